@@ -1,0 +1,158 @@
+//! The element types of the format.
+
+/// An element type, in the order in which the reference's writer ranks them (lowest first).
+///
+/// *Memory*: one byte.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+#[allow(non_camel_case_types)]
+pub enum Dtype {
+    /// Boolean, one byte each; readers never inspect the value.
+    BOOL,
+    /// MXFP4: 4-bit float, two to a byte.
+    F4,
+    /// MXFP6: 6-bit float with 2 exponent bits, four to three bytes.
+    F6_E2M3,
+    /// MXFP6: 6-bit float with 3 exponent bits, four to three bytes.
+    F6_E3M2,
+    /// Unsigned 8-bit integer.
+    U8,
+    /// Signed 8-bit integer.
+    I8,
+    /// 8-bit float, 5 exponent bits, with infinities.
+    F8_E5M2,
+    /// 8-bit float, 4 exponent bits, no infinities.
+    F8_E4M3,
+    /// 8-bit power of two: the scale of microscaling blocks.
+    F8_E8M0,
+    /// 8-bit float, 4 exponent bits, no infinities, no negative zero.
+    F8_E4M3FNUZ,
+    /// 8-bit float, 5 exponent bits, no infinities, no negative zero.
+    F8_E5M2FNUZ,
+    /// Signed 16-bit integer.
+    I16,
+    /// Unsigned 16-bit integer.
+    U16,
+    /// IEEE half precision.
+    F16,
+    /// The upper half of an `F32`.
+    BF16,
+    /// Signed 32-bit integer.
+    I32,
+    /// Unsigned 32-bit integer.
+    U32,
+    /// IEEE single precision.
+    F32,
+    /// Complex number of two `F32`.
+    C64,
+    /// IEEE double precision.
+    F64,
+    /// Signed 64-bit integer.
+    I64,
+    /// Unsigned 64-bit integer.
+    U64,
+}
+
+impl Dtype {
+    /// Every dtype, in rank order.
+    pub const ALL: [Self; 22] = [
+        Self::BOOL,
+        Self::F4,
+        Self::F6_E2M3,
+        Self::F6_E3M2,
+        Self::U8,
+        Self::I8,
+        Self::F8_E5M2,
+        Self::F8_E4M3,
+        Self::F8_E8M0,
+        Self::F8_E4M3FNUZ,
+        Self::F8_E5M2FNUZ,
+        Self::I16,
+        Self::U16,
+        Self::F16,
+        Self::BF16,
+        Self::I32,
+        Self::U32,
+        Self::F32,
+        Self::C64,
+        Self::F64,
+        Self::I64,
+        Self::U64,
+    ];
+
+    /// The dtype that the header spells `name`, exactly and case-sensitively.
+    pub const fn from_name(name: &[u8]) -> Option<Self> {
+        Some(match name {
+            b"BOOL" => Self::BOOL,
+            b"F4" => Self::F4,
+            b"F6_E2M3" => Self::F6_E2M3,
+            b"F6_E3M2" => Self::F6_E3M2,
+            b"U8" => Self::U8,
+            b"I8" => Self::I8,
+            b"F8_E5M2" => Self::F8_E5M2,
+            b"F8_E4M3" => Self::F8_E4M3,
+            b"F8_E8M0" => Self::F8_E8M0,
+            b"F8_E4M3FNUZ" => Self::F8_E4M3FNUZ,
+            b"F8_E5M2FNUZ" => Self::F8_E5M2FNUZ,
+            b"I16" => Self::I16,
+            b"U16" => Self::U16,
+            b"F16" => Self::F16,
+            b"BF16" => Self::BF16,
+            b"I32" => Self::I32,
+            b"U32" => Self::U32,
+            b"F32" => Self::F32,
+            b"C64" => Self::C64,
+            b"F64" => Self::F64,
+            b"I64" => Self::I64,
+            b"U64" => Self::U64,
+            _ => return None,
+        })
+    }
+
+    /// The header's spelling.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::BOOL => "BOOL",
+            Self::F4 => "F4",
+            Self::F6_E2M3 => "F6_E2M3",
+            Self::F6_E3M2 => "F6_E3M2",
+            Self::U8 => "U8",
+            Self::I8 => "I8",
+            Self::F8_E5M2 => "F8_E5M2",
+            Self::F8_E4M3 => "F8_E4M3",
+            Self::F8_E8M0 => "F8_E8M0",
+            Self::F8_E4M3FNUZ => "F8_E4M3FNUZ",
+            Self::F8_E5M2FNUZ => "F8_E5M2FNUZ",
+            Self::I16 => "I16",
+            Self::U16 => "U16",
+            Self::F16 => "F16",
+            Self::BF16 => "BF16",
+            Self::I32 => "I32",
+            Self::U32 => "U32",
+            Self::F32 => "F32",
+            Self::C64 => "C64",
+            Self::F64 => "F64",
+            Self::I64 => "I64",
+            Self::U64 => "U64",
+        }
+    }
+
+    /// Width of one element in bits: 4, 6, 8, 16, 32 or 64.
+    pub const fn bits(self) -> u8 {
+        match self {
+            Self::F4 => 4,
+            Self::F6_E2M3 | Self::F6_E3M2 => 6,
+            Self::BOOL | Self::U8 | Self::I8 => 8,
+            Self::F8_E5M2 | Self::F8_E4M3 | Self::F8_E8M0 | Self::F8_E4M3FNUZ | Self::F8_E5M2FNUZ => 8,
+            Self::I16 | Self::U16 | Self::F16 | Self::BF16 => 16,
+            Self::I32 | Self::U32 | Self::F32 => 32,
+            Self::C64 | Self::F64 | Self::I64 | Self::U64 => 64,
+        }
+    }
+}
+
+impl core::fmt::Display for Dtype {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.pad(self.name())
+    }
+}

@@ -1,0 +1,80 @@
+//! Shapes of bounded rank, and the element count of any shape.
+
+use crate::error::ErrorKind;
+
+/// The highest rank that a [`Shape`] holds.
+pub const MAX_RANK: usize = 8;
+
+/// A shape with its dimensions inline.
+///
+/// *Memory*: 72 bytes, `Copy`.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct Shape {
+    dims: [u64; MAX_RANK],
+    rank: u8,
+}
+
+impl Shape {
+    /// The shape of a scalar: no dimensions, one element.
+    pub const SCALAR: Self = Self { dims: [0; MAX_RANK], rank: 0 };
+
+    /// The shape with these dimensions.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Rank`] when there are more than [`MAX_RANK`].
+    pub const fn new(dims: &[u64]) -> Result<Self, ErrorKind> {
+        let mut shape = Self::SCALAR;
+        let mut left = dims;
+        while let Some((&dim, rest)) = left.split_first() {
+            if let Err(kind) = shape.push(dim) {
+                return Err(kind);
+            }
+            left = rest;
+        }
+        Ok(shape)
+    }
+
+    /// Appends a dimension.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Rank`] when the shape is full; it stays as it was.
+    pub const fn push(&mut self, dim: u64) -> Result<(), ErrorKind> {
+        match self.dims.split_at_mut_checked(self.rank as usize) {
+            Some((_, [slot, ..])) => *slot = dim,
+            _ => return Err(ErrorKind::Rank { limit: 8 }),
+        }
+        self.rank += 1;
+        Ok(())
+    }
+
+    /// The dimensions, outermost first.
+    pub const fn dims(&self) -> &[u64] {
+        match self.dims.split_at_checked(self.rank as usize) {
+            Some((dims, _)) => dims,
+            None => &[],
+        }
+    }
+
+    /// How many elements: the product of the dimensions, 1 for a scalar.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Overflow`] when the product, taken left to right, exceeds 64 bits.
+    pub const fn elements(&self) -> Result<u64, ErrorKind> {
+        let mut elements = 1u64;
+        let mut left = self.dims();
+        while let Some((&dim, rest)) = left.split_first() {
+            elements = match elements.checked_mul(dim) {
+                Some(product) => product,
+                None => return Err(ErrorKind::Overflow),
+            };
+            left = rest;
+        }
+        Ok(elements)
+    }
+}
+
+impl core::fmt::Debug for Shape {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        self.dims().fmt(f)
+    }
+}

@@ -1,0 +1,2 @@
+//! safetensors-host
+fn main() {}
