@@ -1,0 +1,3 @@
+//! Writes and checks the conformance vectors.
+
+fn main() {}
