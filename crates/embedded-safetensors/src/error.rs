@@ -188,6 +188,11 @@ pub enum ErrorKind {
     /// The header does not list its tensors in the order of their offsets, and no slots were given
     /// to sort them in. At: the first offset that is out of order.
     OutOfOrder,
+    /// More names share one hash than there are slots to tell them apart in. At: the end of the header.
+    SlotCount {
+        /// How many slots were given; twice as many is a good next try, and two at the least.
+        capacity: u64,
+    },
     /// The header changed between two passes over it. At: the place where that shows.
     Changed,
 }
@@ -240,6 +245,7 @@ impl ErrorKind {
             Self::Rank { .. } => "limit.rank",
             Self::NameLength { .. } => "limit.name",
             Self::OutOfOrder => "limit.order",
+            Self::SlotCount { .. } => "limit.slots",
             Self::Changed => "usage.changed",
         }
     }
@@ -247,7 +253,8 @@ impl ErrorKind {
     /// Whose fault it is: the file's, the memory's, or the caller's.
     pub const fn blame(self) -> Blame {
         match self {
-            Self::Rank { .. } | Self::NameLength { .. } | Self::OutOfOrder => Blame::Limit,
+            Self::Rank { .. } | Self::NameLength { .. } => Blame::Limit,
+            Self::OutOfOrder | Self::SlotCount { .. } => Blame::Limit,
             Self::Changed => Blame::Usage,
             _ => Blame::File,
         }
@@ -304,9 +311,14 @@ impl ErrorKind {
             Self::DataTrailing { needed } => {
                 write!(f, "the tensors end after {needed} bytes of data, but the file goes on")
             }
-            Self::Rank { limit } => write!(f, "the tensor has more than the {limit} dimensions that can be held"),
+            Self::Rank { limit } => {
+                write!(f, "the tensor has more than the {limit} dimensions that can be held")
+            }
             Self::NameLength { needed, capacity } => {
                 write!(f, "the name has {needed} bytes, but there is memory for {capacity}")
+            }
+            Self::SlotCount { capacity } => {
+                write!(f, "{capacity} slots are too few to tell the header's names apart")
             }
             _ => f.write_str(self.plain()),
         }
@@ -364,7 +376,10 @@ fn hole(f: &mut fmt::Formatter<'_>, begin: u64, previous_end: u64) -> fmt::Resul
 
 fn overlap(f: &mut fmt::Formatter<'_>, begin: u64, previous_end: u64) -> fmt::Result {
     let shared = previous_end.saturating_sub(begin);
-    write!(f, "begins at {begin}, inside the tensor before it, which ends at {previous_end} ({shared} bytes too early)")
+    write!(
+        f,
+        "begins at {begin}, inside the tensor before it, which ends at {previous_end} ({shared} bytes too early)"
+    )
 }
 
 impl fmt::Display for Error {

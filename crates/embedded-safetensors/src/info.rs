@@ -63,6 +63,15 @@ impl TensorInfo {
     }
 }
 
+/// The place of one tensor, and where the header says so.
+#[derive(Clone, Copy)]
+pub(crate) struct Extent {
+    pub(crate) begin: u64,
+    pub(crate) end: u64,
+    /// Where its first offset stands in the header.
+    pub(crate) begin_at: u64,
+}
+
 /// How many bytes `elements` elements of `dtype` take. There is no padding in the format: elements
 /// narrower than a byte must fill whole bytes together.
 ///

@@ -1,0 +1,32 @@
+//! Conversions that the standard library does not have in const.
+
+/// The low half of a number whose high half is known to be zero.
+pub(crate) const fn low_u32(number: u64) -> u32 {
+    let [a, b, c, d, ..] = number.to_le_bytes();
+    u32::from_le_bytes([a, b, c, d])
+}
+
+/// The element at `index`, for reading and writing; const, and without a panic path.
+pub(crate) const fn get_mut<T>(slice: &mut [T], index: usize) -> Option<&mut T> {
+    match slice.split_at_mut_checked(index) {
+        Some((_, [element, ..])) => Some(element),
+        _ => None,
+    }
+}
+
+/// The element at `index`; const, and without a panic path.
+pub(crate) const fn get<T: Copy>(slice: &[T], index: usize) -> Option<T> {
+    match slice.split_at_checked(index) {
+        Some((_, [element, ..])) => Some(*element),
+        _ => None,
+    }
+}
+
+/// `number` as an index, if it is below `bound`.
+pub(crate) const fn index_below(number: u64, bound: usize) -> Option<usize> {
+    if number >= bound as u64 {
+        return None;
+    }
+    #[allow(clippy::cast_possible_truncation)] // below a usize
+    Some(number as usize)
+}

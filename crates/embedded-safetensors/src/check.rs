@@ -1,0 +1,198 @@
+//! The verdict on a file: header, layout and length.
+
+use crate::error::{Error, ErrorKind};
+use crate::header::entry::TensorCheck;
+use crate::header::{Event, HeaderParser};
+use crate::layout::{Layout, LayoutStep};
+use crate::progress::Progress;
+use crate::smallest::Slot;
+
+/// What a sound header describes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Summary {
+    /// How many tensors there are.
+    pub tensors: u64,
+    /// Where the data begins in the file: 8 + the length of the header.
+    pub data_start: u64,
+    /// How long the data is, all tensors together.
+    pub data_len: u64,
+}
+
+/// Proves a file sound while its header comes by: container, UTF-8, JSON, types, each tensor against
+/// itself, all tensors against each other, and the length of the file where it is known.
+///
+/// A header that lists its tensors in the order of their offsets takes one pass and no slots. Any
+/// other takes one pass more for every `slots.len()` tensors, and says [`Progress::Rewind`] before
+/// each. Names that occur twice are the business of [`DuplicateCheck`](crate::DuplicateCheck).
+///
+/// *Memory*: at most 320 bytes, and the slots. No heap.
+pub struct HeaderCheck<'s> {
+    parser: HeaderParser,
+    tensor: TensorCheck,
+    layout: Layout<'s>,
+    file_len: Option<u64>,
+    summary: Option<Summary>,
+}
+
+impl<'s> HeaderCheck<'s> {
+    /// Stands before byte 0 of a file of unknown length. Without slots only headers in the order of
+    /// their offsets can be judged.
+    pub const fn new(slots: &'s mut [Slot]) -> Self {
+        Self {
+            parser: HeaderParser::new(),
+            tensor: TensorCheck::new(),
+            layout: Layout::new(slots),
+            file_len: None,
+            summary: None,
+        }
+    }
+
+    /// Also judges the length of the file: the header must lie in it, the tensors must end with it.
+    #[must_use]
+    pub const fn with_file_len(mut self, file_len: u64) -> Self {
+        self.file_len = Some(file_len);
+        self
+    }
+
+    /// What the header describes, once it is proven.
+    pub const fn summary(&self) -> Option<Summary> {
+        self.summary
+    }
+
+    /// The parser beneath, for its position.
+    pub const fn parser(&self) -> &HeaderParser {
+        &self.parser
+    }
+
+    /// Reads on, and moves `input` past what it consumed.
+    ///
+    /// # Errors
+    /// The first fault of the file, and the same one again at every further call.
+    /// [`ErrorKind::OutOfOrder`] when slots are needed and there are none.
+    ///
+    /// # Panics
+    /// Never.
+    pub const fn push(&mut self, input: &mut &[u8]) -> Result<Progress, Error> {
+        if self.summary.is_some() {
+            return Ok(Progress::Done);
+        }
+        match self.run(input) {
+            Ok(progress) => Ok(progress),
+            Err(error) => Err(self.parser.fail(error)),
+        }
+    }
+
+    /// The error that is due when the file ends where the input ended, or `Ok` when the header is
+    /// complete. For sources whose length is not known beforehand.
+    ///
+    /// # Errors
+    /// [`ErrorKind::FileTooShort`] or [`ErrorKind::HeaderBeyondFile`]; an earlier error is repeated.
+    pub const fn end_of_input(&mut self) -> Result<(), Error> {
+        self.parser.end_of_input()
+    }
+
+    const fn run(&mut self, input: &mut &[u8]) -> Result<Progress, Error> {
+        if let Some(file_len @ 0..8) = self.file_len {
+            return Err(ErrorKind::FileTooShort.at(file_len));
+        }
+        loop {
+            let event = match self.parser.next(input) {
+                Ok(event) => event,
+                Err(error) => return Err(error),
+            };
+            let outcome = match event {
+                Event::NeedInput => return Ok(Progress::NeedInput),
+                Event::HeaderEnd => return self.end_pass(),
+                Event::Length(length) => self.check_header_fits(length),
+                _ => self.see(&event),
+            };
+            if let Err(error) = outcome {
+                return Err(error);
+            }
+        }
+    }
+
+    const fn see(&mut self, event: &Event<'_>) -> Result<(), Error> {
+        match self.tensor.accept(event, self.parser.event_start()) {
+            Ok(Some(extent)) => self.layout.see(extent),
+            Ok(None) => {}
+            Err(error) => return Err(error),
+        }
+        Ok(())
+    }
+
+    const fn check_header_fits(&self, length: u64) -> Result<(), Error> {
+        match self.file_len {
+            Some(file_len) if file_len - 8 < length => {
+                Err(ErrorKind::HeaderBeyondFile { length, present: file_len - 8 }.at(file_len))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    const fn end_pass(&mut self) -> Result<Progress, Error> {
+        let data_start = self.parser.position();
+        let data_len = match self.layout.end_pass(data_start) {
+            Ok(LayoutStep::Proven(data_len)) => data_len,
+            Ok(LayoutStep::AnotherPass) => {
+                self.parser = HeaderParser::new();
+                return Ok(Progress::Rewind);
+            }
+            Err(error) => return Err(error),
+        };
+        let summary = Summary { tensors: self.layout.tensors(), data_start, data_len };
+        if let Some(file_len) = self.file_len {
+            if let Err(error) = summary.check_file_len(file_len) {
+                return Err(error);
+            }
+        }
+        self.summary = Some(summary);
+        Ok(Progress::Done)
+    }
+}
+
+impl Summary {
+    /// Checks that the tensors end where the file ends.
+    ///
+    /// # Errors
+    /// [`ErrorKind::DataShort`] or [`ErrorKind::DataTrailing`].
+    pub const fn check_file_len(&self, file_len: u64) -> Result<(), Error> {
+        let needed = self.data_len;
+        let present = file_len.saturating_sub(self.data_start);
+        if present < needed {
+            return Err(ErrorKind::DataShort { needed, present }.at(file_len));
+        }
+        if present > needed {
+            return Err(ErrorKind::DataTrailing { needed }.at(self.data_start + needed));
+        }
+        Ok(())
+    }
+}
+
+/// Judges a whole file in memory: all that [`HeaderCheck`] proves, its length included.
+///
+/// # Errors
+/// As [`HeaderCheck::push`].
+///
+/// ```
+/// let file = b"\x38\0\0\0\0\0\0\0{\"a\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[0,2]}}     ab";
+/// let summary = embedded_safetensors::check(file, &mut [])?;
+/// assert_eq!((summary.tensors, summary.data_start, summary.data_len), (1, 64, 2));
+/// # Ok::<(), embedded_safetensors::Error>(())
+/// ```
+pub const fn check(file: &[u8], slots: &mut [Slot]) -> Result<Summary, Error> {
+    let mut check = HeaderCheck::new(slots).with_file_len(file.len() as u64);
+    loop {
+        let mut input = file;
+        match check.push(&mut input) {
+            Ok(Progress::Rewind) => {}
+            Ok(_) => break,
+            Err(error) => return Err(error),
+        }
+    }
+    match check.summary() {
+        Some(summary) => Ok(summary),
+        // The header lies inside the file, so the parser cannot want more than all of it.
+        None => Err(ErrorKind::Changed.at(file.len() as u64)),
+    }
+}

@@ -1,0 +1,212 @@
+//! From events to tensors: the check of one entry against itself, and entries with their names in
+//! memory that the caller gives.
+//!
+//! A recognizer of the writers' usual spelling has its place here, in front of the parser, because
+//! this is the lowest layer that knows what a whole entry is.
+
+use super::{Event, HeaderParser, Text};
+use crate::bytes::get_mut;
+use crate::dtype::Dtype;
+use crate::error::{Error, ErrorKind};
+use crate::info::{self, Extent, TensorInfo};
+use crate::shape::Shape;
+
+/// Follows the events of one tensor after the other and checks each against itself: the product of
+/// its shape, taken left to right, the width of its dtype, the length of its range. Any rank.
+pub(crate) struct TensorCheck {
+    dtype: Option<Dtype>,
+    elements: u64,
+    begin: u64,
+    end: u64,
+    shape_at: u64,
+    begin_at: u64,
+}
+
+impl TensorCheck {
+    pub(crate) const fn new() -> Self {
+        Self { dtype: None, elements: 1, begin: 0, end: 0, shape_at: 0, begin_at: 0 }
+    }
+
+    /// Takes an event that began at byte `at`. A complete tensor comes out of its last event.
+    pub(crate) const fn accept(&mut self, event: &Event<'_>, at: u64) -> Result<Option<Extent>, Error> {
+        match *event {
+            Event::Dtype(dtype) => self.dtype = Some(dtype),
+            Event::Shape => {
+                self.elements = 1;
+                self.shape_at = at;
+            }
+            Event::Dim(dim) => match self.elements.checked_mul(dim) {
+                Some(elements) => self.elements = elements,
+                None => return Err(ErrorKind::Overflow.at(at)),
+            },
+            Event::Begin(begin) => {
+                self.begin = begin;
+                self.begin_at = at;
+            }
+            Event::End(end) => self.end = end,
+            Event::TensorEnd => return self.complete(at),
+            _ => {}
+        }
+        Ok(None)
+    }
+
+    const fn complete(&mut self, at: u64) -> Result<Option<Extent>, Error> {
+        let Some(dtype) = self.dtype else { return Err(ErrorKind::Changed.at(at)) };
+        let needed = match info::byte_len(dtype, self.elements) {
+            Ok(needed) => needed,
+            Err(kind) => return Err(kind.at(self.shape_at)),
+        };
+        match info::check_range(self.begin, self.end, needed) {
+            Ok(()) => Ok(Some(Extent { begin: self.begin, end: self.end, begin_at: self.begin_at })),
+            Err(kind) => Err(kind.at(self.begin_at)),
+        }
+    }
+}
+
+/// One tensor of the header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entry<'n> {
+    /// The decoded name: UTF-8, unless the parser that made it finds otherwise further on.
+    pub name: &'n [u8],
+    /// Dtype, shape and range, which agree with each other.
+    pub info: TensorInfo,
+    /// Where in the file the name's opening quote stands.
+    pub at: u64,
+}
+
+/// What [`Entries::next`] found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Item<'n> {
+    /// All input is consumed; call again with more.
+    NeedInput,
+    /// The next tensor, in the header's order.
+    Tensor(Entry<'n>),
+    /// The header is complete.
+    HeaderEnd,
+}
+
+/// Reads the tensors of a header one by one, with their names.
+///
+/// It checks each entry against itself, not the entries against each other: a header is proven by
+/// [`HeaderCheck`](crate::HeaderCheck).
+///
+/// *Memory*: at most 320 bytes, and the memory for one name that the caller gives.
+pub struct Entries<'s> {
+    parser: HeaderParser,
+    check: TensorCheck,
+    shape: Shape,
+    name: &'s mut [u8],
+    name_len: usize,
+    name_at: u64,
+}
+
+impl<'s> Entries<'s> {
+    /// Stands before byte 0 of a file. `name` bounds the length of the names that can be read.
+    pub const fn new(name: &'s mut [u8]) -> Self {
+        Self {
+            parser: HeaderParser::new(),
+            check: TensorCheck::new(),
+            shape: Shape::SCALAR,
+            name,
+            name_len: 0,
+            name_at: 0,
+        }
+    }
+
+    /// The parser beneath, for its position.
+    pub const fn parser(&self) -> &HeaderParser {
+        &self.parser
+    }
+
+    /// Reads on to the next tensor and moves `input` past what it consumed.
+    ///
+    /// # Errors
+    /// The faults of the header; [`ErrorKind::NameLength`] when a name is longer than the memory
+    /// for it, with the length it has, and [`ErrorKind::Rank`] when a shape is too long to be held.
+    /// The same error again at every further call.
+    ///
+    /// # Panics
+    /// Never.
+    pub const fn next(&mut self, input: &mut &[u8]) -> Result<Item<'_>, Error> {
+        loop {
+            let event = match self.parser.next(input) {
+                Ok(Event::NeedInput) => return Ok(Item::NeedInput),
+                Ok(Event::HeaderEnd) => return Ok(Item::HeaderEnd),
+                Ok(event) => event,
+                Err(error) => return Err(error),
+            };
+            match self.accept(&event) {
+                Ok(None) => {}
+                Ok(Some(info)) => return Ok(Item::Tensor(self.entry(info))),
+                Err(error) => return Err(self.parser.fail(error)),
+            }
+        }
+    }
+
+    const fn accept(&mut self, event: &Event<'_>) -> Result<Option<TensorInfo>, Error> {
+        let at = self.parser.event_start();
+        let extent = match self.check.accept(event, at) {
+            Ok(extent) => extent,
+            Err(error) => return Err(error),
+        };
+        if let Some(Extent { begin, end, .. }) = extent {
+            return self.complete(begin, end, at);
+        }
+        match self.keep(event) {
+            Ok(()) => Ok(None),
+            Err(kind) => Err(kind.at(at)),
+        }
+    }
+
+    const fn complete(&self, begin: u64, end: u64, at: u64) -> Result<Option<TensorInfo>, Error> {
+        let Some(dtype) = self.check.dtype else { return Err(ErrorKind::Changed.at(at)) };
+        match TensorInfo::new(dtype, self.shape, begin, end) {
+            Ok(info) => Ok(Some(info)),
+            Err(kind) => Err(kind.at(at)),
+        }
+    }
+
+    /// Keeps what an entry consists of.
+    const fn keep(&mut self, event: &Event<'_>) -> Result<(), ErrorKind> {
+        match event {
+            Event::Name(piece) => self.keep_name(piece),
+            Event::Metadata => self.name_len = 0,
+            Event::Tensor => {
+                self.name_at = self.parser.event_start();
+                return self.check_name();
+            }
+            Event::Shape => self.shape = Shape::SCALAR,
+            Event::Dim(dim) => return self.shape.push(*dim),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Counts on where the memory ends, so that the error can say how much is needed.
+    const fn keep_name(&mut self, piece: &Text<'_>) {
+        let mut left = piece.as_bytes();
+        while let Some((&byte, rest)) = left.split_first() {
+            if self.name_len < self.name.len() {
+                if let Some(slot) = get_mut(self.name, self.name_len) {
+                    *slot = byte;
+                }
+            }
+            self.name_len += 1;
+            left = rest;
+        }
+    }
+
+    const fn check_name(&self) -> Result<(), ErrorKind> {
+        let (needed, capacity) = (self.name_len as u64, self.name.len() as u64);
+        if needed > capacity { Err(ErrorKind::NameLength { needed, capacity }) } else { Ok(()) }
+    }
+
+    const fn entry(&mut self, info: TensorInfo) -> Entry<'_> {
+        let name = match self.name.split_at_checked(self.name_len) {
+            Some((name, _)) => name,
+            None => &[],
+        };
+        self.name_len = 0;
+        Entry { name, info, at: self.name_at }
+    }
+}

@@ -1,0 +1,376 @@
+//! The one parser of the project.
+//!
+//! # For the next maintainer
+//!
+//! A header is `length, object`; the object maps names to entries, and `__metadata__` to strings:
+//!
+//! ```text
+//! Length → Open → FirstName ─ string Name ─ Colon ─┬ EntryValue → fields … → AfterMember ─┬ NextName
+//!                                                  └ MetadataValue → keys … → AfterMember ┘   │
+//!                                                                       Tail ← … `}` ─────────┘
+//! fields:  FirstField ─ string Field ─ Colon ─┬ DtypeValue ─ string Dtype ─┬ AfterField ─ NextField …
+//!                                             ├ ListOpen → numbers ────────┤
+//!                                             └ SkipValue → anything ──────┘
+//! ```
+//!
+//! * One byte, one call of one short function: [`HeaderParser::step`] only dispatches, in the order
+//!   of the grammar. A function looks at the byte and says what becomes of it ([`Step`]).
+//! * Repeated shapes are one state with a parameter: a string has a [`Role`] that says what it is
+//!   for, a colon and a literal know the state that comes [`after`](HeaderParser::after) them,
+//!   shape and offsets are one list of integers with a [`Field`].
+//! * Whitespace is legal in every state from [`State::Open`] on, and handled once, before dispatch.
+//! * Nothing is buffered: text leaves in pieces as it comes. Only the first twelve bytes of a string
+//!   are kept ([`Word`]), because keys and dtypes must be understood.
+//! * Inside the parser positions are `u32`: a header ends at byte 100,000,008 at the latest.
+//! * The whole header is proven UTF-8. Inside strings the check runs with the text. Anywhere else a
+//!   byte above 0x7F is an error already; which one depends on whether the bytes after it complete
+//!   a character, so the error waits in `failure` while [`State::Foreign`] looks at them.
+//! * After an error the state is [`State::Failed`] and every call repeats the error.
+//!
+//! If you add a state: put it above or below [`State::Open`] according to whether whitespace is
+//! legal in it, add its line to `step`, and add vectors for what may and may not come in it. If
+//! you add a role: also say in `end_string` what follows, and in `emits` whether its text is an
+//! event. If you add a word longer than twelve bytes, lengthen `Word`.
+
+use super::Event;
+use super::number::Number;
+use super::skip::Nesting;
+use super::text::{Unicode, Utf8, Word};
+use crate::error::{Error, ErrorKind, Field};
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub(super) enum State {
+    Failed,
+    Length,
+    Text,
+    Escape,
+    UnicodeDigits,
+    LowBackslash,
+    LowU,
+    Digits,
+    SkipNumber,
+    Literal,
+    Foreign,
+    /// From here on whitespace is legal.
+    Open,
+    FirstName,
+    NextName,
+    AfterMember,
+    Tail,
+    Colon,
+    EntryValue,
+    FirstField,
+    NextField,
+    AfterField,
+    DtypeValue,
+    ListOpen,
+    FirstNumber,
+    NextNumber,
+    AfterNumber,
+    MetadataValue,
+    FirstKey,
+    NextKey,
+    KeyValue,
+    AfterValue,
+    SkipValue,
+    SkipFirstItem,
+    SkipFirstKey,
+    SkipNextKey,
+    AfterSkip,
+}
+
+/// What a string is for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub(super) enum Role {
+    Name,
+    Field,
+    Dtype,
+    Key,
+    Value,
+    SkipKey,
+    Skip,
+}
+
+/// What becomes of a byte.
+pub(super) enum Step<'i> {
+    /// Consumed, nothing to report.
+    Taken,
+    /// Consumed, and it completed this event.
+    Emit(Event<'i>),
+    /// Not consumed: it ended what came before it, which is this event.
+    EmitBefore(Event<'i>),
+    /// Not consumed: look at it again in the new state.
+    Again,
+    /// An error at this byte of the file.
+    Fail(ErrorKind, u32),
+    /// The error that waited for the UTF-8 check.
+    Deferred(Error),
+}
+
+/// The words of JSON, by their first letter.
+#[derive(Clone, Copy)]
+#[repr(u8)]
+pub(super) enum Literal {
+    True,
+    False,
+    Null,
+}
+
+impl Literal {
+    pub(super) const fn begin(byte: u8) -> Option<Self> {
+        match byte {
+            b't' => Some(Self::True),
+            b'f' => Some(Self::False),
+            b'n' => Some(Self::Null),
+            _ => None,
+        }
+    }
+
+    pub(super) const fn letters(self) -> &'static [u8] {
+        match self {
+            Self::True => b"true",
+            Self::False => b"false",
+            Self::Null => b"null",
+        }
+    }
+}
+
+/// An incremental parser of a safetensors header, resumable at every byte.
+///
+/// Feed it the file from byte 0, in chunks of any size. It checks everything that can be said of a
+/// header without arithmetic on shapes and offsets: the length, UTF-8, JSON, and the types of all
+/// members. It keeps no text; names of any length and shapes of any rank stream through it.
+///
+/// *Memory*: at most 160 bytes, no heap, no recursion. The input is not kept.
+///
+/// ```
+/// use embedded_safetensors::{Event, HeaderParser};
+///
+/// # fn main() -> Result<(), embedded_safetensors::Error> {
+/// let mut parser = HeaderParser::new();
+/// let mut first: &[u8] = b"\x38\0\0\0\0\0\0\0{\"bi";
+/// assert_eq!(parser.next(&mut first)?, Event::Length(56));
+/// assert!(matches!(parser.next(&mut first)?, Event::Name(piece) if piece.as_bytes() == b"bi"));
+/// assert_eq!(parser.next(&mut first)?, Event::NeedInput);
+///
+/// let mut second: &[u8] = b"as\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]}}";
+/// assert!(matches!(parser.next(&mut second)?, Event::Name(piece) if piece.as_bytes() == b"as"));
+/// assert_eq!(parser.next(&mut second)?, Event::Tensor);
+/// # Ok(())
+/// # }
+/// ```
+pub struct HeaderParser {
+    pub(super) failure: Option<Error>,
+    /// The value of the integer being read; of the header's length first.
+    pub(super) number: u64,
+    pub(super) position: u32,
+    /// Where the header ends; 0 until its length is known.
+    pub(super) end: u32,
+    pub(super) token: u32,
+    pub(super) nesting: Nesting,
+    pub(super) word: Word,
+    pub(super) utf8: Utf8,
+    pub(super) unicode: Unicode,
+    pub(super) state: State,
+    /// What follows a colon or a literal.
+    pub(super) after: State,
+    pub(super) role: Role,
+    pub(super) skipped_number: Number,
+    pub(super) literal: Literal,
+    pub(super) literal_seen: u8,
+    pub(super) list: Field,
+    /// How many numbers of the list are complete; stops counting at 2.
+    pub(super) items: u8,
+    /// One bit for each member that the entry has so far.
+    pub(super) fields: u8,
+    pub(super) metadata_seen: bool,
+}
+
+impl Default for HeaderParser {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl HeaderParser {
+    /// A parser that stands before byte 0 of a file.
+    pub const fn new() -> Self {
+        Self {
+            failure: None,
+            number: 0,
+            position: 0,
+            end: 0,
+            token: 0,
+            nesting: Nesting::new(),
+            word: Word::new(),
+            utf8: Utf8::new(),
+            unicode: Unicode::new(),
+            state: State::Length,
+            after: State::Tail,
+            role: Role::Name,
+            skipped_number: Number::Zero,
+            literal: Literal::Null,
+            literal_seen: 0,
+            list: Field::Shape,
+            items: 0,
+            fields: 0,
+            metadata_seen: false,
+        }
+    }
+
+    /// How many bytes of the file have been consumed.
+    pub const fn position(&self) -> u64 {
+        self.position as u64
+    }
+
+    /// Where in the file the token began that the last event came from: a string's opening quote, a
+    /// number's first digit, a bracket.
+    pub const fn event_start(&self) -> u64 {
+        self.token as u64
+    }
+
+    /// How long the header is, once its first 8 bytes are consumed.
+    pub const fn header_len(&self) -> Option<u64> {
+        if self.end == 0 { None } else { Some(self.end as u64 - 8) }
+    }
+
+    /// Reads on until there is something to report, and moves `input` past what it consumed. Data
+    /// behind the header is never consumed.
+    ///
+    /// # Errors
+    /// The first fault of the header, and the same one again at every further call.
+    ///
+    /// # Panics
+    /// Never.
+    pub const fn next<'i>(&mut self, input: &mut &'i [u8]) -> Result<Event<'i>, Error> {
+        if let Some(error) = self.failure() {
+            return Err(error);
+        }
+        loop {
+            if self.position == self.end && self.end != 0 {
+                return self.at_end();
+            }
+            if let State::Text = self.state {
+                if let Some(event) = self.take_run(input) {
+                    return Ok(event);
+                }
+                if self.position == self.end {
+                    continue;
+                }
+            }
+            let Some((&byte, rest)) = input.split_first() else { return Ok(Event::NeedInput) };
+            match self.step(byte) {
+                Step::Taken => self.consume(input, rest),
+                Step::Emit(event) => {
+                    self.consume(input, rest);
+                    return Ok(event);
+                }
+                Step::EmitBefore(event) => return Ok(event),
+                Step::Again => {}
+                Step::Fail(kind, at) if byte >= 0x80 && self.may_begin_character() => {
+                    self.defer_to_utf8(kind, at);
+                }
+                Step::Deferred(error) => return Err(self.fail(error)),
+                Step::Fail(kind, at) => return Err(self.fail(kind.at(at as u64))),
+            }
+        }
+    }
+
+    const fn consume<'i>(&mut self, input: &mut &'i [u8], rest: &'i [u8]) {
+        *input = rest;
+        self.position += 1;
+    }
+
+    /// Makes `error` the parser's last word.
+    pub(crate) const fn fail(&mut self, error: Error) -> Error {
+        self.failure = Some(error);
+        self.state = State::Failed;
+        error
+    }
+
+    pub(crate) const fn failure(&self) -> Option<Error> {
+        match self.state {
+            State::Failed => self.failure,
+            _ => None,
+        }
+    }
+
+    const fn at_end<'i>(&mut self) -> Result<Event<'i>, Error> {
+        match self.state {
+            State::Tail => {
+                self.token = self.position;
+                Ok(Event::HeaderEnd)
+            }
+            _ if self.utf8.is_open() => Err(self.fail(ErrorKind::Utf8.at(self.character_start() as u64))),
+            _ => Err(self.fail(ErrorKind::UnexpectedEnd.at(self.position as u64))),
+        }
+    }
+
+    const fn step(&mut self, byte: u8) -> Step<'static> {
+        if self.state as u8 >= State::Open as u8 && matches!(byte, b' ' | b'\t' | b'\n' | b'\r') {
+            return Step::Taken;
+        }
+        match self.state {
+            State::Failed => self.unexpected(byte),
+            State::Length => self.length(byte),
+            State::Open => self.open(byte),
+            State::FirstName => self.key_or_close(byte, Role::Name),
+            State::NextName => self.key(byte, Role::Name),
+            State::AfterMember => self.comma_or_close(byte, State::NextName),
+            State::Tail => Step::Fail(ErrorKind::Trailing(byte), self.position),
+            State::Colon => self.colon(byte),
+            State::Text => self.string_special(byte),
+            State::Escape => self.escape(byte),
+            State::UnicodeDigits => self.unicode_digit(byte),
+            State::LowBackslash => self.low_surrogate_begins(byte, b'\\', 6, State::LowU),
+            State::LowU => self.low_surrogate_begins(byte, b'u', 7, State::UnicodeDigits),
+            State::EntryValue => self.entry_value(byte),
+            State::FirstField => self.key_or_close(byte, Role::Field),
+            State::NextField => self.key(byte, Role::Field),
+            State::AfterField => self.comma_or_close(byte, State::NextField),
+            State::DtypeValue => self.dtype_value(byte),
+            State::ListOpen => self.list_open(byte),
+            State::FirstNumber => self.first_number(byte),
+            State::NextNumber => self.begin_number(byte),
+            State::Digits => self.digits(byte),
+            State::AfterNumber => self.after_number(byte),
+            State::MetadataValue => self.metadata_value(byte),
+            State::FirstKey => self.key_or_close(byte, Role::Key),
+            State::NextKey => self.key(byte, Role::Key),
+            State::KeyValue => self.key_value(byte),
+            State::AfterValue => self.comma_or_close(byte, State::NextKey),
+            State::SkipValue => self.skip_value(byte),
+            State::SkipFirstItem => self.skip_first_item(byte),
+            State::SkipFirstKey => self.skip_first_key(byte),
+            State::SkipNextKey => self.key(byte, Role::SkipKey),
+            State::SkipNumber => self.skip_number(byte),
+            State::AfterSkip => self.after_skip(byte),
+            State::Literal => self.literal(byte),
+            State::Foreign => self.foreign(byte),
+        }
+    }
+
+    pub(super) const fn go(&mut self, state: State) -> Step<'static> {
+        self.state = state;
+        Step::Taken
+    }
+
+    pub(super) const fn emit(&mut self, event: Event<'static>, state: State) -> Step<'static> {
+        self.state = state;
+        Step::Emit(event)
+    }
+
+    pub(super) const fn unexpected(&self, byte: u8) -> Step<'static> {
+        Step::Fail(ErrorKind::UnexpectedByte(byte), self.position)
+    }
+
+    /// The error for a value of another JSON type, or for a byte that begins no value at all.
+    pub(super) const fn wrong_type(&self, byte: u8, kind: ErrorKind) -> Step<'static> {
+        match byte {
+            b'{' | b'[' | b'"' | b'-' | b'0'..=b'9' | b't' | b'f' | b'n' => Step::Fail(kind, self.position),
+            _ => self.unexpected(byte),
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! Numbers: the plain integers of shapes and offsets, and the full JSON grammar of the numbers that
+//! are only skipped.
+
+/// `value` with one more decimal digit, or `None` above 2^64 - 1.
+///
+/// Compares before it multiplies: a checked multiplication of 64 bits costs a 32-bit core a call.
+pub(super) const fn push_digit(value: u64, digit: u8) -> Option<u64> {
+    if value > u64::MAX / 10 {
+        return None;
+    }
+    (value * 10).checked_add((digit & 0x0F) as u64)
+}
+
+/// Where inside a JSON number the parser is.
+#[derive(Clone, Copy)]
+#[repr(u8)]
+pub(super) enum Number {
+    /// After the sign.
+    Minus,
+    /// After a leading zero, which nothing but a point or an exponent may follow.
+    Zero,
+    /// In the integer part.
+    Integer,
+    /// After the point.
+    Point,
+    /// In the fraction.
+    Fraction,
+    /// After the `e`.
+    Exponent,
+    /// After the exponent's sign.
+    ExponentSign,
+    /// In the exponent's digits.
+    ExponentDigits,
+}
+
+/// What a byte makes of a number.
+pub(super) enum NumberStep {
+    More(Number),
+    /// The number was complete before this byte.
+    Done,
+    Bad,
+}
+
+impl Number {
+    /// The state after the number's first byte, if a number can begin with it.
+    pub(super) const fn begin(byte: u8) -> Option<Self> {
+        match byte {
+            b'-' => Some(Self::Minus),
+            b'0' => Some(Self::Zero),
+            b'1'..=b'9' => Some(Self::Integer),
+            _ => None,
+        }
+    }
+
+    pub(super) const fn step(self, byte: u8) -> NumberStep {
+        use NumberStep::{Bad, Done, More};
+        match (self, byte) {
+            (Self::Minus, b'0') => More(Self::Zero),
+            (Self::Minus, b'1'..=b'9') => More(Self::Integer),
+            (Self::Zero, b'0'..=b'9') => Bad,
+            (Self::Integer, b'0'..=b'9') => More(Self::Integer),
+            (Self::Zero | Self::Integer, b'.') => More(Self::Point),
+            (Self::Point | Self::Fraction, b'0'..=b'9') => More(Self::Fraction),
+            (Self::Zero | Self::Integer | Self::Fraction, b'e' | b'E') => More(Self::Exponent),
+            (Self::Exponent, b'+' | b'-') => More(Self::ExponentSign),
+            (Self::Exponent | Self::ExponentSign | Self::ExponentDigits, b'0'..=b'9') => {
+                More(Self::ExponentDigits)
+            }
+            (Self::Zero | Self::Integer | Self::Fraction | Self::ExponentDigits, _) => Done,
+            _ => Bad,
+        }
+    }
+}

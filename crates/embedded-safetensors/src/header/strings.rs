@@ -1,0 +1,190 @@
+//! The parser's states inside strings, and for bytes that no state expects.
+
+use super::Event;
+use super::machine::{HeaderParser, Role, State, Step};
+use super::text::{Text, Unicode, UnicodeStep, Utf8Char, unescape};
+use crate::bytes::low_u32;
+use crate::dtype::Dtype;
+use crate::error::{ErrorKind, Field};
+
+impl HeaderParser {
+    pub(super) const fn begin_string(&mut self, role: Role) -> Step<'static> {
+        self.token = self.position;
+        self.role = role;
+        self.word.clear();
+        self.go(State::Text)
+    }
+
+    /// Consumes the plain text at the start of `input`, as far as the header goes.
+    pub(super) const fn take_run<'i>(&mut self, input: &mut &'i [u8]) -> Option<Event<'i>> {
+        let len = self.run_len(input);
+        let Some((run, rest)) = input.split_at_checked(len) else { return None };
+        *input = rest;
+        self.position += low_u32(run.len() as u64);
+        self.word.push(run);
+        match (run.is_empty(), self.role) {
+            (true, _) => None,
+            (false, Role::Name) => Some(Event::Name(Text::run(run))),
+            (false, Role::Key) => Some(Event::Key(Text::run(run))),
+            (false, Role::Value) => Some(Event::Value(Text::run(run))),
+            (false, Role::Field | Role::Dtype | Role::SkipKey | Role::Skip) => None,
+        }
+    }
+
+    const fn run_len(&mut self, input: &[u8]) -> usize {
+        let within_header = match input.split_at_checked((self.end - self.position) as usize) {
+            Some((header, _)) => header,
+            None => input,
+        };
+        let mut left = within_header;
+        while let Some((&byte, rest)) = left.split_first() {
+            let special = matches!(byte, 0..0x20 | b'"' | b'\\');
+            if special || !self.utf8.push(byte) {
+                break;
+            }
+            left = rest;
+        }
+        within_header.len() - left.len()
+    }
+
+    /// A byte in a string that is not plain text.
+    pub(super) const fn string_special(&mut self, byte: u8) -> Step<'static> {
+        match byte {
+            _ if self.utf8.is_open() || byte >= 0x80 => Step::Fail(ErrorKind::Utf8, self.character_start()),
+            b'"' => self.end_string(),
+            b'\\' => self.go(State::Escape),
+            _ => Step::Fail(ErrorKind::ControlCharacter(byte), self.position),
+        }
+    }
+
+    /// Where the UTF-8 sequence began that is open.
+    pub(super) const fn character_start(&self) -> u32 {
+        self.position - self.utf8.seen()
+    }
+
+    pub(super) const fn escape(&mut self, byte: u8) -> Step<'static> {
+        if byte == b'u' {
+            self.unicode = Unicode::new();
+            return self.go(State::UnicodeDigits);
+        }
+        match unescape(byte) {
+            Some(meaning) => self.escaped(Utf8Char::ascii(meaning)),
+            None => Step::Fail(ErrorKind::Escape(byte), self.position),
+        }
+    }
+
+    pub(super) const fn unicode_digit(&mut self, byte: u8) -> Step<'static> {
+        match self.unicode.push(byte) {
+            UnicodeStep::NeedDigit => Step::Taken,
+            UnicodeStep::NeedLow => self.go(State::LowBackslash),
+            UnicodeStep::Done(character) => self.escaped(character),
+            UnicodeStep::Lone(back) => Step::Fail(ErrorKind::Surrogate, self.position - back),
+            UnicodeStep::BadDigit => Step::Fail(ErrorKind::Escape(byte), self.position),
+        }
+    }
+
+    /// After the first half of a pair, which began `back` bytes ago, only `expected` may come.
+    pub(super) const fn low_surrogate_begins(
+        &mut self,
+        byte: u8,
+        expected: u8,
+        back: u32,
+        next: State,
+    ) -> Step<'static> {
+        if byte == expected { self.go(next) } else { Step::Fail(ErrorKind::Surrogate, self.position - back) }
+    }
+
+    const fn escaped(&mut self, character: Utf8Char) -> Step<'static> {
+        self.state = State::Text;
+        self.word.push(character.as_bytes());
+        let text = Text::escape(character);
+        match self.role {
+            Role::Name => Step::Emit(Event::Name(text)),
+            Role::Key => Step::Emit(Event::Key(text)),
+            Role::Value => Step::Emit(Event::Value(text)),
+            Role::Field | Role::Dtype | Role::SkipKey | Role::Skip => Step::Taken,
+        }
+    }
+
+    const fn end_string(&mut self) -> Step<'static> {
+        match self.role {
+            Role::Name => self.end_name(),
+            Role::Field => self.end_field(),
+            Role::Dtype => self.end_dtype(),
+            Role::Key => {
+                self.after = State::KeyValue;
+                self.emit(Event::KeyEnd, State::Colon)
+            }
+            Role::Value => self.emit(Event::ValueEnd, State::AfterValue),
+            Role::SkipKey => self.expect_colon(State::SkipValue),
+            Role::Skip => self.end_skipped(),
+        }
+    }
+
+    const fn expect_colon(&mut self, after: State) -> Step<'static> {
+        self.after = after;
+        self.go(State::Colon)
+    }
+
+    const fn end_name(&mut self) -> Step<'static> {
+        if !matches!(self.word.as_bytes(), b"__metadata__") {
+            self.after = State::EntryValue;
+            return self.emit(Event::Tensor, State::Colon);
+        }
+        // Even `null` twice is one time too many.
+        if self.metadata_seen {
+            return Step::Fail(ErrorKind::MetadataTwice, self.token);
+        }
+        self.metadata_seen = true;
+        self.after = State::MetadataValue;
+        self.emit(Event::Metadata, State::Colon)
+    }
+
+    const fn end_field(&mut self) -> Step<'static> {
+        match self.word.as_bytes() {
+            b"dtype" => self.begin_field(Field::Dtype, State::DtypeValue),
+            b"shape" => self.begin_field(Field::Shape, State::ListOpen),
+            b"data_offsets" => self.begin_field(Field::Offsets, State::ListOpen),
+            _ => self.expect_colon(State::SkipValue),
+        }
+    }
+
+    const fn begin_field(&mut self, field: Field, value: State) -> Step<'static> {
+        let bit = 1 << field as u8;
+        if self.fields & bit != 0 {
+            return Step::Fail(ErrorKind::Repeated(field), self.token);
+        }
+        self.fields |= bit;
+        self.list = field;
+        self.expect_colon(value)
+    }
+
+    const fn end_dtype(&mut self) -> Step<'static> {
+        match Dtype::from_name(self.word.as_bytes()) {
+            Some(dtype) => self.emit(Event::Dtype(dtype), State::AfterField),
+            None => Step::Fail(ErrorKind::DtypeUnknown, self.token),
+        }
+    }
+
+    /// Whether the state is one in which a byte above 0x7F has not been through the UTF-8 check.
+    pub(super) const fn may_begin_character(&self) -> bool {
+        !matches!(self.state, State::Length | State::Text | State::Foreign)
+    }
+
+    /// Keeps the error of a byte above 0x7F waiting until it is known to begin a character: if it
+    /// does not, the header is not UTF-8, which is the fault that the reference reports.
+    pub(super) const fn defer_to_utf8(&mut self, kind: ErrorKind, at: u32) {
+        self.failure = Some(kind.at(at as u64));
+        self.state = State::Foreign;
+    }
+
+    pub(super) const fn foreign(&mut self, byte: u8) -> Step<'static> {
+        if !self.utf8.push(byte) {
+            return Step::Fail(ErrorKind::Utf8, self.character_start());
+        }
+        match self.failure {
+            Some(error) if !self.utf8.is_open() => Step::Deferred(error),
+            _ => Step::Taken,
+        }
+    }
+}

@@ -1,0 +1,12 @@
+//! How a check speaks with whoever feeds it.
+
+/// What a check that takes several passes needs next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Progress {
+    /// All input is consumed; go on with the bytes that follow it.
+    NeedInput,
+    /// Start again at byte 0 of the file.
+    Rewind,
+    /// The file passed.
+    Done,
+}
