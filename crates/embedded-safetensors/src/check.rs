@@ -175,7 +175,7 @@ impl Summary {
 /// As [`HeaderCheck::push`].
 ///
 /// ```
-/// let file = b"\x38\0\0\0\0\0\0\0{\"a\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[0,2]}}     ab";
+/// let file = b"\x38\0\0\0\0\0\0\0{\"a\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[0,2]}}   ab";
 /// let summary = embedded_safetensors::check(file, &mut [])?;
 /// assert_eq!((summary.tensors, summary.data_start, summary.data_len), (1, 64, 2));
 /// # Ok::<(), embedded_safetensors::Error>(())

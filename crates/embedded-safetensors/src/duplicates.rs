@@ -30,6 +30,10 @@ pub struct DuplicateCheck<'s> {
     pair: Pair,
 }
 
+/// All of the hash; in the unit tests so little of it that names collide all the time, because that
+/// is the only way to see different names under suspicion.
+const HASH_MASK: u64 = if cfg!(test) { 3 } else { u64::MAX };
+
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Stage {
     Collecting,
@@ -134,7 +138,7 @@ impl<'s> DuplicateCheck<'s> {
         let at = self.parser.event_start();
         let tie = (self.name.len() << 1) | is_key as u64;
         if let Stage::Collecting = self.stage {
-            self.names.offer(Slot { key: self.name.finish(), tie, at });
+            self.names.offer(Slot { key: self.name.finish() & HASH_MASK, tie, at });
         }
         self.forget_name()
     }
@@ -247,5 +251,79 @@ pub const fn check_duplicates(file: &[u8], slots: &mut [Slot], text: &mut [u8]) 
             Ok(Progress::NeedInput) => return check.parser.end_of_input(),
             Err(error) => return Err(error),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+    use super::check_duplicates;
+    use crate::error::{Error, ErrorKind};
+    use crate::smallest::Slot;
+    use std::{format, string::String, vec, vec::Vec};
+
+    /// A header with these names, and where each begins.
+    fn header_of(names: &[String]) -> (Vec<u8>, Vec<u64>) {
+        let mut header = String::from("{");
+        let mut places = vec![];
+        for (i, name) in names.iter().enumerate() {
+            header += if i > 0 { "," } else { "" };
+            places.push(8 + header.len() as u64);
+            header += &format!(r#""{name}":{{"dtype":"U8","shape":[0],"data_offsets":[0,0]}}"#);
+        }
+        header += "}";
+        let mut file = (header.len() as u64).to_le_bytes().to_vec();
+        file.extend(header.as_bytes());
+        (file, places)
+    }
+
+    fn verdict(file: &[u8], slots: usize, text: usize) -> Result<(), Error> {
+        check_duplicates(file, &mut vec![Slot::EMPTY; slots], &mut vec![0; text])
+    }
+
+    /// 40 names of one length that share four hashes.
+    fn names() -> Vec<String> {
+        (10..50).map(|i| format!("layer.{i}.weight")).collect()
+    }
+
+    #[test]
+    fn names_that_only_share_a_hash_are_distinct() {
+        let (file, _) = header_of(&names());
+        for (slots, text) in [(40, 1), (41, 100), (25, 3), (20, 7), (64, 15), (64, 16)] {
+            assert_eq!(verdict(&file, slots, text), Ok(()), "{slots} slots, {text} bytes");
+        }
+    }
+
+    #[test]
+    fn two_equal_names_are_found_among_many_that_share_a_hash() {
+        for (first, second) in [(0, 1), (0, 39), (17, 23), (38, 39)] {
+            let mut all = names();
+            all[second] = all[first].clone();
+            let (file, places) = header_of(&all);
+            for (slots, text) in [(40, 1), (22, 5), (64, 100)] {
+                assert_eq!(verdict(&file, slots, text), Err(ErrorKind::NameTwice.at(places[second])));
+            }
+        }
+    }
+
+    #[test]
+    fn too_few_slots_for_one_hash_is_a_limit_and_says_so() {
+        let (file, _) = header_of(&names());
+        let error = verdict(&file, 3, 100).expect_err("ten names share a hash");
+        assert_eq!(error.kind, ErrorKind::SlotCount { capacity: 3 });
+        assert_eq!(verdict(&file, 0, 100).map_err(|e| e.kind), Err(ErrorKind::SlotCount { capacity: 0 }));
+    }
+
+    #[test]
+    fn without_text_memory_a_suspicion_cannot_be_judged() {
+        let (file, _) = header_of(&names());
+        let kind = verdict(&file, 64, 0).map_err(|error| error.kind);
+        assert_eq!(kind, Err(ErrorKind::NameLength { needed: 1, capacity: 0 }));
+    }
+
+    #[test]
+    fn the_empty_name_twice_needs_no_text() {
+        let (file, places) = header_of(&[String::new(), "a".into(), String::new()]);
+        assert_eq!(verdict(&file, 4, 0), Err(ErrorKind::NameTwice.at(places[2])));
     }
 }

@@ -66,12 +66,23 @@ impl TensorCheck {
 /// One tensor of the header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry<'n> {
-    /// The decoded name: UTF-8, unless the parser that made it finds otherwise further on.
+    /// The decoded name, which is UTF-8.
     pub name: &'n [u8],
     /// Dtype, shape and range, which agree with each other.
     pub info: TensorInfo,
     /// Where in the file the name's opening quote stands.
     pub at: u64,
+}
+
+impl<'n> Entry<'n> {
+    /// The name as text. Costs a pass over the name; comparing [`name`](Self::name) does not.
+    pub const fn name_str(&self) -> &'n str {
+        match core::str::from_utf8(self.name) {
+            Ok(name) => name,
+            // The parser has proven every name that it completes.
+            Err(_) => "",
+        }
+    }
 }
 
 /// What [`Entries::next`] found.

@@ -150,8 +150,8 @@ impl Literal {
 ///
 /// # fn main() -> Result<(), embedded_safetensors::Error> {
 /// let mut parser = HeaderParser::new();
-/// let mut first: &[u8] = b"\x38\0\0\0\0\0\0\0{\"bi";
-/// assert_eq!(parser.next(&mut first)?, Event::Length(56));
+/// let mut first: &[u8] = b"\x39\0\0\0\0\0\0\0{\"bi";
+/// assert_eq!(parser.next(&mut first)?, Event::Length(57));
 /// assert!(matches!(parser.next(&mut first)?, Event::Name(piece) if piece.as_bytes() == b"bi"));
 /// assert_eq!(parser.next(&mut first)?, Event::NeedInput);
 ///

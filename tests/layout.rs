@@ -1,0 +1,125 @@
+//! The layout proof against the obvious slow one, for every number of slots.
+
+use embedded_safetensors::{Error, ErrorKind, HeaderCheck, Progress, Slot, Summary};
+
+/// A range and where its first offset stands in the header.
+type Placed = (u64, u64, u64);
+
+/// A header of `U8` tensors with these ranges, in this order.
+fn header_of(ranges: &[(u64, u64)]) -> (Vec<u8>, Vec<Placed>) {
+    let mut header = String::from("{");
+    let mut placed = Vec::new();
+    for (i, (begin, end)) in ranges.iter().enumerate() {
+        let comma = if i > 0 { "," } else { "" };
+        let shape = end - begin;
+        header += &format!(r#"{comma}"t{i}":{{"dtype":"U8","shape":[{shape}],"data_offsets":["#);
+        placed.push((*begin, *end, 8 + header.len() as u64));
+        header += &format!("{begin},{end}]}}");
+    }
+    header += "}";
+    let mut file = (header.len() as u64).to_le_bytes().to_vec();
+    file.extend(header.as_bytes());
+    (file, placed)
+}
+
+/// Feeds the header as often as the check wants it; also says how often that was.
+fn passes(header: &[u8], slots: &mut [Slot]) -> (Result<Summary, Error>, usize) {
+    let mut check = HeaderCheck::new(slots);
+    for pass in 1..1000 {
+        match check.push(&mut &header[..]) {
+            Ok(Progress::Rewind) => {}
+            Ok(Progress::Done) => return (Ok(check.summary().expect("proven")), pass),
+            Ok(Progress::NeedInput) => panic!("the header is complete"),
+            Err(error) => return (Err(error), pass),
+        }
+    }
+    panic!("the check does not come to an end");
+}
+
+/// Sort, then walk.
+fn slow_verdict(placed: &[Placed]) -> Result<u64, Error> {
+    let mut sorted = placed.to_vec();
+    sorted.sort_unstable();
+    let mut previous_end = 0;
+    for (begin, end, at) in sorted {
+        match begin.cmp(&previous_end) {
+            std::cmp::Ordering::Less => return Err(ErrorKind::Overlap { begin, previous_end }.at(at)),
+            std::cmp::Ordering::Greater => return Err(ErrorKind::Hole { begin, previous_end }.at(at)),
+            std::cmp::Ordering::Equal => previous_end = end,
+        }
+    }
+    Ok(previous_end)
+}
+
+fn in_order(placed: &[Placed]) -> bool {
+    let mut end = 0;
+    placed.iter().all(|&(begin, next, _)| std::mem::replace(&mut end, next) == begin)
+}
+
+fn compare(ranges: &[(u64, u64)]) {
+    let (header, placed) = header_of(ranges);
+    let expected = slow_verdict(&placed);
+    for count in 0..=ranges.len() + 1 {
+        let mut slots = vec![Slot::EMPTY; count];
+        let (verdict, made) = passes(&header, &mut slots);
+        if count == 0 && !in_order(&placed) {
+            assert_eq!(verdict.map_err(|error| error.kind), Err(ErrorKind::OutOfOrder), "{ranges:?}");
+            continue;
+        }
+        assert_eq!(verdict.map(|summary| summary.data_len), expected, "{ranges:?} with {count} slots");
+        if expected.is_ok() {
+            let needed = if in_order(&placed) { 1 } else { 1 + ranges.len().div_ceil(count) };
+            assert_eq!(made, needed, "{ranges:?} with {count} slots");
+        }
+    }
+}
+
+/// Every sequence of up to four ranges over four bytes: each overlap, hole and empty tensor there is.
+#[test]
+fn every_small_layout() {
+    let all: Vec<(u64, u64)> = (0..4).flat_map(|begin| (begin..4).map(move |end| (begin, end))).collect();
+    compare(&[]);
+    for &a in &all {
+        compare(&[a]);
+        for &b in &all {
+            compare(&[a, b]);
+            for &c in &all {
+                compare(&[a, b, c]);
+            }
+        }
+    }
+}
+
+fn shuffle<T>(items: &mut [T], mut seed: u64) {
+    for i in (1..items.len()).rev() {
+        seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        items.swap(i, usize::try_from(seed >> 33).expect("small") % (i + 1));
+    }
+}
+
+#[test]
+fn shuffled_tensors_are_proven_and_a_single_shift_is_found() {
+    let sound: Vec<(u64, u64)> = (0..40).map(|i| (i * 3 / 2, (i + 1) * 3 / 2)).collect();
+    for seed in 0..20 {
+        let mut ranges = sound.clone();
+        shuffle(&mut ranges, seed);
+        compare(&ranges);
+        let victim = usize::try_from(seed).expect("small");
+        ranges[victim].1 += 1;
+        compare(&ranges);
+        ranges[victim].0 += 1;
+        compare(&ranges);
+    }
+}
+
+#[test]
+fn a_header_that_changes_between_passes_is_not_proven() {
+    let (two, _) = header_of(&[(1, 2), (0, 1)]);
+    let (one, _) = header_of(&[(0, 1)]);
+    let mut slots = [Slot::EMPTY; 4];
+    let mut check = HeaderCheck::new(&mut slots);
+    assert_eq!(check.push(&mut &two[..]), Ok(Progress::Rewind));
+    let error = check.push(&mut &one[..]).expect_err("a tensor is missing");
+    assert_eq!(error.kind, ErrorKind::Changed);
+    assert_eq!(check.push(&mut &two[..]), Err(error), "a failed check stays failed");
+}

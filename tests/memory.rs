@@ -1,0 +1,121 @@
+//! What the core costs: sizes that are stated in its documentation, and no allocation at all.
+
+use embedded_safetensors::{
+    DuplicateCheck, Entries, Error, Event, HeaderCheck, HeaderParser, Item, Shape, Slot, TensorInfo, Text,
+    check, check_duplicates,
+};
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+
+struct Counting;
+
+thread_local! {
+    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
+}
+
+// SAFETY: every call goes to the system's allocator unchanged; the counter does not allocate.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.set(ALLOCATIONS.get() + 1);
+        // SAFETY: the caller keeps the contract of `alloc`, which is this one's.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: the caller keeps the contract of `dealloc`, which is this one's.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+fn allocations_of(work: impl FnOnce()) -> u64 {
+    let before = ALLOCATIONS.get();
+    work();
+    ALLOCATIONS.get() - before
+}
+
+fn file_with(header: &str, data: usize) -> Vec<u8> {
+    let mut file = (header.len() as u64).to_le_bytes().to_vec();
+    file.extend(header.as_bytes());
+    file.resize(file.len() + data, 0);
+    file
+}
+
+/// 100 tensors in reverse order, so that every kind of pass is made.
+fn backwards() -> Vec<u8> {
+    let entries: Vec<String> = (0..100)
+        .rev()
+        .map(|i| format!(r#""t{i}":{{"dtype":"F32","shape":[2],"data_offsets":[{},{}]}}"#, i * 8, i * 8 + 8))
+        .collect();
+    file_with(&format!("{{{}}}", entries.join(",")), 800)
+}
+
+#[test]
+fn the_counter_counts() {
+    assert_eq!(allocations_of(|| drop(std::hint::black_box(Box::new(1)))), 1);
+}
+
+#[test]
+fn checking_allocates_nothing() {
+    let file = backwards();
+    let mut slots = [Slot::EMPTY; 16];
+    let mut text = [0; 4];
+    let count = allocations_of(|| {
+        assert_eq!(check(&file, &mut slots).map(|summary| summary.tensors), Ok(100));
+        assert_eq!(check_duplicates(&file, &mut slots, &mut text), Ok(()));
+    });
+    assert_eq!(count, 0);
+}
+
+#[test]
+fn finding_a_fault_allocates_nothing() {
+    let file = file_with(r#"{"a":{"dtype":"F32","shape":[2],"data_offsets":[0,9]}}"#, 9);
+    assert_eq!(allocations_of(|| assert!(check(&file, &mut []).is_err())), 0);
+}
+
+#[test]
+fn listing_tensors_allocates_nothing() {
+    let file = backwards();
+    let mut name = [0; 8];
+    let count = allocations_of(|| {
+        let mut entries = Entries::new(&mut name);
+        let mut input = file.as_slice();
+        let mut tensors = 0;
+        while let Ok(Item::Tensor(_)) = entries.next(&mut input) {
+            tensors += 1;
+        }
+        assert_eq!(tensors, 100);
+    });
+    assert_eq!(count, 0);
+}
+
+/// The figures in the items' documentation.
+#[test]
+fn sizes_are_as_documented() {
+    assert!(size_of::<HeaderParser>() <= 160, "{}", size_of::<HeaderParser>());
+    assert!(size_of::<HeaderCheck<'_>>() <= 320, "{}", size_of::<HeaderCheck<'_>>());
+    assert!(size_of::<DuplicateCheck<'_>>() <= 320, "{}", size_of::<DuplicateCheck<'_>>());
+    assert!(size_of::<Entries<'_>>() <= 320, "{}", size_of::<Entries<'_>>());
+    assert_eq!(size_of::<Slot>(), 24);
+    assert_eq!(size_of::<Error>(), 32);
+    assert!(size_of::<Event<'_>>() <= 24);
+    assert!(size_of::<Text<'_>>() <= 16);
+    assert_eq!(size_of::<Shape>(), 72);
+    assert_eq!(size_of::<TensorInfo>(), 96);
+}
+
+/// The whole check is `const`: a sound file passes while the test is compiled.
+const CHECKED_BY_THE_COMPILER: u64 = {
+    let file = b"\x38\0\0\0\0\0\0\0{\"a\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[0,2]}}   ab";
+    match check(file, &mut []) {
+        Ok(summary) => summary.data_len,
+        Err(_) => 0,
+    }
+};
+
+#[test]
+fn the_compiler_can_check_a_file() {
+    assert_eq!(CHECKED_BY_THE_COMPILER, 2);
+}
