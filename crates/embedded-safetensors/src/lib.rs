@@ -1,4 +1,4 @@
-//! The safetensors format for machines with kilobytes.
+#![doc = include_str!("../README.md")]
 #![no_std]
 #![forbid(unsafe_code)]
 
