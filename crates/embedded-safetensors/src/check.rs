@@ -31,7 +31,7 @@ pub struct HeaderCheck<'s> {
     tensor: TensorCheck,
     layout: Layout<'s>,
     file_len: Option<u64>,
-    summary: Option<Summary>,
+    proven: bool,
 }
 
 impl<'s> HeaderCheck<'s> {
@@ -43,7 +43,7 @@ impl<'s> HeaderCheck<'s> {
             tensor: TensorCheck::new(),
             layout: Layout::new(slots),
             file_len: None,
-            summary: None,
+            proven: false,
         }
     }
 
@@ -56,7 +56,13 @@ impl<'s> HeaderCheck<'s> {
 
     /// What the header describes, once it is proven.
     pub const fn summary(&self) -> Option<Summary> {
-        self.summary
+        if self.proven { Some(self.described()) } else { None }
+    }
+
+    /// Holds at the end of the last pass.
+    const fn described(&self) -> Summary {
+        let (tensors, data_len) = (self.layout.tensors(), self.layout.end());
+        Summary { tensors, data_start: self.parser.position(), data_len }
     }
 
     /// The parser beneath, for its position.
@@ -73,7 +79,7 @@ impl<'s> HeaderCheck<'s> {
     /// # Panics
     /// Never.
     pub const fn push(&mut self, input: &mut &[u8]) -> Result<Progress, Error> {
-        if self.summary.is_some() {
+        if self.proven {
             return Ok(Progress::Done);
         }
         match self.run(input) {
@@ -131,22 +137,23 @@ impl<'s> HeaderCheck<'s> {
     }
 
     const fn end_pass(&mut self) -> Result<Progress, Error> {
-        let data_start = self.parser.position();
-        let data_len = match self.layout.end_pass(data_start) {
-            Ok(LayoutStep::Proven(data_len)) => data_len,
+        match self.layout.end_pass(self.parser.position()) {
+            Ok(LayoutStep::Proven) => self.check_data_len(),
             Ok(LayoutStep::AnotherPass) => {
                 self.parser = HeaderParser::new();
-                return Ok(Progress::Rewind);
+                Ok(Progress::Rewind)
             }
-            Err(error) => return Err(error),
-        };
-        let summary = Summary { tensors: self.layout.tensors(), data_start, data_len };
+            Err(error) => Err(error),
+        }
+    }
+
+    const fn check_data_len(&mut self) -> Result<Progress, Error> {
         if let Some(file_len) = self.file_len {
-            if let Err(error) = summary.check_file_len(file_len) {
+            if let Err(error) = self.described().check_file_len(file_len) {
                 return Err(error);
             }
         }
-        self.summary = Some(summary);
+        self.proven = true;
         Ok(Progress::Done)
     }
 }

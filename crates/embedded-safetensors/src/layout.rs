@@ -13,8 +13,8 @@ use crate::smallest::{Slot, Smallest};
 pub(crate) enum LayoutStep {
     /// Feed the header once more.
     AnotherPass,
-    /// The tensors lie end to end and take this many bytes.
-    Proven(u64),
+    /// The tensors lie end to end.
+    Proven,
 }
 
 pub(crate) struct Layout<'s> {
@@ -39,6 +39,11 @@ impl<'s> Layout<'s> {
         self.tensors
     }
 
+    /// Where the last proven tensor ends.
+    pub(crate) const fn end(&self) -> u64 {
+        self.end
+    }
+
     /// Takes the next tensor of the header.
     pub(crate) const fn see(&mut self, tensor: Extent) {
         if self.sorting {
@@ -58,7 +63,7 @@ impl<'s> Layout<'s> {
         if self.sorting {
             return self.end_sorting_pass(at);
         }
-        let Some(disorder) = self.disorder else { return Ok(LayoutStep::Proven(self.end)) };
+        let Some(disorder) = self.disorder else { return Ok(LayoutStep::Proven) };
         if self.following.capacity() == 0 {
             return Err(ErrorKind::OutOfOrder.at(disorder));
         }
@@ -78,7 +83,7 @@ impl<'s> Layout<'s> {
         if self.proven != self.tensors {
             return Err(ErrorKind::Changed.at(at));
         }
-        Ok(LayoutStep::Proven(self.end))
+        Ok(LayoutStep::Proven)
     }
 
     const fn walk(&mut self) -> Result<(), Error> {

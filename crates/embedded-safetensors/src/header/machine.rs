@@ -94,19 +94,18 @@ pub(super) enum Role {
 }
 
 /// What becomes of a byte.
-pub(super) enum Step<'i> {
+#[repr(u8)]
+pub(super) enum Step {
     /// Consumed, nothing to report.
     Taken,
-    /// Consumed, and it completed this event.
-    Emit(Event<'i>),
-    /// Not consumed: it ended what came before it, which is this event.
-    EmitBefore(Event<'i>),
+    /// Consumed, and it completed the event that waits in `event`.
+    Emit,
+    /// Not consumed: it ended what came before it, which is the event that waits in `event`.
+    EmitBefore,
     /// Not consumed: look at it again in the new state.
     Again,
-    /// An error at this byte of the file.
-    Fail(ErrorKind, u32),
-    /// The error that waited for the UTF-8 check.
-    Deferred(Error),
+    /// Not consumed: the error waits in `failure`.
+    Fail,
 }
 
 /// The words of JSON, by their first letter.
@@ -162,7 +161,10 @@ impl Literal {
 /// # }
 /// ```
 pub struct HeaderParser {
+    /// The parser's last word once the state is [`State::Failed`]; before that, an error that waits.
     pub(super) failure: Option<Error>,
+    /// The event that a step completed.
+    pub(super) event: Event<'static>,
     /// The value of the integer being read; of the header's length first.
     pub(super) number: u64,
     pub(super) position: u32,
@@ -199,6 +201,7 @@ impl HeaderParser {
     pub const fn new() -> Self {
         Self {
             failure: None,
+            event: Event::NeedInput,
             number: 0,
             position: 0,
             end: 0,
@@ -245,10 +248,10 @@ impl HeaderParser {
     /// # Panics
     /// Never.
     pub const fn next<'i>(&mut self, input: &mut &'i [u8]) -> Result<Event<'i>, Error> {
-        if let Some(error) = self.failure() {
-            return Err(error);
-        }
         loop {
+            if let Some(error) = self.failure() {
+                return Err(error);
+            }
             if self.position == self.end && self.end != 0 {
                 return self.at_end();
             }
@@ -263,17 +266,14 @@ impl HeaderParser {
             let Some((&byte, rest)) = input.split_first() else { return Ok(Event::NeedInput) };
             match self.step(byte) {
                 Step::Taken => self.consume(input, rest),
-                Step::Emit(event) => {
+                Step::Emit => {
                     self.consume(input, rest);
-                    return Ok(event);
+                    return Ok(self.event);
                 }
-                Step::EmitBefore(event) => return Ok(event),
+                Step::EmitBefore => return Ok(self.event),
                 Step::Again => {}
-                Step::Fail(kind, at) if byte >= 0x80 && self.may_begin_character() => {
-                    self.defer_to_utf8(kind, at);
-                }
-                Step::Deferred(error) => return Err(self.fail(error)),
-                Step::Fail(kind, at) => return Err(self.fail(kind.at(at as u64))),
+                Step::Fail if byte >= 0x80 && self.may_begin_character() => self.state = State::Foreign,
+                Step::Fail => self.state = State::Failed,
             }
         }
     }
@@ -308,7 +308,7 @@ impl HeaderParser {
         }
     }
 
-    const fn step(&mut self, byte: u8) -> Step<'static> {
+    const fn step(&mut self, byte: u8) -> Step {
         if self.state as u8 >= State::Open as u8 && matches!(byte, b' ' | b'\t' | b'\n' | b'\r') {
             return Step::Taken;
         }
@@ -319,7 +319,7 @@ impl HeaderParser {
             State::FirstName => self.key_or_close(byte, Role::Name),
             State::NextName => self.key(byte, Role::Name),
             State::AfterMember => self.comma_or_close(byte, State::NextName),
-            State::Tail => Step::Fail(ErrorKind::Trailing(byte), self.position),
+            State::Tail => self.fault(ErrorKind::Trailing(byte)),
             State::Colon => self.colon(byte),
             State::Text => self.string_special(byte),
             State::Escape => self.escape(byte),
@@ -352,24 +352,35 @@ impl HeaderParser {
         }
     }
 
-    pub(super) const fn go(&mut self, state: State) -> Step<'static> {
+    pub(super) const fn go(&mut self, state: State) -> Step {
         self.state = state;
         Step::Taken
     }
 
-    pub(super) const fn emit(&mut self, event: Event<'static>, state: State) -> Step<'static> {
+    pub(super) const fn emit(&mut self, event: Event<'static>, state: State) -> Step {
+        self.event = event;
         self.state = state;
-        Step::Emit(event)
+        Step::Emit
     }
 
-    pub(super) const fn unexpected(&self, byte: u8) -> Step<'static> {
-        Step::Fail(ErrorKind::UnexpectedByte(byte), self.position)
+    /// An error at the current byte.
+    pub(super) const fn fault(&mut self, kind: ErrorKind) -> Step {
+        self.fault_at(kind, self.position)
+    }
+
+    pub(super) const fn fault_at(&mut self, kind: ErrorKind, at: u32) -> Step {
+        self.failure = Some(kind.at(at as u64));
+        Step::Fail
+    }
+
+    pub(super) const fn unexpected(&mut self, byte: u8) -> Step {
+        self.fault(ErrorKind::UnexpectedByte(byte))
     }
 
     /// The error for a value of another JSON type, or for a byte that begins no value at all.
-    pub(super) const fn wrong_type(&self, byte: u8, kind: ErrorKind) -> Step<'static> {
+    pub(super) const fn wrong_type(&mut self, byte: u8, kind: ErrorKind) -> Step {
         match byte {
-            b'{' | b'[' | b'"' | b'-' | b'0'..=b'9' | b't' | b'f' | b'n' => Step::Fail(kind, self.position),
+            b'{' | b'[' | b'"' | b'-' | b'0'..=b'9' | b't' | b'f' | b'n' => self.fault(kind),
             _ => self.unexpected(byte),
         }
     }

@@ -8,41 +8,41 @@ use crate::error::{ErrorKind, Field, MAX_HEADER_LEN};
 
 impl HeaderParser {
     /// 8 bytes, little-endian; at most 100,000,000 inclusive.
-    pub(super) const fn length(&mut self, byte: u8) -> Step<'static> {
+    pub(super) const fn length(&mut self, byte: u8) -> Step {
         self.number |= (byte as u64) << (self.position << 3);
         if self.position < 7 {
             return Step::Taken;
         }
         let length = self.number;
         if length > MAX_HEADER_LEN {
-            return Step::Fail(ErrorKind::HeaderTooLarge { length }, 0);
+            return self.fault_at(ErrorKind::HeaderTooLarge { length }, 0);
         }
         self.end = low_u32(length) + 8;
         self.emit(Event::Length(length), State::Open)
     }
 
-    pub(super) const fn open(&mut self, byte: u8) -> Step<'static> {
+    pub(super) const fn open(&mut self, byte: u8) -> Step {
         match byte {
             b'{' => self.go(State::FirstName),
             _ => self.wrong_type(byte, ErrorKind::HeaderType),
         }
     }
 
-    pub(super) const fn key(&mut self, byte: u8, role: Role) -> Step<'static> {
+    pub(super) const fn key(&mut self, byte: u8, role: Role) -> Step {
         match byte {
             b'"' => self.begin_string(role),
             _ => self.unexpected(byte),
         }
     }
 
-    pub(super) const fn key_or_close(&mut self, byte: u8, role: Role) -> Step<'static> {
+    pub(super) const fn key_or_close(&mut self, byte: u8, role: Role) -> Step {
         match byte {
             b'}' => self.close_object(role),
             _ => self.key(byte, role),
         }
     }
 
-    pub(super) const fn comma_or_close(&mut self, byte: u8, next: State) -> Step<'static> {
+    pub(super) const fn comma_or_close(&mut self, byte: u8, next: State) -> Step {
         match (byte, next) {
             (b',', _) => self.go(next),
             (b'}', State::NextName) => self.close_object(Role::Name),
@@ -53,7 +53,7 @@ impl HeaderParser {
     }
 
     /// Closes the object whose keys have this role.
-    const fn close_object(&mut self, keys: Role) -> Step<'static> {
+    const fn close_object(&mut self, keys: Role) -> Step {
         match keys {
             Role::Name => self.go(State::Tail),
             Role::Field => self.end_entry(),
@@ -64,25 +64,25 @@ impl HeaderParser {
         }
     }
 
-    pub(super) const fn colon(&mut self, byte: u8) -> Step<'static> {
+    pub(super) const fn colon(&mut self, byte: u8) -> Step {
         match byte {
             b':' => self.go(self.after),
             _ => self.unexpected(byte),
         }
     }
 
-    pub(super) const fn entry_value(&mut self, byte: u8) -> Step<'static> {
+    pub(super) const fn entry_value(&mut self, byte: u8) -> Step {
         match byte {
             b'{' => {
                 self.fields = 0;
                 self.go(State::FirstField)
             }
-            b'[' => Step::Fail(ErrorKind::EntryArray, self.position),
+            b'[' => self.fault(ErrorKind::EntryArray),
             _ => self.wrong_type(byte, ErrorKind::EntryType),
         }
     }
 
-    const fn end_entry(&mut self) -> Step<'static> {
+    const fn end_entry(&mut self) -> Step {
         self.token = self.position;
         let missing = match self.fields {
             0b111 => return self.emit(Event::TensorEnd, State::AfterMember),
@@ -90,18 +90,18 @@ impl HeaderParser {
             fields if fields & 0b010 == 0 => Field::Shape,
             _ => Field::Offsets,
         };
-        Step::Fail(ErrorKind::Missing(missing), self.position)
+        self.fault(ErrorKind::Missing(missing))
     }
 
-    pub(super) const fn dtype_value(&mut self, byte: u8) -> Step<'static> {
+    pub(super) const fn dtype_value(&mut self, byte: u8) -> Step {
         match byte {
             b'"' => self.begin_string(Role::Dtype),
-            b'{' => Step::Fail(ErrorKind::DtypeObject, self.position),
+            b'{' => self.fault(ErrorKind::DtypeObject),
             _ => self.wrong_type(byte, ErrorKind::DtypeType),
         }
     }
 
-    pub(super) const fn list_open(&mut self, byte: u8) -> Step<'static> {
+    pub(super) const fn list_open(&mut self, byte: u8) -> Step {
         if byte != b'[' {
             return self.wrong_type(byte, ErrorKind::ListType(self.list));
         }
@@ -115,14 +115,14 @@ impl HeaderParser {
         }
     }
 
-    pub(super) const fn first_number(&mut self, byte: u8) -> Step<'static> {
+    pub(super) const fn first_number(&mut self, byte: u8) -> Step {
         match byte {
             b']' => self.close_list(),
             _ => self.begin_number(byte),
         }
     }
 
-    pub(super) const fn begin_number(&mut self, byte: u8) -> Step<'static> {
+    pub(super) const fn begin_number(&mut self, byte: u8) -> Step {
         match byte {
             b'0'..=b'9' => {
                 self.token = self.position;
@@ -134,27 +134,27 @@ impl HeaderParser {
         }
     }
 
-    pub(super) const fn digits(&mut self, byte: u8) -> Step<'static> {
+    pub(super) const fn digits(&mut self, byte: u8) -> Step {
         match byte {
             b'0'..=b'9' => self.digit(byte),
-            b'.' | b'e' | b'E' => Step::Fail(ErrorKind::NotAnInteger(self.list), self.position),
+            b'.' | b'e' | b'E' => self.fault(ErrorKind::NotAnInteger(self.list)),
             _ => self.end_number(),
         }
     }
 
-    const fn digit(&mut self, byte: u8) -> Step<'static> {
+    const fn digit(&mut self, byte: u8) -> Step {
         let leading_zero = self.number == 0 && self.position != self.token;
         if leading_zero {
-            return Step::Fail(ErrorKind::Number, self.position);
+            return self.fault(ErrorKind::Number);
         }
         match push_digit(self.number, byte) {
             Some(number) => self.number = number,
-            None => return Step::Fail(ErrorKind::IntegerRange(self.list), self.token),
+            None => return self.fault_at(ErrorKind::IntegerRange(self.list), self.token),
         }
         Step::Taken
     }
 
-    const fn end_number(&mut self) -> Step<'static> {
+    const fn end_number(&mut self) -> Step {
         self.state = State::AfterNumber;
         let event = match (self.list, self.items) {
             (Field::Offsets, 0) => Event::Begin(self.number),
@@ -164,26 +164,27 @@ impl HeaderParser {
         if self.items < 2 {
             self.items += 1;
         }
-        Step::EmitBefore(event)
+        self.event = event;
+        Step::EmitBefore
     }
 
-    pub(super) const fn after_number(&mut self, byte: u8) -> Step<'static> {
+    pub(super) const fn after_number(&mut self, byte: u8) -> Step {
         match (byte, self.list, self.items) {
             (b']', ..) => self.close_list(),
-            (b',', Field::Offsets, 2) => Step::Fail(ErrorKind::OffsetsCount, self.position),
+            (b',', Field::Offsets, 2) => self.fault(ErrorKind::OffsetsCount),
             (b',', ..) => self.go(State::NextNumber),
             _ => self.unexpected(byte),
         }
     }
 
-    const fn close_list(&mut self) -> Step<'static> {
+    const fn close_list(&mut self) -> Step {
         match (self.list, self.items) {
-            (Field::Offsets, 0 | 1) => Step::Fail(ErrorKind::OffsetsCount, self.position),
+            (Field::Offsets, 0 | 1) => self.fault(ErrorKind::OffsetsCount),
             _ => self.go(State::AfterField),
         }
     }
 
-    pub(super) const fn metadata_value(&mut self, byte: u8) -> Step<'static> {
+    pub(super) const fn metadata_value(&mut self, byte: u8) -> Step {
         match byte {
             b'{' => self.go(State::FirstKey),
             b'n' => self.begin_literal(Literal::Null, State::AfterMember),
@@ -191,14 +192,14 @@ impl HeaderParser {
         }
     }
 
-    pub(super) const fn key_value(&mut self, byte: u8) -> Step<'static> {
+    pub(super) const fn key_value(&mut self, byte: u8) -> Step {
         match byte {
             b'"' => self.begin_string(Role::Value),
             _ => self.wrong_type(byte, ErrorKind::MetadataValue),
         }
     }
 
-    pub(super) const fn begin_literal(&mut self, literal: Literal, after: State) -> Step<'static> {
+    pub(super) const fn begin_literal(&mut self, literal: Literal, after: State) -> Step {
         self.token = self.position;
         self.literal = literal;
         self.literal_seen = 1;
@@ -206,7 +207,7 @@ impl HeaderParser {
         self.go(State::Literal)
     }
 
-    pub(super) const fn literal(&mut self, byte: u8) -> Step<'static> {
+    pub(super) const fn literal(&mut self, byte: u8) -> Step {
         let letters = match self.literal.letters().split_at_checked(self.literal_seen as usize) {
             Some((_, left)) => left,
             None => &[],
@@ -222,7 +223,7 @@ impl HeaderParser {
     }
 
     /// A literal that stands for a member of the header can only be the `null` of `__metadata__`.
-    const fn end_literal(&mut self) -> Step<'static> {
+    const fn end_literal(&mut self) -> Step {
         match self.after {
             State::AfterMember => self.emit(Event::MetadataNull, State::AfterMember),
             after => self.go(after),

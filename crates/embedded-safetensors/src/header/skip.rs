@@ -66,7 +66,7 @@ impl Nesting {
 
 /// The parser's states inside a value that is only skipped.
 impl HeaderParser {
-    pub(super) const fn skip_value(&mut self, byte: u8) -> Step<'static> {
+    pub(super) const fn skip_value(&mut self, byte: u8) -> Step {
         if let Some(number) = Number::begin(byte) {
             self.skipped_number = number;
             return self.go(State::SkipNumber);
@@ -83,28 +83,28 @@ impl HeaderParser {
         }
     }
 
-    const fn skip_open(&mut self, object: bool, next: State) -> Step<'static> {
+    const fn skip_open(&mut self, object: bool, next: State) -> Step {
         if !self.nesting.open(object) {
-            return Step::Fail(ErrorKind::Depth, self.position);
+            return self.fault(ErrorKind::Depth);
         }
         self.go(next)
     }
 
-    pub(super) const fn skip_first_item(&mut self, byte: u8) -> Step<'static> {
+    pub(super) const fn skip_first_item(&mut self, byte: u8) -> Step {
         match byte {
             b']' => self.skip_close(byte),
             _ => self.skip_value(byte),
         }
     }
 
-    pub(super) const fn skip_first_key(&mut self, byte: u8) -> Step<'static> {
+    pub(super) const fn skip_first_key(&mut self, byte: u8) -> Step {
         match byte {
             b'}' => self.skip_close(byte),
             _ => self.key(byte, Role::SkipKey),
         }
     }
 
-    pub(super) const fn after_skip(&mut self, byte: u8) -> Step<'static> {
+    pub(super) const fn after_skip(&mut self, byte: u8) -> Step {
         match byte {
             b',' if self.nesting.in_object() => self.go(State::SkipNextKey),
             b',' => self.go(State::SkipValue),
@@ -112,7 +112,7 @@ impl HeaderParser {
         }
     }
 
-    const fn skip_close(&mut self, byte: u8) -> Step<'static> {
+    const fn skip_close(&mut self, byte: u8) -> Step {
         let closed = match byte {
             b'}' => self.nesting.close(true),
             b']' => self.nesting.close(false),
@@ -122,7 +122,7 @@ impl HeaderParser {
     }
 
     /// A value inside a skipped one is complete, or the skipped one itself.
-    pub(super) const fn end_skipped(&mut self) -> Step<'static> {
+    pub(super) const fn end_skipped(&mut self) -> Step {
         let after = self.after_skipped();
         self.go(after)
     }
@@ -131,7 +131,7 @@ impl HeaderParser {
         if self.nesting.is_empty() { State::AfterField } else { State::AfterSkip }
     }
 
-    pub(super) const fn skip_number(&mut self, byte: u8) -> Step<'static> {
+    pub(super) const fn skip_number(&mut self, byte: u8) -> Step {
         match self.skipped_number.step(byte) {
             NumberStep::More(number) => {
                 self.skipped_number = number;
@@ -141,7 +141,7 @@ impl HeaderParser {
                 self.state = self.after_skipped();
                 Step::Again
             }
-            NumberStep::Bad => Step::Fail(ErrorKind::Number, self.position),
+            NumberStep::Bad => self.fault(ErrorKind::Number),
         }
     }
 }

@@ -8,7 +8,7 @@ use crate::dtype::Dtype;
 use crate::error::{ErrorKind, Field};
 
 impl HeaderParser {
-    pub(super) const fn begin_string(&mut self, role: Role) -> Step<'static> {
+    pub(super) const fn begin_string(&mut self, role: Role) -> Step {
         self.token = self.position;
         self.role = role;
         self.word.clear();
@@ -48,12 +48,14 @@ impl HeaderParser {
     }
 
     /// A byte in a string that is not plain text.
-    pub(super) const fn string_special(&mut self, byte: u8) -> Step<'static> {
+    pub(super) const fn string_special(&mut self, byte: u8) -> Step {
         match byte {
-            _ if self.utf8.is_open() || byte >= 0x80 => Step::Fail(ErrorKind::Utf8, self.character_start()),
+            _ if self.utf8.is_open() || byte >= 0x80 => {
+                self.fault_at(ErrorKind::Utf8, self.character_start())
+            }
             b'"' => self.end_string(),
             b'\\' => self.go(State::Escape),
-            _ => Step::Fail(ErrorKind::ControlCharacter(byte), self.position),
+            _ => self.fault(ErrorKind::ControlCharacter(byte)),
         }
     }
 
@@ -62,24 +64,24 @@ impl HeaderParser {
         self.position - self.utf8.seen()
     }
 
-    pub(super) const fn escape(&mut self, byte: u8) -> Step<'static> {
+    pub(super) const fn escape(&mut self, byte: u8) -> Step {
         if byte == b'u' {
             self.unicode = Unicode::new();
             return self.go(State::UnicodeDigits);
         }
         match unescape(byte) {
             Some(meaning) => self.escaped(Utf8Char::ascii(meaning)),
-            None => Step::Fail(ErrorKind::Escape(byte), self.position),
+            None => self.fault(ErrorKind::Escape(byte)),
         }
     }
 
-    pub(super) const fn unicode_digit(&mut self, byte: u8) -> Step<'static> {
+    pub(super) const fn unicode_digit(&mut self, byte: u8) -> Step {
         match self.unicode.push(byte) {
             UnicodeStep::NeedDigit => Step::Taken,
             UnicodeStep::NeedLow => self.go(State::LowBackslash),
             UnicodeStep::Done(character) => self.escaped(character),
-            UnicodeStep::Lone(back) => Step::Fail(ErrorKind::Surrogate, self.position - back),
-            UnicodeStep::BadDigit => Step::Fail(ErrorKind::Escape(byte), self.position),
+            UnicodeStep::Lone(back) => self.fault_at(ErrorKind::Surrogate, self.position - back),
+            UnicodeStep::BadDigit => self.fault(ErrorKind::Escape(byte)),
         }
     }
 
@@ -90,23 +92,27 @@ impl HeaderParser {
         expected: u8,
         back: u32,
         next: State,
-    ) -> Step<'static> {
-        if byte == expected { self.go(next) } else { Step::Fail(ErrorKind::Surrogate, self.position - back) }
+    ) -> Step {
+        if byte == expected {
+            self.go(next)
+        } else {
+            self.fault_at(ErrorKind::Surrogate, self.position - back)
+        }
     }
 
-    const fn escaped(&mut self, character: Utf8Char) -> Step<'static> {
+    const fn escaped(&mut self, character: Utf8Char) -> Step {
         self.state = State::Text;
         self.word.push(character.as_bytes());
         let text = Text::escape(character);
         match self.role {
-            Role::Name => Step::Emit(Event::Name(text)),
-            Role::Key => Step::Emit(Event::Key(text)),
-            Role::Value => Step::Emit(Event::Value(text)),
+            Role::Name => self.emit(Event::Name(text), State::Text),
+            Role::Key => self.emit(Event::Key(text), State::Text),
+            Role::Value => self.emit(Event::Value(text), State::Text),
             Role::Field | Role::Dtype | Role::SkipKey | Role::Skip => Step::Taken,
         }
     }
 
-    const fn end_string(&mut self) -> Step<'static> {
+    const fn end_string(&mut self) -> Step {
         match self.role {
             Role::Name => self.end_name(),
             Role::Field => self.end_field(),
@@ -121,26 +127,26 @@ impl HeaderParser {
         }
     }
 
-    const fn expect_colon(&mut self, after: State) -> Step<'static> {
+    const fn expect_colon(&mut self, after: State) -> Step {
         self.after = after;
         self.go(State::Colon)
     }
 
-    const fn end_name(&mut self) -> Step<'static> {
+    const fn end_name(&mut self) -> Step {
         if !matches!(self.word.as_bytes(), b"__metadata__") {
             self.after = State::EntryValue;
             return self.emit(Event::Tensor, State::Colon);
         }
         // Even `null` twice is one time too many.
         if self.metadata_seen {
-            return Step::Fail(ErrorKind::MetadataTwice, self.token);
+            return self.fault_at(ErrorKind::MetadataTwice, self.token);
         }
         self.metadata_seen = true;
         self.after = State::MetadataValue;
         self.emit(Event::Metadata, State::Colon)
     }
 
-    const fn end_field(&mut self) -> Step<'static> {
+    const fn end_field(&mut self) -> Step {
         match self.word.as_bytes() {
             b"dtype" => self.begin_field(Field::Dtype, State::DtypeValue),
             b"shape" => self.begin_field(Field::Shape, State::ListOpen),
@@ -149,20 +155,20 @@ impl HeaderParser {
         }
     }
 
-    const fn begin_field(&mut self, field: Field, value: State) -> Step<'static> {
+    const fn begin_field(&mut self, field: Field, value: State) -> Step {
         let bit = 1 << field as u8;
         if self.fields & bit != 0 {
-            return Step::Fail(ErrorKind::Repeated(field), self.token);
+            return self.fault_at(ErrorKind::Repeated(field), self.token);
         }
         self.fields |= bit;
         self.list = field;
         self.expect_colon(value)
     }
 
-    const fn end_dtype(&mut self) -> Step<'static> {
+    const fn end_dtype(&mut self) -> Step {
         match Dtype::from_name(self.word.as_bytes()) {
             Some(dtype) => self.emit(Event::Dtype(dtype), State::AfterField),
-            None => Step::Fail(ErrorKind::DtypeUnknown, self.token),
+            None => self.fault_at(ErrorKind::DtypeUnknown, self.token),
         }
     }
 
@@ -171,20 +177,12 @@ impl HeaderParser {
         !matches!(self.state, State::Length | State::Text | State::Foreign)
     }
 
-    /// Keeps the error of a byte above 0x7F waiting until it is known to begin a character: if it
-    /// does not, the header is not UTF-8, which is the fault that the reference reports.
-    pub(super) const fn defer_to_utf8(&mut self, kind: ErrorKind, at: u32) {
-        self.failure = Some(kind.at(at as u64));
-        self.state = State::Foreign;
-    }
-
-    pub(super) const fn foreign(&mut self, byte: u8) -> Step<'static> {
+    /// An error of a byte above 0x7F waits until it is known to begin a character: if it does not, the
+    /// header is not UTF-8, which is the fault that the reference reports.
+    pub(super) const fn foreign(&mut self, byte: u8) -> Step {
         if !self.utf8.push(byte) {
-            return Step::Fail(ErrorKind::Utf8, self.character_start());
+            return self.fault_at(ErrorKind::Utf8, self.character_start());
         }
-        match self.failure {
-            Some(error) if !self.utf8.is_open() => Step::Deferred(error),
-            _ => Step::Taken,
-        }
+        if self.utf8.is_open() { Step::Taken } else { Step::Fail }
     }
 }
