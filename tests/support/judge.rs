@@ -1,0 +1,100 @@
+//! This project's full verdict on a file in memory, duplicates and all.
+
+use embedded_safetensors::{DuplicateCheck, Error, HeaderCheck, Progress, Slot};
+
+use crate::split::Split;
+use crate::table::Table;
+use crate::trace::trace;
+
+/// How a file is judged. The verdict depends on none of it, as long as the memory suffices.
+#[derive(Clone, Copy, Debug)]
+pub struct Reader {
+    /// How the file arrives.
+    pub split: Split,
+    /// Slots to sort tensors and names in; `None`: enough to do each in one pass.
+    pub slots: Option<usize>,
+    /// Bytes of memory to compare equal names in.
+    pub text: usize,
+    /// Whether the length of the file is known before its header is read.
+    pub length_known: bool,
+}
+
+impl Default for Reader {
+    fn default() -> Self {
+        Self { split: Split::WHOLE, slots: None, text: 64, length_known: true }
+    }
+}
+
+/// The verdict on a file that arrives whole.
+///
+/// # Errors
+/// As [`Reader::judge`].
+pub fn judge(file: &[u8]) -> Result<Table, Error> {
+    Reader::default().judge(file)
+}
+
+impl Reader {
+    /// The same reader for a file that arrives like this.
+    #[must_use]
+    pub fn split(self, split: Split) -> Self {
+        Self { split, ..self }
+    }
+
+    /// The verdict, and what stands in the file.
+    ///
+    /// # Errors
+    /// The fault of the file that the reader reports.
+    pub fn judge(&self, file: &[u8]) -> Result<Table, Error> {
+        let mut slots = vec![Slot::EMPTY; self.slots.unwrap_or_else(|| most_names(file))];
+        self.check(file, &mut slots)?;
+        self.check_duplicates(file, &mut slots)?;
+        trace(file, self.split).into_table()
+    }
+
+    fn check(&self, file: &[u8], slots: &mut [Slot]) -> Result<(), Error> {
+        let mut check = HeaderCheck::new(slots);
+        if self.length_known {
+            check = check.with_file_len(file.len() as u64);
+        }
+        if !self.feed(file, |input| check.push(input))? {
+            check.end_of_input()?;
+        }
+        match check.summary() {
+            Some(summary) => summary.check_file_len(file.len() as u64),
+            None => panic!("the check said neither that it passed nor what is wrong"),
+        }
+    }
+
+    fn check_duplicates(&self, file: &[u8], slots: &mut [Slot]) -> Result<(), Error> {
+        let mut text = vec![0; self.text];
+        let mut check = DuplicateCheck::new([1, 2], slots, &mut text);
+        let is_done = self.feed(file, |input| check.push(input))?;
+        assert!(is_done, "the names of a sound header did not come to an end");
+        Ok(())
+    }
+
+    /// Feeds the pieces, again from the first one as often as asked. `false`: the file ended first.
+    fn feed(
+        &self,
+        file: &[u8],
+        mut push: impl FnMut(&mut &[u8]) -> Result<Progress, Error>,
+    ) -> Result<bool, Error> {
+        'pass: loop {
+            for piece in self.split.pieces(file) {
+                let mut input = piece;
+                match push(&mut input)? {
+                    Progress::NeedInput => assert!(input.is_empty(), "wants more, but has not consumed all"),
+                    Progress::Rewind => continue 'pass,
+                    Progress::Done => return Ok(true),
+                }
+            }
+            return Ok(false);
+        }
+    }
+}
+
+/// More names than the file can hold, up to a million: each takes 6 bytes at the least, and the
+/// duplicate check needs one slot more than there are names.
+fn most_names(file: &[u8]) -> usize {
+    (file.len() / 6 + 2).min(1 << 20)
+}

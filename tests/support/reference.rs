@@ -1,0 +1,100 @@
+//! The reference in five releases. Build it in release mode: one of its sums overflows, which a debug
+//! build answers with a panic and a release build with an error.
+
+use std::panic::catch_unwind;
+
+use crate::table::{Table, Tensor};
+
+/// Why the reference refuses a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// The class of the error, abbreviated as in the manifest.
+    pub class: String,
+    /// The reference's own words.
+    pub text: String,
+}
+
+/// One release of the reference.
+#[derive(Clone, Copy)]
+pub struct Release {
+    /// Its version.
+    pub version: &'static str,
+    read: fn(&[u8]) -> Result<Table, Refusal>,
+}
+
+/// The classes of the reference's errors: abbreviation, and the name in its source.
+pub const CLASSES: &[(&str, &str)] = &[
+    ("SMALL", "HeaderTooSmall"),
+    ("LARGE", "HeaderTooLarge"),
+    ("LEN", "InvalidHeaderLength"),
+    ("UTF8", "InvalidHeader"),
+    ("JSON", "InvalidHeaderDeserialization"),
+    ("OFFSET", "InvalidOffset"),
+    ("OVF", "ValidationOverflow"),
+    ("MISAL", "MisalignedSlice"),
+    ("INFO", "TensorInvalidInfo"),
+    ("INCOMPLETE", "MetadataIncompleteBuffer"),
+];
+
+/// Reads a file with one release and brings what it says into one form: the releases have the same
+/// names for the same things, but their types are strangers to each other.
+macro_rules! release {
+    ($version:literal, $release:ident) => {
+        Release {
+            version: $version,
+            read: |file| match $release::SafeTensors::read_metadata(file) {
+                Err(error) => {
+                    Err(Refusal { class: abbreviated(&format!("{error:?}")), text: error.to_string() })
+                }
+                Ok((_, header)) => {
+                    let tensor = |(name, info): (String, &$release::tensor::TensorInfo)| Tensor {
+                        data_offsets: [info.data_offsets.0 as u64, info.data_offsets.1 as u64],
+                        name,
+                        dtype: format!("{:?}", info.dtype),
+                        shape: info.shape.iter().map(|&dim| dim as u64).collect(),
+                    };
+                    let metadata = header.metadata().clone().map(|pairs| pairs.into_iter().collect());
+                    Ok(Table { tensors: header.tensors().into_iter().map(tensor).collect(), metadata }
+                        .sorted())
+                }
+            },
+        }
+    };
+}
+
+/// The reference proper.
+pub const LATEST: Release = release!("0.8.0", safetensors_0_8);
+
+/// All releases, oldest first.
+pub const RELEASES: [Release; 5] = [
+    release!("0.4.5", safetensors_0_4),
+    release!("0.5.3", safetensors_0_5),
+    release!("0.6.2", safetensors_0_6),
+    release!("0.7.0", safetensors_0_7),
+    LATEST,
+];
+
+impl Release {
+    /// What it reads from the file.
+    ///
+    /// # Errors
+    /// Why it refuses the file; the class is `PANIC` when it panics.
+    pub fn read(&self, file: &[u8]) -> Result<Table, Refusal> {
+        match catch_unwind(|| (self.read)(file)) {
+            Ok(outcome) => outcome,
+            Err(_) => Err(Refusal { class: "PANIC".to_owned(), text: "panicked".to_owned() }),
+        }
+    }
+
+    /// `ok` or the class of the error, as the manifest has it.
+    pub fn answer(&self, file: &[u8]) -> String {
+        self.read(file).err().map_or_else(|| "ok".to_owned(), |refusal| refusal.class)
+    }
+}
+
+/// The class from the error's debug form, which begins with the name of the variant in all releases.
+fn abbreviated(debug: &str) -> String {
+    let name: String = debug.chars().take_while(char::is_ascii_alphanumeric).collect();
+    let class = CLASSES.iter().find(|(_, full)| *full == name);
+    class.map_or(name, |(short, _)| (*short).to_owned())
+}
