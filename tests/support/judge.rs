@@ -2,9 +2,9 @@
 
 use embedded_safetensors::{DuplicateCheck, Error, HeaderCheck, Progress, Slot};
 
+use crate::contents::contents;
 use crate::split::Split;
 use crate::table::Table;
-use crate::trace::trace;
 
 /// How a file is judged. The verdict depends on none of it, as long as the memory suffices.
 #[derive(Clone, Copy, Debug)]
@@ -48,7 +48,7 @@ impl Reader {
         let mut slots = vec![Slot::EMPTY; self.slots.unwrap_or_else(|| most_names(file))];
         self.check(file, &mut slots)?;
         self.check_duplicates(file, &mut slots)?;
-        trace(file, self.split).into_table()
+        contents(file, self.split)
     }
 
     fn check(&self, file: &[u8], slots: &mut [Slot]) -> Result<(), Error> {

@@ -1,11 +1,11 @@
 //! What the tests share: the conformance vectors, ways to cut a file into pieces, this project's
 //! verdict on a file, and (feature `oracle`) the verdicts of the reference.
 
+pub mod contents;
 pub mod judge;
-pub mod manifest;
 pub mod recipe;
 #[cfg(feature = "oracle")]
 pub mod reference;
 pub mod split;
 pub mod table;
-pub mod trace;
+pub mod vectors;

@@ -26,14 +26,4 @@ impl Split {
         let (middle, tail) = rest.split_at(second - first);
         [head, middle].into_iter().chain(tail.chunks(size.max(1)))
     }
-
-    /// Every way to cut a file of this length in two, the cuts at both ends included.
-    pub fn two_way(len: usize) -> impl Iterator<Item = Self> {
-        (0..=len).map(Self::Once)
-    }
-
-    /// Every way to cut a file of this length in three.
-    pub fn three_way(len: usize) -> impl Iterator<Item = Self> {
-        (0..=len).flat_map(move |first| (first..=len).map(move |second| Self::Twice(first, second)))
-    }
 }
