@@ -1,3 +1,125 @@
-//! Writes and checks the conformance vectors.
+//! Writes the conformance vectors, or checks that what is committed is what the cases say.
+//!
+//! `vectors generate` writes the files and the manifest; `vectors check` compares them byte for byte.
+//! Both run the reference in five releases and fail when a case contradicts it.
 
-fn main() {}
+mod build;
+mod case;
+mod cases;
+mod codes;
+mod manifest;
+mod recipe;
+mod reference;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use build::Vector;
+use case::Body;
+
+/// The folders that hold nothing but vectors.
+const FOLDERS: [&str; 3] = ["valid", "invalid", "either"];
+
+type Files = BTreeMap<PathBuf, Vec<u8>>;
+
+fn main() -> ExitCode {
+    std::panic::set_hook(Box::new(|_| ())); // a release of the reference may panic: that is a result
+    let outcome = match std::env::args().nth(1).as_deref() {
+        Some("generate") => generated().and_then(|files| write(&files)),
+        Some("check") => generated().and_then(|files| check(&files)),
+        _ => Err(vec!["usage: vectors generate|check".to_owned()]),
+    };
+    match outcome {
+        Ok(count) => {
+            println!("{count} files");
+            ExitCode::SUCCESS
+        }
+        Err(problems) => {
+            problems.iter().for_each(|problem| eprintln!("{problem}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/vectors")
+}
+
+/// Everything that stands in the folder because of the cases.
+fn generated() -> Result<Files, Vec<String>> {
+    let mut files = Files::new();
+    let mut lines = Vec::new();
+    let mut problems = Vec::new();
+    for case in cases::all() {
+        match build::build(&case) {
+            Ok(vector) => {
+                lines.push(manifest::vector(&vector));
+                keep(&mut files, vector);
+            }
+            Err(problem) => problems.push(format!("{}: {problem}", case.id)),
+        }
+    }
+    if !problems.is_empty() {
+        return Err(problems);
+    }
+    files.insert("manifest.json".into(), manifest::whole(&lines).into_bytes());
+    Ok(files)
+}
+
+fn keep(files: &mut Files, vector: Vector<'_>) {
+    if !matches!(vector.case.body, Body::Recipe(_)) {
+        files.insert(vector.path().into(), vector.file);
+    }
+}
+
+fn write(files: &Files) -> Result<usize, Vec<String>> {
+    for stray in strays(files)? {
+        std::fs::remove_file(root().join(&stray)).map_err(|error| about(&stray, &error))?;
+    }
+    for (path, bytes) in files {
+        let full = root().join(path);
+        if let Some(folder) = full.parent() {
+            std::fs::create_dir_all(folder).map_err(|error| about(folder, &error))?;
+        }
+        std::fs::write(&full, bytes).map_err(|error| about(path, &error))?;
+    }
+    Ok(files.len())
+}
+
+fn check(files: &Files) -> Result<usize, Vec<String>> {
+    let mut problems: Vec<String> =
+        strays(files)?.iter().map(|path| format!("{}: no case makes this file", path.display())).collect();
+    for (path, bytes) in files {
+        match std::fs::read(root().join(path)) {
+            Ok(found) if found == *bytes => {}
+            Ok(_) => problems.push(format!("{}: differs from what its case makes", path.display())),
+            Err(error) => problems.extend(about(path, &error)),
+        }
+    }
+    if problems.is_empty() { Ok(files.len()) } else { Err(problems) }
+}
+
+/// Files in the folders that no case makes.
+fn strays(files: &Files) -> Result<Vec<PathBuf>, Vec<String>> {
+    let mut strays = Vec::new();
+    for folder in FOLDERS {
+        let Ok(entries) = std::fs::read_dir(root().join(folder)) else { continue };
+        for entry in entries {
+            let path = Path::new(folder).join(entry.map_err(|error| about(folder.as_ref(), &error))?.file_name());
+            if !files.contains_key(&path) {
+                strays.push(path);
+            }
+        }
+    }
+    Ok(strays)
+}
+
+fn about(path: &Path, error: &std::io::Error) -> Vec<String> {
+    vec![format!("{}: {error}", path.display())]
+}
+
+/// Lower-case hexadecimal.
+pub fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}

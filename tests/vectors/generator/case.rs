@@ -1,0 +1,281 @@
+//! One conformance vector as its author states it, and the words to state it with.
+//!
+//! Where a fault shows is said by hand: the text of a case holds the marker `¦` (the two bytes C2 A6)
+//! just before the byte at which a reader must report it. No parser is asked.
+
+use crate::recipe::Recipe;
+
+/// Stands just before the byte at which the fault shows; it is not part of the file.
+pub const MARKER: &[u8] = "¦".as_bytes();
+
+/// One vector, before anything is computed from it.
+#[derive(Clone, Copy)]
+pub struct Case {
+    /// Area and what, the stem of the file's name; never reused.
+    pub id: &'static str,
+    /// The rule of RULES.md that it shows.
+    pub rule: &'static str,
+    /// Why it exists.
+    pub reason: &'static str,
+    /// What the file holds.
+    pub body: Body,
+    /// What this project's reader says.
+    pub expect: Expect,
+    /// Which of the listed differences from the reference it shows.
+    pub deviation: Option<&'static str>,
+    /// How many rules it breaks: with one, the class of the error is settled too.
+    pub faults: u8,
+    /// Known classes of bugs it catches.
+    pub flags: &'static [&'static str],
+    /// The classes of which the reference 0.8.0 reports a random one.
+    pub random: &'static [&'static str],
+}
+
+/// What a file holds.
+#[derive(Clone, Copy)]
+pub enum Body {
+    /// A header with its right length in front, and data.
+    Header(Header),
+    /// Every byte of the file.
+    Raw(&'static [u8]),
+    /// Too large to be kept: how to make it.
+    Recipe(Recipe),
+}
+
+/// A header in three pieces, so that templates can wrap a text without allocating.
+#[derive(Clone, Copy)]
+pub struct Header {
+    /// In front of the text of interest.
+    pub before: &'static str,
+    /// The text of interest.
+    pub text: &'static [u8],
+    /// Behind it.
+    pub after: &'static str,
+    /// Bytes of data behind the header.
+    pub data: u64,
+    /// The length to claim when it is not the true one.
+    pub claims: Option<u64>,
+    /// The same header without what the reference rejects: where its tensors are read from.
+    pub twin: Option<&'static str>,
+}
+
+/// What this project's reader says.
+#[derive(Clone, Copy)]
+pub enum Expect {
+    /// It takes the file.
+    Accept,
+    /// It refuses the file.
+    Reject {
+        /// The stable code of the error.
+        code: &'static str,
+        /// Where it shows.
+        at: At,
+    },
+}
+
+/// Where a fault shows.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum At {
+    /// At the marker.
+    Marker,
+    /// At this byte of the file.
+    Byte(u64),
+    /// At the end of the file.
+    FileEnd,
+    /// At this byte of the data.
+    Data(u64),
+}
+
+/// A file that is taken.
+pub const fn ok(id: &'static str, rule: &'static str, body: Body, reason: &'static str) -> Case {
+    new(id, rule, Expect::Accept, body, reason)
+}
+
+/// A file that is refused with this code, at the marker.
+pub const fn bad(
+    id: &'static str,
+    rule: &'static str,
+    code: &'static str,
+    body: Body,
+    reason: &'static str,
+) -> Case {
+    new(id, rule, Expect::Reject { code, at: At::Marker }, body, reason)
+}
+
+const fn new(
+    id: &'static str,
+    rule: &'static str,
+    expect: Expect,
+    body: Body,
+    reason: &'static str,
+) -> Case {
+    Case { id, rule, reason, body, expect, deviation: None, faults: 1, flags: &[], random: &[] }
+}
+
+impl Case {
+    /// It shows this listed difference from the reference.
+    pub const fn deviates(mut self, deviation: &'static str) -> Self {
+        self.deviation = Some(deviation);
+        self
+    }
+
+    /// It breaks more than one rule, so the class of the error is not settled.
+    pub const fn faults(mut self, faults: u8) -> Self {
+        self.faults = faults;
+        self
+    }
+
+    /// It catches these known classes of bugs.
+    pub const fn flags(mut self, flags: &'static [&'static str]) -> Self {
+        self.flags = flags;
+        self
+    }
+
+    /// The reference reports one of these at random.
+    pub const fn random(mut self, classes: &'static [&'static str]) -> Self {
+        self.random = classes;
+        self
+    }
+
+    /// The fault does not show at a marker but here.
+    pub const fn at(mut self, place: At) -> Self {
+        if let Expect::Reject { code, .. } = self.expect {
+            self.expect = Expect::Reject { code, at: place };
+        }
+        self
+    }
+}
+
+impl Body {
+    /// The same with so many bytes of data.
+    pub const fn data(self, data: u64) -> Self {
+        match self {
+            Self::Header(header) => Self::Header(Header { data, ..header }),
+            other => other,
+        }
+    }
+
+    /// The same with this header length in front, true or not.
+    pub const fn claims(self, length: u64) -> Self {
+        match self {
+            Self::Header(header) => Self::Header(Header { claims: Some(length), ..header }),
+            other => other,
+        }
+    }
+
+    /// Its tensors are those of this header, which the reference takes too.
+    pub const fn like(self, twin: &'static str) -> Self {
+        match self {
+            Self::Header(header) => Self::Header(Header { twin: Some(twin), ..header }),
+            other => other,
+        }
+    }
+}
+
+/// A whole file, byte by byte.
+pub const fn raw(file: &'static [u8]) -> Body {
+    Body::Raw(file)
+}
+
+/// A whole header in text.
+pub const fn json(text: &'static str) -> Body {
+    bytes(text.as_bytes())
+}
+
+/// A whole header in bytes.
+pub const fn bytes(text: &'static [u8]) -> Body {
+    wrapped("", text, "", 0)
+}
+
+/// A file to be made by a recipe.
+pub const fn recipe(recipe: Recipe) -> Body {
+    Body::Recipe(recipe)
+}
+
+const fn wrapped(before: &'static str, text: &'static [u8], after: &'static str, data: u64) -> Body {
+    Body::Header(Header { before, text, after, data, claims: None, twin: None })
+}
+
+/// A tensor's entry, for one byte of data.
+pub const fn entry(text: &'static str) -> Body {
+    wrapped(r#"{"a":"#, text.as_bytes(), "}", 1)
+}
+
+/// The members of a tensor's entry, for one byte of data.
+pub const fn members(text: &'static str) -> Body {
+    wrapped(r#"{"a":{"#, text.as_bytes(), "}}", 1)
+}
+
+/// The dtype of a tensor of eight elements, for eight bytes of data.
+pub const fn dtype(text: &'static str) -> Body {
+    wrapped(r#"{"a":{"dtype":"#, text.as_bytes(), r#","shape":[8],"data_offsets":[0,8]}}"#, 8)
+}
+
+/// The shape of a tensor of one byte.
+pub const fn shape(text: &'static str) -> Body {
+    wrapped(r#"{"a":{"dtype":"U8","shape":"#, text.as_bytes(), r#","data_offsets":[0,1]}}"#, 1)
+}
+
+/// The shape of a tensor of no bytes.
+pub const fn empty_shape(text: &'static str) -> Body {
+    wrapped(r#"{"a":{"dtype":"U8","shape":"#, text.as_bytes(), r#","data_offsets":[0,0]}}"#, 0)
+}
+
+/// The offsets of a tensor of one byte.
+pub const fn offsets(text: &'static str) -> Body {
+    wrapped(r#"{"a":{"dtype":"U8","shape":[1],"data_offsets":"#, text.as_bytes(), "}}", 1)
+}
+
+/// The value of an unknown member of an otherwise sound entry.
+pub const fn unknown(text: &'static str) -> Body {
+    wrapped(
+        r#"{"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1],"x":"#,
+        text.as_bytes(),
+        "}}",
+        1,
+    )
+}
+
+/// The inside of a tensor's name.
+pub const fn name(text: &'static str) -> Body {
+    name_bytes(text.as_bytes())
+}
+
+/// The inside of a tensor's name, in bytes.
+pub const fn name_bytes(text: &'static [u8]) -> Body {
+    wrapped(r#"{""#, text, r#"":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}}"#, 1)
+}
+
+/// The value of `__metadata__`.
+pub const fn metadata(text: &'static str) -> Body {
+    wrapped(r#"{"__metadata__":"#, text.as_bytes(), "}", 0)
+}
+
+/// The inside of a string that is a value in `__metadata__`.
+pub const fn value(text: &'static str) -> Body {
+    value_bytes(text.as_bytes())
+}
+
+/// The inside of a string that is a value in `__metadata__`, in bytes.
+pub const fn value_bytes(text: &'static [u8]) -> Body {
+    wrapped(r#"{"__metadata__":{"k":""#, text, r#""}}"#, 0)
+}
+
+/// A header of tensors, each `(name, dtype, shape, offsets)`.
+macro_rules! tensors {
+    ($(($name:literal $dtype:literal $shape:literal $offsets:literal)),*) => {
+        crate::case::joined!($(concat!(
+            "\"", $name, "\":{\"dtype\":\"", $dtype, "\",\"shape\":", $shape,
+            ",\"data_offsets\":", $offsets, "}"
+        )),*)
+    };
+}
+
+/// Members of the header's object, with commas between them.
+macro_rules! joined {
+    ($first:expr $(, $rest:expr)*) => {
+        crate::case::json(concat!("{", $first $(, ",", $rest)*, "}"))
+    };
+}
+
+pub(crate) use {joined, tensors};
