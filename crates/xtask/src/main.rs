@@ -1,2 +1,25 @@
-//! xtask
-fn main() {}
+//! The front door: one command for each thing that a developer does with this repository.
+//!
+//! Each command sets up by itself what it needs, or says in one sentence what to run.
+
+mod commands;
+mod elf;
+mod machine;
+mod process;
+mod report;
+mod stages;
+mod toolchain;
+mod workspace;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    match commands::run(&words) {
+        Ok(code) => code,
+        Err(sentence) => {
+            eprintln!("xtask: {sentence}");
+            ExitCode::FAILURE
+        }
+    }
+}

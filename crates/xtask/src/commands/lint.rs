@@ -1,0 +1,101 @@
+//! `cargo xtask lint`: everything that can be judged without running it.
+
+use super::Command;
+use crate::process::Run;
+use crate::report::{Outcome, Report, Tally};
+use crate::toolchain::{BARE_TARGETS, Compiler, Toolchain, own_cargo};
+use crate::workspace;
+use std::process::ExitCode;
+
+pub const COMMAND: Command =
+    Command { name: "lint", about: "formatting, clippy, documentation, house rules", run };
+
+fn run(_: &[String]) -> Result<ExitCode, String> {
+    let mut report = Report::new();
+    report.stage("format", "every file is as rustfmt writes it", format);
+    report.stage("clippy", "no warnings, with any features", clippy);
+    report.stage("firmware", "no warnings in firmware", firmware);
+    report.stage("doc", "the documentation builds without warnings", doc);
+    report.stage("package", "the product packs as it would be published", package);
+    report.stage("house", "layers, lengths of functions and files, words", house);
+    Ok(report.print())
+}
+
+/// The packages that stand alone, for cargo does not reach them from the workspace.
+const FIRMWARE: [&str; 1] = ["firmware/linkcheck"];
+
+fn format() -> Outcome {
+    let mut tally = Tally::default();
+    tally.check("workspace", own_cargo().args(["fmt", "--all", "--check"]).check());
+    for package in FIRMWARE {
+        tally.check(package, in_package(own_cargo(), package).args(["fmt", "--check"]).check());
+    }
+    Ok(tally)
+}
+
+fn clippy() -> Outcome {
+    let mut tally = Tally::default();
+    for features in [&["--workspace"][..], &["--features", "std"], &["--features", "oracle"]] {
+        let clippy = own_cargo().args(["clippy", "--quiet", "--all-targets"]).args(features);
+        tally.check(&features.join(" "), clippy.args(["--", "-D", "warnings"]).check());
+    }
+    Ok(tally)
+}
+
+/// Debian's compiler comes without clippy: where it builds the firmware, the compiler's own lints do.
+fn firmware() -> Outcome {
+    let mut tally = Tally::default();
+    for package in FIRMWARE {
+        for triple in BARE_TARGETS {
+            let toolchain = Toolchain::for_target(triple)?;
+            let lint = if toolchain.compiler == Compiler::Installed { "clippy" } else { "check" };
+            let run = in_package(toolchain.cargo(lint), package).args(["--release", "--locked", "--quiet"]);
+            tally.check(&format!("{package} for {triple}"), run.env("RUSTFLAGS", "-Dwarnings").check());
+        }
+    }
+    Ok(tally)
+}
+
+fn in_package(run: Run, package: &str) -> Run {
+    run.dir(&workspace::root().join(package))
+}
+
+fn doc() -> Outcome {
+    let mut tally = Tally::default();
+    let doc = own_cargo().args([
+        "doc",
+        "--quiet",
+        "--no-deps",
+        "--package",
+        "embedded-safetensors",
+        "--all-features",
+    ]);
+    tally.check("embedded-safetensors", doc.env("RUSTDOCFLAGS", "-Dwarnings").check());
+    Ok(tally)
+}
+
+fn package() -> Outcome {
+    let mut tally = Tally::default();
+    let list = own_cargo().args([
+        "package",
+        "--quiet",
+        "--allow-dirty",
+        "--list",
+        "--package",
+        "embedded-safetensors",
+    ]);
+    let listed = list.capture().and_then(|output| {
+        let files = String::from_utf8_lossy(&output.stdout).into_owned();
+        match files.lines().any(|file| file == "README.md") {
+            true => Ok(()),
+            false => Err("README.md is not in the package".to_owned()),
+        }
+    });
+    tally.check("embedded-safetensors", listed);
+    Ok(tally)
+}
+
+fn house() -> Outcome {
+    let tests = ["test", "--quiet", "--package", "verification", "--test", "house", "--test", "layering"];
+    own_cargo().args(tests).tests()
+}

@@ -1,0 +1,85 @@
+//! The little of a 32-bit little-endian ELF file that is asked here: sizes of sections, names of symbols.
+
+use std::path::Path;
+
+const HEADERS_AT: usize = 0x20;
+const HEADER_SIZE_AT: usize = 0x2e;
+const HEADER_COUNT_AT: usize = 0x30;
+const NAMES_INDEX_AT: usize = 0x32;
+const SYMBOL_SIZE: usize = 16;
+const SYMBOL_TABLE: u32 = 2;
+
+/// A linked program.
+pub struct Elf {
+    bytes: Vec<u8>,
+    sections: Vec<Section>,
+}
+
+struct Section {
+    name: u32,
+    kind: u32,
+    offset: usize,
+    size: usize,
+    link: usize,
+}
+
+impl Elf {
+    pub fn open(path: &Path) -> Result<Self, String> {
+        let bytes = crate::workspace::read(path)?;
+        Self::parse(bytes).ok_or_else(|| format!("{} is not a 32-bit ELF file", path.display()))
+    }
+
+    fn parse(bytes: Vec<u8>) -> Option<Self> {
+        bytes.starts_with(b"\x7fELF\x01\x01").then_some(())?;
+        let start = word(&bytes, HEADERS_AT)? as usize;
+        let (size, count) = (half(&bytes, HEADER_SIZE_AT)?, half(&bytes, HEADER_COUNT_AT)?);
+        let sections =
+            (0..count).map(|index| section(&bytes, start + index * size)).collect::<Option<_>>()?;
+        Some(Self { bytes, sections })
+    }
+
+    /// The summed sizes of the sections with these names.
+    pub fn size_of(&self, names: &[&str]) -> usize {
+        let wanted =
+            |section: &&Section| self.section_name(section).is_some_and(|name| names.contains(&name));
+        self.sections.iter().filter(wanted).map(|section| section.size).sum()
+    }
+
+    /// The names of all symbols; nothing when the file has been stripped of them.
+    pub fn symbols(&self) -> Option<Vec<&str>> {
+        let table = self.sections.iter().find(|section| section.kind == SYMBOL_TABLE)?;
+        let strings = self.sections.get(table.link)?;
+        let symbols = self.bytes.get(table.offset..table.offset + table.size)?.chunks_exact(SYMBOL_SIZE);
+        symbols.map(|symbol| self.string(strings, word(symbol, 0)?)).collect()
+    }
+
+    fn section_name(&self, section: &Section) -> Option<&str> {
+        let index = half(&self.bytes, NAMES_INDEX_AT)?;
+        self.string(self.sections.get(index)?, section.name)
+    }
+
+    fn string(&self, table: &Section, at: u32) -> Option<&str> {
+        let strings = self.bytes.get(table.offset..table.offset + table.size)?;
+        let string = strings.get(at as usize..)?.split(|&byte| byte == 0).next()?;
+        std::str::from_utf8(string).ok()
+    }
+}
+
+fn section(bytes: &[u8], at: usize) -> Option<Section> {
+    let field = |index: usize| word(bytes, at + 4 * index);
+    Some(Section {
+        name: field(0)?,
+        kind: field(1)?,
+        offset: field(4)? as usize,
+        size: field(5)? as usize,
+        link: field(6)? as usize,
+    })
+}
+
+fn word(bytes: &[u8], at: usize) -> Option<u32> {
+    Some(u32::from_le_bytes(*bytes.get(at..)?.first_chunk()?))
+}
+
+fn half(bytes: &[u8], at: usize) -> Option<usize> {
+    Some(u16::from_le_bytes(*bytes.get(at..)?.first_chunk()?).into())
+}

@@ -1,0 +1,135 @@
+//! What the core costs on a microcontroller: stack, flash, instructions, sizes of its states.
+
+use super::firmware::{Board, CORTEX_M3, Firmware, RISC_V};
+use super::headers::Header;
+use crate::elf::Elf;
+use crate::report::{Outcome, Tally};
+use crate::toolchain::Toolchain;
+use std::collections::BTreeMap;
+
+/// The largest sizes allowed, for every board.
+const MOST_FLASH: u64 = 16384;
+const MOST_BYTES: [(&str, u64); 5] =
+    [("parser", 160), ("check", 320), ("duplicates", 320), ("entries", 320), ("slot", 24)];
+
+/// One door of the core, by the number that `firmware/linkcheck` gives it, and the most stack that it
+/// may take, its own state included: what was measured, and a little more for other compilers.
+struct Door {
+    name: &'static str,
+    number: u32,
+    most_stack: u64,
+}
+
+const PARSER: Door = Door { name: "HeaderParser", number: 3, most_stack: 1024 };
+const CHECK: Door = Door { name: "HeaderCheck", number: 1, most_stack: 1024 };
+const DUPLICATES: Door = Door { name: "DuplicateCheck", number: 2, most_stack: 1024 };
+const ENTRIES: Door = Door { name: "Entries", number: 4, most_stack: 1024 };
+
+struct Case {
+    door: Door,
+    header: Header,
+    slots: u32,
+}
+
+const fn case(door: Door, tensors: u32, reversed: bool, slots: u32) -> Case {
+    Case { door, header: Header { tensors, reversed }, slots }
+}
+
+const CASES: [Case; 8] = [
+    case(PARSER, 10, false, 0),
+    case(PARSER, 1000, false, 0),
+    case(CHECK, 10, false, 0),
+    case(CHECK, 1000, false, 0),
+    case(CHECK, 10, true, 16),
+    case(CHECK, 1000, true, 64),
+    case(DUPLICATES, 1000, false, 64),
+    case(ENTRIES, 1000, false, 0),
+];
+
+pub fn measure() -> Outcome {
+    let mut tally = Tally::default();
+    for board in [&CORTEX_M3, &RISC_V] {
+        board.need_emulator()?;
+        let firmware = Firmware { toolchain: Toolchain::for_target(board.triple)?, level: "s" };
+        firmware.build()?;
+        tally.measured(board.name, measure_flash(firmware));
+        for case in &CASES {
+            tally.measured(board.name, measure_case(board, firmware, case));
+        }
+    }
+    Ok(tally)
+}
+
+impl Tally {
+    /// Counts a measurement that stayed within its limits, and keeps its sentence for the summary.
+    fn measured(&mut self, board: &str, outcome: Result<String, String>) {
+        match outcome {
+            Ok(sentence) => {
+                self.check(&format!("{board}: {sentence}"), Ok(()));
+                self.notes.push(format!("{board}: {sentence}"));
+            }
+            Err(sentence) => self.check(board, Err(sentence)),
+        }
+    }
+}
+
+/// What firmware that judges a file has more in flash than firmware that does nothing.
+fn measure_flash(firmware: Firmware) -> Result<String, String> {
+    let flash =
+        |name| Elf::open(&firmware.program(name)).map(|elf| elf.size_of(&[".text", ".rodata", ".data"]));
+    let bytes = flash("validate")?.saturating_sub(flash("empty")?);
+    at_most("flash", bytes as u64, MOST_FLASH)?;
+    Ok(format!("HeaderCheck: {bytes} bytes of flash at opt-level {}", firmware.level))
+}
+
+fn measure_case(board: &Board, firmware: Firmware, case: &Case) -> Result<String, String> {
+    let header = case.header.bytes();
+    let said = board.run(firmware.program("cost"), &case.request(&header))?;
+    let figures = figures(&said);
+    let figure = |name: &str| {
+        figures.get(name).copied().ok_or_else(|| format!("no {name} in what it printed:\n{said}"))
+    };
+    case.check_count(figure("counted")?)?;
+    at_most("stack", figure("stack")?, case.door.most_stack)?;
+    for (name, most) in MOST_BYTES {
+        at_most(name, figure(name)?, most)?;
+    }
+    let instructions = board.instructions(figure("ticks")?);
+    Ok(case.sentence(figure("stack")?, instructions, header.len()))
+}
+
+fn at_most(name: &str, value: u64, most: u64) -> Result<(), String> {
+    if value <= most { Ok(()) } else { Err(format!("{name} takes {value} bytes, more than {most}")) }
+}
+
+/// `name=value` on lines of their own.
+fn figures(said: &str) -> BTreeMap<&str, u64> {
+    let pairs = said.lines().filter_map(|line| line.split_once('='));
+    pairs.filter_map(|(name, value)| Some((name, value.trim().parse().ok()?))).collect()
+}
+
+impl Case {
+    /// Four words that `firmware/linkcheck` reads, and the header.
+    fn request(&self, header: &[u8]) -> Vec<u8> {
+        let file_len = header.len() as u64 + self.header.data_len();
+        let words = [self.door.number.into(), self.slots.into(), header.len() as u64, file_len];
+        // Our own small numbers: the upper half of each is zero.
+        let words = words.into_iter().flat_map(|word: u64| word.to_le_bytes().into_iter().take(4));
+        words.chain(header.iter().copied()).collect()
+    }
+
+    /// The duplicate check gives a yes; the other doors count the tensors.
+    fn check_count(&self, counted: u64) -> Result<(), String> {
+        let due = if self.door.number == DUPLICATES.number { 1 } else { self.header.tensors.into() };
+        if counted == due { Ok(()) } else { Err(format!("{} counted {counted}, not {due}", self.door.name)) }
+    }
+
+    fn sentence(&self, stack: u64, instructions: u64, bytes: usize) -> String {
+        let order = if self.header.reversed { "in reversed order" } else { "in order" };
+        let (door, tensors, slots) = (self.door.name, self.header.tensors, self.slots);
+        let each = instructions as f64 / bytes as f64;
+        format!(
+            "{door}, {tensors} tensors {order}, {slots} slots: {stack} bytes of stack, {each:.1} instructions per byte"
+        )
+    }
+}

@@ -1,0 +1,113 @@
+//! Building and running `firmware/linkcheck`.
+
+use crate::process::{Run, everything};
+use crate::toolchain::Toolchain;
+use crate::{machine, workspace};
+use std::path::PathBuf;
+
+/// The firmware for one target at one optimisation level.
+#[derive(Clone, Copy)]
+pub struct Firmware {
+    pub toolchain: Toolchain,
+    pub level: &'static str,
+}
+
+impl Firmware {
+    /// Builds all its programs.
+    pub fn build(self) -> Result<(), String> {
+        self.cargo().args(["--bins"]).capture().map(drop)
+    }
+
+    /// Builds the program that holds a panic, and gives what the linker said; an error when it links.
+    pub fn build_with_panic(self) -> Result<String, String> {
+        let output = self.cargo().args(["--bin", "everything", "--features", "with-panic"]).output()?;
+        if output.status.success() {
+            return Err("firmware with a panic in it links, so the links above prove nothing".to_owned());
+        }
+        Ok(everything(&output))
+    }
+
+    fn cargo(self) -> Run {
+        self.toolchain
+            .cargo("build")
+            .dir(&workspace::root().join("firmware/linkcheck"))
+            .args(["--release", "--locked"])
+            .env("CARGO_TARGET_DIR", self.target_dir())
+            .env("CARGO_PROFILE_RELEASE_OPT_LEVEL", self.level)
+    }
+
+    /// One for each level, so that a level's programs stay where they are.
+    fn target_dir(self) -> PathBuf {
+        self.toolchain.target_dir().join(format!("linkcheck-{}", self.level))
+    }
+
+    /// Where one of its programs lies.
+    pub fn program(self, name: &str) -> PathBuf {
+        self.target_dir().join(self.toolchain.triple).join("release").join(name)
+    }
+}
+
+/// A machine of QEMU and how it counts.
+pub struct Board {
+    pub triple: &'static str,
+    pub name: &'static str,
+    emulator: &'static str,
+    package: &'static str,
+    options: &'static [&'static str],
+    request_at: u32,
+    instructions: fn(u64) -> u64,
+}
+
+/// A Cortex-M3. With `shift=10` an instruction takes 1024 ns, and the timer ticks every 40 ns.
+pub const CORTEX_M3: Board = Board {
+    triple: "thumbv7m-none-eabi",
+    name: "mps2-an385",
+    emulator: "qemu-system-arm",
+    package: "qemu-system-arm",
+    options: &["-M", "mps2-an385", "-icount", "shift=10,sleep=off"],
+    request_at: 0x2100_0000,
+    instructions: |ticks| (ticks * 40 + 512) / 1024,
+};
+
+/// A RISC-V without atomics. With `shift=0` a cycle is an instruction.
+pub const RISC_V: Board = Board {
+    triple: "riscv32imc-unknown-none-elf",
+    name: "virt",
+    emulator: "qemu-system-riscv32",
+    package: "qemu-system-misc",
+    options: &["-M", "virt", "-bios", "none", "-icount", "shift=0"],
+    request_at: 0x8100_0000,
+    instructions: |ticks| ticks,
+};
+
+impl Board {
+    pub fn need_emulator(&self) -> Result<(), String> {
+        machine::need_program(self.emulator, self.package)
+    }
+
+    /// Runs a program with `request` in its memory; gives what it printed.
+    pub fn run(&self, program: PathBuf, request: &[u8]) -> Result<String, String> {
+        let file = program.with_extension("request");
+        workspace::write(&file, request)?;
+        let load = format!("loader,file={},addr={:#x},force-raw=on", file.display(), self.request_at);
+        let output = Run::new(self.emulator)
+            .args(self.options)
+            .args([
+                "-nographic",
+                "-semihosting-config",
+                "enable=on,target=native",
+                "-device",
+                &load,
+                "-kernel",
+            ])
+            .args([program])
+            .limit(60)
+            .capture()?;
+        Ok(everything(&output))
+    }
+
+    /// Instructions in so many ticks of the firmware's clock.
+    pub fn instructions(&self, ticks: u64) -> u64 {
+        (self.instructions)(ticks)
+    }
+}

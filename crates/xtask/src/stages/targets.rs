@@ -1,0 +1,38 @@
+//! The core on other targets than this machine.
+
+use crate::machine;
+use crate::report::{Outcome, Tally};
+use crate::toolchain::{BARE_TARGETS, Toolchain};
+use crate::workspace;
+
+/// The core builds for every microcontroller, with no features.
+pub fn microcontrollers() -> Outcome {
+    let mut tally = Tally::default();
+    for triple in BARE_TARGETS {
+        let build = Toolchain::for_target(triple)?.cargo("build").args([
+            "--package",
+            "embedded-safetensors",
+            "--no-default-features",
+            "--quiet",
+        ]);
+        tally.check(triple, build.check());
+    }
+    Ok(tally)
+}
+
+const X86_32: &str = "i686-unknown-linux-gnu";
+
+/// The suites that judge files, natively, where a pointer has 32 bits.
+pub fn x86_32() -> Outcome {
+    if !machine::runs_32_bit_x86() {
+        let mut tally = Tally::default();
+        tally.note("skipped: only Linux on x86-64 runs 32-bit x86 programs".to_owned());
+        return Ok(tally);
+    }
+    machine::need_32_bit_linking(&workspace::target_dir())?;
+    Toolchain::for_target(X86_32)?
+        .cargo("test")
+        .args(["--quiet", "--no-fail-fast", "--package", "verification"])
+        .args(["--test", "conformance", "--test", "chunking"])
+        .tests()
+}

@@ -1,0 +1,31 @@
+//! Where things lie.
+
+use std::path::{Path, PathBuf};
+
+/// The repository's root.
+pub fn root() -> &'static Path {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.ancestors().nth(2).unwrap_or(here)
+}
+
+/// The directory for everything that is built: `target`, or what `CARGO_TARGET_DIR` says.
+pub fn target_dir() -> PathBuf {
+    match std::env::var_os("CARGO_TARGET_DIR") {
+        Some(dir) => std::path::absolute(&dir).unwrap_or(dir.into()),
+        None => root().join("target"),
+    }
+}
+
+/// Writes a file below the target directory, making its folders.
+pub fn write(path: &Path, bytes: &[u8]) -> Result<(), String> {
+    let failed = |error| format!("cannot write {}: {error}", path.display());
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder).map_err(failed)?;
+    }
+    std::fs::write(path, bytes).map_err(failed)
+}
+
+/// Reads a whole file.
+pub fn read(path: &Path) -> Result<Vec<u8>, String> {
+    std::fs::read(path).map_err(|error| format!("cannot read {}: {error}", path.display()))
+}

@@ -1,0 +1,85 @@
+//! Runs one door of the core and prints what it took, for the front door to read:
+//! `name=value` on lines of their own.
+#![no_std]
+#![no_main]
+
+use embedded_safetensors::{DuplicateCheck, Entries, HeaderCheck, HeaderParser, Slot};
+use linkcheck::{Clock, Job, print, print_number};
+
+struct Task {
+    job: Job,
+    file: &'static [u8],
+    slots: &'static mut [Slot],
+    text: &'static mut [u8],
+    /// What the door counted; nothing when it found an error.
+    counted: Option<u64>,
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn main() -> ! {
+    let (job, file) = linkcheck::request();
+    let (slots, text) = (linkcheck::slots(job.slots), linkcheck::text());
+    let mut task = Task { job, file, slots, text, counted: None };
+    let door = door(task.job.mode);
+    let clock = Clock::start();
+    let empty = clock.ticks();
+    let stack = linkcheck::peak(door, &mut task);
+    let clock = Clock::start();
+    door(&mut task);
+    let ticks = clock.ticks().wrapping_sub(empty);
+    report(&task, stack, ticks);
+    linkcheck::exit(task.counted.is_none().into())
+}
+
+fn door(mode: u32) -> fn(&mut Task) {
+    match mode {
+        0 => nothing,
+        1 => validate,
+        2 => find_duplicates,
+        3 => parse,
+        _ => read_entries,
+    }
+}
+
+#[inline(never)]
+fn nothing(task: &mut Task) {
+    task.counted = Some(0);
+}
+
+#[inline(never)]
+fn validate(task: &mut Task) {
+    task.counted = linkcheck::validate(task.file, task.job.file_len, task.slots).ok();
+}
+
+#[inline(never)]
+fn find_duplicates(task: &mut Task) {
+    task.counted = linkcheck::find_duplicates(task.file, task.slots, task.text).ok().map(u64::from);
+}
+
+#[inline(never)]
+fn parse(task: &mut Task) {
+    task.counted = linkcheck::parse(task.file).ok();
+}
+
+#[inline(never)]
+fn read_entries(task: &mut Task) {
+    task.counted = linkcheck::read_entries(task.file, task.text).ok();
+}
+
+fn report(task: &Task, stack: u32, ticks: u32) {
+    figure("counted", task.counted.map_or(u32::MAX, |count| count as u32));
+    figure("stack", stack);
+    figure("ticks", ticks);
+    figure("parser", size_of::<HeaderParser>() as u32);
+    figure("check", size_of::<HeaderCheck<'_>>() as u32);
+    figure("duplicates", size_of::<DuplicateCheck<'_>>() as u32);
+    figure("entries", size_of::<Entries<'_>>() as u32);
+    figure("slot", size_of::<Slot>() as u32);
+}
+
+fn figure(name: &str, value: u32) {
+    print(name);
+    print("=");
+    print_number(value);
+    print("\n");
+}

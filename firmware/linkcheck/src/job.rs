@@ -1,0 +1,93 @@
+//! What is linked and measured: the doors of the core, each in a function of its own.
+
+use embedded_safetensors::{
+    DuplicateCheck, Entries, Error, Event, HeaderCheck, HeaderParser, Item, Progress, Slot,
+};
+
+/// As if the file lay on a card and were read through a small buffer.
+const WINDOW: usize = 64;
+
+/// What the front door asks for.
+pub struct Job {
+    /// Which door: see `bin/cost.rs`.
+    pub mode: u32,
+    /// How many slots to lend.
+    pub slots: usize,
+    /// Length of the file that the header claims to head.
+    pub file_len: u64,
+}
+
+/// Open-and-validate: how many tensors, or the error.
+pub fn validate(file: &[u8], file_len: u64, slots: &mut [Slot]) -> Result<u64, Error> {
+    let mut check = HeaderCheck::new(slots).with_file_len(file_len);
+    passes(file, |window| check.push(window))?;
+    check.end_of_input()?;
+    Ok(check.summary().map_or(0, |summary| summary.tensors))
+}
+
+/// Whether all names differ.
+pub fn find_duplicates(file: &[u8], slots: &mut [Slot], text: &mut [u8]) -> Result<bool, Error> {
+    let mut check = DuplicateCheck::new([1, 2], slots, text);
+    passes(file, |window| check.push(window))
+}
+
+/// The bare parser: how many tensors the header has.
+pub fn parse(file: &[u8]) -> Result<u64, Error> {
+    let mut parser = HeaderParser::new();
+    let mut tensors = 0;
+    for mut window in file.chunks(WINDOW) {
+        loop {
+            match parser.next(&mut window)? {
+                Event::NeedInput => break,
+                Event::HeaderEnd => return Ok(tensors),
+                Event::TensorEnd => tensors += 1,
+                _ => {}
+            }
+        }
+    }
+    parser.end_of_input()?;
+    Ok(tensors)
+}
+
+/// Names and tensors, one by one: how many have a name and bytes.
+pub fn read_entries(file: &[u8], name: &mut [u8]) -> Result<u64, Error> {
+    let mut entries = Entries::new(name);
+    let mut tensors = 0;
+    for mut window in file.chunks(WINDOW) {
+        loop {
+            match entries.next(&mut window)? {
+                Item::NeedInput => break,
+                Item::HeaderEnd => return Ok(tensors),
+                Item::Tensor(entry) => {
+                    tensors += u64::from(!entry.name_str().is_empty() && entry.info.byte_len() > 0);
+                }
+            }
+        }
+    }
+    Ok(tensors)
+}
+
+/// Feeds the file window by window, again from the start as often as it is asked for. False: the file
+/// ended too early.
+fn passes(file: &[u8], mut push: impl FnMut(&mut &[u8]) -> Result<Progress, Error>) -> Result<bool, Error> {
+    loop {
+        match one_pass(file, &mut push)? {
+            Progress::Rewind => {}
+            Progress::Done => return Ok(true),
+            Progress::NeedInput => return Ok(false),
+        }
+    }
+}
+
+fn one_pass(
+    file: &[u8],
+    push: &mut impl FnMut(&mut &[u8]) -> Result<Progress, Error>,
+) -> Result<Progress, Error> {
+    for mut window in file.chunks(WINDOW) {
+        match push(&mut window)? {
+            Progress::NeedInput => {}
+            other => return Ok(other),
+        }
+    }
+    Ok(Progress::NeedInput)
+}
