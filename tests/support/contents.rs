@@ -36,7 +36,7 @@ impl Gathered {
             match parser.next(&mut piece)? {
                 Event::NeedInput | Event::HeaderEnd => return Ok(()),
                 Event::Name(text) | Event::Key(text) | Event::Value(text) => {
-                    self.text.extend(text.as_bytes())
+                    self.text.extend(text.as_bytes());
                 }
                 event => self.take(event),
             }

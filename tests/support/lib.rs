@@ -3,6 +3,7 @@
 
 pub mod contents;
 pub mod judge;
+pub mod random;
 pub mod recipe;
 #[cfg(feature = "oracle")]
 pub mod reference;
