@@ -11,7 +11,7 @@ impl Random {
     }
 
     /// Any number.
-    pub fn next(&mut self) -> u64 {
+    pub fn number(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
         let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
@@ -20,12 +20,12 @@ impl Random {
 
     /// A number below `bound`, which is at least 1.
     pub fn below(&mut self, bound: usize) -> usize {
-        usize::try_from(self.next() % bound as u64).expect("it is below a usize")
+        usize::try_from(self.number() % bound as u64).expect("it is below a usize")
     }
 
     /// True in so many cases of a hundred.
     pub fn percent(&mut self, percent: u64) -> bool {
-        self.next() % 100 < percent
+        self.number() % 100 < percent
     }
 
     /// One of these.

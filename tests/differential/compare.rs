@@ -1,0 +1,97 @@
+//! Two verdicts on one file, and which differences between them are on the list.
+
+use std::fmt;
+
+use embedded_safetensors::{Blame, Error, ErrorKind, MAX_RANK, check};
+use verification::judge::Reader;
+use verification::reference::{LATEST, Refusal};
+use verification::table::Table;
+
+use crate::pairs::{Forms, forms};
+
+/// What both readers say about a file.
+pub struct Verdicts {
+    /// This project.
+    pub ours: Result<Table, Error>,
+    /// The reference.
+    pub theirs: Result<Table, Refusal>,
+}
+
+/// Asks both.
+pub fn verdicts(file: &[u8], reader: &Reader) -> Verdicts {
+    Verdicts { ours: reader.judge(file), theirs: LATEST.read(file) }
+}
+
+impl Verdicts {
+    /// How they agree, in a word to count by; or why they must not differ like this.
+    ///
+    /// # Errors
+    /// A sentence.
+    pub fn agreement(&self, file: &[u8]) -> Result<&'static str, String> {
+        match (&self.ours, &self.theirs) {
+            (Err(error), _) if error.kind.blame() != Blame::File => Err(format!("not a verdict: {error}")),
+            (Err(error), _) if error.at > file.len() as u64 => Err(format!("beyond the file: {error}")),
+            (Ok(ours), Ok(theirs)) => agree_on_tables(file, ours, theirs),
+            (Err(error), Err(_)) => Ok(error.kind.code()),
+            (Err(error), Ok(_)) => allow_rejection(forms(file).unwrap_or_default(), error),
+            (Ok(_), Err(refusal)) => allow_acceptance(refusal),
+        }
+    }
+}
+
+impl fmt::Display for Verdicts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.ours {
+            Ok(table) => writeln!(f, "this project accepts {table:?}")?,
+            Err(error) => writeln!(f, "this project: error[{}] at byte {}", error.kind.code(), error.at)?,
+        }
+        match &self.theirs {
+            Ok(table) => write!(f, "  the reference accepts {table:?}"),
+            Err(refusal) => write!(f, "  the reference: {} ({})", refusal.class, refusal.text),
+        }
+    }
+}
+
+fn agree_on_tables(file: &[u8], ours: &Table, theirs: &Table) -> Result<&'static str, String> {
+    if forms(file) != Some(Forms::default()) {
+        return Err(format!("accepted, although it holds {:?}", forms(file)));
+    }
+    if ours == theirs { Ok(word_for(file, ours)) } else { Err("the tables differ".to_owned()) }
+}
+
+fn word_for(file: &[u8], table: &Table) -> &'static str {
+    let is_out_of_order = check(file, &mut []).is_err_and(|error| error.kind == ErrorKind::OutOfOrder);
+    let has_many_dims = table.tensors.iter().any(|tensor| tensor.shape.len() > MAX_RANK);
+    match (table.tensors.len(), &table.metadata) {
+        _ if is_out_of_order => "sound: not in the order of the offsets",
+        _ if has_many_dims => "sound: more dimensions than a shape in memory holds",
+        (0, None) => "sound: nothing",
+        (0, Some(_)) => "sound: metadata alone",
+        (_, None) => "sound: tensors alone",
+        (_, Some(_)) => "sound: tensors and metadata",
+    }
+}
+
+/// D1 to D4. Where a name stands twice, the earlier tensor counts for this project's other checks.
+fn allow_rejection(forms: Forms, error: &Error) -> Result<&'static str, String> {
+    match error.kind.code() {
+        "name.duplicate" if forms.name_twice => Ok("D1"),
+        "metadata.duplicate" if forms.key_twice => Ok("D2"),
+        "entry.array" if forms.array_entry => Ok("D3"),
+        "dtype.object" if forms.dtype_object => Ok("D4"),
+        code if forms.name_twice && is_of_tensors(code) => Ok("D1: the earlier tensor is at fault"),
+        code => Err(format!("only the reference accepts; {code}, but the file holds {forms:?}")),
+    }
+}
+
+fn is_of_tensors(code: &str) -> bool {
+    ["tensor.", "layout.", "data."].iter().any(|area| code.starts_with(area))
+}
+
+/// D5.
+fn allow_acceptance(refusal: &Refusal) -> Result<&'static str, String> {
+    if refusal.class == "JSON" && refusal.text.contains("number out of range") {
+        return Ok("D5");
+    }
+    Err("only the reference rejects".to_owned())
+}

@@ -1,0 +1,200 @@
+//! Hundreds of thousands of headers, sound, nearly sound and broken: this project's verdict, tensors
+//! and metadata are those of the reference, except where the closed list of deviations says otherwise.
+//!
+//! Each run makes the same files. `DIFFERENTIAL_SEED` and `DIFFERENTIAL_CASES` make others, and more.
+#![cfg(feature = "oracle")]
+
+mod compare;
+mod model;
+mod mutate;
+mod pairs;
+mod shrink;
+mod spell;
+
+use std::collections::BTreeMap;
+
+use verification::judge::Reader;
+use verification::random::Random;
+use verification::split::Split;
+
+use compare::verdicts;
+
+const SEED: u64 = 0x5AFE_7E45_0000_0001;
+const CASES: u64 = 300_000;
+
+/// What must have come up, and in how many of a hundred thousand cases at least: otherwise the files
+/// have become too tame or too wild to prove anything.
+const REACHED: &[(&str, u64)] = &[
+    ("D1", 100),
+    ("D1: the earlier tensor is at fault", 600),
+    ("D2", 200),
+    ("D3", 900),
+    ("D4", 700),
+    ("D5", 700),
+    ("container.header-beyond-file", 500),
+    ("container.header-too-large", 200),
+    ("container.short", 60),
+    ("data.short", 1500),
+    ("data.trailing", 900),
+    ("dtype.object", 600),
+    ("dtype.type", 40),
+    ("dtype.unknown", 150),
+    ("entry.array", 700),
+    ("entry.missing", 500),
+    ("entry.repeated", 10),
+    ("entry.type", 100),
+    ("header.type", 150),
+    ("json.control", 200),
+    ("json.depth", 200),
+    ("json.end", 1000),
+    ("json.escape", 600),
+    ("json.number", 70),
+    ("json.surrogate", 20),
+    ("json.syntax", 4500),
+    ("json.trailing", 350),
+    ("layout.hole", 700),
+    ("layout.overlap", 300),
+    ("layout.reversed", 1000),
+    ("metadata.duplicate", 10),
+    ("metadata.twice", 200),
+    ("metadata.type", 20),
+    ("metadata.value", 15),
+    ("name.duplicate", 150),
+    ("offsets.count", 50),
+    ("offsets.integer", 100),
+    ("offsets.range", 7),
+    ("offsets.type", 90),
+    ("shape.integer", 250),
+    ("shape.range", 20),
+    ("shape.type", 90),
+    ("sound: metadata alone", 900),
+    ("sound: more dimensions than a shape in memory holds", 5000),
+    ("sound: not in the order of the offsets", 3000),
+    ("sound: nothing", 2000),
+    ("sound: tensors alone", 5000),
+    ("sound: tensors and metadata", 2500),
+    ("tensor.overflow", 500),
+    ("tensor.size", 3000),
+    ("tensor.subbyte", 70),
+    ("text.utf8", 900),
+];
+
+/// How often each outcome came up.
+type Tally = BTreeMap<&'static str, u64>;
+
+fn from_environment(name: &str, default: u64) -> u64 {
+    match std::env::var(name) {
+        Ok(text) => text.parse().unwrap_or_else(|_| panic!("{name} is {text:?}, not a decimal number")),
+        Err(_) => default,
+    }
+}
+
+#[test]
+#[cfg_attr(debug_assertions, ignore = "the reference overflows in debug builds: run with --release")]
+fn the_verdict_is_that_of_the_reference() {
+    let seed = from_environment("DIFFERENTIAL_SEED", SEED);
+    let cases = from_environment("DIFFERENTIAL_CASES", CASES);
+    println!("seed {seed}, {cases} cases");
+    let mut tally = Tally::new();
+    let mut problems = Problems::new();
+    for case in 0..cases {
+        let mut random = Random::new(Random::new(seed ^ case).number());
+        let file = file(&mut random);
+        let reader = reader(&mut random, file.len());
+        match agreement(&file, &reader) {
+            Ok(word) => *tally.entry(word).or_default() += 1,
+            Err(problem) => keep_smallest(&mut problems, problem, Example { case, file, reader }),
+        }
+    }
+    println!("{tally:#?}");
+    let reports: Vec<String> = problems.iter().map(|(problem, example)| report(problem, example)).collect();
+    assert!(reports.is_empty(), "seed {seed}:\n{}", reports.join("\n"));
+    assert_reached(&tally, cases);
+}
+
+/// A case that shows a problem.
+struct Example {
+    case: u64,
+    file: Vec<u8>,
+    reader: Reader,
+}
+
+/// The shortest file for each problem: it is nearly as small as it can be before any shrinking.
+type Problems = BTreeMap<String, Example>;
+
+fn keep_smallest(problems: &mut Problems, problem: String, example: Example) {
+    match problems.get(&problem) {
+        Some(known) if known.file.len() <= example.file.len() => {}
+        _ => drop(problems.insert(problem, example)),
+    }
+}
+
+fn agreement(file: &[u8], reader: &Reader) -> Result<&'static str, String> {
+    let outcome = std::panic::catch_unwind(|| verdicts(file, reader).agreement(file));
+    outcome.unwrap_or_else(|_| Err("a reader panics".to_owned()))
+}
+
+/// One file: half of them are sound, the rest have one to three faults of one kind or another.
+fn file(random: &mut Random) -> Vec<u8> {
+    let damage = random.below(8);
+    let times = random.pick(&[1, 1, 1, 2, 3]);
+    let mut model = model::sound(random);
+    if damage <= 1 {
+        (0..times).for_each(|_| model::slip(random, &mut model));
+    }
+    let data_len = model.data_len.min(4096);
+    let mut tokens = spell::spell(random, &model);
+    if damage == 2 {
+        (0..times).for_each(|_| mutate::tokens(random, &mut tokens));
+    }
+    let mut header = tokens.concat();
+    if damage == 3 {
+        (0..times).for_each(|_| mutate::bytes(random, &mut header));
+    }
+    let is_damaged = damage == 4 && random.percent(30);
+    mutate::file(random, &header, data_len, is_damaged)
+}
+
+/// A way to read the file; the verdict must not depend on it.
+fn reader(random: &mut Random, len: usize) -> Reader {
+    let first = random.below(len + 1);
+    let split = match random.below(3) {
+        0 => Split::Every(1 + random.below(64)),
+        1 => Split::Once(first),
+        _ => Split::Twice(first, first + random.below(len - first + 1)),
+    };
+    let slots = random.pick(&[None, None, Some(4)]);
+    Reader { split, slots, text: 1 + random.below(40), length_known: random.percent(50) }
+}
+
+/// The problem, and the smallest file that shows the same one.
+fn report(problem: &str, example: &Example) -> String {
+    let shows = |file: &[u8], reader: &Reader| agreement(file, reader).is_err_and(|other| other == problem);
+    let whole = Reader { split: Split::WHOLE, ..example.reader };
+    if !shows(&example.file, &whole) {
+        let Example { case, file, reader } = example;
+        return format!("case {case}: {problem}\n  only when read as {reader:?}\n  hex: {}", hex(file));
+    }
+    let small = shrink::shrink(&example.file, |file| shows(file, &whole));
+    let text = String::from_utf8_lossy(small.get(8..).unwrap_or_default());
+    let verdicts = std::panic::catch_unwind(|| verdicts(&small, &whole).to_string());
+    format!(
+        "case {}: {problem}\n  behind the length: {}\n  hex: {}\n  {}",
+        example.case,
+        text.escape_debug(),
+        hex(&small),
+        verdicts.unwrap_or_default(),
+    )
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn assert_reached(tally: &Tally, cases: u64) {
+    for (outcome, least) in REACHED {
+        let found = tally.get(outcome).copied().unwrap_or(0);
+        let least = least * cases / 100_000;
+        assert!(found >= least, "{outcome}: {found} cases, fewer than {least}: {tally:#?}");
+    }
+}

@@ -1,0 +1,113 @@
+//! What a JSON library that keeps every pair sees in a header: the forms on the list of deviations,
+//! without asking this project's parser.
+
+use std::collections::HashSet;
+use std::fmt;
+
+use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+
+/// A JSON value in which equal keys all stay.
+enum Json {
+    Object(Vec<(String, Json)>),
+    Array,
+    Other,
+}
+
+/// Which of the listed forms stand in a header.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Forms {
+    /// D1: two tensors of one name.
+    pub name_twice: bool,
+    /// D2: two equal keys in the metadata.
+    pub key_twice: bool,
+    /// D3: an entry that is an array.
+    pub array_entry: bool,
+    /// D4: a dtype that is an object.
+    pub dtype_object: bool,
+}
+
+/// The forms in the header of a file; `None` where its JSON cannot be read.
+pub fn forms(file: &[u8]) -> Option<Forms> {
+    let (length, rest) = file.split_first_chunk()?;
+    let header = rest.get(..usize::try_from(u64::from_le_bytes(*length)).ok()?)?;
+    let Json::Object(members) = serde_json::from_slice(header).ok()? else { return None };
+    let is_metadata = |(name, _): &&(String, Json)| name == "__metadata__";
+    let entries = || members.iter().filter(|member| !is_metadata(member)).map(|(_, entry)| entry);
+    Some(Forms {
+        name_twice: has_twice(&members),
+        key_twice: members.iter().filter(is_metadata).any(|(_, pairs)| has_twice(pairs.members())),
+        array_entry: entries().any(|entry| matches!(entry, Json::Array)),
+        dtype_object: entries().any(|entry| entry.members().iter().any(is_dtype_object)),
+    })
+}
+
+fn has_twice(members: &[(String, Json)]) -> bool {
+    let mut seen = HashSet::new();
+    !members.iter().all(|(key, _)| seen.insert(key))
+}
+
+fn is_dtype_object((key, value): &(String, Json)) -> bool {
+    key == "dtype" && matches!(value, Json::Object(_))
+}
+
+impl Json {
+    fn members(&self) -> &[(String, Self)] {
+        match self {
+            Self::Object(members) => members,
+            Self::Array | Self::Other => &[],
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Json {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(AnyJson)
+    }
+}
+
+struct AnyJson;
+
+impl<'de> Visitor<'de> for AnyJson {
+    type Value = Json;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("any JSON value")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<Json, A::Error> {
+        let mut members = vec![];
+        while let Some(member) = access.next_entry()? {
+            members.push(member);
+        }
+        Ok(Json::Object(members))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut access: A) -> Result<Json, A::Error> {
+        while access.next_element::<IgnoredAny>()?.is_some() {}
+        Ok(Json::Array)
+    }
+
+    fn visit_unit<E>(self) -> Result<Json, E> {
+        Ok(Json::Other)
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<Json, E> {
+        Ok(Json::Other)
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<Json, E> {
+        Ok(Json::Other)
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<Json, E> {
+        Ok(Json::Other)
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<Json, E> {
+        Ok(Json::Other)
+    }
+
+    fn visit_str<E>(self, _: &str) -> Result<Json, E> {
+        Ok(Json::Other)
+    }
+}
