@@ -201,7 +201,8 @@ fn table(case: &Case, file: &[u8]) -> Result<Option<Table>, String> {
     }
     match case.body {
         Body::Header(Header { twin: Some(twin), data, .. }) => {
-            let twin = Header { before: "", text: twin.as_bytes(), after: "", data, claims: None, twin: None };
+            let twin =
+                Header { before: "", text: twin.as_bytes(), after: "", data, claims: None, twin: None };
             reference::table(&from_header(&twin).file).map(Some)
         }
         _ => reference::table(file).map(Some),

@@ -102,13 +102,7 @@ pub const fn bad(
     new(id, rule, Expect::Reject { code, at: At::Marker }, body, reason)
 }
 
-const fn new(
-    id: &'static str,
-    rule: &'static str,
-    expect: Expect,
-    body: Body,
-    reason: &'static str,
-) -> Case {
+const fn new(id: &'static str, rule: &'static str, expect: Expect, body: Body, reason: &'static str) -> Case {
     Case { id, rule, reason, body, expect, deviation: None, faults: 1, flags: &[], random: &[] }
 }
 
@@ -228,12 +222,7 @@ pub const fn offsets(text: &'static str) -> Body {
 
 /// The value of an unknown member of an otherwise sound entry.
 pub const fn unknown(text: &'static str) -> Body {
-    wrapped(
-        r#"{"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1],"x":"#,
-        text.as_bytes(),
-        "}}",
-        1,
-    )
+    wrapped(r#"{"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1],"x":"#, text.as_bytes(), "}}", 1)
 }
 
 /// The inside of a tensor's name.

@@ -106,7 +106,8 @@ fn strays(files: &Files) -> Result<Vec<PathBuf>, Vec<String>> {
     for folder in FOLDERS {
         let Ok(entries) = std::fs::read_dir(root().join(folder)) else { continue };
         for entry in entries {
-            let path = Path::new(folder).join(entry.map_err(|error| about(folder.as_ref(), &error))?.file_name());
+            let path =
+                Path::new(folder).join(entry.map_err(|error| about(folder.as_ref(), &error))?.file_name());
             if !files.contains_key(&path) {
                 strays.push(path);
             }

@@ -38,26 +38,11 @@ pub struct Release {
 
 /// All releases, oldest first; the last one is the reference proper.
 pub const RELEASES: &[Release] = &[
-    Release {
-        version: "0.4.5",
-        judge: |file| named(safetensors_0_4::SafeTensors::read_metadata(file)),
-    },
-    Release {
-        version: "0.5.3",
-        judge: |file| named(safetensors_0_5::SafeTensors::read_metadata(file)),
-    },
-    Release {
-        version: "0.6.2",
-        judge: |file| named(safetensors_0_6::SafeTensors::read_metadata(file)),
-    },
-    Release {
-        version: "0.7.0",
-        judge: |file| named(safetensors_0_7::SafeTensors::read_metadata(file)),
-    },
-    Release {
-        version: "0.8.0",
-        judge: |file| named(safetensors_0_8::SafeTensors::read_metadata(file)),
-    },
+    Release { version: "0.4.5", judge: |file| named(safetensors_0_4::SafeTensors::read_metadata(file)) },
+    Release { version: "0.5.3", judge: |file| named(safetensors_0_5::SafeTensors::read_metadata(file)) },
+    Release { version: "0.6.2", judge: |file| named(safetensors_0_6::SafeTensors::read_metadata(file)) },
+    Release { version: "0.7.0", judge: |file| named(safetensors_0_7::SafeTensors::read_metadata(file)) },
+    Release { version: "0.8.0", judge: |file| named(safetensors_0_8::SafeTensors::read_metadata(file)) },
 ];
 
 impl Release {
@@ -72,8 +57,7 @@ impl Release {
 
 /// The tensors and the metadata that the reference reads from a sound file.
 pub fn table(file: &[u8]) -> Result<Table, String> {
-    let (_, header) =
-        safetensors_0_8::SafeTensors::read_metadata(file).map_err(|error| error.to_string())?;
+    let (_, header) = safetensors_0_8::SafeTensors::read_metadata(file).map_err(|error| error.to_string())?;
     let mut tensors: Vec<Tensor> = header
         .tensors()
         .into_iter()
@@ -91,9 +75,9 @@ pub fn table(file: &[u8]) -> Result<Table, String> {
 
 /// The name of the error's variant: the first word of its debug form, alike in all releases.
 fn named<T, E: std::fmt::Debug>(outcome: Result<T, E>) -> Result<(), String> {
-    outcome.map(drop).map_err(|error| {
-        format!("{error:?}").chars().take_while(|c| c.is_ascii_alphanumeric()).collect()
-    })
+    outcome
+        .map(drop)
+        .map_err(|error| format!("{error:?}").chars().take_while(|c| c.is_ascii_alphanumeric()).collect())
 }
 
 fn abbreviated(name: &str) -> String {

@@ -1,6 +1,8 @@
 //! The listed differences from the reference, and files with several faults.
 
-use crate::case::{At, Case, bad, bytes, entry, joined, json, members, metadata, ok, shape, tensors, unknown};
+use crate::case::{
+    At, Case, bad, bytes, entry, joined, json, members, metadata, ok, shape, tensors, unknown,
+};
 
 const NAME: &str = "name.duplicate";
 const KEY: &str = "metadata.duplicate";
