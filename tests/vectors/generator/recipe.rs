@@ -44,7 +44,7 @@ pub const fn list(count: u64, text: &'static str) -> Part {
 }
 
 impl Part {
-    /// Appends the bytes of the piece; `marker` has been taken out of texts already when writing JSON.
+    /// Appends the bytes of the piece. Of a text that holds the marker the caller takes care.
     pub fn append(&self, out: &mut Vec<u8>) {
         match *self {
             Self::Text(text) => out.extend_from_slice(text.as_bytes()),
@@ -59,7 +59,7 @@ impl Part {
             Self::Text(text) => json!({ "text": text.replace('¦', "") }),
             Self::Hex(bytes) => json!({ "hex": crate::hex(bytes) }),
             Self::Zeros(count) => json!({ "zeros": count }),
-            Self::Repeat { count, text, join } if join.is_empty() => {
+            Self::Repeat { count, text, join: "" } => {
                 json!({ "repeat": { "count": count, "text": text } })
             }
             Self::Repeat { count, text, join } => {
