@@ -1,0 +1,155 @@
+//! Chunks change nothing: however a file is cut, events, positions and errors are the same.
+
+use embedded_safetensors::{Dtype, Error, Event, HeaderParser};
+use verification::split::Split;
+use verification::vectors::{self, Vector};
+
+/// An event that owns its text; pieces of one string are joined, as only their borders may differ.
+#[derive(Clone, Debug, PartialEq)]
+enum Seen {
+    Text(&'static str, Vec<u8>, u64),
+    Number(&'static str, u64, u64),
+    Dtype(Dtype, u64),
+    Mark(&'static str, u64),
+}
+
+impl Seen {
+    fn new(event: &Event<'_>, at: u64) -> Self {
+        match event {
+            Event::Name(text) => Self::Text("name", text.as_bytes().to_vec(), at),
+            Event::Key(text) => Self::Text("key", text.as_bytes().to_vec(), at),
+            Event::Value(text) => Self::Text("value", text.as_bytes().to_vec(), at),
+            Event::Length(number) => Self::Number("length", *number, at),
+            Event::Dim(number) => Self::Number("dim", *number, at),
+            Event::Begin(number) => Self::Number("begin", *number, at),
+            Event::End(number) => Self::Number("end", *number, at),
+            Event::Dtype(dtype) => Self::Dtype(*dtype, at),
+            Event::Tensor => Self::Mark("tensor", at),
+            Event::Metadata => Self::Mark("metadata", at),
+            Event::Shape => Self::Mark("shape", at),
+            Event::TensorEnd => Self::Mark("tensor end", at),
+            Event::MetadataNull => Self::Mark("metadata null", at),
+            Event::KeyEnd => Self::Mark("key end", at),
+            Event::ValueEnd => Self::Mark("value end", at),
+            Event::MetadataEnd => Self::Mark("metadata end", at),
+            Event::HeaderEnd => Self::Mark("header end", at),
+            Event::NeedInput => unreachable!("an outcome, not an event"),
+        }
+    }
+
+    fn joins(&mut self, next: &Self) -> bool {
+        match (self, next) {
+            (Self::Text(kind, text, at), Self::Text(next_kind, piece, next_at))
+                if kind == next_kind && at == next_at =>
+            {
+                text.extend(piece);
+                true
+            }
+            _ => false,
+        }
+    }
+}
+
+/// All that can be observed of a parse.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Trace {
+    seen: Vec<Seen>,
+    error: Option<Error>,
+    position: u64,
+}
+
+impl Trace {
+    fn push(&mut self, seen: Seen) {
+        if !self.seen.last_mut().is_some_and(|last| last.joins(&seen)) {
+            self.seen.push(seen);
+        }
+    }
+
+    /// Feeds one chunk. `false` once nothing more is to be expected.
+    fn feed(&mut self, parser: &mut HeaderParser, mut chunk: &[u8]) -> bool {
+        loop {
+            let event = match parser.next(&mut chunk) {
+                Ok(Event::NeedInput) => {
+                    assert!(chunk.is_empty(), "input is left, but more is wanted");
+                    return true;
+                }
+                Ok(event) => event,
+                Err(error) => {
+                    assert_eq!(parser.next(&mut chunk), Err(error), "an error is repeated");
+                    self.error = Some(error);
+                    return false;
+                }
+            };
+            assert!(parser.event_start() <= parser.position());
+            self.push(Seen::new(&event, parser.event_start()));
+            if event == Event::HeaderEnd {
+                return false;
+            }
+        }
+    }
+
+    fn of(file: &[u8], split: Split) -> Self {
+        let mut parser = HeaderParser::new();
+        let mut trace = Self::default();
+        let more = split.pieces(file).all(|piece| trace.feed(&mut parser, piece));
+        if more {
+            trace.error = parser.end_of_input().err();
+        }
+        trace.position = parser.position();
+        trace
+    }
+}
+
+fn small() -> impl Iterator<Item = (Vector, Vec<u8>)> {
+    vectors::small().map(|vector| {
+        let bytes = vector.bytes();
+        (vector, bytes)
+    })
+}
+
+fn same(vector: &Vector, file: &[u8], whole: &Trace, split: Split) {
+    assert!(Trace::of(file, split) == *whole, "{} is read otherwise when cut {split:?}", vector.id);
+}
+
+#[test]
+fn every_split_in_two() {
+    for (vector, file) in small() {
+        let whole = Trace::of(&file, Split::WHOLE);
+        (0..=file.len()).for_each(|cut| same(&vector, &file, &whole, Split::Once(cut)));
+    }
+}
+
+#[test]
+fn every_split_in_three() {
+    for (vector, file) in small().filter(|(_, file)| file.len() <= 256) {
+        let whole = Trace::of(&file, Split::WHOLE);
+        for first in 0..=file.len() {
+            (first..=file.len()).for_each(|second| same(&vector, &file, &whole, Split::Twice(first, second)));
+        }
+    }
+}
+
+#[test]
+fn one_byte_at_a_time() {
+    for (vector, file) in small() {
+        same(&vector, &file, &Trace::of(&file, Split::WHOLE), Split::Every(1));
+    }
+}
+
+/// The recipes are too long for every split: pieces of one byte and of an odd size for all of them;
+/// for all but the longest also one cut each where the fault shows and where the file begins and ends.
+#[test]
+fn long_files_in_pieces() {
+    for vector in vectors::recipes() {
+        let file = vector.bytes();
+        let whole = Trace::of(&file, Split::WHOLE);
+        [1, 4097].into_iter().for_each(|size| same(&vector, &file, &whole, Split::Every(size)));
+        if vector.large {
+            continue;
+        }
+        let fault = whole.error.map_or(0, |error| usize::try_from(error.at).expect("in memory"));
+        for cut in [1, 8, 9, fault, fault + 1, file.len() - 1] {
+            same(&vector, &file, &whole, Split::Once(cut.min(file.len())));
+        }
+    }
+}
