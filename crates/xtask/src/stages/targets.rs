@@ -5,17 +5,18 @@ use crate::report::{Outcome, Tally};
 use crate::toolchain::{BARE_TARGETS, Toolchain};
 use crate::workspace;
 
-/// The core builds for every microcontroller, with no features.
+/// The core compiles for every microcontroller, with no features. Only checked, for the firmware of
+/// `no-panic` is code generated from it.
 pub fn microcontrollers() -> Outcome {
     let mut tally = Tally::default();
     for triple in BARE_TARGETS {
-        let build = Toolchain::for_target(triple)?.cargo("build").args([
+        let check = Toolchain::for_target(triple)?.cargo("check").args([
             "--package",
             "embedded-safetensors",
             "--no-default-features",
             "--quiet",
         ]);
-        tally.check(triple, build.check());
+        tally.check(triple, check.check());
     }
     Ok(tally)
 }
@@ -33,6 +34,6 @@ pub fn x86_32() -> Outcome {
     Toolchain::for_target(X86_32)?
         .cargo("test")
         .args(["--quiet", "--no-fail-fast", "--package", "verification"])
-        .args(["--test", "conformance", "--test", "chunking"])
+        .args(["--test", "conformance", "--test", "chunking", "--test", "layout"])
         .tests()
 }

@@ -1,0 +1,178 @@
+//! What every file of the project keeps to: short functions, short files, no loose ends.
+
+mod source;
+
+use proc_macro2::{Delimiter, TokenStream, TokenTree};
+use source::File;
+
+/// The code that people read to understand the project. Tests are lists and may be long.
+const READ: [&str; 6] =
+    ["crates", "host/src", "firmware", "tests/support", "tests/source", "tests/vectors/generator"];
+
+const MEDIAN_FUNCTION: usize = 8;
+const NINETIETH_PERCENTILE: usize = 30;
+const LONGEST_FUNCTION: usize = 60;
+const LONGEST_FILE: usize = 500;
+
+/// Where `unsafe` may stand, and why.
+const UNSAFE: [(&str, &str); 2] = [
+    ("firmware/linkcheck/src/", "entry, registers and stack of a bare machine"),
+    ("tests/memory.rs", "an allocator that counts"),
+];
+
+/// Words that say the work is not done, or that only mean something on one machine. In two halves, for
+/// this file is judged too.
+const WORDS: [[&str; 2]; 12] = [
+    ["TO", "DO"],
+    ["FIX", "ME"],
+    ["#[ign", "ore"],
+    ["todo", "!("],
+    ["unimplemented", "!("],
+    ["/ho", "me/"],
+    ["/ro", "ot/"],
+    ["/wo", "rk/"],
+    ["crates", ".io/"],
+    ["pypi", ".org"],
+    ["artifact", "ory"],
+    ["deb.deb", "ian"],
+];
+
+#[test]
+fn functions_are_short() {
+    let mut functions: Vec<(usize, String)> = read_files().iter().flat_map(functions).collect();
+    assert!(functions.len() > 100, "the code is not where it was");
+    functions.sort();
+    let length_at = |percent: usize| functions[functions.len() * percent / 100].0;
+    assert!(length_at(50) <= MEDIAN_FUNCTION, "half of the functions have more than {} lines", length_at(50));
+    assert!(
+        length_at(90) <= NINETIETH_PERCENTILE,
+        "a tenth of the functions have more than {} lines",
+        length_at(90)
+    );
+    let long: Vec<_> = functions.iter().filter(|(lines, _)| *lines > LONGEST_FUNCTION).collect();
+    assert!(long.is_empty(), "{long:?}");
+}
+
+#[test]
+fn files_are_short() {
+    let files = rust_files();
+    let long =
+        files.iter().map(|file| (code_lines(file), &file.path)).filter(|(lines, _)| *lines > LONGEST_FILE);
+    assert_eq!(long.collect::<Vec<_>>(), []);
+}
+
+#[test]
+fn unsafe_stands_only_where_it_must() {
+    let allowed = |file: &&File| !UNSAFE.iter().any(|(path, _)| file.path.starts_with(path));
+    let files = rust_files();
+    let found = files.iter().filter(allowed).filter(|file| has_word(file.tokens(), "unsafe"));
+    assert_eq!(found.map(|file| &file.path).collect::<Vec<_>>(), [""; 0]);
+}
+
+/// The compiler's lints refuse casts that can lose something; this is where they are told to let one pass.
+#[test]
+fn narrowing_casts_stand_in_one_file() {
+    let core = source::files_below("crates/embedded-safetensors/src");
+    let found = core.iter().filter(|file| file.text.contains("(clippy::cast_"));
+    let found: Vec<_> = found.map(|file| file.path.rsplit('/').next().unwrap()).collect();
+    assert_eq!(found, ["bytes.rs"]);
+}
+
+#[test]
+fn the_core_forbids_unsafe_code() {
+    let root = source::files_below("crates/embedded-safetensors/src");
+    let root = root.iter().find(|file| file.path.ends_with("/lib.rs")).unwrap();
+    assert!(root.text.contains("\n#![forbid(unsafe_code)]\n"));
+}
+
+#[test]
+fn no_word_says_that_the_work_is_not_done() {
+    let files = source::files_below("");
+    let found = files.iter().flat_map(|file| WORDS.map(|halves| (file, halves.concat())));
+    let found = found.filter(|(file, word)| is_ours(file) && file.text.contains(word.as_str()));
+    assert_eq!(found.map(|(file, word)| (file.path.clone(), word)).collect::<Vec<_>>(), []);
+}
+
+#[test]
+fn the_measures_measure() {
+    let text = "fn short() {}\n\n// why\nconst fn long(\n    a: u8,\n) -> u8 {\n    a\n}\nmod tests {\n    fn not_counted() {}\n}\n";
+    let file = File { path: "a.rs".to_owned(), text: text.to_owned() };
+    let named = |name: &str| format!("{name} in a.rs");
+    assert_eq!(functions(&file), [(1, named("short")), (5, named("long"))]);
+    assert_eq!(code_lines(&file), 6);
+    assert!(has_word("mod a { fn f() { unsafe {} } }".parse().unwrap(), "unsafe"));
+    assert!(!has_word("#![forbid(unsafe_code)] // unsafe".parse().unwrap(), "unsafe"));
+}
+
+fn rust_files() -> Vec<File> {
+    source::files_below("").into_iter().filter(File::is_rust).collect()
+}
+
+fn read_files() -> Vec<File> {
+    READ.iter().flat_map(|folder| source::files_below(folder)).filter(File::is_rust).collect()
+}
+
+/// Lockfiles name where cargo fetched from; vectors hold any bytes at all.
+fn is_ours(file: &File) -> bool {
+    let vector = ["valid/", "invalid/", "either/"]
+        .iter()
+        .any(|folder| file.path.contains(&format!("vectors/{folder}")));
+    !vector && !file.path.ends_with(".lock")
+}
+
+/// Length in lines, from `fn` to the closing brace, and name of every function with a body.
+fn functions(file: &File) -> Vec<(usize, String)> {
+    let mut found = Vec::new();
+    collect_functions(&source::without_unit_tests(file.tokens()), &mut found);
+    found.into_iter().map(|(lines, name)| (lines, format!("{name} in {}", file.path))).collect()
+}
+
+fn collect_functions(tokens: &[TokenTree], found: &mut Vec<(usize, String)>) {
+    for (index, token) in tokens.iter().enumerate() {
+        match (token, tokens.get(index + 1)) {
+            (TokenTree::Ident(word), Some(TokenTree::Ident(name))) if word == "fn" => {
+                let first = word.span().start().line;
+                found.extend(body_end(&tokens[index..]).map(|last| (last - first + 1, name.to_string())));
+            }
+            (TokenTree::Group(group), _) => collect_functions(&trees(group.stream()), found),
+            _ => {}
+        }
+    }
+}
+
+/// The line of the brace that closes the body; nothing when there is only a signature.
+fn body_end(tokens: &[TokenTree]) -> Option<usize> {
+    tokens.iter().find_map(|token| match token {
+        TokenTree::Group(group) if group.delimiter() == Delimiter::Brace => {
+            Some(Some(group.span().end().line))
+        }
+        TokenTree::Punct(punct) if punct.as_char() == ';' => Some(None),
+        _ => None,
+    })?
+}
+
+/// Lines that are neither blank nor comment nor in a module of unit tests.
+fn code_lines(file: &File) -> usize {
+    let is_code = |line: &&str| !line.trim().is_empty() && !line.trim_start().starts_with("//");
+    let tests = unit_test_lines(&trees(file.tokens()));
+    let outside = |line: &usize| !tests.iter().any(|(first, last)| (first..=last).contains(&line));
+    let lines = file.text.lines().enumerate().filter(|(index, line)| is_code(line) && outside(&(index + 1)));
+    lines.count()
+}
+
+fn unit_test_lines(tokens: &[TokenTree]) -> Vec<(usize, usize)> {
+    let modules = (2..tokens.len()).filter(|&index| source::ends_with(&tokens[..index], &["mod", "tests"]));
+    modules.map(|index| (tokens[index - 2].span().start().line, tokens[index].span().end().line)).collect()
+}
+
+fn has_word(tokens: TokenStream, wanted: &str) -> bool {
+    tokens.into_iter().any(|token| match token {
+        TokenTree::Ident(word) => word == wanted,
+        TokenTree::Group(group) => has_word(group.stream(), wanted),
+        _ => false,
+    })
+}
+
+fn trees(stream: TokenStream) -> Vec<TokenTree> {
+    stream.into_iter().collect()
+}

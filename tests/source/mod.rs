@@ -1,0 +1,79 @@
+//! The project's own source, as files and tokens, for the tests that judge it.
+#![allow(dead_code, reason = "each test that includes this module uses a part of it")]
+
+use proc_macro2::{Group, TokenStream, TokenTree};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// A file by its path from the repository's root, with `/` between the folders.
+pub struct File {
+    pub path: String,
+    pub text: String,
+}
+
+impl File {
+    pub fn tokens(&self) -> TokenStream {
+        self.text.parse().unwrap_or_else(|error| panic!("{}: {error}", self.path))
+    }
+
+    pub fn is_rust(&self) -> bool {
+        self.path.ends_with(".rs")
+    }
+}
+
+/// What is built or belongs to tools, not to the project.
+const FOREIGN: [&str; 3] = [".git", "target", "__pycache__"];
+
+/// All files of UTF-8 text below a folder of the repository, in the order of their paths.
+pub fn files_below(folder: &str) -> Vec<File> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut files = Vec::new();
+    let mut folders = vec![root.join(folder)];
+    while let Some(folder) = folders.pop() {
+        for path in entries(&folder) {
+            if path.is_dir() {
+                folders.push(path);
+            } else if let Ok(text) = fs::read_to_string(&path) {
+                files.push(File { path: relative(&path, root), text });
+            }
+        }
+    }
+    files.sort_by(|a, b| a.path.cmp(&b.path));
+    files
+}
+
+fn entries(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    let paths = entries.map(|entry| entry.unwrap().path());
+    paths.filter(|path| !FOREIGN.iter().any(|name| path.ends_with(name))).collect()
+}
+
+fn relative(path: &Path, root: &Path) -> String {
+    path.strip_prefix(root).unwrap().to_str().unwrap().replace('\\', "/")
+}
+
+/// The tokens with every `mod tests { … }` taken out, at all depths.
+pub fn without_unit_tests(tokens: TokenStream) -> Vec<TokenTree> {
+    let mut kept: Vec<TokenTree> = Vec::new();
+    for token in tokens {
+        match token {
+            TokenTree::Group(_) if ends_with(&kept, &["mod", "tests"]) => kept.truncate(kept.len() - 2),
+            TokenTree::Group(group) => kept.push(inside(&group).into()),
+            other => kept.push(other),
+        }
+    }
+    kept
+}
+
+fn inside(group: &Group) -> Group {
+    let stream = without_unit_tests(group.stream()).into_iter().collect();
+    let mut inner = Group::new(group.delimiter(), stream);
+    inner.set_span(group.span());
+    inner
+}
+
+/// Whether the last tokens are these words.
+pub fn ends_with(tokens: &[TokenTree], words: &[&str]) -> bool {
+    let start = tokens.len().checked_sub(words.len());
+    start.is_some_and(|start| tokens[start..].iter().map(ToString::to_string).eq(words.iter().copied()))
+}
