@@ -1,0 +1,145 @@
+//! As much of JSON Schema 2020-12 as the manifest's schema uses; any other keyword is an error, so that
+//! the schema cannot ask for something that nobody checks.
+
+use serde_json::Value;
+
+/// A schema document.
+pub struct Schema {
+    root: Value,
+}
+
+/// Where in the checked document, for messages.
+type Path<'a> = &'a str;
+
+impl Schema {
+    /// A schema that stands in this text.
+    pub fn new(text: &str) -> Result<Self, String> {
+        Ok(Self { root: serde_json::from_str(text).map_err(|error| error.to_string())? })
+    }
+
+    /// The first place where the value is not as the schema says.
+    pub fn check(&self, value: &Value) -> Result<(), String> {
+        self.against(&self.root, value, "manifest")
+    }
+
+    fn against(&self, schema: &Value, value: &Value, path: Path<'_>) -> Result<(), String> {
+        let keywords = schema.as_object().ok_or("a schema is an object")?;
+        keywords.iter().try_for_each(|(keyword, wanted)| self.keyword(keyword, wanted, schema, value, path))
+    }
+
+    fn keyword(
+        &self,
+        keyword: &str,
+        wanted: &Value,
+        schema: &Value,
+        value: &Value,
+        path: Path<'_>,
+    ) -> Result<(), String> {
+        match keyword {
+            "$schema" | "title" | "description" | "$defs" => Ok(()),
+            "$ref" => self.against(self.definition(wanted)?, value, path),
+            "oneOf" => self.one_of(wanted, value, path),
+            "properties" => self.properties(wanted, value, path),
+            "additionalProperties" => self.additional(wanted, schema, value, path),
+            "items" => self.items(wanted, value, path),
+            _ => simple(keyword, wanted, value, path),
+        }
+    }
+
+    fn definition(&self, reference: &Value) -> Result<&Value, String> {
+        let pointer = reference.as_str().and_then(|text| text.strip_prefix('#'));
+        pointer
+            .and_then(|pointer| self.root.pointer(pointer))
+            .ok_or_else(|| format!("no such definition: {reference}"))
+    }
+
+    fn one_of(&self, wanted: &Value, value: &Value, path: Path<'_>) -> Result<(), String> {
+        let choices = wanted.as_array().ok_or("oneOf is an array")?;
+        let fitting = choices.iter().filter(|choice| self.against(choice, value, path).is_ok()).count();
+        ensure(fitting == 1, || format!("{path}: fits {fitting} of the choices, not one"))
+    }
+
+    fn properties(&self, wanted: &Value, value: &Value, path: Path<'_>) -> Result<(), String> {
+        let (Some(known), Some(members)) = (wanted.as_object(), value.as_object()) else { return Ok(()) };
+        members.iter().try_for_each(|(key, member)| match known.get(key) {
+            Some(schema) => self.against(schema, member, &format!("{path}.{key}")),
+            None => Ok(()),
+        })
+    }
+
+    fn additional(
+        &self,
+        wanted: &Value,
+        schema: &Value,
+        value: &Value,
+        path: Path<'_>,
+    ) -> Result<(), String> {
+        let Some(members) = value.as_object() else { return Ok(()) };
+        let mut unknown = members.iter().filter(|(key, _)| schema["properties"].get(key).is_none());
+        unknown.try_for_each(|(key, member)| match wanted {
+            Value::Bool(false) => Err(format!("{path}: has an unknown member {key:?}")),
+            _ => self.against(wanted, member, &format!("{path}.{key}")),
+        })
+    }
+
+    fn items(&self, wanted: &Value, value: &Value, path: Path<'_>) -> Result<(), String> {
+        let Some(items) = value.as_array() else { return Ok(()) };
+        let mut numbered = items.iter().enumerate();
+        numbered.try_for_each(|(index, item)| self.against(wanted, item, &format!("{path}[{index}]")))
+    }
+}
+
+/// The keywords that look at one value alone.
+fn simple(keyword: &str, wanted: &Value, value: &Value, path: Path<'_>) -> Result<(), String> {
+    let holds = match keyword {
+        "type" => has_type(wanted, value),
+        "const" => value == wanted,
+        "enum" => wanted.as_array().is_some_and(|choices| choices.contains(value)),
+        "required" => has_members(wanted, value),
+        "minimum" => !value.is_number() || ordered(wanted, value),
+        "maximum" => !value.is_number() || ordered(value, wanted),
+        "minLength" | "maxLength" => {
+            bounded(keyword, wanted, value.as_str().map(|text| text.chars().count()))
+        }
+        "minItems" | "maxItems" => bounded(keyword, wanted, value.as_array().map(Vec::len)),
+        _ => return Err(format!("the schema uses {keyword:?}, which nothing here checks")),
+    };
+    ensure(holds, || format!("{path}: {keyword} is not {wanted}"))
+}
+
+fn has_type(wanted: &Value, value: &Value) -> bool {
+    match wanted {
+        Value::Array(choices) => choices.iter().any(|choice| has_type(choice, value)),
+        Value::String(name) => match name.as_str() {
+            "object" => value.is_object(),
+            "array" => value.is_array(),
+            "string" => value.is_string(),
+            "integer" => value.is_u64() || value.is_i64(),
+            "boolean" => value.is_boolean(),
+            "null" => value.is_null(),
+            _ => false,
+        },
+        _ => false,
+    }
+}
+
+/// Whether two unsigned numbers are in this order; the schema bounds no other ones.
+fn ordered(low: &Value, high: &Value) -> bool {
+    low.as_u64().zip(high.as_u64()).is_some_and(|(low, high)| low <= high)
+}
+
+fn has_members(wanted: &Value, value: &Value) -> bool {
+    let (Some(keys), Some(members)) = (wanted.as_array(), value.as_object()) else { return true };
+    keys.iter().all(|key| key.as_str().is_some_and(|key| members.contains_key(key)))
+}
+
+/// A length against its bound; a value that has no length is not the keyword's concern.
+fn bounded(keyword: &str, wanted: &Value, length: Option<usize>) -> bool {
+    let Some(length) = length.map(|length| length as u64) else { return true };
+    let bound = wanted.as_u64();
+    bound.is_some_and(|bound| if keyword.starts_with("min") { length >= bound } else { length <= bound })
+}
+
+fn ensure(holds: bool, message: impl FnOnce() -> String) -> Result<(), String> {
+    if holds { Ok(()) } else { Err(message()) }
+}

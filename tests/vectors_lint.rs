@@ -1,0 +1,309 @@
+//! The vectors keep their own promises: to authors of other readers who trust the manifest, and to
+//! whoever adds a case.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use schema::Schema;
+use serde_json::Value;
+use verification::vectors::{self, Answers, Manifest, Ours, Vector, Verdict, sha256};
+
+#[path = "vectors/schema.rs"]
+mod schema;
+
+const RULES: &str = include_str!("vectors/RULES.md");
+const ERRORS: &str = include_str!("../crates/embedded-safetensors/src/error.rs");
+
+/// Fewer would not cover the rules from both sides.
+const LEAST_VECTORS: usize = 450;
+
+/// A file larger than this becomes a recipe.
+const LARGEST_FILE: usize = 4096;
+
+/// The differences after which readers may do one or the other.
+const TOLERATED: [&str; 5] = ["D1", "D2", "D3", "D4", "D5"];
+
+fn each(problem: impl Fn(&Manifest, &Vector) -> Option<String>) {
+    let manifest = vectors::load();
+    let problems: Vec<String> = manifest
+        .vectors
+        .iter()
+        .filter_map(|vector| Some(format!("{}: {}", vector.id, problem(&manifest, vector)?)))
+        .collect();
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
+}
+
+fn unless(holds: bool, problem: &str) -> Option<String> {
+    (!holds).then(|| problem.to_owned())
+}
+
+/// The manifest as it stands there, without the meaning that the tests give it.
+fn raw() -> Value {
+    let text = std::fs::read(vectors::folder().join("manifest.json")).expect("the manifest can be read");
+    serde_json::from_slice(&text).expect("the manifest is JSON")
+}
+
+/// The paths of the vectors that are files, by id.
+fn files() -> BTreeMap<String, String> {
+    let manifest = raw();
+    let vectors = manifest["vectors"].as_array().expect("the vectors are an array");
+    let text = |vector: &Value, key: &str| Some(vector.get(key)?.as_str()?.to_owned());
+    vectors.iter().filter_map(|vector| Some((text(vector, "id")?, text(vector, "file")?))).collect()
+}
+
+fn the_schema() -> Schema {
+    Schema::new(include_str!("vectors/manifest.schema.json")).expect("the schema is JSON")
+}
+
+/// The values that stand more than once.
+fn repeated<'a>(values: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    let mut seen = BTreeSet::new();
+    values.filter(|value| !seen.insert(*value)).collect()
+}
+
+#[test]
+fn the_manifest_fits_its_schema() {
+    assert_eq!(the_schema().check(&raw()), Ok(()));
+}
+
+/// The check of the schema is no check if it lets everything pass.
+#[test]
+fn a_broken_manifest_does_not_fit() {
+    let schema = the_schema();
+    let sound = raw();
+    let breaks: [fn(&mut Value); 7] = [
+        |manifest| manifest["version"] = 2.into(),
+        |manifest| manifest["vectors"][0]["surplus"] = 1.into(),
+        |manifest| manifest["vectors"][0]["at"] = (-1).into(),
+        |manifest| manifest["vectors"][0]["verdict"] = "maybe".into(),
+        |manifest| manifest["vectors"][0]["sha256"] = "0".into(),
+        |manifest| manifest["vectors"][0]["file"] = 0.into(),
+        |manifest| manifest["vectors"][0]["recipe"] = serde_json::json!({ "header": [], "data": [] }),
+    ];
+    for change in breaks {
+        let mut manifest = sound.clone();
+        change(&mut manifest);
+        assert!(schema.check(&manifest).is_err());
+    }
+}
+
+#[test]
+fn there_are_enough() {
+    assert!(vectors::load().vectors.len() >= LEAST_VECTORS);
+}
+
+#[test]
+fn ids_are_unique_and_reasons_too() {
+    let manifest = vectors::load();
+    assert_eq!(repeated(manifest.vectors.iter().map(|vector| vector.id.as_str())), [""; 0]);
+    assert_eq!(repeated(manifest.vectors.iter().map(|vector| vector.reason.as_str())), [""; 0]);
+    each(|_, vector| unless(vector.reason.ends_with('.'), "the reason is no sentence"));
+}
+
+#[test]
+fn ids_are_plain_words() {
+    let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    each(|_, vector| {
+        unless(vector.id.chars().all(plain) && vector.area() != vector.id, "the id is not area-what")
+    });
+}
+
+#[test]
+fn files_are_named_after_verdict_and_id_and_no_others_lie_about() {
+    let files = files();
+    each(|_, vector| {
+        let path = format!("{}/{}.safetensors", folder(vector.verdict), vector.id);
+        unless(files.get(&vector.id).is_none_or(|file| *file == path), "the file's path is not verdict/id")
+    });
+    assert_eq!(present(), files.into_values().collect());
+}
+
+fn folder(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Valid => "valid",
+        Verdict::Invalid => "invalid",
+        Verdict::Either => "either",
+    }
+}
+
+/// The files that are really there.
+fn present() -> BTreeSet<String> {
+    let folders = [Verdict::Valid, Verdict::Invalid, Verdict::Either].map(folder);
+    let files = |folder: &'static str| {
+        let entries = std::fs::read_dir(vectors::folder().join(folder)).expect("the folder can be read");
+        entries.map(move |entry| {
+            let name = entry.expect("the folder can be listed").file_name();
+            format!("{folder}/{}", name.to_string_lossy())
+        })
+    };
+    folders.into_iter().flat_map(files).collect()
+}
+
+/// Reading a vector compares its bytes with its length and its sum; recipes are made anew.
+#[test]
+fn bytes_have_their_sums_and_no_two_files_are_equal() {
+    let manifest = vectors::load();
+    let mut sums: BTreeMap<String, String> = BTreeMap::new();
+    for vector in &manifest.vectors {
+        let twin = sums.insert(sha256(&vector.bytes()), vector.id.clone());
+        assert_eq!(twin, None, "{} has the same bytes", vector.id);
+    }
+}
+
+#[test]
+fn large_files_are_recipes() {
+    let files = files();
+    each(|_, vector| {
+        let small = vector.length <= LARGEST_FILE;
+        unless(small || !files.contains_key(&vector.id), "too large for a file")
+    });
+    each(|_, vector| unless(vector.large == (vector.length > 1 << 20), "large does not fit the length"));
+}
+
+#[test]
+fn tensors_have_their_sums() {
+    each(|_, vector| {
+        let tensors = vector.tensors.as_ref()?;
+        let file = vector.bytes();
+        let data_at = 8 + usize::try_from(u64::from_le_bytes(*file.first_chunk()?)).ok()?;
+        let wrong = tensors.iter().find(|tensor| {
+            let [begin, end] =
+                tensor.data_offsets.map(|offset| usize::try_from(offset).unwrap_or(usize::MAX));
+            file[data_at..].get(begin..end).is_none_or(|bytes| sha256(bytes) != tensor.sha256)
+        });
+        wrong.map(|tensor| format!("tensor {:?} has another sum", tensor.name))
+    });
+}
+
+#[test]
+fn what_is_said_of_a_vector_fits_together() {
+    each(|_, vector| unless((vector.ours == Ours::Reject) == vector.code.is_some(), "a refusal has a code"));
+    each(|_, vector| unless(vector.code.is_some() == vector.at.is_some(), "a code has a place"));
+    each(|_, vector| {
+        unless(vector.code.is_some() == vector.faults.is_some(), "a code has a number of faults")
+    });
+    each(|_, vector| {
+        unless(vector.at.is_none_or(|at| at <= vector.length as u64), "the place is beyond the file")
+    });
+    each(|_, vector| {
+        let listed = vector.tensors.is_some() || vector.tensor_count.is_some();
+        unless(listed == (vector.ours == Ours::Accept), "an accepted file has a list or a number of tensors")
+    });
+    each(|_, vector| match vector.verdict {
+        Verdict::Valid => unless(vector.ours == Ours::Accept, "valid, but refused"),
+        Verdict::Invalid => unless(vector.ours == Ours::Reject, "invalid, but accepted"),
+        Verdict::Either => None,
+    });
+}
+
+#[test]
+fn readers_may_differ_exactly_where_the_list_says() {
+    each(|_, vector| {
+        let tolerated = vector.deviation.as_deref().is_some_and(|deviation| TOLERATED.contains(&deviation));
+        unless(tolerated == (vector.verdict == Verdict::Either), "either does not fit the deviation")
+    });
+}
+
+#[test]
+fn every_release_has_its_answer_in_known_words() {
+    each(|manifest, vector| {
+        let asked: BTreeSet<&String> = manifest.references.iter().collect();
+        unless(vector.reference.keys().collect::<BTreeSet<_>>() == asked, "not every release has an answer")
+    });
+    each(|manifest, vector| {
+        let known =
+            |answer: &String| answer == "ok" || answer == "panic" || manifest.classes.contains_key(answer);
+        let all_known = vector.reference.values().all(|answers| match answers {
+            Answers::One(one) => known(one),
+            Answers::Several(several) => several.iter().all(known),
+        });
+        unless(all_known, "a release answers in an unknown class")
+    });
+}
+
+#[test]
+fn the_last_release_agrees_outside_the_list() {
+    each(|manifest, vector| {
+        let answer = manifest.references.last().and_then(|last| vector.reference.get(last))?;
+        let accepts = answer.contain("ok");
+        let ours = vector.ours == Ours::Accept;
+        unless((accepts == ours) == (vector.verdict != Verdict::Either), "the reference does not agree")
+    });
+}
+
+/// The class of a single fault is that of its code, in the last release.
+#[test]
+fn single_faults_have_the_class_of_their_code() {
+    each(|manifest, vector| {
+        let single = vector.verdict == Verdict::Invalid && vector.faults == Some(1);
+        let code = manifest.codes.get(vector.code.as_ref()?);
+        let answer = manifest.references.last().and_then(|last| vector.reference.get(last))?;
+        let class = code.and_then(|code| code.class.as_deref());
+        unless(
+            !single || class.is_some_and(|class| answer.contain(class)),
+            "the reference reports another class",
+        )
+    });
+}
+
+/// The codes in the source of the core that a file can cause.
+fn codes_of_the_core() -> BTreeSet<String> {
+    let (_, behind) = ERRORS.split_once("pub const fn code(").expect("the errors have codes");
+    let (body, _) = behind.split_once("pub const fn blame(").expect("the codes end before the blame");
+    let texts = body.split('"').skip(1).step_by(2);
+    texts
+        .filter(|text| !text.starts_with("limit.") && !text.starts_with("usage."))
+        .map(str::to_owned)
+        .collect()
+}
+
+#[test]
+fn every_code_is_exercised() {
+    let manifest = vectors::load();
+    let listed: BTreeSet<String> = manifest.codes.keys().cloned().collect();
+    let single = manifest.vectors.iter().filter(|vector| vector.faults == Some(1));
+    let exercised: BTreeSet<String> = single.filter_map(|vector| vector.code.clone()).collect();
+    assert_eq!(listed, codes_of_the_core());
+    assert_eq!(exercised, listed);
+}
+
+#[test]
+fn every_flag_is_known_and_used() {
+    let manifest = vectors::load();
+    let known: BTreeSet<&String> = manifest.flags.keys().collect();
+    let used: BTreeSet<&String> = manifest.vectors.iter().flat_map(|vector| &vector.flags).collect();
+    assert_eq!(known, used);
+}
+
+/// The rules of RULES.md: the id, and the sides on which there are vectors.
+fn rules() -> BTreeMap<String, BTreeSet<&'static str>> {
+    let lines = RULES.lines().filter_map(|line| line.strip_prefix("- **")?.split_once("** "));
+    lines
+        .map(|(id, text)| {
+            let sides: &[&str] = match () {
+                () if text.ends_with("*(accepts only)*") => &["accept"],
+                () if text.ends_with("*(refuses only)*") => &["reject"],
+                () => &["accept", "reject"],
+            };
+            (id.to_owned(), sides.iter().copied().collect())
+        })
+        .collect()
+}
+
+#[test]
+fn every_rule_has_vectors_on_both_sides_of_its_border() {
+    let mut shown: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
+    for vector in vectors::load().vectors {
+        let side = if vector.ours == Ours::Accept { "accept" } else { "reject" };
+        shown.entry(vector.rule).or_default().insert(side);
+    }
+    assert_eq!(shown, rules());
+}
+
+#[test]
+fn every_deviation_is_listed_and_shown() {
+    let rows = RULES.lines().filter_map(|line| line.strip_prefix("| D")?.split_once(' '));
+    let listed: BTreeSet<String> = rows.map(|(number, _)| format!("D{number}")).collect();
+    let shown: BTreeSet<String> =
+        vectors::load().vectors.into_iter().filter_map(|vector| vector.deviation).collect();
+    assert_eq!(shown, listed);
+}
