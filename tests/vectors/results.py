@@ -1,0 +1,212 @@
+#!/usr/bin/env python3
+"""Writes RESULTS.md: which reader says what about the vectors, and who disagrees where.
+
+The Rust releases of the reference are in the manifest, where a test compares them with the crates
+themselves. The Python package and this project's decoder are run here; they must be right about every
+vector. Public domain (CC0-1.0).
+"""
+
+import argparse
+import collections
+import json
+import pathlib
+import sys
+
+from runner import command, python_reference, scoring, vectors
+
+PAGE = vectors.HERE / "RESULTS.md"
+OURS = "safetensors decode"
+PYTHON = {name: f"Python {python_reference.VERSION} {name}" for name in python_reference.READERS}
+#: The page in the repository says only this about how to make it anew.
+HOW = "python3 tests/vectors/results.py --decoder target/release/safetensors"
+
+
+def main():
+    """Writes the page, or compares it with the one that is there."""
+    options = arguments()
+    manifest = vectors.load()
+    readers = ask_all(manifest, options.decoder)
+    if options.json:
+        options.json.write_text(as_json(readers), encoding="utf-8")
+    wrong = surprises(manifest["vectors"], readers)
+    if wrong:
+        sys.exit("\n".join(wrong))
+    page = "\n".join(page_lines(manifest, readers)) + "\n"
+    if not options.check:
+        PAGE.write_text(page, encoding="utf-8")
+    elif not PAGE.exists() or PAGE.read_text(encoding="utf-8") != page:
+        sys.exit(f"{PAGE.name} is not what the readers say today; make it anew: {HOW}")
+
+
+def arguments():
+    """The command line."""
+    parser = argparse.ArgumentParser(description="Writes RESULTS.md from the answers of all readers.")
+    parser.add_argument("--decoder", required=True, type=pathlib.Path, help="this project's program `safetensors`")
+    parser.add_argument("--check", action="store_true", help="write nothing; fail when the page is out of date")
+    parser.add_argument("--json", type=pathlib.Path, metavar="FILE", help="write every answer to this file")
+    return parser.parse_args()
+
+
+def as_json(readers):
+    """Every answer of every reader, without the tables."""
+    answers = {
+        name: {vector: {"verdict": answer.verdict, "text": answer.text} for vector, answer in by_vector.items()}
+        for name, by_vector in readers.items()
+    }
+    return json.dumps(answers, indent=1) + "\n"
+
+
+def ask_all(manifest, decoder):
+    """For each reader, in the order of the columns, the answer to each vector by id."""
+    readers = {f"Rust {version}": released(manifest, version) for version in manifest["references"]}
+    for name, answers in python_reference.answers().items():
+        readers[PYTHON[name]] = answers
+    readers[OURS] = command.ask_all([str(decoder), "decode"], manifest["vectors"])
+    return readers
+
+
+def released(manifest, version):
+    """The answers of a Rust release, from the manifest."""
+    return {vector["id"]: from_manifest(vector["reference"][version]) for vector in manifest["vectors"]}
+
+
+def from_manifest(said):
+    """`ok`, a class, or a list of classes that come at random."""
+    if said == "ok":
+        return scoring.Answer("accept")
+    if said == "panic":
+        return scoring.Answer("crash", text="panic")
+    return scoring.Answer("reject", text=said if isinstance(said, str) else " or ".join(said))
+
+
+def surprises(all_vectors, readers):
+    """What must not be: the Python package that differs from the Rust crate of the same release, or this
+    project's decoder that is not strictly right."""
+    wrong = []
+    for vector in all_vectors:
+        crate = readers[f"Rust {python_reference.VERSION}"][vector["id"]]
+        for name in PYTHON.values():
+            answer = readers[name][vector["id"]]
+            if answer.verdict != crate.verdict or problem(vector, answer):
+                wrong.append(f"{vector['id']}: {name}: {answer.verdict}, the crate: {crate.verdict}; {problem(vector, answer)}")
+        ours = scoring.problem(vector, readers[OURS][vector["id"]], strict=True)
+        if ours:
+            wrong.append(f"{vector['id']}: {OURS}: {ours}")
+    return wrong
+
+
+def problem(vector, answer):
+    """Why an answer is wrong. The tables of the Rust releases are not in the manifest, so they count as right."""
+    if answer.verdict == "accept" and answer.table is None:
+        return None if scoring.expected_verdict(vector, False) in ("accept", None) else "accepts"
+    return scoring.problem(vector, answer)
+
+
+def page_lines(manifest, readers):
+    """The whole page."""
+    every = manifest["vectors"]
+    yield "# Who says what about the vectors"
+    yield ""
+    yield f"Made by `{HOW}` from {len(every)} vectors; not edited by hand."
+    yield "The Rust releases are those of the crate `safetensors`, the reference. Python is the package of the same name,"
+    yield f"once through `deserialize` and once through `safe_open`. `{OURS}` is this project's reader."
+    yield ""
+    yield from counts(every, readers)
+    yield from by_flag(manifest, readers)
+    yield from disagreements(every, readers)
+    yield from either(every, readers)
+
+
+def row(*cells):
+    """A row of a table."""
+    return "| " + " | ".join(str(cell) for cell in cells) + " |"
+
+
+def head(*cells):
+    """The first two rows of a table."""
+    return [row(*cells), "|" + " --- |" * len(cells)]
+
+
+def counts(every, readers):
+    """How often each reader is right."""
+    total = collections.Counter(vector["verdict"] for vector in every)
+    yield "## Right answers"
+    yield ""
+    yield from head(
+        "reader",
+        f"valid ({total['valid']})",
+        f"invalid ({total['invalid']})",
+        f"either ({total['either']}): accepted, refused",
+        "crashes",
+    )
+    for name, answers in readers.items():
+        right = collections.Counter(v["verdict"] for v in every if not problem(v, answers[v["id"]]))
+        free = collections.Counter(answers[v["id"]].verdict for v in every if v["verdict"] == "either")
+        crashes = sum(answer.verdict == "crash" for answer in answers.values())
+        yield row(name, right["valid"], right["invalid"], f"{free['accept']}, {free['reject']}", crashes)
+    yield ""
+
+
+def by_flag(manifest, readers):
+    """How often each reader falls for each known class of bugs."""
+    flags = {}
+    for flag in manifest["flags"]:
+        flagged = [v for v in manifest["vectors"] if flag in v["flags"]]
+        wrong = [sum(bool(problem(v, answers[v["id"]])) for v in flagged) for answers in readers.values()]
+        if any(wrong):
+            flags[flag] = row(f"{flag} ({len(flagged)})", *wrong)
+    yield "## Wrong answers by class of bugs"
+    yield ""
+    yield from head("flag", *readers)
+    yield from flags.values()
+    yield ""
+
+
+def disagreements(every, readers):
+    """Every vector about which a reader is wrong."""
+    yield "## Where a reader is wrong"
+    yield ""
+    yield "An empty cell is a right answer."
+    yield ""
+    yield from head("vector", "flags", *readers)
+    for vector in every:
+        wrong = [wrong_word(vector, answers[vector["id"]]) for answers in readers.values()]
+        if any(wrong):
+            yield row(link(vector), ", ".join(vector["flags"]), *wrong)
+    yield ""
+
+
+def wrong_word(vector, answer):
+    """What is wrong with the answer, in a word or two."""
+    if not problem(vector, answer):
+        return ""
+    if answer.verdict == scoring.expected_verdict(vector, False):
+        return "wrong table"
+    return word(answer)
+
+
+def word(answer):
+    """The answer in a word."""
+    return {"accept": "accepts", "reject": "refuses", "crash": "crashes"}[answer.verdict]
+
+
+def either(every, readers):
+    """The listed deviations, where readers may differ."""
+    yield "## Where readers may differ"
+    yield ""
+    yield "The deviations are listed in [RULES.md](RULES.md)."
+    yield ""
+    yield from head("vector", "deviation", *readers)
+    for vector in every:
+        if vector["verdict"] == "either":
+            said = (word(answers[vector["id"]]) for answers in readers.values())
+            yield row(link(vector), vector.get("deviation", ""), *said)
+
+
+def link(vector):
+    """The vector's id, with the file behind it if it is kept."""
+    return f"[{vector['id']}]({vector['file']})" if "file" in vector else vector["id"]
+
+
+if __name__ == "__main__":
+    main()

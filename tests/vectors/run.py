@@ -1,0 +1,142 @@
+#!/usr/bin/env python3
+"""Scores a reader of safetensors files against the conformance vectors.
+
+The reader is a command. It gets one file on its standard input and answers with its exit code:
+
+  0  The file is sound. On standard output, one JSON object:
+     {"tensors": {NAME: {"dtype": …, "shape": […], "data_offsets": [BEGIN, END], "sha256": HEX}},
+      "metadata": {KEY: VALUE} or null}; sha256, of the tensor's bytes, may be left out.
+  1  The file is not sound. A line `error[CODE] at byte N: …` on standard error or output is counted, if
+     there is one, but does not matter unless --strict is given.
+
+Any other exit code, a signal, or no answer in time is a crash. Exit code of this script: 0 when the
+reader is right about all vectors, 1 when it is not, 2 when it could not be asked.
+
+Standard library only. Public domain (CC0-1.0).
+"""
+
+import argparse
+import collections
+import fnmatch
+import json
+import os
+import shutil
+import sys
+
+from runner import command, scoring, vectors
+
+
+def main():
+    """Runs the command over all vectors and prints what it got wrong."""
+    options = arguments()
+    chosen = choose(vectors.load()["vectors"], options)
+    answers = command.ask_all(options.command, chosen, options.jobs, options.timeout)
+    results = [
+        (vector, answers[vector["id"]], scoring.problem(vector, answers[vector["id"]], options.strict))
+        for vector in chosen
+    ]
+    print_summary(results)
+    if options.json:
+        write_json(options, results)
+    return 1 if any(problem for _, _, problem in results) else 0
+
+
+def arguments():
+    """The command line, checked."""
+    parser = argparse.ArgumentParser(
+        description="Scores a reader of safetensors files against the conformance vectors.",
+        epilog="The reader gets a file on stdin; it exits with 0 and prints the tensors as JSON, or with 1.",
+        usage="%(prog)s [options] -- COMMAND ARGS…",
+    )
+    parser.add_argument("--large", action="store_true", help="also the files of more than a megabyte")
+    parser.add_argument("--strict", action="store_true", help="codes, offsets and listed deviations count too")
+    parser.add_argument("--jobs", type=positive, default=os.cpu_count() or 1, metavar="N", help="at once")
+    parser.add_argument("--timeout", type=positive, default=60, metavar="S", help="seconds for one file")
+    parser.add_argument("--filter", default="*", metavar="GLOB", help="only vectors whose id matches")
+    parser.add_argument("--json", metavar="FILE", help="write every answer to this file")
+    parser.add_argument("command", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.command[:1] == ["--"]:
+        del options.command[0]
+    if not options.command:
+        parser.error("which command reads the files? Give it behind --")
+    if not shutil.which(options.command[0]):
+        parser.error(f"there is no program {options.command[0]!r} that can be run")
+    return options
+
+
+def positive(text):
+    """A whole number above 0."""
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{text} is not above 0")
+    return number
+
+
+def choose(all_vectors, options):
+    """The vectors that were asked for."""
+    chosen = [
+        vector
+        for vector in all_vectors
+        if fnmatch.fnmatchcase(vector["id"], options.filter) and (options.large or not vector.get("large"))
+    ]
+    if not chosen:
+        fail(f"no vector matches {options.filter!r}")
+    return chosen
+
+
+def fail(sentence):
+    """Ends the script: the reader could not be asked."""
+    print(f"run.py: {sentence}", file=sys.stderr)
+    sys.exit(2)
+
+
+def print_summary(results):
+    """A line for each area, then one for each wrong answer."""
+    areas = collections.defaultdict(list)
+    for vector, _, problem in results:
+        areas[vectors.area(vector)].append(problem is None)
+    for name, right in areas.items():
+        print(f"{name:<12} {sum(right):>5} of {len(right):>5}")
+    right = sum(problem is None for _, _, problem in results)
+    print(f"{'all':<12} {right:>5} of {len(results):>5}")
+    print_errors(results)
+    for vector, _, problem in results:
+        if problem:
+            print(f"{vector['id']}: {problem}\n    {vector['reason']}")
+
+
+def print_errors(results):
+    """How many errors have the code and the place of the manifest; for information."""
+    refused = [
+        (vector, answer)
+        for vector, answer, _ in results
+        if answer.verdict == "reject" and vector["ours"] == "reject"
+    ]
+    codes = sum(scoring.has_code(*pair) for pair in refused)
+    places = sum(scoring.has_place(*pair) for pair in refused)
+    print(f"of {len(refused)} errors, {codes} have the manifest's code and {places} its offset")
+
+
+def write_json(options, results):
+    """Every answer, for other programs."""
+    answers = {
+        vector["id"]: {
+            "verdict": answer.verdict,
+            "code": answer.code,
+            "at": answer.at,
+            "text": answer.text,
+            "problem": problem,
+        }
+        for vector, answer, problem in results
+    }
+    try:
+        with open(options.json, "w", encoding="utf-8") as file:
+            json.dump({"command": options.command, "strict": options.strict, "answers": answers}, file, indent=1)
+            file.write("\n")
+    except OSError as error:
+        fail(f"{options.json} cannot be written: {error.strerror}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,44 @@
+"""A reader that is a command: how it is asked, and what it answers."""
+
+import concurrent.futures
+import json
+import os
+import subprocess
+
+from runner import scoring, vectors
+
+
+def ask_all(command, chosen, jobs=None, timeout=60):
+    """The answers to these vectors by id."""
+    with concurrent.futures.ThreadPoolExecutor(jobs or os.cpu_count() or 1) as pool:
+        answers = pool.map(lambda vector: ask(command, vectors.content(vector), timeout), chosen)
+        return {vector["id"]: answer for vector, answer in zip(chosen, answers)}
+
+
+def ask(command, data, timeout):
+    """The answer to one file."""
+    try:
+        done = subprocess.run(command, input=data, capture_output=True, timeout=timeout, check=False)
+    except subprocess.TimeoutExpired:
+        return scoring.Answer("crash", text=f"no answer in {timeout} seconds")
+    if done.returncode == 0:
+        return acceptance(done.stdout)
+    words = (done.stderr + done.stdout).decode(errors="replace").strip()
+    if done.returncode == 1:
+        return scoring.rejection(words)
+    how = f"signal {-done.returncode}" if done.returncode < 0 else f"exit code {done.returncode}"
+    return scoring.Answer("crash", text=f"{how} {words[-200:]}".strip())
+
+
+def acceptance(output):
+    """The answer of a reader that takes the file. Output that is not what the protocol says is a crash."""
+    try:
+        table = json.loads(output)
+        for tensor in table["tensors"].values():
+            if not {"dtype", "shape", "data_offsets"} <= tensor.keys():
+                raise ValueError("a tensor lacks dtype, shape or data_offsets")
+        if not isinstance(table["metadata"], (dict, type(None))):
+            raise ValueError("metadata is neither an object nor null")
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        return scoring.Answer("crash", text=f"the output is not what the protocol says: {error!r}")
+    return scoring.Answer("accept", table=table)

@@ -1,0 +1,98 @@
+"""What a reader answers to a vector, and whether that is right."""
+
+import dataclasses
+import re
+from typing import Optional
+
+ERROR_LINE = re.compile(r"error\[([^\]\s]+)\](?: at byte (\d+))?")
+
+
+@dataclasses.dataclass
+class Answer:
+    """What a reader says about one file."""
+
+    #: "accept", "reject" or "crash"
+    verdict: str
+    #: For a crash or a refusal: what was said.
+    text: str = ""
+    #: For a refusal: this project's code of the error and the byte where it shows, if given.
+    code: Optional[str] = None
+    at: Optional[int] = None
+    #: For a file that is taken: {"tensors": {name: {…}}, "metadata": {…} or None}
+    table: Optional[dict] = None
+
+
+def rejection(text):
+    """The answer of a reader that refuses a file in these words."""
+    found = ERROR_LINE.search(text)
+    if not found:
+        return Answer("reject", text=text)
+    return Answer("reject", text=text, code=found[1], at=int(found[2]) if found[2] else None)
+
+
+def problem(vector, answer, strict=False):
+    """Why the answer is wrong, in a sentence; None when it is right.
+
+    Strict is what this project asks of itself: its own verdict where readers may differ, and the code
+    and the place of each error.
+    """
+    if answer.verdict == "crash":
+        return f"crashed: {answer.text}"
+    expected = expected_verdict(vector, strict)
+    if expected is None:
+        return None
+    if answer.verdict != expected:
+        return f"must {expected}, but did {answer.verdict}{': ' if answer.text else ''}{answer.text}"
+    if expected == "accept":
+        return table_problem(vector, answer.table)
+    return error_problem(vector, answer) if strict else None
+
+
+def expected_verdict(vector, strict):
+    """"accept" or "reject"; None where both are right."""
+    if strict:
+        return vector["ours"]
+    return {"valid": "accept", "invalid": "reject", "either": None}[vector["verdict"]]
+
+
+def error_problem(vector, answer):
+    """What is wrong with the code or the place of an error."""
+    if has_code(vector, answer) and has_place(vector, answer):
+        return None
+    return f"must say error[{vector['code']}] at byte {vector['at']}, but said error[{answer.code}] at byte {answer.at}"
+
+
+def has_code(vector, answer):
+    """Whether the code is the one of the manifest."""
+    return answer.code == vector.get("code")
+
+
+def has_place(vector, answer):
+    """Whether the offset is the one of the manifest."""
+    return answer.at == vector.get("at")
+
+
+def table_problem(vector, table):
+    """What is wrong with the tensors or the metadata, in a sentence. Members that are missing in an
+    answer's tensor are not compared."""
+    tensors = table["tensors"]
+    if "tensor_count" in vector and len(tensors) != vector["tensor_count"]:
+        return f"has {vector['tensor_count']} tensors, but {len(tensors)} were read"
+    if "tensors" in vector:
+        wrong = tensors_problem({tensor["name"]: tensor for tensor in vector["tensors"]}, tensors)
+        if wrong:
+            return wrong
+    if "metadata" in vector and "metadata" in table and table["metadata"] != vector["metadata"]:
+        return f"the metadata is {vector['metadata']!r}, but {table['metadata']!r} was read"
+    return None
+
+
+def tensors_problem(expected, found):
+    """What is wrong with one of the tensors."""
+    if expected.keys() != found.keys():
+        return f"the tensors are {sorted(expected)!r}, but {sorted(found)!r} were read"
+    for name, tensor in found.items():
+        for member, value in tensor.items():
+            if value != expected[name].get(member):
+                return f"{member} of {name!r} is {expected[name].get(member)!r}, but {value!r} was read"
+    return None
