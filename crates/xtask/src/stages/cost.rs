@@ -8,7 +8,7 @@ use crate::toolchain::Toolchain;
 use std::collections::BTreeMap;
 
 /// The largest sizes allowed, for every board.
-const MOST_FLASH: u64 = 16384;
+const MOST_FLASH: u64 = 12288;
 const MOST_BYTES: [(&str, u64); 5] =
     [("parser", 160), ("check", 320), ("duplicates", 320), ("entries", 320), ("slot", 24)];
 
@@ -20,10 +20,10 @@ struct Door {
     most_stack: u64,
 }
 
-const PARSER: Door = Door { name: "HeaderParser", number: 3, most_stack: 1024 };
-const CHECK: Door = Door { name: "HeaderCheck", number: 1, most_stack: 1024 };
-const DUPLICATES: Door = Door { name: "DuplicateCheck", number: 2, most_stack: 1024 };
-const ENTRIES: Door = Door { name: "Entries", number: 4, most_stack: 1024 };
+const PARSER: Door = Door { name: "HeaderParser", number: 3, most_stack: 384 };
+const CHECK: Door = Door { name: "HeaderCheck", number: 1, most_stack: 832 };
+const DUPLICATES: Door = Door { name: "DuplicateCheck", number: 2, most_stack: 832 };
+const ENTRIES: Door = Door { name: "Entries", number: 4, most_stack: 704 };
 
 struct Case {
     door: Door,
