@@ -120,8 +120,8 @@ impl<'s> HeaderCheck<'s> {
 
     const fn see(&mut self, event: &Event<'_>) -> Result<(), Error> {
         match self.tensor.accept(event, self.parser.event_start()) {
-            Ok(Some(extent)) => self.layout.see(extent),
-            Ok(None) => {}
+            Ok(true) => self.layout.see(self.tensor.extent()),
+            Ok(false) => {}
             Err(error) => return Err(error),
         }
         Ok(())

@@ -82,31 +82,14 @@ impl Dtype {
 
     /// The dtype that the header spells `name`, exactly and case-sensitively.
     pub const fn from_name(name: &[u8]) -> Option<Self> {
-        Some(match name {
-            b"BOOL" => Self::BOOL,
-            b"F4" => Self::F4,
-            b"F6_E2M3" => Self::F6_E2M3,
-            b"F6_E3M2" => Self::F6_E3M2,
-            b"U8" => Self::U8,
-            b"I8" => Self::I8,
-            b"F8_E5M2" => Self::F8_E5M2,
-            b"F8_E4M3" => Self::F8_E4M3,
-            b"F8_E8M0" => Self::F8_E8M0,
-            b"F8_E4M3FNUZ" => Self::F8_E4M3FNUZ,
-            b"F8_E5M2FNUZ" => Self::F8_E5M2FNUZ,
-            b"I16" => Self::I16,
-            b"U16" => Self::U16,
-            b"F16" => Self::F16,
-            b"BF16" => Self::BF16,
-            b"I32" => Self::I32,
-            b"U32" => Self::U32,
-            b"F32" => Self::F32,
-            b"C64" => Self::C64,
-            b"F64" => Self::F64,
-            b"I64" => Self::I64,
-            b"U64" => Self::U64,
-            _ => return None,
-        })
+        let mut left: &[Self] = &Self::ALL;
+        while let Some((&dtype, rest)) = left.split_first() {
+            if equal(dtype.name().as_bytes(), name) {
+                return Some(dtype);
+            }
+            left = rest;
+        }
+        None
     }
 
     /// The header's spelling.
@@ -149,6 +132,20 @@ impl Dtype {
             Self::C64 | Self::F64 | Self::I64 | Self::U64 => 64,
         }
     }
+}
+
+/// `==` on slices is not const.
+const fn equal(mut a: &[u8], mut b: &[u8]) -> bool {
+    if a.len() != b.len() {
+        return false;
+    }
+    while let (Some((x, a_rest)), Some((y, b_rest))) = (a.split_first(), b.split_first()) {
+        if *x != *y {
+            return false;
+        }
+        (a, b) = (a_rest, b_rest);
+    }
+    true
 }
 
 impl core::fmt::Display for Dtype {

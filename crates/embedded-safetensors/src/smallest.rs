@@ -102,8 +102,12 @@ impl<'s> Smallest<'s> {
     }
 
     const fn set(&mut self, index: usize, item: Slot) {
+        // Field by field: a whole slot copied within one slice would be a call of `memmove`, which is
+        // large, and the only one in a firmware.
         if let Some(slot) = get_mut(self.slots, index) {
-            *slot = item;
+            slot.key = item.key;
+            slot.tie = item.tie;
+            slot.at = item.at;
         }
     }
 

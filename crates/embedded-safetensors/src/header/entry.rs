@@ -27,8 +27,8 @@ impl TensorCheck {
         Self { dtype: None, elements: 1, begin: 0, end: 0, shape_at: 0, begin_at: 0 }
     }
 
-    /// Takes an event that began at byte `at`. A complete tensor comes out of its last event.
-    pub(crate) const fn accept(&mut self, event: &Event<'_>, at: u64) -> Result<Option<Extent>, Error> {
+    /// Takes an event that began at byte `at`. `true`: it was a tensor's last one.
+    pub(crate) const fn accept(&mut self, event: &Event<'_>, at: u64) -> Result<bool, Error> {
         match *event {
             Event::Dtype(dtype) => self.dtype = Some(dtype),
             Event::Shape => {
@@ -47,17 +47,22 @@ impl TensorCheck {
             Event::TensorEnd => return self.complete(at),
             _ => {}
         }
-        Ok(None)
+        Ok(false)
     }
 
-    const fn complete(&mut self, at: u64) -> Result<Option<Extent>, Error> {
+    /// The place of the tensor that is complete.
+    pub(crate) const fn extent(&self) -> Extent {
+        Extent { begin: self.begin, end: self.end, begin_at: self.begin_at }
+    }
+
+    const fn complete(&mut self, at: u64) -> Result<bool, Error> {
         let Some(dtype) = self.dtype else { return Err(ErrorKind::Changed.at(at)) };
         let needed = match info::byte_len(dtype, self.elements) {
             Ok(needed) => needed,
             Err(kind) => return Err(kind.at(self.shape_at)),
         };
         match info::check_range(self.begin, self.end, needed) {
-            Ok(()) => Ok(Some(Extent { begin: self.begin, end: self.end, begin_at: self.begin_at })),
+            Ok(()) => Ok(true),
             Err(kind) => Err(kind.at(self.begin_at)),
         }
     }
@@ -156,12 +161,10 @@ impl<'s> Entries<'s> {
 
     const fn accept(&mut self, event: &Event<'_>) -> Result<Option<TensorInfo>, Error> {
         let at = self.parser.event_start();
-        let extent = match self.check.accept(event, at) {
-            Ok(extent) => extent,
+        match self.check.accept(event, at) {
+            Ok(true) => return self.complete(at),
+            Ok(false) => {}
             Err(error) => return Err(error),
-        };
-        if let Some(Extent { begin, end, .. }) = extent {
-            return self.complete(begin, end, at);
         }
         match self.keep(event) {
             Ok(()) => Ok(None),
@@ -169,7 +172,8 @@ impl<'s> Entries<'s> {
         }
     }
 
-    const fn complete(&self, begin: u64, end: u64, at: u64) -> Result<Option<TensorInfo>, Error> {
+    const fn complete(&self, at: u64) -> Result<Option<TensorInfo>, Error> {
+        let Extent { begin, end, .. } = self.check.extent();
         let Some(dtype) = self.check.dtype else { return Err(ErrorKind::Changed.at(at)) };
         match TensorInfo::new(dtype, self.shape, begin, end) {
             Ok(info) => Ok(Some(info)),
