@@ -1,0 +1,217 @@
+//! A sound file as JSON, printed while its header streams by. Only one shape is held at a time.
+
+use crate::failure::{Failure, NotRead};
+use crate::header::visit;
+use crate::json::write_piece;
+use crate::source::{BUFFER, Source};
+use embedded_safetensors::{Dtype, Event, Summary};
+use sha2::{Digest, Sha256};
+use std::io::{self, Write};
+use std::ops::{ControlFlow, Range};
+
+/// Why the printing ended early.
+pub enum Trouble {
+    /// The file cannot be read any more.
+    Read(NotRead),
+    /// Nobody takes the output.
+    Write(io::Error),
+}
+
+impl From<io::Error> for Trouble {
+    fn from(error: io::Error) -> Self {
+        Self::Write(error)
+    }
+}
+
+impl From<Failure> for Trouble {
+    /// The file was sound a moment ago.
+    fn from(failure: Failure) -> Self {
+        match failure {
+            Failure::NotRead(reason) => Self::Read(reason),
+            Failure::Unsound(_) => Self::Read(NotRead::changed()),
+        }
+    }
+}
+
+/// Prints a file that was judged sound.
+pub fn print(source: &mut Source, summary: &Summary, out: &mut impl Write) -> Result<(), Trouble> {
+    out.write_all(b"{\"tensors\":{")?;
+    print_tensors(source, summary.data_start, out)?;
+    out.write_all(b"},\"metadata\":")?;
+    print_metadata(source, out)?;
+    out.write_all(b"}\n")?;
+    source.check_unchanged().map_err(Trouble::Read)?;
+    Ok(out.flush()?)
+}
+
+fn print_tensors(source: &mut Source, data_start: u64, out: &mut impl Write) -> Result<(), Trouble> {
+    let mut tensors = Tensors { out, data_start, name: Name::default(), entry: Entry::default(), any: false };
+    visit(source, |event, _, source| tensors.see(event, source).map(ControlFlow::Continue))
+}
+
+/// What is known so far of the tensor whose entry is open.
+#[derive(Default)]
+struct Entry {
+    dtype: Option<Dtype>,
+    dims: Vec<u64>,
+    offsets: Range<u64>,
+}
+
+struct Tensors<'o, W> {
+    out: &'o mut W,
+    data_start: u64,
+    name: Name,
+    entry: Entry,
+    any: bool,
+}
+
+impl<W: Write> Tensors<'_, W> {
+    fn see(&mut self, event: &Event<'_>, source: &mut Source) -> Result<(), Trouble> {
+        match event {
+            Event::Name(piece) => self.print_name(piece.as_bytes())?,
+            Event::Metadata => self.name = Name::default(),
+            Event::Tensor => self.end_name()?,
+            Event::Dtype(dtype) => self.entry.dtype = Some(*dtype),
+            Event::Shape => self.entry.dims.clear(),
+            Event::Dim(dim) => self.entry.dims.push(*dim),
+            Event::Begin(begin) => self.entry.offsets.start = *begin,
+            Event::End(end) => self.entry.offsets.end = *end,
+            Event::TensorEnd => self.print_entry(source)?,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn print_name(&mut self, piece: &[u8]) -> io::Result<()> {
+        if self.name.may_be_metadata(piece) {
+            return Ok(());
+        }
+        self.begin_name()?;
+        write_piece(self.out, piece)
+    }
+
+    /// Prints what was held back of the name, once.
+    fn begin_name(&mut self) -> io::Result<()> {
+        if !self.name.printing {
+            self.name.printing = true;
+            self.out.write_all(if self.any { b",\"" } else { b"\"" })?;
+            self.out.write_all(&Name::METADATA[..self.name.held])?;
+        }
+        Ok(())
+    }
+
+    fn end_name(&mut self) -> io::Result<()> {
+        self.begin_name()?;
+        self.name = Name::default();
+        self.any = true;
+        self.out.write_all(b"\":")
+    }
+
+    fn print_entry(&mut self, source: &mut Source) -> Result<(), Trouble> {
+        let Range { start, end } = self.entry.offsets;
+        let dtype = self.entry.dtype.map_or("", Dtype::name);
+        let digest = digest(source, self.data_start + start..self.data_start + end).map_err(Trouble::Read)?;
+        write!(self.out, "{{\"dtype\":\"{dtype}\",\"shape\":[")?;
+        for (index, dim) in self.entry.dims.iter().enumerate() {
+            write!(self.out, "{}{dim}", if index == 0 { "" } else { "," })?;
+        }
+        Ok(write!(self.out, "],\"data_offsets\":[{start},{end}],\"sha256\":\"{digest}\"}}")?)
+    }
+}
+
+/// The beginning of a name. Whether it names a tensor is known only at its end, so it is held back
+/// for as long as it may still become `__metadata__`.
+#[derive(Default)]
+struct Name {
+    /// This much of `__metadata__`.
+    held: usize,
+    printing: bool,
+}
+
+impl Name {
+    const METADATA: &'static [u8] = b"__metadata__";
+
+    fn may_be_metadata(&mut self, piece: &[u8]) -> bool {
+        let possible = !self.printing && Self::METADATA[self.held..].starts_with(piece);
+        if possible {
+            self.held += piece.len();
+        }
+        possible
+    }
+}
+
+/// The SHA-256 of a part of the file, in hexadecimal digits.
+fn digest(source: &mut Source, mut range: Range<u64>) -> Result<String, NotRead> {
+    let mut hash = Sha256::new();
+    let mut buffer = vec![0; BUFFER];
+    while !range.is_empty() {
+        let wanted = usize::try_from(range.end - range.start).unwrap_or(BUFFER).min(BUFFER);
+        let piece = source.read_at(range.start, &mut buffer[..wanted])?;
+        if piece.is_empty() {
+            return Err(NotRead::changed());
+        }
+        hash.update(piece);
+        range.start += piece.len() as u64;
+    }
+    Ok(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+fn print_metadata(source: &mut Source, out: &mut impl Write) -> Result<(), Trouble> {
+    let mut metadata = Metadata { out, in_string: false, any: false };
+    let mut exists = false;
+    visit(source, |event, _, _| -> Result<_, Trouble> {
+        metadata.see(event)?;
+        exists = matches!(event, Event::MetadataEnd);
+        let settled = exists || matches!(event, Event::MetadataNull);
+        Ok(if settled { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+    })?;
+    if !exists {
+        out.write_all(b"null")?;
+    }
+    Ok(())
+}
+
+struct Metadata<'o, W> {
+    out: &'o mut W,
+    in_string: bool,
+    any: bool,
+}
+
+impl<W: Write> Metadata<'_, W> {
+    fn see(&mut self, event: &Event<'_>) -> io::Result<()> {
+        match event {
+            Event::Key(piece) => self.print_key(piece.as_bytes()),
+            Event::KeyEnd => {
+                self.print_key(b"")?;
+                self.any = true;
+                self.end_string(b"\":")
+            }
+            Event::Value(piece) => self.print_string(b"", piece.as_bytes()),
+            Event::ValueEnd => {
+                self.print_string(b"", b"")?;
+                self.end_string(b"\"")
+            }
+            Event::MetadataEnd => self.out.write_all(if self.any { b"}" } else { b"{}" }),
+            _ => Ok(()),
+        }
+    }
+
+    fn print_key(&mut self, piece: &[u8]) -> io::Result<()> {
+        self.print_string(if self.any { b"," } else { b"{" }, piece)
+    }
+
+    /// Prints a piece of a string, and what stands before its opening quote if it is the first.
+    fn print_string(&mut self, before: &[u8], piece: &[u8]) -> io::Result<()> {
+        if !self.in_string {
+            self.in_string = true;
+            self.out.write_all(before)?;
+            self.out.write_all(b"\"")?;
+        }
+        write_piece(self.out, piece)
+    }
+
+    fn end_string(&mut self, quote: &[u8]) -> io::Result<()> {
+        self.in_string = false;
+        self.out.write_all(quote)
+    }
+}

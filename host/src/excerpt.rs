@@ -1,0 +1,186 @@
+//! The header's text around a fault, with carets under it.
+
+use crate::source::Source;
+use crate::text::{columns, shown};
+use embedded_safetensors::{Error, ErrorKind};
+use std::borrow::Cow;
+use std::fmt;
+use std::io;
+use std::iter::repeat_n;
+
+/// How many columns the text takes at most, without the two marks where it is cut.
+const WIDTH: usize = 96;
+/// How many of them lie before the fault at most, where there is enough text behind it.
+const LEAD: usize = 40;
+/// How much is read on either side: no character takes more than 4 bytes for a column.
+const REACH: u64 = 4 * WIDTH as u64 + 4;
+/// The header begins behind its own length.
+const HEADER: u64 = 8;
+
+/// Two lines: a window of the header, and carets under the token that is at fault.
+pub struct Excerpt {
+    text: String,
+    /// How many columns stand before the first caret.
+    lead: usize,
+    carets: usize,
+}
+
+impl Excerpt {
+    /// The surroundings of a fault, if it lies in the header's text.
+    pub fn of(source: &mut Source, error: &Error) -> io::Result<Option<Self>> {
+        if !is_in_text(error.kind) {
+            return Ok(None);
+        }
+        let mut length = [0; 8];
+        read_exactly(source, 0, &mut length)?;
+        let end = u64::from_le_bytes(length).saturating_add(HEADER);
+        if end == HEADER {
+            return Ok(None);
+        }
+        let from = error.at.saturating_sub(REACH).max(HEADER);
+        let to = error.at.saturating_add(REACH).min(end);
+        let before = read_range(source, from, error.at)?;
+        let behind = read_range(source, error.at, to)?;
+        let token = token_len(error.kind, &behind);
+        Ok(Some(Self::new(
+            &Side::new(skip_tail(&before, from), from > HEADER),
+            &Side::new(&behind, to < end),
+            token,
+        )))
+    }
+
+    fn new(before: &Side, behind: &Side, token: usize) -> Self {
+        let lead_room = WIDTH - behind.width().min(WIDTH - LEAD);
+        let (lead, lead_cut) = before.fit(before.cells.iter().rev(), lead_room);
+        let lead_width: usize = lead.iter().map(|cell| cell.columns()).sum();
+        let (rest, rest_cut) = behind.fit(behind.cells.iter(), WIDTH - lead_width);
+
+        let mark = |cut| if cut { "…" } else { "" };
+        let mut text = String::from(mark(lead_cut));
+        text.extend(lead.iter().rev().chain(&rest).map(|cell| &*cell.text));
+        text.push_str(mark(rest_cut));
+        let under: usize = rest.iter().filter(|cell| cell.at < token).map(|cell| cell.columns()).sum();
+        Self { text, lead: lead_width + usize::from(lead_cut), carets: under.max(1) }
+    }
+}
+
+impl fmt::Display for Excerpt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let carets: String = repeat_n(' ', self.lead).chain(repeat_n('^', self.carets)).collect();
+        write!(f, "    {}\n    {carets}", self.text)
+    }
+}
+
+/// Faults of the container and of the data have no place in the text.
+fn is_in_text(kind: ErrorKind) -> bool {
+    !kind.code().starts_with("container.") && !kind.code().starts_with("data.")
+}
+
+/// One character as it is shown, or one byte that is none.
+struct Cell {
+    text: Cow<'static, str>,
+    /// Its first byte, counted from the start of its side.
+    at: usize,
+}
+
+impl Cell {
+    fn columns(&self) -> usize {
+        columns(&self.text)
+    }
+}
+
+/// The text on one side of the fault's first byte.
+struct Side {
+    cells: Vec<Cell>,
+    /// The header has more text than was read.
+    goes_on: bool,
+}
+
+impl Side {
+    fn new(bytes: &[u8], goes_on: bool) -> Self {
+        let mut cells = Vec::new();
+        let mut at = 0;
+        for chunk in bytes.utf8_chunks() {
+            for character in chunk.valid().chars() {
+                cells.push(Cell { text: shown(character), at });
+                at += character.len_utf8();
+            }
+            for byte in chunk.invalid() {
+                cells.push(Cell { text: format!("\\x{byte:02x}").into(), at });
+                at += 1;
+            }
+        }
+        Self { cells, goes_on }
+    }
+
+    fn width(&self) -> usize {
+        self.cells.iter().map(Cell::columns).sum()
+    }
+
+    /// As many of the cells as there is room for, and whether that cuts the text.
+    fn fit<'c>(&self, cells: impl Iterator<Item = &'c Cell>, room: usize) -> (Vec<&'c Cell>, bool) {
+        let mut used = 0;
+        let fitting: Vec<_> = cells
+            .take_while(|cell| {
+                used += cell.columns();
+                used <= room
+            })
+            .collect();
+        let cut = self.goes_on || fitting.len() < self.cells.len();
+        (fitting, cut)
+    }
+}
+
+/// How many bytes the token has that begins with the fault: a string or a number whole, of anything
+/// else the first byte.
+fn token_len(kind: ErrorKind, bytes: &[u8]) -> usize {
+    match (kind, bytes.first()) {
+        (ErrorKind::Surrogate, _) => r"\uD800".len(),
+        (ErrorKind::Escape(_) | ErrorKind::ControlCharacter(_) | ErrorKind::Utf8, _) => 1,
+        (_, Some(b'"')) => string_len(bytes),
+        (_, Some(b'-' | b'0'..=b'9')) => bytes.iter().take_while(|byte| is_of_number(**byte)).count(),
+        _ => 1,
+    }
+}
+
+fn is_of_number(byte: u8) -> bool {
+    matches!(byte, b'0'..=b'9' | b'+' | b'-' | b'.' | b'e' | b'E')
+}
+
+fn string_len(bytes: &[u8]) -> usize {
+    let mut escaped = true; // the opening quote does not close
+    for (index, &byte) in bytes.iter().enumerate() {
+        match byte {
+            b'"' if !escaped => return index + 1,
+            b'\\' if !escaped => escaped = true,
+            _ => escaped = false,
+        }
+    }
+    bytes.len()
+}
+
+/// Without the rest of a character that the window's beginning cuts.
+fn skip_tail(bytes: &[u8], from: u64) -> &[u8] {
+    let is_tail = |byte: &&u8| matches!(byte, 0x80..=0xBF);
+    let tail = if from == HEADER { 0 } else { bytes.iter().take(3).take_while(is_tail).count() };
+    &bytes[tail..]
+}
+
+fn read_range(source: &mut Source, from: u64, to: u64) -> io::Result<Vec<u8>> {
+    let len = usize::try_from(to.saturating_sub(from)).map_err(io::Error::other)?;
+    let mut bytes = vec![0; len];
+    read_exactly(source, from, &mut bytes)?;
+    Ok(bytes)
+}
+
+fn read_exactly(source: &mut Source, from: u64, bytes: &mut [u8]) -> io::Result<()> {
+    let mut filled = 0;
+    while filled < bytes.len() {
+        let piece = source.read_at(from + filled as u64, &mut bytes[filled..])?;
+        if piece.is_empty() {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        filled += piece.len();
+    }
+    Ok(())
+}

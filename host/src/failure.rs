@@ -1,0 +1,69 @@
+//! Why a file got no good verdict.
+
+use embedded_safetensors::Error;
+use std::fmt;
+use std::io;
+
+/// Either the file is at fault, or it could not be read.
+pub enum Failure {
+    /// The file was judged and is not sound.
+    Unsound(Error),
+    /// The file was not judged.
+    NotRead(NotRead),
+}
+
+/// Why a file could not be read, as a sentence that goes on after "cannot be read: ".
+#[derive(Debug)]
+pub struct NotRead(String);
+
+impl NotRead {
+    pub fn because(reason: impl Into<String>) -> Self {
+        Self(reason.into())
+    }
+
+    /// The file is not the same as a moment ago.
+    pub fn changed() -> Self {
+        Self::because("it changed while it was being read")
+    }
+}
+
+impl fmt::Display for NotRead {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl From<io::Error> for NotRead {
+    fn from(error: io::Error) -> Self {
+        Self(sentence(&error))
+    }
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        Self::NotRead(error.into())
+    }
+}
+
+impl From<NotRead> for Failure {
+    fn from(reason: NotRead) -> Self {
+        Self::NotRead(reason)
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self::Unsound(error)
+    }
+}
+
+/// The system's words without the number behind them, and lowercase like every sentence of ours.
+pub fn sentence(error: &io::Error) -> String {
+    let full = error.to_string();
+    let words = full.split(" (os error").next().unwrap_or(&full);
+    let mut letters = words.chars();
+    match letters.next() {
+        Some(first) => first.to_lowercase().chain(letters).collect(),
+        None => full,
+    }
+}

@@ -1,0 +1,93 @@
+//! Passes over a header: the file from its beginning, a buffer at a time.
+
+use crate::failure::{Failure, NotRead};
+use crate::source::{BUFFER, Source};
+use embedded_safetensors::{Error, Event, HeaderParser, Progress};
+use std::io;
+use std::ops::ControlFlow;
+
+/// One buffer that moves along the file.
+struct Pass {
+    buffer: Vec<u8>,
+    position: u64,
+}
+
+impl Pass {
+    fn new() -> Self {
+        Self { buffer: vec![0; BUFFER], position: 0 }
+    }
+
+    /// The bytes that follow; none at the end of the file.
+    fn next(&mut self, source: &mut Source) -> io::Result<&[u8]> {
+        let piece = source.read_at(self.position, &mut self.buffer)?;
+        self.position += piece.len() as u64;
+        Ok(piece)
+    }
+}
+
+/// Shows every event of the header to `see`, together with the byte where it began. The source may
+/// be read in between.
+pub fn visit<E: From<Failure>>(
+    source: &mut Source,
+    mut see: impl FnMut(&Event<'_>, u64, &mut Source) -> Result<ControlFlow<()>, E>,
+) -> Result<(), E> {
+    let mut pass = Pass::new();
+    let mut parser = HeaderParser::new();
+    loop {
+        let mut input = pass.next(source).map_err(Failure::from)?;
+        if input.is_empty() {
+            return parser.end_of_input().map_err(|error| Failure::from(error).into());
+        }
+        loop {
+            let event = parser.next(&mut input).map_err(Failure::from)?;
+            match event {
+                Event::NeedInput => break,
+                Event::HeaderEnd => return Ok(()),
+                _ if see(&event, parser.event_start(), source)?.is_break() => return Ok(()),
+                _ => {}
+            }
+        }
+    }
+}
+
+/// Feeds a check of the core until it has its verdict. Once a header has `passed` from end to end, it can
+/// only fail for what takes more than one pass to see; anything else means that the file changed.
+pub fn feed(
+    source: &mut Source,
+    mut passed: bool,
+    mut push: impl FnMut(&mut &[u8]) -> Result<Progress, Error>,
+) -> Result<(), Failure> {
+    let mut pass = Pass::new();
+    loop {
+        let mut input = pass.next(source)?;
+        let at_end = input.is_empty();
+        match push(&mut input) {
+            Ok(Progress::Done) => return Ok(()),
+            Ok(Progress::NeedInput) if at_end => return Err(NotRead::changed().into()),
+            Ok(Progress::NeedInput) => {}
+            Ok(Progress::Rewind) => {
+                passed = true;
+                pass.position = 0;
+            }
+            Err(error) => return Err(classify(error, passed)),
+        }
+    }
+}
+
+fn classify(error: Error, passed: bool) -> Failure {
+    use embedded_safetensors::{Blame, ErrorKind};
+    let shows_late = matches!(
+        error.kind,
+        ErrorKind::Hole { .. }
+            | ErrorKind::Overlap { .. }
+            | ErrorKind::DataShort { .. }
+            | ErrorKind::DataTrailing { .. }
+            | ErrorKind::NameTwice
+            | ErrorKind::KeyTwice
+    );
+    match error.kind.blame() {
+        Blame::Limit => NotRead::because(error.kind.to_string()).into(),
+        Blame::File if shows_late || !passed => error.into(),
+        Blame::File | Blame::Usage => NotRead::changed().into(),
+    }
+}

@@ -1,0 +1,62 @@
+//! Which tensor a fault lies in.
+
+use crate::failure::{Failure, NotRead};
+use crate::header::visit;
+use crate::source::Source;
+use embedded_safetensors::Event;
+use std::ops::ControlFlow;
+
+/// How much of a name is kept, in bytes.
+const KEPT: usize = 4096;
+
+/// The name of the tensor whose entry, from the name's opening quote to the closing brace, has byte
+/// `at` in it.
+pub fn tensor_at(source: &mut Source, at: u64) -> Result<Option<String>, NotRead> {
+    let mut search = Search { at, name: Vec::new(), in_entry: false };
+    match visit(source, |event, start, _| Ok(search.see(event, start))) {
+        Err(Failure::NotRead(reason)) => Err(reason),
+        // In an entry that the fault itself broke off, the search ends where the header does.
+        Ok(()) | Err(Failure::Unsound(_)) => Ok(search.result()),
+    }
+}
+
+/// Follows the events; at its end, an open entry is the one that was sought.
+struct Search {
+    at: u64,
+    name: Vec<u8>,
+    /// The name is complete, and what follows belongs to its tensor.
+    in_entry: bool,
+}
+
+impl Search {
+    fn see(&mut self, event: &Event<'_>, start: u64) -> ControlFlow<()> {
+        match event {
+            Event::Name(piece) => self.keep(piece.as_bytes()),
+            Event::Metadata => self.name.clear(),
+            Event::Tensor if start > self.at => return ControlFlow::Break(()),
+            Event::Tensor => self.in_entry = true,
+            Event::TensorEnd if start >= self.at => return ControlFlow::Break(()),
+            Event::TensorEnd => {
+                self.in_entry = false;
+                self.name.clear();
+            }
+            _ => {}
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn keep(&mut self, piece: &[u8]) {
+        let room = KEPT.saturating_sub(self.name.len());
+        self.name.extend_from_slice(&piece[..piece.len().min(room)]);
+    }
+
+    fn result(self) -> Option<String> {
+        self.in_entry.then(|| complete_characters(&self.name))
+    }
+}
+
+/// The text without the character that was cut at its end.
+fn complete_characters(bytes: &[u8]) -> String {
+    let text = bytes.utf8_chunks().next();
+    text.map(|chunk| chunk.valid().to_owned()).unwrap_or_default()
+}

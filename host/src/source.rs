@@ -1,0 +1,160 @@
+//! A file that can be read again and again, a piece at a time, whatever it came from.
+
+use crate::failure::{NotRead, sentence};
+use embedded_safetensors::MAX_HEADER_LEN;
+use std::fs::{File, Metadata};
+use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
+use std::time::SystemTime;
+use tempfile::SpooledTempFile;
+
+/// How much is read at a time.
+pub const BUFFER: usize = 64 * 1024;
+
+/// What becomes of the data that follows the header in a stream.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Data {
+    /// Only its length matters.
+    Count,
+    /// It is needed afterwards.
+    Keep,
+}
+
+/// A file whose header, at the least, can be read at any position.
+pub struct Source {
+    store: Store,
+    /// Where the store's cursor is.
+    cursor: u64,
+    len: Option<u64>,
+}
+
+enum Store {
+    File {
+        file: File,
+        stamp: Stamp,
+    },
+    /// The beginning of a stream, and the rest of it.
+    Stream {
+        spool: SpooledTempFile,
+        rest: Box<dyn Read>,
+    },
+}
+
+/// What tells that somebody else wrote to a file.
+#[derive(PartialEq, Eq)]
+struct Stamp {
+    len: u64,
+    modified: Option<SystemTime>,
+}
+
+impl Stamp {
+    fn of(metadata: &Metadata) -> Self {
+        Self { len: metadata.len(), modified: metadata.modified().ok() }
+    }
+}
+
+impl Source {
+    /// A regular file, from its beginning.
+    pub fn file(file: File, metadata: &Metadata) -> Self {
+        let stamp = Stamp::of(metadata);
+        // No position is `u64::MAX`: the first read seeks.
+        Self { len: Some(stamp.len), store: Store::File { file, stamp }, cursor: u64::MAX }
+    }
+
+    /// Anything that can be read only once. Takes in its header, and no more.
+    pub fn stream(rest: Box<dyn Read>) -> Result<Self, NotRead> {
+        let spool = SpooledTempFile::new(BUFFER);
+        let mut source = Self { store: Store::Stream { spool, rest }, cursor: 0, len: None };
+        if source.take_in(8, Data::Keep)? < 8 {
+            return Ok(source);
+        }
+        let mut length = [0; 8];
+        source.read_at(0, &mut length)?;
+        // Of a header that claims too much nothing but the claim is ever looked at.
+        let length = u64::from_le_bytes(length);
+        if length <= MAX_HEADER_LEN {
+            source.cursor = source.seek(8)?;
+            source.take_in(length, Data::Keep)?;
+        }
+        Ok(source)
+    }
+
+    /// How long the file is; of a stream unknown until it ended.
+    pub fn len(&self) -> Option<u64> {
+        self.len
+    }
+
+    /// Reads the data that follows the header of a stream, whose length is known afterwards. Stops
+    /// one byte behind `expected`: that the data is too long is clear by then.
+    pub fn take_in_data(&mut self, data_start: u64, expected: u64, data: Data) -> Result<u64, NotRead> {
+        self.cursor = self.seek(data_start)?;
+        let taken = self.take_in(expected.saturating_add(1), data)?;
+        let len = data_start.saturating_add(taken);
+        self.len = Some(len);
+        Ok(len)
+    }
+
+    /// Moves up to `limit` bytes from the stream to the end of what is stored. Where the stream
+    /// ends before that, its length is known.
+    fn take_in(&mut self, limit: u64, data: Data) -> Result<u64, NotRead> {
+        let start = self.cursor;
+        let Store::Stream { spool, rest } = &mut self.store else { return Ok(0) };
+        let mut buffer = vec![0; BUFFER];
+        let mut taken = 0;
+        while taken < limit {
+            let wanted = usize::try_from(limit - taken).unwrap_or(BUFFER).min(BUFFER);
+            let piece = read_some(rest, &mut buffer[..wanted])?;
+            if piece.is_empty() {
+                self.len = Some(start + taken);
+                break;
+            }
+            if data == Data::Keep {
+                spool.write_all(piece).map_err(|error| no_room(&error))?;
+                self.cursor += piece.len() as u64;
+            }
+            taken += piece.len() as u64;
+        }
+        Ok(taken)
+    }
+
+    /// Reads the bytes at `position`, at least one if there are any, into the front of `buffer`.
+    pub fn read_at<'b>(&mut self, position: u64, buffer: &'b mut [u8]) -> io::Result<&'b [u8]> {
+        if self.cursor != position {
+            self.cursor = self.seek(position)?;
+        }
+        let piece = match &mut self.store {
+            Store::File { file, .. } => read_some(file, buffer)?,
+            Store::Stream { spool, .. } => read_some(spool, buffer)?,
+        };
+        self.cursor += piece.len() as u64;
+        Ok(piece)
+    }
+
+    fn seek(&mut self, position: u64) -> io::Result<u64> {
+        match &mut self.store {
+            Store::File { file, .. } => file.seek(SeekFrom::Start(position)),
+            Store::Stream { spool, .. } => spool.seek(SeekFrom::Start(position)),
+        }
+    }
+
+    /// Whether a file is still the one that was opened. What is stored of a stream is nobody else's.
+    pub fn check_unchanged(&self) -> Result<(), NotRead> {
+        match &self.store {
+            Store::File { file, stamp } if Stamp::of(&file.metadata()?) != *stamp => Err(NotRead::changed()),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn read_some<'b>(reader: &mut impl Read, buffer: &'b mut [u8]) -> io::Result<&'b [u8]> {
+    loop {
+        match reader.read(buffer) {
+            Ok(len) => return Ok(&buffer[..len]),
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+fn no_room(error: &io::Error) -> NotRead {
+    NotRead::because(format!("no temporary file can hold what must be read twice: {}", sentence(error)))
+}

@@ -1,0 +1,196 @@
+//! `safetensors check` on anything at all: exit code 0, 1 or 2, and one clear line.
+#![cfg(unix)]
+
+mod support;
+use std::fs::{File, OpenOptions};
+use std::io::Write;
+use std::os::unix::fs::{FileExt, PermissionsExt, symlink};
+use std::path::Path;
+use std::process::Child;
+use std::time::{Duration, Instant};
+use support::{Place, file, sound};
+
+const SHORT: &str = "the file is shorter than the 8 bytes of the header's length";
+
+#[test]
+fn what_cannot_be_read() {
+    let place = Place::new();
+    std::fs::create_dir(place.path("dir")).expect("a directory");
+    symlink("nowhere", place.path("dangling")).expect("a link");
+    symlink("loop", place.path("loop")).expect("a link");
+    place.put("file", b"");
+    for (name, reason) in [
+        ("dir", "is a directory"),
+        ("missing", "no such file or directory"),
+        ("dangling", "no such file or directory"),
+        ("file/below", "not a directory"),
+    ] {
+        place.run(["check", name]).is(2, "", &format!("{name}: cannot be read: {reason}\n"));
+    }
+    let run = place.run(["check", "loop"]);
+    assert_eq!((run.code, run.out.as_str(), run.err.lines().count()), (Some(2), "", 1), "{run:?}");
+}
+
+#[test]
+fn what_may_not_be_read() {
+    let place = Place::new();
+    place.put("m", &sound());
+    std::fs::set_permissions(place.path("m"), PermissionsExt::from_mode(0o000)).expect("its owner may");
+    // Whoever may read everything sees a sound file: the superuser's tests end here.
+    match File::open(place.path("m")) {
+        Ok(_) => place.run(["check", "m"]).is(0, "m: ok, 2 tensors, 118 bytes\n", ""),
+        Err(_) => place.run(["check", "m"]).is(2, "", "m: cannot be read: permission denied\n"),
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn what_breaks_while_it_is_read() {
+    // Nothing is mapped at address 0 of any process: an error even for the superuser.
+    let place = Place::new();
+    place.run(["check", "/proc/self/mem"]).is(2, "", "/proc/self/mem: cannot be read: input/output error\n");
+    let run = place.run(["decode", "/proc/self/mem"]);
+    run.is(2, "", "/proc/self/mem: cannot be read: input/output error\n");
+}
+
+#[test]
+fn what_is_empty() {
+    let place = Place::new();
+    place.put("empty", b"");
+    for name in ["empty", "/dev/null", "-"] {
+        let line = format!("{name}: error[container.short] at byte 0: {SHORT}\n");
+        place.run(["check", name]).is(1, &line, "");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn what_never_ends() {
+    let line = "/dev/zero: error[json.end] at byte 8: the header ends in the middle of its JSON text\n";
+    Place::new().run(["check", "/dev/zero"]).is(1, line, "");
+}
+
+#[test]
+fn gigabytes_of_zeros_are_judged_at_once() {
+    let place = Place::new();
+    let zeros = File::create(place.path("zeros")).expect("a file");
+    zeros.set_len(4 << 30).expect("a sparse file");
+    let start = Instant::now();
+    let line = "zeros: error[json.end] at byte 8: the header ends in the middle of its JSON text\n";
+    place.run(["check", "zeros"]).is(1, line, "");
+    assert!(start.elapsed() < Duration::from_secs(5));
+}
+
+/// A file cut anywhere is unsound, and the end that is missing is all that is said of it.
+#[test]
+fn a_file_cut_at_every_length() {
+    let place = Place::new();
+    let whole = sound();
+    for len in 0..whole.len() {
+        let cut = &whole[..len];
+        let (code, text) = match len {
+            0..8 => ("container.short", SHORT.to_owned()),
+            8..113 => (
+                "container.header-beyond-file",
+                format!("the header claims 105 bytes, but the file has only {} of them", len - 8),
+            ),
+            _ => (
+                "data.short",
+                format!("the tensors need 5 bytes of data, but the file has only {}", len - 113),
+            ),
+        };
+        let report = format!("error[{code}] at byte {len}: {text}\n");
+        place.put("m", cut).run(["check", "m"]).is(1, &format!("m: {report}"), "");
+        place.run_piped(["check", "-"], cut).is(1, &format!("-: {report}"), "");
+    }
+}
+
+/// A header that claims to be as long as what is left of it shows where its text ends.
+#[test]
+fn a_header_cut_at_every_length() {
+    let place = Place::new();
+    let header = &sound()[8..113];
+    for len in 0..header.len() {
+        place.put("m", &file(&header[..len], b""));
+        let run = place.run(["check", "m"]);
+        let end = format!("m: error[json.end] at byte {}: ", 8 + len);
+        assert!(run.code == Some(1) && run.err.is_empty() && run.out.starts_with(&end), "{run:?}");
+        let piped = place.run_piped(["check", "-"], &file(&header[..len], b""));
+        assert_eq!(piped.out.strip_prefix('-'), run.out.strip_prefix('m'));
+    }
+}
+
+fn fifo(place: &Place, name: &str) -> std::path::PathBuf {
+    let path = place.path(name);
+    rustix::fs::mkfifoat(rustix::fs::CWD, &path, 0o600.into()).expect("a FIFO");
+    path
+}
+
+#[test]
+fn a_pipe_without_a_writer_is_not_waited_for() {
+    let place = Place::new();
+    fifo(&place, "pipe");
+    let start = Instant::now();
+    place.run(["check", "pipe"]).is(2, "", "pipe: cannot be read: nothing writes to this pipe\n");
+    assert!(start.elapsed() < Duration::from_secs(10));
+}
+
+#[test]
+fn a_pipe_with_a_writer_is_read_however_slowly_it_writes() {
+    let place = Place::new();
+    let path = fifo(&place, "pipe");
+    let writer = std::thread::spawn(move || {
+        let mut pipe = File::create(path).expect("the other end");
+        for piece in sound().chunks(40) {
+            std::thread::sleep(Duration::from_millis(600));
+            pipe.write_all(piece).expect("somebody reads");
+        }
+    });
+    place.run(["check", "pipe"]).is(0, "pipe: ok, 2 tensors, 118 bytes\n", "");
+    writer.join().expect("it wrote");
+}
+
+/// A file that is sound, and takes a while: millions of values to skip.
+fn slow(place: &Place) {
+    let value = "[0],".repeat(10_000_000);
+    let header = format!(r#"{{"a":{{"dtype":"U8","shape":[0],"data_offsets":[0,0],"x":[{value}0]}}}}"#);
+    place.put("m", &file(header, b""));
+}
+
+#[cfg(target_os = "linux")]
+fn wait_until_open(child: &Child, path: &Path) {
+    let is_open = || {
+        let descriptors = std::fs::read_dir(format!("/proc/{}/fd", child.id())).into_iter().flatten();
+        descriptors.flatten().any(|entry| std::fs::read_link(entry.path()).is_ok_and(|target| target == path))
+    };
+    let start = Instant::now();
+    while !is_open() {
+        assert!(start.elapsed() < Duration::from_secs(10), "the file was never opened");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_file_that_changes_under_the_reader() {
+    type Change = fn(&File) -> std::io::Result<()>;
+    let changes: [Change; 4] = [
+        |file| file.set_len(1 << 20),
+        |file| file.set_len(4),
+        |file| file.write_all_at(b"more", file.metadata()?.len()),
+        |file| file.write_all_at(b"}", 5000),
+    ];
+    for change in changes {
+        let place = Place::new();
+        slow(&place);
+        let path = place.path("m").canonicalize().expect("a path");
+        let writable = OpenOptions::new().write(true).open(&path).expect("a file");
+        let child = place.command(["check", "m"]).spawn().expect("the binary runs");
+        wait_until_open(&child, &path);
+        change(&writable).expect("it can be changed");
+        let output = child.wait_with_output().expect("the binary ends");
+        assert_eq!(output.status.code(), Some(2), "{output:?}");
+        assert_eq!(output.stdout, b"");
+        assert_eq!(output.stderr, b"m: cannot be read: it changed while it was being read\n");
+    }
+}

@@ -1,0 +1,365 @@
+//! Every fault of a header: the sentence, the window of the text, the carets under the token.
+
+mod support;
+use support::{Place, file, tensor};
+
+/// Checks a file all four ways, and compares what is said about it.
+#[track_caller]
+fn says(contents: &[u8], report: &str) {
+    let place = Place::new();
+    place.put("m", contents);
+    place.run(["check", "m"]).is(1, &format!("m: {report}\n"), "");
+    place.run_piped(["check", "-"], contents).is(1, &format!("-: {report}\n"), "");
+    place.run(["decode", "m"]).is(1, "", &format!("{report}\n"));
+    place.run_piped(["decode"], contents).is(1, "", &format!("{report}\n"));
+}
+
+/// A fault in the text of a header without data: first line, window, carets.
+#[track_caller]
+fn shows(header: impl AsRef<[u8]>, line: &str, window: &str, carets: &str) {
+    says(&file(header, b""), &format!("{line}\n    {window}\n    {carets}"));
+}
+
+#[test]
+fn of_the_container() {
+    says(
+        b"abc",
+        "error[container.short] at byte 3: the file is shorter than the 8 bytes of the header's length",
+    );
+    says(
+        &100_000_001u64.to_le_bytes(),
+        "error[container.header-too-large] at byte 0: the header claims 100000001 bytes, more than the 100000000 that are allowed",
+    );
+    says(
+        b"\x64\0\0\0\0\0\0\0{}",
+        "error[container.header-beyond-file] at byte 10: the header claims 100 bytes, but the file has only 2 of them",
+    );
+}
+
+#[test]
+fn of_the_data() {
+    let header = format!("{{{}}}", tensor("a", 0, 3));
+    says(
+        &file(&header, b"x"),
+        "error[data.short] at byte 62: the tensors need 3 bytes of data, but the file has only 1",
+    );
+    says(
+        &file(&header, b"12345"),
+        "error[data.trailing] at byte 64: the tensors end after 3 bytes of data, but the file goes on",
+    );
+}
+
+#[test]
+fn of_the_text() {
+    shows(
+        b"{\"a\xff\xfe\":1}",
+        r#"error[text.utf8] at byte 11: the header is not valid UTF-8"#,
+        r#"{"a\xff\xfe":1}"#,
+        "   ^^^^",
+    );
+    shows(
+        b"{\"a\":{\"x\":\"\xe5\xb1\xa4\xe5\"}}",
+        r#"error[text.utf8] at byte 22: tensor "a": the header is not valid UTF-8"#,
+        r#"{"a":{"x":"層\xe5"}}"#,
+        "             ^^^^",
+    );
+    shows(
+        r#"{"a":{"dtype":"U8","shape":[1}}"#,
+        r#"error[json.syntax] at byte 37: tensor "a": '}' does not belong here in a JSON text"#,
+        r#"{"a":{"dtype":"U8","shape":[1}}"#,
+        "                             ^",
+    );
+    shows(
+        r#"{"a":{"dtype":"U8""#,
+        r#"error[json.end] at byte 26: tensor "a": the header ends in the middle of its JSON text"#,
+        r#"{"a":{"dtype":"U8""#,
+        "                  ^",
+    );
+    shows(
+        b"{\"a\x1b[31m\":{}}",
+        r#"error[json.control] at byte 11: byte 0x1b must be escaped inside a string"#,
+        r#"{"a\u{1b}[31m":{}}"#,
+        "   ^^^^^^",
+    );
+    shows(
+        r#"{"a":{"dtype":"U\q"}}"#,
+        r#"error[json.escape] at byte 25: tensor "a": 'q' does not belong into an escape sequence"#,
+        r#"{"a":{"dtype":"U\q"}}"#,
+        "                 ^",
+    );
+    shows(
+        r#"{"層a\ud800b":{}}"#,
+        r#"error[json.surrogate] at byte 14: half a surrogate pair"#,
+        r#"{"層a\ud800b":{}}"#,
+        "     ^^^^^^",
+    );
+    shows(
+        r#"{"ab":{"x":"\ud83d\ud83d"}}"#,
+        r#"error[json.surrogate] at byte 20: tensor "ab": half a surrogate pair"#,
+        r#"{"ab":{"x":"\ud83d\ud83d"}}"#,
+        "            ^^^^^^",
+    );
+    shows(
+        r#"{"a":{"dtype":"U8","shape":[01]}}"#,
+        r#"error[json.number] at byte 37: tensor "a": not a JSON number"#,
+        r#"{"a":{"dtype":"U8","shape":[01]}}"#,
+        "                             ^",
+    );
+    shows(
+        r#"{"a":{"x":-}}"#,
+        r#"error[json.number] at byte 19: tensor "a": not a JSON number"#,
+        r#"{"a":{"x":-}}"#,
+        "           ^",
+    );
+    shows(
+        b"{}\n\0x",
+        r#"error[json.trailing] at byte 11: byte 0x00 stands after the end of the header's object"#,
+        r#"{}\n\u{0}x"#,
+        "    ^^^^^",
+    );
+    shows(
+        format!("{{\"a\":{{\"x\":{}", "[".repeat(200)),
+        r#"error[json.depth] at byte 143: tensor "a": more than 127 brackets are open at once"#,
+        r#"…[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[…"#,
+        "                                         ^",
+    );
+}
+
+#[test]
+fn of_an_entry() {
+    shows(r#"[1,2]"#, r#"error[header.type] at byte 8: the header is not a JSON object"#, r#"[1,2]"#, "^");
+    shows(
+        r#"{"a":12}"#,
+        r#"error[entry.type] at byte 13: tensor "a": the tensor's entry is not an object"#,
+        r#"{"a":12}"#,
+        "     ^^",
+    );
+    shows(
+        r#"{"a":["U8",[1],[0,1]]}"#,
+        r#"error[entry.array] at byte 13: tensor "a": the tensor's entry is an array, not an object"#,
+        r#"{"a":["U8",[1],[0,1]]}"#,
+        "     ^",
+    );
+    shows(
+        r#"{"a":{"dtype":"U8","shape":[]}}"#,
+        r#"error[entry.missing] at byte 37: tensor "a": the tensor's entry has no "data_offsets""#,
+        r#"{"a":{"dtype":"U8","shape":[]}}"#,
+        "                             ^",
+    );
+    shows(
+        r#"{"a":{"dtype":"U8","dtype":"U8"}}"#,
+        r#"error[entry.repeated] at byte 27: tensor "a": the tensor's entry has "dtype" twice"#,
+        r#"{"a":{"dtype":"U8","dtype":"U8"}}"#,
+        "                   ^^^^^^^",
+    );
+}
+
+#[test]
+fn of_dtype_and_lists() {
+    shows(
+        r#"{"a":{"dtype":7}}"#,
+        r#"error[dtype.type] at byte 22: tensor "a": "dtype" is not a string"#,
+        r#"{"a":{"dtype":7}}"#,
+        "              ^",
+    );
+    shows(
+        r#"{"a":{"dtype":{"F32":null}}}"#,
+        r#"error[dtype.object] at byte 22: tensor "a": "dtype" is an object, not a string"#,
+        r#"{"a":{"dtype":{"F32":null}}}"#,
+        "              ^",
+    );
+    shows(
+        b"{\"\xe5\xb1\xa4\":{\"dtype\":\"F32 \xe2\x80\xae\"}}",
+        r#"error[dtype.unknown] at byte 24: tensor "層": there is no such dtype"#,
+        r#"{"層":{"dtype":"F32 \u{202e}"}}"#,
+        "               ^^^^^^^^^^^^^^",
+    );
+    shows(
+        r#"{"a":{"shape":"x"}}"#,
+        r#"error[shape.type] at byte 22: tensor "a": "shape" is not an array"#,
+        r#"{"a":{"shape":"x"}}"#,
+        "              ^^^",
+    );
+    shows(
+        r#"{"a":{"shape":[1,2.5]}}"#,
+        r#"error[shape.integer] at byte 26: tensor "a": a number in "shape" is not a plain non-negative integer"#,
+        r#"{"a":{"shape":[1,2.5]}}"#,
+        "                  ^",
+    );
+    shows(
+        r#"{"a":{"shape":[-5,2]}}"#,
+        r#"error[shape.integer] at byte 23: tensor "a": a number in "shape" is not a plain non-negative integer"#,
+        r#"{"a":{"shape":[-5,2]}}"#,
+        "               ^^",
+    );
+    shows(
+        r#"{"a":{"shape":[99999999999999999999]}}"#,
+        r#"error[shape.range] at byte 23: tensor "a": a number in "shape" is larger than 18446744073709551615"#,
+        r#"{"a":{"shape":[99999999999999999999]}}"#,
+        "               ^^^^^^^^^^^^^^^^^^^^",
+    );
+    shows(
+        r#"{"a":{"data_offsets":[1]}}"#,
+        r#"error[offsets.count] at byte 31: tensor "a": "data_offsets" does not have exactly two numbers"#,
+        r#"{"a":{"data_offsets":[1]}}"#,
+        "                       ^",
+    );
+    shows(
+        r#"{"a":{"data_offsets":[1,2,3]}}"#,
+        r#"error[offsets.count] at byte 33: tensor "a": "data_offsets" does not have exactly two numbers"#,
+        r#"{"a":{"data_offsets":[1,2,3]}}"#,
+        "                         ^",
+    );
+}
+
+#[test]
+fn of_the_metadata() {
+    shows(
+        r#"{"__metadata__":[]}"#,
+        r#"error[metadata.type] at byte 24: "__metadata__" is neither an object nor null"#,
+        r#"{"__metadata__":[]}"#,
+        "                ^",
+    );
+    shows(
+        r#"{"__metadata__":{"k":5}}"#,
+        r#"error[metadata.value] at byte 29: a value in "__metadata__" is not a string"#,
+        r#"{"__metadata__":{"k":5}}"#,
+        "                     ^",
+    );
+    shows(
+        r#"{"__metadata__":null,"__metadata__":null}"#,
+        r#"error[metadata.twice] at byte 29: "__metadata__" stands twice in the header"#,
+        r#"{"__metadata__":null,"__metadata__":null}"#,
+        "                     ^^^^^^^^^^^^^^",
+    );
+    shows(
+        r#"{"__metadata__":{"k":"v","k":"w"}}"#,
+        r#"error[metadata.duplicate] at byte 33: an earlier key of "__metadata__" is the same"#,
+        r#"{"__metadata__":{"k":"v","k":"w"}}"#,
+        "                         ^^^",
+    );
+}
+
+#[test]
+fn of_a_tensor() {
+    shows(
+        r#"{"a":{"dtype":"U8","shape":[4294967296,4294967296,0],"data_offsets":[0,0]}}"#,
+        r#"error[tensor.overflow] at byte 47: tensor "a": the shape has more elements than 64 bits can count"#,
+        r#"{"a":{"dtype":"U8","shape":[4294967296,4294967296,0],"data_offsets":[0,0]}}"#,
+        "                                       ^^^^^^^^^^",
+    );
+    shows(
+        r#"{"a":{"dtype":"U64","shape":[4611686018427387904],"data_offsets":[0,0]}}"#,
+        r#"error[tensor.overflow] at byte 36: tensor "a": the shape has more elements than 64 bits can count"#,
+        r#"{"a":{"dtype":"U64","shape":[4611686018427387904],"data_offsets":[0,0]}}"#,
+        "                            ^",
+    );
+    shows(
+        r#"{"a":{"dtype":"F4","shape":[3],"data_offsets":[0,2]}}"#,
+        r#"error[tensor.subbyte] at byte 35: tensor "a": 3 elements of 4 bits do not fill whole bytes"#,
+        r#"{"a":{"dtype":"F4","shape":[3],"data_offsets":[0,2]}}"#,
+        "                           ^",
+    );
+    shows(
+        r#"{"a":{"dtype":"U8","shape":[3],"data_offsets":[0,4]}}"#,
+        r#"error[tensor.size] at byte 55: tensor "a": the offsets span 4 bytes, but dtype and shape need 3"#,
+        r#"{"a":{"dtype":"U8","shape":[3],"data_offsets":[0,4]}}"#,
+        "                                               ^",
+    );
+    shows(
+        r#"{"a":{"dtype":"U8","shape":[3],"data_offsets":[4,0]}}"#,
+        r#"error[layout.reversed] at byte 55: tensor "a" begins at 4, but ends before that, at 0"#,
+        r#"{"a":{"dtype":"U8","shape":[3],"data_offsets":[4,0]}}"#,
+        "                                               ^",
+    );
+}
+
+/// The faults between two tensors lie behind the first, where the window is cut at its left end.
+#[track_caller]
+fn shows_behind(members: [String; 2], data: usize, line: &str, window: &str, token: &str) {
+    let header = format!("{{{}}}", members.join(","));
+    let (before, _) = window.rsplit_once(token).expect("the token is in the window");
+    let (lead, carets) = (" ".repeat(before.chars().count()), "^".repeat(token.len()));
+    says(&file(header, &vec![0; data]), &format!("{line}\n    {window}\n    {lead}{carets}"));
+}
+
+#[test]
+fn of_the_layout() {
+    shows_behind(
+        [tensor("h.2", 0, 8000), tensor("h.3.bias", 8192, 8200)],
+        8200,
+        r#"error[layout.hole] at byte 122: tensor "h.3.bias" begins at 8192, but the tensor before it ends at 8000 (192 bytes belong to no tensor)"#,
+        r#"…8000],"data_offsets":[0,8000]},"h.3.bias":{"dtype":"U8","shape":[8],"data_offsets":[8192,8200]}}"#,
+        "8192",
+    );
+    shows_behind(
+        [tensor("a", 0, 30), tensor("b", 20, 50)],
+        50,
+        r#"error[layout.overlap] at byte 110: tensor "b" begins at 20, inside the tensor before it, which ends at 30 (10 bytes too early)"#,
+        r#"…"U8","shape":[30],"data_offsets":[0,30]},"b":{"dtype":"U8","shape":[30],"data_offsets":[20,50]}}"#,
+        "20",
+    );
+    shows_behind(
+        [tensor("x", 60, 90), tensor("y", 10, 60)],
+        90,
+        r#"error[layout.hole] at byte 111: tensor "y" begins at 10, but nothing lies before it (10 bytes belong to no tensor)"#,
+        r#"…U8","shape":[30],"data_offsets":[60,90]},"y":{"dtype":"U8","shape":[50],"data_offsets":[10,60]}}"#,
+        "10",
+    );
+}
+
+#[test]
+fn of_the_names() {
+    shows_behind(
+        [tensor("a", 0, 3), tensor(r"\u0061", 3, 6)],
+        6,
+        r#"error[name.duplicate] at byte 61: tensor "a": an earlier tensor has the same name"#,
+        r#"…:"U8","shape":[3],"data_offsets":[0,3]},"\u0061":{"dtype":"U8","shape":[3],"data_offsets":[3,6]}…"#,
+        r#""\u0061""#,
+    );
+}
+
+#[test]
+fn the_caret_stands_under_wide_and_escaped_characters() {
+    shows(
+        "{\"é層😀e\u{301}\":0}",
+        r#"error[entry.type] at byte 24: tensor "é層😀e\u{301}": the tensor's entry is not an object"#,
+        r#"{"é層😀e\u{301}":0}"#,
+        "                 ^",
+    );
+}
+
+#[test]
+fn the_window_is_cut_on_both_sides_between_characters() {
+    let header = format!(r#"{{"{}":1,"{}":0}}"#, "層".repeat(200), "é".repeat(200));
+    shows(
+        header,
+        &format!(
+            r#"error[entry.type] at byte 612: tensor "{}…": the tensor's entry is not an object"#,
+            "層".repeat(80)
+        ),
+        &format!(r#"…{}":1,"{}…"#, "層".repeat(19), "é".repeat(53)),
+        &format!("{}^", " ".repeat(41)),
+    );
+}
+
+#[test]
+fn a_long_token_is_marked_as_far_as_it_is_seen() {
+    shows(
+        format!(r#"{{"a":{{"dtype":"{}"}}}}"#, "F".repeat(5000)),
+        r#"error[dtype.unknown] at byte 22: tensor "a": there is no such dtype"#,
+        &format!(r#"{{"a":{{"dtype":"{}…"#, "F".repeat(81)),
+        &format!("{}{}", " ".repeat(14), "^".repeat(82)),
+    );
+}
+
+#[test]
+fn names_are_shown_safely_and_shortened() {
+    let spelled = format!("\\u001b[31m\\\"\\\\\u{202e}{}", "n".repeat(100));
+    let shown = format!(r#"tensor "\u{{1b}}[31m\"\\\u{{202e}}{}…": "#, "n".repeat(72));
+    let place = Place::new();
+    place.put("m", &file(format!("{{\"{spelled}\":0}}"), b""));
+    let run = place.run(["check", "m"]);
+    assert!(run.out.contains(&shown), "{shown} is not in {run:?}");
+    assert!(!run.out.contains(['\u{1b}', '\u{202e}']), "{run:?}");
+}

@@ -1,0 +1,232 @@
+//! What the binary needs at most, asked of the system after it ended, for headers made to be expensive.
+//!
+//! The system counts the memory of whoever starts a process towards that process. This program must
+//! therefore stay smaller than the smallest one that it measures, which the harness of ordinary tests
+//! does not: it has a `main` of its own, and writes its files piece by piece.
+
+#[cfg(not(target_os = "linux"))]
+fn main() {
+    println!("peak memory is only measured on Linux");
+}
+
+#[cfg(target_os = "linux")]
+fn main() {
+    measured::all();
+}
+
+#[cfg(target_os = "linux")]
+mod measured {
+    use std::fs::File;
+    use std::io::{self, BufWriter, Write};
+    use std::os::unix::process::ExitStatusExt;
+    use std::path::Path;
+    use std::process::{Command, ExitStatus, Stdio};
+    use std::time::{Duration, Instant};
+
+    type Out<'o> = &'o mut dyn Write;
+
+    const HEADER: u64 = 100_000_000;
+    const TENSORS: u64 = 1_000_000;
+    const RANK: u64 = 1_000_000;
+    const MIB: u64 = 1 << 20;
+    /// Above the empty program, for any header but one with many names.
+    const HOSTILE: u64 = 2 * MIB;
+    /// In all, with a name and a place for each of the tensors.
+    const MANY: u64 = 32 * MIB;
+    const PATIENCE: Duration = Duration::from_secs(60);
+
+    /// A header's text, written by `write`, which is called twice: to count and to keep.
+    struct Case {
+        name: &'static str,
+        exit: i32,
+        data: u64,
+        write: fn(Out<'_>) -> io::Result<()>,
+    }
+
+    const CASES: [Case; 7] = [
+        Case { name: "many values to skip", exit: 0, data: 0, write: nested },
+        Case { name: "one long name", exit: 0, data: 0, write: |out| long_names(out, &[90_000_000]) },
+        Case {
+            name: "one long name twice",
+            exit: 1,
+            data: 0,
+            write: |out| long_names(out, &[20_000_000; 2]),
+        },
+        Case { name: "a shape of a million dimensions", exit: 0, data: 1, write: rank },
+        Case { name: "deep nesting", exit: 1, data: 0, write: deep },
+        Case { name: "one long metadata value", exit: 0, data: 0, write: metadata },
+        Case { name: "nothing but whitespace", exit: 1, data: 0, write: |out| repeat(out, b" ", HEADER) },
+    ];
+
+    const MANY_TENSORS: [Case; 2] = [
+        Case { name: "many tensors in order", exit: 0, data: TENSORS, write: |out| tensors(out, 0..TENSORS) },
+        Case {
+            name: "many tensors in reversed order",
+            exit: 0,
+            data: TENSORS,
+            write: |out| tensors(out, (0..TENSORS).rev()),
+        },
+    ];
+
+    pub fn all() {
+        let place = tempfile::tempdir().expect("a temporary directory");
+        let path = place.path().join("m");
+        let empty = Measured::of(&["--version"], None, 0).peak;
+        assert!(own_peak() <= empty, "this program is too large to measure another: {}", own_peak());
+        for case in &CASES {
+            case.put(&path);
+            case.judge(&path, empty + HOSTILE);
+        }
+        for case in &MANY_TENSORS {
+            case.put(&path);
+            case.judge(&path, MANY);
+        }
+        decode_a_long_shape(&path, empty);
+        assert!(own_peak() <= empty, "this program grew too large to measure another: {}", own_peak());
+    }
+
+    /// Nothing but one shape is ever held, at 8 bytes a dimension.
+    fn decode_a_long_shape(path: &Path, empty: u64) {
+        CASES[3].put(path);
+        let name = path.to_str().expect("a plain path");
+        let decoded = Measured::of(&["decode", name], None, 0);
+        decoded.report("decoding a million dimensions", empty + HOSTILE + 8 * RANK);
+    }
+
+    impl Case {
+        fn put(&self, path: &Path) {
+            let mut count = Count(0);
+            (self.write)(&mut count).expect("counting does not fail");
+            let mut out = BufWriter::new(File::create(path).expect("a file"));
+            out.write_all(&count.0.to_le_bytes())
+                .and_then(|()| (self.write)(&mut out))
+                .and_then(|()| repeat(&mut out, b"x", self.data))
+                .and_then(|()| out.flush())
+                .expect("there is room for the file");
+        }
+
+        fn judge(&self, path: &Path, limit: u64) {
+            let name = path.to_str().expect("a plain path");
+            Measured::of(&["check", name], None, self.exit).report(self.name, limit);
+            let piped = Measured::of(&["check", "-"], Some(path), self.exit);
+            piped.report(&format!("{}, through a pipe", self.name), limit);
+        }
+    }
+
+    struct Count(u64);
+
+    impl Write for Count {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0 += bytes.len() as u64;
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    fn repeat(out: Out<'_>, piece: &[u8], bytes: u64) -> io::Result<()> {
+        let count = bytes / piece.len() as u64;
+        let block = piece.repeat(1000);
+        (0..count / 1000).try_for_each(|_| out.write_all(&block))?;
+        (0..count % 1000).try_for_each(|_| out.write_all(piece))
+    }
+
+    fn deep(out: Out<'_>) -> io::Result<()> {
+        out.write_all(br#"{"a":{"dtype":"U8","shape":[0],"data_offsets":[0,0],"x":"#)?;
+        repeat(out, b"[", HEADER - 100)
+    }
+
+    fn nested(out: Out<'_>) -> io::Result<()> {
+        out.write_all(br#"{"a":{"dtype":"U8","shape":[0],"data_offsets":[0,0],"x":["#)?;
+        repeat(out, b"[0],", HEADER - 100)?;
+        out.write_all(b"[0]]}}")
+    }
+
+    fn long_names(out: Out<'_>, lengths: &[u64]) -> io::Result<()> {
+        out.write_all(b"{")?;
+        for (index, &length) in lengths.iter().enumerate() {
+            out.write_all(if index == 0 { b"\"" } else { b",\"" })?;
+            repeat(out, b"n", length)?;
+            out.write_all(br#"":{"dtype":"U8","shape":[0],"data_offsets":[0,0]}"#)?;
+        }
+        out.write_all(b"}")
+    }
+
+    fn rank(out: Out<'_>) -> io::Result<()> {
+        out.write_all(br#"{"a":{"dtype":"U8","data_offsets":[0,1],"shape":["#)?;
+        repeat(out, b"1,", 2 * (RANK - 1))?;
+        out.write_all(b"1]}}")
+    }
+
+    fn metadata(out: Out<'_>) -> io::Result<()> {
+        out.write_all(br#"{"__metadata__":{"k":""#)?;
+        repeat(out, br"\u0041", HEADER - 100)?;
+        out.write_all(br#""}}"#)
+    }
+
+    fn tensors(out: Out<'_>, order: impl Iterator<Item = u64>) -> io::Result<()> {
+        let mut before = '{';
+        for index in order {
+            let end = index + 1;
+            write!(
+                out,
+                "{before}\"t{index}\":{{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[{index},{end}]}}"
+            )?;
+            before = ',';
+        }
+        out.write_all(b"}")
+    }
+
+    /// What a run took.
+    struct Measured {
+        peak: u64,
+        time: Duration,
+    }
+
+    impl Measured {
+        fn of(args: &[&str], piped: Option<&Path>, exit: i32) -> Self {
+            let start = Instant::now();
+            let mut command = Command::new(env!("CARGO_BIN_EXE_safetensors"));
+            command.args(args).stdout(Stdio::null());
+            command.stdin(if piped.is_some() { Stdio::piped() } else { Stdio::null() });
+            #[expect(clippy::zombie_processes)] // `wait` below waits, and asks more than `Child::wait` does
+            let mut child = command.spawn().expect("the binary runs");
+            if let (Some(path), Some(mut pipe)) = (piped, child.stdin.take()) {
+                // The pipe breaks when the verdict comes before the end.
+                let _ = io::copy(&mut File::open(path).expect("the file"), &mut pipe);
+            }
+            let (status, peak) = wait(child.id());
+            assert_eq!(status.code(), Some(exit), "{args:?}: {status}");
+            Self { peak, time: start.elapsed() }
+        }
+
+        fn report(&self, name: &str, limit: u64) {
+            let (peak, bound) = (self.peak / 1024, limit / 1024);
+            println!("{name}: {peak} KiB of at most {bound} KiB, {:.1?}", self.time);
+            assert!(self.peak < limit, "{name} takes too much memory");
+            assert!(self.time < PATIENCE, "{name} takes too long");
+        }
+    }
+
+    /// Waits for a child of this process, and says how much memory it had at most, in bytes.
+    fn wait(pid: u32) -> (ExitStatus, u64) {
+        let pid = libc::pid_t::try_from(pid).expect("a process id");
+        let mut status = 0;
+        // SAFETY: all zeros is a value of this plain C structure.
+        let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+        // SAFETY: both pointers lead to variables that live for the whole call.
+        let waited = unsafe { libc::wait4(pid, &raw mut status, 0, &raw mut usage) };
+        assert_eq!(waited, pid, "{}", io::Error::last_os_error());
+        let kibibytes = u64::try_from(usage.ru_maxrss).expect("a size");
+        (ExitStatus::from_raw(status), kibibytes * 1024)
+    }
+
+    fn own_peak() -> u64 {
+        let status = std::fs::read_to_string("/proc/self/status").expect("/proc/self/status");
+        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("VmHWM");
+        let kibibytes: u64 = line.trim().trim_end_matches(" kB").parse().expect("a number");
+        kibibytes * 1024
+    }
+}

@@ -1,0 +1,111 @@
+//! The same verdict, the same bytes and the same words, whatever the file comes through.
+#![cfg(unix)]
+
+mod support;
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::process::Stdio;
+use support::{Place, file, finish, sound, tensor};
+
+/// One file for every way in which a stream can turn out.
+fn files() -> Vec<Vec<u8>> {
+    let reversed = format!("{{{},{}}}", tensor("b", 2, 5), tensor("a", 0, 2));
+    let twice = format!("{{{},{}}}", tensor("a", 0, 2), tensor("a", 2, 5));
+    vec![
+        sound(),
+        sound()[..50].to_vec(),
+        [sound(), vec![0; 200_000]].concat(),
+        file(&reversed, b"12345"),
+        file(&reversed, b"1234"),
+        file(twice, b"12345"),
+        file(format!("{}{{}}", " ".repeat(200_000)), b""),
+        file(format!("{}!", " ".repeat(200_000)), b""),
+        file(format!("{{{}}}", tensor("big", 0, 300_000)), &vec![7; 300_000]),
+        u64::MAX.to_le_bytes().to_vec(),
+    ]
+}
+
+#[test]
+fn every_way_in_gives_the_same_answer() {
+    let place = Place::new();
+    for contents in files() {
+        place.put("m", &contents);
+        let opened = || File::open(place.path("m")).expect("the file");
+        for flags in [&["check"][..], &["check", "--json"], &["decode"]] {
+            let through = |name: &'static str| flags.iter().copied().chain([name]);
+            let mut direct = place.run(through("m"));
+            direct.out = direct.out.replacen("m: ", "-: ", 1).replacen("\"file\":\"m\"", "\"file\":\"-\"", 1);
+            assert_eq!(place.run_piped(through("-"), &contents), direct);
+            assert_eq!(place.run_redirected(through("-"), opened()), direct);
+        }
+    }
+}
+
+#[test]
+fn a_file_that_somebody_began_to_read_counts_from_there() {
+    let place = Place::new();
+    place.put("m", &[b"preface", &sound()[..]].concat());
+    let mut input = File::open(place.path("m")).expect("the file");
+    input.seek(SeekFrom::Start(7)).expect("a seek");
+    place.run_redirected(["check", "-"], input).is(0, "-: ok, 2 tensors, 118 bytes\n", "");
+}
+
+#[test]
+fn a_directory_is_no_input() {
+    let place = Place::new();
+    let directory = File::open(place.path(".")).expect("the directory");
+    place.run_redirected(["check", "-"], directory).is(2, "", "-: cannot be read: is a directory\n");
+}
+
+#[test]
+fn an_input_that_is_only_written_to_cannot_be_read() {
+    let place = Place::new();
+    let output = File::create(place.path("out")).expect("a file");
+    place.run_redirected(["check", "-"], output).is(2, "", "-: cannot be read: bad file descriptor\n");
+}
+
+#[test]
+fn no_more_is_read_than_the_verdict_needs() {
+    let place = Place::new();
+    let (reader, mut writer) = std::io::pipe().expect("a pipe");
+    let sound_len = sound().len();
+    let writing = std::thread::spawn(move || {
+        use std::io::Write;
+        writer.write_all(&[sound(), vec![b'x'; 10]].concat()).expect("it fits into the pipe");
+        // The pipe stays open: whoever waits for its end waits for ever.
+        writer
+    });
+    let mut left = reader.try_clone().expect("a second reader");
+    let run = finish(place.command(["check", "-"]).stdin(Stdio::from(reader)));
+    let line =
+        "-: error[data.trailing] at byte 118: the tensors end after 5 bytes of data, but the file goes on\n";
+    run.is(1, line, "");
+    drop(writing.join().expect("it wrote"));
+    let mut rest = Vec::new();
+    left.read_to_end(&mut rest).expect("what was left");
+    assert_eq!((sound_len, rest.len()), (118, 9), "one byte behind the tensors is enough");
+}
+
+#[test]
+fn a_long_header_needs_a_temporary_file_and_a_short_one_does_not() {
+    let place = Place::new();
+    let run = |contents: &[u8]| {
+        let (reader, mut writer) = std::io::pipe().expect("a pipe");
+        std::thread::scope(|scope| {
+            scope.spawn(move || std::io::Write::write_all(&mut writer, contents).is_ok());
+            finish(place.command(["check", "-"]).stdin(Stdio::from(reader)).env("TMPDIR", "/nowhere"))
+        })
+    };
+    run(&sound()).is(0, "-: ok, 2 tensors, 118 bytes\n", "");
+    run(&file(format!("{}{{}}", " ".repeat(200_000)), b"")).is(
+        2,
+        "",
+        "-: cannot be read: no temporary file can hold what must be read twice: no such file or directory\n",
+    );
+}
+
+#[test]
+fn there_is_only_one_standard_input() {
+    let message = "safetensors: standard input can be read only once, but `-` is given twice\n";
+    Place::new().run_piped(["check", "-", "-"], &sound()).is(2, "", message);
+}

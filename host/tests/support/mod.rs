@@ -1,0 +1,96 @@
+//! Running the real binary, and files to run it on.
+#![allow(dead_code)] // every test file uses another part
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use tempfile::TempDir;
+
+/// What a run left behind.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Run {
+    pub code: Option<i32>,
+    pub out: String,
+    pub err: String,
+}
+
+impl Run {
+    /// Exit code, standard output, standard error.
+    pub fn is(&self, code: i32, out: &str, err: &str) {
+        let expected = Run { code: Some(code), out: out.into(), err: err.into() };
+        assert_eq!(*self, expected);
+    }
+
+    fn of(output: Output) -> Self {
+        let text = |bytes| String::from_utf8(bytes).expect("the output is UTF-8");
+        Self { code: output.status.code(), out: text(output.stdout), err: text(output.stderr) }
+    }
+}
+
+/// A directory of its own, in which the binary runs: file names in its output are short.
+pub struct Place(TempDir);
+
+impl Place {
+    pub fn new() -> Self {
+        Self(tempfile::tempdir().expect("a temporary directory"))
+    }
+
+    pub fn path(&self, name: impl AsRef<Path>) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    pub fn put(&self, name: impl AsRef<Path>, contents: &[u8]) -> &Self {
+        std::fs::write(self.path(name), contents).expect("a file can be written");
+        self
+    }
+
+    pub fn command<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_safetensors"));
+        command.current_dir(self.0.path()).args(args).stdin(Stdio::null());
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    }
+
+    /// Runs with an empty standard input.
+    pub fn run<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Run {
+        Run::of(self.command(args).output().expect("the binary runs"))
+    }
+
+    /// Runs with a pipe as standard input.
+    pub fn run_piped<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>, input: &[u8]) -> Run {
+        let mut child = self.command(args).stdin(Stdio::piped()).spawn().expect("the binary runs");
+        let mut pipe = child.stdin.take().expect("a pipe");
+        // A verdict may come before the input ends; the pipe breaks then.
+        let _ = pipe.write_all(input);
+        drop(pipe);
+        Run::of(child.wait_with_output().expect("the binary ends"))
+    }
+
+    /// Runs with a file as standard input.
+    pub fn run_redirected<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>, input: File) -> Run {
+        Run::of(self.command(args).stdin(input).output().expect("the binary runs"))
+    }
+}
+
+/// The end of a command that was started by hand.
+pub fn finish(command: &mut Command) -> Run {
+    Run::of(command.output().expect("the binary runs"))
+}
+
+/// A file with this header and this data.
+pub fn file(header: impl AsRef<[u8]>, data: &[u8]) -> Vec<u8> {
+    let header = header.as_ref();
+    [&(header.len() as u64).to_le_bytes(), header, data].concat()
+}
+
+/// One member of a header: a tensor of bytes, by its name as it is spelled in JSON.
+pub fn tensor(name: &str, begin: u64, end: u64) -> String {
+    format!("\"{name}\":{{\"dtype\":\"U8\",\"shape\":[{}],\"data_offsets\":[{begin},{end}]}}", end - begin)
+}
+
+/// A sound file of two tensors and five bytes of data.
+pub fn sound() -> Vec<u8> {
+    file(format!("{{{},{}}}", tensor("a", 0, 2), tensor("b", 2, 5)), b"abcde")
+}
