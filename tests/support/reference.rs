@@ -78,11 +78,11 @@ impl Release {
     /// What it reads from the file.
     ///
     /// # Errors
-    /// Why it refuses the file; the class is `PANIC` when it panics.
+    /// Why it refuses the file; the class is `panic` when it panics.
     pub fn read(&self, file: &[u8]) -> Result<Table, Refusal> {
         match catch_unwind(|| (self.read)(file)) {
             Ok(outcome) => outcome,
-            Err(_) => Err(Refusal { class: "PANIC".to_owned(), text: "panicked".to_owned() }),
+            Err(_) => Err(Refusal { class: "panic".to_owned(), text: "panicked".to_owned() }),
         }
     }
 

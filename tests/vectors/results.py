@@ -8,15 +8,17 @@ vector. Public domain (CC0-1.0).
 
 import argparse
 import collections
+import importlib.metadata
 import json
 import pathlib
 import sys
 
-from runner import command, python_reference, scoring, vectors
+from runner import command, others, python_reference, scoring, vectors
 
 PAGE = vectors.HERE / "RESULTS.md"
 OURS = "safetensors decode"
-PYTHON = {name: f"Python {python_reference.VERSION} {name}" for name in python_reference.READERS}
+REQUIREMENTS = vectors.HERE / "requirements.txt"
+INSTALL = "pip install --no-deps -r tests/vectors/requirements.txt"
 #: The page in the repository says only this about how to make it anew.
 HOW = "python3 tests/vectors/results.py --decoder target/release/safetensors"
 
@@ -25,10 +27,14 @@ def main():
     """Writes the page, or compares it with the one that is there."""
     options = arguments()
     manifest = vectors.load()
-    readers = ask_all(manifest, options.decoder)
+    versions = installed_versions()
+    try:
+        readers = ask_all(manifest, versions, options.decoder)
+    except (vectors.Unusable, OSError) as error:
+        sys.exit(f"results.py: {error}")
     if options.json:
         options.json.write_text(as_json(readers), encoding="utf-8")
-    wrong = surprises(manifest["vectors"], readers)
+    wrong = surprises(manifest["vectors"], readers, versions)
     if wrong:
         sys.exit("\n".join(wrong))
     page = "\n".join(page_lines(manifest, readers)) + "\n"
@@ -56,13 +62,34 @@ def as_json(readers):
     return json.dumps(answers, indent=1) + "\n"
 
 
-def ask_all(manifest, decoder):
+def installed_versions():
+    """The packages of requirements.txt, with their versions, which must be the ones that are installed."""
+    lines = REQUIREMENTS.read_text(encoding="utf-8").splitlines()
+    wanted = dict(line.split("==") for line in lines if "==" in line)
+    for name, version in wanted.items():
+        try:
+            found = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            sys.exit(f"results.py: the Python package {name} is not installed: {INSTALL}")
+        if found != version:
+            sys.exit(f"results.py: the Python package {name} is {found}, not {version}: {INSTALL}")
+    return wanted
+
+
+def ask_all(manifest, versions, decoder):
     """For each reader, in the order of the columns, the answer to each vector by id."""
     readers = {f"Rust {version}": released(manifest, version) for version in manifest["references"]}
     for name, answers in python_reference.answers().items():
-        readers[PYTHON[name]] = answers
+        readers[python_name(versions, name)] = answers
+    for name in others.LOADERS:
+        readers[f"{name} {versions[name]}"] = others.ask_all(name, manifest["vectors"])
     readers[OURS] = command.ask_all([str(decoder), "decode"], manifest["vectors"])
     return readers
+
+
+def python_name(versions, function):
+    """The column of a function of the Python package."""
+    return f"Python {versions['safetensors']} {function}"
 
 
 def released(manifest, version):
@@ -79,20 +106,27 @@ def from_manifest(said):
     return scoring.Answer("reject", text=said if isinstance(said, str) else " or ".join(said))
 
 
-def surprises(all_vectors, readers):
+def surprises(all_vectors, readers, versions):
     """What must not be: the Python package that differs from the Rust crate of the same release, or this
     project's decoder that is not strictly right."""
-    wrong = []
+    wrong = [f"{name} takes no sound file at all: it was not asked properly" for name in useless(all_vectors, readers)]
     for vector in all_vectors:
-        crate = readers[f"Rust {python_reference.VERSION}"][vector["id"]]
-        for name in PYTHON.values():
+        crate = readers[f"Rust {versions['safetensors']}"][vector["id"]]
+        for name in (python_name(versions, function) for function in python_reference.READERS):
             answer = readers[name][vector["id"]]
             if answer.verdict != crate.verdict or problem(vector, answer):
-                wrong.append(f"{vector['id']}: {name}: {answer.verdict}, the crate: {crate.verdict}; {problem(vector, answer)}")
+                said = f"{name}: {answer.verdict}, the crate: {crate.verdict}"
+                wrong.append(f"{vector['id']}: {said}; {problem(vector, answer)}")
         ours = scoring.problem(vector, readers[OURS][vector["id"]], strict=True)
         if ours:
             wrong.append(f"{vector['id']}: {OURS}: {ours}")
     return wrong
+
+
+def useless(all_vectors, readers):
+    """Readers that are right about no sound file."""
+    sound = [vector for vector in all_vectors if vector["verdict"] == "valid"]
+    return [name for name, said in readers.items() if all(problem(vector, said[vector["id"]]) for vector in sound)]
 
 
 def problem(vector, answer):
@@ -108,8 +142,10 @@ def page_lines(manifest, readers):
     yield "# Who says what about the vectors"
     yield ""
     yield f"Made by `{HOW}` from {len(every)} vectors; not edited by hand."
-    yield "The Rust releases are those of the crate `safetensors`, the reference. Python is the package of the same name,"
-    yield f"once through `deserialize` and once through `safe_open`. `{OURS}` is this project's reader."
+    yield "*Rust* is the crate `safetensors`, the reference, in five releases. *Python* is the package of the same name, once"
+    yield "through `deserialize` and once through `safe_open`. *gguf* is the reader in llama.cpp's converter, *tinygrad* that of"
+    yield "the framework; neither shares code with the reference, and neither claims to prove a file sound: some of the files"
+    yield f"that they take here fail later, when values are read. *{OURS}* is this project's reader."
     yield ""
     yield from counts(every, readers)
     yield from by_flag(manifest, readers)

@@ -30,7 +30,10 @@ def main():
     """Runs the command over all vectors and prints what it got wrong."""
     options = arguments()
     chosen = choose(vectors.load()["vectors"], options)
-    answers = command.ask_all(options.command, chosen, options.jobs, options.timeout)
+    try:
+        answers = command.ask_all(options.command, chosen, options.jobs, options.timeout)
+    except (vectors.Unusable, OSError) as error:
+        fail(error)
     results = [
         (vector, answers[vector["id"]], scoring.problem(vector, answers[vector["id"]], options.strict))
         for vector in chosen

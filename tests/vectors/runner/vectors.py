@@ -10,6 +10,10 @@ HERE = pathlib.Path(__file__).resolve().parent.parent
 PLACEHOLDER = re.compile(r"\$\{i(?:\*(\d+))?(?:\+(\d+))?\}")
 
 
+class Unusable(Exception):
+    """The vectors here are not the ones that the manifest means."""
+
+
 def load():
     """The manifest as it stands in manifest.json."""
     with open(HERE / "manifest.json", encoding="utf-8") as file:
@@ -25,7 +29,7 @@ def content(vector):
     """The bytes of a vector's file, read or made by its recipe, and compared with its checksum."""
     data = expand(vector["recipe"]) if "recipe" in vector else (HERE / vector["file"]).read_bytes()
     if hashlib.sha256(data).hexdigest() != vector["sha256"]:
-        raise ValueError(f"{vector['id']}: the file is not the one that the manifest means")
+        raise Unusable(f"{vector['id']}: the file is not the one that the manifest means")
     return data
 
 
@@ -47,7 +51,7 @@ def part(piece):
         return bytes(value)
     if kind == "repeat":
         return repeat(value["text"], value["count"], value.get("join", ""))
-    raise ValueError(f"{kind} is no part of a recipe")
+    raise Unusable(f"{kind} is no part of a recipe")
 
 
 def repeat(text, count, join):
