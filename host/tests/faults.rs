@@ -75,6 +75,10 @@ fn of_the_text() {
         r#"{"a":{"dtype":"U8""#,
         "                  ^",
     );
+}
+
+#[test]
+fn of_strings() {
     shows(
         b"{\"a\x1b[31m\":{}}",
         r#"error[json.control] at byte 11: byte 0x1b must be escaped inside a string"#,
@@ -99,6 +103,10 @@ fn of_the_text() {
         r#"{"ab":{"x":"\ud83d\ud83d"}}"#,
         "            ^^^^^^",
     );
+}
+
+#[test]
+fn of_numbers_and_nesting() {
     shows(
         r#"{"a":{"dtype":"U8","shape":[01]}}"#,
         r#"error[json.number] at byte 37: tensor "a": not a JSON number"#,
@@ -155,7 +163,7 @@ fn of_an_entry() {
 }
 
 #[test]
-fn of_dtype_and_lists() {
+fn of_the_dtype() {
     shows(
         r#"{"a":{"dtype":7}}"#,
         r#"error[dtype.type] at byte 22: tensor "a": "dtype" is not a string"#,
@@ -174,6 +182,10 @@ fn of_dtype_and_lists() {
         r#"{"層":{"dtype":"F32 \u{202e}"}}"#,
         "               ^^^^^^^^^^^^^^",
     );
+}
+
+#[test]
+fn of_lists() {
     shows(
         r#"{"a":{"shape":"x"}}"#,
         r#"error[shape.type] at byte 22: tensor "a": "shape" is not an array"#,
