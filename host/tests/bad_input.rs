@@ -66,7 +66,7 @@ fn what_is_empty() {
 #[cfg(target_os = "linux")]
 #[test]
 fn what_never_ends() {
-    let line = "/dev/zero: error[json.end] at byte 8: the header ends in the middle of its JSON text\n";
+    let line = "/dev/zero: error[json.end] at byte 8: the header ends before its JSON text does\n";
     Place::new().run(["check", "/dev/zero"]).is(1, line, "");
 }
 
@@ -76,7 +76,7 @@ fn gigabytes_of_zeros_are_judged_at_once() {
     let zeros = File::create(place.path("zeros")).expect("a file");
     zeros.set_len(4 << 30).expect("a sparse file");
     let start = Instant::now();
-    let line = "zeros: error[json.end] at byte 8: the header ends in the middle of its JSON text\n";
+    let line = "zeros: error[json.end] at byte 8: the header ends before its JSON text does\n";
     place.run(["check", "zeros"]).is(1, line, "");
     assert!(start.elapsed() < Duration::from_secs(5));
 }

@@ -71,7 +71,7 @@ fn of_the_text() {
     );
     shows(
         r#"{"a":{"dtype":"U8""#,
-        r#"error[json.end] at byte 26: tensor "a": the header ends in the middle of its JSON text"#,
+        r#"error[json.end] at byte 26: tensor "a": the header ends before its JSON text does"#,
         r#"{"a":{"dtype":"U8""#,
         "                  ^",
     );
@@ -138,25 +138,25 @@ fn of_an_entry() {
     shows(r#"[1,2]"#, r#"error[header.type] at byte 8: the header is not a JSON object"#, r#"[1,2]"#, "^");
     shows(
         r#"{"a":12}"#,
-        r#"error[entry.type] at byte 13: tensor "a": the tensor's entry is not an object"#,
+        r#"error[entry.type] at byte 13: tensor "a": the entry is not an object"#,
         r#"{"a":12}"#,
         "     ^^",
     );
     shows(
         r#"{"a":["U8",[1],[0,1]]}"#,
-        r#"error[entry.array] at byte 13: tensor "a": the tensor's entry is an array, not an object"#,
+        r#"error[entry.array] at byte 13: tensor "a": the entry is an array, not an object"#,
         r#"{"a":["U8",[1],[0,1]]}"#,
         "     ^",
     );
     shows(
         r#"{"a":{"dtype":"U8","shape":[]}}"#,
-        r#"error[entry.missing] at byte 37: tensor "a": the tensor's entry has no "data_offsets""#,
+        r#"error[entry.missing] at byte 37: tensor "a": the entry has no "data_offsets""#,
         r#"{"a":{"dtype":"U8","shape":[]}}"#,
         "                             ^",
     );
     shows(
         r#"{"a":{"dtype":"U8","dtype":"U8"}}"#,
-        r#"error[entry.repeated] at byte 27: tensor "a": the tensor's entry has "dtype" twice"#,
+        r#"error[entry.repeated] at byte 27: tensor "a": the entry has "dtype" twice"#,
         r#"{"a":{"dtype":"U8","dtype":"U8"}}"#,
         "                   ^^^^^^^",
     );
@@ -256,13 +256,13 @@ fn of_the_metadata() {
 fn of_a_tensor() {
     shows(
         r#"{"a":{"dtype":"U8","shape":[4294967296,4294967296,0],"data_offsets":[0,0]}}"#,
-        r#"error[tensor.overflow] at byte 47: tensor "a": the shape has more elements than 64 bits can count"#,
+        r#"error[tensor.overflow] at byte 47: tensor "a": the size of the tensor, counted in bits, does not fit into 64 bits"#,
         r#"{"a":{"dtype":"U8","shape":[4294967296,4294967296,0],"data_offsets":[0,0]}}"#,
         "                                       ^^^^^^^^^^",
     );
     shows(
         r#"{"a":{"dtype":"U64","shape":[4611686018427387904],"data_offsets":[0,0]}}"#,
-        r#"error[tensor.overflow] at byte 36: tensor "a": the shape has more elements than 64 bits can count"#,
+        r#"error[tensor.overflow] at byte 36: tensor "a": the size of the tensor, counted in bits, does not fit into 64 bits"#,
         r#"{"a":{"dtype":"U64","shape":[4611686018427387904],"data_offsets":[0,0]}}"#,
         "                            ^",
     );
@@ -335,7 +335,7 @@ fn of_the_names() {
 fn the_caret_stands_under_wide_and_escaped_characters() {
     shows(
         "{\"é層😀e\u{301}\":0}",
-        r#"error[entry.type] at byte 24: tensor "é層😀e\u{301}": the tensor's entry is not an object"#,
+        r#"error[entry.type] at byte 24: tensor "é層😀e\u{301}": the entry is not an object"#,
         r#"{"é層😀e\u{301}":0}"#,
         "                 ^",
     );
@@ -347,7 +347,7 @@ fn the_window_is_cut_on_both_sides_between_characters() {
     shows(
         header,
         &format!(
-            r#"error[entry.type] at byte 612: tensor "{}…": the tensor's entry is not an object"#,
+            r#"error[entry.type] at byte 612: tensor "{}…": the entry is not an object"#,
             "層".repeat(80)
         ),
         &format!(r#"…{}":1,"{}…"#, "層".repeat(19), "é".repeat(53)),

@@ -269,8 +269,8 @@ impl ErrorKind {
 impl fmt::Display for ErrorKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
-            Self::Missing(field) => write!(f, "the tensor's entry has no \"{}\"", field.name()),
-            Self::Repeated(field) => write!(f, "the tensor's entry has \"{}\" twice", field.name()),
+            Self::Missing(field) => write!(f, "the entry has no \"{}\"", field.name()),
+            Self::Repeated(field) => write!(f, "the entry has \"{}\" twice", field.name()),
             Self::ListType(field) => write!(f, "\"{}\" is not an array", field.name()),
             Self::NotAnInteger(field) => {
                 write!(f, "a number in \"{}\" is not a plain non-negative integer", field.name())
@@ -291,31 +291,33 @@ impl ErrorKind {
     fn with_numbers(self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::HeaderTooLarge { length } => {
-                write!(f, "the header claims {length} bytes, more than the {MAX_HEADER_LEN} that are allowed")
+                let length = Bytes(length);
+                write!(f, "the header claims {length}, more than the {MAX_HEADER_LEN} that are allowed")
             }
             Self::HeaderBeyondFile { length, present } => {
-                write!(f, "the header claims {length} bytes, but the file has only {present} of them")
+                let length = Bytes(length);
+                write!(f, "the header claims {length}, but the file has only {present} of them")
             }
             Self::SubByte { elements, bits } => {
                 write!(f, "{elements} elements of {bits} bits do not fill whole bytes")
             }
             Self::Size { range, needed } => {
-                write!(f, "the offsets span {range} bytes, but dtype and shape need {needed}")
+                write!(f, "the offsets span {}, but dtype and shape need {needed}", Bytes(range))
             }
             Self::Reversed { begin, end } => write!(f, "begins at {begin}, but ends before that, at {end}"),
             Self::Hole { begin, previous_end } => hole(f, begin, previous_end),
             Self::Overlap { begin, previous_end } => overlap(f, begin, previous_end),
             Self::DataShort { needed, present } => {
-                write!(f, "the tensors need {needed} bytes of data, but the file has only {present}")
+                write!(f, "the tensors need {} of data, but the file has only {present}", Bytes(needed))
             }
             Self::DataTrailing { needed } => {
-                write!(f, "the tensors end after {needed} bytes of data, but the file goes on")
+                write!(f, "the tensors end after {} of data, but the file goes on", Bytes(needed))
             }
             Self::Rank { limit } => {
                 write!(f, "the tensor has more than the {limit} dimensions that can be held")
             }
             Self::NameLength { needed, capacity } => {
-                write!(f, "the name has {needed} bytes, but there is memory for {capacity}")
+                write!(f, "the name has {}, but there is memory for {capacity}", Bytes(needed))
             }
             Self::SlotCount { capacity } => {
                 write!(f, "{capacity} slots are too few to tell the header's names apart")
@@ -328,13 +330,13 @@ impl ErrorKind {
         match self {
             Self::FileTooShort => "the file is shorter than the 8 bytes of the header's length",
             Self::Utf8 => "the header is not valid UTF-8",
-            Self::UnexpectedEnd => "the header ends in the middle of its JSON text",
+            Self::UnexpectedEnd => "the header ends before its JSON text does",
             Self::Surrogate => "half a surrogate pair",
             Self::Number => "not a JSON number",
             Self::Depth => "more than 127 brackets are open at once",
             Self::HeaderType => "the header is not a JSON object",
-            Self::EntryType => "the tensor's entry is not an object",
-            Self::EntryArray => "the tensor's entry is an array, not an object",
+            Self::EntryType => "the entry is not an object",
+            Self::EntryArray => "the entry is an array, not an object",
             Self::DtypeType => "\"dtype\" is not a string",
             Self::DtypeObject => "\"dtype\" is an object, not a string",
             Self::DtypeUnknown => "there is no such dtype",
@@ -342,7 +344,7 @@ impl ErrorKind {
             Self::MetadataType => "\"__metadata__\" is neither an object nor null",
             Self::MetadataValue => "a value in \"__metadata__\" is not a string",
             Self::MetadataTwice => "\"__metadata__\" stands twice in the header",
-            Self::Overflow => "the shape has more elements than 64 bits can count",
+            Self::Overflow => "the size of the tensor, counted in bits, does not fit into 64 bits",
             Self::NameTwice => "an earlier tensor has the same name",
             Self::KeyTwice => "an earlier key of \"__metadata__\" is the same",
             Self::OutOfOrder => {
@@ -362,23 +364,30 @@ fn in_words(f: &mut fmt::Formatter<'_>, byte: u8, rest: &str) -> fmt::Result {
     }
 }
 
-fn hole(f: &mut fmt::Formatter<'_>, begin: u64, previous_end: u64) -> fmt::Result {
-    let gap = begin.saturating_sub(previous_end);
-    if previous_end == 0 {
-        write!(f, "begins at {begin}, but nothing lies before it ({gap} bytes belong to no tensor)")
-    } else {
-        write!(
-            f,
-            "begins at {begin}, but the tensor before it ends at {previous_end} ({gap} bytes belong to no tensor)"
-        )
+/// A number of bytes, in words.
+struct Bytes(u64);
+
+impl fmt::Display for Bytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} byte{}", self.0, if self.0 == 1 { "" } else { "s" })
     }
 }
 
+fn hole(f: &mut fmt::Formatter<'_>, begin: u64, previous_end: u64) -> fmt::Result {
+    let gap = begin.saturating_sub(previous_end);
+    let belong = if gap == 1 { "belongs" } else { "belong" };
+    match previous_end {
+        0 => write!(f, "begins at {begin}, but nothing lies before it")?,
+        _ => write!(f, "begins at {begin}, but the tensor before it ends at {previous_end}")?,
+    }
+    write!(f, " ({} {belong} to no tensor)", Bytes(gap))
+}
+
 fn overlap(f: &mut fmt::Formatter<'_>, begin: u64, previous_end: u64) -> fmt::Result {
-    let shared = previous_end.saturating_sub(begin);
+    let shared = Bytes(previous_end.saturating_sub(begin));
     write!(
         f,
-        "begins at {begin}, inside the tensor before it, which ends at {previous_end} ({shared} bytes too early)"
+        "begins at {begin}, inside the tensor before it, which ends at {previous_end} ({shared} too early)"
     )
 }
 
