@@ -44,25 +44,17 @@ pub type Outcome = Result<Tally, String>;
 struct Row {
     name: &'static str,
     tally: Tally,
-    broken: Option<String>,
     time: Duration,
 }
 
 impl Row {
-    fn failed(&self) -> bool {
-        self.broken.is_some() || self.tally.failed > 0
-    }
-
     fn print(&self) {
-        let verdict = if self.failed() { "FAILED" } else { "ok" };
-        let Tally { passed, failed, .. } = self.tally;
+        let Tally { passed, failed, notes } = &self.tally;
+        let verdict = if *failed > 0 { "FAILED" } else { "ok" };
         let seconds = self.time.as_secs_f32();
         println!("{:12}{verdict:8}{passed:6} passed{failed:5} failed{seconds:8.1} s", self.name);
-    }
-
-    fn print_remarks(&self) {
-        for remark in self.tally.notes.iter().chain(&self.broken) {
-            println!("{:12}{remark}", "");
+        for note in notes {
+            println!("{:12}{note}", "");
         }
     }
 }
@@ -78,20 +70,18 @@ impl Report {
         Self { rows: Vec::new(), start: Instant::now() }
     }
 
-    /// Runs one stage below a header line and keeps what it found.
+    /// Runs one stage below a header line and keeps what it found. A stage that could not be run counts
+    /// as one failure.
     pub fn stage(&mut self, name: &'static str, about: &str, run: fn() -> Outcome) {
         println!("\n=== {name}: {about}");
         let start = Instant::now();
-        let (tally, broken) = match run() {
-            Ok(tally) => (tally, None),
-            Err(sentence) => (Tally::default(), Some(sentence)),
-        };
-        let row = Row { name, tally, broken, time: start.elapsed() };
-        if let Some(sentence) = &row.broken {
+        let tally = run().unwrap_or_else(|sentence| {
             println!("FAILED  {sentence}");
-        }
-        println!("--- {name}: {:.1} s", row.time.as_secs_f32());
-        self.rows.push(row);
+            Tally { passed: 0, failed: 1, notes: vec![sentence] }
+        });
+        let time = start.elapsed();
+        println!("--- {name}: {:.1} s", time.as_secs_f32());
+        self.rows.push(Row { name, tally, time });
     }
 
     /// Prints the summary, its last line being the count of everything.
@@ -99,18 +89,11 @@ impl Report {
         println!("\n=== summary");
         for row in &self.rows {
             row.print();
-            row.print_remarks();
         }
-        let (passed, failed) = self.totals();
+        let passed: u32 = self.rows.iter().map(|row| row.tally.passed).sum();
+        let failed: u32 = self.rows.iter().map(|row| row.tally.failed).sum();
         println!("\n{passed} passed, {failed} failed ({} stages, {})", self.rows.len(), self.wall_time());
         if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
-    }
-
-    /// A stage that could not be run counts as one failure.
-    fn totals(&self) -> (u32, u32) {
-        let passed = self.rows.iter().map(|row| row.tally.passed).sum();
-        let failed = self.rows.iter().map(|row| row.tally.failed + u32::from(row.broken.is_some())).sum();
-        (passed, failed)
     }
 
     fn wall_time(&self) -> String {

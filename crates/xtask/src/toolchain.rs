@@ -81,6 +81,16 @@ pub fn own_cargo() -> Run {
     Run::new(std::env::var_os("CARGO").unwrap_or("cargo".into()))
 }
 
+/// Makes sure that a component of the toolchain that runs us, and so its cargo command, is there.
+pub fn need_component(component: &str, command: &str) -> Result<(), String> {
+    let present = || own_cargo().args([command, "--version"]).capture().is_ok();
+    let add = || Run::new("rustup").args(["component", "add", component]).limit(180).check();
+    if present() || machine::find("rustup").is_some() && add().is_ok() && present() {
+        return Ok(());
+    }
+    Err(format!("`cargo {command}` is missing; run `rustup component add {component}`"))
+}
+
 /// What one toolchain is told and another must not hear. Settings of registries and the network stay.
 const TOOLCHAIN_VARIABLES: [&str; 5] =
     ["RUST", "CARGO_ENCODED_", "CARGO_BUILD_", "CARGO_TARGET_", "CARGO_PROFILE_"];

@@ -3,7 +3,7 @@
 use super::Command;
 use crate::process::Run;
 use crate::report::{Outcome, Report, Tally};
-use crate::toolchain::{BARE_TARGETS, Compiler, Toolchain, own_cargo};
+use crate::toolchain::{self, BARE_TARGETS, Compiler, Toolchain, own_cargo};
 use crate::workspace;
 use std::process::ExitCode;
 
@@ -11,6 +11,8 @@ pub const COMMAND: Command =
     Command { name: "lint", about: "formatting, clippy, documentation, house rules", run };
 
 fn run(_: &[String]) -> Result<ExitCode, String> {
+    toolchain::need_component("rustfmt", "fmt")?;
+    toolchain::need_component("clippy", "clippy")?;
     let mut report = Report::new();
     report.stage("format", "every file is as rustfmt writes it", format);
     report.stage("clippy", "no warnings, with any features", clippy);
