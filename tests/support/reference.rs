@@ -1,5 +1,5 @@
-//! The reference in five releases. Build it in release mode: one of its sums overflows, which a debug
-//! build answers with a panic and a release build with an error.
+//! The reference in five releases. One of its sums overflows, which a debug build answers with a panic
+//! and a release build with an error: the manifest allows both there.
 
 use std::panic::catch_unwind;
 

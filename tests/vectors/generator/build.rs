@@ -6,7 +6,8 @@ use std::collections::BTreeSet;
 use crate::case::{At, Body, Case, Expect, Header, MARKER};
 use crate::codes::CODES;
 use crate::recipe::{Part, Recipe};
-use crate::reference::{self, RELEASES, Release, Table};
+use verification::reference::{LATEST, RELEASES, Release};
+use verification::table::Table;
 
 /// A case with everything that follows from it.
 pub struct Vector<'a> {
@@ -159,8 +160,7 @@ fn class(code: &str) -> Result<&'static str, String> {
 /// how it was built, not on chance: then the case has the last word, so that all builds agree.
 fn verdicts(release: &Release, case: &Case, file: &[u8]) -> Vec<String> {
     let runs = if case.random.is_empty() { 1 } else { 100 };
-    let classes: BTreeSet<String> =
-        (0..runs).map(|_| release.verdict(file).err().unwrap_or_else(|| "ok".to_owned())).collect();
+    let classes: BTreeSet<String> = (0..runs).map(|_| release.answer(file)).collect();
     if case.random.contains(&"panic") && classes.iter().all(|class| case.random.contains(&class.as_str())) {
         return case.random.iter().map(|class| (*class).to_owned()).collect();
     }
@@ -203,8 +203,12 @@ fn table(case: &Case, file: &[u8]) -> Result<Option<Table>, String> {
         Body::Header(Header { twin: Some(twin), data, .. }) => {
             let twin =
                 Header { before: "", text: twin.as_bytes(), after: "", data, claims: None, twin: None };
-            reference::table(&from_header(&twin).file).map(Some)
+            read(&from_header(&twin).file)
         }
-        _ => reference::table(file).map(Some),
+        _ => read(file),
     }
+}
+
+fn read(file: &[u8]) -> Result<Option<Table>, String> {
+    LATEST.read(file).map(Some).map_err(|refusal| refusal.text)
 }

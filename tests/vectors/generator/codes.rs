@@ -14,20 +14,6 @@ const fn code(code: &'static str, class: &'static str, meaning: &'static str) ->
     Code { code, class, meaning }
 }
 
-/// The abbreviations of the reference's errors.
-pub const CLASSES: &[(&str, &str)] = &[
-    ("SMALL", "HeaderTooSmall"),
-    ("LARGE", "HeaderTooLarge"),
-    ("LEN", "InvalidHeaderLength"),
-    ("UTF8", "InvalidHeader"),
-    ("JSON", "InvalidHeaderDeserialization"),
-    ("OFFSET", "InvalidOffset"),
-    ("OVF", "ValidationOverflow"),
-    ("MISAL", "MisalignedSlice"),
-    ("INFO", "TensorInvalidInfo"),
-    ("INCOMPLETE", "MetadataIncompleteBuffer"),
-];
-
 /// Every code that a file can cause.
 #[rustfmt::skip] // One code, one line.
 pub const CODES: &[Code] = &[

@@ -9,7 +9,6 @@ mod cases;
 mod codes;
 mod manifest;
 mod recipe;
-mod reference;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -5,9 +5,10 @@ use sha2::{Digest, Sha256};
 
 use crate::build::{Vector, data_at};
 use crate::case::Body;
-use crate::codes::{CLASSES, CODES, FLAGS};
+use crate::codes::{CODES, FLAGS};
 use crate::hex;
-use crate::reference::{RELEASES, Table};
+use verification::reference::{CLASSES, RELEASES};
+use verification::table::{Table, Tensor};
 
 /// A file of more bytes than this is marked as large.
 const LARGE: usize = 1 << 20;
@@ -119,10 +120,10 @@ fn verdicts(vector: &Vector<'_>) -> Value {
 }
 
 fn tensors(vector: &Vector<'_>, table: &Table) -> Value {
-    let data_at = usize::try_from(data_at(&vector.file)).expect("the header of a sound file is in memory");
+    let data_at = in_memory(data_at(&vector.file));
     let data = &vector.file[data_at..];
-    let tensor = |tensor: &crate::reference::Tensor| {
-        let (begin, end) = tensor.offsets;
+    let tensor = |tensor: &Tensor| {
+        let [begin, end] = tensor.data_offsets.map(in_memory);
         json!({
             "name": tensor.name,
             "dtype": tensor.dtype,
@@ -132,6 +133,10 @@ fn tensors(vector: &Vector<'_>, table: &Table) -> Value {
         })
     };
     table.tensors.iter().map(tensor).collect()
+}
+
+fn in_memory(offset: u64) -> usize {
+    usize::try_from(offset).expect("a sound file is in memory, and the offset lies in it")
 }
 
 fn sum(bytes: &[u8]) -> String {
