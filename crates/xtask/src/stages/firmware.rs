@@ -18,6 +18,11 @@ impl Firmware {
         self.cargo().args(["--bins"]).capture().map(drop)
     }
 
+    /// Builds no more than the core.
+    pub fn build_core(self) -> Result<(), String> {
+        self.cargo().args(["--package", "embedded-safetensors"]).capture().map(drop)
+    }
+
     /// Builds the program that holds a panic, and gives what the linker said; an error when it links.
     pub fn build_with_panic(self) -> Result<String, String> {
         let output = self.cargo().args(["--bin", "everything", "--features", "with-panic"]).output()?;

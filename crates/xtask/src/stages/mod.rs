@@ -28,7 +28,7 @@ pub const STAGES: [Stage; 10] = [
     stage("workspace", "unit tests of all packages, documentation examples", suites::workspace),
     stage("no-std", "the verification suite on the core as firmware builds it", suites::no_std),
     stage("std", "the same suite on the core with its `std` feature", suites::std),
-    stage("mcu", "the core compiles for microcontrollers", targets::microcontrollers),
+    stage("mcu", "the core builds for microcontrollers", targets::microcontrollers),
     stage("no-panic", "firmware links with a panic handler that cannot link", linking::no_panic),
     stage("cost", "stack, flash and instructions, measured under QEMU", cost::measure),
     stage("x86-32", "the conformance suite where pointers have 32 bits", targets::x86_32),
