@@ -24,7 +24,7 @@ fn header_of(ranges: &[(u64, u64)]) -> (Vec<u8>, Vec<Placed>) {
 
 /// Feeds the header as often as the check wants it; also says how often that was.
 fn passes(header: &[u8], slots: &mut [Slot]) -> (Result<Summary, Error>, usize) {
-    let mut check = HeaderCheck::new(slots);
+    let mut check = HeaderCheck::new(None, slots);
     for pass in 1..1000 {
         match check.push(&mut &header[..]) {
             Ok(Progress::Rewind) => {}
@@ -117,7 +117,7 @@ fn a_header_that_changes_between_passes_is_not_proven() {
     let (two, _) = header_of(&[(1, 2), (0, 1)]);
     let (one, _) = header_of(&[(0, 1)]);
     let mut slots = [Slot::EMPTY; 4];
-    let mut check = HeaderCheck::new(&mut slots);
+    let mut check = HeaderCheck::new(None, &mut slots);
     assert_eq!(check.push(&mut &two[..]), Ok(Progress::Rewind));
     let error = check.push(&mut &one[..]).expect_err("a tensor is missing");
     assert_eq!(error.kind, ErrorKind::Changed);

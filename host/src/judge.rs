@@ -45,17 +45,14 @@ fn count_names(source: &mut Source) -> Result<u64, NotRead> {
     }
 }
 
-/// One more than there are names: a full round would not know that it was the last one.
+/// As many as there are names, so that one pass takes them all.
 fn slots_for(names: u64) -> Vec<Slot> {
-    let slots = (names + 1).clamp(2, MOST_SLOTS);
+    let slots = names.clamp(2, MOST_SLOTS);
     (0..slots).map(|_| Slot::EMPTY).collect()
 }
 
 fn judge_header(source: &mut Source, slots: &mut [Slot]) -> Result<Summary, Failure> {
-    let mut check = HeaderCheck::new(slots);
-    if let Some(len) = source.len() {
-        check = check.with_file_len(len);
-    }
+    let mut check = HeaderCheck::new(source.len(), slots);
     feed(source, false, |input| check.push(input))?;
     check.summary().ok_or_else(|| NotRead::changed().into())
 }

@@ -52,10 +52,8 @@ impl Reader {
     }
 
     fn check(&self, file: &[u8], slots: &mut [Slot]) -> Result<(), Error> {
-        let mut check = HeaderCheck::new(slots);
-        if self.length_known {
-            check = check.with_file_len(file.len() as u64);
-        }
+        let file_len = self.length_known.then_some(file.len() as u64);
+        let mut check = HeaderCheck::new(file_len, slots);
         if !self.feed(file, |input| check.push(input))? {
             check.end_of_input()?;
         }
@@ -93,8 +91,7 @@ impl Reader {
     }
 }
 
-/// More names than the file can hold, up to a million: each takes 6 bytes at the least, and the
-/// duplicate check needs one slot more than there are names.
+/// More names than the file can hold, up to a million: each takes 6 bytes at the least.
 fn most_names(file: &[u8]) -> usize {
     (file.len() / 6 + 2).min(1 << 20)
 }

@@ -35,23 +35,18 @@ pub struct HeaderCheck<'s> {
 }
 
 impl<'s> HeaderCheck<'s> {
-    /// Stands before byte 0 of a file of unknown length. Without slots only headers in the order of
-    /// their offsets can be judged.
-    pub const fn new(slots: &'s mut [Slot]) -> Self {
+    /// Stands before byte 0 of a file. Where its length is known it is judged too: the header must
+    /// lie in it, and the tensors must end with it. A stream's length is `None`. Without slots only
+    /// headers in the order of their offsets can be judged.
+    #[inline]
+    pub const fn new(file_len: Option<u64>, slots: &'s mut [Slot]) -> Self {
         Self {
             parser: HeaderParser::new(),
             tensor: TensorCheck::new(),
             layout: Layout::new(slots),
-            file_len: None,
+            file_len,
             proven: false,
         }
-    }
-
-    /// Also judges the length of the file: the header must lie in it, the tensors must end with it.
-    #[must_use]
-    pub const fn with_file_len(mut self, file_len: u64) -> Self {
-        self.file_len = Some(file_len);
-        self
     }
 
     /// What the header describes, once it is proven.
@@ -188,7 +183,7 @@ impl Summary {
 /// # Ok::<(), embedded_safetensors::Error>(())
 /// ```
 pub const fn check(file: &[u8], slots: &mut [Slot]) -> Result<Summary, Error> {
-    let mut check = HeaderCheck::new(slots).with_file_len(file.len() as u64);
+    let mut check = HeaderCheck::new(Some(file.len() as u64), slots);
     loop {
         let mut input = file;
         match check.push(&mut input) {

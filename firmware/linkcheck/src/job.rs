@@ -19,7 +19,7 @@ pub struct Job {
 
 /// Open-and-validate: how many tensors, or the error.
 pub fn validate(file: &[u8], file_len: u64, slots: &mut [Slot]) -> Result<u64, Error> {
-    let mut check = HeaderCheck::new(slots).with_file_len(file_len);
+    let mut check = HeaderCheck::new(Some(file_len), slots);
     passes(file, |window| check.push(window))?;
     check.end_of_input()?;
     Ok(check.summary().map_or(0, |summary| summary.tensors))
