@@ -30,12 +30,6 @@ impl Tally {
         println!("        {note}");
         self.notes.push(note);
     }
-
-    pub fn add(&mut self, other: Self) {
-        self.passed += other.passed;
-        self.failed += other.failed;
-        self.notes.extend(other.notes);
-    }
 }
 
 /// What a stage ends with: its counts, or the sentence that says why it could not be run.

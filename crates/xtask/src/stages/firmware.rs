@@ -32,21 +32,30 @@ impl Firmware {
         Ok(everything(&output))
     }
 
+    /// The level is ours and the core's. `core` keeps that of the profile, as it does where it comes
+    /// ready from rustup, and is built only once for all levels where it comes from source.
     fn cargo(self) -> Run {
+        let level = ["linkcheck", "embedded-safetensors"]
+            .map(|package| format!("profile.release.package.{package}.opt-level={}", self.quoted_level()));
         self.toolchain
             .cargo("build")
             .dir(&workspace::root().join("firmware/linkcheck"))
             .args(["--release", "--locked"])
+            .args(level.iter().flat_map(|setting| ["--config", setting]))
             .env("CARGO_TARGET_DIR", self.target_dir())
-            .env("CARGO_PROFILE_RELEASE_OPT_LEVEL", self.level)
     }
 
-    /// One for each level, so that a level's programs stay where they are.
+    /// In TOML a number stands bare.
+    fn quoted_level(self) -> String {
+        if self.level == "3" { self.level.to_owned() } else { format!("\"{}\"", self.level) }
+    }
+
+    /// One for each target, so that all can be built at once.
     fn target_dir(self) -> PathBuf {
-        self.toolchain.target_dir().join(format!("linkcheck-{}", self.level))
+        self.toolchain.target_dir().join("linkcheck").join(self.toolchain.triple)
     }
 
-    /// Where one of its programs lies.
+    /// Where one of its programs lies, of the level that was built last.
     pub fn program(self, name: &str) -> PathBuf {
         self.target_dir().join(self.toolchain.triple).join("release").join(name)
     }

@@ -14,26 +14,38 @@ const MISSING_FUNCTION: &str = "a_panic_path_survived";
 const UNWANTED: [&str; 3] = ["panic", "4core3fmt", "unwind"];
 
 pub fn no_panic() -> Outcome {
-    let mut tally = Tally::default();
+    let mut toolchains = Vec::new();
     for triple in BARE_TARGETS {
-        tally.add(on_target(Toolchain::for_target(triple)?));
+        toolchains.push(Toolchain::for_target(triple)?);
+    }
+    let mut tally = Tally::default();
+    for (toolchain, verdicts) in toolchains.iter().zip(side_by_side(&toolchains)) {
+        for (what, verdict) in verdicts? {
+            tally.check(&format!("{} {what}", toolchain.triple), verdict);
+        }
     }
     Ok(tally)
 }
 
-/// The levels have target directories of their own, so cargo builds them side by side.
-fn on_target(toolchain: Toolchain) -> Tally {
-    let built = thread::scope(|scope| {
-        let start = |level| scope.spawn(move || links(Firmware { toolchain, level }));
-        LEVELS.map(start).map(|thread| thread.join().unwrap_or(Err("the build panicked".to_owned())))
+/// What was tried, and whether it went as it must.
+type Verdict = (String, Result<(), String>);
+
+/// The targets have directories of their own, so cargo builds them at the same time.
+fn side_by_side(toolchains: &[Toolchain]) -> Vec<Result<Vec<Verdict>, String>> {
+    thread::scope(|scope| {
+        let threads: Vec<_> =
+            toolchains.iter().map(|&toolchain| scope.spawn(move || judge(toolchain))).collect();
+        let panicked = |_| "a build panicked".to_owned();
+        threads.into_iter().map(|thread| thread.join().map_err(panicked)).collect()
+    })
+}
+
+fn judge(toolchain: Toolchain) -> Vec<Verdict> {
+    let links = LEVELS.map(|level| {
+        (format!("links without panics at opt-level {level}"), links(Firmware { toolchain, level }))
     });
-    let mut tally = Tally::default();
-    for (level, outcome) in LEVELS.into_iter().zip(built) {
-        tally.check(&format!("{} links without panics at opt-level {level}", toolchain.triple), outcome);
-    }
-    let trap = trap_works(Firmware { toolchain, level: "s" });
-    tally.check(&format!("{} does not link with a panic in it", toolchain.triple), trap);
-    tally
+    let trap = trap_works(Firmware { toolchain, level: LEVELS[0] });
+    links.into_iter().chain([("does not link with a panic in it".to_owned(), trap)]).collect()
 }
 
 fn links(firmware: Firmware) -> Result<(), String> {
