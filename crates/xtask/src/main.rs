@@ -4,6 +4,7 @@
 
 mod commands;
 mod elf;
+mod group;
 mod machine;
 mod process;
 mod report;

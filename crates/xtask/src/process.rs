@@ -3,17 +3,22 @@
 //! Cargo's target probe compiles standard input: were ours inherited and not empty, the probe would
 //! fail, and cargo would remember the failure.
 
+use crate::group::Group;
 use crate::report::Tally;
 use crate::workspace;
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Command, ExitStatus, Output, Stdio};
+use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::{Duration, Instant};
 
 /// Long enough for a cold release build of everything on a slow machine.
 const DEFAULT_LIMIT: Duration = Duration::from_secs(20 * 60);
+
+/// How long a program that was ended may take to be read to its end.
+const LAST_WORDS: Duration = Duration::from_secs(2);
 
 /// What the cargo that runs us sets for us alone, by the beginnings of the names.
 const OURS_ALONE: [&str; 6] =
@@ -23,13 +28,14 @@ const OURS_ALONE: [&str; 6] =
 pub struct Run {
     command: Command,
     limit: Duration,
+    started: Instant,
 }
 
 impl Run {
     pub fn new(program: impl AsRef<OsStr>) -> Self {
         let mut command = Command::new(program);
         command.stdin(Stdio::null()).current_dir(workspace::root());
-        Self { command, limit: DEFAULT_LIMIT }.without(&OURS_ALONE)
+        Self { command, limit: DEFAULT_LIMIT, started: Instant::now() }.without(&OURS_ALONE)
     }
 
     pub fn args<T: AsRef<OsStr>>(mut self, args: impl IntoIterator<Item = T>) -> Self {
@@ -66,8 +72,10 @@ impl Run {
     /// Runs with our own output; anything but exit code 0 is an error.
     pub fn check(mut self) -> Result<(), String> {
         println!("$ {}", self.words());
-        let child = self.start()?;
-        self.finish(child).map(drop)
+        let mut group = self.start()?;
+        let status = self.wait(&mut group)?;
+        group.release();
+        self.judge(status)
     }
 
     /// Runs silently and gives what was printed; anything but exit code 0 is an error that shows it.
@@ -83,27 +91,26 @@ impl Run {
     /// Runs silently and gives exit status and what was printed.
     pub fn output(mut self) -> Result<Output, String> {
         self.command.stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = self.start()?;
-        let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
-        thread::scope(|scope| {
-            let stdout = scope.spawn(|| drain(stdout));
-            let stderr = scope.spawn(|| drain(stderr));
-            let status = self.wait(&mut child)?;
-            let collected = |reader: thread::ScopedJoinHandle<'_, Vec<u8>>| {
-                reader.join().map_err(|_| "a reader of a program's output panicked".to_owned())
-            };
-            Ok(Output { status, stdout: collected(stdout)?, stderr: collected(stderr)? })
-        })
+        let mut group = self.start()?;
+        let stdout = beside(group.child().stdout.take(), drain);
+        let stderr = beside(group.child().stderr.take(), drain);
+        let status = self.wait(&mut group)?;
+        let output = Output { status, stdout: self.rest(&stdout)?, stderr: self.rest(&stderr)? };
+        group.release();
+        Ok(output)
     }
 
     /// Runs a `cargo test`, shows its output and counts its tests. A run that fails without a failed
-    /// test (it did not compile, it crashed) counts as one failure.
+    /// test (it did not compile, it crashed, it hung) counts as one failure.
     pub fn tests(mut self) -> Result<Tally, String> {
         println!("$ {}", self.words());
         self.command.stdout(Stdio::piped());
-        let mut child = self.start()?;
-        let mut tally = count_tests(child.stdout.take());
-        if let Err(sentence) = self.finish(child)
+        let mut group = self.start()?;
+        let tally = beside(group.child().stdout.take(), count_tests);
+        let ended = self.wait(&mut group).and_then(|status| self.judge(status));
+        let mut tally = self.rest(&tally)?;
+        group.release();
+        if let Err(sentence) = ended
             && tally.failed == 0
         {
             tally.check("cargo test", Err(sentence));
@@ -111,31 +118,41 @@ impl Run {
         Ok(tally)
     }
 
-    fn start(&mut self) -> Result<Child, String> {
+    fn start(&mut self) -> Result<Group, String> {
+        self.started = Instant::now();
         let words = self.words();
-        self.command.spawn().map_err(|error| format!("cannot run `{words}`: {error}"))
+        Group::spawn(&mut self.command).map_err(|error| format!("cannot run `{words}`: {error}"))
     }
 
-    fn finish(&self, mut child: Child) -> Result<(), String> {
-        match self.wait(&mut child)?.code() {
+    fn judge(&self, status: ExitStatus) -> Result<(), String> {
+        match status.code() {
             Some(0) => Ok(()),
             code => Err(format!("`{}` failed ({})", self.words(), exit(code))),
         }
     }
 
-    fn wait(&self, child: &mut Child) -> Result<std::process::ExitStatus, String> {
-        let start = Instant::now();
-        while start.elapsed() < self.limit {
-            match child.try_wait() {
+    fn wait(&self, group: &mut Group) -> Result<ExitStatus, String> {
+        loop {
+            match group.child().try_wait() {
                 Ok(Some(status)) => return Ok(status),
-                Ok(None) => thread::sleep(Duration::from_millis(10)),
+                Ok(None) if self.started.elapsed() < self.limit => thread::sleep(Duration::from_millis(10)),
+                Ok(None) => break,
                 Err(error) => return Err(format!("cannot wait for `{}`: {error}", self.words())),
             }
         }
-        // Already ended or not: either way it is gone now.
-        let _ = child.kill();
-        let _ = child.wait();
-        Err(format!("`{}` did not end within {} s", self.words(), self.limit.as_secs()))
+        group.kill();
+        Err(self.too_slow())
+    }
+
+    /// What a reader of the program's output has made of all of it. The pipe may be open longer than
+    /// the program runs: whatever it started has it too.
+    fn rest<T>(&self, reader: &Receiver<T>) -> Result<T, String> {
+        let left = self.limit.saturating_sub(self.started.elapsed()).max(LAST_WORDS);
+        reader.recv_timeout(left).map_err(|_| self.too_slow())
+    }
+
+    fn too_slow(&self) -> String {
+        format!("`{}` did not end within {} s", self.words(), self.limit.as_secs())
     }
 
     fn words(&self) -> String {
@@ -153,6 +170,17 @@ pub fn everything(output: &Output) -> String {
 
 fn exit(code: Option<i32>) -> String {
     code.map_or("killed by a signal".to_owned(), |code| format!("exit code {code}"))
+}
+
+/// Reads a pipe on a thread of its own, which is not waited for longer than the program may take.
+fn beside<P: Read + Send + 'static, T: Send + 'static>(
+    pipe: Option<P>,
+    read: fn(Option<P>) -> T,
+) -> Receiver<T> {
+    let (sender, receiver) = mpsc::channel();
+    // Nobody receives any more once the time is up.
+    thread::spawn(move || drop(sender.send(read(pipe))));
+    receiver
 }
 
 fn drain(pipe: Option<impl Read>) -> Vec<u8> {
@@ -196,6 +224,26 @@ mod tests {
     fn a_program_that_hangs_is_ended() {
         let sentence = Run::new("sleep").args(["60"]).limit(0).output().unwrap_err();
         assert!(sentence.contains("did not end within 0 s"), "{sentence}");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_a_program_started_ends_with_it() {
+        let start = Instant::now();
+        let hangs = || Run::new("sh").args(["-c", "sleep 60 & wait"]).limit(1);
+        let sentence = hangs().output().unwrap_err();
+        assert!(sentence.contains("did not end within 1 s"), "{sentence}");
+        assert_eq!(hangs().tests().unwrap().failed, 1);
+        assert!(start.elapsed() < Duration::from_secs(20), "somebody waited for the grandchild");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn output_that_a_grandchild_keeps_open_is_not_waited_for() {
+        let start = Instant::now();
+        let sentence = Run::new("sh").args(["-c", "sleep 60 &"]).limit(1).output().unwrap_err();
+        assert!(sentence.contains("did not end within 1 s"), "{sentence}");
+        assert!(start.elapsed() < Duration::from_secs(20), "somebody waited for the grandchild");
     }
 
     #[test]
