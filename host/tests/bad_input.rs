@@ -6,8 +6,8 @@ use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::os::unix::fs::{FileExt, PermissionsExt, symlink};
 use std::path::Path;
-use std::process::Child;
-use std::time::{Duration, Instant};
+use std::process::{Child, Command};
+use std::time::{Duration, Instant, SystemTime};
 use support::{Place, file, sound};
 
 const SHORT: &str = "the file is shorter than the 8 bytes of the header's length";
@@ -122,7 +122,8 @@ fn a_header_cut_at_every_length() {
 
 fn fifo(place: &Place, name: &str) -> std::path::PathBuf {
     let path = place.path(name);
-    rustix::fs::mkfifoat(rustix::fs::CWD, &path, 0o600.into()).expect("a FIFO");
+    let made = Command::new("mkfifo").arg(&path).status().expect("the program mkfifo runs");
+    assert!(made.success(), "a FIFO");
     path
 }
 
@@ -158,16 +159,23 @@ fn slow(place: &Place) {
 }
 
 #[cfg(target_os = "linux")]
-fn wait_until_open(child: &Child, path: &Path) {
-    let is_open = || {
-        let descriptors = std::fs::read_dir(format!("/proc/{}/fd", child.id())).into_iter().flatten();
-        descriptors.flatten().any(|entry| std::fs::read_link(entry.path()).is_ok_and(|target| target == path))
-    };
+fn wait_until_read(child: &Child, path: &Path) {
+    let process = Path::new("/proc").join(child.id().to_string());
     let start = Instant::now();
-    while !is_open() {
-        assert!(start.elapsed() < Duration::from_secs(10), "the file was never opened");
+    while !is_read(&process, path) {
+        assert!(start.elapsed() < Duration::from_secs(10), "the file was never read");
         std::thread::sleep(Duration::from_millis(1));
     }
+}
+
+/// Whether the process has the file open and is no longer at its beginning.
+#[cfg(target_os = "linux")]
+fn is_read(process: &Path, path: &Path) -> bool {
+    let descriptors = std::fs::read_dir(process.join("fd")).into_iter().flatten().flatten();
+    let mut ours = descriptors.filter(|entry| std::fs::read_link(entry.path()).is_ok_and(|to| to == path));
+    let position = ours.next().map(|entry| process.join("fdinfo").join(entry.file_name()));
+    let info = position.and_then(|info| std::fs::read_to_string(info).ok());
+    info.is_some_and(|text| text.starts_with("pos:") && !text.starts_with("pos:\t0\n"))
 }
 
 #[cfg(target_os = "linux")]
@@ -185,8 +193,10 @@ fn a_file_that_changes_under_the_reader() {
         slow(&place);
         let path = place.path("m").canonicalize().expect("a path");
         let writable = OpenOptions::new().write(true).open(&path).expect("a file");
+        // A clock too coarse to tell now from a moment ago must not hide the change.
+        writable.set_modified(SystemTime::now() - Duration::from_secs(3600)).expect("it is ours");
         let child = place.command(["check", "m"]).spawn().expect("the binary runs");
-        wait_until_open(&child, &path);
+        wait_until_read(&child, &path);
         change(&writable).expect("it can be changed");
         let output = child.wait_with_output().expect("the binary ends");
         assert_eq!(output.status.code(), Some(2), "{output:?}");

@@ -28,10 +28,12 @@ mod measured {
     const HEADER: u64 = 100_000_000;
     const TENSORS: u64 = 1_000_000;
     const RANK: u64 = 1_000_000;
+    /// More than are held at once, so that it takes passes.
+    const KEYS: u64 = 3_000_000;
     const MIB: u64 = 1 << 20;
     /// Above the empty program, for any header but one with many names.
     const HOSTILE: u64 = 2 * MIB;
-    /// In all, with a name and a place for each of the tensors.
+    /// In all, with a name and a place for each of as many names as are held at once.
     const MANY: u64 = 32 * MIB;
     const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -58,7 +60,7 @@ mod measured {
         Case { name: "nothing but whitespace", exit: 1, data: 0, write: |out| repeat(out, b" ", HEADER) },
     ];
 
-    const MANY_TENSORS: [Case; 2] = [
+    const MANY_NAMES: [Case; 3] = [
         Case { name: "many tensors in order", exit: 0, data: TENSORS, write: |out| tensors(out, 0..TENSORS) },
         Case {
             name: "many tensors in reversed order",
@@ -66,6 +68,7 @@ mod measured {
             data: TENSORS,
             write: |out| tensors(out, (0..TENSORS).rev()),
         },
+        Case { name: "millions of metadata keys", exit: 0, data: 0, write: keys },
     ];
 
     pub fn all() {
@@ -77,7 +80,7 @@ mod measured {
             case.put(&path);
             case.judge(&path, empty + HOSTILE);
         }
-        for case in &MANY_TENSORS {
+        for case in &MANY_NAMES {
             case.put(&path);
             case.judge(&path, MANY);
         }
@@ -177,6 +180,16 @@ mod measured {
             before = ',';
         }
         out.write_all(b"}")
+    }
+
+    fn keys(out: Out<'_>) -> io::Result<()> {
+        out.write_all(br#"{"__metadata__":{"#)?;
+        let mut before = "";
+        for index in 0..KEYS {
+            write!(out, "{before}\"{index}\":\"\"")?;
+            before = ",";
+        }
+        out.write_all(b"}}")
     }
 
     /// What a run took.
