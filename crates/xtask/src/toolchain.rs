@@ -39,7 +39,7 @@ impl Toolchain {
             return Ok(Self { triple, compiler });
         }
         let refused = known.values().any(|&compiler| compiler == Compiler::Debian);
-        let compiler = set_up(triple, refused)?;
+        let compiler = set_up(triple, own_compiler(triple, refused))?;
         known.insert(triple, compiler);
         Ok(Self { triple, compiler })
     }
@@ -76,9 +76,11 @@ impl Toolchain {
     }
 }
 
-/// The cargo of the toolchain that runs us.
+/// The cargo of the toolchain that runs us, building for this machine and where we look for it.
 pub fn own_cargo() -> Run {
     Run::new(std::env::var_os("CARGO").unwrap_or("cargo".into()))
+        .without(&["CARGO_BUILD_TARGET"])
+        .env("CARGO_TARGET_DIR", workspace::target_dir())
 }
 
 /// Makes sure that a component of the toolchain that runs us, and so its cargo command, is there.
@@ -119,18 +121,33 @@ impl Run {
 pub const BARE_TARGETS: [&str; 4] =
     ["thumbv6m-none-eabi", "thumbv7m-none-eabi", "thumbv7em-none-eabi", "riscv32imc-unknown-none-elf"];
 
-fn set_up(triple: &str, rustup_refused: bool) -> Result<Compiler, String> {
-    let forced = std::env::var_os("XTASK_COMPILER").is_some_and(|wish| wish == "debian");
-    if !forced && (is_installed(triple) || !rustup_refused && add_with_rustup(triple)) {
-        return Ok(Compiler::Installed);
+/// Makes sure that the toolchain that runs us can build for `triple`, or says why it cannot.
+fn own_compiler(triple: &str, rustup_refused: bool) -> Result<(), String> {
+    if std::env::var_os("XTASK_COMPILER").is_some_and(|wish| wish == "debian") {
+        return Err("XTASK_COMPILER=debian asks for Debian's".to_owned());
     }
+    if is_installed(triple) {
+        return Ok(());
+    }
+    if machine::find("rustup").is_none() {
+        return Err("the one that runs us lacks the target, and there is no rustup to add it".to_owned());
+    }
+    if rustup_refused {
+        return Err("rustup could not add another target, and was not asked again".to_owned());
+    }
+    let add = Run::new("rustup").args(["target", "add", triple]).limit(180).check();
+    if add.is_ok() && is_installed(triple) {
+        Ok(())
+    } else {
+        Err(format!("`rustup target add {triple}` failed"))
+    }
+}
+
+fn set_up(triple: &str, own: Result<(), String>) -> Result<Compiler, String> {
+    let Err(reason) = own else { return Ok(Compiler::Installed) };
     let present = || [DEBIAN_CARGO, DEBIAN_RUSTC, DEBIAN_LIBRARY].iter().all(|path| Path::new(path).exists());
     let present = || present() && machine::find("ld.lld").is_some();
-    machine::need(
-        &format!("a compiler for {triple} (`rustup target add {triple}` failed)"),
-        &DEBIAN_PACKAGES,
-        present,
-    )?;
+    machine::need(&format!("a compiler for {triple} ({reason})"), &DEBIAN_PACKAGES, present)?;
     Ok(Compiler::Debian)
 }
 
@@ -141,9 +158,4 @@ fn is_installed(triple: &str) -> bool {
         let folder = String::from_utf8_lossy(&output.stdout);
         Path::new(folder.trim()).read_dir().is_ok_and(|mut entries| entries.next().is_some())
     })
-}
-
-fn add_with_rustup(triple: &str) -> bool {
-    let add = || Run::new("rustup").args(["target", "add", triple]).limit(180).check();
-    machine::find("rustup").is_some() && add().is_ok() && is_installed(triple)
 }

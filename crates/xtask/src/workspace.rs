@@ -8,9 +8,10 @@ pub fn root() -> &'static Path {
     here.ancestors().nth(2).unwrap_or(here)
 }
 
-/// The directory for everything that is built: `target`, or what `CARGO_TARGET_DIR` says.
+/// The directory for everything that is built: `target`, or what the environment says. Every cargo that we
+/// run is told this one, whatever its configuration says, so that what it builds is found.
 pub fn target_dir() -> PathBuf {
-    match std::env::var_os("CARGO_TARGET_DIR") {
+    match ["CARGO_TARGET_DIR", "CARGO_BUILD_TARGET_DIR"].into_iter().find_map(std::env::var_os) {
         Some(dir) => std::path::absolute(&dir).unwrap_or(dir.into()),
         None => root().join("target"),
     }
