@@ -5,7 +5,6 @@ use super::headers::Header;
 use crate::elf::Elf;
 use crate::report::{Outcome, Tally};
 use crate::toolchain::Toolchain;
-use std::collections::BTreeMap;
 
 /// The largest sizes allowed, for every board.
 const MOST_FLASH: u64 = 12288;
@@ -53,6 +52,7 @@ pub fn measure() -> Outcome {
         let firmware = Firmware { toolchain: Toolchain::for_target(board.triple)?, level: "s" };
         firmware.build()?;
         tally.measured(board.name, measure_flash(firmware));
+        tally.measured(board.name, measure_sizes(board, firmware));
         for case in &CASES {
             tally.measured(board.name, measure_case(board, firmware, case));
         }
@@ -82,40 +82,53 @@ fn measure_flash(firmware: Firmware) -> Result<String, String> {
     Ok(format!("HeaderCheck: {bytes} bytes of flash at opt-level {}", firmware.level))
 }
 
-fn measure_case(board: &Board, firmware: Firmware, case: &Case) -> Result<String, String> {
-    let header = case.header.bytes();
-    let said = board.run(firmware.program("cost"), &case.request(&header))?;
-    let figures = figures(&said);
-    let figure = |name: &str| {
-        figures.get(name).copied().ok_or_else(|| format!("no {name} in what it printed:\n{said}"))
-    };
-    case.check_count(figure("counted")?)?;
-    at_most("stack", figure("stack")?, case.door.most_stack)?;
+/// The states of the doors, where a pointer has 32 bits.
+fn measure_sizes(board: &Board, firmware: Firmware) -> Result<String, String> {
+    let figures = run(board, firmware, &CASES[0])?;
     for (name, most) in MOST_BYTES {
-        at_most(name, figure(name)?, most)?;
+        at_most(name, figures.get(name)?, most)?;
     }
-    let instructions = board.instructions(figure("ticks")?);
-    Ok(case.sentence(figure("stack")?, instructions, header.len()))
+    let size = |(name, _): &(&str, u64)| Ok(format!("{name} {}", figures.get(name)?));
+    let sizes: Result<Vec<String>, String> = MOST_BYTES.iter().map(size).collect();
+    Ok(format!("sizes in bytes: {}", sizes?.join(", ")))
+}
+
+fn measure_case(board: &Board, firmware: Firmware, case: &Case) -> Result<String, String> {
+    let figures = run(board, firmware, case)?;
+    case.check_count(figures.get("counted")?)?;
+    let stack = figures.get("stack")?;
+    at_most("stack", stack, case.door.most_stack)?;
+    Ok(case.sentence(stack, board.instructions(figures.get("ticks")?)))
+}
+
+fn run(board: &Board, firmware: Firmware, case: &Case) -> Result<Figures, String> {
+    board.run(firmware.program("cost"), &case.request()).map(Figures)
+}
+
+/// What the firmware printed: `name=value` on lines of their own.
+struct Figures(String);
+
+impl Figures {
+    fn get(&self, wanted: &str) -> Result<u64, String> {
+        let mut pairs = self.0.lines().filter_map(|line| line.split_once('='));
+        let value = pairs.find(|(name, _)| *name == wanted).and_then(|(_, value)| value.trim().parse().ok());
+        value.ok_or_else(|| format!("no {wanted} in what the firmware printed:\n{}", self.0))
+    }
 }
 
 fn at_most(name: &str, value: u64, most: u64) -> Result<(), String> {
     if value <= most { Ok(()) } else { Err(format!("{name} takes {value} bytes, more than {most}")) }
 }
 
-/// `name=value` on lines of their own.
-fn figures(said: &str) -> BTreeMap<&str, u64> {
-    let pairs = said.lines().filter_map(|line| line.split_once('='));
-    pairs.filter_map(|(name, value)| Some((name, value.trim().parse().ok()?))).collect()
-}
-
 impl Case {
     /// Four words that `firmware/linkcheck` reads, and the header.
-    fn request(&self, header: &[u8]) -> Vec<u8> {
+    fn request(&self) -> Vec<u8> {
+        let header = self.header.bytes();
         let file_len = header.len() as u64 + self.header.data_len();
         let words = [self.door.number.into(), self.slots.into(), header.len() as u64, file_len];
         // Our own small numbers: the upper half of each is zero.
         let words = words.into_iter().flat_map(|word: u64| word.to_le_bytes().into_iter().take(4));
-        words.chain(header.iter().copied()).collect()
+        words.chain(header).collect()
     }
 
     /// The duplicate check gives a yes; the other doors count the tensors.
@@ -124,10 +137,10 @@ impl Case {
         if counted == due { Ok(()) } else { Err(format!("{} counted {counted}, not {due}", self.door.name)) }
     }
 
-    fn sentence(&self, stack: u64, instructions: u64, bytes: usize) -> String {
+    fn sentence(&self, stack: u64, instructions: u64) -> String {
         let order = if self.header.reversed { "in reversed order" } else { "in order" };
         let (door, tensors, slots) = (self.door.name, self.header.tensors, self.slots);
-        let each = instructions as f64 / bytes as f64;
+        let each = instructions as f64 / self.header.bytes().len() as f64;
         format!(
             "{door}, {tensors} tensors {order}, {slots} slots: {stack} bytes of stack, {each:.1} instructions per byte"
         )
