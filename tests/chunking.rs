@@ -33,7 +33,7 @@ impl Seen {
             Event::ValueEnd => Self::Mark("value end", at),
             Event::MetadataEnd => Self::Mark("metadata end", at),
             Event::HeaderEnd => Self::Mark("header end", at),
-            Event::NeedInput => unreachable!("an outcome, not an event"),
+            other => unreachable!("{other:?} is an outcome or new: give it a line here"),
         }
     }
 
@@ -83,6 +83,9 @@ impl Trace {
             assert!(parser.event_start() <= parser.position());
             self.push(Seen::new(&event, parser.event_start()));
             if event == Event::HeaderEnd {
+                let behind = chunk;
+                assert_eq!(parser.next(&mut chunk), Ok(Event::HeaderEnd), "the end is repeated");
+                assert_eq!(chunk, behind, "what is behind the header is left alone");
                 return false;
             }
         }

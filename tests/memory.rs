@@ -1,8 +1,8 @@
 //! What the core costs: sizes that are stated in its documentation, and no allocation at all.
 
 use embedded_safetensors::{
-    DuplicateCheck, Entries, Error, Event, HeaderCheck, HeaderParser, Item, Shape, Slot, TensorInfo, Text,
-    check, check_duplicates,
+    Dtype, DuplicateCheck, Entries, Entry, Error, ErrorKind, Event, HeaderCheck, HeaderParser, Item, Shape,
+    Slot, Summary, TensorInfo, Text, check,
 };
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -63,8 +63,7 @@ fn checking_allocates_nothing() {
     let mut slots = [Slot::EMPTY; 16];
     let mut text = [0; 4];
     let count = allocations_of(|| {
-        assert_eq!(check(&file, &mut slots).map(|summary| summary.tensors), Ok(100));
-        assert_eq!(check_duplicates(&file, &mut slots, &mut text), Ok(()));
+        assert_eq!(check(&file, &mut slots, &mut text).map(|summary| summary.tensors), Ok(100));
     });
     assert_eq!(count, 0);
 }
@@ -72,7 +71,7 @@ fn checking_allocates_nothing() {
 #[test]
 fn finding_a_fault_allocates_nothing() {
     let file = file_with(r#"{"a":{"dtype":"F32","shape":[2],"data_offsets":[0,9]}}"#, 9);
-    assert_eq!(allocations_of(|| assert!(check(&file, &mut []).is_err())), 0);
+    assert_eq!(allocations_of(|| assert!(check(&file, &mut [], &mut []).is_err())), 0);
 }
 
 #[test]
@@ -95,11 +94,16 @@ fn listing_tensors_allocates_nothing() {
 #[test]
 fn sizes_are_as_documented() {
     assert!(size_of::<HeaderParser>() <= 160, "{}", size_of::<HeaderParser>());
-    assert!(size_of::<HeaderCheck<'_>>() <= 320, "{}", size_of::<HeaderCheck<'_>>());
-    assert!(size_of::<DuplicateCheck<'_>>() <= 320, "{}", size_of::<DuplicateCheck<'_>>());
+    assert!(size_of::<HeaderCheck<'_>>() <= 336, "{}", size_of::<HeaderCheck<'_>>());
+    assert!(size_of::<DuplicateCheck<'_>>() <= 352, "{}", size_of::<DuplicateCheck<'_>>());
     assert!(size_of::<Entries<'_>>() <= 320, "{}", size_of::<Entries<'_>>());
     assert_eq!(size_of::<Slot>(), 24);
     assert_eq!(size_of::<Error>(), 32);
+    assert_eq!(size_of::<ErrorKind>(), 24);
+    assert_eq!(size_of::<Dtype>(), 1);
+    assert_eq!(size_of::<Summary>(), 24);
+    assert!(size_of::<Entry<'_>>() <= 120);
+    assert!(size_of::<Item<'_>>() <= 120);
     assert!(size_of::<Event<'_>>() <= 24);
     assert!(size_of::<Text<'_>>() <= 16);
     assert_eq!(size_of::<Shape>(), 72);
@@ -109,7 +113,7 @@ fn sizes_are_as_documented() {
 /// The whole check is `const`: a sound file passes while the test is compiled.
 const CHECKED_BY_THE_COMPILER: u64 = {
     let file = b"\x38\0\0\0\0\0\0\0{\"a\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[0,2]}}   ab";
-    match check(file, &mut []) {
+    match check(file, &mut [Slot::EMPTY; 4], &mut [0; 4]) {
         Ok(summary) => summary.data_len,
         Err(_) => 0,
     }

@@ -314,7 +314,7 @@ fn of_the_layout() {
     shows_behind(
         [tensor("x", 60, 90), tensor("y", 10, 60)],
         90,
-        r#"error[layout.hole] at byte 111: tensor "y" begins at 10, but nothing lies before it (10 bytes belong to no tensor)"#,
+        r#"error[layout.hole] at byte 111: tensor "y" begins at 10, but the data begins at 0 (10 bytes belong to no tensor)"#,
         r#"…U8","shape":[30],"data_offsets":[60,90]},"y":{"dtype":"U8","shape":[50],"data_offsets":[10,60]}}"#,
         "10",
     );

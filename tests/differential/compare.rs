@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use embedded_safetensors::{Blame, Error, ErrorKind, MAX_RANK, check};
+use embedded_safetensors::{Blame, Error, ErrorKind, MAX_RANK, check_header};
 use verification::judge::Reader;
 use verification::reference::{LATEST, Refusal};
 use verification::table::Table;
@@ -60,7 +60,7 @@ fn agree_on_tables(file: &[u8], ours: &Table, theirs: &Table) -> Result<&'static
 }
 
 fn word_for(file: &[u8], table: &Table) -> &'static str {
-    let is_out_of_order = check(file, &mut []).is_err_and(|error| error.kind == ErrorKind::OutOfOrder);
+    let is_out_of_order = check_header(file, &mut []).is_err_and(|error| error.kind == ErrorKind::OutOfOrder);
     let has_many_dims = table.tensors.iter().any(|tensor| tensor.shape.len() > MAX_RANK);
     match (table.tensors.len(), &table.metadata) {
         _ if is_out_of_order => "sound: not in the order of the offsets",

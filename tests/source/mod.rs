@@ -4,6 +4,7 @@
 use proc_macro2::{Group, TokenStream, TokenTree};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 /// A file by its path from the repository's root, with `/` between the folders.
 pub struct File {
@@ -21,31 +22,47 @@ impl File {
     }
 }
 
-/// What is built or belongs to tools, not to the project.
-const FOREIGN: [&str; 3] = [".git", "target", "__pycache__"];
-
 /// All files of UTF-8 text below a folder of the repository, in the order of their paths.
 pub fn files_below(folder: &str) -> Vec<File> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut paths = tracked(root, folder).unwrap_or_else(|| found(root, folder));
+    paths.sort();
+    let read = |path: String| Some(File { text: fs::read_to_string(root.join(&path)).ok()?, path });
+    paths.into_iter().filter_map(read).collect()
+}
+
+/// The files that git tracks: what else lies around is not the project's. Nothing without git.
+fn tracked(root: &Path, folder: &str) -> Option<Vec<String>> {
+    let folder = if folder.is_empty() { "." } else { folder };
+    let list = Command::new("git").current_dir(root).args(["ls-files", "-z", "--", folder]).output();
+    let list = list.ok().filter(|output| output.status.success() && !output.stdout.is_empty())?;
+    let list = String::from_utf8(list.stdout).ok()?;
+    Some(list.split_terminator('\0').map(str::to_owned).collect())
+}
+
+/// The files of a tree without git, but for what is built or belongs to tools.
+fn found(root: &Path, folder: &str) -> Vec<String> {
     let mut files = Vec::new();
     let mut folders = vec![root.join(folder)];
     while let Some(folder) = folders.pop() {
         for path in entries(&folder) {
             if path.is_dir() {
                 folders.push(path);
-            } else if let Ok(text) = fs::read_to_string(&path) {
-                files.push(File { path: relative(&path, root), text });
+            } else {
+                files.push(relative(&path, root));
             }
         }
     }
-    files.sort_by(|a, b| a.path.cmp(&b.path));
     files
 }
 
 fn entries(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
-    let paths = entries.map(|entry| entry.unwrap().path());
-    paths.filter(|path| !FOREIGN.iter().any(|name| path.ends_with(name))).collect()
+    let entries = entries.map(|entry| entry.unwrap()).filter(|entry| {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        !name.starts_with('.') && name != "target" && name != "__pycache__"
+    });
+    entries.map(|entry| entry.path()).collect()
 }
 
 fn relative(path: &Path, root: &Path) -> String {

@@ -1,5 +1,6 @@
 //! The verdict on a file: header, layout and length.
 
+use crate::duplicates::DuplicateCheck;
 use crate::error::{Error, ErrorKind};
 use crate::header::entry::TensorCheck;
 use crate::header::{Event, HeaderParser};
@@ -8,6 +9,8 @@ use crate::progress::Progress;
 use crate::smallest::Slot;
 
 /// What a sound header describes.
+///
+/// *Memory*: 24 bytes, `Copy`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Summary {
     /// How many tensors there are.
@@ -18,14 +21,15 @@ pub struct Summary {
     pub data_len: u64,
 }
 
-/// Proves a file sound while its header comes by: container, UTF-8, JSON, types, each tensor against
-/// itself, all tensors against each other, and the length of the file where it is known.
+/// Judges a file while its header comes by: container, UTF-8, JSON, types, each tensor against itself,
+/// all tensors against each other, and the length of the file where it is known. What is missing to
+/// the full verdict are names that occur twice: [`DuplicateCheck`].
 ///
 /// A header that lists its tensors in the order of their offsets takes one pass and no slots. Any
 /// other takes one pass more for every `slots.len()` tensors, and says [`Progress::Rewind`] before
-/// each. Names that occur twice are the business of [`DuplicateCheck`](crate::DuplicateCheck).
+/// each.
 ///
-/// *Memory*: at most 320 bytes, and the slots. No heap.
+/// *Memory*: at most 336 bytes, and the slots. No heap.
 pub struct HeaderCheck<'s> {
     parser: HeaderParser,
     tensor: TensorCheck,
@@ -60,9 +64,9 @@ impl<'s> HeaderCheck<'s> {
         Summary { tensors, data_start: self.parser.position(), data_len }
     }
 
-    /// The parser beneath, for its position.
-    pub const fn parser(&self) -> &HeaderParser {
-        &self.parser
+    /// How many bytes of the file have been consumed in this pass.
+    pub const fn position(&self) -> u64 {
+        self.parser.position()
     }
 
     /// Reads on, and moves `input` past what it consumed.
@@ -87,9 +91,15 @@ impl<'s> HeaderCheck<'s> {
     /// complete. For sources whose length is not known beforehand.
     ///
     /// # Errors
-    /// [`ErrorKind::FileTooShort`] or [`ErrorKind::HeaderBeyondFile`]; an earlier error is repeated.
+    /// [`ErrorKind::FileTooShort`] or [`ErrorKind::HeaderBeyondFile`]; [`ErrorKind::Changed`] when the
+    /// file was longer in an earlier pass; an earlier error is repeated.
     pub const fn end_of_input(&mut self) -> Result<(), Error> {
-        self.parser.end_of_input()
+        match (self.parser.failure(), self.parser.end_of_input()) {
+            (None, Err(error)) if self.layout.is_sorting() => {
+                Err(self.parser.fail(ErrorKind::Changed.at(error.at)))
+            }
+            (_, outcome) => outcome,
+        }
     }
 
     const fn run(&mut self, input: &mut &[u8]) -> Result<Progress, Error> {
@@ -157,10 +167,14 @@ impl Summary {
     /// Checks that the tensors end where the file ends.
     ///
     /// # Errors
-    /// [`ErrorKind::DataShort`] or [`ErrorKind::DataTrailing`].
+    /// [`ErrorKind::DataShort`] or [`ErrorKind::DataTrailing`]; [`ErrorKind::HeaderBeyondFile`] when the
+    /// file ends before its data begins.
     pub const fn check_file_len(&self, file_len: u64) -> Result<(), Error> {
         let needed = self.data_len;
-        let present = file_len.saturating_sub(self.data_start);
+        let Some(present) = file_len.checked_sub(self.data_start) else {
+            let (length, present) = (self.data_start.saturating_sub(8), file_len.saturating_sub(8));
+            return Err(ErrorKind::HeaderBeyondFile { length, present }.at(file_len));
+        };
         if present < needed {
             return Err(ErrorKind::DataShort { needed, present }.at(file_len));
         }
@@ -171,18 +185,48 @@ impl Summary {
     }
 }
 
-/// Judges a whole file in memory: all that [`HeaderCheck`] proves, its length included.
+/// The full verdict on a file in memory: all that [`HeaderCheck`] proves, the file's length included,
+/// and that no name occurs twice, as [`DuplicateCheck`] does.
+///
+/// *Memory*: one check after the other on the stack, less than 1 KiB, the slots (two at least) and
+/// the text (one byte at least). No heap.
+///
+/// # Errors
+/// As [`HeaderCheck::push`] and [`DuplicateCheck::push`].
+///
+/// ```
+/// use embedded_safetensors::{Slot, check};
+///
+/// let file = b"\x38\0\0\0\0\0\0\0{\"a\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[0,2]}}   ab";
+/// let summary = check(file, &mut [Slot::EMPTY; 16], &mut [0; 32])?;
+/// assert_eq!((summary.tensors, summary.data_start, summary.data_len), (1, 64, 2));
+/// # Ok::<(), embedded_safetensors::Error>(())
+/// ```
+pub const fn check(file: &[u8], slots: &mut [Slot], text: &mut [u8]) -> Result<Summary, Error> {
+    let summary = match check_header(file, slots) {
+        Ok(summary) => summary,
+        Err(error) => return Err(error),
+    };
+    match check_names(file, slots, text) {
+        Ok(()) => Ok(summary),
+        Err(error) => Err(error),
+    }
+}
+
+/// The verdict on a file in memory but for names that occur twice: all that [`HeaderCheck`] proves,
+/// the file's length included.
+///
+/// *Memory*: a [`HeaderCheck`] on the stack, and the slots, of which none is needed for a header in
+/// the order of its offsets. No heap.
 ///
 /// # Errors
 /// As [`HeaderCheck::push`].
 ///
 /// ```
 /// let file = b"\x38\0\0\0\0\0\0\0{\"a\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[0,2]}}   ab";
-/// let summary = embedded_safetensors::check(file, &mut [])?;
-/// assert_eq!((summary.tensors, summary.data_start, summary.data_len), (1, 64, 2));
-/// # Ok::<(), embedded_safetensors::Error>(())
+/// assert!(embedded_safetensors::check_header(file, &mut []).is_ok());
 /// ```
-pub const fn check(file: &[u8], slots: &mut [Slot]) -> Result<Summary, Error> {
+pub const fn check_header(file: &[u8], slots: &mut [Slot]) -> Result<Summary, Error> {
     let mut check = HeaderCheck::new(Some(file.len() as u64), slots);
     loop {
         let mut input = file;
@@ -196,5 +240,25 @@ pub const fn check(file: &[u8], slots: &mut [Slot]) -> Result<Summary, Error> {
         Some(summary) => Ok(summary),
         // The header lies inside the file, so the parser cannot want more than all of it.
         None => Err(ErrorKind::Changed.at(file.len() as u64)),
+    }
+}
+
+const fn check_names(file: &[u8], slots: &mut [Slot], text: &mut [u8]) -> Result<(), Error> {
+    let mut check = DuplicateCheck::new([0, 0], slots, text);
+    loop {
+        let mut input = file;
+        match check.push(&mut input) {
+            Ok(Progress::Rewind) => {}
+            Ok(Progress::Done) => return Ok(()),
+            Ok(Progress::NeedInput) => return check.end_of_input(),
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+impl core::fmt::Debug for HeaderCheck<'_> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        let summary = self.summary();
+        f.debug_struct("HeaderCheck").field("at", &self.position()).field("summary", &summary).finish()
     }
 }

@@ -5,6 +5,7 @@
 /// *Memory*: one byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
+#[non_exhaustive]
 #[allow(non_camel_case_types)]
 pub enum Dtype {
     /// Boolean, one byte each; readers never inspect the value.
@@ -55,7 +56,7 @@ pub enum Dtype {
 
 impl Dtype {
     /// Every dtype, in rank order.
-    pub const ALL: [Self; 22] = [
+    pub const ALL: &'static [Self] = &[
         Self::BOOL,
         Self::F4,
         Self::F6_E2M3,
@@ -82,7 +83,7 @@ impl Dtype {
 
     /// The dtype that the header spells `name`, exactly and case-sensitively.
     pub const fn from_name(name: &[u8]) -> Option<Self> {
-        let mut left: &[Self] = &Self::ALL;
+        let mut left: &[Self] = Self::ALL;
         while let Some((&dtype, rest)) = left.split_first() {
             if equal(dtype.name().as_bytes(), name) {
                 return Some(dtype);

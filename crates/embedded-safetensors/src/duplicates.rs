@@ -14,12 +14,11 @@ use crate::smallest::{Slot, Smallest};
 
 /// Proves that no tensor name occurs twice in a header, and no key in its `__metadata__`.
 ///
-/// Run it after [`HeaderCheck`](crate::HeaderCheck), over the same bytes. It takes one pass for
-/// every `slots.len() - 1` names and, for a pair under suspicion, one for every `text.len()` bytes
-/// of its name. A key chosen by chance keeps a hostile file from causing many suspicions; with a
-/// constant key the verdict is the same.
+/// Run it after [`HeaderCheck`](crate::HeaderCheck), over the same bytes. It takes one pass for every
+/// `slots.len() - 1` names and, for a pair under suspicion, one for every `text.len()` bytes of its
+/// name.
 ///
-/// *Memory*: at most 320 bytes, the slots and the text. No heap.
+/// *Memory*: at most 352 bytes, the slots and the text. No heap.
 pub struct DuplicateCheck<'s> {
     parser: HeaderParser,
     key: [u64; 2],
@@ -28,6 +27,10 @@ pub struct DuplicateCheck<'s> {
     text: &'s mut [u8],
     stage: Stage,
     pair: Pair,
+    /// Of the names that repeat an earlier one, the first.
+    found: Option<Slot>,
+    /// A header that stays the same needs no more rounds than it has names.
+    rounds_left: u64,
 }
 
 /// All of the hash; in the unit tests so little of it that names collide all the time, because that
@@ -36,6 +39,7 @@ const HASH_MASK: u64 = if cfg!(test) { 3 } else { u64::MAX };
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Stage {
+    FirstPass,
     Collecting,
     Comparing,
     Distinct,
@@ -48,11 +52,23 @@ struct Pair {
     second: usize,
     /// The window that is compared in this pass begins at this byte of the names.
     from: u64,
+    /// Both must come by in every pass.
+    seen_first: bool,
+    seen_second: bool,
     differ: bool,
+}
+
+impl Pair {
+    const fn new(first: usize, second: usize) -> Self {
+        Self { first, second, from: 0, seen_first: false, seen_second: false, differ: false }
+    }
 }
 
 impl<'s> DuplicateCheck<'s> {
     /// Stands before byte 0 of a file. At least two slots and one byte of text are needed.
+    ///
+    /// `key` is that of the hash. The verdict does not depend on it, the number of passes does: where
+    /// files may be hostile, take one by chance; else any constant.
     pub const fn new(key: [u64; 2], slots: &'s mut [Slot], text: &'s mut [u8]) -> Self {
         Self {
             parser: HeaderParser::new(),
@@ -60,17 +76,25 @@ impl<'s> DuplicateCheck<'s> {
             name: NameHash::new(key),
             names: Smallest::new(slots),
             text,
-            stage: Stage::Collecting,
-            pair: Pair { first: 0, second: 0, from: 0, differ: false },
+            stage: Stage::FirstPass,
+            pair: Pair::new(0, 1),
+            found: None,
+            rounds_left: 0,
         }
+    }
+
+    /// How many bytes of the file have been consumed in this pass.
+    pub const fn position(&self) -> u64 {
+        self.parser.position()
     }
 
     /// Reads on, and moves `input` past what it consumed.
     ///
     /// # Errors
-    /// [`ErrorKind::NameTwice`] or [`ErrorKind::KeyTwice`] at the second of the two;
-    /// [`ErrorKind::SlotCount`] or [`ErrorKind::NameLength`] when the memory is too small; the
-    /// faults of the header. The same error again at every further call.
+    /// [`ErrorKind::NameTwice`] or [`ErrorKind::KeyTwice`] at the first name of the file that repeats
+    /// an earlier one; [`ErrorKind::SlotCount`] or [`ErrorKind::NoText`] when the memory is too small;
+    /// [`ErrorKind::Changed`] when the header is not the same in every pass; the faults of the header.
+    /// The same error again at every further call.
     ///
     /// # Panics
     /// Never.
@@ -80,39 +104,52 @@ impl<'s> DuplicateCheck<'s> {
                 Ok(event) => event,
                 Err(error) => return Err(error),
             };
-            let outcome = match event {
+            match event {
                 Event::NeedInput => return Ok(Progress::NeedInput),
                 Event::HeaderEnd => return self.end_pass(),
                 Event::Name(piece) | Event::Key(piece) => self.take(&piece),
                 Event::Tensor => self.end_name(false),
                 Event::KeyEnd => self.end_name(true),
                 Event::Metadata => self.forget_name(),
-                _ => Ok(()),
-            };
-            if let Err(error) = outcome {
-                return Err(self.parser.fail(error));
+                _ => {}
             }
         }
     }
 
-    const fn forget_name(&mut self) -> Result<(), Error> {
-        self.name = NameHash::new(self.key);
-        Ok(())
+    /// The error that is due when the file ends where the input ended, or `Ok` when the header is
+    /// complete.
+    ///
+    /// # Errors
+    /// [`ErrorKind::FileTooShort`] or [`ErrorKind::HeaderBeyondFile`]; [`ErrorKind::Changed`] when the
+    /// file was longer in an earlier pass; an earlier error is repeated.
+    pub const fn end_of_input(&mut self) -> Result<(), Error> {
+        match (self.parser.failure(), self.parser.end_of_input()) {
+            (None, Err(error)) if !matches!(self.stage, Stage::FirstPass) => {
+                Err(self.parser.fail(ErrorKind::Changed.at(error.at)))
+            }
+            (_, outcome) => outcome,
+        }
     }
 
-    const fn take(&mut self, piece: &Text<'_>) -> Result<(), Error> {
+    const fn forget_name(&mut self) {
+        self.name = NameHash::new(self.key);
+    }
+
+    const fn take(&mut self, piece: &Text<'_>) {
         if let Stage::Comparing = self.stage {
             self.compare(piece.as_bytes());
         }
         self.name.push(piece.as_bytes());
-        Ok(())
     }
 
     /// Keeps or compares the part of a name that lies in the window.
     const fn compare(&mut self, piece: &[u8]) {
         let at = self.parser.event_start();
         let is_first = is_at(self.names.get(self.pair.first), at);
-        if !is_first && !is_at(self.names.get(self.pair.second), at) {
+        let is_second = is_at(self.names.get(self.pair.second), at);
+        self.pair.seen_first |= is_first;
+        self.pair.seen_second |= is_second;
+        if !is_first && !is_second {
             return;
         }
         let mut position = self.name.len();
@@ -134,20 +171,26 @@ impl<'s> DuplicateCheck<'s> {
         }
     }
 
-    const fn end_name(&mut self, is_key: bool) -> Result<(), Error> {
+    const fn end_name(&mut self, is_key: bool) {
         let at = self.parser.event_start();
         let tie = (self.name.len() << 1) | is_key as u64;
-        if let Stage::Collecting = self.stage {
-            self.names.offer(Slot { key: self.name.finish() & HASH_MASK, tie, at });
+        let name = Slot { key: self.name.finish() & HASH_MASK, tie, at };
+        match self.stage {
+            Stage::FirstPass => {
+                self.rounds_left += 1;
+                self.names.offer(name);
+            }
+            Stage::Collecting => self.names.offer(name),
+            Stage::Comparing | Stage::Distinct => {}
         }
-        self.forget_name()
+        self.forget_name();
     }
 
     const fn end_pass(&mut self) -> Result<Progress, Error> {
         let stage = match self.stage {
-            Stage::Collecting => {
+            Stage::FirstPass | Stage::Collecting => {
                 self.names.sort();
-                self.pair = Pair { first: 0, second: 1, from: 0, differ: false };
+                self.pair = Pair::new(0, 1);
                 self.next_suspicion()
             }
             Stage::Comparing => self.judge_window(),
@@ -167,46 +210,94 @@ impl<'s> DuplicateCheck<'s> {
         }
     }
 
-    /// Goes on from the current pair to the next one with equal hash, length and kind.
+    /// Goes on from the current pair to the next one with equal hash, length and kind whose second
+    /// name stands before the duplicate that is known already.
     const fn next_suspicion(&mut self) -> Result<Stage, Error> {
         while let Some(first) = self.names.get(self.pair.first) {
             match self.names.get(self.pair.second) {
-                Some(second) if first.is_alike(&second) => return self.suspect(second, first.tie >> 1),
-                _ => {
-                    self.pair.first += 1;
-                    self.pair.second = self.pair.first + 1;
+                Some(second) if first.is_alike(&second) && self.would_be_first(second) => {
+                    if first.tie >> 1 != 0 {
+                        return self.suspect(second);
+                    }
+                    self.find(second);
                 }
+                _ => self.pair = Pair::new(self.pair.first + 1, self.pair.first + 2),
             }
         }
         self.next_round()
     }
 
-    const fn suspect(&mut self, second: Slot, needed: u64) -> Result<Stage, Error> {
-        match (needed, self.text.len() as u64) {
-            (0, _) => Err(twice(second)),
-            (_, 0) => Err(ErrorKind::NameLength { needed: 1, capacity: 0 }.at(second.at)),
-            _ => Ok(Stage::Comparing),
+    const fn would_be_first(&self, second: Slot) -> bool {
+        match self.found {
+            Some(found) => second.at < found.at,
+            None => true,
         }
     }
 
+    const fn suspect(&self, second: Slot) -> Result<Stage, Error> {
+        if self.text.is_empty() { Err(ErrorKind::NoText.at(second.at)) } else { Ok(Stage::Comparing) }
+    }
+
+    const fn find(&mut self, second: Slot) {
+        self.found = Some(second);
+        self.pair = Pair::new(self.pair.first + 1, self.pair.first + 2);
+    }
+
     const fn judge_window(&mut self) -> Result<Stage, Error> {
-        if self.pair.differ {
-            self.pair = Pair { second: self.pair.second + 1, from: 0, differ: false, ..self.pair };
+        let Pair { first, second, from, seen_first, seen_second, differ } = self.pair;
+        let Some(name) = self.names.get(second) else { return Err(self.changed()) };
+        if !seen_first || !seen_second {
+            return Err(self.changed());
+        }
+        if differ {
+            self.pair = Pair::new(first, second + 1);
             return self.next_suspicion();
         }
-        self.pair.from += self.text.len() as u64;
-        match self.names.get(self.pair.second) {
-            Some(second) if self.pair.from >= second.tie >> 1 => Err(twice(second)),
-            _ => Ok(Stage::Comparing),
+        let from = from + self.text.len() as u64;
+        if from < name.tie >> 1 {
+            self.pair = Pair { from, ..Pair::new(first, second) };
+            return Ok(Stage::Comparing);
         }
+        self.find(name);
+        self.next_suspicion()
     }
 
     /// The names that did not fit come next, together with those that are like the last one that
     /// did: a pair must not be parted by the border between two rounds.
     const fn next_round(&mut self) -> Result<Stage, Error> {
         if !self.names.overflowed() {
-            return Ok(Stage::Distinct);
+            return self.conclude(Ok(Stage::Distinct));
         }
+        if self.rounds_left == 0 {
+            return Err(self.changed());
+        }
+        self.rounds_left -= 1;
+        let resume = self.resume_at();
+        match self.names.get(resume) {
+            Some(floor) if resume > 0 => {
+                self.names.restart(floor);
+                Ok(Stage::Collecting)
+            }
+            _ => {
+                let capacity = self.names.capacity() as u64;
+                self.conclude(Err(ErrorKind::SlotCount { capacity }.at(self.parser.position())))
+            }
+        }
+    }
+
+    /// Which of the names is the first of the next round.
+    const fn resume_at(&self) -> usize {
+        let last = self.names.len().wrapping_sub(1);
+        match (self.last_group(), self.names.get(last), self.found) {
+            // All slots hold names that are alike. More of them could follow, but only behind a
+            // duplicate that is known.
+            (0, Some(name), Some(found)) if found.at <= name.at => last,
+            (group, ..) => group,
+        }
+    }
+
+    /// Where the names begin that are like the last one.
+    const fn last_group(&self) -> usize {
         let mut index = self.names.len();
         let last = self.names.get(index.wrapping_sub(1));
         while let (Some(last), Some(before)) = (last, self.names.get(index.wrapping_sub(1))) {
@@ -215,16 +306,19 @@ impl<'s> DuplicateCheck<'s> {
             }
             index -= 1;
         }
-        match self.names.get(index) {
-            Some(floor) if index > 0 => {
-                self.names.restart(floor);
-                Ok(Stage::Collecting)
-            }
-            _ => {
-                Err(ErrorKind::SlotCount { capacity: self.names.capacity() as u64 }
-                    .at(self.parser.position()))
-            }
+        index
+    }
+
+    /// A duplicate that was found decides, whatever else there is to say.
+    const fn conclude(&self, otherwise: Result<Stage, Error>) -> Result<Stage, Error> {
+        match self.found {
+            Some(found) => Err(twice(found)),
+            None => otherwise,
         }
+    }
+
+    const fn changed(&self) -> Error {
+        ErrorKind::Changed.at(self.parser.position())
     }
 }
 
@@ -237,27 +331,16 @@ const fn twice(second: Slot) -> Error {
     kind.at(second.at)
 }
 
-/// Proves a whole file in memory to have no name twice, as [`DuplicateCheck`] does.
-///
-/// # Errors
-/// As [`DuplicateCheck::push`], and [`HeaderParser::end_of_input`] when the header is not complete.
-pub const fn check_duplicates(file: &[u8], slots: &mut [Slot], text: &mut [u8]) -> Result<(), Error> {
-    let mut check = DuplicateCheck::new([0, 0], slots, text);
-    loop {
-        let mut input = file;
-        match check.push(&mut input) {
-            Ok(Progress::Rewind) => {}
-            Ok(Progress::Done) => return Ok(()),
-            Ok(Progress::NeedInput) => return check.parser.end_of_input(),
-            Err(error) => return Err(error),
-        }
+impl core::fmt::Debug for DuplicateCheck<'_> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("DuplicateCheck").field("at", &self.position()).finish_non_exhaustive()
     }
 }
 
 #[cfg(test)]
 mod tests {
     extern crate std;
-    use super::check_duplicates;
+    use crate::check::check;
     use crate::error::{Error, ErrorKind};
     use crate::smallest::Slot;
     use std::{format, string::String, vec, vec::Vec};
@@ -278,7 +361,7 @@ mod tests {
     }
 
     fn verdict(file: &[u8], slots: usize, text: usize) -> Result<(), Error> {
-        check_duplicates(file, &mut vec![Slot::EMPTY; slots], &mut vec![0; text])
+        check(file, &mut vec![Slot::EMPTY; slots], &mut vec![0; text]).map(|_| ())
     }
 
     /// 40 names of one length that share four hashes.
@@ -307,6 +390,16 @@ mod tests {
     }
 
     #[test]
+    fn of_many_duplicates_the_first_in_the_file_is_reported() {
+        let mut all = names();
+        all.extend(names().into_iter().rev());
+        let (file, places) = header_of(&all);
+        for (slots, text) in [(80, 1), (44, 5), (200, 100)] {
+            assert_eq!(verdict(&file, slots, text), Err(ErrorKind::NameTwice.at(places[40])));
+        }
+    }
+
+    #[test]
     fn too_few_slots_for_one_hash_is_a_limit_and_says_so() {
         let (file, _) = header_of(&names());
         let error = verdict(&file, 3, 100).expect_err("ten names share a hash");
@@ -318,7 +411,7 @@ mod tests {
     fn without_text_memory_a_suspicion_cannot_be_judged() {
         let (file, _) = header_of(&names());
         let kind = verdict(&file, 64, 0).map_err(|error| error.kind);
-        assert_eq!(kind, Err(ErrorKind::NameLength { needed: 1, capacity: 0 }));
+        assert_eq!(kind, Err(ErrorKind::NoText));
     }
 
     #[test]

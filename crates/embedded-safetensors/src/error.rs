@@ -18,6 +18,8 @@ pub struct Error {
 }
 
 /// Who can mend an error.
+///
+/// *Memory*: one byte, `Copy`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Blame {
     /// The file is not a sound safetensors file.
@@ -29,6 +31,8 @@ pub enum Blame {
 }
 
 /// The three members that every tensor entry has.
+///
+/// *Memory*: one byte, `Copy`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Field {
@@ -193,6 +197,9 @@ pub enum ErrorKind {
         /// How many slots were given; twice as many is a good next try, and two at the least.
         capacity: u64,
     },
+    /// Two names may be the same, and there is no memory to compare them in. At: the second one's
+    /// opening quote.
+    NoText,
     /// The header changed between two passes over it. At: the place where that shows.
     Changed,
 }
@@ -246,6 +253,7 @@ impl ErrorKind {
             Self::NameLength { .. } => "limit.name",
             Self::OutOfOrder => "limit.order",
             Self::SlotCount { .. } => "limit.slots",
+            Self::NoText => "limit.text",
             Self::Changed => "usage.changed",
         }
     }
@@ -254,7 +262,7 @@ impl ErrorKind {
     pub const fn blame(self) -> Blame {
         match self {
             Self::Rank { .. } | Self::NameLength { .. } => Blame::Limit,
-            Self::OutOfOrder | Self::SlotCount { .. } => Blame::Limit,
+            Self::OutOfOrder | Self::SlotCount { .. } | Self::NoText => Blame::Limit,
             Self::Changed => Blame::Usage,
             _ => Blame::File,
         }
@@ -347,6 +355,7 @@ impl ErrorKind {
             Self::Overflow => "the size of the tensor, counted in bits, does not fit into 64 bits",
             Self::NameTwice => "an earlier tensor has the same name",
             Self::KeyTwice => "an earlier key of \"__metadata__\" is the same",
+            Self::NoText => "two names may be the same, and there is no memory to compare them in",
             Self::OutOfOrder => {
                 "the header does not list its tensors in the order of their offsets, and there is no memory to sort them in"
             }
@@ -377,7 +386,7 @@ fn hole(f: &mut fmt::Formatter<'_>, begin: u64, previous_end: u64) -> fmt::Resul
     let gap = begin.saturating_sub(previous_end);
     let belong = if gap == 1 { "belongs" } else { "belong" };
     match previous_end {
-        0 => write!(f, "begins at {begin}, but nothing lies before it")?,
+        0 => write!(f, "begins at {begin}, but the data begins at 0")?,
         _ => write!(f, "begins at {begin}, but the tensor before it ends at {previous_end}")?,
     }
     write!(f, " ({} {belong} to no tensor)", Bytes(gap))

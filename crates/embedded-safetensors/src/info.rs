@@ -78,7 +78,7 @@ pub(crate) struct Extent {
 /// # Errors
 /// [`ErrorKind::Overflow`] when the number of *bits* exceeds 64 bits, as in the reference;
 /// [`ErrorKind::SubByte`] when a part of a byte is left over.
-pub const fn byte_len(dtype: Dtype, elements: u64) -> Result<u64, ErrorKind> {
+pub(crate) const fn byte_len(dtype: Dtype, elements: u64) -> Result<u64, ErrorKind> {
     let bits = dtype.bits();
     match elements.checked_mul(bits as u64) {
         None => Err(ErrorKind::Overflow),
@@ -91,7 +91,7 @@ pub const fn byte_len(dtype: Dtype, elements: u64) -> Result<u64, ErrorKind> {
 ///
 /// # Errors
 /// [`ErrorKind::Reversed`] or [`ErrorKind::Size`].
-pub const fn check_range(begin: u64, end: u64, needed: u64) -> Result<(), ErrorKind> {
+pub(crate) const fn check_range(begin: u64, end: u64, needed: u64) -> Result<(), ErrorKind> {
     match end.checked_sub(begin) {
         None => Err(ErrorKind::Reversed { begin, end }),
         Some(range) if range != needed => Err(ErrorKind::Size { range, needed }),

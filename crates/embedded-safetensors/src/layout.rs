@@ -1,7 +1,8 @@
 //! The proof that tensors and data cover each other exactly: no hole, no overlap.
 //!
 //! Where the header lists its tensors in the order of their offsets, as every file of the reference
-//! does, each tensor must begin where the one before it ended: one pass, no memory. Otherwise every
+//! does, each tensor must begin where the one before it ended: one pass, no memory, and the first that
+//! does not is the fault. Otherwise every
 //! further pass over the header collects as many of the following tensors, in the order of
 //! `(begin, end, position)`, as there are slots, and walks along them. Nothing is summed or hashed:
 //! a sum cannot see an empty tensor inside another one.
@@ -23,15 +24,46 @@ pub(crate) struct Layout<'s> {
     end: u64,
     tensors: u64,
     proven: u64,
-    /// Where the first offset stands that is out of order, once there is one.
-    disorder: Option<u64>,
-    sorting: bool,
+    /// The tensor before, in the header's order.
+    last: Place,
+    /// The first tensor that does not begin at `end`, and where that stands in the header.
+    misfit: Option<(u64, u64)>,
+    stage: Stage,
+}
+
+/// Tensors are sorted by this.
+#[derive(Clone, Copy)]
+struct Place {
+    begin: u64,
+    end: u64,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    /// The first pass, and the header's order is the order of the offsets so far.
+    InOrder,
+    /// The first pass, and it is not.
+    OutOfOrder,
+    Sorting,
+}
+
+impl Place {
+    const fn is_below(self, other: Self) -> bool {
+        self.begin < other.begin || (self.begin == other.begin && self.end < other.end)
+    }
 }
 
 impl<'s> Layout<'s> {
     pub(crate) const fn new(slots: &'s mut [Slot]) -> Self {
-        let following = Smallest::new(slots);
-        Self { following, end: 0, tensors: 0, proven: 0, disorder: None, sorting: false }
+        Self {
+            following: Smallest::new(slots),
+            end: 0,
+            tensors: 0,
+            proven: 0,
+            last: Place { begin: 0, end: 0 },
+            misfit: None,
+            stage: Stage::InOrder,
+        }
     }
 
     /// How many tensors the header has.
@@ -44,30 +76,49 @@ impl<'s> Layout<'s> {
         self.end
     }
 
+    /// Whether the header has been seen whole before.
+    pub(crate) const fn is_sorting(&self) -> bool {
+        matches!(self.stage, Stage::Sorting)
+    }
+
     /// Takes the next tensor of the header.
     pub(crate) const fn see(&mut self, tensor: Extent) {
-        if self.sorting {
-            self.following.offer(Slot { key: tensor.begin, tie: tensor.end, at: tensor.begin_at });
+        let Extent { begin, end, begin_at } = tensor;
+        if self.is_sorting() {
+            self.following.offer(Slot { key: begin, tie: end, at: begin_at });
             return;
         }
         self.tensors += 1;
-        if tensor.begin == self.end {
-            self.end = tensor.end;
-        } else if self.disorder.is_none() {
-            self.disorder = Some(tensor.begin_at);
+        let place = Place { begin, end };
+        if place.is_below(self.last) {
+            self.stage = Stage::OutOfOrder;
+        }
+        self.last = place;
+        if self.misfit.is_some() {
+            return;
+        }
+        if begin == self.end {
+            self.end = end;
+        } else {
+            self.misfit = Some((begin, begin_at));
         }
     }
 
     /// Draws the conclusion of a pass.
     pub(crate) const fn end_pass(&mut self, at: u64) -> Result<LayoutStep, Error> {
-        if self.sorting {
-            return self.end_sorting_pass(at);
+        match (self.stage, self.misfit) {
+            (Stage::Sorting, _) => self.end_sorting_pass(at),
+            (_, None) => Ok(LayoutStep::Proven),
+            (Stage::InOrder, Some((begin, begin_at))) => Err(misfit(begin, self.end).at(begin_at)),
+            (Stage::OutOfOrder, Some((_, begin_at))) => self.begin_sorting(begin_at),
         }
-        let Some(disorder) = self.disorder else { return Ok(LayoutStep::Proven) };
+    }
+
+    const fn begin_sorting(&mut self, misfit_at: u64) -> Result<LayoutStep, Error> {
         if self.following.capacity() == 0 {
-            return Err(ErrorKind::OutOfOrder.at(disorder));
+            return Err(ErrorKind::OutOfOrder.at(misfit_at));
         }
-        self.sorting = true;
+        self.stage = Stage::Sorting;
         self.end = 0;
         Ok(LayoutStep::AnotherPass)
     }
@@ -77,13 +128,13 @@ impl<'s> Layout<'s> {
         if let Err(error) = self.walk() {
             return Err(error);
         }
-        if more {
-            return Ok(LayoutStep::AnotherPass);
+        // Every pass proves at least one tensor, so a header that stays the same comes to an end.
+        let still_to_come = self.proven < self.tensors;
+        match (more, still_to_come) {
+            (true, true) => Ok(LayoutStep::AnotherPass),
+            (false, false) if self.proven == self.tensors => Ok(LayoutStep::Proven),
+            _ => Err(ErrorKind::Changed.at(at)),
         }
-        if self.proven != self.tensors {
-            return Err(ErrorKind::Changed.at(at));
-        }
-        Ok(LayoutStep::Proven)
     }
 
     const fn walk(&mut self) -> Result<(), Error> {
@@ -103,15 +154,20 @@ impl<'s> Layout<'s> {
 
     /// Each tensor begins where the one before it ended, the first one at 0.
     const fn append(&mut self, tensor: Slot) -> Result<(), ErrorKind> {
-        let (begin, previous_end) = (tensor.key, self.end);
-        if begin > previous_end {
-            return Err(ErrorKind::Hole { begin, previous_end });
-        }
-        if begin < previous_end {
-            return Err(ErrorKind::Overlap { begin, previous_end });
+        if tensor.key != self.end {
+            return Err(misfit(tensor.key, self.end));
         }
         self.end = tensor.tie;
         self.proven += 1;
         Ok(())
+    }
+}
+
+/// What is wrong with a tensor that does not begin where the one before it ends.
+const fn misfit(begin: u64, previous_end: u64) -> ErrorKind {
+    if begin > previous_end {
+        ErrorKind::Hole { begin, previous_end }
+    } else {
+        ErrorKind::Overlap { begin, previous_end }
     }
 }

@@ -2,6 +2,10 @@
 #![no_std]
 #![forbid(unsafe_code)]
 
+// Lengths and counts that fit into 32 bits are turned into `usize`.
+#[cfg(target_pointer_width = "16")]
+compile_error!("embedded-safetensors needs pointers of at least 32 bits");
+
 #[cfg(feature = "std")]
 extern crate std;
 
@@ -18,9 +22,9 @@ mod progress;
 mod shape;
 mod smallest;
 
-pub use check::{HeaderCheck, Summary, check};
+pub use check::{HeaderCheck, Summary, check, check_header};
 pub use dtype::Dtype;
-pub use duplicates::{DuplicateCheck, check_duplicates};
+pub use duplicates::DuplicateCheck;
 pub use error::{Blame, Error, ErrorKind, Field, MAX_HEADER_LEN};
 pub use header::entry::{Entries, Entry, Item};
 pub use header::{Event, HeaderParser, Text};

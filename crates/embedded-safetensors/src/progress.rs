@@ -1,6 +1,8 @@
 //! How a check speaks with whoever feeds it.
 
 /// What a check that takes several passes needs next.
+///
+/// *Memory*: one byte, `Copy`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Progress {
     /// All input is consumed; go on with the bytes that follow it.

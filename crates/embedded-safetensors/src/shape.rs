@@ -3,7 +3,9 @@
 use crate::error::ErrorKind;
 
 /// The highest rank that a [`Shape`] holds.
-pub const MAX_RANK: usize = 8;
+pub const MAX_RANK: usize = LIMIT as usize;
+
+const LIMIT: u8 = 8;
 
 /// A shape with its dimensions inline.
 ///
@@ -41,7 +43,7 @@ impl Shape {
     pub const fn push(&mut self, dim: u64) -> Result<(), ErrorKind> {
         match self.dims.split_at_mut_checked(self.rank as usize) {
             Some((_, [slot, ..])) => *slot = dim,
-            _ => return Err(ErrorKind::Rank { limit: 8 }),
+            _ => return Err(ErrorKind::Rank { limit: LIMIT }),
         }
         self.rank += 1;
         Ok(())

@@ -59,7 +59,7 @@ pub fn read_entries(file: &[u8], name: &mut [u8]) -> Result<u64, Error> {
                 Item::NeedInput => break,
                 Item::HeaderEnd => return Ok(tensors),
                 Item::Tensor(entry) => {
-                    tensors += u64::from(!entry.name_str().is_empty() && entry.info.byte_len() > 0);
+                    tensors += u64::from(!entry.name().is_empty() && entry.info.byte_len() > 0);
                 }
             }
         }

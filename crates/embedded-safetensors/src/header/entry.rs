@@ -69,10 +69,11 @@ impl TensorCheck {
 }
 
 /// One tensor of the header.
+///
+/// *Memory*: 120 bytes, `Copy`; the name borrows from the memory given to [`Entries`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry<'n> {
-    /// The decoded name, which is UTF-8.
-    pub name: &'n [u8],
+    name: &'n [u8],
     /// Dtype, shape and range, which agree with each other.
     pub info: TensorInfo,
     /// Where in the file the name's opening quote stands.
@@ -80,17 +81,24 @@ pub struct Entry<'n> {
 }
 
 impl<'n> Entry<'n> {
-    /// The name as text. Costs a pass over the name; comparing [`name`](Self::name) does not.
-    pub const fn name_str(&self) -> &'n str {
+    /// The name. Costs a pass over it; [`name_bytes`](Self::name_bytes) does not.
+    pub const fn name(&self) -> &'n str {
         match core::str::from_utf8(self.name) {
             Ok(name) => name,
             // The parser has proven every name that it completes.
             Err(_) => "",
         }
     }
+
+    /// The name in UTF-8, to compare with.
+    pub const fn name_bytes(&self) -> &'n [u8] {
+        self.name
+    }
 }
 
 /// What [`Entries::next`] found.
+///
+/// *Memory*: 120 bytes, `Copy`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Item<'n> {
     /// All input is consumed; call again with more.
@@ -129,9 +137,18 @@ impl<'s> Entries<'s> {
         }
     }
 
-    /// The parser beneath, for its position.
-    pub const fn parser(&self) -> &HeaderParser {
-        &self.parser
+    /// How many bytes of the file have been consumed.
+    pub const fn position(&self) -> u64 {
+        self.parser.position()
+    }
+
+    /// The error that is due when the file ends where the input ended, or `Ok` when the header is
+    /// complete.
+    ///
+    /// # Errors
+    /// As [`HeaderParser::end_of_input`].
+    pub const fn end_of_input(&mut self) -> Result<(), Error> {
+        self.parser.end_of_input()
     }
 
     /// Reads on to the next tensor and moves `input` past what it consumed.
@@ -223,5 +240,11 @@ impl<'s> Entries<'s> {
         };
         self.name_len = 0;
         Entry { name, info, at: self.name_at }
+    }
+}
+
+impl core::fmt::Debug for Entries<'_> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Entries").field("at", &self.position()).finish_non_exhaustive()
     }
 }

@@ -229,7 +229,8 @@ impl HeaderParser {
     }
 
     /// Where in the file the token began that the last event came from: a string's opening quote, a
-    /// number's first digit, a bracket.
+    /// number's first digit, a bracket; the end of the header for [`Event::HeaderEnd`]. Not meaningful
+    /// before the first event, after [`Event::NeedInput`] or after an error.
     pub const fn event_start(&self) -> u64 {
         self.token as u64
     }
@@ -297,7 +298,7 @@ impl HeaderParser {
         }
     }
 
-    const fn at_end<'i>(&mut self) -> Result<Event<'i>, Error> {
+    pub(super) const fn at_end<'i>(&mut self) -> Result<Event<'i>, Error> {
         match self.state {
             State::Tail => {
                 self.token = self.position;

@@ -21,6 +21,7 @@ pub use text::Text;
 ///
 /// *Memory*: 24 bytes, `Copy`; text borrows from the input of the same call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Event<'i> {
     /// All input is consumed; call again with more.
     NeedInput,
@@ -79,7 +80,16 @@ impl HeaderParser {
                 let present = file_len - 8;
                 Err(self.fail(ErrorKind::HeaderBeyondFile { length, present }.at(file_len)))
             }
-            Some(_) => Ok(()),
+            Some(_) => match self.at_end() {
+                Ok(_) => Ok(()),
+                Err(error) => Err(error),
+            },
         }
+    }
+}
+
+impl core::fmt::Debug for HeaderParser {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("HeaderParser").field("at", &self.position()).finish_non_exhaustive()
     }
 }

@@ -40,6 +40,7 @@ pub const CASES: &[Case] = &[
     ok("container-u16-at-odd-offset", "container-5", tensors!(("a" "BOOL" "[3]" "[0,3]"), ("b" "U16" "[2]" "[3,7]")).data(7), "A 16-bit element at offset 3 of the data.").flags(&["unaligned"]),
     bad("container-length-cuts-object", "container-6", "json.end", bytes("{}".as_bytes()).claims(1).data(0), "The closing brace lies behind the end that the length names.").at(At::Byte(9)).flags(&["early-end"]),
     bad("container-length-cuts-entry", "container-6", "json.end", tensors!(("a" "U8" "[0]" "[0,0]")).claims(52), "The last brace lies in the data.").at(At::Byte(60)).flags(&["early-end"]),
+    bad("container-length-cuts-name", "container-6", "json.end", tensors!(("weight" "U8" "[0]" "[0,0]")).claims(5), "The length ends inside a name, whose other half lies in the data.").at(At::Byte(13)).flags(&["early-end"]),
     bad("container-length-includes-data", "container-6", "json.trailing", json(r#"{"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}}¦A"#), "The length counts one byte of data as header, and that byte is no whitespace.").faults(2).flags(&["early-end"]),
     ok("container-data-looks-like-json", "container-6", raw(b"\x35\x00\x00\x00\x00\x00\x00\x00{\"a\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[0,2]}}{}"), "Data may look like another header; nobody reads it.").flags(&["early-end"]),
     ok("container-data-looks-like-space", "container-6", raw(b"\x35\x00\x00\x00\x00\x00\x00\x00{\"a\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[0,2]}}  "), "Spaces behind the header's end are data, not padding."),

@@ -66,6 +66,7 @@ pub const BEHIND: &[Case] = &[
     bad("after-hash-comment", "text-3", TRAILING, json("{}¦#"), "A comment of another language.").flags(&["lenient-json"]),
     bad("after-backslash", "text-3", TRAILING, json("{}¦\\"), "A backslash behind the object."),
     bad("after-bad-utf8", "text-1", UTF8, bytes(b"{}\xC2\xA6\xFF"), "Padding with 0xFF, the erased state of flash memory, is not even UTF-8.").faults(2).flags(&["utf8"]),
+    bad("space-continuation-80", "text-1", UTF8, bytes(b"{\xC2\xA6\x80}"), "The lowest continuation byte where a name should begin: the text is not UTF-8 before it is no JSON.").flags(&["utf8"]),
     bad("after-cut-utf8", "text-1", UTF8, bytes(b"{} \xC2\xA6\xC3"), "The header ends inside a character behind the object.").faults(2),
 ];
 
