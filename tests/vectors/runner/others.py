@@ -64,7 +64,7 @@ class Asker:
 
     @classmethod
     def load(cls, name):
-        """Makes the process ready."""
+        """Makes the process ready, however it was started."""
         cls.read = staticmethod(LOADERS[name]())
 
     @classmethod
@@ -76,7 +76,7 @@ class Asker:
 def ask_all(name, chosen):
     """A reader's answers to these vectors by id. It is asked in processes that are soon replaced, because
     tinygrad keeps every file open."""
-    Asker.load(name)
-    with multiprocessing.get_context("fork").Pool(maxtasksperchild=1) as pool:
-        answers = pool.map(Asker.ask, chosen, chunksize=50)
+    LOADERS[name]()  # once here: a failure in the processes would only make the pool start them again
+    with multiprocessing.Pool(initializer=Asker.load, initargs=(name,), maxtasksperchild=1) as pool:
+        answers = pool.map(Asker.ask, chosen, chunksize=100)
         return {vector["id"]: answer for vector, answer in zip(chosen, answers)}

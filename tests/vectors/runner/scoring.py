@@ -82,7 +82,7 @@ def table_problem(vector, table):
         wrong = tensors_problem({tensor["name"]: tensor for tensor in vector["tensors"]}, tensors)
         if wrong:
             return wrong
-    if "metadata" in vector and "metadata" in table and table["metadata"] != vector["metadata"]:
+    if "metadata" in vector and "metadata" in table and not same(table["metadata"], vector["metadata"]):
         return f"the metadata is {vector['metadata']!r}, but {table['metadata']!r} was read"
     return None
 
@@ -93,6 +93,17 @@ def tensors_problem(expected, found):
         return f"the tensors are {sorted(expected)!r}, but {sorted(found)!r} were read"
     for name, tensor in found.items():
         for member, value in tensor.items():
-            if value != expected[name].get(member):
+            if not same(value, expected[name].get(member)):
                 return f"{member} of {name!r} is {expected[name].get(member)!r}, but {value!r} was read"
     return None
+
+
+def same(found, expected):
+    """Whether two JSON values are the same. In Python alone 2, 2.0 and (for 1) true are equal."""
+    if type(found) is not type(expected):
+        return False
+    if isinstance(found, dict):
+        return found.keys() == expected.keys() and all(same(found[key], expected[key]) for key in found)
+    if isinstance(found, list):
+        return len(found) == len(expected) and all(map(same, found, expected))
+    return found == expected
