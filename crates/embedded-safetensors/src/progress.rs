@@ -4,6 +4,7 @@
 ///
 /// *Memory*: one byte, `Copy`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use = "a check that asks to be fed from byte 0 again must be"]
 pub enum Progress {
     /// All input is consumed; go on with the bytes that follow it.
     NeedInput,

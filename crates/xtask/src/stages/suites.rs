@@ -3,6 +3,7 @@
 //! The verification package always runs alone: in one build with the host program, cargo would unify
 //! the core's features, and the suite would quietly test only the `std` build.
 
+use crate::process::Run;
 use crate::report::Outcome;
 use crate::toolchain::own_cargo;
 
@@ -19,9 +20,24 @@ pub fn std() -> Outcome {
 }
 
 pub fn oracle() -> Outcome {
-    cargo_test(&["--release", "--package", "verification", "--features", "oracle"])
+    let args = ["--release", "--package", "verification", "--features", "oracle"];
+    match seed_of_commit() {
+        Some(seed) => test().args(args).env("DIFFERENTIAL_SEED", seed).tests(),
+        None => test().args(args).tests(),
+    }
+}
+
+/// Other files for the differential test with every commit, and the same for the same commit.
+fn seed_of_commit() -> Option<String> {
+    let output = Run::new("git").args(["rev-parse", "HEAD"]).capture().ok()?;
+    let commit = String::from_utf8(output.stdout).ok()?;
+    u64::from_str_radix(commit.get(..12)?, 16).ok().map(|seed| seed.to_string())
 }
 
 fn cargo_test(args: &[&str]) -> Outcome {
-    own_cargo().args(["test", "--quiet", "--no-fail-fast"]).args(args).tests()
+    test().args(args).tests()
+}
+
+fn test() -> Run {
+    own_cargo().args(["test", "--quiet", "--no-fail-fast"])
 }
