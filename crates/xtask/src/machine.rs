@@ -48,7 +48,9 @@ fn install(packages: &[&str]) -> Result<(), String> {
 }
 
 fn apt_get() -> Run {
-    Run::new("apt-get").env("DEBIAN_FRONTEND", "noninteractive").limit(15 * 60)
+    // Another program may be installing something: wait for its lock.
+    let wait = ["-o", "DPkg::Lock::Timeout=300"];
+    Run::new("apt-get").args(wait).env("DEBIAN_FRONTEND", "noninteractive").limit(15 * 60)
 }
 
 /// Whether this machine runs programs built for 32-bit x86 Linux.
