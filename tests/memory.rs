@@ -90,24 +90,25 @@ fn listing_tensors_allocates_nothing() {
     assert_eq!(count, 0);
 }
 
-/// The figures in the items' documentation.
+/// The figures in the items' documentation, which are those of machines with 64-bit pointers; with
+/// 32 bits some are smaller.
 #[test]
 fn sizes_are_as_documented() {
     assert!(size_of::<HeaderParser>() <= 160, "{}", size_of::<HeaderParser>());
     assert!(size_of::<HeaderCheck<'_>>() <= 336, "{}", size_of::<HeaderCheck<'_>>());
     assert!(size_of::<DuplicateCheck<'_>>() <= 352, "{}", size_of::<DuplicateCheck<'_>>());
     assert!(size_of::<Entries<'_>>() <= 320, "{}", size_of::<Entries<'_>>());
-    assert_eq!(size_of::<Slot>(), 24);
-    assert_eq!(size_of::<Error>(), 32);
-    assert_eq!(size_of::<ErrorKind>(), 24);
-    assert_eq!(size_of::<Dtype>(), 1);
-    assert_eq!(size_of::<Summary>(), 24);
+    assert!(size_of::<Slot>() <= 24);
+    assert!(size_of::<Error>() <= 32);
+    assert!(size_of::<ErrorKind>() <= 24);
+    assert!(size_of::<Dtype>() <= 1);
+    assert!(size_of::<Summary>() <= 24);
     assert!(size_of::<Entry<'_>>() <= 120);
     assert!(size_of::<Item<'_>>() <= 120);
     assert!(size_of::<Event<'_>>() <= 24);
     assert!(size_of::<Text<'_>>() <= 16);
-    assert_eq!(size_of::<Shape>(), 72);
-    assert_eq!(size_of::<TensorInfo>(), 96);
+    assert!(size_of::<Shape>() <= 72);
+    assert!(size_of::<TensorInfo>() <= 96);
 }
 
 /// The whole check is `const`: a sound file passes while the test is compiled.

@@ -90,7 +90,7 @@ pub fn sound(random: &mut Random) -> Model {
 }
 
 fn tensor(random: &mut Random, index: usize, data_len: &mut u64) -> Tensor {
-    let dtype = random.pick(&Dtype::ALL);
+    let dtype = random.pick(Dtype::ALL);
     let shape = shape(random, dtype);
     let bits = shape.iter().try_fold(u64::from(dtype.bits()), |product, dim| product.checked_mul(*dim));
     // A shape that overflows has a zero in front of what overflows: it is made so.
@@ -178,7 +178,7 @@ fn slip_in_tensor(random: &mut Random, model: &mut Model) {
         1 => tensor.offsets[1] = nudged(random, tensor.offsets[1]),
         2 => tensor.offsets.swap(0, 1),
         3 => tensor.offsets = tensor.offsets.map(|offset| offset.wrapping_add(1)),
-        4 => tensor.dtype = random.pick(&Dtype::ALL),
+        4 => tensor.dtype = random.pick(Dtype::ALL),
         5 => tensor.shape.push(random.pick(&BORDERS)),
         6 => tensor.shape.insert(0, random.pick(&BORDERS)),
         7 if !tensor.shape.is_empty() => {

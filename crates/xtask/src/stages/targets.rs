@@ -34,5 +34,6 @@ pub fn x86_32() -> Outcome {
         .env("CARGO_PROFILE_RELEASE_OVERFLOW_CHECKS", "true")
         .args(["--release", "--quiet", "--no-fail-fast", "--package", "verification"])
         .args(["--test", "conformance", "--test", "chunking", "--test", "layout"])
+        .args(["--test", "doors", "--test", "memory"])
         .tests()
 }
