@@ -29,8 +29,8 @@
 //!
 //! If you add a state: put it above or below [`State::Open`] according to whether whitespace is
 //! legal in it, add its line to `step`, and add vectors for what may and may not come in it. If
-//! you add a role: also say in `end_string` what follows, and in `emits` whether its text is an
-//! event. If you add a word longer than twelve bytes, lengthen `Word`.
+//! you add a role: say in `end_string` what follows, and in `take_run` and `escaped` whether its text is
+//! an event. If you add a word longer than twelve bytes, lengthen `Word`.
 
 use super::Event;
 use super::number::Number;
