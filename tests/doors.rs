@@ -83,15 +83,30 @@ fn the_length_of_a_file_can_be_judged_afterwards() {
     assert_eq!(summary.check_file_len(10), Err(cut.at(10)));
 }
 
+/// The same file with one of its two equal entries, and a comma, turned into spaces.
+fn without_entry(twice: &[u8], first: bool) -> Vec<u8> {
+    let text = String::from_utf8_lossy(&twice[8..]);
+    let (entry, other) = text[1..text.len() - 1].split_at((text.len() - 3) / 2);
+    let spaces = |cut: &str| " ".repeat(cut.len());
+    let (other_spaces, entry_spaces) = (spaces(other), spaces(entry) + " ");
+    file_with(&match first {
+        true => format!("{{{entry_spaces}{}}}", &other[1..]),
+        false => format!("{{{entry}{other_spaces}}}"),
+    })
+}
+
 #[test]
 fn suspects_that_do_not_come_by_again_are_not_called_duplicates() {
-    let (twice, other) = (named(&["weight", "weight"]), named(&["bias"]));
-    let (mut slots, mut text) = ([Slot::EMPTY; 4], [0; 2]);
-    let mut check = DuplicateCheck::new([1, 2], &mut slots, &mut text);
-    assert_eq!(check.push(&mut &twice[..]), Ok(Progress::Rewind));
-    let error = check.push(&mut &other[..]).expect_err("it changed");
-    assert_eq!(error.kind, ErrorKind::Changed);
-    assert_eq!(check.push(&mut &twice[..]), Err(error), "the last word is repeated");
+    let twice = named(&["weight", "weight"]);
+    let changed = [without_entry(&twice, true), without_entry(&twice, false), named(&["bias"])];
+    for other in &changed {
+        let (mut slots, mut text) = ([Slot::EMPTY; 4], [0; 2]);
+        let mut check = DuplicateCheck::new([1, 2], &mut slots, &mut text);
+        assert_eq!(check.push(&mut &twice[..]), Ok(Progress::Rewind));
+        let error = check.push(&mut &other[..]).expect_err("it changed");
+        assert_eq!(error.kind, ErrorKind::Changed);
+        assert_eq!(check.push(&mut &twice[..]), Err(error), "the last word is repeated");
+    }
 }
 
 #[test]
