@@ -3,18 +3,15 @@
 use embedded_safetensors::{
     DuplicateCheck, Entries, Error, ErrorKind, HeaderCheck, HeaderParser, Item, Progress, Slot, Summary,
 };
+use verification::file::with_header;
 
 const SOUND: &[u8] =
     b"\x38\0\0\0\0\0\0\0{\"a\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[0,2]}}   ab";
 
-fn file_with(header: &str) -> Vec<u8> {
-    [&(header.len() as u64).to_le_bytes(), header.as_bytes()].concat()
-}
-
 /// A header of empty tensors with these names.
 fn named(names: &[&str]) -> Vec<u8> {
     let entry = |name: &&str| format!(r#""{name}":{{"dtype":"U8","shape":[0],"data_offsets":[0,0]}}"#);
-    file_with(&format!("{{{}}}", names.iter().map(entry).collect::<Vec<_>>().join(",")))
+    with_header(&format!("{{{}}}", names.iter().map(entry).collect::<Vec<_>>().join(",")), 0)
 }
 
 fn parse_all(parser: &mut HeaderParser, mut input: &[u8]) -> Result<(), Error> {
@@ -44,7 +41,7 @@ fn the_end_of_input_is_judged_wherever_it_comes() {
 fn a_header_that_is_all_there_but_ends_too_early_is_not_complete() {
     // The last byte of each completes an event, so that nothing has asked for more yet.
     for header in ["", r#"{"a""#, r#"{"a":{"dtype":"F32""#] {
-        let file = file_with(header);
+        let file = with_header(header, 0);
         let mut parser = HeaderParser::new();
         parse_all(&mut parser, &file).expect("sound so far");
         assert_eq!(parser.end_of_input(), Err(ErrorKind::UnexpectedEnd.at(file.len() as u64)), "{header}");
@@ -65,7 +62,7 @@ fn a_check_that_passed_stays_passed() {
 #[test]
 fn a_file_that_shrinks_between_passes_has_changed() {
     let entry = |name, range| format!(r#""{name}":{{"dtype":"U8","shape":[1],"data_offsets":{range}}}"#);
-    let file = file_with(&format!("{{{},{}}}", entry("a", "[1,2]"), entry("b", "[0,1]")));
+    let file = with_header(&format!("{{{},{}}}", entry("a", "[1,2]"), entry("b", "[0,1]")), 0);
     let mut slots = [Slot::EMPTY; 2];
     let mut check = HeaderCheck::new(None, &mut slots);
     assert_eq!(check.push(&mut &file[..]), Ok(Progress::Rewind));
@@ -89,10 +86,11 @@ fn without_entry(twice: &[u8], first: bool) -> Vec<u8> {
     let (entry, other) = text[1..text.len() - 1].split_at((text.len() - 3) / 2);
     let spaces = |cut: &str| " ".repeat(cut.len());
     let (other_spaces, entry_spaces) = (spaces(other), spaces(entry) + " ");
-    file_with(&match first {
+    let header = match first {
         true => format!("{{{entry_spaces}{}}}", &other[1..]),
         false => format!("{{{entry}{other_spaces}}}"),
-    })
+    };
+    with_header(&header, 0)
 }
 
 #[test]

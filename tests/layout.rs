@@ -1,6 +1,8 @@
 //! The layout proof against the obvious slow one, for every number of slots.
 
 use embedded_safetensors::{Error, ErrorKind, HeaderCheck, Progress, Slot, Summary};
+use verification::file::with_header;
+use verification::random::Random;
 
 /// A range and where its first offset stands in the header.
 type Placed = (u64, u64, u64);
@@ -17,9 +19,7 @@ fn header_of(ranges: &[(u64, u64)]) -> (Vec<u8>, Vec<Placed>) {
         header += &format!("{begin},{end}]}}");
     }
     header += "}";
-    let mut file = (header.len() as u64).to_le_bytes().to_vec();
-    file.extend(header.as_bytes());
-    (file, placed)
+    (with_header(&header, 0), placed)
 }
 
 /// Feeds the header as often as the check wants it; also says how often that was.
@@ -91,19 +91,12 @@ fn every_small_layout() {
     }
 }
 
-fn shuffle<T>(items: &mut [T], mut seed: u64) {
-    for i in (1..items.len()).rev() {
-        seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        items.swap(i, usize::try_from(seed >> 33).expect("small") % (i + 1));
-    }
-}
-
 #[test]
 fn shuffled_tensors_are_proven_and_a_single_shift_is_found() {
     let sound: Vec<(u64, u64)> = (0..40).map(|i| (i * 3 / 2, (i + 1) * 3 / 2)).collect();
     for seed in 0..20 {
         let mut ranges = sound.clone();
-        shuffle(&mut ranges, seed);
+        Random::new(seed).shuffle(&mut ranges);
         compare(&ranges);
         let victim = usize::try_from(seed).expect("small");
         ranges[victim].1 += 1;

@@ -6,6 +6,7 @@ use embedded_safetensors::{
 };
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
+use verification::file::with_header;
 
 struct Counting;
 
@@ -36,20 +37,13 @@ fn allocations_of(work: impl FnOnce()) -> u64 {
     ALLOCATIONS.get() - before
 }
 
-fn file_with(header: &str, data: usize) -> Vec<u8> {
-    let mut file = (header.len() as u64).to_le_bytes().to_vec();
-    file.extend(header.as_bytes());
-    file.resize(file.len() + data, 0);
-    file
-}
-
 /// 100 tensors in reverse order, so that every kind of pass is made.
 fn backwards() -> Vec<u8> {
     let entries: Vec<String> = (0..100)
         .rev()
         .map(|i| format!(r#""t{i}":{{"dtype":"F32","shape":[2],"data_offsets":[{},{}]}}"#, i * 8, i * 8 + 8))
         .collect();
-    file_with(&format!("{{{}}}", entries.join(",")), 800)
+    with_header(&format!("{{{}}}", entries.join(",")), 800)
 }
 
 #[test]
@@ -70,7 +64,7 @@ fn checking_allocates_nothing() {
 
 #[test]
 fn finding_a_fault_allocates_nothing() {
-    let file = file_with(r#"{"a":{"dtype":"F32","shape":[2],"data_offsets":[0,9]}}"#, 9);
+    let file = with_header(r#"{"a":{"dtype":"F32","shape":[2],"data_offsets":[0,9]}}"#, 9);
     assert_eq!(allocations_of(|| assert!(check(&file, &mut [], &mut []).is_err())), 0);
 }
 

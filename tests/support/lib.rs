@@ -2,6 +2,7 @@
 //! verdict on a file, and (feature `oracle`) the verdicts of the reference.
 
 pub mod contents;
+pub mod file;
 pub mod judge;
 pub mod random;
 pub mod recipe;

@@ -145,11 +145,6 @@ pub fn load() -> Manifest {
     serde_json::from_slice(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// The vectors that are kept as files, all of them small.
-pub fn small() -> impl Iterator<Item = Vector> {
-    load().vectors.into_iter().filter(|vector| vector.recipe.is_none())
-}
-
 /// The vectors that are made by recipes.
 pub fn recipes() -> impl Iterator<Item = Vector> {
     load().vectors.into_iter().filter(|vector| vector.recipe.is_some())

@@ -94,12 +94,7 @@ impl<'s> HeaderCheck<'s> {
     /// [`ErrorKind::FileTooShort`] or [`ErrorKind::HeaderBeyondFile`]; [`ErrorKind::Changed`] when the
     /// file was longer in an earlier pass; an earlier error is repeated.
     pub const fn end_of_input(&mut self) -> Result<(), Error> {
-        match (self.parser.failure(), self.parser.end_of_input()) {
-            (None, Err(error)) if self.layout.is_sorting() => {
-                Err(self.parser.fail(ErrorKind::Changed.at(error.at)))
-            }
-            (_, outcome) => outcome,
-        }
+        self.parser.end_of_pass(!self.layout.is_sorting())
     }
 
     const fn run(&mut self, input: &mut &[u8]) -> Result<Progress, Error> {

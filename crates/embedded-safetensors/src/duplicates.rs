@@ -123,12 +123,7 @@ impl<'s> DuplicateCheck<'s> {
     /// [`ErrorKind::FileTooShort`] or [`ErrorKind::HeaderBeyondFile`]; [`ErrorKind::Changed`] when the
     /// file was longer in an earlier pass; an earlier error is repeated.
     pub const fn end_of_input(&mut self) -> Result<(), Error> {
-        match (self.parser.failure(), self.parser.end_of_input()) {
-            (None, Err(error)) if !matches!(self.stage, Stage::FirstPass) => {
-                Err(self.parser.fail(ErrorKind::Changed.at(error.at)))
-            }
-            (_, outcome) => outcome,
-        }
+        self.parser.end_of_pass(matches!(self.stage, Stage::FirstPass))
     }
 
     const fn forget_name(&mut self) {

@@ -37,6 +37,12 @@ impl TensorInfo {
         }
     }
 
+    /// A tensor that has been checked already.
+    pub(crate) const fn checked(dtype: Dtype, shape: Shape, place: Extent) -> Self {
+        let Extent { begin, end, .. } = place;
+        Self { dtype, shape, begin, end }
+    }
+
     /// The element type.
     pub const fn dtype(&self) -> Dtype {
         self.dtype

@@ -2,10 +2,9 @@
 //!
 //! Where the header lists its tensors in the order of their offsets, as every file of the reference
 //! does, each tensor must begin where the one before it ended: one pass, no memory, and the first that
-//! does not is the fault. Otherwise every
-//! further pass over the header collects as many of the following tensors, in the order of
-//! `(begin, end, position)`, as there are slots, and walks along them. Nothing is summed or hashed:
-//! a sum cannot see an empty tensor inside another one.
+//! does not is the fault. Otherwise every further pass over the header collects as many of the following
+//! tensors, in the order of `(begin, end, position)`, as there are slots, and walks along them. Nothing
+//! is summed or hashed: a sum cannot see an empty tensor inside another one.
 
 use crate::error::{Error, ErrorKind};
 use crate::info::Extent;

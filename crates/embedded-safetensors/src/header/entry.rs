@@ -14,7 +14,7 @@ use crate::shape::Shape;
 /// Follows the events of one tensor after the other and checks each against itself: the product of
 /// its shape, taken left to right, the width of its dtype, the length of its range. Any rank.
 pub(crate) struct TensorCheck {
-    dtype: Option<Dtype>,
+    dtype: Dtype,
     elements: u64,
     begin: u64,
     end: u64,
@@ -24,13 +24,13 @@ pub(crate) struct TensorCheck {
 
 impl TensorCheck {
     pub(crate) const fn new() -> Self {
-        Self { dtype: None, elements: 1, begin: 0, end: 0, shape_at: 0, begin_at: 0 }
+        Self { dtype: Dtype::BOOL, elements: 1, begin: 0, end: 0, shape_at: 0, begin_at: 0 }
     }
 
     /// Takes an event that began at byte `at`. `true`: it was a tensor's last one.
     pub(crate) const fn accept(&mut self, event: &Event<'_>, at: u64) -> Result<bool, Error> {
         match *event {
-            Event::Dtype(dtype) => self.dtype = Some(dtype),
+            Event::Dtype(dtype) => self.dtype = dtype,
             Event::Shape => {
                 self.elements = 1;
                 self.shape_at = at;
@@ -44,7 +44,7 @@ impl TensorCheck {
                 self.begin_at = at;
             }
             Event::End(end) => self.end = end,
-            Event::TensorEnd => return self.complete(at),
+            Event::TensorEnd => return self.complete(),
             _ => {}
         }
         Ok(false)
@@ -55,9 +55,9 @@ impl TensorCheck {
         Extent { begin: self.begin, end: self.end, begin_at: self.begin_at }
     }
 
-    const fn complete(&mut self, at: u64) -> Result<bool, Error> {
-        let Some(dtype) = self.dtype else { return Err(ErrorKind::Changed.at(at)) };
-        let needed = match info::byte_len(dtype, self.elements) {
+    /// The parser lets no entry end before it had a dtype, a shape and two offsets.
+    const fn complete(&self) -> Result<bool, Error> {
+        let needed = match info::byte_len(self.dtype, self.elements) {
             Ok(needed) => needed,
             Err(kind) => return Err(kind.at(self.shape_at)),
         };
@@ -169,31 +169,23 @@ impl<'s> Entries<'s> {
                 Err(error) => return Err(error),
             };
             match self.accept(&event) {
-                Ok(None) => {}
-                Ok(Some(info)) => return Ok(Item::Tensor(self.entry(info))),
+                Ok(false) => {}
+                Ok(true) => return Ok(Item::Tensor(self.entry())),
                 Err(error) => return Err(self.parser.fail(error)),
             }
         }
     }
 
-    const fn accept(&mut self, event: &Event<'_>) -> Result<Option<TensorInfo>, Error> {
+    /// `true`: the event was a tensor's last one.
+    const fn accept(&mut self, event: &Event<'_>) -> Result<bool, Error> {
         let at = self.parser.event_start();
-        match self.check.accept(event, at) {
-            Ok(true) => return self.complete(at),
-            Ok(false) => {}
+        // A fault of the file goes before a limit of the memory.
+        let is_last = match self.check.accept(event, at) {
+            Ok(is_last) => is_last,
             Err(error) => return Err(error),
-        }
+        };
         match self.keep(event) {
-            Ok(()) => Ok(None),
-            Err(kind) => Err(kind.at(at)),
-        }
-    }
-
-    const fn complete(&self, at: u64) -> Result<Option<TensorInfo>, Error> {
-        let Extent { begin, end, .. } = self.check.extent();
-        let Some(dtype) = self.check.dtype else { return Err(ErrorKind::Changed.at(at)) };
-        match TensorInfo::new(dtype, self.shape, begin, end) {
-            Ok(info) => Ok(Some(info)),
+            Ok(()) => Ok(is_last),
             Err(kind) => Err(kind.at(at)),
         }
     }
@@ -218,10 +210,8 @@ impl<'s> Entries<'s> {
     const fn keep_name(&mut self, piece: &Text<'_>) {
         let mut left = piece.as_bytes();
         while let Some((&byte, rest)) = left.split_first() {
-            if self.name_len < self.name.len() {
-                if let Some(slot) = get_mut(self.name, self.name_len) {
-                    *slot = byte;
-                }
+            if let Some(slot) = get_mut(self.name, self.name_len) {
+                *slot = byte;
             }
             self.name_len += 1;
             left = rest;
@@ -233,7 +223,8 @@ impl<'s> Entries<'s> {
         if needed > capacity { Err(ErrorKind::NameLength { needed, capacity }) } else { Ok(()) }
     }
 
-    const fn entry(&mut self, info: TensorInfo) -> Entry<'_> {
+    const fn entry(&mut self) -> Entry<'_> {
+        let info = TensorInfo::checked(self.check.dtype, self.shape, self.check.extent());
         let name = match self.name.split_at_checked(self.name_len) {
             Some((name, _)) => name,
             None => &[],

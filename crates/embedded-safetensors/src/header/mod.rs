@@ -86,6 +86,15 @@ impl HeaderParser {
             },
         }
     }
+
+    /// As [`end_of_input`](Self::end_of_input), in one of several passes: a header that was complete in
+    /// the first and is not in a later one has changed.
+    pub(crate) const fn end_of_pass(&mut self, is_first: bool) -> Result<(), Error> {
+        match (self.failure(), self.end_of_input()) {
+            (None, Err(error)) if !is_first => Err(self.fail(ErrorKind::Changed.at(error.at))),
+            (_, outcome) => outcome,
+        }
+    }
 }
 
 impl core::fmt::Debug for HeaderParser {

@@ -35,14 +35,16 @@ const fn case(door: Door, tensors: u32, reversed: bool, slots: u32) -> Case {
     Case { door, header: Header { tensors, reversed }, slots }
 }
 
-const CASES: [Case; 8] = [
+const CASES: [Case; 10] = [
     case(PARSER, 10, false, 0),
     case(PARSER, 1000, false, 0),
     case(CHECK, 10, false, 0),
     case(CHECK, 1000, false, 0),
     case(CHECK, 10, true, 16),
     case(CHECK, 1000, true, 64),
+    case(DUPLICATES, 10, false, 64),
     case(DUPLICATES, 1000, false, 64),
+    case(ENTRIES, 10, false, 0),
     case(ENTRIES, 1000, false, 0),
 ];
 
