@@ -90,9 +90,10 @@ impl HeaderParser {
     /// As [`end_of_input`](Self::end_of_input), in one of several passes: a header that was complete in
     /// the first and is not in a later one has changed.
     pub(crate) const fn end_of_pass(&mut self, is_first: bool) -> Result<(), Error> {
-        match (self.failure(), self.end_of_input()) {
-            (None, Err(error)) if !is_first => Err(self.fail(ErrorKind::Changed.at(error.at))),
-            (_, outcome) => outcome,
+        let had_failed = self.failure().is_some();
+        match self.end_of_input() {
+            Err(error) if !is_first && !had_failed => Err(self.fail(ErrorKind::Changed.at(error.at))),
+            outcome => outcome,
         }
     }
 }
