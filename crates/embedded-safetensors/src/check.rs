@@ -2,9 +2,8 @@
 
 use crate::duplicates::DuplicateCheck;
 use crate::error::{Error, ErrorKind};
-use crate::header::entry::TensorCheck;
-use crate::header::{Event, HeaderParser};
-use crate::layout::{Layout, LayoutStep};
+use crate::header::entry::{Extents, Found};
+use crate::layout::{InOrder, LayoutStep, Sorting};
 use crate::progress::Progress;
 use crate::smallest::Slot;
 
@@ -21,110 +20,85 @@ pub struct Summary {
     pub data_len: u64,
 }
 
-/// Judges a file while its header comes by: container, UTF-8, JSON, types, each tensor against itself,
-/// all tensors against each other, and the length of the file where it is known. What is missing to
-/// the full verdict are names that occur twice: [`DuplicateCheck`].
-///
-/// A header that lists its tensors in the order of their offsets takes one pass and no slots. Any
-/// other takes one pass more for every `slots.len()` tensors, and says [`Progress::Rewind`] before
-/// each.
-///
-/// *Memory*: at most 336 bytes, and the slots. No heap.
-pub struct HeaderCheck<'s> {
-    parser: HeaderParser,
-    tensor: TensorCheck,
-    layout: Layout<'s>,
+/// Judges a file whose header lists its tensors in the order of their offsets while it comes by: all
+/// that [`HeaderCheck`] proves, in one pass and without slots.
+pub(crate) struct OrderCheck {
+    extents: Extents,
+    order: InOrder,
     file_len: Option<u64>,
     proven: bool,
 }
 
-impl<'s> HeaderCheck<'s> {
-    /// Stands before byte 0 of a file. Where its length is known it is judged too: the header must
-    /// lie in it, and the tensors must end with it. A stream's length is `None`. Without slots only
-    /// headers in the order of their offsets can be judged.
-    #[inline]
-    pub const fn new(file_len: Option<u64>, slots: &'s mut [Slot]) -> Self {
-        Self {
-            parser: HeaderParser::new(),
-            tensor: TensorCheck::new(),
-            layout: Layout::new(slots),
-            file_len,
-            proven: false,
-        }
+impl OrderCheck {
+    pub(crate) const fn new(file_len: Option<u64>) -> Self {
+        Self { extents: Extents::new(), order: InOrder::new(), file_len, proven: false }
     }
 
-    /// What the header describes, once it is proven.
-    pub const fn summary(&self) -> Option<Summary> {
-        if self.proven { Some(self.described()) } else { None }
+    /// As [`HeaderCheck::summary`].
+    pub(crate) const fn summary(&self) -> Option<Summary> {
+        if self.proven { Some(self.described(self.order.end())) } else { None }
     }
 
     /// Holds at the end of the last pass.
-    const fn described(&self) -> Summary {
-        let (tensors, data_len) = (self.layout.tensors(), self.layout.end());
-        Summary { tensors, data_start: self.parser.position(), data_len }
+    const fn described(&self, data_len: u64) -> Summary {
+        Summary { tensors: self.order.tensors(), data_start: self.position(), data_len }
     }
 
-    /// How many bytes of the file have been consumed in this pass.
-    pub const fn position(&self) -> u64 {
-        self.parser.position()
+    /// As [`HeaderCheck::position`].
+    pub(crate) const fn position(&self) -> u64 {
+        self.extents.parser().position()
     }
 
-    /// Reads on, and moves `input` past what it consumed.
-    ///
-    /// # Errors
-    /// The first fault of the file, and the same one again at every further call.
-    /// [`ErrorKind::OutOfOrder`] when slots are needed and there are none.
-    ///
-    /// # Panics
-    /// Never.
-    pub const fn push(&mut self, input: &mut &[u8]) -> Result<Progress, Error> {
+    /// As [`HeaderCheck::header_len`].
+    #[allow(dead_code)] // until the reading of sources asks
+    pub(crate) const fn header_len(&self) -> Option<u64> {
+        self.extents.parser().header_len()
+    }
+
+    /// As [`HeaderCheck::push`], but never asks for another pass: a header out of order is an error.
+    pub(crate) const fn push(&mut self, input: &mut &[u8]) -> Result<Progress, Error> {
         if self.proven {
             return Ok(Progress::Done);
         }
         match self.run(input) {
             Ok(progress) => Ok(progress),
-            Err(error) => Err(self.parser.fail(error)),
+            Err(error) => Err(self.fail(error)),
         }
     }
 
-    /// The error that is due when the file ends where the input ended, or `Ok` when the header is
-    /// complete. For sources whose length is not known beforehand.
-    ///
-    /// # Errors
-    /// [`ErrorKind::FileTooShort`] or [`ErrorKind::HeaderBeyondFile`]; [`ErrorKind::Changed`] when the
-    /// file was longer in an earlier pass; an earlier error is repeated.
-    pub const fn end_of_input(&mut self) -> Result<(), Error> {
-        self.parser.end_of_pass(!self.layout.is_sorting())
+    /// As [`HeaderCheck::end_of_input`].
+    #[allow(dead_code)] // until the reading of sources asks
+    pub(crate) const fn end_of_input(&mut self) -> Result<(), Error> {
+        self.extents.parser_mut().end_of_input()
+    }
+
+    const fn fail(&mut self, error: Error) -> Error {
+        self.extents.parser_mut().fail(error)
     }
 
     const fn run(&mut self, input: &mut &[u8]) -> Result<Progress, Error> {
-        if let Some(file_len @ 0..8) = self.file_len {
-            return Err(ErrorKind::FileTooShort.at(file_len));
-        }
         loop {
-            let event = match self.parser.next(input) {
-                Ok(event) => event,
+            match self.next(input) {
+                Ok(Found::Tensor(tensor)) => self.order.see(tensor),
+                Ok(Found::HeaderEnd) => return self.end_pass(),
+                Ok(_) => return Ok(Progress::NeedInput),
                 Err(error) => return Err(error),
-            };
-            let outcome = match event {
-                Event::NeedInput => return Ok(Progress::NeedInput),
-                Event::HeaderEnd => return self.end_pass(),
-                Event::Length(length) => self.check_header_fits(length),
-                _ => self.see(&event),
-            };
-            if let Err(error) = outcome {
-                return Err(error);
             }
         }
     }
 
-    const fn see(&mut self, event: &Event<'_>) -> Result<(), Error> {
-        match self.tensor.accept(event, self.parser.event_start()) {
-            Ok(true) => self.layout.see(self.tensor.extent()),
-            Ok(false) => {}
-            Err(error) => return Err(error),
+    /// The next tensor, the header's end, or the need for more input.
+    const fn next(&mut self, input: &mut &[u8]) -> Result<Found, Error> {
+        if let Some(file_len @ 0..8) = self.file_len {
+            return Err(ErrorKind::FileTooShort.at(file_len));
         }
-        Ok(())
+        match self.extents.next(input) {
+            Ok(Found::Length(length)) => match self.check_header_fits(length) {
+                Ok(()) => self.extents.next(input),
+                Err(error) => Err(error),
+            },
+            other => other,
+        }
     }
 
     const fn check_header_fits(&self, length: u64) -> Result<(), Error> {
@@ -137,24 +111,127 @@ impl<'s> HeaderCheck<'s> {
     }
 
     const fn end_pass(&mut self) -> Result<Progress, Error> {
-        match self.layout.end_pass(self.parser.position()) {
-            Ok(LayoutStep::Proven) => self.check_data_len(),
-            Ok(LayoutStep::AnotherPass) => {
-                self.parser = HeaderParser::new();
-                Ok(Progress::Rewind)
-            }
+        match self.order.conclude() {
+            Ok(()) => self.check_data_len(self.order.end()),
             Err(error) => Err(error),
         }
     }
 
-    const fn check_data_len(&mut self) -> Result<Progress, Error> {
+    const fn check_data_len(&mut self, data_len: u64) -> Result<Progress, Error> {
         if let Some(file_len) = self.file_len {
-            if let Err(error) = self.described().check_file_len(file_len) {
+            if let Err(error) = self.described(data_len).check_file_len(file_len) {
                 return Err(error);
             }
         }
         self.proven = true;
         Ok(Progress::Done)
+    }
+}
+
+/// Judges a file while its header comes by: container, UTF-8, JSON, types, each tensor against itself,
+/// all tensors against each other, and the length of the file where it is known. What is missing to
+/// the full verdict are names that occur twice: [`DuplicateCheck`].
+///
+/// A header that lists its tensors in the order of their offsets takes one pass and no slots. Any
+/// other takes one pass more for every `slots.len()` tensors, and says [`Progress::Rewind`] before
+/// each.
+///
+/// *Memory*: at most 336 bytes, and the slots. No heap.
+pub struct HeaderCheck<'s> {
+    check: OrderCheck,
+    sorting: Sorting<'s>,
+}
+
+impl<'s> HeaderCheck<'s> {
+    /// Stands before byte 0 of a file. Where its length is known it is judged too: the header must
+    /// lie in it, and the tensors must end with it. A stream's length is `None`. Without slots only
+    /// headers in the order of their offsets can be judged.
+    #[inline]
+    pub const fn new(file_len: Option<u64>, slots: &'s mut [Slot]) -> Self {
+        Self { check: OrderCheck::new(file_len), sorting: Sorting::new(slots) }
+    }
+
+    /// What the header describes, once it is proven.
+    pub const fn summary(&self) -> Option<Summary> {
+        match self.check.summary() {
+            Some(summary) if self.sorting.has_begun() => {
+                Some(Summary { data_len: self.sorting.end(), ..summary })
+            }
+            summary => summary,
+        }
+    }
+
+    /// How many bytes of the file have been consumed in this pass.
+    pub const fn position(&self) -> u64 {
+        self.check.position()
+    }
+
+    /// How long the header is, once its first 8 bytes have been consumed in this pass.
+    #[allow(dead_code)] // until the reading of sources asks
+    pub(crate) const fn header_len(&self) -> Option<u64> {
+        self.check.header_len()
+    }
+
+    /// Reads on, and moves `input` past what it consumed.
+    ///
+    /// # Errors
+    /// The first fault of the file, and the same one again at every further call.
+    /// [`ErrorKind::OutOfOrder`] when slots are needed and there are none.
+    ///
+    /// # Panics
+    /// Never.
+    pub const fn push(&mut self, input: &mut &[u8]) -> Result<Progress, Error> {
+        if self.sorting.has_begun() && !self.check.proven {
+            return self.sort(input);
+        }
+        match self.check.push(input) {
+            Err(Error { kind: ErrorKind::OutOfOrder, .. }) if self.sorting.is_possible() => {
+                self.sorting.begin();
+                Ok(self.rewind())
+            }
+            outcome => outcome,
+        }
+    }
+
+    /// The error that is due when the file ends where the input ended, or `Ok` when the header is
+    /// complete. For sources whose length is not known beforehand.
+    ///
+    /// # Errors
+    /// [`ErrorKind::FileTooShort`] or [`ErrorKind::HeaderBeyondFile`]; [`ErrorKind::Changed`] when the
+    /// file was longer in an earlier pass; an earlier error is repeated.
+    pub const fn end_of_input(&mut self) -> Result<(), Error> {
+        self.check.extents.parser_mut().end_of_pass(!self.sorting.has_begun())
+    }
+
+    const fn rewind(&mut self) -> Progress {
+        self.check.extents = Extents::new();
+        Progress::Rewind
+    }
+
+    const fn sort(&mut self, input: &mut &[u8]) -> Result<Progress, Error> {
+        loop {
+            let outcome = match self.check.next(input) {
+                Ok(Found::Tensor(tensor)) => {
+                    self.sorting.see(tensor);
+                    continue;
+                }
+                Ok(Found::HeaderEnd) => self.end_sorting_pass(),
+                Ok(_) => return Ok(Progress::NeedInput),
+                Err(error) => Err(error),
+            };
+            return match outcome {
+                Ok(progress) => Ok(progress),
+                Err(error) => Err(self.check.fail(error)),
+            };
+        }
+    }
+
+    const fn end_sorting_pass(&mut self) -> Result<Progress, Error> {
+        match self.sorting.end_pass(self.check.order.tensors(), self.position()) {
+            Ok(LayoutStep::Proven) => self.check.check_data_len(self.sorting.end()),
+            Ok(LayoutStep::AnotherPass) => Ok(self.rewind()),
+            Err(error) => Err(error),
+        }
     }
 }
 

@@ -75,7 +75,7 @@ pub(crate) struct Extent {
     pub(crate) begin: u64,
     pub(crate) end: u64,
     /// Where its first offset stands in the header.
-    pub(crate) begin_at: u64,
+    pub(crate) begin_at: u32,
 }
 
 /// How many bytes `elements` elements of `dtype` take. There is no padding in the format: elements

@@ -10,40 +10,11 @@ use crate::error::{Error, ErrorKind};
 use crate::info::Extent;
 use crate::smallest::{Slot, Smallest};
 
-pub(crate) enum LayoutStep {
-    /// Feed the header once more.
-    AnotherPass,
-    /// The tensors lie end to end.
-    Proven,
-}
-
-pub(crate) struct Layout<'s> {
-    following: Smallest<'s>,
-    /// The tensors up to here are proven.
-    end: u64,
-    tensors: u64,
-    proven: u64,
-    /// The tensor before, in the header's order.
-    last: Place,
-    /// The first tensor that does not begin at `end`, and where that stands in the header.
-    misfit: Option<(u64, u64)>,
-    stage: Stage,
-}
-
 /// Tensors are sorted by this.
 #[derive(Clone, Copy)]
 struct Place {
     begin: u64,
     end: u64,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Stage {
-    /// The first pass, and the header's order is the order of the offsets so far.
-    InOrder,
-    /// The first pass, and it is not.
-    OutOfOrder,
-    Sorting,
 }
 
 impl Place {
@@ -52,22 +23,99 @@ impl Place {
     }
 }
 
-impl<'s> Layout<'s> {
-    pub(crate) const fn new(slots: &'s mut [Slot]) -> Self {
-        Self {
-            following: Smallest::new(slots),
-            end: 0,
-            tensors: 0,
-            proven: 0,
-            last: Place { begin: 0, end: 0 },
-            misfit: None,
-            stage: Stage::InOrder,
-        }
+/// The first pass: enough for a header in the order of its offsets, and knows whether it is one.
+pub(crate) struct InOrder {
+    /// The tensors lie end to end up to here.
+    end: u64,
+    /// The tensor before, in the header's order.
+    last: Place,
+    /// Where the first tensor begins that does not begin at `end`.
+    misfit: u64,
+    /// Where in the header that stands; 0 while there is none.
+    misfit_at: u32,
+    tensors: u32,
+    in_order: bool,
+}
+
+impl InOrder {
+    pub(crate) const fn new() -> Self {
+        let last = Place { begin: 0, end: 0 };
+        Self { end: 0, last, misfit: 0, misfit_at: 0, tensors: 0, in_order: true }
     }
 
     /// How many tensors the header has.
     pub(crate) const fn tensors(&self) -> u64 {
-        self.tensors
+        self.tensors as u64
+    }
+
+    /// Where the last tensor ends, once the pass has proven them all.
+    pub(crate) const fn end(&self) -> u64 {
+        self.end
+    }
+
+    /// Takes the next tensor of the header.
+    pub(crate) const fn see(&mut self, tensor: Extent) {
+        let Extent { begin, end, begin_at } = tensor;
+        let place = Place { begin, end };
+        self.tensors += 1;
+        self.in_order &= !place.is_below(self.last);
+        self.last = place;
+        if self.misfit_at != 0 {
+            return;
+        }
+        if begin == self.end {
+            self.end = end;
+        } else {
+            self.misfit = begin;
+            self.misfit_at = begin_at;
+        }
+    }
+
+    /// Draws the conclusion of the pass: the tensors lie end to end, or they do not, or that cannot be
+    /// told without sorting them.
+    pub(crate) const fn conclude(&self) -> Result<(), Error> {
+        let kind = match (self.misfit_at, self.in_order) {
+            (0, _) => return Ok(()),
+            (_, true) => misfit(self.misfit, self.end),
+            (_, false) => ErrorKind::OutOfOrder,
+        };
+        Err(kind.at(self.misfit_at as u64))
+    }
+}
+
+pub(crate) enum LayoutStep {
+    /// Feed the header once more.
+    AnotherPass,
+    /// The tensors lie end to end.
+    Proven,
+}
+
+/// The passes after the first one, for a header in any order.
+pub(crate) struct Sorting<'s> {
+    following: Smallest<'s>,
+    /// The tensors up to here are proven.
+    end: u64,
+    proven: u32,
+    begun: bool,
+}
+
+impl<'s> Sorting<'s> {
+    pub(crate) const fn new(slots: &'s mut [Slot]) -> Self {
+        Self { following: Smallest::new(slots), end: 0, proven: 0, begun: false }
+    }
+
+    /// Whether there is memory to sort in.
+    pub(crate) const fn is_possible(&self) -> bool {
+        self.following.capacity() > 0
+    }
+
+    pub(crate) const fn begin(&mut self) {
+        self.begun = true;
+    }
+
+    /// Whether the header has been seen whole before.
+    pub(crate) const fn has_begun(&self) -> bool {
+        self.begun
     }
 
     /// Where the last proven tensor ends.
@@ -75,63 +123,23 @@ impl<'s> Layout<'s> {
         self.end
     }
 
-    /// Whether the header has been seen whole before.
-    pub(crate) const fn is_sorting(&self) -> bool {
-        matches!(self.stage, Stage::Sorting)
-    }
-
     /// Takes the next tensor of the header.
     pub(crate) const fn see(&mut self, tensor: Extent) {
         let Extent { begin, end, begin_at } = tensor;
-        if self.is_sorting() {
-            self.following.offer(Slot { key: begin, tie: end, at: begin_at });
-            return;
-        }
-        self.tensors += 1;
-        let place = Place { begin, end };
-        if place.is_below(self.last) {
-            self.stage = Stage::OutOfOrder;
-        }
-        self.last = place;
-        if self.misfit.is_some() {
-            return;
-        }
-        if begin == self.end {
-            self.end = end;
-        } else {
-            self.misfit = Some((begin, begin_at));
-        }
+        self.following.offer(Slot { key: begin, tie: end, at: begin_at as u64 });
     }
 
-    /// Draws the conclusion of a pass.
-    pub(crate) const fn end_pass(&mut self, at: u64) -> Result<LayoutStep, Error> {
-        match (self.stage, self.misfit) {
-            (Stage::Sorting, _) => self.end_sorting_pass(at),
-            (_, None) => Ok(LayoutStep::Proven),
-            (Stage::InOrder, Some((begin, begin_at))) => Err(misfit(begin, self.end).at(begin_at)),
-            (Stage::OutOfOrder, Some((_, begin_at))) => self.begin_sorting(begin_at),
-        }
-    }
-
-    const fn begin_sorting(&mut self, misfit_at: u64) -> Result<LayoutStep, Error> {
-        if self.following.capacity() == 0 {
-            return Err(ErrorKind::OutOfOrder.at(misfit_at));
-        }
-        self.stage = Stage::Sorting;
-        self.end = 0;
-        Ok(LayoutStep::AnotherPass)
-    }
-
-    const fn end_sorting_pass(&mut self, at: u64) -> Result<LayoutStep, Error> {
+    /// Draws the conclusion of a pass over a header that had this many tensors in the first one.
+    pub(crate) const fn end_pass(&mut self, tensors: u64, at: u64) -> Result<LayoutStep, Error> {
         let more = self.following.overflowed();
         if let Err(error) = self.walk() {
             return Err(error);
         }
         // Every pass proves at least one tensor, so a header that stays the same comes to an end.
-        let still_to_come = self.proven < self.tensors;
-        match (more, still_to_come) {
+        let proven = self.proven as u64;
+        match (more, proven < tensors) {
             (true, true) => Ok(LayoutStep::AnotherPass),
-            (false, false) if self.proven == self.tensors => Ok(LayoutStep::Proven),
+            (false, false) if proven == tensors => Ok(LayoutStep::Proven),
             _ => Err(ErrorKind::Changed.at(at)),
         }
     }

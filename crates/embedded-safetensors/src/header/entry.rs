@@ -18,8 +18,8 @@ pub(crate) struct TensorCheck {
     elements: u64,
     begin: u64,
     end: u64,
-    shape_at: u64,
-    begin_at: u64,
+    shape_at: u32,
+    begin_at: u32,
 }
 
 impl TensorCheck {
@@ -28,7 +28,7 @@ impl TensorCheck {
     }
 
     /// Takes an event that began at byte `at`. `true`: it was a tensor's last one.
-    pub(crate) const fn accept(&mut self, event: &Event<'_>, at: u64) -> Result<bool, Error> {
+    pub(crate) const fn accept(&mut self, event: &Event<'_>, at: u32) -> Result<bool, Error> {
         match *event {
             Event::Dtype(dtype) => self.dtype = dtype,
             Event::Shape => {
@@ -37,7 +37,7 @@ impl TensorCheck {
             }
             Event::Dim(dim) => match self.elements.checked_mul(dim) {
                 Some(elements) => self.elements = elements,
-                None => return Err(ErrorKind::Overflow.at(at)),
+                None => return Err(ErrorKind::Overflow.at(at as u64)),
             },
             Event::Begin(begin) => {
                 self.begin = begin;
@@ -59,11 +59,58 @@ impl TensorCheck {
     const fn complete(&self) -> Result<bool, Error> {
         let needed = match info::byte_len(self.dtype, self.elements) {
             Ok(needed) => needed,
-            Err(kind) => return Err(kind.at(self.shape_at)),
+            Err(kind) => return Err(kind.at(self.shape_at as u64)),
         };
         match info::check_range(self.begin, self.end, needed) {
             Ok(()) => Ok(true),
-            Err(kind) => Err(kind.at(self.begin_at)),
+            Err(kind) => Err(kind.at(self.begin_at as u64)),
+        }
+    }
+}
+
+/// Reads a header tensor by tensor, without their names: each is checked against itself.
+pub(crate) struct Extents {
+    parser: HeaderParser,
+    check: TensorCheck,
+}
+
+/// What [`Extents::next`] came to.
+#[derive(Clone, Copy)]
+pub(crate) enum Found {
+    NeedInput,
+    /// The length of the header.
+    Length(u64),
+    Tensor(Extent),
+    HeaderEnd,
+}
+
+impl Extents {
+    pub(crate) const fn new() -> Self {
+        Self { parser: HeaderParser::new(), check: TensorCheck::new() }
+    }
+
+    pub(crate) const fn parser(&self) -> &HeaderParser {
+        &self.parser
+    }
+
+    pub(crate) const fn parser_mut(&mut self) -> &mut HeaderParser {
+        &mut self.parser
+    }
+
+    pub(crate) const fn next(&mut self, input: &mut &[u8]) -> Result<Found, Error> {
+        loop {
+            let event = match self.parser.next(input) {
+                Ok(Event::NeedInput) => return Ok(Found::NeedInput),
+                Ok(Event::HeaderEnd) => return Ok(Found::HeaderEnd),
+                Ok(Event::Length(length)) => return Ok(Found::Length(length)),
+                Ok(event) => event,
+                Err(error) => return Err(error),
+            };
+            match self.check.accept(&event, self.parser.token) {
+                Ok(false) => {}
+                Ok(true) => return Ok(Found::Tensor(self.check.extent())),
+                Err(error) => return Err(self.parser.fail(error)),
+            }
         }
     }
 }
@@ -178,7 +225,7 @@ impl<'s> Entries<'s> {
 
     /// `true`: the event was a tensor's last one.
     const fn accept(&mut self, event: &Event<'_>) -> Result<bool, Error> {
-        let at = self.parser.event_start();
+        let at = self.parser.token;
         // A fault of the file goes before a limit of the memory.
         let is_last = match self.check.accept(event, at) {
             Ok(is_last) => is_last,
@@ -186,7 +233,7 @@ impl<'s> Entries<'s> {
         };
         match self.keep(event) {
             Ok(()) => Ok(is_last),
-            Err(kind) => Err(kind.at(at)),
+            Err(kind) => Err(kind.at(at as u64)),
         }
     }
 
