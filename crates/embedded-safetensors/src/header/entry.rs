@@ -5,7 +5,7 @@
 //! this is the lowest layer that knows what a whole entry is.
 
 use super::{Event, HeaderParser, Text};
-use crate::bytes::get_mut;
+use crate::bytes::{get_mut, low_u32};
 use crate::dtype::Dtype;
 use crate::error::{Error, ErrorKind};
 use crate::info::{self, Extent, TensorInfo};
@@ -28,26 +28,31 @@ impl TensorCheck {
     }
 
     /// Takes an event that began at byte `at`. `true`: it was a tensor's last one.
-    pub(crate) const fn accept(&mut self, event: &Event<'_>, at: u32) -> Result<bool, Error> {
+    pub(crate) const fn accept(&mut self, event: &Event<'_>, at: u64) -> Result<bool, Error> {
         match *event {
             Event::Dtype(dtype) => self.dtype = dtype,
             Event::Shape => {
                 self.elements = 1;
-                self.shape_at = at;
+                self.shape_at = low_u32(at);
             }
             Event::Dim(dim) => match self.elements.checked_mul(dim) {
                 Some(elements) => self.elements = elements,
-                None => return Err(ErrorKind::Overflow.at(at as u64)),
+                None => return Err(ErrorKind::Overflow.at(at)),
             },
             Event::Begin(begin) => {
                 self.begin = begin;
-                self.begin_at = at;
+                self.begin_at = low_u32(at);
             }
             Event::End(end) => self.end = end,
             Event::TensorEnd => return self.complete(),
             _ => {}
         }
         Ok(false)
+    }
+
+    /// The element type of the tensor that is complete.
+    pub(crate) const fn dtype(&self) -> Dtype {
+        self.dtype
     }
 
     /// The place of the tensor that is complete.
@@ -106,7 +111,7 @@ impl Extents {
                 Ok(event) => event,
                 Err(error) => return Err(error),
             };
-            match self.check.accept(&event, self.parser.token) {
+            match self.check.accept(&event, self.parser.event_start()) {
                 Ok(false) => {}
                 Ok(true) => return Ok(Found::Tensor(self.check.extent())),
                 Err(error) => return Err(self.parser.fail(error)),
@@ -225,7 +230,7 @@ impl<'s> Entries<'s> {
 
     /// `true`: the event was a tensor's last one.
     const fn accept(&mut self, event: &Event<'_>) -> Result<bool, Error> {
-        let at = self.parser.token;
+        let at = self.parser.event_start();
         // A fault of the file goes before a limit of the memory.
         let is_last = match self.check.accept(event, at) {
             Ok(is_last) => is_last,
@@ -233,7 +238,7 @@ impl<'s> Entries<'s> {
         };
         match self.keep(event) {
             Ok(()) => Ok(is_last),
-            Err(kind) => Err(kind.at(at as u64)),
+            Err(kind) => Err(kind.at(at)),
         }
     }
 
@@ -271,7 +276,7 @@ impl<'s> Entries<'s> {
     }
 
     const fn entry(&mut self) -> Entry<'_> {
-        let info = TensorInfo::checked(self.check.dtype, self.shape, self.check.extent());
+        let info = TensorInfo::checked(self.check.dtype(), self.shape, self.check.extent());
         let name = match self.name.split_at_checked(self.name_len) {
             Some((name, _)) => name,
             None => &[],
