@@ -70,7 +70,7 @@ impl TensorInfo {
 }
 
 /// The place of one tensor, and where the header says so.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Extent {
     pub(crate) begin: u64,
     pub(crate) end: u64,
