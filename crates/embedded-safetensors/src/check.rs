@@ -4,7 +4,7 @@ use crate::duplicates::DuplicateCheck;
 use crate::error::{Error, ErrorKind};
 use crate::header::entry::{Extents, Found};
 use crate::layout::{InOrder, LayoutStep, Sorting};
-use crate::progress::Progress;
+use crate::progress::{Machine, Progress};
 use crate::smallest::Slot;
 
 /// What a sound header describes.
@@ -50,7 +50,6 @@ impl OrderCheck {
     }
 
     /// As [`HeaderCheck::header_len`].
-    #[allow(dead_code)] // until the reading of sources asks
     pub(crate) const fn header_len(&self) -> Option<u64> {
         self.extents.parser().header_len()
     }
@@ -67,7 +66,6 @@ impl OrderCheck {
     }
 
     /// As [`HeaderCheck::end_of_input`].
-    #[allow(dead_code)] // until the reading of sources asks
     pub(crate) const fn end_of_input(&mut self) -> Result<(), Error> {
         self.extents.parser_mut().end_of_input()
     }
@@ -167,7 +165,6 @@ impl<'s> HeaderCheck<'s> {
     }
 
     /// How long the header is, once its first 8 bytes have been consumed in this pass.
-    #[allow(dead_code)] // until the reading of sources asks
     pub(crate) const fn header_len(&self) -> Option<u64> {
         self.check.header_len()
     }
@@ -232,6 +229,34 @@ impl<'s> HeaderCheck<'s> {
             Ok(LayoutStep::AnotherPass) => Ok(self.rewind()),
             Err(error) => Err(error),
         }
+    }
+}
+
+impl Machine for HeaderCheck<'_> {
+    fn push(&mut self, input: &mut &[u8]) -> Result<Progress, Error> {
+        HeaderCheck::push(self, input)
+    }
+
+    fn end_of_input(&mut self) -> Result<(), Error> {
+        HeaderCheck::end_of_input(self)
+    }
+
+    fn header_len(&self) -> Option<u64> {
+        HeaderCheck::header_len(self)
+    }
+}
+
+impl Machine for OrderCheck {
+    fn push(&mut self, input: &mut &[u8]) -> Result<Progress, Error> {
+        OrderCheck::push(self, input)
+    }
+
+    fn end_of_input(&mut self) -> Result<(), Error> {
+        OrderCheck::end_of_input(self)
+    }
+
+    fn header_len(&self) -> Option<u64> {
+        OrderCheck::header_len(self)
     }
 }
 

@@ -9,7 +9,7 @@ use crate::bytes::{get, get_mut, index_below};
 use crate::error::{Error, ErrorKind};
 use crate::hash::NameHash;
 use crate::header::{Event, HeaderParser, Text};
-use crate::progress::Progress;
+use crate::progress::{Machine, Progress};
 use crate::smallest::{Slot, Smallest};
 
 /// Proves that no tensor name occurs twice in a header, and no key in its `__metadata__`.
@@ -314,6 +314,16 @@ impl<'s> DuplicateCheck<'s> {
 
     const fn changed(&self) -> Error {
         ErrorKind::Changed.at(self.parser.position())
+    }
+}
+
+impl Machine for DuplicateCheck<'_> {
+    fn push(&mut self, input: &mut &[u8]) -> Result<Progress, Error> {
+        DuplicateCheck::push(self, input)
+    }
+
+    fn end_of_input(&mut self) -> Result<(), Error> {
+        DuplicateCheck::end_of_input(self)
     }
 }
 

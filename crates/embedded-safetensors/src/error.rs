@@ -55,6 +55,30 @@ impl Field {
     }
 }
 
+/// What an index has memory for.
+///
+/// *Memory*: one byte, `Copy`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum IndexPart {
+    /// Tensors.
+    Tensors,
+    /// Dimensions, those of all shapes together.
+    Dims,
+    /// Bytes of names, all together.
+    Names,
+}
+
+impl IndexPart {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Tensors => "tensors",
+            Self::Dims => "dimensions in its shapes",
+            Self::Names => "bytes of names",
+        }
+    }
+}
+
 /// What is wrong. Each kind has a stable text code ([`code`](Self::code)); `Display` is one sentence.
 ///
 /// *Memory*: 24 bytes, `Copy`.
@@ -200,8 +224,60 @@ pub enum ErrorKind {
     /// Two names may be the same, and there is no memory to compare them in. At: the second one's
     /// opening quote.
     NoText,
+    /// A value of `__metadata__` is longer than the memory given for it. At: the value's opening quote.
+    ValueLength {
+        /// The value's length in bytes.
+        needed: u64,
+        /// The memory given for it.
+        capacity: u64,
+    },
+    /// The index has too little memory for the header. At: the end of the header.
+    Index {
+        /// For what of it.
+        part: IndexPart,
+        /// How many of them the header has.
+        needed: u64,
+        /// How many there is memory for.
+        capacity: u64,
+    },
+    /// A buffer is too small for what must go into it: one element of a tensor that is read in chunks, or
+    /// the whole tensor that it is bound to. At: the first byte that has no room.
+    BufferLength {
+        /// Bytes that must fit.
+        needed: u64,
+        /// Bytes that there is room for.
+        capacity: u64,
+    },
     /// The header changed between two passes over it. At: the place where that shows.
     Changed,
+    /// The file has no tensor of a name that was asked for. At: the end of the header; byte 0 when no
+    /// search has been made.
+    NotFound {
+        /// Which of the names that were asked for, counted from 0.
+        wanted: u64,
+    },
+    /// A window of 0 bytes. At: the byte that could not be read.
+    NoWindow,
+    /// A place beyond the end of a tensor. At: the end of the tensor.
+    OutsideTensor {
+        /// The byte of the tensor that was asked for.
+        asked: u64,
+        /// How many bytes the tensor has.
+        len: u64,
+    },
+    /// A tensor that ends beyond the end of the file's data: it belongs to another file. At: the end
+    /// of the data.
+    OutsideData {
+        /// Where the tensor ends.
+        end: u64,
+        /// How long the data is.
+        data_len: u64,
+    },
+    /// Chunks were to begin at multiples of a number that is not a power of two. At: the tensor's first byte.
+    Block {
+        /// That number.
+        asked: u64,
+    },
 }
 
 impl ErrorKind {
@@ -254,7 +330,15 @@ impl ErrorKind {
             Self::OutOfOrder => "limit.order",
             Self::SlotCount { .. } => "limit.slots",
             Self::NoText => "limit.text",
+            Self::ValueLength { .. } => "limit.value",
+            Self::Index { .. } => "limit.index",
+            Self::BufferLength { .. } => "limit.buffer",
             Self::Changed => "usage.changed",
+            Self::NotFound { .. } => "usage.missing",
+            Self::NoWindow => "usage.window",
+            Self::OutsideTensor { .. } => "usage.range",
+            Self::OutsideData { .. } => "usage.tensor",
+            Self::Block { .. } => "usage.block",
         }
     }
 
@@ -263,7 +347,10 @@ impl ErrorKind {
         match self {
             Self::Rank { .. } | Self::NameLength { .. } => Blame::Limit,
             Self::OutOfOrder | Self::SlotCount { .. } | Self::NoText => Blame::Limit,
-            Self::Changed => Blame::Usage,
+            Self::ValueLength { .. } | Self::BufferLength { .. } => Blame::Limit,
+            Self::Index { .. } => Blame::Limit,
+            Self::Changed | Self::NotFound { .. } | Self::NoWindow => Blame::Usage,
+            Self::OutsideTensor { .. } | Self::OutsideData { .. } | Self::Block { .. } => Blame::Usage,
             _ => Blame::File,
         }
     }
@@ -330,6 +417,35 @@ impl ErrorKind {
             Self::SlotCount { capacity } => {
                 write!(f, "{capacity} slots are too few to tell the header's names apart")
             }
+            _ => self.of_reading(f),
+        }
+    }
+
+    /// What is said of memory for the data, and of requests for it.
+    fn of_reading(self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::ValueLength { needed, capacity } => {
+                write!(f, "the value has {}, but there is memory for {capacity}", Bytes(needed))
+            }
+            Self::Index { part, needed, capacity } => {
+                let part = part.name();
+                write!(f, "the header has {needed} {part}, but the index has memory for {capacity}")
+            }
+            Self::BufferLength { needed, capacity } => {
+                write!(f, "{} must fit into the buffer, but it has {capacity}", Bytes(needed))
+            }
+            Self::NotFound { wanted } => {
+                write!(f, "the file has no tensor of the name that was asked for (number {wanted})")
+            }
+            Self::OutsideTensor { asked, len } => {
+                write!(f, "byte {asked} was asked for of a tensor that has {}", Bytes(len))
+            }
+            Self::OutsideData { end, data_len } => {
+                write!(f, "the tensor ends at byte {end} of the data, which has {}", Bytes(data_len))
+            }
+            Self::Block { asked } => {
+                write!(f, "chunks cannot begin at multiples of {asked}: not a power of two")
+            }
             _ => f.write_str(self.plain()),
         }
     }
@@ -360,6 +476,7 @@ impl ErrorKind {
                 "the header does not list its tensors in the order of their offsets, and there is no memory to sort them in"
             }
             Self::Changed => "the header is not the same as in the pass before",
+            Self::NoWindow => "the window has no room for a single byte",
             _ => "malformed",
         }
     }

@@ -1,4 +1,6 @@
-//! How a check speaks with whoever feeds it.
+//! How machines speak with whoever feeds them.
+
+use crate::error::Error;
 
 /// What a check that takes several passes needs next.
 ///
@@ -12,4 +14,24 @@ pub enum Progress {
     Rewind,
     /// The file passed.
     Done,
+}
+
+/// Something that a header is fed to, from byte 0 to its end.
+pub(crate) trait Machine {
+    /// Reads on, and moves `input` past what it consumed.
+    ///
+    /// # Errors
+    /// The first fault, and the same one again at every further call.
+    fn push(&mut self, input: &mut &[u8]) -> Result<Progress, Error>;
+
+    /// The error that is due when the file ends where the input ended.
+    ///
+    /// # Errors
+    /// That one; `Ok` only where the header is complete.
+    fn end_of_input(&mut self) -> Result<(), Error>;
+
+    /// How long the header is, once its first 8 bytes are consumed. Only asked for in a first pass.
+    fn header_len(&self) -> Option<u64> {
+        None
+    }
 }

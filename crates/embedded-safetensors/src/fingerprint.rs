@@ -1,0 +1,99 @@
+//! A header's fingerprint: by which a later pass knows that it reads the header that was proven.
+
+/// A hash over bytes that arrive in pieces, a word of 8 at a time.
+///
+/// It sees every change that happens by accident but for one in 2^64. It has no key, so it does not see
+/// one that was made to deceive; such a change can at worst show the tensors of another sound header.
+#[derive(Clone, Copy)]
+pub(crate) struct Fingerprint {
+    hash: u64,
+    tail: u64,
+    tail_len: u32,
+}
+
+impl Fingerprint {
+    /// Odd, and with bits all over: the golden ratio.
+    const FACTOR: u64 = 0x9E37_79B9_7F4A_7C15;
+
+    pub(crate) const fn new() -> Self {
+        Self { hash: 0, tail: 0, tail_len: 0 }
+    }
+
+    pub(crate) const fn push(&mut self, bytes: &[u8]) {
+        let mut left = bytes;
+        loop {
+            match left.split_first_chunk() {
+                Some((word, rest)) if self.tail_len == 0 => {
+                    self.absorb(u64::from_le_bytes(*word));
+                    left = rest;
+                }
+                _ => match left.split_first() {
+                    Some((&byte, rest)) => {
+                        self.push_byte(byte);
+                        left = rest;
+                    }
+                    None => return,
+                },
+            }
+        }
+    }
+
+    /// The hash of all bytes so far.
+    pub(crate) const fn finish(mut self) -> u64 {
+        self.absorb(self.tail ^ ((self.tail_len as u64) << 56));
+        self.hash
+    }
+
+    const fn push_byte(&mut self, byte: u8) {
+        self.tail |= (byte as u64) << (self.tail_len << 3);
+        self.tail_len += 1;
+        if self.tail_len == 8 {
+            self.absorb(self.tail);
+            self.tail = 0;
+            self.tail_len = 0;
+        }
+    }
+
+    const fn absorb(&mut self, word: u64) {
+        let product = (self.hash ^ word).wrapping_mul(Self::FACTOR);
+        // The low bits of a product know nothing of the high bits that went into it.
+        self.hash = product ^ (product >> 32);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+    use super::Fingerprint;
+    use std::collections::BTreeSet;
+    use std::vec::Vec;
+
+    fn of(bytes: &[u8], piece: usize) -> u64 {
+        let mut fingerprint = Fingerprint::new();
+        bytes.chunks(piece).for_each(|chunk| fingerprint.push(chunk));
+        fingerprint.finish()
+    }
+
+    #[test]
+    fn it_does_not_depend_on_the_pieces() {
+        let text: Vec<u8> = (0..=255).collect();
+        for len in 0..text.len() {
+            let whole = of(&text[..len], 300);
+            for piece in [1, 3, 7, 8, 9, 16] {
+                assert_eq!(of(&text[..len], piece), whole, "{len} bytes in pieces of {piece}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_bit_and_every_length_matters() {
+        let text = [0x5A; 40];
+        let mut seen: BTreeSet<u64> = (0..=40).map(|len| of(&text[..len], 64)).collect();
+        for bit in 0..320 {
+            let mut other = text;
+            other[bit / 8] ^= 1 << (bit % 8);
+            seen.insert(of(&other, 64));
+        }
+        assert_eq!(seen.len(), 41 + 320);
+    }
+}

@@ -1,0 +1,33 @@
+//! All tensors of a header, shown one by one.
+
+use crate::error::Error;
+use crate::header::entry::{Entries, Entry, Item};
+use crate::progress::{Machine, Progress};
+
+/// Follows one pass over a header and shows every tensor to a visitor.
+pub(crate) struct List<'n, F> {
+    entries: Entries<'n>,
+    visitor: F,
+}
+
+impl<'n, F: FnMut(&Entry<'_>)> List<'n, F> {
+    pub(crate) const fn new(name: &'n mut [u8], visitor: F) -> Self {
+        Self { entries: Entries::new(name), visitor }
+    }
+}
+
+impl<F: FnMut(&Entry<'_>)> Machine for List<'_, F> {
+    fn push(&mut self, input: &mut &[u8]) -> Result<Progress, Error> {
+        loop {
+            match self.entries.next(input)? {
+                Item::NeedInput => return Ok(Progress::NeedInput),
+                Item::HeaderEnd => return Ok(Progress::Done),
+                Item::Tensor(entry) => (self.visitor)(&entry),
+            }
+        }
+    }
+
+    fn end_of_input(&mut self) -> Result<(), Error> {
+        self.entries.end_of_input()
+    }
+}

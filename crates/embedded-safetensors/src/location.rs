@@ -1,0 +1,31 @@
+//! Where the bytes of one tensor lie.
+
+use crate::dtype::Dtype;
+use crate::error::Error;
+use crate::info::TensorInfo;
+
+/// The place of a tensor's bytes, and how wide its elements are.
+///
+/// *Memory*: 24 bytes, `Copy`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Location {
+    pub(crate) dtype: Dtype,
+    pub(crate) begin: u64,
+    pub(crate) end: u64,
+}
+
+/// What tells where a tensor lies: a [`TensorInfo`], a [`Wanted`](crate::Wanted) that was found, a tensor
+/// of an [`Index`](crate::Index).
+pub trait Locate {
+    /// The place of the tensor.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NotFound`](crate::ErrorKind::NotFound) when it was looked for in vain, or not yet.
+    fn locate(&self) -> Result<Location, Error>;
+}
+
+impl Locate for TensorInfo {
+    fn locate(&self) -> Result<Location, Error> {
+        Ok(Location { dtype: self.dtype(), begin: self.begin(), end: self.end() })
+    }
+}

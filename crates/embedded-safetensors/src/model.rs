@@ -1,0 +1,228 @@
+//! A model in storage: opened, proven, searched and read.
+
+use crate::check::{HeaderCheck, OrderCheck, Summary};
+use crate::duplicates::DuplicateCheck;
+use crate::error::Error;
+#[cfg(doc)]
+use crate::error::ErrorKind;
+use crate::header::entry::Entry;
+use crate::info::TensorInfo;
+use crate::list::List;
+use crate::location::Locate;
+use crate::pass::{Pass, Seal, admit};
+use crate::progress::Machine;
+use crate::search::{Search, Wanted};
+use crate::smallest::Slot;
+use crate::source::{ReadAt, ReadError};
+use crate::span::Span;
+use crate::tensor::TensorReader;
+use crate::value::ValueSearch;
+
+/// A model in storage, whose header is proven sound.
+///
+/// It keeps nothing of the header but a fingerprint. Whatever looks something up reads the header
+/// again, from its first byte to its last, through a window that you lend, and notices when it is no
+/// longer the one that was proven. Any window of one byte or more will do; a larger one is faster, and from
+/// one block of the storage on it is fast. For many lookups make an [`index`](Self::index).
+///
+/// The data themselves have no checksum in this format. Where they may change while they are read,
+/// nobody can know.
+///
+/// *Memory*: 48 bytes and the source. Calls take less than 512 bytes of stack on a 32-bit machine, for
+/// headers of any length.
+#[derive(Debug)]
+pub struct Model<S> {
+    source: S,
+    summary: Summary,
+    seal: Seal,
+}
+
+impl<S: ReadAt> Model<S> {
+    /// Reads the header once and proves it: as [`HeaderCheck`], the length of the file included where the
+    /// storage knows it. Names that occur twice show when they are looked up, or to
+    /// [`check_names`](Self::check_names), or in an [`index`](Self::index).
+    ///
+    /// The source is consumed; lend it as `&mut source` to have it back when this fails.
+    ///
+    /// # Errors
+    /// The faults of the file; [`ErrorKind::OutOfOrder`] when its tensors are not in the order of
+    /// their offsets, for which there is [`open_sorting`](Self::open_sorting); [`ErrorKind::NoWindow`] when
+    /// the window is empty; those of the storage.
+    ///
+    /// # Panics
+    /// Never.
+    pub fn open(mut source: S, window: &mut [u8]) -> Result<Self, ReadError<S::Error>> {
+        let file_len = source.file_len().map_err(ReadError::Source)?;
+        let mut check = OrderCheck::new(file_len.exact());
+        let seal = run(&mut source, &mut check, Pass::first(), window)?;
+        let summary = admit(check.summary(), file_len)?;
+        Ok(Self { source, summary, seal })
+    }
+
+    /// As [`open`](Self::open), for headers in any order: those in the order of their offsets take one
+    /// pass, others one more for every so many slots.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open), but for [`ErrorKind::OutOfOrder`] if there is at least one slot.
+    ///
+    /// # Panics
+    /// Never.
+    pub fn open_sorting(
+        mut source: S,
+        slots: &mut [Slot],
+        window: &mut [u8],
+    ) -> Result<Self, ReadError<S::Error>> {
+        let file_len = source.file_len().map_err(ReadError::Source)?;
+        let mut check = HeaderCheck::new(file_len.exact(), slots);
+        let seal = run(&mut source, &mut check, Pass::first(), window)?;
+        let summary = admit(check.summary(), file_len)?;
+        Ok(Self { source, summary, seal })
+    }
+
+    /// How many tensors there are, where the data begins, how long it is.
+    pub const fn summary(&self) -> Summary {
+        self.summary
+    }
+
+    /// Gives the source back.
+    pub fn into_source(self) -> S {
+        self.source
+    }
+
+    /// Whether the header is still the one that was proven. It has nothing to say of the data.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Changed`] when it is not; those of the storage.
+    ///
+    /// # Panics
+    /// Never.
+    pub fn check_unchanged(&mut self, window: &mut [u8]) -> Result<(), ReadError<S::Error>> {
+        self.find_all(&mut [], window)
+    }
+
+    /// Looks up one tensor, in one pass over the header.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NameTwice`] when two tensors have this name; [`ErrorKind::Rank`](crate::ErrorKind::Rank) when it has more
+    /// dimensions than a [`Shape`](crate::Shape) holds; [`ErrorKind::Changed`]; those of the storage.
+    ///
+    /// # Panics
+    /// Never.
+    pub fn find(&mut self, name: &str, window: &mut [u8]) -> Result<Option<TensorInfo>, ReadError<S::Error>> {
+        let mut wanted = [Wanted::optional(name)];
+        self.find_all(&mut wanted, window)?;
+        let [wanted] = wanted;
+        Ok(wanted.info())
+    }
+
+    /// Looks up many tensors, in one pass over the header.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NotFound`] when one is missing that is not [optional](Wanted::optional), once the others are
+    /// filled in; otherwise as [`find`](Self::find), and nothing is found.
+    ///
+    /// # Panics
+    /// Never.
+    pub fn find_all(
+        &mut self,
+        wanted: &mut [Wanted<'_>],
+        window: &mut [u8],
+    ) -> Result<(), ReadError<S::Error>> {
+        let mut search = Search::new(wanted);
+        self.pass(&mut search, window)?;
+        Ok(search.settle()?)
+    }
+
+    /// Shows `visitor` all tensors, in the header's order, in one pass over it. `name` bounds the
+    /// length of their names.
+    ///
+    /// What it has shown holds once it has come to its end without an error.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NameLength`] and [`ErrorKind::Rank`](crate::ErrorKind::Rank) when a tensor cannot be shown; [`ErrorKind::Changed`](crate::ErrorKind::Changed);
+    /// those of the storage.
+    ///
+    /// # Panics
+    /// Never, unless `visitor` does.
+    pub fn visit(
+        &mut self,
+        name: &mut [u8],
+        window: &mut [u8],
+        visitor: impl FnMut(&Entry<'_>),
+    ) -> Result<(), ReadError<S::Error>> {
+        self.pass(&mut List::new(name, visitor), window)
+    }
+
+    /// Reads the value of one key of `__metadata__` into the front of `value`, in one pass over the header.
+    /// Nothing when there is no such key.
+    ///
+    /// # Errors
+    /// [`ErrorKind::ValueLength`] when the value is longer than the memory for it, with the length it has;
+    /// [`ErrorKind::KeyTwice`] when the key is there twice; [`ErrorKind::Changed`](crate::ErrorKind::Changed); those of the storage.
+    ///
+    /// # Panics
+    /// Never.
+    pub fn metadata<'v>(
+        &mut self,
+        key: &str,
+        value: &'v mut [u8],
+        window: &mut [u8],
+    ) -> Result<Option<&'v str>, ReadError<S::Error>> {
+        let mut search = ValueSearch::new(key, value);
+        self.pass(&mut search, window)?;
+        Ok(search.finish()?)
+    }
+
+    /// Proves that no name occurs twice, as [`DuplicateCheck`], in as many passes as its memory asks for.
+    ///
+    /// # Errors
+    /// As [`DuplicateCheck::push`]; those of the storage.
+    ///
+    /// # Panics
+    /// Never.
+    pub fn check_names(
+        &mut self,
+        key: [u64; 2],
+        slots: &mut [Slot],
+        text: &mut [u8],
+        window: &mut [u8],
+    ) -> Result<(), ReadError<S::Error>> {
+        self.pass(&mut DuplicateCheck::new(key, slots, text), window)
+    }
+
+    /// Reads the bytes of a tensor: a [`TensorInfo`], a [`Wanted`] that was found, a tensor of an index.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NotFound`] when it was not found; [`ErrorKind::OutsideData`](crate::ErrorKind::OutsideData) when it lies beyond the
+    /// data of this file, so must be another's.
+    pub fn tensor(&mut self, tensor: &impl Locate) -> Result<TensorReader<'_, S>, Error> {
+        let Summary { data_start, data_len, .. } = self.summary;
+        let span = Span::new(tensor.locate()?, data_start, data_len)?;
+        Ok(TensorReader::new(&mut self.source, span))
+    }
+
+    /// Leads a machine through the header that was proven, as often as it wants.
+    fn pass(&mut self, machine: &mut impl Machine, window: &mut [u8]) -> Result<(), ReadError<S::Error>> {
+        run(&mut self.source, machine, Pass::again(self.seal), window).map(|_| ())
+    }
+}
+
+/// Reads the header and feeds it to the machine until that is done.
+fn run<S: ReadAt>(
+    source: &mut S,
+    machine: &mut impl Machine,
+    mut pass: Pass,
+    window: &mut [u8],
+) -> Result<Seal, ReadError<S::Error>> {
+    loop {
+        let room = pass.room(machine, window)?;
+        let len = source.read_at(pass.position(), room).map_err(ReadError::Source)?;
+        let input = room.get(..len).unwrap_or(room);
+        if input.is_empty() {
+            return Err(pass.end_of_input(machine));
+        }
+        if let Some(seal) = pass.feed(machine, input)? {
+            return Ok(seal);
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! Storage behind `embedded_io::{Read, Seek}`, and tensors as `embedded_io::Read`.
+
+use crate::error::Blame;
+use crate::source::{FileLen, ReadAt, ReadError};
+use embedded_io::{Error, ErrorKind, Read, Seek, SeekFrom};
+
+/// Makes a source of whatever has [`embedded_io::Read`] and [`embedded_io::Seek`]: a file of embedded-sdmmc
+/// or littlefs, and with the adapters of `embedded-io-adapters` one of `std`.
+///
+/// It seeks only where the next read does not go on from the one before. A call that was interrupted is
+/// made again. After any other error it seeks before it reads, so a read can be tried again.
+///
+/// *Memory*: 16 bytes and what `T` takes.
+#[derive(Debug)]
+pub struct Seekable<T> {
+    inner: T,
+    /// Where `inner` stands, if that is known.
+    position: Option<u64>,
+}
+
+impl<T> Seekable<T> {
+    /// Wherever `inner` stands now, byte 0 is the first of the file.
+    pub const fn new(inner: T) -> Self {
+        Self { inner, position: None }
+    }
+
+    /// Gives back what was wrapped, wherever it stands.
+    pub fn into_inner(self) -> T {
+        self.inner
+    }
+}
+
+impl<T: Read + Seek> Seekable<T> {
+    fn seek(&mut self, to: SeekFrom) -> Result<u64, T::Error> {
+        self.position = None;
+        let position = uninterrupted(|| self.inner.seek(to))?;
+        self.position = Some(position);
+        Ok(position)
+    }
+}
+
+impl<T: Read + Seek> ReadAt for Seekable<T> {
+    type Error = T::Error;
+
+    fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> Result<usize, T::Error> {
+        if self.position != Some(offset) {
+            self.seek(SeekFrom::Start(offset))?;
+        }
+        self.position = None;
+        let len = uninterrupted(|| self.inner.read(buffer))?;
+        self.position = Some(offset + len as u64);
+        Ok(len)
+    }
+
+    fn file_len(&mut self) -> Result<FileLen, T::Error> {
+        self.seek(SeekFrom::End(0)).map(FileLen::Exactly)
+    }
+}
+
+fn uninterrupted<T, E: Error>(mut call: impl FnMut() -> Result<T, E>) -> Result<T, E> {
+    loop {
+        match call() {
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            outcome => return outcome,
+        }
+    }
+}
+
+impl<E: Error> Error for ReadError<E> {
+    /// What the storage says of its own errors; `InvalidData` for a bad file or one that ends too early,
+    /// `OutOfMemory` for a limit, `InvalidInput` for a caller's mistake.
+    fn kind(&self) -> ErrorKind {
+        match self {
+            Self::Source(error) => error.kind(),
+            Self::UnexpectedEof { .. } => ErrorKind::InvalidData,
+            Self::Format(error) => match error.kind.blame() {
+                Blame::File => ErrorKind::InvalidData,
+                Blame::Limit => ErrorKind::OutOfMemory,
+                Blame::Usage => ErrorKind::InvalidInput,
+            },
+        }
+    }
+}

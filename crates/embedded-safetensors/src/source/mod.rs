@@ -1,0 +1,149 @@
+//! Storage that is read at any position, and what can go wrong there.
+
+use crate::error::Error;
+use core::convert::Infallible;
+use core::fmt;
+
+#[cfg(feature = "embedded-io")]
+pub(crate) mod io;
+
+#[cfg(feature = "embedded-storage")]
+pub(crate) mod nor;
+
+#[cfg(all(feature = "std", any(unix, windows)))]
+mod file;
+
+/// Storage that can be read at any position: a file on a card, a flash chip, memory.
+///
+/// Slices, and behind features whatever is `embedded_io::{Read, Seek}`, NOR flash and `std::fs::File`
+/// have it already. Implement it for storage of your own:
+///
+/// ```
+/// use embedded_safetensors::{FileLen, ReadAt};
+///
+/// struct Card { /* … */ }
+/// # struct Broken;
+/// # impl Card {
+/// #     fn read_block(&mut self, _: u64, _: &mut [u8]) -> Result<usize, Broken> { Ok(0) }
+/// # }
+///
+/// impl ReadAt for Card {
+///     type Error = Broken;
+///
+///     fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> Result<usize, Broken> {
+///         self.read_block(offset, buffer)
+///     }
+///
+///     fn file_len(&mut self) -> Result<FileLen, Broken> {
+///         Ok(FileLen::AtMost(1 << 20)) // the size of a partition, say
+///     }
+/// }
+/// ```
+pub trait ReadAt {
+    /// What can go wrong with the storage itself.
+    type Error;
+
+    /// Reads bytes from byte `offset` of the file on into the front of `buffer`, and says how many.
+    ///
+    /// It may read fewer than there is room for, but at least one; 0 only when `buffer` is empty or no
+    /// byte of the file lies at `offset` or behind. It blocks until then. The rest of `buffer` may hold
+    /// anything afterwards.
+    ///
+    /// # Errors
+    /// Those of the storage. The same read may be tried again, and then behaves as if it had not been
+    /// tried before.
+    fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> Result<usize, Self::Error>;
+
+    /// How long the file is, as far as the storage knows.
+    ///
+    /// # Errors
+    /// Those of the storage.
+    fn file_len(&mut self) -> Result<FileLen, Self::Error>;
+}
+
+/// How long a file is, as far as its storage knows.
+///
+/// *Memory*: 16 bytes, `Copy`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FileLen {
+    /// It has exactly so many bytes, and its tensors must end with it.
+    Exactly(u64),
+    /// It has no more than so many bytes, as in a partition: its tensors must end there or before.
+    AtMost(u64),
+    /// Nobody knows. A file that is too short shows when its end is read.
+    Unknown,
+}
+
+impl FileLen {
+    pub(crate) const fn exact(self) -> Option<u64> {
+        match self {
+            Self::Exactly(len) => Some(len),
+            Self::AtMost(_) | Self::Unknown => None,
+        }
+    }
+}
+
+impl<S: ReadAt + ?Sized> ReadAt for &mut S {
+    type Error = S::Error;
+
+    fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> Result<usize, Self::Error> {
+        (**self).read_at(offset, buffer)
+    }
+
+    fn file_len(&mut self) -> Result<FileLen, Self::Error> {
+        (**self).file_len()
+    }
+}
+
+/// A whole file in memory. Behind its end there is nothing, as in a file.
+impl ReadAt for &[u8] {
+    type Error = Infallible;
+
+    fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> Result<usize, Infallible> {
+        let present = usize::try_from(offset).ok().and_then(|offset| self.get(offset..)).unwrap_or(&[]);
+        let len = present.len().min(buffer.len());
+        if let (Some(to), Some(from)) = (buffer.get_mut(..len), present.get(..len)) {
+            to.copy_from_slice(from);
+        }
+        Ok(len)
+    }
+
+    fn file_len(&mut self) -> Result<FileLen, Infallible> {
+        Ok(FileLen::Exactly(self.len() as u64))
+    }
+}
+
+/// Why something could not be read: the file, the storage, or a file that ends too early.
+///
+/// *Memory*: 32 bytes and what `E` takes, `Copy` if `E` is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReadError<E> {
+    /// What the file, the memory or the request is at fault for: see [`ErrorKind::blame`](crate::ErrorKind::blame).
+    Format(Error),
+    /// The storage failed. The call that reported it can be made again.
+    Source(E),
+    /// The storage says that the file ends here, though it said before that it is longer, or though the
+    /// header was proven and the tensors need more.
+    UnexpectedEof {
+        /// The byte of the file that is not there.
+        at: u64,
+    },
+}
+
+impl<E> From<Error> for ReadError<E> {
+    fn from(error: Error) -> Self {
+        Self::Format(error)
+    }
+}
+
+impl<E: fmt::Display> fmt::Display for ReadError<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Format(error) => error.fmt(f),
+            Self::Source(error) => write!(f, "the storage cannot be read: {error}"),
+            Self::UnexpectedEof { at } => write!(f, "the file ends at byte {at}, before its end was due"),
+        }
+    }
+}
+
+impl<E: fmt::Debug + fmt::Display> core::error::Error for ReadError<E> {}

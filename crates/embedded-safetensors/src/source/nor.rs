@@ -1,0 +1,121 @@
+//! Storage behind `embedded_storage::nor_flash::ReadNorFlash`.
+
+use crate::bytes::low_u32;
+use crate::source::{FileLen, ReadAt};
+use core::fmt;
+use core::ops::Range;
+use embedded_storage::nor_flash::{NorFlashError, NorFlashErrorKind, ReadNorFlash};
+
+/// The largest unit of reading that is known to be met with.
+const LARGEST_UNIT: usize = 64;
+
+/// Makes a source of NOR flash, or of a partition of one.
+///
+/// Reads may begin and end anywhere: what the flash can only read in whole units is read into a few bytes on
+/// the stack first. Where a read begins at a unit, whole units go straight into your buffer.
+///
+/// *Memory*: 32 bytes and what `F` takes; during a read 64 bytes of stack.
+#[derive(Debug)]
+pub struct NorFlash<F> {
+    flash: F,
+    partition: Range<u32>,
+    file_len: FileLen,
+}
+
+impl<F: ReadNorFlash> NorFlash<F> {
+    /// A file that begins at byte 0 of the flash.
+    pub fn new(flash: F) -> Self {
+        Self::partition(flash, 0..u32::MAX)
+    }
+
+    /// A file that begins where a partition begins, and ends in it. What lies behind the file is not
+    /// looked at.
+    pub fn partition(flash: F, partition: Range<u32>) -> Self {
+        const { assert!(F::READ_SIZE > 0 && F::READ_SIZE <= LARGEST_UNIT, "the flash reads in too large units") }
+        let end = u32::try_from(flash.capacity()).unwrap_or(u32::MAX).min(partition.end);
+        let partition = partition.start.min(end)..end;
+        let file_len = FileLen::AtMost((partition.end - partition.start).into());
+        Self { flash, partition, file_len }
+    }
+
+    /// States the length of the file, where it is known: a file with bytes behind its tensors is then
+    /// refused, as it is everywhere else.
+    #[must_use]
+    pub fn with_file_len(self, len: u64) -> Self {
+        Self { file_len: FileLen::Exactly(len), ..self }
+    }
+
+    /// Gives the flash back.
+    pub fn into_inner(self) -> F {
+        self.flash
+    }
+
+    /// Reads whole units, straight into the buffer.
+    fn read_units(&mut self, address: u32, buffer: &mut [u8]) -> Result<usize, F::Error> {
+        let len = buffer.len() - buffer.len() % F::READ_SIZE;
+        if let Some((units, _)) = buffer.split_at_mut_checked(len) {
+            self.flash.read(address, units)?;
+        }
+        Ok(len)
+    }
+
+    /// Reads a part of one unit.
+    fn read_part(&mut self, address: u32, skip: usize, buffer: &mut [u8]) -> Result<usize, F::Error> {
+        let mut unit = [0; LARGEST_UNIT];
+        let unit = unit.split_at_mut_checked(F::READ_SIZE).map_or(&mut [][..], |(unit, _)| unit);
+        self.flash.read(address, unit)?;
+        let part = unit.get(skip..).unwrap_or(&[]);
+        buffer.iter_mut().zip(part).for_each(|(to, from)| *to = *from);
+        Ok(part.len().min(buffer.len()))
+    }
+}
+
+impl<F: ReadNorFlash> ReadAt for NorFlash<F> {
+    type Error = FlashError<F::Error>;
+
+    fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> Result<usize, Self::Error> {
+        let present = u64::from(self.partition.end - self.partition.start).saturating_sub(offset);
+        let room = usize::try_from(present).unwrap_or(usize::MAX).min(buffer.len());
+        let Some((buffer, _)) = buffer.split_at_mut_checked(room) else { return Ok(0) };
+        // What is present lies below the end of the partition.
+        let address = self.partition.start.wrapping_add(u32::try_from(offset).unwrap_or(0));
+        let skip = address % low_u32(F::READ_SIZE as u64);
+        let outcome = match skip {
+            _ if buffer.is_empty() => Ok(0),
+            0 if room >= F::READ_SIZE => self.read_units(address, buffer),
+            _ => self.read_part(address - skip, skip as usize, buffer),
+        };
+        outcome.map_err(FlashError)
+    }
+
+    fn file_len(&mut self) -> Result<FileLen, Self::Error> {
+        Ok(self.file_len)
+    }
+}
+
+/// An error of the flash, with a sentence.
+///
+/// *Memory*: what `E` takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FlashError<E>(pub E);
+
+impl<E: NorFlashError> fmt::Display for FlashError<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.0.kind() {
+            NorFlashErrorKind::NotAligned => {
+                "the flash was read at an address or in a length that it cannot do"
+            }
+            NorFlashErrorKind::OutOfBounds => "the flash was read beyond its end",
+            _ => "the flash failed",
+        })
+    }
+}
+
+impl<E: NorFlashError> core::error::Error for FlashError<E> {}
+
+#[cfg(feature = "embedded-io")]
+impl<E: NorFlashError> embedded_io::Error for FlashError<E> {
+    fn kind(&self) -> embedded_io::ErrorKind {
+        embedded_io::ErrorKind::Other
+    }
+}

@@ -1,0 +1,235 @@
+//! Arithmetic of a tensor that is read piece by piece: how long the next piece is.
+
+use crate::bytes::index_below;
+use crate::dtype::Dtype;
+use crate::error::{Error, ErrorKind};
+use crate::location::Location;
+
+/// A tensor in a file, and how far it has been read.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Span {
+    /// Of the file.
+    start: u64,
+    len: u64,
+    /// Of the tensor.
+    position: u64,
+    /// Pieces begin at multiples of this in the file, where they can. A power of two.
+    block: u64,
+    dtype: Dtype,
+}
+
+impl Span {
+    /// # Errors
+    /// [`ErrorKind::OutsideData`] when the tensor does not lie in data of this length.
+    pub(crate) fn new(tensor: Location, data_start: u64, data_len: u64) -> Result<Self, Error> {
+        let Location { dtype, begin, end } = tensor;
+        match end.checked_sub(begin) {
+            Some(len) if end <= data_len => {
+                Ok(Self { start: data_start + begin, len, position: 0, block: 1, dtype })
+            }
+            _ => Err(ErrorKind::OutsideData { end, data_len }.at(data_start + data_len)),
+        }
+    }
+
+    pub(crate) const fn dtype(&self) -> Dtype {
+        self.dtype
+    }
+
+    pub(crate) const fn len(&self) -> u64 {
+        self.len
+    }
+
+    pub(crate) const fn position(&self) -> u64 {
+        self.position
+    }
+
+    pub(crate) const fn remaining(&self) -> u64 {
+        self.len - self.position
+    }
+
+    /// Where in the file the next byte lies.
+    pub(crate) const fn offset(&self) -> u64 {
+        self.start + self.position
+    }
+
+    /// # Errors
+    /// [`ErrorKind::Block`] unless it is a power of two.
+    pub(crate) fn set_block(&mut self, block: u64) -> Result<(), Error> {
+        if !block.is_power_of_two() {
+            return Err(ErrorKind::Block { asked: block }.at(self.start));
+        }
+        self.block = block;
+        Ok(())
+    }
+
+    /// Goes on at this byte of the tensor.
+    ///
+    /// # Errors
+    /// [`ErrorKind::OutsideTensor`] beyond its end; it then stays where it was.
+    pub(crate) fn seek(&mut self, position: u64) -> Result<(), Error> {
+        if position > self.len {
+            return Err(self.outside(position));
+        }
+        self.position = position;
+        Ok(())
+    }
+
+    pub(crate) fn advance(&mut self, bytes: usize) {
+        self.position = self.len.min(self.position + bytes as u64);
+    }
+
+    /// The part of `buffer` that the tensor fills from byte `position` on, and where in the file it lies.
+    ///
+    /// # Errors
+    /// [`ErrorKind::OutsideTensor`] beyond the tensor's end.
+    pub(crate) fn fill<'b>(&self, position: u64, buffer: &'b mut [u8]) -> Result<(u64, &'b mut [u8]), Error> {
+        let Some(left) = self.len.checked_sub(position) else { return Err(self.outside(position)) };
+        Ok((self.start + position, front(buffer, left)))
+    }
+
+    /// The part of `buffer` for the next piece, empty when there is none: as much as there is room for, up to the
+    /// end of a block, up to the end of an element. Where a block ends inside the only element that there
+    /// is room for, the element goes before the block.
+    ///
+    /// # Errors
+    /// [`ErrorKind::BufferLength`] when there is no room for an element.
+    pub(crate) fn piece<'b>(&self, buffer: &'b mut [u8]) -> Result<&'b mut [u8], Error> {
+        let capacity = buffer.len();
+        let room = front(buffer, self.remaining());
+        if room.len() as u64 == self.remaining() {
+            return Ok(room);
+        }
+        let whole = |len: usize| len.saturating_sub(self.begun_element(len));
+        let in_blocks = whole(room.len().saturating_sub(self.begun_block(room.len())));
+        let len = if in_blocks > 0 { in_blocks } else { whole(room.len()) };
+        match room.split_at_mut_checked(len) {
+            Some((piece, _)) if len > 0 => Ok(piece),
+            _ => Err(self.no_room(capacity)),
+        }
+    }
+
+    /// The part of `buffer` that all the rest of the tensor fills.
+    ///
+    /// # Errors
+    /// [`ErrorKind::BufferLength`] when it does not fit.
+    pub(crate) fn rest<'b>(&self, buffer: &'b mut [u8]) -> Result<&'b mut [u8], Error> {
+        let (needed, capacity) = (self.remaining(), buffer.len() as u64);
+        if needed > capacity {
+            return Err(ErrorKind::BufferLength { needed, capacity }.at(self.offset() + capacity));
+        }
+        Ok(front(buffer, needed))
+    }
+
+    /// How many of the next `len` bytes belong to a block that goes on behind them.
+    fn begun_block(&self, len: usize) -> usize {
+        let over = (self.offset() + len as u64) & (self.block - 1);
+        index_below(over, usize::MAX).unwrap_or(usize::MAX)
+    }
+
+    /// How many of the next `len` bytes belong to an element that goes on behind them.
+    fn begun_element(&self, len: usize) -> usize {
+        usize::from(remainder(self.position + len as u64, self.unit()))
+    }
+
+    /// In how many bytes elements come whole.
+    fn unit(&self) -> u8 {
+        match self.dtype.bits() {
+            4 => 1, // 2 elements
+            6 => 3, // 4 elements
+            bits => bits >> 3,
+        }
+    }
+
+    fn no_room(&self, capacity: usize) -> Error {
+        let needed = self.unit() - remainder(self.position, self.unit());
+        ErrorKind::BufferLength { needed: needed.into(), capacity: capacity as u64 }.at(self.offset())
+    }
+
+    fn outside(&self, asked: u64) -> Error {
+        ErrorKind::OutsideTensor { asked, len: self.len }.at(self.start + self.len)
+    }
+}
+
+/// The front of a buffer that `bytes` fill, or all of it.
+fn front(buffer: &mut [u8], bytes: u64) -> &mut [u8] {
+    let len = index_below(bytes, buffer.len()).unwrap_or(buffer.len());
+    match buffer.split_at_mut_checked(len) {
+        Some((front, _)) => front,
+        None => &mut [],
+    }
+}
+
+/// `number` modulo `unit`, which is 3 or a power of two, without a division of 64 bits.
+fn remainder(number: u64, unit: u8) -> u8 {
+    let [low, ..] = number.to_le_bytes();
+    match unit {
+        // 256 leaves 1, so the bytes may be summed up.
+        3 => {
+            let sum: u16 = number.to_le_bytes().into_iter().map(u16::from).sum();
+            u8::try_from(sum % 3).unwrap_or(0)
+        }
+        _ => low & unit.wrapping_sub(1),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn span(dtype: Dtype, start: u64, len: u64) -> Span {
+        let tensor = Location { dtype, begin: 0, end: len };
+        Span::new(tensor, start, len).expect("it lies in the data")
+    }
+
+    /// The lengths of all pieces of a tensor.
+    fn pieces(mut span: Span, capacity: usize) -> [usize; 6] {
+        let mut lens = [0; 6];
+        for len in &mut lens {
+            *len = span.piece(&mut [0; 64][..capacity]).expect("there is room").len();
+            span.advance(*len);
+        }
+        lens
+    }
+
+    #[test]
+    fn pieces_hold_whole_elements() {
+        assert_eq!(pieces(span(Dtype::F32, 100, 12), 11), [8, 4, 0, 0, 0, 0]);
+        assert_eq!(pieces(span(Dtype::F6_E2M3, 8, 9), 5), [3, 3, 3, 0, 0, 0]);
+        assert_eq!(pieces(span(Dtype::F4, 8, 3), 2), [2, 1, 0, 0, 0, 0]);
+        assert_eq!(pieces(span(Dtype::U8, 8, 0), 2), [0; 6]);
+    }
+
+    #[test]
+    fn pieces_end_where_blocks_end() {
+        let mut aligned = span(Dtype::F32, 100, 60);
+        aligned.set_block(16).expect("a power of two");
+        assert_eq!(pieces(aligned, 40), [28, 32, 0, 0, 0, 0]);
+        assert_eq!(pieces(aligned, 16), [12, 16, 16, 16, 0, 0]);
+        assert_eq!(pieces(aligned, 8), [8, 4, 8, 8, 8, 8], "smaller than a block");
+    }
+
+    #[test]
+    fn elements_go_before_blocks() {
+        let mut across = span(Dtype::F64, 12, 24);
+        across.set_block(16).expect("a power of two");
+        assert_eq!(pieces(across, 8), [8, 8, 8, 0, 0, 0]);
+    }
+
+    #[test]
+    fn a_piece_from_inside_an_element_ends_with_an_element() {
+        let mut inside = span(Dtype::F32, 8, 12);
+        inside.seek(5).expect("it is inside");
+        assert_eq!(pieces(inside, 6), [3, 4, 0, 0, 0, 0]);
+        let error = inside.piece(&mut [0; 2]).expect_err("the rest of the element has 3 bytes");
+        assert_eq!(error, ErrorKind::BufferLength { needed: 3, capacity: 2 }.at(13));
+    }
+
+    #[test]
+    fn remainders_are_right() {
+        for number in (0..1000).chain((0..64).map(|bit| 1 << bit)).chain([u64::MAX]) {
+            for unit in [1, 2, 3, 4, 8] {
+                assert_eq!(u64::from(remainder(number, unit)), number % u64::from(unit), "{number} % {unit}");
+            }
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! One value of `__metadata__`, found by its key.
+
+use crate::error::{Error, ErrorKind};
+use crate::header::{Event, HeaderParser};
+use crate::progress::{Machine, Progress};
+
+/// Follows one pass over a header and keeps the value of one key.
+pub(crate) struct ValueSearch<'k, 'v> {
+    parser: HeaderParser,
+    key: &'k [u8],
+    value: &'v mut [u8],
+    value_len: u64,
+    /// Where the value begins, once it has.
+    found_at: Option<u64>,
+    /// How long the key is that is coming by, so far.
+    key_len: usize,
+    /// Whether it is the one, as far as it has come; then, whether the value behind it is.
+    matches: bool,
+}
+
+impl<'k, 'v> ValueSearch<'k, 'v> {
+    pub(crate) fn new(key: &'k str, value: &'v mut [u8]) -> Self {
+        let (parser, key) = (HeaderParser::new(), key.as_bytes());
+        Self { parser, key, value, value_len: 0, found_at: None, key_len: 0, matches: true }
+    }
+
+    /// The value, once the pass is over.
+    ///
+    /// # Errors
+    /// [`ErrorKind::ValueLength`] when it is longer than the memory for it.
+    pub(crate) fn finish(self) -> Result<Option<&'v str>, Error> {
+        let Some(at) = self.found_at else { return Ok(None) };
+        let (needed, value) = (self.value_len, self.value);
+        let capacity = value.len() as u64;
+        let len = usize::try_from(needed).unwrap_or(usize::MAX);
+        match value.split_at_checked(len) {
+            // The parser has proven every piece.
+            Some((text, _)) => Ok(Some(core::str::from_utf8(text).unwrap_or(""))),
+            None => Err(ErrorKind::ValueLength { needed, capacity }.at(at)),
+        }
+    }
+
+    fn take(&mut self, input: &mut &[u8]) -> Result<Progress, Error> {
+        loop {
+            match self.parser.next(input)? {
+                Event::NeedInput => return Ok(Progress::NeedInput),
+                Event::HeaderEnd => return Ok(Progress::Done),
+                Event::Key(piece) => self.see_key(piece.as_bytes()),
+                Event::KeyEnd => self.end_key()?,
+                Event::Value(piece) if self.matches => self.keep(piece.as_bytes()),
+                Event::ValueEnd => self.end_value(),
+                _ => {}
+            }
+        }
+    }
+
+    fn see_key(&mut self, piece: &[u8]) {
+        let rest = self.key.get(self.key_len..).unwrap_or(&[]);
+        self.matches = self.matches && rest.starts_with(piece);
+        self.key_len += piece.len();
+    }
+
+    fn end_key(&mut self) -> Result<(), Error> {
+        self.matches = self.matches && self.key_len == self.key.len();
+        match self.found_at {
+            Some(_) if self.matches => Err(ErrorKind::KeyTwice.at(self.parser.event_start())),
+            _ => Ok(()),
+        }
+    }
+
+    /// Counts on where the memory ends, so that the error can say how much is needed.
+    fn keep(&mut self, piece: &[u8]) {
+        let room = usize::try_from(self.value_len).ok().and_then(|from| self.value.get_mut(from..));
+        for (to, from) in room.unwrap_or(&mut []).iter_mut().zip(piece) {
+            *to = *from;
+        }
+        self.value_len += piece.len() as u64;
+    }
+
+    fn end_value(&mut self) {
+        if self.matches {
+            self.found_at = Some(self.parser.event_start());
+        }
+        self.matches = true;
+        self.key_len = 0;
+    }
+}
+
+impl Machine for ValueSearch<'_, '_> {
+    fn push(&mut self, input: &mut &[u8]) -> Result<Progress, Error> {
+        self.take(input).map_err(|error| self.parser.fail(error))
+    }
+
+    fn end_of_input(&mut self) -> Result<(), Error> {
+        self.parser.end_of_input()
+    }
+}
