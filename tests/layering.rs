@@ -20,6 +20,7 @@ const LAYERS: [&[&str]; 8] = [
         "duplicates.rs",
         "search.rs",
         "value.rs",
+        "pairs.rs",
         "list.rs",
         "index.rs",
         "span.rs",

@@ -18,10 +18,13 @@ mod fingerprint;
 mod hash;
 mod header;
 mod info;
+#[cfg(feature = "serde-json-core")]
+mod json;
 mod layout;
 mod list;
 mod location;
 mod model;
+mod pairs;
 mod pass;
 mod progress;
 mod search;
@@ -39,8 +42,11 @@ pub use error::{Blame, Error, ErrorKind, Field, IndexPart, MAX_HEADER_LEN};
 pub use header::entry::{Entries, Entry, Item};
 pub use header::{Event, HeaderParser, Text};
 pub use info::TensorInfo;
+#[cfg(feature = "serde-json-core")]
+pub use json::{DecodeError, MetadataError};
 pub use location::{Locate, Location};
 pub use model::Model;
+pub use pairs::{Metadata, Pair};
 pub use progress::Progress;
 pub use search::Wanted;
 pub use shape::{MAX_RANK, Shape};

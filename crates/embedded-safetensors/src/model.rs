@@ -7,8 +7,11 @@ use crate::error::Error;
 use crate::error::ErrorKind;
 use crate::header::entry::Entry;
 use crate::info::TensorInfo;
+#[cfg(feature = "serde-json-core")]
+use crate::json::{MetadataError, from_pairs, from_text};
 use crate::list::List;
 use crate::location::Locate;
+use crate::pairs::{Metadata, Pairs};
 use crate::pass::{Pass, Seal, admit};
 use crate::progress::Machine;
 use crate::search::{Search, Wanted};
@@ -103,7 +106,7 @@ impl<S: ReadAt> Model<S> {
     /// Looks up one tensor, in one pass over the header.
     ///
     /// # Errors
-    /// [`ErrorKind::NameTwice`] when two tensors have this name; [`ErrorKind::Rank`](crate::ErrorKind::Rank) when it has more
+    /// [`ErrorKind::NameTwice`] when two tensors have this name; [`ErrorKind::Rank`] when it has more
     /// dimensions than a [`Shape`](crate::Shape) holds; [`ErrorKind::Changed`]; those of the storage.
     ///
     /// # Panics
@@ -139,7 +142,7 @@ impl<S: ReadAt> Model<S> {
     /// What it has shown holds once it has come to its end without an error.
     ///
     /// # Errors
-    /// [`ErrorKind::NameLength`] and [`ErrorKind::Rank`](crate::ErrorKind::Rank) when a tensor cannot be shown; [`ErrorKind::Changed`](crate::ErrorKind::Changed);
+    /// [`ErrorKind::NameLength`] and [`ErrorKind::Rank`] when a tensor cannot be shown; [`ErrorKind::Changed`];
     /// those of the storage.
     ///
     /// # Panics
@@ -158,7 +161,7 @@ impl<S: ReadAt> Model<S> {
     ///
     /// # Errors
     /// [`ErrorKind::ValueLength`] when the value is longer than the memory for it, with the length it has;
-    /// [`ErrorKind::KeyTwice`] when the key is there twice; [`ErrorKind::Changed`](crate::ErrorKind::Changed); those of the storage.
+    /// [`ErrorKind::KeyTwice`] when the key is there twice; [`ErrorKind::Changed`]; those of the storage.
     ///
     /// # Panics
     /// Never.
@@ -171,6 +174,68 @@ impl<S: ReadAt> Model<S> {
         let mut search = ValueSearch::new(key, value);
         self.pass(&mut search, window)?;
         Ok(search.finish()?)
+    }
+
+    /// Reads all of `__metadata__` into `text`, in one pass over the header: the keys, the values, and 12 bytes
+    /// for each pair. Nothing when there is none.
+    ///
+    /// # Errors
+    /// [`ErrorKind::ValueLength`] when `text` is too small, with the length that is enough;
+    /// [`ErrorKind::KeyTwice`] when a key is there twice; [`ErrorKind::Changed`]; those of the storage.
+    ///
+    /// # Panics
+    /// Never.
+    pub fn all_metadata<'v>(
+        &mut self,
+        text: &'v mut [u8],
+        window: &mut [u8],
+    ) -> Result<Option<Metadata<'v>>, ReadError<S::Error>> {
+        let mut pairs = Pairs::new(text);
+        self.pass(&mut pairs, window)?;
+        Ok(pairs.finish()?.map(|(metadata, _)| metadata))
+    }
+
+    /// Reads all of `__metadata__` as a type of your own, in one pass over the header. Nothing when there is none.
+    ///
+    /// Its values are strings. A field that is a string gets the value as it is, borrowed from `text` if it
+    /// likes; a number, a list or a structure gets the JSON that the value holds; an `enum` without data
+    /// is named by the value. `text` takes what [`all_metadata`](Self::all_metadata) takes, and what is left
+    /// of it serves to unescape strings inside such JSON.
+    ///
+    /// # Errors
+    /// As [`all_metadata`](Self::all_metadata); [`MetadataError::Decode`] when it does not fit the type, with the place
+    /// of the value that does not.
+    #[cfg(feature = "serde-json-core")]
+    pub fn metadata_as<'v, T: serde::Deserialize<'v>>(
+        &mut self,
+        text: &'v mut [u8],
+        window: &mut [u8],
+    ) -> Result<Option<T>, MetadataError<S::Error>> {
+        let mut pairs = Pairs::new(text);
+        self.pass(&mut pairs, window)?;
+        let Some((metadata, scratch)) = pairs.finish()? else { return Ok(None) };
+        Ok(Some(from_pairs(metadata, scratch)?))
+    }
+
+    /// Reads the JSON inside the value of one key of `__metadata__` as a type of your own, in one pass over
+    /// the header. Nothing when there is no such key.
+    ///
+    /// `text` takes the value, and what is left of it serves to unescape strings in the JSON. Strings without
+    /// escapes may be borrowed from it.
+    ///
+    /// # Errors
+    /// As [`metadata`](Self::metadata); [`MetadataError::Decode`] when it does not fit the type.
+    #[cfg(feature = "serde-json-core")]
+    pub fn metadata_value_as<'v, T: serde::Deserialize<'v>>(
+        &mut self,
+        key: &str,
+        text: &'v mut [u8],
+        window: &mut [u8],
+    ) -> Result<Option<T>, MetadataError<S::Error>> {
+        let mut search = ValueSearch::new(key, text);
+        self.pass(&mut search, window)?;
+        let Some((value, scratch, at)) = search.finish_in_memory()? else { return Ok(None) };
+        Ok(Some(from_text(value, scratch, at)?))
     }
 
     /// Proves that no name occurs twice, as [`DuplicateCheck`], in as many passes as its memory asks for.
@@ -193,7 +258,7 @@ impl<S: ReadAt> Model<S> {
     /// Reads the bytes of a tensor: a [`TensorInfo`], a [`Wanted`] that was found, a tensor of an index.
     ///
     /// # Errors
-    /// [`ErrorKind::NotFound`] when it was not found; [`ErrorKind::OutsideData`](crate::ErrorKind::OutsideData) when it lies beyond the
+    /// [`ErrorKind::NotFound`] when it was not found; [`ErrorKind::OutsideData`] when it lies beyond the
     /// data of this file, so must be another's.
     pub fn tensor(&mut self, tensor: &impl Locate) -> Result<TensorReader<'_, S>, Error> {
         let Summary { data_start, data_len, .. } = self.summary;

@@ -4,6 +4,9 @@ use crate::error::{Error, ErrorKind};
 use crate::header::{Event, HeaderParser};
 use crate::progress::{Machine, Progress};
 
+/// A value, the memory behind it, and where in the file it stands.
+pub(crate) type Kept<'v> = (&'v str, &'v mut [u8], u64);
+
 /// Follows one pass over a header and keeps the value of one key.
 pub(crate) struct ValueSearch<'k, 'v> {
     parser: HeaderParser,
@@ -29,13 +32,20 @@ impl<'k, 'v> ValueSearch<'k, 'v> {
     /// # Errors
     /// [`ErrorKind::ValueLength`] when it is longer than the memory for it.
     pub(crate) fn finish(self) -> Result<Option<&'v str>, Error> {
+        Ok(self.finish_in_memory()?.map(|(value, ..)| value))
+    }
+
+    /// The value, and the memory behind it.
+    ///
+    /// # Errors
+    /// As [`finish`](Self::finish).
+    pub(crate) fn finish_in_memory(self) -> Result<Option<Kept<'v>>, Error> {
         let Some(at) = self.found_at else { return Ok(None) };
-        let (needed, value) = (self.value_len, self.value);
-        let capacity = value.len() as u64;
+        let (needed, capacity) = (self.value_len, self.value.len() as u64);
         let len = usize::try_from(needed).unwrap_or(usize::MAX);
-        match value.split_at_checked(len) {
+        match self.value.split_at_mut_checked(len) {
             // The parser has proven every piece.
-            Some((text, _)) => Ok(Some(core::str::from_utf8(text).unwrap_or(""))),
+            Some((text, rest)) => Ok(Some((core::str::from_utf8(text).unwrap_or(""), rest, at))),
             None => Err(ErrorKind::ValueLength { needed, capacity }.at(at)),
         }
     }

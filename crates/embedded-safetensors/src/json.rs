@@ -1,0 +1,217 @@
+//! `__metadata__` decoded into types of the caller's own.
+//!
+//! All values of `__metadata__` are strings. A field that is a string gets the value as it is; any other
+//! field gets the JSON that the value holds: `"12"` for a number, `"[1,2]"` for a list.
+
+use crate::error::Error;
+use crate::pairs::{Metadata, Pair};
+use crate::source::ReadError;
+use core::cell::Cell;
+use core::fmt;
+use serde::de::value::BorrowedStrDeserializer;
+use serde::de::{self, Deserialize, DeserializeSeed, Deserializer, MapAccess, Visitor};
+use serde::forward_to_deserialize_any;
+use serde_json_core::de::Error as Reason;
+
+/// Why metadata could not be decoded.
+///
+/// *Memory*: 16 bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DecodeError {
+    /// What does not fit the type.
+    pub reason: Reason,
+    /// Where in the file the value stands that does not; nothing when it is the map itself, for want of
+    /// a field, say.
+    pub at: Option<u64>,
+}
+
+impl fmt::Display for DecodeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { reason, at } = self;
+        match at {
+            Some(at) => {
+                write!(f, "the value of \"__metadata__\" at byte {at} does not fit its type: {reason}")
+            }
+            None => write!(f, "\"__metadata__\" does not fit its type: {reason}"),
+        }
+    }
+}
+
+impl core::error::Error for DecodeError {}
+
+/// Why metadata could not be read as a type of the caller's own.
+///
+/// *Memory*: as [`ReadError`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum MetadataError<E> {
+    /// It could not be read at all.
+    Read(ReadError<E>),
+    /// It does not fit the type.
+    Decode(DecodeError),
+}
+
+impl<E> From<ReadError<E>> for MetadataError<E> {
+    fn from(error: ReadError<E>) -> Self {
+        Self::Read(error)
+    }
+}
+
+impl<E> From<Error> for MetadataError<E> {
+    fn from(error: Error) -> Self {
+        Self::Read(ReadError::Format(error))
+    }
+}
+
+impl<E> From<DecodeError> for MetadataError<E> {
+    fn from(error: DecodeError) -> Self {
+        Self::Decode(error)
+    }
+}
+
+impl<E: fmt::Display> fmt::Display for MetadataError<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Read(error) => error.fmt(f),
+            Self::Decode(error) => error.fmt(f),
+        }
+    }
+}
+
+impl<E: fmt::Debug + fmt::Display> core::error::Error for MetadataError<E> {}
+
+/// Decodes the JSON in a text. Strings in it that have escapes are unescaped in `scratch`.
+///
+/// # Errors
+/// What does not fit the type, at `at`.
+pub(crate) fn from_text<'v, T: Deserialize<'v>>(
+    text: &'v str,
+    scratch: &mut [u8],
+    at: u64,
+) -> Result<T, DecodeError> {
+    let decoded = serde_json_core::from_str_escaped(text, scratch);
+    decoded.map(|(value, _)| value).map_err(|reason| DecodeError { reason, at: Some(at) })
+}
+
+/// Decodes all of `__metadata__`.
+///
+/// # Errors
+/// What does not fit the type.
+pub(crate) fn from_pairs<'v, T: Deserialize<'v>>(
+    metadata: Metadata<'v>,
+    scratch: &mut [u8],
+) -> Result<T, DecodeError> {
+    let at = Cell::new(None);
+    let map = Map { left: metadata, value: None, scratch, at: &at };
+    T::deserialize(map).map_err(|reason| DecodeError { reason, at: at.get() })
+}
+
+struct Map<'de, 's> {
+    left: Metadata<'de>,
+    /// The pair whose key has been taken.
+    value: Option<Pair<'de>>,
+    scratch: &'s mut [u8],
+    /// Where the value stands that is being decoded.
+    at: &'s Cell<Option<u64>>,
+}
+
+impl<'de> Deserializer<'de> for Map<'de, '_> {
+    type Error = Reason;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Reason> {
+        visitor.visit_map(self)
+    }
+
+    forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option unit
+        unit_struct newtype_struct seq tuple tuple_struct map struct enum identifier ignored_any
+    }
+}
+
+impl<'de> MapAccess<'de> for Map<'de, '_> {
+    type Error = Reason;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, Reason> {
+        self.at.set(None);
+        self.value = self.left.next();
+        let key = self.value.map(|pair| BorrowedStrDeserializer::new(pair.key));
+        key.map(|key| seed.deserialize(key)).transpose()
+    }
+
+    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, Reason> {
+        let Some(Pair { value: text, at, .. }) = self.value else { return Err(de::Error::custom("")) };
+        self.at.set(Some(at));
+        let value = seed.deserialize(Value { text, scratch: &mut *self.scratch })?;
+        self.at.set(None);
+        Ok(value)
+    }
+}
+
+struct Value<'de, 's> {
+    text: &'de str,
+    scratch: &'s mut [u8],
+}
+
+/// Anything but a text is the JSON that the text holds.
+macro_rules! from_json {
+    ($($method:ident($($argument:ident: $kind:ty),*);)*) => {
+        $(fn $method<V: Visitor<'de>>(self, $($argument: $kind,)* visitor: V) -> Result<V::Value, Reason> {
+            let mut json = serde_json_core::de::Deserializer::new(self.text.as_bytes(), Some(self.scratch));
+            let value = json.$method($($argument,)* visitor)?;
+            json.end()?;
+            Ok(value)
+        })*
+    };
+}
+
+impl<'de> Deserializer<'de> for Value<'de, '_> {
+    type Error = Reason;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Reason> {
+        visitor.visit_borrowed_str(self.text)
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Reason> {
+        visitor.visit_some(self)
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        _name: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, Reason> {
+        visitor.visit_newtype_struct(self)
+    }
+
+    /// A variant is named by the text itself.
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        name: &'static str,
+        variants: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Reason> {
+        BorrowedStrDeserializer::new(self.text).deserialize_enum(name, variants, visitor)
+    }
+
+    from_json! {
+        deserialize_bool();
+        deserialize_i8();
+        deserialize_i16();
+        deserialize_i32();
+        deserialize_i64();
+        deserialize_u8();
+        deserialize_u16();
+        deserialize_u32();
+        deserialize_u64();
+        deserialize_f32();
+        deserialize_f64();
+        deserialize_seq();
+        deserialize_map();
+        deserialize_tuple(len: usize);
+        deserialize_tuple_struct(name: &'static str, len: usize);
+        deserialize_struct(name: &'static str, fields: &'static [&'static str]);
+    }
+
+    forward_to_deserialize_any! {
+        i128 u128 char str string bytes byte_buf unit unit_struct identifier ignored_any
+    }
+}

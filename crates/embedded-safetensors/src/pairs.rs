@@ -1,0 +1,148 @@
+//! The whole of `__metadata__`, kept in memory that the caller gives.
+
+use crate::error::{Error, ErrorKind};
+use crate::header::{Event, HeaderParser};
+use crate::progress::{Machine, Progress};
+
+/// In front of each pair: length of the key, length of the value, where the value begins in the file.
+const PREFIX: usize = 12;
+
+/// The keys and values of `__metadata__`, in the header's order.
+///
+/// *Memory*: 16 bytes, `Copy`; the texts lie in the memory that was given for them, with 12 bytes more for each
+/// pair.
+#[derive(Clone, Copy, Debug)]
+pub struct Metadata<'v> {
+    left: &'v [u8],
+}
+
+/// One key of `__metadata__` and its value.
+///
+/// *Memory*: 40 bytes, `Copy`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pair<'v> {
+    /// The key.
+    pub key: &'v str,
+    /// The value.
+    pub value: &'v str,
+    /// Where in the file the value's opening quote stands.
+    pub at: u64,
+}
+
+impl<'v> Iterator for Metadata<'v> {
+    type Item = Pair<'v>;
+
+    fn next(&mut self) -> Option<Pair<'v>> {
+        let (prefix, rest) = self.left.split_first_chunk::<PREFIX>()?;
+        let [a, b, c, d, e, f, g, h, i, j, k, l] = *prefix;
+        let (key, rest) = rest.split_at_checked(u32::from_le_bytes([a, b, c, d]) as usize)?;
+        let (value, rest) = rest.split_at_checked(u32::from_le_bytes([e, f, g, h]) as usize)?;
+        self.left = rest;
+        let at = u32::from_le_bytes([i, j, k, l]).into();
+        Some(Pair { key: text(key), value: text(value), at })
+    }
+}
+
+/// The parser has proven every piece of it.
+fn text(bytes: &[u8]) -> &str {
+    core::str::from_utf8(bytes).unwrap_or("")
+}
+
+/// Follows one pass over a header and keeps the pairs of `__metadata__`.
+pub(crate) struct Pairs<'v> {
+    parser: HeaderParser,
+    memory: &'v mut [u8],
+    /// The pairs that are complete end here; then where all that came by would end.
+    end: u64,
+    key_len: u32,
+    value_len: u32,
+    /// Where `__metadata__` stands, if it is an object.
+    found_at: Option<u64>,
+}
+
+impl<'v> Pairs<'v> {
+    pub(crate) fn new(memory: &'v mut [u8]) -> Self {
+        let parser = HeaderParser::new();
+        Self { parser, memory, end: 0, key_len: 0, value_len: 0, found_at: None }
+    }
+
+    /// The pairs, once the pass is over, and the memory behind them. Nothing where there is no
+    /// `__metadata__`.
+    ///
+    /// # Errors
+    /// [`ErrorKind::ValueLength`] when there is too little memory, with the number of bytes that is enough.
+    pub(crate) fn finish(self) -> Result<Option<(Metadata<'v>, &'v mut [u8])>, Error> {
+        let Some(at) = self.found_at else { return Ok(None) };
+        let capacity = self.memory.len() as u64;
+        let end = usize::try_from(self.end).unwrap_or(usize::MAX);
+        match self.memory.split_at_mut_checked(end) {
+            Some((pairs, rest)) => Ok(Some((Metadata { left: pairs }, rest))),
+            None => Err(ErrorKind::ValueLength { needed: self.end, capacity }.at(at)),
+        }
+    }
+
+    fn take(&mut self, input: &mut &[u8]) -> Result<Progress, Error> {
+        loop {
+            match self.parser.next(input)? {
+                Event::NeedInput => return Ok(Progress::NeedInput),
+                Event::HeaderEnd => return Ok(Progress::Done),
+                Event::Metadata => self.found_at = Some(self.parser.event_start()),
+                Event::MetadataNull => self.found_at = None,
+                Event::Key(piece) => self.key_len += self.keep(piece.as_bytes()),
+                Event::KeyEnd => self.check_key()?,
+                Event::Value(piece) => self.value_len += self.keep(piece.as_bytes()),
+                Event::ValueEnd => self.end_pair(),
+                _ => {}
+            }
+        }
+    }
+
+    /// Puts a piece behind what there is of this pair, and says how long it is. Counts on where the memory
+    /// ends, so that the error can say how much is needed.
+    fn keep(&mut self, piece: &[u8]) -> u32 {
+        let from = self.end + PREFIX as u64 + u64::from(self.key_len) + u64::from(self.value_len);
+        self.write(from, piece);
+        u32::try_from(piece.len()).unwrap_or(u32::MAX)
+    }
+
+    fn write(&mut self, from: u64, bytes: &[u8]) {
+        let room = usize::try_from(from).ok().and_then(|from| self.memory.get_mut(from..));
+        for (to, byte) in room.unwrap_or(&mut []).iter_mut().zip(bytes) {
+            *to = *byte;
+        }
+    }
+
+    /// Compares the key with all that are kept.
+    fn check_key(&self) -> Result<(), Error> {
+        let end = usize::try_from(self.end).unwrap_or(usize::MAX);
+        let Some((pairs, behind)) = self.memory.split_at_checked(end) else { return Ok(()) };
+        let key = behind.get(PREFIX..).and_then(|key| key.get(..self.key_len as usize));
+        match key {
+            Some(key) if Metadata { left: pairs }.any(|pair| pair.key.as_bytes() == key) => {
+                Err(ErrorKind::KeyTwice.at(self.parser.event_start()))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn end_pair(&mut self) {
+        // A header ends at byte 100,000,008 at the latest.
+        let at = u32::try_from(self.parser.event_start()).unwrap_or(u32::MAX);
+        let end = self.end;
+        for (index, number) in [self.key_len, self.value_len, at].into_iter().enumerate() {
+            self.write(end + 4 * index as u64, &number.to_le_bytes());
+        }
+        self.end += PREFIX as u64 + u64::from(self.key_len) + u64::from(self.value_len);
+        (self.key_len, self.value_len) = (0, 0);
+    }
+}
+
+impl Machine for Pairs<'_> {
+    fn push(&mut self, input: &mut &[u8]) -> Result<Progress, Error> {
+        self.take(input).map_err(|error| self.parser.fail(error))
+    }
+
+    fn end_of_input(&mut self) -> Result<(), Error> {
+        self.parser.end_of_input()
+    }
+}

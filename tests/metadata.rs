@@ -1,0 +1,196 @@
+//! `__metadata__`: whole, and as types of one's own.
+
+use embedded_safetensors::{DecodeError, ErrorKind, MetadataError, Model, Pair, ReadAt, ReadError};
+use serde::Deserialize;
+use std::convert::Infallible;
+use verification::file::with_header;
+use verification::random::Random;
+
+const WINDOWS: [usize; 4] = [1, 7, 64, 4096];
+
+fn file_of(metadata: &str) -> Vec<u8> {
+    with_header(&format!(r#"{{"__metadata__":{metadata}}}"#), 0)
+}
+
+fn behind(file: &[u8], at: u64) -> &[u8] {
+    &file[usize::try_from(at).expect("it is in the file")..]
+}
+
+fn open<'f>(file: &'f [u8], window: &mut [u8]) -> Model<&'f [u8]> {
+    Model::open(file, window).expect("it is sound")
+}
+
+#[derive(Debug, Deserialize, PartialEq)]
+struct Card<'a> {
+    format: &'a str,
+    layers: u32,
+    scale: f32,
+    #[serde(default)]
+    labels: Option<[&'a str; 2]>,
+    kind: Kind,
+    size: Size,
+    signed: bool,
+    #[serde(rename = "free text")]
+    text: &'a str,
+}
+
+#[derive(Debug, Deserialize, PartialEq)]
+#[serde(rename_all = "kebab-case")]
+enum Kind {
+    Perceptron,
+    Convolution,
+}
+
+#[derive(Debug, Deserialize, PartialEq)]
+struct Size {
+    rows: u16,
+    columns: u16,
+}
+
+const CARD: &str = r#"{"format":"pt","unknown":"\"x\"","layers":"12","scale":"-0.5e1","kind":"convolution",
+    "size":"{\"rows\": 3, \"columns\":4}","signed":"true","free text":"say \"hi\" \ud83d\ude00\n","labels":"[\"no\",\"yes\"]"}"#;
+
+#[test]
+fn a_whole_map_becomes_a_structure_that_borrows_its_texts() {
+    let file = file_of(CARD);
+    for window in WINDOWS {
+        let (mut text, mut window) = ([0; 400], vec![0; window]);
+        let card = open(&file, &mut window).metadata_as::<Card<'_>>(&mut text, &mut window);
+        let expected = Card {
+            format: "pt",
+            layers: 12,
+            scale: -5.0,
+            labels: Some(["no", "yes"]),
+            kind: Kind::Convolution,
+            size: Size { rows: 3, columns: 4 },
+            signed: true,
+            text: "say \"hi\" 😀\n",
+        };
+        assert_eq!(card, Ok(Some(expected)));
+    }
+}
+
+#[test]
+fn a_value_that_does_not_fit_its_type_is_named_by_its_place() {
+    for (field, wrong) in
+        [("12", "twelve"), ("12", "-1"), ("12", "12 "), ("convolution", "transformer"), ("3, ", "3.5, ")]
+    {
+        let text = CARD.replacen(field, wrong, 1);
+        let file = file_of(&text);
+        let mut text = [0; 500];
+        let outcome = open(&file, &mut [0; 64]).metadata_as::<Card<'_>>(&mut text, &mut [0; 64]);
+        // Behind a number JSON allows spaces.
+        if wrong == "12 " {
+            assert!(outcome.is_ok());
+            continue;
+        }
+        let Err(MetadataError::Decode(DecodeError { at: Some(at), .. })) = outcome else {
+            panic!("{wrong}: {outcome:?}")
+        };
+        let value = String::from_utf8_lossy(behind(&file, at));
+        assert!(
+            value.starts_with('"') && value[..40].contains(wrong.trim_end_matches(", ")),
+            "{wrong}: {value}"
+        );
+    }
+}
+
+#[test]
+fn a_field_that_is_missing_is_a_fault_of_the_map() {
+    let file = file_of(r#"{"format":"pt"}"#);
+    let mut text = [0; 500];
+    let outcome = open(&file, &mut [0; 64]).metadata_as::<Card<'_>>(&mut text, &mut [0; 64]);
+    assert!(matches!(outcome, Err(MetadataError::Decode(DecodeError { at: None, .. }))), "{outcome:?}");
+}
+
+#[test]
+fn the_json_in_one_value_becomes_a_structure() {
+    let file = file_of(r#"{"size":"{\"rows\":1,\"columns\":2}","names":"[\"a\\u0021\",\"b\"]"}"#);
+    let mut model = open(&file, &mut [0; 64]);
+    let (mut text, mut window) = ([0; 64], [0; 64]);
+    assert_eq!(
+        model.metadata_value_as("size", &mut text, &mut window),
+        Ok(Some(Size { rows: 1, columns: 2 }))
+    );
+    assert_eq!(model.metadata_value_as::<Size>("shape", &mut text, &mut window), Ok(None));
+    let names = model.metadata_value_as::<[heapless::String<4>; 2]>("names", &mut text, &mut window);
+    assert_eq!(names.unwrap().unwrap().map(|name| name.as_str().to_owned()), ["a!", "b"]);
+    let not_json = model.metadata_value_as::<[&str; 2]>("names", &mut text, &mut window);
+    assert!(matches!(not_json, Err(MetadataError::Decode(_))), "a text with escapes cannot be borrowed");
+}
+
+#[test]
+fn where_there_is_no_metadata_there_is_none() {
+    for file in [with_header("{}", 0), file_of("null")] {
+        let mut model = open(&file, &mut [0; 64]);
+        assert!(model.all_metadata(&mut [], &mut [0; 8]).unwrap().is_none());
+        assert_eq!(model.metadata_as::<Card<'_>>(&mut [], &mut [0; 8]), Ok(None));
+    }
+    let file = file_of("{}");
+    let mut model = open(&file, &mut [0; 64]);
+    assert_eq!(model.all_metadata(&mut [], &mut [0; 8]).unwrap().map(Iterator::count), Some(0));
+}
+
+fn pairs<S: ReadAt>(
+    model: &mut Model<S>,
+    memory: usize,
+    window: usize,
+) -> Result<Vec<(String, String)>, ReadError<S::Error>> {
+    let mut text = vec![0; memory];
+    let metadata = model.all_metadata(&mut text, &mut vec![0; window])?;
+    let owned = |Pair { key, value, .. }: Pair<'_>| (key.to_owned(), value.to_owned());
+    Ok(metadata.into_iter().flatten().map(owned).collect())
+}
+
+#[test]
+fn all_pairs_come_in_the_order_of_the_header() {
+    let file = file_of(r#"{"b":"1","":"","a":"\u00e9","bb":"two"}"#);
+    let mut model = open(&file, &mut [0; 64]);
+    let due = [("b", "1"), ("", ""), ("a", "é"), ("bb", "two")];
+    let due: Vec<_> = due.map(|(key, value)| (key.to_owned(), value.to_owned())).into();
+    let enough = 4 * 12 + 4 + 6;
+    for window in WINDOWS {
+        assert_eq!(pairs(&mut model, enough, window), Ok(due.clone()));
+        for memory in 0..enough {
+            let kind = ErrorKind::ValueLength { needed: enough as u64, capacity: memory as u64 };
+            let error = pairs(&mut model, memory, window).expect_err("there is too little memory");
+            assert_eq!(error, ReadError::Format(kind.at(9)));
+        }
+    }
+}
+
+#[test]
+fn pairs_say_where_their_values_stand() {
+    let file = file_of(r#"{"key": "value"}"#);
+    let mut text = [0; 64];
+    let mut all = open(&file, &mut [0; 64]).all_metadata(&mut text, &mut [0; 64]).unwrap().unwrap();
+    let pair = all.next().expect("there is one");
+    assert!(behind(&file, pair.at).starts_with(br#""value""#));
+}
+
+#[test]
+fn a_key_that_stands_twice_is_found_wherever_all_pairs_are_read() {
+    let file = file_of(r#"{"a":"1","b":"2","\u0061":"3"}"#);
+    let mut model = open(&file, &mut [0; 64]);
+    let at = file.windows(2).position(|two| two == br#""\"#).unwrap() as u64;
+    let twice: ReadError<Infallible> = ReadError::Format(ErrorKind::KeyTwice.at(at));
+    assert_eq!(pairs(&mut model, 200, 16), Err(twice));
+    assert_eq!(model.metadata_as::<Card<'_>>(&mut [0; 200], &mut [0; 16]), Err(MetadataError::Read(twice)));
+}
+
+/// Values are any text at all; decoding them must come to an end with one or the other outcome.
+#[test]
+fn hostile_values_are_refused() {
+    let mut random = Random::new(7);
+    let letters =
+        [r#"\""#, r"\\", "{", "}", "[", "]", ":", ",", "1", "e", "-", ".", "t", "u", r"\u0000", " ", "é"];
+    for _ in 0..20_000 {
+        let value: String = (0..random.below(12)).map(|_| random.pick(&letters)).collect();
+        let file = file_of(&format!(r#"{{"size":"{value}","labels":"{value}"}}"#));
+        let mut model = open(&file, &mut [0; 256]);
+        let (mut text, mut window) = ([0; 256], [0; 256]);
+        assert!(model.metadata_as::<Card<'_>>(&mut text, &mut window).is_err());
+        let _either = model.metadata_value_as::<Size>("size", &mut text, &mut window);
+        let _either = model.metadata_value_as::<[heapless::String<2>; 2]>("labels", &mut text, &mut window);
+    }
+}
