@@ -5,15 +5,19 @@
 //! core under QEMU and prints the stack and the instructions that each door took.
 #![no_std]
 
+mod card;
 mod job;
 mod machine;
 mod semihosting;
 mod stack;
+mod stream;
 
+pub use card::{Broken, Card};
 pub use job::{Job, find_duplicates, parse, read_entries, validate};
-pub use machine::{Clock, request, slots, text};
+pub use machine::{Clock, request, slots, text, wanted};
 pub use semihosting::{exit, print, print_number};
 pub use stack::peak;
+pub use stream::{BLOCK, NAMES, Then, WANTED, open_find_stream};
 
 use core::panic::PanicInfo;
 

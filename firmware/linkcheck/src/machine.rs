@@ -4,9 +4,10 @@
 //! read with volatile loads, so no compiler can know what will be judged.
 
 use crate::job::Job;
+use crate::stream::{NAMES, WANTED};
 use core::arch::global_asm;
 use core::ptr;
-use embedded_safetensors::Slot;
+use embedded_safetensors::{Slot, Wanted};
 
 #[cfg(target_arch = "arm")]
 global_asm!(
@@ -44,8 +45,9 @@ const MEMORY: usize = 0x2100_0000;
 #[cfg(target_arch = "riscv32")]
 const MEMORY: usize = 0x8100_0000;
 
-const SLOTS: usize = MEMORY + 0x0080_0000;
-const TEXT: usize = MEMORY + 0x0090_0000;
+const SLOTS: usize = MEMORY + 0x00f0_0000;
+const TEXT: usize = MEMORY + 0x00f8_0000;
+const NAMED: usize = MEMORY + 0x00f9_0000;
 
 /// The request: four words (mode, slots, length of the bytes, length of the file), then the bytes.
 pub fn request() -> (Job, &'static [u8]) {
@@ -76,6 +78,16 @@ pub fn slots(count: usize) -> &'static mut [Slot] {
 pub fn text() -> &'static mut [u8] {
     // SAFETY: memory of the machine that nothing else uses, zero from the start; asked for once.
     unsafe { core::slice::from_raw_parts_mut(TEXT as *mut u8, 512) }
+}
+
+/// Memory for what a search finds, outside the stack.
+pub fn wanted() -> &'static mut [Wanted<'static>; WANTED] {
+    let place = NAMED as *mut [Wanted<'static>; WANTED];
+    // SAFETY: aligned memory of the machine that nothing else uses; asked for once.
+    unsafe {
+        place.write(NAMES.map(Wanted::optional));
+        &mut *place
+    }
 }
 
 /// Counts from its start. One tick is what the front door knows to convert into instructions.

@@ -2,7 +2,6 @@
 
 mod cost;
 mod firmware;
-mod headers;
 mod linking;
 mod suites;
 mod targets;

@@ -3,14 +3,16 @@
 #![no_std]
 #![no_main]
 
-use embedded_safetensors::{DuplicateCheck, Entries, HeaderCheck, HeaderParser, Slot};
-use linkcheck::{Clock, Job, print, print_number};
+use embedded_safetensors::{DuplicateCheck, Entries, HeaderCheck, HeaderParser, Slot, Wanted};
+use linkcheck::{Card, Clock, Job, Then, WANTED, print, print_number};
 
 struct Task {
     job: Job,
     file: &'static [u8],
     slots: &'static mut [Slot],
     text: &'static mut [u8],
+    card: Card,
+    wanted: &'static mut [Wanted<'static>; WANTED],
     /// What the door counted; nothing when it found an error.
     counted: Option<u64>,
 }
@@ -19,11 +21,13 @@ struct Task {
 extern "C" fn main() -> ! {
     let (job, file) = linkcheck::request();
     let (slots, text) = (linkcheck::slots(job.slots), linkcheck::text());
-    let mut task = Task { job, file, slots, text, counted: None };
+    let (card, wanted) = (Card::new(file), linkcheck::wanted());
+    let mut task = Task { job, file, slots, text, card, wanted, counted: None };
     let door = door(task.job.mode);
     let clock = Clock::start();
     let empty = clock.ticks();
     let stack = linkcheck::peak(door, &mut task);
+    task.card = Card::new(file);
     let clock = Clock::start();
     door(&mut task);
     let ticks = clock.ticks().wrapping_sub(empty);
@@ -37,7 +41,10 @@ fn door(mode: u32) -> fn(&mut Task) {
         1 => validate,
         2 => find_duplicates,
         3 => parse,
-        _ => read_entries,
+        4 => read_entries,
+        5 => open_and_find,
+        6 => read_raw,
+        _ => stream,
     }
 }
 
@@ -66,6 +73,21 @@ fn read_entries(task: &mut Task) {
     task.counted = linkcheck::read_entries(task.file, task.text).ok();
 }
 
+#[inline(never)]
+fn open_and_find(task: &mut Task) {
+    task.counted = linkcheck::open_find_stream(&mut task.card, task.wanted, Then::Stop).ok();
+}
+
+#[inline(never)]
+fn read_raw(task: &mut Task) {
+    task.counted = linkcheck::open_find_stream(&mut task.card, task.wanted, Then::ReadRaw).ok();
+}
+
+#[inline(never)]
+fn stream(task: &mut Task) {
+    task.counted = linkcheck::open_find_stream(&mut task.card, task.wanted, Then::Stream).ok();
+}
+
 fn report(task: &Task, stack: u32, ticks: u32) {
     figure("counted", task.counted.map_or(u32::MAX, |count| count as u32));
     figure("stack", stack);
@@ -75,6 +97,9 @@ fn report(task: &Task, stack: u32, ticks: u32) {
     figure("duplicates", size_of::<DuplicateCheck<'_>>() as u32);
     figure("entries", size_of::<Entries<'_>>() as u32);
     figure("slot", size_of::<Slot>() as u32);
+    figure("wanted", size_of::<Wanted<'_>>() as u32);
+    figure("calls", task.card.calls);
+    figure("bytes", task.card.bytes);
 }
 
 fn figure(name: &str, value: u32) {

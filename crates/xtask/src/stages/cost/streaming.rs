@@ -1,0 +1,133 @@
+//! What it costs to open a model, to find a network's tensors in it and to stream one of them, all
+//! through one block of a card.
+
+use super::figures::{Figures, Request, at_most, in_bytes};
+use super::headers::Header;
+use super::{Machine, stack_row};
+use crate::report::Tally;
+
+/// The block: the window of the header, then the buffer of the data.
+const BLOCK: u64 = 512;
+
+/// The block and all states and frames, with any number of tensors. The readme promises it.
+const MOST_STACK: u64 = 1024;
+/// What a caller keeps for each tensor that is found. The readme promises it.
+const MOST_WANTED: u64 = 104;
+/// Of a program that does it all. The readme promises it.
+const MOST_FLASH: u64 = 20480;
+/// What streaming may take above the same reads made by hand, in percent. The readme promises it.
+const MOST_OVERHEAD: u64 = 5;
+
+/// By the numbers that `firmware/linkcheck` gives them.
+const OPEN_AND_FIND: u32 = 5;
+const READ_RAW: u32 = 6;
+const STREAM: u32 = 7;
+
+const MANY: u32 = 100_000;
+
+pub fn measure(machine: &Machine, tally: &mut Tally) {
+    tally.measured(machine, measure_flash(machine));
+    tally.measured(machine, measure_stack(machine));
+    tally.measured(machine, measure_header_reads(machine));
+    tally.measured(machine, measure_overhead(machine));
+}
+
+/// What the readme says of it.
+pub fn promises() -> Vec<String> {
+    vec![
+        stack_row("`Model`: open, find 12, stream", MOST_STACK),
+        format!("{} for each tensor that is looked for", in_bytes(MOST_WANTED)),
+        format!("by at most {} if it opens a model, finds tensors and streams one", in_bytes(MOST_FLASH)),
+        format!("at most {MOST_OVERHEAD} % more instructions"),
+    ]
+}
+
+fn measure_flash(machine: &Machine) -> Result<String, String> {
+    let bytes = machine.flash("stream")?;
+    at_most("flash", bytes, MOST_FLASH)?;
+    Ok(format!("open, find, stream: {bytes} bytes of flash at opt-level {}", machine.firmware.level))
+}
+
+/// The stack, the same for few and for many tensors, and the size of what is the caller's.
+fn measure_stack(machine: &Machine) -> Result<String, String> {
+    let stack = |tensors| run(machine, STREAM, tensors)?.get("stack");
+    let (few, many) = (stack(10)?, stack(MANY)?);
+    if few != many {
+        return Err(format!("{few} bytes of stack for 10 tensors, but {many} for {MANY}"));
+    }
+    at_most("open, find, stream: the stack", many, MOST_STACK)?;
+    let wanted = run(machine, STREAM, 10)?.get("wanted")?;
+    at_most("a Wanted", wanted, MOST_WANTED)?;
+    Ok(format!(
+        "open, find 12, stream, 10 or {MANY} tensors: {many} bytes of stack with the block of {BLOCK}; 12 x {wanted} for the result"
+    ))
+}
+
+/// Opening reads the header once, and finding 12 tensors once again.
+fn measure_header_reads(machine: &Machine) -> Result<String, String> {
+    let header_len = header(1000).bytes().len() as u64;
+    let figures = run(machine, OPEN_AND_FIND, 1000)?;
+    let (bytes, calls) = (figures.get("bytes")?, figures.get("calls")?);
+    let due = (2 * header_len, 2 * header_len.div_ceil(BLOCK));
+    if (bytes, calls) != due {
+        return Err(format!("open and find read {bytes} bytes in {calls} calls, not {due:?}"));
+    }
+    let instructions = machine.board.instructions(figures.get("ticks")?) as f64 / bytes as f64;
+    Ok(format!(
+        "open, find 12 of 1000: each reads the header of {header_len} bytes once, {instructions:.1} instructions per byte"
+    ))
+}
+
+/// Streaming a tensor against reading the same blocks by hand.
+fn measure_overhead(machine: &Machine) -> Result<String, String> {
+    let [before, raw, stream] = [OPEN_AND_FIND, READ_RAW, STREAM].map(|door| run(machine, door, 10));
+    let before = Spent::of(machine, &before?)?;
+    let raw = Spent::of(machine, &raw?)?.since(&before);
+    let stream = Spent::of(machine, &stream?)?.since(&before);
+    if stream.calls != raw.calls {
+        return Err(format!("streaming makes {} calls, reading raw {}", stream.calls, raw.calls));
+    }
+    let (each, each_raw) = (stream.instructions / stream.calls, raw.instructions / raw.calls);
+    let sentence =
+        format!("streaming takes {each} instructions a block of {BLOCK}, reading it raw {each_raw}");
+    if stream.instructions * 100 > raw.instructions * (100 + MOST_OVERHEAD) {
+        return Err(format!("{sentence}: more than {MOST_OVERHEAD} % above it"));
+    }
+    Ok(sentence)
+}
+
+/// Up to the end of a door.
+struct Spent {
+    instructions: u64,
+    calls: u64,
+}
+
+impl Spent {
+    fn of(machine: &Machine, figures: &Figures) -> Result<Self, String> {
+        let instructions = machine.board.instructions(figures.get("ticks")?);
+        Ok(Self { instructions, calls: figures.get("calls")? })
+    }
+
+    fn since(&self, before: &Self) -> Self {
+        let instructions = self.instructions.saturating_sub(before.instructions);
+        Self { instructions, calls: self.calls.saturating_sub(before.calls) }
+    }
+}
+
+/// Many blocks to stream, and small tensors behind them.
+fn header(tensors: u32) -> Header {
+    Header { tensors, first_len: 1 << 20, ..Header::SMALL }
+}
+
+fn run(machine: &Machine, door: u32, tensors: u32) -> Result<Figures, String> {
+    let header = header(tensors);
+    let mut file = header.bytes();
+    let file_len = file.len() as u64 + header.data_len();
+    file.resize(usize::try_from(file_len).map_err(|_| "a file too long for this machine")?, 0);
+    let figures = machine.run(Request { door, slots: 0, file, file_len })?;
+    let due = if door == OPEN_AND_FIND { 0 } else { header.first_len.into() };
+    match figures.get("counted")? {
+        counted if counted == due => Ok(figures),
+        counted => Err(format!("door {door} read {counted} bytes of a tensor, not {due}")),
+    }
+}
