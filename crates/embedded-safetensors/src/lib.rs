@@ -9,6 +9,8 @@ compile_error!("embedded-safetensors needs pointers of at least 32 bits");
 #[cfg(feature = "std")]
 extern crate std;
 
+#[cfg(feature = "embedded-io-async")]
+pub mod asynch;
 mod bytes;
 mod check;
 mod dtype;

@@ -1,0 +1,71 @@
+//! Storage behind `embedded_io_async::{Read, Seek}`.
+
+use super::ReadAt;
+use crate::source::FileLen;
+use embedded_io_async::{Error, ErrorKind, Read, Seek, SeekFrom};
+
+/// Makes a source of whatever has [`embedded_io_async::Read`] and [`embedded_io_async::Seek`].
+///
+/// It seeks only where the next read does not go on from the one before. A call that was interrupted is
+/// made again.
+///
+/// # Cancel safety
+/// Its futures may be dropped, even where those of `T` may have moved `T` or read something already: after a call
+/// that did not come to its end, it seeks before it reads.
+///
+/// *Memory*: 16 bytes and what `T` takes.
+#[derive(Debug)]
+pub struct Seekable<T> {
+    inner: T,
+    /// Where `inner` stands, if that is known. It is not while a call is under way, so not after a
+    /// future was dropped either.
+    position: Option<u64>,
+}
+
+impl<T> Seekable<T> {
+    /// Wherever `inner` stands now, byte 0 is the first of the file.
+    pub const fn new(inner: T) -> Self {
+        Self { inner, position: None }
+    }
+
+    /// Gives back what was wrapped, wherever it stands.
+    pub fn into_inner(self) -> T {
+        self.inner
+    }
+}
+
+impl<T: Read + Seek> Seekable<T> {
+    async fn seek(&mut self, to: SeekFrom) -> Result<u64, T::Error> {
+        self.position = None;
+        let position = uninterrupted(async || self.inner.seek(to).await).await?;
+        self.position = Some(position);
+        Ok(position)
+    }
+}
+
+impl<T: Read + Seek> ReadAt for Seekable<T> {
+    type Error = T::Error;
+
+    async fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> Result<usize, T::Error> {
+        if self.position != Some(offset) {
+            self.seek(SeekFrom::Start(offset)).await?;
+        }
+        self.position = None;
+        let len = uninterrupted(async || self.inner.read(buffer).await).await?;
+        self.position = Some(offset + len as u64);
+        Ok(len)
+    }
+
+    async fn file_len(&mut self) -> Result<FileLen, T::Error> {
+        self.seek(SeekFrom::End(0)).await.map(FileLen::Exactly)
+    }
+}
+
+async fn uninterrupted<T, E: Error>(mut call: impl AsyncFnMut() -> Result<T, E>) -> Result<T, E> {
+    loop {
+        match call().await {
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            outcome => return outcome,
+        }
+    }
+}

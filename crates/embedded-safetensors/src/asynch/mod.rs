@@ -1,0 +1,57 @@
+//! The same doors for storage that is waited for: names, verdicts and memory are those of the blocking ones.
+//!
+//! ```
+//! use embedded_safetensors::asynch::{Model, ReadAt};
+//! use embedded_safetensors::{ReadError, Wanted};
+//!
+//! /// Reads two tensors of a network, a sector at a time.
+//! async fn load<S: ReadAt>(
+//!     storage: &mut S,
+//!     weights: &mut [u8],
+//!     bias: &mut [u8],
+//! ) -> Result<(), ReadError<S::Error>> {
+//!     let mut sector = [0; 512];
+//!     let mut model = Model::open(storage, &mut sector).await?;
+//!     let mut wanted = [Wanted::new("fc.weight"), Wanted::new("fc.bias")];
+//!     model.find_all(&mut wanted, &mut sector).await?;
+//!     let [fc_weight, fc_bias] = &wanted;
+//!     model.tensor(fc_weight)?.read_all(weights).await?;
+//!     model.tensor(fc_bias)?.read_all(bias).await?;
+//!     Ok(())
+//! }
+//! # use core::{future::Future, pin::pin, task::{Context, Poll, Waker}};
+//! # let header = br#"{"fc.bias":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},"fc.weight":{"dtype":"U8","shape":[2],"data_offsets":[1,3]}}"#;
+//! # let file = [&(header.len() as u64).to_le_bytes(), &header[..], b"bww"].concat();
+//! # let (mut weights, mut bias) = ([0; 2], [0; 1]);
+//! # let mut storage = &file[..];
+//! # let loaded = pin!(load(&mut storage, &mut weights, &mut bias)).poll(&mut Context::from_waker(Waker::noop()));
+//! # assert_eq!(loaded, Poll::Ready(Ok(())));
+//! # assert_eq!((&weights, &bias), (b"ww", b"b"));
+//! ```
+//!
+//! # Cancel safety
+//! A future may be dropped wherever it waits, by a timeout or a `select`. Whatever it was made from can then
+//! be used as before, if the storage keeps to what [`ReadAt`] asks for:
+//!
+//! | dropped | what holds | how to go on |
+//! |---|---|---|
+//! | [`Model::open`], [`Model::open_sorting`] | the source is dropped too; nothing is known of the file | lend the source as `&mut`, and open again |
+//! | a lookup in a [`Model`] | the model is as it was; nothing is found, and [`Wanted::info`](crate::Wanted::info) is `None` | make it again: it begins at the first byte of the header |
+//! | [`TensorReader::next_chunk`], [`read_all`](TensorReader::read_all), [`read_at`](TensorReader::read_at), `read` | the reader stands where it stood | make it again; what the storage has read already is read once more |
+//!
+//! Buffers and windows that were lent may hold anything then. A future that was never polled has done nothing.
+//!
+//! # Threads
+//! No future is asked to be [`Send`], as in `embedded-io-async`: drivers of microcontrollers rarely are, and
+//! their executors do not ask for it. Futures over a source whose own futures are `Send` are `Send` too, so
+//! an executor with threads takes them where the type of the source is known.
+
+mod io;
+mod model;
+mod source;
+mod tensor;
+
+pub use io::Seekable;
+pub use model::Model;
+pub use source::ReadAt;
+pub use tensor::TensorReader;

@@ -1,0 +1,264 @@
+//! A model in storage that is waited for: opened, proven, searched and read.
+
+use super::{ReadAt, TensorReader};
+use crate::check::{HeaderCheck, OrderCheck, Summary};
+use crate::duplicates::DuplicateCheck;
+use crate::error::Error;
+#[cfg(doc)]
+use crate::error::ErrorKind;
+use crate::header::entry::Entry;
+use crate::info::TensorInfo;
+use crate::list::List;
+use crate::location::Locate;
+use crate::pass::{Pass, Seal, admit};
+use crate::progress::Machine;
+use crate::search::{Search, Wanted};
+use crate::smallest::Slot;
+use crate::source::ReadError;
+use crate::span::Span;
+use crate::value::ValueSearch;
+
+/// A model in storage, whose header is proven sound: the asynchronous form of [`Model`](crate::Model).
+///
+/// It keeps nothing of the header but a fingerprint. Whatever looks something up reads the header
+/// again, from its first byte to its last, through a window that you lend, and notices when it is no
+/// longer the one that was proven. Any window of one byte or more will do; a larger one is faster, and from
+/// one block of the storage on it is fast.
+///
+/// The data themselves have no checksum in this format. Where they may change while they are read,
+/// nobody can know.
+///
+/// A lookup whose future is dropped has changed nothing, and can be made again.
+///
+/// *Memory*: 48 bytes and the source.
+#[derive(Debug)]
+pub struct Model<S> {
+    source: S,
+    summary: Summary,
+    seal: Seal,
+}
+
+impl<S: ReadAt> Model<S> {
+    /// Reads the header once and proves it: as [`HeaderCheck`], the length of the file included where the
+    /// storage knows it. Names that occur twice show when they are looked up, or to
+    /// [`check_names`](Self::check_names).
+    ///
+    /// The source is consumed; lend it as `&mut source` to have it back when this fails or is dropped.
+    ///
+    /// # Errors
+    /// The faults of the file; [`ErrorKind::OutOfOrder`] when its tensors are not in the order of
+    /// their offsets, for which there is [`open_sorting`](Self::open_sorting); [`ErrorKind::NoWindow`] when
+    /// the window is empty; those of the storage.
+    ///
+    /// # Cancel safety
+    /// When the future is dropped, the source that it consumed is dropped with it. One that was only lent can be
+    /// opened again, from the start.
+    ///
+    /// # Panics
+    /// Never.
+    pub async fn open(mut source: S, window: &mut [u8]) -> Result<Self, ReadError<S::Error>> {
+        let file_len = source.file_len().await.map_err(ReadError::Source)?;
+        let mut check = OrderCheck::new(file_len.exact());
+        let seal = run(&mut source, &mut check, Pass::first(), window).await?;
+        let summary = admit(check.summary(), file_len)?;
+        Ok(Self { source, summary, seal })
+    }
+
+    /// As [`open`](Self::open), for headers in any order: those in the order of their offsets take one
+    /// pass, others one more for every so many slots.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open), but for [`ErrorKind::OutOfOrder`] if there is at least one slot.
+    ///
+    /// # Cancel safety
+    /// As [`open`](Self::open). The slots may hold anything, and can be used again as they are.
+    ///
+    /// # Panics
+    /// Never.
+    pub async fn open_sorting(
+        mut source: S,
+        slots: &mut [Slot],
+        window: &mut [u8],
+    ) -> Result<Self, ReadError<S::Error>> {
+        let file_len = source.file_len().await.map_err(ReadError::Source)?;
+        let mut check = HeaderCheck::new(file_len.exact(), slots);
+        let seal = run(&mut source, &mut check, Pass::first(), window).await?;
+        let summary = admit(check.summary(), file_len)?;
+        Ok(Self { source, summary, seal })
+    }
+
+    /// How many tensors there are, where the data begins, how long it is.
+    pub const fn summary(&self) -> Summary {
+        self.summary
+    }
+
+    /// Gives the source back.
+    pub fn into_source(self) -> S {
+        self.source
+    }
+
+    /// Whether the header is still the one that was proven. It has nothing to say of the data.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Changed`] when it is not; those of the storage.
+    ///
+    /// # Cancel safety
+    /// When the future is dropped, nothing is known. Ask again.
+    ///
+    /// # Panics
+    /// Never.
+    pub async fn check_unchanged(&mut self, window: &mut [u8]) -> Result<(), ReadError<S::Error>> {
+        self.find_all(&mut [], window).await
+    }
+
+    /// Looks up one tensor, in one pass over the header.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NameTwice`] when two tensors have this name; [`ErrorKind::Rank`] when it has more
+    /// dimensions than a [`Shape`](crate::Shape) holds; [`ErrorKind::Changed`]; those of the storage.
+    ///
+    /// # Cancel safety
+    /// When the future is dropped, nothing is found. Look it up again.
+    ///
+    /// # Panics
+    /// Never.
+    pub async fn find(
+        &mut self,
+        name: &str,
+        window: &mut [u8],
+    ) -> Result<Option<TensorInfo>, ReadError<S::Error>> {
+        let mut wanted = [Wanted::optional(name)];
+        self.find_all(&mut wanted, window).await?;
+        let [wanted] = wanted;
+        Ok(wanted.info())
+    }
+
+    /// Looks up many tensors, in one pass over the header.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NotFound`] when one is missing that is not [optional](Wanted::optional), once the others are
+    /// filled in; otherwise as [`find`](Self::find), and nothing is found.
+    ///
+    /// # Cancel safety
+    /// When the future is dropped, nothing is found: [`Wanted::info`] gives `None` for each, even where an
+    /// earlier search had found it. Look them up again.
+    ///
+    /// # Panics
+    /// Never.
+    pub async fn find_all(
+        &mut self,
+        wanted: &mut [Wanted<'_>],
+        window: &mut [u8],
+    ) -> Result<(), ReadError<S::Error>> {
+        let mut search = Search::new(wanted);
+        self.pass(&mut search, window).await?;
+        Ok(search.settle()?)
+    }
+
+    /// Shows `visitor` all tensors, in the header's order, in one pass over it. `name` bounds the
+    /// length of their names.
+    ///
+    /// What it has shown holds once it has come to its end without an error.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NameLength`] and [`ErrorKind::Rank`] when a tensor cannot be shown;
+    /// [`ErrorKind::Changed`]; those of the storage.
+    ///
+    /// # Cancel safety
+    /// When the future is dropped, `visitor` has seen the first few tensors, or none, and what it saw does not
+    /// hold. A new call shows all of them from the first one on.
+    ///
+    /// # Panics
+    /// Never, unless `visitor` does.
+    pub async fn visit(
+        &mut self,
+        name: &mut [u8],
+        window: &mut [u8],
+        visitor: impl FnMut(&Entry<'_>),
+    ) -> Result<(), ReadError<S::Error>> {
+        self.pass(&mut List::new(name, visitor), window).await
+    }
+
+    /// Reads the value of one key of `__metadata__` into the front of `value`, in one pass over the header.
+    /// Nothing when there is no such key.
+    ///
+    /// # Errors
+    /// [`ErrorKind::ValueLength`] when the value is longer than the memory for it, with the length it has;
+    /// [`ErrorKind::KeyTwice`] when the key is there twice; [`ErrorKind::Changed`]; those of the storage.
+    ///
+    /// # Cancel safety
+    /// When the future is dropped, `value` may hold part of the value. Ask again.
+    ///
+    /// # Panics
+    /// Never.
+    pub async fn metadata<'v>(
+        &mut self,
+        key: &str,
+        value: &'v mut [u8],
+        window: &mut [u8],
+    ) -> Result<Option<&'v str>, ReadError<S::Error>> {
+        let mut search = ValueSearch::new(key, value);
+        self.pass(&mut search, window).await?;
+        Ok(search.finish()?)
+    }
+
+    /// Proves that no name occurs twice, as [`DuplicateCheck`], in as many passes as its memory asks for.
+    ///
+    /// # Errors
+    /// As [`DuplicateCheck::push`]; those of the storage.
+    ///
+    /// # Cancel safety
+    /// When the future is dropped, nothing is proven, whatever passes it had done. Ask again.
+    ///
+    /// # Panics
+    /// Never.
+    pub async fn check_names(
+        &mut self,
+        key: [u64; 2],
+        slots: &mut [Slot],
+        text: &mut [u8],
+        window: &mut [u8],
+    ) -> Result<(), ReadError<S::Error>> {
+        self.pass(&mut DuplicateCheck::new(key, slots, text), window).await
+    }
+
+    /// Reads the bytes of a tensor: a [`TensorInfo`], a [`Wanted`] that was found.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NotFound`] when it was not found; [`ErrorKind::OutsideData`] when it lies beyond the
+    /// data of this file, so must be another's.
+    pub fn tensor(&mut self, tensor: &impl Locate) -> Result<TensorReader<'_, S>, Error> {
+        let Summary { data_start, data_len, .. } = self.summary;
+        let span = Span::new(tensor.locate()?, data_start, data_len)?;
+        Ok(TensorReader::new(&mut self.source, span))
+    }
+
+    /// Leads a machine through the header that was proven, as often as it wants.
+    async fn pass(
+        &mut self,
+        machine: &mut impl Machine,
+        window: &mut [u8],
+    ) -> Result<(), ReadError<S::Error>> {
+        run(&mut self.source, machine, Pass::again(self.seal), window).await.map(|_| ())
+    }
+}
+
+/// Reads the header and feeds it to the machine until that is done.
+async fn run<S: ReadAt>(
+    source: &mut S,
+    machine: &mut impl Machine,
+    mut pass: Pass,
+    window: &mut [u8],
+) -> Result<Seal, ReadError<S::Error>> {
+    loop {
+        let room = pass.room(machine, window)?;
+        let len = source.read_at(pass.position(), room).await.map_err(ReadError::Source)?;
+        let input = room.get(..len).unwrap_or(room);
+        if input.is_empty() {
+            return Err(pass.end_of_input(machine));
+        }
+        if let Some(seal) = pass.feed(machine, input)? {
+            return Ok(seal);
+        }
+    }
+}

@@ -1,0 +1,190 @@
+//! A tensor's bytes, read piece by piece from storage that is waited for.
+
+use super::ReadAt;
+use crate::dtype::Dtype;
+use crate::error::Error;
+#[cfg(doc)]
+use crate::error::ErrorKind;
+use crate::source::ReadError;
+use crate::span::Span;
+
+/// Reads the bytes of one tensor, in pieces of any size, from any place, as often as you like: the
+/// asynchronous form of [`TensorReader`](crate::TensorReader).
+///
+/// After an error, and after a future was dropped, nothing is lost: the reader stands where it stood before the
+/// call, and the same call may be made again.
+///
+/// *Memory*: at most 56 bytes. The bytes go straight into your buffers.
+#[derive(Debug)]
+pub struct TensorReader<'s, S> {
+    source: &'s mut S,
+    span: Span,
+}
+
+impl<'s, S: ReadAt> TensorReader<'s, S> {
+    pub(crate) const fn new(source: &'s mut S, span: Span) -> Self {
+        Self { source, span }
+    }
+
+    /// Ends chunks at multiples of `block` bytes in the file, so that all but the first begin at one: the
+    /// sector of a card, the unit of a DMA. The first chunk is shorter for it. A buffer smaller than a block,
+    /// and an element that lies across the border of two, go before: chunks always hold whole elements.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Block`] unless `block` is a power of two.
+    pub fn aligned_to(mut self, block: u64) -> Result<Self, Error> {
+        self.span.set_block(block)?;
+        Ok(self)
+    }
+
+    /// The type of the elements.
+    pub const fn dtype(&self) -> Dtype {
+        self.span.dtype()
+    }
+
+    /// How many bytes the tensor has.
+    pub const fn byte_len(&self) -> u64 {
+        self.span.len()
+    }
+
+    /// How many bytes of the tensor lie before the next one to be read.
+    pub const fn position(&self) -> u64 {
+        self.span.position()
+    }
+
+    /// How many bytes are still to be read.
+    pub const fn remaining(&self) -> u64 {
+        self.span.remaining()
+    }
+
+    /// Reads the next chunk into the front of `buffer`, as much as fits of whole elements; nothing once
+    /// the tensor is at its end. Elements narrower than a byte come in whole bytes: two of 4 bits, four
+    /// of 6 bits. It waits until the chunk is complete; where the storage gives all that it is asked for, that
+    /// is one read.
+    ///
+    /// # Errors
+    /// [`ErrorKind::BufferLength`] when there is no room for an element; those of the storage;
+    /// [`ReadError::UnexpectedEof`].
+    ///
+    /// # Cancel safety
+    /// When the future is dropped, the reader stands where it stood. The next call reads the same chunk from its
+    /// first byte on.
+    ///
+    /// # Panics
+    /// Never.
+    pub async fn next_chunk<'b>(
+        &mut self,
+        buffer: &'b mut [u8],
+    ) -> Result<Option<&'b [u8]>, ReadError<S::Error>> {
+        let piece = self.span.piece(buffer)?;
+        if piece.is_empty() {
+            return Ok(None);
+        }
+        read_full(self.source, self.span.offset(), piece).await?;
+        self.span.advance(piece.len());
+        Ok(Some(piece))
+    }
+
+    /// Reads all that is left into the front of `buffer`, and gives that part of it.
+    ///
+    /// # Errors
+    /// [`ErrorKind::BufferLength`] when it does not fit, with the length it has; those of the storage;
+    /// [`ReadError::UnexpectedEof`].
+    ///
+    /// # Cancel safety
+    /// When the future is dropped, the reader stands where it stood. The next call reads all of it again; to
+    /// keep what has been read, take [`next_chunk`](Self::next_chunk).
+    ///
+    /// # Panics
+    /// Never.
+    pub async fn read_all<'b>(&mut self, buffer: &'b mut [u8]) -> Result<&'b [u8], ReadError<S::Error>> {
+        let piece = self.span.rest(buffer)?;
+        read_full(self.source, self.span.offset(), piece).await?;
+        self.span.advance(piece.len());
+        Ok(piece)
+    }
+
+    /// Reads from byte `offset` of the tensor on: as much as there is, up to the length of `buffer`, and
+    /// says how many bytes that is. Where [`next_chunk`](Self::next_chunk) goes on stays as it was.
+    ///
+    /// # Errors
+    /// [`ErrorKind::OutsideTensor`] when `offset` lies beyond the end of the tensor; those of the storage;
+    /// [`ReadError::UnexpectedEof`].
+    ///
+    /// # Cancel safety
+    /// The reader does not move, whether the future is dropped or not. Make the call again.
+    ///
+    /// # Panics
+    /// Never.
+    pub async fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> Result<usize, ReadError<S::Error>> {
+        let (offset, piece) = self.span.fill(offset, buffer)?;
+        read_full(self.source, offset, piece).await?;
+        Ok(piece.len())
+    }
+
+    /// Goes on at byte `position` of the tensor, forwards or backwards. Inside an element, the next
+    /// chunk begins with the rest of that element.
+    ///
+    /// # Errors
+    /// [`ErrorKind::OutsideTensor`] beyond the end of the tensor; the reader then stays where it is.
+    pub fn seek(&mut self, position: u64) -> Result<(), Error> {
+        self.span.seek(position)
+    }
+
+    /// Goes on `bytes` further.
+    ///
+    /// # Errors
+    /// As [`seek`](Self::seek).
+    pub fn skip(&mut self, bytes: u64) -> Result<(), Error> {
+        self.span.seek(self.position().saturating_add(bytes))
+    }
+}
+
+/// Bytes as they come, elements or not. An interrupted read of the storage is made again by its adapter.
+///
+/// # Cancel safety
+/// When the future of `read` is dropped, no byte is lost: the reader stands where it stood. `read_exact` makes
+/// many reads, and the reader then stands behind those that were complete; [`TensorReader::seek`] goes back.
+impl<S: ReadAt<Error: embedded_io_async::Error>> embedded_io_async::Read for TensorReader<'_, S> {
+    async fn read(&mut self, buffer: &mut [u8]) -> Result<usize, Self::Error> {
+        let (offset, piece) = self.span.fill(self.position(), buffer)?;
+        if piece.is_empty() {
+            return Ok(0);
+        }
+        let len = read_once(self.source, offset, piece).await?;
+        self.span.advance(len);
+        Ok(len)
+    }
+}
+
+impl<S: ReadAt<Error: embedded_io_async::Error>> embedded_io_async::ErrorType for TensorReader<'_, S> {
+    type Error = ReadError<S::Error>;
+}
+
+/// Fills the buffer from byte `offset` of the file on.
+async fn read_full<S: ReadAt>(
+    source: &mut S,
+    offset: u64,
+    buffer: &mut [u8],
+) -> Result<(), ReadError<S::Error>> {
+    let (mut at, mut left) = (offset, buffer);
+    while !left.is_empty() {
+        let len = read_once(source, at, left).await?;
+        at += len as u64;
+        left = left.get_mut(len..).unwrap_or(&mut []);
+    }
+    Ok(())
+}
+
+/// Reads at least one byte.
+async fn read_once<S: ReadAt>(
+    source: &mut S,
+    offset: u64,
+    buffer: &mut [u8],
+) -> Result<usize, ReadError<S::Error>> {
+    match source.read_at(offset, buffer).await {
+        Ok(0) => Err(ReadError::UnexpectedEof { at: offset }),
+        Ok(len) => Ok(len),
+        Err(error) => Err(ReadError::Source(error)),
+    }
+}
