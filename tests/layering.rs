@@ -14,7 +14,7 @@ const LAYERS: [&[&str]; 8] = [
     &["dtype.rs", "error.rs", "shape.rs", "bytes.rs", "hash.rs", "fingerprint.rs", "progress.rs"],
     &["info.rs", "location.rs"],
     &["header/", "smallest.rs"],
-    &["header/entry.rs", "layout.rs"],
+    &["header/entry.rs", "layout.rs", "index/"],
     &[
         "check.rs",
         "duplicates.rs",
@@ -23,6 +23,7 @@ const LAYERS: [&[&str]; 8] = [
         "pairs.rs",
         "list.rs",
         "index.rs",
+        "indexing.rs",
         "span.rs",
         "slice.rs",
         "source/mod.rs",

@@ -19,6 +19,8 @@ mod error;
 mod fingerprint;
 mod hash;
 mod header;
+mod index;
+mod indexing;
 mod info;
 #[cfg(feature = "serde-json-core")]
 mod json;
@@ -43,6 +45,8 @@ pub use duplicates::DuplicateCheck;
 pub use error::{Blame, Error, ErrorKind, Field, IndexPart, MAX_HEADER_LEN};
 pub use header::entry::{Entries, Entry, Item};
 pub use header::{Event, HeaderParser, Text};
+pub use index::memory::{IndexMemory, IndexRecord, IndexSize, IndexStorage};
+pub use index::{Index, IndexedTensor};
 pub use info::TensorInfo;
 #[cfg(feature = "serde-json-core")]
 pub use json::{DecodeError, MetadataError};

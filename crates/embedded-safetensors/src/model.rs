@@ -6,6 +6,9 @@ use crate::error::Error;
 #[cfg(doc)]
 use crate::error::ErrorKind;
 use crate::header::entry::Entry;
+use crate::index::Index;
+use crate::index::memory::{IndexMemory, IndexSize};
+use crate::indexing::IndexBuilder;
 use crate::info::TensorInfo;
 #[cfg(feature = "serde-json-core")]
 use crate::json::{MetadataError, from_pairs, from_text};
@@ -80,6 +83,28 @@ impl<S: ReadAt> Model<S> {
         let seal = run(&mut source, &mut check, Pass::first(), window)?;
         let summary = admit(check.summary(), file_len)?;
         Ok(Self { source, summary, seal })
+    }
+
+    /// As [`open`](Self::open), for headers in any order, with an index of all tensors: in one pass, and no
+    /// name occurs twice. Keys of `__metadata__` are not looked at for that.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open), but for [`ErrorKind::OutOfOrder`]; [`ErrorKind::Index`] when the memory is
+    /// too small, with how much of its first part that is lacking the header needs; [`ErrorKind::NameTwice`].
+    ///
+    /// # Panics
+    /// Never.
+    pub fn open_indexed<'m>(
+        mut source: S,
+        memory: IndexMemory<'m>,
+        window: &mut [u8],
+    ) -> Result<(Self, Index<'m>), ReadError<S::Error>> {
+        let file_len = source.file_len().map_err(ReadError::Source)?;
+        let mut builder = IndexBuilder::new(file_len.exact(), memory);
+        let seal = run(&mut source, &mut builder, Pass::first(), window)?;
+        let summary = admit(Some(builder.prove()?), file_len)?;
+        let index = builder.finish()?;
+        Ok((Self { source, summary, seal }, index))
     }
 
     /// How many tensors there are, where the data begins, how long it is.
@@ -236,6 +261,38 @@ impl<S: ReadAt> Model<S> {
         self.pass(&mut search, window)?;
         let Some((value, scratch, at)) = search.finish_in_memory()? else { return Ok(None) };
         Ok(Some(from_text(value, scratch, at)?))
+    }
+
+    /// Reads all tensors into an index, in one pass over the header.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Index`] when the memory is too small, with how much of its first part that is lacking the
+    /// header needs; [`ErrorKind::NameTwice`] when two tensors have the same name; [`ErrorKind::Changed`];
+    /// those of the storage.
+    ///
+    /// # Panics
+    /// Never.
+    pub fn index<'m>(
+        &mut self,
+        memory: IndexMemory<'m>,
+        window: &mut [u8],
+    ) -> Result<Index<'m>, ReadError<S::Error>> {
+        let mut builder = IndexBuilder::new(None, memory);
+        self.pass(&mut builder, window)?;
+        Ok(builder.finish()?)
+    }
+
+    /// How much memory an [`index`](Self::index) takes, all of its parts, in one pass over the header.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Changed`]; those of the storage.
+    ///
+    /// # Panics
+    /// Never.
+    pub fn index_size(&mut self, window: &mut [u8]) -> Result<IndexSize, ReadError<S::Error>> {
+        let mut builder = IndexBuilder::new(None, IndexMemory::new(&mut [], &mut [], &mut []));
+        self.pass(&mut builder, window)?;
+        Ok(builder.size())
     }
 
     /// Proves that no name occurs twice, as [`DuplicateCheck`], in as many passes as its memory asks for.

@@ -1,0 +1,187 @@
+//! All tensors of a header, held in memory that the caller gives: lookups without reading.
+
+pub(crate) mod memory;
+pub(crate) mod names;
+pub(crate) mod sort;
+
+use crate::check::Summary;
+use crate::dtype::Dtype;
+use crate::error::{Error, ErrorKind};
+use crate::index::memory::IndexRecord;
+use crate::index::names::{find, link, sort_names};
+use crate::info::{Extent, TensorInfo};
+use crate::location::{Locate, Location};
+use crate::shape::Shape;
+
+/// All tensors of a header, to be looked up by name or by offset without reading anything.
+///
+/// It is proven: the tensors lie end to end, and no name occurs twice. Keys of `__metadata__` are not
+/// looked at: that those occur once is proven by [`Model::check_names`](crate::Model::check_names).
+/// Shapes may have any number of dimensions.
+///
+/// *Memory*: at most 96 bytes, and what it borrows: for each tensor an [`IndexRecord`] of 48 bytes, for each
+/// dimension 8, and the names. There is no table besides.
+pub struct Index<'m> {
+    /// In the order of their offsets.
+    records: &'m mut [IndexRecord],
+    dims: &'m [u64],
+    names: &'m str,
+    key: [u64; 2],
+    summary: Summary,
+    /// Whether the records know the order of the names.
+    named: bool,
+}
+
+impl<'m> Index<'m> {
+    /// Of records that lie end to end, in the order of their offsets, which still know where in the header
+    /// they stand.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NameTwice`].
+    pub(crate) fn new(
+        records: &'m mut [IndexRecord],
+        dims: &'m [u64],
+        names: &'m str,
+        key: [u64; 2],
+        summary: Summary,
+    ) -> Result<Self, Error> {
+        match link(records, names.as_bytes(), key) {
+            Some(at) => Err(ErrorKind::NameTwice.at(at.into())),
+            None => Ok(Self { records, dims, names, key, summary, named: false }),
+        }
+    }
+
+    /// How many tensors there are.
+    pub const fn len(&self) -> usize {
+        self.records.len()
+    }
+
+    /// Whether there is no tensor.
+    pub const fn is_empty(&self) -> bool {
+        self.records.is_empty()
+    }
+
+    /// How many tensors there are, where the data begins, how long it is.
+    pub const fn summary(&self) -> Summary {
+        self.summary
+    }
+
+    /// The tensor of this name, in the time that it takes to hash the name.
+    pub fn get(&self, name: &str) -> Option<IndexedTensor<'m>> {
+        let place = find(self.records, self.names.as_bytes(), self.key, name.as_bytes())?;
+        self.nth(place)
+    }
+
+    /// The tensor at this place in the order of their offsets, counted from 0.
+    pub fn nth(&self, place: usize) -> Option<IndexedTensor<'m>> {
+        self.records.get(place).map(|record| self.tensor(record))
+    }
+
+    /// The tensor that byte `offset` of the data belongs to; none beyond the end of the data.
+    pub fn at_offset(&self, offset: u64) -> Option<IndexedTensor<'m>> {
+        self.nth(self.place_of(offset))
+    }
+
+    /// The place of that tensor. As many tensors end at or before `offset`.
+    pub(crate) fn place_of(&self, offset: u64) -> usize {
+        self.records.partition_point(|record| record.end <= offset)
+    }
+
+    /// All tensors in the order of their offsets. Empty ones come before the one that begins where they lie.
+    pub fn by_offset(&self) -> impl ExactSizeIterator<Item = IndexedTensor<'m>> {
+        self.records.iter().map(|record| self.tensor(record))
+    }
+
+    /// All tensors in the order of their names, byte by byte.
+    ///
+    /// The first call sorts the names; the order is kept inside the records, so it takes no memory.
+    pub fn by_name(&mut self) -> impl Iterator<Item = IndexedTensor<'m>> {
+        if !self.named {
+            sort_names(self.records, self.names.as_bytes());
+            self.named = true;
+        }
+        let index = &*self;
+        index.records.iter().filter_map(|record| index.nth(record.name_at_or_named as usize))
+    }
+
+    fn tensor(&self, record: &IndexRecord) -> IndexedTensor<'m> {
+        let (name, dims) = (record.name as usize, record.dims as usize);
+        IndexedTensor {
+            name: self.names.get(name..name + record.name_len as usize).unwrap_or(""),
+            dims: self.dims.get(dims..dims + record.rank as usize).unwrap_or(&[]),
+            dtype: record.dtype,
+            begin: record.begin,
+            end: record.end,
+        }
+    }
+}
+
+impl core::fmt::Debug for Index<'_> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_list().entries(self.by_offset()).finish()
+    }
+}
+
+/// One tensor of an [`Index`]. It may outlive the index, not the memory of it.
+///
+/// *Memory*: 56 bytes, `Copy`; name and dimensions are borrowed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IndexedTensor<'m> {
+    name: &'m str,
+    dims: &'m [u64],
+    dtype: Dtype,
+    begin: u64,
+    end: u64,
+}
+
+impl<'m> IndexedTensor<'m> {
+    /// The name.
+    pub const fn name(&self) -> &'m str {
+        self.name
+    }
+
+    /// The element type.
+    pub const fn dtype(&self) -> Dtype {
+        self.dtype
+    }
+
+    /// The dimensions, outermost first. There may be any number of them.
+    pub const fn dims(&self) -> &'m [u64] {
+        self.dims
+    }
+
+    /// First byte, counted from the start of the data.
+    pub const fn begin(&self) -> u64 {
+        self.begin
+    }
+
+    /// First byte behind the tensor, counted from the start of the data.
+    pub const fn end(&self) -> u64 {
+        self.end
+    }
+
+    /// Length in bytes.
+    pub const fn byte_len(&self) -> u64 {
+        self.end.wrapping_sub(self.begin) // cannot wrap: the tensor has been checked
+    }
+
+    /// The same in one value that borrows nothing.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Rank`] when there are more dimensions than a [`Shape`] holds.
+    pub const fn info(&self) -> Result<TensorInfo, ErrorKind> {
+        match Shape::new(self.dims) {
+            Ok(shape) => {
+                let place = Extent { begin: self.begin, end: self.end, begin_at: 0 };
+                Ok(TensorInfo::checked(self.dtype, shape, place))
+            }
+            Err(kind) => Err(kind),
+        }
+    }
+}
+
+impl Locate for IndexedTensor<'_> {
+    fn locate(&self) -> Result<Location, Error> {
+        Ok(Location { dtype: self.dtype, begin: self.begin, end: self.end })
+    }
+}

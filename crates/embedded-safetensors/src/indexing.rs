@@ -1,0 +1,227 @@
+//! How an index comes to be: one pass over the header, then the proof of what it holds.
+
+use crate::bytes::low_u32;
+use crate::check::Summary;
+use crate::error::{Error, ErrorKind, IndexPart};
+use crate::header::entry::TensorCheck;
+use crate::header::{Event, HeaderParser};
+use crate::index::Index;
+use crate::index::memory::{IndexMemory, IndexRecord, IndexSize};
+use crate::index::names::ByOffset;
+use crate::index::sort::sort;
+use crate::info::Extent;
+use crate::layout::InOrder;
+use crate::progress::{Machine, Progress};
+
+/// Follows one pass over a header and keeps all of its tensors. Where the memory ends it counts on, so
+/// that it can say how much is needed.
+///
+/// *Memory*: at most 400 bytes, and what it borrows.
+pub(crate) struct IndexBuilder<'m> {
+    parser: HeaderParser,
+    check: TensorCheck,
+    order: InOrder,
+    memory: IndexMemory<'m>,
+    file_len: Option<u64>,
+    tensors: u32,
+    /// How many dimensions the shapes have so far.
+    dims: u32,
+    /// How many bytes the complete names have so far, without the one that is coming by.
+    names: u32,
+    name_len: u32,
+}
+
+impl<'m> IndexBuilder<'m> {
+    /// Stands before byte 0 of a file. Where its length is known it is judged too.
+    pub(crate) const fn new(file_len: Option<u64>, memory: IndexMemory<'m>) -> Self {
+        Self {
+            parser: HeaderParser::new(),
+            check: TensorCheck::new(),
+            order: InOrder::new(),
+            memory,
+            file_len,
+            tensors: 0,
+            dims: 0,
+            names: 0,
+            name_len: 0,
+        }
+    }
+
+    /// How much memory the tensors take that have come by.
+    pub(crate) const fn size(&self) -> IndexSize {
+        IndexSize {
+            tensors: self.tensors as usize,
+            dims: self.dims as usize,
+            name_bytes: self.names as usize,
+        }
+    }
+
+    /// Proves, once the pass is over, that the tensors lie end to end and that the file ends with them.
+    /// Records that are not in the order of their offsets are sorted for that.
+    ///
+    /// # Errors
+    /// As [`HeaderCheck::push`](crate::HeaderCheck::push); [`ErrorKind::Index`] when there are too few
+    /// records to sort.
+    pub(crate) fn prove(&mut self) -> Result<Summary, Error> {
+        self.parser.end_of_input()?;
+        match self.order.conclude() {
+            Err(Error { kind: ErrorKind::OutOfOrder, .. }) => self.sort()?,
+            verdict => verdict?,
+        }
+        let (data_start, data_len) = (self.parser.position(), self.order.end());
+        let summary = Summary { tensors: self.tensors.into(), data_start, data_len };
+        self.file_len.map_or(Ok(()), |file_len| summary.check_file_len(file_len))?;
+        Ok(summary)
+    }
+
+    /// The index, once the pass is over.
+    ///
+    /// # Errors
+    /// As [`prove`](Self::prove), then [`ErrorKind::Index`], then [`ErrorKind::NameTwice`].
+    pub(crate) fn finish(mut self) -> Result<Index<'m>, Error> {
+        let summary = self.prove()?;
+        self.check_capacity()?;
+        let size = self.size();
+        let IndexMemory { records, dims, names, key } = self.memory;
+        // The parser has proven every name that it completes.
+        let names = core::str::from_utf8(front(names, size.name_bytes)).unwrap_or("");
+        Index::new(front(records, size.tensors), front(dims, size.dims), names, key, summary)
+    }
+
+    fn sort(&mut self) -> Result<(), Error> {
+        self.check_part(IndexPart::Tensors, self.tensors, self.memory.records.len())?;
+        let records = front(self.memory.records, self.tensors as usize);
+        sort(&mut ByOffset { records });
+        self.order = InOrder::new();
+        records.iter().for_each(|record| self.order.see(extent(record)));
+        self.order.conclude()
+    }
+
+    fn check_capacity(&self) -> Result<(), Error> {
+        let IndexMemory { records, dims, names, .. } = &self.memory;
+        self.check_part(IndexPart::Tensors, self.tensors, records.len())?;
+        self.check_part(IndexPart::Dims, self.dims, dims.len())?;
+        self.check_part(IndexPart::Names, self.names, names.len())
+    }
+
+    fn check_part(&self, part: IndexPart, needed: u32, capacity: usize) -> Result<(), Error> {
+        let (needed, capacity) = (needed.into(), capacity as u64);
+        if needed > capacity {
+            return Err(ErrorKind::Index { part, needed, capacity }.at(self.parser.position()));
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, input: &mut &[u8]) -> Result<Progress, Error> {
+        loop {
+            let event = match self.parser.next(input)? {
+                Event::NeedInput => return Ok(Progress::NeedInput),
+                Event::HeaderEnd => return Ok(Progress::Done),
+                event => event,
+            };
+            let at = self.parser.event_start();
+            let is_last = self.check.accept(&event, at)?;
+            self.keep(&event, low_u32(at))?;
+            if is_last {
+                self.end_entry();
+            }
+        }
+    }
+
+    fn keep(&mut self, event: &Event<'_>, at: u32) -> Result<(), Error> {
+        match event {
+            Event::Length(length) => return self.check_header_fits(*length),
+            Event::Name(piece) => self.keep_name(piece.as_bytes()),
+            Event::Metadata => self.name_len = 0,
+            Event::Tensor => self.end_name(at),
+            Event::Shape => self.begin_shape(),
+            Event::Dim(dim) => self.keep_dim(*dim),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn keep_name(&mut self, piece: &[u8]) {
+        let start = self.names as usize + self.name_len as usize;
+        let room = self.memory.names.get_mut(start..).unwrap_or(&mut []);
+        room.iter_mut().zip(piece).for_each(|(to, from)| *to = *from);
+        self.name_len += low_u32(piece.len() as u64);
+    }
+
+    fn end_name(&mut self, at: u32) {
+        let (name, name_len) = (self.names, self.name_len);
+        self.names += name_len;
+        self.name_len = 0;
+        if let Some(record) = self.record() {
+            (record.name, record.name_len, record.name_at_or_named) = (name, name_len, at);
+        }
+    }
+
+    fn begin_shape(&mut self) {
+        let dims = self.dims;
+        if let Some(record) = self.record() {
+            (record.dims, record.rank) = (dims, 0);
+        }
+    }
+
+    fn keep_dim(&mut self, dim: u64) {
+        if let Some(room) = self.memory.dims.get_mut(self.dims as usize) {
+            *room = dim;
+        }
+        self.dims += 1;
+        if let Some(record) = self.record() {
+            record.rank += 1;
+        }
+    }
+
+    fn end_entry(&mut self) {
+        let (dtype, extent) = (self.check.dtype(), self.check.extent());
+        self.order.see(extent);
+        if let Some(record) = self.record() {
+            (record.begin, record.end, record.dtype) = (extent.begin, extent.end, dtype);
+            record.begin_at_or_first = extent.begin_at;
+        }
+        self.tensors += 1;
+    }
+
+    /// That of the tensor that is coming by, if there is memory for it.
+    fn record(&mut self) -> Option<&mut IndexRecord> {
+        self.memory.records.get_mut(self.tensors as usize)
+    }
+
+    fn check_header_fits(&self, length: u64) -> Result<(), Error> {
+        let Some(file_len) = self.file_len else { return Ok(()) };
+        let present = file_len.saturating_sub(8);
+        if present < length {
+            return Err(ErrorKind::HeaderBeyondFile { length, present }.at(file_len));
+        }
+        Ok(())
+    }
+}
+
+impl Machine for IndexBuilder<'_> {
+    fn push(&mut self, input: &mut &[u8]) -> Result<Progress, Error> {
+        if let Some(file_len @ 0..8) = self.file_len {
+            return Err(ErrorKind::FileTooShort.at(file_len));
+        }
+        self.take(input).map_err(|error| self.parser.fail(error))
+    }
+
+    fn end_of_input(&mut self) -> Result<(), Error> {
+        self.parser.end_of_input()
+    }
+
+    fn header_len(&self) -> Option<u64> {
+        self.parser.header_len()
+    }
+}
+
+/// Where a tensor lies, and where its record still says that its first offset stands.
+fn extent(record: &IndexRecord) -> Extent {
+    Extent { begin: record.begin, end: record.end, begin_at: record.begin_at_or_first }
+}
+
+/// The first `len` elements, or none if there are not so many.
+fn front<T>(slice: &mut [T], len: usize) -> &mut [T] {
+    slice.get_mut(..len).unwrap_or(&mut [])
+}
