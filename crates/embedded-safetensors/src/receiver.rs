@@ -1,0 +1,292 @@
+//! A model that arrives by itself and cannot be rewound, caught in buffers that its tensors are bound to.
+
+use crate::bytes::index_below;
+use crate::check::Summary;
+use crate::error::{Error, ErrorKind};
+use crate::header::entry::Found;
+use crate::info::TensorInfo;
+use crate::layout::InOrder;
+use crate::location::{Locate, Location};
+use crate::search::{Lookup, Seek, Wanted};
+
+/// The name of a tensor, the buffer that its bytes go to, and what has come of it.
+///
+/// *Memory*: at most 152 bytes; name and buffer are borrowed.
+pub struct Binding<'n, 'b> {
+    wanted: Wanted<'n>,
+    buffer: &'b mut [u8],
+    filled: usize,
+}
+
+/// Binds a tensor that must be there to a buffer that holds it whole; what is left of the buffer stays as it is.
+pub const fn bind<'n, 'b>(name: &'n str, buffer: &'b mut [u8]) -> Binding<'n, 'b> {
+    Binding { wanted: Wanted::new(name), buffer, filled: 0 }
+}
+
+/// As [`bind`], for a tensor that may be there or not.
+pub const fn bind_optional<'n, 'b>(name: &'n str, buffer: &'b mut [u8]) -> Binding<'n, 'b> {
+    Binding { wanted: Wanted::optional(name), buffer, filled: 0 }
+}
+
+impl<'n> Binding<'n, '_> {
+    /// The name of the tensor.
+    pub const fn name(&self) -> &'n str {
+        self.wanted.name()
+    }
+
+    /// What the header says of the tensor. Nothing before the header is proven, or when it has no such tensor.
+    pub const fn info(&self) -> Option<TensorInfo> {
+        self.wanted.info()
+    }
+
+    /// The bytes of the tensor, once it has come whole; until then nothing, however much of it is there.
+    pub fn bytes(&self) -> Option<&[u8]> {
+        let (_, len) = self.place()?;
+        if len == self.filled as u64 { self.buffer.get(..self.filled) } else { None }
+    }
+
+    /// Where in the data the tensor begins, and how long it is.
+    fn place(&self) -> Option<(u64, u64)> {
+        let Location { begin, end, .. } = self.wanted.locate().ok()?;
+        Some((begin, end.saturating_sub(begin)))
+    }
+
+    /// # Errors
+    /// [`ErrorKind::BufferLength`], the data beginning at byte `data_start` of the file.
+    fn check_room(&self, data_start: u64) -> Result<(), Error> {
+        let capacity = self.buffer.len() as u64;
+        match self.place() {
+            Some((begin, needed)) if needed > capacity => {
+                // A header may describe more than any file can hold.
+                let at = data_start.saturating_add(begin + capacity);
+                Err(ErrorKind::BufferLength { needed, capacity }.at(at))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Takes what belongs to the tensor of bytes that stand at `offset` in the data. They come without gaps.
+    fn take(&mut self, offset: u64, bytes: &[u8]) {
+        let Some((begin, len)) = self.place() else { return };
+        let before = index_below(begin.saturating_sub(offset), bytes.len()).unwrap_or(bytes.len());
+        let end = index_below(len, self.buffer.len()).unwrap_or(self.buffer.len());
+        let room = self.buffer.get_mut(self.filled..end).unwrap_or(&mut []);
+        let new = bytes.get(before..).unwrap_or(&[]);
+        let count = new.len().min(room.len());
+        if let (Some(to), Some(from)) = (room.get_mut(..count), new.get(..count)) {
+            to.copy_from_slice(from);
+        }
+        self.filled += count;
+    }
+}
+
+impl<'n> Seek<'n> for Binding<'n, '_> {
+    fn wanted(&mut self) -> &mut Wanted<'n> {
+        &mut self.wanted
+    }
+}
+
+impl core::fmt::Debug for Binding<'_, '_> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        let mut lines = f.debug_struct("Binding");
+        lines.field("name", &self.name()).field("info", &self.info()).field("filled", &self.filled);
+        lines.finish_non_exhaustive()
+    }
+}
+
+/// How far a model has come.
+///
+/// *Memory*: one byte, `Copy`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reception {
+    /// The header is coming; nothing of it is proven.
+    Header,
+    /// The header is proven, and has all that was bound. The data are coming.
+    Data,
+    /// The last byte has come.
+    Complete,
+}
+
+impl Reception {
+    /// Whether the last byte has come.
+    pub const fn is_complete(self) -> bool {
+        matches!(self, Self::Complete)
+    }
+}
+
+/// Receives a model that arrives by itself, over a UART, by radio, in the body of an HTTP response: proves its
+/// header while it comes by, copies the tensors that were bound to their buffers, and skips the others. It keeps
+/// neither the header nor an index of it.
+///
+/// The header is proven as [`HeaderCheck`](crate::HeaderCheck) proves it, before any byte of data is copied.
+/// Of names that occur twice it sees those that are bound. A stream cannot be read again, so the tensors must
+/// be listed in the order of their offsets, as the reference writes them; a [`Router`](crate::Router) takes
+/// them in any order.
+///
+/// `B` is an array, a slice, or whatever else holds [`Binding`]s.
+///
+/// *Memory*: at most 280 bytes and the bindings. No heap.
+///
+/// ```
+/// use embedded_safetensors::{Receiver, bind};
+///
+/// # fn main() -> Result<(), embedded_safetensors::Error> {
+/// # let uart = b"\x38\0\0\0\0\0\0\0{\"a\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[0,2]}}   xy".chunks(7);
+/// let mut a = [0; 16];
+/// let mut model = Receiver::new([bind("a", &mut a)]);
+/// for piece in uart {
+///     if model.push(piece)?.is_complete() {
+///         break;
+///     }
+/// }
+/// assert_eq!(model.bindings()[0].bytes(), Some(&b"xy"[..]));
+/// # Ok(())
+/// # }
+/// ```
+pub struct Receiver<B> {
+    bindings: B,
+    lookup: Lookup,
+    order: InOrder,
+    is_proven: bool,
+    /// How many bytes of the data have come.
+    received: u64,
+}
+
+impl<'n, 'b, B: AsMut<[Binding<'n, 'b>]>> Receiver<B> {
+    /// Stands before byte 0 of a file. What the bindings hold of an earlier one is forgotten.
+    pub fn new(mut bindings: B) -> Self {
+        let bound = bindings.as_mut();
+        bound.iter_mut().for_each(|one| one.filled = 0);
+        let lookup = Lookup::new(bound);
+        Self { bindings, lookup, order: InOrder::new(), is_proven: false, received: 0 }
+    }
+
+    /// Takes the bytes that follow those of the call before, as many as have come.
+    ///
+    /// # Errors
+    /// The faults of the header, where they show; at its end [`ErrorKind::OutOfOrder`] when its tensors are not
+    /// in the order of their offsets, [`ErrorKind::NotFound`] when one is missing that is not
+    /// [optional](bind_optional), [`ErrorKind::BufferLength`] when one does not fit into its buffer;
+    /// [`ErrorKind::NameTwice`] when two tensors have a name that is bound; [`ErrorKind::Rank`] when a bound tensor
+    /// has more dimensions than a [`Shape`](crate::Shape) holds; [`ErrorKind::DataTrailing`] when bytes come
+    /// behind the last one. The same error again at every further call.
+    ///
+    /// # Panics
+    /// Never.
+    pub fn push(&mut self, bytes: &[u8]) -> Result<Reception, Error> {
+        let mut input = bytes;
+        if !self.is_proven && !self.take_header(&mut input)? {
+            return Ok(Reception::Header);
+        }
+        self.take_data(input)
+    }
+
+    /// The error that is due when the stream ends here, or `Ok` when it is complete.
+    ///
+    /// # Errors
+    /// [`ErrorKind::FileTooShort`], [`ErrorKind::HeaderBeyondFile`] or [`ErrorKind::DataShort`] when something is
+    /// missing; an earlier error is repeated.
+    pub fn end_of_input(&mut self) -> Result<(), Error> {
+        self.lookup.parser_mut().end_of_input()?;
+        let file_len = self.position();
+        match self.summary() {
+            Some(summary) => summary.check_file_len(file_len).map_err(|error| self.fail(error)),
+            None => Ok(()),
+        }
+    }
+
+    /// `true`: it is complete and proven.
+    fn take_header(&mut self, input: &mut &[u8]) -> Result<bool, Error> {
+        loop {
+            match self.lookup.next(input, self.bindings.as_mut())? {
+                Found::NeedInput => return Ok(false),
+                Found::Length(_) => {}
+                Found::Tensor(tensor) => self.order.see(tensor),
+                Found::HeaderEnd => break,
+            }
+        }
+        self.end_header().map_err(|error| self.fail(error))?;
+        self.is_proven = true;
+        Ok(true)
+    }
+
+    /// A fault of the file goes before what the caller lacks.
+    fn end_header(&mut self) -> Result<(), Error> {
+        self.order.conclude()?;
+        let (data_start, bindings) = (self.lookup.parser().position(), self.bindings.as_mut());
+        self.lookup.settle(bindings)?;
+        bindings.iter().try_for_each(|one| one.check_room(data_start))
+    }
+
+    fn take_data(&mut self, bytes: &[u8]) -> Result<Reception, Error> {
+        if let Some(error) = self.lookup.parser().failure() {
+            return Err(error);
+        }
+        let len = index_below(self.left(), bytes.len()).unwrap_or(bytes.len());
+        let (data, behind) = bytes.split_at_checked(len).unwrap_or((bytes, &[]));
+        self.bindings.as_mut().iter_mut().for_each(|one| one.take(self.received, data));
+        self.received += data.len() as u64;
+        match self.left() {
+            0 if behind.is_empty() => Ok(Reception::Complete),
+            0 => Err(self.fail(ErrorKind::DataTrailing { needed: self.received }.at(self.position()))),
+            _ => Ok(Reception::Data),
+        }
+    }
+}
+
+impl<B> Receiver<B> {
+    /// How many bytes of the file have come.
+    pub const fn position(&self) -> u64 {
+        self.lookup.parser().position() + self.received
+    }
+
+    /// What the header describes, once it is proven.
+    pub const fn summary(&self) -> Option<Summary> {
+        if !self.is_proven {
+            return None;
+        }
+        let (tensors, data_start) = (self.order.tensors(), self.lookup.parser().position());
+        Some(Summary { tensors, data_start, data_len: self.order.end() })
+    }
+
+    /// How many bytes are still to come: once the header is proven exactly so many, before that at least so many,
+    /// to the end of the header or of its first 8 bytes. Who reads no more of them keeps out what follows the
+    /// model on the same line.
+    pub const fn remaining(&self) -> u64 {
+        let parser = self.lookup.parser();
+        match parser.header_len() {
+            _ if self.is_proven => self.left(),
+            Some(len) => 8 + len - parser.position(),
+            None => 8 - parser.position(),
+        }
+    }
+
+    const fn left(&self) -> u64 {
+        self.order.end() - self.received
+    }
+
+    /// The bindings, with what has come of each.
+    pub fn bindings<'n, 'b>(&self) -> &[Binding<'n, 'b>]
+    where
+        B: AsRef<[Binding<'n, 'b>]>,
+    {
+        self.bindings.as_ref()
+    }
+
+    /// Gives the bindings back.
+    pub fn into_bindings(self) -> B {
+        self.bindings
+    }
+
+    const fn fail(&mut self, error: Error) -> Error {
+        self.lookup.parser_mut().fail(error)
+    }
+}
+
+impl<B: core::fmt::Debug> core::fmt::Debug for Receiver<B> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        let mut lines = f.debug_struct("Receiver");
+        lines.field("at", &self.position()).field("summary", &self.summary());
+        lines.field("bindings", &self.bindings).finish_non_exhaustive()
+    }
+}
