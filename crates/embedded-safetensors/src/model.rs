@@ -339,11 +339,7 @@ fn run<S: ReadAt>(
     loop {
         let room = pass.room(machine, window)?;
         let len = source.read_at(pass.position(), room).map_err(ReadError::Source)?;
-        let input = room.get(..len).unwrap_or(room);
-        if input.is_empty() {
-            return Err(pass.end_of_input(machine));
-        }
-        if let Some(seal) = pass.feed(machine, input)? {
+        if let Some(seal) = pass.take(machine, room, len)? {
             return Ok(seal);
         }
     }

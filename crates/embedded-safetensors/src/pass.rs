@@ -63,12 +63,25 @@ impl Pass {
         }
     }
 
-    /// Feeds the machine what was read at [`position`](Self::position), which is 0 again when the machine
-    /// wants the header once more. The seal, once it is done.
+    /// Feeds the machine the `len` bytes that were read into `room`, at [`position`](Self::position), which
+    /// is 0 again when the machine wants the header once more. The seal, once it is done.
     ///
     /// # Errors
-    /// Those of the machine; [`ErrorKind::Changed`] when the header is not the one of an earlier pass.
-    pub(crate) fn feed(&mut self, machine: &mut impl Machine, input: &[u8]) -> Result<Option<Seal>, Error> {
+    /// Those of the machine; [`ErrorKind::Changed`] when the header is not the one of an earlier pass; what
+    /// is wrong when the storage ends here, where it gave nothing.
+    pub(crate) fn take<E>(
+        &mut self,
+        machine: &mut impl Machine,
+        room: &[u8],
+        len: usize,
+    ) -> Result<Option<Seal>, ReadError<E>> {
+        match room.get(..len).unwrap_or(room) {
+            [] => Err(self.end_of_input(machine)),
+            input => Ok(self.feed(machine, input)?),
+        }
+    }
+
+    fn feed(&mut self, machine: &mut impl Machine, input: &[u8]) -> Result<Option<Seal>, Error> {
         let mut rest = input;
         let outcome = machine.push(&mut rest);
         let (taken, _) = input.split_at_checked(input.len() - rest.len()).unwrap_or((input, rest));
@@ -82,7 +95,7 @@ impl Pass {
     }
 
     /// What is wrong when the storage ends at the position.
-    pub(crate) fn end_of_input<E>(&self, machine: &mut impl Machine) -> ReadError<E> {
+    fn end_of_input<E>(&self, machine: &mut impl Machine) -> ReadError<E> {
         match (self.seal, machine.end_of_input()) {
             (None, Err(error)) => ReadError::Format(error),
             _ => ReadError::UnexpectedEof { at: self.position },

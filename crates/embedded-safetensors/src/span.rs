@@ -74,6 +74,15 @@ impl Span {
         Ok(())
     }
 
+    /// Goes on so many bytes further.
+    ///
+    /// # Errors
+    /// As [`seek`](Self::seek).
+    pub(crate) fn skip(&mut self, bytes: u64) -> Result<(), Error> {
+        self.seek(self.position.saturating_add(bytes))
+    }
+
+    /// Goes on behind bytes that were read.
     pub(crate) fn advance(&mut self, bytes: usize) {
         self.position = self.len.min(self.position + bytes as u64);
     }

@@ -4,7 +4,7 @@ use crate::dtype::Dtype;
 use crate::error::Error;
 #[cfg(doc)]
 use crate::error::ErrorKind;
-use crate::source::{ReadAt, ReadError};
+use crate::source::{ReadAt, ReadError, arrived};
 use crate::span::Span;
 
 /// Reads the bytes of one tensor, in pieces of any size, from any place, as often as you like.
@@ -120,7 +120,7 @@ impl<'s, S: ReadAt> TensorReader<'s, S> {
     /// # Errors
     /// As [`seek`](Self::seek).
     pub fn skip(&mut self, bytes: u64) -> Result<(), Error> {
-        self.span.seek(self.position().saturating_add(bytes))
+        self.span.skip(bytes)
     }
 
     /// One read of the storage, at most the rest of the tensor.
@@ -130,7 +130,7 @@ impl<'s, S: ReadAt> TensorReader<'s, S> {
         if piece.is_empty() {
             return Ok(0);
         }
-        let len = read_once(self.source, offset, piece)?;
+        let len = arrived(self.source.read_at(offset, piece), offset)?;
         self.span.advance(len);
         Ok(len)
     }
@@ -153,22 +153,9 @@ impl<S: ReadAt<Error: embedded_io::Error>> embedded_io::ErrorType for TensorRead
 fn read_full<S: ReadAt>(source: &mut S, offset: u64, buffer: &mut [u8]) -> Result<(), ReadError<S::Error>> {
     let (mut at, mut left) = (offset, buffer);
     while !left.is_empty() {
-        let len = read_once(source, at, left)?;
+        let len = arrived(source.read_at(at, left), at)?;
         at += len as u64;
         left = left.get_mut(len..).unwrap_or(&mut []);
     }
     Ok(())
-}
-
-/// Reads at least one byte.
-fn read_once<S: ReadAt>(
-    source: &mut S,
-    offset: u64,
-    buffer: &mut [u8],
-) -> Result<usize, ReadError<S::Error>> {
-    match source.read_at(offset, buffer) {
-        Ok(0) => Err(ReadError::UnexpectedEof { at: offset }),
-        Ok(len) => Ok(len),
-        Err(error) => Err(ReadError::Source(error)),
-    }
 }

@@ -7,9 +7,15 @@ use crate::error::Error;
 #[cfg(doc)]
 use crate::error::ErrorKind;
 use crate::header::entry::Entry;
+use crate::index::Index;
+use crate::index::memory::{IndexMemory, IndexSize};
+use crate::indexing::IndexBuilder;
 use crate::info::TensorInfo;
+#[cfg(feature = "serde-json-core")]
+use crate::json::{MetadataError, from_pairs, from_text};
 use crate::list::List;
 use crate::location::Locate;
+use crate::pairs::{Metadata, Pairs};
 use crate::pass::{Pass, Seal, admit};
 use crate::progress::Machine;
 use crate::search::{Search, Wanted};
@@ -23,7 +29,7 @@ use crate::value::ValueSearch;
 /// It keeps nothing of the header but a fingerprint. Whatever looks something up reads the header
 /// again, from its first byte to its last, through a window that you lend, and notices when it is no
 /// longer the one that was proven. Any window of one byte or more will do; a larger one is faster, and from
-/// one block of the storage on it is fast.
+/// one block of the storage on it is fast. For many lookups make an [`index`](Self::index).
 ///
 /// The data themselves have no checksum in this format. Where they may change while they are read,
 /// nobody can know.
@@ -41,7 +47,7 @@ pub struct Model<S> {
 impl<S: ReadAt> Model<S> {
     /// Reads the header once and proves it: as [`HeaderCheck`], the length of the file included where the
     /// storage knows it. Names that occur twice show when they are looked up, or to
-    /// [`check_names`](Self::check_names).
+    /// [`check_names`](Self::check_names), or in an [`index`](Self::index).
     ///
     /// The source is consumed; lend it as `&mut source` to have it back when this fails or is dropped.
     ///
@@ -59,7 +65,7 @@ impl<S: ReadAt> Model<S> {
     pub async fn open(mut source: S, window: &mut [u8]) -> Result<Self, ReadError<S::Error>> {
         let file_len = source.file_len().await.map_err(ReadError::Source)?;
         let mut check = OrderCheck::new(file_len.exact());
-        let seal = run(&mut source, &mut check, Pass::first(), window).await?;
+        let seal = run(&mut source, &mut check, &mut Pass::first(), window).await?;
         let summary = admit(check.summary(), file_len)?;
         Ok(Self { source, summary, seal })
     }
@@ -82,9 +88,34 @@ impl<S: ReadAt> Model<S> {
     ) -> Result<Self, ReadError<S::Error>> {
         let file_len = source.file_len().await.map_err(ReadError::Source)?;
         let mut check = HeaderCheck::new(file_len.exact(), slots);
-        let seal = run(&mut source, &mut check, Pass::first(), window).await?;
+        let seal = run(&mut source, &mut check, &mut Pass::first(), window).await?;
         let summary = admit(check.summary(), file_len)?;
         Ok(Self { source, summary, seal })
+    }
+
+    /// As [`open`](Self::open), for headers in any order, with an index of all tensors: in one pass, and no
+    /// name occurs twice. Keys of `__metadata__` are not looked at for that.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open), but for [`ErrorKind::OutOfOrder`]; [`ErrorKind::Index`] when the memory is
+    /// too small, with how much of its first part that is lacking the header needs; [`ErrorKind::NameTwice`].
+    ///
+    /// # Cancel safety
+    /// As [`open`](Self::open). What the index was to be made of is free again.
+    ///
+    /// # Panics
+    /// Never.
+    pub async fn open_indexed<'m>(
+        mut source: S,
+        memory: IndexMemory<'m>,
+        window: &mut [u8],
+    ) -> Result<(Self, Index<'m>), ReadError<S::Error>> {
+        let file_len = source.file_len().await.map_err(ReadError::Source)?;
+        let mut builder = IndexBuilder::new(file_len.exact(), memory);
+        let seal = run(&mut source, &mut builder, &mut Pass::first(), window).await?;
+        let summary = admit(Some(builder.prove()?), file_len)?;
+        let index = builder.finish()?;
+        Ok((Self { source, summary, seal }, index))
     }
 
     /// How many tensors there are, where the data begins, how long it is.
@@ -202,6 +233,110 @@ impl<S: ReadAt> Model<S> {
         Ok(search.finish()?)
     }
 
+    /// Reads all of `__metadata__` into `text`, in one pass over the header: the keys, the values, and 12 bytes
+    /// for each pair. Nothing when there is none.
+    ///
+    /// # Errors
+    /// [`ErrorKind::ValueLength`] when `text` is too small, with the length that is enough;
+    /// [`ErrorKind::KeyTwice`] when a key is there twice; [`ErrorKind::Changed`]; those of the storage.
+    ///
+    /// # Cancel safety
+    /// When the future is dropped, `text` may hold some of the pairs. Ask again.
+    ///
+    /// # Panics
+    /// Never.
+    pub async fn all_metadata<'v>(
+        &mut self,
+        text: &'v mut [u8],
+        window: &mut [u8],
+    ) -> Result<Option<Metadata<'v>>, ReadError<S::Error>> {
+        let mut pairs = Pairs::new(text);
+        self.pass(&mut pairs, window).await?;
+        Ok(pairs.finish()?.map(|(metadata, _)| metadata))
+    }
+
+    /// Reads all of `__metadata__` as a type of your own, in one pass over the header. Nothing when there is none.
+    /// What fits which type is said at [`Model::metadata_as`](crate::Model::metadata_as).
+    ///
+    /// # Errors
+    /// As [`all_metadata`](Self::all_metadata); [`MetadataError::Decode`] when it does not fit the type, with the place
+    /// of the value that does not.
+    ///
+    /// # Cancel safety
+    /// As [`all_metadata`](Self::all_metadata).
+    #[cfg(feature = "serde-json-core")]
+    pub async fn metadata_as<'v, T: serde::Deserialize<'v>>(
+        &mut self,
+        text: &'v mut [u8],
+        window: &mut [u8],
+    ) -> Result<Option<T>, MetadataError<S::Error>> {
+        let mut pairs = Pairs::new(text);
+        self.pass(&mut pairs, window).await?;
+        let Some((metadata, scratch)) = pairs.finish()? else { return Ok(None) };
+        Ok(Some(from_pairs(metadata, scratch)?))
+    }
+
+    /// Reads the JSON inside the value of one key of `__metadata__` as a type of your own, in one pass over
+    /// the header. Nothing when there is no such key. `text` is that of
+    /// [`Model::metadata_value_as`](crate::Model::metadata_value_as).
+    ///
+    /// # Errors
+    /// As [`metadata`](Self::metadata); [`MetadataError::Decode`] when it does not fit the type.
+    ///
+    /// # Cancel safety
+    /// As [`metadata`](Self::metadata).
+    #[cfg(feature = "serde-json-core")]
+    pub async fn metadata_value_as<'v, T: serde::Deserialize<'v>>(
+        &mut self,
+        key: &str,
+        text: &'v mut [u8],
+        window: &mut [u8],
+    ) -> Result<Option<T>, MetadataError<S::Error>> {
+        let mut search = ValueSearch::new(key, text);
+        self.pass(&mut search, window).await?;
+        let Some((value, scratch, at)) = search.finish_in_memory()? else { return Ok(None) };
+        Ok(Some(from_text(value, scratch, at)?))
+    }
+
+    /// Reads all tensors into an index, in one pass over the header.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Index`] when the memory is too small, with how much of its first part that is lacking the
+    /// header needs; [`ErrorKind::NameTwice`] when two tensors have the same name; [`ErrorKind::Changed`];
+    /// those of the storage.
+    ///
+    /// # Cancel safety
+    /// When the future is dropped, there is no index, and what it was to be made of is free again. Make it
+    /// again.
+    ///
+    /// # Panics
+    /// Never.
+    pub async fn index<'m>(
+        &mut self,
+        memory: IndexMemory<'m>,
+        window: &mut [u8],
+    ) -> Result<Index<'m>, ReadError<S::Error>> {
+        let mut builder = IndexBuilder::new(None, memory);
+        self.pass(&mut builder, window).await?;
+        Ok(builder.finish()?)
+    }
+
+    /// How much memory an [`index`](Self::index) takes, all of its parts, in one pass over the header.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Changed`]; those of the storage.
+    ///
+    /// # Cancel safety
+    /// When the future is dropped, nothing is known. Ask again.
+    ///
+    /// # Panics
+    /// Never.
+    pub async fn index_size(&mut self, window: &mut [u8]) -> Result<IndexSize, ReadError<S::Error>> {
+        let mut builder = IndexBuilder::new(None, IndexMemory::new(&mut [], &mut [], &mut []));
+        self.pass(&mut builder, window).await?;
+        Ok(builder.size())
+    }
+
     /// Proves that no name occurs twice, as [`DuplicateCheck`], in as many passes as its memory asks for.
     ///
     /// # Errors
@@ -222,7 +357,7 @@ impl<S: ReadAt> Model<S> {
         self.pass(&mut DuplicateCheck::new(key, slots, text), window).await
     }
 
-    /// Reads the bytes of a tensor: a [`TensorInfo`], a [`Wanted`] that was found.
+    /// Reads the bytes of a tensor: a [`TensorInfo`], a [`Wanted`] that was found, a tensor of an index.
     ///
     /// # Errors
     /// [`ErrorKind::NotFound`] when it was not found; [`ErrorKind::OutsideData`] when it lies beyond the
@@ -239,25 +374,22 @@ impl<S: ReadAt> Model<S> {
         machine: &mut impl Machine,
         window: &mut [u8],
     ) -> Result<(), ReadError<S::Error>> {
-        run(&mut self.source, machine, Pass::again(self.seal), window).await.map(|_| ())
+        run(&mut self.source, machine, &mut Pass::again(self.seal), window).await.map(|_| ())
     }
 }
 
 /// Reads the header and feeds it to the machine until that is done.
+// Arguments of an `async fn` are kept twice in its future, so that they had better be references.
 async fn run<S: ReadAt>(
     source: &mut S,
     machine: &mut impl Machine,
-    mut pass: Pass,
+    pass: &mut Pass,
     window: &mut [u8],
 ) -> Result<Seal, ReadError<S::Error>> {
     loop {
         let room = pass.room(machine, window)?;
         let len = source.read_at(pass.position(), room).await.map_err(ReadError::Source)?;
-        let input = room.get(..len).unwrap_or(room);
-        if input.is_empty() {
-            return Err(pass.end_of_input(machine));
-        }
-        if let Some(seal) = pass.feed(machine, input)? {
+        if let Some(seal) = pass.take(machine, room, len)? {
             return Ok(seal);
         }
     }

@@ -5,7 +5,7 @@ use crate::dtype::Dtype;
 use crate::error::Error;
 #[cfg(doc)]
 use crate::error::ErrorKind;
-use crate::source::ReadError;
+use crate::source::{ReadError, arrived};
 use crate::span::Span;
 
 /// Reads the bytes of one tensor, in pieces of any size, from any place, as often as you like: the
@@ -136,7 +136,7 @@ impl<'s, S: ReadAt> TensorReader<'s, S> {
     /// # Errors
     /// As [`seek`](Self::seek).
     pub fn skip(&mut self, bytes: u64) -> Result<(), Error> {
-        self.span.seek(self.position().saturating_add(bytes))
+        self.span.skip(bytes)
     }
 }
 
@@ -151,7 +151,7 @@ impl<S: ReadAt<Error: embedded_io_async::Error>> embedded_io_async::Read for Ten
         if piece.is_empty() {
             return Ok(0);
         }
-        let len = read_once(self.source, offset, piece).await?;
+        let len = arrived(self.source.read_at(offset, piece).await, offset)?;
         self.span.advance(len);
         Ok(len)
     }
@@ -161,30 +161,16 @@ impl<S: ReadAt<Error: embedded_io_async::Error>> embedded_io_async::ErrorType fo
     type Error = ReadError<S::Error>;
 }
 
-/// Fills the buffer from byte `offset` of the file on.
+/// Fills the buffer from byte `at` of the file on.
 async fn read_full<S: ReadAt>(
     source: &mut S,
-    offset: u64,
-    buffer: &mut [u8],
+    mut at: u64,
+    mut left: &mut [u8],
 ) -> Result<(), ReadError<S::Error>> {
-    let (mut at, mut left) = (offset, buffer);
     while !left.is_empty() {
-        let len = read_once(source, at, left).await?;
+        let len = arrived(source.read_at(at, left).await, at)?;
         at += len as u64;
         left = left.get_mut(len..).unwrap_or(&mut []);
     }
     Ok(())
-}
-
-/// Reads at least one byte.
-async fn read_once<S: ReadAt>(
-    source: &mut S,
-    offset: u64,
-    buffer: &mut [u8],
-) -> Result<usize, ReadError<S::Error>> {
-    match source.read_at(offset, buffer).await {
-        Ok(0) => Err(ReadError::UnexpectedEof { at: offset }),
-        Ok(len) => Ok(len),
-        Err(error) => Err(ReadError::Source(error)),
-    }
 }

@@ -130,6 +130,18 @@ pub enum ReadError<E> {
     },
 }
 
+/// How many bytes a read gave that was to give one at least, at byte `at` of the file.
+///
+/// # Errors
+/// [`ReadError::UnexpectedEof`] where it gave none; those of the storage.
+pub(crate) fn arrived<E>(outcome: Result<usize, E>, at: u64) -> Result<usize, ReadError<E>> {
+    match outcome {
+        Ok(0) => Err(ReadError::UnexpectedEof { at }),
+        Ok(len) => Ok(len),
+        Err(error) => Err(ReadError::Source(error)),
+    }
+}
+
 impl<E> From<Error> for ReadError<E> {
     fn from(error: Error) -> Self {
         Self::Format(error)
