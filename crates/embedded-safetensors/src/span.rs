@@ -6,17 +6,26 @@ use crate::error::{Error, ErrorKind};
 use crate::location::Location;
 
 /// A tensor in a file, and how far it has been read.
+///
+/// Streams call [`piece`](Self::piece) and [`advance`](Self::advance) once for every chunk, so these two do little:
+/// whatever makes a piece less than a plain whole number of elements is noted in `step` beforehand.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Span {
-    /// Of the file.
-    start: u64,
-    len: u64,
+    /// Where in the file the next byte lies.
+    offset: u64,
+    /// How many bytes are still to come.
+    left: u64,
     /// Of the tensor.
-    position: u64,
-    /// Pieces begin at multiples of this in the file, where they can. A power of two.
+    len: u64,
+    /// Pieces end at multiples of this in the file, where they can. A power of two.
     block: u64,
+    /// One less than the unit of bytes in which a piece may be cut without further thought.
+    step: usize,
     dtype: Dtype,
 }
+
+/// A piece must be thought about: no buffer is as long as this.
+const CAREFULLY: usize = usize::MAX;
 
 impl Span {
     /// # Errors
@@ -25,7 +34,9 @@ impl Span {
         let Location { dtype, begin, end } = tensor;
         match end.checked_sub(begin) {
             Some(len) if end <= data_len => {
-                Ok(Self { start: data_start + begin, len, position: 0, block: 1, dtype })
+                let span =
+                    Self { offset: data_start + begin, left: len, len, block: 1, step: CAREFULLY, dtype };
+                Ok(Self { step: span.step(), ..span })
             }
             _ => Err(ErrorKind::OutsideData { end, data_len }.at(data_start + data_len)),
         }
@@ -40,25 +51,26 @@ impl Span {
     }
 
     pub(crate) const fn position(&self) -> u64 {
-        self.position
+        self.len - self.left
     }
 
     pub(crate) const fn remaining(&self) -> u64 {
-        self.len - self.position
+        self.left
     }
 
     /// Where in the file the next byte lies.
     pub(crate) const fn offset(&self) -> u64 {
-        self.start + self.position
+        self.offset
     }
 
     /// # Errors
     /// [`ErrorKind::Block`] unless it is a power of two.
     pub(crate) fn set_block(&mut self, block: u64) -> Result<(), Error> {
         if !block.is_power_of_two() {
-            return Err(ErrorKind::Block { asked: block }.at(self.start));
+            return Err(ErrorKind::Block { asked: block }.at(self.start()));
         }
         self.block = block;
+        self.step = self.step();
         Ok(())
     }
 
@@ -67,24 +79,25 @@ impl Span {
     /// # Errors
     /// [`ErrorKind::OutsideTensor`] beyond its end; it then stays where it was.
     pub(crate) fn seek(&mut self, position: u64) -> Result<(), Error> {
-        if position > self.len {
-            return Err(self.outside(position));
-        }
-        self.position = position;
+        let Some(left) = self.len.checked_sub(position) else { return Err(self.outside(position)) };
+        self.offset = self.start() + position;
+        self.left = left;
+        self.step = self.step();
         Ok(())
     }
 
-    /// Goes on so many bytes further.
+    /// Goes on behind a piece that [`piece`](Self::piece) gave.
+    pub(crate) fn advance(&mut self, piece: usize) {
+        self.offset += piece as u64;
+        self.left = self.left.saturating_sub(piece as u64);
+    }
+
+    /// Goes on behind so many bytes.
     ///
     /// # Errors
     /// As [`seek`](Self::seek).
     pub(crate) fn skip(&mut self, bytes: u64) -> Result<(), Error> {
-        self.seek(self.position.saturating_add(bytes))
-    }
-
-    /// Goes on behind bytes that were read.
-    pub(crate) fn advance(&mut self, bytes: usize) {
-        self.position = self.len.min(self.position + bytes as u64);
+        self.seek(self.position().saturating_add(bytes))
     }
 
     /// The part of `buffer` that the tensor fills from byte `position` on, and where in the file it lies.
@@ -93,7 +106,7 @@ impl Span {
     /// [`ErrorKind::OutsideTensor`] beyond the tensor's end.
     pub(crate) fn fill<'b>(&self, position: u64, buffer: &'b mut [u8]) -> Result<(u64, &'b mut [u8]), Error> {
         let Some(left) = self.len.checked_sub(position) else { return Err(self.outside(position)) };
-        Ok((self.start + position, front(buffer, left)))
+        Ok((self.start() + position, front(buffer, left)))
     }
 
     /// The part of `buffer` for the next piece, empty when there is none: as much as there is room for, up to the
@@ -102,10 +115,35 @@ impl Span {
     ///
     /// # Errors
     /// [`ErrorKind::BufferLength`] when there is no room for an element.
+    #[inline]
     pub(crate) fn piece<'b>(&self, buffer: &'b mut [u8]) -> Result<&'b mut [u8], Error> {
+        let len = buffer.len() & !self.step;
+        if len == 0 || self.left < len as u64 {
+            return self.careful_piece(buffer);
+        }
+        match buffer.split_at_mut_checked(len) {
+            Some((piece, _)) => Ok(piece),
+            None => Ok(&mut []),
+        }
+    }
+
+    /// The part of `buffer` that all the rest of the tensor fills.
+    ///
+    /// # Errors
+    /// [`ErrorKind::BufferLength`] when it does not fit.
+    pub(crate) fn rest<'b>(&self, buffer: &'b mut [u8]) -> Result<&'b mut [u8], Error> {
+        let (needed, capacity) = (self.left, buffer.len() as u64);
+        if needed > capacity {
+            return Err(ErrorKind::BufferLength { needed, capacity }.at(self.offset + capacity));
+        }
+        Ok(front(buffer, needed))
+    }
+
+    #[inline(never)]
+    fn careful_piece<'b>(&self, buffer: &'b mut [u8]) -> Result<&'b mut [u8], Error> {
         let capacity = buffer.len();
-        let room = front(buffer, self.remaining());
-        if room.len() as u64 == self.remaining() {
+        let room = front(buffer, self.left);
+        if room.len() as u64 == self.left {
             return Ok(room);
         }
         let whole = |len: usize| len.saturating_sub(self.begun_element(len));
@@ -117,27 +155,27 @@ impl Span {
         }
     }
 
-    /// The part of `buffer` that all the rest of the tensor fills.
-    ///
-    /// # Errors
-    /// [`ErrorKind::BufferLength`] when it does not fit.
-    pub(crate) fn rest<'b>(&self, buffer: &'b mut [u8]) -> Result<&'b mut [u8], Error> {
-        let (needed, capacity) = (self.remaining(), buffer.len() as u64);
-        if needed > capacity {
-            return Err(ErrorKind::BufferLength { needed, capacity }.at(self.offset() + capacity));
-        }
-        Ok(front(buffer, needed))
+    /// Elements may be cut from their border on, where blocks do not matter.
+    fn step(&self) -> usize {
+        let unit = self.unit();
+        let is_plain = self.block == 1 && unit.is_power_of_two() && remainder(self.position(), unit) == 0;
+        if is_plain { usize::from(unit) - 1 } else { CAREFULLY }
+    }
+
+    /// Where in the file the tensor begins.
+    fn start(&self) -> u64 {
+        self.offset.wrapping_sub(self.position())
     }
 
     /// How many of the next `len` bytes belong to a block that goes on behind them.
     fn begun_block(&self, len: usize) -> usize {
-        let over = (self.offset() + len as u64) & (self.block - 1);
+        let over = (self.offset + len as u64) & (self.block - 1);
         index_below(over, usize::MAX).unwrap_or(usize::MAX)
     }
 
     /// How many of the next `len` bytes belong to an element that goes on behind them.
     fn begun_element(&self, len: usize) -> usize {
-        usize::from(remainder(self.position + len as u64, self.unit()))
+        usize::from(remainder(self.position() + len as u64, self.unit()))
     }
 
     /// In how many bytes elements come whole.
@@ -150,12 +188,12 @@ impl Span {
     }
 
     fn no_room(&self, capacity: usize) -> Error {
-        let needed = self.unit() - remainder(self.position, self.unit());
-        ErrorKind::BufferLength { needed: needed.into(), capacity: capacity as u64 }.at(self.offset())
+        let needed = self.unit() - remainder(self.position(), self.unit());
+        ErrorKind::BufferLength { needed: needed.into(), capacity: capacity as u64 }.at(self.offset)
     }
 
     fn outside(&self, asked: u64) -> Error {
-        ErrorKind::OutsideTensor { asked, len: self.len }.at(self.start + self.len)
+        ErrorKind::OutsideTensor { asked, len: self.len }.at(self.start() + self.len)
     }
 }
 

@@ -66,6 +66,7 @@ impl<'s, S: ReadAt> TensorReader<'s, S> {
     ///
     /// # Panics
     /// Never.
+    #[inline]
     pub fn next_chunk<'b>(&mut self, buffer: &'b mut [u8]) -> Result<Option<&'b [u8]>, ReadError<S::Error>> {
         let piece = self.span.piece(buffer)?;
         if piece.is_empty() {
@@ -131,7 +132,7 @@ impl<'s, S: ReadAt> TensorReader<'s, S> {
             return Ok(0);
         }
         let len = arrived(self.source.read_at(offset, piece), offset)?;
-        self.span.advance(len);
+        self.span.skip(len as u64)?;
         Ok(len)
     }
 }
@@ -149,13 +150,28 @@ impl<S: ReadAt<Error: embedded_io::Error>> embedded_io::ErrorType for TensorRead
     type Error = ReadError<S::Error>;
 }
 
-/// Fills the buffer from byte `offset` of the file on.
+/// Fills the buffer from byte `offset` of the file on: in one read, where the storage gives all that it is
+/// asked for.
+#[inline]
 fn read_full<S: ReadAt>(source: &mut S, offset: u64, buffer: &mut [u8]) -> Result<(), ReadError<S::Error>> {
-    let (mut at, mut left) = (offset, buffer);
-    while !left.is_empty() {
-        let len = arrived(source.read_at(at, left), at)?;
-        at += len as u64;
-        left = left.get_mut(len..).unwrap_or(&mut []);
+    if buffer.is_empty() {
+        return Ok(());
+    }
+    let len = arrived(source.read_at(offset, buffer), offset)?;
+    if len < buffer.len() { read_rest(source, offset, len, buffer) } else { Ok(()) }
+}
+
+/// Fills what the first `filled` bytes leave of the buffer.
+#[cold]
+fn read_rest<S: ReadAt>(
+    source: &mut S,
+    offset: u64,
+    mut filled: usize,
+    buffer: &mut [u8],
+) -> Result<(), ReadError<S::Error>> {
+    while let Some(left @ [_, ..]) = buffer.get_mut(filled..) {
+        let at = offset + filled as u64;
+        filled += arrived(source.read_at(at, left), at)?;
     }
     Ok(())
 }

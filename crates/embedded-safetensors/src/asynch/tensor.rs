@@ -152,7 +152,7 @@ impl<S: ReadAt<Error: embedded_io_async::Error>> embedded_io_async::Read for Ten
             return Ok(0);
         }
         let len = arrived(self.source.read_at(offset, piece).await, offset)?;
-        self.span.advance(len);
+        self.span.skip(len as u64)?;
         Ok(len)
     }
 }
