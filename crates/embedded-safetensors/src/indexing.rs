@@ -225,3 +225,105 @@ fn extent(record: &IndexRecord) -> Extent {
 fn front<T>(slice: &mut [T], len: usize) -> &mut [T] {
     slice.get_mut(..len).unwrap_or(&mut [])
 }
+
+/// Here hashes have two bits: almost all names collide.
+#[cfg(test)]
+mod tests {
+    extern crate std;
+    use super::IndexBuilder;
+    use crate::error::{Error, ErrorKind};
+    use crate::index::Index;
+    use crate::index::memory::{IndexMemory, IndexRecord};
+    use crate::progress::{Machine, Progress};
+    use std::{format, string::String, vec, vec::Vec};
+
+    struct Memory(Vec<IndexRecord>, Vec<u64>, Vec<u8>);
+
+    impl Memory {
+        fn new() -> Self {
+            Self(vec![IndexRecord::EMPTY; 100], vec![0; 100], vec![0; 2000])
+        }
+
+        fn index(&mut self, header: &[u8]) -> Result<Index<'_>, Error> {
+            let memory = IndexMemory::new(&mut self.0, &mut self.1, &mut self.2);
+            let mut builder = IndexBuilder::new(None, memory);
+            assert_eq!(builder.push(&mut &*header)?, Progress::Done);
+            builder.finish()
+        }
+    }
+
+    /// A header with these names and where each stands. The tensors lie in the opposite order.
+    fn header_of(names: &[String]) -> (Vec<u8>, Vec<u64>) {
+        let mut header = String::from("{");
+        let mut places = vec![];
+        for (i, name) in names.iter().enumerate() {
+            header += if i > 0 { "," } else { "" };
+            places.push(8 + header.len() as u64);
+            let begin = names.len() - 1 - i;
+            let range = format!("[{begin},{}]", begin + 1);
+            header += &format!(r#""{name}":{{"dtype":"U8","shape":[1],"data_offsets":{range}}}"#);
+        }
+        header += "}";
+        let mut file = (header.len() as u64).to_le_bytes().to_vec();
+        file.extend(header.as_bytes());
+        (file, places)
+    }
+
+    fn names() -> Vec<String> {
+        (10..50).map(|i| format!("layer.{i}.weight")).collect()
+    }
+
+    #[test]
+    fn names_that_share_a_hash_are_told_apart() {
+        let (header, _) = header_of(&names());
+        let mut memory = Memory::new();
+        let mut index = memory.index(&header).expect("it is sound");
+        for (place, name) in names().iter().rev().enumerate() {
+            let found = index.get(name).map(|tensor| (tensor.name(), tensor.begin()));
+            assert_eq!(found, Some((name.as_str(), place as u64)));
+        }
+        for absent in ["", "layer.50.weight", "layer.10.weigh", "layer.10.weights"] {
+            assert_eq!(index.get(absent), None);
+        }
+        assert!(index.by_name().map(|tensor| tensor.name()).eq(names()));
+        assert!(names().iter().all(|name| index.get(name).is_some()), "sorting by name harms no lookup");
+    }
+
+    #[test]
+    fn two_equal_names_are_found_among_many_that_share_a_hash() {
+        for (first, second) in [(0, 1), (0, 39), (17, 23), (38, 39)] {
+            let mut all = names();
+            all[second] = all[first].clone();
+            let (header, places) = header_of(&all);
+            let verdict = Memory::new().index(&header).map(|index| index.len());
+            assert_eq!(verdict, Err(ErrorKind::NameTwice.at(places[second])));
+        }
+    }
+
+    #[test]
+    fn of_many_duplicates_the_first_in_the_header_is_reported() {
+        let mut all = names();
+        all.extend(names().into_iter().rev());
+        let (header, places) = header_of(&all);
+        let verdict = Memory::new().index(&header).map(|index| index.len());
+        assert_eq!(verdict, Err(ErrorKind::NameTwice.at(places[40])));
+    }
+
+    #[test]
+    fn an_index_of_half_a_header_is_refused() {
+        let (header, _) = header_of(&names());
+        let mut memory = Memory::new();
+        let memory = IndexMemory::new(&mut memory.0, &mut memory.1, &mut memory.2);
+        let mut builder = IndexBuilder::new(None, memory);
+        assert_eq!(builder.push(&mut &header[..header.len() - 1]), Ok(Progress::NeedInput));
+        let error = builder.finish().map(|index| index.len());
+        let kind =
+            ErrorKind::HeaderBeyondFile { length: header.len() as u64 - 8, present: header.len() as u64 - 9 };
+        assert_eq!(error, Err(kind.at(header.len() as u64 - 1)));
+    }
+
+    #[test]
+    fn the_builder_takes_no_more_memory_than_it_says() {
+        assert!(size_of::<IndexBuilder<'_>>() <= 400, "{}", size_of::<IndexBuilder<'_>>());
+    }
+}

@@ -1,0 +1,435 @@
+//! The index: the verdict it gives, what it holds, how it is found, and what it says when it does not fit.
+
+use embedded_safetensors::{
+    Error, ErrorKind, FileLen, Index, IndexMemory, IndexPart, IndexRecord, IndexSize, IndexStorage,
+    IndexedTensor, Model, ReadAt, ReadError, Slot,
+};
+use std::collections::{BTreeMap, BTreeSet};
+use std::convert::Infallible;
+use std::sync::Mutex;
+use verification::file::with_header;
+use verification::judge::{Reader, judge};
+use verification::random::Random;
+use verification::table::{Table, Tensor};
+use verification::vectors::{self, Vector};
+
+/// Memory on the heap, of any size.
+struct Memory {
+    records: Vec<IndexRecord>,
+    dims: Vec<u64>,
+    names: Vec<u8>,
+}
+
+impl Memory {
+    fn of(size: IndexSize) -> Self {
+        let IndexSize { tensors, dims, name_bytes } = size;
+        Self { records: vec![IndexRecord::EMPTY; tensors], dims: vec![0; dims], names: vec![0; name_bytes] }
+    }
+
+    /// Enough for whatever the file may hold: no entry of a tensor is shorter than 40 bytes.
+    fn ample(file: &[u8]) -> Self {
+        Self::of(IndexSize { tensors: file.len() / 40, dims: file.len() / 2, name_bytes: file.len() })
+    }
+
+    fn lend(&mut self) -> IndexMemory<'_> {
+        IndexMemory::new(&mut self.records, &mut self.dims, &mut self.names)
+    }
+}
+
+/// What the file's own error is; a slice has no other.
+fn format<T>(outcome: Result<T, ReadError<Infallible>>) -> Result<T, Error> {
+    outcome.map_err(|error| match error {
+        ReadError::Format(error) => error,
+        ReadError::Source(never) => match never {},
+        ReadError::UnexpectedEof { at } => panic!("the slice ended at {at}"),
+    })
+}
+
+fn open<'m>(file: &[u8], memory: IndexMemory<'m>, window: usize) -> Result<Index<'m>, Error> {
+    format(Model::open_indexed(file, memory, &mut vec![0; window])).map(|(_, index)| index)
+}
+
+fn size_of_index(file: &[u8]) -> IndexSize {
+    let (mut slots, mut window) = (vec![Slot::EMPTY; 1000], [0; 4096]);
+    let mut model = format(Model::open_sorting(file, &mut slots, &mut window)).expect("it is sound");
+    format(model.index_size(&mut window)).expect("the header can be counted")
+}
+
+fn row(tensor: IndexedTensor<'_>) -> Tensor {
+    Tensor {
+        data_offsets: [tensor.begin(), tensor.end()],
+        name: tensor.name().to_owned(),
+        dtype: tensor.dtype().to_string(),
+        shape: tensor.dims().to_vec(),
+    }
+}
+
+fn rows(index: &Index<'_>) -> Vec<Tensor> {
+    Table { tensors: index.by_offset().map(row).collect(), metadata: None }.sorted().tensors
+}
+
+/// Everything that can be asked of an index, compared with the tensors that the file has.
+fn compare(index: &mut Index<'_>, tensors: &[Tensor]) -> Result<(), String> {
+    let expect = |what: &str, holds: bool| if holds { Ok(()) } else { Err(what.to_owned()) };
+    expect("other tensors", rows(index) == tensors)?;
+    expect("another length", index.len() == tensors.len() && index.is_empty() == tensors.is_empty())?;
+    expect("another count in the summary", index.summary().tensors == tensors.len() as u64)?;
+
+    let places: Vec<_> = index.by_offset().map(|tensor| (tensor.begin(), tensor.end())).collect();
+    expect("not by offset", places.is_sorted())?;
+    let by_name: Vec<&str> = index.by_name().map(|tensor| tensor.name()).collect();
+    let names: BTreeSet<&str> = tensors.iter().map(|tensor| tensor.name.as_str()).collect();
+    expect("not by name", by_name.iter().eq(&names))?;
+    expect("not by name again", index.by_name().map(|tensor| tensor.name()).eq(names.iter().copied()))?;
+    tensors.iter().try_for_each(|tensor| compare_one(index, tensor, &names))?;
+    expect("data behind the end", index.at_offset(index.summary().data_len).is_none())
+}
+
+fn compare_one(index: &Index<'_>, tensor: &Tensor, names: &BTreeSet<&str>) -> Result<(), String> {
+    let [begin, end] = tensor.data_offsets;
+    if index.get(&tensor.name).map(row).as_ref() != Some(tensor) {
+        return Err(format!("{:?} is not found", tensor.name));
+    }
+    for offset in [begin, end.saturating_sub(1)] {
+        if begin < end && index.at_offset(offset).map(row).as_ref() != Some(tensor) {
+            return Err(format!("{:?} is not found at {offset}", tensor.name));
+        }
+    }
+    for absent in [format!("{}x", tensor.name), format!("x{}", tensor.name), String::new()] {
+        if !names.contains(absent.as_str()) && index.get(&absent).is_some() {
+            return Err(format!("{absent:?} is found"));
+        }
+    }
+    Ok(())
+}
+
+/// What the manifest expects, except that an index does not look at keys of the metadata.
+fn judge_vector(vector: &Vector, file: &[u8], window: usize) -> Result<(), String> {
+    let mut memory = Memory::ample(file);
+    match (open(file, memory.lend(), window), vector.code.as_deref()) {
+        (Ok(_), Some("metadata.duplicate")) => Ok(()),
+        (Ok(mut index), None) => compare_with(vector, &mut index),
+        (Err(error), Some(code)) if (error.kind.code(), Some(error.at)) == (code, vector.at) => Ok(()),
+        (Err(error), _) => Err(error.to_string()),
+        (Ok(_), Some(code)) => Err(format!("is accepted in spite of {code}")),
+    }
+}
+
+fn compare_with(vector: &Vector, index: &mut Index<'_>) -> Result<(), String> {
+    match (vector.table(), vector.tensor_count) {
+        (Some(table), _) => compare(index, &table.tensors),
+        (None, Some(count)) if count == index.len() => compare(index, &rows(index)),
+        (None, count) => Err(format!("{} tensors, not {count:?}", index.len())),
+    }
+}
+
+fn each_vector(limit: usize, window: usize) {
+    let manifest = vectors::load();
+    let chosen: Vec<&Vector> = manifest.vectors.iter().filter(|vector| vector.length <= limit).collect();
+    let judged = chosen.iter().map(|vector| (vector, judge_vector(vector, &vector.bytes(), window)));
+    let failures: Vec<String> =
+        judged.filter_map(|(vector, outcome)| Some(format!("{}: {}", vector.id, outcome.err()?))).collect();
+    assert!(chosen.len() > 450, "only {} vectors are left", chosen.len());
+    assert!(failures.is_empty(), "{} vectors fail:\n{}", failures.len(), failures.join("\n"));
+}
+
+#[test]
+fn every_vector_gets_its_verdict_and_its_table() {
+    each_vector(usize::MAX, 1 << 16);
+}
+
+#[test]
+fn small_windows_do_not_change_it() {
+    each_vector(100_000, 1);
+    each_vector(100_000, 13);
+}
+
+#[test]
+fn repeated_keys_of_the_metadata_are_the_only_difference() {
+    let is_different = |vector: &Vector| vector.code.as_deref() == Some("metadata.duplicate");
+    let different: Vec<Vector> = vectors::load().vectors.into_iter().filter(is_different).collect();
+    assert!(!different.is_empty());
+    for vector in different {
+        let file = vector.bytes();
+        assert!(open(&file, Memory::ample(&file).lend(), 64).is_ok(), "{}", vector.id);
+    }
+}
+
+/// An entry of a header.
+fn entry(name: &str, dtype: &str, shape: &[u64], begin: u64, end: u64) -> String {
+    format!(r#""{name}":{{"dtype":"{dtype}","shape":{shape:?},"data_offsets":[{begin},{end}]}}"#)
+}
+
+/// Twelve dimensions, three tensors, eleven bytes of names, and the metadata's longer name at the end.
+fn example() -> Vec<u8> {
+    let entries = [
+        entry("weight", "F32", &[2, 1], 5, 13),
+        entry("bias", "U8", &[5], 0, 5),
+        entry("n", "I8", &[1, 1, 1, 1, 1, 1, 1, 1, 1], 13, 14),
+        r#""__metadata__":{"a":"b"}"#.to_owned(),
+    ];
+    with_header(&format!("{{{}}}", entries.join(",")), 14)
+}
+
+const EXAMPLE: IndexSize = IndexSize { tensors: 3, dims: 12, name_bytes: 11 };
+
+#[test]
+fn the_three_numbers_are_exactly_enough() {
+    let file = example();
+    assert_eq!(size_of_index(&file), EXAMPLE);
+    let mut memory = Memory::of(EXAMPLE);
+    let index = open(&file, memory.lend(), 64).expect("it fits");
+    assert_eq!(rows(&index), judge(&file).expect("it is sound").tensors);
+}
+
+#[test]
+fn one_too_few_of_anything_says_how_many_are_needed() {
+    let file = example();
+    let IndexSize { tensors, dims, name_bytes } = EXAMPLE;
+    for (part, size, needed) in [
+        (IndexPart::Tensors, IndexSize { tensors: tensors - 1, ..EXAMPLE }, tensors),
+        (IndexPart::Dims, IndexSize { dims: dims - 1, ..EXAMPLE }, dims),
+        (IndexPart::Names, IndexSize { name_bytes: name_bytes - 1, ..EXAMPLE }, name_bytes),
+        (IndexPart::Tensors, IndexSize { tensors: 0, dims: 0, name_bytes: 0 }, tensors),
+        (IndexPart::Dims, IndexSize { dims: 2, name_bytes: 0, ..EXAMPLE }, dims),
+    ] {
+        let capacity = match part {
+            IndexPart::Tensors => size.tensors,
+            IndexPart::Dims => size.dims,
+            IndexPart::Names => size.name_bytes,
+        };
+        let kind = ErrorKind::Index { part, needed: needed as u64, capacity: capacity as u64 };
+        let error = open(&file, Memory::of(size).lend(), 64).map(|_| ());
+        assert_eq!(error, Err(kind.at(file.len() as u64 - 14)), "{size:?}");
+    }
+}
+
+#[test]
+fn a_fault_of_the_file_goes_before_a_limit() {
+    let none = || IndexMemory::new(&mut [], &mut [], &mut []);
+    let hole = with_header(&format!("{{{}}}", entry("a", "U8", &[2], 1, 3)), 3);
+    assert_eq!(open(&hole, none(), 9).map(|_| ()), judge(&hole).map(|_| ()));
+    let long = with_header(&format!("{{{}}}", entry("a", "U8", &[2], 0, 2)), 3);
+    assert_eq!(open(&long, none(), 9).map(|_| ()), judge(&long).map(|_| ()));
+
+    // Names and dimensions are not needed to see that the tensors overlap, whatever their order.
+    let (first, second) = (entry("a", "U8", &[2], 1, 3), entry("b", "U8", &[2], 0, 2));
+    let overlap = with_header(&format!("{{{first},{second}}}"), 3);
+    let records = IndexSize { tensors: 2, dims: 0, name_bytes: 0 };
+    let verdict = open(&overlap, Memory::of(records).lend(), 9).map(|_| ());
+    assert_eq!(verdict, judge(&overlap).map(|_| ()));
+    assert_eq!(verdict.map_err(|error| error.kind.code()), Err("layout.overlap"));
+}
+
+#[test]
+fn shapes_of_any_rank_are_held_and_those_that_fit_are_given_away() {
+    let file = example();
+    let mut memory = Memory::of(EXAMPLE);
+    let index = open(&file, memory.lend(), 64).expect("it fits");
+    let get = |name| index.get(name).expect("it is there");
+    assert_eq!(get("n").dims(), [1; 9]);
+    assert_eq!(get("n").info(), Err(ErrorKind::Rank { limit: 8 }));
+    let weight = get("weight").info().expect("two dimensions");
+    assert_eq!((weight.shape().dims(), weight.begin(), weight.end()), (&[2, 1][..], 5, 13));
+    assert_eq!(get("weight").byte_len(), 8);
+}
+
+#[test]
+fn an_index_in_a_static_is_used_again_and_again() {
+    static STORAGE: Mutex<IndexStorage<3, 12, 11>> = Mutex::new(IndexStorage::new());
+    let mut storage = STORAGE.lock().expect("nobody has failed with it");
+    let other = with_header(&format!("{{{}}}", entry("bias", "U8", &[], 0, 1)), 1);
+    for file in [example(), other, with_header("{}", 0), example()] {
+        let (mut model, mut index) =
+            Model::open_indexed(&file[..], storage.memory(), &mut [0; 32]).expect("it fits");
+        compare(&mut index, &judge(&file).expect("it is sound").tensors).expect("the same");
+        for tensor in index.by_offset() {
+            let bytes = model.tensor(&tensor).expect("it is in the file").byte_len();
+            assert_eq!(bytes, tensor.byte_len());
+        }
+    }
+}
+
+#[test]
+fn what_was_found_outlives_the_index() {
+    let file = example();
+    let mut memory = Memory::of(EXAMPLE);
+    let bias = open(&file, memory.lend(), 64).expect("it fits").get("bias").expect("it is there");
+    assert_eq!((bias.name(), bias.dims()), ("bias", &[5][..]));
+}
+
+#[test]
+fn a_model_that_is_open_is_indexed_alike() {
+    let file = example();
+    let (mut slots, mut window) = ([Slot::EMPTY; 2], [0; 16]);
+    let mut model = Model::open_sorting(&file[..], &mut slots, &mut window).expect("it is sound");
+    let (mut one, mut other) = (Memory::of(EXAMPLE), Memory::of(EXAMPLE));
+    let index = model.index(one.lend(), &mut window).expect("it fits");
+    assert_eq!(index.summary(), model.summary());
+    assert!(index.by_offset().eq(open(&file, other.lend(), 64).expect("it fits").by_offset()));
+}
+
+/// A file that another one takes the place of after so many opened passes.
+struct Replaced<'f> {
+    files: [&'f [u8]; 2],
+    passes: usize,
+}
+
+impl ReadAt for Replaced<'_> {
+    type Error = Infallible;
+
+    fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> Result<usize, Infallible> {
+        self.passes += usize::from(offset == 0);
+        self.files[usize::from(self.passes > 1)].read_at(offset, buffer)
+    }
+
+    fn file_len(&mut self) -> Result<FileLen, Infallible> {
+        Ok(FileLen::Unknown)
+    }
+}
+
+#[test]
+fn a_header_that_changed_is_not_indexed() {
+    let named = |name: &str| with_header(&format!("{{{}}}", entry(name, "U8", &[], 0, 1)), 1);
+    for other in [named("b"), named("aa"), named(""), with_header("{}", 0), with_header("{", 0)] {
+        let file = named("ab");
+        let mut window = [0; 8];
+        let source = Replaced { files: [&file, &other], passes: 0 };
+        let mut model = Model::open(source, &mut window).expect("it is sound");
+        let mut memory = Memory::of(EXAMPLE);
+        let error = format(model.index(memory.lend(), &mut window).map(|_| ())).expect_err("it changed");
+        assert_eq!(error.kind, ErrorKind::Changed);
+    }
+}
+
+/// A partition that is smaller than the data need.
+struct Partition<'f>(&'f [u8], u64);
+
+impl ReadAt for Partition<'_> {
+    type Error = Infallible;
+
+    fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> Result<usize, Infallible> {
+        self.0.read_at(offset, buffer)
+    }
+
+    fn file_len(&mut self) -> Result<FileLen, Infallible> {
+        Ok(FileLen::AtMost(self.1))
+    }
+}
+
+#[test]
+fn the_room_for_the_data_is_judged_before_the_names() {
+    let entries = [entry("a", "U8", &[2], 0, 2), entry("a", "U8", &[2], 2, 4)];
+    let file = with_header(&format!("{{{}}}", entries.join(",")), 4);
+    let outcome = |len| {
+        let partition = Partition(&file, len);
+        format(Model::open_indexed(partition, Memory::ample(&file).lend(), &mut [0; 32]).map(|_| ()))
+    };
+    let (whole, second_name) = (file.len() as u64, 8 + 2 + entries[0].len() as u64);
+    assert_eq!(outcome(whole), Err(ErrorKind::NameTwice.at(second_name)));
+    assert_eq!(outcome(whole - 1), Err(ErrorKind::DataShort { needed: 4, present: 3 }.at(whole - 1)));
+}
+
+#[test]
+fn of_names_that_occur_twice_the_first_in_the_header_is_reported_whatever_lies_first() {
+    let places = [(4, "a"), (3, "b"), (1, "b"), (2, "c"), (0, "a"), (5, "b")];
+    let entries: Vec<String> = places.iter().map(|&(at, name)| entry(name, "U8", &[], at, at + 1)).collect();
+    let file = with_header(&format!("{{{}}}", entries.join(",")), 6);
+    let third = 8 + 1 + entries[0].len() as u64 + 1 + entries[1].len() as u64 + 1;
+    let verdict = open(&file, Memory::ample(&file).lend(), 64).map(|_| ());
+    assert_eq!(verdict, Err(ErrorKind::NameTwice.at(third)));
+    assert_eq!(verdict, judge(&file).map(|_| ()));
+}
+
+/// A name that other names are like, as it is spelled in JSON.
+fn random_name(random: &mut Random) -> String {
+    let letters = ["a", "b", ".", "é", "層", "\\u0061", "\\n", "\\\"", "weight", "__metadata__"];
+    (0..random.below(4)).map(|_| random.pick(&letters)).collect()
+}
+
+/// A header of tensors that mostly lie end to end, some of them empty, in any order or in that of
+/// their offsets, some with the same name.
+fn random_file(random: &mut Random) -> Vec<u8> {
+    let mut end = 0;
+    let mut entries: Vec<String> = (0..random.below(40))
+        .map(|number| {
+            let begin = end + u64::from(random.percent(1));
+            let shape: Vec<u64> = (0..random.below(11)).map(|_| 1 + random.number() % 2).collect();
+            let shape = if random.percent(20) { vec![0] } else { shape };
+            end = begin + shape.iter().product::<u64>();
+            let number = if random.percent(90) { number.to_string() } else { String::new() };
+            entry(&(random_name(random) + &number), "U8", &shape, begin, end)
+        })
+        .filter(|entry| !entry.starts_with("\"__metadata__\""))
+        .collect();
+    if random.percent(50) {
+        random.shuffle(&mut entries);
+    }
+    let data = usize::try_from(end).expect("it is small");
+    with_header(&format!("{{{}}}", entries.join(",")), data)
+}
+
+#[test]
+fn random_headers_are_judged_and_held_as_by_a_map() {
+    let mut random = Random::new(3);
+    let mut verdicts = BTreeMap::new();
+    for _ in 0..4000 {
+        let file = random_file(&mut random);
+        let key = [random.number(), random.number()];
+        let mut memory = Memory::ample(&file);
+        let window = 1 + random.below(200);
+        match (open(&file, memory.lend().with_key(key), window), judge(&file)) {
+            (Ok(mut index), Ok(table)) => {
+                compare(&mut index, &table.tensors).expect("the same");
+                *verdicts.entry("sound").or_insert(0) += 1;
+            }
+            (index, table) => {
+                let error = index.map(|_| ()).expect_err("one of them is not content");
+                assert_eq!(Err(error), table.map(|_| ()));
+                *verdicts.entry(error.kind.code()).or_insert(0) += 1;
+            }
+        }
+    }
+    let kinds = ["sound", "layout.hole", "name.duplicate"];
+    assert!(kinds.iter().all(|kind| verdicts.get(kind).is_some_and(|&count| count > 100)), "{verdicts:?}");
+}
+
+#[test]
+fn no_answer_depends_on_the_key() {
+    let names: Vec<String> = (0..500).map(|number| format!("layer.{number}")).collect();
+    let entries: Vec<String> = names.iter().map(|name| entry(name, "U8", &[0], 0, 0)).collect();
+    let file = with_header(&format!("{{{}}}", entries.join(",")), 0);
+    let tensors = judge(&file).expect("it is sound").tensors;
+    for key in [[0, 0], [u64::MAX, u64::MAX], [0x736f_6d65_7073_6575, 0x646f_7261_6e64_6f6d]] {
+        let mut memory = Memory::ample(&file);
+        let mut index = open(&file, memory.lend().with_key(key), 512).expect("it fits");
+        compare(&mut index, &tensors).expect("the same");
+    }
+}
+
+/// Bytes that are not a header at all, or almost one: no panic, and the verdict of the check.
+#[test]
+fn broken_headers_are_judged_alike() {
+    let mut random = Random::new(4);
+    for _ in 0..4000 {
+        let mut file = random_file(&mut random);
+        for _ in 0..=random.below(2) {
+            let at = random.below(file.len());
+            file[at] = random.pick(b"\0\"{}[],:0179aF\\\xC3\xFF ");
+        }
+        let verdict = open(&file, Memory::ample(&file).lend(), 1 + random.below(100)).map(|_| ());
+        assert_eq!(verdict, Reader::default().judge(&file).map(|_| ()), "{}", String::from_utf8_lossy(&file));
+    }
+}
+
+/// The figures in the items' documentation, which are those of machines with 64-bit pointers; with
+/// 32 bits some are smaller.
+#[test]
+fn sizes_are_as_documented() {
+    assert!(size_of::<IndexRecord>() <= 48);
+    assert!(size_of::<Index<'_>>() <= 96, "{}", size_of::<Index<'_>>());
+    assert!(size_of::<IndexedTensor<'_>>() <= 56);
+    assert!(size_of::<IndexMemory<'_>>() <= 3 * size_of::<&[u8]>() + 16);
+    assert!(size_of::<IndexSize>() <= 3 * size_of::<usize>());
+    assert!(size_of::<IndexStorage<12, 31, 224>>() <= 12 * 48 + 31 * 8 + 224);
+}
