@@ -1,8 +1,9 @@
 //! What the core costs: sizes that are stated in its documentation, and no allocation at all.
 
 use embedded_safetensors::{
-    Dtype, DuplicateCheck, Entries, Entry, Error, ErrorKind, Event, HeaderCheck, HeaderParser, Item, Shape,
-    Slot, Summary, TensorInfo, Text, check,
+    Binding, Dtype, DuplicateCheck, Entries, Entry, Error, ErrorKind, Event, HeaderCheck, HeaderParser,
+    IndexStorage, Item, Receiver, Reception, Routed, Router, Shape, Slot, Summary, TensorInfo, Text, bind,
+    check,
 };
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -84,6 +85,34 @@ fn listing_tensors_allocates_nothing() {
     assert_eq!(count, 0);
 }
 
+#[test]
+fn receiving_a_model_allocates_nothing() {
+    let header = r#"{"a":{"dtype":"U8","shape":[3],"data_offsets":[0,3]},"b":{"dtype":"U8","shape":[4],"data_offsets":[3,7]}}"#;
+    let file = with_header(header, 7);
+    let mut a = [1; 3];
+    let count = allocations_of(|| {
+        let mut receiver = Receiver::new([bind("a", &mut a)]);
+        file.chunks(5).for_each(|piece| assert!(receiver.push(piece).is_ok()));
+        assert_eq!(receiver.bindings()[0].bytes(), Some(&[0; 3][..]));
+    });
+    assert_eq!(count, 0);
+}
+
+#[test]
+fn routing_a_model_allocates_nothing() {
+    let file = backwards();
+    let mut storage = IndexStorage::<100, 100, 300>::new();
+    let count = allocations_of(|| {
+        let mut router = Router::new(storage.memory());
+        let (mut input, mut bytes_seen) = (file.as_slice(), 0);
+        while let Ok(Routed::Header | Routed::Data { .. }) = router.next(&mut input) {
+            bytes_seen = router.position();
+        }
+        assert_eq!(bytes_seen, file.len() as u64);
+    });
+    assert_eq!(count, 0);
+}
+
 /// The figures in the items' documentation, which are those of machines with 64-bit pointers; with
 /// 32 bits some are smaller.
 #[test]
@@ -103,6 +132,11 @@ fn sizes_are_as_documented() {
     assert!(size_of::<Text<'_>>() <= 16);
     assert!(size_of::<Shape>() <= 72);
     assert!(size_of::<TensorInfo>() <= 96);
+    assert!(size_of::<Receiver<()>>() <= 256, "{}", size_of::<Receiver<()>>());
+    assert!(size_of::<Binding<'_, '_>>() <= 136, "{}", size_of::<Binding<'_, '_>>());
+    assert!(size_of::<Reception>() <= 1);
+    assert!(size_of::<Router<'_>>() <= 328, "{}", size_of::<Router<'_>>());
+    assert!(size_of::<Routed<'_, '_>>() <= 80, "{}", size_of::<Routed<'_, '_>>());
 }
 
 /// The whole check is `const`: a sound file passes while the test is compiled.

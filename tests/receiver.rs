@@ -1,6 +1,11 @@
-//! Models that arrive by themselves: every vector, cut in every way, into buffers that were bound to its tensors.
+//! Models that arrive by themselves: every vector, cut in every way, into buffers that were bound to its tensors
+//! and through a router.
 
-use embedded_safetensors::{Binding, Error, ErrorKind, Receiver, Reception, Summary, bind, bind_optional};
+use embedded_safetensors::{
+    Binding, Error, ErrorKind, IndexMemory, IndexRecord, IndexStorage, Receiver, Reception, Routed, Router,
+    Summary, bind, bind_optional,
+};
+use std::collections::BTreeMap;
 use std::ops::Range;
 use verification::file::with_header;
 use verification::judge::{Reader, judge};
@@ -34,6 +39,10 @@ const NOT_SORTED: [&str; 13] = [
     "d1-last-valid-hole",
     "large-1000-tensors-two-orders",
 ];
+
+/// The vector with a name that occurs twice and a part of its data missing. The router knows of the name before
+/// any data can come.
+const TWICE_AND_SHORT: &str = "prio-short-and-duplicate";
 
 /// The vectors whose tensors have more dimensions than a bound one may have.
 const HIGH_RANK: [&str; 7] = [
@@ -341,4 +350,143 @@ fn two_buffers_can_be_bound_to_one_tensor() {
     let mut receiver = Receiver::new([bind("a", &mut one), bind("a", &mut two)]);
     assert_eq!(receive(&mut receiver, &file, Split::Every(2)), Ok(()));
     assert!(receiver.bindings().iter().all(|binding| binding.bytes() == Some(b"aaa")));
+}
+
+/// Memory for the index of any vector.
+struct Memory {
+    records: Vec<IndexRecord>,
+    dims: Vec<u64>,
+    names: Vec<u8>,
+}
+
+impl Memory {
+    /// No entry is shorter than 49 bytes.
+    fn of(file: &[u8]) -> Self {
+        let records = vec![IndexRecord::EMPTY; (file.len() / 49).min(150_000)];
+        let dims = vec![0; (file.len() / 2).min(1_100_000)];
+        Self { records, dims, names: vec![0; file.len()] }
+    }
+
+    fn lend(&mut self) -> IndexMemory<'_> {
+        IndexMemory::new(&mut self.records, &mut self.dims, &mut self.names)
+    }
+}
+
+/// The bytes of each tensor that has any.
+type Contents = BTreeMap<String, Vec<u8>>;
+
+/// What a router tells of one piece, up to where it wants more.
+fn route_piece(router: &mut Router<'_>, mut piece: &[u8], contents: &mut Contents) -> Result<(), Error> {
+    loop {
+        let before = piece.len();
+        match router.next(&mut piece)? {
+            Routed::NeedInput => {
+                assert!(piece.is_empty(), "wants more, but has not consumed all");
+                return Ok(());
+            }
+            Routed::Header => assert!(router.index().is_some()),
+            Routed::Data { tensor, offset, bytes } => {
+                assert!(!bytes.is_empty() && bytes.len() == before - piece.len());
+                let place = contents.entry(tensor.name().to_owned()).or_default();
+                assert_eq!(offset, place.len() as u64, "bytes come in their order");
+                place.extend(bytes);
+                assert!(place.len() as u64 <= tensor.byte_len());
+            }
+            Routed::End if piece.is_empty() => return Ok(()),
+            Routed::End => {}
+        }
+    }
+}
+
+/// A file arrives whole, and ends.
+fn route(router: &mut Router<'_>, file: &[u8], split: Split) -> Result<Contents, Error> {
+    let mut contents = Contents::new();
+    let outcome = split.pieces(file).try_for_each(|piece| route_piece(router, piece, &mut contents));
+    let outcome = outcome.and_then(|()| router.end_of_input());
+    if let Err(error) = outcome {
+        assert_eq!(router.next(&mut &b"more"[..]), Err(error), "the last word is repeated");
+        assert_eq!(router.end_of_input(), Err(error), "the last word is repeated");
+        assert!(router.index().is_none());
+    }
+    outcome.map(|()| contents)
+}
+
+#[test]
+fn every_valid_vector_comes_out_of_a_router_however_it_is_cut() {
+    for vector in judged(Ours::Accept) {
+        let file = vector.bytes();
+        let mut memory = Memory::of(&file);
+        let route = |split| {
+            let mut router = Router::new(memory.lend());
+            let contents = route(&mut router, &file, split);
+            assert_eq!((router.position(), router.remaining()), (file.len() as u64, 0));
+            contents.map(|contents| (contents, router.into_index().expect("it is proven").summary()))
+        };
+        let outcome = common(&vector, splits(&vector).into_iter().map(route));
+        let (contents, summary) = outcome.unwrap_or_else(|error| panic!("{}: {error}", vector.id));
+        assert_eq!(contents.values().map(|bytes| bytes.len() as u64).sum::<u64>(), summary.data_len);
+        for tensor in expected(&vector, &file) {
+            let bytes = contents.get(&tensor.name).map_or(&[][..], Vec::as_slice);
+            assert_eq!(sha256(bytes), tensor.sha256, "{}: {}", vector.id, tensor.name);
+        }
+    }
+}
+
+#[test]
+fn every_invalid_vector_gets_the_verdict_of_the_check_from_a_router() {
+    let reader = Reader { length_known: false, ..Reader::default() };
+    for vector in judged(Ours::Reject) {
+        let file = vector.bytes();
+        let due = reader.judge(&file).map(|_| ()).expect_err("it is invalid");
+        let mut memory = Memory::of(&file);
+        let route = |split| route(&mut Router::new(memory.lend()), &file, split).map(|_| ());
+        match common(&vector, splits(&vector).into_iter().map(route)) {
+            Err(error) if error == due => {}
+            Err(error) if vector.id == TWICE_AND_SHORT => assert_eq!(error.kind, ErrorKind::NameTwice),
+            Err(error) => panic!("{}: {error} instead of {due}", vector.id),
+            // Keys are not compared.
+            Ok(()) => assert_eq!(due.kind, ErrorKind::KeyTwice, "{}", vector.id),
+        }
+    }
+}
+
+#[test]
+fn a_router_says_where_a_stream_ends_early_or_goes_on() {
+    let (file, data_start) = five_tensors();
+    let mut storage = IndexStorage::<5, 6, 5>::new();
+    for (len, size) in (0..file.len()).flat_map(|len| [1, 4, 1000].map(|size| (len, size))) {
+        let mut router = Router::new(storage.memory());
+        assert_eq!(route(&mut router, &file[..len], Split::Every(size)), Err(due_at(len, data_start)));
+    }
+    let due = ErrorKind::DataTrailing { needed: 9 }.at(data_start as u64 + 9);
+    for (more, size) in [1, 2, 700].into_iter().flat_map(|more| [1, 3, 1000].map(|size| (more, size))) {
+        let overlong = [&file[..], &vec![0; more]].concat();
+        let mut router = Router::new(storage.memory());
+        assert_eq!(route(&mut router, &overlong, Split::Every(size)), Err(due));
+    }
+}
+
+#[test]
+fn a_router_tells_what_each_byte_belongs_to() {
+    let (file, data_start) = five_tensors();
+    let mut storage = IndexStorage::<5, 6, 5>::new();
+    let mut router = Router::new(storage.memory());
+    let mut input = &file[..data_start + 4];
+    assert_eq!(router.next(&mut input), Ok(Routed::Header));
+    assert_eq!((input, router.remaining()), (&b"aaab"[..], 9), "the header is all that was consumed");
+    let [a, b] =
+        ["a", "b"].map(|name| router.index().and_then(|index| index.get(name)).expect("it is there"));
+    assert_eq!(router.next(&mut input), Ok(Routed::Data { tensor: a, offset: 0, bytes: b"aaa" }));
+    assert_eq!(router.next(&mut input), Ok(Routed::Data { tensor: b, offset: 0, bytes: b"b" }));
+    assert_eq!(router.next(&mut input), Ok(Routed::NeedInput));
+    assert_eq!(router.next(&mut &b"bcCcC"[..]), Ok(Routed::Data { tensor: b, offset: 1, bytes: b"b" }));
+}
+
+#[test]
+fn an_index_that_is_too_small_is_an_error_of_the_router_at_the_end_of_the_header() {
+    let (file, data_start) = five_tensors();
+    let mut storage = IndexStorage::<5, 6, 4>::new();
+    let part = embedded_safetensors::IndexPart::Names;
+    let due = ErrorKind::Index { part, needed: 5, capacity: 4 }.at(data_start as u64);
+    assert_eq!(route(&mut Router::new(storage.memory()), &file, Split::Every(3)), Err(due));
 }

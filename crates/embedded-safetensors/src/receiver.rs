@@ -11,7 +11,7 @@ use crate::search::{Lookup, Seek, Wanted};
 
 /// The name of a tensor, the buffer that its bytes go to, and what has come of it.
 ///
-/// *Memory*: at most 152 bytes; name and buffer are borrowed.
+/// *Memory*: at most 136 bytes; name and buffer are borrowed.
 pub struct Binding<'n, 'b> {
     wanted: Wanted<'n>,
     buffer: &'b mut [u8],
@@ -125,7 +125,7 @@ impl Reception {
 ///
 /// `B` is an array, a slice, or whatever else holds [`Binding`]s.
 ///
-/// *Memory*: at most 280 bytes and the bindings. No heap.
+/// *Memory*: at most 256 bytes and the bindings. No heap.
 ///
 /// ```
 /// use embedded_safetensors::{Receiver, bind};
@@ -165,8 +165,8 @@ impl<'n, 'b, B: AsMut<[Binding<'n, 'b>]>> Receiver<B> {
     ///
     /// # Errors
     /// The faults of the header, where they show; at its end [`ErrorKind::OutOfOrder`] when its tensors are not
-    /// in the order of their offsets, [`ErrorKind::NotFound`] when one is missing that is not
-    /// [optional](bind_optional), [`ErrorKind::BufferLength`] when one does not fit into its buffer;
+    /// in the order of their offsets, for which there is [`Router`](crate::Router); [`ErrorKind::NotFound`] when one is missing that is not
+    /// [optional](bind_optional); [`ErrorKind::BufferLength`] when one does not fit into its buffer;
     /// [`ErrorKind::NameTwice`] when two tensors have a name that is bound; [`ErrorKind::Rank`] when a bound tensor
     /// has more dimensions than a [`Shape`](crate::Shape) holds; [`ErrorKind::DataTrailing`] when bytes come
     /// behind the last one. The same error again at every further call.
