@@ -103,7 +103,7 @@ impl Pass {
     }
 
     fn end(&mut self) -> Result<Seal, Error> {
-        let seen = Seal { end: self.position, hash: self.fingerprint.finish() };
+        let seen = self.seen();
         if self.seal.is_some_and(|seal| seal != seen) {
             return Err(ErrorKind::Changed.at(self.position));
         }
@@ -111,14 +111,21 @@ impl Pass {
         Ok(seen)
     }
 
-    /// A header that was proven has no fault, so one that shows one now has changed. Only names that
-    /// occur twice are not looked for in the first pass.
+    /// A header that came to its end without a fault has none, so one that shows one on the way now has
+    /// changed. Only names that occur twice are not looked for in every pass. What a machine finds wrong when
+    /// it has seen the whole header again, such as a hole that sorting has shown, is the file's.
     fn judge(&self, error: Error) -> Error {
         match (self.seal, error.kind) {
             (None, _) | (_, ErrorKind::NameTwice | ErrorKind::KeyTwice) => error,
+            (Some(seal), _) if seal == self.seen() => error,
             (Some(_), kind) if kind.blame() == Blame::File => ErrorKind::Changed.at(error.at),
             _ => error,
         }
+    }
+
+    /// What of the header has come by in this pass.
+    fn seen(&self) -> Seal {
+        Seal { end: self.position, hash: self.fingerprint.finish() }
     }
 }
 
