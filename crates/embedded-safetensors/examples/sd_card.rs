@@ -1,0 +1,42 @@
+//! A model on an SD card, read through one sector's worth of memory.
+//!
+//! ```text
+//! fc1.weight [64, 32] F32: 8192 bytes in 17 chunks, sum 768
+//! fc2.weight [3, 64] F32: 768 bytes in 2 chunks, sum 72
+//! ```
+
+mod support {
+    pub mod card;
+    pub mod model;
+}
+
+use embedded_safetensors::{Model, Seekable, Wanted};
+use embedded_sdmmc::{Mode, VolumeIdx};
+use std::error::Error;
+use support::{card, model};
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let card = card::with_file("MODEL.ST", &model::file())?;
+    let volume = card.open_volume(VolumeIdx(0))?;
+    let root = volume.open_root_dir()?;
+    let file = root.open_file_in_dir("MODEL.ST", Mode::ReadOnly)?;
+
+    let mut sector = [0; 512];
+    let mut model = Model::open(Seekable::new(file), &mut sector)?;
+    let mut wanted = [Wanted::new("fc1.weight"), Wanted::new("fc2.weight")];
+    model.find_all(&mut wanted, &mut sector)?;
+
+    for tensor in &wanted {
+        let (mut chunks, mut sum) = (0, 0.0);
+        // Every chunk but the first begins where a sector does.
+        let mut reader = model.tensor(tensor)?.aligned_to(512)?;
+        while let Some(chunk) = reader.next_chunk(&mut sector)? {
+            chunks += 1;
+            sum += model::floats(chunk).sum::<f32>();
+        }
+        let info = tensor.info().ok_or("it was found")?;
+        let (name, shape, dtype, bytes) = (tensor.name(), info.shape(), info.dtype(), info.byte_len());
+        println!("{name} {shape:?} {dtype}: {bytes} bytes in {chunks} chunks, sum {sum}");
+    }
+    Ok(())
+}

@@ -1,0 +1,97 @@
+//! An SD card in memory, with a FAT16 file system.
+
+use embedded_sdmmc::{
+    Block, BlockCount, BlockDevice, BlockIdx, Error, Mode, TimeSource, Timestamp, VolumeIdx, VolumeManager,
+};
+use std::cell::RefCell;
+use std::convert::Infallible;
+
+/// FAT16 needs at least 4085 clusters, which are blocks here.
+const BLOCKS: u16 = 4200;
+
+/// What firmware gets from `SdCard::new(spi, delay)`.
+pub struct Card(RefCell<Vec<Block>>);
+
+impl Card {
+    /// A card with one partition, from block 1 on, and no files.
+    fn formatted() -> Self {
+        let mut blocks = vec![Block::new(); BLOCKS.into()];
+        if let [boot_record, partition, table, ..] = &mut blocks[..] {
+            write_boot_record(boot_record);
+            write_partition(partition);
+            put(table, 0, &[0xF8, 0xFF, 0xFF, 0xFF]); // the two entries that belong to no cluster
+        }
+        Self(RefCell::new(blocks))
+    }
+}
+
+fn write_boot_record(block: &mut Block) {
+    put(block, 446 + 4, &[0x06]); // FAT16
+    put(block, 446 + 8, &1u32.to_le_bytes());
+    put(block, 446 + 12, &u32::from(BLOCKS - 1).to_le_bytes());
+    put(block, 510, &[0x55, 0xAA]);
+}
+
+fn write_partition(block: &mut Block) {
+    put(block, 11, &512u16.to_le_bytes()); // bytes in a block
+    put(block, 13, &[1]); // blocks in a cluster
+    put(block, 14, &1u16.to_le_bytes()); // blocks before the table
+    put(block, 16, &[1]); // tables
+    put(block, 17, &16u16.to_le_bytes()); // entries of the root directory
+    put(block, 19, &(BLOCKS - 1).to_le_bytes()); // blocks of the partition
+    put(block, 22, &17u16.to_le_bytes()); // blocks of the table
+    put(block, 510, &[0x55, 0xAA]);
+}
+
+fn put(block: &mut Block, at: usize, bytes: &[u8]) {
+    block.contents[at..at + bytes.len()].copy_from_slice(bytes);
+}
+
+impl BlockDevice for Card {
+    type Error = Infallible;
+
+    fn read(&self, blocks: &mut [Block], start: BlockIdx) -> Result<(), Infallible> {
+        let stored = self.0.borrow();
+        blocks.iter_mut().zip(&stored[start.0 as usize..]).for_each(|(to, from)| *to = from.clone());
+        Ok(())
+    }
+
+    fn write(&self, blocks: &[Block], start: BlockIdx) -> Result<(), Infallible> {
+        let mut stored = self.0.borrow_mut();
+        stored[start.0 as usize..].iter_mut().zip(blocks).for_each(|(to, from)| *to = from.clone());
+        Ok(())
+    }
+
+    fn num_blocks(&self) -> Result<BlockCount, Infallible> {
+        Ok(BlockCount(BLOCKS.into()))
+    }
+}
+
+/// Files are dated 1970.
+pub struct NoClock;
+
+impl TimeSource for NoClock {
+    fn get_timestamp(&self) -> Timestamp {
+        Timestamp {
+            year_since_1970: 0,
+            zero_indexed_month: 0,
+            zero_indexed_day: 0,
+            hours: 0,
+            minutes: 0,
+            seconds: 0,
+        }
+    }
+}
+
+/// A card with one file in its root directory.
+pub fn with_file(name: &str, bytes: &[u8]) -> Result<VolumeManager<Card, NoClock>, Error<Infallible>> {
+    let manager = VolumeManager::new(Card::formatted(), NoClock);
+    let volume = manager.open_volume(VolumeIdx(0))?;
+    let root = volume.open_root_dir()?;
+    let file = root.open_file_in_dir(name, Mode::ReadWriteCreate)?;
+    file.write(bytes)?;
+    file.close()?;
+    root.close()?;
+    volume.close()?;
+    Ok(manager)
+}
