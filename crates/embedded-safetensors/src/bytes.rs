@@ -6,6 +6,13 @@ pub(crate) const fn low_u32(number: u64) -> u32 {
     u32::from_le_bytes([a, b, c, d])
 }
 
+/// Copies to the front of `to` as many bytes as both have, and says how many. `copy_from_slice` has a panic path, which
+/// goes only where the compiler inlines it.
+pub(crate) fn copy(to: &mut [u8], from: &[u8]) -> usize {
+    to.iter_mut().zip(from).for_each(|(to, from)| *to = *from);
+    to.len().min(from.len())
+}
+
 /// The element at `index`, for reading and writing; const, and without a panic path.
 pub(crate) const fn get_mut<T>(slice: &mut [T], index: usize) -> Option<&mut T> {
     match slice.split_at_mut_checked(index) {

@@ -1,6 +1,6 @@
 //! A model that arrives by itself and cannot be rewound, caught in buffers that its tensors are bound to.
 
-use crate::bytes::index_below;
+use crate::bytes::{copy, index_below};
 use crate::check::Summary;
 use crate::error::{Error, ErrorKind};
 use crate::header::entry::Found;
@@ -71,12 +71,7 @@ impl<'n> Binding<'n, '_> {
         let before = index_below(begin.saturating_sub(offset), bytes.len()).unwrap_or(bytes.len());
         let end = index_below(len, self.buffer.len()).unwrap_or(self.buffer.len());
         let room = self.buffer.get_mut(self.filled..end).unwrap_or(&mut []);
-        let new = bytes.get(before..).unwrap_or(&[]);
-        let count = new.len().min(room.len());
-        if let (Some(to), Some(from)) = (room.get_mut(..count), new.get(..count)) {
-            to.copy_from_slice(from);
-        }
-        self.filled += count;
+        self.filled += copy(room, bytes.get(before..).unwrap_or(&[]));
     }
 }
 

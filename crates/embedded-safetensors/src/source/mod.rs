@@ -1,5 +1,6 @@
 //! Storage that is read at any position, and what can go wrong there.
 
+use crate::bytes::copy;
 use crate::error::Error;
 use core::convert::Infallible;
 use core::fmt;
@@ -101,11 +102,7 @@ impl ReadAt for &[u8] {
 
     fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> Result<usize, Infallible> {
         let present = usize::try_from(offset).ok().and_then(|offset| self.get(offset..)).unwrap_or(&[]);
-        let len = present.len().min(buffer.len());
-        if let (Some(to), Some(from)) = (buffer.get_mut(..len), present.get(..len)) {
-            to.copy_from_slice(from);
-        }
-        Ok(len)
+        Ok(copy(buffer, present))
     }
 
     fn file_len(&mut self) -> Result<FileLen, Infallible> {

@@ -1,0 +1,42 @@
+//! All of the core that firmware can call, on values that no compiler can know, to prove that none of it
+//! can panic. Only sentences are left out: their formatting is the standard library's, which can.
+#![no_std]
+#![no_main]
+
+mod headers;
+mod models;
+mod numbers;
+mod storage;
+mod streams;
+
+use embedded_safetensors::NorFlash;
+use embedded_safetensors::Seekable;
+use linkcheck::Card;
+use storage::{Chip, File};
+
+#[unsafe(no_mangle)]
+extern "C" fn main() -> ! {
+    let (job, file) = linkcheck::request();
+    let (slots, text) = (linkcheck::slots(job.slots), linkcheck::text());
+    let mut sum = headers::all(&job, file, slots, text);
+    sum ^= models::all(file, slots, text);
+    sum ^= models::all(Card::new(file), slots, text);
+    sum ^= models::all(Seekable::new(File::new(file)), slots, text);
+    sum ^= models::all(storage::partition(Chip(file), &job), slots, text);
+    sum ^= models::all(NorFlash::new(Chip(file)).with_file_len(job.file_len), slots, text);
+    sum ^= models::read_as_bytes(Seekable::new(File::new(file)), slots, text);
+    sum ^= models::open_find_stream(file);
+    sum ^= streams::all(file, text);
+    linkcheck::exit(sum as u32 ^ trap(file, job.slots))
+}
+
+#[cfg(not(feature = "with-panic"))]
+fn trap(_: &[u8], _: usize) -> u32 {
+    0
+}
+
+/// An index that nobody checked: this program must not link.
+#[cfg(feature = "with-panic")]
+fn trap(file: &[u8], index: usize) -> u32 {
+    file[index].into()
+}
