@@ -60,11 +60,11 @@ pub fn open_find_stream(
 
 #[inline(never)]
 fn stream<S: ReadAt>(mut reader: TensorReader<'_, S>, block: &mut [u8]) -> Result<u64, ReadError<S::Error>> {
-    let mut bytes = 0;
+    let mut bytes = 0usize;
     while let Some(chunk) = reader.next_chunk(block)? {
-        bytes += chunk.len() as u64;
+        bytes += chunk.len();
     }
-    Ok(bytes)
+    Ok(bytes as u64)
 }
 
 #[inline(never)]
@@ -73,11 +73,11 @@ fn read_raw<S: ReadAt>(
     mut place: core::ops::Range<u64>,
     block: &mut [u8],
 ) -> Result<u64, ReadError<S::Error>> {
-    let mut bytes = 0;
+    let mut bytes = 0usize;
     while place.start < place.end {
         let len = source.read_at(place.start, block).map_err(ReadError::Source)?;
         place.start += len as u64;
-        bytes += len as u64;
+        bytes += len;
     }
-    Ok(bytes)
+    Ok(bytes as u64)
 }

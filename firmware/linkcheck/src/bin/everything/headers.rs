@@ -1,17 +1,13 @@
-//! All of the core that firmware can call, on values that no compiler can know, to prove that none of it
-//! can panic. Only sentences are left out: their formatting is the standard library's, which can.
-#![no_std]
-#![no_main]
+//! The doors to a header.
 
+use crate::numbers::{bytes, number, tensor};
 use embedded_safetensors::{
-    Blame, Dtype, DuplicateCheck, Entries, Error, ErrorKind, Event, HeaderCheck, HeaderParser, Item,
-    Progress, Shape, Slot, Summary, TensorInfo, check, check_header,
+    Dtype, DuplicateCheck, Entries, Error, ErrorKind, Event, HeaderCheck, HeaderParser, Item, Progress,
+    Shape, Slot, Summary, TensorInfo, check, check_header,
 };
+use linkcheck::Job;
 
-#[unsafe(no_mangle)]
-extern "C" fn main() -> ! {
-    let (job, file) = linkcheck::request();
-    let (slots, text) = (linkcheck::slots(job.slots), linkcheck::text());
+pub fn all(job: &Job, file: &[u8], slots: &mut [Slot], text: &mut [u8]) -> u64 {
     let seen = [
         number(linkcheck::validate(file, job.file_len, slots)),
         number(linkcheck::find_duplicates(file, slots, text).map(u64::from)),
@@ -25,29 +21,7 @@ extern "C" fn main() -> ! {
         number(duplicates(file, slots, text)),
         number(own_tensor(file, job.slots).map_err(|kind| kind.at(job.file_len))),
     ];
-    let sum = seen.into_iter().fold(0, u64::wrapping_add);
-    linkcheck::exit(sum as u32 ^ trap(file, job.slots))
-}
-
-/// The result, or what a program can learn from the error.
-fn number(outcome: Result<u64, Error>) -> u64 {
-    outcome.unwrap_or_else(|error| {
-        let blame = match error.kind.blame() {
-            Blame::File => 1,
-            Blame::Limit => 2,
-            Blame::Usage => 3,
-        };
-        let field = match error.kind {
-            ErrorKind::Missing(field) => bytes(field.name().as_bytes()),
-            _ => 0,
-        };
-        error.at ^ blame ^ field ^ bytes(error.kind.code().as_bytes())
-    })
-}
-
-/// A number that depends on every byte.
-fn bytes(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0, |sum: u64, &byte| sum.rotate_left(5) ^ u64::from(byte))
+    seen.into_iter().fold(0, u64::wrapping_add)
 }
 
 fn lengths(summary: Summary, file_len: u64) -> Result<u64, Error> {
@@ -116,20 +90,4 @@ fn own_tensor(file: &[u8], rank: usize) -> Result<u64, ErrorKind> {
     let Some(dtype) = Dtype::from_name(file) else { return Ok(elements) };
     let info = TensorInfo::new(dtype, shape, bytes(file), elements)?;
     Ok(tensor(&info))
-}
-
-fn tensor(info: &TensorInfo) -> u64 {
-    let dims = info.shape().dims().iter().fold(0, |sum: u64, &dim| sum ^ dim);
-    info.begin() ^ info.end() ^ info.byte_len() ^ dims ^ u64::from(info.dtype().bits())
-}
-
-#[cfg(not(feature = "with-panic"))]
-fn trap(_: &[u8], _: usize) -> u32 {
-    0
-}
-
-/// An index that nobody checked: this program must not link.
-#[cfg(feature = "with-panic")]
-fn trap(file: &[u8], index: usize) -> u32 {
-    file[index].into()
 }

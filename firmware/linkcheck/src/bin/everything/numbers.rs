@@ -1,0 +1,56 @@
+//! Numbers that depend on all that a program can learn of a value, so that no compiler leaves a part of it out.
+
+use embedded_safetensors::{Blame, Error, ErrorKind, IndexedTensor, Locate, ReadError, Summary, TensorInfo};
+
+/// The result, or what a program can learn from the error.
+pub fn number(outcome: Result<u64, Error>) -> u64 {
+    outcome.unwrap_or_else(|error| {
+        let blame = match error.kind.blame() {
+            Blame::File => 1,
+            Blame::Limit => 2,
+            Blame::Usage => 3,
+        };
+        let field = match error.kind {
+            ErrorKind::Missing(field) => bytes(field.name().as_bytes()),
+            _ => 0,
+        };
+        error.at ^ blame ^ field ^ bytes(error.kind.code().as_bytes())
+    })
+}
+
+/// A number that depends on every byte.
+pub fn bytes(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0, |sum: u64, &byte| sum.rotate_left(5) ^ u64::from(byte))
+}
+
+/// As [`number`], for what storage has a part in.
+pub fn read_number<E>(outcome: Result<u64, ReadError<E>>) -> u64 {
+    match outcome {
+        Ok(seen) => seen,
+        Err(ReadError::Format(error)) => number(Err(error)),
+        Err(ReadError::Source(_)) => 1,
+        Err(ReadError::UnexpectedEof { at }) => at,
+    }
+}
+
+/// Of what a header describes.
+pub fn summary(summary: Summary) -> u64 {
+    summary.tensors ^ summary.data_start ^ summary.data_len
+}
+
+/// Of a tensor's type, shape and place.
+pub fn tensor(info: &TensorInfo) -> u64 {
+    let range = info.begin() ^ info.end() ^ info.byte_len();
+    range ^ dims(info.shape().dims()) ^ u64::from(info.dtype().bits()) ^ u64::from(info.locate().is_ok())
+}
+
+/// Of a tensor in an index.
+pub fn indexed(found: &IndexedTensor<'_>) -> u64 {
+    let range = found.begin() ^ found.end() ^ found.byte_len();
+    let info = found.info().map_or_else(|kind| bytes(kind.code().as_bytes()), |info| tensor(&info));
+    range ^ bytes(found.name().as_bytes()) ^ dims(found.dims()) ^ u64::from(found.dtype().bits()) ^ info
+}
+
+fn dims(dims: &[u64]) -> u64 {
+    dims.iter().fold(0, |sum, &dim| sum ^ dim)
+}

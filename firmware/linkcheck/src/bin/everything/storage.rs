@@ -1,0 +1,80 @@
+//! Storage behind the traits of others, that fails in every way it may.
+
+use embedded_io::{ErrorKind, ErrorType, Read, Seek, SeekFrom};
+use embedded_safetensors::NorFlash;
+use embedded_storage::nor_flash::{self, NorFlashErrorKind, ReadNorFlash};
+use linkcheck::Job;
+
+/// A file with a position, as a file system has them. Its first byte says what goes wrong.
+pub struct File {
+    bytes: &'static [u8],
+    position: u64,
+}
+
+impl File {
+    pub fn new(bytes: &'static [u8]) -> Self {
+        Self { bytes, position: 0 }
+    }
+
+    fn fault(&self) -> Result<(), ErrorKind> {
+        match self.bytes.first() {
+            Some(1) => Err(ErrorKind::Interrupted),
+            Some(2) => Err(ErrorKind::Other),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl ErrorType for File {
+    type Error = ErrorKind;
+}
+
+impl Read for File {
+    fn read(&mut self, buffer: &mut [u8]) -> Result<usize, ErrorKind> {
+        self.fault()?;
+        let left = usize::try_from(self.position).ok().and_then(|from| self.bytes.get(from..)).unwrap_or(&[]);
+        buffer.iter_mut().zip(left).for_each(|(to, from)| *to = *from);
+        let len = left.len().min(buffer.len());
+        self.position = self.position.wrapping_add(len as u64);
+        Ok(len)
+    }
+}
+
+impl Seek for File {
+    fn seek(&mut self, to: SeekFrom) -> Result<u64, ErrorKind> {
+        self.fault()?;
+        self.position = match to {
+            SeekFrom::Start(offset) => offset,
+            SeekFrom::End(offset) => (self.bytes.len() as u64).wrapping_add_signed(offset),
+            SeekFrom::Current(offset) => self.position.wrapping_add_signed(offset),
+        };
+        Ok(self.position)
+    }
+}
+
+/// A flash chip that is read in words of 4 bytes.
+pub struct Chip(pub &'static [u8]);
+
+impl nor_flash::ErrorType for Chip {
+    type Error = NorFlashErrorKind;
+}
+
+impl ReadNorFlash for Chip {
+    const READ_SIZE: usize = 4;
+
+    fn read(&mut self, offset: u32, buffer: &mut [u8]) -> Result<(), NorFlashErrorKind> {
+        nor_flash::check_read(self, offset, buffer.len())?;
+        let bytes = self.0.get(offset as usize..).ok_or(NorFlashErrorKind::OutOfBounds)?;
+        buffer.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
+        Ok(())
+    }
+
+    fn capacity(&self) -> usize {
+        self.0.len()
+    }
+}
+
+/// A part of the chip that no compiler knows.
+pub fn partition(chip: Chip, job: &Job) -> NorFlash<Chip> {
+    NorFlash::partition(chip, job.mode..job.slots as u32)
+}

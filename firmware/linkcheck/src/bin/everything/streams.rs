@@ -1,0 +1,42 @@
+//! A model that arrives by itself: every method of `Receiver` and `Router`.
+
+use crate::numbers::{bytes, indexed, number, summary, tensor};
+use embedded_safetensors::{Error, IndexStorage, Receiver, Routed, Router, bind, bind_optional};
+
+pub fn all(file: &[u8], text: &mut [u8]) -> u64 {
+    number(receive(file, text)) ^ number(route(file))
+}
+
+fn receive(file: &[u8], text: &mut [u8]) -> Result<u64, Error> {
+    let (a, b) = text.split_at_mut_checked(64).unwrap_or((&mut [], &mut []));
+    let mut receiver = Receiver::new([bind("a", a), bind_optional("b", b)]);
+    for piece in file.chunks(16) {
+        if receiver.push(piece)?.is_complete() {
+            break;
+        }
+    }
+    receiver.end_of_input()?;
+    let mut sum = receiver.position() ^ receiver.remaining() ^ receiver.summary().map_or(0, summary);
+    sum ^= receiver.bindings().len() as u64;
+    for bound in receiver.into_bindings() {
+        sum ^= bytes(bound.name().as_bytes()) ^ bytes(bound.bytes().unwrap_or(&[]));
+        sum ^= bound.info().as_ref().map_or(0, tensor);
+    }
+    Ok(sum)
+}
+
+fn route(mut file: &[u8]) -> Result<u64, Error> {
+    let mut storage = IndexStorage::<8, 16, 64>::new();
+    let mut router = Router::new(storage.memory());
+    let mut sum = 0;
+    loop {
+        sum ^= match router.next(&mut file)? {
+            Routed::NeedInput | Routed::End => break,
+            Routed::Header => router.index().map_or(0, |index| index.len() as u64),
+            Routed::Data { tensor, offset, bytes: data } => indexed(&tensor) ^ offset ^ bytes(data),
+        };
+        sum ^= router.position() ^ router.remaining();
+    }
+    router.end_of_input()?;
+    Ok(sum ^ router.into_index().map_or(0, |index| summary(index.summary())))
+}
