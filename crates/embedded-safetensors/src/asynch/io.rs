@@ -34,12 +34,19 @@ impl<T> Seekable<T> {
     }
 }
 
+// Loops, not a function that takes an async closure: futures of such closures are not known to be `Send`.
 impl<T: Read + Seek> Seekable<T> {
     async fn seek(&mut self, to: SeekFrom) -> Result<u64, T::Error> {
         self.position = None;
-        let position = uninterrupted(async || self.inner.seek(to).await).await?;
-        self.position = Some(position);
-        Ok(position)
+        loop {
+            match self.inner.seek(to).await {
+                Err(error) if is_interruption(&error) => {}
+                outcome => {
+                    self.position = outcome.as_ref().ok().copied();
+                    return outcome;
+                }
+            }
+        }
     }
 }
 
@@ -51,9 +58,15 @@ impl<T: Read + Seek> ReadAt for Seekable<T> {
             self.seek(SeekFrom::Start(offset)).await?;
         }
         self.position = None;
-        let len = uninterrupted(async || self.inner.read(buffer).await).await?;
-        self.position = Some(offset + len as u64);
-        Ok(len)
+        loop {
+            match self.inner.read(buffer).await {
+                Err(error) if is_interruption(&error) => {}
+                outcome => {
+                    self.position = outcome.as_ref().ok().map(|len| offset + *len as u64);
+                    return outcome;
+                }
+            }
+        }
     }
 
     async fn file_len(&mut self) -> Result<FileLen, T::Error> {
@@ -61,11 +74,6 @@ impl<T: Read + Seek> ReadAt for Seekable<T> {
     }
 }
 
-async fn uninterrupted<T, E: Error>(mut call: impl AsyncFnMut() -> Result<T, E>) -> Result<T, E> {
-    loop {
-        match call().await {
-            Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            outcome => return outcome,
-        }
-    }
+fn is_interruption(error: &impl Error) -> bool {
+    error.kind() == ErrorKind::Interrupted
 }

@@ -41,6 +41,10 @@
 //!
 //! Buffers and windows that were lent may hold anything then. A future that was never polled has done nothing.
 //!
+//! # Memory
+//! A future holds what the blocking call has on its stack: at most 600 bytes on a 32-bit machine for one of a
+//! [`Model`], 100 for one of a [`TensorReader`], and what the futures of the storage take.
+//!
 //! # Threads
 //! No future is asked to be [`Send`], as in `embedded-io-async`: drivers of microcontrollers rarely are, and
 //! their executors do not ask for it. Futures over a source whose own futures are `Send` are `Send` too, so
