@@ -471,7 +471,10 @@ fn a_router_tells_what_each_byte_belongs_to() {
     let (file, data_start) = five_tensors();
     let mut storage = IndexStorage::<5, 6, 5>::new();
     let mut router = Router::new(storage.memory());
-    let mut input = &file[..data_start + 4];
+    assert_eq!(router.remaining(), 8, "as far as anyone knows");
+    assert_eq!(router.next(&mut &file[..8]), Ok(Routed::NeedInput));
+    assert_eq!(router.remaining(), data_start as u64 - 8);
+    let mut input = &file[8..data_start + 4];
     assert_eq!(router.next(&mut input), Ok(Routed::Header));
     assert_eq!((input, router.remaining()), (&b"aaab"[..], 9), "the header is all that was consumed");
     let [a, b] =
