@@ -2,7 +2,7 @@
 
 use crate::failure::{Failure, NotRead};
 use crate::header::visit;
-use crate::json::write_piece;
+use crate::json::Pieces;
 use crate::source::{BUFFER, Source};
 use embedded_safetensors::{Dtype, Event, Summary};
 use sha2::{Digest, Sha256};
@@ -35,18 +35,26 @@ impl From<Failure> for Trouble {
 
 /// Prints a file that was judged sound.
 pub fn print(source: &mut Source, summary: &Summary, out: &mut impl Write) -> Result<(), Trouble> {
-    out.write_all(b"{\"tensors\":{")?;
-    print_tensors(source, summary.data_start, out)?;
-    out.write_all(b"},\"metadata\":")?;
-    print_metadata(source, out)?;
+    out.write_all(b"{")?;
+    print_members(source, Some(summary.data_start), out)?;
     out.write_all(b"}\n")?;
     source.check_unchanged().map_err(Trouble::Read)?;
     Ok(out.flush()?)
 }
 
-fn print_tensors(source: &mut Source, data_start: u64, out: &mut impl Write) -> Result<(), Trouble> {
-    let mut tensors = Tensors { out, data_start, name: Name::default(), entry: Entry::default(), any: false };
-    visit(source, |event, _, source| tensors.see(event, source).map(ControlFlow::Continue))
+/// Prints what stands in the header as two members of an object. Where the data begins is needed for the
+/// digests of the tensors; without it there are none.
+pub fn print_members(
+    source: &mut Source,
+    data_start: Option<u64>,
+    out: &mut impl Write,
+) -> Result<(), Trouble> {
+    out.write_all(b"\"tensors\":{")?;
+    let (name, pieces, entry) = (Name::default(), Pieces::default(), Entry::default());
+    let mut tensors = Tensors { out, data_start, name, pieces, entry, any: false };
+    visit(source, |event, _, source| tensors.see(event, source).map(ControlFlow::Continue))?;
+    out.write_all(b"},\"metadata\":")?;
+    print_metadata(source, out)
 }
 
 /// What is known so far of the tensor whose entry is open.
@@ -59,8 +67,9 @@ struct Entry {
 
 struct Tensors<'o, W> {
     out: &'o mut W,
-    data_start: u64,
+    data_start: Option<u64>,
     name: Name,
+    pieces: Pieces,
     entry: Entry,
     any: bool,
 }
@@ -87,7 +96,7 @@ impl<W: Write> Tensors<'_, W> {
             return Ok(());
         }
         self.begin_name()?;
-        write_piece(self.out, piece)
+        self.pieces.write(self.out, piece)
     }
 
     /// Prints what was held back of the name, once.
@@ -110,12 +119,16 @@ impl<W: Write> Tensors<'_, W> {
     fn print_entry(&mut self, source: &mut Source) -> Result<(), Trouble> {
         let Range { start, end } = self.entry.offsets;
         let dtype = self.entry.dtype.map_or("", Dtype::name);
-        let digest = digest(source, self.data_start + start..self.data_start + end).map_err(Trouble::Read)?;
         write!(self.out, "{{\"dtype\":\"{dtype}\",\"shape\":[")?;
         for (index, dim) in self.entry.dims.iter().enumerate() {
             write!(self.out, "{}{dim}", if index == 0 { "" } else { "," })?;
         }
-        Ok(write!(self.out, "],\"data_offsets\":[{start},{end}],\"sha256\":\"{digest}\"}}")?)
+        write!(self.out, "],\"data_offsets\":[{start},{end}]")?;
+        if let Some(data) = self.data_start {
+            let digest = digest(source, data + start..data + end).map_err(Trouble::Read)?;
+            write!(self.out, ",\"sha256\":\"{digest}\"")?;
+        }
+        Ok(self.out.write_all(b"}")?)
     }
 }
 
@@ -157,7 +170,7 @@ fn digest(source: &mut Source, mut range: Range<u64>) -> Result<String, NotRead>
 }
 
 fn print_metadata(source: &mut Source, out: &mut impl Write) -> Result<(), Trouble> {
-    let mut metadata = Metadata { out, in_string: false, any: false };
+    let mut metadata = Metadata { out, pieces: Pieces::default(), in_string: false, any: false };
     let mut exists = false;
     visit(source, |event, _, _| -> Result<_, Trouble> {
         metadata.see(event)?;
@@ -173,6 +186,7 @@ fn print_metadata(source: &mut Source, out: &mut impl Write) -> Result<(), Troub
 
 struct Metadata<'o, W> {
     out: &'o mut W,
+    pieces: Pieces,
     in_string: bool,
     any: bool,
 }
@@ -207,7 +221,7 @@ impl<W: Write> Metadata<'_, W> {
             self.out.write_all(before)?;
             self.out.write_all(b"\"")?;
         }
-        write_piece(self.out, piece)
+        self.pieces.write(self.out, piece)
     }
 
     fn end_string(&mut self, quote: &[u8]) -> io::Result<()> {

@@ -4,19 +4,42 @@ use crate::text::is_plain;
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-/// Writes a piece of a string, without quotes. The piece may end inside a character.
-pub fn write_piece(out: &mut impl Write, piece: &[u8]) -> io::Result<()> {
-    let mut plain = piece;
-    while let Some(index) = plain.iter().position(|&byte| byte < 0x20 || byte == b'"' || byte == b'\\') {
-        let (before, special) = plain.split_at(index);
-        out.write_all(before)?;
-        match special[0] {
-            byte @ (b'"' | b'\\') => out.write_all(&[b'\\', byte])?,
-            byte => write!(out, "\\u{byte:04x}")?,
+/// Writes strings that come in pieces, without quotes. What a terminal should not see raw is escaped.
+#[derive(Default)]
+pub struct Pieces {
+    /// The beginning of a character that the last piece ended in.
+    cut: Vec<u8>,
+}
+
+impl Pieces {
+    pub fn write(&mut self, out: &mut impl Write, piece: &[u8]) -> io::Result<()> {
+        let mut bytes = std::mem::take(&mut self.cut);
+        bytes.extend_from_slice(piece);
+        let (text, cut) = whole_characters(&bytes);
+        self.cut.extend_from_slice(cut);
+        let mut plain = text;
+        while let Some((index, character)) =
+            plain.char_indices().find(|&(_, character)| is_special(character))
+        {
+            let mut escaped = String::new();
+            escape(&mut escaped, character);
+            write!(out, "{}{escaped}", &plain[..index])?;
+            plain = &plain[index + character.len_utf8()..];
         }
-        plain = &special[1..];
+        out.write_all(plain.as_bytes())
     }
-    out.write_all(plain)
+}
+
+/// The text, and what it is cut off in at its end.
+fn whole_characters(bytes: &[u8]) -> (&str, &[u8]) {
+    match bytes.utf8_chunks().next() {
+        Some(chunk) => (chunk.valid(), &bytes[chunk.valid().len()..]),
+        None => ("", &[]),
+    }
+}
+
+fn is_special(character: char) -> bool {
+    matches!(character, '"' | '\\') || !is_plain(character)
 }
 
 /// A whole string with its quotes, for a line that a person may look at: what a terminal should
@@ -24,35 +47,47 @@ pub fn write_piece(out: &mut impl Write, piece: &[u8]) -> io::Result<()> {
 pub fn quoted(text: &str) -> String {
     let mut quoted = String::from("\"");
     for character in text.chars() {
-        match character {
-            '"' | '\\' => quoted.extend(['\\', character]),
-            _ if is_plain(character) => quoted.push(character),
-            _ => escape(&mut quoted, character),
+        if is_special(character) {
+            escape(&mut quoted, character);
+        } else {
+            quoted.push(character);
         }
     }
     quoted.push('"');
     quoted
 }
 
-fn escape(quoted: &mut String, character: char) {
+fn escape(text: &mut String, character: char) {
+    if let '"' | '\\' = character {
+        return text.extend(['\\', character]);
+    }
     for unit in character.encode_utf16(&mut [0; 2]) {
         // Writing to a string cannot fail.
-        let _ = write!(quoted, "\\u{unit:04x}");
+        let _ = write!(text, "\\u{unit:04x}");
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{quoted, write_piece};
+    use super::{Pieces, quoted};
+
+    fn in_pieces(text: &str, size: usize) -> String {
+        let (mut pieces, mut raw) = (Pieces::default(), b"\"".to_vec());
+        text.as_bytes()
+            .chunks(size)
+            .for_each(|piece| pieces.write(&mut raw, piece).expect("a Vec takes all"));
+        raw.push(b'"');
+        String::from_utf8(raw).expect("whole characters")
+    }
 
     #[test]
-    fn both_spellings_read_back_as_what_they_were() {
+    fn strings_read_back_as_what_they_were() {
         let text: String = ('\0'..='\u{17f}').chain("\u{200b}\u{202e}\u{feff}層\u{1f600}".chars()).collect();
-        let mut raw = b"\"".to_vec();
-        write_piece(&mut raw, text.as_bytes()).expect("a Vec takes everything");
-        raw.push(b'"');
-        assert_eq!(serde_json::from_slice::<String>(&raw).expect("JSON"), text);
-        assert_eq!(serde_json::from_str::<String>(&quoted(&text)).expect("JSON"), text);
+        let spelled = quoted(&text);
+        assert_eq!(serde_json::from_str::<String>(&spelled).expect("JSON"), text);
+        for size in [1, 2, 3, 5, 1000] {
+            assert_eq!(in_pieces(&text, size), spelled, "in pieces of {size}");
+        }
     }
 
     #[test]

@@ -3,16 +3,14 @@
 use crate::failure::{Failure, NotRead};
 use crate::header::visit;
 use crate::source::Source;
+use crate::text::Beginning;
 use embedded_safetensors::Event;
 use std::ops::ControlFlow;
-
-/// How much of a name is kept, in bytes.
-const KEPT: usize = 4096;
 
 /// The name of the tensor whose entry, from the name's opening quote to the closing brace, has byte
 /// `at` in it.
 pub fn tensor_at(source: &mut Source, at: u64) -> Result<Option<String>, NotRead> {
-    let mut search = Search { at, name: Vec::new(), in_entry: false };
+    let mut search = Search { at, name: Beginning::default(), in_entry: false };
     match visit(source, |event, start, _| Ok(search.see(event, start))) {
         Err(Failure::NotRead(reason)) => Err(reason),
         // In an entry that the fault itself broke off, the search ends where the header does.
@@ -23,7 +21,7 @@ pub fn tensor_at(source: &mut Source, at: u64) -> Result<Option<String>, NotRead
 /// Follows the events; at its end, an open entry is the one that was sought.
 struct Search {
     at: u64,
-    name: Vec<u8>,
+    name: Beginning,
     /// The name is complete, and what follows belongs to its tensor.
     in_entry: bool,
 }
@@ -31,7 +29,7 @@ struct Search {
 impl Search {
     fn see(&mut self, event: &Event<'_>, start: u64) -> ControlFlow<()> {
         match event {
-            Event::Name(piece) => self.keep(piece.as_bytes()),
+            Event::Name(piece) => self.name.push(piece.as_bytes()),
             Event::Metadata => self.name.clear(),
             Event::Tensor if start > self.at => return ControlFlow::Break(()),
             Event::Tensor => self.in_entry = true,
@@ -45,18 +43,7 @@ impl Search {
         ControlFlow::Continue(())
     }
 
-    fn keep(&mut self, piece: &[u8]) {
-        let room = KEPT.saturating_sub(self.name.len());
-        self.name.extend_from_slice(&piece[..piece.len().min(room)]);
-    }
-
     fn result(self) -> Option<String> {
-        self.in_entry.then(|| complete_characters(&self.name))
+        self.in_entry.then(|| self.name.text().to_owned())
     }
-}
-
-/// The text without the character that was cut at its end.
-fn complete_characters(bytes: &[u8]) -> String {
-    let text = bytes.utf8_chunks().next();
-    text.map(|chunk| chunk.valid().to_owned()).unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! `safetensors`: judges and decodes safetensors files.
+//! `safetensors`: judges, inspects and decodes safetensors files.
 #![forbid(unsafe_code)]
 
 mod commands;
@@ -13,13 +13,16 @@ mod locate;
 mod open;
 mod output;
 mod report;
+mod rows;
 mod source;
+mod table;
 mod text;
+mod verdict;
 
 use clap::Parser;
 use std::process::ExitCode;
 
-/// Judges and decodes safetensors files.
+/// Judges, inspects and decodes safetensors files.
 #[derive(Parser)]
 #[command(name = "safetensors", version, max_term_width = 100)]
 struct CommandLine {

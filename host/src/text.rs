@@ -52,6 +52,29 @@ pub fn shown_text(text: &str) -> String {
     text.chars().map(shown).collect()
 }
 
+/// The beginning of a text that comes in pieces: more of it than is ever shown.
+#[derive(Default)]
+pub struct Beginning(Vec<u8>);
+
+impl Beginning {
+    /// In bytes.
+    const KEPT: usize = 4096;
+
+    pub fn push(&mut self, piece: &[u8]) {
+        let room = Self::KEPT.saturating_sub(self.0.len());
+        self.0.extend_from_slice(&piece[..piece.len().min(room)]);
+    }
+
+    pub fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    /// What is kept, without the character that was cut at its end.
+    pub fn text(&self) -> &str {
+        self.0.utf8_chunks().next().map_or("", |chunk| chunk.valid())
+    }
+}
+
 /// A name in quotes, shortened if it is absurdly long.
 pub fn quoted(name: &str) -> String {
     let mut quoted = String::from("\"");

@@ -1,0 +1,113 @@
+//! The tensors of a sound file one by one, and what an index of them takes. Nothing of the header is held
+//! but one tensor, whose name and shape are cut short if they are absurdly long.
+
+use crate::decoding::Trouble;
+use crate::header::visit;
+use crate::source::Source;
+use crate::text::{Beginning, quoted};
+use embedded_safetensors::{Dtype, Event, IndexRecord};
+use std::ops::ControlFlow;
+
+/// How many dimensions of a shape are kept.
+const SHOWN: usize = 16;
+
+/// One tensor.
+#[derive(Default)]
+pub struct Row {
+    name: Beginning,
+    name_bytes: u64,
+    dtype: Option<Dtype>,
+    dims: Vec<u64>,
+    rank: u64,
+    begin: u64,
+    end: u64,
+}
+
+impl Row {
+    pub const TITLES: [&'static str; 6] = ["tensor", "dtype", "shape", "begin", "end", "bytes"];
+
+    /// The row of a table.
+    pub fn cells(&self) -> [String; 6] {
+        [
+            quoted(self.name.text()),
+            self.dtype.map_or("", Dtype::name).to_owned(),
+            self.shape(),
+            self.begin.to_string(),
+            self.end.to_string(),
+            (self.end - self.begin).to_string(),
+        ]
+    }
+
+    fn shape(&self) -> String {
+        let dims: Vec<String> = self.dims.iter().map(u64::to_string).collect();
+        let dims = dims.join(", ");
+        if self.rank > SHOWN as u64 {
+            format!("[{dims}, … {} in all]", self.rank)
+        } else {
+            format!("[{dims}]")
+        }
+    }
+
+    /// `true`: the tensor is complete.
+    fn see(&mut self, event: &Event<'_>) -> bool {
+        match event {
+            Event::Name(piece) => self.keep_name(piece.as_bytes()),
+            Event::Metadata => *self = Self::default(),
+            Event::Dtype(dtype) => self.dtype = Some(*dtype),
+            Event::Dim(dim) => self.keep_dim(*dim),
+            Event::Begin(begin) => self.begin = *begin,
+            Event::End(end) => self.end = *end,
+            _ => {}
+        }
+        matches!(event, Event::TensorEnd)
+    }
+
+    fn keep_name(&mut self, piece: &[u8]) {
+        self.name_bytes += piece.len() as u64;
+        self.name.push(piece);
+    }
+
+    fn keep_dim(&mut self, dim: u64) {
+        self.rank += 1;
+        if self.dims.len() < SHOWN {
+            self.dims.push(dim);
+        }
+    }
+}
+
+/// Shows all tensors, in the order of the header.
+pub fn each_row(
+    source: &mut Source,
+    mut show: impl FnMut(&Row) -> Result<(), Trouble>,
+) -> Result<(), Trouble> {
+    let mut row = Row::default();
+    visit(source, |event, _, _| {
+        if row.see(event) {
+            show(&row)?;
+            row = Row::default();
+        }
+        Ok(ControlFlow::Continue(()))
+    })
+}
+
+/// What an index has to have memory for: the parameters of an `IndexStorage`.
+#[derive(Default)]
+pub struct IndexNeeds {
+    pub tensors: u64,
+    pub dims: u64,
+    pub name_bytes: u64,
+}
+
+impl IndexNeeds {
+    pub fn add(&mut self, row: &Row) {
+        self.tensors += 1;
+        self.dims += row.rank;
+        self.name_bytes += row.name_bytes;
+    }
+
+    /// How large the `IndexStorage` is.
+    pub fn bytes(&self) -> u64 {
+        let records = self.tensors * size_of::<IndexRecord>() as u64;
+        (records + self.dims * size_of::<u64>() as u64 + self.name_bytes).next_multiple_of(8)
+    }
+}
