@@ -1,31 +1,408 @@
-//! Models in storage: what a search finds, what a reader reads.
+//! Every conformance vector through every door to a storage, with windows and buffers of many sizes.
 
-use embedded_safetensors::{ErrorKind, Model, ReadError, Wanted};
-use verification::file::with_header;
+use std::fmt::Debug;
+use std::ops::Range;
+use std::sync::OnceLock;
 
-fn three_tensors() -> Vec<u8> {
-    let header = r#"{"__metadata__":{"unit":"seven"},"a":{"dtype":"U8","shape":[2],"data_offsets":[0,2]},"b":{"dtype":"F32","shape":[2],"data_offsets":[2,10]},"ab":{"dtype":"U8","shape":[],"data_offsets":[10,11]}}"#;
-    let mut file = with_header(header, 0);
-    file.extend(b"xyABCDabcd!");
-    file
+use embedded_io::Read;
+use embedded_safetensors::{
+    Entry, Error, ErrorKind, MAX_RANK, Model, ReadAt, ReadError, Slot, TensorInfo, TensorReader, Wanted,
+    check_header,
+};
+use verification::context::Context;
+#[cfg(feature = "std")]
+use verification::disk::Disk;
+use verification::doors::{Door, Nor, Own, SeekableStream, Slice};
+use verification::judge::judge;
+use verification::mock::{Plan, Reads, Storage};
+use verification::table;
+use verification::vectors::{self, Ours, TensorRow, Vector, sha256};
+
+const WINDOWS: [usize; 9] = [1, 2, 15, 16, 17, 64, 512, 4096, 1 << 20];
+
+/// Longer files are read through the largest window alone.
+const LONG: usize = 3000;
+
+/// Files from here on take a test of their own.
+const LONGEST: usize = 1 << 20;
+
+/// Every test here leads through the door whose name it has.
+macro_rules! doors {
+    ($($name:ident: $door:ty, $reads:expr;)+) => {
+        mod every_tensor_comes_out_of {
+            use super::*;
+            $(#[test] fn $name() { each_sound_sample(&$reads, every_tensor_comes_out::<$door>); })+
+        }
+        mod buffers_of_every_size_do_for {
+            use super::*;
+            $(#[test] fn $name() { each_sound_sample(&$reads, every_buffer_does::<$door>); })+
+        }
+        mod the_verdict_is_the_same_for {
+            use super::*;
+            $(#[test] fn $name() { each_sample_is_judged_alike::<$door>(&$reads); })+
+        }
+    };
 }
 
+const WHOLE: [Reads; 1] = [Reads::Whole];
+const SHORT: [Reads; 4] = [Reads::Whole, Reads::AtMost(1), Reads::AtMost(7), Reads::Random(1)];
+
+doors! {
+    slice: Slice, WHOLE;
+    own: Own, SHORT;
+    seekable: SeekableStream, SHORT;
+    nor_1: Nor<1, 0>, WHOLE;
+    nor_1_at_an_odd_address: Nor<1, 13>, WHOLE;
+    nor_4: Nor<4, 0>, WHOLE;
+    nor_4_at_an_odd_address: Nor<4, 4099>, WHOLE;
+    nor_16: Nor<16, 0>, WHOLE;
+    nor_16_at_an_odd_address: Nor<16, 7>, WHOLE;
+    nor_64: Nor<64, 0>, WHOLE;
+    nor_64_at_an_odd_address: Nor<64, 63>, WHOLE;
+}
+
+#[cfg(feature = "std")]
+mod of_the_system {
+    use super::*;
+
+    doors! {
+        file: Disk, WHOLE;
+    }
+}
+
+/// A vector and its bytes.
+struct Sample {
+    vector: Vector,
+    file: Vec<u8>,
+    verdict: Result<(), Error>,
+    /// Whether it needs no slots.
+    in_order: bool,
+}
+
+/// All but the longest.
+fn samples() -> &'static [Sample] {
+    static SAMPLES: OnceLock<Vec<Sample>> = OnceLock::new();
+    SAMPLES.get_or_init(|| {
+        let vectors = vectors::load().vectors.into_iter();
+        vectors.filter(|vector| vector.length < LONGEST).map(Sample::new).collect()
+    })
+}
+
+impl Sample {
+    fn new(vector: Vector) -> Self {
+        let file = vector.bytes();
+        let verdict = judge(&file).map(|_| ());
+        let in_order = check_header(&file, &mut []).map_err(|error| error.kind) != Err(ErrorKind::OutOfOrder);
+        Self { vector, file, verdict, in_order }
+    }
+
+    fn is_long(&self) -> bool {
+        self.file.len() > LONG
+    }
+
+    fn windows(&self) -> &[usize] {
+        if self.is_long() { &WINDOWS[8..] } else { &WINDOWS }
+    }
+
+    /// How many slots to try. Each costs a pass for every so many tensors.
+    fn slots(&self) -> &[usize] {
+        match (self.is_long(), self.in_order) {
+            (true, _) => &[4096],
+            (false, true) => &[0, 16],
+            (false, false) => &[1, 2, 16],
+        }
+    }
+}
+
+/// The place of a tensor in the file.
+fn place(data_start: u64, info: &TensorInfo) -> Range<usize> {
+    let index = |at: u64| usize::try_from(data_start + at).expect("the file is in memory");
+    index(info.begin())..index(info.end())
+}
+
+fn each_sound_sample(reads: &[Reads], check: impl Fn(&Sample, &Storage<'_>)) {
+    let sound: Vec<_> = samples().iter().filter(|sample| sample.vector.ours == Ours::Accept).collect();
+    assert!(sound.len() > 250, "only {} vectors are sound", sound.len());
+    each(&sound, reads, check);
+}
+
+fn each(samples: &[&Sample], reads: &[Reads], check: impl Fn(&Sample, &Storage<'_>)) {
+    for sample in samples {
+        let reads = if sample.is_long() { &WHOLE[..] } else { reads };
+        for &reads in reads {
+            let _context = Context(|| format!("{}, {reads:?}", sample.vector.id));
+            check(sample, &Storage::new(&sample.file, Plan { reads, ..Plan::default() }));
+        }
+    }
+}
+
+fn every_tensor_comes_out<D: Door>(sample: &Sample, storage: &Storage<'_>) {
+    for &window in sample.windows() {
+        for &slots in sample.slots() {
+            let _context = Context(|| format!("a window of {window}, {slots} slots"));
+            let (mut window, mut slots) = (vec![0; window], vec![Slot::EMPTY; slots]);
+            let source = D::source(storage);
+            let mut model = Model::open_sorting(source, &mut slots, &mut window).expect("it is sound");
+            what_is_listed_comes_out(&sample.vector, &sample.file, &mut model, &mut window);
+            what_is_wanted_comes_out(sample, &mut model, &mut window);
+        }
+    }
+}
+
+fn what_is_listed_comes_out<S: ReadAt<Error: Debug>>(
+    vector: &Vector,
+    file: &[u8],
+    model: &mut Model<S>,
+    window: &mut [u8],
+) {
+    let Some(tensors) = list(model, file.len(), window) else {
+        return assert!(vector.area() == "d6" || vector.id.starts_with("large-rank-"));
+    };
+    assert_eq!(tensors.len() as u64, model.summary().tensors);
+    for (_, info) in &tensors {
+        let expected = &file[place(model.summary().data_start, info)];
+        let mut buffer = vec![0; expected.len()];
+        assert_eq!(model.tensor(info).unwrap().read_all(&mut buffer).unwrap(), expected);
+    }
+    if let Some(table) = vector.table() {
+        let mut listed: Vec<table::Tensor> = tensors.into_iter().map(|(tensor, _)| tensor).collect();
+        listed.sort();
+        assert_eq!(listed, table.tensors);
+    }
+}
+
+/// Nothing where a tensor has more dimensions than can be held.
+fn list<S: ReadAt<Error: Debug>>(
+    model: &mut Model<S>,
+    name_len: usize,
+    window: &mut [u8],
+) -> Option<Vec<(table::Tensor, TensorInfo)>> {
+    let mut tensors = vec![];
+    let take = |entry: &Entry<'_>| tensors.push((tensor_of(entry), entry.info));
+    match model.visit(&mut vec![0; name_len], window, take) {
+        Err(ReadError::Format(Error { kind: ErrorKind::Rank { limit: 8 }, .. })) => None,
+        outcome => {
+            outcome.expect("it is sound");
+            Some(tensors)
+        }
+    }
+}
+
+fn tensor_of(entry: &Entry<'_>) -> table::Tensor {
+    table::Tensor {
+        data_offsets: [entry.info.begin(), entry.info.end()],
+        name: entry.name().to_owned(),
+        dtype: entry.info.dtype().to_string(),
+        shape: entry.info.shape().dims().to_vec(),
+    }
+}
+
+fn what_is_wanted_comes_out<S: ReadAt<Error: Debug>>(
+    sample: &Sample,
+    model: &mut Model<S>,
+    window: &mut [u8],
+) {
+    let rows = sample.vector.tensors.as_deref().unwrap_or(&[]);
+    let rows: Vec<&TensorRow> = rows.iter().filter(|row| row.shape.len() <= MAX_RANK).collect();
+    let mut wanted: Vec<Wanted<'_>> = rows.iter().map(|row| Wanted::new(&row.name)).collect();
+    model.find_all(&mut wanted, window).expect("they are there");
+    for (row, wanted) in rows.iter().zip(&wanted) {
+        let info = wanted.info().expect("it is found");
+        assert_eq!([info.begin(), info.end()], row.data_offsets);
+        assert_eq!((info.dtype().name(), info.shape().dims()), (&row.dtype[..], &row.shape[..]));
+        assert_eq!(model.find(&row.name, window).expect("it is there"), Some(info));
+        let mut buffer = vec![0; sample.file.len()];
+        assert_eq!(sha256(model.tensor(wanted).unwrap().read_all(&mut buffer).unwrap()), row.sha256);
+    }
+}
+
+/// All ways to read a tensor, with all buffers.
+fn every_buffer_does<D: Door>(sample: &Sample, storage: &Storage<'_>) {
+    let mut window = vec![0; 4096];
+    let mut slots = [Slot::EMPTY; 64];
+    let mut model = Model::open_sorting(D::source(storage), &mut slots, &mut window).expect("it is sound");
+    let data_start = model.summary().data_start;
+    for (_, info) in list(&mut model, sample.file.len(), &mut window).unwrap_or_default().iter().take(100) {
+        let unit = unit(info);
+        let place = place(data_start, info);
+        let tensor = Tensor { at: place.start, bytes: &sample.file[place], unit };
+        for size in [unit, 3, 17, 512, tensor.bytes.len()].into_iter().filter(|&size| size >= unit) {
+            let _context = Context(|| format!("{info:?}, a buffer of {size}"));
+            tensor.in_chunks(model.tensor(info).unwrap(), &mut vec![0; size]);
+            tensor.in_blocks(model.tensor(info).unwrap(), &mut vec![0; size]);
+            tensor.as_they_come(model.tensor(info).unwrap(), &mut vec![0; size]);
+            tensor.anywhere(model.tensor(info).unwrap(), &mut vec![0; size]);
+            tensor.in_leaps(model.tensor(info).unwrap(), &mut vec![0; size]);
+        }
+    }
+}
+
+/// In how many bytes elements come whole.
+fn unit(info: &TensorInfo) -> usize {
+    match info.dtype().name() {
+        "F4" => 1,
+        "F6_E2M3" | "F6_E3M2" => 3,
+        _ => usize::from(info.dtype().bits()) / 8,
+    }
+}
+
+/// What must come out.
+struct Tensor<'f> {
+    bytes: &'f [u8],
+    /// Where in the file.
+    at: usize,
+    unit: usize,
+}
+
+impl Tensor<'_> {
+    fn in_chunks<S: ReadAt<Error: Debug>>(&self, mut reader: TensorReader<'_, S>, buffer: &mut [u8]) {
+        let most = buffer.len() - buffer.len() % self.unit;
+        for expected in self.bytes.chunks(most) {
+            let before = reader.position();
+            assert_eq!(reader.next_chunk(buffer).unwrap(), Some(expected));
+            assert_eq!(reader.position(), before + expected.len() as u64);
+            assert_eq!(reader.position() + reader.remaining(), reader.byte_len());
+        }
+        assert_eq!(reader.next_chunk(buffer).unwrap(), None);
+        assert_eq!(reader.next_chunk(&mut []).unwrap(), None);
+    }
+
+    fn in_blocks<S: ReadAt<Error: Debug>>(&self, mut reader: TensorReader<'_, S>, buffer: &mut [u8]) {
+        let room = buffer.len();
+        for block in [1, 2, 16, 512] {
+            reader = reader.aligned_to(block as u64).expect("a power of two");
+            reader.seek(0).expect("it is inside");
+            let mut left = self.bytes;
+            while let Some(chunk) = reader.next_chunk(buffer).unwrap() {
+                assert_eq!(chunk.len(), self.chunk_len(left.len(), room, block), "blocks of {block}");
+                assert_eq!(chunk, &left[..chunk.len()]);
+                left = &left[chunk.len()..];
+            }
+            assert!(left.is_empty());
+        }
+    }
+
+    /// As long as can be; the first choice are whole elements up to the end of a block, the second are
+    /// whole elements.
+    fn chunk_len(&self, left: usize, room: usize, block: usize) -> usize {
+        if left <= room {
+            return left;
+        }
+        let read = self.bytes.len() - left;
+        let begin = self.at + read;
+        let is_last_in_block = |len: &usize| {
+            let border = (begin + len).next_multiple_of(block);
+            border <= begin + room && border - (begin + len) < self.unit
+        };
+        let lens = || (1..=room).rev().filter(|len| (read + len).is_multiple_of(self.unit));
+        lens().find(is_last_in_block).or_else(|| lens().next()).expect("there is room for an element")
+    }
+
+    fn as_they_come<S>(&self, mut reader: TensorReader<'_, S>, buffer: &mut [u8])
+    where
+        S: ReadAt<Error: embedded_io::Error>,
+    {
+        let mut out = vec![];
+        loop {
+            match reader.read(buffer).unwrap() {
+                0 => break,
+                len => out.extend_from_slice(&buffer[..len]),
+            }
+        }
+        assert_eq!(out, self.bytes);
+        assert_eq!(reader.remaining(), 0);
+    }
+
+    fn anywhere<S: ReadAt<Error: Debug>>(&self, mut reader: TensorReader<'_, S>, buffer: &mut [u8]) {
+        let len = self.bytes.len();
+        for offset in (0..=len).step_by((len / 20).max(1)).chain([len]) {
+            let expected = &self.bytes[offset..(offset + buffer.len()).min(len)];
+            assert_eq!(reader.read_at(offset as u64, buffer).unwrap(), expected.len());
+            assert_eq!(&buffer[..expected.len()], expected);
+        }
+        assert_eq!(reader.position(), 0);
+    }
+
+    /// A piece, then nothing of the next, then the rest, then the last third again.
+    fn in_leaps<S: ReadAt<Error: Debug>>(&self, mut reader: TensorReader<'_, S>, buffer: &mut [u8]) {
+        let mut rest = vec![0; self.bytes.len()];
+        let first = reader.next_chunk(buffer).unwrap().map_or(0, <[u8]>::len);
+        let second = first.min(self.bytes.len() - first);
+        reader.skip(second as u64).expect("it is inside");
+        assert_eq!(reader.read_all(&mut rest).unwrap(), &self.bytes[first + second..]);
+        let third = self.bytes.len() - self.bytes.len() / 3;
+        reader.seek(third as u64).expect("it is inside");
+        assert_eq!(reader.read_all(&mut rest).unwrap(), &self.bytes[third..]);
+        assert_eq!(reader.read_all(&mut []).unwrap(), b"");
+    }
+}
+
+fn each_sample_is_judged_alike<D: Door>(reads: &[Reads]) {
+    let all: Vec<_> = samples().iter().collect();
+    each(&all, reads, |sample, storage| {
+        for &window in sample.windows() {
+            for &slots in sample.slots() {
+                let _context = Context(|| format!("a window of {window}, {slots} slots"));
+                let verdict =
+                    verdict(D::source(storage), &mut vec![Slot::EMPTY; slots], &mut vec![0; window]);
+                assert_eq!(verdict, sample.verdict);
+            }
+        }
+    });
+}
+
+fn verdict<S: ReadAt<Error: Debug>>(source: S, slots: &mut [Slot], window: &mut [u8]) -> Result<(), Error> {
+    let judge = |source, slots: &mut [Slot], window: &mut [u8]| {
+        let mut model = Model::open_sorting(source, slots, window)?;
+        model.check_names([1, 2], &mut vec![Slot::EMPTY; slots.len().max(16)], &mut [0; 16], window)
+    };
+    judge(source, slots, window).map_err(error_of_the_file)
+}
+
+fn error_of_the_file<E: Debug>(error: ReadError<E>) -> Error {
+    match error {
+        ReadError::Format(error) => error,
+        error => panic!("{error:?}"),
+    }
+}
+
+/// They have up to 100 million bytes.
 #[test]
-fn what_is_wanted_is_found_and_read() {
-    let file = three_tensors();
-    for window in [1, 2, 16, 1000] {
-        let mut window = vec![0; window];
-        let mut model = Model::open(&file[..], &mut window).expect("it is sound");
-        let mut wanted = [Wanted::new("ab"), Wanted::new("b"), Wanted::optional("c")];
-        model.find_all(&mut wanted, &mut window).expect("they are there");
-        let [ab, b, c] = &wanted;
-        assert_eq!(c.info(), None);
-        let mut buffer = [0; 16];
-        assert_eq!(model.tensor(b).unwrap().read_all(&mut buffer), Ok(&b"ABCDabcd"[..]));
-        assert_eq!(model.tensor(ab).unwrap().read_all(&mut buffer), Ok(&b"!"[..]));
-        assert_eq!(model.metadata("unit", &mut buffer, &mut window), Ok(Some("seven")));
-        let missing = model.find_all(&mut [Wanted::optional("x"), Wanted::new("y")], &mut window);
-        let at = model.summary().data_start;
-        assert_eq!(missing, Err(ReadError::Format(ErrorKind::NotFound { wanted: 1 }.at(at))));
+fn the_longest_headers_come_through_every_door() {
+    let longest: Vec<_> = vectors::recipes().filter(|vector| vector.length >= LONGEST).collect();
+    assert!(longest.len() > 10, "only {} are long", longest.len());
+    for vector in &longest {
+        let file = vector.bytes();
+        a_long_header_comes_through::<Slice>(vector, &file);
+        a_long_header_comes_through::<Own>(vector, &file);
+        a_long_header_comes_through::<SeekableStream>(vector, &file);
+        a_long_header_comes_through::<Nor<64, 63>>(vector, &file);
+        #[cfg(feature = "std")]
+        a_long_header_comes_through::<Disk>(vector, &file);
+    }
+}
+
+fn a_long_header_comes_through<D: Door>(vector: &Vector, file: &[u8]) {
+    let _context = Context(|| format!("{} through {}", vector.id, std::any::type_name::<D>()));
+    let storage = Storage::new(file, Plan::default());
+    let mut window = vec![0; 1 << 16];
+    match Model::open(D::source(&storage), &mut window).map_err(error_of_the_file) {
+        Ok(mut model) => a_long_model_is_listed(vector, file, &mut model, &mut window),
+        Err(error) => {
+            assert_eq!((Some(error.kind.code()), Some(error.at)), (vector.code.as_deref(), vector.at));
+        }
+    }
+}
+
+fn a_long_model_is_listed<S: ReadAt<Error: Debug>>(
+    vector: &Vector,
+    file: &[u8],
+    model: &mut Model<S>,
+    window: &mut [u8],
+) {
+    assert_eq!(vector.ours, Ours::Accept);
+    assert_eq!(Some(model.summary().tensors), vector.tensor_count.map(|count| count as u64));
+    if file.len() < 20_000_000 {
+        what_is_listed_comes_out(vector, file, model, window);
     }
 }

@@ -1,9 +1,15 @@
 //! What the tests share: the conformance vectors, ways to cut a file into pieces, this project's
-//! verdict on a file, and (feature `oracle`) the verdicts of the reference.
+//! verdict on a file, a storage with faults and the doors to it, and (feature `oracle`) the verdicts of
+//! the reference.
 
 pub mod contents;
+pub mod context;
+#[cfg(feature = "std")]
+pub mod disk;
+pub mod doors;
 pub mod file;
 pub mod judge;
+pub mod mock;
 pub mod random;
 pub mod recipe;
 #[cfg(feature = "oracle")]

@@ -64,6 +64,11 @@ impl Part {
 
 impl Repeat {
     fn append(&self, file: &mut Vec<u8>) -> Result<(), String> {
+        if self.join.is_empty() && !self.text.contains("${") {
+            let count = usize::try_from(self.count).map_err(|_| "a part does not fit into memory")?;
+            file.extend_from_slice(self.text.repeat(count).as_bytes());
+            return Ok(());
+        }
         for i in 0..self.count {
             if i > 0 {
                 file.extend_from_slice(self.join.as_bytes());

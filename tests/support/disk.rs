@@ -1,0 +1,104 @@
+//! Files of the operating system, that leave nothing behind.
+
+use std::fs::File;
+use std::io::{self, Seek, SeekFrom, Write};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use embedded_safetensors::{FileLen, ReadAt};
+
+use crate::doors::Door;
+use crate::mock::{Fault, Storage};
+
+/// A file as it is.
+pub struct Disk;
+
+/// A file that fails, is cut and is overwritten as planned. Where the plan is silent, it is the system
+/// that reads.
+pub struct MeddledDisk;
+
+impl Door for Disk {
+    type Source<'s> = File;
+
+    fn source<'s>(storage: &'s Storage<'s>) -> File {
+        temporary_file(storage.first_file()).expect("a temporary file can be made")
+    }
+}
+
+impl Door for MeddledDisk {
+    type Source<'s> = OnDisk<'s>;
+
+    fn source<'s>(storage: &'s Storage<'s>) -> OnDisk<'s> {
+        let written = storage.first_file().to_vec();
+        OnDisk { storage, file: Disk::source(storage), written }
+    }
+}
+
+/// A copy of a storage's file on the disk.
+#[derive(Debug)]
+pub struct OnDisk<'s> {
+    storage: &'s Storage<'s>,
+    file: File,
+    written: Vec<u8>,
+}
+
+impl OnDisk<'_> {
+    /// Does to the file what the plan says happens to it.
+    fn meddle(&mut self) -> io::Result<()> {
+        self.storage.look(|now| {
+            if now == &self.written[..] {
+                return Ok(());
+            }
+            self.written = now.to_vec();
+            overwrite(&self.file, now)
+        })
+    }
+}
+
+impl ReadAt for OnDisk<'_> {
+    type Error = io::Error;
+
+    fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+        let allowed = self.storage.admit_read(offset, buffer.len())?;
+        self.meddle()?;
+        let len = self.file.read_at(offset, &mut buffer[..allowed])?;
+        self.storage.note_read(offset, len);
+        Ok(len)
+    }
+
+    fn file_len(&mut self) -> io::Result<FileLen> {
+        self.storage.admit()?;
+        self.meddle()?;
+        match self.storage.claim() {
+            FileLen::Exactly(_) => self.file.file_len(),
+            lie => Ok(lie),
+        }
+    }
+}
+
+fn overwrite(mut file: &File, bytes: &[u8]) -> io::Result<()> {
+    file.set_len(0)?;
+    file.seek(SeekFrom::Start(0))?;
+    file.write_all(bytes)
+}
+
+/// A file that nobody else can find.
+fn temporary_file(bytes: &[u8]) -> io::Result<File> {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    let name = format!("embedded-safetensors-{}-{number}", std::process::id());
+    let path = std::env::temp_dir().join(name);
+    let file = File::options().read(true).write(true).create_new(true).open(&path)?;
+    // It lives on until it is closed, and leaves nothing behind then.
+    std::fs::remove_file(&path)?;
+    overwrite(&file, bytes)?;
+    Ok(file)
+}
+
+impl From<Fault> for io::Error {
+    fn from(fault: Fault) -> Self {
+        match fault {
+            Fault::Interrupted => io::ErrorKind::Interrupted.into(),
+            _ => io::Error::other(fault),
+        }
+    }
+}

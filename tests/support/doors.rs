@@ -1,0 +1,165 @@
+//! The doors to a storage: all the kinds of source that the core can read.
+
+use embedded_io::{ErrorType, Read, Seek, SeekFrom};
+use embedded_safetensors::{FileLen, NorFlash, ReadAt, Seekable};
+use embedded_storage::nor_flash::{self, ReadNorFlash};
+
+use crate::mock::{Fault, Storage};
+
+/// A kind of source.
+pub trait Door {
+    /// It.
+    type Source<'s>: ReadAt<Error: embedded_io::Error>;
+
+    /// A source that reads this storage.
+    fn source<'s>(storage: &'s Storage<'s>) -> Self::Source<'s>;
+}
+
+/// The file in memory. It can do nothing that is planned.
+pub struct Slice;
+
+/// A source that implements the core's own trait.
+pub struct Own;
+
+/// What can read and seek, behind [`Seekable`].
+pub struct SeekableStream;
+
+/// A partition of NOR flash, behind [`NorFlash`], that begins at this address. It knows how long its file is.
+pub struct Nor<const READ_SIZE: usize, const START: u32>;
+
+/// The same, where nobody knows how long the file is.
+pub struct NorOfUnknownLen<const READ_SIZE: usize, const START: u32>;
+
+impl Door for Slice {
+    type Source<'s> = &'s [u8];
+
+    fn source<'s>(storage: &'s Storage<'s>) -> &'s [u8] {
+        storage.first_file()
+    }
+}
+
+impl Door for Own {
+    type Source<'s> = &'s Storage<'s>;
+
+    fn source<'s>(storage: &'s Storage<'s>) -> &'s Storage<'s> {
+        storage
+    }
+}
+
+impl Door for SeekableStream {
+    type Source<'s> = Seekable<Stream<'s>>;
+
+    fn source<'s>(storage: &'s Storage<'s>) -> Seekable<Stream<'s>> {
+        Seekable::new(Stream::new(storage))
+    }
+}
+
+impl<const READ_SIZE: usize, const START: u32> Door for NorOfUnknownLen<READ_SIZE, START> {
+    type Source<'s> = NorFlash<Flash<'s, READ_SIZE>>;
+
+    fn source<'s>(storage: &'s Storage<'s>) -> Self::Source<'s> {
+        let flash = Flash { storage, start: START };
+        let end = u32::try_from(flash.capacity()).expect("it is small");
+        NorFlash::partition(flash, START..end)
+    }
+}
+
+impl<const READ_SIZE: usize, const START: u32> Door for Nor<READ_SIZE, START> {
+    type Source<'s> = NorFlash<Flash<'s, READ_SIZE>>;
+
+    fn source<'s>(storage: &'s Storage<'s>) -> Self::Source<'s> {
+        let FileLen::Exactly(len) = storage.claim() else { panic!("it claims no length") };
+        NorOfUnknownLen::<READ_SIZE, START>::source(storage).with_file_len(len)
+    }
+}
+
+/// Reads and seeks in a storage.
+#[derive(Debug)]
+pub struct Stream<'s> {
+    storage: &'s Storage<'s>,
+    position: u64,
+}
+
+impl<'s> Stream<'s> {
+    /// It stands somewhere, as a stream does that others have used.
+    pub fn new(storage: &'s Storage<'s>) -> Self {
+        Self { storage, position: 5 }
+    }
+
+    /// The end that is claimed.
+    fn end(&self) -> u64 {
+        match self.storage.claim() {
+            FileLen::Exactly(len) | FileLen::AtMost(len) => len,
+            FileLen::Unknown => self.storage.true_len() as u64,
+        }
+    }
+}
+
+impl ErrorType for Stream<'_> {
+    type Error = Fault;
+}
+
+impl Read for Stream<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> Result<usize, Fault> {
+        let outcome = self.storage.read(self.position, buffer);
+        // One that was interrupted has read nothing. Where another error leaves a stream is nobody's promise.
+        self.position += match outcome {
+            Ok(len) => len as u64,
+            Err(Fault::Interrupted) => 0,
+            Err(_) => 3,
+        };
+        outcome
+    }
+}
+
+impl Seek for Stream<'_> {
+    fn seek(&mut self, to: SeekFrom) -> Result<u64, Fault> {
+        self.storage.note_seek()?;
+        let place = match to {
+            SeekFrom::Start(offset) => Some(offset),
+            SeekFrom::End(offset) => self.end().checked_add_signed(offset),
+            SeekFrom::Current(offset) => self.position.checked_add_signed(offset),
+        };
+        self.position = place.ok_or(Fault::OutOfBounds)?;
+        Ok(self.position)
+    }
+}
+
+/// NOR flash that reads in units, erased around its file.
+#[derive(Debug)]
+pub struct Flash<'s, const READ_SIZE: usize> {
+    storage: &'s Storage<'s>,
+    /// The address of the file.
+    start: u32,
+}
+
+impl<const READ_SIZE: usize> nor_flash::ErrorType for Flash<'_, READ_SIZE> {
+    type Error = Fault;
+}
+
+impl<const READ_SIZE: usize> ReadNorFlash for Flash<'_, READ_SIZE> {
+    const READ_SIZE: usize = READ_SIZE;
+
+    fn read(&mut self, address: u32, buffer: &mut [u8]) -> Result<(), Fault> {
+        let file_offset = u64::from(address.saturating_sub(self.start));
+        self.storage.admit_read(file_offset, buffer.len())?;
+        nor_flash::check_read(self, address, buffer.len()).map_err(|kind| match kind {
+            nor_flash::NorFlashErrorKind::NotAligned => Fault::NotAligned,
+            _ => Fault::OutOfBounds,
+        })?;
+        buffer.fill(0xFF);
+        let before = usize::try_from(self.start.saturating_sub(address)).expect("it is small");
+        let len = match buffer.get_mut(before..) {
+            Some(of_file) => self.storage.copy(file_offset, of_file),
+            None => 0,
+        };
+        self.storage.note_read(file_offset, len);
+        Ok(())
+    }
+
+    /// Whole units, up to the end of the file.
+    fn capacity(&self) -> usize {
+        let start = usize::try_from(self.start).expect("it is small");
+        (start + self.storage.true_len()).next_multiple_of(READ_SIZE)
+    }
+}

@@ -1,0 +1,299 @@
+//! A storage that does on demand whatever a storage may do to its reader, and counts.
+
+use std::cell::RefCell;
+use std::fmt;
+use std::ops::Range;
+
+use embedded_safetensors::{FileLen, ReadAt};
+use embedded_storage::nor_flash::{NorFlashError, NorFlashErrorKind};
+
+use crate::random::Random;
+
+/// What a storage does to its reader. Calls are counted from 0: reads, seeks and questions for the length.
+#[derive(Clone, Debug, Default)]
+pub struct Plan {
+    /// How much a read gives of what it is asked for.
+    pub reads: Reads,
+    /// Each call whose index is a multiple of this is interrupted once.
+    pub interrupted_every: Option<u64>,
+    /// Which calls fail.
+    pub failure: Option<Failure>,
+    /// The length that is claimed; the true one if there is none.
+    pub claim: Option<FileLen>,
+    /// Another file that takes the place of this one.
+    pub replacement: Option<Replacement>,
+}
+
+/// How much a read gives of what it is asked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Reads {
+    /// All that there is.
+    #[default]
+    Whole,
+    /// At most so many bytes.
+    AtMost(usize),
+    /// One byte or more, by the numbers of this seed.
+    Random(u64),
+}
+
+/// Which calls fail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Failure {
+    /// This one alone.
+    Once(u64),
+    /// This one and all behind it.
+    Since(u64),
+}
+
+/// Another file that takes the place of the first one; a part of the first one, where that is cut.
+#[derive(Clone, Debug)]
+pub struct Replacement {
+    /// From when on it is read.
+    pub since: Since,
+    /// Its bytes.
+    pub file: Vec<u8>,
+}
+
+/// From when on the other file is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Since {
+    /// The call of this index.
+    Call(u64),
+    /// The read of byte 0 that is the so many-th, counted from 0: a pass over the header begins there.
+    Pass(u64),
+}
+
+/// What was asked of a storage.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// All calls; one that was interrupted and made again counts once.
+    pub calls: u64,
+    /// How many were interrupted.
+    pub interruptions: u64,
+    /// How many were reads.
+    pub reads: u64,
+    /// How many were seeks.
+    pub seeks: u64,
+    /// How many reads began at byte 0.
+    pub passes: u64,
+    /// How many bytes were read.
+    pub bytes: u64,
+    /// The bytes of the file that each read gave, in order.
+    pub ranges: Vec<Range<u64>>,
+}
+
+/// What goes wrong with a storage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// The call failed, as planned.
+    Broken,
+    /// The call was interrupted, as planned.
+    Interrupted,
+    /// An address or a length that is no multiple of the unit.
+    NotAligned,
+    /// A place beyond the end.
+    OutOfBounds,
+}
+
+/// A file, and what its storage does to whoever reads it. All doors to it share the plan and the counts.
+///
+/// Itself it is a [`ReadAt`]; [`doors`](crate::doors) has the others.
+#[derive(Debug)]
+pub struct Storage<'f> {
+    file: &'f [u8],
+    plan: RefCell<Plan>,
+    state: RefCell<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    counts: Counts,
+    random: Random,
+    /// Whether the call that comes next was interrupted already.
+    was_interrupted: bool,
+}
+
+impl<'f> Storage<'f> {
+    /// A storage of this file, with nothing asked of it yet.
+    pub fn new(file: &'f [u8], plan: Plan) -> Self {
+        let state = State::new(&plan);
+        Self { file, plan: RefCell::new(plan), state: RefCell::new(state) }
+    }
+
+    /// Goes on by another plan, and counts anew.
+    pub fn follow(&self, plan: Plan) {
+        *self.state.borrow_mut() = State::new(&plan);
+        *self.plan.borrow_mut() = plan;
+    }
+
+    /// What was asked so far.
+    pub fn counts(&self) -> Counts {
+        self.state.borrow().counts.clone()
+    }
+
+    /// The file as it was at first.
+    pub fn first_file(&self) -> &'f [u8] {
+        self.file
+    }
+
+    /// Looks at the file as it is now.
+    pub fn look<T>(&self, at: impl FnOnce(&[u8]) -> T) -> T {
+        match &self.plan.borrow().replacement {
+            Some(other) if self.state.borrow().has_reached(other.since) => at(&other.file),
+            _ => at(self.file),
+        }
+    }
+
+    /// How long the file is now.
+    pub fn true_len(&self) -> usize {
+        self.look(<[u8]>::len)
+    }
+
+    /// Reads as [`ReadAt`] says.
+    ///
+    /// # Errors
+    /// As planned.
+    pub fn read(&self, offset: u64, buffer: &mut [u8]) -> Result<usize, Fault> {
+        let allowed = self.admit_read(offset, buffer.len())?;
+        let len = self.copy(offset, &mut buffer[..allowed]);
+        self.note_read(offset, len);
+        Ok(len)
+    }
+
+    /// Whether a read may go on, and how many bytes it may give.
+    ///
+    /// # Errors
+    /// As planned.
+    pub fn admit_read(&self, offset: u64, asked: usize) -> Result<usize, Fault> {
+        self.admit()?;
+        let mut state = self.state.borrow_mut();
+        state.counts.reads += 1;
+        state.counts.passes += u64::from(offset == 0);
+        Ok(state.allow(self.plan.borrow().reads, asked))
+    }
+
+    /// Copies what the file has from this byte on.
+    pub fn copy(&self, offset: u64, buffer: &mut [u8]) -> usize {
+        self.look(|file| {
+            let present = usize::try_from(offset).ok().and_then(|offset| file.get(offset..)).unwrap_or(&[]);
+            let len = present.len().min(buffer.len());
+            buffer[..len].copy_from_slice(&present[..len]);
+            len
+        })
+    }
+
+    /// Notes what a read gave.
+    pub fn note_read(&self, offset: u64, len: usize) {
+        let counts = &mut self.state.borrow_mut().counts;
+        counts.bytes += len as u64;
+        counts.ranges.push(offset..offset + len as u64);
+    }
+
+    /// Notes a seek.
+    ///
+    /// # Errors
+    /// As planned.
+    pub fn note_seek(&self) -> Result<(), Fault> {
+        self.admit()?;
+        self.state.borrow_mut().counts.seeks += 1;
+        Ok(())
+    }
+
+    /// The length that is claimed, for which nobody was asked.
+    pub fn claim(&self) -> FileLen {
+        let claim = self.plan.borrow().claim;
+        claim.unwrap_or_else(|| FileLen::Exactly(self.true_len() as u64))
+    }
+
+    /// Counts a call.
+    ///
+    /// # Errors
+    /// As planned.
+    pub fn admit(&self) -> Result<(), Fault> {
+        self.state.borrow_mut().admit(&self.plan.borrow())
+    }
+}
+
+impl State {
+    fn new(plan: &Plan) -> Self {
+        let seed = if let Reads::Random(seed) = plan.reads { seed } else { 0 };
+        Self { counts: Counts::default(), random: Random::new(seed), was_interrupted: false }
+    }
+
+    fn admit(&mut self, plan: &Plan) -> Result<(), Fault> {
+        let index = self.counts.calls;
+        if plan.interrupted_every.is_some_and(|every| index.is_multiple_of(every)) && !self.was_interrupted {
+            self.was_interrupted = true;
+            self.counts.interruptions += 1;
+            return Err(Fault::Interrupted);
+        }
+        self.was_interrupted = false;
+        self.counts.calls += 1;
+        match plan.failure {
+            Some(Failure::Once(call)) if index == call => Err(Fault::Broken),
+            Some(Failure::Since(call)) if index >= call => Err(Fault::Broken),
+            _ => Ok(()),
+        }
+    }
+
+    fn allow(&mut self, reads: Reads, asked: usize) -> usize {
+        match reads {
+            Reads::Whole => asked,
+            Reads::AtMost(most) => asked.min(most),
+            Reads::Random(_) => asked.min(1 + self.random.below(asked.max(1))),
+        }
+    }
+
+    /// Whether the call that is being answered lies there or behind.
+    fn has_reached(&self, since: Since) -> bool {
+        match since {
+            Since::Call(call) => self.counts.calls > call,
+            Since::Pass(pass) => self.counts.passes > pass,
+        }
+    }
+}
+
+impl ReadAt for &Storage<'_> {
+    type Error = Fault;
+
+    fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> Result<usize, Fault> {
+        self.read(offset, buffer)
+    }
+
+    fn file_len(&mut self) -> Result<FileLen, Fault> {
+        self.admit()?;
+        Ok(self.claim())
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Broken => "broken as planned",
+            Self::Interrupted => "interrupted as planned",
+            Self::NotAligned => "not aligned",
+            Self::OutOfBounds => "out of bounds",
+        })
+    }
+}
+
+impl core::error::Error for Fault {}
+
+impl embedded_io::Error for Fault {
+    fn kind(&self) -> embedded_io::ErrorKind {
+        match self {
+            Self::Interrupted => embedded_io::ErrorKind::Interrupted,
+            _ => embedded_io::ErrorKind::Other,
+        }
+    }
+}
+
+impl NorFlashError for Fault {
+    fn kind(&self) -> NorFlashErrorKind {
+        match self {
+            Self::NotAligned => NorFlashErrorKind::NotAligned,
+            Self::OutOfBounds => NorFlashErrorKind::OutOfBounds,
+            Self::Broken | Self::Interrupted => NorFlashErrorKind::Other,
+        }
+    }
+}
