@@ -131,7 +131,7 @@ impl<'s, S: ReadAt> TensorReader<'s, S> {
         if piece.is_empty() {
             return Ok(0);
         }
-        let len = arrived(self.source.read_at(offset, piece), offset)?;
+        let len = arrived(self.source.read_at(offset, piece), offset, piece.len())?;
         self.span.skip(len as u64)?;
         Ok(len)
     }
@@ -157,7 +157,7 @@ fn read_full<S: ReadAt>(source: &mut S, offset: u64, buffer: &mut [u8]) -> Resul
     if buffer.is_empty() {
         return Ok(());
     }
-    let len = arrived(source.read_at(offset, buffer), offset)?;
+    let len = arrived(source.read_at(offset, buffer), offset, buffer.len())?;
     if len < buffer.len() { read_rest(source, offset, len, buffer) } else { Ok(()) }
 }
 
@@ -171,7 +171,7 @@ fn read_rest<S: ReadAt>(
 ) -> Result<(), ReadError<S::Error>> {
     while let Some(left @ [_, ..]) = buffer.get_mut(filled..) {
         let at = offset + filled as u64;
-        filled += arrived(source.read_at(at, left), at)?;
+        filled += arrived(source.read_at(at, left), at, left.len())?;
     }
     Ok(())
 }

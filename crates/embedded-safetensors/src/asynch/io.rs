@@ -62,7 +62,7 @@ impl<T: Read + Seek> ReadAt for Seekable<T> {
             match self.inner.read(buffer).await {
                 Err(error) if is_interruption(&error) => {}
                 outcome => {
-                    self.position = outcome.as_ref().ok().map(|len| offset + *len as u64);
+                    self.position = outcome.as_ref().ok().and_then(|len| offset.checked_add(*len as u64));
                     return outcome;
                 }
             }

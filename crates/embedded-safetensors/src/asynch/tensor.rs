@@ -151,7 +151,7 @@ impl<S: ReadAt<Error: embedded_io_async::Error>> embedded_io_async::Read for Ten
         if piece.is_empty() {
             return Ok(0);
         }
-        let len = arrived(self.source.read_at(offset, piece).await, offset)?;
+        let len = arrived(self.source.read_at(offset, piece).await, offset, piece.len())?;
         self.span.skip(len as u64)?;
         Ok(len)
     }
@@ -168,7 +168,7 @@ async fn read_full<S: ReadAt>(
     mut left: &mut [u8],
 ) -> Result<(), ReadError<S::Error>> {
     while !left.is_empty() {
-        let len = arrived(source.read_at(at, left).await, at)?;
+        let len = arrived(source.read_at(at, left).await, at, left.len())?;
         at += len as u64;
         left = left.get_mut(len..).unwrap_or(&mut []);
     }

@@ -48,7 +48,7 @@ impl<T: Read + Seek> ReadAt for Seekable<T> {
         }
         self.position = None;
         let len = uninterrupted(|| self.inner.read(buffer))?;
-        self.position = Some(offset + len as u64);
+        self.position = offset.checked_add(len as u64);
         Ok(len)
     }
 

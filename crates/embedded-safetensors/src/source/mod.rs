@@ -127,14 +127,15 @@ pub enum ReadError<E> {
     },
 }
 
-/// How many bytes a read gave that was to give one at least, at byte `at` of the file.
+/// How many bytes a read gave that was to give one at least and `room` at most, at byte `at` of the file.
+/// Storage that claims to have given more has broken its word; the buffer is full all the same.
 ///
 /// # Errors
 /// [`ReadError::UnexpectedEof`] where it gave none; those of the storage.
-pub(crate) fn arrived<E>(outcome: Result<usize, E>, at: u64) -> Result<usize, ReadError<E>> {
+pub(crate) fn arrived<E>(outcome: Result<usize, E>, at: u64, room: usize) -> Result<usize, ReadError<E>> {
     match outcome {
         Ok(0) => Err(ReadError::UnexpectedEof { at }),
-        Ok(len) => Ok(len),
+        Ok(len) => Ok(len.min(room)),
         Err(error) => Err(ReadError::Source(error)),
     }
 }
