@@ -88,6 +88,9 @@ impl Pass {
         self.fingerprint.push(taken);
         self.position += taken.len() as u64;
         match outcome.map_err(|error| self.judge(error))? {
+            Progress::NeedInput if self.seal.is_some_and(|seal| seal.end <= self.position) => {
+                Err(ErrorKind::Changed.at(self.position))
+            }
             Progress::NeedInput => Ok(None),
             Progress::Rewind => self.end().map(|_| None),
             Progress::Done => self.end().map(Some),
@@ -135,7 +138,12 @@ impl Pass {
 /// [`ErrorKind::DataShort`].
 pub(crate) fn admit(summary: Option<Summary>, file_len: FileLen) -> Result<Summary, Error> {
     let summary = summary.ok_or(ErrorKind::Changed.at(0))?;
-    let FileLen::AtMost(len) = file_len else { return Ok(summary) };
+    let len = match file_len {
+        FileLen::Exactly(_) => return Ok(summary),
+        FileLen::AtMost(len) => len,
+        // Longer than what a place in it can be counted with is no file.
+        FileLen::Unknown => u64::MAX,
+    };
     let (needed, present) = (summary.data_len, len.saturating_sub(summary.data_start));
     if needed > present {
         return Err(ErrorKind::DataShort { needed, present }.at(len));
