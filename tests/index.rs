@@ -302,10 +302,10 @@ fn a_header_that_changed_is_not_indexed() {
     }
 }
 
-/// A partition that is smaller than the data need.
-struct Partition<'f>(&'f [u8], u64);
+/// A file that is said to be so long, or a partition.
+struct Said<'f>(&'f [u8], FileLen);
 
-impl ReadAt for Partition<'_> {
+impl ReadAt for Said<'_> {
     type Error = Infallible;
 
     fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> Result<usize, Infallible> {
@@ -313,7 +313,7 @@ impl ReadAt for Partition<'_> {
     }
 
     fn file_len(&mut self) -> Result<FileLen, Infallible> {
-        Ok(FileLen::AtMost(self.1))
+        Ok(self.1)
     }
 }
 
@@ -322,12 +322,26 @@ fn the_room_for_the_data_is_judged_before_the_names() {
     let entries = [entry("a", "U8", &[2], 0, 2), entry("a", "U8", &[2], 2, 4)];
     let file = with_header(&format!("{{{}}}", entries.join(",")), 4);
     let outcome = |len| {
-        let partition = Partition(&file, len);
+        let partition = Said(&file, FileLen::AtMost(len));
         format(Model::open_indexed(partition, Memory::ample(&file).lend(), &mut [0; 32]).map(|_| ()))
     };
     let (whole, second_name) = (file.len() as u64, 8 + 2 + entries[0].len() as u64);
     assert_eq!(outcome(whole), Err(ErrorKind::NameTwice.at(second_name)));
     assert_eq!(outcome(whole - 1), Err(ErrorKind::DataShort { needed: 4, present: 3 }.at(whole - 1)));
+}
+
+#[test]
+fn a_length_that_is_not_true_is_judged_alike() {
+    let file = example();
+    for len in 0..=file.len() as u64 + 1 {
+        for said in [FileLen::Exactly(len), FileLen::AtMost(len), FileLen::Unknown] {
+            let (mut memory, mut window) = (Memory::of(EXAMPLE), [0; 32]);
+            let indexed = Model::open_indexed(Said(&file, said), memory.lend(), &mut window).map(|_| ());
+            let mut slots = [Slot::EMPTY; 3];
+            let checked = Model::open_sorting(Said(&file, said), &mut slots, &mut window).map(|_| ());
+            assert_eq!(format(indexed), format(checked), "{said:?}");
+        }
+    }
 }
 
 #[test]

@@ -254,13 +254,17 @@ mod tests {
 
     /// A header with these names and where each stands. The tensors lie in the opposite order.
     fn header_of(names: &[String]) -> (Vec<u8>, Vec<u64>) {
+        header_with(names, |place| names.len() - 1 - place)
+    }
+
+    /// A header with these names, whose tensors begin there, and where each name stands.
+    fn header_with(names: &[String], begin: impl Fn(usize) -> usize) -> (Vec<u8>, Vec<u64>) {
         let mut header = String::from("{");
         let mut places = vec![];
         for (i, name) in names.iter().enumerate() {
             header += if i > 0 { "," } else { "" };
             places.push(8 + header.len() as u64);
-            let begin = names.len() - 1 - i;
-            let range = format!("[{begin},{}]", begin + 1);
+            let range = format!("[{},{}]", begin(i), begin(i) + 1);
             header += &format!(r#""{name}":{{"dtype":"U8","shape":[1],"data_offsets":{range}}}"#);
         }
         header += "}";
@@ -287,6 +291,17 @@ mod tests {
         }
         assert!(index.by_name().map(|tensor| tensor.name()).eq(names()));
         assert!(names().iter().all(|name| index.get(name).is_some()), "sorting by name harms no lookup");
+    }
+
+    /// A record has held something else where its bucket begins, and what it held may look like a link.
+    #[test]
+    fn links_lead_to_records_that_were_there_before() {
+        let names: Vec<String> = (0..100).map(|i| format!("{i}")).collect();
+        let (header, _) = header_with(&names, |place| place);
+        let mut memory = Memory::new();
+        assert_eq!(memory.index(&header).map(|index| index.len()), Ok(100));
+        let links = memory.0.iter().map(|record| record.next as usize);
+        assert!(links.zip(0..).all(|(link, place)| link <= place));
     }
 
     #[test]
