@@ -1,11 +1,15 @@
 //! The verdict on a file: header, layout and length.
 
+use crate::bytes::low_u32;
 use crate::duplicates::DuplicateCheck;
 use crate::error::{Error, ErrorKind};
-use crate::header::entry::{Extents, Found};
-use crate::layout::{InOrder, LayoutStep, Sorting};
+use crate::header::entry::Tensors;
+use crate::header::{Fault, Signal};
+use crate::info::Extent;
+use crate::layout::{InOrder, Sorted, Sorting};
 use crate::progress::{Machine, Progress};
 use crate::smallest::Slot;
+use core::num::NonZeroU64;
 
 /// What a sound header describes.
 ///
@@ -23,106 +27,124 @@ pub struct Summary {
 /// Judges a file whose header lists its tensors in the order of their offsets while it comes by: all
 /// that [`HeaderCheck`] proves, in one pass and without slots.
 pub(crate) struct OrderCheck {
-    extents: Extents,
+    tensors: Tensors,
     order: InOrder,
-    file_len: Option<u64>,
-    proven: bool,
+    /// Not zero: a file as short as that has failed.
+    file_len: Option<NonZeroU64>,
 }
 
 impl OrderCheck {
+    #[inline]
     pub(crate) const fn new(file_len: Option<u64>) -> Self {
-        Self { extents: Extents::new(), order: InOrder::new(), file_len, proven: false }
+        let known = match file_len {
+            Some(file_len) => NonZeroU64::new(file_len),
+            None => None,
+        };
+        Self { tensors: Tensors::of_file(file_len), order: InOrder::new(), file_len: known }
     }
 
     /// As [`HeaderCheck::summary`].
     pub(crate) const fn summary(&self) -> Option<Summary> {
-        if self.proven { Some(self.described(self.order.end())) } else { None }
+        if self.is_proven() { Some(self.described(self.order.end())) } else { None }
     }
 
-    /// Holds at the end of the last pass.
+    /// The header is judged as soon as it is complete.
+    const fn is_proven(&self) -> bool {
+        self.tensors.parser().is_complete()
+    }
+
     const fn described(&self, data_len: u64) -> Summary {
         Summary { tensors: self.order.tensors(), data_start: self.position(), data_len }
     }
 
     /// As [`HeaderCheck::position`].
     pub(crate) const fn position(&self) -> u64 {
-        self.extents.parser().position()
+        self.tensors.parser().position()
     }
 
     /// As [`HeaderCheck::header_len`].
     pub(crate) const fn header_len(&self) -> Option<u64> {
-        self.extents.parser().header_len()
+        self.tensors.parser().header_len()
     }
 
     /// As [`HeaderCheck::push`], but never asks for another pass: a header out of order is an error.
     pub(crate) const fn push(&mut self, input: &mut &[u8]) -> Result<Progress, Error> {
-        if self.proven {
-            return Ok(Progress::Done);
-        }
         match self.run(input) {
-            Ok(progress) => Ok(progress),
-            Err(error) => Err(self.fail(error)),
+            Signal::Failed => Err(self.error()),
+            Signal::HeaderEnd => Ok(Progress::Done),
+            _ => Ok(Progress::NeedInput),
         }
     }
 
     /// As [`HeaderCheck::end_of_input`].
     pub(crate) const fn end_of_input(&mut self) -> Result<(), Error> {
-        self.extents.parser_mut().end_of_input()
-    }
-
-    const fn fail(&mut self, error: Error) -> Error {
-        self.extents.parser_mut().fail(error)
-    }
-
-    const fn run(&mut self, input: &mut &[u8]) -> Result<Progress, Error> {
-        loop {
-            match self.next(input) {
-                Ok(Found::Tensor(tensor)) => self.order.see(tensor),
-                Ok(Found::HeaderEnd) => return self.end_pass(),
-                Ok(_) => return Ok(Progress::NeedInput),
-                Err(error) => return Err(error),
-            }
-        }
-    }
-
-    /// The next tensor, the header's end, or the need for more input.
-    const fn next(&mut self, input: &mut &[u8]) -> Result<Found, Error> {
-        if let Some(file_len @ 0..8) = self.file_len {
-            return Err(ErrorKind::FileTooShort.at(file_len));
-        }
-        match self.extents.next(input) {
-            Ok(Found::Length(length)) => match self.check_header_fits(length) {
-                Ok(()) => self.extents.next(input),
-                Err(error) => Err(error),
-            },
-            other => other,
-        }
-    }
-
-    const fn check_header_fits(&self, length: u64) -> Result<(), Error> {
-        match self.file_len {
-            Some(file_len) if file_len - 8 < length => {
-                Err(ErrorKind::HeaderBeyondFile { length, present: file_len - 8 }.at(file_len))
-            }
+        match self.tensors.parser_mut().end_pass(true) {
+            Signal::Failed => Err(self.error()),
             _ => Ok(()),
         }
     }
 
-    const fn end_pass(&mut self) -> Result<Progress, Error> {
-        match self.order.conclude() {
-            Ok(()) => self.check_data_len(self.order.end()),
-            Err(error) => Err(error),
+    #[inline(never)]
+    const fn error(&self) -> Error {
+        match self.tensors.parser().fault() {
+            Fault::Other if self.order.is_proven() => self.length_error(self.order.end()),
+            Fault::Other => self.order.error(),
+            _ => self.tensors.error(),
         }
     }
 
-    const fn check_data_len(&mut self, data_len: u64) -> Result<Progress, Error> {
-        if let Some(file_len) = self.file_len {
-            if let Err(error) = self.described(data_len).check_file_len(file_len) {
-                return Err(error);
+    const fn run(&mut self, input: &mut &[u8]) -> Signal {
+        loop {
+            match self.next(input) {
+                Signal::TensorEnd => self.order.see(self.tensors.extent()),
+                Signal::HeaderEnd => return self.end_pass(),
+                signal => return signal,
             }
         }
-        self.proven = true;
-        Ok(Progress::Done)
+    }
+
+    /// Reads on to the end of a tensor or of the header, or to where no more can be read.
+    const fn next(&mut self, input: &mut &[u8]) -> Signal {
+        let mut run: &[u8] = &[];
+        loop {
+            let signal = self.tensors.advance(input, &mut run);
+            match signal {
+                Signal::Length => self.check_header_fits(),
+                _ if signal.ends() => return signal,
+                _ => {}
+            }
+        }
+    }
+
+    /// What is wrong is told by the next call.
+    const fn check_header_fits(&mut self) {
+        if let Some(file_len) = self.file_len {
+            self.tensors.check_header_fits(file_len.get());
+        }
+    }
+
+    #[inline(never)]
+    const fn end_pass(&mut self) -> Signal {
+        if self.order.is_proven() && self.ends_with_file(self.order.end()) {
+            return Signal::HeaderEnd;
+        }
+        self.tensors.parser_mut().stop(Fault::Other, 0)
+    }
+
+    const fn ends_with_file(&self, data_len: u64) -> bool {
+        match self.file_len {
+            Some(file_len) => self.described(data_len).fills(file_len.get()),
+            None => true,
+        }
+    }
+
+    /// Why it does not.
+    const fn length_error(&self, data_len: u64) -> Error {
+        let file_len = match self.file_len {
+            Some(file_len) => file_len.get(),
+            None => 0,
+        };
+        self.described(data_len).length_error(file_len)
     }
 }
 
@@ -151,12 +173,7 @@ impl<'s> HeaderCheck<'s> {
 
     /// What the header describes, once it is proven.
     pub const fn summary(&self) -> Option<Summary> {
-        match self.check.summary() {
-            Some(summary) if self.sorting.has_begun() => {
-                Some(Summary { data_len: self.sorting.end(), ..summary })
-            }
-            summary => summary,
-        }
+        if self.check.is_proven() { Some(self.check.described(self.data_len())) } else { None }
     }
 
     /// How many bytes of the file have been consumed in this pass.
@@ -178,15 +195,12 @@ impl<'s> HeaderCheck<'s> {
     /// # Panics
     /// Never.
     pub const fn push(&mut self, input: &mut &[u8]) -> Result<Progress, Error> {
-        if self.sorting.has_begun() && !self.check.proven {
-            return self.sort(input);
+        if self.check.is_proven() {
+            return Ok(Progress::Done);
         }
-        match self.check.push(input) {
-            Err(Error { kind: ErrorKind::OutOfOrder, .. }) if self.sorting.is_possible() => {
-                self.sorting.begin();
-                Ok(self.rewind())
-            }
-            outcome => outcome,
+        match self.run(input) {
+            Some(progress) => Ok(progress),
+            None => Err(self.error()),
         }
     }
 
@@ -197,38 +211,71 @@ impl<'s> HeaderCheck<'s> {
     /// [`ErrorKind::FileTooShort`] or [`ErrorKind::HeaderBeyondFile`]; [`ErrorKind::Changed`] when the
     /// file was longer in an earlier pass; an earlier error is repeated.
     pub const fn end_of_input(&mut self) -> Result<(), Error> {
-        self.check.extents.parser_mut().end_of_pass(!self.sorting.has_begun())
+        match self.check.tensors.parser_mut().end_pass(!self.sorting.has_begun()) {
+            Signal::Failed => Err(self.error()),
+            _ => Ok(()),
+        }
     }
 
-    const fn rewind(&mut self) -> Progress {
-        self.check.extents = Extents::new();
-        Progress::Rewind
-    }
-
-    const fn sort(&mut self, input: &mut &[u8]) -> Result<Progress, Error> {
+    /// Nothing when there is an error.
+    const fn run(&mut self, input: &mut &[u8]) -> Option<Progress> {
         loop {
-            let outcome = match self.check.next(input) {
-                Ok(Found::Tensor(tensor)) => {
-                    self.sorting.see(tensor);
-                    continue;
-                }
-                Ok(Found::HeaderEnd) => self.end_sorting_pass(),
-                Ok(_) => return Ok(Progress::NeedInput),
-                Err(error) => Err(error),
-            };
-            return match outcome {
-                Ok(progress) => Ok(progress),
-                Err(error) => Err(self.check.fail(error)),
-            };
+            match self.check.next(input) {
+                Signal::TensorEnd => self.see(self.check.tensors.extent()),
+                Signal::HeaderEnd => return self.end_pass(),
+                Signal::Failed => return None,
+                _ => return Some(Progress::NeedInput),
+            }
         }
     }
 
-    const fn end_sorting_pass(&mut self) -> Result<Progress, Error> {
-        match self.sorting.end_pass(self.check.order.tensors(), self.position()) {
-            Ok(LayoutStep::Proven) => self.check.check_data_len(self.sorting.end()),
-            Ok(LayoutStep::AnotherPass) => Ok(self.rewind()),
-            Err(error) => Err(error),
+    const fn see(&mut self, tensor: Extent) {
+        if self.sorting.has_begun() {
+            self.sorting.see(tensor);
+        } else {
+            self.check.order.see(tensor);
         }
+    }
+
+    #[inline(never)]
+    const fn end_pass(&mut self) -> Option<Progress> {
+        let sorted = match self.sorting.has_begun() {
+            true => self.sorting.end_pass(self.check.order.tensors()),
+            false if self.check.order.needs_sorting() && self.sorting.begin() => Sorted::InPart,
+            false => Sorted::Enough,
+        };
+        let fault = match sorted {
+            Sorted::InPart => {
+                self.check.tensors = Tensors::of_file(None);
+                return Some(Progress::Rewind);
+            }
+            Sorted::Enough if self.lies_end_to_end() && self.check.ends_with_file(self.data_len()) => {
+                return Some(Progress::Done);
+            }
+            Sorted::Enough => Fault::Other,
+            Sorted::Changed => Fault::Changed,
+        };
+        let end = low_u32(self.position());
+        self.check.tensors.parser_mut().stop(fault, end);
+        None
+    }
+
+    const fn lies_end_to_end(&self) -> bool {
+        if self.sorting.has_begun() { self.sorting.is_proven() } else { self.check.order.is_proven() }
+    }
+
+    #[inline(never)]
+    const fn error(&self) -> Error {
+        match self.check.tensors.parser().fault() {
+            Fault::Other if self.lies_end_to_end() => self.check.length_error(self.data_len()),
+            Fault::Other if self.sorting.has_begun() => self.sorting.error(),
+            Fault::Other => self.check.order.error(),
+            _ => self.check.tensors.error(),
+        }
+    }
+
+    const fn data_len(&self) -> u64 {
+        if self.sorting.has_begun() { self.sorting.end() } else { self.check.order.end() }
     }
 }
 
@@ -267,18 +314,24 @@ impl Summary {
     /// [`ErrorKind::DataShort`] or [`ErrorKind::DataTrailing`]; [`ErrorKind::HeaderBeyondFile`] when the
     /// file ends before its data begins.
     pub const fn check_file_len(&self, file_len: u64) -> Result<(), Error> {
+        if self.fills(file_len) { Ok(()) } else { Err(self.length_error(file_len)) }
+    }
+
+    const fn fills(&self, file_len: u64) -> bool {
+        matches!(file_len.checked_sub(self.data_start), Some(present) if present == self.data_len)
+    }
+
+    /// What is wrong with a length that is not the right one.
+    const fn length_error(&self, file_len: u64) -> Error {
         let needed = self.data_len;
-        let Some(present) = file_len.checked_sub(self.data_start) else {
-            let (length, present) = (self.data_start.saturating_sub(8), file_len.saturating_sub(8));
-            return Err(ErrorKind::HeaderBeyondFile { length, present }.at(file_len));
-        };
-        if present < needed {
-            return Err(ErrorKind::DataShort { needed, present }.at(file_len));
+        match file_len.checked_sub(self.data_start) {
+            None => {
+                let (length, present) = (self.data_start.saturating_sub(8), file_len.saturating_sub(8));
+                ErrorKind::HeaderBeyondFile { length, present }.at(file_len)
+            }
+            Some(present) if present < needed => ErrorKind::DataShort { needed, present }.at(file_len),
+            Some(_) => ErrorKind::DataTrailing { needed }.at(self.data_start.wrapping_add(needed)),
         }
-        if present > needed {
-            return Err(ErrorKind::DataTrailing { needed }.at(self.data_start + needed));
-        }
-        Ok(())
     }
 }
 

@@ -5,10 +5,10 @@
 //! by piece, as much as fits into the text memory at a time. Hashes that did not fit are the next
 //! pass's.
 
-use crate::bytes::{get, get_mut, index_below};
+use crate::bytes::{get, get_mut, index_below, low_u32};
 use crate::error::{Error, ErrorKind};
 use crate::hash::NameHash;
-use crate::header::{Event, HeaderParser, Text};
+use crate::header::{Fault, HeaderParser, Signal, Text};
 use crate::progress::{Machine, Progress};
 use crate::smallest::{Slot, Smallest};
 
@@ -99,18 +99,24 @@ impl<'s> DuplicateCheck<'s> {
     /// # Panics
     /// Never.
     pub const fn push(&mut self, input: &mut &[u8]) -> Result<Progress, Error> {
+        match self.run(input) {
+            Some(progress) => Ok(progress),
+            None => Err(self.error()),
+        }
+    }
+
+    /// Nothing when there is an error.
+    const fn run(&mut self, input: &mut &[u8]) -> Option<Progress> {
+        let mut run: &[u8] = &[];
         loop {
-            let event = match self.parser.next(input) {
-                Ok(event) => event,
-                Err(error) => return Err(error),
-            };
-            match event {
-                Event::NeedInput => return Ok(Progress::NeedInput),
-                Event::HeaderEnd => return self.end_pass(),
-                Event::Name(piece) | Event::Key(piece) => self.take(&piece),
-                Event::Tensor => self.end_name(false),
-                Event::KeyEnd => self.end_name(true),
-                Event::Metadata => self.forget_name(),
+            match self.parser.advance(input, &mut run) {
+                Signal::NeedInput => return Some(Progress::NeedInput),
+                Signal::HeaderEnd => return self.end_pass(),
+                Signal::Failed => return None,
+                Signal::Name | Signal::Key => self.take(&self.parser.piece(run)),
+                Signal::Tensor => self.end_name(false),
+                Signal::KeyEnd => self.end_name(true),
+                Signal::Metadata => self.forget_name(),
                 _ => {}
             }
         }
@@ -123,7 +129,10 @@ impl<'s> DuplicateCheck<'s> {
     /// [`ErrorKind::FileTooShort`] or [`ErrorKind::HeaderBeyondFile`]; [`ErrorKind::Changed`] when the
     /// file was longer in an earlier pass; an earlier error is repeated.
     pub const fn end_of_input(&mut self) -> Result<(), Error> {
-        self.parser.end_of_pass(matches!(self.stage, Stage::FirstPass))
+        match self.parser.end_pass(matches!(self.stage, Stage::FirstPass)) {
+            Signal::Failed => Err(self.error()),
+            _ => Ok(()),
+        }
     }
 
     const fn forget_name(&mut self) {
@@ -173,41 +182,53 @@ impl<'s> DuplicateCheck<'s> {
         match self.stage {
             Stage::FirstPass => {
                 self.rounds_left += 1;
-                self.names.offer(name);
+                self.names.offer(&name);
             }
-            Stage::Collecting => self.names.offer(name),
+            Stage::Collecting => self.names.offer(&name),
             Stage::Comparing | Stage::Distinct => {}
         }
         self.forget_name();
     }
 
-    const fn end_pass(&mut self) -> Result<Progress, Error> {
-        let stage = match self.stage {
+    /// Nothing when there is an error.
+    #[inline(never)]
+    const fn end_pass(&mut self) -> Option<Progress> {
+        let next = match self.stage {
             Stage::FirstPass | Stage::Collecting => {
                 self.names.sort();
                 self.pair = Pair::new(0, 1);
                 self.next_suspicion()
             }
             Stage::Comparing => self.judge_window(),
-            Stage::Distinct => Ok(Stage::Distinct),
+            Stage::Distinct => Some(Stage::Distinct),
         };
-        match stage {
-            Ok(Stage::Distinct) => {
-                self.stage = Stage::Distinct;
-                Ok(Progress::Done)
+        let Some(stage) = next else { return None };
+        self.stage = stage;
+        if let Stage::Distinct = stage {
+            return Some(Progress::Done);
+        }
+        self.parser = HeaderParser::new();
+        Some(Progress::Rewind)
+    }
+
+    const fn stop(&mut self, fault: Fault, at: u64) -> Option<Stage> {
+        self.parser.stop(fault, low_u32(at));
+        None
+    }
+
+    const fn error(&self) -> Error {
+        match self.parser.fault() {
+            Fault::Other => {
+                let capacity = self.names.capacity() as u64;
+                ErrorKind::SlotCount { capacity }.at(self.parser.position())
             }
-            Ok(stage) => {
-                self.stage = stage;
-                self.parser = HeaderParser::new();
-                Ok(Progress::Rewind)
-            }
-            Err(error) => Err(self.parser.fail(error)),
+            _ => self.parser.error(),
         }
     }
 
     /// Goes on from the current pair to the next one with equal hash, length and kind whose second
     /// name stands before the duplicate that is known already.
-    const fn next_suspicion(&mut self) -> Result<Stage, Error> {
+    const fn next_suspicion(&mut self) -> Option<Stage> {
         while let Some(first) = self.names.get(self.pair.first) {
             match self.names.get(self.pair.second) {
                 Some(second) if first.is_alike(&second) && self.would_be_first(second) => {
@@ -229,8 +250,8 @@ impl<'s> DuplicateCheck<'s> {
         }
     }
 
-    const fn suspect(&self, second: Slot) -> Result<Stage, Error> {
-        if self.text.is_empty() { Err(ErrorKind::NoText.at(second.at)) } else { Ok(Stage::Comparing) }
+    const fn suspect(&mut self, second: Slot) -> Option<Stage> {
+        if self.text.is_empty() { self.stop(Fault::NoText, second.at) } else { Some(Stage::Comparing) }
     }
 
     const fn find(&mut self, second: Slot) {
@@ -238,11 +259,11 @@ impl<'s> DuplicateCheck<'s> {
         self.pair = Pair::new(self.pair.first + 1, self.pair.first + 2);
     }
 
-    const fn judge_window(&mut self) -> Result<Stage, Error> {
+    const fn judge_window(&mut self) -> Option<Stage> {
         let Pair { first, second, from, seen_first, seen_second, differ } = self.pair;
-        let Some(name) = self.names.get(second) else { return Err(self.changed()) };
+        let Some(name) = self.names.get(second) else { return self.changed() };
         if !seen_first || !seen_second {
-            return Err(self.changed());
+            return self.changed();
         }
         if differ {
             self.pair = Pair::new(first, second + 1);
@@ -251,7 +272,7 @@ impl<'s> DuplicateCheck<'s> {
         let from = from + self.text.len() as u64;
         if from < name.tie >> 1 {
             self.pair = Pair { from, ..Pair::new(first, second) };
-            return Ok(Stage::Comparing);
+            return Some(Stage::Comparing);
         }
         self.find(name);
         self.next_suspicion()
@@ -259,24 +280,22 @@ impl<'s> DuplicateCheck<'s> {
 
     /// The names that did not fit come next, together with those that are like the last one that
     /// did: a pair must not be parted by the border between two rounds.
-    const fn next_round(&mut self) -> Result<Stage, Error> {
+    const fn next_round(&mut self) -> Option<Stage> {
         if !self.names.overflowed() {
-            return self.conclude(Ok(Stage::Distinct));
+            return if self.has_found() { None } else { Some(Stage::Distinct) };
         }
         if self.rounds_left == 0 {
-            return Err(self.changed());
+            return self.changed();
         }
         self.rounds_left -= 1;
         let resume = self.resume_at();
         match self.names.get(resume) {
             Some(floor) if resume > 0 => {
                 self.names.restart(floor);
-                Ok(Stage::Collecting)
+                Some(Stage::Collecting)
             }
-            _ => {
-                let capacity = self.names.capacity() as u64;
-                self.conclude(Err(ErrorKind::SlotCount { capacity }.at(self.parser.position())))
-            }
+            _ if self.has_found() => None,
+            _ => self.stop(Fault::Other, 0),
         }
     }
 
@@ -305,15 +324,15 @@ impl<'s> DuplicateCheck<'s> {
     }
 
     /// A duplicate that was found decides, whatever else there is to say.
-    const fn conclude(&self, otherwise: Result<Stage, Error>) -> Result<Stage, Error> {
-        match self.found {
-            Some(found) => Err(twice(found)),
-            None => otherwise,
-        }
+    const fn has_found(&mut self) -> bool {
+        let Some(found) = self.found else { return false };
+        let fault = if found.tie & 1 == 1 { Fault::KeyTwice } else { Fault::NameTwice };
+        self.stop(fault, found.at);
+        true
     }
 
-    const fn changed(&self) -> Error {
-        ErrorKind::Changed.at(self.parser.position())
+    const fn changed(&mut self) -> Option<Stage> {
+        self.stop(Fault::Changed, self.parser.position())
     }
 }
 
@@ -329,11 +348,6 @@ impl Machine for DuplicateCheck<'_> {
 
 const fn is_at(slot: Option<Slot>, at: u64) -> bool {
     matches!(slot, Some(slot) if slot.at == at)
-}
-
-const fn twice(second: Slot) -> Error {
-    let kind = if second.tie & 1 == 1 { ErrorKind::KeyTwice } else { ErrorKind::NameTwice };
-    kind.at(second.at)
 }
 
 impl core::fmt::Debug for DuplicateCheck<'_> {

@@ -3,8 +3,8 @@
 use crate::bytes::low_u32;
 use crate::check::Summary;
 use crate::error::{Error, ErrorKind, IndexPart};
-use crate::header::entry::TensorCheck;
-use crate::header::{Event, HeaderParser};
+use crate::header::Signal;
+use crate::header::entry::Tensors;
 use crate::index::Index;
 use crate::index::memory::{IndexMemory, IndexRecord, IndexSize};
 use crate::index::names::ByOffset;
@@ -18,12 +18,11 @@ use crate::progress::{Machine, Progress};
 ///
 /// *Memory*: at most 400 bytes, and what it borrows.
 pub(crate) struct IndexBuilder<'m> {
-    parser: HeaderParser,
-    check: TensorCheck,
+    tensors: Tensors,
     order: InOrder,
     memory: IndexMemory<'m>,
     file_len: Option<u64>,
-    tensors: u32,
+    count: u32,
     /// How many dimensions the shapes have so far.
     dims: u32,
     /// How many bytes the complete names have so far, without the one that is coming by.
@@ -35,12 +34,11 @@ impl<'m> IndexBuilder<'m> {
     /// Stands before byte 0 of a file. Where its length is known it is judged too.
     pub(crate) const fn new(file_len: Option<u64>, memory: IndexMemory<'m>) -> Self {
         Self {
-            parser: HeaderParser::new(),
-            check: TensorCheck::new(),
+            tensors: Tensors::of_file(file_len),
             order: InOrder::new(),
             memory,
             file_len,
-            tensors: 0,
+            count: 0,
             dims: 0,
             names: 0,
             name_len: 0,
@@ -49,11 +47,7 @@ impl<'m> IndexBuilder<'m> {
 
     /// How much memory the tensors take that have come by.
     pub(crate) const fn size(&self) -> IndexSize {
-        IndexSize {
-            tensors: self.tensors as usize,
-            dims: self.dims as usize,
-            name_bytes: self.names as usize,
-        }
+        IndexSize { tensors: self.count as usize, dims: self.dims as usize, name_bytes: self.names as usize }
     }
 
     /// Proves, once the pass is over, that the tensors lie end to end and that the file ends with them.
@@ -63,13 +57,13 @@ impl<'m> IndexBuilder<'m> {
     /// As [`HeaderCheck::push`](crate::HeaderCheck::push); [`ErrorKind::Index`] when there are too few
     /// records to sort.
     pub(crate) fn prove(&mut self) -> Result<Summary, Error> {
-        self.parser.end_of_input()?;
+        self.tensors.end_of_input()?;
         match self.order.conclude() {
             Err(Error { kind: ErrorKind::OutOfOrder, .. }) => self.sort()?,
             verdict => verdict?,
         }
-        let (data_start, data_len) = (self.parser.position(), self.order.end());
-        let summary = Summary { tensors: self.tensors.into(), data_start, data_len };
+        let (data_start, data_len) = (self.tensors.parser().position(), self.order.end());
+        let summary = Summary { tensors: self.count.into(), data_start, data_len };
         self.file_len.map_or(Ok(()), |file_len| summary.check_file_len(file_len))?;
         Ok(summary)
     }
@@ -89,8 +83,8 @@ impl<'m> IndexBuilder<'m> {
     }
 
     fn sort(&mut self) -> Result<(), Error> {
-        self.check_part(IndexPart::Tensors, self.tensors, self.memory.records.len())?;
-        let records = front(self.memory.records, self.tensors as usize);
+        self.check_part(IndexPart::Tensors, self.count, self.memory.records.len())?;
+        let records = front(self.memory.records, self.count as usize);
         sort(&mut ByOffset { records });
         self.order = InOrder::new();
         records.iter().for_each(|record| self.order.see(extent(record)));
@@ -99,7 +93,7 @@ impl<'m> IndexBuilder<'m> {
 
     fn check_capacity(&self) -> Result<(), Error> {
         let IndexMemory { records, dims, names, .. } = &self.memory;
-        self.check_part(IndexPart::Tensors, self.tensors, records.len())?;
+        self.check_part(IndexPart::Tensors, self.count, records.len())?;
         self.check_part(IndexPart::Dims, self.dims, dims.len())?;
         self.check_part(IndexPart::Names, self.names, names.len())
     }
@@ -107,38 +101,27 @@ impl<'m> IndexBuilder<'m> {
     fn check_part(&self, part: IndexPart, needed: u32, capacity: usize) -> Result<(), Error> {
         let (needed, capacity) = (needed.into(), capacity as u64);
         if needed > capacity {
-            return Err(ErrorKind::Index { part, needed, capacity }.at(self.parser.position()));
+            return Err(ErrorKind::Index { part, needed, capacity }.at(self.tensors.parser().position()));
         }
         Ok(())
     }
 
-    fn take(&mut self, input: &mut &[u8]) -> Result<Progress, Error> {
+    fn take(&mut self, input: &mut &[u8]) -> Signal {
+        let mut run: &[u8] = &[];
         loop {
-            let event = match self.parser.next(input)? {
-                Event::NeedInput => return Ok(Progress::NeedInput),
-                Event::HeaderEnd => return Ok(Progress::Done),
-                event => event,
-            };
-            let at = self.parser.event_start();
-            let is_last = self.check.accept(&event, at)?;
-            self.keep(&event, low_u32(at))?;
-            if is_last {
-                self.end_entry();
+            let signal = self.tensors.advance(input, &mut run);
+            match signal {
+                Signal::NeedInput | Signal::HeaderEnd | Signal::Failed => return signal,
+                Signal::Length => self.check_header_fits(),
+                Signal::Name => self.keep_name(self.tensors.parser().piece(run).as_bytes()),
+                Signal::Metadata => self.name_len = 0,
+                Signal::Tensor => self.end_name(low_u32(self.tensors.parser().event_start())),
+                Signal::Shape => self.begin_shape(),
+                Signal::Dim => self.keep_dim(self.tensors.dim()),
+                Signal::TensorEnd => self.end_entry(),
+                _ => {}
             }
         }
-    }
-
-    fn keep(&mut self, event: &Event<'_>, at: u32) -> Result<(), Error> {
-        match event {
-            Event::Length(length) => return self.check_header_fits(*length),
-            Event::Name(piece) => self.keep_name(piece.as_bytes()),
-            Event::Metadata => self.name_len = 0,
-            Event::Tensor => self.end_name(at),
-            Event::Shape => self.begin_shape(),
-            Event::Dim(dim) => self.keep_dim(*dim),
-            _ => {}
-        }
-        Ok(())
     }
 
     fn keep_name(&mut self, piece: &[u8]) {
@@ -175,44 +158,43 @@ impl<'m> IndexBuilder<'m> {
     }
 
     fn end_entry(&mut self) {
-        let (dtype, extent) = (self.check.dtype(), self.check.extent());
+        let (dtype, extent) = (self.tensors.dtype(), self.tensors.extent());
         self.order.see(extent);
         if let Some(record) = self.record() {
             (record.begin, record.end, record.dtype) = (extent.begin, extent.end, dtype);
             record.begin_at_or_first = extent.begin_at;
         }
-        self.tensors += 1;
+        self.count += 1;
     }
 
     /// That of the tensor that is coming by, if there is memory for it.
     fn record(&mut self) -> Option<&mut IndexRecord> {
-        self.memory.records.get_mut(self.tensors as usize)
+        self.memory.records.get_mut(self.count as usize)
     }
 
-    fn check_header_fits(&self, length: u64) -> Result<(), Error> {
-        let Some(file_len) = self.file_len else { return Ok(()) };
-        let present = file_len.saturating_sub(8);
-        if present < length {
-            return Err(ErrorKind::HeaderBeyondFile { length, present }.at(file_len));
+    /// What is wrong is told by the next call.
+    fn check_header_fits(&mut self) {
+        if let Some(file_len) = self.file_len {
+            self.tensors.check_header_fits(file_len);
         }
-        Ok(())
     }
 }
 
 impl Machine for IndexBuilder<'_> {
     fn push(&mut self, input: &mut &[u8]) -> Result<Progress, Error> {
-        if let Some(file_len @ 0..8) = self.file_len {
-            return Err(ErrorKind::FileTooShort.at(file_len));
+        match self.take(input) {
+            Signal::HeaderEnd => Ok(Progress::Done),
+            Signal::Failed => Err(self.tensors.error()),
+            _ => Ok(Progress::NeedInput),
         }
-        self.take(input).map_err(|error| self.parser.fail(error))
     }
 
     fn end_of_input(&mut self) -> Result<(), Error> {
-        self.parser.end_of_input()
+        self.tensors.end_of_input()
     }
 
     fn header_len(&self) -> Option<u64> {
-        self.parser.header_len()
+        self.tensors.parser().header_len()
     }
 }
 

@@ -27,13 +27,10 @@ impl TensorInfo {
             Ok(elements) => elements,
             Err(kind) => return Err(kind),
         };
-        let needed = match byte_len(dtype, elements) {
-            Ok(needed) => needed,
-            Err(kind) => return Err(kind),
-        };
-        match check_range(begin, end, needed) {
-            Ok(()) => Ok(Self { dtype, shape, begin, end }),
-            Err(kind) => Err(kind),
+        if agrees(dtype, elements, begin, end) {
+            Ok(Self { dtype, shape, begin, end })
+        } else {
+            Err(disagreement(dtype, elements, begin, end))
         }
     }
 
@@ -78,29 +75,24 @@ pub(crate) struct Extent {
     pub(crate) begin_at: u32,
 }
 
-/// How many bytes `elements` elements of `dtype` take. There is no padding in the format: elements
-/// narrower than a byte must fill whole bytes together.
-///
-/// # Errors
-/// [`ErrorKind::Overflow`] when the number of *bits* exceeds 64 bits, as in the reference;
-/// [`ErrorKind::SubByte`] when a part of a byte is left over.
-pub(crate) const fn byte_len(dtype: Dtype, elements: u64) -> Result<u64, ErrorKind> {
-    let bits = dtype.bits();
-    match elements.checked_mul(bits as u64) {
-        None => Err(ErrorKind::Overflow),
-        Some(total) if total & 7 != 0 => Err(ErrorKind::SubByte { elements, bits }),
-        Some(total) => Ok(total >> 3),
+/// Whether `begin..end` spans exactly the bytes that `elements` elements of `dtype` take. There is no
+/// padding in the format: elements narrower than a byte must fill whole bytes together. The number of
+/// *bits* must fit into 64 bits, as in the reference.
+pub(crate) const fn agrees(dtype: Dtype, elements: u64, begin: u64, end: u64) -> bool {
+    match (elements.checked_mul(dtype.bits() as u64), end.checked_sub(begin)) {
+        (Some(total), Some(range)) => total & 7 == 0 && total >> 3 == range,
+        _ => false,
     }
 }
 
-/// Checks that `begin..end` spans exactly `needed` bytes.
-///
-/// # Errors
-/// [`ErrorKind::Reversed`] or [`ErrorKind::Size`].
-pub(crate) const fn check_range(begin: u64, end: u64, needed: u64) -> Result<(), ErrorKind> {
-    match end.checked_sub(begin) {
-        None => Err(ErrorKind::Reversed { begin, end }),
-        Some(range) if range != needed => Err(ErrorKind::Size { range, needed }),
-        Some(_) => Ok(()),
+/// Why they do not agree: [`ErrorKind::Overflow`], [`ErrorKind::SubByte`], [`ErrorKind::Reversed`] or
+/// [`ErrorKind::Size`].
+pub(crate) const fn disagreement(dtype: Dtype, elements: u64, begin: u64, end: u64) -> ErrorKind {
+    let bits = dtype.bits();
+    match (elements.checked_mul(bits as u64), end.checked_sub(begin)) {
+        (None, _) => ErrorKind::Overflow,
+        (Some(total), _) if total & 7 != 0 => ErrorKind::SubByte { elements, bits },
+        (Some(_), None) => ErrorKind::Reversed { begin, end },
+        (Some(total), Some(range)) => ErrorKind::Size { range, needed: total >> 3 },
     }
 }

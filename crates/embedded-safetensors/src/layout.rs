@@ -6,6 +6,7 @@
 //! tensors, in the order of `(begin, end, position)`, as there are slots, and walks along them. Nothing
 //! is summed or hashed: a sum cannot see an empty tensor inside another one.
 
+use crate::bytes::low_u32;
 use crate::error::{Error, ErrorKind};
 use crate::info::Extent;
 use crate::smallest::{Slot, Smallest};
@@ -18,6 +19,13 @@ struct Place {
 }
 
 impl Place {
+    /// No tensor's place, for it ends before it begins.
+    const NONE: Self = Self { begin: 1, end: 0 };
+
+    const fn is_none(self) -> bool {
+        self.end < self.begin
+    }
+
     const fn is_below(self, other: Self) -> bool {
         self.begin < other.begin || (self.begin == other.begin && self.end < other.end)
     }
@@ -27,20 +35,19 @@ impl Place {
 pub(crate) struct InOrder {
     /// The tensors lie end to end up to here.
     end: u64,
-    /// The tensor before, in the header's order.
+    /// The tensor before, in the header's order; none once that is not the order of the offsets.
     last: Place,
     /// Where the first tensor begins that does not begin at `end`.
     misfit: u64,
     /// Where in the header that stands; 0 while there is none.
     misfit_at: u32,
     tensors: u32,
-    in_order: bool,
 }
 
 impl InOrder {
     pub(crate) const fn new() -> Self {
         let last = Place { begin: 0, end: 0 };
-        Self { end: 0, last, misfit: 0, misfit_at: 0, tensors: 0, in_order: true }
+        Self { end: 0, last, misfit: 0, misfit_at: 0, tensors: 0 }
     }
 
     /// How many tensors the header has.
@@ -58,8 +65,8 @@ impl InOrder {
         let Extent { begin, end, begin_at } = tensor;
         let place = Place { begin, end };
         self.tensors += 1;
-        self.in_order &= !place.is_below(self.last);
-        self.last = place;
+        let in_order = !self.last.is_none() && !place.is_below(self.last);
+        self.last = if in_order { place } else { Place::NONE };
         if self.misfit_at != 0 {
             return;
         }
@@ -71,23 +78,39 @@ impl InOrder {
         }
     }
 
-    /// Draws the conclusion of the pass: the tensors lie end to end, or they do not, or that cannot be
-    /// told without sorting them.
+    /// Whether the tensors lie end to end.
+    pub(crate) const fn is_proven(&self) -> bool {
+        self.misfit_at == 0
+    }
+
+    /// Whether the pass cannot tell if the tensors lie end to end.
+    pub(crate) const fn needs_sorting(&self) -> bool {
+        self.misfit_at != 0 && self.last.is_none()
+    }
+
+    /// Draws the conclusion of the pass.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Hole`] or [`ErrorKind::Overlap`]; [`ErrorKind::OutOfOrder`] when only sorting can tell.
     pub(crate) const fn conclude(&self) -> Result<(), Error> {
-        let kind = match (self.misfit_at, self.in_order) {
-            (0, _) => return Ok(()),
-            (_, true) => misfit(self.misfit, self.end),
-            (_, false) => ErrorKind::OutOfOrder,
-        };
-        Err(kind.at(self.misfit_at as u64))
+        if self.is_proven() { Ok(()) } else { Err(self.error()) }
+    }
+
+    /// Why they do not, or why that is not known.
+    pub(crate) const fn error(&self) -> Error {
+        let kind = if self.last.is_none() { ErrorKind::OutOfOrder } else { misfit(self.misfit, self.end) };
+        kind.at(self.misfit_at as u64)
     }
 }
 
-pub(crate) enum LayoutStep {
+/// What a pass that sorts came to.
+pub(crate) enum Sorted {
     /// Feed the header once more.
-    AnotherPass,
-    /// The tensors lie end to end.
-    Proven,
+    InPart,
+    /// As much as is needed to tell whether the tensors lie end to end.
+    Enough,
+    /// The header is not the one of the first pass.
+    Changed,
 }
 
 /// The passes after the first one, for a header in any order.
@@ -95,22 +118,24 @@ pub(crate) struct Sorting<'s> {
     following: Smallest<'s>,
     /// The tensors up to here are proven.
     end: u64,
+    /// Where the first tensor begins that does not begin at `end`.
+    misfit: u64,
+    /// Where in the header that stands; 0 while there is none.
+    misfit_at: u32,
     proven: u32,
     begun: bool,
 }
 
 impl<'s> Sorting<'s> {
     pub(crate) const fn new(slots: &'s mut [Slot]) -> Self {
-        Self { following: Smallest::new(slots), end: 0, proven: 0, begun: false }
+        let following = Smallest::new(slots);
+        Self { following, end: 0, misfit: 0, misfit_at: 0, proven: 0, begun: false }
     }
 
-    /// Whether there is memory to sort in.
-    pub(crate) const fn is_possible(&self) -> bool {
-        self.following.capacity() > 0
-    }
-
-    pub(crate) const fn begin(&mut self) {
-        self.begun = true;
+    /// `false`: there is no memory to sort in.
+    pub(crate) const fn begin(&mut self) -> bool {
+        self.begun = self.following.capacity() > 0;
+        self.begun
     }
 
     /// Whether the header has been seen whole before.
@@ -126,47 +151,57 @@ impl<'s> Sorting<'s> {
     /// Takes the next tensor of the header.
     pub(crate) const fn see(&mut self, tensor: Extent) {
         let Extent { begin, end, begin_at } = tensor;
-        self.following.offer(Slot { key: begin, tie: end, at: begin_at as u64 });
+        self.following.offer(&Slot { key: begin, tie: end, at: begin_at as u64 });
     }
 
-    /// Draws the conclusion of a pass over a header that had this many tensors in the first one.
-    pub(crate) const fn end_pass(&mut self, tensors: u64, at: u64) -> Result<LayoutStep, Error> {
+    /// Ends a pass over a header that had this many tensors in the first one.
+    pub(crate) const fn end_pass(&mut self, tensors: u64) -> Sorted {
         let more = self.following.overflowed();
-        if let Err(error) = self.walk() {
-            return Err(error);
-        }
+        self.walk();
         // Every pass proves at least one tensor, so a header that stays the same comes to an end.
         let proven = self.proven as u64;
         match (more, proven < tensors) {
-            (true, true) => Ok(LayoutStep::AnotherPass),
-            (false, false) if proven == tensors => Ok(LayoutStep::Proven),
-            _ => Err(ErrorKind::Changed.at(at)),
+            _ if self.misfit_at != 0 => Sorted::Enough,
+            (true, true) => Sorted::InPart,
+            (false, false) if proven == tensors => Sorted::Enough,
+            _ => Sorted::Changed,
         }
     }
 
-    const fn walk(&mut self) -> Result<(), Error> {
+    /// Whether the tensors lie end to end.
+    pub(crate) const fn is_proven(&self) -> bool {
+        self.misfit_at == 0
+    }
+
+    /// Why they do not.
+    pub(crate) const fn error(&self) -> Error {
+        misfit(self.misfit, self.end).at(self.misfit_at as u64)
+    }
+
+    const fn walk(&mut self) {
         self.following.sort();
         let mut floor = Slot::EMPTY;
         let mut index = 0;
         while let Some(tensor) = self.following.get(index) {
-            if let Err(kind) = self.append(tensor) {
-                return Err(kind.at(tensor.at));
+            self.append(tensor);
+            if self.misfit_at != 0 {
+                return;
             }
             floor = Slot { at: tensor.at + 1, ..tensor };
             index += 1;
         }
         self.following.restart(floor);
-        Ok(())
     }
 
     /// Each tensor begins where the one before it ended, the first one at 0.
-    const fn append(&mut self, tensor: Slot) -> Result<(), ErrorKind> {
-        if tensor.key != self.end {
-            return Err(misfit(tensor.key, self.end));
+    const fn append(&mut self, tensor: Slot) {
+        if tensor.key == self.end {
+            self.end = tensor.tie;
+            self.proven += 1;
+        } else {
+            self.misfit = tensor.key;
+            self.misfit_at = low_u32(tensor.at);
         }
-        self.end = tensor.tie;
-        self.proven += 1;
-        Ok(())
     }
 }
 

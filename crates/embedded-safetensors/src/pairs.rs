@@ -1,7 +1,7 @@
 //! The whole of `__metadata__`, kept in memory that the caller gives.
 
 use crate::error::{Error, ErrorKind};
-use crate::header::{Event, HeaderParser};
+use crate::header::{Fault, HeaderParser, Signal};
 use crate::progress::{Machine, Progress};
 
 /// In front of each pair: length of the key, length of the value, where the value begins in the file.
@@ -81,17 +81,18 @@ impl<'v> Pairs<'v> {
         }
     }
 
-    fn take(&mut self, input: &mut &[u8]) -> Result<Progress, Error> {
+    fn take(&mut self, input: &mut &[u8]) -> Signal {
+        let mut run: &[u8] = &[];
         loop {
-            match self.parser.next(input)? {
-                Event::NeedInput => return Ok(Progress::NeedInput),
-                Event::HeaderEnd => return Ok(Progress::Done),
-                Event::Metadata => self.found_at = Some(self.parser.event_start()),
-                Event::MetadataNull => self.found_at = None,
-                Event::Key(piece) => self.key_len += self.keep(piece.as_bytes()),
-                Event::KeyEnd => self.check_key()?,
-                Event::Value(piece) => self.value_len += self.keep(piece.as_bytes()),
-                Event::ValueEnd => self.end_pair(),
+            let signal = self.parser.advance(input, &mut run);
+            match signal {
+                Signal::NeedInput | Signal::HeaderEnd | Signal::Failed => return signal,
+                Signal::Metadata => self.found_at = Some(self.parser.event_start()),
+                Signal::MetadataNull => self.found_at = None,
+                Signal::Key => self.key_len += self.keep(self.parser.piece(run).as_bytes()),
+                Signal::KeyEnd if self.repeats() => return self.parser.stop_here(Fault::KeyTwice),
+                Signal::Value => self.value_len += self.keep(self.parser.piece(run).as_bytes()),
+                Signal::ValueEnd => self.end_pair(),
                 _ => {}
             }
         }
@@ -112,17 +113,12 @@ impl<'v> Pairs<'v> {
         }
     }
 
-    /// Compares the key with all that are kept.
-    fn check_key(&self) -> Result<(), Error> {
+    /// Whether the key that is complete is one of those that are kept.
+    fn repeats(&self) -> bool {
         let end = usize::try_from(self.end).unwrap_or(usize::MAX);
-        let Some((pairs, behind)) = self.memory.split_at_checked(end) else { return Ok(()) };
+        let Some((pairs, behind)) = self.memory.split_at_checked(end) else { return false };
         let key = behind.get(PREFIX..).and_then(|key| key.get(..self.key_len as usize));
-        match key {
-            Some(key) if Metadata { left: pairs }.any(|pair| pair.key.as_bytes() == key) => {
-                Err(ErrorKind::KeyTwice.at(self.parser.event_start()))
-            }
-            _ => Ok(()),
-        }
+        key.is_some_and(|key| Metadata { left: pairs }.any(|pair| pair.key.as_bytes() == key))
     }
 
     fn end_pair(&mut self) {
@@ -139,7 +135,8 @@ impl<'v> Pairs<'v> {
 
 impl Machine for Pairs<'_> {
     fn push(&mut self, input: &mut &[u8]) -> Result<Progress, Error> {
-        self.take(input).map_err(|error| self.parser.fail(error))
+        let signal = self.take(input);
+        self.parser.progress(signal)
     }
 
     fn end_of_input(&mut self) -> Result<(), Error> {

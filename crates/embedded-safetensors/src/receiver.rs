@@ -3,7 +3,7 @@
 use crate::bytes::{copy, index_below};
 use crate::check::Summary;
 use crate::error::{Error, ErrorKind};
-use crate::header::entry::Found;
+use crate::header::Signal;
 use crate::info::TensorInfo;
 use crate::layout::InOrder;
 use crate::location::{Locate, Location};
@@ -143,6 +143,8 @@ pub struct Receiver<B> {
     lookup: Lookup,
     order: InOrder,
     is_proven: bool,
+    /// What was found wrong behind the header's last byte.
+    failure: Option<Error>,
     /// How many bytes of the data have come.
     received: u64,
 }
@@ -153,7 +155,7 @@ impl<'n, 'b, B: AsMut<[Binding<'n, 'b>]>> Receiver<B> {
         let bound = bindings.as_mut();
         bound.iter_mut().for_each(|one| one.filled = 0);
         let lookup = Lookup::new(bound);
-        Self { bindings, lookup, order: InOrder::new(), is_proven: false, received: 0 }
+        Self { bindings, lookup, order: InOrder::new(), is_proven: false, failure: None, received: 0 }
     }
 
     /// Takes the bytes that follow those of the call before, as many as have come.
@@ -169,6 +171,9 @@ impl<'n, 'b, B: AsMut<[Binding<'n, 'b>]>> Receiver<B> {
     /// # Panics
     /// Never.
     pub fn push(&mut self, bytes: &[u8]) -> Result<Reception, Error> {
+        if let Some(error) = self.failure {
+            return Err(error);
+        }
         let mut input = bytes;
         if !self.is_proven && !self.take_header(&mut input)? {
             return Ok(Reception::Header);
@@ -182,7 +187,10 @@ impl<'n, 'b, B: AsMut<[Binding<'n, 'b>]>> Receiver<B> {
     /// [`ErrorKind::FileTooShort`], [`ErrorKind::HeaderBeyondFile`] or [`ErrorKind::DataShort`] when something is
     /// missing; an earlier error is repeated.
     pub fn end_of_input(&mut self) -> Result<(), Error> {
-        self.lookup.parser_mut().end_of_input()?;
+        if let Some(error) = self.failure {
+            return Err(error);
+        }
+        self.lookup.end_of_input()?;
         let file_len = self.position();
         match self.summary() {
             Some(summary) => summary.check_file_len(file_len).map_err(|error| self.fail(error)),
@@ -193,11 +201,11 @@ impl<'n, 'b, B: AsMut<[Binding<'n, 'b>]>> Receiver<B> {
     /// `true`: it is complete and proven.
     fn take_header(&mut self, input: &mut &[u8]) -> Result<bool, Error> {
         loop {
-            match self.lookup.next(input, self.bindings.as_mut())? {
-                Found::NeedInput => return Ok(false),
-                Found::Length(_) => {}
-                Found::Tensor(tensor) => self.order.see(tensor),
-                Found::HeaderEnd => break,
+            match self.lookup.next(input, self.bindings.as_mut()) {
+                Signal::TensorEnd => self.order.see(self.lookup.extent()),
+                Signal::HeaderEnd => break,
+                Signal::Failed => return Err(self.lookup.error()),
+                _ => return Ok(false),
             }
         }
         self.end_header().map_err(|error| self.fail(error))?;
@@ -214,9 +222,6 @@ impl<'n, 'b, B: AsMut<[Binding<'n, 'b>]>> Receiver<B> {
     }
 
     fn take_data(&mut self, bytes: &[u8]) -> Result<Reception, Error> {
-        if let Some(error) = self.lookup.parser().failure() {
-            return Err(error);
-        }
         let len = index_below(self.left(), bytes.len()).unwrap_or(bytes.len());
         let (data, behind) = bytes.split_at_checked(len).unwrap_or((bytes, &[]));
         self.bindings.as_mut().iter_mut().for_each(|one| one.take(self.received, data));
@@ -274,7 +279,8 @@ impl<B> Receiver<B> {
     }
 
     const fn fail(&mut self, error: Error) -> Error {
-        self.lookup.parser_mut().fail(error)
+        self.failure = Some(error);
+        error
     }
 }
 

@@ -2,8 +2,8 @@
 
 use crate::dtype::Dtype;
 use crate::error::{Error, ErrorKind};
-use crate::header::entry::{Found, TensorCheck};
-use crate::header::{Event, HeaderParser};
+use crate::header::entry::Tensors;
+use crate::header::{Fault, HeaderParser, Signal};
 use crate::info::{Extent, TensorInfo};
 use crate::location::{Locate, Location};
 use crate::progress::{Machine, Progress};
@@ -77,17 +77,15 @@ impl<'n> Wanted<'n> {
         self.matches = self.matches && rest.starts_with(piece);
     }
 
-    fn begin_entry(&mut self, name_len: usize) -> Result<(), ErrorKind> {
+    /// Whether the entry behind the name would be the second of this one.
+    fn repeats(&mut self, name_len: usize) -> bool {
         self.matches = self.matches && self.name.len() == name_len;
-        match (self.matches, self.state) {
-            (true, State::Seen) => Err(ErrorKind::NameTwice),
-            _ => Ok(()),
-        }
+        self.matches && self.state == State::Seen
     }
 
-    fn end_entry(&mut self, check: &TensorCheck) {
-        self.dtype = check.dtype();
-        let Extent { begin, end, .. } = check.extent();
+    fn end_entry(&mut self, tensors: &Tensors) {
+        self.dtype = tensors.dtype();
+        let Extent { begin, end, .. } = tensors.extent();
         (self.begin, self.end) = (begin, end);
         self.state = State::Seen;
     }
@@ -115,8 +113,7 @@ impl<'n> Seek<'n> for Wanted<'n> {
 
 /// Reads a header tensor by tensor, checks each against itself, and fills in those that are wanted.
 pub(crate) struct Lookup {
-    parser: HeaderParser,
-    check: TensorCheck,
+    tensors: Tensors,
     /// How long the name is that is coming by, so far.
     name_len: usize,
     /// Whether it may be one that is wanted; then, whether it is.
@@ -127,30 +124,54 @@ impl Lookup {
     /// Forgets what an earlier search has found.
     pub(crate) fn new<'n>(wanted: &mut [impl Seek<'n>]) -> Self {
         all(wanted).for_each(|one| one.state = State::Sought);
-        let mut lookup =
-            Self { parser: HeaderParser::new(), check: TensorCheck::new(), name_len: 0, matches: true };
+        let mut lookup = Self { tensors: Tensors::of_file(None), name_len: 0, matches: true };
         lookup.begin_name(wanted);
         lookup
     }
 
     pub(crate) const fn parser(&self) -> &HeaderParser {
-        &self.parser
+        self.tensors.parser()
     }
 
-    pub(crate) const fn parser_mut(&mut self) -> &mut HeaderParser {
-        &mut self.parser
+    /// The place of the tensor that is complete.
+    pub(crate) const fn extent(&self) -> Extent {
+        self.tensors.extent()
     }
 
-    /// Reads on to the next tensor, wanted or not, and moves `input` past what it consumed.
-    ///
-    /// # Errors
-    /// The first fault, and the same one again at every further call.
-    pub(crate) fn next<'n>(
-        &mut self,
-        input: &mut &[u8],
-        wanted: &mut [impl Seek<'n>],
-    ) -> Result<Found, Error> {
-        self.take(input, wanted).map_err(|error| self.parser.fail(error))
+    /// The error behind [`Signal::Failed`].
+    pub(crate) const fn error(&self) -> Error {
+        self.tensors.error()
+    }
+
+    /// As [`Machine::end_of_input`].
+    pub(crate) fn end_of_input(&mut self) -> Result<(), Error> {
+        self.tensors.end_of_input()
+    }
+
+    /// Reads on to the end of a tensor, wanted or not, or of the header, or to where no more can be read,
+    /// and moves `input` past what it consumed.
+    pub(crate) fn next<'n>(&mut self, input: &mut &[u8], wanted: &mut [impl Seek<'n>]) -> Signal {
+        let mut run: &[u8] = &[];
+        loop {
+            // A fault of the file goes before a limit of the memory.
+            let signal = self.tensors.advance(input, &mut run);
+            match signal {
+                Signal::Name if self.matches => {
+                    self.see_piece(self.tensors.parser().piece(run).as_bytes(), wanted);
+                }
+                Signal::Metadata => self.begin_name(wanted),
+                Signal::Tensor if self.matches && self.repeats(wanted) => {
+                    return self.tensors.stop(Fault::NameTwice);
+                }
+                Signal::Shape => self.matching(wanted).for_each(|one| one.shape = Shape::SCALAR),
+                Signal::Dim if !self.keep_dim(wanted) => return self.tensors.stop(Fault::Rank),
+                Signal::TensorEnd => self.end_entry(wanted),
+                _ => {}
+            }
+            if signal.ends() {
+                return signal;
+            }
+        }
     }
 
     /// Takes what was seen for found, once the pass is known to have been over the right header.
@@ -166,37 +187,12 @@ impl Lookup {
                 State::Seen | State::Found => one.state = State::Found,
             }
         }
-        missing.map_or(Ok(()), |wanted| Err(ErrorKind::NotFound { wanted }.at(self.parser.position())))
+        missing.map_or(Ok(()), |wanted| Err(ErrorKind::NotFound { wanted }.at(self.parser().position())))
     }
 
-    fn take<'n>(&mut self, input: &mut &[u8], wanted: &mut [impl Seek<'n>]) -> Result<Found, Error> {
-        loop {
-            let event = match self.parser.next(input)? {
-                Event::NeedInput => return Ok(Found::NeedInput),
-                Event::HeaderEnd => return Ok(Found::HeaderEnd),
-                event => event,
-            };
-            let at = self.parser.event_start();
-            // A fault of the file goes before a limit of the memory.
-            let is_last = self.check.accept(&event, at)?;
-            self.see(&event, wanted).map_err(|kind| kind.at(at))?;
-            if is_last {
-                self.end_entry(wanted);
-                return Ok(Found::Tensor(self.check.extent()));
-            }
-        }
-    }
-
-    fn see<'n>(&mut self, event: &Event<'_>, wanted: &mut [impl Seek<'n>]) -> Result<(), ErrorKind> {
-        match *event {
-            Event::Name(piece) if self.matches => self.see_piece(piece.as_bytes(), wanted),
-            Event::Metadata => self.begin_name(wanted),
-            Event::Tensor if self.matches => return self.begin_entry(wanted),
-            Event::Shape => self.matching(wanted).for_each(|one| one.shape = Shape::SCALAR),
-            Event::Dim(dim) => return self.matching(wanted).try_for_each(|one| one.shape.push(dim)),
-            _ => {}
-        }
-        Ok(())
+    fn keep_dim<'n>(&self, wanted: &mut [impl Seek<'n>]) -> bool {
+        let dim = self.tensors.dim();
+        self.matching(wanted).all(|one| one.shape.push(dim).is_ok())
     }
 
     fn matching<'w, 'n: 'w>(
@@ -219,15 +215,16 @@ impl Lookup {
         self.matches = all(wanted).any(|one| one.matches);
     }
 
-    fn begin_entry<'n>(&mut self, wanted: &mut [impl Seek<'n>]) -> Result<(), ErrorKind> {
+    /// Whether the name that is complete is the second of one that is wanted.
+    fn repeats<'n>(&mut self, wanted: &mut [impl Seek<'n>]) -> bool {
         let len = self.name_len;
-        all(wanted).try_for_each(|one| one.begin_entry(len))?;
+        let repeats = all(wanted).any(|one| one.repeats(len));
         self.matches = all(wanted).any(|one| one.matches);
-        Ok(())
+        repeats
     }
 
     fn end_entry<'n>(&mut self, wanted: &mut [impl Seek<'n>]) {
-        self.matching(wanted).for_each(|one| one.end_entry(&self.check));
+        self.matching(wanted).for_each(|one| one.end_entry(&self.tensors));
         self.begin_name(wanted);
     }
 }
@@ -257,15 +254,16 @@ impl<'w, 'n> Search<'w, 'n> {
 impl Machine for Search<'_, '_> {
     fn push(&mut self, input: &mut &[u8]) -> Result<Progress, Error> {
         loop {
-            match self.lookup.next(input, self.wanted)? {
-                Found::NeedInput => return Ok(Progress::NeedInput),
-                Found::HeaderEnd => return Ok(Progress::Done),
-                Found::Length(_) | Found::Tensor(_) => {}
+            match self.lookup.next(input, self.wanted) {
+                Signal::TensorEnd => {}
+                Signal::HeaderEnd => return Ok(Progress::Done),
+                Signal::Failed => return Err(self.lookup.error()),
+                _ => return Ok(Progress::NeedInput),
             }
         }
     }
 
     fn end_of_input(&mut self) -> Result<(), Error> {
-        self.lookup.parser_mut().end_of_input()
+        self.lookup.end_of_input()
     }
 }

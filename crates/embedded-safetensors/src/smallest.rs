@@ -72,7 +72,8 @@ impl<'s> Smallest<'s> {
         if index < self.len { get(self.slots, index) } else { None }
     }
 
-    pub(crate) const fn offer(&mut self, item: Slot) {
+    #[inline(never)]
+    pub(crate) const fn offer(&mut self, item: &Slot) {
         if item.is_below(&self.floor) {
             return;
         }
@@ -82,26 +83,39 @@ impl<'s> Smallest<'s> {
             return;
         }
         self.overflowed = true;
-        if let Some(largest) = self.get(0) {
-            if item.is_below(&largest) {
-                self.sift_down(item, self.len);
-            }
+        if self.is_above(0, item) {
+            self.sift_down(item, self.len);
         }
     }
 
     /// Puts the kept items into ascending order.
+    #[inline(never)]
     pub(crate) const fn sort(&mut self) {
         let mut heap = self.len;
         while heap > 1 {
             heap -= 1;
-            if let (Some(largest), Some(last)) = (self.get(0), self.get(heap)) {
-                self.set(heap, largest);
-                self.sift_down(last, heap);
+            if let Some(last) = self.get(heap) {
+                self.copy(0, heap);
+                self.sift_down(&last, heap);
             }
         }
     }
 
-    const fn set(&mut self, index: usize, item: Slot) {
+    /// Whether the item at `index` is the larger one.
+    const fn is_above(&self, index: usize, item: &Slot) -> bool {
+        match self.slots.split_at_checked(index) {
+            Some((_, [kept, ..])) => item.is_below(kept),
+            _ => false,
+        }
+    }
+
+    const fn copy(&mut self, from: usize, to: usize) {
+        if let Some(item) = self.get(from) {
+            self.set(to, &item);
+        }
+    }
+
+    const fn set(&mut self, index: usize, item: &Slot) {
         // Field by field: a whole slot copied within one slice would be a call of `memmove`, which is
         // large, and the only one in a firmware.
         if let Some(slot) = get_mut(self.slots, index) {
@@ -112,42 +126,40 @@ impl<'s> Smallest<'s> {
     }
 
     /// Places `item` in the newest leaf and lets it rise.
-    const fn sift_up(&mut self, item: Slot) {
+    const fn sift_up(&mut self, item: &Slot) {
         let mut index = self.len - 1;
         while index > 0 {
             let parent = (index - 1) >> 1;
-            match self.get(parent) {
-                Some(above) if above.is_below(&item) => self.set(index, above),
-                _ => break,
+            if self.is_above(parent, item) {
+                break;
             }
+            self.copy(parent, index);
             index = parent;
         }
         self.set(index, item);
     }
 
     /// Places `item` on top of the first `heap` items and lets it sink.
-    const fn sift_down(&mut self, item: Slot, heap: usize) {
+    #[inline(never)]
+    const fn sift_down(&mut self, item: &Slot, heap: usize) {
         let mut index = 0;
-        while let Some((child, below)) = self.larger_child(index, heap) {
-            if !item.is_below(&below) {
+        while let Some(child) = self.larger_child(index, heap) {
+            if !self.is_above(child, item) {
                 break;
             }
-            self.set(index, below);
+            self.copy(child, index);
             index = child;
         }
         self.set(index, item);
     }
 
-    const fn larger_child(&self, index: usize, heap: usize) -> Option<(usize, Slot)> {
+    const fn larger_child(&self, index: usize, heap: usize) -> Option<usize> {
         let left = 2 * index + 1;
-        if left >= heap {
-            return None;
-        }
         let right = left + 1;
-        match (self.get(left), self.get(right)) {
-            (Some(a), Some(b)) if right < heap && a.is_below(&b) => Some((right, b)),
-            (Some(a), _) => Some((left, a)),
-            (None, _) => None,
+        match self.slots.split_at_checked(left) {
+            _ if left >= heap => None,
+            Some((_, [a, b, ..])) if right < heap && a.is_below(b) => Some(right),
+            _ => Some(left),
         }
     }
 }

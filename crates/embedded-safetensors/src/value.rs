@@ -1,7 +1,7 @@
 //! One value of `__metadata__`, found by its key.
 
 use crate::error::{Error, ErrorKind};
-use crate::header::{Event, HeaderParser};
+use crate::header::{Fault, HeaderParser, Signal};
 use crate::progress::{Machine, Progress};
 
 /// A value, the memory behind it, and where in the file it stands.
@@ -50,15 +50,16 @@ impl<'k, 'v> ValueSearch<'k, 'v> {
         }
     }
 
-    fn take(&mut self, input: &mut &[u8]) -> Result<Progress, Error> {
+    fn take(&mut self, input: &mut &[u8]) -> Signal {
+        let mut run: &[u8] = &[];
         loop {
-            match self.parser.next(input)? {
-                Event::NeedInput => return Ok(Progress::NeedInput),
-                Event::HeaderEnd => return Ok(Progress::Done),
-                Event::Key(piece) => self.see_key(piece.as_bytes()),
-                Event::KeyEnd => self.end_key()?,
-                Event::Value(piece) if self.matches => self.keep(piece.as_bytes()),
-                Event::ValueEnd => self.end_value(),
+            let signal = self.parser.advance(input, &mut run);
+            match signal {
+                Signal::NeedInput | Signal::HeaderEnd | Signal::Failed => return signal,
+                Signal::Key => self.see_key(self.parser.piece(run).as_bytes()),
+                Signal::KeyEnd if self.repeats() => return self.parser.stop_here(Fault::KeyTwice),
+                Signal::Value if self.matches => self.keep(self.parser.piece(run).as_bytes()),
+                Signal::ValueEnd => self.end_value(),
                 _ => {}
             }
         }
@@ -70,12 +71,10 @@ impl<'k, 'v> ValueSearch<'k, 'v> {
         self.key_len += piece.len();
     }
 
-    fn end_key(&mut self) -> Result<(), Error> {
+    /// Whether the key that is complete has been found before.
+    fn repeats(&mut self) -> bool {
         self.matches = self.matches && self.key_len == self.key.len();
-        match self.found_at {
-            Some(_) if self.matches => Err(ErrorKind::KeyTwice.at(self.parser.event_start())),
-            _ => Ok(()),
-        }
+        self.matches && self.found_at.is_some()
     }
 
     /// Counts on where the memory ends, so that the error can say how much is needed.
@@ -98,7 +97,8 @@ impl<'k, 'v> ValueSearch<'k, 'v> {
 
 impl Machine for ValueSearch<'_, '_> {
     fn push(&mut self, input: &mut &[u8]) -> Result<Progress, Error> {
-        self.take(input).map_err(|error| self.parser.fail(error))
+        let signal = self.take(input);
+        self.parser.progress(signal)
     }
 
     fn end_of_input(&mut self) -> Result<(), Error> {

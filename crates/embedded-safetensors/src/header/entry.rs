@@ -4,17 +4,17 @@
 //! A recognizer of the writers' usual spelling has its place here, in front of the parser, because
 //! this is the lowest layer that knows what a whole entry is.
 
-use super::{Event, HeaderParser, Text};
+use super::{Fault, HeaderParser, Signal, Text};
 use crate::bytes::{get_mut, low_u32};
 use crate::dtype::Dtype;
 use crate::error::{Error, ErrorKind};
 use crate::info::{self, Extent, TensorInfo};
 use crate::shape::Shape;
 
-/// Follows the events of one tensor after the other and checks each against itself: the product of
-/// its shape, taken left to right, the width of its dtype, the length of its range. Any rank.
-pub(crate) struct TensorCheck {
-    dtype: Dtype,
+/// The parser with a check of each tensor against itself: the product of its shape, taken left to
+/// right, the width of its dtype, the length of its range. Any rank.
+pub(crate) struct Tensors {
+    parser: HeaderParser,
     elements: u64,
     begin: u64,
     end: u64,
@@ -22,76 +22,11 @@ pub(crate) struct TensorCheck {
     begin_at: u32,
 }
 
-impl TensorCheck {
-    pub(crate) const fn new() -> Self {
-        Self { dtype: Dtype::BOOL, elements: 1, begin: 0, end: 0, shape_at: 0, begin_at: 0 }
-    }
-
-    /// Takes an event that began at byte `at`. `true`: it was a tensor's last one.
-    pub(crate) const fn accept(&mut self, event: &Event<'_>, at: u64) -> Result<bool, Error> {
-        match *event {
-            Event::Dtype(dtype) => self.dtype = dtype,
-            Event::Shape => {
-                self.elements = 1;
-                self.shape_at = low_u32(at);
-            }
-            Event::Dim(dim) => match self.elements.checked_mul(dim) {
-                Some(elements) => self.elements = elements,
-                None => return Err(ErrorKind::Overflow.at(at)),
-            },
-            Event::Begin(begin) => {
-                self.begin = begin;
-                self.begin_at = low_u32(at);
-            }
-            Event::End(end) => self.end = end,
-            Event::TensorEnd => return self.complete(),
-            _ => {}
-        }
-        Ok(false)
-    }
-
-    /// The element type of the tensor that is complete.
-    pub(crate) const fn dtype(&self) -> Dtype {
-        self.dtype
-    }
-
-    /// The place of the tensor that is complete.
-    pub(crate) const fn extent(&self) -> Extent {
-        Extent { begin: self.begin, end: self.end, begin_at: self.begin_at }
-    }
-
-    /// The parser lets no entry end before it had a dtype, a shape and two offsets.
-    const fn complete(&self) -> Result<bool, Error> {
-        let needed = match info::byte_len(self.dtype, self.elements) {
-            Ok(needed) => needed,
-            Err(kind) => return Err(kind.at(self.shape_at as u64)),
-        };
-        match info::check_range(self.begin, self.end, needed) {
-            Ok(()) => Ok(true),
-            Err(kind) => Err(kind.at(self.begin_at as u64)),
-        }
-    }
-}
-
-/// Reads a header tensor by tensor, without their names: each is checked against itself.
-pub(crate) struct Extents {
-    parser: HeaderParser,
-    check: TensorCheck,
-}
-
-/// What [`Extents::next`] came to.
-#[derive(Clone, Copy)]
-pub(crate) enum Found {
-    NeedInput,
-    /// The length of the header.
-    Length(u64),
-    Tensor(Extent),
-    HeaderEnd,
-}
-
-impl Extents {
-    pub(crate) const fn new() -> Self {
-        Self { parser: HeaderParser::new(), check: TensorCheck::new() }
+impl Tensors {
+    /// As [`HeaderParser::of_file`].
+    pub(crate) const fn of_file(file_len: Option<u64>) -> Self {
+        let parser = HeaderParser::of_file(file_len);
+        Self { parser, elements: 1, begin: 0, end: 0, shape_at: 0, begin_at: 0 }
     }
 
     pub(crate) const fn parser(&self) -> &HeaderParser {
@@ -102,21 +37,94 @@ impl Extents {
         &mut self.parser
     }
 
-    pub(crate) const fn next(&mut self, input: &mut &[u8]) -> Result<Found, Error> {
-        loop {
-            let event = match self.parser.next(input) {
-                Ok(Event::NeedInput) => return Ok(Found::NeedInput),
-                Ok(Event::HeaderEnd) => return Ok(Found::HeaderEnd),
-                Ok(Event::Length(length)) => return Ok(Found::Length(length)),
-                Ok(event) => event,
-                Err(error) => return Err(error),
-            };
-            match self.check.accept(&event, self.parser.event_start()) {
-                Ok(false) => {}
-                Ok(true) => return Ok(Found::Tensor(self.check.extent())),
-                Err(error) => return Err(self.parser.fail(error)),
+    /// As [`HeaderParser::advance`], but a tensor whose end is signalled agrees with itself.
+    pub(crate) const fn advance<'i>(&mut self, input: &mut &'i [u8], run: &mut &'i [u8]) -> Signal {
+        let signal = self.parser.advance(input, run);
+        match signal {
+            Signal::Shape => {
+                self.elements = 1;
+                self.shape_at = self.parser.token;
             }
+            Signal::Dim => return self.multiply(),
+            Signal::Begin => {
+                self.begin = self.parser.number;
+                self.begin_at = self.parser.token;
+            }
+            Signal::End => self.end = self.parser.number,
+            Signal::TensorEnd => return self.complete(),
+            _ => {}
         }
+        signal
+    }
+
+    /// Whether a file of this length has room for a header of the length that was signalled. What is
+    /// wrong is told by the next call.
+    pub(crate) const fn check_header_fits(&mut self, file_len: u64) {
+        if file_len < self.parser.end as u64 {
+            self.parser.stop(Fault::HeaderBeyondFile, low_u32(file_len));
+        }
+    }
+
+    const fn multiply(&mut self) -> Signal {
+        match self.elements.checked_mul(self.parser.number) {
+            Some(elements) => {
+                self.elements = elements;
+                Signal::Dim
+            }
+            None => self.stop(Fault::Overflow),
+        }
+    }
+
+    /// The parser lets no entry end before it had a dtype, a shape and two offsets.
+    #[inline(never)]
+    const fn complete(&mut self) -> Signal {
+        if info::agrees(self.parser.dtype, self.elements, self.begin, self.end) {
+            return Signal::TensorEnd;
+        }
+        self.parser.stop(Fault::Tensor, 0)
+    }
+
+    /// The error behind [`Signal::Failed`].
+    pub(crate) const fn error(&self) -> Error {
+        let Fault::Tensor = self.parser.fault() else { return self.parser.error() };
+        let kind = info::disagreement(self.parser.dtype, self.elements, self.begin, self.end);
+        match kind {
+            ErrorKind::Overflow | ErrorKind::SubByte { .. } => kind.at(self.shape_at as u64),
+            _ => kind.at(self.begin_at as u64),
+        }
+    }
+
+    /// The element type of the tensor that is complete.
+    pub(crate) const fn dtype(&self) -> Dtype {
+        self.parser.dtype
+    }
+
+    /// The dimension that was signalled last.
+    pub(crate) const fn dim(&self) -> u64 {
+        self.parser.number
+    }
+
+    /// As [`HeaderParser::end_of_input`].
+    pub(crate) const fn end_of_input(&mut self) -> Result<(), Error> {
+        match self.parser.end_pass(true) {
+            Signal::Failed => Err(self.error()),
+            _ => Ok(()),
+        }
+    }
+
+    /// Makes a fault of the last token the last word.
+    pub(crate) const fn stop(&mut self, fault: Fault) -> Signal {
+        self.parser.stop_here(fault)
+    }
+
+    /// The place of the tensor that is complete.
+    pub(crate) const fn extent(&self) -> Extent {
+        Extent { begin: self.begin, end: self.end, begin_at: self.begin_at }
+    }
+
+    /// The tensor that is complete, with the shape that its dimensions make.
+    pub(crate) const fn info(&self, shape: Shape) -> TensorInfo {
+        TensorInfo::checked(self.dtype(), shape, self.extent())
     }
 }
 
@@ -168,30 +176,22 @@ pub enum Item<'n> {
 ///
 /// *Memory*: at most 320 bytes, and the memory for one name that the caller gives.
 pub struct Entries<'s> {
-    parser: HeaderParser,
-    check: TensorCheck,
+    tensors: Tensors,
     shape: Shape,
     name: &'s mut [u8],
     name_len: usize,
-    name_at: u64,
+    name_at: u32,
 }
 
 impl<'s> Entries<'s> {
     /// Stands before byte 0 of a file. `name` bounds the length of the names that can be read.
     pub const fn new(name: &'s mut [u8]) -> Self {
-        Self {
-            parser: HeaderParser::new(),
-            check: TensorCheck::new(),
-            shape: Shape::SCALAR,
-            name,
-            name_len: 0,
-            name_at: 0,
-        }
+        Self { tensors: Tensors::of_file(None), shape: Shape::SCALAR, name, name_len: 0, name_at: 0 }
     }
 
     /// How many bytes of the file have been consumed.
     pub const fn position(&self) -> u64 {
-        self.parser.position()
+        self.tensors.parser.position()
     }
 
     /// The error that is due when the file ends where the input ended, or `Ok` when the header is
@@ -200,7 +200,10 @@ impl<'s> Entries<'s> {
     /// # Errors
     /// As [`HeaderParser::end_of_input`].
     pub const fn end_of_input(&mut self) -> Result<(), Error> {
-        self.parser.end_of_input()
+        match self.tensors.parser.end_pass(true) {
+            Signal::Failed => Err(self.error()),
+            _ => Ok(()),
+        }
     }
 
     /// Reads on to the next tensor and moves `input` past what it consumed.
@@ -213,49 +216,50 @@ impl<'s> Entries<'s> {
     /// # Panics
     /// Never.
     pub const fn next(&mut self, input: &mut &[u8]) -> Result<Item<'_>, Error> {
+        match self.run(input) {
+            Signal::Failed => Err(self.error()),
+            Signal::HeaderEnd => Ok(Item::HeaderEnd),
+            Signal::TensorEnd => Ok(Item::Tensor(self.entry())),
+            _ => Ok(Item::NeedInput),
+        }
+    }
+
+    /// Reads on to the end of a tensor or of the header, or to where no more can be read.
+    const fn run(&mut self, input: &mut &[u8]) -> Signal {
+        let mut run: &[u8] = &[];
         loop {
-            let event = match self.parser.next(input) {
-                Ok(Event::NeedInput) => return Ok(Item::NeedInput),
-                Ok(Event::HeaderEnd) => return Ok(Item::HeaderEnd),
-                Ok(event) => event,
-                Err(error) => return Err(error),
-            };
-            match self.accept(&event) {
-                Ok(false) => {}
-                Ok(true) => return Ok(Item::Tensor(self.entry())),
-                Err(error) => return Err(self.parser.fail(error)),
+            // A fault of the file goes before a limit of the memory.
+            let signal = self.tensors.advance(input, &mut run);
+            match signal {
+                Signal::Name => self.keep_name(&self.tensors.parser.piece(run)),
+                Signal::Metadata => self.name_len = 0,
+                Signal::Shape => self.shape = Shape::SCALAR,
+                Signal::Dim if !self.keep_dim() => return self.tensors.stop(Fault::Rank),
+                Signal::Tensor if !self.keep_place() => return self.tensors.stop(Fault::Other),
+                _ if signal.ends() => return signal,
+                _ => {}
             }
         }
     }
 
-    /// `true`: the event was a tensor's last one.
-    const fn accept(&mut self, event: &Event<'_>) -> Result<bool, Error> {
-        let at = self.parser.event_start();
-        // A fault of the file goes before a limit of the memory.
-        let is_last = match self.check.accept(event, at) {
-            Ok(is_last) => is_last,
-            Err(error) => return Err(error),
-        };
-        match self.keep(event) {
-            Ok(()) => Ok(is_last),
-            Err(kind) => Err(kind.at(at)),
+    const fn error(&self) -> Error {
+        match self.tensors.parser.fault() {
+            Fault::Other => {
+                let (needed, capacity) = (self.name_len as u64, self.name.len() as u64);
+                ErrorKind::NameLength { needed, capacity }.at(self.name_at as u64)
+            }
+            _ => self.tensors.error(),
         }
     }
 
-    /// Keeps what an entry consists of.
-    const fn keep(&mut self, event: &Event<'_>) -> Result<(), ErrorKind> {
-        match event {
-            Event::Name(piece) => self.keep_name(piece),
-            Event::Metadata => self.name_len = 0,
-            Event::Tensor => {
-                self.name_at = self.parser.event_start();
-                return self.check_name();
-            }
-            Event::Shape => self.shape = Shape::SCALAR,
-            Event::Dim(dim) => return self.shape.push(*dim),
-            _ => {}
-        }
-        Ok(())
+    const fn keep_dim(&mut self) -> bool {
+        self.shape.push(self.tensors.dim()).is_ok()
+    }
+
+    /// Keeps where the name stands, if all of it could be kept.
+    const fn keep_place(&mut self) -> bool {
+        self.name_at = self.tensors.parser.token;
+        self.name_len <= self.name.len()
     }
 
     /// Counts on where the memory ends, so that the error can say how much is needed.
@@ -270,19 +274,14 @@ impl<'s> Entries<'s> {
         }
     }
 
-    const fn check_name(&self) -> Result<(), ErrorKind> {
-        let (needed, capacity) = (self.name_len as u64, self.name.len() as u64);
-        if needed > capacity { Err(ErrorKind::NameLength { needed, capacity }) } else { Ok(()) }
-    }
-
     const fn entry(&mut self) -> Entry<'_> {
-        let info = TensorInfo::checked(self.check.dtype(), self.shape, self.check.extent());
+        let info = self.tensors.info(self.shape);
         let name = match self.name.split_at_checked(self.name_len) {
             Some((name, _)) => name,
             None => &[],
         };
         self.name_len = 0;
-        Entry { name, info, at: self.name_at }
+        Entry { name, info, at: self.name_at as u64 }
     }
 }
 

@@ -29,14 +29,15 @@
 //!
 //! If you add a state: put it above or below [`State::Open`] according to whether whitespace is
 //! legal in it, add its line to `step`, and add vectors for what may and may not come in it. If
-//! you add a role: say in `end_string` what follows, and in `take_run` and `escaped` whether its text is
-//! an event. If you add a word longer than twelve bytes, lengthen `Word`.
+//! you add a role: say in `end_string` what follows, and in [`Role::piece`] whether its text is an event. If you add a word longer than twelve bytes, lengthen `Word`.
 
-use super::Event;
+use super::fault::Fault;
 use super::number::Number;
 use super::skip::Nesting;
-use super::text::{Unicode, Utf8, Word};
-use crate::error::{Error, ErrorKind, Field};
+use super::text::{Unicode, Utf8, Utf8Char, Word};
+use crate::bytes::low_u32;
+use crate::dtype::Dtype;
+use crate::error::{Error, Field};
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
@@ -93,18 +94,67 @@ pub(super) enum Role {
     Skip,
 }
 
-/// What becomes of a byte.
+impl Role {
+    /// Whether such a string can be a word that the parser must understand.
+    pub(super) const fn is_word(self) -> bool {
+        matches!(self, Self::Name | Self::Field | Self::Dtype)
+    }
+
+    /// What a piece of such a string is reported as, if it is.
+    pub(super) const fn piece(self) -> Option<Signal> {
+        match self {
+            Self::Name => Some(Signal::Name),
+            Self::Key => Some(Signal::Key),
+            Self::Value => Some(Signal::Value),
+            Self::Field | Self::Dtype | Self::SkipKey | Self::Skip => None,
+        }
+    }
+}
+
+/// An event of the parser in one byte. What it tells besides stays in the parser until the next call.
+#[derive(Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
+pub(crate) enum Signal {
+    NeedInput,
+    Length,
+    Name,
+    Tensor,
+    Metadata,
+    Dtype,
+    Shape,
+    Dim,
+    Begin,
+    End,
+    TensorEnd,
+    MetadataNull,
+    Key,
+    KeyEnd,
+    Value,
+    ValueEnd,
+    MetadataEnd,
+    HeaderEnd,
+    /// No event: the parser's last word is an error.
+    Failed,
+}
+
+impl Signal {
+    /// Whether a tensor is complete, or the header, or no more can be read.
+    pub(crate) const fn ends(self) -> bool {
+        matches!(self, Self::TensorEnd | Self::HeaderEnd | Self::NeedInput | Self::Failed)
+    }
+}
+
+/// What becomes of a byte.
 pub(super) enum Step {
     /// Consumed, nothing to report.
     Taken,
-    /// Consumed, and it completed the event that waits in `event`.
-    Emit,
-    /// Not consumed: it ended what came before it, which is the event that waits in `event`.
-    EmitBefore,
+    /// Consumed, and it completed an event.
+    Emit(Signal),
+    /// Not consumed: it ended what came before it, which is an event.
+    EmitBefore(Signal),
     /// Not consumed: look at it again in the new state.
     Again,
-    /// Not consumed: the error waits in `failure`.
+    /// Not consumed: the error waits in `fault`.
     Fail,
 }
 
@@ -161,20 +211,22 @@ impl Literal {
 /// # }
 /// ```
 pub struct HeaderParser {
-    /// The parser's last word once the state is [`State::Failed`]; before that, an error that waits.
-    pub(super) failure: Option<Error>,
-    /// The event that a step completed.
-    pub(super) event: Event<'static>,
     /// The value of the integer being read; of the header's length first.
     pub(super) number: u64,
     pub(super) position: u32,
-    /// Where the header ends; 0 until its length is known.
+    /// Where the header ends; where its length ends until that is known.
     pub(super) end: u32,
     pub(super) token: u32,
+    /// Where the fault is.
+    fault_at: u32,
+    /// The parser's last word once the state is [`State::Failed`]; before that, an error may wait here.
+    fault: Fault,
     pub(super) nesting: Nesting,
     pub(super) word: Word,
     pub(super) utf8: Utf8,
     pub(super) unicode: Unicode,
+    /// The last character that was spelled as an escape.
+    pub(super) character: Utf8Char,
     pub(super) state: State,
     /// What follows a colon or a literal.
     pub(super) after: State,
@@ -182,6 +234,7 @@ pub struct HeaderParser {
     pub(super) skipped_number: Number,
     pub(super) literal: Literal,
     pub(super) literal_seen: u8,
+    pub(super) dtype: Dtype,
     pub(super) list: Field,
     /// How many numbers of the list are complete; stops counting at 2.
     pub(super) items: u8,
@@ -189,6 +242,9 @@ pub struct HeaderParser {
     pub(super) fields: u8,
     pub(super) metadata_seen: bool,
 }
+
+/// Where the length of the header ends and the header begins.
+const LENGTH_END: u32 = 8;
 
 impl Default for HeaderParser {
     fn default() -> Self {
@@ -199,23 +255,34 @@ impl Default for HeaderParser {
 impl HeaderParser {
     /// A parser that stands before byte 0 of a file.
     pub const fn new() -> Self {
+        Self::of_file(None)
+    }
+
+    /// As [`new`](Self::new). A file that is known to be too short for any header has failed already.
+    pub(crate) const fn of_file(file_len: Option<u64>) -> Self {
+        let (state, fault_at) = match file_len {
+            Some(file_len @ 0..8) => (State::Failed, low_u32(file_len)),
+            _ => (State::Length, 0),
+        };
         Self {
-            failure: None,
-            event: Event::NeedInput,
             number: 0,
             position: 0,
-            end: 0,
+            end: LENGTH_END,
             token: 0,
+            fault_at,
+            fault: Fault::FileTooShort,
             nesting: Nesting::new(),
             word: Word::new(),
             utf8: Utf8::new(),
             unicode: Unicode::new(),
-            state: State::Length,
+            character: Utf8Char::ascii(0),
+            state,
             after: State::Tail,
             role: Role::Name,
             skipped_number: Number::Zero,
             literal: Literal::Null,
             literal_seen: 0,
+            dtype: Dtype::BOOL,
             list: Field::Shape,
             items: 0,
             fields: 0,
@@ -237,44 +304,43 @@ impl HeaderParser {
 
     /// How long the header is, once its first 8 bytes are consumed.
     pub const fn header_len(&self) -> Option<u64> {
-        if self.end == 0 { None } else { Some(self.end as u64 - 8) }
+        if self.position < LENGTH_END { None } else { Some((self.end - LENGTH_END) as u64) }
     }
 
-    /// Reads on until there is something to report, and moves `input` past what it consumed. Data
-    /// behind the header is never consumed.
-    ///
-    /// # Errors
-    /// The first fault of the header, and the same one again at every further call.
-    ///
-    /// # Panics
-    /// Never.
-    pub const fn next<'i>(&mut self, input: &mut &'i [u8]) -> Result<Event<'i>, Error> {
+    /// Reads on until there is something to report, and moves `input` past what it consumed. A piece of
+    /// text that stands in the input is left in `run`; one that does not leaves an empty `run`.
+    #[inline(never)]
+    pub(crate) const fn advance<'i>(&mut self, input: &mut &'i [u8], run: &mut &'i [u8]) -> Signal {
+        *run = &[];
+        if let State::Failed = self.state {
+            return Signal::Failed;
+        }
         loop {
-            if let Some(error) = self.failure() {
-                return Err(error);
-            }
-            if self.position == self.end && self.end != 0 {
+            if self.position == self.end {
                 return self.at_end();
             }
             if let State::Text = self.state {
-                if let Some(event) = self.take_run(input) {
-                    return Ok(event);
-                }
-                if self.position == self.end {
-                    continue;
+                *run = self.take_run(input);
+                match (run.is_empty(), self.role.piece()) {
+                    (true, _) => {}
+                    (false, Some(signal)) => return signal,
+                    (false, None) => continue,
                 }
             }
-            let Some((&byte, rest)) = input.split_first() else { return Ok(Event::NeedInput) };
+            let Some((&byte, rest)) = input.split_first() else { return Signal::NeedInput };
             match self.step(byte) {
                 Step::Taken => self.consume(input, rest),
-                Step::Emit => {
+                Step::Emit(signal) => {
                     self.consume(input, rest);
-                    return Ok(self.event);
+                    return signal;
                 }
-                Step::EmitBefore => return Ok(self.event),
+                Step::EmitBefore(signal) => return signal,
                 Step::Again => {}
                 Step::Fail if byte >= 0x80 && self.may_begin_character() => self.state = State::Foreign,
-                Step::Fail => self.state = State::Failed,
+                Step::Fail => {
+                    self.state = State::Failed;
+                    return Signal::Failed;
+                }
             }
         }
     }
@@ -284,28 +350,48 @@ impl HeaderParser {
         self.position += 1;
     }
 
-    /// Makes `error` the parser's last word.
-    pub(crate) const fn fail(&mut self, error: Error) -> Error {
-        self.failure = Some(error);
+    /// Makes this the parser's last word.
+    pub(crate) const fn stop(&mut self, fault: Fault, at: u32) -> Signal {
+        self.fail_at(fault, at);
         self.state = State::Failed;
-        error
+        Signal::Failed
     }
 
-    pub(crate) const fn failure(&self) -> Option<Error> {
-        match self.state {
-            State::Failed => self.failure,
-            _ => None,
-        }
+    /// As [`stop`](Self::stop), at the last token.
+    pub(crate) const fn stop_here(&mut self, fault: Fault) -> Signal {
+        self.stop(fault, self.token)
     }
 
-    pub(super) const fn at_end<'i>(&mut self) -> Result<Event<'i>, Error> {
+    pub(super) const fn has_failed(&self) -> bool {
+        matches!(self.state, State::Failed)
+    }
+
+    /// Whether all of the header has been seen and nothing was found wrong.
+    pub(crate) const fn is_complete(&self) -> bool {
+        matches!(self.state, State::Tail) && self.position == self.end
+    }
+
+    /// What is behind [`Signal::Failed`].
+    pub(crate) const fn fault(&self) -> Fault {
+        self.fault
+    }
+
+    /// The error behind [`Signal::Failed`], as far as the parser knows it.
+    pub(crate) const fn error(&self) -> Error {
+        let at = self.fault_at as u64;
+        let length = if self.position < LENGTH_END { self.number } else { (self.end - LENGTH_END) as u64 };
+        self.fault.kind(length, at).at(at)
+    }
+
+    pub(super) const fn at_end(&mut self) -> Signal {
         match self.state {
+            State::Failed => Signal::Failed,
             State::Tail => {
                 self.token = self.position;
-                Ok(Event::HeaderEnd)
+                Signal::HeaderEnd
             }
-            _ if self.utf8.is_open() => Err(self.fail(ErrorKind::Utf8.at(self.character_start() as u64))),
-            _ => Err(self.fail(ErrorKind::UnexpectedEnd.at(self.position as u64))),
+            _ if self.utf8.is_open() => self.stop(Fault::Utf8, self.character_start()),
+            _ => self.stop(Fault::UnexpectedEnd, self.position),
         }
     }
 
@@ -314,13 +400,13 @@ impl HeaderParser {
             return Step::Taken;
         }
         match self.state {
-            State::Failed => self.unexpected(byte),
+            State::Failed => Step::Fail,
             State::Length => self.length(byte),
             State::Open => self.open(byte),
             State::FirstName => self.key_or_close(byte, Role::Name),
             State::NextName => self.key(byte, Role::Name),
             State::AfterMember => self.comma_or_close(byte, State::NextName),
-            State::Tail => self.fault(ErrorKind::Trailing(byte)),
+            State::Tail => self.fail(Fault::Trailing(byte)),
             State::Colon => self.colon(byte),
             State::Text => self.string_special(byte),
             State::Escape => self.escape(byte),
@@ -358,30 +444,30 @@ impl HeaderParser {
         Step::Taken
     }
 
-    pub(super) const fn emit(&mut self, event: Event<'static>, state: State) -> Step {
-        self.event = event;
+    pub(super) const fn emit(&mut self, signal: Signal, state: State) -> Step {
         self.state = state;
-        Step::Emit
+        Step::Emit(signal)
     }
 
     /// An error at the current byte.
-    pub(super) const fn fault(&mut self, kind: ErrorKind) -> Step {
-        self.fault_at(kind, self.position)
+    pub(super) const fn fail(&mut self, fault: Fault) -> Step {
+        self.fail_at(fault, self.position)
     }
 
-    pub(super) const fn fault_at(&mut self, kind: ErrorKind, at: u32) -> Step {
-        self.failure = Some(kind.at(at as u64));
+    pub(super) const fn fail_at(&mut self, fault: Fault, at: u32) -> Step {
+        self.fault = fault;
+        self.fault_at = at;
         Step::Fail
     }
 
     pub(super) const fn unexpected(&mut self, byte: u8) -> Step {
-        self.fault(ErrorKind::UnexpectedByte(byte))
+        self.fail(Fault::UnexpectedByte(byte))
     }
 
     /// The error for a value of another JSON type, or for a byte that begins no value at all.
-    pub(super) const fn wrong_type(&mut self, byte: u8, kind: ErrorKind) -> Step {
+    pub(super) const fn wrong_type(&mut self, byte: u8, fault: Fault) -> Step {
         match byte {
-            b'{' | b'[' | b'"' | b'-' | b'0'..=b'9' | b't' | b'f' | b'n' => self.fault(kind),
+            b'{' | b'[' | b'"' | b'-' | b'0'..=b'9' | b't' | b'f' | b'n' => self.fail(fault),
             _ => self.unexpected(byte),
         }
     }

@@ -1,10 +1,10 @@
 //! The parser's states between strings: the container, entries, lists of integers, `__metadata__`.
 
-use super::Event;
-use super::machine::{HeaderParser, Literal, Role, State, Step};
+use super::fault::Fault;
+use super::machine::{HeaderParser, Literal, Role, Signal, State, Step};
 use super::number::push_digit;
 use crate::bytes::low_u32;
-use crate::error::{ErrorKind, Field, MAX_HEADER_LEN};
+use crate::error::{Field, MAX_HEADER_LEN};
 
 impl HeaderParser {
     /// 8 bytes, little-endian; at most 100,000,000 inclusive.
@@ -15,16 +15,16 @@ impl HeaderParser {
         }
         let length = self.number;
         if length > MAX_HEADER_LEN {
-            return self.fault_at(ErrorKind::HeaderTooLarge { length }, 0);
+            return self.fail_at(Fault::HeaderTooLarge, 0);
         }
         self.end = low_u32(length) + 8;
-        self.emit(Event::Length(length), State::Open)
+        self.emit(Signal::Length, State::Open)
     }
 
     pub(super) const fn open(&mut self, byte: u8) -> Step {
         match byte {
             b'{' => self.go(State::FirstName),
-            _ => self.wrong_type(byte, ErrorKind::HeaderType),
+            _ => self.wrong_type(byte, Fault::HeaderType),
         }
     }
 
@@ -59,7 +59,7 @@ impl HeaderParser {
             Role::Field => self.end_entry(),
             _ => {
                 self.token = self.position;
-                self.emit(Event::MetadataEnd, State::AfterMember)
+                self.emit(Signal::MetadataEnd, State::AfterMember)
             }
         }
     }
@@ -77,40 +77,40 @@ impl HeaderParser {
                 self.fields = 0;
                 self.go(State::FirstField)
             }
-            b'[' => self.fault(ErrorKind::EntryArray),
-            _ => self.wrong_type(byte, ErrorKind::EntryType),
+            b'[' => self.fail(Fault::EntryArray),
+            _ => self.wrong_type(byte, Fault::EntryType),
         }
     }
 
     const fn end_entry(&mut self) -> Step {
         self.token = self.position;
         let missing = match self.fields {
-            0b111 => return self.emit(Event::TensorEnd, State::AfterMember),
+            0b111 => return self.emit(Signal::TensorEnd, State::AfterMember),
             fields if fields & 0b001 == 0 => Field::Dtype,
             fields if fields & 0b010 == 0 => Field::Shape,
             _ => Field::Offsets,
         };
-        self.fault(ErrorKind::Missing(missing))
+        self.fail(Fault::Missing(missing))
     }
 
     pub(super) const fn dtype_value(&mut self, byte: u8) -> Step {
         match byte {
             b'"' => self.begin_string(Role::Dtype),
-            b'{' => self.fault(ErrorKind::DtypeObject),
-            _ => self.wrong_type(byte, ErrorKind::DtypeType),
+            b'{' => self.fail(Fault::DtypeObject),
+            _ => self.wrong_type(byte, Fault::DtypeType),
         }
     }
 
     pub(super) const fn list_open(&mut self, byte: u8) -> Step {
         if byte != b'[' {
-            return self.wrong_type(byte, ErrorKind::ListType(self.list));
+            return self.wrong_type(byte, Fault::ListType(self.list));
         }
         self.items = 0;
         match self.list {
             Field::Offsets => self.go(State::FirstNumber),
             _ => {
                 self.token = self.position;
-                self.emit(Event::Shape, State::FirstNumber)
+                self.emit(Signal::Shape, State::FirstNumber)
             }
         }
     }
@@ -130,14 +130,14 @@ impl HeaderParser {
                 self.state = State::Digits;
                 Step::Again
             }
-            _ => self.wrong_type(byte, ErrorKind::NotAnInteger(self.list)),
+            _ => self.wrong_type(byte, Fault::NotAnInteger(self.list)),
         }
     }
 
     pub(super) const fn digits(&mut self, byte: u8) -> Step {
         match byte {
             b'0'..=b'9' => self.digit(byte),
-            b'.' | b'e' | b'E' => self.fault(ErrorKind::NotAnInteger(self.list)),
+            b'.' | b'e' | b'E' => self.fail(Fault::NotAnInteger(self.list)),
             _ => self.end_number(),
         }
     }
@@ -145,33 +145,32 @@ impl HeaderParser {
     const fn digit(&mut self, byte: u8) -> Step {
         let leading_zero = self.number == 0 && self.position != self.token;
         if leading_zero {
-            return self.fault(ErrorKind::Number);
+            return self.fail(Fault::Number);
         }
         match push_digit(self.number, byte) {
             Some(number) => self.number = number,
-            None => return self.fault_at(ErrorKind::IntegerRange(self.list), self.token),
+            None => return self.fail_at(Fault::IntegerRange(self.list), self.token),
         }
         Step::Taken
     }
 
     const fn end_number(&mut self) -> Step {
         self.state = State::AfterNumber;
-        let event = match (self.list, self.items) {
-            (Field::Offsets, 0) => Event::Begin(self.number),
-            (Field::Offsets, _) => Event::End(self.number),
-            _ => Event::Dim(self.number),
+        let signal = match (self.list, self.items) {
+            (Field::Offsets, 0) => Signal::Begin,
+            (Field::Offsets, _) => Signal::End,
+            _ => Signal::Dim,
         };
         if self.items < 2 {
             self.items += 1;
         }
-        self.event = event;
-        Step::EmitBefore
+        Step::EmitBefore(signal)
     }
 
     pub(super) const fn after_number(&mut self, byte: u8) -> Step {
         match (byte, self.list, self.items) {
             (b']', ..) => self.close_list(),
-            (b',', Field::Offsets, 2) => self.fault(ErrorKind::OffsetsCount),
+            (b',', Field::Offsets, 2) => self.fail(Fault::OffsetsCount),
             (b',', ..) => self.go(State::NextNumber),
             _ => self.unexpected(byte),
         }
@@ -179,7 +178,7 @@ impl HeaderParser {
 
     const fn close_list(&mut self) -> Step {
         match (self.list, self.items) {
-            (Field::Offsets, 0 | 1) => self.fault(ErrorKind::OffsetsCount),
+            (Field::Offsets, 0 | 1) => self.fail(Fault::OffsetsCount),
             _ => self.go(State::AfterField),
         }
     }
@@ -188,14 +187,14 @@ impl HeaderParser {
         match byte {
             b'{' => self.go(State::FirstKey),
             b'n' => self.begin_literal(Literal::Null, State::AfterMember),
-            _ => self.wrong_type(byte, ErrorKind::MetadataType),
+            _ => self.wrong_type(byte, Fault::MetadataType),
         }
     }
 
     pub(super) const fn key_value(&mut self, byte: u8) -> Step {
         match byte {
             b'"' => self.begin_string(Role::Value),
-            _ => self.wrong_type(byte, ErrorKind::MetadataValue),
+            _ => self.wrong_type(byte, Fault::MetadataValue),
         }
     }
 
@@ -225,7 +224,7 @@ impl HeaderParser {
     /// A literal that stands for a member of the header can only be the `null` of `__metadata__`.
     const fn end_literal(&mut self) -> Step {
         match self.after {
-            State::AfterMember => self.emit(Event::MetadataNull, State::AfterMember),
+            State::AfterMember => self.emit(Signal::MetadataNull, State::AfterMember),
             after => self.go(after),
         }
     }

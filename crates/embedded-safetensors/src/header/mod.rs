@@ -1,6 +1,7 @@
 //! The header parser: bytes in, events out.
 
 pub(crate) mod entry;
+mod fault;
 mod machine;
 mod members;
 mod number;
@@ -9,8 +10,11 @@ mod strings;
 mod text;
 
 use crate::dtype::Dtype;
-use crate::error::{Error, ErrorKind};
+use crate::error::Error;
+use crate::progress::Progress;
+pub(crate) use fault::Fault;
 pub use machine::HeaderParser;
+pub(crate) use machine::Signal;
 pub use text::Text;
 
 /// What the parser saw.
@@ -63,38 +67,85 @@ pub enum Event<'i> {
 }
 
 impl HeaderParser {
+    /// Reads on until there is something to report, and moves `input` past what it consumed. Data
+    /// behind the header is never consumed.
+    ///
+    /// # Errors
+    /// The first fault of the header, and the same one again at every further call.
+    ///
+    /// # Panics
+    /// Never.
+    pub const fn next<'i>(&mut self, input: &mut &'i [u8]) -> Result<Event<'i>, Error> {
+        let mut run: &'i [u8] = &[];
+        match self.advance(input, &mut run) {
+            Signal::Failed => Err(self.error()),
+            signal => Ok(self.event(signal, run)),
+        }
+    }
+
+    /// The event that a signal stands for.
+    const fn event<'i>(&self, signal: Signal, run: &'i [u8]) -> Event<'i> {
+        match signal {
+            Signal::NeedInput | Signal::Failed => Event::NeedInput,
+            Signal::Length => Event::Length(self.number),
+            Signal::Name => Event::Name(self.piece(run)),
+            Signal::Tensor => Event::Tensor,
+            Signal::Metadata => Event::Metadata,
+            Signal::Dtype => Event::Dtype(self.dtype),
+            Signal::Shape => Event::Shape,
+            Signal::Dim => Event::Dim(self.number),
+            Signal::Begin => Event::Begin(self.number),
+            Signal::End => Event::End(self.number),
+            Signal::TensorEnd => Event::TensorEnd,
+            Signal::MetadataNull => Event::MetadataNull,
+            Signal::Key => Event::Key(self.piece(run)),
+            Signal::KeyEnd => Event::KeyEnd,
+            Signal::Value => Event::Value(self.piece(run)),
+            Signal::ValueEnd => Event::ValueEnd,
+            Signal::MetadataEnd => Event::MetadataEnd,
+            Signal::HeaderEnd => Event::HeaderEnd,
+        }
+    }
+
+    /// The piece of text that was signalled last, with the run that came with it.
+    pub(crate) const fn piece<'i>(&self, run: &'i [u8]) -> Text<'i> {
+        if run.is_empty() { Text::escape(self.character) } else { Text::run(run) }
+    }
+
     /// The error that is due when the file ends where the input ended, or `Ok` when the header is
     /// complete.
     ///
     /// # Errors
-    /// [`ErrorKind::FileTooShort`] or [`ErrorKind::HeaderBeyondFile`] at the end of the file; an
+    /// [`FileTooShort`](crate::ErrorKind::FileTooShort) or
+    /// [`HeaderBeyondFile`](crate::ErrorKind::HeaderBeyondFile) at the end of the file; an
     /// earlier error is repeated.
     pub const fn end_of_input(&mut self) -> Result<(), Error> {
-        if let Some(error) = self.failure() {
-            return Err(error);
+        match self.end_pass(true) {
+            Signal::Failed => Err(self.error()),
+            _ => Ok(()),
         }
-        let file_len = self.position();
-        match self.header_len() {
-            None => Err(self.fail(ErrorKind::FileTooShort.at(file_len))),
-            Some(length) if file_len - 8 < length => {
-                let present = file_len - 8;
-                Err(self.fail(ErrorKind::HeaderBeyondFile { length, present }.at(file_len)))
-            }
-            Some(_) => match self.at_end() {
-                Ok(_) => Ok(()),
-                Err(error) => Err(error),
-            },
+    }
+
+    /// What a signal means to whoever feeds the header once.
+    pub(crate) const fn progress(&self, signal: Signal) -> Result<Progress, Error> {
+        match signal {
+            Signal::Failed => Err(self.error()),
+            Signal::HeaderEnd => Ok(Progress::Done),
+            _ => Ok(Progress::NeedInput),
         }
     }
 
     /// As [`end_of_input`](Self::end_of_input), in one of several passes: a header that was complete in
     /// the first and is not in a later one has changed.
-    pub(crate) const fn end_of_pass(&mut self, is_first: bool) -> Result<(), Error> {
-        let had_failed = self.failure().is_some();
-        match self.end_of_input() {
-            Err(error) if !is_first && !had_failed => Err(self.fail(ErrorKind::Changed.at(error.at))),
-            outcome => outcome,
-        }
+    pub(crate) const fn end_pass(&mut self, is_first: bool) -> Signal {
+        let fault = match self.header_len() {
+            _ if self.has_failed() => return Signal::Failed,
+            _ if self.position == self.end => return self.at_end(),
+            _ if !is_first => Fault::Changed,
+            None => Fault::FileTooShort,
+            Some(_) => Fault::HeaderBeyondFile,
+        };
+        self.stop(fault, self.position)
     }
 }
 

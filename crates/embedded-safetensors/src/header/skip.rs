@@ -1,8 +1,8 @@
 //! Values that nobody asked for.
 
+use super::fault::Fault;
 use super::machine::{HeaderParser, Literal, Role, State, Step};
 use super::number::{Number, NumberStep};
-use crate::error::ErrorKind;
 
 /// The kinds of the brackets that are open inside a skipped value, one bit each.
 ///
@@ -84,10 +84,7 @@ impl HeaderParser {
     }
 
     const fn skip_open(&mut self, object: bool, next: State) -> Step {
-        if !self.nesting.open(object) {
-            return self.fault(ErrorKind::Depth);
-        }
-        self.go(next)
+        if self.nesting.open(object) { self.go(next) } else { self.fail(Fault::Depth) }
     }
 
     pub(super) const fn skip_first_item(&mut self, byte: u8) -> Step {
@@ -141,7 +138,7 @@ impl HeaderParser {
                 self.state = self.after_skipped();
                 Step::Again
             }
-            NumberStep::Bad => self.fault(ErrorKind::Number),
+            NumberStep::Bad => self.fail(Fault::Number),
         }
     }
 }

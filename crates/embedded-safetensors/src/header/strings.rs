@@ -1,11 +1,11 @@
 //! The parser's states inside strings, and for bytes that no state expects.
 
-use super::Event;
-use super::machine::{HeaderParser, Role, State, Step};
-use super::text::{Text, Unicode, UnicodeStep, Utf8Char, unescape};
+use super::fault::Fault;
+use super::machine::{HeaderParser, Role, Signal, State, Step};
+use super::text::{Unicode, UnicodeStep, Utf8Char, unescape};
 use crate::bytes::low_u32;
 use crate::dtype::Dtype;
-use crate::error::{ErrorKind, Field};
+use crate::error::Field;
 
 impl HeaderParser {
     pub(super) const fn begin_string(&mut self, role: Role) -> Step {
@@ -16,19 +16,15 @@ impl HeaderParser {
     }
 
     /// Consumes the plain text at the start of `input`, as far as the header goes.
-    pub(super) const fn take_run<'i>(&mut self, input: &mut &'i [u8]) -> Option<Event<'i>> {
+    pub(super) const fn take_run<'i>(&mut self, input: &mut &'i [u8]) -> &'i [u8] {
         let len = self.run_len(input);
-        let Some((run, rest)) = input.split_at_checked(len) else { return None };
+        let Some((run, rest)) = input.split_at_checked(len) else { return &[] };
         *input = rest;
         self.position += low_u32(run.len() as u64);
-        self.word.push(run);
-        match (run.is_empty(), self.role) {
-            (true, _) => None,
-            (false, Role::Name) => Some(Event::Name(Text::run(run))),
-            (false, Role::Key) => Some(Event::Key(Text::run(run))),
-            (false, Role::Value) => Some(Event::Value(Text::run(run))),
-            (false, Role::Field | Role::Dtype | Role::SkipKey | Role::Skip) => None,
+        if self.role.is_word() {
+            self.word.push(run);
         }
+        run
     }
 
     const fn run_len(&mut self, input: &[u8]) -> usize {
@@ -38,8 +34,7 @@ impl HeaderParser {
         };
         let mut left = within_header;
         while let Some((&byte, rest)) = left.split_first() {
-            let special = matches!(byte, 0..0x20 | b'"' | b'\\');
-            if special || !self.utf8.push(byte) {
+            if !self.take_plain(byte) {
                 break;
             }
             left = rest;
@@ -47,15 +42,21 @@ impl HeaderParser {
         within_header.len() - left.len()
     }
 
+    const fn take_plain(&mut self, byte: u8) -> bool {
+        match byte {
+            0..0x20 | b'"' | b'\\' => false,
+            0x20..0x80 if !self.utf8.is_open() => true,
+            _ => self.utf8.push(byte),
+        }
+    }
+
     /// A byte in a string that is not plain text.
     pub(super) const fn string_special(&mut self, byte: u8) -> Step {
         match byte {
-            _ if self.utf8.is_open() || byte >= 0x80 => {
-                self.fault_at(ErrorKind::Utf8, self.character_start())
-            }
+            _ if self.utf8.is_open() || byte >= 0x80 => self.fail_at(Fault::Utf8, self.character_start()),
             b'"' => self.end_string(),
             b'\\' => self.go(State::Escape),
-            _ => self.fault(ErrorKind::ControlCharacter(byte)),
+            _ => self.fail(Fault::ControlCharacter(byte)),
         }
     }
 
@@ -64,6 +65,7 @@ impl HeaderParser {
         self.position - self.utf8.seen()
     }
 
+    #[inline(never)]
     pub(super) const fn escape(&mut self, byte: u8) -> Step {
         if byte == b'u' {
             self.unicode = Unicode::new();
@@ -71,17 +73,18 @@ impl HeaderParser {
         }
         match unescape(byte) {
             Some(meaning) => self.escaped(Utf8Char::ascii(meaning)),
-            None => self.fault(ErrorKind::Escape(byte)),
+            None => self.fail(Fault::Escape(byte)),
         }
     }
 
+    #[inline(never)]
     pub(super) const fn unicode_digit(&mut self, byte: u8) -> Step {
         match self.unicode.push(byte) {
             UnicodeStep::NeedDigit => Step::Taken,
             UnicodeStep::NeedLow => self.go(State::LowBackslash),
             UnicodeStep::Done(character) => self.escaped(character),
-            UnicodeStep::Lone(back) => self.fault_at(ErrorKind::Surrogate, self.position - back),
-            UnicodeStep::BadDigit => self.fault(ErrorKind::Escape(byte)),
+            UnicodeStep::Lone(back) => self.fail_at(Fault::Surrogate, self.position - back),
+            UnicodeStep::BadDigit => self.fail(Fault::Escape(byte)),
         }
     }
 
@@ -93,22 +96,16 @@ impl HeaderParser {
         back: u32,
         next: State,
     ) -> Step {
-        if byte == expected {
-            self.go(next)
-        } else {
-            self.fault_at(ErrorKind::Surrogate, self.position - back)
-        }
+        if byte == expected { self.go(next) } else { self.fail_at(Fault::Surrogate, self.position - back) }
     }
 
     const fn escaped(&mut self, character: Utf8Char) -> Step {
         self.state = State::Text;
         self.word.push(character.as_bytes());
-        let text = Text::escape(character);
-        match self.role {
-            Role::Name => self.emit(Event::Name(text), State::Text),
-            Role::Key => self.emit(Event::Key(text), State::Text),
-            Role::Value => self.emit(Event::Value(text), State::Text),
-            Role::Field | Role::Dtype | Role::SkipKey | Role::Skip => Step::Taken,
+        self.character = character;
+        match self.role.piece() {
+            Some(signal) => Step::Emit(signal),
+            None => Step::Taken,
         }
     }
 
@@ -119,9 +116,9 @@ impl HeaderParser {
             Role::Dtype => self.end_dtype(),
             Role::Key => {
                 self.after = State::KeyValue;
-                self.emit(Event::KeyEnd, State::Colon)
+                self.emit(Signal::KeyEnd, State::Colon)
             }
-            Role::Value => self.emit(Event::ValueEnd, State::AfterValue),
+            Role::Value => self.emit(Signal::ValueEnd, State::AfterValue),
             Role::SkipKey => self.expect_colon(State::SkipValue),
             Role::Skip => self.end_skipped(),
         }
@@ -133,24 +130,24 @@ impl HeaderParser {
     }
 
     const fn end_name(&mut self) -> Step {
-        if !matches!(self.word.as_bytes(), b"__metadata__") {
+        if !self.word.is(b"__metadata__") {
             self.after = State::EntryValue;
-            return self.emit(Event::Tensor, State::Colon);
+            return self.emit(Signal::Tensor, State::Colon);
         }
         // Even `null` twice is one time too many.
         if self.metadata_seen {
-            return self.fault_at(ErrorKind::MetadataTwice, self.token);
+            return self.fail_at(Fault::MetadataTwice, self.token);
         }
         self.metadata_seen = true;
         self.after = State::MetadataValue;
-        self.emit(Event::Metadata, State::Colon)
+        self.emit(Signal::Metadata, State::Colon)
     }
 
     const fn end_field(&mut self) -> Step {
-        match self.word.as_bytes() {
-            b"dtype" => self.begin_field(Field::Dtype, State::DtypeValue),
-            b"shape" => self.begin_field(Field::Shape, State::ListOpen),
-            b"data_offsets" => self.begin_field(Field::Offsets, State::ListOpen),
+        match &self.word {
+            word if word.is(b"dtype") => self.begin_field(Field::Dtype, State::DtypeValue),
+            word if word.is(b"shape") => self.begin_field(Field::Shape, State::ListOpen),
+            word if word.is(b"data_offsets") => self.begin_field(Field::Offsets, State::ListOpen),
             _ => self.expect_colon(State::SkipValue),
         }
     }
@@ -158,30 +155,36 @@ impl HeaderParser {
     const fn begin_field(&mut self, field: Field, value: State) -> Step {
         let bit = 1 << field as u8;
         if self.fields & bit != 0 {
-            return self.fault_at(ErrorKind::Repeated(field), self.token);
+            return self.fail_at(Fault::Repeated(field), self.token);
         }
         self.fields |= bit;
         self.list = field;
         self.expect_colon(value)
     }
 
+    /// Tries the wide dtypes first, which are the usual ones.
     const fn end_dtype(&mut self) -> Step {
-        match Dtype::from_name(self.word.as_bytes()) {
-            Some(dtype) => self.emit(Event::Dtype(dtype), State::AfterField),
-            None => self.fault_at(ErrorKind::DtypeUnknown, self.token),
+        let mut left = Dtype::ALL;
+        while let Some((&dtype, rest)) = left.split_last() {
+            if self.word.is(dtype.name().as_bytes()) {
+                self.dtype = dtype;
+                return self.emit(Signal::Dtype, State::AfterField);
+            }
+            left = rest;
         }
+        self.fail_at(Fault::DtypeUnknown, self.token)
     }
 
     /// Whether the state is one in which a byte above 0x7F has not been through the UTF-8 check.
     pub(super) const fn may_begin_character(&self) -> bool {
-        !matches!(self.state, State::Length | State::Text | State::Foreign)
+        !matches!(self.state, State::Failed | State::Length | State::Text | State::Foreign)
     }
 
     /// An error of a byte above 0x7F waits until it is known to begin a character: if it does not, the
     /// header is not UTF-8, which is the fault that the reference reports.
     pub(super) const fn foreign(&mut self, byte: u8) -> Step {
         if !self.utf8.push(byte) {
-            return self.fault_at(ErrorKind::Utf8, self.character_start());
+            return self.fail_at(Fault::Utf8, self.character_start());
         }
         if self.utf8.is_open() { Step::Taken } else { Step::Fail }
     }

@@ -133,6 +133,7 @@ impl Utf8 {
 }
 
 /// The decoded start of a string, as long as it may still be a word that the parser knows.
+#[repr(align(4))]
 pub(super) struct Word {
     bytes: [u8; Self::LONGEST],
     len: u8,
@@ -152,16 +153,33 @@ impl Word {
     }
 
     pub(super) const fn push(&mut self, text: &[u8]) {
-        let mut left = text;
+        let (mut left, mut len) = (text, self.len);
         while let Some((&byte, rest)) = left.split_first() {
-            let Some((_, [slot, ..])) = self.bytes.split_at_mut_checked(self.len as usize) else {
-                self.len = Self::TOO_LONG;
-                return;
+            let Some((_, [slot, ..])) = self.bytes.split_at_mut_checked(len as usize) else {
+                len = Self::TOO_LONG;
+                break;
             };
             *slot = byte;
-            self.len += 1;
+            len += 1;
             left = rest;
         }
+        self.len = len;
+    }
+
+    /// Whether the whole string is this word. One loop: patterns would be compared byte by byte in line.
+    #[inline(never)]
+    pub(super) const fn is(&self, word: &[u8]) -> bool {
+        let (mut left, mut wanted) = (self.as_bytes(), word);
+        if left.len() != wanted.len() {
+            return false;
+        }
+        while let (Some((a, a_rest)), Some((b, b_rest))) = (left.split_first(), wanted.split_first()) {
+            if *a != *b {
+                return false;
+            }
+            (left, wanted) = (a_rest, b_rest);
+        }
+        true
     }
 
     /// The whole string, or nothing known.
