@@ -1,0 +1,380 @@
+//! What a search in a header finds, what it does not, and what it says then: through windows of every size.
+
+use std::convert::Infallible;
+
+use embedded_safetensors::{Error, ErrorKind, FileLen, Model, ReadError, Slot, TensorInfo, Wanted};
+use verification::file::with_header;
+use verification::mock::{Plan, Storage};
+
+/// The header of empty tensors with these names, as they are spelled in it.
+fn header_of(names: &[&str]) -> String {
+    let entry = |name: &&str| format!(r#""{name}":{{"dtype":"U8","shape":[0],"data_offsets":[0,0]}}"#);
+    format!("{{{}}}", names.iter().map(entry).collect::<Vec<_>>().join(","))
+}
+
+/// Looks at the model through windows that cut it everywhere.
+fn through_windows(file: &[u8], look: impl Fn(&mut Model<&[u8]>, &mut [u8])) {
+    for size in (1..40).chain([file.len(), 4096]) {
+        let mut window = vec![0; size];
+        let mut model = Model::open(file, &mut window).expect("it is sound");
+        look(&mut model, &mut window);
+    }
+}
+
+fn finds(file: &[u8], name: &str) -> Result<Option<TensorInfo>, ReadError<Infallible>> {
+    let mut window = [0; 16];
+    let mut model = Model::open(file, &mut window).expect("it is sound");
+    let found = model.find(name, &mut window);
+    through_windows(file, |model, window| assert_eq!(model.find(name, window), found));
+    found
+}
+
+/// Where the name begins that is spelled so, quote and all, for the so many-th time.
+fn place_of(file: &[u8], spelled: &str, occurrence: usize) -> u64 {
+    let quoted = format!("\"{spelled}\"");
+    let mut places = file.windows(quoted.len()).enumerate().filter(|(_, part)| *part == quoted.as_bytes());
+    places.nth(occurrence).expect("it is there").0 as u64
+}
+
+#[test]
+fn a_name_is_found_among_those_that_begin_or_end_like_it() {
+    let names = ["fc", "fc.weight", "fc.weight.1", "c.weight", "fc.weigh", "FC.WEIGHT", "weight"];
+    for wanted in names {
+        let header = header_of(&names).replace(
+            &format!(r#""{wanted}":{{"dtype":"U8","shape":[0]"#),
+            &format!(r#""{wanted}":{{"dtype":"F32","shape":[7,0]"#),
+        );
+        let file = with_header(&header, 0);
+        let info = finds(&file, wanted).expect("it is sound").expect("it is there");
+        assert_eq!((info.dtype().name(), info.shape().dims()), ("F32", &[7, 0][..]), "{wanted}");
+    }
+    let file = with_header(&header_of(&names), 0);
+    for absent in ["f", "fc.", "fc.weight.", "fc.weight.10", "", "Fc", "fc.weightx", "dtype", "U8"] {
+        assert_eq!(finds(&file, absent), Ok(None), "{absent}");
+    }
+}
+
+#[test]
+fn a_name_is_found_however_it_is_spelled() {
+    let file = with_header(&header_of(&[r"\u0061b", r"\ud83d\ude00", "h\u{e9}", r"q\\\u0022", r"\u0000"]), 0);
+    for name in ["ab", "\u{1f600}", "h\u{e9}", "q\\\"", "\0"] {
+        assert!(finds(&file, name).expect("it is sound").is_some(), "{name}");
+    }
+    for absent in [r"\u0061b", "a", "b", "h", "he\u{301}", "\u{1f601}", "\0\0", r"q\\"] {
+        assert_eq!(finds(&file, absent), Ok(None), "{absent}");
+    }
+}
+
+#[test]
+fn the_empty_name_is_a_name() {
+    assert!(finds(&with_header(&header_of(&["a", "", "b"]), 0), "").expect("it is sound").is_some());
+    assert!(finds(&with_header(&header_of(&[""]), 0), "").expect("it is sound").is_some());
+    assert_eq!(finds(&with_header("{}", 0), ""), Ok(None));
+    let file = with_header(&header_of(&["a", "", "b", ""]), 0);
+    assert_eq!(finds(&file, ""), Err(ErrorKind::NameTwice.at(place_of(&file, "", 1)).into()));
+}
+
+#[test]
+fn metadata_is_no_tensor() {
+    for metadata in [r#"{"a":"b"}"#, "{}", "null"] {
+        let spelled = r#"{"__metadata__":M,"a":{"dtype":"U8","shape":[0],"data_offsets":[0,0]}}"#;
+        let file = with_header(&spelled.replace('M', metadata), 0);
+        assert_eq!(finds(&file, "__metadata__"), Ok(None));
+        assert_eq!(finds(&file, "b"), Ok(None));
+        assert!(finds(&file, "a").expect("it is sound").is_some(), "{metadata}");
+    }
+    let file = with_header(&header_of(&["__metadata", "__metadata___", "_metadata_"]), 0);
+    assert_eq!(finds(&file, "__metadata__"), Ok(None));
+    assert!(finds(&file, "__metadata").expect("it is sound").is_some());
+    assert!(finds(&file, "__metadata___").expect("it is sound").is_some());
+}
+
+#[test]
+fn only_the_name_that_is_sought_must_not_occur_twice() {
+    for second in ["twice", r"tw\u0069ce"] {
+        let file = with_header(&header_of(&["once", "twice", "other", second, "last"]), 0);
+        let twice = ErrorKind::NameTwice.at(place_of(&file, second, usize::from(second == "twice")));
+        assert_eq!(finds(&file, "twice"), Err(twice.into()));
+        for name in ["once", "other", "last"] {
+            assert!(finds(&file, name).expect("it is there once").is_some(), "{name}");
+        }
+        assert_eq!(finds(&file, "twic"), Ok(None));
+        through_windows(&file, |model, window| {
+            let mut wanted = [Wanted::new("once"), Wanted::new("twice")];
+            assert_eq!(model.find_all(&mut wanted, window), Err(twice.into()));
+            assert!(wanted.iter().all(|one| one.info().is_none()), "nothing is found");
+            assert_eq!(model.find_all(&mut wanted[..1], window), Ok(()));
+        });
+    }
+}
+
+#[test]
+fn only_the_tensor_that_is_sought_must_not_have_too_many_dimensions() {
+    let header = r#"{"a":{"dtype":"U8","shape":[1,1,1,1,1,1,1,1],"data_offsets":[0,1]},"b":{"dtype":"U8","shape":[1,1,1,1,1,1,1,1,7],"data_offsets":[1,8]},"c":{"data_offsets":[8,9],"shape":[],"dtype":"U8"}}"#;
+    let file = with_header(header, 9);
+    let ninth = header.find("7]").expect("it is there") as u64 + 8;
+    let error = ReadError::Format(ErrorKind::Rank { limit: 8 }.at(ninth));
+    assert_eq!(finds(&file, "b"), Err(error));
+    assert_eq!(finds(&file, "a").map(|found| found.map(|info| info.shape().dims().len())), Ok(Some(8)));
+    assert_eq!(finds(&file, "c").map(|found| found.map(|info| info.begin())), Ok(Some(8)));
+    through_windows(&file, |model, window| {
+        let mut seen = vec![];
+        assert_eq!(model.visit(&mut [0], window, |entry| seen.push(entry.name().to_owned())), Err(error));
+        assert_eq!(seen, ["a"]);
+    });
+}
+
+#[test]
+fn what_is_missing_is_named_once_the_rest_is_found() {
+    let file = with_header(&header_of(&["a", "b"]), 0);
+    let end = file.len() as u64;
+    through_windows(&file, |model, window| {
+        let mut wanted = ["a", "x", "b", "y"].map(Wanted::new);
+        let missing = ErrorKind::NotFound { wanted: 1 }.at(end);
+        assert_eq!(model.find_all(&mut wanted, window), Err(missing.into()));
+        let found = wanted.map(|one| one.info().is_some());
+        assert_eq!(found, [true, false, true, false]);
+        let mut wanted = [Wanted::optional("x"), Wanted::new("b"), Wanted::optional("a")];
+        assert_eq!(model.find_all(&mut wanted, window), Ok(()));
+        assert_eq!(wanted.map(|one| one.info().is_some()), [false, true, true]);
+    });
+}
+
+#[test]
+fn a_name_may_be_wanted_twice() {
+    let file = with_header(&header_of(&["a", "b"]), 0);
+    through_windows(&file, |model, window| {
+        let mut wanted = ["b", "b"].map(Wanted::new);
+        assert_eq!(model.find_all(&mut wanted, window), Ok(()));
+        let [first, second] = wanted.map(|one| one.info().expect("it is found"));
+        assert_eq!(first, second);
+    });
+}
+
+#[test]
+fn what_was_not_found_cannot_be_read() {
+    let file = with_header(&header_of(&["a"]), 0);
+    let mut window = [0; 64];
+    let mut model = Model::open(&file[..], &mut window).expect("it is sound");
+    let unfound = ErrorKind::NotFound { wanted: 0 }.at(0);
+    assert_eq!(unfound.kind.code(), "usage.missing");
+    assert_eq!(model.tensor(&Wanted::new("a")).map(|_| ()), Err(unfound), "not sought yet");
+    let mut wanted = [Wanted::optional("b")];
+    assert_eq!(model.find_all(&mut wanted, &mut window), Ok(()));
+    assert_eq!(model.tensor(&wanted[0]).map(|_| ()), Err(unfound), "sought in vain");
+}
+
+/// Of several searches with the same memory, only the last counts.
+#[test]
+fn a_search_forgets_what_an_earlier_one_found() {
+    let (one, other) = (with_header(&header_of(&["a", "b"]), 0), with_header(&header_of(&["b"]), 0));
+    let mut window = [0; 64];
+    let mut wanted = ["a", "b"].map(Wanted::optional);
+    for (file, found) in [(&one, [true, true]), (&other, [false, true]), (&one, [true, true])] {
+        let mut model = Model::open(&file[..], &mut window).expect("it is sound");
+        assert_eq!(model.find_all(&mut wanted, &mut window), Ok(()));
+        assert_eq!(wanted.map(|one| one.info().is_some()), found);
+        assert_eq!(model.find_all(&mut wanted, &mut []), Err(ErrorKind::NoWindow.at(0).into()));
+        assert_eq!(wanted.map(|one| one.info().is_some()), [false, false]);
+    }
+}
+
+#[test]
+fn all_tensors_are_shown_in_the_headers_order() {
+    let header = r#"{"b":{"dtype":"U8","shape":[2],"data_offsets":[1,3]},"__metadata__":{"k":"v"},"":{"dtype":"I8","shape":[],"data_offsets":[0,1]}}"#;
+    let file = with_header(header, 3);
+    for size in 1..200 {
+        let mut window = vec![0; size];
+        let mut model = Model::open_sorting(&file[..], &mut [Slot::EMPTY], &mut window).expect("it is sound");
+        let mut seen = vec![];
+        let shown = model.visit(&mut [0; 1], &mut window, |entry| {
+            seen.push((
+                entry.name().to_owned(),
+                entry.info.dtype().name(),
+                entry.info.begin()..entry.info.end(),
+            ));
+        });
+        assert_eq!(shown, Ok(()));
+        assert_eq!(seen, [("b".to_owned(), "U8", 1..3), (String::new(), "I8", 0..1)]);
+    }
+}
+
+#[test]
+fn a_name_without_room_says_how_much_it_needs() {
+    let file = with_header(&header_of(&["a", "seven77", "b"]), 0);
+    through_windows(&file, |model, window| {
+        let mut count = 0;
+        let error = model.visit(&mut [0; 6], window, |_| count += 1).expect_err("there is no room");
+        let ReadError::Format(Error { kind, .. }) = error else { panic!("{error}") };
+        assert_eq!((kind, count), (ErrorKind::NameLength { needed: 7, capacity: 6 }, 1));
+        assert_eq!(model.visit(&mut [0; 7], window, |_| count += 1), Ok(()));
+        assert_eq!(count, 4);
+    });
+}
+
+const WITH_METADATA: &str = r#"{"a":{"dtype":"U8","shape":[0],"data_offsets":[0,0]},"__metadata__":{"format":"pt","":"empty","empty":"","esc\u0061ped":"tab\t \u00e9\ud83d\ude00 \"end\"","formats":"other","long":"0123456789012345678901234567890123456789"}}"#;
+
+fn value(header: &str, key: &str, memory: usize) -> Result<Option<String>, Error> {
+    let file = with_header(header, 0);
+    let ask = |model: &mut Model<&[u8]>, window: &mut [u8]| {
+        let mut memory = vec![0; memory];
+        model.metadata(key, &mut memory, window).map(|value| value.map(str::to_owned))
+    };
+    let mut window = [0; 16];
+    let first = ask(&mut Model::open(&file[..], &mut window).expect("it is sound"), &mut window);
+    through_windows(&file, |model, window| assert_eq!(ask(model, window), first));
+    first.map_err(|error| match error {
+        ReadError::Format(error) => error,
+        other => panic!("{other:?}"),
+    })
+}
+
+#[test]
+fn a_value_is_found_by_its_key() {
+    for (key, expected) in [
+        ("format", Some("pt")),
+        ("formats", Some("other")),
+        ("", Some("empty")),
+        ("empty", Some("")),
+        ("escaped", Some("tab\t \u{e9}\u{1f600} \"end\"")),
+        ("long", Some("0123456789012345678901234567890123456789")),
+        ("forma", None),
+        ("pt", None),
+        ("a", None),
+        ("__metadata__", None),
+        (r"esc\u0061ped", None),
+        ("longer", None),
+    ] {
+        assert_eq!(value(WITH_METADATA, key, 64), Ok(expected.map(str::to_owned)), "{key}");
+    }
+}
+
+#[test]
+fn no_metadata_has_no_values() {
+    for header in ["{}", r#"{"__metadata__":null}"#, r#"{"__metadata__":{}}"#, &header_of(&["key"])] {
+        assert_eq!(value(header, "key", 8), Ok(None), "{header}");
+        assert_eq!(value(header, "", 0), Ok(None), "{header}");
+    }
+}
+
+#[test]
+fn a_value_without_room_says_how_much_it_needs() {
+    let at = |key: &str| {
+        let quoted = format!("\"{key}\":");
+        8 + (WITH_METADATA.find(&quoted).expect("it is there") + quoted.len()) as u64
+    };
+    for (key, needed) in [("format", 2), ("escaped", 17), ("long", 40)] {
+        let expected = value(WITH_METADATA, key, needed).expect("it fits").expect("it is there");
+        assert_eq!(expected.len(), needed);
+        for capacity in [0, 1, needed - 1] {
+            let kind = ErrorKind::ValueLength { needed: needed as u64, capacity: capacity as u64 };
+            let spelled = if key == "escaped" { r"esc\u0061ped" } else { key };
+            assert_eq!(value(WITH_METADATA, key, capacity), Err(kind.at(at(spelled))), "{key} in {capacity}");
+        }
+    }
+    assert_eq!(value(WITH_METADATA, "empty", 0), Ok(Some(String::new())));
+}
+
+#[test]
+fn only_the_key_that_is_sought_must_not_occur_twice() {
+    let header = r#"{"__metadata__":{"a":"1","twice":"2","b":"3","tw\u0069ce":"4","twice":"5"}}"#;
+    let at = 8 + header.find(r#""tw\u"#).expect("it is there") as u64;
+    assert_eq!(value(header, "twice", 8), Err(ErrorKind::KeyTwice.at(at)));
+    assert_eq!(value(header, "twice", 0), Err(ErrorKind::KeyTwice.at(at)), "also where it has no room");
+    assert_eq!(value(header, "a", 8), Ok(Some("1".to_owned())));
+    assert_eq!(value(header, "b", 8), Ok(Some("3".to_owned())));
+    assert_eq!(value(header, "twic", 8), Ok(None));
+}
+
+#[test]
+fn a_window_needs_a_byte() {
+    let file = with_header(&header_of(&["a"]), 0);
+    let none = ErrorKind::NoWindow.at(0);
+    assert_eq!(none.kind.code(), "usage.window");
+    assert_eq!(Model::open(&file[..], &mut []).map(|_| ()), Err(none.into()));
+    assert_eq!(Model::open_sorting(&file[..], &mut [], &mut []).map(|_| ()), Err(none.into()));
+    let mut model = Model::open(&file[..], &mut [0]).expect("it is sound");
+    assert_eq!(model.find("a", &mut []), Err(none.into()));
+    assert_eq!(model.find_all(&mut [], &mut []), Err(none.into()));
+    assert_eq!(model.visit(&mut [], &mut [], |_| {}), Err(none.into()));
+    assert_eq!(model.metadata("a", &mut [], &mut []), Err(none.into()));
+    assert_eq!(model.check_unchanged(&mut []), Err(none.into()));
+    let names = model.check_names([1, 2], &mut [Slot::EMPTY; 2], &mut [0], &mut []);
+    assert_eq!(names, Err(none.into()));
+}
+
+#[test]
+fn out_of_order_is_a_limit_only_without_slots() {
+    let header = r#"{"b":{"dtype":"U8","shape":[2],"data_offsets":[1,3]},"a":{"dtype":"U8","shape":[],"data_offsets":[0,1]}}"#;
+    let file = with_header(header, 3);
+    let limit = |outcome: Result<Model<&[u8]>, ReadError<_>>| match outcome {
+        Err(ReadError::Format(error)) => Some(error.kind),
+        _ => None,
+    };
+    assert_eq!(limit(Model::open(&file[..], &mut [0; 8])), Some(ErrorKind::OutOfOrder));
+    assert_eq!(limit(Model::open_sorting(&file[..], &mut [], &mut [0; 8])), Some(ErrorKind::OutOfOrder));
+    for slots in 1..4 {
+        let model = Model::open_sorting(&file[..], &mut vec![Slot::EMPTY; slots], &mut [0; 8]);
+        assert_eq!(model.expect("it is sound").summary().tensors, 2);
+    }
+}
+
+#[test]
+fn the_source_comes_back() {
+    let file = with_header(&header_of(&["a"]), 0);
+    let storage = Storage::new(&file, Plan::default());
+    let model = Model::open(&storage, &mut [0; 8]).expect("it is sound");
+    assert!(std::ptr::eq(model.into_source(), &raw const storage));
+}
+
+#[test]
+fn a_search_reads_the_header_once_and_no_byte_of_the_data() {
+    let header = r#"{"a":{"dtype":"U8","shape":[99],"data_offsets":[0,99]}}"#;
+    let file = with_header(header, 99);
+    let end = header.len() as u64 + 8;
+    for size in [1, 7, 8, 16, 64, 1000] {
+        let mut window = vec![0; size];
+        let storage = Storage::new(&file, Plan::default());
+        let mut model = Model::open(&storage, &mut window).expect("it is sound");
+        storage.follow(Plan::default());
+        assert!(model.find("a", &mut window).expect("it is sound").is_some());
+        let counts = storage.counts();
+        assert_eq!((counts.bytes, counts.passes), (end, 1));
+        assert_eq!((counts.calls, counts.reads), (end.div_ceil(size as u64), counts.calls));
+        assert_eq!(counts.ranges.last().map(|range| range.end), Some(end));
+    }
+}
+
+#[test]
+fn a_storage_that_knows_only_a_bound_is_held_to_it() {
+    let file = with_header(r#"{"a":{"dtype":"U8","shape":[10],"data_offsets":[0,10]}}"#, 10);
+    let len = file.len() as u64;
+    let opened = |claim| {
+        let storage = Storage::new(&file, Plan { claim: Some(claim), ..Plan::default() });
+        Model::open(&storage, &mut [0; 64]).map(|model| model.summary().data_len)
+    };
+    assert_eq!(opened(FileLen::AtMost(len)), Ok(10));
+    assert_eq!(opened(FileLen::AtMost(u64::MAX)), Ok(10));
+    assert_eq!(opened(FileLen::Unknown), Ok(10));
+    let short = ErrorKind::DataShort { needed: 10, present: 9 }.at(len - 1);
+    assert_eq!(opened(FileLen::AtMost(len - 1)), Err(short.into()));
+    let none = ErrorKind::DataShort { needed: 10, present: 0 }.at(3);
+    assert_eq!(opened(FileLen::AtMost(3)), Err(none.into()));
+}
+
+#[test]
+fn data_that_no_place_in_a_file_can_have_is_refused() {
+    let most = (1u64 << 61) - 1;
+    let entry = |i: u64| {
+        let (begin, end) = (most * i, most * (i + 1));
+        format!(r#""{i}":{{"dtype":"U8","shape":[{most}],"data_offsets":[{begin},{end}]}}"#)
+    };
+    let header = format!("{{{}}}", (0..8).map(entry).collect::<Vec<_>>().join(","));
+    let file = with_header(&header, 0);
+    for claim in [FileLen::Unknown, FileLen::AtMost(u64::MAX)] {
+        let storage = Storage::new(&file, Plan { claim: Some(claim), ..Plan::default() });
+        let present = u64::MAX - file.len() as u64;
+        let short = ErrorKind::DataShort { needed: most * 8, present }.at(u64::MAX);
+        assert_eq!(Model::open(&storage, &mut [0; 64]).map(|_| ()), Err(short.into()));
+    }
+}
