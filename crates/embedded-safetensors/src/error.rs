@@ -213,8 +213,10 @@ pub enum ErrorKind {
         /// The memory given for it.
         capacity: u64,
     },
-    /// The header does not list its tensors in the order of their offsets, and no slots were given
-    /// to sort them in. At: the first offset that is out of order.
+    /// The header does not list its tensors in the order of their offsets, and no memory was given to sort
+    /// them in: slots ([`Model::open_sorting`](crate::Model::open_sorting)) or an index
+    /// ([`Model::open_indexed`](crate::Model::open_indexed), and for streams that come once
+    /// [`Router`](crate::Router)). At: the first offset that is out of order.
     OutOfOrder,
     /// More names share one hash than there are slots to tell them apart in. At: the end of the header.
     SlotCount {
