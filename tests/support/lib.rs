@@ -7,6 +7,7 @@ pub mod context;
 #[cfg(feature = "std")]
 pub mod disk;
 pub mod doors;
+pub mod executor;
 pub mod file;
 pub mod judge;
 pub mod mock;
@@ -17,3 +18,4 @@ pub mod reference;
 pub mod split;
 pub mod table;
 pub mod vectors;
+pub mod waiting;

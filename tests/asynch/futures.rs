@@ -1,0 +1,96 @@
+//! The futures themselves: how large they are, and that threads may share them where the storage allows it.
+
+use std::io::Cursor;
+
+use embedded_io::{ErrorType, Seek, SeekFrom};
+use embedded_io_async::Read;
+use embedded_safetensors::asynch::{Model, ReadAt, Seekable};
+use embedded_safetensors::{IndexStorage, Slot, Wanted};
+use verification::executor::finish;
+use verification::mock::Fault;
+use verification::waiting::{Waiting, Waits};
+
+use crate::operations::file;
+
+const WAITS: Waits = Waits { before: 1, after: 1 };
+
+/// A file in memory that can read and seek.
+struct Memory<'f>(Cursor<&'f [u8]>);
+
+impl ErrorType for Memory<'_> {
+    type Error = Fault;
+}
+
+impl embedded_io::Read for Memory<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> Result<usize, Fault> {
+        std::io::Read::read(&mut self.0, buffer).map_err(|_| Fault::Broken)
+    }
+}
+
+impl Seek for Memory<'_> {
+    fn seek(&mut self, to: SeekFrom) -> Result<u64, Fault> {
+        std::io::Seek::seek(&mut self.0, in_std(to)).map_err(|_| Fault::Broken)
+    }
+}
+
+fn in_std(to: SeekFrom) -> std::io::SeekFrom {
+    match to {
+        SeekFrom::Start(offset) => std::io::SeekFrom::Start(offset),
+        SeekFrom::End(offset) => std::io::SeekFrom::End(offset),
+        SeekFrom::Current(offset) => std::io::SeekFrom::Current(offset),
+    }
+}
+
+/// How many bytes the documentation allows to a future of a model, besides those of the storage's futures.
+const OF_A_MODEL: usize = if cfg!(target_pointer_width = "32") { 600 } else { 800 };
+
+/// And to one of a reader.
+const OF_A_READER: usize = if cfg!(target_pointer_width = "32") { 100 } else { 160 };
+
+/// Takes a future only if it may move between threads, and sees to its size.
+fn small<F: Future + Send>(most: usize, future: F) -> F {
+    let storage = size_of_val(&storage(&[]).read_at(0, &mut []));
+    assert!(size_of::<F>() <= most + storage, "it has {} bytes, {storage} of the storage", size_of::<F>());
+    future
+}
+
+fn storage(file: &[u8]) -> Seekable<Waiting<Memory<'_>>> {
+    Seekable::new(Waiting::new(Memory(Cursor::new(file)), WAITS))
+}
+
+#[test]
+fn futures_of_a_model_are_small_and_as_free_to_move_as_those_of_the_storage() {
+    let file = file();
+    let (mut slots, mut window, mut text) = ([Slot::EMPTY; 3], [0; 64], [0; 64]);
+    let mut memory = IndexStorage::<3, 2, 7>::new();
+    drop(small(OF_A_MODEL, Model::open(&mut storage(&file), &mut window)));
+    drop(small(OF_A_MODEL, Model::open_indexed(&mut storage(&file), memory.memory(), &mut window)));
+    let mut source = storage(&file);
+    let opening = small(OF_A_MODEL, Model::open_sorting(&mut source, &mut slots, &mut window));
+    let mut model = finish(opening).expect("it is sound");
+    drop(small(OF_A_MODEL, model.find("a", &mut window)));
+    drop(small(OF_A_MODEL, model.find_all(&mut [Wanted::new("a")], &mut window)));
+    drop(small(OF_A_MODEL, model.visit(&mut text, &mut window, |_| {})));
+    drop(small(OF_A_MODEL, model.metadata("unit", &mut text, &mut window)));
+    drop(small(OF_A_MODEL, model.all_metadata(&mut text, &mut window)));
+    drop(small(OF_A_MODEL, model.metadata_as::<Vec<u8>>(&mut text, &mut window)));
+    drop(small(OF_A_MODEL, model.metadata_value_as::<u8>("count", &mut text, &mut window)));
+    drop(small(OF_A_MODEL, model.index(memory.memory(), &mut window)));
+    drop(small(OF_A_MODEL, model.index_size(&mut window)));
+    drop(small(OF_A_MODEL, model.check_names([0, 0], &mut slots, &mut text, &mut window)));
+    drop(small(OF_A_MODEL, model.check_unchanged(&mut window)));
+}
+
+#[test]
+fn futures_of_a_reader_are_small_and_as_free_to_move_as_those_of_the_storage() {
+    let file = file();
+    let (mut slots, mut window, mut buffer) = ([Slot::EMPTY; 3], [0; 64], [0; 64]);
+    let opening = Model::open_sorting(storage(&file), &mut slots, &mut window);
+    let mut model = finish(opening).expect("it is sound");
+    let a = finish(model.find("a", &mut window)).expect("it can be read").expect("it is there");
+    let mut reader = model.tensor(&a).expect("it is this file's");
+    drop(small(OF_A_READER, reader.next_chunk(&mut buffer)));
+    drop(small(OF_A_READER, reader.read_at(0, &mut buffer)));
+    drop(small(OF_A_READER, reader.read(&mut buffer)));
+    assert_eq!(finish(small(OF_A_READER, reader.read_all(&mut buffer))), Ok(&b"xy"[..]));
+}

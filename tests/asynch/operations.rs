@@ -1,0 +1,174 @@
+//! What can be done with a model, as tables: each operation says what came out of it.
+
+use std::fmt::Debug;
+use std::future::Future;
+use std::pin::Pin;
+
+use embedded_io_async::Read;
+use embedded_safetensors::asynch::{Model, TensorReader};
+use embedded_safetensors::{IndexStorage, MetadataError, ReadError, Slot, Wanted};
+use serde::Deserialize;
+use verification::file::with_header;
+use verification::mock::Fault;
+use verification::waiting::Source;
+
+/// What came out, in words.
+pub type Report = Result<String, ReadError<Fault>>;
+
+/// Makes the file that an operation is for.
+pub type MakeFile = fn() -> Vec<u8>;
+
+type Doing<'a> = Pin<Box<dyn Future<Output = Report> + 'a>>;
+
+/// Opens a model in a source that is only lent.
+pub type Opening = for<'a, 's> fn(&'a mut Source<'s>) -> Doing<'a>;
+/// Asks a model for something.
+pub type Lookup = for<'a, 's> fn(&'a mut Model<Source<'s>>) -> Doing<'a>;
+/// Reads something of a tensor.
+pub type Reading = for<'a, 'm, 's> fn(&'a mut TensorReader<'m, Source<'s>>) -> Doing<'a>;
+
+/// What the tensor `long` holds.
+pub const LONG: &[u8] = b"ABCDabcd1234";
+
+/// Three tensors out of order, and metadata.
+pub fn file() -> Vec<u8> {
+    let header = r#"{"__metadata__":{"unit":"seven","count":"12"},"ab":{"dtype":"U8","shape":[],"data_offsets":[14,15]},"a":{"dtype":"U8","shape":[2],"data_offsets":[0,2]},"long":{"dtype":"F32","shape":[3],"data_offsets":[2,14]}}"#;
+    let mut file = with_header(header, 0);
+    file.extend([b"xy", LONG, b"!"].concat());
+    file
+}
+
+/// Two tensors in the order of their offsets.
+pub fn file_in_order() -> Vec<u8> {
+    let header = r#"{"a":{"dtype":"U8","shape":[2],"data_offsets":[0,2]},"b":{"dtype":"U8","shape":[1],"data_offsets":[2,3]}}"#;
+    let mut file = with_header(header, 0);
+    file.extend(b"xyz");
+    file
+}
+
+#[derive(Debug, Deserialize)]
+struct Known<'v> {
+    unit: &'v str,
+    count: u8,
+}
+
+pub const OPENINGS: [(&str, MakeFile, Opening); 3] = [
+    ("open", file_in_order, |source| {
+        Box::pin(async move {
+            let mut model = Model::open(source, &mut [0; 32]).await?;
+            let a = model.find("a", &mut [0; 64]).await?;
+            Ok(format!("{:?} {a:?}", model.summary()))
+        })
+    }),
+    ("open_sorting", file, |source| {
+        Box::pin(async move {
+            let mut slots = [Slot::EMPTY; 2];
+            let mut model = Model::open_sorting(source, &mut slots, &mut [0; 32]).await?;
+            let a = model.find("a", &mut [0; 64]).await?;
+            Ok(format!("{:?} {a:?}", model.summary()))
+        })
+    }),
+    ("open_indexed", file, |source| {
+        Box::pin(async move {
+            let mut storage = IndexStorage::<3, 2, 7>::new();
+            let (model, index) = Model::open_indexed(source, storage.memory(), &mut [0; 32]).await?;
+            Ok(format!("{:?} {:?}", model.summary(), index.get("a")))
+        })
+    }),
+];
+
+pub const LOOKUPS: [(&str, Lookup); 11] = [
+    ("find", |model| Box::pin(async move { words(model.find("long", &mut [0; 16]).await) })),
+    ("find_all", |model| {
+        Box::pin(async move {
+            let mut wanted = [Wanted::new("ab"), Wanted::optional("b"), Wanted::new("long")];
+            model.find_all(&mut wanted, &mut [0; 16]).await?;
+            Ok(format!("{:?}", wanted.map(|one| one.info())))
+        })
+    }),
+    ("visit", |model| {
+        Box::pin(async move {
+            let mut names = String::new();
+            model.visit(&mut [0; 8], &mut [0; 16], |entry| names += entry.name()).await?;
+            Ok(names)
+        })
+    }),
+    ("metadata", |model| {
+        Box::pin(async move { words(model.metadata("unit", &mut [0; 8], &mut [0; 16]).await) })
+    }),
+    ("all_metadata", |model| {
+        Box::pin(async move {
+            let mut text = [0; 64];
+            let metadata = model.all_metadata(&mut text, &mut [0; 16]).await?;
+            Ok(format!("{:?}", metadata.map(|metadata| metadata.collect::<Vec<_>>())))
+        })
+    }),
+    ("metadata_as", |model| {
+        Box::pin(async move {
+            let mut text = [0; 64];
+            let known = model.metadata_as::<Known<'_>>(&mut text, &mut [0; 16]).await;
+            known
+                .map_err(unread)
+                .map(|known| known.map_or("none".into(), |it| format!("{} {}", it.unit, it.count)))
+        })
+    }),
+    ("metadata_value_as", |model| {
+        Box::pin(async move {
+            let mut text = [0; 64];
+            let count = model.metadata_value_as::<u8>("count", &mut text, &mut [0; 16]).await;
+            words(count.map_err(unread))
+        })
+    }),
+    ("index", |model| {
+        Box::pin(async move {
+            let mut storage = IndexStorage::<4, 4, 16>::new();
+            let index = model.index(storage.memory(), &mut [0; 16]).await?;
+            Ok(index.by_offset().map(|tensor| tensor.name()).collect())
+        })
+    }),
+    ("index_size", |model| Box::pin(async move { words(model.index_size(&mut [0; 16]).await) })),
+    ("check_names", |model| {
+        Box::pin(async move {
+            let mut slots = [Slot::EMPTY; 2];
+            words(model.check_names([1, 2], &mut slots, &mut [0; 4], &mut [0; 16]).await)
+        })
+    }),
+    ("check_unchanged", |model| Box::pin(async move { words(model.check_unchanged(&mut [0; 16]).await) })),
+];
+
+pub const READINGS: [(&str, Reading); 5] = [
+    ("next_chunk", |reader| Box::pin(async move { words(reader.next_chunk(&mut [0; 9]).await) })),
+    ("read_all", |reader| Box::pin(async move { words(reader.read_all(&mut [0; 12]).await) })),
+    ("read_at", |reader| {
+        Box::pin(async move {
+            let mut buffer = [0; 5];
+            let len = reader.read_at(3, &mut buffer).await?;
+            Ok(format!("{:?}", &buffer[..len]))
+        })
+    }),
+    ("read", |reader| {
+        Box::pin(async move {
+            let mut buffer = [0; 5];
+            let len = reader.read(&mut buffer).await?;
+            Ok(format!("{:?}", &buffer[..len]))
+        })
+    }),
+    ("read one byte", |reader| {
+        Box::pin(async move {
+            let mut buffer = [0; 1];
+            let len = reader.read(&mut buffer).await?;
+            Ok(format!("{:?}", &buffer[..len]))
+        })
+    }),
+];
+
+fn words(outcome: Result<impl Debug, ReadError<Fault>>) -> Report {
+    outcome.map(|value| format!("{value:?}"))
+}
+
+fn unread(error: MetadataError<Fault>) -> ReadError<Fault> {
+    match error {
+        MetadataError::Read(error) => error,
+        MetadataError::Decode(error) => panic!("{error}"),
+    }
+}

@@ -1,0 +1,41 @@
+//! Futures polled by hand, so that a test decides how far they come.
+
+use std::future::{Future, poll_fn};
+use std::pin::pin;
+use std::task::{Context, Poll, Waker};
+
+/// More waits than any test needs.
+const TOO_MANY: usize = 1 << 28;
+
+/// Polls a future to its end.
+///
+/// # Panics
+/// When it does not come to one.
+pub fn finish<T>(future: impl Future<Output = T>) -> T {
+    drop_at(TOO_MANY, future).expect("the future comes to its end")
+}
+
+/// Drops a future at one of the places where it waits, counted from 0. Its outcome, if it does not wait so often.
+pub fn drop_at<T>(wait: usize, future: impl Future<Output = T>) -> Option<T> {
+    let mut future = pin!(future);
+    let mut context = Context::from_waker(Waker::noop());
+    for _ in 0..=wait {
+        if let Poll::Ready(outcome) = future.as_mut().poll(&mut context) {
+            return Some(outcome);
+        }
+    }
+    None
+}
+
+/// Waits so many times.
+pub async fn wait(times: usize) {
+    let mut left = times;
+    poll_fn(|_| match left {
+        0 => Poll::Ready(()),
+        _ => {
+            left -= 1;
+            Poll::Pending
+        }
+    })
+    .await;
+}
