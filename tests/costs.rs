@@ -1,0 +1,307 @@
+//! What each call reads of its source, counted. The readme's table says the same.
+
+use embedded_safetensors::{FileLen, IndexStorage, Model, ReadAt, ReadError, Seekable, Slot, Wanted};
+use std::cell::RefCell;
+use std::convert::Infallible;
+use std::fmt::Write;
+use std::ops::Range;
+use verification::file::with_header;
+
+const TENSORS: u64 = 40;
+/// Bytes of one tensor: a length that no block divides.
+const TENSOR_LEN: u64 = 5204;
+/// From one byte to more than the whole header.
+const WINDOWS: [u64; 8] = [1, 7, 16, 64, 512, 1000, 4096, 100_000];
+
+/// The rows of the readme's table, each proven by the test of its place.
+const README_ROWS: [&str; 5] = [
+    "| `open` | `H`, once | `H / W`, rounded up |",
+    "| `find`, `find_all` of any number of tensors, `visit`, `metadata`, `index` | `H`, once | `H / W`, rounded up |",
+    "| `open_sorting`, `n` tensors out of order, `k` slots | `H` in each of 1 + `n / k` passes, rounded up | `H / W` in each |",
+    "| lookups in an `Index`, `tensor`, `seek` | none | none |",
+    "| `next_chunk` through a tensor of `L` bytes in chunks of `B` | none | `L / B`, rounded up: as many as reading it raw |",
+];
+
+/// Gives all that it is asked for, and keeps which bytes that were.
+#[derive(Clone, Copy)]
+struct Source<'f> {
+    file: &'f [u8],
+    reads: &'f Reads,
+}
+
+type Reads = RefCell<Vec<Range<u64>>>;
+
+impl ReadAt for Source<'_> {
+    type Error = Infallible;
+
+    fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> Result<usize, Infallible> {
+        let len = self.file.read_at(offset, buffer)?;
+        self.reads.borrow_mut().push(offset..offset + len as u64);
+        Ok(len)
+    }
+
+    fn file_len(&mut self) -> Result<FileLen, Infallible> {
+        self.file.file_len()
+    }
+}
+
+type Opened<'f> = Model<Source<'f>>;
+type Outcome = Result<(), ReadError<Infallible>>;
+
+/// The tensors that are streamed.
+const BYTES: &str = "layers.39.weight";
+const FLOATS: &str = "layers.38.weight";
+
+/// A file with its tensors in this order, and how long its header is: an odd length, so that no tensor begins
+/// where anything wider than a byte would.
+fn file(order: impl Iterator<Item = u64>) -> (Vec<u8>, u64) {
+    let mut header = r#"{"__metadata__":{"unit":"seven"}"#.to_owned();
+    for ordinal in order {
+        let (begin, end) = (ordinal * TENSOR_LEN, (ordinal + 1) * TENSOR_LEN);
+        let (dtype, elements) = if ordinal % 2 == 0 { ("F32", TENSOR_LEN / 4) } else { ("U8", TENSOR_LEN) };
+        write!(
+            header,
+            r#","layers.{ordinal}.weight":{{"dtype":"{dtype}","shape":[{elements}],"data_offsets":[{begin},{end}]}}"#
+        )
+        .expect("strings grow");
+    }
+    header.push_str(if header.len() % 2 == 0 { "}" } else { "} " });
+    let file = with_header(&header, usize::try_from(TENSORS * TENSOR_LEN).expect("a short file"));
+    (file, header.len() as u64 + 8)
+}
+
+fn window(len: u64) -> Vec<u8> {
+    vec![0; usize::try_from(len).expect("a short window")]
+}
+
+/// The reads since the last time; they follow each other without gap or overlap.
+fn taken(reads: &Reads) -> Vec<Range<u64>> {
+    let reads = reads.take();
+    let follow = |pair: &[Range<u64>]| pair[0].end == pair[1].start;
+    assert!(reads.windows(2).all(follow), "gap or overlap: {reads:?}");
+    reads
+}
+
+/// The bytes that reads covered, and how many reads that took.
+fn covered(reads: &Reads) -> (Range<u64>, u64) {
+    let reads = taken(reads);
+    let start = reads.first().map_or(0, |first| first.start);
+    let end = reads.last().map_or(0, |last| last.end);
+    (start..end, reads.len() as u64)
+}
+
+/// Opens the file with each window, and lends model, window and reads to `test`.
+fn with_each_window(test: impl Fn(&mut Opened<'_>, &mut [u8], &Reads, u64)) {
+    let (file, header_len) = file(0..TENSORS);
+    for len in WINDOWS {
+        let (reads, mut window) = (Reads::default(), window(len));
+        let source = Source { file: &file, reads: &reads };
+        let mut model = Model::open(source, &mut window).expect("it is sound");
+        assert_eq!(model.summary().data_start, header_len);
+        test(&mut model, &mut window, &reads, header_len);
+    }
+}
+
+#[test]
+fn opening_reads_the_header_once() {
+    with_each_window(|_, window, reads, header_len| {
+        let window_len = window.len() as u64;
+        // Nobody knows how long the header is before its first window has come.
+        let read = 0..header_len.max(window_len);
+        assert_eq!(covered(reads), (read, header_len.div_ceil(window_len)), "{window_len}");
+    });
+}
+
+#[test]
+fn opening_in_slots_reads_an_ordered_header_once() {
+    let (file, header_len) = file(0..TENSORS);
+    let reads = Reads::default();
+    let source = Source { file: &file, reads: &reads };
+    assert!(Model::open_sorting(source, &mut [], &mut [0; 64]).is_ok());
+    assert_eq!(covered(&reads), (0..header_len, header_len.div_ceil(64)));
+}
+
+#[test]
+fn sorting_reads_the_header_once_more_for_every_so_many_slots() {
+    let (file, header_len) = file((0..TENSORS).rev());
+    for slots in [1, 3, 39, 40, 41] {
+        let (reads, mut slots) = (Reads::default(), vec![Slot::EMPTY; slots]);
+        let source = Source { file: &file, reads: &reads };
+        assert!(Model::open_sorting(source, &mut slots, &mut [0; 64]).is_ok());
+        let passes = 1 + TENSORS.div_ceil(slots.len() as u64);
+        let reads = reads.take();
+        assert_eq!(reads.len() as u64, passes * header_len.div_ceil(64), "{} slots", slots.len());
+        let bytes: u64 = reads.iter().map(|read| read.end - read.start).sum();
+        assert_eq!(bytes, passes * header_len, "{} slots", slots.len());
+    }
+}
+
+/// A call and its name.
+type Lookup = (&'static str, fn(&mut Opened<'_>, &mut [u8]) -> Outcome);
+
+const LOOKUPS: [Lookup; 10] = [
+    ("find", |model, window| model.find("layers.3.weight", window).map(drop)),
+    ("find in vain", |model, window| model.find("layers.3", window).map(drop)),
+    ("find_all of none", |model, window| model.find_all(&mut [], window)),
+    ("find_all of 1", |model, window| find_first::<1>(model, window)),
+    ("find_all of 12", |model, window| find_first::<12>(model, window)),
+    ("visit", |model, window| model.visit(&mut [0; 32], window, |_| ())),
+    ("metadata", |model, window| model.metadata("unit", &mut [0; 8], window).map(drop)),
+    ("all_metadata", |model, window| model.all_metadata(&mut [0; 64], window).map(drop)),
+    ("index_size", |model, window| model.index_size(window).map(drop)),
+    ("check_unchanged", |model, window| model.check_unchanged(window)),
+];
+
+fn find_first<const COUNT: usize>(model: &mut Opened<'_>, window: &mut [u8]) -> Outcome {
+    let names: [String; COUNT] = std::array::from_fn(|ordinal| format!("layers.{ordinal}.weight"));
+    let mut wanted = names.each_ref().map(|name| Wanted::new(name));
+    model.find_all(&mut wanted, window)
+}
+
+#[test]
+fn every_lookup_reads_the_header_once() {
+    with_each_window(|model, window, reads, header_len| {
+        reads.take();
+        let due = (0..header_len, header_len.div_ceil(window.len() as u64));
+        for (name, look_up) in LOOKUPS {
+            look_up(model, window).expect(name);
+            assert_eq!(covered(reads), due, "{name}, a window of {}", window.len());
+        }
+    });
+}
+
+#[test]
+fn an_index_reads_the_header_once_and_its_lookups_nothing() {
+    with_each_window(|model, window, reads, header_len| {
+        reads.take();
+        let mut storage = IndexStorage::<40, 40, 640>::new();
+        let index = model.index(storage.memory(), window).expect("there is room");
+        assert_eq!(covered(reads), (0..header_len, header_len.div_ceil(window.len() as u64)));
+        let found = index.get(BYTES).expect("it is there");
+        assert_eq!(index.get("layers.40.weight"), None);
+        let mut reader = model.tensor(&found).expect("it is this file's");
+        reader.seek(TENSOR_LEN / 2).expect("it is inside");
+        assert_eq!(covered(reads), (0..0, 0));
+    });
+}
+
+#[test]
+fn opening_with_an_index_reads_a_header_in_any_order_once() {
+    let (file, header_len) = file((0..TENSORS).rev());
+    let reads = Reads::default();
+    let source = Source { file: &file, reads: &reads };
+    let mut storage = IndexStorage::<40, 40, 640>::new();
+    assert!(Model::open_indexed(source, storage.memory(), &mut [0; 64]).is_ok());
+    assert_eq!(covered(&reads), (0..header_len, header_len.div_ceil(64)));
+}
+
+/// Streams a tensor; gives the bytes of the file it lies in, and the reads.
+fn stream(name: &str, block: u64, buffer_len: u64) -> (Range<u64>, Vec<Range<u64>>) {
+    let (file, header_len) = file(0..TENSORS);
+    let (reads, mut buffer) = (Reads::default(), window(buffer_len));
+    let mut model = Model::open(Source { file: &file, reads: &reads }, &mut [0; 64]).expect("it is sound");
+    let found = model.find(name, &mut [0; 64]).expect("it is sound").expect("it is there");
+    reads.take();
+    let mut reader =
+        model.tensor(&found).and_then(|reader| reader.aligned_to(block)).expect("it is this file's");
+    while reader.next_chunk(&mut buffer).expect("memory does not fail").is_some() {}
+    (header_len + found.begin()..header_len + found.end(), taken(&reads))
+}
+
+#[test]
+fn streaming_reads_as_often_as_reading_raw() {
+    for buffer_len in [4, 8, 64, 512, 2048, 5200, TENSOR_LEN, 100_000] {
+        let (tensor, reads) = stream(FLOATS, 1, buffer_len);
+        let raw: Vec<_> = tensor
+            .clone()
+            .step_by(usize::try_from(buffer_len).expect("a short buffer"))
+            .map(|start| start..tensor.end.min(start + buffer_len))
+            .collect();
+        assert_eq!(reads, raw, "{buffer_len}");
+        assert_eq!(reads.len() as u64, TENSOR_LEN.div_ceil(buffer_len));
+    }
+}
+
+#[test]
+fn a_buffer_of_broken_elements_is_read_as_one_of_whole_elements() {
+    for (odd, whole) in [(5, 4), (511, 508), (5203, 5200)] {
+        assert_eq!(stream(FLOATS, 1, odd), stream(FLOATS, 1, whole));
+    }
+}
+
+#[test]
+fn aligned_streaming_reads_each_block_once() {
+    for (block, buffer_len) in [(512, 512), (512, 4096), (16, 512), (4096, 4096)] {
+        let (tensor, reads) = stream(BYTES, block, buffer_len);
+        assert_eq!(tensor.start % 2, 1, "the tensor begins inside a block");
+        let first = tensor.start - tensor.start % block;
+        assert_eq!(reads.len() as u64, (tensor.end - first).div_ceil(buffer_len), "{block}, {buffer_len}");
+        assert!(reads.iter().skip(1).all(|read| read.start % block == 0), "{reads:?}");
+        assert_eq!(reads.first().map(|read| read.start), Some(tensor.start));
+        assert_eq!(reads.last().map(|read| read.end), Some(tensor.end));
+    }
+}
+
+#[test]
+fn one_piece_is_one_read() {
+    with_each_window(|model, window, reads, header_len| {
+        let found = model.find("layers.2.weight", window).expect("it is sound").expect("it is there");
+        let mut reader = model.tensor(&found).expect("it is this file's");
+        reads.take();
+        let start = header_len + found.begin();
+        assert!(reader.read_at(1000, &mut [0; 100]).is_ok());
+        assert_eq!(covered(reads), (start + 1000..start + 1100, 1));
+        assert!(reader.read_all(&mut [0; 6000]).is_ok());
+        assert_eq!(covered(reads), (start..start + TENSOR_LEN, 1));
+    });
+}
+
+/// Counts its seeks.
+struct File<'f> {
+    cursor: std::io::Cursor<&'f [u8]>,
+    seeks: &'f RefCell<u64>,
+}
+
+impl embedded_io::ErrorType for File<'_> {
+    type Error = Infallible;
+}
+
+impl embedded_io::Read for File<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> Result<usize, Infallible> {
+        Ok(std::io::Read::read(&mut self.cursor, buffer).expect("memory does not fail"))
+    }
+}
+
+impl embedded_io::Seek for File<'_> {
+    fn seek(&mut self, to: embedded_io::SeekFrom) -> Result<u64, Infallible> {
+        *self.seeks.borrow_mut() += 1;
+        let to = match to {
+            embedded_io::SeekFrom::Start(offset) => std::io::SeekFrom::Start(offset),
+            embedded_io::SeekFrom::End(offset) => std::io::SeekFrom::End(offset),
+            embedded_io::SeekFrom::Current(offset) => std::io::SeekFrom::Current(offset),
+        };
+        Ok(std::io::Seek::seek(&mut self.cursor, to).expect("inside the file"))
+    }
+}
+
+#[test]
+fn a_file_that_seeks_is_sought_once_for_each_pass_and_each_tensor() {
+    let ((file, _), seeks) = (file(0..TENSORS), RefCell::new(0));
+    let source = Seekable::new(File { cursor: std::io::Cursor::new(&file), seeks: &seeks });
+    let mut model = Model::open(source, &mut [0; 64]).expect("it is sound");
+    assert_eq!(seeks.take(), 2, "to the end for the length, and back");
+    let found = model.find("layers.2.weight", &mut [0; 64]).expect("it is sound").expect("it is there");
+    assert_eq!(seeks.take(), 1);
+    let mut reader = model.tensor(&found).expect("it is this file's");
+    while reader.next_chunk(&mut [0; 64]).expect("memory does not fail").is_some() {}
+    assert_eq!(seeks.take(), 1);
+}
+
+#[test]
+fn the_readme_says_so() {
+    let page =
+        std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/README.md")).expect("the readme");
+    for row in README_ROWS {
+        assert!(page.contains(row), "README.md lacks the row {row}");
+    }
+}
