@@ -15,7 +15,7 @@ const WINDOWS: [u64; 8] = [1, 7, 16, 64, 512, 1000, 4096, 100_000];
 
 /// The rows of the readme's table, each proven by the test of its place.
 const README_ROWS: [&str; 5] = [
-    "| `open` | `H`, once | `H / W`, rounded up |",
+    "| `open` | `H`, once; `W` where that is more | `H / W`, rounded up |",
     "| `find`, `find_all` of any number of tensors, `visit`, `metadata`, `index` | `H`, once | `H / W`, rounded up |",
     "| `open_sorting`, `n` tensors out of order, `k` slots | `H` in each of 1 + `n / k` passes, rounded up | `H / W` in each |",
     "| lookups in an `Index`, `tensor`, `seek` | none | none |",
@@ -65,7 +65,7 @@ fn file(order: impl Iterator<Item = u64>) -> (Vec<u8>, u64) {
         )
         .expect("strings grow");
     }
-    header.push_str(if header.len() % 2 == 0 { "}" } else { "} " });
+    header.push_str(if header.len().is_multiple_of(2) { "}" } else { "} " });
     let file = with_header(&header, usize::try_from(TENSORS * TENSOR_LEN).expect("a short file"));
     (file, header.len() as u64 + 8)
 }

@@ -14,7 +14,7 @@ const MOST_STACK: u64 = 1024;
 /// What a caller keeps for each tensor that is found. The readme promises it.
 const MOST_WANTED: u64 = 104;
 /// Of a program that does it all. The readme promises it.
-const MOST_FLASH: u64 = 20480;
+const MOST_FLASH: u64 = 12288;
 /// What streaming may take above the same reads made by hand, in percent. The readme promises it.
 const MOST_OVERHEAD: u64 = 5;
 
