@@ -45,6 +45,10 @@
 //! A future holds what the blocking call has on its stack: at most 600 bytes on a 32-bit machine for one of a
 //! [`Model`], 100 for one of a [`TensorReader`], and what the futures of the storage take.
 //!
+//! # Panics
+//! One is left, that of every `async fn`: its future panics when it is polled again after it was done, which no
+//! executor does.
+//!
 //! # Threads
 //! No future is asked to be [`Send`], as in `embedded-io-async`: drivers of microcontrollers rarely are, and
 //! their executors do not ask for it. Futures over a source whose own futures are `Send` are `Send` too, so
