@@ -12,7 +12,7 @@ use embedded_safetensors::{
 use verification::context::Context;
 #[cfg(feature = "std")]
 use verification::disk::Disk;
-use verification::doors::{Door, Nor, Own, SeekableStream, Slice};
+use verification::doors::{Door, Nor, NorOfUnknownLen, Own, SeekableStream, Slice};
 use verification::judge::judge;
 use verification::mock::{Plan, Reads, Storage};
 use verification::table;
@@ -364,6 +364,12 @@ fn error_of_the_file<E: Debug>(error: ReadError<E>) -> Error {
         ReadError::Format(error) => error,
         error => panic!("{error:?}"),
     }
+}
+
+/// Flash does not know where its file ends; what lies behind is not looked at.
+#[test]
+fn every_tensor_comes_out_of_flash_that_does_not_know_its_length() {
+    each_sound_sample(&WHOLE, every_tensor_comes_out::<NorOfUnknownLen<4, 3>>);
 }
 
 /// They have up to 100 million bytes.

@@ -68,9 +68,9 @@ impl ReadAt for OnDisk<'_> {
     fn file_len(&mut self) -> io::Result<FileLen> {
         self.storage.admit()?;
         self.meddle()?;
-        match self.storage.claim() {
-            FileLen::Exactly(_) => self.file.file_len(),
-            lie => Ok(lie),
+        match self.storage.lie() {
+            Some(lie) => Ok(lie),
+            None => self.file.file_len(),
         }
     }
 }

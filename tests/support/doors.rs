@@ -59,7 +59,7 @@ impl<const READ_SIZE: usize, const START: u32> Door for NorOfUnknownLen<READ_SIZ
 
     fn source<'s>(storage: &'s Storage<'s>) -> Self::Source<'s> {
         let flash = Flash { storage, start: START };
-        let end = u32::try_from(flash.capacity()).expect("it is small");
+        let end = START + u32::try_from(storage.first_file().len()).expect("it is small");
         NorFlash::partition(flash, START..end)
     }
 }
@@ -157,9 +157,9 @@ impl<const READ_SIZE: usize> ReadNorFlash for Flash<'_, READ_SIZE> {
         Ok(())
     }
 
-    /// Whole units, up to the end of the file.
+    /// Whole units, up to where the file ended at first: chips do not grow or shrink.
     fn capacity(&self) -> usize {
         let start = usize::try_from(self.start).expect("it is small");
-        (start + self.storage.true_len()).next_multiple_of(READ_SIZE)
+        (start + self.storage.first_file().len()).next_multiple_of(READ_SIZE)
     }
 }

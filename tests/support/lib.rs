@@ -4,6 +4,7 @@
 
 pub mod contents;
 pub mod context;
+pub mod deeds;
 #[cfg(feature = "std")]
 pub mod disk;
 pub mod doors;

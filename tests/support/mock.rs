@@ -199,10 +199,14 @@ impl<'f> Storage<'f> {
         Ok(())
     }
 
-    /// The length that is claimed, for which nobody was asked.
+    /// The length that is claimed.
     pub fn claim(&self) -> FileLen {
-        let claim = self.plan.borrow().claim;
-        claim.unwrap_or_else(|| FileLen::Exactly(self.true_len() as u64))
+        self.lie().unwrap_or_else(|| FileLen::Exactly(self.true_len() as u64))
+    }
+
+    /// The length that is claimed as planned.
+    pub fn lie(&self) -> Option<FileLen> {
+        self.plan.borrow().claim
     }
 
     /// Counts a call.

@@ -1,0 +1,233 @@
+//! Everything that is done with a model in storage, one deed at a time, while the storage does its worst.
+
+use std::fmt::Debug;
+
+use embedded_io::Read;
+use embedded_safetensors::{Error, Model, ReadAt, ReadError, Slot, TensorReader, Wanted};
+
+use crate::doors::Door;
+use crate::mock::{Plan, Storage};
+
+/// Something that is done with a model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Deed {
+    /// `Model::open`.
+    Open,
+    /// `Model::open_sorting`, with a slot alone.
+    OpenSorting,
+    /// `Model::check_unchanged`.
+    CheckUnchanged,
+    /// `Model::find`.
+    Find,
+    /// `Model::find_all`.
+    FindAll,
+    /// `Model::visit`.
+    Visit,
+    /// `Model::metadata`.
+    Metadata,
+    /// `Model::check_names`, with few slots.
+    CheckNames,
+    /// `TensorReader::next_chunk`, to the end.
+    NextChunk,
+    /// `TensorReader::read_all`.
+    ReadAll,
+    /// `TensorReader::read_at`, from the end to the front.
+    ReadAt,
+    /// `embedded_io::Read`, to the end.
+    Read,
+}
+
+/// The deeds that prove a header.
+pub const OPENING: [Deed; 2] = [Deed::Open, Deed::OpenSorting];
+
+/// The deeds that look at a header that was proven.
+pub const LOOKING: [Deed; 6] =
+    [Deed::CheckUnchanged, Deed::Find, Deed::FindAll, Deed::Visit, Deed::Metadata, Deed::CheckNames];
+
+/// The deeds that read a tensor.
+pub const READING: [Deed; 4] = [Deed::NextChunk, Deed::ReadAll, Deed::ReadAt, Deed::Read];
+
+/// The tensor that is found and read.
+pub const TENSOR: &str = "fc1.weight";
+
+/// What became of a deed: what it answers, in words, or the bytes that it read.
+pub type Outcome = Result<Vec<u8>, Trouble>;
+
+/// A [`ReadError`] of any storage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trouble {
+    /// [`ReadError::Format`].
+    Format(Error),
+    /// [`ReadError::Source`].
+    Source,
+    /// [`ReadError::UnexpectedEof`].
+    Eof(u64),
+}
+
+impl<E> From<ReadError<E>> for Trouble {
+    fn from(error: ReadError<E>) -> Self {
+        match error {
+            ReadError::Format(error) => Self::Format(error),
+            ReadError::Source(_) => Self::Source,
+            ReadError::UnexpectedEof { at } => Self::Eof(at),
+        }
+    }
+}
+
+/// A deed and with what memory it is done.
+#[derive(Clone, Copy, Debug)]
+pub struct Scene {
+    /// What is done.
+    pub deed: Deed,
+    /// Bytes of the window.
+    pub window: usize,
+    /// How often a call is made again where the storage failed.
+    pub again: usize,
+}
+
+impl Scene {
+    /// Does it with a storage that is sound until then, and follows the plan from then on. Where it looks at a
+    /// model or reads a tensor, that was opened and found before.
+    pub fn play<D: Door>(self, storage: &Storage<'_>, plan: Plan) -> Outcome {
+        self.play_with(D::source(storage), || storage.follow(plan))
+    }
+
+    /// The same with any source, sound until `fate` is called.
+    pub fn play_with<S: ReadAt<Error: embedded_io::Error>>(
+        self,
+        mut source: S,
+        fate: impl FnOnce(),
+    ) -> Outcome {
+        let mut window = vec![0; self.window];
+        if OPENING.contains(&self.deed) {
+            fate();
+            return Ok(self.open(&mut source, &mut window)?);
+        }
+        let mut model = Model::open_sorting(source, &mut [Slot::EMPTY; 8], &mut window)?;
+        if LOOKING.contains(&self.deed) {
+            fate();
+            return Ok(self.look(&mut model, &mut window)?);
+        }
+        let tensor = model.find(TENSOR, &mut window)?.expect("every file here has it");
+        let reader = model.tensor(&tensor).expect("it is this file's");
+        fate();
+        Ok(self.read(reader)?)
+    }
+
+    /// A model whose header is another one when it is looked at once more is not taken for opened.
+    fn open<S: ReadAt>(self, source: &mut S, window: &mut [u8]) -> Result<Vec<u8>, ReadError<S::Error>> {
+        self.tried(|| {
+            let mut model = match self.deed {
+                Deed::Open => Model::open(&mut *source, window)?,
+                _ => Model::open_sorting(&mut *source, &mut [Slot::EMPTY], window)?,
+            };
+            model.check_unchanged(window)?;
+            Ok(words(&model.summary()))
+        })
+    }
+
+    fn look<S: ReadAt>(
+        self,
+        model: &mut Model<S>,
+        window: &mut [u8],
+    ) -> Result<Vec<u8>, ReadError<S::Error>> {
+        self.tried(|| match self.deed {
+            Deed::Find => Ok(words(&model.find(TENSOR, window)?)),
+            Deed::FindAll => find_all(model, window),
+            Deed::Visit => visit(model, window),
+            Deed::Metadata => Ok(words(&model.metadata("unit", &mut [0; 16], window)?)),
+            Deed::CheckNames => {
+                Ok(words(&model.check_names([1, 2], &mut [Slot::EMPTY; 2], &mut [0], window)?))
+            }
+            _ => Ok(words(&model.check_unchanged(window)?)),
+        })
+    }
+
+    fn read<S>(self, mut reader: TensorReader<'_, S>) -> Result<Vec<u8>, ReadError<S::Error>>
+    where
+        S: ReadAt<Error: embedded_io::Error>,
+    {
+        let mut bytes = vec![0; usize::try_from(reader.byte_len()).expect("it is small")];
+        match self.deed {
+            Deed::ReadAll => self.tried(|| reader.read_all(&mut bytes).map(|_| ()))?,
+            Deed::ReadAt => self.read_backwards(&mut reader, &mut bytes)?,
+            _ => self.read_forwards(&mut reader, &mut bytes)?,
+        }
+        Ok(bytes)
+    }
+
+    fn read_backwards<S: ReadAt>(
+        self,
+        reader: &mut TensorReader<'_, S>,
+        bytes: &mut [u8],
+    ) -> Result<(), ReadError<S::Error>> {
+        for begin in (0..bytes.len()).step_by(11).rev() {
+            let end = bytes.len().min(begin + 11);
+            let len = self.tried(|| reader.read_at(begin as u64, &mut bytes[begin..end]))?;
+            assert_eq!((len, reader.position()), (end - begin, 0));
+        }
+        Ok(())
+    }
+
+    fn read_forwards<S>(
+        self,
+        reader: &mut TensorReader<'_, S>,
+        bytes: &mut [u8],
+    ) -> Result<(), ReadError<S::Error>>
+    where
+        S: ReadAt<Error: embedded_io::Error>,
+    {
+        let mut filled = 0;
+        loop {
+            assert_eq!(reader.position(), filled as u64, "after a fault it stands where it stood");
+            let end = bytes.len().min(filled + 11);
+            let piece = &mut bytes[filled..end];
+            filled += match self.tried(|| self.read_on(reader, piece))? {
+                0 if filled == end => return Ok(()),
+                len => len,
+            };
+        }
+    }
+
+    fn read_on<S>(
+        self,
+        reader: &mut TensorReader<'_, S>,
+        piece: &mut [u8],
+    ) -> Result<usize, ReadError<S::Error>>
+    where
+        S: ReadAt<Error: embedded_io::Error>,
+    {
+        match self.deed {
+            Deed::NextChunk => Ok(reader.next_chunk(piece)?.map_or(0, <[u8]>::len)),
+            _ => reader.read(piece),
+        }
+    }
+
+    fn tried<T, E>(self, mut call: impl FnMut() -> Result<T, ReadError<E>>) -> Result<T, ReadError<E>> {
+        for _ in 0..self.again {
+            match call() {
+                Err(ReadError::Source(_)) => {}
+                outcome => return outcome,
+            }
+        }
+        call()
+    }
+}
+
+fn find_all<S: ReadAt>(model: &mut Model<S>, window: &mut [u8]) -> Result<Vec<u8>, ReadError<S::Error>> {
+    let mut wanted = [Wanted::new("fc2.weight"), Wanted::optional("none"), Wanted::new(TENSOR)];
+    let outcome = model.find_all(&mut wanted, window);
+    let found = wanted.map(|one| one.info());
+    assert!(outcome.is_ok() || found == [None; 3], "what failed has found something");
+    outcome.map(|()| words(&found))
+}
+
+fn visit<S: ReadAt>(model: &mut Model<S>, window: &mut [u8]) -> Result<Vec<u8>, ReadError<S::Error>> {
+    let mut shown = vec![];
+    model.visit(&mut [0; 16], window, |entry| shown.extend(words(entry)))?;
+    Ok(shown)
+}
+
+fn words(answer: &impl Debug) -> Vec<u8> {
+    format!("{answer:?}").into_bytes()
+}
