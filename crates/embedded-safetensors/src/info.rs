@@ -27,10 +27,9 @@ impl TensorInfo {
             Ok(elements) => elements,
             Err(kind) => return Err(kind),
         };
-        if agrees(dtype, elements, begin, end) {
-            Ok(Self { dtype, shape, begin, end })
-        } else {
-            Err(disagreement(dtype, elements, begin, end))
+        match Agreement::of(dtype, elements, begin, end) {
+            Agreement::Full => Ok(Self { dtype, shape, begin, end }),
+            lack => Err(lack.kind(dtype, elements, begin, end)),
         }
     }
 
@@ -75,24 +74,41 @@ pub(crate) struct Extent {
     pub(crate) begin_at: u32,
 }
 
-/// Whether `begin..end` spans exactly the bytes that `elements` elements of `dtype` take. There is no
-/// padding in the format: elements narrower than a byte must fill whole bytes together. The number of
-/// *bits* must fit into 64 bits, as in the reference.
-pub(crate) const fn agrees(dtype: Dtype, elements: u64, begin: u64, end: u64) -> bool {
-    match (elements.checked_mul(dtype.bits() as u64), end.checked_sub(begin)) {
-        (Some(total), Some(range)) => total & 7 == 0 && total >> 3 == range,
-        _ => false,
-    }
+/// Whether `begin..end` spans exactly the bytes that `elements` elements of `dtype` take, or what is wrong.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Agreement {
+    Full,
+    /// The number of *bits* does not fit into 64 bits, as in the reference.
+    Overflow,
+    /// There is no padding in the format: elements narrower than a byte must fill whole bytes together.
+    SubByte,
+    Reversed,
+    Size,
 }
 
-/// Why they do not agree: [`ErrorKind::Overflow`], [`ErrorKind::SubByte`], [`ErrorKind::Reversed`] or
-/// [`ErrorKind::Size`].
-pub(crate) const fn disagreement(dtype: Dtype, elements: u64, begin: u64, end: u64) -> ErrorKind {
-    let bits = dtype.bits();
-    match (elements.checked_mul(bits as u64), end.checked_sub(begin)) {
-        (None, _) => ErrorKind::Overflow,
-        (Some(total), _) if total & 7 != 0 => ErrorKind::SubByte { elements, bits },
-        (Some(_), None) => ErrorKind::Reversed { begin, end },
-        (Some(total), Some(range)) => ErrorKind::Size { range, needed: total >> 3 },
+impl Agreement {
+    pub(crate) const fn of(dtype: Dtype, elements: u64, begin: u64, end: u64) -> Self {
+        match (elements.checked_mul(dtype.bits() as u64), end.checked_sub(begin)) {
+            (None, _) => Self::Overflow,
+            (Some(total), _) if total & 7 != 0 => Self::SubByte,
+            (_, None) => Self::Reversed,
+            (Some(total), Some(range)) if total >> 3 != range => Self::Size,
+            _ => Self::Full,
+        }
+    }
+
+    /// What is wrong, with its numbers.
+    pub(crate) const fn kind(self, dtype: Dtype, elements: u64, begin: u64, end: u64) -> ErrorKind {
+        let bits = dtype.bits();
+        match self {
+            Self::Overflow => ErrorKind::Overflow,
+            Self::SubByte => ErrorKind::SubByte { elements, bits },
+            Self::Reversed => ErrorKind::Reversed { begin, end },
+            // Neither can wrap: that would be one of those above.
+            Self::Size | Self::Full => {
+                let needed = elements.wrapping_mul(bits as u64) >> 3;
+                ErrorKind::Size { range: end.wrapping_sub(begin), needed }
+            }
+        }
     }
 }

@@ -22,6 +22,7 @@ impl Slot {
         self.key == other.key && self.tie == other.tie
     }
 
+    #[inline(never)]
     pub(crate) const fn is_below(&self, other: &Self) -> bool {
         if self.key != other.key {
             self.key < other.key

@@ -8,7 +8,7 @@ use super::{Fault, HeaderParser, Signal, Text};
 use crate::bytes::{get_mut, low_u32};
 use crate::dtype::Dtype;
 use crate::error::{Error, ErrorKind};
-use crate::info::{self, Extent, TensorInfo};
+use crate::info::{Agreement, Extent, TensorInfo};
 use crate::shape::Shape;
 
 /// The parser with a check of each tensor against itself: the product of its shape, taken left to
@@ -76,22 +76,27 @@ impl Tensors {
     }
 
     /// The parser lets no entry end before it had a dtype, a shape and two offsets.
-    #[inline(never)]
     const fn complete(&mut self) -> Signal {
-        if info::agrees(self.parser.dtype, self.elements, self.begin, self.end) {
-            return Signal::TensorEnd;
+        match self.agreement() {
+            Agreement::Full => Signal::TensorEnd,
+            _ => self.parser.stop(Fault::Tensor, 0),
         }
-        self.parser.stop(Fault::Tensor, 0)
+    }
+
+    #[inline(never)]
+    const fn agreement(&self) -> Agreement {
+        Agreement::of(self.parser.dtype, self.elements, self.begin, self.end)
     }
 
     /// The error behind [`Signal::Failed`].
     pub(crate) const fn error(&self) -> Error {
         let Fault::Tensor = self.parser.fault() else { return self.parser.error() };
-        let kind = info::disagreement(self.parser.dtype, self.elements, self.begin, self.end);
-        match kind {
-            ErrorKind::Overflow | ErrorKind::SubByte { .. } => kind.at(self.shape_at as u64),
-            _ => kind.at(self.begin_at as u64),
-        }
+        let lack = self.agreement();
+        let at = match lack {
+            Agreement::Overflow | Agreement::SubByte => self.shape_at,
+            _ => self.begin_at,
+        };
+        lack.kind(self.parser.dtype, self.elements, self.begin, self.end).at(at as u64)
     }
 
     /// The element type of the tensor that is complete.
