@@ -24,12 +24,17 @@
 //! * Inside the parser positions are `u32`: a header ends at byte 100,000,008 at the latest.
 //! * The whole header is proven UTF-8. Inside strings the check runs with the text. Anywhere else a
 //!   byte above 0x7F is an error already; which one depends on whether the bytes after it complete
-//!   a character, so the error waits in `failure` while [`State::Foreign`] looks at them.
+//!   a character, so the error waits in `fault` while [`State::Foreign`] looks at them.
 //! * After an error the state is [`State::Failed`] and every call repeats the error.
+//! * Stacks are small. Inside the crate an event is a [`Signal`] and an error a [`Fault`]; what else
+//!   there is to say of them stays where it is until someone asks. The rare long functions are kept
+//!   out of line, so that their frames do not lie under every byte.
 //!
 //! If you add a state: put it above or below [`State::Open`] according to whether whitespace is
 //! legal in it, add its line to `step`, and add vectors for what may and may not come in it. If
-//! you add a role: say in `end_string` what follows, and in [`Role::piece`] whether its text is an event. If you add a word longer than twelve bytes, lengthen `Word`.
+//! you add a role: say in `end_string` what follows, in [`Role::piece`] whether its text is an event,
+//! and in [`Role::is_word`] whether it may be a word. If you add a word longer than twelve bytes,
+//! lengthen `Word`. If you add an error: give it a [`Fault`].
 
 use super::fault::Fault;
 use super::number::Number;
