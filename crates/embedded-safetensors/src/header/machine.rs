@@ -301,8 +301,9 @@ impl HeaderParser {
     }
 
     /// Where in the file the token began that the last event came from: a string's opening quote, a
-    /// number's first digit, a bracket; the end of the header for [`Event::HeaderEnd`]. Not meaningful
-    /// before the first event, after [`Event::NeedInput`] or after an error.
+    /// number's first digit, a bracket; the end of the header for
+    /// [`HeaderEnd`](super::Event::HeaderEnd). Not meaningful before the first event, after
+    /// [`NeedInput`](super::Event::NeedInput) or after an error.
     pub const fn event_start(&self) -> u64 {
         self.token as u64
     }
