@@ -67,15 +67,6 @@ impl OrderCheck {
         self.tensors.parser().header_len()
     }
 
-    /// As [`HeaderCheck::push`], but never asks for another pass: a header out of order is an error.
-    pub(crate) const fn push(&mut self, input: &mut &[u8]) -> Result<Progress, Error> {
-        match self.run(input) {
-            Signal::Failed => Err(self.error()),
-            Signal::HeaderEnd => Ok(Progress::Done),
-            _ => Ok(Progress::NeedInput),
-        }
-    }
-
     /// As [`HeaderCheck::end_of_input`].
     pub(crate) const fn end_of_input(&mut self) -> Result<(), Error> {
         match self.tensors.parser_mut().end_pass(true) {
@@ -93,6 +84,7 @@ impl OrderCheck {
         }
     }
 
+    /// As [`HeaderCheck::push`], but never asks for another pass: a header out of order is an error.
     const fn run(&mut self, input: &mut &[u8]) -> Signal {
         loop {
             match self.next(input) {
@@ -280,8 +272,12 @@ impl<'s> HeaderCheck<'s> {
 }
 
 impl Machine for HeaderCheck<'_> {
-    fn push(&mut self, input: &mut &[u8]) -> Result<Progress, Error> {
-        HeaderCheck::push(self, input)
+    fn push(&mut self, input: &mut &[u8]) -> Option<Progress> {
+        self.run(input)
+    }
+
+    fn error(&self) -> Error {
+        HeaderCheck::error(self)
     }
 
     fn end_of_input(&mut self) -> Result<(), Error> {
@@ -294,8 +290,12 @@ impl Machine for HeaderCheck<'_> {
 }
 
 impl Machine for OrderCheck {
-    fn push(&mut self, input: &mut &[u8]) -> Result<Progress, Error> {
-        OrderCheck::push(self, input)
+    fn push(&mut self, input: &mut &[u8]) -> Option<Progress> {
+        self.run(input).progress()
+    }
+
+    fn error(&self) -> Error {
+        OrderCheck::error(self)
     }
 
     fn end_of_input(&mut self) -> Result<(), Error> {

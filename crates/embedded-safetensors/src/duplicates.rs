@@ -337,8 +337,12 @@ impl<'s> DuplicateCheck<'s> {
 }
 
 impl Machine for DuplicateCheck<'_> {
-    fn push(&mut self, input: &mut &[u8]) -> Result<Progress, Error> {
-        DuplicateCheck::push(self, input)
+    fn push(&mut self, input: &mut &[u8]) -> Option<Progress> {
+        self.run(input)
+    }
+
+    fn error(&self) -> Error {
+        DuplicateCheck::error(self)
     }
 
     fn end_of_input(&mut self) -> Result<(), Error> {

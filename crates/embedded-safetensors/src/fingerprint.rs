@@ -7,8 +7,8 @@
 #[derive(Clone, Copy)]
 pub(crate) struct Fingerprint {
     hash: u64,
+    /// The bytes behind the last whole word.
     tail: u64,
-    tail_len: u32,
 }
 
 impl Fingerprint {
@@ -16,41 +16,41 @@ impl Fingerprint {
     const FACTOR: u64 = 0x9E37_79B9_7F4A_7C15;
 
     pub(crate) const fn new() -> Self {
-        Self { hash: 0, tail: 0, tail_len: 0 }
+        Self { hash: 0, tail: 0 }
     }
 
-    pub(crate) const fn push(&mut self, bytes: &[u8]) {
+    /// Takes the bytes that follow the first `seen` ones.
+    pub(crate) const fn push(&mut self, seen: u32, bytes: &[u8]) {
+        let mut place = seen & 7;
         let mut left = bytes;
         loop {
             match left.split_first_chunk() {
-                Some((word, rest)) if self.tail_len == 0 => {
+                Some((word, rest)) if place == 0 => {
                     self.absorb(u64::from_le_bytes(*word));
                     left = rest;
                 }
-                _ => match left.split_first() {
-                    Some((&byte, rest)) => {
-                        self.push_byte(byte);
-                        left = rest;
-                    }
-                    None => return,
-                },
+                _ => {
+                    let Some((&byte, rest)) = left.split_first() else { return };
+                    self.push_byte(place, byte);
+                    place = (place + 1) & 7;
+                    left = rest;
+                }
             }
         }
     }
 
-    /// The hash of all bytes so far.
-    pub(crate) const fn finish(mut self) -> u64 {
-        self.absorb(self.tail ^ ((self.tail_len as u64) << 56));
-        self.hash
+    /// The hash of all bytes, of which there were `seen`.
+    pub(crate) const fn finish(&self, seen: u32) -> u64 {
+        let mut last = *self;
+        last.absorb(self.tail ^ ((seen as u64) << 56));
+        last.hash
     }
 
-    const fn push_byte(&mut self, byte: u8) {
-        self.tail |= (byte as u64) << (self.tail_len << 3);
-        self.tail_len += 1;
-        if self.tail_len == 8 {
+    const fn push_byte(&mut self, place: u32, byte: u8) {
+        self.tail |= (byte as u64) << (place << 3);
+        if place == 7 {
             self.absorb(self.tail);
             self.tail = 0;
-            self.tail_len = 0;
         }
     }
 
@@ -70,8 +70,12 @@ mod tests {
 
     fn of(bytes: &[u8], piece: usize) -> u64 {
         let mut fingerprint = Fingerprint::new();
-        bytes.chunks(piece).for_each(|chunk| fingerprint.push(chunk));
-        fingerprint.finish()
+        let mut seen = 0;
+        for chunk in bytes.chunks(piece) {
+            fingerprint.push(seen, chunk);
+            seen += u32::try_from(chunk.len()).expect("it is short");
+        }
+        fingerprint.finish(seen)
     }
 
     #[test]

@@ -181,12 +181,12 @@ impl<'m> IndexBuilder<'m> {
 }
 
 impl Machine for IndexBuilder<'_> {
-    fn push(&mut self, input: &mut &[u8]) -> Result<Progress, Error> {
-        match self.take(input) {
-            Signal::HeaderEnd => Ok(Progress::Done),
-            Signal::Failed => Err(self.tensors.error()),
-            _ => Ok(Progress::NeedInput),
-        }
+    fn push(&mut self, input: &mut &[u8]) -> Option<Progress> {
+        self.take(input).progress()
+    }
+
+    fn error(&self) -> Error {
+        self.tensors.error()
     }
 
     fn end_of_input(&mut self) -> Result<(), Error> {
@@ -229,7 +229,8 @@ mod tests {
         fn index(&mut self, header: &[u8]) -> Result<Index<'_>, Error> {
             let memory = IndexMemory::new(&mut self.0, &mut self.1, &mut self.2);
             let mut builder = IndexBuilder::new(None, memory);
-            assert_eq!(builder.push(&mut &*header)?, Progress::Done);
+            let progress = builder.push(&mut &*header).ok_or_else(|| builder.error())?;
+            assert_eq!(progress, Progress::Done);
             builder.finish()
         }
     }
@@ -312,7 +313,7 @@ mod tests {
         let mut memory = Memory::new();
         let memory = IndexMemory::new(&mut memory.0, &mut memory.1, &mut memory.2);
         let mut builder = IndexBuilder::new(None, memory);
-        assert_eq!(builder.push(&mut &header[..header.len() - 1]), Ok(Progress::NeedInput));
+        assert_eq!(builder.push(&mut &header[..header.len() - 1]), Some(Progress::NeedInput));
         let error = builder.finish().map(|index| index.len());
         let kind =
             ErrorKind::HeaderBeyondFile { length: header.len() as u64 - 8, present: header.len() as u64 - 9 };

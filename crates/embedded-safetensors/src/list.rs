@@ -17,14 +17,18 @@ impl<'n, F: FnMut(&Entry<'_>)> List<'n, F> {
 }
 
 impl<F: FnMut(&Entry<'_>)> Machine for List<'_, F> {
-    fn push(&mut self, input: &mut &[u8]) -> Result<Progress, Error> {
+    fn push(&mut self, input: &mut &[u8]) -> Option<Progress> {
         loop {
-            match self.entries.next(input)? {
-                Item::NeedInput => return Ok(Progress::NeedInput),
-                Item::HeaderEnd => return Ok(Progress::Done),
+            match self.entries.next(input).ok()? {
+                Item::NeedInput => return Some(Progress::NeedInput),
+                Item::HeaderEnd => return Some(Progress::Done),
                 Item::Tensor(entry) => (self.visitor)(&entry),
             }
         }
+    }
+
+    fn error(&self) -> Error {
+        self.entries.error()
     }
 
     fn end_of_input(&mut self) -> Result<(), Error> {

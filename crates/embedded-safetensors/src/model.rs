@@ -15,11 +15,11 @@ use crate::json::{MetadataError, from_pairs, from_text};
 use crate::list::List;
 use crate::location::Locate;
 use crate::pairs::{Metadata, Pairs};
-use crate::pass::{Pass, Seal, admit};
+use crate::pass::{Outcome, Pass, admit};
 use crate::progress::Machine;
 use crate::search::{Search, Wanted};
 use crate::smallest::Slot;
-use crate::source::{ReadAt, ReadError};
+use crate::source::{FileLen, ReadAt, ReadError};
 use crate::span::Span;
 use crate::tensor::TensorReader;
 use crate::value::ValueSearch;
@@ -34,13 +34,14 @@ use crate::value::ValueSearch;
 /// The data themselves have no checksum in this format. Where they may change while they are read,
 /// nobody can know.
 ///
-/// *Memory*: 48 bytes and the source. Calls take less than 512 bytes of stack on a 32-bit machine, for
+/// *Memory*: 32 bytes and the source. Calls take less than 512 bytes of stack on a 32-bit machine, for
 /// headers of any length.
 #[derive(Debug)]
 pub struct Model<S> {
     source: S,
     summary: Summary,
-    seal: Seal,
+    /// The fingerprint of the header.
+    seal: u64,
 }
 
 impl<S: ReadAt> Model<S> {
@@ -57,12 +58,13 @@ impl<S: ReadAt> Model<S> {
     ///
     /// # Panics
     /// Never.
+    #[inline(never)] // its caller needs none of its stack afterwards
     pub fn open(mut source: S, window: &mut [u8]) -> Result<Self, ReadError<S::Error>> {
         let file_len = source.file_len().map_err(ReadError::Source)?;
-        let mut check = OrderCheck::new(file_len.exact());
-        let seal = run(&mut source, &mut check, Pass::first(), window)?;
-        let summary = admit(check.summary(), file_len)?;
-        Ok(Self { source, summary, seal })
+        let (mut check, mut pass) = (OrderCheck::new(file_len.exact()), Pass::first());
+        let outcome = run(&mut source, &mut check, &mut pass, window);
+        pass.settle(&mut check, outcome)?;
+        Self::proven(source, check.summary(), file_len, pass.seal())
     }
 
     /// As [`open`](Self::open), for headers in any order: those in the order of their offsets take one
@@ -79,10 +81,10 @@ impl<S: ReadAt> Model<S> {
         window: &mut [u8],
     ) -> Result<Self, ReadError<S::Error>> {
         let file_len = source.file_len().map_err(ReadError::Source)?;
-        let mut check = HeaderCheck::new(file_len.exact(), slots);
-        let seal = run(&mut source, &mut check, Pass::first(), window)?;
-        let summary = admit(check.summary(), file_len)?;
-        Ok(Self { source, summary, seal })
+        let (mut check, mut pass) = (HeaderCheck::new(file_len.exact(), slots), Pass::first());
+        let outcome = run(&mut source, &mut check, &mut pass, window);
+        pass.settle(&mut check, outcome)?;
+        Self::proven(source, check.summary(), file_len, pass.seal())
     }
 
     /// As [`open`](Self::open), for headers in any order, with an index of all tensors: in one pass, and no
@@ -100,11 +102,13 @@ impl<S: ReadAt> Model<S> {
         window: &mut [u8],
     ) -> Result<(Self, Index<'m>), ReadError<S::Error>> {
         let file_len = source.file_len().map_err(ReadError::Source)?;
-        let mut builder = IndexBuilder::new(file_len.exact(), memory);
-        let seal = run(&mut source, &mut builder, Pass::first(), window)?;
-        let summary = admit(Some(builder.prove()?), file_len)?;
+        let (mut builder, mut pass) = (IndexBuilder::new(file_len.exact(), memory), Pass::first());
+        let outcome = run(&mut source, &mut builder, &mut pass, window);
+        pass.settle(&mut builder, outcome)?;
+        let summary = Some(builder.prove()?);
+        let model = Self::proven(source, summary, file_len, pass.seal())?;
         let index = builder.finish()?;
-        Ok((Self { source, summary, seal }, index))
+        Ok((model, index))
     }
 
     /// How many tensors there are, where the data begins, how long it is.
@@ -151,6 +155,7 @@ impl<S: ReadAt> Model<S> {
     ///
     /// # Panics
     /// Never.
+    #[inline(never)] // as `open`
     pub fn find_all(
         &mut self,
         wanted: &mut [Wanted<'_>],
@@ -325,22 +330,37 @@ impl<S: ReadAt> Model<S> {
 
     /// Leads a machine through the header that was proven, as often as it wants.
     fn pass(&mut self, machine: &mut impl Machine, window: &mut [u8]) -> Result<(), ReadError<S::Error>> {
-        run(&mut self.source, machine, Pass::again(self.seal), window).map(|_| ())
+        let mut pass = Pass::again(self.summary.data_start, self.seal);
+        let outcome = run(&mut self.source, machine, &mut pass, window);
+        pass.settle(machine, outcome)
+    }
+
+    /// A model whose header has been passed.
+    #[inline(never)] // its frame need not lie under those of the pass
+    fn proven(
+        source: S,
+        summary: Option<Summary>,
+        file_len: FileLen,
+        seal: u64,
+    ) -> Result<Self, ReadError<S::Error>> {
+        let summary = admit(summary, file_len)?;
+        Ok(Self { source, summary, seal })
     }
 }
 
-/// Reads the header and feeds it to the machine until that is done.
+/// Reads the header and feeds it to the machine until that is done, or something is wrong.
 fn run<S: ReadAt>(
     source: &mut S,
     machine: &mut impl Machine,
-    mut pass: Pass,
+    pass: &mut Pass,
     window: &mut [u8],
-) -> Result<Seal, ReadError<S::Error>> {
+) -> Result<Outcome, S::Error> {
     loop {
-        let room = pass.room(machine, window)?;
-        let len = source.read_at(pass.position(), room).map_err(ReadError::Source)?;
-        if let Some(seal) = pass.take(machine, room, len)? {
-            return Ok(seal);
+        let room = pass.room(machine, window);
+        let len = source.read_at(pass.position(), room)?;
+        match pass.take(machine, room, len) {
+            Outcome::More => {}
+            outcome => return Ok(outcome),
         }
     }
 }

@@ -134,9 +134,12 @@ impl<'v> Pairs<'v> {
 }
 
 impl Machine for Pairs<'_> {
-    fn push(&mut self, input: &mut &[u8]) -> Result<Progress, Error> {
-        let signal = self.take(input);
-        self.parser.progress(signal)
+    fn push(&mut self, input: &mut &[u8]) -> Option<Progress> {
+        self.take(input).progress()
+    }
+
+    fn error(&self) -> Error {
+        self.parser.error()
     }
 
     fn end_of_input(&mut self) -> Result<(), Error> {

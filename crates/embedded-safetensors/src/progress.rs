@@ -16,13 +16,15 @@ pub enum Progress {
     Done,
 }
 
-/// Something that a header is fed to, from byte 0 to its end.
+/// Something that a header is fed to, from byte 0 to its end. Errors are asked for where they are
+/// reported: carried up from call to call they would cost the stack of each.
 pub(crate) trait Machine {
-    /// Reads on, and moves `input` past what it consumed.
-    ///
-    /// # Errors
-    /// The first fault, and the same one again at every further call.
-    fn push(&mut self, input: &mut &[u8]) -> Result<Progress, Error>;
+    /// Reads on, and moves `input` past what it consumed. Nothing when it has failed: at the first
+    /// fault, and at every further call.
+    fn push(&mut self, input: &mut &[u8]) -> Option<Progress>;
+
+    /// Why it has failed.
+    fn error(&self) -> Error;
 
     /// The error that is due when the file ends where the input ended.
     ///

@@ -95,7 +95,10 @@ impl<'m> Router<'m> {
                 let before = input.len();
                 let outcome = builder.push(input);
                 self.position += (before - input.len()) as u64;
-                outcome.and_then(|progress| self.end_header(progress))
+                match outcome {
+                    Some(progress) => self.end_header(progress),
+                    None => Err(builder.error()),
+                }
             }
             Stage::Data(index) => route(index, &mut self.position, input),
             Stage::Failed(error) => Err(*error),

@@ -252,15 +252,17 @@ impl<'w, 'n> Search<'w, 'n> {
 }
 
 impl Machine for Search<'_, '_> {
-    fn push(&mut self, input: &mut &[u8]) -> Result<Progress, Error> {
+    fn push(&mut self, input: &mut &[u8]) -> Option<Progress> {
         loop {
             match self.lookup.next(input, self.wanted) {
                 Signal::TensorEnd => {}
-                Signal::HeaderEnd => return Ok(Progress::Done),
-                Signal::Failed => return Err(self.lookup.error()),
-                _ => return Ok(Progress::NeedInput),
+                signal => return signal.progress(),
             }
         }
+    }
+
+    fn error(&self) -> Error {
+        self.lookup.error()
     }
 
     fn end_of_input(&mut self) -> Result<(), Error> {

@@ -96,9 +96,12 @@ impl<'k, 'v> ValueSearch<'k, 'v> {
 }
 
 impl Machine for ValueSearch<'_, '_> {
-    fn push(&mut self, input: &mut &[u8]) -> Result<Progress, Error> {
-        let signal = self.take(input);
-        self.parser.progress(signal)
+    fn push(&mut self, input: &mut &[u8]) -> Option<Progress> {
+        self.take(input).progress()
+    }
+
+    fn error(&self) -> Error {
+        self.parser.error()
     }
 
     fn end_of_input(&mut self) -> Result<(), Error> {

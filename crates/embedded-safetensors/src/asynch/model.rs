@@ -16,7 +16,7 @@ use crate::json::{MetadataError, from_pairs, from_text};
 use crate::list::List;
 use crate::location::Locate;
 use crate::pairs::{Metadata, Pairs};
-use crate::pass::{Pass, Seal, admit};
+use crate::pass::{Outcome, Pass, admit};
 use crate::progress::Machine;
 use crate::search::{Search, Wanted};
 use crate::smallest::Slot;
@@ -36,12 +36,13 @@ use crate::value::ValueSearch;
 ///
 /// A lookup whose future is dropped has changed nothing, and can be made again.
 ///
-/// *Memory*: 48 bytes and the source.
+/// *Memory*: 32 bytes and the source.
 #[derive(Debug)]
 pub struct Model<S> {
     source: S,
     summary: Summary,
-    seal: Seal,
+    /// The fingerprint of the header.
+    seal: u64,
 }
 
 impl<S: ReadAt> Model<S> {
@@ -65,9 +66,11 @@ impl<S: ReadAt> Model<S> {
     pub async fn open(mut source: S, window: &mut [u8]) -> Result<Self, ReadError<S::Error>> {
         let file_len = source.file_len().await.map_err(ReadError::Source)?;
         let mut check = OrderCheck::new(file_len.exact());
-        let seal = run(&mut source, &mut check, &mut Pass::first(), window).await?;
+        let mut pass = Pass::first();
+        let outcome = run(&mut source, &mut check, &mut pass, window).await;
+        pass.settle(&mut check, outcome)?;
         let summary = admit(check.summary(), file_len)?;
-        Ok(Self { source, summary, seal })
+        Ok(Self { source, summary, seal: pass.seal() })
     }
 
     /// As [`open`](Self::open), for headers in any order: those in the order of their offsets take one
@@ -88,9 +91,11 @@ impl<S: ReadAt> Model<S> {
     ) -> Result<Self, ReadError<S::Error>> {
         let file_len = source.file_len().await.map_err(ReadError::Source)?;
         let mut check = HeaderCheck::new(file_len.exact(), slots);
-        let seal = run(&mut source, &mut check, &mut Pass::first(), window).await?;
+        let mut pass = Pass::first();
+        let outcome = run(&mut source, &mut check, &mut pass, window).await;
+        pass.settle(&mut check, outcome)?;
         let summary = admit(check.summary(), file_len)?;
-        Ok(Self { source, summary, seal })
+        Ok(Self { source, summary, seal: pass.seal() })
     }
 
     /// As [`open`](Self::open), for headers in any order, with an index of all tensors: in one pass, and no
@@ -112,10 +117,12 @@ impl<S: ReadAt> Model<S> {
     ) -> Result<(Self, Index<'m>), ReadError<S::Error>> {
         let file_len = source.file_len().await.map_err(ReadError::Source)?;
         let mut builder = IndexBuilder::new(file_len.exact(), memory);
-        let seal = run(&mut source, &mut builder, &mut Pass::first(), window).await?;
+        let mut pass = Pass::first();
+        let outcome = run(&mut source, &mut builder, &mut pass, window).await;
+        pass.settle(&mut builder, outcome)?;
         let summary = admit(Some(builder.prove()?), file_len)?;
         let index = builder.finish()?;
-        Ok((Self { source, summary, seal }, index))
+        Ok((Self { source, summary, seal: pass.seal() }, index))
     }
 
     /// How many tensors there are, where the data begins, how long it is.
@@ -374,7 +381,9 @@ impl<S: ReadAt> Model<S> {
         machine: &mut impl Machine,
         window: &mut [u8],
     ) -> Result<(), ReadError<S::Error>> {
-        run(&mut self.source, machine, &mut Pass::again(self.seal), window).await.map(|_| ())
+        let mut pass = Pass::again(self.summary.data_start, self.seal);
+        let outcome = run(&mut self.source, machine, &mut pass, window).await;
+        pass.settle(machine, outcome)
     }
 }
 
@@ -385,12 +394,13 @@ async fn run<S: ReadAt>(
     machine: &mut impl Machine,
     pass: &mut Pass,
     window: &mut [u8],
-) -> Result<Seal, ReadError<S::Error>> {
+) -> Result<Outcome, S::Error> {
     loop {
-        let room = pass.room(machine, window)?;
-        let len = source.read_at(pass.position(), room).await.map_err(ReadError::Source)?;
-        if let Some(seal) = pass.take(machine, room, len)? {
-            return Ok(seal);
+        let room = pass.room(machine, window);
+        let len = source.read_at(pass.position(), room).await?;
+        match pass.take(machine, room, len) {
+            Outcome::More => {}
+            outcome => return Ok(outcome),
         }
     }
 }

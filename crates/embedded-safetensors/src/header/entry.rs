@@ -249,7 +249,7 @@ impl<'s> Entries<'s> {
         }
     }
 
-    const fn error(&self) -> Error {
+    pub(crate) const fn error(&self) -> Error {
         match self.tensors.parser.fault() {
             Fault::Other => {
                 let (needed, capacity) = (self.name_len as u64, self.name.len() as u64);

@@ -43,6 +43,7 @@ use super::text::{Unicode, Utf8, Utf8Char, Word};
 use crate::bytes::low_u32;
 use crate::dtype::Dtype;
 use crate::error::{Error, Field};
+use crate::progress::Progress;
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
@@ -146,6 +147,15 @@ impl Signal {
     /// Whether a tensor is complete, or the header, or no more can be read.
     pub(crate) const fn ends(self) -> bool {
         matches!(self, Self::TensorEnd | Self::HeaderEnd | Self::NeedInput | Self::Failed)
+    }
+
+    /// What it means to whoever feeds a machine that takes one pass; nothing when that has failed.
+    pub(crate) const fn progress(self) -> Option<Progress> {
+        match self {
+            Self::Failed => None,
+            Self::HeaderEnd => Some(Progress::Done),
+            _ => Some(Progress::NeedInput),
+        }
     }
 }
 

@@ -11,7 +11,6 @@ mod text;
 
 use crate::dtype::Dtype;
 use crate::error::Error;
-use crate::progress::Progress;
 pub(crate) use fault::Fault;
 pub use machine::HeaderParser;
 pub(crate) use machine::Signal;
@@ -123,15 +122,6 @@ impl HeaderParser {
         match self.end_pass(true) {
             Signal::Failed => Err(self.error()),
             _ => Ok(()),
-        }
-    }
-
-    /// What a signal means to whoever feeds the header once.
-    pub(crate) const fn progress(&self, signal: Signal) -> Result<Progress, Error> {
-        match signal {
-            Signal::Failed => Err(self.error()),
-            Signal::HeaderEnd => Ok(Progress::Done),
-            _ => Ok(Progress::NeedInput),
         }
     }
 
