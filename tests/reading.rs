@@ -1,11 +1,9 @@
 //! What a tensor's reader promises besides the right bytes: where it stands after each call, what it refuses,
 //! and what it asks of the storage.
 
-use std::convert::Infallible;
-
 use embedded_io::Read;
 use embedded_safetensors::{
-    Dtype, ErrorKind, FileLen, Model, ReadAt, ReadError, Shape, TensorInfo, TensorReader, Wanted,
+    Dtype, ErrorKind, FileLen, Model, ReadError, Shape, TensorInfo, TensorReader, Wanted,
 };
 use verification::file::with_header;
 use verification::mock::{Failure, Fault, Plan, Reads, Storage};
@@ -234,58 +232,5 @@ fn the_end_of_the_storage_is_named_by_its_byte() {
         let present = usize::try_from(cut - START - 3).expect("it is in memory");
         assert_eq!(reader.read(&mut [0; 160]).ok(), Some(present).filter(|&len| len > 0));
         assert_eq!(reader.read(&mut [0; 160]).map(|_| &[][..]), ends);
-    }
-}
-
-/// A file of 20 billion bytes, in which each byte of the data tells where it lies.
-struct Huge {
-    header: Vec<u8>,
-    len: u64,
-}
-
-impl Huge {
-    fn byte(at: u64) -> u8 {
-        at.to_le_bytes().into_iter().fold(0, |sum, byte| sum.wrapping_mul(31).wrapping_add(byte))
-    }
-}
-
-impl ReadAt for Huge {
-    type Error = Infallible;
-
-    fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> Result<usize, Infallible> {
-        for (at, byte) in (offset..self.len).zip(buffer.iter_mut()) {
-            let in_header = usize::try_from(at).ok().and_then(|at| self.header.get(at));
-            *byte = in_header.copied().unwrap_or_else(|| Self::byte(at));
-        }
-        Ok(usize::try_from(self.len.saturating_sub(offset)).unwrap_or(usize::MAX).min(buffer.len()))
-    }
-
-    fn file_len(&mut self) -> Result<FileLen, Infallible> {
-        Ok(FileLen::Exactly(self.len))
-    }
-}
-
-#[test]
-fn places_beyond_4_gibibytes_are_places_like_others() {
-    let (first, second) = (5_000_000_000u64, 20_000_000_000u64);
-    let header = format!(
-        r#"{{"a":{{"dtype":"U8","shape":[{first}],"data_offsets":[0,{first}]}},"b":{{"dtype":"F64","shape":[1875000000],"data_offsets":[{first},{second}]}}}}"#
-    );
-    let header = with_header(&header, 0);
-    let start = header.len() as u64;
-    let mut window = [0; 32];
-    let mut model = Model::open(Huge { len: start + second, header }, &mut window).expect("it is sound");
-    let info = model.find("b", &mut window).expect("it is sound").expect("it is there");
-    assert_eq!(info.byte_len(), second - first);
-    let mut reader =
-        model.tensor(&info).expect("it is this file's").aligned_to(1 << 32).expect("a power of two");
-    for position in [0, 1 << 32, (1 << 33) - 8, 14_999_999_984] {
-        reader.seek(position).expect("it is inside");
-        let mut buffer = [0; 24];
-        let chunk = reader.next_chunk(&mut buffer).expect("it is sound").expect("it is inside");
-        let expected: Vec<u8> =
-            (0..chunk.len() as u64).map(|i| Huge::byte(start + first + position + i)).collect();
-        assert_eq!(chunk, expected);
-        assert!(chunk.len() == 24 || reader.remaining() == 0);
     }
 }

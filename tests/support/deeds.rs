@@ -3,7 +3,9 @@
 use std::fmt::Debug;
 
 use embedded_io::Read;
-use embedded_safetensors::{Error, Model, ReadAt, ReadError, Slot, TensorReader, Wanted};
+use embedded_safetensors::{
+    Error, Index, IndexStorage, Model, ReadAt, ReadError, Slot, TensorReader, Wanted,
+};
 
 use crate::doors::Door;
 use crate::mock::{Plan, Storage};
@@ -15,6 +17,8 @@ pub enum Deed {
     Open,
     /// `Model::open_sorting`, with a slot alone.
     OpenSorting,
+    /// `Model::open_indexed`.
+    OpenIndexed,
     /// `Model::check_unchanged`.
     CheckUnchanged,
     /// `Model::find`.
@@ -25,6 +29,10 @@ pub enum Deed {
     Visit,
     /// `Model::metadata`.
     Metadata,
+    /// `Model::all_metadata`.
+    AllMetadata,
+    /// `Model::index`.
+    Index,
     /// `Model::check_names`, with few slots.
     CheckNames,
     /// `TensorReader::next_chunk`, to the end.
@@ -38,11 +46,19 @@ pub enum Deed {
 }
 
 /// The deeds that prove a header.
-pub const OPENING: [Deed; 2] = [Deed::Open, Deed::OpenSorting];
+pub const OPENING: [Deed; 3] = [Deed::Open, Deed::OpenSorting, Deed::OpenIndexed];
 
 /// The deeds that look at a header that was proven.
-pub const LOOKING: [Deed; 6] =
-    [Deed::CheckUnchanged, Deed::Find, Deed::FindAll, Deed::Visit, Deed::Metadata, Deed::CheckNames];
+pub const LOOKING: [Deed; 8] = [
+    Deed::CheckUnchanged,
+    Deed::Find,
+    Deed::FindAll,
+    Deed::Visit,
+    Deed::Metadata,
+    Deed::AllMetadata,
+    Deed::Index,
+    Deed::CheckNames,
+];
 
 /// The deeds that read a tensor.
 pub const READING: [Deed; 4] = [Deed::NextChunk, Deed::ReadAll, Deed::ReadAt, Deed::Read];
@@ -116,13 +132,21 @@ impl Scene {
 
     /// A model whose header is another one when it is looked at once more is not taken for opened.
     fn open<S: ReadAt>(self, source: &mut S, window: &mut [u8]) -> Result<Vec<u8>, ReadError<S::Error>> {
+        let mut storage = IndexStorage::<8, 16, 64>::new();
         self.tried(|| {
+            let (source, mut answer) = (&mut *source, vec![]);
             let mut model = match self.deed {
-                Deed::Open => Model::open(&mut *source, window)?,
-                _ => Model::open_sorting(&mut *source, &mut [Slot::EMPTY], window)?,
+                Deed::Open => Model::open(source, window)?,
+                Deed::OpenSorting => Model::open_sorting(source, &mut [Slot::EMPTY], window)?,
+                _ => {
+                    let (opened, index) = Model::open_indexed(source, storage.memory(), window)?;
+                    answer = entries(&index);
+                    opened
+                }
             };
             model.check_unchanged(window)?;
-            Ok(words(&model.summary()))
+            answer.extend(words(&model.summary()));
+            Ok(answer)
         })
     }
 
@@ -136,6 +160,15 @@ impl Scene {
             Deed::FindAll => find_all(model, window),
             Deed::Visit => visit(model, window),
             Deed::Metadata => Ok(words(&model.metadata("unit", &mut [0; 16], window)?)),
+            Deed::AllMetadata => {
+                let mut text = [0; 64];
+                let metadata = model.all_metadata(&mut text, window)?;
+                Ok(words(&metadata.map(Iterator::collect::<Vec<_>>)))
+            }
+            Deed::Index => {
+                let mut storage = IndexStorage::<8, 16, 64>::new();
+                Ok(entries(&model.index(storage.memory(), window)?))
+            }
             Deed::CheckNames => {
                 Ok(words(&model.check_names([1, 2], &mut [Slot::EMPTY; 2], &mut [0], window)?))
             }
@@ -226,6 +259,10 @@ fn visit<S: ReadAt>(model: &mut Model<S>, window: &mut [u8]) -> Result<Vec<u8>, 
     let mut shown = vec![];
     model.visit(&mut [0; 16], window, |entry| shown.extend(words(entry)))?;
     Ok(shown)
+}
+
+fn entries(index: &Index<'_>) -> Vec<u8> {
+    words(&index.by_offset().collect::<Vec<_>>())
 }
 
 fn words(answer: &impl Debug) -> Vec<u8> {
