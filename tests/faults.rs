@@ -166,13 +166,11 @@ struct Play {
     passes: u64,
 }
 
-/// With small and large windows, and reads that are short and that are not.
+/// With small and large windows, and reads as the door gives them.
 fn plays<D: Door>(deeds: &[Deed]) -> Vec<Play> {
     let scene = |deed, window| Scene { deed, window, again: 0 };
     let scenes = deeds.iter().flat_map(|&deed| [scene(deed, 16), scene(deed, 1000)]);
-    scenes
-        .flat_map(|scene| [Reads::Whole, Reads::AtMost(5)].map(|reads| Play::new::<D>(scene, reads)))
-        .collect()
+    scenes.flat_map(|scene| D::READS.iter().map(move |&reads| Play::new::<D>(scene, reads))).collect()
 }
 
 fn all_deeds() -> Vec<Deed> {

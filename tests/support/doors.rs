@@ -4,12 +4,15 @@ use embedded_io::{ErrorType, Read, Seek, SeekFrom};
 use embedded_safetensors::{FileLen, NorFlash, ReadAt, Seekable};
 use embedded_storage::nor_flash::{self, ReadNorFlash};
 
-use crate::mock::{Fault, Storage};
+use crate::mock::{Fault, Reads, Storage};
 
 /// A kind of source.
 pub trait Door {
     /// It.
     type Source<'s>: ReadAt<Error: embedded_io::Error>;
+
+    /// How much its reads usually give.
+    const READS: &'static [Reads] = &[Reads::Whole];
 
     /// A source that reads this storage.
     fn source<'s>(storage: &'s Storage<'s>) -> Self::Source<'s>;
@@ -41,6 +44,8 @@ impl Door for Slice {
 impl Door for Own {
     type Source<'s> = &'s Storage<'s>;
 
+    const READS: &'static [Reads] = &[Reads::Whole, Reads::AtMost(5)];
+
     fn source<'s>(storage: &'s Storage<'s>) -> &'s Storage<'s> {
         storage
     }
@@ -48,6 +53,8 @@ impl Door for Own {
 
 impl Door for SeekableStream {
     type Source<'s> = Seekable<Stream<'s>>;
+
+    const READS: &'static [Reads] = &[Reads::Whole, Reads::AtMost(5)];
 
     fn source<'s>(storage: &'s Storage<'s>) -> Seekable<Stream<'s>> {
         Seekable::new(Stream::new(storage))
