@@ -65,7 +65,7 @@ impl<const READ_SIZE: usize, const START: u32> Door for NorOfUnknownLen<READ_SIZ
     type Source<'s> = NorFlash<Flash<'s, READ_SIZE>>;
 
     fn source<'s>(storage: &'s Storage<'s>) -> Self::Source<'s> {
-        let flash = Flash { storage, start: START };
+        let flash = Flash::new(storage, START);
         let end = START + u32::try_from(storage.first_file().len()).expect("it is small");
         NorFlash::partition(flash, START..end)
     }
@@ -138,6 +138,13 @@ pub struct Flash<'s, const READ_SIZE: usize> {
     storage: &'s Storage<'s>,
     /// The address of the file.
     start: u32,
+}
+
+impl<'s, const READ_SIZE: usize> Flash<'s, READ_SIZE> {
+    /// The file begins at this address.
+    pub const fn new(storage: &'s Storage<'s>, start: u32) -> Self {
+        Self { storage, start }
+    }
 }
 
 impl<const READ_SIZE: usize> nor_flash::ErrorType for Flash<'_, READ_SIZE> {
