@@ -96,6 +96,7 @@ impl OrderCheck {
     }
 
     /// Reads on to the end of a tensor or of the header, or to where no more can be read.
+    #[inline(always)] // for it lies between the frames of the caller and the parser
     const fn next(&mut self, input: &mut &[u8]) -> Signal {
         let mut run: &[u8] = &[];
         loop {

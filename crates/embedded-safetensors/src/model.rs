@@ -15,7 +15,7 @@ use crate::json::{MetadataError, from_pairs, from_text};
 use crate::list::List;
 use crate::location::Locate;
 use crate::pairs::{Metadata, Pairs};
-use crate::pass::{Outcome, Pass, admit};
+use crate::pass::{Halt, Pass, Proven, Prover};
 use crate::progress::Machine;
 use crate::search::{Search, Wanted};
 use crate::smallest::Slot;
@@ -39,9 +39,7 @@ use crate::value::ValueSearch;
 #[derive(Debug)]
 pub struct Model<S> {
     source: S,
-    summary: Summary,
-    /// The fingerprint of the header.
-    seal: u64,
+    proven: Proven,
 }
 
 impl<S: ReadAt> Model<S> {
@@ -58,13 +56,10 @@ impl<S: ReadAt> Model<S> {
     ///
     /// # Panics
     /// Never.
-    #[inline(never)] // its caller needs none of its stack afterwards
+    #[inline(never)] // its stack is free again when it returns
     pub fn open(mut source: S, window: &mut [u8]) -> Result<Self, ReadError<S::Error>> {
         let file_len = source.file_len().map_err(ReadError::Source)?;
-        let (mut check, mut pass) = (OrderCheck::new(file_len.exact()), Pass::first());
-        let outcome = run(&mut source, &mut check, &mut pass, window);
-        pass.settle(&mut check, outcome)?;
-        Self::proven(source, check.summary(), file_len, pass.seal())
+        Self::prove(source, file_len, &mut OrderCheck::new(file_len.exact()), window)
     }
 
     /// As [`open`](Self::open), for headers in any order: those in the order of their offsets take one
@@ -81,10 +76,7 @@ impl<S: ReadAt> Model<S> {
         window: &mut [u8],
     ) -> Result<Self, ReadError<S::Error>> {
         let file_len = source.file_len().map_err(ReadError::Source)?;
-        let (mut check, mut pass) = (HeaderCheck::new(file_len.exact(), slots), Pass::first());
-        let outcome = run(&mut source, &mut check, &mut pass, window);
-        pass.settle(&mut check, outcome)?;
-        Self::proven(source, check.summary(), file_len, pass.seal())
+        Self::prove(source, file_len, &mut HeaderCheck::new(file_len.exact(), slots), window)
     }
 
     /// As [`open`](Self::open), for headers in any order, with an index of all tensors: in one pass, and no
@@ -102,18 +94,14 @@ impl<S: ReadAt> Model<S> {
         window: &mut [u8],
     ) -> Result<(Self, Index<'m>), ReadError<S::Error>> {
         let file_len = source.file_len().map_err(ReadError::Source)?;
-        let (mut builder, mut pass) = (IndexBuilder::new(file_len.exact(), memory), Pass::first());
-        let outcome = run(&mut source, &mut builder, &mut pass, window);
-        pass.settle(&mut builder, outcome)?;
-        let summary = Some(builder.prove()?);
-        let model = Self::proven(source, summary, file_len, pass.seal())?;
-        let index = builder.finish()?;
-        Ok((model, index))
+        let mut builder = IndexBuilder::new(file_len.exact(), memory);
+        let model = Self::prove(source, file_len, &mut builder, window)?;
+        Ok((model, builder.finish()?))
     }
 
     /// How many tensors there are, where the data begins, how long it is.
     pub const fn summary(&self) -> Summary {
-        self.summary
+        self.proven.summary()
     }
 
     /// Gives the source back.
@@ -155,7 +143,7 @@ impl<S: ReadAt> Model<S> {
     ///
     /// # Panics
     /// Never.
-    #[inline(never)] // as `open`
+    #[inline(never)] // its stack is free again when it returns
     pub fn find_all(
         &mut self,
         wanted: &mut [Wanted<'_>],
@@ -163,7 +151,7 @@ impl<S: ReadAt> Model<S> {
     ) -> Result<(), ReadError<S::Error>> {
         let mut search = Search::new(wanted);
         self.pass(&mut search, window)?;
-        Ok(search.settle()?)
+        settle(&mut search)
     }
 
     /// Shows `visitor` all tensors, in the header's order, in one pass over it. `name` bounds the
@@ -323,44 +311,60 @@ impl<S: ReadAt> Model<S> {
     /// [`ErrorKind::NotFound`] when it was not found; [`ErrorKind::OutsideData`] when it lies beyond the
     /// data of this file, so must be another's.
     pub fn tensor(&mut self, tensor: &impl Locate) -> Result<TensorReader<'_, S>, Error> {
-        let Summary { data_start, data_len, .. } = self.summary;
+        let Summary { data_start, data_len, .. } = self.summary();
         let span = Span::new(tensor.locate()?, data_start, data_len)?;
         Ok(TensorReader::new(&mut self.source, span))
     }
 
-    /// Leads a machine through the header that was proven, as often as it wants.
-    fn pass(&mut self, machine: &mut impl Machine, window: &mut [u8]) -> Result<(), ReadError<S::Error>> {
-        let mut pass = Pass::again(self.summary.data_start, self.seal);
-        let outcome = run(&mut self.source, machine, &mut pass, window);
-        pass.settle(machine, outcome)
+    /// Leads a machine through a header that is to be proven.
+    fn prove(
+        mut source: S,
+        file_len: FileLen,
+        machine: &mut impl Prover,
+        window: &mut [u8],
+    ) -> Result<Self, ReadError<S::Error>> {
+        let mut pass = Pass::first();
+        match run(&mut source, machine, &mut pass, window) {
+            Ok(()) => Self::proven(source, machine, &pass, file_len),
+            Err(halt) => pass.fail(machine, halt),
+        }
     }
 
-    /// A model whose header has been passed.
-    #[inline(never)] // its frame need not lie under those of the pass
+    #[inline(never)] // so that what it has on the stack does not wait there for the end of the pass
     fn proven(
         source: S,
-        summary: Option<Summary>,
+        machine: &mut impl Prover,
+        pass: &Pass,
         file_len: FileLen,
-        seal: u64,
     ) -> Result<Self, ReadError<S::Error>> {
-        let summary = admit(summary, file_len)?;
-        Ok(Self { source, summary, seal })
+        Ok(Self { source, proven: pass.prove(machine, file_len)? })
+    }
+
+    /// Leads a machine through the header that was proven, as often as it wants.
+    fn pass(&mut self, machine: &mut impl Machine, window: &mut [u8]) -> Result<(), ReadError<S::Error>> {
+        let mut pass = self.proven.again();
+        let outcome = run(&mut self.source, machine, &mut pass, window);
+        outcome.or_else(|halt| pass.fail(machine, halt))
     }
 }
 
-/// Reads the header and feeds it to the machine until that is done, or something is wrong.
+#[inline(never)] // so that what it has on the stack does not wait there for the end of the pass
+fn settle<E>(search: &mut Search<'_, '_>) -> Result<(), ReadError<E>> {
+    Ok(search.settle()?)
+}
+
+/// Reads the header and feeds it to the machine until that is done.
 fn run<S: ReadAt>(
     source: &mut S,
     machine: &mut impl Machine,
     pass: &mut Pass,
     window: &mut [u8],
-) -> Result<Outcome, S::Error> {
+) -> Result<(), Halt<S::Error>> {
     loop {
-        let room = pass.room(machine, window);
-        let len = source.read_at(pass.position(), room)?;
-        match pass.take(machine, room, len) {
-            Outcome::More => {}
-            outcome => return Ok(outcome),
+        let room = pass.room(machine, window)?;
+        let len = source.read_at(pass.position(), room).map_err(Halt::Source)?;
+        if pass.take(machine, room, len)? {
+            return Ok(());
         }
     }
 }

@@ -190,6 +190,9 @@ impl Lookup {
         missing.map_or(Ok(()), |wanted| Err(ErrorKind::NotFound { wanted }.at(self.parser().position())))
     }
 
+    // What the next four have on the stack must not wait there for the parser: their caller calls that too.
+
+    #[inline(never)]
     fn keep_dim<'n>(&self, wanted: &mut [impl Seek<'n>]) -> bool {
         let dim = self.tensors.dim();
         self.matching(wanted).all(|one| one.shape.push(dim).is_ok())
@@ -208,6 +211,7 @@ impl Lookup {
         all(wanted).for_each(|one| one.matches = true);
     }
 
+    #[inline(never)]
     fn see_piece<'n>(&mut self, piece: &[u8], wanted: &mut [impl Seek<'n>]) {
         let passed = self.name_len;
         self.name_len += piece.len();
@@ -216,6 +220,7 @@ impl Lookup {
     }
 
     /// Whether the name that is complete is the second of one that is wanted.
+    #[inline(never)]
     fn repeats<'n>(&mut self, wanted: &mut [impl Seek<'n>]) -> bool {
         let len = self.name_len;
         let repeats = all(wanted).any(|one| one.repeats(len));
@@ -223,6 +228,7 @@ impl Lookup {
         repeats
     }
 
+    #[inline(never)]
     fn end_entry<'n>(&mut self, wanted: &mut [impl Seek<'n>]) {
         self.matching(wanted).for_each(|one| one.end_entry(&self.tensors));
         self.begin_name(wanted);

@@ -16,7 +16,7 @@ use crate::json::{MetadataError, from_pairs, from_text};
 use crate::list::List;
 use crate::location::Locate;
 use crate::pairs::{Metadata, Pairs};
-use crate::pass::{Outcome, Pass, admit};
+use crate::pass::{Halt, Pass, Proven};
 use crate::progress::Machine;
 use crate::search::{Search, Wanted};
 use crate::smallest::Slot;
@@ -40,9 +40,7 @@ use crate::value::ValueSearch;
 #[derive(Debug)]
 pub struct Model<S> {
     source: S,
-    summary: Summary,
-    /// The fingerprint of the header.
-    seal: u64,
+    proven: Proven,
 }
 
 impl<S: ReadAt> Model<S> {
@@ -65,12 +63,11 @@ impl<S: ReadAt> Model<S> {
     /// Never.
     pub async fn open(mut source: S, window: &mut [u8]) -> Result<Self, ReadError<S::Error>> {
         let file_len = source.file_len().await.map_err(ReadError::Source)?;
-        let mut check = OrderCheck::new(file_len.exact());
-        let mut pass = Pass::first();
-        let outcome = run(&mut source, &mut check, &mut pass, window).await;
-        pass.settle(&mut check, outcome)?;
-        let summary = admit(check.summary(), file_len)?;
-        Ok(Self { source, summary, seal: pass.seal() })
+        let (mut check, mut pass) = (OrderCheck::new(file_len.exact()), Pass::first());
+        match run(&mut source, &mut check, &mut pass, window).await {
+            Ok(()) => Ok(Self { source, proven: pass.prove(&mut check, file_len)? }),
+            Err(halt) => pass.fail(&mut check, halt),
+        }
     }
 
     /// As [`open`](Self::open), for headers in any order: those in the order of their offsets take one
@@ -90,12 +87,11 @@ impl<S: ReadAt> Model<S> {
         window: &mut [u8],
     ) -> Result<Self, ReadError<S::Error>> {
         let file_len = source.file_len().await.map_err(ReadError::Source)?;
-        let mut check = HeaderCheck::new(file_len.exact(), slots);
-        let mut pass = Pass::first();
-        let outcome = run(&mut source, &mut check, &mut pass, window).await;
-        pass.settle(&mut check, outcome)?;
-        let summary = admit(check.summary(), file_len)?;
-        Ok(Self { source, summary, seal: pass.seal() })
+        let (mut check, mut pass) = (HeaderCheck::new(file_len.exact(), slots), Pass::first());
+        match run(&mut source, &mut check, &mut pass, window).await {
+            Ok(()) => Ok(Self { source, proven: pass.prove(&mut check, file_len)? }),
+            Err(halt) => pass.fail(&mut check, halt),
+        }
     }
 
     /// As [`open`](Self::open), for headers in any order, with an index of all tensors: in one pass, and no
@@ -116,18 +112,19 @@ impl<S: ReadAt> Model<S> {
         window: &mut [u8],
     ) -> Result<(Self, Index<'m>), ReadError<S::Error>> {
         let file_len = source.file_len().await.map_err(ReadError::Source)?;
-        let mut builder = IndexBuilder::new(file_len.exact(), memory);
-        let mut pass = Pass::first();
-        let outcome = run(&mut source, &mut builder, &mut pass, window).await;
-        pass.settle(&mut builder, outcome)?;
-        let summary = admit(Some(builder.prove()?), file_len)?;
-        let index = builder.finish()?;
-        Ok((Self { source, summary, seal: pass.seal() }, index))
+        let (mut builder, mut pass) = (IndexBuilder::new(file_len.exact(), memory), Pass::first());
+        match run(&mut source, &mut builder, &mut pass, window).await {
+            Ok(()) => {
+                let proven = pass.prove(&mut builder, file_len)?;
+                Ok((Self { source, proven }, builder.finish()?))
+            }
+            Err(halt) => pass.fail(&mut builder, halt),
+        }
     }
 
     /// How many tensors there are, where the data begins, how long it is.
     pub const fn summary(&self) -> Summary {
-        self.summary
+        self.proven.summary()
     }
 
     /// Gives the source back.
@@ -370,7 +367,7 @@ impl<S: ReadAt> Model<S> {
     /// [`ErrorKind::NotFound`] when it was not found; [`ErrorKind::OutsideData`] when it lies beyond the
     /// data of this file, so must be another's.
     pub fn tensor(&mut self, tensor: &impl Locate) -> Result<TensorReader<'_, S>, Error> {
-        let Summary { data_start, data_len, .. } = self.summary;
+        let Summary { data_start, data_len, .. } = self.summary();
         let span = Span::new(tensor.locate()?, data_start, data_len)?;
         Ok(TensorReader::new(&mut self.source, span))
     }
@@ -381,9 +378,9 @@ impl<S: ReadAt> Model<S> {
         machine: &mut impl Machine,
         window: &mut [u8],
     ) -> Result<(), ReadError<S::Error>> {
-        let mut pass = Pass::again(self.summary.data_start, self.seal);
+        let mut pass = self.proven.again();
         let outcome = run(&mut self.source, machine, &mut pass, window).await;
-        pass.settle(machine, outcome)
+        outcome.or_else(|halt| pass.fail(machine, halt))
     }
 }
 
@@ -394,13 +391,12 @@ async fn run<S: ReadAt>(
     machine: &mut impl Machine,
     pass: &mut Pass,
     window: &mut [u8],
-) -> Result<Outcome, S::Error> {
+) -> Result<(), Halt<S::Error>> {
     loop {
-        let room = pass.room(machine, window);
-        let len = source.read_at(pass.position(), room).await?;
-        match pass.take(machine, room, len) {
-            Outcome::More => {}
-            outcome => return Ok(outcome),
+        let room = pass.room(machine, window)?;
+        let len = source.read_at(pass.position(), room).await.map_err(Halt::Source)?;
+        if pass.take(machine, room, len)? {
+            return Ok(());
         }
     }
 }
