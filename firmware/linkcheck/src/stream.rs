@@ -1,7 +1,7 @@
 //! A whole network's start: open a model, find its tensors, stream one of them.
 
-use crate::card::{Broken, Card};
-use embedded_safetensors::{Model, ReadAt, ReadError, TensorReader, Wanted};
+use crate::card::Card;
+use embedded_safetensors::{Model, ReadAt, ReadError, Wanted};
 
 /// One sector of a card: the window of the header, then the buffer of the data.
 pub const BLOCK: usize = 512;
@@ -36,30 +36,28 @@ pub enum Then {
     Stream,
 }
 
-/// How many bytes of the first tensor have come through the block.
-pub fn open_find_stream(
-    card: &mut Card,
-    wanted: &mut [Wanted<'_>; WANTED],
-    then: Then,
-) -> Result<u64, ReadError<Broken>> {
+/// How many bytes of the first tensor have come through the block; nothing after an error. Inlined, so that it takes
+/// no stack but for what the core is given and gives.
+#[inline(always)]
+pub fn open_find_stream(card: &mut Card, wanted: &mut [Wanted<'_>; WANTED], then: Then) -> Option<u64> {
     let mut block = [0; BLOCK];
-    let mut model = Model::open(card, &mut block)?;
-    model.find_all(wanted, &mut block)?;
+    let Ok(mut model) = Model::open(card, &mut block) else { return None };
+    let Ok(()) = model.find_all(wanted, &mut block) else { return None };
     let [first, ..] = wanted;
     match then {
-        Then::Stop => Ok(0),
-        Then::Stream => stream(model.tensor(first)?, &mut block),
-        Then::ReadRaw => {
-            let begin = first.info().map_or(0, |info| info.begin());
-            let end = first.info().map_or(0, |info| info.end());
-            let start = model.summary().data_start;
-            read_raw(model.into_source(), start + begin..start + end, &mut block)
-        }
+        Then::Stop => Some(0),
+        Then::Stream => stream(&mut model, first, &mut block).ok(),
+        Then::ReadRaw => read_raw(model, first, &mut block).ok(),
     }
 }
 
 #[inline(never)]
-fn stream<S: ReadAt>(mut reader: TensorReader<'_, S>, block: &mut [u8]) -> Result<u64, ReadError<S::Error>> {
+fn stream<S: ReadAt>(
+    model: &mut Model<S>,
+    tensor: &Wanted<'_>,
+    block: &mut [u8],
+) -> Result<u64, ReadError<S::Error>> {
+    let mut reader = model.tensor(tensor)?;
     let mut bytes = 0usize;
     while let Some(chunk) = reader.next_chunk(block)? {
         bytes += chunk.len();
@@ -69,14 +67,18 @@ fn stream<S: ReadAt>(mut reader: TensorReader<'_, S>, block: &mut [u8]) -> Resul
 
 #[inline(never)]
 fn read_raw<S: ReadAt>(
-    source: &mut S,
-    mut place: core::ops::Range<u64>,
+    model: Model<S>,
+    tensor: &Wanted<'_>,
     block: &mut [u8],
 ) -> Result<u64, ReadError<S::Error>> {
+    let start = model.summary().data_start;
+    let (begin, end) = tensor.info().map_or((0, 0), |info| (info.begin(), info.end()));
+    let (mut at, end) = (start + begin, start + end);
+    let mut source = model.into_source();
     let mut bytes = 0usize;
-    while place.start < place.end {
-        let len = source.read_at(place.start, block).map_err(ReadError::Source)?;
-        place.start += len as u64;
+    while at < end {
+        let len = source.read_at(at, block).map_err(ReadError::Source)?;
+        at += len as u64;
         bytes += len;
     }
     Ok(bytes as u64)

@@ -44,7 +44,8 @@ fn door(mode: u32) -> fn(&mut Task) {
         4 => read_entries,
         5 => open_and_find,
         6 => read_raw,
-        _ => stream,
+        7 => stream,
+        _ => refuse,
     }
 }
 
@@ -75,17 +76,24 @@ fn read_entries(task: &mut Task) {
 
 #[inline(never)]
 fn open_and_find(task: &mut Task) {
-    task.counted = linkcheck::open_find_stream(&mut task.card, task.wanted, Then::Stop).ok();
+    task.counted = linkcheck::open_find_stream(&mut task.card, task.wanted, Then::Stop);
 }
 
 #[inline(never)]
 fn read_raw(task: &mut Task) {
-    task.counted = linkcheck::open_find_stream(&mut task.card, task.wanted, Then::ReadRaw).ok();
+    task.counted = linkcheck::open_find_stream(&mut task.card, task.wanted, Then::ReadRaw);
 }
 
 #[inline(never)]
 fn stream(task: &mut Task) {
-    task.counted = linkcheck::open_find_stream(&mut task.card, task.wanted, Then::Stream).ok();
+    task.counted = linkcheck::open_find_stream(&mut task.card, task.wanted, Then::Stream);
+}
+
+/// As `stream`, of a file that must not come through.
+#[inline(never)]
+fn refuse(task: &mut Task) {
+    let streamed = linkcheck::open_find_stream(&mut task.card, task.wanted, Then::Stream);
+    task.counted = streamed.is_none().then_some(0);
 }
 
 fn report(task: &Task, stack: u32, ticks: u32) {

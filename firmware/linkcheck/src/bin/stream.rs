@@ -8,5 +8,5 @@ use linkcheck::{Card, Then};
 extern "C" fn main() -> ! {
     let (_, file) = linkcheck::request();
     let streamed = linkcheck::open_find_stream(&mut Card::new(file), linkcheck::wanted(), Then::Stream);
-    linkcheck::exit(streamed.is_err().into())
+    linkcheck::exit(streamed.is_none().into())
 }

@@ -11,10 +11,12 @@ const BLOCK: u64 = 512;
 
 /// The block and all states and frames, with any number of tensors. The readme promises it.
 const MOST_STACK: u64 = 1024;
+/// How much more it may be while the error of a bad file is made. The readme promises it.
+const MOST_FOR_ERROR: u64 = 64;
 /// What a caller keeps for each tensor that is found. The readme promises it.
 const MOST_WANTED: u64 = 104;
 /// Of a program that does it all. The readme promises it.
-const MOST_FLASH: u64 = 12288;
+const MOST_FLASH: u64 = 13824;
 /// What streaming may take above the same reads made by hand, in percent. The readme promises it.
 const MOST_OVERHEAD: u64 = 5;
 
@@ -22,6 +24,7 @@ const MOST_OVERHEAD: u64 = 5;
 const OPEN_AND_FIND: u32 = 5;
 const READ_RAW: u32 = 6;
 const STREAM: u32 = 7;
+const REFUSE: u32 = 8;
 
 const MANY: u32 = 100_000;
 
@@ -36,6 +39,7 @@ pub fn measure(machine: &Machine, tally: &mut Tally) {
 pub fn promises() -> Vec<String> {
     vec![
         stack_row("`Model`: open, find 12, stream", MOST_STACK),
+        format!("at most {} more while the error of a bad file is made", in_bytes(MOST_FOR_ERROR)),
         format!("{} for each tensor that is looked for", in_bytes(MOST_WANTED)),
         format!("by at most {} if it opens a model, finds tensors and streams one", in_bytes(MOST_FLASH)),
         format!("at most {MOST_OVERHEAD} % more instructions"),
@@ -48,18 +52,19 @@ fn measure_flash(machine: &Machine) -> Result<String, String> {
     Ok(format!("open, find, stream: {bytes} bytes of flash at opt-level {}", machine.firmware.level))
 }
 
-/// The stack, the same for few and for many tensors, and the size of what is the caller's.
+/// The stack, the same for few and for many tensors, also for a bad file; and the size of what is the caller's.
 fn measure_stack(machine: &Machine) -> Result<String, String> {
-    let stack = |tensors| run(machine, STREAM, tensors)?.get("stack");
-    let (few, many) = (stack(10)?, stack(MANY)?);
+    let stack = |door, tensors| run(machine, door, tensors)?.get("stack");
+    let (few, many, bad) = (stack(STREAM, 10)?, stack(STREAM, MANY)?, stack(REFUSE, 10)?);
     if few != many {
         return Err(format!("{few} bytes of stack for 10 tensors, but {many} for {MANY}"));
     }
     at_most("open, find, stream: the stack", many, MOST_STACK)?;
+    at_most("open, find, stream: the stack for a bad file", bad, MOST_STACK + MOST_FOR_ERROR)?;
     let wanted = run(machine, STREAM, 10)?.get("wanted")?;
     at_most("a Wanted", wanted, MOST_WANTED)?;
     Ok(format!(
-        "open, find 12, stream, 10 or {MANY} tensors: {many} bytes of stack with the block of {BLOCK}; 12 x {wanted} for the result"
+        "open, find 12, stream, 10 or {MANY} tensors: {many} bytes of stack with the block of {BLOCK}, {bad} for a bad file; 12 x {wanted} for the result"
     ))
 }
 
@@ -122,12 +127,24 @@ fn header(tensors: u32) -> Header {
 fn run(machine: &Machine, door: u32, tensors: u32) -> Result<Figures, String> {
     let header = header(tensors);
     let mut file = header.bytes();
+    if door == REFUSE {
+        spoil(&mut file)?;
+    }
     let file_len = file.len() as u64 + header.data_len();
     file.resize(usize::try_from(file_len).map_err(|_| "a file too long for this machine")?, 0);
     let figures = machine.run(Request { door, slots: 0, file, file_len })?;
-    let due = if door == OPEN_AND_FIND { 0 } else { header.first_len.into() };
+    let due = if [READ_RAW, STREAM].contains(&door) { header.first_len.into() } else { 0 };
     match figures.get("counted")? {
         counted if counted == due => Ok(figures),
         counted => Err(format!("door {door} read {counted} bytes of a tensor, not {due}")),
     }
+}
+
+/// Gives the first tensor a shape that does not agree with its range.
+fn spoil(file: &mut [u8]) -> Result<(), String> {
+    let shape = br#""shape":[2,"#;
+    let at = file.windows(shape.len()).position(|bytes| bytes == shape);
+    let columns = at.and_then(|at| file.get_mut(at + shape.len() - 2));
+    *columns.ok_or("the header has no shape to spoil")? = b'3';
+    Ok(())
 }
