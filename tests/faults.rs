@@ -230,8 +230,11 @@ fn short_reads<D: Door>() {
 fn interrupted_at_every_call<D: Door>() {
     for play in plays::<D>(&all_deeds()) {
         for every in 1..4 {
-            let plan = Plan { interrupted_every: Some(every), ..Plan::default() };
-            assert_eq!(play.run::<D>(plan).as_ref(), Ok(&play.right), "{:?}, {every}", play.scene);
+            let storage = Storage::new(&play.file, Plan::default());
+            let plan = Plan { interrupted_every: Some(every), reads: play.reads, ..Plan::default() };
+            let outcome = play.scene.play::<D>(&storage, plan);
+            assert_eq!(outcome.as_ref(), Ok(&play.right), "{:?}, {every}", play.scene);
+            assert_eq!(storage.counts().interruptions, play.calls.div_ceil(every));
         }
     }
 }
