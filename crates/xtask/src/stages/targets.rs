@@ -6,13 +6,20 @@ use crate::report::{Outcome, Tally};
 use crate::toolchain::{BARE_TARGETS, Toolchain};
 use crate::workspace;
 
-/// The core builds for every microcontroller, with no features: as firmware depends on it, so that
-/// `no-panic` finds it built.
+/// The features of the core that firmware can have.
+const FEATURES: [&str; 4] = ["embedded-io", "embedded-io-async", "embedded-storage", "serde-json-core"];
+
+/// The core builds for every microcontroller: with no features, with each alone and with all of them, so
+/// that none needs another.
 pub fn microcontrollers() -> Outcome {
     let mut tally = Tally::default();
+    let none_or_all = [&[][..], &FEATURES];
     for triple in BARE_TARGETS {
         let firmware = Firmware { toolchain: Toolchain::for_target(triple)?, level: "s" };
-        tally.check(triple, firmware.build_core());
+        for features in none_or_all.into_iter().chain(FEATURES.chunks(1)) {
+            let what = if features.is_empty() { "no features".to_owned() } else { features.join(", ") };
+            tally.check(&format!("{triple} with {what}"), firmware.build_core(features));
+        }
     }
     Ok(tally)
 }
