@@ -149,7 +149,7 @@ impl OrderCheck {
 /// other takes one pass more for every `slots.len()` tensors, and says [`Progress::Rewind`] before
 /// each.
 ///
-/// *Memory*: at most 336 bytes, and the slots. No heap.
+/// *Memory*: at most 256 bytes, and the slots. No heap.
 pub struct HeaderCheck<'s> {
     check: OrderCheck,
     sorting: Sorting<'s>,

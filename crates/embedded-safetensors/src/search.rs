@@ -11,7 +11,7 @@ use crate::shape::Shape;
 
 /// The name of a tensor that is looked for, and what was found.
 ///
-/// *Memory*: at most 128 bytes; the name is borrowed.
+/// *Memory*: at most 112 bytes; the name is borrowed.
 #[derive(Clone, Copy, Debug)]
 pub struct Wanted<'n> {
     name: &'n str,

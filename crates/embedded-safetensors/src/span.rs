@@ -89,7 +89,7 @@ impl Span {
     /// Goes on behind a piece that [`piece`](Self::piece) gave.
     pub(crate) fn advance(&mut self, piece: usize) {
         self.offset += piece as u64;
-        self.left = self.left.saturating_sub(piece as u64);
+        self.left = self.left.wrapping_sub(piece as u64); // cannot wrap: a piece is a part of what is left
     }
 
     /// Goes on behind so many bytes.

@@ -81,7 +81,9 @@ impl Tensors {
     const fn complete(&mut self) -> Signal {
         match self.agreement() {
             Agreement::Full => Signal::TensorEnd,
-            _ => self.parser.stop(Fault::Tensor, 0),
+            Agreement::Overflow => self.parser.stop(Fault::Overflow, self.shape_at),
+            lack @ Agreement::SubByte => self.parser.stop(Fault::Tensor(lack), self.shape_at),
+            lack => self.parser.stop(Fault::Tensor(lack), self.begin_at),
         }
     }
 
@@ -92,13 +94,12 @@ impl Tensors {
 
     /// The error behind [`Signal::Failed`].
     pub(crate) const fn error(&self) -> Error {
-        let Fault::Tensor = self.parser.fault() else { return self.parser.error() };
-        let lack = self.agreement();
-        let at = match lack {
-            Agreement::Overflow | Agreement::SubByte => self.shape_at,
-            _ => self.begin_at,
-        };
-        lack.kind(self.parser.dtype, self.elements, self.begin, self.end).at(at as u64)
+        match self.parser.fault() {
+            Fault::Tensor(lack) => lack
+                .kind(self.parser.dtype, self.elements, self.begin, self.end)
+                .at(self.parser.fault_at as u64),
+            _ => self.parser.error(),
+        }
     }
 
     /// The element type of the tensor that is complete.
@@ -181,7 +182,7 @@ pub enum Item<'n> {
 /// It checks each entry against itself, not the entries against each other: a header is proven by
 /// [`HeaderCheck`](crate::HeaderCheck).
 ///
-/// *Memory*: at most 320 bytes, and the memory for one name that the caller gives.
+/// *Memory*: at most 224 bytes, and the memory for one name that the caller gives.
 pub struct Entries<'s> {
     tensors: Tensors,
     shape: Shape,

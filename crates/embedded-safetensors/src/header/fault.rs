@@ -1,6 +1,7 @@
 //! What can be wrong with a header, in two bytes.
 
 use crate::error::{ErrorKind, Field};
+use crate::info::Agreement;
 use crate::shape::MAX_RANK;
 
 /// An [`ErrorKind`] without its numbers, which are still to be had from those who found the fault: an
@@ -41,7 +42,7 @@ pub(crate) enum Fault {
     NoText,
     Changed,
     /// A tensor does not agree with itself.
-    Tensor,
+    Tensor(Agreement),
     /// What was built upon the parser found something of its own.
     Other,
 }
@@ -83,7 +84,7 @@ impl Fault {
             Self::Rank => ErrorKind::Rank { limit: MAX_RANK.to_le_bytes()[0] },
             Self::NoText => ErrorKind::NoText,
             // The last two are told by whoever found them.
-            Self::Changed | Self::Tensor | Self::Other => ErrorKind::Changed,
+            Self::Changed | Self::Tensor(_) | Self::Other => ErrorKind::Changed,
         }
     }
 }

@@ -207,7 +207,7 @@ impl Literal {
 /// header without arithmetic on shapes and offsets: the length, UTF-8, JSON, and the types of all
 /// members. It keeps no text; names of any length and shapes of any rank stream through it.
 ///
-/// *Memory*: at most 160 bytes, no heap, no recursion. The input is not kept.
+/// *Memory*: at most 88 bytes, no heap, no recursion. The input is not kept.
 ///
 /// ```
 /// use embedded_safetensors::{Event, HeaderParser};
@@ -233,7 +233,7 @@ pub struct HeaderParser {
     pub(super) end: u32,
     pub(super) token: u32,
     /// Where the fault is.
-    fault_at: u32,
+    pub(super) fault_at: u32,
     /// The parser's last word once the state is [`State::Failed`]; before that, an error may wait here.
     fault: Fault,
     pub(super) nesting: Nesting,

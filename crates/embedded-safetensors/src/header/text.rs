@@ -47,6 +47,7 @@ impl Utf8Char {
     }
 
     /// Encodes a code point, which must not be a surrogate.
+    #[inline(always)]
     pub(super) const fn new(code: u32) -> Self {
         let (bytes, len) = match code {
             0..0x80 => ([low_byte(code), 0, 0, 0], 1),

@@ -8,7 +8,7 @@ use crate::report::Tally;
 /// The largest sizes allowed, for every board. The readme promises the flash and the stacks.
 const MOST_FLASH: u64 = 10240;
 const MOST_BYTES: [(&str, u64); 5] =
-    [("parser", 160), ("check", 320), ("duplicates", 320), ("entries", 320), ("slot", 24)];
+    [("parser", 88), ("check", 240), ("duplicates", 288), ("entries", 224), ("slot", 24)];
 
 /// One door of the core, by the number that `firmware/linkcheck` gives it, and the most stack that it
 /// may take, its own state included: what was measured, and a little more for other compilers.
@@ -18,10 +18,10 @@ struct Door {
     most_stack: u64,
 }
 
-const PARSER: Door = Door { name: "HeaderParser", number: 3, most_stack: 384 };
-const CHECK: Door = Door { name: "HeaderCheck", number: 1, most_stack: 768 };
-const DUPLICATES: Door = Door { name: "DuplicateCheck", number: 2, most_stack: 832 };
-const ENTRIES: Door = Door { name: "Entries", number: 4, most_stack: 704 };
+const PARSER: Door = Door { name: "HeaderParser", number: 3, most_stack: 288 };
+const CHECK: Door = Door { name: "HeaderCheck", number: 1, most_stack: 640 };
+const DUPLICATES: Door = Door { name: "DuplicateCheck", number: 2, most_stack: 672 };
+const ENTRIES: Door = Door { name: "Entries", number: 4, most_stack: 560 };
 
 struct Case {
     door: Door,
