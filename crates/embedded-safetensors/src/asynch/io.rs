@@ -41,10 +41,7 @@ impl<T: Read + Seek> Seekable<T> {
         loop {
             match self.inner.seek(to).await {
                 Err(error) if is_interruption(&error) => {}
-                outcome => {
-                    self.position = outcome.as_ref().ok().copied();
-                    return outcome;
-                }
+                outcome => return outcome,
             }
         }
     }

@@ -33,9 +33,7 @@ impl<T> Seekable<T> {
 impl<T: Read + Seek> Seekable<T> {
     fn seek(&mut self, to: SeekFrom) -> Result<u64, T::Error> {
         self.position = None;
-        let position = uninterrupted(|| self.inner.seek(to))?;
-        self.position = Some(position);
-        Ok(position)
+        uninterrupted(|| self.inner.seek(to))
     }
 }
 
