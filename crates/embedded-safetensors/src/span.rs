@@ -90,6 +90,9 @@ impl Span {
     pub(crate) fn advance(&mut self, piece: usize) {
         self.offset += piece as u64;
         self.left = self.left.wrapping_sub(piece as u64); // cannot wrap: a piece is a part of what is left
+        if self.step == CAREFULLY {
+            self.step = self.step();
+        }
     }
 
     /// Goes on behind so many bytes.
@@ -155,11 +158,16 @@ impl Span {
         }
     }
 
-    /// Elements may be cut from their border on, where blocks do not matter.
+    /// From the border of an element that is one of a block too, pieces of whole blocks and elements follow
+    /// each other without further thought.
     fn step(&self) -> usize {
-        let unit = self.unit();
-        let is_plain = self.block == 1 && unit.is_power_of_two() && remainder(self.position(), unit) == 0;
-        if is_plain { usize::from(unit) - 1 } else { CAREFULLY }
+        let (unit, block) = (self.unit(), self.block);
+        let is_border =
+            unit.is_power_of_two() && remainder(self.position(), unit) == 0 && self.offset & (block - 1) == 0;
+        match index_below(block.max(unit.into()), CAREFULLY) {
+            Some(step) if is_border => step - 1,
+            _ => CAREFULLY,
+        }
     }
 
     /// Where in the file the tensor begins.
@@ -253,6 +261,21 @@ mod tests {
         assert_eq!(pieces(aligned, 40), [28, 32, 0, 0, 0, 0]);
         assert_eq!(pieces(aligned, 16), [12, 16, 16, 16, 0, 0]);
         assert_eq!(pieces(aligned, 8), [8, 4, 8, 8, 8, 8], "smaller than a block");
+    }
+
+    #[test]
+    fn from_the_first_border_on_no_piece_needs_thought() {
+        let mut aligned = span(Dtype::F32, 100, 600);
+        aligned.set_block(16).expect("a power of two");
+        assert_eq!(aligned.step, CAREFULLY);
+        aligned.advance(aligned.piece(&mut [0; 40]).expect("there is room").len());
+        assert_eq!((aligned.offset(), aligned.step), (128, 15));
+        let mut inside = span(Dtype::F64, 8, 600);
+        inside.seek(3).expect("it is inside");
+        assert_eq!(inside.step, CAREFULLY);
+        inside.advance(inside.piece(&mut [0; 40]).expect("there is room").len());
+        assert_eq!((inside.position(), inside.step), (40, 7));
+        assert_eq!(span(Dtype::F6_E3M2, 8, 600).step, CAREFULLY);
     }
 
     #[test]
