@@ -121,7 +121,7 @@ impl Span {
     #[inline]
     pub(crate) fn piece<'b>(&self, buffer: &'b mut [u8]) -> Result<&'b mut [u8], Error> {
         let len = buffer.len() & !self.step;
-        if len == 0 || self.left < len as u64 {
+        if len == 0 || self.left <= buffer.len() as u64 {
             return self.careful_piece(buffer);
         }
         match buffer.split_at_mut_checked(len) {
@@ -276,6 +276,9 @@ mod tests {
         inside.advance(inside.piece(&mut [0; 40]).expect("there is room").len());
         assert_eq!((inside.position(), inside.step), (40, 7));
         assert_eq!(span(Dtype::F6_E3M2, 8, 600).step, CAREFULLY);
+        let mut end = span(Dtype::U8, 8, 11);
+        end.set_block(4).expect("a power of two");
+        assert_eq!(pieces(end, 11), [11, 0, 0, 0, 0, 0], "what ends the tensor goes before blocks");
     }
 
     #[test]
