@@ -193,3 +193,12 @@ fn what_is_no_regular_file_has_no_length() {
     let too_short = Model::open(&null, &mut [0; 8]).map(|_| ()).expect_err("it has no bytes");
     assert!(matches!(too_short, ReadError::Format(error) if error == Kind::FileTooShort.at(0)));
 }
+
+#[cfg(all(feature = "std", unix))]
+#[test]
+fn what_the_system_cannot_read_is_its_error() {
+    let folder = std::fs::File::open(env!("CARGO_MANIFEST_DIR")).expect("the project has a folder");
+    let error = Model::open(&folder, &mut [0; 8]).map(|_| ()).expect_err("a folder has no bytes");
+    let ReadError::Source(error) = error else { panic!("{error}") };
+    assert_eq!(error.kind(), std::io::ErrorKind::IsADirectory);
+}
