@@ -125,7 +125,8 @@ impl<W: Write> Tensors<'_, W> {
         }
         write!(self.out, "],\"data_offsets\":[{start},{end}]")?;
         if let Some(data) = self.data_start {
-            let digest = digest(source, data + start..data + end).map_err(Trouble::Read)?;
+            let digest = in_file(data, start..end).and_then(|range| digest(source, range));
+            let digest = digest.map_err(Trouble::Read)?;
             write!(self.out, ",\"sha256\":\"{digest}\"")?;
         }
         Ok(self.out.write_all(b"}")?)
@@ -151,6 +152,13 @@ impl Name {
         }
         possible
     }
+}
+
+/// Where the data of a tensor lie. Only a file that is no longer the sound one has them nowhere.
+fn in_file(data_start: u64, offsets: Range<u64>) -> Result<Range<u64>, NotRead> {
+    let start = data_start.checked_add(offsets.start);
+    let range = start.zip(data_start.checked_add(offsets.end)).filter(|(start, end)| start <= end);
+    range.map(|(start, end)| start..end).ok_or_else(NotRead::changed)
 }
 
 /// The SHA-256 of a part of the file, in hexadecimal digits.
@@ -227,5 +235,22 @@ impl<W: Write> Metadata<'_, W> {
     fn end_string(&mut self, quote: &[u8]) -> io::Result<()> {
         self.in_string = false;
         self.out.write_all(quote)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Trouble, print_members};
+    use crate::source::Source;
+
+    #[test]
+    fn a_file_that_was_replaced_by_one_with_tensors_nowhere_has_changed() {
+        for (begin, end) in [(3, 1), (u64::MAX - 1, u64::MAX), (0, u64::MAX)] {
+            let mut source = Source::of_tensor(begin, end);
+            let Err(Trouble::Read(reason)) = print_members(&mut source, Some(80), &mut Vec::new()) else {
+                panic!("{begin}..{end}: it passes for the sound file")
+            };
+            assert_eq!(reason.to_string(), "it changed while it was being read");
+        }
     }
 }

@@ -2,6 +2,7 @@
 //! but one tensor, whose name and shape are cut short if they are absurdly long.
 
 use crate::decoding::Trouble;
+use crate::failure::NotRead;
 use crate::header::visit;
 use crate::source::Source;
 use crate::text::{Beginning, quoted};
@@ -21,6 +22,7 @@ pub struct Row {
     rank: u64,
     begin: u64,
     end: u64,
+    bytes: u64,
 }
 
 impl Row {
@@ -34,7 +36,7 @@ impl Row {
             self.shape(),
             self.begin.to_string(),
             self.end.to_string(),
-            (self.end - self.begin).to_string(),
+            self.bytes.to_string(),
         ]
     }
 
@@ -62,6 +64,12 @@ impl Row {
         matches!(event, Event::TensorEnd)
     }
 
+    /// Only a file that is no longer the sound one has a tensor that ends before it begins.
+    fn measure(&mut self) -> Result<(), Trouble> {
+        self.bytes = self.end.checked_sub(self.begin).ok_or_else(|| Trouble::Read(NotRead::changed()))?;
+        Ok(())
+    }
+
     fn keep_name(&mut self, piece: &[u8]) {
         self.name_bytes += piece.len() as u64;
         self.name.push(piece);
@@ -83,6 +91,7 @@ pub fn each_row(
     let mut row = Row::default();
     visit(source, |event, _, _| {
         if row.see(event) {
+            row.measure()?;
             show(&row)?;
             row = Row::default();
         }
@@ -109,5 +118,21 @@ impl IndexNeeds {
     pub fn bytes(&self) -> u64 {
         let records = self.tensors * size_of::<IndexRecord>() as u64;
         (records + self.dims * size_of::<u64>() as u64 + self.name_bytes).next_multiple_of(8)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::each_row;
+    use crate::decoding::Trouble;
+    use crate::source::Source;
+
+    #[test]
+    fn a_file_that_was_replaced_by_one_with_a_reversed_tensor_has_changed() {
+        let mut source = Source::of_tensor(3, 1);
+        let Err(Trouble::Read(reason)) = each_row(&mut source, |_| panic!("a row")) else {
+            panic!("it passes for the sound file")
+        };
+        assert_eq!(reason.to_string(), "it changed while it was being read");
     }
 }
