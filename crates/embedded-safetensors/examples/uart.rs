@@ -24,6 +24,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut dma = [0; 64];
     loop {
         let len = uart.read(&mut dma)?;
+        if len == 0 {
+            // The other end has gone: the error says what is missing.
+            receiver.end_of_input()?;
+            break;
+        }
         if receiver.push(&dma[..len])?.is_complete() {
             break;
         }
