@@ -202,3 +202,16 @@ fn what_the_system_cannot_read_is_its_error() {
     let ReadError::Source(error) = error else { panic!("{error}") };
     assert_eq!(error.kind(), std::io::ErrorKind::IsADirectory);
 }
+
+#[cfg(all(feature = "std", any(unix, windows)))]
+#[test]
+fn errors_of_reading_files_turn_into_errors_of_io() {
+    let kind = |error: ReadError<std::io::Error>| std::io::Error::from(error).kind();
+    let refused = std::io::Error::from(std::io::ErrorKind::PermissionDenied);
+    assert_eq!(kind(ReadError::Source(refused)), std::io::ErrorKind::PermissionDenied);
+    assert_eq!(kind(ReadError::UnexpectedEof { at: 7 }), std::io::ErrorKind::UnexpectedEof);
+    assert_eq!(kind(Kind::Utf8.at(9).into()), std::io::ErrorKind::InvalidData);
+    assert_eq!(kind(Kind::NoWindow.at(0).into()), std::io::ErrorKind::InvalidInput);
+    let ended = std::io::Error::from(ReadError::<std::io::Error>::UnexpectedEof { at: 7 });
+    assert_eq!(ended.to_string(), "the file ends at byte 7, before its end was due");
+}

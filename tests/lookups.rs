@@ -130,7 +130,7 @@ fn what_is_missing_is_named_once_the_rest_is_found() {
     let end = file.len() as u64;
     through_windows(&file, |model, window| {
         let mut wanted = ["a", "x", "b", "y"].map(Wanted::new);
-        let missing = ErrorKind::NotFound { wanted: 1 }.at(end);
+        let missing = ErrorKind::NotFound { wanted: Some(1) }.at(end);
         assert_eq!(model.find_all(&mut wanted, window), Err(missing.into()));
         let found = wanted.map(|one| one.info().is_some());
         assert_eq!(found, [true, false, true, false]);
@@ -156,7 +156,7 @@ fn what_was_not_found_cannot_be_read() {
     let file = with_header(&header_of(&["a"]), 0);
     let mut window = [0; 64];
     let mut model = Model::open(&file[..], &mut window).expect("it is sound");
-    let unfound = ErrorKind::NotFound { wanted: 0 }.at(0);
+    let unfound = ErrorKind::NotFound { wanted: None }.at(0);
     assert_eq!(unfound.kind.code(), "usage.missing");
     assert_eq!(model.tensor(&Wanted::new("a")).map(|_| ()), Err(unfound), "not sought yet");
     let mut wanted = [Wanted::optional("b")];

@@ -152,7 +152,7 @@ fn all_pairs_come_in_the_order_of_the_header() {
     for window in WINDOWS {
         assert_eq!(pairs(&mut model, enough, window), Ok(due.clone()));
         for memory in 0..enough {
-            let kind = ErrorKind::ValueLength { needed: enough as u64, capacity: memory as u64 };
+            let kind = ErrorKind::MetadataLength { needed: enough as u64, capacity: memory as u64 };
             let error = pairs(&mut model, memory, window).expect_err("there is too little memory");
             assert_eq!(error, ReadError::Format(kind.at(9)));
         }
@@ -193,4 +193,63 @@ fn hostile_values_are_refused() {
         let _either = model.metadata_value_as::<Size>("size", &mut text, &mut window);
         let _either = model.metadata_value_as::<[heapless::String<2>; 2]>("labels", &mut text, &mut window);
     }
+}
+
+#[test]
+fn null_is_no_number() {
+    #[derive(Debug, Deserialize, PartialEq)]
+    struct Scale {
+        scale: Option<f32>,
+    }
+    let read = |value: &str| {
+        let file = file_of(&format!(r#"{{"scale":"{value}"}}"#));
+        open(&file, &mut [0; 64]).metadata_as::<Scale>(&mut [0; 64], &mut [0; 64]).map(Option::unwrap)
+    };
+    assert_eq!(read("0.5"), Ok(Scale { scale: Some(0.5) }));
+    for none in ["null", " null ", "NaN", ""] {
+        assert!(matches!(read(none), Err(MetadataError::Decode(DecodeError { at: Some(_), .. }))), "{none}");
+    }
+}
+
+#[derive(Debug, Deserialize, PartialEq)]
+struct Named {
+    name: heapless::String<16>,
+}
+
+#[test]
+fn too_little_memory_to_unescape_in_is_a_limit_that_says_how_much_is_enough() {
+    let value = r#"{\"name\":\"one\\ntwo\"}"#;
+    let len = r#"{"name":"one\ntwo"}"#.len();
+    let file = file_of(&format!(r#"{{"text":"{value}"}}"#));
+    let at = file.windows(8).position(|bytes| bytes == br#":"{\"nam"#).unwrap() as u64 + 1;
+    let read = |memory: usize| {
+        let mut text = vec![0; memory];
+        open(&file, &mut [0; 64]).metadata_value_as::<Named>("text", &mut text, &mut [0; 64])
+    };
+    let enough = 2 * len as u64;
+    assert_eq!(read(2 * len).unwrap().unwrap().name, "one\ntwo");
+    let kind = ErrorKind::MetadataLength { needed: enough, capacity: len as u64 + 3 };
+    assert_eq!(read(len + 3), Err(MetadataError::Read(ReadError::Format(kind.at(at)))));
+}
+
+#[test]
+fn too_little_memory_to_unescape_a_whole_map_in_is_a_limit_too() {
+    #[derive(Debug, Deserialize, PartialEq)]
+    struct Card {
+        text: Named,
+    }
+    let value = r#"{\"name\":\"one\\ntwo\"}"#;
+    let file = file_of(&format!(r#"{{"text":"{value}"}}"#));
+    let kept = 12 + 4 + r#"{"name":"one\ntwo"}"#.len();
+    let read = |memory: usize| {
+        let mut text = vec![0; memory];
+        open(&file, &mut [0; 64]).metadata_as::<Card>(&mut text, &mut [0; 64])
+    };
+    let Err(MetadataError::Read(ReadError::Format(error))) = read(kept + 3) else {
+        panic!("there is too little")
+    };
+    let ErrorKind::MetadataLength { needed, capacity } = error.kind else { panic!("{error}") };
+    assert_eq!(capacity, kept as u64 + 3);
+    let enough = usize::try_from(needed).expect("it is short");
+    assert_eq!(read(enough).unwrap().unwrap().text.name, "one\ntwo");
 }

@@ -321,7 +321,7 @@ fn a_missing_tensor_is_an_error_at_the_end_of_the_header_unless_it_is_optional()
     let (file, data_start) = five_tensors();
     let (mut a, mut x, mut y) = ([0; 3], [0; 3], [0; 3]);
     let mut bindings = [bind("a", &mut a), bind_optional("x", &mut x), bind("y", &mut y)];
-    let due = ErrorKind::NotFound { wanted: 2 }.at(data_start as u64);
+    let due = ErrorKind::NotFound { wanted: Some(2) }.at(data_start as u64);
     assert_eq!(receive(&mut Receiver::new(&mut bindings[..]), &file, Split::WHOLE), Err(due));
     assert_eq!(receive(&mut Receiver::new(&mut bindings[..2]), &file, Split::WHOLE), Ok(()));
     assert_eq!(bindings[0].bytes(), Some(&b"aaa"[..]));

@@ -282,7 +282,7 @@ impl Tensor<'_> {
         }
     }
 
-    /// As long as can be; the first choice are whole elements up to the end of a block, the second are
+    /// As long as can be; the first choice is the end of a block that ends with an element, the second are
     /// whole elements.
     fn chunk_len(&self, left: usize, room: usize, block: usize) -> usize {
         if left <= room {
@@ -290,12 +290,14 @@ impl Tensor<'_> {
         }
         let read = self.bytes.len() - left;
         let begin = self.at + read;
-        let is_last_in_block = |len: &usize| {
-            let border = (begin + len).next_multiple_of(block);
-            border <= begin + room && border - (begin + len) < self.unit
-        };
+        let is_border = |len: &usize| (begin + len).is_multiple_of(block);
+        // Elements in threes end with a block once in three blocks.
+        let can_be = self.unit != 3 || room >= 3 * block;
         let lens = || (1..=room).rev().filter(|len| (read + len).is_multiple_of(self.unit));
-        lens().find(is_last_in_block).or_else(|| lens().next()).expect("there is room for an element")
+        lens()
+            .find(|len| can_be && is_border(len))
+            .or_else(|| lens().next())
+            .expect("there is room for an element")
     }
 
     fn as_they_come<S>(&self, mut reader: TensorReader<'_, S>, buffer: &mut [u8])

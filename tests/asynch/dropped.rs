@@ -130,7 +130,7 @@ fn searches_find_nothing(door: Door, waits: Waits) {
         for one in &wanted {
             assert_eq!(one.info().is_some(), is_complete, "{}", one.name());
             assert_eq!(one.locate().is_ok(), is_complete, "{}", one.name());
-            let unknown = Err(ErrorKind::NotFound { wanted: 0 }.at(0));
+            let unknown = Err(ErrorKind::NotFound { wanted: None }.at(0));
             assert!(is_complete || model.tensor(one).map(|_| ()) == unknown);
         }
         is_complete

@@ -233,6 +233,14 @@ pub enum ErrorKind {
         /// The memory given for it.
         capacity: u64,
     },
+    /// There is too little memory to read `__metadata__` in. At: its opening quote, or that of a value whose
+    /// strings need memory to be unescaped in.
+    MetadataLength {
+        /// Bytes that are enough.
+        needed: u64,
+        /// Bytes that there are.
+        capacity: u64,
+    },
     /// The index has too little memory for the header. At: the end of the header.
     Index {
         /// For what of it.
@@ -252,11 +260,11 @@ pub enum ErrorKind {
     },
     /// The header changed between two passes over it. At: the place where that shows.
     Changed,
-    /// The file has no tensor of a name that was asked for. At: the end of the header; byte 0 when no
-    /// search has been made.
+    /// The file has no tensor of a name that was asked for. At: the end of the header; byte 0 when the bytes
+    /// are asked for of a tensor that no search has found.
     NotFound {
-        /// Which of the names that were asked for, counted from 0.
-        wanted: u64,
+        /// Which of the names that a search looked for, counted from 0.
+        wanted: Option<u64>,
     },
     /// A window of 0 bytes. At: the byte that could not be read.
     NoWindow,
@@ -333,6 +341,7 @@ impl ErrorKind {
             Self::SlotCount { .. } => "limit.slots",
             Self::NoText => "limit.text",
             Self::ValueLength { .. } => "limit.value",
+            Self::MetadataLength { .. } => "limit.metadata",
             Self::Index { .. } => "limit.index",
             Self::BufferLength { .. } => "limit.buffer",
             Self::Changed => "usage.changed",
@@ -350,7 +359,7 @@ impl ErrorKind {
             Self::Rank { .. } | Self::NameLength { .. } => Blame::Limit,
             Self::OutOfOrder | Self::SlotCount { .. } | Self::NoText => Blame::Limit,
             Self::ValueLength { .. } | Self::BufferLength { .. } => Blame::Limit,
-            Self::Index { .. } => Blame::Limit,
+            Self::MetadataLength { .. } | Self::Index { .. } => Blame::Limit,
             Self::Changed | Self::NotFound { .. } | Self::NoWindow => Blame::Usage,
             Self::OutsideTensor { .. } | Self::OutsideData { .. } | Self::Block { .. } => Blame::Usage,
             _ => Blame::File,
@@ -429,6 +438,9 @@ impl ErrorKind {
             Self::ValueLength { needed, capacity } => {
                 write!(f, "the value has {}, but there is memory for {capacity}", Bytes(needed))
             }
+            Self::MetadataLength { needed, capacity } => {
+                write!(f, "\"__metadata__\" needs {} of memory, but there are {capacity}", Bytes(needed))
+            }
             Self::Index { part, needed, capacity } => {
                 let part = part.name();
                 write!(f, "the header has {needed} {part}, but the index has memory for {capacity}")
@@ -436,8 +448,9 @@ impl ErrorKind {
             Self::BufferLength { needed, capacity } => {
                 write!(f, "{} must fit into the buffer, but it has {capacity}", Bytes(needed))
             }
-            Self::NotFound { wanted } => {
-                write!(f, "the file has no tensor of the name that was asked for (number {wanted})")
+            Self::NotFound { wanted: None } => f.write_str("no search has found this tensor"),
+            Self::NotFound { wanted: Some(wanted) } => {
+                write!(f, "the file has no tensor of the name that was asked for (number {wanted}, from 0)")
             }
             Self::OutsideTensor { asked, len } => {
                 write!(f, "byte {asked} was asked for of a tensor that has {}", Bytes(len))

@@ -2,8 +2,9 @@
 
 /// A hash over bytes that arrive in pieces, a word of 8 at a time.
 ///
-/// It sees every change that happens by accident but for one in 2^64. It has no key, so it does not see
-/// one that was made to deceive; such a change can at worst show the tensors of another sound header.
+/// It sees every change that happens by accident but for one in 2^64. It has no key, so it does not see one that was
+/// made to deceive, by who can write to the storage while it is read. Such a header can at worst name
+/// other parts of the data: each tensor still agrees with itself and lies inside them.
 #[derive(Clone, Copy)]
 pub(crate) struct Fingerprint {
     hash: u64,

@@ -1,6 +1,6 @@
 //! How an index comes to be: one pass over the header, then the proof of what it holds.
 
-use crate::bytes::low_u32;
+use crate::bytes::{copy, low_u32};
 use crate::check::Summary;
 use crate::error::{Error, ErrorKind, IndexPart};
 use crate::header::Signal;
@@ -127,7 +127,7 @@ impl<'m> IndexBuilder<'m> {
     fn keep_name(&mut self, piece: &[u8]) {
         let start = self.names as usize + self.name_len as usize;
         let room = self.memory.names.get_mut(start..).unwrap_or(&mut []);
-        room.iter_mut().zip(piece).for_each(|(to, from)| *to = *from);
+        copy(room, piece);
         self.name_len += low_u32(piece.len() as u64);
     }
 

@@ -3,7 +3,7 @@
 //! All values of `__metadata__` are strings. A field that is a string gets the value as it is; any other
 //! field gets the JSON that the value holds: `"12"` for a number, `"[1,2]"` for a list.
 
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::pairs::{Metadata, Pair};
 use crate::source::ReadError;
 use core::cell::Cell;
@@ -15,7 +15,7 @@ use serde_json_core::de::Error as Reason;
 
 /// Why metadata could not be decoded.
 ///
-/// *Memory*: 16 bytes.
+/// *Memory*: at most 24 bytes, `Clone`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DecodeError {
     /// What does not fit the type.
@@ -82,27 +82,45 @@ impl<E: fmt::Debug + fmt::Display> core::error::Error for MetadataError<E> {}
 /// Decodes the JSON in a text. Strings in it that have escapes are unescaped in `scratch`.
 ///
 /// # Errors
-/// What does not fit the type, at `at`.
-pub(crate) fn from_text<'v, T: Deserialize<'v>>(
+/// What does not fit the type, at `at`; [`ErrorKind::MetadataLength`] when `scratch` is too small.
+pub(crate) fn from_text<'v, T: Deserialize<'v>, E>(
     text: &'v str,
     scratch: &mut [u8],
     at: u64,
-) -> Result<T, DecodeError> {
-    let decoded = serde_json_core::from_str_escaped(text, scratch);
-    decoded.map(|(value, _)| value).map_err(|reason| DecodeError { reason, at: Some(at) })
+) -> Result<T, MetadataError<E>> {
+    match serde_json_core::from_str_escaped(text, scratch) {
+        Ok((value, _)) => Ok(value),
+        // No string in it is longer than all of it.
+        Err(Reason::EscapedStringIsTooLong) => {
+            Err(too_small(text.len(), text.len(), scratch.len()).at(at).into())
+        }
+        Err(reason) => Err(DecodeError { reason, at: Some(at) }.into()),
+    }
 }
 
 /// Decodes all of `__metadata__`.
 ///
 /// # Errors
-/// What does not fit the type.
-pub(crate) fn from_pairs<'v, T: Deserialize<'v>>(
+/// What does not fit the type; [`ErrorKind::MetadataLength`] when `scratch` is too small.
+pub(crate) fn from_pairs<'v, T: Deserialize<'v>, E>(
     metadata: Metadata<'v>,
     scratch: &mut [u8],
-) -> Result<T, DecodeError> {
-    let at = Cell::new(None);
+) -> Result<T, MetadataError<E>> {
+    let (at, capacity) = (Cell::new(None), scratch.len());
     let map = Map { left: metadata, value: None, scratch, at: &at };
-    T::deserialize(map).map_err(|reason| DecodeError { reason, at: at.get() })
+    T::deserialize(map).map_err(|reason| match reason {
+        Reason::EscapedStringIsTooLong => {
+            let longest = metadata.map(|pair| pair.value.len()).max().unwrap_or(0);
+            too_small(metadata.byte_len(), longest, capacity).at(at.get().unwrap_or(0)).into()
+        }
+        reason => DecodeError { reason, at: at.get() }.into(),
+    })
+}
+
+/// The memory holds `kept` bytes and has `room` behind them, where `longest` would have been enough.
+const fn too_small(kept: usize, longest: usize, room: usize) -> ErrorKind {
+    let kept = kept as u64;
+    ErrorKind::MetadataLength { needed: kept + longest as u64, capacity: kept + room as u64 }
 }
 
 struct Map<'de, 's> {
@@ -155,6 +173,10 @@ struct Value<'de, 's> {
 macro_rules! from_json {
     ($($method:ident($($argument:ident: $kind:ty),*);)*) => {
         $(fn $method<V: Visitor<'de>>(self, $($argument: $kind,)* visitor: V) -> Result<V::Value, Reason> {
+            // The decoder takes it for a number that is none.
+            if self.text.trim_ascii() == "null" {
+                return Err(Reason::InvalidType);
+            }
             let mut json = serde_json_core::de::Deserializer::new(self.text.as_bytes(), Some(self.scratch));
             let value = json.$method($($argument,)* visitor)?;
             json.end()?;

@@ -28,14 +28,15 @@ use crate::value::ValueSearch;
 ///
 /// It keeps nothing of the header but a fingerprint. Whatever looks something up reads the header
 /// again, from its first byte to its last, through a window that you lend, and notices when it is no
-/// longer the one that was proven. Any window of one byte or more will do; a larger one is faster, and from
+/// longer the one that was proven: any accidental change, not one that was made to deceive by who can write to
+/// the storage at that time. Any window of one byte or more will do; a larger one is faster, and from
 /// one block of the storage on it is fast. For many lookups make an [`index`](Self::index).
 ///
 /// The data themselves have no checksum in this format. Where they may change while they are read,
 /// nobody can know.
 ///
-/// *Memory*: 32 bytes and the source. Calls take less than 512 bytes of stack on a 32-bit machine, for
-/// headers of any length.
+/// *Memory*: 24 bytes and the source. [`open`](Self::open), [`find_all`](Self::find_all) and reading take at most
+/// 512 bytes of stack on a Cortex-M3, the caller's share included, for headers of any length.
 #[derive(Debug)]
 pub struct Model<S> {
     source: S,
@@ -198,8 +199,9 @@ impl<S: ReadAt> Model<S> {
     /// for each pair. Nothing when there is none.
     ///
     /// # Errors
-    /// [`ErrorKind::ValueLength`] when `text` is too small, with the length that is enough;
-    /// [`ErrorKind::KeyTwice`] when a key is there twice; [`ErrorKind::Changed`]; those of the storage.
+    /// [`ErrorKind::MetadataLength`] when `text` is too small, with the length that is enough;
+    /// [`ErrorKind::KeyTwice`] when a key is there twice, for which each is compared with all before it;
+    /// [`ErrorKind::Changed`]; those of the storage.
     ///
     /// # Panics
     /// Never.
@@ -216,12 +218,13 @@ impl<S: ReadAt> Model<S> {
     /// Reads all of `__metadata__` as a type of your own, in one pass over the header. Nothing when there is none.
     ///
     /// Its values are strings. A field that is a string gets the value as it is, borrowed from `text` if it
-    /// likes; a number, a list or a structure gets the JSON that the value holds; an `enum` without data
+    /// likes; a number of at most 64 bits, a list or a structure gets the JSON that the value holds (`null` is none of these); an `enum` without data
     /// is named by the value. `text` takes what [`all_metadata`](Self::all_metadata) takes, and what is left
     /// of it serves to unescape strings inside such JSON.
     ///
     /// # Errors
-    /// As [`all_metadata`](Self::all_metadata); [`MetadataError::Decode`] when it does not fit the type, with the place
+    /// As [`all_metadata`](Self::all_metadata), also when there is too little memory to unescape in;
+    /// [`MetadataError::Decode`] when it does not fit the type, with the place
     /// of the value that does not.
     #[cfg(feature = "serde-json-core")]
     pub fn metadata_as<'v, T: serde::Deserialize<'v>>(
@@ -232,17 +235,19 @@ impl<S: ReadAt> Model<S> {
         let mut pairs = Pairs::new(text);
         self.pass(&mut pairs, window)?;
         let Some((metadata, scratch)) = pairs.finish()? else { return Ok(None) };
-        Ok(Some(from_pairs(metadata, scratch)?))
+        from_pairs(metadata, scratch).map(Some)
     }
 
     /// Reads the JSON inside the value of one key of `__metadata__` as a type of your own, in one pass over
     /// the header. Nothing when there is no such key.
     ///
-    /// `text` takes the value, and what is left of it serves to unescape strings in the JSON. Strings without
+    /// `text` takes the value, and what is left of it serves to unescape strings in the JSON: as much again is always
+    /// enough. `null` is `None` to an `Option`, and not a number to a float. Strings without
     /// escapes may be borrowed from it.
     ///
     /// # Errors
-    /// As [`metadata`](Self::metadata); [`MetadataError::Decode`] when it does not fit the type.
+    /// As [`metadata`](Self::metadata); [`MetadataError::Decode`] when it does not fit the type;
+    /// [`ErrorKind::MetadataLength`] when there is too little memory to unescape in.
     #[cfg(feature = "serde-json-core")]
     pub fn metadata_value_as<'v, T: serde::Deserialize<'v>>(
         &mut self,
@@ -253,7 +258,7 @@ impl<S: ReadAt> Model<S> {
         let mut search = ValueSearch::new(key, text);
         self.pass(&mut search, window)?;
         let Some((value, scratch, at)) = search.finish_in_memory()? else { return Ok(None) };
-        Ok(Some(from_text(value, scratch, at)?))
+        from_text(value, scratch, at).map(Some)
     }
 
     /// Reads all tensors into an index, in one pass over the header.

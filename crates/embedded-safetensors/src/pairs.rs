@@ -1,5 +1,6 @@
 //! The whole of `__metadata__`, kept in memory that the caller gives.
 
+use crate::bytes::copy;
 use crate::error::{Error, ErrorKind};
 use crate::header::{Fault, HeaderParser, Signal};
 use crate::progress::{Machine, Progress};
@@ -27,6 +28,14 @@ pub struct Pair<'v> {
     pub value: &'v str,
     /// Where in the file the value's opening quote stands.
     pub at: u64,
+}
+
+impl Metadata<'_> {
+    /// How much memory the pairs take that are left.
+    #[cfg(feature = "serde-json-core")]
+    pub(crate) const fn byte_len(&self) -> usize {
+        self.left.len()
+    }
 }
 
 impl<'v> Iterator for Metadata<'v> {
@@ -70,14 +79,14 @@ impl<'v> Pairs<'v> {
     /// `__metadata__`.
     ///
     /// # Errors
-    /// [`ErrorKind::ValueLength`] when there is too little memory, with the number of bytes that is enough.
+    /// [`ErrorKind::MetadataLength`] when there is too little memory, with the number of bytes that is enough.
     pub(crate) fn finish(self) -> Result<Option<(Metadata<'v>, &'v mut [u8])>, Error> {
         let Some(at) = self.found_at else { return Ok(None) };
         let capacity = self.memory.len() as u64;
         let end = usize::try_from(self.end).unwrap_or(usize::MAX);
         match self.memory.split_at_mut_checked(end) {
             Some((pairs, rest)) => Ok(Some((Metadata { left: pairs }, rest))),
-            None => Err(ErrorKind::ValueLength { needed: self.end, capacity }.at(at)),
+            None => Err(ErrorKind::MetadataLength { needed: self.end, capacity }.at(at)),
         }
     }
 
@@ -108,9 +117,7 @@ impl<'v> Pairs<'v> {
 
     fn write(&mut self, from: u64, bytes: &[u8]) {
         let room = usize::try_from(from).ok().and_then(|from| self.memory.get_mut(from..));
-        for (to, byte) in room.unwrap_or(&mut []).iter_mut().zip(bytes) {
-            *to = *byte;
-        }
+        copy(room.unwrap_or(&mut []), bytes);
     }
 
     /// Whether the key that is complete is one of those that are kept.

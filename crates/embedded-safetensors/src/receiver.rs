@@ -134,6 +134,7 @@ impl Reception {
 ///         break;
 ///     }
 /// }
+/// model.end_of_input()?; // an error unless all of it has come
 /// assert_eq!(model.bindings()[0].bytes(), Some(&b"xy"[..]));
 /// # Ok(())
 /// # }
@@ -250,11 +251,12 @@ impl<B> Receiver<B> {
     }
 
     /// How many bytes are still to come: once the header is proven exactly so many, before that at least so many,
-    /// to the end of the header or of its first 8 bytes. Who reads no more of them keeps out what follows the
-    /// model on the same line.
+    /// to the end of the header or of its first 8 bytes; 0 after an error. Who reads no more of them keeps out what
+    /// follows the model on the same line.
     pub const fn remaining(&self) -> u64 {
         let parser = self.lookup.parser();
         match parser.header_len() {
+            _ if self.failure.is_some() => 0,
             _ if self.is_proven => self.left(),
             Some(len) => 8 + len - parser.position(),
             None => 8 - parser.position(),

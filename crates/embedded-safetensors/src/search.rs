@@ -95,7 +95,7 @@ impl Locate for Wanted<'_> {
     fn locate(&self) -> Result<Location, Error> {
         match self.state {
             State::Found => Ok(Location { dtype: self.dtype, begin: self.begin, end: self.end }),
-            State::Sought | State::Seen => Err(ErrorKind::NotFound { wanted: 0 }.at(0)),
+            State::Sought | State::Seen => Err(ErrorKind::NotFound { wanted: None }.at(0)),
         }
     }
 }
@@ -187,7 +187,7 @@ impl Lookup {
                 State::Seen | State::Found => one.state = State::Found,
             }
         }
-        missing.map_or(Ok(()), |wanted| Err(ErrorKind::NotFound { wanted }.at(self.parser().position())))
+        missing.map_or(Ok(()), |_| Err(ErrorKind::NotFound { wanted: missing }.at(self.parser().position())))
     }
 
     // What the next four have on the stack must not wait there for the parser: their caller calls that too.

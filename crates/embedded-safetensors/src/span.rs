@@ -113,8 +113,7 @@ impl Span {
     }
 
     /// The part of `buffer` for the next piece, empty when there is none: as much as there is room for, up to the
-    /// end of a block, up to the end of an element. Where a block ends inside the only element that there
-    /// is room for, the element goes before the block.
+    /// end of a block that ends with an element; where there is none, up to the end of an element.
     ///
     /// # Errors
     /// [`ErrorKind::BufferLength`] when there is no room for an element.
@@ -149,9 +148,10 @@ impl Span {
         if room.len() as u64 == self.left {
             return Ok(room);
         }
-        let whole = |len: usize| len.saturating_sub(self.begun_element(len));
-        let in_blocks = whole(room.len().saturating_sub(self.begun_block(room.len())));
-        let len = if in_blocks > 0 { in_blocks } else { whole(room.len()) };
+        let len = match self.border(room.len()) {
+            0 => room.len().saturating_sub(self.begun_element(room.len())),
+            border => border,
+        };
         match room.split_at_mut_checked(len) {
             Some((piece, _)) if len > 0 => Ok(piece),
             _ => Err(self.no_room(capacity)),
@@ -173,6 +173,24 @@ impl Span {
     /// Where in the file the tensor begins.
     fn start(&self) -> u64 {
         self.offset.wrapping_sub(self.position())
+    }
+
+    /// Where the last border of a block in the next `len` bytes is one of an element too; 0 when none is.
+    fn border(&self, len: usize) -> usize {
+        let unit = self.unit();
+        // In threes such borders are three blocks apart: for less, chunks would only be short now and then.
+        if unit == 3 && (len as u64) < self.block.saturating_mul(3) {
+            return 0;
+        }
+        let mut border = len.saturating_sub(self.begun_block(len));
+        for _ in 0..unit {
+            if self.begun_element(border) == 0 {
+                return border;
+            }
+            let block = index_below(self.block, usize::MAX).unwrap_or(usize::MAX);
+            border = border.saturating_sub(block);
+        }
+        0
     }
 
     /// How many of the next `len` bytes belong to a block that goes on behind them.
@@ -197,7 +215,8 @@ impl Span {
 
     fn no_room(&self, capacity: usize) -> Error {
         let needed = self.unit() - remainder(self.position(), self.unit());
-        ErrorKind::BufferLength { needed: needed.into(), capacity: capacity as u64 }.at(self.offset)
+        let capacity = capacity as u64;
+        ErrorKind::BufferLength { needed: needed.into(), capacity }.at(self.offset + capacity)
     }
 
     fn outside(&self, asked: u64) -> Error {
@@ -282,10 +301,15 @@ mod tests {
     }
 
     #[test]
-    fn elements_go_before_blocks() {
-        let mut across = span(Dtype::F64, 12, 24);
+    fn where_blocks_and_elements_share_no_border_there_are_no_more_pieces_than_without() {
+        let mut across = span(Dtype::F64, 12, 48);
         across.set_block(16).expect("a power of two");
-        assert_eq!(pieces(across, 8), [8, 8, 8, 0, 0, 0]);
+        assert_eq!(pieces(across, 8), [8; 6]);
+        assert_eq!(pieces(across, 32), [32, 16, 0, 0, 0, 0]);
+        let mut in_threes = span(Dtype::F6_E2M3, 32, 144);
+        in_threes.set_block(16).expect("a power of two");
+        assert_eq!(pieces(in_threes, 32), [30, 30, 30, 30, 24, 0]);
+        assert_eq!(pieces(in_threes, 50), [48, 48, 48, 0, 0, 0]);
     }
 
     #[test]
@@ -294,7 +318,7 @@ mod tests {
         inside.seek(5).expect("it is inside");
         assert_eq!(pieces(inside, 6), [3, 4, 0, 0, 0, 0]);
         let error = inside.piece(&mut [0; 2]).expect_err("the rest of the element has 3 bytes");
-        assert_eq!(error, ErrorKind::BufferLength { needed: 3, capacity: 2 }.at(13));
+        assert_eq!(error, ErrorKind::BufferLength { needed: 3, capacity: 2 }.at(15));
     }
 
     #[test]

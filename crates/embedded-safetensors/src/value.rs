@@ -1,5 +1,6 @@
 //! One value of `__metadata__`, found by its key.
 
+use crate::bytes::copy;
 use crate::error::{Error, ErrorKind};
 use crate::header::{Fault, HeaderParser, Signal};
 use crate::progress::{Machine, Progress};
@@ -80,9 +81,7 @@ impl<'k, 'v> ValueSearch<'k, 'v> {
     /// Counts on where the memory ends, so that the error can say how much is needed.
     fn keep(&mut self, piece: &[u8]) {
         let room = usize::try_from(self.value_len).ok().and_then(|from| self.value.get_mut(from..));
-        for (to, from) in room.unwrap_or(&mut []).iter_mut().zip(piece) {
-            *to = *from;
-        }
+        copy(room.unwrap_or(&mut []), piece);
         self.value_len += piece.len() as u64;
     }
 

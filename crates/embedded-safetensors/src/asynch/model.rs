@@ -28,7 +28,8 @@ use crate::value::ValueSearch;
 ///
 /// It keeps nothing of the header but a fingerprint. Whatever looks something up reads the header
 /// again, from its first byte to its last, through a window that you lend, and notices when it is no
-/// longer the one that was proven. Any window of one byte or more will do; a larger one is faster, and from
+/// longer the one that was proven: any accidental change, not one that was made to deceive by who can write to
+/// the storage at that time. Any window of one byte or more will do; a larger one is faster, and from
 /// one block of the storage on it is fast. For many lookups make an [`index`](Self::index).
 ///
 /// The data themselves have no checksum in this format. Where they may change while they are read,
@@ -36,7 +37,7 @@ use crate::value::ValueSearch;
 ///
 /// A lookup whose future is dropped has changed nothing, and can be made again.
 ///
-/// *Memory*: 32 bytes and the source.
+/// *Memory*: 24 bytes and the source.
 #[derive(Debug)]
 pub struct Model<S> {
     source: S,
@@ -241,8 +242,9 @@ impl<S: ReadAt> Model<S> {
     /// for each pair. Nothing when there is none.
     ///
     /// # Errors
-    /// [`ErrorKind::ValueLength`] when `text` is too small, with the length that is enough;
-    /// [`ErrorKind::KeyTwice`] when a key is there twice; [`ErrorKind::Changed`]; those of the storage.
+    /// [`ErrorKind::MetadataLength`] when `text` is too small, with the length that is enough;
+    /// [`ErrorKind::KeyTwice`] when a key is there twice, for which each is compared with all before it;
+    /// [`ErrorKind::Changed`]; those of the storage.
     ///
     /// # Cancel safety
     /// When the future is dropped, `text` may hold some of the pairs. Ask again.
@@ -277,7 +279,7 @@ impl<S: ReadAt> Model<S> {
         let mut pairs = Pairs::new(text);
         self.pass(&mut pairs, window).await?;
         let Some((metadata, scratch)) = pairs.finish()? else { return Ok(None) };
-        Ok(Some(from_pairs(metadata, scratch)?))
+        from_pairs(metadata, scratch).map(Some)
     }
 
     /// Reads the JSON inside the value of one key of `__metadata__` as a type of your own, in one pass over
@@ -299,7 +301,7 @@ impl<S: ReadAt> Model<S> {
         let mut search = ValueSearch::new(key, text);
         self.pass(&mut search, window).await?;
         let Some((value, scratch, at)) = search.finish_in_memory()? else { return Ok(None) };
-        Ok(Some(from_text(value, scratch, at)?))
+        from_text(value, scratch, at).map(Some)
     }
 
     /// Reads all tensors into an index, in one pass over the header.

@@ -27,8 +27,9 @@ impl<'s, S: ReadAt> TensorReader<'s, S> {
     }
 
     /// Ends chunks at multiples of `block` bytes in the file, so that all but the first begin at one: the
-    /// sector of a card, the unit of a DMA. The first chunk is shorter for it. A buffer smaller than a block,
-    /// and an element that lies across the border of two, go before: chunks always hold whole elements.
+    /// sector of a card, the unit of a DMA. The first chunk is shorter for it. Chunks hold whole elements all the
+    /// same: where an element lies across such a place, the chunk does not end there, and a buffer smaller than a
+    /// block is filled as far as it goes.
     ///
     /// # Errors
     /// [`ErrorKind::Block`] unless `block` is a power of two.

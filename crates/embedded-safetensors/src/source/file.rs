@@ -1,8 +1,9 @@
 //! Files of an operating system, by positioned reads.
 
-use crate::source::{FileLen, ReadAt};
+use crate::source::{FileLen, ReadAt, ReadError};
 use std::fs::File;
 use std::io;
+use std::string::ToString;
 
 /// By positioned reads, so that several readers can share one file. A pipe or a device, whose length
 /// nobody knows, has [`FileLen::Unknown`].
@@ -44,4 +45,16 @@ fn read_at(file: &File, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
 #[cfg(windows)]
 fn read_at(file: &File, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
     std::os::windows::fs::FileExt::seek_read(file, buffer, offset)
+}
+
+impl From<ReadError<io::Error>> for io::Error {
+    /// An error of the storage as it is, [`UnexpectedEof`](io::ErrorKind::UnexpectedEof), and as
+    /// [`Error`](crate::Error) turns into one.
+    fn from(error: ReadError<io::Error>) -> Self {
+        match error {
+            ReadError::Source(error) => error,
+            ReadError::Format(error) => error.into(),
+            ReadError::UnexpectedEof { .. } => Self::new(io::ErrorKind::UnexpectedEof, error.to_string()),
+        }
+    }
 }

@@ -119,8 +119,9 @@ pub enum ReadError<E> {
     Format(Error),
     /// The storage failed. The call that reported it can be made again.
     Source(E),
-    /// The storage says that the file ends here, though it said before that it is longer, or though the
-    /// header was proven and the tensors need more.
+    /// The storage says that the file ends here, though its header was proven before, and the header or the
+    /// tensors need more. (A file that ends while its header is proven is the file's fault, a
+    /// [`Format`](Self::Format) error.)
     UnexpectedEof {
         /// The byte of the file that is not there.
         at: u64,

@@ -1,6 +1,6 @@
 //! Storage behind `embedded_storage::nor_flash::ReadNorFlash`.
 
-use crate::bytes::low_u32;
+use crate::bytes::{copy, low_u32};
 use crate::source::{FileLen, ReadAt};
 use core::fmt;
 use core::ops::Range;
@@ -29,7 +29,7 @@ impl<F: ReadNorFlash> NorFlash<F> {
     }
 
     /// A file that begins where a partition begins, and ends in it. What lies behind the file is not
-    /// looked at.
+    /// looked at. Of a partition that is not all in the flash, only what is can be read.
     pub fn partition(flash: F, partition: Range<u32>) -> Self {
         const { assert!(F::READ_SIZE > 0 && F::READ_SIZE <= LARGEST_UNIT, "the flash reads in too large units") }
         let end = u32::try_from(flash.capacity()).unwrap_or(u32::MAX).min(partition.end);
@@ -39,7 +39,7 @@ impl<F: ReadNorFlash> NorFlash<F> {
     }
 
     /// States the length of the file, where it is known: a file with bytes behind its tensors is then
-    /// refused, as it is everywhere else.
+    /// refused, as it is everywhere else. A length that the partition does not have shows when its end is read.
     #[must_use]
     pub fn with_file_len(self, len: u64) -> Self {
         Self { file_len: FileLen::Exactly(len), ..self }
@@ -65,8 +65,7 @@ impl<F: ReadNorFlash> NorFlash<F> {
         let unit = unit.split_at_mut_checked(F::READ_SIZE).map_or(&mut [][..], |(unit, _)| unit);
         self.flash.read(address, unit)?;
         let part = unit.get(skip..).unwrap_or(&[]);
-        buffer.iter_mut().zip(part).for_each(|(to, from)| *to = *from);
-        Ok(part.len().min(buffer.len()))
+        Ok(copy(buffer, part))
     }
 }
 

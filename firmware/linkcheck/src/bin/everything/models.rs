@@ -156,5 +156,5 @@ where
 }
 
 fn not_found() -> Error {
-    ErrorKind::NotFound { wanted: 0 }.at(0)
+    ErrorKind::NotFound { wanted: None }.at(0)
 }
