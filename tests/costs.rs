@@ -17,7 +17,7 @@ const WINDOWS: [u64; 8] = [1, 7, 16, 64, 512, 1000, 4096, 100_000];
 const README_ROWS: [&str; 5] = [
     "| `open` | `H`, once; `W` where that is more | `H / W`, rounded up |",
     "| `find`, `find_all` of any number of tensors, `visit`, `metadata`, `index` | `H`, once | `H / W`, rounded up |",
-    "| `open_sorting`, `n` tensors out of order, `k` slots | `H` in each of 1 + `n / k` passes, rounded up | `H / W` in each |",
+    "| `open_sorting`, a header of `n` tensors that is out of order, `k` slots | `H` in each of 1 + `n / k` passes, rounded up; `W` in the first where that is more | `H / W` in each |",
     "| lookups in an `Index`, `tensor`, `seek` | none | none |",
     "| `next_chunk` through a tensor of `L` bytes in chunks of `B` | none | `L / B`, rounded up: as many as reading it raw |",
 ];
