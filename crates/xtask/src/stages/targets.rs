@@ -26,13 +26,19 @@ pub fn microcontrollers() -> Outcome {
 
 const X86_32: &str = "i686-unknown-linux-gnu";
 
-const X86_32_SUITES: [&str; 10] = [
+const X86_32_SUITES: [&str; 16] = [
     "conformance",
     "chunking",
     "layout",
     "doors",
+    "adapters",
+    "faults",
+    "asynch",
     "memory",
+    "reading",
     "streaming",
+    "lookups",
+    "metadata",
     "index",
     "receiver",
     "costs",
