@@ -14,105 +14,65 @@ use verification::file::with_header;
 use verification::mock::{Failure, Fault, Plan, Reads, Replacement, Since, Storage};
 use verification::random::Random;
 
-/// Which fault is tested at which door: each of these names is a test. A door that is not in the table, or a
-/// fault that is missing at one, is one that cannot have it: memory has no faults, flash gives all that it is
-/// asked for and has no end that moves, and only streams are interrupted.
-macro_rules! table {
-    ($($door:ident: $type:ty { $($fault:ident)+ })+) => {
-        $(mod $door {
+/// Tests at one door, each named by its fault.
+macro_rules! tests {
+    ($door:ty: $($fault:ident)+) => { $(#[test] fn $fault() { super::$fault::<$door>(); })+ };
+}
+
+/// The faults that a kind of door can have; one that is missing cannot occur there. Only streams are
+/// interrupted, and they always say exactly how long they are. Flash gives all that it is asked for, and has
+/// no end that moves. Memory is no door here, for it has no faults.
+macro_rules! faults {
+    (any $door:ty) => {
+        tests! {
+            $door:
+            early_end
+            io_error_at_every_call
+            io_error_from_every_call_on
+            length_too_long
+            length_too_short
+            replaced_by_another_model_at_every_call
+            replaced_by_garbage_at_every_call
+            replaced_between_passes
+            one_byte_replaced
+        }
+    };
+    (file $door:ty) => {
+        faults! { any $door }
+        tests! { $door: short_reads cut_at_every_call length_bounded_or_unknown }
+    };
+    (stream $door:ty) => {
+        faults! { any $door }
+        tests! { $door: short_reads cut_at_every_call interrupted_at_every_call }
+    };
+    (flash $door:ty) => {
+        faults! { any $door }
+        tests! { $door: length_bounded_or_unknown }
+    };
+}
+
+/// A module of tests for each door.
+macro_rules! doors {
+    ($($name:ident: $kind:ident $door:ty;)+) => {
+        $(mod $name {
             use super::*;
-            $(#[test] fn $fault() { super::$fault::<$type>(); })+
+            faults! { $kind $door }
         })+
     };
 }
 
-table! {
-    own: Own {
-        short_reads
-        early_end
-        io_error_at_every_call
-        io_error_from_every_call_on
-        length_too_long
-        length_too_short
-        length_bounded_or_unknown
-        cut_at_every_call
-        replaced_by_another_model_at_every_call
-        replaced_by_garbage_at_every_call
-        replaced_between_passes
-        one_byte_replaced
-    }
-    seekable: SeekableStream {
-        short_reads
-        interrupted_at_every_call
-        early_end
-        io_error_at_every_call
-        io_error_from_every_call_on
-        length_too_long
-        length_too_short
-        cut_at_every_call
-        replaced_by_another_model_at_every_call
-        replaced_by_garbage_at_every_call
-        replaced_between_passes
-        one_byte_replaced
-    }
-    nor_1: Nor<1, 0> {
-        early_end
-        io_error_at_every_call
-        io_error_from_every_call_on
-        length_too_long
-        length_too_short
-        replaced_by_another_model_at_every_call
-        replaced_by_garbage_at_every_call
-        one_byte_replaced
-    }
-    nor_4: Nor<4, 1> {
-        early_end
-        io_error_at_every_call
-        io_error_from_every_call_on
-        length_too_long
-        length_too_short
-        replaced_by_another_model_at_every_call
-        replaced_by_garbage_at_every_call
-        one_byte_replaced
-    }
-    nor_16: Nor<16, 16> {
-        early_end
-        io_error_at_every_call
-        io_error_from_every_call_on
-        length_too_long
-        length_too_short
-        replaced_by_another_model_at_every_call
-        replaced_by_garbage_at_every_call
-        one_byte_replaced
-    }
-    nor_64: Nor<64, 4095> {
-        early_end
-        io_error_at_every_call
-        io_error_from_every_call_on
-        length_too_long
-        length_too_short
-        replaced_by_another_model_at_every_call
-        replaced_by_garbage_at_every_call
-        one_byte_replaced
-    }
+doors! {
+    own: file Own;
+    seekable: stream SeekableStream;
+    nor_1: flash Nor<1, 0>;
+    nor_4: flash Nor<4, 1>;
+    nor_16: flash Nor<16, 16>;
+    nor_64: flash Nor<64, 4095>;
 }
 
 #[cfg(feature = "std")]
-table! {
-    file: MeddledDisk {
-        short_reads
-        early_end
-        io_error_at_every_call
-        io_error_from_every_call_on
-        length_too_long
-        length_too_short
-        length_bounded_or_unknown
-        cut_at_every_call
-        replaced_by_another_model_at_every_call
-        replaced_by_garbage_at_every_call
-        replaced_between_passes
-        one_byte_replaced
-    }
+doors! {
+    file: file MeddledDisk;
 }
 
 /// A tensor of a file: name, dtype, shape, bytes.
@@ -138,7 +98,8 @@ fn model(deed: Deed, rows: &[Row], seed: u64) -> Vec<u8> {
     if deed != Deed::Open {
         entries.reverse();
     }
-    let header = format!(r#"{{"__metadata__":{{"unit":"seed {seed}"}}{}}}"#, entries.concat());
+    let header =
+        format!(r#"{{"__metadata__":{{"unit":"seed {seed}","seed":"{seed}"}}{}}}"#, entries.concat());
     let mut file = with_header(&header, 0);
     let mut random = Random::new(seed);
     file.extend((0..end).map(|_| random.number().to_le_bytes()[0]));
@@ -302,14 +263,16 @@ fn length_too_long<D: Door>() {
 fn length_too_short<D: Door>() {
     for play in plays::<D>(&OPENING) {
         for claim in 0..play.file.len() as u64 {
-            match with_claim::<D>(&play, FileLen::Exactly(claim)) {
-                Err(Trouble::Format(error)) => {
-                    assert_eq!((error.kind.blame(), error.at), (Blame::File, claim), "{error}");
-                }
-                outcome => panic!("{claim} bytes: {outcome:?}"),
-            }
+            let _of_its_kind = code_of_an_end_at(claim, with_claim::<D>(&play, FileLen::Exactly(claim)));
         }
     }
+}
+
+/// Which fault of the file it is that it ends there.
+fn code_of_an_end_at(len: u64, outcome: Outcome) -> &'static str {
+    let Err(Trouble::Format(error)) = outcome else { panic!("{len} bytes: {outcome:?}") };
+    assert_eq!((error.kind.blame(), error.at), (Blame::File, len), "{error}");
+    error.kind.code()
 }
 
 fn length_bounded_or_unknown<D: Door>() {
@@ -319,9 +282,10 @@ fn length_bounded_or_unknown<D: Door>() {
             assert_eq!(with_claim::<D>(&play, claim).as_ref(), Ok(&play.right), "{claim:?}");
         }
         for bound in 0..len {
-            let outcome = with_claim::<D>(&play, FileLen::AtMost(bound));
-            let Err(Trouble::Format(error)) = outcome else { panic!("at most {bound}: {outcome:?}") };
-            assert_eq!((error.kind.code(), error.at), ("data.short", bound));
+            let code = code_of_an_end_at(bound, with_claim::<D>(&play, FileLen::AtMost(bound)));
+            // Some do not read beyond the bound, and so not all of the header.
+            let in_header = bound < play.header_end() as u64 && code.starts_with("container.");
+            assert!(code == "data.short" || in_header, "at most {bound}: {code}");
         }
     }
 }
@@ -394,6 +358,7 @@ fn is_right_or_says_so(play: &Play, other: &[u8], outcome: &Outcome) -> bool {
 fn replaced_between_passes<D: Door>() {
     for play in plays::<D>(&[&OPENING[..], &LOOKING].concat()) {
         let first = u64::from(OPENING.contains(&play.scene.deed));
+        assert!(first < play.passes, "{:?} reads no header that was replaced", play.scene);
         for other in other_models(play.scene.deed) {
             for pass in first..play.passes {
                 let _context = Context(|| format!("{:?}, pass {pass}", play.scene));

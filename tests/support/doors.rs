@@ -27,7 +27,8 @@ pub struct Own;
 /// What can read and seek, behind [`Seekable`].
 pub struct SeekableStream;
 
-/// A partition of NOR flash, behind [`NorFlash`], that begins at this address. It knows how long its file is.
+/// A partition of NOR flash, behind [`NorFlash`], that begins at this address. It knows how long its file is,
+/// unless the plan claims something else: then the partition ends where the file can end.
 pub struct Nor<const READ_SIZE: usize, const START: u32>;
 
 /// The same, where nobody knows how long the file is.
@@ -75,8 +76,13 @@ impl<const READ_SIZE: usize, const START: u32> Door for Nor<READ_SIZE, START> {
     type Source<'s> = NorFlash<Flash<'s, READ_SIZE>>;
 
     fn source<'s>(storage: &'s Storage<'s>) -> Self::Source<'s> {
-        let FileLen::Exactly(len) = storage.claim() else { panic!("it claims no length") };
-        NorOfUnknownLen::<READ_SIZE, START>::source(storage).with_file_len(len)
+        let flash = Flash::new(storage, START);
+        let end = |len| START.saturating_add(u32::try_from(len).unwrap_or(u32::MAX));
+        match storage.claim() {
+            FileLen::Exactly(len) => NorOfUnknownLen::<READ_SIZE, START>::source(storage).with_file_len(len),
+            FileLen::AtMost(len) => NorFlash::partition(flash, START..end(len)),
+            FileLen::Unknown => NorFlash::partition(flash, START..u32::MAX),
+        }
     }
 }
 
