@@ -4,8 +4,9 @@ use std::fmt::Debug;
 
 use embedded_io::Read;
 use embedded_safetensors::{
-    Error, Index, IndexStorage, Model, ReadAt, ReadError, Slot, TensorReader, Wanted,
+    Error, Index, IndexStorage, MetadataError, Model, ReadAt, ReadError, Slot, TensorReader, Wanted,
 };
+use serde::Deserialize;
 
 use crate::doors::Door;
 use crate::mock::{Plan, Storage};
@@ -31,8 +32,14 @@ pub enum Deed {
     Metadata,
     /// `Model::all_metadata`.
     AllMetadata,
+    /// `Model::metadata_as`.
+    MetadataAs,
+    /// `Model::metadata_value_as`.
+    MetadataValueAs,
     /// `Model::index`.
     Index,
+    /// `Model::index_size`.
+    IndexSize,
     /// `Model::check_names`, with few slots.
     CheckNames,
     /// `TensorReader::next_chunk`, to the end.
@@ -49,14 +56,17 @@ pub enum Deed {
 pub const OPENING: [Deed; 3] = [Deed::Open, Deed::OpenSorting, Deed::OpenIndexed];
 
 /// The deeds that look at a header that was proven.
-pub const LOOKING: [Deed; 8] = [
+pub const LOOKING: [Deed; 11] = [
     Deed::CheckUnchanged,
     Deed::Find,
     Deed::FindAll,
     Deed::Visit,
     Deed::Metadata,
     Deed::AllMetadata,
+    Deed::MetadataAs,
+    Deed::MetadataValueAs,
     Deed::Index,
+    Deed::IndexSize,
     Deed::CheckNames,
 ];
 
@@ -159,21 +169,38 @@ impl Scene {
             Deed::Find => Ok(words(&model.find(TENSOR, window)?)),
             Deed::FindAll => find_all(model, window),
             Deed::Visit => visit(model, window),
-            Deed::Metadata => Ok(words(&model.metadata("unit", &mut [0; 16], window)?)),
-            Deed::AllMetadata => {
-                let mut text = [0; 64];
-                let metadata = model.all_metadata(&mut text, window)?;
-                Ok(words(&metadata.map(Iterator::collect::<Vec<_>>)))
+            Deed::Metadata | Deed::AllMetadata | Deed::MetadataAs | Deed::MetadataValueAs => {
+                self.metadata(model, window)
             }
             Deed::Index => {
                 let mut storage = IndexStorage::<8, 16, 64>::new();
                 Ok(entries(&model.index(storage.memory(), window)?))
             }
+            Deed::IndexSize => Ok(words(&model.index_size(window)?)),
             Deed::CheckNames => {
                 Ok(words(&model.check_names([1, 2], &mut [Slot::EMPTY; 2], &mut [0], window)?))
             }
             _ => Ok(words(&model.check_unchanged(window)?)),
         })
+    }
+
+    fn metadata<S: ReadAt>(
+        self,
+        model: &mut Model<S>,
+        window: &mut [u8],
+    ) -> Result<Vec<u8>, ReadError<S::Error>> {
+        let mut text = [0; 64];
+        match self.deed {
+            Deed::AllMetadata => {
+                let metadata = model.all_metadata(&mut text, window)?;
+                Ok(words(&metadata.map(Iterator::collect::<Vec<_>>)))
+            }
+            Deed::MetadataAs => Ok(words(&proven(model.metadata_as::<Metadata<'_>>(&mut text, window))?)),
+            Deed::MetadataValueAs => {
+                Ok(words(&proven(model.metadata_value_as::<u64>("seed", &mut text, window))?))
+            }
+            _ => Ok(words(&model.metadata("unit", &mut text, window)?)),
+        }
     }
 
     fn read<S>(self, mut reader: TensorReader<'_, S>) -> Result<Vec<u8>, ReadError<S::Error>>
@@ -245,6 +272,22 @@ impl Scene {
         }
         call()
     }
+}
+
+/// The `__metadata__` of every file here.
+#[derive(Debug, Deserialize)]
+#[expect(dead_code, reason = "it is read as words")]
+struct Metadata<'t> {
+    unit: &'t str,
+    seed: u64,
+}
+
+/// Only text that was read from the header that was proven is decoded, and that fits.
+fn proven<T, E>(decoded: Result<T, MetadataError<E>>) -> Result<T, ReadError<E>> {
+    decoded.map_err(|error| match error {
+        MetadataError::Read(error) => error,
+        MetadataError::Decode(error) => panic!("another text was decoded: {error:?}"),
+    })
 }
 
 fn find_all<S: ReadAt>(model: &mut Model<S>, window: &mut [u8]) -> Result<Vec<u8>, ReadError<S::Error>> {
