@@ -115,25 +115,52 @@ fn opening_reads_the_header_once() {
 #[test]
 fn opening_in_slots_reads_an_ordered_header_once() {
     let (file, header_len) = file(0..TENSORS);
-    let reads = Reads::default();
-    let source = Source { file: &file, reads: &reads };
-    assert!(Model::open_sorting(source, &mut [], &mut [0; 64]).is_ok());
-    assert_eq!(covered(&reads), (0..header_len, header_len.div_ceil(64)));
+    for len in WINDOWS {
+        let reads = Reads::default();
+        let source = Source { file: &file, reads: &reads };
+        assert!(Model::open_sorting(source, &mut [], &mut window(len)).is_ok());
+        assert_eq!(covered(&reads), (0..header_len.max(len), header_len.div_ceil(len)), "{len}");
+    }
+}
+
+/// How many bytes were read in all, and in how many reads.
+fn summed(reads: &Reads) -> (u64, u64) {
+    let reads = reads.take();
+    (reads.iter().map(|read| read.end - read.start).sum(), reads.len() as u64)
 }
 
 #[test]
 fn sorting_reads_the_header_once_more_for_every_so_many_slots() {
     let (file, header_len) = file((0..TENSORS).rev());
-    for slots in [1, 3, 39, 40, 41] {
-        let (reads, mut slots) = (Reads::default(), vec![Slot::EMPTY; slots]);
-        let source = Source { file: &file, reads: &reads };
-        assert!(Model::open_sorting(source, &mut slots, &mut [0; 64]).is_ok());
-        let passes = 1 + TENSORS.div_ceil(slots.len() as u64);
-        let reads = reads.take();
-        assert_eq!(reads.len() as u64, passes * header_len.div_ceil(64), "{} slots", slots.len());
-        let bytes: u64 = reads.iter().map(|read| read.end - read.start).sum();
-        assert_eq!(bytes, passes * header_len, "{} slots", slots.len());
+    for len in WINDOWS {
+        for slots in [1, 3, 39, 40, 41] {
+            let (reads, mut slots) = (Reads::default(), vec![Slot::EMPTY; slots]);
+            let source = Source { file: &file, reads: &reads };
+            assert!(Model::open_sorting(source, &mut slots, &mut window(len)).is_ok());
+            let sorting = TENSORS.div_ceil(slots.len() as u64);
+            // Only the first pass does not know yet how long the header is.
+            let bytes = header_len.max(len) + sorting * header_len;
+            let due = (bytes, (1 + sorting) * header_len.div_ceil(len));
+            assert_eq!(summed(&reads), due, "{} slots, a window of {len}", slots.len());
+        }
     }
+}
+
+#[test]
+fn checking_names_reads_the_header_once_for_every_so_many_slots() {
+    // All tensors, and one key of the metadata.
+    const NAMES: u64 = TENSORS + 1;
+    with_each_window(|model, window, reads, header_len| {
+        for slots in [2, 3, 12, NAMES - 1, NAMES, 2 * NAMES] {
+            reads.take();
+            let mut memory = vec![Slot::EMPTY; usize::try_from(slots).expect("a few")];
+            model.check_names([1, 2], &mut memory, &mut [0], window).expect("all are distinct");
+            // The last name of each pass is the first of the next.
+            let passes = (NAMES - 1).div_ceil(slots - 1);
+            let due = (passes * header_len, passes * header_len.div_ceil(window.len() as u64));
+            assert_eq!(summed(reads), due, "{slots} slots, a window of {}", window.len());
+        }
+    });
 }
 
 /// A call and its name.
@@ -188,11 +215,13 @@ fn an_index_reads_the_header_once_and_its_lookups_nothing() {
 #[test]
 fn opening_with_an_index_reads_a_header_in_any_order_once() {
     let (file, header_len) = file((0..TENSORS).rev());
-    let reads = Reads::default();
-    let source = Source { file: &file, reads: &reads };
-    let mut storage = IndexStorage::<40, 40, 640>::new();
-    assert!(Model::open_indexed(source, storage.memory(), &mut [0; 64]).is_ok());
-    assert_eq!(covered(&reads), (0..header_len, header_len.div_ceil(64)));
+    for len in WINDOWS {
+        let reads = Reads::default();
+        let source = Source { file: &file, reads: &reads };
+        let mut storage = IndexStorage::<40, 40, 640>::new();
+        assert!(Model::open_indexed(source, storage.memory(), &mut window(len)).is_ok());
+        assert_eq!(covered(&reads), (0..header_len.max(len), header_len.div_ceil(len)), "{len}");
+    }
 }
 
 /// Streams a tensor; gives the bytes of the file it lies in, and the reads.
