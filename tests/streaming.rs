@@ -6,8 +6,8 @@ use std::sync::OnceLock;
 
 use embedded_io::Read;
 use embedded_safetensors::{
-    Entry, Error, ErrorKind, MAX_RANK, Model, ReadAt, ReadError, Slot, TensorInfo, TensorReader, Wanted,
-    check_header,
+    Entry, Error, ErrorKind, IndexMemory, IndexRecord, MAX_RANK, Model, ReadAt, ReadError, Slot, TensorInfo,
+    TensorReader, Wanted, check_header,
 };
 use verification::context::Context;
 #[cfg(feature = "std")]
@@ -145,6 +145,7 @@ fn every_tensor_comes_out<D: Door>(sample: &Sample, storage: &Storage<'_>) {
             let mut model = Model::open_sorting(source, &mut slots, &mut window).expect("it is sound");
             what_is_listed_comes_out(&sample.vector, &sample.file, &mut model, &mut window);
             what_is_wanted_comes_out(sample, &mut model, &mut window);
+            what_is_indexed_comes_out(sample, &mut model, &mut window);
         }
     }
 }
@@ -213,6 +214,25 @@ fn what_is_wanted_comes_out<S: ReadAt<Error: Debug>>(
         assert_eq!(model.find(&row.name, window).expect("it is there"), Some(info));
         let mut buffer = vec![0; sample.file.len()];
         assert_eq!(sha256(model.tensor(wanted).unwrap().read_all(&mut buffer).unwrap()), row.sha256);
+    }
+}
+
+/// Tensors of any rank, which only an index holds.
+fn what_is_indexed_comes_out<S: ReadAt<Error: Debug>>(
+    sample: &Sample,
+    model: &mut Model<S>,
+    window: &mut [u8],
+) {
+    let size = model.index_size(window).expect("it is sound");
+    let mut records = vec![IndexRecord::EMPTY; size.tensors];
+    let (mut dims, mut names) = (vec![0; size.dims], vec![0; size.name_bytes]);
+    let memory = IndexMemory::new(&mut records, &mut dims, &mut names);
+    let index = model.index(memory, window).expect("it is sound");
+    for row in sample.vector.tensors.as_deref().unwrap_or(&[]) {
+        let tensor = index.get(&row.name).expect("it is there");
+        assert_eq!(tensor.dims(), row.shape);
+        let mut buffer = vec![0; sample.file.len()];
+        assert_eq!(sha256(model.tensor(&tensor).unwrap().read_all(&mut buffer).unwrap()), row.sha256);
     }
 }
 
