@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use embedded_io::{Error, ErrorKind};
 use embedded_safetensors::{
-    ErrorKind as Kind, FileLen, FlashError, Model, NorFlash, ReadAt, ReadError, Seekable,
+    ErrorKind as Kind, FileLen, FlashError, FlashFile, Model, ReadAt, ReadError, Seekable,
 };
 use verification::doors::{Flash, Stream};
 use verification::file::with_header;
@@ -103,7 +103,7 @@ fn errors_are_sentences() {
 fn units_of(offset: u64, len: usize) -> Vec<(u64, u64)> {
     let file: Vec<u8> = (0..100).collect();
     let storage = Storage::new(&file, Plan::default());
-    let mut source = NorFlash::partition(Flash::<16>::new(&storage, 0x20), 0x20..0x84);
+    let mut source = FlashFile::partition(Flash::<16>::new(&storage, 0x20), 0x20..0x84);
     let mut buffer = vec![0; len];
     let mut filled = 0;
     while filled < len {
@@ -129,7 +129,7 @@ fn whole_units_of_flash_are_read_at_once() {
 fn a_partition_lies_in_the_flash() {
     let file: Vec<u8> = (0..64).collect();
     let storage = Storage::new(&file, Plan::default());
-    let opened = |range: Range<u32>| NorFlash::partition(Flash::<4>::new(&storage, 0), range);
+    let opened = |range: Range<u32>| FlashFile::partition(Flash::<4>::new(&storage, 0), range);
     let mut buffer = [0; 8];
     for (start, end, len) in [
         (0, 64, 64),
@@ -152,7 +152,7 @@ fn a_partition_lies_in_the_flash() {
         assert_eq!(source.read_at(0, &mut []), Ok(0));
         assert_eq!(source.with_file_len(5).file_len(), Ok(FileLen::Exactly(5)));
     }
-    let mut whole = NorFlash::new(Flash::<4>::new(&storage, 0));
+    let mut whole = FlashFile::new(Flash::<4>::new(&storage, 0));
     assert_eq!(whole.file_len(), Ok(FileLen::AtMost(64)));
     assert_eq!((whole.read_at(0, &mut buffer), buffer), (Ok(8), [0, 1, 2, 3, 4, 5, 6, 7]));
 }
@@ -164,7 +164,7 @@ fn what_lies_behind_the_file_in_its_partition_is_not_looked_at() {
     flash.extend([0xFF; 50]);
     let storage = Storage::new(&flash, Plan::default());
     let mut window = [0; 64];
-    let source = NorFlash::new(Flash::<4>::new(&storage, 0));
+    let source = FlashFile::new(Flash::<4>::new(&storage, 0));
     let model = Model::open(source, &mut window).expect("it is sound");
     let source = model.into_source().with_file_len(len + 1);
     let trailing = Kind::DataTrailing { needed: 100 }.at(len);

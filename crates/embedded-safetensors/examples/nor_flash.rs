@@ -14,7 +14,7 @@ mod support {
     pub mod model;
 }
 
-use embedded_safetensors::{Model, NorFlash};
+use embedded_safetensors::{FlashFile, Model};
 use std::error::Error;
 use std::ops::Range;
 use support::flash::Flash;
@@ -26,7 +26,7 @@ const PARTITION: Range<u32> = 0x4000..0x1_0000;
 fn main() -> Result<(), Box<dyn Error>> {
     let flash = Flash::with(&model::file(), PARTITION.start as usize);
     let mut window = [0; 64];
-    let mut model = Model::open(NorFlash::partition(flash, PARTITION), &mut window)?;
+    let mut model = Model::open(FlashFile::partition(flash, PARTITION), &mut window)?;
 
     let mut text = [0; 32];
     if let Some(unit) = model.metadata("unit", &mut text, &mut window)? {

@@ -64,6 +64,6 @@ pub use smallest::Slot;
 #[cfg(feature = "embedded-io")]
 pub use source::io::Seekable;
 #[cfg(feature = "embedded-storage")]
-pub use source::nor::{FlashError, NorFlash};
+pub use source::nor::{FlashError, FlashFile};
 pub use source::{FileLen, ReadAt, ReadError};
 pub use tensor::TensorReader;

@@ -9,20 +9,20 @@ use embedded_storage::nor_flash::{NorFlashError, NorFlashErrorKind, ReadNorFlash
 /// The largest unit of reading that is known to be met with.
 const LARGEST_UNIT: usize = 64;
 
-/// Makes a source of NOR flash, or of a partition of one.
+/// Makes a source of a file in NOR flash, or in a partition of one.
 ///
 /// Reads may begin and end anywhere: what the flash can only read in whole units is read into a few bytes on
 /// the stack first. Where a read begins at a unit, whole units go straight into your buffer.
 ///
 /// *Memory*: 32 bytes and what `F` takes; during a read 64 bytes of stack.
 #[derive(Debug)]
-pub struct NorFlash<F> {
+pub struct FlashFile<F> {
     flash: F,
     partition: Range<u32>,
     file_len: FileLen,
 }
 
-impl<F: ReadNorFlash> NorFlash<F> {
+impl<F: ReadNorFlash> FlashFile<F> {
     /// A file that begins at byte 0 of the flash.
     pub fn new(flash: F) -> Self {
         Self::partition(flash, 0..u32::MAX)
@@ -69,7 +69,7 @@ impl<F: ReadNorFlash> NorFlash<F> {
     }
 }
 
-impl<F: ReadNorFlash> ReadAt for NorFlash<F> {
+impl<F: ReadNorFlash> ReadAt for FlashFile<F> {
     type Error = FlashError<F::Error>;
 
     fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> Result<usize, Self::Error> {

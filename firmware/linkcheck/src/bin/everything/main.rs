@@ -9,7 +9,7 @@ mod numbers;
 mod storage;
 mod streams;
 
-use embedded_safetensors::NorFlash;
+use embedded_safetensors::FlashFile;
 use embedded_safetensors::Seekable;
 use linkcheck::Card;
 use storage::{Chip, File};
@@ -23,7 +23,7 @@ extern "C" fn main() -> ! {
     sum ^= models::all(Card::new(file), slots, text);
     sum ^= models::all(Seekable::new(File::new(file)), slots, text);
     sum ^= models::all(storage::partition(Chip(file), &job), slots, text);
-    sum ^= models::all(NorFlash::new(Chip(file)).with_file_len(job.file_len), slots, text);
+    sum ^= models::all(FlashFile::new(Chip(file)).with_file_len(job.file_len), slots, text);
     sum ^= models::read_as_bytes(Seekable::new(File::new(file)), slots, text);
     sum ^= models::open_find_stream(file);
     sum ^= streams::all(file, text);

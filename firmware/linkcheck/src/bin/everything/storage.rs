@@ -1,7 +1,7 @@
 //! Storage behind the traits of others, that fails in every way it may.
 
 use embedded_io::{ErrorKind, ErrorType, Read, Seek, SeekFrom};
-use embedded_safetensors::NorFlash;
+use embedded_safetensors::FlashFile;
 use embedded_storage::nor_flash::{self, NorFlashErrorKind, ReadNorFlash};
 use linkcheck::Job;
 
@@ -75,6 +75,6 @@ impl ReadNorFlash for Chip {
 }
 
 /// A part of the chip that no compiler knows.
-pub fn partition(chip: Chip, job: &Job) -> NorFlash<Chip> {
-    NorFlash::partition(chip, job.mode..job.slots as u32)
+pub fn partition(chip: Chip, job: &Job) -> FlashFile<Chip> {
+    FlashFile::partition(chip, job.mode..job.slots as u32)
 }
