@@ -6,7 +6,7 @@ use crate::failure::NotRead;
 use crate::header::visit;
 use crate::source::Source;
 use crate::text::{Beginning, quoted};
-use embedded_safetensors::{Dtype, Event, IndexRecord};
+use embedded_safetensors::{Dtype, Event, IndexRecord, MAX_RANK};
 use std::ops::ControlFlow;
 
 /// How many dimensions of a shape are kept.
@@ -99,19 +99,39 @@ pub fn each_row(
     })
 }
 
-/// What an index has to have memory for: the parameters of an `IndexStorage`.
+/// What a device has to have memory for: the parameters of an `IndexStorage`, and what decides whether it can do
+/// without one.
 #[derive(Default)]
-pub struct IndexNeeds {
+pub struct Needs {
     pub tensors: u64,
     pub dims: u64,
     pub name_bytes: u64,
+    pub longest_name: u64,
+    pub most_dims: u64,
+    /// The range of the last tensor, as long as they are in order.
+    last: (u64, u64),
+    pub out_of_order: bool,
 }
 
-impl IndexNeeds {
+impl Needs {
     pub fn add(&mut self, row: &Row) {
         self.tensors += 1;
         self.dims += row.rank;
         self.name_bytes += row.name_bytes;
+        self.longest_name = self.longest_name.max(row.name_bytes);
+        self.most_dims = self.most_dims.max(row.rank);
+        self.out_of_order |= (row.begin, row.end) < self.last;
+        self.last = (row.begin, row.end);
+    }
+
+    /// What a device must be told to do, in sentences.
+    pub fn notes(&self) -> Vec<String> {
+        let order =
+            "the tensors are not in the order of their offsets: a device needs slots or an index to open it";
+        let rank =
+            format!("a tensor has {} dimensions: only an index holds more than {MAX_RANK}", self.most_dims);
+        let notes = [(self.out_of_order, order.to_owned()), (self.most_dims > MAX_RANK as u64, rank)];
+        notes.into_iter().filter_map(|(applies, note)| applies.then_some(note)).collect()
     }
 
     /// How large the `IndexStorage` is.

@@ -4,7 +4,7 @@
 
 use crate::decoding::Trouble;
 use crate::header::visit;
-use crate::rows::{IndexNeeds, Row, each_row};
+use crate::rows::{Needs, Row, each_row};
 use crate::source::Source;
 use crate::text::{Beginning, columns, quoted};
 use embedded_safetensors::{Event, Summary};
@@ -27,13 +27,18 @@ pub fn print(source: &mut Source, summary: &Summary, out: &mut impl Write) -> Re
     writeln!(out, "  header: {} bytes", summary.data_start - 8)?;
     writeln!(out, "  data: {} bytes from byte {} on", summary.data_len, summary.data_start)?;
     print_keys(source, out)?;
-    let IndexNeeds { tensors, dims, name_bytes } = needs;
-    Ok(writeln!(out, "  index: IndexStorage<{tensors}, {dims}, {name_bytes}>, {} bytes", needs.bytes())?)
+    let Needs { tensors, dims, name_bytes, longest_name, .. } = needs;
+    writeln!(out, "  index: IndexStorage<{tensors}, {dims}, {name_bytes}>, {} bytes", needs.bytes())?;
+    writeln!(out, "  longest name: {longest_name} bytes")?;
+    for note in needs.notes() {
+        writeln!(out, "  note: {note}")?;
+    }
+    Ok(())
 }
 
-fn measure(source: &mut Source) -> Result<(Widths, IndexNeeds), Trouble> {
+fn measure(source: &mut Source) -> Result<(Widths, Needs), Trouble> {
     let mut widths = Row::TITLES.map(columns);
-    let mut needs = IndexNeeds::default();
+    let mut needs = Needs::default();
     each_row(source, |row| {
         needs.add(row);
         for (width, cell) in widths.iter_mut().zip(&row.cells()) {

@@ -27,6 +27,8 @@ m: ok, 3 tensors, 264 bytes
   data: 36 bytes from byte 228 on
   metadata: \"format\", \"\"
   index: IndexStorage<3, 4, 14>, 192 bytes
+  longest name: 7 bytes
+  note: the tensors are not in the order of their offsets: a device needs slots or an index to open it
 ";
 
 #[test]
@@ -41,7 +43,7 @@ fn a_sound_file_is_shown_in_the_order_of_its_header() {
 #[test]
 fn without_tensors_there_is_no_table_and_without_metadata_no_line() {
     let place = Place::new();
-    let table = "m: ok, 0 tensors, 10 bytes\n  header: 2 bytes\n  data: 0 bytes from byte 10 on\n  index: IndexStorage<0, 0, 0>, 0 bytes\n";
+    let table = "m: ok, 0 tensors, 10 bytes\n  header: 2 bytes\n  data: 0 bytes from byte 10 on\n  index: IndexStorage<0, 0, 0>, 0 bytes\n  longest name: 0 bytes\n";
     place.put("m", &file("{}", b""));
     place.run(["inspect", "m"]).is(0, table, "");
 }
@@ -65,6 +67,7 @@ fn json_says_more() {
                 },
                 "metadata": {"format": "pt", "": "\n"},
                 "index": {"tensors": 3, "dims": 4, "name_bytes": 14, "bytes": 192},
+                "longest_name": 7, "most_dims": 2, "in_order": false,
             }),
             json!({"file": "bad", "ok": false, "code": "container.short", "at": 3,
                 "message": "the file is shorter than the 8 bytes of the header's length"}),
@@ -148,4 +151,19 @@ fn a_reader_that_leaves_ends_the_run_quietly() {
         drop(reader);
         support::finish(place.command(args).stdout(writer)).is(2, "", "");
     }
+}
+
+#[test]
+fn what_a_device_cannot_do_without_an_index_is_noted() {
+    let place = Place::new();
+    let header = r#"{"a":{"dtype":"U8","shape":[1,1,1,1,1,1,1,1,1],"data_offsets":[0,1]}}"#;
+    place.put("m", &file(header, b"x"));
+    let run = place.run(["inspect", "m"]);
+    assert!(
+        run.out.ends_with("  note: a tensor has 9 dimensions: only an index holds more than 8\n"),
+        "{}",
+        run.out
+    );
+    place.put("m", &file(&header.replacen("[1,", "[", 1), b"x"));
+    assert!(!place.run(["inspect", "m"]).out.contains("note"));
 }

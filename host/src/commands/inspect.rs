@@ -5,7 +5,7 @@ use crate::decoding::{Trouble, print_members};
 use crate::exit::Exit;
 use crate::judge::judge;
 use crate::open::open;
-use crate::rows::{IndexNeeds, each_row};
+use crate::rows::{Needs, each_row};
 use crate::source::{Data, Source};
 use crate::verdict::Verdict;
 use crate::{json, table};
@@ -85,14 +85,16 @@ fn print_object(
     let bytes = data_start + data_len;
     write!(out, "{{\"file\":{file},\"ok\":true,\"bytes\":{bytes},\"data_start\":{data_start},")?;
     print_members(source, None, out)?;
-    let mut needs = IndexNeeds::default();
+    let mut needs = Needs::default();
     each_row(source, |row| {
         needs.add(row);
         Ok(())
     })?;
-    let IndexNeeds { tensors, dims, name_bytes } = needs;
+    let Needs { tensors, dims, name_bytes, longest_name, most_dims, out_of_order, .. } = needs;
     let numbers = format!("\"tensors\":{tensors},\"dims\":{dims},\"name_bytes\":{name_bytes}");
-    Ok(write!(out, ",\"index\":{{{numbers},\"bytes\":{}}}}}", needs.bytes())?)
+    write!(out, ",\"index\":{{{numbers},\"bytes\":{}}}", needs.bytes())?;
+    let in_order = !out_of_order;
+    Ok(write!(out, ",\"longest_name\":{longest_name},\"most_dims\":{most_dims},\"in_order\":{in_order}}}")?)
 }
 
 /// What is on the screen already may come from two files, if this fails.
