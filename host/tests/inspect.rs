@@ -164,6 +164,6 @@ fn what_a_device_cannot_do_without_an_index_is_noted() {
         "{}",
         run.out
     );
-    place.put("m", &file(&header.replacen("[1,", "[", 1), b"x"));
+    place.put("m", &file(header.replacen("[1,", "[", 1), b"x"));
     assert!(!place.run(["inspect", "m"]).out.contains("note"));
 }
