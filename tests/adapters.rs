@@ -215,3 +215,33 @@ fn errors_of_reading_files_turn_into_errors_of_io() {
     let ended = std::io::Error::from(ReadError::<std::io::Error>::UnexpectedEof { at: 7 });
     assert_eq!(ended.to_string(), "the file ends at byte 7, before its end was due");
 }
+
+/// How many reads of flash with units of 4 bytes it takes to stream 5120 bytes in chunks of 512, from the first
+/// byte of the file's data on, which begin at a unit, or the second.
+fn reads_of_a_stream(begin: u64, block: u64) -> u64 {
+    let header = format!(
+        r#"{{"pad":{{"dtype":"U8","shape":[{begin}],"data_offsets":[0,{begin}]}},"a":{{"dtype":"U8","shape":[5120],"data_offsets":[{begin},{}]}}}}"#,
+        begin + 5120
+    );
+    let padding = " ".repeat(header.len().next_multiple_of(8) - header.len());
+    let file = with_header(&(header + &padding), 5121);
+    let storage = Storage::new(&file, Plan::default());
+    let mut buffer = [0; 512];
+    let mut model =
+        Model::open(FlashFile::new(Flash::<4>::new(&storage, 0)), &mut buffer).expect("it is sound");
+    let info = model.find("a", &mut buffer).expect("it is sound").expect("it is there");
+    let before = storage.counts().reads;
+    let mut reader =
+        model.tensor(&info).expect("it is this file's").aligned_to(block).expect("a power of two");
+    while reader.next_chunk(&mut buffer).expect("it is sound").is_some() {}
+    storage.counts().reads - before
+}
+
+/// The readme says so.
+#[test]
+fn chunks_that_do_not_begin_at_a_unit_of_flash_take_two_reads_more() {
+    assert_eq!(reads_of_a_stream(0, 1), 10);
+    assert_eq!(reads_of_a_stream(1, 1), 10 + 2 * 10);
+    assert_eq!(reads_of_a_stream(0, 4), 10);
+    assert_eq!(reads_of_a_stream(1, 4), 12, "the first chunk has a part in front, the last one is a part");
+}

@@ -1,9 +1,10 @@
 //! What the core costs: sizes that are stated in its documentation, and no allocation at all.
 
 use embedded_safetensors::{
-    Binding, Dtype, DuplicateCheck, Entries, Entry, Error, ErrorKind, Event, FileLen, HeaderCheck,
-    HeaderParser, IndexStorage, Item, Location, Metadata, Model, Pair, ReadError, Receiver, Reception,
-    Routed, Router, Shape, Slot, Summary, TensorInfo, TensorReader, Text, Wanted, bind, check,
+    Binding, DecodeError, Dtype, DuplicateCheck, Entries, Entry, Error, ErrorKind, Event, FileLen, FlashFile,
+    HeaderCheck, HeaderParser, IndexStorage, Item, Location, Metadata, MetadataError, Model, Pair, ReadError,
+    Receiver, Reception, Routed, Router, Seekable, Shape, Slot, Summary, TensorInfo, TensorReader, Text,
+    Wanted, asynch, bind, check,
 };
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -136,12 +137,19 @@ fn sizes_are_as_documented() {
     assert!(size_of::<Binding<'_, '_>>() <= 136, "{}", size_of::<Binding<'_, '_>>());
     assert!(size_of::<Reception>() <= 1);
     assert!(size_of::<Router<'_>>() <= 264, "{}", size_of::<Router<'_>>());
-    assert!(size_of::<Model<()>>() <= 32, "{}", size_of::<Model<()>>());
+    assert!(size_of::<Model<()>>() <= 24, "{}", size_of::<Model<()>>());
     assert!(size_of::<TensorReader<'_, ()>>() <= 56, "{}", size_of::<TensorReader<'_, ()>>());
     assert!(size_of::<Wanted<'_>>() <= 112, "{}", size_of::<Wanted<'_>>());
     assert!(size_of::<Location>() <= 24);
     assert!(size_of::<FileLen>() <= 16);
     assert!(size_of::<ReadError<()>>() <= 32, "{}", size_of::<ReadError<()>>());
+    assert!(size_of::<asynch::Model<()>>() <= 24, "{}", size_of::<asynch::Model<()>>());
+    assert!(size_of::<asynch::TensorReader<'_, ()>>() <= 56);
+    assert!(size_of::<Seekable<()>>() <= 16);
+    assert!(size_of::<asynch::Seekable<()>>() <= 16);
+    assert!(size_of::<FlashFile<()>>() <= 24, "{}", size_of::<FlashFile<()>>());
+    assert!(size_of::<DecodeError>() <= 24, "{}", size_of::<DecodeError>());
+    assert!(size_of::<MetadataError<()>>() <= 32, "{}", size_of::<MetadataError<()>>());
     assert!(size_of::<Metadata<'_>>() <= 16);
     assert!(size_of::<Pair<'_>>() <= 40);
     assert!(size_of::<Routed<'_, '_>>() <= 80, "{}", size_of::<Routed<'_, '_>>());

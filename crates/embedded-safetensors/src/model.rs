@@ -36,7 +36,8 @@ use crate::value::ValueSearch;
 /// nobody can know.
 ///
 /// *Memory*: 24 bytes and the source. [`open`](Self::open), [`find_all`](Self::find_all) and reading take at most
-/// 512 bytes of stack on a Cortex-M3, the caller's share included, for headers of any length.
+/// 512 bytes of stack on a Cortex-M3, the caller's share included, for headers of any length, and 64 more while an
+/// error is made.
 #[derive(Debug)]
 pub struct Model<S> {
     source: S,

@@ -182,6 +182,23 @@ impl Pass {
         Ok(Proven { hash: self.known_hash, data_len, data_start: self.known_end, tensors: low_u32(tensors) })
     }
 
+    /// What a pass that is over has proven, or why it is over too early.
+    ///
+    /// # Errors
+    /// As [`prove`](Self::prove) and [`fail`](Self::fail).
+    #[cfg(feature = "embedded-io-async")]
+    pub(crate) fn conclude<E>(
+        &self,
+        machine: &mut impl Prover,
+        outcome: Result<(), Halt<E>>,
+        file_len: FileLen,
+    ) -> Result<Proven, ReadError<E>> {
+        match outcome {
+            Ok(()) => Ok(self.prove(machine, file_len)?),
+            Err(halt) => self.fail(machine, halt),
+        }
+    }
+
     /// Why the pass did not come to its end.
     #[inline(never)]
     pub(crate) fn fail<T, E>(&self, machine: &mut impl Machine, halt: Halt<E>) -> Result<T, ReadError<E>> {

@@ -65,10 +65,9 @@ impl<S: ReadAt> Model<S> {
     pub async fn open(mut source: S, window: &mut [u8]) -> Result<Self, ReadError<S::Error>> {
         let file_len = source.file_len().await.map_err(ReadError::Source)?;
         let (mut check, mut pass) = (OrderCheck::new(file_len.exact()), Pass::first());
-        match run(&mut source, &mut check, &mut pass, window).await {
-            Ok(()) => Ok(Self { source, proven: pass.prove(&mut check, file_len)? }),
-            Err(halt) => pass.fail(&mut check, halt),
-        }
+        let outcome = run(&mut source, &mut check, &mut pass, window).await;
+        let proven = pass.conclude(&mut check, outcome, file_len)?;
+        Ok(Self { source, proven })
     }
 
     /// As [`open`](Self::open), for headers in any order: those in the order of their offsets take one
@@ -89,10 +88,9 @@ impl<S: ReadAt> Model<S> {
     ) -> Result<Self, ReadError<S::Error>> {
         let file_len = source.file_len().await.map_err(ReadError::Source)?;
         let (mut check, mut pass) = (HeaderCheck::new(file_len.exact(), slots), Pass::first());
-        match run(&mut source, &mut check, &mut pass, window).await {
-            Ok(()) => Ok(Self { source, proven: pass.prove(&mut check, file_len)? }),
-            Err(halt) => pass.fail(&mut check, halt),
-        }
+        let outcome = run(&mut source, &mut check, &mut pass, window).await;
+        let proven = pass.conclude(&mut check, outcome, file_len)?;
+        Ok(Self { source, proven })
     }
 
     /// As [`open`](Self::open), for headers in any order, with an index of all tensors: in one pass, and no
@@ -114,13 +112,9 @@ impl<S: ReadAt> Model<S> {
     ) -> Result<(Self, Index<'m>), ReadError<S::Error>> {
         let file_len = source.file_len().await.map_err(ReadError::Source)?;
         let (mut builder, mut pass) = (IndexBuilder::new(file_len.exact(), memory), Pass::first());
-        match run(&mut source, &mut builder, &mut pass, window).await {
-            Ok(()) => {
-                let proven = pass.prove(&mut builder, file_len)?;
-                Ok((Self { source, proven }, builder.finish()?))
-            }
-            Err(halt) => pass.fail(&mut builder, halt),
-        }
+        let outcome = run(&mut source, &mut builder, &mut pass, window).await;
+        let proven = pass.conclude(&mut builder, outcome, file_len)?;
+        Ok((Self { source, proven }, builder.finish()?))
     }
 
     /// How many tensors there are, where the data begins, how long it is.

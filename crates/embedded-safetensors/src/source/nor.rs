@@ -14,7 +14,7 @@ const LARGEST_UNIT: usize = 64;
 /// Reads may begin and end anywhere: what the flash can only read in whole units is read into a few bytes on
 /// the stack first. Where a read begins at a unit, whole units go straight into your buffer.
 ///
-/// *Memory*: 32 bytes and what `F` takes; during a read 64 bytes of stack.
+/// *Memory*: 24 bytes and what `F` takes; during a read 64 bytes of stack.
 #[derive(Debug)]
 pub struct FlashFile<F> {
     flash: F,
