@@ -15,7 +15,8 @@ const LONGEST_FUNCTION: usize = 60;
 const LONGEST_FILE: usize = 500;
 
 /// Where `unsafe` stands, and why, in the order of the paths.
-const UNSAFE: [(&str, &str); 11] = [
+const UNSAFE: [(&str, &str); 12] = [
+    ("crates/embedded-safetensors/src/native.rs", "elements in place, proven by types"),
     ("firmware/linkcheck/src/bin/cost.rs", "the entry of a bare machine's program"),
     ("firmware/linkcheck/src/bin/empty.rs", "the entry of a bare machine's program"),
     ("firmware/linkcheck/src/bin/everything/main.rs", "the entry of a bare machine's program"),
@@ -88,10 +89,12 @@ fn narrowing_casts_stand_in_one_file() {
 }
 
 #[test]
-fn the_core_forbids_unsafe_code() {
+fn the_core_denies_unsafe_code_but_in_one_file() {
     let root = source::files_below("crates/embedded-safetensors/src");
     let root = root.iter().find(|file| file.path.ends_with("/lib.rs")).unwrap();
-    assert!(root.text.contains("\n#![forbid(unsafe_code)]\n"));
+    assert!(root.text.contains("\n#![deny(unsafe_code)]\n"));
+    assert_eq!(root.text.matches("allow(unsafe_code)").count(), 1);
+    assert!(root.text.contains("#[allow(unsafe_code)]\n"));
 }
 
 #[test]

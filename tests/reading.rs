@@ -22,7 +22,7 @@ fn file() -> Vec<u8> {
 }
 
 /// Opens the model and hands over the reader of `b`, on a plan that begins there.
-fn read_b(plan: Plan, read: impl FnOnce(TensorReader<'_, &Storage<'_>>, &Storage<'_>)) {
+fn read_b(plan: Plan, read: impl FnOnce(TensorReader<'_, &mut &Storage<'_>>, &Storage<'_>)) {
     let file = file();
     let storage = Storage::new(&file, Plan::default());
     let mut window = [0; 64];

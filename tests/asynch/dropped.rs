@@ -191,7 +191,7 @@ fn readers_lose_nothing(door: Door, waits: Waits) {
 }
 
 /// Goes on after each future that was dropped as if nothing had been.
-fn read_with_interruptions(reader: &mut TensorReader<'_, Source<'_>>, random: &mut Random) -> Vec<u8> {
+fn read_with_interruptions(reader: &mut TensorReader<'_, &mut Source<'_>>, random: &mut Random) -> Vec<u8> {
     let mut bytes = Vec::new();
     while reader.remaining() > 0 {
         let mut buffer = [0; 12];

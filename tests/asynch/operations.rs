@@ -25,7 +25,7 @@ pub type Opening = for<'a, 's> fn(&'a mut Source<'s>) -> Doing<'a>;
 /// Asks a model for something.
 pub type Lookup = for<'a, 's> fn(&'a mut Model<Source<'s>>) -> Doing<'a>;
 /// Reads something of a tensor.
-pub type Reading = for<'a, 'm, 's> fn(&'a mut TensorReader<'m, Source<'s>>) -> Doing<'a>;
+pub type Reading = for<'a, 'm, 's> fn(&'a mut TensorReader<'m, &'m mut Source<'s>>) -> Doing<'a>;
 
 /// What the tensor `long` holds.
 pub const LONG: &[u8] = b"ABCDabcd1234";

@@ -181,7 +181,7 @@ fn found_comes_out(model: &mut Model<Source<'_>>, row: &TensorRow, window: &mut 
     all_comes_out(&mut model.tensor(&info).expect("it is this file's"), row);
 }
 
-fn all_comes_out(reader: &mut TensorReader<'_, Source<'_>>, row: &TensorRow) {
+fn all_comes_out(reader: &mut TensorReader<'_, &mut Source<'_>>, row: &TensorRow) {
     let mut buffer = vec![0; usize::try_from(reader.byte_len()).expect("it is in memory")];
     let bytes = finish(reader.read_all(&mut buffer)).expect("it can be read");
     assert_eq!(sha256(bytes), row.sha256, "{}", row.name);
@@ -223,7 +223,7 @@ fn every_buffer_does(door: Door, sample: &Sample, storage: &Storage<'_>) {
     }
 }
 
-fn in_chunks(reader: &mut TensorReader<'_, Source<'_>>, buffer: &mut [u8]) -> Vec<u8> {
+fn in_chunks(reader: &mut TensorReader<'_, &mut Source<'_>>, buffer: &mut [u8]) -> Vec<u8> {
     let mut bytes = Vec::new();
     while let Some(chunk) = finish(reader.next_chunk(buffer)).expect("it can be read") {
         bytes.extend(chunk);
@@ -233,7 +233,7 @@ fn in_chunks(reader: &mut TensorReader<'_, Source<'_>>, buffer: &mut [u8]) -> Ve
     bytes
 }
 
-fn in_reads(reader: &mut TensorReader<'_, Source<'_>>, buffer: &mut [u8]) -> Vec<u8> {
+fn in_reads(reader: &mut TensorReader<'_, &mut Source<'_>>, buffer: &mut [u8]) -> Vec<u8> {
     let mut bytes = Vec::new();
     loop {
         match finish(reader.read(buffer)).expect("it can be read") {
@@ -244,7 +244,7 @@ fn in_reads(reader: &mut TensorReader<'_, Source<'_>>, buffer: &mut [u8]) -> Vec
 }
 
 /// By `read_at`, the last bytes first.
-fn from_the_end(reader: &mut TensorReader<'_, Source<'_>>, buffer: &mut [u8]) -> Vec<u8> {
+fn from_the_end(reader: &mut TensorReader<'_, &mut Source<'_>>, buffer: &mut [u8]) -> Vec<u8> {
     let mut bytes = vec![0; usize::try_from(reader.byte_len()).expect("it is in memory")];
     let starts = (0..bytes.len()).step_by(buffer.len());
     for start in starts.rev() {

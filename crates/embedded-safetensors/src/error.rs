@@ -1,6 +1,6 @@
 //! What can be wrong, where, and with which numbers.
 
-use core::fmt;
+use crate::dtype::Dtype;
 
 /// The longest header the format allows, in bytes (inclusive).
 pub const MAX_HEADER_LEN: u64 = 100_000_000;
@@ -70,7 +70,7 @@ pub enum IndexPart {
 }
 
 impl IndexPart {
-    const fn name(self) -> &'static str {
+    pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Tensors => "tensors",
             Self::Dims => "dimensions in its shapes",
@@ -288,12 +288,72 @@ pub enum ErrorKind {
         /// That number.
         asked: u64,
     },
+    /// Elements of one type were asked for in place, and the tensor has another. At: the tensor's first byte.
+    DtypeMismatch {
+        /// What the tensor has.
+        found: Dtype,
+        /// What was asked for.
+        asked: Dtype,
+    },
+    /// An array of one shape was asked for in place, and the tensor has another. At: the tensor's first byte.
+    ShapeMismatch,
+    /// Values were asked for without loss, and the type asked for does not hold all of them. At: the tensor's
+    /// first byte.
+    Lossy {
+        /// What the tensor has.
+        from: Dtype,
+        /// What was asked for.
+        to: Dtype,
+    },
+    /// Values were asked for as a type that they cannot be turned into, not even with loss. At: the tensor's
+    /// first byte.
+    NoConversion {
+        /// What the tensor has.
+        from: Dtype,
+        /// What was asked for.
+        to: Dtype,
+    },
+    /// Elements were asked for in place, and do not lie where the machine can read their type. At: the tensor's
+    /// first byte.
+    Misaligned {
+        /// At multiples of what they must begin.
+        unit: u8,
+        /// How many bytes behind one they begin in memory.
+        over: u8,
+        /// How many bytes behind one they begin in the file; 0 when only the file's own place is wrong.
+        over_in_file: u8,
+    },
+    /// Elements were asked for in place on a machine whose numbers have their high byte first. At: the tensor's
+    /// first byte.
+    BigEndian,
+    /// A row, an index or a range beyond the end of an axis. At: the tensor's first byte.
+    OutsideAxis {
+        /// Which axis, counted from 0, outermost first.
+        axis: u8,
+        /// The index that was asked for, or where the range was to end or to begin.
+        asked: u64,
+        /// How long the axis is.
+        size: u64,
+    },
+    /// More ranges than the tensor has axes, a row of a scalar. At: the tensor's first byte.
+    TooManyRanges {
+        /// How many were given.
+        asked: u64,
+        /// How many axes there are.
+        rank: u64,
+    },
+    /// The bytes were asked for of a part that does not begin and end with whole bytes. At: the byte that has
+    /// elements of the part and others.
+    PartOfByte {
+        /// How wide an element is.
+        bits: u8,
+    },
 }
 
 impl ErrorKind {
     /// The stable text code, `area.fault`, shared with the conformance vectors. Never renamed.
     pub const fn code(self) -> &'static str {
-        use Field::{Dtype, Offsets, Shape};
+        use Field::{Offsets, Shape};
         match self {
             Self::FileTooShort => "container.short",
             Self::HeaderTooLarge { .. } => "container.header-too-large",
@@ -316,11 +376,11 @@ impl ErrorKind {
             Self::DtypeObject => "dtype.object",
             Self::DtypeUnknown => "dtype.unknown",
             Self::ListType(Offsets) => "offsets.type",
-            Self::ListType(Shape | Dtype) => "shape.type",
+            Self::ListType(Shape | Field::Dtype) => "shape.type",
             Self::NotAnInteger(Offsets) => "offsets.integer",
-            Self::NotAnInteger(Shape | Dtype) => "shape.integer",
+            Self::NotAnInteger(Shape | Field::Dtype) => "shape.integer",
             Self::IntegerRange(Offsets) => "offsets.range",
-            Self::IntegerRange(Shape | Dtype) => "shape.range",
+            Self::IntegerRange(Shape | Field::Dtype) => "shape.range",
             Self::OffsetsCount => "offsets.count",
             Self::MetadataType => "metadata.type",
             Self::MetadataValue => "metadata.value",
@@ -335,6 +395,13 @@ impl ErrorKind {
             Self::DataTrailing { .. } => "data.trailing",
             Self::NameTwice => "name.duplicate",
             Self::KeyTwice => "metadata.duplicate",
+            _ => self.code_of_reading(),
+        }
+    }
+
+    /// Those that are no fault of the file.
+    const fn code_of_reading(self) -> &'static str {
+        match self {
             Self::Rank { .. } => "limit.rank",
             Self::NameLength { .. } => "limit.name",
             Self::OutOfOrder => "limit.order",
@@ -344,12 +411,22 @@ impl ErrorKind {
             Self::MetadataLength { .. } => "limit.metadata",
             Self::Index { .. } => "limit.index",
             Self::BufferLength { .. } => "limit.buffer",
+            Self::BigEndian => "limit.endian",
             Self::Changed => "usage.changed",
             Self::NotFound { .. } => "usage.missing",
             Self::NoWindow => "usage.window",
             Self::OutsideTensor { .. } => "usage.range",
             Self::OutsideData { .. } => "usage.tensor",
             Self::Block { .. } => "usage.block",
+            Self::DtypeMismatch { .. } => "usage.dtype",
+            Self::ShapeMismatch => "usage.shape",
+            Self::Lossy { .. } => "usage.lossy",
+            Self::NoConversion { .. } => "usage.conversion",
+            Self::Misaligned { .. } => "usage.aligned",
+            Self::OutsideAxis { .. } => "usage.slice",
+            Self::TooManyRanges { .. } => "usage.axes",
+            Self::PartOfByte { .. } => "usage.subbyte",
+            _ => "file.malformed",
         }
     }
 
@@ -359,9 +436,12 @@ impl ErrorKind {
             Self::Rank { .. } | Self::NameLength { .. } => Blame::Limit,
             Self::OutOfOrder | Self::SlotCount { .. } | Self::NoText => Blame::Limit,
             Self::ValueLength { .. } | Self::BufferLength { .. } => Blame::Limit,
-            Self::MetadataLength { .. } | Self::Index { .. } => Blame::Limit,
+            Self::MetadataLength { .. } | Self::Index { .. } | Self::BigEndian => Blame::Limit,
             Self::Changed | Self::NotFound { .. } | Self::NoWindow => Blame::Usage,
             Self::OutsideTensor { .. } | Self::OutsideData { .. } | Self::Block { .. } => Blame::Usage,
+            Self::DtypeMismatch { .. } | Self::ShapeMismatch | Self::Misaligned { .. } => Blame::Usage,
+            Self::Lossy { .. } | Self::NoConversion { .. } | Self::PartOfByte { .. } => Blame::Usage,
+            Self::OutsideAxis { .. } | Self::TooManyRanges { .. } => Blame::Usage,
             _ => Blame::File,
         }
     }
@@ -369,172 +449,6 @@ impl ErrorKind {
     /// This kind, at byte `at` of the file.
     pub const fn at(self, at: u64) -> Error {
         Error { kind: self, at }
-    }
-}
-
-impl fmt::Display for ErrorKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match *self {
-            Self::Missing(field) => write!(f, "the entry has no \"{}\"", field.name()),
-            Self::Repeated(field) => write!(f, "the entry has \"{}\" twice", field.name()),
-            Self::ListType(field) => write!(f, "\"{}\" is not an array", field.name()),
-            Self::NotAnInteger(field) => {
-                write!(f, "a number in \"{}\" is not a plain non-negative integer", field.name())
-            }
-            Self::IntegerRange(field) => {
-                write!(f, "a number in \"{}\" is larger than 18446744073709551615", field.name())
-            }
-            Self::UnexpectedByte(byte) => in_words(f, byte, "does not belong here in a JSON text"),
-            Self::ControlCharacter(byte) => in_words(f, byte, "must be escaped inside a string"),
-            Self::Escape(byte) => in_words(f, byte, "does not belong into an escape sequence"),
-            Self::Trailing(byte) => in_words(f, byte, "stands after the end of the header's object"),
-            _ => self.with_numbers(f),
-        }
-    }
-}
-
-impl ErrorKind {
-    fn with_numbers(self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::HeaderTooLarge { length } => {
-                let length = Bytes(length);
-                write!(f, "the header claims {length}, more than the {MAX_HEADER_LEN} that are allowed")
-            }
-            Self::HeaderBeyondFile { length, present } => {
-                let length = Bytes(length);
-                write!(f, "the header claims {length}, but the file has only {present} of them")
-            }
-            Self::SubByte { elements, bits } => {
-                write!(f, "{elements} elements of {bits} bits do not fill whole bytes")
-            }
-            Self::Size { range, needed } => {
-                write!(f, "the offsets span {}, but dtype and shape need {needed}", Bytes(range))
-            }
-            Self::Reversed { begin, end } => write!(f, "begins at {begin}, but ends before that, at {end}"),
-            Self::Hole { begin, previous_end } => hole(f, begin, previous_end),
-            Self::Overlap { begin, previous_end } => overlap(f, begin, previous_end),
-            Self::DataShort { needed, present } => {
-                write!(f, "the tensors need {} of data, but the file has only {present}", Bytes(needed))
-            }
-            Self::DataTrailing { needed } => {
-                write!(f, "the tensors end after {} of data, but the file goes on", Bytes(needed))
-            }
-            Self::Rank { limit } => {
-                write!(f, "the tensor has more than the {limit} dimensions that can be held")
-            }
-            Self::NameLength { needed, capacity } => {
-                write!(f, "the name has {}, but there is memory for {capacity}", Bytes(needed))
-            }
-            Self::SlotCount { capacity } => {
-                write!(f, "{capacity} slots are too few to tell the header's names apart")
-            }
-            _ => self.of_reading(f),
-        }
-    }
-
-    /// What is said of memory for the data, and of requests for it.
-    fn of_reading(self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::ValueLength { needed, capacity } => {
-                write!(f, "the value has {}, but there is memory for {capacity}", Bytes(needed))
-            }
-            Self::MetadataLength { needed, capacity } => {
-                write!(f, "\"__metadata__\" needs {} of memory, but there are {capacity}", Bytes(needed))
-            }
-            Self::Index { part, needed, capacity } => {
-                let part = part.name();
-                write!(f, "the header has {needed} {part}, but the index has memory for {capacity}")
-            }
-            Self::BufferLength { needed, capacity } => {
-                write!(f, "{} must fit into the buffer, but it has {capacity}", Bytes(needed))
-            }
-            Self::NotFound { wanted: None } => f.write_str("no search has found this tensor"),
-            Self::NotFound { wanted: Some(wanted) } => {
-                write!(f, "the file has no tensor of the name that was asked for (number {wanted}, from 0)")
-            }
-            Self::OutsideTensor { asked, len } => {
-                write!(f, "byte {asked} was asked for of a tensor that has {}", Bytes(len))
-            }
-            Self::OutsideData { end, data_len } => {
-                write!(f, "the tensor ends at byte {end} of the data, which has {}", Bytes(data_len))
-            }
-            Self::Block { asked } => {
-                write!(f, "chunks cannot begin at multiples of {asked}: not a power of two")
-            }
-            _ => f.write_str(self.plain()),
-        }
-    }
-
-    const fn plain(self) -> &'static str {
-        match self {
-            Self::FileTooShort => "the file is shorter than the 8 bytes of the header's length",
-            Self::Utf8 => "the header is not valid UTF-8",
-            Self::UnexpectedEnd => "the header ends before its JSON text does",
-            Self::Surrogate => "half a surrogate pair",
-            Self::Number => "not a JSON number",
-            Self::Depth => "more than 127 brackets are open at once",
-            Self::HeaderType => "the header is not a JSON object",
-            Self::EntryType => "the entry is not an object",
-            Self::EntryArray => "the entry is an array, not an object",
-            Self::DtypeType => "\"dtype\" is not a string",
-            Self::DtypeObject => "\"dtype\" is an object, not a string",
-            Self::DtypeUnknown => "there is no such dtype",
-            Self::OffsetsCount => "\"data_offsets\" does not have exactly two numbers",
-            Self::MetadataType => "\"__metadata__\" is neither an object nor null",
-            Self::MetadataValue => "a value in \"__metadata__\" is not a string",
-            Self::MetadataTwice => "\"__metadata__\" stands twice in the header",
-            Self::Overflow => "the size of the tensor, counted in bits, does not fit into 64 bits",
-            Self::NameTwice => "an earlier tensor has the same name",
-            Self::KeyTwice => "an earlier key of \"__metadata__\" is the same",
-            Self::NoText => "two names may be the same, and there is no memory to compare them in",
-            Self::OutOfOrder => {
-                "the header does not list its tensors in the order of their offsets, and there is no memory to sort them in"
-            }
-            Self::Changed => "the header is not the same as in the pass before",
-            Self::NoWindow => "the window has no room for a single byte",
-            _ => "malformed",
-        }
-    }
-}
-
-fn in_words(f: &mut fmt::Formatter<'_>, byte: u8, rest: &str) -> fmt::Result {
-    if byte.is_ascii_graphic() {
-        write!(f, "'{}' {rest}", byte as char)
-    } else {
-        write!(f, "byte 0x{byte:02x} {rest}")
-    }
-}
-
-/// A number of bytes, in words.
-struct Bytes(u64);
-
-impl fmt::Display for Bytes {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} byte{}", self.0, if self.0 == 1 { "" } else { "s" })
-    }
-}
-
-fn hole(f: &mut fmt::Formatter<'_>, begin: u64, previous_end: u64) -> fmt::Result {
-    let gap = begin.saturating_sub(previous_end);
-    let belong = if gap == 1 { "belongs" } else { "belong" };
-    match previous_end {
-        0 => write!(f, "begins at {begin}, but the data begins at 0")?,
-        _ => write!(f, "begins at {begin}, but the tensor before it ends at {previous_end}")?,
-    }
-    write!(f, " ({} {belong} to no tensor)", Bytes(gap))
-}
-
-fn overlap(f: &mut fmt::Formatter<'_>, begin: u64, previous_end: u64) -> fmt::Result {
-    let shared = Bytes(previous_end.saturating_sub(begin));
-    write!(
-        f,
-        "begins at {begin}, inside the tensor before it, which ends at {previous_end} ({shared} too early)"
-    )
-}
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "error[{}] at byte {}: {}", self.kind.code(), self.at, self.kind)
     }
 }
 

@@ -184,4 +184,8 @@ impl Locate for IndexedTensor<'_> {
     fn locate(&self) -> Result<Location, Error> {
         Ok(Location { dtype: self.dtype, begin: self.begin, end: self.end })
     }
+
+    fn dims(&self) -> &[u64] {
+        self.dims
+    }
 }

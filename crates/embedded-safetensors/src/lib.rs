@@ -1,6 +1,6 @@
 #![doc = include_str!("../README.md")]
 #![no_std]
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 // Lengths and counts that fit into 32 bits are turned into `usize`.
 #[cfg(target_pointer_width = "16")]
@@ -28,12 +28,16 @@ mod layout;
 mod list;
 mod location;
 mod model;
+#[allow(unsafe_code)]
+#[expect(dead_code)]
+mod native;
 mod pairs;
 mod pass;
 mod progress;
 mod receiver;
 mod router;
 mod search;
+mod sentence;
 mod shape;
 mod smallest;
 mod source;
@@ -54,6 +58,9 @@ pub use info::TensorInfo;
 pub use json::{DecodeError, MetadataError};
 pub use location::{Locate, Location};
 pub use model::Model;
+#[doc(hidden)]
+pub use native::{Align, Alignment};
+pub use native::{AlignedFile, Array, C64, Native};
 pub use pairs::{Metadata, Pair};
 pub use progress::Progress;
 pub use receiver::{Binding, Receiver, Reception, bind, bind_optional};

@@ -22,10 +22,17 @@ pub trait Locate {
     /// # Errors
     /// [`ErrorKind::NotFound`](crate::ErrorKind::NotFound) when it was looked for in vain, or not yet.
     fn locate(&self) -> Result<Location, Error>;
+
+    /// The tensor's dimensions, outermost first. Not meaningful where [`locate`](Self::locate) fails.
+    fn dims(&self) -> &[u64];
 }
 
 impl Locate for TensorInfo {
     fn locate(&self) -> Result<Location, Error> {
         Ok(Location { dtype: self.dtype(), begin: self.begin(), end: self.end() })
+    }
+
+    fn dims(&self) -> &[u64] {
+        self.shape().dims()
     }
 }

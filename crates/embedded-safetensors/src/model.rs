@@ -316,10 +316,10 @@ impl<S: ReadAt> Model<S> {
     /// # Errors
     /// [`ErrorKind::NotFound`] when it was not found; [`ErrorKind::OutsideData`] when it lies beyond the
     /// data of this file, so must be another's.
-    pub fn tensor(&mut self, tensor: &impl Locate) -> Result<TensorReader<'_, S>, Error> {
+    pub fn tensor<'a>(&'a mut self, tensor: &'a impl Locate) -> Result<TensorReader<'a, &'a mut S>, Error> {
         let Summary { data_start, data_len, .. } = self.summary();
         let span = Span::new(tensor.locate()?, data_start, data_len)?;
-        Ok(TensorReader::new(&mut self.source, span))
+        Ok(TensorReader::new(&mut self.source, span, tensor.dims()))
     }
 
     /// Leads a machine through a header that is to be proven.

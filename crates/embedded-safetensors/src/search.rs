@@ -98,6 +98,10 @@ impl Locate for Wanted<'_> {
             State::Sought | State::Seen => Err(ErrorKind::NotFound { wanted: None }.at(0)),
         }
     }
+
+    fn dims(&self) -> &[u64] {
+        self.shape.dims()
+    }
 }
 
 /// Something that holds what is wanted: a [`Wanted`] alone, or one with a place for its bytes.

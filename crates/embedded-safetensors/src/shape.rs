@@ -49,6 +49,24 @@ impl Shape {
         Ok(())
     }
 
+    /// The shape of so many of these, one behind the other.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Rank`] when it has no room for another dimension.
+    pub(crate) const fn of_many(&self, count: u64) -> Result<Self, ErrorKind> {
+        let mut shape = Self::SCALAR;
+        let mut pushed = shape.push(count);
+        let mut left = self.dims();
+        while let (Ok(()), [dim, rest @ ..]) = (pushed, left) {
+            pushed = shape.push(*dim);
+            left = rest;
+        }
+        match pushed {
+            Ok(()) => Ok(shape),
+            Err(kind) => Err(kind),
+        }
+    }
+
     /// The dimensions, outermost first.
     pub const fn dims(&self) -> &[u64] {
         match self.dims.split_at_checked(self.rank as usize) {

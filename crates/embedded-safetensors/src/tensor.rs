@@ -12,16 +12,17 @@ use crate::span::Span;
 /// After an error nothing is lost: the reader stands where it stood before the call that failed, and the
 /// same call may be made again.
 ///
-/// *Memory*: at most 56 bytes. The bytes go straight into your buffers.
+/// *Memory*: at most 72 bytes. The bytes go straight into your buffers.
 #[derive(Debug)]
-pub struct TensorReader<'s, S> {
-    source: &'s mut S,
+pub struct TensorReader<'t, S> {
+    source: S,
     span: Span,
+    dims: &'t [u64],
 }
 
-impl<'s, S: ReadAt> TensorReader<'s, S> {
-    pub(crate) const fn new(source: &'s mut S, span: Span) -> Self {
-        Self { source, span }
+impl<'t, S: ReadAt> TensorReader<'t, S> {
+    pub(crate) const fn new(source: S, span: Span, dims: &'t [u64]) -> Self {
+        Self { source, span, dims }
     }
 
     /// Ends chunks at multiples of `block` bytes in the file, so that all but the first begin at one: the
@@ -39,6 +40,11 @@ impl<'s, S: ReadAt> TensorReader<'s, S> {
     /// The type of the elements.
     pub const fn dtype(&self) -> Dtype {
         self.span.dtype()
+    }
+
+    /// The dimensions, outermost first.
+    pub const fn dims(&self) -> &'t [u64] {
+        self.dims
     }
 
     /// How many bytes the tensor has.
@@ -73,7 +79,7 @@ impl<'s, S: ReadAt> TensorReader<'s, S> {
         if piece.is_empty() {
             return Ok(None);
         }
-        read_full(self.source, self.span.offset(), piece)?;
+        read_full(&mut self.source, self.span.offset(), piece)?;
         self.span.advance(piece.len());
         Ok(Some(piece))
     }
@@ -88,7 +94,7 @@ impl<'s, S: ReadAt> TensorReader<'s, S> {
     /// Never.
     pub fn read_all<'b>(&mut self, buffer: &'b mut [u8]) -> Result<&'b [u8], ReadError<S::Error>> {
         let piece = self.span.rest(buffer)?;
-        read_full(self.source, self.span.offset(), piece)?;
+        read_full(&mut self.source, self.span.offset(), piece)?;
         self.span.advance(piece.len());
         Ok(piece)
     }
@@ -104,7 +110,7 @@ impl<'s, S: ReadAt> TensorReader<'s, S> {
     /// Never.
     pub fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> Result<usize, ReadError<S::Error>> {
         let (offset, piece) = self.span.fill(offset, buffer)?;
-        read_full(self.source, offset, piece)?;
+        read_full(&mut self.source, offset, piece)?;
         Ok(piece.len())
     }
 

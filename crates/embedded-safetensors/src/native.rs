@@ -1,0 +1,224 @@
+//! Elements read and written where they lie: the one file of the crate with `unsafe` in it.
+//!
+//! The argument, once for all of it:
+//!
+//! * A [`Native`] type is a plain number, or a pair of them, without padding: every pattern of its bits is a value
+//!   of it, and every value of it is bytes. The trait is sealed, and [`Array`] adds nothing to it but repetition.
+//! * The bytes of an [`Aligned`] begin at a multiple of its `align`. It says so because a type did
+//!   ([`AlignedFile`]), because the address was looked at, or because any address is a multiple of 1; a part of it is
+//!   said to begin at what both its whole and its offset are multiples of.
+//!
+//! So whoever compares the length and the alignment may look at the bytes as elements, for as long as they are
+//! borrowed.
+
+use crate::dtype::Dtype;
+use crate::shape::Shape;
+
+/// A type that is in memory what elements of a tensor are in a file, on a machine with the low byte first:
+/// `f32` and `f64`, the integers of 8 to 64 bits, [`C64`], and with the feature `half` its `f16` and `bf16`.
+///
+/// There are no others: BOOL may be any byte in a file, and what is narrower than a byte or has 8 bits and a point
+/// is read as bytes or as values.
+pub trait Native: sealed::Native + Copy + 'static {
+    /// What its elements are called in a file.
+    const DTYPE: Dtype;
+}
+
+/// A complex number of two `f32`, as C64 has them.
+///
+/// *Memory*: 8 bytes, `Copy`.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[repr(C)]
+pub struct C64 {
+    /// The real part.
+    pub re: f32,
+    /// The imaginary part.
+    pub im: f32,
+}
+
+mod sealed {
+    pub trait Native {}
+    pub trait Array {}
+    pub trait Alignment {}
+}
+
+macro_rules! native {
+    ($($type:ty: $dtype:ident),* $(,)?) => {$(
+        impl sealed::Native for $type {}
+        impl Native for $type {
+            const DTYPE: Dtype = Dtype::$dtype;
+        }
+    )*};
+}
+
+native!(u8: U8, i8: I8, u16: U16, i16: I16, u32: U32, i32: I32, u64: U64, i64: I64, f32: F32, f64: F64, C64: C64);
+
+#[cfg(feature = "half")]
+native!(half::f16: F16, half::bf16: BF16);
+
+/// A [`Native`] type, or an array of arrays of one, such as `[[f32; 16]; 32]`: a type that says which dtype and
+/// which shape a tensor must have to be one.
+pub trait Array: sealed::Array + 'static {
+    /// The dtype of its elements.
+    const DTYPE: Dtype;
+    /// Its dimensions, outermost first. More than [`MAX_RANK`](crate::MAX_RANK) fail the build.
+    const SHAPE: Shape;
+}
+
+impl<T: Native> sealed::Array for T {}
+impl<T: Native> Array for T {
+    const DTYPE: Dtype = T::DTYPE;
+    const SHAPE: Shape = Shape::SCALAR;
+}
+
+impl<T: Array, const N: usize> sealed::Array for [T; N] {}
+impl<T: Array, const N: usize> Array for [T; N] {
+    const DTYPE: Dtype = T::DTYPE;
+    const SHAPE: Shape = match T::SHAPE.of_many(N as u64) {
+        Ok(shape) => shape,
+        Err(_) => panic!("the array has more dimensions than a shape holds"),
+    };
+}
+
+/// Bytes that are known to begin at a multiple of some power of two.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Aligned<'a> {
+    bytes: &'a [u8],
+    /// At a multiple of this.
+    align: usize,
+}
+
+impl<'a> Aligned<'a> {
+    /// Bytes at an address of which nothing is known, as in const evaluation.
+    pub(crate) const fn anywhere(bytes: &'a [u8]) -> Self {
+        Self { bytes, align: 1 }
+    }
+
+    /// Bytes whose address is looked at, which no const evaluation can.
+    pub(crate) fn at_address(bytes: &'a [u8]) -> Self {
+        Self { bytes, align: 1 << bytes.as_ptr().addr().trailing_zeros().min(12) }
+    }
+
+    /// The bytes of a file that its type aligns.
+    pub(crate) const fn file<const ALIGN: usize, const LEN: usize>(file: &'a AlignedFile<ALIGN, LEN>) -> Self
+    where
+        Align<ALIGN>: Alignment,
+    {
+        Self { bytes: &file.bytes, align: ALIGN }
+    }
+
+    /// The bytes from `begin` on, `len` of them, if there are so many.
+    pub(crate) const fn part(self, begin: usize, len: usize) -> Option<Self> {
+        let Some((_, from)) = self.bytes.split_at_checked(begin) else { return None };
+        let Some((bytes, _)) = from.split_at_checked(len) else { return None };
+        // The lowest bit of both.
+        let both = self.align | begin;
+        Some(Self { bytes, align: both & both.wrapping_neg() })
+    }
+
+    pub(crate) const fn bytes(self) -> &'a [u8] {
+        self.bytes
+    }
+
+    pub(crate) const fn align(self) -> usize {
+        self.align
+    }
+
+    /// All of the bytes as elements, if they are such, and aligned.
+    pub(crate) const fn as_slice<T: Native>(self) -> Option<&'a [T]> {
+        let len = self.bytes.len() >> size_of::<T>().trailing_zeros();
+        if self.align < align_of::<T>() || len << size_of::<T>().trailing_zeros() != self.bytes.len() {
+            return None;
+        }
+        // SAFETY: `len` elements of `T`, a power of two of bytes each, are just these bytes, which begin at a
+        // multiple of its alignment. Any bytes are a `T`; see above.
+        Some(unsafe { core::slice::from_raw_parts(self.bytes.as_ptr().cast(), len) })
+    }
+
+    /// All of the bytes as one array, if they are such, and aligned.
+    pub(crate) const fn as_array<T: Array>(self) -> Option<&'a T> {
+        if self.align < align_of::<T>() || size_of::<T>() != self.bytes.len() {
+            return None;
+        }
+        // SAFETY: as many bytes as `T` has, at a multiple of its alignment. Any bytes are a `T`; see above.
+        Some(unsafe { &*self.bytes.as_ptr().cast() })
+    }
+}
+
+/// The bytes that values consist of, to be written.
+pub(crate) const fn bytes_of_mut<T: Native>(values: &mut [T]) -> &mut [u8] {
+    let len = size_of_val(values);
+    // SAFETY: the same memory for as long as it is borrowed; bytes need no alignment, all of those of a `T` are
+    // initialised, and whatever is written into them is a `T`; see above.
+    unsafe { core::slice::from_raw_parts_mut(values.as_mut_ptr().cast(), len) }
+}
+
+/// A file at a multiple of `ALIGN` bytes in memory, as [`include_aligned!`](crate::include_aligned) makes it.
+///
+/// *Memory*: the file, rounded up to a multiple of `ALIGN`, in flash where it is a `static`.
+#[repr(C)]
+pub struct AlignedFile<const ALIGN: usize, const LEN: usize>
+where
+    Align<ALIGN>: Alignment,
+{
+    align: [<Align<ALIGN> as Alignment>::Unit; 0],
+    bytes: [u8; LEN],
+}
+
+impl<const ALIGN: usize, const LEN: usize> AlignedFile<ALIGN, LEN>
+where
+    Align<ALIGN>: Alignment,
+{
+    /// The file of these bytes.
+    pub const fn new(bytes: [u8; LEN]) -> Self {
+        Self { align: [], bytes }
+    }
+
+    /// Its bytes.
+    pub const fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+impl<const ALIGN: usize, const LEN: usize> core::fmt::Debug for AlignedFile<ALIGN, LEN>
+where
+    Align<ALIGN>: Alignment,
+{
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "AlignedFile<{ALIGN}, {LEN}>")
+    }
+}
+
+/// An alignment, as a type.
+///
+/// *Memory*: none, it is never made.
+#[derive(Debug)]
+pub enum Align<const N: usize> {}
+
+/// The alignments that [`AlignedFile`] knows: the powers of two from 4 to 4096.
+#[diagnostic::on_unimplemented(
+    message = "a file cannot be aligned so",
+    label = "take a power of two from 4 to 4096"
+)]
+pub trait Alignment: sealed::Alignment {
+    #[doc(hidden)]
+    type Unit: Copy;
+}
+
+macro_rules! alignments {
+    ($($unit:ident: $align:literal),* $(,)?) => {$(
+        #[doc(hidden)]
+        #[derive(Clone, Copy, Debug)]
+        #[repr(align($align))]
+        pub struct $unit;
+        impl sealed::Alignment for Align<$align> {}
+        impl Alignment for Align<$align> {
+            type Unit = $unit;
+        }
+    )*};
+}
+
+alignments!(
+    Unit4: 4, Unit8: 8, Unit16: 16, Unit32: 32, Unit64: 64, Unit128: 128, Unit256: 256, Unit512: 512,
+    Unit1024: 1024, Unit2048: 2048, Unit4096: 4096,
+);
