@@ -37,15 +37,20 @@ pub trait ReadAt {
     async fn file_len(&mut self) -> Result<FileLen, Self::Error>;
 }
 
+/// The futures are those of the storage itself, and no larger.
 impl<S: ReadAt + ?Sized> ReadAt for &mut S {
     type Error = S::Error;
 
-    async fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> Result<usize, Self::Error> {
-        (**self).read_at(offset, buffer).await
+    fn read_at(
+        &mut self,
+        offset: u64,
+        buffer: &mut [u8],
+    ) -> impl Future<Output = Result<usize, Self::Error>> {
+        (**self).read_at(offset, buffer)
     }
 
-    async fn file_len(&mut self) -> Result<FileLen, Self::Error> {
-        (**self).file_len().await
+    fn file_len(&mut self) -> impl Future<Output = Result<FileLen, Self::Error>> {
+        (**self).file_len()
     }
 }
 
