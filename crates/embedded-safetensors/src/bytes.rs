@@ -37,3 +37,9 @@ pub(crate) const fn index_below(number: u64, bound: usize) -> Option<usize> {
     #[allow(clippy::cast_possible_truncation)] // below a usize
     Some(number as usize)
 }
+
+/// The nearest `f32` to a number, of two as near ones the even one.
+pub(crate) const fn nearest_f32(number: f64) -> f32 {
+    #[allow(clippy::cast_possible_truncation)] // rounds
+    return number as f32;
+}

@@ -13,6 +13,8 @@ extern crate std;
 pub mod asynch;
 mod bytes;
 mod check;
+#[expect(dead_code)]
+mod convert;
 mod dtype;
 mod duplicates;
 mod error;
@@ -46,6 +48,7 @@ mod tensor;
 mod value;
 
 pub use check::{HeaderCheck, Summary, check, check_header};
+pub use convert::Element;
 pub use dtype::Dtype;
 pub use duplicates::DuplicateCheck;
 pub use error::{Blame, Error, ErrorKind, Field, IndexPart, MAX_HEADER_LEN};

@@ -1,0 +1,106 @@
+//! What the bits of floats mean: from those of one type to those of another.
+
+use crate::bytes::{low_u32, nearest_f32};
+
+const INFINITY: u32 = f32::INFINITY.to_bits();
+const QUIET_NAN: u32 = f32::NAN.to_bits();
+
+/// A dtype with a sign, an exponent and a mantissa, but without infinities.
+#[derive(Clone, Copy)]
+pub(super) struct Minifloat {
+    /// Of an element.
+    pub(super) bits: u32,
+    mantissa: u32,
+    bias: u32,
+    /// An element that is this under the mask is not a number.
+    nan: (u32, u32),
+}
+
+/// Under no mask nothing is one.
+const NO_NAN: (u32, u32) = (0, 1);
+
+pub(super) const F4: Minifloat = Minifloat { bits: 4, mantissa: 1, bias: 1, nan: NO_NAN };
+pub(super) const F6_E2M3: Minifloat = Minifloat { bits: 6, mantissa: 3, bias: 1, nan: NO_NAN };
+pub(super) const F6_E3M2: Minifloat = Minifloat { bits: 6, mantissa: 2, bias: 3, nan: NO_NAN };
+pub(super) const F8_E4M3: Minifloat = Minifloat { bits: 8, mantissa: 3, bias: 7, nan: (0x7F, 0x7F) };
+pub(super) const F8_E4M3FNUZ: Minifloat = Minifloat { bits: 8, mantissa: 3, bias: 8, nan: (0xFF, 0x80) };
+pub(super) const F8_E5M2FNUZ: Minifloat = Minifloat { bits: 8, mantissa: 2, bias: 16, nan: (0xFF, 0x80) };
+
+impl Minifloat {
+    /// The bits of the `f32` that an element is.
+    pub(super) const fn widen(self, element: u32) -> u32 {
+        let highest = self.bits - 1;
+        let sign = element >> highest << 31;
+        let (mask, nan) = self.nan;
+        if element & mask == nan {
+            return sign | QUIET_NAN;
+        }
+        sign | widen_magnitude(element & !(1 << highest), self.mantissa, self.bias)
+    }
+}
+
+/// What becomes of exponent and mantissa. The greatest exponent is one like others.
+const fn widen_magnitude(magnitude: u32, mantissa: u32, bias: u32) -> u32 {
+    if magnitude >> mantissa == 0 {
+        // Subnormal: so many times the smallest one. An `f32` has more bits, so it is exact.
+        let times = (magnitude as f32).to_bits();
+        return times.saturating_sub((bias - 1 + mantissa) << 23);
+    }
+    (magnitude << (23 - mantissa)) + ((127 - bias) << 23)
+}
+
+pub(super) const fn widen_f16(element: u16) -> u32 {
+    let sign = (element >> 15) as u32;
+    let magnitude = (element & 0x7FFF) as u32;
+    let special = if magnitude >= 0x7C00 { INFINITY } else { 0 };
+    sign << 31 | special | widen_magnitude(magnitude, 10, 15)
+}
+
+pub(super) const fn widen_bf16(element: u16) -> u32 {
+    (element as u32) << 16
+}
+
+/// The upper half of an F16.
+pub(super) const fn widen_e5m2(element: u8) -> u32 {
+    widen_f16((element as u16) << 8)
+}
+
+pub(super) const fn widen_bool(element: u8) -> u32 {
+    if element == 0 { 0 } else { 1f32.to_bits() }
+}
+
+/// An integer of which an `f32` has every value.
+pub(super) fn widen_number(number: impl Into<f32>) -> u32 {
+    number.into().to_bits()
+}
+
+/// A power of two: the exponent of an `f32`, and nothing else.
+pub(super) const fn widen_e8m0(element: u8) -> u32 {
+    match element {
+        0 => 1 << 22,
+        255 => QUIET_NAN,
+        exponent => (exponent as u32) << 23,
+    }
+}
+
+/// The bits of an `f64`, from those of an `f32`.
+pub(super) const fn widen_f32(bits: u32) -> u64 {
+    let value = f32::from_bits(bits);
+    if !value.is_nan() {
+        return (value as f64).to_bits();
+    }
+    let sign = (bits >> 31) as u64;
+    let payload = (bits & !(1 << 31) & !INFINITY) as u64;
+    sign << 63 | f64::INFINITY.to_bits() | payload << 29
+}
+
+/// The bits of the nearest `f32`, from those of an `f64`; NaNs become quiet.
+pub(super) const fn round_f64(bits: u64) -> u32 {
+    let value = f64::from_bits(bits);
+    if !value.is_nan() {
+        return nearest_f32(value).to_bits();
+    }
+    let sign = low_u32(bits >> 63);
+    let payload = low_u32(bits >> 29 & 0x003F_FFFF);
+    sign << 31 | QUIET_NAN | payload
+}
