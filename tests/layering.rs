@@ -34,11 +34,12 @@ const LAYERS: [&[&str]; 9] = [
         "index.rs",
         "indexing.rs",
         "span.rs",
-        "slice.rs",
+        "slice/",
         "source/mod.rs",
         "write/encoder.rs",
     ],
     &[
+        "slice/place.rs",
         "native.rs",
         "source/io.rs",
         "source/nor.rs",
@@ -49,7 +50,7 @@ const LAYERS: [&[&str]; 9] = [
         "json.rs",
     ],
     &["convert/"],
-    &["model.rs", "tensor.rs", "view/", "element/", "write/writer.rs"],
+    &["model.rs", "tensor.rs", "gather.rs", "view/", "element/", "write/writer.rs"],
     &["asynch/"],
 ];
 

@@ -1,10 +1,10 @@
 //! What the core costs: sizes that are stated in its documentation, and no allocation at all.
 
 use embedded_safetensors::{
-    Binding, DecodeError, Dtype, DuplicateCheck, Entries, Entry, Error, ErrorKind, Event, FileLen, FlashFile,
-    HeaderCheck, HeaderParser, IndexStorage, Item, Location, Metadata, MetadataError, Model, Pair, ReadError,
-    Receiver, Reception, Routed, Router, Seekable, Shape, Slot, Summary, TensorInfo, TensorReader, Text,
-    Wanted, asynch, bind, check,
+    AxisRange, Binding, ByteRuns, DecodeError, Dtype, DuplicateCheck, Entries, Entry, Error, ErrorKind,
+    Event, FileLen, FlashFile, HeaderCheck, HeaderParser, IndexStorage, Item, Location, Metadata,
+    MetadataError, Model, Pair, ReadError, Receiver, Reception, Routed, Router, Run, Runs, Seekable, Shape,
+    SlicePlan, SliceReader, Slot, Summary, TensorInfo, TensorReader, Text, Wanted, asynch, bind, check,
 };
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -114,6 +114,29 @@ fn routing_a_model_allocates_nothing() {
     assert_eq!(count, 0);
 }
 
+#[test]
+fn slicing_allocates_nothing() {
+    let ranges = [AxisRange::ALL, AxisRange::index(2), (1..).into(), AxisRange::from(..).step_by(3)];
+    let dims = [30, 4, 5, 7];
+    let header = format!(r#"{{"t":{{"dtype":"F32","shape":{dims:?},"data_offsets":[0,16800]}}}}"#);
+    let file = with_header(&header, 16800);
+    let mut model = Model::open(file.as_slice(), &mut [0; 128]).expect("it is sound");
+    let tensor = model.find("t", &mut [0; 128]).expect("it can be read").expect("it is there");
+    let mut buffer = [0; 100];
+    let count = allocations_of(|| {
+        let plan = SlicePlan::new(Dtype::F32, &dims, &ranges).expect("it is inside");
+        assert_eq!(plan.runs().map(|run| run.elements).sum::<u64>(), plan.elements());
+        let bytes = plan.byte_runs().expect("they are whole").map(|run| run.end - run.start);
+        assert_eq!(bytes.sum::<u64>(), 30 * 4 * 3 * 4);
+        let mut reader = model.tensor(&tensor).and_then(|tensor| tensor.slice(&ranges)).expect("as above");
+        while let Ok(Some(chunk)) = reader.next_chunk(&mut buffer) {
+            assert!(chunk.len() >= 4);
+        }
+        assert_eq!(reader.remaining(), 0);
+    });
+    assert_eq!(count, 0);
+}
+
 /// The figures in the items' documentation, which are those of machines with 64-bit pointers; with
 /// 32 bits some are smaller.
 #[test]
@@ -139,6 +162,12 @@ fn sizes_are_as_documented() {
     assert!(size_of::<Router<'_>>() <= 264, "{}", size_of::<Router<'_>>());
     assert!(size_of::<Model<()>>() <= 24, "{}", size_of::<Model<()>>());
     assert!(size_of::<TensorReader<'_, &mut ()>>() <= 72, "{}", size_of::<TensorReader<'_, &mut ()>>());
+    assert!(size_of::<AxisRange>() <= 32, "{}", size_of::<AxisRange>());
+    assert!(size_of::<SlicePlan>() <= 232, "{}", size_of::<SlicePlan>());
+    assert!(size_of::<Run>() <= 16);
+    assert!(size_of::<Runs>() <= 232, "{}", size_of::<Runs>());
+    assert!(size_of::<ByteRuns>() <= 240, "{}", size_of::<ByteRuns>());
+    assert!(size_of::<SliceReader<&mut ()>>() <= 336, "{}", size_of::<SliceReader<&mut ()>>());
     assert!(size_of::<Wanted<'_>>() <= 112, "{}", size_of::<Wanted<'_>>());
     assert!(size_of::<Location>() <= 24);
     assert!(size_of::<FileLen>() <= 16);

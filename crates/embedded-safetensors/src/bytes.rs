@@ -1,5 +1,7 @@
 //! Conversions that the standard library does not have in const.
 
+use core::num::NonZero;
+
 /// The low half of a number whose high half is known to be zero.
 pub(crate) const fn low_u32(number: u64) -> u32 {
     let [a, b, c, d, ..] = number.to_le_bytes();
@@ -42,4 +44,39 @@ pub(crate) const fn index_below(number: u64, bound: usize) -> Option<usize> {
 pub(crate) const fn nearest_f32(number: f64) -> f32 {
     #[allow(clippy::cast_possible_truncation)] // rounds
     return number as f32;
+}
+
+/// How many times `divisor` goes into `number`, by long division in binary: machines that divide 64 bits in
+/// software would carry a library's routine for it.
+pub(crate) const fn quotient(number: u64, divisor: NonZero<u64>) -> u64 {
+    let divisor = divisor.get();
+    let (mut quotient, mut left) = (0, number);
+    // The highest bit that the quotient can have: no bit of the divisor is lost so far up.
+    let mut bit = 1u64 << divisor.leading_zeros().saturating_sub(number.leading_zeros());
+    let mut multiple = divisor << bit.trailing_zeros();
+    while bit > 0 {
+        if left >= multiple {
+            left -= multiple;
+            quotient |= bit;
+        }
+        bit >>= 1;
+        multiple >>= 1;
+    }
+    quotient
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quotients_are_those_of_the_machine() {
+        let near = |number: u64| [number.wrapping_sub(1), number, number.wrapping_add(1)];
+        let powers = (0..64).flat_map(|bit| near(1 << bit)).chain(0..20);
+        for number in powers.clone().chain([u64::MAX / 3, u64::MAX / 10, 123_456_789_012_345_678]) {
+            for divisor in powers.clone().chain([u64::MAX / 3, u64::MAX]).filter_map(NonZero::new) {
+                assert_eq!(quotient(number, divisor), number / divisor, "{number} / {divisor}");
+            }
+        }
+    }
 }

@@ -330,7 +330,7 @@ pub enum ErrorKind {
     OutsideAxis {
         /// Which axis, counted from 0, outermost first.
         axis: u8,
-        /// The index that was asked for, or where the range was to end or to begin.
+        /// The index that was asked for, the last one of a range, or where a range was to begin.
         asked: u64,
         /// How long the axis is.
         size: u64,
@@ -341,6 +341,11 @@ pub enum ErrorKind {
         asked: u64,
         /// How many axes there are.
         rank: u64,
+    },
+    /// A range with a step of 0. At: the tensor's first byte.
+    ZeroStep {
+        /// Which axis, counted from 0, outermost first.
+        axis: u8,
     },
     /// The bytes were asked for of a part that does not begin and end with whole bytes. At: the byte that has
     /// elements of the part and others.
@@ -425,6 +430,7 @@ impl ErrorKind {
             Self::Misaligned { .. } => "usage.aligned",
             Self::OutsideAxis { .. } => "usage.slice",
             Self::TooManyRanges { .. } => "usage.axes",
+            Self::ZeroStep { .. } => "usage.step",
             Self::PartOfByte { .. } => "usage.subbyte",
             _ => "file.malformed",
         }
@@ -441,7 +447,7 @@ impl ErrorKind {
             Self::OutsideTensor { .. } | Self::OutsideData { .. } | Self::Block { .. } => Blame::Usage,
             Self::DtypeMismatch { .. } | Self::ShapeMismatch | Self::Misaligned { .. } => Blame::Usage,
             Self::Lossy { .. } | Self::NoConversion { .. } | Self::PartOfByte { .. } => Blame::Usage,
-            Self::OutsideAxis { .. } | Self::TooManyRanges { .. } => Blame::Usage,
+            Self::OutsideAxis { .. } | Self::TooManyRanges { .. } | Self::ZeroStep { .. } => Blame::Usage,
             _ => Blame::File,
         }
     }

@@ -190,6 +190,9 @@ impl ErrorKind {
                 let [ranges, rest] = [Text(" ranges were given for a tensor of "), Text(" axes")];
                 Sentence::of([Number(asked), ranges, Number(rank), rest])
             }
+            Self::ZeroStep { axis } => {
+                Sentence::of([Text("the range of axis "), Number(axis as u64), Text(" has a step of 0")])
+            }
             Self::PartOfByte { bits } => {
                 let of = Text("a byte has elements of the slice and others, of ");
                 Sentence::of([of, Number(bits as u64), Text(" bits each: read them as values")])

@@ -80,17 +80,25 @@ impl Shape {
     /// # Errors
     /// [`ErrorKind::Overflow`] when the product, taken left to right, exceeds 64 bits.
     pub const fn elements(&self) -> Result<u64, ErrorKind> {
-        let mut elements = 1u64;
-        let mut left = self.dims();
-        while let Some((&dim, rest)) = left.split_first() {
-            elements = match elements.checked_mul(dim) {
-                Some(product) => product,
-                None => return Err(ErrorKind::Overflow),
-            };
-            left = rest;
-        }
-        Ok(elements)
+        elements(self.dims())
     }
+}
+
+/// How many elements there are with these dimensions, of any number.
+///
+/// # Errors
+/// As [`Shape::elements`].
+pub(crate) const fn elements(dims: &[u64]) -> Result<u64, ErrorKind> {
+    let mut elements = 1u64;
+    let mut left = dims;
+    while let Some((&dim, rest)) = left.split_first() {
+        elements = match elements.checked_mul(dim) {
+            Some(product) => product,
+            None => return Err(ErrorKind::Overflow),
+        };
+        left = rest;
+    }
+    Ok(elements)
 }
 
 impl core::fmt::Debug for Shape {

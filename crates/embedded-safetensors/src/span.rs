@@ -171,7 +171,7 @@ impl Span {
     }
 
     /// Where in the file the tensor begins.
-    fn start(&self) -> u64 {
+    pub(crate) fn start(&self) -> u64 {
         self.offset.wrapping_sub(self.position())
     }
 

@@ -131,6 +131,14 @@ impl<'t, S: ReadAt> TensorReader<'t, S> {
         self.span.skip(bytes)
     }
 
+    pub(crate) const fn span(&self) -> &Span {
+        &self.span
+    }
+
+    pub(crate) fn into_source(self) -> S {
+        self.source
+    }
+
     /// One read of the storage, at most the rest of the tensor.
     #[cfg(feature = "embedded-io")]
     pub(crate) fn read_some(&mut self, buffer: &mut [u8]) -> Result<usize, ReadError<S::Error>> {
@@ -160,7 +168,11 @@ impl<S: ReadAt<Error: embedded_io::Error>> embedded_io::ErrorType for TensorRead
 /// Fills the buffer from byte `offset` of the file on: in one read, where the storage gives all that it is
 /// asked for.
 #[inline]
-fn read_full<S: ReadAt>(source: &mut S, offset: u64, buffer: &mut [u8]) -> Result<(), ReadError<S::Error>> {
+pub(crate) fn read_full<S: ReadAt>(
+    source: &mut S,
+    offset: u64,
+    buffer: &mut [u8],
+) -> Result<(), ReadError<S::Error>> {
     if buffer.is_empty() {
         return Ok(());
     }

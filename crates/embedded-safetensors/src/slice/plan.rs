@@ -1,0 +1,299 @@
+//! A slice, worked out.
+
+use super::range::{AxisRange, Steps};
+use super::walk::{ByteRuns, Runs, Walk};
+use crate::bytes;
+use crate::dtype::Dtype;
+use crate::error::ErrorKind;
+use crate::info::Agreement;
+use crate::shape::{self, MAX_RANK, Shape};
+
+/// A part of a tensor, worked out: what shape it has and where its elements lie. Pure arithmetic, for any transport.
+///
+/// Elements that lie beside each other are one [`Run`](crate::Run): a slice that is whole but for its outermost axis is
+/// one run, and a whole tensor too. All runs of a slice are equally long. They come out one by one and are never
+/// listed in memory.
+///
+/// ```
+/// use embedded_safetensors::{AxisRange, Dtype, SlicePlan};
+///
+/// // Every second row of a matrix of 6 by 4, and of those the middle two columns.
+/// let plan = SlicePlan::new(Dtype::F32, &[6, 4], &[AxisRange::ALL.step_by(2), (1..3).into()])?;
+/// assert_eq!(plan.shape().dims(), [3, 2]);
+/// assert_eq!(plan.byte_len()?, 24);
+///
+/// // What a DMA engine is to fetch, counted from the tensor's first byte.
+/// let mut fetched = plan.byte_runs()?;
+/// assert_eq!(fetched.next(), Some(4..12));
+/// assert_eq!(fetched.next(), Some(36..44));
+/// assert_eq!(fetched.next(), Some(68..76));
+/// assert_eq!(fetched.next(), None);
+/// # Ok::<(), embedded_safetensors::ErrorKind>(())
+/// ```
+///
+/// *Memory*: 232 bytes whatever it is a slice of, `Copy`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SlicePlan {
+    shape: Shape,
+    nest: Nest,
+    elements: u64,
+    dtype: Dtype,
+}
+
+/// Runs of `run` elements, the first one at `first`, repeated by loops inside loops, the innermost first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Nest {
+    pub(crate) first: u64,
+    pub(crate) run: u64,
+    pub(crate) loops: [Loop; MAX_RANK],
+}
+
+/// What is inside, so many times.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Loop {
+    pub(crate) count: u64,
+    /// Elements from the end of one time to the beginning of the next.
+    pub(crate) gap: u64,
+}
+
+impl SlicePlan {
+    /// The part of a tensor that these ranges are, outermost axis first. Axes without a range are taken whole, so
+    /// no ranges at all are the whole tensor.
+    ///
+    /// The tensor may have any number of dimensions, if what is left of it has no more than
+    /// [`MAX_RANK`].
+    ///
+    /// # Errors
+    /// [`ErrorKind::OutsideAxis`] for the outermost axis whose range goes beyond its end, with what was asked for;
+    /// [`ErrorKind::ZeroStep`]; [`ErrorKind::TooManyRanges`]; [`ErrorKind::Rank`] when the result has too many
+    /// dimensions. [`ErrorKind::Overflow`] and [`ErrorKind::SubByte`] when no tensor can be like this.
+    ///
+    /// # Panics
+    /// Never.
+    pub const fn new(dtype: Dtype, dims: &[u64], ranges: &[AxisRange]) -> Result<Self, ErrorKind> {
+        match shape::elements(dims) {
+            // Where that wraps, it is too much.
+            Ok(elements) => {
+                let byte_len = elements.wrapping_mul(dtype.bits() as u64) >> 3;
+                Self::of_tensor(dtype, dims, byte_len, ranges)
+            }
+            Err(kind) => Err(kind),
+        }
+    }
+
+    /// The same for a tensor that has so many bytes.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new), and [`ErrorKind::Size`].
+    pub(crate) const fn of_tensor(
+        dtype: Dtype,
+        dims: &[u64],
+        byte_len: u64,
+        ranges: &[AxisRange],
+    ) -> Result<Self, ErrorKind> {
+        if let Err(kind) = agree(dtype, dims, byte_len) {
+            return Err(kind);
+        }
+        if ranges.len() > dims.len() {
+            let (asked, rank) = (ranges.len() as u64, dims.len() as u64);
+            return Err(ErrorKind::TooManyRanges { asked, rank });
+        }
+        let shape = match shape_of(dims, ranges) {
+            Ok(shape) => shape,
+            Err(kind) => return Err(kind),
+        };
+        match shape.elements() {
+            Ok(0) => Ok(Self { shape, nest: Nest::EMPTY, elements: 0, dtype }),
+            Ok(elements) => Ok(Self { shape, nest: Nest::of(dims, ranges), elements, dtype }),
+            Err(kind) => Err(kind),
+        }
+    }
+
+    /// The shape of the result.
+    pub const fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    /// The type of the elements.
+    pub const fn dtype(&self) -> Dtype {
+        self.dtype
+    }
+
+    /// How many elements the result has.
+    pub const fn elements(&self) -> u64 {
+        self.elements
+    }
+
+    /// How many bytes the result has.
+    ///
+    /// # Errors
+    /// [`ErrorKind::PartOfByte`] when not all of its runs begin and end with whole bytes. Only elements narrower
+    /// than a byte do that.
+    pub const fn byte_len(&self) -> Result<u64, ErrorKind> {
+        match self.broken_byte() {
+            None => Ok(self.bits_of(self.elements) >> 3),
+            Some(_) => Err(ErrorKind::PartOfByte { bits: self.dtype.bits() }),
+        }
+    }
+
+    /// How many runs it consists of.
+    pub const fn run_count(&self) -> u64 {
+        let mut count = if self.elements > 0 { 1 } else { 0 };
+        let mut loops: &[Loop] = &self.nest.loops;
+        while let Some((of, outer)) = loops.split_first() {
+            count *= of.count;
+            loops = outer;
+        }
+        count
+    }
+
+    /// Its runs, in the order of the result's elements, which is that of their places in the tensor.
+    pub const fn runs(&self) -> Runs {
+        Runs::new(self)
+    }
+
+    /// The bytes of its runs, counted from the tensor's first byte.
+    ///
+    /// # Errors
+    /// As [`byte_len`](Self::byte_len).
+    pub const fn byte_runs(&self) -> Result<ByteRuns, ErrorKind> {
+        match self.byte_len() {
+            Ok(_) => Ok(ByteRuns::new(self)),
+            Err(kind) => Err(kind),
+        }
+    }
+
+    pub(crate) const fn nest(&self) -> &Nest {
+        &self.nest
+    }
+
+    /// The beginning, with everything still to come.
+    pub(crate) const fn walk(&self) -> Walk {
+        Walk::new(&self.nest, self.elements)
+    }
+
+    /// How many bits so many elements of the tensor take. A tensor has no more than fit.
+    pub(crate) const fn bits_of(&self, elements: u64) -> u64 {
+        elements.wrapping_mul(self.dtype.bits() as u64)
+    }
+
+    /// The first byte of the tensor that a run has only a part of.
+    pub(crate) const fn broken_byte(&self) -> Option<u64> {
+        let nest = &self.nest;
+        let mut broken = self.broken_at(nest.first);
+        if broken.is_none() {
+            broken = self.broken_at(nest.first + nest.run);
+        }
+        let (mut extent, mut loops): (u64, &[Loop]) = (nest.run, &nest.loops);
+        while let (None, Some((of, outer))) = (broken, loops.split_first()) {
+            // The second time around; the first time all was whole.
+            broken = self.broken_at(nest.first + extent + of.gap);
+            extent += (of.count - 1) * (extent + of.gap);
+            loops = outer;
+        }
+        broken
+    }
+
+    /// The byte that this element begins in the middle of.
+    const fn broken_at(&self, element: u64) -> Option<u64> {
+        let bits = self.bits_of(element);
+        if bits & 7 == 0 { None } else { Some(bits >> 3) }
+    }
+}
+
+/// # Errors
+/// What keeps a tensor from having this dtype, these dimensions and so many bytes.
+const fn agree(dtype: Dtype, dims: &[u64], byte_len: u64) -> Result<(), ErrorKind> {
+    match shape::elements(dims) {
+        Ok(elements) => match Agreement::of(dtype, elements, 0, byte_len) {
+            Agreement::Full => Ok(()),
+            lack => Err(lack.kind(dtype, elements, 0, byte_len)),
+        },
+        Err(kind) => Err(kind),
+    }
+}
+
+/// The shape that the ranges leave, and with it the proof that each fits its axis.
+const fn shape_of(mut dims: &[u64], ranges: &[AxisRange]) -> Result<Shape, ErrorKind> {
+    let (mut shape, rank) = (Shape::SCALAR, dims.len());
+    while let Some((&size, inner)) = dims.split_first() {
+        let axis = rank - dims.len();
+        let pushed = match range_of(ranges, axis).on(axis as u64, size) {
+            Ok(Steps { count, keeps_axis: true, .. }) => shape.push(count),
+            Ok(_) => Ok(()),
+            Err(kind) => Err(kind),
+        };
+        if let Err(kind) = pushed {
+            return Err(kind);
+        }
+        dims = inner;
+    }
+    Ok(shape)
+}
+
+const fn range_of(ranges: &[AxisRange], axis: usize) -> AxisRange {
+    match bytes::get(ranges, axis) {
+        Some(range) => range,
+        None => AxisRange::ALL,
+    }
+}
+
+impl Loop {
+    const ONCE: Self = Self { count: 1, gap: 0 };
+}
+
+impl Nest {
+    const EMPTY: Self = Self { first: 0, run: 0, loops: [Loop::ONCE; MAX_RANK] };
+
+    /// Of ranges that fit a tensor and leave something of it, so that no product here is larger than its number of
+    /// elements.
+    const fn of(mut dims: &[u64], ranges: &[AxisRange]) -> Self {
+        let mut building = Building::new();
+        let mut stride = 1;
+        while let Some((&size, outer)) = dims.split_last() {
+            if let Ok(steps) = range_of(ranges, outer.len()).on(0, size) {
+                building.nest.first += steps.first * stride;
+                if steps.count > 1 {
+                    building.repeat(steps.count, steps.step * stride);
+                }
+            }
+            stride *= size;
+            dims = outer;
+        }
+        building.nest
+    }
+}
+
+/// A nest on the way from its innermost axis to the outermost.
+struct Building {
+    nest: Nest,
+    /// How many loops it has.
+    depth: usize,
+    /// Elements from the beginning of the first run to the end of the last.
+    extent: u64,
+    /// Elements from the beginning of the first run to where the outermost loop would go on.
+    period: u64,
+}
+
+impl Building {
+    const fn new() -> Self {
+        Self { nest: Nest { run: 1, ..Nest::EMPTY }, depth: 0, extent: 1, period: 1 }
+    }
+
+    /// All of it `count` times, one `pitch` behind the other. What goes on just where the loop inside it ends is
+    /// more of the same.
+    const fn repeat(&mut self, count: u64, pitch: u64) {
+        if pitch == self.period {
+            match bytes::get_mut(&mut self.nest.loops, self.depth.wrapping_sub(1)) {
+                Some(outermost) => outermost.count *= count,
+                None => self.nest.run *= count,
+            }
+        } else if let Some(next) = bytes::get_mut(&mut self.nest.loops, self.depth) {
+            *next = Loop { count, gap: pitch - self.extent };
+            self.depth += 1;
+        }
+        self.extent += (count - 1) * pitch;
+        // With a step, that may lie behind the end of the tensor, but not by more than the tensor is long.
+        self.period = count * pitch;
+    }
+}

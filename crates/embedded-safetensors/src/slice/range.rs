@@ -1,0 +1,138 @@
+//! What is asked for of one axis.
+
+use crate::bytes::quotient;
+use crate::error::ErrorKind;
+use core::num::NonZero;
+use core::ops::{Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, RangeToInclusive};
+
+/// What is asked for of one axis: all of it, a range with or without a step, or one index.
+///
+/// Made from any range of `u64`: `(2..5).into()`, `(..=7).into()`, `AxisRange::from(1..).step_by(2)`. A range keeps its
+/// axis, an [index](Self::index) drops it. As in numpy, ranges that begin where the axis ends are empty, and so are
+/// those that end before they begin; what lies beyond the end is an error, where numpy cuts it off.
+///
+/// *Memory*: 32 bytes, `Copy`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AxisRange {
+    start: u64,
+    end: End,
+    step: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum End {
+    Open,
+    Before(u64),
+    With(u64),
+    /// One index alone.
+    Index,
+}
+
+/// The indices that a range has of an axis.
+#[derive(Clone, Copy)]
+pub(crate) struct Steps {
+    pub(crate) first: u64,
+    pub(crate) count: u64,
+    /// From one to the next; only meaningful where there are two.
+    pub(crate) step: u64,
+    pub(crate) keeps_axis: bool,
+}
+
+impl AxisRange {
+    /// The whole axis, as `(..).into()`.
+    pub const ALL: Self = Self { start: 0, end: End::Open, step: 1 };
+
+    /// One index. The result has one axis less.
+    pub const fn index(index: u64) -> Self {
+        Self { start: index, end: End::Index, step: 1 }
+    }
+
+    /// Only every so-many-th index of the range, from its first on. Of a single index it changes nothing.
+    ///
+    /// A step of 0 is an error when the range meets its axis: [`ErrorKind::ZeroStep`].
+    pub const fn step_by(self, step: u64) -> Self {
+        Self { step, ..self }
+    }
+
+    /// The indices that this is of an axis.
+    ///
+    /// # Errors
+    /// [`ErrorKind::OutsideAxis`], [`ErrorKind::ZeroStep`].
+    pub(crate) const fn on(self, axis: u64, size: u64) -> Result<Steps, ErrorKind> {
+        if let End::Index = self.end {
+            let index = Steps { first: self.start, count: 1, step: 1, keeps_axis: false };
+            return if self.start < size { Ok(index) } else { Err(outside(axis, self.start, size)) };
+        }
+        let Some(step) = NonZero::new(self.step) else {
+            return Err(ErrorKind::ZeroStep { axis: in_byte(axis) });
+        };
+        match self.end_on(size) {
+            Err(asked) => Err(outside(axis, asked, size)),
+            Ok(end) => {
+                let count = match end.checked_sub(self.start) {
+                    None | Some(0) => 0,
+                    Some(len) => quotient(len - 1, step) + 1,
+                };
+                Ok(Steps { first: self.start, count, step: self.step, keeps_axis: true })
+            }
+        }
+    }
+
+    /// Where the range ends, or what it asks for that is not there.
+    const fn end_on(self, size: u64) -> Result<u64, u64> {
+        match self.end {
+            _ if self.start > size => Err(self.start),
+            End::Before(end) if end > size => Err(end - 1),
+            End::With(last) if last >= size => Err(last),
+            End::Before(end) => Ok(end),
+            End::With(last) => Ok(last + 1),
+            End::Open | End::Index => Ok(size),
+        }
+    }
+}
+
+const fn outside(axis: u64, asked: u64, size: u64) -> ErrorKind {
+    ErrorKind::OutsideAxis { axis: in_byte(axis), asked, size }
+}
+
+/// Axes behind the 256th are all called the last that a byte can name.
+const fn in_byte(axis: u64) -> u8 {
+    let [low, ..] = axis.to_le_bytes();
+    if axis > 255 { 255 } else { low }
+}
+
+impl From<RangeFull> for AxisRange {
+    fn from(_: RangeFull) -> Self {
+        Self::ALL
+    }
+}
+
+impl From<Range<u64>> for AxisRange {
+    fn from(range: Range<u64>) -> Self {
+        Self { start: range.start, end: End::Before(range.end), step: 1 }
+    }
+}
+
+impl From<RangeFrom<u64>> for AxisRange {
+    fn from(range: RangeFrom<u64>) -> Self {
+        Self { start: range.start, ..Self::ALL }
+    }
+}
+
+impl From<RangeTo<u64>> for AxisRange {
+    fn from(range: RangeTo<u64>) -> Self {
+        Self::from(0..range.end)
+    }
+}
+
+impl From<RangeInclusive<u64>> for AxisRange {
+    fn from(range: RangeInclusive<u64>) -> Self {
+        Self { start: *range.start(), end: End::With(*range.end()), step: 1 }
+    }
+}
+
+impl From<RangeToInclusive<u64>> for AxisRange {
+    fn from(range: RangeToInclusive<u64>) -> Self {
+        Self::from(0..=range.end)
+    }
+}

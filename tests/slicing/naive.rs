@@ -1,0 +1,161 @@
+//! A slice the slow way: every index of every axis is listed, and every element is looked up alone.
+
+use embedded_safetensors::{AxisRange, Dtype};
+use verification::random::Random;
+
+/// What is asked for of one axis, so that the model need not look into an [`AxisRange`].
+#[derive(Clone, Copy, Debug)]
+pub enum Asked {
+    All,
+    Index(u64),
+    Half(u64, u64, u64),
+    Inclusive(u64, u64, u64),
+    From(u64, u64),
+    To(u64, u64),
+    ToInclusive(u64, u64),
+}
+
+impl Asked {
+    pub fn range(self) -> AxisRange {
+        match self {
+            Self::All => (..).into(),
+            Self::Index(index) => AxisRange::index(index),
+            Self::Half(start, end, step) => AxisRange::from(start..end).step_by(step),
+            Self::Inclusive(start, last, step) => AxisRange::from(start..=last).step_by(step),
+            Self::From(start, step) => AxisRange::from(start..).step_by(step),
+            Self::To(end, step) => AxisRange::from(..end).step_by(step),
+            Self::ToInclusive(last, step) => AxisRange::from(..=last).step_by(step),
+        }
+    }
+
+    /// The indices that it is of an axis of this size, in order.
+    fn indices(self, size: u64) -> Vec<u64> {
+        let (start, end, step) = match self {
+            Self::All => (0, size, 1),
+            Self::Index(index) => (index, index + 1, 1),
+            Self::Half(start, end, step) => (start, end, step),
+            Self::Inclusive(start, last, step) => (start, last + 1, step),
+            Self::From(start, step) => (start, size, step),
+            Self::To(end, step) => (0, end, step),
+            Self::ToInclusive(last, step) => (0, last + 1, step),
+        };
+        (start..end).filter(|index| (index - start).is_multiple_of(step)).collect()
+    }
+
+    /// Something that an axis of this size has.
+    pub fn random(random: &mut Random, size: u64) -> Self {
+        let below = |random: &mut Random, bound: u64| random.number() % bound;
+        let step = if random.percent(60) { 1 } else { 1 + below(random, size + 2) };
+        let (a, b) = (below(random, size + 1), below(random, size + 1));
+        let (start, end) = if random.percent(90) { (a.min(b), a.max(b)) } else { (a, b) };
+        match random.below(9) {
+            0 | 1 => Self::All,
+            2 if size > 0 => Self::Index(below(random, size)),
+            3 if end > 0 => Self::Inclusive(start, end - 1, step),
+            4 => Self::From(start, step),
+            5 => Self::To(end, step),
+            6 if end > 0 => Self::ToInclusive(end - 1, step),
+            7 => Self::Half(start, start, step),
+            _ => Self::Half(start, end, step),
+        }
+    }
+}
+
+/// A tensor, and a part of it.
+#[derive(Clone, Debug)]
+pub struct Case {
+    pub dtype: Dtype,
+    pub dims: Vec<u64>,
+    pub asked: Vec<Asked>,
+}
+
+impl Case {
+    pub fn random(random: &mut Random) -> Self {
+        let dtype = random.pick(Dtype::ALL);
+        let rank = random.below(9);
+        let mut dims = Vec::new();
+        for _ in 0..rank {
+            let largest = if random.percent(20) { 12 } else { 4 };
+            dims.push(if random.percent(3) { 0 } else { 1 + random.number() % largest });
+        }
+        // Not too large, and whole bytes.
+        while dims.iter().product::<u64>() > 3000 {
+            let axis = random.below(rank);
+            dims[axis] = 1;
+        }
+        if !(dims.iter().product::<u64>() * u64::from(dtype.bits())).is_multiple_of(8) {
+            match rank {
+                0 => dims.push(4),
+                _ => dims[random.below(rank)] *= 4,
+            }
+        }
+        let axes = if random.percent(20) { random.below(dims.len() + 1) } else { dims.len() };
+        let asked = dims[..axes].iter().map(|&size| Asked::random(random, size)).collect();
+        Self { dtype, dims, asked }
+    }
+
+    pub fn ranges(&self) -> Vec<AxisRange> {
+        self.asked.iter().map(|asked| asked.range()).collect()
+    }
+
+    pub fn elements(&self) -> u64 {
+        self.dims.iter().product()
+    }
+
+    pub fn byte_len(&self) -> u64 {
+        self.elements() * u64::from(self.dtype.bits()) / 8
+    }
+
+    /// The shape of the result.
+    pub fn shape(&self) -> Vec<u64> {
+        let axes = self.dims.iter().enumerate();
+        let kept = axes.filter(|(axis, _)| !matches!(self.asked.get(*axis), Some(Asked::Index(_))));
+        kept.map(|(axis, &size)| self.of_axis(axis).indices(size).len() as u64).collect()
+    }
+
+    /// Which elements of the tensor the result has, in order.
+    pub fn listed(&self) -> Vec<u64> {
+        let mut listed = vec![0];
+        for (axis, &size) in self.dims.iter().enumerate() {
+            let indices = self.of_axis(axis).indices(size);
+            let one_deeper =
+                |&outer: &u64| indices.iter().map(move |index| outer * size + index).collect::<Vec<_>>();
+            listed = listed.iter().flat_map(one_deeper).collect();
+        }
+        listed
+    }
+
+    fn of_axis(&self, axis: usize) -> Asked {
+        self.asked.get(axis).copied().unwrap_or(Asked::All)
+    }
+
+    /// First element and number of elements of its runs: all as long as the first one is until the first gap.
+    pub fn runs(&self) -> Vec<(u64, u64)> {
+        let listed = self.listed();
+        let Some(&first) = listed.first() else { return vec![] };
+        let len = listed.iter().zip(first..).take_while(|(listed, next)| *listed == next).count();
+        let runs: Vec<_> = listed.chunks(len).map(|run| (run[0], run.len() as u64)).collect();
+        assert!(runs.iter().all(|(_, elements)| *elements == len as u64), "{runs:?}");
+        runs
+    }
+
+    /// The first byte of the tensor that a run has only a part of.
+    pub fn broken_byte(&self) -> Option<u64> {
+        let bits = u64::from(self.dtype.bits());
+        let borders = self.runs().into_iter().flat_map(|(first, count)| [first, first + count]);
+        borders.map(|element| element * bits).find(|bit| bit % 8 != 0).map(|bit| bit / 8)
+    }
+
+    /// The bits of the result, one after the other, of a tensor with these bytes; each as a byte.
+    pub fn bits(&self, tensor: &[u8]) -> Vec<u8> {
+        let width = u64::from(self.dtype.bits());
+        let bit = |at: u64| tensor[usize::try_from(at / 8).unwrap()] >> (at % 8) & 1;
+        self.listed().iter().flat_map(|element| (element * width..(element + 1) * width).map(bit)).collect()
+    }
+
+    /// The bytes of the result; the last one is filled up with zeros.
+    pub fn bytes(&self, tensor: &[u8]) -> Vec<u8> {
+        let byte = |bits: &[u8]| bits.iter().rev().fold(0, |byte, bit| byte << 1 | bit);
+        self.bits(tensor).chunks(8).map(byte).collect()
+    }
+}

@@ -1,0 +1,176 @@
+//! Any slice of any tensor, through every door, against the model that looks up each element alone.
+
+use embedded_safetensors::{
+    ErrorKind, Model, ReadAt, ReadError, SlicePlan, SliceReader, TensorInfo, TensorReader,
+};
+use std::fmt::Debug;
+use verification::context::Context;
+use verification::doors::{Door, Nor, Own, SeekableStream, Slice};
+use verification::file::with_header;
+use verification::mock::{Plan, Reads, Storage};
+use verification::random::Random;
+
+use crate::naive::Case;
+
+/// How many cases each test looks at; four tests share the work.
+const CASES: u64 = 30_000;
+
+#[test]
+fn slices_are_those_of_the_naive_model_1() {
+    slices_are_those_of_the_naive_model(1);
+}
+
+#[test]
+fn slices_are_those_of_the_naive_model_2() {
+    slices_are_those_of_the_naive_model(2);
+}
+
+#[test]
+fn slices_are_those_of_the_naive_model_3() {
+    slices_are_those_of_the_naive_model(3);
+}
+
+#[test]
+fn slices_are_those_of_the_naive_model_4() {
+    slices_are_those_of_the_naive_model(4);
+}
+
+fn slices_are_those_of_the_naive_model(part: u64) {
+    for number in 0..CASES {
+        let seed = part * CASES + number;
+        let mut random = Random::new(seed);
+        let case = Case::random(&mut random);
+        let _context = Context(|| format!("seed {seed}, {case:?}"));
+        plans_are_right(&case);
+        let file = file(&case, &mut random);
+        let reads = random.pick(&[Reads::Whole, Reads::AtMost(7), Reads::Random(seed)]);
+        let storage = Storage::new(&file, Plan { reads, ..Plan::default() });
+        match random.below(5) {
+            0 => is_read_right::<Slice>(&case, &storage, &mut random),
+            1 => is_read_right::<Own>(&case, &storage, &mut random),
+            2 => is_read_right::<SeekableStream>(&case, &storage, &mut random),
+            3 => is_read_right::<Nor<4, 1>>(&case, &whole(&file), &mut random),
+            _ => is_read_right::<Nor<64, 0>>(&case, &whole(&file), &mut random),
+        }
+    }
+}
+
+/// Flash gives all that it is asked for.
+fn whole(file: &[u8]) -> Storage<'_> {
+    Storage::new(file, Plan::default())
+}
+
+fn plans_are_right(case: &Case) {
+    let plan = SlicePlan::new(case.dtype, &case.dims, &case.ranges()).expect("it is inside");
+    let runs = case.runs();
+    assert_eq!(plan.shape().dims(), case.shape());
+    assert_eq!(plan.dtype(), case.dtype);
+    assert_eq!(plan.elements(), case.listed().len() as u64);
+    assert_eq!(plan.run_count(), runs.len() as u64);
+    assert_eq!(plan.runs().map(|run| (run.first, run.elements)).collect::<Vec<_>>(), runs);
+    let bits = u64::from(case.dtype.bits());
+    let refused = ErrorKind::PartOfByte { bits: case.dtype.bits() };
+    match case.broken_byte() {
+        Some(_) => {
+            assert_eq!(plan.byte_len(), Err(refused));
+            assert_eq!(plan.byte_runs().map(|_| ()), Err(refused));
+        }
+        None => {
+            assert_eq!(plan.byte_len(), Ok(plan.elements() * bits / 8));
+            let ranges = plan.byte_runs().expect("they are whole bytes");
+            let expected = runs.iter().map(|(first, count)| first * bits / 8..(first + count) * bits / 8);
+            assert!(ranges.eq(expected));
+        }
+    }
+}
+
+/// A file in which the tensor has another before and another behind it.
+fn file(case: &Case, random: &mut Random) -> Vec<u8> {
+    let (before, len) = (random.number() % 9, case.byte_len());
+    let header = format!(
+        r#"{{"before":{{"dtype":"U8","shape":[{before}],"data_offsets":[0,{before}]}},"t":{{"dtype":"{}","shape":{:?},"data_offsets":[{before},{}]}},"behind":{{"dtype":"U8","shape":[3],"data_offsets":[{},{}]}}}}"#,
+        case.dtype,
+        case.dims,
+        before + len,
+        before + len,
+        before + len + 3,
+    );
+    let mut file = with_header(&header, 0);
+    file.extend((0..before + len + 3).map(|_| random.number().to_le_bytes()[0]));
+    file
+}
+
+fn is_read_right<D: Door>(case: &Case, storage: &Storage<'_>, random: &mut Random)
+where
+    for<'s> D::Source<'s>: ReadAt<Error: Debug>,
+{
+    let mut model = Model::open(D::source(storage), &mut [0; 300]).expect("it is sound");
+    let info = model.find("t", &mut [0; 300]).expect("it can be read").expect("it is there");
+    let place = model.summary().data_start;
+    let tensor = tensor_of(storage.first_file(), place, &info);
+    let expected = case.bytes(tensor);
+    let reader = model.tensor(&info).expect("it is this file's");
+    let mut reader = reader.slice(&case.ranges()).expect("it is inside");
+    assert_eq!((reader.shape().dims(), reader.dtype()), (&case.shape()[..], case.dtype));
+    if let Some(byte) = case.broken_byte() {
+        let error = ErrorKind::PartOfByte { bits: case.dtype.bits() }.at(place + info.begin() + byte);
+        assert_eq!(reader.byte_len(), Err(error));
+        assert!(matches!(reader.next_chunk(&mut [0; 64]), Err(ReadError::Format(found)) if found == error));
+        assert!(matches!(reader.read_all(&mut [0; 64]), Err(ReadError::Format(found)) if found == error));
+        return;
+    }
+    assert_eq!(reader.byte_len(), Ok(expected.len() as u64));
+    assert_eq!(chunks(&mut reader, random), expected);
+    assert_eq!(reader.next_chunk(&mut []).expect("it is at its end"), None);
+    let mut reader = model.tensor(&info).expect("it is this file's").slice(&case.ranges()).unwrap();
+    let mut buffer = vec![0; expected.len() + random.below(100)];
+    assert_eq!(reader.read_all(&mut buffer).expect("it fits"), expected);
+    assert_eq!(reader.remaining(), 0);
+    too_small_a_buffer_is_refused(model.tensor(&info).unwrap(), case, &expected);
+}
+
+fn tensor_of<'f>(file: &'f [u8], data_start: u64, info: &TensorInfo) -> &'f [u8] {
+    let index = |at: u64| usize::try_from(data_start + at).unwrap();
+    &file[index(info.begin())..index(info.end())]
+}
+
+/// In buffers of any length that have room for one element, and sometimes all of the rest at once.
+fn chunks<S: ReadAt<Error: Debug>>(reader: &mut SliceReader<S>, random: &mut Random) -> Vec<u8> {
+    let mut bytes = vec![];
+    let bits = usize::from(reader.dtype().bits());
+    let unit = if bits == 6 { 3 } else { bits.div_ceil(8) };
+    let largest = random.pick(&[unit, unit + 1, 3 * unit, 100, 1000]).max(unit);
+    loop {
+        let mut buffer = vec![0; unit + random.below(largest - unit + 1)];
+        let left = reader.remaining();
+        let Some(chunk) = reader.next_chunk(&mut buffer).expect("there is room") else { break };
+        assert!(!chunk.is_empty() && chunk.len() % unit == 0);
+        assert_eq!((left - reader.remaining()) * bits as u64, chunk.len() as u64 * 8);
+        bytes.extend(chunk);
+        if random.percent(5) {
+            let left = reader.remaining() * bits as u64 / 8;
+            let mut rest = vec![0; usize::try_from(left).unwrap()];
+            bytes.extend(reader.read_all(&mut rest).expect("it fits"));
+        }
+    }
+    assert_eq!(reader.remaining(), 0);
+    bytes
+}
+
+fn too_small_a_buffer_is_refused<S: ReadAt<Error: Debug>>(
+    tensor: TensorReader<'_, S>,
+    case: &Case,
+    expected: &[u8],
+) {
+    let mut reader = tensor.slice(&case.ranges()).expect("it is inside");
+    let Some(short) = expected.len().checked_sub(1) else { return };
+    let needed = expected.len() as u64;
+    let refused = |kind| matches!(kind, ErrorKind::BufferLength { needed: n, capacity } if (n, capacity) == (needed, short as u64));
+    let outcome = reader.read_all(&mut vec![0; short]).map(<[u8]>::len);
+    assert!(matches!(outcome, Err(ReadError::Format(error)) if refused(error.kind)), "{outcome:?}");
+    let unit = if case.dtype.bits() == 6 { 3 } else { usize::from(case.dtype.bits().div_ceil(8)) };
+    let outcome = reader.next_chunk(&mut vec![0; unit - 1]).map(|_| ());
+    let refused = |kind| matches!(kind, ErrorKind::BufferLength { needed, .. } if needed == unit as u64);
+    assert!(matches!(outcome, Err(ReadError::Format(error)) if refused(error.kind)), "{outcome:?}");
+    assert_eq!(reader.remaining() * u64::from(case.dtype.bits()), needed * 8);
+}
