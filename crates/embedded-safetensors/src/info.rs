@@ -33,6 +33,9 @@ impl TensorInfo {
         }
     }
 
+    /// A scalar of no bytes, to make arrays of before there are tensors.
+    pub(crate) const NONE: Self = Self { dtype: Dtype::BOOL, shape: Shape::SCALAR, begin: 0, end: 0 };
+
     /// A tensor that has been checked already.
     pub(crate) const fn checked(dtype: Dtype, shape: Shape, place: Extent) -> Self {
         let Extent { begin, end, .. } = place;

@@ -32,7 +32,6 @@ mod list;
 mod location;
 mod model;
 #[allow(unsafe_code)]
-#[expect(dead_code)]
 mod native;
 mod pairs;
 mod pass;
@@ -48,6 +47,7 @@ mod source;
 mod span;
 mod tensor;
 mod value;
+mod view;
 
 pub use check::{HeaderCheck, Summary, check, check_header};
 pub use convert::Element;
@@ -83,3 +83,6 @@ pub use source::io::Seekable;
 pub use source::nor::{FlashError, FlashFile};
 pub use source::{FileLen, ReadAt, ReadError};
 pub use tensor::TensorReader;
+pub use view::{Chars, MetadataView, Quoted, Tensor, Tensors, View};
+#[doc(hidden)]
+pub use view::{Embedded as __Embedded, room as __room};

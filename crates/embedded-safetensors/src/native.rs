@@ -120,12 +120,11 @@ impl<'a> Aligned<'a> {
         self.bytes
     }
 
-    pub(crate) const fn align(self) -> usize {
-        self.align
-    }
-
-    /// All of the bytes as elements, if they are such, and aligned.
+    /// All of the bytes as elements, if they are such, and aligned. None of them lie anywhere.
     pub(crate) const fn as_slice<T: Native>(self) -> Option<&'a [T]> {
+        if self.bytes.is_empty() {
+            return Some(&[]);
+        }
         let len = self.bytes.len() >> size_of::<T>().trailing_zeros();
         if self.align < align_of::<T>() || len << size_of::<T>().trailing_zeros() != self.bytes.len() {
             return None;
@@ -135,13 +134,18 @@ impl<'a> Aligned<'a> {
         Some(unsafe { core::slice::from_raw_parts(self.bytes.as_ptr().cast(), len) })
     }
 
-    /// All of the bytes as one array, if they are such, and aligned.
+    /// All of the bytes as one array, if they are such, and aligned. None of them lie anywhere.
     pub(crate) const fn as_array<T: Array>(self) -> Option<&'a T> {
-        if self.align < align_of::<T>() || size_of::<T>() != self.bytes.len() {
+        if size_of::<T>() != self.bytes.len() {
             return None;
         }
-        // SAFETY: as many bytes as `T` has, at a multiple of its alignment. Any bytes are a `T`; see above.
-        Some(unsafe { &*self.bytes.as_ptr().cast() })
+        let place: *const T = match size_of::<T>() {
+            0 => core::ptr::NonNull::dangling().as_ptr(),
+            _ if self.align < align_of::<T>() => return None,
+            _ => self.bytes.as_ptr().cast(),
+        };
+        // SAFETY: as many bytes as `T` has, none or at a multiple of its alignment. Any bytes are a `T`; see above.
+        Some(unsafe { &*place })
     }
 }
 
@@ -174,8 +178,28 @@ where
         Self { align: [], bytes }
     }
 
+    /// A copy of bytes that are `LEN`.
+    #[doc(hidden)]
+    pub const fn copy(bytes: &[u8]) -> Self {
+        match bytes.first_chunk() {
+            Some(file) => Self::new(*file),
+            None => panic!("the file is shorter than it is long"),
+        }
+    }
+
     /// Its bytes.
     pub const fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+impl<const ALIGN: usize, const LEN: usize> core::ops::Deref for AlignedFile<ALIGN, LEN>
+where
+    Align<ALIGN>: Alignment,
+{
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
         &self.bytes
     }
 }

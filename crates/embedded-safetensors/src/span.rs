@@ -31,15 +31,19 @@ impl Span {
     /// # Errors
     /// [`ErrorKind::OutsideData`] when the tensor does not lie in data of this length.
     pub(crate) fn new(tensor: Location, data_start: u64, data_len: u64) -> Result<Self, Error> {
-        let Location { dtype, begin, end } = tensor;
-        match end.checked_sub(begin) {
-            Some(len) if end <= data_len => {
-                let span =
-                    Self { offset: data_start + begin, left: len, len, block: 1, step: CAREFULLY, dtype };
-                Ok(Self { step: span.step(), ..span })
-            }
-            _ => Err(ErrorKind::OutsideData { end, data_len }.at(data_start + data_len)),
+        let Location { begin, end, .. } = tensor;
+        if begin > end || end > data_len {
+            return Err(ErrorKind::OutsideData { end, data_len }.at(data_start + data_len));
         }
+        Ok(Self::of(tensor, data_start))
+    }
+
+    /// As [`new`](Self::new), of a tensor that is known to lie in the data.
+    pub(crate) fn of(tensor: Location, data_start: u64) -> Self {
+        let Location { dtype, begin, end } = tensor;
+        let len = end.wrapping_sub(begin);
+        let span = Self { offset: data_start + begin, left: len, len, block: 1, step: CAREFULLY, dtype };
+        Self { step: span.step(), ..span }
     }
 
     pub(crate) const fn dtype(&self) -> Dtype {

@@ -15,6 +15,7 @@ pub(crate) use fault::Fault;
 pub use machine::HeaderParser;
 pub(crate) use machine::Signal;
 pub use text::Text;
+pub(crate) use text::{Unicode, UnicodeStep, unescape};
 
 /// What the parser saw.
 ///

@@ -36,7 +36,7 @@ impl<'i> Text<'i> {
 
 /// One character in UTF-8.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Utf8Char {
+pub(crate) struct Utf8Char {
     bytes: [u8; 4],
     len: u8,
 }
@@ -58,7 +58,7 @@ impl Utf8Char {
         Self { bytes, len }
     }
 
-    pub(super) const fn as_bytes(&self) -> &[u8] {
+    pub(crate) const fn as_bytes(&self) -> &[u8] {
         match self.bytes.split_at_checked(self.len as usize) {
             Some((used, _)) => used,
             None => &[],
@@ -193,7 +193,7 @@ impl Word {
 }
 
 /// What a single-letter escape stands for.
-pub(super) const fn unescape(letter: u8) -> Option<u8> {
+pub(crate) const fn unescape(letter: u8) -> Option<u8> {
     Some(match letter {
         b'"' | b'\\' | b'/' => letter,
         b'b' => 0x08,
@@ -206,7 +206,7 @@ pub(super) const fn unescape(letter: u8) -> Option<u8> {
 }
 
 /// A `\uXXXX` escape, or a pair of them, while its digits come by.
-pub(super) struct Unicode {
+pub(crate) struct Unicode {
     unit: u16,
     digits: u8,
     /// The first half of a pair, 0 while there is none.
@@ -214,7 +214,7 @@ pub(super) struct Unicode {
 }
 
 /// What one more hexadecimal digit made of it.
-pub(super) enum UnicodeStep {
+pub(crate) enum UnicodeStep {
     NeedDigit,
     /// The first half of a pair is complete; `\u` must follow.
     NeedLow,
@@ -225,11 +225,11 @@ pub(super) enum UnicodeStep {
 }
 
 impl Unicode {
-    pub(super) const fn new() -> Self {
+    pub(crate) const fn new() -> Self {
         Self { unit: 0, digits: 0, high: 0 }
     }
 
-    pub(super) const fn push(&mut self, byte: u8) -> UnicodeStep {
+    pub(crate) const fn push(&mut self, byte: u8) -> UnicodeStep {
         let Some(digit) = hex_digit(byte) else { return UnicodeStep::BadDigit };
         self.unit = (self.unit << 4) | digit;
         self.digits += 1;

@@ -1,0 +1,190 @@
+//! What a build error says: text put together inside the compiler, where there is no `format!`.
+
+use super::quoted::{Quoted, decode};
+use crate::bytes::get_mut;
+use crate::dtype::Dtype;
+use crate::error::Error;
+use crate::sentence::Part;
+
+/// A text of bounded length. One that is longer ends with "…".
+pub(super) struct Message {
+    text: [u8; Self::LONGEST],
+    len: usize,
+    is_full: bool,
+}
+
+/// Stands for what is left out.
+const MARK: &str = "…";
+
+impl Message {
+    const LONGEST: usize = 1024;
+    /// Room for one more character, and the mark behind it.
+    const LAST: usize = Self::LONGEST - 4 - MARK.len();
+    /// Of a name no more characters are shown.
+    const LONGEST_NAME: u32 = 100;
+
+    pub(super) const fn new() -> Self {
+        Self { text: [0; Self::LONGEST], len: 0, is_full: false }
+    }
+
+    /// What `Display` says of an error.
+    pub(super) const fn of(error: Error) -> Self {
+        let mut message = Self::new();
+        message.push("error[");
+        message.push(error.kind.code());
+        message.push("] at byte ");
+        message.push_number(error.at);
+        message.push(": ");
+        let sentence = error.kind.sentence();
+        let mut left = sentence.parts();
+        while let [part, rest @ ..] = left {
+            message.push_part(*part);
+            left = rest;
+        }
+        message
+    }
+
+    pub(super) const fn as_str(&self) -> &str {
+        match self.text.split_at_checked(self.len) {
+            Some((text, _)) => match core::str::from_utf8(text) {
+                Ok(text) => text,
+                Err(_) => "",
+            },
+            None => "",
+        }
+    }
+
+    /// Whether so many more bytes would fit.
+    pub(super) const fn has_room(&self, bytes: usize) -> bool {
+        self.len + bytes <= Self::LAST
+    }
+
+    pub(super) const fn push(&mut self, text: &str) {
+        let mut left = text.as_bytes();
+        while let [byte, rest @ ..] = left {
+            self.push_byte(*byte);
+            left = rest;
+        }
+    }
+
+    /// A name in quotes, or the front of it.
+    pub(super) const fn push_name(&mut self, name: &str) {
+        self.push("\"");
+        let (mut left, mut shown) = (name.as_bytes(), 0);
+        while let (Some(character), rest) = decode(left) {
+            left = rest;
+            self.push_char(character, shown);
+            shown += 1;
+        }
+        self.push("\"");
+    }
+
+    /// As [`push_name`](Self::push_name).
+    pub(super) const fn push_quoted(&mut self, name: &Quoted<'_>) {
+        self.push("\"");
+        let (mut left, mut shown) = (name.chars(), 0);
+        while let Some(character) = left.next_char() {
+            self.push_char(character, shown);
+            shown += 1;
+        }
+        self.push("\"");
+    }
+
+    pub(super) const fn push_number(&mut self, number: u64) {
+        let (mut left, mut has_begun) = (number, false);
+        let mut powers: &[u64] = &POWERS;
+        while let [power, rest @ ..] = powers {
+            let mut digit = b'0';
+            while left >= *power {
+                left -= *power;
+                digit += 1;
+            }
+            has_begun |= digit != b'0' || *power == 1;
+            if has_begun {
+                self.push_byte(digit);
+            }
+            powers = rest;
+        }
+    }
+
+    /// `I8 [32, 16]`
+    pub(super) const fn push_type(&mut self, dtype: Dtype, dims: &[u64]) {
+        self.push(dtype.name());
+        self.push(" [");
+        let mut left = dims;
+        while let [dim, rest @ ..] = left {
+            self.push_number(*dim);
+            self.push(if rest.is_empty() { "" } else { ", " });
+            left = rest;
+        }
+        self.push("]");
+    }
+
+    const fn push_part(&mut self, part: Part) {
+        match part {
+            Part::Text(text) => self.push(text),
+            Part::Number(number) => self.push_number(number),
+            Part::Bytes(number) => {
+                self.push_number(number);
+                self.push(if number == 1 { " byte" } else { " bytes" });
+            }
+            Part::Byte(byte) if byte.is_ascii_graphic() => {
+                self.push("'");
+                self.push_byte(byte);
+                self.push("'");
+            }
+            Part::Byte(byte) => {
+                self.push("byte 0x");
+                self.push_byte(hex_digit(byte >> 4));
+                self.push_byte(hex_digit(byte & 0xF));
+            }
+        }
+    }
+
+    /// A character of a name, of which so many have been shown.
+    const fn push_char(&mut self, character: char, shown: u32) {
+        if shown < Self::LONGEST_NAME {
+            self.push(character.encode_utf8(&mut [0; 4]));
+        } else if shown == Self::LONGEST_NAME {
+            self.push(MARK);
+        }
+    }
+
+    const fn push_byte(&mut self, byte: u8) {
+        let begins_character = byte & 0xC0 != 0x80;
+        if begins_character && !self.is_full && self.len > Self::LAST {
+            self.is_full = true;
+            self.write(MARK.as_bytes());
+        }
+        if !self.is_full {
+            self.write(&[byte]);
+        }
+    }
+
+    const fn write(&mut self, bytes: &[u8]) {
+        let mut left = bytes;
+        while let [byte, rest @ ..] = left {
+            if let Some(slot) = get_mut(&mut self.text, self.len) {
+                *slot = *byte;
+                self.len += 1;
+            }
+            left = rest;
+        }
+    }
+}
+
+const fn hex_digit(number: u8) -> u8 {
+    if number < 10 { b'0' + number } else { b'a' + number - 10 }
+}
+
+/// The powers of ten that 64 bits hold, from the highest on.
+const POWERS: [u64; 20] = {
+    let mut powers = [1; 20];
+    let (mut left, mut power): (&mut [u64], u64) = (&mut powers, 1);
+    while let [rest @ .., last] = left {
+        *last = power;
+        power = power.saturating_mul(10);
+        left = rest;
+    }
+    powers
+};

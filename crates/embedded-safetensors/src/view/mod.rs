@@ -1,0 +1,153 @@
+//! Models in memory: whatever can be addressed, flash, a map, a heap. Nothing is copied, and the compiler can do all of it.
+
+mod embedded;
+mod expect;
+mod iter;
+mod macros;
+mod message;
+mod metadata;
+mod names;
+mod prove;
+mod quoted;
+mod tensor;
+mod walk;
+
+use crate::bytes::{index_below, low_u32};
+use crate::check::{Summary, check_header};
+use crate::error::Error;
+#[cfg(doc)]
+use crate::error::ErrorKind;
+use crate::native::{Align, Aligned, AlignedFile, Alignment};
+use crate::smallest::Slot;
+pub use embedded::{Embedded, room};
+pub use iter::Tensors;
+use message::Message;
+pub use metadata::MetadataView;
+use prove::prove;
+pub use quoted::{Chars, Quoted};
+pub use tensor::Tensor;
+
+/// A model in memory, whose header is proven sound.
+///
+/// All of it borrows from the file, which is addressed and never copied: in flash, where the compiler can have proven it, in a map of
+/// a file, on a heap.
+///
+/// ```
+/// use embedded_safetensors::View;
+///
+/// let file = b"\x38\0\0\0\0\0\0\0{\"a\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[0,2]}}   xy";
+/// let model = View::parse(file)?;
+/// assert_eq!(model.tensor("a")?.as_u8()?, b"xy");
+/// # Ok::<(), embedded_safetensors::Error>(())
+/// ```
+///
+/// Linked into a program, it is looked up while that is built, and of the parser nothing is left in it:
+/// [`include_model!`](crate::include_model).
+///
+/// *Memory*: 64 bytes, `Copy`. Lookups read the header again, with less than 1 KiB of stack, or a table that you give: see
+/// [`with_tensors`](Self::with_tensors).
+#[derive(Clone, Copy)]
+pub struct View<'a> {
+    file: Aligned<'a>,
+    summary: Summary,
+    /// All of them, or none: then they are looked for in the header.
+    tensors: &'a [Tensor<'a>],
+}
+
+impl<'a> View<'a> {
+    const fn new(file: Aligned<'a>, summary: Summary) -> Self {
+        Self { file, summary, tensors: &[] }
+    }
+
+    /// Proves a file in one pass over its header: as [`HeaderCheck`](crate::HeaderCheck), the length of the file included. Names
+    /// that occur twice show when they are looked up, or to [`check_names`](Self::check_names).
+    ///
+    /// # Errors
+    /// The faults of the file; [`ErrorKind::OutOfOrder`] when its tensors are not in the order of their offsets,
+    /// for which there is [`parse_sorting`](Self::parse_sorting).
+    ///
+    /// # Panics
+    /// Never.
+    pub const fn parse(file: &'a [u8]) -> Result<Self, Error> {
+        let file = Aligned::anywhere(file);
+        match prove(file, &mut []) {
+            Ok(summary) => Ok(Self::new(file, summary)),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// As [`parse`](Self::parse), for headers in any order: those in the order of their offsets take one
+    /// pass, others one more for every so many slots.
+    ///
+    /// # Errors
+    /// As [`parse`](Self::parse), but for [`ErrorKind::OutOfOrder`] if there is at least one slot.
+    ///
+    /// # Panics
+    /// Never.
+    pub const fn parse_sorting(file: &'a [u8], slots: &mut [Slot]) -> Result<Self, Error> {
+        match check_header(file, slots) {
+            Ok(summary) => Ok(Self::new(Aligned::anywhere(file), summary)),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Proves a file that is linked into the program, in any order. For consts: [`include_model!`](crate::include_model) does
+    /// it, and more.
+    ///
+    /// # Panics
+    /// When the file is not sound, which in a const fails the build with the error's sentence. Not for run time.
+    pub const fn embed<const ALIGN: usize, const LEN: usize>(file: &'a AlignedFile<ALIGN, LEN>) -> Self
+    where
+        Align<ALIGN>: Alignment,
+    {
+        embedded::embed(Aligned::file(file), &mut [])
+    }
+
+    /// The same view, which looks tensors up in a table instead of the header: all of its own tensors, as
+    /// [`tensors`](Self::tensors) gives them. A table of another length is not used.
+    ///
+    /// *Memory*: 152 bytes a tensor, which are yours.
+    pub const fn with_tensors(self, tensors: &'a [Tensor<'a>]) -> Self {
+        Self { tensors: if tensors.len() == self.len() { tensors } else { &[] }, ..self }
+    }
+
+    /// How many tensors there are.
+    pub const fn len(&self) -> usize {
+        low_u32(self.summary.tensors) as usize // a header has less than 2^27 bytes
+    }
+
+    /// Whether there is no tensor.
+    pub const fn is_empty(&self) -> bool {
+        self.summary.tensors == 0
+    }
+
+    /// How many tensors there are, where the data begins, how long it is.
+    pub const fn summary(&self) -> Summary {
+        self.summary
+    }
+
+    /// The whole file.
+    pub const fn file(&self) -> &'a [u8] {
+        self.file.bytes()
+    }
+
+    /// What follows the header.
+    pub const fn data(&self) -> &'a [u8] {
+        let Some(start) = index_below(self.summary.data_start, usize::MAX) else { return &[] };
+        match self.file().split_at_checked(start) {
+            Some((_, data)) => data,
+            None => &[],
+        }
+    }
+}
+
+impl core::fmt::Debug for View<'_> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("View").field("summary", &self.summary).finish_non_exhaustive()
+    }
+}
+
+/// Stops the compiler.
+const fn fail(message: &Message) -> ! {
+    panic!("{}", message.as_str())
+}

@@ -1,0 +1,187 @@
+//! Tensors by their names, of which none may stand twice.
+
+use super::message::Message;
+use super::quoted::{Quoted, hash};
+use super::tensor::Tensor;
+use super::walk::Walk;
+use super::{View, fail};
+use crate::duplicates::DuplicateCheck;
+use crate::error::{Error, ErrorKind};
+use crate::header::Signal;
+use crate::progress::Progress;
+use crate::smallest::Slot;
+
+impl<'a> View<'a> {
+    /// Looks a tensor up: in the table, where there is one, or in one pass over the header.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NameTwice`] when two tensors have this name; [`ErrorKind::Rank`] when it has more
+    /// dimensions than a [`Shape`](crate::Shape) holds.
+    ///
+    /// # Panics
+    /// Never.
+    pub const fn find(&self, name: &str) -> Result<Option<Tensor<'a>>, Error> {
+        if self.tensors.is_empty() { self.find_in_header(name) } else { self.find_in_table(name) }
+    }
+
+    /// Looks up a tensor that must be there.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NotFound`] at the end of the header when it is not; otherwise as [`find`](Self::find).
+    ///
+    /// # Panics
+    /// Never.
+    pub const fn tensor(&self, name: &str) -> Result<Tensor<'a>, Error> {
+        match self.find(name) {
+            Ok(Some(tensor)) => Ok(tensor),
+            Ok(None) => Err(ErrorKind::NotFound { wanted: Some(0) }.at(self.summary.data_start)),
+            Err(error) => Err(error),
+        }
+    }
+
+    const fn find_in_header(&self, name: &str) -> Result<Option<Tensor<'a>>, Error> {
+        let (mut walk, mut found) = (Walk::new(self.file()), None);
+        while let Signal::TensorEnd = walk.next() {
+            let seen = walk.seen();
+            if !seen.name.is(name) {
+                continue;
+            }
+            if found.is_some() {
+                return Err(ErrorKind::NameTwice.at(seen.name.at()));
+            }
+            if let Err(error) = seen.check_rank() {
+                return Err(error);
+            }
+            found = Some(Tensor::new(self.file, self.summary.data_start, &seen));
+        }
+        Ok(found)
+    }
+
+    const fn find_in_table(&self, name: &str) -> Result<Option<Tensor<'a>>, Error> {
+        let (mut left, mut found) = (self.tensors, None);
+        let hash = hash(name.as_bytes());
+        while let [tensor, rest @ ..] = left {
+            left = rest;
+            if tensor.hash() != hash || !tensor.name().is(name) {
+                continue;
+            }
+            if found.is_some() {
+                return Err(ErrorKind::NameTwice.at(tensor.name().at()));
+            }
+            if let Err(error) = tensor.check_rank() {
+                return Err(error);
+            }
+            found = Some(*tensor);
+        }
+        Ok(found)
+    }
+
+    /// Proves that no name occurs twice, and no key of `__metadata__`, as [`DuplicateCheck`], in as many passes over the header
+    /// as its memory asks for.
+    ///
+    /// # Errors
+    /// As [`DuplicateCheck::push`].
+    ///
+    /// # Panics
+    /// Never.
+    pub const fn check_names(&self, key: [u64; 2], slots: &mut [Slot], text: &mut [u8]) -> Result<(), Error> {
+        let mut check = DuplicateCheck::new(key, slots, text);
+        loop {
+            let mut input = self.file();
+            match check.push(&mut input) {
+                Ok(Progress::Rewind) => {}
+                Ok(Progress::Done) => return Ok(()),
+                Ok(Progress::NeedInput) => return check.end_of_input(),
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// The same view, if no name occurs twice and no key of `__metadata__`. For consts; with a table it takes the compiler a small part of the time
+    /// that it takes without.
+    ///
+    /// # Panics
+    /// When one does, which in a const fails the build with the name. Not for run time.
+    pub const fn with_unique_names(self) -> Self {
+        let verdict = match self.tensors {
+            [] => self.check_names([0, 0], &mut [Slot::EMPTY; 1024], &mut [0; 1024]),
+            tensors => match second_of_two(tensors) {
+                Some(name) => Err(ErrorKind::NameTwice.at(name.at())),
+                None => self.check_keys(),
+            },
+        };
+        match verdict {
+            Ok(()) => self,
+            Err(error) => self.fail_at_name(error),
+        }
+    }
+
+    /// Proves that no key of `__metadata__` occurs twice: each is compared with all before it.
+    const fn check_keys(&self) -> Result<(), Error> {
+        let mut pairs = self.metadata();
+        while let Some((key, _)) = pairs.next_pair() {
+            let mut others = self.metadata();
+            while let Some((other, _)) = others.next_pair() {
+                if other.at() == key.at() {
+                    break;
+                }
+                if other.equals(&key) {
+                    return Err(ErrorKind::KeyTwice.at(key.at()));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Stops the compiler for an error, which is one of the name where it is.
+    pub(super) const fn fail_at_name(&self, error: Error) -> ! {
+        let mut message = Message::of(error);
+        if let ErrorKind::NameTwice | ErrorKind::KeyTwice = error.kind {
+            message.push(": ");
+            message.push_quoted(&self.string_at(error.at));
+        }
+        fail(&message)
+    }
+
+    /// The name or key whose opening quote stands there.
+    const fn string_at(&self, at: u64) -> Quoted<'a> {
+        let mut tensors = self.tensors();
+        while let Some(tensor) = tensors.next_of_any_rank() {
+            if tensor.name().at() == at {
+                return tensor.name();
+            }
+        }
+        let mut pairs = self.metadata();
+        while let Some((key, _)) = pairs.next_pair() {
+            if key.at() == at {
+                return key;
+            }
+        }
+        Quoted::new(&[], 0)
+    }
+}
+
+/// The first name that repeats an earlier one. Each is compared with all before it, by a hash.
+const fn second_of_two<'a>(tensors: &[Tensor<'a>]) -> Option<Quoted<'a>> {
+    let mut found: Option<Quoted<'a>> = None;
+    let mut left = tensors;
+    while let [earlier @ .., last] = left {
+        if repeats(earlier, last) {
+            found = Some(last.name());
+        }
+        left = earlier;
+    }
+    found
+}
+
+/// Whether one of these has the name of another.
+const fn repeats(tensors: &[Tensor<'_>], other: &Tensor<'_>) -> bool {
+    let (mut left, hash) = (tensors, other.hash());
+    while let [tensor, rest @ ..] = left {
+        if tensor.hash() == hash && tensor.name().equals(&other.name()) {
+            return true;
+        }
+        left = rest;
+    }
+    false
+}

@@ -1,0 +1,42 @@
+//! The verdict on a file in memory, and a list of its tensors, in one pass.
+
+use super::tensor::Tensor;
+use super::walk::Walk;
+use crate::check::Summary;
+use crate::error::{Error, ErrorKind};
+use crate::header::Signal;
+use crate::layout::InOrder;
+use crate::native::Aligned;
+
+/// Proves a file whose header is in the order of its offsets, and puts its tensors into the front of `table`, as many
+/// as there is room for.
+///
+/// # Errors
+/// As [`HeaderCheck`](crate::HeaderCheck) has them, which is the same verdict; [`ErrorKind::OutOfOrder`], with the table filled.
+pub(super) const fn prove<'a>(file: Aligned<'a>, mut table: &mut [Tensor<'a>]) -> Result<Summary, Error> {
+    let (mut walk, mut order) = (Walk::new(file.bytes()), InOrder::new());
+    loop {
+        match walk.next() {
+            Signal::TensorEnd => order.see(walk.extent()),
+            Signal::HeaderEnd => return conclude(&walk, &order, file.bytes().len() as u64),
+            Signal::Failed => return Err(walk.error()),
+            // The header lies inside the file, so the parser cannot want more than all of it.
+            _ => return Err(ErrorKind::Changed.at(walk.position())),
+        }
+        if let [slot, rest @ ..] = table {
+            *slot = Tensor::new(file, walk.data_start(), &walk.seen());
+            table = rest;
+        }
+    }
+}
+
+const fn conclude(walk: &Walk<'_>, order: &InOrder, file_len: u64) -> Result<Summary, Error> {
+    if let Err(error) = order.conclude() {
+        return Err(error);
+    }
+    let summary = Summary { tensors: order.tensors(), data_start: walk.position(), data_len: order.end() };
+    match summary.check_file_len(file_len) {
+        Ok(()) => Ok(summary),
+        Err(error) => Err(error),
+    }
+}

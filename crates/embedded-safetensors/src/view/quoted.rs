@@ -1,0 +1,284 @@
+//! Strings of the header as they stand there, with the escapes they may have.
+
+use crate::bytes::low_u32;
+use crate::error::{Error, ErrorKind};
+use crate::header::{Unicode, UnicodeStep, unescape};
+use core::fmt::{self, Write};
+
+/// A string of a header where it lies: the name of a tensor, a key or a value of `__metadata__`.
+///
+/// Its characters may be spelled as escapes there (`\u0041`, `\n`). It compares and shows as what it means; only to
+/// have it as one `str` takes memory, and only where there are escapes.
+///
+/// *Memory*: 24 bytes, `Copy`; the text is borrowed from the file.
+#[derive(Clone, Copy)]
+pub struct Quoted<'a> {
+    /// What stands between the quotes, which a parser has proven.
+    text: &'a [u8],
+    at: u32,
+}
+
+impl<'a> Quoted<'a> {
+    pub(super) const fn new(text: &'a [u8], at: u32) -> Self {
+        Self { text, at }
+    }
+
+    /// Where in the file the opening quote stands.
+    pub const fn at(&self) -> u64 {
+        self.at as u64
+    }
+
+    /// As it stands in the file. Nothing if there are escapes in it. Costs a pass over it.
+    pub const fn as_str(&self) -> Option<&'a str> {
+        if self.has_escapes() {
+            return None;
+        }
+        match core::str::from_utf8(self.text) {
+            Ok(text) => Some(text),
+            Err(_) => None,
+        }
+    }
+
+    /// What it means, one character after the other.
+    pub const fn chars(&self) -> Chars<'a> {
+        Chars { left: self.text }
+    }
+
+    /// Whether it means this: `==`, but const.
+    ///
+    /// # Panics
+    /// Never.
+    pub const fn is(&self, text: &str) -> bool {
+        let (mut left, mut wanted) = (self.text, text.as_bytes());
+        while let ([byte, rest @ ..], [expected, wanted_rest @ ..]) = (left, wanted) {
+            if *byte == b'\\' {
+                return Chars { left }.are(wanted);
+            }
+            if *byte != *expected {
+                return false;
+            }
+            (left, wanted) = (rest, wanted_rest);
+        }
+        left.is_empty() && wanted.is_empty()
+    }
+
+    /// Writes what it means into the front of `memory`, and gives that part of it.
+    ///
+    /// # Errors
+    /// [`ErrorKind::BufferLength`] at the opening quote when it does not fit, with the length that it has.
+    ///
+    /// # Panics
+    /// Never.
+    pub fn decode<'b>(&self, memory: &'b mut [u8]) -> Result<&'b str, Error> {
+        let (needed, capacity) = (self.decoded_len(), memory.len());
+        let Some((text, _)) = memory.split_at_mut_checked(needed) else {
+            return Err(
+                ErrorKind::BufferLength { needed: needed as u64, capacity: capacity as u64 }.at(self.at())
+            );
+        };
+        let mut from = 0;
+        for character in self.chars() {
+            let len = character.len_utf8();
+            if let Some(room) = text.get_mut(from..from + len) {
+                character.encode_utf8(room);
+            }
+            from += len;
+        }
+        Ok(core::str::from_utf8(text).unwrap_or(""))
+    }
+
+    /// How many bytes it has in UTF-8, once decoded.
+    pub fn decoded_len(&self) -> usize {
+        self.chars().map(char::len_utf8).sum()
+    }
+
+    const fn has_escapes(&self) -> bool {
+        let mut left = self.text;
+        while let [byte, rest @ ..] = left {
+            if *byte == b'\\' {
+                return true;
+            }
+            left = rest;
+        }
+        false
+    }
+
+    /// `==` is not const.
+    pub(super) const fn equals(&self, other: &Self) -> bool {
+        let (mut left, mut others) = (self.text, other.text);
+        while let ([a, rest @ ..], [b, others_rest @ ..]) = (left, others) {
+            if *a == b'\\' || *b == b'\\' {
+                return Chars { left }.equal(Chars { left: others });
+            }
+            if *a != *b {
+                return false;
+            }
+            (left, others) = (rest, others_rest);
+        }
+        left.is_empty() && others.is_empty()
+    }
+
+    /// By which names are told apart before they are compared.
+    pub(super) const fn hash(&self) -> u32 {
+        if !self.has_escapes() {
+            return hash(self.text);
+        }
+        let (mut sum, mut left) = (HASH_OF_NOTHING, self.chars());
+        while let Some(character) = left.next_char() {
+            sum = hash_on(sum, character.encode_utf8(&mut [0; 4]).as_bytes());
+        }
+        low_u32(sum)
+    }
+}
+
+const HASH_OF_NOTHING: u64 = 0x811C_9DC5;
+
+/// A hash of 32 bits that takes a compiler little time. It is no defence against names that are chosen to collide, which
+/// cost a comparison each.
+pub(super) const fn hash(text: &[u8]) -> u32 {
+    low_u32(hash_on(HASH_OF_NOTHING, text))
+}
+
+const fn hash_on(mut sum: u64, text: &[u8]) -> u64 {
+    let mut left = text;
+    while let [byte, rest @ ..] = left {
+        sum = ((sum ^ *byte as u64) * 0x0100_0193) & 0xFFFF_FFFF;
+        left = rest;
+    }
+    sum
+}
+
+impl PartialEq for Quoted<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.equals(other)
+    }
+}
+
+impl Eq for Quoted<'_> {}
+
+impl PartialEq<str> for Quoted<'_> {
+    fn eq(&self, other: &str) -> bool {
+        self.is(other)
+    }
+}
+
+impl PartialEq<&str> for Quoted<'_> {
+    fn eq(&self, other: &&str) -> bool {
+        self.is(other)
+    }
+}
+
+impl fmt::Display for Quoted<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.chars().try_for_each(|character| f.write_char(character))
+    }
+}
+
+impl fmt::Debug for Quoted<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_char('"')?;
+        self.chars().flat_map(char::escape_debug).try_for_each(|character| f.write_char(character))?;
+        f.write_char('"')
+    }
+}
+
+/// The characters that a [`Quoted`] means.
+///
+/// *Memory*: 16 bytes, `Copy`.
+#[derive(Clone, Copy, Debug)]
+pub struct Chars<'a> {
+    left: &'a [u8],
+}
+
+impl Chars<'_> {
+    /// [`Iterator::next`], but const.
+    ///
+    /// # Panics
+    /// Never.
+    pub const fn next_char(&mut self) -> Option<char> {
+        let (character, rest) = match self.left {
+            [b'\\', b'u', rest @ ..] => unicode(rest),
+            [b'\\', letter, rest @ ..] => (single(*letter), rest),
+            text => decode(text),
+        };
+        self.left = rest;
+        character
+    }
+
+    /// Whether they are just those of this text.
+    const fn are(mut self, text: &[u8]) -> bool {
+        let mut wanted = text;
+        while let Some(character) = self.next_char() {
+            match decode(wanted) {
+                (Some(expected), rest) if expected as u32 == character as u32 => wanted = rest,
+                _ => return false,
+            }
+        }
+        wanted.is_empty()
+    }
+
+    const fn equal(mut self, mut other: Self) -> bool {
+        loop {
+            match (self.next_char(), other.next_char()) {
+                (None, None) => return true,
+                (Some(a), Some(b)) if a as u32 == b as u32 => {}
+                _ => return false,
+            }
+        }
+    }
+}
+
+impl Iterator for Chars<'_> {
+    type Item = char;
+
+    fn next(&mut self) -> Option<char> {
+        self.next_char()
+    }
+}
+
+/// The character that an escape of one letter stands for.
+const fn single(letter: u8) -> Option<char> {
+    match unescape(letter) {
+        Some(meaning) => Some(meaning as char),
+        None => None,
+    }
+}
+
+/// The character of the digits behind `\u`, of a pair where it is one, and what follows it.
+const fn unicode(digits: &[u8]) -> (Option<char>, &[u8]) {
+    let (mut unicode, mut left) = (Unicode::new(), digits);
+    while let [digit, rest @ ..] = left {
+        left = rest;
+        match (unicode.push(*digit), rest) {
+            (UnicodeStep::NeedDigit, _) => {}
+            (UnicodeStep::NeedLow, [b'\\', b'u', low @ ..]) => left = low,
+            (UnicodeStep::Done(character), _) => return (decode(character.as_bytes()).0, rest),
+            _ => break,
+        }
+    }
+    (None, &[])
+}
+
+/// The first character of a text in UTF-8, and what follows it.
+pub(super) const fn decode(text: &[u8]) -> (Option<char>, &[u8]) {
+    let (code, rest) = match text {
+        [] => return (None, &[]),
+        [a @ ..0x80, rest @ ..] => (*a as u32, rest),
+        [a @ ..0xE0, b, rest @ ..] => (bits(0x1F, &[*a, *b]), rest),
+        [a @ ..0xF0, b, c, rest @ ..] => (bits(0x0F, &[*a, *b, *c]), rest),
+        [a, b, c, d, rest @ ..] => (bits(0x07, &[*a, *b, *c, *d]), rest),
+        _ => return (None, &[]),
+    };
+    (char::from_u32(code), rest)
+}
+
+/// The code point of a character in so many bytes, of whose first one the lowest bits count.
+const fn bits<const N: usize>(first: u8, bytes: &[u8; N]) -> u32 {
+    let [a, left @ ..] = bytes.as_slice() else { return 0 };
+    let (mut code, mut left) = ((*a & first) as u32, left);
+    while let [byte, rest @ ..] = left {
+        code = (code << 6) | (*byte & 0x3F) as u32;
+        left = rest;
+    }
+    code
+}

@@ -1,0 +1,131 @@
+//! One pass over a header in memory.
+
+use super::quoted::Quoted;
+use crate::bytes::low_u32;
+use crate::error::{Error, ErrorKind};
+use crate::header::Signal;
+use crate::header::entry::Tensors as Machine;
+use crate::info::{Extent, TensorInfo};
+use crate::shape::{MAX_RANK, Shape};
+
+const TOO_DEEP: ErrorKind = ErrorKind::Rank { limit: MAX_RANK.to_le_bytes()[0] };
+
+/// Follows the parser along a file whose bytes stay where they are.
+pub(super) struct Walk<'a> {
+    file: &'a [u8],
+    left: &'a [u8],
+    machine: Machine,
+    name: Quoted<'a>,
+    shape: Shape,
+    /// Where the first dimension stands that the shape has no room for; 0 while there is none.
+    rank_at: u32,
+}
+
+/// A tensor as the header has it.
+#[derive(Clone, Copy)]
+pub(super) struct Seen<'a> {
+    pub(super) name: Quoted<'a>,
+    pub(super) info: TensorInfo,
+    /// 0, or where the first dimension stands that is not in `info`, for want of room.
+    pub(super) rank_at: u32,
+}
+
+impl Seen<'_> {
+    /// # Errors
+    /// [`ErrorKind::Rank`] unless all of its dimensions are held.
+    pub(super) const fn check_rank(&self) -> Result<(), Error> {
+        match self.rank_at {
+            0 => Ok(()),
+            at => Err(TOO_DEEP.at(at as u64)),
+        }
+    }
+}
+
+impl<'a> Walk<'a> {
+    /// Stands before byte 0.
+    pub(super) const fn new(file: &'a [u8]) -> Self {
+        Self {
+            file,
+            left: file,
+            machine: Machine::of_file(Some(file.len() as u64)),
+            name: Quoted::new(&[], 0),
+            shape: Shape::SCALAR,
+            rank_at: 0,
+        }
+    }
+
+    /// Goes on to the end of a tensor or of the header. [`Signal::Failed`] only where nobody has proven it before.
+    pub(super) const fn next(&mut self) -> Signal {
+        let mut run: &[u8] = &[];
+        loop {
+            let signal = self.machine.advance(&mut self.left, &mut run);
+            match signal {
+                Signal::Length => self.machine.check_header_fits(self.file.len() as u64),
+                Signal::Tensor => self.name = self.string(),
+                Signal::Shape => (self.shape, self.rank_at) = (Shape::SCALAR, 0),
+                Signal::Dim => self.see_dim(),
+                _ if signal.ends() => return signal,
+                _ => {}
+            }
+        }
+    }
+
+    /// The tensor that is complete.
+    pub(super) const fn seen(&self) -> Seen<'a> {
+        Seen { name: self.name, info: self.machine.info(self.shape), rank_at: self.rank_at }
+    }
+
+    pub(super) const fn extent(&self) -> Extent {
+        self.machine.extent()
+    }
+
+    /// Goes on to the end of a key or a value of `__metadata__`, or of that, or of the header.
+    pub(super) const fn next_text(&mut self) -> Signal {
+        let mut run: &[u8] = &[];
+        loop {
+            let signal = self.machine.advance(&mut self.left, &mut run);
+            match signal {
+                Signal::KeyEnd | Signal::ValueEnd | Signal::MetadataEnd | Signal::MetadataNull => {
+                    return signal;
+                }
+                _ if signal.ends() && !matches!(signal, Signal::TensorEnd) => return signal,
+                _ => {}
+            }
+        }
+    }
+
+    /// The string that is complete.
+    pub(super) const fn string(&self) -> Quoted<'a> {
+        let at = self.machine.parser().event_start();
+        let (begin, end) = (low_u32(at) as usize + 1, low_u32(self.position()) as usize);
+        let Some((before, _)) = self.file.split_at_checked(end) else { return Quoted::new(&[], 0) };
+        match before.split_at_checked(begin) {
+            Some((_, [text @ .., _quote])) => Quoted::new(text, low_u32(at)),
+            _ => Quoted::new(&[], low_u32(at)),
+        }
+    }
+
+    /// How many bytes have been read.
+    pub(super) const fn position(&self) -> u64 {
+        self.machine.parser().position()
+    }
+
+    /// Where the data begins, once a tensor or the end has been seen.
+    pub(super) const fn data_start(&self) -> u64 {
+        match self.machine.parser().header_len() {
+            Some(len) => len + 8,
+            None => 8,
+        }
+    }
+
+    /// Why it has failed.
+    pub(super) const fn error(&self) -> Error {
+        self.machine.error()
+    }
+
+    const fn see_dim(&mut self) {
+        if self.shape.push(self.machine.dim()).is_err() && self.rank_at == 0 {
+            self.rank_at = low_u32(self.machine.parser().event_start());
+        }
+    }
+}
