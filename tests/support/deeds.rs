@@ -4,7 +4,8 @@ use std::fmt::Debug;
 
 use embedded_io::Read;
 use embedded_safetensors::{
-    Error, Index, IndexStorage, MetadataError, Model, ReadAt, ReadError, Slot, TensorReader, Wanted,
+    ElementReader, Error, Index, IndexStorage, MetadataError, Model, ReadAt, ReadError, Slot, TensorInfo,
+    TensorReader, Wanted,
 };
 use serde::Deserialize;
 
@@ -50,6 +51,14 @@ pub enum Deed {
     ReadAt,
     /// `embedded_io::Read`, to the end.
     Read,
+    /// `ElementReader::next_lossless`, to the end.
+    NextValues,
+    /// `ElementReader::read_rounded`.
+    ReadValues,
+    /// `TensorReader::row`, from the last row to the first.
+    Row,
+    /// `Rows::next_lossless`, to the end.
+    Rows,
 }
 
 /// The deeds that prove a header.
@@ -71,9 +80,18 @@ pub const LOOKING: [Deed; 11] = [
 ];
 
 /// The deeds that read a tensor.
-pub const READING: [Deed; 4] = [Deed::NextChunk, Deed::ReadAll, Deed::ReadAt, Deed::Read];
+pub const READING: [Deed; 8] = [
+    Deed::NextChunk,
+    Deed::ReadAll,
+    Deed::ReadAt,
+    Deed::Read,
+    Deed::NextValues,
+    Deed::ReadValues,
+    Deed::Row,
+    Deed::Rows,
+];
 
-/// The tensor that is found and read.
+/// The tensor that is found and read: of F32, in rows.
 pub const TENSOR: &str = "fc1.weight";
 
 /// What became of a deed: what it answers, in words, or the bytes that it read.
@@ -135,6 +153,10 @@ impl Scene {
             return Ok(self.look(&mut model, &mut window)?);
         }
         let tensor = model.find(TENSOR, &mut window)?.expect("every file here has it");
+        if self.deed == Deed::Row {
+            fate();
+            return Ok(self.rows_backwards(&mut model, &tensor)?);
+        }
         let reader = model.tensor(&tensor).expect("it is this file's");
         fate();
         Ok(self.read(reader)?)
@@ -209,11 +231,64 @@ impl Scene {
     {
         let mut bytes = vec![0; usize::try_from(reader.byte_len()).expect("it is small")];
         match self.deed {
+            Deed::NextValues => return Ok(self.values(&mut reader.elements())?.concat()),
+            Deed::ReadValues => return self.all_values(&mut reader.elements()),
+            Deed::Rows => return self.rows(reader),
             Deed::ReadAll => self.tried(|| reader.read_all(&mut bytes).map(|_| ()))?,
             Deed::ReadAt => self.read_backwards(&mut reader, &mut bytes)?,
             _ => self.read_forwards(&mut reader, &mut bytes)?,
         }
         Ok(bytes)
+    }
+
+    /// As `f64`, so that bytes are turned in place; the bytes that they were before.
+    fn values<S: ReadAt>(self, reader: &mut ElementReader<S>) -> Result<Vec<[u8; 4]>, ReadError<S::Error>> {
+        let mut bytes = vec![];
+        loop {
+            assert_eq!(reader.position(), bytes.len() as u64, "after a fault it stands where it stood");
+            let mut values = [0.0; 3];
+            match self.tried(|| Ok(reader.next_lossless(&mut values)?.map(<[f64]>::len)))? {
+                Some(len) => bytes.extend(values[..len].iter().map(as_f32)),
+                None => return Ok(bytes),
+            }
+        }
+    }
+
+    fn all_values<S: ReadAt>(self, reader: &mut ElementReader<S>) -> Result<Vec<u8>, ReadError<S::Error>> {
+        let mut values = vec![0.0; usize::try_from(reader.len()).expect("it is small")];
+        self.tried(|| {
+            assert_eq!(reader.position(), 0);
+            reader.read_rounded(&mut values).map(|_| ())
+        })?;
+        assert_eq!(reader.remaining(), 0);
+        Ok(values.iter().flat_map(as_f32).collect())
+    }
+
+    fn rows<S: ReadAt>(self, reader: TensorReader<'_, S>) -> Result<Vec<u8>, ReadError<S::Error>> {
+        let (mut bytes, mut values) = (vec![], [0.0; 4]);
+        let count = reader.dims()[0];
+        let mut rows = reader.rows(0..count).expect("it has so many");
+        loop {
+            assert_eq!(rows.position() * 8, bytes.len() as u64, "after a fault it stands where it stood");
+            match self.tried(|| Ok(rows.next_lossless(&mut values)?.map(<[f64]>::len)))? {
+                Some(len) => bytes.extend(values[..len].iter().flat_map(as_f32)),
+                None => return Ok(bytes),
+            }
+        }
+    }
+
+    /// Nobody has read anything of a row that could not be read.
+    fn rows_backwards<S: ReadAt>(
+        self,
+        model: &mut Model<S>,
+        tensor: &TensorInfo,
+    ) -> Result<Vec<u8>, ReadError<S::Error>> {
+        let mut rows = vec![];
+        for row in (0..tensor.shape().dims()[0]).rev() {
+            rows.push(self.values(&mut model.tensor(tensor)?.row(row)?)?.concat());
+        }
+        rows.reverse();
+        Ok(rows.concat())
     }
 
     fn read_backwards<S: ReadAt>(
@@ -272,6 +347,15 @@ impl Scene {
         }
         call()
     }
+}
+
+/// The bytes of an element that became this value. A cast would make a signalling NaN quiet.
+#[expect(clippy::cast_possible_truncation, reason = "it was an `f32`")]
+fn as_f32(value: &f64) -> [u8; 4] {
+    let bits = value.to_bits();
+    let of_nan = (bits >> 32) as u32 & 1 << 31 | 0xFF << 23 | (bits >> 29) as u32 & 0x7F_FFFF;
+    let element = if value.is_nan() { of_nan } else { (*value as f32).to_bits() };
+    element.to_le_bytes()
 }
 
 /// The `__metadata__` of every file here.

@@ -275,6 +275,13 @@ pub enum ErrorKind {
         /// How many bytes the tensor has.
         len: u64,
     },
+    /// A place beyond the last element of what is read as values. At: the end of that.
+    OutsideElements {
+        /// The element that was asked for.
+        asked: u64,
+        /// How many there are.
+        len: u64,
+    },
     /// A tensor that ends beyond the end of the file's data: it belongs to another file. At: the end
     /// of the data.
     OutsideData {
@@ -421,6 +428,7 @@ impl ErrorKind {
             Self::NotFound { .. } => "usage.missing",
             Self::NoWindow => "usage.window",
             Self::OutsideTensor { .. } => "usage.range",
+            Self::OutsideElements { .. } => "usage.element",
             Self::OutsideData { .. } => "usage.tensor",
             Self::Block { .. } => "usage.block",
             Self::DtypeMismatch { .. } => "usage.dtype",
@@ -448,6 +456,7 @@ impl ErrorKind {
             Self::DtypeMismatch { .. } | Self::ShapeMismatch | Self::Misaligned { .. } => Blame::Usage,
             Self::Lossy { .. } | Self::NoConversion { .. } | Self::PartOfByte { .. } => Blame::Usage,
             Self::OutsideAxis { .. } | Self::TooManyRanges { .. } | Self::ZeroStep { .. } => Blame::Usage,
+            Self::OutsideElements { .. } => Blame::Usage,
             _ => Blame::File,
         }
     }

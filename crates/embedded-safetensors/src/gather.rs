@@ -8,8 +8,8 @@ use crate::shape::Shape;
 use crate::slice::filling::Filling;
 use crate::slice::place::Place;
 use crate::slice::range::AxisRange;
-use crate::source::{ReadAt, ReadError};
-use crate::tensor::{TensorReader, read_full};
+use crate::source::{ReadAt, ReadError, read_full};
+use crate::tensor::TensorReader;
 
 impl<S: ReadAt> TensorReader<'_, S> {
     /// Reads a part of the tensor: one range for each axis, outermost first, where axes without a range are taken

@@ -162,6 +162,10 @@ impl ErrorKind {
                 let was = Text(" was asked for of a tensor that has ");
                 Sentence::of([Text("byte "), Number(asked), was, Bytes(len)])
             }
+            Self::OutsideElements { asked, len } => {
+                let was = Text(" was asked for, and there are ");
+                Sentence::of([Text("element "), Number(asked), was, Number(len)])
+            }
             Self::OutsideData { end, data_len } => {
                 let of = Text(" of the data, which has ");
                 Sentence::of([Text("the tensor ends at byte "), Number(end), of, Bytes(data_len)])

@@ -75,6 +75,52 @@ impl Shape {
         }
     }
 
+    /// How many dimensions there are.
+    pub const fn rank(&self) -> usize {
+        self.rank as usize
+    }
+
+    /// For each dimension, how many elements further its next index lies: row-major, the last one 1. As elsewhere, a
+    /// dimension of 0 counts as 1.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Overflow`] when one exceeds 64 bits, which only a shape without elements or one that
+    /// [`elements`](Self::elements) refuses can do.
+    pub const fn strides(&self) -> Result<Strides, ErrorKind> {
+        let mut strides = *self;
+        let (mut stride, mut left) = (1u64, self.dims());
+        while let Some((&dim, outer)) = left.split_last() {
+            if let Some((_, [slot, ..])) = strides.dims.split_at_mut_checked(outer.len()) {
+                *slot = stride;
+            }
+            let of_outer = stride.checked_mul(if dim == 0 { 1 } else { dim });
+            stride = match of_outer {
+                Some(product) => product,
+                None if outer.is_empty() => stride,
+                None => return Err(ErrorKind::Overflow),
+            };
+            left = outer;
+        }
+        Ok(Strides(strides))
+    }
+
+    /// How many elements lie before the one with these indices, outermost first. Nothing where it does not exist.
+    pub const fn index_of(&self, indices: &[u64]) -> Option<u64> {
+        if indices.len() != self.rank() {
+            return None;
+        }
+        let (mut index, mut dims, mut left) = (0u64, self.dims(), indices);
+        while let ([dim, inner_dims @ ..], [at, inner @ ..]) = (dims, left) {
+            if *at >= *dim {
+                return None;
+            }
+            // Cannot wrap where the shape has no more elements than 64 bits count.
+            index = index.wrapping_mul(*dim).wrapping_add(*at);
+            (dims, left) = (inner_dims, inner);
+        }
+        Some(index)
+    }
+
     /// How many elements: the product of the dimensions, 1 for a scalar.
     ///
     /// # Errors
@@ -99,6 +145,25 @@ pub(crate) const fn elements(dims: &[u64]) -> Result<u64, ErrorKind> {
         left = rest;
     }
     Ok(elements)
+}
+
+/// How far the elements of a [`Shape`] lie from each other, counted in elements.
+///
+/// *Memory*: 72 bytes, `Copy`.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Strides(Shape);
+
+impl Strides {
+    /// One for each dimension, outermost first.
+    pub const fn as_slice(&self) -> &[u64] {
+        self.0.dims()
+    }
+}
+
+impl core::fmt::Debug for Strides {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        self.as_slice().fmt(f)
+    }
 }
 
 impl core::fmt::Debug for Shape {

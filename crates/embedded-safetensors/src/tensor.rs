@@ -1,11 +1,18 @@
 //! A tensor's bytes, read piece by piece into buffers of the caller.
 
 use crate::dtype::Dtype;
+use crate::element::cursor::{Cursor, RowCursor};
+use crate::element::{ElementReader, Rows};
 use crate::error::Error;
 #[cfg(doc)]
 use crate::error::ErrorKind;
-use crate::source::{ReadAt, ReadError, arrived};
+#[cfg(doc)]
+use crate::location::Locate;
+#[cfg(feature = "embedded-io")]
+use crate::source::arrived;
+use crate::source::{ReadAt, ReadError, read_full};
 use crate::span::Span;
+use core::ops::Range;
 
 /// Reads the bytes of one tensor, in pieces of any size, from any place, as often as you like.
 ///
@@ -139,6 +146,33 @@ impl<'t, S: ReadAt> TensorReader<'t, S> {
         self.source
     }
 
+    /// Reads all of the tensor as values, from its first element on, wherever this reader stands. Blocks that
+    /// chunks were to be [aligned to](Self::aligned_to) do not count there.
+    pub fn elements(self) -> ElementReader<S> {
+        let cursor = Cursor::all(&self.span);
+        ElementReader::new(self.source, cursor)
+    }
+
+    /// Reads one row as values: all that has the index `row` of axis 0.
+    ///
+    /// # Errors
+    /// [`ErrorKind::OutsideAxis`] when there is no such row; [`ErrorKind::TooManyRanges`] for a scalar, which has
+    /// none; [`ErrorKind::OutsideTensor`] when the dimensions are those of another tensor, as only a [`Locate`] of
+    /// your own can say.
+    pub fn row(self, row: u64) -> Result<ElementReader<S>, Error> {
+        let cursor = Cursor::row(&self.span, self.dims, row)?;
+        Ok(ElementReader::new(self.source, cursor))
+    }
+
+    /// Reads rows as values, one a call. A range that ends before it begins has none.
+    ///
+    /// # Errors
+    /// [`ErrorKind::OutsideAxis`] when the range ends or begins beyond the last row; otherwise as [`row`](Self::row).
+    pub fn rows(self, rows: Range<u64>) -> Result<Rows<S>, Error> {
+        let cursor = RowCursor::new(&self.span, self.dims, rows)?;
+        Ok(Rows::new(self.source, cursor))
+    }
+
     /// One read of the storage, at most the rest of the tensor.
     #[cfg(feature = "embedded-io")]
     pub(crate) fn read_some(&mut self, buffer: &mut [u8]) -> Result<usize, ReadError<S::Error>> {
@@ -163,34 +197,4 @@ impl<S: ReadAt<Error: embedded_io::Error>> embedded_io::Read for TensorReader<'_
 #[cfg(feature = "embedded-io")]
 impl<S: ReadAt<Error: embedded_io::Error>> embedded_io::ErrorType for TensorReader<'_, S> {
     type Error = ReadError<S::Error>;
-}
-
-/// Fills the buffer from byte `offset` of the file on: in one read, where the storage gives all that it is
-/// asked for.
-#[inline]
-pub(crate) fn read_full<S: ReadAt>(
-    source: &mut S,
-    offset: u64,
-    buffer: &mut [u8],
-) -> Result<(), ReadError<S::Error>> {
-    if buffer.is_empty() {
-        return Ok(());
-    }
-    let len = arrived(source.read_at(offset, buffer), offset, buffer.len())?;
-    if len < buffer.len() { read_rest(source, offset, len, buffer) } else { Ok(()) }
-}
-
-/// Fills what the first `filled` bytes leave of the buffer.
-#[cold]
-fn read_rest<S: ReadAt>(
-    source: &mut S,
-    offset: u64,
-    mut filled: usize,
-    buffer: &mut [u8],
-) -> Result<(), ReadError<S::Error>> {
-    while let Some(left @ [_, ..]) = buffer.get_mut(filled..) {
-        let at = offset + filled as u64;
-        filled += arrived(source.read_at(at, left), at, left.len())?;
-    }
-    Ok(())
 }

@@ -1,6 +1,6 @@
 //! Storage that is read at any position, and waited for.
 
-use crate::source::{self, FileLen};
+use crate::source::{self, FileLen, ReadError, arrived};
 use core::convert::Infallible;
 
 /// Storage that can be read at any position, and that has to be waited for: the asynchronous form of
@@ -65,4 +65,21 @@ impl ReadAt for &[u8] {
     async fn file_len(&mut self) -> Result<FileLen, Infallible> {
         source::ReadAt::file_len(self)
     }
+}
+
+/// Fills the buffer from byte `at` of the file on.
+///
+/// # Errors
+/// Those of the storage; [`ReadError::UnexpectedEof`].
+pub(crate) async fn read_full<S: ReadAt>(
+    source: &mut S,
+    mut at: u64,
+    mut left: &mut [u8],
+) -> Result<(), ReadError<S::Error>> {
+    while !left.is_empty() {
+        let len = arrived(source.read_at(at, left).await, at, left.len())?;
+        at += len as u64;
+        left = left.get_mut(len..).unwrap_or(&mut []);
+    }
+    Ok(())
 }

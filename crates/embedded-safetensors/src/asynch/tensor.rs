@@ -1,12 +1,17 @@
 //! A tensor's bytes, read piece by piece from storage that is waited for.
 
-use super::ReadAt;
+use super::source::read_full;
+use super::{ElementReader, ReadAt, Rows};
 use crate::dtype::Dtype;
+use crate::element::cursor::{Cursor, RowCursor};
 use crate::error::Error;
 #[cfg(doc)]
 use crate::error::ErrorKind;
+#[cfg(doc)]
+use crate::location::Locate;
 use crate::source::{ReadError, arrived};
 use crate::span::Span;
+use core::ops::Range;
 
 /// Reads the bytes of one tensor, in pieces of any size, from any place, as often as you like: the
 /// asynchronous form of [`TensorReader`](crate::TensorReader).
@@ -145,6 +150,33 @@ impl<'t, S: ReadAt> TensorReader<'t, S> {
     pub fn skip(&mut self, bytes: u64) -> Result<(), Error> {
         self.span.skip(bytes)
     }
+
+    /// Reads all of the tensor as values, from its first element on, wherever this reader stands. Blocks that
+    /// chunks were to be [aligned to](Self::aligned_to) do not count there.
+    pub fn elements(self) -> ElementReader<S> {
+        let cursor = Cursor::all(&self.span);
+        ElementReader::new(self.source, cursor)
+    }
+
+    /// Reads one row as values: all that has the index `row` of axis 0.
+    ///
+    /// # Errors
+    /// [`ErrorKind::OutsideAxis`] when there is no such row; [`ErrorKind::TooManyRanges`] for a scalar, which has
+    /// none; [`ErrorKind::OutsideTensor`] when the dimensions are those of another tensor, as only a [`Locate`] of
+    /// your own can say.
+    pub fn row(self, row: u64) -> Result<ElementReader<S>, Error> {
+        let cursor = Cursor::row(&self.span, self.dims, row)?;
+        Ok(ElementReader::new(self.source, cursor))
+    }
+
+    /// Reads rows as values, one a call. A range that ends before it begins has none.
+    ///
+    /// # Errors
+    /// [`ErrorKind::OutsideAxis`] when the range ends or begins beyond the last row; otherwise as [`row`](Self::row).
+    pub fn rows(self, rows: Range<u64>) -> Result<Rows<S>, Error> {
+        let cursor = RowCursor::new(&self.span, self.dims, rows)?;
+        Ok(Rows::new(self.source, cursor))
+    }
 }
 
 /// Bytes as they come, elements or not. An interrupted read of the storage is made again by its adapter.
@@ -166,18 +198,4 @@ impl<S: ReadAt<Error: embedded_io_async::Error>> embedded_io_async::Read for Ten
 
 impl<S: ReadAt<Error: embedded_io_async::Error>> embedded_io_async::ErrorType for TensorReader<'_, S> {
     type Error = ReadError<S::Error>;
-}
-
-/// Fills the buffer from byte `at` of the file on.
-async fn read_full<S: ReadAt>(
-    source: &mut S,
-    mut at: u64,
-    mut left: &mut [u8],
-) -> Result<(), ReadError<S::Error>> {
-    while !left.is_empty() {
-        let len = arrived(source.read_at(at, left).await, at, left.len())?;
-        at += len as u64;
-        left = left.get_mut(len..).unwrap_or(&mut []);
-    }
-    Ok(())
 }

@@ -79,6 +79,11 @@ impl<T: Element> Conversion<T> {
         }
     }
 
+    /// Whether elements are values as they are, so that `apply` has nothing to do.
+    pub(crate) const fn is_plain(self) -> bool {
+        matches!(self.way, Way::Stays)
+    }
+
     /// How many elements `apply` turns of those whose bytes `len` values have room for: `len`, or half as many where
     /// elements are twice as wide as values. An odd last one needs room elsewhere, in a pair of [`Element::ZERO`].
     pub(crate) const fn count(self, len: usize) -> usize {

@@ -1,0 +1,301 @@
+//! A tensor's elements and rows, read as values from storage that is waited for.
+
+use super::ReadAt;
+use super::source::read_full;
+use crate::convert::{Conversion, Element, Loss};
+use crate::dtype::Dtype;
+use crate::element::cursor::{Cursor, RowCursor};
+use crate::element::fill::Filling;
+use crate::element::place::Place;
+use crate::error::Error;
+#[cfg(doc)]
+use crate::error::ErrorKind;
+use crate::source::ReadError;
+
+/// Reads the elements of a tensor, or of one of its rows, as values: `f32`, `i32`, whatever [`Element`] lists: the
+/// asynchronous form of [`ElementReader`](crate::ElementReader).
+///
+/// The bytes are read into the memory of the values and turned there, so there is no other buffer. A call is one
+/// read of the storage where that gives all that it is asked for, with two exceptions: values of 64 KiB and more that
+/// are not just copied come in blocks of that size, and elements of 64 bits that become an `f32` in
+/// several reads, each for half of the values that are left.
+///
+/// Elements of 4 and 6 bits may be read in any number, from any of them on. A C64 tensor is read as F32, real parts first,
+/// and has twice as many elements.
+///
+/// After an error, and after a future was dropped, nothing is lost but what the values held, which may be anything: the
+/// reader stands where it stood before the call, and the same call may be made again.
+///
+/// *Memory*: at most 40 bytes and the source.
+#[derive(Debug)]
+pub struct ElementReader<S> {
+    source: S,
+    cursor: Cursor,
+}
+
+impl<S: ReadAt> ElementReader<S> {
+    pub(crate) const fn new(source: S, cursor: Cursor) -> Self {
+        Self { source, cursor }
+    }
+
+    /// The type of the elements.
+    pub const fn dtype(&self) -> Dtype {
+        self.cursor.dtype()
+    }
+
+    /// How many elements there are, the ones that were read included.
+    #[expect(clippy::len_without_is_empty)]
+    pub const fn len(&self) -> u64 {
+        self.cursor.len()
+    }
+
+    /// How many elements lie before the next one to be read.
+    pub const fn position(&self) -> u64 {
+        self.cursor.position()
+    }
+
+    /// How many elements are still to be read.
+    pub const fn remaining(&self) -> u64 {
+        self.cursor.remaining()
+    }
+
+    /// Gives the source back.
+    pub fn into_source(self) -> S {
+        self.source
+    }
+
+    /// Goes on at element `position`, forwards or backwards.
+    ///
+    /// # Errors
+    /// [`ErrorKind::OutsideElements`] beyond the end; the reader then stays where it is.
+    pub fn seek(&mut self, position: u64) -> Result<(), Error> {
+        self.cursor.seek(position)
+    }
+
+    /// Goes on `elements` further.
+    ///
+    /// # Errors
+    /// As [`seek`](Self::seek).
+    pub fn skip(&mut self, elements: u64) -> Result<(), Error> {
+        self.cursor.skip(elements)
+    }
+
+    /// Reads the next values into the front of `values`, as many as fit, if each of them is exact; nothing once all
+    /// are read. It waits until they are there.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Lossy`] when the dtype has values that `T` does not have; [`ErrorKind::NoConversion`];
+    /// [`ErrorKind::BufferLength`] when there is no room for one; those of the storage;
+    /// [`ReadError::UnexpectedEof`].
+    ///
+    /// # Cancel safety
+    /// When the future is dropped, the reader stands where it stood. Make the call again.
+    ///
+    /// # Panics
+    /// Never.
+    pub async fn next_lossless<'b, T: Element>(
+        &mut self,
+        values: &'b mut [T],
+    ) -> Result<Option<&'b [T]>, ReadError<S::Error>> {
+        self.next(Loss::None, values).await
+    }
+
+    /// As [`next_lossless`](Self::next_lossless), but values that `T` does not have are rounded to the nearest, of two
+    /// as near ones to the even one.
+    ///
+    /// # Errors
+    /// As [`next_lossless`](Self::next_lossless), but for [`ErrorKind::Lossy`].
+    ///
+    /// # Cancel safety
+    /// When the future is dropped, the reader stands where it stood. Make the call again.
+    ///
+    /// # Panics
+    /// Never.
+    pub async fn next_rounded<'b, T: Element>(
+        &mut self,
+        values: &'b mut [T],
+    ) -> Result<Option<&'b [T]>, ReadError<S::Error>> {
+        self.next(Loss::Rounded, values).await
+    }
+
+    /// Reads all values that are left into the front of `values`, if each of them is exact, and gives that part
+    /// of it.
+    ///
+    /// # Errors
+    /// [`ErrorKind::BufferLength`] when they do not fit, with the length that they have; otherwise as
+    /// [`next_lossless`](Self::next_lossless).
+    ///
+    /// # Cancel safety
+    /// When the future is dropped, the reader stands where it stood. Make the call again.
+    ///
+    /// # Panics
+    /// Never.
+    pub async fn read_lossless<'b, T: Element>(
+        &mut self,
+        values: &'b mut [T],
+    ) -> Result<&'b [T], ReadError<S::Error>> {
+        self.read(Loss::None, values).await
+    }
+
+    /// As [`read_lossless`](Self::read_lossless), but rounded as by [`next_rounded`](Self::next_rounded).
+    ///
+    /// # Errors
+    /// As [`read_lossless`](Self::read_lossless), but for [`ErrorKind::Lossy`].
+    ///
+    /// # Cancel safety
+    /// When the future is dropped, the reader stands where it stood. Make the call again.
+    ///
+    /// # Panics
+    /// Never.
+    pub async fn read_rounded<'b, T: Element>(
+        &mut self,
+        values: &'b mut [T],
+    ) -> Result<&'b [T], ReadError<S::Error>> {
+        self.read(Loss::Rounded, values).await
+    }
+
+    async fn next<'b, T: Element>(
+        &mut self,
+        loss: Loss,
+        values: &'b mut [T],
+    ) -> Result<Option<&'b [T]>, ReadError<S::Error>> {
+        let (conversion, values) = self.cursor.piece(loss, values)?;
+        fill(&mut self.source, self.cursor.place(), conversion, values).await?;
+        self.cursor.advance(values.len());
+        Ok(if values.is_empty() { None } else { Some(values) })
+    }
+
+    async fn read<'b, T: Element>(
+        &mut self,
+        loss: Loss,
+        values: &'b mut [T],
+    ) -> Result<&'b [T], ReadError<S::Error>> {
+        let (conversion, values) = self.cursor.rest(loss, values)?;
+        fill(&mut self.source, self.cursor.place(), conversion, values).await?;
+        self.cursor.advance(values.len());
+        Ok(values)
+    }
+}
+
+/// Reads the rows of a tensor as values, one a call: what a product of a matrix and a vector needs. A row is all that
+/// has the same index of the outermost axis: of a vector one element, of a tensor of rank 3 a matrix. The
+/// asynchronous form of [`Rows`](crate::Rows).
+///
+/// Values are read and turned as an [`ElementReader`] does it, and what is said of errors
+/// there holds here too.
+///
+/// *Memory*: at most 48 bytes and the source.
+#[derive(Debug)]
+pub struct Rows<S> {
+    source: S,
+    cursor: RowCursor,
+}
+
+impl<S: ReadAt> Rows<S> {
+    pub(crate) const fn new(source: S, cursor: RowCursor) -> Self {
+        Self { source, cursor }
+    }
+
+    /// The type of the elements.
+    pub const fn dtype(&self) -> Dtype {
+        self.cursor.dtype()
+    }
+
+    /// How many elements a row has. Of C64 twice as many as the shape says. A tensor without rows may say
+    /// `u64::MAX`.
+    pub const fn row_len(&self) -> u64 {
+        self.cursor.row_len()
+    }
+
+    /// The index of the next row, in the tensor.
+    pub const fn position(&self) -> u64 {
+        self.cursor.position()
+    }
+
+    /// How many rows are still to be read.
+    pub const fn remaining(&self) -> u64 {
+        self.cursor.remaining()
+    }
+
+    /// Gives the source back.
+    pub fn into_source(self) -> S {
+        self.source
+    }
+
+    /// Goes on at row `row` of the tensor, forwards or backwards, also to before the range.
+    ///
+    /// # Errors
+    /// [`ErrorKind::OutsideAxis`] beyond the end of the range; it then stays where it is.
+    pub fn seek(&mut self, row: u64) -> Result<(), Error> {
+        self.cursor.seek(row)
+    }
+
+    /// Reads the next row into the front of `values`, if each value is exact; nothing once all rows are read. It
+    /// waits until the row is there.
+    ///
+    /// # Errors
+    /// [`ErrorKind::BufferLength`] when it does not fit; otherwise as
+    /// [`ElementReader::next_lossless`](ElementReader::next_lossless).
+    ///
+    /// # Cancel safety
+    /// When the future is dropped, the reader stands where it stood. Make the call again.
+    ///
+    /// # Panics
+    /// Never.
+    pub async fn next_lossless<'b, T: Element>(
+        &mut self,
+        values: &'b mut [T],
+    ) -> Result<Option<&'b [T]>, ReadError<S::Error>> {
+        self.next(Loss::None, values).await
+    }
+
+    /// As [`next_lossless`](Self::next_lossless), but values that `T` does not have are rounded to the nearest, of two
+    /// as near ones to the even one.
+    ///
+    /// # Errors
+    /// As [`next_lossless`](Self::next_lossless), but for [`ErrorKind::Lossy`].
+    ///
+    /// # Cancel safety
+    /// When the future is dropped, the reader stands where it stood. Make the call again.
+    ///
+    /// # Panics
+    /// Never.
+    pub async fn next_rounded<'b, T: Element>(
+        &mut self,
+        values: &'b mut [T],
+    ) -> Result<Option<&'b [T]>, ReadError<S::Error>> {
+        self.next(Loss::Rounded, values).await
+    }
+
+    async fn next<'b, T: Element>(
+        &mut self,
+        loss: Loss,
+        values: &'b mut [T],
+    ) -> Result<Option<&'b [T]>, ReadError<S::Error>> {
+        let Some((conversion, values)) = self.cursor.row(loss, values)? else { return Ok(None) };
+        fill(&mut self.source, self.cursor.place(), conversion, values).await?;
+        self.cursor.advance();
+        Ok(Some(values))
+    }
+}
+
+/// Fills all of the values from this place on.
+///
+/// # Errors
+/// Those of the storage; [`ReadError::UnexpectedEof`]. The values may then hold anything.
+///
+/// # Cancel safety
+/// When the future is dropped, the values may hold anything.
+pub(crate) async fn fill<S: ReadAt, T: Element>(
+    source: &mut S,
+    place: Place,
+    conversion: Conversion<T>,
+    values: &mut [T],
+) -> Result<(), ReadError<S::Error>> {
+    let mut filling = Filling::new(place, conversion, values);
+    while let Some((offset, bytes)) = filling.bytes() {
+        read_full(source, offset, bytes).await?;
+        filling.turn();
+    }
+    Ok(())
+}

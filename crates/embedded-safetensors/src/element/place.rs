@@ -1,0 +1,132 @@
+//! Where in a file the elements of a tensor lie.
+
+use crate::convert::{Conversion, Element, Loss, bits_of_value};
+use crate::dtype::Dtype;
+use crate::error::{Error, ErrorKind};
+use crate::span::Span;
+
+/// The first byte of a tensor in the file, and what lies there. Elements are counted as values are: a C64 tensor
+/// has twice as many, which are F32.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Origin {
+    start: u64,
+    dtype: Dtype,
+}
+
+/// Where an element begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Place {
+    /// The byte of the file.
+    pub(crate) offset: u64,
+    /// How many bits of that byte belong to elements before, up to 7.
+    pub(crate) skip: u8,
+    /// How wide elements are.
+    bits: u8,
+}
+
+/// What 3 must be multiplied by to be 1, where what exceeds 64 bits is lost: for multiples of 3, a division.
+const ONE_THIRD: u64 = 0xAAAA_AAAA_AAAA_AAAB;
+
+impl Origin {
+    pub(crate) fn new(tensor: &Span) -> Self {
+        Self { start: tensor.start(), dtype: tensor.dtype() }
+    }
+
+    pub(crate) const fn dtype(&self) -> Dtype {
+        self.dtype
+    }
+
+    /// How many values make an element: 2 of C64.
+    pub(crate) const fn values_of_element(&self) -> u64 {
+        if let Dtype::C64 = self.dtype { 2 } else { 1 }
+    }
+
+    /// How many elements so many bytes of the tensor hold; they are whole ones.
+    pub(crate) const fn elements(&self, bytes: u64) -> u64 {
+        match bits_of_value(self.dtype) {
+            4 => bytes << 1,
+            6 => bytes.wrapping_mul(ONE_THIRD) << 2,
+            bits => bytes >> (bits >> 3).trailing_zeros(),
+        }
+    }
+
+    /// Of the element of this index, which the tensor has, or of its end.
+    pub(crate) const fn place(&self, index: u64) -> Place {
+        let bits = bits_of_value(self.dtype);
+        Place { offset: self.start, skip: 0, bits }.after(index)
+    }
+
+    pub(crate) fn conversion<T: Element>(&self, loss: Loss) -> Result<Conversion<T>, Error> {
+        Conversion::of(self.dtype, loss).map_err(|kind| self.error(kind))
+    }
+
+    /// An error of the whole tensor.
+    pub(crate) const fn error(&self, kind: ErrorKind) -> Error {
+        kind.at(self.start)
+    }
+}
+
+impl Place {
+    /// So many elements on. A tensor has fewer than 2^64 bits, so these cannot be more.
+    pub(crate) const fn after(self, elements: u64) -> Self {
+        let bits = elements.wrapping_mul(self.bits as u64).wrapping_add(self.skip as u64);
+        let [low, ..] = bits.to_le_bytes();
+        Self { offset: self.offset.wrapping_add(bits >> 3), skip: low & 7, ..self }
+    }
+
+    /// The bytes of so many elements, those that they share with others included.
+    pub(crate) const fn bytes_of(self, elements: u64) -> u64 {
+        let bits = elements.wrapping_mul(self.bits as u64).wrapping_add(self.skip as u64);
+        (bits >> 3) + (bits & 7 != 0) as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn origin(dtype: Dtype) -> Origin {
+        Origin { start: 100, dtype }
+    }
+
+    #[test]
+    fn elements_of_every_width_are_counted_without_a_division() {
+        for &dtype in Dtype::ALL {
+            let of_element = origin(dtype).values_of_element();
+            for eights in (0..1000).chain([1 << 40, u64::MAX >> 7]) {
+                let elements = eights * 8;
+                let bytes = elements.checked_mul(dtype.bits().into()).map(|bits| bits / 8);
+                let Some(bytes) = bytes else { continue };
+                assert_eq!(origin(dtype).elements(bytes), elements * of_element, "{dtype}, {bytes} bytes");
+            }
+        }
+    }
+
+    #[test]
+    fn narrow_elements_begin_inside_bytes() {
+        let places = |dtype| [0, 1, 2, 3, 4].map(|index| origin(dtype).place(index));
+        let found = |dtype| places(dtype).map(|place| (place.offset, place.skip));
+        assert_eq!(found(Dtype::F4), [(100, 0), (100, 4), (101, 0), (101, 4), (102, 0)]);
+        assert_eq!(found(Dtype::F6_E2M3), [(100, 0), (100, 6), (101, 4), (102, 2), (103, 0)]);
+        assert_eq!(found(Dtype::C64), [(100, 0), (104, 0), (108, 0), (112, 0), (116, 0)]);
+    }
+
+    #[test]
+    fn bytes_are_counted_from_the_first_touched_to_the_last() {
+        let bytes = |dtype, index, count| origin(dtype).place(index).bytes_of(count);
+        assert_eq!([0, 1, 2, 3].map(|count| bytes(Dtype::F4, 0, count)), [0, 1, 1, 2]);
+        assert_eq!([1, 2, 3].map(|count| bytes(Dtype::F4, 1, count)), [1, 2, 2]);
+        assert_eq!([1, 2, 3, 4].map(|count| bytes(Dtype::F6_E3M2, 1, count)), [2, 2, 3, 4]);
+        assert_eq!(bytes(Dtype::F64, 3, 5), 40);
+    }
+
+    #[test]
+    fn places_that_follow_each_other_are_those_of_the_sum() {
+        for &dtype in Dtype::ALL {
+            for (first, then) in [(0, 1), (1, 1), (3, 5), (7, 9), (1 << 40, 3)] {
+                let sum = origin(dtype).place(first + then);
+                assert_eq!(origin(dtype).place(first).after(then), sum, "{dtype}");
+            }
+        }
+    }
+}
