@@ -2,3 +2,4 @@
 
 mod naive;
 mod random;
+mod values;

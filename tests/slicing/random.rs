@@ -1,7 +1,7 @@
 //! Any slice of any tensor, through every door, against the model that looks up each element alone.
 
 use embedded_safetensors::{
-    ErrorKind, Model, ReadAt, ReadError, SlicePlan, SliceReader, TensorInfo, TensorReader,
+    ErrorKind, Model, ReadAt, ReadError, SlicePlan, SliceReader, TensorInfo, TensorReader, View,
 };
 use std::fmt::Debug;
 use verification::context::Context;
@@ -109,17 +109,21 @@ where
     let place = model.summary().data_start;
     let tensor = tensor_of(storage.first_file(), place, &info);
     let expected = case.bytes(tensor);
+    let view = View::parse(storage.first_file()).and_then(|view| view.tensor("t")).expect("it is there");
+    let in_place = view.slice_runs(&case.ranges());
     let reader = model.tensor(&info).expect("it is this file's");
     let mut reader = reader.slice(&case.ranges()).expect("it is inside");
     assert_eq!((reader.shape().dims(), reader.dtype()), (&case.shape()[..], case.dtype));
     if let Some(byte) = case.broken_byte() {
         let error = ErrorKind::PartOfByte { bits: case.dtype.bits() }.at(place + info.begin() + byte);
         assert_eq!(reader.byte_len(), Err(error));
+        assert_eq!(in_place.map(|_| ()), Err(error));
         assert!(matches!(reader.next_chunk(&mut [0; 64]), Err(ReadError::Format(found)) if found == error));
         assert!(matches!(reader.read_all(&mut [0; 64]), Err(ReadError::Format(found)) if found == error));
         return;
     }
     assert_eq!(reader.byte_len(), Ok(expected.len() as u64));
+    assert_eq!(in_place.expect("they are whole bytes").collect::<Vec<_>>().concat(), expected);
     assert_eq!(chunks(&mut reader, random), expected);
     assert_eq!(reader.next_chunk(&mut []).expect("it is at its end"), None);
     let mut reader = model.tensor(&info).expect("it is this file's").slice(&case.ranges()).unwrap();

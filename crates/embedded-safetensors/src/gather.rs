@@ -1,13 +1,19 @@
 //! A part of a tensor, read piece by piece into buffers of the caller.
 
+use crate::bytes::index_below;
+use crate::convert::{Conversion, Element, Loss};
 use crate::dtype::Dtype;
+use crate::element::fill::BLOCK;
 use crate::error::Error;
 #[cfg(doc)]
 use crate::error::ErrorKind;
+use crate::native::bytes_of_mut;
 use crate::shape::Shape;
-use crate::slice::filling::Filling;
+use crate::slice::filling::{Filling, Piece};
 use crate::slice::place::Place;
+use crate::slice::plan::SlicePlan;
 use crate::slice::range::AxisRange;
+use crate::slice::walk::Walk;
 use crate::source::{ReadAt, ReadError, read_full};
 use crate::tensor::TensorReader;
 
@@ -103,7 +109,7 @@ impl<S: ReadAt> SliceReader<S> {
     /// Never.
     pub fn next_chunk<'b>(&mut self, buffer: &'b mut [u8]) -> Result<Option<&'b [u8]>, ReadError<S::Error>> {
         let filling = self.place.chunk(buffer.len())?;
-        let chunk = self.fill(filling, buffer, true)?;
+        let chunk = self.fill(filling, buffer, Until::Cut)?;
         Ok(if chunk.is_empty() { None } else { Some(chunk) })
     }
 
@@ -117,36 +123,268 @@ impl<S: ReadAt> SliceReader<S> {
     /// Never.
     pub fn read_all<'b>(&mut self, buffer: &'b mut [u8]) -> Result<&'b [u8], ReadError<S::Error>> {
         let filling = self.place.rest(buffer.len())?;
-        self.fill(filling, buffer, false)
+        self.fill(filling, buffer, Until::Full)
+    }
+
+    /// Reads the next values into the front of `values`, if each of them is exact; nothing once the slice is at
+    /// its end. As many as fit; but where runs are read together, fewer, as by [`next_chunk`](Self::next_chunk). A C64
+    /// element is two values, the real part first, and both are read or none.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Lossy`] when the dtype has values that `T` does not have; [`ErrorKind::NoConversion`];
+    /// [`ErrorKind::BufferLength`] when there is no room for an element; those of the storage;
+    /// [`ReadError::UnexpectedEof`].
+    ///
+    /// # Panics
+    /// Never.
+    pub fn next_lossless<'b, T: Element>(
+        &mut self,
+        values: &'b mut [T],
+    ) -> Result<Option<&'b [T]>, ReadError<S::Error>> {
+        self.next(Loss::None, values)
+    }
+
+    /// As [`next_lossless`](Self::next_lossless), but values that `T` does not have are rounded to the nearest, of two
+    /// as near ones to the even one.
+    ///
+    /// # Errors
+    /// As [`next_lossless`](Self::next_lossless), but for [`ErrorKind::Lossy`].
+    ///
+    /// # Panics
+    /// Never.
+    pub fn next_rounded<'b, T: Element>(
+        &mut self,
+        values: &'b mut [T],
+    ) -> Result<Option<&'b [T]>, ReadError<S::Error>> {
+        self.next(Loss::Rounded, values)
+    }
+
+    /// Reads all values that are left into the front of `values`, if each of them is exact, and gives that part
+    /// of it.
+    ///
+    /// # Errors
+    /// [`ErrorKind::BufferLength`] when they do not fit, with the length that they have; otherwise as
+    /// [`next_lossless`](Self::next_lossless).
+    ///
+    /// # Panics
+    /// Never.
+    pub fn read_lossless<'b, T: Element>(
+        &mut self,
+        values: &'b mut [T],
+    ) -> Result<&'b [T], ReadError<S::Error>> {
+        self.read(Loss::None, values)
+    }
+
+    /// As [`read_lossless`](Self::read_lossless), but rounded as by [`next_rounded`](Self::next_rounded).
+    ///
+    /// # Errors
+    /// As [`read_lossless`](Self::read_lossless), but for [`ErrorKind::Lossy`].
+    ///
+    /// # Panics
+    /// Never.
+    pub fn read_rounded<'b, T: Element>(
+        &mut self,
+        values: &'b mut [T],
+    ) -> Result<&'b [T], ReadError<S::Error>> {
+        self.read(Loss::Rounded, values)
     }
 
     /// Goes on behind what it has filled, once that is complete.
     fn fill<'b>(
         &mut self,
-        filling: Filling,
+        mut filling: Filling,
         buffer: &'b mut [u8],
-        one_piece_of_many: bool,
+        until: Until,
     ) -> Result<&'b [u8], ReadError<S::Error>> {
-        let filled = read_pieces(&mut self.source, &self.place, filling, buffer, one_piece_of_many)?;
-        self.place.walk = filled.walk;
-        Ok(self.place.filled(&filled, buffer))
+        let place = &mut self.place;
+        while let Some(piece) = filling.next(&place.plan, buffer.len()) {
+            read_full(&mut self.source, place.start + piece.offset, piece.room_in(buffer))?;
+            filling.keep(&place.plan, &piece, buffer);
+            if until.is_met(&piece) {
+                break;
+            }
+        }
+        place.walk = filling.walk;
+        Ok(place.filled(&filling, buffer))
+    }
+
+    fn next<'b, T: Element>(
+        &mut self,
+        loss: Loss,
+        values: &'b mut [T],
+    ) -> Result<Option<&'b [T]>, ReadError<S::Error>> {
+        let conversion = self.place.values(loss, values, 1)?;
+        let filled = self.fill_values(conversion, values, Until::Cut)?;
+        Ok(if filled.is_empty() { None } else { Some(filled) })
+    }
+
+    fn read<'b, T: Element>(
+        &mut self,
+        loss: Loss,
+        values: &'b mut [T],
+    ) -> Result<&'b [T], ReadError<S::Error>> {
+        let conversion = self.place.values(loss, values, self.remaining())?;
+        self.fill_values(conversion, values, Until::Full)
+    }
+
+    /// As [`fill`](Self::fill).
+    fn fill_values<'b, T: Element>(
+        &mut self,
+        conversion: Conversion<T>,
+        values: &'b mut [T],
+        until: Until,
+    ) -> Result<&'b [T], ReadError<S::Error>> {
+        let place = &mut self.place;
+        let mut gathering = Gathering::new(place, conversion, values, until);
+        while let Some((offset, bytes)) = gathering.bytes(&place.plan) {
+            read_full(&mut self.source, place.start + offset, bytes)?;
+            gathering.turn(&place.plan);
+        }
+        let (walk, count) = gathering.end();
+        place.walk = walk;
+        Ok(values.get(..count).unwrap_or_default())
     }
 }
 
-/// Reads until the buffer has all that it may have; or, where it is enough, up to the end of a piece that it cuts.
-fn read_pieces<S: ReadAt>(
-    source: &mut S,
-    place: &Place,
-    mut filling: Filling,
-    buffer: &mut [u8],
-    is_enough_when_cut: bool,
-) -> Result<Filling, ReadError<S::Error>> {
-    while let Some(piece) = filling.next(&place.plan, buffer.len()) {
-        read_full(source, place.start + piece.offset, Filling::room_for(&piece, buffer))?;
-        filling.keep(&place.plan, &piece, buffer);
-        if piece.is_cut && is_enough_when_cut {
-            break;
+/// How far a buffer is filled.
+#[derive(Clone, Copy)]
+pub(crate) enum Until {
+    Full,
+    /// Until a piece was cut: for the rest of the buffer there would be many small reads.
+    Cut,
+}
+
+impl Until {
+    pub(crate) const fn is_met(self, piece: &Piece) -> bool {
+        match self {
+            Self::Full => false,
+            Self::Cut => piece.is_cut,
         }
     }
-    Ok(filling)
+}
+
+impl Place {
+    /// How elements become values, if there is room for so many of them.
+    ///
+    /// # Errors
+    /// As [`SliceReader::next_lossless`].
+    pub(crate) fn values<T: Element>(
+        &self,
+        loss: Loss,
+        values: &[T],
+        elements: u64,
+    ) -> Result<Conversion<T>, Error> {
+        let conversion = Conversion::of(self.plan.dtype(), loss).map_err(|kind| kind.at(self.start))?;
+        let needed = elements.min(self.walk.left).saturating_mul(values_of_element(self.plan.dtype()));
+        if needed > values.len() as u64 {
+            let needed = needed.saturating_mul(size_of::<T>() as u64);
+            return Err(self.no_room(needed, size_of_val(values)));
+        }
+        Ok(conversion)
+    }
+}
+
+/// C64 is read as pairs.
+const fn values_of_element(dtype: Dtype) -> u64 {
+    if let Dtype::C64 = dtype { 2 } else { 1 }
+}
+
+/// Values that are being filled from a slice. Whoever drives it reads what [`bytes`](Self::bytes) asks for, then calls
+/// [`turn`](Self::turn), until nothing is asked for.
+pub(crate) struct Gathering<'b, T: Element> {
+    /// The values that are not yet there; those of a block, where there are many, at the front.
+    left: &'b mut [T],
+    /// How many values are there.
+    count: usize,
+    conversion: Conversion<T>,
+    /// Of the bytes of a block.
+    filling: Filling,
+    piece: Option<Piece>,
+    values_of_element: u64,
+    until: Until,
+    /// Room for an element that is wider than the last value.
+    pair: [T; 2],
+}
+
+impl<'b, T: Element> Gathering<'b, T> {
+    pub(crate) fn new(place: &Place, conversion: Conversion<T>, values: &'b mut [T], until: Until) -> Self {
+        let values_of_element = values_of_element(place.plan.dtype());
+        let (left, filling) = (values, Filling::new(place.walk, 0));
+        let pair = [T::ZERO; 2];
+        let mut gathering =
+            Self { left, count: 0, conversion, filling, piece: None, values_of_element, until, pair };
+        gathering.begin_block();
+        gathering
+    }
+
+    /// The bytes to be read next, and where in the tensor they lie. Nothing once all values are there.
+    pub(crate) fn bytes(&mut self, plan: &SlicePlan) -> Option<(u64, &mut [u8])> {
+        let capacity = size_of_val(self.room());
+        let piece = self.filling.next(plan, capacity)?;
+        self.piece = Some(piece);
+        Some((piece.offset, piece.room_in(bytes_of_mut(self.room()))))
+    }
+
+    /// Keeps what was read, and turns it into values when a block is full.
+    pub(crate) fn turn(&mut self, plan: &SlicePlan) {
+        let Some(piece) = self.piece.take() else { return };
+        let mut filling = self.filling;
+        filling.keep(plan, &piece, bytes_of_mut(self.room()));
+        self.filling = filling;
+        let is_last = self.until.is_met(&piece);
+        if is_last || filling.is_full() {
+            self.end_block(is_last);
+            self.begin_block();
+        }
+    }
+
+    /// Where the slice goes on behind the values that are there, and how many these are.
+    pub(crate) fn end(self) -> (Walk, usize) {
+        (self.filling.walk, self.count)
+    }
+
+    fn begin_block(&mut self) {
+        let len = self.room().len();
+        let values = self.conversion.count(len) as u64;
+        let elements = if self.values_of_element > 1 { values >> 1 } else { values };
+        self.filling = Filling::new(self.filling.walk, elements);
+    }
+
+    fn end_block(&mut self, is_last: bool) {
+        let conversion = self.conversion;
+        let values = self.filling.filled * self.values_of_element;
+        // Elements wider than values have room in twice as many.
+        let room = if self.conversion.count(2) < 2 { values * 2 } else { values };
+        let is_alone = self.is_alone();
+        let turned = front(self.room(), room);
+        conversion.apply(0, turned);
+        if is_alone {
+            self.left.iter_mut().zip(self.pair).for_each(|(value, of_pair)| *value = of_pair);
+        }
+        let done = front(self.left, values).len();
+        self.count += done;
+        let left = core::mem::take(&mut self.left).get_mut(done..).unwrap_or_default();
+        self.left = if is_last { &mut [] } else { left };
+    }
+
+    /// The memory that a block is read into.
+    fn room(&mut self) -> &mut [T] {
+        if self.is_alone() {
+            return &mut self.pair;
+        }
+        match self.conversion.is_plain() {
+            true => self.left,
+            false => front(self.left, BLOCK as u64 >> size_of::<T>().trailing_zeros()),
+        }
+    }
+
+    /// Whether one value is left that has no room for its element.
+    fn is_alone(&self) -> bool {
+        !self.left.is_empty() && self.conversion.count(self.left.len()) == 0
+    }
+}
+
+fn front<T>(values: &mut [T], len: u64) -> &mut [T] {
+    let len = index_below(len, values.len()).unwrap_or(values.len());
+    values.get_mut(..len).unwrap_or_default()
 }

@@ -84,6 +84,6 @@ pub use source::io::Seekable;
 pub use source::nor::{FlashError, FlashFile};
 pub use source::{FileLen, ReadAt, ReadError};
 pub use tensor::TensorReader;
-pub use view::{Chars, MetadataView, Quoted, Tensor, Tensors, View};
+pub use view::{Chars, MetadataView, Quoted, SliceRuns, Tensor, Tensors, View};
 #[doc(hidden)]
 pub use view::{Embedded as __Embedded, room as __room};

@@ -7,7 +7,7 @@ use crate::native::bytes_of_mut;
 use crate::source::{ReadAt, ReadError, read_full};
 
 /// Values are filled in blocks of so many bytes, so that what was read is still in the cache when it is turned.
-const BLOCK: usize = 64 << 10;
+pub(crate) const BLOCK: usize = 64 << 10;
 
 /// Values that are being filled from elements that lie behind each other in the file. Whoever drives it reads what
 /// [`bytes`](Self::bytes) asks for, then calls [`turn`](Self::turn), until nothing is asked for.

@@ -83,12 +83,9 @@ impl Filling {
         }
     }
 
-    /// The part of the buffer that a piece is to be read into.
-    pub(crate) fn room_for<'b>(piece: &Piece, buffer: &'b mut [u8]) -> &'b mut [u8] {
-        match buffer.split_at_mut_checked(piece.begin) {
-            Some((_, from)) => from.split_at_mut_checked(piece.len).map_or(&mut [], |(room, _)| room),
-            None => &mut [],
-        }
+    /// Whether the buffer has all that it may have.
+    pub(crate) const fn is_full(&self) -> bool {
+        self.filled == self.most
     }
 
     /// Moves what was read to the elements that the buffer has, without the gaps, and goes on behind it.
@@ -103,6 +100,16 @@ impl Filling {
             shift(bytes, from, plan.bits_of(self.filled), plan.bits_of(part), bits);
             self.filled += part;
             self.walk.advance(plan.nest(), part);
+        }
+    }
+}
+
+impl Piece {
+    /// The part of the buffer that it is to be read into.
+    pub(crate) fn room_in<'b>(&self, buffer: &'b mut [u8]) -> &'b mut [u8] {
+        match buffer.split_at_mut_checked(self.begin) {
+            Some((_, from)) => from.split_at_mut_checked(self.len).map_or(&mut [], |(room, _)| room),
+            None => &mut [],
         }
     }
 }

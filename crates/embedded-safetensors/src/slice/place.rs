@@ -3,7 +3,7 @@
 use super::filling::{Filling, elements_in};
 use super::plan::SlicePlan;
 use super::range::AxisRange;
-use super::walk::Walk;
+use super::walk::{ByteRuns, Walk};
 use crate::bytes::index_below;
 use crate::error::{Error, ErrorKind};
 use crate::span::Span;
@@ -36,6 +36,13 @@ impl Place {
             (Err(kind), Some(byte)) => Err(kind.at(self.start + byte)),
             (Err(kind), None) => Err(kind.at(self.start)),
         }
+    }
+
+    /// # Errors
+    /// As [`byte_len`](Self::byte_len).
+    pub(crate) fn byte_runs(&self) -> Result<ByteRuns, Error> {
+        self.byte_len()?;
+        self.plan.byte_runs().map_err(|kind| kind.at(self.start))
     }
 
     /// Bytes for a buffer of this length.

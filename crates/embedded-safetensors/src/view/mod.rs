@@ -9,6 +9,7 @@ mod metadata;
 mod names;
 mod prove;
 mod quoted;
+mod runs;
 mod tensor;
 mod walk;
 
@@ -25,6 +26,7 @@ use message::Message;
 pub use metadata::MetadataView;
 use prove::prove;
 pub use quoted::{Chars, Quoted};
+pub use runs::SliceRuns;
 pub use tensor::Tensor;
 
 /// A model in memory, whose header is proven sound.

@@ -1,0 +1,117 @@
+//! Slices as values: those that the same elements have when they are read alone.
+
+use embedded_safetensors::{Dtype, Element, ErrorKind, ReadError, SliceReader, View};
+use std::fmt::Debug;
+use verification::context::Context;
+use verification::file::with_header;
+use verification::random::Random;
+
+use crate::naive::Case;
+
+const CASES: u64 = 30_000;
+
+#[test]
+fn slices_have_the_values_of_their_elements() {
+    for seed in 0..CASES {
+        let mut random = Random::new(seed);
+        let case = Case::random(&mut random);
+        let _context = Context(|| format!("seed {seed}, {case:?}"));
+        let dims = &case.dims;
+        let tensor: Vec<u8> = (0..case.byte_len()).map(|_| random.number().to_le_bytes()[0]).collect();
+        let file = file_of(case.dtype, dims, &tensor);
+        match random.below(4) {
+            0 => each_value_is_right::<f64>(&case, &file, &tensor, &mut random),
+            1 => each_value_is_right::<i16>(&case, &file, &tensor, &mut random),
+            2 => each_value_is_right::<u64>(&case, &file, &tensor, &mut random),
+            _ => each_value_is_right::<f32>(&case, &file, &tensor, &mut random),
+        }
+    }
+}
+
+fn file_of(dtype: Dtype, dims: &[u64], bytes: &[u8]) -> Vec<u8> {
+    let header =
+        format!(r#"{{"t":{{"dtype":"{dtype}","shape":{dims:?},"data_offsets":[0,{}]}}}}"#, bytes.len());
+    let mut file = with_header(&header, 0);
+    file.extend(bytes);
+    file
+}
+
+/// Bits of values, for no NaN equals itself.
+trait Bits: Element + Default + Debug {
+    fn bits(self) -> u64;
+}
+
+macro_rules! bits {
+    ($($type:ty: $bits:expr),*) => {$(
+        impl Bits for $type {
+            fn bits(self) -> u64 {
+                $bits(self)
+            }
+        }
+    )*};
+}
+
+bits!(f32: |value: f32| value.to_bits().into(), f64: f64::to_bits, i16: |value| u64::from(value as u16), u64: |value| value);
+
+fn each_value_is_right<T: Bits>(case: &Case, file: &[u8], tensor: &[u8], random: &mut Random) {
+    let Some(expected) = expected::<T>(case, tensor) else {
+        let mut reader = sliced(file, case);
+        let refused = |kind| matches!(kind, ErrorKind::NoConversion { from, to } if from == case.dtype && to == T::DTYPE);
+        let outcome = reader.next_rounded(&mut [T::default()]).map(|_| ());
+        assert!(matches!(outcome, Err(ReadError::Format(error)) if refused(error.kind)), "{outcome:?}");
+        return;
+    };
+    let found = in_pieces::<T>(sliced(file, case), random);
+    assert_eq!(found.len(), expected.len());
+    assert_eq!(found, expected);
+    let mut all = vec![T::default(); expected.len() + random.below(3)];
+    let all = sliced(file, case).read_rounded(&mut all).expect("it fits").to_vec();
+    assert_eq!(all.into_iter().map(T::bits).collect::<Vec<_>>(), expected);
+    if let Some(short) = expected.len().checked_sub(1) {
+        let needed = (expected.len() * size_of::<T>()) as u64;
+        let outcome = sliced(file, case).read_rounded(&mut vec![T::default(); short]).map(<[T]>::len);
+        let refused = |kind| matches!(kind, ErrorKind::BufferLength { needed: found, .. } if found == needed);
+        assert!(matches!(outcome, Err(ReadError::Format(error)) if refused(error.kind)), "{outcome:?}");
+    }
+}
+
+fn sliced<'f>(file: &'f [u8], case: &Case) -> SliceReader<&'f [u8]> {
+    let tensor = View::parse(file).and_then(|view| view.tensor("t")).expect("it is there");
+    tensor.reader().slice(&case.ranges()).expect("it is inside")
+}
+
+/// What the elements are as values when they lie beside each other in a tensor of their own; nothing where they
+/// are none.
+fn expected<T: Bits>(case: &Case, tensor: &[u8]) -> Option<Vec<u64>> {
+    let mut bytes = case.bytes(tensor);
+    let count = case.listed().len() * if case.dtype == Dtype::C64 { 2 } else { 1 };
+    // Four elements of 6 bits fill whole bytes.
+    bytes.resize(bytes.len().next_multiple_of(3), 0);
+    let bits = usize::from(case.dtype.bits());
+    let elements = if bits < 8 { bytes.len() * 8 / bits } else { case.listed().len() };
+    if bits >= 8 {
+        bytes.truncate(elements * bits / 8);
+    }
+    let file = file_of(case.dtype, &[elements as u64], &bytes);
+    let tensor = View::parse(&file).and_then(|view| view.tensor("t")).expect("it is there");
+    let mut values = vec![T::default(); 2 * elements];
+    let values = tensor.reader().elements().read_rounded(&mut values).ok()?;
+    Some(values[..count].iter().map(|value| value.bits()).collect())
+}
+
+/// In any mix of lengths, with bytes in between where whole bytes come next.
+fn in_pieces<T: Bits>(mut reader: SliceReader<&[u8]>, random: &mut Random) -> Vec<u64> {
+    let mut found = vec![];
+    let of_element = if reader.dtype() == Dtype::C64 { 2 } else { 1 };
+    let largest = random.pick(&[1, 3, 20, 200]);
+    loop {
+        let left = reader.remaining();
+        let mut values = vec![T::default(); of_element + random.below(largest)];
+        let Some(next) = reader.next_rounded(&mut values).expect("there is room") else { break };
+        assert_eq!(next.len() as u64, (left - reader.remaining()) * of_element as u64);
+        assert!(!next.is_empty());
+        found.extend(next.iter().map(|value| value.bits()));
+    }
+    assert_eq!(reader.remaining(), 0);
+    found
+}
