@@ -3,9 +3,9 @@
 use core::num::NonZero;
 
 /// The low half of a number whose high half is known to be zero.
+#[allow(clippy::cast_possible_truncation)] // that is what it is for
 pub(crate) const fn low_u32(number: u64) -> u32 {
-    let [a, b, c, d, ..] = number.to_le_bytes();
-    u32::from_le_bytes([a, b, c, d])
+    number as u32
 }
 
 /// Copies to the front of `to` as many bytes as both have, and says how many. `copy_from_slice` has a panic path, which

@@ -59,6 +59,16 @@ impl Tensors {
         signal
     }
 
+    /// Takes the next tensor, if all of it stands in `input` in the usual spelling. As good as
+    /// [`Signal::TensorEnd`]; all else is for [`advance`](Self::advance).
+    pub(crate) const fn take_usual(&mut self, input: &mut &[u8]) -> bool {
+        let Some((begin_at, entry)) = self.parser.take_usual(input) else { return false };
+        self.begin = entry.begin;
+        self.end = entry.end;
+        self.begin_at = begin_at;
+        true
+    }
+
     /// Whether a file of this length has room for a header of the length that was signalled. What is
     /// wrong is told by the next call.
     pub(crate) const fn check_header_fits(&mut self, file_len: u64) {

@@ -26,6 +26,8 @@
 //!   byte above 0x7F is an error already; which one depends on whether the bytes after it complete
 //!   a character, so the error waits in `fault` while [`State::Foreign`] looks at them.
 //! * After an error the state is [`State::Failed`] and every call repeats the error.
+//! * `Usual` is a shortcut past the machine, for input that holds whole entries in the one spelling
+//!   that writers use. It takes nothing of which the machine would say anything else.
 //! * Stacks are small. Inside the crate an event is a [`Signal`] and an error a [`Fault`]; what else
 //!   there is to say of them stays where it is until someone asks. The rare long functions are kept
 //!   out of line, so that their frames do not lie under every byte.
@@ -40,6 +42,7 @@ use super::fault::Fault;
 use super::number::Number;
 use super::skip::Nesting;
 use super::text::{Unicode, Utf8, Utf8Char, Word};
+use super::usual::Usual;
 use crate::bytes::low_u32;
 use crate::dtype::Dtype;
 use crate::error::{Error, Field};
@@ -376,6 +379,23 @@ impl HeaderParser {
     /// As [`stop`](Self::stop), at the last token.
     pub(crate) const fn stop_here(&mut self, fault: Fault) -> Signal {
         self.stop(fault, self.token)
+    }
+
+    /// Takes the next member of the header, if all of it stands in `input` and it is a tensor in the usual
+    /// spelling. Says where its first offset stands.
+    pub(super) const fn take_usual<'i>(&mut self, input: &mut &'i [u8]) -> Option<(u32, Usual<'i>)> {
+        let (State::AfterMember, [b',', b'"', name @ ..]) = (self.state, *input) else { return None };
+        let Some(entry) = Usual::entry(name) else { return None };
+        let taken = (input.len() - entry.rest.len()) as u64;
+        if taken > (self.end - self.position) as u64 {
+            return None;
+        }
+        let begin_at = self.position + low_u32((input.len() - entry.at_begin.len()) as u64);
+        self.position += low_u32(taken);
+        self.token = self.position - 1;
+        self.dtype = entry.dtype;
+        *input = entry.rest;
+        Some((begin_at, entry))
     }
 
     pub(super) const fn has_failed(&self) -> bool {

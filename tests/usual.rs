@@ -1,0 +1,166 @@
+//! Whole headers, whose usual entries are recognised at once, against the same headers byte by byte.
+
+use embedded_safetensors::{Dtype, Error, HeaderCheck, Progress, Slot, Summary, check_header};
+use verification::file::with_header;
+use verification::random::Random;
+
+/// What the parser says alone: nothing can be recognised in single bytes.
+fn byte_by_byte(file: &[u8], slots: &mut [Slot]) -> Result<Summary, Error> {
+    let mut check = HeaderCheck::new(Some(file.len() as u64), slots);
+    let mut at = 0;
+    loop {
+        let mut byte = &file[at..(at + 1).min(file.len())];
+        match check.push(&mut byte)? {
+            Progress::NeedInput => at += 1,
+            Progress::Rewind => at = 0,
+            Progress::Done => return Ok(check.summary().expect("proven")),
+        }
+    }
+}
+
+fn compare(file: &[u8]) -> Result<Summary, Error> {
+    let whole = check_header(file, &mut [Slot::EMPTY; 2]);
+    assert_eq!(whole, byte_by_byte(file, &mut [Slot::EMPTY; 2]), "{}", String::from_utf8_lossy(file));
+    assert_eq!(check_header(file, &mut []), byte_by_byte(file, &mut []), "without slots");
+    whole
+}
+
+fn entry(name: &str, dtype: &str, shape: &str, begin: u64, end: u64) -> String {
+    format!(r#""{name}":{{"dtype":"{dtype}","shape":[{shape}],"data_offsets":[{begin},{end}]}}"#)
+}
+
+/// A file of these entries, the first of which the parser always reads.
+fn file_of(entries: &[String], data_len: u64) -> Vec<u8> {
+    let header = format!("{{{}}}", entries.join(","));
+    with_header(&header, usize::try_from(data_len).expect("small"))
+}
+
+#[test]
+fn every_dtype() {
+    for dtype in Dtype::ALL {
+        let len = u64::from(dtype.bits());
+        let entries = [entry("a", "U8", "0", 0, 0), entry("b", dtype.name(), "2,4", 0, len)];
+        assert_eq!(compare(&file_of(&entries, len)).map(|summary| summary.data_len), Ok(len));
+        for name in [&dtype.name()[1..], &format!("{dtype}_"), &dtype.name().to_lowercase()] {
+            let entries = [entry("a", "U8", "0", 0, 0), entry("b", name, "2,4", 0, len)];
+            let _ = compare(&file_of(&entries, len));
+        }
+    }
+}
+
+/// One entry of each kind, and the header's end.
+fn sound() -> Vec<u8> {
+    let entries = [
+        entry("first", "F32", "", 0, 4),
+        entry("model.layers.0.weight", "F16", "4,8", 4, 68),
+        entry("", "I8", "7,10,1", 68, 138),
+        entry("last", "F4", "0,4294967296", 138, 138),
+        entry("__metadata_", "U8", "4294967295,0", 138, 138),
+        entry("#]~", "BOOL", "0", 138, 138),
+    ];
+    file_of(&entries, 138)
+}
+
+#[test]
+fn every_byte_replaced_left_out_and_doubled() {
+    let file = sound();
+    assert!(compare(&file).is_ok());
+    let header = 8..file.len() - 138;
+    for at in header {
+        for byte in [
+            0, 0x1F, b' ', b'"', b'\\', b'}', b'{', b']', b',', b':', b'.', b'-', b'0', b'9', b'a', 0x7F,
+            0xC3,
+        ] {
+            let mut changed = file.clone();
+            changed[at] = byte;
+            let _ = compare(&changed);
+            changed.insert(at, file[at]);
+            changed[0] += 1;
+            let _ = compare(&changed);
+        }
+        let mut shorter = file.clone();
+        shorter.remove(at);
+        shorter[0] -= 1;
+        let _ = compare(&shorter);
+    }
+}
+
+#[test]
+fn metadata_that_look_like_a_tensor() {
+    let entries = ["a", "__metadata__"].map(|name| entry(name, "U8", "0", 0, 0));
+    assert!(compare(&file_of(&entries, 0)).is_err());
+}
+
+#[test]
+fn every_length_of_the_header() {
+    let file = sound();
+    let header_len = file.len() - 8 - 138;
+    for len in 0..file.len() - 8 {
+        let mut changed = file.clone();
+        changed[..8].copy_from_slice(&(len as u64).to_le_bytes());
+        assert_eq!(compare(&changed).is_ok(), len == header_len);
+    }
+    for len in 0..file.len() {
+        let _ = compare(&file[..len]);
+    }
+}
+
+#[test]
+fn numbers_at_every_limit() {
+    let edges = [8, 10, 16, 31, 32, 33, 53, 58, 59, 61, 62, 63].map(|bits| 1u128 << bits);
+    let ends = [1 << 64, u128::from(u64::MAX) / 10 * 10, 10_000_000_000_000_000_000];
+    for number in edges.into_iter().chain(ends).flat_map(|edge| edge - 2..edge + 3) {
+        for shape in [
+            format!("{number},{number}"),
+            format!("{number}"),
+            format!("{number},0"),
+            format!("0,{number}"),
+            format!("2,{number}"),
+        ] {
+            for (dtype, end) in
+                [("U8", number), ("F64", number << 3), ("F4", number >> 1), ("I8", 0), ("U8", 2 * number)]
+            {
+                let second =
+                    format!(r#""b":{{"dtype":"{dtype}","shape":[{shape}],"data_offsets":[0,{end}]}}"#);
+                let _ = compare(&file_of(&[entry("a", "U8", "0", 0, 0), second], 0));
+            }
+        }
+    }
+}
+
+#[test]
+fn tensors_in_any_order() {
+    let mut random = Random::new(71);
+    for _ in 0..300 {
+        let count = 2 + random.below(6) as u64;
+        let mut order: Vec<u64> = (0..count).collect();
+        random.shuffle(&mut order);
+        let entries = order.iter().map(|&i| entry(&format!("t{i}"), "U8", "3", 3 * i, 3 * i + 3));
+        assert!(compare(&file_of(&entries.collect::<Vec<_>>(), 3 * count)).is_ok());
+    }
+}
+
+/// The compiler denies what takes it long: this does not build if headers are read slowly in a `const`.
+const MANY: Summary = match check_header(FILE.as_flattened(), &mut []) {
+    Ok(summary) => summary,
+    Err(_) => panic!("the file is sound"),
+};
+
+const TENSORS: usize = 4000;
+static FILE: [[u8; 60]; 1 + TENSORS] = file();
+
+const fn file() -> [[u8; 60]; 1 + TENSORS] {
+    let mut file = [*br#""tensor":{"dtype":"F16","shape":[2,0],"data_offsets":[0,0]},"#; 1 + TENSORS];
+    file[0] = [b' '; 60];
+    let length = (52 + 60 * TENSORS as u64).to_le_bytes();
+    *file[0].first_chunk_mut().unwrap() = length;
+    file[0][8] = b'{';
+    file[TENSORS][59] = b'}';
+    file
+}
+
+#[test]
+fn thousands_in_a_const() {
+    assert_eq!(MANY.tensors, TENSORS as u64);
+    assert_eq!(compare(FILE.as_flattened()), Ok(MANY));
+}
