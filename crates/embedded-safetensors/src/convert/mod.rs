@@ -100,6 +100,14 @@ impl<T: Element> Conversion<T> {
         self.turn_through_copy(turn, skip, left, values);
     }
 
+    /// As [`apply`](Self::apply), but all of the values, of elements that lie elsewhere in memory.
+    pub(crate) fn apply_from(self, elements: &[u8], skip: u8, values: &mut [T]) {
+        match self.way {
+            Way::Stays => _ = copy(bytes_of_mut(values), elements),
+            Way::Turns(turn) => turn(elements, skip, values),
+        }
+    }
+
     /// Turns all elements but as many, at the front, as it says.
     fn widen(self, turn: Turn<T>, skip: u8, mut values: &mut [T]) -> usize {
         loop {

@@ -6,7 +6,8 @@ use crate::convert::{Conversion, Element};
 use crate::native::bytes_of_mut;
 use crate::source::{ReadAt, ReadError, read_full};
 
-/// Values are filled in blocks of so many bytes, so that what was read is still in the cache when it is turned.
+/// Values are filled in blocks of so many bytes, so that what was read is still in the cache when it is turned. Smaller
+/// ones were slower on a desktop, larger ones as fast.
 pub(crate) const BLOCK: usize = 64 << 10;
 
 /// Values that are being filled from elements that lie behind each other in the file. Whoever drives it reads what
@@ -84,10 +85,93 @@ pub(crate) fn fill<S: ReadAt, T: Element>(
     conversion: Conversion<T>,
     values: &mut [T],
 ) -> Result<(), ReadError<S::Error>> {
+    if let Some(file) = source.in_memory() {
+        return fill_from(file, place, conversion, values);
+    }
     let mut filling = Filling::new(place, conversion, values);
     while let Some((offset, bytes)) = filling.bytes() {
         read_full(source, offset, bytes)?;
         filling.turn();
     }
     Ok(())
+}
+
+/// The same from a file in memory.
+///
+/// # Errors
+/// [`ReadError::UnexpectedEof`].
+fn fill_from<E, T: Element>(
+    file: &[u8],
+    place: Place,
+    conversion: Conversion<T>,
+    values: &mut [T],
+) -> Result<(), ReadError<E>> {
+    let end = ReadError::UnexpectedEof { at: place.offset.max(file.len() as u64) };
+    let Some(begin) = index_below(place.offset, file.len()) else {
+        return if values.is_empty() { Ok(()) } else { Err(end) };
+    };
+    let behind = file.get(begin..).unwrap_or_default();
+    let len = place.bytes_of(values.len() as u64);
+    let Some(elements) = index_below(len, behind.len() + 1).and_then(|len| behind.get(..len)) else {
+        return Err(end);
+    };
+    conversion.apply_from(elements, place.skip, values);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::convert::Loss;
+    use crate::dtype::Dtype;
+    use crate::element::place::Origin;
+    use crate::location::Location;
+    use crate::span::Span;
+    use core::convert::Infallible;
+
+    fn place(dtype: Dtype, element: u64) -> Place {
+        let tensor = Location { dtype, begin: 2, end: 10 };
+        Origin::new(&Span::new(tensor, 1, 10).expect("it lies in the data")).place(element)
+    }
+
+    fn conversion<T: Element>(from: Dtype) -> Conversion<T> {
+        Conversion::of(from, Loss::Rounded).expect("there is one")
+    }
+
+    /// Where each step reads, and how many bytes.
+    fn steps<T: Element>(from: Dtype, first: u64, values: &mut [T]) -> [(u64, usize); 5] {
+        let mut filling = Filling::new(place(from, first), conversion(from), values);
+        core::array::from_fn(|_| {
+            let step = filling.bytes().map_or((0, 0), |(offset, bytes)| (offset, bytes.len()));
+            filling.turn();
+            step
+        })
+    }
+
+    #[test]
+    fn what_fits_is_read_at_once() {
+        assert_eq!(steps(Dtype::F16, 1, &mut [0f32; 9]), [(5, 18), (0, 0), (0, 0), (0, 0), (0, 0)]);
+        assert_eq!(steps(Dtype::F4, 3, &mut [0f32; 4]), [(4, 3), (0, 0), (0, 0), (0, 0), (0, 0)]);
+        assert_eq!(steps(Dtype::U8, 3, &mut [0u8; 0]), [(0, 0); 5]);
+    }
+
+    #[test]
+    fn elements_wider_than_values_are_read_by_halves() {
+        let reads = [(11, 24), (35, 16), (51, 8), (59, 8), (0, 0)];
+        assert_eq!(steps(Dtype::F64, 1, &mut [0f32; 7]), reads);
+    }
+
+    #[test]
+    fn a_file_in_memory_ends_where_it_ends() {
+        let file: [u8; 11] = core::array::from_fn(|i| u8::try_from(i).expect("it is small"));
+        let read = |first, values: &mut [u8]| {
+            let outcome = fill(&mut &file[..], place(Dtype::U8, first), conversion(Dtype::U8), values);
+            outcome.map_err(|error: ReadError<Infallible>| error)
+        };
+        let mut values = [0; 8];
+        assert_eq!((read(0, &mut values), values), (Ok(()), [3, 4, 5, 6, 7, 8, 9, 10]));
+        assert_eq!(read(1, &mut values), Err(ReadError::UnexpectedEof { at: 11 }));
+        assert_eq!(read(20, &mut values), Err(ReadError::UnexpectedEof { at: 23 }));
+        assert_eq!(read(20, &mut []), Ok(()));
+    }
 }

@@ -17,10 +17,11 @@ pub use rows::Rows;
 
 /// Reads the elements of a tensor, or of one of its rows, as values: `f32`, `i32`, whatever [`Element`] lists.
 ///
-/// The bytes are read into the memory of the values and turned there, so there is no other buffer. A call is one
-/// read of the storage where that gives all that it is asked for, with two exceptions: values of 64 KiB and more that
-/// are not just copied come in blocks of that size, and elements of 64 bits that become an `f32` in
-/// several reads, each for half of the values that are left.
+/// The bytes are read into the memory of the values and turned there, so there is no other buffer; of a file
+/// [in memory](ReadAt::in_memory) values are made where they are wanted, and nothing is read. A call is one read of the
+/// storage where that gives all that it is asked for, but for values of more than 64 KiB that are not
+/// as they lie in the file, which come in blocks of that size, and for elements of 64 bits that become an `f32`, which
+/// come in several reads, each for half of the values that are left.
 ///
 /// Elements of 4 and 6 bits may be read in any number, from any of them on. A C64 tensor is read as F32, real parts first,
 /// and has twice as many elements.

@@ -116,7 +116,7 @@ mod tests {
         let bytes = |dtype, index, count| origin(dtype).place(index).bytes_of(count);
         assert_eq!([0, 1, 2, 3].map(|count| bytes(Dtype::F4, 0, count)), [0, 1, 1, 2]);
         assert_eq!([1, 2, 3].map(|count| bytes(Dtype::F4, 1, count)), [1, 2, 2]);
-        assert_eq!([1, 2, 3, 4].map(|count| bytes(Dtype::F6_E3M2, 1, count)), [2, 2, 3, 4]);
+        assert_eq!([1, 2, 3, 4].map(|count| bytes(Dtype::F6_E3M2, 1, count)), [2, 3, 3, 4]);
         assert_eq!(bytes(Dtype::F64, 3, 5), 40);
     }
 

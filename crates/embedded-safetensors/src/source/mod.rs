@@ -60,6 +60,12 @@ pub trait ReadAt {
     /// # Errors
     /// Those of the storage.
     fn file_len(&mut self) -> Result<FileLen, Self::Error>;
+
+    /// The whole file, where it lies in memory that can be read at any time, as a slice does; nothing otherwise. Values
+    /// are then made straight from it, and not read first. It has the bytes that [`read_at`](Self::read_at) gives.
+    fn in_memory(&self) -> Option<&[u8]> {
+        None
+    }
 }
 
 /// How long a file is, as far as its storage knows.
@@ -94,6 +100,10 @@ impl<S: ReadAt + ?Sized> ReadAt for &mut S {
     fn file_len(&mut self) -> Result<FileLen, Self::Error> {
         (**self).file_len()
     }
+
+    fn in_memory(&self) -> Option<&[u8]> {
+        (**self).in_memory()
+    }
 }
 
 /// A whole file in memory. Behind its end there is nothing, as in a file.
@@ -107,6 +117,10 @@ impl ReadAt for &[u8] {
 
     fn file_len(&mut self) -> Result<FileLen, Infallible> {
         Ok(FileLen::Exactly(self.len() as u64))
+    }
+
+    fn in_memory(&self) -> Option<&[u8]> {
+        Some(self)
     }
 }
 

@@ -1,0 +1,74 @@
+//! How long it takes to read a tensor as values, against a plain copy of those values in the same run: a quick
+//! measurement that `cargo xtask test speed` judges. `cargo bench` has the thorough one.
+//!
+//! Prints a line for each case: what it is, then `ratio=`, `most=` where there is a limit.
+
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+use embedded_safetensors::Model;
+use verification::file::with_header;
+use verification::random::Random;
+
+const KIB: usize = 1 << 10;
+const MIB: usize = 1 << 20;
+
+/// How many bytes of values are read in one call, and how much longer than copying these that may take; a
+/// limit for what does not fit into the caches next to the processor, whose speed is the memory's.
+const OUTPUTS: [(usize, Option<f64>); 4] =
+    [(4 * KIB, None), (64 * KIB, None), (MIB, Some(1.3)), (64 * MIB, Some(1.3))];
+const DTYPES: [(&str, usize); 5] = [("F16", 2), ("BF16", 2), ("F8_E4M3", 1), ("I8", 1), ("F32", 4)];
+
+/// How often a measurement is made: the best one counts, for a machine is never faster than it is.
+const ROUNDS: usize = 30;
+
+/// Only these have a limit.
+const LIMITED: [&str; 2] = ["F16", "BF16"];
+
+fn main() {
+    for (output, most) in OUTPUTS {
+        for (dtype, width) in DTYPES {
+            let most = most.filter(|_| LIMITED.contains(&dtype));
+            let ratio = best_ratio(dtype, width, output);
+            let limit = most.map_or(String::new(), |most| format!(" most={most}"));
+            println!("{dtype} to f32, {} KiB of output: ratio={ratio:.2}{limit}", output / KIB);
+        }
+    }
+}
+
+/// The file of one tensor of so many elements, none of which is special.
+fn file(dtype: &str, width: usize, elements: usize) -> Vec<u8> {
+    let len = elements * width;
+    let header = format!(r#"{{"t":{{"dtype":"{dtype}","shape":[{elements}],"data_offsets":[0,{len}]}}}}"#);
+    let mut file = with_header(&format!("{header:88}"), 0);
+    let mut random = Random::new(1);
+    file.extend((0..len).map(|_| random.number().to_le_bytes()[0]));
+    file
+}
+
+fn best_ratio(dtype: &str, width: usize, output: usize) -> f64 {
+    let elements = output / 4;
+    let file = file(dtype, width, elements);
+    let (from, mut copied, mut values) = (vec![1f32; elements], vec![0f32; elements], vec![0f32; elements]);
+    let mut model = Model::open(&file[..], &mut [0; 4096]).expect("it is sound");
+    let info = model.find("t", &mut [0; 4096]).expect("it is sound").expect("it is there");
+    let calls = (8 * MIB / output).max(1);
+    let (mut reading, mut copying) = (Duration::MAX, Duration::MAX);
+    for _ in 0..ROUNDS {
+        copying = copying.min(time(calls, || black_box(&mut copied[..]).copy_from_slice(black_box(&from))));
+        reading = reading.min(time(calls, || {
+            let mut reader = model.tensor(&info).expect("it is this file's").elements();
+            let values = reader.read_lossless(black_box(&mut values[..])).expect("memory does not fail");
+            black_box(values);
+        }));
+    }
+    reading.as_secs_f64() / copying.as_secs_f64()
+}
+
+fn time(calls: usize, mut call: impl FnMut()) -> Duration {
+    let start = Instant::now();
+    for _ in 0..calls {
+        call();
+    }
+    start.elapsed()
+}
