@@ -1,6 +1,8 @@
 //! Whole headers, whose usual entries are recognised at once, against the same headers byte by byte.
 
-use embedded_safetensors::{Dtype, Error, HeaderCheck, Progress, Slot, Summary, check_header};
+use embedded_safetensors::{
+    Dtype, Entries, Error, HeaderCheck, Item, Progress, Slot, Summary, View, check_header,
+};
 use verification::file::with_header;
 use verification::random::Random;
 
@@ -59,6 +61,20 @@ fn sound() -> Vec<u8> {
         entry("#]~", "BOOL", "0", 138, 138),
     ];
     file_of(&entries, 138)
+}
+
+#[test]
+fn names_and_shapes() {
+    let file = sound();
+    let mut name = [0; 64];
+    let (mut entries, mut input) = (Entries::new(&mut name), &file[..]);
+    for tensor in View::parse(&file).expect("it is sound").tensors() {
+        let tensor = tensor.expect("it has a low rank");
+        let Ok(Item::Tensor(entry)) = entries.next(&mut input) else { panic!("there are as many tensors") };
+        assert_eq!((tensor.name().as_str(), tensor.name().at()), (Some(entry.name()), entry.at));
+        assert_eq!(*tensor.info(), entry.info);
+    }
+    assert_eq!(entries.next(&mut input), Ok(Item::HeaderEnd));
 }
 
 #[test]

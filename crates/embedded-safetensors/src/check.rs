@@ -225,8 +225,8 @@ impl<'s> HeaderCheck<'s> {
     /// As [`push`](Self::push), faster where entries stand whole and in the usual spelling.
     const fn push_whole(&mut self, input: &mut &[u8]) -> Result<Progress, Error> {
         loop {
-            while self.check.tensors.take_usual(input) {
-                self.see(self.check.tensors.extent());
+            while let Some(entry) = self.check.tensors.take_usual(input) {
+                self.see(entry.place);
             }
             match self.check.next(input) {
                 Signal::TensorEnd => self.see(self.check.tensors.extent()),

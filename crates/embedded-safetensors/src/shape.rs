@@ -36,6 +36,11 @@ impl Shape {
         Ok(shape)
     }
 
+    /// The shape with the first `rank` of these dimensions. The others are 0.
+    pub(crate) const fn of(dims: [u64; MAX_RANK], rank: u8) -> Self {
+        Self { dims, rank }
+    }
+
     /// Appends a dimension.
     ///
     /// # Errors

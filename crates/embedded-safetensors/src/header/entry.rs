@@ -4,7 +4,7 @@
 //! A recognizer of the writers' usual spelling has its place here, in front of the parser, because
 //! this is the lowest layer that knows what a whole entry is.
 
-use super::{Fault, HeaderParser, Signal, Text};
+use super::{Fault, HeaderParser, Signal, Text, Usual};
 use crate::bytes::{get_mut, low_u32};
 use crate::dtype::Dtype;
 use crate::error::{Error, ErrorKind};
@@ -61,12 +61,10 @@ impl Tensors {
 
     /// Takes the next tensor, if all of it stands in `input` in the usual spelling. As good as
     /// [`Signal::TensorEnd`]; all else is for [`advance`](Self::advance).
-    pub(crate) const fn take_usual(&mut self, input: &mut &[u8]) -> bool {
-        let Some((begin_at, entry)) = self.parser.take_usual(input) else { return false };
-        self.begin = entry.begin;
-        self.end = entry.end;
-        self.begin_at = begin_at;
-        true
+    pub(crate) const fn take_usual<'i>(&mut self, input: &mut &'i [u8]) -> Option<Usual<'i>> {
+        let Some(entry) = self.parser.take_usual(input) else { return None };
+        (self.begin, self.end, self.begin_at) = (entry.place.begin, entry.place.end, entry.place.begin_at);
+        Some(entry)
     }
 
     /// Whether a file of this length has room for a header of the length that was signalled. What is

@@ -382,20 +382,16 @@ impl HeaderParser {
     }
 
     /// Takes the next member of the header, if all of it stands in `input` and it is a tensor in the usual
-    /// spelling. Says where its first offset stands.
-    pub(super) const fn take_usual<'i>(&mut self, input: &mut &'i [u8]) -> Option<(u32, Usual<'i>)> {
+    /// spelling.
+    pub(super) const fn take_usual<'i>(&mut self, input: &mut &'i [u8]) -> Option<Usual<'i>> {
         let (State::AfterMember, [b',', b'"', name @ ..]) = (self.state, *input) else { return None };
-        let Some(entry) = Usual::entry(name) else { return None };
-        let taken = (input.len() - entry.rest.len()) as u64;
-        if taken > (self.end - self.position) as u64 {
-            return None;
-        }
-        let begin_at = self.position + low_u32((input.len() - entry.at_begin.len()) as u64);
-        self.position += low_u32(taken);
+        let Some(room) = (self.end - self.position).checked_sub(2) else { return None };
+        let Some(entry) = Usual::entry(name, self.position + 1, room) else { return None };
+        self.position = entry.end_at;
         self.token = self.position - 1;
         self.dtype = entry.dtype;
         *input = entry.rest;
-        Some((begin_at, entry))
+        Some(entry)
     }
 
     pub(super) const fn has_failed(&self) -> bool {

@@ -23,6 +23,7 @@ pub use machine::HeaderParser;
 pub(crate) use machine::Signal;
 pub use text::Text;
 pub(crate) use text::{Unicode, UnicodeStep, unescape};
+pub(crate) use usual::Usual;
 
 /// What the parser saw.
 ///

@@ -5,28 +5,39 @@
 //! reads models that are parsed in a `const`: it takes microseconds for every call and a good part of
 //! one for every step, so there are slice patterns here and few calls.
 
+use crate::bytes::low_u32;
 use crate::dtype::Dtype;
+use crate::info::Extent;
+use crate::shape::{MAX_RANK, Shape};
 
 /// A tensor that agrees with itself, in an entry of the usual spelling.
 #[derive(Clone, Copy)]
 pub(crate) struct Usual<'i> {
     pub(crate) dtype: Dtype,
-    pub(crate) begin: u64,
-    pub(crate) end: u64,
-    /// The input from the first offset on.
-    pub(crate) at_begin: &'i [u8],
-    /// The input behind the entry.
+    pub(crate) shape: Shape,
+    pub(crate) place: Extent,
+    /// Where the name's opening quote stands.
+    pub(crate) name_at: u32,
+    /// Where the entry ends.
+    pub(crate) end_at: u32,
+    /// From the name on.
+    text: &'i [u8],
+    /// From the name's closing quote on.
+    quote: &'i [u8],
+    /// Behind the entry.
     pub(crate) rest: &'i [u8],
 }
 
 impl<'i> Usual<'i> {
-    /// The entry at the start of `text`, which begins with the first letter of the name. Nothing when
-    /// it is spelled otherwise, when it is wrong, or when its numbers are very large: the parser then
-    /// tells.
-    pub(crate) const fn entry(text: &'i [u8]) -> Option<Self> {
-        let Some(text) = behind_name(text) else { return None };
+    /// The entry at the start of `text`, which begins behind the opening quote of the name, in at most `room` bytes.
+    /// Nothing when it is spelled otherwise, when it is wrong, or when its numbers are very large: the
+    /// parser then tells.
+    pub(super) const fn entry(text: &'i [u8], name_at: u32, room: u32) -> Option<Self> {
+        let whole = text;
+        let Some((quote, text)) = behind_name(text) else { return None };
         let Some((dtype, text)) = dtype(text) else { return None };
-        let Some((elements, text)) = elements(text) else { return None };
+        let mut dims = [0; MAX_RANK];
+        let Some((elements, rank, text)) = shape(text, &mut dims) else { return None };
         let [b',', b'"', b'd', b'a', b't', b'a', b'_', text @ ..] = text else { return None };
         let [b'o', b'f', b'f', b's', b'e', b't', b's', b'"', b':', b'[', at_begin @ ..] = text else {
             return None;
@@ -37,12 +48,25 @@ impl<'i> Usual<'i> {
         if end < begin || bits & 7 != 0 || bits >> 3 != end - begin {
             return None;
         }
-        Some(Self { dtype, begin, end, at_begin, rest })
+        let taken = (whole.len() - rest.len()) as u64;
+        if taken > room as u64 {
+            return None;
+        }
+        let end_at = name_at + 1 + low_u32(taken);
+        let place = Extent { begin, end, begin_at: end_at - low_u32((at_begin.len() - rest.len()) as u64) };
+        Some(Self { dtype, shape: Shape::of(dims, rank), place, name_at, end_at, text: whole, quote, rest })
+    }
+
+    pub(crate) const fn name(&self) -> &'i [u8] {
+        match self.text.split_at_checked(self.text.len() - self.quote.len()) {
+            Some((name, _)) => name,
+            None => &[],
+        }
     }
 }
 
-/// What follows a name and the start of its entry, up to the name of the dtype.
-const fn behind_name(mut text: &[u8]) -> Option<&[u8]> {
+/// What follows a name, and what follows the start of its entry, up to the name of the dtype.
+const fn behind_name(mut text: &[u8]) -> Option<(&[u8], &[u8])> {
     // It may be `__metadata__`.
     if let [b'_', ..] = text {
         return None;
@@ -56,7 +80,9 @@ const fn behind_name(mut text: &[u8]) -> Option<&[u8]> {
         text = rest;
     }
     match text {
-        [b'"', b':', b'{', b'"', b'd', b't', b'y', b'p', b'e', b'"', b':', b'"', rest @ ..] => Some(rest),
+        [b'"', b':', b'{', b'"', b'd', b't', b'y', b'p', b'e', b'"', b':', b'"', rest @ ..] => {
+            Some((text, rest))
+        }
         _ => None,
     }
 }
@@ -94,25 +120,30 @@ const fn dtype(text: &[u8]) -> Option<(Dtype, &[u8])> {
     })
 }
 
-/// The product of a shape, if it fits into 32 bits, and what follows the shape.
-const fn elements(text: &[u8]) -> Option<(u64, &[u8])> {
+/// The product of the dimensions, if it fits into 32 bits, how many they are, and what follows them.
+const fn shape<'i>(text: &'i [u8], dims: &mut [u64; MAX_RANK]) -> Option<(u64, u8, &'i [u8])> {
     let [b',', b'"', b's', b'h', b'a', b'p', b'e', b'"', b':', b'[', text @ ..] = text else { return None };
     if let [b']', rest @ ..] = text {
-        return Some((1, rest));
+        return Some((1, 0, rest));
     }
-    let (mut elements, mut text) = (1, text);
-    loop {
+    let (mut elements, mut rank, mut text) = (1, 0, text);
+    let mut room: &mut [u64] = dims;
+    while let [slot, others @ ..] = room {
         let Some((dim, rest)) = number(text) else { return None };
         if (elements | dim) >> 32 != 0 {
             return None;
         }
         elements *= dim;
+        rank += 1;
+        *slot = dim;
+        room = others;
         match rest {
             [b',', rest @ ..] => text = rest,
-            [b']', rest @ ..] if elements >> 32 == 0 => return Some((elements, rest)),
+            [b']', rest @ ..] if elements >> 32 == 0 => return Some((elements, rank, rest)),
             _ => return None,
         }
     }
+    None
 }
 
 /// A number of less than 63 bits and what follows it.
@@ -150,9 +181,13 @@ mod tests {
                 "layers.10.b\":{{\"dtype\":\"{dtype}\",\"shape\":[8,1],\"data_offsets\":[90,{}]}},",
                 90 + len
             );
-            let entry = Usual::entry(text.as_bytes()).expect("the usual spelling");
-            assert_eq!((entry.dtype, entry.begin, entry.end), (dtype, 90, 90 + u64::from(len)));
-            assert_eq!((entry.rest, entry.at_begin.first_chunk()), (&b","[..], Some(b"90,")));
+            let room = u32::try_from(text.len()).expect("it is short");
+            let entry = Usual::entry(text.as_bytes(), 8, room).expect("the usual spelling");
+            assert_eq!((entry.dtype, entry.shape), (dtype, Shape::new(&[8, 1]).expect("it fits")));
+            assert_eq!((entry.place.begin, entry.place.end), (90, 90 + u64::from(len)));
+            assert_eq!((entry.name(), entry.rest), (&b"layers.10.b"[..], &b","[..]));
+            assert_eq!(Usual::entry(text.as_bytes(), 8, room - 1).map(|entry| entry.end_at), Some(8 + room));
+            assert!(Usual::entry(text.as_bytes(), 8, room - 2).is_none());
         }
     }
 
@@ -169,8 +204,9 @@ mod tests {
         next_tensor(&mut slow, &mut slow_input);
         next_tensor(&mut fast, &mut fast_input);
         next_tensor(&mut slow, &mut slow_input);
-        let (begin_at, _) = fast.take_usual(&mut fast_input).expect("the usual spelling");
-        assert_eq!(&file[begin_at as usize..][..4], b"1,3]");
+        let entry = fast.take_usual(&mut fast_input).expect("the usual spelling");
+        assert_eq!(&file[entry.place.begin_at as usize..][..4], b"1,3]");
+        assert_eq!(&file[entry.name_at as usize..][..3], b"\"b\"");
         assert_eq!((fast.position(), fast.event_start()), (slow.position(), slow.event_start()));
         assert_eq!((fast.dtype, fast_input), (slow.dtype, slow_input));
         assert_eq!(fast.next(&mut fast_input), slow.next(&mut slow_input));

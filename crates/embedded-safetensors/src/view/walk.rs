@@ -56,6 +56,11 @@ impl<'a> Walk<'a> {
 
     /// Goes on to the end of a tensor or of the header. [`Signal::Failed`] only where nobody has proven it before.
     pub(super) const fn next(&mut self) -> Signal {
+        if let Some(entry) = self.machine.take_usual(&mut self.left) {
+            self.name = Quoted::new(entry.name(), entry.name_at);
+            (self.shape, self.rank_at) = (entry.shape, 0);
+            return Signal::TensorEnd;
+        }
         let mut run: &[u8] = &[];
         loop {
             let signal = self.machine.advance(&mut self.left, &mut run);
