@@ -86,4 +86,4 @@ pub use source::{FileLen, ReadAt, ReadError};
 pub use tensor::TensorReader;
 pub use view::{Chars, MetadataView, Quoted, SliceRuns, Tensor, Tensors, View};
 #[doc(hidden)]
-pub use view::{Embedded as __Embedded, room as __room};
+pub use view::{Embedded as __Embedded, Link as __Link, room as __room};

@@ -246,3 +246,133 @@ alignments!(
     Unit4: 4, Unit8: 8, Unit16: 16, Unit32: 32, Unit64: 64, Unit128: 128, Unit256: 256, Unit512: 512,
     Unit1024: 1024, Unit2048: 2048, Unit4096: 4096,
 );
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+    use super::*;
+    use std::vec::Vec;
+
+    /// Bytes 0, 1, 2, … at a multiple of 4096.
+    static FILE: AlignedFile<4096, 4096> = {
+        let mut bytes = [0; 4096];
+        let mut i = 0;
+        while i < 4096 {
+            bytes[i] = (i & 0xFF) as u8;
+            i += 1;
+        }
+        AlignedFile::new(bytes)
+    };
+
+    fn address(bytes: &[u8]) -> usize {
+        bytes.as_ptr().addr()
+    }
+
+    #[test]
+    fn a_part_is_as_aligned_as_its_address() {
+        let whole = Aligned::file(&FILE);
+        for begin in 0..=4096 {
+            let part = whole.part(begin, 4096 - begin).expect("it is inside");
+            assert_eq!(address(part.bytes) % part.align, 0, "at {begin}");
+            assert_eq!(part.align, if begin == 0 { 4096 } else { 1 << begin.trailing_zeros() });
+            assert!(Aligned::at_address(part.bytes).align >= part.align);
+            let again = part.part(24, 0);
+            assert!(again.is_none_or(|again| address(again.bytes) % again.align == 0 && again.align <= 8));
+        }
+        assert!(
+            whole.part(4097, 0).is_none()
+                && whole.part(1, 4096).is_none()
+                && whole.part(usize::MAX, 2).is_none()
+        );
+    }
+
+    #[test]
+    fn bytes_anywhere_are_bytes() {
+        let anywhere = Aligned::anywhere(&FILE);
+        assert_eq!(anywhere.as_slice::<u8>(), Some(&FILE[..]));
+        assert!(anywhere.as_slice::<u16>().is_none() && anywhere.as_array::<[f32; 1024]>().is_none());
+        assert_eq!(anywhere.part(7, 3).and_then(|part| part.as_array::<[i8; 3]>()), Some(&[7, 8, 9]));
+    }
+
+    /// Every place and every length up to some: elements where there are such, with the values that their bytes have.
+    fn elements_of<T: Native + PartialEq>(value: impl Fn(&[u8]) -> T) {
+        let size = size_of::<T>();
+        for (begin, len) in (0..40).flat_map(|begin| (0..40).map(move |len| (begin, len))) {
+            let part = Aligned::file(&FILE).part(begin, len).expect("it is inside");
+            let is_whole = len % size == 0;
+            let lies_right = begin % align_of::<T>() == 0 || len == 0;
+            let wanted: Option<Vec<T>> =
+                (is_whole && lies_right).then(|| part.bytes.chunks(size).map(&value).collect());
+            assert!(part.as_slice::<T>() == wanted.as_deref(), "{len} bytes at {begin}");
+            assert!(Aligned::at_address(part.bytes).as_slice::<T>() == wanted.as_deref());
+        }
+    }
+
+    #[test]
+    fn elements_are_their_bytes() {
+        elements_of(|bytes| bytes[0]);
+        elements_of(|bytes| i8::from_ne_bytes(bytes.try_into().unwrap()));
+        elements_of(|bytes| u16::from_ne_bytes(bytes.try_into().unwrap()));
+        elements_of(|bytes| i32::from_ne_bytes(bytes.try_into().unwrap()));
+        elements_of(|bytes| f32::from_ne_bytes(bytes.try_into().unwrap()));
+        elements_of(|bytes| u64::from_ne_bytes(bytes.try_into().unwrap()));
+        elements_of(|bytes| {
+            let half = |half: &[u8]| f32::from_ne_bytes(half.try_into().unwrap());
+            C64 { re: half(&bytes[..4]), im: half(&bytes[4..]) }
+        });
+    }
+
+    #[test]
+    fn arrays_have_as_many_bytes_as_their_tensor_and_lie_right() {
+        for begin in 0..16 {
+            let part = Aligned::file(&FILE).part(begin, 24).expect("it is inside");
+            let wanted: Vec<f32> =
+                part.bytes.chunks(4).map(|bytes| f32::from_ne_bytes(bytes.try_into().unwrap())).collect();
+            let array = part.as_array::<[[f32; 2]; 3]>();
+            assert_eq!(array.is_some(), begin % 4 == 0);
+            assert!(array.is_none_or(|array| array.as_flattened() == wanted));
+            assert!(part.as_array::<[f32; 7]>().is_none() && part.as_array::<[f32; 5]>().is_none());
+        }
+        assert!(matches!(Aligned::file(&FILE).part(8, 8).and_then(|part| part.as_array::<C64>()), Some(_)));
+    }
+
+    #[test]
+    fn nothing_lies_right_everywhere() {
+        let nothing = Aligned::anywhere(&[]);
+        assert_eq!(nothing.as_slice::<u64>(), Some(&[][..]));
+        assert_eq!(nothing.as_array::<[[f64; 0]; 3]>(), Some(&[[], [], []]));
+        assert!(nothing.as_array::<[f64; 1]>().is_none());
+        assert_eq!(Aligned::file(&FILE).part(3, 0).and_then(|part| part.as_array::<[f64; 0]>()), Some(&[]));
+    }
+
+    /// The test for each alignment: a `static` of it, whose address is looked at.
+    macro_rules! lies_at {
+        ($($align:literal)*) => {$({
+            static ODD: AlignedFile<$align, 3> = AlignedFile::copy(b"odd");
+            assert_eq!(address(&ODD) % $align, 0);
+            assert_eq!((&ODD[..], ODD.bytes()), (&b"odd"[..], &b"odd"[..]));
+            assert_eq!((align_of_val(&ODD), size_of_val(&ODD)), ($align, $align));
+            assert_eq!(Aligned::file(&ODD).align, $align);
+        })*};
+    }
+
+    #[test]
+    fn a_file_lies_where_its_type_says() {
+        lies_at!(4 8 16 32 64 128 256 512 1024 2048 4096);
+    }
+
+    #[test]
+    fn values_are_written_as_their_bytes() {
+        let mut values = [0_u16; 3];
+        bytes_of_mut(&mut values).copy_from_slice(&[1, 2, 3, 4, 5, 6]);
+        assert_eq!(values, [[1, 2], [3, 4], [5, 6]].map(u16::from_ne_bytes));
+        assert!(bytes_of_mut::<f64>(&mut []).is_empty());
+    }
+
+    #[test]
+    fn an_array_knows_its_shape() {
+        assert_eq!(<[[f32; 16]; 32]>::SHAPE.dims(), [32, 16]);
+        assert_eq!((<[[f32; 16]; 32]>::DTYPE, <i8 as Array>::SHAPE), (Dtype::F32, Shape::SCALAR));
+        assert_eq!(<[[[[[[[[u8; 8]; 7]; 6]; 5]; 4]; 3]; 2]; 1]>::SHAPE.dims(), [1, 2, 3, 4, 5, 6, 7, 8]);
+    }
+}

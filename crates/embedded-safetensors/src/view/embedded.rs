@@ -1,10 +1,12 @@
 //! A model that is linked into the program: proven and listed by the compiler, in one pass.
 
+use super::links::{Link, link};
 use super::message::Message;
-use super::prove::prove;
+use super::prove::{Proof, prove};
 use super::tensor::Tensor;
 use super::{View, fail};
-use crate::check::{Summary, check_header};
+use crate::bytes::index_below;
+use crate::check::check_header;
 use crate::error::{Error, ErrorKind};
 use crate::native::{Align, Aligned, AlignedFile, Alignment};
 use crate::smallest::Slot;
@@ -14,6 +16,7 @@ use crate::smallest::Slot;
 #[derive(Debug)]
 pub struct Embedded<'a, const ROOM: usize> {
     view: View<'a>,
+    has_metadata: bool,
     tensors: [Tensor<'a>; ROOM],
 }
 
@@ -27,8 +30,9 @@ impl<'a, const ROOM: usize> Embedded<'a, ROOM> {
         Align<ALIGN>: Alignment,
     {
         let mut tensors = [Tensor::NONE; ROOM];
-        let view = embed(Aligned::file(file), &mut tensors);
-        Self { view, tensors }
+        let file = Aligned::file(file);
+        let Proof { summary, has_metadata } = embed(file, &mut tensors);
+        Self { view: View::new(file, summary), has_metadata, tensors }
     }
 
     /// How many tensors there are.
@@ -40,50 +44,58 @@ impl<'a, const ROOM: usize> Embedded<'a, ROOM> {
     pub const fn tensors<const N: usize>(&self) -> [Tensor<'a>; N] {
         match self.tensors.first_chunk() {
             Some(tensors) => *tensors,
-            None => panic!("there are more tensors than braces"),
+            None => panic!("there are more tensors than the header has room for"),
         }
+    }
+
+    /// Where each name is to be found. For consts.
+    ///
+    /// # Panics
+    /// When a name stands twice.
+    pub const fn links<const N: usize>(&self) -> [Link; N] {
+        let mut links = [Link::NONE; N];
+        if let Err(error) = link(&mut links, &self.tensors) {
+            self.view.fail_at_name(error);
+        }
+        links
     }
 
     /// The view, which looks tensors up in this table. For consts.
     ///
     /// # Panics
-    /// When a name stands twice.
-    pub const fn view(&self, tensors: &'a [Tensor<'a>]) -> View<'a> {
-        self.view.with_tensors(tensors).with_unique_names()
+    /// When a key of `__metadata__` stands twice.
+    pub const fn view(&self, tensors: &'a [Tensor<'a>], links: &'a [Link]) -> View<'a> {
+        let keys = if self.has_metadata { self.view.check_keys() } else { Ok(()) };
+        if let Err(error) = keys {
+            self.view.fail_at_name(error);
+        }
+        View { tensors, links, ..self.view }
     }
 }
 
-/// No header has more tensors than opening braces.
+/// As many tensors as a file can have at the most: each takes more than 32 bytes of the header.
 #[doc(hidden)]
 pub const fn room(file: &[u8]) -> usize {
     let Some((length, rest)) = file.split_first_chunk() else { return 0 };
-    let header = match crate::bytes::index_below(u64::from_le_bytes(*length), rest.len()) {
-        Some(len) => rest.split_at(len).0,
-        None => rest,
-    };
-    let (mut left, mut braces) = (header, 0);
-    while let [byte, rest @ ..] = left {
-        if *byte == b'{' {
-            braces += 1;
-        }
-        left = rest;
+    match index_below(u64::from_le_bytes(*length), rest.len()) {
+        Some(len) => len >> 5,
+        None => rest.len() >> 5,
     }
-    braces
 }
 
-/// Proves a file, lists its tensors as far as there is room, and has no other way to fail than to stop the compiler.
-pub(super) const fn embed<'a>(file: Aligned<'a>, table: &mut [Tensor<'a>]) -> View<'a> {
+/// Proves a file in any order, lists its tensors as far as there is room, or stops the compiler.
+pub(super) const fn embed<'a>(file: Aligned<'a>, table: &mut [Tensor<'a>]) -> Proof {
     match prove(file, table) {
-        Ok(summary) => View::new(file, summary),
-        Err(Error { kind: ErrorKind::OutOfOrder, .. }) => View::new(file, sorted(file.bytes())),
+        Ok(proof) => proof,
+        Err(Error { kind: ErrorKind::OutOfOrder, .. }) => sorted(file.bytes()),
         Err(error) => fail(&Message::of(error)),
     }
 }
 
 /// Inside a compiler there is memory enough to sort in.
-const fn sorted(file: &[u8]) -> Summary {
+const fn sorted(file: &[u8]) -> Proof {
     match check_header(file, &mut [Slot::EMPTY; 1024]) {
-        Ok(summary) => summary,
+        Ok(summary) => Proof { summary, has_metadata: true },
         Err(error) => fail(&Message::of(error)),
     }
 }

@@ -32,7 +32,7 @@ macro_rules! include_aligned {
 /// A file that is not sound, or is not what the program expects, fails the build, and the error says why.
 ///
 /// *Memory*: the file, in flash, once however often the const is named. The table is in the program only if the view itself
-/// is used at run time: 152 bytes a tensor.
+/// is used at run time: 160 bytes a tensor.
 #[macro_export]
 macro_rules! include_model {
     ($path:expr, $align:expr $(,)?) => {{
@@ -40,12 +40,14 @@ macro_rules! include_model {
         static __FILE: $crate::AlignedFile<{ $align }, { __BYTES.len() }> =
             $crate::AlignedFile::copy(__BYTES);
         #[allow(long_running_const_eval)]
-        const __ROOM: ::core::primitive::usize = $crate::__room(__BYTES);
+        const __MODEL: $crate::__Embedded<'static, { $crate::__room(__BYTES) }> =
+            $crate::__Embedded::new(&__FILE);
+        const __COUNT: ::core::primitive::usize = __MODEL.tensor_count();
+        static __TENSORS: [$crate::Tensor<'static>; __COUNT] = __MODEL.tensors();
         #[allow(long_running_const_eval)]
-        const __MODEL: $crate::__Embedded<'static, { __ROOM }> = $crate::__Embedded::new(&__FILE);
-        static __TENSORS: [$crate::Tensor<'static>; { __MODEL.tensor_count() }] = __MODEL.tensors();
+        static __LINKS: [$crate::__Link; __COUNT] = __MODEL.links();
         #[allow(long_running_const_eval)]
-        const __VIEW: $crate::View<'static> = __MODEL.view(&__TENSORS);
+        const __VIEW: $crate::View<'static> = __MODEL.view(&__TENSORS, &__LINKS);
         __VIEW
     }};
 }

@@ -3,6 +3,7 @@
 mod embedded;
 mod expect;
 mod iter;
+mod links;
 mod macros;
 mod message;
 mod metadata;
@@ -11,6 +12,8 @@ mod prove;
 mod quoted;
 mod runs;
 mod tensor;
+#[cfg(test)]
+mod tests;
 mod walk;
 
 use crate::bytes::{index_below, low_u32};
@@ -22,6 +25,7 @@ use crate::native::{Align, Aligned, AlignedFile, Alignment};
 use crate::smallest::Slot;
 pub use embedded::{Embedded, room};
 pub use iter::Tensors;
+pub use links::Link;
 use message::Message;
 pub use metadata::MetadataView;
 use prove::prove;
@@ -46,7 +50,7 @@ pub use tensor::Tensor;
 /// Linked into a program, it is looked up while that is built, and of the parser nothing is left in it:
 /// [`include_model!`](crate::include_model).
 ///
-/// *Memory*: 64 bytes, `Copy`. Lookups read the header again, with less than 1 KiB of stack, or a table that you give: see
+/// *Memory*: 80 bytes, `Copy`. Lookups read the header again, with less than 1 KiB of stack, or a table that you give: see
 /// [`with_tensors`](Self::with_tensors).
 #[derive(Clone, Copy)]
 pub struct View<'a> {
@@ -54,11 +58,13 @@ pub struct View<'a> {
     summary: Summary,
     /// All of them, or none: then they are looked for in the header.
     tensors: &'a [Tensor<'a>],
+    /// As many, or none: then all of the tensors are looked at.
+    links: &'a [Link],
 }
 
 impl<'a> View<'a> {
     const fn new(file: Aligned<'a>, summary: Summary) -> Self {
-        Self { file, summary, tensors: &[] }
+        Self { file, summary, tensors: &[], links: &[] }
     }
 
     /// Proves a file in one pass over its header: as [`HeaderCheck`](crate::HeaderCheck), the length of the file included. Names
@@ -73,7 +79,7 @@ impl<'a> View<'a> {
     pub const fn parse(file: &'a [u8]) -> Result<Self, Error> {
         let file = Aligned::anywhere(file);
         match prove(file, &mut []) {
-            Ok(summary) => Ok(Self::new(file, summary)),
+            Ok(proof) => Ok(Self::new(file, proof.summary)),
             Err(error) => Err(error),
         }
     }
@@ -102,7 +108,8 @@ impl<'a> View<'a> {
     where
         Align<ALIGN>: Alignment,
     {
-        embedded::embed(Aligned::file(file), &mut [])
+        let file = Aligned::file(file);
+        Self::new(file, embedded::embed(file, &mut []).summary)
     }
 
     /// The same view, which looks tensors up in a table instead of the header: all of its own tensors, as
@@ -110,7 +117,7 @@ impl<'a> View<'a> {
     ///
     /// *Memory*: 152 bytes a tensor, which are yours.
     pub const fn with_tensors(self, tensors: &'a [Tensor<'a>]) -> Self {
-        Self { tensors: if tensors.len() == self.len() { tensors } else { &[] }, ..self }
+        Self { tensors: if tensors.len() == self.len() { tensors } else { &[] }, links: &[], ..self }
     }
 
     /// How many tensors there are.

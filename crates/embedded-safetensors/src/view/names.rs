@@ -1,5 +1,6 @@
 //! Tensors by their names, of which none may stand twice.
 
+use super::links::Chain;
 use super::message::Message;
 use super::quoted::{Quoted, hash};
 use super::tensor::Tensor;
@@ -21,7 +22,11 @@ impl<'a> View<'a> {
     /// # Panics
     /// Never.
     pub const fn find(&self, name: &str) -> Result<Option<Tensor<'a>>, Error> {
-        if self.tensors.is_empty() { self.find_in_header(name) } else { self.find_in_table(name) }
+        match (self.tensors, self.links) {
+            ([], _) => self.find_in_header(name),
+            (_, []) => self.find_in_table(name),
+            _ => self.find_in_chain(name),
+        }
     }
 
     /// Looks up a tensor that must be there.
@@ -62,7 +67,7 @@ impl<'a> View<'a> {
         let hash = hash(name.as_bytes());
         while let [tensor, rest @ ..] = left {
             left = rest;
-            if tensor.hash() != hash || !tensor.name().is(name) {
+            if tensor.hash != hash || !tensor.name().is(name) {
                 continue;
             }
             if found.is_some() {
@@ -74,6 +79,21 @@ impl<'a> View<'a> {
             found = Some(*tensor);
         }
         Ok(found)
+    }
+
+    /// In a table whose names are proven unique.
+    const fn find_in_chain(&self, name: &str) -> Result<Option<Tensor<'a>>, Error> {
+        let hash = hash(name.as_bytes());
+        let mut chain = Chain::of(hash, self.links, self.tensors);
+        while let Some(tensor) = chain.next_tensor() {
+            if tensor.hash == hash && tensor.name().is(name) {
+                return match tensor.check_rank() {
+                    Ok(()) => Ok(Some(tensor)),
+                    Err(error) => Err(error),
+                };
+            }
+        }
+        Ok(None)
     }
 
     /// Proves that no name occurs twice, and no key of `__metadata__`, as [`DuplicateCheck`], in as many passes over the header
@@ -97,27 +117,20 @@ impl<'a> View<'a> {
         }
     }
 
-    /// The same view, if no name occurs twice and no key of `__metadata__`. For consts; with a table it takes the compiler a small part of the time
-    /// that it takes without.
+    /// The same view, if no name occurs twice and no key of `__metadata__`. For consts; [`include_model!`](crate::include_model) has
+    /// it done already.
     ///
     /// # Panics
     /// When one does, which in a const fails the build with the name. Not for run time.
     pub const fn with_unique_names(self) -> Self {
-        let verdict = match self.tensors {
-            [] => self.check_names([0, 0], &mut [Slot::EMPTY; 1024], &mut [0; 1024]),
-            tensors => match second_of_two(tensors) {
-                Some(name) => Err(ErrorKind::NameTwice.at(name.at())),
-                None => self.check_keys(),
-            },
-        };
-        match verdict {
+        match self.check_names([0, 0], &mut [Slot::EMPTY; 1024], &mut [0; 1024]) {
             Ok(()) => self,
             Err(error) => self.fail_at_name(error),
         }
     }
 
     /// Proves that no key of `__metadata__` occurs twice: each is compared with all before it.
-    const fn check_keys(&self) -> Result<(), Error> {
+    pub(super) const fn check_keys(&self) -> Result<(), Error> {
         let mut pairs = self.metadata();
         while let Some((key, _)) = pairs.next_pair() {
             let mut others = self.metadata();
@@ -159,29 +172,4 @@ impl<'a> View<'a> {
         }
         Quoted::new(&[], 0)
     }
-}
-
-/// The first name that repeats an earlier one. Each is compared with all before it, by a hash.
-const fn second_of_two<'a>(tensors: &[Tensor<'a>]) -> Option<Quoted<'a>> {
-    let mut found: Option<Quoted<'a>> = None;
-    let mut left = tensors;
-    while let [earlier @ .., last] = left {
-        if repeats(earlier, last) {
-            found = Some(last.name());
-        }
-        left = earlier;
-    }
-    found
-}
-
-/// Whether one of these has the name of another.
-const fn repeats(tensors: &[Tensor<'_>], other: &Tensor<'_>) -> bool {
-    let (mut left, hash) = (tensors, other.hash());
-    while let [tensor, rest @ ..] = left {
-        if tensor.hash() == hash && tensor.name().equals(&other.name()) {
-            return true;
-        }
-        left = rest;
-    }
-    false
 }

@@ -8,12 +8,19 @@ use crate::header::Signal;
 use crate::layout::InOrder;
 use crate::native::Aligned;
 
+/// A file that is sound.
+#[derive(Clone, Copy)]
+pub(super) struct Proof {
+    pub(super) summary: Summary,
+    pub(super) has_metadata: bool,
+}
+
 /// Proves a file whose header is in the order of its offsets, and puts its tensors into the front of `table`, as many
 /// as there is room for.
 ///
 /// # Errors
 /// As [`HeaderCheck`](crate::HeaderCheck) has them, which is the same verdict; [`ErrorKind::OutOfOrder`], with the table filled.
-pub(super) const fn prove<'a>(file: Aligned<'a>, mut table: &mut [Tensor<'a>]) -> Result<Summary, Error> {
+pub(super) const fn prove<'a>(file: Aligned<'a>, mut table: &mut [Tensor<'a>]) -> Result<Proof, Error> {
     let (mut walk, mut order) = (Walk::new(file.bytes()), InOrder::new());
     loop {
         match walk.next() {
@@ -30,13 +37,13 @@ pub(super) const fn prove<'a>(file: Aligned<'a>, mut table: &mut [Tensor<'a>]) -
     }
 }
 
-const fn conclude(walk: &Walk<'_>, order: &InOrder, file_len: u64) -> Result<Summary, Error> {
+const fn conclude(walk: &Walk<'_>, order: &InOrder, file_len: u64) -> Result<Proof, Error> {
     if let Err(error) = order.conclude() {
         return Err(error);
     }
     let summary = Summary { tensors: order.tensors(), data_start: walk.position(), data_len: order.end() };
     match summary.check_file_len(file_len) {
-        Ok(()) => Ok(summary),
+        Ok(()) => Ok(Proof { summary, has_metadata: walk.has_metadata() }),
         Err(error) => Err(error),
     }
 }

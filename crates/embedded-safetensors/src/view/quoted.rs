@@ -120,9 +120,14 @@ impl<'a> Quoted<'a> {
 
     /// By which names are told apart before they are compared.
     pub(super) const fn hash(&self) -> u32 {
-        if !self.has_escapes() {
-            return hash(self.text);
+        if self.has_escapes() {
+            return self.hash_decoded();
         }
+        hash(self.text)
+    }
+
+    #[cold]
+    const fn hash_decoded(&self) -> u32 {
         let (mut sum, mut left) = (HASH_OF_NOTHING, self.chars());
         while let Some(character) = left.next_char() {
             sum = hash_on(sum, character.encode_utf8(&mut [0; 4]).as_bytes());

@@ -23,8 +23,8 @@ pub struct Tensor<'a> {
     data_start: u32,
     /// As [`Seen`] has it.
     rank_at: u32,
-    /// Of the name.
-    hash: u32,
+    /// Of the name. Looked at without a call, each of which takes a compiler time.
+    pub(super) hash: u32,
 }
 
 impl<'a> Tensor<'a> {
@@ -46,11 +46,6 @@ impl<'a> Tensor<'a> {
     /// As [`Seen::check_rank`].
     pub(super) const fn check_rank(&self) -> Result<(), Error> {
         Seen { name: self.name, info: self.info, rank_at: self.rank_at }.check_rank()
-    }
-
-    /// Of the name.
-    pub(super) const fn hash(&self) -> u32 {
-        self.hash
     }
 
     /// The name.

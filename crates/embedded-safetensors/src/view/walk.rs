@@ -19,6 +19,7 @@ pub(super) struct Walk<'a> {
     shape: Shape,
     /// Where the first dimension stands that the shape has no room for; 0 while there is none.
     rank_at: u32,
+    has_metadata: bool,
 }
 
 /// A tensor as the header has it.
@@ -51,6 +52,7 @@ impl<'a> Walk<'a> {
             name: Quoted::new(&[], 0),
             shape: Shape::SCALAR,
             rank_at: 0,
+            has_metadata: false,
         }
     }
 
@@ -69,6 +71,7 @@ impl<'a> Walk<'a> {
                 Signal::Tensor => self.name = self.string(),
                 Signal::Shape => (self.shape, self.rank_at) = (Shape::SCALAR, 0),
                 Signal::Dim => self.see_dim(),
+                Signal::Metadata => self.has_metadata = true,
                 _ if signal.ends() => return signal,
                 _ => {}
             }
@@ -121,6 +124,11 @@ impl<'a> Walk<'a> {
             Some(len) => len + 8,
             None => 8,
         }
+    }
+
+    /// Whether `__metadata__` has come by.
+    pub(super) const fn has_metadata(&self) -> bool {
+        self.has_metadata
     }
 
     /// Why it has failed.

@@ -1,0 +1,81 @@
+//! Where names are to be found in a table of tensors: a hash table, whose chains are put together inside the compiler.
+
+use super::tensor::Tensor;
+use crate::bytes::{get, get_mut, index_below};
+use crate::error::{Error, ErrorKind};
+
+/// One for each tensor. Its place in the table is the number of a chain too.
+///
+/// *Memory*: 8 bytes, `Copy`.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug)]
+pub struct Link {
+    /// The tensor that a chain begins with, counted from 1; 0 for none.
+    first: u32,
+    /// The tensor that follows in the chain of this one.
+    next: u32,
+}
+
+impl Link {
+    pub(super) const NONE: Self = Self { first: 0, next: 0 };
+}
+
+/// Puts each of the tensors, as many as there are links, into its chain.
+///
+/// # Errors
+/// [`ErrorKind::NameTwice`] at the first name that repeats an earlier one.
+pub(super) const fn link(links: &mut [Link], tensors: &[Tensor<'_>]) -> Result<(), Error> {
+    let (mut left, mut number) = (tensors, 1);
+    while let ([tensor, rest @ ..], true) = (left, number as usize <= links.len()) {
+        let mut earlier = Chain::of(tensor.hash, links, tensors);
+        let next = earlier.left;
+        while let Some(other) = earlier.next_tensor() {
+            if other.hash == tensor.hash && other.name().equals(&tensor.name()) {
+                return Err(ErrorKind::NameTwice.at(tensor.name().at()));
+            }
+        }
+        if let Some(own) = get_mut(links, number as usize - 1) {
+            own.next = next;
+        }
+        if let Some(chain) = get_mut(links, chain_of(tensor.hash, links.len())) {
+            chain.first = number;
+        }
+        (left, number) = (rest, number + 1);
+    }
+    Ok(())
+}
+
+/// Tensors whose hashes are alike.
+pub(super) struct Chain<'l, 'a> {
+    links: &'l [Link],
+    tensors: &'l [Tensor<'a>],
+    /// The tensor that follows, counted from 1; 0 for none.
+    left: u32,
+}
+
+impl<'l, 'a> Chain<'l, 'a> {
+    pub(super) const fn of(hash: u32, links: &'l [Link], tensors: &'l [Tensor<'a>]) -> Self {
+        let left = match get(links, chain_of(hash, links.len())) {
+            Some(chain) => chain.first,
+            None => 0,
+        };
+        Self { links, tensors, left }
+    }
+
+    pub(super) const fn next_tensor(&mut self) -> Option<Tensor<'a>> {
+        let Some(index) = self.left.checked_sub(1) else { return None };
+        self.left = match get(self.links, index as usize) {
+            Some(link) => link.next,
+            None => 0,
+        };
+        get(self.tensors, index as usize)
+    }
+}
+
+/// The hash, scaled down to the number of chains.
+const fn chain_of(hash: u32, chains: usize) -> usize {
+    match index_below((hash as u64 * chains as u64) >> 32, chains) {
+        Some(index) => index,
+        None => 0,
+    }
+}

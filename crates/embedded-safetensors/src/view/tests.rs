@@ -1,0 +1,194 @@
+//! What only the crate itself can see of its views.
+
+extern crate std;
+
+use super::links::{Link, link};
+use super::message::Message;
+use super::quoted::{Quoted, hash};
+use super::{Tensor, View, prove};
+use crate::error::{Error, ErrorKind};
+use crate::native::Aligned;
+use crate::smallest::Slot;
+use std::collections::BTreeSet;
+use std::format;
+use std::string::{String, ToString};
+use std::vec;
+use std::vec::Vec;
+
+/// The conformance vectors that are files.
+fn vectors(verdict: &str) -> Vec<Vec<u8>> {
+    let folder = format!("{}/../../tests/vectors/{verdict}", env!("CARGO_MANIFEST_DIR"));
+    let entries = std::fs::read_dir(folder).expect("the vectors are there");
+    entries.map(|entry| std::fs::read(entry.expect("it is listed").path()).expect("it is a file")).collect()
+}
+
+fn file_of(header: &str) -> Vec<u8> {
+    let mut file = (header.len() as u64).to_le_bytes().to_vec();
+    file.extend(header.as_bytes());
+    file
+}
+
+/// A file of empty tensors with these names, spelled as they stand here.
+fn named(names: &[String]) -> Vec<u8> {
+    let entry = |name: &String| format!(r#""{name}":{{"dtype":"U8","shape":[0],"data_offsets":[0,0]}}"#);
+    file_of(&format!("{{{}}}", names.iter().map(entry).collect::<Vec<_>>().join(",")))
+}
+
+/// The same lookup in the header, in a table, and in chains.
+fn lookups(view: &View<'_>, name: &str) -> [Result<Option<u64>, Error>; 3] {
+    let mut tensors = view.tensors();
+    let table: Vec<Tensor<'_>> = std::iter::from_fn(|| tensors.next_of_any_rank()).collect();
+    let mut links = vec![Link::NONE; table.len()];
+    let chains = link(&mut links, &table)
+        .and_then(|()| View { links: &links, ..view.with_tensors(&table) }.find(name));
+    let found = [view.find(name), view.with_tensors(&table).find(name), chains];
+    found.map(|outcome| outcome.map(|tensor| tensor.map(|tensor| tensor.name().at())))
+}
+
+#[test]
+fn a_build_error_says_what_display_says() {
+    let mut codes = BTreeSet::new();
+    for file in [vectors("invalid"), vectors("either")].concat() {
+        let outcomes = [View::parse(&file), View::parse_sorting(&file, &mut [Slot::EMPTY; 4])];
+        for error in outcomes.into_iter().filter_map(Result::err) {
+            assert_eq!(Message::of(error).as_str(), error.to_string());
+            codes.insert(error.kind.code());
+        }
+    }
+    assert!(codes.len() > 35, "{codes:?}");
+}
+
+#[test]
+fn a_build_error_writes_all_numbers_and_bytes_as_display_does() {
+    for number in
+        (0..64).map(|bit| 1 << bit).chain((0..20).map(|power| 10_u64.pow(power))).chain([0, 9, 99, u64::MAX])
+    {
+        let error = ErrorKind::Size { range: number, needed: number - 1.min(number) }.at(number);
+        assert_eq!(Message::of(error).as_str(), error.to_string());
+    }
+    for byte in 0..=u8::MAX {
+        let error = ErrorKind::UnexpectedByte(byte).at(8);
+        assert_eq!(Message::of(error).as_str(), error.to_string());
+    }
+}
+
+#[test]
+fn long_names_and_long_messages_are_cut_between_characters() {
+    for (name, shown) in [("ä".repeat(100), 100), ("ä".repeat(101), 100), ("\\".repeat(1000), 100)] {
+        let mut message = Message::new();
+        message.push_name(&name);
+        let front: String = name.chars().take(shown).collect();
+        let mark = if name.chars().count() > shown { "…" } else { "" };
+        assert_eq!(message.as_str(), format!("\"{front}{mark}\""));
+    }
+    for pad in 0..4 {
+        let text = "x".repeat(pad) + &"€".repeat(1000);
+        let mut message = Message::new();
+        message.push(&text);
+        let shown = message.as_str().strip_suffix("…").expect("it is cut");
+        assert!(text.starts_with(shown) && shown.len() > 1010, "{}", shown.len());
+    }
+}
+
+#[test]
+fn all_lookups_say_the_same() {
+    for file in [vectors("valid"), vectors("either")].concat() {
+        let Ok(view) = View::parse_sorting(&file, &mut [Slot::EMPTY; 64]) else { continue };
+        let mut names: Vec<String> =
+            view.tensors().flatten().map(|tensor| tensor.name().to_string()).collect();
+        names.push("not there".into());
+        for name in names {
+            let [header, table, chains] = lookups(&view, &name);
+            assert_eq!(header, table, "{name}");
+            let is_unique = view.check_names([0, 0], &mut [Slot::EMPTY; 64], &mut [0; 64]).is_ok();
+            assert!(chains == header || !is_unique, "{name}: {chains:?}, not {header:?}");
+        }
+    }
+}
+
+#[test]
+fn a_chain_leads_to_every_name() {
+    for count in [1, 2, 3, 100, 1000] {
+        let names: Vec<String> = (0..count).map(|i| format!("model.layers.{i}.weight")).collect();
+        let file = named(&names);
+        let view = View::parse(&file).expect("it is sound");
+        for (i, name) in names.iter().enumerate().step_by(7) {
+            let at = view.tensors().flatten().nth(i).map(|tensor| tensor.name().at());
+            assert_eq!(lookups(&view, name), [Ok(at); 3]);
+        }
+        assert_eq!(lookups(&view, "model.layers.x.weight"), [Ok(None); 3]);
+    }
+}
+
+#[test]
+fn links_find_the_first_name_that_repeats_another() {
+    let mut names: Vec<String> = (0..50).map(|i| format!("t{i}")).collect();
+    names.extend(["last".into(), "\\u00741\\u0037".into(), "t3".into()]);
+    let file = named(&names);
+    let view = View::parse(&file).expect("names are not looked at");
+    let table: Vec<Tensor<'_>> = view.tensors().flatten().collect();
+    let error = link(&mut vec![Link::NONE; table.len()], &table);
+    assert_eq!(error, Err(ErrorKind::NameTwice.at(table[51].name().at())), "t17");
+}
+
+#[test]
+fn a_table_that_is_too_short_for_the_header_takes_its_front() {
+    let file = named(&["a".into(), "b".into(), "c".into()]);
+    let mut table = [Tensor::NONE; 2];
+    let proof = prove(Aligned::anywhere(&file), &mut table).expect("it is sound");
+    assert_eq!(proof.summary.tensors, 3);
+    assert!(table[0].name() == "a" && table[1].name() == "b");
+}
+
+#[test]
+fn there_is_room_for_the_shortest_entries() {
+    let entry = r#""":{"dtype":"F4","shape":[],"data_offsets":[0,0]}"#;
+    assert!(entry.len() > 33, "with its comma");
+}
+
+/// A string as a header spells it, and what it means.
+const SPELLINGS: [(&str, &str); 9] = [
+    ("", ""),
+    ("fc1.weight", "fc1.weight"),
+    ("fc1\\u002eweight", "fc1.weight"),
+    ("\\u0066c1.weigh\\u0074", "fc1.weight"),
+    ("äöü €", "äöü €"),
+    ("\\ud83d\\ude00\\uD83D\\uDE01", "😀😁"),
+    ("😀\\ud83d\\ude01", "😀😁"),
+    ("\\\"\\\\\\/\\b\\f\\n\\r\\t", "\"\\/\u{8}\u{c}\n\r\t"),
+    ("\\u005cn", "\\n"),
+];
+
+#[test]
+fn spellings_mean_what_they_mean() {
+    for (spelled, meant) in SPELLINGS {
+        let quoted = Quoted::new(spelled.as_bytes(), 8);
+        assert_eq!(quoted.to_string(), meant);
+        assert_eq!(format!("{quoted:?}"), format!("{meant:?}"));
+        assert_eq!(quoted.chars().collect::<String>(), meant);
+        assert_eq!(quoted.as_str(), if spelled.contains('\\') { None } else { Some(meant) });
+        assert_eq!(quoted.decode(&mut [0; 40]), Ok(meant));
+        assert_eq!(quoted.hash(), hash(meant.as_bytes()));
+        let mut short = vec![0; meant.len().saturating_sub(1)];
+        let kind = ErrorKind::BufferLength { needed: meant.len() as u64, capacity: short.len() as u64 };
+        assert!(meant.is_empty() || quoted.decode(&mut short) == Err(kind.at(8)));
+    }
+}
+
+#[test]
+fn spellings_compare_by_what_they_mean() {
+    let ends = ["", "x", "\\u0078", "\\\\", "é"];
+    let meanings = ["", "x", "x", "\\", "é"];
+    for (spelled, meant) in SPELLINGS {
+        for (other_spelled, other_meant) in SPELLINGS {
+            for (i, j) in (0..25).map(|pair| (pair / 5, pair % 5)) {
+                let (a, b) = (String::from(spelled) + ends[i], String::from(other_spelled) + ends[j]);
+                let (quoted, other) = (Quoted::new(a.as_bytes(), 1), Quoted::new(b.as_bytes(), 2));
+                let (left, right) =
+                    (String::from(meant) + meanings[i], String::from(other_meant) + meanings[j]);
+                assert_eq!(quoted == other, left == right, "{a} and {b}");
+                assert_eq!(quoted == *right, left == right, "{a} and {right}");
+            }
+        }
+    }
+}
