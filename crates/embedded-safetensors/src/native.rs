@@ -255,10 +255,10 @@ mod tests {
 
     /// Bytes 0, 1, 2, … at a multiple of 4096.
     static FILE: AlignedFile<4096, 4096> = {
-        let mut bytes = [0; 4096];
-        let mut i = 0;
+        let mut bytes = [0_u8; 4096];
+        let mut i = 1;
         while i < 4096 {
-            bytes[i] = (i & 0xFF) as u8;
+            bytes[i] = bytes[i - 1].wrapping_add(1);
             i += 1;
         }
         AlignedFile::new(bytes)
@@ -277,7 +277,10 @@ mod tests {
             assert_eq!(part.align, if begin == 0 { 4096 } else { 1 << begin.trailing_zeros() });
             assert!(Aligned::at_address(part.bytes).align >= part.align);
             let again = part.part(24, 0);
-            assert!(again.is_none_or(|again| address(again.bytes) % again.align == 0 && again.align <= 8));
+            assert!(
+                again
+                    .is_none_or(|again| address(again.bytes).is_multiple_of(again.align) && again.align <= 8)
+            );
         }
         assert!(
             whole.part(4097, 0).is_none()
@@ -333,7 +336,7 @@ mod tests {
             assert!(array.is_none_or(|array| array.as_flattened() == wanted));
             assert!(part.as_array::<[f32; 7]>().is_none() && part.as_array::<[f32; 5]>().is_none());
         }
-        assert!(matches!(Aligned::file(&FILE).part(8, 8).and_then(|part| part.as_array::<C64>()), Some(_)));
+        assert!(Aligned::file(&FILE).part(8, 8).and_then(|part| part.as_array::<C64>()).is_some());
     }
 
     #[test]

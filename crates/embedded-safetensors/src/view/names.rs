@@ -47,13 +47,13 @@ impl<'a> View<'a> {
     const fn find_in_header(&self, name: &str) -> Result<Option<Tensor<'a>>, Error> {
         let (mut walk, mut found) = (Walk::new(self.file()), None);
         while let Signal::TensorEnd = walk.next() {
-            let seen = walk.seen();
-            if !seen.name.is(name) {
+            if !walk.name().is(name) {
                 continue;
             }
             if found.is_some() {
-                return Err(ErrorKind::NameTwice.at(seen.name.at()));
+                return Err(ErrorKind::NameTwice.at(walk.name().at()));
             }
+            let seen = walk.seen();
             if let Err(error) = seen.check_rank() {
                 return Err(error);
             }

@@ -59,7 +59,7 @@ impl<'a> Walk<'a> {
     /// Goes on to the end of a tensor or of the header. [`Signal::Failed`] only where nobody has proven it before.
     pub(super) const fn next(&mut self) -> Signal {
         if let Some(entry) = self.machine.take_usual(&mut self.left) {
-            self.name = Quoted::new(entry.name(), entry.name_at);
+            self.name = Quoted::plain(entry.name(), entry.name_at);
             (self.shape, self.rank_at) = (entry.shape, 0);
             return Signal::TensorEnd;
         }
@@ -76,6 +76,11 @@ impl<'a> Walk<'a> {
                 _ => {}
             }
         }
+    }
+
+    /// The name of the tensor that is complete.
+    pub(super) const fn name(&self) -> Quoted<'a> {
+        self.name
     }
 
     /// The tensor that is complete.
