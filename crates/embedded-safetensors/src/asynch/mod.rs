@@ -38,7 +38,7 @@
 //! | [`Model::open`], [`Model::open_sorting`] | the source is dropped too; nothing is known of the file | lend the source as `&mut`, and open again |
 //! | a lookup in a [`Model`] | the model is as it was; nothing is found, and [`Wanted::info`](crate::Wanted::info) is `None` | make it again: it begins at the first byte of the header |
 //! | [`TensorReader::next_chunk`], [`read_all`](TensorReader::read_all), [`read_at`](TensorReader::read_at), `read` | the reader stands where it stood | make it again; what the storage has read already is read once more |
-//! | a call of an [`ElementReader`] or [`Rows`] that reads values | the reader stands where it stood | the same |
+//! | a call of an [`ElementReader`], [`Rows`] or [`SliceReader`] that reads | the reader stands where it stood | the same |
 //!
 //! Buffers and windows that were lent may hold anything then. A future that was never polled has done nothing.
 //!
@@ -56,12 +56,14 @@
 //! an executor with threads takes them where the type of the source is known.
 
 mod element;
+mod gather;
 mod io;
 mod model;
 mod source;
 mod tensor;
 
 pub use element::{ElementReader, Rows};
+pub use gather::SliceReader;
 pub use io::Seekable;
 pub use model::Model;
 pub use source::ReadAt;

@@ -1,7 +1,7 @@
 //! A tensor's bytes, read piece by piece from storage that is waited for.
 
 use super::source::read_full;
-use super::{ElementReader, ReadAt, Rows};
+use super::{ElementReader, ReadAt, Rows, SliceReader};
 use crate::dtype::Dtype;
 use crate::element::cursor::{Cursor, RowCursor};
 use crate::error::Error;
@@ -9,6 +9,8 @@ use crate::error::Error;
 use crate::error::ErrorKind;
 #[cfg(doc)]
 use crate::location::Locate;
+use crate::slice::place::Place;
+use crate::slice::range::AxisRange;
 use crate::source::{ReadError, arrived};
 use crate::span::Span;
 use core::ops::Range;
@@ -176,6 +178,17 @@ impl<'t, S: ReadAt> TensorReader<'t, S> {
     pub fn rows(self, rows: Range<u64>) -> Result<Rows<S>, Error> {
         let cursor = RowCursor::new(&self.span, self.dims, rows)?;
         Ok(Rows::new(self.source, cursor))
+    }
+
+    /// Reads a part of the tensor: one range for each axis, outermost first, where axes without a range are taken
+    /// whole. It does not matter where this reader stands.
+    ///
+    /// # Errors
+    /// As [`SlicePlan::new`](crate::SlicePlan::new): [`ErrorKind::OutsideAxis`] names the axis, what was asked for and
+    /// the size.
+    pub fn slice(self, ranges: &[AxisRange]) -> Result<SliceReader<S>, Error> {
+        let place = Place::new(&self.span, self.dims, ranges)?;
+        Ok(SliceReader::new(self.source, place))
     }
 }
 

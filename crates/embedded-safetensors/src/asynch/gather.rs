@@ -1,0 +1,235 @@
+//! A part of a tensor, read piece by piece from storage that is waited for.
+
+use super::ReadAt;
+use super::source::read_full;
+use crate::convert::{Conversion, Element, Loss};
+use crate::dtype::Dtype;
+use crate::error::Error;
+#[cfg(doc)]
+use crate::error::ErrorKind;
+use crate::gather::{Gathering, Until};
+use crate::shape::Shape;
+use crate::slice::filling::Filling;
+use crate::slice::place::Place;
+use crate::source::ReadError;
+
+/// Reads a part of a tensor, in pieces of any size: the asynchronous form of
+/// [`SliceReader`](crate::SliceReader). Nothing is read that lies outside the slice, but for gaps that are
+/// so small that reading them costs less than a call of the storage: runs of at most 256 bytes with gaps of at most 64
+/// between them are read together, and moved together in your buffer.
+///
+/// After an error, and after a future was dropped, nothing is lost: the reader stands where it stood before the
+/// call, and the same call may be made again.
+///
+/// *Memory*: at most 336 bytes. The bytes go straight into your buffers.
+#[derive(Debug)]
+pub struct SliceReader<S> {
+    source: S,
+    place: Place,
+}
+
+impl<S: ReadAt> SliceReader<S> {
+    pub(crate) const fn new(source: S, place: Place) -> Self {
+        Self { source, place }
+    }
+
+    /// The shape of the slice.
+    pub const fn shape(&self) -> &Shape {
+        self.place.plan.shape()
+    }
+
+    /// The type of the elements.
+    pub const fn dtype(&self) -> Dtype {
+        self.place.plan.dtype()
+    }
+
+    /// How many bytes the slice has.
+    ///
+    /// # Errors
+    /// [`ErrorKind::PartOfByte`] when it does not consist of whole bytes. Only elements narrower than a byte do that;
+    /// they can be read as values.
+    pub const fn byte_len(&self) -> Result<u64, Error> {
+        self.place.byte_len()
+    }
+
+    /// How many elements are still to be read.
+    pub const fn remaining(&self) -> u64 {
+        self.place.walk.left
+    }
+
+    /// The storage.
+    pub fn into_source(self) -> S {
+        self.source
+    }
+
+    /// Reads the next elements into the front of `buffer`, whole elements only; nothing once the slice is at its
+    /// end. Elements narrower than a byte come in whole bytes. As much as fits; but where runs are read
+    /// together, the chunk ends where the buffer did before they were moved together, so that it is one read. One
+    /// element at the least.
+    ///
+    /// # Errors
+    /// [`ErrorKind::BufferLength`] when there is no room for an element; [`ErrorKind::PartOfByte`] as
+    /// [`byte_len`](Self::byte_len), and where values were read up to the middle of a byte; those of the storage;
+    /// [`ReadError::UnexpectedEof`].
+    ///
+    /// # Cancel safety
+    /// When the future is dropped, the reader stands where it stood. Make the call again.
+    ///
+    /// # Panics
+    /// Never.
+    pub async fn next_chunk<'b>(
+        &mut self,
+        buffer: &'b mut [u8],
+    ) -> Result<Option<&'b [u8]>, ReadError<S::Error>> {
+        let filling = self.place.chunk(buffer.len())?;
+        let chunk = self.fill(filling, buffer, Until::Cut).await?;
+        Ok(if chunk.is_empty() { None } else { Some(chunk) })
+    }
+
+    /// Reads all that is left into the front of `buffer`, and gives that part of it.
+    ///
+    /// # Errors
+    /// [`ErrorKind::BufferLength`] when it does not fit, with the length it has; [`ErrorKind::PartOfByte`] as
+    /// [`next_chunk`](Self::next_chunk); those of the storage; [`ReadError::UnexpectedEof`].
+    ///
+    /// # Cancel safety
+    /// When the future is dropped, the reader stands where it stood. Make the call again.
+    ///
+    /// # Panics
+    /// Never.
+    pub async fn read_all<'b>(&mut self, buffer: &'b mut [u8]) -> Result<&'b [u8], ReadError<S::Error>> {
+        let filling = self.place.rest(buffer.len())?;
+        self.fill(filling, buffer, Until::Full).await
+    }
+
+    /// Reads the next values into the front of `values`, if each of them is exact; nothing once the slice is at
+    /// its end. As many as fit; but where runs are read together, fewer, as by [`next_chunk`](Self::next_chunk). A C64
+    /// element is two values, the real part first, and both are read or none.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Lossy`] when the dtype has values that `T` does not have; [`ErrorKind::NoConversion`];
+    /// [`ErrorKind::BufferLength`] when there is no room for an element; those of the storage;
+    /// [`ReadError::UnexpectedEof`].
+    ///
+    /// # Cancel safety
+    /// When the future is dropped, the reader stands where it stood. Make the call again.
+    ///
+    /// # Panics
+    /// Never.
+    pub async fn next_lossless<'b, T: Element>(
+        &mut self,
+        values: &'b mut [T],
+    ) -> Result<Option<&'b [T]>, ReadError<S::Error>> {
+        self.next(Loss::None, values).await
+    }
+
+    /// As [`next_lossless`](Self::next_lossless), but values that `T` does not have are rounded to the nearest, of two
+    /// as near ones to the even one.
+    ///
+    /// # Errors
+    /// As [`next_lossless`](Self::next_lossless), but for [`ErrorKind::Lossy`].
+    ///
+    /// # Cancel safety
+    /// When the future is dropped, the reader stands where it stood. Make the call again.
+    ///
+    /// # Panics
+    /// Never.
+    pub async fn next_rounded<'b, T: Element>(
+        &mut self,
+        values: &'b mut [T],
+    ) -> Result<Option<&'b [T]>, ReadError<S::Error>> {
+        self.next(Loss::Rounded, values).await
+    }
+
+    /// Reads all values that are left into the front of `values`, if each of them is exact, and gives that part
+    /// of it.
+    ///
+    /// # Errors
+    /// [`ErrorKind::BufferLength`] when they do not fit, with the length that they have; otherwise as
+    /// [`next_lossless`](Self::next_lossless).
+    ///
+    /// # Cancel safety
+    /// When the future is dropped, the reader stands where it stood. Make the call again.
+    ///
+    /// # Panics
+    /// Never.
+    pub async fn read_lossless<'b, T: Element>(
+        &mut self,
+        values: &'b mut [T],
+    ) -> Result<&'b [T], ReadError<S::Error>> {
+        self.read(Loss::None, values).await
+    }
+
+    /// As [`read_lossless`](Self::read_lossless), but rounded as by [`next_rounded`](Self::next_rounded).
+    ///
+    /// # Errors
+    /// As [`read_lossless`](Self::read_lossless), but for [`ErrorKind::Lossy`].
+    ///
+    /// # Cancel safety
+    /// When the future is dropped, the reader stands where it stood. Make the call again.
+    ///
+    /// # Panics
+    /// Never.
+    pub async fn read_rounded<'b, T: Element>(
+        &mut self,
+        values: &'b mut [T],
+    ) -> Result<&'b [T], ReadError<S::Error>> {
+        self.read(Loss::Rounded, values).await
+    }
+
+    /// Goes on behind what it has filled, once that is complete.
+    async fn fill<'b>(
+        &mut self,
+        mut filling: Filling,
+        buffer: &'b mut [u8],
+        until: Until,
+    ) -> Result<&'b [u8], ReadError<S::Error>> {
+        let place = &mut self.place;
+        while let Some(piece) = filling.next(&place.plan, buffer.len()) {
+            read_full(&mut self.source, place.start + piece.offset, piece.room_in(buffer)).await?;
+            filling.keep(&place.plan, &piece, buffer);
+            if until.is_met(&piece) {
+                break;
+            }
+        }
+        place.walk = filling.walk;
+        Ok(place.filled(&filling, buffer))
+    }
+
+    async fn next<'b, T: Element>(
+        &mut self,
+        loss: Loss,
+        values: &'b mut [T],
+    ) -> Result<Option<&'b [T]>, ReadError<S::Error>> {
+        let conversion = self.place.values(loss, values, 1)?;
+        let filled = self.fill_values(conversion, values, Until::Cut).await?;
+        Ok(if filled.is_empty() { None } else { Some(filled) })
+    }
+
+    async fn read<'b, T: Element>(
+        &mut self,
+        loss: Loss,
+        values: &'b mut [T],
+    ) -> Result<&'b [T], ReadError<S::Error>> {
+        let conversion = self.place.values(loss, values, self.remaining())?;
+        self.fill_values(conversion, values, Until::Full).await
+    }
+
+    /// As [`fill`](Self::fill).
+    async fn fill_values<'b, T: Element>(
+        &mut self,
+        conversion: Conversion<T>,
+        values: &'b mut [T],
+        until: Until,
+    ) -> Result<&'b [T], ReadError<S::Error>> {
+        let place = &mut self.place;
+        let mut gathering = Gathering::new(place, conversion, values, until);
+        while let Some((offset, bytes)) = gathering.bytes(&place.plan) {
+            read_full(&mut self.source, place.start + offset, bytes).await?;
+            gathering.turn(&place.plan);
+        }
+        let (walk, count) = gathering.end();
+        place.walk = walk;
+        Ok(values.get(..count).unwrap_or_default())
+    }
+}
