@@ -4,7 +4,8 @@ use embedded_safetensors::{
     AxisRange, Binding, ByteRuns, DecodeError, Dtype, DuplicateCheck, Entries, Entry, Error, ErrorKind,
     Event, FileLen, FlashFile, HeaderCheck, HeaderParser, IndexStorage, Item, Location, Metadata,
     MetadataError, Model, Pair, ReadError, Receiver, Reception, Routed, Router, Run, Runs, Seekable, Shape,
-    SlicePlan, SliceReader, Slot, Summary, TensorInfo, TensorReader, Text, Wanted, asynch, bind, check,
+    SlicePlan, SliceReader, SliceRuns, Slot, Summary, TensorInfo, TensorReader, Text, Wanted, asynch, bind,
+    check,
 };
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -168,6 +169,8 @@ fn sizes_are_as_documented() {
     assert!(size_of::<Runs>() <= 232, "{}", size_of::<Runs>());
     assert!(size_of::<ByteRuns>() <= 240, "{}", size_of::<ByteRuns>());
     assert!(size_of::<SliceReader<&mut ()>>() <= 336, "{}", size_of::<SliceReader<&mut ()>>());
+    assert!(size_of::<asynch::SliceReader<&mut ()>>() <= 336);
+    assert!(size_of::<SliceRuns<'_>>() <= 256, "{}", size_of::<SliceRuns<'_>>());
     assert!(size_of::<Wanted<'_>>() <= 112, "{}", size_of::<Wanted<'_>>());
     assert!(size_of::<Location>() <= 24);
     assert!(size_of::<FileLen>() <= 16);

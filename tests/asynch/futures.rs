@@ -5,7 +5,7 @@ use std::io::Cursor;
 use embedded_io::{ErrorType, Seek, SeekFrom};
 use embedded_io_async::Read;
 use embedded_safetensors::asynch::{Model, ReadAt, Seekable};
-use embedded_safetensors::{IndexStorage, Slot, Wanted};
+use embedded_safetensors::{AxisRange, IndexStorage, Slot, Wanted};
 use verification::executor::finish;
 use verification::mock::Fault;
 use verification::waiting::{Waiting, Waits};
@@ -46,6 +46,9 @@ const OF_A_MODEL: usize = if cfg!(target_pointer_width = "32") { 600 } else { 80
 
 /// And to one of a reader.
 const OF_A_READER: usize = if cfg!(target_pointer_width = "32") { 100 } else { 160 };
+
+/// And to one of a reader of slices.
+const OF_A_SLICE: usize = if cfg!(target_pointer_width = "32") { 100 } else { 100 };
 
 /// Takes a future only if it may move between threads, and sees to its size.
 fn small<F: Future + Send>(most: usize, future: F) -> F {
@@ -93,4 +96,12 @@ fn futures_of_a_reader_are_small_and_as_free_to_move_as_those_of_the_storage() {
     drop(small(OF_A_READER, reader.read_at(0, &mut buffer)));
     drop(small(OF_A_READER, reader.read(&mut buffer)));
     assert_eq!(finish(small(OF_A_READER, reader.read_all(&mut buffer))), Ok(&b"xy"[..]));
+    let mut slice = reader.slice(&[AxisRange::ALL]).expect("it is inside");
+    let (mut floats, mut doubles) = ([0f32; 4], [0f64; 4]);
+    drop(small(OF_A_SLICE, slice.next_chunk(&mut buffer)));
+    drop(small(OF_A_SLICE, slice.read_all(&mut buffer)));
+    drop(small(OF_A_SLICE, slice.next_lossless(&mut floats)));
+    drop(small(OF_A_SLICE, slice.next_rounded(&mut doubles)));
+    drop(small(OF_A_SLICE, slice.read_lossless(&mut doubles)));
+    drop(small(OF_A_SLICE, slice.read_rounded(&mut floats)));
 }

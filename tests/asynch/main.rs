@@ -6,4 +6,5 @@ mod faults;
 mod futures;
 mod operations;
 mod seekable;
+mod slices;
 mod vectors;

@@ -1,5 +1,8 @@
 //! Slices: the right elements in the right order, whatever is asked for, wherever the tensor lies.
 
+mod errors;
+mod limits;
 mod naive;
 mod random;
+mod storage;
 mod values;

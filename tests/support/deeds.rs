@@ -4,8 +4,8 @@ use std::fmt::Debug;
 
 use embedded_io::Read;
 use embedded_safetensors::{
-    ElementReader, Error, Index, IndexStorage, MetadataError, Model, ReadAt, ReadError, Slot, TensorInfo,
-    TensorReader, Wanted,
+    AxisRange, ElementReader, Error, Index, IndexStorage, MetadataError, Model, ReadAt, ReadError,
+    SliceReader, Slot, TensorInfo, TensorReader, Wanted,
 };
 use serde::Deserialize;
 
@@ -59,6 +59,14 @@ pub enum Deed {
     Row,
     /// `Rows::next_lossless`, to the end.
     Rows,
+    /// `SliceReader::next_chunk`, to the end, column by column.
+    Slices,
+    /// `SliceReader::read_all`, column by column.
+    WholeSlices,
+    /// `SliceReader::next_lossless`, to the end, column by column.
+    SlicesAsValues,
+    /// `SliceReader::read_rounded`, column by column.
+    WholeSlicesAsValues,
 }
 
 /// The deeds that prove a header.
@@ -80,7 +88,7 @@ pub const LOOKING: [Deed; 11] = [
 ];
 
 /// The deeds that read a tensor.
-pub const READING: [Deed; 8] = [
+pub const READING: [Deed; 12] = [
     Deed::NextChunk,
     Deed::ReadAll,
     Deed::ReadAt,
@@ -89,7 +97,14 @@ pub const READING: [Deed; 8] = [
     Deed::ReadValues,
     Deed::Row,
     Deed::Rows,
+    Deed::Slices,
+    Deed::WholeSlices,
+    Deed::SlicesAsValues,
+    Deed::WholeSlicesAsValues,
 ];
+
+/// Those of them that read it in slices.
+const SLICING: [Deed; 4] = [Deed::Slices, Deed::WholeSlices, Deed::SlicesAsValues, Deed::WholeSlicesAsValues];
 
 /// The tensor that is found and read: of F32, in rows.
 pub const TENSOR: &str = "fc1.weight";
@@ -156,6 +171,10 @@ impl Scene {
         if self.deed == Deed::Row {
             fate();
             return Ok(self.rows_backwards(&mut model, &tensor)?);
+        }
+        if SLICING.contains(&self.deed) {
+            fate();
+            return Ok(self.columns(&mut model, &tensor)?);
         }
         let reader = model.tensor(&tensor).expect("it is this file's");
         fate();
@@ -289,6 +308,45 @@ impl Scene {
         }
         rows.reverse();
         Ok(rows.concat())
+    }
+
+    /// Each column of a matrix is a slice of its own; together they are the tensor.
+    fn columns<S: ReadAt>(
+        self,
+        model: &mut Model<S>,
+        tensor: &TensorInfo,
+    ) -> Result<Vec<u8>, ReadError<S::Error>> {
+        let index = |number: u64| usize::try_from(number).expect("it is small");
+        let (mut bytes, count) = (vec![0; index(tensor.byte_len())], tensor.shape().dims()[1]);
+        for column in 0..count {
+            let slice = [AxisRange::ALL, AxisRange::index(column)];
+            let elements = self.column(model.tensor(tensor)?.slice(&slice)?)?;
+            let places = bytes.chunks_mut(4).skip(index(column)).step_by(index(count));
+            places.zip(elements.chunks(4)).for_each(|(place, element)| place.copy_from_slice(element));
+        }
+        Ok(bytes)
+    }
+
+    fn column<S: ReadAt>(self, mut reader: SliceReader<S>) -> Result<Vec<u8>, ReadError<S::Error>> {
+        let (mut elements, count) = (vec![], reader.remaining());
+        let as_bytes = matches!(self.deed, Deed::Slices | Deed::WholeSlices);
+        let width = if as_bytes { u64::from(reader.dtype().bits()) / 8 } else { 4 };
+        while reader.remaining() > 0 {
+            let read = (count - reader.remaining()) * width;
+            assert_eq!(read, elements.len() as u64, "after a fault it stands where it stood");
+            let (mut bytes, mut values) = ([0; 40], [0.0; 10]);
+            let len = self.tried(|| match self.deed {
+                Deed::Slices => Ok(reader.next_chunk(&mut bytes[..13])?.map_or(0, <[u8]>::len)),
+                Deed::WholeSlices => Ok(reader.read_all(&mut bytes)?.len()),
+                Deed::SlicesAsValues => Ok(reader.next_lossless(&mut values[..3])?.map_or(0, <[f64]>::len)),
+                _ => Ok(reader.read_rounded(&mut values)?.len()),
+            })?;
+            match as_bytes {
+                true => elements.extend(&bytes[..len]),
+                false => elements.extend(values[..len].iter().flat_map(as_f32)),
+            }
+        }
+        Ok(elements)
     }
 
     fn read_backwards<S: ReadAt>(

@@ -1,0 +1,190 @@
+//! Slices from storage that is waited for, dropped, or fails: what the blocking reader makes of them.
+
+use std::fmt::Debug;
+use std::future::Future;
+use std::pin::Pin;
+
+use embedded_safetensors::asynch::{Model, SliceReader};
+use embedded_safetensors::{self as blocking, AxisRange, ReadError, TensorInfo};
+use verification::context::Context;
+use verification::executor::{drop_at, finish};
+use verification::file::with_header;
+use verification::mock::{Counts, Failure, Fault, Plan, Reads, Storage};
+use verification::waiting::{Door, Source, Waits};
+
+const WAITS: Waits = Waits { before: 1, after: 1 };
+
+type Report = Result<String, ReadError<Fault>>;
+type Doing<'a> = Pin<Box<dyn Future<Output = Report> + 'a>>;
+
+/// The same call of both readers.
+struct Reading {
+    name: &'static str,
+    asynch: for<'a, 'm, 's> fn(&'a mut SliceReader<&'m mut Source<'s>>) -> Doing<'a>,
+    blocking: for<'a, 'm, 's> fn(&'a mut blocking::SliceReader<&'m mut &'s Storage<'s>>) -> Report,
+}
+
+/// Each with a buffer, made by the last word.
+macro_rules! readings {
+    ($($name:ident $buffer:expr;)+) => {
+        [$(Reading {
+            name: stringify!($name),
+            asynch: |reader| Box::pin(async move { words(reader.$name(&mut $buffer).await) }),
+            blocking: |reader| words(reader.$name(&mut $buffer)),
+        }),+]
+    };
+}
+
+const READINGS: [Reading; 6] = readings! {
+    next_chunk [0; 21];
+    read_all [0; 160];
+    next_lossless [0f64; 3];
+    next_rounded [0f32; 5];
+    read_lossless [0f32; 40];
+    read_rounded [0f64; 40];
+};
+
+fn words(outcome: Result<impl Debug, ReadError<Fault>>) -> Report {
+    outcome.map(|value| format!("{value:?}"))
+}
+
+/// Runs that are close, and others that are not; F32.
+fn ranges() -> [[AxisRange; 3]; 2] {
+    let (all, step) = (AxisRange::ALL, |step| AxisRange::ALL.step_by(step));
+    [[(1..3).into(), step(2), step(2)], [step(3), all, AxisRange::index(1)]]
+}
+
+fn file() -> Vec<u8> {
+    let header = r#"{"t":{"dtype":"F32","shape":[4,3,20],"data_offsets":[0,960]}}"#;
+    let mut file = with_header(header, 0);
+    file.extend((0..240u16).flat_map(|number| f32::from(number).to_le_bytes()));
+    file
+}
+
+/// A model, and what it knows of its tensor.
+type Opened<'s> = (Model<Source<'s>>, TensorInfo);
+
+fn opened<'s>(storage: &'s Storage<'s>) -> Opened<'s> {
+    let mut model = finish(Model::open(Door::Own.source(storage, WAITS), &mut [0; 64])).expect("it is sound");
+    let tensor = finish(model.find("t", &mut [0; 64])).expect("it can be read").expect("it is there");
+    (model, tensor)
+}
+
+/// A reader that has read some of the slice already; where it stands.
+fn started<'m, 's>(
+    (model, tensor): &'m mut Opened<'s>,
+    ranges: &[AxisRange],
+) -> SliceReader<&'m mut Source<'s>> {
+    let mut reader = model.tensor(tensor).and_then(|tensor| tensor.slice(ranges)).expect("it is inside");
+    finish(reader.next_chunk(&mut [0; 8])).expect("nothing is planned yet");
+    reader
+}
+
+fn short() -> Plan {
+    Plan { reads: Reads::AtMost(11), ..Plan::default() }
+}
+
+/// What comes out when nothing happens, and where the reader stands then.
+fn undisturbed(reading: &Reading, ranges: &[AxisRange]) -> (Report, u64) {
+    let file = file();
+    let storage = Storage::new(&file, Plan::default());
+    let mut model = opened(&storage);
+    let mut reader = started(&mut model, ranges);
+    let outcome = finish((reading.asynch)(&mut reader));
+    assert!(outcome.is_ok(), "{outcome:?}");
+    (outcome, reader.remaining())
+}
+
+fn each_reading(check: impl Fn(&Reading, &[AxisRange], &(Report, u64))) {
+    for ranges in ranges() {
+        for reading in &READINGS {
+            let _context = Context(|| format!("{}, {ranges:?}", reading.name));
+            check(reading, &ranges, &undisturbed(reading, &ranges));
+        }
+    }
+}
+
+#[test]
+fn a_slice_stands_where_it_stood_before_what_was_dropped() {
+    each_reading(|reading, ranges, expected| {
+        let waits = (0..).find(|&wait| {
+            let file = file();
+            let storage = Storage::new(&file, Plan::default());
+            let mut model = opened(&storage);
+            let mut reader = started(&mut model, ranges);
+            storage.follow(short());
+            let left = reader.remaining();
+            let mut outcome = drop_at(wait, (reading.asynch)(&mut reader));
+            let is_complete = outcome.is_some();
+            if !is_complete {
+                assert_eq!(reader.remaining(), left, "wait {wait}");
+                outcome = Some(finish((reading.asynch)(&mut reader)));
+            }
+            assert_eq!((outcome, reader.remaining()), (Some(expected.0.clone()), expected.1), "wait {wait}");
+            is_complete
+        });
+        assert!(waits > Some(3), "it never waited");
+    });
+}
+
+#[test]
+fn a_slice_stands_where_it_stood_before_an_error() {
+    each_reading(|reading, ranges, expected| {
+        let failures = (0..).find(|&call| {
+            let file = file();
+            let storage = Storage::new(&file, Plan::default());
+            let mut model = opened(&storage);
+            let mut reader = started(&mut model, ranges);
+            storage.follow(Plan { failure: Some(Failure::Once(call)), ..short() });
+            let left = reader.remaining();
+            let outcome = finish((reading.asynch)(&mut reader));
+            let was_asked = storage.counts().calls > call;
+            if was_asked {
+                assert_eq!(outcome, Err(ReadError::Source(Fault::Broken)));
+                assert_eq!(reader.remaining(), left, "call {call}");
+                assert_eq!(finish((reading.asynch)(&mut reader)), expected.0);
+            }
+            assert_eq!(reader.remaining(), expected.1);
+            !was_asked
+        });
+        assert!(failures > Some(0), "it never asked the storage");
+    });
+}
+
+#[test]
+fn slices_are_what_the_blocking_reader_makes_of_them_after_the_same_reads() {
+    let plans = (0..20).map(|call| Plan { failure: Some(Failure::Since(call)), ..Plan::default() });
+    for plan in plans.chain([Plan::default(), short()]) {
+        each_reading(|reading, ranges, _| {
+            let _context = Context(|| format!("{plan:?}"));
+            assert_eq!(to_the_end(reading, ranges, &plan), blocking_to_the_end(reading, ranges, &plan));
+        });
+    }
+}
+
+fn to_the_end(reading: &Reading, ranges: &[AxisRange], plan: &Plan) -> (Vec<Report>, Counts) {
+    let file = file();
+    let storage = Storage::new(&file, Plan::default());
+    let (mut model, tensor) = opened(&storage);
+    let mut reader = model.tensor(&tensor).and_then(|tensor| tensor.slice(ranges)).expect("it is inside");
+    storage.follow(plan.clone());
+    let mut reports = vec![];
+    for _ in 0..40 {
+        reports.push(finish((reading.asynch)(&mut reader)));
+    }
+    (reports, storage.counts())
+}
+
+fn blocking_to_the_end(reading: &Reading, ranges: &[AxisRange], plan: &Plan) -> (Vec<Report>, Counts) {
+    let file = file();
+    let storage = Storage::new(&file, Plan::default());
+    let mut model = blocking::Model::open(&storage, &mut [0; 64]).expect("it is sound");
+    let tensor = model.find("t", &mut [0; 64]).expect("it can be read").expect("it is there");
+    let mut reader = model.tensor(&tensor).and_then(|tensor| tensor.slice(ranges)).expect("it is inside");
+    storage.follow(plan.clone());
+    let mut reports = vec![];
+    for _ in 0..40 {
+        reports.push((reading.blocking)(&mut reader));
+    }
+    (reports, storage.counts())
+}

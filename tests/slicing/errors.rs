@@ -1,0 +1,119 @@
+//! What cannot be sliced, and why.
+
+use embedded_safetensors::{AxisRange, Blame, Dtype, ErrorKind, SlicePlan, View};
+use verification::file::with_header;
+
+fn refused(dtype: Dtype, dims: &[u64], ranges: &[AxisRange]) -> ErrorKind {
+    SlicePlan::new(dtype, dims, ranges).expect_err("it cannot be")
+}
+
+fn shape(dims: &[u64], ranges: &[AxisRange]) -> Vec<u64> {
+    SlicePlan::new(Dtype::U8, dims, ranges).expect("it is inside").shape().dims().to_vec()
+}
+
+#[test]
+fn what_lies_beyond_an_axis_is_named() {
+    let cases: [(AxisRange, u64); 10] = [
+        (AxisRange::index(5), 5),
+        (AxisRange::index(u64::MAX), u64::MAX),
+        ((0..6).into(), 5),
+        ((5..7).into(), 6),
+        ((6..).into(), 6),
+        ((6..6).into(), 6),
+        ((9..7).into(), 9),
+        ((..=5).into(), 5),
+        ((..=u64::MAX).into(), u64::MAX),
+        (AxisRange::from(2..u64::MAX).step_by(u64::MAX), u64::MAX - 1),
+    ];
+    for (range, asked) in cases {
+        let expected = ErrorKind::OutsideAxis { axis: 1, asked, size: 5 };
+        assert_eq!(refused(Dtype::F32, &[3, 5, 2], &[AxisRange::ALL, range]), expected, "{range:?}");
+        assert_eq!(expected.blame(), Blame::Usage);
+    }
+}
+
+#[test]
+fn of_two_wrong_ranges_the_outermost_is_named() {
+    let ranges = [(..4).into(), AxisRange::ALL, AxisRange::index(2)];
+    let expected = ErrorKind::OutsideAxis { axis: 0, asked: 3, size: 3 };
+    assert_eq!(refused(Dtype::F32, &[3, 5, 2], &ranges), expected);
+}
+
+#[test]
+fn axes_that_a_byte_cannot_count_are_called_the_last_that_it_can() {
+    let mut dims = vec![1; 300];
+    dims[299] = 4;
+    let mut ranges = vec![AxisRange::index(0); 299];
+    ranges.push(AxisRange::index(4));
+    let expected = ErrorKind::OutsideAxis { axis: 255, asked: 4, size: 4 };
+    assert_eq!(refused(Dtype::F32, &dims, &ranges), expected);
+}
+
+#[test]
+fn the_sentence_has_all_three_numbers() {
+    let kind = refused(Dtype::F32, &[3, 5], &[AxisRange::ALL, (..8).into()]);
+    assert_eq!(kind.to_string(), "index 7 was asked for of axis 1, whose size is 5");
+    assert_eq!(kind.code(), "usage.slice");
+}
+
+#[test]
+fn a_step_of_0_is_refused() {
+    let kind = refused(Dtype::F32, &[3, 5], &[AxisRange::ALL, AxisRange::ALL.step_by(0)]);
+    assert_eq!(kind, ErrorKind::ZeroStep { axis: 1 });
+    assert_eq!((kind.code(), kind.blame()), ("usage.step", Blame::Usage));
+    assert_eq!(kind.to_string(), "the range of axis 1 has a step of 0");
+}
+
+#[test]
+fn a_step_changes_nothing_of_an_index() {
+    let plan = |index| SlicePlan::new(Dtype::U8, &[5, 2], &[index]);
+    assert_eq!(plan(AxisRange::index(3).step_by(0)), plan(AxisRange::index(3)));
+    assert_eq!(plan(AxisRange::index(3).step_by(7)), plan(AxisRange::index(3)));
+}
+
+#[test]
+fn more_ranges_than_axes_are_refused() {
+    let kind = refused(Dtype::F32, &[], &[AxisRange::ALL]);
+    assert_eq!(kind, ErrorKind::TooManyRanges { asked: 1, rank: 0 });
+    let kind = refused(Dtype::F32, &[3, 5], &[AxisRange::ALL; 3]);
+    assert_eq!(kind, ErrorKind::TooManyRanges { asked: 3, rank: 2 });
+}
+
+#[test]
+fn what_is_no_tensor_has_no_slices() {
+    assert_eq!(refused(Dtype::F4, &[3], &[]), ErrorKind::SubByte { elements: 3, bits: 4 });
+    assert_eq!(refused(Dtype::U8, &[1 << 32, 1 << 32, 0], &[]), ErrorKind::Overflow);
+    assert_eq!(refused(Dtype::F64, &[1 << 59], &[]), ErrorKind::Overflow);
+}
+
+#[test]
+fn the_reader_says_it_at_the_tensors_first_byte() {
+    let header = r#"{"t":{"dtype":"F4","shape":[2,3],"data_offsets":[0,3]}}"#;
+    let file = with_header(header, 3);
+    let start = 8 + header.len() as u64;
+    let tensor = View::parse(&file).and_then(|view| view.tensor("t")).expect("it is there");
+    let outside = ErrorKind::OutsideAxis { axis: 0, asked: 2, size: 2 }.at(start);
+    assert_eq!(tensor.reader().slice(&[AxisRange::index(2)]).map(|_| ()), Err(outside));
+    assert_eq!(tensor.slice_runs(&[AxisRange::index(2)]).map(|_| ()), Err(outside));
+    let half = ErrorKind::PartOfByte { bits: 4 }.at(start + 1);
+    assert_eq!(tensor.slice_runs(&[AxisRange::index(1)]).map(|_| ()), Err(half));
+    let mut reader = tensor.reader().slice(&[AxisRange::index(1)]).expect("as values it can be read");
+    assert_eq!(reader.byte_len(), Err(half));
+    assert_eq!(reader.read_lossless(&mut [1f32; 3]), Ok(&[0f32; 3][..]));
+}
+
+/// What numpy takes for empty, and what it keeps of an axis.
+#[test]
+fn empty_and_full_ranges_are_those_of_numpy() {
+    assert_eq!(shape(&[2, 3], &[(2..2).into()]), [0, 3]);
+    assert_eq!(shape(&[10], &[(10..).into()]), [0]);
+    assert_eq!(shape(&[0, 3], &[(..).into()]), [0, 3]);
+    assert_eq!(shape(&[0, 3], &[]), [0, 3]);
+    assert_eq!(shape(&[6], &[(5..3).into()]), [0]);
+    assert_eq!(shape(&[6], &[(3..=2).into()]), [0]);
+    assert_eq!(shape(&[6], &[AxisRange::from(3..3).step_by(2)]), [0]);
+    assert_eq!(shape(&[6], &[AxisRange::ALL.step_by(u64::MAX)]), [1]);
+    assert_eq!(shape(&[6], &[AxisRange::ALL.step_by(4)]), [2]);
+    assert_eq!(shape(&[], &[]), [0; 0]);
+    assert_eq!(shape(&[1, 6], &[AxisRange::index(0), AxisRange::index(5)]), [0; 0]);
+}

@@ -1,0 +1,107 @@
+//! How often a slice calls its storage, and how much it reads there.
+
+use embedded_safetensors::{AxisRange, Dtype, Element, Model, ReadAt, SliceReader};
+use std::fmt::Debug;
+use verification::file::with_header;
+use verification::mock::{Counts, Plan, Storage};
+
+type Slice<'m, 's> = SliceReader<&'m mut &'s Storage<'s>>;
+
+/// What reading this part of a tensor of zeros asks of the storage.
+fn counts(dtype: Dtype, dims: &[u64], ranges: &[AxisRange], read: impl FnOnce(&mut Slice<'_, '_>)) -> Counts {
+    let len = dims.iter().product::<u64>() * u64::from(dtype.bits()) / 8;
+    let header = format!(r#"{{"t":{{"dtype":"{dtype}","shape":{dims:?},"data_offsets":[0,{len}]}}}}"#);
+    let file = with_header(&header, usize::try_from(len).unwrap());
+    let storage = Storage::new(&file, Plan::default());
+    let mut model = Model::open(&storage, &mut [0; 128]).expect("it is sound");
+    let tensor = model.find("t", &mut [0; 128]).expect("it can be read").expect("it is there");
+    let mut reader = model.tensor(&tensor).and_then(|tensor| tensor.slice(ranges)).expect("it is inside");
+    storage.follow(Plan::default());
+    read(&mut reader);
+    assert_eq!(reader.remaining(), 0);
+    storage.counts()
+}
+
+fn in_chunks<S: ReadAt<Error: Debug>>(reader: &mut SliceReader<S>, buffer: usize) {
+    while reader.next_chunk(&mut vec![0; buffer]).expect("there is room").is_some() {}
+}
+
+fn in_values<T: Element + Default, S: ReadAt<Error: Debug>>(reader: &mut SliceReader<S>, buffer: usize) {
+    while reader.next_rounded(&mut vec![T::default(); buffer]).expect("there is room").is_some() {}
+}
+
+fn step(step: u64) -> AxisRange {
+    AxisRange::ALL.step_by(step)
+}
+
+#[test]
+fn what_is_contiguous_is_one_read() {
+    for ranges in [&[][..], &[(3..9).into()], &[AxisRange::index(7), (1..3).into()]] {
+        let counts = counts(Dtype::F32, &[10, 5, 4], ranges, |reader| in_chunks(reader, 4000));
+        assert_eq!(counts.calls, 1);
+        let wanted = counts.ranges[0].end - counts.ranges[0].start;
+        assert_eq!(counts.bytes, wanted);
+    }
+}
+
+#[test]
+fn every_second_element_is_read_in_as_many_calls_as_the_gaps_and_all_take_buffers() {
+    let read = |buffer| counts(Dtype::F32, &[4096], &[step(2)], |reader| in_chunks(reader, buffer));
+    // 2,048 elements, in 16,380 bytes from the first to the last.
+    assert_eq!((read(512).calls, read(512).bytes), (32, 32 * 508));
+    assert_eq!(read(4096).calls, 4);
+    assert_eq!((read(1 << 15).calls, read(1 << 15).bytes), (1, 16_380));
+    assert_eq!(read(4).calls, 2048, "there is room for one element");
+}
+
+#[test]
+fn a_column_of_a_matrix_is_joined_up_to_gaps_of_64_bytes() {
+    let read = |columns: u64| {
+        let ranges = [AxisRange::ALL, AxisRange::index(1)];
+        counts(Dtype::F32, &[1000, columns], &ranges, |reader| in_chunks(reader, 4096))
+    };
+    assert_eq!(read(17).calls, 17, "gaps of 64 bytes");
+    assert_eq!((read(18).calls, read(18).bytes), (1000, 4000), "gaps of 68 bytes");
+}
+
+#[test]
+fn runs_are_joined_across_rows_that_are_close() {
+    let ranges = [AxisRange::ALL, step(2), (..3).into()];
+    let counts = counts(Dtype::U8, &[100, 3, 5], &ranges, |reader| in_chunks(reader, 4096));
+    assert_eq!((counts.calls, counts.bytes), (1, 1498));
+}
+
+#[test]
+fn long_runs_are_read_alone() {
+    let read = |run: u64| {
+        let ranges = [AxisRange::ALL, (..run).into()];
+        counts(Dtype::U8, &[10, run + 8], &ranges, |reader| in_chunks(reader, 4096)).calls
+    };
+    assert_eq!((read(256), read(257)), (1, 10));
+}
+
+/// The memory of the values that are not there yet has room for gaps.
+#[test]
+fn narrow_elements_are_joined_in_the_memory_of_their_values() {
+    let read = |buffer| counts(Dtype::U8, &[4096], &[step(4)], |reader| in_values::<f32, _>(reader, buffer));
+    assert_eq!((read(1024).calls, read(1024).bytes), (1, 4093));
+    assert_eq!(read(128).calls, 8);
+    let packed = |dtype| counts(dtype, &[4096], &[step(3)], |reader| in_values::<f32, _>(reader, 4096));
+    assert_eq!((packed(Dtype::F4).calls, packed(Dtype::F6_E2M3).calls), (1, 1));
+}
+
+#[test]
+fn what_must_be_filled_to_the_end_takes_a_few_reads_more() {
+    let all = counts(Dtype::F32, &[4096], &[step(2)], |reader| {
+        reader.read_all(&mut [0; 8192]).expect("it fits");
+    });
+    assert_eq!((all.calls, all.bytes), (12, 16_336));
+}
+
+#[test]
+fn a_slice_reads_nothing_in_front_of_itself_nor_behind() {
+    let ranges = [AxisRange::from(2..5), AxisRange::from(1..6).step_by(2)];
+    let counts = counts(Dtype::U16, &[9, 8], &ranges, |reader| in_chunks(reader, 1000));
+    let [read] = &counts.ranges[..] else { panic!("{counts:?}") };
+    assert_eq!(read.end - read.start, (2 * 8 + 4 + 1) * 2);
+}
