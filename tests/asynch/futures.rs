@@ -48,7 +48,7 @@ const OF_A_MODEL: usize = if cfg!(target_pointer_width = "32") { 600 } else { 80
 const OF_A_READER: usize = if cfg!(target_pointer_width = "32") { 100 } else { 160 };
 
 /// And to one of a reader of slices.
-const OF_A_SLICE: usize = if cfg!(target_pointer_width = "32") { 100 } else { 100 };
+const OF_A_SLICE: usize = 440;
 
 /// Takes a future only if it may move between threads, and sees to its size.
 fn small<F: Future + Send>(most: usize, future: F) -> F {

@@ -44,7 +44,8 @@
 //!
 //! # Memory
 //! A future holds what the blocking call has on its stack: at most 600 bytes on a 32-bit machine for one of a
-//! [`Model`], 100 for one of a [`TensorReader`], and what the futures of the storage take.
+//! [`Model`], 100 for one of a [`TensorReader`],
+//! 440 for one of a [`SliceReader`], and what the futures of the storage take.
 //!
 //! # Panics
 //! One is left, that of every `async fn`: its future panics when it is polled again after it was done, which no

@@ -3,6 +3,8 @@
 mod cost;
 mod firmware;
 mod linking;
+mod numpy;
+mod python;
 mod speed;
 mod suites;
 mod targets;
@@ -24,7 +26,7 @@ const fn stage(name: &'static str, about: &'static str, run: fn() -> Outcome) ->
 }
 
 /// In the order in which they run: the quick and telling ones first.
-pub const STAGES: [Stage; 11] = [
+pub const STAGES: [Stage; 12] = [
     stage("workspace", "unit tests of all packages, documentation examples", suites::workspace),
     stage("no-std", "the verification suite on the core as firmware builds it", suites::no_std),
     stage("std", "the same suite on the core with its `std` feature", suites::std),
@@ -34,6 +36,7 @@ pub const STAGES: [Stage; 11] = [
     stage("speed", "values are read about as fast as they could be copied", speed::measure),
     stage("x86-32", "the conformance suite where pointers have 32 bits", targets::x86_32),
     stage("oracle", "everything again, optimised, with the reference beside it", suites::oracle),
+    stage("numpy", "random slices are what numpy makes of them", numpy::slices),
     stage("vectors", "the committed vectors are what the generator writes", vectors::check),
     stage("readers", "the results page is true; `safetensors decode` is always right", vectors::readers),
 ];

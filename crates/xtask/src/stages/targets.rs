@@ -26,7 +26,7 @@ pub fn microcontrollers() -> Outcome {
 
 const X86_32: &str = "i686-unknown-linux-gnu";
 
-const X86_32_SUITES: [&str; 16] = [
+const X86_32_SUITES: [&str; 17] = [
     "conformance",
     "chunking",
     "layout",
@@ -41,6 +41,7 @@ const X86_32_SUITES: [&str; 16] = [
     "metadata",
     "index",
     "receiver",
+    "slicing",
     "costs",
     "large",
 ];

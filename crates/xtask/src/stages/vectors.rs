@@ -1,9 +1,10 @@
 //! The conformance vectors: the generator, the results page, the runner.
 
+use super::python;
 use crate::process::Run;
 use crate::report::{Outcome, Tally};
 use crate::toolchain::own_cargo;
-use crate::{machine, workspace};
+use crate::workspace;
 use std::path::{Path, PathBuf};
 
 const FOLDER: &str = "tests/vectors";
@@ -52,23 +53,7 @@ fn release_program() -> Result<PathBuf, String> {
     Ok(workspace::target_dir().join("release/safetensors"))
 }
 
-/// A Python of our own below the target directory, with the readers in it that the results page names.
+/// A Python with the readers in it that the results page names.
 fn python_with_readers() -> Result<PathBuf, String> {
-    let home = workspace::target_dir().join("python");
-    let python = home.join("bin/python3");
-    let has_pip = || Run::new(&python).args(["-m", "pip", "--version"]).capture().is_ok();
-    if !has_pip() {
-        make_environment(&home)?;
-    }
-    let requirements = Path::new(FOLDER).join("requirements.txt");
-    let install =
-        ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps", "--requirement"];
-    Run::new(&python).args(install).args([requirements]).limit(300).check()?;
-    Ok(python)
-}
-
-/// Debian keeps a part of `venv` in a package of its own, so only making one tells whether it works.
-fn make_environment(home: &Path) -> Result<(), String> {
-    let make = || Run::new("python3").args(["-m", "venv", "--clear"]).args([home]).capture().is_ok();
-    machine::need("python3 with its module venv", &["python3", "python3-venv"], make)
+    python::environment("python", &Path::new(FOLDER).join("requirements.txt"))
 }

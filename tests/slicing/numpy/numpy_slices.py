@@ -1,0 +1,120 @@
+"""Asks a program for random slices of random tensors, and compares its answers with numpy's `a[...]`.
+
+python3 numpy_slices.py [--cases N] [--seed N] -- PROGRAM
+
+What is asked, and how, is said in main.rs beside this file. The same seed asks the same.
+"""
+
+import argparse
+import random
+import subprocess
+import sys
+
+import numpy
+
+# What numpy has for the dtypes; of those that it does not know, integers of the same width.
+DTYPES = {
+    "BOOL": "u1", "U8": "u1", "I8": "i1", "I16": "<i2", "U16": "<u2", "F16": "<f2", "BF16": "<u2",
+    "F8_E5M2": "u1", "F8_E4M3": "u1", "F8_E8M0": "u1", "F8_E4M3FNUZ": "u1", "F8_E5M2FNUZ": "u1",
+    "I32": "<i4", "U32": "<u4", "F32": "<f4", "C64": "<c8", "F64": "<f8", "I64": "<i8", "U64": "<u8",
+}
+BITS = {"F4": 4, "F6_E2M3": 6, "F6_E3M2": 6}
+NAMES = sorted(DTYPES) + sorted(BITS)
+
+
+def random_dims(dice, bits):
+    rank = dice.randint(0, 8)
+    dims = [0 if dice.random() < 0.03 else dice.randint(1, dice.choice([2, 4, 4, 12])) for _ in range(rank)]
+    while numpy.prod(dims, dtype=int) > 3000:
+        dims[dice.randrange(rank)] = 1
+    if numpy.prod(dims, dtype=int) * bits % 8:
+        if rank == 0:
+            dims = [4]
+        else:
+            dims[dice.randrange(rank)] *= 4
+    return dims
+
+
+def random_range(dice, size):
+    """The question's spelling and numpy's."""
+    step = 1 if dice.random() < 0.5 else dice.randint(1, size + 2)
+    start, end = dice.randint(0, size), dice.randint(0, size)
+    if dice.random() < 0.9:
+        start, end = sorted([start, end])
+    forms = {
+        "a": lambda: (f"a{step}", slice(None, None, step)),
+        "f": lambda: (f"f{start},{step}", slice(start, None, step)),
+        "t": lambda: (f"t{end},{step}", slice(None, end, step)),
+        "r": lambda: (f"r{start},{end},{step}", slice(start, end, step)),
+        "e": lambda: (f"r{start},{start},{step}", slice(start, start, step)),
+    }
+    if end > 0:
+        forms["T"] = lambda: (f"T{end - 1},{step}", slice(None, end, step))
+        forms["R"] = lambda: (f"R{start},{end - 1},{step}", slice(start, end, step))
+    if size > 0:
+        forms["i"] = lambda: (f"i{start % size}", start % size)
+    if dice.random() < 0.005:
+        return f"i{size + start}", size + start
+    return forms[dice.choice(sorted(forms))]()
+
+
+def random_case(dice):
+    """A dtype, an array, its bytes in a file, and what is asked in both spellings."""
+    name = dice.choice(NAMES)
+    bits = BITS.get(name) or numpy.dtype(DTYPES[name]).itemsize * 8
+    dims = random_dims(dice, bits)
+    count = int(numpy.prod(dims, dtype=int))
+    if name in BITS:
+        array = numpy.frombuffer(dice.randbytes(count), "u1").reshape(dims) & ((1 << bits) - 1)
+        # The lowest bit of each code first, and of each byte.
+        stream = (array.reshape(-1, 1) >> numpy.arange(bits, dtype="u1")) & 1
+        data = numpy.packbits(stream.astype("u1").reshape(-1), bitorder="little").tobytes()
+    else:
+        data = dice.randbytes(count * bits // 8)
+        array = numpy.frombuffer(data, DTYPES[name]).reshape(dims)
+    axes = dice.randint(0, len(dims)) if dice.random() < 0.2 else len(dims)
+    ranges = [random_range(dice, size) for size in dims[:axes]]
+    return name, array, data, [words for words, _ in ranges], tuple(index for _, index in ranges)
+
+
+def right_answer(array, index):
+    try:
+        # A scalar is an array too.
+        result = numpy.asarray(array[index])
+    except IndexError:
+        return "refused", b""
+    return ",".join(map(str, result.shape)), result.tobytes()
+
+
+def ask(program, name, array, data, words):
+    dims = ",".join(map(str, array.shape))
+    program.stdin.write(f"{name} {dims} {len(data)}|{' '.join(words)}\n".encode() + data)
+    program.stdin.flush()
+    shape, length = program.stdout.readline().decode().rstrip("\n").split("|")
+    return shape, program.stdout.read(int(length))
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--cases", type=int, default=110_000)
+    parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1 << 32))
+    parser.add_argument("program", nargs="+")
+    options = parser.parse_args()
+    print(f"numpy {numpy.__version__}, {options.cases} cases, --seed {options.seed}", flush=True)
+    dice = random.Random(options.seed)
+    refused = 0
+    with subprocess.Popen(options.program, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as program:
+        for case in range(options.cases):
+            name, array, data, words, index = random_case(dice)
+            expected, found = right_answer(array, index), ask(program, name, array, data, words)
+            refused += expected[0] == "refused"
+            if expected != found:
+                sys.exit(f"case {case}: {name}{list(array.shape)}[{' '.join(words)}]\n{found}, but numpy says\n{expected}")
+        program.stdin.close()
+    if program.returncode:
+        sys.exit(f"the program ended with {program.returncode}")
+    print(f"{options.cases} slices are numpy's, {refused} of them refused by both")
+
+
+if __name__ == "__main__":
+    main()
