@@ -4,5 +4,7 @@ mod errors;
 mod limits;
 mod naive;
 mod random;
+#[cfg(feature = "oracle")]
+mod reference;
 mod storage;
 mod values;

@@ -1,0 +1,243 @@
+//! The reference beside us: the same slices where it is right, and a list of where it is not.
+
+use std::num::NonZeroUsize;
+use std::ops::Bound::{self, Excluded, Included, Unbounded};
+use std::panic::catch_unwind;
+
+use embedded_safetensors::{AxisRange, Dtype, ErrorKind, SlicePlan, View};
+use safetensors_0_8::slice::{InvalidSlice, TensorIndexer, slice_byte_ranges};
+use verification::context::Context;
+use verification::file::with_header;
+use verification::random::Random;
+
+use crate::naive::{Asked, Case};
+
+const CASES: u64 = 100_000;
+
+/// Byte ranges and shape, or the error in words.
+type Answer = Result<(Vec<(usize, usize)>, Vec<usize>), String>;
+
+fn index(number: u64) -> usize {
+    usize::try_from(number).expect("this is a 64-bit machine")
+}
+
+fn narrow(start: Bound<usize>, end: Bound<usize>, step: u64) -> TensorIndexer {
+    TensorIndexer::Narrow(start, end, NonZeroUsize::new(index(step)).expect("a step"))
+}
+
+fn asked_of_reference(asked: &Asked) -> TensorIndexer {
+    let (included, excluded) = (|at| Included(index(at)), |at| Excluded(index(at)));
+    match *asked {
+        Asked::All => narrow(Unbounded, Unbounded, 1),
+        Asked::Index(at) => TensorIndexer::Select(index(at)),
+        Asked::Half(start, end, step) => narrow(included(start), excluded(end), step),
+        Asked::Inclusive(start, last, step) => narrow(included(start), included(last), step),
+        Asked::From(start, step) => narrow(included(start), Unbounded, step),
+        Asked::To(end, step) => narrow(Unbounded, excluded(end), step),
+        Asked::ToInclusive(last, step) => narrow(Unbounded, included(last), step),
+    }
+}
+
+fn reference(dtype: Dtype, dims: &[u64], ranges: &[TensorIndexer]) -> Answer {
+    let dtype = serde_json::from_value(dtype.name().into()).expect("it has all dtypes");
+    let dims: Vec<usize> = dims.iter().map(|&dim| index(dim)).collect();
+    slice_byte_ranges(dtype, &dims, ranges).map_err(|error| match error {
+        InvalidSlice::MisalignedSlice => "misaligned".to_owned(),
+        other => format!("{other:?}"),
+    })
+}
+
+fn bytes_of(tensor: &[u8], ranges: &[(usize, usize)]) -> Vec<u8> {
+    ranges.iter().flat_map(|&(begin, end)| tensor[begin..end].to_vec()).collect()
+}
+
+/// Empty results aside, see below.
+#[test]
+fn slices_with_elements_are_those_of_the_reference() {
+    let (mut compared, mut misaligned) = (0, 0);
+    for seed in 1_000_000.. {
+        let mut random = Random::new(seed);
+        let case = Case::random(&mut random);
+        if case.listed().is_empty() {
+            continue;
+        }
+        let _context = Context(|| format!("seed {seed}, {case:?}"));
+        let tensor: Vec<u8> = (0..case.byte_len()).map(|_| random.number().to_le_bytes()[0]).collect();
+        let asked: Vec<_> = case.asked.iter().map(asked_of_reference).collect();
+        let plan = SlicePlan::new(case.dtype, &case.dims, &case.ranges()).expect("it is inside");
+        match (reference(case.dtype, &case.dims, &asked), plan.byte_runs()) {
+            (Ok((ranges, shape)), Ok(runs)) => {
+                assert_eq!(plan.shape().dims(), shape.iter().map(|&dim| dim as u64).collect::<Vec<_>>());
+                let runs: Vec<_> = runs.map(|run| (index(run.start), index(run.end))).collect();
+                assert_eq!(bytes_of(&tensor, &runs), bytes_of(&tensor, &ranges));
+                assert!(runs.len() <= ranges.len(), "{} runs, not {}", runs.len(), ranges.len());
+            }
+            (Err(error), Err(ErrorKind::PartOfByte { .. })) => {
+                assert_eq!(error, "misaligned");
+                misaligned += 1;
+            }
+            // It looks at each index of a range with a step alone.
+            (Err(error), Ok(_)) if error == "misaligned" => assert!(case.dtype.bits() < 8),
+            (theirs, ours) => panic!("{theirs:?}, but ours is {ours:?}"),
+        }
+        compared += 1;
+        if compared == CASES {
+            break;
+        }
+    }
+    assert!(misaligned > 100, "{misaligned}");
+}
+
+/// A row of the list in README.md: what is asked, what the reference answers, what we do.
+struct Difference {
+    id: &'static str,
+    dims: &'static [u64],
+    theirs: fn() -> Vec<TensorIndexer>,
+    is_theirs: fn(&Answer) -> bool,
+    ours: fn() -> Vec<AxisRange>,
+    is_ours: fn(&Result<SlicePlan, ErrorKind>) -> bool,
+}
+
+fn all() -> TensorIndexer {
+    narrow(Unbounded, Unbounded, 1)
+}
+
+fn refuses(answer: &Answer) -> bool {
+    matches!(answer, Err(error) if error.starts_with("SliceOutOfRange"))
+}
+
+/// Whether it promises no elements and gives bytes.
+fn gives_too_much(answer: &Answer) -> bool {
+    let Ok((ranges, shape)) = answer else { return false };
+    shape.contains(&0) && ranges.iter().any(|(begin, end)| begin < end)
+}
+
+fn is_garbage(answer: &Answer) -> bool {
+    match answer {
+        Ok((ranges, shape)) => {
+            ranges.iter().any(|(begin, end)| end < begin) || shape.iter().any(|&dim| dim > 1 << 32)
+        }
+        Err(error) => error == "panic",
+    }
+}
+
+fn is_empty(plan: &Result<SlicePlan, ErrorKind>) -> bool {
+    plan.is_ok_and(|plan| plan.elements() == 0 && plan.byte_len() == Ok(0) && plan.runs().next().is_none())
+}
+
+fn names(plan: &Result<SlicePlan, ErrorKind>, axis: u8, asked: u64) -> bool {
+    matches!(plan, Err(ErrorKind::OutsideAxis { axis: a, asked: b, .. }) if (*a, *b) == (axis, asked))
+}
+
+const DIFFERENCES: [Difference; 9] = [
+    Difference {
+        id: "S1",
+        dims: &[2, 3],
+        theirs: || vec![narrow(Included(2), Excluded(2), 1)],
+        is_theirs: refuses,
+        ours: || vec![(2..2).into()],
+        is_ours: is_empty,
+    },
+    Difference {
+        id: "S1",
+        dims: &[10],
+        theirs: || vec![narrow(Included(10), Unbounded, 1)],
+        is_theirs: refuses,
+        ours: || vec![(10..).into()],
+        is_ours: is_empty,
+    },
+    Difference {
+        id: "S2",
+        dims: &[0, 3],
+        theirs: || vec![all()],
+        is_theirs: refuses,
+        ours: || vec![(..).into()],
+        is_ours: is_empty,
+    },
+    Difference {
+        id: "S3",
+        dims: &[10],
+        theirs: || vec![narrow(Included(3), Excluded(3), 2)],
+        is_theirs: gives_too_much,
+        ours: || vec![AxisRange::from(3..3).step_by(2)],
+        is_ours: is_empty,
+    },
+    Difference {
+        id: "S4",
+        dims: &[2, 3, 4],
+        theirs: || {
+            let part = || narrow(Included(0), Excluded(1), 1);
+            vec![part(), narrow(Included(1), Excluded(1), 1), part()]
+        },
+        is_theirs: gives_too_much,
+        ours: || vec![(0..1).into(), (1..1).into(), (0..1).into()],
+        is_ours: is_empty,
+    },
+    Difference {
+        id: "S5",
+        dims: &[6],
+        theirs: || vec![narrow(Included(5), Excluded(3), 1)],
+        is_theirs: is_garbage,
+        ours: || vec![(5..3).into()],
+        is_ours: is_empty,
+    },
+    Difference {
+        id: "S6",
+        dims: &[6],
+        theirs: || vec![narrow(Unbounded, Included(usize::MAX), 1)],
+        is_theirs: |answer| answer.as_ref().is_ok_and(|(_, shape)| shape == &[0]) || is_garbage(answer),
+        ours: || vec![(..=u64::MAX).into()],
+        is_ours: |plan| names(plan, 0, u64::MAX),
+    },
+    Difference {
+        id: "S6",
+        dims: &[6],
+        theirs: || vec![TensorIndexer::Select(usize::MAX)],
+        is_theirs: |answer| refuses(answer) || is_garbage(answer),
+        ours: || vec![AxisRange::index(u64::MAX)],
+        is_ours: |plan| names(plan, 0, u64::MAX),
+    },
+    Difference {
+        id: "S7",
+        dims: &[2, 3],
+        theirs: || vec![TensorIndexer::Select(7), TensorIndexer::Select(8)],
+        is_theirs: |answer| matches!(answer, Err(error) if error.contains("dim_index: 1, asked: 8")),
+        ours: || vec![AxisRange::index(7), AxisRange::index(8)],
+        is_ours: |plan| names(plan, 0, 7),
+    },
+];
+
+#[test]
+fn each_listed_difference_is_one() {
+    for difference in DIFFERENCES {
+        let Difference { id, dims, theirs, is_theirs, ours, is_ours } = difference;
+        let answer = catch_unwind(|| reference(Dtype::I32, dims, &theirs()));
+        let answer = answer.unwrap_or_else(|_| Err("panic".to_owned()));
+        assert!(is_theirs(&answer), "{id}: the reference answers {answer:?}");
+        let plan = SlicePlan::new(Dtype::I32, dims, &ours());
+        assert!(is_ours(&plan), "{id}: ours is {plan:?}");
+    }
+}
+
+/// The reference refuses to slice inside bytes; here it is a matter of bytes alone.
+#[test]
+fn s8_parts_of_bytes_can_be_read_as_values() {
+    let odd_row = || vec![TensorIndexer::Select(1)];
+    assert_eq!(reference(Dtype::F4, &[2, 3], &odd_row()), Err("misaligned".to_owned()));
+    let header = r#"{"t":{"dtype":"F4","shape":[2,3],"data_offsets":[0,3]}}"#;
+    let mut file = with_header(header, 0);
+    file.extend([0x10, 0x42, 0x75]);
+    let tensor = View::parse(&file).and_then(|view| view.tensor("t")).expect("it is there");
+    let mut row = tensor.reader().slice(&[AxisRange::index(1)]).expect("it is inside");
+    assert_eq!(row.read_lossless(&mut [0f32; 3]), Ok(&[2.0, 3.0, 6.0][..]));
+}
+
+#[test]
+fn the_list_names_what_is_tested() {
+    let page = include_str!("README.md");
+    let listed = page.lines().filter_map(|line| line.strip_prefix("| S")?.split(' ').next());
+    let mut tested = DIFFERENCES.map(|difference| &difference.id[1..]).to_vec();
+    tested.dedup();
+    tested.push("8");
+    assert_eq!(listed.collect::<Vec<_>>(), tested);
+}
