@@ -157,6 +157,14 @@ pub(crate) const fn bytes_of_mut<T: Native>(values: &mut [T]) -> &mut [u8] {
     unsafe { core::slice::from_raw_parts_mut(values.as_mut_ptr().cast(), len) }
 }
 
+/// The bytes in groups of `W`, without those that are left over. `chunks_exact` divides by a number that must not be 0,
+/// and says so where the compiler wants small code.
+pub(crate) const fn groups<const W: usize>(bytes: &[u8]) -> &[[u8; W]] {
+    const { assert!(W > 0) };
+    // SAFETY: no more groups than there are bytes for, and bytes need no alignment.
+    unsafe { core::slice::from_raw_parts(bytes.as_ptr().cast(), bytes.len() / W) }
+}
+
 /// A file at a multiple of `ALIGN` bytes in memory, as [`include_aligned!`](crate::include_aligned) makes it.
 ///
 /// *Memory*: the file, rounded up to a multiple of `ALIGN`, in flash where it is a `static`.

@@ -1,7 +1,7 @@
 //! The types that elements are read as.
 
 use crate::dtype::Dtype;
-use crate::native::Native;
+use crate::native::{Native, groups};
 
 /// A type that elements of a tensor can be read as, whatever dtype they have: `f32` and `f64`, the integers of
 /// 8 to 64 bits, and with the feature `half` its `f16` and `bf16`.
@@ -59,10 +59,8 @@ impl<T> Way<T> {
 
 /// Puts values where elements of `W` bytes each become them one by one.
 pub(super) fn each<T, const W: usize>(narrow: &[u8], values: &mut [T], put: impl Fn(&mut T, [u8; W])) {
-    for (bytes, value) in narrow.chunks_exact(W).zip(values) {
-        if let Some(bytes) = bytes.first_chunk() {
-            put(value, *bytes);
-        }
+    for (bytes, value) in groups(narrow).iter().zip(values) {
+        put(value, *bytes);
     }
 }
 

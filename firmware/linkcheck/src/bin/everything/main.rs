@@ -8,6 +8,7 @@ mod models;
 mod numbers;
 mod storage;
 mod streams;
+mod values;
 
 use embedded_safetensors::FlashFile;
 use embedded_safetensors::Seekable;
@@ -25,6 +26,8 @@ extern "C" fn main() -> ! {
     sum ^= models::all(storage::partition(Chip(file), &job), slots, text);
     sum ^= models::all(FlashFile::new(Chip(file)).with_file_len(job.file_len), slots, text);
     sum ^= models::read_as_bytes(Seekable::new(File::new(file)), slots, text);
+    sum ^= values::of_every_type(file, slots, text);
+    sum ^= values::of_every_type(Card::new(file), slots, text);
     sum ^= models::open_find_stream(file);
     sum ^= streams::all(file, text);
     linkcheck::exit(sum as u32 ^ trap(file, job.slots))

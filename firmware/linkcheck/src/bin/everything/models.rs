@@ -1,6 +1,7 @@
 //! A model in storage: every method of `Model`, `TensorReader`, `Wanted` and `Index`.
 
 use crate::numbers::{bytes, indexed, number, read_number, summary, tensor};
+use crate::values;
 use embedded_safetensors::{
     Error, ErrorKind, FileLen, Index, IndexMemory, IndexSize, IndexStorage, Locate, Model, ReadAt, ReadError,
     Slot, TensorReader, Wanted,
@@ -133,7 +134,7 @@ fn read<S: ReadAt>(model: &mut Model<S>, found: &impl Locate, buffer: &mut [u8])
     while let Some(chunk) = aligned.next_chunk(buffer)? {
         sum ^= bytes(chunk);
     }
-    Ok(sum)
+    Ok(sum ^ values::of_type::<f32, S>(model, found, sum)?)
 }
 
 fn place<S: ReadAt>(reader: &TensorReader<'_, S>) -> u64 {

@@ -1,0 +1,63 @@
+//! A tensor read as values of every type.
+
+use crate::numbers::read_number;
+use core::hint::black_box;
+use embedded_safetensors::{Element, ElementReader, ErrorKind, Locate, Model, ReadAt, ReadError, Rows, Slot};
+use half::{bf16, f16};
+
+type Outcome<S> = Result<u64, ReadError<<S as ReadAt>::Error>>;
+
+/// As every type, through one door: how elements are turned does not depend on it.
+pub fn of_every_type<S: ReadAt>(source: S, slots: &mut [Slot], memory: &mut [u8]) -> u64 {
+    let outcome = Model::open_sorting(source, slots, memory).and_then(|mut model| {
+        let found = model.find("a", memory)?.ok_or(ErrorKind::NoWindow.at(0))?;
+        let (model, at) = (&mut model, found.begin());
+        let floats = of_type::<f32, S>(model, &found, at)? ^ of_type::<f64, S>(model, &found, at)?;
+        let halves = of_type::<f16, S>(model, &found, at)? ^ of_type::<bf16, S>(model, &found, at)?;
+        let mut sum = floats ^ halves;
+        sum ^= of_type::<u8, S>(model, &found, at)? ^ of_type::<i8, S>(model, &found, at)?;
+        sum ^= of_type::<u16, S>(model, &found, at)? ^ of_type::<i16, S>(model, &found, at)?;
+        sum ^= of_type::<u32, S>(model, &found, at)? ^ of_type::<i32, S>(model, &found, at)?;
+        Ok(sum ^ of_type::<u64, S>(model, &found, at)? ^ of_type::<i64, S>(model, &found, at)?)
+    });
+    read_number(outcome)
+}
+
+#[inline(never)]
+pub fn of_type<T: Element + Default, S: ReadAt>(
+    model: &mut Model<S>,
+    tensor: &impl Locate,
+    at: u64,
+) -> Outcome<S> {
+    let mut values = [T::default(); 24];
+    let Some(values) = values.get_mut(..at as usize) else { return Ok(1) };
+    let mut sum = of_reader(&mut model.tensor(tensor)?.elements(), values, at)?;
+    sum ^= of_reader(&mut model.tensor(tensor)?.row(at)?, values, at)?;
+    Ok(sum ^ of_rows(&mut model.tensor(tensor)?.rows(at..sum)?, values, at)?)
+}
+
+fn of_reader<T: Element, S: ReadAt>(reader: &mut ElementReader<S>, values: &mut [T], at: u64) -> Outcome<S> {
+    let mut sum = reader.len() ^ reader.position() ^ reader.remaining() ^ u64::from(reader.dtype().bits());
+    while let Some(piece) = reader.next_lossless(values)? {
+        sum ^= black_box(piece).len() as u64;
+    }
+    reader.seek(at)?;
+    reader.skip(at)?;
+    while let Some(piece) = reader.next_rounded(values)? {
+        sum ^= black_box(piece).len() as u64;
+    }
+    sum ^= black_box(reader.read_lossless(values)?).len() as u64;
+    Ok(sum ^ black_box(reader.read_rounded(values)?).len() as u64)
+}
+
+fn of_rows<T: Element, S: ReadAt>(rows: &mut Rows<S>, values: &mut [T], at: u64) -> Outcome<S> {
+    let mut sum = rows.row_len() ^ rows.position() ^ rows.remaining() ^ u64::from(rows.dtype().bits());
+    while let Some(row) = rows.next_lossless(values)? {
+        sum ^= black_box(row).len() as u64;
+    }
+    rows.seek(at)?;
+    while let Some(row) = rows.next_rounded(values)? {
+        sum ^= black_box(row).len() as u64;
+    }
+    Ok(sum)
+}
