@@ -88,7 +88,7 @@ pub(super) const fn embed<'a>(file: Aligned<'a>, table: &mut [Tensor<'a>]) -> Pr
     match prove(file, table) {
         Ok(proof) => proof,
         Err(Error { kind: ErrorKind::OutOfOrder, .. }) => sorted(file.bytes()),
-        Err(error) => fail(&Message::of(error)),
+        Err(error) => fail(&Message::of(error, file.bytes())),
     }
 }
 
@@ -96,6 +96,6 @@ pub(super) const fn embed<'a>(file: Aligned<'a>, table: &mut [Tensor<'a>]) -> Pr
 const fn sorted(file: &[u8]) -> Proof {
     match check_header(file, &mut [Slot::EMPTY; 1024]) {
         Ok(summary) => Proof { summary, has_metadata: true },
-        Err(error) => fail(&Message::of(error)),
+        Err(error) => fail(&Message::of(error, file)),
     }
 }

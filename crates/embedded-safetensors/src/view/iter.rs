@@ -38,7 +38,7 @@ impl<'a> View<'a> {
         while let [slot, rest @ ..] = left {
             *slot = match tensors.next_tensor() {
                 Some(Ok(tensor)) => tensor,
-                Some(Err(error)) => super::fail(&super::Message::of(error)),
+                Some(Err(error)) => super::fail(&super::Message::of(error, self.file())),
                 None => panic!("the array is longer than the model has tensors"),
             };
             left = rest;

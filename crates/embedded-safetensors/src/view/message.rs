@@ -1,10 +1,11 @@
 //! What a build error says: text put together inside the compiler, where there is no `format!`.
 
 use super::quoted::{Quoted, decode};
+use super::walk::tensor_at;
 use crate::bytes::get_mut;
 use crate::dtype::Dtype;
-use crate::error::Error;
-use crate::sentence::Part;
+use crate::error::{Error, ErrorKind};
+use crate::sentence::{Part, Sentence};
 
 /// A text of bounded length. One that is longer ends with "…".
 pub(super) struct Message {
@@ -27,21 +28,34 @@ impl Message {
         Self { text: [0; Self::LONGEST], len: 0, is_full: false }
     }
 
-    /// What `Display` says of an error.
-    pub(super) const fn of(error: Error) -> Self {
+    /// What the command `safetensors check` says of an error in this file: as `Display`, and which tensor it is in.
+    pub(super) const fn of(error: Error, file: &[u8]) -> Self {
+        Self::about(error, tensor_at(file, error.at))
+    }
+
+    /// What `Display` says of an error, and which tensor it is in.
+    pub(super) const fn about(error: Error, tensor: Option<Quoted<'_>>) -> Self {
         let mut message = Self::new();
         message.push("error[");
         message.push(error.kind.code());
         message.push("] at byte ");
         message.push_number(error.at);
         message.push(": ");
-        let sentence = error.kind.sentence();
+        if let Some(name) = tensor {
+            message.push("tensor ");
+            message.push_quoted(&name);
+            message.push(if is_predicate(error.kind) { " " } else { ": " });
+        }
+        message.push_sentence(&error.kind.sentence());
+        message
+    }
+
+    const fn push_sentence(&mut self, sentence: &Sentence) {
         let mut left = sentence.parts();
         while let [part, rest @ ..] = left {
-            message.push_part(*part);
+            self.push_part(*part);
             left = rest;
         }
-        message
     }
 
     pub(super) const fn as_str(&self) -> &str {
@@ -171,6 +185,11 @@ impl Message {
             left = rest;
         }
     }
+}
+
+/// Kinds whose sentence has no subject: the tensor is it.
+const fn is_predicate(kind: ErrorKind) -> bool {
+    matches!(kind, ErrorKind::Reversed { .. } | ErrorKind::Hole { .. } | ErrorKind::Overlap { .. })
 }
 
 const fn hex_digit(number: u8) -> u8 {

@@ -2,7 +2,7 @@
 
 use super::links::Chain;
 use super::message::Message;
-use super::quoted::{Quoted, hash};
+use super::quoted::hash;
 use super::tensor::Tensor;
 use super::walk::Walk;
 use super::{View, fail};
@@ -146,30 +146,16 @@ impl<'a> View<'a> {
         Ok(())
     }
 
-    /// Stops the compiler for an error, which is one of the name where it is.
+    /// Stops the compiler for an error, which is one of the name or key where it is.
     pub(super) const fn fail_at_name(&self, error: Error) -> ! {
-        let mut message = Message::of(error);
-        if let ErrorKind::NameTwice | ErrorKind::KeyTwice = error.kind {
-            message.push(": ");
-            message.push_quoted(&self.string_at(error.at));
-        }
-        fail(&message)
-    }
-
-    /// The name or key whose opening quote stands there.
-    const fn string_at(&self, at: u64) -> Quoted<'a> {
-        let mut tensors = self.tensors();
-        while let Some(tensor) = tensors.next_of_any_rank() {
-            if tensor.name().at() == at {
-                return tensor.name();
-            }
-        }
+        let mut message = Message::of(error, self.file());
         let mut pairs = self.metadata();
         while let Some((key, _)) = pairs.next_pair() {
-            if key.at() == at {
-                return key;
+            if key.at() == error.at {
+                message.push(": ");
+                message.push_quoted(&key);
             }
         }
-        Quoted::new(&[], 0)
+        fail(&message)
     }
 }

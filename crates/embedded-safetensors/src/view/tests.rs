@@ -5,6 +5,7 @@ extern crate std;
 use super::links::{Link, link};
 use super::message::Message;
 use super::quoted::{Quoted, hash};
+use super::walk::tensor_at;
 use super::{Tensor, View, prove};
 use crate::error::{Error, ErrorKind};
 use crate::native::Aligned;
@@ -51,7 +52,7 @@ fn a_build_error_says_what_display_says() {
     for file in [vectors("invalid"), vectors("either")].concat() {
         let outcomes = [View::parse(&file), View::parse_sorting(&file, &mut [Slot::EMPTY; 4])];
         for error in outcomes.into_iter().filter_map(Result::err) {
-            assert_eq!(Message::of(error).as_str(), error.to_string());
+            assert_eq!(Message::about(error, None).as_str(), error.to_string());
             codes.insert(error.kind.code());
         }
     }
@@ -64,11 +65,33 @@ fn a_build_error_writes_all_numbers_and_bytes_as_display_does() {
         (0..64).map(|bit| 1 << bit).chain((0..20).map(|power| 10_u64.pow(power))).chain([0, 9, 99, u64::MAX])
     {
         let error = ErrorKind::Size { range: number, needed: number - 1.min(number) }.at(number);
-        assert_eq!(Message::of(error).as_str(), error.to_string());
+        assert_eq!(Message::about(error, None).as_str(), error.to_string());
     }
     for byte in 0..=u8::MAX {
         let error = ErrorKind::UnexpectedByte(byte).at(8);
-        assert_eq!(Message::of(error).as_str(), error.to_string());
+        assert_eq!(Message::about(error, None).as_str(), error.to_string());
+    }
+}
+
+#[test]
+fn a_build_error_names_the_tensor_that_it_is_in() {
+    let entry = |name| format!(r#""{name}":{{"dtype":"U8","shape":[0],"data_offsets":[0,0]}}"#);
+    let entries = [(entry("a"), "a"), (entry("b"), "b"), (entry("c\\u0062"), "cb"), (entry("d"), "d")];
+    let entries = [&entries[..], &[(r#""e":{"dtype":1"#.into(), "e")]].concat();
+    let texts: Vec<&str> = entries.iter().map(|(text, _)| text.as_str()).collect();
+    let header = format!(r#"{{"__metadata__":{{"k":"v"}},{}"#, texts.join(","));
+    let file = file_of(&header);
+    let place = |text: &str| 8 + header.find(text).expect("it is there");
+    for at in 0..file.len() {
+        let is_inside = |text: &str| (place(text)..place(text) + text.len()).contains(&at);
+        let due = entries.iter().find(|(text, _)| is_inside(text)).map(|(_, name)| *name);
+        let name = tensor_at(&file, at as u64).map(|name| name.to_string());
+        assert_eq!(name.as_deref(), due, "byte {at}");
+    }
+    let (hole, at) = (ErrorKind::Hole { begin: 4, previous_end: 0 }, place(texts[2]) as u64);
+    for (kind, subject) in [(hole, r#"tensor "cb" "#), (ErrorKind::DtypeType, r#"tensor "cb": "#)] {
+        let due = format!("error[{}] at byte {at}: {subject}{kind}", kind.code());
+        assert_eq!(Message::of(kind.at(at), &file).as_str(), due);
     }
 }
 

@@ -141,9 +141,31 @@ impl<'a> Walk<'a> {
         self.machine.error()
     }
 
+    /// Whether the entry of this name has byte `at` in it, the walk having ended in it or behind it.
+    const fn is_in_entry(&self, at: u64, signal: Signal) -> bool {
+        self.name.at() <= at && (at < self.position() || matches!(signal, Signal::Failed))
+    }
+
     const fn see_dim(&mut self) {
         if self.shape.push(self.machine.dim()).is_err() && self.rank_at == 0 {
             self.rank_at = low_u32(self.machine.parser().event_start());
+        }
+    }
+}
+
+/// The name of the tensor whose entry, from the name's opening quote to the closing brace, has byte `at` in it. An entry
+/// that a fault broke off ends there.
+pub(super) const fn tensor_at(file: &[u8], at: u64) -> Option<Quoted<'_>> {
+    let mut walk = Walk::new(file);
+    loop {
+        let before = walk.position();
+        let signal = walk.next();
+        let has_name = walk.name.at() > before;
+        if has_name && walk.is_in_entry(at, signal) {
+            return Some(walk.name);
+        }
+        if !matches!(signal, Signal::TensorEnd) {
+            return None;
         }
     }
 }
