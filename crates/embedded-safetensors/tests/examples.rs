@@ -4,8 +4,13 @@ use std::path::Path;
 use std::process::Command;
 
 /// Each with the features that it needs.
-const EXAMPLES: [(&str, &str); 4] =
-    [("sd_card", "embedded-io"), ("nor_flash", "embedded-storage"), ("uart", ""), ("index_in_static", "")];
+const EXAMPLES: [(&str, &str); 5] = [
+    ("sd_card", "embedded-io"),
+    ("nor_flash", "embedded-storage"),
+    ("uart", ""),
+    ("index_in_static", ""),
+    ("model_in_flash", ""),
+];
 
 #[test]
 fn all_examples_print_what_they_say() {

@@ -1,4 +1,4 @@
-//! The little of a 32-bit little-endian ELF file that is asked here: sizes of sections, names of symbols.
+//! The little of a 32-bit little-endian ELF file that is asked here: sizes and contents of sections, names of symbols.
 
 use std::path::Path;
 
@@ -8,6 +8,8 @@ const HEADER_COUNT_AT: usize = 0x30;
 const NAMES_INDEX_AT: usize = 0x32;
 const SYMBOL_SIZE: usize = 16;
 const SYMBOL_TABLE: u32 = 2;
+const WRITABLE: u32 = 1;
+const IN_MEMORY: u32 = 2;
 
 /// A linked program.
 pub struct Elf {
@@ -18,6 +20,8 @@ pub struct Elf {
 struct Section {
     name: u32,
     kind: u32,
+    flags: u32,
+    address: u32,
     offset: usize,
     size: usize,
     link: usize,
@@ -45,6 +49,19 @@ impl Elf {
         self.sections.iter().filter(wanted).map(|section| section.size).sum()
     }
 
+    /// The addresses at which these bytes lie in memory that the program does not write to.
+    pub fn addresses_of(&self, wanted: &[u8]) -> Vec<u32> {
+        let constant = |section: &&Section| section.flags & (IN_MEMORY | WRITABLE) == IN_MEMORY;
+        let sections = self.sections.iter().filter(constant);
+        sections.flat_map(|section| self.addresses_in(section, wanted)).collect()
+    }
+
+    fn addresses_in(&self, section: &Section, wanted: &[u8]) -> Vec<u32> {
+        let bytes = self.bytes.get(section.offset..section.offset + section.size).unwrap_or(&[]);
+        let addresses = bytes.windows(wanted.len()).zip(section.address..);
+        addresses.filter(|(window, _)| *window == wanted).map(|(_, address)| address).collect()
+    }
+
     /// The names of all symbols; nothing when the file has been stripped of them.
     pub fn symbols(&self) -> Option<Vec<&str>> {
         let table = self.sections.iter().find(|section| section.kind == SYMBOL_TABLE)?;
@@ -70,6 +87,8 @@ fn section(bytes: &[u8], at: usize) -> Option<Section> {
     Some(Section {
         name: field(0)?,
         kind: field(1)?,
+        flags: field(2)?,
+        address: field(3)?,
         offset: field(4)? as usize,
         size: field(5)? as usize,
         link: field(6)? as usize,

@@ -6,6 +6,7 @@ mod commands;
 mod elf;
 mod group;
 mod machine;
+mod model;
 mod process;
 mod report;
 mod stages;

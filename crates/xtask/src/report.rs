@@ -26,6 +26,17 @@ impl Tally {
         }
     }
 
+    /// Counts a measurement that stayed within its limits, and keeps its sentence for the summary.
+    pub fn measured(&mut self, place: &str, outcome: Result<String, String>) {
+        match outcome {
+            Ok(sentence) => {
+                self.check(&format!("{place}: {sentence}"), Ok(()));
+                self.notes.push(format!("{place}: {sentence}"));
+            }
+            Err(sentence) => self.check(place, Err(sentence)),
+        }
+    }
+
     pub fn note(&mut self, note: String) {
         println!("        {note}");
         self.notes.push(note);

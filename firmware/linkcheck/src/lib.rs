@@ -8,6 +8,7 @@
 mod card;
 mod job;
 mod machine;
+mod network;
 mod semihosting;
 mod stack;
 mod stream;
@@ -15,6 +16,7 @@ mod stream;
 pub use card::{Broken, Card};
 pub use job::{Job, find_duplicates, parse, read_entries, validate};
 pub use machine::{Clock, request, slots, text, wanted};
+pub use network::Network;
 pub use semihosting::{exit, print, print_number};
 pub use stack::peak;
 pub use stream::{BLOCK, NAMES, Then, WANTED, open_find_stream};

@@ -3,6 +3,7 @@
 use crate::process::{Run, everything};
 use crate::toolchain::Toolchain;
 use crate::{machine, workspace};
+use std::ops::Range;
 use std::path::PathBuf;
 
 /// The firmware for one target at one optimisation level.
@@ -18,6 +19,21 @@ impl Firmware {
         self.cargo().args(["--bins"]).capture().map(drop)
     }
 
+    /// Builds some of its programs.
+    pub fn build_only(self, programs: &[&str]) -> Result<(), String> {
+        let programs = programs.iter().flat_map(|program| ["--bin", program]);
+        self.cargo().args(programs).capture().map(drop)
+    }
+
+    /// Builds a program that must not build, and gives what was said; an error when it builds.
+    pub fn build_refused(self, program: &str, feature: &str) -> Result<String, String> {
+        let output = self.cargo().args(["--bin", program, "--features", feature]).output()?;
+        if output.status.success() {
+            return Err(format!("{program} builds with the feature {feature}"));
+        }
+        Ok(everything(&output))
+    }
+
     /// Builds no more than the core, with these features alone: from the workspace, for here the programs would add the
     /// features that they need. With the profile of the programs, so that they find the libraries built.
     pub fn build_core(self, features: &[&str]) -> Result<(), String> {
@@ -31,15 +47,6 @@ impl Firmware {
             .env("CARGO_TARGET_DIR", self.target_dir())
             .capture()
             .map(drop)
-    }
-
-    /// Builds the program that holds a panic, and gives what the linker said; an error when it links.
-    pub fn build_with_panic(self) -> Result<String, String> {
-        let output = self.cargo().args(["--bin", "everything", "--features", "with-panic"]).output()?;
-        if output.status.success() {
-            return Err("firmware with a panic in it links, so the links above prove nothing".to_owned());
-        }
-        Ok(everything(&output))
     }
 
     /// The level is ours and the core's. `core` keeps that of the profile, as it does where it comes
@@ -79,6 +86,8 @@ pub struct Board {
     package: &'static str,
     options: &'static [&'static str],
     request_at: u32,
+    /// What the linker script calls flash.
+    pub flash: Range<u32>,
     instructions: fn(u64) -> u64,
 }
 
@@ -90,6 +99,7 @@ pub const CORTEX_M3: Board = Board {
     package: "qemu-system-arm",
     options: &["-M", "mps2-an385", "-icount", "shift=10,sleep=off"],
     request_at: 0x2100_0000,
+    flash: 0..0x4_0000,
     instructions: |ticks| (ticks * 40 + 512) / 1024,
 };
 
@@ -101,6 +111,7 @@ pub const RISC_V: Board = Board {
     package: "qemu-system-misc",
     options: &["-M", "virt", "-bios", "none", "-icount", "shift=0"],
     request_at: 0x8100_0000,
+    flash: 0x8000_0000..0x8004_0000,
     instructions: |ticks| ticks,
 };
 
@@ -109,8 +120,8 @@ impl Board {
         machine::need_program(self.emulator, self.package)
     }
 
-    /// Runs a program with `request` in its memory; gives what it printed.
-    pub fn run(&self, program: PathBuf, request: &[u8]) -> Result<String, String> {
+    /// Runs a program with `request` in its memory.
+    pub fn run(&self, program: PathBuf, request: &[u8]) -> Result<Figures, String> {
         let file = program.with_extension("request");
         workspace::write(&file, request)?;
         let load = format!("loader,file={},addr={:#x},force-raw=on", file.display(), self.request_at);
@@ -127,11 +138,22 @@ impl Board {
             .args([program])
             .limit(60)
             .capture()?;
-        Ok(everything(&output))
+        Ok(Figures(everything(&output)))
     }
 
     /// Instructions in so many ticks of the firmware's clock.
     pub fn instructions(&self, ticks: u64) -> u64 {
         (self.instructions)(ticks)
+    }
+}
+
+/// What the firmware printed: `name=value` on lines of their own.
+pub struct Figures(String);
+
+impl Figures {
+    pub fn get(&self, wanted: &str) -> Result<u64, String> {
+        let mut pairs = self.0.lines().filter_map(|line| line.split_once('='));
+        let value = pairs.find(|(name, _)| *name == wanted).and_then(|(_, value)| value.trim().parse().ok());
+        value.ok_or_else(|| format!("no {wanted} in what the firmware printed:\n{}", self.0))
     }
 }

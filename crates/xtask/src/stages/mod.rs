@@ -2,9 +2,12 @@
 
 mod cost;
 mod firmware;
+mod flash_model;
 mod linking;
 mod numpy;
 mod python;
+mod readme;
+mod scratch;
 mod speed;
 mod suites;
 mod targets;
@@ -26,12 +29,17 @@ const fn stage(name: &'static str, about: &'static str, run: fn() -> Outcome) ->
 }
 
 /// In the order in which they run: the quick and telling ones first.
-pub const STAGES: [Stage; 12] = [
+pub const STAGES: [Stage; 13] = [
     stage("workspace", "unit tests of all packages, documentation examples", suites::workspace),
     stage("no-std", "the verification suite on the core as firmware builds it", suites::no_std),
     stage("std", "the same suite on the core with its `std` feature", suites::std),
     stage("mcu", "the core builds for microcontrollers", targets::microcontrollers),
     stage("no-panic", "firmware links with a panic handler that cannot link", linking::no_panic),
+    stage(
+        "flash-model",
+        "a model in flash: no parser, no RAM, and no build that disagrees",
+        flash_model::run,
+    ),
     stage("cost", "stack, flash and instructions, measured under QEMU", cost::measure),
     stage("speed", "values are read about as fast as they could be copied", speed::measure),
     stage("x86-32", "the conformance suite where pointers have 32 bits", targets::x86_32),

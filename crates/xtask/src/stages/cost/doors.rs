@@ -1,9 +1,10 @@
 //! What the doors to a header cost.
 
-use super::figures::{Figures, Request, at_most, in_bytes};
+use super::figures::{Request, at_most, in_bytes};
 use super::headers::Header;
 use super::{Machine, stack_row};
 use crate::report::Tally;
+use crate::stages::firmware::Figures;
 
 /// The largest sizes allowed, for every board. The readme promises the flash and the stacks.
 const MOST_FLASH: u64 = 10240;
@@ -47,10 +48,10 @@ const CASES: [Case; 10] = [
 ];
 
 pub fn measure(machine: &Machine, tally: &mut Tally) {
-    tally.measured(machine, measure_flash(machine));
-    tally.measured(machine, measure_sizes(machine));
+    tally.measured(machine.board.name, measure_flash(machine));
+    tally.measured(machine.board.name, measure_sizes(machine));
     for case in &CASES {
-        tally.measured(machine, measure_case(machine, case));
+        tally.measured(machine.board.name, measure_case(machine, case));
     }
 }
 

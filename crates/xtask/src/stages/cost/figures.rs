@@ -1,7 +1,8 @@
-//! What the firmware printed, and how it is judged.
+//! What the firmware is asked, and how its answer is judged.
 
 use super::Machine;
 use crate::elf::Elf;
+use crate::stages::firmware::Figures;
 
 /// What the firmware `cost` is asked for, and the file that it finds in the machine's memory.
 pub struct Request {
@@ -23,21 +24,10 @@ impl Request {
     }
 }
 
-/// What the firmware printed: `name=value` on lines of their own.
-pub struct Figures(String);
-
-impl Figures {
-    pub fn get(&self, wanted: &str) -> Result<u64, String> {
-        let mut pairs = self.0.lines().filter_map(|line| line.split_once('='));
-        let value = pairs.find(|(name, _)| *name == wanted).and_then(|(_, value)| value.trim().parse().ok());
-        value.ok_or_else(|| format!("no {wanted} in what the firmware printed:\n{}", self.0))
-    }
-}
-
 impl Machine {
     /// Runs the firmware that measures.
     pub fn run(&self, request: Request) -> Result<Figures, String> {
-        self.board.run(self.firmware.program("cost"), &request.bytes()).map(Figures)
+        self.board.run(self.firmware.program("cost"), &request.bytes())
     }
 
     /// What a program has more in flash than one that does nothing.

@@ -6,14 +6,15 @@ mod headers;
 mod streaming;
 
 use super::firmware::{Board, CORTEX_M3, Firmware, RISC_V};
+use super::readme;
 use crate::report::{Outcome, Tally};
 use crate::toolchain::Toolchain;
-use crate::workspace;
 use figures::in_bytes;
 
 pub fn measure() -> Outcome {
     let mut tally = Tally::default();
-    tally.check("the readme promises these limits", check_readme());
+    let promises = doors::promises().into_iter().chain(streaming::promises());
+    tally.check("the readme promises these limits", readme::check(promises));
     for board in [&CORTEX_M3, &RISC_V] {
         board.need_emulator()?;
         let firmware = Firmware { toolchain: Toolchain::for_target(board.triple)?, level: "s" };
@@ -29,31 +30,6 @@ pub fn measure() -> Outcome {
 struct Machine {
     board: &'static Board,
     firmware: Firmware,
-}
-
-impl Tally {
-    /// Counts a measurement that stayed within its limits, and keeps its sentence for the summary.
-    fn measured(&mut self, machine: &Machine, outcome: Result<String, String>) {
-        let board = machine.board.name;
-        match outcome {
-            Ok(sentence) => {
-                self.check(&format!("{board}: {sentence}"), Ok(()));
-                self.notes.push(format!("{board}: {sentence}"));
-            }
-            Err(sentence) => self.check(board, Err(sentence)),
-        }
-    }
-}
-
-/// The readme says exactly what is measured here, so that no figure there outlives a change here.
-fn check_readme() -> Result<(), String> {
-    let page = workspace::read(&workspace::root().join("README.md"))?;
-    let page = String::from_utf8_lossy(&page).split_whitespace().collect::<Vec<_>>().join(" ");
-    let promises = doors::promises().into_iter().chain(streaming::promises());
-    match promises.into_iter().find(|promise| !page.contains(promise.as_str())) {
-        None => Ok(()),
-        Some(promise) => Err(format!("README.md does not say \"{promise}\"")),
-    }
 }
 
 /// A row of the readme's table of memory.

@@ -1,10 +1,11 @@
 //! What it costs to open a model, to find a network's tensors in it and to stream one of them, all
 //! through one block of a card.
 
-use super::figures::{Figures, Request, at_most, in_bytes};
+use super::figures::{Request, at_most, in_bytes};
 use super::headers::Header;
 use super::{Machine, stack_row};
 use crate::report::Tally;
+use crate::stages::firmware::Figures;
 
 /// The block: the window of the header, then the buffer of the data.
 const BLOCK: u64 = 512;
@@ -29,10 +30,10 @@ const REFUSE: u32 = 8;
 const MANY: u32 = 100_000;
 
 pub fn measure(machine: &Machine, tally: &mut Tally) {
-    tally.measured(machine, measure_flash(machine));
-    tally.measured(machine, measure_stack(machine));
-    tally.measured(machine, measure_header_reads(machine));
-    tally.measured(machine, measure_overhead(machine));
+    tally.measured(machine.board.name, measure_flash(machine));
+    tally.measured(machine.board.name, measure_stack(machine));
+    tally.measured(machine.board.name, measure_header_reads(machine));
+    tally.measured(machine.board.name, measure_overhead(machine));
 }
 
 /// What the readme says of it.

@@ -1,0 +1,52 @@
+//! A network whose model is part of the program. The compiler reads the header; what is left of it is where the weights
+//! lie in flash. No parser, no copy, no start: and no build when file and program disagree.
+//!
+//! ```text
+//! 8 outputs, the largest is number 7
+//! ```
+
+use embedded_safetensors::{View, include_model};
+
+/// At a multiple of 16 bytes in flash, which is enough for every dtype.
+const MODEL: View<'static> = include_model!("network.safetensors", 16);
+
+// A tensor with another name, dtype or shape is a build error that names it, and what it is instead.
+static FC1_WEIGHT: &[[i8; 32]; 64] = MODEL.expect_array("fc1.weight");
+static FC1_BIAS: &[i32; 64] = MODEL.expect_array("fc1.bias");
+static FC1_SCALE: &[f32; 64] = MODEL.expect_array("fc1.scale");
+static FC2_WEIGHT: &[[f32; 64]; 8] = MODEL.expect_array("fc2.weight");
+static FC2_BIAS: &[f32; 8] = MODEL.expect_array("fc2.bias");
+
+fn main() {
+    let samples: [i8; 32] = core::array::from_fn(|index| (index as i8).wrapping_mul(37));
+    let hidden = quantized(FC1_WEIGHT, FC1_BIAS, FC1_SCALE, &samples);
+    let outputs = dense(FC2_WEIGHT, FC2_BIAS, &hidden);
+    let largest = (0..outputs.len()).max_by(|&a, &b| outputs[a].total_cmp(&outputs[b]));
+    println!("{} outputs, the largest is number {}", outputs.len(), largest.unwrap_or(0));
+}
+
+/// A layer of integers: layers whose sizes do not fit together do not compile either.
+fn quantized<const I: usize, const O: usize>(
+    weight: &[[i8; I]; O],
+    bias: &[i32; O],
+    scale: &[f32; O],
+    input: &[i8; I],
+) -> [f32; O] {
+    core::array::from_fn(|output| {
+        let products =
+            weight[output].iter().zip(input).map(|(&weight, &input)| i32::from(weight) * i32::from(input));
+        (products.sum::<i32>() + bias[output]).max(0) as f32 * scale[output]
+    })
+}
+
+/// A layer of floats.
+fn dense<const I: usize, const O: usize>(
+    weight: &[[f32; I]; O],
+    bias: &[f32; O],
+    input: &[f32; I],
+) -> [f32; O] {
+    core::array::from_fn(|output| {
+        let products = weight[output].iter().zip(input).map(|(weight, input)| weight * input);
+        products.sum::<f32>() + bias[output]
+    })
+}

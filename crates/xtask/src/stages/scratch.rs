@@ -1,0 +1,47 @@
+//! A package below the target directory, whose programs are written as they are needed.
+
+use crate::process::Run;
+use crate::toolchain::own_cargo;
+use crate::workspace;
+use std::path::{Path, PathBuf};
+
+/// A package that depends on the core alone.
+pub struct Scratch {
+    folder: PathBuf,
+}
+
+impl Scratch {
+    /// A package of this name with nothing in it.
+    pub fn new(name: &str) -> Result<Self, String> {
+        let folder = workspace::target_dir().join("scratch").join(name);
+        // What an earlier run wrote is no part of this one.
+        let _ = std::fs::remove_dir_all(folder.join("src"));
+        let scratch = Self { folder };
+        let core = workspace::root().join("crates/embedded-safetensors");
+        scratch.write("Cargo.toml", manifest(name, &core).as_bytes())?;
+        scratch.write("src/lib.rs", b"//! Empty.\n")?;
+        Ok(scratch)
+    }
+
+    /// Writes one of its files.
+    pub fn write(&self, path: &str, bytes: &[u8]) -> Result<(), String> {
+        workspace::write(&self.path(path), bytes)
+    }
+
+    pub fn path(&self, path: &str) -> PathBuf {
+        self.folder.join(path)
+    }
+
+    /// `cargo SUBCOMMAND` in it. All such packages share what they build of the core.
+    pub fn cargo(&self, subcommand: &str) -> Run {
+        let target = workspace::target_dir().join("scratch/target");
+        own_cargo().dir(&self.folder).env("CARGO_TARGET_DIR", target).args([subcommand])
+    }
+}
+
+fn manifest(name: &str, core: &Path) -> String {
+    format!(
+        "[workspace]\n\n[package]\nname = {name:?}\nversion = \"0.0.0\"\nedition = \"2024\"\n\n\
+         [dependencies]\nembedded-safetensors = {{ path = {core:?} }}\n"
+    )
+}

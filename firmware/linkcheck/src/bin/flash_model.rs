@@ -1,0 +1,43 @@
+//! Firmware with a model in flash: the compiler has read its header, and what is left is the addresses of its weights.
+//!
+//! Each of the features `wrong-…` adds one description that disagrees with the model, and no such program compiles.
+#![no_std]
+#![no_main]
+
+use embedded_safetensors::{View, include_model};
+use linkcheck::Network;
+
+const MODEL: View<'static> =
+    include_model!("../../../../crates/embedded-safetensors/examples/network.safetensors", 16);
+
+const FC1_WEIGHT: &[[i8; 32]; 64] = MODEL.expect_array("fc1.weight");
+const FC1_BIAS: &[i32; 64] = MODEL.expect_array("fc1.bias");
+const FC1_SCALE: &[f32; 64] = MODEL.expect_array("fc1.scale");
+static FC2_WEIGHT: &[[f32; 64]; 8] = MODEL.expect_array("fc2.weight");
+static FC2_BIAS: &[f32; 8] = MODEL.expect_array("fc2.bias");
+
+static NETWORK: Network = Network {
+    fc1_weight: FC1_WEIGHT,
+    fc1_bias: FC1_BIAS,
+    fc1_scale: FC1_SCALE,
+    fc2_weight: FC2_WEIGHT,
+    fc2_bias: FC2_BIAS,
+};
+
+#[unsafe(no_mangle)]
+extern "C" fn main() -> ! {
+    let (_, input) = linkcheck::request();
+    linkcheck::exit(u32::from(!NETWORK.report(input)))
+}
+
+#[cfg(feature = "wrong-name")]
+const _: &[i32; 64] = MODEL.expect_array("fc1.offset");
+
+#[cfg(feature = "wrong-dtype")]
+const _: &[[u8; 32]; 64] = MODEL.expect_array("fc1.weight");
+
+#[cfg(feature = "wrong-rank")]
+const _: &[[f32; 8]; 1] = MODEL.expect_array("fc2.bias");
+
+#[cfg(feature = "wrong-dimension")]
+const _: &[[f32; 64]; 7] = MODEL.expect_array("fc2.weight");
