@@ -56,6 +56,37 @@ pub(super) const fn widen_f16(element: u16) -> u32 {
     sign << 31 | special | widen_magnitude(magnitude, 10, 15)
 }
 
+/// [`widen_f16`] for machines that calculate with many numbers at a time: as long as possible with 16 bits, of which
+/// they have twice as many at a time.
+///
+/// Subnormal elements have the exponent of the smallest normal ones, without the 1 before their mantissa. They get
+/// both, and the 1 is subtracted as the float that it is. All floats here are normal ones or zero.
+pub(super) fn widen_f16s<T>(elements: &[u8; 2 * MANY], values: &mut [T; MANY], put: impl Fn(&mut T, u32)) {
+    let [mut low, mut high, mut one, mut fix] = [[0; MANY]; 4];
+    let parts = low.iter_mut().zip(&mut high).zip(one.iter_mut().zip(&mut fix));
+    for (element, ((low, high), (one, fix))) in elements.chunks_exact(2).zip(parts) {
+        let element = element.first_chunk().map_or(0, |element| u16::from_le_bytes(*element));
+        let magnitude = element & 0x7FFF;
+        let subnormal = if magnitude < 0x0400 { u16::MAX } else { 0 };
+        *low = element << 13;
+        *high = (magnitude >> 3) + (112 << 7) + (subnormal & 1 << 7);
+        *one = subnormal & 113 << 7;
+        *fix = element & 0x8000 | if magnitude > 0x7BFF { 0x7F80 } else { 0 };
+    }
+    let parts = low.iter().zip(&high).zip(one.iter().zip(&fix));
+    for (value, ((&low, &high), (&one, &fix))) in values.iter_mut().zip(parts) {
+        let widened = f32::from_bits(join(low, high)) - f32::from_bits(join(0, one));
+        put(value, widened.to_bits() | join(0, fix));
+    }
+}
+
+/// As many as are turned at a time.
+pub(super) const MANY: usize = 32;
+
+const fn join(low: u16, high: u16) -> u32 {
+    (high as u32) << 16 | low as u32
+}
+
 pub(super) const fn widen_bf16(element: u16) -> u32 {
     (element as u32) << 16
 }

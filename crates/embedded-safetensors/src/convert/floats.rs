@@ -1,7 +1,8 @@
 //! What becomes `f32` and `f64`.
 
 use super::decode::{
-    self, round_f64, widen_bf16, widen_bool, widen_e5m2, widen_e8m0, widen_f16, widen_f32, widen_number,
+    self, MANY, round_f64, widen_bf16, widen_bool, widen_e5m2, widen_e8m0, widen_f16, widen_f16s, widen_f32,
+    widen_number,
 };
 use super::element::{Turn, Way, each, sealed};
 use super::packed::unpack;
@@ -58,9 +59,17 @@ macro_rules! widened {
     };
 }
 
+/// Elements of a [`Minifloat`](decode::Minifloat), which may share bytes.
 macro_rules! unpacked {
     ($format:ident) => {
         |narrow, skip, values| unpack(decode::$format, narrow, skip, values)
+    };
+}
+
+/// Elements of a [`Minifloat`](decode::Minifloat) that is a byte: by code of their own where that is faster.
+macro_rules! bytes {
+    ($format:ident) => {
+        if VECTORS { widened!(u8, |byte| decode::$format.widen(u32::from(byte))) } else { unpacked!($format) }
     };
 }
 
@@ -75,10 +84,14 @@ macro_rules! nearest {
     };
 }
 
+/// Whether this machine calculates with many numbers at a time. Where it does not, the smaller code is the faster.
+const VECTORS: bool = cfg!(any(target_feature = "sse2", target_feature = "neon"));
+
 /// From all dtypes that are narrower than F32.
 fn widened<T: Float>(from: Dtype) -> Option<Turn<T>> {
     Some(match from {
         Dtype::BF16 => widened!(u16, widen_bf16),
+        Dtype::F16 if VECTORS => from_f16s,
         Dtype::F16 => widened!(u16, widen_f16),
         Dtype::U16 => widened!(u16, widen_number),
         Dtype::I16 => widened!(i16, widen_number),
@@ -87,14 +100,30 @@ fn widened<T: Float>(from: Dtype) -> Option<Turn<T>> {
         Dtype::BOOL => widened!(u8, widen_bool),
         Dtype::F8_E5M2 => widened!(u8, widen_e5m2),
         Dtype::F8_E8M0 => widened!(u8, widen_e8m0),
-        Dtype::F8_E4M3 => unpacked!(F8_E4M3),
-        Dtype::F8_E4M3FNUZ => unpacked!(F8_E4M3FNUZ),
-        Dtype::F8_E5M2FNUZ => unpacked!(F8_E5M2FNUZ),
+        Dtype::F8_E4M3 => bytes!(F8_E4M3),
+        Dtype::F8_E4M3FNUZ => bytes!(F8_E4M3FNUZ),
+        Dtype::F8_E5M2FNUZ => bytes!(F8_E5M2FNUZ),
         Dtype::F6_E2M3 => unpacked!(F6_E2M3),
         Dtype::F6_E3M2 => unpacked!(F6_E3M2),
         Dtype::F4 => unpacked!(F4),
         _ => return None,
     })
+}
+
+/// Many at a time, and what is left over one by one.
+fn from_f16s<T: Float>(narrow: &[u8], _: u8, values: &mut [T]) {
+    let whole = values.len() & !(MANY - 1);
+    let (Some((many, few)), Some((narrow, rest))) =
+        (values.split_at_mut_checked(whole), narrow.split_at_checked(2 * whole))
+    else {
+        return;
+    };
+    for (values, elements) in many.chunks_exact_mut(MANY).zip(narrow.chunks_exact(2 * MANY)) {
+        if let (Some(elements), Some(values)) = (elements.first_chunk(), values.first_chunk_mut()) {
+            widen_f16s(elements, values, T::put);
+        }
+    }
+    each(rest, few, |value, bytes| value.put(widen_f16(u16::from_le_bytes(bytes))));
 }
 
 fn from_f32<T: Float>(narrow: &[u8], _: u8, values: &mut [T]) {
