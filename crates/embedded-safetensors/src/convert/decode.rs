@@ -135,3 +135,24 @@ pub(super) const fn round_f64(bits: u64) -> u32 {
     let payload = low_u32(bits >> 29 & 0x003F_FFFF);
     sign << 31 | QUIET_NAN | payload
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{MANY, widen_f16, widen_f16s};
+
+    /// Machines that calculate with one number at a time have only the first of the two, and the tables see only
+    /// the second.
+    #[test]
+    fn many_f16_are_widened_as_one_is() {
+        for first in (0..=u16::MAX).step_by(MANY) {
+            let elements: [u16; MANY] = core::array::from_fn(|place| first + u16::try_from(place).unwrap());
+            let mut bytes = [0; 2 * MANY];
+            bytes.chunks_exact_mut(2).zip(elements).for_each(|(bytes, element)| {
+                bytes.copy_from_slice(&element.to_le_bytes());
+            });
+            let mut widened = [0; MANY];
+            widen_f16s(&bytes, &mut widened, |value, bits| *value = bits);
+            assert_eq!(widened, elements.map(widen_f16));
+        }
+    }
+}

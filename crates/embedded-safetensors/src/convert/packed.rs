@@ -31,3 +31,20 @@ impl Bits<'_> {
         taken
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::decode::{F8_E4M3, F8_E4M3FNUZ, F8_E5M2FNUZ};
+    use super::unpack;
+
+    /// Machines that calculate with many numbers at a time do not unpack them, and the tables are read on such.
+    #[test]
+    fn bytes_are_unpacked_as_they_are_widened() {
+        let bytes: [u8; 256] = core::array::from_fn(|byte| u8::try_from(byte).unwrap());
+        for format in [F8_E4M3, F8_E4M3FNUZ, F8_E5M2FNUZ] {
+            let mut values = [0f32; 256];
+            unpack(format, &bytes, 0, &mut values);
+            assert_eq!(values.map(f32::to_bits), bytes.map(|byte| format.widen(byte.into())));
+        }
+    }
+}

@@ -2,6 +2,7 @@
 
 mod help;
 mod lint;
+mod tables;
 mod test;
 mod vectors;
 
@@ -14,7 +15,8 @@ pub struct Command {
     run: fn(&[String]) -> Result<ExitCode, String>,
 }
 
-const COMMANDS: [Command; 4] = [test::COMMAND, lint::COMMAND, vectors::COMMAND, help::COMMAND];
+const COMMANDS: [Command; 5] =
+    [test::COMMAND, lint::COMMAND, vectors::COMMAND, tables::COMMAND, help::COMMAND];
 
 /// Runs the command that the first word names; `help` when there is none.
 pub fn run(words: &[String]) -> Result<ExitCode, String> {

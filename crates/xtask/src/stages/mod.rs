@@ -10,11 +10,13 @@ mod readme;
 mod scratch;
 mod speed;
 mod suites;
+mod tables;
 mod targets;
 mod vectors;
 
 use crate::report::Outcome;
 
+pub use tables::generate as generate_tables;
 pub use vectors::generate as generate_vectors;
 
 /// One stage: a name to ask for it, a line about it, and what it does.
@@ -46,5 +48,6 @@ pub const STAGES: [Stage; 13] = [
     stage("oracle", "everything again, optimised, with the reference beside it", suites::oracle),
     stage("numpy", "random slices are what numpy makes of them", numpy::slices),
     stage("vectors", "the committed vectors are what the generator writes", vectors::check),
+    stage("tables", "the committed tables are what numpy and ml_dtypes say", tables::check),
     stage("readers", "the results page is true; `safetensors decode` is always right", vectors::readers),
 ];

@@ -26,7 +26,7 @@ pub fn microcontrollers() -> Outcome {
 
 const X86_32: &str = "i686-unknown-linux-gnu";
 
-const X86_32_SUITES: [&str; 17] = [
+const X86_32_SUITES: [&str; 18] = [
     "conformance",
     "chunking",
     "layout",
@@ -42,6 +42,7 @@ const X86_32_SUITES: [&str; 17] = [
     "index",
     "receiver",
     "slicing",
+    "elements",
     "costs",
     "large",
 ];

@@ -1,0 +1,181 @@
+//! Every dtype as values of every type, against tables that numpy and ml_dtypes made; see `make.py`.
+
+mod tables;
+
+use std::convert::Infallible;
+
+use embedded_safetensors::{Dtype, Element, ElementReader, ErrorKind, ReadError, View};
+use half::{bf16, f16};
+use tables::{Expected, Pair, Tables};
+use verification::file::with_header;
+
+/// A type of values, as the tables call it.
+trait Value: Element + Default {
+    const NAME: &str;
+
+    /// Its bytes as they are in a file.
+    fn bytes(&self) -> Vec<u8>;
+}
+
+macro_rules! values {
+    ($($type:ident),*) => {$(
+        impl Value for $type {
+            const NAME: &str = stringify!($type);
+
+            fn bytes(&self) -> Vec<u8> {
+                self.to_le_bytes().to_vec()
+            }
+        }
+    )*};
+}
+
+values!(f32, f64, u8, i8, u16, i16, u32, i32, u64, i64, f16, bf16);
+
+/// What is to be true of a dtype and a type.
+trait Check {
+    fn pair<T: Value>(&mut self, source: &Source, expected: &Pair<'_>);
+}
+
+fn each_pair(mut check: impl Check) {
+    let tables = Tables::load();
+    for &dtype in Dtype::ALL {
+        let source = Source::new(dtype, &tables.elements(dtype));
+        macro_rules! with {
+            ($($type:ident),*) => {
+                $(check.pair::<$type>(&source, &tables.pair(dtype, stringify!($type)));)*
+            };
+        }
+        with!(f32, f64, u8, i8, u16, i16, u32, i32, u64, i64, f16, bf16);
+    }
+}
+
+/// A file with one tensor, and how many values it has.
+struct Source {
+    dtype: Dtype,
+    file: Vec<u8>,
+    len: usize,
+}
+
+impl Source {
+    fn new(dtype: Dtype, elements: &[u8]) -> Self {
+        let end = elements.len();
+        let count = end * 8 / usize::from(dtype.bits());
+        let header = format!(r#"{{"x":{{"dtype":"{dtype}","shape":[{count}],"data_offsets":[0,{end}]}}}}"#);
+        let mut file = with_header(&header, 0);
+        file.extend(elements);
+        Self { dtype, file, len: if dtype == Dtype::C64 { 2 * count } else { count } }
+    }
+
+    /// The bytes of all values, read by `read`.
+    fn values<T: Value>(&self, read: Read<T>) -> Result<Vec<u8>, ErrorKind> {
+        let mut values = vec![T::default(); self.len];
+        let view = View::parse(&self.file).unwrap();
+        match read(&mut view.tensor("x").unwrap().reader().elements(), &mut values) {
+            Ok(values) => Ok(values.iter().flat_map(Value::bytes).collect()),
+            Err(ReadError::Format(error)) => Err(error.kind),
+            Err(other) => panic!("memory cannot fail: {other}"),
+        }
+    }
+
+    /// The bytes of the values of `len` elements from the one at `first` on.
+    fn part<T: Value>(&self, first: usize, len: usize) -> Vec<u8> {
+        let mut values = vec![T::default(); len];
+        let view = View::parse(&self.file).unwrap();
+        let mut reader = view.tensor("x").unwrap().reader().elements();
+        reader.seek(first as u64).unwrap();
+        let values = reader.next_rounded(&mut values).unwrap().unwrap();
+        values.iter().flat_map(Value::bytes).collect()
+    }
+}
+
+type Reader<'a> = ElementReader<&'a [u8]>;
+type Read<T> = for<'a, 'b> fn(&mut Reader<'a>, &'b mut [T]) -> Result<&'b [T], ReadError<Infallible>>;
+
+/// Says which pair it is when something is not as expected.
+fn assert_matches<T: Value>(source: &Source, expected: &Expected<'_>, found: Result<Vec<u8>, ErrorKind>) {
+    let found = found.unwrap_or_else(|kind| panic!("{} as {}: {kind:?}", source.dtype, T::NAME));
+    let difference = || expected.difference(&found, size_of::<T>());
+    assert!(expected.matches(&found), "{} as {}: {}", source.dtype, T::NAME, difference());
+}
+
+/// Counts the conversions that there are.
+#[derive(Default)]
+struct AsInTheTables {
+    lossless: usize,
+    rounded: usize,
+}
+
+impl Check for &mut AsInTheTables {
+    fn pair<T: Value>(&mut self, source: &Source, expected: &Pair<'_>) {
+        let lossless = source.values::<T>(|reader, values| reader.read_lossless(values));
+        let rounded = source.values::<T>(|reader, values| reader.read_rounded(values));
+        let (from, to) = (source.dtype, T::DTYPE);
+        match expected {
+            Pair::Lossless(expected) => {
+                assert_matches::<T>(source, expected, lossless);
+                assert_matches::<T>(source, expected, rounded);
+                self.lossless += 1;
+            }
+            Pair::Rounded(expected) => {
+                assert_eq!(lossless, Err(ErrorKind::Lossy { from, to }));
+                assert_matches::<T>(source, expected, rounded);
+                self.rounded += 1;
+            }
+            Pair::Nothing => {
+                assert_eq!(lossless, Err(ErrorKind::NoConversion { from, to }));
+                assert_eq!(rounded, Err(ErrorKind::NoConversion { from, to }));
+            }
+        }
+    }
+}
+
+#[test]
+fn every_element_becomes_what_the_tables_say() {
+    let mut counted = AsInTheTables::default();
+    each_pair(&mut counted);
+    // f32 and f64 from all dtypes, the integers from 34 in all, f16 and bf16 from themselves.
+    assert_eq!((counted.lossless, counted.rounded), (17 + 20 + 34 + 2, 5 + 2));
+}
+
+/// Every start within the bytes and the groups that elements are turned in, and every end.
+struct Parts;
+
+impl Check for Parts {
+    fn pair<T: Value>(&mut self, source: &Source, expected: &Pair<'_>) {
+        let (Pair::Lossless(Expected::Bytes(all)) | Pair::Rounded(Expected::Bytes(all))) = expected else {
+            return;
+        };
+        let middle = source.len / 2;
+        for first in (0..9).flat_map(|first| [first, middle + first]) {
+            for len in 1..=70 {
+                let expected = &all[first * size_of::<T>()..][..len * size_of::<T>()];
+                let found = source.part::<T>(first, len);
+                assert_eq!(found, expected, "{} as {}: {len} from {first} on", source.dtype, T::NAME);
+            }
+        }
+    }
+}
+
+#[test]
+fn parts_of_the_elements_become_the_same() {
+    each_pair(Parts);
+}
+
+/// A bit that makes a NaN quiet, which `half` sets.
+const QUIET: u32 = 1 << 22;
+
+#[test]
+fn elements_of_16_bits_become_what_the_crate_half_makes_of_them() {
+    let tables = Tables::load();
+    let compare = |dtype: Dtype, theirs: fn(u16) -> f32| {
+        let source = Source::new(dtype, &tables.elements(dtype));
+        let ours = source.values::<f32>(|reader, values| reader.read_lossless(values)).unwrap();
+        for (bits, ours) in (0..=u16::MAX).zip(ours.chunks_exact(4)) {
+            let (ours, theirs) = (u32::from_le_bytes(ours.try_into().unwrap()), theirs(bits));
+            let but = if theirs.is_nan() { QUIET } else { 0 };
+            assert_eq!(ours | but, theirs.to_bits() | but, "{dtype} {bits:#06x}");
+        }
+    };
+    compare(Dtype::F16, |bits| f16::from_bits(bits).to_f32());
+    compare(Dtype::BF16, |bits| bf16::from_bits(bits).to_f32());
+}
