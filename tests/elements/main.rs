@@ -4,7 +4,7 @@ mod tables;
 
 use std::convert::Infallible;
 
-use embedded_safetensors::{Dtype, Element, ElementReader, ErrorKind, ReadError, View};
+use embedded_safetensors::{Dtype, Element, ErrorKind, FileLen, Model, ReadAt, ReadError};
 use half::{bf16, f16};
 use tables::{Expected, Pair, Tables};
 use verification::file::with_header;
@@ -66,30 +66,66 @@ impl Source {
         Self { dtype, file, len: if dtype == Dtype::C64 { 2 * count } else { count } }
     }
 
-    /// The bytes of all values, read by `read`.
-    fn values<T: Value>(&self, read: Read<T>) -> Result<Vec<u8>, ErrorKind> {
-        let mut values = vec![T::default(); self.len];
-        let view = View::parse(&self.file).unwrap();
-        match read(&mut view.tensor("x").unwrap().reader().elements(), &mut values) {
-            Ok(values) => Ok(values.iter().flat_map(Value::bytes).collect()),
-            Err(ReadError::Format(error)) => Err(error.kind),
-            Err(other) => panic!("memory cannot fail: {other}"),
-        }
+    /// The bytes of all values.
+    fn all<T: Value>(&self, loss: Loss) -> Result<Vec<u8>, ErrorKind> {
+        self.part::<T>(loss, 0, self.len)
     }
 
-    /// The bytes of the values of `len` elements from the one at `first` on.
-    fn part<T: Value>(&self, first: usize, len: usize) -> Vec<u8> {
-        let mut values = vec![T::default(); len];
-        let view = View::parse(&self.file).unwrap();
-        let mut reader = view.tensor("x").unwrap().reader().elements();
-        reader.seek(first as u64).unwrap();
-        let values = reader.next_rounded(&mut values).unwrap().unwrap();
-        values.iter().flat_map(Value::bytes).collect()
+    /// The bytes of the values of `len` elements from the one at `first` on: the same, made straight from memory and in
+    /// the place where what was read lay.
+    fn part<T: Value>(&self, loss: Loss, first: usize, len: usize) -> Result<Vec<u8>, ErrorKind> {
+        let values = read::<T, _>(self.file.as_slice(), loss, first, len);
+        assert_eq!(
+            values,
+            read::<T, _>(Stored(&self.file), loss, first, len),
+            "{} as {}",
+            self.dtype,
+            T::NAME
+        );
+        values
     }
 }
 
-type Reader<'a> = ElementReader<&'a [u8]>;
-type Read<T> = for<'a, 'b> fn(&mut Reader<'a>, &'b mut [T]) -> Result<&'b [T], ReadError<Infallible>>;
+#[derive(Clone, Copy)]
+enum Loss {
+    None,
+    Rounded,
+}
+
+fn read<T: Value, S>(source: S, loss: Loss, first: usize, len: usize) -> Result<Vec<u8>, ErrorKind>
+where
+    S: ReadAt<Error = Infallible>,
+{
+    let mut model = Model::open(source, &mut [0; 64]).unwrap();
+    let info = model.find("x", &mut [0; 64]).unwrap().unwrap();
+    let mut reader = model.tensor(&info).unwrap().elements();
+    reader.seek(first as u64).unwrap();
+    let mut values = vec![T::default(); len];
+    let read = match loss {
+        Loss::None => reader.next_lossless(&mut values),
+        Loss::Rounded => reader.next_rounded(&mut values),
+    };
+    match read {
+        Ok(values) => Ok(values.into_iter().flatten().flat_map(Value::bytes).collect()),
+        Err(ReadError::Format(error)) => Err(error.kind),
+        Err(other) => panic!("memory cannot fail: {other}"),
+    }
+}
+
+/// A file that has to be read.
+struct Stored<'a>(&'a [u8]);
+
+impl ReadAt for Stored<'_> {
+    type Error = Infallible;
+
+    fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> Result<usize, Infallible> {
+        self.0.read_at(offset, buffer)
+    }
+
+    fn file_len(&mut self) -> Result<FileLen, Infallible> {
+        self.0.file_len()
+    }
+}
 
 /// Says which pair it is when something is not as expected.
 fn assert_matches<T: Value>(source: &Source, expected: &Expected<'_>, found: Result<Vec<u8>, ErrorKind>) {
@@ -107,8 +143,8 @@ struct AsInTheTables {
 
 impl Check for &mut AsInTheTables {
     fn pair<T: Value>(&mut self, source: &Source, expected: &Pair<'_>) {
-        let lossless = source.values::<T>(|reader, values| reader.read_lossless(values));
-        let rounded = source.values::<T>(|reader, values| reader.read_rounded(values));
+        let lossless = source.all::<T>(Loss::None);
+        let rounded = source.all::<T>(Loss::Rounded);
         let (from, to) = (source.dtype, T::DTYPE);
         match expected {
             Pair::Lossless(expected) => {
@@ -149,7 +185,7 @@ impl Check for Parts {
         for first in (0..9).flat_map(|first| [first, middle + first]) {
             for len in 1..=70 {
                 let expected = &all[first * size_of::<T>()..][..len * size_of::<T>()];
-                let found = source.part::<T>(first, len);
+                let found = source.part::<T>(Loss::Rounded, first, len).unwrap();
                 assert_eq!(found, expected, "{} as {}: {len} from {first} on", source.dtype, T::NAME);
             }
         }
@@ -169,7 +205,7 @@ fn elements_of_16_bits_become_what_the_crate_half_makes_of_them() {
     let tables = Tables::load();
     let compare = |dtype: Dtype, theirs: fn(u16) -> f32| {
         let source = Source::new(dtype, &tables.elements(dtype));
-        let ours = source.values::<f32>(|reader, values| reader.read_lossless(values)).unwrap();
+        let ours = source.all::<f32>(Loss::None).unwrap();
         for (bits, ours) in (0..=u16::MAX).zip(ours.chunks_exact(4)) {
             let (ours, theirs) = (u32::from_le_bytes(ours.try_into().unwrap()), theirs(bits));
             let but = if theirs.is_nan() { QUIET } else { 0 };
