@@ -1,11 +1,11 @@
 //! What the core costs: sizes that are stated in its documentation, and no allocation at all.
 
 use embedded_safetensors::{
-    AxisRange, Binding, ByteRuns, DecodeError, Dtype, DuplicateCheck, Entries, Entry, Error, ErrorKind,
-    Event, FileLen, FlashFile, HeaderCheck, HeaderParser, IndexStorage, Item, Location, Metadata,
-    MetadataError, Model, Pair, ReadError, Receiver, Reception, Routed, Router, Run, Runs, Seekable, Shape,
-    SlicePlan, SliceReader, SliceRuns, Slot, Summary, TensorInfo, TensorReader, Text, Wanted, asynch, bind,
-    check,
+    AlignedFile, AxisRange, Binding, ByteRuns, C64, Chars, DecodeError, Dtype, DuplicateCheck, Entries,
+    Entry, Error, ErrorKind, Event, FileLen, FlashFile, HeaderCheck, HeaderParser, IndexStorage, Item,
+    Location, Metadata, MetadataError, MetadataView, Model, Pair, Quoted, ReadError, Receiver, Reception,
+    Routed, Router, Run, Runs, Seekable, Shape, SlicePlan, SliceReader, SliceRuns, Slot, Summary, Tensor,
+    TensorInfo, TensorReader, Tensors, Text, View, Wanted, asynch, bind, check,
 };
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -61,6 +61,20 @@ fn checking_allocates_nothing() {
     let mut text = [0; 4];
     let count = allocations_of(|| {
         assert_eq!(check(&file, &mut slots, &mut text).map(|summary| summary.tensors), Ok(100));
+    });
+    assert_eq!(count, 0);
+}
+
+#[test]
+fn viewing_a_model_allocates_nothing() {
+    let file = backwards();
+    let mut slots = [Slot::EMPTY; 16];
+    let count = allocations_of(|| {
+        let view = View::parse_sorting(&file, &mut slots).expect("it is sound");
+        assert_eq!(view.tensors().flatten().map(|tensor| tensor.bytes().len()).sum::<usize>(), 800);
+        assert!(view.tensor("t50").is_ok_and(|tensor| tensor.name() == "t50" && tensor.as_f64().is_err()));
+        assert!(view.metadata().next().is_none() && view.tensor("no").is_err());
+        assert!(view.check_names([1, 2], &mut slots, &mut [0; 4]).is_ok());
     });
     assert_eq!(count, 0);
 }
@@ -146,6 +160,14 @@ fn sizes_are_as_documented() {
     assert!(size_of::<HeaderCheck<'_>>() <= 256, "{}", size_of::<HeaderCheck<'_>>());
     assert!(size_of::<DuplicateCheck<'_>>() <= 304, "{}", size_of::<DuplicateCheck<'_>>());
     assert!(size_of::<Entries<'_>>() <= 224, "{}", size_of::<Entries<'_>>());
+    assert!(size_of::<View<'_>>() <= 80, "{}", size_of::<View<'_>>());
+    assert!(size_of::<Tensor<'_>>() <= 160, "{}", size_of::<Tensor<'_>>());
+    assert!(size_of::<Tensors<'_>>() <= 344, "{}", size_of::<Tensors<'_>>());
+    assert!(size_of::<MetadataView<'_>>() <= 264, "{}", size_of::<MetadataView<'_>>());
+    assert!(size_of::<Quoted<'_>>() <= 24, "{}", size_of::<Quoted<'_>>());
+    assert!(size_of::<Chars<'_>>() <= 16);
+    assert!(size_of::<C64>() <= 8);
+    assert_eq!(size_of::<AlignedFile<64, 65>>(), 128);
     assert!(size_of::<Slot>() <= 24);
     assert!(size_of::<Error>() <= 32);
     assert!(size_of::<ErrorKind>() <= 24);

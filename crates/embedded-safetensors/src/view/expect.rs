@@ -5,6 +5,7 @@ use super::tensor::Tensor;
 use super::{View, fail};
 use crate::dtype::Dtype;
 use crate::native::Array;
+use crate::sentence::Part;
 
 impl<'a> View<'a> {
     /// The tensor of this name, which has this dtype and this shape. For consts.
@@ -109,7 +110,7 @@ const fn misaligned(name: &str, tensor: &Tensor<'_>, unit: usize) -> ! {
         message.push(" begins at byte ");
         message.push_number(tensor.at());
         message.push(" of the file, ");
-        message.push_number(over);
+        message.push_part(Part::Bytes(over));
         message.push(" behind a multiple of ");
         message.push_number(unit as u64);
         message.push(": write the file with its tensors aligned");

@@ -32,7 +32,7 @@ macro_rules! include_aligned {
 /// A file that is not sound, or is not what the program expects, fails the build, and the error says why.
 ///
 /// *Memory*: the file, in flash, once however often the const is named. The table is in the program only if the view itself
-/// is used at run time: 160 bytes a tensor.
+/// is used at run time: 168 bytes a tensor.
 #[macro_export]
 macro_rules! include_model {
     ($path:expr, $align:expr $(,)?) => {{

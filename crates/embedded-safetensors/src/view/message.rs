@@ -134,7 +134,7 @@ impl Message {
         self.push("]");
     }
 
-    const fn push_part(&mut self, part: Part) {
+    pub(super) const fn push_part(&mut self, part: Part) {
         match part {
             Part::Text(text) => self.push(text),
             Part::Number(number) => self.push_number(number),

@@ -8,7 +8,7 @@ use crate::header::Signal;
 
 /// The keys and values of `__metadata__`, in the header's order, where they lie.
 ///
-/// *Memory*: at most 280 bytes.
+/// *Memory*: at most 264 bytes.
 pub struct MetadataView<'a> {
     walk: Walk<'a>,
     is_over: bool,

@@ -50,8 +50,7 @@ pub use tensor::Tensor;
 /// Linked into a program, it is looked up while that is built, and of the parser nothing is left in it:
 /// [`include_model!`](crate::include_model).
 ///
-/// *Memory*: 80 bytes, `Copy`. Lookups read the header again, with less than 1 KiB of stack, or a table that you give: see
-/// [`with_tensors`](Self::with_tensors).
+/// *Memory*: 80 bytes, `Copy`. Lookups read the header again, or a table that you give: [`with_tensors`](Self::with_tensors).
 #[derive(Clone, Copy)]
 pub struct View<'a> {
     file: Aligned<'a>,
@@ -115,7 +114,7 @@ impl<'a> View<'a> {
     /// The same view, which looks tensors up in a table instead of the header: all of its own tensors, as
     /// [`tensors`](Self::tensors) gives them. A table of another length is not used.
     ///
-    /// *Memory*: 152 bytes a tensor, which are yours.
+    /// *Memory*: 160 bytes a tensor, which are yours.
     pub const fn with_tensors(self, tensors: &'a [Tensor<'a>]) -> Self {
         Self { tensors: if tensors.len() == self.len() { tensors } else { &[] }, links: &[], ..self }
     }

@@ -14,7 +14,7 @@ use crate::tensor::TensorReader;
 
 /// A tensor of a [`View`](super::View): what it is, and its bytes where they lie.
 ///
-/// *Memory*: at most 152 bytes, `Copy`; name and bytes are borrowed from the file.
+/// *Memory*: at most 160 bytes, `Copy`; name and bytes are borrowed from the file.
 #[derive(Clone, Copy)]
 pub struct Tensor<'a> {
     file: Aligned<'a>,

@@ -1,4 +1,4 @@
-//! Models in memory: every vector as a [`View`], lookups in the header and in a table, typed elements, and all of it inside the compiler.
+//! Every conformance vector as a view.
 
 use embedded_safetensors::{Error, ErrorKind, MAX_RANK, Slot, Tensor, View};
 use std::collections::BTreeMap;

@@ -1,0 +1,121 @@
+//! Models that the compiler reads: what it found is in the program before that runs.
+
+use crate::made::{MODEL, NET, NET_DATA, made};
+use embedded_safetensors::{
+    AlignedFile, C64, Dtype, Error, Slot, Tensor, View, include_aligned, include_model,
+};
+
+/// The path is relative to this file, which is in a folder of its own.
+const EVERY_DTYPE: View<'_> = include_model!("../vectors/valid/dtype-all.safetensors", 16);
+const BY_MANIFEST: View<'_> =
+    include_model!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/vectors/valid/dtype-all.safetensors"), 4096);
+const SHUFFLED: View<'_> = include_model!("../vectors/valid/layout-shuffled.safetensors", 4);
+const EMPTY: View<'_> = include_model!("../vectors/valid/metadata-once.safetensors", 8,);
+static BYTES: &AlignedFile<256, 1376> = include_aligned!("../vectors/valid/dtype-all.safetensors", 256);
+
+static CONV: &[[f32; 3]; 2] = MODEL.expect_array("conv.weight");
+static FC: &[i16; 4] = MODEL.expect_array("fc.weight");
+static NONE: &[[f64; 0]; 2] = MODEL.expect_array("none");
+static I8: &[i8; 1] = EVERY_DTYPE.expect_array("i8");
+const F4: Tensor<'_> = EVERY_DTYPE.expect("f4", Dtype::F4, &[2]);
+const ODD: Tensor<'_> = MODEL.expect("odd", Dtype::U8, &[1]);
+const TENSORS: [Tensor<'_>; MODEL.len()] = MODEL.to_array();
+const IN_TABLE: View<'_> = MODEL.with_tensors(&TENSORS).with_unique_names();
+
+#[test]
+fn the_compiler_finds_what_a_program_expects() {
+    assert_eq!(CONV, &[[1.0, -2.0, 3.0], [-4.0, 5.0, -6.0]]);
+    assert_eq!(FC, &[1, 2, 3, 4].map(i16::from_le));
+    assert_eq!(NONE, &[[0.0; 0]; 2]);
+    assert_eq!((I8, ODD.bytes()), (&[-100], &[7][..]));
+    assert_eq!((F4.dtype(), F4.bytes()), (Dtype::F4, EVERY_DTYPE.tensor("f4").unwrap().bytes()));
+}
+
+#[test]
+fn what_it_found_is_a_part_of_the_file() {
+    let file = MODEL.file().as_ptr_range();
+    assert_eq!(file.start.addr() % 64, 0);
+    assert!(file.contains(&CONV.as_ptr().cast()) && file.contains(&FC.as_ptr().cast()));
+    assert!(file.contains(&ODD.bytes().as_ptr()) && file.contains(&TENSORS[2].bytes().as_ptr()));
+    let included = EVERY_DTYPE.file().as_ptr_range();
+    assert!(included.contains(&I8.as_ptr().cast()) && included.contains(&F4.bytes().as_ptr()));
+}
+
+#[test]
+fn a_file_is_there_once_and_lies_where_it_was_asked_to() {
+    let places = [EVERY_DTYPE, EVERY_DTYPE].map(|view| view.file().as_ptr());
+    assert_eq!(places[0], places[1]);
+    assert_eq!(BY_MANIFEST.file().as_ptr().addr() % 4096, 0);
+    assert_eq!(BYTES.as_ptr().addr() % 256, 0);
+    assert_eq!(&BYTES[..], include_bytes!("../vectors/valid/dtype-all.safetensors"));
+    assert_eq!(BYTES.bytes(), BY_MANIFEST.file());
+}
+
+/// Two views of the same file list the same, in the same order.
+fn assert_same(a: &View<'_>, b: &View<'_>) {
+    assert_eq!((a.summary(), a.data(), a.is_empty()), (b.summary(), b.data(), b.is_empty()));
+    assert!(a.metadata().eq(b.metadata()));
+    let rows = |view: &View<'_>| -> Vec<String> {
+        let row = |tensor: Result<Tensor<'_>, Error>| {
+            tensor.map(|tensor| format!("{tensor:?} {:?}", tensor.bytes()))
+        };
+        view.tensors().map(|tensor| row(tensor).unwrap()).collect()
+    };
+    assert_eq!(rows(a), rows(b));
+    for tensor in a.tensors().flatten() {
+        let name = tensor.name().to_string();
+        assert_eq!(b.tensor(&name).map(|found| format!("{found:?}")), Ok(format!("{tensor:?}")));
+    }
+    assert!(a.find("missing").unwrap().is_none() && b.find("missing").unwrap().is_none());
+}
+
+#[test]
+fn the_compiler_sees_what_the_program_would() {
+    for view in [EVERY_DTYPE, BY_MANIFEST, SHUFFLED, EMPTY, MODEL, IN_TABLE] {
+        let parsed = View::parse_sorting(view.file(), &mut [Slot::EMPTY; 2]).unwrap();
+        assert_same(&view, &parsed);
+        assert_same(&parsed, &view);
+    }
+    assert_eq!((EVERY_DTYPE.len(), SHUFFLED.len(), EMPTY.len(), MODEL.len()), (22, 5, 1, 5));
+}
+
+#[test]
+fn a_table_of_another_model_is_not_used() {
+    let view = EMPTY.with_tensors(&TENSORS);
+    assert!(view.find("odd").unwrap().is_none());
+    assert_eq!(view.tensors().len(), 1);
+}
+
+/// All that a view can do, done by the compiler.
+const READ: (usize, bool, [u8; 2], Option<char>) = {
+    let model = match View::parse(MODEL.file()) {
+        Ok(model) => model,
+        Err(_) => panic!("it is sound"),
+    };
+    let Ok(Some(value)) = model.metadata_value("archA") else { panic!("it has that key") };
+    let Ok(tensor) = model.tensor("late") else { panic!("it has that tensor") };
+    let Some(Ok(first)) = model.tensors().next_tensor() else { panic!("it has tensors") };
+    let [a, b] = tensor.bytes() else { panic!("it has two bytes") };
+    let is_first = first.name().is("conv.weight")
+        && model.check_names([0, 0], &mut [Slot::EMPTY; 8], &mut [0; 8]).is_ok();
+    (model.len(), is_first, [*a, *b], value.chars().next_char())
+};
+
+#[test]
+fn the_compiler_can_do_it_all() {
+    assert_eq!(READ, (5, true, [8, 9], Some('"')));
+}
+
+#[test]
+fn complex_numbers_are_arrays_of_pairs() {
+    const HEADER: &str = r#"{"c":{"dtype":"C64","shape":[2],"data_offsets":[0,16]}}         "#;
+    const DATA: &[u8] = b"\0\0\x80\x3F\0\0\0\xC0\0\0\x40\x40\0\0\x80\xC0";
+    static PAIRS: &[C64; 2] = View::embed(made!(16, HEADER, DATA)).expect_array("c");
+    assert_eq!(PAIRS, &[C64 { re: 1.0, im: -2.0 }, C64 { re: 3.0, im: -4.0 }]);
+}
+
+#[test]
+fn a_made_file_is_what_was_asked_for() {
+    assert_eq!(MODEL.file().len(), 8 + NET.len() + NET_DATA.len());
+    assert_eq!(MODEL.summary().data_start % 64, 0);
+}

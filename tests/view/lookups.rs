@@ -1,0 +1,108 @@
+//! Names and keys: found, missing, twice, too deep.
+
+use crate::made::MODEL;
+use embedded_safetensors::{Error, ErrorKind, Slot, View};
+use verification::file::with_header;
+use verification::vectors;
+
+fn vector(id: &str) -> Vec<u8> {
+    let vectors = vectors::load().vectors;
+    vectors.iter().find(|vector| vector.id == id).unwrap_or_else(|| panic!("no vector {id}")).bytes()
+}
+
+/// D1: the view does not see it, a lookup of that name does, at the same place as the check of all names.
+#[test]
+fn a_name_that_stands_twice_shows_when_it_is_asked_for() {
+    for vector in vectors::load().vectors.iter().filter(|vector| vector.id.starts_with("d1-")) {
+        let file = vector.bytes();
+        let Ok(view) = View::parse_sorting(&file, &mut [Slot::EMPTY; 4]) else { continue };
+        let Some(at) = vector.at else { continue };
+        let twice = ErrorKind::NameTwice.at(at);
+        assert_eq!(view.check_names([7, 8], &mut [Slot::EMPTY; 4], &mut [0; 8]), Err(twice), "{}", vector.id);
+        let name =
+            view.tensors().flatten().find(|tensor| tensor.name().at() == at).unwrap().name().to_string();
+        assert_eq!(view.find(&name).map(|_| ()), Err(twice), "{}", vector.id);
+        assert_eq!(view.tensor(&name).map(|_| ()), Err(twice), "{}", vector.id);
+        let others = view.tensors().flatten().filter(|tensor| tensor.name() != *name);
+        let found = others.map(|tensor| view.tensor(&tensor.name().to_string()));
+        assert!(found.into_iter().all(|other| other.is_ok() || other.map(|_| ()) != Err(twice)));
+    }
+}
+
+/// D2: the same of keys.
+#[test]
+fn a_key_that_stands_twice_shows_when_it_is_asked_for() {
+    let mut seen = 0;
+    for vector in vectors::load().vectors.iter().filter(|vector| vector.deviation.as_deref() == Some("D2")) {
+        let (file, at) = (vector.bytes(), vector.at.unwrap());
+        let view = View::parse(&file).unwrap();
+        let twice = ErrorKind::KeyTwice.at(at);
+        assert_eq!(view.check_names([7, 8], &mut [Slot::EMPTY; 4], &mut [0; 8]), Err(twice), "{}", vector.id);
+        let key = view.metadata().find(|(key, _)| key.at() == at).unwrap().0.to_string();
+        assert_eq!(view.metadata_value(&key), Err(twice), "{}", vector.id);
+        seen += 1;
+    }
+    assert!(seen > 3, "{seen}");
+}
+
+#[test]
+fn metadata_are_found_by_their_keys() {
+    let value = |key| MODEL.metadata_value(key).unwrap().map(|value| value.to_string());
+    assert_eq!((value("arch"), value("archA")), (Some("tiny".into()), Some("\"x\"".into())));
+    assert_eq!((value("tiny"), value("")), (None, None));
+    let file = vector("top-object-of-three");
+    assert!(View::parse(&file).unwrap().metadata().next().is_none());
+}
+
+#[test]
+fn a_value_of_metadata_can_be_had_as_one_text() {
+    let value = MODEL.metadata_value("archA").unwrap().unwrap();
+    assert_eq!((value.as_str(), value.decoded_len()), (None, 3));
+    assert_eq!(value.decode(&mut [0; 3]), Ok("\"x\""));
+    let kind = ErrorKind::BufferLength { needed: 3, capacity: 2 };
+    assert_eq!(value.decode(&mut [0; 2]), Err(kind.at(value.at())));
+    assert_eq!(MODEL.file()[usize::try_from(value.at()).unwrap()], b'"');
+    assert_eq!(MODEL.metadata_value("arch").unwrap().and_then(|value| value.as_str()), Some("tiny"));
+}
+
+#[test]
+fn a_missing_tensor_is_none_or_an_error() {
+    let error: Error = MODEL.tensor("conv").unwrap_err();
+    assert_eq!(error, ErrorKind::NotFound { wanted: Some(0) }.at(MODEL.summary().data_start));
+    for name in ["", "conv", "conv.weight ", "Conv.weight", "fc\\u002eweight", "__metadata__", "arch"] {
+        assert!(MODEL.find(name).unwrap().is_none(), "{name}");
+    }
+}
+
+/// A tensor too deep to be held, between two others; a second one of its name is found out first.
+#[test]
+fn a_tensor_of_too_many_dimensions_stands_in_nobodys_way() {
+    for spaces in ["", " "] {
+        let entry = |name: &str, shape: &str| {
+            format!(r#""{name}":{spaces}{{"dtype":"U8","shape":[{shape}],"data_offsets":[0,0]}}"#)
+        };
+        let header =
+            [entry("a", "0"), entry("deep", "0,1,2,3,4,5,6,7,8,9"), entry("b", "0,1,2,3,4,5,6,7")].join(",");
+        let file = with_header(&format!("{{{header}}}"), 0);
+        let view = View::parse(&file).unwrap();
+        let ninth = 8 + 1 + header.find("8,9").unwrap() as u64;
+        let error = ErrorKind::Rank { limit: 8 }.at(ninth);
+        assert_eq!(view.find("deep").map(|_| ()), Err(error));
+        let all: Vec<_> =
+            view.tensors().map(|tensor| tensor.map(|tensor| tensor.name().to_string())).collect();
+        assert_eq!(all, [Ok("a".to_owned()), Err(error), Ok("b".to_owned())]);
+        assert_eq!(view.tensor("b").unwrap().shape().dims(), [0, 1, 2, 3, 4, 5, 6, 7]);
+    }
+}
+
+#[test]
+fn the_iterator_knows_how_many_are_left() {
+    let mut tensors = MODEL.tensors();
+    for left in (0..5).rev() {
+        assert!(tensors.next().is_some());
+        assert_eq!(tensors.len(), left);
+    }
+    assert!(tensors.next().is_none() && tensors.next().is_none());
+    let mut pairs = MODEL.metadata();
+    assert_eq!((pairs.by_ref().count(), pairs.next().is_none()), (2, true));
+}

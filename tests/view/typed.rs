@@ -1,0 +1,154 @@
+//! Elements in place: at every address, of every type, and what is said where that cannot be.
+
+use crate::made::{MODEL, NET, NET_DATA};
+use embedded_safetensors::{
+    AlignedFile, Array, C64, Dtype, ErrorKind, Native, Tensor, View, include_aligned,
+};
+use verification::file::with_header;
+
+static FILE: &AlignedFile<64, 1376> = include_aligned!("../vectors/valid/dtype-all.safetensors", 64);
+
+/// The same file at `shift` bytes behind a multiple of 64.
+fn shifted(file: &[u8], shift: usize) -> (Vec<u8>, usize) {
+    let mut memory = vec![0; file.len() + 128];
+    let begin = memory.as_ptr().addr().next_multiple_of(64) - memory.as_ptr().addr() + shift;
+    memory[begin..begin + file.len()].copy_from_slice(file);
+    (memory, begin)
+}
+
+fn kind<T>(outcome: Result<T, embedded_safetensors::Error>) -> Result<(), ErrorKind> {
+    outcome.map(|_| ()).map_err(|error| error.kind)
+}
+
+/// At each of 64 addresses: elements that are the tensor's bytes, or by how much they lie wrong and whose fault it is.
+fn at_every_address<T: Native>(name: &str) {
+    let unit = align_of::<T>();
+    for shift in 0..64 {
+        let (memory, begin) = shifted(FILE, shift);
+        let view = View::parse(&memory[begin..begin + FILE.len()]).unwrap();
+        let tensor = view.tensor(name).unwrap();
+        let (over, over_in_file) = (tensor.bytes().as_ptr().addr() % unit, tensor.at() % unit as u64);
+        let byte = |number: usize| u8::try_from(number).unwrap();
+        match tensor.as_slice::<T>() {
+            Ok(elements) => {
+                assert_eq!(over, 0);
+                assert_eq!(elements.as_ptr().addr(), tensor.bytes().as_ptr().addr());
+                assert_eq!(size_of_val(elements), tensor.bytes().len());
+            }
+            Err(error) => {
+                let over_in_file = byte(usize::try_from(over_in_file).unwrap());
+                let wrong = ErrorKind::Misaligned { unit: byte(unit), over: byte(over), over_in_file };
+                assert_eq!(error, wrong.at(tensor.at()));
+                assert_ne!(over, 0);
+            }
+        }
+        assert_eq!(tensor.as_array::<[T; 1]>().is_ok(), over == 0);
+    }
+}
+
+#[test]
+fn typed_access_looks_at_the_address() {
+    at_every_address::<u64>("u64");
+    at_every_address::<i64>("i64");
+    at_every_address::<f64>("f64");
+    at_every_address::<C64>("c64");
+    at_every_address::<f32>("f32");
+    at_every_address::<u32>("u32");
+    at_every_address::<i32>("i32");
+    at_every_address::<half::bf16>("bf16");
+    at_every_address::<half::f16>("f16");
+    at_every_address::<u16>("u16");
+    at_every_address::<i16>("i16");
+    at_every_address::<i8>("i8");
+    at_every_address::<u8>("u8");
+}
+
+/// What each method by name says of each tensor.
+fn by_name(tensor: &Tensor<'_>) -> [(Dtype, Result<(), ErrorKind>); 13] {
+    [
+        (Dtype::U8, kind(tensor.as_u8())),
+        (Dtype::I8, kind(tensor.as_i8())),
+        (Dtype::U16, kind(tensor.as_u16())),
+        (Dtype::I16, kind(tensor.as_i16())),
+        (Dtype::U32, kind(tensor.as_u32())),
+        (Dtype::I32, kind(tensor.as_i32())),
+        (Dtype::U64, kind(tensor.as_u64())),
+        (Dtype::I64, kind(tensor.as_i64())),
+        (Dtype::F32, kind(tensor.as_f32())),
+        (Dtype::F64, kind(tensor.as_f64())),
+        (Dtype::C64, kind(tensor.as_c64())),
+        (Dtype::F16, kind(tensor.as_f16())),
+        (Dtype::BF16, kind(tensor.as_bf16())),
+    ]
+}
+
+#[test]
+fn each_type_is_its_own_and_no_other() {
+    // The data begin at byte 1309, so that at 3 behind a multiple of 64 all of them lie right.
+    let (memory, begin) = shifted(FILE, 3);
+    let view = View::parse(&memory[begin..begin + FILE.len()]).unwrap();
+    for tensor in view.tensors().flatten() {
+        for (asked, outcome) in by_name(&tensor) {
+            let found = tensor.dtype();
+            let wanted = if asked == found { Ok(()) } else { Err(ErrorKind::DtypeMismatch { found, asked }) };
+            assert_eq!(outcome, wanted, "{tensor:?}");
+        }
+    }
+}
+
+#[test]
+fn elements_are_those_of_the_file() {
+    let tensor = |name| MODEL.tensor(name).unwrap();
+    assert_eq!(tensor("conv.weight").as_f32(), Ok(&[1.0, -2.0, 3.0, -4.0, 5.0, -6.0][..]));
+    assert_eq!(tensor("conv.weight").as_array(), Ok(&[[1.0_f32, -2.0, 3.0], [-4.0, 5.0, -6.0]]));
+    assert_eq!(tensor("fc.weight").as_i16(), Ok(&[1, 2, 3, 4][..]));
+    assert_eq!(tensor("none").as_f64(), Ok(&[][..]));
+    assert_eq!(tensor("none").as_array::<[[f64; 0]; 2]>(), Ok(&[[], []]));
+    let late = tensor("late").as_u16().unwrap_err();
+    assert_eq!(late, ErrorKind::Misaligned { unit: 2, over: 1, over_in_file: 1 }.at(tensor("late").at()));
+}
+
+#[test]
+fn an_array_has_the_tensors_shape() {
+    fn shape_of<T: Array>(name: &str) -> Result<(), ErrorKind> {
+        kind(MODEL.tensor(name).unwrap().as_array::<T>())
+    }
+    assert_eq!(shape_of::<[[f32; 3]; 2]>("conv.weight"), Ok(()));
+    for outcome in [
+        shape_of::<[[f32; 2]; 3]>("conv.weight"),
+        shape_of::<[f32; 6]>("conv.weight"),
+        shape_of::<[[[f32; 3]; 2]; 1]>("conv.weight"),
+        shape_of::<f32>("conv.weight"),
+        shape_of::<[i16; 5]>("fc.weight"),
+        shape_of::<[[f64; 2]; 0]>("none"),
+        shape_of::<u8>("odd"),
+    ] {
+        assert_eq!(outcome, Err(ErrorKind::ShapeMismatch));
+    }
+    let asked = Dtype::I32;
+    assert_eq!(shape_of::<[[i32; 9]; 9]>("odd"), Err(ErrorKind::DtypeMismatch { found: Dtype::U8, asked }));
+}
+
+#[test]
+fn tensors_without_elements_lie_right_everywhere() {
+    let header = r#"{"a":{"dtype":"F64","shape":[0,3],"data_offsets":[0,0]}}"#;
+    for spaces in 0..8 {
+        let file = with_header(&format!("{header}{}", " ".repeat(spaces)), 0);
+        let tensor = View::parse(&file).unwrap().tensor("a").unwrap();
+        assert_eq!(tensor.as_f64(), Ok(&[][..]));
+        assert_eq!(tensor.as_array::<[[f64; 3]; 0]>(), Ok(&[]));
+    }
+}
+
+#[test]
+fn a_reader_reads_the_file_and_knows_its_places() {
+    let file = with_header(NET, 0);
+    let file = [&file, NET_DATA].concat();
+    let view = View::parse(&file).unwrap();
+    let tensor = view.tensor("conv.weight").unwrap();
+    let mut reader = tensor.reader();
+    assert_eq!((reader.dtype(), reader.dims(), reader.byte_len()), (Dtype::F32, &[2, 3][..], 24));
+    assert_eq!(reader.read_all(&mut [0; 24]), Ok(tensor.bytes()));
+    let error = reader.seek(25).unwrap_err();
+    assert_eq!(error, ErrorKind::OutsideTensor { asked: 25, len: 24 }.at(tensor.at() + 24));
+}
