@@ -1,11 +1,11 @@
 //! What the core costs: sizes that are stated in its documentation, and no allocation at all.
 
 use embedded_safetensors::{
-    AlignedFile, AxisRange, Binding, ByteRuns, C64, Chars, DecodeError, Dtype, DuplicateCheck, Entries,
-    Entry, Error, ErrorKind, Event, FileLen, FlashFile, HeaderCheck, HeaderParser, IndexStorage, Item,
-    Location, Metadata, MetadataError, MetadataView, Model, Pair, Quoted, ReadError, Receiver, Reception,
-    Routed, Router, Run, Runs, Seekable, Shape, SlicePlan, SliceReader, SliceRuns, Slot, Summary, Tensor,
-    TensorInfo, TensorReader, Tensors, Text, View, Wanted, asynch, bind, check,
+    AlignedFile, AxisRange, Binding, ByteRuns, C64, Chars, DecodeError, Dtype, DuplicateCheck, ElementReader,
+    Entries, Entry, Error, ErrorKind, Event, FileLen, FlashFile, HeaderCheck, HeaderParser, IndexStorage,
+    Item, Location, Metadata, MetadataError, MetadataView, Model, Pair, Quoted, ReadAt, ReadError, Receiver,
+    Reception, Routed, Router, Rows, Run, Runs, Seekable, Shape, SlicePlan, SliceReader, SliceRuns, Slot,
+    Strides, Summary, Tensor, TensorInfo, TensorReader, Tensors, Text, View, Wanted, asynch, bind, check,
 };
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -130,6 +130,38 @@ fn routing_a_model_allocates_nothing() {
 }
 
 #[test]
+fn reading_values_allocates_nothing() {
+    let header = r#"{"w":{"dtype":"F16","shape":[4,8],"data_offsets":[0,64]}}"#;
+    let file = with_header(header, 64);
+    let mut values = [1f32; 32];
+    let count = allocations_of(|| {
+        let mut model = Model::open(Cursor(&file), &mut [0; 64]).expect("it is sound");
+        let tensor = model.find("w", &mut [0; 64]).expect("it is sound").expect("it is there");
+        let mut reader = model.tensor(&tensor).expect("it is this file's").elements();
+        assert_eq!(reader.next_lossless(&mut values[..5]), Ok(Some(&[0.0; 5][..])));
+        assert_eq!(reader.read_rounded(&mut values), Ok(&[0.0; 27][..]));
+        let mut rows = model.tensor(&tensor).and_then(|reader| reader.rows(1..3)).expect("it has them");
+        assert_eq!(rows.next_lossless(&mut values), Ok(Some(&[0.0; 8][..])));
+    });
+    assert_eq!(count, 0);
+}
+
+/// Memory that has to be read, as storage does.
+struct Cursor<'f>(&'f [u8]);
+
+impl ReadAt for Cursor<'_> {
+    type Error = std::convert::Infallible;
+
+    fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> Result<usize, Self::Error> {
+        self.0.read_at(offset, buffer)
+    }
+
+    fn file_len(&mut self) -> Result<FileLen, Self::Error> {
+        self.0.file_len()
+    }
+}
+
+#[test]
 fn slicing_allocates_nothing() {
     let ranges = [AxisRange::ALL, AxisRange::index(2), (1..).into(), AxisRange::from(..).step_by(3)];
     let dims = [30, 4, 5, 7];
@@ -193,6 +225,11 @@ fn sizes_are_as_documented() {
     assert!(size_of::<SliceReader<&mut ()>>() <= 336, "{}", size_of::<SliceReader<&mut ()>>());
     assert!(size_of::<asynch::SliceReader<&mut ()>>() <= 336);
     assert!(size_of::<SliceRuns<'_>>() <= 256, "{}", size_of::<SliceRuns<'_>>());
+    assert!(size_of::<ElementReader<()>>() <= 40, "{}", size_of::<ElementReader<()>>());
+    assert!(size_of::<asynch::ElementReader<()>>() <= 40);
+    assert!(size_of::<Rows<()>>() <= 48, "{}", size_of::<Rows<()>>());
+    assert!(size_of::<asynch::Rows<()>>() <= 48);
+    assert!(size_of::<Strides>() <= 72);
     assert!(size_of::<Wanted<'_>>() <= 112, "{}", size_of::<Wanted<'_>>());
     assert!(size_of::<Location>() <= 24);
     assert!(size_of::<FileLen>() <= 16);

@@ -3,14 +3,15 @@
 use std::fmt::Debug;
 
 use embedded_safetensors::{
-    Dtype, Element, ElementReader, Model, ReadAt, ReadError, TensorInfo, TensorReader,
+    Dtype, Element, ElementReader, Error, ErrorKind, Locate, Location, Model, ReadAt, ReadError, Shape,
+    TensorInfo, TensorReader,
 };
 use verification::context::Context;
 #[cfg(feature = "std")]
 use verification::disk::Disk;
 use verification::doors::{Door, Nor, NorOfUnknownLen, Own, SeekableStream, Slice};
 use verification::file::with_header;
-use verification::mock::{Plan, Reads, Storage};
+use verification::mock::{Fault, Plan, Reads, Storage};
 use verification::random::Random;
 
 /// Every test here leads through the door whose name it has.
@@ -270,4 +271,225 @@ impl Check for RowByRow {
             assert!(rows.next_rounded(&mut values[..0]).expect("nothing can be wrong").is_none());
         }
     }
+}
+
+/// The file of one tensor `t` with these bytes, and a byte before it.
+fn of_tensor(dtype: &str, shape: &[u64], bytes: &[u8]) -> Vec<u8> {
+    let end = 1 + bytes.len();
+    let header = format!(
+        r#"{{"_":{{"dtype":"U8","shape":[],"data_offsets":[0,1]}},"t":{{"dtype":"{dtype}","shape":{shape:?},"data_offsets":[1,{end}]}}}}"#
+    );
+    let mut file = with_header(&format!("{header:150}"), 1);
+    file.extend(bytes);
+    file
+}
+
+/// Where the tensor `t` begins.
+const START: u64 = 8 + 150 + 1;
+
+type Tensor<'t, 's> = TensorReader<'t, &'t mut &'s Storage<'s>>;
+
+/// Reads the tensor of such a file from a storage, which counts from then on.
+fn read_t(dtype: &str, shape: &[u64], bytes: &[u8], read: impl Fn(Tensor<'_, '_>, &Storage<'_>)) {
+    let file = of_tensor(dtype, shape, bytes);
+    let storage = Storage::new(&file, Plan::default());
+    let mut model = Model::open(&storage, &mut [0; 256]).expect("it is sound");
+    let info = model.find("t", &mut [0; 256]).expect("it is sound").expect("it is there");
+    storage.follow(Plan::default());
+    read(model.tensor(&info).expect("it is this file's"), &storage);
+}
+
+fn usage<T: Debug>(outcome: Result<T, ReadError<Fault>>) -> Error {
+    match outcome {
+        Err(ReadError::Format(error)) => error,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn values_are_those_of_the_elements() {
+    read_t("U8", &[3], &[0, 1, 255], |reader, _| {
+        assert_eq!(reader.elements().read_lossless(&mut [0f32; 3]), Ok(&[0.0, 1.0, 255.0][..]));
+    });
+    read_t("F4", &[2, 3], &[0x21, 0x43, 0xF5], |reader, _| {
+        assert_eq!(reader.row(1).unwrap().read_lossless(&mut [0f32; 3]), Ok(&[2.0, 3.0, -6.0][..]));
+    });
+    read_t("C64", &[2, 1], &[0u8; 16], |reader, _| {
+        assert_eq!(reader.row(1).unwrap().read_lossless(&mut [1f64; 9]), Ok(&[0.0, 0.0][..]));
+    });
+    read_t("I64", &[1], &(-5i64).to_le_bytes(), |reader, _| {
+        assert_eq!(reader.elements().read_rounded(&mut [0f32]), Ok(&[-5.0][..]));
+    });
+}
+
+#[test]
+fn a_call_is_one_read_of_the_bytes_that_it_needs() {
+    read_t("F16", &[8, 8], &[0; 128], |reader, storage| {
+        let mut rows = reader.rows(2..4).expect("it has them");
+        while rows.next_lossless(&mut [0f32; 9]).expect("it can be read").is_some() {}
+        let bytes = [(32, 48), (48, 64)].map(|(from, to)| START + from..START + to);
+        assert_eq!((storage.counts().ranges, storage.counts().calls), (bytes.to_vec(), 2));
+    });
+    read_t("F6_E2M3", &[2, 10], &[0; 15], |reader, storage| {
+        reader.row(1).unwrap().read_lossless(&mut [0f64; 10]).expect("it can be read");
+        assert_eq!(storage.counts().ranges, [START + 7..START + 15]);
+    });
+    read_t("F64", &[5], &[0; 40], |reader, storage| {
+        reader.elements().read_rounded(&mut [0f32; 5]).expect("it can be read");
+        let halves = [(0, 16), (16, 24), (24, 32), (32, 40)].map(|(from, to)| START + from..START + to);
+        assert_eq!(storage.counts().ranges, halves);
+    });
+}
+
+/// Only what has to be turned comes in blocks.
+#[test]
+fn large_values_are_read_in_blocks_that_stay_in_the_cache() {
+    let bytes: Vec<u8> = (0..100_000u32).map(|index| index.to_le_bytes()[0]).collect();
+    read_t("U8", &[100_000], &bytes, |reader, storage| {
+        let mut values = vec![0f32; 100_000];
+        let values = reader.elements().read_lossless(&mut values).expect("it can be read");
+        assert!(values.iter().zip(&bytes).all(|(value, byte)| *value == f32::from(*byte)));
+        let lens: Vec<u64> = storage.counts().ranges.iter().map(|range| range.end - range.start).collect();
+        assert_eq!(lens, [16384, 16384, 16384, 16384, 16384, 16384, 1696]);
+    });
+    read_t("U8", &[100_000], &bytes, |reader, storage| {
+        reader.elements().read_lossless(&mut vec![0u8; 100_000]).expect("it can be read");
+        assert_eq!(storage.counts().calls, 1);
+    });
+}
+
+#[test]
+fn what_has_no_room_is_refused_before_anything_is_read() {
+    read_t("F16", &[2, 3], &[0; 12], |reader, storage| {
+        let mut reader = reader.elements();
+        let no_room = |needed, capacity| ErrorKind::BufferLength { needed, capacity };
+        assert_eq!(usage(reader.next_lossless::<f32>(&mut [])), no_room(4, 0).at(START));
+        assert_eq!(usage(reader.read_lossless(&mut [0f32; 5])), no_room(24, 20).at(START + 10));
+        reader.seek(6).expect("it is the end");
+        assert_eq!(reader.next_lossless::<f32>(&mut []), Ok(None));
+        assert_eq!(reader.read_lossless::<f32>(&mut []), Ok(&[][..]));
+        assert_eq!(storage.counts().calls, 0);
+    });
+    read_t("F16", &[2, 3], &[0; 12], |reader, storage| {
+        let mut rows = reader.rows(1..2).expect("it has one");
+        let refused = ErrorKind::BufferLength { needed: 24, capacity: 16 }.at(START + 10);
+        assert_eq!(usage(rows.next_lossless(&mut [0f64; 2])), refused);
+        assert_eq!((rows.position(), storage.counts().calls), (1, 0));
+    });
+}
+
+#[test]
+fn a_type_that_does_not_hold_the_values_is_refused_even_at_the_end() {
+    read_t("F64", &[1], &[0; 8], |reader, storage| {
+        let mut reader = reader.elements();
+        reader.skip(1).expect("it is the end");
+        let lossy = ErrorKind::Lossy { from: Dtype::F64, to: Dtype::F32 };
+        assert_eq!(usage(reader.next_lossless::<f32>(&mut [])), lossy.at(START));
+        let none = ErrorKind::NoConversion { from: Dtype::F64, to: Dtype::U8 };
+        assert_eq!(usage(reader.read_rounded::<u8>(&mut [])), none.at(START));
+        assert_eq!(storage.counts().calls, 0);
+    });
+}
+
+#[test]
+fn no_place_beyond_the_end_is_accepted() {
+    read_t("F4", &[2, 3], &[0; 3], |reader, _| {
+        let mut row = reader.row(0).expect("it is there");
+        for asked in [4, u64::MAX] {
+            let outside = ErrorKind::OutsideElements { asked, len: 3 };
+            assert_eq!(row.seek(asked), Err(outside.at(START + 1)));
+            assert_eq!(outside.code(), "usage.element");
+        }
+        assert_eq!(row.seek(2), Ok(()));
+        assert!(row.skip(u64::MAX).is_err() && row.position() == 2 && row.remaining() == 1);
+    });
+    let outside = |asked| ErrorKind::OutsideAxis { axis: 0, asked, size: 2 }.at(START);
+    read_t("F4", &[2, 3], &[0; 3], |reader, _| assert_eq!(reader.row(2).unwrap_err(), outside(2)));
+    for (rows, asked) in [(0..3, 2), (1..u64::MAX, u64::MAX - 1), (3..3, 3), (4..1, 4)] {
+        read_t("F4", &[2, 3], &[0; 3], |reader, _| {
+            assert_eq!(reader.rows(rows.clone()).unwrap_err(), outside(asked));
+        });
+    }
+    read_t("F4", &[2, 3], &[0; 3], |reader, _| {
+        let mut rows = reader.rows(0..1).expect("it is there");
+        assert_eq!((rows.seek(2), rows.seek(1)), (Err(outside(2)), Ok(())));
+        assert_eq!(rows.next_lossless(&mut [0f32; 3]), Ok(None));
+    });
+}
+
+#[test]
+fn rows_are_what_has_the_same_outermost_index() {
+    read_t("U8", &[3], &[7, 8, 9], |reader, _| {
+        let mut rows = reader.rows(1..3).expect("they are there");
+        assert_eq!(rows.row_len(), 1);
+        assert_eq!(rows.next_lossless(&mut [0u16; 4]), Ok(Some(&[8][..])));
+    });
+    read_t("U8", &[3, 0], &[], |reader, storage| {
+        let mut rows = reader.rows(0..3).expect("they are there");
+        for _ in 0..3 {
+            assert_eq!(rows.next_lossless::<u8>(&mut []), Ok(Some(&[][..])));
+        }
+        assert_eq!((rows.next_lossless::<u8>(&mut []), storage.counts().calls), (Ok(None), 0));
+    });
+    read_t("U8", &[0, 1 << 40, 1 << 40], &[], |reader, _| {
+        let mut rows = reader.rows(0..0).expect("there are none");
+        assert_eq!((rows.row_len(), rows.next_lossless(&mut [0u8; 1])), (u64::MAX, Ok(None)));
+    });
+    read_t("F32", &[], &[0; 4], |reader, _| {
+        let refused = ErrorKind::TooManyRanges { asked: 1, rank: 0 }.at(START);
+        assert_eq!(reader.rows(0..0).unwrap_err(), refused);
+    });
+    read_t("F32", &[], &[0; 4], |reader, _| {
+        assert_eq!(
+            reader.elements().read_lossless(&mut [1f32; 1]),
+            Ok(&[0.0][..]),
+            "a scalar has an element"
+        );
+    });
+}
+
+/// Says that a tensor has the dimensions of another.
+struct Mixed(TensorInfo, Vec<u64>);
+
+impl Locate for Mixed {
+    fn locate(&self) -> Result<Location, Error> {
+        self.0.locate()
+    }
+
+    fn dims(&self) -> &[u64] {
+        &self.1
+    }
+}
+
+#[test]
+fn dimensions_of_another_tensor_lead_to_no_other_bytes() {
+    let file = of_tensor("F16", &[2, 3], &[0; 12]);
+    let mut model = Model::open(&file[..], &mut [0; 256]).expect("it is sound");
+    let info = model.find("t", &mut [0; 256]).expect("it is sound").expect("it is there");
+    for dims in [[3, 3], [2, 4], [u64::MAX, 2], [1 << 33, 1 << 33]] {
+        let mixed = Mixed(info, dims.to_vec());
+        for outcome in [
+            model.tensor(&mixed).and_then(|reader| reader.row(0).map(|_| ())),
+            model.tensor(&mixed).and_then(|reader| reader.rows(0..1).map(|_| ())),
+        ] {
+            assert!(matches!(outcome, Err(Error { kind: ErrorKind::OutsideTensor { .. }, .. })), "{dims:?}");
+        }
+    }
+}
+
+#[test]
+fn strides_count_elements_from_index_to_index() {
+    let strides = |dims: &[u64]| Shape::new(dims).and_then(|shape| shape.strides());
+    let of = |dims| strides(dims).expect("they are small").as_slice().to_vec();
+    assert_eq!((of(&[2, 3, 4]), of(&[7]), of(&[])), (vec![12, 4, 1], vec![1], vec![]));
+    assert_eq!(of(&[3, 0, 2]), [2, 2, 1], "as numpy has it");
+    assert_eq!(of(&[u64::MAX, 1 << 32, 1 << 31]), [1 << 63, 1 << 31, 1]);
+    assert_eq!(strides(&[0, 1 << 32, 1 << 32]), Err(ErrorKind::Overflow));
+    let shape = Shape::new(&[2, 3, 4]).expect("it is short");
+    assert_eq!(
+        (shape.rank(), shape.index_of(&[1, 2, 3]), shape.index_of(&[0, 0, 0])),
+        (3, Some(23), Some(0))
+    );
+    assert_eq!([&[2, 0, 0][..], &[0, 3, 0], &[0, 0], &[]].map(|at| shape.index_of(at)), [None; 4]);
+    assert_eq!(Shape::SCALAR.index_of(&[]), Some(0));
 }

@@ -9,7 +9,7 @@ use verification::mock::{Fault, Plan, Reads, Storage};
 use verification::random::Random;
 use verification::waiting::{Door, Source, Waits};
 
-use crate::operations::{LONG, LOOKUPS, OPENINGS, READINGS, Report, file};
+use crate::operations::{LONG, LOOKUPS, OPENINGS, READINGS, ROWS, Report, VALUES, file};
 
 const BEFORE: Waits = Waits { before: 1, after: 0 };
 const AFTER: Waits = Waits { before: 0, after: 1 };
@@ -33,6 +33,10 @@ macro_rules! doors {
         mod a_reader_stands_where_it_stood_before_what_was_dropped {
             use super::*;
             $(#[test] fn $name() { readers_stand($door, $waits); })+
+        }
+        mod values_that_were_dropped_can_be_read_again {
+            use super::*;
+            $(#[test] fn $name() { values_come_again($door, $waits); })+
         }
         mod a_reader_that_is_interrupted_at_random_loses_no_byte {
             use super::*;
@@ -172,6 +176,48 @@ fn readers_stand(door: Door, waits: Waits) {
                     outcome = Some(finish(read(&mut reader)));
                 }
                 assert_eq!((outcome, reader.position()), (Some(expected.clone()), calm.position()));
+                is_complete
+            });
+        }
+    }
+}
+
+fn values_come_again(door: Door, waits: Waits) {
+    let file = file();
+    let storage = storage(&file);
+    let (mut model, mut calm) = (opened(&storage, door, waits), opened(&storage, Door::Slice, waits));
+    let long = finish(calm.find("long", &mut [0; 64])).expect("it can be read").expect("it is there");
+    for position in 0..3 {
+        let mut reader = model.tensor(&long).expect("it is this file's").elements();
+        let mut calm_reader = calm.tensor(&long).expect("it is this file's").elements();
+        for (name, read) in VALUES {
+            let _context = Context(|| format!("{name} from element {position}"));
+            calm_reader.seek(position).expect("it is inside");
+            let expected = finish(read(&mut calm_reader));
+            at_every_wait(|wait| {
+                reader.seek(position).expect("it is inside");
+                let mut outcome = drop_at(wait, read(&mut reader));
+                let is_complete = outcome.is_some();
+                if !is_complete {
+                    assert_eq!(reader.position(), position);
+                    outcome = Some(finish(read(&mut reader)));
+                }
+                assert_eq!((outcome, reader.position()), (Some(expected.clone()), calm_reader.position()));
+                is_complete
+            });
+        }
+        let mut rows = model.tensor(&long).and_then(|reader| reader.rows(position..3)).expect("it has them");
+        let mut calm_rows = calm.tensor(&long).and_then(|reader| reader.rows(0..3)).expect("it has them");
+        for (name, read) in ROWS {
+            let _context = Context(|| format!("{name} from row {position}"));
+            calm_rows.seek(position).expect("it is inside");
+            let expected = finish(read(&mut calm_rows));
+            at_every_wait(|wait| {
+                rows.seek(position).expect("it is inside");
+                let outcome = drop_at(wait, read(&mut rows));
+                let is_complete = outcome.is_some();
+                assert_eq!(rows.position(), position + u64::from(is_complete));
+                assert_eq!(outcome.unwrap_or_else(|| finish(read(&mut rows))), expected);
                 is_complete
             });
         }

@@ -11,7 +11,7 @@ use verification::executor::finish;
 use verification::mock::{Counts, Failure, Fault, Plan, Reads, Replacement, Since, Storage};
 use verification::waiting::{Door, Source, Waits};
 
-use crate::operations::{LONG, LOOKUPS, OPENINGS, READINGS, Report, file, file_in_order};
+use crate::operations::{LONG, LOOKUPS, OPENINGS, READINGS, ROWS, Report, VALUES, file, file_in_order};
 
 const WAITS: Waits = Waits { before: 1, after: 1 };
 
@@ -29,6 +29,10 @@ macro_rules! doors {
         mod an_error_at_any_call_is_reported_and_the_reader_stands_where_it_stood {
             use super::*;
             $(#[test] fn $name() { readings_survive_errors($door); })+
+        }
+        mod an_error_at_any_call_is_reported_and_the_same_values_can_be_read_again {
+            use super::*;
+            $(#[test] fn $name() { values_survive_errors($door); })+
         }
         mod errors_are_those_of_the_blocking_door {
             use super::*;
@@ -87,6 +91,31 @@ fn readings_survive_errors(door: Door) {
             reader.seek(2).expect("it is inside");
             let outcome = finish(read(&mut reader));
             assert!(outcome.is_ok() || reader.position() == 2, "an error must not move it");
+            outcome
+        });
+    }
+}
+
+fn values_survive_errors(door: Door) {
+    let file = file();
+    let storage = Storage::new(&file, Plan::default());
+    let mut model = opened(door.source(&storage, WAITS)).expect("it is sound");
+    let long = finish(model.find("long", &mut [0; 64])).expect("it can be read").expect("it is there");
+    let mut reader = model.tensor(&long).expect("it is this file's").elements();
+    for (name, read) in VALUES {
+        at_every_call(name, &storage, || {
+            reader.seek(1).expect("it is inside");
+            let outcome = finish(read(&mut reader));
+            assert!(outcome.is_ok() || reader.position() == 1, "an error must not move it");
+            outcome
+        });
+    }
+    let mut rows = model.tensor(&long).and_then(|reader| reader.rows(0..3)).expect("it has three");
+    for (name, read) in ROWS {
+        at_every_call(name, &storage, || {
+            rows.seek(1).expect("it is inside");
+            let outcome = finish(read(&mut rows));
+            assert_eq!(rows.position(), if outcome.is_ok() { 2 } else { 1 });
             outcome
         });
     }

@@ -50,6 +50,9 @@ const OF_A_READER: usize = if cfg!(target_pointer_width = "32") { 100 } else { 1
 /// And to one of a reader of slices.
 const OF_A_SLICE: usize = 440;
 
+/// And to one that reads values.
+const OF_VALUES: usize = if cfg!(target_pointer_width = "32") { 176 } else { 256 };
+
 /// Takes a future only if it may move between threads, and sees to its size.
 fn small<F: Future + Send>(most: usize, future: F) -> F {
     let storage = size_of_val(&storage(&[]).read_at(0, &mut []));
@@ -104,4 +107,25 @@ fn futures_of_a_reader_are_small_and_as_free_to_move_as_those_of_the_storage() {
     drop(small(OF_A_SLICE, slice.next_rounded(&mut doubles)));
     drop(small(OF_A_SLICE, slice.read_lossless(&mut doubles)));
     drop(small(OF_A_SLICE, slice.read_rounded(&mut floats)));
+}
+
+#[test]
+fn futures_of_values_are_small_and_as_free_to_move_as_those_of_the_storage() {
+    let file = file();
+    let (mut slots, mut window) = ([Slot::EMPTY; 3], [0; 64]);
+    let opening = Model::open_sorting(storage(&file), &mut slots, &mut window);
+    let mut model = finish(opening).expect("it is sound");
+    let long = finish(model.find("long", &mut window)).expect("it can be read").expect("it is there");
+    let mut reader = model.tensor(&long).expect("it is this file's").elements();
+    drop(small(OF_VALUES, reader.next_lossless(&mut [0f32; 2])));
+    drop(small(OF_VALUES, reader.next_rounded(&mut [0f64; 2])));
+    drop(small(OF_VALUES, reader.read_lossless(&mut [0f32; 3])));
+    let mut values = [0f64; 3];
+    assert_eq!(finish(small(OF_VALUES, reader.read_rounded(&mut values))).map(<[f64]>::len), Ok(3));
+    let mut rows = model.tensor(&long).and_then(|reader| reader.rows(0..3)).expect("it has three");
+    drop(small(OF_VALUES, rows.next_lossless(&mut [0f32; 1])));
+    assert_eq!(
+        finish(small(OF_VALUES, rows.next_rounded(&mut [0f64; 1]))).map(|row| row.is_some()),
+        Ok(true)
+    );
 }

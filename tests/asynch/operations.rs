@@ -5,7 +5,7 @@ use std::future::Future;
 use std::pin::Pin;
 
 use embedded_io_async::Read;
-use embedded_safetensors::asynch::{Model, TensorReader};
+use embedded_safetensors::asynch::{ElementReader, Model, Rows, TensorReader};
 use embedded_safetensors::{IndexStorage, MetadataError, ReadError, Slot, Wanted};
 use serde::Deserialize;
 use verification::file::with_header;
@@ -26,6 +26,11 @@ pub type Opening = for<'a, 's> fn(&'a mut Source<'s>) -> Doing<'a>;
 pub type Lookup = for<'a, 's> fn(&'a mut Model<Source<'s>>) -> Doing<'a>;
 /// Reads something of a tensor.
 pub type Reading = for<'a, 'm, 's> fn(&'a mut TensorReader<'m, &'m mut Source<'s>>) -> Doing<'a>;
+
+/// Reads values of a tensor.
+pub type OfValues = for<'a, 'm, 's> fn(&'a mut ElementReader<&'m mut Source<'s>>) -> Doing<'a>;
+/// Reads a row of a tensor.
+pub type OfRows = for<'a, 'm, 's> fn(&'a mut Rows<&'m mut Source<'s>>) -> Doing<'a>;
 
 /// What the tensor `long` holds.
 pub const LONG: &[u8] = b"ABCDabcd1234";
@@ -160,6 +165,19 @@ pub const READINGS: [(&str, Reading); 5] = [
             Ok(format!("{:?}", &buffer[..len]))
         })
     }),
+];
+
+/// As `f64`, so that elements are turned in place; as `f32`, they stay what they are.
+pub const VALUES: [(&str, OfValues); 4] = [
+    ("next_lossless", |reader| Box::pin(async move { words(reader.next_lossless(&mut [0f64; 2]).await) })),
+    ("next_rounded", |reader| Box::pin(async move { words(reader.next_rounded(&mut [0f32; 2]).await) })),
+    ("read_lossless", |reader| Box::pin(async move { words(reader.read_lossless(&mut [0f32; 3]).await) })),
+    ("read_rounded", |reader| Box::pin(async move { words(reader.read_rounded(&mut [0f64; 3]).await) })),
+];
+
+pub const ROWS: [(&str, OfRows); 2] = [
+    ("next_lossless", |rows| Box::pin(async move { words(rows.next_lossless(&mut [0f64; 1]).await) })),
+    ("next_rounded", |rows| Box::pin(async move { words(rows.next_rounded(&mut [0f32; 1]).await) })),
 ];
 
 fn words(outcome: Result<impl Debug, ReadError<Fault>>) -> Report {

@@ -286,16 +286,19 @@ impl<S: ReadAt> Rows<S> {
 ///
 /// # Cancel safety
 /// When the future is dropped, the values may hold anything.
-pub(crate) async fn fill<S: ReadAt, T: Element>(
+// Not an `async fn`: the future of one would hold what it is given twice.
+pub(crate) fn fill<S: ReadAt, T: Element>(
     source: &mut S,
     place: Place,
     conversion: Conversion<T>,
     values: &mut [T],
-) -> Result<(), ReadError<S::Error>> {
+) -> impl Future<Output = Result<(), ReadError<S::Error>>> {
     let mut filling = Filling::new(place, conversion, values);
-    while let Some((offset, bytes)) = filling.bytes() {
-        read_full(source, offset, bytes).await?;
-        filling.turn();
+    async move {
+        while let Some((offset, bytes)) = filling.bytes() {
+            read_full(source, offset, bytes).await?;
+            filling.turn();
+        }
+        Ok(())
     }
-    Ok(())
 }

@@ -44,7 +44,7 @@
 //!
 //! # Memory
 //! A future holds what the blocking call has on its stack: at most 600 bytes on a 32-bit machine for one of a
-//! [`Model`], 100 for one of a [`TensorReader`],
+//! [`Model`], 100 for one of a [`TensorReader`], 176 for one of an [`ElementReader`] or [`Rows`],
 //! 440 for one of a [`SliceReader`], and what the futures of the storage take.
 //!
 //! # Panics

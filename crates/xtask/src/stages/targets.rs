@@ -7,7 +7,8 @@ use crate::toolchain::{BARE_TARGETS, Toolchain};
 use crate::workspace;
 
 /// The features of the core that firmware can have.
-const FEATURES: [&str; 4] = ["embedded-io", "embedded-io-async", "embedded-storage", "serde-json-core"];
+const FEATURES: [&str; 5] =
+    ["embedded-io", "embedded-io-async", "embedded-storage", "half", "serde-json-core"];
 
 /// The core builds for every microcontroller: with no features, with each alone and with all of them, so
 /// that none needs another.
@@ -26,7 +27,7 @@ pub fn microcontrollers() -> Outcome {
 
 const X86_32: &str = "i686-unknown-linux-gnu";
 
-const X86_32_SUITES: [&str; 18] = [
+const X86_32_SUITES: [&str; 19] = [
     "conformance",
     "chunking",
     "layout",
@@ -43,6 +44,7 @@ const X86_32_SUITES: [&str; 18] = [
     "receiver",
     "slicing",
     "elements",
+    "values",
     "costs",
     "large",
 ];

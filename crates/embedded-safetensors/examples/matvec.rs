@@ -1,0 +1,64 @@
+//! One layer of a network whose weights stay on an SD card: they are F16, and come as `f32`, row by row.
+//!
+//! ```text
+//! weight [3, 64] F16: 64 values a row, through 256 bytes
+//! outputs [24.5, 24.25, 24.75]
+//! ```
+
+mod support {
+    pub mod card;
+}
+
+use embedded_safetensors::{Model, ReadAt, ReadError, Seekable, Wanted};
+use embedded_sdmmc::{Mode, VolumeIdx};
+use std::error::Error;
+use support::card;
+
+const INPUTS: usize = 64;
+const OUTPUTS: usize = 3;
+
+/// The product of the matrix and the vector, and the bias.
+fn layer<S: ReadAt>(
+    model: &mut Model<S>,
+    [weight, bias]: &[Wanted<'_>; 2],
+    inputs: &[f32; INPUTS],
+) -> Result<[f32; OUTPUTS], ReadError<S::Error>> {
+    let mut outputs = [0.0; OUTPUTS];
+    model.tensor(bias)?.elements().read_lossless(&mut outputs)?;
+    let mut row = [0.0; INPUTS]; // all the memory that the weights ever take
+    let mut rows = model.tensor(weight)?.rows(0..OUTPUTS as u64)?;
+    for output in &mut outputs {
+        if let Some(row) = rows.next_lossless(&mut row)? {
+            *output += row.iter().zip(inputs).map(|(weight, input)| weight * input).sum::<f32>();
+        }
+    }
+    Ok(outputs)
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let card = card::with_file("MODEL.ST", &file())?;
+    let volume = card.open_volume(VolumeIdx(0))?;
+    let root = volume.open_root_dir()?;
+    let file = root.open_file_in_dir("MODEL.ST", Mode::ReadOnly)?;
+
+    let mut sector = [0; 512];
+    let mut model = Model::open(Seekable::new(file), &mut sector)?;
+    let mut wanted = [Wanted::new("weight"), Wanted::new("bias")];
+    model.find_all(&mut wanted, &mut sector)?;
+    let [weight, _] = &wanted;
+    let info = weight.info().ok_or("it was found")?;
+    let row = size_of::<[f32; INPUTS]>();
+    println!("weight {:?} {}: {INPUTS} values a row, through {row} bytes", info.shape(), info.dtype());
+    println!("outputs {:?}", layer(&mut model, &wanted, &[1.0; INPUTS])?);
+    Ok(())
+}
+
+/// The model, made up instead of loaded: weights that count 0, 0.25, 0.5, 0.75, 0, …, and the bias 0.5, 0.25, 0.75, in
+/// the bits of F16.
+fn file() -> Vec<u8> {
+    let header = r#"{"weight":{"dtype":"F16","shape":[3,64],"data_offsets":[0,384]},"bias":{"dtype":"F16","shape":[3],"data_offsets":[384,390]}}"#;
+    let weights = [0x0000, 0x3400, 0x3800, 0x3A00].into_iter().cycle().take(OUTPUTS * INPUTS);
+    let elements = weights.chain([0x3800, 0x3400, 0x3A00]).flat_map(u16::to_le_bytes);
+    let length = (header.len() as u64).to_le_bytes();
+    length.into_iter().chain(header.bytes()).chain(elements).collect()
+}
