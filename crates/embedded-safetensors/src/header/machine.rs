@@ -340,17 +340,21 @@ impl HeaderParser {
             }
             if let State::Text = self.state {
                 *run = self.take_run(input);
-                match (run.is_empty(), self.role.piece()) {
-                    (true, _) => {}
-                    (false, Some(signal)) => return signal,
-                    (false, None) => continue,
+                match (*run, self.role.piece()) {
+                    ([], _) => {}
+                    (_, Some(signal)) => return signal,
+                    (_, None) => continue,
                 }
             }
-            let Some((&byte, rest)) = input.split_first() else { return Signal::NeedInput };
+            let &[byte, ref rest @ ..] = *input else { return Signal::NeedInput };
             match self.step(byte) {
-                Step::Taken => self.consume(input, rest),
+                Step::Taken => {
+                    *input = rest;
+                    self.position += 1;
+                }
                 Step::Emit(signal) => {
-                    self.consume(input, rest);
+                    *input = rest;
+                    self.position += 1;
                     return signal;
                 }
                 Step::EmitBefore(signal) => return signal,
@@ -362,11 +366,6 @@ impl HeaderParser {
                 }
             }
         }
-    }
-
-    const fn consume<'i>(&mut self, input: &mut &'i [u8], rest: &'i [u8]) {
-        *input = rest;
-        self.position += 1;
     }
 
     /// Makes this the parser's last word.

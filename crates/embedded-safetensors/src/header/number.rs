@@ -5,10 +5,11 @@
 ///
 /// Compares before it multiplies: a checked multiplication of 64 bits costs a 32-bit core a call.
 pub(super) const fn push_digit(value: u64, digit: u8) -> Option<u64> {
-    if value > u64::MAX / 10 {
+    let digit = (digit & 0x0F) as u64;
+    if value > u64::MAX / 10 || (value == u64::MAX / 10 && digit > u64::MAX % 10) {
         return None;
     }
-    (value * 10).checked_add((digit & 0x0F) as u64)
+    Some(value * 10 + digit)
 }
 
 /// Where inside a JSON number the parser is.

@@ -33,19 +33,20 @@ impl HeaderParser {
             None => input,
         };
         let mut left = within_header;
-        while let Some((&byte, rest)) = left.split_first() {
-            if !self.take_plain(byte) {
-                break;
+        loop {
+            match left {
+                [plain!(), rest @ ..] if self.utf8.missing == 0 => left = rest,
+                [byte, rest @ ..] if self.take_other(*byte) => left = rest,
+                _ => break,
             }
-            left = rest;
         }
         within_header.len() - left.len()
     }
 
-    const fn take_plain(&mut self, byte: u8) -> bool {
+    /// Takes a byte that is not plain text, if it is text at all.
+    const fn take_other(&mut self, byte: u8) -> bool {
         match byte {
             0..0x20 | b'"' | b'\\' => false,
-            0x20..0x80 if !self.utf8.is_open() => true,
             _ => self.utf8.push(byte),
         }
     }
@@ -165,9 +166,9 @@ impl HeaderParser {
     /// Tries the wide dtypes first, which are the usual ones.
     const fn end_dtype(&mut self) -> Step {
         let mut left = Dtype::ALL;
-        while let Some((&dtype, rest)) = left.split_last() {
+        while let [rest @ .., dtype] = left {
             if self.word.is(dtype.name().as_bytes()) {
-                self.dtype = dtype;
+                self.dtype = *dtype;
                 return self.emit(Signal::Dtype, State::AfterField);
             }
             left = rest;

@@ -80,7 +80,7 @@ const fn tail(code: u32) -> u8 {
 /// overlong forms, surrogates and code points above U+10FFFF; `low..=high` are the bounds of the
 /// byte expected next.
 pub(super) struct Utf8 {
-    missing: u8,
+    pub(super) missing: u8,
     seen: u8,
     low: u8,
     high: u8,
@@ -155,14 +155,15 @@ impl Word {
 
     pub(super) const fn push(&mut self, text: &[u8]) {
         let (mut left, mut len) = (text, self.len);
-        while let Some((&byte, rest)) = left.split_first() {
-            let Some((_, [slot, ..])) = self.bytes.split_at_mut_checked(len as usize) else {
+        let Some((_, mut room)) = self.bytes.split_at_mut_checked(len as usize) else { return };
+        while let [byte, rest @ ..] = left {
+            let [slot, others @ ..] = room else {
                 len = Self::TOO_LONG;
                 break;
             };
-            *slot = byte;
+            *slot = *byte;
             len += 1;
-            left = rest;
+            (left, room) = (rest, others);
         }
         self.len = len;
     }
