@@ -50,7 +50,7 @@ impl Filling {
     /// Nothing once the buffer has all that it may have. It must have room for one element more than it has.
     #[inline]
     pub(crate) fn next(&self, plan: &SlicePlan, capacity: usize) -> Option<Piece> {
-        let begin = as_index(plan.bits_of(self.filled).div_ceil(8))?;
+        let begin = as_index(touched_bytes(plan.bits_of(self.filled)))?;
         let from = plan.bits_of(self.walk.at);
         let in_first_byte = from & 7 != 0;
         let room = capacity.checked_sub(begin)?.checked_sub(usize::from(in_first_byte))?;
@@ -59,7 +59,7 @@ impl Filling {
             return None;
         }
         let offset = from >> 3;
-        let len = as_index(plan.bits_of(end).div_ceil(8) - offset)?;
+        let len = as_index(touched_bytes(plan.bits_of(end)) - offset)?;
         Some(Piece { offset, begin, len, end, is_cut })
     }
 
@@ -128,6 +128,11 @@ pub(crate) fn elements_in(bytes: usize, bits: u8) -> u64 {
         6 => (bytes / 3) as u64 * 4,
         bits => bytes_64 >> (bits >> 3).trailing_zeros(),
     }
+}
+
+/// How many bytes have something of so many bits.
+pub(crate) const fn touched_bytes(bits: u64) -> u64 {
+    (bits >> 3) + (bits & 7 != 0) as u64
 }
 
 fn as_index(bytes: u64) -> Option<usize> {

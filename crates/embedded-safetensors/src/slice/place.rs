@@ -1,6 +1,6 @@
 //! A slice in a file, and how far it has been read.
 
-use super::filling::{Filling, elements_in};
+use super::filling::{Filling, elements_in, touched_bytes};
 use super::plan::SlicePlan;
 use super::range::AxisRange;
 use super::walk::{ByteRuns, Walk};
@@ -54,7 +54,7 @@ impl Place {
         let bits = self.plan.dtype().bits();
         let most = elements_in(capacity, bits);
         if most == 0 && self.walk.left > 0 {
-            let needed = if bits == 6 { 3 } else { u64::from(bits).div_ceil(8) };
+            let needed = if bits == 6 { 3 } else { touched_bytes(bits.into()) };
             return Err(self.no_room(needed, capacity));
         }
         Ok(Filling::new(self.walk, most))

@@ -6,6 +6,7 @@
 mod headers;
 mod models;
 mod numbers;
+mod slices;
 mod storage;
 mod streams;
 mod values;
@@ -30,6 +31,7 @@ extern "C" fn main() -> ! {
     sum ^= values::of_every_type(Card::new(file), slots, text);
     sum ^= models::open_find_stream(file);
     sum ^= streams::all(file, text);
+    sum ^= slices::all(Seekable::new(File::new(file)), slots, text) ^ slices::in_view(file);
     linkcheck::exit(sum as u32 ^ trap(file, job.slots))
 }
 

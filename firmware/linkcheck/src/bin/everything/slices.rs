@@ -1,0 +1,96 @@
+//! Parts of tensors: every method of `AxisRange`, `SlicePlan`, its runs and `SliceReader`.
+
+use crate::numbers::{bytes, number, read_number};
+use embedded_safetensors::{
+    AxisRange, Dtype, Element, ErrorKind, Model, ReadAt, ReadError, SlicePlan, SliceReader, Slot, TensorInfo,
+    View,
+};
+
+type Outcome<S> = Result<u64, ReadError<<S as ReadAt>::Error>>;
+
+/// Ranges of every form, of numbers that no compiler knows.
+fn ranges(seed: &[u8]) -> [AxisRange; 6] {
+    let number = |at| seed.get(at..).map_or(7, bytes);
+    [
+        AxisRange::index(number(0)),
+        (number(1)..number(2)).into(),
+        AxisRange::from(number(3)..=number(4)).step_by(number(5)),
+        AxisRange::from(..number(6)).step_by(number(7)),
+        AxisRange::from(..=number(8)),
+        AxisRange::from(number(9)..),
+    ]
+}
+
+pub fn all<S: ReadAt>(source: S, slots: &mut [Slot], buffer: &mut [u8]) -> u64 {
+    let seen = Model::open_sorting(source, slots, buffer).and_then(|mut model| {
+        let found = model.find("a", buffer)?;
+        found.map_or(Ok(0), |found| read(&mut model, &found, buffer))
+    });
+    plans(buffer) ^ read_number(seen)
+}
+
+/// Of dimensions that no compiler knows.
+fn plans(seed: &[u8]) -> u64 {
+    let mut dims = [0; 12];
+    dims.iter_mut().zip(seed.chunks(8)).for_each(|(dim, chunk)| *dim = bytes(chunk));
+    let ranges = ranges(seed);
+    let dtypes = Dtype::ALL.iter().copied();
+    let made = dtypes.map(|dtype| {
+        let rank = dims.get(..seed.len()).unwrap_or(&dims);
+        let ranges = ranges.get(..bytes(seed) as usize).unwrap_or(&ranges);
+        plan(dtype, rank, ranges)
+    });
+    made.fold(0, |sum, plan| sum ^ number(plan.map_err(|kind| kind.at(sum))))
+}
+
+fn plan(dtype: Dtype, dims: &[u64], ranges: &[AxisRange]) -> Result<u64, ErrorKind> {
+    let plan = SlicePlan::new(dtype, dims, ranges)?;
+    let mut sum = plan.shape().dims().iter().fold(plan.elements() ^ plan.run_count(), |sum, dim| sum ^ dim);
+    sum ^= u64::from(plan.dtype().bits());
+    sum = plan.runs().fold(sum, |sum, run| sum ^ run.first ^ run.elements);
+    sum ^= plan.byte_len()?;
+    Ok(plan.byte_runs()?.fold(sum, |sum, run| sum ^ run.start ^ run.end))
+}
+
+/// In memory, where they lie.
+pub fn in_view(file: &[u8]) -> u64 {
+    let runs = View::parse(file).and_then(|view| {
+        let tensor = view.tensor("a")?;
+        let runs = tensor.slice_runs(&ranges(file))?;
+        Ok(runs.fold(0, |sum, run| sum ^ bytes(run)))
+    });
+    number(runs)
+}
+
+/// From storage, as bytes and as values.
+fn read<S: ReadAt>(model: &mut Model<S>, found: &TensorInfo, buffer: &mut [u8]) -> Outcome<S> {
+    let ranges = ranges(buffer);
+    let mut reader = model.tensor(found)?.slice(&ranges)?;
+    let mut sum = reader.remaining() ^ u64::from(reader.dtype().bits()) ^ reader.byte_len().unwrap_or(0);
+    sum = reader.shape().dims().iter().fold(sum, |sum, dim| sum ^ dim);
+    while let Some(chunk) = reader.next_chunk(buffer)? {
+        sum ^= bytes(chunk);
+    }
+    let mut again = model.tensor(found)?.slice(&ranges)?;
+    sum ^= bytes(again.read_all(buffer)?);
+    let mut values = model.tensor(found)?.slice(&ranges)?;
+    sum ^= read_number(as_values(&mut values, [0f32; 9], |value| value.to_bits().into()));
+    sum ^= read_number(as_values(&mut values, [0f64; 9], f64::to_bits));
+    sum ^= read_number(as_values(&mut values, [0i8; 9], |value| value as u64));
+    sum ^= read_number(as_values(&mut values, [0u64; 9], |value| value));
+    let left = values.remaining();
+    values.into_source().read_at(sum, buffer).map_err(ReadError::Source)?;
+    Ok(sum ^ left)
+}
+
+fn as_values<S: ReadAt, T: Element, const N: usize>(
+    reader: &mut SliceReader<S>,
+    mut values: [T; N],
+    bits: fn(T) -> u64,
+) -> Outcome<S> {
+    let sum = |values: &[T]| values.iter().fold(0, |sum: u64, &value| sum.rotate_left(5) ^ bits(value));
+    let mut seen = reader.next_lossless(&mut values)?.map_or(0, sum);
+    seen ^= reader.next_rounded(&mut values)?.map_or(0, sum);
+    seen ^= sum(reader.read_lossless(&mut values)?);
+    Ok(seen ^ sum(reader.read_rounded(&mut values)?))
+}
