@@ -1,6 +1,6 @@
 //! Tensors by their names, of which none may stand twice.
 
-use super::links::Chain;
+use super::links::{Chain, Link, link};
 use super::message::Message;
 use super::quoted::hash;
 use super::tensor::Tensor;
@@ -11,6 +11,9 @@ use crate::error::{Error, ErrorKind};
 use crate::header::Signal;
 use crate::progress::Progress;
 use crate::smallest::Slot;
+
+/// As many tensors as a compiler sees at once where it has no table.
+const MANY: usize = 1024;
 
 impl<'a> View<'a> {
     /// Looks a tensor up: in the table, where there is one, or in one pass over the header.
@@ -123,9 +126,28 @@ impl<'a> View<'a> {
     /// # Panics
     /// When one does, which in a const fails the build with the name. Not for run time.
     pub const fn with_unique_names(self) -> Self {
-        match self.check_names([0, 0], &mut [Slot::EMPTY; 1024], &mut [0; 1024]) {
+        let (mut table, mut links) = ([Tensor::NONE; MANY], [Link::NONE; MANY]);
+        let room = (table.split_at_mut_checked(self.len()), links.split_at_mut_checked(self.len()));
+        let verdict = match room {
+            (Some((table, _)), Some((links, _))) => self.check_in_table(table, links),
+            _ => self.check_names([0, 0], &mut [Slot::EMPTY; MANY], &mut [0; MANY]),
+        };
+        match verdict {
             Ok(()) => self,
             Err(error) => self.fail_at_name(error),
+        }
+    }
+
+    /// As [`check_names`](Self::check_names), in memory for all tensors: what takes a compiler the least time.
+    const fn check_in_table(&self, table: &mut [Tensor<'a>], links: &mut [Link]) -> Result<(), Error> {
+        let (mut tensors, mut left) = (self.tensors(), &mut *table);
+        while let ([slot, rest @ ..], Some(tensor)) = (left, tensors.next_of_any_rank()) {
+            *slot = tensor;
+            left = rest;
+        }
+        match link(links, table) {
+            Ok(()) => self.check_keys(),
+            Err(error) => Err(error),
         }
     }
 

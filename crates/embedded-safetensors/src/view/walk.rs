@@ -96,6 +96,7 @@ impl<'a> Walk<'a> {
     pub(super) const fn next_text(&mut self) -> Signal {
         let mut run: &[u8] = &[];
         loop {
+            while self.machine.take_usual(&mut self.left).is_some() {}
             let signal = self.machine.advance(&mut self.left, &mut run);
             match signal {
                 Signal::KeyEnd | Signal::ValueEnd | Signal::MetadataEnd | Signal::MetadataNull => {
