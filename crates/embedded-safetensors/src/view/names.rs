@@ -121,7 +121,7 @@ impl<'a> View<'a> {
     }
 
     /// The same view, if no name occurs twice and no key of `__metadata__`. For consts; [`include_model!`](crate::include_model) has
-    /// it done already.
+    /// it done already. Each key is compared with all before it, which takes a compiler long where there are hundreds.
     ///
     /// # Panics
     /// When one does, which in a const fails the build with the name. Not for run time.
