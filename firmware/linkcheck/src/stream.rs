@@ -34,9 +34,14 @@ pub enum Then {
     ReadRaw,
     /// It is read chunk by chunk.
     Stream,
+    /// It is read row by row, as `f32`.
+    ReadRows,
 }
 
-/// How many bytes of the first tensor have come through the block; nothing after an error. Inlined, so that it takes
+/// Values of a row, when rows are read.
+pub const ROW: usize = 64;
+
+/// How many bytes of the first tensor, or values, have come through the block; nothing after an error. Inlined, so that it takes
 /// no stack but for what the core is given and gives.
 #[inline(always)]
 pub fn open_find_stream(card: &mut Card, wanted: &mut [Wanted<'_>; WANTED], then: Then) -> Option<u64> {
@@ -47,6 +52,7 @@ pub fn open_find_stream(card: &mut Card, wanted: &mut [Wanted<'_>; WANTED], then
     match then {
         Then::Stop => Some(0),
         Then::Stream => stream(&mut model, first, &mut block).ok(),
+        Then::ReadRows => read_rows(&mut model, first).ok(),
         Then::ReadRaw => read_raw(model, first, &mut block).ok(),
     }
 }
@@ -63,6 +69,18 @@ fn stream<S: ReadAt>(
         bytes += chunk.len();
     }
     Ok(bytes as u64)
+}
+
+#[inline(never)]
+fn read_rows<S: ReadAt>(model: &mut Model<S>, tensor: &Wanted<'_>) -> Result<u64, ReadError<S::Error>> {
+    let count = tensor.info().and_then(|info| info.shape().dims().first().copied()).unwrap_or(0);
+    let mut row = [0f32; ROW];
+    let mut rows = model.tensor(tensor)?.rows(0..count)?;
+    let mut values = 0usize;
+    while let Some(row) = rows.next_lossless(&mut row)? {
+        values += core::hint::black_box(row).len();
+    }
+    Ok(values as u64)
 }
 
 #[inline(never)]

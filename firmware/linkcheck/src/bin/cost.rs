@@ -45,6 +45,7 @@ fn door(mode: u32) -> fn(&mut Task) {
         5 => open_and_find,
         6 => read_raw,
         7 => stream,
+        9 => read_rows,
         _ => refuse,
     }
 }
@@ -87,6 +88,11 @@ fn read_raw(task: &mut Task) {
 #[inline(never)]
 fn stream(task: &mut Task) {
     task.counted = linkcheck::open_find_stream(&mut task.card, task.wanted, Then::Stream);
+}
+
+#[inline(never)]
+fn read_rows(task: &mut Task) {
+    task.counted = linkcheck::open_find_stream(&mut task.card, task.wanted, Then::ReadRows);
 }
 
 /// As `stream`, of a file that must not come through.

@@ -4,6 +4,7 @@ mod doors;
 mod figures;
 mod headers;
 mod streaming;
+mod values;
 
 use super::firmware::{Board, CORTEX_M3, Firmware, RISC_V};
 use super::readme;
@@ -13,7 +14,7 @@ use figures::in_bytes;
 
 pub fn measure() -> Outcome {
     let mut tally = Tally::default();
-    let promises = doors::promises().into_iter().chain(streaming::promises());
+    let promises = doors::promises().into_iter().chain(streaming::promises()).chain(values::promises());
     tally.check("the readme promises these limits", readme::check(promises));
     for board in [&CORTEX_M3, &RISC_V] {
         board.need_emulator()?;
@@ -22,6 +23,7 @@ pub fn measure() -> Outcome {
         let machine = Machine { board, firmware };
         doors::measure(&machine, &mut tally);
         streaming::measure(&machine, &mut tally);
+        values::measure(&machine, &mut tally);
     }
     Ok(tally)
 }
