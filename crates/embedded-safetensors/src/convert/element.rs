@@ -14,18 +14,19 @@ use crate::native::{Native, groups};
 /// | `f16`, `bf16` | itself | |
 ///
 /// *Without loss* means: every value of the dtype is one of the type. Zeros, infinities and NaNs keep their sign,
-/// NaNs their payload too, and a signalling NaN stays one; subnormal numbers are exact. The one NaN that F8_E4M3,
-/// F8_E8M0 and the FNUZ pair have (F8_E4M3 with either sign) becomes the quiet NaN without a payload. *Rounded* means: to the
-/// nearest value, of two as near ones to the even one, and beyond the largest to infinity; of a NaN's payload the
-/// upper bits stay, and it becomes quiet.
+/// NaNs their payload too, and a signalling NaN stays one; subnormal numbers are exact. Where the dtype has no payloads
+/// (F8_E4M3, F8_E8M0 and the FNUZ pair) its NaN becomes the quiet one without a payload, negative where its highest
+/// bit is a set sign, as that of the FNUZ pair always is. *Rounded* means: to the nearest value, of two as near ones
+/// to the even one, and beyond the largest to infinity; of a NaN's payload the upper bits stay, and it becomes
+/// quiet.
 ///
 /// BOOL is 0 for the byte 0 and 1 for every other one. C64 is read as F32, the real part first: twice as many
 /// elements. F8_E8M0 is a power of two, from 2⁻¹²⁷ for 0 to 2¹²⁷ for 254.
 ///
 /// # Packing
-/// The format says how many bits F4 and F6 elements have, and not where in the bytes they are; nor does the
-/// specification of the microscaling formats that defines them (OCP MX 1.0, section 5.3, defines the bits of one
-/// element). Here both are a stream of bits, the lowest bit of each byte first:
+/// The format says how many bits F4 and F6 elements have, and not where in the bytes they are. Nor does the
+/// specification of microscaling formats (OCP MX 1.0) that defines the bits of one element: "The layout of the block in
+/// physical memory is not prescribed". Here both are a stream of bits, the lowest bit of each byte first:
 ///
 /// * F4: the first of two elements is in the low four bits of the byte, as PyTorch's `float4_e2m1fn_x2`
 ///   (`torch/headeronly/util/Float4_e2m1fn_x2.h`: "val1 : val0" from bit 7 to bit 0) and ONNX have it.

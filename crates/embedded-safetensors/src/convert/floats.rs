@@ -5,7 +5,7 @@ use super::decode::{
     widen_number,
 };
 use super::element::{Turn, Way, each, sealed};
-use super::packed::unpack;
+use super::packed::{unpack, unpack_many};
 use crate::dtype::Dtype;
 use crate::native::{Native, bytes_of_mut};
 
@@ -59,17 +59,29 @@ macro_rules! widened {
     };
 }
 
-/// Elements of a [`Minifloat`](decode::Minifloat), which may share bytes.
-macro_rules! unpacked {
+/// Elements of a [`Minifloat`](decode::Minifloat) that is a byte; by code of their own where that is faster.
+macro_rules! bytes {
     ($format:ident) => {
-        |narrow, skip, values| unpack(decode::$format, narrow, skip, values)
+        if VECTORS {
+            widened!(u8, |byte| decode::$format.widen(u32::from(byte)))
+        } else {
+            |narrow, skip, values| unpack(decode::$format, narrow, skip, values)
+        }
     };
 }
 
-/// Elements of a [`Minifloat`](decode::Minifloat) that is a byte: by code of their own where that is faster.
-macro_rules! bytes {
+/// The same where elements share bytes.
+macro_rules! packed {
     ($format:ident) => {
-        if VECTORS { widened!(u8, |byte| decode::$format.widen(u32::from(byte))) } else { unpacked!($format) }
+        if VECTORS {
+            |narrow, skip, values| {
+                unpack_many(decode::$format.bits, narrow, skip, values, |value: &mut T, [element]| {
+                    value.put(decode::$format.widen(u32::from(element)));
+                });
+            }
+        } else {
+            |narrow, skip, values| unpack(decode::$format, narrow, skip, values)
+        }
     };
 }
 
@@ -103,9 +115,9 @@ fn widened<T: Float>(from: Dtype) -> Option<Turn<T>> {
         Dtype::F8_E4M3 => bytes!(F8_E4M3),
         Dtype::F8_E4M3FNUZ => bytes!(F8_E4M3FNUZ),
         Dtype::F8_E5M2FNUZ => bytes!(F8_E5M2FNUZ),
-        Dtype::F6_E2M3 => unpacked!(F6_E2M3),
-        Dtype::F6_E3M2 => unpacked!(F6_E3M2),
-        Dtype::F4 => unpacked!(F4),
+        Dtype::F6_E2M3 => packed!(F6_E2M3),
+        Dtype::F6_E3M2 => packed!(F6_E3M2),
+        Dtype::F4 => packed!(F4),
         _ => return None,
     })
 }

@@ -1,6 +1,7 @@
 //! The narrowest floats, which may share bytes.
 
-use super::decode::Minifloat;
+use super::decode::{MANY, Minifloat};
+use super::element::each;
 use super::floats::Float;
 
 /// Puts as values what a stream of bits has from bit `skip` of the first byte on, the lowest bit of each byte first.
@@ -8,6 +9,23 @@ pub(super) fn unpack<T: Float>(format: Minifloat, packed: &[u8], skip: u8, value
     let mut reader = Bits { bytes: packed.iter(), read: 0, len: 0 };
     reader.take(skip as u32);
     values.iter_mut().for_each(|value| value.put(format.widen(reader.take(format.bits))));
+}
+
+/// [`unpack`] for machines that calculate with many numbers at a time, by code of its own for each format.
+pub(super) fn unpack_many<T>(
+    bits: u32,
+    packed: &[u8],
+    skip: u8,
+    values: &mut [T],
+    put: impl Fn(&mut T, [u8; 1]),
+) {
+    let mut reader = Bits { bytes: packed.iter(), read: 0, len: 0 };
+    reader.take(skip as u32);
+    for values in values.chunks_mut(MANY) {
+        let mut elements = [0; MANY];
+        elements.iter_mut().for_each(|element| [*element, ..] = reader.take(bits).to_le_bytes());
+        each(&elements, values, &put);
+    }
 }
 
 /// Reads up to eight bits at a time; zeros behind the end.
@@ -34,17 +52,22 @@ impl Bits<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::decode::{F8_E4M3, F8_E4M3FNUZ, F8_E5M2FNUZ};
-    use super::unpack;
+    use super::super::decode::{F4, F6_E2M3, F6_E3M2, F8_E4M3, F8_E4M3FNUZ, F8_E5M2FNUZ};
+    use super::{unpack, unpack_many};
 
-    /// Machines that calculate with many numbers at a time do not unpack them, and the tables are read on such.
+    /// The tables are read on machines that calculate with many numbers at a time. This is about the others.
     #[test]
-    fn bytes_are_unpacked_as_they_are_widened() {
+    fn all_machines_unpack_the_same() {
         let bytes: [u8; 256] = core::array::from_fn(|byte| u8::try_from(byte).unwrap());
-        for format in [F8_E4M3, F8_E4M3FNUZ, F8_E5M2FNUZ] {
-            let mut values = [0f32; 256];
-            unpack(format, &bytes, 0, &mut values);
-            assert_eq!(values.map(f32::to_bits), bytes.map(|byte| format.widen(byte.into())));
+        for format in [F4, F6_E2M3, F6_E3M2, F8_E4M3, F8_E4M3FNUZ, F8_E5M2FNUZ] {
+            for skip in 0..8 {
+                let (mut one_by_one, mut many) = ([0f32; 251], [0u32; 251]);
+                unpack(format, &bytes, skip, &mut one_by_one);
+                unpack_many(format.bits, &bytes, skip, &mut many, |value, [element]| {
+                    *value = format.widen(element.into());
+                });
+                assert_eq!(one_by_one.map(f32::to_bits), many);
+            }
         }
     }
 }
