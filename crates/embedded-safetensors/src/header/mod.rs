@@ -22,7 +22,7 @@ pub(crate) use fault::Fault;
 pub use machine::HeaderParser;
 pub(crate) use machine::Signal;
 pub use text::Text;
-pub(crate) use text::{Unicode, UnicodeStep, unescape};
+pub(crate) use text::{Unicode, UnicodeStep, Utf8Char, unescape};
 pub(crate) use usual::Usual;
 
 /// What the parser saw.

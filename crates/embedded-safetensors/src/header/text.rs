@@ -48,7 +48,7 @@ impl Utf8Char {
 
     /// Encodes a code point, which must not be a surrogate.
     #[inline(always)]
-    pub(super) const fn new(code: u32) -> Self {
+    pub(crate) const fn new(code: u32) -> Self {
         let (bytes, len) = match code {
             0..0x80 => ([low_byte(code), 0, 0, 0], 1),
             0x80..0x800 => ([0xC0 | low_byte(code >> 6), tail(code), 0, 0], 2),

@@ -2,7 +2,7 @@
 
 use crate::bytes::low_u32;
 use crate::error::{Error, ErrorKind};
-use crate::header::{Unicode, UnicodeStep, unescape};
+use crate::header::{Unicode, UnicodeStep, Utf8Char, unescape};
 use core::fmt::{self, Write};
 
 /// A string of a header where it lies: the name of a tensor, a key or a value of `__metadata__`.
@@ -76,13 +76,11 @@ impl<'a> Quoted<'a> {
                 ErrorKind::BufferLength { needed: needed as u64, capacity: capacity as u64 }.at(self.at())
             );
         };
-        let mut from = 0;
+        let mut room = text.iter_mut();
         for character in self.chars() {
-            let len = character.len_utf8();
-            if let Some(room) = text.get_mut(from..from + len) {
-                character.encode_utf8(room);
-            }
-            from += len;
+            // The standard library's own can panic.
+            let encoded = Utf8Char::new(character.into());
+            encoded.as_bytes().iter().zip(room.by_ref()).for_each(|(byte, slot)| *slot = *byte);
         }
         Ok(core::str::from_utf8(text).unwrap_or(""))
     }
@@ -109,8 +107,8 @@ impl<'a> Quoted<'a> {
     const fn hash_decoded(&self) -> u32 {
         let (mut sum, mut tail, mut left) = (0, Tail::new(), self.chars());
         while let Some(character) = left.next_char() {
-            let mut memory = [0; 4];
-            let mut bytes: &[u8] = character.encode_utf8(&mut memory).as_bytes();
+            let encoded = Utf8Char::new(character as u32);
+            let mut bytes: &[u8] = encoded.as_bytes();
             while let [byte, rest @ ..] = bytes {
                 if tail.push(*byte) {
                     sum = mix(sum, tail.word);
