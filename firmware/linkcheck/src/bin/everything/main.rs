@@ -10,6 +10,7 @@ mod slices;
 mod storage;
 mod streams;
 mod values;
+mod views;
 
 use embedded_safetensors::FlashFile;
 use embedded_safetensors::Seekable;
@@ -32,6 +33,7 @@ extern "C" fn main() -> ! {
     sum ^= models::open_find_stream(file);
     sum ^= streams::all(file, text);
     sum ^= slices::all(Seekable::new(File::new(file)), slots, text) ^ slices::in_view(file);
+    sum ^= views::all(file, slots, text);
     linkcheck::exit(sum as u32 ^ trap(file, job.slots))
 }
 

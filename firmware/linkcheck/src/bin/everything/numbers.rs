@@ -51,6 +51,7 @@ pub fn indexed(found: &IndexedTensor<'_>) -> u64 {
     range ^ bytes(found.name().as_bytes()) ^ dims(found.dims()) ^ u64::from(found.dtype().bits()) ^ info
 }
 
-fn dims(dims: &[u64]) -> u64 {
+/// Of a shape.
+pub fn dims(dims: &[u64]) -> u64 {
     dims.iter().fold(0, |sum, &dim| sum ^ dim)
 }
