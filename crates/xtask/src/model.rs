@@ -28,9 +28,14 @@ impl ModelFile {
 
     /// The file, its header filled up to a multiple of 8 bytes, as the usual writers do.
     pub fn bytes(&self) -> Vec<u8> {
-        let mut header = format!("{{{}}}", self.entries.join(","));
+        let mut header = self.header();
         header.extend(std::iter::repeat_n(' ', header.len().next_multiple_of(8) - header.len()));
         self.bytes_with_header(&header)
+    }
+
+    /// The header as it is spelled, without what fills it up.
+    pub fn header(&self) -> String {
+        format!("{{{}}}", self.entries.join(","))
     }
 
     /// The file with another header.

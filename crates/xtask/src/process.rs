@@ -88,6 +88,17 @@ impl Run {
         }
     }
 
+    /// Runs silently and gives the time that it took: of the processors where the system counts it, so that what else
+    /// they do is no part of it. Nothing else may be run at the same time.
+    pub fn timed(self) -> Result<Duration, String> {
+        let (start, before) = (Instant::now(), time_of_ended());
+        self.capture()?;
+        Ok(match (before, time_of_ended()) {
+            (Some(before), Some(after)) => after.saturating_sub(before),
+            _ => start.elapsed(),
+        })
+    }
+
     /// Runs silently and gives exit status and what was printed.
     pub fn output(mut self) -> Result<Output, String> {
         self.command.stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -160,6 +171,17 @@ impl Run {
         let words = [program].into_iter().chain(self.command.get_args());
         words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
     }
+}
+
+/// What the programs that we ran and that have ended have taken of the processors, where there is Linux to count it.
+fn time_of_ended() -> Option<Duration> {
+    let text = std::fs::read_to_string("/proc/self/stat").ok()?;
+    // Behind the name, which may have spaces and brackets in it, the times of children are fields 16 and 17 of the line.
+    let (_, fields) = text.rsplit_once(')')?;
+    let ticks = fields.split_whitespace().skip(13).take(2).map(str::parse::<u64>);
+    let ticks: u64 = ticks.sum::<Result<u64, _>>().ok()?;
+    // A hundredth of a second on every Linux.
+    Some(Duration::from_millis(10 * ticks))
 }
 
 /// Standard output and standard error of a finished program, as text.
@@ -244,6 +266,14 @@ mod tests {
         let sentence = Run::new("sh").args(["-c", "sleep 60 &"]).limit(1).output().unwrap_err();
         assert!(sentence.contains("did not end within 1 s"), "{sentence}");
         assert!(start.elapsed() < Duration::from_secs(20), "somebody waited for the grandchild");
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn waiting_takes_no_time_of_the_processors_and_work_does() {
+        let busy = Run::new("sh").args(["-c", "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done"]);
+        assert!(busy.timed().unwrap() >= Duration::from_millis(20));
+        assert!(time_of_ended().is_some());
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! The stages of `cargo xtask test`.
 
+mod build_time;
 mod cost;
 mod firmware;
 mod flash_model;
@@ -31,7 +32,7 @@ const fn stage(name: &'static str, about: &'static str, run: fn() -> Outcome) ->
 }
 
 /// In the order in which they run: the quick and telling ones first.
-pub const STAGES: [Stage; 14] = [
+pub const STAGES: [Stage; 15] = [
     stage("workspace", "unit tests of all packages, documentation examples", suites::workspace),
     stage("no-std", "the verification suite on the core as firmware builds it", suites::no_std),
     stage("std", "the same suite on the core with its `std` feature", suites::std),
@@ -42,6 +43,7 @@ pub const STAGES: [Stage; 14] = [
         "a model in flash: no parser, no RAM, and no build that disagrees",
         flash_model::run,
     ),
+    stage("build-time", "how long the compiler reads models, and where it complains", build_time::measure),
     stage("cost", "stack, flash and instructions, measured under QEMU", cost::measure),
     stage("speed", "values are read about as fast as they could be copied", speed::measure),
     stage("x86-32", "the conformance suite where pointers have 32 bits", targets::x86_32),
