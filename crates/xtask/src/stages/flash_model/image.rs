@@ -13,8 +13,19 @@ const PROGRAMS: [&str; 3] = ["flash_model", "flash_by_hand", "empty"];
 const FLASH: [&str; 3] = [".text", ".rodata", ".data"];
 const RAM: [&str; 2] = [".data", ".bss"];
 
+/// What the program with the core may have more than the one by hand, and what it may have of RAM.
+const MOST_FLASH: usize = 0;
+const MOST_RAM: usize = 0;
+
 /// Parts of symbol names that say that something of the core, a panic or the formatting of text is in the image.
 const UNWANTED: [&str; 4] = ["embedded_safetensors", "panic", "4core3fmt", "unwind"];
+
+/// What the readme says of it.
+pub fn promise() -> String {
+    format!(
+        "its bytes and {MOST_FLASH} B more in flash than addresses counted by hand, {MOST_RAM} B of RAM, and no symbol of this crate"
+    )
+}
 
 pub fn measure(tally: &mut Tally) -> Result<(), String> {
     for triple in BARE_TARGETS {
@@ -42,7 +53,7 @@ fn measure_image(firmware: Firmware) -> Result<String, String> {
     let sentence = format!(
         "the model in flash: {flash} bytes, {file} of them the file; by hand: {flash_by_hand}; {ram} of RAM, no symbol of the core"
     );
-    if flash > flash_by_hand || ram > 0 { Err(sentence) } else { Ok(sentence) }
+    if flash > flash_by_hand + MOST_FLASH || ram > MOST_RAM { Err(sentence) } else { Ok(sentence) }
 }
 
 fn check_symbols(elf: &Elf) -> Result<(), String> {

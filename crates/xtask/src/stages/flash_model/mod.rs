@@ -4,6 +4,7 @@ mod image;
 mod network;
 mod refusals;
 
+use super::readme;
 use crate::report::{Outcome, Tally};
 use crate::workspace;
 
@@ -13,6 +14,7 @@ const MODEL: &str = "crates/embedded-safetensors/examples/network.safetensors";
 pub fn run() -> Outcome {
     let mut tally = Tally::default();
     tally.check("the committed model is the generator's", check_file());
+    tally.check("the readme promises this", readme::check([image::promise()]));
     image::measure(&mut tally)?;
     refusals::check(&mut tally)?;
     Ok(tally)

@@ -137,7 +137,7 @@ fn unsound_files() -> [Case; 4] {
     ]
 }
 
-const CROOKED: &str = r#"the tensor "a" begins at byte 62 of the file, 2 behind a multiple of 4: write the file with its tensors aligned"#;
+const CROOKED: &str = r#"the tensor "a" begins at byte 62 of the file, 2 bytes behind a multiple of 4: write the file with its tensors aligned"#;
 const ANYWHERE: &str = r#"the tensor "a" must begin at a multiple of 4 bytes in memory, but the file is not known to: include it with include_model!("…", 4) or include_aligned!("…", 4)"#;
 const ALIGNMENTS: &str = "take a power of two from 4 to 4096";
 
