@@ -58,7 +58,8 @@ fn check_descriptions(tally: &mut Tally) -> Result<(), String> {
 
 /// The compiler says this, calls it by this code, and has nothing else to complain of.
 fn only_says(said: &str, due: &str, code: &str) -> Result<(), String> {
-    let mut errors = said.lines().filter(|line| line.starts_with("error["));
+    let summary = "error: could not compile";
+    let mut errors = said.lines().filter(|line| line.starts_with("error") && !line.starts_with(summary));
     if said.contains(due) && errors.clone().count() > 0 && errors.all(|line| line.starts_with(code)) {
         return Ok(());
     }
@@ -202,6 +203,8 @@ mod tests {
         assert_eq!(only_says(due, "why", EVALUATION), Ok(()));
         assert!(only_says(due, "why not", EVALUATION).is_err());
         assert!(only_says(&format!("{due}\nerror[E0432]: another"), "why", EVALUATION).is_err());
+        assert!(only_says(&format!("{due}\nerror: a lint"), "why", EVALUATION).is_err());
+        assert_eq!(only_says(&format!("{due}\nerror: could not compile `a`"), "why", EVALUATION), Ok(()));
         assert!(only_says("warning: why", "why", EVALUATION).is_err());
     }
 }
