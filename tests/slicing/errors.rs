@@ -117,3 +117,19 @@ fn empty_and_full_ranges_are_those_of_numpy() {
     assert_eq!(shape(&[], &[]), [0; 0]);
     assert_eq!(shape(&[1, 6], &[AxisRange::index(0), AxisRange::index(5)]), [0; 0]);
 }
+
+#[test]
+fn bytes_do_not_go_on_in_the_middle_of_one() {
+    let header = r#"{"t":{"dtype":"F4","shape":[4,2],"data_offsets":[0,4]}}"#;
+    let mut file = with_header(header, 0);
+    file.extend([0x10, 0x32, 0x54, 0x76]);
+    let start = 8 + header.len() as u64;
+    let tensor = View::parse(&file).and_then(|view| view.tensor("t")).expect("it is there");
+    let mut reader = tensor.reader().slice(&[AxisRange::ALL.step_by(2)]).expect("it is inside");
+    assert_eq!(reader.next_lossless(&mut [1f32]), Ok(Some(&[0.0][..])));
+    let half = ErrorKind::PartOfByte { bits: 4 }.at(start);
+    assert_eq!(reader.next_chunk(&mut [0; 2]), Err(half.into()));
+    assert_eq!(reader.read_all(&mut [0; 2]), Err(half.into()));
+    assert_eq!(reader.next_lossless(&mut [1f32]), Ok(Some(&[0.5][..])));
+    assert_eq!(reader.read_all(&mut [0; 2]), Ok(&[0x54][..]));
+}

@@ -1,9 +1,9 @@
 //! How often a slice calls its storage, and how much it reads there.
 
-use embedded_safetensors::{AxisRange, Dtype, Element, Model, ReadAt, SliceReader};
+use embedded_safetensors::{AxisRange, Dtype, Element, Model, ReadAt, ReadError, SliceReader};
 use std::fmt::Debug;
 use verification::file::with_header;
-use verification::mock::{Counts, Plan, Storage};
+use verification::mock::{Counts, Failure, Fault, Plan, Storage};
 
 type Slice<'m, 's> = SliceReader<&'m mut &'s Storage<'s>>;
 
@@ -104,4 +104,32 @@ fn a_slice_reads_nothing_in_front_of_itself_nor_behind() {
     let counts = counts(Dtype::U16, &[9, 8], &ranges, |reader| in_chunks(reader, 1000));
     let [read] = &counts.ranges[..] else { panic!("{counts:?}") };
     assert_eq!(read.end - read.start, (2 * 8 + 4 + 1) * 2);
+}
+
+/// Of the five runs that a call reads one by one, any may fail.
+#[test]
+fn a_call_that_fails_in_its_middle_has_read_nothing() {
+    let header = r#"{"t":{"dtype":"U16","shape":[5,50],"data_offsets":[0,500]}}"#;
+    let mut file = with_header(header, 0);
+    file.extend((0..250u16).flat_map(u16::to_le_bytes));
+    let expected = [3u16, 53, 103, 153, 203];
+    for call in 0..5 {
+        let storage = Storage::new(&file, Plan::default());
+        let mut model = Model::open(&storage, &mut [0; 128]).expect("it is sound");
+        let tensor = model.find("t", &mut [0; 128]).expect("it can be read").expect("it is there");
+        let column = [AxisRange::ALL, AxisRange::index(3)];
+        let mut reader =
+            model.tensor(&tensor).and_then(|tensor| tensor.slice(&column)).expect("it is inside");
+        let fails = || storage.follow(Plan { failure: Some(Failure::Once(call)), ..Plan::default() });
+        fails();
+        assert_eq!(reader.next_chunk(&mut [0; 10]), Err(ReadError::Source(Fault::Broken)));
+        fails();
+        assert_eq!(reader.read_all(&mut [0; 10]), Err(ReadError::Source(Fault::Broken)));
+        fails();
+        assert_eq!(reader.next_lossless(&mut [0u16; 5]), Err(ReadError::Source(Fault::Broken)));
+        fails();
+        assert_eq!(reader.read_rounded(&mut [0f32; 5]), Err(ReadError::Source(Fault::Broken)));
+        assert_eq!(reader.remaining(), 5, "call {call}");
+        assert_eq!(reader.read_lossless(&mut [0u16; 5]), Ok(&expected[..]));
+    }
 }
