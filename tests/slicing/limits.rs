@@ -16,7 +16,8 @@ fn the_largest_tensor_can_be_sliced() {
     // 2^64 - 8 bits, and the last two elements of them.
     let size = (1 << 61) - 1;
     let last = plan(Dtype::U8, &[size], &[(size - 2..).into()]);
-    assert_eq!(last.byte_runs().map(Iterator::collect), Ok(vec![size - 2..size]));
+    let end = Run { first: size - 2, elements: 2 };
+    assert_eq!(last.runs().collect::<Vec<_>>(), [end]);
     let two = plan(Dtype::U8, &[size], &[AxisRange::ALL.step_by(size - 1)]);
     assert_eq!(two.byte_runs().map(Iterator::collect), Ok(vec![0..1, size - 1..size]));
     let every_second = plan(Dtype::U8, &[size], &[AxisRange::ALL.step_by(2)]);

@@ -51,7 +51,7 @@ macro_rules! bits {
     )*};
 }
 
-bits!(f32: |value: f32| value.to_bits().into(), f64: f64::to_bits, i16: |value| u64::from(value as u16), u64: |value| value);
+bits!(f32: |value: f32| value.to_bits().into(), f64: f64::to_bits, i16: |value: i16| u64::from(value.cast_unsigned()), u64: |value| value);
 
 fn each_value_is_right<T: Bits>(case: &Case, file: &[u8], tensor: &[u8], random: &mut Random) {
     let Some(expected) = expected::<T>(case, tensor) else {

@@ -20,7 +20,7 @@ fn main() -> Outcome<()> {
     while input.read_line(&mut line)? > 0 {
         let question = Question::read(&line, &mut input)?;
         let (dims, bytes) = question.answer(number).unwrap_or_else(|refused| (refused, vec![]));
-        write!(output, "{dims}|{}\n", bytes.len())?;
+        writeln!(output, "{dims}|{}", bytes.len())?;
         output.write_all(&bytes)?;
         output.flush()?;
         line.clear();
