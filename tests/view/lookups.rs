@@ -74,7 +74,7 @@ fn a_missing_tensor_is_none_or_an_error() {
     }
 }
 
-/// A tensor too deep to be held, between two others; a second one of its name is found out first.
+/// A tensor too deep to be held, between two others.
 #[test]
 fn a_tensor_of_too_many_dimensions_stands_in_nobodys_way() {
     for spaces in ["", " "] {

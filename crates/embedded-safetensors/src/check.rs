@@ -376,7 +376,7 @@ pub const fn check(file: &[u8], slots: &mut [Slot], text: &mut [u8]) -> Result<S
         Ok(summary) => summary,
         Err(error) => return Err(error),
     };
-    match check_names(file, slots, text) {
+    match check_names(file, [0, 0], slots, text) {
         Ok(()) => Ok(summary),
         Err(error) => Err(error),
     }
@@ -412,8 +412,17 @@ pub const fn check_header(file: &[u8], slots: &mut [Slot]) -> Result<Summary, Er
     }
 }
 
-const fn check_names(file: &[u8], slots: &mut [Slot], text: &mut [u8]) -> Result<(), Error> {
-    let mut check = DuplicateCheck::new([0, 0], slots, text);
+/// As [`DuplicateCheck`], on a header in memory that is proven.
+///
+/// # Errors
+/// As [`DuplicateCheck::push`].
+pub(crate) const fn check_names(
+    file: &[u8],
+    key: [u64; 2],
+    slots: &mut [Slot],
+    text: &mut [u8],
+) -> Result<(), Error> {
+    let mut check = DuplicateCheck::new(key, slots, text);
     loop {
         let mut input = file;
         match check.push(&mut input) {

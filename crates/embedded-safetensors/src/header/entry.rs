@@ -1,7 +1,7 @@
 //! From events to tensors: the check of one entry against itself, and entries with their names in
 //! memory that the caller gives.
 //!
-//! A recognizer of the writers' usual spelling has its place here, in front of the parser, because
+//! The writers' usual spelling is recognised here ([`Tensors::take_usual`]), in front of the parser, because
 //! this is the lowest layer that knows what a whole entry is.
 
 use super::{Fault, HeaderParser, Signal, Text, Usual};

@@ -6,10 +6,11 @@ use super::quoted::hash;
 use super::tensor::Tensor;
 use super::walk::Walk;
 use super::{View, fail};
+use crate::check::check_names;
+#[cfg(doc)]
 use crate::duplicates::DuplicateCheck;
 use crate::error::{Error, ErrorKind};
 use crate::header::Signal;
-use crate::progress::Progress;
 use crate::smallest::Slot;
 
 /// As many tensors as a compiler sees at once where it has no table.
@@ -108,16 +109,7 @@ impl<'a> View<'a> {
     /// # Panics
     /// Never.
     pub const fn check_names(&self, key: [u64; 2], slots: &mut [Slot], text: &mut [u8]) -> Result<(), Error> {
-        let mut check = DuplicateCheck::new(key, slots, text);
-        loop {
-            let mut input = self.file();
-            match check.push(&mut input) {
-                Ok(Progress::Rewind) => {}
-                Ok(Progress::Done) => return Ok(()),
-                Ok(Progress::NeedInput) => return check.end_of_input(),
-                Err(error) => return Err(error),
-            }
-        }
+        check_names(self.file(), key, slots, text)
     }
 
     /// The same view, if no name occurs twice and no key of `__metadata__`. For consts; [`include_model!`](crate::include_model) has

@@ -230,7 +230,13 @@ impl fmt::Display for Quoted<'_> {
 impl fmt::Debug for Quoted<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_char('"')?;
-        self.chars().flat_map(char::escape_debug).try_for_each(|character| f.write_char(character))?;
+        for character in self.chars() {
+            match character {
+                // Inside double quotes it stands for itself.
+                '\'' => f.write_char(character)?,
+                _ => character.escape_debug().try_for_each(|character| f.write_char(character))?,
+            }
+        }
         f.write_char('"')
     }
 }

@@ -170,8 +170,9 @@ fn there_is_room_for_the_shortest_entries() {
 }
 
 /// A string as a header spells it, and what it means.
-const SPELLINGS: [(&str, &str); 9] = [
+const SPELLINGS: [(&str, &str); 10] = [
     ("", ""),
+    ("it's", "it's"),
     ("fc1.weight", "fc1.weight"),
     ("fc1\\u002eweight", "fc1.weight"),
     ("\\u0066c1.weigh\\u0074", "fc1.weight"),
