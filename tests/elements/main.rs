@@ -197,6 +197,31 @@ fn parts_of_the_elements_become_the_same() {
     each_pair(Parts);
 }
 
+/// More values than what is read is turned in at a time, from each place within a byte on.
+struct Blocks;
+
+impl Check for Blocks {
+    fn pair<T: Value>(&mut self, source: &Source, expected: &Pair<'_>) {
+        if let Pair::Nothing = expected {
+            return;
+        }
+        let len = 150_000 / size_of::<T>();
+        let elements = Tables::load().elements(source.dtype);
+        let long = Source::new(source.dtype, &elements.repeat((len + 4).div_ceil(source.len)));
+        for first in 0..4 {
+            assert_eq!(
+                long.part::<T>(Loss::Rounded, first, len).map(|values| values.len()),
+                Ok(len * size_of::<T>())
+            );
+        }
+    }
+}
+
+#[test]
+fn elements_of_many_blocks_become_the_same() {
+    each_pair(Blocks);
+}
+
 /// A bit that makes a NaN quiet, which `half` sets.
 const QUIET: u32 = 1 << 22;
 

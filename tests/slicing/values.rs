@@ -6,7 +6,7 @@ use verification::context::Context;
 use verification::file::with_header;
 use verification::random::Random;
 
-use crate::naive::Case;
+use crate::naive::{Asked, Case};
 
 const CASES: u64 = 30_000;
 
@@ -24,6 +24,25 @@ fn slices_have_the_values_of_their_elements() {
             1 => each_value_is_right::<i16>(&case, &file, &tensor, &mut random),
             2 => each_value_is_right::<u64>(&case, &file, &tensor, &mut random),
             _ => each_value_is_right::<f32>(&case, &file, &tensor, &mut random),
+        }
+    }
+}
+
+/// Values are turned in blocks of 64 KiB; these take several.
+#[test]
+fn large_slices_have_the_values_of_their_elements() {
+    let mut random = Random::new(1);
+    for &dtype in Dtype::ALL {
+        for (dims, asked) in [
+            (vec![120_000], vec![Asked::Half(1, 120_000, 3)]),
+            (vec![200, 304], vec![Asked::All, Asked::Half(1, 300, 1)]),
+        ] {
+            let case = Case { dtype, dims, asked };
+            let _context = Context(|| format!("{case:?}"));
+            let tensor: Vec<u8> = (0..case.byte_len()).map(|_| random.number().to_le_bytes()[0]).collect();
+            let file = file_of(dtype, &case.dims, &tensor);
+            each_value_is_right::<f32>(&case, &file, &tensor, &mut random);
+            each_value_is_right::<f64>(&case, &file, &tensor, &mut random);
         }
     }
 }

@@ -40,6 +40,12 @@ pub(crate) const fn index_below(number: u64, bound: usize) -> Option<usize> {
     Some(number as usize)
 }
 
+/// So many values at the front, or all.
+pub(crate) fn front<T>(values: &mut [T], len: u64) -> &mut [T] {
+    let len = index_below(len, values.len()).unwrap_or(values.len());
+    values.get_mut(..len).unwrap_or_default()
+}
+
 /// The nearest `f32` to a number, of two as near ones the even one.
 pub(crate) const fn nearest_f32(number: f64) -> f32 {
     #[allow(clippy::cast_possible_truncation)] // rounds

@@ -1,7 +1,7 @@
 //! A part of a tensor, read piece by piece into buffers of the caller.
 
-use crate::bytes::index_below;
-use crate::convert::{Conversion, Element, Loss};
+use crate::bytes::front;
+use crate::convert::{Conversion, Element, Loss, values_of_element};
 use crate::dtype::Dtype;
 use crate::element::fill::BLOCK;
 use crate::error::Error;
@@ -284,11 +284,6 @@ impl Place {
     }
 }
 
-/// C64 is read as pairs.
-const fn values_of_element(dtype: Dtype) -> u64 {
-    if let Dtype::C64 = dtype { 2 } else { 1 }
-}
-
 /// Values that are being filled from a slice. Whoever drives it reads what [`bytes`](Self::bytes) asks for, then calls
 /// [`turn`](Self::turn), until nothing is asked for.
 pub(crate) struct Gathering<'b, T: Element> {
@@ -382,9 +377,4 @@ impl<'b, T: Element> Gathering<'b, T> {
     fn is_alone(&self) -> bool {
         !self.left.is_empty() && self.conversion.count(self.left.len()) == 0
     }
-}
-
-fn front<T>(values: &mut [T], len: u64) -> &mut [T] {
-    let len = index_below(len, values.len()).unwrap_or(values.len());
-    values.get_mut(..len).unwrap_or_default()
 }

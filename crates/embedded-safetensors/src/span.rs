@@ -1,6 +1,6 @@
 //! Arithmetic of a tensor that is read piece by piece: how long the next piece is.
 
-use crate::bytes::index_below;
+use crate::bytes::{front, index_below};
 use crate::dtype::Dtype;
 use crate::error::{Error, ErrorKind};
 use crate::location::Location;
@@ -225,15 +225,6 @@ impl Span {
 
     fn outside(&self, asked: u64) -> Error {
         ErrorKind::OutsideTensor { asked, len: self.len }.at(self.start() + self.len)
-    }
-}
-
-/// The front of a buffer that `bytes` fill, or all of it.
-fn front(buffer: &mut [u8], bytes: u64) -> &mut [u8] {
-    let len = index_below(bytes, buffer.len()).unwrap_or(buffer.len());
-    match buffer.split_at_mut_checked(len) {
-        Some((front, _)) => front,
-        None => &mut [],
     }
 }
 

@@ -16,8 +16,8 @@ use crate::source::ReadError;
 /// asynchronous form of [`ElementReader`](crate::ElementReader).
 ///
 /// The bytes are read into the memory of the values and turned there, so there is no other buffer. A call is one
-/// read of the storage where that gives all that it is asked for, with two exceptions: values of 64 KiB and more that
-/// are not just copied come in blocks of that size, and elements of 64 bits that become an `f32` in
+/// read of the storage where that gives all that it is asked for, with two exceptions: more than 64 KiB of values that
+/// are not as they lie in the file come in blocks of that size, and elements of 64 bits that become an `f32` in
 /// several reads, each for half of the values that are left.
 ///
 /// Elements of 4 and 6 bits may be read in any number, from any of them on. A C64 tensor is read as F32, real parts first,

@@ -49,8 +49,12 @@ pub(crate) struct Conversion<T: Element> {
     way: Way<T>,
 }
 
-/// How many bits of a file make one value: to readers of values a C64 tensor has twice as many elements, which are
-/// F32, real parts first.
+/// How many values an element is: a C64 is two, which are F32, the real part first.
+pub(crate) const fn values_of_element(dtype: Dtype) -> u64 {
+    if let Dtype::C64 = dtype { 2 } else { 1 }
+}
+
+/// How many bits of a file make one value.
 pub(crate) const fn bits_of_value(dtype: Dtype) -> u8 {
     match dtype {
         Dtype::C64 => Dtype::F32.bits(),

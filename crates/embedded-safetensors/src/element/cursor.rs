@@ -1,7 +1,7 @@
 //! Arithmetic of a tensor that is read as values: which elements are next, and whether there is room for them.
 
 use super::place::{Origin, Place};
-use crate::bytes::index_below;
+use crate::bytes::front;
 use crate::convert::{Conversion, Element, Loss};
 use crate::dtype::Dtype;
 use crate::error::{Error, ErrorKind};
@@ -244,10 +244,4 @@ impl RowCursor {
     const fn first(&self) -> u64 {
         self.next.wrapping_mul(self.row_len) // cannot wrap: the tensor has as many
     }
-}
-
-/// So many values, or all.
-fn front<T>(values: &mut [T], len: u64) -> &mut [T] {
-    let len = index_below(len, values.len()).unwrap_or(values.len());
-    values.get_mut(..len).unwrap_or_default()
 }

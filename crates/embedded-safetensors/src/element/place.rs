@@ -1,6 +1,6 @@
 //! Where in a file the elements of a tensor lie.
 
-use crate::convert::{Conversion, Element, Loss, bits_of_value};
+use crate::convert::{Conversion, Element, Loss, bits_of_value, values_of_element};
 use crate::dtype::Dtype;
 use crate::error::{Error, ErrorKind};
 use crate::span::Span;
@@ -36,9 +36,9 @@ impl Origin {
         self.dtype
     }
 
-    /// How many values make an element: 2 of C64.
+    /// How many values an element of the dtype is.
     pub(crate) const fn values_of_element(&self) -> u64 {
-        if let Dtype::C64 = self.dtype { 2 } else { 1 }
+        values_of_element(self.dtype)
     }
 
     /// How many elements so many bytes of the tensor hold; they are whole ones.

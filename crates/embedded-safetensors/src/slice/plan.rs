@@ -10,9 +10,9 @@ use crate::shape::{self, MAX_RANK, Shape};
 
 /// A part of a tensor, worked out: what shape it has and where its elements lie. Pure arithmetic, for any transport.
 ///
-/// Elements that lie beside each other are one [`Run`](crate::Run): a slice that is whole but for its outermost axis is
-/// one run, and a whole tensor too. All runs of a slice are equally long. They come out one by one and are never
-/// listed in memory.
+/// Elements that lie beside each other are one [`Run`](crate::Run), as far as all runs of a slice are equally long: a
+/// slice that is whole but for its outermost axis is one, and a whole tensor too. They come out one by one and are
+/// never listed in memory.
 ///
 /// ```
 /// use embedded_safetensors::{AxisRange, Dtype, SlicePlan};
