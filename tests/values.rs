@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 
 use embedded_safetensors::{
-    Dtype, Element, ElementReader, Error, ErrorKind, Locate, Location, Model, ReadAt, ReadError, Shape,
+    Dtype, Element, ElementReader, Error, ErrorKind, Locate, Location, Model, ReadAt, ReadError, Rows, Shape,
     TensorInfo, TensorReader,
 };
 use verification::context::Context;
@@ -153,6 +153,14 @@ impl Loss {
             Self::Rounded => reader.read_rounded(values),
         }
     }
+
+    fn row<'b, S: ReadAt<Error: Debug>, T: Value>(self, rows: &mut Rows<S>, values: &'b mut [T]) -> &'b [T] {
+        let row = match self {
+            Self::None => rows.next_lossless(values),
+            Self::Rounded => rows.next_rounded(values),
+        };
+        row.expect("it can be read").expect("it is not the end")
+    }
 }
 
 impl<S: ReadAt<Error: Debug>, T: Value> Scene<'_, S, T> {
@@ -262,13 +270,14 @@ impl Check for RowByRow {
             assert_eq!(rows.row_len(), row_len as u64);
             for (row, expected) in expected.chunks(row_len).enumerate().skip(first) {
                 assert_eq!((rows.position(), rows.remaining()), (row as u64, 16 - row as u64));
-                let found = match loss {
-                    Loss::None => rows.next_lossless(&mut values[..row_len]),
-                    Loss::Rounded => rows.next_rounded(&mut values),
-                };
-                assert_same(found.expect("it can be read").expect("it is not the end"), expected);
+                assert_same(loss.row(&mut rows, &mut values[..row_len]), expected);
             }
             assert!(rows.next_rounded(&mut values[..0]).expect("nothing can be wrong").is_none());
+        }
+        let mut rows = scene.reader().rows(0..16).expect("they are there");
+        for (row, expected) in expected.chunks(row_len).enumerate().rev() {
+            rows.seek(row as u64).expect("it is there");
+            assert_same(loss.row(&mut rows, &mut values), expected);
         }
     }
 }

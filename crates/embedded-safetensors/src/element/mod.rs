@@ -29,7 +29,8 @@ pub use rows::Rows;
 /// After an error nothing is lost but what the values held, which may be anything: the reader stands where it stood
 /// before the call that failed, and the same call may be made again.
 ///
-/// *Memory*: at most 40 bytes and the source; 64 bytes of stack more than reading the bytes takes.
+/// *Memory*: at most 40 bytes and the source; on a Cortex-M3 at most 128 bytes of stack more than streaming the bytes
+/// takes.
 #[derive(Debug)]
 pub struct ElementReader<S> {
     source: S,
