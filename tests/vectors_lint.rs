@@ -283,6 +283,29 @@ fn every_kind_of_error_has_a_code_and_a_sentence() {
     }
 }
 
+/// Who is to blame stands in the code too.
+#[test]
+fn every_code_begins_with_whose_fault_it_is() {
+    let (codes, behind) = ERRORS.split_once("pub const fn blame(").expect("the codes end before the blame");
+    let (blames, _) = behind.split_once("\n    }\n").expect("it ends");
+    let mut seen = 0;
+    for (kind, code) in
+        codes.lines().filter_map(|line| line.trim().strip_prefix("Self::")?.split_once(" => \""))
+    {
+        let kind = kind.split(|char: char| !char.is_alphanumeric()).next().expect("it has a name");
+        let is_word = |word: &str| word == kind;
+        let blame = blames.lines().find(|line| line.split(|char: char| !char.is_alphanumeric()).any(is_word));
+        let due = match code.split('.').next() {
+            Some("usage") => Some("Blame::Usage,"),
+            Some("limit") => Some("Blame::Limit,"),
+            _ => None,
+        };
+        assert_eq!(blame.and_then(|line| line.split(" => ").nth(1)), due, "{kind}");
+        seen += usize::from(due.is_some());
+    }
+    assert!(seen > 20, "{seen}");
+}
+
 #[test]
 fn every_code_is_exercised() {
     let manifest = vectors::load();
