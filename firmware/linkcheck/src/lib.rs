@@ -14,7 +14,7 @@ mod stack;
 mod stream;
 
 pub use card::{Broken, Card};
-pub use job::{Job, find_duplicates, parse, read_entries, validate};
+pub use job::{Job, find_duplicates, parse, read_entries, validate, view};
 pub use machine::{Clock, request, slots, text, wanted};
 pub use network::Network;
 pub use semihosting::{exit, print, print_number};

@@ -1,7 +1,7 @@
 //! A whole network's start: open a model, find its tensors, stream one of them.
 
 use crate::card::Card;
-use embedded_safetensors::{Model, ReadAt, ReadError, Wanted};
+use embedded_safetensors::{AxisRange, Model, ReadAt, ReadError, Wanted};
 
 /// One sector of a card: the window of the header, then the buffer of the data.
 pub const BLOCK: usize = 512;
@@ -36,6 +36,8 @@ pub enum Then {
     Stream,
     /// It is read row by row, as `f32`.
     ReadRows,
+    /// Every second of its rows is read, the first half of each, as `f32`.
+    ReadSlice,
 }
 
 /// Values of a row, when rows are read.
@@ -53,6 +55,7 @@ pub fn open_find_stream(card: &mut Card, wanted: &mut [Wanted<'_>; WANTED], then
         Then::Stop => Some(0),
         Then::Stream => stream(&mut model, first, &mut block).ok(),
         Then::ReadRows => read_rows(&mut model, first).ok(),
+        Then::ReadSlice => read_slice(&mut model, first).ok(),
         Then::ReadRaw => read_raw(model, first, &mut block).ok(),
     }
 }
@@ -79,6 +82,18 @@ fn read_rows<S: ReadAt>(model: &mut Model<S>, tensor: &Wanted<'_>) -> Result<u64
     let mut values = 0usize;
     while let Some(row) = rows.next_lossless(&mut row)? {
         values += core::hint::black_box(row).len();
+    }
+    Ok(values as u64)
+}
+
+#[inline(never)]
+fn read_slice<S: ReadAt>(model: &mut Model<S>, tensor: &Wanted<'_>) -> Result<u64, ReadError<S::Error>> {
+    let mut part = [0f32; ROW];
+    let ranges = [AxisRange::ALL.step_by(2), (..ROW as u64 / 2).into()];
+    let mut slice = model.tensor(tensor)?.slice(&ranges)?;
+    let mut values = 0usize;
+    while let Some(part) = slice.next_lossless(&mut part)? {
+        values += core::hint::black_box(part).len();
     }
     Ok(values as u64)
 }

@@ -45,7 +45,9 @@ fn door(mode: u32) -> fn(&mut Task) {
         5 => open_and_find,
         6 => read_raw,
         7 => stream,
+        8 => view,
         9 => read_rows,
+        10 => read_slice,
         _ => refuse,
     }
 }
@@ -76,6 +78,11 @@ fn read_entries(task: &mut Task) {
 }
 
 #[inline(never)]
+fn view(task: &mut Task) {
+    task.counted = linkcheck::view(task.file).ok();
+}
+
+#[inline(never)]
 fn open_and_find(task: &mut Task) {
     task.counted = linkcheck::open_find_stream(&mut task.card, task.wanted, Then::Stop);
 }
@@ -93,6 +100,11 @@ fn stream(task: &mut Task) {
 #[inline(never)]
 fn read_rows(task: &mut Task) {
     task.counted = linkcheck::open_find_stream(&mut task.card, task.wanted, Then::ReadRows);
+}
+
+#[inline(never)]
+fn read_slice(task: &mut Task) {
+    task.counted = linkcheck::open_find_stream(&mut task.card, task.wanted, Then::ReadSlice);
 }
 
 /// As `stream`, of a file that must not come through.

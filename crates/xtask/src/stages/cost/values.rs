@@ -10,6 +10,9 @@ const ROW: u64 = 64;
 
 /// The block of the header and all states and frames, and the row. The readme promises it.
 const MOST_STACK: u64 = 1408;
+/// The same with a part of a matrix instead of rows. The readme promises it.
+const MOST_SLICE_STACK: u64 = 3072;
+const MOST_SLICE_FLASH: u64 = 22528;
 /// Of a program that opens a model, finds tensors and reads one so: all that can become an `f32`. The readme promises it.
 const MOST_FLASH: u64 = 17408;
 
@@ -20,12 +23,14 @@ const MOST_INSTRUCTIONS: [(&str, u64, u64); 4] =
 /// By the numbers that `firmware/linkcheck` gives them.
 const OPEN_AND_FIND: u32 = 5;
 const READ_ROWS: u32 = 9;
+const READ_SLICE: u32 = 10;
 
 pub fn measure(machine: &Machine, tally: &mut Tally) {
     tally.measured(machine.board.name, measure_flash(machine));
     for (dtype, width, most) in MOST_INSTRUCTIONS {
         tally.measured(machine.board.name, measure_rows(machine, dtype, width, most));
     }
+    tally.measured(machine.board.name, measure_slice(machine));
 }
 
 /// What the readme says of it.
@@ -33,7 +38,9 @@ pub fn promises() -> Vec<String> {
     let most = MOST_INSTRUCTIONS.map(|(dtype, _, most)| format!("{most} of {dtype}"));
     vec![
         stack_row("`Model`: open, find 12, read rows of 64 F16 as `f32`", MOST_STACK),
+        stack_row("`Model`: open, find 12, read a slice of F16 as `f32`", MOST_SLICE_STACK),
         format!("by at most {} if it reads a tensor as `f32`", in_bytes(MOST_FLASH)),
+        format!("by at most {} if it reads a slice so", in_bytes(MOST_SLICE_FLASH)),
         format!("at most {} instructions a value", most.join(", ")),
     ]
 }
@@ -58,6 +65,23 @@ fn measure_rows(machine: &Machine, dtype: &str, width: u64, most: u64) -> Result
     let sentence =
         format!("rows of {ROW} {dtype} as f32: {each} instructions a value, {stack} bytes of stack");
     if each > most { Err(format!("{sentence}: more than {most}")) } else { Ok(sentence) }
+}
+
+fn measure_slice(machine: &Machine) -> Result<String, String> {
+    let flash = machine.flash("slice")?;
+    at_most("flash", flash, MOST_SLICE_FLASH)?;
+    let before = run(machine, OPEN_AND_FIND, "F16", 2)?;
+    let figures = run(machine, READ_SLICE, "F16", 2)?;
+    let (values, stack) = (figures.get("counted")?, figures.get("stack")?);
+    if values != ROWS * ROW / 4 {
+        return Err(format!("{values} values of a slice came, not {}", ROWS * ROW / 4));
+    }
+    at_most("reading a slice: the stack", stack, MOST_SLICE_STACK)?;
+    let ticks = figures.get("ticks")?.saturating_sub(before.get("ticks")?);
+    let each = machine.board.instructions(ticks).div_ceil(values);
+    Ok(format!(
+        "a slice of F16 as f32: {each} instructions a value, {stack} bytes of stack, {flash} bytes of flash"
+    ))
 }
 
 /// With a file of one matrix.
