@@ -45,9 +45,9 @@ fn door(mode: u32) -> fn(&mut Task) {
         5 => open_and_find,
         6 => read_raw,
         7 => stream,
-        8 => view,
         9 => read_rows,
         10 => read_slice,
+        11 => view,
         _ => refuse,
     }
 }
