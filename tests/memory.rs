@@ -196,7 +196,7 @@ fn sizes_are_as_documented() {
     assert!(size_of::<Tensor<'_>>() <= 160, "{}", size_of::<Tensor<'_>>());
     assert!(size_of::<Tensor<'_>>() + size_of::<embedded_safetensors::__Link>() <= 168);
     assert!(size_of::<Tensors<'_>>() <= 344, "{}", size_of::<Tensors<'_>>());
-    assert!(size_of::<MetadataView<'_>>() <= 264, "{}", size_of::<MetadataView<'_>>());
+    assert!(size_of::<MetadataView<'_>>() <= 24, "{}", size_of::<MetadataView<'_>>());
     assert!(size_of::<Quoted<'_>>() <= 24, "{}", size_of::<Quoted<'_>>());
     assert!(size_of::<Chars<'_>>() <= 16);
     assert!(size_of::<C64>() <= 8);

@@ -2,6 +2,7 @@
 //! inside the compiler.
 
 mod embedded;
+mod keys;
 mod lookups;
 mod made;
 mod refused;

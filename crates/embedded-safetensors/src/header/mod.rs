@@ -21,6 +21,7 @@ use crate::error::Error;
 pub(crate) use fault::Fault;
 pub use machine::HeaderParser;
 pub(crate) use machine::Signal;
+pub(crate) use plain;
 pub use text::Text;
 pub(crate) use text::{Unicode, UnicodeStep, Utf8Char, unescape};
 pub(crate) use usual::Usual;

@@ -3,21 +3,29 @@
 use super::View;
 use super::quoted::Quoted;
 use super::walk::Walk;
+use crate::bytes::low_u32;
 use crate::error::{Error, ErrorKind};
-use crate::header::Signal;
+use crate::header::plain;
 
 /// The keys and values of `__metadata__`, in the header's order, where they lie.
 ///
-/// *Memory*: at most 264 bytes.
+/// *Memory*: at most 24 bytes.
 pub struct MetadataView<'a> {
-    walk: Walk<'a>,
-    is_over: bool,
+    /// From the next key or what stands before it on. Nothing once they are over.
+    left: &'a [u8],
+    /// Where that stands in the file.
+    at: u32,
 }
 
 impl<'a> View<'a> {
-    /// The keys and values of `__metadata__`, where there are any. Keys that occur twice come twice.
+    /// The keys and values of `__metadata__`, where there are any. Keys that occur twice come twice. Costs a pass over the
+    /// header up to where they are.
     pub const fn metadata(&self) -> MetadataView<'a> {
-        MetadataView { walk: Walk::new(self.file()), is_over: false }
+        let mut walk = Walk::new(self.file());
+        let value = walk.find_metadata();
+        let left = opened(value);
+        let before = (value.len() - left.len()) as u64;
+        MetadataView { left, at: low_u32(walk.position() + before) }
     }
 
     /// The value of one key of `__metadata__`.
@@ -48,17 +56,61 @@ impl<'a> MetadataView<'a> {
     /// # Panics
     /// Never.
     pub const fn next_pair(&mut self) -> Option<(Quoted<'a>, Quoted<'a>)> {
-        if self.is_over {
-            return None;
-        }
-        if let Signal::KeyEnd = self.walk.next_text() {
-            let key = self.walk.string();
-            if let Signal::ValueEnd = self.walk.next_text() {
-                return Some((key, self.walk.string()));
+        if let Some(key) = self.next_string() {
+            if let Some(value) = self.next_string() {
+                return Some((key, value));
             }
         }
-        self.is_over = true;
+        self.left = &[];
         None
+    }
+
+    /// The next key or value. What stands between two of them a parser has proven.
+    const fn next_string(&mut self) -> Option<Quoted<'a>> {
+        let mut left = self.left;
+        while let [b',' | b':' | b' ' | b'\t' | b'\n' | b'\r', rest @ ..] = left {
+            left = rest;
+        }
+        let [b'"', text @ ..] = left else { return None };
+        let at = self.at + low_u32((self.left.len() - left.len()) as u64);
+        let (quote, is_plain) = closing_quote(text);
+        let (Some((text, _)), [_, rest @ ..]) = (text.split_at_checked(text.len() - quote.len()), quote)
+        else {
+            return None;
+        };
+        self.at = at + low_u32((left.len() - rest.len()) as u64);
+        self.left = rest;
+        Some(Quoted::proven(text, at, is_plain))
+    }
+}
+
+/// What stands in the object that follows a name.
+const fn opened(mut text: &[u8]) -> &[u8] {
+    while let [b':' | b' ' | b'\t' | b'\n' | b'\r', rest @ ..] = text {
+        text = rest;
+    }
+    match text {
+        [b'{', rest @ ..] => rest,
+        // It is null.
+        _ => &[],
+    }
+}
+
+/// The end of a string, from its closing quote on, and whether there are no escapes before it. A compiler evaluates this.
+const fn closing_quote(text: &[u8]) -> (&[u8], bool) {
+    let (mut left, mut is_plain) = (text, true);
+    loop {
+        left = match left {
+            [plain!(), plain!(), plain!(), plain!(), plain!(), plain!(), plain!(), plain!(), rest @ ..] => {
+                rest
+            }
+            [b'"', ..] | [] => return (left, is_plain),
+            [b'\\', _, rest @ ..] => {
+                is_plain = false;
+                rest
+            }
+            [_, rest @ ..] => rest,
+        }
     }
 }
 

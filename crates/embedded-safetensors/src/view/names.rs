@@ -2,10 +2,11 @@
 
 use super::links::{Chain, Link, link};
 use super::message::Message;
-use super::quoted::hash;
+use super::quoted::{Quoted, hash};
 use super::tensor::Tensor;
 use super::walk::Walk;
 use super::{View, fail};
+use crate::bytes::get_mut;
 use crate::check::check_names;
 #[cfg(doc)]
 use crate::duplicates::DuplicateCheck;
@@ -113,7 +114,7 @@ impl<'a> View<'a> {
     }
 
     /// The same view, if no name occurs twice and no key of `__metadata__`. For consts; [`include_model!`](crate::include_model) has
-    /// it done already. Each key is compared with all before it, which takes a compiler long where there are hundreds.
+    /// it done already.
     ///
     /// # Panics
     /// When one does, which in a const fails the build with the name. Not for run time.
@@ -143,21 +144,29 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Proves that no key of `__metadata__` occurs twice: each is compared with all before it.
+    /// Proves that no key of `__metadata__` occurs twice. For consts: what it takes on the stack is for a compiler.
     pub(super) const fn check_keys(&self) -> Result<(), Error> {
-        let mut pairs = self.metadata();
+        let (mut marks, mut pairs) = (Marks::new(), self.metadata());
         while let Some((key, _)) = pairs.next_pair() {
-            let mut others = self.metadata();
-            while let Some((other, _)) = others.next_pair() {
-                if other.at() == key.at() {
-                    break;
-                }
-                if other.equals(&key) {
-                    return Err(ErrorKind::KeyTwice.at(key.at()));
-                }
+            if marks.mark(key.hash()) && self.has_earlier(&key) {
+                return Err(ErrorKind::KeyTwice.at(key.at()));
             }
         }
         Ok(())
+    }
+
+    /// Whether this key of `__metadata__` repeats one before it.
+    const fn has_earlier(&self, key: &Quoted<'_>) -> bool {
+        let mut others = self.metadata();
+        while let Some((other, _)) = others.next_pair() {
+            if other.at() >= key.at() {
+                return false;
+            }
+            if other.equals(key) {
+                return true;
+            }
+        }
+        false
     }
 
     /// Stops the compiler for an error, which is one of the name or key where it is.
@@ -171,5 +180,28 @@ impl<'a> View<'a> {
             }
         }
         fail(&message)
+    }
+}
+
+/// The hashes that have been seen, one bit for all that are alike in their upper bits: of a thousand texts two or three
+/// are suspected for nothing.
+struct Marks {
+    words: [u32; Self::WORDS],
+}
+
+impl Marks {
+    const WORDS: usize = 1 << 13;
+
+    const fn new() -> Self {
+        Self { words: [0; Self::WORDS] }
+    }
+
+    /// Whether there has been one like this before.
+    const fn mark(&mut self, hash: u32) -> bool {
+        let Some(word) = get_mut(&mut self.words, (hash >> 19) as usize) else { return true };
+        let bit = 1 << ((hash >> 14) & 31);
+        let is_marked = *word & bit != 0;
+        *word |= bit;
+        is_marked
     }
 }

@@ -25,9 +25,9 @@ impl<'a> Quoted<'a> {
         Self { text, at, is_plain: !has_escapes(text) }
     }
 
-    /// A string that has no escapes.
-    pub(super) const fn plain(text: &'a [u8], at: u32) -> Self {
-        Self { text, at, is_plain: true }
+    /// A string of which it is known whether it has escapes.
+    pub(super) const fn proven(text: &'a [u8], at: u32, is_plain: bool) -> Self {
+        Self { text, at, is_plain }
     }
 
     /// Where in the file the opening quote stands.

@@ -59,7 +59,7 @@ impl<'a> Walk<'a> {
     /// Goes on to the end of a tensor or of the header. [`Signal::Failed`] only where nobody has proven it before.
     pub(super) const fn next(&mut self) -> Signal {
         if let Some(entry) = self.machine.take_usual(&mut self.left) {
-            self.name = Quoted::plain(entry.name(), entry.name_at);
+            self.name = Quoted::proven(entry.name(), entry.name_at, true);
             (self.shape, self.rank_at) = (entry.shape, 0);
             return Signal::TensorEnd;
         }
@@ -92,24 +92,28 @@ impl<'a> Walk<'a> {
         self.machine.extent()
     }
 
-    /// Goes on to the end of a key or a value of `__metadata__`, or of that, or of the header.
-    pub(super) const fn next_text(&mut self) -> Signal {
+    /// What follows the name `__metadata__` in the header, where there are any. Only for one that is proven.
+    pub(super) const fn find_metadata(&mut self) -> &'a [u8] {
         let mut run: &[u8] = &[];
         loop {
             while self.machine.take_usual(&mut self.left).is_some() {}
-            let signal = self.machine.advance(&mut self.left, &mut run);
-            match signal {
-                Signal::KeyEnd | Signal::ValueEnd | Signal::MetadataEnd | Signal::MetadataNull => {
-                    return signal;
-                }
-                _ if signal.ends() && !matches!(signal, Signal::TensorEnd) => return signal,
+            match self.machine.advance(&mut self.left, &mut run) {
+                Signal::Metadata => return self.left_in_header(),
+                Signal::HeaderEnd | Signal::NeedInput | Signal::Failed => return &[],
                 _ => {}
             }
         }
     }
 
+    const fn left_in_header(&self) -> &'a [u8] {
+        match self.left.split_at_checked(low_u32(self.data_start() - self.position()) as usize) {
+            Some((header, _)) => header,
+            None => &[],
+        }
+    }
+
     /// The string that is complete.
-    pub(super) const fn string(&self) -> Quoted<'a> {
+    const fn string(&self) -> Quoted<'a> {
         let at = self.machine.parser().event_start();
         let (begin, end) = (low_u32(at) as usize + 1, low_u32(self.position()) as usize);
         let Some((before, _)) = self.file.split_at_checked(end) else { return Quoted::new(&[], 0) };
