@@ -447,3 +447,19 @@ fn sizes_are_as_documented() {
     assert!(size_of::<IndexSize>() <= 3 * size_of::<usize>());
     assert!(size_of::<IndexStorage<12, 31, 224>>() <= 12 * 48 + 31 * 8 + 224);
 }
+
+#[test]
+fn one_of_them_is_not_said_to_be_many() {
+    for (part, one, many) in [
+        (IndexPart::Tensors, "1 tensor,", "2 tensors,"),
+        (IndexPart::Dims, "1 dimension in its shapes,", "2 dimensions in its shapes,"),
+        (IndexPart::Names, "1 byte of names,", "2 bytes of names,"),
+    ] {
+        let said = |needed| ErrorKind::Index { part, needed, capacity: 0 }.to_string();
+        let but = "but the index has memory for 0";
+        assert_eq!([said(1), said(2)], [one, many].map(|what| format!("the header has {what} {but}")));
+    }
+    let slots = |capacity| ErrorKind::SlotCount { capacity }.to_string();
+    let rest = "too few to tell the header's names apart";
+    assert_eq!([slots(0), slots(1)], [format!("0 slots are {rest}"), format!("1 slot is {rest}")]);
+}

@@ -75,13 +75,37 @@ fn a_step_changes_nothing_of_an_index() {
 fn more_ranges_than_axes_are_refused() {
     let kind = refused(Dtype::F32, &[], &[AxisRange::ALL]);
     assert_eq!(kind, ErrorKind::TooManyRanges { asked: 1, rank: 0 });
+    assert_eq!(kind.to_string(), "the tensor has 0 axes, but 1 was asked for");
+    let kind = refused(Dtype::F32, &[3], &[AxisRange::ALL; 2]);
+    assert_eq!(kind.to_string(), "the tensor has 1 axis, but 2 were asked for");
     let kind = refused(Dtype::F32, &[3, 5], &[AxisRange::ALL; 3]);
     assert_eq!(kind, ErrorKind::TooManyRanges { asked: 3, rank: 2 });
 }
 
 #[test]
+fn the_kind_of_an_error_is_an_error() {
+    fn rows(size: u64) -> Result<u64, Box<dyn std::error::Error>> {
+        Ok(SlicePlan::new(Dtype::F32, &[size], &[AxisRange::new(1, 3)])?.elements())
+    }
+    assert_eq!(rows(3).ok(), Some(2));
+    assert_eq!(
+        rows(2).map_err(|error| error.to_string()),
+        Err("index 2 was asked for of axis 0, whose size is 2".into())
+    );
+}
+
+#[test]
+fn ranges_made_in_a_const_are_the_same() {
+    const MADE: [AxisRange; 2] = [AxisRange::new(1, 3), AxisRange::starting_at(4)];
+    assert_eq!(MADE, [AxisRange::from(1..3), (4..).into()]);
+    assert_eq!(AxisRange::from(..3), AxisRange::new(0, 3));
+}
+
+#[test]
 fn what_is_no_tensor_has_no_slices() {
     assert_eq!(refused(Dtype::F4, &[3], &[]), ErrorKind::SubByte { elements: 3, bits: 4 });
+    let one = refused(Dtype::F4, &[1], &[]).to_string();
+    assert_eq!(one, "1 element of 4 bits does not fill whole bytes");
     assert_eq!(refused(Dtype::U8, &[1 << 32, 1 << 32, 0], &[]), ErrorKind::Overflow);
     assert_eq!(refused(Dtype::F64, &[1 << 59], &[]), ErrorKind::Overflow);
 }

@@ -70,11 +70,15 @@ pub enum IndexPart {
 }
 
 impl IndexPart {
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Self::Tensors => "tensors",
-            Self::Dims => "dimensions in its shapes",
-            Self::Names => "bytes of names",
+    /// Of so many.
+    pub(crate) const fn name(self, number: u64) -> &'static str {
+        match (self, number) {
+            (Self::Tensors, 1) => "tensor",
+            (Self::Dims, 1) => "dimension in its shapes",
+            (Self::Names, 1) => "byte of names",
+            (Self::Tensors, _) => "tensors",
+            (Self::Dims, _) => "dimensions in its shapes",
+            (Self::Names, _) => "bytes of names",
         }
     }
 }
@@ -263,7 +267,7 @@ pub enum ErrorKind {
     /// The file has no tensor of a name that was asked for. At: the end of the header; byte 0 when the bytes
     /// are asked for of a tensor that no search has found.
     NotFound {
-        /// Which of the names that a search looked for, counted from 0.
+        /// Which of the names that a search looked for, counted from 0; none where one tensor alone is asked for.
         wanted: Option<u64>,
     },
     /// A window of 0 bytes. At: the byte that could not be read.
@@ -342,9 +346,9 @@ pub enum ErrorKind {
         /// How long the axis is.
         size: u64,
     },
-    /// More ranges than the tensor has axes, a row of a scalar. At: the tensor's first byte.
+    /// More ranges than the tensor has axes, or a row of a scalar. At: the tensor's first byte.
     TooManyRanges {
-        /// How many were given.
+        /// How many were given; 1 for a row.
         asked: u64,
         /// How many axes there are.
         rank: u64,
@@ -468,6 +472,8 @@ impl ErrorKind {
 }
 
 impl core::error::Error for Error {}
+
+impl core::error::Error for ErrorKind {}
 
 #[cfg(feature = "std")]
 impl From<Error> for std::io::Error {

@@ -91,8 +91,11 @@ impl ErrorKind {
                 Sentence::of([Text("the header claims "), Bytes(length), but, Number(present), rest])
             }
             Self::SubByte { elements, bits } => {
-                let rest = Text(" bits do not fill whole bytes");
-                Sentence::of([Number(elements), Text(" elements of "), Number(bits as u64), rest])
+                let [of, rest] = match elements {
+                    1 => [" element of ", " bits does not fill whole bytes"],
+                    _ => [" elements of ", " bits do not fill whole bytes"],
+                };
+                Sentence::of([Number(elements), Text(of), Number(bits as u64), Text(rest)])
             }
             Self::Size { range, needed } => {
                 let but = Text(", but dtype and shape need ");
@@ -126,14 +129,16 @@ impl ErrorKind {
             Self::NameLength { needed, capacity } => memory("the name has ", needed, capacity),
             Self::ValueLength { needed, capacity } => memory("the value has ", needed, capacity),
             Self::SlotCount { capacity } => {
-                Sentence::of([Number(capacity), Text(" slots are too few to tell the header's names apart")])
+                let are = if capacity == 1 { " slot is" } else { " slots are" };
+                let rest = Text(" too few to tell the header's names apart");
+                Sentence::of([Number(capacity), Text(are), rest])
             }
             Self::MetadataLength { needed, capacity } => {
                 let but = Text(" of memory, but there are ");
                 Sentence::of([Text("\"__metadata__\" needs "), Bytes(needed), but, Number(capacity)])
             }
             Self::Index { part, needed, capacity } => {
-                let (what, but) = (Text(part.name()), Text(", but the index has memory for "));
+                let (what, but) = (Text(part.name(needed)), Text(", but the index has memory for "));
                 Sentence::of([
                     Text("the header has "),
                     Number(needed),
@@ -191,8 +196,9 @@ impl ErrorKind {
                 Sentence::of([Text("index "), Number(asked), of, Number(axis as u64), long, Number(size)])
             }
             Self::TooManyRanges { asked, rank } => {
-                let [ranges, rest] = [Text(" ranges were given for a tensor of "), Text(" axes")];
-                Sentence::of([Number(asked), ranges, Number(rank), rest])
+                let has = Text(if rank == 1 { " axis, but " } else { " axes, but " });
+                let were = Text(if asked == 1 { " was asked for" } else { " were asked for" });
+                Sentence::of([Text("the tensor has "), Number(rank), has, Number(asked), were])
             }
             Self::ZeroStep { axis } => {
                 Sentence::of([Text("the range of axis "), Number(axis as u64), Text(" has a step of 0")])
@@ -231,7 +237,7 @@ impl ErrorKind {
                 "the header does not list its tensors in the order of their offsets, and there is no memory to sort them in"
             }
             Self::Changed => "the header is not the same as in the pass before",
-            Self::NotFound { .. } => "no search has found this tensor",
+            Self::NotFound { .. } => "the file has no such tensor, or it was not looked for",
             Self::ShapeMismatch => "the tensor has another shape than the array that was asked for",
             Self::BigEndian => {
                 "this machine has the high byte first and cannot read the elements where they lie"
@@ -270,7 +276,7 @@ const fn overlap(begin: u64, previous_end: u64) -> Sentence {
 
 const fn misaligned(unit: u8, over: u8, over_in_file: u8) -> Sentence {
     let why = match over_in_file {
-        0 => ", because the file does not begin at one: place it with include_aligned!",
+        0 => ", because the file does not begin at one: place it at one, as include_aligned! does",
         _ => {
             ", because of their place in the file: read them as values, or write the file with its tensors aligned"
         }

@@ -7,9 +7,11 @@ use core::ops::{Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, RangeToInc
 
 /// What is asked for of one axis: all of it, a range with or without a step, or one index.
 ///
-/// Made from any range of `u64`: `(2..5).into()`, `(..=7).into()`, `AxisRange::from(1..).step_by(2)`. A range keeps its
-/// axis, an [index](Self::index) drops it. As in numpy, ranges that begin where the axis ends are empty, and so are
-/// those that end before they begin; what lies beyond the end is an error, where numpy cuts it off.
+/// Made from any range of `u64`: `(2..5).into()`, `(..=7).into()`, `AxisRange::from(1..).step_by(2)`; from a `usize`
+/// by `as u64`. Conversions are not const: [`new`](Self::new), [`starting_at`](Self::starting_at) and
+/// [`ALL`](Self::ALL) are. A range keeps its axis, an [index](Self::index) drops it. As in numpy, ranges that begin where
+/// the axis ends are empty, and so are those that end before they begin; what lies beyond the end is an error, where
+/// numpy cuts it off.
 ///
 /// *Memory*: 32 bytes, `Copy`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,6 +43,27 @@ pub(crate) struct Steps {
 impl AxisRange {
     /// The whole axis, as `(..).into()`.
     pub const ALL: Self = Self { start: 0, end: End::Open, step: 1 };
+
+    /// What `(begin..end).into()` is, but const.
+    ///
+    /// ```
+    /// use embedded_safetensors::{AxisRange, Dtype, ErrorKind, SlicePlan};
+    ///
+    /// /// Of a matrix the rows 100 to 199, and the columns from 64 on.
+    /// const ROWS: Result<SlicePlan, ErrorKind> =
+    ///     SlicePlan::new(Dtype::F16, &[300, 80], &[AxisRange::new(100, 200), AxisRange::starting_at(64)]);
+    ///
+    /// assert_eq!(ROWS?.shape().dims(), [100, 16]);
+    /// # Ok::<(), ErrorKind>(())
+    /// ```
+    pub const fn new(begin: u64, end: u64) -> Self {
+        Self { start: begin, end: End::Before(end), step: 1 }
+    }
+
+    /// What `(begin..).into()` is, but const.
+    pub const fn starting_at(begin: u64) -> Self {
+        Self { start: begin, ..Self::ALL }
+    }
 
     /// One index. The result has one axis less.
     pub const fn index(index: u64) -> Self {
@@ -109,19 +132,19 @@ impl From<RangeFull> for AxisRange {
 
 impl From<Range<u64>> for AxisRange {
     fn from(range: Range<u64>) -> Self {
-        Self { start: range.start, end: End::Before(range.end), step: 1 }
+        Self::new(range.start, range.end)
     }
 }
 
 impl From<RangeFrom<u64>> for AxisRange {
     fn from(range: RangeFrom<u64>) -> Self {
-        Self { start: range.start, ..Self::ALL }
+        Self::starting_at(range.start)
     }
 }
 
 impl From<RangeTo<u64>> for AxisRange {
     fn from(range: RangeTo<u64>) -> Self {
-        Self::from(0..range.end)
+        Self::new(0, range.end)
     }
 }
 

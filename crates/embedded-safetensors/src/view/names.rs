@@ -44,7 +44,7 @@ impl<'a> View<'a> {
     pub const fn tensor(&self, name: &str) -> Result<Tensor<'a>, Error> {
         match self.find(name) {
             Ok(Some(tensor)) => Ok(tensor),
-            Ok(None) => Err(ErrorKind::NotFound { wanted: Some(0) }.at(self.summary.data_start)),
+            Ok(None) => Err(ErrorKind::NotFound { wanted: None }.at(self.summary.data_start)),
             Err(error) => Err(error),
         }
     }
