@@ -21,6 +21,9 @@ impl<S: ReadAt> TensorReader<'_, S> {
     /// Reads a part of the tensor: one range for each axis, outermost first, where axes without a range are taken
     /// whole. It does not matter where this reader stands.
     ///
+    /// A tensor of more than [`MAX_RANK`](crate::MAX_RANK) dimensions can be sliced too, if what is left of it has no more
+    /// than that: [`Model::index`](crate::Model::index) keeps all of its dimensions, where `find` has no room for them.
+    ///
     /// ```
     /// use embedded_safetensors::{AxisRange, Model, ReadAt, ReadError};
     ///
@@ -58,7 +61,7 @@ impl<S: ReadAt> TensorReader<'_, S> {
 /// After an error nothing is lost: the reader stands where it stood before the call that failed, and the
 /// same call may be made again.
 ///
-/// *Memory*: at most 336 bytes. The bytes go straight into your buffers.
+/// *Memory*: at most 328 bytes and the source. The bytes go straight into your buffers.
 #[derive(Debug)]
 pub struct SliceReader<S> {
     source: S,

@@ -21,7 +21,7 @@ use crate::source::ReadError;
 /// After an error, and after a future was dropped, nothing is lost: the reader stands where it stood before the
 /// call, and the same call may be made again.
 ///
-/// *Memory*: at most 336 bytes. The bytes go straight into your buffers.
+/// *Memory*: at most 328 bytes and the source. The bytes go straight into your buffers.
 #[derive(Debug)]
 pub struct SliceReader<S> {
     source: S,
