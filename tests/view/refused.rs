@@ -38,7 +38,7 @@ fn a_missing_name_is_named_with_those_that_are_there() {
     let names = "\"conv.weight\", \"fc.weight\", \"odd\", \"late\", \"none\"";
     let sentence = |name: &str| format!("the model has no tensor \"{name}\"; it has {names}");
     assert_eq!(refusal(|| MODEL.expect("conv", Dtype::F32, &[2])), sentence("conv"));
-    assert_eq!(refusal(|| MODEL.expect_array::<u8>("\\u006fdd")), sentence("\\u006fdd"));
+    assert_eq!(refusal(|| MODEL.expect_array::<u8>("\\u006fdd")), sentence("\\\\u006fdd"));
 }
 
 #[test]

@@ -87,8 +87,7 @@ impl Message {
         let (mut left, mut shown) = (name.as_bytes(), 0);
         while let (Some(character), rest) = decode(left) {
             left = rest;
-            self.push_char(character, shown);
-            shown += 1;
+            shown = self.push_char(character, shown);
         }
         self.push("\"");
     }
@@ -98,8 +97,7 @@ impl Message {
         self.push("\"");
         let (mut left, mut shown) = (name.chars(), 0);
         while let Some(character) = left.next_char() {
-            self.push_char(character, shown);
-            shown += 1;
+            shown = self.push_char(character, shown);
         }
         self.push("\"");
     }
@@ -155,13 +153,47 @@ impl Message {
         }
     }
 
-    /// A character of a name, of which so many have been shown.
-    const fn push_char(&mut self, character: char, shown: u32) {
-        if shown < Self::LONGEST_NAME {
-            self.push(character.encode_utf8(&mut [0; 4]));
-        } else if shown == Self::LONGEST_NAME {
-            self.push(MARK);
+    /// A character of a name, behind so many: how many they are with it. Those of an escape count, too.
+    const fn push_char(&mut self, character: char, shown: u32) -> u32 {
+        let with_it = shown + columns(character);
+        if with_it <= Self::LONGEST_NAME {
+            self.push_shown(character);
+            return with_it;
         }
+        self.push(if shown <= Self::LONGEST_NAME { MARK } else { "" });
+        Self::LONGEST_NAME + 1
+    }
+
+    /// A character as it stands in quotes, escaped where it would end them or be unseen.
+    const fn push_shown(&mut self, character: char) {
+        match character {
+            '\n' => self.push("\\n"),
+            '\r' => self.push("\\r"),
+            '\t' => self.push("\\t"),
+            _ if is_unseen(character) => self.push_code(character),
+            _ => {
+                self.push(if matches!(character, '"' | '\\') { "\\" } else { "" });
+                self.push(character.encode_utf8(&mut [0; 4]));
+            }
+        }
+    }
+
+    /// `\u{1b}`
+    const fn push_code(&mut self, character: char) {
+        self.push("\\u{");
+        let (mut digits, mut has_begun) = (&(character as u32).to_be_bytes() as &[u8], false);
+        while let [byte, rest @ ..] = digits {
+            has_begun |= *byte >> 4 != 0;
+            if has_begun {
+                self.push_byte(hex_digit(*byte >> 4));
+            }
+            has_begun |= *byte != 0 || rest.is_empty();
+            if has_begun {
+                self.push_byte(hex_digit(*byte & 0xF));
+            }
+            digits = rest;
+        }
+        self.push("}");
     }
 
     const fn push_byte(&mut self, byte: u8) {
@@ -190,6 +222,36 @@ impl Message {
 /// Kinds whose sentence has no subject: the tensor is it.
 const fn is_predicate(kind: ErrorKind) -> bool {
     matches!(kind, ErrorKind::Reversed { .. } | ErrorKind::Hole { .. } | ErrorKind::Overlap { .. })
+}
+
+/// No less than [`Message::push_shown`] writes.
+const fn columns(character: char) -> u32 {
+    match character {
+        '\n' | '\r' | '\t' | '"' | '\\' => 2,
+        _ if is_unseen(character) => 10,
+        _ => 1,
+    }
+}
+
+/// What steers a terminal, is invisible, or turns the direction of the text around it.
+const fn is_unseen(character: char) -> bool {
+    matches!(
+        character,
+        '\0'..='\x1F'
+            | '\x7F'..='\u{9F}'
+            | '\u{AD}'
+            | '\u{61C}'
+            | '\u{115F}'..='\u{1160}'
+            | '\u{180B}'..='\u{180F}'
+            | '\u{200B}'..='\u{200F}'
+            | '\u{2028}'..='\u{202E}'
+            | '\u{2060}'..='\u{206F}'
+            | '\u{3164}'
+            | '\u{FEFF}'
+            | '\u{FFA0}'
+            | '\u{FFF9}'..='\u{FFFB}'
+            | '\u{E0000}'..='\u{E0FFF}'
+    )
 }
 
 const fn hex_digit(number: u8) -> u8 {

@@ -97,19 +97,37 @@ fn a_build_error_names_the_tensor_that_it_is_in() {
 
 #[test]
 fn long_names_and_long_messages_are_cut_between_characters() {
-    for (name, shown) in [("ä".repeat(100), 100), ("ä".repeat(101), 100), ("\\".repeat(1000), 100)] {
+    for (name, shown) in [("ä".repeat(100), 100), ("ä".repeat(101), 100), ("ä".repeat(1000), 100)] {
         let mut message = Message::new();
         message.push_name(&name);
         let front: String = name.chars().take(shown).collect();
         let mark = if name.chars().count() > shown { "…" } else { "" };
         assert_eq!(message.as_str(), format!("\"{front}{mark}\""));
     }
+    let mut message = Message::new();
+    message.push_name(&"\0".repeat(1000));
+    assert_eq!(message.as_str(), format!("\"{}…\"", r"\u{0}".repeat(10)));
     for pad in 0..4 {
         let text = "x".repeat(pad) + &"€".repeat(1000);
         let mut message = Message::new();
         message.push(&text);
         let shown = message.as_str().strip_suffix("…").expect("it is cut");
         assert!(text.starts_with(shown) && shown.len() > 1010, "{}", shown.len());
+    }
+}
+
+#[test]
+fn names_are_escaped_as_the_command_escapes_them() {
+    for (name, shown) in [
+        ("a\"b\\c", r#""a\"b\\c""#),
+        ("\n\r\t", r#""\n\r\t""#),
+        ("a\u{1b}[31mb\u{9b}2J\0\x7f\u{10}", r#""a\u{1b}[31mb\u{9b}2J\u{0}\u{7f}\u{10}""#),
+        ("\u{202e}fed\u{2028}\u{ad}\u{e0101}", r#""\u{202e}fed\u{2028}\u{ad}\u{e0101}""#),
+        ("é 層 \u{1F600} '", "\"é 層 \u{1F600} '\""),
+    ] {
+        let mut message = Message::new();
+        message.push_name(name);
+        assert_eq!(message.as_str(), shown);
     }
 }
 
