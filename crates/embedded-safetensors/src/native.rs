@@ -19,6 +19,11 @@ use crate::shape::Shape;
 ///
 /// There are no others: BOOL may be any byte in a file, and what is narrower than a byte or has 8 bits and a point
 /// is read as bytes or as values.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be read where it lies in a file",
+    label = "not a type of elements",
+    note = "BOOL, 8-bit floats and what is narrower than a byte are read as bytes (`Tensor::bytes`) or as values (`Tensor::reader`, then `elements`); F16 and BF16 as those of the crate `half`, with the feature `half`"
+)]
 pub trait Native: sealed::Native + Copy + 'static {
     /// What its elements are called in a file.
     const DTYPE: Dtype;
@@ -58,6 +63,11 @@ native!(half::f16: F16, half::bf16: BF16);
 
 /// A [`Native`] type, or an array of arrays of one, such as `[[f32; 16]; 32]`: a type that says which dtype and
 /// which shape a tensor must have to be one.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is neither a type of elements nor an array of such",
+    label = "not a type of elements, nor an array of such",
+    note = "arrays are of `f32`, `f64`, integers of 8 to 64 bits or `C64`, as in `[[f32; 16]; 32]`, and with the feature `half` of its `f16` and `bf16`; BOOL, 8-bit floats and what is narrower than a byte are read as bytes (`Tensor::bytes`) or as values (`Tensor::reader`, then `elements`)"
+)]
 pub trait Array: sealed::Array + 'static {
     /// The dtype of its elements.
     const DTYPE: Dtype;
