@@ -109,6 +109,15 @@ fn elements_are_those_of_the_file() {
 }
 
 #[test]
+fn the_advice_fits_any_memory() {
+    let said = |over_in_file| ErrorKind::Misaligned { unit: 4, over: 1, over_in_file }.to_string();
+    let late = "the elements begin 1 byte behind a multiple of 4, because of";
+    assert!(said(1).starts_with(&format!("{late} their place in the file: ")), "{}", said(1));
+    let elsewhere = "the file does not begin at one: place it at one, as include_aligned! does";
+    assert_eq!(said(0), format!("the elements begin 1 byte behind a multiple of 4, because {elsewhere}"));
+}
+
+#[test]
 fn an_array_has_the_tensors_shape() {
     fn shape_of<T: Array>(name: &str) -> Result<(), ErrorKind> {
         kind(MODEL.tensor(name).unwrap().as_array::<T>())
