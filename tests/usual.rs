@@ -77,24 +77,38 @@ fn names_and_shapes() {
     assert_eq!(entries.next(&mut input), Ok(Item::HeaderEnd));
 }
 
+/// `__metadata__` at the start or between tensors, with every escape of one letter in it.
+fn with_metadata(at_start: bool) -> Vec<u8> {
+    let metadata =
+        r#""__metadata__":{"key":"a value of some length","\"\\\/\b\f\n\r\t": "", "":"{\"a\":[1]}"}"#;
+    let mut entries = vec![entry("a", "U8", "1", 0, 1), entry("b", "U8", "2", 1, 3)];
+    entries.insert(usize::from(!at_start), metadata.to_owned());
+    file_of(&entries, 3)
+}
+
 #[test]
 fn every_byte_replaced_left_out_and_doubled() {
-    let file = sound();
-    assert!(compare(&file).is_ok());
-    let header = 8..file.len() - 138;
-    for at in header {
+    for file in [sound(), with_metadata(true), with_metadata(false)] {
+        replace_every_byte(&file);
+    }
+}
+
+fn replace_every_byte(file: &[u8]) {
+    assert!(compare(file).is_ok());
+    let header_len = u64::from_le_bytes(*file.first_chunk().expect("a length"));
+    for at in 8..8 + usize::try_from(header_len).expect("it is short") {
         for byte in [
             0, 0x1F, b' ', b'"', b'\\', b'}', b'{', b']', b',', b':', b'.', b'-', b'0', b'9', b'a', 0x7F,
             0xC3,
         ] {
-            let mut changed = file.clone();
+            let mut changed = file.to_vec();
             changed[at] = byte;
             let _ = compare(&changed);
             changed.insert(at, file[at]);
             changed[0] += 1;
             let _ = compare(&changed);
         }
-        let mut shorter = file.clone();
+        let mut shorter = file.to_vec();
         shorter.remove(at);
         shorter[0] -= 1;
         let _ = compare(&shorter);
@@ -104,16 +118,24 @@ fn every_byte_replaced_left_out_and_doubled() {
 /// Some of them are sound all the same.
 #[test]
 fn pieces_copied_over_each_other() {
-    let (sound, mut random, mut accepted) = (sound(), Random::new(72), 0);
+    for (seed, sound) in [(72, sound()), (73, with_metadata(true)), (74, with_metadata(false))] {
+        copy_pieces(&sound, seed);
+    }
+}
+
+fn copy_pieces(sound: &[u8], seed: u64) {
+    let (mut random, mut accepted) = (Random::new(seed), 0);
+    let header_len = u64::from_le_bytes(*sound.first_chunk().expect("a length"));
+    let header_len = usize::try_from(header_len).expect("it is short");
     for _ in 0..30_000 {
-        let mut header = sound[8..sound.len() - 138].to_vec();
+        let mut header = sound[8..8 + header_len].to_vec();
         for _ in 0..=random.below(3) {
             let (from, to) = (random.below(header.len()), random.below(header.len()));
             let piece = header[from..header.len().min(from + random.below(20))].to_vec();
             let replaced = random.below(piece.len() + 1).min(header.len() - to);
             header.splice(to..to + replaced, piece);
         }
-        let file = [&(header.len() as u64).to_le_bytes(), &header[..], &[0; 138]].concat();
+        let file = [&(header.len() as u64).to_le_bytes(), &header[..], &sound[8 + header_len..]].concat();
         accepted += usize::from(compare(&file).is_ok());
     }
     assert!(accepted > 100, "{accepted}");
@@ -123,6 +145,34 @@ fn pieces_copied_over_each_other() {
 fn metadata_that_look_like_a_tensor() {
     let entries = ["a", "__metadata__"].map(|name| entry(name, "U8", "0", 0, 0));
     assert!(compare(&file_of(&entries, 0)).is_err());
+}
+
+#[test]
+fn metadata_wherever_and_however_often() {
+    let members = [
+        entry("a", "U8", "0", 0, 0),
+        r#""__metadata__":{"k":"v"}"#.to_owned(),
+        r#""__metadata__":{}"#.to_owned(),
+        r#""__metadata__":null"#.to_owned(),
+        r#""__metadata\u005f_":{"k":"v"}"#.to_owned(),
+        r#""__metadata__": {"k": "v\u0041", "é": "\"é"}"#.to_owned(),
+        r#""__metadata__":{"k":"v",}"#.to_owned(),
+        r#""__metadata__":{"k":1}"#.to_owned(),
+        r#""__metadata__":{"k":"v" }"#.to_owned(),
+        r#""__metadata__x":{"k":"v"}"#.to_owned(),
+    ];
+    let mut accepted = 0;
+    for first in &members {
+        for second in &members {
+            for third in &members {
+                let file = file_of(&[first.clone(), second.clone(), third.clone()], 0);
+                accepted += usize::from(compare(&file).is_ok());
+                assert_eq!(View::parse(&file).map(|view| view.summary()), compare(&file));
+            }
+        }
+    }
+    // One tensor thrice, or twice with one of six that are sound, in three places.
+    assert_eq!(accepted, 1 + 3 * 6);
 }
 
 #[test]
@@ -197,4 +247,31 @@ const fn file() -> [[u8; 60]; 1 + TENSORS] {
 fn thousands_in_a_const() {
     assert_eq!(MANY.tensors, TENSORS as u64);
     assert_eq!(compare(FILE.as_flattened()), Ok(MANY));
+}
+
+/// As [`MANY`], of text with escapes.
+const ESCAPED: View<'static> = match View::parse(TEXTS.as_flattened()) {
+    Ok(view) => view,
+    Err(_) => panic!("the file is sound"),
+};
+
+const ESCAPES: usize = 20_000;
+static TEXTS: [[u8; 4]; 8 + ESCAPES] = texts();
+
+const fn texts() -> [[u8; 4]; 8 + ESCAPES] {
+    let mut file = [*br#"\"\n"#; 8 + ESCAPES];
+    let length = (4 * 6 + 4 * ESCAPES as u64).to_le_bytes();
+    let [a, b, c, d, e, f, g, h] = length;
+    [file[0], file[1]] = [[a, b, c, d], [e, f, g, h]];
+    [file[2], file[3], file[4], file[5], file[6]] = [*b"{\"__", *b"meta", *b"data", *b"__\":", *b"{\"\":"];
+    file[7] = *br#""\"x"#;
+    file[7 + ESCAPES] = *br#""}} "#;
+    file
+}
+
+#[test]
+fn thousands_of_escapes_in_a_const() {
+    let (key, value) = ESCAPED.metadata().next().expect("there is one");
+    assert_eq!((key.as_str(), value.decoded_len()), (Some(""), 2 * ESCAPES));
+    assert_eq!(compare(ESCAPED.file()), Ok(ESCAPED.summary()));
 }

@@ -98,11 +98,25 @@ impl OrderCheck {
     /// Reads on to the end of a tensor or of the header, or to where no more can be read.
     #[inline(always)] // for it lies between the frames of the caller and the parser
     const fn next(&mut self, input: &mut &[u8]) -> Signal {
+        loop {
+            match self.next_or_length(input) {
+                Signal::Length => {}
+                signal => return signal,
+            }
+        }
+    }
+
+    /// As [`next`](Self::next), but stops behind the header's length, too.
+    #[inline(always)]
+    const fn next_or_length(&mut self, input: &mut &[u8]) -> Signal {
         let mut run: &[u8] = &[];
         loop {
             let signal = self.tensors.advance(input, &mut run);
             match signal {
-                Signal::Length => self.check_header_fits(),
+                Signal::Length => {
+                    self.check_header_fits();
+                    return signal;
+                }
                 _ if signal.ends() => return signal,
                 _ => {}
             }
@@ -228,7 +242,11 @@ impl<'s> HeaderCheck<'s> {
             while let Some(entry) = self.check.tensors.take_usual(input) {
                 self.see(entry.place);
             }
-            match self.check.next(input) {
+            if self.check.tensors.take_metadata(input) {
+                continue;
+            }
+            match self.check.next_or_length(input) {
+                Signal::Length => {}
                 Signal::TensorEnd => self.see(self.check.tensors.extent()),
                 Signal::HeaderEnd => match self.end_pass() {
                     Some(progress) => return Ok(progress),

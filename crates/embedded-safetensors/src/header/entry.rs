@@ -67,6 +67,11 @@ impl Tensors {
         Some(entry)
     }
 
+    /// Takes `__metadata__`, if that is next and all of it stands in `input` in the usual spelling.
+    pub(crate) const fn take_metadata(&mut self, input: &mut &[u8]) -> bool {
+        self.parser.take_metadata(input)
+    }
+
     /// Whether a file of this length has room for a header of the length that was signalled. What is
     /// wrong is told by the next call.
     pub(crate) const fn check_header_fits(&mut self, file_len: u64) {

@@ -26,8 +26,8 @@
 //!   byte above 0x7F is an error already; which one depends on whether the bytes after it complete
 //!   a character, so the error waits in `fault` while [`State::Foreign`] looks at them.
 //! * After an error the state is [`State::Failed`] and every call repeats the error.
-//! * `Usual` is a shortcut past the machine, for input that holds whole entries in the one spelling
-//!   that writers use. It takes nothing of which the machine would say anything else.
+//! * `usual` is a shortcut past the machine, for input that holds whole entries, or `__metadata__`, in the
+//!   one spelling that writers use. It takes nothing of which the machine would say anything else.
 //! * Stacks are small. Inside the crate an event is a [`Signal`] and an error a [`Fault`]; what else
 //!   there is to say of them stays where it is until someone asks. The rare long functions are kept
 //!   out of line, so that their frames do not lie under every byte.
@@ -42,7 +42,7 @@ use super::fault::Fault;
 use super::number::Number;
 use super::skip::Nesting;
 use super::text::{Unicode, Utf8, Utf8Char, Word};
-use super::usual::Usual;
+use super::usual::{self, Usual};
 use crate::bytes::low_u32;
 use crate::dtype::Dtype;
 use crate::error::{Error, Field};
@@ -391,6 +391,30 @@ impl HeaderParser {
         self.dtype = entry.dtype;
         *input = entry.rest;
         Some(entry)
+    }
+
+    /// Takes the next member of the header, if all of it stands in `input` and it is `__metadata__` in the usual
+    /// spelling, for the first time. As good as [`Signal::MetadataEnd`].
+    pub(super) const fn take_metadata(&mut self, input: &mut &[u8]) -> bool {
+        let ((State::Open, [b'{', text @ ..]) | (State::AfterMember, [b',', text @ ..])) =
+            (self.state, *input)
+        else {
+            return false;
+        };
+        if self.metadata_seen {
+            return false;
+        }
+        let Some(rest) = usual::metadata(text) else { return false };
+        let taken = (input.len() - rest.len()) as u64;
+        if taken > (self.end - self.position) as u64 {
+            return false;
+        }
+        self.position += low_u32(taken);
+        self.token = self.position - 1;
+        self.metadata_seen = true;
+        self.state = State::AfterMember;
+        *input = rest;
+        true
     }
 
     pub(super) const fn has_failed(&self) -> bool {

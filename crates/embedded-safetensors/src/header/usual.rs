@@ -1,7 +1,7 @@
 //! The usual spelling of an entry, that of the reference's writer: no spaces, no escapes, and dtype,
-//! shape and offsets in this order.
+//! shape and offsets in this order. And that of `__metadata__`: strings in ASCII.
 //!
-//! The parser would say the same of such an entry, byte by byte. This is for the compiler, which
+//! The parser would say the same of them, byte by byte. This is for the compiler, which
 //! reads models that are parsed in a `const`: it takes microseconds for every call and a good part of
 //! one for every step, so there are slice patterns here and few calls.
 
@@ -62,6 +62,54 @@ impl<'i> Usual<'i> {
             Some((name, _)) => name,
             None => &[],
         }
+    }
+}
+
+/// What follows `__metadata__` in the usual spelling, `text` beginning with the name's opening quote.
+pub(super) const fn metadata(text: &[u8]) -> Option<&[u8]> {
+    let [b'"', b'_', b'_', b'm', b'e', b't', b'a', b'd', b'a', b't', b'a', b'_', b'_', b'"', text @ ..] =
+        text
+    else {
+        return None;
+    };
+    let mut left = match text {
+        [b':', b'{', b'}', rest @ ..] | [b':', b' ', b'{', b'}', rest @ ..] => return Some(rest),
+        [b':', b'{', rest @ ..] | [b':', b' ', b'{', rest @ ..] => rest,
+        _ => return None,
+    };
+    loop {
+        let Some([b':', at_value @ ..]) = string(left) else { return None };
+        let Some(rest) = string(spaced(at_value)) else { return None };
+        left = match rest {
+            [b',', rest @ ..] => spaced(rest),
+            [b'}', rest @ ..] => return Some(rest),
+            _ => return None,
+        };
+    }
+}
+
+/// Without a space at the start.
+const fn spaced(text: &[u8]) -> &[u8] {
+    match text {
+        [b' ', rest @ ..] => rest,
+        _ => text,
+    }
+}
+
+/// What follows a string of ASCII, whose escapes are those of one letter.
+const fn string(text: &[u8]) -> Option<&[u8]> {
+    let [b'"', text @ ..] = text else { return None };
+    let mut left = text;
+    loop {
+        left = match left {
+            [plain!(), plain!(), plain!(), plain!(), plain!(), plain!(), plain!(), plain!(), rest @ ..] => {
+                rest
+            }
+            [b'\\', b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't', rest @ ..]
+            | [plain!(), rest @ ..] => rest,
+            [b'"', rest @ ..] => return Some(rest),
+            _ => return None,
+        };
     }
 }
 
@@ -210,5 +258,36 @@ mod tests {
         assert_eq!((fast.position(), fast.event_start()), (slow.position(), slow.event_start()));
         assert_eq!((fast.dtype, fast_input), (slow.dtype, slow_input));
         assert_eq!(fast.next(&mut fast_input), slow.next(&mut slow_input));
+    }
+
+    #[test]
+    fn the_parser_stands_where_it_would_behind_metadata() {
+        for header in [
+            r#"{"__metadata__":{},"a":{}}"#,
+            r#"{"__metadata__":{"":""}}"#,
+            r#"{"__metadata__": {"k\"\\\/\b\f\n\r\t": "a longer value", "l":"\\u0041"}, "a":{}}"#,
+        ] {
+            let file = [&(header.len() as u64).to_le_bytes(), header.as_bytes()].concat();
+            let (mut slow, mut fast, mut slow_input, mut fast_input) =
+                (HeaderParser::new(), HeaderParser::new(), &file[..], &file[..]);
+            assert_eq!(fast.next(&mut fast_input), Ok(Event::Length(header.len() as u64)));
+            while slow.next(&mut slow_input) != Ok(Event::MetadataEnd) {}
+            assert!(fast.take_metadata(&mut fast_input), "{header}");
+            assert_eq!((fast.position(), fast.event_start()), (slow.position(), slow.event_start()));
+            assert_eq!((fast.metadata_seen, fast_input), (slow.metadata_seen, slow_input));
+            assert!(!fast.take_metadata(&mut fast_input));
+            assert_eq!(fast.next(&mut fast_input), slow.next(&mut slow_input));
+        }
+    }
+
+    #[test]
+    fn metadata_beyond_the_header_are_not_taken() {
+        let header = br#"{"__metadata__":{"a":"b"}}"#;
+        for len in 0..=header.len() {
+            let file = [&(len as u64).to_le_bytes(), &header[..]].concat();
+            let (mut parser, mut input) = (HeaderParser::new(), &file[..]);
+            assert!(parser.next(&mut input).is_ok());
+            assert_eq!(parser.take_metadata(&mut input), len >= header.len() - 1, "{len}");
+        }
     }
 }

@@ -183,14 +183,14 @@ impl<'a> View<'a> {
     }
 }
 
-/// The hashes that have been seen, one bit for all that are alike in their upper bits: of a thousand texts two or three
-/// are suspected for nothing.
+/// The hashes that have been seen, one bit for all that are alike in their upper bits: of thousands of texts a few are
+/// suspected for nothing.
 struct Marks {
     words: [u32; Self::WORDS],
 }
 
 impl Marks {
-    const WORDS: usize = 1 << 13;
+    const WORDS: usize = 1 << 15;
 
     const fn new() -> Self {
         Self { words: [0; Self::WORDS] }
@@ -198,8 +198,8 @@ impl Marks {
 
     /// Whether there has been one like this before.
     const fn mark(&mut self, hash: u32) -> bool {
-        let Some(word) = get_mut(&mut self.words, (hash >> 19) as usize) else { return true };
-        let bit = 1 << ((hash >> 14) & 31);
+        let Some(word) = get_mut(&mut self.words, (hash >> 17) as usize) else { return true };
+        let bit = 1 << ((hash >> 12) & 31);
         let is_marked = *word & bit != 0;
         *word |= bit;
         is_marked

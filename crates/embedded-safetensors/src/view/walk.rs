@@ -58,20 +58,34 @@ impl<'a> Walk<'a> {
 
     /// Goes on to the end of a tensor or of the header. [`Signal::Failed`] only where nobody has proven it before.
     pub(super) const fn next(&mut self) -> Signal {
-        if let Some(entry) = self.machine.take_usual(&mut self.left) {
-            self.name = Quoted::proven(entry.name(), entry.name_at, true);
-            (self.shape, self.rank_at) = (entry.shape, 0);
-            return Signal::TensorEnd;
+        loop {
+            if let Some(entry) = self.machine.take_usual(&mut self.left) {
+                self.name = Quoted::proven(entry.name(), entry.name_at, true);
+                (self.shape, self.rank_at) = (entry.shape, 0);
+                return Signal::TensorEnd;
+            }
+            if self.machine.take_metadata(&mut self.left) {
+                self.has_metadata = true;
+                continue;
+            }
+            match self.advance() {
+                Signal::Length => self.machine.check_header_fits(self.file.len() as u64),
+                signal => return signal,
+            }
         }
+    }
+
+    /// Goes on to the end of the length, of a tensor or of the header, by the parser alone.
+    const fn advance(&mut self) -> Signal {
         let mut run: &[u8] = &[];
         loop {
             let signal = self.machine.advance(&mut self.left, &mut run);
             match signal {
-                Signal::Length => self.machine.check_header_fits(self.file.len() as u64),
                 Signal::Tensor => self.name = self.string(),
                 Signal::Shape => (self.shape, self.rank_at) = (Shape::SCALAR, 0),
                 Signal::Dim => self.see_dim(),
                 Signal::Metadata => self.has_metadata = true,
+                Signal::Length => return signal,
                 _ if signal.ends() => return signal,
                 _ => {}
             }

@@ -14,6 +14,10 @@ const MOST: (usize, Duration) = (200, Duration::from_secs(1));
 const MOST_FOR_NAMES: (usize, Duration) = (200, Duration::from_secs(1));
 /// How long a model of so many MiB may take. The readme promises it.
 const MOST_FOR_DATA: (usize, Duration) = (16, Duration::from_secs(3));
+/// How long so many keys of `__metadata__` may take. The readme promises it.
+const MOST_FOR_KEYS: (usize, Duration) = (300, Duration::from_secs(1));
+/// How long a value with so many escapes in it may take, as one has that is JSON itself. The readme promises it.
+const MOST_FOR_ESCAPES: (usize, Duration) = (21_000, Duration::from_secs(2));
 /// So many tensors do not set off the lint for a view, for one whose header is spelled with spaces, and for the check of all
 /// names. The readme promises it.
 const SILENT: [usize; 3] = [2000, 1125, 1000];
@@ -36,19 +40,25 @@ pub fn measure() -> Outcome {
         tally.measured(profile.name(), measure_data(&scratch, profile));
     }
     tally.measured(Profile::Debug.name(), measure_names(&scratch, Profile::Debug));
+    tally.measured(Profile::Debug.name(), measure_metadata(&scratch, Profile::Debug));
     tally.measured("lint", find_lint(&scratch));
     Ok(tally)
 }
 
 /// What the readme says of it.
-fn promises() -> [String; 6] {
-    let [lookups, names, data] =
-        [MOST, MOST_FOR_NAMES, MOST_FOR_DATA].map(|(many, time)| (many, time.as_secs()));
+fn promises() -> [String; 7] {
+    let [lookups, names, data, keys, escapes] =
+        [MOST, MOST_FOR_NAMES, MOST_FOR_DATA, MOST_FOR_KEYS, MOST_FOR_ESCAPES]
+            .map(|(many, time)| (many, time.as_secs()));
     let [usual, spaced, checked] = SILENT;
     [
         format!("{} tensors, all looked up, take less than {} s of a build", lookups.0, lookups.1),
         format!("a file of {} MiB takes less than {} s", data.0, data.1),
         format!("check of {} names takes less than {} s", names.0, names.1),
+        format!(
+            "{} keys of `__metadata__` take less than {} s, a value with {} escapes less than {} s",
+            keys.0, keys.1, escapes.0, escapes.1
+        ),
         format!("by `View::embed` it is silent for {} tensors", grouped(usual)),
         format!("for {} in a header that is spelled with spaces", grouped(spaced)),
         format!("and for the check of {} names", grouped(checked)),
@@ -125,6 +135,29 @@ fn measure_names(scratch: &Scratch, profile: Profile) -> Result<String, String> 
         }
     }
     Ok(sentence)
+}
+
+/// `__metadata__` of a small model, against the model without.
+fn measure_metadata(scratch: &Scratch, profile: Profile) -> Result<String, String> {
+    let ((keys, most_for_keys), (escapes, most_for_escapes)) = (MOST_FOR_KEYS, MOST_FOR_ESCAPES);
+    let many_keys: Vec<_> =
+        (0..keys).map(|key| format!(r#""training.parameter.{key}":"value {key}""#)).collect();
+    let many_escapes = format!(r#""config":"{}""#, r#"\"x"#.repeat(escapes));
+    let [without, with_keys, with_escapes] =
+        ["", &many_keys.join(","), &many_escapes].map(|pairs| -> Result<Duration, String> {
+            let file = with_metadata(pairs);
+            let used = "pub static FILE: &[u8] = MODEL.file();\n";
+            fastest(scratch, profile, &(include(scratch, "metadata", &file)? + used))
+        });
+    let without = without?;
+    let (for_keys, for_escapes) = (with_keys?.saturating_sub(without), with_escapes?.saturating_sub(without));
+    let sentence = format!(
+        "`__metadata__` takes {:.2} s with {keys} keys, {:.2} s with {escapes} escapes in a value",
+        for_keys.as_secs_f32(),
+        for_escapes.as_secs_f32()
+    );
+    let is_fast = for_keys < most_for_keys && for_escapes < most_for_escapes;
+    if is_fast { Ok(sentence) } else { Err(sentence + ", which is too long") }
 }
 
 fn say(sentence: &mut String, tensors: usize, time: Duration) {
@@ -234,6 +267,12 @@ fn model(tensors: usize) -> Vec<u8> {
 fn spaced(tensors: usize) -> Vec<u8> {
     let header = matrices(tensors).header().replace(':', ": ").replace(',', ", ");
     matrices(tensors).bytes_with_header(&header)
+}
+
+/// Ten tensors behind these pairs, where the usual writers put them.
+fn with_metadata(pairs: &str) -> Vec<u8> {
+    let header = matrices(10).header().replacen('{', &format!(r#"{{"__metadata__":{{{pairs}}},"#), 1);
+    matrices(10).bytes_with_header(&header)
 }
 
 fn matrices(tensors: usize) -> ModelFile {
