@@ -8,7 +8,7 @@ use crate::stages::firmware::Figures;
 
 /// The largest sizes allowed, for every board. The readme promises the flash and the stacks.
 const MOST_FLASH: u64 = 10240;
-const MOST_VIEW_FLASH: u64 = 15360;
+const MOST_VIEW_FLASH: u64 = 16384;
 const MOST_BYTES: [(&str, u64); 5] =
     [("parser", 88), ("check", 240), ("duplicates", 288), ("entries", 224), ("slot", 24)];
 
@@ -26,7 +26,7 @@ const DUPLICATES: Door = Door { name: "DuplicateCheck", number: 2, most_stack: 6
 const ENTRIES: Door = Door { name: "Entries", number: 4, most_stack: 560 };
 
 /// With the whole file in memory.
-const VIEW: Door = Door { name: "View", number: 11, most_stack: 1088 };
+const VIEW: Door = Door { name: "View", number: 11, most_stack: 1152 };
 
 struct Case {
     door: Door,
