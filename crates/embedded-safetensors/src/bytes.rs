@@ -46,6 +46,11 @@ pub(crate) fn front<T>(values: &mut [T], len: u64) -> &mut [T] {
     values.get_mut(..len).unwrap_or_default()
 }
 
+/// How many bytes have something of so many bits. `div_ceil` has a panic path where the compiler optimises for size alone.
+pub(crate) const fn touched_bytes(bits: u64) -> u64 {
+    (bits >> 3) + (bits & 7 != 0) as u64
+}
+
 /// The nearest `f32` to a number, of two as near ones the even one.
 pub(crate) const fn nearest_f32(number: f64) -> f32 {
     #[allow(clippy::cast_possible_truncation)] // rounds

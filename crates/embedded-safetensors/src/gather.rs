@@ -54,9 +54,9 @@ impl<S: ReadAt> TensorReader<'_, S> {
     }
 }
 
-/// Reads a part of a tensor, in pieces of any size. Nothing is read that lies outside the slice, but for gaps that are
-/// so small that reading them costs less than a call of the storage: runs of at most 256 bytes with gaps of at most 64
-/// between them are read together, and moved together in your buffer.
+/// Reads a part of a tensor, in pieces of any size. Nothing is read that lies outside the slice, but for small gaps, which
+/// spares calls of the storage: runs of at most 256 bytes with gaps of at most 64 between them are read together, and moved
+/// together in your buffer.
 ///
 /// After an error nothing is lost: the reader stands where it stood before the call that failed, and the
 /// same call may be made again.

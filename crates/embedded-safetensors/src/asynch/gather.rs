@@ -14,9 +14,9 @@ use crate::slice::place::Place;
 use crate::source::ReadError;
 
 /// Reads a part of a tensor, in pieces of any size: the asynchronous form of
-/// [`SliceReader`](crate::SliceReader). Nothing is read that lies outside the slice, but for gaps that are
-/// so small that reading them costs less than a call of the storage: runs of at most 256 bytes with gaps of at most 64
-/// between them are read together, and moved together in your buffer.
+/// [`SliceReader`](crate::SliceReader). Nothing is read that lies outside the slice, but for small gaps,
+/// which spares calls of the storage: runs of at most 256 bytes with gaps of at most 64 between them are read together,
+/// and moved together in your buffer.
 ///
 /// After an error, and after a future was dropped, nothing is lost: the reader stands where it stood before the
 /// call, and the same call may be made again.

@@ -1,13 +1,12 @@
 //! Values filled from storage, through the memory of the values alone.
 
 use super::place::Place;
-use crate::bytes::index_below;
+use crate::bytes::{front, index_below};
 use crate::convert::{Conversion, Element};
 use crate::native::bytes_of_mut;
 use crate::source::{ReadAt, ReadError, read_full};
 
-/// Values are filled in blocks of so many bytes, so that what was read is still in the cache when it is turned. Smaller
-/// ones were slower on a desktop, larger ones as fast.
+/// Values are filled in blocks of so many bytes, so that what was read is still in the cache when it is turned.
 pub(crate) const BLOCK: usize = 64 << 10;
 
 /// Values that are being filled from elements that lie behind each other in the file. Whoever drives it reads what
@@ -39,9 +38,7 @@ impl<'b, T: Element> Filling<'b, T> {
         let (place, conversion) = (self.place, self.conversion);
         let room = self.room();
         let len = place.bytes_of(conversion.count(room.len()) as u64);
-        let bytes = bytes_of_mut(room);
-        let len = index_below(len, bytes.len()).unwrap_or(bytes.len());
-        Some((place.offset, bytes.get_mut(..len).unwrap_or_default()))
+        Some((place.offset, front(bytes_of_mut(room), len)))
     }
 
     /// Turns the bytes that were read into values.

@@ -1,5 +1,6 @@
 //! Where in a file the elements of a tensor lie.
 
+use crate::bytes::touched_bytes;
 use crate::convert::{Conversion, Element, Loss, bits_of_value, values_of_element};
 use crate::dtype::Dtype;
 use crate::error::{Error, ErrorKind};
@@ -77,7 +78,7 @@ impl Place {
     /// The bytes of so many elements, those that they share with others included.
     pub(crate) const fn bytes_of(self, elements: u64) -> u64 {
         let bits = elements.wrapping_mul(self.bits as u64).wrapping_add(self.skip as u64);
-        (bits >> 3) + (bits & 7 != 0) as u64
+        touched_bytes(bits)
     }
 }
 

@@ -6,14 +6,14 @@
 
 use super::plan::SlicePlan;
 use super::walk::Walk;
-use crate::bytes::index_below;
+use crate::bytes::{index_below, touched_bytes};
 use core::cell::Cell;
 
-/// The largest gap in bytes over which runs are read together. What a call to the storage costs at least is worth
-/// the time of so many bytes; cards read whole sectors of 512 anyway.
+/// The largest gap in bytes over which runs are read together. A choice, small because cards read whole sectors of 512
+/// bytes anyway, and memory costs nothing to skip in.
 pub(crate) const SMALL_GAP: u64 = 64;
 
-/// The longest run in bytes that is read together with others: moving it must not cost more than a call.
+/// The longest run in bytes that is read together with others, for it is moved then. A choice, too.
 const SHORT_RUN: u64 = 256;
 
 /// A buffer on its way to being filled.
@@ -128,11 +128,6 @@ pub(crate) fn elements_in(bytes: usize, bits: u8) -> u64 {
         6 => (bytes / 3) as u64 * 4,
         bits => bytes_64 >> (bits >> 3).trailing_zeros(),
     }
-}
-
-/// How many bytes have something of so many bits.
-pub(crate) const fn touched_bytes(bits: u64) -> u64 {
-    (bits >> 3) + (bits & 7 != 0) as u64
 }
 
 fn as_index(bytes: u64) -> Option<usize> {

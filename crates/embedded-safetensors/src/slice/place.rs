@@ -1,10 +1,10 @@
 //! A slice in a file, and how far it has been read.
 
-use super::filling::{Filling, elements_in, touched_bytes};
+use super::filling::{Filling, elements_in};
 use super::plan::SlicePlan;
 use super::range::AxisRange;
 use super::walk::{ByteRuns, Walk};
-use crate::bytes::index_below;
+use crate::bytes::{front, touched_bytes};
 use crate::error::{Error, ErrorKind};
 use crate::span::Span;
 
@@ -73,10 +73,8 @@ impl Place {
     }
 
     /// The part of the buffer that has been filled.
-    pub(crate) fn filled<'b>(&self, filling: &Filling, buffer: &'b [u8]) -> &'b [u8] {
-        let len = self.plan.bits_of(filling.filled) >> 3;
-        let len = index_below(len, buffer.len()).unwrap_or(buffer.len());
-        buffer.get(..len).unwrap_or(&[])
+    pub(crate) fn filled<'b>(&self, filling: &Filling, buffer: &'b mut [u8]) -> &'b [u8] {
+        front(buffer, self.plan.bits_of(filling.filled) >> 3)
     }
 
     fn left_in_bytes(&self) -> Result<u64, Error> {

@@ -36,12 +36,10 @@ macro_rules! include_aligned {
 #[macro_export]
 macro_rules! include_model {
     ($path:expr, $align:expr $(,)?) => {{
-        const __BYTES: &[::core::primitive::u8] = ::core::include_bytes!($path);
-        static __FILE: $crate::AlignedFile<{ $align }, { __BYTES.len() }> =
-            $crate::AlignedFile::copy(__BYTES);
+        const __ROOM: ::core::primitive::usize = $crate::__room(::core::include_bytes!($path));
         #[allow(long_running_const_eval)]
-        const __MODEL: $crate::__Embedded<'static, { $crate::__room(__BYTES) }> =
-            $crate::__Embedded::new(&__FILE);
+        const __MODEL: $crate::__Embedded<'static, { __ROOM }> =
+            $crate::__Embedded::new($crate::include_aligned!($path, $align));
         const __COUNT: ::core::primitive::usize = __MODEL.tensor_count();
         static __TENSORS: [$crate::Tensor<'static>; __COUNT] = __MODEL.tensors();
         #[allow(long_running_const_eval)]
