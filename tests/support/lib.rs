@@ -5,6 +5,7 @@
 pub mod contents;
 pub mod context;
 pub mod deeds;
+pub mod dictionary;
 #[cfg(feature = "std")]
 pub mod disk;
 pub mod doors;
@@ -16,7 +17,11 @@ pub mod random;
 pub mod recipe;
 #[cfg(feature = "oracle")]
 pub mod reference;
+#[cfg(feature = "oracle")]
+pub mod reference_writer;
 pub mod split;
 pub mod table;
+pub mod texts;
 pub mod vectors;
 pub mod waiting;
+pub mod writing;

@@ -1,0 +1,226 @@
+//! Dictionaries of tensors, to be written: random ones, and the file that each must become.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use embedded_safetensors::Dtype;
+
+use crate::random::Random;
+use crate::table::{Table, Tensor};
+use crate::texts::{names, text};
+
+/// Tensors by name, and the pairs of `__metadata__` if there is one; each in any order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Dictionary {
+    /// The tensors.
+    pub tensors: Vec<Named>,
+    /// The pairs of `__metadata__`.
+    pub metadata: Option<Vec<(String, String)>>,
+}
+
+/// A tensor of a dictionary.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Named {
+    /// Its name.
+    pub name: String,
+    /// Its dtype, as the header spells it.
+    pub dtype: String,
+    /// Its shape.
+    pub dims: Vec<u64>,
+    /// Its bytes.
+    pub bytes: Vec<u8>,
+}
+
+/// What random dictionaries may have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kinds {
+    /// Everything.
+    All,
+    /// What can be written from Python: no `F6_*`, and of `F4` only pairs.
+    Python,
+}
+
+impl Named {
+    /// Its dtype.
+    pub fn dtype(&self) -> Dtype {
+        Dtype::from_name(self.dtype.as_bytes()).expect("it is a dtype")
+    }
+
+    /// A tensor of this dtype and shape, with any bytes.
+    pub fn random(name: String, dtype: Dtype, dims: Vec<u64>, random: &mut Random) -> Self {
+        let bits = dims.iter().fold(u64::from(dtype.bits()), |product, &dim| product.saturating_mul(dim));
+        // A zero comes before whatever would be too much.
+        let len = if dims.contains(&0) { 0 } else { bits / 8 };
+        let bytes = (0..len.div_ceil(8)).flat_map(|_| random.number().to_le_bytes());
+        let bytes = bytes.take(usize::try_from(len).expect("it is small")).collect();
+        Self { name, dtype: dtype.to_string(), dims, bytes }
+    }
+}
+
+impl Dictionary {
+    /// Any dictionary with at most one key in its `__metadata__`: of more the reference writes one of many files. One
+    /// without tensors has no empty `__metadata__`: there the reference writes no file.
+    pub fn random(kinds: Kinds, random: &mut Random) -> Self {
+        let count = match random.below(1000) {
+            0..50 => 0,
+            50..550 => 1 + random.below(4),
+            550..998 => 1 + random.below(60),
+            _ => 1000,
+        };
+        let metadata = match random.below(6) {
+            0 | 1 => None,
+            2 if count == 0 => None,
+            2 => Some(vec![]),
+            _ => Some(vec![(text(random), text(random))]),
+        };
+        Self { metadata, ..Self::of(count, kinds, random) }
+    }
+
+    /// So many tensors and no `__metadata__`.
+    pub fn of(count: usize, kinds: Kinds, random: &mut Random) -> Self {
+        let names = names(count, random);
+        let tensors = names.into_iter().map(|name| kinds.tensor(name, random)).collect();
+        Self { tensors, metadata: None }
+    }
+
+    /// So many pairs of `__metadata__` and no tensors.
+    pub fn of_pairs(count: usize, random: &mut Random) -> Self {
+        let pairs = names(count, random).into_iter().map(|key| (key, text(random)));
+        Self { tensors: vec![], metadata: Some(pairs.collect()) }
+    }
+
+    /// The tensors as the file has them.
+    pub fn in_order(&self) -> Vec<&Named> {
+        let mut tensors: Vec<_> = self.tensors.iter().collect();
+        tensors.sort_by(|a, b| (Reverse(a.dtype()), &a.name).cmp(&(Reverse(b.dtype()), &b.name)));
+        tensors
+    }
+
+    /// The data of all tensors, one after another as the file has them.
+    pub fn data(&self) -> Vec<u8> {
+        self.in_order().iter().flat_map(|tensor| &tensor.bytes).copied().collect()
+    }
+
+    /// The file, written in the shortest way that the rules allow, with the keys of the `__metadata__` in the order of
+    /// their bytes.
+    pub fn file(&self) -> Vec<u8> {
+        let mut header = self.header();
+        header.push_str(&" ".repeat(header.len().next_multiple_of(8) - header.len()));
+        let len = (header.len() as u64).to_le_bytes();
+        [&len[..], header.as_bytes(), &self.data()].concat()
+    }
+
+    /// The header of that file, without the spaces at its end.
+    pub fn header(&self) -> String {
+        let metadata = self.metadata.iter().map(|pairs| {
+            let pairs: BTreeMap<_, _> = pairs.iter().cloned().collect();
+            format!("\"__metadata__\":{}", serde_json::to_string(&pairs).expect("these are texts"))
+        });
+        let tensors = self.table().tensors.into_iter().map(|tensor| {
+            let [name, dtype] = [tensor.name, tensor.dtype].map(|text| serde_json::to_string(&text));
+            let [name, dtype] = [name, dtype].map(|text| text.expect("it is a text"));
+            let shape = list(&tensor.shape);
+            let offsets = list(&tensor.data_offsets);
+            format!(r#"{name}:{{"dtype":{dtype},"shape":{shape},"data_offsets":{offsets}}}"#)
+        });
+        format!("{{{}}}", metadata.chain(tensors).collect::<Vec<_>>().join(","))
+    }
+
+    /// What a reader says of the file; the tensors in the file's order.
+    pub fn table(&self) -> Table {
+        let mut end = 0;
+        let tensors = self.in_order().into_iter().map(|tensor| {
+            let begin = end;
+            end += tensor.bytes.len() as u64;
+            let (name, dtype, shape) = (tensor.name.clone(), tensor.dtype.clone(), tensor.dims.clone());
+            Tensor { name, dtype, shape, data_offsets: [begin, end] }
+        });
+        let tensors = tensors.collect();
+        Table { tensors, metadata: self.metadata.clone().map(|pairs| pairs.into_iter().collect()) }
+    }
+
+    /// What a reader has found in a file.
+    pub fn from_table(table: &Table, data: &[u8]) -> Self {
+        let tensors = table.tensors.iter().map(|tensor| {
+            let [begin, end] =
+                tensor.data_offsets.map(|offset| usize::try_from(offset).expect("it is small"));
+            let (name, dtype, dims) = (tensor.name.clone(), tensor.dtype.clone(), tensor.shape.clone());
+            Named { name, dtype, dims, bytes: data[begin..end].to_vec() }
+        });
+        let metadata = table.metadata.clone().map(|pairs| pairs.into_iter().collect());
+        Self { tensors: tensors.collect(), metadata }
+    }
+
+    /// The same in another order.
+    pub fn shuffle(&mut self, random: &mut Random) {
+        random.shuffle(&mut self.tensors);
+        self.metadata.iter_mut().for_each(|pairs| random.shuffle(pairs));
+    }
+
+    /// The same, in the order of the names and of the keys, to be compared.
+    #[must_use]
+    pub fn sorted(mut self) -> Self {
+        self.tensors.sort_by(|a, b| a.name.cmp(&b.name));
+        self.metadata.iter_mut().for_each(|pairs| pairs.sort());
+        self
+    }
+}
+
+impl Kinds {
+    fn dtypes(self) -> impl Iterator<Item = Dtype> {
+        let all = Dtype::ALL.iter().copied();
+        all.filter(move |&dtype| self == Self::All || dtype.bits() != 6)
+    }
+
+    /// A tensor of any dtype and shape.
+    pub fn tensor(self, name: String, random: &mut Random) -> Named {
+        let dtypes: Vec<_> = self.dtypes().collect();
+        let dtype = random.pick(&dtypes);
+        Named::random(name, dtype, self.dims(dtype, random), random)
+    }
+
+    fn dims(self, dtype: Dtype, random: &mut Random) -> Vec<u64> {
+        let rank = if random.percent(3) { 9 + random.below(56) } else { random.below(9) };
+        let mut left = random.pick(&[1, 8, 64, 64, 1000]);
+        let size = |_| {
+            let size = 1 + random.below(left.min(12));
+            left /= size;
+            size as u64
+        };
+        let dims = (0..rank).map(size).collect();
+        let mut dims = self.whole_bytes(dtype, dims, random);
+        if !dims.is_empty() && random.percent(5) {
+            empty(&mut dims, random);
+        }
+        dims
+    }
+
+    /// Elements narrower than a byte come in whole bytes.
+    fn whole_bytes(self, dtype: Dtype, mut dims: Vec<u64>, random: &mut Random) -> Vec<u64> {
+        let bits = dims.iter().product::<u64>() * u64::from(dtype.bits());
+        let is_halved = |last: &u64| self == Self::All || dtype.bits() != 4 || last.is_multiple_of(2);
+        if bits % 8 == 0 && dims.last().is_none_or(is_halved) {
+            return dims;
+        }
+        match dims.len() {
+            0 => dims.push(4),
+            rank if self == Self::All => dims[random.below(rank)] *= 4,
+            rank => dims[rank - 1] *= 4,
+        }
+        dims
+    }
+}
+
+/// Makes a tensor empty, in some cases with more elements behind the zero than could ever be.
+fn empty(dims: &mut [u64], random: &mut Random) {
+    let zero = random.below(dims.len());
+    dims[zero] = 0;
+    if random.percent(20) {
+        dims[zero + 1..].fill_with(|| random.pick(&[1 << 32, 1 << 63, u64::MAX - 1]));
+    }
+}
+
+fn list(numbers: &[u64]) -> String {
+    let numbers: Vec<_> = numbers.iter().map(u64::to_string).collect();
+    format!("[{}]", numbers.join(","))
+}

@@ -1,0 +1,83 @@
+//! The reference's writer, and its reader where it gives tensors away.
+
+use std::collections::HashMap;
+use std::panic::catch_unwind;
+
+use safetensors_0_8::{SafeTensors, View, serialize, tensor};
+
+use crate::dictionary::{Dictionary, Named};
+
+type Metadata = Option<HashMap<String, String>>;
+
+/// A tensor that claims to have so many bytes, which nothing checks.
+struct Claim<'a> {
+    tensor: &'a Named,
+    dtype: tensor::Dtype,
+    shape: Vec<usize>,
+    len: usize,
+}
+
+impl View for Claim<'_> {
+    fn dtype(&self) -> tensor::Dtype {
+        self.dtype
+    }
+
+    fn shape(&self) -> &[usize] {
+        &self.shape
+    }
+
+    fn data(&self) -> std::borrow::Cow<'_, [u8]> {
+        (&self.tensor.bytes).into()
+    }
+
+    fn data_len(&self) -> usize {
+        self.len
+    }
+}
+
+impl<'a> Claim<'a> {
+    fn new(tensor: &'a Named, len: usize) -> Self {
+        let dtype = serde_json::from_str(&format!("\"{}\"", tensor.dtype)).expect("the reference knows it");
+        let shape = tensor.dims.iter().map(|&dim| usize::try_from(dim).expect("64 bits")).collect();
+        Self { tensor, dtype, shape, len }
+    }
+}
+
+/// The file that the reference makes of a dictionary: one of many, if there are several keys.
+///
+/// # Errors
+/// Why it refuses; `panic` when it panics.
+pub fn write(dictionary: &Dictionary) -> Result<Vec<u8>, String> {
+    let lens: Vec<_> = dictionary.tensors.iter().map(|tensor| tensor.bytes.len()).collect();
+    write_claiming(dictionary, &lens)
+}
+
+/// The file when the tensors claim to have so many bytes each.
+///
+/// # Errors
+/// As [`write`].
+pub fn write_claiming(dictionary: &Dictionary, lens: &[usize]) -> Result<Vec<u8>, String> {
+    let claims = dictionary.tensors.iter().zip(lens);
+    let claims: Vec<_> =
+        claims.map(|(tensor, &len)| (tensor.name.as_str(), Claim::new(tensor, len))).collect();
+    let metadata: Metadata = dictionary.metadata.clone().map(|pairs| pairs.into_iter().collect());
+    let written = catch_unwind(std::panic::AssertUnwindSafe(|| serialize(claims, metadata)));
+    written.map_err(|_| "panic".to_owned())?.map_err(|error| error.to_string())
+}
+
+/// What the reference reads from a file.
+///
+/// # Errors
+/// Why it refuses.
+pub fn read(file: &[u8]) -> Result<Dictionary, String> {
+    let (_, header) = SafeTensors::read_metadata(file).map_err(|error| error.to_string())?;
+    let tensors = SafeTensors::deserialize(file).map_err(|error| error.to_string())?;
+    let named = |(name, tensor): (String, tensor::TensorView<'_>)| Named {
+        name,
+        dtype: format!("{:?}", tensor.dtype()),
+        dims: tensor.shape().iter().map(|&dim| dim as u64).collect(),
+        bytes: tensor.data().to_vec(),
+    };
+    let metadata = header.metadata().clone().map(|pairs| pairs.into_iter().collect());
+    Ok(Dictionary { tensors: tensors.tensors().into_iter().map(named).collect(), metadata }.sorted())
+}
