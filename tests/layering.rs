@@ -36,7 +36,7 @@ const LAYERS: &[&[&str]] = &[
         "span.rs",
         "slice/",
         "source/mod.rs",
-        "write/encoder.rs",
+        "write/",
     ],
     &[
         "slice/place.rs",

@@ -364,6 +364,50 @@ pub enum ErrorKind {
         /// How wide an element is.
         bits: u8,
     },
+    /// More bytes were given to be written than the tensor that is due still takes. At: the byte that comes next.
+    TooManyBytes {
+        /// Which tensor is due, by its place in what the file was to hold.
+        tensor: u32,
+        /// How many bytes were given.
+        given: u64,
+        /// How many it takes.
+        left: u64,
+    },
+    /// A whole tensor was given to be written, and has not the bytes that it must have. At: the byte that comes next.
+    TensorLength {
+        /// Which tensor, by its place in what the file was to hold.
+        tensor: u32,
+        /// How many bytes were given.
+        given: u64,
+        /// How many it has.
+        needed: u64,
+    },
+    /// A tensor was given to be written whose turn it is not. At: the byte that comes next.
+    NotDue {
+        /// Which tensor is due, by its place in what the file was to hold.
+        tensor: u32,
+    },
+    /// Data were given to be written, and all tensors are complete. At: the end of the file.
+    NothingDue,
+    /// A file was to be finished that does not have all its bytes yet. At: the first one that is missing.
+    Incomplete {
+        /// Which tensor lacks bytes, the first one that does, by its place in what the file was to hold.
+        tensor: u32,
+        /// How many bytes are missing, all tensors together.
+        missing: u64,
+    },
+    /// The storage has too little room for the file that is to be written. At: the first byte that has no room.
+    Capacity {
+        /// How many bytes the file will have.
+        needed: u64,
+        /// How many there is room for.
+        capacity: u64,
+    },
+    /// The storage is written in units, and the data would begin inside of one. At: the first byte of the data.
+    Unit {
+        /// At multiples of how many bytes units begin.
+        unit: u64,
+    },
 }
 
 impl ErrorKind {
@@ -444,6 +488,19 @@ impl ErrorKind {
             Self::TooManyRanges { .. } => "usage.axes",
             Self::ZeroStep { .. } => "usage.step",
             Self::PartOfByte { .. } => "usage.subbyte",
+            _ => self.code_of_writing(),
+        }
+    }
+
+    /// Those of what is to be written.
+    const fn code_of_writing(self) -> &'static str {
+        match self {
+            Self::Capacity { .. } => "limit.capacity",
+            Self::TooManyBytes { .. } | Self::TensorLength { .. } => "usage.length",
+            Self::NotDue { .. } => "usage.due",
+            Self::NothingDue => "usage.complete",
+            Self::Incomplete { .. } => "usage.incomplete",
+            Self::Unit { .. } => "usage.unit",
             _ => "usage.other", // none: a test looks for each kind in here
         }
     }
@@ -455,12 +512,15 @@ impl ErrorKind {
             Self::OutOfOrder | Self::SlotCount { .. } | Self::NoText => Blame::Limit,
             Self::ValueLength { .. } | Self::BufferLength { .. } => Blame::Limit,
             Self::MetadataLength { .. } | Self::Index { .. } | Self::BigEndian => Blame::Limit,
+            Self::Capacity { .. } => Blame::Limit,
             Self::Changed | Self::NotFound { .. } | Self::NoWindow => Blame::Usage,
             Self::OutsideTensor { .. } | Self::OutsideData { .. } | Self::Block { .. } => Blame::Usage,
             Self::DtypeMismatch { .. } | Self::ShapeMismatch | Self::Misaligned { .. } => Blame::Usage,
             Self::Lossy { .. } | Self::NoConversion { .. } | Self::PartOfByte { .. } => Blame::Usage,
             Self::OutsideAxis { .. } | Self::TooManyRanges { .. } | Self::ZeroStep { .. } => Blame::Usage,
-            Self::OutsideElements { .. } => Blame::Usage,
+            Self::OutsideElements { .. } | Self::Unit { .. } | Self::Incomplete { .. } => Blame::Usage,
+            Self::TooManyBytes { .. } | Self::TensorLength { .. } => Blame::Usage,
+            Self::NotDue { .. } | Self::NothingDue => Blame::Usage,
             _ => Blame::File,
         }
     }

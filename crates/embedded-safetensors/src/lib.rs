@@ -48,6 +48,7 @@ mod span;
 mod tensor;
 mod value;
 mod view;
+mod write;
 
 pub use check::{HeaderCheck, Summary, check, check_header};
 pub use convert::Element;
@@ -87,3 +88,11 @@ pub use tensor::TensorReader;
 pub use view::{Chars, MetadataView, Quoted, SliceRuns, Tensor, Tensors, View};
 #[doc(hidden)]
 pub use view::{Embedded as __Embedded, Link as __Link, room as __room};
+pub use write::cursor::Due;
+pub use write::encoder::HeaderEncoder;
+pub use write::error::{SpecError, SpecFault, Which, WriteError};
+pub use write::layout::{Content, PlannedTensor, PlannedTensors};
+pub use write::plan::FilePlan;
+pub use write::spec::{FileSpec, Placement, TensorSpec};
+#[cfg(feature = "embedded-io")]
+pub use write::writer::Writer;

@@ -167,6 +167,65 @@ pub(crate) const fn bytes_of_mut<T: Native>(values: &mut [T]) -> &mut [u8] {
     unsafe { core::slice::from_raw_parts_mut(values.as_mut_ptr().cast(), len) }
 }
 
+/// The bytes that values consist of, in the order of the machine.
+const fn bytes_of<T: Native>(values: &[T]) -> &[u8] {
+    // SAFETY: the same memory for as long as it is borrowed; bytes need no alignment, and all of those of a `T` are
+    // initialised; see above.
+    unsafe { core::slice::from_raw_parts(values.as_ptr().cast(), size_of_val(values)) }
+}
+
+/// Values as the bytes that they are in a file: where the low byte comes first, in one part that is copied nowhere.
+pub(crate) fn parts<T: Native>(values: &[T]) -> Parts<'_> {
+    let unit = match T::DTYPE {
+        Dtype::C64 => size_of::<f32>(),
+        _ => size_of::<T>(),
+    };
+    let unit = if cfg!(target_endian = "big") { unit } else { 1 };
+    Parts { left: bytes_of(values), unit, block: [0; BLOCK] }
+}
+
+/// Of values that must be turned round.
+const BLOCK: usize = 64;
+
+/// The bytes of values in a file, part by part.
+pub(crate) struct Parts<'v> {
+    left: &'v [u8],
+    /// So many bytes are turned round; one is none.
+    unit: usize,
+    block: [u8; BLOCK],
+}
+
+impl Parts<'_> {
+    pub(crate) const fn len(&self) -> usize {
+        self.left.len()
+    }
+
+    /// The next part, empty when there are no more.
+    pub(crate) fn next(&mut self) -> &[u8] {
+        if self.unit == 1 {
+            return core::mem::take(&mut self.left);
+        }
+        let (now, rest) = self.left.split_at_checked(BLOCK).unwrap_or((self.left, &[]));
+        self.left = rest;
+        let len = crate::bytes::copy(&mut self.block, now);
+        let part = self.block.get_mut(..len).unwrap_or_default();
+        turn_round(part, self.unit);
+        part
+    }
+}
+
+/// Turns the bytes of each unit round.
+fn turn_round(bytes: &mut [u8], unit: usize) {
+    let mut left = bytes;
+    while let Some((unit_bytes, rest)) = left.split_at_mut_checked(unit) {
+        unit_bytes.reverse();
+        left = rest;
+        if left.is_empty() {
+            break;
+        }
+    }
+}
+
 /// The bytes in groups of `W`, without those that are left over. `chunks_exact` divides by a number that must not be 0,
 /// and says so where the compiler wants small code.
 pub(crate) const fn groups<const W: usize>(bytes: &[u8]) -> &[[u8; W]] {
@@ -388,6 +447,31 @@ mod tests {
         bytes_of_mut(&mut values).copy_from_slice(&[1, 2, 3, 4, 5, 6]);
         assert_eq!(values, [[1, 2], [3, 4], [5, 6]].map(u16::from_ne_bytes));
         assert!(bytes_of_mut::<f64>(&mut []).is_empty());
+    }
+
+    #[test]
+    fn values_are_given_with_the_low_byte_first() {
+        let values: Vec<u16> = (0..100).map(|index| 1000 + index).collect();
+        let wanted: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+        let of = |parts: &mut Parts<'_>| {
+            assert_eq!(parts.len(), 200);
+            let mut all: Vec<u8> = Vec::new();
+            while let part @ [_, ..] = parts.next() {
+                all.extend(part);
+            }
+            all
+        };
+        assert_eq!(of(&mut parts(&values)), wanted);
+        let swapped: Vec<u16> = values.iter().map(|value| value.swap_bytes()).collect();
+        let other_machine = Parts { left: bytes_of(&swapped), unit: 2, block: [0; BLOCK] };
+        if cfg!(target_endian = "little") {
+            assert_eq!(of(&mut { other_machine }), wanted);
+        }
+        let mut pairs = [1, 2, 3, 4, 5, 6, 7, 8];
+        turn_round(&mut pairs, 4);
+        assert_eq!(pairs, [4, 3, 2, 1, 8, 7, 6, 5]);
+        turn_round(&mut pairs, 8);
+        assert_eq!(pairs, [5, 6, 7, 8, 1, 2, 3, 4]);
     }
 
     #[test]

@@ -207,6 +207,42 @@ impl ErrorKind {
                 let of = Text("a byte has elements of the slice and others, of ");
                 Sentence::of([of, Number(bits as u64), Text(" bits each: read them as values")])
             }
+            _ => self.of_writing(),
+        }
+    }
+
+    /// What is said of what is to be written.
+    const fn of_writing(self) -> Sentence {
+        match self {
+            Self::TooManyBytes { tensor, given, left } => {
+                let [takes, but] = [Text(", counted from 0, takes "), Text(" more, but was given ")];
+                Sentence::of([Text("tensor "), Number(tensor as u64), takes, Bytes(left), but, Number(given)])
+            }
+            Self::TensorLength { tensor, given, needed } => {
+                let [has, but] = [Text(", counted from 0, has "), Text(", but was given ")];
+                Sentence::of([Text("tensor "), Number(tensor as u64), has, Bytes(needed), but, Number(given)])
+            }
+            Self::NotDue { tensor } => {
+                let [its, rest] = [Text("it is the turn of tensor "), Text(", counted from 0")];
+                Sentence::of([its, Number(tensor as u64), rest])
+            }
+            Self::Incomplete { tensor, missing } => {
+                let [from, rest] = [Text(" missing, from tensor "), Text(" on, counted from 0")];
+                let are = Text(if missing == 1 { " is" } else { " are" });
+                Sentence::of([Bytes(missing), are, from, Number(tensor as u64), rest])
+            }
+            Self::Capacity { needed, capacity } => {
+                let but = Text(", but the storage has room for ");
+                Sentence::of([Text("the file has "), Bytes(needed), but, Number(capacity)])
+            }
+            Self::Unit { unit } => {
+                let rest = Text(": place them at a multiple of that");
+                Sentence::of([
+                    Text("the data begin inside one of the storage's units of "),
+                    Bytes(unit),
+                    rest,
+                ])
+            }
             _ => Sentence::of([Text(self.plain())]),
         }
     }
@@ -242,6 +278,7 @@ impl ErrorKind {
             Self::BigEndian => {
                 "this machine has the high byte first and cannot read the elements where they lie"
             }
+            Self::NothingDue => "all tensors have their bytes already",
             Self::NoWindow => "the window has no room for a single byte",
             _ => "some other error", // none: a test looks for each kind in here
         }

@@ -1,0 +1,164 @@
+//! Which tensor's bytes come next, and how many: what all that write data share.
+
+use super::layout::{Content, PlannedTensors};
+use super::plan::FilePlan;
+use super::spec::TensorSpec;
+use crate::dtype::Dtype;
+use crate::error::{Error, ErrorKind};
+
+/// The tensor whose bytes come next.
+///
+/// *Memory*: 64 bytes, 40 where pointers have 32 bits; `Copy`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Due<'a> {
+    /// Where in the array of the [`FileSpec`](crate::FileSpec).
+    pub index: usize,
+    /// What stands there.
+    pub tensor: TensorSpec<'a>,
+    /// How many of its bytes are written.
+    pub position: u64,
+    /// How many of its bytes are still to come.
+    pub remaining: u64,
+}
+
+/// How far the data of a file are written.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Cursor<'a> {
+    behind: PlannedTensors<'a>,
+    due: Option<Due<'a>>,
+    /// Bytes of padding before the tensor that is due.
+    zeros: u64,
+    /// Of the file: the byte that comes next.
+    position: u64,
+    end: u64,
+}
+
+impl<'a> Cursor<'a> {
+    pub(crate) fn new(plan: &FilePlan<'a>) -> Self {
+        let (position, end) = (plan.data_start(), plan.file_len());
+        let mut cursor = Self { behind: plan.tensors(), due: None, zeros: 0, position, end };
+        cursor.turn_to_next();
+        cursor
+    }
+
+    pub(crate) const fn due(&self) -> Option<Due<'a>> {
+        self.due
+    }
+
+    pub(crate) const fn position(&self) -> u64 {
+        self.position
+    }
+
+    /// How many bytes of padding come next.
+    pub(crate) const fn zeros(&self) -> u64 {
+        self.zeros
+    }
+
+    /// So many of them are written.
+    pub(crate) fn pass_zeros(&mut self, bytes: usize) {
+        self.zeros = self.zeros.saturating_sub(bytes as u64);
+        self.position = self.position.saturating_add(bytes as u64);
+    }
+
+    /// So many bytes of the tensor that is due are written.
+    pub(crate) fn pass(&mut self, bytes: usize) {
+        let Some(due) = &mut self.due else { return };
+        due.position = due.position.saturating_add(bytes as u64);
+        due.remaining = due.remaining.saturating_sub(bytes as u64);
+        self.position = self.position.saturating_add(bytes as u64);
+        if due.remaining == 0 {
+            self.turn_to_next();
+        }
+    }
+
+    /// Whether the next bytes may be so many.
+    ///
+    /// # Errors
+    /// [`ErrorKind::TooManyBytes`], [`ErrorKind::NothingDue`].
+    pub(crate) fn admit(&mut self, bytes: usize) -> Result<(), Error> {
+        let given = bytes as u64;
+        if given > 0 {
+            self.pass_empty(|_| true);
+        }
+        match self.due {
+            Some(due) if given > due.remaining => {
+                let (tensor, left) = (number(due.index), due.remaining);
+                Err(self.fault(ErrorKind::TooManyBytes { tensor, given, left }))
+            }
+            None if given > 0 => Err(self.fault(ErrorKind::NothingDue)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether elements of this dtype are those of the tensor that is due.
+    ///
+    /// # Errors
+    /// [`ErrorKind::DtypeMismatch`], [`ErrorKind::NothingDue`].
+    pub(crate) fn admit_dtype(&mut self, asked: Dtype) -> Result<(), Error> {
+        self.pass_empty(|due| due.tensor.dtype() != asked);
+        match self.due.map(|due| due.tensor.dtype()) {
+            Some(found) if found != asked => Err(self.fault(ErrorKind::DtypeMismatch { found, asked })),
+            None => Err(self.fault(ErrorKind::NothingDue)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether the tensor of this name is due from its first byte on, and has so many.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NotDue`], [`ErrorKind::TensorLength`], [`ErrorKind::NothingDue`].
+    pub(crate) fn admit_tensor(&mut self, name: &str, bytes: usize) -> Result<(), Error> {
+        self.pass_empty(|due| due.tensor.name() != name);
+        let Some(due) = self.due else { return Err(self.fault(ErrorKind::NothingDue)) };
+        let (tensor, given, needed) = (number(due.index), bytes as u64, due.remaining);
+        if due.tensor.name() != name || due.position > 0 {
+            return Err(self.fault(ErrorKind::NotDue { tensor }));
+        }
+        if given != needed {
+            return Err(self.fault(ErrorKind::TensorLength { tensor, given, needed }));
+        }
+        if given == 0 {
+            self.turn_to_next();
+        }
+        Ok(())
+    }
+
+    /// Whether all bytes are written.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Incomplete`].
+    pub(crate) fn finish(&mut self) -> Result<(), Error> {
+        self.pass_empty(|_| true);
+        let Some(due) = self.due else { return Ok(()) };
+        let (tensor, missing) = (number(due.index), self.end.saturating_sub(self.position));
+        Err(self.fault(ErrorKind::Incomplete { tensor, missing }))
+    }
+
+    /// Goes on behind tensors that have no bytes, as long as they are such.
+    fn pass_empty(&mut self, is_such: impl Fn(&Due<'_>) -> bool) {
+        while self.due.is_some_and(|due| due.position == 0 && due.remaining == 0 && is_such(&due)) {
+            self.turn_to_next();
+        }
+    }
+
+    fn turn_to_next(&mut self) {
+        self.due = None;
+        for planned in self.behind.by_ref() {
+            let remaining = planned.byte_len();
+            if let Content::Tensor { index, spec: tensor } = planned.content {
+                self.due = Some(Due { index, tensor, position: 0, remaining });
+                return;
+            }
+            self.zeros = self.zeros.saturating_add(remaining);
+        }
+    }
+
+    fn fault(&self, kind: ErrorKind) -> Error {
+        kind.at(self.position)
+    }
+}
+
+/// Of a tensor, in an error. There are no more in a header.
+fn number(index: usize) -> u32 {
+    u32::try_from(index).unwrap_or(u32::MAX)
+}

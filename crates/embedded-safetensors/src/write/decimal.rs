@@ -1,0 +1,56 @@
+//! Numbers in decimal.
+
+/// No number has more digits.
+pub(super) const MOST_DIGITS: usize = 20;
+
+const POWERS: [u64; MOST_DIGITS] = {
+    let mut powers = [1; MOST_DIGITS];
+    let mut power = 1u64;
+    let mut left: &mut [u64] = &mut powers;
+    while let [rest @ .., last] = left {
+        *last = power;
+        power = power.saturating_mul(10);
+        left = rest;
+    }
+    powers
+};
+
+/// How many digits it has.
+pub(super) fn digits(number: u64) -> usize {
+    // Every number has one, 0 too.
+    POWERS.iter().rev().skip(1).take_while(|power| number >= **power).count() + 1
+}
+
+/// Writes it to the front of `room`, and says how long it is. Machines that divide 64 bits in software would carry a library's
+/// routine for it, so powers of ten are taken away one by one.
+pub(super) fn write(number: u64, room: &mut [u8; MOST_DIGITS]) -> usize {
+    let len = digits(number);
+    let mut left = number;
+    for (slot, power) in room.iter_mut().zip(POWERS.iter().skip(MOST_DIGITS - len)) {
+        *slot = b'0';
+        while left >= *power {
+            left -= power;
+            *slot += 1;
+        }
+    }
+    len
+}
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+    use super::*;
+    use std::string::ToString;
+
+    #[test]
+    fn numbers_are_spelled_as_the_standard_library_spells_them() {
+        let near = |number: u64| [number.wrapping_sub(1), number, number.wrapping_add(1)];
+        let numbers = (0..64).flat_map(|bit| near(1 << bit)).chain(POWERS.into_iter().flat_map(near));
+        for number in numbers.chain([0, u64::MAX, 9_999_999_999_999_999_999]) {
+            let mut room = [0; MOST_DIGITS];
+            let len = write(number, &mut room);
+            assert_eq!(room[..len], *number.to_string().as_bytes());
+            assert_eq!(digits(number), len);
+        }
+    }
+}

@@ -1,0 +1,209 @@
+//! Why there can be no file as it is described, and what can go wrong while one is written.
+
+use super::spec::PADDING;
+use crate::error::{Blame, Error, MAX_HEADER_LEN};
+use core::fmt;
+
+/// Why there can be no file as it is described, and what of the description says so.
+///
+/// *Memory*: 32 bytes, `Copy`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SpecError {
+    /// What is wrong, with the numbers that matter.
+    pub fault: SpecFault,
+    /// What of the description.
+    pub which: Which,
+}
+
+/// A part of a [`FileSpec`](crate::FileSpec).
+///
+/// *Memory*: 8 bytes, 16 where pointers have 64 bits; `Copy`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Which {
+    /// The tensor at this place of the array of tensors, counted from 0.
+    Tensor(usize),
+    /// The key at this place of the array of `__metadata__`, counted from 0.
+    Key(usize),
+    /// All of it together.
+    File,
+}
+
+/// What is wrong with a description. Each has a stable text code ([`code`](Self::code)); `Display` is one sentence.
+///
+/// *Memory*: 16 bytes, `Copy`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SpecFault {
+    /// The name is `__metadata__`, which no reader takes for a tensor; or, in a file that is padded, it is one of padding.
+    Reserved,
+    /// An earlier tensor has the same name.
+    NameTwice {
+        /// Where in the array.
+        other: usize,
+    },
+    /// An earlier key is the same.
+    KeyTwice {
+        /// Where in the array.
+        other: usize,
+    },
+    /// The tensor or the key belongs before the one in front of it.
+    OutOfOrder,
+    /// The number of bits of the tensor exceeds 2^64 - 1.
+    Overflow,
+    /// The tensor does not fill whole bytes.
+    SubByte {
+        /// How many elements it has.
+        elements: u64,
+        /// How wide one is.
+        bits: u8,
+    },
+    /// The file would have more bytes than 64 bits count.
+    DataTooLong,
+    /// The header would be longer than [`MAX_HEADER_LEN`].
+    HeaderTooLarge {
+        /// How long, with the spaces at its end.
+        length: u64,
+    },
+    /// Tensors were to begin at multiples of a number that is no power of two, or less than 8.
+    Placement {
+        /// That number.
+        asked: u32,
+    },
+    /// There is too little memory to sort in.
+    OrderMemory {
+        /// How many numbers are enough.
+        needed: usize,
+        /// How many there is room for.
+        capacity: usize,
+    },
+}
+
+impl SpecFault {
+    /// The stable text code.
+    pub const fn code(self) -> &'static str {
+        match self {
+            Self::Reserved => "usage.reserved",
+            Self::NameTwice { .. } => "usage.name",
+            Self::KeyTwice { .. } => "usage.key",
+            Self::OutOfOrder => "usage.order",
+            Self::Overflow => "usage.overflow",
+            Self::SubByte { .. } => "usage.bits",
+            Self::DataTooLong => "usage.data",
+            Self::HeaderTooLarge { .. } => "usage.header",
+            Self::Placement { .. } => "usage.placement",
+            Self::OrderMemory { .. } => "limit.sort",
+        }
+    }
+
+    /// Whose fault it is: the memory's, or the caller's.
+    pub const fn blame(self) -> Blame {
+        match self {
+            Self::OrderMemory { .. } => Blame::Limit,
+            _ => Blame::Usage,
+        }
+    }
+
+    /// At this part of the description.
+    pub(crate) const fn at(self, which: Which) -> SpecError {
+        SpecError { fault: self, which }
+    }
+}
+
+impl fmt::Display for SpecFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Reserved => {
+                write!(
+                    f,
+                    "\"__metadata__\" is no name for a tensor, nor \"{PADDING}…\" in a file that is padded"
+                )
+            }
+            Self::NameTwice { other } => write!(f, "tensor {other} has the same name"),
+            Self::KeyTwice { other } => write!(f, "key {other} is the same"),
+            Self::OutOfOrder => f.write_str("belongs before the one in front of it"),
+            Self::Overflow => f.write_str("its size, counted in bits, does not fit into 64 bits"),
+            Self::SubByte { elements: 1, bits } => {
+                write!(f, "1 element of {bits} bits does not fill whole bytes")
+            }
+            Self::SubByte { elements, bits } => {
+                write!(f, "{elements} elements of {bits} bits do not fill whole bytes")
+            }
+            Self::DataTooLong => f.write_str("the length of the file does not fit into 64 bits"),
+            Self::HeaderTooLarge { length } => {
+                write!(f, "the header has {length} bytes, more than the {MAX_HEADER_LEN} that are allowed")
+            }
+            Self::Placement { asked } => {
+                write!(f, "tensors cannot begin at multiples of {asked}: not a power of two from 8 on")
+            }
+            Self::OrderMemory { needed, capacity } => {
+                write!(
+                    f,
+                    "sorting takes room for {needed} numbers, one a tensor and one a key, but there is room for {capacity}"
+                )
+            }
+        }
+    }
+}
+
+impl fmt::Display for SpecError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let code = self.fault.code();
+        match self.which {
+            Which::Tensor(index) => {
+                write!(f, "error[{code}] in tensor {index}, counted from 0: {}", self.fault)
+            }
+            Which::Key(index) => write!(f, "error[{code}] in key {index}, counted from 0: {}", self.fault),
+            Which::File => write!(f, "error[{code}]: {}", self.fault),
+        }
+    }
+}
+
+impl core::error::Error for SpecError {}
+
+impl core::error::Error for SpecFault {}
+
+#[cfg(feature = "std")]
+impl From<SpecError> for std::io::Error {
+    /// `OutOfMemory` for a limit, `InvalidInput` for a caller's mistake.
+    fn from(error: SpecError) -> Self {
+        let kind = match error.fault.blame() {
+            Blame::Limit => std::io::ErrorKind::OutOfMemory,
+            Blame::File | Blame::Usage => std::io::ErrorKind::InvalidInput,
+        };
+        Self::new(kind, error)
+    }
+}
+
+/// Why something could not be written: the data that were given, the place they go to, or that it takes no more.
+///
+/// *Memory*: 32 bytes and what `E` takes, `Copy` if `E` is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WriteError<E> {
+    /// What the caller or the memory is at fault for: see [`ErrorKind::blame`](crate::ErrorKind::blame).
+    Format(Error),
+    /// What the file is written to has failed.
+    Sink(E),
+    /// What the file is written to takes no more bytes, and says of no error.
+    Full {
+        /// The first byte of the file that it did not take.
+        at: u64,
+    },
+}
+
+impl<E> From<Error> for WriteError<E> {
+    fn from(error: Error) -> Self {
+        Self::Format(error)
+    }
+}
+
+impl<E: fmt::Display> fmt::Display for WriteError<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Format(error) => error.fmt(f),
+            Self::Sink(error) => write!(f, "the file cannot be written: {error}"),
+            Self::Full { at } => write!(f, "the file cannot be written: there is no room from byte {at} on"),
+        }
+    }
+}
+
+impl<E: fmt::Debug + fmt::Display> core::error::Error for WriteError<E> {}

@@ -1,0 +1,14 @@
+//! Writing: what a file is to hold is described ([`spec`]), proven and laid out ([`plan`], in the order that [`order`] makes), its
+//! header spelled piece by piece ([`pieces`]) into any buffer ([`encoder`]), and its data taken in the order of the file ([`cursor`]).
+
+pub(crate) mod cursor;
+mod decimal;
+pub(crate) mod encoder;
+pub(crate) mod error;
+pub(crate) mod layout;
+mod order;
+mod pieces;
+pub(crate) mod plan;
+pub(crate) mod spec;
+#[cfg(feature = "embedded-io")]
+pub(crate) mod writer;

@@ -1,0 +1,191 @@
+//! What a file is to hold.
+
+use super::error::{SpecError, SpecFault};
+use super::plan::FilePlan;
+use crate::dtype::Dtype;
+use crate::shape::elements;
+
+/// One tensor that a file is to hold: its name, its dtype, its dimensions.
+///
+/// *Memory*: 40 bytes, 20 where pointers have 32 bits; `Copy`. The name and the dimensions are borrowed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TensorSpec<'a> {
+    name: &'a str,
+    dtype: Dtype,
+    dims: &'a [u64],
+}
+
+impl<'a> TensorSpec<'a> {
+    /// A tensor of this name, with elements of this dtype, and with these dimensions, outermost first: none for a scalar.
+    pub const fn new(name: &'a str, dtype: Dtype, dims: &'a [u64]) -> Self {
+        Self { name, dtype, dims }
+    }
+
+    /// The name.
+    pub const fn name(&self) -> &'a str {
+        self.name
+    }
+
+    /// The type of the elements.
+    pub const fn dtype(&self) -> Dtype {
+        self.dtype
+    }
+
+    /// The dimensions, outermost first. There may be any number of them.
+    pub const fn dims(&self) -> &'a [u64] {
+        self.dims
+    }
+
+    /// How many bytes its elements take.
+    ///
+    /// # Errors
+    /// [`SpecFault::Overflow`] when 64 bits do not count the bits of it; [`SpecFault::SubByte`] when they do not fill whole bytes.
+    pub const fn byte_len(&self) -> Result<u64, SpecFault> {
+        let Ok(elements) = elements(self.dims) else { return Err(SpecFault::Overflow) };
+        let bits = self.dtype.bits();
+        match elements.checked_mul(bits as u64) {
+            None => Err(SpecFault::Overflow),
+            Some(total) if total & 7 != 0 => Err(SpecFault::SubByte { elements, bits }),
+            Some(total) => Ok(total >> 3),
+        }
+    }
+}
+
+/// Where in a file tensors begin.
+///
+/// The numbers are powers of two from 8 on, such as 16 for vectors, 64 for a line of a cache, 4096 for a page. Places are counted from
+/// the beginning of the file, so a file that is mapped or stored at a multiple of the number has its tensors at multiples of
+/// it in memory. Every reader takes such files.
+///
+/// *Memory*: 8 bytes, `Copy`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Placement {
+    /// The first tensor begins at a multiple of this, because the header has as many spaces at its end as it takes. The order is the
+    /// reference's, so every tensor begins at a multiple of the width of its elements, but at no more. `Start(8)` makes the reference's
+    /// bytes.
+    Start(u32),
+    /// As [`Start`](Self::Start), and every tensor whose size is a multiple of this begins at a multiple of it, because those with a larger
+    /// power of two in their size come first; then the order is the reference's. The others begin at a multiple of the power of two in
+    /// their own size, and so of the width of their elements. It costs nothing but the spaces in the header.
+    BySize(u32),
+    /// Every tensor begins at a multiple of this, in the reference's order. Gaps are not allowed in the format, so what is between two
+    /// tensors is a tensor too: zeros of U8, called `__padding__.0`, `__padding__.1` and so on, which every reader shows its
+    /// user. A program that wants no tensor that it does not know will refuse them.
+    Padded(u32),
+}
+
+impl Placement {
+    /// As the reference places tensors.
+    pub(crate) const DEFAULT: Self = Self::Start(8);
+
+    /// At multiples of what the data begin.
+    pub(crate) const fn unit(self) -> u32 {
+        match self {
+            Self::Start(unit) | Self::BySize(unit) | Self::Padded(unit) => unit,
+        }
+    }
+}
+
+/// What tensors of padding are called, before their number.
+pub(crate) const PADDING: &str = "__padding__.";
+
+/// What a file is to hold: its tensors, its `__metadata__`, where tensors begin. A description; whether there can be such a file is
+/// said by what makes a [`FilePlan`] of it.
+///
+/// ```
+/// use embedded_safetensors::{Dtype, FileSpec, TensorSpec};
+///
+/// let tensors = [TensorSpec::new("activations", Dtype::F32, &[64, 10])];
+/// let plan = FileSpec::new(&tensors).with_metadata(&[("device", "unit-7")]).in_order()?;
+/// assert_eq!((plan.data_start(), plan.file_len()), (120, 120 + 64 * 10 * 4));
+/// # Ok::<(), embedded_safetensors::SpecError>(())
+/// ```
+///
+/// *Memory*: 48 bytes, 28 where pointers have 32 bits; `Copy`. The tensors and the metadata are borrowed.
+#[derive(Clone, Copy, Debug)]
+pub struct FileSpec<'a> {
+    pub(super) tensors: &'a [TensorSpec<'a>],
+    pub(super) metadata: Option<&'a [(&'a str, &'a str)]>,
+    pub(super) placement: Placement,
+}
+
+impl<'a> FileSpec<'a> {
+    /// A file of these tensors.
+    pub const fn new(tensors: &'a [TensorSpec<'a>]) -> Self {
+        Self { tensors, metadata: None, placement: Placement::DEFAULT }
+    }
+
+    /// With these keys and values as its `__metadata__`, which may be none. A file of which this is not said has no `__metadata__`.
+    #[must_use]
+    pub const fn with_metadata(self, pairs: &'a [(&'a str, &'a str)]) -> Self {
+        Self { metadata: Some(pairs), ..self }
+    }
+
+    /// With tensors that begin where this says, and not only where the reference lets them.
+    #[must_use]
+    pub const fn with_placement(self, placement: Placement) -> Self {
+        Self { placement, ..self }
+    }
+
+    /// The tensors, as they were given.
+    pub const fn tensors(&self) -> &'a [TensorSpec<'a>] {
+        self.tensors
+    }
+
+    /// The keys and values of `__metadata__`, as they were given; none where there is no `__metadata__`.
+    pub const fn metadata(&self) -> Option<&'a [(&'a str, &'a str)]> {
+        self.metadata
+    }
+
+    /// Where tensors begin.
+    pub const fn placement(&self) -> Placement {
+        self.placement
+    }
+
+    /// The plan of this file, whose tensors and keys are in the file's order already. That is: dtypes as [`Dtype`] has them, the last
+    /// one first; names of one dtype, and keys, by the bytes of their UTF-8. ([`Placement::BySize`] goes before dtypes.)
+    ///
+    /// It looks for each name among the tensors of other dtypes, so it takes time with the square of their number where dtypes
+    /// differ: for more than some hundred tensors take [`sorted`](Self::sorted).
+    ///
+    /// # Errors
+    /// [`SpecFault::OutOfOrder`] at the first tensor or key that belongs before the one in front of it; otherwise as
+    /// [`sorted`](Self::sorted), but for memory.
+    ///
+    /// # Panics
+    /// Never.
+    pub fn in_order(self) -> Result<FilePlan<'a>, SpecError> {
+        FilePlan::in_order(self)
+    }
+
+    /// The plan of this file, whose tensors and keys may be in any order: they are sorted. The order is the file's, so data are
+    /// written in the order that [`FilePlan::tensors`] gives.
+    ///
+    /// *Memory*: `order` has 4 bytes for each tensor and each key, and is borrowed for as long as the plan is used.
+    ///
+    /// # Errors
+    /// [`SpecFault::OrderMemory`] when it has not; [`SpecFault::Reserved`], [`NameTwice`](SpecFault::NameTwice),
+    /// [`KeyTwice`](SpecFault::KeyTwice), [`Overflow`](SpecFault::Overflow), [`SubByte`](SpecFault::SubByte),
+    /// [`DataTooLong`](SpecFault::DataTooLong), [`HeaderTooLarge`](SpecFault::HeaderTooLarge), [`Placement`](SpecFault::Placement) when there
+    /// can be no such file.
+    ///
+    /// # Panics
+    /// Never.
+    pub fn sorted(self, order: &'a mut [u32]) -> Result<FilePlan<'a>, SpecError> {
+        FilePlan::sorted(self, order)
+    }
+
+    /// The plan of this file with its tensors and keys in the order in which they are given, which every reader takes, but the reference
+    /// would not have written. [`Placement::BySize`] is as [`Placement::Start`] then.
+    ///
+    /// *Memory*: `scratch` has 4 bytes for each tensor and each key, and is free again when this returns.
+    ///
+    /// # Errors
+    /// As [`sorted`](Self::sorted).
+    ///
+    /// # Panics
+    /// Never.
+    pub fn as_given(self, scratch: &mut [u32]) -> Result<FilePlan<'a>, SpecError> {
+        FilePlan::as_given(self, scratch)
+    }
+}

@@ -1,0 +1,200 @@
+//! A file written once, from its first byte to its last.
+
+use super::cursor::{Cursor, Due};
+use super::error::WriteError;
+use super::plan::FilePlan;
+use crate::bytes::index_below;
+use crate::error::{Blame, ErrorKind};
+use crate::native::{Native, parts};
+use embedded_io::{Error as _, ErrorKind as IoErrorKind, Write};
+
+/// Between tensors that are placed apart.
+pub(crate) const ZEROS: [u8; 64] = [0; 64];
+
+/// Writes a file in the order of its bytes: the header at once, then the data in pieces of any size.
+///
+/// ```
+/// use embedded_safetensors::{Dtype, FileSpec, TensorSpec, Writer};
+///
+/// let tensors = [TensorSpec::new("gain", Dtype::F32, &[2]), TensorSpec::new("steps", Dtype::U8, &[3])];
+/// let plan = FileSpec::new(&tensors).with_metadata(&[("device", "unit-7")]).in_order()?;
+/// let mut file = Vec::new(); // whatever is `embedded_io::Write`
+/// let mut writer = Writer::begin(&mut file, plan, &mut [0; 64])?;
+/// writer.write_values(&[0.5_f32])?;
+/// writer.write_values(&[0.25_f32])?;
+/// writer.write_tensor("steps", &[1, 2, 3])?;
+/// writer.finish()?;
+/// assert_eq!(file.len() as u64, plan.file_len());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// A file that was not finished has fewer bytes than its header says, and every reader refuses it. Where the old file must be
+/// kept until the new one is there, do not write over it.
+///
+/// After an error of what is written to, what it has taken is counted: [`position`](Self::position) and [`due`](Self::due) say where
+/// to go on. After a mistake of the caller nothing is written, and the next call can mend it.
+///
+/// *Memory*: 176 bytes, 128 where pointers have 32 bits, and the sink.
+#[derive(Debug)]
+pub struct Writer<'a, W> {
+    sink: W,
+    cursor: Cursor<'a>,
+}
+
+impl<'a, W: Write> Writer<'a, W> {
+    /// Writes the header, through a window of any size: it is made there, and goes to the sink from there.
+    ///
+    /// The sink is consumed; lend it as `&mut sink` to have it back when this fails.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NoWindow`] when the window is empty; those of the sink.
+    ///
+    /// # Panics
+    /// Never.
+    pub fn begin(mut sink: W, plan: FilePlan<'a>, window: &mut [u8]) -> Result<Self, WriteError<W::Error>> {
+        if window.is_empty() {
+            return Err(ErrorKind::NoWindow.at(0).into());
+        }
+        let (mut encoder, mut at) = (plan.encoder(), 0);
+        while let mut left @ [_, ..] = encoder.encode(window) {
+            while !left.is_empty() {
+                let len = write_some(&mut sink, at, left)?;
+                left = left.get(len..).unwrap_or(&[]);
+                at += len as u64;
+            }
+        }
+        Ok(Self { sink, cursor: Cursor::new(&plan) })
+    }
+
+    /// The tensor whose bytes come next; none when all are there.
+    pub const fn due(&self) -> Option<Due<'a>> {
+        self.cursor.due()
+    }
+
+    /// Which byte of the file comes next.
+    pub const fn position(&self) -> u64 {
+        self.cursor.position()
+    }
+
+    /// Writes the next bytes of the tensor that is due. Tensors without bytes are passed over.
+    ///
+    /// # Errors
+    /// [`ErrorKind::TooManyBytes`] when they are more than it still takes, [`ErrorKind::NothingDue`] when all tensors are complete: then
+    /// nothing is written. Those of the sink: then a part may be written.
+    ///
+    /// # Panics
+    /// Never.
+    pub fn write_bytes(&mut self, bytes: &[u8]) -> Result<(), WriteError<W::Error>> {
+        self.cursor.admit(bytes.len())?;
+        self.write_admitted(bytes)
+    }
+
+    /// Writes the next elements of the tensor that is due, with the low byte first on every machine.
+    ///
+    /// # Errors
+    /// [`ErrorKind::DtypeMismatch`] when it has others; otherwise as [`write_bytes`](Self::write_bytes).
+    ///
+    /// # Panics
+    /// Never.
+    pub fn write_values<T: Native>(&mut self, values: &[T]) -> Result<(), WriteError<W::Error>> {
+        let mut parts = parts(values);
+        self.cursor.admit_dtype(T::DTYPE)?;
+        self.cursor.admit(parts.len())?;
+        loop {
+            match parts.next() {
+                [] => return Ok(()),
+                part => self.write_admitted(part)?,
+            }
+        }
+    }
+
+    /// Writes one tensor, all of it: the one that is due. Tensors without bytes need not be written.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NotDue`] when it is another one's turn; [`ErrorKind::TensorLength`] when it has not so many bytes;
+    /// [`ErrorKind::NothingDue`]; those of the sink.
+    ///
+    /// # Panics
+    /// Never.
+    pub fn write_tensor(&mut self, name: &str, bytes: &[u8]) -> Result<(), WriteError<W::Error>> {
+        self.cursor.admit_tensor(name, bytes.len())?;
+        self.write_admitted(bytes)
+    }
+
+    /// Ends the file, and gives the sink back, flushed.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Incomplete`] when bytes are missing, with how many, and from which tensor on; those of the sink.
+    ///
+    /// # Panics
+    /// Never.
+    pub fn finish(mut self) -> Result<W, WriteError<W::Error>> {
+        self.cursor.finish()?;
+        loop {
+            match self.sink.flush() {
+                Err(error) if error.kind() == IoErrorKind::Interrupted => {}
+                Err(error) => return Err(WriteError::Sink(error)),
+                Ok(()) => return Ok(self.sink),
+            }
+        }
+    }
+
+    fn write_admitted(&mut self, bytes: &[u8]) -> Result<(), WriteError<W::Error>> {
+        let mut left = bytes;
+        while !left.is_empty() {
+            let (at, zeros) = (self.position(), self.cursor.zeros());
+            if zeros > 0 {
+                let len = write_some(&mut self.sink, at, front_of_zeros(zeros))?;
+                self.cursor.pass_zeros(len);
+                continue;
+            }
+            let len = write_some(&mut self.sink, at, left)?;
+            self.cursor.pass(len);
+            left = left.get(len..).unwrap_or(&[]);
+        }
+        Ok(())
+    }
+}
+
+/// So many zeros, or as many as there are.
+pub(crate) fn front_of_zeros(len: u64) -> &'static [u8] {
+    index_below(len, ZEROS.len()).and_then(|len| ZEROS.get(..len)).unwrap_or(&ZEROS)
+}
+
+/// How many bytes one call of the sink took, which was to take one at least, at byte `at` of the file.
+fn write_some<W: Write>(sink: &mut W, at: u64, bytes: &[u8]) -> Result<usize, WriteError<W::Error>> {
+    loop {
+        let outcome = sink.write(bytes);
+        match &outcome {
+            Err(error) if error.kind() == IoErrorKind::Interrupted => {}
+            _ => return taken(outcome, at, bytes.len()),
+        }
+    }
+}
+
+/// What a call took that was to take one byte at least and `len` at most.
+///
+/// # Errors
+/// [`WriteError::Full`] where it took none; those of the sink.
+pub(crate) fn taken<E>(outcome: Result<usize, E>, at: u64, len: usize) -> Result<usize, WriteError<E>> {
+    match outcome {
+        Ok(0) => Err(WriteError::Full { at }),
+        Ok(taken) => Ok(taken.min(len)),
+        Err(error) => Err(WriteError::Sink(error)),
+    }
+}
+
+impl<E: embedded_io::Error> embedded_io::Error for WriteError<E> {
+    /// What the sink says of its own errors; `OutOfMemory` for a limit and where there is no room, `InvalidInput` for a caller's
+    /// mistake.
+    fn kind(&self) -> IoErrorKind {
+        match self {
+            Self::Sink(error) => error.kind(),
+            Self::Full { .. } => IoErrorKind::OutOfMemory,
+            Self::Format(error) => match error.kind.blame() {
+                Blame::Limit => IoErrorKind::OutOfMemory,
+                Blame::File | Blame::Usage => IoErrorKind::InvalidInput,
+            },
+        }
+    }
+}
