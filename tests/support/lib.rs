@@ -19,6 +19,7 @@ pub mod recipe;
 pub mod reference;
 #[cfg(feature = "oracle")]
 pub mod reference_writer;
+pub mod sink;
 pub mod split;
 pub mod table;
 pub mod texts;

@@ -1,9 +1,73 @@
-//! Files read back into dictionaries.
+//! Dictionaries written by this project's writer, and read back.
 
-use embedded_safetensors::View;
+use embedded_safetensors::{Content, FilePlan, FileSpec, TensorSpec, View, Writer};
 
 use crate::dictionary::Dictionary;
 use crate::judge::judge;
+use crate::sink::{Habits, Sink};
+
+/// What the writer is told about a dictionary, borrowed from it.
+pub struct Description<'d> {
+    /// The tensors, as they stand in the dictionary.
+    pub tensors: Vec<TensorSpec<'d>>,
+    /// The pairs of `__metadata__`, as they stand there.
+    pub metadata: Option<Vec<(&'d str, &'d str)>>,
+}
+
+impl<'d> Description<'d> {
+    /// Of this dictionary.
+    pub fn new(dictionary: &'d Dictionary) -> Self {
+        let tensors = dictionary.tensors.iter();
+        let tensors =
+            tensors.map(|tensor| TensorSpec::new(&tensor.name, tensor.dtype(), &tensor.dims)).collect();
+        let pairs = dictionary.metadata.as_ref();
+        let pair = |(key, value): &'d (String, String)| (key.as_str(), value.as_str());
+        Self { tensors, metadata: pairs.map(|pairs| pairs.iter().map(pair).collect()) }
+    }
+
+    /// In the writer's own form.
+    pub fn spec(&self) -> FileSpec<'_> {
+        match &self.metadata {
+            Some(pairs) => FileSpec::new(&self.tensors).with_metadata(pairs),
+            None => FileSpec::new(&self.tensors),
+        }
+    }
+
+    /// Memory to sort in, just enough.
+    pub fn memory(&self) -> Vec<u32> {
+        vec![0; self.tensors.len() + self.metadata.as_ref().map_or(0, Vec::len)]
+    }
+}
+
+/// The file of a dictionary whose tensors and keys come in any order.
+///
+/// # Panics
+/// When it is refused.
+pub fn write(dictionary: &Dictionary) -> Vec<u8> {
+    let description = Description::new(dictionary);
+    let mut memory = description.memory();
+    let plan =
+        description.spec().sorted(&mut memory).unwrap_or_else(|error| panic!("{error}: {dictionary:?}"));
+    write_planned(dictionary, plan)
+}
+
+/// The file that was planned, of this dictionary.
+///
+/// # Panics
+/// When it is refused, or is not as long as was planned.
+pub fn write_planned(dictionary: &Dictionary, plan: FilePlan<'_>) -> Vec<u8> {
+    let mut writer =
+        Writer::begin(Sink::new(Habits::default()), plan, &mut [0; 100]).expect("there is a window");
+    for planned in plan.tensors() {
+        if let Content::Tensor { index, spec } = planned.content {
+            writer.write_tensor(spec.name(), &dictionary.tensors[index].bytes).expect("it is due");
+        }
+    }
+    let sink = writer.finish().expect("all is there");
+    assert!(sink.is_flushed);
+    assert_eq!(sink.file.len() as u64, plan.file_len(), "{dictionary:?}");
+    sink.file
+}
 
 /// What stands in a sound file.
 ///

@@ -2,6 +2,7 @@
 
 use verification::dictionary::{Dictionary, Kinds, Named};
 use verification::random::Random;
+use verification::writing::{read, write};
 
 /// More with the environment variable `DICTIONARIES`.
 fn count() -> u64 {
@@ -40,24 +41,53 @@ fn random_dictionaries_have_everything() {
 }
 
 #[test]
-fn what_the_format_says_is_read_as_it_was_meant() {
-    for (seed, dictionary) in dictionaries().take(3000) {
-        let found = verification::writing::read(&dictionary.file());
+fn random_dictionaries_become_what_the_format_says() {
+    let mut spaces = [0u64; 8];
+    for (seed, dictionary) in dictionaries() {
+        let file = write(&dictionary);
+        assert!(file == dictionary.file(), "seed {seed}: {dictionary:?}");
+        let found = read(&file);
+        assert!(write(&found) == file, "seed {seed}: {dictionary:?} is read, but not written again");
         assert!(
             found.sorted() == dictionary.clone().sorted(),
             "seed {seed}: {dictionary:?} is read otherwise"
         );
+        spaces[dictionary.header().len().next_multiple_of(8) - dictionary.header().len()] += 1;
+    }
+    assert!(spaces.iter().all(|&count| count > 0), "headers end with 0 to 7 spaces: {spaces:?}");
+}
+
+#[test]
+fn headers_of_every_length_are_filled_to_a_multiple_of_eight() {
+    for len in 0..64 {
+        let tensor = Named { name: "n".repeat(len), dtype: "U8".to_owned(), dims: vec![1], bytes: vec![7] };
+        let dictionary = Dictionary { tensors: vec![tensor], metadata: None };
+        let file = write(&dictionary);
+        assert_eq!(file, dictionary.file());
+        assert_eq!(file.len() % 8, 1);
+        assert!(file.len() - 9 - dictionary.header().len() < 8);
     }
 }
 
 #[cfg(feature = "oracle")]
-#[test]
-fn what_the_format_says_is_what_the_reference_writes() {
-    for (seed, dictionary) in dictionaries() {
-        let theirs = verification::reference_writer::write(&dictionary);
-        assert!(
-            theirs.as_ref() == Ok(&dictionary.file()),
-            "seed {seed}: {dictionary:?} becomes another file"
-        );
+mod reference {
+    use super::dictionaries;
+    use verification::reference_writer as reference;
+    use verification::writing::{read, write};
+
+    #[test]
+    fn random_dictionaries_become_the_files_of_the_reference() {
+        for (seed, dictionary) in dictionaries() {
+            let ours = write(&dictionary);
+            let theirs =
+                reference::write(&dictionary).unwrap_or_else(|refused| panic!("seed {seed}: {refused}"));
+            assert!(ours == theirs, "seed {seed}: {dictionary:?} becomes another file");
+            let sorted = dictionary.sorted();
+            let found = reference::read(&ours);
+            assert!(found.as_ref() == Ok(&sorted), "seed {seed}: the reference reads {found:?}");
+            let found = read(&theirs);
+            assert!(write(&found) == theirs, "seed {seed}: what is read is not written as it was");
+            assert!(found.sorted() == sorted, "seed {seed}: {sorted:?} is read otherwise");
+        }
     }
 }

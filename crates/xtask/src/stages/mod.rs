@@ -4,6 +4,7 @@ mod build_time;
 mod cost;
 mod firmware;
 mod flash_model;
+mod identity;
 mod linking;
 mod numpy;
 mod python;
@@ -32,7 +33,7 @@ const fn stage(name: &'static str, about: &'static str, run: fn() -> Outcome) ->
 }
 
 /// In the order in which they run: the quick and telling ones first.
-pub const STAGES: [Stage; 15] = [
+pub const STAGES: [Stage; 16] = [
     stage("workspace", "unit tests of all packages, documentation examples", suites::workspace),
     stage("no-std", "the verification suite on the core as firmware builds it", suites::no_std),
     stage("std", "the same suite on the core with its `std` feature", suites::std),
@@ -49,6 +50,7 @@ pub const STAGES: [Stage; 15] = [
     stage("x86-32", "the conformance suite where pointers have 32 bits", targets::x86_32),
     stage("oracle", "everything again, optimised, with the reference beside it", suites::oracle),
     stage("numpy", "random slices are what numpy makes of them", numpy::slices),
+    stage("identity", "files are those of the Python reference, byte for byte", identity::files),
     stage("vectors", "the committed vectors are what the generator writes", vectors::check),
     stage("tables", "the committed tables are what numpy and ml_dtypes say", tables::check),
     stage("readers", "the results page is true; `safetensors decode` is always right", vectors::readers),

@@ -1,0 +1,143 @@
+"""Writes what a program writes, with the PyPI package `safetensors`, and compares the files byte for byte.
+
+python3 identity.py [--cases N] [--seed N] -- PROGRAM
+
+How the program tells what it writes is said in main.rs beside this file. The same seed gives the same dictionaries.
+"""
+
+import argparse
+import ctypes
+import os
+import random
+import struct
+import subprocess
+import sys
+import tempfile
+
+import safetensors
+from safetensors import TensorSpec, deserialize, safe_open, serialize, serialize_file
+from safetensors.numpy import _TYPES as NUMPY
+
+# What the package calls the dtypes when it writes.
+DTYPES = {
+    "BOOL": "bool", "F4": "float4_e2m1fn_x2", "U8": "uint8", "I8": "int8", "I16": "int16", "U16": "uint16",
+    "F8_E5M2": "float8_e5m2", "F8_E4M3": "float8_e4m3fn", "F8_E8M0": "float8_e8m0fnu",
+    "F8_E4M3FNUZ": "float8_e4m3fnuz", "F8_E5M2FNUZ": "float8_e5m2fnuz", "F16": "float16", "BF16": "bfloat16",
+    "I32": "int32", "U32": "uint32", "F32": "float32", "C64": "complex64", "F64": "float64", "I64": "int64",
+    "U64": "uint64",
+}
+
+
+class Program:
+    """What the program says, and what it is told: byte strings after their lengths."""
+
+    def __init__(self, words, cases, seed):
+        words = [*words, str(cases), str(seed)]
+        self.process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+    def hear(self):
+        length = self.process.stdout.read(4)
+        if len(length) < 4:
+            sys.exit("the program ended before its time")
+        return self.process.stdout.read(struct.unpack("<I", length)[0])
+
+    def tell(self, data):
+        self.process.stdin.write(struct.pack("<I", len(data)) + data)
+        self.process.stdin.flush()
+
+    def end(self):
+        self.process.stdin.close()
+        if self.process.wait():
+            sys.exit(f"the program ended with {self.process.returncode}")
+
+
+class Case:
+    """A dictionary, and the program's file."""
+
+    def __init__(self, program):
+        tensors, pairs = program.hear().decode().split()
+        self.tensors = {}
+        for _ in range(int(tensors)):
+            name, dtype, dims, data = (program.hear() for _ in range(4))
+            dims = [int(dim) for dim in dims.decode().split()]
+            self.tensors[name.decode()] = dtype.decode(), dims, data
+        self.metadata = None if pairs == "-" else {}
+        for _ in range(0 if pairs == "-" else int(pairs)):
+            key, value = program.hear().decode(), program.hear().decode()
+            self.metadata[key] = value
+        self.file = program.hear()
+
+    def written(self, path):
+        """The package's own file; through a real one if there is a path."""
+        kept, specs = [], {}
+        for name, (dtype, dims, data) in self.tensors.items():
+            kept.append(ctypes.create_string_buffer(data, max(1, len(data))))
+            # The package doubles the last dimension.
+            shape = dims if dtype != "F4" else [*dims[:-1], dims[-1] // 2]
+            specs[name] = TensorSpec(
+                dtype=DTYPES[dtype], shape=shape, data_ptr=ctypes.addressof(kept[-1]), data_len=len(data)
+            )
+        if path is None:
+            return bytes(serialize(specs, metadata=self.metadata))
+        serialize_file(specs, path, metadata=self.metadata)
+        with open(path, "rb") as file:
+            return file.read()
+
+    def read(self):
+        """What the package says of the program's file, as the dictionary is."""
+        return {name: (info["dtype"], info["shape"], bytes(info["data"])) for name, info in deserialize(self.file)}
+
+    def opened(self, path):
+        """The same of the file on a disk, and its metadata. Values as far as numpy has them."""
+        with open(path, "wb") as file:
+            file.write(self.file)
+        tensors = {}
+        with safe_open(path, framework="np") as file:
+            for name in file.keys():
+                dtype, dims = file.get_slice(name).get_dtype(), file.get_slice(name).get_shape()
+                data = self.tensors[name][2]
+                if dtype in NUMPY and len(dims) <= 64 and not any(dim >= 1 << 32 for dim in dims):
+                    data = file.get_tensor(name).tobytes()
+                tensors[name] = dtype, dims, data
+            return tensors, file.metadata()
+
+    def fault(self, their_file, folder, number):
+        """What is wrong, in words; nothing if all is well."""
+        # Of more than one key the package writes one of many files.
+        if len(self.metadata or {}) < 2 and self.file != their_file:
+            return f"written\n{self.file}\nbut the package writes\n{their_file}"
+        if self.read() != self.tensors:
+            return f"{self.file}\nis read as\n{self.read()}"
+        if number % 4 == 1 or len(self.metadata or {}) > 0:
+            opened = self.opened(os.path.join(folder, "ours"))
+            # It makes no difference between an empty one and none.
+            if opened != (self.tensors, self.metadata or None) and opened != (self.tensors, self.metadata):
+                return f"{self.file}\nis opened as\n{opened}"
+        return None
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--cases", type=int, default=20_000)
+    parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1 << 32))
+    parser.add_argument("program", nargs="+")
+    options = parser.parse_args()
+    print(f"safetensors {safetensors.__version__}, {options.cases} cases, --seed {options.seed}", flush=True)
+    tensors, identical = 0, 0
+    program = Program(options.program, options.cases, options.seed)
+    with tempfile.TemporaryDirectory() as folder:
+        for number in range(options.cases):
+            case = Case(program)
+            their_file = case.written(os.path.join(folder, "theirs") if number % 4 == 0 else None)
+            fault = case.fault(their_file, folder, number)
+            if fault:
+                sys.exit(f"case {number}: {case.tensors}, {case.metadata}: {fault}")
+            tensors += len(case.tensors)
+            identical += case.file == their_file
+            program.tell(their_file)
+    program.end()
+    print(f"{options.cases} files of {tensors} tensors mean the same in both directions, {identical} are byte-identical")
+
+
+if __name__ == "__main__":
+    main()
