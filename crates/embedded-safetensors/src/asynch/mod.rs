@@ -39,6 +39,7 @@
 //! | a lookup in a [`Model`] | the model is as it was; nothing is found, and [`Wanted::info`](crate::Wanted::info) is `None` | make it again: it begins at the first byte of the header |
 //! | [`TensorReader::next_chunk`], [`read_all`](TensorReader::read_all), [`read_at`](TensorReader::read_at), `read` | the reader stands where it stood | make it again; what the storage has read already is read once more |
 //! | a call of an [`ElementReader`], [`Rows`] or [`SliceReader`] that reads | the reader stands where it stood | the same |
+//! | a call of a [`Writer`] that writes | what the sink says of its own dropped futures | see there |
 //!
 //! Buffers and windows that were lent may hold anything then. A future that was never polled has done nothing.
 //!
@@ -62,6 +63,7 @@ mod io;
 mod model;
 mod source;
 mod tensor;
+mod writer;
 
 pub use element::{ElementReader, Rows};
 pub use gather::SliceReader;
@@ -69,3 +71,4 @@ pub use io::Seekable;
 pub use model::Model;
 pub use source::ReadAt;
 pub use tensor::TensorReader;
+pub use writer::Writer;

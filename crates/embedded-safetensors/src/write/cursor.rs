@@ -90,16 +90,19 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Whether elements of this dtype are those of the tensor that is due.
+    /// Whether the next bytes may be so many, of elements of this dtype.
     ///
     /// # Errors
-    /// [`ErrorKind::DtypeMismatch`], [`ErrorKind::NothingDue`].
-    pub(crate) fn admit_dtype(&mut self, asked: Dtype) -> Result<(), Error> {
-        self.pass_empty(|due| due.tensor.dtype() != asked);
+    /// [`ErrorKind::DtypeMismatch`]; as [`admit`](Self::admit).
+    pub(crate) fn admit_values(&mut self, asked: Dtype, bytes: usize) -> Result<(), Error> {
+        if bytes > 0 {
+            self.pass_empty(|_| true);
+        }
         match self.due.map(|due| due.tensor.dtype()) {
-            Some(found) if found != asked => Err(self.fault(ErrorKind::DtypeMismatch { found, asked })),
-            None => Err(self.fault(ErrorKind::NothingDue)),
-            _ => Ok(()),
+            Some(found) if found != asked && bytes > 0 => {
+                Err(self.fault(ErrorKind::DtypeMismatch { found, asked }))
+            }
+            _ => self.admit(bytes),
         }
     }
 

@@ -25,8 +25,9 @@ pub(super) fn digits(number: u64) -> usize {
 /// routine for it, so powers of ten are taken away one by one.
 pub(super) fn write(number: u64, room: &mut [u8; MOST_DIGITS]) -> usize {
     let len = digits(number);
+    let powers = POWERS.get(MOST_DIGITS.saturating_sub(len)..).unwrap_or(&[]);
     let mut left = number;
-    for (slot, power) in room.iter_mut().zip(POWERS.iter().skip(MOST_DIGITS - len)) {
+    for (slot, power) in room.iter_mut().zip(powers) {
         *slot = b'0';
         while left >= *power {
             left -= power;

@@ -2,10 +2,8 @@
 
 use super::decimal;
 use super::pieces::{Piece, Pieces};
-use super::plan::FilePlan;
+use super::plan::{FilePlan, PREFIX};
 use crate::bytes::{copy, front};
-
-const SPACES: [u8; 64] = [b' '; 64];
 
 /// Spells the header of a file: the 8 bytes of its length, the JSON, the spaces behind it. It stops where a buffer is full, and goes on
 /// in the next one.
@@ -33,6 +31,8 @@ pub struct HeaderEncoder<'a> {
     /// What is to come of a piece of text.
     text: &'a [u8],
     is_escaped: bool,
+    /// Behind the text.
+    number: Option<u64>,
     /// How many come behind the last piece.
     spaces: u32,
     left: u64,
@@ -40,17 +40,11 @@ pub struct HeaderEncoder<'a> {
 }
 
 impl<'a> HeaderEncoder<'a> {
+    #[inline]
     pub(super) fn new(plan: &FilePlan<'a>) -> Self {
-        let (len, small) = (plan.data_start(), Small::of(&plan.header_len().to_le_bytes()));
-        Self {
-            pieces: plan.pieces(),
-            small,
-            text: &[],
-            is_escaped: false,
-            spaces: plan.spaces(),
-            left: len,
-            len,
-        }
+        let (len, small) = (plan.data_start(), Small::NOTHING);
+        let (pieces, spaces) = (plan.pieces(), plan.spaces());
+        Self { pieces, small, text: &[], is_escaped: false, number: None, spaces, left: len, len }
     }
 
     /// Fills the buffer with the bytes that come next, and gives the part that it has filled: all of it, until there are no more.
@@ -60,10 +54,11 @@ impl<'a> HeaderEncoder<'a> {
     pub fn encode<'b>(&mut self, buffer: &'b mut [u8]) -> &'b [u8] {
         let mut filled = 0;
         while let Some(room @ [_, ..]) = buffer.get_mut(filled..) {
-            let len = self.put(room);
-            if len == 0 && !self.refill() {
-                break;
-            }
+            let len = match self.has_rest() {
+                true => self.put_rest(room),
+                false => self.put_next(room),
+            };
+            let Some(len) = len else { break };
             filled += len;
         }
         self.left = self.left.saturating_sub(filled as u64);
@@ -93,63 +88,89 @@ impl<'a> HeaderEncoder<'a> {
         self.left
     }
 
-    /// Puts into the room what is there of one piece, and says how much that was.
-    fn put(&mut self, room: &mut [u8]) -> usize {
-        if self.small.left().is_empty() {
-            return if self.is_escaped {
-                self.put_escaped(room)
-            } else {
-                self.put_text(room, self.text.len())
-            };
+    /// Puts the next piece into the room, and keeps what has no room. Says how much that was; nothing when there are no more.
+    #[inline]
+    fn put_next(&mut self, room: &mut [u8]) -> Option<usize> {
+        self.is_escaped = false;
+        match self.pieces.next() {
+            Some(Piece::Plain(text)) => Some(self.put_plain(text.as_bytes(), room)),
+            Some(Piece::Number(text, number)) => Some(self.put_number(text.as_bytes(), number, room)),
+            Some(Piece::Escaped(text)) => Some(self.put_escaped(text.as_bytes(), room)),
+            Some(Piece::Length) => Some(self.put_length(room)),
+            None => self.put_spaces(room),
         }
-        let len = copy(room, self.small.left());
-        self.small.pass(len);
+    }
+
+    fn put_length(&mut self, room: &mut [u8]) -> usize {
+        let length = self.len.saturating_sub(PREFIX).to_le_bytes();
+        match room.first_chunk_mut() {
+            Some(front) => *front = length,
+            None => {
+                self.small = Small::of(&length);
+                return 0;
+            }
+        }
+        length.len()
+    }
+
+    fn put_plain(&mut self, text: &'a [u8], room: &mut [u8]) -> usize {
+        let len = copy(room, text);
+        self.text = text.get(len..).unwrap_or(&[]);
         len
     }
 
-    /// Of the text that comes next, no more than `len` bytes.
-    fn put_text(&mut self, room: &mut [u8], len: usize) -> usize {
-        let (now, _) = self.text.split_at_checked(len).unwrap_or((&[], &[]));
-        let len = copy(room, now);
-        self.text = self.text.get(len..).unwrap_or(&[]);
-        len
+    fn put_number(&mut self, text: &'a [u8], number: u64, room: &mut [u8]) -> usize {
+        let len = self.put_plain(text, room);
+        match room.get_mut(len..).and_then(<[u8]>::first_chunk_mut) {
+            Some(digits) => len + decimal::write(number, digits),
+            None => {
+                self.number = Some(number);
+                len
+            }
+        }
     }
 
     /// The text up to what must be escaped; where it comes at once, its escape.
-    fn put_escaped(&mut self, room: &mut [u8]) -> usize {
-        let near = self.text.get(..room.len()).unwrap_or(self.text);
-        match near.iter().position(|byte| must_be_escaped(*byte)) {
-            None => self.put_text(room, near.len()),
-            Some(0) => self.put_escape(room),
-            Some(len) => self.put_text(room, len),
+    fn put_escaped(&mut self, text: &'a [u8], room: &mut [u8]) -> usize {
+        let near = text.get(..room.len()).unwrap_or(text);
+        let plain = near.iter().position(|byte| must_be_escaped(*byte)).unwrap_or(near.len());
+        if let (0, Some((byte, rest))) = (plain, text.split_first()) {
+            (self.small, self.text, self.is_escaped) = (escape(*byte), rest, true);
+            return 0;
         }
+        let (now, rest) = text.split_at_checked(plain).unwrap_or((text, &[]));
+        (self.text, self.is_escaped) = (rest, true);
+        copy(room, now)
     }
 
-    fn put_escape(&mut self, room: &mut [u8]) -> usize {
-        let Some((byte, rest)) = self.text.split_first() else { return 0 };
-        (self.small, self.text) = (escape(*byte), rest);
-        let len = copy(room, self.small.left());
-        self.small.pass(len);
-        len
+    fn put_spaces(&mut self, room: &mut [u8]) -> Option<usize> {
+        let left = usize::try_from(self.spaces).unwrap_or(usize::MAX);
+        let len = left.min(room.len());
+        room.iter_mut().take(len).for_each(|byte| *byte = b' ');
+        self.spaces = self.spaces.saturating_sub(u32::try_from(len).unwrap_or(u32::MAX));
+        (len > 0).then_some(len)
     }
 
-    /// Takes up the next piece, if there is one.
-    fn refill(&mut self) -> bool {
-        self.is_escaped = false;
-        match self.pieces.next() {
-            Some(Piece::Number(number)) => self.small = Small::number(number),
-            Some(Piece::Plain(text)) => self.text = text.as_bytes(),
-            Some(Piece::Escaped(text)) => (self.text, self.is_escaped) = (text.as_bytes(), true),
-            None => return self.refill_with_spaces(),
+    /// Whether there is something left of a piece that had no room.
+    fn has_rest(&self) -> bool {
+        !self.text.is_empty() || self.number.is_some() || !self.small.left().is_empty()
+    }
+
+    #[cold]
+    fn put_rest(&mut self, room: &mut [u8]) -> Option<usize> {
+        if let small @ [_, ..] = self.small.left() {
+            let len = copy(room, small);
+            self.small.pass(len);
+            return Some(len);
         }
-        true
-    }
-
-    fn refill_with_spaces(&mut self) -> bool {
-        let len = SPACES.len().min(self.spaces as usize);
-        self.text = SPACES.get(..len).unwrap_or(&[]);
-        self.spaces = self.spaces.saturating_sub(64);
-        len > 0
+        Some(match (self.text, self.number) {
+            ([], Some(number)) => {
+                (self.small, self.number) = (Small::number(number), None);
+                0
+            }
+            (text, _) if self.is_escaped => self.put_escaped(text, room),
+            (text, _) => self.put_plain(text, room),
+        })
     }
 }
 
@@ -168,20 +189,18 @@ struct Small {
 }
 
 impl Small {
+    const NOTHING: Self = Self { bytes: [0; decimal::MOST_DIGITS], begin: 0, end: 0 };
+
     fn of(bytes: &[u8]) -> Self {
-        let mut small = Self { bytes: [0; decimal::MOST_DIGITS], begin: 0, end: 0 };
-        let len = copy(&mut small.bytes, bytes);
-        small.until(len)
+        let mut small = Self::NOTHING;
+        small.end = u8::try_from(copy(&mut small.bytes, bytes)).unwrap_or(0);
+        small
     }
 
     fn number(number: u64) -> Self {
-        let mut small = Self { bytes: [0; decimal::MOST_DIGITS], begin: 0, end: 0 };
-        let len = decimal::write(number, &mut small.bytes);
-        small.until(len)
-    }
-
-    fn until(self, len: usize) -> Self {
-        Self { end: u8::try_from(len).unwrap_or(0), ..self }
+        let mut small = Self::NOTHING;
+        small.end = u8::try_from(decimal::write(number, &mut small.bytes)).unwrap_or(0);
+        small
     }
 
     fn left(&self) -> &[u8] {

@@ -68,6 +68,7 @@ pub struct PlannedTensors<'a> {
 }
 
 impl<'a> PlannedTensors<'a> {
+    #[inline]
     pub(super) fn new(spec: &FileSpec<'a>, order: Order<'a>) -> Self {
         let unit = match spec.placement {
             Placement::Padded(unit) => unit.into(),
@@ -76,6 +77,7 @@ impl<'a> PlannedTensors<'a> {
         Self { tensors: spec.tensors, order: order.tensors, unit, position: 0, end: 0, paddings: 0 }
     }
 
+    #[cold]
     fn padding(&mut self, len: u64) -> PlannedTensor<'a> {
         let (begin, number) = (self.end, self.paddings);
         self.end = begin.saturating_add(len);
@@ -87,6 +89,7 @@ impl<'a> PlannedTensors<'a> {
 impl<'a> Iterator for PlannedTensors<'a> {
     type Item = PlannedTensor<'a>;
 
+    #[inline]
     fn next(&mut self) -> Option<PlannedTensor<'a>> {
         let index = place(self.order, self.position);
         let spec = *self.tensors.get(index)?;

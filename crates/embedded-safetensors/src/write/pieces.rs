@@ -1,4 +1,4 @@
-//! The JSON of a header, spelled as the reference spells it, piece by piece.
+//! The length of a header and its JSON, spelled as the reference spells it, piece by piece.
 
 use super::decimal::digits;
 use super::layout::{Content, PlannedTensor, PlannedTensors};
@@ -6,60 +6,47 @@ use super::order::{Order, place};
 use super::spec::{FileSpec, PADDING};
 
 /// A part of the text.
-#[derive(Clone, Copy)]
 pub(super) enum Piece<'a> {
-    Plain(&'a str),
+    /// How long the header is.
+    Length,
+    Plain(&'static str),
+    /// Text, and a number behind it.
+    Number(&'static str, u64),
     /// What stands between quotes, before it is escaped.
     Escaped(&'a str),
-    Number(u64),
 }
 
-impl Piece<'_> {
-    fn len(self) -> u64 {
-        match self {
-            Self::Plain(text) => text.len() as u64,
-            Self::Escaped(text) => text.bytes().map(escaped_len).sum(),
-            Self::Number(number) => digits(number) as u64,
-        }
-    }
-}
+const METADATA: &str = "{\"__metadata__\":{";
+const BEFORE_VALUE: &str = "\":\"";
+const BEFORE_DTYPE: &str = "\":{\"dtype\":\"";
+const BEFORE_SHAPE: &str = "\",\"shape\":[";
+const BEFORE_OFFSETS: &str = "],\"data_offsets\":[";
+const ENTRY_END: &str = "]}";
 
-/// Of one byte between quotes.
-fn escaped_len(byte: u8) -> u64 {
-    match byte {
-        b'"' | b'\\' | 8 | 9 | 10 | 12 | 13 => 2,
-        0..0x20 => 6,
-        _ => 1,
-    }
-}
-
-/// What comes next. Behind each piece of an entry the next one follows, so that only the first one has a choice.
+/// What comes next.
 #[derive(Clone, Copy)]
 enum Stage {
+    Length,
     Open,
     /// The quote in front of a key, or the end of `__metadata__`.
     Pair,
     Key,
     BeforeValue,
     Value,
-    /// The quote in front of a name, or the end.
+    /// The quote in front of a name, or the end of the header.
     Entry,
     Name,
-    PaddingNumber,
     BeforeDtype,
     Dtype,
-    BeforeShape,
+    Shape,
+    /// A dimension behind another one, or what follows the last one.
     Dim,
-    /// A comma, or what follows the shape.
-    AfterDim,
-    Begin,
-    BeforeEnd,
     End,
     Nothing,
 }
 
 /// The pieces in their order.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub(super) struct Pieces<'a> {
     stage: Stage,
     metadata: Option<&'a [(&'a str, &'a str)]>,
@@ -71,29 +58,54 @@ pub(super) struct Pieces<'a> {
     tensor: Option<PlannedTensor<'a>>,
     /// Those of its shape that are still to come.
     dims: &'a [u64],
-    /// The one dimension of padding, if it is still to come.
-    padding: Option<u64>,
 }
 
 impl<'a> Pieces<'a> {
+    #[inline]
     pub(super) fn new(spec: &FileSpec<'a>, order: Order<'a>) -> Self {
         let tensors = PlannedTensors::new(spec, order);
         let metadata = spec.metadata;
-        Self {
-            stage: Stage::Open,
-            metadata,
-            keys: order.keys,
-            pair: 0,
-            tensors,
-            tensor: None,
-            dims: &[],
-            padding: None,
-        }
+        Self { stage: Stage::Length, metadata, keys: order.keys, pair: 0, tensors, tensor: None, dims: &[] }
     }
 
-    /// How long all of them are together.
-    pub(super) fn total_len(self) -> u64 {
-        self.map(Piece::len).sum()
+    /// The next one; none when there are no more.
+    #[inline]
+    pub(super) fn next(&mut self) -> Option<Piece<'a>> {
+        Some(match self.stage {
+            Stage::Length => self.then(Stage::Open, Piece::Length),
+            Stage::Open => self.open(),
+            Stage::Pair => self.next_pair(),
+            Stage::Key => {
+                let key = self.pair().map_or("", |pair| pair.0);
+                self.then(Stage::BeforeValue, Piece::Escaped(key))
+            }
+            Stage::BeforeValue => self.then(Stage::Value, Piece::Plain(BEFORE_VALUE)),
+            Stage::Value => {
+                let value = self.value();
+                self.then(Stage::Pair, Piece::Escaped(value))
+            }
+            Stage::Entry => self.next_entry(),
+            Stage::Name => self.name(),
+            Stage::BeforeDtype => self.then(Stage::Dtype, Piece::Plain(BEFORE_DTYPE)),
+            Stage::Dtype => {
+                let dtype = self.tensor.map_or("", |tensor| tensor.dtype().name());
+                self.then(Stage::Shape, Piece::Plain(dtype))
+            }
+            Stage::Shape => self.shape(),
+            Stage::Dim => self.dim(),
+            Stage::End => {
+                let end = self.tensor.map_or(0, |tensor| tensor.end);
+                self.then(Stage::Entry, Piece::Number(",", end))
+            }
+            Stage::Nothing => return None,
+        })
+    }
+
+    fn open(&mut self) -> Piece<'a> {
+        match self.metadata {
+            Some(_) => self.then(Stage::Pair, Piece::Plain(METADATA)),
+            None => self.then(Stage::Entry, Piece::Plain("{")),
+        }
     }
 
     fn pair(&self) -> Option<(&'a str, &'a str)> {
@@ -103,14 +115,8 @@ impl<'a> Pieces<'a> {
     fn next_pair(&mut self) -> Piece<'a> {
         let is_first = self.pair == 0;
         match self.pair() {
-            Some(_) => {
-                self.stage = Stage::Key;
-                Piece::Plain(if is_first { "\"" } else { "\",\"" })
-            }
-            None => {
-                self.stage = Stage::Entry;
-                Piece::Plain(if is_first { "}" } else { "\"}" })
-            }
+            Some(_) => self.then(Stage::Key, Piece::Plain(if is_first { "\"" } else { "\",\"" })),
+            None => self.then(Stage::Entry, Piece::Plain(if is_first { "}" } else { "\"}" })),
         }
     }
 
@@ -130,59 +136,42 @@ impl<'a> Pieces<'a> {
             (None, false) => (Stage::Nothing, "]}}"),
             (None, true) => (Stage::Nothing, "}"),
         };
-        self.stage = stage;
-        Piece::Plain(text)
+        self.then(stage, Piece::Plain(text))
     }
 
     fn name(&mut self) -> Piece<'a> {
         match self.tensor.map(|tensor| tensor.content) {
+            Some(Content::Padding { number }) => {
+                self.then(Stage::BeforeDtype, Piece::Number(PADDING, number.into()))
+            }
             Some(Content::Tensor { spec, .. }) => {
                 self.dims = spec.dims();
                 self.then(Stage::BeforeDtype, Piece::Escaped(spec.name()))
             }
-            _ => {
-                self.padding = self.tensor.map(|tensor| tensor.byte_len());
-                self.before(Stage::PaddingNumber, PADDING)
+            None => Piece::Plain(""),
+        }
+    }
+
+    fn shape(&mut self) -> Piece<'a> {
+        match (self.tensor, self.dims) {
+            (Some(tensor @ PlannedTensor { content: Content::Padding { .. }, .. }), _) => {
+                self.then(Stage::Dim, Piece::Number(BEFORE_SHAPE, tensor.byte_len()))
             }
+            (_, [dim, rest @ ..]) => {
+                self.dims = rest;
+                self.then(Stage::Dim, Piece::Number(BEFORE_SHAPE, *dim))
+            }
+            _ => self.then(Stage::Dim, Piece::Plain(BEFORE_SHAPE)),
         }
     }
 
-    fn padding_number(&self) -> u32 {
-        match self.tensor.map(|tensor| tensor.content) {
-            Some(Content::Padding { number }) => number,
-            _ => 0,
+    fn dim(&mut self) -> Piece<'a> {
+        if let [dim, rest @ ..] = self.dims {
+            self.dims = rest;
+            return Piece::Number(",", *dim);
         }
-    }
-
-    fn dtype(&self) -> &'static str {
-        self.tensor.map_or("", |tensor| tensor.dtype().name())
-    }
-
-    fn has_dim(&self) -> bool {
-        self.padding.is_some() || !self.dims.is_empty()
-    }
-
-    fn dim(&mut self) -> u64 {
-        let (dim, rest) = self.dims.split_first().unwrap_or((&0, &[]));
-        self.dims = rest;
-        self.padding.take().unwrap_or(*dim)
-    }
-
-    fn after_dim(&mut self) -> Piece<'a> {
-        let (stage, text) = match self.has_dim() {
-            true => (Stage::Dim, ","),
-            false => (Stage::Begin, "],\"data_offsets\":["),
-        };
-        self.stage = stage;
-        Piece::Plain(text)
-    }
-
-    fn begin(&self) -> u64 {
-        self.tensor.map_or(0, |tensor| tensor.begin)
-    }
-
-    fn end(&self) -> u64 {
-        self.tensor.map_or(0, |tensor| tensor.end)
+        let begin = self.tensor.map_or(0, |tensor| tensor.begin);
+        self.then(Stage::End, Piece::Number(BEFORE_OFFSETS, begin))
     }
 
     /// Gives a piece, and says what comes behind it.
@@ -190,59 +179,56 @@ impl<'a> Pieces<'a> {
         self.stage = stage;
         piece
     }
-
-    fn before(&mut self, stage: Stage, text: &'static str) -> Piece<'a> {
-        self.then(stage, Piece::Plain(text))
-    }
 }
 
-impl<'a> Iterator for Pieces<'a> {
-    type Item = Piece<'a>;
+/// How long all pieces are together.
+pub(super) fn total_len(spec: &FileSpec<'_>, order: Order<'_>) -> u64 {
+    let pairs =
+        spec.metadata.map_or(0, |pairs| METADATA.len() as u64 + "}".len() as u64 + list(pairs, pair_len));
+    let tensors = PlannedTensors::new(spec, order);
+    let (count, entries) =
+        tensors.fold((0, 0), |(count, total): (u64, u64), tensor| (count + 1, total + entry_len(&tensor)));
+    let braces = if spec.metadata.is_some() { "}".len() } else { "{}".len() } as u64;
+    let commas = match spec.metadata {
+        Some(_) => count,
+        None => count.saturating_sub(1),
+    };
+    braces + pairs + commas + entries
+}
 
-    fn next(&mut self) -> Option<Piece<'a>> {
-        Some(match self.stage {
-            Stage::Open if self.metadata.is_some() => self.before(Stage::Pair, "{\"__metadata__\":{"),
-            Stage::Open => self.before(Stage::Entry, "{"),
-            Stage::Pair => self.next_pair(),
-            Stage::Key => {
-                let key = self.pair().map_or("", |pair| pair.0);
-                self.then(Stage::BeforeValue, Piece::Escaped(key))
-            }
-            Stage::BeforeValue => self.before(Stage::Value, "\":\""),
-            Stage::Value => {
-                let value = self.value();
-                self.then(Stage::Pair, Piece::Escaped(value))
-            }
-            Stage::Entry => self.next_entry(),
-            Stage::Name => self.name(),
-            Stage::PaddingNumber => {
-                let number = self.padding_number().into();
-                self.then(Stage::BeforeDtype, Piece::Number(number))
-            }
-            Stage::BeforeDtype => self.before(Stage::Dtype, "\":{\"dtype\":\""),
-            Stage::Dtype => {
-                let dtype = self.dtype();
-                self.before(Stage::BeforeShape, dtype)
-            }
-            Stage::BeforeShape => {
-                let stage = if self.has_dim() { Stage::Dim } else { Stage::AfterDim };
-                self.before(stage, "\",\"shape\":[")
-            }
-            Stage::Dim => {
-                let dim = self.dim();
-                self.then(Stage::AfterDim, Piece::Number(dim))
-            }
-            Stage::AfterDim => self.after_dim(),
-            Stage::Begin => {
-                let begin = self.begin();
-                self.then(Stage::BeforeEnd, Piece::Number(begin))
-            }
-            Stage::BeforeEnd => self.before(Stage::End, ","),
-            Stage::End => {
-                let end = self.end();
-                self.then(Stage::Entry, Piece::Number(end))
-            }
-            Stage::Nothing => return None,
-        })
+/// With commas between them.
+fn list<T>(items: &[T], len: impl Fn(&T) -> u64) -> u64 {
+    items.iter().map(|item| len(item) + ",".len() as u64).sum::<u64>().saturating_sub(1)
+}
+
+fn pair_len(pair: &(&str, &str)) -> u64 {
+    ("\"".len() + BEFORE_VALUE.len() + "\"".len()) as u64 + escaped_len(pair.0) + escaped_len(pair.1)
+}
+
+fn entry_len(tensor: &PlannedTensor<'_>) -> u64 {
+    let (name, shape) = match tensor.content {
+        Content::Tensor { spec, .. } => {
+            (escaped_len(spec.name()), list(spec.dims(), |dim| digits(*dim) as u64))
+        }
+        Content::Padding { number } => {
+            ((PADDING.len() + digits(number.into())) as u64, digits(tensor.byte_len()) as u64)
+        }
+    };
+    let dtype = tensor.dtype().name().len() as u64;
+    let offsets = digits(tensor.begin) + ",".len() + digits(tensor.end);
+    let frame = "\"".len() + BEFORE_DTYPE.len() + BEFORE_SHAPE.len() + BEFORE_OFFSETS.len() + ENTRY_END.len();
+    name + dtype + shape + (offsets + frame) as u64
+}
+
+/// Of what stands between quotes.
+fn escaped_len(text: &str) -> u64 {
+    text.bytes().map(escaped_byte_len).sum()
+}
+
+fn escaped_byte_len(byte: u8) -> u64 {
+    match byte {
+        b'"' | b'\\' | 8 | 9 | 10 | 12 | 13 => 2,
+        0..0x20 => 6,
+        _ => 1,
     }
 }

@@ -4,13 +4,13 @@ use super::encoder::HeaderEncoder;
 use super::error::{SpecError, SpecFault, Which};
 use super::layout::PlannedTensors;
 use super::order::{self, Order};
-use super::pieces::Pieces;
+use super::pieces::{Pieces, total_len};
 use super::spec::{FileSpec, PADDING, Placement};
 use crate::bytes::low_u32;
 use crate::error::MAX_HEADER_LEN;
 
 /// The length of the header's length.
-const PREFIX: u64 = 8;
+pub(super) const PREFIX: u64 = 8;
 
 /// A file that can be written. Its length and the place of every tensor are known before its first byte.
 ///
@@ -47,7 +47,7 @@ impl<'a> FilePlan<'a> {
     /// The parts can stand in one file; whether all of it can be.
     fn measured(spec: FileSpec<'a>, order: Order<'a>) -> Result<Self, SpecError> {
         let data_len = data_len(&spec, order);
-        let json_len = Pieces::new(&spec, order).total_len();
+        let json_len = total_len(&spec, order);
         let unit = u64::from(spec.placement.unit());
         let data_start = (PREFIX + json_len + unit - 1) & !(unit - 1);
         let length = data_start - PREFIX;
@@ -86,15 +86,18 @@ impl<'a> FilePlan<'a> {
     }
 
     /// The tensors in the order of the file, with their places.
+    #[inline]
     pub fn tensors(&self) -> PlannedTensors<'a> {
         PlannedTensors::new(&self.spec, self.order)
     }
 
     /// What spells the header, into buffers of any size.
+    #[inline]
     pub fn encoder(&self) -> HeaderEncoder<'a> {
         HeaderEncoder::new(self)
     }
 
+    #[inline]
     pub(super) fn pieces(&self) -> Pieces<'a> {
         Pieces::new(&self.spec, self.order)
     }

@@ -55,7 +55,8 @@ impl<'a, W: Write> Writer<'a, W> {
         if window.is_empty() {
             return Err(ErrorKind::NoWindow.at(0).into());
         }
-        let (mut encoder, mut at) = (plan.encoder(), 0);
+        let mut encoder = plan.encoder();
+        let mut at = 0;
         while let mut left @ [_, ..] = encoder.encode(window) {
             while !left.is_empty() {
                 let len = write_some(&mut sink, at, left)?;
@@ -98,8 +99,7 @@ impl<'a, W: Write> Writer<'a, W> {
     /// Never.
     pub fn write_values<T: Native>(&mut self, values: &[T]) -> Result<(), WriteError<W::Error>> {
         let mut parts = parts(values);
-        self.cursor.admit_dtype(T::DTYPE)?;
-        self.cursor.admit(parts.len())?;
+        self.cursor.admit_values(T::DTYPE, parts.len())?;
         loop {
             match parts.next() {
                 [] => return Ok(()),

@@ -1,4 +1,4 @@
-//! How fast tensors are read as values, against a plain copy of those values in the same run.
+//! How fast tensors are read as values and written, against a plain copy of the same bytes in the same run.
 
 use crate::process::Run;
 use crate::report::{Outcome, Tally};
@@ -23,11 +23,11 @@ pub fn measure() -> Outcome {
     Ok(tally)
 }
 
-/// One line of what the program printed: what was read, how long that and a copy took, and how many times as long it
+/// One line of what the program printed: what was done, how long that and a copy took, and how many times as long it
 /// may.
 struct Ratio {
     what: String,
-    reading: f64,
+    ours: f64,
     copying: f64,
     most: Option<f64>,
 }
@@ -38,12 +38,12 @@ impl Ratio {
         let figure = |name| {
             figures.split(' ').find_map(|word| word.strip_prefix(name)).and_then(|word| word.parse().ok())
         };
-        let (reading, copying) = (figure("reading=")?, figure("copying=")?);
-        Some(Self { what: what.to_owned(), reading, copying, most: figure("most=") })
+        let (ours, copying) = (figure("ours=")?, figure("copying=")?);
+        Some(Self { what: what.to_owned(), ours, copying, most: figure("most=") })
     }
 
     fn ratio(&self) -> f64 {
-        self.reading / self.copying
+        self.ours / self.copying
     }
 
     fn is_kept(&self) -> bool {
@@ -76,7 +76,7 @@ fn speed() -> Run {
 
 fn better(one: Vec<Ratio>, other: Vec<Ratio>) -> Vec<Ratio> {
     let best = |one: Ratio, other: Ratio| Ratio {
-        reading: one.reading.min(other.reading),
+        ours: one.ours.min(other.ours),
         copying: one.copying.min(other.copying),
         ..one
     };
@@ -89,20 +89,20 @@ mod tests {
 
     #[test]
     fn a_line_says_what_took_how_long() {
-        let line = "F16 to f32, 4 KiB of output: reading=131 copying=100 most=1.3";
+        let line = "F16 to f32, 4 KiB of output: ours=131 copying=100 most=1.3";
         let ratio = Ratio::parse(line).expect("it is one");
         assert!(!ratio.is_kept() && ratio.judge().is_err());
         assert_eq!(
             ratio.sentence(),
             "F16 to f32, 4 KiB of output: 1.31 times as long as a copy, at most 1.3"
         );
-        assert!(Ratio::parse("I8 to f32: reading=9 copying=1").is_some_and(|ratio| ratio.is_kept()));
+        assert!(Ratio::parse("I8 to f32: ours=9 copying=1").is_some_and(|ratio| ratio.is_kept()));
         assert!(Ratio::parse("warning: unused").is_none());
     }
 
     #[test]
     fn the_best_times_of_two_runs_count() {
-        let run = |reading, copying| vec![Ratio { what: String::new(), reading, copying, most: None }];
+        let run = |ours, copying| vec![Ratio { what: String::new(), ours, copying, most: None }];
         assert_eq!(better(run(1.0, 9.0), run(3.0, 2.0))[0].ratio(), 0.5);
     }
 }

@@ -1,18 +1,13 @@
-//! How long it takes to read a tensor as values, against a plain copy of those values in the same run: a quick
-//! measurement that `cargo xtask test speed` judges. `cargo bench` has the thorough one.
-//!
-//! Prints a line for each case: what it is, then the nanoseconds of both, `reading=` and `copying=`, and `most=`, the
-//! most that the one may be of the other, where there is a limit.
+//! A tensor read as values, against a plain copy of those values.
 
 use std::hint::black_box;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use embedded_safetensors::Model;
 use verification::file::with_header;
 use verification::random::Random;
 
-const KIB: usize = 1 << 10;
-const MIB: usize = 1 << 20;
+use crate::{KIB, MIB};
 
 /// How many bytes of values are read in one call, and how much longer than copying these that may take: a limit for
 /// what fits into no cache, where the memory sets the speed.
@@ -20,20 +15,15 @@ const OUTPUTS: [(usize, Option<f64>); 4] =
     [(4 * KIB, None), (64 * KIB, None), (MIB, None), (64 * MIB, Some(1.3))];
 const DTYPES: [(&str, usize); 5] = [("F16", 2), ("BF16", 2), ("F8_E4M3", 1), ("I8", 1), ("F32", 4)];
 
-/// How often a measurement is made: the best one counts, for a machine is never faster than it is.
-const ROUNDS: usize = 30;
-
 /// Only these have a limit.
 const LIMITED: [&str; 2] = ["F16", "BF16"];
 
-fn main() {
+pub fn measure() {
     for (output, most) in OUTPUTS {
         for (dtype, width) in DTYPES {
             let most = most.filter(|_| LIMITED.contains(&dtype));
-            let [reading, copying] = best_times(dtype, width, output).map(|time| time.as_nanos());
-            let limit = most.map_or(String::new(), |most| format!(" most={most}"));
-            let kib = output / KIB;
-            println!("{dtype} to f32, {kib} KiB of output: reading={reading} copying={copying}{limit}");
+            let what = format!("{dtype} to f32, {} KiB of output", output / KIB);
+            crate::report(&what, best_times(dtype, width, output), most);
         }
     }
 }
@@ -55,22 +45,11 @@ fn best_times(dtype: &str, width: usize, output: usize) -> [Duration; 2] {
     let mut model = Model::open(&file[..], &mut [0; 4096]).expect("it is sound");
     let info = model.find("t", &mut [0; 4096]).expect("it is sound").expect("it is there");
     let calls = (8 * MIB / output).max(1);
-    let (mut reading, mut copying) = (Duration::MAX, Duration::MAX);
-    for _ in 0..ROUNDS {
-        copying = copying.min(time(calls, || black_box(&mut copied[..]).copy_from_slice(black_box(&from))));
-        reading = reading.min(time(calls, || {
-            let mut reader = model.tensor(&info).expect("it is this file's").elements();
-            let values = reader.read_lossless(black_box(&mut values[..])).expect("memory does not fail");
-            black_box(values);
-        }));
-    }
-    [reading, copying]
-}
-
-fn time(calls: usize, mut call: impl FnMut()) -> Duration {
-    let start = Instant::now();
-    for _ in 0..calls {
-        call();
-    }
-    start.elapsed()
+    let read = || {
+        let mut reader = model.tensor(&info).expect("it is this file's").elements();
+        let values = reader.read_lossless(black_box(&mut values[..])).expect("memory does not fail");
+        black_box(values);
+    };
+    let copy = || black_box(&mut copied[..]).copy_from_slice(black_box(&from));
+    crate::best_times(calls, read, copy)
 }

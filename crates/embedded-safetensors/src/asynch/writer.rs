@@ -1,0 +1,138 @@
+//! A file written once, from its first byte to its last, to what is waited for.
+
+use crate::error::ErrorKind;
+use crate::native::{Native, parts};
+use crate::write::cursor::{Cursor, Due};
+use crate::write::error::WriteError;
+use crate::write::plan::FilePlan;
+use crate::write::writer::{front_of_zeros, taken};
+use embedded_io_async::{Error as _, ErrorKind as IoErrorKind, Write};
+
+/// Writes a file in the order of its bytes: the header at once, then the data in pieces of any size. The asynchronous form of
+/// [`Writer`](crate::Writer).
+///
+/// # Cancel safety
+/// What a sink has taken in a call that was dropped nobody but the sink knows. Where its `write` takes nothing then, a dropped
+/// future leaves the writer as after an error: [`position`](Self::position) and [`due`](Self::due) say where to go on. Otherwise the file
+/// must be begun again.
+///
+/// *Memory*: 176 bytes, 128 where pointers have 32 bits, and the sink. A future holds 100 bytes more, those of `begin` the
+/// [`HeaderEncoder`](crate::HeaderEncoder).
+#[derive(Debug)]
+pub struct Writer<'a, W> {
+    sink: W,
+    cursor: Cursor<'a>,
+}
+
+impl<'a, W: Write> Writer<'a, W> {
+    /// Writes the header, through a window of any size: it is made there, and goes to the sink from there.
+    ///
+    /// The sink is consumed; lend it as `&mut sink` to have it back when this fails or is dropped.
+    ///
+    /// # Errors
+    /// As [`Writer::begin`](crate::Writer::begin).
+    pub async fn begin(
+        mut sink: W,
+        plan: FilePlan<'a>,
+        window: &mut [u8],
+    ) -> Result<Self, WriteError<W::Error>> {
+        if window.is_empty() {
+            return Err(ErrorKind::NoWindow.at(0).into());
+        }
+        let mut encoder = plan.encoder();
+        let mut at = 0;
+        while let mut left @ [_, ..] = encoder.encode(window) {
+            while !left.is_empty() {
+                let len = write_some(&mut sink, at, left).await?;
+                left = left.get(len..).unwrap_or(&[]);
+                at += len as u64;
+            }
+        }
+        Ok(Self { sink, cursor: Cursor::new(&plan) })
+    }
+
+    /// The tensor whose bytes come next; none when all are there.
+    pub const fn due(&self) -> Option<Due<'a>> {
+        self.cursor.due()
+    }
+
+    /// Which byte of the file comes next.
+    pub const fn position(&self) -> u64 {
+        self.cursor.position()
+    }
+
+    /// Writes the next bytes of the tensor that is due. Tensors without bytes are passed over.
+    ///
+    /// # Errors
+    /// As [`Writer::write_bytes`](crate::Writer::write_bytes).
+    pub async fn write_bytes(&mut self, bytes: &[u8]) -> Result<(), WriteError<W::Error>> {
+        self.cursor.admit(bytes.len())?;
+        self.write_admitted(bytes).await
+    }
+
+    /// Writes the next elements of the tensor that is due, with the low byte first on every machine.
+    ///
+    /// # Errors
+    /// As [`Writer::write_values`](crate::Writer::write_values).
+    pub async fn write_values<T: Native>(&mut self, values: &[T]) -> Result<(), WriteError<W::Error>> {
+        let mut parts = parts(values);
+        self.cursor.admit_values(T::DTYPE, parts.len())?;
+        loop {
+            match parts.next() {
+                [] => return Ok(()),
+                part => self.write_admitted(part).await?,
+            }
+        }
+    }
+
+    /// Writes one tensor, all of it: the one that is due. Tensors without bytes need not be written.
+    ///
+    /// # Errors
+    /// As [`Writer::write_tensor`](crate::Writer::write_tensor).
+    pub async fn write_tensor(&mut self, name: &str, bytes: &[u8]) -> Result<(), WriteError<W::Error>> {
+        self.cursor.admit_tensor(name, bytes.len())?;
+        self.write_admitted(bytes).await
+    }
+
+    /// Ends the file, and gives the sink back, flushed.
+    ///
+    /// # Errors
+    /// As [`Writer::finish`](crate::Writer::finish).
+    pub async fn finish(mut self) -> Result<W, WriteError<W::Error>> {
+        self.cursor.finish()?;
+        loop {
+            match self.sink.flush().await {
+                Err(error) if error.kind() == IoErrorKind::Interrupted => {}
+                Err(error) => return Err(WriteError::Sink(error)),
+                Ok(()) => return Ok(self.sink),
+            }
+        }
+    }
+
+    async fn write_admitted(&mut self, bytes: &[u8]) -> Result<(), WriteError<W::Error>> {
+        let mut left = bytes;
+        while !left.is_empty() {
+            let (at, zeros) = (self.position(), self.cursor.zeros());
+            if zeros > 0 {
+                let len = write_some(&mut self.sink, at, front_of_zeros(zeros)).await?;
+                self.cursor.pass_zeros(len);
+                continue;
+            }
+            let len = write_some(&mut self.sink, at, left).await?;
+            self.cursor.pass(len);
+            left = left.get(len..).unwrap_or(&[]);
+        }
+        Ok(())
+    }
+}
+
+/// How many bytes one call of the sink took, which was to take one at least, at byte `at` of the file.
+async fn write_some<W: Write>(sink: &mut W, at: u64, bytes: &[u8]) -> Result<usize, WriteError<W::Error>> {
+    loop {
+        let outcome = sink.write(bytes).await;
+        match &outcome {
+            Err(error) if error.kind() == IoErrorKind::Interrupted => {}
+            _ => return taken(outcome, at, bytes.len()),
+        }
+    }
+}
