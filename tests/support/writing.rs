@@ -46,8 +46,7 @@ impl<'d> Description<'d> {
 pub fn write(dictionary: &Dictionary) -> Vec<u8> {
     let description = Description::new(dictionary);
     let mut memory = description.memory();
-    let plan =
-        description.spec().sorted(&mut memory).unwrap_or_else(|error| panic!("{error}: {dictionary:?}"));
+    let plan = description.spec().sorted(&mut memory).unwrap_or_else(|error| panic!("{error}"));
     write_planned(dictionary, plan)
 }
 
@@ -65,7 +64,7 @@ pub fn write_planned(dictionary: &Dictionary, plan: FilePlan<'_>) -> Vec<u8> {
     }
     let sink = writer.finish().expect("all is there");
     assert!(sink.is_flushed);
-    assert_eq!(sink.file.len() as u64, plan.file_len(), "{dictionary:?}");
+    assert_eq!(sink.file.len() as u64, plan.file_len());
     sink.file
 }
 
@@ -74,7 +73,7 @@ pub fn write_planned(dictionary: &Dictionary, plan: FilePlan<'_>) -> Vec<u8> {
 /// # Panics
 /// When it is refused.
 pub fn read(file: &[u8]) -> Dictionary {
-    let table = judge(file).unwrap_or_else(|error| panic!("{error}: {file:?}"));
-    let view = View::parse(file).unwrap_or_else(|error| panic!("{error}: {file:?}"));
+    let table = judge(file).unwrap_or_else(|error| panic!("{error}"));
+    let view = View::parse(file).unwrap_or_else(|error| panic!("{error}"));
     Dictionary::from_table(&table, view.data())
 }

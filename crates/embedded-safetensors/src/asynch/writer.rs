@@ -100,6 +100,8 @@ impl<'a, W: Write> Writer<'a, W> {
     /// As [`Writer::finish`](crate::Writer::finish).
     pub async fn finish(mut self) -> Result<W, WriteError<W::Error>> {
         self.cursor.finish()?;
+        // Tensors without bytes may be behind them.
+        self.write_zeros().await?;
         loop {
             match self.sink.flush().await {
                 Err(error) if error.kind() == IoErrorKind::Interrupted => {}
@@ -112,15 +114,21 @@ impl<'a, W: Write> Writer<'a, W> {
     async fn write_admitted(&mut self, bytes: &[u8]) -> Result<(), WriteError<W::Error>> {
         let mut left = bytes;
         while !left.is_empty() {
-            let (at, zeros) = (self.position(), self.cursor.zeros());
-            if zeros > 0 {
-                let len = write_some(&mut self.sink, at, front_of_zeros(zeros)).await?;
-                self.cursor.pass_zeros(len);
-                continue;
-            }
+            self.write_zeros().await?;
+            let at = self.position();
             let len = write_some(&mut self.sink, at, left).await?;
             self.cursor.pass(len);
             left = left.get(len..).unwrap_or(&[]);
+        }
+        Ok(())
+    }
+
+    /// Writes the padding that comes next, if some does.
+    async fn write_zeros(&mut self) -> Result<(), WriteError<W::Error>> {
+        while self.cursor.zeros() > 0 {
+            let (at, zeros) = (self.position(), front_of_zeros(self.cursor.zeros()));
+            let len = write_some(&mut self.sink, at, zeros).await?;
+            self.cursor.pass_zeros(len);
         }
         Ok(())
     }

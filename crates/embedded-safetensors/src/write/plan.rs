@@ -47,6 +47,10 @@ impl<'a> FilePlan<'a> {
     /// The parts can stand in one file; whether all of it can be.
     fn measured(spec: FileSpec<'a>, order: Order<'a>) -> Result<Self, SpecError> {
         let data_len = data_len(&spec, order);
+        if data_len == u64::MAX {
+            // Behind such an end padding would come for ever.
+            return Err(SpecFault::DataTooLong.at(Which::File));
+        }
         let json_len = total_len(&spec, order);
         let unit = u64::from(spec.placement.unit());
         let data_start = (PREFIX + json_len + unit - 1) & !(unit - 1);

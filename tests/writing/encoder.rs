@@ -1,0 +1,132 @@
+//! The header comes in pieces of any size, and is the same.
+
+use embedded_safetensors::{FilePlan, HeaderEncoder, Placement};
+use verification::dictionary::{Dictionary, Kinds};
+use verification::random::Random;
+use verification::writing::{Description, write_planned};
+
+/// Small ones with everything in them, and one that is mostly keys.
+fn dictionaries() -> Vec<Dictionary> {
+    let mut random = Random::new(0);
+    let any = std::iter::repeat_with(|| Dictionary::random(Kinds::All, &mut random));
+    let mut dictionaries: Vec<_> =
+        any.filter(|dictionary| dictionary.header().len() < 700).take(60).collect();
+    dictionaries.push(Dictionary::of_pairs(12, &mut Random::new(1)));
+    dictionaries.push(Dictionary { metadata: Some(vec![]), tensors: vec![] });
+    dictionaries
+}
+
+/// Hands each plan to `test`, with the file that it is the plan of.
+fn each_plan(test: impl Fn(FilePlan<'_>, &[u8])) {
+    for dictionary in dictionaries() {
+        for placement in [Placement::Start(8), Placement::Start(256), Placement::Padded(64)] {
+            let description = Description::new(&dictionary);
+            let mut memory = description.memory();
+            let plan = description.spec().with_placement(placement).sorted(&mut memory).expect("it is sound");
+            test(plan, &write_planned(&dictionary, plan));
+        }
+    }
+}
+
+fn header<'f>(plan: &FilePlan<'_>, file: &'f [u8]) -> &'f [u8] {
+    &file[..usize::try_from(plan.data_start()).expect("it is small")]
+}
+
+/// Where it is, and how much is left.
+fn place(encoder: &HeaderEncoder<'_>) -> [u64; 2] {
+    [encoder.position(), encoder.remaining()]
+}
+
+/// What it says when so many bytes of so many are made.
+fn place_at(position: usize, header: &[u8]) -> [u64; 2] {
+    [position as u64, (header.len() - position) as u64]
+}
+
+#[test]
+fn buffers_of_every_size_give_the_same_bytes() {
+    each_plan(|plan, file| {
+        let header = header(&plan, file);
+        for size in (1..=130).chain([header.len() - 1, header.len(), header.len() + 1]) {
+            let (mut encoder, mut position) = (plan.encoder(), 0);
+            for expected in header.chunks(size) {
+                assert_eq!(place(&encoder), place_at(position, header));
+                assert_eq!(encoder.encode(&mut vec![0xAA; size]), expected, "buffers of {size} bytes");
+                position += expected.len();
+            }
+            for _ in 0..2 {
+                assert_eq!(place(&encoder), place_at(header.len(), header));
+                assert_eq!(encoder.encode(&mut [0xAA; 3]), b"");
+            }
+        }
+    });
+}
+
+#[test]
+fn buffers_of_any_sizes_one_after_another_give_the_same_bytes() {
+    each_plan(|plan, file| {
+        let (header, mut encoder, mut random) = (header(&plan, file), plan.encoder(), Random::new(2));
+        let mut found: Vec<u8> = vec![];
+        while found.len() < header.len() {
+            // An empty one takes nothing.
+            found.extend(encoder.encode(&mut vec![0xAA; random.below(9)]));
+            assert_eq!(place(&encoder), place_at(found.len(), header));
+        }
+        assert_eq!(found, header);
+    });
+}
+
+#[test]
+fn a_buffer_keeps_what_is_behind_the_last_byte() {
+    each_plan(|plan, file| {
+        let header = header(&plan, file);
+        let mut buffer = vec![0xAA; header.len() + 5];
+        assert_eq!(plan.encoder().encode(&mut buffer), header);
+        assert_eq!(buffer[header.len()..], [0xAA; 5]);
+    });
+}
+
+#[test]
+fn any_number_of_bytes_is_passed_over_from_anywhere() {
+    each_plan(|plan, file| {
+        let header = header(&plan, file);
+        for begin in (0..=header.len()).step_by(1 + header.len() / 40) {
+            for skipped in [0, 1, 2, 7, 31, 32, 33, 64, 100, 1000] {
+                let mut encoder = plan.encoder();
+                encoder.encode(&mut vec![0; begin]);
+                encoder.skip(skipped as u64);
+                let end = header.len().min(begin + skipped);
+                assert_eq!(place(&encoder), place_at(end, header));
+                assert_eq!(encoder.encode(&mut vec![0; header.len()]), &header[end..]);
+            }
+        }
+        let mut encoder = plan.encoder();
+        encoder.skip(u64::MAX);
+        assert_eq!(place(&encoder), place_at(header.len(), header));
+    });
+}
+
+#[test]
+fn a_copy_goes_on_by_itself() {
+    each_plan(|plan, file| {
+        let header = header(&plan, file);
+        let mut encoder = plan.encoder();
+        encoder.encode(&mut vec![0; header.len() / 2]);
+        let mut copy = encoder.clone();
+        for encoder in [&mut copy, &mut encoder] {
+            assert_eq!(encoder.encode(&mut vec![0; header.len()]), &header[header.len() / 2..]);
+        }
+    });
+}
+
+#[test]
+fn a_plan_knows_the_lengths() {
+    each_plan(|plan, file| {
+        let len = u64::from_le_bytes(file[..8].try_into().expect("there are 8"));
+        assert_eq!((plan.header_len(), plan.data_start()), (len, 8 + len));
+        assert_eq!(
+            (plan.data_start() + plan.data_len(), plan.file_len()),
+            (file.len() as u64, file.len() as u64)
+        );
+        assert_eq!(plan.tensors().last().map_or(0, |last| last.end), plan.data_len());
+    });
+}

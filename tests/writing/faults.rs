@@ -1,0 +1,319 @@
+//! What cannot be a file, or not one that every reader takes alike, is refused before its first byte, in words that say
+//! which part of the description is at fault.
+
+use embedded_safetensors::{
+    Blame, Dtype, FilePlan, FileSpec, MAX_HEADER_LEN, Placement, SpecError, SpecFault, TensorSpec, Which,
+};
+
+/// A tensor of 8 bytes.
+const fn named(name: &str) -> TensorSpec<'_> {
+    TensorSpec::new(name, Dtype::U8, &[8])
+}
+
+/// As many bytes as a tensor can have.
+const LONGEST: u64 = u64::MAX / 8;
+
+/// What each way to plan says of the description: in order, sorted, as given.
+fn refusals(spec: FileSpec<'_>) -> [Option<SpecError>; 3] {
+    let count = spec.tensors().len() + spec.metadata().map_or(0, <[_]>::len);
+    let [mut memory, mut scratch] = [vec![0; count], vec![u32::MAX; count]];
+    [spec.in_order().err(), spec.sorted(&mut memory).err(), spec.as_given(&mut scratch).err()]
+}
+
+/// All ways refuse it with this.
+fn assert_refused(spec: FileSpec<'_>, fault: SpecFault, which: Which) {
+    assert_eq!(refusals(spec), [Some(SpecError { fault, which }); 3]);
+}
+
+/// The ways that sort refuse it with this.
+fn assert_refused_sorting(spec: FileSpec<'_>, fault: SpecFault, which: Which) {
+    assert_eq!(refusals(spec)[1..], [Some(SpecError { fault, which }); 2]);
+}
+
+fn assert_says(fault: SpecFault, which: Which, code: &str, sentence: &str) {
+    let blame = if code.starts_with("limit.") { Blame::Limit } else { Blame::Usage };
+    assert_eq!(
+        (SpecError { fault, which }.to_string().as_str(), fault.code(), fault.blame()),
+        (sentence, code, blame)
+    );
+}
+
+#[test]
+fn a_name_twice() {
+    let [a, b, c, wide] = [named("a"), named("b"), named("c"), TensorSpec::new("b", Dtype::F32, &[])];
+    let twice = |other| SpecFault::NameTwice { other };
+    assert_refused(FileSpec::new(&[a, b, b, c]), twice(1), Which::Tensor(2));
+    assert_refused(FileSpec::new(&[wide, a, b, c]), twice(0), Which::Tensor(2));
+    let tensors = [a, b, c, wide];
+    let by_size = FileSpec::new(&tensors).with_placement(Placement::BySize(8));
+    assert_refused(by_size, twice(1), Which::Tensor(3));
+    let empty = named("");
+    assert_refused(FileSpec::new(&[empty, empty]), twice(0), Which::Tensor(1));
+    // In no order at all, the first one of the array is the earlier one.
+    assert_refused_sorting(FileSpec::new(&[b, c, a, wide]), twice(0), Which::Tensor(3));
+    assert_refused_sorting(FileSpec::new(&[c, b, a, c]), twice(0), Which::Tensor(3));
+    let sentence = "error[usage.name] in tensor 3, counted from 0: tensor 0 has the same name";
+    assert_says(twice(0), Which::Tensor(3), "usage.name", sentence);
+}
+
+#[test]
+fn a_name_twice_among_many() {
+    let names: Vec<_> = (0..1000).map(|number| format!("layer.{number:04}")).collect();
+    let tensors: Vec<_> = names.iter().map(|name| named(name)).collect();
+    for (other, index) in [(0, 999), (0, 1), (998, 999), (123, 877), (500, 501)] {
+        let mut tensors = tensors.clone();
+        tensors[index] = TensorSpec::new(&names[other], Dtype::BOOL, &[]);
+        assert_refused_sorting(FileSpec::new(&tensors), SpecFault::NameTwice { other }, Which::Tensor(index));
+        // In the file's order the other one is behind all that differ from it in dtype.
+        let spec = tensors.remove(index);
+        tensors.push(spec);
+        let found = refusals(FileSpec::new(&tensors));
+        assert_eq!(found, [Some(SpecFault::NameTwice { other }.at(999)); 3]);
+    }
+}
+
+trait At {
+    fn at(self, tensor: usize) -> SpecError;
+}
+
+impl At for SpecFault {
+    fn at(self, tensor: usize) -> SpecError {
+        SpecError { fault: self, which: Which::Tensor(tensor) }
+    }
+}
+
+#[test]
+fn a_key_twice() {
+    let twice = |other| SpecFault::KeyTwice { other };
+    let pairs = [("a", "1"), ("b", "2"), ("b", "3"), ("c", "4")];
+    let tensors = [named("a")];
+    for spec in [FileSpec::new(&[]), FileSpec::new(&tensors)] {
+        assert_refused(spec.with_metadata(&pairs), twice(1), Which::Key(2));
+        assert_refused(spec.with_metadata(&[("", "1"), ("", "1")]), twice(0), Which::Key(1));
+        let pairs = [("b", "2"), ("a", "1"), ("b", "3")];
+        assert_refused_sorting(spec.with_metadata(&pairs), twice(0), Which::Key(2));
+    }
+    let sentence = "error[usage.key] in key 2, counted from 0: key 0 is the same";
+    assert_says(twice(0), Which::Key(2), "usage.key", sentence);
+}
+
+#[test]
+fn the_reserved_name() {
+    let [a, reserved] = ["a", "__metadata__"].map(named);
+    assert_refused(FileSpec::new(&[reserved, a]), SpecFault::Reserved, Which::Tensor(0));
+    assert_refused(FileSpec::new(&[a, reserved]), SpecFault::Reserved, Which::Tensor(1));
+    // With metadata or without, and not as a key.
+    assert_refused(FileSpec::new(&[reserved]).with_metadata(&[]), SpecFault::Reserved, Which::Tensor(0));
+    assert_eq!(refusals(FileSpec::new(&[a]).with_metadata(&[("__metadata__", "")])), [None; 3]);
+    for name in ["__metadata_", "__metadata__ ", "__METADATA__", "_metadata__", "__padding__.0"] {
+        assert_eq!(refusals(FileSpec::new(&[named(name)])), [None; 3], "{name}");
+    }
+    for name in ["__padding__.0", "__padding__.7", "__padding__.", "__padding__.x"] {
+        assert_refused(
+            FileSpec::new(&[named(name)]).with_placement(Placement::Padded(16)),
+            SpecFault::Reserved,
+            Which::Tensor(0),
+        );
+    }
+    for name in ["__padding__", "__padding_", "a__padding__.0"] {
+        assert_eq!(
+            refusals(FileSpec::new(&[named(name)]).with_placement(Placement::Padded(16))),
+            [None; 3],
+            "{name}"
+        );
+    }
+    let sentence = "error[usage.reserved] in tensor 0, counted from 0: \"__metadata__\" is no name for a tensor, \
+                    nor \"__padding__.…\" in a file that is padded";
+    assert_says(SpecFault::Reserved, Which::Tensor(0), "usage.reserved", sentence);
+}
+
+#[test]
+fn elements_that_do_not_fill_bytes() {
+    let cases: [(Dtype, &[u64], u64); 7] = [
+        (Dtype::F4, &[], 1),
+        (Dtype::F4, &[3], 3),
+        (Dtype::F4, &[1, 3, 5], 15),
+        (Dtype::F6_E2M3, &[], 1),
+        (Dtype::F6_E2M3, &[2], 2),
+        (Dtype::F6_E3M2, &[3, 3], 9),
+        (Dtype::F6_E3M2, &[2, 7], 14),
+    ];
+    for (dtype, dims, elements) in cases {
+        let fault = SpecFault::SubByte { elements, bits: dtype.bits() };
+        let tensor = TensorSpec::new("b", dtype, dims);
+        assert_eq!(tensor.byte_len(), Err(fault));
+        assert_refused(FileSpec::new(&[named("a"), tensor]), fault, Which::Tensor(1));
+    }
+    for (dtype, dims, len) in [(Dtype::F4, [3, 2], 3), (Dtype::F6_E2M3, [2, 2], 3), (Dtype::F4, [3, 0], 0)] {
+        let tensor = TensorSpec::new("b", dtype, &dims);
+        assert_eq!((tensor.byte_len(), refusals(FileSpec::new(&[tensor]))), (Ok(len), [None; 3]));
+    }
+    let fault = SpecFault::SubByte { elements: 3, bits: 4 };
+    let sentence =
+        "error[usage.bits] in tensor 1, counted from 0: 3 elements of 4 bits do not fill whole bytes";
+    assert_says(fault, Which::Tensor(1), "usage.bits", sentence);
+    let sentence =
+        "error[usage.bits] in tensor 1, counted from 0: 1 element of 6 bits does not fill whole bytes";
+    assert_says(SpecFault::SubByte { elements: 1, bits: 6 }, Which::Tensor(1), "usage.bits", sentence);
+}
+
+#[test]
+fn a_tensor_that_is_too_large() {
+    let cases: [(Dtype, &[u64]); 6] = [
+        (Dtype::U8, &[LONGEST + 1]),
+        (Dtype::U64, &[1 << 58]),
+        (Dtype::F4, &[1 << 62]),
+        (Dtype::U8, &[1 << 32, 1 << 32]),
+        // From left to right, as the reference does.
+        (Dtype::U8, &[1 << 32, 1 << 32, 0]),
+        (Dtype::BOOL, &[u64::MAX, 2]),
+    ];
+    for (dtype, dims) in cases {
+        let tensor = TensorSpec::new("b", dtype, dims);
+        assert_eq!(tensor.byte_len(), Err(SpecFault::Overflow));
+        assert_refused(FileSpec::new(&[named("a"), tensor]), SpecFault::Overflow, Which::Tensor(1));
+    }
+    let cases: [(Dtype, &[u64], u64); 5] = [
+        (Dtype::U8, &[LONGEST], LONGEST),
+        (Dtype::U64, &[LONGEST / 8], LONGEST - 7),
+        (Dtype::F4, &[LONGEST * 2], LONGEST),
+        (Dtype::U8, &[0, u64::MAX, u64::MAX], 0),
+        (Dtype::U8, &[u64::MAX, 0, u64::MAX], 0),
+    ];
+    for (dtype, dims, len) in cases {
+        let tensor = TensorSpec::new("b", dtype, dims);
+        assert_eq!((tensor.byte_len(), refusals(FileSpec::new(&[tensor]))), (Ok(len), [None; 3]));
+    }
+    let sentence = "error[usage.overflow] in tensor 1, counted from 0: its size, counted in bits, does not fit into 64 bits";
+    assert_says(SpecFault::Overflow, Which::Tensor(1), "usage.overflow", sentence);
+}
+
+#[test]
+fn tensors_that_are_too_large_together() {
+    let names: Vec<_> = (0..20).map(|number| format!("{number:02}")).collect();
+    let tensors: Vec<_> = names.iter().map(|name| TensorSpec::new(name, Dtype::U8, &[LONGEST])).collect();
+    for placement in
+        [Placement::Start(8), Placement::BySize(64), Placement::Padded(8), Placement::Padded(4096)]
+    {
+        // Eight of them leave 8 bytes, which are not enough for a header.
+        for count in 8..=20 {
+            let spec = FileSpec::new(&tensors[..count]).with_placement(placement);
+            assert_refused(spec, SpecFault::DataTooLong, Which::File);
+        }
+        let spec = FileSpec::new(&tensors[..7]).with_placement(placement);
+        assert_eq!(refusals(spec), [None; 3]);
+        let plan = spec.in_order().expect("it fits");
+        assert_eq!(plan.file_len(), plan.data_start() + plan.data_len());
+        assert!(plan.data_len() >= 7 * LONGEST);
+    }
+    let sentence = "error[usage.data]: the length of the file does not fit into 64 bits";
+    assert_says(SpecFault::DataTooLong, Which::File, "usage.data", sentence);
+}
+
+#[test]
+fn a_file_of_all_bytes_that_64_bits_count() {
+    let dims = [[LONGEST]; 7];
+    let plan_with = |last: u64| {
+        let last = [last];
+        let names = ["a", "b", "c", "d", "e", "f", "g", "h"];
+        let dims = dims.iter().chain([&last]);
+        let tensors: Vec<_> =
+            names.iter().zip(dims).map(|(name, dims)| TensorSpec::new(name, Dtype::U8, dims)).collect();
+        FileSpec::new(&tensors).in_order().map(|plan| (plan.data_start(), plan.file_len()))
+    };
+    let (data_start, file_len) = plan_with(LONGEST / 2).expect("it fits");
+    let left = u64::MAX - file_len;
+    assert_eq!(plan_with(LONGEST / 2 + left), Ok((data_start, u64::MAX)));
+    let fault = SpecError { fault: SpecFault::DataTooLong, which: Which::File };
+    assert_eq!(plan_with(LONGEST / 2 + left + 1), Err(fault));
+}
+
+/// Does something with the plan of so many bytes of JSON: one tensor of a long name.
+fn with_header_of<T>(len: u64, escaped: bool, then: impl FnOnce(Result<FilePlan<'_>, SpecError>) -> T) -> T {
+    let rest = r#"{"":{"dtype":"U8","shape":[8],"data_offsets":[0,8]}}"#.len();
+    let name = usize::try_from(len).expect("it is small") - rest;
+    let name = if escaped { "\0".repeat(name / 6) + &"n".repeat(name % 6) } else { "n".repeat(name) };
+    then(FileSpec::new(&[named(&name)]).in_order())
+}
+
+#[test]
+fn the_longest_header() {
+    for (len, escaped) in [(MAX_HEADER_LEN, true), (MAX_HEADER_LEN - 7, true), (MAX_HEADER_LEN - 7, false)] {
+        with_header_of(len, escaped, |plan| {
+            let plan = plan.expect("it is as long as can be");
+            assert_eq!((plan.header_len(), plan.file_len()), (MAX_HEADER_LEN, 8 + MAX_HEADER_LEN + 8));
+            let mut encoder = plan.encoder();
+            encoder.skip(MAX_HEADER_LEN);
+            assert_eq!(encoder.remaining(), 8);
+            let spaces = " ".repeat(usize::try_from(MAX_HEADER_LEN - len).expect("it is small"));
+            let end = "\"data_offsets\":[0,8]}}".to_owned() + &spaces;
+            assert!(end.as_bytes().ends_with(encoder.encode(&mut [0; 9])));
+        });
+    }
+    let too_large =
+        |length| Some(SpecError { fault: SpecFault::HeaderTooLarge { length }, which: Which::File });
+    with_header_of(MAX_HEADER_LEN + 1, true, |plan| assert_eq!(plan.err(), too_large(MAX_HEADER_LEN + 8)));
+    with_header_of(MAX_HEADER_LEN + 8, false, |plan| assert_eq!(plan.err(), too_large(MAX_HEADER_LEN + 8)));
+    with_header_of(MAX_HEADER_LEN + 9, true, |plan| assert_eq!(plan.err(), too_large(MAX_HEADER_LEN + 16)));
+    let sentence =
+        "error[usage.header]: the header has 100000008 bytes, more than the 100000000 that are allowed";
+    assert_says(SpecFault::HeaderTooLarge { length: 100_000_008 }, Which::File, "usage.header", sentence);
+}
+
+#[test]
+fn spaces_for_a_placement_count_too() {
+    let tensors = [named("a")];
+    let spec = |unit| FileSpec::new(&tensors).with_placement(Placement::Start(unit));
+    assert_eq!(refusals(spec(1 << 26)), [None; 3]);
+    let fault = SpecFault::HeaderTooLarge { length: (1 << 27) - 8 };
+    assert_refused(spec(1 << 27), fault, Which::File);
+    let fault = SpecFault::HeaderTooLarge { length: (1 << 31) - 8 };
+    assert_refused(spec(1 << 31), fault, Which::File);
+}
+
+#[test]
+fn a_placement_that_is_none() {
+    let tensors = [named("a")];
+    for asked in [0, 1, 2, 4, 7, 9, 12, 24, 100, 4095, 4097, u32::MAX, (1 << 31) + 8] {
+        for placement in [Placement::Start(asked), Placement::BySize(asked), Placement::Padded(asked)] {
+            for spec in [FileSpec::new(&[]), FileSpec::new(&tensors)] {
+                assert_refused(spec.with_placement(placement), SpecFault::Placement { asked }, Which::File);
+            }
+        }
+    }
+    let sentence =
+        "error[usage.placement]: tensors cannot begin at multiples of 12: not a power of two from 8 on";
+    assert_says(SpecFault::Placement { asked: 12 }, Which::File, "usage.placement", sentence);
+}
+
+#[test]
+fn too_little_memory_to_sort_in() {
+    let tensors = ["a", "b", "c"].map(named);
+    let pairs = [("x", ""), ("y", "")];
+    for (spec, needed) in [
+        (FileSpec::new(&tensors), 3),
+        (FileSpec::new(&tensors).with_metadata(&pairs), 5),
+        (FileSpec::new(&[]).with_metadata(&pairs), 2),
+    ] {
+        for capacity in 0..needed + 3 {
+            let [mut memory, mut scratch] = [[u32::MAX; 8]; 2];
+            let found =
+                [spec.sorted(&mut memory[..capacity]).err(), spec.as_given(&mut scratch[..capacity]).err()];
+            let fault = SpecError { fault: SpecFault::OrderMemory { needed, capacity }, which: Which::File };
+            assert_eq!(found, [(capacity < needed).then_some(fault); 2]);
+        }
+    }
+    assert!(FileSpec::new(&[]).sorted(&mut []).is_ok());
+    let fault = SpecFault::OrderMemory { needed: 5, capacity: 4 };
+    let sentence = "error[limit.sort]: sorting takes room for 5 numbers, one a tensor and one a key, but there is room for 4";
+    assert_says(fault, Which::File, "limit.sort", sentence);
+}
+
+#[test]
+fn out_of_order() {
+    let sentence = "error[usage.order] in key 1, counted from 0: belongs before the one in front of it";
+    assert_says(SpecFault::OutOfOrder, Which::Key(1), "usage.order", sentence);
+    let spec = FileSpec::new(&[]).with_metadata(&[("b", ""), ("a", "")]);
+    let fault = SpecError { fault: SpecFault::OutOfOrder, which: Which::Key(1) };
+    assert_eq!(refusals(spec), [Some(fault), None, None]);
+}

@@ -1,0 +1,176 @@
+//! The order of what is given makes no difference, nor the run, nor the machine.
+
+use std::mem::take;
+
+use embedded_safetensors::{Content, Dtype, Event, HeaderParser, Placement, SpecFault, Which};
+use sha2::{Digest, Sha256};
+use verification::dictionary::{Dictionary, Kinds};
+use verification::random::Random;
+use verification::writing::{Description, read, write, write_planned};
+
+/// How many tensors, how many keys, and the sum of the file, which is the same on every machine.
+const SUMS: [(usize, Option<usize>, &str); 9] = [
+    (0, Some(2), "4d00c0959122e0bf614884bf75e85b38d7d3bdb95858b76a2732d946f613bbdf"),
+    (3, Some(2), "3faab87f617ae86b0216e005c687a628db5a7ea1cdad5ccde83df13226fb1701"),
+    (1, Some(3), "e7326cb9cc5446dde21167e5c451e79e09af8956c68d2e788754edaf736778d0"),
+    (5, Some(10), "82a279b05559e9fc50ab6cfb521451f69d364cb1b571bceb844e89561b82bfd4"),
+    (40, Some(100), "492bb13d7b08e7bbe60d543adcd7c9cec82968035a7975e0d389c6ecaa590eba"),
+    (0, Some(2000), "312ae3a689a54a8bdb8f84cc8221817f66669c92344baf5e4feef493caca7b9c"),
+    (7, Some(2000), "7a84662272b8194c0e6d196dc6de0f7cb7f96ce6e5c113dfdea2614146434c61"),
+    (1000, None, "7333dfa534f4cff780d04084488e2fdc7c891b7822c5952fc2fa46cbadb1d136"),
+    (3000, Some(300), "addfd57ba4fc7a353f2ea1c6b8928e73787e30e1cf67bbd8742a4fa9905436bb"),
+];
+
+fn dictionary(tensors: usize, keys: Option<usize>) -> Dictionary {
+    let mut random = Random::new(tensors as u64);
+    let metadata = keys.and_then(|keys| Dictionary::of_pairs(keys, &mut random).metadata);
+    Dictionary { metadata, ..Dictionary::of(tensors, Kinds::All, &mut random) }
+}
+
+/// The same, as the file has it.
+fn in_order(dictionary: &Dictionary) -> Dictionary {
+    let tensors = dictionary.in_order().into_iter().cloned().collect();
+    Dictionary { tensors, metadata: dictionary.clone().sorted().metadata }
+}
+
+#[test]
+fn files_with_many_keys_or_tensors_have_the_committed_sums() {
+    let sum = |file: &[u8]| Sha256::digest(file).iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    let found = SUMS.map(|(tensors, keys, _)| (tensors, keys, sum(&write(&dictionary(tensors, keys)))));
+    assert_eq!(found, SUMS.map(|(tensors, keys, sum)| (tensors, keys, sum.to_owned())));
+}
+
+#[test]
+fn every_order_makes_the_same_file() {
+    let mut random = Random::new(1);
+    for (tensors, keys, _) in SUMS {
+        let mut dictionary = dictionary(tensors, keys);
+        let file = dictionary.file();
+        for _ in 0..5 {
+            assert!(write(&dictionary) == file, "{tensors} tensors, {keys:?} keys");
+            dictionary.shuffle(&mut random);
+        }
+        assert!(read(&file).sorted() == dictionary.sorted());
+    }
+}
+
+#[test]
+fn what_is_in_order_needs_no_memory() {
+    for (tensors, keys, _) in SUMS {
+        let dictionary = in_order(&dictionary(tensors, keys));
+        let description = Description::new(&dictionary);
+        let plan = description.spec().in_order().expect("it is in order");
+        assert!(write_planned(&dictionary, plan) == dictionary.file());
+    }
+}
+
+#[test]
+fn what_is_out_of_order_is_refused_where_it_begins() {
+    let sorted = in_order(&dictionary(40, Some(20)));
+    let fault = |dictionary: &Dictionary| {
+        let error = Description::new(dictionary).spec().in_order().expect_err("it is out of order");
+        (error.fault, error.which)
+    };
+    for index in 1..40 {
+        let mut dictionary = sorted.clone();
+        dictionary.tensors.swap(index - 1, index);
+        assert_eq!(fault(&dictionary), (SpecFault::OutOfOrder, Which::Tensor(index)));
+        // The last one comes first, behind none.
+        let mut dictionary = sorted.clone();
+        dictionary.tensors[index - 1..].rotate_right(1);
+        assert_eq!(fault(&dictionary), (SpecFault::OutOfOrder, Which::Tensor(index)));
+    }
+    for index in 1..20 {
+        let mut dictionary = sorted.clone();
+        dictionary.metadata.as_mut().expect("it has keys").swap(index - 1, index);
+        assert_eq!(fault(&dictionary), (SpecFault::OutOfOrder, Which::Key(index)));
+    }
+}
+
+#[test]
+fn the_order_that_is_given_is_kept_when_asked() {
+    let mut random = Random::new(2);
+    for (tensors, keys, _) in SUMS {
+        let mut dictionary = dictionary(tensors, keys);
+        dictionary.shuffle(&mut random);
+        let description = Description::new(&dictionary);
+        let plan = description.spec().as_given(&mut description.memory()).expect("it is sound");
+        let indices: Vec<_> = plan.tensors().map(|planned| planned.content).collect();
+        let given = |(index, &spec)| Content::Tensor { index, spec };
+        assert_eq!(indices, description.tensors.iter().enumerate().map(given).collect::<Vec<_>>());
+        let file = write_planned(&dictionary, plan);
+        assert_eq!(names_in(&file), names_of(&dictionary));
+        assert!(read(&file).sorted() == dictionary.clone().sorted());
+        if tensors < 2 && keys.is_none_or(|keys| keys < 2) {
+            assert!(file == dictionary.file());
+        }
+    }
+}
+
+/// The names in a header as they come, and then the keys.
+fn names_in(file: &[u8]) -> [Vec<Vec<u8>>; 2] {
+    let (mut parser, mut input) = (HeaderParser::new(), file);
+    let (mut names, mut keys, mut text) = (vec![], vec![], vec![]);
+    loop {
+        match parser.next(&mut input).expect("it is sound") {
+            Event::Name(piece) | Event::Key(piece) | Event::Value(piece) => text.extend(piece.as_bytes()),
+            Event::Tensor => names.push(take(&mut text)),
+            Event::KeyEnd => keys.push(take(&mut text)),
+            Event::Metadata | Event::ValueEnd => text.clear(),
+            Event::HeaderEnd => return [names, keys],
+            _ => {}
+        }
+    }
+}
+
+fn names_of(dictionary: &Dictionary) -> [Vec<Vec<u8>>; 2] {
+    let names = dictionary.tensors.iter().map(|tensor| tensor.name.clone().into()).collect();
+    [names, dictionary.metadata.iter().flatten().map(|(key, _)| key.clone().into()).collect()]
+}
+
+#[test]
+fn names_are_compared_by_their_bytes() {
+    let names = ["", "B", "b", "b\0", "b10", "b9", "b\u{7f}", "\u{e9}", "\u{ffff}", "\u{1f600}"];
+    let mut random = Random::new(3);
+    let tensor = |name: &&str| Kinds::All.tensor((*name).to_owned(), &mut random);
+    let mut dictionary = Dictionary { tensors: names.iter().map(tensor).collect(), metadata: None };
+    for tensor in &mut dictionary.tensors {
+        (tensor.dtype, tensor.dims, tensor.bytes) = (Dtype::I8.to_string(), vec![1], vec![1]);
+    }
+    dictionary.tensors.reverse();
+    assert_eq!(names_in(&write(&dictionary))[0], names.map(str::as_bytes));
+}
+
+#[test]
+fn the_order_by_size_is_an_order_too() {
+    for seed in 0..200 {
+        let dictionary = Dictionary::random(Kinds::All, &mut Random::new(seed));
+        let description = Description::new(&dictionary);
+        let mut memory = description.memory();
+        let placement = Placement::BySize(64);
+        let plan = description.spec().with_placement(placement).sorted(&mut memory).expect("it is sound");
+        let index = |planned: embedded_safetensors::PlannedTensor<'_>| match planned.content {
+            Content::Tensor { index, .. } => dictionary.tensors[index].clone(),
+            Content::Padding { .. } => panic!("it was not asked for"),
+        };
+        let tensors = plan.tensors().map(index).collect();
+        let sorted = Dictionary { tensors, metadata: dictionary.clone().sorted().metadata };
+        let spec = Description::new(&sorted);
+        let again = spec.spec().with_placement(placement).in_order().expect("it is in order");
+        assert!(write_planned(&sorted, again) == write_planned(&dictionary, plan));
+    }
+}
+
+#[cfg(feature = "oracle")]
+#[test]
+fn with_several_keys_it_is_one_of_the_files_of_the_reference() {
+    for keys in 2..=4 {
+        let dictionary = dictionary(3, Some(keys));
+        let mut theirs = std::iter::repeat_with(|| verification::reference_writer::write(&dictionary));
+        assert!(
+            theirs.by_ref().take(10_000).any(|file| file.as_ref() == Ok(&dictionary.file())),
+            "{keys} keys"
+        );
+        assert!(theirs.take(10_000).any(|file| file.as_ref() != Ok(&dictionary.file())), "{keys} keys");
+    }
+}
