@@ -53,7 +53,7 @@ const LAYERS: &[&[&str]] = &[
     &["element/"],
     &["tensor.rs"],
     &["model.rs", "gather.rs", "view/", "write/writer.rs"],
-    &["asynch/"],
+    &["asynch/", "file/"],
 ];
 
 /// From here upwards other crates may be named. Below, the core stands alone.

@@ -18,6 +18,8 @@ mod dtype;
 mod duplicates;
 mod element;
 mod error;
+#[cfg(all(feature = "std", any(unix, windows)))]
+mod file;
 mod fingerprint;
 mod gather;
 mod hash;
@@ -56,6 +58,13 @@ pub use dtype::Dtype;
 pub use duplicates::DuplicateCheck;
 pub use element::{ElementReader, Rows};
 pub use error::{Blame, Error, ErrorKind, Field, IndexPart, MAX_HEADER_LEN};
+#[cfg(all(feature = "std", any(unix, windows)))]
+pub use file::{
+    draft::Draft,
+    error::{FileError, FileFault},
+    save::Saved,
+    writer::{FileWriter, TensorWriter, write_file},
+};
 pub use gather::SliceReader;
 pub use header::entry::{Entries, Entry, Item};
 pub use header::{Event, HeaderParser, Text};

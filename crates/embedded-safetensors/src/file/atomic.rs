@@ -1,0 +1,118 @@
+//! A file that takes the place of another in one act, whole, or not at all.
+//!
+//! The order matters, and each step is one that a power cut may follow: the new file is written under a
+//! name that nobody looks for, then synced, then renamed, then its folder is synced. Renamed before it was
+//! synced, the name could lead to a file whose bytes never reached the medium.
+
+use super::disk::{Disk, Handle, Stat};
+use super::error::FileFault;
+use std::boxed::Box;
+use std::collections::hash_map::RandomState;
+use std::format;
+use std::fs::Permissions;
+use std::hash::{BuildHasher, Hasher};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// A file in the making. Dropped before it is committed, also by a panic, it leaves nothing behind.
+pub(crate) struct Replacement<'d> {
+    disk: &'d dyn Disk,
+    target: PathBuf,
+    temporary: PathBuf,
+    file: Box<dyn Handle>,
+    /// Whether the temporary name leads to nothing any more.
+    is_renamed: bool,
+}
+
+impl<'d> Replacement<'d> {
+    /// Begins a file that will be at `target`, a resolved place, with the permissions of the one that is there.
+    ///
+    /// # Errors
+    /// When something else than a file is there; those of the system.
+    pub(crate) fn begin(disk: &'d dyn Disk, target: &Path) -> Result<Self, FileFault> {
+        let old = look_for_file(disk, target)?;
+        let permissions = old.and_then(|stat| stat.permissions);
+        let (temporary, file) = create_beside(disk, target, permissions.as_ref())
+            .map_err(|error| FileFault::system("create a temporary file beside", error))?;
+        Ok(Self { disk, target: target.to_path_buf(), temporary, file, is_renamed: false })
+    }
+
+    /// What is to be written.
+    pub(crate) fn file(&self) -> &dyn Handle {
+        &*self.file
+    }
+
+    pub(crate) fn disk(&self) -> &'d dyn Disk {
+        self.disk
+    }
+
+    /// The resolved place that it will be at.
+    pub(crate) fn target(&self) -> &Path {
+        &self.target
+    }
+
+    /// Puts the file in its place, and returns when it is there on the medium.
+    ///
+    /// # Errors
+    /// Those of the system. Only where the very last step failed, the sync of the folder, the new file is there, and
+    /// a power cut may bring the old one back; before that the old one is as it was.
+    pub(crate) fn commit(mut self) -> Result<(), FileFault> {
+        self.file.sync().map_err(|error| FileFault::system("write", error))?;
+        self.disk
+            .rename(&self.temporary, &self.target)
+            .map_err(|error| FileFault::system("replace", error))?;
+        self.is_renamed = true;
+        sync_folder_of(self.disk, &self.target)
+    }
+}
+
+impl Drop for Replacement<'_> {
+    fn drop(&mut self) {
+        if !self.is_renamed {
+            // Whoever drops it has an error to tell already, or is in a panic.
+            let _ = self.disk.remove(&self.temporary);
+        }
+    }
+}
+
+/// What is at this place, which must be a file if it is anything.
+///
+/// # Errors
+/// When it is something else; those of the system.
+pub(crate) fn look_for_file(disk: &dyn Disk, place: &Path) -> Result<Option<Stat>, FileFault> {
+    match disk.look(place).map_err(|error| FileFault::system("look at", error))? {
+        Some(Stat { other: Some(what), .. }) => Err(FileFault::NotAFile { what }),
+        found => Ok(found),
+    }
+}
+
+/// Returns when the names beside a file, and its own, are on the medium.
+///
+/// # Errors
+/// Those of the system.
+pub(crate) fn sync_folder_of(disk: &dyn Disk, place: &Path) -> Result<(), FileFault> {
+    let folder = place.parent().unwrap_or(place);
+    disk.sync_folder(folder).map_err(|error| FileFault::system("sync the folder of", error))
+}
+
+/// More than chance can need.
+const ATTEMPTS: u32 = 16;
+
+fn create_beside(
+    disk: &dyn Disk,
+    target: &Path,
+    permissions: Option<&Permissions>,
+) -> io::Result<(PathBuf, Box<dyn Handle>)> {
+    let mut outcome = Err(io::ErrorKind::AlreadyExists.into());
+    for _ in 0..ATTEMPTS {
+        // Hidden, and of one length: the name of the target may be as long as names can be.
+        let chance = RandomState::new().build_hasher().finish();
+        let path = target.with_file_name(format!(".safetensors-{:x}-{chance:016x}.tmp", std::process::id()));
+        outcome = disk.create_new(&path, permissions).map(|file| (path, file));
+        match &outcome {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            _ => break,
+        }
+    }
+    outcome
+}

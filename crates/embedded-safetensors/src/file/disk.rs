@@ -1,0 +1,82 @@
+//! The calls of a file system that writing makes, so that a model of a disk can stand in for one.
+
+use std::boxed::Box;
+use std::fmt::Debug;
+use std::fs::Permissions;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+/// A file system.
+pub(crate) trait Disk: Sync {
+    /// The place that a path leads to, through all links, also when nothing is there yet.
+    fn resolve(&self, path: &Path) -> io::Result<PathBuf>;
+
+    /// What is at this place, if anything is.
+    fn look(&self, place: &Path) -> io::Result<Option<Stat>>;
+
+    /// A new file to write and read, with these permissions or the usual ones. An error when something is there.
+    fn create_new(&self, place: &Path, permissions: Option<&Permissions>) -> io::Result<Box<dyn Handle>>;
+
+    /// A file that is there, to read; to write, too, if `writable`.
+    fn open(&self, place: &Path, writable: bool) -> io::Result<Box<dyn Handle>>;
+
+    /// Gives a file another name in the same folder, in one act, instead of the file that had that name.
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
+
+    /// Removes a file.
+    fn remove(&self, place: &Path) -> io::Result<()>;
+
+    /// Returns when the names in a folder are on the medium.
+    fn sync_folder(&self, folder: &Path) -> io::Result<()>;
+}
+
+/// An open file, which stays the same one whatever happens to its name.
+pub(crate) trait Handle: Debug + Send + Sync {
+    /// As [`Disk::look`].
+    fn stat(&self) -> io::Result<Stat>;
+
+    /// Some of the bytes at `offset`; 0 at the end of the file.
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize>;
+
+    /// All of these bytes to `offset`.
+    fn write_at(&self, offset: u64, bytes: &[u8]) -> io::Result<()>;
+
+    /// Makes the file this long, with zeros where nothing was written.
+    fn set_len(&self, len: u64) -> io::Result<()>;
+
+    /// Returns when the bytes and the length are on the medium.
+    fn sync(&self) -> io::Result<()>;
+}
+
+/// What the system knows of a file.
+#[derive(Clone, Debug)]
+pub(crate) struct Stat {
+    /// What it is, unless it is a regular file.
+    pub(crate) other: Option<&'static str>,
+    pub(crate) permissions: Option<Permissions>,
+    pub(crate) version: Version,
+}
+
+/// By what a file is known not to have been changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Version {
+    /// Device and number of the file, where there are such.
+    pub(crate) identity: Option<(u64, u64)>,
+    pub(crate) len: u64,
+    pub(crate) modified: Option<SystemTime>,
+}
+
+/// Fills the buffer as far as the file goes; how much of it is filled.
+pub(crate) fn read_up_to(file: &dyn Handle, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+    let mut filled = 0;
+    while let Some(room @ [_, ..]) = buffer.get_mut(filled..) {
+        match file.read_at(offset + filled as u64, room) {
+            Ok(0) => break,
+            Ok(len) => filled += len,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(filled)
+}

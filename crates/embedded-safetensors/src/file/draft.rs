@@ -1,0 +1,341 @@
+//! A model as it is to become: names, metadata and tensors of files, to be changed before anything is written.
+
+use super::disk::{Disk, Handle, Version};
+use super::error::{FileError, FileFault};
+use super::header::{self, Contents, Held, Pairs};
+use super::system::System;
+use super::undo;
+use crate::write::spec::{PADDING, Placement, TensorSpec};
+use core::fmt;
+use std::boxed::Box;
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::path::{Path, PathBuf};
+use std::string::String;
+use std::vec;
+use std::vec::Vec;
+
+/// A model as it is to become. It is opened, changed, and [saved](Self::save) where it was or elsewhere; nothing is written before that,
+/// and of the tensors' data nothing is read.
+///
+/// ```
+/// use embedded_safetensors::{Draft, Saved};
+/// # use embedded_safetensors::{Dtype, FileSpec, TensorSpec, write_file};
+/// # let folder = std::env::temp_dir().join(format!("draft-{}", std::process::id()));
+/// # std::fs::create_dir(&folder)?;
+/// # let (path, adapter, encoder) = (folder.join("m"), folder.join("a"), folder.join("e"));
+/// # let tensors = [TensorSpec::new("encoder.weight", Dtype::U8, &[2]), TensorSpec::new("old", Dtype::U8, &[2])];
+/// # let spec = FileSpec::new(&tensors).with_metadata(&[("note", "long enough to leave some room")]);
+/// # write_file(&path, spec, |file| { file.write_tensor("old", b"ab")?; file.write_tensor("encoder.weight", b"cd") })?;
+/// # let tensors = [TensorSpec::new("adapter", Dtype::U8, &[2])];
+/// # write_file(&adapter, FileSpec::new(&tensors), |file| file.write_tensor("adapter", b"ab"))?;
+///
+/// let mut model = Draft::open(&path)?;
+/// model.rename("old", "new")?;
+/// model.set_metadata("note", "edited");
+/// assert_eq!(model.save(&path)?, Saved::InPlace); // only the header was written
+///
+/// let mut model = Draft::open(&path)?;
+/// model.append(Draft::open(&adapter)?)?; // two models in one
+/// model.retain(|name| name != "new");
+/// assert_eq!(model.save(&encoder)?, Saved::Copied);
+/// # assert_eq!(Draft::open(&encoder)?.tensors().map(|tensor| tensor.name()).collect::<Vec<_>>(), ["adapter", "encoder.weight"]);
+/// # std::fs::remove_dir_all(&folder)?;
+/// # Ok::<(), std::io::Error>(())
+/// ```
+///
+/// What is written has what the format knows of: names, dtypes, shapes, data, and `__metadata__`. Fields of other programs in the
+/// entries of tensors, which readers skip, are not kept.
+///
+/// Tensors that a [padded](Placement::Padded) file has between others (`__padding__.…` of U8) are not the draft's: they are not listed, stay where they
+/// are when the header is written in place, and are left out of copies, which are padded anew if [that is
+/// asked for](Self::set_placement).
+///
+/// *Memory*: the header's names, shapes and metadata, and while it is opened or saved the header, twice; one open file for each
+/// that went into it.
+pub struct Draft {
+    pub(super) sources: Vec<Source>,
+    pub(super) tensors: BTreeMap<String, Held>,
+    pub(super) padding: BTreeMap<String, Held>,
+    pub(super) metadata: Option<Pairs>,
+    pub(super) placement: Option<Placement>,
+}
+
+/// A file that tensors come from.
+pub(super) struct Source {
+    /// As it was given.
+    pub(super) path: PathBuf,
+    /// Where it is.
+    pub(super) place: PathBuf,
+    pub(super) file: Box<dyn Handle>,
+    pub(super) version: Version,
+    pub(super) fingerprint: u64,
+    pub(super) data_start: u64,
+    /// How many tensors it has.
+    pub(super) tensors: usize,
+}
+
+impl Draft {
+    /// Opens a file, of which only the header is read and proven. An edit of it that was interrupted is undone first, as by
+    /// [`recover`](Self::recover).
+    ///
+    /// # Errors
+    /// [`FileFault::Format`] for a file that is unsound, or that has a name or a key of `__metadata__` twice; [`FileFault::NotAFile`];
+    /// those of the system.
+    ///
+    /// # Panics
+    /// Never.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, FileError> {
+        Self::open_on(&System, path.as_ref())
+    }
+
+    /// As [`open`](Self::open).
+    pub(super) fn open_on(disk: &dyn Disk, path: &Path) -> Result<Self, FileError> {
+        Self::begin(disk, path).map_err(|fault| fault.of(path))
+    }
+
+    fn begin(disk: &dyn Disk, path: &Path) -> Result<Self, FileFault> {
+        let place = disk.resolve(path).map_err(|error| FileFault::system("open", error))?;
+        match undo::recover(disk, &place) {
+            Ok(_) | Err(FileFault::ForeignUndo { .. }) => {}
+            Err(fault) => return Err(fault),
+        }
+        super::atomic::look_for_file(disk, &place)?;
+        let file = disk.open(&place, false).map_err(|error| FileFault::system("open", error))?;
+        let version = file.stat().map_err(|error| FileFault::system("look at", error))?.version;
+        let header = header::read(&*file)?;
+        header::prove(&header, version.len).map_err(FileFault::Format)?;
+        let Contents { mut tensors, metadata } = header::parse(&header).map_err(FileFault::Format)?;
+        let (fingerprint, data_start) = (header::fingerprint(&header), header.len() as u64);
+        let (path, count) = (path.to_path_buf(), tensors.len());
+        let source = Source { path, place, file, version, fingerprint, data_start, tensors: count };
+        let padding = tensors.iter().filter(|(name, held)| held.is_padding(name));
+        let padding: BTreeMap<_, _> = padding.map(|(name, held)| (name.clone(), held.clone())).collect();
+        tensors.retain(|name, _| !padding.contains_key(name));
+        Ok(Self { sources: vec![source], tensors, padding, metadata, placement: None })
+    }
+
+    /// Puts the header of a file back if an edit in place was interrupted, by a power cut or because the program was killed; whether
+    /// there was anything to put back. [`open`](Self::open) does so by itself; this is for programs that read models with something else,
+    /// and is cheap where there is nothing to do.
+    ///
+    /// # Errors
+    /// [`FileFault::ForeignUndo`] when there is something to put back, but the file is another one now; those of the system.
+    ///
+    /// # Panics
+    /// Never.
+    pub fn recover(path: impl AsRef<Path>) -> Result<bool, FileError> {
+        Self::recover_on(&System, path.as_ref())
+    }
+
+    /// As [`recover`](Self::recover).
+    pub(super) fn recover_on(disk: &dyn Disk, path: &Path) -> Result<bool, FileError> {
+        let place = disk.resolve(path).map_err(|error| FileFault::system("open", error).of(path))?;
+        undo::recover(disk, &place).map_err(|fault| fault.of(path))
+    }
+
+    /// The tensors, by the bytes of their names.
+    pub fn tensors(&self) -> impl Iterator<Item = TensorSpec<'_>> {
+        self.tensors.iter().map(|(name, held)| held.spec(name))
+    }
+
+    /// The tensor of this name.
+    pub fn tensor(&self, name: &str) -> Option<TensorSpec<'_>> {
+        self.tensors.get_key_value(name).map(|(name, held)| held.spec(name))
+    }
+
+    /// The keys and values of `__metadata__`, by the bytes of the keys.
+    pub fn metadata(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.metadata.iter().flatten().map(|(key, value)| (key.as_str(), value.as_str()))
+    }
+
+    /// Gives a tensor another name.
+    ///
+    /// # Errors
+    /// [`FileFault::NoSuchTensor`]; [`FileFault::NameTaken`] when another tensor has the new name; [`FileFault::ReservedName`] when none can
+    /// have it. Nothing is changed then.
+    ///
+    /// # Panics
+    /// Never.
+    pub fn rename(&mut self, old: &str, new: impl Into<String>) -> Result<(), FileError> {
+        let new = new.into();
+        match self.tensors.get(&new) {
+            _ if !self.tensors.contains_key(old) => return Err(self.no_such_tensor(old)),
+            Some(_) if new != old => return Err(self.name_taken(new)),
+            _ => self.check_name(&new)?,
+        }
+        if let Some(held) = self.tensors.remove(old) {
+            self.tensors.insert(new, held);
+        }
+        Ok(())
+    }
+
+    /// Gives every tensor the name that `new` makes of the one that it has, such as one with a prefix.
+    ///
+    /// # Errors
+    /// [`FileFault::NameTaken`] when two would have one name; [`FileFault::ReservedName`]. Nothing is changed then.
+    ///
+    /// # Panics
+    /// Never, unless `new` does.
+    pub fn rename_all(&mut self, mut new: impl FnMut(&str) -> String) -> Result<(), FileError> {
+        let mut renamed = BTreeMap::new();
+        for (name, held) in &self.tensors {
+            let name = new(name);
+            self.check_name(&name)?;
+            match renamed.entry(name) {
+                Entry::Occupied(taken) => return Err(self.name_taken(taken.key().clone())),
+                Entry::Vacant(free) => drop(free.insert(held.clone())),
+            }
+        }
+        self.tensors = renamed;
+        Ok(())
+    }
+
+    /// Leaves a tensor out.
+    ///
+    /// # Errors
+    /// [`FileFault::NoSuchTensor`].
+    ///
+    /// # Panics
+    /// Never.
+    pub fn remove(&mut self, name: &str) -> Result<(), FileError> {
+        self.tensors.remove(name).map(drop).ok_or_else(|| self.no_such_tensor(name))
+    }
+
+    /// Leaves out all tensors but those that `keep` says yes to.
+    pub fn retain(&mut self, mut keep: impl FnMut(&str) -> bool) {
+        self.tensors.retain(|name, _| keep(name));
+    }
+
+    /// Leaves out all tensors but these.
+    ///
+    /// # Errors
+    /// [`FileFault::NoSuchTensor`] for the first one that is not there. Nothing is changed then.
+    ///
+    /// # Panics
+    /// Never.
+    pub fn select<N: AsRef<str>>(&mut self, names: impl IntoIterator<Item = N>) -> Result<(), FileError> {
+        let mut selected = BTreeMap::new();
+        for name in names {
+            let found = self.tensors.get_key_value(name.as_ref());
+            let (name, held) = found.ok_or_else(|| self.no_such_tensor(name.as_ref()))?;
+            selected.insert(name.clone(), held.clone());
+        }
+        self.tensors = selected;
+        Ok(())
+    }
+
+    /// Takes in the tensors and the metadata of another model.
+    ///
+    /// # Errors
+    /// [`FileFault::NameTaken`] when both have a tensor of one name; [`FileFault::KeyTaken`] when both have a key of `__metadata__`, and not
+    /// with the same value. The error names both files, and nothing is changed.
+    ///
+    /// # Panics
+    /// Never.
+    pub fn append(&mut self, other: Self) -> Result<(), FileError> {
+        self.check_clashes(&other)?;
+        let before = self.sources.len();
+        self.sources.extend(other.sources);
+        let moved = other.tensors.into_iter().map(|(name, held)| {
+            let source = held.source + before;
+            (name, Held { source, ..held })
+        });
+        self.tensors.extend(moved);
+        if let Some(pairs) = other.metadata {
+            self.metadata.get_or_insert_default().extend(pairs);
+        }
+        Ok(())
+    }
+
+    fn check_clashes(&self, other: &Self) -> Result<(), FileError> {
+        let twice =
+            other.tensors.iter().find_map(|(name, held)| Some((held, self.tensors.get_key_value(name)?)));
+        if let Some((held, (name, own))) = twice {
+            let fault = FileFault::NameTaken { name: name.clone(), other: self.path_of(own).into() };
+            return Err(fault.of(other.path_of(held)));
+        }
+        let (mut keys, own) = (other.metadata.iter().flatten(), self.metadata.as_ref());
+        let differs = |(key, value): &(&String, &String)| {
+            own.and_then(|own| own.get(*key)).is_some_and(|own| own != *value)
+        };
+        match keys.find(differs) {
+            Some((key, _)) => {
+                let fault = FileFault::KeyTaken { key: key.clone(), other: self.path().into() };
+                Err(fault.of(other.path()))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Sets the value of a key of `__metadata__`.
+    pub fn set_metadata(&mut self, key: impl Into<String>, value: impl Into<String>) {
+        self.metadata.get_or_insert_default().insert(key.into(), value.into());
+    }
+
+    /// Leaves a key of `__metadata__` out, and with the last one all of it; the value that it had.
+    pub fn remove_metadata(&mut self, key: &str) -> Option<String> {
+        let value = self.metadata.as_mut()?.remove(key);
+        self.metadata.take_if(|pairs| value.is_some() && pairs.is_empty());
+        value
+    }
+
+    /// Leaves `__metadata__` out.
+    pub fn clear_metadata(&mut self) {
+        self.metadata = None;
+    }
+
+    /// Has the tensors begin where this says in the file that is saved, which is a copy then. A file does not say how its tensors were
+    /// placed, so a copy of which this is not said is placed as the reference does.
+    pub fn set_placement(&mut self, placement: Placement) {
+        self.placement = Some(placement);
+    }
+
+    /// The file that was opened.
+    pub(super) fn path(&self) -> &Path {
+        self.sources.first().map_or(Path::new(""), |source| &source.path)
+    }
+
+    fn path_of(&self, held: &Held) -> &Path {
+        self.sources.get(held.source).map_or(Path::new(""), |source| &source.path)
+    }
+
+    fn no_such_tensor(&self, name: &str) -> FileError {
+        FileFault::NoSuchTensor { name: name.into() }.of(self.path())
+    }
+
+    fn name_taken(&self, name: String) -> FileError {
+        FileFault::NameTaken { name, other: self.path().into() }.of(self.path())
+    }
+
+    fn check_name(&self, name: &str) -> Result<(), FileError> {
+        match name {
+            "__metadata__" => Err(FileFault::ReservedName { name: name.into() }.of(self.path())),
+            _ if self.padding.contains_key(name) => {
+                Err(FileFault::ReservedName { name: name.into() }.of(self.path()))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Held {
+    pub(super) fn spec<'a>(&'a self, name: &'a str) -> TensorSpec<'a> {
+        TensorSpec::new(name, self.dtype, &self.dims)
+    }
+
+    /// As [`Placement::Padded`] makes it.
+    fn is_padding(&self, name: &str) -> bool {
+        let number = name.strip_prefix(PADDING);
+        self.dtype == crate::dtype::Dtype::U8
+            && number
+                .is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
+    }
+}
+
+impl fmt::Debug for Draft {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names = self.tensors.keys();
+        f.debug_struct("Draft").field("path", &self.path()).field("tensors", &names).finish_non_exhaustive()
+    }
+}

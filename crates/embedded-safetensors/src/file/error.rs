@@ -1,0 +1,236 @@
+//! Why a file could not be written, edited or put back: one sentence, with its path.
+
+use crate::dtype::Dtype;
+use crate::error::Error;
+use crate::write::error::SpecError;
+use core::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::string::String;
+
+/// Why a file could not be written, edited or put back.
+///
+/// It is one sentence with the path, what was tried, and what is wrong. `?` turns it into an [`io::Error`], too, of the kind
+/// that the system gave, [`InvalidData`](io::ErrorKind::InvalidData) for a file that is unsound, or
+/// [`InvalidInput`](io::ErrorKind::InvalidInput).
+///
+/// *Memory*: at most 112 bytes, and its texts on the heap.
+#[derive(Debug)]
+pub struct FileError {
+    path: PathBuf,
+    fault: FileFault,
+}
+
+/// What is wrong.
+///
+/// *Memory*: at most 88 bytes, and its texts on the heap.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum FileFault {
+    /// The system could not do what was asked of it.
+    System {
+        /// What that was, as in "cannot write".
+        action: &'static str,
+        /// The system's reason.
+        error: io::Error,
+    },
+    /// What the bytes of the tensors come from has failed, such as a reader that is copied from.
+    Input(io::Error),
+    /// Something that is no regular file is there, and is neither replaced nor edited.
+    NotAFile {
+        /// What it is.
+        what: &'static str,
+    },
+    /// There can be no such file.
+    Spec {
+        /// Why.
+        error: SpecError,
+        /// The name of the tensor, or the key, that says so; empty for the file as a whole.
+        name: String,
+    },
+    /// The file is not sound, or has a name twice, and then cannot be edited.
+    Format(Error),
+    /// There is no tensor of this name.
+    NoSuchTensor {
+        /// The name.
+        name: String,
+    },
+    /// More bytes were given than the tensor still takes. None of these were written.
+    TooManyBytes {
+        /// The tensor.
+        name: String,
+        /// How many it still takes.
+        left: u64,
+        /// How many were given.
+        given: u64,
+    },
+    /// The tensor has not been given all of its bytes.
+    MissingBytes {
+        /// The tensor.
+        name: String,
+        /// How many it has been given.
+        given: u64,
+        /// How many it takes.
+        needed: u64,
+    },
+    /// The tensor was to be written whole, and has bytes already.
+    WrittenTwice {
+        /// The tensor.
+        name: String,
+    },
+    /// The values are of another type than the elements of the tensor.
+    WrongDtype {
+        /// The tensor.
+        name: String,
+        /// What its elements are.
+        dtype: Dtype,
+        /// What was given.
+        given: Dtype,
+    },
+    /// An earlier write of this file has failed, so it cannot become whole.
+    Unfinished,
+    /// Another tensor has this name.
+    NameTaken {
+        /// The name.
+        name: String,
+        /// The file with the other tensor.
+        other: PathBuf,
+    },
+    /// Both files have this key of `__metadata__`, with other values.
+    KeyTaken {
+        /// The key.
+        key: String,
+        /// The other file.
+        other: PathBuf,
+    },
+    /// No tensor can have this name.
+    ReservedName {
+        /// The name.
+        name: String,
+    },
+    /// The file is no longer the one that was opened.
+    Changed,
+    /// The file is being edited in place by another program, or that was interrupted.
+    Interrupted,
+    /// What lies beside the file, to undo an interrupted edit of it, belongs to another version of it.
+    ForeignUndo {
+        /// Where it lies.
+        undo: PathBuf,
+    },
+}
+
+impl FileError {
+    /// The file, by the path that was given.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What is wrong.
+    pub fn fault(&self) -> &FileFault {
+        &self.fault
+    }
+
+    /// An error of what the bytes come from says by itself nothing of the file that they are for.
+    pub(crate) fn or_of(self, path: &Path) -> Self {
+        if self.path.as_os_str().is_empty() { self.fault.of(path) } else { self }
+    }
+}
+
+impl FileFault {
+    pub(crate) fn of(self, path: &Path) -> FileError {
+        FileError { path: path.to_path_buf(), fault: self }
+    }
+
+    pub(crate) fn system(action: &'static str, error: io::Error) -> Self {
+        Self::System { action, error }
+    }
+
+    fn kind(&self) -> io::ErrorKind {
+        match self {
+            Self::System { error, .. } | Self::Input(error) => error.kind(),
+            Self::Format(_) | Self::Changed | Self::Interrupted | Self::ForeignUndo { .. } => {
+                io::ErrorKind::InvalidData
+            }
+            _ => io::ErrorKind::InvalidInput,
+        }
+    }
+}
+
+impl fmt::Display for FileError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let path = self.path.display();
+        match &self.fault {
+            FileFault::System { action, error } => write!(f, "cannot {action} {path}: {error}"),
+            FileFault::Input(error) => write!(f, "cannot read what {path} is to hold: {error}"),
+            fault => write!(f, "{path}: {fault}"),
+        }
+    }
+}
+
+impl fmt::Display for FileFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::System { action, error } => write!(f, "cannot {action} it: {error}"),
+            Self::Input(error) => write!(f, "cannot read what it is to hold: {error}"),
+            Self::NotAFile { what } => write!(f, "it is {what}, and only a file can be replaced or edited"),
+            Self::Spec { error, name } if name.is_empty() => error.fault.fmt(f),
+            Self::Spec { error, name } => write!(f, "{name:?}: {}", error.fault),
+            Self::Format(error) => error.fmt(f),
+            Self::NoSuchTensor { name } => write!(f, "it has no tensor {name:?}"),
+            Self::WrittenTwice { name } => write!(f, "the tensor {name:?} has bytes already"),
+            Self::TooManyBytes { name, left, given } => {
+                write!(f, "the tensor {name:?} takes {} more, but {given} were given", Bytes(*left))
+            }
+            Self::MissingBytes { name, given, needed } => {
+                write!(f, "the tensor {name:?} takes {}, but {given} were given", Bytes(*needed))
+            }
+            Self::WrongDtype { name, dtype, given } => {
+                write!(f, "the tensor {name:?} is {dtype}, but the values are {given}")
+            }
+            Self::Unfinished => f.write_str("an earlier write of it failed, so it cannot become whole"),
+            Self::NameTaken { name, other } => {
+                write!(f, "there is a tensor {name:?} in {} already", other.display())
+            }
+            Self::KeyTaken { key, other } => {
+                write!(f, "the key {key:?} has another value in {}", other.display())
+            }
+            Self::ReservedName { name } => write!(f, "no tensor can be called {name:?}"),
+            Self::Changed => f.write_str("it was changed by someone else since it was opened"),
+            Self::Interrupted => f.write_str("it is being edited by someone else, or that was interrupted"),
+            Self::ForeignUndo { undo } => {
+                write!(f, "{} does not belong to what the file is now", undo.display())
+            }
+        }
+    }
+}
+
+/// So many bytes.
+struct Bytes(u64);
+
+impl fmt::Display for Bytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            1 => f.write_str("1 byte"),
+            many => write!(f, "{many} bytes"),
+        }
+    }
+}
+
+impl core::error::Error for FileError {}
+
+impl From<FileError> for io::Error {
+    fn from(error: FileError) -> Self {
+        Self::new(error.fault.kind(), error)
+    }
+}
+
+/// What went wrong where the bytes of a file come from. An error of this crate that has been an [`io::Error`] on its way is
+/// itself again.
+impl From<io::Error> for FileError {
+    fn from(error: io::Error) -> Self {
+        match error.downcast() {
+            Ok(own) => own,
+            Err(error) => Self { path: PathBuf::new(), fault: FileFault::Input(error) },
+        }
+    }
+}

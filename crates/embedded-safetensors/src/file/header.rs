@@ -1,0 +1,154 @@
+//! The header of a file, proven, and with its names and shapes on the heap.
+
+use super::disk::{Handle, read_up_to};
+use super::error::FileFault;
+use crate::bytes::low_u32;
+use crate::check::{HeaderCheck, check_names};
+use crate::dtype::Dtype;
+use crate::error::{Error, MAX_HEADER_LEN};
+use crate::fingerprint::Fingerprint;
+use crate::header::{Event, HeaderParser};
+use crate::progress::Progress;
+use crate::smallest::Slot;
+use std::collections::BTreeMap;
+use std::string::String;
+use std::vec;
+use std::vec::Vec;
+
+/// For headers that are not in the order of their offsets, and to look for names that occur twice.
+const SLOTS: usize = 4096;
+const TEXT: usize = 4096;
+
+pub(super) type Pairs = BTreeMap<String, String>;
+
+/// A tensor of a file.
+#[derive(Clone, Debug)]
+pub(super) struct Held {
+    pub(super) dtype: Dtype,
+    pub(super) dims: Vec<u64>,
+    /// Which of the draft's files it is in.
+    pub(super) source: usize,
+    /// Counted from the start of the data.
+    pub(super) begin: u64,
+    pub(super) end: u64,
+}
+
+/// What a header says.
+#[derive(Default)]
+pub(super) struct Contents {
+    pub(super) tensors: BTreeMap<String, Held>,
+    pub(super) metadata: Option<Pairs>,
+}
+
+/// The bytes of a file up to where its data begin, or as many of them as there are. Not judged yet.
+///
+/// # Errors
+/// Those of the system.
+pub(super) fn read(file: &dyn Handle) -> Result<Vec<u8>, FileFault> {
+    let cannot = |error| FileFault::system("read", error);
+    let len = file.stat().map_err(cannot)?.version.len;
+    let mut prefix = [0; 8];
+    let present = read_up_to(file, 0, &mut prefix).map_err(cannot)?;
+    let header_len = Some(u64::from_le_bytes(prefix)).filter(|&len| present == 8 && len <= MAX_HEADER_LEN);
+    let end = header_len.map_or(present as u64, |header_len| len.min(8 + header_len));
+    let mut bytes = vec![0; usize::try_from(end).unwrap_or(0)];
+    let present = read_up_to(file, 0, &mut bytes).map_err(cannot)?;
+    bytes.truncate(present);
+    Ok(bytes)
+}
+
+pub(super) fn fingerprint(bytes: &[u8]) -> u64 {
+    let mut fingerprint = Fingerprint::new();
+    fingerprint.push(0, bytes);
+    fingerprint.finish(low_u32(bytes.len() as u64))
+}
+
+/// Judges what was [read](read) of a file of this length, names that occur twice included.
+///
+/// # Errors
+/// As [`check`](crate::check()).
+pub(super) fn prove(bytes: &[u8], file_len: u64) -> Result<(), Error> {
+    let mut slots = vec![Slot::EMPTY; SLOTS];
+    prove_layout(bytes, file_len, &mut slots)?;
+    check_names(bytes, [0, 0], &mut slots, &mut vec![0; TEXT])
+}
+
+fn prove_layout(bytes: &[u8], file_len: u64, slots: &mut [Slot]) -> Result<(), Error> {
+    let mut check = HeaderCheck::new(Some(file_len), slots);
+    loop {
+        match check.push(&mut &bytes[..])? {
+            Progress::Done => return Ok(()),
+            Progress::NeedInput => return check.end_of_input(),
+            Progress::Rewind => {}
+        }
+    }
+}
+
+/// What a header says that is proven.
+///
+/// # Errors
+/// None, where it is.
+pub(super) fn parse(bytes: &[u8]) -> Result<Contents, Error> {
+    let (mut parser, mut input) = (HeaderParser::new(), bytes);
+    let mut reading = Reading::default();
+    loop {
+        match parser.next(&mut input)? {
+            Event::NeedInput => return parser.end_of_input().map(|()| reading.contents),
+            Event::HeaderEnd => return Ok(reading.contents),
+            event => reading.see(event),
+        }
+    }
+}
+
+/// The parser's events, put together.
+#[derive(Default)]
+struct Reading {
+    contents: Contents,
+    /// Pieces of text may end inside a character.
+    name: Vec<u8>,
+    text: Vec<u8>,
+    dtype: Option<Dtype>,
+    dims: Vec<u64>,
+    begin: u64,
+    end: u64,
+}
+
+impl Reading {
+    fn see(&mut self, event: Event<'_>) {
+        match event {
+            Event::Name(piece) | Event::Key(piece) => self.name.extend(piece.as_bytes()),
+            Event::Value(piece) => self.text.extend(piece.as_bytes()),
+            Event::Dtype(dtype) => self.dtype = Some(dtype),
+            Event::Dim(dim) => self.dims.push(dim),
+            Event::Begin(begin) => self.begin = begin,
+            Event::End(end) => self.end = end,
+            Event::TensorEnd => self.end_tensor(),
+            Event::Metadata => {
+                self.name.clear();
+                self.contents.metadata = Some(Pairs::new());
+            }
+            Event::MetadataNull => self.contents.metadata = None,
+            Event::ValueEnd => self.end_pair(),
+            _ => {}
+        }
+    }
+
+    fn end_tensor(&mut self) {
+        let name = text(&mut self.name);
+        let dims = core::mem::take(&mut self.dims);
+        let (begin, end) = (self.begin, self.end);
+        if let Some(dtype) = self.dtype.take() {
+            self.contents.tensors.insert(name, Held { dtype, dims, source: 0, begin, end });
+        }
+    }
+
+    fn end_pair(&mut self) {
+        let (key, value) = (text(&mut self.name), text(&mut self.text));
+        self.contents.metadata.get_or_insert_default().insert(key, value);
+    }
+}
+
+/// The parser has proven every text that it completes.
+fn text(bytes: &mut Vec<u8>) -> String {
+    String::from_utf8(core::mem::take(bytes)).unwrap_or_default()
+}

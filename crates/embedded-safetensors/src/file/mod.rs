@@ -1,0 +1,20 @@
+//! Files of an operating system, written and edited so that they are never half there.
+//!
+//! Everything goes through [`disk`], the few calls of a file system that are needed: [`system`] makes them, and the tests make them on a
+//! model of a disk that forgets what was not synced, and stops after any call. A file that takes the place of another is
+//! [`atomic`]; a header that is overwritten in place has an [`undo`] beside it.
+
+pub(crate) mod atomic;
+pub(crate) mod disk;
+pub(crate) mod draft;
+pub(crate) mod error;
+mod header;
+pub(crate) mod save;
+mod system;
+mod undo;
+pub(crate) mod writer;
+
+#[cfg(test)]
+mod forgetful;
+#[cfg(test)]
+mod tests;

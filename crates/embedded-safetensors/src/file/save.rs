@@ -1,0 +1,182 @@
+//! A draft becomes a file: its header in place, or a copy of everything.
+
+use super::disk::{Disk, read_up_to};
+use super::draft::{Draft, Source};
+use super::error::{FileError, FileFault};
+use super::header::{self, Held};
+use super::system::System;
+use super::undo::{self, Undo};
+use super::writer::{FileWriter, named};
+use crate::write::spec::{FileSpec, TensorSpec};
+use std::path::Path;
+use std::string::String;
+use std::vec;
+use std::vec::Vec;
+
+/// How a draft has been saved.
+///
+/// *Memory*: one byte, `Copy`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Saved {
+    /// The header was written over the old one, and no data.
+    InPlace,
+    /// A new file has been written, with the data of the old ones, and has taken its place.
+    Copied,
+}
+
+/// As much of a tensor is read at once.
+const PIECE: usize = 1 << 18;
+
+impl Draft {
+    /// Saves the model at `path`, which may be that of a file it comes from.
+    ///
+    /// Where only names and metadata of one file have changed, it is saved where it was, and the new header has room in the place of
+    /// the old one, that is all that is written. The order of the tensors stays, also where new names would change it; spaces fill what is
+    /// left. A reader that has the file open at that time may see parts of both headers. After a power cut, or when the program is killed, the old header is
+    /// put back by the next [`open`](Self::open) or [`recover`](Self::recover), from a file that lies beside the model meanwhile (`.NAME.undo`). Other programs
+    /// must not edit the same file at the same time; threads of one program may.
+    ///
+    /// Otherwise a new file is written as by [`FileWriter`], with all that is said there, with the tensors in the reference's order, or [as
+    /// they are to be placed](Self::set_placement). To have that done where the header alone could be written, ask for
+    /// [`Placement::Start(8)`](crate::Placement::Start), which is the reference's.
+    ///
+    /// A draft that was saved onto one of its own files is no longer about that file as it is: open it again to go on.
+    ///
+    /// # Errors
+    /// [`FileFault::Changed`] when a file that it comes from, or is to replace, was changed by someone else since it was opened;
+    /// [`FileFault::Interrupted`] when someone else is editing it in place; otherwise as [`FileWriter::create`] and [`FileWriter::finish`]. The old file is
+    /// as it was then, with the exception that is said at `finish`.
+    ///
+    /// # Panics
+    /// Never.
+    pub fn save(&self, path: impl AsRef<Path>) -> Result<Saved, FileError> {
+        self.save_on(&System, path.as_ref())
+    }
+
+    /// As [`save`](Self::save).
+    pub(super) fn save_on(&self, disk: &dyn Disk, path: &Path) -> Result<Saved, FileError> {
+        match self.save_in_place(disk, path).map_err(|fault| fault.of(path))? {
+            true => Ok(Saved::InPlace),
+            false => self.copy(disk, path).map(|()| Saved::Copied),
+        }
+    }
+
+    /// Whether that was possible.
+    fn save_in_place(&self, disk: &dyn Disk, path: &Path) -> Result<bool, FileFault> {
+        let [source] = &self.sources[..] else { return Ok(false) };
+        let is_whole = self.tensors.len() + self.padding.len() == source.tensors;
+        let place = disk.resolve(path).map_err(|error| FileFault::system("find the folder of", error))?;
+        let Some(undo) = undo::place_beside(&place) else { return Ok(false) };
+        if !is_whole || self.placement.is_some() || place != source.place {
+            return Ok(false);
+        }
+        let Some(new) = self.header_in(source)? else { return Ok(false) };
+        let _guard = undo::lock();
+        let old = source.check_unchanged()?;
+        let file = disk.open(&place, true).map_err(|error| FileFault::system("open", error))?;
+        let now = file.stat().map_err(|error| FileFault::system("look at", error))?;
+        if now.version != source.version {
+            return Err(FileFault::Changed);
+        }
+        if undo::is_interrupted(disk, &undo, source.version.len, &old)? {
+            return Err(FileFault::Interrupted);
+        }
+        if old != new {
+            let edit = Undo { file_len: source.version.len, old, new };
+            edit.overwrite(disk, &undo, &*file)?;
+        }
+        Ok(true)
+    }
+
+    /// The new header, with the 8 bytes of its length, as long as that of the source is; nothing if it has no room there.
+    fn header_in(&self, source: &Source) -> Result<Option<Vec<u8>>, FileFault> {
+        let mut tensors: Vec<(&String, &Held)> = self.tensors.iter().chain(&self.padding).collect();
+        tensors.sort_by_key(|(_, held)| (held.begin, held.end));
+        let tensors: Vec<TensorSpec<'_>> = tensors.iter().map(|(name, held)| held.spec(name)).collect();
+        let pairs: Vec<(&str, &str)> = self.metadata().collect();
+        let spec = self.spec(&tensors, &pairs);
+        let mut scratch = vec![0; tensors.len() + pairs.len()];
+        let plan = spec.as_given(&mut scratch).map_err(|error| named(error, &spec))?;
+        let mut header = vec![0; usize::try_from(plan.data_start()).unwrap_or(0)];
+        plan.encoder().encode(&mut header);
+        let json = header.get(8..).unwrap_or(&[]).trim_ascii_end();
+        let room = source.data_start - 8;
+        if json.len() as u64 > room {
+            return Ok(None);
+        }
+        let mut bytes = room.to_le_bytes().to_vec();
+        bytes.extend(json);
+        bytes.resize(usize::try_from(source.data_start).unwrap_or(0), b' ');
+        Ok(Some(bytes))
+    }
+
+    fn spec<'a>(&self, tensors: &'a [TensorSpec<'a>], pairs: &'a [(&'a str, &'a str)]) -> FileSpec<'a> {
+        let spec = FileSpec::new(tensors);
+        let spec = if self.metadata.is_some() { spec.with_metadata(pairs) } else { spec };
+        self.placement.map_or(spec, |placement| spec.with_placement(placement))
+    }
+
+    fn copy(&self, disk: &dyn Disk, path: &Path) -> Result<(), FileError> {
+        let tensors: Vec<TensorSpec<'_>> = self.tensors().collect();
+        let pairs: Vec<(&str, &str)> = self.metadata().collect();
+        let held: Vec<&Held> = self.tensors.values().collect();
+        self.check_sources(disk, path)?;
+        let mut file = FileWriter::create_on(disk, path, self.spec(&tensors, &pairs))?;
+        let mut buffer = vec![0; PIECE];
+        for index in file.order() {
+            let Some((held, source)) =
+                held.get(index).and_then(|held| Some((held, self.sources.get(held.source)?)))
+            else {
+                continue;
+            };
+            let mut at = source.data_start + held.begin;
+            let mut tensor = file.tensor_at(index);
+            while tensor.remaining() > 0 {
+                let piece = source.read(at, tensor.remaining(), &mut buffer)?;
+                tensor.write_bytes(piece)?;
+                at += piece.len() as u64;
+            }
+        }
+        self.check_sources(disk, path)?;
+        file.finish()
+    }
+
+    /// Whether all files are as they were when they were opened, also one that is to be replaced.
+    fn check_sources(&self, disk: &dyn Disk, path: &Path) -> Result<(), FileError> {
+        let place =
+            disk.resolve(path).map_err(|error| FileFault::system("find the folder of", error).of(path))?;
+        for source in &self.sources {
+            source.check_unchanged().map_err(|fault| fault.of(&source.path))?;
+            if source.place == place {
+                let now = disk.look(&place).map_err(|error| FileFault::system("look at", error).of(path))?;
+                if now.is_none_or(|now| now.version != source.version) {
+                    return Err(FileFault::Changed.of(path));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Source {
+    /// The header, with the 8 bytes of its length, if the file is as it was when it was opened.
+    fn check_unchanged(&self) -> Result<Vec<u8>, FileFault> {
+        let now = self.file.stat().map_err(|error| FileFault::system("look at", error))?;
+        let header = header::read(&*self.file)?;
+        match now.version == self.version && header::fingerprint(&header) == self.fingerprint {
+            true => Ok(header),
+            false => Err(FileFault::Changed),
+        }
+    }
+
+    /// Some of the `left` bytes that begin there.
+    fn read<'b>(&self, at: u64, left: u64, buffer: &'b mut [u8]) -> Result<&'b [u8], FileError> {
+        let room = usize::try_from(left).unwrap_or(usize::MAX).min(buffer.len());
+        let room = buffer.get_mut(..room).unwrap_or(&mut []);
+        match read_up_to(&*self.file, at, room) {
+            Ok(len) if len == room.len() => Ok(room),
+            Ok(_) => Err(FileFault::Changed.of(&self.path)),
+            Err(error) => Err(FileFault::system("read", error).of(&self.path)),
+        }
+    }
+}

@@ -1,0 +1,211 @@
+//! The file system of the operating system.
+
+use super::disk::{Disk, Handle, Stat, Version};
+use std::boxed::Box;
+use std::fs::{self, File, FileType, Metadata, OpenOptions, Permissions};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// The one that this machine has.
+pub(crate) struct System;
+
+/// As many links as Linux follows.
+const LINKS: u32 = 40;
+
+impl Disk for System {
+    fn resolve(&self, path: &Path) -> io::Result<PathBuf> {
+        let mut path = path.to_path_buf();
+        for _ in 0..LINKS {
+            match fs::canonicalize(&path) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                outcome => return outcome,
+            }
+            let folder = folder_of(&path);
+            match fs::read_link(&path) {
+                Ok(target) => path = folder.join(target),
+                Err(_) => return place_of_new(&path, folder),
+            }
+        }
+        Err(io::ErrorKind::NotFound.into())
+    }
+
+    fn look(&self, place: &Path) -> io::Result<Option<Stat>> {
+        match fs::metadata(place) {
+            Ok(metadata) => Ok(Some(stat(metadata))),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn create_new(&self, place: &Path, permissions: Option<&Permissions>) -> io::Result<Box<dyn Handle>> {
+        let mut options = File::options();
+        options.read(true).write(true).create_new(true);
+        permissions.inspect(|permissions| restrict(&mut options, permissions));
+        let file = options.open(place)?;
+        match permissions.map_or(Ok(()), |permissions| permit(&file, permissions)) {
+            Ok(()) => Ok(Box::new(file)),
+            Err(error) => {
+                let _ = fs::remove_file(place);
+                Err(error)
+            }
+        }
+    }
+
+    fn open(&self, place: &Path, writable: bool) -> io::Result<Box<dyn Handle>> {
+        Ok(Box::new(File::options().read(true).write(writable).open(place)?))
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        fs::rename(from, to)
+    }
+
+    fn remove(&self, place: &Path) -> io::Result<()> {
+        fs::remove_file(place)
+    }
+
+    #[cfg(unix)]
+    fn sync_folder(&self, folder: &Path) -> io::Result<()> {
+        File::open(folder)?.sync_all()
+    }
+
+    /// Windows has no such call; a renamed file is in the journal of its file system.
+    #[cfg(windows)]
+    fn sync_folder(&self, _: &Path) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Handle for File {
+    fn stat(&self) -> io::Result<Stat> {
+        self.metadata().map(stat)
+    }
+
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+        read_at(self, offset, buffer)
+    }
+
+    fn write_at(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        write_at(self, offset, bytes)
+    }
+
+    fn set_len(&self, len: u64) -> io::Result<()> {
+        File::set_len(self, len)
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        self.sync_all()
+    }
+}
+
+fn folder_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(folder) if folder != Path::new("") => folder,
+        _ => Path::new("."),
+    }
+}
+
+/// Where a file of this path would be, if there were one.
+fn place_of_new(path: &Path, folder: &Path) -> io::Result<PathBuf> {
+    let ends_as_folder = path.as_os_str().as_encoded_bytes().last().is_none_or(|&end| is_separator(end));
+    match path.file_name() {
+        Some(name) if !ends_as_folder => Ok(fs::canonicalize(folder)?.join(name)),
+        _ => Err(io::ErrorKind::NotFound.into()),
+    }
+}
+
+fn is_separator(byte: u8) -> bool {
+    std::path::is_separator(byte.into())
+}
+
+fn stat(metadata: Metadata) -> Stat {
+    let version =
+        Version { identity: identity(&metadata), len: metadata.len(), modified: metadata.modified().ok() };
+    Stat { other: other_than_file(metadata.file_type()), permissions: Some(metadata.permissions()), version }
+}
+
+fn other_than_file(kind: FileType) -> Option<&'static str> {
+    match kind {
+        _ if kind.is_file() => None,
+        _ if kind.is_dir() => Some("a folder"),
+        _ => Some(special(kind)),
+    }
+}
+
+#[cfg(unix)]
+fn special(kind: FileType) -> &'static str {
+    use std::os::unix::fs::FileTypeExt;
+    match kind {
+        _ if kind.is_fifo() => "a named pipe",
+        _ if kind.is_socket() => "a socket",
+        _ => "a device",
+    }
+}
+
+#[cfg(windows)]
+fn special(_: FileType) -> &'static str {
+    "no regular file"
+}
+
+#[cfg(unix)]
+fn identity(metadata: &Metadata) -> Option<(u64, u64)> {
+    use std::os::unix::fs::MetadataExt;
+    Some((metadata.dev(), metadata.ino()))
+}
+
+#[cfg(windows)]
+fn identity(_: &Metadata) -> Option<(u64, u64)> {
+    None
+}
+
+/// So that nobody can open the new file who could not open the old one.
+#[cfg(unix)]
+fn restrict(options: &mut OpenOptions, permissions: &Permissions) {
+    use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+    options.mode(permissions.mode() & 0o777);
+}
+
+#[cfg(windows)]
+fn restrict(_: &mut OpenOptions, _: &Permissions) {}
+
+/// What the process may not do by itself for a new file, such as to let a group write.
+#[cfg(unix)]
+fn permit(file: &File, permissions: &Permissions) -> io::Result<()> {
+    file.set_permissions(permissions.clone())
+}
+
+/// All that a file can be there is read-only, and then it is not replaced.
+#[cfg(windows)]
+fn permit(_: &File, _: &Permissions) -> io::Result<()> {
+    Ok(())
+}
+
+#[cfg(unix)]
+fn read_at(file: &File, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+    std::os::unix::fs::FileExt::read_at(file, buffer, offset)
+}
+
+#[cfg(windows)]
+fn read_at(file: &File, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+    std::os::windows::fs::FileExt::seek_read(file, buffer, offset)
+}
+
+#[cfg(unix)]
+fn write_at(file: &File, offset: u64, bytes: &[u8]) -> io::Result<()> {
+    std::os::unix::fs::FileExt::write_all_at(file, bytes, offset)
+}
+
+#[cfg(windows)]
+fn write_at(file: &File, mut offset: u64, mut bytes: &[u8]) -> io::Result<()> {
+    while !bytes.is_empty() {
+        match std::os::windows::fs::FileExt::seek_write(file, bytes, offset) {
+            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+            Ok(len) => {
+                offset += len as u64;
+                bytes = bytes.get(len..).unwrap_or(&[]);
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,298 @@
+//! Power cuts and faults at every single call, on a model of a disk.
+
+extern crate std;
+
+use super::disk::Disk;
+use super::draft::Draft;
+use super::error::{FileError, FileFault};
+use super::forgetful::{Forgetful, Luck, Plan};
+use super::save::Saved;
+use super::writer::write_file_on;
+use crate::dtype::Dtype;
+use crate::write::spec::{FileSpec, Placement, TensorSpec};
+use std::path::{Path, PathBuf};
+use std::string::String;
+use std::vec::Vec;
+
+const LUCK: [Luck; 8] = [
+    Luck::Nothing,
+    Luck::Everything,
+    Luck::Dice(1),
+    Luck::Dice(2),
+    Luck::Dice(3),
+    Luck::Dice(4),
+    Luck::Dice(5),
+    Luck::Dice(6),
+];
+
+fn path() -> PathBuf {
+    PathBuf::from("/models/m.safetensors")
+}
+
+type Outcome = Result<(), FileError>;
+
+/// Writes a file of two tensors with these bytes, the last one first and in two pieces.
+fn write(disk: &dyn Disk, fill: u8) -> Outcome {
+    write_to(disk, &path(), fill)
+}
+
+fn write_to(disk: &dyn Disk, path: &Path, fill: u8) -> Outcome {
+    let tensors = [TensorSpec::new("a", Dtype::U8, &[9]), TensorSpec::new("b", Dtype::U8, &[7])];
+    let spec = FileSpec::new(&tensors).with_metadata(&[("note", "some room for another one")]);
+    write_file_on(disk, path, spec, |file| {
+        file.write_tensor("b", &[fill; 7])?;
+        file.tensor("a")?.write_bytes(&[fill; 4])?;
+        file.tensor("a")?.write_bytes(&[fill; 5])
+    })
+}
+
+/// The bytes that `write` makes where nothing goes wrong.
+fn file_of(fill: u8) -> Vec<u8> {
+    let disk = Forgetful::with([]);
+    write(&disk, fill).expect("nothing goes wrong");
+    disk.bytes(&path()).expect("it was written")
+}
+
+fn edit_in_place(disk: &dyn Disk) -> Outcome {
+    let mut draft = Draft::open_on(disk, &path())?;
+    draft.rename("a", "renamed")?;
+    draft.set_metadata("note", "edited");
+    assert_eq!(draft.save_on(disk, &path())?, Saved::InPlace);
+    Ok(())
+}
+
+fn edit_by_copy(disk: &dyn Disk) -> Outcome {
+    let mut draft = Draft::open_on(disk, &path())?;
+    draft.remove("a")?;
+    assert_eq!(draft.save_on(disk, &path())?, Saved::Copied);
+    Ok(())
+}
+
+fn align(disk: &dyn Disk) -> Outcome {
+    let mut draft = Draft::open_on(disk, &path())?;
+    draft.set_placement(Placement::Padded(64));
+    assert_eq!(draft.save_on(disk, &path())?, Saved::Copied);
+    Ok(())
+}
+
+/// What each does to a file, on a disk where it is the only one.
+const DEEDS: [fn(&dyn Disk) -> Outcome; 4] = [|disk| write(disk, 2), edit_in_place, edit_by_copy, align];
+
+/// The file before and after the deed, and how many calls it takes.
+fn of_deed(deed: fn(&dyn Disk) -> Outcome) -> (Vec<u8>, Vec<u8>, usize) {
+    let old = file_of(1);
+    let disk = Forgetful::with([(&*path(), &*old)]);
+    deed(&disk).expect("nothing goes wrong");
+    let new = disk.bytes(&path()).expect("it is there");
+    assert_ne!(old, new);
+    assert_eq!(disk.names(), [path()]);
+    (old, new, disk.calls())
+}
+
+/// What is there once the next program has looked at it.
+fn recovered(disk: &Forgetful) -> Option<Vec<u8>> {
+    Draft::recover_on(disk, &path()).expect("nothing goes wrong");
+    disk.bytes(&path())
+}
+
+#[test]
+fn after_a_power_cut_at_any_call_the_old_or_the_new_file_is_there() {
+    for deed in DEEDS {
+        let (old, new, calls) = of_deed(deed);
+        assert!(calls > 10, "the calls are counted");
+        for cut in 0..=calls {
+            let disk = Forgetful::with([(&*path(), &*old)]).planning(Plan::PowerCut(cut));
+            let is_done = deed(&disk).is_ok();
+            assert!(if is_done { cut + 1 >= calls } else { cut < calls }, "a call without power succeeds");
+            for after in LUCK.into_iter().flat_map(|luck| disk.after_power_cut(luck)) {
+                judge(&after, &old, &new, is_done);
+            }
+        }
+    }
+}
+
+/// A power cut may follow another one, while the first one is mended.
+fn judge(disk: &Forgetful, old: &[u8], new: &[u8], is_done: bool) {
+    let whole =
+        |bytes: Option<Vec<u8>>| bytes.is_some_and(|bytes| bytes == new || (bytes == old && !is_done));
+    let calls = {
+        let disk = disk.copy().planning(Plan::Fine);
+        assert!(whole(recovered(&disk)));
+        assert!(Draft::open_on(&disk, &path()).is_ok());
+        disk.calls()
+    };
+    for cut in 0..calls {
+        let disk = disk.copy().planning(Plan::PowerCut(cut));
+        let _ = Draft::recover_on(&disk, &path());
+        for after in LUCK.into_iter().flat_map(|luck| disk.after_power_cut(luck)) {
+            assert!(whole(recovered(&after)));
+        }
+    }
+}
+
+/// Nobody needs to recover what takes the place of a file in one act.
+#[test]
+fn a_replaced_file_is_whole_by_itself() {
+    for deed in [DEEDS[0], DEEDS[2], DEEDS[3]] {
+        let (old, new, calls) = of_deed(deed);
+        for cut in 0..=calls {
+            let disk = Forgetful::with([(&*path(), &*old)]).planning(Plan::PowerCut(cut));
+            let is_done = deed(&disk).is_ok();
+            for after in LUCK.into_iter().flat_map(|luck| disk.after_power_cut(luck)) {
+                let bytes = after.bytes(&path()).expect("it is there");
+                assert!(bytes == new || bytes == old && !is_done);
+            }
+        }
+    }
+}
+
+#[test]
+fn where_nothing_was_there_is_nothing_or_all_of_the_file() {
+    let new = file_of(3);
+    for cut in 0.. {
+        let disk = Forgetful::with([]).planning(Plan::PowerCut(cut));
+        let is_done = write(&disk, 3).is_ok();
+        for after in LUCK.into_iter().flat_map(|luck| disk.after_power_cut(luck)) {
+            let bytes = after.bytes(&path());
+            assert!(bytes.is_none() && !is_done || bytes.is_some_and(|bytes| bytes == new));
+        }
+        if is_done {
+            return;
+        }
+    }
+}
+
+#[test]
+fn a_fault_at_any_call_leaves_the_old_file_and_nothing_else() {
+    for deed in DEEDS {
+        let (old, new, calls) = of_deed(deed);
+        for at in 0..calls {
+            let disk = Forgetful::with([(&*path(), &*old)]).planning(Plan::Fault(at));
+            let outcome = deed(&disk);
+            let now = disk.bytes(&path()).expect("it is there");
+            let is_late = at + 3 >= calls;
+            match &outcome {
+                Ok(()) => assert_eq!(now, new, "{at} of {calls}"),
+                Err(error) => {
+                    assert!(now == old || now == new && is_late, "{at} of {calls}: {error}");
+                    assert!(
+                        matches!(error.fault(), FileFault::System { error, .. } if error.kind() == std::io::ErrorKind::StorageFull)
+                    );
+                }
+            }
+            // Only where the undo file itself cannot be removed, it stays until the next call.
+            assert!(disk.names().len() == 1 || is_late, "{at} of {calls}: {:?}", disk.names());
+            assert_eq!(recovered(&disk.planning(Plan::Fine)), Some(now));
+        }
+    }
+}
+
+#[test]
+fn a_fault_and_then_a_power_cut_leave_the_old_file_or_the_new_one() {
+    for deed in DEEDS {
+        let (old, new, calls) = of_deed(deed);
+        for at in 0..calls {
+            let disk = Forgetful::with([(&*path(), &*old)]).planning(Plan::Fault(at));
+            let is_done = deed(&disk).is_ok();
+            for after in LUCK.into_iter().flat_map(|luck| disk.after_power_cut(luck)) {
+                judge(&after, &old, &new, is_done);
+            }
+        }
+    }
+}
+
+/// As when the program is killed: what it has written is there, but not on the medium.
+#[test]
+fn a_header_that_stays_torn_is_put_back_later() {
+    let (old, new, calls) = of_deed(edit_in_place);
+    let mut torn = 0;
+    for cut in 0..calls {
+        let disk = Forgetful::with([(&*path(), &*old)]).planning(Plan::PowerCut(cut));
+        assert!(edit_in_place(&disk).is_err());
+        let disk = disk.planning(Plan::Fine);
+        let was = disk.bytes(&path()).expect("it is there");
+        torn += usize::from(Draft::recover_on(&disk, &path()).expect("nothing goes wrong"));
+        let is_whole = was == old || was == new;
+        assert_eq!(disk.bytes(&path()), Some(if is_whole { was } else { old.clone() }));
+        for after in LUCK.into_iter().flat_map(|luck| disk.after_power_cut(luck)) {
+            judge(&after, &old, &new, false);
+        }
+    }
+    assert!(torn > 0, "no header was torn");
+}
+
+/// A program that takes no notice of an error cannot finish a file that is not whole.
+#[test]
+fn a_file_with_a_fault_cannot_be_finished() {
+    let (old, _, calls) = of_deed(DEEDS[0]);
+    let mut unfinished = 0;
+    for at in 0..calls {
+        let disk = Forgetful::with([(&*path(), &*old)]).planning(Plan::Fault(at));
+        let tensors =
+            [TensorSpec::new("a", Dtype::U8, &[200_000]), TensorSpec::new("b", Dtype::U8, &[200_000])];
+        let outcome = write_file_on(&disk, &path(), FileSpec::new(&tensors), |file| {
+            for _ in 0..5 {
+                let _ = file.tensor("b")?.write_bytes(&[3; 40_000]);
+                let _ = file.tensor("a")?.write_bytes(&[2; 40_000]);
+            }
+            Ok(())
+        });
+        if let Err(error) = outcome {
+            unfinished += usize::from(matches!(error.fault(), FileFault::Unfinished));
+            assert!(disk.bytes(&path()) == Some(old.clone()) || at + 3 >= disk.calls(), "{at}: {error}");
+        }
+    }
+    assert!(unfinished > 0);
+}
+
+#[test]
+fn an_undo_file_of_another_file_does_no_harm() {
+    let (old, _, calls) = of_deed(edit_in_place);
+    let leftover = |cut| {
+        let disk = Forgetful::with([(&*path(), &*old)]).planning(Plan::PowerCut(cut));
+        let _ = edit_in_place(&disk);
+        disk.planning(Plan::Fine)
+    };
+    let is_left = |disk: &Forgetful| disk.names().iter().any(|name| name.ends_with(".m.safetensors.undo"));
+    let disk = (0..calls).map(leftover).find(is_left).expect("an undo file is there at some time");
+    // Someone else, who knows nothing of undo files, puts a new file there.
+    let other = PathBuf::from("/models/other");
+    write_to(&disk, &other, 9).expect("nothing goes wrong");
+    let mut draft = Draft::open_on(&disk, &other).expect("it is sound");
+    draft.rename("a", "c").expect("it is there");
+    draft.save_on(&disk, &other).expect("nothing goes wrong");
+    disk.rename(&other, &path()).expect("nothing goes wrong");
+    let bytes = disk.bytes(&path());
+    let error = Draft::recover_on(&disk, &path()).expect_err("it is another file");
+    assert!(matches!(error.fault(), FileFault::ForeignUndo { .. }), "{error}");
+    assert_eq!(disk.bytes(&path()), bytes);
+    let names = |draft: &Draft| draft.tensors().map(|tensor| tensor.name().into()).collect::<Vec<String>>();
+    assert_eq!(names(&Draft::open_on(&disk, &path()).expect("it is sound")), ["b", "c"]);
+    // Whoever writes or edits the file removes what is not its.
+    let edited = disk.copy();
+    let mut draft = Draft::open_on(&edited, &path()).expect("it is sound");
+    draft.rename("b", "d").expect("it is there");
+    assert_eq!(draft.save_on(&edited, &path()).expect("nothing goes wrong"), Saved::InPlace);
+    write(&disk, 4).expect("nothing goes wrong");
+    assert!(!is_left(&disk) && !is_left(&edited));
+}
+
+#[test]
+fn an_edit_that_someone_else_has_not_finished_is_not_disturbed() {
+    let (old, _, calls) = of_deed(edit_in_place);
+    let path = path();
+    let mut refused = 0;
+    for cut in 0..calls {
+        let disk = Forgetful::with([(&*path, &*old)]);
+        let mut draft = Draft::open_on(&disk, &path).expect("it is sound");
+        draft.rename("b", "c").expect("it is there");
+        let disk = disk.planning(Plan::PowerCut(cut));
+        let _ = edit_in_place(&disk);
+        let disk = disk.planning(Plan::Fine);
+        let outcome = draft.save_on(&disk, &path);
+        let refusal = outcome.as_ref().err().map(FileError::fault);
+        assert!(outcome.is_ok() || matches!(refusal, Some(FileFault::Interrupted | FileFault::Changed)));
+        refused += usize::from(matches!(refusal, Some(FileFault::Interrupted)));
+    }
+    assert!(refused > 0);
+}

@@ -1,0 +1,188 @@
+//! Headers overwritten in place, which is no single act: what the header was lies beside the file meanwhile.
+//!
+//! The undo file is there, whole and on the medium, before the first byte of the model is changed, and is removed after the
+//! last one is on the medium. It holds the header that was and the one that is to be. In between, and only then, each byte of the
+//! file's header is one of both, and that is how it is known that an undo file belongs to a file.
+
+use super::atomic::{Replacement, look_for_file};
+use super::disk::{Disk, Handle, read_up_to};
+use super::error::FileFault;
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::vec;
+use std::vec::Vec;
+
+const MAGIC: &[u8; 16] = b"safetensors undo";
+/// Before the two headers: the magic, the length of the file, the length of a header.
+const FRONT: usize = 32;
+
+/// Longer names have no room for what is put around them.
+const LONGEST_NAME: usize = 240;
+
+/// Threads of one program do not disturb each other; of other programs nobody knows.
+static EDITING: Mutex<()> = Mutex::new(());
+
+/// Both headers, with the 8 bytes of their length, and the length of the file.
+pub(super) struct Undo {
+    pub(super) file_len: u64,
+    pub(super) old: Vec<u8>,
+    pub(super) new: Vec<u8>,
+}
+
+/// Where the undo file of this file lies, if its name has room for it.
+pub(super) fn place_beside(target: &Path) -> Option<PathBuf> {
+    let name = target.file_name().filter(|name| name.len() <= LONGEST_NAME)?;
+    let mut hidden = OsString::from(".");
+    hidden.push(name);
+    hidden.push(".undo");
+    Some(target.with_file_name(hidden))
+}
+
+pub(super) fn lock() -> MutexGuard<'static, ()> {
+    EDITING.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A new file is at this place, so nothing is left to be undone.
+///
+/// # Errors
+/// None: an undo file that does not belong to the file does no harm.
+pub(super) fn forget(disk: &dyn Disk, target: &Path) {
+    if let Some(place) = place_beside(target) {
+        discard(disk, &place);
+    }
+}
+
+/// Removes an undo file, if there is one, that there is nothing left to undo by.
+fn discard(disk: &dyn Disk, place: &Path) {
+    if let Ok(Some(_)) = look_for_file(disk, place) {
+        let _ = remove(disk, place);
+    }
+}
+
+/// Removes an undo file. It does no harm if a power cut brings it back: the file's header is one of both, whole.
+///
+/// # Errors
+/// Those of the system.
+fn remove(disk: &dyn Disk, place: &Path) -> Result<(), FileFault> {
+    disk.remove(place).map_err(|error| FileFault::system("remove what could undo the edit of", error))
+}
+
+impl Undo {
+    /// Overwrites the header of `file`, which is at `target`; `place` is where its undo file lies meanwhile.
+    ///
+    /// # Errors
+    /// Those of the system. The header is put back then, if the system lets it be, now or by [`recover`].
+    pub(super) fn overwrite(
+        &self,
+        disk: &dyn Disk,
+        place: &Path,
+        file: &dyn Handle,
+    ) -> Result<(), FileFault> {
+        self.save(disk, place).inspect_err(|_| discard(disk, place))?;
+        match put(file, &self.new) {
+            Ok(()) => remove(disk, place),
+            Err(fault) => {
+                // Where not even this works, the undo file stays.
+                let _ = put(file, &self.old).and_then(|()| remove(disk, place));
+                Err(fault)
+            }
+        }
+    }
+
+    fn save(&self, disk: &dyn Disk, place: &Path) -> Result<(), FileFault> {
+        let undo = Replacement::begin(disk, place)?;
+        let mut at = 0;
+        let lengths = [self.file_len.to_le_bytes(), (self.old.len() as u64).to_le_bytes()].concat();
+        for part in [&MAGIC[..], &lengths, &self.old, &self.new] {
+            undo.file().write_at(at, part).map_err(|error| FileFault::system("save the header of", error))?;
+            at += part.len() as u64;
+        }
+        undo.commit()
+    }
+
+    /// The undo file at this place, if there is one.
+    fn load(disk: &dyn Disk, place: &Path) -> Result<Option<Self>, FileFault> {
+        let Some(stat) = look_for_file(disk, place)? else { return Ok(None) };
+        let cannot = |error| FileFault::system("read what undoes the edit of", error);
+        let len = usize::try_from(stat.version.len).map_err(|_| cannot(io::ErrorKind::OutOfMemory.into()))?;
+        let bytes = disk.open(place, false).and_then(|file| read(&*file, len)).map_err(cannot)?;
+        match Self::parse(&bytes) {
+            Some(undo) => Ok(Some(undo)),
+            None => Err(FileFault::ForeignUndo { undo: place.to_path_buf() }),
+        }
+    }
+
+    fn parse(bytes: &[u8]) -> Option<Self> {
+        let (front, headers) = bytes.split_at_checked(FRONT)?;
+        let lengths = front.strip_prefix(MAGIC)?;
+        let (file_len, header_len) = lengths.split_first_chunk()?;
+        let header_len = usize::try_from(u64::from_le_bytes(*header_len.first_chunk()?)).ok()?;
+        let (old, new) = headers.split_at_checked(header_len)?;
+        let file_len = u64::from_le_bytes(*file_len);
+        (old.len() == new.len()).then(|| Self { file_len, old: old.to_vec(), new: new.to_vec() })
+    }
+
+    /// Whether a file of this length with these first bytes is one whose edit was interrupted.
+    fn belongs_to(&self, file_len: u64, header: &[u8]) -> bool {
+        let known = self.old.iter().zip(&self.new);
+        self.file_len == file_len
+            && header.len() == self.old.len()
+            && header.iter().zip(known).all(|(byte, (old, new))| byte == old || byte == new)
+    }
+}
+
+/// Writes a header, and returns when it is on the medium.
+fn put(file: &dyn Handle, header: &[u8]) -> Result<(), FileFault> {
+    let written = file.write_at(0, header).and_then(|()| file.sync());
+    written.map_err(|error| FileFault::system("write the header of", error))
+}
+
+fn read(file: &dyn Handle, len: usize) -> io::Result<Vec<u8>> {
+    let mut bytes = vec![0; len];
+    let len = read_up_to(file, 0, &mut bytes)?;
+    bytes.truncate(len);
+    Ok(bytes)
+}
+
+/// Puts back the header of the file at `target` if an edit of it was interrupted; whether it had to.
+///
+/// # Errors
+/// [`FileFault::ForeignUndo`] when there is an undo file that does not belong to the file; those of the system.
+pub(super) fn recover(disk: &dyn Disk, target: &Path) -> Result<bool, FileFault> {
+    let _guard = lock();
+    let Some(place) = place_beside(target) else { return Ok(false) };
+    let Some(undo) = Undo::load(disk, &place)? else { return Ok(false) };
+    let Some(stat) = look_for_file(disk, target)? else {
+        return Err(FileFault::ForeignUndo { undo: place });
+    };
+    let opened = disk.open(target, true);
+    let file = opened.map_err(|error| FileFault::system("undo the interrupted edit of", error))?;
+    let header = read(&*file, undo.old.len()).map_err(|error| FileFault::system("read", error))?;
+    if !undo.belongs_to(stat.version.len, &header) {
+        return Err(FileFault::ForeignUndo { undo: place });
+    }
+    // The new header is as good as the old one, if it is all there; it may not be on the medium yet.
+    let is_whole = header == undo.new || header == undo.old;
+    put(&*file, if is_whole { &header } else { &undo.old })?;
+    remove(disk, &place)?;
+    Ok(!is_whole)
+}
+
+/// Whether there is an undo file that belongs to the file at `target`.
+///
+/// # Errors
+/// Those of the system.
+pub(super) fn is_interrupted(
+    disk: &dyn Disk,
+    place: &Path,
+    file_len: u64,
+    header: &[u8],
+) -> Result<bool, FileFault> {
+    match Undo::load(disk, place) {
+        Ok(Some(undo)) => Ok(undo.belongs_to(file_len, header)),
+        Ok(None) | Err(FileFault::ForeignUndo { .. }) => Ok(false),
+        Err(fault) => Err(fault),
+    }
+}
