@@ -1,8 +1,8 @@
 //! Dictionaries written by this project's writer, and read back.
 
-use embedded_safetensors::{Content, FilePlan, FileSpec, TensorSpec, View, Writer};
+use embedded_safetensors::{Content, FilePlan, FileSpec, PlannedTensor, TensorSpec, View, Writer};
 
-use crate::dictionary::Dictionary;
+use crate::dictionary::{Dictionary, Named};
 use crate::judge::judge;
 use crate::sink::{Habits, Sink};
 
@@ -66,6 +66,26 @@ pub fn write_planned(dictionary: &Dictionary, plan: FilePlan<'_>) -> Vec<u8> {
     assert!(sink.is_flushed);
     assert_eq!(sink.file.len() as u64, plan.file_len());
     sink.file
+}
+
+/// What every reader must find in a file that was planned: its tensors as they lie, with those of padding.
+pub fn as_planned(dictionary: &Dictionary, plan: FilePlan<'_>) -> Dictionary {
+    let tensor = |planned: PlannedTensor<'_>| match planned.content {
+        Content::Tensor { index, .. } => dictionary.tensors[index].clone(),
+        Content::Padding { number } => padding(number, planned.byte_len()),
+    };
+    Dictionary { tensors: plan.tensors().map(tensor).collect(), metadata: dictionary.metadata.clone() }
+}
+
+/// A tensor of padding.
+pub fn padding(number: u32, len: u64) -> Named {
+    let bytes = vec![0; usize::try_from(len).expect("it is small")];
+    Named { name: format!("__padding__.{number}"), dtype: "U8".to_owned(), dims: vec![len], bytes }
+}
+
+/// Whether a tensor is one of padding, if the file has some.
+pub fn is_padding(tensor: &Named) -> bool {
+    tensor.name.starts_with("__padding__.")
 }
 
 /// What stands in a sound file.

@@ -5,3 +5,4 @@ mod encoder;
 mod faults;
 mod identity;
 mod order;
+mod placement;

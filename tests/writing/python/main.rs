@@ -1,15 +1,17 @@
 //! Writes random dictionaries of tensors for `identity.py`, and reads what that has written of the same.
 //!
 //! `writes CASES SEED`. Everything said is a byte string after its length, a little-endian `u32`. Of each dictionary it
-//! says: the numbers of tensors and of pairs (`-` if there is no `__metadata__`); of each tensor name, dtype,
+//! says: the numbers of tensors and of pairs (`-` if there is no `__metadata__`), and whether the files must be `identical`
+//! or only mean the `same`; of each tensor name, dtype,
 //! dimensions and bytes; of each pair key and value; and the file. What it hears is the other's file.
 
 use std::error::Error;
 use std::io::{self, Read, Write};
 
+use embedded_safetensors::Placement;
 use verification::dictionary::{Dictionary, Kinds};
 use verification::random::Random;
-use verification::writing::{read, write};
+use verification::writing::{Description, as_planned, is_padding, read, write, write_planned};
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
@@ -19,36 +21,62 @@ fn main() -> Outcome<()> {
     let (mut input, mut output) = (io::stdin().lock(), io::BufWriter::new(io::stdout().lock()));
     let mut random = Random::new(seed);
     for case in 0..cases {
-        let dictionary = dictionary(&mut random);
-        let ours = write(&dictionary);
-        describe(&dictionary, &mut output)?;
-        say(&ours, &mut output)?;
+        let Case { dictionary, file, is_identical } = Case::random(&mut random);
+        describe(&dictionary, is_identical, &mut output)?;
+        say(&file, &mut output)?;
         output.flush()?;
         let theirs = hear(&mut input)?;
         let found = read(&theirs);
         if found.clone().sorted() != dictionary.sorted() {
             return Err(format!("case {case}: the other's file is read as {found:?}").into());
         }
-        if write(&found) != ours {
+        if is_identical && write(&found) != theirs {
             return Err(format!("case {case}: what is read is not written as it was").into());
         }
     }
     Ok(())
 }
 
-/// In one of twenty with many keys, of which only the meaning can be compared.
-fn dictionary(random: &mut Random) -> Dictionary {
-    let mut dictionary = Dictionary::random(Kinds::Python, random);
-    if random.percent(5) {
-        dictionary.metadata = Dictionary::of_pairs(2 + random.below(20), random).metadata;
-    }
-    dictionary.shuffle(random);
-    dictionary
+struct Case {
+    /// With tensors of padding.
+    dictionary: Dictionary,
+    file: Vec<u8>,
+    is_identical: bool,
 }
 
-fn describe(dictionary: &Dictionary, output: &mut impl Write) -> io::Result<()> {
+impl Case {
+    /// One of twenty has many keys, and one of five places its tensors in a way of its own.
+    fn random(random: &mut Random) -> Self {
+        let mut dictionary = Dictionary::random(Kinds::Python, random);
+        let has_many_keys = random.percent(5);
+        if has_many_keys {
+            dictionary.metadata = Dictionary::of_pairs(2 + random.below(20), random).metadata;
+        }
+        dictionary.shuffle(random);
+        if random.percent(20) {
+            return Self::placed(dictionary, random);
+        }
+        Self { file: write(&dictionary), is_identical: !has_many_keys, dictionary }
+    }
+
+    fn placed(mut dictionary: Dictionary, random: &mut Random) -> Self {
+        dictionary.tensors.truncate(100);
+        dictionary.tensors.retain(|tensor| !is_padding(tensor));
+        dictionary.metadata = dictionary.metadata.filter(|pairs| !pairs.is_empty());
+        let placement = random.pick(&[Placement::Start, Placement::BySize, Placement::Padded]);
+        let description = Description::new(&dictionary);
+        let spec = description.spec().with_placement(placement(8 << random.below(10)));
+        let mut memory = description.memory();
+        let plan = spec.sorted(&mut memory).expect("it is sound");
+        let file = write_planned(&dictionary, plan);
+        Self { dictionary: as_planned(&dictionary, plan), file, is_identical: false }
+    }
+}
+
+fn describe(dictionary: &Dictionary, is_identical: bool, output: &mut impl Write) -> io::Result<()> {
     let pairs = dictionary.metadata.as_ref().map_or_else(|| "-".to_owned(), |pairs| pairs.len().to_string());
-    say(format!("{} {pairs}", dictionary.tensors.len()).as_bytes(), output)?;
+    let files = if is_identical { "identical" } else { "same" };
+    say(format!("{} {pairs} {files}", dictionary.tensors.len()).as_bytes(), output)?;
     for tensor in &dictionary.tensors {
         let dims: Vec<_> = tensor.dims.iter().map(u64::to_string).collect();
         for text in [&tensor.name, &tensor.dtype, &dims.join(" ")] {

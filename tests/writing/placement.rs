@@ -1,0 +1,242 @@
+//! Where tensors begin: what each way to place them promises, and that every reader takes the files.
+
+use embedded_safetensors::{Content, Placement, check};
+use verification::dictionary::{Dictionary, Kinds, Named};
+use verification::random::Random;
+use verification::writing::{Description, as_planned, is_padding, padding, read, write_planned};
+
+const UNITS: [u32; 10] = [8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096];
+
+/// What is written, and what lies where.
+struct Placed {
+    /// With tensors of padding, in the order of the file.
+    dictionary: Dictionary,
+    /// Where each tensor begins in the file.
+    begins: Vec<u64>,
+    data_start: u64,
+    file: Vec<u8>,
+}
+
+/// Random dictionaries, some of which have sizes that are placed easily.
+fn dictionary(seed: u64) -> Dictionary {
+    let mut random = Random::new(seed);
+    let mut dictionary = Dictionary::random(Kinds::All, &mut random);
+    dictionary.tensors.truncate(60);
+    dictionary.tensors.retain(|tensor| !is_padding(tensor));
+    for tensor in &mut dictionary.tensors {
+        if random.percent(30) {
+            // A multiple of 128 bytes for every dtype.
+            let (name, factor) = (std::mem::take(&mut tensor.name), random.pick(&[1, 2, 3, 4, 8]));
+            *tensor = Named::random(name, tensor.dtype(), vec![factor, 128], &mut random);
+        }
+    }
+    dictionary
+}
+
+fn place(dictionary: &Dictionary, placement: Placement) -> Placed {
+    let description = Description::new(dictionary);
+    let mut memory = description.memory();
+    let plan = description.spec().with_placement(placement).sorted(&mut memory).expect("it is sound");
+    let (data_start, begins) =
+        (plan.data_start(), plan.tensors().map(|tensor| plan.data_start() + tensor.begin).collect());
+    Placed {
+        dictionary: as_planned(dictionary, plan),
+        begins,
+        data_start,
+        file: write_planned(dictionary, plan),
+    }
+}
+
+/// Calls `test` with random dictionaries and what becomes of them.
+fn each(placement: impl Fn(u32) -> Placement, test: impl Fn(u32, &Dictionary, &Placed)) {
+    for seed in 0..150 {
+        let dictionary = dictionary(seed);
+        for unit in UNITS {
+            let placed = place(&dictionary, placement(unit));
+            assert_sound(&placed);
+            test(unit, &dictionary, &placed);
+        }
+    }
+}
+
+/// Every reader takes the file, and finds in it what was to be there. Where each tensor lies follows from their order.
+fn assert_sound(placed: &Placed) {
+    let Placed { dictionary, file, .. } = placed;
+    let mut slots = vec![embedded_safetensors::Slot::EMPTY; 8];
+    assert!(check(&file[..], &mut slots, &mut [0; 64]).is_ok());
+    assert!(read(file).sorted() == dictionary.clone().sorted());
+    let mut at = usize::try_from(placed.data_start).expect("it is small");
+    for (tensor, begin) in dictionary.tensors.iter().zip(&placed.begins) {
+        assert_eq!(at as u64, *begin);
+        assert!(file[at..].starts_with(&tensor.bytes), "{:?}", tensor.name);
+        at += tensor.bytes.len();
+    }
+    assert_eq!(at, file.len());
+    assert_reference_reads(placed);
+}
+
+#[cfg(feature = "oracle")]
+fn assert_reference_reads(placed: &Placed) {
+    let found = verification::reference_writer::read(&placed.file);
+    assert!(found == Ok(placed.dictionary.clone().sorted()));
+}
+
+#[cfg(not(feature = "oracle"))]
+fn assert_reference_reads(_: &Placed) {}
+
+/// The tensors of the caller with their beginnings.
+fn tensors(placed: &Placed) -> impl Iterator<Item = (&Named, u64)> {
+    let tensors = placed.dictionary.tensors.iter().zip(placed.begins.iter().copied());
+    tensors.filter(|(tensor, _)| !is_padding(tensor))
+}
+
+/// As the reference has them, without padding.
+fn has_order_of_reference(dictionary: &Dictionary, placed: &Placed) -> bool {
+    dictionary.in_order().into_iter().eq(tensors(placed).map(|(tensor, _)| tensor))
+}
+
+/// With no more spaces than it takes.
+fn assert_start(unit: u32, placed: &Placed) {
+    assert!(placed.data_start.is_multiple_of(u64::from(unit)));
+    let header = &placed.file[..usize::try_from(placed.data_start).expect("it is small")];
+    let spaces = header.iter().rev().take_while(|byte| **byte == b' ').count();
+    assert!(spaces < unit as usize, "{spaces} spaces for {unit}");
+}
+
+fn width(tensor: &Named) -> u64 {
+    u64::from(tensor.dtype().bits()).div_ceil(8)
+}
+
+#[test]
+fn the_data_begin_where_asked() {
+    each(Placement::Start, |unit, dictionary, placed| {
+        assert_start(unit, placed);
+        assert!(has_order_of_reference(dictionary, placed));
+        assert!(tensors(placed).all(|(tensor, begin)| begin.is_multiple_of(width(tensor))));
+        let default = dictionary.file();
+        let default_start = default.len() - dictionary.data().len();
+        assert_eq!(placed.file == default, default_start.is_multiple_of(unit as usize));
+    });
+}
+
+#[test]
+fn large_powers_of_two_come_first() {
+    each(Placement::BySize, |unit, dictionary, placed| {
+        assert_start(unit, placed);
+        for (tensor, begin) in tensors(placed).filter(|(tensor, _)| !tensor.bytes.is_empty()) {
+            let len = tensor.bytes.len() as u64;
+            let power = 1 << len.trailing_zeros().min(unit.trailing_zeros());
+            assert!(begin.is_multiple_of(power), "{len} bytes at {begin}, {unit}");
+            assert!(begin.is_multiple_of(width(tensor)));
+        }
+        assert_eq!(placed.dictionary.tensors.len(), dictionary.tensors.len());
+        let is_easy = |tensor: &Named| tensor.bytes.len().is_multiple_of(unit as usize);
+        if dictionary.tensors.iter().all(is_easy) {
+            assert!(has_order_of_reference(dictionary, placed));
+            assert!(placed.file == place(dictionary, Placement::Start(unit)).file);
+        }
+    });
+}
+
+#[test]
+fn of_equal_powers_of_two_the_order_is_that_of_the_reference() {
+    each(Placement::BySize, |unit, _, placed| {
+        let power = |tensor: &Named| (tensor.bytes.len() as u64).trailing_zeros().min(unit.trailing_zeros());
+        let key = |tensor: &Named| (std::cmp::Reverse((power(tensor), tensor.dtype())), tensor.name.clone());
+        assert!(placed.dictionary.tensors.is_sorted_by_key(key));
+    });
+}
+
+#[test]
+fn every_tensor_begins_where_asked_behind_padding() {
+    each(Placement::Padded, |unit, dictionary, placed| {
+        assert_start(unit, placed);
+        assert!(has_order_of_reference(dictionary, placed));
+        assert!(tensors(placed).all(|(_, begin)| begin.is_multiple_of(u64::from(unit))));
+        let paddings: Vec<_> = placed.dictionary.tensors.iter().filter(|tensor| is_padding(tensor)).collect();
+        for (number, found) in (0..).zip(&paddings) {
+            assert!((1..unit as usize).contains(&found.bytes.len()));
+            assert_eq!(**found, padding(number, found.bytes.len() as u64));
+        }
+        // None is behind the last one, and none in front of another.
+        assert!(placed.dictionary.tensors.last().is_none_or(|last| !is_padding(last)));
+        assert!(
+            placed.dictionary.tensors.windows(2).all(|pair| !(is_padding(&pair[0]) && is_padding(&pair[1])))
+        );
+        if paddings.is_empty() {
+            assert!(placed.file == place(dictionary, Placement::Start(unit)).file);
+        }
+    });
+}
+
+#[test]
+fn where_nothing_needs_to_move_the_file_is_that_of_the_reference() {
+    let mut identical = 0;
+    for seed in 0..150 {
+        let mut dictionary = dictionary(seed);
+        dictionary.tensors.retain(|tensor| tensor.bytes.len().is_multiple_of(128));
+        let file = dictionary.file();
+        for unit in [8, 16, 32, 64, 128] {
+            if !(file.len() - dictionary.data().len()).is_multiple_of(unit as usize) {
+                continue;
+            }
+            for placement in [Placement::Start(unit), Placement::BySize(unit), Placement::Padded(unit)] {
+                assert!(place(&dictionary, placement).file == file);
+                identical += 1;
+            }
+        }
+    }
+    assert!(identical > 150, "{identical}");
+}
+
+#[test]
+fn files_may_begin_their_data_far_behind() {
+    let dictionary = dictionary(7);
+    for unit in [1 << 16, 1 << 20] {
+        for placement in [Placement::Start(unit), Placement::BySize(unit)] {
+            let placed = place(&dictionary, placement);
+            assert_sound(&placed);
+            assert_start(unit, &placed);
+        }
+    }
+}
+
+#[test]
+fn what_is_given_in_order_is_placed_too() {
+    for seed in 0..100 {
+        for placement in [Placement::Start(64), Placement::BySize(64), Placement::Padded(64)] {
+            let placed = place(&dictionary(seed), placement);
+            let mut given = placed.dictionary.clone();
+            given.tensors.retain(|tensor| !is_padding(tensor));
+            let description = Description::new(&given);
+            let spec = description.spec().with_placement(placement);
+            assert!(write_planned(&given, spec.in_order().expect("it is in order")) == placed.file);
+            let plan = spec.as_given(&mut description.memory()).expect("it is sound");
+            assert!(write_planned(&given, plan) == placed.file);
+        }
+    }
+}
+
+#[test]
+fn what_is_given_in_another_order_is_placed_as_far_as_it_can_be() {
+    let mut random = Random::new(0);
+    for seed in 0..100 {
+        let mut given = dictionary(seed);
+        given.shuffle(&mut random);
+        let description = Description::new(&given);
+        let file = |placement| {
+            let spec = description.spec().with_placement(placement);
+            let plan = spec.as_given(&mut description.memory()).expect("it is sound");
+            let is_padded = matches!(placement, Placement::Padded(_));
+            let unit = if is_padded { 64 } else { 1 };
+            let own = plan.tensors().filter(|tensor| matches!(tensor.content, Content::Tensor { .. }));
+            assert!(own.into_iter().all(|tensor| tensor.begin.is_multiple_of(unit)));
+            assert!(plan.data_start().is_multiple_of(64));
+            let file = write_planned(&given, plan);
+            assert!(read(&file).sorted() == as_planned(&given, plan).sorted());
+            file
+        };
+        assert!(file(Placement::BySize(64)) == file(Placement::Start(64)));
+        file(Placement::Padded(64));
+    }
+}
