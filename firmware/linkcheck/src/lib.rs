@@ -6,20 +6,24 @@
 #![no_std]
 
 mod card;
+mod description;
 mod job;
 mod machine;
 mod network;
 mod semihosting;
 mod stack;
 mod stream;
+mod write;
 
 pub use card::{Broken, Card};
+pub use description::description;
 pub use job::{Job, find_duplicates, parse, read_entries, validate, view};
-pub use machine::{Clock, request, slots, text, wanted};
+pub use machine::{Clock, order, request, slots, text, wanted};
 pub use network::Network;
 pub use semihosting::{exit, print, print_number};
 pub use stack::peak;
 pub use stream::{BLOCK, NAMES, Then, WANTED, open_find_stream};
+pub use write::{Order, Wire, write_file};
 
 use core::panic::PanicInfo;
 

@@ -5,6 +5,7 @@
 
 use crate::job::Job;
 use crate::stream::{NAMES, WANTED};
+use crate::write::Order;
 use core::arch::global_asm;
 use core::ptr;
 use embedded_safetensors::{Slot, Wanted};
@@ -48,6 +49,7 @@ const MEMORY: usize = 0x8100_0000;
 const SLOTS: usize = MEMORY + 0x00f0_0000;
 const TEXT: usize = MEMORY + 0x00f8_0000;
 const NAMED: usize = MEMORY + 0x00f9_0000;
+const ORDER: usize = MEMORY + 0x00fa_0000;
 
 /// The request: four words (mode, slots, length of the bytes, length of the file), then the bytes.
 pub fn request() -> (Job, &'static [u8]) {
@@ -88,6 +90,12 @@ pub fn wanted() -> &'static mut [Wanted<'static>; WANTED] {
         place.write(NAMES.map(Wanted::optional));
         &mut *place
     }
+}
+
+/// Memory to sort in, outside the stack.
+pub fn order() -> &'static mut Order {
+    // SAFETY: aligned memory of the machine that nothing else uses, zero from the start; asked for once.
+    unsafe { &mut *(ORDER as *mut Order) }
 }
 
 /// Counts from its start. One tick is what the front door knows to convert into instructions.

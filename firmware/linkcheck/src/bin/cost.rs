@@ -3,8 +3,10 @@
 #![no_std]
 #![no_main]
 
-use embedded_safetensors::{DuplicateCheck, Entries, HeaderCheck, HeaderParser, Slot, Wanted};
-use linkcheck::{Card, Clock, Job, Then, WANTED, print, print_number};
+use embedded_safetensors::{
+    DuplicateCheck, Entries, FilePlan, HeaderCheck, HeaderEncoder, HeaderParser, Slot, Wanted, Writer,
+};
+use linkcheck::{Card, Clock, Job, Order, Then, WANTED, print, print_number};
 
 struct Task {
     job: Job,
@@ -13,6 +15,7 @@ struct Task {
     text: &'static mut [u8],
     card: Card,
     wanted: &'static mut [Wanted<'static>; WANTED],
+    order: &'static mut Order,
     /// What the door counted; nothing when it found an error.
     counted: Option<u64>,
 }
@@ -21,8 +24,8 @@ struct Task {
 extern "C" fn main() -> ! {
     let (job, file) = linkcheck::request();
     let (slots, text) = (linkcheck::slots(job.slots), linkcheck::text());
-    let (card, wanted) = (Card::new(file), linkcheck::wanted());
-    let mut task = Task { job, file, slots, text, card, wanted, counted: None };
+    let (card, wanted, order) = (Card::new(file), linkcheck::wanted(), linkcheck::order());
+    let mut task = Task { job, file, slots, text, card, wanted, order, counted: None };
     let door = door(task.job.mode);
     let clock = Clock::start();
     let empty = clock.ticks();
@@ -48,6 +51,7 @@ fn door(mode: u32) -> fn(&mut Task) {
         9 => read_rows,
         10 => read_slice,
         11 => view,
+        12 => write,
         _ => refuse,
     }
 }
@@ -80,6 +84,11 @@ fn read_entries(task: &mut Task) {
 #[inline(never)]
 fn view(task: &mut Task) {
     task.counted = linkcheck::view(task.file).ok();
+}
+
+#[inline(never)]
+fn write(task: &mut Task) {
+    task.counted = linkcheck::write_file(linkcheck::description(), task.file, task.order);
 }
 
 #[inline(never)]
@@ -124,6 +133,9 @@ fn report(task: &Task, stack: u32, ticks: u32) {
     figure("entries", size_of::<Entries<'_>>() as u32);
     figure("slot", size_of::<Slot>() as u32);
     figure("wanted", size_of::<Wanted<'_>>() as u32);
+    figure("encoder", size_of::<HeaderEncoder<'_>>() as u32);
+    figure("writer", size_of::<Writer<'_, ()>>() as u32);
+    figure("plan", size_of::<FilePlan<'_>>() as u32);
     figure("calls", task.card.calls);
     figure("bytes", task.card.bytes);
 }

@@ -5,6 +5,7 @@ mod figures;
 mod headers;
 mod streaming;
 mod values;
+mod writing;
 
 use super::firmware::{Board, CORTEX_M3, Firmware, RISC_V};
 use super::readme;
@@ -14,7 +15,11 @@ use figures::in_bytes;
 
 pub fn measure() -> Outcome {
     let mut tally = Tally::default();
-    let promises = doors::promises().into_iter().chain(streaming::promises()).chain(values::promises());
+    let promises = doors::promises()
+        .into_iter()
+        .chain(streaming::promises())
+        .chain(values::promises())
+        .chain(writing::promises());
     tally.check("the readme promises these limits", readme::check(promises));
     for board in [&CORTEX_M3, &RISC_V] {
         board.need_emulator()?;
@@ -24,6 +29,7 @@ pub fn measure() -> Outcome {
         doors::measure(&machine, &mut tally);
         streaming::measure(&machine, &mut tally);
         values::measure(&machine, &mut tally);
+        writing::measure(&machine, &mut tally);
     }
     Ok(tally)
 }

@@ -11,6 +11,7 @@ mod storage;
 mod streams;
 mod values;
 mod views;
+mod writing;
 
 use embedded_safetensors::FlashFile;
 use embedded_safetensors::Seekable;
@@ -34,6 +35,7 @@ extern "C" fn main() -> ! {
     sum ^= streams::all(file, text);
     sum ^= slices::all(Seekable::new(File::new(file)), slots, text) ^ slices::in_view(file);
     sum ^= views::all(file, slots, text);
+    sum ^= writing::all(&job, file);
     linkcheck::exit(sum as u32 ^ trap(file, job.slots))
 }
 

@@ -1,0 +1,108 @@
+//! What it costs to write a file; and that its bytes are the same on every machine.
+
+use super::figures::{Request, at_most, in_bytes};
+use super::{Machine, stack_row};
+use crate::report::Tally;
+
+/// Of a program that describes a file, sorts it and writes it. The readme promises it.
+const MOST_FLASH: u64 = 10240;
+/// The window of 64 bytes, all states and frames. The readme promises it.
+const MOST_STACK: u64 = 1024;
+/// The largest sizes allowed, for every board.
+const MOST_BYTES: [(&str, u64); 3] = [("encoder", 232), ("writer", 128), ("plan", 56)];
+
+/// By the number that `firmware/linkcheck` gives it.
+const WRITE: u32 = 12;
+
+pub fn measure(machine: &Machine, tally: &mut Tally) {
+    tally.measured(machine.board.name, measure_flash(machine));
+    tally.measured(machine.board.name, measure_writing(machine));
+}
+
+/// What the readme says of it.
+pub fn promises() -> Vec<String> {
+    vec![
+        stack_row("`Writer`: sort, header, data", MOST_STACK),
+        format!("by at most {} if it sorts a file's tensors and writes it", in_bytes(MOST_FLASH)),
+    ]
+}
+
+fn measure_flash(machine: &Machine) -> Result<String, String> {
+    let bytes = machine.flash("write")?;
+    at_most("flash", bytes, MOST_FLASH)?;
+    Ok(format!("describe, sort, write: {bytes} bytes of flash at opt-level {}", machine.firmware.level))
+}
+
+/// The firmware compares each byte that it writes with the one that is due.
+fn measure_writing(machine: &Machine) -> Result<String, String> {
+    let file = expected_file();
+    let file_len = file.len() as u64;
+    let figures = machine.run(Request { door: WRITE, slots: 0, file, file_len })?;
+    let written = figures.get("counted")?;
+    if written != file_len {
+        return Err(format!("the file is not the one that is due: {written} bytes, not {file_len}"));
+    }
+    for (name, most) in MOST_BYTES {
+        at_most(name, figures.get(name)?, most)?;
+    }
+    let sizes = MOST_BYTES.map(|(name, _)| figures.get(name).map(|size| format!("{name} {size}")));
+    let sizes: Result<Vec<String>, String> = sizes.into_iter().collect();
+    let stack = figures.get("stack")?;
+    at_most("writing: the stack", stack, MOST_STACK)?;
+    let each = machine.board.instructions(figures.get("ticks")?) as f64 / file_len as f64;
+    Ok(format!(
+        "a file of {TENSORS} tensors and {KEYS} keys, given in no order: the due {file_len} bytes, {stack} bytes of stack, {each:.1} instructions per byte; sizes in bytes: {}",
+        sizes?.join(", ")
+    ))
+}
+
+const TENSORS: usize = 44;
+const KEYS: usize = 50;
+
+/// The reference's dtypes in the order in which it writes them, with the bits of an element.
+const DTYPES: [(&str, usize); 22] = [
+    ("U64", 64),
+    ("I64", 64),
+    ("F64", 64),
+    ("C64", 64),
+    ("F32", 32),
+    ("U32", 32),
+    ("I32", 32),
+    ("BF16", 16),
+    ("F16", 16),
+    ("U16", 16),
+    ("I16", 16),
+    ("F8_E5M2FNUZ", 8),
+    ("F8_E4M3FNUZ", 8),
+    ("F8_E8M0", 8),
+    ("F8_E4M3", 8),
+    ("F8_E5M2", 8),
+    ("I8", 8),
+    ("U8", 8),
+    ("F6_E3M2", 6),
+    ("F6_E2M3", 6),
+    ("F4", 4),
+    ("BOOL", 8),
+];
+
+/// What `firmware/linkcheck` describes, in the order and the spelling of the reference.
+fn expected_file() -> Vec<u8> {
+    let keys = (0..KEYS).map(|number| format!(r#""k{number:02}":"\n\u0001é\"\\""#));
+    let keys: Vec<String> = keys.collect();
+    let (mut entries, mut begin) = (Vec::new(), 0);
+    for (rank, (dtype, bits)) in DTYPES.into_iter().enumerate() {
+        let has_this = |number: &usize| number * 5 % DTYPES.len() == DTYPES.len() - 1 - rank;
+        for number in (0..TENSORS).filter(has_this) {
+            let end = begin + 8 * number * bits / 8;
+            entries.push(format!(
+                r#""t{number:02}":{{"dtype":"{dtype}","shape":[8,{number}],"data_offsets":[{begin},{end}]}}"#
+            ));
+            begin = end;
+        }
+    }
+    let json = format!(r#"{{"__metadata__":{{{}}},{}}}"#, keys.join(","), entries.join(","));
+    let padded_len = json.len().next_multiple_of(8);
+    let spaces = std::iter::repeat_n(b' ', padded_len - json.len());
+    let data = (0..begin).map(|index| u8::try_from(index % 251).unwrap_or(0));
+    (padded_len as u64).to_le_bytes().into_iter().chain(json.into_bytes()).chain(spaces).chain(data).collect()
+}

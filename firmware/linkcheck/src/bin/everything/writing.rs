@@ -1,0 +1,104 @@
+//! Files that are written: every method of descriptions, plans, encoders and writers.
+
+use crate::numbers::{bytes, number};
+use embedded_io::ErrorKind as IoErrorKind;
+use embedded_safetensors::{
+    Blame, Content, Dtype, FilePlan, FileSpec, Placement, SpecError, SpecFault, TensorSpec, Which,
+    WriteError, Writer,
+};
+use linkcheck::{Job, Wire};
+
+pub fn all(job: &Job, file: &'static [u8]) -> u64 {
+    let (name, rest) = file.split_at_checked(job.slots).unwrap_or((file, &[]));
+    let [name, other] = [name, rest].map(|bytes| core::str::from_utf8(bytes).unwrap_or("a"));
+    let dims = [job.file_len, u64::from(job.mode)];
+    let dtype = Dtype::from_name(rest).unwrap_or(Dtype::F16);
+    let tensors = [
+        TensorSpec::new(name, dtype, &dims),
+        TensorSpec::new(other, Dtype::F4, &[]),
+        TensorSpec::new("c", dtype, &[0]),
+    ];
+    let pairs = [(name, other), (other, name)];
+    let mut sum = 0;
+    for placement in [Placement::Start, Placement::BySize, Placement::Padded] {
+        let spec = FileSpec::new(&tensors).with_metadata(&pairs).with_placement(placement(job.mode));
+        let mut memory = [0; 8];
+        let memory = memory.get_mut(..job.slots).unwrap_or_default();
+        sum ^= planned(spec.in_order(), file)
+            ^ planned(spec.as_given(memory), file)
+            ^ planned(spec.sorted(memory), file);
+        sum ^= described(spec);
+    }
+    sum
+}
+
+fn described(spec: FileSpec<'_>) -> u64 {
+    let names = spec
+        .tensors()
+        .iter()
+        .map(|tensor| bytes(tensor.name().as_bytes()) ^ u64::from(tensor.dtype().bits()));
+    names.sum::<u64>()
+        ^ spec.metadata().map_or(0, |pairs| pairs.len() as u64)
+        ^ (spec.placement() == Placement::Start(8)) as u64
+}
+
+fn planned(plan: Result<FilePlan<'_>, SpecError>, file: &'static [u8]) -> u64 {
+    let plan = match plan {
+        Ok(plan) => plan,
+        Err(error) => return refused(error),
+    };
+    let mut sum =
+        plan.header_len() ^ plan.data_start() ^ plan.data_len() ^ plan.file_len() ^ described(plan.spec());
+    for tensor in plan.tensors() {
+        sum ^= tensor.begin ^ tensor.end ^ tensor.byte_len() ^ u64::from(tensor.dtype().bits());
+        sum ^= match tensor.content {
+            Content::Tensor { index, spec } => index as u64 ^ spec.byte_len().unwrap_or(1),
+            Content::Padding { number } => number.into(),
+        };
+    }
+    let mut encoder = plan.encoder();
+    encoder.skip(3);
+    while let part @ [_, ..] = encoder.encode(&mut [0; 7]) {
+        sum ^= bytes(part) ^ encoder.remaining();
+    }
+    sum ^ encoder.position() ^ outcome(write(plan, file))
+}
+
+fn refused(error: SpecError) -> u64 {
+    let blame = u64::from(error.fault.blame() == Blame::Limit);
+    let which = match error.which {
+        Which::Tensor(index) | Which::Key(index) => index as u64,
+        Which::File => 7,
+    };
+    let other = match error.fault {
+        SpecFault::NameTwice { other } | SpecFault::KeyTwice { other } => other as u64,
+        _ => 0,
+    };
+    blame ^ which ^ other ^ bytes(error.fault.code().as_bytes())
+}
+
+fn write(plan: FilePlan<'_>, file: &'static [u8]) -> Result<u64, WriteError<IoErrorKind>> {
+    let (window, rest) = file.split_at_checked(5).unwrap_or((file, &[]));
+    let mut memory = [0; 16];
+    let memory = memory.get_mut(..window.len()).unwrap_or_default();
+    let mut writer = Writer::begin(Wire::new(file), plan, memory)?;
+    writer.write_bytes(rest)?;
+    writer.write_values(&[1.0_f32, f32::from(rest.len() as u8)])?;
+    writer.write_values(&[1_u16])?;
+    writer.write_tensor("c", window)?;
+    let due = writer
+        .due()
+        .map_or(0, |due| due.index as u64 ^ due.position ^ due.remaining ^ due.tensor.dims().len() as u64);
+    let position = writer.position();
+    writer.finish()?;
+    Ok(due ^ position)
+}
+
+fn outcome(outcome: Result<u64, WriteError<IoErrorKind>>) -> u64 {
+    match outcome {
+        Ok(seen) => seen,
+        Err(WriteError::Format(error)) => number(Err(error)),
+        Err(WriteError::Sink(_)) => 1,
+        Err(WriteError::Full { at }) => at,
+    }
+}

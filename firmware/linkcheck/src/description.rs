@@ -1,0 +1,71 @@
+//! What a file is to hold that is written: tensors and keys in no order, each of every kind.
+
+use embedded_safetensors::{Dtype, FileSpec, TensorSpec};
+
+/// Twice as many as there are dtypes.
+pub const TENSORS: usize = 44;
+pub const KEYS: usize = 50;
+
+/// A letter and the number in two digits, so that the order of names is that of numbers.
+const fn names<const N: usize>(letter: u8) -> [[u8; 3]; N] {
+    let mut names = [[letter, 0, 0]; N];
+    let mut index = 0;
+    while index < N {
+        let number = scattered(index, N) as u8;
+        names[index] = [letter, b'0' + number / 10, b'0' + number % 10];
+        index += 1;
+    }
+    names
+}
+
+/// Each number below `count` once, for a `count` that 7 does not divide.
+const fn scattered(index: usize, count: usize) -> usize {
+    (index * 7 + 3) % count
+}
+
+static NAMES: [[u8; 3]; TENSORS] = names(b't');
+static KEY_NAMES: [[u8; 3]; KEYS] = names(b'k');
+
+/// Eight times the number of the tensor, so that elements of any width fill bytes.
+static DIMS: [[u64; 2]; TENSORS] = {
+    let mut dims = [[8, 0]; TENSORS];
+    let mut index = 0;
+    while index < TENSORS {
+        dims[index][1] = scattered(index, TENSORS) as u64;
+        index += 1;
+    }
+    dims
+};
+
+static SPECS: [TensorSpec<'static>; TENSORS] = {
+    let mut specs = [TensorSpec::new("", Dtype::U8, &[]); TENSORS];
+    let mut index = 0;
+    while index < TENSORS {
+        let dtype = Dtype::ALL[scattered(index, TENSORS) * 5 % Dtype::ALL.len()];
+        specs[index] = TensorSpec::new(text(&NAMES[index]), dtype, &DIMS[index]);
+        index += 1;
+    }
+    specs
+};
+
+static PAIRS: [(&str, &str); KEYS] = {
+    let mut pairs = [("", "\n\u{1}é\"\\"); KEYS];
+    let mut index = 0;
+    while index < KEYS {
+        pairs[index].0 = text(&KEY_NAMES[index]);
+        index += 1;
+    }
+    pairs
+};
+
+const fn text(name: &'static [u8]) -> &'static str {
+    match core::str::from_utf8(name) {
+        Ok(text) => text,
+        Err(_) => panic!("it is ASCII"),
+    }
+}
+
+/// All of it.
+pub fn description() -> FileSpec<'static> {
+    FileSpec::new(core::hint::black_box(&SPECS)).with_metadata(core::hint::black_box(&PAIRS))
+}
