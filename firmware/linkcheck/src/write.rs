@@ -47,7 +47,7 @@ fn write(
     file: &'static [u8],
     order: &mut Order,
 ) -> Result<u64, WriteError<ErrorKind>> {
-    let Ok(plan) = spec.sorted(order) else { return Err(WriteError::Full { at: 0 }) };
+    let plan = spec.sorted(order)?;
     let mut writer = Writer::begin(Wire::new(file), plan, &mut [0; WINDOW])?;
     while let Some(due) = writer.due() {
         let at = writer.position();

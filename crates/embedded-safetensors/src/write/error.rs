@@ -181,6 +181,9 @@ impl From<SpecError> for std::io::Error {
 pub enum WriteError<E> {
     /// What the caller or the memory is at fault for: see [`ErrorKind::blame`](crate::ErrorKind::blame).
     Format(Error),
+    /// There can be no file as it was described. No writer says so, who is given a plan; it is for `?` in functions that describe
+    /// and write.
+    Spec(SpecError),
     /// What the file is written to has failed.
     Sink(E),
     /// What the file is written to takes no more bytes, and says of no error.
@@ -188,6 +191,12 @@ pub enum WriteError<E> {
         /// The first byte of the file that it did not take.
         at: u64,
     },
+}
+
+impl<E> From<SpecError> for WriteError<E> {
+    fn from(error: SpecError) -> Self {
+        Self::Spec(error)
+    }
 }
 
 impl<E> From<Error> for WriteError<E> {
@@ -200,6 +209,7 @@ impl<E: fmt::Display> fmt::Display for WriteError<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Format(error) => error.fmt(f),
+            Self::Spec(error) => error.fmt(f),
             Self::Sink(error) => write!(f, "the file cannot be written: {error}"),
             Self::Full { at } => write!(f, "the file cannot be written: there is no room from byte {at} on"),
         }

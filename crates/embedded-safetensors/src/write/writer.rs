@@ -199,10 +199,15 @@ impl<E: embedded_io::Error> embedded_io::Error for WriteError<E> {
         match self {
             Self::Sink(error) => error.kind(),
             Self::Full { .. } => IoErrorKind::OutOfMemory,
-            Self::Format(error) => match error.kind.blame() {
-                Blame::Limit => IoErrorKind::OutOfMemory,
-                Blame::File | Blame::Usage => IoErrorKind::InvalidInput,
-            },
+            Self::Format(error) => blamed(error.kind.blame()),
+            Self::Spec(error) => blamed(error.fault.blame()),
         }
+    }
+}
+
+fn blamed(blame: Blame) -> IoErrorKind {
+    match blame {
+        Blame::Limit => IoErrorKind::OutOfMemory,
+        Blame::File | Blame::Usage => IoErrorKind::InvalidInput,
     }
 }

@@ -98,6 +98,7 @@ fn outcome(outcome: Result<u64, WriteError<IoErrorKind>>) -> u64 {
     match outcome {
         Ok(seen) => seen,
         Err(WriteError::Format(error)) => number(Err(error)),
+        Err(WriteError::Spec(error)) => refused(error),
         Err(WriteError::Sink(_)) => 1,
         Err(WriteError::Full { at }) => at,
     }
