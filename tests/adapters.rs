@@ -90,9 +90,10 @@ fn errors_keep_their_kind_or_get_the_one_that_fits() {
 fn errors_are_sentences() {
     let said = |error: ReadError<FlashError<Fault>>| error.to_string();
     let flash = |fault| said(ReadError::Source(FlashError(fault)));
-    let unaligned = "the flash was read at an address or in a length that it cannot do";
+    let unaligned = "the flash was read, written or erased at an address or in a length that it cannot do";
     assert_eq!(flash(Fault::NotAligned), format!("the storage cannot be read: {unaligned}"));
-    assert_eq!(flash(Fault::OutOfBounds), "the storage cannot be read: the flash was read beyond its end");
+    let beyond = "the flash was read, written or erased beyond its end";
+    assert_eq!(flash(Fault::OutOfBounds), format!("the storage cannot be read: {beyond}"));
     assert_eq!(flash(Fault::Broken), "the storage cannot be read: the flash failed");
     assert_eq!(said(ReadError::UnexpectedEof { at: 7 }), "the file ends at byte 7, before its end was due");
     let format = Kind::FileTooShort.at(3);

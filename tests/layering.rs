@@ -44,15 +44,16 @@ const LAYERS: &[&[&str]] = &[
         "source/io.rs",
         "source/nor.rs",
         "source/file.rs",
+        "sink/mod.rs",
         "pass.rs",
         "router.rs",
         "receiver.rs",
         "json.rs",
     ],
-    &["convert/"],
+    &["convert/", "sink/"],
     &["element/"],
     &["tensor.rs"],
-    &["model.rs", "gather.rs", "view/", "write/writer.rs"],
+    &["model.rs", "gather.rs", "view/", "write/writer.rs", "write/recorder.rs"],
     &["asynch/", "file/"],
 ];
 

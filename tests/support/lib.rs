@@ -11,6 +11,7 @@ pub mod disk;
 pub mod doors;
 pub mod executor;
 pub mod file;
+pub mod flash;
 pub mod judge;
 pub mod mock;
 pub mod random;

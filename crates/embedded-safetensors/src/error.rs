@@ -408,6 +408,21 @@ pub enum ErrorKind {
         /// At multiples of how many bytes units begin.
         unit: u64,
     },
+    /// The storage holds more bytes than the file that is to be written, and cannot be cut: what is left behind it would make it
+    /// unsound. At: the end of the file.
+    Longer {
+        /// How many bytes the storage holds.
+        len: u64,
+        /// How many the file will have.
+        file_len: u64,
+    },
+    /// The partition does not begin where the flash can erase. At: byte 0.
+    Partition {
+        /// The address at which it begins.
+        start: u32,
+        /// At multiples of how many bytes the flash erases.
+        sector: u32,
+    },
 }
 
 impl ErrorKind {
@@ -496,11 +511,14 @@ impl ErrorKind {
     const fn code_of_writing(self) -> &'static str {
         match self {
             Self::Capacity { .. } => "limit.capacity",
-            Self::TooManyBytes { .. } | Self::TensorLength { .. } => "usage.length",
+            Self::TooManyBytes { .. } => "usage.length",
+            Self::TensorLength { .. } => "usage.length",
             Self::NotDue { .. } => "usage.due",
             Self::NothingDue => "usage.complete",
             Self::Incomplete { .. } => "usage.incomplete",
             Self::Unit { .. } => "usage.unit",
+            Self::Longer { .. } => "usage.longer",
+            Self::Partition { .. } => "usage.partition",
             _ => "usage.other", // none: a test looks for each kind in here
         }
     }
@@ -521,6 +539,7 @@ impl ErrorKind {
             Self::OutsideElements { .. } | Self::Unit { .. } | Self::Incomplete { .. } => Blame::Usage,
             Self::TooManyBytes { .. } | Self::TensorLength { .. } => Blame::Usage,
             Self::NotDue { .. } | Self::NothingDue => Blame::Usage,
+            Self::Longer { .. } | Self::Partition { .. } => Blame::Usage,
             _ => Blame::File,
         }
     }

@@ -235,6 +235,15 @@ impl ErrorKind {
                 let but = Text(", but the storage has room for ");
                 Sentence::of([Text("the file has "), Bytes(needed), but, Number(capacity)])
             }
+            Self::Longer { len, file_len } => {
+                let (but, rest) = (Text(", but the file only "), Text(": make it shorter first"));
+                Sentence::of([Text("the storage holds "), Bytes(len), but, Number(file_len), rest])
+            }
+            Self::Partition { start, sector } => {
+                let (start, sector) = (Number(start as u64), Number(sector as u64));
+                let but = Text(", but the flash erases at multiples of ");
+                Sentence::of([Text("the partition begins at address "), start, but, sector])
+            }
             Self::Unit { unit } => {
                 let rest = Text(": place them at a multiple of that");
                 Sentence::of([

@@ -5,10 +5,11 @@ use crate::source::{FileLen, ReadAt, ReadError};
 use embedded_io::{Error, ErrorKind, Read, Seek, SeekFrom};
 
 /// Makes a source of whatever has [`embedded_io::Read`] and [`embedded_io::Seek`]: a file of embedded-sdmmc
-/// or littlefs, and with the adapters of `embedded-io-adapters` one of `std`.
+/// or littlefs, and with the adapters of `embedded-io-adapters` one of `std`. With [`embedded_io::Write`] a file can be
+/// recorded there.
 ///
-/// It seeks only where the next read does not go on from the one before. A call that was interrupted is
-/// made again. After any other error it seeks before it reads, so a read can be tried again.
+/// It seeks only where the next read or write does not go on from the one before. A call that was interrupted is
+/// made again. After any other error it seeks before it reads or writes, so that can be tried again.
 ///
 /// *Memory*: 16 bytes and what `T` takes.
 #[derive(Debug)]
@@ -30,10 +31,36 @@ impl<T> Seekable<T> {
     }
 }
 
-impl<T: Read + Seek> Seekable<T> {
-    fn seek(&mut self, to: SeekFrom) -> Result<u64, T::Error> {
+impl<T: Seek> Seekable<T> {
+    pub(crate) fn seek(&mut self, to: SeekFrom) -> Result<u64, T::Error> {
         self.position = None;
         uninterrupted(|| self.inner.seek(to))
+    }
+
+    /// Reads or writes at this byte: what the call says is how far it went.
+    pub(crate) fn at(
+        &mut self,
+        offset: u64,
+        mut call: impl FnMut(&mut T) -> Result<usize, T::Error>,
+    ) -> Result<usize, T::Error> {
+        if self.position != Some(offset) {
+            self.seek(SeekFrom::Start(offset))?;
+        }
+        self.position = None;
+        let len = uninterrupted(|| call(&mut self.inner))?;
+        self.position = offset.checked_add(len as u64);
+        Ok(len)
+    }
+
+    /// A call that leaves it where it stands, unless it fails.
+    pub(crate) fn in_place(
+        &mut self,
+        mut call: impl FnMut(&mut T) -> Result<(), T::Error>,
+    ) -> Result<(), T::Error> {
+        let position = self.position.take();
+        uninterrupted(|| call(&mut self.inner))?;
+        self.position = position;
+        Ok(())
     }
 }
 
@@ -41,13 +68,7 @@ impl<T: Read + Seek> ReadAt for Seekable<T> {
     type Error = T::Error;
 
     fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> Result<usize, T::Error> {
-        if self.position != Some(offset) {
-            self.seek(SeekFrom::Start(offset))?;
-        }
-        self.position = None;
-        let len = uninterrupted(|| self.inner.read(buffer))?;
-        self.position = offset.checked_add(len as u64);
-        Ok(len)
+        self.at(offset, |inner| inner.read(buffer))
     }
 
     fn file_len(&mut self) -> Result<FileLen, T::Error> {
@@ -55,7 +76,7 @@ impl<T: Read + Seek> ReadAt for Seekable<T> {
     }
 }
 
-fn uninterrupted<T, E: Error>(mut call: impl FnMut() -> Result<T, E>) -> Result<T, E> {
+pub(crate) fn uninterrupted<T, E: Error>(mut call: impl FnMut() -> Result<T, E>) -> Result<T, E> {
     loop {
         match call() {
             Err(error) if error.kind() == ErrorKind::Interrupted => {}

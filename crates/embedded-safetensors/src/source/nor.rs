@@ -9,7 +9,8 @@ use embedded_storage::nor_flash::{NorFlashError, NorFlashErrorKind, ReadNorFlash
 /// The largest unit of reading that is known to be met with.
 const LARGEST_UNIT: usize = 64;
 
-/// Makes a source of a file in NOR flash, or in a partition of one.
+/// Makes a source of a file in NOR flash, or in a partition of one. Where the flash is
+/// [`NorFlash`](embedded_storage::nor_flash::NorFlash), a file can be recorded there.
 ///
 /// Reads may begin and end anywhere: what the flash can only read in whole units is read into a few bytes on
 /// the stack first. Where a read begins at a unit, whole units go straight into your buffer.
@@ -50,6 +51,29 @@ impl<F: ReadNorFlash> FlashFile<F> {
         self.flash
     }
 
+    pub(crate) fn flash(&mut self) -> &mut F {
+        &mut self.flash
+    }
+
+    pub(crate) fn partition_range(&self) -> Range<u32> {
+        self.partition.clone()
+    }
+
+    /// A file of this length has taken the place of what was there.
+    pub(crate) fn replaced(&mut self, file_len: u64) {
+        if let FileLen::Exactly(len) = &mut self.file_len {
+            *len = file_len;
+        }
+    }
+
+    /// The address of byte `offset` of the file, and how many of `len` bytes lie there and behind in the partition.
+    pub(crate) fn place(&self, offset: u64, len: usize) -> (u32, usize) {
+        let present = u64::from(self.partition.end - self.partition.start).saturating_sub(offset);
+        let room = usize::try_from(present).unwrap_or(usize::MAX).min(len);
+        // What is present lies below the end of the partition.
+        (self.partition.start.wrapping_add(u32::try_from(offset).unwrap_or(0)), room)
+    }
+
     /// Reads whole units, straight into the buffer.
     fn read_units(&mut self, address: u32, buffer: &mut [u8]) -> Result<usize, F::Error> {
         let len = buffer.len() - buffer.len() % F::READ_SIZE;
@@ -73,11 +97,8 @@ impl<F: ReadNorFlash> ReadAt for FlashFile<F> {
     type Error = FlashError<F::Error>;
 
     fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> Result<usize, Self::Error> {
-        let present = u64::from(self.partition.end - self.partition.start).saturating_sub(offset);
-        let room = usize::try_from(present).unwrap_or(usize::MAX).min(buffer.len());
+        let (address, room) = self.place(offset, buffer.len());
         let Some((buffer, _)) = buffer.split_at_mut_checked(room) else { return Ok(0) };
-        // What is present lies below the end of the partition.
-        let address = self.partition.start.wrapping_add(u32::try_from(offset).unwrap_or(0));
         let skip = address % low_u32(F::READ_SIZE as u64);
         let outcome = match skip {
             _ if buffer.is_empty() => Ok(0),
@@ -102,9 +123,9 @@ impl<E: NorFlashError> fmt::Display for FlashError<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self.0.kind() {
             NorFlashErrorKind::NotAligned => {
-                "the flash was read at an address or in a length that it cannot do"
+                "the flash was read, written or erased at an address or in a length that it cannot do"
             }
-            NorFlashErrorKind::OutOfBounds => "the flash was read beyond its end",
+            NorFlashErrorKind::OutOfBounds => "the flash was read, written or erased beyond its end",
             _ => "the flash failed",
         })
     }

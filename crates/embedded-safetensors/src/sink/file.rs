@@ -1,0 +1,74 @@
+//! Files of an operating system, by positioned writes.
+
+use super::{PREFIX, WriteAt, invalidate};
+use crate::write::error::WriteError;
+use std::fs::File;
+use std::io;
+
+/// By positioned writes. What the file held is cut away; a device is written over.
+///
+/// To keep the old file until the new one is whole, write into another file and rename that.
+impl WriteAt for &File {
+    type Error = io::Error;
+
+    fn capacity(&mut self) -> Result<Option<u64>, io::Error> {
+        Ok(None)
+    }
+
+    fn prepare(&mut self, _data_start: u64, _file_len: u64) -> Result<(), WriteError<io::Error>> {
+        let len = emptied(self).map_err(WriteError::Sink)?;
+        invalidate(self, len)
+    }
+
+    fn write_at(&mut self, offset: u64, bytes: &[u8]) -> Result<usize, io::Error> {
+        loop {
+            match write_at(self, offset, bytes) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                outcome => return outcome,
+            }
+        }
+    }
+
+    fn flush(&mut self) -> Result<(), io::Error> {
+        self.sync_all()
+    }
+}
+
+impl WriteAt for File {
+    type Error = io::Error;
+
+    fn capacity(&mut self) -> Result<Option<u64>, io::Error> {
+        (&*self).capacity()
+    }
+
+    fn prepare(&mut self, data_start: u64, file_len: u64) -> Result<(), WriteError<io::Error>> {
+        (&*self).prepare(data_start, file_len)
+    }
+
+    fn write_at(&mut self, offset: u64, bytes: &[u8]) -> Result<usize, io::Error> {
+        (&*self).write_at(offset, bytes)
+    }
+
+    fn flush(&mut self) -> Result<(), io::Error> {
+        WriteAt::flush(&mut &*self)
+    }
+}
+
+/// Cuts away all bytes of the file, and says how many may be left.
+fn emptied(file: &File) -> io::Result<u64> {
+    if !file.metadata()?.is_file() {
+        return Ok(PREFIX as u64);
+    }
+    file.set_len(0)?;
+    Ok(0)
+}
+
+#[cfg(unix)]
+fn write_at(file: &File, offset: u64, bytes: &[u8]) -> io::Result<usize> {
+    std::os::unix::fs::FileExt::write_at(file, bytes, offset)
+}
+
+#[cfg(windows)]
+fn write_at(file: &File, offset: u64, bytes: &[u8]) -> io::Result<usize> {
+    std::os::windows::fs::FileExt::seek_write(file, bytes, offset)
+}

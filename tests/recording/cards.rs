@@ -1,0 +1,289 @@
+//! Files on a card that cannot be sought beyond their end, whose system keeps what is written for itself until it is told otherwise.
+
+use std::cell::RefCell;
+
+use embedded_io::{Error as _, ErrorKind as IoErrorKind, ErrorType, Read, Seek, SeekFrom, Write};
+use embedded_safetensors::{ErrorKind, Recorder, Seekable, WriteError};
+use verification::judge::judge;
+use verification::mock::Fault;
+use verification::random::Random;
+
+use crate::sample::Sample;
+
+/// A file of a file system.
+#[derive(Clone, Default)]
+struct Card {
+    /// What the program sees.
+    file: Vec<u8>,
+    /// What is on the card.
+    durable: Vec<u8>,
+    /// What is not there yet, in the order of the writes.
+    pending: Vec<(usize, Vec<u8>)>,
+    position: usize,
+    /// A call takes so many bytes at most; none: all.
+    most: Option<usize>,
+    /// How many bytes the card has.
+    room: Option<usize>,
+    calls: usize,
+    accident: Option<Accident>,
+}
+
+/// What goes wrong, at which of the calls.
+#[derive(Clone, Copy, Debug)]
+enum Accident {
+    Fails(usize),
+    /// After a part of it is done.
+    FailsLate(usize),
+    PowerCut(usize),
+    /// Every call but each third.
+    Interrupts,
+}
+
+impl Card {
+    fn holding(file: Vec<u8>) -> Self {
+        Self { durable: file.clone(), file, ..Self::default() }
+    }
+
+    fn with(&self, accident: Accident) -> Self {
+        Self { accident: Some(accident), calls: 0, ..self.clone() }
+    }
+
+    /// Whether a call is done, and whether it is said to have failed all the same.
+    fn admit(&mut self) -> Result<bool, Fault> {
+        let call = self.calls;
+        self.calls += 1;
+        match self.accident {
+            Some(Accident::Fails(at)) if call == at => Err(Fault::Broken),
+            Some(Accident::PowerCut(at)) if call >= at => Err(Fault::Broken),
+            Some(Accident::FailsLate(at)) => Ok(call == at),
+            Some(Accident::Interrupts) if call % 3 != 2 => Err(Fault::Interrupted),
+            _ => Ok(false),
+        }
+    }
+
+    /// What may be on the card when the power goes: of what was written since the last flush any of the writes, and any bytes of them.
+    fn remains(&self, seed: u64) -> Vec<u8> {
+        let mut random = Random::new(seed);
+        let mut file = self.durable.clone();
+        for (at, bytes) in &self.pending {
+            let percent = random.pick(&[0, 50, 100]);
+            for (at, byte) in (*at..).zip(bytes) {
+                file.resize(file.len().max(at + 1), 0);
+                file[at] = if random.percent(percent) { *byte } else { file[at] };
+            }
+        }
+        file
+    }
+}
+
+fn overwrite(file: &mut Vec<u8>, at: usize, bytes: &[u8]) {
+    file.resize(file.len().max(at + bytes.len()), 0);
+    file[at..at + bytes.len()].copy_from_slice(bytes);
+}
+
+impl ErrorType for Card {
+    type Error = Fault;
+}
+
+impl Read for Card {
+    fn read(&mut self, buffer: &mut [u8]) -> Result<usize, Fault> {
+        let len = (&self.file[self.position..]).read(buffer).expect("a slice can be read");
+        self.position += len;
+        Ok(len)
+    }
+}
+
+impl Write for Card {
+    fn write(&mut self, bytes: &[u8]) -> Result<usize, Fault> {
+        let fails_late = self.admit()?;
+        let room = self.room.unwrap_or(usize::MAX) - self.position;
+        let len = bytes.len().min(self.most.unwrap_or(usize::MAX)).min(room);
+        let bytes = &bytes[..if fails_late { len / 2 } else { len }];
+        overwrite(&mut self.file, self.position, bytes);
+        self.pending.push((self.position, bytes.to_vec()));
+        self.position += bytes.len();
+        if fails_late { Err(Fault::Broken) } else { Ok(len) }
+    }
+
+    fn flush(&mut self) -> Result<(), Fault> {
+        let fails_late = self.admit()?;
+        for (at, bytes) in self.pending.drain(..) {
+            overwrite(&mut self.durable, at, &bytes);
+        }
+        if fails_late { Err(Fault::Broken) } else { Ok(()) }
+    }
+}
+
+impl Seek for Card {
+    fn seek(&mut self, to: SeekFrom) -> Result<u64, Fault> {
+        let fails_late = self.admit()?;
+        let place = match to {
+            SeekFrom::Start(place) => usize::try_from(place).unwrap(),
+            SeekFrom::End(0) => self.file.len(),
+            _ => panic!("it is never done"),
+        };
+        assert!(place <= self.file.len(), "sought beyond the end: {place}");
+        self.position = place;
+        if fails_late { Err(Fault::Broken) } else { Ok(place as u64) }
+    }
+}
+
+fn record(card: &mut Card, sample: &Sample) -> Result<(), WriteError<Fault>> {
+    sample.record(Seekable::new(card), 64, 50).map(drop)
+}
+
+/// Cards with nothing on them, with a part of a file, with an old file.
+fn cards() -> [Card; 4] {
+    let old = Sample::short().again(7).file();
+    [Card::default(), Card::holding(vec![3; 5]), Card::holding(old[..30].to_vec()), Card::holding(old)]
+}
+
+fn samples() -> [Sample; 3] {
+    [Sample::short(), Sample::long(), Sample::short().blank()]
+}
+
+#[test]
+fn files_are_recorded_without_seeking_beyond_their_end() {
+    for (card, sample) in cards().iter().flat_map(|card| samples().map(|sample| (card, sample))) {
+        for most in [None, Some(1), Some(5)] {
+            for accident in [None, Some(Accident::Interrupts)] {
+                let mut card = Card { most, accident, ..card.clone() };
+                record(&mut card, &sample).expect("it goes well");
+                assert!(
+                    card.file == sample.file() && card.durable == sample.file() && card.pending.is_empty()
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn it_is_sought_only_to_the_front_and_back() {
+    struct Sought<'c>(&'c RefCell<Vec<SeekFrom>>, Card);
+    impl ErrorType for Sought<'_> {
+        type Error = Fault;
+    }
+    impl Write for Sought<'_> {
+        fn write(&mut self, bytes: &[u8]) -> Result<usize, Fault> {
+            self.1.write(bytes)
+        }
+        fn flush(&mut self) -> Result<(), Fault> {
+            self.1.flush()
+        }
+    }
+    impl Seek for Sought<'_> {
+        fn seek(&mut self, to: SeekFrom) -> Result<u64, Fault> {
+            self.0.borrow_mut().push(to);
+            self.1.seek(to)
+        }
+    }
+    let seeks = RefCell::default();
+    Sample::short().record(Seekable::new(Sought(&seeks, Card::default())), 64, 50).expect("it goes well");
+    assert_eq!(
+        *seeks.borrow(),
+        [SeekFrom::End(0), SeekFrom::Start(0), SeekFrom::Start(8), SeekFrom::Start(0)]
+    );
+}
+
+#[test]
+fn a_longer_file_is_refused_and_left_alone() {
+    let sample = Sample::short();
+    let mut card = Card::holding(vec![1; sample.file().len() + 1]);
+    let outcome = record(&mut card, &sample);
+    assert_eq!(outcome, Err(ErrorKind::Longer { len: 406, file_len: 405 }.at(405).into()));
+    let said = "error[usage.longer] at byte 405: the storage holds 406 bytes, but the file only 405: make it shorter first";
+    assert_eq!(outcome.unwrap_err().to_string(), said);
+    assert_eq!(card.file, vec![1; 406]);
+    let mut card = Card::holding(vec![1; 405]);
+    record(&mut card, &sample).expect("it is as long");
+    assert_eq!(card.file, sample.file());
+}
+
+#[test]
+fn a_full_card_is_an_error_and_no_file() {
+    for (card, sample) in cards().iter().flat_map(|card| samples().map(|sample| (card, sample))) {
+        for room in [0, 5, 8, 20, 71, 72, 100, sample.file().len() - 1] {
+            let mut card = Card { room: Some(room.max(card.file.len())), ..card.clone() };
+            if let Err(error) = record(&mut card, &sample) {
+                assert_eq!(error, WriteError::Full { at: room.max(card.file.len()) as u64 });
+                assert_eq!(error.kind(), IoErrorKind::OutOfMemory);
+            }
+            assert!(judge(&card.file).is_err() || card.file == sample.file());
+        }
+    }
+}
+
+/// How many calls it takes.
+fn calls(card: &Card, sample: &Sample) -> usize {
+    let mut rehearsal = card.clone();
+    record(&mut rehearsal, sample).expect("it goes well");
+    rehearsal.calls
+}
+
+#[test]
+fn when_the_power_goes_there_is_the_whole_file_or_none() {
+    let mut ends = [0; 3];
+    for (card, sample) in cards().iter().flat_map(|card| samples().map(|sample| (card, sample))) {
+        let old = card.file.clone();
+        for call in 0..calls(card, &sample) {
+            let mut card = card.with(Accident::PowerCut(call));
+            record(&mut card, &sample).expect_err("the power goes");
+            for seed in 0..50 {
+                let remains = card.remains(seed);
+                let end = match judge(&remains) {
+                    Err(_) => 0,
+                    Ok(_) if remains == old => 1,
+                    Ok(_) if remains == sample.file() => 2,
+                    Ok(_) => panic!("call {call}, seed {seed}: a file that is not whole"),
+                };
+                ends[end] += 1;
+            }
+        }
+    }
+    assert!(ends.iter().all(|times| *times > 0), "each end is met with: {ends:?}");
+}
+
+#[test]
+fn when_a_call_fails_there_is_the_whole_file_or_none() {
+    for (card, sample) in cards().iter().flat_map(|card| samples().map(|sample| (card, sample))) {
+        let old = card.file.clone();
+        for call in 0..calls(card, &sample) {
+            for accident in [Accident::Fails(call), Accident::FailsLate(call)] {
+                let mut card = card.with(accident);
+                assert_eq!(record(&mut card, &sample), Err(WriteError::Sink(Fault::Broken)), "{accident:?}");
+                let is_whole = [&old, &sample.file()].contains(&&card.file);
+                assert!(judge(&card.file).is_err() || is_whole, "{accident:?}");
+                record(&mut card, &sample).expect("it can be done again");
+                assert_eq!(card.file, sample.file());
+            }
+        }
+    }
+}
+
+/// Up to [`Recorder::finish`], which comes once.
+#[test]
+fn a_recording_goes_on_where_a_call_failed() {
+    let sample = Sample::long();
+    let all: Vec<u8> = sample.with_plan(|plan| sample.pieces(&plan, 1).flatten().copied().collect());
+    let mut failures = 0;
+    for call in 0..calls(&Card::default(), &sample) {
+        let mut card = Card::default().with(Accident::FailsLate(call));
+        sample.with_plan(|plan| {
+            let mut buffer = [0; 32];
+            let Ok(mut recorder) = Recorder::begin(Seekable::new(&mut card), plan, &mut buffer) else {
+                return;
+            };
+            while recorder.position() < plan.file_len() {
+                let done = usize::try_from(recorder.position() - plan.data_start()).unwrap();
+                let left =
+                    recorder.due().filter(|due| due.remaining > 0).map_or(50, |due| due.remaining.min(50));
+                let piece = done + usize::try_from(left).unwrap();
+                failures += u32::from(recorder.write_bytes(&all[done..piece]).is_err());
+            }
+            if recorder.finish().is_ok() {
+                assert!(card.file == sample.file() && card.durable == card.file);
+            }
+        });
+    }
+    assert!(failures > 10, "{failures}");
+}

@@ -1,0 +1,190 @@
+//! The power goes at every call that changes flash, also in the middle of it.
+
+use std::ops::Range;
+
+use embedded_safetensors::{FlashFile, Model, WriteError};
+use verification::flash::{Accident, Call, Nor, Tear};
+use verification::judge::judge;
+use verification::mock::Fault;
+
+use crate::sample::Sample;
+
+const SECTOR: usize = 1024;
+const SECTORS: usize = 8;
+/// A file takes two sectors or fewer.
+const FIRST: Range<u32> = 1024..4096;
+const SECOND: Range<u32> = 4096..7168;
+
+type Flash<const UNIT: usize> = Nor<UNIT, SECTOR>;
+
+/// The file that a reader takes for one in this partition, judged in full.
+fn found<const UNIT: usize>(flash: &mut Flash<UNIT>, partition: Range<u32>) -> Option<Vec<u8>> {
+    let source = FlashFile::partition(&mut *flash, partition.clone());
+    let summary = Model::open(source, &mut [0; 64]).ok()?.summary();
+    let end = summary.data_start + summary.data_len;
+    let start = usize::try_from(partition.start).unwrap();
+    let file = &flash.memory()[start..start + usize::try_from(end).unwrap()];
+    judge(file).ok().map(|_| file.to_vec())
+}
+
+/// Ways to stop a call on so many bytes.
+fn tears(call: &Call, units_may_fray: bool) -> Vec<Tear> {
+    let fronts = |fronts: &[usize]| fronts.iter().map(|done| Tear::Front(*done)).collect::<Vec<_>>();
+    let picked = (0..8).map(Tear::Picked);
+    match call {
+        Call::Erase(_) => fronts(&[0, 1, 2, 3]).into_iter().chain(picked).collect(),
+        Call::Write(range) => {
+            let len = range.len();
+            let frayed = (0..if units_may_fray { 32 } else { 0 }).map(Tear::Frayed);
+            let fronts = fronts(&[0, 1, 4, 7, 8, len / 2, len.saturating_sub(1), len]);
+            fronts.into_iter().chain(picked).chain(frayed).collect()
+        }
+    }
+}
+
+/// Every accident that can happen to these calls.
+fn accidents(calls: &[Call], units_may_fray: bool) -> Vec<Accident> {
+    let all = calls.iter().enumerate().flat_map(|(call, what)| {
+        tears(what, units_may_fray).into_iter().map(move |tear| Accident { call, tear, cuts_power: true })
+    });
+    all.collect()
+}
+
+fn record<const UNIT: usize>(
+    flash: &mut Flash<UNIT>,
+    partition: &Range<u32>,
+    sample: &Sample,
+    buffer: usize,
+) -> Result<(), WriteError<Fault>> {
+    let storage = FlashFile::partition(flash, partition.clone());
+    sample.record(storage, UNIT.max(8) + buffer, 50).map(drop).map_err(|error| match error {
+        WriteError::Sink(error) => WriteError::Sink(error.0),
+        WriteError::Format(error) => panic!("{error}"),
+        WriteError::Full { at } => panic!("full at {at}"),
+    })
+}
+
+/// A flash with these files recorded in its two partitions, and the calls that it takes to record another one.
+fn stage<const UNIT: usize>(
+    old: [&Sample; 2],
+    new: &Sample,
+    into: &Range<u32>,
+    buffer: usize,
+) -> (Flash<UNIT>, Vec<Call>) {
+    let mut flash = Flash::<UNIT>::new(SECTORS);
+    for (sample, partition) in old.into_iter().zip([FIRST, SECOND]) {
+        record(&mut flash, &partition, sample, 0).expect("it goes well");
+    }
+    flash.restart();
+    let mut rehearsal = flash.clone();
+    record(&mut rehearsal, into, new, buffer).expect("it goes well");
+    assert_eq!(found(&mut rehearsal, into.clone()), Some(new.file()));
+    (flash, rehearsal.calls().to_vec())
+}
+
+/// In one partition there is the new file, whole, or none; the old one only when nothing was erased.
+fn one_partition<const UNIT: usize>(
+    old: &Sample,
+    new: &Sample,
+    buffer: usize,
+    units_may_fray: bool,
+) -> [usize; 3] {
+    let (old, new) = (&old.clone().for_unit(UNIT), &new.clone().for_unit(UNIT));
+    let (flash, calls) = stage::<UNIT>([old; 2], new, &FIRST, buffer);
+    let mut ends = [0; 3];
+    for accident in accidents(&calls, units_may_fray) {
+        let mut flash = flash.clone();
+        flash.plan(accident);
+        let outcome = record(&mut flash, &FIRST, new, buffer);
+        assert_eq!(outcome, Err(WriteError::Sink(Fault::Broken)), "{accident:?}");
+        flash.restart();
+        let end = match found(&mut flash, FIRST) {
+            None => 0,
+            Some(file) if file == old.file() && accident.call == 0 => 1,
+            Some(file) if file == new.file() && accident.call == calls.len() - 1 => 2,
+            Some(_) => panic!("{UNIT}, {buffer}, {accident:?}: a file that is not whole"),
+        };
+        ends[end] += 1;
+        record(&mut flash, &FIRST, new, buffer).expect("it can be done again");
+        assert_eq!(found(&mut flash, FIRST), Some(new.file()));
+    }
+    ends
+}
+
+fn one_partition_in_all_ways<const UNIT: usize>() {
+    let (short, long) = (Sample::short(), Sample::long());
+    for (old, new) in [(&short, &long), (&long, &short), (&short.clone().again(9), &short)] {
+        for buffer in [0, 300] {
+            let ends = one_partition::<UNIT>(old, new, buffer, UNIT <= 8);
+            assert!(ends.iter().all(|times| *times > 0), "each end is met with: {ends:?}");
+        }
+    }
+}
+
+#[test]
+fn in_one_partition_there_is_no_file_that_is_not_whole() {
+    one_partition_in_all_ways::<1>();
+    one_partition_in_all_ways::<4>();
+    one_partition_in_all_ways::<8>();
+    one_partition_in_all_ways::<32>();
+    one_partition_in_all_ways::<256>();
+}
+
+/// A length that is torn takes in data, and these are such as a header may end with.
+#[test]
+fn in_units_of_four_bytes_and_fewer_it_does_not_matter_what_is_torn() {
+    let (old, new) = (Sample::long(), Sample::short().blank());
+    for buffer in [0, 300] {
+        one_partition::<1>(&old, &new, buffer, true);
+        one_partition::<2>(&old, &new, buffer, true);
+        one_partition::<4>(&old, &new, buffer, true);
+    }
+}
+
+/// Which of the partitions the program takes after it has started: the newer one that is whole.
+fn newest<const UNIT: usize>(flash: &mut Flash<UNIT>) -> Option<(u64, Vec<u8>)> {
+    let files = [FIRST, SECOND].map(|partition| {
+        let file = found(flash, partition)?;
+        let (mut text, mut window) = ([0; 8], [0; 64]);
+        let mut model = Model::open(&file[..], &mut window).expect("it was judged");
+        let number =
+            model.metadata("number", &mut text, &mut window).expect("it was judged")?.parse().ok()?;
+        Some((number, file))
+    });
+    files.into_iter().flatten().max_by_key(|(number, _)| *number)
+}
+
+fn two_partitions<const UNIT: usize>(buffer: usize) {
+    let numbered = |sample: Sample, seed, number| sample.again(seed).saying(number).for_unit(UNIT);
+    let oldest = numbered(Sample::long(), 20, &[("number", "6")]);
+    let old = numbered(Sample::short(), 30, &[("number", "7")]);
+    let new = numbered(Sample::long(), 40, &[("number", "8")]);
+    let (flash, calls) = stage::<UNIT>([&oldest, &old], &new, &FIRST, buffer);
+    let mut ends = [0; 2];
+    let frayed_erasures =
+        (0..64).map(|seed| Accident { call: 0, tear: Tear::Frayed(seed), cuts_power: true });
+    for accident in accidents(&calls, UNIT <= 8).into_iter().chain(frayed_erasures) {
+        let mut flash = flash.clone();
+        flash.plan(accident);
+        record(&mut flash, &FIRST, &new, buffer).expect_err("the power goes");
+        flash.restart();
+        let end = match newest(&mut flash) {
+            Some((7, file)) if file == old.file() => 0,
+            Some((8, file)) if file == new.file() => 1,
+            other => panic!("{UNIT}, {accident:?}: {:?}", other.map(|(number, _)| number)),
+        };
+        ends[end] += 1;
+    }
+    assert!(ends.iter().all(|times| *times > 0), "each end is met with: {ends:?}");
+}
+
+#[test]
+fn in_two_partitions_there_is_the_old_file_or_the_new_one() {
+    for buffer in [0, 300] {
+        two_partitions::<1>(buffer);
+        two_partitions::<4>(buffer);
+        two_partitions::<8>(buffer);
+        two_partitions::<32>(buffer);
+        two_partitions::<256>(buffer);
+    }
+}

@@ -1,0 +1,131 @@
+//! Files to record, and what their bytes are.
+
+use embedded_safetensors::{
+    Content, Dtype, FilePlan, FileSpec, Placement, Recorder, TensorSpec, WriteAt, WriteError,
+};
+use verification::random::Random;
+
+/// A file to record.
+#[derive(Clone)]
+pub struct Sample {
+    tensors: &'static [TensorSpec<'static>],
+    metadata: Option<&'static [(&'static str, &'static str)]>,
+    placement: Placement,
+    /// Of each tensor, in the order of the description.
+    data: Vec<Vec<u8>>,
+}
+
+const ONE: &[TensorSpec<'_>] = &[TensorSpec::new("t", Dtype::U8, &[333])];
+
+const MANY: &[TensorSpec<'_>] = &[
+    TensorSpec::new("bias", Dtype::F16, &[3]),
+    TensorSpec::new("weight", Dtype::F32, &[7, 20]),
+    TensorSpec::new("none", Dtype::I64, &[0]),
+    TensorSpec::new("steps", Dtype::U8, &[77]),
+];
+
+const TEXT: &[(&str, &str)] = &[(
+    "what",
+    "a header that is longer than a unit of flash; a header that is longer than a unit of flash; a header \
+    that is longer than a unit of flash; a header that is longer than a unit of flash",
+)];
+
+/// Bytes that no header ends with.
+fn bytes(seed: u64, len: u64) -> Vec<u8> {
+    let mut random = Random::new(seed);
+    (0..len).map(|_| random.number().to_le_bytes()[0] | 0x80).collect()
+}
+
+impl Sample {
+    fn new(tensors: &'static [TensorSpec<'static>], seed: u64) -> Self {
+        let data = tensors
+            .iter()
+            .zip(seed..)
+            .map(|(tensor, seed)| bytes(seed, tensor.byte_len().unwrap()))
+            .collect();
+        Self { tensors, metadata: None, placement: Placement::Start(8), data }
+    }
+
+    /// With a header as short as any.
+    pub fn short() -> Self {
+        Self::new(ONE, 1)
+    }
+
+    /// With a header longer than 256 bytes.
+    pub fn long() -> Self {
+        Self { metadata: Some(TEXT), ..Self::new(MANY, 2) }
+    }
+
+    /// With other data.
+    pub fn again(self, seed: u64) -> Self {
+        Self { metadata: self.metadata, placement: self.placement, ..Self::new(self.tensors, seed) }
+    }
+
+    /// With this in its `__metadata__`.
+    pub fn saying(self, metadata: &'static [(&'static str, &'static str)]) -> Self {
+        Self { metadata: Some(metadata), ..self }
+    }
+
+    /// With nothing but spaces as its data, which a header may end with.
+    pub fn blank(mut self) -> Self {
+        self.data.iter_mut().for_each(|data| data.fill(b' '));
+        self
+    }
+
+    pub fn placed(self, placement: Placement) -> Self {
+        Self { placement, ..self }
+    }
+
+    /// With data that begin at a unit.
+    pub fn for_unit(self, unit: usize) -> Self {
+        self.placed(Placement::Start(u32::try_from(unit.max(8)).unwrap()))
+    }
+
+    pub fn with_plan<T>(&self, act: impl FnOnce(FilePlan<'_>) -> T) -> T {
+        let spec = FileSpec::new(self.tensors).with_placement(self.placement);
+        let spec = self.metadata.map_or(spec, |metadata| spec.with_metadata(metadata));
+        act(spec.sorted(&mut [0; 8]).expect("there can be such a file"))
+    }
+
+    /// The whole file: the header as its encoder spells it, and the data.
+    pub fn file(&self) -> Vec<u8> {
+        self.with_plan(|plan| {
+            let mut file = vec![0; usize::try_from(plan.data_start()).unwrap()];
+            plan.encoder().encode(&mut file);
+            plan.tensors().for_each(|tensor| match tensor.content {
+                Content::Tensor { index, .. } => file.extend(&self.data[index]),
+                Content::Padding { .. } => {
+                    file.resize(file.len() + usize::try_from(tensor.byte_len()).unwrap(), 0);
+                }
+            });
+            file
+        })
+    }
+
+    /// Records it in pieces of at most so many bytes.
+    pub fn record<S: WriteAt>(
+        &self,
+        storage: S,
+        buffer: usize,
+        piece: usize,
+    ) -> Result<S, WriteError<S::Error>> {
+        let mut buffer = vec![0; buffer];
+        self.with_plan(|plan| {
+            let mut recorder = Recorder::begin(storage, plan, &mut buffer)?;
+            self.pieces(&plan, piece).try_for_each(|piece| recorder.write_bytes(piece))?;
+            recorder.finish()
+        })
+    }
+
+    /// The data in the order of the file.
+    pub fn pieces<'a>(&'a self, plan: &FilePlan<'_>, piece: usize) -> impl Iterator<Item = &'a [u8]> {
+        let order: Vec<usize> = plan
+            .tensors()
+            .filter_map(|tensor| match tensor.content {
+                Content::Tensor { index, .. } => Some(index),
+                Content::Padding { .. } => None,
+            })
+            .collect();
+        order.into_iter().flat_map(move |index| self.data[index].chunks(piece))
+    }
+}

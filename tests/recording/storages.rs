@@ -1,0 +1,197 @@
+//! Memory, files of the system, and storage of one's own.
+
+use std::convert::Infallible;
+
+use embedded_safetensors::{
+    Dtype, ErrorKind, FileSpec, Placement, Recorder, TensorSpec, WriteAt, WriteError,
+};
+use verification::judge::judge;
+
+use crate::sample::Sample;
+
+#[test]
+fn memory_is_as_long_as_the_file() {
+    for sample in [Sample::short(), Sample::long()] {
+        let file = sample.file();
+        let mut memory = vec![7; file.len()];
+        for (buffer, piece) in [(8, 1), (9, 1000), (64, 20), (1000, 50)] {
+            memory.fill(7);
+            sample.record(&mut memory[..], buffer, piece).expect("it goes well");
+            assert_eq!(memory, file);
+        }
+        let needed = file.len() as u64;
+        let outcome = sample.record(&mut memory[1..], 64, 50).map(drop);
+        assert_eq!(outcome, Err(ErrorKind::Capacity { needed, capacity: needed - 1 }.at(needed - 1).into()));
+        memory.push(7);
+        let outcome = sample.record(&mut memory[..], 64, 50).map(drop);
+        assert_eq!(outcome, Err(ErrorKind::Longer { len: needed + 1, file_len: needed }.at(needed).into()));
+        assert_eq!(memory[..file.len()], file, "and left alone");
+    }
+}
+
+#[test]
+fn padding_between_tensors_is_recorded() {
+    for placement in [Placement::Padded(16), Placement::Padded(512), Placement::BySize(64)] {
+        let sample = Sample::long().placed(placement);
+        let file = sample.file();
+        judge(&file).expect("it is sound");
+        for (buffer, piece) in [(8, 1), (64, 20), (100, 1000), (5000, 7)] {
+            let mut memory = vec![7; file.len()];
+            sample.record(&mut memory[..], buffer, piece).expect("it goes well");
+            assert_eq!(memory, file, "{placement:?}, {buffer}, {piece}");
+        }
+    }
+}
+
+/// The last tensor has no bytes, and must begin at a multiple all the same.
+#[test]
+fn padding_at_the_end_is_recorded() {
+    let tensors = [TensorSpec::new("a", Dtype::U16, &[3]), TensorSpec::new("b", Dtype::U8, &[0])];
+    let plan = FileSpec::new(&tensors).with_placement(Placement::Padded(16)).in_order().expect("it can be");
+    let mut memory = vec![7; usize::try_from(plan.file_len()).unwrap()];
+    let mut buffer = [0; 8];
+    let mut recorder = Recorder::begin(&mut memory[..], plan, &mut buffer).expect("it has room");
+    recorder.write_values(&[1u16, 2, 3]).expect("it is due");
+    recorder.finish().expect("it is complete");
+    judge(&memory).expect("it is sound");
+    assert!(memory.ends_with(&[3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]), "{memory:?}");
+}
+
+#[test]
+fn until_it_is_finished_there_is_no_file() {
+    let sample = Sample::short();
+    let mut memory = sample.file();
+    sample.with_plan(|plan| {
+        let mut buffer = [0; 8];
+        let mut recorder = Recorder::begin(&mut memory[..], plan, &mut buffer).expect("it has room");
+        sample.pieces(&plan, 50).for_each(|piece| recorder.write_bytes(piece).expect("it is due"));
+    });
+    assert_eq!(
+        judge(&memory).expect_err("it is not finished"),
+        ErrorKind::HeaderTooLarge { length: u64::MAX }.at(0)
+    );
+}
+
+/// Memory in units of a size that no compiler knows, which takes one unit at a time.
+struct Units {
+    unit: usize,
+    memory: Vec<u8>,
+    capacity: Option<u64>,
+}
+
+impl WriteAt for Units {
+    type Error = Infallible;
+
+    fn unit(&self) -> usize {
+        self.unit
+    }
+
+    fn capacity(&mut self) -> Result<Option<u64>, Infallible> {
+        Ok(self.capacity)
+    }
+
+    fn prepare(&mut self, _: u64, file_len: u64) -> Result<(), WriteError<Infallible>> {
+        self.memory = vec![0xFF; usize::try_from(file_len).unwrap().next_multiple_of(self.unit)];
+        Ok(())
+    }
+
+    fn write_at(&mut self, offset: u64, bytes: &[u8]) -> Result<usize, Infallible> {
+        let offset = usize::try_from(offset).unwrap();
+        assert!(offset.is_multiple_of(self.unit) && bytes.len().is_multiple_of(self.unit));
+        self.memory[offset..offset + self.unit].copy_from_slice(&bytes[..self.unit]);
+        Ok(self.unit)
+    }
+
+    fn flush(&mut self) -> Result<(), Infallible> {
+        Ok(())
+    }
+}
+
+fn record(
+    unit: usize,
+    capacity: Option<u64>,
+    sample: &Sample,
+    buffer: usize,
+) -> Result<Vec<u8>, WriteError<Infallible>> {
+    let storage = Units { unit, memory: vec![], capacity };
+    sample.record(storage, buffer, 50).map(|storage| storage.memory)
+}
+
+#[test]
+fn storage_may_take_one_unit_at_a_time() {
+    for unit in [1, 2, 4, 8, 16, 32, 64, 128, 256, 4096] {
+        let sample = Sample::long().for_unit(unit);
+        for buffer in [unit.max(8), 3 * unit + 8, 10_000] {
+            let memory = record(unit, None, &sample, buffer).expect("it goes well");
+            let (file, behind) = memory.split_at(sample.file().len());
+            assert_eq!(file, sample.file());
+            assert!(behind.len() < unit && behind.iter().all(|byte| *byte == 0xFF));
+        }
+    }
+}
+
+#[test]
+fn what_does_not_fit_the_units_is_refused() {
+    let sample = Sample::short(); // 405 bytes, the data from byte 72 on
+    let inside = |unit| Err(ErrorKind::Unit { unit }.at(72).into());
+    assert_eq!(record(16, None, &sample, 64), inside(16));
+    assert_eq!(record(256, None, &sample, 512), inside(256));
+    assert_eq!(record(24, None, &sample, 64), inside(24), "no power of two");
+    assert_eq!(record(0, None, &sample, 64), inside(0));
+    let small = |needed, capacity| Err(ErrorKind::BufferLength { needed, capacity }.at(0).into());
+    assert_eq!(record(8, None, &sample, 7), small(8, 7));
+    assert_eq!(record(1, None, &sample, 0), small(8, 0));
+    assert_eq!(record(256, None, &sample.clone().for_unit(256), 255), small(256, 255));
+    let full = |needed, capacity| Err(ErrorKind::Capacity { needed, capacity }.at(capacity).into());
+    assert_eq!(record(8, Some(407), &sample, 64), full(408, 407), "the last unit is written whole");
+    assert!(record(8, Some(408), &sample, 64).is_ok());
+    let said = record(8, Some(100), &sample, 64).unwrap_err().to_string();
+    assert_eq!(
+        said,
+        "error[limit.capacity] at byte 100: the file has 408 bytes, but the storage has room for 100"
+    );
+}
+
+#[test]
+fn a_recorder_takes_what_its_documentation_says() {
+    let pointers = if size_of::<usize>() == 8 { 264 } else { 200 };
+    assert_eq!(size_of::<Recorder<'_, ()>>(), pointers);
+}
+
+#[cfg(all(feature = "std", any(unix, windows)))]
+mod files {
+    use super::*;
+    use std::fs::File;
+
+    #[test]
+    fn files_are_cut_to_their_length() {
+        let path = std::env::temp_dir().join(format!("recording-{}", std::process::id()));
+        for old in [vec![], vec![1; 20], vec![1; 10_000]] {
+            for sample in [Sample::short(), Sample::long()] {
+                std::fs::write(&path, &old).expect("a file can be made");
+                let file = File::options().write(true).open(&path).expect("it is there");
+                sample.record(&file, 64, 50).expect("it goes well");
+                assert_eq!(std::fs::read(&path).expect("it is there"), sample.file());
+                sample.record(file, 1000, 7).expect("it goes well");
+                assert_eq!(std::fs::read(&path).expect("it is there"), sample.file());
+            }
+        }
+        sample_begun_only(&path);
+        std::fs::remove_file(&path).expect("it is there");
+    }
+
+    fn sample_begun_only(path: &std::path::Path) {
+        let file = File::options().write(true).open(path).expect("it is there");
+        Sample::short().with_plan(|plan| {
+            Recorder::begin(&file, plan, &mut [0; 8]).expect("it has room");
+        });
+        assert_eq!(std::fs::read(path).expect("it is there"), [0xFF; 8]);
+    }
+
+    #[test]
+    fn what_cannot_be_written_is_the_error_of_the_system() {
+        let file = File::open(std::env::current_exe().expect("this runs")).expect("it can be read");
+        let error = Sample::short().record(&file, 64, 50).map(drop).expect_err("it cannot be written");
+        assert!(matches!(error, WriteError::Sink(_)), "{error}");
+    }
+}

@@ -1,0 +1,190 @@
+//! NOR flash in memory that is as strict as a chip is, counts, and fails or loses its power on demand, also in the middle
+//! of a call.
+
+use std::ops::Range;
+
+use embedded_storage::nor_flash::{
+    ErrorType, NorFlash, NorFlashErrorKind, ReadNorFlash, check_erase, check_read, check_write,
+};
+
+use crate::mock::Fault;
+use crate::random::Random;
+
+/// Flash that is written in units of `UNIT` bytes and erased in sectors of `SECTOR` bytes.
+///
+/// What a chip may not do is a panic: a write to a unit that was written since it was erased, and an access that is out of bounds
+/// or not aligned.
+#[derive(Clone, Debug)]
+pub struct Nor<const UNIT: usize, const SECTOR: usize> {
+    memory: Vec<u8>,
+    /// Which units were written since they were erased.
+    is_written: Vec<bool>,
+    calls: Vec<Call>,
+    accident: Option<Accident>,
+    has_power: bool,
+}
+
+/// A call that changes the flash.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Call {
+    /// These addresses were written.
+    Write(Range<u32>),
+    /// These addresses were erased.
+    Erase(Range<u32>),
+}
+
+/// What goes wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Accident {
+    /// At which of the calls that change the flash, counted from 0.
+    pub call: usize,
+    /// How much of the call is done.
+    pub tear: Tear,
+    /// Whether the power is gone from then on; otherwise the call alone fails.
+    pub cuts_power: bool,
+}
+
+/// How much of a call is done when it stops in the middle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tear {
+    /// So many bytes of a write, so many sectors of an erasure: nothing, a part from the front on, or all.
+    Front(usize),
+    /// Bytes of a write, or sectors of an erasure, picked by the numbers of this seed.
+    Picked(u64),
+    /// Bits, picked by the numbers of this seed.
+    Frayed(u64),
+}
+
+impl Tear {
+    /// All of the call.
+    pub const WHOLE: Self = Self::Front(usize::MAX);
+}
+
+impl<const UNIT: usize, const SECTOR: usize> Nor<UNIT, SECTOR> {
+    /// So many sectors, with anything in them.
+    pub fn new(sectors: usize) -> Self {
+        let bytes = sectors * SECTOR;
+        let memory = (0..=u8::MAX).cycle().take(bytes).collect();
+        let is_written = vec![true; bytes / UNIT];
+        Self { memory, is_written, calls: Vec::new(), accident: None, has_power: true }
+    }
+
+    /// What goes wrong from now on. Calls are counted anew.
+    pub fn plan(&mut self, accident: Accident) {
+        self.calls.clear();
+        self.accident = Some(accident);
+    }
+
+    /// The power is there, also if it was cut, and nothing goes wrong any more. Calls are counted anew.
+    pub fn restart(&mut self) {
+        self.calls.clear();
+        (self.accident, self.has_power) = (None, true);
+    }
+
+    /// The calls so far.
+    pub fn calls(&self) -> &[Call] {
+        &self.calls
+    }
+
+    /// What the flash holds.
+    pub fn memory(&self) -> &[u8] {
+        &self.memory
+    }
+
+    /// Notes a call, and says how much of it is done.
+    fn admit(&mut self, call: Call) -> Result<Option<Accident>, Fault> {
+        if !self.has_power {
+            return Err(Fault::Broken);
+        }
+        let accident = self.accident.filter(|accident| accident.call == self.calls.len());
+        self.calls.push(call);
+        self.has_power = !accident.is_some_and(|accident| accident.cuts_power);
+        Ok(accident)
+    }
+}
+
+/// What bits become of `before` and `after` that differ, some of them.
+fn frayed(random: &mut Random, before: u8, after: u8) -> u8 {
+    let mask = u8::try_from(random.below(256)).expect("a byte");
+    before & !mask | after & mask
+}
+
+/// What bytes become when a call that changes them from one to the other stops. Blocks are those that are done or not.
+fn torn(tear: Tear, block: usize, before: &[u8], after: &[u8]) -> Vec<u8> {
+    let mut random = Random::new(if let Tear::Picked(seed) | Tear::Frayed(seed) = tear { seed } else { 0 });
+    let blocks = before.chunks(block).zip(after.chunks(block)).enumerate();
+    let left = blocks.map(|(index, (before, after))| match tear {
+        Tear::Front(done) => if index < done { after } else { before }.to_vec(),
+        Tear::Picked(_) => if random.below(2) == 0 { after } else { before }.to_vec(),
+        Tear::Frayed(_) => {
+            before.iter().zip(after).map(|(before, after)| frayed(&mut random, *before, *after)).collect()
+        }
+    });
+    left.collect::<Vec<_>>().concat()
+}
+
+fn range(from: u32, to: u32) -> Range<usize> {
+    usize::try_from(from).expect("it is inside")..usize::try_from(to).expect("it is inside")
+}
+
+fn strictly(outcome: Result<(), NorFlashErrorKind>) {
+    outcome.expect("a chip is used as it must be");
+}
+
+impl<const UNIT: usize, const SECTOR: usize> ErrorType for Nor<UNIT, SECTOR> {
+    type Error = Fault;
+}
+
+impl<const UNIT: usize, const SECTOR: usize> ReadNorFlash for Nor<UNIT, SECTOR> {
+    const READ_SIZE: usize = 4;
+
+    fn read(&mut self, offset: u32, bytes: &mut [u8]) -> Result<(), Fault> {
+        strictly(check_read(self, offset, bytes.len()));
+        if !self.has_power {
+            return Err(Fault::Broken);
+        }
+        let start = usize::try_from(offset).expect("it is inside");
+        bytes.copy_from_slice(&self.memory[start..start + bytes.len()]);
+        Ok(())
+    }
+
+    fn capacity(&self) -> usize {
+        self.memory.len()
+    }
+}
+
+impl<const UNIT: usize, const SECTOR: usize> NorFlash for Nor<UNIT, SECTOR> {
+    const WRITE_SIZE: usize = UNIT;
+    const ERASE_SIZE: usize = SECTOR;
+
+    fn erase(&mut self, from: u32, to: u32) -> Result<(), Fault> {
+        strictly(check_erase(self, from, to));
+        let accident = self.admit(Call::Erase(from..to))?;
+        let place = range(from, to);
+        let erased = vec![0xFF; place.len()];
+        let tear = accident.map_or(Tear::WHOLE, |accident| accident.tear);
+        let left = torn(tear, SECTOR, &self.memory[place.clone()], &erased);
+        for (sector, units) in
+            left.chunks(SECTOR).zip(self.is_written[place.start / UNIT..].chunks_mut(SECTOR / UNIT))
+        {
+            let is_erased = sector.iter().all(|byte| *byte == 0xFF);
+            units.iter_mut().for_each(|is_written| *is_written &= !is_erased);
+        }
+        self.memory[place].copy_from_slice(&left);
+        accident.map_or(Ok(()), |_| Err(Fault::Broken))
+    }
+
+    fn write(&mut self, offset: u32, bytes: &[u8]) -> Result<(), Fault> {
+        strictly(check_write(self, offset, bytes.len()));
+        let end = offset + u32::try_from(bytes.len()).expect("it is inside");
+        let accident = self.admit(Call::Write(offset..end))?;
+        let place = range(offset, end);
+        let units = &mut self.is_written[place.start / UNIT..place.end / UNIT];
+        assert!(units.iter().all(|is_written| !is_written), "{place:?} is written twice");
+        units.fill(true);
+        let tear = accident.map_or(Tear::WHOLE, |accident| accident.tear);
+        let left = torn(tear, 1, &self.memory[place.clone()], bytes);
+        self.memory[place].copy_from_slice(&left);
+        accident.map_or(Ok(()), |_| Err(Fault::Broken))
+    }
+}
