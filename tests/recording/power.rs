@@ -59,8 +59,7 @@ fn record<const UNIT: usize>(
     let storage = FlashFile::partition(flash, partition.clone());
     sample.record(storage, UNIT.max(8) + buffer, 50).map(drop).map_err(|error| match error {
         WriteError::Sink(error) => WriteError::Sink(error.0),
-        WriteError::Format(error) => panic!("{error}"),
-        WriteError::Full { at } => panic!("full at {at}"),
+        other => panic!("{other}"),
     })
 }
 
