@@ -6,6 +6,7 @@
 mod headers;
 mod models;
 mod numbers;
+mod recording;
 mod slices;
 mod storage;
 mod streams;

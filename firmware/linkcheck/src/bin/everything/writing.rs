@@ -1,6 +1,7 @@
 //! Files that are written: every method of descriptions, plans, encoders and writers.
 
 use crate::numbers::{bytes, number};
+use crate::recording;
 use embedded_io::ErrorKind as IoErrorKind;
 use embedded_safetensors::{
     Blame, Content, Dtype, FilePlan, FileSpec, Placement, SpecError, SpecFault, TensorSpec, Which,
@@ -24,9 +25,9 @@ pub fn all(job: &Job, file: &'static [u8]) -> u64 {
         let spec = FileSpec::new(&tensors).with_metadata(&pairs).with_placement(placement(job.mode));
         let mut memory = [0; 8];
         let memory = memory.get_mut(..job.slots).unwrap_or_default();
-        sum ^= planned(spec.in_order(), file)
-            ^ planned(spec.as_given(memory), file)
-            ^ planned(spec.sorted(memory), file);
+        sum ^= planned(spec.in_order(), job, file)
+            ^ planned(spec.as_given(memory), job, file)
+            ^ planned(spec.sorted(memory), job, file);
         sum ^= described(spec);
     }
     sum
@@ -42,7 +43,7 @@ fn described(spec: FileSpec<'_>) -> u64 {
         ^ (spec.placement() == Placement::Start(8)) as u64
 }
 
-fn planned(plan: Result<FilePlan<'_>, SpecError>, file: &'static [u8]) -> u64 {
+fn planned(plan: Result<FilePlan<'_>, SpecError>, job: &Job, file: &'static [u8]) -> u64 {
     let plan = match plan {
         Ok(plan) => plan,
         Err(error) => return refused(error),
@@ -61,7 +62,7 @@ fn planned(plan: Result<FilePlan<'_>, SpecError>, file: &'static [u8]) -> u64 {
     while let part @ [_, ..] = encoder.encode(&mut [0; 7]) {
         sum ^= bytes(part) ^ encoder.remaining();
     }
-    sum ^ encoder.position() ^ outcome(write(plan, file))
+    sum ^ encoder.position() ^ outcome(write(plan, file)) ^ recording::all(plan, job, file)
 }
 
 fn refused(error: SpecError) -> u64 {
@@ -94,7 +95,8 @@ fn write(plan: FilePlan<'_>, file: &'static [u8]) -> Result<u64, WriteError<IoEr
     Ok(due ^ position)
 }
 
-fn outcome(outcome: Result<u64, WriteError<IoErrorKind>>) -> u64 {
+/// As [`number`], for what is written.
+pub fn outcome<E>(outcome: Result<u64, WriteError<E>>) -> u64 {
     match outcome {
         Ok(seen) => seen,
         Err(WriteError::Format(error)) => number(Err(error)),

@@ -1,0 +1,38 @@
+//! Files that are recorded: every method of `Recorder`, and every storage that it can record in.
+
+use crate::storage::{Chip, File, partition};
+use crate::writing::outcome;
+use embedded_safetensors::{FilePlan, FlashFile, Recorder, Seekable, WriteAt, WriteError};
+use linkcheck::Job;
+
+pub fn all(plan: FilePlan<'_>, job: &Job, file: &'static [u8]) -> u64 {
+    let mut memory = [0; 256];
+    let memory = memory.get_mut(..job.slots).unwrap_or_default();
+    outcome(record(memory, plan, file))
+        ^ outcome(record(Seekable::new(File::new(file)), plan, file))
+        ^ outcome(record(&mut partition(Chip(file), job), plan, file))
+        ^ outcome(record(FlashFile::new(Chip(file)).with_file_len(job.file_len), plan, file))
+}
+
+fn record<S: WriteAt>(
+    mut storage: S,
+    plan: FilePlan<'_>,
+    file: &'static [u8],
+) -> Result<u64, WriteError<S::Error>> {
+    let (first, rest) = file.split_at_checked(5).unwrap_or((file, &[]));
+    let mut buffer = [0; 64];
+    let buffer = buffer.get_mut(..rest.len()).unwrap_or_default();
+    // Beyond what a recorder asks of it.
+    let far = plan.data_len();
+    storage.write_at(far, first).map_err(WriteError::Sink)?;
+    let mut recorder = Recorder::begin(storage, plan, buffer)?;
+    recorder.write_bytes(rest)?;
+    recorder.write_bytes(first)?;
+    recorder.write_values(&[1.0_f32, f32::from(rest.len() as u8)])?;
+    recorder.write_tensor("c", first)?;
+    let due = recorder.due().map_or(0, |due| due.index as u64 ^ due.position ^ due.remaining);
+    let position = recorder.position();
+    let mut storage = recorder.finish()?;
+    storage.prepare(far, position)?;
+    Ok(due ^ position ^ storage.unit() as u64)
+}
