@@ -66,6 +66,16 @@ impl<T: embedded_io::Seek> embedded_io_async::Seek for Waiting<T> {
     }
 }
 
+impl<T: embedded_io::Write> embedded_io_async::Write for Waiting<T> {
+    async fn write(&mut self, bytes: &[u8]) -> Result<usize, T::Error> {
+        self.call(|inner| inner.write(bytes)).await
+    }
+
+    async fn flush(&mut self) -> Result<(), T::Error> {
+        self.call(T::flush).await
+    }
+}
+
 /// A kind of source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Door {

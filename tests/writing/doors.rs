@@ -1,0 +1,107 @@
+//! The writer and its asynchronous form, behind one trait.
+
+use embedded_safetensors::{Due, FilePlan, Native, WriteError, Writer, asynch};
+use verification::executor::finish;
+use verification::mock::Fault;
+use verification::sink::Sink;
+use verification::waiting::{Waiting, Waits};
+
+pub type Outcome<T> = Result<T, WriteError<Fault>>;
+
+/// What both can do. The sink is lent, so that it is there after every error.
+pub trait Writes<'a>: Sized {
+    fn begin(sink: &'a mut Sink, plan: FilePlan<'a>, window: &mut [u8]) -> Outcome<Self>;
+    fn due(&self) -> Option<Due<'a>>;
+    fn position(&self) -> u64;
+    fn bytes(&mut self, bytes: &[u8]) -> Outcome<()>;
+    fn values<T: Native>(&mut self, values: &[T]) -> Outcome<()>;
+    fn tensor(&mut self, name: &str, bytes: &[u8]) -> Outcome<()>;
+    fn end(self) -> Outcome<()>;
+}
+
+pub trait Door {
+    type Writer<'a>: Writes<'a>;
+}
+
+/// [`Writer`].
+pub struct Blocking;
+
+/// [`asynch::Writer`], to a sink that waits before and after everything it does.
+pub struct Awaited;
+
+impl Door for Blocking {
+    type Writer<'a> = Writer<'a, &'a mut Sink>;
+}
+
+impl Door for Awaited {
+    type Writer<'a> = asynch::Writer<'a, Waiting<&'a mut Sink>>;
+}
+
+impl<'a> Writes<'a> for Writer<'a, &'a mut Sink> {
+    fn begin(sink: &'a mut Sink, plan: FilePlan<'a>, window: &mut [u8]) -> Outcome<Self> {
+        Writer::begin(sink, plan, window)
+    }
+
+    fn due(&self) -> Option<Due<'a>> {
+        Writer::due(self)
+    }
+
+    fn position(&self) -> u64 {
+        Writer::position(self)
+    }
+
+    fn bytes(&mut self, bytes: &[u8]) -> Outcome<()> {
+        self.write_bytes(bytes)
+    }
+
+    fn values<T: Native>(&mut self, values: &[T]) -> Outcome<()> {
+        self.write_values(values)
+    }
+
+    fn tensor(&mut self, name: &str, bytes: &[u8]) -> Outcome<()> {
+        self.write_tensor(name, bytes)
+    }
+
+    fn end(self) -> Outcome<()> {
+        self.finish().map(drop)
+    }
+}
+
+impl<'a> Writes<'a> for asynch::Writer<'a, Waiting<&'a mut Sink>> {
+    fn begin(sink: &'a mut Sink, plan: FilePlan<'a>, window: &mut [u8]) -> Outcome<Self> {
+        finish(asynch::Writer::begin(Waiting::new(sink, Waits { before: 1, after: 1 }), plan, window))
+    }
+
+    fn due(&self) -> Option<Due<'a>> {
+        asynch::Writer::due(self)
+    }
+
+    fn position(&self) -> u64 {
+        asynch::Writer::position(self)
+    }
+
+    fn bytes(&mut self, bytes: &[u8]) -> Outcome<()> {
+        finish(self.write_bytes(bytes))
+    }
+
+    fn values<T: Native>(&mut self, values: &[T]) -> Outcome<()> {
+        finish(self.write_values(values))
+    }
+
+    fn tensor(&mut self, name: &str, bytes: &[u8]) -> Outcome<()> {
+        finish(self.write_tensor(name, bytes))
+    }
+
+    fn end(self) -> Outcome<()> {
+        finish(self.finish()).map(drop)
+    }
+}
+
+/// Each test with either.
+#[macro_export]
+macro_rules! through_both_doors {
+    ($($test:ident)*) => {
+        mod blocking { $(#[test] fn $test() { super::$test::<$crate::doors::Blocking>(); })* }
+        mod awaited { $(#[test] fn $test() { super::$test::<$crate::doors::Awaited>(); })* }
+    };
+}

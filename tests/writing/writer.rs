@@ -1,0 +1,445 @@
+//! The writer, with sinks that take what they like, fail when they like, and callers that give too little or too much.
+
+use embedded_safetensors::{
+    C64, Content, Dtype, ErrorKind, FilePlan, Native, Placement, TensorSpec, WriteError,
+};
+use half::{bf16, f16};
+use verification::dictionary::{Dictionary, Named};
+use verification::mock::{Failure, Fault, Reads};
+use verification::random::Random;
+use verification::sink::{Habits, Sink};
+use verification::writing::{Description, as_planned};
+
+use crate::doors::{Door, Writes};
+
+crate::through_both_doors! {
+    every_sink_and_every_window
+    every_split
+    one_byte_after_another
+    a_fault_at_every_call
+    no_room_from_every_byte
+    too_many_bytes
+    bytes_that_are_missing
+    whole_tensors_in_their_turn
+    values_of_every_type
+    values_of_another_dtype
+    tensors_without_bytes
+    nothing_at_all
+    no_window
+}
+
+const PLACEMENTS: [Placement; 3] = [Placement::Start(8), Placement::BySize(16), Placement::Padded(16)];
+
+/// A few tensors, given in another order than the file's, some of them without bytes.
+fn dictionary() -> Dictionary {
+    let mut random = Random::new(0);
+    let cases: [(&str, Dtype, &[u64]); 9] = [
+        ("steps", Dtype::U8, &[5]),
+        ("none", Dtype::U8, &[0]),
+        ("gain", Dtype::F32, &[2]),
+        ("flag", Dtype::BOOL, &[]),
+        ("no flag", Dtype::BOOL, &[3, 0]),
+        ("no time", Dtype::I64, &[0]),
+        ("nibbles", Dtype::F4, &[3, 2]),
+        ("short", Dtype::I16, &[3]),
+        ("wide", Dtype::U64, &[]),
+    ];
+    let tensor = |(name, dtype, dims): (&str, Dtype, &[u64])| {
+        Named::random(name.to_owned(), dtype, dims.to_vec(), &mut random)
+    };
+    let metadata = Some(vec![("device".to_owned(), "unit-7".to_owned())]);
+    Dictionary { tensors: cases.into_iter().map(tensor).collect(), metadata }
+}
+
+/// A plan, and what must become of it.
+struct Case<'a> {
+    plan: FilePlan<'a>,
+    dictionary: &'a Dictionary,
+    file: Vec<u8>,
+}
+
+/// A part of the data: which tensor of the description, and its bytes.
+type Part<'d> = (usize, &'d [u8]);
+
+impl Case<'_> {
+    /// The tensors in the order of the file, but for those without bytes.
+    fn parts(&self) -> Vec<Part<'_>> {
+        let parts = self.plan.tensors().filter_map(|planned| match planned.content {
+            Content::Tensor { index, .. } => Some((index, &self.dictionary.tensors[index].bytes[..])),
+            Content::Padding { .. } => None,
+        });
+        parts.filter(|(_, bytes)| !bytes.is_empty()).collect()
+    }
+
+    /// Where in the file a tensor of the description begins.
+    fn begin(&self, wanted: usize) -> usize {
+        let is_wanted = |content| matches!(content, Content::Tensor { index, .. } if index == wanted);
+        let planned = self.plan.tensors().find(|planned| is_wanted(planned.content)).expect("it is there");
+        usize::try_from(self.plan.data_start() + planned.begin).expect("it is small")
+    }
+
+    fn data_start(&self) -> usize {
+        usize::try_from(self.plan.data_start()).expect("it is small")
+    }
+}
+
+/// Calls `test` for each way to place the tensors.
+fn each_case(test: impl Fn(&Case<'_>)) {
+    let dictionary = dictionary();
+    for placement in PLACEMENTS {
+        let description = Description::new(&dictionary);
+        let mut memory = description.memory();
+        let plan = description.spec().with_placement(placement).sorted(&mut memory).expect("it is sound");
+        let mut file = vec![0; usize::try_from(plan.data_start()).expect("it is small")];
+        plan.encoder().encode(&mut file);
+        file.extend(as_planned(&dictionary, plan).tensors.iter().flat_map(|tensor| &tensor.bytes));
+        assert_eq!(file.len() as u64, plan.file_len());
+        test(&Case { plan, dictionary: &dictionary, file });
+    }
+}
+
+fn sink() -> Sink {
+    Sink::new(Habits::default())
+}
+
+/// The error of the crate's own.
+fn fault<T: std::fmt::Debug>(outcome: Result<T, WriteError<Fault>>) -> (ErrorKind, u64) {
+    match outcome {
+        Err(WriteError::Format(error)) => (error.kind, error.at),
+        other => panic!("{other:?} is no mistake of the caller"),
+    }
+}
+
+fn every_sink_and_every_window<D: Door>() {
+    let takes = [Reads::Whole, Reads::AtMost(1), Reads::AtMost(3), Reads::Random(1), Reads::Random(2)];
+    each_case(|case| {
+        for takes in takes {
+            for interrupted_every in [None, Some(1), Some(2), Some(5)] {
+                for window in [1, 2, 7, 8, 9, 64, 1000] {
+                    let mut sink = Sink::new(Habits { takes, interrupted_every, ..Habits::default() });
+                    let mut writer =
+                        D::Writer::begin(&mut sink, case.plan, &mut vec![0; window]).expect("it works");
+                    for (_, bytes) in case.parts() {
+                        writer.bytes(bytes).expect("it is due");
+                    }
+                    writer.end().expect("all is there");
+                    assert_eq!(sink.file, case.file);
+                    assert!(sink.is_flushed);
+                    assert_eq!(sink.interruptions > 0, interrupted_every.is_some());
+                }
+            }
+        }
+    });
+}
+
+fn every_split<D: Door>() {
+    each_case(|case| {
+        for (split, whole) in case.parts() {
+            for at in 0..=whole.len() {
+                let mut sink = sink();
+                let mut writer = D::Writer::begin(&mut sink, case.plan, &mut [0; 64]).expect("it works");
+                for (index, bytes) in case.parts() {
+                    let (head, tail) = bytes.split_at(if index == split { at } else { 0 });
+                    writer.bytes(head).expect("it is due");
+                    writer.bytes(tail).expect("it is due");
+                }
+                writer.end().expect("all is there");
+                assert_eq!(sink.file, case.file);
+            }
+        }
+    });
+}
+
+fn one_byte_after_another<D: Door>() {
+    each_case(|case| {
+        let mut sink = sink();
+        let mut writer = D::Writer::begin(&mut sink, case.plan, &mut [0; 64]).expect("it works");
+        assert_eq!(writer.position(), case.plan.data_start());
+        for (index, bytes) in case.parts() {
+            for position in 0..bytes.len() {
+                if position > 0 {
+                    let due = writer.due().expect("it is not complete");
+                    let spec = case.plan.spec().tensors()[index];
+                    assert_eq!((due.index, due.tensor), (index, spec));
+                    assert_eq!(
+                        [due.position, due.remaining],
+                        [position, bytes.len() - position].map(|n| n as u64)
+                    );
+                    assert_eq!(writer.position(), (case.begin(index) + position) as u64);
+                }
+                writer.bytes(&bytes[position..=position]).expect("it is due");
+                assert_eq!(writer.position(), (case.begin(index) + position + 1) as u64);
+            }
+        }
+        writer.end().expect("all is there");
+        assert_eq!(sink.file, case.file);
+    });
+}
+
+/// Writes all that is left, from the byte on that the writer says.
+fn write_rest<'a, W: Writes<'a>>(writer: &mut W, case: &Case<'_>) -> Result<(), WriteError<Fault>> {
+    while let Some(due) = writer.due() {
+        let bytes = &case.dictionary.tensors[due.index].bytes;
+        let rest = &bytes[usize::try_from(due.position).expect("it is small")..];
+        assert_eq!(rest.len() as u64, due.remaining);
+        if rest.is_empty() {
+            writer.tensor(due.tensor.name(), rest)?;
+        } else {
+            writer.bytes(rest)?;
+        }
+    }
+    Ok(())
+}
+
+fn a_fault_at_every_call<D: Door>() {
+    let broken = Err(WriteError::Sink(Fault::Broken));
+    each_case(|case| {
+        let mut failed = [0; 3];
+        for call in 0.. {
+            let failure = Some(Failure::Once(call));
+            let mut sink = Sink::new(Habits { takes: Reads::AtMost(3), failure, ..Habits::default() });
+            let Ok(mut writer) = D::Writer::begin(&mut sink, case.plan, &mut [0; 16]) else {
+                // Nobody knows how much of the header is written; no reader takes it.
+                assert!(case.file.starts_with(&sink.file) && sink.file.len() < case.data_start());
+                failed[0] += 1;
+                continue;
+            };
+            let first = write_rest(&mut writer, case);
+            if first.is_err() {
+                assert_eq!(first, broken);
+                failed[1] += 1;
+                write_rest(&mut writer, case).expect("it failed once");
+            }
+            let end = writer.end();
+            assert!(case.file.starts_with(&sink.file));
+            match end {
+                Ok(()) => assert_eq!(sink.file, case.file),
+                Err(_) => failed[2] += 1,
+            }
+            if end.is_ok() && first.is_ok() {
+                break;
+            }
+            assert!(end == Ok(()) || end == broken);
+        }
+        // The last call flushes.
+        let data = case.file.len() - case.data_start();
+        assert!(failed[0] > 8 && failed[1] + failed[2] > data / 3 && failed[2] > 0, "{failed:?}");
+    });
+}
+
+fn no_room_from_every_byte<D: Door>() {
+    each_case(|case| {
+        for room in 0..case.file.len() {
+            let mut sink = Sink::new(Habits { room: Some(room), ..Habits::default() });
+            let begun = D::Writer::begin(&mut sink, case.plan, &mut [0; 16]);
+            let outcome = begun.and_then(|mut writer| {
+                write_rest(&mut writer, case)?;
+                writer.end()
+            });
+            assert_eq!(outcome, Err(WriteError::Full { at: room as u64 }));
+            assert_eq!(sink.file, case.file[..room]);
+        }
+        let mut sink = Sink::new(Habits { room: Some(case.file.len()), ..Habits::default() });
+        let mut writer = D::Writer::begin(&mut sink, case.plan, &mut [0; 16]).expect("there is room");
+        write_rest(&mut writer, case).expect("there is room");
+        writer.end().expect("there is room");
+    });
+}
+
+fn too_many_bytes<D: Door>() {
+    each_case(|case| {
+        let mut sink = sink();
+        let mut writer = D::Writer::begin(&mut sink, case.plan, &mut [0; 16]).expect("it works");
+        for (index, bytes) in case.parts() {
+            for position in 0..bytes.len() {
+                let before = writer.position();
+                for more in [1, 2, 100] {
+                    let given = [&bytes[position..], &vec![0; more]].concat();
+                    let left = (bytes.len() - position) as u64;
+                    let tensor = u32::try_from(index).expect("it is small");
+                    let kind = ErrorKind::TooManyBytes { tensor, given: given.len() as u64, left };
+                    assert_eq!(fault(writer.bytes(&given)), (kind, before));
+                    assert_eq!((kind.code(), writer.position()), ("usage.length", before));
+                }
+                writer.bytes(&bytes[position..=position]).expect("it is due");
+            }
+        }
+        let end = writer.position();
+        assert_eq!(fault(writer.bytes(&[0])), (ErrorKind::NothingDue, end));
+        assert_eq!(fault(writer.tensor("gain", &[0; 8])), (ErrorKind::NothingDue, end));
+        assert_eq!(fault(writer.values(&[0_u8])), (ErrorKind::NothingDue, end));
+        assert_eq!(writer.bytes(&[]), Ok(()));
+        writer.end().expect("all is there");
+        assert_eq!(sink.file, case.file);
+    });
+}
+
+fn bytes_that_are_missing<D: Door>() {
+    each_case(|case| {
+        let parts = case.parts();
+        let (count, data): (usize, Vec<u8>) =
+            (parts.len(), parts.iter().flat_map(|part| part.1).copied().collect());
+        assert!(count > 5 && data.len() > 20);
+        for written in 0..data.len() {
+            let mut sink = sink();
+            let mut writer = D::Writer::begin(&mut sink, case.plan, &mut [0; 16]).expect("it works");
+            for byte in &data[..written] {
+                writer.bytes(&[*byte]).expect("it is due");
+            }
+            let (mut behind, position) = (written, writer.position());
+            let lacking = parts.iter().find(|(_, bytes)| {
+                let is_lacking = behind < bytes.len();
+                behind = behind.saturating_sub(bytes.len());
+                is_lacking
+            });
+            let tensor = u32::try_from(lacking.expect("one lacks bytes").0).expect("it is small");
+            let missing = case.plan.file_len() - position;
+            let kind = ErrorKind::Incomplete { tensor, missing };
+            assert_eq!((fault(writer.end()), kind.code()), ((kind, position), "usage.incomplete"));
+            // No reader takes what is there.
+            assert!(embedded_safetensors::View::parse(&sink.file).is_err() && !sink.is_flushed);
+        }
+    });
+}
+
+fn whole_tensors_in_their_turn<D: Door>() {
+    each_case(|case| {
+        let mut sink = sink();
+        let mut writer = D::Writer::begin(&mut sink, case.plan, &mut [0; 16]).expect("it works");
+        for (index, bytes) in case.parts() {
+            let (tensor, at) = (u32::try_from(index).expect("it is small"), writer.position());
+            let name = &case.dictionary.tensors[index].name;
+            for other in
+                case.dictionary.tensors.iter().filter(|other| other.name != *name && !other.bytes.is_empty())
+            {
+                assert_eq!(
+                    fault(writer.tensor(&other.name, &other.bytes)),
+                    (ErrorKind::NotDue { tensor }, at)
+                );
+            }
+            assert_eq!(fault(writer.tensor("unknown", bytes)), (ErrorKind::NotDue { tensor }, at));
+            for given in [&bytes[1..], &[bytes, &[0]].concat(), &[]] {
+                let [given_len, needed] = [given, bytes].map(|bytes| bytes.len() as u64);
+                let kind = ErrorKind::TensorLength { tensor, given: given_len, needed };
+                assert_eq!((fault(writer.tensor(name, given)), kind.code()), ((kind, at), "usage.length"));
+            }
+            if bytes.len() > 4 {
+                writer.bytes(&bytes[..1]).expect("it is due");
+                let at = writer.position();
+                assert_eq!(fault(writer.tensor(name, bytes)), (ErrorKind::NotDue { tensor }, at));
+                writer.bytes(&bytes[1..]).expect("it is due");
+            } else {
+                writer.tensor(name, bytes).expect("it is due");
+            }
+        }
+        writer.end().expect("all is there");
+        assert_eq!(sink.file, case.file);
+    });
+}
+
+/// Values of this type become these bytes, in whatever pieces they are given.
+fn assert_values<D: Door, T: Native + std::fmt::Debug>(values: &[T], bytes: &[u8]) {
+    let dims = [values.len() as u64];
+    let tensors = [TensorSpec::new("v", T::DTYPE, &dims)];
+    let plan = embedded_safetensors::FileSpec::new(&tensors).in_order().expect("it is sound");
+    for chunk in 1..=values.len() {
+        let mut sink = sink();
+        let mut writer = D::Writer::begin(&mut sink, plan, &mut [0; 16]).expect("it works");
+        for values in values.chunks(chunk) {
+            writer.values(values).expect("they are due");
+        }
+        writer.end().expect("all is there");
+        assert!(sink.file.ends_with(bytes) && sink.file.len() as u64 == plan.file_len(), "{values:?}");
+    }
+}
+
+fn values_of_every_type<D: Door>() {
+    assert_values::<D, u8>(&[1, 2, 255], &[1, 2, 255]);
+    assert_values::<D, i8>(&[1, -2], &[1, 254]);
+    assert_values::<D, u16>(&[0x0102, 3], &[2, 1, 3, 0]);
+    assert_values::<D, i16>(&[-2, 3], &[254, 255, 3, 0]);
+    assert_values::<D, u32>(&[0x0102_0304, 5], &[4, 3, 2, 1, 5, 0, 0, 0]);
+    assert_values::<D, i32>(&[-2], &[254, 255, 255, 255]);
+    assert_values::<D, u64>(&[0x0102_0304_0506_0708], &[8, 7, 6, 5, 4, 3, 2, 1]);
+    assert_values::<D, i64>(&[-2], &[254, 255, 255, 255, 255, 255, 255, 255]);
+    assert_values::<D, f32>(&[1.0, -2.0], &[0, 0, 0x80, 0x3f, 0, 0, 0, 0xc0]);
+    assert_values::<D, f64>(&[1.0], &[0, 0, 0, 0, 0, 0, 0xf0, 0x3f]);
+    assert_values::<D, f16>(&[f16::ONE], &[0, 0x3c]);
+    assert_values::<D, bf16>(&[bf16::ONE], &[0x80, 0x3f]);
+    assert_values::<D, C64>(&[C64 { re: 1.0, im: -2.0 }], &[0, 0, 0x80, 0x3f, 0, 0, 0, 0xc0]);
+    let many: Vec<u32> = (0..5000).collect();
+    let bytes: Vec<u8> = many.iter().flat_map(|value| value.to_le_bytes()).collect();
+    let dims = [5000];
+    let tensors = [TensorSpec::new("v", Dtype::U32, &dims)];
+    let plan = embedded_safetensors::FileSpec::new(&tensors).in_order().expect("it is sound");
+    let mut sink = Sink::new(Habits { takes: Reads::Random(5), ..Habits::default() });
+    let mut writer = D::Writer::begin(&mut sink, plan, &mut [0; 16]).expect("it works");
+    writer.values(&many).expect("they are due");
+    writer.end().expect("all is there");
+    assert!(sink.file.ends_with(&bytes));
+}
+
+fn values_of_another_dtype<D: Door>() {
+    let tensors = [TensorSpec::new("a", Dtype::F32, &[2]), TensorSpec::new("b", Dtype::I16, &[1])];
+    let plan = embedded_safetensors::FileSpec::new(&tensors).in_order().expect("it is sound");
+    let mut sink = sink();
+    let mut writer = D::Writer::begin(&mut sink, plan, &mut [0; 16]).expect("it works");
+    let at = plan.data_start();
+    let mismatch = |found, asked| ErrorKind::DtypeMismatch { found, asked };
+    assert_eq!(fault(writer.values(&[1_u32])), (mismatch(Dtype::F32, Dtype::U32), at));
+    assert_eq!(fault(writer.values(&[1_u64])), (mismatch(Dtype::F32, Dtype::U64), at));
+    writer.values::<i16>(&[]).expect("nothing is always due");
+    let kind = ErrorKind::TooManyBytes { tensor: 0, given: 12, left: 8 };
+    assert_eq!(fault(writer.values(&[1_f32, 2., 3.])), (kind, at));
+    writer.values(&[1_f32, 2.]).expect("they are due");
+    assert_eq!(fault(writer.values(&[1_f32])), (mismatch(Dtype::I16, Dtype::F32), at + 8));
+    writer.values(&[7_i16]).expect("it is due");
+    writer.end().expect("all is there");
+}
+
+fn tensors_without_bytes<D: Door>() {
+    // Named or passed over, each in its turn.
+    each_case(|case| {
+        for named in [false, true] {
+            let mut sink = sink();
+            let mut writer = D::Writer::begin(&mut sink, case.plan, &mut [0; 16]).expect("it works");
+            for planned in case.plan.tensors() {
+                let Content::Tensor { index, spec } = planned.content else { continue };
+                let bytes = &case.dictionary.tensors[index].bytes;
+                if named || !bytes.is_empty() {
+                    writer.tensor(spec.name(), bytes).expect("it is due");
+                }
+                writer.bytes(&[]).expect("nothing is always due");
+            }
+            writer.end().expect("all is there");
+            assert_eq!(sink.file, case.file);
+        }
+    });
+    let tensors = [TensorSpec::new("a", Dtype::F32, &[0]), TensorSpec::new("b", Dtype::I16, &[0])];
+    let plan = embedded_safetensors::FileSpec::new(&tensors).in_order().expect("it is sound");
+    let mut sink = sink();
+    let mut writer = D::Writer::begin(&mut sink, plan, &mut [0; 16]).expect("it works");
+    assert_eq!(writer.due().map(|due| (due.index, due.remaining)), Some((0, 0)));
+    writer.tensor("b", &[]).expect("the one before it has no bytes");
+    assert_eq!(fault(writer.bytes(&[1])), (ErrorKind::NothingDue, plan.file_len()));
+    writer.end().expect("all is there");
+    assert_eq!(sink.file.len() as u64, plan.file_len());
+}
+
+fn nothing_at_all<D: Door>() {
+    let plan = embedded_safetensors::FileSpec::new(&[]).in_order().expect("it is sound");
+    let mut sink = sink();
+    let writer = D::Writer::begin(&mut sink, plan, &mut [0; 16]).expect("it works");
+    assert_eq!((writer.due(), writer.position()), (None, 16));
+    writer.end().expect("all is there");
+    assert_eq!(sink.file, b"\x08\0\0\0\0\0\0\0{}      ");
+}
+
+fn no_window<D: Door>() {
+    each_case(|case| {
+        let mut sink = sink();
+        let refused = D::Writer::begin(&mut sink, case.plan, &mut []).map(|_| ());
+        assert_eq!(fault(refused), (ErrorKind::NoWindow, 0));
+        assert_eq!((sink.calls, &sink.file[..]), (0, &[][..]));
+    });
+}
