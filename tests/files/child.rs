@@ -1,0 +1,101 @@
+//! Programs that write and edit files, for tests that kill them, forbid them things, or ask what they took.
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use embedded_safetensors::{Draft, Dtype, FileError, FileSpec, Saved, TensorSpec, write_file};
+
+/// Of each tensor that `write` writes.
+const LEN: usize = 100_000;
+const MIB: u64 = 1 << 20;
+
+fn main() -> ExitCode {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    match run(&words) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(words: &[&str]) -> Result<(), FileError> {
+    match *words {
+        ["write", path, fill] => return write(path, fill.parse().expect("a byte")),
+        ["rewrite", path] => {
+            return (0..).try_for_each(|round| write(path, low_byte(round)).map(|()| report(round)));
+        }
+        ["edit", path] => return (0..).try_for_each(|round| edit(path, round).map(|()| report(round))),
+        ["stream", path, many] => stream(path, many.parse().expect("a number"))?,
+        ["copy", from, to] => copy(from, to)?,
+        ["note", path] => note(path)?,
+        ["nothing"] => {}
+        _ => panic!("no such deed: {words:?}"),
+    }
+    println!("{}", own_peak());
+    Ok(())
+}
+
+/// A file whose data are all of one byte, with room in the header.
+fn write(path: &str, fill: u8) -> Result<(), FileError> {
+    let dims = [LEN as u64];
+    let tensors = ["a0", "b0", "c0"].map(|name| TensorSpec::new(name, Dtype::U8, &dims));
+    let spec = FileSpec::new(&tensors).with_metadata(&[("room", "for an edit in place, of some length")]);
+    write_file(path, spec, |file| {
+        file.write_tensor("b0", &[fill; LEN])?;
+        file.write_chunks("a0", [fill; LEN].chunks(1000))?;
+        file.write_tensor("c0", &[fill; LEN])
+    })
+}
+
+/// Gives all tensors new names, in place, each with the same number.
+fn edit(path: &str, round: u32) -> Result<(), FileError> {
+    let mut draft = Draft::open(path)?;
+    draft.set_metadata("room", "");
+    draft.rename_all(|name| format!("{}{}", &name[..1], round % 10))?;
+    assert_eq!(draft.save(path)?, Saved::InPlace);
+    Ok(())
+}
+
+fn low_byte(number: u32) -> u8 {
+    number.to_le_bytes()[0]
+}
+
+/// Says that it works.
+fn report(round: u32) {
+    if round == 0 {
+        // Nobody may listen any more.
+        let _ = std::io::stdout().write_all(b".").and_then(|()| std::io::stdout().flush());
+    }
+}
+
+fn stream(path: &str, many: u32) -> Result<(), FileError> {
+    let dims = [u64::from(many) * MIB];
+    let tensors = [TensorSpec::new("a", Dtype::U8, &dims)];
+    let spec = FileSpec::new(&tensors).with_metadata(&[("room", "for a note")]);
+    let kibibytes = 0..many * 1024;
+    write_file(path, spec, |file| file.write_chunks("a", kibibytes.map(|number| [low_byte(number); 1024])))
+}
+
+fn copy(from: &str, to: &str) -> Result<(), FileError> {
+    let draft = Draft::open(from)?;
+    assert_eq!(draft.save(to)?, Saved::Copied);
+    Ok(())
+}
+
+fn note(path: &str) -> Result<(), FileError> {
+    let mut draft = Draft::open(path)?;
+    draft.set_metadata("room", "taken");
+    assert_eq!(draft.save(path)?, Saved::InPlace);
+    Ok(())
+}
+
+/// The most memory that this process has had, where the system says it.
+fn own_peak() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap_or("0 kB");
+    let kibibytes: u64 = line.trim().trim_end_matches(" kB").parse().expect("a number");
+    kibibytes * 1024
+}

@@ -1,0 +1,291 @@
+//! What becomes of models that are edited, taken apart and joined.
+
+use std::fs;
+use std::path::Path;
+
+use embedded_safetensors::{Draft, FileError, FileFault, Placement, Saved};
+use verification::dictionary::{Dictionary, Kinds};
+use verification::file::with_header;
+use verification::random::Random;
+use verification::vectors::{self, Ours};
+
+use crate::folder::{Folder, names, read, sentence, write};
+
+fn open(path: &Path) -> Draft {
+    Draft::open(path).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn bytes(path: &Path) -> Vec<u8> {
+    fs::read(path).expect("it is there")
+}
+
+/// The copy that the reference would have written.
+fn copied(mut draft: Draft, path: &Path) -> Vec<u8> {
+    draft.set_placement(Placement::Start(8));
+    assert_eq!(draft.save(path).expect("there is room"), Saved::Copied);
+    bytes(path)
+}
+
+/// With names that no dictionary has by chance.
+fn random(seed: u64, prefix: &str) -> Dictionary {
+    let mut dictionary = Dictionary::random(Kinds::All, &mut Random::new(seed));
+    dictionary.tensors.iter_mut().for_each(|tensor| tensor.name.insert_str(0, prefix));
+    dictionary.metadata.iter_mut().flatten().for_each(|(key, _)| key.insert_str(0, prefix));
+    dictionary
+}
+
+#[test]
+fn edits_make_the_file_that_the_reference_makes_of_what_is_left() {
+    let folder = Folder::new();
+    for seed in 0..150 {
+        let mut dictionary = random(seed, "");
+        let path = folder.put("m", &dictionary.file());
+        let mut draft = open(&path);
+        let keep = |name: &str| name.len() % 3 != 1;
+        draft.retain(keep);
+        dictionary.tensors.retain(|tensor| keep(&tensor.name));
+        for (number, tensor) in dictionary.tensors.iter_mut().enumerate().step_by(2) {
+            let new = format!("renamed \u{e9} {number}");
+            draft.rename(&tensor.name, new.as_str()).expect("it is there");
+            tensor.name = new;
+        }
+        draft.set_metadata("b", "2");
+        draft.set_metadata("a", "\"1\"");
+        let pairs = dictionary.metadata.get_or_insert_default();
+        pairs.retain(|(key, _)| key != "a" && key != "b");
+        pairs.extend([("a".into(), "\"1\"".into()), ("b".into(), "2".into())]);
+        assert!(copied(draft, &folder.join("copy")) == dictionary.file(), "seed {seed}");
+    }
+}
+
+#[test]
+fn models_are_joined_and_taken_apart_again() {
+    let folder = Folder::new();
+    for seed in 0..100 {
+        let (first, second) = (random(seed, "1"), random(seed + 1000, "2"));
+        let paths = [folder.put("a", &first.file()), folder.put("b", &second.file())];
+        let mut draft = open(&paths[0]);
+        draft.append(open(&paths[1])).expect("they have no name in common");
+        let tensors = [&first.tensors[..], &second.tensors[..]].concat();
+        let metadata = match (first.metadata.clone(), second.metadata.clone()) {
+            (Some(first), Some(second)) => Some([first, second].concat()),
+            (first, second) => first.or(second),
+        };
+        let both = Dictionary { tensors, metadata };
+        let joined = folder.join("joined");
+        assert!(copied(draft, &joined) == both.file(), "seed {seed}");
+        let mut part = open(&joined);
+        part.select(second.tensors.iter().map(|tensor| &tensor.name)).expect("they are there");
+        first.metadata.iter().flatten().for_each(|(key, _)| drop(part.remove_metadata(key)));
+        let wanted = Dictionary { metadata: second.metadata.filter(|pairs| !pairs.is_empty()), ..second };
+        if part.metadata().next().is_none() {
+            part.clear_metadata();
+        }
+        assert!(copied(part, &joined) == wanted.file(), "seed {seed}");
+    }
+}
+
+/// Whatever this project takes can be edited; names that occur twice it takes only where it has no memory to see them.
+#[test]
+fn vectors_are_opened_and_copied_or_refused_as_they_are_judged() {
+    let folder = Folder::new();
+    let manifest = vectors::load();
+    let short = manifest.vectors.iter().filter(|vector| vector.length <= 1 << 20);
+    for vector in short {
+        let file = vector.bytes();
+        let path = folder.put("m", &file);
+        match Draft::open(&path) {
+            Ok(draft) => {
+                assert_eq!(vector.ours, Ours::Accept, "{}", vector.id);
+                let (copy, _) = read(&copied(draft, &folder.join("copy")));
+                assert!(copy.sorted() == read(&file).0.sorted(), "{}", vector.id);
+            }
+            Err(error) => {
+                assert_eq!(vector.ours, Ours::Reject, "{}: {error}", vector.id);
+                let FileFault::Format(fault) = error.fault() else { panic!("{}: {error}", vector.id) };
+                let expected = (vector.code.as_deref(), vector.at);
+                assert_eq!((Some(fault.kind.code()), Some(fault.at)), expected, "{}", vector.id);
+            }
+        }
+    }
+}
+
+const HEADER: &str = r#"{"__metadata__":{"note":"0123456789"},"b":{"dtype":"U8","shape":[3],"data_offsets":[2,5]},"a":{"shape":[2],"dtype":"U8","data_offsets":[0,2],"other":{"of":"another program"}}}"#;
+
+/// Out of order, not padded, with a field that nobody knows.
+fn unusual() -> Vec<u8> {
+    let mut file = with_header(HEADER, 0);
+    file.extend(b"abcde");
+    file
+}
+
+#[test]
+fn an_edit_in_place_touches_nothing_but_the_header() {
+    let folder = Folder::new();
+    let path = folder.put("m", &unusual());
+    let mut draft = open(&path);
+    draft.rename("a", "a longer name than it was").expect("it is there");
+    draft.set_metadata("note", "short");
+    assert_eq!(draft.save(&path).expect("there is room"), Saved::InPlace);
+    let header = r#"{"__metadata__":{"note":"short"},"a longer name than it was":{"dtype":"U8","shape":[2],"data_offsets":[0,2]},"b":{"dtype":"U8","shape":[3],"data_offsets":[2,5]}}"#;
+    let mut expected = with_header(&format!("{header:0$}", HEADER.len()), 0);
+    expected.extend(b"abcde");
+    assert_eq!(String::from_utf8(bytes(&path)), String::from_utf8(expected));
+    assert_eq!(folder.names(), ["m"]);
+}
+
+/// The last byte of room, and one more.
+#[test]
+fn an_edit_is_in_place_as_long_as_there_is_room() {
+    let folder = Folder::new();
+    let spaces = 4 + HEADER.len() - HEADER.replace(r#","other":{"of":"another program"}"#, "").len();
+    for (more, saved) in [(0, Saved::InPlace), (spaces - 4, Saved::InPlace), (spaces - 3, Saved::Copied)] {
+        let path = folder.put("m", &unusual());
+        let mut draft = open(&path);
+        let value = "x".repeat(10 + more);
+        draft.set_metadata("note", value.as_str());
+        assert_eq!(draft.save(&path).expect("there is room"), saved, "{more} bytes more");
+        let found = open(&path);
+        assert_eq!(found.metadata().collect::<Vec<_>>(), [("note", value.as_str())]);
+        let (dictionary, start) = read(&bytes(&path));
+        assert_eq!(start % 8 == 0, saved == Saved::Copied);
+        assert!(
+            dictionary
+                .tensors
+                .iter()
+                .any(|tensor| (tensor.name.as_str(), &tensor.bytes[..]) == ("b", b"cde"))
+        );
+    }
+}
+
+#[test]
+fn what_is_not_changed_is_not_written() {
+    let folder = Folder::new();
+    for seed in 0..50 {
+        let dictionary = random(seed, "");
+        let path = folder.join("m");
+        write(&path, &dictionary).expect("there is room");
+        let before = fs::metadata(&path).and_then(|metadata| metadata.modified()).expect("it is there");
+        assert_eq!(open(&path).save(&path).expect("there is room"), Saved::InPlace);
+        assert!(bytes(&path) == dictionary.file(), "seed {seed}");
+        let after = fs::metadata(&path).and_then(|metadata| metadata.modified()).expect("it is there");
+        assert_eq!(before, after);
+    }
+}
+
+#[test]
+fn a_model_is_copied_onto_itself() {
+    let folder = Folder::new();
+    let mut dictionary = random(7, "");
+    let path = folder.put("m", &dictionary.file());
+    let mut draft = open(&path);
+    let last = dictionary.tensors.pop().expect("it has some");
+    draft.remove(&last.name).expect("it is there");
+    assert_eq!(draft.save(&path).expect("there is room"), Saved::Copied);
+    assert!(bytes(&path) == dictionary.file());
+    assert_eq!(folder.names(), ["m"]);
+}
+
+#[test]
+fn metadata_are_set_removed_and_cleared() {
+    let folder = Folder::new();
+    let file = |metadata: &str| with_header(&format!("{{{metadata}}}"), 0);
+    let none = with_header("{}      ", 0);
+    let empty = with_header(r#"{"__metadata__":{}}     "#, 0);
+    type Edit = fn(&mut Draft);
+    let cases: [(Vec<u8>, Edit, &[u8]); 6] = [
+        (file(r#""__metadata__":{"a":"1"}"#), |draft| draft.clear_metadata(), &none),
+        (
+            file(r#""__metadata__":{"a":"1"}"#),
+            |draft| assert_eq!(draft.remove_metadata("a").as_deref(), Some("1")),
+            &none,
+        ),
+        (empty.clone(), |_| (), &empty),
+        (empty.clone(), |draft| assert_eq!(draft.remove_metadata("a"), None), &empty),
+        (empty.clone(), |draft| draft.clear_metadata(), &none),
+        (file(r#""__metadata__":null"#), |_| (), &none),
+    ];
+    for (file, edit, expected) in cases {
+        let path = folder.put("m", &file);
+        let mut draft = open(&path);
+        edit(&mut draft);
+        assert_eq!(copied(draft, &folder.join("copy")), expected);
+    }
+    let path = folder.put("m", &file(r#""__metadata__":{"b":"2","a":"1"}"#));
+    assert_eq!(open(&path).metadata().collect::<Vec<_>>(), [("a", "1"), ("b", "2")]);
+}
+
+fn three() -> (Folder, Draft) {
+    let folder = Folder::new();
+    let tensor = |name: &str, at: u8| {
+        format!(r#""{name}":{{"dtype":"U8","shape":[1],"data_offsets":[{at},{}]}}"#, at + 1)
+    };
+    let header =
+        format!(r#"{{"__metadata__":{{"k":"1"}},{},{},{}}}"#, tensor("a", 0), tensor("b", 1), tensor("c", 2));
+    let draft = open(&folder.put("m", &with_header(&header, 3)));
+    (folder, draft)
+}
+
+/// Each mistake, what is said of it, and that nothing is changed by it.
+#[test]
+fn a_mistake_is_one_sentence_and_changes_nothing() {
+    type Edit = fn(&mut Draft) -> Result<(), FileError>;
+    let cases: [(Edit, &str); 8] = [
+        (|draft| draft.rename("d", "e"), r#"./m: it has no tensor "d""#),
+        (|draft| draft.rename("d", "a"), r#"./m: it has no tensor "d""#),
+        (|draft| draft.rename("a", "b"), r#"./m: there is a tensor "b" in ./m already"#),
+        (|draft| draft.rename("a", "__metadata__"), r#"./m: no tensor can be called "__metadata__""#),
+        (
+            |draft| draft.rename_all(|name| name.replace('c', "a")),
+            r#"./m: there is a tensor "a" in ./m already"#,
+        ),
+        (
+            |draft| draft.rename_all(|_| "__metadata__".into()),
+            r#"./m: no tensor can be called "__metadata__""#,
+        ),
+        (|draft| draft.remove("d"), r#"./m: it has no tensor "d""#),
+        (|draft| draft.select(["a", "d"]), r#"./m: it has no tensor "d""#),
+    ];
+    let (folder, mut draft) = three();
+    for (edit, expected) in cases {
+        let outcome = edit(&mut draft);
+        assert_eq!(sentence(&folder, outcome), expected);
+        assert_eq!(names(&draft), ["a", "b", "c"]);
+    }
+    draft.rename("a", "a").expect("that is its name");
+    draft.rename_all(|name| format!("p.{name}")).expect("they differ");
+    assert_eq!(names(&draft), ["p.a", "p.b", "p.c"]);
+    assert!(draft.tensor("p.b").is_some_and(|tensor| tensor.dims() == [1]) && draft.tensor("b").is_none());
+}
+
+#[test]
+fn what_two_models_have_in_common_is_refused_with_both_paths() {
+    let (folder, mut draft) = three();
+    let header = r#"{"__metadata__":{"k":"2"},"c":{"dtype":"U8","shape":[0],"data_offsets":[0,0]}}"#;
+    let other = folder.put("other", &with_header(header, 0));
+    let outcome = draft.append(open(&other));
+    assert_eq!(sentence(&folder, outcome), r#"./other: there is a tensor "c" in ./m already"#);
+    draft.rename("c", "d").expect("it is there");
+    let outcome = draft.append(open(&other));
+    assert_eq!(sentence(&folder, outcome), r#"./other: the key "k" has another value in ./m"#);
+    assert_eq!(names(&draft), ["a", "b", "d"]);
+    draft.set_metadata("k", "2");
+    draft.append(open(&other)).expect("they have nothing in common now");
+    assert_eq!(names(&draft), ["a", "b", "c", "d"]);
+    assert_eq!(draft.metadata().collect::<Vec<_>>(), [("k", "2")]);
+    // A third one, of which the error names the file that has the tensor.
+    let third = folder.put("third", &with_header(header, 0));
+    let outcome = draft.append(open(&third));
+    assert_eq!(sentence(&folder, outcome), r#"./third: there is a tensor "c" in ./other already"#);
+}
+
+#[test]
+fn an_unsound_file_is_said_to_be_so() {
+    let folder = Folder::new();
+    let path = folder.put("m", &with_header(HEADER, 4));
+    let at = 12 + HEADER.len();
+    let expected = format!(
+        "./m: error[data.short] at byte {at}: the tensors need 5 bytes of data, but the file has only 4"
+    );
+    assert_eq!(sentence(&folder, Draft::open(&path)), expected);
+}

@@ -1,0 +1,236 @@
+//! Programs that are killed, that may not write, that write at once, and how much memory they take.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use embedded_safetensors::{Draft, check_header};
+use verification::random::Random;
+
+use crate::folder::Folder;
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_files");
+
+fn run(words: &[&str]) -> Output {
+    Command::new(PROGRAM).args(words).output().expect("it runs")
+}
+
+fn text(path: &Path) -> &str {
+    path.to_str().expect("a plain path")
+}
+
+/// Whether the file is one of those that the program writes, with all of its bytes.
+fn is_whole(path: &Path) -> bool {
+    let file = fs::read(path).expect("it is there");
+    let Ok(summary) = check_header(&file, &mut []) else { return false };
+    let start = usize::try_from(summary.data_start).expect("it is in memory");
+    let data = &file[start..];
+    !data.is_empty() && data.iter().all(|byte| *byte == data[0])
+}
+
+/// Kills the program again and again, each time a little later, and looks at what it leaves.
+fn kill_many_times(word: &str, path: &Path, look: impl Fn()) {
+    let mut random = Random::new(1);
+    for round in 0..60 {
+        let mut command = Command::new(PROGRAM);
+        let mut child: Child =
+            command.args([word, text(path)]).stdout(Stdio::piped()).spawn().expect("it runs");
+        wait_for_work(&mut child);
+        thread::sleep(Duration::from_micros(round * 200 + random.below(2000) as u64));
+        child.kill().expect("it runs until it is killed");
+        assert!(!child.wait().expect("it is ours").success());
+        look();
+    }
+}
+
+/// It says so when it has done it once.
+fn wait_for_work(child: &mut Child) {
+    use std::io::Read;
+    let mut line = [0; 1];
+    child.stdout.take().expect("it is piped").read_exact(&mut line).expect("it works");
+}
+
+#[test]
+fn a_writer_that_is_killed_leaves_the_old_or_the_new_file() {
+    let folder = Folder::new();
+    let path = folder.join("m");
+    kill_many_times("rewrite", &path, || assert!(is_whole(&path)));
+    let names = folder.names();
+    let is_hidden = |name: &&String| name.starts_with(".safetensors-") && name.ends_with(".tmp");
+    assert_eq!(names.iter().filter(is_hidden).count() + 1, names.len(), "{names:?}");
+    assert!(names.len() > 1, "it was never killed while it wrote");
+}
+
+#[test]
+fn an_editor_that_is_killed_leaves_the_old_or_the_new_header() {
+    let folder = Folder::new();
+    let path = folder.join("m");
+    assert!(run(&["write", text(&path), "7"]).status.success());
+    let undo = ".m.undo".to_owned();
+    let interrupted = AtomicBool::new(false);
+    kill_many_times("edit", &path, || {
+        interrupted.fetch_or(folder.names().contains(&undo), Ordering::Relaxed);
+        Draft::recover(&path).expect("it can be put back");
+        assert!(is_whole(&path) && !folder.names().contains(&undo));
+        let draft = Draft::open(&path).expect("it is sound");
+        let numbers: Vec<_> = draft.tensors().map(|tensor| tensor.name().get(1..)).collect();
+        assert!(numbers.windows(2).all(|pair| pair[0] == pair[1]), "names of two edits: {numbers:?}");
+    });
+    assert!(interrupted.into_inner(), "it was never killed while it edited");
+}
+
+/// Each of the threads writes whole files; who looks finds one of them at any time.
+#[test]
+fn two_writers_at_once_make_one_whole_file() {
+    let folder = Folder::new();
+    let path = folder.join("m");
+    assert!(run(&["write", text(&path), "1"]).status.success());
+    let is_over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let writers = ["2", "3"].map(|fill| {
+            let path = &path;
+            scope.spawn(move || (0..20).all(|_| run(&["write", text(path), fill]).status.success()))
+        });
+        let reader = scope.spawn(|| {
+            while !is_over.load(Ordering::Relaxed) {
+                assert!(is_whole(&path));
+            }
+        });
+        assert!(writers.into_iter().all(|writer| writer.join().expect("it does not panic")));
+        is_over.store(true, Ordering::Relaxed);
+        reader.join().expect("every file that it found was whole");
+    });
+    assert_eq!(folder.names(), ["m"]);
+}
+
+/// Drafts in threads of one program, each changing its own key of one file in place.
+#[test]
+fn threads_of_one_program_edit_one_file_one_after_another() {
+    let folder = Folder::new();
+    let path = folder.join("m");
+    assert!(run(&["write", text(&path), "1"]).status.success());
+    thread::scope(|scope| {
+        for key in ["x", "y"] {
+            let path = &path;
+            scope.spawn(move || {
+                for round in 0..30 {
+                    // Whoever comes second is told so, and tries again.
+                    while !edit(path, key, round) {}
+                }
+            });
+        }
+    });
+    let draft = Draft::open(&path).expect("it is sound");
+    let values: Vec<_> = draft.metadata().filter(|(key, _)| ["x", "y"].contains(key)).collect();
+    assert_eq!(values, [("x", "29"), ("y", "29")]);
+    assert!(is_whole(&path));
+    assert_eq!(folder.names(), ["m"]);
+}
+
+fn edit(path: &Path, key: &str, round: u32) -> bool {
+    let Ok(mut draft) = Draft::open(path) else { return false };
+    draft.set_metadata(key, round.to_string());
+    draft.save(path).is_ok()
+}
+
+#[cfg(unix)]
+mod unix {
+    use std::fs::Permissions;
+    use std::os::unix::fs::{MetadataExt, PermissionsExt};
+    use std::os::unix::process::CommandExt;
+
+    use super::*;
+
+    #[test]
+    fn a_new_file_has_the_permissions_that_are_usual_for_the_process() {
+        let folder = Folder::new();
+        for (mask, mode) in [("022", 0o644), ("027", 0o640), ("077", 0o600), ("000", 0o666)] {
+            let path = folder.join(mask);
+            let script = format!("umask {mask}; exec \"$@\"");
+            let status =
+                Command::new("sh").args(["-c", &script, "sh", PROGRAM, "write", text(&path), "1"]).status();
+            assert!(status.expect("sh runs").success());
+            assert_eq!(fs::metadata(&path).expect("it is there").mode() & 0o777, mode);
+        }
+    }
+
+    /// The limit stands for a full disk: the system refuses to make the file longer.
+    #[test]
+    fn a_file_that_has_no_room_is_refused() {
+        let folder = Folder::new();
+        let path = folder.put("m", b"old");
+        let script = "trap '' XFSZ; ulimit -f 100; exec \"$@\"";
+        let output =
+            Command::new("sh").args(["-c", script, "sh", PROGRAM, "write", text(&path), "1"]).output();
+        let output = output.expect("sh runs");
+        let errors = String::from_utf8(output.stderr).expect("text");
+        assert_eq!(errors, format!("cannot write {}: File too large (os error 27)\n", path.display()));
+        assert_eq!(
+            (fs::read(&path).expect("it is there"), folder.names()),
+            (b"old".to_vec(), vec!["m".into()])
+        );
+    }
+
+    /// As somebody who is not the administrator, who may write everywhere.
+    #[test]
+    fn a_folder_that_may_not_be_written_is_said() {
+        let folder = Folder::new();
+        let program = folder.join("program");
+        fs::copy(PROGRAM, &program).expect("there is room");
+        fs::create_dir(folder.join("read-only")).expect("there is room");
+        let path = folder.put("read-only/m", b"old");
+        for place in ["read-only", "."] {
+            fs::set_permissions(folder.join(place), Permissions::from_mode(0o555)).expect("it is ours");
+        }
+        let mut command = Command::new(&program);
+        command.args(["write", text(&path), "1"]);
+        if fs::metadata(&path).expect("it is there").uid() == 0 {
+            command.uid(65_534);
+        }
+        let output = command.output().expect("it runs");
+        fs::set_permissions(folder.path(), Permissions::from_mode(0o755)).expect("it is ours");
+        fs::set_permissions(folder.join("read-only"), Permissions::from_mode(0o755)).expect("it is ours");
+        let expected = "cannot create a temporary file beside";
+        let errors = String::from_utf8(output.stderr).expect("text");
+        assert_eq!(errors, format!("{expected} {}: Permission denied (os error 13)\n", path.display()));
+        assert_eq!(fs::read(&path).expect("it is there"), b"old");
+    }
+}
+
+#[cfg(target_os = "linux")]
+mod memory {
+    use super::*;
+
+    const MIB: u64 = 1 << 20;
+    const MANY: &str = "192";
+    const PATIENCE: Duration = Duration::from_secs(120);
+
+    /// The most memory that the program has had, as it says.
+    fn peak(words: &[&str]) -> u64 {
+        let start = Instant::now();
+        let output = run(words);
+        assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
+        assert!(start.elapsed() < PATIENCE, "{words:?} takes too long");
+        String::from_utf8(output.stdout).expect("text").trim().parse().expect("a number")
+    }
+
+    /// 192 MiB of data, from an iterator and from a file, in less than 1 MiB.
+    #[test]
+    fn memory_does_not_grow_with_the_data() {
+        let folder = Folder::new();
+        let (path, copy) = (folder.join("m"), folder.join("copy"));
+        let nothing = peak(&["nothing"]);
+        let written = peak(&["stream", text(&path), MANY]) - nothing;
+        assert_eq!(fs::metadata(&path).expect("it is there").len() / MIB, 192);
+        let copied = peak(&["copy", text(&path), text(&copy)]) - nothing;
+        assert_eq!(fs::metadata(&copy).expect("it is there").len() / MIB, 192);
+        let edited = peak(&["note", text(&copy)]) - nothing;
+        println!(
+            "above {nothing} bytes: written in {written}, copied in {copied}, edited in place in {edited}"
+        );
+        assert!([written, copied, edited].iter().all(|&bytes| bytes < MIB));
+    }
+}

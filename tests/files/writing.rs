@@ -1,0 +1,298 @@
+//! What is in a file that was written, and what keeps one from being written.
+
+use std::cell::Cell;
+use std::fs;
+use std::io::{self, Read, Write};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use embedded_safetensors::{Dtype, FileError, FileFault, FileSpec, FileWriter, TensorSpec, write_file};
+use verification::dictionary::{Dictionary, Kinds, Named};
+use verification::random::Random;
+use verification::writing::Description;
+
+use crate::folder::{Folder, sentence, write};
+
+/// Gives a tensor all of its bytes, by one of the ways there are.
+fn fill(file: &mut FileWriter<'_>, tensor: &Named, random: &mut Random) -> Result<(), FileError> {
+    let Named { name, bytes, .. } = tensor;
+    let piece = 1 + random.below(40);
+    match random.below(4) {
+        0 => file.write_tensor(name, bytes),
+        1 => file.write_chunks(name, bytes.chunks(piece)),
+        2 => {
+            let copied = io::copy(&mut &bytes[..], &mut file.tensor(name)?)?;
+            assert_eq!(copied, bytes.len() as u64);
+            Ok(())
+        }
+        _ => bytes.chunks(piece).try_for_each(|piece| file.tensor(name)?.write_bytes(piece)),
+    }
+}
+
+#[test]
+fn random_dictionaries_become_the_reference_s_files_in_any_order() {
+    let folder = Folder::new();
+    let path = folder.join("m");
+    for seed in 0..300 {
+        let mut random = Random::new(seed);
+        let mut dictionary = Dictionary::random(Kinds::All, &mut random);
+        let file = dictionary.file();
+        dictionary.shuffle(&mut random);
+        let outcome = write_file(&path, Description::new(&dictionary).spec(), |file| {
+            let mut order: Vec<&Named> = dictionary.tensors.iter().collect();
+            random.shuffle(&mut order);
+            order.into_iter().try_for_each(|tensor| fill(file, tensor, &mut random))
+        });
+        outcome.expect("there is room");
+        assert!(fs::read(&path).expect("it is there") == file, "seed {seed}");
+    }
+    assert_eq!(folder.names(), ["m"]);
+}
+
+#[test]
+fn many_keys_are_sorted() {
+    let folder = Folder::new();
+    let mut random = Random::new(5);
+    let mut dictionary = Dictionary::of_pairs(50, &mut random);
+    for _ in 0..3 {
+        dictionary.shuffle(&mut random);
+        write(&folder.join("m"), &dictionary).expect("there is room");
+        assert!(fs::read(folder.join("m")).expect("it is there") == dictionary.file());
+    }
+}
+
+/// Interleaved, in pieces of all lengths around that of the buffer.
+#[test]
+fn tensors_can_grow_side_by_side() {
+    let folder = Folder::new();
+    const LEN: usize = 1 << 20;
+    let mut random = Random::new(9);
+    let bytes: [Vec<u8>; 3] = [251, 241, 239].map(|prime| (0..prime).cycle().take(LEN).collect());
+    let names = ["a", "b", "c"];
+    let tensors = names.map(|name| TensorSpec::new(name, Dtype::U8, &[LEN as u64]));
+    let outcome = write_file(folder.join("m"), FileSpec::new(&tensors), |file| {
+        let mut done = [0; 3];
+        while done != [LEN; 3] {
+            let which = random.below(3);
+            let len = random.pick(&[1, 100, 65_535, 65_536, 65_537, 200_000]).min(LEN - done[which]);
+            let mut tensor = file.tensor(names[which])?;
+            assert_eq!(tensor.remaining(), (LEN - done[which]) as u64);
+            tensor.write_bytes(&bytes[which][done[which]..done[which] + len])?;
+            done[which] += len;
+        }
+        Ok(())
+    });
+    outcome.expect("there is room");
+    let file = fs::read(folder.join("m")).expect("it is there");
+    assert!(file[file.len() - 3 * LEN..] == bytes.concat());
+}
+
+#[test]
+fn values_are_written_with_the_low_byte_first() {
+    let folder = Folder::new();
+    let tensors = [TensorSpec::new("f", Dtype::F32, &[2]), TensorSpec::new("i", Dtype::I16, &[2])];
+    let mut file = FileWriter::create(folder.join("m"), FileSpec::new(&tensors)).expect("there is room");
+    file.write_values("i", &[-2_i16, 0x0102]).expect("they fit");
+    file.tensor("f").and_then(|mut f| f.write_values(&[1.0_f32])).expect("it fits");
+    file.tensor("f").and_then(|mut f| f.write_values(&[-2.0_f32])).expect("it fits");
+    file.finish().expect("it is whole");
+    let bytes = fs::read(folder.join("m")).expect("it is there");
+    assert_eq!(bytes[bytes.len() - 12..], [0, 0, 0x80, 0x3f, 0, 0, 0, 0xc0, 0xfe, 0xff, 2, 1]);
+}
+
+const SPECS: [TensorSpec<'_>; 3] = [
+    TensorSpec::new("fc.weight", Dtype::F32, &[2, 3]),
+    TensorSpec::new("fc.bias", Dtype::F32, &[2]),
+    TensorSpec::new("none", Dtype::U8, &[0]),
+];
+
+type Fill = fn(&mut FileWriter<'_>) -> Result<(), FileError>;
+
+/// Each mistake, and what is said of it.
+const MISTAKES: [(Fill, &str); 14] = [
+    (|_| Ok(()), r#"the tensor "fc.weight" takes 24 bytes, but 0 were given"#),
+    (
+        |file| file.tensor("fc.weight")?.write_bytes(&[0; 23]),
+        r#"the tensor "fc.weight" takes 24 bytes, but 23 were given"#,
+    ),
+    (
+        |file| file.write_tensor("fc.weight", &[0; 24]),
+        r#"the tensor "fc.bias" takes 8 bytes, but 0 were given"#,
+    ),
+    (
+        |file| file.write_tensor("fc.weight", &[0; 25]),
+        r#"the tensor "fc.weight" takes 24 bytes more, but 25 were given"#,
+    ),
+    (
+        |file| file.write_tensor("fc.weight", &[0; 23]),
+        r#"the tensor "fc.weight" takes 24 bytes, but 23 were given"#,
+    ),
+    (|file| file.write_tensor("none", &[0]), r#"the tensor "none" takes 0 bytes more, but 1 were given"#),
+    (|file| file.write_tensor("fc.wieght", &[]), r#"it has no tensor "fc.wieght""#),
+    (|file| file.tensor("").map(drop), r#"it has no tensor """#),
+    (
+        |file| file.write_tensor("fc.bias", &[0; 8]).and_then(|()| file.write_tensor("fc.bias", &[0; 8])),
+        r#"the tensor "fc.bias" has bytes already"#,
+    ),
+    (
+        |file| {
+            file.tensor("fc.bias")?.write_bytes(&[0]).and_then(|()| file.write_values("fc.bias", &[0_f32; 2]))
+        },
+        r#"the tensor "fc.bias" has bytes already"#,
+    ),
+    (|file| file.write_values("fc.bias", &[0_f64]), r#"the tensor "fc.bias" is F32, but the values are F64"#),
+    (
+        |file| file.write_values("fc.bias", &[0_f32; 3]),
+        r#"the tensor "fc.bias" takes 8 bytes more, but 12 were given"#,
+    ),
+    (
+        |file| file.write_chunks("fc.bias", [[0; 5]; 2]),
+        r#"the tensor "fc.bias" takes 3 bytes more, but 5 were given"#,
+    ),
+    (
+        |file| file.write_chunks("fc.bias", [[0; 7]; 1]),
+        r#"the tensor "fc.bias" takes 8 bytes, but 7 were given"#,
+    ),
+];
+
+#[test]
+fn a_mistake_is_one_sentence_and_leaves_the_old_file() {
+    let folder = Folder::new();
+    let path = folder.put("m", b"old");
+    for (fill, expected) in MISTAKES {
+        let outcome = write_file(&path, FileSpec::new(&SPECS), fill);
+        assert_eq!(sentence(&folder, outcome), format!("./m: {expected}"));
+        assert_eq!(
+            (fs::read(&path).expect("it is there"), folder.names()),
+            (b"old".to_vec(), vec!["m".into()])
+        );
+    }
+}
+
+#[test]
+fn what_is_refused_can_be_tried_again() {
+    let folder = Folder::new();
+    let mut file = FileWriter::create(folder.join("m"), FileSpec::new(&SPECS)).expect("there is room");
+    file.write_tensor("fc.bias", &[7; 9]).expect_err("it is too long");
+    file.write_values("fc.bias", &[7_u8; 8]).expect_err("it is another type");
+    file.write_tensor("fc.bias", &[7; 8]).expect("it fits");
+    file.tensor("fc.weight").and_then(|mut weight| weight.write_bytes(&[8; 20])).expect("it fits");
+    file.tensor("fc.weight").and_then(|mut weight| weight.write_bytes(&[8; 5])).expect_err("it is too long");
+    file.tensor("fc.weight").and_then(|mut weight| weight.write_values(&[0.0_f32])).expect("it fits");
+    file.finish().expect("it is whole");
+    assert_eq!(folder.names(), ["m"]);
+}
+
+#[test]
+fn what_can_be_no_file_is_refused_by_name() {
+    let folder = Folder::new();
+    let path = folder.join("m");
+    let sentence_of = |spec: FileSpec<'_>| sentence(&folder, FileWriter::create(&path, spec));
+    let twice = [SPECS[0], SPECS[1], SPECS[0]];
+    assert_eq!(sentence_of(FileSpec::new(&twice)), r#"./m: "fc.weight": tensor 0 has the same name"#);
+    let half = [TensorSpec::new("half", Dtype::F4, &[3])];
+    assert_eq!(
+        sentence_of(FileSpec::new(&half)),
+        r#"./m: "half": 3 elements of 4 bits do not fill whole bytes"#
+    );
+    let huge = [TensorSpec::new("huge", Dtype::F32, &[1 << 60])];
+    assert_eq!(
+        sentence_of(FileSpec::new(&huge)),
+        r#"./m: "huge": its size, counted in bits, does not fit into 64 bits"#
+    );
+    let keys = [("k", "1"), ("k", "1")];
+    assert_eq!(sentence_of(FileSpec::new(&[]).with_metadata(&keys)), r#"./m: "k": key 0 is the same"#);
+    assert_eq!(folder.names(), [""; 0]);
+}
+
+/// Gives three bytes, then fails.
+struct Broken(usize);
+
+impl Read for Broken {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self.0 {
+            0 => Err(io::Error::new(io::ErrorKind::ConnectionReset, "the line went dead")),
+            left => {
+                let len = left.min(buffer.len());
+                self.0 -= len;
+                Ok(len)
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_wrong_with_the_input_is_said_of_the_file() {
+    let folder = Folder::new();
+    let path = folder.join("m");
+    let outcome = write_file(&path, FileSpec::new(&SPECS), |file| {
+        io::copy(&mut Broken(3), &mut file.tensor("fc.weight")?)?;
+        Ok(())
+    });
+    let error = outcome.expect_err("the input fails");
+    assert!(
+        matches!(error.fault(), FileFault::Input(error) if error.kind() == io::ErrorKind::ConnectionReset)
+    );
+    assert_eq!(error.path(), path);
+    let outcome: Result<(), FileError> = Err(error);
+    assert_eq!(sentence(&folder, outcome), "cannot read what ./m is to hold: the line went dead");
+}
+
+/// An error of this crate that was an `io::Error` on its way is itself again.
+#[test]
+fn a_reader_that_gives_too_much_is_told_so() {
+    let folder = Folder::new();
+    let path = folder.join("m");
+    let outcome = write_file(&path, FileSpec::new(&SPECS), |file| {
+        io::copy(&mut Broken(30), &mut file.tensor("fc.weight")?)?;
+        Ok(())
+    });
+    let error = outcome.expect_err("it is too much");
+    assert!(matches!(error.fault(), FileFault::TooManyBytes { left: 24, given: 30, .. }), "{error}");
+    let error = io::Error::from(error);
+    assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
+    assert_eq!(folder.names(), [""; 0]);
+}
+
+#[test]
+fn a_writer_that_is_dropped_leaves_nothing_behind() {
+    let folder = Folder::new();
+    let path = folder.put("m", b"old");
+    let file = FileWriter::create(&path, FileSpec::new(&SPECS)).expect("there is room");
+    assert_eq!(folder.names().len(), 2, "the new file is beside the old one");
+    drop(file);
+    let has_panicked = Cell::new(false);
+    let panic = catch_unwind(AssertUnwindSafe(|| {
+        write_file(&path, FileSpec::new(&SPECS), |file| {
+            file.write_tensor("fc.bias", &[1; 8])?;
+            has_panicked.set(true);
+            panic!("the caller has a bug")
+        })
+    }));
+    assert!(panic.is_err() && has_panicked.get());
+    assert_eq!((fs::read(&path).expect("it is there"), folder.names()), (b"old".to_vec(), vec!["m".into()]));
+}
+
+/// Nobody finds a file that has only a part of its bytes.
+#[test]
+fn the_new_file_is_there_when_it_is_finished_and_not_before() {
+    let folder = Folder::new();
+    let path = folder.join("m");
+    let mut file = FileWriter::create(&path, FileSpec::new(&SPECS)).expect("there is room");
+    file.write_tensor("fc.bias", &[1; 8]).expect("it fits");
+    file.tensor("fc.weight").expect("it is there").write_all(&[2; 24]).expect("it fits");
+    file.tensor("fc.weight").expect("it is there").flush().expect("there is room");
+    assert!(!path.exists());
+    file.finish().expect("it is whole");
+    assert!(path.exists());
+}
+
+#[test]
+fn a_writer_can_go_to_another_thread() {
+    fn is_send<T: Send>(value: T) -> T {
+        value
+    }
+    let folder = Folder::new();
+    let file = FileWriter::create(folder.join("m"), FileSpec::new(&SPECS)).expect("there is room");
+    drop(is_send(file));
+    is_send(FileFault::Changed);
+}
