@@ -2,8 +2,9 @@
 
 use std::collections::HashMap;
 use std::panic::catch_unwind;
+use std::path::Path;
 
-use safetensors_0_8::{SafeTensors, View, serialize, tensor};
+use safetensors_0_8::{SafeTensors, View, serialize, serialize_to_file, tensor};
 
 use crate::dictionary::{Dictionary, Named};
 
@@ -63,6 +64,17 @@ pub fn write_claiming(dictionary: &Dictionary, lens: &[usize]) -> Result<Vec<u8>
     let metadata: Metadata = dictionary.metadata.clone().map(|pairs| pairs.into_iter().collect());
     let written = catch_unwind(std::panic::AssertUnwindSafe(|| serialize(claims, metadata)));
     written.map_err(|_| "panic".to_owned())?.map_err(|error| error.to_string())
+}
+
+/// Writes it into a file of the system.
+///
+/// # Errors
+/// Why it refuses.
+pub fn write_to(path: &Path, dictionary: &Dictionary) -> Result<(), String> {
+    let tensors = dictionary.tensors.iter();
+    let claims = tensors.map(|tensor| (tensor.name.as_str(), Claim::new(tensor, tensor.bytes.len())));
+    let metadata: Metadata = dictionary.metadata.clone().map(|pairs| pairs.into_iter().collect());
+    serialize_to_file(claims, metadata, path).map_err(|error| error.to_string())
 }
 
 /// What the reference reads from a file.

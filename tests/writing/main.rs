@@ -1,6 +1,8 @@
 //! What this project's writer writes: the reference's bytes, the same for every order and every machine, through any
 //! buffer and any sink, and nothing of what no reader could take.
 
+#[cfg(feature = "oracle")]
+mod differences;
 mod doors;
 mod dropped;
 mod encoder;
@@ -8,4 +10,5 @@ mod faults;
 mod identity;
 mod order;
 mod placement;
+mod ways;
 mod writer;
