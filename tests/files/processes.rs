@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use embedded_safetensors::{Draft, check_header};
+use embedded_safetensors::{Draft, FileFault, check_header};
 use verification::random::Random;
 
 use crate::folder::Folder;
@@ -71,7 +71,11 @@ fn an_editor_that_is_killed_leaves_the_old_or_the_new_header() {
     assert!(run(&["write", text(&path), "7"]).status.success());
     let undo = ".m.undo".to_owned();
     let interrupted = AtomicBool::new(false);
+    #[cfg(unix)]
+    unix::hide(&path);
     kill_many_times("edit", &path, || {
+        #[cfg(unix)]
+        assert!(folder.names().iter().all(|name| unix::is_hidden(&folder.join(name))));
         interrupted.fetch_or(folder.names().contains(&undo), Ordering::Relaxed);
         Draft::recover(&path).expect("it can be put back");
         assert!(is_whole(&path) && !folder.names().contains(&undo));
@@ -131,9 +135,13 @@ fn threads_of_one_program_edit_one_file_one_after_another() {
 }
 
 fn edit(path: &Path, key: &str, round: u32) -> bool {
-    let Ok(mut draft) = Draft::open(path) else { return false };
+    let mut draft = Draft::open(path).unwrap_or_else(|error| panic!("{error}"));
     draft.set_metadata(key, round.to_string());
-    draft.save(path).is_ok()
+    match draft.save(path) {
+        Ok(_) => true,
+        Err(error) if matches!(error.fault(), FileFault::Changed) => false,
+        Err(error) => panic!("{error}"),
+    }
 }
 
 #[cfg(unix)]
@@ -143,6 +151,15 @@ mod unix {
     use std::os::unix::process::CommandExt;
 
     use super::*;
+
+    /// From everybody else.
+    pub fn hide(path: &Path) {
+        fs::set_permissions(path, Permissions::from_mode(0o600)).expect("it is ours");
+    }
+
+    pub fn is_hidden(path: &Path) -> bool {
+        fs::metadata(path).expect("it is there").mode() & 0o777 == 0o600
+    }
 
     #[test]
     fn a_new_file_has_the_permissions_that_are_usual_for_the_process() {

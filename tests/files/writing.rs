@@ -5,7 +5,9 @@ use std::fs;
 use std::io::{self, Read, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use embedded_safetensors::{Dtype, FileError, FileFault, FileSpec, FileWriter, TensorSpec, write_file};
+use embedded_safetensors::{
+    Dtype, FileError, FileFault, FileSpec, FileWriter, Saved, TensorSpec, TensorWriter, write_file,
+};
 use verification::dictionary::{Dictionary, Kinds, Named};
 use verification::random::Random;
 use verification::writing::Description;
@@ -174,6 +176,7 @@ fn what_is_refused_can_be_tried_again() {
     let mut file = FileWriter::create(folder.join("m"), FileSpec::new(&SPECS)).expect("there is room");
     file.write_tensor("fc.bias", &[7; 9]).expect_err("it is too long");
     file.write_values("fc.bias", &[7_u8; 8]).expect_err("it is another type");
+    file.write_values("fc.bias", &[7_f32]).expect_err("it is too short");
     file.write_tensor("fc.bias", &[7; 8]).expect("it fits");
     file.tensor("fc.weight").and_then(|mut weight| weight.write_bytes(&[8; 20])).expect("it fits");
     file.tensor("fc.weight").and_then(|mut weight| weight.write_bytes(&[8; 5])).expect_err("it is too long");
@@ -295,4 +298,20 @@ fn a_writer_can_go_to_another_thread() {
     let file = FileWriter::create(folder.join("m"), FileSpec::new(&SPECS)).expect("there is room");
     drop(is_send(file));
     is_send(FileFault::Changed);
+}
+
+/// As in a function of the caller's that has no file at hand.
+#[test]
+fn an_error_without_a_path_is_a_sentence_too() {
+    let error = FileError::from(io::Error::from(io::ErrorKind::ConnectionReset));
+    assert_eq!(error.to_string(), "cannot read what it is to hold: connection reset");
+}
+
+/// The figures in the documentation.
+#[test]
+fn sizes_are_as_documented() {
+    assert!(size_of::<FileError>() <= 112, "{}", size_of::<FileError>());
+    assert!(size_of::<FileFault>() <= 88, "{}", size_of::<FileFault>());
+    assert!(size_of::<TensorWriter<'_, '_>>() <= 16);
+    assert!(size_of::<Saved>() <= 1);
 }

@@ -4,7 +4,8 @@ use std::path::Path;
 use std::process::Command;
 
 /// Each with the features that it needs.
-const EXAMPLES: [(&str, &str); 6] = [
+const EXAMPLES: [(&str, &str); 7] = [
+    ("files", "std"),
     ("matvec", "embedded-io"),
     ("sd_card", "embedded-io"),
     ("nor_flash", "embedded-storage"),

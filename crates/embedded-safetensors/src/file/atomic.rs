@@ -30,7 +30,16 @@ impl<'d> Replacement<'d> {
     /// # Errors
     /// When something else than a file is there; those of the system.
     pub(crate) fn begin(disk: &'d dyn Disk, target: &Path) -> Result<Self, FileFault> {
-        let old = look_for_file(disk, target)?;
+        Self::begin_like(disk, target, target)
+    }
+
+    /// As [`begin`](Self::begin), with the permissions of another file.
+    ///
+    /// # Errors
+    /// As there.
+    pub(crate) fn begin_like(disk: &'d dyn Disk, target: &Path, like: &Path) -> Result<Self, FileFault> {
+        look_for_file(disk, target)?;
+        let old = look_for_file(disk, like)?;
         let permissions = old.and_then(|stat| stat.permissions);
         let (temporary, file) = create_beside(disk, target, permissions.as_ref())
             .map_err(|error| FileFault::system("create a temporary file beside", error))?;
@@ -51,16 +60,22 @@ impl<'d> Replacement<'d> {
         &self.target
     }
 
-    /// Puts the file in its place, and returns when it is there on the medium.
+    /// Returns when the bytes are on the medium.
+    ///
+    /// # Errors
+    /// Those of the system.
+    pub(crate) fn sync(&self) -> Result<(), FileFault> {
+        self.file.sync().map_err(|error| FileFault::system("write", error))
+    }
+
+    /// Puts the file, which has been [synced](Self::sync), in its place, and returns when it is there on the medium.
     ///
     /// # Errors
     /// Those of the system. Only where the very last step failed, the sync of the folder, the new file is there, and
     /// a power cut may bring the old one back; before that the old one is as it was.
-    pub(crate) fn commit(mut self) -> Result<(), FileFault> {
-        self.file.sync().map_err(|error| FileFault::system("write", error))?;
-        self.disk
-            .rename(&self.temporary, &self.target)
-            .map_err(|error| FileFault::system("replace", error))?;
+    pub(crate) fn take_place(mut self) -> Result<(), FileFault> {
+        let renamed = self.disk.rename(&self.temporary, &self.target);
+        renamed.map_err(|error| FileFault::system("replace", error))?;
         self.is_renamed = true;
         sync_folder_of(self.disk, &self.target)
     }

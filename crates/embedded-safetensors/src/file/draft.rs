@@ -96,6 +96,7 @@ impl Draft {
 
     fn begin(disk: &dyn Disk, path: &Path) -> Result<Self, FileFault> {
         let place = disk.resolve(path).map_err(|error| FileFault::system("open", error))?;
+        let _guard = undo::lock();
         match undo::recover(disk, &place) {
             Ok(_) | Err(FileFault::ForeignUndo { .. }) => {}
             Err(fault) => return Err(fault),
@@ -131,6 +132,7 @@ impl Draft {
     /// As [`recover`](Self::recover).
     pub(super) fn recover_on(disk: &dyn Disk, path: &Path) -> Result<bool, FileError> {
         let place = disk.resolve(path).map_err(|error| FileFault::system("open", error).of(path))?;
+        let _guard = undo::lock();
         undo::recover(disk, &place).map_err(|fault| fault.of(path))
     }
 

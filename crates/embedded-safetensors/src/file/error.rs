@@ -160,6 +160,7 @@ impl fmt::Display for FileError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let path = self.path.display();
         match &self.fault {
+            fault if self.path.as_os_str().is_empty() => fault.fmt(f),
             FileFault::System { action, error } => write!(f, "cannot {action} {path}: {error}"),
             FileFault::Input(error) => write!(f, "cannot read what {path} is to hold: {error}"),
             fault => write!(f, "{path}: {fault}"),

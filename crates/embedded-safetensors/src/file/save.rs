@@ -83,7 +83,7 @@ impl Draft {
         }
         if old != new {
             let edit = Undo { file_len: source.version.len, old, new };
-            edit.overwrite(disk, &undo, &*file)?;
+            edit.overwrite(disk, &place, &undo, &*file)?;
         }
         Ok(true)
     }
@@ -137,8 +137,7 @@ impl Draft {
                 at += piece.len() as u64;
             }
         }
-        self.check_sources(disk, path)?;
-        file.finish()
+        file.finish_if(|| self.check_sources(disk, path))
     }
 
     /// Whether all files are as they were when they were opened, also one that is to be replaced.

@@ -1,6 +1,8 @@
 //! The file system of the operating system.
 
 use super::disk::{Disk, Handle, Stat, Version};
+use crate::sink::WriteAt;
+use crate::source::ReadAt;
 use std::boxed::Box;
 use std::fs::{self, File, FileType, Metadata, OpenOptions, Permissions};
 use std::io;
@@ -63,9 +65,17 @@ impl Disk for System {
         fs::remove_file(place)
     }
 
+    /// Some file systems, such as those of a network, have no such call.
     #[cfg(unix)]
     fn sync_folder(&self, folder: &Path) -> io::Result<()> {
-        File::open(folder)?.sync_all()
+        match File::open(folder)?.sync_all() {
+            Err(error)
+                if matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported) =>
+            {
+                Ok(())
+            }
+            outcome => outcome,
+        }
     }
 
     /// Windows has no such call; a renamed file is in the journal of its file system.
@@ -81,11 +91,20 @@ impl Handle for File {
     }
 
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
-        read_at(self, offset, buffer)
+        ReadAt::read_at(&mut &*self, offset, buffer)
     }
 
-    fn write_at(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
-        write_at(self, offset, bytes)
+    fn write_at(&self, mut offset: u64, mut bytes: &[u8]) -> io::Result<()> {
+        while !bytes.is_empty() {
+            match WriteAt::write_at(&mut &*self, offset, bytes)? {
+                0 => return Err(io::ErrorKind::WriteZero.into()),
+                len => {
+                    offset += len as u64;
+                    bytes = bytes.get(len..).unwrap_or(&[]);
+                }
+            }
+        }
+        Ok(())
     }
 
     fn set_len(&self, len: u64) -> io::Result<()> {
@@ -167,45 +186,17 @@ fn restrict(options: &mut OpenOptions, permissions: &Permissions) {
 #[cfg(windows)]
 fn restrict(_: &mut OpenOptions, _: &Permissions) {}
 
-/// What the process may not do by itself for a new file, such as to let a group write.
+/// What the process does not do by itself for a new file, such as to let a group write. Some file systems cannot do it at all.
 #[cfg(unix)]
 fn permit(file: &File, permissions: &Permissions) -> io::Result<()> {
-    file.set_permissions(permissions.clone())
+    match file.metadata()?.permissions() == *permissions {
+        true => Ok(()),
+        false => file.set_permissions(permissions.clone()),
+    }
 }
 
 /// All that a file can be there is read-only, and then it is not replaced.
 #[cfg(windows)]
 fn permit(_: &File, _: &Permissions) -> io::Result<()> {
-    Ok(())
-}
-
-#[cfg(unix)]
-fn read_at(file: &File, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
-    std::os::unix::fs::FileExt::read_at(file, buffer, offset)
-}
-
-#[cfg(windows)]
-fn read_at(file: &File, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
-    std::os::windows::fs::FileExt::seek_read(file, buffer, offset)
-}
-
-#[cfg(unix)]
-fn write_at(file: &File, offset: u64, bytes: &[u8]) -> io::Result<()> {
-    std::os::unix::fs::FileExt::write_all_at(file, bytes, offset)
-}
-
-#[cfg(windows)]
-fn write_at(file: &File, mut offset: u64, mut bytes: &[u8]) -> io::Result<()> {
-    while !bytes.is_empty() {
-        match std::os::windows::fs::FileExt::seek_write(file, bytes, offset) {
-            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
-            Ok(len) => {
-                offset += len as u64;
-                bytes = bytes.get(len..).unwrap_or(&[]);
-            }
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
     Ok(())
 }

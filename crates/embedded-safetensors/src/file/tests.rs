@@ -221,6 +221,45 @@ fn a_header_that_stays_torn_is_put_back_later() {
     assert!(torn > 0, "no header was torn");
 }
 
+/// A disk on which the header is torn, as a killed program leaves it.
+fn torn() -> (Forgetful, Vec<u8>) {
+    let (old, new, calls) = of_deed(edit_in_place);
+    let killed = (0..calls).map(|cut| {
+        let disk = Forgetful::with([(&*path(), &*old)]).planning(Plan::PowerCut(cut));
+        assert!(edit_in_place(&disk).is_err());
+        disk.planning(Plan::Fine)
+    });
+    let is_torn = |disk: &Forgetful| disk.bytes(&path()).is_some_and(|bytes| bytes != old && bytes != new);
+    (killed.into_iter().find(is_torn).expect("a header is torn at some time"), old.clone())
+}
+
+#[test]
+fn whoever_opens_a_torn_file_has_it_put_back_or_an_error() {
+    let (torn, old) = torn();
+    let open = |plan| {
+        let disk = torn.copy().planning(plan);
+        (Draft::open_on(&disk, &path()), disk)
+    };
+    let (outcome, disk) = open(Plan::Fine);
+    assert!(outcome.is_ok() && disk.bytes(&path()) == Some(old.clone()));
+    for at in 0..disk.calls() {
+        match open(Plan::Fault(at)) {
+            (Ok(_), disk) => assert_eq!(disk.bytes(&path()), Some(old.clone())),
+            (Err(error), _) => assert!(matches!(error.fault(), FileFault::System { .. }), "{at}: {error}"),
+        }
+    }
+}
+
+#[test]
+fn a_torn_file_of_another_length_is_not_put_back() {
+    let (disk, _) = torn();
+    let file = disk.open(&path(), true).expect("it is there");
+    let len = file.stat().expect("nothing goes wrong").version.len;
+    file.set_len(len + 1).expect("nothing goes wrong");
+    let error = Draft::recover_on(&disk, &path()).expect_err("it is another file");
+    assert!(matches!(error.fault(), FileFault::ForeignUndo { .. }), "{error}");
+}
+
 /// A program that takes no notice of an error cannot finish a file that is not whole.
 #[test]
 fn a_file_with_a_fault_cannot_be_finished() {

@@ -21,7 +21,8 @@ const FRONT: usize = 32;
 /// Longer names have no room for what is put around them.
 const LONGEST_NAME: usize = 240;
 
-/// Threads of one program do not disturb each other; of other programs nobody knows.
+/// Threads of one program do not disturb each other where a header is written in place or a file replaced; of other
+/// programs nobody knows.
 static EDITING: Mutex<()> = Mutex::new(());
 
 /// Both headers, with the 8 bytes of their length, and the length of the file.
@@ -77,10 +78,11 @@ impl Undo {
     pub(super) fn overwrite(
         &self,
         disk: &dyn Disk,
+        target: &Path,
         place: &Path,
         file: &dyn Handle,
     ) -> Result<(), FileFault> {
-        self.save(disk, place).inspect_err(|_| discard(disk, place))?;
+        self.save(disk, target, place).inspect_err(|_| discard(disk, place))?;
         match put(file, &self.new) {
             Ok(()) => remove(disk, place),
             Err(fault) => {
@@ -91,15 +93,17 @@ impl Undo {
         }
     }
 
-    fn save(&self, disk: &dyn Disk, place: &Path) -> Result<(), FileFault> {
-        let undo = Replacement::begin(disk, place)?;
+    /// With the permissions of the file: what is in its header is nobody else's.
+    fn save(&self, disk: &dyn Disk, target: &Path, place: &Path) -> Result<(), FileFault> {
+        let undo = Replacement::begin_like(disk, place, target)?;
         let mut at = 0;
         let lengths = [self.file_len.to_le_bytes(), (self.old.len() as u64).to_le_bytes()].concat();
         for part in [&MAGIC[..], &lengths, &self.old, &self.new] {
             undo.file().write_at(at, part).map_err(|error| FileFault::system("save the header of", error))?;
             at += part.len() as u64;
         }
-        undo.commit()
+        undo.sync()?;
+        undo.take_place()
     }
 
     /// The undo file at this place, if there is one.
@@ -146,12 +150,11 @@ fn read(file: &dyn Handle, len: usize) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Puts back the header of the file at `target` if an edit of it was interrupted; whether it had to.
+/// Puts back the header of the file at `target` if an edit of it was interrupted; whether it had to. To be called [locked](lock).
 ///
 /// # Errors
 /// [`FileFault::ForeignUndo`] when there is an undo file that does not belong to the file; those of the system.
 pub(super) fn recover(disk: &dyn Disk, target: &Path) -> Result<bool, FileFault> {
-    let _guard = lock();
     let Some(place) = place_beside(target) else { return Ok(false) };
     let Some(undo) = Undo::load(disk, &place)? else { return Ok(false) };
     let Some(stat) = look_for_file(disk, target)? else {

@@ -238,10 +238,21 @@ impl<'a> FileWriter<'a> {
     ///
     /// # Panics
     /// Never.
-    pub fn finish(mut self) -> Result<(), FileError> {
+    pub fn finish(self) -> Result<(), FileError> {
+        self.finish_if(|| Ok(()))
+    }
+
+    /// As [`finish`](Self::finish), if this still says yes at the last moment.
+    pub(super) fn finish_if(
+        mut self,
+        check: impl FnOnce() -> Result<(), FileError>,
+    ) -> Result<(), FileError> {
         self.check_complete().and_then(|()| self.flush()).map_err(|fault| fault.of(&self.path))?;
         let Self { file, path, .. } = self;
-        file.commit_and_forget_undo().map_err(|fault| fault.of(&path))
+        file.sync().map_err(|fault| fault.of(&path))?;
+        let _guard = undo::lock();
+        check()?;
+        file.take_place_of_edited().map_err(|fault| fault.of(&path))
     }
 
     fn check_complete(&self) -> Result<(), FileFault> {
@@ -315,9 +326,9 @@ impl<'a> FileWriter<'a> {
 
 impl Replacement<'_> {
     /// What could undo an edit of the old file has nothing to undo in the new one.
-    fn commit_and_forget_undo(self) -> Result<(), FileFault> {
+    fn take_place_of_edited(self) -> Result<(), FileFault> {
         let (disk, target) = (self.disk(), self.target().to_path_buf());
-        self.commit()?;
+        self.take_place()?;
         undo::forget(disk, &target);
         Ok(())
     }
