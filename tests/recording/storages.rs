@@ -154,8 +154,8 @@ fn what_does_not_fit_the_units_is_refused() {
 
 #[test]
 fn a_recorder_takes_what_its_documentation_says() {
-    let pointers = if size_of::<usize>() == 8 { 264 } else { 200 };
-    assert_eq!(size_of::<Recorder<'_, ()>>(), pointers);
+    let (most, least) = if size_of::<usize>() == 8 { (264, 264) } else { (176, 172) };
+    assert!((least..=most).contains(&size_of::<Recorder<'_, ()>>()));
 }
 
 #[cfg(all(feature = "std", any(unix, windows)))]

@@ -4,11 +4,12 @@ use std::path::Path;
 use std::process::Command;
 
 /// Each with the features that it needs.
-const EXAMPLES: [(&str, &str); 7] = [
+const EXAMPLES: [(&str, &str); 8] = [
     ("files", "std"),
     ("matvec", "embedded-io"),
     ("sd_card", "embedded-io"),
     ("nor_flash", "embedded-storage"),
+    ("recorder", "embedded-storage"),
     ("uart", ""),
     ("index_in_static", ""),
     ("model_in_flash", ""),

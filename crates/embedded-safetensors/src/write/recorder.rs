@@ -42,7 +42,7 @@ const HIGH_HALF: usize = PREFIX / 2;
 /// go on. What failed is written again by the next call, and bytes may have been there already: files, cards and memory take
 /// that. NOR flash does not take a unit twice, so begin anew. After a mistake of the caller nothing is written, and the next call can mend it.
 ///
-/// *Memory*: 264 bytes, 200 where pointers have 32 bits, the storage and the buffer.
+/// *Memory*: 264 bytes, 176 where pointers have 32 bits, the storage and the buffer.
 #[derive(Debug)]
 pub struct Recorder<'a, S> {
     storage: S,

@@ -1,0 +1,87 @@
+//! A device that records what it has learned, and keeps the old file until the new one is whole: two partitions of NOR flash, in turn.
+//!
+//! ```text
+//! after a start: nothing is recorded
+//! recording 1 goes into partition 0
+//! recording 2 goes into partition 1
+//! recording 3 goes into partition 0
+//! the power goes: the file cannot be written: the flash failed
+//! after a start: recording 2 in partition 1, gains [0.5, 1.0, 1.5]
+//! recording 3 goes into partition 0
+//! after a start: recording 3 in partition 0, gains [0.75, 1.5, 2.25]
+//! ```
+
+mod support {
+    pub mod chip;
+}
+
+use embedded_safetensors::{Dtype, FileSpec, FlashFile, Model, Recorder, TensorSpec};
+use std::error::Error;
+use std::ops::Range;
+use support::chip::Chip;
+
+/// Where the linker script or the partition table has room for two files; each begins where the flash can erase.
+const PARTITIONS: [Range<u32>; 2] = [0x4000..0x6000, 0x6000..0x8000];
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let mut chip = Chip::new();
+    start(&mut chip)?;
+    record(&mut chip, [0.25, 0.5, 0.75])?;
+    record(&mut chip, [0.5, 1.0, 1.5])?;
+
+    chip.lose_power_after(3);
+    if let Err(error) = record(&mut chip, [0.75, 1.5, 2.25]) {
+        println!("the power goes: {error}");
+    }
+    chip.restart();
+    start(&mut chip)?;
+    record(&mut chip, [0.75, 1.5, 2.25])?;
+    start(&mut chip)
+}
+
+/// Records the gains in the partition that does not have the newest recording.
+fn record(chip: &mut Chip, gains: [f32; 3]) -> Result<(), Box<dyn Error>> {
+    let (number, partition) = newest(chip).map_or((1, 0), |(number, partition)| (number + 1, 1 - partition));
+    println!("recording {number} goes into partition {partition}");
+
+    let (number, tensors) = (number.to_string(), [TensorSpec::new("gains", Dtype::F32, &[3])]);
+    let metadata = [("number", number.as_str())];
+    let plan = FileSpec::new(&tensors).with_metadata(&metadata).in_order()?;
+
+    let storage = FlashFile::partition(chip, PARTITIONS[partition].clone());
+    let mut page = [0; 256];
+    let mut recorder = Recorder::begin(storage, plan, &mut page)?;
+    for gain in gains {
+        recorder.write_values(&[gain])?; // as they come: the page gathers them
+    }
+    recorder.finish()?; // only from here on is there a file
+    Ok(())
+}
+
+/// Which recording is the newest that is whole, and in which partition.
+fn newest(chip: &mut Chip) -> Option<(u32, usize)> {
+    (0..PARTITIONS.len()).filter_map(|partition| Some((number(chip, partition)?, partition))).max()
+}
+
+/// The number of the recording in this partition; none where there is no file, or one that is not whole.
+fn number(chip: &mut Chip, partition: usize) -> Option<u32> {
+    let (mut text, mut window) = ([0; 10], [0; 64]);
+    let storage = FlashFile::partition(chip, PARTITIONS[partition].clone());
+    let mut model = Model::open(storage, &mut window).ok()?;
+    model.metadata("number", &mut text, &mut window).ok()??.parse().ok()
+}
+
+/// What the device does when the power comes.
+fn start(chip: &mut Chip) -> Result<(), Box<dyn Error>> {
+    let Some((number, partition)) = newest(chip) else {
+        println!("after a start: nothing is recorded");
+        return Ok(());
+    };
+    let mut window = [0; 64];
+    let mut model = Model::open(FlashFile::partition(chip, PARTITIONS[partition].clone()), &mut window)?;
+    let tensor = model.find("gains", &mut window)?.ok_or("the recording has no gains")?;
+    let mut gains = [0.0_f32; 3];
+    model.tensor(&tensor)?.elements().read_lossless(&mut gains)?;
+    println!("after a start: recording {number} in partition {partition}, gains {gains:?}");
+    Ok(())
+}

@@ -1,0 +1,77 @@
+//! A NOR flash chip in memory that is written in words and erased in sectors, and whose power can go.
+
+use embedded_storage::nor_flash::{
+    ErrorType, NorFlash, NorFlashErrorKind, ReadNorFlash, check_erase, check_read, check_write,
+};
+
+/// What firmware gets from the crate of its chip.
+pub struct Chip {
+    memory: Vec<u8>,
+    /// How many calls it takes before the power goes; none: it stays.
+    calls_left: Option<u32>,
+}
+
+impl Chip {
+    /// A chip of 64 KiB, erased.
+    pub fn new() -> Self {
+        Self { memory: vec![0xFF; 1 << 16], calls_left: None }
+    }
+
+    /// So many calls still change it.
+    pub fn lose_power_after(&mut self, calls: u32) {
+        self.calls_left = Some(calls);
+    }
+
+    pub fn restart(&mut self) {
+        self.calls_left = None;
+    }
+
+    fn admit(&mut self) -> Result<(), NorFlashErrorKind> {
+        match &mut self.calls_left {
+            Some(0) => return Err(NorFlashErrorKind::Other),
+            Some(calls) => *calls -= 1,
+            None => {}
+        }
+        Ok(())
+    }
+}
+
+impl ErrorType for Chip {
+    type Error = NorFlashErrorKind;
+}
+
+impl ReadNorFlash for Chip {
+    const READ_SIZE: usize = 1;
+
+    fn read(&mut self, offset: u32, bytes: &mut [u8]) -> Result<(), NorFlashErrorKind> {
+        check_read(self, offset, bytes.len())?;
+        let start = offset as usize;
+        bytes.copy_from_slice(&self.memory[start..start + bytes.len()]);
+        Ok(())
+    }
+
+    fn capacity(&self) -> usize {
+        self.memory.len()
+    }
+}
+
+impl NorFlash for Chip {
+    const WRITE_SIZE: usize = 4;
+    const ERASE_SIZE: usize = 4096;
+
+    fn erase(&mut self, from: u32, to: u32) -> Result<(), NorFlashErrorKind> {
+        check_erase(self, from, to)?;
+        self.admit()?;
+        self.memory[from as usize..to as usize].fill(0xFF);
+        Ok(())
+    }
+
+    /// Bits are only cleared, as in a chip.
+    fn write(&mut self, offset: u32, bytes: &[u8]) -> Result<(), NorFlashErrorKind> {
+        check_write(self, offset, bytes.len())?;
+        self.admit()?;
+        let place = &mut self.memory[offset as usize..];
+        place.iter_mut().zip(bytes).for_each(|(cell, byte)| *cell &= byte);
+        Ok(())
+    }
+}
