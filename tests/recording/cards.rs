@@ -133,9 +133,10 @@ fn record(card: &mut Card, sample: &Sample) -> Result<(), WriteError<Fault>> {
 }
 
 /// Cards with nothing on them, with a part of a file, with an old file.
-fn cards() -> [Card; 4] {
+fn cards() -> [Card; 5] {
     let old = Sample::short().again(7).file();
-    [Card::default(), Card::holding(vec![3; 5]), Card::holding(old[..30].to_vec()), Card::holding(old)]
+    let files = [vec![], vec![3; 5], old[..30].to_vec(), old, Sample::short().again(7).blank().file()];
+    files.map(Card::holding)
 }
 
 fn samples() -> [Sample; 3] {
