@@ -19,7 +19,7 @@ const ONE: &[TensorSpec<'_>] = &[TensorSpec::new("t", Dtype::U8, &[333])];
 
 const MANY: &[TensorSpec<'_>] = &[
     TensorSpec::new("bias", Dtype::F16, &[3]),
-    TensorSpec::new("weight", Dtype::F32, &[7, 20]),
+    TensorSpec::new("weight", Dtype::F32, &[9, 20]),
     TensorSpec::new("none", Dtype::I64, &[0]),
     TensorSpec::new("steps", Dtype::U8, &[77]),
 ];

@@ -72,10 +72,10 @@ pub trait WriteAt {
 
     /// Makes room for a file of `file_len` bytes whose data begin at byte `data_start`.
     ///
-    /// When it has returned, also without an error only in part, the first 8 bytes are those of no file: all `0xFF`, and that is
-    /// in the storage itself and not in a buffer. What was there before is lost, and until those 8 bytes are gone nothing else of it.
-    /// Each byte up to `file_len`, rounded up to a unit, can then be written once. The bytes are written in this order: the data from
-    /// `data_start` on to the end, then the header from its front on, but for its first bytes, which come last.
+    /// When it has returned, the first 8 bytes are those of no file, all `0xFF`, and no file comes back when the power goes. What was there
+    /// before is lost, but nothing of it before it is a file no more. Each byte up to `file_len`, rounded up to a unit, can then be
+    /// written once. That is done in this order: the data from `data_start` on to the end, then the header from its front on,
+    /// but for its first bytes, which come last.
     ///
     /// # Errors
     /// Those of the storage; [`WriteError::Format`] where the storage is not fit for this file, and then nothing is lost.
@@ -178,17 +178,16 @@ pub(crate) fn write_full<S: WriteAt + ?Sized>(
 }
 
 /// Makes no file of one that has `len` bytes, in storage whose bytes can be written again. The high half of the header's length goes
-/// first: however little of it is written, the header is too long for any reader, or the file is still the old one.
+/// first, and is flushed: however little of it is written, the header is too long for any reader, or the file is still the old one.
 ///
 /// # Errors
 /// Those of the storage; [`WriteError::Full`].
 #[cfg(any(feature = "embedded-io", all(feature = "std", any(unix, windows))))]
 fn invalidate<S: WriteAt + ?Sized>(sink: &mut S, len: u64) -> Result<(), WriteError<S::Error>> {
-    let (_, high) = ERASED.split_at(PREFIX / 2);
-    if len >= PREFIX as u64 {
-        write_full(sink, high.len() as u64, high)?;
-        sink.flush().map_err(WriteError::Sink)?;
-    }
-    write_full(sink, 0, &ERASED)?;
-    sink.flush().map_err(WriteError::Sink)
+    let (low, high) = ERASED.split_at(PREFIX / 2);
+    // Where there was nothing, what does not arrive is zero, which a high half must not be.
+    let (first, rest) = if len < PREFIX as u64 { (&ERASED[..], &[][..]) } else { (high, low) };
+    write_full(sink, (PREFIX - first.len()) as u64, first)?;
+    sink.flush().map_err(WriteError::Sink)?;
+    write_full(sink, 0, rest)
 }

@@ -219,25 +219,11 @@ impl<'a, S: WriteAt> Recorder<'a, S> {
             write_full(&mut self.storage, at, bytes)?;
             at = encoder.position();
         }
-        self.flush()?;
-        self.plan.encoder().encode(front(self.buffer, first as u64));
         let low = if unit <= HIGH_HALF { HIGH_HALF } else { 0 };
-        self.commit(0, low)?;
-        self.commit(low, first)
-    }
-
-    /// Writes these bytes at the front of the file, which are those at the front of the buffer.
-    fn commit(&mut self, begin: usize, end: usize) -> Result<(), WriteError<S::Error>> {
-        match self.buffer.get(begin..end) {
-            Some(bytes @ [_, ..]) => {
-                write_full(&mut self.storage, begin as u64, bytes)?;
-                self.flush()
-            }
-            _ => Ok(()),
-        }
-    }
-
-    fn flush(&mut self) -> Result<(), WriteError<S::Error>> {
+        let (low, last) = self.plan.encoder().encode(front(self.buffer, first as u64)).split_at(low);
+        write_full(&mut self.storage, 0, low)?;
+        self.storage.flush().map_err(WriteError::Sink)?;
+        write_full(&mut self.storage, low.len() as u64, last)?;
         self.storage.flush().map_err(WriteError::Sink)
     }
 }
