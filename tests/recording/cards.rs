@@ -67,10 +67,13 @@ impl Card {
         let mut random = Random::new(seed);
         let mut file = self.durable.clone();
         for (at, bytes) in &self.pending {
-            let percent = random.pick(&[0, 50, 100]);
-            for (at, byte) in (*at..).zip(bytes) {
+            let (from, to) = (random.below(bytes.len()), random.below(bytes.len() + 1));
+            let arrives = [0..0, 0..bytes.len(), from..bytes.len(), 0..to, from..to][random.below(5)].clone();
+            let percent = random.pick(&[50, 100, 100]);
+            for (index, (at, byte)) in (*at..).zip(bytes).enumerate() {
                 file.resize(file.len().max(at + 1), 0);
-                file[at] = if random.percent(percent) { *byte } else { file[at] };
+                let arrives = arrives.contains(&index) && random.percent(percent);
+                file[at] = if arrives { *byte } else { file[at] };
             }
         }
         file

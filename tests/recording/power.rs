@@ -29,15 +29,18 @@ fn found<const UNIT: usize>(flash: &mut Flash<UNIT>, partition: Range<u32>) -> O
 
 /// Ways to stop a call on so many bytes.
 fn tears(call: &Call, units_may_fray: bool) -> Vec<Tear> {
-    let fronts = |fronts: &[usize]| fronts.iter().map(|done| Tear::Front(*done)).collect::<Vec<_>>();
     let picked = (0..8).map(Tear::Picked);
+    let parts = |parts: &[usize]| {
+        let tears = parts.iter().flat_map(|done| [Tear::Front(*done), Tear::Back(*done)]);
+        tears.chain(picked).collect::<Vec<_>>()
+    };
     match call {
-        Call::Erase(_) => fronts(&[0, 1, 2, 3]).into_iter().chain(picked).collect(),
+        Call::Erase(_) => parts(&[0, 1, 2, 3]),
         Call::Write(range) => {
             let len = range.len();
-            let frayed = (0..if units_may_fray { 32 } else { 0 }).map(Tear::Frayed);
-            let fronts = fronts(&[0, 1, 4, 7, 8, len / 2, len.saturating_sub(1), len]);
-            fronts.into_iter().chain(picked).chain(frayed).collect()
+            let mut tears = parts(&[0, 1, 4, 7, 8, len / 2, len.saturating_sub(1), len]);
+            tears.extend((0..if units_may_fray { 32 } else { 0 }).map(Tear::Frayed));
+            tears
         }
     }
 }

@@ -49,6 +49,8 @@ pub struct Accident {
 pub enum Tear {
     /// So many bytes of a write, so many sectors of an erasure: nothing, a part from the front on, or all.
     Front(usize),
+    /// So many bytes or sectors at the end.
+    Back(usize),
     /// Bytes of a write, or sectors of an erasure, picked by the numbers of this seed.
     Picked(u64),
     /// Bits, picked by the numbers of this seed.
@@ -112,9 +114,11 @@ fn frayed(random: &mut Random, before: u8, after: u8) -> u8 {
 /// What bytes become when a call that changes them from one to the other stops. Blocks are those that are done or not.
 fn torn(tear: Tear, block: usize, before: &[u8], after: &[u8]) -> Vec<u8> {
     let mut random = Random::new(if let Tear::Picked(seed) | Tear::Frayed(seed) = tear { seed } else { 0 });
+    let count = before.len().div_ceil(block);
     let blocks = before.chunks(block).zip(after.chunks(block)).enumerate();
     let left = blocks.map(|(index, (before, after))| match tear {
         Tear::Front(done) => if index < done { after } else { before }.to_vec(),
+        Tear::Back(done) => if count - index <= done { after } else { before }.to_vec(),
         Tear::Picked(_) => if random.below(2) == 0 { after } else { before }.to_vec(),
         Tear::Frayed(_) => {
             before.iter().zip(after).map(|(before, after)| frayed(&mut random, *before, *after)).collect()
