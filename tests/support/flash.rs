@@ -166,8 +166,10 @@ impl<const UNIT: usize, const SECTOR: usize> NorFlash for Nor<UNIT, SECTOR> {
         let accident = self.admit(Call::Erase(from..to))?;
         let place = range(from, to);
         let erased = vec![0xFF; place.len()];
-        let tear = accident.map_or(Tear::WHOLE, |accident| accident.tear);
-        let left = torn(tear, SECTOR, &self.memory[place.clone()], &erased);
+        let left = match accident {
+            Some(accident) => torn(accident.tear, SECTOR, &self.memory[place.clone()], &erased),
+            None => erased,
+        };
         for (sector, units) in
             left.chunks(SECTOR).zip(self.is_written[place.start / UNIT..].chunks_mut(SECTOR / UNIT))
         {
@@ -186,9 +188,8 @@ impl<const UNIT: usize, const SECTOR: usize> NorFlash for Nor<UNIT, SECTOR> {
         let units = &mut self.is_written[place.start / UNIT..place.end / UNIT];
         assert!(units.iter().all(|is_written| !is_written), "{place:?} is written twice");
         units.fill(true);
-        let tear = accident.map_or(Tear::WHOLE, |accident| accident.tear);
-        let left = torn(tear, 1, &self.memory[place.clone()], bytes);
-        self.memory[place].copy_from_slice(&left);
+        let left = accident.map(|accident| torn(accident.tear, 1, &self.memory[place.clone()], bytes));
+        self.memory[place].copy_from_slice(left.as_deref().unwrap_or(bytes));
         accident.map_or(Ok(()), |_| Err(Fault::Broken))
     }
 }
