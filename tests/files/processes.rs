@@ -191,6 +191,16 @@ mod unix {
         );
     }
 
+    /// Of a program that was just written. A child of another test, which is about to become another program, may still have it open.
+    fn output_of(mut command: Command) -> Output {
+        loop {
+            match command.output() {
+                Err(error) if error.kind() == std::io::ErrorKind::ExecutableFileBusy => thread::yield_now(),
+                outcome => return outcome.expect("it runs"),
+            }
+        }
+    }
+
     /// As somebody who is not the administrator, who may write everywhere.
     #[test]
     fn a_folder_that_may_not_be_written_is_said() {
@@ -207,7 +217,7 @@ mod unix {
         if fs::metadata(&path).expect("it is there").uid() == 0 {
             command.uid(65_534);
         }
-        let output = command.output().expect("it runs");
+        let output = output_of(command);
         fs::set_permissions(folder.path(), Permissions::from_mode(0o755)).expect("it is ours");
         fs::set_permissions(folder.join("read-only"), Permissions::from_mode(0o755)).expect("it is ours");
         let expected = "cannot create a temporary file beside";

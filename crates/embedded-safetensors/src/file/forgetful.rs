@@ -25,7 +25,12 @@ pub(super) enum Plan {
     PowerCut(usize),
     /// This call fails, and a write half way.
     Fault(usize),
+    /// Before this call someone else changes the last byte of the file that has a name that all can see.
+    Change(usize),
 }
+
+/// What someone else changes it to.
+pub(super) const CHANGED: u8 = 0xEE;
 
 /// What survives of writes that were not synced.
 #[derive(Clone, Copy, Debug)]
@@ -149,12 +154,26 @@ impl Forgetful {
         match state.plan {
             Plan::PowerCut(from) if number >= from => Err(io::Error::other("there is no power")),
             Plan::Fault(at) if number == at => Err(io::ErrorKind::StorageFull.into()),
+            Plan::Change(at) if number == at => {
+                state.change_last_byte();
+                Ok(state)
+            }
             _ => Ok(state),
         }
     }
 }
 
 impl State {
+    fn change_last_byte(&mut self) {
+        let is_hidden =
+            |path: &Path| path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
+        let clock = self.clock;
+        for (_, &index) in self.names.iter().filter(|(path, _)| !is_hidden(path)) {
+            let file = &mut self.files[index];
+            file.write(file.bytes.len() as u64 - 1, &[CHANGED], clock);
+        }
+    }
+
     fn change(&mut self, appears: Option<(PathBuf, usize)>, vanishes: Option<PathBuf>) {
         let change = Change { appears, vanishes };
         change.apply(&mut self.names);

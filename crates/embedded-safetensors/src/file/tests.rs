@@ -5,7 +5,7 @@ extern crate std;
 use super::disk::Disk;
 use super::draft::Draft;
 use super::error::{FileError, FileFault};
-use super::forgetful::{Forgetful, Luck, Plan};
+use super::forgetful::{CHANGED, Forgetful, Luck, Plan};
 use super::save::Saved;
 use super::writer::write_file_on;
 use crate::dtype::Dtype;
@@ -219,6 +219,31 @@ fn a_header_that_stays_torn_is_put_back_later() {
         }
     }
     assert!(torn > 0, "no header was torn");
+}
+
+/// What someone else changes at the same time is not lost but in the one moment between the last look and the act, of
+/// which only the system could know.
+#[test]
+fn what_someone_else_changes_meanwhile_is_noticed() {
+    for (deed, moments) in [(edit_in_place as fn(&dyn Disk) -> Outcome, 0), (edit_by_copy, 1)] {
+        let (old, _, calls) = of_deed(deed);
+        let (mut lost, mut noticed) = (0, 0);
+        for at in 0..calls {
+            let disk = Forgetful::with([(&*path(), &*old)]).planning(Plan::Change(at));
+            let outcome = deed(&disk);
+            let is_there = disk.bytes(&path()).expect("it is there").ends_with(&[CHANGED]);
+            match outcome {
+                Ok(()) => lost += usize::from(!is_there),
+                Err(error) => {
+                    assert!(matches!(error.fault(), FileFault::Changed), "{at}: {error}");
+                    assert!(is_there && disk.names() == [path()]);
+                    noticed += 1;
+                }
+            }
+        }
+        assert_eq!(lost, moments);
+        assert!(noticed > 0);
+    }
 }
 
 /// A disk on which the header is torn, as a killed program leaves it.
