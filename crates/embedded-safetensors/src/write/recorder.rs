@@ -220,7 +220,8 @@ impl<'a, S: WriteAt> Recorder<'a, S> {
             at = encoder.position();
         }
         let low = if unit <= HIGH_HALF { HIGH_HALF } else { 0 };
-        let (low, last) = self.plan.encoder().encode(front(self.buffer, first as u64)).split_at(low);
+        let bytes = self.plan.encoder().encode(front(self.buffer, first as u64));
+        let (low, last) = bytes.split_at_checked(low).unwrap_or((&[], bytes));
         write_full(&mut self.storage, 0, low)?;
         self.storage.flush().map_err(WriteError::Sink)?;
         write_full(&mut self.storage, low.len() as u64, last)?;
