@@ -191,39 +191,61 @@ mod unix {
         );
     }
 
-    /// Of a program that was just written. A child of another test, which is about to become another program, may still have it open.
-    fn output_of(mut command: Command) -> Output {
-        loop {
+    /// What the program says when it is run by somebody who is not the administrator, who may write everywhere.
+    fn refusal(folder: &Folder, words: &[&str]) -> String {
+        let program = folder.join("program");
+        fs::copy(PROGRAM, &program).expect("there is room");
+        let mut command = Command::new(&program);
+        command.args(words);
+        if fs::metadata(&program).expect("it is there").uid() == 0 {
+            command.uid(65_534);
+        }
+        let output = loop {
             match command.output() {
+                // A child of another test, which is about to become another program, may still have it open.
                 Err(error) if error.kind() == std::io::ErrorKind::ExecutableFileBusy => thread::yield_now(),
-                outcome => return outcome.expect("it runs"),
+                outcome => break outcome.expect("it runs"),
             }
+        };
+        assert!(!output.status.success());
+        let errors = String::from_utf8(output.stderr).expect("text");
+        errors.replace(text(folder.path()), ".")
+    }
+
+    /// A model in a folder, with these permissions.
+    fn place(folder: &Folder, of_folder: u32, of_file: u32) -> std::path::PathBuf {
+        fs::create_dir(folder.join("place")).expect("there is room");
+        let path = folder.join("place/m");
+        assert!(run(&["write", text(&path), "1"]).status.success());
+        fs::set_permissions(&path, Permissions::from_mode(of_file)).expect("it is ours");
+        fs::set_permissions(folder.join("place"), Permissions::from_mode(of_folder)).expect("it is ours");
+        fs::set_permissions(folder.path(), Permissions::from_mode(0o755)).expect("it is ours");
+        path
+    }
+
+    #[test]
+    fn a_folder_that_may_not_be_written_is_said() {
+        for word in ["write", "note"] {
+            let folder = Folder::new();
+            let path = place(&folder, 0o555, 0o666);
+            let old = fs::read(&path).expect("it is there");
+            let words: &[&str] =
+                if word == "write" { &[word, text(&path), "2"] } else { &[word, text(&path)] };
+            let expected =
+                "cannot create a temporary file beside ./place/m: Permission denied (os error 13)\n";
+            assert_eq!(refusal(&folder, words), expected);
+            assert!(fs::read(&path).expect("it is there") == old);
+            fs::set_permissions(folder.join("place"), Permissions::from_mode(0o755)).expect("it is ours");
         }
     }
 
-    /// As somebody who is not the administrator, who may write everywhere.
     #[test]
-    fn a_folder_that_may_not_be_written_is_said() {
+    fn a_file_that_may_not_be_written_is_not_edited_in_place() {
         let folder = Folder::new();
-        let program = folder.join("program");
-        fs::copy(PROGRAM, &program).expect("there is room");
-        fs::create_dir(folder.join("read-only")).expect("there is room");
-        let path = folder.put("read-only/m", b"old");
-        for place in ["read-only", "."] {
-            fs::set_permissions(folder.join(place), Permissions::from_mode(0o555)).expect("it is ours");
-        }
-        let mut command = Command::new(&program);
-        command.args(["write", text(&path), "1"]);
-        if fs::metadata(&path).expect("it is there").uid() == 0 {
-            command.uid(65_534);
-        }
-        let output = output_of(command);
-        fs::set_permissions(folder.path(), Permissions::from_mode(0o755)).expect("it is ours");
-        fs::set_permissions(folder.join("read-only"), Permissions::from_mode(0o755)).expect("it is ours");
-        let expected = "cannot create a temporary file beside";
-        let errors = String::from_utf8(output.stderr).expect("text");
-        assert_eq!(errors, format!("{expected} {}: Permission denied (os error 13)\n", path.display()));
-        assert_eq!(fs::read(&path).expect("it is there"), b"old");
+        let path = place(&folder, 0o777, 0o444);
+        let expected = "cannot write ./place/m: Permission denied (os error 13)\n";
+        assert_eq!(refusal(&folder, &["note", text(&path)]), expected);
+        assert_eq!(fs::read_dir(folder.join("place")).expect("it is there").count(), 1);
     }
 }
 

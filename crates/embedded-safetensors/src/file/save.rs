@@ -73,7 +73,7 @@ impl Draft {
         let Some(new) = self.header_in(source)? else { return Ok(false) };
         let _guard = undo::lock();
         let old = source.check_unchanged()?;
-        let file = disk.open(&place, true).map_err(|error| FileFault::system("open", error))?;
+        let file = disk.open(&place, true).map_err(|error| FileFault::system("write", error))?;
         let now = file.stat().map_err(|error| FileFault::system("look at", error))?;
         if now.version != source.version {
             return Err(FileFault::Changed);
