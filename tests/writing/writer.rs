@@ -157,14 +157,12 @@ fn one_byte_after_another<D: Door>() {
         assert_eq!(writer.position(), case.plan.data_start());
         for (index, bytes) in case.parts() {
             for position in 0..bytes.len() {
+                let due = writer.due().expect("it is not complete");
+                let spec = case.plan.spec().tensors()[index];
+                assert_eq!((due.index, due.tensor), (index, spec));
+                let expected = [position, bytes.len() - position].map(|n| n as u64);
+                assert_eq!([due.position, due.remaining], expected);
                 if position > 0 {
-                    let due = writer.due().expect("it is not complete");
-                    let spec = case.plan.spec().tensors()[index];
-                    assert_eq!((due.index, due.tensor), (index, spec));
-                    assert_eq!(
-                        [due.position, due.remaining],
-                        [position, bytes.len() - position].map(|n| n as u64)
-                    );
                     assert_eq!(writer.position(), (case.begin(index) + position) as u64);
                 }
                 writer.bytes(&bytes[position..=position]).expect("it is due");
@@ -181,12 +179,9 @@ fn write_rest<'a, W: Writes<'a>>(writer: &mut W, case: &Case<'_>) -> Result<(), 
     while let Some(due) = writer.due() {
         let bytes = &case.dictionary.tensors[due.index].bytes;
         let rest = &bytes[usize::try_from(due.position).expect("it is small")..];
-        assert_eq!(rest.len() as u64, due.remaining);
-        if rest.is_empty() {
-            writer.tensor(due.tensor.name(), rest)?;
-        } else {
-            writer.bytes(rest)?;
-        }
+        // So it comes to an end.
+        assert!(rest.len() as u64 == due.remaining && !rest.is_empty());
+        writer.bytes(rest)?;
     }
     Ok(())
 }
@@ -406,6 +401,12 @@ fn tensors_without_bytes<D: Door>() {
             for planned in case.plan.tensors() {
                 let Content::Tensor { index, spec } = planned.content else { continue };
                 let bytes = &case.dictionary.tensors[index].bytes;
+                if named {
+                    assert!(
+                        writer.tensor("unknown", &[]).is_err()
+                            && writer.tensor(spec.name(), &[0; 9]).is_err()
+                    );
+                }
                 if named || !bytes.is_empty() {
                     writer.tensor(spec.name(), bytes).expect("it is due");
                 }
@@ -419,7 +420,7 @@ fn tensors_without_bytes<D: Door>() {
     let plan = embedded_safetensors::FileSpec::new(&tensors).in_order().expect("it is sound");
     let mut sink = sink();
     let mut writer = D::Writer::begin(&mut sink, plan, &mut [0; 16]).expect("it works");
-    assert_eq!(writer.due().map(|due| (due.index, due.remaining)), Some((0, 0)));
+    assert_eq!(writer.due(), None);
     writer.tensor("b", &[]).expect("the one before it has no bytes");
     assert_eq!(fault(writer.bytes(&[1])), (ErrorKind::NothingDue, plan.file_len()));
     writer.end().expect("all is there");

@@ -41,8 +41,11 @@ impl<'a> Cursor<'a> {
         cursor
     }
 
-    pub(crate) const fn due(&self) -> Option<Due<'a>> {
-        self.due
+    /// The next tensor that has bytes to come.
+    pub(crate) fn due(&self) -> Option<Due<'a>> {
+        let mut ahead = *self;
+        ahead.pass_empty(|_| true);
+        ahead.due
     }
 
     pub(crate) const fn position(&self) -> u64 {
@@ -111,8 +114,9 @@ impl<'a> Cursor<'a> {
     /// # Errors
     /// [`ErrorKind::NotDue`], [`ErrorKind::TensorLength`], [`ErrorKind::NothingDue`].
     pub(crate) fn admit_tensor(&mut self, name: &str, bytes: usize) -> Result<(), Error> {
-        self.pass_empty(|due| due.tensor.name() != name);
-        let Some(due) = self.due else { return Err(self.fault(ErrorKind::NothingDue)) };
+        let mut ahead = *self;
+        ahead.pass_empty(|due| due.tensor.name() != name);
+        let Some(due) = ahead.due else { return Err(self.fault(ErrorKind::NothingDue)) };
         let (tensor, given, needed) = (number(due.index), bytes as u64, due.remaining);
         if due.tensor.name() != name || due.position > 0 {
             return Err(self.fault(ErrorKind::NotDue { tensor }));
@@ -121,8 +125,10 @@ impl<'a> Cursor<'a> {
             return Err(self.fault(ErrorKind::TensorLength { tensor, given, needed }));
         }
         if given == 0 {
-            self.turn_to_next();
+            ahead.turn_to_next();
         }
+        // Not before: of what was a mistake nothing is left.
+        *self = ahead;
         Ok(())
     }
 

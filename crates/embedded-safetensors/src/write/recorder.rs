@@ -85,8 +85,8 @@ impl<'a, S: WriteAt> Recorder<'a, S> {
         Ok(Self { storage, plan, cursor: Cursor::new(&plan), buffer, filled: 0 })
     }
 
-    /// The tensor whose bytes come next; none when all are there.
-    pub const fn due(&self) -> Option<Due<'a>> {
+    /// The tensor whose bytes come next, one that has some; none when all are there.
+    pub fn due(&self) -> Option<Due<'a>> {
         self.cursor.due()
     }
 

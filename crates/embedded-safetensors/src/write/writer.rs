@@ -67,8 +67,8 @@ impl<'a, W: Write> Writer<'a, W> {
         Ok(Self { sink, cursor: Cursor::new(&plan) })
     }
 
-    /// The tensor whose bytes come next; none when all are there.
-    pub const fn due(&self) -> Option<Due<'a>> {
+    /// The tensor whose bytes come next, one that has some; none when all are there.
+    pub fn due(&self) -> Option<Due<'a>> {
         self.cursor.due()
     }
 
