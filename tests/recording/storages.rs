@@ -188,6 +188,15 @@ mod files {
         assert_eq!(std::fs::read(path).expect("it is there"), [0xFF; 8]);
     }
 
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_device_that_is_full_says_so() {
+        let full = File::options().write(true).open("/dev/full").expect("every Linux has it");
+        let outcome = Sample::short().record(&full, 64, 50).map(drop);
+        let Err(WriteError::Sink(error)) = outcome else { panic!("{outcome:?}") };
+        assert_eq!(error.kind(), std::io::ErrorKind::StorageFull);
+    }
+
     #[test]
     fn what_cannot_be_written_is_the_error_of_the_system() {
         let file = File::open(std::env::current_exe().expect("this runs")).expect("it can be read");
