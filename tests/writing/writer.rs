@@ -321,7 +321,11 @@ fn whole_tensors_in_their_turn<D: Door>() {
             if bytes.len() > 4 {
                 writer.bytes(&bytes[..1]).expect("it is due");
                 let at = writer.position();
-                assert_eq!(fault(writer.tensor(name, bytes)), (ErrorKind::NotDue { tensor }, at));
+                let [given, left] = [bytes.len(), bytes.len() - 1].map(|len| len as u64);
+                let kind = ErrorKind::TooManyBytes { tensor, given, left };
+                assert_eq!(fault(writer.tensor(name, bytes)), (kind, at));
+                let kind = ErrorKind::TensorLength { tensor, given: left, needed: given };
+                assert_eq!(fault(writer.tensor(name, &bytes[1..])), (kind, at));
                 writer.bytes(&bytes[1..]).expect("it is due");
             } else {
                 writer.tensor(name, bytes).expect("it is due");
@@ -421,6 +425,10 @@ fn tensors_without_bytes<D: Door>() {
     let mut sink = sink();
     let mut writer = D::Writer::begin(&mut sink, plan, &mut [0; 16]).expect("it works");
     assert_eq!(writer.due(), None);
+    for mistaken in [writer.bytes(&[1]), writer.values(&[1_u8]), writer.tensor("c", &[])] {
+        assert_eq!(fault(mistaken), (ErrorKind::NothingDue, plan.file_len()));
+    }
+    writer.tensor("a", &[]).expect("a mistake passes over nothing");
     writer.tensor("b", &[]).expect("the one before it has no bytes");
     assert_eq!(fault(writer.bytes(&[1])), (ErrorKind::NothingDue, plan.file_len()));
     writer.end().expect("all is there");

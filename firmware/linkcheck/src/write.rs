@@ -53,10 +53,7 @@ fn write(
         let at = writer.position();
         let len = due.remaining.min(WINDOW as u64);
         let now = file.get(at as usize..at.wrapping_add(len) as usize).ok_or(WriteError::Full { at })?;
-        match now {
-            [] => writer.write_tensor(due.tensor.name(), now)?,
-            _ => writer.write_bytes(now)?,
-        }
+        writer.write_bytes(now)?;
     }
     writer.finish()?;
     Ok(plan.file_len())

@@ -21,10 +21,18 @@ pub struct Due<'a> {
     pub remaining: u64,
 }
 
+impl Due<'_> {
+    /// Whether its tensor has no bytes. One that has some is no longer due when they are written.
+    const fn is_empty(&self) -> bool {
+        self.remaining == 0
+    }
+}
+
 /// How far the data of a file are written.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cursor<'a> {
     behind: PlannedTensors<'a>,
+    /// This or, where it has no bytes, the next one that has some.
     due: Option<Due<'a>>,
     /// Bytes of padding before the tensor that is due.
     zeros: u64,
@@ -41,11 +49,12 @@ impl<'a> Cursor<'a> {
         cursor
     }
 
-    /// The next tensor that has bytes to come.
+    /// The tensor whose bytes come next: none that has no bytes.
     pub(crate) fn due(&self) -> Option<Due<'a>> {
-        let mut ahead = *self;
-        ahead.pass_empty(|_| true);
-        ahead.due
+        match self.due {
+            Some(due) if due.is_empty() => self.behind_empty(|_| true).due,
+            due => due,
+        }
     }
 
     pub(crate) const fn position(&self) -> u64 {
@@ -74,23 +83,19 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Whether the next bytes may be so many.
+    /// Whether the next bytes may be so many. If not, nothing changes, here and below.
     ///
     /// # Errors
     /// [`ErrorKind::TooManyBytes`], [`ErrorKind::NothingDue`].
     pub(crate) fn admit(&mut self, bytes: usize) -> Result<(), Error> {
-        let given = bytes as u64;
-        if given > 0 {
-            self.pass_empty(|_| true);
+        if bytes == 0 {
+            return Ok(());
         }
-        match self.due {
-            Some(due) if given > due.remaining => {
-                let (tensor, left) = (number(due.index), due.remaining);
-                Err(self.fault(ErrorKind::TooManyBytes { tensor, given, left }))
-            }
-            None if given > 0 => Err(self.fault(ErrorKind::NothingDue)),
-            _ => Ok(()),
-        }
+        let ahead = self.behind_empty(|_| true);
+        let Some(due) = ahead.due else { return Err(self.fault(ErrorKind::NothingDue)) };
+        self.check_room(&due, bytes)?;
+        *self = ahead;
+        Ok(())
     }
 
     /// Whether the next bytes may be so many, of elements of this dtype.
@@ -98,10 +103,7 @@ impl<'a> Cursor<'a> {
     /// # Errors
     /// [`ErrorKind::DtypeMismatch`]; as [`admit`](Self::admit).
     pub(crate) fn admit_values(&mut self, asked: Dtype, bytes: usize) -> Result<(), Error> {
-        if bytes > 0 {
-            self.pass_empty(|_| true);
-        }
-        match self.due.map(|due| due.tensor.dtype()) {
+        match self.due().map(|due| due.tensor.dtype()) {
             Some(found) if found != asked && bytes > 0 => {
                 Err(self.fault(ErrorKind::DtypeMismatch { found, asked }))
             }
@@ -112,24 +114,31 @@ impl<'a> Cursor<'a> {
     /// Whether the tensor of this name is due from its first byte on, and has so many.
     ///
     /// # Errors
-    /// [`ErrorKind::NotDue`], [`ErrorKind::TensorLength`], [`ErrorKind::NothingDue`].
+    /// [`ErrorKind::NotDue`], [`ErrorKind::TensorLength`], [`ErrorKind::TooManyBytes`], [`ErrorKind::NothingDue`].
     pub(crate) fn admit_tensor(&mut self, name: &str, bytes: usize) -> Result<(), Error> {
-        let mut ahead = *self;
-        ahead.pass_empty(|due| due.tensor.name() != name);
+        let mut ahead = self.behind_empty(|due| due.tensor.name() != name);
         let Some(due) = ahead.due else { return Err(self.fault(ErrorKind::NothingDue)) };
-        let (tensor, given, needed) = (number(due.index), bytes as u64, due.remaining);
-        if due.tensor.name() != name || due.position > 0 {
+        let (tensor, given, needed) = (number(due.index), bytes as u64, due.position + due.remaining);
+        if due.tensor.name() != name {
             return Err(self.fault(ErrorKind::NotDue { tensor }));
         }
         if given != needed {
             return Err(self.fault(ErrorKind::TensorLength { tensor, given, needed }));
         }
+        self.check_room(&due, bytes)?;
         if given == 0 {
             ahead.turn_to_next();
         }
-        // Not before: of what was a mistake nothing is left.
         *self = ahead;
         Ok(())
+    }
+
+    fn check_room(&self, due: &Due<'_>, bytes: usize) -> Result<(), Error> {
+        let (tensor, given, left) = (number(due.index), bytes as u64, due.remaining);
+        match given > left {
+            true => Err(self.fault(ErrorKind::TooManyBytes { tensor, given, left })),
+            false => Ok(()),
+        }
     }
 
     /// Whether all bytes are written.
@@ -137,17 +146,19 @@ impl<'a> Cursor<'a> {
     /// # Errors
     /// [`ErrorKind::Incomplete`].
     pub(crate) fn finish(&mut self) -> Result<(), Error> {
-        self.pass_empty(|_| true);
+        *self = self.behind_empty(|_| true);
         let Some(due) = self.due else { return Ok(()) };
         let (tensor, missing) = (number(due.index), self.end.saturating_sub(self.position));
         Err(self.fault(ErrorKind::Incomplete { tensor, missing }))
     }
 
-    /// Goes on behind tensors that have no bytes, as long as they are such.
-    fn pass_empty(&mut self, is_such: impl Fn(&Due<'_>) -> bool) {
-        while self.due.is_some_and(|due| due.position == 0 && due.remaining == 0 && is_such(&due)) {
-            self.turn_to_next();
+    /// As it is behind tensors that have no bytes, as long as they are such.
+    fn behind_empty(&self, is_such: impl Fn(&Due<'_>) -> bool) -> Self {
+        let mut ahead = *self;
+        while ahead.due.is_some_and(|due| due.is_empty() && is_such(&due)) {
+            ahead.turn_to_next();
         }
+        ahead
     }
 
     fn turn_to_next(&mut self) {

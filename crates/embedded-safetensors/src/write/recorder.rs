@@ -130,7 +130,7 @@ impl<'a, S: WriteAt> Recorder<'a, S> {
     ///
     /// # Errors
     /// [`ErrorKind::NotDue`] when it is another one's turn; [`ErrorKind::TensorLength`] when it has not so many bytes;
-    /// [`ErrorKind::NothingDue`]; those of the storage.
+    /// [`ErrorKind::TooManyBytes`] when a part of it is written; [`ErrorKind::NothingDue`]; those of the storage.
     ///
     /// # Panics
     /// Never.

@@ -112,7 +112,7 @@ impl<'a, W: Write> Writer<'a, W> {
     ///
     /// # Errors
     /// [`ErrorKind::NotDue`] when it is another one's turn; [`ErrorKind::TensorLength`] when it has not so many bytes;
-    /// [`ErrorKind::NothingDue`]; those of the sink.
+    /// [`ErrorKind::TooManyBytes`] when a part of it is written; [`ErrorKind::NothingDue`]; those of the sink.
     ///
     /// # Panics
     /// Never.
