@@ -1,9 +1,12 @@
 //! What cannot be a file, or not one that every reader takes alike, is refused before its first byte, in words that say
 //! which part of the description is at fault.
 
+use std::cmp::Reverse;
+
 use embedded_safetensors::{
     Blame, Dtype, FilePlan, FileSpec, MAX_HEADER_LEN, Placement, SpecError, SpecFault, TensorSpec, Which,
 };
+use verification::random::Random;
 
 /// A tensor of 8 bytes.
 const fn named(name: &str) -> TensorSpec<'_> {
@@ -70,6 +73,47 @@ fn a_name_twice_among_many() {
         let found = refusals(FileSpec::new(&tensors));
         assert_eq!(found, [Some(SpecFault::NameTwice { other }.at(999)); 3]);
     }
+}
+
+/// The first tensor whose name another one behind it has, and that one.
+fn first_twins(tensors: &[TensorSpec<'_>]) -> Option<SpecError> {
+    (0..tensors.len()).find_map(|other| {
+        let index =
+            (other + 1..tensors.len()).find(|index| tensors[*index].name() == tensors[other].name())?;
+        Some(SpecFault::NameTwice { other }.at(index))
+    })
+}
+
+#[test]
+fn a_name_twice_among_all_dtypes() {
+    let mut random = Random::new(11);
+    let (mut sound, mut twice) = (0, 0);
+    for round in 0..3000 {
+        let letters = 1 + random.below(40);
+        let names: Vec<_> = (0..1 + random.below(12)).map(|_| random.below(letters).to_string()).collect();
+        let mut tensor =
+            |name| TensorSpec::new(name, Dtype::ALL[random.below(6)], random.pick(&[&[8], &[24], &[32]]));
+        let mut tensors: Vec<_> = names.iter().map(|name| tensor(name)).collect();
+        let by_size =
+            |tensor: &TensorSpec<'_>| tensor.byte_len().map_or(0, |len| len.trailing_zeros().min(4));
+        let (placement, of_size) = match round % 2 {
+            0 => (Placement::Start(16), false),
+            _ => (Placement::BySize(16), true),
+        };
+        let rank =
+            |tensor: &TensorSpec<'_>| Reverse((if of_size { by_size(tensor) } else { 0 }, tensor.dtype()));
+        tensors.sort_by(|a, b| (rank(a), a.name()).cmp(&(rank(b), b.name())));
+        let found = FileSpec::new(&tensors).with_placement(placement).in_order().err();
+        let beside = tensors
+            .windows(2)
+            .any(|pair| (rank(&pair[0]), pair[0].name()) == (rank(&pair[1]), pair[1].name()));
+        match beside {
+            true => assert!(matches!(found, Some(SpecError { fault: SpecFault::NameTwice { .. }, .. }))),
+            false => assert_eq!(found, first_twins(&tensors)),
+        }
+        *if found.is_some() { &mut twice } else { &mut sound } += 1;
+    }
+    assert!(sound > 500 && twice > 500, "{sound} {twice}");
 }
 
 trait At {

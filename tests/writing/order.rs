@@ -1,8 +1,11 @@
 //! The order of what is given makes no difference, nor the run, nor the machine.
 
 use std::mem::take;
+use std::time::Instant;
 
-use embedded_safetensors::{Content, Dtype, Event, HeaderParser, Placement, SpecFault, Which};
+use embedded_safetensors::{
+    Content, Dtype, Event, FileSpec, HeaderParser, Placement, SpecFault, TensorSpec, Which,
+};
 use sha2::{Digest, Sha256};
 use verification::dictionary::{Dictionary, Kinds};
 use verification::random::Random;
@@ -139,6 +142,24 @@ fn names_are_compared_by_their_bytes() {
     }
     dictionary.tensors.reverse();
     assert_eq!(names_in(&write(&dictionary))[0], names.map(str::as_bytes));
+}
+
+#[test]
+fn many_tensors_in_order_take_no_longer_than_to_sort_them() {
+    let names: Vec<_> = (0..40_000).map(|number| format!("layer.{number:05}")).collect();
+    let tensor = |name, dtype| TensorSpec::new(name, dtype, &[8]);
+    let same: Vec<_> = names.iter().map(|name| tensor(name, Dtype::F32)).collect();
+    let halves =
+        names.iter().enumerate().map(|(at, name)| tensor(name, [Dtype::F32, Dtype::U8][at / 20_000]));
+    for tensors in [same, halves.collect()] {
+        let spec = FileSpec::new(&tensors);
+        let start = Instant::now();
+        spec.sorted(&mut vec![0; tensors.len()]).expect("it is sound");
+        let sorting = start.elapsed();
+        spec.in_order().expect("it is in order");
+        // It is shorter; with the square of their number it is some hundred times.
+        assert!(start.elapsed() < 20 * sorting, "{:?}, sorting {sorting:?}", start.elapsed());
+    }
 }
 
 #[test]

@@ -76,18 +76,45 @@ fn in_order<T>(items: &[T], compare: impl Fn(&T, &T) -> Ordering) -> Result<(), 
     Ok(())
 }
 
-/// Whether no two tensors that are not compared by their names have the same. All are in order.
+/// Whether no two tensors that are not compared by their names have the same. All are in order, so those of one rank stand together,
+/// and among them a name is looked for by halving.
 fn unique_across(spec: &FileSpec<'_>) -> Result<(), SpecError> {
-    for (other, one) in spec.tensors.iter().enumerate() {
-        let own = rank(one, spec.placement);
-        let behind = spec.tensors.iter().enumerate().skip(other + 1);
-        let mut same =
-            behind.filter(|(_, tensor)| tensor.name() == one.name() && rank(tensor, spec.placement) != own);
-        if let Some((index, _)) = same.next() {
-            return Err(SpecFault::NameTwice { other }.at(Which::Tensor(index)));
+    let mut left = spec.tensors;
+    while let [_, ..] = left {
+        let (own, behind) = split_rank(left, spec.placement);
+        let first = spec.tensors.len() - left.len();
+        for (other, one) in (first..).zip(own) {
+            if let Some(place) = place_of(one.name(), behind, spec.placement) {
+                let index = first + own.len() + place;
+                return Err(SpecFault::NameTwice { other }.at(Which::Tensor(index)));
+            }
         }
+        left = behind;
     }
     Ok(())
+}
+
+/// Where the first tensor of this name is.
+fn place_of(name: &str, tensors: &[TensorSpec<'_>], placement: Placement) -> Option<usize> {
+    let mut left = tensors;
+    while let [_, ..] = left {
+        let (own, behind) = split_rank(left, placement);
+        if let Ok(place) = own.binary_search_by(|tensor| tensor.name().cmp(name)) {
+            return Some(tensors.len() - left.len() + place);
+        }
+        left = behind;
+    }
+    None
+}
+
+/// The tensors of the first one's rank, and those behind them.
+fn split_rank<'s, 'a>(
+    tensors: &'s [TensorSpec<'a>],
+    placement: Placement,
+) -> (&'s [TensorSpec<'a>], &'s [TensorSpec<'a>]) {
+    let first = tensors.first().map(|tensor| rank(tensor, placement));
+    let len = tensors.partition_point(|tensor| Some(rank(tensor, placement)) == first);
+    tensors.split_at_checked(len).unwrap_or((tensors, &[]))
 }
 
 /// Sorts tensors and keys in this memory.

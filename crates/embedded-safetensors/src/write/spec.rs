@@ -145,8 +145,8 @@ impl<'a> FileSpec<'a> {
     /// The plan of this file, whose tensors and keys are in the file's order already. That is: dtypes as [`Dtype`] has them, the last
     /// one first; names of one dtype, and keys, by the bytes of their UTF-8. ([`Placement::BySize`] goes before dtypes.)
     ///
-    /// It looks for each name among the tensors of other dtypes, so it takes time with the square of their number where dtypes
-    /// differ: for more than some hundred tensors take [`sorted`](Self::sorted).
+    /// It looks for each name among the tensors of each other dtype, by halving. So where many tensors have many dtypes it takes longer
+    /// than [`sorted`](Self::sorted).
     ///
     /// # Errors
     /// [`SpecFault::OutOfOrder`] at the first tensor or key that belongs before the one in front of it; otherwise as
