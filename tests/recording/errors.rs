@@ -25,7 +25,7 @@ fn mistakes_are_told_and_can_be_mended() {
     let at = |kind: ErrorKind, at| Err(WriteError::Format(kind.at(at)));
     let too_many = ErrorKind::TooManyBytes { tensor: 0, given: 9, left: 8 };
     assert_eq!(recorder.write_bytes(&[0; 9]), at(too_many, start));
-    let mismatch = ErrorKind::DtypeMismatch { found: Dtype::F32, asked: Dtype::U8 };
+    let mismatch = ErrorKind::ValueType { tensor: 0, given: Dtype::U8, needed: Dtype::F32 };
     assert_eq!(recorder.write_values(&[1u8]), at(mismatch, start));
     assert_eq!(recorder.write_tensor("steps", &[1, 2, 3]), at(ErrorKind::NotDue { tensor: 0 }, start));
     let length = ErrorKind::TensorLength { tensor: 0, given: 4, needed: 8 };

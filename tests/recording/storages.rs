@@ -148,7 +148,7 @@ fn what_does_not_fit_the_units_is_refused() {
     let said = record(8, Some(100), &sample, 64).unwrap_err().to_string();
     assert_eq!(
         said,
-        "error[limit.capacity] at byte 100: the file has 408 bytes, but the storage has room for 100"
+        "error[limit.capacity] at byte 100: the file takes 408 bytes, but the storage has room for 100"
     );
 }
 

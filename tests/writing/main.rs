@@ -10,5 +10,6 @@ mod faults;
 mod identity;
 mod order;
 mod placement;
+mod sentences;
 mod ways;
 mod writer;

@@ -384,14 +384,14 @@ fn values_of_another_dtype<D: Door>() {
     let mut sink = sink();
     let mut writer = D::Writer::begin(&mut sink, plan, &mut [0; 16]).expect("it works");
     let at = plan.data_start();
-    let mismatch = |found, asked| ErrorKind::DtypeMismatch { found, asked };
-    assert_eq!(fault(writer.values(&[1_u32])), (mismatch(Dtype::F32, Dtype::U32), at));
-    assert_eq!(fault(writer.values(&[1_u64])), (mismatch(Dtype::F32, Dtype::U64), at));
+    let mismatch = |tensor, needed, given| ErrorKind::ValueType { tensor, given, needed };
+    assert_eq!(fault(writer.values(&[1_u32])), (mismatch(0, Dtype::F32, Dtype::U32), at));
+    assert_eq!(fault(writer.values(&[1_u64])), (mismatch(0, Dtype::F32, Dtype::U64), at));
     writer.values::<i16>(&[]).expect("nothing is always due");
     let kind = ErrorKind::TooManyBytes { tensor: 0, given: 12, left: 8 };
     assert_eq!(fault(writer.values(&[1_f32, 2., 3.])), (kind, at));
     writer.values(&[1_f32, 2.]).expect("they are due");
-    assert_eq!(fault(writer.values(&[1_f32])), (mismatch(Dtype::I16, Dtype::F32), at + 8));
+    assert_eq!(fault(writer.values(&[1_f32])), (mismatch(1, Dtype::I16, Dtype::F32), at + 8));
     writer.values(&[7_i16]).expect("it is due");
     writer.end().expect("all is there");
 }

@@ -382,6 +382,15 @@ pub enum ErrorKind {
         /// How many it has.
         needed: u64,
     },
+    /// Values were given to be written, and the tensor that is due has elements of another type. At: the byte that comes next.
+    ValueType {
+        /// Which tensor is due, by its place in what the file was to hold.
+        tensor: u32,
+        /// The type of the values.
+        given: Dtype,
+        /// That of its elements.
+        needed: Dtype,
+    },
     /// A tensor was given to be written whose turn it is not. At: the byte that comes next.
     NotDue {
         /// Which tensor is due, by its place in what the file was to hold.
@@ -398,7 +407,7 @@ pub enum ErrorKind {
     },
     /// The storage has too little room for the file that is to be written. At: the first byte that has no room.
     Capacity {
-        /// How many bytes the file will have.
+        /// How many bytes the file takes, in whole units of the storage.
         needed: u64,
         /// How many there is room for.
         capacity: u64,
@@ -513,6 +522,7 @@ impl ErrorKind {
             Self::Capacity { .. } => "limit.capacity",
             Self::TooManyBytes { .. } => "usage.length",
             Self::TensorLength { .. } => "usage.length",
+            Self::ValueType { .. } => "usage.dtype",
             Self::NotDue { .. } => "usage.due",
             Self::NothingDue => "usage.complete",
             Self::Incomplete { .. } => "usage.incomplete",
@@ -538,7 +548,7 @@ impl ErrorKind {
             Self::OutsideAxis { .. } | Self::TooManyRanges { .. } | Self::ZeroStep { .. } => Blame::Usage,
             Self::OutsideElements { .. } | Self::Unit { .. } | Self::Incomplete { .. } => Blame::Usage,
             Self::TooManyBytes { .. } | Self::TensorLength { .. } => Blame::Usage,
-            Self::NotDue { .. } | Self::NothingDue => Blame::Usage,
+            Self::NotDue { .. } | Self::NothingDue | Self::ValueType { .. } => Blame::Usage,
             Self::Longer { .. } | Self::Partition { .. } => Blame::Usage,
             _ => Blame::File,
         }

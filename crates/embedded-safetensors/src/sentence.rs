@@ -222,6 +222,10 @@ impl ErrorKind {
                 let [has, but] = [Text(", counted from 0, has "), Text(", but was given ")];
                 Sentence::of([Text("tensor "), Number(tensor as u64), has, Bytes(needed), but, Number(given)])
             }
+            Self::ValueType { tensor, given, needed } => {
+                let [has, but] = [Text(", counted from 0, has elements of "), Text(", but was given ")];
+                Sentence::of([Text("tensor "), Number(tensor as u64), has, name(needed), but, name(given)])
+            }
             Self::NotDue { tensor } => {
                 let [its, rest] = [Text("it is the turn of tensor "), Text(", counted from 0")];
                 Sentence::of([its, Number(tensor as u64), rest])
@@ -233,7 +237,7 @@ impl ErrorKind {
             }
             Self::Capacity { needed, capacity } => {
                 let but = Text(", but the storage has room for ");
-                Sentence::of([Text("the file has "), Bytes(needed), but, Number(capacity)])
+                Sentence::of([Text("the file takes "), Bytes(needed), but, Number(capacity)])
             }
             Self::Longer { len, file_len } => {
                 let (but, rest) = (Text(", but the file only "), Text(": make it shorter first"));

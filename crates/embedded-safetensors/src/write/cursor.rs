@@ -101,11 +101,12 @@ impl<'a> Cursor<'a> {
     /// Whether the next bytes may be so many, of elements of this dtype.
     ///
     /// # Errors
-    /// [`ErrorKind::DtypeMismatch`]; as [`admit`](Self::admit).
-    pub(crate) fn admit_values(&mut self, asked: Dtype, bytes: usize) -> Result<(), Error> {
-        match self.due().map(|due| due.tensor.dtype()) {
-            Some(found) if found != asked && bytes > 0 => {
-                Err(self.fault(ErrorKind::DtypeMismatch { found, asked }))
+    /// [`ErrorKind::ValueType`]; as [`admit`](Self::admit).
+    pub(crate) fn admit_values(&mut self, given: Dtype, bytes: usize) -> Result<(), Error> {
+        match self.due() {
+            Some(due) if due.tensor.dtype() != given && bytes > 0 => {
+                let (tensor, needed) = (number(due.index), due.tensor.dtype());
+                Err(self.fault(ErrorKind::ValueType { tensor, given, needed }))
             }
             _ => self.admit(bytes),
         }

@@ -111,7 +111,7 @@ impl<'a, S: WriteAt> Recorder<'a, S> {
     /// Records the next elements of the tensor that is due, with the low byte first on every machine.
     ///
     /// # Errors
-    /// [`ErrorKind::DtypeMismatch`] when it has others; otherwise as [`write_bytes`](Self::write_bytes).
+    /// [`ErrorKind::ValueType`] when it has others; otherwise as [`write_bytes`](Self::write_bytes).
     ///
     /// # Panics
     /// Never.

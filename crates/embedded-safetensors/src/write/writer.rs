@@ -93,7 +93,7 @@ impl<'a, W: Write> Writer<'a, W> {
     /// Writes the next elements of the tensor that is due, with the low byte first on every machine.
     ///
     /// # Errors
-    /// [`ErrorKind::DtypeMismatch`] when it has others; otherwise as [`write_bytes`](Self::write_bytes).
+    /// [`ErrorKind::ValueType`] when it has others; otherwise as [`write_bytes`](Self::write_bytes).
     ///
     /// # Panics
     /// Never.

@@ -1,0 +1,68 @@
+//! What the errors of writers and recorders say.
+
+use embedded_safetensors::{Blame, Dtype, ErrorKind};
+
+const MISTAKES: [(ErrorKind, &str, &str); 13] = [
+    (
+        ErrorKind::TooManyBytes { tensor: 2, given: 9, left: 8 },
+        "usage.length",
+        "tensor 2, counted from 0, takes 8 bytes more, but was given 9",
+    ),
+    (
+        ErrorKind::TooManyBytes { tensor: 0, given: 2, left: 1 },
+        "usage.length",
+        "tensor 0, counted from 0, takes 1 byte more, but was given 2",
+    ),
+    (
+        ErrorKind::TensorLength { tensor: 2, given: 4, needed: 8 },
+        "usage.length",
+        "tensor 2, counted from 0, has 8 bytes, but was given 4",
+    ),
+    (
+        ErrorKind::ValueType { tensor: 2, given: Dtype::U32, needed: Dtype::F32 },
+        "usage.dtype",
+        "tensor 2, counted from 0, has elements of F32, but was given U32",
+    ),
+    (ErrorKind::NotDue { tensor: 2 }, "usage.due", "it is the turn of tensor 2, counted from 0"),
+    (ErrorKind::NothingDue, "usage.complete", "all tensors have their bytes already"),
+    (
+        ErrorKind::Incomplete { tensor: 2, missing: 8 },
+        "usage.incomplete",
+        "8 bytes are missing, from tensor 2 on, counted from 0",
+    ),
+    (
+        ErrorKind::Incomplete { tensor: 2, missing: 1 },
+        "usage.incomplete",
+        "1 byte is missing, from tensor 2 on, counted from 0",
+    ),
+    (
+        ErrorKind::Unit { unit: 16 },
+        "usage.unit",
+        "the data begin inside one of the storage's units of 16 bytes: place them at a multiple of that",
+    ),
+    (
+        ErrorKind::Longer { len: 200, file_len: 120 },
+        "usage.longer",
+        "the storage holds 200 bytes, but the file only 120: make it shorter first",
+    ),
+    (
+        ErrorKind::Partition { start: 100, sector: 4096 },
+        "usage.partition",
+        "the partition begins at address 100, but the flash erases at multiples of 4096",
+    ),
+    (
+        ErrorKind::Capacity { needed: 120, capacity: 100 },
+        "limit.capacity",
+        "the file takes 120 bytes, but the storage has room for 100",
+    ),
+    (ErrorKind::NoWindow, "usage.window", "the window has no room for a single byte"),
+];
+
+#[test]
+fn each_mistake_is_one_sentence_with_its_numbers() {
+    for (kind, code, sentence) in MISTAKES {
+        assert_eq!(kind.at(7).to_string(), format!("error[{code}] at byte 7: {sentence}"));
+        let blame = if code.starts_with("limit.") { Blame::Limit } else { Blame::Usage };
+        assert_eq!((kind.code(), kind.blame()), (code, blame));
+    }
+}
