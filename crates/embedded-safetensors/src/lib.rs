@@ -1,4 +1,5 @@
-#![doc = include_str!("../README.md")]
+// Its examples are tested where the features are on that they use.
+#![cfg_attr(any(not(doctest), all(feature = "embedded-io", feature = "std")), doc = include_str!("../README.md"))]
 #![no_std]
 #![deny(unsafe_code)]
 

@@ -37,6 +37,13 @@ impl Tally {
         }
     }
 
+    /// Takes in what another one has counted.
+    pub fn add(&mut self, other: Self) {
+        self.passed += other.passed;
+        self.failed += other.failed;
+        self.notes.extend(other.notes);
+    }
+
     pub fn note(&mut self, note: String) {
         println!("        {note}");
         self.notes.push(note);

@@ -46,6 +46,7 @@ const MEMORY: usize = 0x2100_0000;
 #[cfg(target_arch = "riscv32")]
 const MEMORY: usize = 0x8100_0000;
 
+const FLASH: usize = MEMORY + 0x00e0_0000;
 const SLOTS: usize = MEMORY + 0x00f0_0000;
 const TEXT: usize = MEMORY + 0x00f8_0000;
 const NAMED: usize = MEMORY + 0x00f9_0000;
@@ -90,6 +91,12 @@ pub fn wanted() -> &'static mut [Wanted<'static>; WANTED] {
         place.write(NAMES.map(Wanted::optional));
         &mut *place
     }
+}
+
+/// Memory that stands for flash, outside the stack.
+pub fn flash() -> &'static mut [u8] {
+    // SAFETY: memory of the machine that nothing else uses, zero from the start; asked for once.
+    unsafe { core::slice::from_raw_parts_mut(FLASH as *mut u8, 1 << 16) }
 }
 
 /// Memory to sort in, outside the stack.

@@ -21,18 +21,11 @@ pub struct Due<'a> {
     pub remaining: u64,
 }
 
-impl Due<'_> {
-    /// Whether its tensor has no bytes. One that has some is no longer due when they are written.
-    const fn is_empty(&self) -> bool {
-        self.remaining == 0
-    }
-}
-
 /// How far the data of a file are written.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cursor<'a> {
     behind: PlannedTensors<'a>,
-    /// This or, where it has no bytes, the next one that has some.
+    /// The next tensor that has bytes, and not all of them yet.
     due: Option<Due<'a>>,
     /// Bytes of padding before the tensor that is due.
     zeros: u64,
@@ -50,11 +43,8 @@ impl<'a> Cursor<'a> {
     }
 
     /// The tensor whose bytes come next: none that has no bytes.
-    pub(crate) fn due(&self) -> Option<Due<'a>> {
-        match self.due {
-            Some(due) if due.is_empty() => self.behind_empty(|_| true).due,
-            due => due,
-        }
+    pub(crate) const fn due(&self) -> Option<Due<'a>> {
+        self.due
     }
 
     pub(crate) const fn position(&self) -> u64 {
@@ -83,27 +73,24 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Whether the next bytes may be so many. If not, nothing changes, here and below.
+    /// Whether the next bytes may be so many.
     ///
     /// # Errors
     /// [`ErrorKind::TooManyBytes`], [`ErrorKind::NothingDue`].
-    pub(crate) fn admit(&mut self, bytes: usize) -> Result<(), Error> {
-        if bytes == 0 {
-            return Ok(());
+    pub(crate) fn admit(&self, bytes: usize) -> Result<(), Error> {
+        match self.due {
+            Some(due) => self.check_room(&due, bytes),
+            None if bytes > 0 => Err(self.fault(ErrorKind::NothingDue)),
+            None => Ok(()),
         }
-        let ahead = self.behind_empty(|_| true);
-        let Some(due) = ahead.due else { return Err(self.fault(ErrorKind::NothingDue)) };
-        self.check_room(&due, bytes)?;
-        *self = ahead;
-        Ok(())
     }
 
     /// Whether the next bytes may be so many, of elements of this dtype.
     ///
     /// # Errors
     /// [`ErrorKind::ValueType`]; as [`admit`](Self::admit).
-    pub(crate) fn admit_values(&mut self, given: Dtype, bytes: usize) -> Result<(), Error> {
-        match self.due() {
+    pub(crate) fn admit_values(&self, given: Dtype, bytes: usize) -> Result<(), Error> {
+        match self.due {
             Some(due) if due.tensor.dtype() != given && bytes > 0 => {
                 let (tensor, needed) = (number(due.index), due.tensor.dtype());
                 Err(self.fault(ErrorKind::ValueType { tensor, given, needed }))
@@ -112,26 +99,29 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Whether the tensor of this name is due from its first byte on, and has so many.
+    /// Whether the tensor of this name has so many bytes, and is due from its first one on. One without bytes always is.
     ///
     /// # Errors
     /// [`ErrorKind::NotDue`], [`ErrorKind::TensorLength`], [`ErrorKind::TooManyBytes`], [`ErrorKind::NothingDue`].
-    pub(crate) fn admit_tensor(&mut self, name: &str, bytes: usize) -> Result<(), Error> {
-        let mut ahead = self.behind_empty(|due| due.tensor.name() != name);
-        let Some(due) = ahead.due else { return Err(self.fault(ErrorKind::NothingDue)) };
-        let (tensor, given, needed) = (number(due.index), bytes as u64, due.position + due.remaining);
-        if due.tensor.name() != name {
-            return Err(self.fault(ErrorKind::NotDue { tensor }));
-        }
+    pub(crate) fn admit_tensor(&self, name: &str, bytes: usize) -> Result<(), Error> {
+        let due = self.due.filter(|due| due.tensor.name() == name);
+        let (index, needed) = match due {
+            Some(due) => (due.index, due.position + due.remaining),
+            None => (self.behind.find_empty(name).ok_or_else(|| self.out_of_turn())?, 0),
+        };
+        let (tensor, given) = (number(index), bytes as u64);
         if given != needed {
             return Err(self.fault(ErrorKind::TensorLength { tensor, given, needed }));
         }
-        self.check_room(&due, bytes)?;
-        if given == 0 {
-            ahead.turn_to_next();
-        }
-        *self = ahead;
-        Ok(())
+        due.map_or(Ok(()), |due| self.check_room(&due, bytes))
+    }
+
+    fn out_of_turn(&self) -> Error {
+        let kind = match self.due {
+            Some(due) => ErrorKind::NotDue { tensor: number(due.index) },
+            None => ErrorKind::NothingDue,
+        };
+        self.fault(kind)
     }
 
     fn check_room(&self, due: &Due<'_>, bytes: usize) -> Result<(), Error> {
@@ -146,31 +136,24 @@ impl<'a> Cursor<'a> {
     ///
     /// # Errors
     /// [`ErrorKind::Incomplete`].
-    pub(crate) fn finish(&mut self) -> Result<(), Error> {
-        *self = self.behind_empty(|_| true);
+    pub(crate) fn finish(&self) -> Result<(), Error> {
         let Some(due) = self.due else { return Ok(()) };
         let (tensor, missing) = (number(due.index), self.end.saturating_sub(self.position));
         Err(self.fault(ErrorKind::Incomplete { tensor, missing }))
-    }
-
-    /// As it is behind tensors that have no bytes, as long as they are such.
-    fn behind_empty(&self, is_such: impl Fn(&Due<'_>) -> bool) -> Self {
-        let mut ahead = *self;
-        while ahead.due.is_some_and(|due| due.is_empty() && is_such(&due)) {
-            ahead.turn_to_next();
-        }
-        ahead
     }
 
     fn turn_to_next(&mut self) {
         self.due = None;
         for planned in self.behind.by_ref() {
             let remaining = planned.byte_len();
-            if let Content::Tensor { index, spec: tensor } = planned.content {
-                self.due = Some(Due { index, tensor, position: 0, remaining });
-                return;
+            match planned.content {
+                Content::Tensor { .. } if remaining == 0 => {}
+                Content::Tensor { index, spec: tensor } => {
+                    self.due = Some(Due { index, tensor, position: 0, remaining });
+                    return;
+                }
+                Content::Padding { .. } => self.zeros = self.zeros.saturating_add(remaining),
             }
-            self.zeros = self.zeros.saturating_add(remaining);
         }
     }
 

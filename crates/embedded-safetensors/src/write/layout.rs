@@ -77,6 +77,11 @@ impl<'a> PlannedTensors<'a> {
         Self { tensors: spec.tensors, order: order.tensors, unit, position: 0, end: 0, paddings: 0 }
     }
 
+    /// Where in the description the tensor of this name stands, if it has no bytes.
+    pub(super) fn find_empty(&self, name: &str) -> Option<usize> {
+        self.tensors.iter().position(|tensor| tensor.name() == name && tensor.byte_len() == Ok(0))
+    }
+
     #[cold]
     fn padding(&mut self, len: u64) -> PlannedTensor<'a> {
         let (begin, number) = (self.end, self.paddings);

@@ -86,7 +86,7 @@ impl<'a, S: WriteAt> Recorder<'a, S> {
     }
 
     /// The tensor whose bytes come next, one that has some; none when all are there.
-    pub fn due(&self) -> Option<Due<'a>> {
+    pub const fn due(&self) -> Option<Due<'a>> {
         self.cursor.due()
     }
 
@@ -209,6 +209,7 @@ impl<'a, S: WriteAt> Recorder<'a, S> {
 
     /// The header behind its first unit, then that unit. Of a length that is more than one unit the low half comes first: as long
     /// as the high half is not all zero, whatever else is in it, the header is too long for any reader.
+    #[inline(never)] // the encoder is on the stack only here
     fn write_header(&mut self) -> Result<(), WriteError<S::Error>> {
         let unit = self.storage.unit();
         let first = unit.max(PREFIX);
@@ -220,7 +221,8 @@ impl<'a, S: WriteAt> Recorder<'a, S> {
             at = encoder.position();
         }
         let low = if unit <= HIGH_HALF { HIGH_HALF } else { 0 };
-        let bytes = self.plan.encoder().encode(front(self.buffer, first as u64));
+        encoder = self.plan.encoder();
+        let bytes = encoder.encode(front(self.buffer, first as u64));
         let (low, last) = bytes.split_at_checked(low).unwrap_or((&[], bytes));
         write_full(&mut self.storage, 0, low)?;
         self.storage.flush().map_err(WriteError::Sink)?;

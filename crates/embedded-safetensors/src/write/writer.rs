@@ -68,7 +68,7 @@ impl<'a, W: Write> Writer<'a, W> {
     }
 
     /// The tensor whose bytes come next, one that has some; none when all are there.
-    pub fn due(&self) -> Option<Due<'a>> {
+    pub const fn due(&self) -> Option<Due<'a>> {
         self.cursor.due()
     }
 

@@ -8,7 +8,10 @@ use crate::report::Outcome;
 use crate::toolchain::own_cargo;
 
 pub fn workspace() -> Outcome {
-    cargo_test(&["--workspace", "--exclude", "verification"])
+    let mut tally = cargo_test(&["--workspace", "--exclude", "verification"])?;
+    // Some examples of the documentation use features that no other package turns on.
+    tally.add(cargo_test(&["--package", "embedded-safetensors", "--all-features", "--doc"])?);
+    Ok(tally)
 }
 
 pub fn no_std() -> Outcome {

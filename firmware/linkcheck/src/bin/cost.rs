@@ -4,7 +4,8 @@
 #![no_main]
 
 use embedded_safetensors::{
-    DuplicateCheck, Entries, FilePlan, HeaderCheck, HeaderEncoder, HeaderParser, Slot, Wanted, Writer,
+    DuplicateCheck, Entries, FilePlan, HeaderCheck, HeaderEncoder, HeaderParser, Recorder, Slot, Wanted,
+    Writer,
 };
 use linkcheck::{Card, Clock, Job, Order, Then, WANTED, print, print_number};
 
@@ -16,6 +17,7 @@ struct Task {
     card: Card,
     wanted: &'static mut [Wanted<'static>; WANTED],
     order: &'static mut Order,
+    flash: &'static mut [u8],
     /// What the door counted; nothing when it found an error.
     counted: Option<u64>,
 }
@@ -25,7 +27,8 @@ extern "C" fn main() -> ! {
     let (job, file) = linkcheck::request();
     let (slots, text) = (linkcheck::slots(job.slots), linkcheck::text());
     let (card, wanted, order) = (Card::new(file), linkcheck::wanted(), linkcheck::order());
-    let mut task = Task { job, file, slots, text, card, wanted, order, counted: None };
+    let flash = linkcheck::flash();
+    let mut task = Task { job, file, slots, text, card, wanted, order, flash, counted: None };
     let door = door(task.job.mode);
     let clock = Clock::start();
     let empty = clock.ticks();
@@ -52,6 +55,7 @@ fn door(mode: u32) -> fn(&mut Task) {
         10 => read_slice,
         11 => view,
         12 => write,
+        13 => record,
         _ => refuse,
     }
 }
@@ -84,6 +88,11 @@ fn read_entries(task: &mut Task) {
 #[inline(never)]
 fn view(task: &mut Task) {
     task.counted = linkcheck::view(task.file).ok();
+}
+
+#[inline(never)]
+fn record(task: &mut Task) {
+    task.counted = linkcheck::record_file(linkcheck::description(), task.file, task.flash, task.order);
 }
 
 #[inline(never)]
@@ -135,6 +144,7 @@ fn report(task: &Task, stack: u32, ticks: u32) {
     figure("wanted", size_of::<Wanted<'_>>() as u32);
     figure("encoder", size_of::<HeaderEncoder<'_>>() as u32);
     figure("writer", size_of::<Writer<'_, ()>>() as u32);
+    figure("recorder", size_of::<Recorder<'_, ()>>() as u32);
     figure("plan", size_of::<FilePlan<'_>>() as u32);
     figure("calls", task.card.calls);
     figure("bytes", task.card.bytes);

@@ -3,7 +3,7 @@
 #![no_main]
 
 use core::hint::black_box;
-use embedded_safetensors::{Dtype, FileSpec, FlashError, FlashFile, Recorder, TensorSpec, WriteError};
+use embedded_safetensors::{Dtype, FileSpec, FlashFile, TensorSpec};
 use embedded_storage::nor_flash::{ErrorType, NorFlash, NorFlashErrorKind, ReadNorFlash};
 
 static TENSORS: [TensorSpec<'static>; 2] =
@@ -46,16 +46,7 @@ impl NorFlash for Chip {
 #[unsafe(no_mangle)]
 extern "C" fn main() -> ! {
     let (job, file) = linkcheck::request();
-    linkcheck::exit(record(job.mode, file).is_err().into())
-}
-
-fn record(start: u32, file: &[u8]) -> Result<(), WriteError<FlashError<NorFlashErrorKind>>> {
     let spec = FileSpec::new(black_box(&TENSORS)).with_metadata(&[("device", "unit-7")]);
-    let plan = spec.sorted(linkcheck::order())?;
-    let mut page = [0; 64];
-    let storage = FlashFile::partition(Chip, start..start.wrapping_add(1 << 16));
-    let mut recorder = Recorder::begin(storage, plan, &mut page)?;
-    file.chunks(20).try_for_each(|piece| recorder.write_bytes(piece))?;
-    recorder.finish()?;
-    Ok(())
+    let storage = FlashFile::partition(Chip, job.mode..job.mode.wrapping_add(1 << 16));
+    linkcheck::exit(linkcheck::record(storage, spec, file, linkcheck::order()).is_err().into())
 }

@@ -3,32 +3,34 @@
 use super::figures::{Request, at_most, in_bytes};
 use super::{Machine, stack_row};
 use crate::report::Tally;
+use crate::stages::firmware::Figures;
 
 /// Of a program that describes a file, sorts it and writes it. The readme promises it.
 const MOST_FLASH: u64 = 10240;
 /// Of a program that describes a file, sorts it and records it in flash. The readme promises it.
 const MOST_FLASH_TO_RECORD: u64 = 12288;
-/// The window of 64 bytes, all states and frames. The readme promises it.
-const MOST_STACK: u64 = 1024;
+/// The window or buffer of 64 bytes, all states and frames. The readme promises it.
+const MOST_STACK: [(&str, u32, u64); 2] = [("Writer", 12, 1024), ("Recorder", 13, 1408)];
 /// The largest sizes allowed, for every board.
-const MOST_BYTES: [(&str, u64); 3] = [("encoder", 232), ("writer", 128), ("plan", 56)];
-
-/// By the number that `firmware/linkcheck` gives it.
-const WRITE: u32 = 12;
+const MOST_BYTES: [(&str, u64); 4] = [("encoder", 184), ("writer", 104), ("recorder", 176), ("plan", 56)];
 
 pub fn measure(machine: &Machine, tally: &mut Tally) {
     tally.measured(machine.board.name, measure_flash(machine, "write", MOST_FLASH));
     tally.measured(machine.board.name, measure_flash(machine, "record", MOST_FLASH_TO_RECORD));
-    tally.measured(machine.board.name, measure_writing(machine));
+    for (door, number, most_stack) in MOST_STACK {
+        tally.measured(machine.board.name, measure_writing(machine, door, number, most_stack));
+    }
+    tally.measured(machine.board.name, measure_sizes(machine));
 }
 
 /// What the readme says of it.
 pub fn promises() -> Vec<String> {
-    vec![
-        stack_row("`Writer`: sort, header, data", MOST_STACK),
+    let rows = MOST_STACK.map(|(door, _, most)| stack_row(&format!("`{door}`: sort, header, data"), most));
+    let flash = [
         format!("by at most {} if it sorts a file's tensors and writes it", in_bytes(MOST_FLASH)),
         format!("by at most {} if it records it in NOR flash", in_bytes(MOST_FLASH_TO_RECORD)),
-    ]
+    ];
+    rows.into_iter().chain(flash).collect()
 }
 
 fn measure_flash(machine: &Machine, what: &str, most: u64) -> Result<String, String> {
@@ -37,27 +39,36 @@ fn measure_flash(machine: &Machine, what: &str, most: u64) -> Result<String, Str
     Ok(format!("describe, sort, {what}: {bytes} bytes of flash at opt-level {}", machine.firmware.level))
 }
 
-/// The firmware compares each byte that it writes with the one that is due.
-fn measure_writing(machine: &Machine) -> Result<String, String> {
-    let file = expected_file();
-    let file_len = file.len() as u64;
-    let figures = machine.run(Request { door: WRITE, slots: 0, file, file_len })?;
+/// The firmware compares each byte with the one that is due.
+fn measure_writing(machine: &Machine, door: &str, number: u32, most_stack: u64) -> Result<String, String> {
+    let (figures, file_len) = run(machine, number)?;
     let written = figures.get("counted")?;
     if written != file_len {
-        return Err(format!("the file is not the one that is due: {written} bytes, not {file_len}"));
+        return Err(format!("{door}: the file is not the one that is due: {written} bytes, not {file_len}"));
     }
+    let stack = figures.get("stack")?;
+    at_most(&format!("{door}: the stack"), stack, most_stack)?;
+    let each = machine.board.instructions(figures.get("ticks")?) as f64 / file_len as f64;
+    Ok(format!(
+        "{door}, a file of {TENSORS} tensors and {KEYS} keys, given in no order: the due {file_len} bytes, {stack} bytes of stack, {each:.1} instructions per byte"
+    ))
+}
+
+/// The states, where a pointer has 32 bits.
+fn measure_sizes(machine: &Machine) -> Result<String, String> {
+    let (figures, _) = run(machine, MOST_STACK[0].1)?;
     for (name, most) in MOST_BYTES {
         at_most(name, figures.get(name)?, most)?;
     }
     let sizes = MOST_BYTES.map(|(name, _)| figures.get(name).map(|size| format!("{name} {size}")));
     let sizes: Result<Vec<String>, String> = sizes.into_iter().collect();
-    let stack = figures.get("stack")?;
-    at_most("writing: the stack", stack, MOST_STACK)?;
-    let each = machine.board.instructions(figures.get("ticks")?) as f64 / file_len as f64;
-    Ok(format!(
-        "a file of {TENSORS} tensors and {KEYS} keys, given in no order: the due {file_len} bytes, {stack} bytes of stack, {each:.1} instructions per byte; sizes in bytes: {}",
-        sizes?.join(", ")
-    ))
+    Ok(format!("sizes in bytes: {}", sizes?.join(", ")))
+}
+
+fn run(machine: &Machine, door: u32) -> Result<(Figures, u64), String> {
+    let file = expected_file();
+    let file_len = file.len() as u64;
+    Ok((machine.run(Request { door, slots: 0, file, file_len })?, file_len))
 }
 
 const TENSORS: usize = 44;

@@ -1,0 +1,71 @@
+//! Recording a file, described in no order, in flash.
+
+use crate::write::Order;
+use embedded_safetensors::{FileSpec, FlashFile, Recorder, WriteAt, WriteError};
+use embedded_storage::nor_flash::{ErrorType, NorFlash, NorFlashErrorKind, ReadNorFlash};
+
+/// As a page of flash takes them.
+const BUFFER: usize = 64;
+
+/// Records the file in this storage, and says how long it was.
+pub fn record<S: WriteAt>(
+    storage: S,
+    spec: FileSpec<'static>,
+    file: &[u8],
+    order: &mut Order,
+) -> Result<u64, WriteError<S::Error>> {
+    let plan = spec.sorted(order)?;
+    let mut buffer = [0; BUFFER];
+    let mut recorder = Recorder::begin(storage, plan, &mut buffer)?;
+    while let Some(due) = recorder.due() {
+        let at = recorder.position();
+        let len = due.remaining.min(20);
+        let now = file.get(at as usize..at.wrapping_add(len) as usize).ok_or(WriteError::Full { at })?;
+        recorder.write_bytes(now)?;
+    }
+    recorder.finish()?;
+    Ok(plan.file_len())
+}
+
+/// Records the file in the machine's flash, and says how long it was, if it is there.
+pub fn record_file(spec: FileSpec<'static>, file: &[u8], flash: &mut [u8], order: &mut Order) -> Option<u64> {
+    let len = record(FlashFile::new(Flash(flash)), spec, file, order).ok()?;
+    (flash.get(..len as usize)? == file).then_some(len)
+}
+
+/// Flash that is erased in sectors of 4 KiB and written in words of 8 bytes.
+struct Flash<'m>(&'m mut [u8]);
+
+impl ErrorType for Flash<'_> {
+    type Error = NorFlashErrorKind;
+}
+
+impl ReadNorFlash for Flash<'_> {
+    const READ_SIZE: usize = 1;
+
+    fn read(&mut self, _: u32, _: &mut [u8]) -> Result<(), NorFlashErrorKind> {
+        Err(NorFlashErrorKind::Other)
+    }
+
+    fn capacity(&self) -> usize {
+        self.0.len()
+    }
+}
+
+impl NorFlash for Flash<'_> {
+    const WRITE_SIZE: usize = 8;
+    const ERASE_SIZE: usize = 4096;
+
+    fn erase(&mut self, from: u32, to: u32) -> Result<(), NorFlashErrorKind> {
+        let sectors = self.0.get_mut(from as usize..to as usize).ok_or(NorFlashErrorKind::OutOfBounds)?;
+        sectors.fill(0xFF);
+        Ok(())
+    }
+
+    /// Can only clear bits.
+    fn write(&mut self, offset: u32, bytes: &[u8]) -> Result<(), NorFlashErrorKind> {
+        let room = self.0.get_mut(offset as usize..).ok_or(NorFlashErrorKind::OutOfBounds)?;
+        room.iter_mut().zip(bytes).for_each(|(cell, byte)| *cell &= byte);
+        Ok(())
+    }
+}
