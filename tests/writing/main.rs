@@ -11,5 +11,6 @@ mod identity;
 mod order;
 mod placement;
 mod sentences;
+mod sizes;
 mod ways;
 mod writer;

@@ -53,9 +53,9 @@ impl<'a> TensorSpec<'a> {
 
 /// Where in a file tensors begin.
 ///
-/// The numbers are powers of two from 8 on, such as 16 for vectors, 64 for a line of a cache, 4096 for a page. Places are counted from
-/// the beginning of the file, so a file that is mapped or stored at a multiple of the number has its tensors at multiples of
-/// it in memory. Every reader takes such files.
+/// The numbers are powers of two from 8 to 2^26, as no header is longer: 16 for vectors, say, 64 for a line of a cache, 4096 for a
+/// page. Places are counted from the beginning of the file, so a file that is mapped or stored at a multiple of the number has its tensors at
+/// multiples of it in memory. Every reader takes such files.
 ///
 /// *Memory*: 8 bytes, `Copy`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,7 +101,7 @@ pub(crate) const PADDING: &str = "__padding__.";
 /// # Ok::<(), embedded_safetensors::SpecError>(())
 /// ```
 ///
-/// *Memory*: 48 bytes, 28 where pointers have 32 bits; `Copy`. The tensors and the metadata are borrowed.
+/// *Memory*: 40 bytes, 24 where pointers have 32 bits; `Copy`. The tensors and the metadata are borrowed.
 #[derive(Clone, Copy, Debug)]
 pub struct FileSpec<'a> {
     pub(super) tensors: &'a [TensorSpec<'a>],

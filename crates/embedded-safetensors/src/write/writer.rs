@@ -34,7 +34,7 @@ pub(crate) const ZEROS: [u8; 64] = [0; 64];
 /// After an error of what is written to, what it has taken is counted: [`position`](Self::position) and [`due`](Self::due) say where
 /// to go on. After a mistake of the caller nothing is written, and the next call can mend it.
 ///
-/// *Memory*: 176 bytes, 128 where pointers have 32 bits, and the sink.
+/// *Memory*: 152 bytes, 104 where pointers have 32 bits, and the sink.
 #[derive(Debug)]
 pub struct Writer<'a, W> {
     sink: W,
@@ -124,7 +124,8 @@ impl<'a, W: Write> Writer<'a, W> {
     /// Ends the file, and gives the sink back, flushed.
     ///
     /// # Errors
-    /// [`ErrorKind::Incomplete`] when bytes are missing, with how many, and from which tensor on; those of the sink.
+    /// [`ErrorKind::Incomplete`] when bytes are missing, with how many, and from which tensor on; those of the sink. The writer is gone
+    /// then: where bytes may be missing, ask [`due`](Self::due) before.
     ///
     /// # Panics
     /// Never.

@@ -1,0 +1,64 @@
+//! What describes, plans and writes is as large as its documentation says, and the futures of a writer are.
+
+use embedded_io_async::Write;
+use embedded_safetensors::{
+    Content, Dtype, Due, FilePlan, FileSpec, HeaderEncoder, Placement, PlannedTensor, PlannedTensors,
+    SpecError, SpecFault, TensorSpec, Which, WriteError, Writer, asynch,
+};
+use verification::executor::finish;
+use verification::sink::{Habits, Sink};
+use verification::waiting::{Waiting, Waits};
+
+/// Sees to it that it has `wide` bytes where pointers have 64 bits. Where they have 32, it is `narrow` bytes, and fewer on
+/// machines that align 64 bits to 4 bytes.
+fn assert_size<T>(wide: usize, narrow: usize) {
+    let (size, name) = (size_of::<T>(), std::any::type_name::<T>());
+    match cfg!(target_pointer_width = "32") {
+        true => assert!(size <= narrow, "{name}: {size}"),
+        false => assert_eq!(size, wide, "{name}"),
+    }
+}
+
+#[test]
+fn sizes_are_as_documented() {
+    assert_size::<TensorSpec<'_>>(40, 20);
+    assert_size::<FileSpec<'_>>(40, 24);
+    assert_size::<Placement>(8, 8);
+    assert_size::<SpecError>(40, 24);
+    assert_size::<SpecFault>(24, 16);
+    assert_size::<Which>(16, 8);
+    assert_size::<WriteError<()>>(40, 32);
+    assert_size::<FilePlan<'_>>(88, 56);
+    assert_size::<PlannedTensor<'_>>(64, 40);
+    assert_size::<Content<'_>>(48, 24);
+    assert_size::<PlannedTensors<'_>>(64, 40);
+    assert_size::<HeaderEncoder<'_>>(272, 184);
+    assert_size::<Due<'_>>(64, 40);
+    assert_size::<Writer<'_, ()>>(152, 104);
+    assert_size::<asynch::Writer<'_, ()>>(152, 104);
+}
+
+const WAITS: Waits = Waits { before: 1, after: 1 };
+
+/// Takes a future only if it may move between threads, and sees to its size, besides that of the sink's.
+fn small<F: Future + Send>(wide: usize, narrow: usize, future: F) -> F {
+    let mut sink = Sink::new(Habits::default());
+    let of_the_sink = size_of_val(&Waiting::new(&mut sink, WAITS).write(&[]));
+    let most = if cfg!(target_pointer_width = "32") { narrow } else { wide };
+    let size = size_of::<F>();
+    assert!(size <= most + of_the_sink, "it has {size} bytes, {of_the_sink} of the sink");
+    future
+}
+
+#[test]
+fn futures_of_a_writer_are_small_and_as_free_to_move_as_those_of_the_sink() {
+    let tensors = [TensorSpec::new("gain", Dtype::F32, &[2])];
+    let plan = FileSpec::new(&tensors).in_order().expect("it is sound");
+    let (mut sink, mut window) = (Sink::new(Habits::default()), [0; 16]);
+    let begin = asynch::Writer::begin(Waiting::new(&mut sink, WAITS), plan, &mut window);
+    let mut writer = finish(small(640, 440, begin)).expect("it works");
+    drop(small(200, 120, writer.write_bytes(&[])));
+    drop(small(200, 120, writer.write_tensor("gain", &[])));
+    drop(small(280, 200, writer.write_values(&[1_f32])));
+    drop(small(460, 320, writer.finish()));
+}
