@@ -24,6 +24,7 @@ crate::through_both_doors! {
     values_of_every_type
     values_of_another_dtype
     tensors_without_bytes
+    mistakes_before_a_tensor_without_bytes
     nothing_at_all
     no_window
 }
@@ -433,6 +434,26 @@ fn tensors_without_bytes<D: Door>() {
     assert_eq!(fault(writer.bytes(&[1])), (ErrorKind::NothingDue, plan.file_len()));
     writer.end().expect("all is there");
     assert_eq!(sink.file.len() as u64, plan.file_len());
+}
+
+fn mistakes_before_a_tensor_without_bytes<D: Door>() {
+    let tensors = [TensorSpec::new("a", Dtype::F32, &[0]), TensorSpec::new("b", Dtype::I16, &[1])];
+    let plan = embedded_safetensors::FileSpec::new(&tensors).in_order().expect("it is sound");
+    let mut sink = sink();
+    let mut writer = D::Writer::begin(&mut sink, plan, &mut [0; 16]).expect("it works");
+    let length = ErrorKind::TensorLength { tensor: 1, given: 1, needed: 2 };
+    for (mistaken, kind) in [
+        (writer.bytes(&[1, 2, 3]), ErrorKind::TooManyBytes { tensor: 1, given: 3, left: 2 }),
+        (writer.values(&[1_i16, 2]), ErrorKind::TooManyBytes { tensor: 1, given: 4, left: 2 }),
+        (writer.values(&[1_u16]), ErrorKind::ValueType { tensor: 1, given: Dtype::U16, needed: Dtype::I16 }),
+        (writer.tensor("b", &[1]), length),
+        (writer.tensor("c", &[1, 2]), ErrorKind::NotDue { tensor: 1 }),
+    ] {
+        assert_eq!(fault(mistaken), (kind, plan.data_start()));
+    }
+    writer.tensor("a", &[]).expect("it was not passed over");
+    writer.tensor("b", &[1, 2]).expect("it is due");
+    writer.end().expect("all is there");
 }
 
 fn nothing_at_all<D: Door>() {
