@@ -5,11 +5,12 @@ use std::path::Path;
 
 use embedded_safetensors::{Draft, Placement, Saved, write_file};
 use verification::dictionary::{Dictionary, Kinds};
+use verification::file::with_header;
 use verification::judge::judge;
 use verification::random::Random;
 use verification::writing::Description;
 
-use crate::folder::{Folder, names, read};
+use crate::folder::{Folder, names, read, sentence};
 
 const UNIT: u64 = 64;
 
@@ -95,4 +96,45 @@ fn padded_models_are_joined() {
     draft.save(folder.join("both")).expect("there is room");
     let tensors = [first.tensors, second.tensors].concat();
     assert!(is_padded(&folder.join("both"), &Dictionary { tensors, metadata: None }));
+}
+
+/// Data of somebody who calls a tensor so, or moved it there.
+#[test]
+fn what_is_only_called_padding_is_not_lost() {
+    let folder = Folder::new();
+    let tensor = |name: &str, dims: &str, begin: u32, end: u32| {
+        format!(r#""{name}":{{"dtype":"U8","shape":{dims},"data_offsets":[{begin},{end}]}}"#)
+    };
+    // The last tensor; one whose end is at no multiple; one of two dimensions; one whose number is not the next. All else is as it would be.
+    let cases = [
+        (0, vec![tensor("a", "[8]", 0, 8), tensor("__padding__.0", "[24]", 8, 32)]),
+        (0, vec![tensor("__padding__.0", "[17]", 0, 17), tensor("a", "[15]", 17, 32)]),
+        (8, vec![tensor("__padding__.0", "[1,24]", 0, 24), tensor("a", "[8]", 24, 32)]),
+        (8, vec![tensor("__padding__.1", "[24]", 0, 24), tensor("a", "[8]", 24, 32)]),
+    ];
+    for (start, tensors) in cases {
+        let header = format!("{{{}}}", tensors.join(","));
+        let len = 192 + start;
+        let mut file = with_header(&format!("{header:0$}", len - 8), 0);
+        assert_eq!((file.len() % 32, len >= 8 + header.len()), (start, true));
+        file.extend(0..32);
+        let path = folder.put("m", &file);
+        let draft = Draft::open(&path).expect("it is sound");
+        assert_eq!(names(&draft).len(), tensors.len(), "{header}");
+        draft.save(folder.join("copy")).expect("there is room");
+        let copy = fs::read(folder.join("copy")).expect("it is there");
+        assert!(read(&copy).0.sorted() == read(&file).0.sorted());
+    }
+}
+
+#[test]
+fn nothing_is_renamed_to_padding() {
+    let folder = Folder::new();
+    let header = r#"{"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},"__padding__.9":{"dtype":"U8","shape":[1],"data_offsets":[1,2]}}"#;
+    let path = folder.put("m", &with_header(header, 2));
+    let mut draft = Draft::open(&path).expect("it is sound");
+    let outcome = draft.rename("a", "__padding__.5");
+    assert_eq!(sentence(&folder, outcome), r#"./m: no tensor can be called "__padding__.5""#);
+    draft.rename_all(|name| name.into()).expect("what is called so stays so");
+    assert_eq!(names(&draft), ["__padding__.9", "a"]);
 }

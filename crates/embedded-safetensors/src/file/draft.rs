@@ -1,15 +1,18 @@
 //! A model as it is to become: names, metadata and tensors of files, to be changed before anything is written.
 
+use super::atomic::look_for_file;
 use super::disk::{Disk, Handle, Version};
 use super::error::{FileError, FileFault};
 use super::header::{self, Contents, Held, Pairs};
 use super::system::System;
 use super::undo;
+use crate::dtype::Dtype;
 use crate::write::spec::{PADDING, Placement, TensorSpec};
 use core::fmt;
 use std::boxed::Box;
-use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, HashSet};
+use std::format;
 use std::path::{Path, PathBuf};
 use std::string::String;
 use std::vec;
@@ -47,9 +50,9 @@ use std::vec::Vec;
 /// What is written has what the format knows of: names, dtypes, shapes, data, and `__metadata__`. Fields of other programs in the
 /// entries of tensors, which readers skip, are not kept.
 ///
-/// Tensors that a [padded](Placement::Padded) file has between others (`__padding__.…` of U8) are not the draft's: they are not listed, stay where they
-/// are when the header is written in place, and are left out of copies, which are padded anew if [that is
-/// asked for](Self::set_placement).
+/// The padding of a [padded](Placement::Padded) file (`__padding__.…`, of U8, in front of a tensor that begins at a multiple of more bytes than it has) is not
+/// the draft's: it is not listed, stays where it is when the header is written in place, and is left out of copies, which are padded anew if [that is
+/// asked for](Self::set_placement). Other tensors that are called so are tensors.
 ///
 /// *Memory*: the header's names, shapes and metadata, and while it is opened or saved the header, twice; one open file for each
 /// that went into it.
@@ -77,7 +80,8 @@ pub(super) struct Source {
 
 impl Draft {
     /// Opens a file, of which only the header is read and proven. An edit of it that was interrupted is undone first, as by
-    /// [`recover`](Self::recover).
+    /// [`recover`](Self::recover): so it must not be opened while another program [saves it in place](Self::save), whose edit would be taken
+    /// for an interrupted one. Threads of one program wait for each other.
     ///
     /// # Errors
     /// [`FileFault::Format`] for a file that is unsound, or that has a name or a key of `__metadata__` twice; [`FileFault::NotAFile`];
@@ -96,29 +100,20 @@ impl Draft {
 
     fn begin(disk: &dyn Disk, path: &Path) -> Result<Self, FileFault> {
         let place = disk.resolve(path).map_err(|error| FileFault::system("open", error))?;
-        let _guard = undo::lock();
-        match undo::recover(disk, &place) {
-            Ok(_) | Err(FileFault::ForeignUndo { .. }) => {}
-            Err(fault) => return Err(fault),
-        }
-        super::atomic::look_for_file(disk, &place)?;
-        let file = disk.open(&place, false).map_err(|error| FileFault::system("open", error))?;
-        let version = file.stat().map_err(|error| FileFault::system("look at", error))?.version;
-        let header = header::read(&*file)?;
+        let (file, version, header) = read_whole(disk, &place)?;
         header::prove(&header, version.len).map_err(FileFault::Format)?;
         let Contents { mut tensors, metadata } = header::parse(&header).map_err(FileFault::Format)?;
         let (fingerprint, data_start) = (header::fingerprint(&header), header.len() as u64);
         let (path, count) = (path.to_path_buf(), tensors.len());
         let source = Source { path, place, file, version, fingerprint, data_start, tensors: count };
-        let padding = tensors.iter().filter(|(name, held)| held.is_padding(name));
-        let padding: BTreeMap<_, _> = padding.map(|(name, held)| (name.clone(), held.clone())).collect();
+        let padding = padding_of(&tensors, data_start);
         tensors.retain(|name, _| !padding.contains_key(name));
         Ok(Self { sources: vec![source], tensors, padding, metadata, placement: None })
     }
 
     /// Puts the header of a file back if an edit in place was interrupted, by a power cut or because the program was killed; whether
     /// there was anything to put back. [`open`](Self::open) does so by itself; this is for programs that read models with something else,
-    /// and is cheap where there is nothing to do.
+    /// and is cheap where there is nothing to do. As `open`, not while another program saves the file in place.
     ///
     /// # Errors
     /// [`FileFault::ForeignUndo`] when there is something to put back, but the file is another one now; those of the system.
@@ -154,8 +149,8 @@ impl Draft {
     /// Gives a tensor another name.
     ///
     /// # Errors
-    /// [`FileFault::NoSuchTensor`]; [`FileFault::NameTaken`] when another tensor has the new name; [`FileFault::ReservedName`] when none can
-    /// have it. Nothing is changed then.
+    /// [`FileFault::NoSuchTensor`]; [`FileFault::NameTaken`] when another tensor has the new name; [`FileFault::ReservedName`] when it is
+    /// `__metadata__` or that of padding. Nothing is changed then.
     ///
     /// # Panics
     /// Never.
@@ -164,7 +159,7 @@ impl Draft {
         match self.tensors.get(&new) {
             _ if !self.tensors.contains_key(old) => return Err(self.no_such_tensor(old)),
             Some(_) if new != old => return Err(self.name_taken(new)),
-            _ => self.check_name(&new)?,
+            _ => self.check_name(old, &new)?,
         }
         if let Some(held) = self.tensors.remove(old) {
             self.tensors.insert(new, held);
@@ -181,9 +176,9 @@ impl Draft {
     /// Never, unless `new` does.
     pub fn rename_all(&mut self, mut new: impl FnMut(&str) -> String) -> Result<(), FileError> {
         let mut renamed = BTreeMap::new();
-        for (name, held) in &self.tensors {
-            let name = new(name);
-            self.check_name(&name)?;
+        for (old, held) in &self.tensors {
+            let name = new(old);
+            self.check_name(old, &name)?;
             match renamed.entry(name) {
                 Entry::Occupied(taken) => return Err(self.name_taken(taken.key().clone())),
                 Entry::Vacant(free) => drop(free.insert(held.clone())),
@@ -310,15 +305,39 @@ impl Draft {
         FileFault::NameTaken { name, other: self.path().into() }.of(self.path())
     }
 
-    fn check_name(&self, name: &str) -> Result<(), FileError> {
-        match name {
-            "__metadata__" => Err(FileFault::ReservedName { name: name.into() }.of(self.path())),
-            _ if self.padding.contains_key(name) => {
-                Err(FileFault::ReservedName { name: name.into() }.of(self.path()))
-            }
-            _ => Ok(()),
+    /// What is called as padding would be may be taken for it later.
+    fn check_name(&self, old: &str, new: &str) -> Result<(), FileError> {
+        match new == "__metadata__" || (new.starts_with(PADDING) && new != old) {
+            true => Err(FileFault::ReservedName { name: new.into() }.of(self.path())),
+            false => Ok(()),
         }
     }
+}
+
+/// A file whose edit, if one was interrupted, is undone: its header and what it is known by.
+fn read_whole(disk: &dyn Disk, place: &Path) -> Result<(Box<dyn Handle>, Version, Vec<u8>), FileFault> {
+    let _guard = undo::lock();
+    match undo::recover(disk, place) {
+        Ok(_) | Err(FileFault::ForeignUndo { .. }) => {}
+        Err(fault) => return Err(fault),
+    }
+    look_for_file(disk, place)?;
+    let file = disk.open(place, false).map_err(|error| FileFault::system("open", error))?;
+    let version = file.stat().map_err(|error| FileFault::system("look at", error))?.version;
+    let header = header::read(&*file)?;
+    Ok((file, version, header))
+}
+
+/// The tensors that are there only for others to begin where they must, exactly as [`Placement::Padded`] makes them: what is only
+/// called so has data that nobody may lose.
+fn padding_of(tensors: &BTreeMap<String, Held>, data_start: u64) -> BTreeMap<String, Held> {
+    let begins: HashSet<u64> = tensors.values().map(|held| held.begin).collect();
+    let padding = (0..tensors.len()).map_while(|number| {
+        let (name, held) = tensors.get_key_value(&format!("{PADDING}{number}"))?;
+        let is_padding = held.is_padding(data_start) && begins.contains(&held.end);
+        is_padding.then(|| (name.clone(), held.clone()))
+    });
+    padding.collect()
 }
 
 impl Held {
@@ -326,12 +345,11 @@ impl Held {
         TensorSpec::new(name, self.dtype, &self.dims)
     }
 
-    /// As [`Placement::Padded`] makes it.
-    fn is_padding(&self, name: &str) -> bool {
-        let number = name.strip_prefix(PADDING);
-        self.dtype == crate::dtype::Dtype::U8
-            && number
-                .is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
+    /// Whether it ends at a multiple of a number that it is shorter than.
+    fn is_padding(&self, data_start: u64) -> bool {
+        let [len] = self.dims[..] else { return false };
+        let unit = (len + 1).next_power_of_two().max(8);
+        self.dtype == Dtype::U8 && len > 0 && (data_start + self.end) & (unit - 1) == 0
     }
 }
 
