@@ -121,6 +121,41 @@ fn a_place_that_cannot_be_is_said() {
     assert_eq!(folder.names(), ["file"]);
 }
 
+#[test]
+fn what_only_has_the_name_of_an_undo_file_is_left_alone() {
+    let folder = Folder::new();
+    let (path, notes) = (folder.join("m"), folder.put(".m.undo", b"my notes"));
+    put(&path).expect("there is room");
+    let edit = || {
+        let mut draft = Draft::open(&path).expect("it is sound");
+        draft.rename_all(|name| name.into()).expect("they stay");
+        assert_eq!(draft.save(&path).expect("there is room"), Saved::Copied);
+        assert!(!Draft::recover(&path).expect("there is nothing to put back"));
+    };
+    edit();
+    assert_eq!(fs::read(&notes).expect("it is there"), b"my notes");
+    fs::remove_file(&notes).expect("it is there");
+    fs::create_dir(&notes).expect("there is room");
+    edit();
+    put(&path).expect("there is room");
+    assert_eq!(folder.names(), [".m.undo", "m"]);
+}
+
+/// Nor is as much memory taken as it claims to need.
+#[test]
+fn what_is_too_long_for_an_undo_file_is_not_read() {
+    let folder = Folder::new();
+    let path = folder.join("m");
+    put(&path).expect("there is room");
+    let long = folder.put(".m.undo", b"safetensors undo");
+    fs::File::options().write(true).open(&long).and_then(|file| file.set_len(1 << 43)).expect("it is empty");
+    Draft::open(&path).expect("it is sound");
+    let expected = "./m: ./.m.undo does not belong to what the file is now";
+    assert_eq!(sentence(&folder, Draft::recover(&path)), expected);
+    put(&path).expect("there is room");
+    assert_eq!(folder.names(), ["m"]);
+}
+
 /// The hidden names beside it must not be longer than names can be.
 #[test]
 fn a_name_may_be_as_long_as_names_can_be() {

@@ -33,8 +33,9 @@ impl Draft {
     /// Where only names and metadata of one file have changed, it is saved where it was, and the new header has room in the place of
     /// the old one, that is all that is written. The order of the tensors stays, also where new names would change it; spaces fill what is
     /// left. A reader that has the file open at that time may see parts of both headers. After a power cut, or when the program is killed, the old header is
-    /// put back by the next [`open`](Self::open) or [`recover`](Self::recover), from a file that lies beside the model meanwhile (`.NAME.undo`). Other programs
-    /// must not edit the same file at the same time; threads of one program may.
+    /// put back by the next [`open`](Self::open) or [`recover`](Self::recover), from a file that lies beside the model meanwhile (`.NAME.undo`; where something
+    /// else has that name, the model is copied). Other programs must not open the same file as a draft at the same time; threads of one program may.
+    /// Other names of the file (hard links) have the new header, too.
     ///
     /// Otherwise a new file is written as by [`FileWriter`], with all that is said there, with the tensors in the reference's order, or [as
     /// they are to be placed](Self::set_placement). To have that done where the header alone could be written, ask for
@@ -45,7 +46,8 @@ impl Draft {
     /// # Errors
     /// [`FileFault::Changed`] when a file that it comes from, or is to replace, was changed by someone else since it was opened;
     /// [`FileFault::Interrupted`] when someone else is editing it in place; otherwise as [`FileWriter::create`] and [`FileWriter::finish`]. The old file is
-    /// as it was then, with the exception that is said at `finish`.
+    /// as it was then, with the exception that is said at `finish`, and unless all that failed was to remove the undo file: then the new header is
+    /// there.
     ///
     /// # Panics
     /// Never.
@@ -72,17 +74,20 @@ impl Draft {
         }
         let Some(new) = self.header_in(source)? else { return Ok(false) };
         let _guard = undo::lock();
+        if undo::is_taken(disk, &undo)? {
+            return Ok(false);
+        }
         let old = source.check_unchanged()?;
         let file = disk.open(&place, true).map_err(|error| FileFault::system("write", error))?;
         let now = file.stat().map_err(|error| FileFault::system("look at", error))?;
         if now.version != source.version {
             return Err(FileFault::Changed);
         }
-        if undo::is_interrupted(disk, &undo, source.version.len, &old)? {
+        if undo::is_interrupted(disk, &undo, &*file, source.version.len, &old)? {
             return Err(FileFault::Interrupted);
         }
         if old != new {
-            let edit = Undo { file_len: source.version.len, old, new };
+            let edit = Undo::new(&*file, source.version.len, old, new)?;
             edit.overwrite(disk, &place, &undo, &*file)?;
         }
         Ok(true)

@@ -285,6 +285,21 @@ fn a_torn_file_of_another_length_is_not_put_back() {
     assert!(matches!(error.fault(), FileFault::ForeignUndo { .. }), "{error}");
 }
 
+/// As when someone else has written a file of other data there, whose header has something of both.
+#[test]
+fn a_torn_file_with_other_data_is_not_put_back() {
+    for from_end in [1, 16] {
+        let (disk, _) = torn();
+        let len = disk.bytes(&path()).expect("it is there").len() as u64;
+        let file = disk.open(&path(), true).expect("it is there");
+        file.write_at(len - from_end, &[CHANGED]).expect("nothing goes wrong");
+        let bytes = disk.bytes(&path());
+        let error = Draft::recover_on(&disk, &path()).expect_err("it is another file");
+        assert!(matches!(error.fault(), FileFault::ForeignUndo { .. }), "{error}");
+        assert_eq!(disk.bytes(&path()), bytes);
+    }
+}
+
 /// A program that takes no notice of an error cannot finish a file that is not whole.
 #[test]
 fn a_file_with_a_fault_cannot_be_finished() {

@@ -1,12 +1,17 @@
 //! Headers overwritten in place, which is no single act: what the header was lies beside the file meanwhile.
 //!
 //! The undo file is there, whole and on the medium, before the first byte of the model is changed, and is removed after the
-//! last one is on the medium. It holds the header that was and the one that is to be. In between, and only then, each byte of the
-//! file's header is one of both, and that is how it is known that an undo file belongs to a file.
+//! last one is on the medium. It holds the header that was, the one that is to be, and the ends of the data. In between, and only then,
+//! each byte of the file's header is one of both, and its data end as they did: that is how it is known that an undo file
+//! belongs to a file.
+//!
+//! What has such a name and is no undo file is somebody's, and is left alone.
 
 use super::atomic::{Replacement, look_for_file};
 use super::disk::{Disk, Handle, read_up_to};
 use super::error::FileFault;
+use crate::error::MAX_HEADER_LEN;
+use std::boxed::Box;
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -17,6 +22,10 @@ use std::vec::Vec;
 const MAGIC: &[u8; 16] = b"safetensors undo";
 /// Before the two headers: the magic, the length of the file, the length of a header.
 const FRONT: usize = 32;
+/// Of the data so many bytes at each end are kept, to know them by.
+const SAMPLE: usize = 4096;
+/// No undo file is longer.
+const LONGEST: u64 = FRONT as u64 + 2 * (8 + MAX_HEADER_LEN + SAMPLE as u64);
 
 /// Longer names have no room for what is put around them.
 const LONGEST_NAME: usize = 240;
@@ -25,11 +34,12 @@ const LONGEST_NAME: usize = 240;
 /// programs nobody knows.
 static EDITING: Mutex<()> = Mutex::new(());
 
-/// Both headers, with the 8 bytes of their length, and the length of the file.
+/// Both headers, with the 8 bytes of their length, and what the file is known by.
 pub(super) struct Undo {
-    pub(super) file_len: u64,
-    pub(super) old: Vec<u8>,
-    pub(super) new: Vec<u8>,
+    file_len: u64,
+    old: Vec<u8>,
+    new: Vec<u8>,
+    sample: Vec<u8>,
 }
 
 /// Where the undo file of this file lies, if its name has room for it.
@@ -57,9 +67,31 @@ pub(super) fn forget(disk: &dyn Disk, target: &Path) {
 
 /// Removes an undo file, if there is one, that there is nothing left to undo by.
 fn discard(disk: &dyn Disk, place: &Path) {
-    if let Ok(Some(_)) = look_for_file(disk, place) {
+    if let Ok(Some(_)) = find(disk, place) {
         let _ = remove(disk, place);
     }
+}
+
+/// Whether something lies at this place that is no undo file.
+///
+/// # Errors
+/// Those of the system.
+pub(super) fn is_taken(disk: &dyn Disk, place: &Path) -> Result<bool, FileFault> {
+    let found = disk.look(place).map_err(|error| FileFault::system("look beside", error))?;
+    Ok(found.is_some() && find(disk, place)?.is_none())
+}
+
+/// The undo file at this place, if there is one, and its length.
+fn find(disk: &dyn Disk, place: &Path) -> Result<Option<(Box<dyn Handle>, u64)>, FileFault> {
+    let found = disk.look(place).map_err(|error| FileFault::system("look beside", error))?;
+    let Some(stat) = found.filter(|stat| stat.other.is_none()) else { return Ok(None) };
+    let file = disk.open(place, false).map_err(cannot_load)?;
+    let magic = read(&*file, 0, MAGIC.len()).map_err(cannot_load)?;
+    Ok((magic == MAGIC).then_some((file, stat.version.len)))
+}
+
+fn cannot_load(error: io::Error) -> FileFault {
+    FileFault::system("read what undoes the edit of", error)
 }
 
 /// Removes an undo file. It does no harm if a power cut brings it back: the file's header is one of both, whole.
@@ -71,6 +103,20 @@ fn remove(disk: &dyn Disk, place: &Path) -> Result<(), FileFault> {
 }
 
 impl Undo {
+    /// Of a file of this length with this header, which is to be another as long.
+    ///
+    /// # Errors
+    /// Those of the system.
+    pub(super) fn new(
+        file: &dyn Handle,
+        file_len: u64,
+        old: Vec<u8>,
+        new: Vec<u8>,
+    ) -> Result<Self, FileFault> {
+        let sample = sample(file, old.len(), file_len)?;
+        Ok(Self { file_len, old, new, sample })
+    }
+
     /// Overwrites the header of `file`, which is at `target`; `place` is where its undo file lies meanwhile.
     ///
     /// # Errors
@@ -98,7 +144,7 @@ impl Undo {
         let undo = Replacement::begin_like(disk, place, target)?;
         let mut at = 0;
         let lengths = [self.file_len.to_le_bytes(), (self.old.len() as u64).to_le_bytes()].concat();
-        for part in [&MAGIC[..], &lengths, &self.old, &self.new] {
+        for part in [&MAGIC[..], &lengths, &self.old, &self.new, &self.sample] {
             undo.file().write_at(at, part).map_err(|error| FileFault::system("save the header of", error))?;
             at += part.len() as u64;
         }
@@ -108,10 +154,11 @@ impl Undo {
 
     /// The undo file at this place, if there is one.
     fn load(disk: &dyn Disk, place: &Path) -> Result<Option<Self>, FileFault> {
-        let Some(stat) = look_for_file(disk, place)? else { return Ok(None) };
-        let cannot = |error| FileFault::system("read what undoes the edit of", error);
-        let len = usize::try_from(stat.version.len).map_err(|_| cannot(io::ErrorKind::OutOfMemory.into()))?;
-        let bytes = disk.open(place, false).and_then(|file| read(&*file, len)).map_err(cannot)?;
+        let Some((file, len)) = find(disk, place)? else { return Ok(None) };
+        let bytes = match usize::try_from(len) {
+            Ok(room) if len <= LONGEST => read(&*file, 0, room).map_err(cannot_load)?,
+            _ => Vec::new(),
+        };
         match Self::parse(&bytes) {
             Some(undo) => Ok(Some(undo)),
             None => Err(FileFault::ForeignUndo { undo: place.to_path_buf() }),
@@ -123,17 +170,22 @@ impl Undo {
         let lengths = front.strip_prefix(MAGIC)?;
         let (file_len, header_len) = lengths.split_first_chunk()?;
         let header_len = usize::try_from(u64::from_le_bytes(*header_len.first_chunk()?)).ok()?;
-        let (old, new) = headers.split_at_checked(header_len)?;
+        let (old, rest) = headers.split_at_checked(header_len)?;
+        let (new, sample) = rest.split_at_checked(header_len)?;
         let file_len = u64::from_le_bytes(*file_len);
-        (old.len() == new.len()).then(|| Self { file_len, old: old.to_vec(), new: new.to_vec() })
+        Some(Self { file_len, old: old.to_vec(), new: new.to_vec(), sample: sample.to_vec() })
     }
 
     /// Whether a file of this length with these first bytes is one whose edit was interrupted.
-    fn belongs_to(&self, file_len: u64, header: &[u8]) -> bool {
+    ///
+    /// # Errors
+    /// Those of the system.
+    fn belongs_to(&self, file: &dyn Handle, file_len: u64, header: &[u8]) -> Result<bool, FileFault> {
         let known = self.old.iter().zip(&self.new);
-        self.file_len == file_len
+        let is_known = self.file_len == file_len
             && header.len() == self.old.len()
-            && header.iter().zip(known).all(|(byte, (old, new))| byte == old || byte == new)
+            && header.iter().zip(known).all(|(byte, (old, new))| byte == old || byte == new);
+        Ok(is_known && sample(file, header.len(), file_len)? == self.sample)
     }
 }
 
@@ -143,9 +195,17 @@ fn put(file: &dyn Handle, header: &[u8]) -> Result<(), FileFault> {
     written.map_err(|error| FileFault::system("write the header of", error))
 }
 
-fn read(file: &dyn Handle, len: usize) -> io::Result<Vec<u8>> {
+/// The first bytes of the data, and the last.
+fn sample(file: &dyn Handle, data_start: usize, file_len: u64) -> Result<Vec<u8>, FileFault> {
+    let start = data_start as u64;
+    let last = file_len.saturating_sub(SAMPLE as u64).max(start);
+    let ends = read(file, start, SAMPLE).and_then(|first| Ok([first, read(file, last, SAMPLE)?].concat()));
+    ends.map_err(|error| FileFault::system("read", error))
+}
+
+fn read(file: &dyn Handle, at: u64, len: usize) -> io::Result<Vec<u8>> {
     let mut bytes = vec![0; len];
-    let len = read_up_to(file, 0, &mut bytes)?;
+    let len = read_up_to(file, at, &mut bytes)?;
     bytes.truncate(len);
     Ok(bytes)
 }
@@ -162,8 +222,8 @@ pub(super) fn recover(disk: &dyn Disk, target: &Path) -> Result<bool, FileFault>
     };
     let opened = disk.open(target, true);
     let file = opened.map_err(|error| FileFault::system("undo the interrupted edit of", error))?;
-    let header = read(&*file, undo.old.len()).map_err(|error| FileFault::system("read", error))?;
-    if !undo.belongs_to(stat.version.len, &header) {
+    let header = read(&*file, 0, undo.old.len()).map_err(|error| FileFault::system("read", error))?;
+    if !undo.belongs_to(&*file, stat.version.len, &header)? {
         return Err(FileFault::ForeignUndo { undo: place });
     }
     // The new header is as good as the old one, if it is all there; it may not be on the medium yet.
@@ -173,18 +233,19 @@ pub(super) fn recover(disk: &dyn Disk, target: &Path) -> Result<bool, FileFault>
     Ok(!is_whole)
 }
 
-/// Whether there is an undo file that belongs to the file at `target`.
+/// Whether there is an undo file at `place` that belongs to this file.
 ///
 /// # Errors
 /// Those of the system.
 pub(super) fn is_interrupted(
     disk: &dyn Disk,
     place: &Path,
+    file: &dyn Handle,
     file_len: u64,
     header: &[u8],
 ) -> Result<bool, FileFault> {
     match Undo::load(disk, place) {
-        Ok(Some(undo)) => Ok(undo.belongs_to(file_len, header)),
+        Ok(Some(undo)) => undo.belongs_to(file, file_len, header),
         Ok(None) | Err(FileFault::ForeignUndo { .. }) => Ok(false),
         Err(fault) => Err(fault),
     }
