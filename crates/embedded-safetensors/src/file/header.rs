@@ -15,9 +15,11 @@ use std::string::String;
 use std::vec;
 use std::vec::Vec;
 
-/// For headers that are not in the order of their offsets, and to look for names that occur twice.
-const SLOTS: usize = 4096;
+/// To look for names that occur twice.
 const TEXT: usize = 4096;
+
+/// No tensor takes less of a header.
+const ENTRY: usize = 50;
 
 pub(super) type Pairs = BTreeMap<String, String>;
 
@@ -68,9 +70,14 @@ pub(super) fn fingerprint(bytes: &[u8]) -> u64 {
 /// # Errors
 /// As [`check`](crate::check()).
 pub(super) fn prove(bytes: &[u8], file_len: u64) -> Result<(), Error> {
-    let mut slots = vec![Slot::EMPTY; SLOTS];
+    let mut slots = slots(bytes.len());
     prove_layout(bytes, file_len, &mut slots)?;
     check_names(bytes, [0, 0], &mut slots, &mut vec![0; TEXT])
+}
+
+/// One for each tensor that such a header can have: with fewer, it is read again for every so many.
+pub(super) fn slots(header_len: usize) -> Vec<Slot> {
+    vec![Slot::EMPTY; 2 + header_len / ENTRY]
 }
 
 fn prove_layout(bytes: &[u8], file_len: u64, slots: &mut [Slot]) -> Result<(), Error> {

@@ -6,10 +6,12 @@ use super::disk::Disk;
 use super::draft::Draft;
 use super::error::{FileError, FileFault};
 use super::forgetful::{CHANGED, Forgetful, Luck, Plan};
+use super::header::slots;
 use super::save::Saved;
 use super::writer::write_file_on;
 use crate::dtype::Dtype;
 use crate::write::spec::{FileSpec, Placement, TensorSpec};
+use std::format;
 use std::path::{Path, PathBuf};
 use std::string::String;
 use std::vec::Vec;
@@ -298,6 +300,17 @@ fn a_torn_file_with_other_data_is_not_put_back() {
         assert!(matches!(error.fault(), FileFault::ForeignUndo { .. }), "{error}");
         assert_eq!(disk.bytes(&path()), bytes);
     }
+}
+
+/// With fewer slots than tensors a header is read again and again.
+#[test]
+fn there_is_a_slot_for_each_tensor() {
+    const TENSORS: usize = 1000;
+    let member = |name: String| format!(r#""{name}":{{"dtype":"U8","shape":[],"data_offsets":[0,0]}}"#);
+    let names = (0..TENSORS).map(|number| if number == 0 { String::new() } else { format!("{number:x}") });
+    let header = format!("{{{}}}", names.map(member).collect::<Vec<_>>().join(","));
+    assert!((TENSORS..3 * TENSORS).contains(&slots(header.len()).len()));
+    assert!(slots(member(String::new()).len() + 2).len() > 1);
 }
 
 /// A program that takes no notice of an error cannot finish a file that is not whole.
