@@ -1,6 +1,7 @@
 //! What becomes of models that are edited, taken apart and joined.
 
 use std::fs;
+use std::io::ErrorKind;
 use std::path::Path;
 
 use embedded_safetensors::{Draft, FileError, FileFault, Placement, Saved};
@@ -288,4 +289,17 @@ fn an_unsound_file_is_said_to_be_so() {
         "./m: error[data.short] at byte {at}: the tensors need 5 bytes of data, but the file has only 4"
     );
     assert_eq!(sentence(&folder, Draft::open(&path)), expected);
+}
+
+#[test]
+fn errors_of_the_system_say_whose_mistake_it_is() {
+    let (folder, mut draft) = three();
+    let kind = |error: FileError| std::io::Error::from(error).kind();
+    let of = |outcome: Result<Draft, FileError>| kind(outcome.expect_err("it cannot be opened"));
+    assert_eq!(of(Draft::open(folder.join("missing"))), ErrorKind::NotFound);
+    assert_eq!(of(Draft::open(folder.path())), ErrorKind::InvalidInput);
+    assert_eq!(of(Draft::open(folder.put("unsound", b"{}"))), ErrorKind::InvalidData);
+    assert_eq!(kind(draft.remove("d").expect_err("there is none")), ErrorKind::InvalidInput);
+    fs::write(folder.join("m"), with_header("{}", 0)).expect("it is there");
+    assert_eq!(kind(draft.save(folder.join("m")).expect_err("it was changed")), ErrorKind::InvalidData);
 }

@@ -11,8 +11,8 @@ use std::string::String;
 /// Why a file could not be written, edited or put back.
 ///
 /// It is one sentence with the path, what was tried, and what is wrong. `?` turns it into an [`io::Error`], too, of the kind
-/// that the system gave, [`InvalidData`](io::ErrorKind::InvalidData) for a file that is unsound, or
-/// [`InvalidInput`](io::ErrorKind::InvalidInput).
+/// that the system gave; [`InvalidData`](io::ErrorKind::InvalidData) for a file that is unsound, was changed, or is being edited;
+/// [`InvalidInput`](io::ErrorKind::InvalidInput) for all else, which are the caller's mistakes.
 ///
 /// *Memory*: at most 112 bytes, and its texts on the heap.
 #[derive(Debug)]
