@@ -100,7 +100,7 @@ impl Draft {
 
     fn begin(disk: &dyn Disk, path: &Path) -> Result<Self, FileFault> {
         let place = disk.resolve(path).map_err(|error| FileFault::system("open", error))?;
-        let (file, version, header) = read_whole(disk, &place)?;
+        let Opened { file, version, header } = Opened::at(disk, &place)?;
         header::prove(&header, version.len).map_err(FileFault::Format)?;
         let Contents { mut tensors, metadata } = header::parse(&header).map_err(FileFault::Format)?;
         let (fingerprint, data_start) = (header::fingerprint(&header), header.len() as u64);
@@ -314,18 +314,26 @@ impl Draft {
     }
 }
 
-/// A file whose edit, if one was interrupted, is undone: its header and what it is known by.
-fn read_whole(disk: &dyn Disk, place: &Path) -> Result<(Box<dyn Handle>, Version, Vec<u8>), FileFault> {
-    let _guard = undo::lock();
-    match undo::recover(disk, place) {
-        Ok(_) | Err(FileFault::ForeignUndo { .. }) => {}
-        Err(fault) => return Err(fault),
+/// A file of which no edit is under way, and its header.
+struct Opened {
+    file: Box<dyn Handle>,
+    version: Version,
+    header: Vec<u8>,
+}
+
+impl Opened {
+    fn at(disk: &dyn Disk, place: &Path) -> Result<Self, FileFault> {
+        let _guard = undo::lock();
+        match undo::recover(disk, place) {
+            Ok(_) | Err(FileFault::ForeignUndo { .. }) => {}
+            Err(fault) => return Err(fault),
+        }
+        look_for_file(disk, place)?;
+        let file = disk.open(place, false).map_err(|error| FileFault::system("open", error))?;
+        let version = file.stat().map_err(|error| FileFault::system("look at", error))?.version;
+        let header = header::read(&*file)?;
+        Ok(Self { file, version, header })
     }
-    look_for_file(disk, place)?;
-    let file = disk.open(place, false).map_err(|error| FileFault::system("open", error))?;
-    let version = file.stat().map_err(|error| FileFault::system("look at", error))?.version;
-    let header = header::read(&*file)?;
-    Ok((file, version, header))
 }
 
 /// The tensors that are there only for others to begin where they must, exactly as [`Placement::Padded`] makes them: what is only

@@ -250,7 +250,13 @@ fn what_someone_else_changes_meanwhile_is_noticed() {
 
 /// A disk on which the header is torn, as a killed program leaves it.
 fn torn() -> (Forgetful, Vec<u8>) {
-    let (old, new, calls) = of_deed(edit_in_place);
+    torn_from(file_of(1))
+}
+
+fn torn_from(old: Vec<u8>) -> (Forgetful, Vec<u8>) {
+    let disk = Forgetful::with([(&*path(), &*old)]);
+    edit_in_place(&disk).expect("nothing goes wrong");
+    let (new, calls) = (disk.bytes(&path()).expect("it is there"), disk.calls());
     let killed = (0..calls).map(|cut| {
         let disk = Forgetful::with([(&*path(), &*old)]).planning(Plan::PowerCut(cut));
         assert!(edit_in_place(&disk).is_err());
@@ -287,18 +293,35 @@ fn a_torn_file_of_another_length_is_not_put_back() {
     assert!(matches!(error.fault(), FileFault::ForeignUndo { .. }), "{error}");
 }
 
+/// A file whose first tensor is as long as this.
+fn long_file(len: usize) -> Vec<u8> {
+    let disk = Forgetful::with([]);
+    let dims = [len as u64];
+    let tensors = [TensorSpec::new("a", Dtype::U8, &dims), TensorSpec::new("b", Dtype::U8, &[1])];
+    let spec = FileSpec::new(&tensors).with_metadata(&[("note", "some room for another one")]);
+    let outcome = write_file_on(&disk, &path(), spec, |file| {
+        file.write_tensor("b", &[1])?;
+        file.write_chunks("a", [&*Vec::from_iter(std::iter::repeat_n(1, len))])
+    });
+    outcome.expect("nothing goes wrong");
+    disk.bytes(&path()).expect("it was written")
+}
+
 /// As when someone else has written a file of other data there, whose header has something of both.
 #[test]
 fn a_torn_file_with_other_data_is_not_put_back() {
-    for from_end in [1, 16] {
-        let (disk, _) = torn();
-        let len = disk.bytes(&path()).expect("it is there").len() as u64;
+    const LEN: usize = 20_000;
+    for (len, from_end) in [(LEN, 1), (LEN, LEN + 1), (9, 1), (9, 10), (0, 1)] {
+        let (disk, old) = torn_from(long_file(len));
         let file = disk.open(&path(), true).expect("it is there");
-        file.write_at(len - from_end, &[CHANGED]).expect("nothing goes wrong");
+        file.write_at((old.len() - from_end) as u64, &[CHANGED]).expect("nothing goes wrong");
         let bytes = disk.bytes(&path());
         let error = Draft::recover_on(&disk, &path()).expect_err("it is another file");
         assert!(matches!(error.fault(), FileFault::ForeignUndo { .. }), "{error}");
         assert_eq!(disk.bytes(&path()), bytes);
+        file.write_at((old.len() - from_end) as u64, &[1]).expect("nothing goes wrong");
+        assert!(Draft::recover_on(&disk, &path()).expect("it is the same again"));
+        assert_eq!(disk.bytes(&path()), Some(old));
     }
 }
 

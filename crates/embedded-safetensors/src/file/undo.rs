@@ -81,13 +81,15 @@ pub(super) fn is_taken(disk: &dyn Disk, place: &Path) -> Result<bool, FileFault>
     Ok(found.is_some() && find(disk, place)?.is_none())
 }
 
-/// The undo file at this place, if there is one, and its length.
-fn find(disk: &dyn Disk, place: &Path) -> Result<Option<(Box<dyn Handle>, u64)>, FileFault> {
+/// The undo file at this place, if there is one.
+fn find(disk: &dyn Disk, place: &Path) -> Result<Option<Box<dyn Handle>>, FileFault> {
     let found = disk.look(place).map_err(|error| FileFault::system("look beside", error))?;
-    let Some(stat) = found.filter(|stat| stat.other.is_none()) else { return Ok(None) };
+    if found.is_none_or(|stat| stat.other.is_some()) {
+        return Ok(None);
+    }
     let file = disk.open(place, false).map_err(cannot_load)?;
     let magic = read(&*file, 0, MAGIC.len()).map_err(cannot_load)?;
-    Ok((magic == MAGIC).then_some((file, stat.version.len)))
+    Ok((magic == MAGIC).then_some(file))
 }
 
 fn cannot_load(error: io::Error) -> FileFault {
@@ -154,7 +156,8 @@ impl Undo {
 
     /// The undo file at this place, if there is one.
     fn load(disk: &dyn Disk, place: &Path) -> Result<Option<Self>, FileFault> {
-        let Some((file, len)) = find(disk, place)? else { return Ok(None) };
+        let Some(file) = find(disk, place)? else { return Ok(None) };
+        let len = file.stat().map_err(cannot_load)?.version.len;
         let bytes = match usize::try_from(len) {
             Ok(room) if len <= LONGEST => read(&*file, 0, room).map_err(cannot_load)?,
             _ => Vec::new(),
