@@ -5,7 +5,8 @@ use crate::write::error::WriteError;
 use std::fs::File;
 use std::io;
 
-/// By positioned writes. What the file held is cut away; a device is written over.
+/// By positioned writes. What the file held is cut away; a device is written over. A file that is open for appending is refused, for
+/// the system writes at its end whatever the position.
 ///
 /// To keep the old file until the new one is whole, write into another file and rename that.
 impl WriteAt for &File {
@@ -15,9 +16,10 @@ impl WriteAt for &File {
         Ok(None)
     }
 
-    fn prepare(&mut self, _data_start: u64, _file_len: u64) -> Result<(), WriteError<io::Error>> {
+    fn prepare(&mut self, data_start: u64, _file_len: u64) -> Result<(), WriteError<io::Error>> {
         let len = emptied(self).map_err(WriteError::Sink)?;
-        invalidate(self, len)
+        invalidate(self, len)?;
+        refuse_appending(self, data_start).map_err(WriteError::Sink)
     }
 
     fn write_at(&mut self, offset: u64, bytes: &[u8]) -> Result<usize, io::Error> {
@@ -61,6 +63,18 @@ fn emptied(file: &File) -> io::Result<u64> {
     }
     file.set_len(0)?;
     Ok(0)
+}
+
+/// Writes the last byte of the header, which comes to lie elsewhere in a file that is open for appending.
+fn refuse_appending(mut file: &File, data_start: u64) -> io::Result<()> {
+    if !file.metadata()?.is_file() {
+        return Ok(());
+    }
+    file.write_at(data_start.saturating_sub(1), &[0xFF])?;
+    match file.metadata()?.len() {
+        len if len == data_start => Ok(()),
+        _ => Err(io::Error::new(io::ErrorKind::InvalidInput, "the file is open for appending")),
+    }
 }
 
 #[cfg(unix)]
