@@ -355,7 +355,7 @@ fn too_little_memory_to_sort_in() {
 
 #[test]
 fn out_of_order() {
-    let sentence = "error[usage.order] in key 1, counted from 0: belongs before the one in front of it";
+    let sentence = "error[usage.order] in key 1, counted from 0: belongs before the one in front of it: sort them, or have them sorted";
     assert_says(SpecFault::OutOfOrder, Which::Key(1), "usage.order", sentence);
     let spec = FileSpec::new(&[]).with_metadata(&[("b", ""), ("a", "")]);
     let fault = SpecError { fault: SpecFault::OutOfOrder, which: Which::Key(1) };

@@ -1,6 +1,6 @@
 //! Where tensors begin: what each way to place them promises, and that every reader takes the files.
 
-use embedded_safetensors::{Content, Placement, check};
+use embedded_safetensors::{Content, FileSpec, Placement, Slot, SpecFault, check};
 use verification::dictionary::{Dictionary, Kinds, Named};
 use verification::random::Random;
 use verification::writing::{Description, as_planned, is_padding, padding, read, write_planned};
@@ -239,4 +239,34 @@ fn what_is_given_in_another_order_is_placed_as_far_as_it_can_be() {
         assert!(file(Placement::BySize(64)) == file(Placement::Start(64)));
         file(Placement::Padded(64));
     }
+}
+
+#[test]
+fn headers_have_as_much_room_as_was_asked_for() {
+    for (seed, room) in (0..).zip([0, 1, 7, 8, 9, 100, 5000]) {
+        let dictionary = dictionary(seed);
+        let description = Description::new(&dictionary);
+        let mut memory = description.memory();
+        for unit in UNITS {
+            let spec = description.spec().with_placement(Placement::Start(unit)).with_header_room(room);
+            let plan = spec.sorted(&mut memory).expect("it is sound");
+            let file = write_planned(&dictionary, plan);
+            let start = usize::try_from(plan.data_start()).expect("it is short");
+            let spaces = file[..start].iter().rev().take_while(|byte| **byte == b' ').count();
+            assert!((room as usize..room as usize + unit as usize).contains(&spaces), "{spaces} of {room}");
+            assert_eq!((start % unit as usize, plan.spec().header_room()), (0, room));
+            check(&file, &mut [Slot::EMPTY; 64], &mut [0; 64]).expect("it is sound");
+        }
+    }
+}
+
+#[test]
+fn a_header_with_more_room_than_there_can_be_is_refused() {
+    let spec = FileSpec::new(&[]).with_header_room(100_000_000);
+    let error = spec.in_order().expect_err("it is too long");
+    assert_eq!(error.fault, SpecFault::HeaderTooLarge { length: 100_000_008 });
+    assert_eq!(
+        FileSpec::new(&[]).with_header_room(99_999_998).in_order().map(|plan| plan.header_len()),
+        Ok(100_000_000)
+    );
 }

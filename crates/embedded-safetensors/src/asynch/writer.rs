@@ -18,7 +18,7 @@ use embedded_io_async::{Error as _, ErrorKind as IoErrorKind, Write};
 ///
 /// *Memory*: 152 bytes, 104 where pointers have 32 bits, and the sink. Besides the sink's own, a future holds at most 200 bytes (120), one of
 /// [`write_values`](Self::write_values) 280 (200). Those of [`begin`](Self::begin) and [`finish`](Self::finish) hold the sink too, and some
-/// 640 (440) and 460 (320).
+/// 660 (450) and 460 (320).
 #[derive(Debug)]
 pub struct Writer<'a, W> {
     sink: W,

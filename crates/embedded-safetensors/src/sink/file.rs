@@ -4,6 +4,7 @@ use super::{PREFIX, WriteAt, invalidate};
 use crate::write::error::WriteError;
 use std::fs::File;
 use std::io;
+use std::string::ToString;
 
 /// By positioned writes. What the file held is cut away; a device is written over. A file that is open for appending is refused, for
 /// the system writes at its end whatever the position.
@@ -74,6 +75,19 @@ fn refuse_appending(mut file: &File, data_start: u64) -> io::Result<()> {
     match file.metadata()?.len() {
         len if len == data_start => Ok(()),
         _ => Err(io::Error::new(io::ErrorKind::InvalidInput, "the file is open for appending")),
+    }
+}
+
+impl From<WriteError<io::Error>> for io::Error {
+    /// An error of what is written to as it is, [`WriteZero`](io::ErrorKind::WriteZero), and as [`Error`](crate::Error) and
+    /// [`SpecError`](crate::SpecError) turn into one.
+    fn from(error: WriteError<io::Error>) -> Self {
+        match error {
+            WriteError::Sink(error) => error,
+            WriteError::Format(error) => error.into(),
+            WriteError::Spec(error) => error.into(),
+            WriteError::Full { .. } => Self::new(io::ErrorKind::WriteZero, error.to_string()),
+        }
     }
 }
 

@@ -121,7 +121,9 @@ impl fmt::Display for SpecFault {
             }
             Self::NameTwice { other } => write!(f, "tensor {other} has the same name"),
             Self::KeyTwice { other } => write!(f, "key {other} is the same"),
-            Self::OutOfOrder => f.write_str("belongs before the one in front of it"),
+            Self::OutOfOrder => {
+                f.write_str("belongs before the one in front of it: sort them, or have them sorted")
+            }
             Self::Overflow => f.write_str("its size, counted in bits, does not fit into 64 bits"),
             Self::SubByte { elements: 1, bits } => {
                 write!(f, "1 element of {bits} bits does not fill whole bytes")

@@ -42,8 +42,7 @@ const HIGH_HALF: usize = PREFIX / 2;
 /// go on. What failed is written again by the next call, and bytes may have been there already: files, cards and memory take
 /// that. NOR flash does not take a unit twice, so begin anew. After a mistake of the caller nothing is written, and the next call can mend it.
 ///
-/// *Memory*: 264 bytes, 176 where pointers have 32 bits, the storage and the buffer.
-#[derive(Debug)]
+/// *Memory*: 272 bytes, 184 where pointers have 32 bits, the storage and the buffer.
 pub struct Recorder<'a, S> {
     storage: S,
     plan: FilePlan<'a>,
@@ -228,6 +227,12 @@ impl<'a, S: WriteAt> Recorder<'a, S> {
         self.storage.flush().map_err(WriteError::Sink)?;
         write_full(&mut self.storage, low.len() as u64, last)?;
         self.storage.flush().map_err(WriteError::Sink)
+    }
+}
+
+impl<S> core::fmt::Debug for Recorder<'_, S> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Recorder").field("cursor", &self.cursor).finish_non_exhaustive()
     }
 }
 

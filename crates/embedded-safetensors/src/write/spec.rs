@@ -101,18 +101,19 @@ pub(crate) const PADDING: &str = "__padding__.";
 /// # Ok::<(), embedded_safetensors::SpecError>(())
 /// ```
 ///
-/// *Memory*: 40 bytes, 24 where pointers have 32 bits; `Copy`. The tensors and the metadata are borrowed.
+/// *Memory*: 48 bytes, 28 where pointers have 32 bits; `Copy`. The tensors and the metadata are borrowed.
 #[derive(Clone, Copy, Debug)]
 pub struct FileSpec<'a> {
     pub(super) tensors: &'a [TensorSpec<'a>],
     pub(super) metadata: Option<&'a [(&'a str, &'a str)]>,
     pub(super) placement: Placement,
+    pub(super) room: u32,
 }
 
 impl<'a> FileSpec<'a> {
     /// A file of these tensors.
     pub const fn new(tensors: &'a [TensorSpec<'a>]) -> Self {
-        Self { tensors, metadata: None, placement: Placement::DEFAULT }
+        Self { tensors, metadata: None, placement: Placement::DEFAULT, room: 0 }
     }
 
     /// With these keys and values as its `__metadata__`, which may be none. A file of which this is not said has no `__metadata__`.
@@ -125,6 +126,13 @@ impl<'a> FileSpec<'a> {
     #[must_use]
     pub const fn with_placement(self, placement: Placement) -> Self {
         Self { placement, ..self }
+    }
+
+    /// With at least so many spaces at the end of the header, where the reference leaves less than 8. Names that grow and keys that are added
+    /// can fill them later, and then the data need not be moved.
+    #[must_use]
+    pub const fn with_header_room(self, bytes: u32) -> Self {
+        Self { room: bytes, ..self }
     }
 
     /// The tensors, as they were given.
@@ -140,6 +148,11 @@ impl<'a> FileSpec<'a> {
     /// Where tensors begin.
     pub const fn placement(&self) -> Placement {
         self.placement
+    }
+
+    /// How many spaces there are at the end of the header at least.
+    pub const fn header_room(&self) -> u32 {
+        self.room
     }
 
     /// The plan of this file, whose tensors and keys are in the file's order already. That is: dtypes as [`Dtype`] has them, the last

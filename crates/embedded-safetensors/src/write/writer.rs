@@ -194,12 +194,12 @@ pub(crate) fn taken<E>(outcome: Result<usize, E>, at: u64, len: usize) -> Result
 }
 
 impl<E: embedded_io::Error> embedded_io::Error for WriteError<E> {
-    /// What the sink says of its own errors; `OutOfMemory` for a limit and where there is no room, `InvalidInput` for a caller's
-    /// mistake.
+    /// What the sink says of its own errors; `WriteZero` where there is no room, `OutOfMemory` for a limit, `InvalidInput` for a
+    /// caller's mistake.
     fn kind(&self) -> IoErrorKind {
         match self {
             Self::Sink(error) => error.kind(),
-            Self::Full { .. } => IoErrorKind::OutOfMemory,
+            Self::Full { .. } => IoErrorKind::WriteZero,
             Self::Format(error) => blamed(error.kind.blame()),
             Self::Spec(error) => blamed(error.fault.blame()),
         }
@@ -210,5 +210,17 @@ fn blamed(blame: Blame) -> IoErrorKind {
     match blame {
         Blame::Limit => IoErrorKind::OutOfMemory,
         Blame::File | Blame::Usage => IoErrorKind::InvalidInput,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sink_that_claims_too_much_has_taken_all() {
+        assert_eq!(taken::<()>(Ok(9), 70, 5), Ok(5));
+        assert_eq!(taken::<()>(Ok(4), 70, 5), Ok(4));
+        assert_eq!(taken::<()>(Ok(0), 70, 5), Err(WriteError::Full { at: 70 }));
     }
 }
