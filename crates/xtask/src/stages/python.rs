@@ -1,6 +1,8 @@
 //! Pythons of our own, each with the packages that something needs.
 
 use crate::process::Run;
+use crate::report::{Outcome, Tally};
+use crate::toolchain::own_cargo;
 use crate::{machine, workspace};
 use std::path::{Path, PathBuf};
 
@@ -22,4 +24,32 @@ pub fn environment(name: &str, requirements: &Path) -> Result<PathBuf, String> {
 fn make(home: &Path) -> Result<(), String> {
     let make = || Run::new("python3").args(["-m", "venv", "--clear"]).args([home]).capture().is_ok();
     machine::need("python3 with its module venv", &["python3", "python3-venv"], make)
+}
+
+/// A script that asks a program of the verification package, and Python packages, the same.
+pub struct Comparison {
+    /// The Python that has the packages, which `requirements.txt` in the folder names.
+    pub environment: &'static str,
+    pub folder: &'static str,
+    pub script: &'static str,
+    pub program: &'static str,
+    /// The variable that asks once more what an earlier run has asked.
+    pub seed: &'static str,
+}
+
+impl Comparison {
+    pub fn judge(&self, what: &str) -> Outcome {
+        let folder = Path::new(self.folder);
+        let python = environment(self.environment, &folder.join("requirements.txt"))?;
+        let build = ["build", "--release", "--quiet", "--package", "verification", "--bin", self.program];
+        own_cargo().args(build).check()?;
+        let mut run = Run::new(python).args(["-B"]).args([folder.join(self.script)]).limit(600);
+        if let Some(seed) = std::env::var_os(self.seed) {
+            run = run.args(["--seed".into(), seed]);
+        }
+        let program = workspace::target_dir().join("release").join(self.program);
+        let mut tally = Tally::default();
+        tally.check(what, run.args(["--"]).args([program]).check());
+        Ok(tally)
+    }
 }
