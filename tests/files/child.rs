@@ -28,6 +28,7 @@ fn run(words: &[&str]) -> Result<(), FileError> {
             return (0..).try_for_each(|round| write(path, low_byte(round)).map(|()| report(round)));
         }
         ["edit", path] => return (0..).try_for_each(|round| edit(path, round).map(|()| report(round))),
+        ["look", path] => return (0..3000).try_for_each(|_| look(path)),
         ["stream", path, many] => stream(path, many.parse().expect("a number"))?,
         ["copy", from, to] => copy(from, to)?,
         ["note", path] => note(path)?,
@@ -56,6 +57,13 @@ fn edit(path: &str, round: u32) -> Result<(), FileError> {
     draft.set_metadata("room", "");
     draft.rename_all(|name| format!("{}{}", &name[..1], round % 10))?;
     assert_eq!(draft.save(path)?, Saved::InPlace);
+    Ok(())
+}
+
+/// Opens a file that someone else edits.
+fn look(path: &str) -> Result<(), FileError> {
+    let draft = Draft::open(path)?;
+    assert_eq!(draft.tensors().count(), 3);
     Ok(())
 }
 

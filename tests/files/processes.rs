@@ -86,6 +86,27 @@ fn an_editor_that_is_killed_leaves_the_old_or_the_new_header() {
     assert!(interrupted.into_inner(), "it was never killed while it edited");
 }
 
+/// Those who open it, and save it elsewhere, do not disturb who edits it in place; nor the other way round.
+#[test]
+fn a_file_may_be_opened_by_many_while_it_is_edited_by_one() {
+    let folder = Folder::new();
+    let path = folder.join("m");
+    assert!(run(&["write", text(&path), "7"]).status.success());
+    let looker = || Command::new(PROGRAM).args(["look", text(&path)]).stderr(Stdio::piped()).spawn();
+    let mut lookers = [(); 3].map(|()| looker().expect("it runs"));
+    let mut round = 0;
+    while lookers.iter_mut().any(|looker| looker.try_wait().expect("it is ours").is_none()) {
+        assert!(edit(&path, "room", round), "nobody else changes it");
+        round = (round + 1) % 10;
+    }
+    for looker in lookers {
+        let output = looker.wait_with_output().expect("it is ours");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+    assert!(is_whole(&path));
+    assert_eq!(folder.names(), ["m"]);
+}
+
 /// Each of the threads writes whole files; who looks finds one of them at any time.
 #[test]
 fn two_writers_at_once_make_one_whole_file() {

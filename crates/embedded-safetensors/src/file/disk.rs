@@ -29,6 +29,9 @@ pub(crate) trait Disk: Sync {
 
     /// Returns when the names in a folder are on the medium.
     fn sync_folder(&self, folder: &Path) -> io::Result<()>;
+
+    /// Lets other programs go on for a moment.
+    fn pause(&self);
 }
 
 /// An open file, which stays the same one whatever happens to its name.

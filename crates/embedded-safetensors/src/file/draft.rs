@@ -1,9 +1,9 @@
 //! A model as it is to become: names, metadata and tensors of files, to be changed before anything is written.
 
-use super::atomic::look_for_file;
 use super::disk::{Disk, Handle, Version};
 use super::error::{FileError, FileFault};
 use super::header::{self, Contents, Held, Pairs};
+use super::opened::Opened;
 use super::system::System;
 use super::undo;
 use crate::dtype::Dtype;
@@ -79,13 +79,13 @@ pub(super) struct Source {
 }
 
 impl Draft {
-    /// Opens a file, of which only the header is read and proven. An edit of it that was interrupted is undone first, as by
-    /// [`recover`](Self::recover): so it must not be opened while another program [saves it in place](Self::save), whose edit would be taken
-    /// for an interrupted one. Threads of one program wait for each other.
+    /// Opens a file, of which only the header is read and proven. Other programs may [save it in place](Self::save) meanwhile: the header
+    /// is that from before or after. Nothing is written, unless the header stays half written for half a second: then an edit of it was
+    /// interrupted, and is undone first, as by [`recover`](Self::recover).
     ///
     /// # Errors
     /// [`FileFault::Format`] for a file that is unsound, or that has a name or a key of `__metadata__` twice; [`FileFault::NotAFile`];
-    /// those of the system.
+    /// [`FileFault::Interrupted`] when its header does not stay the same for a moment; those of the system.
     ///
     /// # Panics
     /// Never.
@@ -111,9 +111,10 @@ impl Draft {
         Ok(Self { sources: vec![source], tensors, padding, metadata, placement: None })
     }
 
-    /// Puts the header of a file back if an edit in place was interrupted, by a power cut or because the program was killed; whether
-    /// there was anything to put back. [`open`](Self::open) does so by itself; this is for programs that read models with something else,
-    /// and is cheap where there is nothing to do. As `open`, not while another program saves the file in place.
+    /// Puts the header of a file back if an edit in place was interrupted, by a power cut or because the program was killed, and removes
+    /// the undo file; whether there was anything to put back. [`open`](Self::open) does so by itself where it must; this is for programs that
+    /// read models with something else, and is cheap where there is nothing to do. Not while another program saves the file in place: its edit
+    /// would be taken for an interrupted one. Threads of one program wait for each other.
     ///
     /// # Errors
     /// [`FileFault::ForeignUndo`] when there is something to put back, but the file is another one now; those of the system.
@@ -311,28 +312,6 @@ impl Draft {
             true => Err(FileFault::ReservedName { name: new.into() }.of(self.path())),
             false => Ok(()),
         }
-    }
-}
-
-/// A file of which no edit is under way, and its header.
-struct Opened {
-    file: Box<dyn Handle>,
-    version: Version,
-    header: Vec<u8>,
-}
-
-impl Opened {
-    fn at(disk: &dyn Disk, place: &Path) -> Result<Self, FileFault> {
-        let _guard = undo::lock();
-        match undo::recover(disk, place) {
-            Ok(_) | Err(FileFault::ForeignUndo { .. }) => {}
-            Err(fault) => return Err(fault),
-        }
-        look_for_file(disk, place)?;
-        let file = disk.open(place, false).map_err(|error| FileFault::system("open", error))?;
-        let version = file.stat().map_err(|error| FileFault::system("look at", error))?.version;
-        let header = header::read(&*file)?;
-        Ok(Self { file, version, header })
     }
 }
 

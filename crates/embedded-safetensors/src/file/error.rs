@@ -110,7 +110,7 @@ pub enum FileFault {
     },
     /// The file is no longer the one that was opened.
     Changed,
-    /// The file is being edited in place by another program, or that was interrupted.
+    /// The file is being edited in place by another program, again and again.
     Interrupted,
     /// What lies beside the file, to undo an interrupted edit of it, belongs to another version of it.
     ForeignUndo {
@@ -197,7 +197,7 @@ impl fmt::Display for FileFault {
             }
             Self::ReservedName { name } => write!(f, "no tensor can be called {name:?}"),
             Self::Changed => f.write_str("it was changed by someone else since it was opened"),
-            Self::Interrupted => f.write_str("it is being edited by someone else, or that was interrupted"),
+            Self::Interrupted => f.write_str("it is being edited by someone else, again and again"),
             Self::ForeignUndo { undo } => {
                 write!(f, "{} does not belong to what the file is now", undo.display())
             }

@@ -4,6 +4,7 @@
 //! the folder those at its last sync, and of later changes the first so many, in their order, each as a whole.
 
 use super::disk::{Disk, Handle, Stat, Version};
+use core::fmt;
 use std::boxed::Box;
 use std::collections::BTreeMap;
 use std::fs::Permissions;
@@ -41,8 +42,17 @@ pub(super) enum Luck {
     Dice(u64),
 }
 
-#[derive(Clone, Debug)]
-pub(super) struct Forgetful(Arc<Mutex<State>>);
+#[derive(Clone)]
+pub(super) struct Forgetful(Arc<Mutex<State>>, Arc<Mutex<Option<(usize, Deed)>>>);
+
+/// What someone else does.
+type Deed = Box<dyn FnOnce() + Send>;
+
+impl fmt::Debug for Forgetful {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Forgetful").field(&self.0).finish()
+    }
+}
 
 #[derive(Clone, Debug)]
 struct State {
@@ -97,7 +107,7 @@ impl Forgetful {
     fn of(files: Vec<Inode>, names: BTreeMap<PathBuf, usize>) -> Self {
         let (durable_names, renames) = (names.clone(), Vec::new());
         let state = State { files, names, durable_names, renames, plan: Plan::Fine, calls: 0, clock: 1 };
-        Self(Arc::new(Mutex::new(state)))
+        Self(Arc::new(Mutex::new(state)), Arc::default())
     }
 
     /// The same disk, on which this goes wrong from now on.
@@ -110,7 +120,20 @@ impl Forgetful {
 
     /// A copy of the disk as it is now, independent of it.
     pub(super) fn copy(&self) -> Self {
-        Self(Arc::new(Mutex::new(self.state().clone())))
+        Self(Arc::new(Mutex::new(self.state().clone())), Arc::default())
+    }
+
+    /// Someone else does this before that call.
+    pub(super) fn meanwhile(&self, at: usize, deed: impl FnOnce() + Send + 'static) {
+        *self.1.lock().expect("no test panics in here") = Some((at, Box::new(deed)));
+    }
+
+    fn let_others_go_on(&self) {
+        let calls = self.calls();
+        let mut deed = self.1.lock().expect("no test panics in here");
+        let is_due = deed.take_if(|(at, _)| *at == calls);
+        drop(deed);
+        is_due.into_iter().for_each(|(_, deed)| deed());
     }
 
     /// How many calls have been made under this plan.
@@ -147,6 +170,7 @@ impl Forgetful {
 
     /// Lets a call happen, or not.
     fn call(&self) -> io::Result<MutexGuard<'_, State>> {
+        self.let_others_go_on();
         let mut state = self.state();
         let number = state.calls;
         state.calls += 1;
@@ -263,6 +287,10 @@ impl Disk for Forgetful {
         state.find(place)?;
         state.change(None, Some(place.to_path_buf()));
         Ok(())
+    }
+
+    fn pause(&self) {
+        drop(self.call());
     }
 
     fn sync_folder(&self, _: &Path) -> io::Result<()> {

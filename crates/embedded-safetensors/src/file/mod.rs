@@ -9,6 +9,7 @@ pub(crate) mod disk;
 pub(crate) mod draft;
 pub(crate) mod error;
 mod header;
+mod opened;
 pub(crate) mod save;
 mod system;
 mod undo;

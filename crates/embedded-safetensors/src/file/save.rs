@@ -34,7 +34,7 @@ impl Draft {
     /// the old one, that is all that is written. The order of the tensors stays, also where new names would change it; spaces fill what is
     /// left. A reader that has the file open at that time may see parts of both headers. After a power cut, or when the program is killed, the old header is
     /// put back by the next [`open`](Self::open) or [`recover`](Self::recover), from a file that lies beside the model meanwhile (`.NAME.undo`; where something
-    /// else has that name, the model is copied). Other programs must not open the same file as a draft at the same time; threads of one program may.
+    /// else has that name, the model is copied). Other programs may open the file at the same time, but not save it, too; threads of one program may.
     /// Other names of the file (hard links) have the new header, too.
     ///
     /// Otherwise a new file is written as by [`FileWriter`], with all that is said there, with the tensors in the reference's order, or [as
@@ -45,7 +45,7 @@ impl Draft {
     ///
     /// # Errors
     /// [`FileFault::Changed`] when a file that it comes from, or is to replace, was changed by someone else since it was opened;
-    /// [`FileFault::Interrupted`] when someone else is editing it in place; otherwise as [`FileWriter::create`] and [`FileWriter::finish`]. The old file is
+    /// otherwise as [`FileWriter::create`] and [`FileWriter::finish`]. The old file is
     /// as it was then, with the exception that is said at `finish`, and unless all that failed was to remove the undo file: then the new header is
     /// there.
     ///
@@ -79,12 +79,10 @@ impl Draft {
         }
         let old = source.check_unchanged()?;
         let file = disk.open(&place, true).map_err(|error| FileFault::system("write", error))?;
+        undo::outlast(disk, &place, &*file, source.version.len, &old)?;
         let now = file.stat().map_err(|error| FileFault::system("look at", error))?;
-        if now.version != source.version {
+        if source.check_unchanged()? != old || now.version != source.version {
             return Err(FileFault::Changed);
-        }
-        if undo::is_interrupted(disk, &undo, &*file, source.version.len, &old)? {
-            return Err(FileFault::Interrupted);
         }
         if old != new {
             let edit = Undo::new(&*file, source.version.len, old, new)?;

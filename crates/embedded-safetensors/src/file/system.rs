@@ -7,12 +7,16 @@ use std::boxed::Box;
 use std::fs::{self, File, FileType, Metadata, OpenOptions, Permissions};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// The one that this machine has.
 pub(crate) struct System;
 
 /// As many links as Linux follows.
 const LINKS: u32 = 40;
+
+/// [`PAUSES`](super::undo::PAUSES) of these are half a second.
+const PAUSE: Duration = Duration::from_millis(25);
 
 impl Disk for System {
     fn resolve(&self, path: &Path) -> io::Result<PathBuf> {
@@ -63,6 +67,10 @@ impl Disk for System {
 
     fn remove(&self, place: &Path) -> io::Result<()> {
         fs::remove_file(place)
+    }
+
+    fn pause(&self) {
+        std::thread::sleep(PAUSE);
     }
 
     /// Some file systems, such as those of a network, have no such call.

@@ -6,7 +6,7 @@ use super::disk::Disk;
 use super::draft::Draft;
 use super::error::{FileError, FileFault};
 use super::forgetful::{CHANGED, Forgetful, Luck, Plan};
-use super::header::slots;
+use super::header::{fingerprint, slots};
 use super::save::Saved;
 use super::writer::write_file_on;
 use crate::dtype::Dtype;
@@ -130,6 +130,9 @@ fn judge(disk: &Forgetful, old: &[u8], new: &[u8], is_done: bool) {
             assert!(whole(recovered(&after)));
         }
     }
+    let disk = disk.copy();
+    assert!(Draft::open_on(&disk, &path()).is_ok());
+    assert!(whole(disk.bytes(&path())), "whoever opens it finds it whole");
 }
 
 /// Nobody needs to recover what takes the place of a file in one act.
@@ -392,6 +395,83 @@ fn an_undo_file_of_another_file_does_no_harm() {
     assert!(!is_left(&disk) && !is_left(&edited));
 }
 
+/// As programs leave the disk that are killed at any call of an edit.
+fn killed() -> impl Iterator<Item = Forgetful> {
+    let (old, _, calls) = of_deed(edit_in_place);
+    (0..calls).map(move |cut| {
+        let disk = Forgetful::with([(&*path(), &*old)]).planning(Plan::PowerCut(cut));
+        assert!(edit_in_place(&disk).is_err());
+        disk.planning(Plan::Fine)
+    })
+}
+
+#[test]
+fn whoever_opens_a_whole_file_changes_nothing() {
+    let (old, new, _) = of_deed(edit_in_place);
+    let mut left = [0, 0];
+    for disk in killed() {
+        let (bytes, names) = (disk.bytes(&path()).expect("it is there"), disk.names());
+        assert!(Draft::open_on(&disk, &path()).is_ok());
+        if bytes == old || bytes == new {
+            assert!(disk.bytes(&path()) == Some(bytes.clone()) && disk.names() == names);
+            left[usize::from(bytes == new)] += usize::from(names.len() > 1);
+        }
+    }
+    assert!(left.iter().all(|&count| count > 0), "no undo file beside a whole file: {left:?}");
+}
+
+/// Someone who lives finishes the edit, while others look at the file or wait.
+#[test]
+fn an_edit_that_goes_on_is_not_undone() {
+    let (old, new, _) = of_deed(edit_in_place);
+    let torn = killed().filter(|disk| disk.bytes(&path()).is_some_and(|bytes| bytes != old && bytes != new));
+    let torn: Vec<Forgetful> = torn.collect();
+    assert!(!torn.is_empty());
+    for (disk, at) in torn.iter().flat_map(|disk| (0..100).map(move |at| (disk.copy(), at))) {
+        let undo = disk.names().into_iter().find(|name| name.ends_with(".m.safetensors.undo"));
+        let file = disk.open(&path(), true).expect("it is there");
+        let (other, bytes, undo) = (disk.clone(), new.clone(), undo.expect("it is torn"));
+        let disk = disk.planning(Plan::Fine);
+        disk.meanwhile(at, move || {
+            file.write_at(0, &bytes).expect("nothing goes wrong");
+            other.remove(&undo).expect("nobody else has removed it");
+        });
+        let draft = Draft::open_on(&disk, &path()).expect("it is sound");
+        let header = &new[..usize::try_from(draft.sources[0].data_start).expect("small")];
+        // What is torn here happens to be sound.
+        assert_eq!(draft.sources[0].fingerprint, fingerprint(header), "{at}");
+        assert!(disk.bytes(&path()) == Some(new.clone()) && disk.names() == [path()]);
+    }
+}
+
+/// What the first edit has left may not be on the medium yet.
+#[test]
+fn an_edit_after_an_interrupted_one_leaves_one_of_the_headers() {
+    let (old, new, _) = of_deed(edit_in_place);
+    let edit = |disk: &Forgetful| -> Outcome {
+        let mut draft = Draft::open_on(disk, &path())?;
+        draft.set_metadata("note", "again");
+        assert_eq!(draft.save_on(disk, &path())?, Saved::InPlace);
+        Ok(())
+    };
+    for left in killed() {
+        let (calls, newest) = {
+            let disk = left.copy().planning(Plan::Fine);
+            edit(&disk).expect("nothing goes wrong");
+            assert!(!disk.names().iter().any(|name| name.ends_with(".m.safetensors.undo")));
+            (disk.calls(), disk.bytes(&path()))
+        };
+        for cut in 0..calls {
+            let disk = left.copy().planning(Plan::PowerCut(cut));
+            assert!(edit(&disk).is_err());
+            for after in LUCK.into_iter().flat_map(|luck| disk.after_power_cut(luck)) {
+                let found = recovered(&after);
+                assert!([Some(&old), Some(&new), newest.as_ref()].contains(&found.as_ref()));
+            }
+        }
+    }
+}
+
 #[test]
 fn an_edit_that_someone_else_has_not_finished_is_not_disturbed() {
     let (old, _, calls) = of_deed(edit_in_place);
@@ -404,10 +484,15 @@ fn an_edit_that_someone_else_has_not_finished_is_not_disturbed() {
         let disk = disk.planning(Plan::PowerCut(cut));
         let _ = edit_in_place(&disk);
         let disk = disk.planning(Plan::Fine);
-        let outcome = draft.save_on(&disk, &path);
-        let refusal = outcome.as_ref().err().map(FileError::fault);
-        assert!(outcome.is_ok() || matches!(refusal, Some(FileFault::Interrupted | FileFault::Changed)));
-        refused += usize::from(matches!(refusal, Some(FileFault::Interrupted)));
+        let now = disk.bytes(&path);
+        match draft.save_on(&disk, &path) {
+            Ok(_) => assert!(now == Some(old.clone())),
+            Err(error) => {
+                assert!(matches!(error.fault(), FileFault::Changed), "{error}");
+                assert!(disk.bytes(&path) == now);
+                refused += 1;
+            }
+        }
     }
     assert!(refused > 0);
 }

@@ -27,6 +27,9 @@ const SAMPLE: usize = 4096;
 /// No undo file is longer.
 const LONGEST: u64 = FRONT as u64 + 2 * (8 + MAX_HEADER_LEN + SAMPLE as u64);
 
+/// So many times an edit that seems to be under way is looked at again before it is taken for an interrupted one.
+pub(super) const PAUSES: u32 = 20;
+
 /// Longer names have no room for what is put around them.
 const LONGEST_NAME: usize = 240;
 
@@ -87,7 +90,11 @@ fn find(disk: &dyn Disk, place: &Path) -> Result<Option<Box<dyn Handle>>, FileFa
     if found.is_none_or(|stat| stat.other.is_some()) {
         return Ok(None);
     }
-    let file = disk.open(place, false).map_err(cannot_load)?;
+    let file = match disk.open(place, false) {
+        // Its edit is over since the last call.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        outcome => outcome.map_err(cannot_load)?,
+    };
     let magic = read(&*file, 0, MAGIC.len()).map_err(cannot_load)?;
     Ok((magic == MAGIC).then_some(file))
 }
@@ -96,12 +103,15 @@ fn cannot_load(error: io::Error) -> FileFault {
     FileFault::system("read what undoes the edit of", error)
 }
 
-/// Removes an undo file. It does no harm if a power cut brings it back: the file's header is one of both, whole.
+/// Removes an undo file, if nobody else has. It does no harm if a power cut brings it back: the file's header is one of both, whole.
 ///
 /// # Errors
 /// Those of the system.
 fn remove(disk: &dyn Disk, place: &Path) -> Result<(), FileFault> {
-    disk.remove(place).map_err(|error| FileFault::system("remove what could undo the edit of", error))
+    match disk.remove(place) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        outcome => outcome.map_err(|error| FileFault::system("remove what could undo the edit of", error)),
+    }
 }
 
 impl Undo {
@@ -236,20 +246,60 @@ pub(super) fn recover(disk: &dyn Disk, target: &Path) -> Result<bool, FileFault>
     Ok(!is_whole)
 }
 
-/// Whether there is an undo file at `place` that belongs to this file.
+/// The undo file beside `target` that belongs to this file, which has this header.
 ///
 /// # Errors
 /// Those of the system.
-pub(super) fn is_interrupted(
+fn own(
     disk: &dyn Disk,
-    place: &Path,
+    target: &Path,
+    file: &dyn Handle,
+    file_len: u64,
+    header: &[u8],
+) -> Result<Option<Undo>, FileFault> {
+    let Some(place) = place_beside(target) else { return Ok(None) };
+    let undo = match Undo::load(disk, &place) {
+        Err(FileFault::ForeignUndo { .. }) => None,
+        outcome => outcome?,
+    };
+    match undo {
+        Some(undo) if undo.belongs_to(file, file_len, header)? => Ok(Some(undo)),
+        _ => Ok(None),
+    }
+}
+
+/// Whether the header of the file at `target` is neither the one from before an edit nor the one from after it.
+///
+/// # Errors
+/// Those of the system.
+pub(super) fn is_torn(
+    disk: &dyn Disk,
+    target: &Path,
     file: &dyn Handle,
     file_len: u64,
     header: &[u8],
 ) -> Result<bool, FileFault> {
-    match Undo::load(disk, place) {
-        Ok(Some(undo)) => undo.belongs_to(file, file_len, header),
-        Ok(None) | Err(FileFault::ForeignUndo { .. }) => Ok(false),
-        Err(fault) => Err(fault),
+    let undo = own(disk, target, file, file_len, header)?;
+    Ok(undo.is_some_and(|undo| header != undo.old && header != undo.new))
+}
+
+/// Returns when no edit of the file at `target`, which has this header, is under way any more. What an interrupted one
+/// has left is on the medium then, and its undo file is of no use.
+///
+/// # Errors
+/// Those of the system.
+pub(super) fn outlast(
+    disk: &dyn Disk,
+    target: &Path,
+    file: &dyn Handle,
+    file_len: u64,
+    header: &[u8],
+) -> Result<(), FileFault> {
+    for _ in 0..PAUSES {
+        if own(disk, target, file, file_len, header)?.is_none() {
+            return Ok(());
+        }
+        disk.pause();
     }
+    file.sync().map_err(|error| FileFault::system("write the header of", error))
 }
