@@ -31,7 +31,8 @@ fn run(words: &[&str]) -> Result<(), FileError> {
         ["look", path] => return (0..3000).try_for_each(|_| look(path)),
         ["stream", path, many] => stream(path, many.parse().expect("a number"))?,
         ["copy", from, to] => copy(from, to)?,
-        ["note", path] => note(path)?,
+        ["note", path] => note(path, Saved::InPlace)?,
+        ["note", path, "copied"] => note(path, Saved::Copied)?,
         ["nothing"] => {}
         _ => panic!("no such deed: {words:?}"),
     }
@@ -93,10 +94,10 @@ fn copy(from: &str, to: &str) -> Result<(), FileError> {
     Ok(())
 }
 
-fn note(path: &str) -> Result<(), FileError> {
+fn note(path: &str, how: Saved) -> Result<(), FileError> {
     let mut draft = Draft::open(path)?;
     draft.set_metadata("room", "taken");
-    assert_eq!(draft.save(path)?, Saved::InPlace);
+    assert_eq!(draft.save(path)?, how);
     Ok(())
 }
 

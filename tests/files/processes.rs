@@ -214,6 +214,13 @@ mod unix {
 
     /// What the program says when it is run by somebody who is not the administrator, who may write everywhere.
     fn refusal(folder: &Folder, words: &[&str]) -> String {
+        let output = run_as_anybody(folder, words);
+        assert!(!output.status.success());
+        let errors = String::from_utf8(output.stderr).expect("text");
+        errors.replace(text(folder.path()), ".")
+    }
+
+    fn run_as_anybody(folder: &Folder, words: &[&str]) -> Output {
         let program = folder.join("program");
         fs::copy(PROGRAM, &program).expect("there is room");
         let mut command = Command::new(&program);
@@ -221,16 +228,13 @@ mod unix {
         if fs::metadata(&program).expect("it is there").uid() == 0 {
             command.uid(65_534);
         }
-        let output = loop {
+        loop {
             match command.output() {
                 // A child of another test, which is about to become another program, may still have it open.
                 Err(error) if error.kind() == std::io::ErrorKind::ExecutableFileBusy => thread::yield_now(),
                 outcome => break outcome.expect("it runs"),
             }
-        };
-        assert!(!output.status.success());
-        let errors = String::from_utf8(output.stderr).expect("text");
-        errors.replace(text(folder.path()), ".")
+        }
     }
 
     /// A model in a folder, with these permissions.
@@ -261,11 +265,14 @@ mod unix {
     }
 
     #[test]
-    fn a_file_that_may_not_be_written_is_not_edited_in_place() {
+    fn a_file_that_may_not_be_written_is_replaced_where_its_folder_may_be() {
         let folder = Folder::new();
         let path = place(&folder, 0o777, 0o444);
-        let expected = "cannot write ./place/m: Permission denied (os error 13)\n";
-        assert_eq!(refusal(&folder, &["note", text(&path)]), expected);
+        let note = run_as_anybody(&folder, &["note", text(&path), "copied"]);
+        assert!(note.status.success(), "{}", String::from_utf8_lossy(&note.stderr));
+        let draft = Draft::open(&path).expect("it is sound");
+        assert_eq!(draft.metadata().collect::<Vec<_>>(), [("room", "taken")]);
+        assert_eq!(fs::metadata(&path).expect("it is there").mode() & 0o777, 0o444);
         assert_eq!(fs::read_dir(folder.join("place")).expect("it is there").count(), 1);
     }
 }

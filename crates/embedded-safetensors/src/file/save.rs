@@ -1,6 +1,6 @@
 //! A draft becomes a file: its header in place, or a copy of everything.
 
-use super::disk::{Disk, read_up_to};
+use super::disk::{Disk, Handle, read_up_to};
 use super::draft::{Draft, Source};
 use super::error::{FileError, FileFault};
 use super::header::{self, Held};
@@ -8,6 +8,8 @@ use super::system::System;
 use super::undo::{self, Undo};
 use super::writer::{FileWriter, named};
 use crate::write::spec::{FileSpec, TensorSpec};
+use std::boxed::Box;
+use std::io;
 use std::path::Path;
 use std::string::String;
 use std::vec;
@@ -37,7 +39,7 @@ impl Draft {
     /// else has that name, the model is copied). Other programs may open the file at the same time, but not save it, too; threads of one program may.
     /// Other names of the file (hard links) have the new header, too.
     ///
-    /// Otherwise a new file is written as by [`FileWriter`], with all that is said there, with the tensors in the reference's order, or [as
+    /// Otherwise, also where the file is read-only and its folder is not, a new file is written as by [`FileWriter`], with all that is said there, with the tensors in the reference's order, or [as
     /// they are to be placed](Self::set_placement). To have that done where the header alone could be written, ask for
     /// [`Placement::Start(8)`](crate::Placement::Start), which is the reference's.
     ///
@@ -78,7 +80,7 @@ impl Draft {
             return Ok(false);
         }
         let old = source.check_unchanged()?;
-        let file = disk.open(&place, true).map_err(|error| FileFault::system("write", error))?;
+        let Some(file) = open_to_write(disk, &place)? else { return Ok(false) };
         undo::outlast(disk, &place, &*file, source.version.len, &old)?;
         let now = file.stat().map_err(|error| FileFault::system("look at", error))?;
         if source.check_unchanged()? != old || now.version != source.version {
@@ -157,6 +159,14 @@ impl Draft {
             }
         }
         Ok(())
+    }
+}
+
+/// A file that is read-only can still be replaced, where its folder is not.
+fn open_to_write(disk: &dyn Disk, place: &Path) -> Result<Option<Box<dyn Handle>>, FileFault> {
+    match disk.open(place, true) {
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Ok(None),
+        outcome => outcome.map(Some).map_err(|error| FileFault::system("write", error)),
     }
 }
 
