@@ -110,7 +110,7 @@ const SPECS: [TensorSpec<'_>; 3] = [
 type Fill = fn(&mut FileWriter<'_>) -> Result<(), FileError>;
 
 /// Each mistake, and what is said of it.
-const MISTAKES: [(Fill, &str); 14] = [
+const MISTAKES: [(Fill, &str); 16] = [
     (|_| Ok(()), r#"the tensor "fc.weight" takes 24 bytes, but 0 were given"#),
     (
         |file| file.tensor("fc.weight")?.write_bytes(&[0; 23]),
@@ -142,6 +142,14 @@ const MISTAKES: [(Fill, &str); 14] = [
         r#"the tensor "fc.bias" has bytes already"#,
     ),
     (|file| file.write_values("fc.bias", &[0_f64]), r#"the tensor "fc.bias" is F32, but the values are F64"#),
+    (
+        |file| file.write_values("fc.bias", &[0_f64; 4]),
+        r#"the tensor "fc.bias" is F32, but the values are F64"#,
+    ),
+    (
+        |file| file.write_values("fc.bias", &[0_u8; 2]),
+        r#"the tensor "fc.bias" is F32, but the values are U8"#,
+    ),
     (
         |file| file.write_values("fc.bias", &[0_f32; 3]),
         r#"the tensor "fc.bias" takes 8 bytes more, but 12 were given"#,

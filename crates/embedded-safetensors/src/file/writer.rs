@@ -196,7 +196,9 @@ impl<'a> FileWriter<'a> {
     /// # Panics
     /// Never.
     pub fn write_values<T: Native>(&mut self, name: &str, values: &[T]) -> Result<(), FileError> {
-        self.whole(name)?.check_len(size_of_val(values))?.write_values(values)
+        let tensor = self.whole(name)?;
+        tensor.check_dtype::<T>()?;
+        tensor.check_len(size_of_val(values))?.write_values(values)
     }
 
     /// Writes one tensor, all of it, from chunks of any lengths, which need not be in memory at once.
@@ -319,7 +321,7 @@ impl<'a> FileWriter<'a> {
     /// After an error nobody knows what is in the file.
     fn put(&mut self, at: u64, bytes: &[u8]) -> Result<(), FileFault> {
         let outcome = self.file.file().write_at(at, bytes);
-        self.has_failed = outcome.is_err();
+        self.has_failed |= outcome.is_err();
         outcome.map_err(|error| FileFault::system("write", error))
     }
 }
@@ -386,14 +388,9 @@ impl TensorWriter<'_, '_> {
     /// Never.
     pub fn write_values<T: Native>(&mut self, values: &[T]) -> Result<(), FileError> {
         let (left, given) = (self.remaining(), size_of_val(values) as u64);
-        match self.file.tensors.get(self.index).map(TensorSpec::dtype) {
-            Some(dtype) if dtype != T::DTYPE => {
-                return Err(self.fault(|name| FileFault::WrongDtype { name, dtype, given: T::DTYPE }));
-            }
-            _ if given > left => {
-                return Err(self.fault(|name| FileFault::TooManyBytes { name, left, given }));
-            }
-            _ => {}
+        self.check_dtype::<T>()?;
+        if given > left {
+            return Err(self.fault(|name| FileFault::TooManyBytes { name, left, given }));
         }
         let mut parts = parts(values);
         loop {
@@ -411,6 +408,16 @@ impl TensorWriter<'_, '_> {
     fn fault(&self, fault: impl FnOnce(String) -> FileFault) -> FileError {
         let name = self.file.tensors.get(self.index).map_or("", TensorSpec::name);
         self.file.fault(fault(name.into()))
+    }
+
+    /// Whether the values are what the tensor has.
+    fn check_dtype<T: Native>(&self) -> Result<(), FileError> {
+        match self.file.tensors.get(self.index).map(TensorSpec::dtype) {
+            Some(dtype) if dtype != T::DTYPE => {
+                Err(self.fault(|name| FileFault::WrongDtype { name, dtype, given: T::DTYPE }))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Whether so many bytes are all that the tensor still takes.
