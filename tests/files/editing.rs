@@ -103,7 +103,9 @@ fn vectors_are_opened_and_copied_or_refused_as_they_are_judged() {
             }
             Err(error) => {
                 assert_eq!(vector.ours, Ours::Reject, "{}: {error}", vector.id);
-                let FileFault::Format(fault) = error.fault() else { panic!("{}: {error}", vector.id) };
+                let (FileFault::Format(fault) | FileFault::Twice { error: fault, .. }) = error.fault() else {
+                    panic!("{}: {error}", vector.id)
+                };
                 let expected = (vector.code.as_deref(), vector.at);
                 assert_eq!((Some(fault.kind.code()), Some(fault.at)), expected, "{}", vector.id);
             }
@@ -302,4 +304,23 @@ fn errors_of_the_system_say_whose_mistake_it_is() {
     assert_eq!(kind(draft.remove("d").expect_err("there is none")), ErrorKind::InvalidInput);
     fs::write(folder.join("m"), with_header("{}", 0)).expect("it is there");
     assert_eq!(kind(draft.save(folder.join("m")).expect_err("it was changed")), ErrorKind::InvalidData);
+}
+
+#[test]
+fn a_name_that_occurs_twice_is_said() {
+    const ENTRY: &str = r#"{"dtype":"U8","shape":[0],"data_offsets":[0,0]}"#;
+    let folder = Folder::new();
+    for (header, expected) in [
+        (
+            format!(r#"{{"a":{ENTRY},"b\"c":{ENTRY},"b\u0022c":{ENTRY}}}"#),
+            r#"./m: "b\\u0022c": error[name.duplicate] at byte 116: an earlier tensor has the same name"#,
+        ),
+        (
+            r#"{"__metadata__":{"key":"1","key":"2"}}"#.into(),
+            r#"./m: "key": error[metadata.duplicate] at byte 35: an earlier key of "__metadata__" is the same"#,
+        ),
+    ] {
+        let file = [&(header.len() as u64).to_le_bytes(), header.as_bytes()].concat();
+        assert_eq!(sentence(&folder, Draft::open(folder.put("m", &file))), expected);
+    }
 }

@@ -111,9 +111,20 @@ fn a_place_that_cannot_be_is_said() {
     assert_eq!(sentence(&folder, outcome), expected);
     folder.put("file", b"");
     put(&folder.join("file/m")).expect_err("it is in no folder");
-    put(&folder.join("m/")).expect_err("it is a folder, or nothing");
+    let of_folder = "cannot find the place of ./m/: the path is that of a folder";
+    assert_eq!(sentence(&folder, put(&folder.join("m/"))), of_folder);
     put(&folder.join("..")).expect_err("it is a folder");
-    put(Path::new("")).expect_err("it is nowhere");
+    assert_eq!(sentence(&folder, put(Path::new(""))), "cannot find the place of it: the path is empty");
+    let long = "x".repeat(300);
+    let expected = format!("cannot find the place of ./{long}: File name too long (os error 36)");
+    if cfg!(target_os = "linux") {
+        assert_eq!(sentence(&folder, put(&folder.join(&long))), expected);
+    }
+    let refusal = sentence(&folder, put(&folder.join("x\0")));
+    assert!(
+        refusal.starts_with("cannot find the place of ./x\0: ") && refusal.ends_with("NUL byte"),
+        "{refusal}"
+    );
     put(Path::new("/")).expect_err("it is a folder");
     Draft::open("").expect_err("it is nowhere");
     let outcome = Draft::open(folder.join("m"));

@@ -6,7 +6,7 @@ use std::io::{self, Read, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use embedded_safetensors::{
-    Dtype, FileError, FileFault, FileSpec, FileWriter, Saved, TensorSpec, TensorWriter, write_file,
+    Dtype, FileError, FileFault, FileSpec, FileWriter, Placement, Saved, TensorSpec, TensorWriter, write_file,
 };
 use verification::dictionary::{Dictionary, Kinds, Named};
 use verification::random::Random;
@@ -199,7 +199,16 @@ fn what_can_be_no_file_is_refused_by_name() {
     let path = folder.join("m");
     let sentence_of = |spec: FileSpec<'_>| sentence(&folder, FileWriter::create(&path, spec));
     let twice = [SPECS[0], SPECS[1], SPECS[0]];
-    assert_eq!(sentence_of(FileSpec::new(&twice)), r#"./m: "fc.weight": tensor 0 has the same name"#);
+    assert_eq!(
+        sentence_of(FileSpec::new(&twice)),
+        r#"./m: "fc.weight": an earlier tensor has the same name"#
+    );
+    let reserved = [TensorSpec::new("__metadata__", Dtype::U8, &[])];
+    assert_eq!(sentence_of(FileSpec::new(&reserved)), r#"./m: no tensor can be called "__metadata__""#);
+    let padding = [TensorSpec::new("__padding__.x", Dtype::U8, &[])];
+    let padded = FileSpec::new(&padding).with_placement(Placement::Padded(64));
+    let expected = r#"./m: no tensor can be called "__padding__.x" in a file that is padded"#;
+    assert_eq!(sentence_of(padded), expected);
     let half = [TensorSpec::new("half", Dtype::F4, &[3])];
     assert_eq!(
         sentence_of(FileSpec::new(&half)),
@@ -211,7 +220,10 @@ fn what_can_be_no_file_is_refused_by_name() {
         r#"./m: "huge": its size, counted in bits, does not fit into 64 bits"#
     );
     let keys = [("k", "1"), ("k", "1")];
-    assert_eq!(sentence_of(FileSpec::new(&[]).with_metadata(&keys)), r#"./m: "k": key 0 is the same"#);
+    assert_eq!(
+        sentence_of(FileSpec::new(&[]).with_metadata(&keys)),
+        r#"./m: "k": an earlier key is the same"#
+    );
     assert_eq!(folder.names(), [""; 0]);
 }
 

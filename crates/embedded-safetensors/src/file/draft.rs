@@ -7,6 +7,7 @@ use super::opened::Opened;
 use super::system::System;
 use super::undo;
 use crate::dtype::Dtype;
+use crate::error::{Error, ErrorKind};
 use crate::write::spec::{PADDING, Placement, TensorSpec};
 use core::fmt;
 use std::boxed::Box;
@@ -84,8 +85,8 @@ impl Draft {
     /// interrupted, and is undone first, as by [`recover`](Self::recover).
     ///
     /// # Errors
-    /// [`FileFault::Format`] for a file that is unsound, or that has a name or a key of `__metadata__` twice; [`FileFault::NotAFile`];
-    /// [`FileFault::Interrupted`] when its header does not stay the same for a moment; those of the system.
+    /// [`FileFault::Format`] for a file that is unsound, [`FileFault::Twice`] for one that has a name or a key of `__metadata__` twice;
+    /// [`FileFault::NotAFile`]; [`FileFault::Interrupted`] when its header does not stay the same for a moment; those of the system.
     ///
     /// # Panics
     /// Never.
@@ -101,7 +102,7 @@ impl Draft {
     fn begin(disk: &dyn Disk, path: &Path) -> Result<Self, FileFault> {
         let place = disk.resolve(path).map_err(|error| FileFault::system("open", error))?;
         let Opened { file, version, header } = Opened::at(disk, &place)?;
-        header::prove(&header, version.len).map_err(FileFault::Format)?;
+        header::prove(&header, version.len).map_err(|error| refusal(error, &header))?;
         let Contents { mut tensors, metadata } = header::parse(&header).map_err(FileFault::Format)?;
         let (fingerprint, data_start) = (header::fingerprint(&header), header.len() as u64);
         let (path, count) = (path.to_path_buf(), tensors.len());
@@ -312,6 +313,16 @@ impl Draft {
             true => Err(FileFault::ReservedName { name: new.into() }.of(self.path())),
             false => Ok(()),
         }
+    }
+}
+
+/// With the name that occurs twice, if that is what is wrong.
+fn refusal(error: Error, header: &[u8]) -> FileFault {
+    match error.kind {
+        ErrorKind::NameTwice | ErrorKind::KeyTwice => {
+            FileFault::Twice { error, name: header::spelled_at(header, error.at) }
+        }
+        _ => FileFault::Format(error),
     }
 }
 

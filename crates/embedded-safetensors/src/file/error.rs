@@ -2,7 +2,8 @@
 
 use crate::dtype::Dtype;
 use crate::error::Error;
-use crate::write::error::SpecError;
+use crate::write::error::{SpecError, SpecFault, Which};
+use crate::write::spec::PADDING;
 use core::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -48,8 +49,15 @@ pub enum FileFault {
         /// The name of the tensor, or the key, that says so; empty for the file as a whole.
         name: String,
     },
-    /// The file is not sound, or has a name twice, and then cannot be edited.
+    /// The file is not sound, and cannot be edited.
     Format(Error),
+    /// The file has a name or a key of `__metadata__` twice, and cannot be edited.
+    Twice {
+        /// Where, and which of both it is.
+        error: Error,
+        /// The name or the key, as the file spells it.
+        name: String,
+    },
     /// There is no tensor of this name.
     NoSuchTensor {
         /// The name.
@@ -145,12 +153,22 @@ impl FileFault {
         Self::System { action, error }
     }
 
+    /// There is no place that the path leads to.
+    pub(crate) fn no_place(error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::NotFound => Self::system("find the folder of", error),
+            _ => Self::system("find the place of", error),
+        }
+    }
+
     fn kind(&self) -> io::ErrorKind {
         match self {
             Self::System { error, .. } | Self::Input(error) => error.kind(),
-            Self::Format(_) | Self::Changed | Self::Interrupted | Self::ForeignUndo { .. } => {
-                io::ErrorKind::InvalidData
-            }
+            Self::Format(_)
+            | Self::Twice { .. }
+            | Self::Changed
+            | Self::Interrupted
+            | Self::ForeignUndo { .. } => io::ErrorKind::InvalidData,
             _ => io::ErrorKind::InvalidInput,
         }
     }
@@ -174,9 +192,9 @@ impl fmt::Display for FileFault {
             Self::System { action, error } => write!(f, "cannot {action} it: {error}"),
             Self::Input(error) => write!(f, "cannot read what it is to hold: {error}"),
             Self::NotAFile { what } => write!(f, "it is {what}, and only a file can be replaced or edited"),
-            Self::Spec { error, name } if name.is_empty() => error.fault.fmt(f),
-            Self::Spec { error, name } => write!(f, "{name:?}: {}", error.fault),
+            Self::Spec { error, name } => write_spec(f, *error, name),
             Self::Format(error) => error.fmt(f),
+            Self::Twice { error, name } => write!(f, "{name:?}: {error}"),
             Self::NoSuchTensor { name } => write!(f, "it has no tensor {name:?}"),
             Self::WrittenTwice { name } => write!(f, "the tensor {name:?} has bytes already"),
             Self::TooManyBytes { name, left, given } => {
@@ -202,6 +220,20 @@ impl fmt::Display for FileFault {
                 write!(f, "{} does not belong to what the file is now", undo.display())
             }
         }
+    }
+}
+
+/// With names for the places in arrays, of which whoever opens a file knows nothing.
+fn write_spec(f: &mut fmt::Formatter<'_>, error: SpecError, name: &str) -> fmt::Result {
+    match (error.which, error.fault) {
+        (Which::File, fault) => write!(f, "{fault}"),
+        (_, SpecFault::NameTwice { .. }) => write!(f, "{name:?}: an earlier tensor has the same name"),
+        (_, SpecFault::KeyTwice { .. }) => write!(f, "{name:?}: an earlier key is the same"),
+        (_, SpecFault::Reserved) if name.starts_with(PADDING) => {
+            write!(f, "no tensor can be called {name:?} in a file that is padded")
+        }
+        (_, SpecFault::Reserved) => write!(f, "no tensor can be called {name:?}"),
+        (_, fault) => write!(f, "{name:?}: {fault}"),
     }
 }
 

@@ -91,6 +91,18 @@ fn prove_layout(bytes: &[u8], file_len: u64, slots: &mut [Slot]) -> Result<(), E
     }
 }
 
+/// What is quoted at this place of a sound header, escapes as they stand there.
+pub(super) fn spelled_at(bytes: &[u8], at: u64) -> String {
+    let quoted = usize::try_from(at).ok().and_then(|at| bytes.get(at..)).unwrap_or(&[]);
+    let mut is_escaped = false;
+    let text = quoted.iter().skip(1).take_while(|&&byte| {
+        let is_end = byte == b'"' && !is_escaped;
+        is_escaped = byte == b'\\' && !is_escaped;
+        !is_end
+    });
+    String::from_utf8_lossy(&text.copied().collect::<Vec<u8>>()).into_owned()
+}
+
 /// What a header says that is proven.
 ///
 /// # Errors

@@ -69,7 +69,7 @@ impl Draft {
     fn save_in_place(&self, disk: &dyn Disk, path: &Path) -> Result<bool, FileFault> {
         let [source] = &self.sources[..] else { return Ok(false) };
         let is_whole = self.tensors.len() + self.padding.len() == source.tensors;
-        let place = disk.resolve(path).map_err(|error| FileFault::system("find the folder of", error))?;
+        let place = disk.resolve(path).map_err(FileFault::no_place)?;
         let Some(undo) = undo::place_beside(&place) else { return Ok(false) };
         if !is_whole || self.placement.is_some() || place != source.place {
             return Ok(false);
@@ -147,8 +147,7 @@ impl Draft {
 
     /// Whether all files are as they were when they were opened, also one that is to be replaced.
     fn check_sources(&self, disk: &dyn Disk, path: &Path) -> Result<(), FileError> {
-        let place =
-            disk.resolve(path).map_err(|error| FileFault::system("find the folder of", error).of(path))?;
+        let place = disk.resolve(path).map_err(|error| FileFault::no_place(error).of(path))?;
         for source in &self.sources {
             source.check_unchanged().map_err(|fault| fault.of(&source.path))?;
             if source.place == place {

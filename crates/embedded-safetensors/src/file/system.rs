@@ -136,8 +136,13 @@ fn place_of_new(path: &Path, folder: &Path) -> io::Result<PathBuf> {
     let ends_as_folder = path.as_os_str().as_encoded_bytes().last().is_none_or(|&end| is_separator(end));
     match path.file_name() {
         Some(name) if !ends_as_folder => Ok(fs::canonicalize(folder)?.join(name)),
-        _ => Err(io::ErrorKind::NotFound.into()),
+        _ if path.as_os_str().is_empty() => Err(no_path("the path is empty")),
+        _ => Err(no_path("the path is that of a folder")),
     }
+}
+
+fn no_path(why: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, why)
 }
 
 fn is_separator(byte: u8) -> bool {

@@ -144,7 +144,7 @@ impl<'a> FileWriter<'a> {
     fn begin(disk: &'a dyn Disk, path: &Path, spec: FileSpec<'a>) -> Result<Self, FileFault> {
         let mut order = vec![0; spec.tensors().len() + spec.metadata().map_or(0, <[_]>::len)];
         let plan = spec.sorted(&mut order).map_err(|error| named(error, &spec))?;
-        let target = disk.resolve(path).map_err(|error| FileFault::system("find the folder of", error))?;
+        let target = disk.resolve(path).map_err(FileFault::no_place)?;
         let mut file = Self {
             file: Replacement::begin(disk, &target)?,
             path: path.to_path_buf(),
