@@ -324,3 +324,29 @@ fn a_name_that_occurs_twice_is_said() {
         assert_eq!(sentence(&folder, Draft::open(folder.put("m", &file))), expected);
     }
 }
+
+#[test]
+fn a_copy_with_room_in_its_header_is_edited_in_place_later() {
+    const ROOM: u32 = 1000;
+    let folder = Folder::new();
+    let dictionary = Dictionary::of(3, Kinds::All, &mut Random::new(3));
+    let path = folder.join("m");
+    write(&path, &dictionary).expect("there is room");
+    let long = "x".repeat(ROOM as usize / 2);
+    let note = |path: &Path| {
+        let mut draft = Draft::open(path).expect("it is sound");
+        draft.set_metadata("a note", long.as_str());
+        draft.save(path).expect("there is room")
+    };
+    fs::copy(&path, folder.join("without")).expect("there is room");
+    assert_eq!(note(&folder.join("without")), Saved::Copied);
+    let mut draft = Draft::open(&path).expect("it is sound");
+    draft.set_header_room(ROOM);
+    assert_eq!(draft.save(&path).expect("there is room"), Saved::Copied);
+    let (copy, start) = read(&fs::read(&path).expect("it is there"));
+    let tensors = dictionary.sorted().tensors;
+    assert!(copy.sorted().tensors == tensors);
+    assert_eq!(note(&path), Saved::InPlace);
+    let (noted, same_start) = read(&fs::read(&path).expect("it is there"));
+    assert!(start == same_start && noted.sorted().tensors == tensors);
+}

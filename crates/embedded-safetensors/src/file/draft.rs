@@ -63,6 +63,7 @@ pub struct Draft {
     pub(super) padding: BTreeMap<String, Held>,
     pub(super) metadata: Option<Pairs>,
     pub(super) placement: Option<Placement>,
+    pub(super) room: Option<u32>,
 }
 
 /// A file that tensors come from.
@@ -109,7 +110,7 @@ impl Draft {
         let source = Source { path, place, file, version, fingerprint, data_start, tensors: count };
         let padding = padding_of(&tensors, data_start);
         tensors.retain(|name, _| !padding.contains_key(name));
-        Ok(Self { sources: vec![source], tensors, padding, metadata, placement: None })
+        Ok(Self { sources: vec![source], tensors, padding, metadata, placement: None, room: None })
     }
 
     /// Puts the header of a file back if an edit in place was interrupted, by a power cut or because the program was killed, and removes
@@ -288,6 +289,12 @@ impl Draft {
     /// placed, so a copy of which this is not said is placed as the reference does.
     pub fn set_placement(&mut self, placement: Placement) {
         self.placement = Some(placement);
+    }
+
+    /// Has the header of the file that is saved, which is a copy then, end with at least so many spaces. Later edits in place can
+    /// fill them.
+    pub fn set_header_room(&mut self, bytes: u32) {
+        self.room = Some(bytes);
     }
 
     /// The file that was opened.

@@ -39,8 +39,9 @@ impl Draft {
     /// else has that name, the model is copied). Other programs may open the file at the same time, but not save it, too; threads of one program may.
     /// Other names of the file (hard links) have the new header, too.
     ///
-    /// Otherwise, also where the file is read-only and its folder is not, a new file is written as by [`FileWriter`], with all that is said there, with the tensors in the reference's order, or [as
-    /// they are to be placed](Self::set_placement). To have that done where the header alone could be written, ask for
+    /// Otherwise, also where the file is read-only and its folder is not, a new file is written as by [`FileWriter`], with all that is said
+    /// there, with the tensors in the reference's order, or [as they are to be placed](Self::set_placement), and with
+    /// [room for later edits](Self::set_header_room) if that is asked for. To have that done where the header alone could be written, ask for
     /// [`Placement::Start(8)`](crate::Placement::Start), which is the reference's.
     ///
     /// A draft that was saved onto one of its own files is no longer about that file as it is: open it again to go on.
@@ -71,7 +72,7 @@ impl Draft {
         let is_whole = self.tensors.len() + self.padding.len() == source.tensors;
         let place = disk.resolve(path).map_err(FileFault::no_place)?;
         let Some(undo) = undo::place_beside(&place) else { return Ok(false) };
-        if !is_whole || self.placement.is_some() || place != source.place {
+        if !is_whole || self.is_to_be_copied() || place != source.place {
             return Ok(false);
         }
         let Some(new) = self.header_in(source)? else { return Ok(false) };
@@ -118,7 +119,12 @@ impl Draft {
     fn spec<'a>(&self, tensors: &'a [TensorSpec<'a>], pairs: &'a [(&'a str, &'a str)]) -> FileSpec<'a> {
         let spec = FileSpec::new(tensors);
         let spec = if self.metadata.is_some() { spec.with_metadata(pairs) } else { spec };
-        self.placement.map_or(spec, |placement| spec.with_placement(placement))
+        let spec = self.placement.map_or(spec, |placement| spec.with_placement(placement));
+        self.room.map_or(spec, |room| spec.with_header_room(room))
+    }
+
+    fn is_to_be_copied(&self) -> bool {
+        self.placement.is_some() || self.room.is_some()
     }
 
     fn copy(&self, disk: &dyn Disk, path: &Path) -> Result<(), FileError> {
