@@ -294,17 +294,23 @@ mod memory {
         String::from_utf8(output.stdout).expect("text").trim().parse().expect("a number")
     }
 
+    /// The least of some runs: how much of the program itself is in memory depends on what the machine did before.
+    fn least_peak(words: &[&str]) -> u64 {
+        (0..4).map(|_| peak(words)).min().unwrap_or(0)
+    }
+
     /// 192 MiB of data, from an iterator and from a file, in less than 1 MiB.
     #[test]
     fn memory_does_not_grow_with_the_data() {
         let folder = Folder::new();
         let (path, copy) = (folder.join("m"), folder.join("copy"));
-        let nothing = peak(&["nothing"]);
-        let written = peak(&["stream", text(&path), MANY]) - nothing;
+        let nothing = least_peak(&["nothing"]);
+        let above = |words: &[&str]| least_peak(words).saturating_sub(nothing);
+        let written = above(&["stream", text(&path), MANY]);
         assert_eq!(fs::metadata(&path).expect("it is there").len() / MIB, 192);
-        let copied = peak(&["copy", text(&path), text(&copy)]) - nothing;
+        let copied = above(&["copy", text(&path), text(&copy)]);
         assert_eq!(fs::metadata(&copy).expect("it is there").len() / MIB, 192);
-        let edited = peak(&["note", text(&copy)]) - nothing;
+        let edited = above(&["note", text(&copy)]);
         println!(
             "above {nothing} bytes: written in {written}, copied in {copied}, edited in place in {edited}"
         );
