@@ -36,7 +36,8 @@ impl Draft {
     /// the old one, that is all that is written. The order of the tensors stays, also where new names would change it; spaces fill what is
     /// left. A reader that has the file open at that time may see parts of both headers. After a power cut, or when the program is killed, the old header is
     /// put back by the next [`open`](Self::open) or [`recover`](Self::recover), from a file that lies beside the model meanwhile (`.NAME.undo`; where something
-    /// else has that name, the model is copied). Other programs may open the file at the same time, but not save it, too; threads of one program may.
+    /// else has that name, the model is copied). A model that is moved or copied before that leaves that file behind, and stays as it is: recover
+    /// it first. Other programs may open the file at the same time, but not save it, too; threads of one program may.
     /// Other names of the file (hard links) have the new header, too.
     ///
     /// Otherwise, also where the file is read-only and its folder is not, a new file is written as by [`FileWriter`], with all that is said

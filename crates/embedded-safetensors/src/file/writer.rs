@@ -73,7 +73,8 @@ pub(super) fn write_file_on(
 ///
 /// It is written beside its place, under a hidden name (`.safetensors-….tmp`), and takes its place when it is [finished](Self::finish): in one act,
 /// after it is on the medium. So whoever looks there finds the old file or the new one, whole, also after a power cut or when
-/// the program is killed; only then the hidden file may be left. Dropped before that, it leaves nothing behind.
+/// the program is killed; only then the hidden file may be left, which nothing removes: it may be deleted when nobody
+/// writes there. Dropped before that, it leaves nothing behind.
 ///
 /// The new file has the permissions of the one that it replaces, or the usual ones (the process's umask); its owner is who writes it.
 /// A link is followed, and stays. What is no file, as a folder or a device, is not replaced. Other names of the old file (hard
