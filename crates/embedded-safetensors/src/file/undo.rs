@@ -5,6 +5,10 @@
 //! each byte of the file's header is one of both, and its data end as they did: that is how it is known that an undo file
 //! belongs to a file.
 //!
+//! While the header is whole, whoever opens the file leaves all as it is: who edits it may be alive, and a header that a dead one has left is
+//! as good as any. Only one that stays torn is put back. The next edit has what the last one left on the medium before it
+//! replaces the undo file.
+//!
 //! What has such a name and is no undo file is somebody's, and is left alone.
 
 use super::atomic::{Replacement, look_for_file};
