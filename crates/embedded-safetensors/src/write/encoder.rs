@@ -1,6 +1,7 @@
 //! The bytes of a header, made into buffers of any size.
 
 use super::decimal;
+use super::escape::{Spelling, hex, spelling};
 use super::pieces::{Piece, Pieces};
 use super::plan::{FilePlan, PREFIX};
 use crate::bytes::{copy, front};
@@ -133,7 +134,7 @@ impl<'a> HeaderEncoder<'a> {
     /// The text up to what must be escaped; where it comes at once, its escape.
     fn put_escaped(&mut self, text: &'a [u8], room: &mut [u8]) -> usize {
         let near = text.get(..room.len()).unwrap_or(text);
-        let plain = near.iter().position(|byte| must_be_escaped(*byte)).unwrap_or(near.len());
+        let plain = near.iter().position(|byte| !spelling(*byte).is_plain()).unwrap_or(near.len());
         if let (0, Some((byte, rest))) = (plain, text.split_first()) {
             (self.small, self.text, self.is_escaped) = (escape(*byte), rest, true);
             return 0;
@@ -212,28 +213,12 @@ impl Small {
     }
 }
 
-const fn must_be_escaped(byte: u8) -> bool {
-    matches!(byte, b'"' | b'\\' | 0..0x20)
-}
-
-/// Of a byte that must be.
+/// Of a byte that has one.
 fn escape(byte: u8) -> Small {
-    let letter = match byte {
-        8 => b'b',
-        9 => b't',
-        10 => b'n',
-        12 => b'f',
-        13 => b'r',
-        b'"' | b'\\' => byte,
-        _ => return Small::of(&[b'\\', b'u', b'0', b'0', hex(byte >> 4), hex(byte & 15)]),
-    };
-    Small::of(&[b'\\', letter])
-}
-
-const fn hex(digit: u8) -> u8 {
-    match digit {
-        0..=9 => b'0' + digit,
-        _ => (b'a' - 10).wrapping_add(digit),
+    match spelling(byte) {
+        Spelling::Plain => Small::of(&[byte]),
+        Spelling::Letter(letter) => Small::of(&[b'\\', letter]),
+        Spelling::Digits => Small::of(&[b'\\', b'u', b'0', b'0', hex(byte >> 4), hex(byte & 15)]),
     }
 }
 

@@ -6,6 +6,7 @@ pub(crate) mod cursor;
 mod decimal;
 pub(crate) mod encoder;
 pub(crate) mod error;
+mod escape;
 pub(crate) mod layout;
 mod order;
 mod pieces;

@@ -1,6 +1,7 @@
 //! The length of a header and its JSON, spelled as the reference spells it, piece by piece.
 
 use super::decimal::digits;
+use super::escape::escaped_len;
 use super::layout::{Content, PlannedTensor, PlannedTensors};
 use super::order::{Order, place};
 use super::spec::{FileSpec, PADDING};
@@ -218,17 +219,4 @@ fn entry_len(tensor: &PlannedTensor<'_>) -> u64 {
     let offsets = digits(tensor.begin) + ",".len() + digits(tensor.end);
     let frame = "\"".len() + BEFORE_DTYPE.len() + BEFORE_SHAPE.len() + BEFORE_OFFSETS.len() + ENTRY_END.len();
     name + dtype + shape + (offsets + frame) as u64
-}
-
-/// Of what stands between quotes.
-fn escaped_len(text: &str) -> u64 {
-    text.bytes().map(escaped_byte_len).sum()
-}
-
-fn escaped_byte_len(byte: u8) -> u64 {
-    match byte {
-        b'"' | b'\\' | 8 | 9 | 10 | 12 | 13 => 2,
-        0..0x20 => 6,
-        _ => 1,
-    }
 }

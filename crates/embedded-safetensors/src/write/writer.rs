@@ -9,7 +9,7 @@ use crate::native::{Native, parts};
 use embedded_io::{Error as _, ErrorKind as IoErrorKind, Write};
 
 /// Between tensors that are placed apart.
-pub(crate) const ZEROS: [u8; 64] = [0; 64];
+const ZEROS: [u8; 64] = [0; 64];
 
 /// Writes a file in the order of its bytes: the header at once, then the data in pieces of any size.
 ///
