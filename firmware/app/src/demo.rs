@@ -1,0 +1,122 @@
+//! All images are read, and what happens is reported.
+
+use crate::digits::{Digit, digits};
+use crate::failure::Failure;
+use crate::integer::Integer;
+use crate::network::{CLASSES, Memory, Network};
+use crate::report::{Event, Sink};
+use crate::storage::Reads;
+use embedded_safetensors::{ReadAt, Summary};
+
+/// Watches a network at work.
+pub trait Observer {
+    /// These came out of the next layer.
+    fn layer(&mut self, outputs: &[f32]);
+
+    /// The image was read as this digit.
+    fn guess(&mut self, guess: u8);
+}
+
+/// Does not look.
+impl Observer for () {
+    fn layer(&mut self, _: &[f32]) {}
+
+    fn guess(&mut self, _: u8) {}
+}
+
+/// A model to be reported.
+#[derive(Clone, Copy, Debug)]
+pub struct Place<'a> {
+    /// Where the model lies.
+    pub name: &'a str,
+    /// Bytes of RAM that the board has, to compare it with.
+    pub ram: u32,
+}
+
+impl Place<'_> {
+    fn event(&self, summary: Summary) -> Event<'_> {
+        let Summary { tensors, data_start, data_len } = summary;
+        Event::Model { name: self.name, bytes: data_start + data_len, tensors, ram: self.ram }
+    }
+}
+
+/// Reads all images with the network of floats in this storage.
+///
+/// # Errors
+/// Whatever is wrong with the storage or the model; what was reported until then has happened.
+///
+/// *Memory*: all that the network needs is on the stack.
+#[inline(never)] // what it needs is free again when it returns
+pub fn read_digits<S: ReadAt>(
+    place: &Place<'_>,
+    storage: S,
+    sink: &mut impl Sink,
+    observer: &mut impl Observer,
+) -> Result<(), Failure<S::Error>> {
+    let reads = Reads::new();
+    let mut network = Network::open(storage, &reads)?;
+    sink.event(&place.event(network.summary()));
+    let (mut memory, mut tally) = (Memory::new(), Tally::default());
+    for digit in digits() {
+        let logits = network.logits(digit.image, &mut memory, &mut |outputs| observer.layer(outputs))?;
+        observer.guess(tally.report(sink, digit, logits, f32::to_bits));
+    }
+    tally.end(sink);
+    sink.event(&Event::Storage { bytes: reads.bytes(), reads: reads.calls() });
+    Ok(())
+}
+
+/// Reads all images with a network of integers, whose model this is the summary of.
+#[inline(never)]
+pub fn read_digits_in_integers(
+    place: &Place<'_>,
+    summary: Summary,
+    network: &Integer<'_>,
+    sink: &mut impl Sink,
+) {
+    sink.event(&place.event(summary));
+    let mut tally = Tally::default();
+    for digit in digits() {
+        tally.report(sink, digit, network.logits(digit.image), i32::cast_unsigned);
+    }
+    tally.end(sink);
+}
+
+/// How many images were read, and how many of them right.
+#[derive(Default)]
+struct Tally {
+    right: u32,
+    of: u32,
+}
+
+impl Tally {
+    /// Reports an image, and gives what it is read as.
+    fn report<T: Copy + PartialOrd>(
+        &mut self,
+        sink: &mut impl Sink,
+        digit: Digit,
+        logits: [T; CLASSES],
+        bits: fn(T) -> u32,
+    ) -> u8 {
+        let guess = highest(&logits);
+        sink.event(&Event::Digit { digit, guess, logits: logits.map(bits) });
+        self.right += u32::from(guess == digit.label);
+        self.of += 1;
+        guess
+    }
+
+    fn end(self, sink: &mut impl Sink) {
+        sink.event(&Event::Score { right: self.right, of: self.of });
+    }
+}
+
+/// The digit that has the highest value, the first of several.
+fn highest<T: PartialOrd>(logits: &[T; CLASSES]) -> u8 {
+    let mut best = None;
+    for (digit, logit) in (0..).zip(logits) {
+        if best.is_none_or(|(_, highest)| logit > highest) {
+            best = Some((digit, logit));
+        }
+    }
+    best.map_or(0, |(digit, _)| digit)
+}

@@ -1,0 +1,21 @@
+//! A network that reads handwritten digits. Its weights stay where they are, on a card or in flash, and come by row by row.
+//!
+//! What a board adds is the storage, a [`Sink`] for what is reported, and an end: [`Failure::exit_code`].
+#![no_std]
+#![forbid(unsafe_code)]
+
+mod demo;
+mod digits;
+mod failure;
+mod integer;
+mod network;
+mod report;
+mod storage;
+
+pub use demo::{Observer, Place, read_digits, read_digits_in_integers};
+pub use digits::{COUNT, Digit, Image, PIXELS, digits};
+pub use failure::{Difference, Failure};
+pub use integer::{Dense, Integer};
+pub use network::{CLASSES, Memory, Network, WIDTHS};
+pub use report::{Event, Sink, Text};
+pub use storage::{Counted, Reads};

@@ -1,0 +1,178 @@
+//! The network of floats: four layers whose weights are read anew for every image, for there is no memory to keep them in.
+
+use crate::digits::{Image, PIXELS};
+use crate::failure::{Difference, Failure};
+use crate::storage::{Counted, Reads};
+use embedded_safetensors::{Dtype, Model, ReadAt, ReadError, Shape, Summary, Wanted};
+
+/// How many digits there are.
+pub const CLASSES: usize = 10;
+
+/// How many values there are in front of the first layer and behind each.
+pub const WIDTHS: [usize; LAYERS + 1] = [PIXELS, WIDEST, WIDEST, WIDEST, CLASSES];
+
+const LAYERS: usize = 4;
+const WIDEST: usize = 400;
+
+/// The weights of a row that are in memory at once. It divides all rows but the first layer's, whose are shorter.
+const PART: usize = 100;
+
+/// A sector of a card.
+const WINDOW: usize = 512;
+
+/// The value of a pixel that is all ink.
+const INK: f32 = 16.0;
+
+/// The weight and the bias of each layer.
+const NAMES: [[&str; 2]; LAYERS] = [
+    ["fc1.weight", "fc1.bias"],
+    ["fc2.weight", "fc2.bias"],
+    ["fc3.weight", "fc3.bias"],
+    ["fc4.weight", "fc4.bias"],
+];
+
+/// The values between two layers, and a part of a row of weights.
+///
+/// *Memory*: 3,600 bytes.
+pub struct Memory {
+    inputs: [f32; WIDEST],
+    outputs: [f32; WIDEST],
+    weights: [f32; PART],
+}
+
+impl Memory {
+    /// Holds nothing.
+    pub const fn new() -> Self {
+        Self { inputs: [0.0; WIDEST], outputs: [0.0; WIDEST], weights: [0.0; PART] }
+    }
+}
+
+impl Default for Memory {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// A layer's tensors, found.
+type Layer = [Wanted<'static>; 2];
+
+/// The network, in a storage.
+///
+/// *Memory*: 832 bytes for the places of its 8 tensors, and what the model takes.
+pub struct Network<'r, S> {
+    model: Model<Counted<'r, S>>,
+    reads: &'r Reads,
+    layers: [Layer; LAYERS],
+}
+
+impl<'r, S: ReadAt> Network<'r, S> {
+    /// Proves the file sound, and finds the tensors of the network in it.
+    ///
+    /// # Errors
+    /// Whatever is wrong with the storage or the file, or that the model is another network's.
+    ///
+    /// *Memory*: 512 bytes of stack for the time of the call.
+    #[inline(never)] // its window is free again when it returns
+    pub fn open(storage: S, reads: &'r Reads) -> Result<Self, Failure<S::Error>> {
+        let mut window = [0; WINDOW];
+        let failed = |error| Failure::of_read(error, reads.last_at());
+        let model = Model::open(Counted::new(storage, reads), &mut window).map_err(failed)?;
+        let mut network = Self { model, reads, layers: NAMES.map(|layer| layer.map(Wanted::optional)) };
+        network.model.find_all(network.layers.as_flattened_mut(), &mut window).map_err(failed)?;
+        network.check()?;
+        Ok(network)
+    }
+
+    /// How long the file is, and how many tensors it has.
+    pub const fn summary(&self) -> Summary {
+        self.model.summary()
+    }
+
+    /// Whether all tensors are there and have the shapes that the layers need.
+    fn check(&self) -> Result<(), Difference> {
+        for ([weight, bias], widths) in self.layers.iter().zip(WIDTHS.windows(2)) {
+            let &[columns, rows] = widths else { continue };
+            self.check_tensor(weight, &[rows as u64, columns as u64])?;
+            self.check_tensor(bias, &[rows as u64])?;
+        }
+        Ok(())
+    }
+
+    fn check_tensor(&self, tensor: &Wanted<'static>, dims: &[u64]) -> Result<(), Difference> {
+        let expected = (Dtype::F16, Shape::new(dims).unwrap_or(Shape::SCALAR));
+        let missing =
+            Difference { name: tensor.name(), at: self.summary().data_start, found: None, expected };
+        let info = tensor.info().ok_or(missing)?;
+        let found = (info.dtype(), *info.shape());
+        if found == expected {
+            return Ok(());
+        }
+        Err(Difference { at: missing.at + info.begin(), found: Some(found), ..missing })
+    }
+
+    /// What the network thinks of an image: the higher the value at a digit's place, the more it is that digit.
+    /// `observe` sees what comes out of each layer.
+    ///
+    /// All boards and desktops add the same numbers in the same order, so they get the same bits.
+    ///
+    /// # Errors
+    /// Those of the storage.
+    pub fn logits(
+        &mut self,
+        image: &Image,
+        memory: &mut Memory,
+        observe: &mut dyn FnMut(&[f32]),
+    ) -> Result<[f32; CLASSES], Failure<S::Error>> {
+        let reads = self.reads;
+        self.run(image, memory, observe).map_err(|error| Failure::of_read(error, reads.last_at()))
+    }
+
+    fn run(
+        &mut self,
+        image: &Image,
+        Memory { inputs, outputs, weights }: &mut Memory,
+        observe: &mut dyn FnMut(&[f32]),
+    ) -> Result<[f32; CLASSES], ReadError<S::Error>> {
+        let (mut inputs, mut outputs) = (inputs, outputs);
+        inputs.iter_mut().zip(image).for_each(|(input, &pixel)| *input = f32::from(pixel) / INK);
+        for (index, (layer, widths)) in self.layers.iter().zip(WIDTHS.windows(2)).enumerate() {
+            let &[columns, rows] = widths else { continue };
+            let from = inputs.get(..columns).unwrap_or_default();
+            let to = outputs.get_mut(..rows).unwrap_or_default();
+            multiply(&mut self.model, layer, from, to, weights)?;
+            if index + 1 < LAYERS {
+                rectify(to);
+            }
+            observe(to);
+            core::mem::swap(&mut inputs, &mut outputs);
+        }
+        Ok(inputs.first_chunk().copied().unwrap_or_default())
+    }
+}
+
+/// The product of a layer's matrix and the inputs, and the bias: row by row, each a part at a time.
+fn multiply<S: ReadAt>(
+    model: &mut Model<S>,
+    [weight, bias]: &Layer,
+    inputs: &[f32],
+    outputs: &mut [f32],
+    weights: &mut [f32; PART],
+) -> Result<(), ReadError<S::Error>> {
+    model.tensor(bias)?.elements().read_lossless(outputs)?;
+    let mut elements = model.tensor(weight)?.elements();
+    for output in outputs {
+        for inputs in inputs.chunks(PART) {
+            let weights = weights.get_mut(..inputs.len()).unwrap_or_default();
+            let weights = elements.next_lossless(weights)?.unwrap_or_default();
+            *output = weights.iter().zip(inputs).fold(*output, |sum, (weight, input)| sum + weight * input);
+        }
+    }
+    Ok(())
+}
+
+/// Nothing below zero comes out of a layer that is not the last.
+fn rectify(outputs: &mut [f32]) {
+    for output in outputs.iter_mut().filter(|output| **output < 0.0) {
+        *output = 0.0;
+    }
+}

@@ -1,0 +1,65 @@
+//! Storage that is watched.
+
+use core::cell::Cell;
+use embedded_safetensors::{FileLen, ReadAt};
+
+/// What has been read of a storage.
+#[derive(Debug, Default)]
+pub struct Reads {
+    calls: Cell<u32>,
+    bytes: Cell<u64>,
+    last_at: Cell<u64>,
+}
+
+impl Reads {
+    /// Nothing yet.
+    pub const fn new() -> Self {
+        Self { calls: Cell::new(0), bytes: Cell::new(0), last_at: Cell::new(0) }
+    }
+
+    /// How often it was read.
+    pub const fn calls(&self) -> u32 {
+        self.calls.get()
+    }
+
+    /// How many bytes were read.
+    pub const fn bytes(&self) -> u64 {
+        self.bytes.get()
+    }
+
+    /// The byte of the file at which the last read began, whether it succeeded or not.
+    pub const fn last_at(&self) -> u64 {
+        self.last_at.get()
+    }
+}
+
+/// A storage, each read of which is counted where others can look.
+#[derive(Debug)]
+pub struct Counted<'r, S> {
+    storage: S,
+    reads: &'r Reads,
+}
+
+impl<'r, S> Counted<'r, S> {
+    /// Adds to what was counted before.
+    pub const fn new(storage: S, reads: &'r Reads) -> Self {
+        Self { storage, reads }
+    }
+}
+
+impl<S: ReadAt> ReadAt for Counted<'_, S> {
+    type Error = S::Error;
+
+    fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> Result<usize, S::Error> {
+        let Reads { calls, bytes, last_at } = self.reads;
+        calls.set(calls.get().wrapping_add(1));
+        last_at.set(offset);
+        let len = self.storage.read_at(offset, buffer)?;
+        bytes.set(bytes.get() + len as u64);
+        Ok(len)
+    }
+
+    fn file_len(&mut self) -> Result<FileLen, S::Error> {
+        self.storage.file_len()
+    }
+}
