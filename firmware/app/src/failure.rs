@@ -82,6 +82,26 @@ impl<E: fmt::Display> fmt::Display for Failure<E> {
     }
 }
 
+/// What a tensor is: the type of its elements, and its shape.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Form {
+    dtype: Dtype,
+    shape: Shape,
+}
+
+impl Form {
+    /// Elements of this type in this shape.
+    pub const fn new(dtype: Dtype, shape: Shape) -> Self {
+        Self { dtype, shape }
+    }
+}
+
+impl fmt::Display for Form {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {:?}", self.dtype, self.shape.dims())
+    }
+}
+
 /// Where a model is not the one that the network is made for.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Difference {
@@ -90,9 +110,9 @@ pub struct Difference {
     /// The byte of the file where it begins; the end of the header where it is missing.
     pub at: u64,
     /// What the file has.
-    pub found: Option<(Dtype, Shape)>,
+    pub found: Option<Form>,
     /// What the network has.
-    pub expected: (Dtype, Shape),
+    pub expected: &'static Form,
 }
 
 impl Difference {
@@ -107,14 +127,12 @@ impl Difference {
 
 impl fmt::Display for Difference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { name, at, found, expected: (dtype, shape) } = self;
+        let Self { name, at, found, expected } = self;
         write!(f, "error[{}] at byte {at}: ", self.code())?;
         match found {
             None => write!(f, "the model has no tensor \"{name}\"")?,
-            Some((dtype, shape)) => {
-                write!(f, "the tensor \"{name}\" is {dtype} {:?} in the model", shape.dims())?;
-            }
+            Some(found) => write!(f, "the tensor \"{name}\" is {found} in the model")?,
         }
-        write!(f, ", but {dtype} {:?} is expected", shape.dims())
+        write!(f, ", but {expected} is expected")
     }
 }

@@ -1,7 +1,7 @@
 //! The network of integers: three layers, small enough to be part of a program, without a float anywhere.
 
 use crate::digits::{Image, PIXELS};
-use crate::failure::{Difference, Failure};
+use crate::failure::{Difference, Failure, Form};
 use crate::network::CLASSES;
 use embedded_safetensors::{Array, View};
 
@@ -112,11 +112,11 @@ impl<'m, const COLUMNS: usize, const ROWS: usize> Dense<'m, COLUMNS, ROWS> {
 }
 
 fn find<'m, T: Array, E>(model: &View<'m>, name: &'static str) -> Result<&'m T, Failure<E>> {
-    let expected = (T::DTYPE, T::SHAPE);
+    let expected = const { &Form::new(T::DTYPE, T::SHAPE) };
     let missing = Difference { name, at: model.summary().data_start, found: None, expected };
     let tensor = model.find(name)?.ok_or(missing)?;
-    let found = (tensor.dtype(), *tensor.shape());
-    if found != expected {
+    let found = Form::new(tensor.dtype(), *tensor.shape());
+    if found != *expected {
         return Err(Difference { at: tensor.at(), found: Some(found), ..missing }.into());
     }
     Ok(tensor.as_array()?)

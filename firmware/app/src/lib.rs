@@ -14,7 +14,7 @@ mod storage;
 
 pub use demo::{Observer, Place, read_digits, read_digits_in_integers};
 pub use digits::{COUNT, Digit, Image, PIXELS, digits};
-pub use failure::{Difference, Failure};
+pub use failure::{Difference, Failure, Form};
 pub use integer::{Dense, Integer};
 pub use network::{CLASSES, Memory, Network, WIDTHS};
 pub use report::{Event, Sink, Text};

@@ -1,7 +1,7 @@
 //! The network of floats: four layers whose weights are read anew for every image, for there is no memory to keep them in.
 
 use crate::digits::{Image, PIXELS};
-use crate::failure::{Difference, Failure};
+use crate::failure::{Difference, Failure, Form};
 use crate::storage::{Counted, Reads};
 use embedded_safetensors::{Dtype, Model, ReadAt, ReadError, Shape, Summary, Wanted};
 
@@ -24,12 +24,27 @@ const WINDOW: usize = 512;
 const INK: f32 = 16.0;
 
 /// The weight and the bias of each layer.
-const NAMES: [[&str; 2]; LAYERS] = [
-    ["fc1.weight", "fc1.bias"],
-    ["fc2.weight", "fc2.bias"],
-    ["fc3.weight", "fc3.bias"],
-    ["fc4.weight", "fc4.bias"],
+static TENSORS: [[(&str, Form); 2]; LAYERS] = [
+    [("fc1.weight", matrix(1)), ("fc1.bias", vector(1))],
+    [("fc2.weight", matrix(2)), ("fc2.bias", vector(2))],
+    [("fc3.weight", matrix(3)), ("fc3.bias", vector(3))],
+    [("fc4.weight", matrix(4)), ("fc4.bias", vector(4))],
 ];
+
+const fn matrix(layer: usize) -> Form {
+    form(&[WIDTHS[layer] as u64, WIDTHS[layer - 1] as u64])
+}
+
+const fn vector(layer: usize) -> Form {
+    form(&[WIDTHS[layer] as u64])
+}
+
+const fn form(dims: &[u64]) -> Form {
+    match Shape::new(dims) {
+        Ok(shape) => Form::new(Dtype::F16, shape),
+        Err(_) => panic!("a matrix has two dimensions"),
+    }
+}
 
 /// The values between two layers, and a part of a row of weights.
 ///
@@ -77,7 +92,9 @@ impl<'r, S: ReadAt> Network<'r, S> {
         let mut window = [0; WINDOW];
         let failed = |error| Failure::of_read(error, reads.last_at());
         let model = Model::open(Counted::new(storage, reads), &mut window).map_err(failed)?;
-        let mut network = Self { model, reads, layers: NAMES.map(|layer| layer.map(Wanted::optional)) };
+        let layers =
+            TENSORS.each_ref().map(|layer| layer.each_ref().map(|&(name, _)| Wanted::optional(name)));
+        let mut network = Self { model, reads, layers };
         network.model.find_all(network.layers.as_flattened_mut(), &mut window).map_err(failed)?;
         network.check()?;
         Ok(network)
@@ -90,21 +107,16 @@ impl<'r, S: ReadAt> Network<'r, S> {
 
     /// Whether all tensors are there and have the shapes that the layers need.
     fn check(&self) -> Result<(), Difference> {
-        for ([weight, bias], widths) in self.layers.iter().zip(WIDTHS.windows(2)) {
-            let &[columns, rows] = widths else { continue };
-            self.check_tensor(weight, &[rows as u64, columns as u64])?;
-            self.check_tensor(bias, &[rows as u64])?;
-        }
-        Ok(())
+        let mut tensors = TENSORS.as_flattened().iter().zip(self.layers.as_flattened());
+        tensors.try_for_each(|((_, expected), tensor)| self.check_tensor(tensor, expected))
     }
 
-    fn check_tensor(&self, tensor: &Wanted<'static>, dims: &[u64]) -> Result<(), Difference> {
-        let expected = (Dtype::F16, Shape::new(dims).unwrap_or(Shape::SCALAR));
+    fn check_tensor(&self, tensor: &Wanted<'static>, expected: &'static Form) -> Result<(), Difference> {
         let missing =
             Difference { name: tensor.name(), at: self.summary().data_start, found: None, expected };
         let info = tensor.info().ok_or(missing)?;
-        let found = (info.dtype(), *info.shape());
-        if found == expected {
+        let found = Form::new(info.dtype(), *info.shape());
+        if found == *expected {
             return Ok(());
         }
         Err(Difference { at: missing.at + info.begin(), found: Some(found), ..missing })
