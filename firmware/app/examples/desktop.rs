@@ -3,13 +3,18 @@
 //! ```console
 //! $ cargo run --release --example desktop -- digits models/digits-f16.safetensors
 //! $ cargo run --release --example desktop -- integer models/digits-i8.safetensors
+//! $ cargo run --release --example desktop -- record models/digits-f16.safetensors recording.safetensors riscv-virt
 //! ```
 
-use app::{Failure, Integer, Place, Sink, Text, read_digits, read_digits_in_integers};
-use embedded_safetensors::View;
+use app::{
+    Failure, Integer, Observer, Place, Recording, Sink, Text, origin, read_digits, read_digits_in_integers,
+};
+use embedded_safetensors::{View, WriteError};
+use std::ffi::OsStr;
 use std::fmt;
 use std::fs::File;
-use std::io::Write;
+use std::io::{Error, Write};
+use std::path::Path;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -17,10 +22,12 @@ fn main() -> ExitCode {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let mut console = Text(Console);
     match words[..] {
-        ["digits", model] => digits(model, &mut console),
+        ["digits", model] => ended(digits(model, &mut console, &mut ()), &mut console),
         ["integer", model] => integer(model, &mut console),
+        ["record", model, recording] => record(model, recording, "desktop", &mut console),
+        ["record", model, recording, board] => record(model, recording, board, &mut console),
         _ => {
-            eprintln!("usage: desktop digits MODEL | desktop integer MODEL");
+            eprintln!("usage: desktop digits MODEL | integer MODEL | record MODEL RECORDING [BOARD]");
             ExitCode::from(USAGE)
         }
     }
@@ -31,6 +38,9 @@ const USAGE: u8 = 64;
 /// Stands for the RAM of a board, which a desktop does not run out of.
 const RAM: u32 = 65_536;
 
+/// What is written at once.
+const PAGE: usize = 4096;
+
 struct Console;
 
 impl fmt::Write for Console {
@@ -39,11 +49,27 @@ impl fmt::Write for Console {
     }
 }
 
-fn digits(path: &str, sink: &mut impl Sink) -> ExitCode {
-    let outcome = File::open(path)
-        .map_err(Failure::NoModel)
-        .and_then(|file| read_digits(&Place { name: path, ram: RAM }, file, sink, &mut ()));
+fn digits(path: &str, sink: &mut impl Sink, observer: &mut impl Observer) -> Result<(), Failure<Error>> {
+    let file = File::open(path).map_err(Failure::NoModel)?;
+    read_digits(&Place { name: path, ram: RAM }, file, sink, observer)
+}
+
+/// Records what a board records that is called so.
+fn record(model: &str, recording: &str, board: &str, sink: &mut impl Sink) -> ExitCode {
+    let outcome = try_record(model, recording, board, sink);
     ended(outcome, sink)
+}
+
+fn try_record(model: &str, recording: &str, board: &str, sink: &mut impl Sink) -> Result<(), Failure<Error>> {
+    // As flash has it: what was recorded before is lost only when there is something to record.
+    let storage = File::options().write(true).create(true).truncate(false).open(recording);
+    let storage = storage.map_err(WriteError::Sink)?;
+    let name = Path::new(model).file_name().and_then(OsStr::to_str).unwrap_or(model);
+    let (origin, mut page) = (origin(board, name), [0; PAGE]);
+    let mut recording = Recording::new(storage, &origin, &mut page)?;
+    digits(model, sink, &mut recording)?;
+    sink.event(&recording.finish()?);
+    Ok(())
 }
 
 fn integer(path: &str, sink: &mut impl Sink) -> ExitCode {

@@ -1,7 +1,7 @@
 //! Why no digits were read: one sentence for people, one exit code for machines.
 
 use core::fmt;
-use embedded_safetensors::{Blame, Dtype, Error, ErrorKind, ReadError, Shape};
+use embedded_safetensors::{Blame, Dtype, Error, ErrorKind, ReadError, Shape, WriteError};
 
 /// What can go wrong, by who is to blame.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -10,6 +10,8 @@ pub enum Failure<E> {
     Unsound(Error),
     /// There is no storage, or no model on it.
     NoModel(E),
+    /// The storage is there, but erased where the model should be.
+    Erased,
     /// The storage failed while this byte of the file, or one behind it, was read.
     Storage {
         /// The byte.
@@ -28,6 +30,8 @@ pub enum Failure<E> {
     TooSmall(Error),
     /// This program has asked for what cannot be.
     Mistake(Error),
+    /// What was to be recorded is not.
+    Unrecorded(WriteError<E>),
 }
 
 impl<E> Failure<E> {
@@ -35,10 +39,33 @@ impl<E> Failure<E> {
     pub const fn exit_code(&self) -> u8 {
         match self {
             Self::Unsound(_) => 1,
-            Self::NoModel(_) | Self::Storage { .. } | Self::Ends { .. } => 2,
+            Self::NoModel(_) | Self::Erased | Self::Storage { .. } | Self::Ends { .. } => 2,
             Self::OtherModel(_) => 3,
             Self::TooSmall(_) => 4,
             Self::Mistake(_) => 5,
+            Self::Unrecorded(WriteError::Sink(_) | WriteError::Full { .. }) => 2,
+            Self::Unrecorded(WriteError::Format(error)) if matches!(error.kind.blame(), Blame::Limit) => 4,
+            Self::Unrecorded(_) => 5,
+        }
+    }
+
+    /// The same, with what the storage says in other words.
+    pub fn map<F>(self, words: impl FnOnce(E) -> F) -> Failure<F> {
+        match self {
+            Self::Unsound(error) => Failure::Unsound(error),
+            Self::NoModel(error) => Failure::NoModel(words(error)),
+            Self::Erased => Failure::Erased,
+            Self::Storage { at, error } => Failure::Storage { at, error: words(error) },
+            Self::Ends { at } => Failure::Ends { at },
+            Self::OtherModel(difference) => Failure::OtherModel(difference),
+            Self::TooSmall(error) => Failure::TooSmall(error),
+            Self::Mistake(error) => Failure::Mistake(error),
+            Self::Unrecorded(error) => Failure::Unrecorded(match error {
+                WriteError::Sink(error) => WriteError::Sink(words(error)),
+                WriteError::Full { at } => WriteError::Full { at },
+                WriteError::Format(error) => WriteError::Format(error),
+                WriteError::Spec(error) => WriteError::Spec(error),
+            }),
         }
     }
 
@@ -55,10 +82,23 @@ impl<E> Failure<E> {
 impl<E> From<Error> for Failure<E> {
     fn from(error: Error) -> Self {
         match error.kind.blame() {
+            Blame::File if is_erased(&error) => Self::Erased,
             Blame::File => Self::Unsound(error),
             Blame::Limit => Self::TooSmall(error),
             Blame::Usage => Self::Mistake(error),
         }
+    }
+}
+
+/// Whether the length of the header has only ones, or only zeros: how memory looks that was never written.
+fn is_erased(error: &Error) -> bool {
+    let empty = Error { kind: ErrorKind::UnexpectedEnd, at: size_of::<u64>() as u64 };
+    *error == empty || matches!(error.kind, ErrorKind::HeaderTooLarge { length: u64::MAX })
+}
+
+impl<E> From<WriteError<E>> for Failure<E> {
+    fn from(error: WriteError<E>) -> Self {
+        Self::Unrecorded(error)
     }
 }
 
@@ -73,11 +113,14 @@ impl<E: fmt::Display> fmt::Display for Failure<E> {
         match self {
             Self::Unsound(error) | Self::TooSmall(error) | Self::Mistake(error) => error.fmt(f),
             Self::NoModel(error) => write!(f, "error: {error}"),
+            Self::Erased => f.write_str("error at byte 0: there is no model, for the storage is erased"),
             Self::Storage { at, error } => {
                 write!(f, "error at byte {at}: the storage cannot be read: {error}")
             }
             Self::Ends { at } => write!(f, "error at byte {at}: the file ends here, before its end was due"),
             Self::OtherModel(difference) => difference.fmt(f),
+            Self::Unrecorded(error @ (WriteError::Format(_) | WriteError::Spec(_))) => error.fmt(f),
+            Self::Unrecorded(error) => write!(f, "error: {error}"),
         }
     }
 }

@@ -9,6 +9,7 @@ mod digits;
 mod failure;
 mod integer;
 mod network;
+mod recording;
 mod report;
 mod storage;
 
@@ -17,5 +18,6 @@ pub use digits::{COUNT, Digit, Image, PIXELS, digits};
 pub use failure::{Difference, Failure, Form};
 pub use integer::{Dense, Integer};
 pub use network::{CLASSES, Memory, Network, WIDTHS};
+pub use recording::{Recording, origin};
 pub use report::{Event, Sink, Text};
 pub use storage::{Counted, Reads};

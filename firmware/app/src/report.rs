@@ -52,6 +52,15 @@ pub enum Event<'a> {
         /// Calls.
         reads: u32,
     },
+    /// What was seen is recorded.
+    Recorded {
+        /// Bytes of the file.
+        bytes: u64,
+        /// How many images it is about.
+        images: u32,
+        /// How many values there are for each.
+        values: u32,
+    },
     /// What the program has needed of the RAM.
     Ram {
         /// Bytes of statics.
@@ -79,6 +88,9 @@ impl fmt::Display for Event<'_> {
             }
             Self::Score { right, of } => write!(f, "score: {right} of {of} digits read right"),
             Self::Storage { bytes, reads } => write!(f, "storage: {bytes} bytes in {reads} reads"),
+            Self::Recorded { bytes, images, values } => {
+                write!(f, "recorded: {bytes} bytes, {images} guesses and {values} activations for each")
+            }
             Self::Ram { statics, stack, limit } => {
                 let total = statics + stack;
                 write!(f, "RAM: {total} of {limit} bytes, {statics} static and {stack} of stack")
