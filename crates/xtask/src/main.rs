@@ -2,6 +2,7 @@
 //!
 //! Each command sets up by itself what it needs, or says in one sentence what to run.
 
+mod boards;
 mod commands;
 mod elf;
 mod group;

@@ -66,7 +66,8 @@ impl Toolchain {
     fn library_flags(self) -> &'static [&'static str] {
         match (self.compiler, self.is_bare()) {
             (Compiler::Installed, _) => &[],
-            (Compiler::Debian, true) => &["-Zbuild-std=core"],
+            // Some hardware abstraction layers name `alloc`, though nothing is put on a heap.
+            (Compiler::Debian, true) => &["-Zbuild-std=core,alloc"],
             (Compiler::Debian, false) => &["-Zbuild-std=std"],
         }
     }
@@ -110,7 +111,7 @@ fn debian_cargo() -> Run {
 impl Run {
     /// Debian's package has no `rust-lld`, which bare targets link with by default.
     fn envs_for_bare_linking(self) -> Self {
-        BARE_TARGETS.into_iter().fold(self, |run, triple| {
+        BARE_TARGETS.into_iter().chain([HARD_FLOATS]).fold(self, |run, triple| {
             let name = triple.to_uppercase().replace('-', "_");
             run.env(format!("CARGO_TARGET_{name}_LINKER"), "ld.lld")
         })
@@ -120,6 +121,9 @@ impl Run {
 /// The microcontrollers that the core is built for.
 pub const BARE_TARGETS: [&str; 4] =
     ["thumbv6m-none-eabi", "thumbv7m-none-eabi", "thumbv7em-none-eabi", "riscv32imc-unknown-none-elf"];
+
+/// A microcontroller whose floats are passed in registers: boards are built for it, the core is as above.
+pub const HARD_FLOATS: &str = "thumbv7em-none-eabihf";
 
 /// Makes sure that the toolchain that runs us can build for `triple`, or says why it cannot.
 fn own_compiler(triple: &str, rustup_refused: bool) -> Result<(), String> {

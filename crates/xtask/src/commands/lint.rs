@@ -1,9 +1,10 @@
 //! `cargo xtask lint`: everything that can be judged without running it.
 
 use super::Command;
+use crate::boards::{PACKAGES, Package};
 use crate::process::Run;
 use crate::report::{Outcome, Report, Tally};
-use crate::toolchain::{self, BARE_TARGETS, Compiler, Toolchain, own_cargo};
+use crate::toolchain::{self, Compiler, Toolchain, own_cargo};
 use crate::workspace;
 use std::process::ExitCode;
 
@@ -23,14 +24,11 @@ fn run(_: &[String]) -> Result<ExitCode, String> {
     Ok(report.print())
 }
 
-/// The packages that stand alone, for cargo does not reach them from the workspace.
-const FIRMWARE: [&str; 1] = ["firmware/linkcheck"];
-
 fn format() -> Outcome {
     let mut tally = Tally::default();
     tally.check("workspace", own_cargo().args(["fmt", "--all", "--check"]).check());
-    for package in FIRMWARE {
-        tally.check(package, in_package(own_cargo(), package).args(["fmt", "--check"]).check());
+    for package in &PACKAGES {
+        tally.check(package.folder, in_package(own_cargo(), package).args(["fmt", "--check"]).check());
     }
     Ok(tally)
 }
@@ -44,22 +42,35 @@ fn clippy() -> Outcome {
     Ok(tally)
 }
 
-/// Debian's compiler comes without clippy: where it builds the firmware, the compiler's own lints do.
+/// Each package for each of its targets, with each of its sets of features.
 fn firmware() -> Outcome {
     let mut tally = Tally::default();
-    for package in FIRMWARE {
-        for triple in BARE_TARGETS {
+    for package in &PACKAGES {
+        for triple in package.triples {
             let toolchain = Toolchain::for_target(triple)?;
-            let lint = if toolchain.compiler == Compiler::Installed { "clippy" } else { "check" };
-            let run = in_package(toolchain.cargo(lint), package).args(["--release", "--locked", "--quiet"]);
-            tally.check(&format!("{package} for {triple}"), run.env("RUSTFLAGS", "-Dwarnings").check());
+            for features in package.features {
+                let what = format!("{} for {triple} {features}", package.folder);
+                tally.check(what.trim_end(), lint(toolchain, package, features));
+            }
+        }
+        if package.runs_here {
+            let clippy = in_package(own_cargo(), package).args(["clippy", "--locked", "--quiet"]);
+            let what = format!("{}, its tests and examples", package.folder);
+            tally.check(&what, clippy.args(["--all-targets", "--", "-D", "warnings"]).check());
         }
     }
     Ok(tally)
 }
 
-fn in_package(run: Run, package: &str) -> Run {
-    run.dir(&workspace::root().join(package))
+/// Debian's compiler comes without clippy: where it builds the firmware, the compiler's own lints do.
+fn lint(toolchain: Toolchain, package: &Package, features: &str) -> Result<(), String> {
+    let lint = if toolchain.compiler == Compiler::Installed { "clippy" } else { "check" };
+    let run = in_package(toolchain.cargo(lint), package).args(["--release", "--locked", "--quiet"]);
+    run.args(["--features", features]).env("RUSTFLAGS", "-Dwarnings").check()
+}
+
+fn in_package(run: Run, package: &Package) -> Run {
+    run.dir(&workspace::root().join(package.folder))
 }
 
 fn doc() -> Outcome {
