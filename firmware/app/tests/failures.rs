@@ -24,7 +24,7 @@ impl Sink for Heard {
 /// The sentence and the exit code of a run that fails.
 fn failed<S: ReadAt<Error: Display>>(storage: S) -> (String, u8) {
     let place = Place { name: "MODEL.ST", ram: 65_536 };
-    let failure = read_digits(&place, storage, &mut Heard::default(), &mut ()).err().expect("it fails");
+    let failure = read_digits(&place, storage, &mut Heard::default(), &mut ()).expect_err("it fails");
     (failure.to_string(), failure.exit_code())
 }
 
@@ -85,7 +85,7 @@ fn a_tensor_of_another_shape_is_named_with_its_place() {
 #[test]
 fn the_same_goes_for_the_network_of_integers() {
     let view = View::parse(MODEL).expect("it is sound");
-    let failure = Integer::find::<fmt::Error>(&view).err().expect("it is another network's");
+    let failure = Integer::find::<fmt::Error>(&view).expect_err("it is another network's");
     assert!(failure.to_string().contains("\"fc1.weight\" is F16 [400, 64] in the model, but I8 [200, 64]"));
     assert_eq!(failure.exit_code(), 3);
 }
