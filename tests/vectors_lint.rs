@@ -66,6 +66,29 @@ fn the_manifest_fits_its_schema() {
     assert_eq!(the_schema().check(&raw()), Ok(()));
 }
 
+/// A device takes it so: README.md promises it the form, and that there are no more than these.
+#[test]
+fn the_manifest_can_be_read_line_by_line() {
+    const LONGEST_LINE: usize = 4095;
+    let path = vectors::folder().join("manifest.json");
+    let text = std::fs::read_to_string(path).expect("the manifest can be read");
+    let (_, behind) = text.split_once("\n\"vectors\":[\n").expect("a line begins the vectors");
+    let vectors = behind.strip_suffix("\n]}\n").expect("the last line ends the vectors and all");
+    let lines = vectors.split(",\n").map(|line| serde_json::from_str(line).expect("a line is a vector"));
+    assert_eq!(lines.collect::<Vec<Value>>(), *raw()["vectors"].as_array().expect("it is an array"));
+    assert!(text.lines().all(|line| line.len() <= LONGEST_LINE), "a line is too long");
+    assert!(!text.contains("\\ud"), "half a character is in escapes");
+    each(|_, vector| {
+        unless(vector.tensors.as_ref().is_none_or(|tensors| tensors.len() <= 24), "too many tensors")
+    });
+    each(|_, vector| {
+        unless(
+            vector.table().is_none_or(|table| table.metadata.is_none_or(|pairs| pairs.len() <= 4)),
+            "too many pairs",
+        )
+    });
+}
+
 /// The check of the schema is no check if it lets everything pass.
 #[test]
 fn a_broken_manifest_does_not_fit() {

@@ -4,6 +4,7 @@
 //! $ cargo run --release --example desktop -- digits models/digits-f16.safetensors
 //! $ cargo run --release --example desktop -- integer models/digits-i8.safetensors
 //! $ cargo run --release --example desktop -- record models/digits-f16.safetensors recording.safetensors riscv-virt
+//! $ cargo run --release --example desktop --features vectors -- vectors ../../tests/vectors/manifest.json VECTORS.BIN
 //! ```
 
 use app::{
@@ -26,8 +27,11 @@ fn main() -> ExitCode {
         ["integer", model] => integer(model, &mut console),
         ["record", model, recording] => record(model, recording, "desktop", &mut console),
         ["record", model, recording, board] => record(model, recording, board, &mut console),
+        #[cfg(feature = "vectors")]
+        ["vectors", manifest, pack] => vectors(manifest, pack, &mut console),
         _ => {
             eprintln!("usage: desktop digits MODEL | integer MODEL | record MODEL RECORDING [BOARD]");
+            eprintln!("       desktop vectors MANIFEST PACK    (with the feature `vectors`)");
             ExitCode::from(USAGE)
         }
     }
@@ -82,6 +86,22 @@ fn read_integer<E>(path: &str, bytes: &[u8], sink: &mut impl Sink) -> Result<(),
     let network = Integer::find(&view)?;
     read_digits_in_integers(&Place { name: path, ram: RAM }, view.summary(), &network, sink);
     Ok(())
+}
+
+#[cfg(feature = "vectors")]
+fn vectors(manifest: &str, pack: &str, sink: &mut impl Sink) -> ExitCode {
+    use app::vectors::{self, Memory};
+    let open = |file, path| File::open(path).map_err(|error| vectors::Failure::storage(file, 0, error));
+    let outcome = open(vectors::File::Manifest, manifest).and_then(|manifest| {
+        vectors::run(manifest, open(vectors::File::Pack, pack)?, &mut Memory::new(), sink)
+    });
+    match outcome {
+        Ok(totals) => totals.exit_code().into(),
+        Err(failure) => {
+            sink.failure(&failure);
+            failure.exit_code().into()
+        }
+    }
 }
 
 fn ended<E: fmt::Display>(outcome: Result<(), Failure<E>>, sink: &mut impl Sink) -> ExitCode {

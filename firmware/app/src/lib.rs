@@ -12,6 +12,8 @@ mod network;
 mod recording;
 mod report;
 mod storage;
+#[cfg(feature = "vectors")]
+pub mod vectors;
 
 pub use demo::{Observer, Place, read_digits, read_digits_in_integers};
 pub use digits::{COUNT, Digit, Image, PIXELS, digits};

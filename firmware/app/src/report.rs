@@ -2,6 +2,8 @@
 
 use crate::digits::Digit;
 use crate::network::CLASSES;
+#[cfg(feature = "vectors")]
+use crate::vectors::{Outcome, Totals};
 use core::fmt;
 
 /// Something that happened.
@@ -61,6 +63,17 @@ pub enum Event<'a> {
         /// How many values there are for each.
         values: u32,
     },
+    /// A conformance vector has been judged.
+    #[cfg(feature = "vectors")]
+    Vector {
+        /// The vector.
+        id: &'a str,
+        /// What became of it.
+        outcome: Outcome<'a>,
+    },
+    /// All vectors have been judged.
+    #[cfg(feature = "vectors")]
+    Vectors(Totals),
     /// What the program has needed of the RAM.
     Ram {
         /// Bytes of statics.
@@ -91,6 +104,10 @@ impl fmt::Display for Event<'_> {
             Self::Recorded { bytes, images, values } => {
                 write!(f, "recorded: {bytes} bytes, {images} guesses and {values} activations for each")
             }
+            #[cfg(feature = "vectors")]
+            Self::Vector { id, outcome } => write!(f, "vector {id}: {outcome}"),
+            #[cfg(feature = "vectors")]
+            Self::Vectors(totals) => write!(f, "vectors: {totals}"),
             Self::Ram { statics, stack, limit } => {
                 let total = statics + stack;
                 write!(f, "RAM: {total} of {limit} bytes, {statics} static and {stack} of stack")

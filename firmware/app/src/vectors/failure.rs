@@ -1,0 +1,103 @@
+//! Why vectors could not be judged.
+
+use core::fmt;
+use serde_json_core::de::Error as Reason;
+
+/// One of the two files that all is read from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum File {
+    /// What is expected.
+    Manifest,
+    /// The files of the vectors.
+    Pack,
+}
+
+impl fmt::Display for File {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Manifest => "manifest",
+            Self::Pack => "pack",
+        })
+    }
+}
+
+/// What can go wrong besides a verdict.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Failure<E> {
+    /// The storage failed.
+    Storage {
+        /// The file that was read.
+        file: File,
+        /// The byte of it at which the read began.
+        at: u64,
+        /// What the storage says.
+        error: E,
+    },
+    /// A file ends too early.
+    Ends {
+        /// Which.
+        file: File,
+        /// Its end.
+        at: u64,
+    },
+    /// The pack goes on behind the last file of the manifest.
+    Surplus {
+        /// The byte behind the last file.
+        at: u64,
+    },
+    /// A line of the manifest says nothing that can be understood.
+    Line {
+        /// Counted from 1.
+        number: u32,
+        /// What is wrong with it.
+        reason: Reason,
+    },
+    /// A line of the manifest does not fit into memory.
+    LongLine {
+        /// Counted from 1.
+        number: u32,
+        /// How many bytes it has, with its end.
+        needed: u64,
+        /// How many bytes there are for it.
+        capacity: usize,
+    },
+}
+
+impl<E> Failure<E> {
+    /// A read that failed at this byte of a file.
+    pub const fn storage(file: File, at: u64, error: E) -> Self {
+        Self::Storage { file, at, error }
+    }
+
+    /// The code that the program ends with.
+    pub const fn exit_code(&self) -> u8 {
+        match self {
+            Self::Ends { .. } | Self::Surplus { .. } | Self::Line { .. } => 1,
+            Self::Storage { .. } => 2,
+            Self::LongLine { .. } => 4,
+        }
+    }
+}
+
+impl<E: fmt::Display> fmt::Display for Failure<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Storage { file, at, error } => {
+                write!(f, "error at byte {at} of the {file}: the storage cannot be read: {error}")
+            }
+            Self::Ends { file, at } => {
+                write!(f, "error at byte {at} of the {file}: it ends here, before its end was due")
+            }
+            Self::Surplus { at } => {
+                write!(f, "error at byte {at} of the pack: it goes on behind the files of the manifest")
+            }
+            Self::Line { number, reason } => {
+                write!(f, "error in line {number} of the manifest: it cannot be understood: {reason}")
+            }
+            Self::LongLine { number, needed, capacity } => write!(
+                f,
+                "error in line {number} of the manifest: it has {needed} bytes, and there is memory for {capacity}"
+            ),
+        }
+    }
+}

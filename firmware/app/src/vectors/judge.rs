@@ -1,0 +1,133 @@
+//! The verdict on one file of the pack.
+
+use super::Work;
+use super::expectation::{Expectation, Tensor};
+use super::failure::{Failure, File};
+use super::outcome::{Difference, Outcome, Verdict};
+use embedded_safetensors::{Entry, Error, ErrorKind, FileLen, Model, ReadAt, ReadError};
+
+/// Of the hash by which equal names are found. The verdict does not depend on it.
+const KEY: [u64; 2] = [1, 2];
+
+/// A part of a storage, as if it were a file of its own.
+pub struct Part<'s, S> {
+    storage: &'s mut S,
+    start: u64,
+    len: u64,
+    /// Where in the storage the last read began.
+    last_at: u64,
+}
+
+impl<'s, S> Part<'s, S> {
+    /// So many bytes from `start` on.
+    pub const fn new(storage: &'s mut S, start: u64, len: u64) -> Self {
+        Self { storage, start, len, last_at: start }
+    }
+}
+
+impl<S: ReadAt> ReadAt for Part<'_, S> {
+    type Error = S::Error;
+
+    fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> Result<usize, S::Error> {
+        let left = usize::try_from(self.len.saturating_sub(offset)).unwrap_or(usize::MAX);
+        let room = buffer.len().min(left);
+        let Some(buffer) = buffer.get_mut(..room).filter(|buffer| !buffer.is_empty()) else { return Ok(0) };
+        self.last_at = self.start + offset;
+        self.storage.read_at(self.last_at, buffer)
+    }
+
+    fn file_len(&mut self) -> Result<FileLen, S::Error> {
+        Ok(FileLen::Exactly(self.len))
+    }
+}
+
+/// Judges a file, and compares the verdict with what is expected.
+///
+/// # Errors
+/// Those of the storage.
+pub fn judge<'e, S: ReadAt>(
+    file: &mut Part<'_, S>,
+    expectation: &Expectation<'e>,
+    work: &mut Work,
+) -> Result<Outcome<'e>, Failure<S::Error>> {
+    let judged = compared(&mut *file, expectation, work);
+    judged.map_err(|error| match error {
+        Unread::Source(error) => Failure::storage(File::Pack, file.last_at, error),
+        Unread::Ends => Failure::Ends { file: File::Pack, at: file.last_at },
+    })
+}
+
+/// Why there is no verdict.
+enum Unread<E> {
+    Source(E),
+    Ends,
+}
+
+fn compared<'e, S: ReadAt>(
+    file: &mut Part<'_, S>,
+    expectation: &Expectation<'e>,
+    work: &mut Work,
+) -> Result<Outcome<'e>, Unread<S::Error>> {
+    let (verdict, difference) = match said(opened(file, work))? {
+        Ok(mut model) => {
+            let verdict = Verdict::Sound { tensors: model.summary().tensors };
+            (verdict, listed(&mut model, expectation, work)?)
+        }
+        Err(error) => (Verdict::Unsound { code: error.kind.code(), at: error.at }, None),
+    };
+    let expected = expectation.verdict().filter(|expected| *expected != verdict);
+    Ok(Outcome::Judged { verdict, difference: expected.map(Difference::Verdict).or(difference) })
+}
+
+/// A model whose header is sound, and no name in it occurs twice.
+fn opened<F: ReadAt>(file: F, work: &mut Work) -> Result<Model<F>, ReadError<F::Error>> {
+    let mut model = Model::open_sorting(file, &mut work.slots, &mut work.window)?;
+    model.check_names(KEY, &mut work.slots, &mut work.text, &mut work.window)?;
+    Ok(model)
+}
+
+/// What is said of the file is no failure to read it.
+fn said<T, E>(outcome: Result<T, ReadError<E>>) -> Result<Result<T, Error>, Unread<E>> {
+    match outcome {
+        Ok(value) => Ok(Ok(value)),
+        Err(ReadError::Format(error)) => Ok(Err(error)),
+        Err(ReadError::Source(error)) => Err(Unread::Source(error)),
+        Err(ReadError::UnexpectedEof { .. }) => Err(Unread::Ends),
+    }
+}
+
+/// Compares what the file holds with what the manifest lists, if it does.
+fn listed<'e, S: ReadAt>(
+    model: &mut Model<S>,
+    expectation: &Expectation<'e>,
+    work: &mut Work,
+) -> Result<Option<Difference<'e>>, Unread<S::Error>> {
+    let Some(tensors) = expectation.tensors() else { return Ok(None) };
+    let other = match said(other_tensor(model, tensors, work))? {
+        // Such shapes cannot be shown, and the manifest has one.
+        Err(Error { kind: ErrorKind::Rank { .. }, .. }) if expectation.has_long_shapes() => None,
+        Err(error) => return Ok(Some(Difference::Listing { code: error.kind.code() })),
+        Ok(other) => other.map(|at| Difference::Tensor { at }),
+    };
+    Ok(match said(model.all_metadata(&mut work.text, &mut work.window))? {
+        Ok(found) if expectation.has_metadata(found) => other,
+        Ok(_) => other.or(Some(Difference::Metadata)),
+        Err(error) => Some(Difference::Listing { code: error.kind.code() }),
+    })
+}
+
+/// Where the first tensor stands that is not listed.
+fn other_tensor<S: ReadAt>(
+    model: &mut Model<S>,
+    tensors: &[Tensor<'_>],
+    work: &mut Work,
+) -> Result<Option<u64>, ReadError<S::Error>> {
+    let mut other = None;
+    let visitor = |entry: &Entry<'_>| {
+        if !tensors.iter().any(|tensor| tensor.is(entry)) {
+            other.get_or_insert(entry.at);
+        }
+    };
+    model.visit(&mut work.text, &mut work.window, visitor)?;
+    Ok(other)
+}

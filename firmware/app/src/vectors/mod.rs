@@ -1,0 +1,130 @@
+//! The conformance vectors, on the device itself: each file is judged by the code that reads models there, and what it says
+//! is compared with what `tests/vectors/manifest.json` says that it must.
+//!
+//! The manifest is read as it is committed, line by line: behind the line `"vectors":[` there is one vector on each, up to the
+//! line `]}`. The files lie one behind the other in a pack, in the manifest's order; those of more than [`LONGEST`] bytes
+//! are not in it.
+
+mod expectation;
+mod failure;
+mod judge;
+mod lines;
+mod outcome;
+
+pub use failure::{Failure, File};
+pub use outcome::{Difference, Outcome, Totals, Verdict};
+
+use embedded_safetensors::{FileLen, ReadAt, Slot};
+use expectation::Expectation;
+use judge::Part;
+use lines::Lines;
+
+use crate::report::{Event, Sink};
+
+/// The most bytes that a file in the pack has.
+pub const LONGEST: u64 = 65_536;
+
+/// What all is done in, besides the stack.
+///
+/// *Memory*: 6,400 bytes.
+pub struct Memory {
+    line: [u8; 4096],
+    work: Work,
+}
+
+/// What a file is judged in.
+struct Work {
+    window: [u8; 512],
+    slots: [Slot; 64],
+    text: [u8; 256],
+}
+
+impl Memory {
+    /// Holds nothing.
+    pub const fn new() -> Self {
+        let work = Work { window: [0; 512], slots: [Slot::EMPTY; 64], text: [0; 256] };
+        Self { line: [0; 4096], work }
+    }
+}
+
+impl Default for Memory {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Judges every vector, reports each, and the total.
+///
+/// # Errors
+/// When a storage fails, or what lies there is not a manifest and its pack: then nothing is known of the vectors that were
+/// not reported. A verdict that is not the manifest's is no error here, but [`Totals::exit_code`] tells.
+pub fn run<M, P>(
+    manifest: M,
+    pack: P,
+    memory: &mut Memory,
+    sink: &mut impl Sink,
+) -> Result<Totals, Failure<M::Error>>
+where
+    M: ReadAt,
+    P: ReadAt<Error = M::Error>,
+{
+    let Memory { line, work } = memory;
+    let mut lines = Lines::new(manifest, line);
+    lines.skip_to(b"\"vectors\":[")?;
+    let mut run = Run { pack, at: 0, totals: Totals::default(), work };
+    loop {
+        let (line, number) = lines.due()?;
+        if line == b"]}" {
+            break;
+        }
+        let expectation = Expectation::decode(line).map_err(|reason| Failure::Line { number, reason })?;
+        run.take(&expectation, sink)?;
+    }
+    run.end(sink)
+}
+
+/// On the way through the pack.
+struct Run<'m, P> {
+    pack: P,
+    /// Where the next file begins.
+    at: u64,
+    totals: Totals,
+    work: &'m mut Work,
+}
+
+impl<P: ReadAt> Run<'_, P> {
+    fn take(&mut self, expectation: &Expectation<'_>, sink: &mut impl Sink) -> Result<(), Failure<P::Error>> {
+        let outcome = match expectation.length {
+            length @ ..=LONGEST => self.judge(expectation, length)?,
+            length => Outcome::LeftOut { length },
+        };
+        self.totals.count(&outcome);
+        sink.event(&Event::Vector { id: expectation.id, outcome });
+        Ok(())
+    }
+
+    fn judge<'e>(
+        &mut self,
+        expectation: &Expectation<'e>,
+        length: u64,
+    ) -> Result<Outcome<'e>, Failure<P::Error>> {
+        let start = self.at;
+        self.at += length;
+        match self.pack.file_len().map_err(|error| Failure::storage(File::Pack, start, error))? {
+            FileLen::Exactly(end) | FileLen::AtMost(end) if end < self.at => {
+                Err(Failure::Ends { file: File::Pack, at: end })
+            }
+            _ => judge::judge(&mut Part::new(&mut self.pack, start, length), expectation, self.work),
+        }
+    }
+
+    /// A pack that has more bytes is not the manifest's.
+    fn end(mut self, sink: &mut impl Sink) -> Result<Totals, Failure<P::Error>> {
+        let len = self.pack.file_len().map_err(|error| Failure::storage(File::Pack, self.at, error))?;
+        if matches!(len, FileLen::Exactly(len) if len > self.at) {
+            return Err(Failure::Surplus { at: self.at });
+        }
+        sink.event(&Event::Vectors(self.totals));
+        Ok(self.totals)
+    }
+}

@@ -1,0 +1,124 @@
+//! What is reported of a vector.
+
+use core::fmt;
+
+/// What a reader says of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict<'a> {
+    /// It is sound.
+    Sound {
+        /// How many tensors it has.
+        tensors: u64,
+    },
+    /// It is not.
+    Unsound {
+        /// The stable code of the error.
+        code: &'a str,
+        /// The byte of the file where it shows.
+        at: u64,
+    },
+}
+
+impl fmt::Display for Verdict<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Sound { tensors: 1 } => write!(f, "ok, 1 tensor"),
+            Self::Sound { tensors } => write!(f, "ok, {tensors} tensors"),
+            Self::Unsound { code, at } => write!(f, "error[{code}] at byte {at}"),
+        }
+    }
+}
+
+/// What became of a vector.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome<'a> {
+    /// Its file is too long for the pack.
+    LeftOut {
+        /// The bytes of its file.
+        length: u64,
+    },
+    /// It was judged.
+    Judged {
+        /// The verdict.
+        verdict: Verdict<'a>,
+        /// Where the manifest says something else.
+        difference: Option<Difference<'a>>,
+    },
+}
+
+/// What the manifest says instead.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Difference<'a> {
+    /// Another verdict.
+    Verdict(Verdict<'a>),
+    /// It does not list this tensor, or as another one.
+    Tensor {
+        /// The byte of the file where its name begins.
+        at: u64,
+    },
+    /// Other metadata.
+    Metadata,
+    /// What a sound file holds cannot be listed.
+    Listing {
+        /// The stable code of the error.
+        code: &'a str,
+    },
+}
+
+impl fmt::Display for Outcome<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::LeftOut { length } => write!(f, "left out, {length} bytes"),
+            Self::Judged { verdict, difference: None } => verdict.fmt(f),
+            Self::Judged { verdict, difference: Some(difference) } => {
+                write!(f, "{verdict}, but {difference}")
+            }
+        }
+    }
+}
+
+impl fmt::Display for Difference<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Verdict(verdict) => write!(f, "the manifest says {verdict}"),
+            Self::Tensor { at } => write!(f, "the tensor at byte {at} is not the manifest's"),
+            Self::Metadata => f.write_str("the metadata is not the manifest's"),
+            Self::Listing { code } => write!(f, "what it holds cannot be listed: error[{code}]"),
+        }
+    }
+}
+
+/// How many vectors there were.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// Those of which the manifest says the same.
+    pub agreeing: u32,
+    /// Those of which it says something else.
+    pub differing: u32,
+    /// Those whose files are too long for the pack.
+    pub left_out: u32,
+}
+
+impl Totals {
+    pub(super) fn count(&mut self, outcome: &Outcome<'_>) {
+        let counter = match outcome {
+            Outcome::LeftOut { .. } => &mut self.left_out,
+            Outcome::Judged { difference: None, .. } => &mut self.agreeing,
+            Outcome::Judged { difference: Some(_), .. } => &mut self.differing,
+        };
+        *counter += 1;
+    }
+
+    /// The code that the program ends with: 0 if there were vectors and none differs, 1 otherwise.
+    pub const fn exit_code(&self) -> u8 {
+        if self.agreeing > 0 && self.differing == 0 { 0 } else { 1 }
+    }
+}
+
+impl fmt::Display for Totals {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { agreeing, differing, left_out } = self;
+        let judged = agreeing + differing;
+        write!(f, "{agreeing} of {judged} as the manifest says, {left_out} left out")
+    }
+}

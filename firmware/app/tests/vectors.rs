@@ -1,0 +1,289 @@
+//! Manifests that agree with their packs, that disagree, and that are none.
+
+use app::Text;
+use app::vectors::{Failure, File, Memory, Totals, run};
+use embedded_safetensors::{FileLen, ReadAt};
+use std::fmt::{self, Display};
+
+const SOUND: &str = r#"{"b\u0000":{"dtype":"U8","shape":[2],"data_offsets":[1,3]},"a":{"dtype":"I8","shape":[],"data_offsets":[0,1]},"__metadata__":{"k":"v"}}"#;
+
+const LISTED: &str = r#""ours":"accept","tensors":[{"data_offsets":[0,1],"dtype":"I8","name":"a","sha256":"0","shape":[]},{"data_offsets":[1,3],"dtype":"U8","name":"b\u0000","sha256":"0","shape":[2]}],"metadata":{"k":"v"}"#;
+
+/// A file with this header and three bytes of data.
+fn file(header: &str) -> Vec<u8> {
+    [&(header.len() as u64).to_le_bytes(), header.as_bytes(), &[1, 2, 3]].concat()
+}
+
+/// A manifest with these lines.
+fn manifest(vectors: &[String]) -> String {
+    format!("{{\"version\":1,\n\"codes\":{{\n\"x\":0}},\n\"vectors\":[\n{}\n]}}\n", vectors.join(",\n"))
+}
+
+/// The line of a vector of this length.
+fn line(id: &str, length: usize, members: &str) -> String {
+    format!(r#"{{"id":"{id}","length":{length},{members}}}"#)
+}
+
+/// What is printed, and how it ends.
+fn judged<M: ReadAt<Error: Display>>(
+    manifest: M,
+    pack: impl ReadAt<Error = M::Error>,
+) -> (String, Result<Totals, Failure<M::Error>>) {
+    let mut sink = Text(String::new());
+    let outcome = run(manifest, pack, &mut Memory::new(), &mut sink);
+    (sink.0, outcome)
+}
+
+fn judged_one(header: &str, members: &str) -> (String, u8) {
+    let pack = file(header);
+    let manifest = manifest(&[line("it", pack.len(), members)]);
+    let (text, outcome) = judged(manifest.as_bytes(), &pack[..]);
+    let totals = outcome.expect("it is a manifest");
+    (text.lines().next().expect("it was judged").to_string(), totals.exit_code())
+}
+
+#[track_caller]
+fn agrees(header: &str, members: &str, verdict: &str) {
+    assert_eq!(judged_one(header, members), (format!("vector it: {verdict}"), 0));
+}
+
+#[track_caller]
+fn differs(header: &str, members: &str, sentence: &str) {
+    assert_eq!(judged_one(header, members), (format!("vector it: {sentence}"), 1));
+}
+
+#[test]
+fn a_sound_file_is_compared_to_the_last_offset() {
+    agrees(SOUND, LISTED, "ok, 2 tensors");
+    let other = "ok, 2 tensors, but the tensor at byte 9 is not the manifest's";
+    for (text, by) in [
+        ("\"U8\"", "\"I8\""),
+        ("[2]", "[2,1]"),
+        ("[1,3]", "[1,2]"),
+        ("b\\u0000", "b"),
+        ("b\\u0000", "c"),
+        ("b\\u0000", "b\\u0000 "),
+    ] {
+        differs(SOUND, &LISTED.replace(text, by), other);
+    }
+    for (text, by) in [("\"v\"", "\"w\""), ("\"k\"", "\"l\""), ("{\"k\":\"v\"}", "null"), ("\"k\":\"v\"", "")]
+    {
+        let other = "ok, 2 tensors, but the metadata is not the manifest's";
+        differs(SOUND, &LISTED.replace(text, by), other);
+    }
+}
+
+#[test]
+fn of_many_tensors_only_their_number_is_compared() {
+    agrees(SOUND, r#""ours":"accept","tensor_count":2"#, "ok, 2 tensors");
+    let other = "ok, 2 tensors, but the manifest says ok, 1 tensor";
+    differs(SOUND, r#""ours":"accept","tensor_count":1"#, other);
+}
+
+/// The byte of the file where this part of its header begins.
+fn place(header: &str, part: &str) -> usize {
+    8 + header.rfind(part).expect("it is there")
+}
+
+#[test]
+fn an_error_is_compared_with_its_code_and_byte() {
+    let hole = SOUND.replace("[2],\"data_offsets\":[1,3]", "[1],\"data_offsets\":[2,3]");
+    let at = place(&hole, "2,3]");
+    let expected = |code: &str, at| format!(r#""ours":"reject","code":"{code}","at":{at}"#);
+    let said = format!("error[layout.hole] at byte {at}");
+    agrees(&hole, &expected("layout.hole", at), &said);
+    for (code, at) in [("layout.hole", at - 1), ("layout.overlap", at)] {
+        let other = format!("{said}, but the manifest says error[{code}] at byte {at}");
+        differs(&hole, &expected(code, at), &other);
+    }
+    differs(&hole, LISTED, &format!("{said}, but the manifest says ok, 2 tensors"));
+    let other = format!("ok, 2 tensors, but the manifest says {said}");
+    differs(SOUND, &expected("layout.hole", at), &other);
+}
+
+#[test]
+fn names_and_keys_that_occur_twice_are_found() {
+    let names = SOUND.replace("\"b\\u0000\"", "\"\\u0061\"");
+    let keys = SOUND.replace("\"k\":\"v\"", "\"k\":\"v\",\"\\u006b\":\"\"");
+    for (code, header, second) in
+        [("name.duplicate", names, "\"a\""), ("metadata.duplicate", keys, "\"\\u006b\"")]
+    {
+        let at = place(&header, second);
+        let expected = format!(r#""ours":"reject","code":"{code}","at":{at}"#);
+        agrees(&header, &expected, &format!("error[{code}] at byte {at}"));
+    }
+}
+
+#[test]
+fn a_shape_that_cannot_be_shown_is_sound() {
+    let shape = |rank: usize| format!("[{}]", vec!["1"; rank].join(","));
+    let header = |rank| {
+        format!(r#"{{"a":{{"dtype":"U8","shape":[3,{}],"data_offsets":[0,3]}}}}"#, "1,".repeat(rank) + "1")
+    };
+    let listed = |shape: &str| {
+        format!(
+            r#""ours":"accept","tensors":[{{"data_offsets":[0,3],"dtype":"U8","name":"a","sha256":"","shape":{shape}}}],"metadata":null"#
+        )
+    };
+    agrees(&header(7), &listed(&shape(9)), "ok, 1 tensor");
+    let other = "ok, 1 tensor, but what it holds cannot be listed: error[limit.rank]";
+    differs(&header(7), &listed(&shape(8)), other);
+}
+
+/// Whatever else a line says is skipped: nesting, escapes, pairs of surrogates, all kinds of values.
+#[test]
+fn unknown_members_are_skipped() {
+    let unknown = [
+        r#""\\\"\/\b\f\n\r\t\u001f\ud83d\ude00\ud83d}{][,:""#,
+        r#"{"header":[{"repeat":{"count":2,"join":",","text":"\"${i*8+8}\":{]"}},{"zeros":16}],"data":[]}"#,
+        r#"[[],[[{}]],{"a":{"b":[1,{"c":"]"}]}}]"#,
+        "[1,-2.5e+3,true,false,null]",
+        "18446744073709551615",
+        "true",
+        "null",
+        "{}",
+        "\"\"",
+    ];
+    for value in unknown {
+        for members in [format!("{LISTED},\"u\":{value}"), format!("\"\\u0075\\\"\":{value},{LISTED}")] {
+            agrees(SOUND, &members, "ok, 2 tensors");
+        }
+    }
+}
+
+#[test]
+fn files_follow_each_other_and_long_ones_are_not_in_the_pack() {
+    let error = r#""ours":"reject","code":"json.end","at":8"#;
+    let (sound, empty) = (file(SOUND), [0; 8]);
+    let lines = [
+        line("a", 8, error),
+        line("b", 65_537, error),
+        line("c", sound.len(), LISTED),
+        line("d", 0, r#""ours":"reject","code":"container.short","at":1"#),
+        line("e", 8, error),
+    ];
+    let (text, outcome) = judged(manifest(&lines).as_bytes(), &[&empty[..], &sound, &empty].concat()[..]);
+    let expected = "vector a: error[json.end] at byte 8\n\
+        vector b: left out, 65537 bytes\n\
+        vector c: ok, 2 tensors\n\
+        vector d: error[container.short] at byte 0, but the manifest says error[container.short] at byte 1\n\
+        vector e: error[json.end] at byte 8\n\
+        vectors: 3 of 4 as the manifest says, 1 left out\n";
+    assert_eq!(text, expected);
+    assert_eq!(outcome, Ok(Totals { agreeing: 3, differing: 1, left_out: 1 }));
+}
+
+#[test]
+fn no_vectors_are_no_success() {
+    let empty = manifest(&[]).replace("\n\n", "\n");
+    let (text, outcome) = judged(empty.as_bytes(), &[][..]);
+    assert_eq!(text, "vectors: 0 of 0 as the manifest says, 0 left out\n");
+    assert_eq!(outcome.map(|totals| totals.exit_code()), Ok(1));
+}
+
+#[test]
+fn a_pack_of_another_length_is_not_the_manifests() {
+    let pack = file(SOUND);
+    let text = manifest(&[line("a", pack.len(), LISTED)]);
+    let len = pack.len() as u64;
+    let (_, outcome) = judged(text.as_bytes(), &pack[1..]);
+    assert_eq!(outcome, Err(Failure::Ends { file: File::Pack, at: len - 1 }));
+    let (printed, outcome) = judged(text.as_bytes(), &[&pack[..], b" "].concat()[..]);
+    assert_eq!(outcome, Err(Failure::Surplus { at: len }));
+    assert_eq!(printed, "vector a: ok, 2 tensors\n");
+}
+
+/// Wherever it is cut, it is not taken for one that has fewer vectors.
+#[test]
+fn a_manifest_that_is_cut_is_none() {
+    let pack = file(SOUND);
+    let text = manifest(&[line("a", pack.len(), LISTED)]);
+    for len in 0..text.len() {
+        let cut = text.get(..len).expect("it is ASCII");
+        let (_, outcome) = judged(cut.as_bytes(), &pack[..]);
+        assert_eq!(outcome, Err(Failure::Ends { file: File::Manifest, at: len as u64 }));
+    }
+}
+
+#[test]
+fn a_line_that_cannot_be_understood_is_named() {
+    let pack = file(SOUND);
+    for members in [
+        "\"ours\":\"maybe\"",
+        "\"ours\":\"accept\"",
+        "\"ours\":\"reject\",\"code\":\"json.end\"",
+        "\"ours\":\"reject\",\"code\":\"json.end\",\"at\":-1",
+        "\"ours\":\"reject\",\"code\":\"json.end\",\"at\":1} {",
+    ] {
+        let text = manifest(&[line("a", pack.len(), LISTED), line("b", 0, members)]);
+        let (_, outcome) = judged(text.as_bytes(), &pack[..]);
+        assert!(matches!(outcome, Err(Failure::Line { number: 6, .. })), "{members}: {outcome:?}");
+    }
+}
+
+#[test]
+fn a_line_that_is_too_long_says_how_long_it_is() {
+    let pack = file(SOUND);
+    let of_length = |length: usize| {
+        let reason = |filling: usize| format!("{LISTED},\"reason\":\"{}\"", "x".repeat(filling));
+        let bare = line("a", pack.len(), &reason(0)).len();
+        manifest(&[line("a", pack.len(), &reason(length - bare))])
+    };
+    let (printed, outcome) = judged(of_length(4095).as_bytes(), &pack[..]);
+    assert_eq!(outcome.map(|totals| totals.exit_code()), Ok(0), "{printed}");
+    for length in [4096, 4097, 8191, 8192, 10_000] {
+        let (_, outcome) = judged(of_length(length).as_bytes(), &pack[..]);
+        let needed = length as u64 + 1;
+        assert_eq!(outcome, Err(Failure::LongLine { number: 5, needed, capacity: 4096 }));
+    }
+}
+
+/// A storage that gives little at a time, and from some byte on nothing but errors.
+struct Weak<'f> {
+    file: &'f [u8],
+    sound: u64,
+    most: usize,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Pulled;
+
+impl Display for Pulled {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the card does not answer")
+    }
+}
+
+impl ReadAt for Weak<'_> {
+    type Error = Pulled;
+
+    fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> Result<usize, Pulled> {
+        let room = buffer.len().min(self.most);
+        let len = self.file.read_at(offset, &mut buffer[..room]).map_err(|never| match never {})?;
+        if offset + len as u64 > self.sound { Err(Pulled) } else { Ok(len) }
+    }
+
+    fn file_len(&mut self) -> Result<FileLen, Pulled> {
+        Ok(FileLen::Exactly(self.file.len() as u64))
+    }
+}
+
+#[test]
+fn a_storage_that_fails_is_not_a_verdict() {
+    let pack = file(SOUND);
+    let text = manifest(&[line("a", pack.len(), LISTED)]);
+    let whole = |file, most| Weak { file, sound: u64::MAX, most };
+    for most in [1, 7, 4096] {
+        let (printed, outcome) = judged(whole(text.as_bytes(), most), whole(&pack, most));
+        assert_eq!(outcome.map(|totals| totals.exit_code()), Ok(0), "{printed}");
+    }
+    let (_, outcome) = judged(whole(text.as_bytes(), 16), Weak { file: &pack, sound: 32, most: 16 });
+    let failure = outcome.expect_err("it was pulled");
+    assert_eq!(
+        (failure.exit_code(), failure.to_string().as_str()),
+        (2, "error at byte 32 of the pack: the storage cannot be read: the card does not answer")
+    );
+    let pulled = Weak { file: text.as_bytes(), sound: 64, most: 16 };
+    let (_, outcome) = judged(pulled, whole(&pack, 16));
+    assert_eq!(outcome, Err(Failure::Storage { file: File::Manifest, at: 64, error: Pulled }));
+}
