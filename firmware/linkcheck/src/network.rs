@@ -1,6 +1,6 @@
 //! A small network, wherever its weights lie: a layer of 8-bit integers, then a layer of floats.
 
-use crate::semihosting::{print, print_number};
+use board::{print, print_number};
 
 const INPUTS: usize = 32;
 const HIDDEN: usize = 64;

@@ -49,10 +49,10 @@ impl Firmware {
             .map(drop)
     }
 
-    /// The level is ours and the core's. `core` keeps that of the profile, as it does where it comes
+    /// The level is ours, the board's and the core's. `core` keeps that of the profile, as it does where it comes
     /// ready from rustup, and is built only once for all levels where it comes from source.
     fn cargo(self) -> Run {
-        let level = ["linkcheck", "embedded-safetensors"]
+        let level = ["linkcheck", "board", "embedded-safetensors"]
             .map(|package| format!("profile.release.package.{package}.opt-level={}", self.quoted_level()));
         self.toolchain
             .cargo("build")

@@ -1,6 +1,7 @@
 //! Output and exit code through the debugger that QEMU plays.
 
 use core::arch::asm;
+use core::fmt;
 
 const WRITE_CHARACTER: usize = 0x03;
 const EXIT_EXTENDED: usize = 0x20;
@@ -10,6 +11,16 @@ const APPLICATION_EXIT: usize = 0x2_0026;
 pub fn print(text: &str) {
     for byte in text.as_bytes() {
         call(WRITE_CHARACTER, (&raw const *byte).addr());
+    }
+}
+
+/// Prints text as it is formatted.
+pub struct Console;
+
+impl fmt::Write for Console {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        print(text);
+        Ok(())
     }
 }
 

@@ -1,0 +1,60 @@
+//! What the processor cannot execute: one line, and the end.
+
+use crate::{Console, exit};
+use core::fmt::Write;
+
+const EXIT_CODE: u32 = 99;
+
+fn report(name: &str, address: usize) -> ! {
+    // The console takes everything.
+    let _ = writeln!(Console, "fault: {name} at {address:#010x}");
+    exit(EXIT_CODE)
+}
+
+/// Jumps to where no code can lie, as a wrong pointer to a function does: to prove that faults are seen.
+pub fn run_into_a_fault() -> ! {
+    // SAFETY: none is needed afterwards: the processor refuses, and the fault is the end.
+    let code: extern "C" fn() -> ! = unsafe { core::mem::transmute(NOWHERE as *const ()) };
+    code()
+}
+
+#[cfg(target_arch = "arm")]
+use cortex_m::NOWHERE;
+#[cfg(target_arch = "riscv32")]
+use riscv::NOWHERE;
+
+#[cfg(target_arch = "arm")]
+mod cortex_m {
+    use cortex_m_rt::{ExceptionFrame, exception};
+
+    /// Memory that never holds code, with the bit that says that Thumb code lies there.
+    pub const NOWHERE: usize = 0xe000_0001;
+
+    #[exception]
+    unsafe fn HardFault(frame: &ExceptionFrame) -> ! {
+        super::report("hard fault", frame.pc() as usize)
+    }
+}
+
+#[cfg(target_arch = "riscv32")]
+mod riscv {
+    use ::riscv::register::{mcause, mepc};
+    use riscv_rt::TrapFrame;
+
+    /// No memory at all on QEMU's machine.
+    pub const NOWHERE: usize = 0xe000_0000;
+
+    #[unsafe(export_name = "ExceptionHandler")]
+    fn on_exception(_: &TrapFrame) -> ! {
+        super::report(name(mcause::read().code()), mepc::read())
+    }
+
+    fn name(cause: usize) -> &'static str {
+        match cause {
+            0 | 1 => "no code",
+            2 => "illegal instruction",
+            4..=7 => "no memory",
+            _ => "exception",
+        }
+    }
+}

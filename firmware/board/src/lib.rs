@@ -1,0 +1,28 @@
+//! What firmware on emulated boards shares.
+//!
+//! Output and the exit code go through semihosting: QEMU answers it, and so do debuggers, among them probe-rs.
+//!
+//! | exit code | meaning |
+//! |---|---|
+//! | 99 | the processor met what it cannot execute: `fault: … at 0x…` |
+//! | 101 | a panic: `panic: MESSAGE at FILE:LINE` |
+#![no_std]
+
+mod semihosting;
+
+pub use semihosting::{Console, exit, print, print_number};
+
+#[cfg(feature = "runtime")]
+mod fault;
+#[cfg(feature = "runtime")]
+pub mod memory;
+#[cfg(feature = "runtime")]
+mod panic;
+
+#[cfg(feature = "runtime")]
+pub use fault::run_into_a_fault;
+
+#[cfg(all(feature = "runtime", target_arch = "arm"))]
+pub use cortex_m_rt::entry;
+#[cfg(all(feature = "runtime", target_arch = "riscv32"))]
+pub use riscv_rt::entry;
