@@ -18,4 +18,7 @@ const fn package(folder: &'static str, triples: &'static [&'static str]) -> Pack
 }
 
 /// What boards share comes before them.
-pub const PACKAGES: [Package; 1] = [package("firmware/linkcheck", &BARE_TARGETS)];
+pub const PACKAGES: [Package; 2] = [
+    Package { features: &["", "runtime"], ..package("firmware/board", &BARE_TARGETS) },
+    package("firmware/linkcheck", &BARE_TARGETS),
+];
