@@ -1,0 +1,109 @@
+"""Judging the committed models, and what devices said of their images."""
+
+import hashlib
+import pathlib
+import re
+
+import numpy as np
+
+import container
+from dataset import CARRIED, parts
+from models import NETWORKS, SUMS, TEST, carried
+
+MODEL = re.compile(r"model: .*?\b(\d+) bytes")
+DIGIT = re.compile(r"digit (\d+): a (\d), read as (\d), logits((?: [0-9a-f]{8}){10})")
+
+
+class Wrong(Exception):
+    """What is wrong, in a sentence."""
+
+
+def judge(devices):
+    """The exit code."""
+    try:
+        for sentence in sentences(devices):
+            print(sentence)
+    except Wrong as wrong:
+        print(f"wrong: {wrong}")
+        return 1
+    return 0
+
+
+def sentences(devices):
+    """What is found to be right, one after the other."""
+    need(SUMS.read_text() == sums(), f"the models are not those of {SUMS.name}")
+    _, held_out = parts()
+    check_images(held_out)
+    models = {}
+    for network in NETWORKS:
+        file = network.path.read_bytes()
+        layers, sentence = check_model(network, file, held_out)
+        models[len(file)] = (network, network.logits(layers, held_out[0][:CARRIED]))
+        yield sentence
+    for path in devices:
+        yield check_device(path, models, held_out[1][:CARRIED])
+
+
+def need(true, sentence):
+    if not true:
+        raise Wrong(sentence)
+
+
+def sums():
+    """As sha256sum has them."""
+    paths = [network.path for network in NETWORKS] + [TEST]
+    return "".join(f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in paths)
+
+
+def check_images(held_out):
+    found, _ = container.decoded(TEST.read_bytes())
+    due = carried(*held_out)
+    need(found.keys() == due.keys(), f"{TEST.name} has the tensors {', '.join(found)}")
+    for name, tensor in due.items():
+        same = found[name].dtype == tensor.dtype and np.array_equal(found[name], tensor)
+        need(same, f"the {name} are not the first that are held out")
+
+
+def check_model(network, file, held_out):
+    """The layers, and what to say of them."""
+    name = network.path.name
+    tensors, metadata = container.decoded(file)
+    layers = network.layers(tensors)
+    need(len(file) <= network.longest, f"{name} has {len(file)} bytes")
+    images, labels = held_out
+    part = network.right(layers, images, labels) / len(labels)
+    need(part >= network.least, f"{name} reads {part:.2%} right; {network.least:.0%} are the least")
+    claimed = claims(network, layers, held_out)
+    need(claimed.items() <= metadata.items(), f"{name} claims {metadata}, but it is {claimed}")
+    here = network.right(layers, images[:CARRIED], labels[:CARRIED])
+    return layers, f"{name}: {metadata['accuracy']}; {here} of the {CARRIED} that devices have"
+
+
+def claims(network, layers, held_out):
+    """What the file says of itself."""
+    images, labels = held_out
+    right = network.right(layers, images, labels)
+    widths = " to ".join(map(str, network.widths))
+    accuracy = f"{100 * right / len(labels):.2f} % right, {right} of {len(labels)} held-out images"
+    return {"accuracy": accuracy, "description": f"reads handwritten digits of 8 by 8 pixels; {widths}, ReLU between"}
+
+
+def check_device(path, models, labels):
+    """The lines of a device are of all images in their order, and of what the model makes of them."""
+    text = pathlib.Path(path).read_text()
+    model = MODEL.search(text)
+    need(model, f"{path} does not say of which model it is")
+    need(int(model[1]) in models, f"{path} is of a model of {model[1]} bytes, which is none of these")
+    network, logits = models[int(model[1])]
+    found = DIGIT.findall(text)
+    need([int(number) for number, *_ in found] == list(range(CARRIED)), f"{path} has not all digits once and in order")
+    for (number, label, read, words), due, shown in zip(found, logits, labels):
+        said = f"{path}: digit {number}"
+        need(int(label) == shown, f"{said} shows a {shown}")
+        need(int(read) == due.argmax(), f"{said} is to be read as {due.argmax()}")
+        need(words.split() == bits(due), f"{said} has the logits{words}, not {' '.join(bits(due))}")
+    return f"{path}: {CARRIED} digits, their logits those of {network.path.name} to the last bit"
+
+
+def bits(logits):
+    return [f"{word:08x}" for word in logits.view(np.uint32)]

@@ -1,0 +1,86 @@
+"""The two networks and the images for them: how they are made, and how they lie in their files."""
+
+import pathlib
+from dataclasses import dataclass
+from typing import Callable
+
+import numpy as np
+
+import arithmetic
+import quantising
+from dataset import BRIGHTEST, CARRIED
+from learning import Settings, train
+
+FOLDER = pathlib.Path(__file__).resolve().parent.parent / "models"
+
+
+@dataclass
+class Network:
+    """Its layers are triples of weights, biases and a shift, which is 0 where there is none."""
+
+    path: pathlib.Path
+    widths: list
+    settings: Settings
+    # The dtypes of weights and biases, and which layers are shifted.
+    dtypes: tuple
+    shifted: tuple
+    # From trained floats to layers, and from layers and images to logits.
+    made: Callable
+    logits: Callable
+    # The part of the held-out images that it must read right, and what its file may have of bytes.
+    least: float
+    longest: int
+
+    def trained(self, images, labels):
+        inputs = (images / BRIGHTEST).astype(np.float32)
+        return self.made(train(self.widths, inputs, labels, self.settings), inputs)
+
+    def right(self, layers, images, labels):
+        """How many images are read as what they show. Of equal logits the first counts, as on a device."""
+        return int((self.logits(layers, images).argmax(axis=1) == labels).sum())
+
+    def tensors(self, layers):
+        """By the names that they have in the file."""
+        found = {}
+        for number, (weights, biases, shift) in enumerate(layers, 1):
+            found |= {f"fc{number}.weight": weights, f"fc{number}.bias": biases}
+            if shift:
+                found[f"fc{number}.shift"] = np.array([shift], "<i4")
+        return found
+
+    def layers(self, tensors):
+        """The way back, of just the tensors that the network has."""
+        found = {name: (part.dtype, part.shape) for name, part in tensors.items()}
+        if found != self.expected():
+            raise ValueError(f"{self.path.name} has the tensors {found}, not {self.expected()}")
+        names = [f"fc{number}" for number in range(1, len(self.widths))]
+        return [tuple(tensors[f"{n}.{part}"] for part in ("weight", "bias")) + (shift(tensors, n),) for n in names]
+
+    def expected(self):
+        weight, bias = map(np.dtype, self.dtypes)
+        found = {f"fc{number}.shift": (np.dtype("<i4"), (1,)) for number in self.shifted}
+        for number, (inputs, outputs) in enumerate(zip(self.widths, self.widths[1:]), 1):
+            found |= {f"fc{number}.weight": (weight, (outputs, inputs)), f"fc{number}.bias": (bias, (outputs,))}
+        return found
+
+
+def shift(tensors, name):
+    return int(tensors.get(f"{name}.shift", [0])[0])
+
+
+F16 = Network(
+    FOLDER / "digits-f16.safetensors", [64, 400, 400, 400, 10], Settings(epochs=60), ("<f2", "<f2"), (),
+    quantising.halves, arithmetic.floats, 0.97, 720_000,
+)  # fmt: skip
+I8 = Network(
+    FOLDER / "digits-i8.safetensors", [64, 200, 200, 10], Settings(epochs=120), ("i1", "<i4"), (1, 2),
+    quantising.integers, arithmetic.integers, 0.96, 60_000,
+)  # fmt: skip
+NETWORKS = [F16, I8]
+TEST = FOLDER / "digits-test.safetensors"
+SUMS = FOLDER / "SHA256SUMS"
+
+
+def carried(images, labels):
+    """The tensors of digits-test.safetensors: the first of the held-out images, whatever they look like."""
+    return {"images": images[:CARRIED], "labels": labels[:CARRIED]}
