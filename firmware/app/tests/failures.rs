@@ -58,6 +58,16 @@ fn a_file_that_was_cut_is_unsound() {
 }
 
 #[test]
+fn storage_that_was_never_written_has_no_model() {
+    for erased in [[0xFF; 64], [0; 64]] {
+        let sentence = "error at byte 0: there is no model, for the storage is erased";
+        assert_eq!(failed(&erased[..]), (sentence.to_owned(), 2));
+    }
+    let written = [0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFE];
+    assert_eq!(failed(&written[..]).1, 1);
+}
+
+#[test]
 fn another_networks_model_is_told_from_a_bad_one() {
     let (sentence, code) = failed(SMALL);
     assert!(sentence.contains("\"fc1.weight\" is I8 [200, 64] in the model, but F16 [400, 64] is expected"));

@@ -18,7 +18,8 @@ const fn package(folder: &'static str, triples: &'static [&'static str]) -> Pack
 }
 
 /// What boards share comes before them.
-pub const PACKAGES: [Package; 2] = [
+pub const PACKAGES: [Package; 3] = [
     Package { features: &["", "runtime"], ..package("firmware/board", &BARE_TARGETS) },
     package("firmware/linkcheck", &BARE_TARGETS),
+    package("firmware/riscv-virt", &["riscv32imc-unknown-none-elf"]),
 ];
