@@ -9,6 +9,8 @@ const SOUND: &str = r#"{"b\u0000":{"dtype":"U8","shape":[2],"data_offsets":[1,3]
 
 const LISTED: &str = r#""ours":"accept","tensors":[{"data_offsets":[0,1],"dtype":"I8","name":"a","sha256":"0","shape":[]},{"data_offsets":[1,3],"dtype":"U8","name":"b\u0000","sha256":"0","shape":[2]}],"metadata":{"k":"v"}"#;
 
+const ONE: Totals = Totals { agreeing: 1, differing: 0, left_out: 0 };
+
 /// A file with this header and three bytes of data.
 fn file(header: &str) -> Vec<u8> {
     [&(header.len() as u64).to_le_bytes(), header.as_bytes(), &[1, 2, 3]].concat()
@@ -38,8 +40,8 @@ fn judged_one(header: &str, members: &str) -> (String, u8) {
     let pack = file(header);
     let manifest = manifest(&[line("it", pack.len(), members)]);
     let (text, outcome) = judged(manifest.as_bytes(), &pack[..]);
-    let totals = outcome.expect("it is a manifest");
-    (text.lines().next().expect("it was judged").to_string(), totals.exit_code())
+    let code = outcome.map_or_else(|failure| failure.exit_code(), |_| 0);
+    (text.lines().next().expect("it was judged").to_string(), code)
 }
 
 #[track_caller]
@@ -170,7 +172,9 @@ fn files_follow_each_other_and_long_ones_are_not_in_the_pack() {
         vector e: error[json.end] at byte 8\n\
         vectors: 3 of 4 as the manifest says, 1 left out\n";
     assert_eq!(text, expected);
-    assert_eq!(outcome, Ok(Totals { agreeing: 3, differing: 1, left_out: 1 }));
+    let failure = outcome.expect_err("one differs");
+    assert_eq!(failure, Failure::Differs(Totals { agreeing: 3, differing: 1, left_out: 1 }));
+    assert_eq!(failure.to_string(), "error: 1 of 4 verdicts are not the manifest's");
 }
 
 #[test]
@@ -178,7 +182,7 @@ fn no_vectors_are_no_success() {
     let empty = manifest(&[]).replace("\n\n", "\n");
     let (text, outcome) = judged(empty.as_bytes(), &[][..]);
     assert_eq!(text, "vectors: 0 of 0 as the manifest says, 0 left out\n");
-    assert_eq!(outcome.map(|totals| totals.exit_code()), Ok(1));
+    assert_eq!(outcome, Err(Failure::Differs(Totals::default())));
 }
 
 #[test]
@@ -230,7 +234,7 @@ fn a_line_that_is_too_long_says_how_long_it_is() {
         manifest(&[line("a", pack.len(), &reason(length - bare))])
     };
     let (printed, outcome) = judged(of_length(4095).as_bytes(), &pack[..]);
-    assert_eq!(outcome.map(|totals| totals.exit_code()), Ok(0), "{printed}");
+    assert_eq!(outcome, Ok(ONE), "{printed}");
     for length in [4096, 4097, 8191, 8192, 10_000] {
         let (_, outcome) = judged(of_length(length).as_bytes(), &pack[..]);
         let needed = length as u64 + 1;
@@ -275,7 +279,7 @@ fn a_storage_that_fails_is_not_a_verdict() {
     let whole = |file, most| Weak { file, sound: u64::MAX, most };
     for most in [1, 7, 4096] {
         let (printed, outcome) = judged(whole(text.as_bytes(), most), whole(&pack, most));
-        assert_eq!(outcome.map(|totals| totals.exit_code()), Ok(0), "{printed}");
+        assert_eq!(outcome, Ok(ONE), "{printed}");
     }
     let (_, outcome) = judged(whole(text.as_bytes(), 16), Weak { file: &pack, sound: 32, most: 16 });
     let failure = outcome.expect_err("it was pulled");
@@ -286,4 +290,9 @@ fn a_storage_that_fails_is_not_a_verdict() {
     let pulled = Weak { file: text.as_bytes(), sound: 64, most: 16 };
     let (_, outcome) = judged(pulled, whole(&pack, 16));
     assert_eq!(outcome, Err(Failure::Storage { file: File::Manifest, at: 64, error: Pulled }));
+}
+
+#[test]
+fn memory_is_what_is_said_of_it() {
+    assert_eq!(size_of::<Memory>(), 5248);
 }

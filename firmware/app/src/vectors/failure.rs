@@ -1,5 +1,6 @@
 //! Why vectors could not be judged.
 
+use super::outcome::Totals;
 use core::fmt;
 use serde_json_core::de::Error as Reason;
 
@@ -21,9 +22,11 @@ impl fmt::Display for File {
     }
 }
 
-/// What can go wrong besides a verdict.
+/// What can go wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Failure<E> {
+    /// Not all verdicts are the manifest's, or there is none.
+    Differs(Totals),
     /// The storage failed.
     Storage {
         /// The file that was read.
@@ -72,7 +75,7 @@ impl<E> Failure<E> {
     /// The code that the program ends with.
     pub const fn exit_code(&self) -> u8 {
         match self {
-            Self::Ends { .. } | Self::Surplus { .. } | Self::Line { .. } => 1,
+            Self::Differs(_) | Self::Ends { .. } | Self::Surplus { .. } | Self::Line { .. } => 1,
             Self::Storage { .. } => 2,
             Self::LongLine { .. } => 4,
         }
@@ -82,6 +85,10 @@ impl<E> Failure<E> {
 impl<E: fmt::Display> fmt::Display for Failure<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Differs(totals) => {
+                let Totals { differing, .. } = totals;
+                write!(f, "error: {differing} of {} verdicts are not the manifest's", totals.judged())
+            }
             Self::Storage { file, at, error } => {
                 write!(f, "error at byte {at} of the {file}: the storage cannot be read: {error}")
             }

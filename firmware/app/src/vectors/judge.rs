@@ -1,7 +1,7 @@
 //! The verdict on one file of the pack.
 
 use super::Work;
-use super::expectation::{Expectation, Tensor};
+use super::expectation::Expectation;
 use super::failure::{Failure, File};
 use super::outcome::{Difference, Outcome, Verdict};
 use embedded_safetensors::{Entry, Error, ErrorKind, FileLen, Model, ReadAt, ReadError};
@@ -102,10 +102,12 @@ fn listed<'e, S: ReadAt>(
     expectation: &Expectation<'e>,
     work: &mut Work,
 ) -> Result<Option<Difference<'e>>, Unread<S::Error>> {
-    let Some(tensors) = expectation.tensors() else { return Ok(None) };
-    let other = match said(other_tensor(model, tensors, work))? {
+    if !expectation.is_listed() {
+        return Ok(None);
+    }
+    let other = match said(other_tensor(model, expectation, work))? {
         // Such shapes cannot be shown, and the manifest has one.
-        Err(Error { kind: ErrorKind::Rank { .. }, .. }) if expectation.has_long_shapes() => None,
+        Err(Error { kind: ErrorKind::Rank { .. }, .. }) if expectation.has_long_shape() => None,
         Err(error) => return Ok(Some(Difference::Listing { code: error.kind.code() })),
         Ok(other) => other.map(|at| Difference::Tensor { at }),
     };
@@ -119,12 +121,12 @@ fn listed<'e, S: ReadAt>(
 /// Where the first tensor stands that is not listed.
 fn other_tensor<S: ReadAt>(
     model: &mut Model<S>,
-    tensors: &[Tensor<'_>],
+    expectation: &Expectation<'_>,
     work: &mut Work,
 ) -> Result<Option<u64>, ReadError<S::Error>> {
     let mut other = None;
     let visitor = |entry: &Entry<'_>| {
-        if !tensors.iter().any(|tensor| tensor.is(entry)) {
+        if !expectation.has_tensor(entry) {
             other.get_or_insert(entry.at);
         }
     };

@@ -109,16 +109,16 @@ impl Totals {
         *counter += 1;
     }
 
-    /// The code that the program ends with: 0 if there were vectors and none differs, 1 otherwise.
-    pub const fn exit_code(&self) -> u8 {
-        if self.agreeing > 0 && self.differing == 0 { 0 } else { 1 }
+    /// How many were judged.
+    pub const fn judged(&self) -> u32 {
+        self.agreeing + self.differing
     }
 }
 
 impl fmt::Display for Totals {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { agreeing, differing, left_out } = self;
-        let judged = agreeing + differing;
+        let Self { agreeing, left_out, .. } = self;
+        let judged = self.judged();
         write!(f, "{agreeing} of {judged} as the manifest says, {left_out} left out")
     }
 }

@@ -1,0 +1,140 @@
+//! The tensors that a line of the manifest lists, one at a time.
+
+use core::fmt;
+use embedded_safetensors::{Dtype, Entry, Shape, TensorInfo};
+use serde::Deserialize;
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json_core::de::Error as Reason;
+use serde_json_core::str::{EscapedStr, EscapedStringFragment};
+
+/// The member of a line that has them.
+const KEY: &str = "tensors";
+
+/// One of them. Its texts are borrowed from the line, with the escapes that they have there.
+#[derive(Deserialize)]
+pub struct Tensor<'l> {
+    name: &'l str,
+    dtype: &'l str,
+    shape: Dims,
+    data_offsets: (u64, u64),
+}
+
+impl Tensor<'_> {
+    /// Whether this is what was found.
+    pub fn is(&self, entry: &Entry<'_>) -> bool {
+        means(self.name, entry.name()) && self.info().is_some_and(|info| info == entry.info)
+    }
+
+    /// Whether it has more dimensions than a shape holds.
+    pub const fn is_long(&self) -> bool {
+        self.shape.0.is_none()
+    }
+
+    fn info(&self) -> Option<TensorInfo> {
+        let dtype = Dtype::from_name(self.dtype.as_bytes())?;
+        let (begin, end) = self.data_offsets;
+        TensorInfo::new(dtype, self.shape.0?, begin, end).ok()
+    }
+}
+
+/// Whether a text with escapes is this one, without memory to unescape it in.
+pub fn means(escaped: &str, text: &str) -> bool {
+    let mut rest = text;
+    for fragment in EscapedStr(escaped).fragments() {
+        let behind = match fragment {
+            Ok(EscapedStringFragment::NotEscaped(text)) => rest.strip_prefix(text),
+            Ok(EscapedStringFragment::Escaped(character)) => rest.strip_prefix(character),
+            Err(_) => None, // half a character: the decoder knows no pairs of surrogates, and the manifest has none
+        };
+        let Some(behind) = behind else { return false };
+        rest = behind;
+    }
+    rest.is_empty()
+}
+
+/// Of how many of the tensors in a line something holds; nothing where none are listed.
+///
+/// # Errors
+/// What is wrong with the line or the list.
+pub fn tensors_with(line: &[u8], mut holds: impl FnMut(&Tensor<'_>) -> bool) -> Result<Option<u64>, Reason> {
+    let mut decoder = serde_json_core::de::Deserializer::new(line, None);
+    decoder.deserialize_map(LineVisitor(&mut holds))
+}
+
+/// What is asked of each.
+type Holds<'h> = &'h mut dyn FnMut(&Tensor<'_>) -> bool;
+
+struct LineVisitor<'h>(Holds<'h>);
+
+impl<'de> Visitor<'de> for LineVisitor<'_> {
+    type Value = Option<u64>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a vector")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Option<u64>, A::Error> {
+        let mut count = None;
+        while let Some(key) = members.next_key::<&str>()? {
+            if key == KEY {
+                count = Some(members.next_value_seed(List(self.0))?);
+            } else {
+                members.next_value::<IgnoredAny>()?;
+            }
+        }
+        Ok(count)
+    }
+}
+
+struct List<'h>(Holds<'h>);
+
+impl<'de> DeserializeSeed<'de> for List<'_> {
+    type Value = u64;
+
+    fn deserialize<D: Deserializer<'de>>(self, list: D) -> Result<u64, D::Error> {
+        list.deserialize_seq(self)
+    }
+}
+
+impl<'de> Visitor<'de> for List<'_> {
+    type Value = u64;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list of tensors")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut tensors: A) -> Result<u64, A::Error> {
+        let mut count = 0;
+        while let Some(tensor) = tensors.next_element()? {
+            count += u64::from((self.0)(&tensor));
+        }
+        Ok(count)
+    }
+}
+
+/// A shape; nothing where it has more dimensions than fit into one.
+struct Dims(Option<Shape>);
+
+impl<'de> Deserialize<'de> for Dims {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_seq(DimsVisitor)
+    }
+}
+
+struct DimsVisitor;
+
+impl<'de> Visitor<'de> for DimsVisitor {
+    type Value = Dims;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("dimensions")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut dims: A) -> Result<Dims, A::Error> {
+        let mut shape = Some(Shape::SCALAR);
+        while let Some(dim) = dims.next_element()? {
+            shape = shape.and_then(|mut shape| shape.push(dim).ok().map(|()| shape));
+        }
+        Ok(Dims(shape))
+    }
+}
