@@ -97,19 +97,13 @@ fn vectors(manifest: &str, pack: &str, sink: &mut impl Sink) -> ExitCode {
     });
     match outcome {
         Ok(_) => ExitCode::SUCCESS,
-        Err(failure) => {
-            sink.failure(&failure);
-            failure.exit_code().into()
-        }
+        Err(failure) => failure.tell(sink).into(),
     }
 }
 
 fn ended<E: fmt::Display>(outcome: Result<(), Failure<E>>, sink: &mut impl Sink) -> ExitCode {
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => {
-            sink.failure(&failure);
-            failure.exit_code().into()
-        }
+        Err(failure) => failure.tell(sink).into(),
     }
 }

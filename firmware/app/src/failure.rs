@@ -1,5 +1,6 @@
 //! Why no digits were read: one sentence for people, one exit code for machines.
 
+use crate::report::Sink;
 use core::fmt;
 use embedded_safetensors::{Blame, Dtype, Error, ErrorKind, ReadError, Shape, WriteError};
 
@@ -105,6 +106,14 @@ impl<E> From<WriteError<E>> for Failure<E> {
 impl<E> From<Difference> for Failure<E> {
     fn from(difference: Difference) -> Self {
         Self::OtherModel(difference)
+    }
+}
+
+impl<E: fmt::Display> Failure<E> {
+    /// Tells the sentence, and gives the code that the program ends with.
+    pub fn tell(&self, sink: &mut impl Sink) -> u8 {
+        sink.failure(self);
+        self.exit_code()
     }
 }
 

@@ -202,10 +202,19 @@ fn a_pack_of_another_length_is_not_the_manifests() {
 fn a_manifest_that_is_cut_is_none() {
     let pack = file(SOUND);
     let text = manifest(&[line("a", pack.len(), LISTED)]);
-    for len in 0..text.len() {
+    for len in 1..text.len() {
         let cut = text.get(..len).expect("it is ASCII");
         let (_, outcome) = judged(cut.as_bytes(), &pack[..]);
         assert_eq!(outcome, Err(Failure::Ends { file: File::Manifest, at: len as u64 }));
+    }
+}
+
+#[test]
+fn a_place_without_a_manifest_has_no_long_line() {
+    for nothing in [&[][..], &[0xff; 10_000], &[0; 10_000], b"\0SAFETENSORS"] {
+        let (_, outcome) = judged(nothing, &[][..]);
+        assert_eq!(outcome, Err(Failure::NoManifest));
+        assert_eq!(Failure::<()>::NoManifest.exit_code(), 2);
     }
 }
 

@@ -1,6 +1,7 @@
 //! Why vectors could not be judged.
 
 use super::outcome::Totals;
+use crate::report::Sink;
 use core::fmt;
 use serde_json_core::de::Error as Reason;
 
@@ -36,6 +37,8 @@ pub enum Failure<E> {
         /// What the storage says.
         error: E,
     },
+    /// What lies in the manifest's place is none: erased flash, say.
+    NoManifest,
     /// A file ends too early.
     Ends {
         /// Which.
@@ -76,9 +79,30 @@ impl<E> Failure<E> {
     pub const fn exit_code(&self) -> u8 {
         match self {
             Self::Differs(_) | Self::Ends { .. } | Self::Surplus { .. } | Self::Line { .. } => 1,
-            Self::Storage { .. } => 2,
+            Self::Storage { .. } | Self::NoManifest => 2,
             Self::LongLine { .. } => 4,
         }
+    }
+
+    /// The same, with other words for what the storage says.
+    pub fn map<F>(self, words: impl FnOnce(E) -> F) -> Failure<F> {
+        match self {
+            Self::Storage { file, at, error } => Failure::Storage { file, at, error: words(error) },
+            Self::Differs(totals) => Failure::Differs(totals),
+            Self::NoManifest => Failure::NoManifest,
+            Self::Ends { file, at } => Failure::Ends { file, at },
+            Self::Surplus { at } => Failure::Surplus { at },
+            Self::Line { number, reason } => Failure::Line { number, reason },
+            Self::LongLine { number, needed, capacity } => Failure::LongLine { number, needed, capacity },
+        }
+    }
+}
+
+impl<E: fmt::Display> Failure<E> {
+    /// Tells the sentence, and gives the code that the program ends with.
+    pub fn tell(&self, sink: &mut impl Sink) -> u8 {
+        sink.failure(self);
+        self.exit_code()
     }
 }
 
@@ -92,6 +116,7 @@ impl<E: fmt::Display> fmt::Display for Failure<E> {
             Self::Storage { file, at, error } => {
                 write!(f, "error at byte {at} of the {file}: the storage cannot be read: {error}")
             }
+            Self::NoManifest => f.write_str("error: there is no manifest"),
             Self::Ends { file, at } => {
                 write!(f, "error at byte {at} of the {file}: it ends here, before its end was due")
             }

@@ -22,6 +22,17 @@ impl<'b, S: ReadAt> Lines<'b, S> {
         Self { source, position: 0, buffer, begin: 0, end: 0, number: 0 }
     }
 
+    /// Looks whether the first byte is this one, so that a place where nothing was ever written is not taken for a long line.
+    ///
+    /// # Errors
+    /// [`Failure::NoManifest`] when it is not; those of the storage.
+    pub fn check_beginning(&mut self, byte: u8) -> Result<(), Failure<S::Error>> {
+        let mut first = [0];
+        let outcome = self.source.read_at(0, &mut first);
+        let len = outcome.map_err(|error| Failure::storage(File::Manifest, 0, error))?;
+        if len > 0 && first == [byte] { Ok(()) } else { Err(Failure::NoManifest) }
+    }
+
     /// Reads on until behind this line.
     ///
     /// # Errors

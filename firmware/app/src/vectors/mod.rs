@@ -71,6 +71,7 @@ where
 {
     let Memory { line, work } = memory;
     let mut lines = Lines::new(manifest, line);
+    lines.check_beginning(b'{')?;
     lines.skip_to(b"\"vectors\":[")?;
     let mut run = Run { pack, at: 0, totals: Totals::default(), work };
     loop {

@@ -18,7 +18,8 @@ const PAGE: usize = 256;
 #[board::entry]
 fn main() -> ! {
     riscv_virt::run(|sink, flash| {
-        read_and_record(sink, flash).map_err(|failure| failure.map(|FlashError(error)| error))
+        let outcome = read_and_record(sink, flash);
+        outcome.map_err(|failure| failure.map(|FlashError(error)| error).tell(sink))
     })
 }
 
