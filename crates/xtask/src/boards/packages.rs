@@ -1,6 +1,6 @@
 //! Every package below `firmware`: where it lies and what it is built for.
 
-use crate::toolchain::BARE_TARGETS;
+use crate::toolchain::{BARE_TARGETS, HARD_FLOATS};
 
 /// A package with a lockfile and, if it is a board's, a memory layout of its own.
 pub struct Package {
@@ -18,8 +18,9 @@ const fn package(folder: &'static str, triples: &'static [&'static str]) -> Pack
 }
 
 /// What boards share comes before them.
-pub const PACKAGES: [Package; 3] = [
+pub const PACKAGES: [Package; 4] = [
     Package { features: &["", "runtime"], ..package("firmware/board", &BARE_TARGETS) },
     package("firmware/linkcheck", &BARE_TARGETS),
+    package("firmware/netduinoplus2", &[HARD_FLOATS]),
     package("firmware/riscv-virt", &["riscv32imc-unknown-none-elf"]),
 ];

@@ -1,0 +1,9 @@
+//! Tells the linker where the chip has its memory.
+
+use std::env;
+
+fn main() {
+    println!("cargo:rustc-link-search={}", env::var("CARGO_MANIFEST_DIR").unwrap_or_default());
+    println!("cargo:rustc-link-arg-bins=-Tlink.x");
+    println!("cargo:rerun-if-changed=memory.x");
+}
