@@ -14,6 +14,7 @@ const LAYERS: &[&[&str]] = &[
     &[
         "dtype.rs",
         "error.rs",
+        "log.rs",
         "sentence.rs",
         "shape.rs",
         "bytes.rs",
@@ -59,6 +60,9 @@ const LAYERS: &[&[&str]] = &[
 
 /// From here upwards other crates may be named. Below, the core stands alone.
 const FIRST_WITH_CRATES: usize = 5;
+
+/// The crate that every layer may name: behind its feature, to say how a type is logged.
+const LOG: &str = "defmt";
 
 /// Knows everything, and nothing knows it.
 const TOP: &str = "lib.rs";
@@ -135,6 +139,7 @@ fn what_is_allowed_is_not_found() {
         "mod tests { use crate::view::View; use serde::Deserialize; }",
         "use core::fmt; impl fmt::Display for Error {}",
         "fn f() -> u64 { Vec::<u8>::new(); u64::MAX }",
+        "#[cfg_attr(feature = \"defmt\", derive(defmt::Format))] pub struct Summary;",
         "macro_rules! view { () => { $crate::view::View }; }",
     ] {
         assert_eq!(violations_of("check.rs", source), [""; 0], "{source}");
@@ -233,6 +238,7 @@ impl Tree<'_> {
     fn is_crate(&self, word: &str) -> bool {
         let is_module = || self.names.iter().any(|name| name.split(['/', '.']).any(|part| part == word));
         word.starts_with(|first: char| first.is_ascii_lowercase())
+            && word != LOG
             && !LANGUAGE.contains(&word)
             && !is_module()
     }

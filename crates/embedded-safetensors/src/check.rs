@@ -15,6 +15,7 @@ use core::num::NonZeroU64;
 ///
 /// *Memory*: 24 bytes, `Copy`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Summary {
     /// How many tensors there are.
     pub tensors: u64,
@@ -456,5 +457,12 @@ impl core::fmt::Debug for HeaderCheck<'_> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         let summary = self.summary();
         f.debug_struct("HeaderCheck").field("at", &self.position()).field("summary", &summary).finish()
+    }
+}
+
+#[cfg(feature = "defmt")]
+impl defmt::Format for HeaderCheck<'_> {
+    fn format(&self, f: defmt::Formatter<'_>) {
+        defmt::write!(f, "HeaderCheck {{ at: {=u64}, summary: {} }}", self.position(), self.summary());
     }
 }

@@ -4,6 +4,7 @@
 ///
 /// *Memory*: one byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[repr(u8)]
 #[non_exhaustive]
 #[allow(non_camel_case_types)]

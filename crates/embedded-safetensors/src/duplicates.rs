@@ -360,6 +360,13 @@ impl core::fmt::Debug for DuplicateCheck<'_> {
     }
 }
 
+#[cfg(feature = "defmt")]
+impl defmt::Format for DuplicateCheck<'_> {
+    fn format(&self, f: defmt::Formatter<'_>) {
+        defmt::write!(f, "DuplicateCheck {{ at: {=u64}, .. }}", self.position());
+    }
+}
+
 #[cfg(test)]
 mod tests {
     extern crate std;

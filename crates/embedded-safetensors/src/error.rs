@@ -21,6 +21,7 @@ pub struct Error {
 ///
 /// *Memory*: one byte, `Copy`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Blame {
     /// The file is not a sound safetensors file.
     File,
@@ -34,6 +35,7 @@ pub enum Blame {
 ///
 /// *Memory*: one byte, `Copy`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[repr(u8)]
 pub enum Field {
     /// `"dtype"`
@@ -44,21 +46,20 @@ pub enum Field {
     Offsets,
 }
 
-impl Field {
+names! {
+    Field:
     /// The member's key in the header.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Dtype => "dtype",
-            Self::Shape => "shape",
-            Self::Offsets => "data_offsets",
-        }
-    }
+    name:
+    Self::Dtype => "dtype",
+    Self::Shape => "shape",
+    Self::Offsets => "data_offsets",
 }
 
 /// What an index has memory for.
 ///
 /// *Memory*: one byte, `Copy`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[repr(u8)]
 pub enum IndexPart {
     /// Tensors.
@@ -67,20 +68,6 @@ pub enum IndexPart {
     Dims,
     /// Bytes of names, all together.
     Names,
-}
-
-impl IndexPart {
-    /// Of so many.
-    pub(crate) const fn name(self, number: u64) -> &'static str {
-        match (self, number) {
-            (Self::Tensors, 1) => "tensor",
-            (Self::Dims, 1) => "dimension in its shapes",
-            (Self::Names, 1) => "byte of names",
-            (Self::Tensors, _) => "tensors",
-            (Self::Dims, _) => "dimensions in its shapes",
-            (Self::Names, _) => "bytes of names",
-        }
-    }
 }
 
 /// What is wrong. Each kind has a stable text code ([`code`](Self::code)); `Display` is one sentence.
@@ -434,105 +421,87 @@ pub enum ErrorKind {
     },
 }
 
-impl ErrorKind {
+names! {
+    ErrorKind:
     /// The stable text code, `area.fault`, shared with the conformance vectors. Never renamed.
-    pub const fn code(self) -> &'static str {
-        use Field::{Offsets, Shape};
-        match self {
-            Self::FileTooShort => "container.short",
-            Self::HeaderTooLarge { .. } => "container.header-too-large",
-            Self::HeaderBeyondFile { .. } => "container.header-beyond-file",
-            Self::Utf8 => "text.utf8",
-            Self::UnexpectedByte(_) => "json.syntax",
-            Self::UnexpectedEnd => "json.end",
-            Self::ControlCharacter(_) => "json.control",
-            Self::Escape(_) => "json.escape",
-            Self::Surrogate => "json.surrogate",
-            Self::Number => "json.number",
-            Self::Depth => "json.depth",
-            Self::Trailing(_) => "json.trailing",
-            Self::HeaderType => "header.type",
-            Self::EntryType => "entry.type",
-            Self::EntryArray => "entry.array",
-            Self::Missing(_) => "entry.missing",
-            Self::Repeated(_) => "entry.repeated",
-            Self::DtypeType => "dtype.type",
-            Self::DtypeObject => "dtype.object",
-            Self::DtypeUnknown => "dtype.unknown",
-            Self::ListType(Offsets) => "offsets.type",
-            Self::ListType(Shape | Field::Dtype) => "shape.type",
-            Self::NotAnInteger(Offsets) => "offsets.integer",
-            Self::NotAnInteger(Shape | Field::Dtype) => "shape.integer",
-            Self::IntegerRange(Offsets) => "offsets.range",
-            Self::IntegerRange(Shape | Field::Dtype) => "shape.range",
-            Self::OffsetsCount => "offsets.count",
-            Self::MetadataType => "metadata.type",
-            Self::MetadataValue => "metadata.value",
-            Self::MetadataTwice => "metadata.twice",
-            Self::Overflow => "tensor.overflow",
-            Self::SubByte { .. } => "tensor.subbyte",
-            Self::Size { .. } => "tensor.size",
-            Self::Reversed { .. } => "layout.reversed",
-            Self::Hole { .. } => "layout.hole",
-            Self::Overlap { .. } => "layout.overlap",
-            Self::DataShort { .. } => "data.short",
-            Self::DataTrailing { .. } => "data.trailing",
-            Self::NameTwice => "name.duplicate",
-            Self::KeyTwice => "metadata.duplicate",
-            _ => self.code_of_reading(),
-        }
-    }
+    code:
+    Self::FileTooShort => "container.short",
+    Self::HeaderTooLarge { .. } => "container.header-too-large",
+    Self::HeaderBeyondFile { .. } => "container.header-beyond-file",
+    Self::Utf8 => "text.utf8",
+    Self::UnexpectedByte(_) => "json.syntax",
+    Self::UnexpectedEnd => "json.end",
+    Self::ControlCharacter(_) => "json.control",
+    Self::Escape(_) => "json.escape",
+    Self::Surrogate => "json.surrogate",
+    Self::Number => "json.number",
+    Self::Depth => "json.depth",
+    Self::Trailing(_) => "json.trailing",
+    Self::HeaderType => "header.type",
+    Self::EntryType => "entry.type",
+    Self::EntryArray => "entry.array",
+    Self::Missing(_) => "entry.missing",
+    Self::Repeated(_) => "entry.repeated",
+    Self::DtypeType => "dtype.type",
+    Self::DtypeObject => "dtype.object",
+    Self::DtypeUnknown => "dtype.unknown",
+    Self::ListType(Field::Offsets) => "offsets.type",
+    Self::ListType(Field::Shape | Field::Dtype) => "shape.type",
+    Self::NotAnInteger(Field::Offsets) => "offsets.integer",
+    Self::NotAnInteger(Field::Shape | Field::Dtype) => "shape.integer",
+    Self::IntegerRange(Field::Offsets) => "offsets.range",
+    Self::IntegerRange(Field::Shape | Field::Dtype) => "shape.range",
+    Self::OffsetsCount => "offsets.count",
+    Self::MetadataType => "metadata.type",
+    Self::MetadataValue => "metadata.value",
+    Self::MetadataTwice => "metadata.twice",
+    Self::Overflow => "tensor.overflow",
+    Self::SubByte { .. } => "tensor.subbyte",
+    Self::Size { .. } => "tensor.size",
+    Self::Reversed { .. } => "layout.reversed",
+    Self::Hole { .. } => "layout.hole",
+    Self::Overlap { .. } => "layout.overlap",
+    Self::DataShort { .. } => "data.short",
+    Self::DataTrailing { .. } => "data.trailing",
+    Self::NameTwice => "name.duplicate",
+    Self::KeyTwice => "metadata.duplicate",
+    Self::Rank { .. } => "limit.rank",
+    Self::NameLength { .. } => "limit.name",
+    Self::OutOfOrder => "limit.order",
+    Self::SlotCount { .. } => "limit.slots",
+    Self::NoText => "limit.text",
+    Self::ValueLength { .. } => "limit.value",
+    Self::MetadataLength { .. } => "limit.metadata",
+    Self::Index { .. } => "limit.index",
+    Self::BufferLength { .. } => "limit.buffer",
+    Self::BigEndian => "limit.endian",
+    Self::Changed => "usage.changed",
+    Self::NotFound { .. } => "usage.missing",
+    Self::NoWindow => "usage.window",
+    Self::OutsideTensor { .. } => "usage.range",
+    Self::OutsideElements { .. } => "usage.element",
+    Self::OutsideData { .. } => "usage.tensor",
+    Self::Block { .. } => "usage.block",
+    Self::DtypeMismatch { .. } | Self::ValueType { .. } => "usage.dtype",
+    Self::ShapeMismatch => "usage.shape",
+    Self::Lossy { .. } => "usage.lossy",
+    Self::NoConversion { .. } => "usage.conversion",
+    Self::Misaligned { .. } => "usage.aligned",
+    Self::OutsideAxis { .. } => "usage.slice",
+    Self::TooManyRanges { .. } => "usage.axes",
+    Self::ZeroStep { .. } => "usage.step",
+    Self::PartOfByte { .. } => "usage.subbyte",
+    Self::Capacity { .. } => "limit.capacity",
+    Self::TooManyBytes { .. } | Self::TensorLength { .. } => "usage.length",
+    Self::NotDue { .. } => "usage.due",
+    Self::NothingDue => "usage.complete",
+    Self::Incomplete { .. } => "usage.incomplete",
+    Self::Unit { .. } => "usage.unit",
+    Self::Longer { .. } => "usage.longer",
+    Self::Partition { .. } => "usage.partition",
+}
 
-    /// Those that are no fault of the file.
-    const fn code_of_reading(self) -> &'static str {
-        match self {
-            Self::Rank { .. } => "limit.rank",
-            Self::NameLength { .. } => "limit.name",
-            Self::OutOfOrder => "limit.order",
-            Self::SlotCount { .. } => "limit.slots",
-            Self::NoText => "limit.text",
-            Self::ValueLength { .. } => "limit.value",
-            Self::MetadataLength { .. } => "limit.metadata",
-            Self::Index { .. } => "limit.index",
-            Self::BufferLength { .. } => "limit.buffer",
-            Self::BigEndian => "limit.endian",
-            Self::Changed => "usage.changed",
-            Self::NotFound { .. } => "usage.missing",
-            Self::NoWindow => "usage.window",
-            Self::OutsideTensor { .. } => "usage.range",
-            Self::OutsideElements { .. } => "usage.element",
-            Self::OutsideData { .. } => "usage.tensor",
-            Self::Block { .. } => "usage.block",
-            Self::DtypeMismatch { .. } => "usage.dtype",
-            Self::ShapeMismatch => "usage.shape",
-            Self::Lossy { .. } => "usage.lossy",
-            Self::NoConversion { .. } => "usage.conversion",
-            Self::Misaligned { .. } => "usage.aligned",
-            Self::OutsideAxis { .. } => "usage.slice",
-            Self::TooManyRanges { .. } => "usage.axes",
-            Self::ZeroStep { .. } => "usage.step",
-            Self::PartOfByte { .. } => "usage.subbyte",
-            _ => self.code_of_writing(),
-        }
-    }
-
-    /// Those of what is to be written.
-    const fn code_of_writing(self) -> &'static str {
-        match self {
-            Self::Capacity { .. } => "limit.capacity",
-            Self::TooManyBytes { .. } => "usage.length",
-            Self::TensorLength { .. } => "usage.length",
-            Self::ValueType { .. } => "usage.dtype",
-            Self::NotDue { .. } => "usage.due",
-            Self::NothingDue => "usage.complete",
-            Self::Incomplete { .. } => "usage.incomplete",
-            Self::Unit { .. } => "usage.unit",
-            Self::Longer { .. } => "usage.longer",
-            Self::Partition { .. } => "usage.partition",
-            _ => "usage.other", // none: a test looks for each kind in here
-        }
-    }
-
+impl ErrorKind {
     /// Whose fault it is: the file's, the memory's, or the caller's.
     pub const fn blame(self) -> Blame {
         match self {

@@ -63,6 +63,7 @@ impl<S: ReadAt> TensorReader<'_, S> {
 ///
 /// *Memory*: at most 328 bytes and the source. The bytes go straight into your buffers.
 #[derive(Debug)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct SliceReader<S> {
     source: S,
     place: Place,

@@ -122,10 +122,22 @@ impl core::fmt::Debug for Index<'_> {
     }
 }
 
+#[cfg(feature = "defmt")]
+impl defmt::Format for Index<'_> {
+    fn format(&self, f: defmt::Formatter<'_>) {
+        defmt::write!(f, "[");
+        for (place, tensor) in self.by_offset().enumerate() {
+            defmt::write!(f, "{=str}{}", if place == 0 { "" } else { ", " }, tensor);
+        }
+        defmt::write!(f, "]");
+    }
+}
+
 /// One tensor of an [`Index`]. It may outlive the index, not the memory of it.
 ///
 /// *Memory*: 56 bytes, `Copy`; name and dimensions are borrowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct IndexedTensor<'m> {
     name: &'m str,
     dims: &'m [u64],

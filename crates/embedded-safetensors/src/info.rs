@@ -9,6 +9,7 @@ use crate::shape::Shape;
 ///
 /// *Memory*: 96 bytes, `Copy`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct TensorInfo {
     dtype: Dtype,
     shape: Shape,
@@ -70,6 +71,7 @@ impl TensorInfo {
 
 /// The place of one tensor, and where the header says so.
 #[derive(Clone, Copy, Debug)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub(crate) struct Extent {
     pub(crate) begin: u64,
     pub(crate) end: u64,

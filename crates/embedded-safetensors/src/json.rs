@@ -25,15 +25,26 @@ pub struct DecodeError {
     pub at: Option<u64>,
 }
 
-impl fmt::Display for DecodeError {
+sentences! {
+    DecodeError:
+    Self { reason, at: Some(at) } =>
+        "the value of \"__metadata__\" at byte {} does not fit its type: {}", at, Foreign(reason);
+    Self { reason, at: None } => "\"__metadata__\" does not fit its type: {}", Foreign(reason);
+}
+
+/// A sentence of another crate, which a device has to put together itself.
+struct Foreign<'r>(&'r Reason);
+
+impl fmt::Display for Foreign<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { reason, at } = self;
-        match at {
-            Some(at) => {
-                write!(f, "the value of \"__metadata__\" at byte {at} does not fit its type: {reason}")
-            }
-            None => write!(f, "\"__metadata__\" does not fit its type: {reason}"),
-        }
+        self.0.fmt(f)
+    }
+}
+
+#[cfg(feature = "defmt")]
+impl defmt::Format for Foreign<'_> {
+    fn format(&self, f: defmt::Formatter<'_>) {
+        defmt::write!(f, "{}", defmt::Display2Format(self.0));
     }
 }
 
@@ -68,13 +79,10 @@ impl<E> From<DecodeError> for MetadataError<E> {
     }
 }
 
-impl<E: fmt::Display> fmt::Display for MetadataError<E> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Read(error) => error.fmt(f),
-            Self::Decode(error) => error.fmt(f),
-        }
-    }
+sentences! {
+    MetadataError<E>:
+    Self::Read(error) => "{}", error;
+    Self::Decode(error) => "{}", error;
 }
 
 impl<E: fmt::Debug + fmt::Display> core::error::Error for MetadataError<E> {}

@@ -10,6 +10,9 @@ compile_error!("embedded-safetensors needs pointers of at least 32 bits");
 #[cfg(feature = "std")]
 extern crate std;
 
+#[macro_use]
+mod log;
+
 #[cfg(feature = "embedded-io-async")]
 pub mod asynch;
 mod bytes;

@@ -8,6 +8,7 @@ use crate::info::TensorInfo;
 ///
 /// *Memory*: 24 bytes, `Copy`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Location {
     pub(crate) dtype: Dtype,
     pub(crate) begin: u64,

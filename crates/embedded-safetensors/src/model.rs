@@ -39,6 +39,7 @@ use crate::value::ValueSearch;
 /// 512 bytes of stack on a Cortex-M3, the caller's share included, for headers of any length, and 64 more while an
 /// error is made.
 #[derive(Debug)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Model<S> {
     source: S,
     proven: Proven,

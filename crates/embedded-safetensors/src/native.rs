@@ -33,6 +33,7 @@ pub trait Native: sealed::Native + Copy + 'static {
 ///
 /// *Memory*: 8 bytes, `Copy`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[repr(C)]
 pub struct C64 {
     /// The real part.
@@ -92,6 +93,7 @@ impl<T: Array, const N: usize> Array for [T; N] {
 
 /// Bytes that are known to begin at a multiple of some power of two.
 #[derive(Clone, Copy, Debug)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub(crate) struct Aligned<'a> {
     bytes: &'a [u8],
     /// At a multiple of this.
@@ -290,10 +292,21 @@ where
     }
 }
 
+#[cfg(feature = "defmt")]
+impl<const ALIGN: usize, const LEN: usize> defmt::Format for AlignedFile<ALIGN, LEN>
+where
+    Align<ALIGN>: Alignment,
+{
+    fn format(&self, f: defmt::Formatter<'_>) {
+        defmt::write!(f, "AlignedFile<{=usize}, {=usize}>", ALIGN, LEN);
+    }
+}
+
 /// An alignment, as a type.
 ///
 /// *Memory*: none, it is never made.
 #[derive(Debug)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Align<const N: usize> {}
 
 /// The alignments that [`AlignedFile`] knows: the powers of two from 4 to 4096.
@@ -310,6 +323,7 @@ macro_rules! alignments {
     ($($unit:ident: $align:literal),* $(,)?) => {$(
         #[doc(hidden)]
         #[derive(Clone, Copy, Debug)]
+        #[cfg_attr(feature = "defmt", derive(defmt::Format))]
         #[repr(align($align))]
         pub struct $unit;
         impl sealed::Alignment for Align<$align> {}

@@ -13,6 +13,7 @@ const PREFIX: usize = 12;
 /// *Memory*: 16 bytes, `Copy`; the texts lie in the memory that was given for them, with 12 bytes more for each
 /// pair.
 #[derive(Clone, Copy, Debug)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Metadata<'v> {
     left: &'v [u8],
 }
@@ -21,6 +22,7 @@ pub struct Metadata<'v> {
 ///
 /// *Memory*: 40 bytes, `Copy`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Pair<'v> {
     /// The key.
     pub key: &'v str,

@@ -13,6 +13,7 @@ use crate::source::{FileLen, ReadError};
 
 /// A header that was proven, and by what it is known again.
 #[derive(Clone, Copy, Debug)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub(crate) struct Proven {
     hash: u64,
     data_len: u64,

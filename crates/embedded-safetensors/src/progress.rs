@@ -6,6 +6,7 @@ use crate::error::Error;
 ///
 /// *Memory*: one byte, `Copy`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[must_use = "a check that asks to be fed from byte 0 again must be"]
 pub enum Progress {
     /// All input is consumed; go on with the bytes that follow it.

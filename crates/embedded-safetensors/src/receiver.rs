@@ -89,10 +89,19 @@ impl core::fmt::Debug for Binding<'_, '_> {
     }
 }
 
+#[cfg(feature = "defmt")]
+impl defmt::Format for Binding<'_, '_> {
+    fn format(&self, f: defmt::Formatter<'_>) {
+        let (name, info) = (self.name(), self.info());
+        defmt::write!(f, "Binding {{ name: {:?}, info: {}, filled: {}, .. }}", name, info, self.filled);
+    }
+}
+
 /// How far a model has come.
 ///
 /// *Memory*: one byte, `Copy`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Reception {
     /// The header is coming; nothing of it is proven.
     Header,
@@ -291,5 +300,19 @@ impl<B: core::fmt::Debug> core::fmt::Debug for Receiver<B> {
         let mut lines = f.debug_struct("Receiver");
         lines.field("at", &self.position()).field("summary", &self.summary());
         lines.field("bindings", &self.bindings).finish_non_exhaustive()
+    }
+}
+
+#[cfg(feature = "defmt")]
+impl<B: defmt::Format> defmt::Format for Receiver<B> {
+    fn format(&self, f: defmt::Formatter<'_>) {
+        let (at, summary) = (self.position(), self.summary());
+        defmt::write!(
+            f,
+            "Receiver {{ at: {=u64}, summary: {}, bindings: {}, .. }}",
+            at,
+            summary,
+            self.bindings
+        );
     }
 }

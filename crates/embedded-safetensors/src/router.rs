@@ -12,6 +12,7 @@ use crate::progress::{Machine, Progress};
 ///
 /// *Memory*: at most 80 bytes, `Copy`; it borrows from the memory of the index and from the input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Routed<'m, 'c> {
     /// All input is consumed; call again with more.
     NeedInput,
@@ -61,6 +62,7 @@ pub enum Routed<'m, 'c> {
 /// # }
 /// ```
 #[derive(Debug)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Router<'m> {
     stage: Stage<'m>,
     position: u64,
@@ -202,6 +204,17 @@ impl core::fmt::Debug for Stage<'_> {
             Self::Header(_) => f.write_str("Header"),
             Self::Data(index) => index.fmt(f),
             Self::Failed(error) => error.fmt(f),
+        }
+    }
+}
+
+#[cfg(feature = "defmt")]
+impl defmt::Format for Stage<'_> {
+    fn format(&self, f: defmt::Formatter<'_>) {
+        match self {
+            Self::Header(_) => defmt::write!(f, "Header"),
+            Self::Data(index) => index.format(f),
+            Self::Failed(error) => error.format(f),
         }
     }
 }

@@ -13,6 +13,7 @@ use crate::shape::Shape;
 ///
 /// *Memory*: at most 112 bytes; the name is borrowed.
 #[derive(Clone, Copy, Debug)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Wanted<'n> {
     name: &'n str,
     optional: bool,
@@ -27,6 +28,7 @@ pub struct Wanted<'n> {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 enum State {
     /// No tensor of this name has come by.
     Sought,

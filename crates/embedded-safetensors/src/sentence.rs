@@ -1,361 +1,256 @@
-//! What an error says, as parts: whoever writes it down, at run time or inside the compiler, says the same.
+//! What an error says: whoever writes it down, at run time, inside the compiler or in a log, says the same.
 
 use crate::dtype::Dtype;
-use crate::error::{Error, ErrorKind, MAX_HEADER_LEN};
+use crate::error::{Error, ErrorKind, Field, IndexPart, MAX_HEADER_LEN};
+use crate::log::Named;
 use core::fmt;
 
-/// A part of a sentence.
+/// A number or a name in a sentence.
 #[derive(Clone, Copy)]
 pub(crate) enum Part {
-    Text(&'static str),
     Number(u64),
     /// A number of bytes, in words.
     Bytes(u64),
     /// One byte, as the character that it is or in hexadecimal.
     Byte(u8),
+    Type(Dtype),
+    Member(Field),
 }
 
-use Part::{Byte, Bytes, Number, Text};
+use Part::{Byte, Bytes, Member, Number, Type};
 
-/// One sentence, without a period.
+/// One sentence, without a period: a text that has `{}` where a part belongs. Empty places fill up the parts.
 pub(crate) struct Sentence {
-    parts: [Part; Self::LONGEST],
+    pub(crate) text: &'static str,
+    pub(crate) parts: [Part; 3],
 }
 
 impl Sentence {
-    const LONGEST: usize = 7;
-
-    const fn of<const N: usize>(some: [Part; N]) -> Self {
-        let mut parts = [Text(""); Self::LONGEST];
-        let (mut from, mut to): (&[Part], &mut [Part]) = (&some, &mut parts);
-        while let ([part, from_rest @ ..], [slot, to_rest @ ..]) = (from, to) {
-            *slot = *part;
-            (from, to) = (from_rest, to_rest);
-        }
-        Self { parts }
-    }
-
-    /// Its parts; empty texts fill it up.
-    pub(crate) const fn parts(&self) -> &[Part] {
-        &self.parts
+    const fn of(text: &'static str, parts: &[Part]) -> Self {
+        let parts = match *parts {
+            [first, second, third] => [first, second, third],
+            [first, second] => [first, second, Number(0)],
+            [only] => [only, Number(0), Number(0)],
+            _ => [Number(0); 3],
+        };
+        Self { text, parts }
     }
 }
 
-impl ErrorKind {
-    /// What `Display` says.
-    pub(crate) const fn sentence(self) -> Sentence {
-        match self {
-            Self::Missing(field) => {
-                Sentence::of([Text("the entry has no \""), Text(field.name()), Text("\"")])
-            }
-            Self::Repeated(field) => {
-                Sentence::of([Text("the entry has \""), Text(field.name()), Text("\" twice")])
-            }
-            Self::ListType(field) => {
-                Sentence::of([Text("\""), Text(field.name()), Text("\" is not an array")])
-            }
-            Self::NotAnInteger(field) => {
-                let rest = Text("\" is not a plain non-negative integer");
-                Sentence::of([Text("a number in \""), Text(field.name()), rest])
-            }
-            Self::IntegerRange(field) => {
-                let rest = Text("\" is larger than 18446744073709551615");
-                Sentence::of([Text("a number in \""), Text(field.name()), rest])
-            }
-            Self::UnexpectedByte(byte) => {
-                Sentence::of([Byte(byte), Text(" does not belong here in a JSON text")])
-            }
-            Self::ControlCharacter(byte) => {
-                Sentence::of([Byte(byte), Text(" must be escaped inside a string")])
-            }
-            Self::Escape(byte) => {
-                Sentence::of([Byte(byte), Text(" does not belong into an escape sequence")])
-            }
-            Self::Trailing(byte) => {
-                Sentence::of([Byte(byte), Text(" stands after the end of the header's object")])
-            }
-            _ => self.of_layout(),
+/// The texts in front of the first `{}` and behind it.
+pub(crate) const fn split(text: &str) -> Option<(&str, &str)> {
+    let (mut at, mut left) = (0, text.as_bytes());
+    while let [byte, rest @ ..] = left {
+        if *byte == b'{' {
+            break;
         }
+        (at, left) = (at + 1, rest);
     }
-
-    /// What is said of lengths and offsets.
-    const fn of_layout(self) -> Sentence {
-        match self {
-            Self::HeaderTooLarge { length } => {
-                let most = [Text(", more than the "), Number(MAX_HEADER_LEN), Text(" that are allowed")];
-                let [more, limit, rest] = most;
-                Sentence::of([Text("the header claims "), Bytes(length), more, limit, rest])
-            }
-            Self::HeaderBeyondFile { length, present } => {
-                let (but, rest) = (Text(", but the file has only "), Text(" of them"));
-                Sentence::of([Text("the header claims "), Bytes(length), but, Number(present), rest])
-            }
-            Self::SubByte { elements, bits } => {
-                let [of, rest] = match elements {
-                    1 => [" element of ", " bits does not fill whole bytes"],
-                    _ => [" elements of ", " bits do not fill whole bytes"],
-                };
-                Sentence::of([Number(elements), Text(of), Number(bits as u64), Text(rest)])
-            }
-            Self::Size { range, needed } => {
-                let but = Text(", but dtype and shape need ");
-                Sentence::of([Text("the offsets span "), Bytes(range), but, Number(needed)])
-            }
-            Self::Reversed { begin, end } => {
-                let but = Text(", but ends before that, at ");
-                Sentence::of([Text("begins at "), Number(begin), but, Number(end)])
-            }
-            Self::Hole { begin, previous_end } => hole(begin, previous_end),
-            Self::Overlap { begin, previous_end } => overlap(begin, previous_end),
-            Self::DataShort { needed, present } => {
-                let but = Text(" of data, but the file has only ");
-                Sentence::of([Text("the tensors need "), Bytes(needed), but, Number(present)])
-            }
-            Self::DataTrailing { needed } => {
-                let but = Text(" of data, but the file goes on");
-                Sentence::of([Text("the tensors end after "), Bytes(needed), but])
-            }
-            _ => self.of_memory(),
-        }
-    }
-
-    /// What is said of memory.
-    const fn of_memory(self) -> Sentence {
-        match self {
-            Self::Rank { limit } => {
-                let rest = Text(" dimensions that can be held");
-                Sentence::of([Text("the tensor has more than the "), Number(limit as u64), rest])
-            }
-            Self::NameLength { needed, capacity } => memory("the name has ", needed, capacity),
-            Self::ValueLength { needed, capacity } => memory("the value has ", needed, capacity),
-            Self::SlotCount { capacity } => {
-                let are = if capacity == 1 { " slot is" } else { " slots are" };
-                let rest = Text(" too few to tell the header's names apart");
-                Sentence::of([Number(capacity), Text(are), rest])
-            }
-            Self::MetadataLength { needed, capacity } => {
-                let but = Text(" of memory, but there are ");
-                Sentence::of([Text("\"__metadata__\" needs "), Bytes(needed), but, Number(capacity)])
-            }
-            Self::Index { part, needed, capacity } => {
-                let (what, but) = (Text(part.name(needed)), Text(", but the index has memory for "));
-                Sentence::of([
-                    Text("the header has "),
-                    Number(needed),
-                    Text(" "),
-                    what,
-                    but,
-                    Number(capacity),
-                ])
-            }
-            Self::BufferLength { needed, capacity } => {
-                let must = Text(" must fit into the buffer, but it has ");
-                Sentence::of([Bytes(needed), must, Number(capacity)])
-            }
-            _ => self.of_requests(),
-        }
-    }
-
-    /// What is said of requests for the data.
-    const fn of_requests(self) -> Sentence {
-        match self {
-            Self::NotFound { wanted: Some(wanted) } => {
-                let what = Text("the file has no tensor of the name that was asked for (number ");
-                Sentence::of([what, Number(wanted), Text(", from 0)")])
-            }
-            Self::OutsideTensor { asked, len } => {
-                let was = Text(" was asked for of a tensor that has ");
-                Sentence::of([Text("byte "), Number(asked), was, Bytes(len)])
-            }
-            Self::OutsideElements { asked, len } => {
-                let was = Text(" was asked for, and there are ");
-                Sentence::of([Text("element "), Number(asked), was, Number(len)])
-            }
-            Self::OutsideData { end, data_len } => {
-                let of = Text(" of the data, which has ");
-                Sentence::of([Text("the tensor ends at byte "), Number(end), of, Bytes(data_len)])
-            }
-            Self::Block { asked } => {
-                let what = Text("chunks cannot begin at multiples of ");
-                Sentence::of([what, Number(asked), Text(": not a power of two")])
-            }
-            Self::DtypeMismatch { found, asked } => {
-                let but = Text(", but it has elements of ");
-                Sentence::of([Text("the tensor was asked for as "), name(asked), but, name(found)])
-            }
-            Self::Lossy { from, to } => {
-                let rest = Text(" can hold: ask for them rounded");
-                Sentence::of([name(from), Text(" has values that no "), name(to), rest])
-            }
-            Self::NoConversion { from, to } => {
-                Sentence::of([Text("elements of "), name(from), Text(" cannot be read as "), name(to)])
-            }
-            Self::Misaligned { unit, over, over_in_file } => misaligned(unit, over, over_in_file),
-            Self::OutsideAxis { axis, asked, size } => {
-                let [of, long] = [Text(" was asked for of axis "), Text(", whose size is ")];
-                Sentence::of([Text("index "), Number(asked), of, Number(axis as u64), long, Number(size)])
-            }
-            Self::TooManyRanges { asked, rank } => {
-                let has = Text(if rank == 1 { " axis, but " } else { " axes, but " });
-                let were = Text(if asked == 1 { " was asked for" } else { " were asked for" });
-                Sentence::of([Text("the tensor has "), Number(rank), has, Number(asked), were])
-            }
-            Self::ZeroStep { axis } => {
-                Sentence::of([Text("the range of axis "), Number(axis as u64), Text(" has a step of 0")])
-            }
-            Self::PartOfByte { bits } => {
-                let of = Text("a byte has elements of the slice and others, of ");
-                Sentence::of([of, Number(bits as u64), Text(" bits each: read them as values")])
-            }
-            _ => self.of_writing(),
-        }
-    }
-
-    /// What is said of what is to be written.
-    const fn of_writing(self) -> Sentence {
-        match self {
-            Self::TooManyBytes { tensor, given, left } => {
-                let [takes, but] = [Text(", counted from 0, takes "), Text(" more, but was given ")];
-                Sentence::of([Text("tensor "), Number(tensor as u64), takes, Bytes(left), but, Number(given)])
-            }
-            Self::TensorLength { tensor, given, needed } => {
-                let [has, but] = [Text(", counted from 0, has "), Text(", but was given ")];
-                Sentence::of([Text("tensor "), Number(tensor as u64), has, Bytes(needed), but, Number(given)])
-            }
-            Self::ValueType { tensor, given, needed } => {
-                let [has, but] = [Text(", counted from 0, has elements of "), Text(", but was given ")];
-                Sentence::of([Text("tensor "), Number(tensor as u64), has, name(needed), but, name(given)])
-            }
-            Self::NotDue { tensor } => {
-                let [its, rest] = [Text("it is the turn of tensor "), Text(", counted from 0")];
-                Sentence::of([its, Number(tensor as u64), rest])
-            }
-            Self::Incomplete { tensor, missing } => {
-                let [from, rest] = [Text(" missing, from tensor "), Text(" on, counted from 0")];
-                let are = Text(if missing == 1 { " is" } else { " are" });
-                Sentence::of([Bytes(missing), are, from, Number(tensor as u64), rest])
-            }
-            Self::Capacity { needed, capacity } => {
-                let but = Text(", but the storage has room for ");
-                Sentence::of([Text("the file takes "), Bytes(needed), but, Number(capacity)])
-            }
-            Self::Longer { len, file_len } => {
-                let (but, rest) = (Text(", but the file only "), Text(": make it shorter first"));
-                Sentence::of([Text("the storage holds "), Bytes(len), but, Number(file_len), rest])
-            }
-            Self::Partition { start, sector } => {
-                let (start, sector) = (Number(start as u64), Number(sector as u64));
-                let but = Text(", but the flash erases at multiples of ");
-                Sentence::of([Text("the partition begins at address "), start, but, sector])
-            }
-            Self::Unit { unit } => {
-                let rest = Text(": place them at a multiple of that");
-                Sentence::of([
-                    Text("the data begin inside one of the storage's units of "),
-                    Bytes(unit),
-                    rest,
-                ])
-            }
-            _ => Sentence::of([Text(self.plain())]),
-        }
-    }
-
-    const fn plain(self) -> &'static str {
-        match self {
-            Self::FileTooShort => "the file is shorter than the 8 bytes of the header's length",
-            Self::Utf8 => "the header is not valid UTF-8",
-            Self::UnexpectedEnd => "the header ends before its JSON text does",
-            Self::Surrogate => "half a surrogate pair",
-            Self::Number => "not a JSON number",
-            Self::Depth => "more than 127 brackets are open at once",
-            Self::HeaderType => "the header is not a JSON object",
-            Self::EntryType => "the entry is not an object",
-            Self::EntryArray => "the entry is an array, not an object",
-            Self::DtypeType => "\"dtype\" is not a string",
-            Self::DtypeObject => "\"dtype\" is an object, not a string",
-            Self::DtypeUnknown => "there is no such dtype",
-            Self::OffsetsCount => "\"data_offsets\" does not have exactly two numbers",
-            Self::MetadataType => "\"__metadata__\" is neither an object nor null",
-            Self::MetadataValue => "a value in \"__metadata__\" is not a string",
-            Self::MetadataTwice => "\"__metadata__\" stands twice in the header",
-            Self::Overflow => "the size of the tensor, counted in bits, does not fit into 64 bits",
-            Self::NameTwice => "an earlier tensor has the same name",
-            Self::KeyTwice => "an earlier key of \"__metadata__\" is the same",
-            Self::NoText => "two names may be the same, and there is no memory to compare them in",
-            Self::OutOfOrder => {
-                "the header does not list its tensors in the order of their offsets, and there is no memory to sort them in"
-            }
-            Self::Changed => "the header is not the same as in the pass before",
-            Self::NotFound { .. } => "the file has no such tensor, or it was not looked for",
-            Self::ShapeMismatch => "the tensor has another shape than the array that was asked for",
-            Self::BigEndian => {
-                "this machine has the high byte first and cannot read the elements where they lie"
-            }
-            Self::NothingDue => "all tensors have their bytes already",
-            Self::NoWindow => "the window has no room for a single byte",
-            _ => "some other error", // none: a test looks for each kind in here
-        }
+    match text.split_at_checked(at) {
+        Some((front, place)) => match place.split_at_checked(2) {
+            Some((_, behind)) => Some((front, behind)),
+            None => None,
+        },
+        None => None,
     }
 }
 
-const fn name(dtype: Dtype) -> Part {
-    Text(dtype.name())
-}
+/// The sentence of each kind: in parts, so that the compiler can say it too, and by defmt.
+macro_rules! kinds {
+    ($($kind:pat $(if $case:expr)? => $text:literal $(, $part:expr)*;)*) => {
+        impl ErrorKind {
+            /// What `Display` says.
+            pub(crate) const fn sentence(self) -> Sentence {
+                match self { $($kind $(if $case)? => Sentence::of($text, &[$($part),*]),)* }
+            }
+        }
 
-const fn memory(what: &'static str, needed: u64, capacity: u64) -> Sentence {
-    Sentence::of([Text(what), Bytes(needed), Text(", but there is memory for "), Number(capacity)])
-}
-
-const fn hole(begin: u64, previous_end: u64) -> Sentence {
-    let gap = begin.saturating_sub(previous_end);
-    let belong = Text(if gap == 1 { " belongs to no tensor)" } else { " belong to no tensor)" });
-    let but = match previous_end {
-        0 => ", but the data begins at ",
-        _ => ", but the tensor before it ends at ",
-    };
-    let [begins, open] = [Text("begins at "), Text(" (")];
-    Sentence::of([begins, Number(begin), Text(but), Number(previous_end), open, Bytes(gap), belong])
-}
-
-const fn overlap(begin: u64, previous_end: u64) -> Sentence {
-    let shared = Bytes(previous_end.saturating_sub(begin));
-    let inside = Text(", inside the tensor before it, which ends at ");
-    let [begins, open, early] = [Text("begins at "), Text(" ("), Text(" too early)")];
-    Sentence::of([begins, Number(begin), inside, Number(previous_end), open, shared, early])
-}
-
-const fn misaligned(unit: u8, over: u8, over_in_file: u8) -> Sentence {
-    let why = match over_in_file {
-        0 => ", because the file does not begin at one: place it at one, as include_aligned! does",
-        _ => {
-            ", because of their place in the file: read them as values, or write the file with its tensors aligned"
+        #[cfg(feature = "defmt")]
+        impl defmt::Format for ErrorKind {
+            fn format(&self, f: defmt::Formatter<'_>) {
+                match *self { $($kind $(if $case)? => defmt::write!(f, $text $(, $part)*),)* }
+            }
         }
     };
-    let (begin, behind) = (Text("the elements begin "), Text(" behind a multiple of "));
-    Sentence::of([begin, Bytes(over as u64), behind, Number(unit as u64), Text(why)])
 }
 
-impl fmt::Display for Part {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match *self {
-            Text(text) => f.write_str(text),
-            Number(number) => write!(f, "{number}"),
-            Bytes(1) => f.write_str("1 byte"),
-            Bytes(number) => write!(f, "{number} bytes"),
-            Byte(byte) if byte.is_ascii_graphic() => write!(f, "'{}'", byte as char),
-            Byte(byte) => write!(f, "byte 0x{byte:02x}"),
-        }
-    }
+kinds! {
+    // The header's text.
+    Self::FileTooShort => "the file is shorter than the 8 bytes of the header's length";
+    Self::HeaderTooLarge { length } =>
+        "the header claims {}, more than the {} that are allowed", Bytes(length), Number(MAX_HEADER_LEN);
+    Self::HeaderBeyondFile { length, present } =>
+        "the header claims {}, but the file has only {} of them", Bytes(length), Number(present);
+    Self::Utf8 => "the header is not valid UTF-8";
+    Self::UnexpectedByte(byte) => "{} does not belong here in a JSON text", Byte(byte);
+    Self::UnexpectedEnd => "the header ends before its JSON text does";
+    Self::ControlCharacter(byte) => "{} must be escaped inside a string", Byte(byte);
+    Self::Escape(byte) => "{} does not belong into an escape sequence", Byte(byte);
+    Self::Surrogate => "half a surrogate pair";
+    Self::Number => "not a JSON number";
+    Self::Depth => "more than 127 brackets are open at once";
+    Self::Trailing(byte) => "{} stands after the end of the header's object", Byte(byte);
+
+    // Its entries.
+    Self::HeaderType => "the header is not a JSON object";
+    Self::EntryType => "the entry is not an object";
+    Self::EntryArray => "the entry is an array, not an object";
+    Self::Missing(field) => "the entry has no \"{}\"", Member(field);
+    Self::Repeated(field) => "the entry has \"{}\" twice", Member(field);
+    Self::DtypeType => "\"dtype\" is not a string";
+    Self::DtypeObject => "\"dtype\" is an object, not a string";
+    Self::DtypeUnknown => "there is no such dtype";
+    Self::ListType(field) => "\"{}\" is not an array", Member(field);
+    Self::NotAnInteger(field) => "a number in \"{}\" is not a plain non-negative integer", Member(field);
+    Self::IntegerRange(field) => "a number in \"{}\" is larger than 18446744073709551615", Member(field);
+    Self::OffsetsCount => "\"data_offsets\" does not have exactly two numbers";
+    Self::MetadataType => "\"__metadata__\" is neither an object nor null";
+    Self::MetadataValue => "a value in \"__metadata__\" is not a string";
+    Self::MetadataTwice => "\"__metadata__\" stands twice in the header";
+    Self::NameTwice => "an earlier tensor has the same name";
+    Self::KeyTwice => "an earlier key of \"__metadata__\" is the same";
+
+    // Lengths and offsets.
+    Self::Overflow => "the size of the tensor, counted in bits, does not fit into 64 bits";
+    Self::SubByte { elements: 1, bits } => "1 element of {} bits does not fill whole bytes", Number(bits as u64);
+    Self::SubByte { elements, bits } =>
+        "{} elements of {} bits do not fill whole bytes", Number(elements), Number(bits as u64);
+    Self::Size { range, needed } =>
+        "the offsets span {}, but dtype and shape need {}", Bytes(range), Number(needed);
+    Self::Reversed { begin, end } => "begins at {}, but ends before that, at {}", Number(begin), Number(end);
+    Self::Hole { begin: 1, previous_end: 0 } =>
+        "begins at 1, but the data begins at 0 (1 byte belongs to no tensor)";
+    Self::Hole { begin, previous_end: 0 } =>
+        "begins at {}, but the data begins at 0 ({} belong to no tensor)", Number(begin), Bytes(begin);
+    Self::Hole { begin, previous_end } if begin.saturating_sub(previous_end) == 1 =>
+        "begins at {}, but the tensor before it ends at {} (1 byte belongs to no tensor)",
+        Number(begin), Number(previous_end);
+    Self::Hole { begin, previous_end } =>
+        "begins at {}, but the tensor before it ends at {} ({} belong to no tensor)",
+        Number(begin), Number(previous_end), Bytes(begin.saturating_sub(previous_end));
+    Self::Overlap { begin, previous_end } =>
+        "begins at {}, inside the tensor before it, which ends at {} ({} too early)",
+        Number(begin), Number(previous_end), Bytes(previous_end.saturating_sub(begin));
+    Self::DataShort { needed, present } =>
+        "the tensors need {} of data, but the file has only {}", Bytes(needed), Number(present);
+    Self::DataTrailing { needed } =>
+        "the tensors end after {} of data, but the file goes on", Bytes(needed);
+
+    // Memory.
+    Self::Rank { limit } => "the tensor has more than the {} dimensions that can be held", Number(limit as u64);
+    Self::NameLength { needed, capacity } =>
+        "the name has {}, but there is memory for {}", Bytes(needed), Number(capacity);
+    Self::ValueLength { needed, capacity } =>
+        "the value has {}, but there is memory for {}", Bytes(needed), Number(capacity);
+    Self::OutOfOrder =>
+        "the header does not list its tensors in the order of their offsets, and there is no memory to sort them in";
+    Self::SlotCount { capacity: 1 } => "1 slot is too few to tell the header's names apart";
+    Self::SlotCount { capacity } => "{} slots are too few to tell the header's names apart", Number(capacity);
+    Self::NoText => "two names may be the same, and there is no memory to compare them in";
+    Self::MetadataLength { needed, capacity } =>
+        "\"__metadata__\" needs {} of memory, but there are {}", Bytes(needed), Number(capacity);
+    Self::Index { part: IndexPart::Tensors, needed: 1, capacity } =>
+        "the header has 1 tensor, but the index has memory for {}", Number(capacity);
+    Self::Index { part: IndexPart::Tensors, needed, capacity } =>
+        "the header has {} tensors, but the index has memory for {}", Number(needed), Number(capacity);
+    Self::Index { part: IndexPart::Dims, needed: 1, capacity } =>
+        "the header has 1 dimension in its shapes, but the index has memory for {}", Number(capacity);
+    Self::Index { part: IndexPart::Dims, needed, capacity } =>
+        "the header has {} dimensions in its shapes, but the index has memory for {}",
+        Number(needed), Number(capacity);
+    Self::Index { part: IndexPart::Names, needed: 1, capacity } =>
+        "the header has 1 byte of names, but the index has memory for {}", Number(capacity);
+    Self::Index { part: IndexPart::Names, needed, capacity } =>
+        "the header has {} bytes of names, but the index has memory for {}", Number(needed), Number(capacity);
+    Self::BufferLength { needed, capacity } =>
+        "{} must fit into the buffer, but it has {}", Bytes(needed), Number(capacity);
+    Self::BigEndian => "this machine has the high byte first and cannot read the elements where they lie";
+
+    // Requests for the data.
+    Self::Changed => "the header is not the same as in the pass before";
+    Self::NotFound { wanted: Some(wanted) } =>
+        "the file has no tensor of the name that was asked for (number {}, from 0)", Number(wanted);
+    Self::NotFound { wanted: None } => "the file has no such tensor, or it was not looked for";
+    Self::NoWindow => "the window has no room for a single byte";
+    Self::OutsideTensor { asked, len } =>
+        "byte {} was asked for of a tensor that has {}", Number(asked), Bytes(len);
+    Self::OutsideElements { asked, len } =>
+        "element {} was asked for, and there are {}", Number(asked), Number(len);
+    Self::OutsideData { end, data_len } =>
+        "the tensor ends at byte {} of the data, which has {}", Number(end), Bytes(data_len);
+    Self::Block { asked } => "chunks cannot begin at multiples of {}: not a power of two", Number(asked);
+    Self::DtypeMismatch { found, asked } =>
+        "the tensor was asked for as {}, but it has elements of {}", Type(asked), Type(found);
+    Self::ShapeMismatch => "the tensor has another shape than the array that was asked for";
+    Self::Lossy { from, to } => "{} has values that no {} can hold: ask for them rounded", Type(from), Type(to);
+    Self::NoConversion { from, to } => "elements of {} cannot be read as {}", Type(from), Type(to);
+    Self::Misaligned { unit, over, over_in_file: 0 } =>
+        "the elements begin {} behind a multiple of {}, because the file does not begin at one: place it at one, as include_aligned! does",
+        Bytes(over as u64), Number(unit as u64);
+    Self::Misaligned { unit, over, .. } =>
+        "the elements begin {} behind a multiple of {}, because of their place in the file: read them as values, or write the file with its tensors aligned",
+        Bytes(over as u64), Number(unit as u64);
+    Self::OutsideAxis { axis, asked, size } =>
+        "index {} was asked for of axis {}, whose size is {}", Number(asked), Number(axis as u64), Number(size);
+    Self::TooManyRanges { asked: 1, rank } => "the tensor has {} axes, but 1 was asked for", Number(rank);
+    Self::TooManyRanges { asked, rank: 1 } => "the tensor has 1 axis, but {} were asked for", Number(asked);
+    Self::TooManyRanges { asked, rank } =>
+        "the tensor has {} axes, but {} were asked for", Number(rank), Number(asked);
+    Self::ZeroStep { axis } => "the range of axis {} has a step of 0", Number(axis as u64);
+    Self::PartOfByte { bits } =>
+        "a byte has elements of the slice and others, of {} bits each: read them as values", Number(bits as u64);
+
+    // What is to be written.
+    Self::TooManyBytes { tensor, given, left } =>
+        "tensor {}, counted from 0, takes {} more, but was given {}",
+        Number(tensor as u64), Bytes(left), Number(given);
+    Self::TensorLength { tensor, given, needed } =>
+        "tensor {}, counted from 0, has {}, but was given {}",
+        Number(tensor as u64), Bytes(needed), Number(given);
+    Self::ValueType { tensor, given, needed } =>
+        "tensor {}, counted from 0, has elements of {}, but was given {}",
+        Number(tensor as u64), Type(needed), Type(given);
+    Self::NotDue { tensor } => "it is the turn of tensor {}, counted from 0", Number(tensor as u64);
+    Self::NothingDue => "all tensors have their bytes already";
+    Self::Incomplete { tensor, missing: 1 } =>
+        "1 byte is missing, from tensor {} on, counted from 0", Number(tensor as u64);
+    Self::Incomplete { tensor, missing } =>
+        "{} are missing, from tensor {} on, counted from 0", Bytes(missing), Number(tensor as u64);
+    Self::Capacity { needed, capacity } =>
+        "the file takes {}, but the storage has room for {}", Bytes(needed), Number(capacity);
+    Self::Unit { unit } =>
+        "the data begin inside one of the storage's units of {}: place them at a multiple of that", Bytes(unit);
+    Self::Longer { len, file_len } =>
+        "the storage holds {}, but the file only {}: make it shorter first", Bytes(len), Number(file_len);
+    Self::Partition { start, sector } =>
+        "the partition begins at address {}, but the flash erases at multiples of {}",
+        Number(start as u64), Number(sector as u64);
+}
+
+sentences! {
+    Part:
+    Bytes(1) => "1 byte";
+    Bytes(number) => "{} bytes", number;
+    Number(number) => "{}", number;
+    Byte(byte) if byte.is_ascii_graphic() => "'{}'", char::from(*byte);
+    Byte(byte) => "byte 0x{:02x}", byte;
+    Type(dtype) => "{}", dtype;
+    Member(field) => "{}", Named(*field);
 }
 
 impl fmt::Display for ErrorKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.sentence().parts().iter().try_for_each(|part| part.fmt(f))
+        let Sentence { mut text, parts } = self.sentence();
+        let mut left = parts.as_slice();
+        while let (Some((front, behind)), [part, rest @ ..]) = (split(text), left) {
+            write!(f, "{front}{part}")?;
+            (text, left) = (behind, rest);
+        }
+        f.write_str(text)
     }
 }
 
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "error[{}] at byte {}: {}", self.kind.code(), self.at, self.kind)
-    }
+sentences! {
+    Error:
+    Self { kind, at } => "error[{}] at byte {}: {}", Named(*kind), at, kind;
 }

@@ -171,8 +171,22 @@ impl core::fmt::Debug for Strides {
     }
 }
 
+#[cfg(feature = "defmt")]
+impl defmt::Format for Strides {
+    fn format(&self, f: defmt::Formatter<'_>) {
+        self.as_slice().format(f);
+    }
+}
+
 impl core::fmt::Debug for Shape {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         self.dims().fmt(f)
+    }
+}
+
+#[cfg(feature = "defmt")]
+impl defmt::Format for Shape {
+    fn format(&self, f: defmt::Formatter<'_>) {
+        self.dims().format(f);
     }
 }

@@ -6,6 +6,7 @@ use crate::bytes::{get, get_mut};
 ///
 /// *Memory*: 24 bytes, `Copy`.
 #[derive(Clone, Copy, Debug, Default)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Slot {
     pub(crate) key: u64,
     pub(crate) tie: u64,

@@ -10,6 +10,7 @@ use crate::location::Location;
 /// Streams call [`piece`](Self::piece) and [`advance`](Self::advance) once for every chunk, so these two do little:
 /// whatever makes a piece less than a plain whole number of elements is noted in `step` beforehand.
 #[derive(Clone, Copy, Debug)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub(crate) struct Span {
     /// Where in the file the next byte lies.
     offset: u64,

@@ -28,6 +28,7 @@ use crate::source::ReadError;
 ///
 /// *Memory*: at most 40 bytes and the source.
 #[derive(Debug)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct ElementReader<S> {
     source: S,
     cursor: Cursor,
@@ -186,6 +187,7 @@ impl<S: ReadAt> ElementReader<S> {
 ///
 /// *Memory*: at most 48 bytes and the source.
 #[derive(Debug)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Rows<S> {
     source: S,
     cursor: RowCursor,

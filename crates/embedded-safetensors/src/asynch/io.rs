@@ -15,6 +15,7 @@ use embedded_io_async::{Error, ErrorKind, Read, Seek, SeekFrom};
 ///
 /// *Memory*: 16 bytes and what `T` takes.
 #[derive(Debug)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Seekable<T> {
     inner: T,
     /// Where `inner` stands, if that is known. It is not while a call is under way, so not after a

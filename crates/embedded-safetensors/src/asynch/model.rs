@@ -39,6 +39,7 @@ use crate::value::ValueSearch;
 ///
 /// *Memory*: 24 bytes and the source.
 #[derive(Debug)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Model<S> {
     source: S,
     proven: Proven,

@@ -23,6 +23,7 @@ use core::ops::Range;
 ///
 /// *Memory*: at most 72 bytes. The bytes go straight into your buffers.
 #[derive(Debug)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct TensorReader<'t, S> {
     source: S,
     span: Span,

@@ -20,6 +20,7 @@ use embedded_io_async::{Error as _, ErrorKind as IoErrorKind, Write};
 /// [`write_values`](Self::write_values) 280 (200). Those of [`begin`](Self::begin) and [`finish`](Self::finish) hold the sink too, and some
 /// 660 (450) and 460 (320).
 #[derive(Debug)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Writer<'a, W> {
     sink: W,
     cursor: Cursor<'a>,

@@ -34,6 +34,7 @@ use element::{Turn, Way};
 
 /// What may be lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub(crate) enum Loss {
     /// Every value of the dtype is one of the type.
     None,

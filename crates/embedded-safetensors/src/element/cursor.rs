@@ -13,6 +13,7 @@ pub(crate) type Task<'b, T> = (Conversion<T>, &'b mut [T]);
 
 /// Elements that lie behind each other, all of a tensor or a row, and how far they have been read.
 #[derive(Clone, Copy, Debug)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub(crate) struct Cursor {
     origin: Origin,
     /// The first of them, counted from the tensor's first.
@@ -137,6 +138,7 @@ impl Origin {
 /// The rows of a tensor, which lie behind each other: what has the same index of axis 0. And how far they have been
 /// read.
 #[derive(Clone, Copy, Debug)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub(crate) struct RowCursor {
     origin: Origin,
     /// Elements of a row.

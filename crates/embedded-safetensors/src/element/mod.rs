@@ -32,6 +32,7 @@ pub use rows::Rows;
 /// *Memory*: at most 40 bytes and the source; on a Cortex-M3 at most 128 bytes of stack more than streaming the bytes
 /// takes.
 #[derive(Debug)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct ElementReader<S> {
     source: S,
     cursor: Cursor,

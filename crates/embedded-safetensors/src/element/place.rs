@@ -9,6 +9,7 @@ use crate::span::Span;
 /// The first byte of a tensor in the file, and what lies there. Elements are counted as values are: a C64 tensor
 /// has twice as many, which are F32.
 #[derive(Clone, Copy, Debug)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub(crate) struct Origin {
     start: u64,
     dtype: Dtype,
@@ -16,6 +17,7 @@ pub(crate) struct Origin {
 
 /// Where an element begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub(crate) struct Place {
     /// The byte of the file.
     pub(crate) offset: u64,

@@ -17,6 +17,7 @@ use crate::source::{ReadAt, ReadError};
 ///
 /// *Memory*: at most 48 bytes and the source.
 #[derive(Debug)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Rows<S> {
     source: S,
     cursor: RowCursor,

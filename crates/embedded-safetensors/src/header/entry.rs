@@ -153,6 +153,7 @@ impl Tensors {
 ///
 /// *Memory*: 120 bytes, `Copy`; the name borrows from the memory given to [`Entries`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Entry<'n> {
     name: &'n [u8],
     /// Dtype, shape and range, which agree with each other.
@@ -181,6 +182,7 @@ impl<'n> Entry<'n> {
 ///
 /// *Memory*: 120 bytes, `Copy`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Item<'n> {
     /// All input is consumed; call again with more.
     NeedInput,
@@ -309,5 +311,12 @@ impl<'s> Entries<'s> {
 impl core::fmt::Debug for Entries<'_> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_struct("Entries").field("at", &self.position()).finish_non_exhaustive()
+    }
+}
+
+#[cfg(feature = "defmt")]
+impl defmt::Format for Entries<'_> {
+    fn format(&self, f: defmt::Formatter<'_>) {
+        defmt::write!(f, "Entries {{ at: {=u64}, .. }}", self.position());
     }
 }

@@ -34,6 +34,7 @@ pub(crate) use usual::Usual;
 ///
 /// *Memory*: 24 bytes, `Copy`; text borrows from the input of the same call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
 pub enum Event<'i> {
     /// All input is consumed; call again with more.
@@ -152,5 +153,12 @@ impl HeaderParser {
 impl core::fmt::Debug for HeaderParser {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_struct("HeaderParser").field("at", &self.position()).finish_non_exhaustive()
+    }
+}
+
+#[cfg(feature = "defmt")]
+impl defmt::Format for HeaderParser {
+    fn format(&self, f: defmt::Formatter<'_>) {
+        defmt::write!(f, "HeaderParser {{ at: {=u64}, .. }}", self.position());
     }
 }

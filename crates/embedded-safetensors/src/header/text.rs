@@ -8,9 +8,11 @@
 ///
 /// *Memory*: 16 bytes, `Copy`; a run borrows from the input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Text<'i>(Piece<'i>);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 enum Piece<'i> {
     Run(&'i [u8]),
     Escape(Utf8Char),
@@ -36,6 +38,7 @@ impl<'i> Text<'i> {
 
 /// One character in UTF-8.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub(crate) struct Utf8Char {
     bytes: [u8; 4],
     len: u8,

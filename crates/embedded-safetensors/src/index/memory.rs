@@ -6,6 +6,7 @@ use crate::dtype::Dtype;
 ///
 /// *Memory*: 48 bytes, `Copy`.
 #[derive(Clone, Copy, Debug)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct IndexRecord {
     pub(crate) begin: u64,
     pub(crate) end: u64,
@@ -52,6 +53,7 @@ impl Default for IndexRecord {
 ///
 /// *Memory*: three words, `Copy`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct IndexSize {
     /// How many tensors there are.
     pub tensors: usize,
@@ -84,6 +86,7 @@ pub struct IndexSize {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct IndexStorage<const TENSORS: usize, const DIMS: usize, const NAME_BYTES: usize> {
     records: [IndexRecord; TENSORS],
     dims: [u64; DIMS],
@@ -116,6 +119,7 @@ impl<const TENSORS: usize, const DIMS: usize, const NAME_BYTES: usize> Default
 ///
 /// *Memory*: three slices and 16 bytes.
 #[derive(Debug)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct IndexMemory<'m> {
     pub(crate) records: &'m mut [IndexRecord],
     pub(crate) dims: &'m mut [u64],

@@ -18,6 +18,7 @@ const SHORT_RUN: u64 = 256;
 
 /// A buffer on its way to being filled.
 #[derive(Clone, Copy, Debug)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub(crate) struct Filling {
     pub(crate) walk: Walk,
     /// How many elements the buffer has.
@@ -28,6 +29,7 @@ pub(crate) struct Filling {
 
 /// What is to be read next.
 #[derive(Clone, Copy, Debug)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub(crate) struct Piece {
     /// From which byte of the tensor on.
     pub(crate) offset: u64,

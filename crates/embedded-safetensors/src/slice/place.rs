@@ -10,6 +10,7 @@ use crate::span::Span;
 
 /// What blocking and asynchronous readers of slices share.
 #[derive(Clone, Copy, Debug)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub(crate) struct Place {
     pub(crate) plan: SlicePlan,
     /// Where in the file the tensor begins.

@@ -33,6 +33,7 @@ use crate::shape::{self, MAX_RANK, Shape};
 ///
 /// *Memory*: 232 bytes whatever it is a slice of, `Copy`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct SlicePlan {
     shape: Shape,
     nest: Nest,
@@ -42,6 +43,7 @@ pub struct SlicePlan {
 
 /// Runs of `run` elements, the first one at `first`, repeated by loops inside loops, the innermost first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub(crate) struct Nest {
     pub(crate) first: u64,
     pub(crate) run: u64,
@@ -50,6 +52,7 @@ pub(crate) struct Nest {
 
 /// What is inside, so many times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub(crate) struct Loop {
     pub(crate) count: u64,
     /// Elements from the end of one time to the beginning of the next.

@@ -10,6 +10,7 @@ use core::ops::Range;
 ///
 /// *Memory*: 16 bytes, `Copy`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Run {
     /// The first one, counted in elements of the tensor.
     pub first: u64,
@@ -21,6 +22,7 @@ pub struct Run {
 ///
 /// *Memory*: 232 bytes, whatever the number of runs.
 #[derive(Clone, Debug)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Runs {
     nest: Nest,
     walk: Walk,
@@ -30,6 +32,7 @@ pub struct Runs {
 ///
 /// *Memory*: 240 bytes, whatever the number of runs.
 #[derive(Clone, Debug)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct ByteRuns {
     runs: Runs,
     dtype: Dtype,
@@ -37,6 +40,7 @@ pub struct ByteRuns {
 
 /// A place in a slice: an element of it, or its end.
 #[derive(Clone, Copy, Debug)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub(crate) struct Walk {
     /// The element of the tensor that comes next; behind the last one, the end of its run.
     pub(crate) at: u64,

@@ -13,6 +13,7 @@ use embedded_io::{Error, ErrorKind, Read, Seek, SeekFrom};
 ///
 /// *Memory*: 16 bytes and what `T` takes.
 #[derive(Debug)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Seekable<T> {
     inner: T,
     /// Where `inner` stands, if that is known.

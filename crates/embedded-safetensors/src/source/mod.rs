@@ -72,6 +72,7 @@ pub trait ReadAt {
 ///
 /// *Memory*: 16 bytes, `Copy`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum FileLen {
     /// It has exactly so many bytes, and its tensors must end with it.
     Exactly(u64),
@@ -194,14 +195,11 @@ impl<E> From<Error> for ReadError<E> {
     }
 }
 
-impl<E: fmt::Display> fmt::Display for ReadError<E> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Format(error) => error.fmt(f),
-            Self::Source(error) => write!(f, "the storage cannot be read: {error}"),
-            Self::UnexpectedEof { at } => write!(f, "the file ends at byte {at}, before its end was due"),
-        }
-    }
+sentences! {
+    ReadError<E>:
+    Self::Format(error) => "{}", error;
+    Self::Source(error) => "the storage cannot be read: {}", error;
+    Self::UnexpectedEof { at } => "the file ends at byte {}, before its end was due", at;
 }
 
 impl<E: fmt::Debug + fmt::Display> core::error::Error for ReadError<E> {}

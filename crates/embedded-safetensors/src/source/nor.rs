@@ -17,6 +17,7 @@ const LARGEST_UNIT: usize = 64;
 ///
 /// *Memory*: 24 bytes and what `F` takes; during a read 64 bytes of stack.
 #[derive(Debug)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct FlashFile<F> {
     flash: F,
     partition: Range<u32>,
@@ -119,15 +120,27 @@ impl<F: ReadNorFlash> ReadAt for FlashFile<F> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlashError<E>(pub E);
 
+/// What kind of error it says that it is.
+struct Kind(NorFlashErrorKind);
+
+sentences! {
+    Kind:
+    Self(NorFlashErrorKind::NotAligned) =>
+        "the flash was read, written or erased at an address or in a length that it cannot do";
+    Self(NorFlashErrorKind::OutOfBounds) => "the flash was read, written or erased beyond its end";
+    _ => "the flash failed";
+}
+
 impl<E: NorFlashError> fmt::Display for FlashError<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self.0.kind() {
-            NorFlashErrorKind::NotAligned => {
-                "the flash was read, written or erased at an address or in a length that it cannot do"
-            }
-            NorFlashErrorKind::OutOfBounds => "the flash was read, written or erased beyond its end",
-            _ => "the flash failed",
-        })
+        Kind(self.0.kind()).fmt(f)
+    }
+}
+
+#[cfg(feature = "defmt")]
+impl<E: NorFlashError> defmt::Format for FlashError<E> {
+    fn format(&self, f: defmt::Formatter<'_>) {
+        Kind(self.0.kind()).format(f);
     }
 }
 

@@ -14,6 +14,7 @@ use crate::smallest::Slot;
 /// What [`include_model!`](crate::include_model) makes of a file: its view and all of its tensors.
 #[doc(hidden)]
 #[derive(Debug)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Embedded<'a, const ROOM: usize> {
     view: View<'a>,
     has_metadata: bool,

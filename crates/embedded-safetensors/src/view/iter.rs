@@ -101,3 +101,10 @@ impl core::fmt::Debug for Tensors<'_> {
         f.debug_struct("Tensors").field("left", &self.left).finish_non_exhaustive()
     }
 }
+
+#[cfg(feature = "defmt")]
+impl defmt::Format for Tensors<'_> {
+    fn format(&self, f: defmt::Formatter<'_>) {
+        defmt::write!(f, "Tensors {{ left: {}, .. }}", self.left);
+    }
+}

@@ -9,6 +9,7 @@ use crate::error::{Error, ErrorKind};
 /// *Memory*: 8 bytes, `Copy`.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Link {
     /// The tensor that a chain begins with, counted from 1; 0 for none.
     first: u32,

@@ -5,7 +5,7 @@ use super::walk::tensor_at;
 use crate::bytes::get_mut;
 use crate::dtype::Dtype;
 use crate::error::{Error, ErrorKind};
-use crate::sentence::{Part, Sentence};
+use crate::sentence::{Part, Sentence, split};
 
 /// A text of bounded length. One that is longer ends with "…".
 pub(super) struct Message {
@@ -51,11 +51,13 @@ impl Message {
     }
 
     const fn push_sentence(&mut self, sentence: &Sentence) {
-        let mut left = sentence.parts();
-        while let [part, rest @ ..] = left {
+        let (mut text, mut left) = (sentence.text, sentence.parts.as_slice());
+        while let (Some((front, behind)), [part, rest @ ..]) = (split(text), left) {
+            self.push(front);
             self.push_part(*part);
-            left = rest;
+            (text, left) = (behind, rest);
         }
+        self.push(text);
     }
 
     pub(super) const fn as_str(&self) -> &str {
@@ -134,12 +136,13 @@ impl Message {
 
     pub(super) const fn push_part(&mut self, part: Part) {
         match part {
-            Part::Text(text) => self.push(text),
             Part::Number(number) => self.push_number(number),
             Part::Bytes(number) => {
                 self.push_number(number);
                 self.push(if number == 1 { " byte" } else { " bytes" });
             }
+            Part::Type(dtype) => self.push(dtype.name()),
+            Part::Member(field) => self.push(field.name()),
             Part::Byte(byte) if byte.is_ascii_graphic() => {
                 self.push("'");
                 self.push_byte(byte);

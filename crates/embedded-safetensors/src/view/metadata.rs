@@ -129,3 +129,10 @@ impl core::fmt::Debug for MetadataView<'_> {
         f.debug_struct("MetadataView").finish_non_exhaustive()
     }
 }
+
+#[cfg(feature = "defmt")]
+impl defmt::Format for MetadataView<'_> {
+    fn format(&self, f: defmt::Formatter<'_>) {
+        defmt::write!(f, "MetadataView {{ .. }}");
+    }
+}

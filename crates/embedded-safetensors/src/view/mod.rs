@@ -155,6 +155,13 @@ impl core::fmt::Debug for View<'_> {
     }
 }
 
+#[cfg(feature = "defmt")]
+impl defmt::Format for View<'_> {
+    fn format(&self, f: defmt::Formatter<'_>) {
+        defmt::write!(f, "View {{ summary: {}, .. }}", self.summary);
+    }
+}
+
 /// Stops the compiler.
 const fn fail(message: &Message) -> ! {
     panic!("{}", message.as_str())

@@ -241,10 +241,21 @@ impl fmt::Debug for Quoted<'_> {
     }
 }
 
+#[cfg(feature = "defmt")]
+impl defmt::Format for Quoted<'_> {
+    fn format(&self, f: defmt::Formatter<'_>) {
+        match self.as_str() {
+            Some(text) => defmt::write!(f, "{=str}", text),
+            None => self.chars().for_each(|character| defmt::write!(f, "{=char}", character)),
+        }
+    }
+}
+
 /// The characters that a [`Quoted`] means.
 ///
 /// *Memory*: 16 bytes, `Copy`.
 #[derive(Clone, Copy, Debug)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Chars<'a> {
     left: &'a [u8],
 }

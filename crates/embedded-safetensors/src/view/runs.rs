@@ -14,6 +14,7 @@ use core::iter::FusedIterator;
 ///
 /// *Memory*: 256 bytes, whatever the number of runs.
 #[derive(Clone, Debug)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct SliceRuns<'a> {
     tensor: &'a [u8],
     runs: ByteRuns,

@@ -200,3 +200,10 @@ impl core::fmt::Debug for Tensor<'_> {
         f.debug_struct("Tensor").field("name", &self.name).field("info", &self.info).finish_non_exhaustive()
     }
 }
+
+#[cfg(feature = "defmt")]
+impl defmt::Format for Tensor<'_> {
+    fn format(&self, f: defmt::Formatter<'_>) {
+        defmt::write!(f, "Tensor {{ name: \"{}\", info: {}, .. }}", self.name, self.info);
+    }
+}

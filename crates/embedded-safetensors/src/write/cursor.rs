@@ -10,6 +10,7 @@ use crate::error::{Error, ErrorKind};
 ///
 /// *Memory*: 64 bytes, 40 where pointers have 32 bits; `Copy`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Due<'a> {
     /// Where in the array of the [`FileSpec`](crate::FileSpec).
     pub index: usize,
@@ -23,6 +24,7 @@ pub struct Due<'a> {
 
 /// How far the data of a file are written.
 #[derive(Clone, Copy, Debug)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub(crate) struct Cursor<'a> {
     behind: PlannedTensors<'a>,
     /// The next tensor that has bytes, and not all of them yet.

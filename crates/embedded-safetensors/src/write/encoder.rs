@@ -181,6 +181,13 @@ impl core::fmt::Debug for HeaderEncoder<'_> {
     }
 }
 
+#[cfg(feature = "defmt")]
+impl defmt::Format for HeaderEncoder<'_> {
+    fn format(&self, f: defmt::Formatter<'_>) {
+        defmt::write!(f, "HeaderEncoder {{ position: {=u64}, .. }}", self.position());
+    }
+}
+
 /// A few bytes that are made, and not borrowed.
 #[derive(Clone, Copy)]
 struct Small {

@@ -2,6 +2,7 @@
 
 use super::spec::PADDING;
 use crate::error::{Blame, Error, MAX_HEADER_LEN};
+use crate::log::Named;
 use core::fmt;
 
 /// Why there can be no file as it is described, and what of the description says so.
@@ -19,6 +20,7 @@ pub struct SpecError {
 ///
 /// *Memory*: 16 bytes, 8 where pointers have 32 bits; `Copy`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Which {
     /// The tensor at this place of the array of tensors, counted from 0.
     Tensor(usize),
@@ -79,23 +81,23 @@ pub enum SpecFault {
     },
 }
 
-impl SpecFault {
+names! {
+    SpecFault:
     /// The stable text code.
-    pub const fn code(self) -> &'static str {
-        match self {
-            Self::Reserved => "usage.reserved",
-            Self::NameTwice { .. } => "usage.name",
-            Self::KeyTwice { .. } => "usage.key",
-            Self::OutOfOrder => "usage.order",
-            Self::Overflow => "usage.overflow",
-            Self::SubByte { .. } => "usage.bits",
-            Self::DataTooLong => "usage.data",
-            Self::HeaderTooLarge { .. } => "usage.header",
-            Self::Placement { .. } => "usage.placement",
-            Self::OrderMemory { .. } => "limit.sort",
-        }
-    }
+    code:
+    Self::Reserved => "usage.reserved",
+    Self::NameTwice { .. } => "usage.name",
+    Self::KeyTwice { .. } => "usage.key",
+    Self::OutOfOrder => "usage.order",
+    Self::Overflow => "usage.overflow",
+    Self::SubByte { .. } => "usage.bits",
+    Self::DataTooLong => "usage.data",
+    Self::HeaderTooLarge { .. } => "usage.header",
+    Self::Placement { .. } => "usage.placement",
+    Self::OrderMemory { .. } => "limit.sort",
+}
 
+impl SpecFault {
     /// Whose fault it is: the memory's, or the caller's.
     pub const fn blame(self) -> Blame {
         match self {
@@ -110,55 +112,30 @@ impl SpecFault {
     }
 }
 
-impl fmt::Display for SpecFault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Reserved => {
-                write!(
-                    f,
-                    "\"__metadata__\" is no name for a tensor, nor \"{PADDING}…\" in a file that is padded"
-                )
-            }
-            Self::NameTwice { other } => write!(f, "tensor {other} has the same name"),
-            Self::KeyTwice { other } => write!(f, "key {other} is the same"),
-            Self::OutOfOrder => {
-                f.write_str("belongs before the one in front of it: sort them, or have them sorted")
-            }
-            Self::Overflow => f.write_str("its size, counted in bits, does not fit into 64 bits"),
-            Self::SubByte { elements: 1, bits } => {
-                write!(f, "1 element of {bits} bits does not fill whole bytes")
-            }
-            Self::SubByte { elements, bits } => {
-                write!(f, "{elements} elements of {bits} bits do not fill whole bytes")
-            }
-            Self::DataTooLong => f.write_str("the length of the file does not fit into 64 bits"),
-            Self::HeaderTooLarge { length } => {
-                write!(f, "the header has {length} bytes, more than the {MAX_HEADER_LEN} that are allowed")
-            }
-            Self::Placement { asked } => {
-                write!(f, "tensors cannot begin at multiples of {asked}: not a power of two from 8 on")
-            }
-            Self::OrderMemory { needed, capacity } => {
-                write!(
-                    f,
-                    "sorting takes room for {needed} numbers, one a tensor and one a key, but there is room for {capacity}"
-                )
-            }
-        }
-    }
+sentences! {
+    SpecFault:
+    Self::Reserved => "\"__metadata__\" is no name for a tensor, nor \"{}…\" in a file that is padded", PADDING;
+    Self::NameTwice { other } => "tensor {} has the same name", other;
+    Self::KeyTwice { other } => "key {} is the same", other;
+    Self::OutOfOrder => "belongs before the one in front of it: sort them, or have them sorted";
+    Self::Overflow => "its size, counted in bits, does not fit into 64 bits";
+    Self::SubByte { elements: 1, bits } => "1 element of {} bits does not fill whole bytes", bits;
+    Self::SubByte { elements, bits } => "{} elements of {} bits do not fill whole bytes", elements, bits;
+    Self::DataTooLong => "the length of the file does not fit into 64 bits";
+    Self::HeaderTooLarge { length } =>
+        "the header has {} bytes, more than the {} that are allowed", length, MAX_HEADER_LEN;
+    Self::Placement { asked } => "tensors cannot begin at multiples of {}: not a power of two from 8 on", asked;
+    Self::OrderMemory { needed, capacity } =>
+        "sorting takes room for {} numbers, one a tensor and one a key, but there is room for {}", needed, capacity;
 }
 
-impl fmt::Display for SpecError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let code = self.fault.code();
-        match self.which {
-            Which::Tensor(index) => {
-                write!(f, "error[{code}] in tensor {index}, counted from 0: {}", self.fault)
-            }
-            Which::Key(index) => write!(f, "error[{code}] in key {index}, counted from 0: {}", self.fault),
-            Which::File => write!(f, "error[{code}]: {}", self.fault),
-        }
-    }
+sentences! {
+    SpecError:
+    Self { fault, which: Which::Tensor(index) } =>
+        "error[{}] in tensor {}, counted from 0: {}", Named(*fault), index, fault;
+    Self { fault, which: Which::Key(index) } =>
+        "error[{}] in key {}, counted from 0: {}", Named(*fault), index, fault;
+    Self { fault, which: Which::File } => "error[{}]: {}", Named(*fault), fault;
 }
 
 impl core::error::Error for SpecError {}
@@ -208,15 +185,12 @@ impl<E> From<Error> for WriteError<E> {
     }
 }
 
-impl<E: fmt::Display> fmt::Display for WriteError<E> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Format(error) => error.fmt(f),
-            Self::Spec(error) => error.fmt(f),
-            Self::Sink(error) => write!(f, "the file cannot be written: {error}"),
-            Self::Full { at } => write!(f, "the file cannot be written: there is no room from byte {at} on"),
-        }
-    }
+sentences! {
+    WriteError<E>:
+    Self::Format(error) => "{}", error;
+    Self::Spec(error) => "{}", error;
+    Self::Sink(error) => "the file cannot be written: {}", error;
+    Self::Full { at } => "the file cannot be written: there is no room from byte {} on", at;
 }
 
 impl<E: fmt::Debug + fmt::Display> core::error::Error for WriteError<E> {}

@@ -8,6 +8,7 @@ use crate::dtype::Dtype;
 ///
 /// *Memory*: 64 bytes, 40 where pointers have 32 bits; `Copy`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct PlannedTensor<'a> {
     /// What it is.
     pub content: Content<'a>,
@@ -21,6 +22,7 @@ pub struct PlannedTensor<'a> {
 ///
 /// *Memory*: 48 bytes, 24 where pointers have 32 bits; `Copy`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Content<'a> {
     /// One of the tensors that were described.
     Tensor {
@@ -55,6 +57,7 @@ impl PlannedTensor<'_> {
 ///
 /// *Memory*: 64 bytes, 40 where pointers have 32 bits; `Copy`.
 #[derive(Clone, Copy, Debug)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct PlannedTensors<'a> {
     tensors: &'a [TensorSpec<'a>],
     order: &'a [u32],

@@ -7,6 +7,7 @@ use core::cmp::{Ordering, Reverse};
 
 /// In which order tensors and keys stand in the file, as places in the arrays of the description. Empty: as they are there.
 #[derive(Clone, Copy, Debug)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub(super) struct Order<'a> {
     pub(super) tensors: &'a [u32],
     pub(super) keys: &'a [u32],

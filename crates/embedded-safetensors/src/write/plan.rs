@@ -16,6 +16,7 @@ pub(super) const PREFIX: u64 = 8;
 ///
 /// *Memory*: 96 bytes, 64 where pointers have 32 bits; `Copy`. The description and the memory for the order are borrowed.
 #[derive(Clone, Copy, Debug)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct FilePlan<'a> {
     spec: FileSpec<'a>,
     order: Order<'a>,

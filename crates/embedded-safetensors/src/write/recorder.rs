@@ -236,6 +236,13 @@ impl<S> core::fmt::Debug for Recorder<'_, S> {
     }
 }
 
+#[cfg(feature = "defmt")]
+impl<S> defmt::Format for Recorder<'_, S> {
+    fn format(&self, f: defmt::Formatter<'_>) {
+        defmt::write!(f, "Recorder {{ cursor: {}, .. }}", self.cursor);
+    }
+}
+
 /// As much of the buffer as is whole units, if the file can be written in such units from it.
 fn whole_units<'b, E>(
     buffer: &'b mut [u8],

@@ -9,6 +9,7 @@ use crate::shape::elements;
 ///
 /// *Memory*: 40 bytes, 20 where pointers have 32 bits; `Copy`. The name and the dimensions are borrowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct TensorSpec<'a> {
     name: &'a str,
     dtype: Dtype,
@@ -59,6 +60,7 @@ impl<'a> TensorSpec<'a> {
 ///
 /// *Memory*: 8 bytes, `Copy`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Placement {
     /// The first tensor begins at a multiple of this, because the header has as many spaces at its end as it takes. The order is the
     /// reference's, so every tensor begins at a multiple of the width of its elements, but at no more. `Start(8)` makes the reference's
@@ -103,6 +105,7 @@ pub(crate) const PADDING: &str = "__padding__.";
 ///
 /// *Memory*: 48 bytes, 28 where pointers have 32 bits; `Copy`. The tensors and the metadata are borrowed.
 #[derive(Clone, Copy, Debug)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct FileSpec<'a> {
     pub(super) tensors: &'a [TensorSpec<'a>],
     pub(super) metadata: Option<&'a [(&'a str, &'a str)]>,

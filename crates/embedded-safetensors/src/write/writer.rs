@@ -36,6 +36,7 @@ const ZEROS: [u8; 64] = [0; 64];
 ///
 /// *Memory*: 152 bytes, 104 where pointers have 32 bits, and the sink.
 #[derive(Debug)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Writer<'a, W> {
     sink: W,
     cursor: Cursor<'a>,

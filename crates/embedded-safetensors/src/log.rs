@@ -1,0 +1,53 @@
+//! What is said of a value, written down once: for `Display`, and for defmt, which sends the number of a text in its place. So a
+//! log says what the device would say, and the device sends no more than numbers.
+
+/// The name of each case. By defmt it is said of [`Named`].
+macro_rules! names {
+    ($type:ident: $(#[$doc:meta])* $name:ident: $($case:pat => $text:literal,)*) => {
+        impl $type {
+            $(#[$doc])*
+            pub const fn $name(self) -> &'static str {
+                match self { $($case => $text,)* }
+            }
+
+            #[cfg(feature = "defmt")]
+            pub(crate) fn name_in_log(self) -> defmt::Str {
+                match self { $($case => defmt::intern!($text),)* }
+            }
+        }
+
+        impl core::fmt::Display for crate::log::Named<$type> {
+            fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+                f.write_str(self.0.$name())
+            }
+        }
+
+        #[cfg(feature = "defmt")]
+        impl defmt::Format for crate::log::Named<$type> {
+            fn format(&self, f: defmt::Formatter<'_>) {
+                defmt::write!(f, "{=istr}", self.0.name_in_log());
+            }
+        }
+    };
+}
+
+/// The sentence of each case.
+macro_rules! sentences {
+    ($type:ident $(<$inner:ident>)?: $($case:pat $(if $guard:expr)? => $text:literal $(, $part:expr)*;)*) => {
+        impl $(<$inner: core::fmt::Display>)? core::fmt::Display for $type $(<$inner>)? {
+            fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+                match self { $($case $(if $guard)? => write!(f, $text $(, $part)*),)* }
+            }
+        }
+
+        #[cfg(feature = "defmt")]
+        impl $(<$inner: defmt::Format>)? defmt::Format for $type $(<$inner>)? {
+            fn format(&self, f: defmt::Formatter<'_>) {
+                match self { $($case $(if $guard)? => defmt::write!(f, $text $(, $part)*),)* }
+            }
+        }
+    };
+}
+
+/// What is called by its name, or its code, in a sentence.
+pub(crate) struct Named<T>(pub(crate) T);

@@ -1,0 +1,143 @@
+//! Whatever has `Debug` or `Display` can be logged by defmt. That this builds is the test; what a log says is read on an emulated
+//! board (`firmware/netduinoplus2`).
+
+use defmt::Format;
+use embedded_safetensors::*;
+
+fn formats<T: Format + ?Sized>() {}
+
+/// A device that is none.
+#[derive(Format)]
+struct Device;
+
+macro_rules! all_format {
+    ($($type:ty,)*) => {
+        #[test]
+        fn every_public_type_can_be_logged() {
+            $(formats::<$type>();)*
+        }
+
+        /// As the root of the crate spells them.
+        const LOGGED: &[&str] = &[$(stringify!($type)),*];
+    };
+}
+
+all_format! {
+    AlignedFile<4, 8>,
+    AxisRange,
+    Binding<'static, 'static>,
+    Blame,
+    ByteRuns,
+    C64,
+    Chars<'static>,
+    Content<'static>,
+    DecodeError,
+    Dtype,
+    Due<'static>,
+    DuplicateCheck<'static>,
+    ElementReader<Device>,
+    Entries<'static>,
+    Entry<'static>,
+    Error,
+    ErrorKind,
+    Event<'static>,
+    Field,
+    FileLen,
+    FilePlan<'static>,
+    FileSpec<'static>,
+    FlashError<embedded_storage::nor_flash::NorFlashErrorKind>,
+    FlashFile<Device>,
+    HeaderCheck<'static>,
+    HeaderEncoder<'static>,
+    HeaderParser,
+    Index<'static>,
+    IndexMemory<'static>,
+    IndexPart,
+    IndexRecord,
+    IndexSize,
+    IndexStorage<1, 1, 1>,
+    IndexedTensor<'static>,
+    Item<'static>,
+    Location,
+    Metadata<'static>,
+    MetadataError<Device>,
+    MetadataView<'static>,
+    Model<Device>,
+    Pair<'static>,
+    Placement,
+    PlannedTensor<'static>,
+    PlannedTensors<'static>,
+    Progress,
+    Quoted<'static>,
+    ReadError<Device>,
+    ReadError<core::convert::Infallible>,
+    Receiver<[Binding<'static, 'static>; 2]>,
+    Reception,
+    Recorder<'static, Device>,
+    Routed<'static, 'static>,
+    Router<'static>,
+    Rows<Device>,
+    Run,
+    Runs,
+    Seekable<Device>,
+    Shape,
+    SliceReader<Device>,
+    SlicePlan,
+    SliceRuns<'static>,
+    Slot,
+    SpecError,
+    SpecFault,
+    Strides,
+    Summary,
+    Tensor<'static>,
+    TensorInfo,
+    TensorReader<'static, Device>,
+    TensorSpec<'static>,
+    Tensors<'static>,
+    Text<'static>,
+    View<'static>,
+    Wanted<'static>,
+    Which,
+    WriteError<Device>,
+    Writer<'static, Device>,
+    asynch::ElementReader<Device>,
+    asynch::Model<Device>,
+    asynch::Rows<Device>,
+    asynch::Seekable<Device>,
+    asynch::SliceReader<Device>,
+    asynch::TensorReader<'static, Device>,
+    asynch::Writer<'static, Device>,
+}
+
+/// Public names that are no types, or whose values no log can hold.
+const OTHERS: [&str; 18] = [
+    "Align",
+    "Alignment",
+    "Array",
+    "Draft",
+    "Element",
+    "FileError",
+    "FileFault",
+    "FileWriter",
+    "Locate",
+    "MAX_HEADER_LEN",
+    "MAX_RANK",
+    "Native",
+    "ReadAt",
+    "Saved",
+    "TensorWriter",
+    "WriteAt",
+    "__Embedded",
+    "__Link",
+];
+
+#[test]
+fn none_is_missing() {
+    let root = include_str!("../src/lib.rs").split("pub use ").skip(1);
+    let uses = root.filter_map(|rest| rest.split(';').next());
+    let words = uses.flat_map(|path| path.split(|c: char| !c.is_alphanumeric() && c != '_'));
+    let names = words.filter(|word| word.trim_start_matches('_').starts_with(char::is_uppercase));
+    let is_logged = |name: &str| LOGGED.iter().any(|logged| logged.split('<').next() == Some(name));
+    let missing: Vec<_> = names.filter(|name| !is_logged(name) && !OTHERS.contains(name)).collect();
+    assert_eq!(missing, ["Embedded", "Link"]);
+}
