@@ -8,6 +8,7 @@ const HEADER_COUNT_AT: usize = 0x30;
 const NAMES_INDEX_AT: usize = 0x32;
 const SYMBOL_SIZE: usize = 16;
 const SYMBOL_TABLE: u32 = 2;
+const WITHOUT_BYTES: u32 = 8;
 const WRITABLE: u32 = 1;
 const IN_MEMORY: u32 = 2;
 
@@ -47,6 +48,13 @@ impl Elf {
         let wanted =
             |section: &&Section| self.section_name(section).is_some_and(|name| names.contains(&name));
         self.sections.iter().filter(wanted).map(|section| section.size).sum()
+    }
+
+    /// How many bytes of memory have a value at the start, and so a place in flash.
+    pub fn size_loaded(&self) -> usize {
+        let loaded =
+            |section: &&Section| section.flags & IN_MEMORY == IN_MEMORY && section.kind != WITHOUT_BYTES;
+        self.sections.iter().filter(loaded).map(|section| section.size).sum()
     }
 
     /// The addresses at which these bytes lie in memory that the program does not write to.

@@ -4,6 +4,7 @@
 
 mod boards;
 mod commands;
+mod demo;
 mod elf;
 mod group;
 mod machine;

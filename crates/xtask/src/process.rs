@@ -10,7 +10,7 @@ use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::process::{Command, ExitStatus, Output, Stdio};
-use std::sync::mpsc::{self, Receiver};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -111,6 +111,30 @@ impl Run {
         Ok(output)
     }
 
+    /// Runs and hands over every line as it comes, of standard output and standard error alike; gives the exit code, if it
+    /// was not killed by a signal.
+    pub fn lines(mut self, mut hear: impl FnMut(&str)) -> Result<Option<i32>, String> {
+        self.command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut group = self.start()?;
+        let (sender, lines) = mpsc::channel();
+        send_lines(group.child().stdout.take(), sender.clone());
+        send_lines(group.child().stderr.take(), sender);
+        loop {
+            let left = self.limit.saturating_sub(self.started.elapsed());
+            match lines.recv_timeout(left) {
+                Ok(line) => hear(&line),
+                Err(RecvTimeoutError::Disconnected) => break,
+                Err(RecvTimeoutError::Timeout) => {
+                    group.kill();
+                    return Err(self.too_slow());
+                }
+            }
+        }
+        let status = self.wait(&mut group)?;
+        group.release();
+        Ok(status.code())
+    }
+
     /// Runs a `cargo test`, shows its output and counts its tests. A run that fails without a failed
     /// test (it did not compile, it crashed, it hung) counts as one failure.
     pub fn tests(mut self) -> Result<Tally, String> {
@@ -205,6 +229,20 @@ fn beside<P: Read + Send + 'static, T: Send + 'static>(
     receiver
 }
 
+/// Sends the lines of a pipe, from a thread of its own.
+fn send_lines(pipe: Option<impl Read + Send + 'static>, sender: Sender<String>) {
+    let Some(pipe) = pipe else { return };
+    thread::spawn(move || {
+        let lines = BufReader::new(pipe).split(b'\n').map_while(Result::ok);
+        for line in lines {
+            let text = String::from_utf8_lossy(&line);
+            if sender.send(text.trim_end_matches('\r').to_owned()).is_err() {
+                break;
+            }
+        }
+    });
+}
+
 fn drain(pipe: Option<impl Read>) -> Vec<u8> {
     let mut bytes = Vec::new();
     if let Some(mut pipe) = pipe {
@@ -266,6 +304,23 @@ mod tests {
         let sentence = Run::new("sh").args(["-c", "sleep 60 &"]).limit(1).output().unwrap_err();
         assert!(sentence.contains("did not end within 1 s"), "{sentence}");
         assert!(start.elapsed() < Duration::from_secs(20), "somebody waited for the grandchild");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn lines_come_while_a_program_runs_and_from_both_its_outputs() {
+        let start = Instant::now();
+        let mut heard = Vec::new();
+        let run = Run::new("sh").args(["-c", "echo a; sleep 1; echo b >&2; exit 3"]);
+        let code = run.lines(|line| heard.push((line.to_owned(), start.elapsed()))).unwrap();
+        assert_eq!(code, Some(3));
+        let [(a, first), (b, second)] = &heard[..] else { panic!("{heard:?}") };
+        assert_eq!((a.as_str(), b.as_str()), ("a", "b"));
+        assert!(*second - *first > Duration::from_millis(500), "they came at once");
+        let mut heard = 0;
+        let hangs = Run::new("sh").args(["-c", "echo a; sleep 60"]).limit(1);
+        assert!(hangs.lines(|_| heard += 1).unwrap_err().contains("did not end within 1 s"));
+        assert_eq!(heard, 1);
     }
 
     #[cfg(target_os = "linux")]

@@ -84,7 +84,7 @@ impl Report {
 
     /// Runs one stage below a header line and keeps what it found. A stage that could not be run counts
     /// as one failure.
-    pub fn stage(&mut self, name: &'static str, about: &str, run: fn() -> Outcome) {
+    pub fn stage(&mut self, name: &'static str, about: &str, run: impl FnOnce() -> Outcome) {
         println!("\n=== {name}: {about}");
         let start = Instant::now();
         let tally = run().unwrap_or_else(|sentence| {

@@ -1,8 +1,10 @@
 //! Every package below `firmware`: where it lies and what it is built for.
 
-use crate::toolchain::{BARE_TARGETS, HARD_FLOATS};
+use super::BOARDS;
+use crate::toolchain::BARE_TARGETS;
 
 /// A package with a lockfile and, if it is a board's, a memory layout of its own.
+#[derive(Clone, Copy)]
 pub struct Package {
     pub folder: &'static str,
     /// The targets that it is built for.
@@ -13,14 +15,23 @@ pub struct Package {
     pub runs_here: bool,
 }
 
-const fn package(folder: &'static str, triples: &'static [&'static str]) -> Package {
+/// A package for these targets, without features.
+pub const fn package(folder: &'static str, triples: &'static [&'static str]) -> Package {
     Package { folder, triples, features: &[""], runs_here: false }
 }
 
-/// What boards share comes before them.
-pub const PACKAGES: [Package; 4] = [
+/// What is not for one board alone.
+const SHARED: [Package; 3] = [
     Package { features: &["", "runtime"], ..package("firmware/board", &BARE_TARGETS) },
     package("firmware/linkcheck", &BARE_TARGETS),
-    package("firmware/netduinoplus2", &[HARD_FLOATS]),
-    package("firmware/riscv-virt", &["riscv32imc-unknown-none-elf"]),
+    Package {
+        features: &["", "vectors"],
+        runs_here: true,
+        ..package("firmware/app", &["thumbv7m-none-eabi"])
+    },
 ];
+
+/// All packages; what boards share comes first.
+pub fn packages() -> impl Iterator<Item = &'static Package> {
+    SHARED.iter().chain(BOARDS.iter().map(|board| &board.package))
+}

@@ -15,7 +15,7 @@ Environment:
 pub fn print() -> Result<ExitCode, String> {
     println!("Usage: cargo xtask COMMAND\n");
     for command in &COMMANDS {
-        println!("  {:9}{}", command.name, command.about);
+        println!("  {:10}{}", command.name, command.about);
     }
     println!("{REMARKS}");
     Ok(ExitCode::SUCCESS)

@@ -1,7 +1,7 @@
 //! `cargo xtask lint`: everything that can be judged without running it.
 
 use super::Command;
-use crate::boards::{PACKAGES, Package};
+use crate::boards::{Package, packages};
 use crate::process::Run;
 use crate::report::{Outcome, Report, Tally};
 use crate::toolchain::{self, Compiler, Toolchain, own_cargo};
@@ -27,7 +27,7 @@ fn run(_: &[String]) -> Result<ExitCode, String> {
 fn format() -> Outcome {
     let mut tally = Tally::default();
     tally.check("workspace", own_cargo().args(["fmt", "--all", "--check"]).check());
-    for package in &PACKAGES {
+    for package in packages() {
         tally.check(package.folder, in_package(own_cargo(), package).args(["fmt", "--check"]).check());
     }
     Ok(tally)
@@ -45,7 +45,7 @@ fn clippy() -> Outcome {
 /// Each package for each of its targets, with each of its sets of features.
 fn firmware() -> Outcome {
     let mut tally = Tally::default();
-    for package in &PACKAGES {
+    for package in packages() {
         for triple in package.triples {
             let toolchain = Toolchain::for_target(triple)?;
             for features in package.features {

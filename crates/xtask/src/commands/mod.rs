@@ -1,5 +1,7 @@
 //! The commands, one file each.
 
+mod demo;
+mod firmware;
 mod help;
 mod lint;
 mod tables;
@@ -15,8 +17,15 @@ pub struct Command {
     run: fn(&[String]) -> Result<ExitCode, String>,
 }
 
-const COMMANDS: [Command; 5] =
-    [test::COMMAND, lint::COMMAND, vectors::COMMAND, tables::COMMAND, help::COMMAND];
+const COMMANDS: [Command; 7] = [
+    demo::COMMAND,
+    test::COMMAND,
+    firmware::COMMAND,
+    lint::COMMAND,
+    vectors::COMMAND,
+    tables::COMMAND,
+    help::COMMAND,
+];
 
 /// Runs the command that the first word names; `help` when there is none.
 pub fn run(words: &[String]) -> Result<ExitCode, String> {

@@ -16,6 +16,7 @@ mod tables;
 mod targets;
 mod vectors;
 
+use crate::boards;
 use crate::report::Outcome;
 
 pub use tables::generate as generate_tables;
@@ -33,7 +34,7 @@ const fn stage(name: &'static str, about: &'static str, run: fn() -> Outcome) ->
 }
 
 /// In the order in which they run: the quick and telling ones first.
-pub const STAGES: [Stage; 16] = [
+pub const STAGES: [Stage; 17] = [
     stage("workspace", "unit tests of all packages, documentation examples", suites::workspace),
     stage("no-std", "the verification suite on the core as firmware builds it", suites::no_std),
     stage("std", "the same suite on the core with its `std` feature", suites::std),
@@ -45,6 +46,7 @@ pub const STAGES: [Stage; 16] = [
         flash_model::run,
     ),
     stage("build-time", "how long the compiler reads models, and where it complains", build_time::measure),
+    stage("firmware", "every board reads digits and says what it must", boards::all),
     stage("cost", "stack, flash and instructions, measured under QEMU", cost::measure),
     stage("speed", "values are read about as fast as they could be copied", speed::measure),
     stage("x86-32", "the conformance suite where pointers have 32 bits", targets::x86_32),

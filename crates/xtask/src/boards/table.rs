@@ -1,0 +1,109 @@
+//! The boards, the usual one of the demo first.
+
+use super::content::{Content, Network};
+use super::musts::Must;
+use super::packages::package;
+use super::vectors::MANIFEST;
+use super::{Board, Card, DIGITS, FAULT, Machine, Medium, PANIC, case};
+use crate::toolchain::HARD_FLOATS;
+
+pub static BOARDS: &[Board] = &[RISCV_VIRT, NETDUINOPLUS2, MICROBIT];
+
+const fn arm(machine: &'static str) -> Machine {
+    Machine::Qemu { program: "qemu-system-arm", package: "qemu-system-arm", machine, load: "-kernel" }
+}
+
+const FLOATS: Content = Content::Model(Network::Floats);
+
+const LM3S6965: Board = Board {
+    name: "lm3s6965",
+    package: package("firmware/lm3s6965", &["thumbv7m-none-eabi"]),
+    cpu: "Cortex-M3",
+    flash: 256 << 10,
+    ram: 64 << 10,
+    shows: "a model ten times its RAM, read from a memory card with FAT32 over SPI, in 8 KiB of that RAM",
+    machine: arm("lm3s6965evb"),
+    hardware: "",
+    cases: &[
+        case(DIGITS, "digits", 0)
+            .with(card(&[("MODEL.ST", FLOATS)]))
+            .must(&[Must::ReadAsHere(Network::Floats), Must::Ram(8192)]),
+        case("vectors", "vectors", 0)
+            .with(card(&[("MANIFEST.JSN", Content::File(MANIFEST)), ("VECTORS.BIN", Content::Vectors)]))
+            .must(&[Must::JudgeAsHere]),
+        case("no-card", "digits", 2).with(Medium::Card(Card::Missing)),
+        case("empty-card", "digits", 2).with(Medium::Card(Card::Empty)),
+        case("no-model", "digits", 2).with(card(&[])),
+        case("corrupt-model", "digits", 1).with(card(&[("MODEL.ST", Content::Corrupt(Network::Floats))])),
+        case("cut-model", "digits", 1).with(card(&[("MODEL.ST", Content::Cut(Network::Floats))])),
+        case("wrong-model", "digits", 3).with(card(&[("MODEL.ST", Content::Model(Network::Integers))])),
+        case("pulled", "pulled", 2).with(card(&[("MODEL.ST", FLOATS)])),
+        case("panics", "panics", PANIC),
+        case("faults", "faults", FAULT),
+    ],
+};
+
+const fn card(files: &'static [(&'static str, Content)]) -> Medium {
+    Medium::Card(Card::Holding(files))
+}
+
+const NETDUINOPLUS2: Board = Board {
+    name: "netduinoplus2",
+    package: package("firmware/netduinoplus2", &[HARD_FLOATS]),
+    cpu: "Cortex-M4F",
+    flash: 1 << 20,
+    ram: 128 << 10,
+    shows: "a model in a partition of the chip's own flash, with floats in hardware",
+    machine: arm("netduinoplus2"),
+    hardware: "cargo run --release --config 'target.thumbv7em-none-eabihf.runner=\"probe-rs run --chip STM32F405RGTx\"'",
+    cases: &[
+        case(DIGITS, "digits", 0)
+            .with(Medium::Flash(0x0804_0000, FLOATS))
+            .must(&[Must::ReadAsHere(Network::Floats)]),
+        case("corrupt", "digits", 1).with(Medium::Flash(0x0804_0000, Content::Corrupt(Network::Floats))),
+    ],
+};
+
+const MICROBIT: Board = Board {
+    name: "microbit",
+    package: package("firmware/microbit", &["thumbv6m-none-eabi"]),
+    cpu: "Cortex-M0",
+    flash: 256 << 10,
+    ram: 16 << 10,
+    shows: "a model in the program, found by the compiler: no parser on the device",
+    machine: arm("microbit"),
+    hardware: "cargo run --release --config 'target.thumbv6m-none-eabi.runner=\"probe-rs run --chip nRF51822_xxAA\"'",
+    cases: &[
+        case(DIGITS, "digits", 0).must(&[Must::ReadAsHere(Network::Integers)]),
+        case("parsed", "parsed", 0).must(&[Must::ReadAsHere(Network::Integers)]),
+    ],
+};
+
+const RISCV_VIRT: Board = Board {
+    name: "riscv-virt",
+    package: package("firmware/riscv-virt", &["riscv32imc-unknown-none-elf"]),
+    cpu: "RV32IMC",
+    flash: 1 << 20,
+    ram: 16 << 10,
+    shows: "a model in NOR flash, and what the network does recorded in the same flash, as a file for the host",
+    machine: Machine::Qemu {
+        program: "qemu-system-riscv32",
+        package: "qemu-system-misc",
+        machine: "virt",
+        // With a program of its own, but without firmware before it.
+        load: "-bios",
+    },
+    hardware: "",
+    cases: &[
+        case(DIGITS, "digits", 0)
+            .with(Medium::Nor(&[(0, FLOATS)]))
+            .must(&[Must::ReadAsHere(Network::Floats), Must::Record(Network::Floats, 0x10_0000)]),
+        case("vectors", "vectors", 0)
+            .with(Medium::Nor(&[(0x20_0000, Content::File(MANIFEST)), (0x40_0000, Content::Vectors)]))
+            .must(&[Must::JudgeAsHere]),
+        case("erased", "digits", 2).with(Medium::Nor(&[])),
+        case("corrupt", "digits", 1).with(Medium::Nor(&[(0, Content::Corrupt(Network::Floats))])),
+        case("panics", "panics", PANIC),
+        case("faults", "faults", FAULT),
+    ],
+};
