@@ -102,6 +102,8 @@ def check_device(path, models, labels):
         need(int(label) == shown, f"{said} shows a {shown}")
         need(int(read) == due.argmax(), f"{said} is to be read as {due.argmax()}")
         need(words.split() == bits(due), f"{said} has the logits{words}, not {' '.join(bits(due))}")
+    score = f"score: {int((logits.argmax(axis=1) == labels).sum())} of {CARRIED} digits read right"
+    need(score in text.splitlines(), f"{path} does not say {score!r}")
     return f"{path}: {CARRIED} digits, their logits those of {network.path.name} to the last bit"
 
 

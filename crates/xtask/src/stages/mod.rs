@@ -2,6 +2,7 @@
 
 mod build_time;
 mod cost;
+mod digits;
 mod firmware;
 mod flash_model;
 mod identity;
@@ -53,6 +54,11 @@ pub const STAGES: [Stage; 17] = [
     stage("oracle", "everything again, optimised, with the reference beside it", suites::oracle),
     stage("numpy", "random slices are what numpy makes of them", numpy::slices),
     stage("identity", "files are those of the Python reference, byte for byte", identity::files),
+    stage(
+        "digits",
+        "the networks of the firmware, and what boards make of them, are what numpy says",
+        digits::judge,
+    ),
     stage("vectors", "the committed vectors are what the generator writes", vectors::check),
     stage("tables", "the committed tables are what numpy and ml_dtypes say", tables::check),
     stage("readers", "the results page is true; `safetensors decode` is always right", vectors::readers),
