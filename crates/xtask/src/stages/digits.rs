@@ -34,7 +34,7 @@ fn golden_files() -> Result<Vec<PathBuf>, String> {
     let golden = firmware.iter().map(|board| board.join("golden")).filter(|folder| folder.is_dir());
     let mut files = Vec::new();
     for folder in golden {
-        files.extend(entries(&folder)?.into_iter().filter(|file| has_score(file)));
+        files.extend(entries(&folder)?.into_iter().filter(|file| has_digits(file)));
     }
     files.sort();
     if files.is_empty() { Err("no board says how it reads digits".to_owned()) } else { Ok(files) }
@@ -46,8 +46,8 @@ fn entries(folder: &Path) -> Result<Vec<PathBuf>, String> {
     entries.map(|entry| entry.map(|entry| entry.path()).map_err(failed)).collect()
 }
 
-fn has_score(file: &Path) -> bool {
-    fs::read_to_string(file).is_ok_and(|text| text.contains("score: "))
+fn has_digits(file: &Path) -> bool {
+    fs::read_to_string(file).is_ok_and(|text| text.contains("\ndigit 63: "))
 }
 
 fn script(python: &Path, boards: &[PathBuf]) -> Run {
