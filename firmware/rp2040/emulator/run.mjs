@@ -1,0 +1,102 @@
+// Runs a program on an emulated RP2040: what it sends to UART0 is printed, its last breakpoint is the exit code.
+//
+//     node run.mjs [--model FILE] [--seconds N] PROGRAM
+//
+// The model lies where the linker script has its partition; without one the partition is erased.
+// Exit codes of our own: 97 the files cannot be loaded, 98 out of time, 99 a fault.
+
+import { readFileSync } from 'node:fs';
+import { parseArgs } from 'node:util';
+import { RP2040 } from 'rp2040js';
+
+const FLASH = 0x10000000;
+const VECTORS = 0x10000100; // behind what starts the chip
+const MODEL = 0x10100000;
+
+const UNLOADABLE = 97;
+const OUT_OF_TIME = 98;
+const FAULT = 99;
+
+const NANOSECONDS = 8; // of a cycle, at 125 MHz
+const INSTRUCTIONS = 1_000_000; // between two looks at the clock
+
+/** An end of the run that is not the program's own. */
+class Stop extends Error {
+  constructor(code, message) {
+    super(message);
+    this.code = code;
+  }
+}
+
+/** A fault shows in the emulator as a warning of the memory or the processor; it would go on. */
+class Faults {
+  constructor(chip) {
+    this.chip = chip;
+  }
+
+  warn(part, message) {
+    if (part === 'RP2040' || part === 'CortexM0Core') this.error(part, message);
+  }
+
+  error(part, message) {
+    throw new Stop(FAULT, `fault: at 0x${hex(this.chip.core.PC)}: ${part}: ${message}`);
+  }
+
+  debug() {}
+
+  info() {}
+}
+
+const hex = (number) => (number >>> 0).toString(16).padStart(8, '0');
+
+/** The parts of an ELF file that lie in flash, and where. */
+function* segments(elf) {
+  if (elf.readUInt32BE(0) !== 0x7f454c46) throw new Stop(UNLOADABLE, 'the program is not an ELF file');
+  const [table, size, count] = [elf.readUInt32LE(28), elf.readUInt16LE(42), elf.readUInt16LE(44)];
+  for (let at = table; at < table + size * count; at += size) {
+    const [kind, offset, , address, length] = [0, 4, 8, 12, 16].map((field) => elf.readUInt32LE(at + field));
+    if (kind === 1 && length > 0) yield [address, elf.subarray(offset, offset + length)];
+  }
+}
+
+/** A chip about to run the program. */
+function load(program, model) {
+  const chip = new RP2040();
+  chip.logger = new Faults(chip);
+  for (const [address, bytes] of segments(readFileSync(program))) chip.flash.set(bytes, address - FLASH);
+  if (model) chip.flash.set(readFileSync(model), MODEL - FLASH);
+  // What the chip's own program does at the start.
+  chip.core.VTOR = VECTORS;
+  chip.core.SP = chip.readUint32(VECTORS);
+  chip.core.PC = chip.readUint32(VECTORS + 4) & ~1;
+  return chip;
+}
+
+/** Runs to the first breakpoint, and gives its number. */
+function run(chip, seconds) {
+  let code;
+  chip.uart[0].onByte = (byte) => process.stdout.write(Uint8Array.of(byte));
+  chip.onBreak = (number) => {
+    // Undefined instructions, with which programs abort, come here too.
+    if (chip.readUint16(chip.core.PC - 2) >>> 8 !== 0xbe) chip.logger.error('CortexM0Core', 'an undefined instruction');
+    code = number;
+  };
+  for (const end = Date.now() + seconds * 1000; code === undefined; ) {
+    if (Date.now() > end) throw new Stop(OUT_OF_TIME, `the program did not end within ${seconds} s`);
+    for (let left = INSTRUCTIONS; left > 0 && code === undefined; left--) {
+      if (chip.core.waiting) throw new Stop(FAULT, 'the program sleeps, and nothing will wake it');
+      chip.clock.tick(chip.core.executeInstruction() * NANOSECONDS);
+    }
+  }
+  return code;
+}
+
+try {
+  const options = { model: { type: 'string' }, seconds: { type: 'string', default: '120' } };
+  const { values, positionals } = parseArgs({ options, allowPositionals: true });
+  if (positionals.length !== 1) throw new Stop(UNLOADABLE, 'one program is expected');
+  process.exitCode = run(load(positionals[0], values.model), Number(values.seconds));
+} catch (error) {
+  console.error(error.message);
+  process.exitCode = error.code instanceof Number || typeof error.code === 'number' ? error.code : UNLOADABLE;
+}

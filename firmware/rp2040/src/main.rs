@@ -1,0 +1,62 @@
+//! A Raspberry Pi Pico: a Cortex-M0+ that reads handwritten digits with a network of integers.
+//!
+//! The model is no part of the program. It has a partition of the flash, which the chip maps into its memory, and is proven
+//! sound when the program starts; its weights are read where they lie.
+//!
+//! *Wiring*: a serial adapter's RX on GPIO0 (pin 1) and its ground on pin 3, 115200 baud. With a debug probe instead of
+//! USB for the flash: SWCLK, GND and SWDIO of the board.
+//!
+//! *The model*, over USB with the board's button held down while it is plugged in, or over the probe:
+//!
+//! ```text
+//! picotool load ../app/models/digits-i8.safetensors -t bin -o 0x10100000
+//! probe-rs download --chip RP2040 --binary-format bin --base-address 0x10100000 ../app/models/digits-i8.safetensors
+//! ```
+//!
+//! *The program*, in the same two ways. It ends at a breakpoint, whose number is the exit code.
+//!
+//! ```text
+//! picotool load target/thumbv6m-none-eabi/release/digits -t elf --execute
+//! probe-rs run --chip RP2040 target/thumbv6m-none-eabi/release/digits
+//! ```
+//!
+//! *Without a board*: `npm ci` in `emulator`, then `cargo run --release`.
+#![no_std]
+#![no_main]
+
+mod console;
+mod flash;
+mod stop;
+
+use app::{Event, Failure, Integer, Place, Sink, Text, read_digits_in_integers};
+use console::Console;
+use core::convert::Infallible;
+use embedded_safetensors::View;
+use rp2040_hal::pac::Peripherals;
+use stop::{MISTAKE, stop};
+
+/// All of its RAM, two small banks included.
+const RAM: u32 = 264 * 1024;
+
+#[rp2040_hal::entry]
+fn main() -> ! {
+    let Some(console) = Peripherals::take().and_then(Console::start) else { stop(MISTAKE) };
+    let mut sink = Text(console);
+    sink.event(&Event::Board { name: "rp2040", cpu: "Cortex-M0+", flash: flash::BYTES, ram: RAM });
+    stop(match run(&mut sink) {
+        Ok(()) => 0,
+        Err(failure) => {
+            sink.failure(&failure);
+            failure.exit_code()
+        }
+    })
+}
+
+/// Memory can always be read.
+fn run(sink: &mut impl Sink) -> Result<(), Failure<Infallible>> {
+    let model = View::parse(flash::model())?;
+    let network = Integer::find(&model)?;
+    let place = Place { name: "flash at 0x10100000", ram: RAM };
+    read_digits_in_integers(&place, model.summary(), &network, sink);
+    Ok(())
+}
