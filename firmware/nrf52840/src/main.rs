@@ -1,0 +1,70 @@
+//! An nRF52840: a Cortex-M4F that reads handwritten digits, and tells a debugger what it reads.
+//!
+//! The model is no part of the program. It has a partition of the flash, and its weights come from there row by row.
+//!
+//! *Wiring*: the USB port of a development kit next to its debugger chip, or a debug probe at SWDIO, SWDCLK, VDD and GND.
+//!
+//! *The model*, then *the program*, whose messages come back through the debugger:
+//!
+//! ```text
+//! probe-rs download --chip nRF52840_xxAA --binary-format bin --base-address 0x40000 ../app/models/digits-f16.safetensors
+//! cargo run --release
+//! ```
+//!
+//! Without a debugger it runs too, and nobody hears it.
+#![no_std]
+#![no_main]
+
+mod stop;
+
+use app::{Event, Failure, Place, Sink, read_digits};
+use core::fmt::Display;
+use core::ops::Range;
+use cortex_m_rt::entry;
+use defmt::{Display2Format, error, info};
+use defmt_rtt as _;
+use embassy_nrf::config::Config;
+use embassy_nrf::nvmc::{FLASH_SIZE, Nvmc};
+use embedded_safetensors::{FlashError, FlashFile};
+use stop::stop;
+
+const RAM: u32 = 256 * 1024;
+
+const FLASH: u32 = FLASH_SIZE as u32;
+
+/// What `memory.x` leaves of the flash.
+const MODEL: Range<u32> = 0x4_0000..FLASH;
+
+type Trouble = FlashError<embassy_nrf::nvmc::Error>;
+
+#[entry]
+fn main() -> ! {
+    let flash = Nvmc::new(embassy_nrf::init(Config::default()).NVMC);
+    let mut sink = Log;
+    sink.event(&Event::Board { name: "nrf52840", cpu: "Cortex-M4F", flash: FLASH, ram: RAM });
+    stop(match run(flash, &mut sink) {
+        Ok(()) => 0,
+        Err(failure) => {
+            sink.failure(&failure);
+            failure.exit_code()
+        }
+    })
+}
+
+fn run(flash: Nvmc<'_>, sink: &mut impl Sink) -> Result<(), Failure<Trouble>> {
+    let place = Place { name: "flash at 0x00040000", ram: RAM };
+    read_digits(&place, FlashFile::partition(flash, MODEL), sink, &mut ())
+}
+
+/// Messages for the debugger.
+struct Log;
+
+impl Sink for Log {
+    fn event(&mut self, event: &Event<'_>) {
+        info!("{}", Display2Format(event));
+    }
+
+    fn failure(&mut self, sentence: &dyn Display) {
+        error!("{}", Display2Format(sentence));
+    }
+}
