@@ -30,14 +30,10 @@ pub fn run(program: impl FnOnce(&mut Log, Mapped) -> Result<(), Failure<NorFlash
     log.event(&Event::Board { name: "netduinoplus2", cpu: "Cortex-M4F", flash: FLASH_LEN, ram: RAM });
     // SAFETY: the chip has its flash there, and nothing writes to it.
     let flash = unsafe { Mapped::new(FLASH, FLASH_LEN) };
-    let outcome = program(&mut log, flash);
-    let Ram { statics, stack } = Ram::used();
-    match outcome {
-        Ok(()) => log.event(&Event::Ram { statics, stack, limit: RAM }),
-        Err(failure) => {
-            log.failure(&failure);
-            board::exit(failure.exit_code().into())
-        }
+    if let Err(failure) = program(&mut log, flash) {
+        board::exit(failure.tell(&mut log).into());
     }
+    let Ram { statics, stack } = Ram::used();
+    log.event(&Event::Ram { statics, stack, limit: RAM });
     board::exit(0)
 }

@@ -15,8 +15,9 @@ use embedded_storage::nor_flash::{
 /// The bytes of a word, of which each chip has two.
 const WORD: usize = 4;
 
-/// How often the status is read until a chip counts as dead: seconds on any machine, where erasing takes four at most.
-const PATIENCE: u32 = 1 << 28;
+/// How often the status is read until a chip counts as dead: more than six seconds, as no read takes less than 100 ns.
+/// Erasing a block takes four at most.
+const PATIENCE: u32 = 1 << 26;
 
 /// The bank.
 #[derive(Debug)]
@@ -35,6 +36,8 @@ impl Cfi {
     /// [`CfiError::Unknown`] when the answer is not that of two chips of the kind this driver is for.
     pub unsafe fn probe(base: usize) -> Result<Self, CfiError> {
         let mut bank = Self { base: core::ptr::with_exposed_provenance_mut(base), capacity: 0 };
+        // A command for array mode; or, where a reset has come between a command and its word, a word that changes nothing.
+        bank.write_word(0, u32::MAX);
         bank.command(Table::ENTRY, Command::Query);
         let table = Table::read(&bank);
         bank.command(0, Command::ReadArray);
