@@ -7,7 +7,7 @@ use super::vectors::MANIFEST;
 use super::{Board, Card, DIGITS, FAULT, Machine, Medium, PANIC, case};
 use crate::toolchain::HARD_FLOATS;
 
-pub static BOARDS: &[Board] = &[RISCV_VIRT, NETDUINOPLUS2, MICROBIT];
+pub static BOARDS: &[Board] = &[RISCV_VIRT, NETDUINOPLUS2, MICROBIT, RP2040, NRF52840, ESP32C3];
 
 const fn arm(machine: &'static str) -> Machine {
     Machine::Qemu { program: "qemu-system-arm", package: "qemu-system-arm", machine, load: "-kernel" }
@@ -106,4 +106,40 @@ const RISCV_VIRT: Board = Board {
         case("panics", "panics", PANIC),
         case("faults", "faults", FAULT),
     ],
+};
+
+const RP2040: Board = Board {
+    name: "rp2040",
+    package: package("firmware/rp2040", &["thumbv6m-none-eabi"]),
+    cpu: "Cortex-M0+",
+    flash: 1 << 20,
+    ram: 264 << 10,
+    shows: "a Raspberry Pi Pico: a model in flash that the chip maps, proven when the program starts and read in place",
+    machine: Machine::Hardware,
+    hardware: "cargo run --release --config 'target.thumbv6m-none-eabi.runner=\"probe-rs run --chip RP2040\"'",
+    cases: &[],
+};
+
+const NRF52840: Board = Board {
+    name: "nrf52840",
+    package: package("firmware/nrf52840", &[HARD_FLOATS]),
+    cpu: "Cortex-M4F",
+    flash: 256 << 10,
+    ram: 256 << 10,
+    shows: "a model in a partition of the chip's own flash; what is read is logged through the debugger, by defmt",
+    machine: Machine::Hardware,
+    hardware: "cargo run --release",
+    cases: &[],
+};
+
+const ESP32C3: Board = Board {
+    name: "esp32c3",
+    package: package("firmware/esp32c3", &["riscv32imc-unknown-none-elf"]),
+    cpu: "RV32IMC",
+    flash: 1 << 20,
+    ram: 400 << 10,
+    shows: "a model in the partition of the flash that the table of partitions calls `model`",
+    machine: Machine::Hardware,
+    hardware: "cargo run --release",
+    cases: &[],
 };
