@@ -54,16 +54,27 @@ pub fn read_digits<S: ReadAt>(
     observer: &mut impl Observer,
 ) -> Result<(), Failure<S::Error>> {
     let reads = Reads::new();
-    let mut network = Network::open(storage, &reads)?;
+    let mut opened = Network::open(storage, &reads);
+    // Where it is: taken out, it would be on the stack twice.
+    let Ok(network) = &mut opened else { return opened.map(drop) };
     sink.event(&place.event(network.summary()));
-    let (mut memory, mut tally) = (Memory::new(), Tally::default());
+    read_all(network, sink, observer)?.end(sink);
+    sink.event(&Event::Storage { bytes: reads.bytes(), reads: reads.calls() });
+    Ok(())
+}
+
+#[inline(never)] // its memory is not yet there while the network is opened
+fn read_all<S: ReadAt>(
+    network: &mut Network<'_, S>,
+    sink: &mut impl Sink,
+    observer: &mut impl Observer,
+) -> Result<Tally, Failure<S::Error>> {
+    let (mut memory, mut tally) = (const { Memory::new() }, Tally::default());
     for digit in digits() {
         let logits = network.logits(digit.image, &mut memory, &mut |outputs| observer.layer(outputs))?;
         observer.guess(tally.report(sink, digit, logits, f32::to_bits));
     }
-    tally.end(sink);
-    sink.event(&Event::Storage { bytes: reads.bytes(), reads: reads.calls() });
-    Ok(())
+    Ok(tally)
 }
 
 /// Reads all images with a network of integers, whose model this is the summary of.
