@@ -1,0 +1,8 @@
+//! Does what the processor cannot, to prove that a fault is told and ends the program.
+#![no_std]
+#![no_main]
+
+#[board::entry]
+fn main() -> ! {
+    board::run_into_a_fault()
+}

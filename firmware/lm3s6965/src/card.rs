@@ -1,0 +1,120 @@
+//! The card in the board's slot.
+
+use crate::ssi::{ChipSelect, Ssi};
+use core::convert::Infallible;
+use core::fmt;
+use embedded_hal::delay::DelayNs;
+use embedded_hal::spi::{self, Operation, SpiBus, SpiDevice};
+use embedded_hal_bus::spi::{DeviceError, ExclusiveDevice, NoDelay};
+use embedded_sdmmc::{Error, SdCard, SdCardError, TimeSource, Timestamp};
+
+/// The driver of the card.
+pub type Card = SdCard<Slot, Pause>;
+
+/// The card in the slot, if one answers. Once: there is one slot.
+pub fn card() -> Card {
+    let (mut bus, select) = (Ssi::new(), ChipSelect::new());
+    // A card starts with 74 clocks or more that select none.
+    let Ok(()) = bus.write(&[0xff; 10]);
+    let Ok(device) = ExclusiveDevice::new_no_delay(bus, select);
+    let card = SdCard::new(Slot { device, answers_58: false }, Pause);
+    if card.get_card_type().is_some() {
+        card.spi(|slot| slot.device.bus_mut().set_divisor(Ssi::FAST));
+    }
+    card
+}
+
+/// The device on the bus that the driver talks to.
+///
+/// QEMU's card answers command 58 with the bit set that says "idle", though it is not idle any more, and the driver takes
+/// that for a failure. The bit is cleared here, in that answer alone; a card that keeps to the standard does not set it.
+pub struct Slot {
+    device: ExclusiveDevice<Ssi, ChipSelect, NoDelay>,
+    /// Whether the answer to command 58 comes next.
+    answers_58: bool,
+}
+
+const COMMAND_58: u8 = 0x40 | 58;
+
+/// In the first byte of an answer: there is none yet.
+const NO_ANSWER: u8 = 1 << 7;
+
+/// In the first byte of an answer: the card is idle.
+const CARD_IDLE: u8 = 1 << 0;
+
+impl spi::ErrorType for Slot {
+    type Error = DeviceError<Infallible, Infallible>;
+}
+
+impl SpiDevice for Slot {
+    fn transaction(&mut self, operations: &mut [Operation<'_, u8>]) -> Result<(), Self::Error> {
+        self.device.transaction(operations)?;
+        for operation in operations {
+            match operation {
+                Operation::Write([COMMAND_58, ..]) => self.answers_58 = true,
+                Operation::Transfer([answer], _) if self.answers_58 && *answer & NO_ANSWER == 0 => {
+                    *answer &= !CARD_IDLE;
+                    self.answers_58 = false;
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Waits by counting: the chip starts with 12 MHz.
+pub struct Pause;
+
+impl DelayNs for Pause {
+    fn delay_ns(&mut self, nanoseconds: u32) {
+        const IN_A_CYCLE: u32 = 83;
+        cortex_m::asm::delay(nanoseconds.div_ceil(IN_A_CYCLE));
+    }
+}
+
+/// Files are dated 1980: the board has no clock.
+pub struct NoClock;
+
+impl TimeSource for NoClock {
+    fn get_timestamp(&self) -> Timestamp {
+        Timestamp {
+            year_since_1970: 10,
+            zero_indexed_month: 0,
+            zero_indexed_day: 0,
+            hours: 0,
+            minutes: 0,
+            seconds: 0,
+        }
+    }
+}
+
+/// What went wrong with a card, or a file on it.
+pub type CardError = Error<SdCardError>;
+
+/// What went wrong with a card, or a file on it, in words.
+#[derive(Debug)]
+pub struct InWords {
+    /// What the driver says.
+    pub error: CardError,
+    /// The file that was asked for.
+    pub file: &'static str,
+}
+
+impl fmt::Display for InWords {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { error, file } = self;
+        match error {
+            Error::DeviceError(SdCardError::CardNotFound) => f.write_str("no card answers"),
+            Error::DeviceError(SdCardError::CrcError(..)) => {
+                f.write_str("what the card sends arrives damaged")
+            }
+            Error::DeviceError(_) => f.write_str("the card does not answer any more"),
+            Error::NotFound => write!(f, "there is no file {file} on the card"),
+            Error::FormatError(_) | Error::NoSuchVolume | Error::BadBlockSize(_) => {
+                f.write_str("the card has no FAT file system")
+            }
+            other => other.fmt(f),
+        }
+    }
+}

@@ -1,0 +1,26 @@
+//! The model as a file on the card.
+
+use crate::card::{CardError, InWords, NoClock};
+use app::{Failure, Place, Sink};
+use embedded_safetensors::Seekable;
+use embedded_sdmmc::{BlockDevice, Mode, SdCardError, VolumeIdx, VolumeManager};
+
+const MODEL: &str = "MODEL.ST";
+
+/// Reads the digits with the model on this card.
+///
+/// # Errors
+/// The exit code of what went wrong, which is told.
+pub fn read_digits(card: impl BlockDevice<Error = SdCardError>, sink: &mut impl Sink) -> Result<(), u8> {
+    let outcome = read(card, sink);
+    outcome.map_err(|failure| failure.map(|error| InWords { error, file: MODEL }).tell(sink))
+}
+
+fn read(card: impl BlockDevice<Error = SdCardError>, sink: &mut impl Sink) -> Result<(), Failure<CardError>> {
+    // One directory, one file, one volume.
+    let manager: VolumeManager<_, _, 1, 1, 1> = VolumeManager::new_with_limits(card, NoClock, 0);
+    let volume = manager.open_volume(VolumeIdx(0)).map_err(Failure::NoModel)?;
+    let root = volume.open_root_dir().map_err(Failure::NoModel)?;
+    let file = root.open_file_in_dir(MODEL, Mode::ReadOnly).map_err(Failure::NoModel)?;
+    app::read_digits(&Place { name: MODEL, ram: crate::RAM }, Seekable::new(file), sink, &mut ())
+}
