@@ -1,9 +1,9 @@
 // Runs a program on an emulated RP2040: what it sends to UART0 is printed, its last breakpoint is the exit code.
 //
-//     node run.mjs [--model FILE] [--seconds N] PROGRAM
+//     node run.mjs [--flash ADDRESS=FILE] [--seconds N] PROGRAM
 //
-// The model lies where the linker script has its partition; without one the partition is erased.
-// Exit codes of our own: 97 the files cannot be loaded, 98 out of time, 99 a fault.
+// The flash is erased, but for the program and the files.
+// Exit codes of our own: 97 something cannot be loaded, 98 out of time, 99 a fault.
 
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
@@ -11,7 +11,6 @@ import { RP2040 } from 'rp2040js';
 
 const FLASH = 0x10000000;
 const VECTORS = 0x10000100; // behind what starts the chip
-const MODEL = 0x10100000;
 
 const UNLOADABLE = 97;
 const OUT_OF_TIME = 98;
@@ -59,12 +58,20 @@ function* segments(elf) {
   }
 }
 
+/** A file for the flash, as it is given: where it lies, and what is in it. */
+function placed(word) {
+  const [, address, file] = /^(0x[0-9a-f]+)=(.+)$/i.exec(word) ?? [];
+  if (!file) throw new Stop(UNLOADABLE, `ADDRESS=FILE is expected, not ${word}`);
+  return [Number(address), readFileSync(file)];
+}
+
 /** A chip about to run the program. */
-function load(program, model) {
+function load(program, files) {
   const chip = new RP2040();
   chip.logger = new Faults(chip);
-  for (const [address, bytes] of segments(readFileSync(program))) chip.flash.set(bytes, address - FLASH);
-  if (model) chip.flash.set(readFileSync(model), MODEL - FLASH);
+  for (const [address, bytes] of [...segments(readFileSync(program)), ...files.map(placed)]) {
+    chip.flash.set(bytes, address - FLASH);
+  }
   // What the chip's own program does at the start.
   chip.core.VTOR = VECTORS;
   chip.core.SP = chip.readUint32(VECTORS);
@@ -92,11 +99,14 @@ function run(chip, seconds) {
 }
 
 try {
-  const options = { model: { type: 'string' }, seconds: { type: 'string', default: '120' } };
+  const options = {
+    flash: { type: 'string', multiple: true, default: [] },
+    seconds: { type: 'string', default: '120' },
+  };
   const { values, positionals } = parseArgs({ options, allowPositionals: true });
   if (positionals.length !== 1) throw new Stop(UNLOADABLE, 'one program is expected');
-  process.exitCode = run(load(positionals[0], values.model), Number(values.seconds));
+  process.exitCode = run(load(positionals[0], values.flash), Number(values.seconds));
 } catch (error) {
   console.error(error.message);
-  process.exitCode = error.code instanceof Number || typeof error.code === 'number' ? error.code : UNLOADABLE;
+  process.exitCode = error instanceof Stop ? error.code : UNLOADABLE;
 }

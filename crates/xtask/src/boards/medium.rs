@@ -54,6 +54,20 @@ impl Medium {
             }
         })
     }
+
+    /// As [`options`](Self::options), for a machine that has flash and nothing else.
+    pub fn files(self, image: &Path) -> Result<Vec<String>, String> {
+        match self {
+            Self::Nothing => Ok(Vec::new()),
+            Self::Flash(address, content) => {
+                workspace::write(image, &content.bytes()?)?;
+                Ok(vec!["--flash".to_owned(), format!("{address:#x}={}", image.display())])
+            }
+            Self::Card(_) | Self::Nor(_) => {
+                Err("the machine has no slot for cards, and no bank of flash".to_owned())
+            }
+        }
+    }
 }
 
 impl Card {

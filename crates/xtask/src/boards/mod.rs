@@ -10,6 +10,7 @@ mod golden;
 mod medium;
 mod musts;
 mod packages;
+mod rp2040js;
 mod run;
 mod suite;
 mod table;
@@ -46,8 +47,8 @@ pub struct Board {
 pub enum Machine {
     /// QEMU: the program, its Debian package, the machine, the option that a program is given with.
     Qemu { program: &'static str, package: &'static str, machine: &'static str, load: &'static str },
-    /// A script for Node.js in the board's folder.
-    Node { script: &'static str },
+    /// rp2040js: the board's folder that has the script which runs it.
+    Rp2040js { folder: &'static str },
     /// Nothing but the board itself.
     Hardware,
 }

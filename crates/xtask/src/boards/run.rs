@@ -1,6 +1,6 @@
 //! Building the programs of a board and running them.
 
-use super::{Board, Case, Machine};
+use super::{Board, Case, Machine, rp2040js};
 use crate::elf::Elf;
 use crate::process::Run;
 use crate::toolchain::Toolchain;
@@ -33,7 +33,7 @@ impl Board {
         Toolchain::for_target(self.triple())?;
         match self.machine {
             Machine::Qemu { program, package, .. } => machine::need_program(program, package),
-            Machine::Node { .. } => machine::need_program("node", "nodejs"),
+            Machine::Rp2040js { folder } => rp2040js::set_up(&self.folder().join(folder)).map(drop),
             Machine::Hardware => Ok(()),
         }
     }
@@ -87,7 +87,10 @@ impl Board {
                     Run::new(emulator).args(["-M"]).args(machine.split(' ')).args(silent).args(semihosting);
                 run.args(case.medium.options(&image)?).args([load]).args([program])
             }
-            Machine::Node { script } => Run::new("node").args([self.folder().join(script), program]),
+            Machine::Rp2040js { folder } => {
+                let script = rp2040js::set_up(&self.folder().join(folder))?;
+                Run::new("node").args([script]).args(case.medium.files(&image)?).args([program])
+            }
             Machine::Hardware => {
                 return Err(format!("only the board itself runs the programs of {}", self.name));
             }

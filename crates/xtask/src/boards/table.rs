@@ -112,34 +112,41 @@ const RP2040: Board = Board {
     name: "rp2040",
     package: package("firmware/rp2040", &["thumbv6m-none-eabi"]),
     cpu: "Cortex-M0+",
-    flash: 1 << 20,
+    flash: 2 << 20,
     ram: 264 << 10,
     shows: "a Raspberry Pi Pico: a model in flash that the chip maps, proven when the program starts and read in place",
-    machine: Machine::Hardware,
+    machine: Machine::Rp2040js { folder: "emulator" },
     hardware: "cargo run --release --config 'target.thumbv6m-none-eabi.runner=\"probe-rs run --chip RP2040\"'",
-    cases: &[],
+    cases: &[
+        case(DIGITS, "digits", 0)
+            .with(Medium::Flash(0x1010_0000, Content::Model(Network::Integers)))
+            .must(&[Must::ReadAsHere(Network::Integers)]),
+        case("erased", "digits", 2),
+        case("corrupt", "digits", 1).with(Medium::Flash(0x1010_0000, Content::Corrupt(Network::Integers))),
+        case("wrong-model", "digits", 3).with(Medium::Flash(0x1010_0000, FLOATS)),
+    ],
 };
 
 const NRF52840: Board = Board {
     name: "nrf52840",
     package: package("firmware/nrf52840", &[HARD_FLOATS]),
     cpu: "Cortex-M4F",
-    flash: 256 << 10,
+    flash: 1 << 20,
     ram: 256 << 10,
     shows: "a model in a partition of the chip's own flash; what is read is logged through the debugger, by defmt",
     machine: Machine::Hardware,
     hardware: "cargo run --release",
-    cases: &[],
+    cases: &[case(DIGITS, "digits", 0)],
 };
 
 const ESP32C3: Board = Board {
     name: "esp32c3",
     package: package("firmware/esp32c3", &["riscv32imc-unknown-none-elf"]),
     cpu: "RV32IMC",
-    flash: 1 << 20,
+    flash: 4 << 20,
     ram: 400 << 10,
     shows: "a model in the partition of the flash that the table of partitions calls `model`",
     machine: Machine::Hardware,
     hardware: "cargo run --release",
-    cases: &[],
+    cases: &[case(DIGITS, "digits", 0)],
 };

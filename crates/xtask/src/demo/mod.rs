@@ -25,7 +25,7 @@ pub fn list() {
 fn whereabouts(board: &Board) -> String {
     let here = match board.machine {
         Machine::Qemu { program, machine, .. } => format!("here, in {program} -M {machine}"),
-        Machine::Node { .. } => "here, in rp2040js".to_owned(),
+        Machine::Rp2040js { .. } => "here, in rp2040js".to_owned(),
         Machine::Hardware => return format!("on the real board only; `{}` there", board.hardware),
     };
     if board.hardware.is_empty() {
