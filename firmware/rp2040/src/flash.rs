@@ -1,6 +1,6 @@
 //! The flash: what starts the chip, and the partition that has the model.
 
-use embedded_safetensors::HeaderCheck;
+use embedded_safetensors::{Error, ErrorKind, View};
 
 /// As much as a Pico has.
 pub const BYTES: u32 = 2 * 1024 * 1024;
@@ -22,13 +22,15 @@ fn partition() -> &'static [u8] {
     unsafe { core::slice::from_raw_parts(start, end.addr() - start.addr()) }
 }
 
-/// The file that the partition begins with, as long as its header says. Where that says nothing it is all of the
-/// partition, and whoever reads it learns what is wrong.
-pub fn model() -> &'static [u8] {
+/// The model that the partition begins with. What is behind its file is of no interest, but only the file says where it
+/// ends: an error does, if nothing else is wrong.
+pub fn model() -> Result<View<'static>, Error> {
     let partition = partition();
-    let mut header = HeaderCheck::new(None, &mut []);
-    let _ = header.push(&mut &*partition);
-    let len = header.summary().map(|summary| summary.data_start + summary.data_len);
-    let len = len.and_then(|len| usize::try_from(len).ok());
-    len.and_then(|len| partition.get(..len)).unwrap_or(partition)
+    match View::parse(partition) {
+        Err(Error { kind: ErrorKind::DataTrailing { .. }, at }) => {
+            let end = usize::try_from(at).unwrap_or(usize::MAX);
+            View::parse(partition.get(..end).unwrap_or(partition))
+        }
+        outcome => outcome,
+    }
 }

@@ -31,7 +31,6 @@ mod stop;
 use app::{Event, Failure, Integer, Place, Sink, Text, read_digits_in_integers};
 use console::Console;
 use core::convert::Infallible;
-use embedded_safetensors::View;
 use rp2040_hal::pac::Peripherals;
 use stop::{MISTAKE, stop};
 
@@ -54,7 +53,7 @@ fn main() -> ! {
 
 /// Memory can always be read.
 fn run(sink: &mut impl Sink) -> Result<(), Failure<Infallible>> {
-    let model = View::parse(flash::model())?;
+    let model = flash::model()?;
     let network = Integer::find(&model)?;
     let place = Place { name: "flash at 0x10100000", ram: RAM };
     read_digits_in_integers(&place, model.summary(), &network, sink);
