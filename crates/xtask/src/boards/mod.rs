@@ -1,8 +1,6 @@
 //! The firmware: packages that stand alone, for cargo does not reach them from the workspace; the boards among them, what
 //! each is run with, and what it must say.
 
-#![allow(dead_code)] // the boards arrive one by one
-
 mod card;
 mod content;
 mod desktop;
@@ -38,8 +36,8 @@ pub struct Board {
     /// What is special about it, in a line.
     pub shows: &'static str,
     pub machine: Machine,
-    /// How to run its programs on the real board, from its folder; empty where there is no such board.
-    pub hardware: &'static str,
+    /// What to run in its folder for the real board, line by line; nothing where there is none to be had.
+    pub hardware: &'static [&'static str],
     pub cases: &'static [Case],
 }
 

@@ -7,7 +7,7 @@ use super::vectors::MANIFEST;
 use super::{Board, Card, DIGITS, FAULT, Machine, Medium, PANIC, case};
 use crate::toolchain::HARD_FLOATS;
 
-pub static BOARDS: &[Board] = &[RISCV_VIRT, NETDUINOPLUS2, MICROBIT, RP2040, NRF52840, ESP32C3];
+pub static BOARDS: &[Board] = &[LM3S6965, RISCV_VIRT, NETDUINOPLUS2, MICROBIT, RP2040, NRF52840, ESP32C3];
 
 const fn arm(machine: &'static str) -> Machine {
     Machine::Qemu { program: "qemu-system-arm", package: "qemu-system-arm", machine, load: "-kernel" }
@@ -23,14 +23,11 @@ const LM3S6965: Board = Board {
     ram: 64 << 10,
     shows: "a model ten times its RAM, read from a memory card with FAT32 over SPI, in 8 KiB of that RAM",
     machine: arm("lm3s6965evb"),
-    hardware: "",
+    hardware: &[],
     cases: &[
         case(DIGITS, "digits", 0)
             .with(card(&[("MODEL.ST", FLOATS)]))
             .must(&[Must::ReadAsHere(Network::Floats), Must::Ram(8192)]),
-        case("vectors", "vectors", 0)
-            .with(card(&[("MANIFEST.JSN", Content::File(MANIFEST)), ("VECTORS.BIN", Content::Vectors)]))
-            .must(&[Must::JudgeAsHere]),
         case("no-card", "digits", 2).with(Medium::Card(Card::Missing)),
         case("empty-card", "digits", 2).with(Medium::Card(Card::Empty)),
         case("no-model", "digits", 2).with(card(&[])),
@@ -55,7 +52,11 @@ const NETDUINOPLUS2: Board = Board {
     ram: 128 << 10,
     shows: "a model in a partition of the chip's own flash, with floats in hardware",
     machine: arm("netduinoplus2"),
-    hardware: "cargo run --release --config 'target.thumbv7em-none-eabihf.runner=\"probe-rs run --chip STM32F405RGTx\"'",
+    hardware: &[
+        "probe-rs download --chip STM32F405RGTx --binary-format bin --base-address 0x08040000 ../app/models/digits-f16.safetensors",
+        "cargo build --release",
+        "probe-rs run --chip STM32F405RGTx target/thumbv7em-none-eabihf/release/digits",
+    ],
     cases: &[
         case(DIGITS, "digits", 0)
             .with(Medium::Flash(0x0804_0000, FLOATS))
@@ -72,7 +73,10 @@ const MICROBIT: Board = Board {
     ram: 16 << 10,
     shows: "a model in the program, found by the compiler: no parser on the device",
     machine: arm("microbit"),
-    hardware: "cargo run --release --config 'target.thumbv6m-none-eabi.runner=\"probe-rs run --chip nRF51822_xxAA\"'",
+    hardware: &[
+        "cargo build --release",
+        "probe-rs run --chip nRF51822_xxAA target/thumbv6m-none-eabi/release/digits",
+    ],
     cases: &[
         case(DIGITS, "digits", 0).must(&[Must::ReadAsHere(Network::Integers)]),
         case("parsed", "parsed", 0).must(&[Must::ReadAsHere(Network::Integers)]),
@@ -93,7 +97,7 @@ const RISCV_VIRT: Board = Board {
         // With a program of its own, but without firmware before it.
         load: "-bios",
     },
-    hardware: "",
+    hardware: &[],
     cases: &[
         case(DIGITS, "digits", 0)
             .with(Medium::Nor(&[(0, FLOATS)]))
@@ -116,7 +120,11 @@ const RP2040: Board = Board {
     ram: 264 << 10,
     shows: "a Raspberry Pi Pico: a model in flash that the chip maps, proven when the program starts and read in place",
     machine: Machine::Rp2040js { folder: "emulator" },
-    hardware: "cargo run --release --config 'target.thumbv6m-none-eabi.runner=\"probe-rs run --chip RP2040\"'",
+    hardware: &[
+        "probe-rs download --chip RP2040 --binary-format bin --base-address 0x10100000 ../app/models/digits-i8.safetensors",
+        "cargo build --release",
+        "probe-rs run --chip RP2040 target/thumbv6m-none-eabi/release/digits",
+    ],
     cases: &[
         case(DIGITS, "digits", 0)
             .with(Medium::Flash(0x1010_0000, Content::Model(Network::Integers)))
@@ -135,7 +143,10 @@ const NRF52840: Board = Board {
     ram: 256 << 10,
     shows: "a model in a partition of the chip's own flash; what is read is logged through the debugger, by defmt",
     machine: Machine::Hardware,
-    hardware: "cargo run --release",
+    hardware: &[
+        "probe-rs download --chip nRF52840_xxAA --binary-format bin --base-address 0x40000 ../app/models/digits-f16.safetensors",
+        "cargo run --release",
+    ],
     cases: &[case(DIGITS, "digits", 0)],
 };
 
@@ -147,6 +158,6 @@ const ESP32C3: Board = Board {
     ram: 400 << 10,
     shows: "a model in the partition of the flash that the table of partitions calls `model`",
     machine: Machine::Hardware,
-    hardware: "cargo run --release",
+    hardware: &["espflash write-bin 0x110000 ../app/models/digits-f16.safetensors", "cargo run --release"],
     cases: &[case(DIGITS, "digits", 0)],
 };

@@ -23,15 +23,10 @@ pub fn list() {
 }
 
 fn whereabouts(board: &Board) -> String {
-    let here = match board.machine {
+    match board.machine {
         Machine::Qemu { program, machine, .. } => format!("here, in {program} -M {machine}"),
         Machine::Rp2040js { .. } => "here, in rp2040js".to_owned(),
-        Machine::Hardware => return format!("on the real board only; `{}` there", board.hardware),
-    };
-    if board.hardware.is_empty() {
-        here
-    } else {
-        format!("{here}; on the real board by `{}`", board.hardware)
+        Machine::Hardware => "only on the real board; it is built here".to_owned(),
     }
 }
 
@@ -57,12 +52,12 @@ fn only_built(board: &Board) -> Result<(), String> {
         "It does not run here: it needs the real board, at the end of a cable. Then, in {}:",
         board.package.folder
     );
-    println!("\n    {}", board.hardware);
+    board.hardware.iter().for_each(|line| println!("\n    {line}"));
     Ok(())
 }
 
 fn watch(board: &Board, case: &Case) -> Result<(), String> {
-    println!("running it {} ...\n", whereabouts(board).split(';').next().unwrap_or_default());
+    println!("running it {} ...\n", whereabouts(board));
     let (images, start) = (images()?, Instant::now());
     let mut show = Show { images, style: style(), row: Vec::new(), heard: Vec::new() };
     let ended = board.run(case, |line| show.hear(line))?;
