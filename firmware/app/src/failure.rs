@@ -1,7 +1,6 @@
 //! Why no digits were read: one sentence for people, one exit code for machines.
 
-use crate::report::Sink;
-use core::fmt;
+use crate::report::{Sentence, Sink};
 use embedded_safetensors::{Blame, Dtype, Error, ErrorKind, ReadError, Shape, WriteError};
 
 /// What can go wrong, by who is to blame.
@@ -109,7 +108,7 @@ impl<E> From<Difference> for Failure<E> {
     }
 }
 
-impl<E: fmt::Display> Failure<E> {
+impl<E: Sentence> Failure<E> {
     /// Tells the sentence, and gives the code that the program ends with.
     pub fn tell(&self, sink: &mut impl Sink) -> u8 {
         sink.failure(self);
@@ -117,21 +116,16 @@ impl<E: fmt::Display> Failure<E> {
     }
 }
 
-impl<E: fmt::Display> fmt::Display for Failure<E> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Unsound(error) | Self::TooSmall(error) | Self::Mistake(error) => error.fmt(f),
-            Self::NoModel(error) => write!(f, "error: {error}"),
-            Self::Erased => f.write_str("error at byte 0: there is no model, for the storage is erased"),
-            Self::Storage { at, error } => {
-                write!(f, "error at byte {at}: the storage cannot be read: {error}")
-            }
-            Self::Ends { at } => write!(f, "error at byte {at}: the file ends here, before its end was due"),
-            Self::OtherModel(difference) => difference.fmt(f),
-            Self::Unrecorded(error @ (WriteError::Format(_) | WriteError::Spec(_))) => error.fmt(f),
-            Self::Unrecorded(error) => write!(f, "error: {error}"),
-        }
-    }
+sentences! {
+    Failure<E>:
+    Self::Unsound(error) | Self::TooSmall(error) | Self::Mistake(error) => "{}", error;
+    Self::NoModel(error) => "error: {}", error;
+    Self::Erased => "error at byte 0: there is no model, for the storage is erased";
+    Self::Storage { at, error } => "error at byte {}: the storage cannot be read: {}", at, error;
+    Self::Ends { at } => "error at byte {}: the file ends here, before its end was due", at;
+    Self::OtherModel(difference) => "{}", difference;
+    Self::Unrecorded(error @ (WriteError::Format(_) | WriteError::Spec(_))) => "{}", error;
+    Self::Unrecorded(error) => "error: {}", error;
 }
 
 /// What a tensor is: the type of its elements, and its shape.
@@ -148,10 +142,9 @@ impl Form {
     }
 }
 
-impl fmt::Display for Form {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {:?}", self.dtype, self.shape.dims())
-    }
+sentences! {
+    Form:
+    Self { dtype, shape } => "{} {:?}", dtype, shape;
 }
 
 /// Where a model is not the one that the network is made for.
@@ -167,24 +160,11 @@ pub struct Difference {
     pub expected: &'static Form,
 }
 
-impl Difference {
-    /// The code of it, as the core has one for such a mistake.
-    const fn code(&self) -> &'static str {
-        match self.found {
-            None => ErrorKind::NotFound { wanted: None }.code(),
-            Some(_) => ErrorKind::ShapeMismatch.code(),
-        }
-    }
-}
-
-impl fmt::Display for Difference {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { name, at, found, expected } = self;
-        write!(f, "error[{}] at byte {at}: ", self.code())?;
-        match found {
-            None => write!(f, "the model has no tensor \"{name}\"")?,
-            Some(found) => write!(f, "the tensor \"{name}\" is {found} in the model")?,
-        }
-        write!(f, ", but {expected} is expected")
-    }
+sentences! {
+    Difference:
+    Self { name, at, found: None, expected } =>
+        "error[usage.missing] at byte {}: the model has no tensor \"{}\", but {} is expected", at, name, expected;
+    Self { name, at, found: Some(found), expected } =>
+        "error[usage.shape] at byte {}: the tensor \"{}\" is {} in the model, but {} is expected",
+        at, name, found, expected;
 }

@@ -4,6 +4,9 @@
 #![no_std]
 #![forbid(unsafe_code)]
 
+#[macro_use]
+mod log;
+
 mod demo;
 mod digits;
 mod failure;
@@ -21,5 +24,7 @@ pub use failure::{Difference, Failure, Form};
 pub use integer::{Dense, Integer};
 pub use network::{CLASSES, Memory, Network, WIDTHS};
 pub use recording::{Recording, origin};
-pub use report::{Event, Sink, Text};
+#[cfg(feature = "defmt")]
+pub use report::Defmt;
+pub use report::{Event, Sentence, Sink, Text};
 pub use storage::{Counted, Reads};

@@ -97,6 +97,7 @@ impl<'r, S: ReadAt> Network<'r, S> {
         let mut network = Self { model, reads, layers };
         network.model.find_all(network.layers.as_flattened_mut(), &mut window).map_err(failed)?;
         network.check()?;
+        debug!("the model is open: {}", network.summary());
         Ok(network)
     }
 
@@ -117,6 +118,7 @@ impl<'r, S: ReadAt> Network<'r, S> {
         let info = tensor.info().ok_or(missing)?;
         let found = Form::new(info.dtype(), *info.shape());
         if found == *expected {
+            trace!("found \"{=str}\": {}", tensor.name(), info);
             return Ok(());
         }
         Err(Difference { at: missing.at + info.begin(), found: Some(found), ..missing })
@@ -155,6 +157,7 @@ impl<'r, S: ReadAt> Network<'r, S> {
             if index + 1 < LAYERS {
                 rectify(to);
             }
+            trace!("layer {=usize}: {=usize} values from {=usize}", index + 1, rows, columns);
             observe(to);
             core::mem::swap(&mut inputs, &mut outputs);
         }

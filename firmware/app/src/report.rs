@@ -85,42 +85,70 @@ pub enum Event<'a> {
     },
 }
 
-impl fmt::Display for Event<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match *self {
-            Self::Board { name, cpu, flash, ram } => {
-                write!(f, "board: {name}, {cpu}, {flash} bytes of flash, {ram} bytes of RAM")
-            }
-            Self::Model { name, bytes, tensors, ram } => {
-                let (times, tenth) = ratio(bytes, ram);
-                write!(f, "model: {name}, {bytes} bytes, {tensors} tensors, {times}.{tenth} times the RAM")
-            }
-            Self::Digit { digit: Digit { number, label, .. }, guess, logits } => {
-                write!(f, "digit {number}: a {label}, read as {guess}, logits")?;
-                logits.iter().try_for_each(|bits| write!(f, " {bits:08x}"))
-            }
-            Self::Score { right, of } => write!(f, "score: {right} of {of} digits read right"),
-            Self::Storage { bytes, reads } => write!(f, "storage: {bytes} bytes in {reads} reads"),
-            Self::Recorded { bytes, images, values } => {
-                write!(f, "recorded: {bytes} bytes, {images} guesses and {values} activations for each")
-            }
-            #[cfg(feature = "vectors")]
-            Self::Vector { id, outcome } => write!(f, "vector {id}: {outcome}"),
-            #[cfg(feature = "vectors")]
-            Self::Vectors(totals) => write!(f, "vectors: {totals}"),
-            Self::Ram { statics, stack, limit } => {
-                let total = statics + stack;
-                write!(f, "RAM: {total} of {limit} bytes, {statics} static and {stack} of stack")
-            }
-        }
+sentences! {
+    Event<'_>:
+    Self::Board { name, cpu, flash, ram } =>
+        "board: {}, {}, {} bytes of flash, {} bytes of RAM", name, cpu, flash, ram;
+    Self::Model { name, bytes, tensors, ram } =>
+        "model: {}, {} bytes, {} tensors, {} times the RAM", name, bytes, tensors, Ratio::of(*bytes, *ram);
+    Self::Digit { digit: Digit { number, label, .. }, guess, logits } =>
+        "digit {}: a {}, read as {}, logits{}", number, label, guess, Bits(logits);
+    Self::Score { right, of } => "score: {} of {} digits read right", right, of;
+    Self::Storage { bytes, reads } => "storage: {} bytes in {} reads", bytes, reads;
+    Self::Recorded { bytes, images, values } =>
+        "recorded: {} bytes, {} guesses and {} activations for each", bytes, images, values;
+    #[cfg(feature = "vectors")]
+    Self::Vector { id, outcome } => "vector {}: {}", id, outcome;
+    #[cfg(feature = "vectors")]
+    Self::Vectors(totals) => "vectors: {}", totals;
+    Self::Ram { statics, stack, limit } =>
+        "RAM: {} of {} bytes, {} static and {} of stack", statics + stack, limit, statics, stack;
+}
+
+/// How many times as large, and the tenths of it.
+struct Ratio(u64, u64);
+
+impl Ratio {
+    fn of(bytes: u64, ram: u32) -> Self {
+        let tenths = (bytes * 10).checked_div(ram.into()).unwrap_or(0);
+        Self(tenths / 10, tenths % 10)
     }
 }
 
-/// How many times the RAM so many bytes are, and the tenths of it.
-fn ratio(bytes: u64, ram: u32) -> (u64, u64) {
-    let tenths = (bytes * 10).checked_div(ram.into()).unwrap_or(0);
-    (tenths / 10, tenths % 10)
+sentences! {
+    Ratio:
+    Self(times, tenths) => "{}.{}", times, tenths;
 }
+
+/// Words of bits.
+struct Bits<'l>(&'l [u32; CLASSES]);
+
+impl fmt::Display for Bits<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|bits| write!(f, " {bits:08x}"))
+    }
+}
+
+#[cfg(feature = "defmt")]
+impl defmt::Format for Bits<'_> {
+    fn format(&self, f: defmt::Formatter<'_>) {
+        self.0.iter().for_each(|bits| defmt::write!(f, " {:08x}", bits));
+    }
+}
+
+/// What can be said by every sink that there is.
+#[cfg(not(feature = "defmt"))]
+pub trait Sentence: fmt::Display {}
+
+#[cfg(not(feature = "defmt"))]
+impl<T: fmt::Display> Sentence for T {}
+
+/// What can be said by every sink that there is.
+#[cfg(feature = "defmt")]
+pub trait Sentence: fmt::Display + defmt::Format {}
+
+#[cfg(feature = "defmt")]
+impl<T: fmt::Display + defmt::Format> Sentence for T {}
 
 /// Hears what happens: a console, a wire, a debugger.
 pub trait Sink {
@@ -128,7 +156,7 @@ pub trait Sink {
     fn event(&mut self, event: &Event<'_>);
 
     /// Takes the sentence of a [`Failure`](crate::Failure).
-    fn failure(&mut self, sentence: &dyn fmt::Display);
+    fn failure(&mut self, sentence: &impl Sentence);
 }
 
 /// Lines of text.
@@ -140,8 +168,24 @@ impl<W: fmt::Write> Sink for Text<W> {
         self.failure(event);
     }
 
-    fn failure(&mut self, sentence: &dyn fmt::Display) {
+    fn failure(&mut self, sentence: &impl Sentence) {
         // Nobody can be told when nobody listens.
         let _ = writeln!(self.0, "{sentence}");
+    }
+}
+
+/// The log of defmt.
+#[cfg(feature = "defmt")]
+#[derive(Debug)]
+pub struct Defmt;
+
+#[cfg(feature = "defmt")]
+impl Sink for Defmt {
+    fn event(&mut self, event: &Event<'_>) {
+        defmt::info!("{}", event);
+    }
+
+    fn failure(&mut self, sentence: &impl Sentence) {
+        defmt::error!("{}", sentence);
     }
 }

@@ -1,6 +1,6 @@
 //! What is said, and with which code a program ends, when a model cannot be used.
 
-use app::{Event, Failure, Integer, Place, Sink, read_digits};
+use app::{Event, Failure, Integer, Place, Sentence, Sink, read_digits};
 use embedded_safetensors::{FileLen, ReadAt, View};
 use std::fmt::{self, Display};
 
@@ -16,7 +16,7 @@ impl Sink for Heard {
         self.0.push(event.to_string());
     }
 
-    fn failure(&mut self, sentence: &dyn Display) {
+    fn failure(&mut self, sentence: &impl Sentence) {
         self.0.push(sentence.to_string());
     }
 }

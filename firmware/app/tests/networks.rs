@@ -98,7 +98,7 @@ impl Sink for Last {
         self.0.push(event.to_string());
     }
 
-    fn failure(&mut self, _: &dyn Display) {}
+    fn failure(&mut self, _: &impl Sentence) {}
 }
 
 #[test]

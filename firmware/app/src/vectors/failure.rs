@@ -1,7 +1,7 @@
 //! Why vectors could not be judged.
 
 use super::outcome::Totals;
-use crate::report::Sink;
+use crate::report::{Sentence, Sink};
 use core::fmt;
 use serde_json_core::de::Error as Reason;
 
@@ -14,13 +14,10 @@ pub enum File {
     Pack,
 }
 
-impl fmt::Display for File {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Manifest => "manifest",
-            Self::Pack => "pack",
-        })
-    }
+sentences! {
+    File:
+    Self::Manifest => "manifest";
+    Self::Pack => "pack";
 }
 
 /// What can go wrong.
@@ -98,7 +95,7 @@ impl<E> Failure<E> {
     }
 }
 
-impl<E: fmt::Display> Failure<E> {
+impl<E: Sentence> Failure<E> {
     /// Tells the sentence, and gives the code that the program ends with.
     pub fn tell(&self, sink: &mut impl Sink) -> u8 {
         sink.failure(self);
@@ -106,30 +103,33 @@ impl<E: fmt::Display> Failure<E> {
     }
 }
 
-impl<E: fmt::Display> fmt::Display for Failure<E> {
+sentences! {
+    Failure<E>:
+    Self::Differs(totals) =>
+        "error: {} of {} verdicts are not the manifest's", totals.differing, totals.judged();
+    Self::Storage { file, at, error } =>
+        "error at byte {} of the {}: the storage cannot be read: {}", at, file, error;
+    Self::NoManifest => "error: there is no manifest";
+    Self::Ends { file, at } => "error at byte {} of the {}: it ends here, before its end was due", at, file;
+    Self::Surplus { at } => "error at byte {} of the pack: it goes on behind the files of the manifest", at;
+    Self::Line { number, reason } =>
+        "error in line {} of the manifest: it cannot be understood: {}", number, Foreign(reason);
+    Self::LongLine { number, needed, capacity } =>
+        "error in line {} of the manifest: it has {} bytes, and there is memory for {}", number, needed, capacity;
+}
+
+/// A sentence of another crate, which the device has to put together itself.
+struct Foreign<'r>(&'r Reason);
+
+impl fmt::Display for Foreign<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Differs(totals) => {
-                let Totals { differing, .. } = totals;
-                write!(f, "error: {differing} of {} verdicts are not the manifest's", totals.judged())
-            }
-            Self::Storage { file, at, error } => {
-                write!(f, "error at byte {at} of the {file}: the storage cannot be read: {error}")
-            }
-            Self::NoManifest => f.write_str("error: there is no manifest"),
-            Self::Ends { file, at } => {
-                write!(f, "error at byte {at} of the {file}: it ends here, before its end was due")
-            }
-            Self::Surplus { at } => {
-                write!(f, "error at byte {at} of the pack: it goes on behind the files of the manifest")
-            }
-            Self::Line { number, reason } => {
-                write!(f, "error in line {number} of the manifest: it cannot be understood: {reason}")
-            }
-            Self::LongLine { number, needed, capacity } => write!(
-                f,
-                "error in line {number} of the manifest: it has {needed} bytes, and there is memory for {capacity}"
-            ),
-        }
+        self.0.fmt(f)
+    }
+}
+
+#[cfg(feature = "defmt")]
+impl defmt::Format for Foreign<'_> {
+    fn format(&self, f: defmt::Formatter<'_>) {
+        defmt::write!(f, "{}", defmt::Display2Format(self.0));
     }
 }

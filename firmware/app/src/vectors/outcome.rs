@@ -1,7 +1,5 @@
 //! What is reported of a vector.
 
-use core::fmt;
-
 /// What a reader says of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict<'a> {
@@ -19,14 +17,11 @@ pub enum Verdict<'a> {
     },
 }
 
-impl fmt::Display for Verdict<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Sound { tensors: 1 } => write!(f, "ok, 1 tensor"),
-            Self::Sound { tensors } => write!(f, "ok, {tensors} tensors"),
-            Self::Unsound { code, at } => write!(f, "error[{code}] at byte {at}"),
-        }
-    }
+sentences! {
+    Verdict<'_>:
+    Self::Sound { tensors: 1 } => "ok, 1 tensor";
+    Self::Sound { tensors } => "ok, {} tensors", tensors;
+    Self::Unsound { code, at } => "error[{}] at byte {}", code, at;
 }
 
 /// What became of a vector.
@@ -65,27 +60,19 @@ pub enum Difference<'a> {
     },
 }
 
-impl fmt::Display for Outcome<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::LeftOut { length } => write!(f, "left out, {length} bytes"),
-            Self::Judged { verdict, difference: None } => verdict.fmt(f),
-            Self::Judged { verdict, difference: Some(difference) } => {
-                write!(f, "{verdict}, but {difference}")
-            }
-        }
-    }
+sentences! {
+    Outcome<'_>:
+    Self::LeftOut { length } => "left out, {} bytes", length;
+    Self::Judged { verdict, difference: None } => "{}", verdict;
+    Self::Judged { verdict, difference: Some(difference) } => "{}, but {}", verdict, difference;
 }
 
-impl fmt::Display for Difference<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Verdict(verdict) => write!(f, "the manifest says {verdict}"),
-            Self::Tensor { at } => write!(f, "the tensor at byte {at} is not the manifest's"),
-            Self::Metadata => f.write_str("the metadata is not the manifest's"),
-            Self::Listing { code } => write!(f, "what it holds cannot be listed: error[{code}]"),
-        }
-    }
+sentences! {
+    Difference<'_>:
+    Self::Verdict(verdict) => "the manifest says {}", verdict;
+    Self::Tensor { at } => "the tensor at byte {} is not the manifest's", at;
+    Self::Metadata => "the metadata is not the manifest's";
+    Self::Listing { code } => "what it holds cannot be listed: error[{}]", code;
 }
 
 /// How many vectors there were.
@@ -115,10 +102,7 @@ impl Totals {
     }
 }
 
-impl fmt::Display for Totals {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { agreeing, left_out, .. } = self;
-        let judged = self.judged();
-        write!(f, "{agreeing} of {judged} as the manifest says, {left_out} left out")
-    }
+sentences! {
+    Totals:
+    totals => "{} of {} as the manifest says, {} left out", totals.agreeing, totals.judged(), totals.left_out;
 }
