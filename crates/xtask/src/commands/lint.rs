@@ -35,7 +35,8 @@ fn format() -> Outcome {
 
 fn clippy() -> Outcome {
     let mut tally = Tally::default();
-    for features in [&["--workspace"][..], &["--features", "std"], &["--features", "oracle"]] {
+    let all = ["--package", "embedded-safetensors", "--all-features"];
+    for features in [&["--workspace"][..], &["--features", "std"], &["--features", "oracle"], &all] {
         let clippy = own_cargo().args(["clippy", "--quiet", "--all-targets"]).args(features);
         tally.check(&features.join(" "), clippy.args(["--", "-D", "warnings"]).check());
     }

@@ -25,6 +25,11 @@ impl Firmware {
         self.cargo().args(programs).capture().map(drop)
     }
 
+    /// Builds a program with a feature.
+    pub fn build_with(self, program: &str, feature: &str) -> Result<(), String> {
+        self.cargo().args(["--bin", program, "--features", feature]).capture().map(drop)
+    }
+
     /// Builds a program that must not build, and gives what was said; an error when it builds.
     pub fn build_refused(self, program: &str, feature: &str) -> Result<String, String> {
         let output = self.cargo().args(["--bin", program, "--features", feature]).output()?;

@@ -8,6 +8,8 @@ use crate::toolchain::{BARE_TARGETS, Toolchain};
 use std::thread;
 
 const LEVELS: [&str; 3] = ["s", "z", "3"];
+/// One target tells what a feature costs that is not used.
+const LOGGED: &str = "thumbv7m-none-eabi";
 const MISSING_FUNCTION: &str = "a_panic_path_survived";
 
 /// Parts of symbol names that only come with panics, text formatting or unwinding.
@@ -44,8 +46,12 @@ fn judge(toolchain: Toolchain) -> Vec<Verdict> {
     let links = LEVELS.map(|level| {
         (format!("links without panics at opt-level {level}"), links(Firmware { toolchain, level }))
     });
-    let trap = trap_works(Firmware { toolchain, level: LEVELS[0] });
-    links.into_iter().chain([("does not link with a panic in it".to_owned(), trap)]).collect()
+    let smallest = Firmware { toolchain, level: LEVELS[0] };
+    let trap = ("does not link with a panic in it".to_owned(), trap_works(smallest));
+    let log =
+        ("is as large with the feature defmt, where nothing is logged".to_owned(), log_is_free(smallest));
+    let more = if toolchain.triple == LOGGED { vec![log, trap] } else { vec![trap] };
+    links.into_iter().chain(more).collect()
 }
 
 fn links(firmware: Firmware) -> Result<(), String> {
@@ -65,4 +71,20 @@ fn trap_works(firmware: Firmware) -> Result<(), String> {
         true => Ok(()),
         false => Err(format!("the link failed, but not for want of {MISSING_FUNCTION}:\n{said}")),
     }
+}
+
+fn log_is_free(firmware: Firmware) -> Result<(), String> {
+    firmware.build_only(&["everything"])?;
+    let without = sections(firmware)?;
+    firmware.build_with("everything", "defmt")?;
+    match sections(firmware)? {
+        with if with == without => Ok(()),
+        with => Err(format!("its sections have {with:?} bytes, without the feature {without:?}")),
+    }
+}
+
+/// How large the program is in flash and in RAM, and what it would have to tell a log.
+fn sections(firmware: Firmware) -> Result<[usize; 3], String> {
+    let elf = Elf::open(&firmware.program("everything"))?;
+    Ok([&[".text", ".rodata"][..], &[".data", ".bss"], &[".defmt"]].map(|names| elf.size_of(names)))
 }

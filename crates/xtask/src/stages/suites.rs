@@ -9,8 +9,11 @@ use crate::toolchain::own_cargo;
 
 pub fn workspace() -> Outcome {
     let mut tally = cargo_test(&["--workspace", "--exclude", "verification"])?;
-    // Some examples of the documentation use features that no other package turns on.
-    tally.add(cargo_test(&["--package", "embedded-safetensors", "--all-features", "--doc"])?);
+    // Some examples of the documentation, and what is logged, use features that no other package turns on.
+    for suite in [&["--doc"][..], &["--test", "formats"]] {
+        let package = ["--package", "embedded-safetensors", "--all-features"];
+        tally.add(cargo_test(&[&package, suite].concat())?);
+    }
     Ok(tally)
 }
 

@@ -7,8 +7,8 @@ use crate::toolchain::{BARE_TARGETS, Toolchain};
 use crate::workspace;
 
 /// The features of the core that firmware can have.
-const FEATURES: [&str; 5] =
-    ["embedded-io", "embedded-io-async", "embedded-storage", "half", "serde-json-core"];
+const FEATURES: [&str; 6] =
+    ["defmt", "embedded-io", "embedded-io-async", "embedded-storage", "half", "serde-json-core"];
 
 /// The core builds for every microcontroller: with no features, with each alone and with all of them, so
 /// that none needs another.
