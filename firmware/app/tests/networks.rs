@@ -1,8 +1,7 @@
 //! The networks compute what networks compute: compared with the plainest way to do so.
 
-use app::{CLASSES, Event, Integer, Memory, Network, Place, Reads, Sink, WIDTHS, digits, read_digits};
+use app::{CLASSES, Event, Integer, Memory, Network, Place, Reads, Sentence, Sink, WIDTHS, digits, read_digits};
 use embedded_safetensors::{View, include_aligned};
-use std::fmt::Display;
 
 const MODEL: &[u8] = include_bytes!("../models/digits-f16.safetensors");
 static SMALL: &[u8] = include_aligned!("../models/digits-i8.safetensors", 16).bytes();

@@ -17,11 +17,9 @@
 
 mod stop;
 
-use app::{Event, Failure, Place, Sink, read_digits};
-use core::fmt::Display;
+use app::{Defmt, Event, Failure, Place, Sink, read_digits};
 use core::ops::Range;
 use cortex_m_rt::entry;
-use defmt::{Display2Format, error, info};
 use defmt_rtt as _;
 use embassy_nrf::config::Config;
 use embassy_nrf::nvmc::{FLASH_SIZE, Nvmc};
@@ -40,7 +38,7 @@ type Trouble = FlashError<embassy_nrf::nvmc::Error>;
 #[entry]
 fn main() -> ! {
     let flash = Nvmc::new(embassy_nrf::init(Config::default()).NVMC);
-    let mut sink = Log;
+    let mut sink = Defmt;
     sink.event(&Event::Board { name: "nrf52840", cpu: "Cortex-M4F", flash: FLASH, ram: RAM });
     stop(match run(flash, &mut sink) {
         Ok(()) => 0,
@@ -54,17 +52,4 @@ fn main() -> ! {
 fn run(flash: Nvmc<'_>, sink: &mut impl Sink) -> Result<(), Failure<Trouble>> {
     let place = Place { name: "flash at 0x00040000", ram: RAM };
     read_digits(&place, FlashFile::partition(flash, MODEL), sink, &mut ())
-}
-
-/// Messages for the debugger.
-struct Log;
-
-impl Sink for Log {
-    fn event(&mut self, event: &Event<'_>) {
-        info!("{}", Display2Format(event));
-    }
-
-    fn failure(&mut self, sentence: &dyn Display) {
-        error!("{}", Display2Format(sentence));
-    }
 }
