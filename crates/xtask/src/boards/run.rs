@@ -22,8 +22,12 @@ pub struct Ended {
 impl Ended {
     /// As it is committed.
     pub fn text(&self) -> String {
-        let code = self.exit_code.map_or("killed by a signal".to_owned(), |code| format!("exit code {code}"));
-        self.lines.iter().chain([&code]).flat_map(|line| [line, "\n"]).collect()
+        self.lines.iter().chain([&self.how()]).flat_map(|line| [line, "\n"]).collect()
+    }
+
+    /// How it ended.
+    pub fn how(&self) -> String {
+        self.exit_code.map_or("killed by a signal".to_owned(), |code| format!("exit code {code}"))
     }
 }
 

@@ -74,6 +74,7 @@ fn judge_case(board: &Board, case: &Case, bless: bool) -> Result<(), String> {
     let path = golden_path(board, case);
     let committed = std::fs::read_to_string(&path).unwrap_or_default();
     check_end(case, &ended)?;
+    check_board(board, &ended)?;
     if bless {
         workspace::write(&path, golden::bless(&committed, &ended.text()).as_bytes())?;
     } else if !path.exists() {
@@ -100,6 +101,14 @@ fn check_end(case: &Case, ended: &Ended) -> Result<(), String> {
             Err(format!("it must end with exit code {}, but says:\n{said}", case.exit_code))
         }
     }
+}
+
+/// A program that says what its board is says what the table has of it.
+fn check_board(board: &Board, ended: &Ended) -> Result<(), String> {
+    let Some(line) = ended.lines.iter().find(|line| line.starts_with("board: ")) else { return Ok(()) };
+    let Board { cpu, flash, ram, .. } = board;
+    let due = format!(", {cpu}, {flash} bytes of flash, {ram} bytes of RAM");
+    if line.ends_with(&due) { Ok(()) } else { Err(format!("the board is not the one of the table: {line}")) }
 }
 
 fn golden_path(board: &Board, case: &Case) -> PathBuf {

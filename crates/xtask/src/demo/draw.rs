@@ -26,7 +26,7 @@ pub fn row(readings: &[Reading], style: Style) -> String {
     let mut text = String::new();
     for line in 0..SIDE / 2 {
         let drawn = readings.iter().map(|reading| pixels(&reading.image, line, style));
-        text += &format!("{GAP}{}\n", drawn.collect::<Vec<_>>().join(GAP));
+        text += &format!("{GAP}{}\n", drawn.collect::<Vec<_>>().join(GAP).trim_end());
     }
     let captions = readings.iter().map(|reading| caption(reading, style));
     text + GAP + captions.collect::<Vec<_>>().join(GAP).trim_end() + "\n"
@@ -109,7 +109,7 @@ mod tests {
         let readings = [(3, 3), (8, 5)].map(|(guess, label)| Reading { image: image(), guess, label });
         let drawn = row(&readings, Style::Plain);
         let side = "█       ";
-        let lines = [side, side, side, "█▄▄▄    "].map(|line| format!("  {line}  {line}\n"));
+        let lines = [side, side, side, "█▄▄▄    "].map(|line| format!("  {line}  {}\n", line.trim_end()));
         assert_eq!(drawn, lines.concat() + "     3      8✗ is 5\n");
     }
 

@@ -32,7 +32,8 @@ fn whereabouts(board: &Board) -> String {
 
 /// Builds, runs and shows a board.
 pub fn show(board: &Board) -> Result<(), String> {
-    println!("{}: {}", board.name, board.cpu);
+    let (flash, ram) = (grouped(board.flash.into()), grouped(board.ram.into()));
+    println!("{}: {}, {flash} bytes of flash, {ram} bytes of RAM", board.name, board.cpu);
     println!("{}\n", board.shows);
     board.prepare()?;
     println!("building it; the first time this takes a minute or more ...");
@@ -52,7 +53,8 @@ fn only_built(board: &Board) -> Result<(), String> {
         "It does not run here: it needs the real board, at the end of a cable. Then, in {}:",
         board.package.folder
     );
-    board.hardware.iter().for_each(|line| println!("\n    {line}"));
+    println!();
+    board.hardware.iter().for_each(|line| println!("    {line}"));
     Ok(())
 }
 
@@ -63,9 +65,9 @@ fn watch(board: &Board, case: &Case) -> Result<(), String> {
     let ended = board.run(case, |line| show.hear(line))?;
     show.end_row();
     if ended.exit_code != Some(0) {
-        return Err(format!("the board has failed: {}", ended.text().replace('\n', " ").trim_end()));
+        return Err(format!("the board did not finish: {}", ended.how()));
     }
-    show.summary(board, board.flash_of(case.program)? as u64, start.elapsed());
+    show.sum_up(board, board.flash_of(case.program)? as u64, start.elapsed());
     Ok(())
 }
 
@@ -118,35 +120,35 @@ impl Show {
         let _ = stdout().flush();
     }
 
-    fn summary(&self, board: &Board, flash: u64, time: Duration) {
-        for said in &self.heard {
-            match said {
-                Said::Score { right, of } => {
-                    figure("accuracy", *right, *of, &format!("{right} of {of} digits read right"));
-                }
-                Said::Ram { used, statics, stack } => {
-                    let what = format!(
-                        "{}, {} static and {} of stack",
-                        of(*used, board.ram),
-                        grouped(*statics),
-                        grouped(*stack)
-                    );
-                    figure("RAM", *used, board.ram.into(), &what);
-                }
-                Said::Storage { bytes, reads } => {
-                    remark(
-                        "reads",
-                        &format!("{} of the storage, {} bytes in all", grouped(*reads), grouped(*bytes)),
-                    );
-                }
-                Said::Recorded { bytes } => {
-                    remark("recorded", &format!("{} bytes, what came out of each layer", grouped(*bytes)));
-                }
-                _ => {}
-            }
-        }
+    fn sum_up(&self, board: &Board, flash: u64, time: Duration) {
+        self.heard.iter().for_each(|said| sum_up(said, board));
         figure("flash", flash, board.flash.into(), &of(flash, board.flash));
         remark("time", &format!("{:.1} s, at the speed of the emulator", time.as_secs_f32()));
+    }
+}
+
+/// A line of the summary, or none.
+fn sum_up(said: &Said, board: &Board) {
+    match said {
+        Said::Model { bytes, times_ram, .. } => {
+            remark("model", &format!("{} bytes, {times_ram} times the RAM", grouped(*bytes)));
+        }
+        Said::Score { right, of } => {
+            figure("accuracy", *right, *of, &format!("{right} of {of} digits read right"));
+        }
+        Said::Storage { bytes, reads } => {
+            let (bytes, reads) = (grouped(*bytes), grouped(*reads));
+            remark("reads", &format!("{reads} of the storage, {bytes} bytes in all"));
+        }
+        Said::Recorded { bytes } => {
+            remark("recorded", &format!("{} bytes, what came out of each layer", grouped(*bytes)));
+        }
+        Said::Ram { used, statics, stack } => {
+            let (statics, stack) = (grouped(*statics), grouped(*stack));
+            let what = format!("{}, {statics} static and {stack} of stack", of(*used, board.ram));
+            figure("RAM", *used, board.ram.into(), &what);
+        }
+        Said::Board | Said::Digit { .. } | Said::Other(_) => {}
     }
 }
 
