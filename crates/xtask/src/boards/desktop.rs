@@ -9,6 +9,9 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
+/// All but the log, which only a device can send.
+const FEATURES: [&str; 2] = ["--features", "vectors"];
+
 const APP: &str = "firmware/app";
 
 /// What it says of the digits.
@@ -35,7 +38,7 @@ pub fn recording(network: Network, board: &str, file: &Path) -> Result<Vec<u8>, 
 
 /// Its tests, and those of all that the boards run.
 pub fn tests() -> Result<(), String> {
-    cargo("test").args(["--all-features", "--quiet"]).capture().map(drop)
+    cargo("test").args(FEATURES).args(["--quiet"]).capture().map(drop)
 }
 
 fn say(words: &[&OsStr]) -> Result<String, String> {
@@ -46,7 +49,7 @@ fn say(words: &[&OsStr]) -> Result<String, String> {
 fn program() -> Result<&'static PathBuf, String> {
     static PROGRAM: OnceLock<Result<PathBuf, String>> = OnceLock::new();
     let build = || {
-        cargo("build").args(["--release", "--all-features", "--quiet", "--example", "desktop"]).capture()?;
+        cargo("build").args(FEATURES).args(["--release", "--quiet", "--example", "desktop"]).capture()?;
         Ok(target_dir().join("release/examples/desktop"))
     };
     PROGRAM.get_or_init(build).as_ref().map_err(String::clone)
