@@ -1,5 +1,6 @@
 //! What boards find in their storage: the committed models, sound and spoiled.
 
+use super::vectors;
 use crate::{model, workspace};
 use std::path::PathBuf;
 
@@ -32,8 +33,10 @@ pub enum Content {
     Corrupt(Network),
     /// The end is missing.
     Cut(Network),
-    /// Just any file of the repository.
-    File(&'static str),
+    /// What is expected of the conformance vectors.
+    Manifest,
+    /// The same, but not all of it is true.
+    WrongManifest,
     /// The bytes of the conformance vectors, one behind the other.
     Vectors,
 }
@@ -44,8 +47,9 @@ impl Content {
             Self::Model(network) => workspace::read(&network.path()),
             Self::Corrupt(network) => corrupt(Self::Model(network).bytes()?),
             Self::Cut(network) => cut(Self::Model(network).bytes()?),
-            Self::File(path) => workspace::read(&workspace::root().join(path)),
-            Self::Vectors => super::vectors::pack(),
+            Self::Manifest => workspace::read(&vectors::manifest()),
+            Self::WrongManifest => vectors::wrong_manifest(),
+            Self::Vectors => vectors::pack(),
         }
     }
 }

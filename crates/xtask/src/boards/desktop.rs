@@ -25,7 +25,8 @@ pub fn digits(network: Network) -> Result<String, String> {
 
 /// What it says of the conformance vectors.
 pub fn vectors() -> Result<String, String> {
-    say(&["vectors".as_ref(), vectors::MANIFEST.as_ref(), vectors::packed()?.as_os_str()])
+    let (manifest, pack) = (vectors::manifest(), vectors::packed()?);
+    say(&["vectors".as_ref(), manifest.as_os_str(), pack.as_os_str()])
 }
 
 /// The file that it records, as a board of this name would.

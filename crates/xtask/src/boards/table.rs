@@ -3,7 +3,6 @@
 use super::content::{Content, Network};
 use super::musts::Must;
 use super::packages::package;
-use super::vectors::MANIFEST;
 use super::{Board, Card, DIGITS, FAULT, Machine, Medium, PANIC, case};
 use crate::toolchain::HARD_FLOATS;
 
@@ -28,6 +27,10 @@ const LM3S6965: Board = Board {
         case(DIGITS, "digits", 0)
             .with(card(&[("MODEL.ST", FLOATS)]))
             .must(&[Must::ReadAsHere(Network::Floats), Must::Ram(8192)]),
+        case("vectors", "vectors", 0)
+            .with(card(&[("MANIFEST.JSN", Content::Manifest), ("VECTORS.BIN", Content::Vectors)]))
+            .must(&[Must::JudgeAsHere]),
+        case("no-vectors", "vectors", 2).with(card(&[("MANIFEST.JSN", Content::Manifest)])),
         case("no-card", "digits", 2).with(Medium::Card(Card::Missing)),
         case("empty-card", "digits", 2).with(Medium::Card(Card::Empty)),
         case("no-model", "digits", 2).with(card(&[])),
@@ -103,8 +106,11 @@ const RISCV_VIRT: Board = Board {
             .with(Medium::Nor(&[(0, FLOATS)]))
             .must(&[Must::ReadAsHere(Network::Floats), Must::Record(Network::Floats, 0x10_0000)]),
         case("vectors", "vectors", 0)
-            .with(Medium::Nor(&[(0x20_0000, Content::File(MANIFEST)), (0x40_0000, Content::Vectors)]))
+            .with(Medium::Nor(&[(0x20_0000, Content::Manifest), (0x40_0000, Content::Vectors)]))
             .must(&[Must::JudgeAsHere]),
+        case("wrong-manifest", "vectors", 1)
+            .with(Medium::Nor(&[(0x20_0000, Content::WrongManifest), (0x40_0000, Content::Vectors)])),
+        case("no-manifest", "vectors", 2).with(Medium::Nor(&[])),
         case("erased", "digits", 2).with(Medium::Nor(&[])),
         case("corrupt", "digits", 1).with(Medium::Nor(&[(0, Content::Corrupt(Network::Floats))])),
         case("panics", "panics", PANIC),
