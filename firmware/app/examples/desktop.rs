@@ -91,7 +91,7 @@ fn read_integer<E>(path: &str, bytes: &[u8], sink: &mut impl Sink) -> Result<(),
 #[cfg(feature = "vectors")]
 fn vectors(manifest: &str, pack: &str, sink: &mut impl Sink) -> ExitCode {
     use app::vectors::{self, Memory};
-    let open = |file, path| File::open(path).map_err(|error| vectors::Failure::storage(file, 0, error));
+    let open = |file, path| File::open(path).map_err(|error| vectors::Failure::NoFile { file, error });
     let outcome = open(vectors::File::Manifest, manifest).and_then(|manifest| {
         vectors::run(manifest, open(vectors::File::Pack, pack)?, &mut Memory::new(), sink)
     });

@@ -5,10 +5,12 @@ mod card;
 mod digits;
 mod registers;
 mod ssi;
+mod vectors;
 
 pub use card::{Card, CardError, InWords, NoClock, Pause, Slot, card};
 pub use digits::read_digits;
 pub use ssi::{ChipSelect, Ssi};
+pub use vectors::judge_vectors;
 
 use app::{Event, Sink, Text};
 use board::{Console, memory::Ram};

@@ -25,6 +25,13 @@ sentences! {
 pub enum Failure<E> {
     /// Not all verdicts are the manifest's, or there is none.
     Differs(Totals),
+    /// A file is not there, or its storage is not.
+    NoFile {
+        /// Which.
+        file: File,
+        /// What the storage says.
+        error: E,
+    },
     /// The storage failed.
     Storage {
         /// The file that was read.
@@ -72,11 +79,19 @@ impl<E> Failure<E> {
         Self::Storage { file, at, error }
     }
 
+    /// The file that is not there, or not all of it.
+    pub const fn file(&self) -> Option<File> {
+        match self {
+            Self::NoFile { file, .. } | Self::Storage { file, .. } | Self::Ends { file, .. } => Some(*file),
+            _ => None,
+        }
+    }
+
     /// The code that the program ends with.
     pub const fn exit_code(&self) -> u8 {
         match self {
             Self::Differs(_) | Self::Ends { .. } | Self::Surplus { .. } | Self::Line { .. } => 1,
-            Self::Storage { .. } | Self::NoManifest => 2,
+            Self::NoFile { .. } | Self::Storage { .. } | Self::NoManifest => 2,
             Self::LongLine { .. } => 4,
         }
     }
@@ -84,6 +99,7 @@ impl<E> Failure<E> {
     /// The same, with other words for what the storage says.
     pub fn map<F>(self, words: impl FnOnce(E) -> F) -> Failure<F> {
         match self {
+            Self::NoFile { file, error } => Failure::NoFile { file, error: words(error) },
             Self::Storage { file, at, error } => Failure::Storage { file, at, error: words(error) },
             Self::Differs(totals) => Failure::Differs(totals),
             Self::NoManifest => Failure::NoManifest,
@@ -107,6 +123,7 @@ sentences! {
     Failure<E>:
     Self::Differs(totals) =>
         "error: {} of {} verdicts are not the manifest's", totals.differing, totals.judged();
+    Self::NoFile { file, error } => "error: the {} cannot be opened: {}", file, error;
     Self::Storage { file, at, error } =>
         "error at byte {} of the {}: the storage cannot be read: {}", at, file, error;
     Self::NoManifest => "error: there is no manifest";
