@@ -23,8 +23,7 @@ impl Ended {
     /// As it is committed: without the many verdicts that agree with the manifest, which is committed too.
     pub fn text(&self) -> String {
         let lines = self.lines.iter().filter(|line| !vectors::is_as_expected(line));
-        lines.chain([&self.how()]).flat_map(|line| [line, "
-"]).collect()
+        lines.chain([&self.how()]).flat_map(|line| [line, "\n"]).collect()
     }
 
     /// How it ended.
