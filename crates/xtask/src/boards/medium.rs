@@ -14,6 +14,8 @@ pub enum Medium {
     Card(Card),
     /// A bank of NOR flash with files at these bytes of it, erased elsewhere.
     Nor(&'static [(u32, Content)]),
+    /// The same, protected against writing.
+    Protected(&'static [(u32, Content)]),
     /// A file at this address, in flash that the program is in too.
     Flash(u32, Content),
 }
@@ -48,6 +50,10 @@ impl Medium {
                 workspace::write(image, &nor(parts)?)?;
                 vec!["-drive".to_owned(), format!("if=pflash,unit=1,format=raw,file={path}")]
             }
+            Self::Protected(parts) => {
+                workspace::write(image, &nor(parts)?)?;
+                vec!["-drive".to_owned(), format!("if=pflash,unit=1,format=raw,readonly=on,file={path}")]
+            }
             Self::Flash(address, content) => {
                 workspace::write(image, &content.bytes()?)?;
                 vec!["-device".to_owned(), format!("loader,file={path},addr={address:#x},force-raw=on")]
@@ -63,7 +69,7 @@ impl Medium {
                 workspace::write(image, &content.bytes()?)?;
                 Ok(vec!["--flash".to_owned(), format!("{address:#x}={}", image.display())])
             }
-            Self::Card(_) | Self::Nor(_) => {
+            Self::Card(_) | Self::Nor(_) | Self::Protected(_) => {
                 Err("the machine has no slot for cards, and no bank of flash".to_owned())
             }
         }

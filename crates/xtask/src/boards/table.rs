@@ -113,6 +113,8 @@ const RISCV_VIRT: Board = Board {
         case("no-manifest", "vectors", 2).with(Medium::Nor(&[])),
         case("erased", "digits", 2).with(Medium::Nor(&[])),
         case("corrupt", "digits", 1).with(Medium::Nor(&[(0, Content::Corrupt(Network::Floats))])),
+        case("wrong-model", "digits", 3).with(Medium::Nor(&[(0, Content::Model(Network::Integers))])),
+        case("protected", "digits", 2).with(Medium::Protected(&[(0, FLOATS)])),
         case("panics", "panics", PANIC),
         case("faults", "faults", FAULT),
     ],
