@@ -71,11 +71,22 @@ impl Elf {
     }
 
     /// The names of all symbols; nothing when the file has been stripped of them.
-    pub fn symbols(&self) -> Option<Vec<&str>> {
+    fn symbols(&self) -> Option<Vec<&str>> {
         let table = self.sections.iter().find(|section| section.kind == SYMBOL_TABLE)?;
         let strings = self.sections.get(table.link)?;
         let symbols = self.bytes.get(table.offset..table.offset + table.size)?.chunks_exact(SYMBOL_SIZE);
         symbols.map(|symbol| self.string(strings, word(symbol, 0)?)).collect()
+    }
+
+    /// That no symbol's name has one of these parts.
+    pub fn lacks(&self, parts: &[&str]) -> Result<(), String> {
+        let symbols = self.symbols().ok_or("the linked program has no symbol table to look into")?;
+        let unwanted = |symbol: &&&str| parts.iter().any(|part| symbol.contains(part));
+        match symbols.iter().find(unwanted) {
+            None if symbols.contains(&"main") => Ok(()),
+            None => Err("the symbol table lacks even main".to_owned()),
+            Some(symbol) => Err(format!("the linked program contains {symbol}")),
+        }
     }
 
     fn section_name(&self, section: &Section) -> Option<&str> {

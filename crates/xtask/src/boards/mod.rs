@@ -7,6 +7,7 @@ mod desktop;
 mod golden;
 mod medium;
 mod musts;
+mod no_parser;
 mod packages;
 mod rp2040js;
 mod run;

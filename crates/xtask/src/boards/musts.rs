@@ -1,7 +1,7 @@
 //! What must hold of a run beside the lines that are committed.
 
 use super::content::Network;
-use super::{Board, Case, Ended, desktop};
+use super::{Board, Case, Ended, desktop, no_parser};
 use crate::toolchain::own_cargo;
 use crate::workspace;
 
@@ -14,6 +14,8 @@ pub enum Must {
     JudgeAsHere,
     /// All RAM that the program has needed.
     Ram(u64),
+    /// No parser and nothing of this model in RAM, as would be seen in this other program.
+    NoParser(Network, &'static str),
     /// At this byte of the image lies the recording that this machine makes with this model.
     Record(Network, usize),
 }
@@ -24,6 +26,7 @@ impl Must {
             Self::ReadAsHere(network) => same_lines("digit ", &desktop::digits(network)?, ended),
             Self::JudgeAsHere => same_lines("vector", &desktop::vectors()?, ended),
             Self::Ram(most) => at_most(most, ended),
+            Self::NoParser(network, other) => no_parser::judge(board, case.program, other, network),
             Self::Record(network, at) => recorded(network, at, board, case),
         }
     }

@@ -81,7 +81,8 @@ const MICROBIT: Board = Board {
         "probe-rs run --chip nRF51822_xxAA target/thumbv6m-none-eabi/release/digits",
     ],
     cases: &[
-        case(DIGITS, "digits", 0).must(&[Must::ReadAsHere(Network::Integers)]),
+        case(DIGITS, "digits", 0)
+            .must(&[Must::ReadAsHere(Network::Integers), Must::NoParser(Network::Integers, "parsed")]),
         case("parsed", "parsed", 0).must(&[Must::ReadAsHere(Network::Integers)]),
     ],
 };

@@ -44,7 +44,7 @@ pub fn measure(tally: &mut Tally) -> Result<(), String> {
 fn measure_image(firmware: Firmware) -> Result<String, String> {
     let [with_core, by_hand, empty] = PROGRAMS.map(|program| Elf::open(&firmware.program(program)));
     let (with_core, by_hand, empty) = (with_core?, by_hand?, empty?);
-    check_symbols(&with_core)?;
+    with_core.lacks(&UNWANTED)?;
     image_address(&with_core)?;
     let flash = [&with_core, &by_hand].map(|elf| elf.size_of(&FLASH).saturating_sub(empty.size_of(&FLASH)));
     let [flash, flash_by_hand] = flash;
@@ -54,16 +54,6 @@ fn measure_image(firmware: Firmware) -> Result<String, String> {
         "the model in flash: {flash} bytes, {file} of them the file; by hand: {flash_by_hand}; {ram} of RAM, no symbol of the core"
     );
     if flash > flash_by_hand + MOST_FLASH || ram > MOST_RAM { Err(sentence) } else { Ok(sentence) }
-}
-
-fn check_symbols(elf: &Elf) -> Result<(), String> {
-    let symbols = elf.symbols().ok_or("the linked program has no symbol table to look into")?;
-    let unwanted = |symbol: &&&str| UNWANTED.iter().any(|part| symbol.contains(part));
-    match symbols.iter().find(unwanted) {
-        None if symbols.contains(&"main") => Ok(()),
-        None => Err("the symbol table lacks even main".to_owned()),
-        Some(symbol) => Err(format!("the linked program contains {symbol}")),
-    }
 }
 
 /// Where the model's bytes lie, in the one place where they do.
