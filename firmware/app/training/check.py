@@ -6,9 +6,10 @@ import re
 
 import numpy as np
 
+import arithmetic
 import container
 from dataset import CARRIED, parts
-from models import NETWORKS, SUMS, TEST, carried
+from models import I8, NETWORKS, SUMS, TEST, carried
 
 MODEL = re.compile(r"model: .*?\b(\d+) bytes")
 DIGIT = re.compile(r"digit (\d+): a (\d), read as (\d), logits((?: [0-9a-f]{8}){10})")
@@ -40,6 +41,7 @@ def sentences(devices):
         layers, sentence = check_model(network, file, held_out)
         models[len(file)] = (network, network.logits(layers, held_out[0][:CARRIED]))
         yield sentence
+    yield sums_fit()
     for path in devices:
         yield check_device(path, models, held_out[1][:CARRIED])
 
@@ -77,6 +79,14 @@ def check_model(network, file, held_out):
     need(claimed.items() <= metadata.items(), f"{name} claims {metadata}, but it is {claimed}")
     here = network.right(layers, images[:CARRIED], labels[:CARRIED])
     return layers, f"{name}: {metadata['accuracy']}; {here} of the {CARRIED} that devices have"
+
+
+def sums_fit():
+    """That no image whatever makes a sum of the network of integers overflow."""
+    tensors, _ = container.decoded(I8.path.read_bytes())
+    most = arithmetic.most_of_a_sum(I8.layers(tensors))
+    need(most < 2**31, f"sums of {I8.path.name} may get to {most}")
+    return f"{I8.path.name}: no image makes a sum of more than {most}"
 
 
 def claims(network, layers, held_out):

@@ -23,7 +23,11 @@ whose logits are to be those of the model of this length to the last bit.
 """
 
 import argparse
+import os
 import sys
+
+# Before numpy is there: with matrices this small, threads only wait for each other.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import check
 import container
