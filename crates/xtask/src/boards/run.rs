@@ -8,7 +8,7 @@ use crate::{machine, workspace};
 use std::path::PathBuf;
 
 /// Far more than any program takes, even beside others.
-const LIMIT: u64 = 180;
+const LIMIT: u64 = 300;
 
 /// What emulators say that has nothing to do with the program.
 const NOISE: [&str; 1] = ["Timer with period zero, disabling"];

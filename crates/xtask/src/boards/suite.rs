@@ -3,14 +3,10 @@
 use super::{BOARDS, Board, Case, Ended, FAULT, PANIC, desktop, golden};
 use crate::report::{Outcome, Tally};
 use crate::workspace;
-use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::Mutex;
 use std::thread;
 use std::time::Instant;
-
-/// How many boards are built and run at once. Linking takes one processor.
-const AT_ONCE: usize = 2;
 
 /// All boards, and the tests of what they run.
 pub fn all() -> Outcome {
@@ -23,19 +19,22 @@ pub fn all() -> Outcome {
 /// Builds and runs these boards; with `bless`, what they say is what they must say from now on.
 pub fn some(boards: &[&'static Board], bless: bool) -> Outcome {
     let mut tally = Tally::default();
-    let mut ready = VecDeque::new();
+    // Those without a machine to run on come last in the table, and take longest to build.
+    let mut ready = Vec::new();
     for board in boards {
         match board.prepare() {
-            Ok(()) => ready.push_back(*board),
+            Ok(()) => ready.push(*board),
             Err(sentence) => tally.check(board.name, Err(sentence)),
         }
     }
     let queue = Mutex::new(ready);
     // Nobody panics with the lock in hand.
-    let next = || queue.lock().ok().and_then(|mut boards| boards.pop_front());
+    let next = || queue.lock().ok().and_then(|mut boards| boards.pop());
     let work = || std::iter::from_fn(next).map(|board| judge(board, bless)).collect::<Vec<_>>();
     let tallies = thread::scope(|scope| {
-        let workers: Vec<_> = (0..AT_ONCE).map(|_| scope.spawn(work)).collect();
+        // Linking takes one processor; a machine that runs takes one, too.
+        let at_once = thread::available_parallelism().map_or(1, usize::from);
+        let workers: Vec<_> = (0..at_once).map(|_| scope.spawn(work)).collect();
         workers.into_iter().map(|worker| worker.join()).collect::<Vec<_>>()
     });
     for outcome in tallies {
@@ -50,6 +49,9 @@ pub fn some(boards: &[&'static Board], bless: bool) -> Outcome {
 /// A board that does not build does not run, and does not hinder others.
 fn judge(board: &'static Board, bless: bool) -> Tally {
     let mut tally = Tally::default();
+    if let Err(sentence) = check_golden_files(board) {
+        tally.check(board.name, Err(sentence));
+    }
     for features in board.package.features {
         let start = Instant::now();
         let built = board.build(features);
@@ -85,7 +87,10 @@ fn judge_case(board: &Board, case: &Case, bless: bool) -> Result<(), String> {
     } else {
         golden::compare(&committed, &ended.text())?;
     }
-    case.musts.iter().try_for_each(|must| must.judge(board, case, &ended))
+    case.musts.iter().try_for_each(|must| must.judge(board, case, &ended))?;
+    // What is there to be looked at when something is wrong takes much place.
+    let _ = std::fs::remove_file(board.image(case));
+    Ok(())
 }
 
 /// A board that dies has a line of its own to say so; in a case that is not about dying, that line tells the most.
@@ -101,6 +106,18 @@ fn check_end(case: &Case, ended: &Ended) -> Result<(), String> {
             Err(format!("it must end with exit code {}, but says:\n{said}", case.exit_code))
         }
     }
+}
+
+/// Every committed file belongs to a case.
+fn check_golden_files(board: &Board) -> Result<(), String> {
+    let Ok(files) = board.folder().join("golden").read_dir() else { return Ok(()) };
+    for file in files {
+        let path = file.map_err(|error| error.to_string())?.path();
+        if !board.cases.iter().any(|case| golden_path(board, case) == path) {
+            return Err(format!("{} is of no case", path.display()));
+        }
+    }
+    Ok(())
 }
 
 /// A program that says what its board is says what the table has of it.
@@ -128,4 +145,36 @@ fn note_flash(board: &Board, features: &str, start: Instant, tally: &mut Tally) 
         board.name,
         sizes.map(|sizes| format!("bytes of flash: {}; built in {seconds} s", sizes.join(", "))),
     );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::boards::{DIGITS, find};
+
+    fn end(case: &str, lines: &[&str], exit_code: i32) -> Result<(), String> {
+        let lines = lines.iter().map(|line| (*line).to_owned()).collect();
+        let case = find("riscv-virt").unwrap().case(case).unwrap();
+        check_end(case, &Ended { lines, exit_code: Some(exit_code) })
+    }
+
+    #[test]
+    fn a_death_is_told_where_none_is_due() {
+        assert_eq!(end(DIGITS, &["score: 64"], 0), Ok(()));
+        let panic = "panic: why at src/main.rs:1";
+        assert_eq!(end(DIGITS, &["score: 64", panic], PANIC), Err(panic.to_owned()));
+        assert_eq!(end("corrupt", &["fault: there"], 1), Err("fault: there".to_owned()));
+        assert!(end(DIGITS, &["score: 64"], 1).unwrap_err().contains("exit code 0, but says"));
+        assert_eq!(end("panics", &[panic], PANIC), Ok(()));
+        assert!(end("panics", &["nothing"], PANIC).is_err());
+        assert!(end("faults", &["fault: there"], PANIC).is_err());
+    }
+
+    #[test]
+    fn a_board_is_the_one_of_the_table() {
+        let board = find("microbit").unwrap();
+        let says = |line: &str| check_board(board, &Ended { lines: vec![line.to_owned()], exit_code: None });
+        assert_eq!(says("board: micro:bit, Cortex-M0, 262144 bytes of flash, 16384 bytes of RAM"), Ok(()));
+        assert!(says("board: micro:bit, Cortex-M0, 262144 bytes of flash, 16385 bytes of RAM").is_err());
+    }
 }
