@@ -33,7 +33,8 @@ pub fn bless(committed: &str, came: &str) -> String {
     blessed
 }
 
-fn matches(wanted: &str, came: &str) -> bool {
+/// Whether this line came where that one is wanted.
+pub fn matches(wanted: &str, came: &str) -> bool {
     let Some((before, most, behind)) = place(wanted) else { return wanted == came };
     let Some(rest) = came.strip_prefix(before) else { return false };
     let digits = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());

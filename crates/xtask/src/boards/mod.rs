@@ -9,6 +9,7 @@ mod medium;
 mod musts;
 mod no_parser;
 mod packages;
+mod readme;
 mod rp2040js;
 mod run;
 mod suite;

@@ -1,6 +1,6 @@
 //! All boards, against what they must say.
 
-use super::{BOARDS, Board, Case, Ended, FAULT, PANIC, desktop, golden};
+use super::{BOARDS, Board, Case, Ended, FAULT, PANIC, desktop, golden, readme};
 use crate::report::{Outcome, Tally};
 use crate::workspace;
 use std::path::PathBuf;
@@ -12,6 +12,7 @@ use std::time::Instant;
 pub fn all() -> Outcome {
     let mut tally = Tally::default();
     tally.check("firmware/app: its tests", desktop::tests());
+    tally.check("firmware/README.md shows what boards say", readme::check());
     tally.add(some(&BOARDS.iter().collect::<Vec<_>>(), false)?);
     Ok(tally)
 }

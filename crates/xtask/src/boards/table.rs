@@ -22,7 +22,10 @@ const LM3S6965: Board = Board {
     ram: 64 << 10,
     shows: "a model ten times its RAM, read from a memory card with FAT32 over SPI, in 8 KiB of that RAM",
     machine: arm("lm3s6965evb"),
-    hardware: &[],
+    hardware: &[
+        "cargo build --release",
+        "probe-rs run --chip LM3S6965 target/thumbv7m-none-eabi/release/digits",
+    ],
     cases: &[
         case(DIGITS, "digits", 0)
             .with(card(&[("MODEL.ST", FLOATS)]))
