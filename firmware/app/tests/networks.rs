@@ -1,6 +1,8 @@
 //! The networks compute what networks compute: compared with the plainest way to do so.
 
-use app::{CLASSES, Event, Integer, Memory, Network, Place, Reads, Sentence, Sink, WIDTHS, digits, read_digits};
+use app::{
+    CLASSES, Event, Integer, Memory, Network, Place, Reads, Sentence, Sink, WIDTHS, digits, read_digits,
+};
 use embedded_safetensors::{View, include_aligned};
 
 const MODEL: &[u8] = include_bytes!("../models/digits-f16.safetensors");

@@ -68,8 +68,13 @@ fn a_sound_file_is_compared_to_the_last_offset() {
     ] {
         differs(SOUND, &LISTED.replace(text, by), other);
     }
-    for (text, by) in [("\"v\"", "\"w\""), ("\"k\"", "\"l\""), ("{\"k\":\"v\"}", "null"), ("\"k\":\"v\"", "")]
-    {
+    for (text, by) in [
+        ("\"v\"", "\"w\""),
+        ("\"k\"", "\"l\""),
+        ("{\"k\":\"v\"}", "null"),
+        ("\"k\":\"v\"", ""),
+        ("\"k\":\"v\"", "\"k\":\"v\",\"l\":\"v\""),
+    ] {
         let other = "ok, 2 tensors, but the metadata is not the manifest's";
         differs(SOUND, &LISTED.replace(text, by), other);
     }
