@@ -4,6 +4,7 @@
 //!
 //! | exit code | meaning |
 //! |---|---|
+//! | 4 | the program has needed more RAM than it may |
 //! | 99 | the processor met what it cannot execute: `fault: … at 0x…` |
 //! | 101 | a panic: `panic: MESSAGE at FILE:LINE` |
 #![no_std]
@@ -13,14 +14,20 @@ mod semihosting;
 pub use semihosting::{Console, exit, print, print_number};
 
 #[cfg(feature = "runtime")]
+mod board;
+#[cfg(feature = "runtime")]
 mod fault;
 #[cfg(feature = "runtime")]
-pub mod memory;
+mod memory;
 #[cfg(feature = "runtime")]
 mod panic;
 
 #[cfg(feature = "runtime")]
+pub use board::Board;
+#[cfg(feature = "runtime")]
 pub use fault::run_into_a_fault;
+#[cfg(feature = "runtime")]
+pub use memory::Ram;
 
 #[cfg(all(feature = "runtime", target_arch = "arm"))]
 pub use cortex_m_rt::entry;

@@ -12,33 +12,15 @@ pub use digits::read_digits;
 pub use ssi::{ChipSelect, Ssi};
 pub use vectors::judge_vectors;
 
-use app::{Event, Sink, Text};
-use board::{Console, memory::Ram};
-
-/// How many bytes of flash there are.
-const FLASH: u32 = 256 << 10;
+use app::Text;
+use board::{Board, Console};
 
 /// How many bytes of RAM there are.
 pub const RAM: u32 = 64 << 10;
 
-/// The exit code of a program that needed more RAM than it may.
-const TOO_SMALL: u8 = 4;
+const BOARD: Board = Board { name: "lm3s6965evb", cpu: "Cortex-M3", flash: 256 << 10, ram: RAM };
 
-/// Tells of the board, runs a program, tells what RAM it needed of what it may, and ends. A program that fails has told why,
-/// and gives its exit code.
+/// Runs a program with the card in the slot, as [`Board::run`] does.
 pub fn run(limit: u32, program: impl FnOnce(&mut Text<Console>, Card) -> Result<(), u8>) -> ! {
-    let mut sink = Text(Console);
-    sink.event(&Event::Board { name: "lm3s6965evb", cpu: "Cortex-M3", flash: FLASH, ram: RAM });
-    let outcome = program(&mut sink, card()).and_then(|()| report_ram(&mut sink, limit));
-    board::exit(outcome.err().unwrap_or(0).into())
-}
-
-fn report_ram(sink: &mut impl Sink, limit: u32) -> Result<(), u8> {
-    let used = Ram::used();
-    sink.event(&Event::Ram { statics: used.statics, stack: used.stack, limit });
-    if used.total() <= limit {
-        return Ok(());
-    }
-    sink.failure(&"error: the program has needed more RAM than it may");
-    Err(TOO_SMALL)
+    BOARD.run(Text(Console), limit, |sink| program(sink, card()))
 }

@@ -3,21 +3,17 @@
 //! Its network is the one of integers, and its model is a part of the program.
 #![no_std]
 
-use app::{Event, Integer, Place, Sink, Text, read_digits_in_integers};
-use board::memory::Ram;
-use board::{Console, exit};
+use app::{Integer, Place, Text, read_digits_in_integers};
+use board::{Board, Console};
 use embedded_safetensors::Summary;
 
-const FLASH: u32 = 256 * 1024;
-const RAM: u32 = 16 * 1024;
+const BOARD: Board = Board { name: "microbit", cpu: "Cortex-M0", flash: 256 << 10, ram: 16 << 10 };
 
 /// Reads the digits with this network, whose model this is the summary of, and ends the machine.
 pub fn run(network: &Integer<'_>, summary: Summary) -> ! {
-    let mut sink = Text(Console);
-    sink.event(&Event::Board { name: "microbit", cpu: "Cortex-M0", flash: FLASH, ram: RAM });
-    let place = Place { name: "digits-i8.safetensors", ram: RAM };
-    read_digits_in_integers(&place, summary, network, &mut sink);
-    let Ram { statics, stack } = Ram::used();
-    sink.event(&Event::Ram { statics, stack, limit: RAM });
-    exit(0)
+    BOARD.run(Text(Console), BOARD.ram, |sink| {
+        let place = Place { name: "digits-i8.safetensors", ram: BOARD.ram };
+        read_digits_in_integers(&place, summary, network, sink);
+        Ok(())
+    })
 }

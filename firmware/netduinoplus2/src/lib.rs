@@ -5,8 +5,8 @@
 pub mod flash;
 pub mod log;
 
-use app::{Event, Failure, Sink};
-use board::memory::Ram;
+use app::Failure;
+use board::Board;
 use core::ops::Range;
 use embedded_storage::nor_flash::NorFlashErrorKind;
 use flash::Mapped;
@@ -24,16 +24,13 @@ pub const MODEL: Range<u32> = 0x4_0000..FLASH_LEN;
 /// How many bytes of RAM a program can use.
 pub const RAM: u32 = 128 << 10;
 
-/// Tells of the board, runs a program, tells what RAM it needed, and ends.
+const BOARD: Board = Board { name: "netduinoplus2", cpu: "Cortex-M4F", flash: FLASH_LEN, ram: RAM };
+
+/// Runs a program with the flash, as [`Board::run`] does, and tells what it fails with.
 pub fn run(program: impl FnOnce(&mut Log, Mapped) -> Result<(), Failure<NorFlashErrorKind>>) -> ! {
-    let mut log = log::open();
-    log.event(&Event::Board { name: "netduinoplus2", cpu: "Cortex-M4F", flash: FLASH_LEN, ram: RAM });
-    // SAFETY: the chip has its flash there, and nothing writes to it.
-    let flash = unsafe { Mapped::new(FLASH, FLASH_LEN) };
-    if let Err(failure) = program(&mut log, flash) {
-        board::exit(failure.tell(&mut log).into());
-    }
-    let Ram { statics, stack } = Ram::used();
-    log.event(&Event::Ram { statics, stack, limit: RAM });
-    board::exit(0)
+    BOARD.run(log::open(), RAM, |log| {
+        // SAFETY: the chip has its flash there, and nothing writes to it.
+        let flash = unsafe { Mapped::new(FLASH, FLASH_LEN) };
+        program(log, flash).map_err(|failure| failure.tell(log))
+    })
 }
