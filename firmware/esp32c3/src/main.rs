@@ -47,7 +47,7 @@ fn main() -> ! {
 fn run(flash: &mut FlashStorage<'_>, sink: &mut impl Sink) -> Result<(), Failure<Trouble>> {
     let mut region = partition::find(flash, "model").map_err(Failure::NoModel)?;
     let storage = partition::file(&mut region).map_err(Failure::NoModel)?;
-    let place = Place { name: "the flash's partition `model`", ram: RAM };
+    let place = Place { name: "the partition `model`", ram: RAM };
     read_digits(&place, storage, sink, &mut ()).map_err(|failure| failure.map(Trouble::Flash))
 }
 

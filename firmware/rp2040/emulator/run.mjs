@@ -37,8 +37,8 @@ class Faults {
     if (part === 'RP2040' || part === 'CortexM0Core') this.error(part, message);
   }
 
-  error(part, message) {
-    throw new Stop(FAULT, `fault: at 0x${hex(this.chip.core.PC)}: ${part}: ${message}`);
+  error(_, message) {
+    throw new Stop(FAULT, `fault: ${message} at 0x${hex(this.chip.core.PC)}`);
   }
 
   debug() {}
@@ -91,7 +91,7 @@ function run(chip, seconds) {
   for (const end = Date.now() + seconds * 1000; code === undefined; ) {
     if (Date.now() > end) throw new Stop(OUT_OF_TIME, `the program did not end within ${seconds} s`);
     for (let left = INSTRUCTIONS; left > 0 && code === undefined; left--) {
-      if (chip.core.waiting) throw new Stop(FAULT, 'the program sleeps, and nothing will wake it');
+      if (chip.core.waiting) chip.logger.error('CortexM0Core', 'asleep, with nothing to wake it');
       chip.clock.tick(chip.core.executeInstruction() * NANOSECONDS);
     }
   }

@@ -53,6 +53,6 @@ unsafe fn HardFault(frame: &ExceptionFrame) -> ! {
     if STOPPED.load(Ordering::Relaxed) {
         sleep()
     }
-    let _ = writeln!(Console, "fault: at {:#010x}", frame.pc());
+    let _ = writeln!(Console, "fault: hard fault at {:#010x}", frame.pc());
     stop(FAULT)
 }
