@@ -63,12 +63,12 @@ impl SpiDevice for Slot {
     }
 }
 
-/// Waits by counting: the chip starts with 12 MHz.
+/// Waits by counting, no shorter than it is asked for where the chip's clock is as fast as it may be.
 pub struct Pause;
 
 impl DelayNs for Pause {
     fn delay_ns(&mut self, nanoseconds: u32) {
-        const IN_A_CYCLE: u32 = 83;
+        const IN_A_CYCLE: u32 = 64;
         cortex_m::asm::delay(nanoseconds.div_ceil(IN_A_CYCLE));
     }
 }

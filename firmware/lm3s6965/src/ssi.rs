@@ -1,8 +1,8 @@
 //! The bus that the card is on: SSI0 of the chip, an Arm PL022.
 
 use crate::registers::{
-    GPIO_A_AFSEL, GPIO_A_DEN, GPIO_D_DATA_0, GPIO_D_DEN, GPIO_D_DIR, RCGC1, RCGC2, SSI_CPSR, SSI_CR0,
-    SSI_CR1, SSI_DR, SSI_SR,
+    GPIO_A_AFSEL, GPIO_A_DEN, GPIO_D_DATA_0, GPIO_D_DEN, GPIO_D_DIR, RCGC1, RCGC2, Register, SSI_CPSR,
+    SSI_CR0, SSI_CR1, SSI_DR, SSI_SR,
 };
 use core::convert::Infallible;
 use core::iter;
@@ -15,12 +15,18 @@ const IDLE: u8 = 0xff;
 /// Bytes that each of its two queues holds: so many are sent before the first that has arrived is taken.
 const QUEUE: usize = 8;
 
+/// Without a clock, a part of the chip has no registers; they are there three cycles later.
+fn give_clock(gate: Register, part: u32) {
+    gate.set(part);
+    cortex_m::asm::delay(3);
+}
+
 /// SSI0 in SPI mode 0, 8 bits at a time.
 pub struct Ssi(());
 
 impl Ssi {
-    /// The clock's divisor while a card starts, which may need as slow a clock as 400 kHz.
-    pub const SLOW: u8 = 30;
+    /// The clock's divisor while a card starts, which may not take more than 400 kHz: 300 kHz.
+    pub const SLOW: u8 = 40;
 
     /// The least there is: 6 MHz.
     pub const FAST: u8 = 2;
@@ -28,8 +34,8 @@ impl Ssi {
     /// Starts the interface, slowly. Once: there is one such interface.
     pub fn new() -> Self {
         const CLOCK_IN_OUT: u32 = 1 << 2 | 1 << 4 | 1 << 5;
-        RCGC1.set(1 << 4);
-        RCGC2.set(1 << 0);
+        give_clock(RCGC1, 1 << 4);
+        give_clock(RCGC2, 1 << 0);
         GPIO_A_AFSEL.set(CLOCK_IN_OUT);
         GPIO_A_DEN.set(CLOCK_IN_OUT);
         let mut ssi = Self(());
@@ -37,7 +43,7 @@ impl Ssi {
         ssi
     }
 
-    /// Divides the 12 MHz that the chip starts with by an even number.
+    /// Divides the chip's clock by an even number. It starts with an oscillator of its own: 12 MHz, or 30 % less or more.
     pub fn set_divisor(&mut self, divisor: u8) {
         const EIGHT_BITS: u32 = 7;
         const ENABLED: u32 = 1 << 1;
@@ -108,7 +114,7 @@ pub struct ChipSelect(());
 impl ChipSelect {
     /// Selects nothing yet.
     pub fn new() -> Self {
-        RCGC2.set(1 << 3);
+        give_clock(RCGC2, 1 << 3);
         GPIO_D_DATA_0.write(1);
         GPIO_D_DIR.set(1);
         GPIO_D_DEN.set(1);
