@@ -308,5 +308,5 @@ fn a_storage_that_fails_is_not_a_verdict() {
 
 #[test]
 fn memory_is_what_is_said_of_it() {
-    assert_eq!(size_of::<Memory>(), 5248);
+    assert_eq!(size_of::<Memory>(), 4800);
 }

@@ -47,6 +47,7 @@ impl<'l> Expectation<'l> {
     ///
     /// # Errors
     /// What is missing, or of another kind.
+    #[inline(never)] // its stack is free again when it returns
     pub fn decode(line: &'l [u8]) -> Result<Self, Reason> {
         let text = line.strip_suffix(b",").unwrap_or(line);
         // Strings come as they stand there, so that those that are skipped may be of any length and have any escapes.

@@ -80,6 +80,7 @@ fn compared<'e, S: ReadAt>(
 }
 
 /// A model whose header is sound, and no name in it occurs twice.
+#[inline(never)] // its stack is free again when it returns
 fn opened<F: ReadAt>(file: F, work: &mut Work) -> Result<Model<F>, ReadError<F::Error>> {
     let mut model = Model::open_sorting(file, &mut work.slots, &mut work.window)?;
     model.check_names(KEY, &mut work.slots, &mut work.text, &mut work.window)?;
@@ -119,6 +120,7 @@ fn listed<'e, S: ReadAt>(
 }
 
 /// Where the first tensor stands that is not listed.
+#[inline(never)] // as above
 fn other_tensor<S: ReadAt>(
     model: &mut Model<S>,
     expectation: &Expectation<'_>,

@@ -27,7 +27,7 @@ pub const LONGEST: u64 = 65_536;
 
 /// What all is done in, besides the stack.
 ///
-/// *Memory*: 5,248 bytes.
+/// *Memory*: 4,800 bytes.
 pub struct Memory {
     line: [u8; 4096],
     work: Work,
@@ -35,15 +35,15 @@ pub struct Memory {
 
 /// What a file is judged in.
 struct Work {
-    window: [u8; 512],
-    slots: [Slot; 16],
+    window: [u8; 256],
+    slots: [Slot; 8],
     text: [u8; 256],
 }
 
 impl Memory {
     /// Holds nothing.
     pub const fn new() -> Self {
-        let work = Work { window: [0; 512], slots: [Slot::EMPTY; 16], text: [0; 256] };
+        let work = Work { window: [0; 256], slots: [Slot::EMPTY; 8], text: [0; 256] };
         Self { line: [0; 4096], work }
     }
 }

@@ -2,8 +2,8 @@
 #![no_std]
 #![no_main]
 
-/// All the RAM that it may need: that of the digits, and something more, for two files are open and whole lines are in memory.
-const RAM: u32 = 10 << 10;
+/// All the RAM that it may need: for its stack and its buffers, the driver of the card and the file system with two files open.
+const RAM: u32 = 8 << 10;
 
 #[board::entry]
 fn main() -> ! {
