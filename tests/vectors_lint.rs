@@ -11,6 +11,7 @@ use verification::vectors::{self, Answers, Manifest, Ours, Vector, Verdict, sha2
 mod schema;
 
 const RULES: &str = include_str!("vectors/RULES.md");
+const SAID: &str = include_str!("../firmware/netduinoplus2/src/bin/sentences.rs");
 const ERRORS: &str = include_str!("../crates/embedded-safetensors/src/error.rs");
 
 /// Fewer would not cover the rules from both sides.
@@ -274,6 +275,30 @@ fn codes_of_the_core() -> BTreeSet<String> {
         .filter(|text| !text.starts_with("limit.") && !text.starts_with("usage."))
         .map(str::to_owned)
         .collect()
+}
+
+/// The kinds of errors, as the core names them.
+fn kinds_of_the_core() -> Vec<&'static str> {
+    let (_, behind) = ERRORS.split_once("pub enum ErrorKind {\n").expect("there are kinds");
+    let (body, _) = behind.split_once("\n}").expect("they end");
+    let names = body.lines().filter_map(|line| line.strip_prefix("    "));
+    names
+        .filter(|line| line.starts_with(char::is_uppercase))
+        .filter_map(|line| line.split(|char: char| !char.is_alphanumeric()).next())
+        .collect()
+}
+
+/// A board prints and logs each, and both must be the same.
+#[test]
+fn every_kind_of_error_is_said_by_a_board() {
+    let kinds = kinds_of_the_core();
+    assert!(kinds.len() > 50, "{kinds:?}");
+    let lines: BTreeSet<&str> =
+        SAID.lines().filter_map(|line| line.strip_prefix("    ErrorKind::")).collect();
+    for kind in kinds {
+        let is_said = |line: &&str| line.split(|c: char| !c.is_alphanumeric()).next() == Some(kind);
+        assert!(lines.iter().any(is_said), "{kind}");
+    }
 }
 
 /// Who is to blame stands in the code too.

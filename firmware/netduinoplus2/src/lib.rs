@@ -8,6 +8,7 @@ pub mod log;
 use app::Failure;
 use board::Board;
 use core::ops::Range;
+use embedded_safetensors::FlashError;
 use embedded_storage::nor_flash::NorFlashErrorKind;
 use flash::Mapped;
 use log::Log;
@@ -26,8 +27,11 @@ pub const RAM: u32 = 128 << 10;
 
 const BOARD: Board = Board { name: "netduinoplus2", cpu: "Cortex-M4F", flash: FLASH_LEN, ram: RAM };
 
+/// What the flash can fail with.
+pub type Trouble = FlashError<NorFlashErrorKind>;
+
 /// Runs a program with the flash, as [`Board::run`] does, and tells what it fails with.
-pub fn run(program: impl FnOnce(&mut Log, Mapped) -> Result<(), Failure<NorFlashErrorKind>>) -> ! {
+pub fn run(program: impl FnOnce(&mut Log, Mapped) -> Result<(), Failure<Trouble>>) -> ! {
     BOARD.run(log::open(), RAM, |log| {
         // SAFETY: the chip has its flash there, and nothing writes to it.
         let flash = unsafe { Mapped::new(FLASH, FLASH_LEN) };

@@ -5,6 +5,7 @@ mod card;
 mod content;
 mod desktop;
 mod golden;
+mod log;
 mod medium;
 mod musts;
 mod no_parser;
@@ -102,6 +103,12 @@ const fn case(name: &'static str, program: &'static str, exit_code: i32) -> Case
 impl Case {
     const fn with(mut self, medium: Medium) -> Self {
         self.medium = medium;
+        self
+    }
+
+    /// With a program that logs in place of its text.
+    const fn logged(mut self) -> Self {
+        self.features = log::FEATURE;
         self
     }
 

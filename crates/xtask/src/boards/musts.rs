@@ -1,7 +1,7 @@
 //! What must hold of a run beside the lines that are committed.
 
 use super::content::Network;
-use super::{Board, Case, Ended, desktop, no_parser};
+use super::{Board, Case, Ended, desktop, log, no_parser};
 use crate::toolchain::own_cargo;
 use crate::workspace;
 
@@ -18,6 +18,10 @@ pub enum Must {
     NoParser(Network, &'static str),
     /// At this byte of the image lies the recording that this machine makes with this model.
     Record(Network, usize),
+    /// The program has nothing of the log that it could have.
+    HaveNoLog,
+    /// In a program that logs and prints the same sentences, both are the same.
+    LogAsPrinted,
 }
 
 impl Must {
@@ -28,6 +32,8 @@ impl Must {
             Self::Ram(most) => at_most(most, ended),
             Self::NoParser(network, other) => no_parser::judge(board, case.program, other, network),
             Self::Record(network, at) => recorded(network, at, board, case),
+            Self::HaveNoLog => log::is_absent(board, case.program),
+            Self::LogAsPrinted => log::is_as_printed(&ended.lines),
         }
     }
 }

@@ -21,14 +21,15 @@ pub const fn package(folder: &'static str, triples: &'static [&'static str]) -> 
 }
 
 /// What is not for one board alone.
-const SHARED: [Package; 3] = [
+const SHARED: [Package; 4] = [
     Package { features: &["", "runtime"], ..package("firmware/board", &BARE_TARGETS) },
     package("firmware/linkcheck", &BARE_TARGETS),
     Package {
-        features: &["", "vectors"],
+        features: &["", "vectors", "vectors,log"],
         runs_here: true,
         ..package("firmware/app", &["thumbv7m-none-eabi"])
     },
+    Package { runs_here: true, ..package("firmware/decoder", &[]) },
 ];
 
 /// All packages; what boards share comes first.

@@ -1,6 +1,6 @@
 //! Building the programs of a board and running them.
 
-use super::{Board, Case, Machine, rp2040js, vectors};
+use super::{Board, Case, Machine, log, rp2040js, vectors};
 use crate::elf::Elf;
 use crate::process::Run;
 use crate::toolchain::Toolchain;
@@ -88,8 +88,12 @@ impl Board {
                 // Only the program's own words come out of it.
                 let silent = ["-display", "none", "-monitor", "none", "-serial", "none"];
                 let semihosting = ["-semihosting-config", "enable=on,target=native"];
-                let run =
-                    Run::new(emulator).args(["-M"]).args(machine.split(' ')).args(silent).args(semihosting);
+                let start = if case.features == log::FEATURE {
+                    Run::new(log::decoder()?).args([&program]).args([emulator])
+                } else {
+                    Run::new(emulator)
+                };
+                let run = start.args(["-M"]).args(machine.split(' ')).args(silent).args(semihosting);
                 run.args(case.medium.options(&image)?).args([load]).args([program])
             }
             Machine::Rp2040js { folder } => {

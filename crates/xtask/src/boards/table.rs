@@ -1,8 +1,9 @@
 //! The boards, the usual one of the demo first.
 
 use super::content::{Content, Network};
+use super::log::FEATURE;
 use super::musts::Must;
-use super::packages::package;
+use super::packages::{Package, package};
 use super::{Board, Card, DIGITS, FAULT, Machine, Medium, PANIC, case};
 use crate::toolchain::HARD_FLOATS;
 
@@ -52,7 +53,7 @@ const fn card(files: &'static [(&'static str, Content)]) -> Medium {
 
 const NETDUINOPLUS2: Board = Board {
     name: "netduinoplus2",
-    package: package("firmware/netduinoplus2", &[HARD_FLOATS]),
+    package: Package { features: &["", FEATURE], ..package("firmware/netduinoplus2", &[HARD_FLOATS]) },
     cpu: "Cortex-M4F",
     flash: 1 << 20,
     ram: 128 << 10,
@@ -66,8 +67,16 @@ const NETDUINOPLUS2: Board = Board {
     cases: &[
         case(DIGITS, "digits", 0)
             .with(Medium::Flash(0x0804_0000, FLOATS))
-            .must(&[Must::ReadAsHere(Network::Floats)]),
+            .must(&[Must::ReadAsHere(Network::Floats), Must::HaveNoLog]),
         case("corrupt", "digits", 1).with(Medium::Flash(0x0804_0000, Content::Corrupt(Network::Floats))),
+        case("log", "digits", 0)
+            .with(Medium::Flash(0x0804_0000, FLOATS))
+            .must(&[Must::ReadAsHere(Network::Floats)])
+            .logged(),
+        case("log-corrupt", "digits", 1)
+            .with(Medium::Flash(0x0804_0000, Content::Corrupt(Network::Floats)))
+            .logged(),
+        case("log-sentences", "sentences", 0).must(&[Must::LogAsPrinted]).logged(),
     ],
 };
 

@@ -3,7 +3,7 @@
 #![no_main]
 
 use app::{Place, read_digits};
-use embedded_safetensors::{FlashError, FlashFile};
+use embedded_safetensors::FlashFile;
 use netduinoplus2::{MODEL, RAM};
 
 #[board::entry]
@@ -11,6 +11,6 @@ fn main() -> ! {
     netduinoplus2::run(|log, flash| {
         let place = Place { name: "digits-f16.safetensors", ram: RAM };
         let model = FlashFile::partition(flash, MODEL);
-        read_digits(&place, model, log, &mut ()).map_err(|failure| failure.map(|FlashError(error)| error))
+        read_digits(&place, model, log, &mut ())
     })
 }

@@ -1,0 +1,215 @@
+//! Prints and logs every sentence of the library, and what values look like, to prove that both are the same.
+#![no_std]
+#![no_main]
+
+use board::Console;
+use core::fmt::{Debug, Display, Write};
+use cortex_m as _;
+use defmt::Format;
+use defmt_semihosting as _;
+use embedded_safetensors::*;
+use embedded_storage::nor_flash::NorFlashErrorKind;
+
+#[board::entry]
+fn main() -> ! {
+    for (at, kind) in (0..).zip(KINDS) {
+        say(&kind.at(at));
+    }
+    for (place, fault) in FAULTS.into_iter().enumerate() {
+        [Which::Tensor(place), Which::Key(place), Which::File]
+            .into_iter()
+            .for_each(|which| say(&SpecError { fault, which }));
+    }
+    say_others();
+    show_values();
+    show_view();
+    board::exit(0)
+}
+
+/// What has a sentence.
+fn say(sentence: &(impl Display + Format)) {
+    // The console takes everything.
+    let _ = writeln!(Console, "printed: {sentence}");
+    defmt::info!("logged: {}", sentence);
+}
+
+/// What has none.
+fn show(value: &(impl Debug + Format)) {
+    let _ = writeln!(Console, "printed: {value:?}");
+    defmt::info!("logged: {}", value);
+}
+
+fn say_others() {
+    let (format, flash) = (ErrorKind::Utf8.at(9), FlashError(NorFlashErrorKind::OutOfBounds));
+    let spec = SpecError { fault: SpecFault::Overflow, which: Which::File };
+    say(&flash);
+    say(&FlashError(NorFlashErrorKind::NotAligned));
+    say(&FlashError(NorFlashErrorKind::Other));
+    [ReadError::Format(format), ReadError::Source(flash), ReadError::UnexpectedEof { at: 7 }]
+        .iter()
+        .for_each(say);
+    let full = WriteError::Full { at: 7 };
+    [WriteError::Format(format), WriteError::Spec(spec), WriteError::Sink(flash), full].iter().for_each(say);
+    Dtype::ALL.iter().for_each(say);
+}
+
+fn show_values() {
+    show(&SHAPE);
+    SHAPE.strides().iter().for_each(show);
+    TensorInfo::new(Dtype::F16, SHAPE, 8, 32).iter().for_each(show);
+    show(&Summary { tensors: 8, data_start: 928, data_len: 702_000 });
+    [FileLen::Exactly(1), FileLen::AtMost(2), FileLen::Unknown].iter().for_each(show);
+    [Blame::File, Blame::Limit, Blame::Usage].iter().for_each(show);
+    show(&TensorSpec::new("fc1.weight", Dtype::F16, &[3, 4]));
+    [Placement::Start(8), Placement::BySize(512), Placement::Padded(64)].iter().for_each(show);
+    show(&Wanted::optional("fc1.bias"));
+    show(&AxisRange::new(0, 2));
+    show(&Run { first: 1, elements: 2 });
+    show(&IndexSize { tensors: 1, dims: 2, name_bytes: 3 });
+}
+
+const SHAPE: Shape = match Shape::new(&[3, 4]) {
+    Ok(shape) => shape,
+    Err(_) => Shape::SCALAR,
+};
+
+/// A file with a name that is spelled with an escape.
+fn show_view() {
+    const HEADER: &[u8; 61] = br#"{"a\u0062c":{"dtype":"U8","shape":[2],"data_offsets":[0,2]}} "#;
+    let mut file = [0; 8 + HEADER.len() + 2];
+    let (front, behind) = file.split_at_mut(8);
+    front.copy_from_slice(&(HEADER.len() as u64).to_le_bytes());
+    behind.iter_mut().zip(HEADER).for_each(|(place, byte)| *place = *byte);
+    let view = View::parse(&file);
+    view.as_ref().err().into_iter().for_each(say);
+    if let Ok(view) = view {
+        show(&view);
+        view.tensors().flatten().for_each(|tensor| {
+            show(&tensor);
+            say(&tensor.name());
+        });
+    }
+}
+
+/// Every kind, and each sentence of it.
+#[rustfmt::skip]
+const KINDS: [ErrorKind; 103] = [
+    ErrorKind::FileTooShort,
+    ErrorKind::HeaderTooLarge { length: 100_000_001 },
+    ErrorKind::HeaderTooLarge { length: u64::MAX },
+    ErrorKind::HeaderBeyondFile { length: 3, present: 4 },
+    ErrorKind::Utf8,
+    ErrorKind::UnexpectedByte(b'x'),
+    ErrorKind::UnexpectedByte(b'\''),
+    ErrorKind::UnexpectedByte(0x1f),
+    ErrorKind::UnexpectedByte(0xe2),
+    ErrorKind::UnexpectedEnd,
+    ErrorKind::ControlCharacter(b'\n'),
+    ErrorKind::Escape(b'\n'),
+    ErrorKind::Surrogate,
+    ErrorKind::Number,
+    ErrorKind::Depth,
+    ErrorKind::Trailing(b'\n'),
+    ErrorKind::HeaderType,
+    ErrorKind::EntryType,
+    ErrorKind::EntryArray,
+    ErrorKind::Missing(Field::Dtype),
+    ErrorKind::Missing(Field::Shape),
+    ErrorKind::Missing(Field::Offsets),
+    ErrorKind::Repeated(Field::Dtype),
+    ErrorKind::Repeated(Field::Shape),
+    ErrorKind::Repeated(Field::Offsets),
+    ErrorKind::DtypeType,
+    ErrorKind::DtypeObject,
+    ErrorKind::DtypeUnknown,
+    ErrorKind::ListType(Field::Dtype),
+    ErrorKind::ListType(Field::Shape),
+    ErrorKind::ListType(Field::Offsets),
+    ErrorKind::NotAnInteger(Field::Dtype),
+    ErrorKind::NotAnInteger(Field::Shape),
+    ErrorKind::NotAnInteger(Field::Offsets),
+    ErrorKind::IntegerRange(Field::Dtype),
+    ErrorKind::IntegerRange(Field::Shape),
+    ErrorKind::IntegerRange(Field::Offsets),
+    ErrorKind::OffsetsCount,
+    ErrorKind::MetadataType,
+    ErrorKind::MetadataValue,
+    ErrorKind::MetadataTwice,
+    ErrorKind::Overflow,
+    ErrorKind::SubByte { elements: 1, bits: 4 },
+    ErrorKind::SubByte { elements: 3, bits: 6 },
+    ErrorKind::Size { range: 5, needed: 6 },
+    ErrorKind::Reversed { begin: 7, end: 8 },
+    ErrorKind::Hole { begin: 1, previous_end: 0 },
+    ErrorKind::Hole { begin: 8, previous_end: 0 },
+    ErrorKind::Hole { begin: 9, previous_end: 8 },
+    ErrorKind::Hole { begin: 16, previous_end: 8 },
+    ErrorKind::Overlap { begin: 7, previous_end: 8 },
+    ErrorKind::Overlap { begin: 4, previous_end: 8 },
+    ErrorKind::DataShort { needed: 9, present: 10 },
+    ErrorKind::DataTrailing { needed: 2 },
+    ErrorKind::NameTwice,
+    ErrorKind::KeyTwice,
+    ErrorKind::Rank { limit: 4 },
+    ErrorKind::NameLength { needed: 4, capacity: 5 },
+    ErrorKind::OutOfOrder,
+    ErrorKind::SlotCount { capacity: 1 },
+    ErrorKind::SlotCount { capacity: 2 },
+    ErrorKind::NoText,
+    ErrorKind::ValueLength { needed: 6, capacity: 7 },
+    ErrorKind::MetadataLength { needed: 8, capacity: 9 },
+    ErrorKind::Index { part: IndexPart::Tensors, needed: 1, capacity: 0 },
+    ErrorKind::Index { part: IndexPart::Tensors, needed: 2, capacity: 0 },
+    ErrorKind::Index { part: IndexPart::Dims, needed: 1, capacity: 0 },
+    ErrorKind::Index { part: IndexPart::Dims, needed: 2, capacity: 0 },
+    ErrorKind::Index { part: IndexPart::Names, needed: 1, capacity: 0 },
+    ErrorKind::Index { part: IndexPart::Names, needed: 2, capacity: 0 },
+    ErrorKind::BufferLength { needed: 10, capacity: 2 },
+    ErrorKind::Changed,
+    ErrorKind::NotFound { wanted: Some(3) },
+    ErrorKind::NotFound { wanted: None },
+    ErrorKind::NoWindow,
+    ErrorKind::OutsideTensor { asked: 3, len: 4 },
+    ErrorKind::OutsideElements { asked: 5, len: 6 },
+    ErrorKind::OutsideData { end: 7, data_len: 8 },
+    ErrorKind::Block { asked: 9 },
+    ErrorKind::DtypeMismatch { found: Dtype::I8, asked: Dtype::F16 },
+    ErrorKind::ShapeMismatch,
+    ErrorKind::Lossy { from: Dtype::BF16, to: Dtype::I8 },
+    ErrorKind::NoConversion { from: Dtype::F16, to: Dtype::BF16 },
+    ErrorKind::Misaligned { unit: 4, over: 1, over_in_file: 0 },
+    ErrorKind::Misaligned { unit: 4, over: 2, over_in_file: 2 },
+    ErrorKind::BigEndian,
+    ErrorKind::OutsideAxis { axis: 5, asked: 8, size: 9 },
+    ErrorKind::TooManyRanges { asked: 1, rank: 0 },
+    ErrorKind::TooManyRanges { asked: 2, rank: 1 },
+    ErrorKind::TooManyRanges { asked: 3, rank: 2 },
+    ErrorKind::ZeroStep { axis: 1 },
+    ErrorKind::PartOfByte { bits: 2 },
+    ErrorKind::TooManyBytes { tensor: 3, given: 4, left: 5 },
+    ErrorKind::TensorLength { tensor: 6, given: 7, needed: 8 },
+    ErrorKind::ValueType { tensor: 2, given: Dtype::I8, needed: Dtype::F16 },
+    ErrorKind::NotDue { tensor: 5 },
+    ErrorKind::NothingDue,
+    ErrorKind::Incomplete { tensor: 1, missing: 1 },
+    ErrorKind::Incomplete { tensor: 1, missing: 2 },
+    ErrorKind::Capacity { needed: 4, capacity: 5 },
+    ErrorKind::Unit { unit: 6 },
+    ErrorKind::Longer { len: 7, file_len: 8 },
+    ErrorKind::Partition { start: 4, sector: 5 },
+];
+
+#[rustfmt::skip]
+const FAULTS: [SpecFault; 11] = [
+    SpecFault::Reserved,
+    SpecFault::NameTwice { other: 1 },
+    SpecFault::KeyTwice { other: 2 },
+    SpecFault::OutOfOrder,
+    SpecFault::Overflow,
+    SpecFault::SubByte { elements: 1, bits: 4 },
+    SpecFault::SubByte { elements: 3, bits: 6 },
+    SpecFault::DataTooLong,
+    SpecFault::HeaderTooLarge { length: 100_000_008 },
+    SpecFault::Placement { asked: 12 },
+    SpecFault::OrderMemory { needed: 4, capacity: 1 },
+];
