@@ -2,7 +2,7 @@
 
 use crate::ssi::{ChipSelect, Ssi};
 use core::convert::Infallible;
-use core::fmt;
+use core::fmt::{self, Display};
 use embedded_hal::delay::DelayNs;
 use embedded_hal::spi::{self, Operation, SpiBus, SpiDevice};
 use embedded_hal_bus::spi::{DeviceError, ExclusiveDevice, NoDelay};
@@ -101,20 +101,28 @@ pub struct InWords {
     pub file: &'static str,
 }
 
-impl fmt::Display for InWords {
+impl Display for InWords {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { error, file } = self;
         match error {
-            Error::DeviceError(SdCardError::CardNotFound) => f.write_str("no card answers"),
-            Error::DeviceError(SdCardError::CrcError(..)) => {
-                f.write_str("what the card sends arrives damaged")
-            }
-            Error::DeviceError(_) => f.write_str("the card does not answer any more"),
+            Error::DeviceError(error) => write_card_error(error, f),
             Error::NotFound => write!(f, "there is no file {file} on the card"),
             Error::FormatError(_) | Error::NoSuchVolume | Error::BadBlockSize(_) => {
                 f.write_str("the card has no FAT file system")
             }
             other => other.fmt(f),
         }
+    }
+}
+
+fn write_card_error(error: &SdCardError, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    match error {
+        SdCardError::CardNotFound => f.write_str("no card answers"),
+        SdCardError::CrcError(..) => f.write_str("what the card sends arrives damaged"),
+        SdCardError::TimeoutReadBuffer
+        | SdCardError::TimeoutWaitNotBusy
+        | SdCardError::TimeoutCommand(_)
+        | SdCardError::TimeoutACommand(_) => f.write_str("the card does not answer any more"),
+        other => other.fmt(f),
     }
 }
