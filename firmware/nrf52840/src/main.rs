@@ -12,6 +12,8 @@
 //! ```
 //!
 //! Without a debugger it runs too, and nobody hears it.
+//!
+//! *Without a board*: `cargo xtask firmware nrf52840`, on an emulated chip with an emulated debugger.
 #![no_std]
 #![no_main]
 

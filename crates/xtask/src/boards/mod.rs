@@ -50,6 +50,8 @@ pub enum Machine {
     Qemu { program: &'static str, package: &'static str, machine: &'static str, load: &'static str },
     /// rp2040js: the board's folder that has the script which runs it.
     Rp2040js { folder: &'static str },
+    /// Unicorn: the board's folder that has the script which runs it, for programs that log.
+    Unicorn { folder: &'static str },
     /// Nothing but the board itself.
     Hardware,
 }

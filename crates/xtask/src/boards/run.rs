@@ -3,9 +3,11 @@
 use super::{Board, Case, Machine, log, rp2040js, vectors};
 use crate::elf::Elf;
 use crate::process::Run;
+use crate::stages::python;
 use crate::toolchain::Toolchain;
 use crate::{machine, workspace};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 /// Far more than any program takes, even beside others.
 const LIMIT: u64 = 300;
@@ -39,6 +41,7 @@ impl Board {
         match self.machine {
             Machine::Qemu { program, package, .. } => machine::need_program(program, package),
             Machine::Rp2040js { folder } => rp2040js::set_up(&self.folder().join(folder)).map(drop),
+            Machine::Unicorn { folder } => unicorn(&self.folder().join(folder)).map(drop),
             Machine::Hardware => Ok(()),
         }
     }
@@ -100,6 +103,12 @@ impl Board {
                 let script = rp2040js::set_up(&self.folder().join(folder))?;
                 Run::new("node").args([script]).args(case.medium.files(&image)?).args([program])
             }
+            Machine::Unicorn { folder } => {
+                let folder = self.folder().join(folder);
+                let run =
+                    Run::new(log::decoder()?).args([&program, &unicorn(&folder)?, &folder.join("run.py")]);
+                run.args(case.medium.files(&image)?).args([program])
+            }
             Machine::Hardware => {
                 return Err(format!("only the board itself runs the programs of {}", self.name));
             }
@@ -115,4 +124,11 @@ impl Board {
     fn target_dir(&self) -> Result<PathBuf, String> {
         Ok(Toolchain::for_target(self.triple())?.target_dir().join(self.package.folder))
     }
+}
+
+/// The Python that has what the emulator in this folder needs, set up once.
+fn unicorn(folder: &Path) -> Result<PathBuf, String> {
+    static PYTHON: OnceLock<Result<PathBuf, String>> = OnceLock::new();
+    let set_up = || python::environment("python-unicorn", &folder.join("requirements.txt"));
+    PYTHON.get_or_init(set_up).clone()
 }

@@ -163,12 +163,18 @@ const NRF52840: Board = Board {
     flash: 1 << 20,
     ram: 256 << 10,
     shows: "a model in a partition of the chip's own flash; what is read is logged through the debugger, by defmt",
-    machine: Machine::Hardware,
+    machine: Machine::Unicorn { folder: "emulator" },
     hardware: &[
         "probe-rs download --chip nRF52840_xxAA --binary-format bin --base-address 0x40000 ../app/models/digits-f16.safetensors",
         "cargo run --release",
     ],
-    cases: &[case(DIGITS, "digits", 0)],
+    cases: &[
+        case(DIGITS, "digits", 0)
+            .with(Medium::Flash(0x4_0000, FLOATS))
+            .must(&[Must::ReadAsHere(Network::Floats)]),
+        case("erased", "digits", 2),
+        case("corrupt", "digits", 1).with(Medium::Flash(0x4_0000, Content::Corrupt(Network::Floats))),
+    ],
 };
 
 const ESP32C3: Board = Board {

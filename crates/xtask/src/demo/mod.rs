@@ -26,6 +26,7 @@ fn whereabouts(board: &Board) -> String {
     match board.machine {
         Machine::Qemu { program, machine, .. } => format!("here, in {program} -M {machine}"),
         Machine::Rp2040js { .. } => "here, in rp2040js".to_owned(),
+        Machine::Unicorn { .. } => "here, in Unicorn".to_owned(),
         Machine::Hardware => "only on the real board; it is built here".to_owned(),
     }
 }

@@ -8,7 +8,7 @@ mod flash_model;
 mod identity;
 mod linking;
 mod numpy;
-mod python;
+pub mod python;
 mod readme;
 mod scratch;
 mod speed;

@@ -1,0 +1,156 @@
+"""Runs a program on an emulated nRF52840, at the end of an emulated debugger.
+
+    python run.py [--flash ADDRESS=FILE] [--seconds N] PROGRAM
+
+There are the processor, flash, RAM, and of the peripherals what a program waits for that only reads its flash. What the
+program logs goes to standard output as it comes, for a decoder of defmt; its exit code is ours.
+
+Exit codes of our own: 97 something cannot be loaded, 98 out of time, 99 a fault.
+"""
+
+import argparse
+import pathlib
+import struct
+import sys
+
+import unicorn
+from unicorn import arm_const as arm
+
+UNLOADABLE, OUT_OF_TIME, FAULT = 97, 98, 99
+
+FLASH, FLASH_LEN = 0, 1 << 20
+RAM, RAM_LEN = 0x2000_0000, 256 << 10
+
+# Identity of the chip, peripherals, ports, and what belongs to the processor.
+REGISTERS = [(0x1000_0000, 0x2000), (0x4000_0000, 0x40000), (0x5000_0000, 0x1000), (0xE000_0000, 0x100000)]
+CHIP_ERRATA = (0xF000_0000, 0x1000)
+
+START_SLOW_CLOCK, SLOW_CLOCK_STARTED = 0x4000_0008, 0x4000_0104
+FLASH_READY = 0x4001_E400
+DEBUGGER_ATTACHED = 0xE000_EDF0
+
+# How programs for Arm ask a debugger to end them.
+BREAKPOINT, SEMIHOSTING = 7, 0xBEAB
+EXIT_EXTENDED, APPLICATION_EXIT = 0x20, 0x2_0026
+
+# Where the parts of a debugger's channel are, behind the word that it is found by.
+CHANNEL, BUFFER, WRITTEN, READ = b"SEGGER RTT", 28, 36, 40
+
+
+class Stop(Exception):
+    """An end of the run that is not the program's own: an exit code and a sentence."""
+
+
+def segments(elf):
+    """The parts of an ELF file that are loaded: the address of each, the one at which it is used, and its bytes."""
+    if elf[:4] != b"\x7fELF":
+        raise Stop(UNLOADABLE, "the program is not an ELF file")
+    (table,), (size, count) = struct.unpack_from("<I", elf, 28), struct.unpack_from("<HH", elf, 42)
+    for number in range(count):
+        kind, offset, used_at, address, length = struct.unpack_from("<5I", elf, table + size * number)
+        if kind == 1 and length > 0:
+            yield address, used_at, elf[offset : offset + length]
+
+
+def placed(word):
+    """A file for the flash: where it lies, and what is in it."""
+    address, _, path = word.partition("=")
+    try:
+        return int(address, 0), pathlib.Path(path).read_bytes()
+    except ValueError:
+        raise Stop(UNLOADABLE, f"ADDRESS=FILE is expected, not {word}") from None
+
+
+class Chip:
+    """A chip about to run the program."""
+
+    def __init__(self, elf, files):
+        self.code = None
+        self.machine = machine = unicorn.Uc(unicorn.UC_ARCH_ARM, unicorn.UC_MODE_THUMB | unicorn.UC_MODE_MCLASS)
+        machine.ctl_set_cpu_model(arm.UC_CPU_ARM_CORTEX_M4)
+        for start, length in [(FLASH, FLASH_LEN), (RAM, RAM_LEN), *REGISTERS, CHIP_ERRATA]:
+            machine.mem_map(start, length)
+        machine.mem_write(FLASH, b"\xff" * FLASH_LEN)
+        for address, _, content in segments(elf):
+            machine.mem_write(address, content)
+        for address, content in files:
+            machine.mem_write(address, content)
+        for register in [FLASH_READY, DEBUGGER_ATTACHED]:
+            self.store(register, 1)
+        machine.hook_add(unicorn.UC_HOOK_INTR, lambda _, number, __: self.on_exception(number))
+        machine.hook_add(
+            unicorn.UC_HOOK_MEM_WRITE,
+            lambda *_: self.store(SLOW_CLOCK_STARTED, 1),
+            begin=START_SLOW_CLOCK,
+            end=START_SLOW_CLOCK,
+        )
+        self.listen(elf)
+
+    def listen(self, elf):
+        """Empties the debugger's channel each time that something is written to it."""
+        found = [used_at + data.find(CHANNEL) for _, used_at, data in segments(elf) if CHANNEL in data]
+        if len(found) != 1:
+            raise Stop(UNLOADABLE, "the program has no channel for a debugger")
+        self.channel = found[0]
+        written = self.channel + WRITTEN
+        on_write = lambda _, __, ___, ____, position, _____: self.on_log(position)
+        self.machine.hook_add(unicorn.UC_HOOK_MEM_WRITE, on_write, begin=written, end=written)
+
+    def load(self, address, count=1):
+        return struct.unpack(f"<{count}I", self.machine.mem_read(address, 4 * count))
+
+    def store(self, address, value):
+        self.machine.mem_write(address, struct.pack("<I", value))
+
+    def on_log(self, position):
+        buffer, length, _, read = self.load(self.channel + BUFFER, 4)
+        if RAM <= buffer < RAM + RAM_LEN and position != read:
+            ring = self.machine.mem_read(buffer, length)
+            sys.stdout.buffer.write(ring[read:position] if read < position else ring[read:] + ring[:position])
+            sys.stdout.buffer.flush()
+            self.store(self.channel + READ, position)
+
+    def on_exception(self, number):
+        register = self.machine.reg_read
+        (instruction,) = struct.unpack("<H", self.machine.mem_read(register(arm.UC_ARM_REG_PC), 2))
+        if (number, instruction, register(arm.UC_ARM_REG_R0)) == (BREAKPOINT, SEMIHOSTING, EXIT_EXTENDED):
+            reason, code = self.load(register(arm.UC_ARM_REG_R1), 2)
+            self.code = code if reason == APPLICATION_EXIT else FAULT
+        self.machine.emu_stop()
+
+    def run(self, seconds):
+        """Runs the program, and gives its exit code."""
+        stack, start = self.load(FLASH, 2)
+        self.machine.reg_write(arm.UC_ARM_REG_SP, stack)
+        fault = "an exception"
+        try:
+            self.machine.emu_start(start | 1, FLASH + FLASH_LEN, timeout=seconds * 1_000_000)
+        except unicorn.UcError as error:
+            fault = str(error)
+        else:
+            if self.machine.query(unicorn.UC_QUERY_TIMEOUT):
+                raise Stop(OUT_OF_TIME, f"the program did not end within {seconds} s")
+        if self.code is None:
+            raise Stop(FAULT, f"fault: {fault} at {self.machine.reg_read(arm.UC_ARM_REG_PC):#010x}")
+        return self.code
+
+
+def main():
+    parser = argparse.ArgumentParser(usage=__doc__.splitlines()[2].strip())
+    parser.add_argument("--flash", action="append", default=[])
+    parser.add_argument("--seconds", type=int, default=150)
+    parser.add_argument("program", type=pathlib.Path)
+    options = parser.parse_args()
+    chip = Chip(options.program.read_bytes(), [placed(word) for word in options.flash])
+    return chip.run(options.seconds)
+
+
+try:
+    sys.exit(main())
+except Stop as stop:
+    code, sentence = stop.args
+    print(sentence, file=sys.stderr)
+    sys.exit(code)
+except OSError as error:
+    print(error, file=sys.stderr)
+    sys.exit(UNLOADABLE)
