@@ -151,6 +151,6 @@ except Stop as stop:
     code, sentence = stop.args
     print(sentence, file=sys.stderr)
     sys.exit(code)
-except OSError as error:
+except (OSError, unicorn.UcError) as error:
     print(error, file=sys.stderr)
     sys.exit(UNLOADABLE)
