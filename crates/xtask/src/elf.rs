@@ -1,6 +1,7 @@
 //! The little of a 32-bit little-endian ELF file that is asked here: sizes and contents of sections, names of symbols.
 
 use std::path::Path;
+use std::slice::ChunksExact;
 
 const HEADERS_AT: usize = 0x20;
 const HEADER_SIZE_AT: usize = 0x2e;
@@ -8,6 +9,7 @@ const HEADER_COUNT_AT: usize = 0x30;
 const NAMES_INDEX_AT: usize = 0x32;
 const SYMBOL_SIZE: usize = 16;
 const SYMBOL_TABLE: u32 = 2;
+const FUNCTION: usize = 2;
 const WITHOUT_BYTES: u32 = 8;
 const WRITABLE: u32 = 1;
 const IN_MEMORY: u32 = 2;
@@ -70,12 +72,25 @@ impl Elf {
         addresses.filter(|(window, _)| *window == wanted).map(|(_, address)| address).collect()
     }
 
+    /// The summed sizes of all functions, without the gaps between them, which are others in every order; nothing when the
+    /// file has been stripped of its symbols.
+    pub fn size_of_functions(&self) -> Option<usize> {
+        let (symbols, _) = self.symbol_table()?;
+        let functions = symbols.filter(|symbol| half(symbol, 12).is_some_and(|info| info & 0xf == FUNCTION));
+        functions.map(|symbol| Some(word(symbol, 8)? as usize)).sum()
+    }
+
     /// The names of all symbols; nothing when the file has been stripped of them.
     fn symbols(&self) -> Option<Vec<&str>> {
-        let table = self.sections.iter().find(|section| section.kind == SYMBOL_TABLE)?;
-        let strings = self.sections.get(table.link)?;
-        let symbols = self.bytes.get(table.offset..table.offset + table.size)?.chunks_exact(SYMBOL_SIZE);
+        let (symbols, strings) = self.symbol_table()?;
         symbols.map(|symbol| self.string(strings, word(symbol, 0)?)).collect()
+    }
+
+    /// All symbols, and where their names are.
+    fn symbol_table(&self) -> Option<(ChunksExact<'_, u8>, &Section)> {
+        let table = self.sections.iter().find(|section| section.kind == SYMBOL_TABLE)?;
+        let symbols = self.bytes.get(table.offset..table.offset + table.size)?.chunks_exact(SYMBOL_SIZE);
+        Some((symbols, self.sections.get(table.link)?))
     }
 
     /// That no symbol's name has one of these parts.
