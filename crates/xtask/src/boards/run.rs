@@ -48,9 +48,18 @@ impl Board {
 
     /// Builds its programs with these features.
     pub fn build(&self, features: &str) -> Result<(), String> {
+        self.building(features)?.capture().map(drop)
+    }
+
+    /// Builds its programs, and lets cargo say how far it is: for somebody who waits.
+    pub fn build_aloud(&self) -> Result<(), String> {
+        self.building("")?.check()
+    }
+
+    fn building(&self, features: &str) -> Result<Run, String> {
         let build = Toolchain::for_target(self.triple())?.cargo("build").dir(&self.folder());
         let build = build.env("CARGO_TARGET_DIR", self.target_dir()?);
-        build.args(["--release", "--locked", "--bins", "--features", features]).capture().map(drop)
+        Ok(build.args(["--release", "--locked", "--bins", "--features", features]))
     }
 
     /// Where one of its programs lies, with the features that it was built with last.

@@ -17,6 +17,10 @@ fn run(words: &[String]) -> Result<ExitCode, String> {
         demo::list();
         return Ok(ExitCode::SUCCESS);
     }
+    let known = ["--list", "--bless"];
+    if words.iter().any(|word| word.starts_with('-') && !known.contains(&word.as_str())) {
+        return Err("usage: cargo xtask firmware [BOARD…] [--bless] [--list]".to_owned());
+    }
     let bless = words.iter().any(|word| word == "--bless");
     let names: Vec<&String> = words.iter().filter(|word| *word != "--bless").collect();
     let named: Result<Vec<&'static Board>, String> = names.iter().map(|name| boards::find(name)).collect();

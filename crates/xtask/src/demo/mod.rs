@@ -38,7 +38,7 @@ pub fn show(board: &Board) -> Result<(), String> {
     println!("{}\n", board.shows);
     board.prepare()?;
     println!("building it; the first time this takes a minute or more ...");
-    board.build("")?;
+    board.build_aloud()?;
     let Some(case) = board.case(DIGITS) else { return Err(format!("{} reads no digits", board.name)) };
     if board.needs_hardware() {
         return only_built(board);
