@@ -1,7 +1,7 @@
 """Trains the networks of the firmware on handwritten digits, and judges the committed ones.
 
     pip install --no-deps -r requirements.txt
-    python3 train.py                            writes ../models anew
+    python3 train.py --write                    writes ../models anew, over those that are committed
     python3 train.py --validate                 tells how well networks with these settings do, of images for training alone
     python3 train.py --check [--logits FILE]…   judges ../models, and what devices printed
 
@@ -16,8 +16,8 @@ Sums of floats depend on the machine and its libraries, so another one trains an
 committed files are what counts: `--check` needs them to be what SHA256SUMS says, to have the accuracy that they claim,
 and the images to be scikit-learn's. A FILE is what a device printed, with lines
 
-    model: NAME, 702928 bytes, …
-    digit 0: a 6, read as 6, logits c1a2b3c4 …
+    model: NAME, 702428 bytes, …
+    digit 0: a 5, read as 5, logits bf4e2387 …
 
 whose logits are to be those of the model of this length to the last bit.
 """
@@ -63,8 +63,10 @@ def validate():
 
 def main():
     arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    arguments.add_argument("--validate", action="store_true", help="how well such networks do, of images for training")
-    arguments.add_argument("--check", action="store_true", help="judge the committed models")
+    ways = arguments.add_mutually_exclusive_group(required=True)
+    ways.add_argument("--write", action="store_true", help="train the networks, and write them over the committed ones")
+    ways.add_argument("--validate", action="store_true", help="how well such networks do, of images for training")
+    ways.add_argument("--check", action="store_true", help="judge the committed models")
     arguments.add_argument("--logits", metavar="FILE", action="append", default=[], help="and what a device printed")
     given = arguments.parse_args()
     if given.logits and not given.check:
