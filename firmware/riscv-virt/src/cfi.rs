@@ -15,8 +15,8 @@ use embedded_storage::nor_flash::{
 /// The bytes of a word, of which each chip has two.
 const WORD: usize = 4;
 
-/// How often the status is read until a chip counts as dead: more than six seconds, as no read takes less than 100 ns.
-/// Erasing a block takes four at most.
+/// How often the status is read until a chip counts as dead. There is no clock here, so this is an assumption: of reads of
+/// 100 ns it is more than six seconds. A chip whose tables (words 0x21 and 0x25) let it take longer for a block needs more.
 const PATIENCE: u32 = 1 << 26;
 
 /// The bank.
@@ -40,6 +40,8 @@ impl Cfi {
         bank.write_word(0, u32::MAX);
         bank.command(Table::ENTRY, Command::Query);
         let table = Table::read(&bank);
+        // Errors from before a reset of the processor alone would be taken for those of the first change.
+        bank.command(0, Command::ClearStatus);
         bank.command(0, Command::ReadArray);
         bank.capacity = table.capacity().ok_or(CfiError::Unknown)?;
         Ok(bank)
