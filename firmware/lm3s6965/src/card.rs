@@ -51,7 +51,7 @@ impl SpiDevice for Slot {
         self.device.transaction(operations)?;
         for operation in operations {
             match operation {
-                Operation::Write([COMMAND_58, ..]) => self.answers_58 = true,
+                Operation::Write([COMMAND_58, 0, 0, 0, 0, _]) => self.answers_58 = true,
                 Operation::Transfer([answer], _) if self.answers_58 && *answer & NO_ANSWER == 0 => {
                     *answer &= !CARD_IDLE;
                     self.answers_58 = false;

@@ -29,13 +29,14 @@ pub const SSI_CPSR: Register = Register(0x4000_8010);
 impl Register {
     #[inline(always)]
     pub fn read(self) -> u32 {
-        // SAFETY: one of the registers above. Each is used by one driver alone.
+        // SAFETY: one of the registers above, whose part has a clock. Reading one changes no memory.
         unsafe { ptr::read_volatile(self.0 as *const u32) }
     }
 
     #[inline(always)]
     pub fn write(self, value: u32) {
-        // SAFETY: as above, and none of them has to do with memory.
+        // SAFETY: as above, and none of them has to do with memory. That two drivers share some is safe too: there is one
+        // thread and no interrupt, so nothing comes between reading a register and writing it.
         unsafe { ptr::write_volatile(self.0 as *mut u32, value) };
     }
 

@@ -61,12 +61,6 @@ impl Ssi {
     }
 }
 
-impl Default for Ssi {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 impl spi::ErrorType for Ssi {
     type Error = Infallible;
 }
@@ -120,12 +114,6 @@ impl ChipSelect {
         GPIO_D_DEN.set(1);
         GPIO_D_DATA_0.write(1);
         Self(())
-    }
-}
-
-impl Default for ChipSelect {
-    fn default() -> Self {
-        Self::new()
     }
 }
 
