@@ -51,9 +51,11 @@ mod riscv {
 
     fn name(cause: usize) -> &'static str {
         match cause {
-            0 | 1 => "no code",
+            0 => "misaligned code",
+            1 => "no code",
             2 => "illegal instruction",
-            4..=7 => "no memory",
+            4 | 6 => "misaligned memory",
+            5 | 7 => "no memory",
             _ => "exception",
         }
     }

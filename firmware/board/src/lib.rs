@@ -9,8 +9,10 @@
 //! | 101 | a panic: `panic: MESSAGE at FILE:LINE` |
 #![no_std]
 
+mod one_line;
 mod semihosting;
 
+pub use one_line::Panic;
 pub use semihosting::{Console, exit, print, print_number};
 
 #[cfg(feature = "runtime")]
@@ -28,6 +30,8 @@ pub use board::Board;
 pub use fault::run_into_a_fault;
 #[cfg(feature = "runtime")]
 pub use memory::Ram;
+#[cfg(feature = "runtime")]
+pub use panic::run_into_a_panic;
 
 #[cfg(all(feature = "runtime", target_arch = "arm"))]
 pub use cortex_m_rt::entry;

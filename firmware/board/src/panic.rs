@@ -1,7 +1,7 @@
 //! Panics: one line, and the end.
 
-use crate::{Console, exit};
-use core::fmt::{self, Write};
+use crate::{Console, Panic, exit};
+use core::fmt::Write;
 use core::panic::PanicInfo;
 
 const EXIT_CODE: u32 = 101;
@@ -9,21 +9,12 @@ const EXIT_CODE: u32 = 101;
 #[panic_handler]
 fn on_panic(info: &PanicInfo<'_>) -> ! {
     // The console takes everything.
-    let _ = write!(OneLine, "panic: {}", info.message());
-    if let Some(place) = info.location() {
-        let _ = write!(OneLine, " at {}:{}", place.file(), place.line());
-    }
-    crate::print("\n");
+    let _ = writeln!(Console, "{}", Panic(info));
     exit(EXIT_CODE)
 }
 
-/// What compares values puts them on lines of their own.
-struct OneLine;
-
-impl fmt::Write for OneLine {
-    fn write_str(&mut self, text: &str) -> fmt::Result {
-        let mut pieces = text.split('\n');
-        Console.write_str(pieces.next().unwrap_or_default())?;
-        pieces.try_for_each(|piece| write!(Console, " {}", piece.trim_start()))
-    }
+/// Panics where it is called, as a program with a mistake does: to prove that panics are told.
+#[track_caller]
+pub fn run_into_a_panic() -> ! {
+    panic!("this program does nothing else")
 }

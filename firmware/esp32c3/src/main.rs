@@ -18,6 +18,7 @@
 mod partition;
 
 use app::{Event, Failure, Place, Sink, Text, read_digits};
+use board::Panic;
 use core::panic::PanicInfo;
 use esp_bootloader_esp_idf::esp_app_desc;
 use esp_hal::Config;
@@ -53,7 +54,7 @@ fn run(flash: &mut FlashStorage<'_>, sink: &mut impl Sink) -> Result<(), Failure
 
 #[panic_handler]
 fn panic(info: &PanicInfo<'_>) -> ! {
-    println!("panic: {info}");
+    println!("{}", Panic(info));
     stop()
 }
 

@@ -1,6 +1,8 @@
 //! The ends that the program can come to.
 
+use board::Panic;
 use core::panic::PanicInfo;
+use core::sync::atomic::{AtomicU8, Ordering};
 use cortex_m::peripheral::DCB;
 use cortex_m_rt::{ExceptionFrame, exception};
 use defmt::{Display2Format, error};
@@ -18,15 +20,26 @@ pub fn stop(code: u8) -> ! {
     }
 }
 
+/// What the program dies of first.
+static DEATH: AtomicU8 = AtomicU8::new(0);
+
+/// Ends the program with a last message. Where it dies in the middle of a message the log panics, and nothing is logged any
+/// more: the code of the first death tells.
+fn die(code: u8, log: impl FnOnce()) -> ! {
+    match DEATH.compare_exchange(0, code, Ordering::Relaxed, Ordering::Relaxed) {
+        Ok(_) => log(),
+        Err(first) => stop(first),
+    }
+    stop(code)
+}
+
 #[panic_handler]
 fn panic(info: &PanicInfo<'_>) -> ! {
-    error!("panic: {}", Display2Format(info));
-    stop(PANIC)
+    die(PANIC, || error!("{}", Display2Format(&Panic(info))))
 }
 
 /// SAFETY of the attribute: the handler may run between any two instructions, and does not go back.
 #[exception]
 unsafe fn HardFault(frame: &ExceptionFrame) -> ! {
-    error!("fault: hard fault at {=u32:#010x}", frame.pc());
-    stop(FAULT)
+    die(FAULT, || error!("fault: hard fault at {=u32:#010x}", frame.pc()))
 }

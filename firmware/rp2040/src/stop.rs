@@ -1,6 +1,7 @@
 //! The ends that the program can come to. Each is a breakpoint, whose number is the exit code.
 
 use crate::console::Console;
+use board::Panic;
 use core::arch::asm;
 use core::fmt::Write;
 use core::panic::PanicInfo;
@@ -43,7 +44,7 @@ fn sleep() -> ! {
 
 #[panic_handler]
 fn panic(info: &PanicInfo<'_>) -> ! {
-    let _ = writeln!(Console, "panic: {info}");
+    let _ = writeln!(Console, "{}", Panic(info));
     stop(PANIC)
 }
 

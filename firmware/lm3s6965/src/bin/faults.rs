@@ -1,4 +1,4 @@
-//! Does what the processor cannot, to prove that a fault is told and ends the program.
+//! Jumps to where no code can lie, to prove that a fault is told and ends the program.
 #![no_std]
 #![no_main]
 

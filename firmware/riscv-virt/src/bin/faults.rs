@@ -1,4 +1,4 @@
-//! Reads memory that is not there, to prove that a fault is told and ends the program.
+//! Jumps to where no memory is, to prove that a fault is told and ends the program.
 #![no_std]
 #![no_main]
 

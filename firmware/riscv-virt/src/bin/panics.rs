@@ -4,5 +4,5 @@
 
 #[board::entry]
 fn main() -> ! {
-    panic!("this program does nothing else")
+    board::run_into_a_panic()
 }
