@@ -21,20 +21,21 @@ pub struct Board {
 
 impl Board {
     /// Tells of the board, runs a program, tells what RAM it needed of what it may need, and ends. A program that fails has
-    /// told why, and gives its exit code.
+    /// told why, and gives its exit code; what it needed is told all the same.
     pub fn run<S: Sink>(&self, mut sink: S, limit: u32, program: impl FnOnce(&mut S) -> Result<(), u8>) -> ! {
         let Self { name, cpu, flash, ram } = *self;
         sink.event(&Event::Board { name, cpu, flash, ram });
-        let outcome = program(&mut sink).and_then(|()| report_ram(&mut sink, limit));
-        exit(outcome.err().unwrap_or(0).into())
+        let outcome = program(&mut sink);
+        let enough = report_ram(&mut sink, limit);
+        exit(outcome.and(enough).err().unwrap_or(0).into())
     }
 }
 
 fn report_ram(sink: &mut impl Sink, limit: u32) -> Result<(), u8> {
     let used = Ram::used();
-    let Ram { statics, stack } = used;
+    let Ram { statics, stack, .. } = used;
     sink.event(&Event::Ram { statics, stack, limit });
-    if used.total() <= limit {
+    if used.total() <= limit && !used.all {
         return Ok(());
     }
     sink.failure(&"error: the program has needed more RAM than it may");

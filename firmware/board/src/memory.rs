@@ -35,16 +35,23 @@ pub struct Ram {
     pub statics: u32,
     /// The most that the stack has had, from the reset until now.
     pub stack: u32,
+    /// Whether nothing is left. Then the stack may have gone on into memory that is not its own, and have had more.
+    pub all: bool,
 }
 
 impl Ram {
     /// What has been needed until now. It takes some time: all that was never needed is looked at.
     pub fn used() -> Self {
         let (low, top) = (&raw const __sheap, &raw const _stack_start);
-        Self { statics: distance(&raw const __sdata, low), stack: distance(deepest(low, top), top) }
+        let deepest = deepest(low, top);
+        Self {
+            statics: distance(&raw const __sdata, low),
+            stack: distance(deepest, top),
+            all: deepest == low,
+        }
     }
 
-    /// Both.
+    /// Static memory and the stack.
     pub fn total(self) -> u32 {
         self.statics + self.stack
     }

@@ -7,9 +7,8 @@ mod registers;
 mod ssi;
 mod vectors;
 
-pub use card::{Card, CardError, InWords, NoClock, Pause, Slot, card};
+pub use card::{Card, CardError, InWords, NoClock, Pause, Slot};
 pub use digits::read_digits;
-pub use ssi::{ChipSelect, Ssi};
 pub use vectors::judge_vectors;
 
 use app::Text;
@@ -18,9 +17,13 @@ use board::{Board, Console};
 /// How many bytes of RAM there are.
 pub const RAM: u32 = 64 << 10;
 
+/// All the RAM that a program may need, however it ends: for its stack and its buffers, the driver of the card and the file
+/// system with two files open.
+pub const LIMIT: u32 = 8 << 10;
+
 const BOARD: Board = Board { name: "lm3s6965evb", cpu: "Cortex-M3", flash: 256 << 10, ram: RAM };
 
 /// Runs a program with the card in the slot, as [`Board::run`] does.
-pub fn run(limit: u32, program: impl FnOnce(&mut Text<Console>, Card) -> Result<(), u8>) -> ! {
-    BOARD.run(Text(Console), limit, |sink| program(sink, card()))
+pub fn run(program: impl FnOnce(&mut Text<Console>, Card) -> Result<(), u8>) -> ! {
+    BOARD.run(Text(Console), LIMIT, |sink| program(sink, card::card()))
 }

@@ -9,9 +9,12 @@ use embedded_safetensors::Summary;
 
 const BOARD: Board = Board { name: "microbit", cpu: "Cortex-M0", flash: 256 << 10, ram: 16 << 10 };
 
+/// All the RAM that a program may need.
+const LIMIT: u32 = 4 << 10;
+
 /// Reads the digits with this network, whose model this is the summary of, and ends the machine.
 pub fn run(network: &Integer<'_>, summary: Summary) -> ! {
-    BOARD.run(Text(Console), BOARD.ram, |sink| {
+    BOARD.run(Text(Console), LIMIT, |sink| {
         let place = Place { name: "digits-i8.safetensors", ram: BOARD.ram };
         read_digits_in_integers(&place, summary, network, sink);
         Ok(())

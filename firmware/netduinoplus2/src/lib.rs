@@ -25,6 +25,9 @@ pub const MODEL: Range<u32> = 0x4_0000..FLASH_LEN;
 /// How many bytes of RAM a program can use.
 pub const RAM: u32 = 128 << 10;
 
+/// All of it that a program may need, however it ends.
+const LIMIT: u32 = 16 << 10;
+
 const BOARD: Board = Board { name: "netduinoplus2", cpu: "Cortex-M4F", flash: FLASH_LEN, ram: RAM };
 
 /// What the flash can fail with.
@@ -32,7 +35,7 @@ pub type Trouble = FlashError<NorFlashErrorKind>;
 
 /// Runs a program with the flash, as [`Board::run`] does, and tells what it fails with.
 pub fn run(program: impl FnOnce(&mut Log, Mapped) -> Result<(), Failure<Trouble>>) -> ! {
-    BOARD.run(log::open(), RAM, |log| {
+    BOARD.run(log::open(), LIMIT, |log| {
         // SAFETY: the chip has its flash there, and nothing writes to it.
         let flash = unsafe { Mapped::new(FLASH, FLASH_LEN) };
         program(log, flash).map_err(|failure| failure.tell(log))

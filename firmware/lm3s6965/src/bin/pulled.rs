@@ -35,7 +35,5 @@ impl BlockDevice for Pulled {
 
 #[board::entry]
 fn main() -> ! {
-    lm3s6965::run(lm3s6965::RAM, |sink, card| {
-        lm3s6965::read_digits(Pulled { card, left: Cell::new(BLOCKS) }, sink)
-    })
+    lm3s6965::run(|sink, card| lm3s6965::read_digits(Pulled { card, left: Cell::new(BLOCKS) }, sink))
 }
