@@ -55,13 +55,25 @@ pub(crate) const fn split(text: &str) -> Option<(&str, &str)> {
     }
 }
 
+/// Whether each part has its place, and there are no more than a sentence has room for.
+const fn fits(text: &str, parts: &[&str]) -> bool {
+    let (mut places, mut left) = (0, text);
+    while let Some((_, behind)) = split(left) {
+        (places, left) = (places + 1, behind);
+    }
+    places == parts.len() && places <= 3
+}
+
 /// The sentence of each kind: in parts, so that the compiler can say it too, and by defmt.
 macro_rules! kinds {
     ($($kind:pat $(if $case:expr)? => $text:literal $(, $part:expr)*;)*) => {
         impl ErrorKind {
             /// What `Display` says.
             pub(crate) const fn sentence(self) -> Sentence {
-                match self { $($kind $(if $case)? => Sentence::of($text, &[$($part),*]),)* }
+                match self { $($kind $(if $case)? => {
+                    const { assert!(fits($text, &[$(stringify!($part)),*])) }
+                    Sentence::of($text, &[$($part),*])
+                })* }
             }
         }
 
@@ -192,6 +204,7 @@ kinds! {
         Bytes(over as u64), Number(unit as u64);
     Self::OutsideAxis { axis, asked, size } =>
         "index {} was asked for of axis {}, whose size is {}", Number(asked), Number(axis as u64), Number(size);
+    Self::TooManyRanges { asked: 1, rank: 1 } => "the tensor has 1 axis, but 1 was asked for";
     Self::TooManyRanges { asked: 1, rank } => "the tensor has {} axes, but 1 was asked for", Number(rank);
     Self::TooManyRanges { asked, rank: 1 } => "the tensor has 1 axis, but {} were asked for", Number(asked);
     Self::TooManyRanges { asked, rank } =>

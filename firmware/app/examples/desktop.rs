@@ -8,7 +8,8 @@
 //! ```
 
 use app::{
-    Failure, Integer, Observer, Place, Recording, Sink, Text, origin, read_digits, read_digits_in_integers,
+    Failure, Hears, Integer, Observer, Place, Recording, Sink, Text, origin, read_digits,
+    read_digits_in_integers,
 };
 use embedded_safetensors::{View, WriteError};
 use std::ffi::OsStr;
@@ -59,7 +60,7 @@ fn digits(path: &str, sink: &mut impl Sink, observer: &mut impl Observer) -> Res
 }
 
 /// Records what a board records that is called so.
-fn record(model: &str, recording: &str, board: &str, sink: &mut impl Sink) -> ExitCode {
+fn record(model: &str, recording: &str, board: &str, sink: &mut Text<Console>) -> ExitCode {
     let outcome = try_record(model, recording, board, sink);
     ended(outcome, sink)
 }
@@ -76,7 +77,7 @@ fn try_record(model: &str, recording: &str, board: &str, sink: &mut impl Sink) -
     Ok(())
 }
 
-fn integer(path: &str, sink: &mut impl Sink) -> ExitCode {
+fn integer(path: &str, sink: &mut Text<Console>) -> ExitCode {
     let outcome = std::fs::read(path).map_err(Failure::NoModel);
     ended(outcome.and_then(|bytes| read_integer(path, &bytes, sink)), sink)
 }
@@ -89,7 +90,7 @@ fn read_integer<E>(path: &str, bytes: &[u8], sink: &mut impl Sink) -> Result<(),
 }
 
 #[cfg(feature = "vectors")]
-fn vectors(manifest: &str, pack: &str, sink: &mut impl Sink) -> ExitCode {
+fn vectors(manifest: &str, pack: &str, sink: &mut Text<Console>) -> ExitCode {
     use app::vectors::{self, Memory};
     let open = |file, path| File::open(path).map_err(|error| vectors::Failure::NoFile { file, error });
     let outcome = open(vectors::File::Manifest, manifest).and_then(|manifest| {
@@ -101,7 +102,7 @@ fn vectors(manifest: &str, pack: &str, sink: &mut impl Sink) -> ExitCode {
     }
 }
 
-fn ended<E: fmt::Display>(outcome: Result<(), Failure<E>>, sink: &mut impl Sink) -> ExitCode {
+fn ended<E>(outcome: Result<(), Failure<E>>, sink: &mut impl Hears<Failure<E>>) -> ExitCode {
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => failure.tell(sink).into(),

@@ -1,6 +1,6 @@
 //! Why no digits were read: one sentence for people, one exit code for machines.
 
-use crate::report::{Sentence, Sink};
+use crate::report::Hears;
 use embedded_safetensors::{Blame, Dtype, Error, ErrorKind, ReadError, Shape, WriteError};
 
 /// What can go wrong, by who is to blame.
@@ -10,7 +10,7 @@ pub enum Failure<E> {
     Unsound(Error),
     /// There is no storage, or no model on it.
     NoModel(E),
-    /// The storage is there, but erased where the model should be.
+    /// The memory is there, but was never written where the model should be.
     Erased,
     /// The storage failed while this byte of the file, or one behind it, was read.
     Storage {
@@ -77,12 +77,16 @@ impl<E> Failure<E> {
             ReadError::UnexpectedEof { at } => Self::Ends { at },
         }
     }
+
+    /// What raw memory fails with. It may never have been written, while a file always was.
+    pub fn of_memory(error: Error) -> Self {
+        if is_erased(&error) { Self::Erased } else { error.into() }
+    }
 }
 
 impl<E> From<Error> for Failure<E> {
     fn from(error: Error) -> Self {
         match error.kind.blame() {
-            Blame::File if is_erased(&error) => Self::Erased,
             Blame::File => Self::Unsound(error),
             Blame::Limit => Self::TooSmall(error),
             Blame::Usage => Self::Mistake(error),
@@ -108,9 +112,9 @@ impl<E> From<Difference> for Failure<E> {
     }
 }
 
-impl<E: Sentence> Failure<E> {
+impl<E> Failure<E> {
     /// Tells the sentence, and gives the code that the program ends with.
-    pub fn tell(&self, sink: &mut impl Sink) -> u8 {
+    pub fn tell(&self, sink: &mut impl Hears<Self>) -> u8 {
         sink.failure(self);
         self.exit_code()
     }

@@ -26,5 +26,5 @@ pub use network::{CLASSES, Memory, Network, WIDTHS};
 pub use recording::{Recording, origin};
 #[cfg(feature = "defmt")]
 pub use report::Defmt;
-pub use report::{Event, Sentence, Sink, Text};
+pub use report::{Event, Hears, Sink, Text};
 pub use storage::{Counted, Reads};

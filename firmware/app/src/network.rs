@@ -3,7 +3,7 @@
 use crate::digits::{Image, PIXELS};
 use crate::failure::{Difference, Failure, Form};
 use crate::storage::{Counted, Reads};
-use embedded_safetensors::{Dtype, Model, ReadAt, ReadError, Shape, Summary, Wanted};
+use embedded_safetensors::{Dtype, FileLen, Model, ReadAt, ReadError, Shape, Summary, Wanted};
 
 /// How many digits there are.
 pub const CLASSES: usize = 10;
@@ -88,9 +88,14 @@ impl<'r, S: ReadAt> Network<'r, S> {
     ///
     /// *Memory*: 512 bytes of stack for the time of the call.
     #[inline(never)] // its window is free again when it returns
-    pub fn open(storage: S, reads: &'r Reads) -> Result<Self, Failure<S::Error>> {
+    pub fn open(mut storage: S, reads: &'r Reads) -> Result<Self, Failure<S::Error>> {
         let mut window = [0; WINDOW];
-        let failed = |error| Failure::of_read(error, reads.last_at());
+        // Whose length nobody knows, has no files.
+        let raw = matches!(storage.file_len(), Ok(FileLen::AtMost(_)));
+        let failed = |error| match error {
+            ReadError::Format(error) if raw => Failure::of_memory(error),
+            error => Failure::of_read(error, reads.last_at()),
+        };
         let model = Model::open(Counted::new(storage, reads), &mut window).map_err(failed)?;
         let layers =
             TENSORS.each_ref().map(|layer| layer.each_ref().map(|&(name, _)| Wanted::optional(name)));

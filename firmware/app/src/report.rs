@@ -15,7 +15,7 @@ pub enum Event<'a> {
         name: &'a str,
         /// Its processor.
         cpu: &'a str,
-        /// Bytes of flash that a program can be in.
+        /// Bytes of flash of the board.
         flash: u32,
         /// Bytes of RAM.
         ram: u32,
@@ -136,27 +136,16 @@ impl defmt::Format for Bits<'_> {
     }
 }
 
-/// What can be said by every sink that there is.
-#[cfg(not(feature = "defmt"))]
-pub trait Sentence: fmt::Display {}
-
-#[cfg(not(feature = "defmt"))]
-impl<T: fmt::Display> Sentence for T {}
-
-/// What can be said by every sink that there is.
-#[cfg(feature = "defmt")]
-pub trait Sentence: fmt::Display + defmt::Format {}
-
-#[cfg(feature = "defmt")]
-impl<T: fmt::Display + defmt::Format> Sentence for T {}
-
 /// Hears what happens: a console, a wire, a debugger.
 pub trait Sink {
     /// Takes a line.
     fn event(&mut self, event: &Event<'_>);
+}
 
+/// Hears this as well: what it asks of a sentence is for each sink to say.
+pub trait Hears<T>: Sink {
     /// Takes the sentence of a [`Failure`](crate::Failure).
-    fn failure(&mut self, sentence: &impl Sentence);
+    fn failure(&mut self, sentence: &T);
 }
 
 /// Lines of text.
@@ -167,8 +156,10 @@ impl<W: fmt::Write> Sink for Text<W> {
     fn event(&mut self, event: &Event<'_>) {
         self.failure(event);
     }
+}
 
-    fn failure(&mut self, sentence: &impl Sentence) {
+impl<W: fmt::Write, T: fmt::Display> Hears<T> for Text<W> {
+    fn failure(&mut self, sentence: &T) {
         // Nobody can be told when nobody listens.
         let _ = writeln!(self.0, "{sentence}");
     }
@@ -184,8 +175,11 @@ impl Sink for Defmt {
     fn event(&mut self, event: &Event<'_>) {
         defmt::info!("{}", event);
     }
+}
 
-    fn failure(&mut self, sentence: &impl Sentence) {
+#[cfg(feature = "defmt")]
+impl<T: defmt::Format> Hears<T> for Defmt {
+    fn failure(&mut self, sentence: &T) {
         defmt::error!("{}", sentence);
     }
 }

@@ -1,9 +1,12 @@
 //! The networks compute what networks compute: compared with the plainest way to do so.
 
 use app::{
-    CLASSES, Event, Integer, Memory, Network, Place, Reads, Sentence, Sink, WIDTHS, digits, read_digits,
+    CLASSES, Event, Failure, Integer, Memory, Network, Place, Reads, Sink, WIDTHS, digits, read_digits,
+    read_digits_in_integers,
 };
-use embedded_safetensors::{View, include_aligned};
+use embedded_safetensors::{FileLen, ReadAt, View, include_aligned};
+use std::cell::Cell;
+use std::convert::Infallible;
 
 const MODEL: &[u8] = include_bytes!("../models/digits-f16.safetensors");
 static SMALL: &[u8] = include_aligned!("../models/digits-i8.safetensors", 16).bytes();
@@ -74,13 +77,49 @@ fn wide(view: &View<'_>, layer: usize, inputs: &[i64]) -> Vec<i64> {
     if layer == 3 {
         return sums.collect();
     }
-    let scale = 1_i64 << integers(view, &format!("fc{layer}.shift"))[0];
+    let scale = 1_i64 << integers(view, &format!("fc{layer}.shift"))[0].max(0);
     sums.map(|sum| (sum + scale / 2).div_euclid(scale).clamp(0, 127)).collect()
+}
+
+/// The model of integers where it can be read, to be edited.
+#[repr(align(16))]
+struct Edited([u8; SMALL.len() + 1]);
+
+impl Edited {
+    fn new() -> Self {
+        let mut model = Self([0; SMALL.len() + 1]);
+        model.0[..SMALL.len()].copy_from_slice(SMALL);
+        model
+    }
+
+    fn file(&self) -> &[u8] {
+        &self.0[..SMALL.len()]
+    }
+
+    /// Puts an integer in place of this one of a tensor.
+    fn put(&mut self, tensor: &str, index: usize, value: i32) {
+        let view = View::parse(SMALL).expect("it is sound");
+        let tensor = view.tensor(tensor).expect("it is there");
+        let at = usize::try_from(tensor.at()).expect("it is small") + index * 4;
+        self.0[at..at + 4].copy_from_slice(&value.to_le_bytes());
+    }
 }
 
 #[test]
 fn integers_are_those_of_wide_integers() {
-    let view = View::parse(SMALL).expect("it is sound");
+    computes_as_wide(SMALL);
+}
+
+/// There is no shift upwards: a model that wants one is not ours, and gets none.
+#[test]
+fn a_negative_shift_is_none() {
+    let mut model = Edited::new();
+    model.put("fc1.shift", 0, -1);
+    computes_as_wide(model.file());
+}
+
+fn computes_as_wide(model: &[u8]) {
+    let view = View::parse(model).expect("it is sound");
     let network = Integer::find::<()>(&view).expect("it is the network's");
     for digit in digits() {
         let pixels: Vec<i64> = digit.image.iter().map(|&pixel| pixel.into()).collect();
@@ -90,29 +129,74 @@ fn integers_are_those_of_wide_integers() {
     }
 }
 
-/// The last line that was said.
-#[derive(Default)]
-struct Last(Vec<String>);
+#[test]
+fn a_model_at_an_odd_place_is_a_mistake() {
+    let mut model = Edited::new();
+    model.0.rotate_right(1);
+    let view = View::parse(&model.0[1..]).expect("it is sound");
+    let failure = Integer::find::<()>(&view).expect_err("its integers cannot be read there");
+    assert!(matches!(failure, Failure::Mistake(_)), "{failure:?}");
+    assert_eq!(failure.exit_code(), 5);
+}
 
-impl Sink for Last {
+/// The lines that were said.
+#[derive(Default)]
+struct Said(Vec<String>);
+
+impl Sink for Said {
     fn event(&mut self, event: &Event<'_>) {
         self.0.push(event.to_string());
     }
+}
 
-    fn failure(&mut self, _: &impl Sentence) {}
+const PLACE: Place<'_> = Place { name: "MODEL.ST", ram: 65_536 };
+
+/// A network that takes all images for the same digit is right as often as there is that digit.
+#[test]
+fn only_what_is_right_is_counted() {
+    for digit in [0, 3, 9] {
+        let mut model = Edited::new();
+        model.put("fc3.bias", digit, 1 << 30);
+        let view = View::parse(model.file()).expect("it is sound");
+        let (network, mut said) = (Integer::find::<()>(&view).expect("it is the network's"), Said::default());
+        read_digits_in_integers(&PLACE, view.summary(), &network, &mut said);
+        let right = digits().filter(|image| usize::from(image.label) == digit).count();
+        assert!((1..64).contains(&right));
+        assert_eq!(
+            said.0.last().expect("there are lines"),
+            &format!("score: {right} of 64 digits read right")
+        );
+    }
+}
+
+/// The model, and how often it is read.
+struct Watched<'c>(&'c Cell<u32>);
+
+impl ReadAt for Watched<'_> {
+    type Error = Infallible;
+
+    fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> Result<usize, Infallible> {
+        self.0.set(self.0.get() + 1);
+        let mut model = MODEL;
+        model.read_at(offset, buffer)
+    }
+
+    fn file_len(&mut self) -> Result<FileLen, Infallible> {
+        Ok(FileLen::Exactly(MODEL.len() as u64))
+    }
 }
 
 #[test]
 fn what_is_read_is_counted() {
-    let mut said = Last::default();
-    let place = Place { name: "MODEL.ST", ram: 65_536 };
-    read_digits(&place, MODEL, &mut said, &mut ()).expect("it runs");
+    let mut said = Said::default();
+    let calls = Cell::new(0);
+    read_digits(&PLACE, Watched(&calls), &mut said, &mut ()).expect("it runs");
     let header = 8 + u64::from_le_bytes(*MODEL.first_chunk().expect("it has a length"));
     let data = MODEL.len() as u64 - header;
     // The header is read to be proven, and once more for all tensors.
     let bytes = 2 * header + 64 * data;
     let line = said.0.last().expect("there are lines");
-    assert!(line.starts_with(&format!("storage: {bytes} bytes in ")), "{line}, not {bytes}");
+    assert_eq!(line, &format!("storage: {bytes} bytes in {} reads", calls.get()));
     assert_eq!(said.0.len(), 1 + 64 + 2);
     assert!(
         said.0[0].ends_with(&format!("{} bytes, 8 tensors, 10.7 times the RAM", MODEL.len())),

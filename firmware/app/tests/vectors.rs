@@ -3,6 +3,7 @@
 use app::Text;
 use app::vectors::{Failure, File, Memory, Totals, run};
 use embedded_safetensors::{FileLen, ReadAt};
+use std::convert::Infallible;
 use std::fmt::{self, Display};
 
 const SOUND: &str = r#"{"b\u0000":{"dtype":"U8","shape":[2],"data_offsets":[1,3]},"a":{"dtype":"I8","shape":[],"data_offsets":[0,1]},"__metadata__":{"k":"v"}}"#;
@@ -304,6 +305,60 @@ fn a_storage_that_fails_is_not_a_verdict() {
     let pulled = Weak { file: text.as_bytes(), sound: 64, most: 16 };
     let (_, outcome) = judged(pulled, whole(&pack, 16));
     assert_eq!(outcome, Err(Failure::Storage { file: File::Manifest, at: 64, error: Pulled }));
+}
+
+/// A storage that does not know how long its file is.
+struct Endless<'f>(&'f [u8]);
+
+impl ReadAt for Endless<'_> {
+    type Error = Infallible;
+
+    fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> Result<usize, Infallible> {
+        self.0.read_at(offset, buffer)
+    }
+
+    fn file_len(&mut self) -> Result<FileLen, Infallible> {
+        Ok(FileLen::Unknown)
+    }
+}
+
+#[test]
+fn a_pack_that_ends_early_is_told_with_its_end() {
+    let pack = [file(SOUND), file(SOUND)].concat();
+    let each = pack.len() / 2;
+    let text = manifest(&[line("a", each, LISTED), line("b", each, LISTED)]);
+    let header = each + 8 + SOUND.len();
+    for len in [0, 1, 7, 8, 9, each - 4, each, each + 1, each + 8, each + 9, header - 1] {
+        let (_, outcome) = judged(text.as_bytes(), Endless(&pack[..len]));
+        assert_eq!(outcome, Err(Failure::Ends { file: File::Pack, at: len as u64 }));
+    }
+    assert!(judged(text.as_bytes(), Endless(&pack)).1.is_ok());
+}
+
+/// A storage that claims to have read more than there was room for.
+struct Boaster<'f>(&'f [u8]);
+
+impl ReadAt for Boaster<'_> {
+    type Error = Infallible;
+
+    fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> Result<usize, Infallible> {
+        let len = self.0.read_at(offset, buffer)?;
+        Ok(if len == buffer.len() { len + 100 } else { len })
+    }
+
+    fn file_len(&mut self) -> Result<FileLen, Infallible> {
+        self.0.file_len()
+    }
+}
+
+#[test]
+fn a_storage_that_claims_too_much_is_not_believed() {
+    let pack = file(SOUND);
+    let vectors: Vec<String> = (0..48).map(|_| line("a", pack.len(), LISTED)).collect();
+    let text = manifest(&vectors);
+    assert!(text.len() > 2 * 4096, "the buffer is filled more than once");
+    let (printed, outcome) = judged(Boaster(text.as_bytes()), &pack.repeat(48)[..]);
+    assert_eq!(outcome, Ok(Totals { agreeing: 48, differing: 0, left_out: 0 }), "{printed}");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! A program on a board, from its first word to its exit code.
 
 use crate::{exit, memory::Ram};
-use app::{Event, Sink};
+use app::{Event, Hears, Sink};
 
 /// The exit code of a program that has needed more RAM than it may.
 const TOO_SMALL: u8 = 4;
@@ -13,7 +13,7 @@ pub struct Board {
     pub name: &'static str,
     /// Its processor.
     pub cpu: &'static str,
-    /// How many bytes of flash a program can be in.
+    /// How many bytes of flash it has.
     pub flash: u32,
     /// How many bytes of RAM a program can have.
     pub ram: u32,
@@ -22,7 +22,12 @@ pub struct Board {
 impl Board {
     /// Tells of the board, runs a program, tells what RAM it needed of what it may need, and ends. A program that fails has
     /// told why, and gives its exit code; what it needed is told all the same.
-    pub fn run<S: Sink>(&self, mut sink: S, limit: u32, program: impl FnOnce(&mut S) -> Result<(), u8>) -> ! {
+    pub fn run<S: Hears<&'static str>>(
+        &self,
+        mut sink: S,
+        limit: u32,
+        program: impl FnOnce(&mut S) -> Result<(), u8>,
+    ) -> ! {
         let Self { name, cpu, flash, ram } = *self;
         sink.event(&Event::Board { name, cpu, flash, ram });
         let outcome = program(&mut sink);
@@ -31,7 +36,7 @@ impl Board {
     }
 }
 
-fn report_ram(sink: &mut impl Sink, limit: u32) -> Result<(), u8> {
+fn report_ram(sink: &mut impl Hears<&'static str>, limit: u32) -> Result<(), u8> {
     let used = Ram::used();
     let Ram { statics, stack, .. } = used;
     sink.event(&Event::Ram { statics, stack, limit });

@@ -1,7 +1,8 @@
 //! The model as a file on the card.
 
 use crate::card::{CardError, InWords, NoClock};
-use app::{Failure, Place, Sink};
+use app::{Failure, Place, Sink, Text};
+use core::fmt::Write;
 use embedded_safetensors::Seekable;
 use embedded_sdmmc::{BlockDevice, Mode, SdCardError, VolumeIdx, VolumeManager};
 
@@ -11,7 +12,10 @@ const MODEL: &str = "MODEL.ST";
 ///
 /// # Errors
 /// The exit code of what went wrong, which is told.
-pub fn read_digits(card: impl BlockDevice<Error = SdCardError>, sink: &mut impl Sink) -> Result<(), u8> {
+pub fn read_digits(
+    card: impl BlockDevice<Error = SdCardError>,
+    sink: &mut Text<impl Write>,
+) -> Result<(), u8> {
     let outcome = read(card, sink);
     outcome.map_err(|failure| failure.map(|error| InWords { error, file: MODEL }).tell(sink))
 }

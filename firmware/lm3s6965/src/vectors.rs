@@ -1,8 +1,9 @@
 //! The conformance vectors as two files on the card, which are read by turns.
 
 use crate::card::{CardError, InWords, NoClock};
-use app::Sink;
 use app::vectors::{Failure, File, Memory, run};
+use app::{Sink, Text};
+use core::fmt::Write;
 use embedded_safetensors::Seekable;
 use embedded_sdmmc::{BlockDevice, Mode, SdCardError, VolumeIdx, VolumeManager};
 
@@ -10,7 +11,10 @@ use embedded_sdmmc::{BlockDevice, Mode, SdCardError, VolumeIdx, VolumeManager};
 ///
 /// # Errors
 /// The exit code of what went wrong, which is told.
-pub fn judge_vectors(card: impl BlockDevice<Error = SdCardError>, sink: &mut impl Sink) -> Result<(), u8> {
+pub fn judge_vectors(
+    card: impl BlockDevice<Error = SdCardError>,
+    sink: &mut Text<impl Write>,
+) -> Result<(), u8> {
     judge(card, sink).map_err(|failure| {
         let file = if failure.file() == Some(File::Pack) { PACK } else { MANIFEST };
         failure.map(|error| InWords { error, file }).tell(sink)

@@ -44,10 +44,7 @@ fn main() -> ! {
     sink.event(&Event::Board { name: "nrf52840", cpu: "Cortex-M4F", flash: FLASH, ram: RAM });
     stop(match run(flash, &mut sink) {
         Ok(()) => 0,
-        Err(failure) => {
-            sink.failure(&failure);
-            failure.exit_code()
-        }
+        Err(failure) => failure.tell(&mut sink),
     })
 }
 

@@ -44,16 +44,13 @@ fn main() -> ! {
     sink.event(&Event::Board { name: "rp2040", cpu: "Cortex-M0+", flash: flash::BYTES, ram: RAM });
     stop(match run(&mut sink) {
         Ok(()) => 0,
-        Err(failure) => {
-            sink.failure(&failure);
-            failure.exit_code()
-        }
+        Err(failure) => failure.tell(&mut sink),
     })
 }
 
 /// Memory can always be read.
 fn run(sink: &mut impl Sink) -> Result<(), Failure<Infallible>> {
-    let model = flash::model()?;
+    let model = flash::model().map_err(Failure::of_memory)?;
     let network = Integer::find(&model)?;
     let place = Place { name: "flash at 0x10100000", ram: RAM };
     read_digits_in_integers(&place, model.summary(), &network, sink);

@@ -25,7 +25,7 @@ const SHARED: [Package; 4] = [
     Package { features: &["", "runtime"], ..package("firmware/board", &BARE_TARGETS) },
     package("firmware/linkcheck", &BARE_TARGETS),
     Package {
-        features: &["", "vectors", "vectors,log"],
+        features: &["", "defmt", "log", "vectors", "vectors,log"],
         runs_here: true,
         ..package("firmware/app", &["thumbv7m-none-eabi"])
     },

@@ -54,10 +54,11 @@ fn firmware() -> Outcome {
                 tally.check(what.trim_end(), lint(toolchain, package, features));
             }
         }
-        if package.runs_here {
+        for features in package.features.iter().filter(|_| package.runs_here) {
             let clippy = in_package(own_cargo(), package).args(["clippy", "--locked", "--quiet"]);
-            let what = format!("{}, its tests and examples", package.folder);
-            tally.check(&what, clippy.args(["--all-targets", "--", "-D", "warnings"]).check());
+            let what = format!("{}, its tests and examples {features}", package.folder);
+            let clippy = clippy.args(["--all-targets", "--features", features]);
+            tally.check(what.trim_end(), clippy.args(["--", "-D", "warnings"]).check());
         }
     }
     Ok(tally)

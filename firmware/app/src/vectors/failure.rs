@@ -1,7 +1,7 @@
 //! Why vectors could not be judged.
 
 use super::outcome::Totals;
-use crate::report::{Sentence, Sink};
+use crate::report::Hears;
 use core::fmt;
 use serde_json_core::de::Error as Reason;
 
@@ -111,9 +111,9 @@ impl<E> Failure<E> {
     }
 }
 
-impl<E: Sentence> Failure<E> {
+impl<E> Failure<E> {
     /// Tells the sentence, and gives the code that the program ends with.
-    pub fn tell(&self, sink: &mut impl Sink) -> u8 {
+    pub fn tell(&self, sink: &mut impl Hears<Self>) -> u8 {
         sink.failure(self);
         self.exit_code()
     }

@@ -16,12 +16,14 @@ pub struct Part<'s, S> {
     len: u64,
     /// Where in the storage the last read began.
     last_at: u64,
+    /// The byte of the part at which the storage said that it ends there.
+    end: Option<u64>,
 }
 
 impl<'s, S> Part<'s, S> {
     /// So many bytes from `start` on.
     pub const fn new(storage: &'s mut S, start: u64, len: u64) -> Self {
-        Self { storage, start, len, last_at: start }
+        Self { storage, start, len, last_at: start, end: None }
     }
 }
 
@@ -33,7 +35,11 @@ impl<S: ReadAt> ReadAt for Part<'_, S> {
         let room = buffer.len().min(left);
         let Some(buffer) = buffer.get_mut(..room).filter(|buffer| !buffer.is_empty()) else { return Ok(0) };
         self.last_at = self.start + offset;
-        self.storage.read_at(self.last_at, buffer)
+        let len = self.storage.read_at(self.last_at, buffer)?;
+        if len == 0 {
+            self.end.get_or_insert(offset);
+        }
+        Ok(len)
     }
 
     fn file_len(&mut self) -> Result<FileLen, S::Error> {
@@ -51,16 +57,21 @@ pub fn judge<'e, S: ReadAt>(
     work: &mut Work,
 ) -> Result<Outcome<'e>, Failure<S::Error>> {
     let judged = compared(&mut *file, expectation, work);
+    // What is said of a file that is not all there, is said of the pack.
+    let judged = file.end.map_or(judged, |at| Err(Unread::Ends { at }));
     judged.map_err(|error| match error {
         Unread::Source(error) => Failure::storage(File::Pack, file.last_at, error),
-        Unread::Ends => Failure::Ends { file: File::Pack, at: file.last_at },
+        Unread::Ends { at } => Failure::Ends { file: File::Pack, at: file.start + at },
     })
 }
 
 /// Why there is no verdict.
 enum Unread<E> {
     Source(E),
-    Ends,
+    /// At this byte of the file.
+    Ends {
+        at: u64,
+    },
 }
 
 fn compared<'e, S: ReadAt>(
@@ -93,7 +104,7 @@ fn said<T, E>(outcome: Result<T, ReadError<E>>) -> Result<Result<T, Error>, Unre
         Ok(value) => Ok(Ok(value)),
         Err(ReadError::Format(error)) => Ok(Err(error)),
         Err(ReadError::Source(error)) => Err(Unread::Source(error)),
-        Err(ReadError::UnexpectedEof { .. }) => Err(Unread::Ends),
+        Err(ReadError::UnexpectedEof { at }) => Err(Unread::Ends { at }),
     }
 }
 

@@ -3,7 +3,7 @@
 #![no_std]
 #![no_main]
 
-use app::{Failure, Integer, Sink, Text};
+use app::{Failure, Integer, Text};
 use board::{Console, entry, exit};
 use core::convert::Infallible;
 use core::hint::black_box;
@@ -15,10 +15,7 @@ fn main() -> ! {
     let file = black_box(include_aligned!("../../../app/models/digits-i8.safetensors", 16));
     match find(file) {
         Ok((network, summary)) => microbit::run(&network, summary),
-        Err(failure) => {
-            Text(Console).failure(&failure);
-            exit(failure.exit_code().into())
-        }
+        Err(failure) => exit(failure.tell(&mut Text(Console)).into()),
     }
 }
 
