@@ -22,7 +22,8 @@ type Shift = [i32; 1];
 
 /// The network, where it lies in the model.
 ///
-/// *Memory*: 32 bytes, and 400 of stack while it runs.
+/// *Memory*: 32 bytes where pointers have 32 bits, and while it runs, 464 of stack for the pixels and the outputs of two layers,
+/// besides what its functions take.
 #[derive(Clone, Copy, Debug)]
 pub struct Integer<'m> {
     fc1: Dense<'m, PIXELS, WIDTH>,

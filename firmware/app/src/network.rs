@@ -73,7 +73,7 @@ type Layer = [Wanted<'static>; 2];
 
 /// The network, in a storage.
 ///
-/// *Memory*: 832 bytes for the places of its 8 tensors, and what the model takes.
+/// *Memory*: 832 bytes for the places of its 8 tensors where pointers have 32 bits, and what the model takes.
 pub struct Network<'r, S> {
     model: Model<Counted<'r, S>>,
     reads: &'r Reads,
@@ -86,7 +86,7 @@ impl<'r, S: ReadAt> Network<'r, S> {
     /// # Errors
     /// Whatever is wrong with the storage or the file, or that the model is another network's.
     ///
-    /// *Memory*: 512 bytes of stack for the time of the call.
+    /// *Memory*: a window of 512 bytes on the stack for the time of the call, besides what opening a model takes.
     #[inline(never)] // its window is free again when it returns
     pub fn open(mut storage: S, reads: &'r Reads) -> Result<Self, Failure<S::Error>> {
         let mut window = [0; WINDOW];

@@ -1,7 +1,7 @@
 //! A program on a board, from its first word to its exit code.
 
 use crate::{exit, memory::Ram};
-use app::{Event, Hears, Sink};
+use app::{Event, Hears};
 
 /// The exit code of a program that has needed more RAM than it may.
 const TOO_SMALL: u8 = 4;
