@@ -10,6 +10,7 @@ mod group;
 mod machine;
 mod model;
 mod process;
+mod python;
 mod report;
 mod stages;
 mod toolchain;

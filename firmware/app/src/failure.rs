@@ -49,6 +49,12 @@ impl<E> Failure<E> {
         }
     }
 
+    /// Tells the sentence, and gives the code that the program ends with.
+    pub fn tell(&self, sink: &mut impl Hears<Self>) -> u8 {
+        sink.failure(self);
+        self.exit_code()
+    }
+
     /// The same, with what the storage says in other words.
     pub fn map<F>(self, words: impl FnOnce(E) -> F) -> Failure<F> {
         match self {
@@ -109,14 +115,6 @@ impl<E> From<WriteError<E>> for Failure<E> {
 impl<E> From<Difference> for Failure<E> {
     fn from(difference: Difference) -> Self {
         Self::OtherModel(difference)
-    }
-}
-
-impl<E> Failure<E> {
-    /// Tells the sentence, and gives the code that the program ends with.
-    pub fn tell(&self, sink: &mut impl Hears<Self>) -> u8 {
-        sink.failure(self);
-        self.exit_code()
     }
 }
 

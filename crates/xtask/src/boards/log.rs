@@ -5,6 +5,7 @@ use crate::elf::Elf;
 use crate::toolchain::{Toolchain, own_cargo};
 use crate::workspace;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 /// The feature of programs that log so.
 pub const FEATURE: &str = "log";
@@ -14,10 +15,14 @@ const CRATE: &str = "defmt";
 
 /// The program that runs an emulator and says what a program in it logs.
 pub fn decoder() -> Result<PathBuf, String> {
-    let target = workspace::target_dir().join("firmware/decoder");
-    let build = own_cargo().dir(&workspace::root().join("firmware/decoder")).env("CARGO_TARGET_DIR", &target);
-    build.args(["build", "--locked", "--quiet"]).capture()?;
-    Ok(target.join("debug").join("decoder").with_extension(std::env::consts::EXE_EXTENSION))
+    static DECODER: OnceLock<Result<PathBuf, String>> = OnceLock::new();
+    let build = || {
+        let target = workspace::target_dir().join("firmware/decoder");
+        let build = own_cargo().dir(&workspace::root().join("firmware/decoder"));
+        build.env("CARGO_TARGET_DIR", &target).args(["build", "--locked", "--quiet"]).capture()?;
+        Ok(target.join("debug").join("decoder").with_extension(std::env::consts::EXE_EXTENSION))
+    };
+    DECODER.get_or_init(build).clone()
 }
 
 /// A program that does not log has nothing of the log: it is the very one whose source has no line about it.

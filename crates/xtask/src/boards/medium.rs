@@ -2,6 +2,7 @@
 
 use super::card;
 use super::content::Content;
+use super::partitions::FLASH;
 use crate::workspace;
 use std::path::Path;
 
@@ -30,9 +31,6 @@ pub enum Card {
     /// With files.
     Holding(&'static [(&'static str, Content)]),
 }
-
-/// The emulator refuses any other.
-const NOR_LEN: usize = 32 << 20;
 
 const ERASED: u8 = 0xff;
 
@@ -87,7 +85,7 @@ impl Card {
 }
 
 fn nor(parts: &[(u32, Content)]) -> Result<Vec<u8>, String> {
-    let mut image = vec![ERASED; NOR_LEN];
+    let mut image = vec![ERASED; FLASH as usize];
     for (at, content) in parts {
         let (at, bytes) = (*at as usize, content.bytes()?);
         let place = image.get_mut(at..at + bytes.len()).ok_or("the files do not fit into the flash")?;

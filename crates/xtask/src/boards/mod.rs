@@ -10,6 +10,9 @@ mod medium;
 mod musts;
 mod no_parser;
 mod packages;
+// What the program of that board has: there is one list.
+#[path = "../../../../firmware/riscv-virt/src/partitions.rs"]
+mod partitions;
 mod readme;
 mod rp2040js;
 mod run;
@@ -32,7 +35,7 @@ pub struct Board {
     pub name: &'static str,
     pub package: Package,
     pub cpu: &'static str,
-    /// Bytes that a program may have.
+    /// Bytes of flash.
     pub flash: u32,
     /// Bytes of RAM.
     pub ram: u32,

@@ -17,7 +17,7 @@ pub enum Must {
     /// No parser and nothing of this model in RAM, as would be seen in this other program.
     NoParser(Network, &'static str),
     /// At this byte of the image lies the recording that this machine makes with this model.
-    Record(Network, usize),
+    Record(Network, u32),
     /// The program has nothing of the log that it could have.
     HaveNoLog,
     /// In a program that logs and prints the same sentences, both are the same.
@@ -65,10 +65,10 @@ fn at_most(most: u64, ended: &Ended) -> Result<(), String> {
 }
 
 /// The file in the flash is sound, and the one that this machine records.
-fn recorded(network: Network, at: usize, board: &Board, case: &Case) -> Result<(), String> {
+fn recorded(network: Network, at: u32, board: &Board, case: &Case) -> Result<(), String> {
     let image = board.image(case);
     let flash = workspace::read(&image)?;
-    let flash = flash.get(at..).ok_or("the flash has no place for a recording")?;
+    let flash = flash.get(at as usize..).ok_or("the flash has no place for a recording")?;
     let due = desktop::recording(network, board.name, &image.with_extension("here.safetensors"))?;
     let file = flash.get(..due.len()).ok_or("the recording does not fit into the flash")?;
     let path = image.with_extension("safetensors");

@@ -3,11 +3,10 @@
 use super::{Board, Case, Machine, log, rp2040js, vectors};
 use crate::elf::Elf;
 use crate::process::Run;
-use crate::stages::python;
+use crate::python;
 use crate::toolchain::Toolchain;
 use crate::{machine, workspace};
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
 
 /// Far more than any program takes, even beside others.
 const LIMIT: u64 = 300;
@@ -135,9 +134,7 @@ impl Board {
     }
 }
 
-/// The Python that has what the emulator in this folder needs, set up once.
+/// The Python that has what the emulator in this folder needs.
 fn unicorn(folder: &Path) -> Result<PathBuf, String> {
-    static PYTHON: OnceLock<Result<PathBuf, String>> = OnceLock::new();
-    let set_up = || python::environment("python-unicorn", &folder.join("requirements.txt"));
-    PYTHON.get_or_init(set_up).clone()
+    python::environment("python-unicorn", &folder.join("requirements.txt"))
 }

@@ -4,6 +4,7 @@ use super::content::{Content, Network};
 use super::log::FEATURE;
 use super::musts::Must;
 use super::packages::{Package, package};
+use super::partitions::{MANIFEST, MODEL, RECORDING, VECTORS};
 use super::{Board, Card, DIGITS, FAULT, Machine, Medium, PANIC, case};
 use crate::toolchain::HARD_FLOATS;
 
@@ -116,18 +117,21 @@ const RISCV_VIRT: Board = Board {
     hardware: &[],
     cases: &[
         case(DIGITS, "digits", 0)
-            .with(Medium::Nor(&[(0, FLOATS)]))
-            .must(&[Must::ReadAsHere(Network::Floats), Must::Record(Network::Floats, 0x10_0000)]),
+            .with(Medium::Nor(&[(MODEL.start, FLOATS)]))
+            .must(&[Must::ReadAsHere(Network::Floats), Must::Record(Network::Floats, RECORDING.start)]),
         case("vectors", "vectors", 0)
-            .with(Medium::Nor(&[(0x20_0000, Content::Manifest), (0x40_0000, Content::Vectors)]))
+            .with(Medium::Nor(&[(MANIFEST.start, Content::Manifest), (VECTORS.start, Content::Vectors)]))
             .must(&[Must::JudgeAsHere]),
-        case("wrong-manifest", "vectors", 1)
-            .with(Medium::Nor(&[(0x20_0000, Content::WrongManifest), (0x40_0000, Content::Vectors)])),
+        case("wrong-manifest", "vectors", 1).with(Medium::Nor(&[
+            (MANIFEST.start, Content::WrongManifest),
+            (VECTORS.start, Content::Vectors),
+        ])),
         case("no-manifest", "vectors", 2).with(Medium::Nor(&[])),
         case("erased", "digits", 2).with(Medium::Nor(&[])),
-        case("corrupt", "digits", 1).with(Medium::Nor(&[(0, Content::Corrupt(Network::Floats))])),
-        case("wrong-model", "digits", 3).with(Medium::Nor(&[(0, Content::Model(Network::Integers))])),
-        case("protected", "digits", 2).with(Medium::Protected(&[(0, FLOATS)])),
+        case("corrupt", "digits", 1).with(Medium::Nor(&[(MODEL.start, Content::Corrupt(Network::Floats))])),
+        case("wrong-model", "digits", 3)
+            .with(Medium::Nor(&[(MODEL.start, Content::Model(Network::Integers))])),
+        case("protected", "digits", 2).with(Medium::Protected(&[(MODEL.start, FLOATS)])),
         case("panics", "panics", PANIC),
         case("faults", "faults", FAULT),
     ],

@@ -1,7 +1,7 @@
 //! The networks of the firmware, judged with numpy on images that they were not trained with, and what boards say of them.
 
-use super::python::environment;
 use crate::process::{Run, everything};
+use crate::python::environment;
 use crate::report::{Outcome, Tally};
 use crate::toolchain::own_cargo;
 use crate::workspace;

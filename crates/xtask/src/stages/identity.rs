@@ -1,6 +1,6 @@
 //! Files, compared with those of the reference in Python.
 
-use super::python::Comparison;
+use crate::python::Comparison;
 use crate::report::Outcome;
 
 /// Random dictionaries become the same bytes, and mean the same to either reader. `IDENTITY_SEED` asks once more what an

@@ -8,7 +8,6 @@ mod flash_model;
 mod identity;
 mod linking;
 mod numpy;
-pub mod python;
 mod readme;
 mod scratch;
 mod speed;

@@ -1,6 +1,6 @@
 //! Slices, compared with numpy's.
 
-use super::python::Comparison;
+use crate::python::Comparison;
 use crate::report::Outcome;
 
 /// Random slices are what numpy makes of them. `NUMPY_SEED` asks once more what an earlier run has asked.

@@ -1,7 +1,7 @@
 //! The tables of what elements are.
 
-use super::python;
 use crate::process::Run;
+use crate::python;
 use crate::report::{Outcome, Tally};
 use std::path::Path;
 

@@ -1,7 +1,7 @@
 //! The conformance vectors: the generator, the results page, the runner.
 
-use super::python;
 use crate::process::Run;
+use crate::python;
 use crate::report::{Outcome, Tally};
 use crate::toolchain::own_cargo;
 use crate::workspace;

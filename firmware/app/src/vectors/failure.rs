@@ -96,6 +96,12 @@ impl<E> Failure<E> {
         }
     }
 
+    /// Tells the sentence, and gives the code that the program ends with.
+    pub fn tell(&self, sink: &mut impl Hears<Self>) -> u8 {
+        sink.failure(self);
+        self.exit_code()
+    }
+
     /// The same, with other words for what the storage says.
     pub fn map<F>(self, words: impl FnOnce(E) -> F) -> Failure<F> {
         match self {
@@ -108,14 +114,6 @@ impl<E> Failure<E> {
             Self::Line { number, reason } => Failure::Line { number, reason },
             Self::LongLine { number, needed, capacity } => Failure::LongLine { number, needed, capacity },
         }
-    }
-}
-
-impl<E> Failure<E> {
-    /// Tells the sentence, and gives the code that the program ends with.
-    pub fn tell(&self, sink: &mut impl Hears<Self>) -> u8 {
-        sink.failure(self);
-        self.exit_code()
     }
 }
 

@@ -4,10 +4,24 @@ use crate::process::Run;
 use crate::report::{Outcome, Tally};
 use crate::toolchain::own_cargo;
 use crate::{machine, workspace};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 
-/// A Python of this name below the target directory, with just these packages in it.
-pub fn environment(name: &str, requirements: &Path) -> Result<PathBuf, String> {
+/// A Python of this name below the target directory, with just these packages in it. It is set up once.
+pub fn environment(name: &'static str, requirements: &Path) -> Result<PathBuf, String> {
+    static KNOWN: Mutex<BTreeMap<&str, PathBuf>> = Mutex::new(BTreeMap::new());
+    // Held until all is there: who comes meanwhile needs the same.
+    let mut known = KNOWN.lock().map_err(|_| "an earlier set-up of a Python panicked".to_owned())?;
+    if let Some(python) = known.get(name) {
+        return Ok(python.clone());
+    }
+    let python = set_up(name, requirements)?;
+    known.insert(name, python.clone());
+    Ok(python)
+}
+
+fn set_up(name: &str, requirements: &Path) -> Result<PathBuf, String> {
     let home = workspace::target_dir().join(name);
     let python = home.join("bin/python3");
     let has_pip = || Run::new(&python).args(["-m", "pip", "--version"]).capture().is_ok();
