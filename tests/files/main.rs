@@ -8,4 +8,5 @@ mod padding;
 #[cfg(unix)]
 mod places;
 mod processes;
+mod watched;
 mod writing;

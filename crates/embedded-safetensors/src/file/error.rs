@@ -13,7 +13,7 @@ use std::string::String;
 ///
 /// It is one sentence with the path, what was tried, and what is wrong. `?` turns it into an [`io::Error`], too, of the kind
 /// that the system gave; [`InvalidData`](io::ErrorKind::InvalidData) for a file that is unsound, was changed, or is being edited;
-/// [`InvalidInput`](io::ErrorKind::InvalidInput) for all else, which are the caller's mistakes.
+/// [`Other`](io::ErrorKind::Other) for what was stopped; [`InvalidInput`](io::ErrorKind::InvalidInput) for all else, which are the caller's mistakes.
 ///
 /// *Memory*: at most 112 bytes, and its texts on the heap.
 #[derive(Debug)]
@@ -116,6 +116,8 @@ pub enum FileFault {
         /// The name.
         name: String,
     },
+    /// It was stopped by who watched it.
+    Stopped,
     /// The file is no longer the one that was opened.
     Changed,
     /// The file is being edited in place by another program, again and again.
@@ -169,6 +171,7 @@ impl FileFault {
             | Self::Changed
             | Self::Interrupted
             | Self::ForeignUndo { .. } => io::ErrorKind::InvalidData,
+            Self::Stopped => io::ErrorKind::Other,
             _ => io::ErrorKind::InvalidInput,
         }
     }
@@ -214,6 +217,7 @@ impl fmt::Display for FileFault {
                 write!(f, "the key {key:?} has another value in {}", other.display())
             }
             Self::ReservedName { name } => write!(f, "no tensor can be called {name:?}"),
+            Self::Stopped => f.write_str("it was stopped before it was whole"),
             Self::Changed => f.write_str("it was changed by someone else since it was opened"),
             Self::Interrupted => f.write_str("it is being edited by someone else, again and again"),
             Self::ForeignUndo { undo } => {

@@ -8,6 +8,7 @@ use super::system::System;
 use super::undo::{self, Undo};
 use super::writer::{FileWriter, named};
 use crate::write::spec::{FileSpec, TensorSpec};
+use core::ops::ControlFlow;
 use std::boxed::Box;
 use std::io;
 use std::path::Path;
@@ -28,6 +29,9 @@ pub enum Saved {
 
 /// As much of a tensor is read at once.
 const PIECE: usize = 1 << 18;
+
+/// Hears how many bytes of tensors have been copied, of how many, and says whether to go on.
+type Watch<'w> = &'w mut dyn FnMut(u64, u64) -> ControlFlow<()>;
 
 impl Draft {
     /// Saves the model at `path`, which may be that of a file it comes from.
@@ -59,11 +63,53 @@ impl Draft {
         self.save_on(&System, path.as_ref())
     }
 
+    /// As [`save`](Self::save), for copies that take long: `watch` hears how many bytes of tensors have been copied and how many there are, first
+    /// `(0, total)`, then after every piece of at most 256 KiB, and stops the copy by [`ControlFlow::Break`]. What is saved
+    /// [in place](Saved::InPlace) is no copy, and `watch` hears nothing of it.
+    ///
+    /// ```
+    /// use embedded_safetensors::{Draft, FileFault};
+    /// use std::ops::ControlFlow;
+    /// # use embedded_safetensors::{Dtype, FileSpec, TensorSpec, write_file};
+    /// # let folder = std::env::temp_dir().join(format!("save-watched-{}", std::process::id()));
+    /// # std::fs::create_dir(&folder)?;
+    /// # let (path, copy) = (folder.join("m"), folder.join("c"));
+    /// # let tensors = [TensorSpec::new("a", Dtype::U8, &[2])];
+    /// # write_file(&path, FileSpec::new(&tensors), |file| file.write_tensor("a", b"ab"))?;
+    ///
+    /// let outcome = Draft::open(&path)?.save_watched(&copy, &mut |done, total| match done < total / 2 {
+    ///     true => ControlFlow::Continue(()),
+    ///     false => ControlFlow::Break(()), // someone has pressed a key, say
+    /// });
+    /// assert!(outcome.is_err_and(|error| matches!(error.fault(), FileFault::Stopped)));
+    /// assert!(!copy.exists());
+    /// # std::fs::remove_dir_all(&folder)?;
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`FileFault::Stopped`] when `watch` has stopped it, also after the last piece: nothing is left behind then, and what was at `path` is as it was.
+    /// Otherwise as [`save`](Self::save).
+    ///
+    /// # Panics
+    /// Never, unless `watch` does; then nothing is left behind.
+    pub fn save_watched(
+        &self,
+        path: impl AsRef<Path>,
+        watch: &mut dyn FnMut(u64, u64) -> ControlFlow<()>,
+    ) -> Result<Saved, FileError> {
+        self.save_watched_on(&System, path.as_ref(), watch)
+    }
+
     /// As [`save`](Self::save).
     pub(super) fn save_on(&self, disk: &dyn Disk, path: &Path) -> Result<Saved, FileError> {
+        self.save_watched_on(disk, path, &mut |_, _| ControlFlow::Continue(()))
+    }
+
+    fn save_watched_on(&self, disk: &dyn Disk, path: &Path, watch: Watch<'_>) -> Result<Saved, FileError> {
         match self.save_in_place(disk, path).map_err(|fault| fault.of(path))? {
             true => Ok(Saved::InPlace),
-            false => self.copy(disk, path).map(|()| Saved::Copied),
+            false => self.copy(disk, path, watch).map(|()| Saved::Copied),
         }
     }
 
@@ -128,13 +174,19 @@ impl Draft {
         self.placement.is_some() || self.room.is_some()
     }
 
-    fn copy(&self, disk: &dyn Disk, path: &Path) -> Result<(), FileError> {
+    fn copy(&self, disk: &dyn Disk, path: &Path, watch: Watch<'_>) -> Result<(), FileError> {
         let tensors: Vec<TensorSpec<'_>> = self.tensors().collect();
         let pairs: Vec<(&str, &str)> = self.metadata().collect();
         let held: Vec<&Held> = self.tensors.values().collect();
         self.check_sources(disk, path)?;
         let mut file = FileWriter::create_on(disk, path, self.spec(&tensors, &pairs))?;
         let mut buffer = vec![0; PIECE];
+        let (mut done, total) = (0, held.iter().map(|held| held.end - held.begin).sum());
+        let mut go_on = |done| match watch(done, total) {
+            ControlFlow::Continue(()) => Ok(()),
+            ControlFlow::Break(()) => Err(FileFault::Stopped.of(path)),
+        };
+        go_on(done)?;
         for index in file.order() {
             let Some((held, source)) =
                 held.get(index).and_then(|held| Some((held, self.sources.get(held.source)?)))
@@ -147,6 +199,8 @@ impl Draft {
                 let piece = source.read(at, tensor.remaining(), &mut buffer)?;
                 tensor.write_bytes(piece)?;
                 at += piece.len() as u64;
+                done += piece.len() as u64;
+                go_on(done)?;
             }
         }
         file.finish_if(|| self.check_sources(disk, path))
