@@ -4,6 +4,7 @@
 mod changed;
 mod editing;
 mod folder;
+mod models;
 mod padding;
 #[cfg(unix)]
 mod places;

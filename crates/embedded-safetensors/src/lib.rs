@@ -67,6 +67,7 @@ pub use error::{Blame, Error, ErrorKind, Field, IndexPart, MAX_HEADER_LEN};
 pub use file::{
     draft::Draft,
     error::{FileError, FileFault},
+    model::{FileModel, FileTensor},
     save::Saved,
     writer::{FileWriter, TensorWriter, write_file},
 };

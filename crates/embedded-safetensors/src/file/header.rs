@@ -3,9 +3,9 @@
 use super::disk::{Handle, read_up_to};
 use super::error::FileFault;
 use crate::bytes::low_u32;
-use crate::check::{HeaderCheck, check_names};
+use crate::check::{HeaderCheck, Summary, check_names};
 use crate::dtype::Dtype;
-use crate::error::{Error, MAX_HEADER_LEN};
+use crate::error::{Error, ErrorKind, MAX_HEADER_LEN};
 use crate::fingerprint::Fingerprint;
 use crate::header::{Event, HeaderParser};
 use crate::progress::Progress;
@@ -69,10 +69,11 @@ pub(super) fn fingerprint(bytes: &[u8]) -> u64 {
 ///
 /// # Errors
 /// As [`check`](crate::check()).
-pub(super) fn prove(bytes: &[u8], file_len: u64) -> Result<(), Error> {
+pub(super) fn prove(bytes: &[u8], file_len: u64) -> Result<Summary, Error> {
     let mut slots = slots(bytes.len());
-    prove_layout(bytes, file_len, &mut slots)?;
-    check_names(bytes, [0, 0], &mut slots, &mut vec![0; TEXT])
+    let summary = prove_layout(bytes, file_len, &mut slots)?;
+    check_names(bytes, [0, 0], &mut slots, &mut vec![0; TEXT])?;
+    Ok(summary)
 }
 
 /// One for each tensor that such a header can have: with fewer, it is read again for every so many.
@@ -80,15 +81,16 @@ pub(super) fn slots(header_len: usize) -> Vec<Slot> {
     vec![Slot::EMPTY; 2 + header_len / ENTRY]
 }
 
-fn prove_layout(bytes: &[u8], file_len: u64, slots: &mut [Slot]) -> Result<(), Error> {
+fn prove_layout(bytes: &[u8], file_len: u64, slots: &mut [Slot]) -> Result<Summary, Error> {
     let mut check = HeaderCheck::new(Some(file_len), slots);
     loop {
         match check.push(&mut &bytes[..])? {
-            Progress::Done => return Ok(()),
-            Progress::NeedInput => return check.end_of_input(),
             Progress::Rewind => {}
+            Progress::NeedInput => break check.end_of_input()?,
+            Progress::Done => break,
         }
     }
+    check.summary().ok_or(ErrorKind::Changed.at(check.position()))
 }
 
 /// What is quoted at this place of a sound header, escapes as they stand there.

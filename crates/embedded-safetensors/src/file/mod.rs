@@ -9,6 +9,7 @@ pub(crate) mod disk;
 pub(crate) mod draft;
 pub(crate) mod error;
 mod header;
+pub(crate) mod model;
 mod opened;
 pub(crate) mod save;
 mod system;
