@@ -18,6 +18,7 @@ const REACH: u64 = 4 * WIDTH as u64 + 4;
 const HEADER: u64 = 8;
 
 /// Two lines: a window of the header, and carets under the token that is at fault.
+#[derive(Debug)]
 pub struct Excerpt {
     text: String,
     /// How many columns stand before the first caret.

@@ -42,6 +42,49 @@ fn is_special(character: char) -> bool {
     matches!(character, '"' | '\\') || !is_plain(character)
 }
 
+/// An object, member by member, in the order in which they are given.
+pub struct Object(String);
+
+impl Object {
+    pub fn new() -> Self {
+        Self(String::from("{"))
+    }
+
+    pub fn text(self, key: &str, value: &str) -> Self {
+        self.raw(key, &quoted(value))
+    }
+
+    pub fn number(self, key: &str, value: impl Into<u64>) -> Self {
+        self.raw(key, &value.into().to_string())
+    }
+
+    pub fn flag(self, key: &str, value: bool) -> Self {
+        self.raw(key, if value { "true" } else { "false" })
+    }
+
+    /// A value that is JSON already.
+    pub fn raw(mut self, key: &str, json: &str) -> Self {
+        if self.0.len() > 1 {
+            self.0.push(',');
+        }
+        self.0.push_str(&quoted(key));
+        self.0.push(':');
+        self.0.push_str(json);
+        self
+    }
+
+    pub fn end(mut self) -> String {
+        self.0.push('}');
+        self.0
+    }
+}
+
+/// An array of values that are JSON already.
+pub fn array(values: impl IntoIterator<Item = String>) -> String {
+    let values: Vec<String> = values.into_iter().collect();
+    format!("[{}]", values.join(","))
+}
+
 /// A whole string with its quotes, for a line that a person may look at: what a terminal should
 /// not see raw is escaped here too.
 pub fn quoted(text: &str) -> String {
@@ -69,7 +112,7 @@ fn escape(text: &mut String, character: char) {
 
 #[cfg(test)]
 mod tests {
-    use super::{Pieces, quoted};
+    use super::{Object, Pieces, array, quoted};
 
     fn in_pieces(text: &str, size: usize) -> String {
         let (mut pieces, mut raw) = (Pieces::default(), b"\"".to_vec());
@@ -88,6 +131,17 @@ mod tests {
         for size in [1, 2, 3, 5, 1000] {
             assert_eq!(in_pieces(&text, size), spelled, "in pieces of {size}");
         }
+    }
+
+    #[test]
+    fn objects_read_back_as_what_they_were() {
+        assert_eq!(Object::new().end(), "{}");
+        let list = array([quoted("a\"b"), "2".to_owned()]);
+        let object =
+            Object::new().text("file", "a\\b").flag("ok", true).number("n", u64::MAX).raw("list", &list);
+        let read: serde_json::Value = serde_json::from_str(&object.end()).expect("JSON");
+        let expected = serde_json::json!({ "file": "a\\b", "ok": true, "n": u64::MAX, "list": ["a\"b", 2] });
+        assert_eq!(read, expected);
     }
 
     #[test]

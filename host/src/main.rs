@@ -1,7 +1,10 @@
-//! `safetensors`: judges, inspects and decodes safetensors files.
+//! `safetensors`: the command line for safetensors files.
 #![forbid(unsafe_code)]
+#![allow(dead_code)] // until the last command is here
 
+mod columns;
 mod commands;
+mod complaint;
 mod decoding;
 mod excerpt;
 mod exit;
@@ -10,19 +13,23 @@ mod header;
 mod json;
 mod judge;
 mod locate;
+mod model;
 mod open;
 mod output;
+mod paint;
+mod product;
 mod report;
 mod rows;
 mod source;
 mod table;
 mod text;
 mod verdict;
+mod work;
 
 use clap::Parser;
 use std::process::ExitCode;
 
-/// Judges, inspects and decodes safetensors files.
+/// Judges, shows, compares, converts and makes safetensors files.
 #[derive(Parser)]
 #[command(name = "safetensors", version, max_term_width = 100)]
 struct CommandLine {

@@ -16,5 +16,5 @@ pub fn cannot_write(error: &io::Error) -> Exit {
     if error.kind() != ErrorKind::BrokenPipe {
         complain(format_args!("safetensors: cannot write to standard output: {}", sentence(error)));
     }
-    Exit::NotRead
+    Exit::Failed
 }

@@ -2,6 +2,7 @@
 
 use crate::excerpt::Excerpt;
 use crate::failure::NotRead;
+use crate::json::Object;
 use crate::locate::tensor_at;
 use crate::source::Source;
 use crate::text::quoted;
@@ -9,6 +10,7 @@ use embedded_safetensors::{Error, ErrorKind};
 use std::fmt;
 
 /// A fault, with the tensor it concerns and the text around it, where there are any.
+#[derive(Debug)]
 pub struct Report {
     error: Error,
     tensor: Option<String>,
@@ -37,6 +39,16 @@ impl Report {
     /// The tensor that is concerned.
     pub fn tensor(&self) -> Option<&str> {
         self.tensor.as_deref()
+    }
+
+    /// The same as members of a JSON object.
+    pub fn members(&self, object: Object) -> Object {
+        let object =
+            object.text("code", self.code()).number("at", self.at()).text("message", &self.message());
+        match self.tensor() {
+            Some(name) => object.text("tensor", name),
+            None => object,
+        }
     }
 
     /// One sentence, with the tensor's name and the numbers.

@@ -5,7 +5,7 @@ use embedded_safetensors::MAX_HEADER_LEN;
 use std::fs::{File, Metadata};
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::time::SystemTime;
-use tempfile::SpooledTempFile;
+use tempfile::{SpooledData, SpooledTempFile};
 
 /// How much is read at a time.
 pub const BUFFER: usize = 64 * 1024;
@@ -76,6 +76,20 @@ impl Source {
             source.take_in(length, Data::Keep)?;
         }
         Ok(source)
+    }
+
+    /// The file itself, or what is kept of a stream as a file without a name.
+    pub fn into_file(self) -> Result<File, NotRead> {
+        match self.store {
+            Store::File { file, .. } => Ok(file),
+            Store::Stream { mut spool, .. } => {
+                spool.roll().map_err(|error| no_room(&error))?;
+                match spool.into_inner() {
+                    SpooledData::OnDisk(file) => Ok(file),
+                    SpooledData::InMemory(_) => Err(NotRead::because("no temporary file holds it")),
+                }
+            }
+        }
     }
 
     /// How long the file is; of a stream unknown until it ended.

@@ -2,10 +2,11 @@
 
 use crate::exit::Exit;
 use crate::failure::{Failure, NotRead};
+use crate::json::Object;
 use crate::output::complain;
 use crate::report::Report;
 use crate::source::Source;
-use crate::{json, text};
+use crate::text;
 use embedded_safetensors::Summary;
 use std::io::{self, Write};
 use std::path::Path;
@@ -30,9 +31,9 @@ impl Verdict {
 
     pub fn exit(&self) -> Exit {
         match self {
-            Self::Sound(_) => Exit::Sound,
-            Self::Unsound(_) => Exit::Unsound,
-            Self::NotRead(_) => Exit::NotRead,
+            Self::Sound(_) => Exit::Good,
+            Self::Unsound(_) => Exit::Bad,
+            Self::NotRead(_) => Exit::Failed,
         }
     }
 
@@ -55,26 +56,23 @@ impl Verdict {
 
     /// One JSON object.
     pub fn print_json(&self, file: &Path) -> io::Result<()> {
-        let mut out = io::stdout().lock();
-        let file = json::quoted(&file.to_string_lossy());
+        writeln!(io::stdout(), "{}", self.json(file))
+    }
+
+    fn json(&self, file: &Path) -> String {
+        let object = Object::new().text("file", &file.to_string_lossy());
         match self {
             Self::Sound(summary) => {
-                let (tensors, bytes) = (summary.tensors, file_len(summary));
-                writeln!(out, "{{\"file\":{file},\"ok\":true,\"tensors\":{tensors},\"bytes\":{bytes}}}")
+                let object = object.flag("ok", true).number("tensors", summary.tensors);
+                object.number("bytes", file_len(summary))
             }
-            Self::Unsound(report) => writeln!(out, "{{\"file\":{file},\"ok\":false,{}}}", members(report)),
+            Self::Unsound(report) => report.members(object.flag("ok", false)),
             Self::NotRead(reason) => {
-                let message = json::quoted(&reason.to_string());
-                writeln!(out, "{{\"file\":{file},\"ok\":false,\"error\":\"io\",\"message\":{message}}}")
+                object.flag("ok", false).text("error", "io").text("message", &reason.to_string())
             }
         }
+        .end()
     }
-}
-
-fn members(report: &Report) -> String {
-    let (code, at, message) = (report.code(), report.at(), json::quoted(&report.message()));
-    let tensor = report.tensor().map(|name| format!(",\"tensor\":{}", json::quoted(name)));
-    format!("\"code\":\"{code}\",\"at\":{at},\"message\":{message}{}", tensor.unwrap_or_default())
 }
 
 fn file_len(summary: &Summary) -> u64 {

@@ -1,7 +1,7 @@
 //! `safetensors check`: a verdict for every file.
 
-use crate::commands::Files;
-use crate::exit::Exit;
+use crate::commands::{Files, Run};
+use crate::complaint::Outcome;
 use crate::judge::judge;
 use crate::open::open;
 use crate::source::Data;
@@ -18,8 +18,12 @@ pub struct Check {
     files: Files,
 }
 
-impl Check {
-    pub fn run(self) -> Exit {
+impl Run for Check {
+    fn json(&self) -> bool {
+        self.files.json()
+    }
+
+    fn run(self) -> Outcome {
         self.files.each(|file, json| {
             let verdict = verdict(file);
             if json { verdict.print_json(file) } else { verdict.print(file) }?;

@@ -1,14 +1,15 @@
 //! `safetensors decode`: what a file says, for comparison with what other readers make of it.
 
+use crate::commands::Run;
+use crate::complaint::{Complaint, Outcome};
 use crate::decoding::{Trouble, print};
 use crate::exit::Exit;
-use crate::failure::{Failure, NotRead};
+use crate::failure::Failure;
 use crate::judge::judge;
 use crate::open::open;
-use crate::output::{cannot_write, complain};
+use crate::output::complain;
 use crate::report::Report;
 use crate::source::Data;
-use crate::text::shown_text;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -23,31 +24,28 @@ pub struct Decode {
     file: PathBuf,
 }
 
-impl Decode {
-    pub fn run(self) -> Exit {
-        decode(&self.file).unwrap_or_else(|reason| {
-            let file = shown_text(&self.file.to_string_lossy());
-            complain(format_args!("{file}: cannot be read: {reason}"));
-            Exit::NotRead
-        })
+impl Run for Decode {
+    fn run(self) -> Outcome {
+        decode(&self.file)
     }
 }
 
-fn decode(file: &Path) -> Result<Exit, NotRead> {
-    let mut source = open(file)?;
+fn decode(file: &Path) -> Outcome {
+    let not_read = |reason| Complaint::not_read(file, reason);
+    let mut source = open(file).map_err(not_read)?;
     match judge(&mut source, Data::Keep) {
         Ok(summary) => {
             let mut out = io::BufWriter::new(io::stdout().lock());
             match print(&mut source, &summary, &mut out) {
-                Ok(()) => Ok(Exit::Sound),
-                Err(Trouble::Write(error)) => Ok(cannot_write(&error)),
-                Err(Trouble::Read(reason)) => Err(reason),
+                Ok(()) => Ok(Exit::Good),
+                Err(Trouble::Write(error)) => Err(error.into()),
+                Err(Trouble::Read(reason)) => Err(not_read(reason)),
             }
         }
         Err(Failure::Unsound(error)) => {
-            complain(Report::new(&mut source, error)?);
-            Ok(Exit::Unsound)
+            complain(Report::new(&mut source, error).map_err(not_read)?);
+            Ok(Exit::Bad)
         }
-        Err(Failure::NotRead(reason)) => Err(reason),
+        Err(Failure::NotRead(reason)) => Err(not_read(reason)),
     }
 }

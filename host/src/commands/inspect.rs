@@ -1,6 +1,7 @@
 //! `safetensors inspect`: what stands in a file's header.
 
-use crate::commands::Files;
+use crate::commands::{Files, Run};
+use crate::complaint::Outcome;
 use crate::decoding::{Trouble, print_members};
 use crate::exit::Exit;
 use crate::judge::judge;
@@ -23,8 +24,12 @@ pub struct Inspect {
     files: Files,
 }
 
-impl Inspect {
-    pub fn run(self) -> Exit {
+impl Run for Inspect {
+    fn json(&self) -> bool {
+        self.files.json()
+    }
+
+    fn run(self) -> Outcome {
         self.files.each(inspect)
     }
 }
@@ -45,7 +50,7 @@ fn inspect(file: &Path, json: bool) -> io::Result<Exit> {
         _ => return say(&verdict, file, json),
     };
     match printed {
-        Ok(()) => Ok(Exit::Sound),
+        Ok(()) => Ok(Exit::Good),
         Err(Trouble::Write(error)) => Err(error),
         Err(Trouble::Read(reason)) => say(&Verdict::NotRead(reason), file, json),
     }

@@ -1,11 +1,12 @@
 //! The subcommands, one file each.
 
 mod check;
+mod completions;
 mod decode;
 mod inspect;
 
+use crate::complaint::{Complaint, Outcome};
 use crate::exit::Exit;
-use crate::output::{cannot_write, complain};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -15,16 +16,37 @@ pub enum Command {
     Check(check::Check),
     Inspect(inspect::Inspect),
     Decode(decode::Decode),
+    Completions(completions::Completions),
 }
 
 impl Command {
     pub fn run(self) -> Exit {
         match self {
-            Self::Check(check) => check.run(),
-            Self::Inspect(inspect) => inspect.run(),
-            Self::Decode(decode) => decode.run(),
+            Self::Check(check) => end(check),
+            Self::Inspect(inspect) => end(inspect),
+            Self::Decode(decode) => end(decode),
+            Self::Completions(completions) => end(completions),
         }
     }
+}
+
+/// A subcommand with its arguments.
+pub trait Run {
+    /// Whether it speaks JSON, also when it complains.
+    fn json(&self) -> bool {
+        false
+    }
+
+    /// Does it.
+    ///
+    /// # Errors
+    /// What it says last, where it cannot be done.
+    fn run(self) -> Outcome;
+}
+
+fn end(command: impl Run) -> Exit {
+    let json = command.json();
+    command.run().unwrap_or_else(|complaint| complaint.say(json))
 }
 
 /// Files that are treated one after the other, each in the same way.
@@ -40,20 +62,20 @@ pub struct Files {
 }
 
 impl Files {
+    pub fn json(&self) -> bool {
+        self.json
+    }
+
     /// Treats every file, and gives the heaviest exit code of all. Where standard output takes no more, that
     /// is the end.
-    fn each(&self, mut treat: impl FnMut(&Path, bool) -> io::Result<Exit>) -> Exit {
+    fn each(&self, mut treat: impl FnMut(&Path, bool) -> io::Result<Exit>) -> Outcome {
         if self.files.iter().filter(|file| file.as_os_str() == "-").count() > 1 {
-            complain("safetensors: standard input can be read only once, but `-` is given twice");
-            return Exit::NotRead;
+            return Err(Complaint::usage("standard input can be read only once, but `-` is given twice"));
         }
-        let mut worst = Exit::Sound;
+        let mut worst = Exit::Good;
         for file in &self.files {
-            match treat(file, self.json) {
-                Ok(exit) => worst = worst.max(exit),
-                Err(error) => return cannot_write(&error),
-            }
+            worst = worst.max(treat(file, self.json)?);
         }
-        worst
+        Ok(worst)
     }
 }

@@ -1,0 +1,158 @@
+//! Why a command could not do what was asked of it, or may not.
+
+use crate::exit::Exit;
+use crate::failure::{NotRead, sentence};
+use crate::json::Object;
+use crate::output::{cannot_write, complain};
+use crate::report::Report;
+use crate::text::shown_text;
+use embedded_safetensors::{FileError, FileFault};
+use std::io;
+use std::path::Path;
+
+/// How a command ends.
+pub type Outcome = Result<Exit, Complaint>;
+
+/// What a command says last, in one sentence.
+#[derive(Debug)]
+pub struct Complaint {
+    /// The file that it is about, if it is about one.
+    file: Option<String>,
+    what: What,
+}
+
+#[derive(Debug)]
+enum What {
+    /// The file is not sound.
+    Unsound(Report),
+    /// The file could not be read.
+    NotRead(NotRead),
+    /// A sentence, and of which kind it is in JSON.
+    Said { exit: Exit, kind: &'static str, sentence: String },
+    /// Nobody takes what is printed.
+    Output(io::Error),
+}
+
+impl Complaint {
+    /// The file was judged and is not sound.
+    pub fn unsound(file: &Path, report: Report) -> Self {
+        Self { file: Some(name(file)), what: What::Unsound(report) }
+    }
+
+    /// The file could not be read.
+    pub fn not_read(file: &Path, reason: impl Into<NotRead>) -> Self {
+        Self { file: Some(name(file)), what: What::NotRead(reason.into()) }
+    }
+
+    /// What is asked for makes no sense.
+    pub fn usage(sentence: impl Into<String>) -> Self {
+        Self::said(None, Exit::Failed, "usage", sentence.into())
+    }
+
+    /// What is asked for makes no sense for this file.
+    pub fn about(file: &Path, sentence: impl Into<String>) -> Self {
+        Self::said(Some(file), Exit::Failed, "usage", sentence.into())
+    }
+
+    /// The answer is no: of what is well formed, and can be read, this is wrong.
+    pub fn bad(file: &Path, kind: &'static str, sentence: impl Into<String>) -> Self {
+        Self::said(Some(file), Exit::Bad, kind, sentence.into())
+    }
+
+    /// The file could not be written, and is as it was.
+    pub fn cannot_write(file: &Path, error: &io::Error) -> Self {
+        Self::said(Some(file), Exit::Failed, "io", format!("cannot be written: {}", sentence(error)))
+    }
+
+    /// The user has stopped the work.
+    pub fn interrupted() -> Self {
+        Self::said(None, Exit::Interrupted, "interrupted", "interrupted".into())
+    }
+
+    /// A fault of a file whose text is not at hand to be shown.
+    fn of_format(file: &Path, fault: &embedded_safetensors::Error) -> Self {
+        let sentence = format!("error[{}] at byte {}: {}", fault.kind.code(), fault.at, fault.kind);
+        Self::bad(file, fault.kind.code(), sentence)
+    }
+
+    fn said(file: Option<&Path>, exit: Exit, kind: &'static str, sentence: String) -> Self {
+        Self { file: file.map(name), what: What::Said { exit, kind, sentence } }
+    }
+
+    /// Says it, on standard error for people and on standard output as JSON.
+    pub fn say(&self, json: bool) -> Exit {
+        match &self.what {
+            What::Output(error) => return cannot_write(error),
+            _ if json => println_json(self),
+            _ => complain(self.line()),
+        }
+        self.exit()
+    }
+
+    fn exit(&self) -> Exit {
+        match &self.what {
+            What::Unsound(_) => Exit::Bad,
+            What::NotRead(_) | What::Output(_) => Exit::Failed,
+            What::Said { exit, .. } => *exit,
+        }
+    }
+
+    fn line(&self) -> String {
+        let about = shown_text(self.file.as_deref().unwrap_or("safetensors"));
+        match &self.what {
+            What::Unsound(report) => format!("{about}: {report}"),
+            What::NotRead(reason) => format!("{about}: cannot be read: {reason}"),
+            What::Said { sentence, .. } => format!("{about}: {sentence}"),
+            What::Output(error) => sentence(error),
+        }
+    }
+
+    /// The same as one JSON object.
+    pub fn json(&self) -> String {
+        let mut object = Object::new();
+        if let Some(file) = &self.file {
+            object = object.text("file", file);
+        }
+        object = object.flag("ok", false);
+        match &self.what {
+            What::Unsound(report) => report.members(object),
+            What::NotRead(reason) => object.text("error", "io").text("message", &reason.to_string()),
+            What::Said { kind, sentence, .. } => object.text("error", kind).text("message", sentence),
+            What::Output(error) => object.text("error", "io").text("message", &sentence(error)),
+        }
+        .end()
+    }
+}
+
+fn name(file: &Path) -> String {
+    file.to_string_lossy().into_owned()
+}
+
+/// Where nobody takes it, the exit code is all that is left to tell.
+fn println_json(complaint: &Complaint) {
+    use std::io::Write;
+    let _ = writeln!(io::stdout(), "{}", complaint.json());
+}
+
+/// Of standard output; all other streams have a name.
+impl From<io::Error> for Complaint {
+    fn from(error: io::Error) -> Self {
+        Self { file: None, what: What::Output(error) }
+    }
+}
+
+/// What the library says of a file, with the system's words as everywhere here.
+impl From<FileError> for Complaint {
+    fn from(error: FileError) -> Self {
+        let path = error.path();
+        let io = |sentence| Self::said(Some(path), Exit::Failed, "io", sentence);
+        match error.fault() {
+            FileFault::Stopped => Self::interrupted(),
+            FileFault::System { action, error } => io(format!("cannot {action} it: {}", sentence(error))),
+            FileFault::Input(error) => io(format!("cannot read what it is to hold: {}", sentence(error))),
+            FileFault::Changed => Self::not_read(path, NotRead::changed()),
+            FileFault::Format(fault) | FileFault::Twice { error: fault, .. } => Self::of_format(path, fault),
+            fault => Self::said(Some(path), Exit::Failed, "usage", fault.to_string()),
+        }
+    }
+}

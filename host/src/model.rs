@@ -1,0 +1,131 @@
+//! A model as most commands want it: proven, listed, and read where they like.
+
+use crate::complaint::Complaint;
+use crate::failure::Failure;
+use crate::judge::judge;
+use crate::open::open;
+use crate::report::Report;
+use crate::source::{Data, Source};
+use crate::text::quoted;
+use embedded_safetensors::{FileModel, FileTensor};
+use std::collections::BTreeMap;
+use std::ops::Deref;
+use std::path::Path;
+
+/// A model in one file, or in several.
+pub struct Model {
+    /// As it was asked for.
+    path: std::path::PathBuf,
+    parts: Vec<FileModel>,
+    metadata: BTreeMap<String, String>,
+}
+
+impl Model {
+    /// Opens and proves a file, or standard input for `-`. Of a file the header is read, standard input to its end.
+    ///
+    /// # Errors
+    /// It is not sound, with the report that `check` gives; it cannot be read.
+    pub fn open(path: &Path) -> Result<Self, Complaint> {
+        let part = open_part(path)?;
+        let metadata = part.metadata().cloned().unwrap_or_default();
+        Ok(Self { path: path.to_path_buf(), parts: vec![part], metadata })
+    }
+
+    /// As it was asked for.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The files that it is in.
+    pub fn parts(&self) -> &[FileModel] {
+        &self.parts
+    }
+
+    /// All tensors: file by file, by their offsets.
+    pub fn tensors(&self) -> impl Iterator<Item = Tensor<'_>> {
+        let parts = self.parts.iter().enumerate();
+        parts.flat_map(|(part, file)| file.tensors().map(move |tensor| Tensor { part, tensor }))
+    }
+
+    /// The tensor of this name.
+    ///
+    /// # Errors
+    /// There is none; the sentence has the name that is most like it.
+    pub fn tensor(&self, name: &str) -> Result<Tensor<'_>, Complaint> {
+        self.find(name).ok_or_else(|| Complaint::about(&self.path, self.no_tensor(name)))
+    }
+
+    /// The tensor of this name, if there is one.
+    pub fn find(&self, name: &str) -> Option<Tensor<'_>> {
+        let mut parts = self.parts.iter().enumerate();
+        parts.find_map(|(part, file)| Some(Tensor { part, tensor: file.tensor(name)? }))
+    }
+
+    fn no_tensor(&self, name: &str) -> String {
+        let alike = |tensor: &Tensor<'_>| strsim::jaro_winkler(name, tensor.name());
+        let nearest = self.tensors().max_by(|a, b| alike(a).total_cmp(&alike(b)));
+        let hint = nearest.filter(|tensor| alike(tensor) > 0.7).map(|tensor| quoted(tensor.name()));
+        let hint = hint.map_or(String::new(), |name| format!("; is {name} meant?"));
+        format!("there is no tensor {}{hint}", quoted(name))
+    }
+
+    /// What stands in `__metadata__`; of several files what the first says counts.
+    pub fn metadata(&self) -> &BTreeMap<String, String> {
+        &self.metadata
+    }
+
+    /// To be asked when all has been read: whether the files are still those that were proven.
+    ///
+    /// # Errors
+    /// One is not.
+    pub fn check_unchanged(&self) -> Result<(), Complaint> {
+        self.parts.iter().try_for_each(|part| Ok(part.check_unchanged()?))
+    }
+}
+
+/// One tensor of a model, and what [`FileTensor`] knows of it.
+#[derive(Clone, Copy)]
+pub struct Tensor<'m> {
+    part: usize,
+    tensor: FileTensor<'m>,
+}
+
+impl Tensor<'_> {
+    /// Which of the model's files it is in.
+    pub fn part(&self) -> usize {
+        self.part
+    }
+
+    /// How many elements it has.
+    pub fn elements(&self) -> u64 {
+        // Proven: the product of the dimensions fits.
+        self.dims().iter().product()
+    }
+}
+
+impl<'m> Deref for Tensor<'m> {
+    type Target = FileTensor<'m>;
+
+    fn deref(&self) -> &FileTensor<'m> {
+        &self.tensor
+    }
+}
+
+fn open_part(path: &Path) -> Result<FileModel, Complaint> {
+    let not_read = |reason| Complaint::not_read(path, reason);
+    let mut source = open(path).map_err(not_read)?;
+    match judge(&mut source, Data::Keep) {
+        Ok(_) => Ok(FileModel::from_file(source.into_file().map_err(not_read)?, path)?),
+        Err(failure) => Err(complaint(path, &mut source, failure)),
+    }
+}
+
+fn complaint(path: &Path, source: &mut Source, failure: Failure) -> Complaint {
+    match failure {
+        Failure::NotRead(reason) => Complaint::not_read(path, reason),
+        Failure::Unsound(error) => match Report::new(source, error) {
+            Ok(report) => Complaint::unsound(path, report),
+            Err(reason) => Complaint::not_read(path, reason),
+        },
+    }
+}

@@ -1,0 +1,140 @@
+//! A file that a command makes: whole in its place, or not there.
+
+use crate::complaint::Complaint;
+use std::fs::{self, File};
+use std::io::{self, BufWriter, StdoutLock, Write};
+use std::path::{Path, PathBuf};
+use tempfile::NamedTempFile;
+
+/// Bytes on their way to a file, or to standard output for `-`. Dropped before it is finished, it leaves nothing behind.
+pub struct Product {
+    path: PathBuf,
+    to: To,
+}
+
+enum To {
+    Output(BufWriter<StdoutLock<'static>>),
+    File { hidden: BufWriter<NamedTempFile>, place: PathBuf },
+}
+
+impl Product {
+    /// Begins a file of this name, which does not show before it is whole. One that is there already is replaced only if `force` says so.
+    ///
+    /// # Errors
+    /// There is a file already, or what is there is none; those of the system.
+    pub fn create(path: &Path, force: bool) -> Result<Self, Complaint> {
+        if path.as_os_str() == "-" {
+            return Ok(Self { path: path.into(), to: To::Output(BufWriter::new(io::stdout().lock())) });
+        }
+        may_be_made(path, force)?;
+        let cannot = |error| Complaint::cannot_write(path, &error);
+        let place = if path.exists() { path.canonicalize().map_err(cannot)? } else { path.to_path_buf() };
+        let hidden = hidden_beside(&place).map_err(cannot)?;
+        let to = To::File { hidden: BufWriter::with_capacity(1 << 16, hidden), place };
+        Ok(Self { path: path.into(), to })
+    }
+
+    /// Writes all of it.
+    ///
+    /// # Errors
+    /// Those of the system, with the name of the file.
+    pub fn put(&mut self, bytes: &[u8]) -> Result<(), Complaint> {
+        self.write_all(bytes).map_err(|error| self.cannot(error))
+    }
+
+    /// An error of a write, with the name of the file.
+    pub fn cannot(&self, error: io::Error) -> Complaint {
+        match self.to {
+            To::Output(_) => error.into(),
+            To::File { .. } => Complaint::cannot_write(&self.path, &error),
+        }
+    }
+
+    /// Puts the file in its place, once it is on the medium.
+    ///
+    /// # Errors
+    /// Those of the system; then what was there is there still.
+    pub fn finish(self) -> Result<(), Complaint> {
+        let Self { path, to } = self;
+        match to {
+            To::Output(mut out) => Ok(out.flush()?),
+            To::File { hidden, place } => {
+                settle(hidden, &place).map_err(|error| Complaint::cannot_write(&path, &error))
+            }
+        }
+    }
+}
+
+impl Write for Product {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match &mut self.to {
+            To::Output(out) => out.write(bytes),
+            To::File { hidden, .. } => hidden.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match &mut self.to {
+            To::Output(out) => out.flush(),
+            To::File { hidden, .. } => hidden.flush(),
+        }
+    }
+}
+
+/// Whether a command may make a file of this name.
+///
+/// # Errors
+/// There is one already and `force` is not given, or what is there is no file.
+pub fn may_be_made(path: &Path, force: bool) -> Result<(), Complaint> {
+    match fs::metadata(path) {
+        Ok(there) if there.is_dir() => Err(Complaint::about(path, "is a folder, and no file")),
+        Ok(there) if !there.is_file() => Err(Complaint::about(path, "is no file, and is not replaced")),
+        Ok(_) if !force => Err(Complaint::about(path, "exists already; --force replaces it")),
+        _ => Ok(()),
+    }
+}
+
+fn hidden_beside(place: &Path) -> io::Result<NamedTempFile> {
+    let folder = place.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".safetensors-").suffix(".tmp");
+    match fs::metadata(place) {
+        Ok(there) => builder.permissions(there.permissions()).tempfile_in(folder),
+        Err(_) => usual(&mut builder).tempfile_in(folder),
+    }
+}
+
+/// The permissions that the process's mask leaves, instead of the owner's alone.
+#[cfg(unix)]
+fn usual<'b>(
+    builder: &'b mut tempfile::Builder<'static, 'static>,
+) -> &'b mut tempfile::Builder<'static, 'static> {
+    use std::os::unix::fs::PermissionsExt;
+    builder.permissions(fs::Permissions::from_mode(0o666))
+}
+
+#[cfg(not(unix))]
+fn usual<'b>(
+    builder: &'b mut tempfile::Builder<'static, 'static>,
+) -> &'b mut tempfile::Builder<'static, 'static> {
+    builder
+}
+
+fn settle(hidden: BufWriter<NamedTempFile>, place: &Path) -> io::Result<()> {
+    let hidden = hidden.into_inner().map_err(io::IntoInnerError::into_error)?;
+    hidden.as_file().sync_all()?;
+    hidden.persist(place).map_err(|error| error.error)?;
+    sync_folder(place)
+}
+
+/// So that the name is on the medium, too.
+#[cfg(unix)]
+fn sync_folder(place: &Path) -> io::Result<()> {
+    let folder = place.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    File::open(folder)?.sync_all()
+}
+
+#[cfg(not(unix))]
+fn sync_folder(_: &Path) -> io::Result<()> {
+    Ok(())
+}

@@ -1,0 +1,107 @@
+//! The transcripts in the README and in the pages of the commands are what the program prints.
+//!
+//! `BLESS=1 cargo test -p safetensors-host --test pages` writes them anew.
+#![cfg(unix)]
+
+mod support;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use support::{Place, file, tensor};
+
+const FENCE: &str = "```console\n";
+
+#[test]
+fn transcripts_are_true() {
+    let bless = std::env::var_os("BLESS").is_some();
+    let wrong: Vec<PathBuf> = pages().into_iter().filter(|page| !agrees(page, bless)).collect();
+    assert!(wrong.is_empty(), "these show something else than what is printed: {wrong:?}");
+}
+
+#[test]
+fn every_command_has_a_page_that_the_readme_leads_to() {
+    let readme = fs::read_to_string(folder().join("README.md")).expect("the readme");
+    for command in commands() {
+        let page = format!("docs/{command}.md");
+        assert!(folder().join(&page).is_file(), "there is no {page}");
+        assert!(readme.contains(&page), "README.md does not lead to {page}");
+    }
+}
+
+/// As the program lists them itself.
+fn commands() -> Vec<String> {
+    let help = Place::new().run(["--help"]).out;
+    let (_, list) = help.split_once("Commands:\n").expect("a list of commands");
+    let names =
+        list.lines().take_while(|line| !line.is_empty()).filter_map(|line| line.split_whitespace().next());
+    names.filter(|name| !matches!(*name, "help" | "completions")).map(str::to_owned).collect()
+}
+
+fn folder() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn pages() -> Vec<PathBuf> {
+    let docs = fs::read_dir(folder().join("docs")).into_iter().flatten();
+    let mut pages: Vec<PathBuf> = docs.map(|entry| entry.expect("an entry").path()).collect();
+    pages.push(folder().join("README.md"));
+    pages.sort();
+    pages
+}
+
+/// Whether a page is as it would be if it were written now; with `bless` it is.
+fn agrees(page: &Path, bless: bool) -> bool {
+    let old = fs::read_to_string(page).expect("a page");
+    let new = played(&old);
+    if bless && new != old {
+        fs::write(page, &new).expect("it can be written");
+    }
+    if !bless && new != old {
+        let differing = old.lines().zip(new.lines()).find(|(old, new)| old != new);
+        eprintln!("{}: {differing:#?}", page.display());
+    }
+    bless || new == old
+}
+
+/// The page with every transcript as it is when its commands run, one after the other in one folder.
+fn played(page: &str) -> String {
+    let place = files();
+    let mut parts = page.split(FENCE);
+    let mut new = parts.next().expect("the beginning").to_owned();
+    for part in parts {
+        let (block, rest) = part.split_once("```").expect("the block ends");
+        let commands: Vec<&str> = block.lines().filter_map(|line| line.strip_prefix("$ ")).collect();
+        assert!(!commands.is_empty(), "a block without a command: {block}");
+        let transcript: String =
+            commands.iter().map(|command| format!("$ {command}\n{}", run(&place, command))).collect();
+        new += &format!("{FENCE}{transcript}```{rest}");
+    }
+    new
+}
+
+fn files() -> Place {
+    let place = Place::new();
+    let metadata = r#""__metadata__":{"format":"pt"}"#;
+    let weight = r#""fc1.weight":{"dtype":"U8","shape":[2,4],"data_offsets":[4,12]}"#;
+    let model = format!("{{{metadata},{},{weight}}}", tensor("fc1.bias", 0, 4));
+    let torn = format!("{{{},{}}}", tensor("h.3.weight", 0, 8000), tensor("h.3.bias", 8192, 8256));
+    let old = r#"{"a":{"dtype":"F8_E4M3FN","shape":[2],"data_offsets":[0,2]}}"#;
+    place.put("model.safetensors", &file(model, &[b'x'; 12]));
+    place.put("torn.safetensors", &file(torn, &[b'x'; 8256]));
+    place.put("old.safetensors", &file(old, b"xx"));
+    for (name, source) in [("digits.safetensors", "digits-f16"), ("kws.safetensors", "digits-i8")] {
+        let source = folder().join(format!("../firmware/app/models/{source}.safetensors"));
+        place.put(name, &fs::read(source).expect("a model of the firmware"));
+    }
+    place
+}
+
+/// Both streams together, as on a terminal.
+fn run(place: &Place, command: &str) -> String {
+    let folder = Path::new(env!("CARGO_BIN_EXE_safetensors")).parent().expect("a folder");
+    let path = std::env::var("PATH").expect("a search path");
+    let mut shell = Command::new("sh");
+    shell.args(["-c", &format!("{{ {command}\n}} 2>&1")]).current_dir(place.path("."));
+    shell.env("PATH", format!("{}:{path}", folder.display()));
+    String::from_utf8(shell.output().expect("a shell").stdout).expect("the output is UTF-8")
+}
