@@ -4,6 +4,7 @@
 mod changed;
 mod editing;
 mod folder;
+mod mapped;
 mod models;
 mod padding;
 #[cfg(unix)]

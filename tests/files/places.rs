@@ -89,7 +89,7 @@ fn what_is_no_file_is_neither_replaced_nor_edited() {
         [("folder", "a folder"), ("socket", "a socket"), ("pipe", "a named pipe"), ("link", "a device")]
     {
         let path = folder.join(name);
-        let expected = format!("./{name}: it is {what}, and only a file can be replaced or edited");
+        let expected = format!("./{name}: it is {what}, not a file");
         assert_eq!(sentence(&folder, put(&path)), expected);
         assert_eq!(sentence(&folder, Draft::open(&path)), expected);
     }

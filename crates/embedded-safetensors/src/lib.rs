@@ -36,6 +36,8 @@ mod json;
 mod layout;
 mod list;
 mod location;
+#[cfg(all(feature = "std", any(unix, windows)))]
+mod map;
 mod model;
 #[allow(unsafe_code)]
 mod native;
@@ -80,6 +82,8 @@ pub use info::TensorInfo;
 #[cfg(feature = "serde-json-core")]
 pub use json::{DecodeError, MetadataError};
 pub use location::{Locate, Location};
+#[cfg(all(feature = "std", any(unix, windows)))]
+pub use map::{Advice, MapOptions, MappedModel};
 pub use model::Model;
 #[doc(hidden)]
 pub use native::{Align, Alignment};

@@ -1,4 +1,4 @@
-//! Elements read and written where they lie: the one file of the crate with `unsafe` in it.
+//! Elements read and written where they lie: with those that map files, the only code of the crate with `unsafe` in it.
 //!
 //! The argument, once for all of it:
 //!

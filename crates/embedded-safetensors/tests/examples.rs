@@ -4,8 +4,9 @@ use std::path::Path;
 use std::process::Command;
 
 /// Each with the features that it needs.
-const EXAMPLES: [(&str, &str); 8] = [
+const EXAMPLES: [(&str, &str); 9] = [
     ("files", "std"),
+    ("mapped", "std"),
     ("matvec", "embedded-io"),
     ("sd_card", "embedded-io"),
     ("nor_flash", "embedded-storage"),

@@ -324,7 +324,7 @@ impl Draft {
 }
 
 /// With the name that occurs twice, if that is what is wrong.
-pub(super) fn refusal(error: Error, header: &[u8]) -> FileFault {
+pub(crate) fn refusal(error: Error, header: &[u8]) -> FileFault {
     match error.kind {
         ErrorKind::NameTwice | ErrorKind::KeyTwice => {
             FileFault::Twice { error, name: header::spelled_at(header, error.at) }

@@ -13,7 +13,7 @@ use std::string::String;
 ///
 /// It is one sentence with the path, what was tried, and what is wrong. `?` turns it into an [`io::Error`], too, of the kind
 /// that the system gave; [`InvalidData`](io::ErrorKind::InvalidData) for a file that is unsound, was changed, or is being edited;
-/// [`Other`](io::ErrorKind::Other) for what was stopped; [`InvalidInput`](io::ErrorKind::InvalidInput) for all else, which are the caller's mistakes.
+/// [`FileTooLarge`](io::ErrorKind::FileTooLarge) for one that cannot be mapped; [`Other`](io::ErrorKind::Other) for what was stopped; [`InvalidInput`](io::ErrorKind::InvalidInput) for all else, which are the caller's mistakes.
 ///
 /// *Memory*: at most 112 bytes, and its texts on the heap.
 #[derive(Debug)]
@@ -37,7 +37,7 @@ pub enum FileFault {
     },
     /// What the bytes of the tensors come from has failed, such as a reader that is copied from.
     Input(io::Error),
-    /// Something that is no regular file is there, and is neither replaced nor edited.
+    /// Something that is no regular file is there, and is neither read nor replaced.
     NotAFile {
         /// What it is.
         what: &'static str,
@@ -116,6 +116,11 @@ pub enum FileFault {
         /// The name.
         name: String,
     },
+    /// The file is longer than a program has addresses for. It can be read without being mapped.
+    TooLong {
+        /// How long it is.
+        len: u64,
+    },
     /// It was stopped by who watched it.
     Stopped,
     /// The file is no longer the one that was opened.
@@ -172,6 +177,7 @@ impl FileFault {
             | Self::Interrupted
             | Self::ForeignUndo { .. } => io::ErrorKind::InvalidData,
             Self::Stopped => io::ErrorKind::Other,
+            Self::TooLong { .. } => io::ErrorKind::FileTooLarge,
             _ => io::ErrorKind::InvalidInput,
         }
     }
@@ -194,7 +200,7 @@ impl fmt::Display for FileFault {
         match self {
             Self::System { action, error } => write!(f, "cannot {action} it: {error}"),
             Self::Input(error) => write!(f, "cannot read what it is to hold: {error}"),
-            Self::NotAFile { what } => write!(f, "it is {what}, and only a file can be replaced or edited"),
+            Self::NotAFile { what } => write!(f, "it is {what}, not a file"),
             Self::Spec { error, name } => write_spec(f, *error, name),
             Self::Format(error) => error.fmt(f),
             Self::Twice { error, name } => write!(f, "{name:?}: {error}"),
@@ -217,6 +223,14 @@ impl fmt::Display for FileFault {
                 write!(f, "the key {key:?} has another value in {}", other.display())
             }
             Self::ReservedName { name } => write!(f, "no tensor can be called {name:?}"),
+            Self::TooLong { len } => {
+                write!(
+                    f,
+                    "it has {}, and cannot be mapped where an address has {} bits",
+                    Bytes(*len),
+                    usize::BITS
+                )
+            }
             Self::Stopped => f.write_str("it was stopped before it was whole"),
             Self::Changed => f.write_str("it was changed by someone else since it was opened"),
             Self::Interrupted => f.write_str("it is being edited by someone else, again and again"),

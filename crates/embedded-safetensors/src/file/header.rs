@@ -69,7 +69,7 @@ pub(super) fn fingerprint(bytes: &[u8]) -> u64 {
 ///
 /// # Errors
 /// As [`check`](crate::check()).
-pub(super) fn prove(bytes: &[u8], file_len: u64) -> Result<Summary, Error> {
+pub(crate) fn prove(bytes: &[u8], file_len: u64) -> Result<Summary, Error> {
     let mut slots = slots(bytes.len());
     let summary = prove_layout(bytes, file_len, &mut slots)?;
     check_names(bytes, [0, 0], &mut slots, &mut vec![0; TEXT])?;

@@ -8,11 +8,11 @@ pub(crate) mod atomic;
 pub(crate) mod disk;
 pub(crate) mod draft;
 pub(crate) mod error;
-mod header;
+pub(crate) mod header;
 pub(crate) mod model;
-mod opened;
+pub(crate) mod opened;
 pub(crate) mod save;
-mod system;
+pub(crate) mod system;
 mod undo;
 pub(crate) mod writer;
 

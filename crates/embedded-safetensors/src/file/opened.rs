@@ -9,10 +9,10 @@ use std::path::Path;
 use std::vec::Vec;
 
 /// A file, and its header, which is that from before or after any edit.
-pub(super) struct Opened {
-    pub(super) file: Box<dyn Handle>,
-    pub(super) version: Version,
-    pub(super) header: Vec<u8>,
+pub(crate) struct Opened {
+    pub(crate) file: Box<dyn Handle>,
+    pub(crate) version: Version,
+    pub(crate) header: Vec<u8>,
 }
 
 /// What has been seen of a file at one time.
@@ -32,7 +32,7 @@ impl Opened {
     ///
     /// # Errors
     /// [`FileFault::Interrupted`] when it is edited again and again; those of the system.
-    pub(super) fn at(disk: &dyn Disk, place: &Path) -> Result<Self, FileFault> {
+    pub(crate) fn at(disk: &dyn Disk, place: &Path) -> Result<Self, FileFault> {
         let (mut torn, mut times) = (None, 0);
         for _ in 0..LOOKS {
             let now = match Look::at(disk, place)? {

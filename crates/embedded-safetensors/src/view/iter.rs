@@ -65,7 +65,7 @@ impl<'a> Tensors<'a> {
     }
 
     /// The next tensor, of which not all dimensions may be held.
-    pub(super) const fn next_of_any_rank(&mut self) -> Option<Tensor<'a>> {
+    pub(crate) const fn next_of_any_rank(&mut self) -> Option<Tensor<'a>> {
         self.left = self.left.saturating_sub(1);
         if let [tensor, rest @ ..] = self.view.tensors {
             self.view.tensors = rest;

@@ -119,6 +119,18 @@ impl<'a> View<'a> {
         Self { tensors: if tensors.len() == self.len() { tensors } else { &[] }, links: &[], ..self }
     }
 
+    /// Of a file that is proven.
+    #[cfg(all(feature = "std", any(unix, windows)))]
+    pub(crate) const fn proven(file: &'a [u8], summary: Summary) -> Self {
+        Self::new(Aligned::anywhere(file), summary)
+    }
+
+    /// The same view, which looks tensors up in a table of all of them, whose names are proven unique.
+    #[cfg(all(feature = "std", any(unix, windows)))]
+    pub(crate) const fn with_links(self, tensors: &'a [Tensor<'a>], links: &'a [Link]) -> Self {
+        Self { tensors, links, ..self }
+    }
+
     /// How many tensors there are.
     pub const fn len(&self) -> usize {
         low_u32(self.summary.tensors) as usize // a header has less than 2^27 bytes

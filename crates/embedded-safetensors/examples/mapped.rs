@@ -1,0 +1,59 @@
+//! A model mapped into memory: elements where they lie, rows read ahead before they are needed, and a look at the file before it is trusted
+//! again.
+//!
+//! ```text
+//! 2 tensors, 2056 bytes of data
+//! head.bias: [0.5, -0.5]
+//! rows 100 to 101 of embed.weight: [100.0, 100.5, 101.0, 101.5]
+//! changed: model.safetensors: it was changed by someone else since it was opened
+//! ```
+
+use embedded_safetensors::{
+    Advice, AxisRange, Dtype, FileError, FileSpec, MapOptions, TensorSpec, write_file,
+};
+use std::error::Error;
+use std::fs::{self, File};
+use std::{env, process};
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let folder = env::temp_dir().join(format!("embedded-safetensors-mapped-{}", process::id()));
+    fs::create_dir(&folder)?;
+    env::set_current_dir(&folder)?;
+    let outcome = write().map_err(Into::into).and_then(|()| all());
+    fs::remove_dir_all(&folder)?;
+    outcome
+}
+
+fn all() -> Result<(), Box<dyn Error>> {
+    // SAFETY: nobody else knows of this file, and the last lines, which change it, do not look at its bytes any more.
+    let model = unsafe { MapOptions::new().with_advice(Advice::Random).open("model.safetensors")? };
+    println!("{} tensors, {} bytes of data", model.len(), model.summary().data_len);
+    println!("head.bias: {:?}", model.tensor("head.bias")?.as_f32()?);
+
+    // Whoever knows which rows come next has the system fetch them meanwhile; the others stay on the disk.
+    let embedding = model.tensor("embed.weight")?;
+    let rows = [(100..102).into(), AxisRange::ALL];
+    for part in embedding.slice_runs(&rows)? {
+        model.prefetch(part)?;
+    }
+    let mut values = [0.0; 4];
+    let values: &[f32] = embedding.reader().slice(&rows)?.read_lossless(&mut values)?;
+    println!("rows 100 to 101 of embed.weight: {values:?}");
+
+    File::options().write(true).open("model.safetensors")?.set_len(1000)?;
+    if let Err(error) = model.check_unchanged() {
+        println!("changed: {error}"); // a look at the tensors would end the program
+    }
+    Ok(())
+}
+
+fn write() -> Result<(), FileError> {
+    let tensors = [
+        TensorSpec::new("embed.weight", Dtype::F32, &[256, 2]),
+        TensorSpec::new("head.bias", Dtype::F32, &[2]),
+    ];
+    write_file("model.safetensors", FileSpec::new(&tensors), |file| {
+        file.write_values("head.bias", &[0.5_f32, -0.5])?;
+        file.write_chunks("embed.weight", (0..512).map(|number| (number as f32 / 2.0).to_le_bytes()))
+    })
+}

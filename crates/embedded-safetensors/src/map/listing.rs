@@ -1,0 +1,31 @@
+//! The tensors of a model in memory, on the heap, with a table to find them by name.
+
+use crate::check::Summary;
+use crate::view::{Link, Tensor, View};
+use std::boxed::Box;
+use std::iter;
+use std::vec;
+
+/// A model in memory, and all of its tensors.
+pub(super) struct Listing<'a> {
+    view: View<'a>,
+    tensors: Box<[Tensor<'a>]>,
+    links: Box<[Link]>,
+}
+
+impl<'a> Listing<'a> {
+    /// Of a file that is proven, names that occur twice included.
+    pub(super) fn of(file: &'a [u8], summary: Summary) -> Self {
+        let view = View::proven(file, summary);
+        let mut tensors = view.tensors();
+        let tensors: Box<[Tensor<'a>]> = iter::from_fn(|| tensors.next_of_any_rank()).collect();
+        let mut links = vec![Link::NONE; tensors.len()].into_boxed_slice();
+        Link::join(&mut links, &tensors);
+        Self { view, tensors, links }
+    }
+
+    /// The view, which finds tensors in the table.
+    pub(super) fn view(&self) -> View<'_> {
+        self.view.with_links(&self.tensors, &self.links)
+    }
+}

@@ -1,0 +1,147 @@
+//! Files mapped into memory: what is `unsafe` about it, all of it here.
+//!
+//! Two things are, and both are said once:
+//!
+//! * A map is a `&[u8]`, whose bytes must not change while it is borrowed, and which must be there. The system does not promise that of a file that
+//!   others can write to. So who opens a model vouches for its file, and the functions that map one are `unsafe`.
+//! * A [`MappedModel`] holds a map and a [`Listing`] that borrows from it. The listing says `'static` and means: as long as the map. That holds because
+//!   the bytes of a map lie where they lie wherever the value is moved to, because both are private fields of a value that is never taken apart, so
+//!   that the listing is gone when the map is, and because each method of the model that gives something of the listing away gives it for as long
+//!   as the model is borrowed: its [`view`](MappedModel::view) is a `View<'_>`, from which all else comes.
+
+use super::MappedModel;
+use super::advice::Advice;
+use super::listing::Listing;
+use crate::bytes::index_below;
+use crate::file::disk::{Disk, Handle};
+use crate::file::draft::refusal;
+use crate::file::error::{FileError, FileFault};
+use crate::file::header;
+use crate::file::opened::Opened;
+use crate::file::system::System;
+use memmap2::{Mmap, MmapOptions};
+use std::fs::File;
+use std::path::Path;
+
+/// How a file is to be mapped.
+///
+/// ```
+/// use embedded_safetensors::{Advice, MapOptions};
+/// # use embedded_safetensors::{Dtype, FileSpec, TensorSpec, write_file};
+/// # let path = std::env::temp_dir().join(format!("map-options-{}", std::process::id()));
+/// # let tensors = [TensorSpec::new("a", Dtype::U8, &[2])];
+/// # write_file(&path, FileSpec::new(&tensors), |file| file.write_tensor("a", b"ab"))?;
+///
+/// // SAFETY: nobody writes to this file while the program runs.
+/// let model = unsafe { MapOptions::new().with_advice(Advice::Random).open(&path)? };
+/// # drop(model);
+/// # std::fs::remove_file(&path)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// *Memory*: 2 bytes, `Copy`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MapOptions {
+    is_populated: bool,
+    advice: Advice,
+}
+
+impl MapOptions {
+    /// Pages are read when they are looked at, and as the system sees fit.
+    pub const fn new() -> Self {
+        Self { is_populated: false, advice: Advice::Normal }
+    }
+
+    /// Has all pages read while the file is opened, so that no later look has to wait. On Linux; elsewhere pages are read when they are looked at.
+    pub const fn with_all_pages(self) -> Self {
+        Self { is_populated: true, ..self }
+    }
+
+    /// Tells the system how the model is going to be read: as [`MappedModel::advise`].
+    pub const fn with_advice(self, advice: Advice) -> Self {
+        Self { advice, ..self }
+    }
+
+    /// Opens, proves and maps a file.
+    ///
+    /// # Safety
+    /// As of [`MappedModel::open`].
+    ///
+    /// # Errors
+    /// As [`MappedModel::open`].
+    ///
+    /// # Panics
+    /// Never.
+    pub unsafe fn open(self, path: impl AsRef<Path>) -> Result<MappedModel, FileError> {
+        let path = path.as_ref();
+        // SAFETY: the caller vouches for the file.
+        unsafe { self.begin(path) }.map_err(|fault| fault.of(path))
+    }
+
+    /// # Safety
+    /// As of [`MappedModel::open`].
+    unsafe fn begin(self, path: &Path) -> Result<MappedModel, FileFault> {
+        let place = System.resolve(path).map_err(|error| FileFault::system("open", error))?;
+        // By reads: a file that is unsound is never mapped, nor one of no bytes.
+        let Opened { version, header, .. } = Opened::at(&System, &place)?;
+        let summary = header::prove(&header, version.len).map_err(|error| refusal(error, &header))?;
+        let file = File::open(&place).map_err(|error| FileFault::system("open", error))?;
+        let now = file.stat().map_err(|error| FileFault::system("look at", error))?;
+        let len = addressed(version.len)?;
+        if now.version != version {
+            return Err(FileFault::Changed);
+        }
+        // SAFETY: the caller vouches for the file, which is as long as that.
+        let map = unsafe { self.map(len, &file) }?;
+        if !map.starts_with(&header) {
+            return Err(FileFault::Changed);
+        }
+        // SAFETY: the bytes lie where they lie until the map is dropped, and the listing is dropped with it: see above.
+        let bytes: &'static [u8] = unsafe { core::slice::from_raw_parts(map.as_ptr(), map.len()) };
+        let listing = Listing::of(bytes, summary);
+        Ok(MappedModel { listing, map, file, path: path.to_path_buf(), version })
+    }
+
+    /// # Safety
+    /// As of [`MappedModel::open`]; and the file is at least as long as that.
+    unsafe fn map(self, len: usize, file: &File) -> Result<Mmap, FileFault> {
+        let mut options = MmapOptions::new();
+        options.len(len);
+        if self.is_populated {
+            options.populate();
+        }
+        // SAFETY: the caller vouches for the file.
+        let map = unsafe { options.map(file) }.map_err(|error| FileFault::system("map", error))?;
+        match self.advice {
+            Advice::Normal => {}
+            advice => advice.give(&map).map_err(|error| FileFault::system("read ahead in", error))?,
+        }
+        Ok(map)
+    }
+}
+
+impl MappedModel {
+    /// Opens a file, proves it by reads of its header, and maps it: what [`check`](crate::check()) says of the whole file. As [`MapOptions`], which
+    /// say how.
+    ///
+    /// # Safety
+    /// While the model is there, nobody, in this program or another, writes to the file or makes it shorter: not in place, that is. It may be removed, and another file
+    /// may take its place, as [`write_file`](crate::write_file), [`FileWriter`](crate::FileWriter) and the copies of [`Draft::save`](crate::Draft::save) do it.
+    /// The disk must answer for as long: one that is taken away, or a network that fails, ends the program.
+    ///
+    /// # Errors
+    /// [`FileFault::Format`] for a file that is unsound, one of no bytes included; [`FileFault::Twice`] for one that has a name or a key of `__metadata__` twice;
+    /// [`FileFault::NotAFile`]; [`FileFault::TooLong`] where addresses are too short for it; [`FileFault::Changed`] when it was replaced meanwhile; those of the system.
+    ///
+    /// # Panics
+    /// Never.
+    pub unsafe fn open(path: impl AsRef<Path>) -> Result<Self, FileError> {
+        // SAFETY: the caller vouches for the file.
+        unsafe { MapOptions::new().open(path) }
+    }
+}
+
+/// The length of a map of the file, which no slice may exceed.
+fn addressed(len: u64) -> Result<usize, FileFault> {
+    index_below(len, isize::MAX.unsigned_abs()).ok_or(FileFault::TooLong { len })
+}
