@@ -5,6 +5,7 @@
 mod columns;
 mod commands;
 mod complaint;
+mod conform;
 mod decoding;
 mod excerpt;
 mod exit;

@@ -2,6 +2,7 @@
 
 mod check;
 mod completions;
+mod conform;
 mod decode;
 mod inspect;
 
@@ -16,6 +17,7 @@ pub enum Command {
     Check(check::Check),
     Inspect(inspect::Inspect),
     Decode(decode::Decode),
+    Conform(conform::Conform),
     Completions(completions::Completions),
 }
 
@@ -25,6 +27,7 @@ impl Command {
             Self::Check(check) => end(check),
             Self::Inspect(inspect) => end(inspect),
             Self::Decode(decode) => end(decode),
+            Self::Conform(conform) => end(conform),
             Self::Completions(completions) => end(completions),
         }
     }

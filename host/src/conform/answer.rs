@@ -1,0 +1,154 @@
+//! What a reader says about one file.
+
+use crate::conform::child::{End, Ended};
+use serde_json::{Map, Value};
+
+/// How much of a reader's own words is kept, in characters.
+const WORDS: usize = 1000;
+/// And of those with which it crashed: the last.
+const LAST_WORDS: usize = 200;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Said {
+    Accept,
+    Reject,
+    Crash,
+}
+
+impl Said {
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Accept => "accept",
+            Self::Reject => "reject",
+            Self::Crash => "crash",
+        }
+    }
+}
+
+/// An answer to one file.
+pub struct Answer {
+    pub said: Said,
+    /// For a crash or a refusal: the words.
+    pub text: String,
+    /// For a refusal: this project's code of the error and the byte where it shows, if given.
+    pub code: Option<String>,
+    pub at: Option<u64>,
+    /// For a file that is taken: the output. It may be large, and is dropped when it has been judged.
+    pub table: Option<Map<String, Value>>,
+}
+
+impl Answer {
+    fn new(said: Said, text: String) -> Self {
+        Self { said, text, code: None, at: None, table: None }
+    }
+
+    /// What the end of a reader's process means.
+    pub fn of(ended: &Ended) -> Self {
+        match ended.end {
+            End::Code(0) => Self::acceptance(&ended.out),
+            End::Code(1) => Self::rejection(&ended.words()),
+            End::Code(code) => Self::crash(&format!("exit code {code}"), &ended.words()),
+            End::Signal(signal) => Self::crash(&format!("signal {signal}"), &ended.words()),
+            End::TimedOut(seconds) => Self::new(Said::Crash, format!("no answer in {seconds} seconds")),
+            End::Flooded(bytes) => Self::new(Said::Crash, format!("more than {bytes} bytes of output")),
+        }
+    }
+
+    fn crash(how: &str, words: &str) -> Self {
+        let skipped = words.chars().count().saturating_sub(LAST_WORDS);
+        let last: String = words.chars().skip(skipped).collect();
+        Self::new(Said::Crash, format!("{how} {last}").trim().to_owned())
+    }
+
+    fn rejection(words: &str) -> Self {
+        let (code, at) = error_line(words).map_or((None, None), |(code, at)| (Some(code.to_owned()), at));
+        Self { code, at, ..Self::new(Said::Reject, words.chars().take(WORDS).collect()) }
+    }
+
+    /// Output that is not what the protocol says is a crash.
+    fn acceptance(output: &[u8]) -> Self {
+        match table(output) {
+            Ok(table) => Self { table: Some(table), ..Self::new(Said::Accept, String::new()) },
+            Err(why) => Self::new(Said::Crash, format!("the output is not what the protocol says: {why}")),
+        }
+    }
+}
+
+fn table(output: &[u8]) -> Result<Map<String, Value>, String> {
+    let table: Map<String, Value> = serde_json::from_slice(output).map_err(|error| error.to_string())?;
+    let tensors = table.get("tensors").and_then(Value::as_object).ok_or("\"tensors\" is not an object")?;
+    let has_all =
+        |tensor: &Value| ["dtype", "shape", "data_offsets"].iter().all(|key| tensor.get(key).is_some());
+    if !tensors.values().all(has_all) {
+        return Err("a tensor lacks dtype, shape or data_offsets".to_owned());
+    }
+    match table.get("metadata") {
+        Some(Value::Object(_) | Value::Null) => Ok(table),
+        Some(_) => Err("metadata is neither an object nor null".to_owned()),
+        None => Err("\"metadata\" is missing".to_owned()),
+    }
+}
+
+/// The first `error[code]`, and the byte in the `at byte N` behind it.
+fn error_line(words: &str) -> Option<(&str, Option<u64>)> {
+    let mut starts = words.match_indices("error[");
+    let (code, behind) = starts.find_map(|(at, mark)| code_at(&words[at + mark.len()..]))?;
+    let place = behind.strip_prefix(" at byte ").map(|rest| {
+        let len = rest.bytes().take_while(u8::is_ascii_digit).count();
+        rest[..len].parse().ok()
+    });
+    Some((code, place.flatten()))
+}
+
+fn code_at(text: &str) -> Option<(&str, &str)> {
+    let (code, behind) = text.split_once(']')?;
+    (!code.is_empty() && !code.contains(char::is_whitespace)).then_some((code, behind))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Answer, Said, error_line};
+    use crate::conform::child::{End, Ended};
+
+    fn answer(end: End, out: &str, err: &str) -> Answer {
+        Answer::of(&Ended { end, out: out.into(), err: err.into() })
+    }
+
+    #[test]
+    fn the_first_error_line_counts() {
+        for (words, expected) in [
+            ("x: error[json.end] at byte 12: text", Some(("json.end", Some(12)))),
+            ("error[a] at byte x", Some(("a", None))),
+            ("error[a] at byte 99999999999999999999", Some(("a", None))),
+            ("error[a b] error[] error[c]", Some(("c", None))),
+            ("error[a", None),
+            ("Error: bad", None),
+        ] {
+            assert_eq!(error_line(words), expected, "{words}");
+        }
+    }
+
+    #[test]
+    fn ends_mean_what_the_protocol_says() {
+        let good = r#"{"tensors":{"a":{"dtype":"U8","shape":[],"data_offsets":[0,1]}},"metadata":null}"#;
+        assert_eq!(answer(End::Code(0), good, "").said, Said::Accept);
+        for bad in [
+            "",
+            "[]",
+            "{}",
+            r#"{"tensors":{}}"#,
+            r#"{"tensors":{},"metadata":1}"#,
+            r#"{"tensors":{"a":{"dtype":0}},"metadata":{}}"#,
+        ] {
+            assert_eq!(answer(End::Code(0), bad, "").said, Said::Crash, "{bad}");
+        }
+        let refused = answer(End::Code(1), "error[b] at byte 2", "error[a] at byte 1\n");
+        assert_eq!((refused.said, refused.code.as_deref(), refused.at), (Said::Reject, Some("a"), Some(1)));
+        assert_eq!(answer(End::Code(101), "", "panicked\n").text, "exit code 101 panicked");
+        assert_eq!(answer(End::Signal(11), "", "").text, "signal 11");
+        assert_eq!(
+            answer(End::Code(3), "", &"é".repeat(500)).text,
+            format!("exit code 3 {}", "é".repeat(200))
+        );
+    }
+}

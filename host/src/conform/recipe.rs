@@ -1,0 +1,185 @@
+//! Files too large to be kept: the manifest says how to make them.
+
+use serde::Deserialize;
+
+/// How to make a file.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Recipe {
+    header: Vec<Part>,
+    data: Vec<Part>,
+    /// The header length to claim when it is not the true one, in decimal: it may need all 64 bits.
+    length: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Part {
+    Text(String),
+    Hex(String),
+    Zeros(u64),
+    Repeat(Repeat),
+}
+
+/// The text so many times, with `join` between.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Repeat {
+    count: u64,
+    text: String,
+    #[serde(default)]
+    join: String,
+}
+
+impl Recipe {
+    /// The bytes of the file, which has `len` of them. A sentence when the recipe makes no sense.
+    pub fn expand(&self, len: u64) -> Result<Vec<u8>, String> {
+        let mut file = Limited { bytes: Vec::new(), limit: usize::try_from(len).unwrap_or(usize::MAX) };
+        file.append(&[0; 8])?;
+        self.header.iter().try_for_each(|part| part.append(&mut file))?;
+        let length = match &self.length {
+            Some(claimed) => decimal(claimed)?,
+            None => file.bytes.len() as u64 - 8,
+        };
+        file.bytes[..8].copy_from_slice(&length.to_le_bytes());
+        self.data.iter().try_for_each(|part| part.append(&mut file))?;
+        Ok(file.bytes)
+    }
+}
+
+/// A file that does not grow beyond what it is said to have: a damaged recipe does not fill the memory.
+struct Limited {
+    bytes: Vec<u8>,
+    limit: usize,
+}
+
+impl Limited {
+    fn append(&mut self, piece: &[u8]) -> Result<(), String> {
+        self.make_room(piece.len())?;
+        self.bytes.extend_from_slice(piece);
+        Ok(())
+    }
+
+    fn make_room(&self, more: usize) -> Result<(), String> {
+        if more > self.limit.saturating_sub(self.bytes.len()) {
+            return Err(format!("its recipe makes more than the {} bytes that it has", self.limit));
+        }
+        Ok(())
+    }
+
+    fn append_zeros(&mut self, count: u64) -> Result<(), String> {
+        let count = usize::try_from(count).unwrap_or(usize::MAX);
+        self.make_room(count)?;
+        self.bytes.resize(self.bytes.len() + count, 0);
+        Ok(())
+    }
+
+    fn append_often(&mut self, piece: &[u8], count: u64) -> Result<(), String> {
+        let count = usize::try_from(count).unwrap_or(usize::MAX);
+        self.make_room(piece.len().saturating_mul(count))?;
+        self.bytes.extend_from_slice(&piece.repeat(count));
+        Ok(())
+    }
+}
+
+impl Part {
+    fn append(&self, file: &mut Limited) -> Result<(), String> {
+        match self {
+            Self::Text(text) => file.append(text.as_bytes()),
+            Self::Zeros(count) => file.append_zeros(*count),
+            Self::Hex(digits) => file.append(&from_hex(digits)?),
+            Self::Repeat(repeat) => repeat.append(file),
+        }
+    }
+}
+
+impl Repeat {
+    fn append(&self, file: &mut Limited) -> Result<(), String> {
+        if self.text.is_empty() && self.join.is_empty() {
+            return Ok(());
+        }
+        if self.join.is_empty() && !self.text.contains("${") {
+            return file.append_often(self.text.as_bytes(), self.count);
+        }
+        for i in 0..self.count {
+            if i > 0 {
+                file.append(self.join.as_bytes())?;
+            }
+            fill(file, &self.text, i)?;
+        }
+        Ok(())
+    }
+}
+
+/// The text with `${i}`, `${i*K}` and `${i*K+C}` replaced by their decimal values.
+fn fill(file: &mut Limited, text: &str, i: u64) -> Result<(), String> {
+    let mut rest = text;
+    while let Some((before, behind)) = rest.split_once("${") {
+        let (formula, after) = behind.split_once('}').ok_or("a placeholder of its recipe does not end")?;
+        file.append(before.as_bytes())?;
+        file.append(evaluate(formula, i)?.to_string().as_bytes())?;
+        rest = after;
+    }
+    file.append(rest.as_bytes())
+}
+
+fn evaluate(formula: &str, i: u64) -> Result<u64, String> {
+    let terms = formula.strip_prefix('i').ok_or("a formula of its recipe does not begin with i")?;
+    let (factor, summand) = terms.split_once('+').unwrap_or((terms, "0"));
+    let factor = if factor.is_empty() { Some("1") } else { factor.strip_prefix('*') };
+    let factor = decimal(factor.ok_or_else(|| format!("{formula:?} is no formula of a recipe"))?)?;
+    let value =
+        factor.checked_mul(i).zip(decimal(summand).ok()).and_then(|(product, c)| product.checked_add(c));
+    value.ok_or_else(|| format!("{formula:?} of its recipe is no number of 64 bits"))
+}
+
+fn decimal(digits: &str) -> Result<u64, String> {
+    let number = digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| digits.parse().ok());
+    number.flatten().ok_or_else(|| format!("{digits:?} in its recipe is not a decimal number"))
+}
+
+fn from_hex(digits: &str) -> Result<Vec<u8>, String> {
+    let pair = |at: usize| digits.get(at..at + 2).and_then(|two| u8::from_str_radix(two, 16).ok());
+    let bytes: Option<Vec<u8>> = (0..digits.len()).step_by(2).map(pair).collect();
+    bytes.ok_or_else(|| format!("{digits:?} in its recipe is not hexadecimal"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Recipe;
+
+    fn expand(recipe: &str, len: u64) -> Result<Vec<u8>, String> {
+        serde_json::from_str::<Recipe>(recipe).expect("a recipe").expand(len)
+    }
+
+    #[test]
+    fn the_example_of_the_readme() {
+        let recipe = r#"{"header":[{"text":"{"},{"repeat":{"count":2,"join":",","text":"\"t${i}\":[${i*8},${i*8+8}]"}},{"text":"}"}],"data":[{"zeros":16},{"hex":"00ff"}]}"#;
+        let file = expand(recipe, 50).expect("a file");
+        assert_eq!(&file[..8], &24u64.to_le_bytes());
+        assert_eq!(&file[8..32], br#"{"t0":[0,8],"t1":[8,16]}"#);
+        assert_eq!(&file[32..], [[0; 16].as_slice(), &[0, 255]].concat());
+    }
+
+    #[test]
+    fn a_senseless_recipe_is_refused_before_it_fills_the_memory() {
+        for (part, reason) in [
+            (r#"{"zeros":18446744073709551615}"#, "more than the 100 bytes"),
+            (r#"{"repeat":{"count":18446744073709551615,"text":"abc"}}"#, "more than the 100 bytes"),
+            (r#"{"repeat":{"count":18446744073709551615,"text":"${i}"}}"#, "more than the 100 bytes"),
+            (r#"{"repeat":{"count":2,"text":"${i"}}"#, "does not end"),
+            (r#"{"repeat":{"count":2,"text":"${j}"}}"#, "does not begin with i"),
+            (r#"{"repeat":{"count":2,"text":"${i*x}"}}"#, "not a decimal number"),
+            (r#"{"repeat":{"count":2,"text":"${i8}"}}"#, "no formula"),
+            (r#"{"repeat":{"count":2,"text":"${i*1+18446744073709551615}"}}"#, "no number of 64 bits"),
+            (r#"{"hex":"0"}"#, "not hexadecimal"),
+        ] {
+            let refused = expand(&format!(r#"{{"header":[{part}],"data":[]}}"#), 100);
+            assert!(refused.as_ref().is_err_and(|said| said.contains(reason)), "{part}: {refused:?}");
+        }
+        assert_eq!(
+            expand(r#"{"header":[{"repeat":{"count":18446744073709551615,"text":""}}],"data":[]}"#, 8),
+            Ok(vec![0; 8])
+        );
+    }
+}

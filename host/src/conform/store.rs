@@ -1,0 +1,153 @@
+//! Where the vectors are.
+
+use crate::conform::Unusable;
+use crate::conform::manifest::{Manifest, Vector};
+use crate::failure::sentence;
+use sha2::{Digest, Sha256};
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+/// The manifest, and the files by their names, in the order of the names.
+type Packed = (&'static [u8], &'static [(&'static str, &'static [u8])]);
+
+/// Those of the repository that the program was built from.
+static PACKED: Packed = include!(concat!(env!("OUT_DIR"), "/vectors.rs"));
+
+/// No vector has more bytes: what a manifest claims beyond that is damage.
+const LONGEST: u64 = 1 << 30;
+
+/// The vectors that this program carries, or those of a folder.
+pub enum Store {
+    Packed,
+    Folder(PathBuf),
+}
+
+impl Store {
+    /// What the list of the vectors is called.
+    pub fn manifest_path(&self) -> PathBuf {
+        match self {
+            Self::Packed => "manifest.json".into(),
+            Self::Folder(folder) => folder.join("manifest.json"),
+        }
+    }
+
+    pub fn manifest(&self) -> Result<Manifest, Unusable> {
+        match self {
+            Self::Packed => Manifest::parse(PACKED.0),
+            Self::Folder(_) => {
+                let bytes = read(&self.manifest_path(), LONGEST);
+                let bytes = bytes
+                    .map_err(|error| Unusable::Vectors(format!("cannot be read: {}", sentence(&error))))?;
+                Manifest::parse(&bytes)
+            }
+        }
+    }
+
+    /// The bytes of a vector's file, read or made, and compared with their checksum.
+    pub fn content(&self, vector: &Vector) -> Result<Vec<u8>, Unusable> {
+        let unusable =
+            |why: String| Unusable::Vectors(format!("the vector {:?} cannot be used: {why}", vector.id));
+        let bytes = self.find(vector).map_err(unusable)?;
+        if bytes.len() as u64 != vector.length {
+            return Err(unusable(format!("it has not the {} bytes that the manifest says", vector.length)));
+        }
+        if hex(&Sha256::digest(&bytes)) != vector.sha256 {
+            return Err(unusable("the file is not the one that the manifest means".to_owned()));
+        }
+        Ok(bytes)
+    }
+
+    fn find(&self, vector: &Vector) -> Result<Vec<u8>, String> {
+        if vector.length > LONGEST {
+            return Err(format!("its {} bytes are more than the {LONGEST} of the largest", vector.length));
+        }
+        match (&vector.file, &vector.recipe) {
+            (Some(file), None) => self.file(file, vector.length),
+            (None, Some(recipe)) => recipe.expand(vector.length),
+            _ => Err("it needs a file or a recipe, and not both".to_owned()),
+        }
+    }
+
+    fn file(&self, name: &str, len: u64) -> Result<Vec<u8>, String> {
+        match self {
+            Self::Packed => {
+                packed(name).map(<[u8]>::to_vec).ok_or_else(|| format!("there is no file {name:?}"))
+            }
+            Self::Folder(folder) => read(&folder.join(name), len.saturating_add(1))
+                .map_err(|error| format!("{name}: {}", sentence(&error))),
+        }
+    }
+}
+
+fn packed(name: &str) -> Option<&'static [u8]> {
+    let files = PACKED.1;
+    files
+        .binary_search_by_key(&name, |(name, _)| name)
+        .ok()
+        .and_then(|at| files.get(at))
+        .map(|(_, bytes)| *bytes)
+}
+
+/// A file, but no more of it than this.
+fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    if !path.metadata()?.is_file() {
+        return Err(io::Error::other("it is not a file"));
+    }
+    let mut bytes = Vec::new();
+    File::open(path)?.take(most).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+fn hex(digest: &[u8]) -> String {
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Manifest, PACKED, Store, Unusable};
+
+    #[test]
+    fn every_vector_is_in_the_program_and_no_other_file() {
+        let manifest = Store::Packed.manifest().expect("a manifest");
+        for vector in manifest.vectors.iter().filter(|vector| !vector.large) {
+            let bytes = Store::Packed.content(vector).expect("a vector");
+            assert_eq!(bytes.len() as u64, vector.length, "{}", vector.id);
+        }
+        let files = manifest.vectors.iter().filter(|vector| vector.file.is_some()).count();
+        assert!(files > 900);
+        assert_eq!(PACKED.1.len(), files);
+    }
+
+    #[test]
+    fn a_vector_that_is_not_the_one_meant_is_not_used() {
+        let refused = |members: &str| {
+            let vector = format!(
+                r#"{{"id":"a-b","verdict":"valid","ours":"accept","rule":"","reason":"","flags":[],{members}}}"#
+            );
+            let manifest =
+                Manifest::parse(format!(r#"{{"flags":{{}},"vectors":[{vector}]}}"#).as_bytes()).expect("one");
+            match Store::Packed.content(&manifest.vectors[0]) {
+                Err(Unusable::Vectors(why)) => why,
+                other => panic!("{other:?}"),
+            }
+        };
+        for (members, reason) in [
+            (r#""length":0,"sha256":"","file":"valid/none""#, "there is no file \"valid/none\""),
+            (r#""length":0,"sha256":"","file":"either/d3-array.safetensors""#, "not the 0 bytes"),
+            (
+                r#""length":31,"sha256":"00","file":"either/d3-array.safetensors""#,
+                "not the one that the manifest means",
+            ),
+            (r#""length":31,"sha256":"00""#, "a file or a recipe"),
+            (
+                r#""length":1073741825,"sha256":"","recipe":{"header":[],"data":[]}"#,
+                "more than the 1073741824",
+            ),
+            (r#""length":9,"sha256":"","recipe":{"header":[],"data":[]}"#, "not the 9 bytes"),
+        ] {
+            let said = refused(members);
+            assert!(said.contains(reason), "{members}: {said}");
+        }
+    }
+}
