@@ -1,7 +1,8 @@
 //! Whole headers, whose usual entries are recognised at once, against the same headers byte by byte.
 
 use embedded_safetensors::{
-    Dtype, Entries, Error, HeaderCheck, Item, Progress, Slot, Summary, View, check_header,
+    Dtype, Entries, Error, Event, HeaderCheck, HeaderParser, Item, Progress, Slot, Summary, TensorInfo, View,
+    check_header,
 };
 use verification::file::with_header;
 use verification::random::Random;
@@ -24,7 +25,70 @@ fn compare(file: &[u8]) -> Result<Summary, Error> {
     let whole = check_header(file, &mut [Slot::EMPTY; 2]);
     assert_eq!(whole, byte_by_byte(file, &mut [Slot::EMPTY; 2]), "{}", String::from_utf8_lossy(file));
     assert_eq!(check_header(file, &mut []), byte_by_byte(file, &mut []), "without slots");
+    for size in [1, 50, 90] {
+        assert_eq!(in_pieces(file, size), whole, "{size} at a time: {}", String::from_utf8_lossy(file));
+    }
     whole
+}
+
+/// Some entries stand whole in a piece, and some do not.
+fn in_pieces(file: &[u8], size: usize) -> Result<Summary, Error> {
+    let mut slots = [Slot::EMPTY; 2];
+    let mut check = HeaderCheck::new(Some(file.len() as u64), &mut slots);
+    loop {
+        let at = usize::try_from(check.position()).expect("small");
+        let mut piece = &file[at..(at + size).min(file.len())];
+        match check.push_whole(&mut piece) {
+            Ok(Progress::Done) => return Ok(check.summary().expect("proven")),
+            Err(error) => {
+                assert_eq!(check.push_whole(&mut piece), Err(error), "an error is repeated");
+                return Err(error);
+            }
+            Ok(_) => {}
+        }
+    }
+}
+
+/// The usual entries at once, and the rest as `Entries` has it, or nothing if the header has a fault.
+fn taken_at_once(file: &[u8], size: usize) -> Option<Vec<(String, TensorInfo, u64)>> {
+    let (mut parser, mut taken) = (HeaderParser::new(), Vec::new());
+    loop {
+        let at = usize::try_from(parser.position()).expect("small");
+        let mut piece = &file[at..(at + size).min(file.len())];
+        loop {
+            while let Some(entry) = parser.next_usual(&mut piece) {
+                taken.push((entry.name().to_owned(), entry.info, entry.at));
+            }
+            match parser.next(&mut piece) {
+                Ok(Event::HeaderEnd) => return Some(taken),
+                Ok(Event::NeedInput) => break,
+                Ok(_) => {}
+                Err(_) => return None,
+            }
+        }
+    }
+}
+
+#[test]
+fn entries_taken_at_once_are_entries() {
+    let file = sound();
+    let (mut name, mut all) = ([0; 64], Vec::new());
+    let (mut entries, mut input) = (Entries::new(&mut name), &file[..]);
+    while let Ok(Item::Tensor(entry)) = entries.next(&mut input) {
+        all.push((entry.name().to_owned(), entry.info, entry.at));
+    }
+    let usual = [1, 2, 5].map(|index: usize| all[index].clone());
+    assert_eq!(taken_at_once(&file, file.len()).as_deref(), Some(&usual[..]));
+    for size in 1..200 {
+        let taken = taken_at_once(&file, size).expect("it is sound");
+        assert!(taken.iter().all(|one| all.contains(one)), "{size} at a time");
+        assert!(size > 50 || taken.is_empty(), "{size} at a time");
+    }
+    for len in 0..file.len() - 138 {
+        let mut cut = file[..len].to_vec();
+        cut.extend(b"!!!!!!!!");
+        assert_eq!(taken_at_once(&cut, cut.len()), None, "cut at {len}");
+    }
 }
 
 fn entry(name: &str, dtype: &str, shape: &str, begin: u64, end: u64) -> String {

@@ -7,6 +7,7 @@ use crate::check::{HeaderCheck, Summary, check_names};
 use crate::dtype::Dtype;
 use crate::error::{Error, ErrorKind, MAX_HEADER_LEN};
 use crate::fingerprint::Fingerprint;
+use crate::header::entry::Entry;
 use crate::header::{Event, HeaderParser};
 use crate::progress::Progress;
 use crate::smallest::Slot;
@@ -40,6 +41,8 @@ pub(super) struct Held {
 pub(super) struct Contents {
     pub(super) tensors: BTreeMap<String, Held>,
     pub(super) metadata: Option<Pairs>,
+    /// A name or a key has occurred twice.
+    has_twins: bool,
 }
 
 /// The bytes of a file up to where its data begin, or as many of them as there are. Not judged yet.
@@ -65,15 +68,19 @@ pub(super) fn fingerprint(bytes: &[u8]) -> u64 {
     fingerprint.finish(low_u32(bytes.len() as u64))
 }
 
-/// Judges what was [read](read) of a file of this length, names that occur twice included.
+/// Judges what was [read](read) of a file of this length, names that occur twice included, and gives what it says.
 ///
 /// # Errors
 /// As [`check`](crate::check()).
-pub(crate) fn prove(bytes: &[u8], file_len: u64) -> Result<Summary, Error> {
+pub(crate) fn prove(bytes: &[u8], file_len: u64) -> Result<(Summary, Contents), Error> {
     let mut slots = slots(bytes.len());
     let summary = prove_layout(bytes, file_len, &mut slots)?;
-    check_names(bytes, [0, 0], &mut slots, &mut vec![0; TEXT])?;
-    Ok(summary)
+    let contents = parse(bytes)?;
+    if contents.has_twins {
+        // Which they are, and where.
+        check_names(bytes, [0, 0], &mut slots, &mut vec![0; TEXT])?;
+    }
+    Ok((summary, contents))
 }
 
 /// One for each tensor that such a header can have: with fewer, it is read again for every so many.
@@ -84,7 +91,7 @@ pub(super) fn slots(header_len: usize) -> Vec<Slot> {
 fn prove_layout(bytes: &[u8], file_len: u64, slots: &mut [Slot]) -> Result<Summary, Error> {
     let mut check = HeaderCheck::new(Some(file_len), slots);
     loop {
-        match check.push(&mut &bytes[..])? {
+        match check.push_whole(&mut &bytes[..])? {
             Progress::Rewind => {}
             Progress::NeedInput => break check.end_of_input()?,
             Progress::Done => break,
@@ -109,10 +116,13 @@ pub(super) fn spelled_at(bytes: &[u8], at: u64) -> String {
 ///
 /// # Errors
 /// None, where it is.
-pub(super) fn parse(bytes: &[u8]) -> Result<Contents, Error> {
+fn parse(bytes: &[u8]) -> Result<Contents, Error> {
     let (mut parser, mut input) = (HeaderParser::new(), bytes);
     let mut reading = Reading::default();
     loop {
+        while let Some(entry) = parser.next_usual(&mut input) {
+            reading.take(&entry);
+        }
         match parser.next(&mut input)? {
             Event::NeedInput => return parser.end_of_input().map(|()| reading.contents),
             Event::HeaderEnd => return Ok(reading.contents),
@@ -154,18 +164,33 @@ impl Reading {
         }
     }
 
+    /// A tensor that was seen all at once.
+    fn take(&mut self, entry: &Entry<'_>) {
+        let (name, info) = (entry.name().into(), &entry.info);
+        let (begin, end) = (info.begin(), info.end());
+        self.keep(
+            name,
+            Held { dtype: info.dtype(), dims: info.shape().dims().into(), source: 0, begin, end },
+        );
+    }
+
+    fn keep(&mut self, name: String, held: Held) {
+        self.contents.has_twins |= self.contents.tensors.insert(name, held).is_some();
+    }
+
     fn end_tensor(&mut self) {
         let name = text(&mut self.name);
         let dims = core::mem::take(&mut self.dims);
         let (begin, end) = (self.begin, self.end);
         if let Some(dtype) = self.dtype.take() {
-            self.contents.tensors.insert(name, Held { dtype, dims, source: 0, begin, end });
+            self.keep(name, Held { dtype, dims, source: 0, begin, end });
         }
     }
 
     fn end_pair(&mut self) {
         let (key, value) = (text(&mut self.name), text(&mut self.text));
-        self.contents.metadata.get_or_insert_default().insert(key, value);
+        let before = self.contents.metadata.get_or_insert_default().insert(key, value);
+        self.contents.has_twins |= before.is_some();
     }
 }
 

@@ -105,8 +105,9 @@ impl FileModel {
 
     fn prove(opened: Opened, path: &Path) -> Result<Self, FileFault> {
         let Opened { file, version, header } = opened;
-        let summary = header::prove(&header, version.len).map_err(|error| refusal(error, &header))?;
-        let Contents { tensors, metadata } = header::parse(&header).map_err(FileFault::Format)?;
+        let (summary, contents) =
+            header::prove(&header, version.len).map_err(|error| refusal(error, &header))?;
+        let Contents { tensors, metadata, .. } = contents;
         let mut tensors: Vec<(String, Held)> = tensors.into_iter().collect();
         tensors.sort_by_key(|(_, held)| (held.begin, held.end));
         let places = tensors.iter().enumerate().map(|(place, (name, _))| (name.clone(), place)).collect();
