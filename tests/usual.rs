@@ -55,6 +55,9 @@ fn taken_at_once(file: &[u8], size: usize) -> Option<Vec<(String, TensorInfo, u6
     loop {
         let at = usize::try_from(parser.position()).expect("small");
         let mut piece = &file[at..(at + size).min(file.len())];
+        if piece.is_empty() {
+            return None;
+        }
         loop {
             while let Some(entry) = parser.next_usual(&mut piece) {
                 taken.push((entry.name().to_owned(), entry.info, entry.at));

@@ -13,7 +13,7 @@ pub enum Failure {
 }
 
 /// Why a file could not be read, as a sentence that goes on after "cannot be read: ".
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct NotRead(String);
 
 impl NotRead {

@@ -2,7 +2,7 @@
 
 use crate::failure::{Failure, NotRead};
 use crate::source::{BUFFER, Source};
-use embedded_safetensors::{Blame, Error, Event, HeaderParser, Progress};
+use embedded_safetensors::{Blame, Entry, Error, Event, HeaderParser, Progress};
 use std::io;
 use std::ops::ControlFlow;
 
@@ -46,6 +46,29 @@ pub fn visit<E: From<Failure>>(
                 _ if see(&event, parser.event_start(), source)?.is_break() => return Ok(()),
                 _ => {}
             }
+        }
+    }
+}
+
+/// What a header in memory is made of.
+pub enum Part<'e, 'h> {
+    /// A tensor in the usual spelling, seen all at once.
+    Tensor(&'e Entry<'h>),
+    /// Of all else the events.
+    Event(&'e Event<'h>),
+}
+
+/// Shows all of a header that is held, fast.
+pub fn each_entry<'h>(header: &'h [u8], mut see: impl FnMut(Part<'_, 'h>)) -> Result<(), Error> {
+    let (mut parser, mut input) = (HeaderParser::new(), header);
+    loop {
+        while let Some(entry) = parser.next_usual(&mut input) {
+            see(Part::Tensor(&entry));
+        }
+        match parser.next(&mut input)? {
+            Event::NeedInput => return parser.end_of_input(),
+            Event::HeaderEnd => return Ok(()),
+            event => see(Part::Event(&event)),
         }
     }
 }

@@ -18,6 +18,7 @@ mod model;
 mod open;
 mod output;
 mod paint;
+mod parallel;
 mod product;
 mod report;
 mod rows;
@@ -25,6 +26,7 @@ mod source;
 mod table;
 mod text;
 mod verdict;
+mod walk;
 mod work;
 
 use clap::Parser;

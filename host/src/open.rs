@@ -19,7 +19,7 @@ fn open_path(path: &Path) -> Result<Source, NotRead> {
     }
     // Files that the system makes up as they are read claim to be empty.
     if metadata.is_file() && metadata.len() > 0 {
-        return Ok(Source::file(file, &metadata));
+        return Source::file(file, &metadata);
     }
     if system::is_fifo(&metadata) {
         return Source::stream(system::first_of_fifo(file)?);
@@ -35,7 +35,7 @@ fn open_stdin() -> Result<Source, NotRead> {
         return Err(std::io::Error::from(ErrorKind::IsADirectory).into());
     }
     if metadata.is_file() && metadata.len() > 0 && file.stream_position()? == 0 {
-        return Ok(Source::file(file, &metadata));
+        return Source::file(file, &metadata);
     }
     Source::stream(system::patient(file))
 }

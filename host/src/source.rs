@@ -7,6 +7,9 @@ use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::time::SystemTime;
 use tempfile::{SpooledData, SpooledTempFile};
 
+/// A header up to this length is held as soon as a file is opened.
+const HELD: u64 = 256 * 1024;
+
 /// How much is read at a time.
 pub const BUFFER: usize = 64 * 1024;
 
@@ -25,6 +28,10 @@ pub struct Source {
     /// Where the store's cursor is.
     cursor: u64,
     len: Option<u64>,
+    /// The beginning of a file up to here is its header, and read by itself.
+    header_end: u64,
+    /// All of that, or none.
+    held: Vec<u8>,
 }
 
 enum Store {
@@ -54,16 +61,57 @@ impl Stamp {
 
 impl Source {
     /// A regular file, from its beginning.
-    pub fn file(file: File, metadata: &Metadata) -> Self {
+    pub fn file(file: File, metadata: &Metadata) -> Result<Self, NotRead> {
         let stamp = Stamp::of(metadata);
         // No position is `u64::MAX`: the first read seeks.
-        Self { len: Some(stamp.len), store: Store::File { file, stamp }, cursor: u64::MAX }
+        let (len, cursor) = (Some(stamp.len), u64::MAX);
+        let mut source =
+            Self { store: Store::File { file, stamp }, cursor, len, header_end: 8, held: Vec::new() };
+        let prefix = source.read_up_to(0, 8)?;
+        if let Ok(prefix) = <[u8; 8]>::try_from(&prefix[..]) {
+            // Of a header that claims too much nothing but the claim is ever looked at.
+            let length = Some(u64::from_le_bytes(prefix)).filter(|&length| length <= MAX_HEADER_LEN);
+            source.header_end = 8 + length.unwrap_or(0);
+            source.hold(HELD)?;
+        }
+        Ok(source)
+    }
+
+    /// Keeps the header of a file in memory, if with its length it has at most so many bytes.
+    pub fn hold(&mut self, most: u64) -> Result<(), NotRead> {
+        let fits = self.header_end <= most && self.len.is_some_and(|len| self.header_end <= len);
+        if fits && self.held.is_empty() {
+            let header = self.read_up_to(0, self.header_end)?;
+            if header.len() as u64 == self.header_end {
+                self.held = header;
+            }
+        }
+        Ok(())
+    }
+
+    /// The header of a file, with the 8 bytes of its length, if it is held.
+    pub fn header(&self) -> Option<&[u8]> {
+        Some(&self.held[..]).filter(|header| !header.is_empty())
+    }
+
+    fn read_up_to(&mut self, position: u64, wanted: u64) -> io::Result<Vec<u8>> {
+        let mut bytes = vec![0; usize::try_from(wanted).unwrap_or(0)];
+        let mut len = 0;
+        while len < bytes.len() {
+            match self.read_at(position + len as u64, &mut bytes[len..])?.len() {
+                0 => break,
+                read => len += read,
+            }
+        }
+        bytes.truncate(len);
+        Ok(bytes)
     }
 
     /// Anything that can be read only once. Takes in its header, and no more.
     pub fn stream(rest: Box<dyn Read>) -> Result<Self, NotRead> {
         let spool = SpooledTempFile::new(BUFFER);
-        let mut source = Self { store: Store::Stream { spool, rest }, cursor: 0, len: None };
+        let store = Store::Stream { spool, rest };
+        let mut source = Self { store, cursor: 0, len: None, header_end: 0, held: Vec::new() };
         if source.take_in(8, Data::Keep)? < 8 {
             return Ok(source);
         }
@@ -130,8 +178,16 @@ impl Source {
         Ok(taken)
     }
 
-    /// Reads the bytes at `position`, at least one if there are any, into the front of `buffer`.
+    /// Reads the bytes at `position`, at least one if there are any, into the front of `buffer`. Of data nothing is read together
+    /// with the header.
     pub fn read_at<'b>(&mut self, position: u64, buffer: &'b mut [u8]) -> io::Result<&'b [u8]> {
+        let room = self.header_end.checked_sub(position).and_then(|left| usize::try_from(left).ok());
+        let room = room.filter(|&left| left > 0).map_or(buffer.len(), |left| left.min(buffer.len()));
+        let buffer = &mut buffer[..room];
+        if let Some(held) = usize::try_from(position).ok().and_then(|at| self.held.get(at..at + room)) {
+            buffer.copy_from_slice(held);
+            return Ok(buffer);
+        }
         if self.cursor != position {
             self.cursor = self.seek(position)?;
         }

@@ -92,9 +92,34 @@ pub fn quoted(name: &str) -> String {
     quoted
 }
 
+/// A number for people: `1,234,567`.
+pub fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// So many of something: `1 tensor`, `1,234 tensors`.
+pub fn counted(number: u64, what: &str) -> String {
+    format!("{} {what}{}", grouped(number), if number == 1 { "" } else { "s" })
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{columns, quoted, shown_text};
+    use super::{columns, grouped, quoted, shown_text};
+
+    #[test]
+    fn large_numbers_are_grouped() {
+        let numbers = [0, 7, 999, 1000, 12_345, 123_456, u64::MAX].map(grouped);
+        let texts = ["0", "7", "999", "1,000", "12,345", "123,456", "18,446,744,073,709,551,615"];
+        assert_eq!(numbers, texts);
+    }
 
     #[test]
     fn what_steers_a_terminal_is_escaped() {

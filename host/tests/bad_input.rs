@@ -20,7 +20,7 @@ fn what_cannot_be_read() {
     symlink("loop", place.path("loop")).expect("a link");
     place.put("file", b"");
     for (name, reason) in [
-        ("dir", "is a directory"),
+        ("dir", "there is no *.safetensors and no *.safetensors.index.json in this folder"),
         ("missing", "no such file or directory"),
         ("dangling", "no such file or directory"),
         ("file/below", "not a directory"),

@@ -1,35 +1,99 @@
 //! `safetensors check`: a verdict for every file.
 
-use crate::commands::{Files, Run};
-use crate::complaint::Outcome;
+use crate::commands::{Run, stdin_once};
+use crate::complaint::{Complaint, Outcome};
+use crate::exit::Exit;
 use crate::judge::judge;
 use crate::open::open;
+use crate::parallel::{cores, in_order};
 use crate::source::Data;
+use crate::text::{counted, grouped};
 use crate::verdict::Verdict;
-use std::path::Path;
+use crate::walk::{Found, expand};
+use std::io::{IsTerminal, stderr};
+use std::num::NonZero;
+use std::path::{Path, PathBuf};
 
 /// Prove files sound, or show what is wrong with them.
 ///
-/// Reads the header of each file and no tensor. Exit code: 0 if all files are sound, 1 if at least
-/// one is not, 2 if at least one could not be read.
+/// Reads the header of each file and no tensor. Of a folder it checks every *.safetensors and every
+/// *.safetensors.index.json below it that is not hidden, sorted by path. Exit code: 0 if all files are sound,
+/// 1 if at least one is not, 2 if at least one could not be read.
 #[derive(clap::Args)]
 pub struct Check {
-    #[command(flatten)]
-    files: Files,
+    /// Print one JSON object per file
+    #[arg(long)]
+    json: bool,
+
+    /// How many files to check at the same time [default: as many as there are cores]
+    #[arg(long, short, value_name = "N")]
+    jobs: Option<NonZero<usize>>,
+
+    /// Files to read, and folders to look into; `-` is standard input
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
 }
 
 impl Run for Check {
     fn json(&self) -> bool {
-        self.files.json()
+        self.json
     }
 
     fn run(self) -> Outcome {
-        self.files.each(|file, json| {
-            let verdict = verdict(file);
-            if json { verdict.print_json(file) } else { verdict.print(file) }?;
-            Ok(verdict.exit())
-        })
+        stdin_once(&self.files)?;
+        let files: Vec<Found> = self.files.iter().flat_map(|file| expand(file)).collect();
+        let mut tally = Tally::default();
+        in_order(&files, self.jobs.unwrap_or_else(cores), look_at, |(file, verdict)| {
+            if self.json { verdict.print_json(file) } else { verdict.print(file) }?;
+            tally.add(verdict.exit());
+            Ok::<_, Complaint>(())
+        })?;
+        tally.tell();
+        Ok(tally.worst())
     }
+}
+
+/// How many files got which verdict.
+#[derive(Default)]
+struct Tally {
+    good: u64,
+    bad: u64,
+    failed: u64,
+}
+
+impl Tally {
+    fn add(&mut self, exit: Exit) {
+        match exit {
+            Exit::Good => self.good += 1,
+            Exit::Bad => self.bad += 1,
+            Exit::Failed | Exit::Interrupted => self.failed += 1,
+        }
+    }
+
+    fn worst(&self) -> Exit {
+        match self {
+            Self { failed: 1.., .. } => Exit::Failed,
+            Self { bad: 1.., .. } => Exit::Bad,
+            _ => Exit::Good,
+        }
+    }
+
+    /// Only a person who saw many lines go by needs it.
+    fn tell(&self) {
+        let all = self.good + self.bad + self.failed;
+        if all > 1 && stderr().is_terminal() {
+            let [good, bad, failed] = [self.good, self.bad, self.failed].map(grouped);
+            eprintln!("{}: {good} sound, {bad} not sound, {failed} not read", counted(all, "file"));
+        }
+    }
+}
+
+fn look_at((file, found): &Found) -> (&Path, Verdict) {
+    let verdict = match found {
+        Ok(()) => verdict(file),
+        Err(reason) => Verdict::NotRead(reason.clone()),
+    };
+    (file, verdict)
 }
 
 fn verdict(file: &Path) -> Verdict {

@@ -72,13 +72,20 @@ impl Files {
     /// Treats every file, and gives the heaviest exit code of all. Where standard output takes no more, that
     /// is the end.
     fn each(&self, mut treat: impl FnMut(&Path, bool) -> io::Result<Exit>) -> Outcome {
-        if self.files.iter().filter(|file| file.as_os_str() == "-").count() > 1 {
-            return Err(Complaint::usage("standard input can be read only once, but `-` is given twice"));
-        }
+        stdin_once(&self.files)?;
         let mut worst = Exit::Good;
         for file in &self.files {
             worst = worst.max(treat(file, self.json)?);
         }
         Ok(worst)
+    }
+}
+
+/// # Errors
+/// Standard input is asked for twice.
+fn stdin_once(files: &[PathBuf]) -> Result<(), Complaint> {
+    match files.iter().filter(|file| file.as_os_str() == "-").count() {
+        0 | 1 => Ok(()),
+        _ => Err(Complaint::usage("standard input can be read only once, but `-` is given twice")),
     }
 }

@@ -103,7 +103,8 @@ impl Draft {
     fn begin(disk: &dyn Disk, path: &Path) -> Result<Self, FileFault> {
         let place = disk.resolve(path).map_err(|error| FileFault::system("open", error))?;
         let Opened { file, version, header } = Opened::at(disk, &place)?;
-        let (_, contents) = header::prove(&header, version.len).map_err(|error| refusal(error, &header))?;
+        let (_, contents) =
+            header::contents(&header, version.len).map_err(|error| refusal(error, &header))?;
         let Contents { mut tensors, metadata, .. } = contents;
         let (fingerprint, data_start) = (header::fingerprint(&header), header.len() as u64);
         let (path, count) = (path.to_path_buf(), tensors.len());

@@ -68,11 +68,16 @@ pub(super) fn fingerprint(bytes: &[u8]) -> u64 {
     fingerprint.finish(low_u32(bytes.len() as u64))
 }
 
+/// As [`contents`], for who wants to know nothing more.
+pub(crate) fn prove(bytes: &[u8], file_len: u64) -> Result<Summary, Error> {
+    contents(bytes, file_len).map(|(summary, _)| summary)
+}
+
 /// Judges what was [read](read) of a file of this length, names that occur twice included, and gives what it says.
 ///
 /// # Errors
 /// As [`check`](crate::check()).
-pub(crate) fn prove(bytes: &[u8], file_len: u64) -> Result<(Summary, Contents), Error> {
+pub(super) fn contents(bytes: &[u8], file_len: u64) -> Result<(Summary, Contents), Error> {
     let mut slots = slots(bytes.len());
     let summary = prove_layout(bytes, file_len, &mut slots)?;
     let contents = parse(bytes)?;

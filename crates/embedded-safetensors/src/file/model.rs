@@ -106,7 +106,7 @@ impl FileModel {
     fn prove(opened: Opened, path: &Path) -> Result<Self, FileFault> {
         let Opened { file, version, header } = opened;
         let (summary, contents) =
-            header::prove(&header, version.len).map_err(|error| refusal(error, &header))?;
+            header::contents(&header, version.len).map_err(|error| refusal(error, &header))?;
         let Contents { tensors, metadata, .. } = contents;
         let mut tensors: Vec<(String, Held)> = tensors.into_iter().collect();
         tensors.sort_by_key(|(_, held)| (held.begin, held.end));

@@ -84,7 +84,7 @@ impl MapOptions {
         let place = System.resolve(path).map_err(|error| FileFault::system("open", error))?;
         // By reads: a file that is unsound is never mapped, nor one of no bytes.
         let Opened { version, header, .. } = Opened::at(&System, &place)?;
-        let (summary, _) = header::prove(&header, version.len).map_err(|error| refusal(error, &header))?;
+        let summary = header::prove(&header, version.len).map_err(|error| refusal(error, &header))?;
         let file = File::open(&place).map_err(|error| FileFault::system("open", error))?;
         let now = file.stat().map_err(|error| FileFault::system("look at", error))?;
         let len = addressed(version.len)?;
