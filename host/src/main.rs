@@ -2,6 +2,8 @@
 #![forbid(unsafe_code)]
 #![allow(dead_code)] // until the last command is here
 
+#[cfg(feature = "chips")]
+mod chips;
 mod columns;
 mod commands;
 mod complaint;
@@ -19,6 +21,7 @@ mod open;
 mod output;
 mod paint;
 mod parallel;
+mod plan;
 mod product;
 mod report;
 mod rows;

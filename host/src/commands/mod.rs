@@ -4,6 +4,8 @@ mod check;
 mod completions;
 mod conform;
 mod decode;
+#[cfg(feature = "chips")]
+mod fit;
 mod inspect;
 
 use crate::complaint::{Complaint, Outcome};
@@ -18,6 +20,8 @@ pub enum Command {
     Inspect(inspect::Inspect),
     Decode(decode::Decode),
     Conform(conform::Conform),
+    #[cfg(feature = "chips")]
+    Fit(fit::Fit),
     Completions(completions::Completions),
 }
 
@@ -28,6 +32,8 @@ impl Command {
             Self::Inspect(inspect) => end(inspect),
             Self::Decode(decode) => end(decode),
             Self::Conform(conform) => end(conform),
+            #[cfg(feature = "chips")]
+            Self::Fit(fit) => end(fit),
             Self::Completions(completions) => end(completions),
         }
     }

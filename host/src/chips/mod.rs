@@ -1,0 +1,12 @@
+//! What is known of chips: which they are, how their flash is divided, and where in it a model has room.
+//!
+//! `registry` asks probe-rs and gives a [`Chip`]; all else works on that and on numbers.
+
+pub mod alignment;
+pub mod chip;
+pub mod firmware;
+pub mod number;
+pub mod pages;
+pub mod place;
+pub mod registry;
+pub mod site;

@@ -1,0 +1,255 @@
+//! `safetensors fit`: whether, and where, a model fits into the flash of a chip.
+
+use crate::chips::alignment::Alignment;
+use crate::chips::number::{self, grouped, hex, size, span};
+use crate::chips::pages::counted;
+use crate::chips::place::{self, Place, Refusal};
+use crate::chips::registry;
+use crate::chips::site::{Inhabitants, Site};
+use crate::commands::Run;
+use crate::complaint::{Complaint, Outcome};
+use crate::exit::Exit;
+use crate::json::{Object, array};
+use crate::model::Model;
+use crate::plan::Plan;
+use crate::text::{quoted, shown_text};
+use probe_rs::config::Registry;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+/// Say whether and where models fit into a chip's flash, beside its firmware.
+///
+/// Without --at each gets the highest place that is free, so that the firmware can grow from below. Nothing is written,
+/// and no probe is needed. Exit code: 0 if all fit, 1 if one does not or is not sound, 2 for all else.
+#[derive(clap::Args)]
+pub struct Fit {
+    /// The chip, by as much of its name as makes it clear
+    #[arg(long, value_name = "NAME", required_unless_present = "list")]
+    chip: Option<String>,
+
+    /// Where in memory the first model is to begin; the others follow it
+    #[arg(long, value_name = "ADDRESS", value_parser = number::address)]
+    at: Option<u64>,
+
+    #[command(flatten)]
+    inhabitants: Inhabitants,
+
+    /// What every tensor is to be at a multiple of, beyond the width of its elements
+    #[arg(long, value_name = "BYTES", value_parser = number::alignment)]
+    align: Option<u64>,
+
+    /// List the chips that are known, or those whose names have this in them
+    #[arg(long, value_name = "PATTERN", num_args = 0..=1, default_missing_value = "", conflicts_with_all = ["chip", "models"])]
+    list: Option<String>,
+
+    /// Print one JSON object per model
+    #[arg(long)]
+    json: bool,
+
+    /// Models; `-` is standard input
+    #[arg(value_name = "MODEL", required_unless_present = "list")]
+    models: Vec<PathBuf>,
+}
+
+impl Run for Fit {
+    fn json(&self) -> bool {
+        self.json
+    }
+
+    fn run(self) -> Outcome {
+        match &self.list {
+            Some(pattern) => list(pattern, self.json),
+            None => self.fit(),
+        }
+    }
+}
+
+impl Fit {
+    fn fit(&self) -> Outcome {
+        let mut site = Site::new(self.chip.as_deref().unwrap_or_default(), &self.inhabitants)?;
+        if self.at.is_none() {
+            site.need_size()?;
+        }
+        if self.models.iter().filter(|model| model.as_os_str() == "-").count() > 1 {
+            return Err(Complaint::usage("standard input can be read only once, but `-` is given twice"));
+        }
+        let mut worst = Exit::Good;
+        let mut next = self.at;
+        for path in &self.models {
+            let exit = self.place(&mut site, path, &mut next).unwrap_or_else(|why| why.say(self.json));
+            worst = worst.max(exit);
+        }
+        Ok(worst)
+    }
+
+    /// Puts one model there, and says so. The next begins behind it.
+    fn place(&self, site: &mut Site, path: &Path, next: &mut Option<u64>) -> Outcome {
+        let model = Model::open(path)?;
+        let plan = Plan::of(&model)?;
+        let found = match *next {
+            Some(at) => place::at(&site.chip, &site.used, at, plan.file_bytes),
+            None => place::highest(&site.chip, &site.used, plan.file_bytes, self.align.unwrap_or(1)),
+        };
+        let answer = self.answer(site, &model, &plan, found)?;
+        model.check_unchanged()?;
+        answer.print(self.json, self.models.len() > 1)?;
+        let exit = answer.exit();
+        if let Some(pages) = answer.pages {
+            *next = next.map(|_| pages.end);
+            site.used.push(pages);
+        }
+        Ok(exit)
+    }
+
+    fn answer(
+        &self,
+        site: &Site,
+        model: &Model,
+        plan: &Plan,
+        found: Result<Place<'_>, Refusal>,
+    ) -> Result<Answer, Complaint> {
+        let name = model.path().to_string_lossy().into_owned();
+        let head = Object::new().text("file", &name);
+        match found {
+            Err(Refusal::Address(sentence)) => Err(Complaint::usage(sentence)),
+            Err(Refusal::NoRoom { missing, sentence }) => {
+                let json = head.flag("ok", true).flag("fits", false).text("chip", &site.chip.name);
+                let json = json.number("bytes", plan.file_bytes).number("missing", missing);
+                let json = json.text("message", &sentence).end();
+                Ok(Answer {
+                    name,
+                    lines: vec![format!("does not fit: {sentence}")],
+                    json,
+                    pages: None,
+                    good: false,
+                })
+            }
+            Ok(place) => Ok(self.good(site, model, plan, &place)),
+        }
+    }
+
+    fn good(&self, site: &Site, model: &Model, plan: &Plan, place: &Place<'_>) -> Answer {
+        let wanted = self.align.unwrap_or(1);
+        let alignment = Alignment::of(model, plan.data_start, place.range.start, wanted);
+        let name = model.path().to_string_lossy().into_owned();
+        let mut lines = vec![first_line(site, place, plan)];
+        lines.extend(rest_line(place));
+        lines.extend(size_line(site, place));
+        lines.push(alignment_line(&alignment));
+        lines.push(index_line(site, plan));
+        let json = json(&name, site, plan, place, &alignment);
+        let good = self.align.is_none() || alignment.misaligned == 0;
+        Answer { name, lines, json, pages: Some(place.pages.clone()), good }
+    }
+}
+
+/// What is said of one model.
+struct Answer {
+    name: String,
+    lines: Vec<String>,
+    json: String,
+    pages: Option<std::ops::Range<u64>>,
+    good: bool,
+}
+
+impl Answer {
+    fn exit(&self) -> Exit {
+        if self.good { Exit::Good } else { Exit::Bad }
+    }
+
+    fn print(&self, json: bool, with_name: bool) -> io::Result<()> {
+        let mut out = io::stdout().lock();
+        if json {
+            return writeln!(out, "{}", self.json);
+        }
+        let name = if with_name { format!("{}: ", shown_text(&self.name)) } else { String::new() };
+        writeln!(out, "{name}{}", self.lines.join("\n  "))
+    }
+}
+
+fn first_line(site: &Site, place: &Place<'_>, plan: &Plan) -> String {
+    let free = place.free_below(&site.used);
+    let free = match (free, site.used.is_empty()) {
+        (0, _) => "no flash stays free below it".to_owned(),
+        (free, true) => format!("{} of flash stay free below it", size(free)),
+        (free, false) => format!("{} of flash stay free between it and what is below", size(free)),
+    };
+    let (bytes, range) = (grouped(plan.file_bytes), span(&place.range));
+    format!("fits: {bytes} bytes at {range} ({}); {free}", counted(&place.touched()))
+}
+
+fn rest_line(place: &Place<'_>) -> Option<String> {
+    let rest = place.rest();
+    (rest > 0).then(|| format!("{} bytes of its last page stay unused", grouped(rest)))
+}
+
+fn size_line(site: &Site, place: &Place<'_>) -> Option<String> {
+    let need = place.pages.end - place.area.pages.range().start;
+    let sentence = || format!("the flash outside of the chip must have {} at least", size(need));
+    (!site.is_sized).then(sentence)
+}
+
+fn alignment_line(alignment: &Alignment) -> String {
+    let Alignment { tensors, misaligned, multiple, .. } = alignment;
+    match (&alignment.first, alignment.remedy) {
+        (Some((name, address, of)), Some(remedy)) => format!(
+            "{misaligned} of {tensors} tensors are not aligned: {} lies at {}, which is no multiple of {of}; \
+             `Placement::{remedy}({multiple})` places them all",
+            quoted(name),
+            hex(*address),
+        ),
+        _ => "every tensor is aligned: a `View` gives its elements where they lie".to_owned(),
+    }
+}
+
+fn index_line(site: &Site, plan: &Plan) -> String {
+    let (index, ram) = (grouped(plan.index_bytes), size(site.chip.ram));
+    format!("an index, where one is wanted, takes {index} bytes of {ram} of RAM")
+}
+
+fn json(name: &str, site: &Site, plan: &Plan, place: &Place<'_>, alignment: &Alignment) -> String {
+    let page =
+        |(count, bytes)| Object::new().number("count", count as u64).number("bytes", bytes as u64).end();
+    let pages = array(place.touched().into_iter().map(page));
+    let object = Object::new()
+        .text("file", name)
+        .flag("ok", true)
+        .flag("fits", true)
+        .text("chip", &site.chip.name)
+        .number("bytes", plan.file_bytes)
+        .number("address", place.range.start)
+        .number("end", place.range.end)
+        .number("pages_start", place.pages.start)
+        .number("pages_end", place.pages.end)
+        .raw("pages", &pages)
+        .number("unused", place.rest())
+        .number("free_below", place.free_below(&site.used))
+        .number("tensors", alignment.tensors)
+        .number("misaligned", alignment.misaligned);
+    let object = match (&alignment.first, alignment.remedy) {
+        (Some((first, ..)), Some(remedy)) => {
+            let remedy = format!("{remedy}({})", alignment.multiple);
+            object.text("first_misaligned", first).text("placement", &remedy)
+        }
+        _ => object,
+    };
+    object.number("index_bytes", plan.index_bytes).number("ram_bytes", site.chip.ram).end()
+}
+
+/// All names that have the pattern in them, case aside.
+fn list(pattern: &str, json: bool) -> Outcome {
+    let lower = pattern.to_ascii_lowercase();
+    let mut names = registry::names(&Registry::from_builtin_families());
+    names.retain(|name| name.to_ascii_lowercase().contains(&lower));
+    let mut out = BufWriter::new(io::stdout().lock());
+    if json {
+        let chips = array(names.iter().map(|name| crate::json::quoted(name)));
+        writeln!(out, "{}", Object::new().flag("ok", true).raw("chips", &chips).end())?;
+    } else if names.is_empty() {
+        return Err(Complaint::usage(format!("no chip has {} in its name", quoted(pattern))));
+    } else {
+        names.iter().try_for_each(|name| writeln!(out, "{name}"))?;
+    }
+    out.flush()?;
+    Ok(Exit::Good)
+}

@@ -1,0 +1,118 @@
+//! What a device needs to know of a model, and what memory it needs to have.
+
+use crate::complaint::Complaint;
+use crate::json::Object;
+use crate::model::{Model, Tensor};
+use embedded_safetensors::{FileModel, IndexRecord};
+
+/// Numbers for a device, known before it runs.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Plan {
+    pub file_bytes: u64,
+    /// Without the eight bytes before it.
+    pub header_bytes: u64,
+    /// Where in the file the data begins.
+    pub data_start: u64,
+    pub data_bytes: u64,
+    /// The parameters of an `IndexStorage`.
+    pub tensors: u64,
+    pub dims: u64,
+    pub name_bytes: u64,
+    /// How large that is.
+    pub index_bytes: u64,
+    pub longest_name: u64,
+    pub most_dims: u64,
+    pub largest_tensor: Extent,
+    /// All that has the same index of axis 0. Of a tensor without axes, all of it.
+    pub largest_row: Extent,
+}
+
+/// How much something is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Extent {
+    pub bytes: u64,
+    pub elements: u64,
+}
+
+impl Extent {
+    fn max(self, other: Self) -> Self {
+        Self { bytes: self.bytes.max(other.bytes), elements: self.elements.max(other.elements) }
+    }
+}
+
+impl Plan {
+    /// Of a model in one file.
+    ///
+    /// # Errors
+    /// It is in several.
+    pub fn of(model: &Model) -> Result<Self, Complaint> {
+        let summary = one_file(model)?.summary();
+        let mut plan = Self {
+            file_bytes: summary.data_start + summary.data_len,
+            header_bytes: summary.data_start - 8,
+            data_start: summary.data_start,
+            data_bytes: summary.data_len,
+            ..Self::default()
+        };
+        model.tensors().for_each(|tensor| plan.add(&tensor));
+        let records = plan.tensors * size_of::<IndexRecord>() as u64;
+        let dims = plan.dims * size_of::<u64>() as u64;
+        plan.index_bytes = (records + dims + plan.name_bytes).next_multiple_of(8);
+        Ok(plan)
+    }
+
+    fn add(&mut self, tensor: &Tensor<'_>) {
+        let (rank, name) = (tensor.dims().len() as u64, tensor.name().len() as u64);
+        self.tensors += 1;
+        self.dims += rank;
+        self.name_bytes += name;
+        self.longest_name = self.longest_name.max(name);
+        self.most_dims = self.most_dims.max(rank);
+        let all = Extent { bytes: tensor.byte_len(), elements: tensor.elements() };
+        self.largest_tensor = self.largest_tensor.max(all);
+        self.largest_row = self.largest_row.max(row(tensor));
+    }
+
+    /// The same for programs.
+    pub fn json(&self) -> String {
+        let index = Object::new().number("tensors", self.tensors).number("dims", self.dims);
+        let index = index.number("name_bytes", self.name_bytes).number("bytes", self.index_bytes);
+        let extent = |extent: Extent| {
+            Object::new().number("bytes", extent.bytes).number("elements", extent.elements).end()
+        };
+        Object::new()
+            .number("file_bytes", self.file_bytes)
+            .number("header_bytes", self.header_bytes)
+            .number("data_start", self.data_start)
+            .number("data_bytes", self.data_bytes)
+            .raw("index", &index.end())
+            .number("longest_name", self.longest_name)
+            .number("most_dims", self.most_dims)
+            .raw("largest_tensor", &extent(self.largest_tensor))
+            .raw("largest_row", &extent(self.largest_row))
+            .end()
+    }
+}
+
+/// The file of a model that is in one.
+///
+/// # Errors
+/// It is in several.
+pub fn one_file(model: &Model) -> Result<&FileModel, Complaint> {
+    match model.parts() {
+        [part] => Ok(part),
+        parts => {
+            let sentence =
+                format!("is in {} files; a device has it in one: `safetensors join` makes that", parts.len());
+            Err(Complaint::about(model.path(), sentence))
+        }
+    }
+}
+
+fn row(tensor: &Tensor<'_>) -> Extent {
+    let rows = tensor.dims().first().copied().unwrap_or(1).max(1);
+    let elements = tensor.elements() / rows;
+    // A row of a sound tensor is no longer than the tensor, whose bits fit into 64.
+    let bits = elements.saturating_mul(u64::from(tensor.dtype().bits()));
+    Extent { bytes: bits.div_ceil(8), elements }
+}

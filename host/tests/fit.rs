@@ -1,0 +1,303 @@
+//! `safetensors fit`: where models have room in chips.
+#![cfg(feature = "chips")]
+
+mod support;
+use serde_json::Value;
+use std::ops::Range;
+use support::{Place, file, sound, tensor};
+
+/// A model of so many bytes in all, with one tensor.
+fn model(bytes: u64) -> Vec<u8> {
+    let data = bytes - 8 - 96;
+    let mut header = format!("{{{}}}", tensor("a", 0, data));
+    header += &" ".repeat(96 - header.len());
+    file(header, &vec![b'x'; usize::try_from(data).expect("it is small")])
+}
+
+/// Firmware with these segments.
+fn elf(segments: &[Range<u32>]) -> Vec<u8> {
+    let mut elf = vec![0; 52];
+    elf[..7].copy_from_slice(&[0x7f, b'E', b'L', b'F', 1, 1, 1]);
+    elf[28..32].copy_from_slice(&52_u32.to_le_bytes());
+    elf[42..44].copy_from_slice(&32_u16.to_le_bytes());
+    elf[44..46].copy_from_slice(&u16::try_from(segments.len()).expect("few").to_le_bytes());
+    for segment in segments {
+        for word in [1, 0, segment.start, segment.start, segment.end - segment.start, 0, 5, 4] {
+            elf.extend(word.to_le_bytes());
+        }
+    }
+    elf
+}
+
+fn place() -> Place {
+    let place = Place::new();
+    place.put("m", &model(58_224)).put("big", &model(600_000));
+    place.put("fw.elf", &elf(&[0x0800_0000..0x0800_9000, 0x2000_0000..0x2000_0010]));
+    place.put("nrf.elf", &elf(&[0..0x20_0001 - 0x10_0000]));
+    place
+}
+
+/// The first line, without "fits: 58,224 bytes at ".
+fn fits(place: &Place, args: &[&str]) -> String {
+    let run = place.run([&["fit"], args, &["m"]].concat());
+    assert_eq!((run.code, run.err.as_str()), (Some(0), ""), "{args:?}");
+    let line = run.out.lines().next().expect("a line");
+    line.strip_prefix("fits: 58,224 bytes at ").expect("it fits").to_owned()
+}
+
+#[test]
+fn a_model_has_its_place_in_each_chip() {
+    let place = place();
+    for (args, answer) in [
+        (
+            &["--chip", "nRF52840_xxAA"][..],
+            "0x000f1000..0x000ff370 (15 pages of 4 KiB); 964 KiB of flash stay free below it",
+        ),
+        (
+            &["--chip", "STM32F411RETx"],
+            "0x08060000..0x0806e370 (1 page of 128 KiB); 384 KiB of flash stay free below it",
+        ),
+        (
+            &["--chip", "STM32F411RETx", "--at", "0x0800c000"],
+            "0x0800c000..0x0801a370 (1 page of 16 KiB and 1 page of 64 KiB); 48 KiB of flash stay free below it",
+        ),
+        (
+            &["--chip", "RP2040", "--flash-size", "2M"],
+            "0x101f1000..0x101ff370 (15 pages of 4 KiB); 1,988 KiB of flash stay free below it",
+        ),
+        (
+            &["--chip", "RP2040", "--at", "0x10100000"],
+            "0x10100000..0x1010e370 (15 pages of 4 KiB); 1 MiB of flash stay free below it",
+        ),
+        (
+            &["--chip", "stm32f411retx", "--firmware", "fw.elf"],
+            "0x08060000..0x0806e370 (1 page of 128 KiB); 336 KiB of flash stay free between it and what is below",
+        ),
+        (
+            &["--chip", "STM32F411RETx", "--used", "100K", "--used", "0x0807f000..0x08080000"],
+            "0x08040000..0x0804e370 (1 page of 128 KiB); 128 KiB of flash stay free between it and what is below",
+        ),
+        (
+            &["--chip", "STM32F411RETx", "--at", "0x08010000", "--used", "64K"],
+            "0x08010000..0x0801e370 (1 page of 64 KiB); no flash stays free below it",
+        ),
+    ] {
+        assert_eq!(fits(&place, args), answer, "{args:?}");
+    }
+}
+
+#[test]
+fn the_rest_of_the_answer_is_about_pages_alignment_and_memory() {
+    let place = place();
+    let run = place.run(["fit", "--chip", "RP2040", "--at", "0x10100000", "m"]);
+    let lines: Vec<&str> = run.out.lines().skip(1).collect();
+    assert_eq!(
+        lines,
+        [
+            "  3,216 bytes of its last page stay unused",
+            "  the flash outside of the chip must have 1,084 KiB at least",
+            "  every tensor is aligned: a `View` gives its elements where they lie",
+            "  an index, where one is wanted, takes 64 bytes of 264 KiB of RAM",
+        ]
+    );
+}
+
+#[test]
+fn tensors_that_are_not_aligned_are_told_with_what_helps() {
+    let place = Place::new();
+    let floats = r#"{"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"b":{"dtype":"F64","shape":[1],"data_offsets":[4,12]}}"#;
+    let padded = format!("{floats}{}", " ".repeat(128 - floats.len()));
+    place.put("odd", &file(format!("{floats}     "), &[0; 12])).put("even", &file(padded, &[0; 12]));
+    let line = |args: &[&str]| {
+        let run = place.run([&["fit", "--chip", "nRF52840_xxAA"], args].concat());
+        (run.code, run.out.lines().find(|line| line.contains("aligned")).expect("a line").trim().to_owned())
+    };
+    let said = |count, name, address, of, placement| {
+        format!(
+            "{count} of 2 tensors are not aligned: \"{name}\" lies at {address}, which is no multiple of {of}; \
+             `Placement::{placement}` places them all"
+        )
+    };
+    assert_eq!(floats.len() % 8, 4, "with five spaces the data begin at an odd byte");
+    assert_eq!(line(&["odd"]), (Some(0), said(2, "a", "0x000ff079", 4, "Start(8)")));
+    assert_eq!(line(&["even"]), (Some(0), said(1, "b", "0x000ff08c", 8, "Start(8)")));
+    assert_eq!(line(&["--align", "16", "even"]), (Some(1), said(2, "a", "0x000ff088", 16, "Padded(16)")));
+    assert_eq!(line(&["--align", "4", "even"]).0, Some(1), "what is asked for is 4 and the width");
+    let run = place.run(["fit", "--chip", "nRF52840_xxAA", "--align", "64K", "even"]);
+    assert!(run.out.contains(" at 0x000f0000..0x000f0094 (1 page of 4 KiB); 960 KiB"), "{}", run.out);
+}
+
+#[test]
+fn several_models_lie_beside_each_other() {
+    let place = place();
+    let firsts = |args: &[&str]| {
+        let run = place.run([&["fit", "--chip", "nRF52840_xxAA", "--json"], args].concat());
+        let answers = run.out.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
+        (run.code, answers.map(|answer| answer["pages_start"].as_u64()).collect::<Vec<_>>())
+    };
+    assert_eq!(firsts(&["m", "m"]), (Some(0), vec![Some(0xf1000), Some(0xe2000)]));
+    assert_eq!(firsts(&["--at", "0x1000", "m", "m"]), (Some(0), vec![Some(0x1000), Some(0x10000)]));
+    assert_eq!(firsts(&["big", "m", "big"]), (Some(1), vec![Some(0x6d000), Some(0x5e000), None]));
+}
+
+#[test]
+fn an_answer_is_the_same_for_programs() {
+    let run = place().run(["fit", "--chip", "STM32F411RETx", "--at", "0x0800c000", "--json", "m"]);
+    let expected = serde_json::json!({
+        "file": "m", "ok": true, "fits": true, "chip": "STM32F411RETx", "bytes": 58224,
+        "address": 0x0800_c000, "end": 0x0801_a370, "pages_start": 0x0800_c000, "pages_end": 0x0802_0000,
+        "pages": [{"count": 1, "bytes": 16384}, {"count": 1, "bytes": 65536}],
+        "unused": 0x5c90, "free_below": 49152, "tensors": 1, "misaligned": 0, "index_bytes": 64, "ram_bytes": 131_072,
+    });
+    assert_eq!(serde_json::from_str::<Value>(&run.out).expect("JSON"), expected);
+}
+
+#[test]
+fn what_does_not_fit_is_told_with_numbers() {
+    let place = place();
+    for (args, sentence) in [
+        (
+            &["--chip", "STM32F411RETx", "big"][..],
+            "600,000 bytes are 75,712 more than the largest free range has: 524,288 bytes at 0x08000000..0x08080000",
+        ),
+        (
+            &["--chip", "STM32F411RETx", "--at", "0x08060000", "big"],
+            "600,000 bytes at 0x08060000 end 468,928 bytes behind the flash, which ends at 0x08080000",
+        ),
+        (
+            &["--chip", "STM32F411RETx", "--firmware", "fw.elf", "--at", "0x08008000", "m"],
+            "its pages 0x08008000..0x08020000 hold 4,096 bytes of the firmware, which is at 0x08000000..0x08009000",
+        ),
+        (
+            &["--chip", "nRF52840_xxAA", "--firmware", "nrf.elf", "m"],
+            "58,224 bytes, and no page of flash is free",
+        ),
+    ] {
+        place.run([&["fit"], args].concat()).is(1, &format!("does not fit: {sentence}\n"), "");
+        let run = place.run([&["fit", "--json"], args].concat());
+        let answer: Value = serde_json::from_str(&run.out).expect("JSON");
+        assert_eq!((run.code, &answer["ok"], &answer["fits"]), (Some(1), &true.into(), &false.into()));
+        assert_eq!(answer["message"], sentence);
+        assert!(answer["missing"].as_u64().expect("a number") > 0);
+    }
+}
+
+#[test]
+fn what_makes_no_sense_is_one_sentence() {
+    let place = place();
+    place
+        .put("no.elf", b"#!/bin/sh\n")
+        .put("cut.elf", &elf(&[0..9])[..70])
+        .put("far.elf", &elf(&[0x100..0x200]));
+    let window = "the flash of RP2040 is outside of it, in a window of 128 MiB: how much the board has is said by \
+                  --flash-size (2M, say), or where the model is to lie by --at";
+    for (args, about, sentence) in [
+        (
+            &["--chip", "nRF52480_xxAA", "m"][..],
+            "",
+            "there is no chip \"nRF52480_xxAA\"; is nRF52840_xxAA or nRF52805_xxAA or nRF52810_xxAA meant?",
+        ),
+        (
+            &["--chip", "zzz", "m"],
+            "",
+            "there is no chip \"zzz\"; `safetensors fit --list` has all that are known",
+        ),
+        (
+            &["--chip", "STM32F411RE", "--at", "0x20000000", "m"],
+            "",
+            "0x20000000 is not in the flash of STM32F411RE, which is at 0x08000000..0x08080000",
+        ),
+        (
+            &["--chip", "nRF52840_xxAA", "--at", "0x10001000", "m"],
+            "",
+            "0x10001000 is in memory of nRF52840_xxAA that is not for data; its flash is at 0x00000000..0x00100000",
+        ),
+        (
+            &["--chip", "nRF52840_xxAA", "--at", "4097", "m"],
+            "",
+            "0x00001001 is not where a page begins: 0x00001000 and 0x00002000 are",
+        ),
+        (&["--chip", "RP2040", "m"], "", window),
+        (
+            &["--chip", "RP2040", "--flash-size", "200M", "m"],
+            "",
+            "--flash-size: RP2040 has no more than 128 MiB",
+        ),
+        (&["--chip", "nRF52840_xxAA", "--firmware", "no.elf", "m"], "no.elf", "is no ELF file"),
+        (
+            &["--chip", "nRF52840_xxAA", "--firmware", "cut.elf", "m"],
+            "cut.elf",
+            "is cut short: an ELF file is longer",
+        ),
+        (
+            &["--chip", "RP2040", "--at", "0x10100000", "--firmware", "far.elf", "m"],
+            "far.elf",
+            "has nothing in the flash of RP2040, which is at 0x10000000..0x18000000",
+        ),
+        (
+            &["--chip", "nRF52840_xxAA", "--firmware", "none.elf", "m"],
+            "none.elf",
+            "cannot be read: no such file or directory",
+        ),
+        (&["--chip", "nRF52840_xxAA", "none"], "none", "cannot be read: no such file or directory"),
+        (
+            &["--chip", "nRF52840_xxAA", "-", "-"],
+            "",
+            "standard input can be read only once, but `-` is given twice",
+        ),
+        (&["--list", "zzz"], "", "no chip has \"zzz\" in its name"),
+    ] {
+        let about = if about.is_empty() { "safetensors" } else { about };
+        place.run([&["fit"], args].concat()).is(2, "", &format!("{about}: {sentence}\n"));
+    }
+}
+
+#[test]
+fn numbers_that_are_none_are_bad_usage() {
+    let place = place();
+    for (option, value, sentence) in [
+        ("--at", "here", "not an address; write it like 0x08060000"),
+        ("--used", "much", "not a size; write it like 4096, 64K or 2M"),
+        ("--used", "0x20..0x10", "the range ends before it begins"),
+        ("--flash-size", "2G", "not a size; write it like 4096, 64K or 2M"),
+        ("--align", "24", "not a power of two"),
+    ] {
+        let run = place.run(["fit", "--chip", "nRF52840_xxAA", option, value, "m"]);
+        assert!(run.code == Some(2) && run.err.contains(sentence), "{option} {value}: {}", run.err);
+    }
+}
+
+#[test]
+fn a_name_that_fits_several_chips_lists_them() {
+    let place = place();
+    let run = place.run(["fit", "--chip", "STM32F411", "m"]);
+    let begins = "safetensors: \"STM32F411\" begins the names of 16 chips: STM32F411CC, STM32F411CCUx, ";
+    assert!(run.code == Some(2) && run.err.starts_with(begins) && run.err.ends_with(", …\n"), "{}", run.err);
+}
+
+#[test]
+fn chips_are_listed() {
+    let place = Place::new();
+    place.run(["fit", "--list", "NRF5284"]).is(0, "nRF52840_xxAA\n", "");
+    let all = place.run(["fit", "--list"]).out;
+    for name in ["STM32F411RETx", "nRF52840_xxAA", "RP2040"] {
+        assert!(all.lines().any(|line| line == name), "{name}");
+    }
+    let json = place.run(["fit", "--list", "rp2040", "--json"]).out;
+    let chips: Value = serde_json::from_str(&json).expect("JSON");
+    assert!(chips["chips"].as_array().expect("a list").contains(&"RP2040".into()));
+}
+
+#[test]
+fn a_model_that_is_not_sound_has_the_report_of_check() {
+    let place = place();
+    let mut cut = sound();
+    cut.pop();
+    place.put("cut", &cut);
+    let (fit, check) =
+        (place.run(["fit", "--chip", "RP2040", "--at", "0x10100000", "cut"]), place.run(["check", "cut"]));
+    assert_eq!((fit.code, fit.err), (Some(1), check.out));
+    let run = place.run(["fit", "--chip", "nRF52840_xxAA", "--json", "cut", "m"]);
+    assert_eq!((run.code, run.out.lines().count()), (Some(1), 2), "the other is answered: {}", run.out);
+    assert_eq!(place.run_piped(["fit", "--chip", "nRF52840_xxAA", "-"], &sound()).code, Some(0));
+}
