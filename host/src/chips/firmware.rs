@@ -123,14 +123,14 @@ pub mod tests {
     use std::ops::Range;
 
     /// An ELF file of 32 bits with these segments.
-    pub fn elf(segments: &[Range<u32>]) -> Vec<u8> {
+    pub fn elf(segments: &[(u32, u32)]) -> Vec<u8> {
         let mut elf = vec![0; 52];
         elf[..7].copy_from_slice(&[0x7f, b'E', b'L', b'F', 1, 1, 1]);
         elf[28..32].copy_from_slice(&52_u32.to_le_bytes());
         elf[42..44].copy_from_slice(&32_u16.to_le_bytes());
         elf[44..46].copy_from_slice(&u16::try_from(segments.len()).expect("few").to_le_bytes());
-        for segment in segments {
-            for word in [1, 0, segment.start, segment.start, segment.end - segment.start, 0, 5, 4] {
+        for (start, end) in segments {
+            for word in [1, 0, *start, *start, end - start, 0, 5, 4] {
                 elf.extend(word.to_le_bytes());
             }
         }
@@ -146,7 +146,7 @@ pub mod tests {
 
     #[test]
     fn segments_with_contents_are_found() {
-        let bytes = elf(&[0x800_0000..0x800_1234, 0x2000_0000..0x2000_0000]);
+        let bytes = elf(&[(0x800_0000, 0x800_1234), (0x2000_0000, 0x2000_0000)]);
         assert_eq!(read(&bytes).expect("ELF"), [0x800_0000..0x800_1234]);
     }
 
@@ -165,7 +165,7 @@ pub mod tests {
 
     #[test]
     fn what_is_no_firmware_is_told() {
-        let sound = elf(&[0..16]);
+        let sound = elf(&[(0, 16)]);
         let mut short_entries = sound.clone();
         short_entries[42] = 8;
         for (bytes, sentence) in [

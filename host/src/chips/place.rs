@@ -55,7 +55,7 @@ pub fn free(area: &Area, used: &[Range<u64>]) -> Vec<Range<u64>> {
     taken.sort_by_key(|range| range.start);
     let Range { start: mut from, end } = area.pages.range();
     let mut free = Vec::new();
-    for range in taken.into_iter().chain([end..end]) {
+    for range in taken.into_iter().chain(std::iter::once(end..end)) {
         if from < range.start {
             free.push(from..range.start);
         }

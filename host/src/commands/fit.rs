@@ -208,8 +208,7 @@ fn index_line(site: &Site, plan: &Plan) -> String {
 }
 
 fn json(name: &str, site: &Site, plan: &Plan, place: &Place<'_>, alignment: &Alignment) -> String {
-    let page =
-        |(count, bytes)| Object::new().number("count", count as u64).number("bytes", bytes as u64).end();
+    let page = |(count, bytes): (u64, u64)| Object::new().number("count", count).number("bytes", bytes).end();
     let pages = array(place.touched().into_iter().map(page));
     let object = Object::new()
         .text("file", name)
