@@ -26,6 +26,7 @@ mod product;
 mod report;
 mod rows;
 mod source;
+mod sums;
 mod table;
 mod text;
 mod verdict;

@@ -6,6 +6,7 @@ mod conform;
 mod decode;
 #[cfg(feature = "chips")]
 mod fit;
+mod hash;
 mod inspect;
 
 use crate::complaint::{Complaint, Outcome};
@@ -19,6 +20,7 @@ pub enum Command {
     Check(check::Check),
     Inspect(inspect::Inspect),
     Decode(decode::Decode),
+    Hash(hash::Hash),
     Conform(conform::Conform),
     #[cfg(feature = "chips")]
     Fit(fit::Fit),
@@ -31,6 +33,7 @@ impl Command {
             Self::Check(check) => end(check),
             Self::Inspect(inspect) => end(inspect),
             Self::Decode(decode) => end(decode),
+            Self::Hash(hash) => end(hash),
             Self::Conform(conform) => end(conform),
             #[cfg(feature = "chips")]
             Self::Fit(fit) => end(fit),

@@ -1,0 +1,151 @@
+//! The sums of models, a file or a tensor at a time, several at once.
+
+use crate::complaint::Complaint;
+use crate::failure::NotRead;
+use crate::model::{Model, Tensor};
+use crate::parallel::in_order;
+use crate::work::Work;
+use embedded_safetensors::{FileModel, ReadAt, ReadError};
+use sha2::{Digest, Sha256};
+use std::io;
+use std::num::NonZero;
+use std::path::Path;
+
+/// How much is read at a time.
+const BUFFER: u64 = 256 * 1024;
+
+/// The sums of one model, in hexadecimal.
+pub struct Hashed<'m> {
+    /// Of each file, in the order of the files.
+    pub files: Vec<String>,
+    /// Of each tensor, if they were asked for, in the order of the model.
+    pub tensors: Vec<(Tensor<'m>, String)>,
+}
+
+/// Takes the sums of a model's files, and of its tensors too if they are wanted, so many at once.
+pub fn hash_model<'m>(
+    model: &'m Model,
+    tensors: bool,
+    threads: NonZero<usize>,
+    work: &Work,
+) -> Result<Hashed<'m>, Complaint> {
+    let mut items: Vec<Item<'_>> = model.parts().iter().map(Item::File).collect();
+    if tensors {
+        items.extend(model.tensors().map(|tensor| Item::Tensor(path(model, &tensor), tensor)));
+    }
+    let mut hashed = Hashed { files: Vec::new(), tensors: Vec::new() };
+    let sum = |item| (item, Item::sum(item, work));
+    in_order(&items, threads, sum, |(item, sum)| {
+        match item {
+            Item::File(_) => hashed.files.push(sum?),
+            Item::Tensor(_, tensor) => hashed.tensors.push((*tensor, sum?)),
+        }
+        Ok::<_, Complaint>(())
+    })?;
+    model.check_unchanged()?;
+    Ok(hashed)
+}
+
+/// The file that a tensor is in.
+fn path<'m>(model: &'m Model, tensor: &Tensor<'_>) -> &'m Path {
+    model.parts().get(tensor.part()).map_or(model.path(), FileModel::path)
+}
+
+/// What has a sum.
+enum Item<'m> {
+    File(&'m FileModel),
+    Tensor(&'m Path, Tensor<'m>),
+}
+
+impl Item<'_> {
+    fn sum(&self, work: &Work) -> Result<String, Complaint> {
+        match self {
+            Self::File(file) => {
+                sum_of_file(*file, file_len(file), work).map_err(|trouble| trouble.about(file.path()))
+            }
+            Self::Tensor(path, tensor) => sum_of_tensor(tensor, work).map_err(|trouble| trouble.about(path)),
+        }
+    }
+}
+
+/// How many bytes a proven file has.
+pub fn file_len(file: &FileModel) -> u64 {
+    let summary = file.summary();
+    summary.data_start + summary.data_len
+}
+
+/// Why there is no sum.
+pub enum Trouble {
+    Read(NotRead),
+    Stopped(Complaint),
+}
+
+impl Trouble {
+    pub fn about(self, path: &Path) -> Complaint {
+        match self {
+            Self::Read(reason) => Complaint::not_read(path, reason),
+            Self::Stopped(complaint) => complaint,
+        }
+    }
+}
+
+impl From<io::Error> for Trouble {
+    fn from(error: io::Error) -> Self {
+        Self::Read(error.into())
+    }
+}
+
+/// Of a file that was proven.
+impl From<ReadError<io::Error>> for Trouble {
+    fn from(error: ReadError<io::Error>) -> Self {
+        Self::Read(match error {
+            ReadError::Source(error) => error.into(),
+            ReadError::UnexpectedEof { .. } => NotRead::changed(),
+            ReadError::Format(error) => NotRead::because(error.kind.to_string()),
+        })
+    }
+}
+
+/// The sum of all of a file, which has this length.
+pub fn sum_of_file(
+    mut file: impl ReadAt<Error = io::Error>,
+    len: u64,
+    work: &Work,
+) -> Result<String, Trouble> {
+    let mut hash = Sha256::new();
+    let mut buffer = buffer(len);
+    let mut at = 0;
+    while at < len {
+        let wanted = usize::try_from(len - at).unwrap_or(usize::MAX).min(buffer.len());
+        let read = file.read_at(at, &mut buffer[..wanted])?;
+        if read == 0 {
+            return Err(Trouble::Read(NotRead::changed()));
+        }
+        hash.update(&buffer[..read]);
+        at += read as u64;
+        work.advance(read as u64).map_err(Trouble::Stopped)?;
+    }
+    Ok(hex(hash))
+}
+
+/// The sum of a tensor's bytes.
+pub fn sum_of_tensor(tensor: &Tensor<'_>, work: &Work) -> Result<String, Trouble> {
+    let mut hash = Sha256::new();
+    let mut buffer = buffer(tensor.byte_len());
+    let mut reader = tensor.reader();
+    while let Some(chunk) = reader.next_chunk(&mut buffer)? {
+        hash.update(chunk);
+        work.advance(chunk.len() as u64).map_err(Trouble::Stopped)?;
+    }
+    Ok(hex(hash))
+}
+
+/// For chunks of something of this length.
+fn buffer(len: u64) -> Vec<u8> {
+    // An element takes 8 bytes at most, which a chunk must have room for.
+    vec![0; usize::try_from(len.clamp(64, BUFFER)).unwrap_or(64)]
+}
+
+fn hex(hash: Sha256) -> String {
+    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+}

@@ -1,0 +1,126 @@
+//! What became of a file that has a sum.
+
+use crate::exit::Exit;
+use crate::failure::NotRead;
+use crate::json::{self, Object};
+use crate::output::complain;
+use crate::text::{quoted, shown_text};
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+/// A file, and what became of it.
+pub struct Found {
+    pub name: PathBuf,
+    pub finding: Finding,
+}
+
+pub enum Finding {
+    /// It is what it was.
+    Same,
+    Changed {
+        sum: String,
+        expected: String,
+        /// What is known of its tensors, if anything is.
+        tensors: Option<Tensors>,
+    },
+    Missing,
+    /// It is not in the list.
+    Added,
+    NotRead(NotRead),
+}
+
+/// What became of the tensors of a changed file.
+pub enum Tensors {
+    /// By their names; with none of them the header alone is another one.
+    Known(Vec<(String, Fate)>),
+    /// The file is not a sound model any more.
+    Unsound,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Fate {
+    Changed,
+    Missing,
+    Added,
+}
+
+impl Fate {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Changed => "changed",
+            Self::Missing => "missing",
+            Self::Added => "added",
+        }
+    }
+}
+
+impl Found {
+    pub fn exit(&self) -> Exit {
+        match &self.finding {
+            Finding::Same => Exit::Good,
+            Finding::Changed { .. } | Finding::Missing | Finding::Added => Exit::Bad,
+            Finding::NotRead(_) => Exit::Failed,
+        }
+    }
+
+    /// A line, and one for each tensor that differs.
+    pub fn print(&self, out: &mut impl Write) -> io::Result<()> {
+        let name = shown_text(&self.name.to_string_lossy());
+        match &self.finding {
+            Finding::Same => writeln!(out, "{name}: ok"),
+            Finding::Missing => writeln!(out, "{name}: missing"),
+            Finding::Added => writeln!(out, "{name}: added, and not in the list"),
+            Finding::Changed { sum, expected, tensors } => {
+                writeln!(out, "{name}: changed: its sum is {sum}, and was {expected}")?;
+                tensors.as_ref().map_or(Ok(()), |tensors| tensors.print(out))
+            }
+            Finding::NotRead(reason) => {
+                out.flush()?;
+                complain(format_args!("{name}: cannot be read: {reason}"));
+                Ok(())
+            }
+        }
+    }
+
+    pub fn json(&self) -> String {
+        let object = Object::new().text("file", &self.name.to_string_lossy());
+        let object = object.flag("ok", self.exit() == Exit::Good);
+        let object = match &self.finding {
+            Finding::Same => object,
+            Finding::Missing => object.text("error", "missing"),
+            Finding::Added => object.text("error", "added"),
+            Finding::NotRead(reason) => object.text("error", "io").text("message", &reason.to_string()),
+            Finding::Changed { sum, expected, tensors } => {
+                let object = object.text("error", "changed").text("sha256", sum).text("expected", expected);
+                tensors.iter().fold(object, |object, tensors| tensors.members(object))
+            }
+        };
+        object.end()
+    }
+}
+
+impl Tensors {
+    fn print(&self, out: &mut impl Write) -> io::Result<()> {
+        match self {
+            Self::Unsound => writeln!(out, "    it is no sound model any more: `safetensors check` says why"),
+            Self::Known(fates) if fates.is_empty() => {
+                writeln!(out, "    the header is changed, and no tensor")
+            }
+            Self::Known(fates) => fates
+                .iter()
+                .try_for_each(|(name, fate)| writeln!(out, "    tensor {} is {}", quoted(name), fate.word())),
+        }
+    }
+
+    fn members(&self, object: Object) -> Object {
+        match self {
+            Self::Unsound => object.flag("sound", false),
+            Self::Known(fates) => {
+                let one = |(name, fate): &(String, Fate)| {
+                    Object::new().text("name", name).text("error", fate.word()).end()
+                };
+                object.flag("sound", true).raw("tensors", &json::array(fates.iter().map(one)))
+            }
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! Lists of sums: as `sha256sum` writes them, or as `safetensors hash --json` does.
+
+use crate::sums::lines::{is_sum, parse};
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::path::{Component, Path, PathBuf};
+
+/// What a file is to be.
+pub struct Expected {
+    pub name: PathBuf,
+    pub sum: String,
+    /// The sums of its tensors, if they are known.
+    pub tensors: Option<BTreeMap<String, String>>,
+}
+
+/// An object of `safetensors hash --json`.
+#[derive(Deserialize)]
+struct Object {
+    files: Vec<File>,
+}
+
+#[derive(Deserialize)]
+struct File {
+    file: String,
+    sha256: String,
+    tensors: Option<BTreeMap<String, Tensor>>,
+}
+
+#[derive(Deserialize)]
+struct Tensor {
+    sha256: String,
+}
+
+/// The files that a list names, or why it is none, in a sentence.
+pub fn read(text: &[u8]) -> Result<Vec<Expected>, String> {
+    let is_json = text.trim_ascii_start().starts_with(b"{");
+    let list = if is_json { read_json(text)? } else { read_lines(text)? };
+    if list.is_empty() {
+        return Err("it lists no file".to_owned());
+    }
+    Ok(list)
+}
+
+fn read_lines(text: &[u8]) -> Result<Vec<Expected>, String> {
+    let lines = text.split_inclusive(|byte| *byte == b'\n').enumerate();
+    let lines = lines.map(|(index, line)| (index + 1, line.strip_suffix(b"\n").unwrap_or(line)));
+    let lines = lines.map(|(number, line)| (number, line.strip_suffix(b"\r").unwrap_or(line)));
+    // Comments, as for `sha256sum`; and the sums of tensors, which stand there for people.
+    let lines = lines.filter(|(_, line)| !line.starts_with(b"#") && !line.starts_with(b"  "));
+    lines
+        .map(|(number, line)| {
+            let (sum, name) = parse(line).ok_or_else(|| format!("line {number} is not a sum and a name"))?;
+            Ok(Expected { name: name.into(), sum, tensors: None })
+        })
+        .collect()
+}
+
+fn read_json(text: &[u8]) -> Result<Vec<Expected>, String> {
+    let mut list = Vec::new();
+    for object in serde_json::Deserializer::from_slice(text).into_iter::<Object>() {
+        let object =
+            object.map_err(|error| format!("it is not what `safetensors hash --json` prints: {error}"))?;
+        for file in object.files {
+            list.push(file.expected()?);
+        }
+    }
+    Ok(list)
+}
+
+impl File {
+    fn expected(self) -> Result<Expected, String> {
+        let tensors =
+            self.tensors.map(|tensors| tensors.into_iter().map(|(name, tensor)| (name, tensor.sha256)));
+        let tensors: Option<BTreeMap<String, String>> = tensors.map(Iterator::collect);
+        let sums = tensors.iter().flat_map(BTreeMap::values).chain([&self.sha256]);
+        if let Some(wrong) = sums.into_iter().find(|sum| !is_sum(sum)) {
+            return Err(format!("{wrong:?} is not a sum of 64 hexadecimal digits"));
+        }
+        Ok(Expected { name: self.file.into(), sum: self.sha256.to_ascii_lowercase(), tensors })
+    }
+}
+
+/// Whether a name leads to nothing outside the folder that it is looked up in.
+pub fn is_inside(name: &Path) -> bool {
+    name.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir))
+}
+
+/// Whether a name is that of a file in the folder itself.
+pub fn is_in_folder(name: &Path) -> bool {
+    let mut parts = name.components();
+    matches!((parts.next(), parts.next()), (Some(Component::Normal(part)), None) if part == name.as_os_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{is_in_folder, is_inside, read};
+    use std::path::Path;
+
+    #[test]
+    fn names_that_lead_elsewhere_are_known() {
+        for inside in ["m", "./m", "a/b", "..m", "a/./b"] {
+            assert!(is_inside(Path::new(inside)), "{inside}");
+        }
+        for outside in ["/m", "..", "../m", "a/../../m", "a/.."] {
+            assert!(!is_inside(Path::new(outside)), "{outside}");
+        }
+        for (name, expected) in [
+            ("m", true),
+            ("..m", true),
+            ("./m", false),
+            ("a/b", false),
+            ("m/", false),
+            ("..", false),
+            ("", false),
+        ] {
+            assert_eq!(is_in_folder(Path::new(name)), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn both_forms_are_read() {
+        let sum = "ab".repeat(32);
+        let lines = read(format!("# sums\n{sum}  a\r\n{sum} *b").as_bytes()).expect("a list");
+        let names: Vec<_> = lines.iter().map(|file| (file.name.to_str(), file.sum.as_str())).collect();
+        assert_eq!(names, [(Some("a"), sum.as_str()), (Some("b"), sum.as_str())]);
+        let object = |name: &str| {
+            format!(
+                r#"{{"file":"m","ok":true,"files":[{{"file":"{name}","sha256":"{sum}","tensors":{{"t":{{"sha256":"{sum}"}}}}}}]}}"#
+            )
+        };
+        let objects = read(format!("{}\n{}\n", object("a"), object("b")).as_bytes()).expect("a list");
+        assert_eq!(objects.len(), 2);
+        assert_eq!(objects[1].tensors.as_ref().and_then(|tensors| tensors.get("t")), Some(&sum));
+    }
+
+    #[test]
+    fn what_is_no_list_is_refused_in_a_sentence() {
+        let sum = "ab".repeat(32);
+        for (text, why) in [
+            (String::new(), "it lists no file"),
+            ("# nothing\n".into(), "it lists no file"),
+            (format!("{sum}  a\n\n"), "line 2 is not a sum and a name"),
+            (format!("{sum}  a\n{}  b", &sum[1..]), "line 2 is not"),
+            ("{}".into(), "missing field `files`"),
+            (r#"{"files":[]}"#.into(), "it lists no file"),
+            (r#"{"files":[{"file":"m","sha256":"00"}]}"#.into(), "\"00\" is not a sum"),
+            (r#"{"files":[]"#.into(), "EOF"),
+        ] {
+            let said = read(text.as_bytes()).err().unwrap_or_default();
+            assert!(said.contains(why), "{text}: {said}");
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! Whether files are what a list of sums says.
+
+use crate::complaint::Complaint;
+use crate::failure::NotRead;
+use crate::model::Model;
+use crate::parallel::{cores, in_order};
+use crate::sums::digest::{Trouble, hash_model, sum_of_file};
+use crate::sums::finding::{Fate, Finding, Found, Tensors};
+use crate::sums::list::{Expected, is_in_folder, is_inside, read};
+use crate::text::quoted;
+use crate::work::Work;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, Read};
+use std::num::NonZero;
+use std::path::{Path, PathBuf};
+
+/// How large a list may be: that of a million tensors has less.
+const LONGEST: u64 = 256 << 20;
+/// The list of a checkpoint.
+const SUMS: &str = "SHA256SUMS";
+
+/// What became of the files of a list, or of those of a checkpoint when it is a folder. Names that lead out of the
+/// folder are taken only if `anywhere` says so.
+pub fn verify(list: &Path, anywhere: bool) -> Result<Vec<Found>, Complaint> {
+    if list.is_dir() {
+        return verify_folder(list);
+    }
+    let expected = read_list(list)?;
+    match expected.iter().find(|file| !anywhere && !is_inside(&file.name)) {
+        Some(outside) => Err(unsafe_name(list, outside, "leads out of this folder; --anywhere follows it")),
+        None => check(Path::new(""), &expected),
+    }
+}
+
+/// A checkpoint has the files of its list, and no other.
+fn verify_folder(folder: &Path) -> Result<Vec<Found>, Complaint> {
+    let list = folder.join(SUMS);
+    let expected = read_list(&list)?;
+    if let Some(wrong) = expected.iter().find(|file| !is_in_folder(&file.name)) {
+        return Err(unsafe_name(&list, wrong, "is not that of a file in the checkpoint"));
+    }
+    let mut found = check(folder, &expected)?;
+    let known: BTreeSet<&Path> =
+        expected.iter().map(|file| file.name.as_path()).chain([Path::new(SUMS)]).collect();
+    let names = names(folder).map_err(|error| Complaint::not_read(folder, error))?;
+    let added = names.into_iter().filter(|name| !known.contains(name.as_path()));
+    found.extend(added.map(|name| Found { name: folder.join(name), finding: Finding::Added }));
+    Ok(found)
+}
+
+fn unsafe_name(list: &Path, file: &Expected, why: &str) -> Complaint {
+    Complaint::about(list, format!("the name {} {why}", quoted(&file.name.to_string_lossy())))
+}
+
+fn names(folder: &Path) -> io::Result<BTreeSet<PathBuf>> {
+    fs::read_dir(folder)?.map(|entry| Ok(entry?.file_name().into())).collect()
+}
+
+fn read_list(path: &Path) -> Result<Vec<Expected>, Complaint> {
+    let text = read_text(path).map_err(|reason| Complaint::not_read(path, reason))?;
+    read(&text).map_err(|why| Complaint::about(path, format!("is no list of sums: {why}")))
+}
+
+fn read_text(path: &Path) -> Result<Vec<u8>, NotRead> {
+    let mut text = Vec::new();
+    let read = if path.as_os_str() == "-" {
+        io::stdin().lock().take(LONGEST + 1).read_to_end(&mut text)?
+    } else {
+        open_file(path)?.0.take(LONGEST + 1).read_to_end(&mut text)?
+    };
+    if read as u64 > LONGEST {
+        return Err(NotRead::because(format!("it has more than {LONGEST} bytes, and is no list of sums")));
+    }
+    Ok(text)
+}
+
+/// A file and its length. What is none could be endless, or keep us waiting.
+fn open_file(path: &Path) -> Result<(File, u64), NotRead> {
+    let is_file = |metadata: &fs::Metadata| metadata.is_file();
+    if !is_file(&fs::metadata(path)?) {
+        return Err(NotRead::because("it is not a file"));
+    }
+    let file = File::open(path)?;
+    let metadata = file.metadata()?;
+    if !is_file(&metadata) {
+        return Err(NotRead::changed());
+    }
+    Ok((file, metadata.len()))
+}
+
+fn check(folder: &Path, expected: &[Expected]) -> Result<Vec<Found>, Complaint> {
+    let paths: Vec<PathBuf> = expected.iter().map(|file| folder.join(&file.name)).collect();
+    let len = |path: &PathBuf| fs::metadata(path).map_or(0, |metadata| metadata.len());
+    let work = Work::new("verifying", paths.iter().map(len).sum());
+    let files: Vec<(&Expected, &PathBuf)> = expected.iter().zip(&paths).collect();
+    let mut found = Vec::new();
+    in_order(
+        &files,
+        cores(),
+        |(file, path)| (*path, examine(file, path, &work)),
+        |(path, finding)| {
+            found.push(Found { name: path.clone(), finding: finding? });
+            Ok::<_, Complaint>(())
+        },
+    )?;
+    Ok(found)
+}
+
+/// Only that the user stops it ends the work: other files may be sound.
+fn examine(file: &Expected, path: &Path, work: &Work) -> Result<Finding, Complaint> {
+    match sum(path, work) {
+        Ok(sum) if sum == file.sum => Ok(Finding::Same),
+        Ok(sum) => {
+            let tensors =
+                file.tensors.as_ref().map(|expected| differing(expected, path, work)).transpose()?;
+            Ok(Finding::Changed { sum, expected: file.sum.clone(), tensors })
+        }
+        Err(Trouble::Stopped(complaint)) => Err(complaint),
+        Err(Trouble::Read(_)) if is_missing(path) => Ok(Finding::Missing),
+        Err(Trouble::Read(reason)) => Ok(Finding::NotRead(reason)),
+    }
+}
+
+fn is_missing(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_err_and(|error| error.kind() == ErrorKind::NotFound)
+}
+
+fn sum(path: &Path, work: &Work) -> Result<String, Trouble> {
+    let (file, len) = open_file(path).map_err(Trouble::Read)?;
+    sum_of_file(file, len, work)
+}
+
+/// Which tensors are not what they were.
+fn differing(expected: &BTreeMap<String, String>, path: &Path, work: &Work) -> Result<Tensors, Complaint> {
+    let Ok(model) = Model::open(path) else { return Ok(Tensors::Unsound) };
+    let hashed = match hash_model(&model, true, NonZero::<usize>::MIN, work) {
+        Ok(hashed) => hashed,
+        Err(_) => {
+            Work::check()?;
+            return Ok(Tensors::Unsound);
+        }
+    };
+    let found: BTreeMap<&str, &String> =
+        hashed.tensors.iter().map(|(tensor, sum)| (tensor.name(), sum)).collect();
+    let mut fates = Vec::new();
+    for (name, sum) in expected {
+        match found.get(name.as_str()) {
+            None => fates.push((name.clone(), Fate::Missing)),
+            Some(now) if **now != sum.to_ascii_lowercase() => fates.push((name.clone(), Fate::Changed)),
+            Some(_) => {}
+        }
+    }
+    let added = found.keys().filter(|name| !expected.contains_key(**name));
+    fates.extend(added.map(|name| ((*name).to_owned(), Fate::Added)));
+    Ok(Tensors::Known(fates))
+}

@@ -1,0 +1,330 @@
+//! `safetensors hash`: sums of files and tensors, and what becomes of files that no longer have theirs.
+
+mod support;
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+use std::fs;
+use support::{Place, Run, file, finish, sound, tensor};
+
+fn sum(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// A list of the files as they are, in one of the two forms.
+fn listed(options: &[&str]) -> Place {
+    let place = Place::new();
+    place.put("a", &sound()).put("b", &file(format!("{{{}}}", tensor("t", 0, 3)), b"abc"));
+    let run = place.run(["hash"].iter().chain(options).chain(&["a", "b"]));
+    assert_eq!((run.code, run.err.as_str()), (Some(0), ""));
+    place.put("list", run.out.as_bytes());
+    place
+}
+
+fn verified(place: &Place) -> Run {
+    place.run(["hash", "--verify", "list"])
+}
+
+#[test]
+fn lines_are_those_of_sha256sum() {
+    let place = Place::new();
+    place.put("a", &sound()).put("b b", &file("{}", b""));
+    let expected = format!("{}  a\n{}  b b\n", sum(&sound()), sum(&file("{}", b"")));
+    place.run(["hash", "a", "b b"]).is(0, &expected, "");
+    place.run_piped(["hash", "-"], &sound()).is(0, &format!("{}  -\n", sum(&sound())), "");
+}
+
+#[test]
+fn tensors_have_sums_too() {
+    let place = Place::new();
+    place.put("m", &sound());
+    let tensors = format!("  {}  \"a\"\n  {}  \"b\"\n", sum(b"ab"), sum(b"cde"));
+    place.run(["hash", "--tensors", "m"]).is(0, &format!("{}  m\n{tensors}", sum(&sound())), "");
+    let run = place.run(["hash", "--json", "m", "m"]);
+    assert_eq!((run.code, run.out.lines().count()), (Some(0), 2));
+    let expected = json!({"file": "m", "ok": true, "files": [{"file": "m", "bytes": 118, "sha256": sum(&sound()), "tensors": {
+        "a": {"dtype": "U8", "shape": [2], "bytes": 2, "sha256": sum(b"ab")},
+        "b": {"dtype": "U8", "shape": [3], "bytes": 3, "sha256": sum(b"cde")},
+    }}]});
+    for line in run.out.lines() {
+        assert_eq!(serde_json::from_str::<Value>(line).expect("JSON"), expected);
+    }
+}
+
+#[test]
+fn large_tensors_are_hashed_piece_by_piece() {
+    let place = Place::new();
+    let data: Vec<u8> = (0..3_000_001_u32).map(|index| index.to_le_bytes()[index as usize % 3]).collect();
+    let model = file(format!("{{{},{}}}", tensor("small", 0, 1), tensor("large", 1, 3_000_001)), &data);
+    place.put("m", &model);
+    let tensors = format!("  {}  \"small\"\n  {}  \"large\"\n", sum(&data[..1]), sum(&data[1..]));
+    place.run(["hash", "--tensors", "m"]).is(0, &format!("{}  m\n{tensors}", sum(&model)), "");
+}
+
+#[test]
+fn one_bad_model_does_not_keep_the_others_from_their_sums() {
+    let place = Place::new();
+    place.put("good", &sound()).put("bad", b"abc").put("empty", b"");
+    let good = format!("{}  good\n", sum(&sound()));
+    let bad = place.run(["check", "bad"]).out;
+    place.run(["hash", "bad", "good"]).is(1, &good, &bad);
+    let gone = "gone: cannot be read: no such file or directory\n";
+    place.run(["hash", "gone", "bad", "good"]).is(2, &good, &format!("{gone}{bad}"));
+    let run = place.run(["hash", "--json", "gone", "empty"]);
+    let lines: Vec<Value> = run.out.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    assert_eq!((run.code, run.err.as_str(), lines.len()), (Some(2), "", 2));
+    assert_eq!(
+        lines[0],
+        json!({"file": "gone", "ok": false, "error": "io", "message": "no such file or directory"})
+    );
+    assert_eq!((&lines[1]["ok"], &lines[1]["code"]), (&json!(false), &json!("container.short")));
+}
+
+#[test]
+fn files_that_are_what_they_were() {
+    for options in [&[][..], &["--tensors"], &["--json"]] {
+        let place = listed(options);
+        verified(&place).is(0, "a: ok\nb: ok\n", "");
+        let list = fs::read(place.path("list")).expect("the list");
+        place.run_piped(["hash", "--verify", "-"], &list).is(0, "a: ok\nb: ok\n", "");
+    }
+}
+
+#[test]
+fn a_changed_byte_is_found_and_the_tensor_that_it_is_in() {
+    let mut changed = sound();
+    *changed.last_mut().expect("a byte") = b'x';
+    for (options, more) in [(&[][..], ""), (&["--json"], "    tensor \"b\" is changed\n")] {
+        let place = listed(options);
+        place.put("a", &changed);
+        let line = format!("a: changed: its sum is {}, and was {}\n", sum(&changed), sum(&sound()));
+        verified(&place).is(1, &format!("{line}{more}b: ok\n"), "");
+    }
+}
+
+#[test]
+fn what_became_of_the_tensors_is_told() {
+    let place = listed(&["--json"]);
+    let told = |contents: &[u8]| {
+        place.put("a", contents);
+        let run = verified(&place);
+        assert_eq!(run.code, Some(1), "{run:?}");
+        let lines: Vec<&str> = run.out.lines().filter(|line| line.starts_with(' ')).map(str::trim).collect();
+        lines.join("; ")
+    };
+    let model = |header: &str, data: &[u8]| file(format!("{{{header}}}"), data);
+    let spaced = format!("{}, {}", tensor("a", 0, 2), tensor("b", 2, 5));
+    assert_eq!(told(&model(&spaced, b"abcde")), "the header is changed, and no tensor");
+    assert_eq!(told(&model(&tensor("a", 0, 2), b"ab")), "tensor \"b\" is missing");
+    let renamed = format!("{},{}", tensor("c", 0, 2), tensor("b", 2, 5));
+    assert_eq!(
+        told(&model(&renamed, b"abcdx")),
+        "tensor \"a\" is missing; tensor \"b\" is changed; tensor \"c\" is added"
+    );
+    assert_eq!(told(b"abc"), "it is no sound model any more: `safetensors check` says why");
+    let run = place.run(["hash", "--json", "--verify", "list"]);
+    let told: Value = serde_json::from_str(&run.out).expect("JSON");
+    let changed = json!({"file": "a", "ok": false, "error": "changed", "sha256": sum(b"abc"), "expected": sum(&sound()), "sound": false});
+    assert_eq!(told, json!({"file": "list", "ok": false, "files": [changed, {"file": "b", "ok": true}]}));
+}
+
+#[test]
+fn files_that_are_not_there_or_no_files() {
+    let place = listed(&[]);
+    fs::remove_file(place.path("a")).expect("it can be removed");
+    verified(&place).is(1, "a: missing\nb: ok\n", "");
+    fs::create_dir(place.path("a")).expect("a folder");
+    verified(&place).is(2, "b: ok\n", "a: cannot be read: it is not a file\n");
+    let run = place.run(["hash", "--verify", "list", "--json"]);
+    let told: Value = serde_json::from_str(&run.out).expect("JSON");
+    assert_eq!(
+        told["files"][0],
+        json!({"file": "a", "ok": false, "error": "io", "message": "it is not a file"})
+    );
+}
+
+/// Nobody ever writes to it.
+#[cfg(unix)]
+#[test]
+fn a_pipe_in_the_place_of_a_file_keeps_nobody_waiting() {
+    let place = listed(&[]);
+    fs::remove_file(place.path("a")).expect("it can be removed");
+    let made = std::process::Command::new("mkfifo").arg(place.path("a")).status();
+    assert!(made.expect("mkfifo").success());
+    verified(&place).is(2, "b: ok\n", "a: cannot be read: it is not a file\n");
+}
+
+#[test]
+fn names_that_lead_out_of_the_folder_are_followed_only_when_that_is_asked_for() {
+    let place = listed(&[]);
+    fs::create_dir(place.path("sub")).expect("a folder");
+    let absolute = place.path("a");
+    let absolute = absolute.to_str().expect("UTF-8");
+    let json = json!({"files": [{"file": "../a", "sha256": sum(&sound())}]}).to_string();
+    for (name, list) in [
+        ("../a", format!("{}  ../a\n", sum(&sound()))),
+        ("../a", json),
+        (absolute, format!("{}  {absolute}\n", sum(&sound()))),
+        ("sub/../../a", format!("{}  sub/../../a\n", sum(&sound()))),
+    ] {
+        place.put("sub/list", list.as_bytes());
+        let run = |options: &[&str]| {
+            let mut command = place.command(["hash", "--verify", "list"].iter().chain(options));
+            finish(command.current_dir(place.path("sub")))
+        };
+        run(&[]).is(
+            2,
+            "",
+            &format!("list: the name \"{name}\" leads out of this folder; --anywhere follows it\n"),
+        );
+        let followed = run(&["--anywhere"]);
+        let expected =
+            if name == "sub/../../a" { "sub/../../a: missing\n".to_owned() } else { format!("{name}: ok\n") };
+        assert_eq!(followed.out, expected, "{followed:?}");
+    }
+}
+
+#[test]
+fn what_is_no_list_is_one_sentence() {
+    let place = listed(&[]);
+    let list = fs::read(place.path("list")).expect("the list");
+    for (damaged, why) in [
+        (&b""[..], "it lists no file"),
+        (&list[..list.len() / 2 + 10], "line 2 is not a sum and a name"),
+        (
+            b"{\"files\":",
+            "it is not what `safetensors hash --json` prints: EOF while parsing a value at line 1 column 9",
+        ),
+        (&sound(), "line 1 is not a sum and a name"),
+    ] {
+        place.put("list", damaged);
+        verified(&place).is(2, "", &format!("list: is no list of sums: {why}\n"));
+    }
+    place.run(["hash", "--verify", "gone"]).is(2, "", "gone: cannot be read: no such file or directory\n");
+    let run = place.run(["hash", "--json", "--verify", "gone"]);
+    assert_eq!(
+        run.out,
+        "{\"file\":\"gone\",\"ok\":false,\"error\":\"io\",\"message\":\"no such file or directory\"}\n"
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn strange_names_are_spelled_as_sha256sum_spells_them() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+    let place = Place::new();
+    let names = [&b"a\nb"[..], b"a\\b", b"not\xffutf8", b"\x1b[31m"].map(OsStr::from_bytes);
+    let mut list = Vec::new();
+    for name in names {
+        place.put(name, &sound());
+        let output = place.command([OsStr::new("hash"), name]).output().expect("it runs");
+        list.extend(output.stdout);
+    }
+    let spelled = [&b"a\\nb\n"[..], b"a\\\\b\n", b"not\xffutf8\n", b"\x1b[31m\n"];
+    for spelled in spelled {
+        assert!(list.windows(spelled.len()).any(|window| window == spelled), "{spelled:?}");
+    }
+    place.put("list", &list);
+    verified(&place).is(0, "a\\nb: ok\na\\b: ok\nnot\u{fffd}utf8: ok\n\\u{1b}[31m: ok\n", "");
+}
+
+/// A folder with a model and its list.
+fn checkpoint() -> Place {
+    let place = Place::new();
+    fs::create_dir(place.path("c")).expect("a folder");
+    place.put("c/m", &sound()).put("c/SHA256SUMS", format!("{}  m\n", sum(&sound())).as_bytes());
+    place
+}
+
+#[test]
+fn a_checkpoint_has_the_files_of_its_list_and_no_other() {
+    let place = checkpoint();
+    let verify = || place.run(["hash", "--verify", "c"]);
+    verify().is(0, "c/m: ok\n", "");
+    place.put("c/.more", b"");
+    verify().is(1, "c/m: ok\nc/.more: added, and not in the list\n", "");
+    let run = place.run(["hash", "--json", "--verify", "c"]);
+    let told: Value = serde_json::from_str(&run.out).expect("JSON");
+    assert_eq!(
+        told,
+        json!({"file": "c", "ok": false, "files": [{"file": "c/m", "ok": true}, {"file": "c/.more", "ok": false, "error": "added"}]})
+    );
+    fs::remove_file(place.path("c/.more")).expect("it can be removed");
+    place.put("c/m", b"other");
+    verify().is(1, &format!("c/m: changed: its sum is {}, and was {}\n", sum(b"other"), sum(&sound())), "");
+    fs::remove_file(place.path("c/m")).expect("it can be removed");
+    verify().is(1, "c/m: missing\n", "");
+}
+
+#[test]
+fn a_checkpoint_whose_list_is_tampered_with_is_refused() {
+    let place = checkpoint();
+    let verify = || place.run(["hash", "--verify", "c"]);
+    for name in ["../m", "/m", "x/m", "./m", "m/", ".."] {
+        place.put("c/SHA256SUMS", format!("{}  m\n{}  {name}\n", sum(&sound()), sum(b"")).as_bytes());
+        verify().is(
+            2,
+            "",
+            &format!("c/SHA256SUMS: the name \"{name}\" is not that of a file in the checkpoint\n"),
+        );
+    }
+    place.put("c/SHA256SUMS", b"nonsense");
+    verify().is(2, "", "c/SHA256SUMS: is no list of sums: line 1 is not a sum and a name\n");
+    fs::remove_file(place.path("c/SHA256SUMS")).expect("it can be removed");
+    verify().is(2, "", "c/SHA256SUMS: cannot be read: no such file or directory\n");
+}
+
+#[test]
+fn bad_usage_is_exit_code_2() {
+    let place = listed(&[]);
+    for args in [
+        &["hash"][..],
+        &["hash", "a", "--verify", "list"],
+        &["hash", "--tensors", "--verify", "list"],
+        &["hash", "--anywhere", "a"],
+        &["hash", "-", "-"],
+    ] {
+        let run = place.run(args);
+        assert_eq!((run.code, run.out.as_str()), (Some(2), ""), "{args:?}");
+        assert!(!run.err.is_empty());
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn nobody_to_print_to() {
+    let place = listed(&[]);
+    for args in [&["hash", "a", "b"][..], &["hash", "--verify", "list"]] {
+        let (reader, writer) = std::io::pipe().expect("a pipe");
+        drop(reader);
+        finish(place.command(args).stdout(writer)).is(2, "", "");
+        if cfg!(target_os = "linux") {
+            let full = fs::OpenOptions::new().write(true).open("/dev/full").expect("/dev/full");
+            let said = "safetensors: cannot write to standard output: no space left on device\n";
+            finish(place.command(args).stdout(full)).is(2, "", said);
+        }
+    }
+}
+
+/// A file with nothing in it but a length.
+#[cfg(unix)]
+#[test]
+fn ctrl_c_ends_a_long_run() {
+    use std::time::{Duration, Instant};
+    let place = Place::new();
+    let len: u64 = 1 << 40;
+    place.put("m", &file(format!("{{{}}}", tensor("a", 0, len)), b""));
+    let model = fs::OpenOptions::new().write(true).open(place.path("m")).expect("the model");
+    model.set_len(model.metadata().expect("its length").len() + len).expect("a file with holes");
+    place.put("list", format!("{}  m\n", sum(b"")).as_bytes());
+    for args in [&["hash", "m"][..], &["hash", "--json", "m"], &["hash", "--verify", "list"]] {
+        let child = place.command(args).spawn().expect("it starts");
+        std::thread::sleep(Duration::from_millis(500));
+        let started = Instant::now();
+        let kill = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+        assert!(kill.expect("kill").success());
+        let output = child.wait_with_output().expect("it ends");
+        assert_eq!(output.status.code(), Some(130), "{args:?}: {output:?}");
+        assert!(started.elapsed() < Duration::from_secs(10));
+    }
+}
