@@ -49,6 +49,8 @@ mod router;
 mod search;
 mod sentence;
 mod shape;
+#[cfg(all(feature = "shards", any(unix, windows)))]
+mod shards;
 mod sink;
 mod slice;
 mod smallest;
@@ -94,6 +96,15 @@ pub use receiver::{Binding, Receiver, Reception, bind, bind_optional};
 pub use router::{Routed, Router};
 pub use search::Wanted;
 pub use shape::{MAX_RANK, Shape, Strides};
+#[cfg(all(feature = "shards", any(unix, windows)))]
+pub use shards::{
+    error::{ShardError, ShardFault},
+    index::ShardIndex,
+    limits::{ShardLimit, ShardLimits},
+    model::ShardedModel,
+    plan::{PlannedShard, ShardPlan},
+    size::parse_shard_size,
+};
 pub use sink::WriteAt;
 pub use slice::plan::SlicePlan;
 pub use slice::range::AxisRange;

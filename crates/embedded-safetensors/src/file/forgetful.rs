@@ -19,7 +19,7 @@ const SECTOR: usize = 4;
 
 /// What goes wrong, and at which call, counted from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Plan {
+pub(crate) enum Plan {
     /// Nothing.
     Fine,
     /// This call and all after it fail, because there is no power.
@@ -31,11 +31,11 @@ pub(super) enum Plan {
 }
 
 /// What someone else changes it to.
-pub(super) const CHANGED: u8 = 0xEE;
+pub(crate) const CHANGED: u8 = 0xEE;
 
 /// What survives of writes that were not synced.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Luck {
+pub(crate) enum Luck {
     Nothing,
     Everything,
     /// Any sectors.
@@ -43,7 +43,7 @@ pub(super) enum Luck {
 }
 
 #[derive(Clone)]
-pub(super) struct Forgetful(Arc<Mutex<State>>, Arc<Mutex<Option<(usize, Deed)>>>);
+pub(crate) struct Forgetful(Arc<Mutex<State>>, Arc<Mutex<Option<(usize, Deed)>>>);
 
 /// What someone else does.
 type Deed = Box<dyn FnOnce() + Send>;
@@ -96,7 +96,7 @@ struct Open {
 
 impl Forgetful {
     /// A disk with these files, all on the medium.
-    pub(super) fn with<'f>(files: impl IntoIterator<Item = (&'f Path, &'f [u8])>) -> Self {
+    pub(crate) fn with<'f>(files: impl IntoIterator<Item = (&'f Path, &'f [u8])>) -> Self {
         let (paths, files): (Vec<&Path>, Vec<Inode>) =
             files.into_iter().map(|(path, bytes)| (path, Inode::durable(bytes))).unzip();
         let paths = paths.into_iter().map(Path::to_path_buf);
@@ -111,7 +111,7 @@ impl Forgetful {
     }
 
     /// The same disk, on which this goes wrong from now on.
-    pub(super) fn planning(self, plan: Plan) -> Self {
+    pub(crate) fn planning(self, plan: Plan) -> Self {
         let mut state = self.state();
         (state.plan, state.calls) = (plan, 0);
         drop(state);
@@ -119,12 +119,12 @@ impl Forgetful {
     }
 
     /// A copy of the disk as it is now, independent of it.
-    pub(super) fn copy(&self) -> Self {
+    pub(crate) fn copy(&self) -> Self {
         Self(Arc::new(Mutex::new(self.state().clone())), Arc::default())
     }
 
     /// Someone else does this before that call.
-    pub(super) fn meanwhile(&self, at: usize, deed: impl FnOnce() + Send + 'static) {
+    pub(crate) fn meanwhile(&self, at: usize, deed: impl FnOnce() + Send + 'static) {
         *self.1.lock().expect("no test panics in here") = Some((at, Box::new(deed)));
     }
 
@@ -137,22 +137,22 @@ impl Forgetful {
     }
 
     /// How many calls have been made under this plan.
-    pub(super) fn calls(&self) -> usize {
+    pub(crate) fn calls(&self) -> usize {
         self.state().calls
     }
 
     /// The bytes of the file of this name, as a program sees them.
-    pub(super) fn bytes(&self, path: &Path) -> Option<Vec<u8>> {
+    pub(crate) fn bytes(&self, path: &Path) -> Option<Vec<u8>> {
         let state = self.state();
         state.names.get(path).map(|&index| state.files[index].bytes.clone())
     }
 
-    pub(super) fn names(&self) -> Vec<PathBuf> {
+    pub(crate) fn names(&self) -> Vec<PathBuf> {
         self.state().names.keys().cloned().collect()
     }
 
     /// Every way in which the names can have survived a power cut now, with this luck for the bytes.
-    pub(super) fn after_power_cut(&self, luck: Luck) -> Vec<Self> {
+    pub(crate) fn after_power_cut(&self, luck: Luck) -> Vec<Self> {
         let state = self.state();
         let files: Vec<Inode> = state.files.iter().map(|file| file.survivor(luck)).collect();
         let mut names = state.durable_names.clone();

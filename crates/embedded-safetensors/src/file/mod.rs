@@ -17,6 +17,6 @@ mod undo;
 pub(crate) mod writer;
 
 #[cfg(test)]
-mod forgetful;
+pub(crate) mod forgetful;
 #[cfg(test)]
 mod tests;

@@ -58,7 +58,7 @@ pub fn write_file(
 }
 
 /// As [`write_file`].
-pub(super) fn write_file_on(
+pub(crate) fn write_file_on(
     disk: &dyn Disk,
     path: &Path,
     spec: FileSpec<'_>,

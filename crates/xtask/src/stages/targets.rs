@@ -27,7 +27,7 @@ pub fn microcontrollers() -> Outcome {
 
 const X86_32: &str = "i686-unknown-linux-gnu";
 
-const X86_32_SUITES: [&str; 21] = [
+const X86_32_SUITES: [&str; 22] = [
     "conformance",
     "chunking",
     "layout",
@@ -49,6 +49,7 @@ const X86_32_SUITES: [&str; 21] = [
     "large",
     "writing",
     "recording",
+    "files",
 ];
 
 /// The suites that judge and read files, natively, where a pointer has 32 bits; with the feature `std`, so that

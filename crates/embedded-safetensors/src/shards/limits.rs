@@ -1,0 +1,76 @@
+//! How much of an index is taken.
+
+/// How much of an index is taken: it comes from anywhere, and only a heap bounds what is read from it. The usual limits are those of huggingface.js, but for the bytes.
+///
+/// ```
+/// use embedded_safetensors::ShardLimits;
+///
+/// let limits = ShardLimits { tensors: 1_000_000, ..ShardLimits::USUAL };
+/// ```
+///
+/// *Memory*: 40 bytes, `Copy`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ShardLimits {
+    /// Bytes of the index.
+    pub bytes: u64,
+    /// Bytes of a name or another text, as the index spells it.
+    pub text: u64,
+    /// Arrays and objects in each other.
+    pub depth: u64,
+    /// Tensors in `weight_map`.
+    pub tensors: u64,
+    /// Shards.
+    pub shards: u64,
+}
+
+impl ShardLimits {
+    /// 32 MB, texts of 100,000 bytes, 64 levels, 200,000 tensors, 10,000 shards.
+    pub const USUAL: Self =
+        Self { bytes: 32_000_000, text: 100_000, depth: 64, tensors: 200_000, shards: 10_000 };
+}
+
+impl Default for ShardLimits {
+    fn default() -> Self {
+        Self::USUAL
+    }
+}
+
+/// Which of the [limits](ShardLimits) is too low.
+///
+/// *Memory*: one byte, `Copy`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ShardLimit {
+    /// [`ShardLimits::bytes`].
+    Bytes,
+    /// [`ShardLimits::text`].
+    Text,
+    /// [`ShardLimits::depth`].
+    Depth,
+    /// [`ShardLimits::tensors`].
+    Tensors,
+    /// [`ShardLimits::shards`].
+    Shards,
+}
+
+impl ShardLimit {
+    pub(super) fn of(self, limits: &ShardLimits) -> u64 {
+        match self {
+            Self::Bytes => limits.bytes,
+            Self::Text => limits.text,
+            Self::Depth => limits.depth,
+            Self::Tensors => limits.tensors,
+            Self::Shards => limits.shards,
+        }
+    }
+
+    pub(super) fn noun(self) -> &'static str {
+        match self {
+            Self::Bytes => "bytes",
+            Self::Text => "bytes in one text",
+            Self::Depth => "levels of arrays and objects",
+            Self::Tensors => "tensors",
+            Self::Shards => "shards",
+        }
+    }
+}

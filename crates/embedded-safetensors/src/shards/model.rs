@@ -1,0 +1,199 @@
+//! A model in several files, read as one.
+
+use super::error::{ShardError, ShardFault};
+use super::index::ShardIndex;
+use super::limits::ShardLimits;
+use super::prove::prove;
+use crate::file::error::{FileError, FileFault};
+use crate::file::model::{FileModel, FileTensor};
+use core::fmt;
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::string::String;
+use std::vec::Vec;
+
+const INDEX: &str = "model.safetensors.index.json";
+const INDEX_END: &str = ".safetensors.index.json";
+
+/// A model in several files, which an index names: all of them opened and proven, and that they are what the index says.
+///
+/// ```
+/// use embedded_safetensors::ShardedModel;
+/// # use embedded_safetensors::{Dtype, FileSpec, ShardPlan, TensorSpec, write_file};
+/// # let folder = std::env::temp_dir().join(format!("sharded-model-{}", std::process::id()));
+/// # std::fs::create_dir(&folder)?;
+/// # ShardPlan::new("model", [("fc.weight", 4), ("fc.bias", 4)], 5).write(&folder, |shard, path| {
+/// #     let tensors = [TensorSpec::new(&shard.tensors()[0], Dtype::F32, &[1])];
+/// #     write_file(path, FileSpec::new(&tensors), |file| file.write_tensor(&shard.tensors()[0], &[0; 4]))
+/// # })?;
+///
+/// let model = ShardedModel::open(&folder)?; // or the index in it
+/// for tensor in model.tensors() {
+///     println!("{} {} {:?}", tensor.name(), tensor.dtype(), tensor.dims());
+/// }
+/// let mut bias = [0f32; 1];
+/// model.tensor("fc.bias").ok_or("no bias")?.reader().elements().read_lossless(&mut bias)?;
+/// # std::fs::remove_dir_all(&folder)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// *Memory*: the index, and for each shard a [`FileModel`], which has its file open.
+pub struct ShardedModel {
+    /// Of the index.
+    path: PathBuf,
+    index: ShardIndex,
+    /// In the index's order.
+    shards: Vec<FileModel>,
+    metadata: Option<BTreeMap<String, String>>,
+}
+
+impl ShardedModel {
+    /// Opens a model by the path of its index or of the folder, in which `model.safetensors.index.json` counts, or another `*.safetensors.index.json` if
+    /// there is one only. Of each shard the header is read and proven; then that each tensor is in the shard that the index says, no other is, and
+    /// `total_size`, where it is said, is what the tensors have.
+    ///
+    /// # Errors
+    /// Those of [`ShardIndex::open`] and [`FileModel::open`]; [`ShardFault::NoIndex`], [`ShardFault::ManyIndexes`]; [`ShardFault::MissingShard`],
+    /// [`ShardFault::MissingTensor`], [`ShardFault::ExtraTensor`], [`ShardFault::TensorTwice`], [`ShardFault::WrongShard`], [`ShardFault::TotalSize`].
+    ///
+    /// # Panics
+    /// Never.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, ShardError> {
+        Self::open_within(path, &ShardLimits::USUAL)
+    }
+
+    /// The same within other limits.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    ///
+    /// # Panics
+    /// Never.
+    pub fn open_within(path: impl AsRef<Path>, limits: &ShardLimits) -> Result<Self, ShardError> {
+        let given = path.as_ref();
+        let path = find_index(given).map_err(|fault| fault.of(given))?;
+        let index = ShardIndex::open(&path, limits)?;
+        let shards = open_shards(&index, &path).map_err(|fault| fault.of(&path))?;
+        prove(&index, &shards).map_err(|fault| fault.of(&path))?;
+        let metadata = metadata_of(&shards);
+        Ok(Self { path, index, shards, metadata })
+    }
+
+    /// The path of the index.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What the index says.
+    pub fn index(&self) -> &ShardIndex {
+        &self.index
+    }
+
+    /// The shards, in the order in which the index names them first.
+    pub fn shards(&self) -> &[FileModel] {
+        &self.shards
+    }
+
+    /// The shards alone.
+    pub fn into_shards(self) -> Vec<FileModel> {
+        self.shards
+    }
+
+    /// How many tensors there are.
+    pub fn len(&self) -> usize {
+        self.index.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.index.is_empty()
+    }
+
+    /// All tensors: shard by shard, in the order of their offsets.
+    pub fn tensors(&self) -> impl Iterator<Item = FileTensor<'_>> {
+        self.shards.iter().flat_map(FileModel::tensors)
+    }
+
+    /// The tensor of this name, if there is one. Takes the same time however many there are.
+    pub fn tensor(&self, name: &str) -> Option<FileTensor<'_>> {
+        self.shard_of(name)?.tensor(name)
+    }
+
+    /// The shard that the tensor of this name is in.
+    pub fn shard_of(&self, name: &str) -> Option<&FileModel> {
+        self.shards.get(self.index.number_of(name)?)
+    }
+
+    /// What stands in `__metadata__` of any shard, if there is any; where two say different things of one key, what the first says.
+    pub fn metadata(&self) -> Option<&BTreeMap<String, String>> {
+        self.metadata.as_ref()
+    }
+
+    /// Asks the system whether all shards are as they were: as [`FileModel::check_unchanged`].
+    ///
+    /// # Errors
+    /// As there, of the first shard that is not.
+    ///
+    /// # Panics
+    /// Never.
+    pub fn check_unchanged(&self) -> Result<(), FileError> {
+        self.shards.iter().try_for_each(FileModel::check_unchanged)
+    }
+}
+
+/// The index that the path means.
+fn find_index(path: &Path) -> Result<PathBuf, ShardFault> {
+    if !path.is_dir() {
+        return Ok(path.to_path_buf());
+    }
+    let usual = path.join(INDEX);
+    if usual.exists() {
+        return Ok(usual);
+    }
+    let mut names = indexes_in(path).map_err(|error| ShardFault::system("list", path, error))?;
+    names.sort();
+    match names.as_slice() {
+        [] => Err(ShardFault::NoIndex),
+        [name] => Ok(path.join(name)),
+        [one, other, ..] => Err(ShardFault::ManyIndexes { names: [one.clone(), other.clone()] }),
+    }
+}
+
+fn indexes_in(folder: &Path) -> io::Result<Vec<String>> {
+    let entries = fs::read_dir(folder)?.map(|entry| Ok(entry?.file_name().into_string().ok()));
+    let names: io::Result<Vec<Option<String>>> = entries.collect();
+    Ok(names?.into_iter().flatten().filter(|name| name.ends_with(INDEX_END)).collect())
+}
+
+fn open_shards(index: &ShardIndex, path: &Path) -> Result<Vec<FileModel>, ShardFault> {
+    let folder = path.parent().unwrap_or(Path::new(""));
+    index.shards().map(|name| open_shard(index, name, &folder.join(name))).collect()
+}
+
+fn open_shard(index: &ShardIndex, name: &str, path: &Path) -> Result<FileModel, ShardFault> {
+    FileModel::open(path).map_err(|error| match error.fault() {
+        FileFault::System { error, .. } if error.kind() == io::ErrorKind::NotFound => {
+            let tensors = index.tensors().filter(|(_, shard)| *shard == name).count();
+            ShardFault::MissingShard { shard: name.into(), tensors }
+        }
+        _ => ShardFault::File(error),
+    })
+}
+
+fn metadata_of(shards: &[FileModel]) -> Option<BTreeMap<String, String>> {
+    let all: Vec<_> = shards.iter().filter_map(FileModel::metadata).collect();
+    let pairs = all.iter().rev().flat_map(|pairs| pairs.iter());
+    let pairs = pairs.map(|(key, value)| (key.clone(), value.clone())).collect();
+    (!all.is_empty()).then_some(pairs)
+}
+
+impl fmt::Debug for ShardedModel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ShardedModel")
+            .field("path", &self.path)
+            .field("index", &self.index)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,94 @@
+//! Whether an index and its shards say the same.
+
+use super::error::ShardFault;
+use super::index::ShardIndex;
+use crate::file::model::FileModel;
+use std::collections::HashMap;
+use std::string::String;
+use std::vec::Vec;
+
+/// Compares what the index says with its shards, which stand in its order.
+///
+/// # Errors
+/// What they do not agree in: that a tensor is in two shards before all else, then what shards have, then what they lack, then the size.
+pub(super) fn prove(index: &ShardIndex, shards: &[FileModel]) -> Result<(), ShardFault> {
+    let comparison = Comparison { names: index.shards().collect(), index, found: find(index, shards)? };
+    comparison.look_at_what_is_there(shards)?;
+    comparison.look_for_what_is_not_there()?;
+    let found = shards.iter().map(|shard| shard.summary().data_len).fold(0, u64::saturating_add);
+    match index.total_size() {
+        Some(said) if said != found => Err(ShardFault::TotalSize { said, found }),
+        _ => Ok(()),
+    }
+}
+
+struct Comparison<'i> {
+    index: &'i ShardIndex,
+    names: Vec<&'i str>,
+    /// The shard of each tensor that is there.
+    found: HashMap<&'i str, usize>,
+}
+
+/// # Errors
+/// [`ShardFault::TensorTwice`].
+fn find<'i>(index: &ShardIndex, shards: &'i [FileModel]) -> Result<HashMap<&'i str, usize>, ShardFault> {
+    let mut found = HashMap::with_capacity(index.len());
+    for (number, shard) in shards.iter().enumerate() {
+        for tensor in shard.tensors() {
+            if let Some(earlier) = found.insert(tensor.name(), number) {
+                let names: Vec<&str> = index.shards().collect();
+                let shards = [earlier, number].map(|number| name(&names, number));
+                return Err(ShardFault::TensorTwice { tensor: tensor.name().into(), shards });
+            }
+        }
+    }
+    Ok(found)
+}
+
+fn name(names: &[&str], number: usize) -> String {
+    names.get(number).map_or(String::new(), |&name| name.into())
+}
+
+impl Comparison<'_> {
+    fn name(&self, number: usize) -> String {
+        name(&self.names, number)
+    }
+
+    /// # Errors
+    /// [`ShardFault::ExtraTensor`], [`ShardFault::WrongShard`].
+    fn look_at_what_is_there(&self, shards: &[FileModel]) -> Result<(), ShardFault> {
+        let there = shards.iter().enumerate();
+        let there: Vec<(usize, &str)> = there
+            .flat_map(|(number, shard)| shard.tensors().map(move |tensor| (number, tensor.name())))
+            .collect();
+        let mut extra = there.iter().filter(|(_, tensor)| self.index.number_of(tensor).is_none());
+        if let Some(&(number, tensor)) = extra.next() {
+            let (tensor, shard, count) = (tensor.into(), self.name(number), 1 + extra.count());
+            return Err(ShardFault::ExtraTensor { tensor, shard, count });
+        }
+        let mut wrong = there.iter().filter_map(|&(number, tensor)| {
+            let named = self.index.number_of(tensor).filter(|&named| named != number)?;
+            Some((tensor, named, number))
+        });
+        match wrong.next() {
+            None => Ok(()),
+            Some((tensor, named, found)) => {
+                let (tensor, named, found) = (tensor.into(), self.name(named), self.name(found));
+                Err(ShardFault::WrongShard { tensor, named, found, count: 1 + wrong.count() })
+            }
+        }
+    }
+
+    /// # Errors
+    /// [`ShardFault::MissingTensor`].
+    fn look_for_what_is_not_there(&self) -> Result<(), ShardFault> {
+        let mut missing = self.index.tensors().filter(|(tensor, _)| !self.found.contains_key(tensor));
+        match missing.next() {
+            None => Ok(()),
+            Some((tensor, shard)) => {
+                let (tensor, shard) = (tensor.into(), shard.into());
+                Err(ShardFault::MissingTensor { tensor, shard, count: 1 + missing.count() })
+            }
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! JSON as `json.dump(index, file, indent=2)` spells it in Python: two spaces a level, and of characters only those of ASCII.
+
+use super::index::ShardIndex;
+use serde::Serialize;
+use serde::ser::{SerializeMap, Serializer};
+use serde_json::ser::{Formatter, PrettyFormatter};
+use std::io::{self, Write};
+
+pub(super) fn write(index: &ShardIndex, writer: impl Write) -> io::Result<()> {
+    let mut json =
+        serde_json::Serializer::with_formatter(writer, Python(PrettyFormatter::with_indent(b"  ")));
+    Spelled(index).serialize(&mut json).map_err(io::Error::from)
+}
+
+struct Spelled<'i>(&'i ShardIndex);
+struct Pairs<I>(I);
+
+impl Serialize for Spelled<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(2))?;
+        map.serialize_entry("metadata", &Pairs(|| self.0.metadata()))?;
+        map.serialize_entry("weight_map", &Pairs(|| self.0.tensors()))?;
+        map.end()
+    }
+}
+
+impl<K: Serialize, V: Serialize, I: Iterator<Item = (K, V)>, F: Fn() -> I> Serialize for Pairs<F> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map((self.0)())
+    }
+}
+
+/// What a pretty JSON is here and there alike, and what Python escapes.
+struct Python(PrettyFormatter<'static>);
+
+impl Formatter for Python {
+    fn write_string_fragment<W: ?Sized + Write>(&mut self, writer: &mut W, text: &str) -> io::Result<()> {
+        let mut units = [0; 2];
+        text.chars().try_for_each(|letter| match letter {
+            ' '..='~' => writer.write_all(&[letter as u8]),
+            _ => letter.encode_utf16(&mut units).iter().try_for_each(|unit| write!(writer, "\\u{unit:04x}")),
+        })
+    }
+
+    fn begin_array<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
+        self.0.begin_array(writer)
+    }
+
+    fn end_array<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
+        self.0.end_array(writer)
+    }
+
+    fn begin_array_value<W: ?Sized + Write>(&mut self, writer: &mut W, first: bool) -> io::Result<()> {
+        self.0.begin_array_value(writer, first)
+    }
+
+    fn end_array_value<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
+        self.0.end_array_value(writer)
+    }
+
+    fn begin_object<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
+        self.0.begin_object(writer)
+    }
+
+    fn end_object<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
+        self.0.end_object(writer)
+    }
+
+    fn begin_object_key<W: ?Sized + Write>(&mut self, writer: &mut W, first: bool) -> io::Result<()> {
+        self.0.begin_object_key(writer, first)
+    }
+
+    fn begin_object_value<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
+        self.0.begin_object_value(writer)
+    }
+
+    fn end_object_value<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
+        self.0.end_object_value(writer)
+    }
+}

@@ -1,0 +1,174 @@
+//! What an index says, how it is spelled, and what is none.
+
+use embedded_safetensors::{Blame, ShardError, ShardFault, ShardIndex, ShardLimits};
+
+fn read(text: &str) -> Result<ShardIndex, ShardError> {
+    ShardIndex::read(text.as_bytes(), &ShardLimits::USUAL)
+}
+
+fn written(index: &ShardIndex) -> String {
+    let mut text = Vec::new();
+    index.write(&mut text).expect("there is room");
+    String::from_utf8(text).expect("it is ASCII")
+}
+
+/// As Python's `json.dumps(…, indent=2)` prints it.
+const SPELLED: &str = r#"{
+  "metadata": {
+    "total_size": 24,
+    "note": "\u00e9\u2028\u007f/\t\u0001\b\f\n\r\"\\\ud83d\ude00",
+    "nested": [
+      1,
+      -2.5,
+      true,
+      null,
+      [],
+      {},
+      {
+        "a": "b"
+      }
+    ]
+  },
+  "weight_map": {
+    "z": "m-00001-of-00002.safetensors",
+    "a": "m-00002-of-00002.safetensors",
+    "\u00fc": "m-00001-of-00002.safetensors"
+  }
+}"#;
+
+#[test]
+fn what_is_read_is_written_as_python_writes_it() {
+    let index = read(SPELLED).expect("it is an index");
+    assert_eq!(written(&index), SPELLED);
+    assert_eq!(written(&read(&written(&index)).expect("it is an index")), SPELLED);
+    assert_eq!(index.total_size(), Some(24));
+    let tensors: Vec<_> = index.tensors().map(|(tensor, shard)| (tensor, &shard[..7])).collect();
+    assert_eq!(tensors, [("z", "m-00001"), ("a", "m-00002"), ("\u{fc}", "m-00001")]);
+    assert_eq!(
+        index.shards().collect::<Vec<_>>(),
+        ["m-00001-of-00002.safetensors", "m-00002-of-00002.safetensors"]
+    );
+    assert_eq!((index.len(), index.shard_of("b")), (3, None));
+    assert_eq!(index.metadata().map(|(key, _)| key).collect::<Vec<_>>(), ["total_size", "note", "nested"]);
+}
+
+#[test]
+fn one_that_is_put_together_is_written_in_its_order() {
+    let mut index = ShardIndex::new();
+    assert_eq!(written(&index), "{\n  \"metadata\": {},\n  \"weight_map\": {}\n}");
+    index.set_metadata("total_size", 3).expect("it is a number");
+    index.set_metadata("format", "pt").expect("it says nothing of sizes");
+    index.set_metadata("total_size", 4).expect("it is a number");
+    for (tensor, shard) in [("b", "1.safetensors"), ("a", "sub/2.safetensors")] {
+        index.insert(tensor, shard).expect("it is safe");
+    }
+    let text = r#"{"metadata": {"total_size": 4, "format": "pt"}, "weight_map": {"b": "1.safetensors", "a": "sub/2.safetensors"}}"#;
+    assert_eq!(written(&index), written(&read(text).expect("it is an index")));
+    assert_eq!(index.total_size(), Some(4));
+    let error = index.insert("a", "3.safetensors").expect_err("it is there");
+    assert!(matches!(error.fault(), ShardFault::Twice { name } if name == "a"), "{error}");
+    assert_eq!((index.len(), index.shards().len()), (2, 2));
+}
+
+#[test]
+fn other_members_are_passed_over_and_neither_is_needed_but_the_map() {
+    let text = r#" {"dtype": {"a": [1, {"b": null}]}, "weight_map": {"a": "1"}, "x": 1e999, "x": 2} "#;
+    let index = read(text).expect("it is an index");
+    assert_eq!((index.len(), index.total_size()), (1, None));
+    let floating =
+        read(r#"{"metadata": {"total_size": 13476839424.0}, "weight_map": {}}"#).expect("it is one");
+    assert_eq!((floating.total_size(), floating.is_empty()), (Some(13_476_839_424), true));
+}
+
+/// The sentence, and whose mistake it is.
+fn refused(text: &str) -> String {
+    let error = read(text).expect_err(text);
+    assert_eq!(error.fault().blame(), Some(Blame::File), "{error}");
+    let sentence = error.to_string();
+    assert_eq!(std::io::Error::from(error).kind(), std::io::ErrorKind::InvalidData);
+    sentence.strip_prefix("index: ").expect("it says of what").to_owned()
+}
+
+#[test]
+fn what_is_no_index_is_refused_with_its_place() {
+    for (text, sentence) in [
+        ("", "it is no index, at line 1, column 0: EOF while parsing a value"),
+        (
+            "[]",
+            "it is no index, at line 1, column 1: invalid type: sequence, expected an object with \"weight_map\"",
+        ),
+        ("{}", "it is no index, at line 1, column 2: it has no \"weight_map\""),
+        (
+            "{\n\"weight_map\": {\"a\": 1}}",
+            "it is no index, at line 2, column 22: invalid type: integer `1`, expected a string",
+        ),
+        ("{\"weight_map\": {}} x", "it is no index, at line 1, column 20: trailing characters"),
+        ("{\"weight_map\": {}", "it is no index, at line 1, column 17: EOF while parsing an object"),
+        (
+            "{\"weight_map\": null}",
+            "it is no index, at line 1, column 19: invalid type: null, expected an object of the names of tensors and shards",
+        ),
+        (
+            "{\"metadata\": 1, \"weight_map\": {}}",
+            "it is no index, at line 1, column 15: invalid type: integer `1`, expected an object of what is known of the model",
+        ),
+        (
+            r#"{"metadata": {"total_size": -1}, "weight_map": {}}"#,
+            "total_size is -1, which is no number of bytes",
+        ),
+        (
+            r#"{"metadata": {"total_size": "8"}, "weight_map": {}}"#,
+            "total_size is \"8\", which is no number of bytes",
+        ),
+        (
+            r#"{"metadata": {"total_size": 8.5}, "weight_map": {}}"#,
+            "total_size is 8.5, which is no number of bytes",
+        ),
+    ] {
+        assert_eq!(refused(text), sentence, "{text}");
+    }
+}
+
+#[test]
+fn nothing_may_be_there_twice() {
+    for (text, sentence) in [
+        (r#"{"weight_map": {"a": "1", "b": "1", "a": "1"}}"#, "\"a\" is there twice"),
+        (r#"{"weight_map": {"a": "1", "\u0061": "2"}}"#, "\"a\" is there twice"),
+        (r#"{"weight_map": {}, "weight_map": {}}"#, "\"weight_map\" is there twice"),
+        (r#"{"metadata": {}, "weight_map": {}, "metadata": {}}"#, "\"metadata\" is there twice"),
+        (r#"{"metadata": {"a": 1, "a": 1}, "weight_map": {}}"#, "\"a\" is there twice"),
+    ] {
+        assert_eq!(refused(text), sentence, "{text}");
+    }
+}
+
+#[test]
+fn names_that_lead_elsewhere_are_refused() {
+    for (name, reason) in [
+        ("", "it is empty"),
+        ("/etc/passwd", "it is absolute"),
+        ("..", "it leads out of a folder"),
+        ("../m", "it leads out of a folder"),
+        ("a/../../m", "it leads out of a folder"),
+        ("a/..", "it leads out of a folder"),
+        ("https://host/m", "it is an address of a network"),
+        ("a/file://m", "it is an address of a network"),
+        ("a\\m", "it has a backslash, which separates folders on some systems"),
+        ("\\\\host\\m", "it has a backslash, which separates folders on some systems"),
+        ("C:m", "it begins with a drive"),
+        ("c:/m", "it begins with a drive"),
+        ("m\0", "it has a byte of zero"),
+        (".", "a part of it names no file and no folder"),
+        ("a//m", "a part of it names no file and no folder"),
+        ("./m", "a part of it names no file and no folder"),
+        ("a/", "a part of it names no file and no folder"),
+    ] {
+        let text = format!("{{\"weight_map\": {{\"fine\": \"m\", \"a\": {}}}}}", serde_json::json!(name));
+        assert_eq!(refused(&text), format!("no shard may be called {name:?}: {reason}"));
+        let error = ShardIndex::new().insert("a", name).expect_err(name);
+        assert!(matches!(error.fault(), ShardFault::UnsafeName { .. }), "{error}");
+    }
+    for name in ["m", "..m", "m..", "a/..b/m", "mm:x", "sub/m-00001-of-00002.safetensors", "\u{e9}"] {
+        ShardIndex::new().insert("a", name).expect(name);
+    }
+}

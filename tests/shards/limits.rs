@@ -1,0 +1,97 @@
+//! Indexes that are longer, wider or deeper than is allowed: what would be enough is said, and no more is held.
+
+use embedded_safetensors::{Blame, ShardFault, ShardIndex, ShardLimit, ShardLimits};
+use std::io::{self, Read};
+
+const SMALL: ShardLimits = ShardLimits { bytes: 300, text: 10, depth: 4, tensors: 3, shards: 2 };
+
+/// What would be enough, in pieces of any size.
+fn exceeded(text: &str) -> Option<(ShardLimit, u64, u64)> {
+    let outcomes =
+        [1, 2, 7, usize::MAX].map(|piece| match ShardIndex::read(Pieces(text.as_bytes(), piece), &SMALL) {
+            Ok(_) => None,
+            Err(error) => {
+                assert_eq!(error.fault().blame(), Some(Blame::Limit), "{error}");
+                let ShardFault::Limit { limit, allowed, needed } = error.fault() else { panic!("{error}") };
+                Some((*limit, *allowed, *needed))
+            }
+        });
+    assert!(outcomes.iter().all(|outcome| *outcome == outcomes[0]), "{outcomes:?}");
+    outcomes[0]
+}
+
+struct Pieces<'t>(&'t [u8], usize);
+
+impl Read for Pieces<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let len = self.1.min(buffer.len());
+        self.0.read(&mut buffer[..len])
+    }
+}
+
+fn map(tensors: usize, shards: usize) -> String {
+    let entries: Vec<_> =
+        (0..tensors).map(|number| format!("\"{number}\": \"s{}\"", number % shards)).collect();
+    format!("{{\"weight_map\": {{{}}}}}", entries.join(", "))
+}
+
+#[test]
+fn what_is_just_allowed_is_read() {
+    assert_eq!(exceeded(&map(3, 2)), None);
+    assert_eq!(exceeded(r#"{"a": [[{}]], "weight_map": {"0123456789": "x"}}"#), None);
+    assert_eq!(exceeded(&format!("{}{}", map(1, 1), " ".repeat(300 - map(1, 1).len()))), None);
+}
+
+#[test]
+fn what_would_be_enough_is_said() {
+    assert_eq!(exceeded(&map(9, 2)), Some((ShardLimit::Tensors, 3, 9)));
+    assert_eq!(exceeded(&map(3, 3)), Some((ShardLimit::Shards, 2, 3)));
+    assert_eq!(
+        exceeded(r#"{"weight_map": {"0123456789a": "x", "0": "y"}, "z": "01234567890123"}"#),
+        Some((ShardLimit::Text, 10, 14))
+    );
+    assert_eq!(exceeded(r#"{"a": [[[[{"b\"[[[[": 1}]]]]]}"#), Some((ShardLimit::Depth, 4, 6)));
+    let long = format!("{}{}", map(1, 1), " ".repeat(301));
+    let Some((ShardLimit::Bytes, 300, needed)) = exceeded_once(&long) else { panic!("it is longer") };
+    assert!(needed > 300);
+    let error = ShardIndex::read(map(9, 2).as_bytes(), &SMALL).expect_err("it is longer");
+    assert_eq!(error.to_string(), "index: it has 9 tensors or more, and only 3 are allowed");
+    assert_eq!(io::Error::from(error).kind(), io::ErrorKind::FileTooLarge);
+}
+
+fn exceeded_once(text: &str) -> Option<(ShardLimit, u64, u64)> {
+    match ShardIndex::read(text.as_bytes(), &SMALL).expect_err("it is longer").fault() {
+        ShardFault::Limit { limit, allowed, needed } => Some((*limit, *allowed, *needed)),
+        _ => None,
+    }
+}
+
+/// A reader that never ends.
+#[test]
+fn no_more_is_read_than_is_allowed() {
+    let endless = b"{\"a\": \"".chain(io::repeat(b'x'));
+    let error = ShardIndex::read(endless, &SMALL).expect_err("it does not end");
+    assert!(matches!(error.fault(), ShardFault::Limit { .. }), "{error}");
+    let deep = io::repeat(b'[');
+    let error = ShardIndex::read(deep, &ShardLimits::USUAL).expect_err("it does not end");
+    assert!(matches!(error.fault(), ShardFault::Limit { .. }), "{error}");
+}
+
+#[test]
+fn an_error_of_the_reader_is_told() {
+    struct Broken;
+    impl Read for Broken {
+        fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+            Err(io::ErrorKind::ConnectionReset.into())
+        }
+    }
+    let error = ShardIndex::read(b"{\"weight_map\"".chain(Broken), &SMALL).expect_err("it cannot be read");
+    assert_eq!(error.fault().blame(), None);
+    assert_eq!(io::Error::from(error).kind(), io::ErrorKind::ConnectionReset);
+}
+
+#[test]
+fn a_hundred_thousand_tensors_are_read() {
+    let index = ShardIndex::read(map(100_000, 500).as_bytes(), &ShardLimits::USUAL).expect("it is an index");
+    assert_eq!((index.len(), index.shards().len(), index.shard_of("99999")), (100_000, 500, Some("s499")));
+}
