@@ -74,6 +74,12 @@ impl Model {
         &self.metadata
     }
 
+    /// The same as pairs, for writing; nothing where there is no `__metadata__`.
+    pub fn pairs(&self) -> Option<Vec<(&str, &str)>> {
+        let has_any = self.parts.iter().any(|part| part.metadata().is_some());
+        has_any.then(|| self.metadata.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect())
+    }
+
     /// To be asked when all has been read: whether the files are still those that were proven.
     ///
     /// # Errors

@@ -1,13 +1,16 @@
 //! The subcommands, one file each.
 
+mod cat;
 mod check;
 mod completions;
 mod conform;
+mod convert;
 mod decode;
 #[cfg(feature = "chips")]
 mod fit;
 mod hash;
 mod inspect;
+mod slice;
 
 use crate::complaint::{Complaint, Outcome};
 use crate::exit::Exit;
@@ -19,6 +22,9 @@ use std::path::{Path, PathBuf};
 pub enum Command {
     Check(check::Check),
     Inspect(inspect::Inspect),
+    Cat(cat::Cat),
+    Slice(slice::Slice),
+    Convert(convert::Convert),
     Decode(decode::Decode),
     Hash(hash::Hash),
     Conform(conform::Conform),
@@ -32,6 +38,9 @@ impl Command {
         match self {
             Self::Check(check) => end(check),
             Self::Inspect(inspect) => end(inspect),
+            Self::Cat(cat) => end(cat),
+            Self::Slice(slice) => end(slice),
+            Self::Convert(convert) => end(convert),
             Self::Decode(decode) => end(decode),
             Self::Hash(hash) => end(hash),
             Self::Conform(conform) => end(conform),

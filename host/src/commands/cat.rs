@@ -1,0 +1,226 @@
+//! `safetensors cat`: a tensor, or a slice of it, as text or as bytes.
+
+use crate::commands::Run;
+use crate::complaint::{Complaint, Outcome};
+use crate::exit::Exit;
+use crate::json::{self, Object};
+use crate::model::Model;
+use crate::nested::{Layout, Nested};
+use crate::npy::Header;
+use crate::numbers::{Style, bits_of, printed};
+use crate::product::Product;
+use crate::sliced::Sliced;
+use crate::text::quoted;
+use crate::work::Work;
+use embedded_safetensors::Dtype;
+use std::io::{self, BufWriter, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+
+/// How many elements a terminal is shown.
+const SHOWN: u64 = 1000;
+
+/// Print a tensor or a slice of it: as text, as a .npy array or as raw bytes.
+///
+/// Text is as numpy prints it, in the shortest decimals that read back as the same values.
+#[derive(clap::Args)]
+pub struct Cat {
+    /// The model: a file, an index of shards, or `-` for standard input
+    #[arg(value_name = "MODEL")]
+    model: PathBuf,
+
+    /// The tensor's name
+    #[arg(value_name = "TENSOR")]
+    tensor: String,
+
+    /// The part to print, as numpy writes it: `0:10, ::2, -1`
+    #[arg(
+        long,
+        value_name = "SPEC",
+        default_value = "",
+        hide_default_value = true,
+        allow_hyphen_values = true
+    )]
+    slice: String,
+
+    /// What to write; what is not said is told by the output's suffix (.npy; .raw and .bin), and is text elsewhere
+    #[arg(long, value_name = "FORMAT")]
+    format: Option<Format>,
+
+    /// Write BF16 and F8, which numpy has not, as their bits: U16 and U8
+    #[arg(long)]
+    bits: bool,
+
+    /// Print no more than so many elements; on a terminal 1000 if not said
+    #[arg(long, value_name = "N", conflicts_with = "json")]
+    limit: Option<u64>,
+
+    /// Where to write, instead of standard output
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+
+    /// Replace a file that is there; write bytes to a terminal
+    #[arg(long)]
+    force: bool,
+
+    /// Print the values, or what was written where, as one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Format {
+    /// Decimals, one row a line
+    Text,
+    /// An array as numpy stores it
+    Npy,
+    /// The elements' bytes, the low one first
+    Raw,
+}
+
+impl Run for Cat {
+    fn json(&self) -> bool {
+        self.json
+    }
+
+    fn run(self) -> Outcome {
+        let format = self.format();
+        self.check(format)?;
+        let model = Model::open(&self.model)?;
+        let sliced = Sliced::of(&model, &self.tensor, &self.slice)?;
+        match format {
+            Format::Text if self.json && self.output.is_none() => self.print_json(&sliced)?,
+            Format::Text => self.print_text(&sliced)?,
+            Format::Npy | Format::Raw => self.write(format, &sliced)?,
+        }
+        model.check_unchanged()?;
+        Ok(Exit::Good)
+    }
+}
+
+impl Cat {
+    fn format(&self) -> Format {
+        let suffix = self.output.as_deref().and_then(Path::extension).and_then(|suffix| suffix.to_str());
+        match (self.format, suffix) {
+            (Some(format), _) => format,
+            (None, Some("npy")) => Format::Npy,
+            (None, Some("raw" | "bin")) => Format::Raw,
+            (None, _) => Format::Text,
+        }
+    }
+
+    fn check(&self, format: Format) -> Result<(), Complaint> {
+        let to_stdout = self.output.is_none();
+        if format != Format::Text && to_stdout && self.json {
+            return Err(Complaint::usage(
+                "bytes and JSON do not go together on standard output; give --output",
+            ));
+        }
+        if format != Format::Text && to_stdout && !self.force && io::stdout().is_terminal() {
+            return Err(Complaint::usage("bytes are not for a terminal; give --output, or --force"));
+        }
+        Ok(())
+    }
+
+    fn target(&self) -> &Path {
+        self.output.as_deref().unwrap_or(Path::new("-"))
+    }
+
+    fn print_json(&self, sliced: &Sliced<'_>) -> Result<(), Complaint> {
+        let mut out = BufWriter::new(io::stdout().lock());
+        let mut begun = self.described(sliced).end();
+        begun.pop();
+        write!(out, "{begun},\"values\":")?;
+        let printed = print(sliced, Style::Json, None, &mut out, &Complaint::from);
+        // Even if it broke off: what follows is another line.
+        writeln!(out, "}}")?;
+        out.flush()?;
+        printed
+    }
+
+    fn described(&self, sliced: &Sliced<'_>) -> Object {
+        let object = Object::new().text("file", &self.model.to_string_lossy()).flag("ok", true);
+        let shape = json::array(sliced.dims().iter().map(u64::to_string));
+        object.text("tensor", sliced.name()).text("dtype", sliced.dtype().name()).raw("shape", &shape)
+    }
+
+    fn print_text(&self, sliced: &Sliced<'_>) -> Result<(), Complaint> {
+        let is_shown = self.output.is_none() && io::stdout().is_terminal();
+        let limit = self.limit.or(is_shown.then_some(SHOWN));
+        let mut product = Product::create(self.target(), self.force)?;
+        let path = self.target();
+        let cannot = |error| match path.as_os_str() == "-" {
+            true => Complaint::from(error),
+            false => Complaint::cannot_write(path, &error),
+        };
+        print(sliced, Style::Text, limit, &mut product, &cannot)?;
+        product.put(b"\n")?;
+        self.finish(product, sliced)
+    }
+
+    fn finish(&self, product: Product, sliced: &Sliced<'_>) -> Result<(), Complaint> {
+        product.finish()?;
+        if self.json {
+            let output = self.target().to_string_lossy();
+            writeln!(io::stdout(), "{}", self.described(sliced).text("output", &output).end())?;
+        }
+        Ok(())
+    }
+
+    fn write(&self, format: Format, sliced: &Sliced<'_>) -> Result<(), Complaint> {
+        let byte_len = sliced.byte_len()?;
+        let header = if format == Format::Npy { self.header(sliced)? } else { Vec::new() };
+        let mut product = Product::create(self.target(), self.force)?;
+        product.put(&header)?;
+        let work = Work::new("writing", byte_len);
+        sliced.bytes(&work, &mut |chunk| product.put(chunk))?;
+        self.finish(product, sliced)
+    }
+
+    fn header(&self, sliced: &Sliced<'_>) -> Result<Vec<u8>, Complaint> {
+        let dtype = sliced.dtype();
+        let written = if self.bits { bits_of(dtype) } else { dtype };
+        Header::spelled(written, sliced.dims()).ok_or_else(|| {
+            let sentence = format!("tensor {}: {}", quoted(sliced.name()), no_type(dtype));
+            Complaint::about(&self.model, sentence)
+        })
+    }
+}
+
+/// What can be done where numpy has no such type.
+pub fn no_type(dtype: Dtype) -> String {
+    let bits = if bits_of(dtype) == dtype { "" } else { "--bits writes its bits, and " };
+    format!("numpy has no {dtype}; {bits}`convert --to F32` makes it one that numpy has")
+}
+
+/// Prints up to `limit` elements, and how many are left.
+fn print<W: Write>(
+    sliced: &Sliced<'_>,
+    style: Style,
+    limit: Option<u64>,
+    out: &mut W,
+    cannot: &dyn Fn(io::Error) -> Complaint,
+) -> Result<(), Complaint> {
+    let (total, dtype) = (sliced.elements(), sliced.dtype());
+    let shown = limit.unwrap_or(total).min(total);
+    if shown > 0 || total == 0 {
+        let layout = if style == Style::Json { Layout::Line } else { Layout::Lines };
+        let mut nested = Nested::new(out, layout, sliced.dims());
+        let (mut left, mut element) = (shown, Vec::new());
+        let width = if dtype == Dtype::C64 { 2 } else { 1 };
+        sliced.numbers(&mut |number| {
+            element.push(number);
+            if element.len() == width {
+                nested.element(&printed(dtype, &element, style)).map_err(cannot)?;
+                element.clear();
+                left -= 1;
+            }
+            Ok(left > 0)
+        })?;
+        nested.finish().map_err(cannot)?;
+    }
+    if shown < total {
+        let begun = if shown > 0 { "\n" } else { "" };
+        write!(out, "{begun}… {} more of {total}", total - shown).map_err(cannot)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,219 @@
+//! `safetensors convert`: models and arrays of numpy, from one into the other, with or without a cast.
+
+use crate::columns::{Side, Table};
+use crate::commands::Run;
+use crate::complaint::{Complaint, Outcome};
+use crate::convert::{Changer, Input, Kind, Output, Plan, Planned, Scale, Wishes, write};
+use crate::exit::Exit;
+use crate::json::{self, Object};
+use crate::numbers::Report;
+use crate::product::may_be_made;
+use crate::same::not_the_input;
+use crate::text::{quoted, shown_text};
+use embedded_safetensors::Dtype;
+use std::io::{self, BufWriter, Write};
+use std::path::PathBuf;
+
+/// Convert between safetensors, .npy and .npz, and cast tensors to other dtypes.
+///
+/// Numbers are rounded to the nearest, of two as near ones to the even one. What is told is how far they are from
+/// what they were.
+#[derive(clap::Args)]
+pub struct Convert {
+    /// What to convert: a .npy, a .npz, or a model (a file, an index of shards, or `-` for standard input)
+    #[arg(value_name = "IN")]
+    input: PathBuf,
+
+    /// The file to write; its suffix says what it is: .safetensors, .npy or .npz
+    #[arg(value_name = "OUT")]
+    output: PathBuf,
+
+    /// Cast to this dtype: F64, F32, F16, BF16, F8_E4M3, F8_E5M2 or an integer, as U8
+    #[arg(long, value_name = "DTYPE", value_parser = dtype)]
+    to: Option<Dtype>,
+
+    /// Cast only tensors whose names are like this, with * and ?; may be given more than once
+    #[arg(long, value_name = "GLOB")]
+    only: Vec<String>,
+
+    /// Cast all but tensors whose names are like this; may be given more than once
+    #[arg(long, value_name = "GLOB")]
+    except: Vec<String>,
+
+    /// Take the largest or smallest number for what is beyond, instead of an infinity or an error; 0 for a NaN
+    #[arg(long)]
+    saturate: bool,
+
+    /// With --to I8: divide by a scale first, so that the largest number is 127; scales are F32 in NAME.scale
+    #[arg(long, value_name = "FOR")]
+    scale: Option<Scale>,
+
+    /// Multiply I8 tensors by their NAME.scale, which is left out
+    #[arg(long, conflicts_with = "scale")]
+    unscale: bool,
+
+    /// Write BF16 and F8, which numpy has not, as their bits: U16 and U8
+    #[arg(long)]
+    bits: bool,
+
+    /// The name of the tensor that a .npy becomes, instead of the file's
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+
+    /// Compress a .npz
+    #[arg(long)]
+    compress: bool,
+
+    /// Replace a file that is there
+    #[arg(long)]
+    force: bool,
+
+    /// Print what was done as one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+fn dtype(name: &str) -> Result<Dtype, String> {
+    Dtype::from_name(name.to_ascii_uppercase().as_bytes()).ok_or_else(|| "there is no such dtype".to_owned())
+}
+
+impl Run for Convert {
+    fn json(&self) -> bool {
+        self.json
+    }
+
+    fn run(self) -> Outcome {
+        let kind = Kind::of_output(&self.output)?;
+        self.check(kind)?;
+        not_the_input(&self.input, &self.output)?;
+        may_be_made(&self.output, self.force)?;
+        let input = Input::open(&self.input, self.name.as_deref())?;
+        let plan = Plan::new(&input, &self.wishes(), &self.output)?;
+        let metadata = input.metadata();
+        let lost = metadata.as_ref().filter(|_| kind != Kind::Model).map_or(0, Vec::len);
+        let (path, force, is_compressed) = (self.output.as_path(), self.force, self.compress);
+        let output = Output { path, force, is_compressed, metadata };
+        let mut changer = Changer::new(&input, self.saturate, &plan.tensors);
+        let reports = write(&output, &plan, &mut changer, &|| input.check_unchanged())?;
+        let done = Done { command: &self, input: &input, plan: &plan, reports: &reports, lost };
+        if self.json { done.print_json() } else { done.print() }?;
+        Ok(Exit::Good)
+    }
+}
+
+impl Convert {
+    fn check(&self, kind: Kind) -> Result<(), Complaint> {
+        if self.bits && kind == Kind::Model {
+            return Err(Complaint::usage(
+                "--bits is for .npy and .npz: safetensors has the dtypes themselves",
+            ));
+        }
+        if self.compress && kind != Kind::Archive {
+            return Err(Complaint::usage("--compress is for .npz"));
+        }
+        Ok(())
+    }
+
+    fn wishes(&self) -> Wishes<'_> {
+        let Self { to, scale, unscale, bits, .. } = *self;
+        Wishes { to, only: &self.only, except: &self.except, scale, unscale, bits }
+    }
+}
+
+/// What there is to tell.
+struct Done<'d> {
+    command: &'d Convert,
+    input: &'d Input,
+    plan: &'d Plan,
+    reports: &'d [Option<Report>],
+    /// How many keys of the metadata have no place in the output.
+    lost: usize,
+}
+
+impl Done<'_> {
+    fn tensors(&self) -> impl Iterator<Item = (&Planned, &Option<Report>)> {
+        self.plan.tensors.iter().zip(self.reports)
+    }
+
+    fn from(&self, planned: &Planned) -> &'static str {
+        self.input.arrays.get(planned.source).map_or("", |array| array.dtype.name())
+    }
+
+    fn bytes(&self) -> Result<u64, Complaint> {
+        let path = &self.command.output;
+        let metadata = std::fs::metadata(path).map_err(|error| Complaint::not_read(path, error))?;
+        Ok(metadata.len())
+    }
+
+    fn print(&self) -> Result<(), Complaint> {
+        let mut out = BufWriter::new(io::stdout().lock());
+        let (output, count) = (self.command.output.to_string_lossy(), self.plan.tensors.len());
+        let tensors = if count == 1 { "1 tensor".to_owned() } else { format!("{count} tensors") };
+        writeln!(out, "{}: {tensors}, {} bytes", shown_text(&output), self.bytes()?)?;
+        if self.reports.iter().any(Option::is_some) {
+            self.table().print(&mut out)?;
+        }
+        if self.lost > 0 {
+            writeln!(out, "  left out: the metadata, {} keys, for which numpy has no place", self.lost)?;
+        }
+        Ok(out.flush()?)
+    }
+
+    /// Of all tensors that were cast.
+    fn table(&self) -> Table {
+        let mut table = Table::new([
+            ("tensor", Side::Left),
+            ("from", Side::Left),
+            ("to", Side::Left),
+            ("max error", Side::Right),
+            ("mean error", Side::Right),
+            ("inexact", Side::Right),
+            ("", Side::Left),
+        ]);
+        for (planned, report) in self.tensors() {
+            let Some(report) = report else { continue };
+            let [most, mean] = [report.max_error, report.mean_error()].map(|error| format!("{error:.2e}"));
+            let (name, to) = (quoted(&planned.array.name), planned.array.dtype.to_string());
+            let inexact = format!("{} of {}", report.inexact, report.values);
+            table.push([name, self.from(planned).to_owned(), to, most, mean, inexact, notes(report)]);
+        }
+        table
+    }
+
+    fn print_json(&self) -> Result<(), Complaint> {
+        let tensors = self.tensors().map(|(planned, report)| {
+            let shape = json::array(planned.array.dims.iter().map(u64::to_string));
+            let object = Object::new().text("name", &planned.array.name).text("from", self.from(planned));
+            let object = object.text("to", planned.array.dtype.name()).raw("shape", &shape);
+            match report {
+                Some(report) => members(object, report).end(),
+                None => object.end(),
+            }
+        });
+        let object = Object::new().text("file", &self.command.input.to_string_lossy()).flag("ok", true);
+        let object = object.text("output", &self.command.output.to_string_lossy());
+        let object = object.number("bytes", self.bytes()?).number("metadata_left_out", self.lost as u64);
+        writeln!(io::stdout(), "{}", object.raw("tensors", &json::array(tensors)).end())?;
+        Ok(())
+    }
+}
+
+/// What people should look at.
+fn notes(report: &Report) -> String {
+    let counts = [
+        (report.overflowed, "infinite now"),
+        (report.clamped, "clamped"),
+        (report.zeroed, "zero now"),
+        (report.nans, "NaN"),
+    ];
+    let noted = counts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}"));
+    noted.collect::<Vec<_>>().join(", ")
+}
+
+fn members(object: Object, report: &Report) -> Object {
+    let object = object.raw("max_error", &format!("{:?}", report.max_error));
+    let object = object.raw("mean_error", &format!("{:?}", report.mean_error()));
+    let object = object.number("values", report.values).number("inexact", report.inexact);
+    let object = object.number("overflowed", report.overflowed).number("clamped", report.clamped);
+    object.number("zeroed", report.zeroed).number("nan", report.nans)
+}

@@ -1,0 +1,129 @@
+//! `safetensors slice`: parts of tensors as a new model.
+
+use crate::columns::{Side, Table};
+use crate::commands::Run;
+use crate::complaint::{Complaint, Outcome};
+use crate::exit::Exit;
+use crate::json::{self, Object};
+use crate::model::Model;
+use crate::product::may_be_made;
+use crate::same::not_the_input;
+use crate::sliced::Sliced;
+use crate::text::{quoted, shown_text};
+use crate::work::Work;
+use embedded_safetensors::{FileSpec, FileWriter, TensorSpec};
+use std::io::{self, BufWriter, Write};
+use std::path::PathBuf;
+
+/// Write slices of tensors into a new safetensors file.
+///
+/// Slices are what numpy makes of them; the metadata is kept.
+#[derive(clap::Args)]
+pub struct Slice {
+    /// The model: a file, an index of shards, or `-` for standard input
+    #[arg(value_name = "MODEL")]
+    model: PathBuf,
+
+    /// A tensor and its part, as numpy writes it: `fc1.weight=0:10,::2`; nothing behind the `=` is all of it
+    #[arg(required = true, value_name = "TENSOR=SPEC")]
+    slices: Vec<String>,
+
+    /// The file to write
+    #[arg(short, long, value_name = "FILE")]
+    output: PathBuf,
+
+    /// Replace a file that is there
+    #[arg(long)]
+    force: bool,
+
+    /// Print what was written as one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+impl Run for Slice {
+    fn json(&self) -> bool {
+        self.json
+    }
+
+    fn run(self) -> Outcome {
+        let asked = self.asked()?;
+        not_the_input(&self.model, &self.output)?;
+        may_be_made(&self.output, self.force)?;
+        let model = Model::open(&self.model)?;
+        let slices: Result<Vec<_>, _> =
+            asked.iter().map(|(name, spec)| Sliced::of(&model, name, spec)).collect();
+        let slices = slices?;
+        let bytes = self.write(&model, &slices)?;
+        if self.json { self.print_json(&slices, bytes) } else { self.print(&slices, bytes) }?;
+        Ok(Exit::Good)
+    }
+}
+
+impl Slice {
+    /// Names and parts. A name may have a `=` in it, a part has none.
+    fn asked(&self) -> Result<Vec<(&str, &str)>, Complaint> {
+        let mut asked: Vec<(&str, &str)> = Vec::new();
+        for slice in &self.slices {
+            let Some((name, spec)) = slice.rsplit_once('=') else {
+                let sentence = format!("{} has no `=`; all of a tensor is TENSOR=", quoted(slice));
+                return Err(Complaint::usage(sentence));
+            };
+            if asked.iter().any(|(other, _)| *other == name) {
+                return Err(Complaint::usage(format!("tensor {} is asked for twice", quoted(name))));
+            }
+            asked.push((name, spec));
+        }
+        Ok(asked)
+    }
+
+    /// Says how many bytes the file has.
+    fn write(&self, model: &Model, slices: &[Sliced<'_>]) -> Result<u64, Complaint> {
+        let mut total = 0;
+        for slice in slices {
+            total += slice.byte_len()?;
+        }
+        let tensors: Vec<_> =
+            slices.iter().map(|slice| TensorSpec::new(slice.name(), slice.dtype(), slice.dims())).collect();
+        let metadata: Option<Vec<_>> = model.pairs();
+        let spec = FileSpec::new(&tensors);
+        let spec = metadata.as_ref().map_or(spec, |pairs| spec.with_metadata(pairs));
+        let work = Work::new("writing", total);
+        let mut file = FileWriter::create(&self.output, spec)?;
+        for slice in slices {
+            let mut tensor = file.tensor(slice.name())?;
+            slice.bytes(&work, &mut |chunk| Ok(tensor.write_bytes(chunk)?))?;
+        }
+        model.check_unchanged()?;
+        file.finish()?;
+        std::fs::metadata(&self.output)
+            .map(|metadata| metadata.len())
+            .map_err(|error| Complaint::not_read(&self.output, error))
+    }
+
+    fn print(&self, slices: &[Sliced<'_>], bytes: u64) -> Result<(), Complaint> {
+        let mut out = BufWriter::new(io::stdout().lock());
+        let count = slices.len();
+        let tensors = if count == 1 { "1 tensor".to_owned() } else { format!("{count} tensors") };
+        writeln!(out, "{}: {tensors}, {bytes} bytes", shown_text(&self.output.to_string_lossy()))?;
+        let mut table = Table::new([("tensor", Side::Left), ("dtype", Side::Left), ("shape", Side::Left)]);
+        for slice in slices {
+            let shape = format!("{:?}", slice.dims());
+            table.push([quoted(slice.name()), slice.dtype().to_string(), shape]);
+        }
+        table.print(&mut out)?;
+        Ok(out.flush()?)
+    }
+
+    fn print_json(&self, slices: &[Sliced<'_>], bytes: u64) -> Result<(), Complaint> {
+        let tensors = slices.iter().map(|slice| {
+            let shape = json::array(slice.dims().iter().map(u64::to_string));
+            let object = Object::new().text("name", slice.name()).text("dtype", slice.dtype().name());
+            object.raw("shape", &shape).end()
+        });
+        let object = Object::new().text("file", &self.model.to_string_lossy()).flag("ok", true);
+        let object = object.text("output", &self.output.to_string_lossy()).number("bytes", bytes);
+        writeln!(io::stdout(), "{}", object.raw("tensors", &json::array(tensors)).end())?;
+        Ok(())
+    }
+}

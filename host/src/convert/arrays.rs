@@ -1,0 +1,191 @@
+//! Files of numpy as inputs: what they hold, and its bytes as safetensors has them.
+
+use crate::complaint::Complaint;
+use crate::convert::input::Array;
+use crate::failure::NotRead;
+use crate::npy::{Directory, Entry, Header, Part, Swapped, Turned, open_entry, unsound};
+use crate::text::quoted;
+use embedded_safetensors::{Dtype, ReadAt};
+use std::fs::{File, Metadata};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+/// A `.npy` or a `.npz`.
+pub struct Arrays {
+    file: NumpyFile,
+    arrays: Vec<Stored>,
+}
+
+/// An array where it lies.
+struct Stored {
+    array: Array,
+    header: Header,
+    /// How long the header is.
+    data_at: u64,
+    /// In an archive.
+    entry: Option<Entry>,
+}
+
+struct NumpyFile {
+    path: PathBuf,
+    file: File,
+    stamp: (u64, Option<SystemTime>),
+}
+
+impl NumpyFile {
+    fn open(path: &Path) -> Result<Self, Complaint> {
+        let not_read = |error: io::Error| Complaint::not_read(path, error);
+        // A pipe without a writer would be waited for.
+        let metadata = std::fs::metadata(path).map_err(not_read)?;
+        if metadata.is_dir() {
+            return Err(not_read(io::ErrorKind::IsADirectory.into()));
+        }
+        if !metadata.is_file() {
+            return Err(Complaint::about(
+                path,
+                "is no file, which .npy and .npz must be: they are not read in order",
+            ));
+        }
+        let file = File::open(path).map_err(not_read)?;
+        let stamp = stamp(&file.metadata().map_err(not_read)?);
+        Ok(Self { path: path.to_path_buf(), file, stamp })
+    }
+
+    /// What is wrong with the contents is not what is wrong with reading them.
+    fn complaint(&self, error: io::Error) -> Complaint {
+        match error.kind() {
+            io::ErrorKind::InvalidData => Complaint::bad(&self.path, "npy", error.to_string()),
+            _ => Complaint::not_read(&self.path, error),
+        }
+    }
+}
+
+fn stamp(metadata: &Metadata) -> (u64, Option<SystemTime>) {
+    (metadata.len(), metadata.modified().ok())
+}
+
+impl Arrays {
+    /// Opens a `.npy`, whose array gets this name.
+    ///
+    /// # Errors
+    /// It cannot be read, or is not sound, or holds what safetensors cannot.
+    pub fn open_one(path: &Path, name: &str) -> Result<Self, Complaint> {
+        let file = NumpyFile::open(path)?;
+        let stored = Stored::alone(&file.file, name, file.stamp.0).map_err(|error| file.complaint(error))?;
+        Ok(Self { file, arrays: vec![stored] })
+    }
+
+    /// Opens a `.npz`.
+    ///
+    /// # Errors
+    /// As [`open_one`](Self::open_one).
+    pub fn open_many(path: &Path) -> Result<Self, Complaint> {
+        let file = NumpyFile::open(path)?;
+        let directory = Directory::read(&file.file).map_err(|error| file.complaint(error))?;
+        let entries = directory.entries.into_iter();
+        let arrays: io::Result<_> = entries.map(|entry| Stored::packed(&file.file, entry)).collect();
+        let arrays = arrays.map_err(|error| file.complaint(error))?;
+        Ok(Self { file, arrays })
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.file.path
+    }
+
+    pub fn arrays(&self) -> impl Iterator<Item = &Array> {
+        self.arrays.iter().map(|stored| &stored.array)
+    }
+
+    /// The bytes of one, the low one of each number first, the last axis fastest.
+    ///
+    /// # Errors
+    /// As [`open_one`](Self::open_one).
+    pub fn read(&self, index: usize) -> Result<Box<dyn Read + '_>, Complaint> {
+        match self.arrays.get(index) {
+            Some(stored) => stored.read(&self.file.file).map_err(|error| self.complaint(error)),
+            None => Ok(Box::new(io::empty())),
+        }
+    }
+
+    /// Of an error while reading.
+    pub fn complaint(&self, error: io::Error) -> Complaint {
+        self.file.complaint(error)
+    }
+
+    /// # Errors
+    /// The file is no longer the one that was opened.
+    pub fn check_unchanged(&self) -> Result<(), Complaint> {
+        let now = self.file.file.metadata().map_err(|error| self.complaint(error))?;
+        match stamp(&now) == self.file.stamp {
+            true => Ok(()),
+            false => Err(Complaint::not_read(&self.file.path, NotRead::changed())),
+        }
+    }
+}
+
+impl Stored {
+    fn alone(file: &File, name: &str, len: u64) -> io::Result<Self> {
+        let (header, data_at) = Header::read(&mut Part::new(file, 0, len))?;
+        let (expected, found) = (header.byte_len()?, len - data_at);
+        if found != expected {
+            return Err(unsound(format!(
+                "the array has {found} bytes behind its header, which tells of {expected}"
+            )));
+        }
+        Ok(Self { array: Array::new(name, &header), header, data_at, entry: None })
+    }
+
+    fn packed(file: &File, entry: Entry) -> io::Result<Self> {
+        let Some(name) = entry.name.strip_suffix(".npy") else {
+            return Err(unsound(format!(
+                "entry {} is no array: its name does not end with .npy",
+                quoted(&entry.name)
+            )));
+        };
+        let of_entry = |error: io::Error| match error.kind() {
+            io::ErrorKind::InvalidData => unsound(format!("entry {}: {error}", quoted(&entry.name))),
+            _ => error,
+        };
+        let (header, data_at) = Header::read(&mut open_entry(file, &entry)).map_err(of_entry)?;
+        let (expected, found) = (header.byte_len()?, entry.unpacked.saturating_sub(data_at));
+        if found != expected {
+            let sentence =
+                format!("the array has {found} bytes behind its header, which tells of {expected}");
+            return Err(of_entry(unsound(sentence)));
+        }
+        Ok(Self { array: Array::new(name, &header), header, data_at, entry: Some(entry) })
+    }
+
+    fn read<'f>(&self, file: &'f File) -> io::Result<Box<dyn Read + 'f>> {
+        let is_turned = self.header.is_fortran && self.header.dims.iter().filter(|dim| **dim > 1).count() > 1;
+        let Some(entry) = &self.entry else {
+            return Ok(match is_turned {
+                true => self.turned(file, self.data_at),
+                false => self.in_order(Part::new(file, self.data_at, self.array.byte_len())),
+            });
+        };
+        let mut packed = open_entry(file, entry);
+        if is_turned {
+            let mut spool = tempfile::tempfile()?;
+            io::copy(&mut packed, &mut spool)?;
+            return Ok(self.turned(spool, self.data_at));
+        }
+        io::copy(&mut (&mut packed).take(self.data_at), &mut io::sink())?;
+        Ok(self.in_order(packed))
+    }
+
+    fn turned<'f>(&self, source: impl ReadAt<Error = io::Error> + 'f, at: u64) -> Box<dyn Read + 'f> {
+        let width = usize::from(self.header.dtype.bits() >> 3);
+        self.in_order(Turned::new(source, at, width, &self.header.dims))
+    }
+
+    fn in_order<'f>(&self, source: impl Read + 'f) -> Box<dyn Read + 'f> {
+        // Of a complex number each part has its own order.
+        let bits = if self.header.dtype == Dtype::C64 { 32 } else { self.header.dtype.bits() };
+        match self.header.is_big_endian && bits > 8 {
+            true => Box::new(Swapped::new(source, usize::from(bits >> 3))),
+            false => Box::new(source),
+        }
+    }
+}

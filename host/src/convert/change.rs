@@ -1,0 +1,245 @@
+//! Chunks of one tensor, changed as planned.
+
+use super::input::{Array, Chunks, Input};
+use super::plan::{Change, Planned};
+use crate::complaint::Complaint;
+use crate::numbers::{Cast, Decoder, Largest, Number, Quantizer, Report};
+use crate::text::quoted;
+use crate::work::Work;
+use std::fs::File;
+use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
+
+/// Takes the bytes of an output.
+pub type Take<'t> = &'t mut dyn FnMut(&[u8]) -> Result<(), Complaint>;
+
+/// Makes one tensor after the other.
+pub struct Changer<'i> {
+    input: &'i Input,
+    saturates: bool,
+    work: Work,
+    /// Those of the tensor that was quantised last, in the order of its rows.
+    scales: Option<(usize, File)>,
+}
+
+impl<'i> Changer<'i> {
+    pub fn new(input: &'i Input, saturates: bool, tensors: &[Planned]) -> Self {
+        let work = Work::new("converting", tensors.iter().map(|tensor| bytes_read(input, tensor)).sum());
+        Self { input, saturates, work, scales: None }
+    }
+
+    /// Gives the bytes of a tensor to `take`, and says what has become of its numbers.
+    ///
+    /// # Errors
+    /// Those of `take` and of the input; a number that has no place in the dtype; the user's stop.
+    pub fn make(&mut self, planned: &Planned, take: Take<'_>) -> Result<Option<Report>, Complaint> {
+        match planned.change {
+            Change::Keep => self.keep(planned, take).map(|()| None),
+            Change::Cast => self.cast(planned, take).map(Some),
+            Change::Quantize { row } => self.quantize(planned, row, take).map(Some),
+            Change::Scales { row } => self.give_scales(planned, row, take).map(|()| None),
+            Change::Unscale { row, scales } => self.unscale(planned, row, scales, take).map(Some),
+        }
+    }
+
+    fn keep(&self, planned: &Planned, take: Take<'_>) -> Result<(), Complaint> {
+        let mut chunks = self.input.read(planned.source)?;
+        loop {
+            match chunks.next(&self.work)? {
+                [] => return Ok(()),
+                chunk => take(chunk)?,
+            }
+        }
+    }
+
+    fn cast(&self, planned: &Planned, take: Take<'_>) -> Result<Report, Complaint> {
+        let mut cast = self.to(&planned.array)?;
+        let mut bytes = Vec::new();
+        self.numbers(planned.source, &mut |numbers| {
+            bytes.clear();
+            numbers
+                .iter()
+                .try_for_each(|&number| cast.push(number, &mut bytes))
+                .map_err(|error| self.about(&planned.array, &error.to_string()))?;
+            take(&bytes)
+        })?;
+        Ok(cast.report)
+    }
+
+    fn to(&self, array: &Array) -> Result<Cast, Complaint> {
+        let cast = Cast::new(array.dtype, self.saturates);
+        cast.ok_or_else(|| self.about(array, "there is no such cast"))
+    }
+
+    fn quantize(&mut self, planned: &Planned, row: u64, take: Take<'_>) -> Result<Report, Complaint> {
+        let mut scales = BufReader::new(self.scales_of(planned, row)?);
+        let (mut quantizer, mut bytes, mut left, mut scale) = (Quantizer::default(), Vec::new(), 0, 1.0);
+        self.numbers(planned.source, &mut |numbers| {
+            bytes.clear();
+            for &number in numbers {
+                if left == 0 {
+                    (left, scale) = (row, next_scale(&mut scales).map_err(|error| spool(&error))?);
+                }
+                left -= 1;
+                quantizer.push(number, scale, &mut bytes);
+            }
+            take(&bytes)
+        })?;
+        Ok(quantizer.report)
+    }
+
+    fn give_scales(&mut self, planned: &Planned, row: u64, take: Take<'_>) -> Result<(), Complaint> {
+        let mut scales = self.scales_of(planned, row)?;
+        let mut buffer = vec![0; 1 << 16];
+        loop {
+            match scales.read(&mut buffer).map_err(|error| spool(&error))? {
+                0 => return Ok(()),
+                len => take(&buffer[..len])?,
+            }
+        }
+    }
+
+    /// In a file without a name, from its beginning.
+    fn scales_of(&mut self, planned: &Planned, row: u64) -> Result<File, Complaint> {
+        let (of, file) = match self.scales.take() {
+            Some((of, file)) if of == planned.source => (of, file),
+            _ => (planned.source, self.find_scales(planned, row)?),
+        };
+        let mut reader = file.try_clone().map_err(|error| spool(&error))?;
+        reader.seek(SeekFrom::Start(0)).map_err(|error| spool(&error))?;
+        self.scales = Some((of, file));
+        Ok(reader)
+    }
+
+    fn find_scales(&self, planned: &Planned, row: u64) -> Result<File, Complaint> {
+        let mut out = BufWriter::new(tempfile::tempfile().map_err(|error| spool(&error))?);
+        let (mut largest, mut left) = (Largest::default(), row);
+        self.numbers(planned.source, &mut |numbers| {
+            for &number in numbers {
+                if !largest.see(number) {
+                    return Err(
+                        self.about(&planned.array, "it has a NaN or an infinity, which no scale makes an I8")
+                    );
+                }
+                left -= 1;
+                if left == 0 {
+                    out.write_all(&largest.scale().to_le_bytes()).map_err(|error| spool(&error))?;
+                    (largest, left) = (Largest::default(), row);
+                }
+            }
+            Ok(())
+        })?;
+        self.add_missing(planned, &mut out)?;
+        out.into_inner().map_err(|error| spool(error.error()))
+    }
+
+    /// Rows without elements have scales, too.
+    fn add_missing(&self, planned: &Planned, out: &mut impl Write) -> Result<(), Complaint> {
+        let is_empty = self.input.arrays.get(planned.source).is_some_and(|array| array.elements() == 0);
+        let is_one = matches!(planned.change, Change::Quantize { .. }) && is_empty;
+        let rows = planned.array.dims.first().copied().unwrap_or(1);
+        for _ in 0..if is_one { rows.max(1) } else { 0 } {
+            self.work.advance(0)?;
+            out.write_all(&1f32.to_le_bytes()).map_err(|error| spool(&error))?;
+        }
+        Ok(())
+    }
+
+    fn unscale(
+        &self,
+        planned: &Planned,
+        row: u64,
+        scales: usize,
+        take: Take<'_>,
+    ) -> Result<Report, Complaint> {
+        let mut scales = Numbers::of(self.input, scales)?;
+        let (mut cast, mut bytes, mut left, mut scale) = (self.to(&planned.array)?, Vec::new(), 0, 1.0);
+        self.numbers(planned.source, &mut |numbers| {
+            bytes.clear();
+            for &number in numbers {
+                if left == 0 {
+                    (left, scale) = (row, scales.next(&self.work)?.map_or(1.0, Number::nearest));
+                }
+                left -= 1;
+                // Exact: 8 bits times 24.
+                let product = Number::Float(number.nearest() * scale);
+                cast.push(product, &mut bytes)
+                    .map_err(|error| self.about(&planned.array, &error.to_string()))?;
+            }
+            take(&bytes)
+        })?;
+        Ok(cast.report)
+    }
+
+    /// Gives all numbers of a tensor to `each`, chunk by chunk.
+    fn numbers(
+        &self,
+        source: usize,
+        each: &mut dyn FnMut(&[Number]) -> Result<(), Complaint>,
+    ) -> Result<(), Complaint> {
+        let mut numbers = Numbers::of(self.input, source)?;
+        while numbers.fill(&self.work)? {
+            each(&numbers.numbers)?;
+        }
+        Ok(())
+    }
+
+    fn about(&self, array: &Array, sentence: &str) -> Complaint {
+        Complaint::about(self.input.path(), format!("tensor {}: {sentence}", quoted(&array.name)))
+    }
+}
+
+/// The numbers of a tensor of the input.
+struct Numbers<'i> {
+    chunks: Chunks<'i>,
+    decoder: Decoder,
+    /// Of the last chunk.
+    numbers: Vec<Number>,
+    given: usize,
+}
+
+impl<'i> Numbers<'i> {
+    fn of(input: &'i Input, source: usize) -> Result<Self, Complaint> {
+        let dtype = input.arrays.get(source).map(|array| array.dtype);
+        let decoder = Decoder::new(dtype.unwrap_or(embedded_safetensors::Dtype::U8));
+        Ok(Self { chunks: input.read(source)?, decoder, numbers: Vec::new(), given: 0 })
+    }
+
+    /// Takes in the next chunk, if there is one.
+    fn fill(&mut self, work: &Work) -> Result<bool, Complaint> {
+        let Self { chunks, decoder, numbers, given } = self;
+        numbers.clear();
+        *given = 0;
+        let chunk = chunks.next(work)?;
+        decoder.decode(chunk, numbers).map_err(|error| Complaint::usage(error.to_string()))?;
+        Ok(!numbers.is_empty())
+    }
+
+    fn next(&mut self, work: &Work) -> Result<Option<Number>, Complaint> {
+        if self.given == self.numbers.len() {
+            self.fill(work)?;
+        }
+        self.given += 1;
+        Ok(self.numbers.get(self.given - 1).copied())
+    }
+}
+
+fn next_scale(scales: &mut impl Read) -> io::Result<f32> {
+    let mut bytes = [0; 4];
+    scales.read_exact(&mut bytes)?;
+    Ok(f32::from_le_bytes(bytes))
+}
+
+fn spool(error: &io::Error) -> Complaint {
+    let reason = crate::failure::sentence(error);
+    Complaint::usage(format!("no temporary file can hold the scales: {reason}"))
+}
+
+/// What is read to make it.
+fn bytes_read(input: &Input, planned: &Planned) -> u64 {
+    let len = input.arrays.get(planned.source).map_or(0, Array::byte_len);
+    match planned.change {
+        Change::Quantize { .. } => 2 * len,
+        Change::Scales { .. } => 0,
+        _ => len,
+    }
+}

@@ -1,0 +1,157 @@
+//! What is converted: a model, or arrays of numpy.
+
+use super::arrays::Arrays;
+use super::kind::Kind;
+use crate::complaint::Complaint;
+use crate::model::{Model, Tensor};
+use crate::npy::{Header, read_full};
+use crate::work::Work;
+use embedded_safetensors::{Dtype, FileModel, TensorReader};
+use std::io::{self, Read};
+use std::path::Path;
+
+/// So much is read at a time: whole elements of every dtype.
+const CHUNK: usize = 3 << 14;
+
+/// A tensor, wherever it is.
+#[derive(Clone, Debug)]
+pub struct Array {
+    pub name: String,
+    pub dtype: Dtype,
+    pub dims: Vec<u64>,
+}
+
+impl Array {
+    pub fn new(name: &str, header: &Header) -> Self {
+        Self { name: name.to_owned(), dtype: header.dtype, dims: header.dims.clone() }
+    }
+
+    fn of(tensor: &Tensor<'_>) -> Self {
+        Self { name: tensor.name().to_owned(), dtype: tensor.dtype(), dims: tensor.dims().to_vec() }
+    }
+
+    pub fn elements(&self) -> u64 {
+        self.dims.iter().product()
+    }
+
+    /// Proven to be whole, and to be counted by 64 bits.
+    pub fn byte_len(&self) -> u64 {
+        self.elements() * u64::from(self.dtype.bits()) / 8
+    }
+}
+
+/// An open input, and what is in it.
+pub struct Input {
+    pub arrays: Vec<Array>,
+    source: Source,
+}
+
+enum Source {
+    Model(Model),
+    Arrays(Arrays),
+}
+
+impl Input {
+    /// Opens it. The array of a `.npy` gets the name, or that of the file.
+    ///
+    /// # Errors
+    /// It cannot be read, or is not sound.
+    pub fn open(path: &Path, name: Option<&str>) -> Result<Self, Complaint> {
+        let stem = path.file_stem().map(|stem| stem.to_string_lossy()).unwrap_or_default();
+        match Kind::of_input(path) {
+            Kind::Array => Ok(Self::of_arrays(Arrays::open_one(path, name.unwrap_or(&stem))?)),
+            _ if name.is_some() => {
+                Err(Complaint::about(path, "is no .npy; only its array has no name of its own"))
+            }
+            Kind::Archive => Ok(Self::of_arrays(Arrays::open_many(path)?)),
+            Kind::Model => {
+                let model = Model::open(path)?;
+                let arrays = model.tensors().map(|tensor| Array::of(&tensor)).collect();
+                Ok(Self { arrays, source: Source::Model(model) })
+            }
+        }
+    }
+
+    fn of_arrays(source: Arrays) -> Self {
+        Self { arrays: source.arrays().cloned().collect(), source: Source::Arrays(source) }
+    }
+
+    pub fn path(&self) -> &Path {
+        match &self.source {
+            Source::Model(model) => model.path(),
+            Source::Arrays(arrays) => arrays.path(),
+        }
+    }
+
+    /// What stands in `__metadata__`, where there is one.
+    pub fn metadata(&self) -> Option<Vec<(&str, &str)>> {
+        match &self.source {
+            Source::Model(model) => model.pairs(),
+            Source::Arrays(_) => None,
+        }
+    }
+
+    /// # Errors
+    /// It is no longer what was opened.
+    pub fn check_unchanged(&self) -> Result<(), Complaint> {
+        match &self.source {
+            Source::Model(model) => model.check_unchanged(),
+            Source::Arrays(arrays) => arrays.check_unchanged(),
+        }
+    }
+
+    /// Reads the array at this index from front to end.
+    ///
+    /// # Errors
+    /// It cannot be read, or is not sound.
+    pub fn read(&self, index: usize) -> Result<Chunks<'_>, Complaint> {
+        let source: Box<dyn Read + '_> = match &self.source {
+            Source::Arrays(arrays) => arrays.read(index)?,
+            Source::Model(model) => match self.arrays.get(index).and_then(|array| model.find(&array.name)) {
+                Some(tensor) => Box::new(Bytes { reader: tensor.reader(), at: 0 }),
+                None => Box::new(io::empty()),
+            },
+        };
+        Ok(Chunks { input: self, source, buffer: vec![0; CHUNK] })
+    }
+
+    fn complaint(&self, error: io::Error) -> Complaint {
+        match &self.source {
+            Source::Model(model) => Complaint::not_read(model.path(), error),
+            Source::Arrays(arrays) => arrays.complaint(error),
+        }
+    }
+}
+
+/// The bytes of an array, chunk by chunk.
+pub struct Chunks<'i> {
+    input: &'i Input,
+    source: Box<dyn Read + 'i>,
+    buffer: Vec<u8>,
+}
+
+impl Chunks<'_> {
+    /// The next bytes, whole elements; nothing at the end.
+    ///
+    /// # Errors
+    /// They cannot be read, or are not sound; the user's stop.
+    pub fn next(&mut self, work: &Work) -> Result<&[u8], Complaint> {
+        let read = read_full(&mut *self.source, &mut self.buffer);
+        let len = read.map_err(|error| self.input.complaint(error))?;
+        work.advance(len as u64)?;
+        Ok(&self.buffer[..len])
+    }
+}
+
+struct Bytes<'m> {
+    reader: TensorReader<'m, &'m FileModel>,
+    at: u64,
+}
+
+impl Read for Bytes<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let len = self.reader.read_at(self.at, buffer)?;
+        self.at += len as u64;
+        Ok(len)
+    }
+}

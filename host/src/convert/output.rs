@@ -1,0 +1,128 @@
+//! What comes out: a model, an array or an archive of them.
+
+use super::change::Changer;
+use super::kind::Kind;
+use super::plan::{Plan, Planned};
+use crate::complaint::Complaint;
+use crate::npy::{Archive, Header};
+use crate::numbers::Report;
+use crate::product::Product;
+use embedded_safetensors::{FileSpec, FileWriter, TensorSpec};
+use std::io::{self, Write};
+use std::path::Path;
+
+/// Where everything goes.
+pub struct Output<'o> {
+    pub path: &'o Path,
+    pub force: bool,
+    pub is_compressed: bool,
+    pub metadata: Option<Vec<(&'o str, &'o str)>>,
+}
+
+/// Makes all tensors of the plan and puts the file in its place, if `check` says yes when all was read. Says what
+/// has become of the numbers of each tensor.
+///
+/// # Errors
+/// Those of the input and the output; then the output is not there.
+pub fn write(
+    output: &Output<'_>,
+    plan: &Plan,
+    changer: &mut Changer<'_>,
+    check: &dyn Fn() -> Result<(), Complaint>,
+) -> Result<Vec<Option<Report>>, Complaint> {
+    match Kind::of_output(output.path)? {
+        Kind::Model => write_model(output, plan, changer, check),
+        Kind::Array => write_array(output, plan, changer, check),
+        Kind::Archive => write_archive(output, plan, changer, check),
+    }
+}
+
+fn write_model(
+    output: &Output<'_>,
+    plan: &Plan,
+    changer: &mut Changer<'_>,
+    check: &dyn Fn() -> Result<(), Complaint>,
+) -> Result<Vec<Option<Report>>, Complaint> {
+    let specs = plan
+        .tensors
+        .iter()
+        .map(|Planned { array, .. }| TensorSpec::new(&array.name, array.dtype, &array.dims));
+    let specs: Vec<_> = specs.collect();
+    let spec = FileSpec::new(&specs);
+    let spec = output.metadata.as_ref().map_or(spec, |pairs| spec.with_metadata(pairs));
+    let mut file = FileWriter::create(output.path, spec)?;
+    let mut reports = Vec::new();
+    for planned in &plan.tensors {
+        let mut tensor = file.tensor(&planned.array.name)?;
+        reports.push(changer.make(planned, &mut |bytes| Ok(tensor.write_bytes(bytes)?))?);
+    }
+    check()?;
+    file.finish()?;
+    Ok(reports)
+}
+
+fn write_array(
+    output: &Output<'_>,
+    plan: &Plan,
+    changer: &mut Changer<'_>,
+    check: &dyn Fn() -> Result<(), Complaint>,
+) -> Result<Vec<Option<Report>>, Complaint> {
+    let mut product = Product::create(output.path, output.force)?;
+    let mut reports = Vec::new();
+    for planned in &plan.tensors {
+        product.put(&header(planned))?;
+        reports.push(changer.make(planned, &mut |bytes| product.put(bytes))?);
+    }
+    check()?;
+    product.finish()?;
+    Ok(reports)
+}
+
+/// Either our own or that of the archive's file.
+enum Trouble {
+    Said(Complaint),
+    Write(io::Error),
+}
+
+impl From<io::Error> for Trouble {
+    fn from(error: io::Error) -> Self {
+        Self::Write(error)
+    }
+}
+
+fn write_archive(
+    output: &Output<'_>,
+    plan: &Plan,
+    changer: &mut Changer<'_>,
+    check: &dyn Fn() -> Result<(), Complaint>,
+) -> Result<Vec<Option<Report>>, Complaint> {
+    let said = |trouble| match trouble {
+        Trouble::Said(complaint) => complaint,
+        Trouble::Write(error) => Complaint::cannot_write(output.path, &error),
+    };
+    let mut archive = Archive::new(Product::create(output.path, output.force)?, output.is_compressed);
+    let mut reports = Vec::new();
+    for planned in &plan.tensors {
+        let name = format!("{}.npy", planned.array.name);
+        let fill = |out: &mut dyn Write| {
+            out.write_all(&header(planned))?;
+            reports.push(
+                changer.make(planned, &mut |bytes| put(out, bytes, output.path)).map_err(Trouble::Said)?,
+            );
+            Ok(())
+        };
+        archive.add(&name, fill).map_err(said)?;
+    }
+    check()?;
+    archive.finish().map_err(|error| said(error.into()))?.finish()?;
+    Ok(reports)
+}
+
+fn put(out: &mut dyn Write, bytes: &[u8], path: &Path) -> Result<(), Complaint> {
+    out.write_all(bytes).map_err(|error| Complaint::cannot_write(path, &error))
+}
+
+/// The plan has only what numpy has.
+fn header(planned: &Planned) -> Vec<u8> {
+    Header::spelled(planned.array.dtype, &planned.array.dims).unwrap_or_default()
+}

@@ -1,0 +1,224 @@
+//! What becomes of each tensor.
+
+use super::input::{Array, Input};
+use super::kind::Kind;
+use crate::complaint::Complaint;
+use crate::conform::matches;
+use crate::npy::{Header, is_unsafe};
+use crate::numbers::{bits_of, can_be_target};
+use crate::text::quoted;
+use embedded_safetensors::Dtype;
+use std::collections::HashSet;
+use std::path::Path;
+
+/// What is asked for.
+pub struct Wishes<'w> {
+    pub to: Option<Dtype>,
+    pub only: &'w [String],
+    pub except: &'w [String],
+    pub scale: Option<Scale>,
+    pub unscale: bool,
+    pub bits: bool,
+}
+
+/// For what one scale stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Scale {
+    /// For a whole tensor
+    PerTensor,
+    /// For each index of the first axis
+    PerRow,
+}
+
+/// One tensor of the output.
+pub struct Planned {
+    pub array: Array,
+    /// Where it comes from in the input.
+    pub source: usize,
+    pub change: Change,
+}
+
+/// What is done to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    Keep,
+    /// Each number becomes the nearest.
+    Cast,
+    /// Each number is divided by the scale of its row, of so many elements.
+    Quantize {
+        row: u64,
+    },
+    /// The scales of these rows.
+    Scales {
+        row: u64,
+    },
+    /// Each number is multiplied by what is at its row in the tensor of scales.
+    Unscale {
+        row: u64,
+        scales: usize,
+    },
+}
+
+pub struct Plan {
+    pub tensors: Vec<Planned>,
+}
+
+impl Plan {
+    /// # Errors
+    /// What is asked for cannot be done with this input, or not be stored in such an output.
+    pub fn new(input: &Input, wishes: &Wishes<'_>, output: &Path) -> Result<Self, Complaint> {
+        let about = |sentence: String| Complaint::about(input.path(), sentence);
+        wishes.check(input).map_err(about)?;
+        let mut tensors = Vec::new();
+        for (index, array) in input.arrays.iter().enumerate() {
+            let of_tensor = |error: String| about(format!("tensor {}: {error}", quoted(&array.name)));
+            tensors.extend(wishes.planned(input, index, array).map_err(of_tensor)?);
+        }
+        let plan = Self { tensors };
+        plan.check_names().map_err(about)?;
+        plan.check_output(Kind::of_output(output)?).map_err(about)?;
+        Ok(plan)
+    }
+
+    fn check_names(&self) -> Result<(), String> {
+        let mut seen = HashSet::new();
+        match self.tensors.iter().find(|tensor| !seen.insert(&tensor.array.name)) {
+            Some(twice) => Err(format!("there would be two tensors {}", quoted(&twice.array.name))),
+            None => Ok(()),
+        }
+    }
+
+    fn check_output(&self, kind: Kind) -> Result<(), String> {
+        match (kind, self.tensors.len()) {
+            (Kind::Model, _) => return Ok(()),
+            (Kind::Array, count) if count != 1 => {
+                return Err(format!(
+                    "a .npy holds one array, and these are {count}: write a .npz, or one of them by `cat TENSOR -o`"
+                ));
+            }
+            _ => {}
+        }
+        self.tensors.iter().try_for_each(|Planned { array, .. }| {
+            let name = quoted(&array.name);
+            if Header::spelled(array.dtype, &array.dims).is_none() {
+                let bits = if bits_of(array.dtype) == array.dtype { "" } else { ", or --bits for its bits" };
+                return Err(format!(
+                    "tensor {name}: numpy has no {}; cast it by --to F32{bits}",
+                    array.dtype
+                ));
+            }
+            match kind == Kind::Archive && is_unsafe(&array.name) {
+                true => Err(format!("tensor {name}: in an archive this name is unsafe")),
+                false => Ok(()),
+            }
+        })
+    }
+}
+
+impl Wishes<'_> {
+    fn check(&self, input: &Input) -> Result<(), String> {
+        let to = self.to;
+        if let Some(to) = to.filter(|to| !can_be_target(*to)) {
+            return Err(format!("nothing is cast to {to}: there are floats from F8 to F64 and integers"));
+        }
+        if self.scale.is_some() && to != Some(Dtype::I8) {
+            return Err("--scale goes with --to I8".into());
+        }
+        if self.unscale && !matches!(to, Some(Dtype::F32 | Dtype::F64 | Dtype::F16 | Dtype::BF16)) {
+            return Err("--unscale goes with --to F32, F64, F16 or BF16".into());
+        }
+        if to.is_none() && !(self.only.is_empty() && self.except.is_empty()) {
+            return Err("--only and --except choose what --to casts, which is not given".into());
+        }
+        let names = || input.arrays.iter().map(|array| array.name.as_str());
+        let unused =
+            self.only.iter().chain(self.except).find(|pattern| !names().any(|name| matches(pattern, name)));
+        match unused {
+            Some(pattern) => Err(format!("no tensor's name is like {}", quoted(pattern))),
+            None => Ok(()),
+        }
+    }
+
+    fn chooses(&self, name: &str) -> bool {
+        let is_like = |patterns: &[String]| patterns.iter().any(|pattern| matches(pattern, name));
+        (self.only.is_empty() || is_like(self.only)) && !is_like(self.except)
+    }
+
+    fn planned(&self, input: &Input, index: usize, array: &Array) -> Result<Vec<Planned>, String> {
+        let keeps =
+            |dtype| Planned { array: Array { dtype, ..array.clone() }, source: index, change: Change::Keep };
+        let Some(to) = self.to.filter(|_| self.chooses(&array.name)) else {
+            return Ok(vec![keeps(if self.bits { bits_of(array.dtype) } else { array.dtype })]);
+        };
+        if array.dtype == Dtype::C64 {
+            return Err("complex numbers are not cast; leave it out by --except".into());
+        }
+        if self.unscale {
+            return self.unscaled(input, index, array, to);
+        }
+        if let Some(scale) = self.scale {
+            return Ok(quantized(index, array, scale));
+        }
+        let change = if to == array.dtype { Change::Keep } else { Change::Cast };
+        Ok(vec![Planned { array: Array { dtype: to, ..array.clone() }, source: index, change }])
+    }
+
+    /// With its scales, where it has some; scales themselves go with what they belong to.
+    fn unscaled(
+        &self,
+        input: &Input,
+        index: usize,
+        array: &Array,
+        to: Dtype,
+    ) -> Result<Vec<Planned>, String> {
+        let find = |name: &str| input.arrays.iter().position(|other| other.name == name);
+        let is_integer = |name: &str| {
+            let owner = find(name).and_then(|at| input.arrays.get(at));
+            self.chooses(name) && owner.is_some_and(|owner| owner.dtype == Dtype::I8)
+        };
+        if array.name.strip_suffix(".scale").is_some_and(is_integer) {
+            return Ok(Vec::new());
+        }
+        let planned = |dtype, change| {
+            Ok(vec![Planned { array: Array { dtype, ..array.clone() }, source: index, change }])
+        };
+        if array.dtype != Dtype::I8 {
+            return planned(array.dtype, Change::Keep);
+        }
+        let name = format!("{}.scale", array.name);
+        let scales = find(&name).ok_or_else(|| format!("there is no {} beside it", quoted(&name)))?;
+        let row = input.arrays.get(scales).and_then(|scales| row_of(array, scales));
+        let row = row.ok_or_else(|| {
+            format!("{} is not one F32 for it, nor one for each of its rows", quoted(&name))
+        })?;
+        planned(to, Change::Unscale { row, scales })
+    }
+}
+
+/// For how many elements each of the scales is.
+fn row_of(array: &Array, scales: &Array) -> Option<u64> {
+    match (scales.dtype, &scales.dims[..]) {
+        (Dtype::F32, [] | [1]) => Some(array.elements().max(1)),
+        (Dtype::F32, [rows]) if array.dims.first() == Some(rows) => Some(row_len(array)),
+        _ => None,
+    }
+}
+
+/// How many elements an index of the first axis has; of none, 1.
+fn row_len(array: &Array) -> u64 {
+    let rows = array.dims.first().copied().unwrap_or(1).max(1);
+    (array.elements() / rows).max(1)
+}
+
+fn quantized(source: usize, array: &Array, scale: Scale) -> Vec<Planned> {
+    let (row, dims) = match scale {
+        Scale::PerTensor => (array.elements().max(1), Vec::new()),
+        Scale::PerRow => (row_len(array), array.dims.iter().take(1).copied().collect()),
+    };
+    let values = Array { dtype: Dtype::I8, ..array.clone() };
+    let scales = Array { name: format!("{}.scale", array.name), dtype: Dtype::F32, dims };
+    vec![
+        Planned { array: values, source, change: Change::Quantize { row } },
+        Planned { array: scales, source, change: Change::Scales { row } },
+    ]
+}

@@ -1,0 +1,93 @@
+//! Elements of a tensor as text, with the brackets of its dimensions.
+
+use std::io::{self, Write};
+
+/// What stands between and around elements.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Layout {
+    /// One row a line, with an empty line between tables, as numpy prints it.
+    Lines,
+    /// All in one line.
+    Line,
+}
+
+/// Writes elements one by one, in the order of the last axis first.
+pub struct Nested<'w, W> {
+    out: &'w mut W,
+    layout: Layout,
+    dims: Vec<u64>,
+    /// Of the next element.
+    at: Vec<u64>,
+    has_begun: bool,
+}
+
+impl<'w, W: Write> Nested<'w, W> {
+    pub fn new(out: &'w mut W, layout: Layout, dims: &[u64]) -> Self {
+        Self { out, layout, dims: dims.to_vec(), at: vec![0; dims.len()], has_begun: false }
+    }
+
+    /// Writes the next element, and the brackets that close behind it.
+    pub fn element(&mut self, text: &str) -> io::Result<()> {
+        let opened = self.at.iter().rev().take_while(|at| **at == 0).count();
+        if self.has_begun {
+            self.separate(opened)?;
+        }
+        self.has_begun = true;
+        write!(self.out, "{}{text}", "[".repeat(opened))?;
+        let closed = self.advance();
+        write!(self.out, "{}", "]".repeat(closed))
+    }
+
+    fn separate(&mut self, opened: usize) -> io::Result<()> {
+        match self.layout {
+            Layout::Line => write!(self.out, ","),
+            Layout::Lines if opened == 0 => write!(self.out, ", "),
+            Layout::Lines => {
+                write!(self.out, ",{}{}", "\n".repeat(opened), " ".repeat(self.dims.len() - opened))
+            }
+        }
+    }
+
+    /// How many axes are at their end.
+    fn advance(&mut self) -> usize {
+        let mut closed = 0;
+        for (at, dim) in self.at.iter_mut().zip(&self.dims).rev() {
+            *at += 1;
+            if *at < *dim {
+                break;
+            }
+            *at = 0;
+            closed += 1;
+        }
+        closed
+    }
+
+    /// Without elements there are brackets all the same.
+    pub fn finish(self) -> io::Result<()> {
+        if self.has_begun { Ok(()) } else { write!(self.out, "[]") }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Layout, Nested};
+
+    fn nested(dims: &[u64], layout: Layout) -> String {
+        let mut out = Vec::new();
+        let mut nested = Nested::new(&mut out, layout, dims);
+        (0..dims.iter().product::<u64>())
+            .for_each(|index| nested.element(&index.to_string()).expect("a Vec takes all"));
+        nested.finish().expect("a Vec takes all");
+        String::from_utf8(out).expect("UTF-8")
+    }
+
+    #[test]
+    fn as_numpy_prints_it() {
+        assert_eq!(nested(&[], Layout::Lines), "0");
+        assert_eq!(nested(&[3], Layout::Lines), "[0, 1, 2]");
+        assert_eq!(nested(&[2, 2], Layout::Lines), "[[0, 1],\n [2, 3]]");
+        assert_eq!(nested(&[2, 1, 2], Layout::Lines), "[[[0, 1]],\n\n [[2, 3]]]");
+        assert_eq!(nested(&[2, 0], Layout::Lines), "[]");
+        assert_eq!(nested(&[2, 1, 2], Layout::Line), "[[[0,1]],[[2,3]]]");
+    }
+}

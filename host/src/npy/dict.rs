@@ -1,0 +1,206 @@
+//! The header of a `.npy` file: a dictionary as Python spells it, of which nothing is ever evaluated.
+
+use crate::text::quoted;
+
+/// What the three members say.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Dict {
+    pub descr: String,
+    pub fortran_order: bool,
+    pub shape: Vec<u64>,
+}
+
+/// As many as numpy has had at most.
+const MOST_DIMS: usize = 64;
+
+/// # Errors
+/// What is wrong, as the end of a sentence.
+pub fn parse(text: &str) -> Result<Dict, String> {
+    let mut parser = Parser { rest: text };
+    let (mut descr, mut order, mut shape) = (None, None, None);
+    parser.expect('{')?;
+    while !parser.takes('}') {
+        let key = parser.string()?;
+        parser.expect(':')?;
+        match key {
+            "descr" => once(&mut descr, key, parser.descr()?)?,
+            "fortran_order" => once(&mut order, key, parser.boolean()?)?,
+            "shape" => once(&mut shape, key, parser.shape()?)?,
+            _ => return Err(format!("has a member {}, which no array has", quoted(key))),
+        }
+        if !parser.takes(',') {
+            parser.expect('}')?;
+            break;
+        }
+    }
+    parser.skip_spaces();
+    if !parser.rest.is_empty() {
+        return Err(format!("goes on behind its dictionary with {}", parser.next_shown()));
+    }
+    Ok(Dict {
+        descr: descr.ok_or("has no \"descr\"")?,
+        fortran_order: order.ok_or("has no \"fortran_order\"")?,
+        shape: shape.ok_or("has no \"shape\"")?,
+    })
+}
+
+fn once<T>(place: &mut Option<T>, key: &str, value: T) -> Result<(), String> {
+    match place.replace(value) {
+        None => Ok(()),
+        Some(_) => Err(format!("has {} twice", quoted(key))),
+    }
+}
+
+struct Parser<'t> {
+    rest: &'t str,
+}
+
+impl<'t> Parser<'t> {
+    fn skip_spaces(&mut self) {
+        self.rest = self.rest.trim_start_matches([' ', '\t', '\r', '\n']);
+    }
+
+    fn takes(&mut self, character: char) -> bool {
+        self.skip_spaces();
+        match self.rest.strip_prefix(character) {
+            Some(rest) => self.rest = rest,
+            None => return false,
+        }
+        true
+    }
+
+    fn expect(&mut self, character: char) -> Result<(), String> {
+        if self.takes(character) {
+            return Ok(());
+        }
+        Err(format!("has {} where {} belongs", self.next_shown(), quoted(&character.to_string())))
+    }
+
+    fn next_shown(&self) -> String {
+        match self.rest.chars().next() {
+            None => "its end".to_owned(),
+            Some(character) => quoted(&character.to_string()),
+        }
+    }
+
+    /// Without escapes, of which no header needs one.
+    fn string(&mut self) -> Result<&'t str, String> {
+        for quote in ['\'', '"'] {
+            if self.takes(quote) {
+                let (text, rest) = self.rest.split_once(quote).ok_or("has a string that does not end")?;
+                self.rest = rest;
+                return if text.contains('\\') { Err("has an escape in a string".into()) } else { Ok(text) };
+            }
+        }
+        Err(format!("has {} where a string belongs", self.next_shown()))
+    }
+
+    fn descr(&mut self) -> Result<String, String> {
+        self.skip_spaces();
+        if self.rest.starts_with(['[', '(', '{']) {
+            let fields: String = self.rest.chars().take(40).collect();
+            return Err(format!("tells of records, which safetensors has not: {}…", quoted(&fields)));
+        }
+        Ok(self.string()?.to_owned())
+    }
+
+    fn boolean(&mut self) -> Result<bool, String> {
+        self.skip_spaces();
+        for (word, value) in [("True", true), ("False", false)] {
+            if let Some(rest) = self.rest.strip_prefix(word) {
+                self.rest = rest;
+                return Ok(value);
+            }
+        }
+        Err(format!("has {} where True or False belongs", self.next_shown()))
+    }
+
+    fn shape(&mut self) -> Result<Vec<u64>, String> {
+        let mut dims = Vec::new();
+        self.expect('(')?;
+        while !self.takes(')') {
+            if dims.len() == MOST_DIMS {
+                return Err(format!("tells of more than {MOST_DIMS} dimensions"));
+            }
+            dims.push(self.number()?);
+            let has_comma = self.takes(',');
+            if !has_comma && dims.len() == 1 {
+                return Err("has a shape that is no tuple".into());
+            }
+            if !has_comma {
+                self.expect(')')?;
+                break;
+            }
+        }
+        Ok(dims)
+    }
+
+    /// Python 2 wrote an `L` behind long ones.
+    fn number(&mut self) -> Result<u64, String> {
+        self.skip_spaces();
+        let len = self.rest.bytes().take_while(u8::is_ascii_digit).count();
+        let (digits, rest) = self.rest.split_at(len);
+        if digits.is_empty() {
+            return Err(format!("has {} where a dimension belongs", self.next_shown()));
+        }
+        self.rest = rest.strip_prefix('L').unwrap_or(rest);
+        digits.parse().map_err(|_| "has a dimension that 64 bits do not hold".to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::parse;
+
+    fn dict(text: &str) -> String {
+        match parse(text) {
+            Ok(dict) => format!("{} {} {:?}", dict.descr, dict.fortran_order, dict.shape),
+            Err(error) => error,
+        }
+    }
+
+    #[test]
+    fn what_writers_write() {
+        for (text, read) in [
+            ("{'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }   \n", "<f4 false [3, 4]"),
+            ("{\"shape\":(),\"descr\":\"|b1\",\"fortran_order\":True}", "|b1 true []"),
+            ("{ 'descr' : '>i8' , 'fortran_order' : False , 'shape' : (10L,) , } ", ">i8 false [10]"),
+            (
+                "{'descr':'<f8','fortran_order':False,'shape':(18446744073709551615, 0)}",
+                "<f8 false [18446744073709551615, 0]",
+            ),
+        ] {
+            assert_eq!(dict(text), read);
+        }
+    }
+
+    #[test]
+    fn what_nobody_should_write() {
+        let with_shape = |shape: &str| format!("{{'descr':'<f4','fortran_order':False,'shape':{shape}}}");
+        for (text, error) in [
+            ("", "has its end where \"{\" belongs"),
+            ("{", "has its end where a string belongs"),
+            ("{}", "has no \"descr\""),
+            ("{'descr'", "has its end where \":\" belongs"),
+            ("{'descr", "has a string that does not end"),
+            ("{'descr': '<f4'}x", "goes on behind its dictionary with \"x\""),
+            ("{'descr': '<f4', 'descr': '<f4'}", "has \"descr\" twice"),
+            ("{'de\\x73cr': '<f4'}", "has an escape in a string"),
+            ("{'other': 1}", "has a member \"other\", which no array has"),
+            ("{'fortran_order': 0}", "has \"0\" where True or False belongs"),
+            (
+                "{'descr': [('a', '<f4')]}",
+                "tells of records, which safetensors has not: \"[('a', '<f4')]}\"…",
+            ),
+            ("{'descr': __import__('os')}", "has \"_\" where a string belongs"),
+            (&with_shape("(3)"), "has a shape that is no tuple"),
+            (&with_shape("(-3,)"), "has \"-\" where a dimension belongs"),
+            (&with_shape("(3,,)"), "has \",\" where a dimension belongs"),
+            (&with_shape("(99999999999999999999,)"), "has a dimension that 64 bits do not hold"),
+            (&with_shape(&format!("({})", "1,".repeat(65))), "tells of more than 64 dimensions"),
+            (&with_shape("3"), "has \"3\" where \"(\" belongs"),
+        ] {
+            assert_eq!(dict(text), error, "{text}");
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! The bytes of one entry of an archive, unpacked, counted and summed.
+
+use super::directory::{Entry, Method};
+use super::part::Part;
+use super::unsound;
+use crate::text::quoted;
+use flate2::Crc;
+use flate2::bufread::DeflateDecoder;
+use std::fs::File;
+use std::io::{self, BufReader, Read};
+
+/// Opens an entry, whose last byte comes only if all bytes were as the archive says.
+pub fn open_entry<'f>(file: &'f File, entry: &Entry) -> impl Read + use<'f> {
+    let part = Part::new(file, entry.at, entry.packed);
+    let source: Box<dyn Read + 'f> = match entry.method {
+        Method::Stored => Box::new(part),
+        Method::Deflated => Box::new(DeflateDecoder::new(BufReader::with_capacity(1 << 16, part))),
+    };
+    Checked { source, name: entry.name.clone(), left: entry.unpacked, crc: entry.crc, seen: Crc::new() }
+}
+
+struct Checked<'f> {
+    source: Box<dyn Read + 'f>,
+    name: String,
+    left: u64,
+    crc: u32,
+    seen: Crc,
+}
+
+impl Read for Checked<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.left == 0 || buffer.is_empty() {
+            return Ok(0);
+        }
+        let room = usize::try_from(self.left).unwrap_or(usize::MAX).min(buffer.len());
+        let len = self.source.read(&mut buffer[..room]).map_err(|error| self.broken(error))?;
+        if len == 0 {
+            return Err(unsound(format!("entry {} ends {} bytes too early", quoted(&self.name), self.left)));
+        }
+        self.seen.update(&buffer[..len]);
+        self.left -= len as u64;
+        if self.left == 0 {
+            self.check_end()?;
+        }
+        Ok(len)
+    }
+}
+
+impl Checked<'_> {
+    fn check_end(&mut self) -> io::Result<()> {
+        let name = quoted(&self.name);
+        if self.source.read(&mut [0]).map_err(|error| self.broken(error))? > 0 {
+            return Err(unsound(format!("entry {name} unpacks to more bytes than the archive says")));
+        }
+        if self.seen.sum() != self.crc {
+            return Err(unsound(format!("entry {name} does not have the checksum that the archive says")));
+        }
+        Ok(())
+    }
+
+    /// What cannot be unpacked is the archive's fault, what cannot be read is not.
+    fn broken(&self, error: io::Error) -> io::Error {
+        match error.kind() {
+            io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof => {
+                unsound(format!("entry {} cannot be unpacked", quoted(&self.name)))
+            }
+            _ => error,
+        }
+    }
+}

@@ -1,0 +1,260 @@
+//! What stands in front of an array.
+
+use super::dict;
+use super::part::read_full;
+use super::unsound;
+use crate::text::quoted;
+use embedded_safetensors::Dtype;
+use std::io::{self, Read};
+
+const MAGIC: &[u8; 6] = b"\x93NUMPY";
+/// Far more than 64 dimensions take.
+const LONGEST: usize = 1 << 20;
+/// Where data begin is a multiple of this, as numpy has it.
+const UNIT: usize = 64;
+
+/// The names of numpy's types, without the order of their bytes, for all that safetensors has too.
+const TYPES: [(&str, Dtype); 13] = [
+    ("b1", Dtype::BOOL),
+    ("u1", Dtype::U8),
+    ("i1", Dtype::I8),
+    ("u2", Dtype::U16),
+    ("i2", Dtype::I16),
+    ("f2", Dtype::F16),
+    ("u4", Dtype::U32),
+    ("i4", Dtype::I32),
+    ("f4", Dtype::F32),
+    ("u8", Dtype::U64),
+    ("i8", Dtype::I64),
+    ("f8", Dtype::F64),
+    ("c8", Dtype::C64),
+];
+
+/// What an array is.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Header {
+    pub dtype: Dtype,
+    pub dims: Vec<u64>,
+    /// Whether the first axis is the fastest.
+    pub is_fortran: bool,
+    /// Whether numbers have their high byte first.
+    pub is_big_endian: bool,
+}
+
+impl Header {
+    /// Reads just the header, and says how many bytes it had.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::InvalidData`] when it is no header, or that of an array that safetensors cannot hold.
+    pub fn read(source: &mut (impl Read + ?Sized)) -> io::Result<(Self, u64)> {
+        let (text, len) = read_text(source)?;
+        let dict = dict::parse(&text).map_err(|error| unsound(format!("the header of the array {error}")))?;
+        let (dtype, is_big_endian) = dtype_of(&dict.descr)?;
+        let header = Self { dtype, dims: dict.shape, is_fortran: dict.fortran_order, is_big_endian };
+        header.byte_len()?;
+        Ok((header, len))
+    }
+
+    /// How many bytes the array has.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::InvalidData`] when 64 bits do not count them.
+    pub fn byte_len(&self) -> io::Result<u64> {
+        let width = u64::from(self.dtype.bits() >> 3);
+        let product = self.dims.iter().try_fold(1u64, |product, &dim| product.checked_mul(dim));
+        let bits = product.and_then(|elements| elements.checked_mul(width * 8));
+        bits.map(|bits| bits / 8).ok_or_else(|| {
+            unsound(format!(
+                "the header of the array tells of more bytes than there can be: shape {:?}",
+                self.dims
+            ))
+        })
+    }
+
+    /// The header of an array whose low byte is first and whose last axis is the fastest, byte for byte as numpy
+    /// writes it. Nothing where numpy has no such type.
+    pub fn spelled(dtype: Dtype, dims: &[u64]) -> Option<Vec<u8>> {
+        let (name, _) = TYPES.iter().find(|(_, of)| *of == dtype)?;
+        let order = if dtype.bits() == 8 { '|' } else { '<' };
+        let mut shape: String = dims.iter().map(|dim| format!("{dim}, ")).collect();
+        if dims.len() > 1 {
+            shape.truncate(shape.len() - 2);
+        } else if dims.len() == 1 {
+            shape.truncate(shape.len() - 1);
+        }
+        let text = format!("{{'descr': '{order}{name}', 'fortran_order': False, 'shape': ({shape}), }}");
+        Some(framed(&room_to_grow(text, dims)))
+    }
+}
+
+/// numpy leaves room for the first dimension to grow to 21 digits.
+fn room_to_grow(mut text: String, dims: &[u64]) -> String {
+    if let Some(first) = dims.first() {
+        let digits = first.to_string().len();
+        text.extend(std::iter::repeat_n(' ', 21usize.saturating_sub(digits)));
+    }
+    text
+}
+
+/// Version 1.0, or 2.0 where the length does not fit its 16 bits.
+fn framed(text: &str) -> Vec<u8> {
+    let padded = |fixed: usize| (fixed + text.len() + 1).next_multiple_of(UNIT) - fixed;
+    let mut header = MAGIC.to_vec();
+    let len = match u16::try_from(padded(10)) {
+        Ok(len) => {
+            header.extend([1, 0]);
+            header.extend(len.to_le_bytes());
+            padded(10)
+        }
+        Err(_) => {
+            header.extend([2, 0]);
+            header.extend(u32::try_from(padded(12)).unwrap_or(u32::MAX).to_le_bytes());
+            padded(12)
+        }
+    };
+    header.extend(text.as_bytes());
+    header.extend(std::iter::repeat_n(b' ', len - text.len() - 1));
+    header.push(b'\n');
+    header
+}
+
+/// The text of a header, and how many bytes it has with what is in front of it.
+fn read_text(source: &mut (impl Read + ?Sized)) -> io::Result<(String, u64)> {
+    let mut start = [0; 8];
+    let read = read_full(source, &mut start)?;
+    if read < 8 || start[..6] != *MAGIC {
+        return Err(unsound("this is no .npy array: it does not begin with \\x93NUMPY and a version"));
+    }
+    let (width, is_utf8) = match (start[6], start[7]) {
+        (1, 0) => (2, false),
+        (2, 0) => (4, false),
+        (3, 0) => (4, true),
+        (major, minor) => {
+            return Err(unsound(format!(
+                "this .npy has version {major}.{minor}; there are 1.0, 2.0 and 3.0"
+            )));
+        }
+    };
+    let mut length = [0; 4];
+    if read_full(source, &mut length[..width])? < width {
+        return Err(unsound("the .npy ends before its header does"));
+    }
+    let length = usize::try_from(u32::from_le_bytes(length)).unwrap_or(usize::MAX);
+    if length > LONGEST {
+        return Err(unsound(format!(
+            "the header of the array claims {length} bytes; {LONGEST} are the most that are read"
+        )));
+    }
+    let mut bytes = vec![0; length];
+    let read = read_full(source, &mut bytes)?;
+    if read < length {
+        return Err(unsound(format!("the .npy ends after {read} of the {length} bytes of its header")));
+    }
+    Ok((decoded(bytes, is_utf8)?, (8 + width + length) as u64))
+}
+
+/// Before version 3.0, headers were Latin-1.
+fn decoded(bytes: Vec<u8>, is_utf8: bool) -> io::Result<String> {
+    if is_utf8 {
+        return String::from_utf8(bytes).map_err(|_| unsound("the header of the array is not UTF-8"));
+    }
+    Ok(bytes.into_iter().map(char::from).collect())
+}
+
+/// The dtype, and whether numbers have their high byte first.
+fn dtype_of(descr: &str) -> io::Result<(Dtype, bool)> {
+    let name = descr.trim_start_matches(['<', '>', '|', '=']);
+    let has_order = descr.len() - name.len() == 1;
+    if let Some((_, dtype)) = TYPES.iter().find(|(of, _)| has_order && *of == name) {
+        return Ok((*dtype, descr.starts_with('>')));
+    }
+    let shown = quoted(descr);
+    Err(unsound(match name.chars().next() {
+        Some('O') => format!("its elements are Python objects (dtype {shown}), which are never loaded"),
+        Some('S' | 'a' | 'U' | 'T') => {
+            format!("its elements are strings (dtype {shown}), which safetensors has not")
+        }
+        Some('V') => format!(
+            "its elements are raw bytes (dtype {shown}), as numpy writes bfloat16 and others it does not know: view them \
+             as u2 or u1 before saving them"
+        ),
+        Some('M' | 'm') => {
+            format!("its elements are times (dtype {shown}), which safetensors has not: view them as i8")
+        }
+        _ => format!("its elements have the dtype {shown}, which safetensors has not"),
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Dtype, Header, TYPES};
+
+    fn error(bytes: &[u8]) -> String {
+        Header::read(&mut &bytes[..]).unwrap_err().to_string()
+    }
+
+    fn array(version: u8, descr: &str) -> Vec<u8> {
+        let text = format!("{{'descr': '{descr}', 'fortran_order': True, 'shape': (2, 3)}}");
+        let mut bytes = [b"\x93NUMPY".as_slice(), &[version, 0]].concat();
+        let len = u32::try_from(text.len()).expect("short").to_le_bytes();
+        bytes.extend(&len[..if version == 1 { 2 } else { 4 }]);
+        bytes.extend(text.as_bytes());
+        bytes
+    }
+
+    #[test]
+    fn every_version_is_read() {
+        for version in 1..4 {
+            let bytes = array(version, ">f4");
+            let (header, len) = Header::read(&mut &bytes[..]).expect("a header");
+            assert_eq!(
+                (header.dtype, header.dims.as_slice(), len),
+                (Dtype::F32, &[2, 3][..], bytes.len() as u64)
+            );
+            assert!(header.is_fortran && header.is_big_endian);
+        }
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        let long = [1; 64];
+        for (_, dtype) in TYPES {
+            for dims in [&[][..], &[0], &[7], &[2, 3], &[u64::from(u32::MAX), 0, 5], &long] {
+                let bytes = Header::spelled(dtype, dims).expect("a type of numpy");
+                assert_eq!(bytes.len() % 64, 0);
+                let (header, len) = Header::read(&mut &bytes[..]).expect("a header");
+                assert_eq!((header.dtype, header.dims.as_slice(), len), (dtype, dims, bytes.len() as u64));
+                assert!(!header.is_fortran && !header.is_big_endian);
+            }
+        }
+        assert_eq!(Header::spelled(Dtype::BF16, &[1]), None);
+    }
+
+    #[test]
+    fn what_is_refused() {
+        for (descr, part) in [
+            ("|O", "Python objects"),
+            ("<U8", "strings"),
+            ("|S3", "strings"),
+            ("|V2", "bfloat16"),
+            ("<M8[ns]", "times"),
+            ("<f16", "dtype \"<f16\""),
+            ("<c16", "dtype \"<c16\""),
+            ("f4", "dtype \"f4\""),
+            ("<<f4", "dtype \"<<f4\""),
+            ("", "dtype \"\""),
+        ] {
+            assert!(error(&array(1, descr)).contains(part), "{descr}: {}", error(&array(1, descr)));
+        }
+        let whole = array(2, "<f4");
+        for len in 0..whole.len() {
+            let message = error(&whole[..len]);
+            assert!(message.contains("no .npy array") || message.contains("ends"), "{len}: {message}");
+        }
+        assert_eq!(error(b"\x93NUMPY\x04\x00"), "this .npy has version 4.0; there are 1.0, 2.0 and 3.0");
+        let endless = [b"\x93NUMPY\x02\x00".as_slice(), &[255; 4]].concat();
+        assert!(error(&endless).starts_with("the header of the array claims 4294967295 bytes"));
+        let huge = b"\x93NUMPY\x01\x00\x47\x00{'descr':'<f8','fortran_order':False,'shape':(4294967296,4294967296)}  ";
+        assert!(error(huge).contains("more bytes than there can be"), "{}", error(huge));
+    }
+}

@@ -1,0 +1,237 @@
+//! An archive in the making, from front to end: what it is written to need not seek.
+//!
+//! Sums and sizes follow each entry, since they are known only then; the list at the end has them again. Dates are all
+//! the first that archives have, so that the same arrays are the same bytes.
+
+use flate2::write::DeflateEncoder;
+use flate2::{Compression, Crc};
+use std::io::{self, Write};
+
+/// Sizes and sums follow the data; names are UTF-8.
+const FLAGS: u16 = 1 << 3 | 1 << 11;
+const FIRST_DATE: u32 = 0x0021_0000;
+/// The version that reads archives of any size.
+const VERSION: u16 = 45;
+const LARGE: u32 = u32::MAX;
+
+/// A `.npz` archive.
+pub struct Archive<W> {
+    out: Counted<W>,
+    is_compressed: bool,
+    list: Vec<u8>,
+    entries: u64,
+}
+
+impl<W: Write> Archive<W> {
+    pub fn new(out: W, is_compressed: bool) -> Self {
+        Self { out: Counted { out, count: 0 }, is_compressed, list: Vec::new(), entries: 0 }
+    }
+
+    /// Adds one entry, whose bytes `fill` writes.
+    ///
+    /// # Errors
+    /// Those of `fill`, and of what the archive is written to.
+    pub fn add<E: From<io::Error>>(
+        &mut self,
+        name: &str,
+        fill: impl FnOnce(&mut dyn Write) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let at = self.out.count;
+        self.write_local(name)?;
+        let data_at = self.out.count;
+        let (crc, unpacked) = self.write_data(fill)?;
+        let packed = self.out.count - data_at;
+        let mut sums = b"PK\x07\x08".to_vec();
+        sums.extend(crc.to_le_bytes());
+        sums.extend([packed, unpacked].iter().flat_map(|size| size.to_le_bytes()));
+        self.out.write_all(&sums)?;
+        self.list_entry(name, crc, [unpacked, packed, at]);
+        Ok(())
+    }
+
+    fn write_data<E: From<io::Error>>(
+        &mut self,
+        fill: impl FnOnce(&mut dyn Write) -> Result<(), E>,
+    ) -> Result<(u32, u64), E> {
+        if !self.is_compressed {
+            let mut summed = Summed { out: &mut self.out, crc: Crc::new(), count: 0 };
+            fill(&mut summed)?;
+            return Ok((summed.crc.sum(), summed.count));
+        }
+        let out = DeflateEncoder::new(&mut self.out, Compression::default());
+        let mut summed = Summed { out, crc: Crc::new(), count: 0 };
+        fill(&mut summed)?;
+        let Summed { out, crc, count } = summed;
+        out.finish()?;
+        Ok((crc.sum(), count))
+    }
+
+    fn method(&self) -> u16 {
+        if self.is_compressed { 8 } else { 0 }
+    }
+
+    /// What a header of an entry begins with, wherever it stands.
+    fn common(&self, crc: u32) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        bytes.extend([VERSION, FLAGS, self.method()].iter().flat_map(|field| field.to_le_bytes()));
+        bytes.extend([FIRST_DATE, crc, LARGE, LARGE].iter().flat_map(|field| field.to_le_bytes()));
+        bytes
+    }
+
+    fn write_local(&mut self, name: &str) -> io::Result<()> {
+        let mut header = b"PK\x03\x04".to_vec();
+        header.extend(self.common(0));
+        header.extend(name_len(name)?.to_le_bytes());
+        header.extend(20u16.to_le_bytes());
+        header.extend(name.as_bytes());
+        // Sizes that are not known yet, of 8 bytes each.
+        header.extend([1, 0, 16, 0]);
+        header.extend([0; 16]);
+        self.out.write_all(&header)
+    }
+
+    fn list_entry(&mut self, name: &str, crc: u32, large: [u64; 3]) {
+        let mut entry = b"PK\x01\x02".to_vec();
+        entry.extend(VERSION.to_le_bytes());
+        entry.extend(self.common(crc));
+        entry.extend(name_len(name).unwrap_or_default().to_le_bytes());
+        entry.extend(28u16.to_le_bytes());
+        // Comment, disk, attributes.
+        entry.extend([0; 10]);
+        entry.extend(LARGE.to_le_bytes());
+        entry.extend(name.as_bytes());
+        entry.extend([1, 0, 24, 0]);
+        entry.extend(large.iter().flat_map(|number| number.to_le_bytes()));
+        self.list.extend(entry);
+        self.entries += 1;
+    }
+
+    /// Writes the list, and gives back what the archive was written to.
+    ///
+    /// # Errors
+    /// Those of what it is written to.
+    pub fn finish(mut self) -> io::Result<W> {
+        let (at, len) = (self.out.count, self.list.len() as u64);
+        let end_at = at + len;
+        let mut end = std::mem::take(&mut self.list);
+        end.extend(b"PK\x06\x06");
+        end.extend(44u64.to_le_bytes());
+        end.extend([VERSION, VERSION].iter().flat_map(|field| field.to_le_bytes()));
+        end.extend([0; 8]);
+        end.extend([self.entries, self.entries, len, at].iter().flat_map(|number| number.to_le_bytes()));
+        end.extend(b"PK\x06\x07\0\0\0\0");
+        end.extend(end_at.to_le_bytes());
+        end.extend(1u32.to_le_bytes());
+        end.extend(b"PK\x05\x06\0\0\0\0\xFF\xFF\xFF\xFF");
+        end.extend([LARGE, LARGE].iter().flat_map(|field| field.to_le_bytes()));
+        end.extend([0; 2]);
+        self.out.write_all(&end)?;
+        self.out.flush()?;
+        Ok(self.out.out)
+    }
+}
+
+fn name_len(name: &str) -> io::Result<u16> {
+    u16::try_from(name.len())
+        .map_err(|_| io::Error::other("a name has more than the 65535 bytes that archives allow"))
+}
+
+struct Counted<W> {
+    out: W,
+    count: u64,
+}
+
+impl<W: Write> Write for Counted<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let len = self.out.write(bytes)?;
+        self.count += len as u64;
+        Ok(len)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+struct Summed<W> {
+    out: W,
+    crc: Crc,
+    count: u64,
+}
+
+impl<W: Write> Write for Summed<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let len = self.out.write(bytes)?;
+        self.crc.update(&bytes[..len]);
+        self.count += len as u64;
+        Ok(len)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::directory::Directory;
+    use super::super::entry::open_entry;
+    use super::Archive;
+    use std::fs::File;
+    use std::io::{self, Read, Seek, SeekFrom, Write};
+
+    fn packed(is_compressed: bool) -> Vec<u8> {
+        let mut archive = Archive::new(Vec::new(), is_compressed);
+        for (name, contents) in [("a.npy", b"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab".as_slice()), ("b/c.npy", b"")]
+        {
+            archive.add::<io::Error>(name, |out| out.write_all(contents)).expect("a Vec takes all");
+        }
+        archive.finish().expect("a Vec takes all")
+    }
+
+    fn file(bytes: &[u8]) -> File {
+        let mut file = tempfile::tempfile().expect("a file");
+        file.write_all(bytes).expect("written");
+        file.seek(SeekFrom::Start(0)).expect("a file seeks");
+        file
+    }
+
+    fn unpacked(bytes: &[u8]) -> io::Result<Vec<(String, Vec<u8>)>> {
+        let file = file(bytes);
+        let read = |entry| {
+            let mut contents = Vec::new();
+            open_entry(&file, entry).read_to_end(&mut contents)?;
+            Ok((entry.name.clone(), contents))
+        };
+        Directory::read(&file)?.entries.iter().map(read).collect()
+    }
+
+    #[test]
+    fn what_is_packed_is_unpacked() {
+        for is_compressed in [false, true] {
+            let entries = unpacked(&packed(is_compressed)).expect("an archive");
+            let names: Vec<&str> = entries.iter().map(|(name, _)| name.as_str()).collect();
+            assert_eq!(names, ["a.npy", "b/c.npy"]);
+            assert_eq!(entries[0].1, b"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab");
+            assert!(entries[1].1.is_empty());
+        }
+        assert!(packed(true).len() < packed(false).len());
+    }
+
+    /// Nothing that is cut or flipped panics, and nothing that is cut is an archive.
+    #[test]
+    fn what_is_damaged_is_refused() {
+        for is_compressed in [false, true] {
+            let whole = packed(is_compressed);
+            for len in 0..whole.len() {
+                assert!(unpacked(&whole[..len]).is_err(), "{len}");
+            }
+            for at in 0..whole.len() {
+                let mut flipped = whole.clone();
+                flipped[at] ^= 0x55;
+                let Ok(entries) = unpacked(&flipped) else { continue };
+                assert_eq!(entries[0].1, b"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab", "{at}");
+            }
+        }
+    }
+}

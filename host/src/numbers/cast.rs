@@ -1,0 +1,290 @@
+//! Numbers become elements of another dtype, and what that has cost is counted.
+
+use super::Number;
+use super::format::{Exact, Format, Rounded};
+use embedded_safetensors::Dtype;
+use std::fmt;
+
+/// What a cast has done to a tensor.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Report {
+    pub values: u64,
+    /// How many are not what they were.
+    pub inexact: u64,
+    /// Of all finite values that stayed finite.
+    pub max_error: f64,
+    sum_of_errors: f64,
+    finite: u64,
+    /// How many became the largest that the dtype has, or the smallest.
+    pub clamped: u64,
+    /// How many finite ones became infinite.
+    pub overflowed: u64,
+    /// How many became 0 and were not.
+    pub zeroed: u64,
+    /// How many are not numbers.
+    pub nans: u64,
+}
+
+impl Report {
+    /// Of all finite values that stayed finite; 0 where there are none.
+    pub fn mean_error(&self) -> f64 {
+        if self.finite == 0 { 0.0 } else { self.sum_of_errors / self.finite as f64 }
+    }
+
+    /// One finite value that became another, so far from it.
+    pub fn see(&mut self, error: f64, is_zeroed: bool) {
+        self.values += 1;
+        self.finite += 1;
+        self.inexact += u64::from(error > 0.0);
+        self.zeroed += u64::from(is_zeroed);
+        self.max_error = self.max_error.max(error);
+        self.sum_of_errors += error;
+    }
+
+    fn see_clamped(&mut self, error: f64) {
+        self.see(error, false);
+        self.clamped += 1;
+    }
+
+    fn see_special(&mut self) {
+        self.values += 1;
+    }
+}
+
+/// Why a value cannot be cast.
+#[derive(Clone, Debug, PartialEq)]
+pub enum CastError {
+    Over { value: String, to: Dtype, least: String, largest: String },
+    Nan { to: Dtype },
+}
+
+impl fmt::Display for CastError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Over { value, to, least, largest } => {
+                let range = format!("goes from {least} to {largest}");
+                write!(f, "{value} does not fit {to}, which {range}; --saturate takes the nearest")
+            }
+            Self::Nan { to } => write!(f, "it has a NaN, and {to} has none; --saturate makes it 0"),
+        }
+    }
+}
+
+/// Turns numbers into bytes of a dtype, and counts.
+#[derive(Debug)]
+pub struct Cast {
+    to: Dtype,
+    kind: Kind,
+    width: usize,
+    saturates: bool,
+    pub report: Report,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Kind {
+    Float(Format),
+    Integer { least: i128, largest: i128 },
+}
+
+/// Whether numbers can be cast to it.
+pub fn can_be_target(dtype: Dtype) -> bool {
+    Kind::of(dtype).is_some()
+}
+
+impl Kind {
+    fn of(dtype: Dtype) -> Option<Self> {
+        use Dtype::{I8, I16, I32, I64, U8, U16, U32, U64};
+        let bits = u32::from(dtype.bits());
+        match dtype {
+            U8 | U16 | U32 | U64 => Some(Self::Integer { least: 0, largest: (1 << bits) - 1 }),
+            I8 | I16 | I32 | I64 => {
+                Some(Self::Integer { least: -(1 << (bits - 1)), largest: (1 << (bits - 1)) - 1 })
+            }
+            _ => Format::of(dtype).map(Self::Float),
+        }
+    }
+}
+
+impl Cast {
+    /// Nothing where [`can_be_target`] says no.
+    pub fn new(to: Dtype, saturates: bool) -> Option<Self> {
+        let (kind, width) = (Kind::of(to)?, usize::from(to.bits() >> 3));
+        Some(Self { to, kind, width, saturates, report: Report::default() })
+    }
+
+    /// Appends the element that is nearest to the number, of two as near ones the even one.
+    ///
+    /// # Errors
+    /// When there is none, and a neighbour is not wanted.
+    pub fn push(&mut self, number: Number, bytes: &mut Vec<u8>) -> Result<(), CastError> {
+        let element = match self.kind {
+            Kind::Float(format) => self.float(format, number)?.to_le_bytes(),
+            Kind::Integer { least, largest } => self.integer(least, largest, number)?,
+        };
+        bytes.extend(&element[..self.width]);
+        Ok(())
+    }
+
+    fn float(&mut self, format: Format, number: Number) -> Result<u64, CastError> {
+        match format.round(number) {
+            Rounded::Finite(bits, value) => {
+                let error = distance(number, value);
+                self.report.see(error, value == 0.0 && error > 0.0);
+                Ok(bits)
+            }
+            Rounded::Nan(bits) => {
+                self.report.see_special();
+                self.report.nans += 1;
+                Ok(bits)
+            }
+            Rounded::Infinite { is_negative } if format.has_infinities() => {
+                self.report.see_special();
+                Ok(format.infinity_bits(is_negative))
+            }
+            Rounded::Over { is_negative } if format.has_infinities() && !self.saturates => {
+                self.report.see_special();
+                self.report.overflowed += 1;
+                Ok(format.infinity_bits(is_negative))
+            }
+            Rounded::Over { is_negative } | Rounded::Infinite { is_negative } => {
+                self.clamp(number, format.largest_value(), is_negative)?;
+                Ok(format.largest_bits(is_negative))
+            }
+        }
+    }
+
+    fn clamp(&mut self, number: Number, largest: f64, is_negative: bool) -> Result<(), CastError> {
+        let (least, value) = (-largest, number.nearest());
+        if !self.saturates {
+            return Err(self.over(number, &format!("{least:?}"), &format!("{largest:?}")));
+        }
+        self.see_clamped(value, if is_negative { least } else { largest });
+        Ok(())
+    }
+
+    fn over(&self, number: Number, least: &str, largest: &str) -> CastError {
+        let value = match number {
+            Number::Float(float) => format!("{float:?}"),
+            Number::Signed(integer) => integer.to_string(),
+            Number::Unsigned(integer) => integer.to_string(),
+        };
+        CastError::Over { value, to: self.to, least: least.to_owned(), largest: largest.to_owned() }
+    }
+
+    /// Infinities have no distance.
+    fn see_clamped(&mut self, value: f64, became: f64) {
+        match (value - became).abs() {
+            error if error.is_finite() => self.report.see_clamped(error),
+            _ => {
+                self.report.see_special();
+                self.report.clamped += 1;
+            }
+        }
+    }
+
+    fn integer(&mut self, least: i128, largest: i128, number: Number) -> Result<[u8; 8], CastError> {
+        let exact = Exact::of(number);
+        let nearest = match exact {
+            Exact::Nan { .. } => return self.zero_for_nan(),
+            Exact::Infinite { is_negative } | Exact::Finite { is_negative, .. } => {
+                exact.to_integer().unwrap_or(if is_negative { i128::MIN } else { i128::MAX })
+            }
+        };
+        let clamped = nearest.clamp(least, largest);
+        if clamped == nearest {
+            let error = match number {
+                Number::Float(float) => (float - clamped as f64).abs(),
+                Number::Signed(_) | Number::Unsigned(_) => 0.0,
+            };
+            self.report.see(error, clamped == 0 && error > 0.0);
+        } else if self.saturates {
+            self.see_clamped(number.nearest(), clamped as f64);
+        } else {
+            return Err(self.over(number, &least.to_string(), &largest.to_string()));
+        }
+        Ok(low_bytes(clamped))
+    }
+
+    fn zero_for_nan(&mut self) -> Result<[u8; 8], CastError> {
+        if !self.saturates {
+            return Err(CastError::Nan { to: self.to });
+        }
+        self.report.see_special();
+        self.report.nans += 1;
+        Ok([0; 8])
+    }
+}
+
+fn low_bytes(integer: i128) -> [u8; 8] {
+    let mut low = [0; 8];
+    low.copy_from_slice(&integer.to_le_bytes()[..8]);
+    low
+}
+
+/// Between a number and what it was rounded to: of large integers as integers, which doubles cannot tell apart.
+fn distance(number: Number, rounded: f64) -> f64 {
+    let integer = match number {
+        Number::Float(float) => return (float - rounded).abs(),
+        Number::Signed(integer) => i128::from(integer),
+        Number::Unsigned(integer) => i128::from(integer),
+    };
+    match Exact::of(Number::Float(rounded)).to_integer() {
+        Some(other) => (integer - other).unsigned_abs() as f64,
+        None => (integer as f64 - rounded).abs(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Cast, CastError, Number};
+    use embedded_safetensors::Dtype;
+
+    fn cast(to: Dtype, saturates: bool, numbers: &[Number]) -> Result<(Vec<u8>, Cast), CastError> {
+        let (mut cast, mut bytes) = (Cast::new(to, saturates).expect("a target"), Vec::new());
+        numbers.iter().try_for_each(|&number| cast.push(number, &mut bytes))?;
+        Ok((bytes, cast))
+    }
+
+    #[test]
+    fn what_overflows() {
+        let large = [Number::Float(1e6), Number::Float(-1e6), Number::Float(f64::INFINITY)];
+        let (bytes, done) = cast(Dtype::F16, false, &large).expect("infinities");
+        assert_eq!((bytes.as_slice(), done.report.overflowed), (&[0, 0x7C, 0, 0xFC, 0, 0x7C][..], 2));
+        let (bytes, done) = cast(Dtype::F16, true, &large).expect("neighbours");
+        assert_eq!((bytes.as_slice(), done.report.clamped), (&[0xFF, 0x7B, 0xFF, 0xFB, 0, 0x7C][..], 2));
+        assert_eq!(done.report.max_error, 1e6 - 65504.0);
+        let error = cast(Dtype::F8_E4M3, false, &large).expect_err("no infinities");
+        assert_eq!(
+            error.to_string(),
+            "1000000.0 does not fit F8_E4M3, which goes from -448.0 to 448.0; --saturate takes the nearest"
+        );
+        let (bytes, done) = cast(Dtype::F8_E4M3, true, &large).expect("neighbours");
+        assert_eq!(
+            (bytes.as_slice(), done.report.clamped, done.report.values),
+            (&[0x7E, 0xFE, 0x7E][..], 3, 3)
+        );
+    }
+
+    #[test]
+    fn integers() {
+        let numbers = [Number::Float(2.5), Number::Float(-0.25), Number::Signed(-128), Number::Unsigned(127)];
+        let (bytes, done) = cast(Dtype::I8, false, &numbers).expect("all fit");
+        assert_eq!(bytes, [2, 0, 0x80, 0x7F]);
+        assert_eq!((done.report.max_error, done.report.inexact, done.report.zeroed), (0.5, 2, 1));
+        assert_eq!(done.report.mean_error(), 0.75 / 4.0);
+        assert!(matches!(cast(Dtype::U8, false, &[Number::Signed(-1)]), Err(CastError::Over { .. })));
+        assert!(matches!(cast(Dtype::U8, false, &[Number::Float(f64::NAN)]), Err(CastError::Nan { .. })));
+        let odd = [Number::Float(f64::NAN), Number::Float(f64::NEG_INFINITY), Number::Float(1e300)];
+        let (bytes, done) = cast(Dtype::U16, true, &odd).expect("neighbours");
+        assert_eq!(
+            (bytes.as_slice(), done.report.nans, done.report.clamped),
+            (&[0, 0, 0, 0, 0xFF, 0xFF][..], 1, 2)
+        );
+    }
+
+    #[test]
+    fn errors_of_large_integers_are_exact() {
+        let (_, done) = cast(Dtype::F64, false, &[Number::Signed((1 << 53) + 1)]).expect("it fits");
+        assert_eq!((done.report.max_error, done.report.inexact), (1.0, 1));
+    }
+}

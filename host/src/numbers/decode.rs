@@ -1,0 +1,61 @@
+//! Bytes of elements become numbers. The library does it: a chunk is given to it as a file of one tensor.
+
+use super::Number;
+use embedded_safetensors::{Dtype, Element, ReadError, View};
+use std::convert::Infallible;
+use std::io;
+
+/// Turns chunks of whole elements of one dtype into numbers.
+pub struct Decoder {
+    dtype: Dtype,
+    file: Vec<u8>,
+}
+
+impl Decoder {
+    pub fn new(dtype: Dtype) -> Self {
+        Self { dtype, file: Vec::new() }
+    }
+
+    /// Appends what the elements are.
+    ///
+    /// # Errors
+    /// When the bytes are not whole elements.
+    pub fn decode(&mut self, bytes: &[u8], numbers: &mut Vec<Number>) -> io::Result<()> {
+        self.frame(bytes);
+        match self.dtype {
+            Dtype::U64 => self.turn(0u64, numbers),
+            dtype if is_integer(dtype) => self.turn(0i64, numbers),
+            _ => self.turn(0f64, numbers),
+        }
+        .map_err(io::Error::other)
+    }
+
+    fn frame(&mut self, bytes: &[u8]) {
+        let (len, bits) = (bytes.len(), usize::from(self.dtype.bits()));
+        let (name, elements) = (self.dtype.name(), len * 8 / bits);
+        let header =
+            format!("{{\"t\":{{\"dtype\":\"{name}\",\"shape\":[{elements}],\"data_offsets\":[0,{len}]}}}}");
+        self.file.clear();
+        self.file.extend((header.len() as u64).to_le_bytes());
+        self.file.extend(header.as_bytes());
+        self.file.extend(bytes);
+    }
+
+    fn turn<T: Element + Into<Number>>(&self, zero: T, numbers: &mut Vec<Number>) -> Result<(), String> {
+        let view = View::parse(&self.file).map_err(|error| error.to_string())?;
+        let tensor = view.tensor("t").map_err(|error| error.to_string())?;
+        let mut reader = tensor.reader().elements();
+        let mut values = [zero; 256];
+        let sentence = |error: ReadError<Infallible>| error.to_string();
+        while let Some(values) = reader.next_lossless(&mut values).map_err(sentence)? {
+            numbers.extend(values.iter().map(|&value| value.into()));
+        }
+        Ok(())
+    }
+}
+
+/// BOOL is one: 0 or 1.
+fn is_integer(dtype: Dtype) -> bool {
+    use Dtype::{BOOL, I8, I16, I32, I64, U8, U16, U32, U64};
+    matches!(dtype, BOOL | I8 | I16 | I32 | I64 | U8 | U16 | U32 | U64)
+}

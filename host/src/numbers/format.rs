@@ -1,0 +1,303 @@
+//! Binary floats: rounding to any of them, from exact numbers, once.
+
+use super::Number;
+use embedded_safetensors::Dtype;
+
+/// A binary float of at most 64 bits.
+#[derive(Clone, Copy, Debug)]
+pub struct Format {
+    mantissa: u32,
+    exponent: u32,
+    bias: i32,
+    special: Special,
+}
+
+/// What there is besides finite numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Special {
+    /// Infinities, and NaNs with payloads.
+    Ieee,
+    /// One NaN of each sign, which has all bits set.
+    LastIsNan,
+    /// One NaN, where negative zero would be.
+    NanIsMinusZero,
+}
+
+/// A number that was rounded.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Rounded {
+    /// The bits of a finite number, and its value.
+    Finite(u64, f64),
+    /// Beyond the largest number.
+    Over {
+        is_negative: bool,
+    },
+    Infinite {
+        is_negative: bool,
+    },
+    /// The bits of a NaN.
+    Nan(u64),
+}
+
+impl Format {
+    pub fn of(dtype: Dtype) -> Option<Self> {
+        use Special::{Ieee, LastIsNan, NanIsMinusZero};
+        let (exponent, mantissa, special) = match dtype {
+            Dtype::F64 => (11, 52, Ieee),
+            Dtype::F32 => (8, 23, Ieee),
+            Dtype::F16 => (5, 10, Ieee),
+            Dtype::BF16 => (8, 7, Ieee),
+            Dtype::F8_E5M2 => (5, 2, Ieee),
+            Dtype::F8_E4M3 => (4, 3, LastIsNan),
+            Dtype::F8_E4M3FNUZ => (4, 3, NanIsMinusZero),
+            Dtype::F8_E5M2FNUZ => (5, 2, NanIsMinusZero),
+            _ => return None,
+        };
+        let bias = (1 << (exponent - 1)) - if special == NanIsMinusZero { 0 } else { 1 };
+        Some(Self { mantissa, exponent, bias, special })
+    }
+
+    pub fn has_infinities(&self) -> bool {
+        self.special == Special::Ieee
+    }
+
+    /// The bits of the largest finite number.
+    fn largest(&self) -> u64 {
+        let all = (1 << (self.exponent + self.mantissa)) - 1;
+        match self.special {
+            Special::Ieee => all - (1 << self.mantissa),
+            Special::LastIsNan => all - 1,
+            Special::NanIsMinusZero => all,
+        }
+    }
+
+    /// The largest finite number.
+    pub fn largest_value(&self) -> f64 {
+        self.value(self.largest())
+    }
+
+    /// The bits of the largest finite number with this sign.
+    pub fn largest_bits(&self, is_negative: bool) -> u64 {
+        self.largest() | self.sign(is_negative)
+    }
+
+    /// The bits of the infinity with this sign, where there are any.
+    pub fn infinity_bits(&self, is_negative: bool) -> u64 {
+        (self.largest() + 1) | self.sign(is_negative)
+    }
+
+    fn sign(&self, is_negative: bool) -> u64 {
+        u64::from(is_negative) << (self.exponent + self.mantissa)
+    }
+
+    /// What the bits of a finite number without sign are worth.
+    fn value(&self, bits: u64) -> f64 {
+        let fraction = bits & ((1 << self.mantissa) - 1);
+        let (significand, exponent) = match bits >> self.mantissa {
+            0 => (fraction, 1),
+            exponent => (fraction | 1 << self.mantissa, i32::try_from(exponent).unwrap_or(i32::MAX)),
+        };
+        scaled(significand, exponent - self.bias - self.mantissa.cast_signed())
+    }
+
+    /// The nearest number, of two as near ones the even one.
+    pub fn round(&self, number: Number) -> Rounded {
+        match Exact::of(number) {
+            Exact::Nan { is_negative, payload } => Rounded::Nan(self.nan(is_negative, payload)),
+            Exact::Infinite { is_negative } => Rounded::Infinite { is_negative },
+            Exact::Finite { is_negative, significand, exponent } => {
+                self.round_finite(is_negative, significand, exponent)
+            }
+        }
+    }
+
+    fn round_finite(&self, is_negative: bool, significand: u64, exponent: i32) -> Rounded {
+        if significand == 0 {
+            return Rounded::Finite(self.zero(is_negative), 0.0);
+        }
+        let highest = 63 - significand.leading_zeros().cast_signed() + exponent;
+        let place = highest.max(1 - self.bias);
+        let unit = place - self.mantissa.cast_signed();
+        let units = shifted(significand, unit - exponent);
+        // The 1 in front of the mantissa of a normal number makes its exponent one larger, and so does a carry.
+        let biased = u64::from((place + self.bias - 1).unsigned_abs());
+        let bits = (biased << self.mantissa) + units;
+        if bits > self.largest() {
+            return Rounded::Over { is_negative };
+        }
+        if bits == 0 {
+            return Rounded::Finite(self.zero(is_negative), 0.0);
+        }
+        let value = scaled(units, unit);
+        Rounded::Finite(bits | self.sign(is_negative), if is_negative { -value } else { value })
+    }
+
+    fn zero(&self, is_negative: bool) -> u64 {
+        if self.special == Special::NanIsMinusZero { 0 } else { self.sign(is_negative) }
+    }
+
+    /// The upper bits of the payload stay, and it becomes quiet.
+    fn nan(&self, is_negative: bool, payload: u64) -> u64 {
+        match self.special {
+            Special::Ieee => {
+                let quiet = 1 << (self.mantissa - 1);
+                self.infinity_bits(is_negative) | payload >> (52 - self.mantissa) | quiet
+            }
+            Special::LastIsNan => (self.largest() + 1) | self.sign(is_negative),
+            Special::NanIsMinusZero => self.sign(true),
+        }
+    }
+}
+
+/// A number as an integer times a power of two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exact {
+    Finite { is_negative: bool, significand: u64, exponent: i32 },
+    Infinite { is_negative: bool },
+    Nan { is_negative: bool, payload: u64 },
+}
+
+impl Exact {
+    pub fn of(number: Number) -> Self {
+        let integer = |is_negative, significand| Self::Finite { is_negative, significand, exponent: 0 };
+        match number {
+            Number::Float(float) => Self::of_float(float),
+            Number::Signed(value) => integer(value < 0, value.unsigned_abs()),
+            Number::Unsigned(value) => integer(false, value),
+        }
+    }
+
+    fn of_float(float: f64) -> Self {
+        let bits = float.to_bits();
+        let (is_negative, fraction) = (float.is_sign_negative(), bits & ((1 << 52) - 1));
+        match (bits >> 52) & 0x7FF {
+            0x7FF if fraction == 0 => Self::Infinite { is_negative },
+            0x7FF => Self::Nan { is_negative, payload: fraction },
+            0 => Self::Finite { is_negative, significand: fraction, exponent: -1074 },
+            biased => {
+                let exponent = i32::try_from(biased).unwrap_or_default() - 1075;
+                Self::Finite { is_negative, significand: fraction | 1 << 52, exponent }
+            }
+        }
+    }
+
+    /// The nearest integer, of two as near ones the even one, as far as 127 bits go.
+    pub fn to_integer(self) -> Option<i128> {
+        let Self::Finite { is_negative, significand, exponent } = self else { return None };
+        let magnitude = match u32::try_from(exponent) {
+            Ok(left @ 0..=63) => i128::from(significand) << left,
+            Ok(_) if significand > 0 => return None,
+            _ => i128::from(shifted(significand, -exponent)),
+        };
+        Some(if is_negative { -magnitude } else { magnitude })
+    }
+}
+
+/// So many places to the right, to the nearest, of two as near ones to the even one; to the left, if it fits.
+fn shifted(number: u64, right: i32) -> u64 {
+    match u32::try_from(right) {
+        Err(_) => number << right.unsigned_abs(),
+        Ok(0) => number,
+        Ok(65..) => 0,
+        Ok(64) => u64::from(number > 1 << 63),
+        Ok(right) => {
+            let (whole, half) = (number >> right, 1u64 << (right - 1));
+            let rest = number & (half | (half - 1));
+            whole + u64::from(rest > half || rest == half && whole & 1 == 1)
+        }
+    }
+}
+
+/// Exact where the result is an `f64`.
+fn scaled(number: u64, exponent: i32) -> f64 {
+    let power = |exponent: i32| f64::from_bits(u64::from((exponent + 1023).unsigned_abs()) << 52);
+    match exponent {
+        ..-1022 => number as f64 * power(-1022) * power((exponent + 1022).max(-1022)),
+        _ => number as f64 * power(exponent.min(1023)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Exact, Format, Number, Rounded};
+    use embedded_safetensors::Dtype;
+
+    fn finite(dtype: Dtype, number: impl Into<Number>) -> u64 {
+        match Format::of(dtype).expect("a float").round(number.into()) {
+            Rounded::Finite(bits, _) => bits,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// The compiler's own rounding is the judge.
+    #[test]
+    #[allow(clippy::cast_possible_truncation)]
+    fn singles_are_rounded_as_the_machine_does() {
+        let mut state = 1u64;
+        for _ in 0..100_000 {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let exponent = 800 + state % 300;
+            let float = f64::from_bits(state & 0x800F_FFFF_FFFF_FFFF | exponent << 52);
+            let single = float as f32;
+            if single.is_finite() {
+                assert_eq!(finite(Dtype::F32, float), u64::from(single.to_bits()), "{float:e}");
+                assert_eq!(finite(Dtype::F64, float), float.to_bits());
+            }
+            let integer = state.cast_signed() >> (state % 60);
+            assert_eq!(finite(Dtype::F32, integer), u64::from((integer as f32).to_bits()));
+            assert_eq!(finite(Dtype::F64, state), (state as f64).to_bits());
+        }
+    }
+
+    #[test]
+    fn numbers_are_rounded_once() {
+        // By way of a double or a single, this would be a tie and become even.
+        assert_eq!(finite(Dtype::BF16, (1i64 << 62) + (1 << 54) + 1), 0x5E81);
+        assert_eq!(finite(Dtype::BF16, 1i64 << 62), 0x5E80);
+        assert_eq!(finite(Dtype::F16, 1.0 + f64::exp2(-11.0) + f64::exp2(-40.0)), 0x3C01);
+        assert_eq!(finite(Dtype::F16, 1.0 + f64::exp2(-11.0)), 0x3C00);
+        assert_eq!(finite(Dtype::F16, 65519.99), 0x7BFF);
+        assert_eq!(
+            Format::of(Dtype::F16).unwrap().round(65520.0.into()),
+            Rounded::Over { is_negative: false }
+        );
+    }
+
+    #[test]
+    fn the_smallest_ones() {
+        assert_eq!(finite(Dtype::F16, f64::exp2(-25.0)), 0);
+        assert_eq!(finite(Dtype::F16, f64::exp2(-25.0) * 1.0001), 1);
+        assert_eq!(finite(Dtype::F16, -f64::exp2(-200.0)), 0x8000);
+        assert_eq!(finite(Dtype::F8_E5M2FNUZ, -f64::exp2(-200.0)), 0);
+        assert_eq!(finite(Dtype::F64, 5e-324), 1);
+        assert_eq!(finite(Dtype::F32, f64::from(f32::from_bits(1))), 1);
+    }
+
+    #[test]
+    fn largest_values() {
+        for (dtype, largest) in [
+            (Dtype::F16, 65504.0),
+            (Dtype::BF16, f64::from(f32::from_bits(0x7F7F_0000))),
+            (Dtype::F32, f64::from(f32::MAX)),
+            (Dtype::F64, f64::MAX),
+            (Dtype::F8_E4M3, 448.0),
+            (Dtype::F8_E5M2, 57344.0),
+            (Dtype::F8_E4M3FNUZ, 240.0),
+            (Dtype::F8_E5M2FNUZ, 57344.0),
+        ] {
+            assert_eq!(Format::of(dtype).unwrap().largest_value(), largest, "{dtype}");
+        }
+    }
+
+    #[test]
+    fn integers_are_the_nearest() {
+        for (float, integer) in
+            [(0.5, 0), (1.5, 2), (2.5, 2), (-2.5, -2), (-3.5, -4), (1e18, 10i128.pow(18)), (5e-324, 0)]
+        {
+            assert_eq!(Exact::of(Number::Float(float)).to_integer(), Some(integer), "{float}");
+        }
+        assert_eq!(Exact::of(Number::Float(1e300)).to_integer(), None);
+        assert_eq!(Exact::of(Number::Unsigned(u64::MAX)).to_integer(), Some(i128::from(u64::MAX)));
+        assert_eq!(Exact::of(Number::Signed(i64::MIN)).to_integer(), Some(i128::from(i64::MIN)));
+    }
+}

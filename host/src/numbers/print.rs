@@ -1,0 +1,111 @@
+//! Numbers as text that reads back as what they are.
+
+use super::Number;
+use super::format::{Format, Rounded};
+use embedded_safetensors::Dtype;
+
+/// Whom the text is for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Style {
+    /// As numpy and Python spell them.
+    Text,
+    /// With strings for what JSON has no numbers for.
+    Json,
+}
+
+/// One element, which has two numbers where it is complex: the shortest decimals that are read back as the same.
+pub fn printed(dtype: Dtype, numbers: &[Number], style: Style) -> String {
+    match (dtype, numbers) {
+        (Dtype::BOOL, [number, ..]) => boolean(*number, style).to_owned(),
+        (Dtype::C64, [real, imaginary, ..]) => {
+            let [real, imaginary] = [real, imaginary].map(|part| plain(Dtype::F32, *part, style));
+            match style {
+                Style::Json => format!("[{real},{imaginary}]"),
+                Style::Text if imaginary.starts_with('-') => format!("{real}{imaginary}j"),
+                Style::Text => format!("{real}+{imaginary}j"),
+            }
+        }
+        (_, [number, ..]) => plain(dtype, *number, style),
+        _ => String::new(),
+    }
+}
+
+fn boolean(number: Number, style: Style) -> &'static str {
+    match (number == Number::Signed(0), style) {
+        (true, Style::Text) => "False",
+        (false, Style::Text) => "True",
+        (true, Style::Json) => "false",
+        (false, Style::Json) => "true",
+    }
+}
+
+fn plain(dtype: Dtype, number: Number, style: Style) -> String {
+    match number {
+        Number::Signed(integer) => integer.to_string(),
+        Number::Unsigned(integer) => integer.to_string(),
+        Number::Float(float) if float.is_finite() => shortest(dtype, float),
+        Number::Float(float) => special(float, style).to_owned(),
+    }
+}
+
+fn special(float: f64, style: Style) -> &'static str {
+    match (float.is_nan(), float > 0.0, style) {
+        (true, _, Style::Text) => "nan",
+        (true, _, Style::Json) => "\"NaN\"",
+        (false, true, Style::Text) => "inf",
+        (false, true, Style::Json) => "\"Infinity\"",
+        (false, false, Style::Text) => "-inf",
+        (false, false, Style::Json) => "\"-Infinity\"",
+    }
+}
+
+/// The shortest of the decimals that round to the same number of the dtype.
+fn shortest(dtype: Dtype, float: f64) -> String {
+    match Format::of(dtype).map(|format| (format, format.round(Number::Float(float)))) {
+        Some((_, Rounded::Finite(bits, _))) if dtype == Dtype::F32 => {
+            format!("{:?}", f32::from_bits(u32::try_from(bits).unwrap_or_default()))
+        }
+        Some((format, same)) if dtype != Dtype::F64 => (0..17)
+            .filter_map(|digits| format!("{float:.digits$e}").parse::<f64>().ok())
+            .find(|shorter| format.round(Number::Float(*shorter)) == same)
+            .map_or_else(|| format!("{float:?}"), |shorter| format!("{shorter:?}")),
+        _ => format!("{float:?}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Dtype, Number, Style, printed};
+
+    #[test]
+    fn as_short_as_can_be() {
+        for (dtype, float, text) in [
+            (Dtype::F16, 0.0999755859375, "0.1"),
+            (Dtype::F16, 65504.0, "65500.0"),
+            (Dtype::F16, 5.960464477539063e-8, "6e-8"),
+            (Dtype::BF16, 3.140625, "3.14"),
+            (Dtype::F8_E4M3, 448.0, "450.0"),
+            (Dtype::F32, f64::from(0.1f32), "0.1"),
+            (Dtype::F64, 0.1, "0.1"),
+            (Dtype::F32, 1e16, "1e16"),
+            (Dtype::F16, -0.0, "-0.0"),
+            (Dtype::F4, 1.5, "1.5"),
+            (Dtype::F16, f64::NEG_INFINITY, "-inf"),
+        ] {
+            assert_eq!(printed(dtype, &[Number::Float(float)], Style::Text), text, "{dtype} {float}");
+        }
+    }
+
+    #[test]
+    fn both_styles() {
+        let complex = [Number::Float(1.5), Number::Float(f64::NAN)];
+        assert_eq!(printed(Dtype::C64, &complex, Style::Text), "1.5+nanj");
+        assert_eq!(printed(Dtype::C64, &complex, Style::Json), "[1.5,\"NaN\"]");
+        let minus = [Number::Float(0.0), Number::Float(-0.0)];
+        assert_eq!(printed(Dtype::C64, &minus, Style::Text), "0.0-0.0j");
+        assert_eq!(printed(Dtype::BOOL, &[Number::Signed(1)], Style::Text), "True");
+        assert_eq!(printed(Dtype::BOOL, &[Number::Signed(0)], Style::Json), "false");
+        assert_eq!(printed(Dtype::U64, &[Number::Unsigned(u64::MAX)], Style::Json), "18446744073709551615");
+        assert_eq!(printed(Dtype::F16, &[Number::Float(f64::INFINITY)], Style::Json), "\"Infinity\"");
+    }
+}
