@@ -6,7 +6,7 @@ use crate::json::Object;
 use crate::output::{cannot_write, complain};
 use crate::report::Report;
 use crate::text::shown_text;
-use embedded_safetensors::{FileError, FileFault};
+use embedded_safetensors::{Blame, FileError, FileFault, ShardError, ShardFault};
 use std::io;
 use std::path::Path;
 
@@ -144,6 +144,25 @@ impl From<io::Error> for Complaint {
 /// What the library says of a file, with the system's words as everywhere here.
 impl From<FileError> for Complaint {
     fn from(error: FileError) -> Self {
+        Self::of_file(&error)
+    }
+}
+
+/// The same of models in several files.
+impl From<ShardError> for Complaint {
+    fn from(error: ShardError) -> Self {
+        let (path, sentence) = (error.path(), error.fault().to_string());
+        match (error.fault(), error.fault().blame()) {
+            (ShardFault::File(error), _) => Self::of_file(error),
+            (_, Some(Blame::File)) => Self::bad(path, "shards", sentence),
+            (_, Some(Blame::Limit)) => Self::said(Some(path), Exit::Failed, "limit", sentence),
+            _ => Self::about(path, sentence),
+        }
+    }
+}
+
+impl Complaint {
+    fn of_file(error: &FileError) -> Self {
         let path = error.path();
         let io = |sentence| Self::said(Some(path), Exit::Failed, "io", sentence);
         match error.fault() {

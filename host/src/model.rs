@@ -7,10 +7,13 @@ use crate::open::open;
 use crate::report::Report;
 use crate::source::{Data, Source};
 use crate::text::quoted;
-use embedded_safetensors::{FileModel, FileTensor};
+use embedded_safetensors::{FileModel, FileTensor, ShardFault, ShardedModel};
 use std::collections::BTreeMap;
 use std::ops::Deref;
 use std::path::Path;
+
+/// What a model is called that is alone in its folder.
+const WHOLE: &str = "model.safetensors";
 
 /// A model in one file, or in several.
 pub struct Model {
@@ -21,14 +24,16 @@ pub struct Model {
 }
 
 impl Model {
-    /// Opens and proves a file, or standard input for `-`. Of a file the header is read, standard input to its end.
+    /// Opens and proves a file, or standard input for `-`; or all files that an index names, also by the folder that it is in. Of
+    /// files the headers are read, standard input to its end.
     ///
     /// # Errors
     /// It is not sound, with the report that `check` gives; it cannot be read.
     pub fn open(path: &Path) -> Result<Self, Complaint> {
-        let part = open_part(path)?;
-        let metadata = part.metadata().cloned().unwrap_or_default();
-        Ok(Self { path: path.to_path_buf(), parts: vec![part], metadata })
+        let parts = if is_sharded(path) { open_shards(path)? } else { vec![open_part(path)?] };
+        let pairs = parts.iter().rev().filter_map(FileModel::metadata).flatten();
+        let metadata = pairs.map(|(key, value)| (key.clone(), value.clone())).collect();
+        Ok(Self { path: path.to_path_buf(), parts, metadata })
     }
 
     /// As it was asked for.
@@ -114,6 +119,25 @@ impl<'m> Deref for Tensor<'m> {
 
     fn deref(&self) -> &FileTensor<'m> {
         &self.tensor
+    }
+}
+
+/// By its name: what is in a file that is called so is judged as an index.
+pub fn is_sharded(path: &Path) -> bool {
+    path.is_dir() || path.to_string_lossy().ends_with(".index.json")
+}
+
+fn open_shards(path: &Path) -> Result<Vec<FileModel>, Complaint> {
+    match ShardedModel::open(path) {
+        Ok(model) => Ok(model.into_shards()),
+        Err(error) => Err(match error.fault() {
+            ShardFault::File(shard) => open_part(shard.path()).err().unwrap_or_else(|| error.into()),
+            // The whole model is in one file, as others name it.
+            ShardFault::NoIndex if path.join(WHOLE).is_file() => {
+                return Ok(vec![open_part(&path.join(WHOLE))?]);
+            }
+            _ => error.into(),
+        }),
     }
 }
 

@@ -1,0 +1,100 @@
+//! Models in several files, named by their index or by the folder that it is in.
+#![cfg(unix)]
+
+mod support;
+use std::fs;
+use support::{Place, file, tensor};
+
+/// A folder `m` with `a` in one shard and `b` in another, by this index.
+fn place(map: &str, total_size: &str) -> Place {
+    let place = Place::new();
+    fs::create_dir(place.path("m")).expect("a folder");
+    place.put("m/1.safetensors", &file(format!("{{{}}}", tensor("a", 0, 2)), b"ab"));
+    place.put("m/2.safetensors", &file(format!("{{{}}}", tensor("b", 0, 3)), b"cde"));
+    let index = format!("{{\"metadata\":{{\"total_size\":{total_size}}},\"weight_map\":{{{map}}}}}");
+    place.put("m/model.safetensors.index.json", index.as_bytes());
+    place
+}
+
+const MAP: &str = r#""a":"1.safetensors","b":"2.safetensors""#;
+const INDEX: &str = "m/model.safetensors.index.json";
+
+#[test]
+fn they_are_read_as_one() {
+    let place = place(MAP, "5");
+    for model in ["m", INDEX] {
+        place.run(["cat", "--format", "raw", model, "b"]).is(0, "cde", "");
+        place.run(["cat", "--format", "raw", model, "a"]).is(0, "ab", "");
+        let run = place.run(["cat", model, "ab"]);
+        assert_eq!((run.code, run.out.as_str()), (Some(2), ""), "{run:?}");
+        assert!(run.err.contains("there is no tensor \"ab\""), "{run:?}");
+    }
+}
+
+#[test]
+fn a_model_that_is_whole_may_be_named_by_its_folder() {
+    let place = Place::new();
+    fs::create_dir(place.path("m")).expect("a folder");
+    place.put("m/model.safetensors", &file(format!("{{{}}}", tensor("a", 0, 2)), b"ab"));
+    place.run(["cat", "--format", "raw", "m", "a"]).is(0, "ab", "");
+}
+
+#[test]
+fn an_index_that_does_not_fit_is_bad() {
+    for (map, total_size, sentence) in [
+        (
+            r#""a":"1.safetensors","b":"1.safetensors""#,
+            "5",
+            r#"the tensor "b" is not in "1.safetensors", nor in another shard"#,
+        ),
+        (
+            r#""a":"1.safetensors","b":"3.safetensors""#,
+            "5",
+            r#"the shard "3.safetensors" is not there, which is to have 1 of the tensors"#,
+        ),
+        (
+            r#""a":"2.safetensors","b":"1.safetensors""#,
+            "5",
+            r#"the tensor "b" is in "2.safetensors", not in "1.safetensors" (2 such tensors)"#,
+        ),
+        (
+            r#""a":"../m/1.safetensors","b":"2.safetensors""#,
+            "5",
+            r#"no shard may be called "../m/1.safetensors""#,
+        ),
+        (MAP, "6", "total_size is 6, but the tensors have 5 bytes"),
+        (MAP, "-1", "total_size is -1, which is no number of bytes"),
+        (r#""a":"1.safetensors","a":"2.safetensors""#, "5", r#""a" is there twice"#),
+        (r#""a":1"#, "5", "it is no index, at line 1"),
+    ] {
+        let place = place(map, total_size);
+        let run = place.run(["cat", "--format", "raw", "m", "b"]);
+        assert_eq!((run.code, run.out.as_str()), (Some(1), ""), "{run:?}");
+        assert!(run.err.starts_with(&format!("{INDEX}: {sentence}")), "{sentence}: {run:?}");
+        let json = place.run(["cat", "--json", "m", "b"]);
+        let json: serde_json::Value = serde_json::from_str(&json.out).expect("one object");
+        assert_eq!(
+            (&json["ok"], &json["error"], &json["file"]),
+            (&false.into(), &"shards".into(), &INDEX.into())
+        );
+    }
+}
+
+#[test]
+fn a_shard_that_is_unsound_is_reported_as_check_does() {
+    let place = place(MAP, "5");
+    place.put("m/2.safetensors", &file(format!("{{{}}}", tensor("b", 1, 3)), b"cd"));
+    let verdict = place.run(["check", "m/2.safetensors"]);
+    place.run(["cat", "m", "b"]).is(1, "", &verdict.out);
+}
+
+#[test]
+fn what_cannot_be_read_is_no_verdict() {
+    let place = place(MAP, "5");
+    fs::create_dir(place.path("empty")).expect("a folder");
+    let run = place.run(["cat", "empty", "b"]);
+    run.is(2, "", "empty: there is no *.safetensors.index.json in it\n");
+    let run = place.run(["cat", "missing.index.json", "b"]);
+    assert_eq!((run.code, run.err.lines().count()), (Some(2), 1), "{run:?}");
+    assert!(!run.err.contains("os error"), "{run:?}");
+}
