@@ -1,0 +1,333 @@
+//! What holds of every command alike: bad input is one clear sentence and the agreed exit code, and nothing half done is left.
+#![cfg(unix)]
+
+mod support;
+use std::fs;
+use std::io::Read;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+use support::{Place, Run, file, finish, sound, tensor};
+
+/// A command that reads the model `MODEL`, and may make `out`.
+struct Case {
+    name: &'static str,
+    args: &'static [&'static str],
+    /// What it makes.
+    makes: Option<&'static str>,
+}
+
+const fn reads(name: &'static str, args: &'static [&'static str]) -> Case {
+    Case { name, args, makes: None }
+}
+
+const fn makes(name: &'static str, args: &'static [&'static str], out: &'static str) -> Case {
+    Case { name, args, makes: Some(out) }
+}
+
+/// All commands that read models. `hash` is not among those that judge them.
+const CASES: &[Case] = &[
+    reads("check", &["MODEL"]),
+    reads("inspect", &["MODEL"]),
+    reads("cat", &["MODEL", "a"]),
+    reads("diff", &["MODEL", "sound"]),
+    reads("diff", &["sound", "MODEL"]),
+    reads("emit", &["MODEL"]),
+    makes("cat", &["MODEL", "a", "--format", "npy", "-o", "out"], "out"),
+    makes("slice", &["MODEL", "a=:", "-o", "out"], "out"),
+    makes("convert", &["MODEL", "out.npz"], "out.npz"),
+    makes("convert", &["MODEL", "out.safetensors", "--to", "I16"], "out.safetensors"),
+    makes("pack", &["MODEL", "-o", "out"], "out"),
+    makes("split", &["MODEL", "-o", "out", "--max-size", "3B"], "out"),
+    makes("emit", &["MODEL", "-o", "out"], "out"),
+    makes("checkpoint", &["out", "MODEL"], "out"),
+    #[cfg(feature = "chips")]
+    reads("fit", &["--chip", "nRF52840_xxAA", "MODEL"]),
+    #[cfg(feature = "chips")]
+    reads("flash", &["--chip", "nRF52840_xxAA", "--at", "0x80000", "--dry-run", "MODEL"]),
+];
+
+impl Case {
+    fn args(&self, model: &str) -> Vec<String> {
+        let args = self.args.iter().map(|arg| if *arg == "MODEL" { model } else { arg });
+        [self.name].into_iter().chain(args).map(str::to_owned).collect()
+    }
+
+    fn run(&self, place: &Place, model: &str) -> Run {
+        place.run(self.args(model))
+    }
+
+    fn in_json(&self, place: &Place, model: &str) -> Run {
+        place.run(self.args(model).into_iter().chain(["--json".to_owned()]))
+    }
+}
+
+fn cases() -> impl Iterator<Item = &'static Case> {
+    let help = Place::new().run(["--help"]).out;
+    CASES.iter().filter(move |case| help.contains(&format!("  {} ", case.name)))
+}
+
+/// A folder with a sound model, and what is not one.
+fn place() -> Place {
+    let place = Place::new();
+    let claims_much = [&100_000_000_u64.to_le_bytes()[..], b"{}"].concat();
+    let twice = file(format!("{{{},{}}}", tensor("a", 0, 2), tensor("a", 2, 4)), b"abcd");
+    let short = &sound()[..sound().len() - 1];
+    let torn = file(format!("{{{},{}}}", tensor("a", 0, 2), tensor("b", 3, 5)), b"abcde");
+    place
+        .put("sound", &sound())
+        .put("empty", b"")
+        .put("short", short)
+        .put("torn", &torn)
+        .put("twice", &twice);
+    place.put("claims-much", &claims_much).put("picture", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR");
+    place.put("text", b"this is no model at all, but a text of some length");
+    fs::create_dir(place.path("folder")).expect("a folder");
+    place
+}
+
+fn names(place: &Place) -> Vec<String> {
+    let entries = fs::read_dir(place.path(".")).expect("a folder");
+    let mut names: Vec<String> =
+        entries.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
+}
+
+/// On unsound files a report has its excerpt, of two lines more.
+fn says_one_thing(run: &Run, about: &str) -> bool {
+    let said = format!("{}{}", run.out, run.err);
+    let first = said.lines().next().unwrap_or("");
+    let rest = said.lines().skip(1).all(|line| line.starts_with("    "));
+    first.contains(about) && rest && !said.contains("panicked") && !said.contains("os error")
+}
+
+#[test]
+fn every_command_is_here() {
+    let help = Place::new().run(["--help"]).out;
+    let (_, list) = help.split_once("Commands:\n").expect("a list of commands");
+    let commands =
+        list.lines().take_while(|line| !line.is_empty()).filter_map(|line| line.split_whitespace().next());
+    // These have their own tests of everything below.
+    let apart = ["help", "completions", "decode", "hash", "join", "conform"];
+    for command in commands.filter(|command| !apart.contains(command)) {
+        assert!(CASES.iter().any(|case| case.name == command), "{command} is not tested");
+    }
+}
+
+#[test]
+fn unsound_models_are_reported_as_check_does() {
+    let place = place();
+    let before = names(&place);
+    for model in ["empty", "short", "torn", "twice", "claims-much", "picture", "text"] {
+        let verdict = place.run(["check", model]).out;
+        for case in cases() {
+            let run = case.run(&place, model);
+            assert_eq!(run.code, Some(1), "{} of {model}: {run:?}", case.name);
+            assert_eq!(format!("{}{}", run.out, run.err), verdict, "{}", case.name);
+            let json = case.in_json(&place, model);
+            assert_eq!((json.code, json.err.as_str()), (Some(1), ""), "{} of {model}: {json:?}", case.name);
+            assert_eq!(json.out, place.run(["check", "--json", model]).out, "{}", case.name);
+        }
+    }
+    assert_eq!(names(&place), before);
+}
+
+#[test]
+fn what_cannot_be_read_is_a_sentence() {
+    let place = place();
+    let before = names(&place);
+    for (model, reason) in [("missing", "no such file or directory"), ("sound/below", "not a directory")] {
+        for case in cases() {
+            let line = format!("{model}: cannot be read: {reason}\n");
+            case.run(&place, model).is(2, "", &line);
+            let json = case.in_json(&place, model);
+            let expected =
+                format!("{{\"file\":\"{model}\",\"ok\":false,\"error\":\"io\",\"message\":\"{reason}\"}}\n");
+            json.is(2, &expected, "");
+        }
+    }
+    assert_eq!(names(&place), before);
+}
+
+#[test]
+fn an_empty_folder_is_no_model() {
+    let place = place();
+    let before = names(&place);
+    for case in cases().filter(|case| case.name != "check") {
+        let run = case.run(&place, "folder");
+        assert!(run.code == Some(2) && says_one_thing(&run, "folder"), "{}: {run:?}", case.name);
+    }
+    assert_eq!(names(&place), before);
+}
+
+#[test]
+fn a_device_that_never_ends_and_one_that_fails() {
+    let place = place();
+    for case in cases() {
+        let run = case.run(&place, "/dev/zero");
+        assert!(run.code == Some(1) && says_one_thing(&run, "/dev/zero"), "{}: {run:?}", case.name);
+        #[cfg(target_os = "linux")]
+        case.run(&place, "/proc/self/mem").is(2, "", "/proc/self/mem: cannot be read: input/output error\n");
+    }
+}
+
+#[test]
+fn nobody_listens() {
+    let place = place();
+    for case in cases().filter(|case| case.makes.is_none()) {
+        let mut command = place.command(case.args("sound"));
+        let (reader, writer) = std::io::pipe().expect("a pipe");
+        drop(reader);
+        let run = finish(command.stdout(Stdio::from(writer)));
+        assert_eq!((run.code, run.err.as_str()), (Some(2), ""), "{}", case.name);
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn standard_output_is_full() {
+    let place = place();
+    let full = || fs::File::options().write(true).open("/dev/full").expect("a device");
+    for case in cases().filter(|case| case.makes.is_none()) {
+        let run = finish(place.command(case.args("sound")).stdout(full()));
+        let sentence = "safetensors: cannot write to standard output: no space left on device\n";
+        assert_eq!((run.code, run.err.as_str()), (Some(2), sentence), "{}", case.name);
+    }
+}
+
+#[test]
+fn what_is_there_is_not_replaced_unasked() {
+    let place = place();
+    for case in cases() {
+        let Some(out) = case.makes else { continue };
+        let run = case.run(&place, "sound");
+        assert_eq!(run.code, Some(0), "{}: {run:?}", case.name);
+        let made = contents(&place.path(out));
+        let run = case.run(&place, "sound");
+        assert!(run.code == Some(2) && says_one_thing(&run, out), "{}: {run:?}", case.name);
+        assert!(run.err.contains("--force"), "{}: {run:?}", case.name);
+        assert_eq!(contents(&place.path(out)), made, "{}", case.name);
+        let run = place.run(case.args("sound").into_iter().chain(["--force".to_owned()]));
+        assert_eq!(run.code, Some(0), "{}: {run:?}", case.name);
+        assert_eq!(contents(&place.path(out)), made, "{}", case.name);
+        remove(&place.path(out));
+    }
+}
+
+#[test]
+fn products_have_nowhere_to_go() {
+    let place = place();
+    for case in cases().filter(|case| case.makes.is_some()) {
+        let args = case.args("../sound").into_iter().map(|arg| match Some(arg.as_str()) == case.makes {
+            true => format!("missing/{arg}"),
+            false => arg,
+        });
+        let inside = place.command(args).current_dir(place.path("folder")).output().expect("it runs");
+        let run = String::from_utf8_lossy(&inside.stderr).into_owned();
+        assert!(inside.status.code() == Some(2) && run.lines().count() == 1, "{}: {run}", case.name);
+        assert!(run.contains("missing") && !run.contains("os error"), "{}: {run}", case.name);
+        assert_eq!(fs::read_dir(place.path("folder")).expect("a folder").count(), 0, "{}", case.name);
+    }
+}
+
+#[test]
+fn a_full_disk_leaves_nothing() {
+    let place = place();
+    big(&place, 1 << 20, true);
+    let before = names(&place);
+    for case in cases().filter(|case| case.makes.is_some_and(|_| case.name != "emit")) {
+        // The largest file may have 64 KiB, and the program learns of it as of a full disk.
+        let script = "trap '' XFSZ; ulimit -f 128; exec \"$0\" \"$@\"";
+        let args = big_args(case);
+        let mut shell = Command::new("sh");
+        shell.args(["-c", script, env!("CARGO_BIN_EXE_safetensors")]).args(args);
+        let run = finish(shell.current_dir(place.path(".")).stdin(Stdio::null()));
+        assert!(run.code == Some(2) && run.err.lines().count() == 1, "{}: {run:?}", case.name);
+        assert!(run.err.contains("file too large"), "{}: {run:?}", case.name);
+        assert_eq!(names(&place), before, "{}", case.name);
+    }
+}
+
+#[test]
+fn interrupted_in_the_middle_nothing_is_left() {
+    let place = place();
+    big(&place, 8 << 30, false);
+    let before = names(&place);
+    for case in cases().filter(|case| case.makes.is_some_and(|_| case.name != "emit")) {
+        for signal in ["INT", "TERM"] {
+            let mut child = place.command(big_args(case)).spawn().expect("the binary runs");
+            wait_for_writing(&place, before.len(), case.name);
+            let kill = Command::new("sh").args(["-c", &format!("kill -{signal} {}", child.id())]).status();
+            assert!(kill.expect("a shell").success());
+            let status = child.wait().expect("it ends");
+            let mut said = String::new();
+            child.stderr.take().expect("a pipe").read_to_string(&mut said).expect("text");
+            assert_eq!(
+                (status.code(), said.as_str()),
+                (Some(130), "safetensors: interrupted\n"),
+                "{}",
+                case.name
+            );
+            assert_eq!(names(&place), before, "{}", case.name);
+        }
+    }
+}
+
+/// Something is written once there is more in the folder than there was.
+fn wait_for_writing(place: &Place, before: usize, name: &str) {
+    let started = Instant::now();
+    while names(place).len() == before {
+        assert!(started.elapsed() < Duration::from_secs(60), "{name} writes nothing");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    std::thread::sleep(Duration::from_millis(100));
+}
+
+/// A model `big` of one tensor, which takes no room on the disk unless it is `solid`.
+fn big(place: &Place, bytes: u64, solid: bool) {
+    let header = format!("{{{}}}", tensor("a", 0, bytes));
+    let start = file(header, b"");
+    let len = start.len() as u64 + bytes;
+    place.put("big", &start);
+    let file = fs::File::options().write(true).open(place.path("big")).expect("it is there");
+    file.set_len(len).expect("it can be as long");
+    if solid {
+        fs::write(place.path("big"), [&start[..], &vec![7; usize::try_from(bytes).expect("short")]].concat())
+            .expect("there is room");
+    }
+}
+
+fn big_args(case: &Case) -> Vec<String> {
+    let larger = |arg: String| if arg == "3B" { "100GB".to_owned() } else { arg };
+    case.args("big").into_iter().map(larger).collect()
+}
+
+fn contents(path: &Path) -> Vec<(String, Vec<u8>)> {
+    let name = |path: &Path| path.file_name().expect("a name").to_string_lossy().into_owned();
+    if path.is_file() {
+        return vec![(name(path), fs::read(path).expect("it can be read"))];
+    }
+    let entries = fs::read_dir(path).expect("a folder").map(|entry| entry.expect("an entry").path());
+    let mut all: Vec<_> = entries.map(|path| (name(&path), fs::read(&path).expect("a file"))).collect();
+    all.sort();
+    all
+}
+
+fn remove(path: &Path) {
+    if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) }.expect("it can be removed");
+}
+
+#[test]
+fn products_have_the_usual_permissions() {
+    let place = place();
+    let mask = fs::metadata(place.path("sound")).expect("it is there").permissions().mode() & 0o777;
+    for case in cases() {
+        let Some(out) = case.makes.filter(|_| !matches!(case.name, "split" | "checkpoint")) else { continue };
+        assert_eq!(case.run(&place, "sound").code, Some(0), "{}", case.name);
+        let mode = fs::metadata(place.path(out)).expect("it is there").permissions().mode() & 0o777;
+        assert_eq!(mode, mask, "{}", case.name);
+        remove(&place.path(out));
+    }
+}

@@ -1,0 +1,57 @@
+//! Work that takes more than a second shows on a terminal how far it is, and nowhere else.
+#![cfg(target_os = "linux")]
+
+mod support;
+use std::fs::File;
+use std::io::Read;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+use support::{Place, file, tensor};
+
+/// A model that takes many seconds to read, and no room on the disk.
+fn large() -> Place {
+    let place = Place::new();
+    let bytes = 64 << 30;
+    let start = file(format!("{{{}}}", tensor("a", 0, bytes)), b"");
+    place.put("large", &start);
+    let file = File::options().write(true).open(place.path("large")).expect("it is there");
+    file.set_len(start.len() as u64 + bytes).expect("it can be as long");
+    place
+}
+
+/// `script` gives a program a terminal of its own.
+fn on_a_terminal(place: &Place) -> Option<Child> {
+    let command = format!("{} hash large", env!("CARGO_BIN_EXE_safetensors"));
+    let mut script = Command::new("script");
+    script.args(["-qefc", &command, "/dev/null"]).current_dir(place.path(".")).env("TERM", "xterm");
+    script.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().ok()
+}
+
+#[test]
+fn a_bar_appears_on_a_terminal() {
+    let place = large();
+    let Some(mut child) = on_a_terminal(&place) else {
+        return eprintln!("there is no program `script` here, so no terminal to look at");
+    };
+    let started = Instant::now();
+    let mut screen = child.stdout.take().expect("a pipe");
+    let (mut shown, mut piece) = (String::new(), [0; 4096]);
+    while !shown.contains(" left") && started.elapsed() < Duration::from_secs(60) {
+        let len = screen.read(&mut piece).expect("it can be read");
+        shown.push_str(&String::from_utf8_lossy(&piece[..len]));
+    }
+    child.kill().expect("it runs");
+    child.wait().expect("it ends");
+    assert!(shown.contains("GB of 68.72 GB"), "{shown}");
+    assert!(started.elapsed() > Duration::from_secs(1), "it shows at once");
+}
+
+#[test]
+fn nothing_appears_elsewhere() {
+    let place = large();
+    let mut child = place.command(["hash", "large"]).spawn().expect("the binary runs");
+    std::thread::sleep(Duration::from_secs(3));
+    child.kill().expect("it runs");
+    let output = child.wait_with_output().expect("it ends");
+    assert_eq!((output.stdout.len(), output.stderr.len()), (0, 0), "{output:?}");
+}
