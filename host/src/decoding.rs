@@ -1,5 +1,6 @@
 //! A sound file as JSON, printed while its header streams by. Only one shape is held at a time.
 
+use crate::facts::alignment;
 use crate::failure::{Failure, NotRead};
 use crate::header::visit;
 use crate::json::Pieces;
@@ -23,6 +24,12 @@ impl From<io::Error> for Trouble {
     }
 }
 
+impl From<NotRead> for Trouble {
+    fn from(reason: NotRead) -> Self {
+        Self::Read(reason)
+    }
+}
+
 impl From<Failure> for Trouble {
     /// The file was sound a moment ago.
     fn from(failure: Failure) -> Self {
@@ -36,22 +43,31 @@ impl From<Failure> for Trouble {
 /// Prints a file that was judged sound.
 pub fn print(source: &mut Source, summary: &Summary, out: &mut impl Write) -> Result<(), Trouble> {
     out.write_all(b"{")?;
-    print_members(source, Some(summary.data_start), out)?;
+    print_members(source, Extra::Digest, summary.data_start, out)?;
     out.write_all(b"}\n")?;
     source.check_unchanged().map_err(Trouble::Read)?;
     Ok(out.flush()?)
 }
 
-/// Prints what stands in the header as two members of an object. Where the data begins is needed for the
-/// digests of the tensors; without it there are none.
+/// What is said of a tensor beside what stands in the header.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Extra {
+    /// The SHA-256 of its bytes.
+    Digest,
+    /// What its place in the file is a multiple of.
+    Alignment,
+}
+
+/// Prints what stands in the header as two members of an object, and something more of each tensor.
 pub fn print_members(
     source: &mut Source,
-    data_start: Option<u64>,
+    extra: Extra,
+    data_start: u64,
     out: &mut impl Write,
 ) -> Result<(), Trouble> {
     out.write_all(b"\"tensors\":{")?;
     let (name, pieces, entry) = (Name::default(), Pieces::default(), Entry::default());
-    let mut tensors = Tensors { out, data_start, name, pieces, entry, any: false };
+    let mut tensors = Tensors { out, extra, data_start, name, pieces, entry, any: false };
     visit(source, |event, _, source| tensors.see(event, source).map(ControlFlow::Continue))?;
     out.write_all(b"},\"metadata\":")?;
     print_metadata(source, out)
@@ -67,7 +83,8 @@ struct Entry {
 
 struct Tensors<'o, W> {
     out: &'o mut W,
-    data_start: Option<u64>,
+    extra: Extra,
+    data_start: u64,
     name: Name,
     pieces: Pieces,
     entry: Entry,
@@ -124,10 +141,13 @@ impl<W: Write> Tensors<'_, W> {
             write!(self.out, "{}{dim}", if index == 0 { "" } else { "," })?;
         }
         write!(self.out, "],\"data_offsets\":[{start},{end}]")?;
-        if let Some(data) = self.data_start {
-            let digest = in_file(data, start..end).and_then(|range| digest(source, range));
-            let digest = digest.map_err(Trouble::Read)?;
-            write!(self.out, ",\"sha256\":\"{digest}\"")?;
+        match self.extra {
+            Extra::Alignment => write!(self.out, ",\"alignment\":{}", alignment(self.data_start, start))?,
+            Extra::Digest => {
+                let range = in_file(self.data_start, start..end);
+                let digest = range.and_then(|range| digest(source, range)).map_err(Trouble::Read)?;
+                write!(self.out, ",\"sha256\":\"{digest}\"")?;
+            }
         }
         Ok(self.out.write_all(b"}")?)
     }
@@ -240,14 +260,15 @@ impl<W: Write> Metadata<'_, W> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Trouble, print_members};
+    use super::{Extra, Trouble, print_members};
     use crate::source::Source;
 
     #[test]
     fn a_file_that_was_replaced_by_one_with_tensors_nowhere_has_changed() {
         for (begin, end) in [(3, 1), (u64::MAX - 1, u64::MAX), (0, u64::MAX)] {
             let mut source = Source::of_tensor(begin, end);
-            let Err(Trouble::Read(reason)) = print_members(&mut source, Some(80), &mut Vec::new()) else {
+            let Err(Trouble::Read(reason)) = print_members(&mut source, Extra::Digest, 80, &mut Vec::new())
+            else {
                 panic!("{begin}..{end}: it passes for the sound file")
             };
             assert_eq!(reason.to_string(), "it changed while it was being read");

@@ -2,6 +2,7 @@
 
 use crate::failure::{Failure, NotRead};
 use crate::header::{Part, each_entry, feed, visit};
+use crate::parallel::both;
 use crate::source::{Data, Source};
 use embedded_safetensors::{DuplicateCheck, Error, ErrorKind, Event, HeaderCheck, Progress, Slot, Summary};
 use std::hash::{BuildHasher, DefaultHasher, Hasher, RandomState};
@@ -10,6 +11,8 @@ use std::sync::{Condvar, Mutex, PoisonError};
 
 /// The most slots that are ever allocated at one time, by all threads together: 24 MiB.
 const MOST_SLOTS: u64 = 1 << 20;
+/// A header of so many bytes is worth a second thread.
+const LONG: usize = 1 << 20;
 /// No tensor takes less of a header.
 const SHORTEST_ENTRY: u64 = 50;
 /// Names longer than this are compared piece by piece. Untouched unless two hashes are the same.
@@ -23,7 +26,7 @@ pub fn judge(source: &mut Source, data: Data) -> Result<Summary, Failure> {
 }
 
 fn judge_contents(source: &mut Source, data: Data) -> Result<Summary, Failure> {
-    match source.header().zip(source.len()).and_then(|(header, len)| praise(header, len)) {
+    match source.header().zip(source.len()).and_then(|(header, len)| praise(&header, len)) {
         Some(summary) => Ok(summary),
         None => judge_in_passes(source, data),
     }
@@ -31,14 +34,21 @@ fn judge_contents(source: &mut Source, data: Data) -> Result<Summary, Failure> {
 
 /// The good verdict on a header that is held, which most deserve. What is wrong with another, if anything, is found out in passes.
 fn praise(header: &[u8], file_len: u64) -> Option<Summary> {
-    let summary = match praise_layout(header, file_len, &mut []) {
+    if header.len() < LONG {
+        return praise_order(header, file_len).filter(|_| may_not_have_twins(header));
+    }
+    let (summary, has_no_twins) = both(|| praise_order(header, file_len), || may_not_have_twins(header));
+    summary.filter(|_| has_no_twins)
+}
+
+fn praise_order(header: &[u8], file_len: u64) -> Option<Summary> {
+    match praise_layout(header, file_len, &mut []) {
         Err(error) if error.kind == ErrorKind::OutOfOrder => {
             let mut slots = Slots::take(2 + header.len() as u64 / SHORTEST_ENTRY);
             praise_layout(header, file_len, &mut slots.slots).ok()
         }
         verdict => verdict.ok(),
-    };
-    summary.filter(|_| may_not_have_twins(header))
+    }
 }
 
 fn praise_layout(header: &[u8], file_len: u64, slots: &mut [Slot]) -> Result<Summary, Error> {

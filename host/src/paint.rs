@@ -13,6 +13,11 @@ impl Paint {
         Self(stdout().is_terminal() && is_wanted())
     }
 
+    /// Nowhere.
+    pub const fn off() -> Self {
+        Self(false)
+    }
+
     /// On standard error.
     pub fn stderr() -> Self {
         Self(stderr().is_terminal() && is_wanted())

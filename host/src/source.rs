@@ -4,6 +4,7 @@ use crate::failure::{NotRead, sentence};
 use embedded_safetensors::MAX_HEADER_LEN;
 use std::fs::{File, Metadata};
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
+use std::sync::Arc;
 use std::time::SystemTime;
 use tempfile::{SpooledData, SpooledTempFile};
 
@@ -31,7 +32,7 @@ pub struct Source {
     /// The beginning of a file up to here is its header, and read by itself.
     header_end: u64,
     /// All of that, or none.
-    held: Vec<u8>,
+    held: Arc<Vec<u8>>,
 }
 
 enum Store {
@@ -66,7 +67,7 @@ impl Source {
         // No position is `u64::MAX`: the first read seeks.
         let (len, cursor) = (Some(stamp.len), u64::MAX);
         let mut source =
-            Self { store: Store::File { file, stamp }, cursor, len, header_end: 8, held: Vec::new() };
+            Self { store: Store::File { file, stamp }, cursor, len, header_end: 8, held: Arc::default() };
         let prefix = source.read_up_to(0, 8)?;
         if let Ok(prefix) = <[u8; 8]>::try_from(&prefix[..]) {
             // Of a header that claims too much nothing but the claim is ever looked at.
@@ -83,15 +84,31 @@ impl Source {
         if fits && self.held.is_empty() {
             let header = self.read_up_to(0, self.header_end)?;
             if header.len() as u64 == self.header_end {
-                self.held = header;
+                self.held = Arc::new(header);
             }
         }
         Ok(())
     }
 
     /// The header of a file, with the 8 bytes of its length, if it is held.
-    pub fn header(&self) -> Option<&[u8]> {
-        Some(&self.held[..]).filter(|header| !header.is_empty())
+    pub fn header(&self) -> Option<Arc<Vec<u8>>> {
+        Some(self.held.clone()).filter(|header| !header.is_empty())
+    }
+
+    /// How many spaces there are at the end of the header.
+    pub fn header_room(&mut self) -> Result<u64, NotRead> {
+        let length: [u8; 8] = self.read_up_to(0, 8)?.try_into().map_err(|_| NotRead::changed())?;
+        let end = u64::from_le_bytes(length).saturating_add(8);
+        let mut room = 0;
+        loop {
+            let from = (end - room).saturating_sub(BUFFER as u64).max(8);
+            let piece = self.read_up_to(from, end - room - from)?;
+            let spaces = piece.iter().rev().take_while(|&&byte| byte == b' ').count();
+            room += spaces as u64;
+            if spaces < piece.len() || piece.is_empty() {
+                return Ok(room);
+            }
+        }
     }
 
     fn read_up_to(&mut self, position: u64, wanted: u64) -> io::Result<Vec<u8>> {
@@ -111,7 +128,7 @@ impl Source {
     pub fn stream(rest: Box<dyn Read>) -> Result<Self, NotRead> {
         let spool = SpooledTempFile::new(BUFFER);
         let store = Store::Stream { spool, rest };
-        let mut source = Self { store, cursor: 0, len: None, header_end: 0, held: Vec::new() };
+        let mut source = Self { store, cursor: 0, len: None, header_end: 0, held: Arc::default() };
         if source.take_in(8, Data::Keep)? < 8 {
             return Ok(source);
         }

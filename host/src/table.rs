@@ -1,64 +1,255 @@
 //! The tensors of a sound file as a table, and what else its header says in short.
-//!
-//! The header is read once to see how wide the columns are, and once more to print them.
 
 use crate::decoding::Trouble;
+use crate::facts::{Facts, alignment};
 use crate::header::visit;
-use crate::rows::{Needs, Row, each_row};
+use crate::parallel::{cores, in_order};
+use crate::picture::{Style, width};
+use crate::rows::{Listing, Row, each_row};
 use crate::source::Source;
-use crate::text::{Beginning, columns, quoted};
+use crate::text::{Beginning, columns, counted, grouped, quoted};
 use embedded_safetensors::{Event, Summary};
 use std::io::{self, Write};
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 
-type Widths = [usize; Row::TITLES.len()];
-
+const TITLES: [&str; 7] = ["tensor", "dtype", "shape", "begin", "end", "bytes", "align"];
 /// The columns from here on are numbers.
 const NUMBERS: usize = 3;
+/// How many dimensions of a shape are shown.
+const DIMS: usize = 16;
+/// How many rows a thread writes at a time.
+const CHUNK: usize = 4096;
+
+type Cells<'c> = [&'c str; TITLES.len()];
+type Widths = [usize; TITLES.len()];
 
 /// Prints the table of a file that was judged sound, and some lines below it.
-pub fn print(source: &mut Source, summary: &Summary, out: &mut impl Write) -> Result<(), Trouble> {
-    let (widths, needs) = measure(source)?;
-    if needs.tensors > 0 {
-        write_line(out, &widths, &Row::TITLES.map(str::to_owned))?;
-        each_row(source, |row| Ok(write_line(out, &widths, &row.cells())?))?;
+pub fn print(
+    source: &mut Source,
+    summary: &Summary,
+    listing: Option<&Listing>,
+    out: &mut impl Write,
+) -> Result<(), Trouble> {
+    let (widths, facts) = measure(source, summary, listing)?;
+    if facts.tensors > 0 {
+        let mut line = Vec::new();
+        push_line(&mut line, &widths, &TITLES);
+        out.write_all(&line)?;
+        print_rows(source, summary, listing, &widths, out)?;
         writeln!(out)?;
     }
-    writeln!(out, "  header: {} bytes", summary.data_start - 8)?;
-    writeln!(out, "  data: {} bytes from byte {} on", summary.data_len, summary.data_start)?;
-    print_keys(source, out)?;
-    let Needs { tensors, dims, name_bytes, longest_name, .. } = needs;
-    writeln!(out, "  index: IndexStorage<{tensors}, {dims}, {name_bytes}>, {} bytes", needs.bytes())?;
-    writeln!(out, "  longest name: {longest_name} bytes")?;
-    for note in needs.notes() {
-        writeln!(out, "  note: {note}")?;
+    print_layout(source, summary, &facts, out)?;
+    match listing {
+        Some(listing) => print_pairs(listing, out)?,
+        None => print_keys(source, out)?,
     }
+    print_device(&facts, out)?;
     Ok(())
 }
 
-fn measure(source: &mut Source) -> Result<(Widths, Needs), Trouble> {
-    let mut widths = Row::TITLES.map(columns);
-    let mut needs = Needs::default();
-    each_row(source, |row| {
-        needs.add(row);
-        for (width, cell) in widths.iter_mut().zip(&row.cells()) {
-            *width = columns(cell).max(*width);
-        }
-        Ok(())
-    })?;
-    Ok((widths, needs))
+fn measure(
+    source: &mut Source,
+    summary: &Summary,
+    listing: Option<&Listing>,
+) -> Result<(Widths, Facts), Trouble> {
+    let mut widths = TITLES.map(columns);
+    let mut facts = Facts::new(summary, width() - 4);
+    let mut see = |row: &Row<'_>| {
+        facts.add(row);
+        widen(&mut widths, row, summary.data_start);
+    };
+    match listing {
+        Some(listing) => listing.rows(0..listing.len()).for_each(|row| see(&row)),
+        None => each_row(source, |row| {
+            see(row);
+            Ok(())
+        })?,
+    }
+    Ok((widths, facts))
 }
 
-fn write_line(out: &mut impl Write, widths: &Widths, cells: &[String; Row::TITLES.len()]) -> io::Result<()> {
-    let mut line = String::from("  ");
-    for (column, (cell, width)) in cells.iter().zip(widths).enumerate() {
-        let padding = " ".repeat(width - columns(cell).min(*width));
-        let parts = if column < NUMBERS { [cell, &padding] } else { [&padding, cell] };
-        line += parts[0];
-        line += parts[1];
-        line.push_str("  ");
+fn widen(widths: &mut Widths, row: &Row<'_>, data_start: u64) {
+    let numbers = [row.begin, row.end, row.bytes(), alignment(data_start, row.begin)];
+    let own = [name_columns(row.name), row.dtype.name().len(), shape_columns(row)];
+    let own = own.into_iter().chain(numbers.map(digits));
+    widths.iter_mut().zip(own).for_each(|(width, own)| *width = own.max(*width));
+}
+
+/// Of a name as it is quoted.
+fn name_columns(name: &str) -> usize {
+    if is_simple(name) { name.len() + 2 } else { columns(&quoted(name)) }
+}
+
+/// What is quoted as it is.
+fn is_simple(name: &str) -> bool {
+    name.len() <= 80 && name.bytes().all(|byte| matches!(byte, b' '..=b'~') && !matches!(byte, b'"' | b'\\'))
+}
+
+fn shape_columns(row: &Row<'_>) -> usize {
+    let shown = &row.dims[..row.dims.len().min(DIMS)];
+    let dims: usize = shown.iter().map(|&dim| digits(dim) + 2).sum();
+    let cut =
+        if row.rank > DIMS as u64 { "… ".len() - 2 + 1 + digits(row.rank) + " in all".len() } else { 0 };
+    2 + dims.saturating_sub(if cut > 0 { 0 } else { 2 }) + cut
+}
+
+fn digits(number: u64) -> usize {
+    number.checked_ilog10().map_or(1, |log| log as usize + 1)
+}
+
+fn print_rows(
+    source: &mut Source,
+    summary: &Summary,
+    listing: Option<&Listing>,
+    widths: &Widths,
+    out: &mut impl Write,
+) -> Result<(), Trouble> {
+    let start = summary.data_start;
+    let Some(listing) = listing else {
+        let mut line = Vec::new();
+        return each_row(source, |row| {
+            line.clear();
+            push_row(&mut line, widths, row, start);
+            Ok(out.write_all(&line)?)
+        });
+    };
+    let chunks: Vec<Range<usize>> =
+        (0..listing.len()).step_by(CHUNK).map(|from| from..listing.len().min(from + CHUNK)).collect();
+    let write = |chunk: &Range<usize>| {
+        let mut lines = Vec::with_capacity(chunk.len() * 100);
+        listing.rows(chunk.clone()).for_each(|row| push_row(&mut lines, widths, &row, start));
+        lines
+    };
+    in_order(&chunks, cores(), write, |lines| Ok(out.write_all(&lines)?))
+}
+
+fn push_row(line: &mut Vec<u8>, widths: &Widths, row: &Row<'_>, data_start: u64) {
+    let from = line.len();
+    line.extend_from_slice(b"  ");
+    push_name(line, row.name, widths[0]);
+    push_left(line, row.dtype.name(), row.dtype.name().len(), widths[1]);
+    push_shape(line, row, widths[2]);
+    let numbers = [row.begin, row.end, row.bytes(), alignment(data_start, row.begin)];
+    for (number, width) in numbers.into_iter().zip(&widths[NUMBERS..]) {
+        push_padding(line, width - digits(number));
+        push_number(line, number);
+        line.extend_from_slice(b"  ");
     }
-    writeln!(out, "{}", line.trim_end())
+    end_line(line, from);
+}
+
+fn end_line(line: &mut Vec<u8>, from: usize) {
+    while line.len() > from && line.last() == Some(&b' ') {
+        line.pop();
+    }
+    line.push(b'\n');
+}
+
+fn push_name(line: &mut Vec<u8>, name: &str, width: usize) {
+    if is_simple(name) {
+        line.push(b'"');
+        line.extend_from_slice(name.as_bytes());
+        line.push(b'"');
+        push_padding(line, width - name.len());
+    } else {
+        let name = quoted(name);
+        push_left(line, &name, columns(&name), width);
+    }
+}
+
+fn push_left(line: &mut Vec<u8>, text: &str, columns: usize, width: usize) {
+    line.extend_from_slice(text.as_bytes());
+    push_padding(line, width + 2 - columns);
+}
+
+fn push_shape(line: &mut Vec<u8>, row: &Row<'_>, width: usize) {
+    line.push(b'[');
+    for (index, dim) in row.dims.iter().take(DIMS).enumerate() {
+        line.extend_from_slice(if index == 0 { b"" } else { b", " });
+        push_number(line, *dim);
+    }
+    if row.rank > DIMS as u64 {
+        line.extend_from_slice(format!(", … {} in all", row.rank).as_bytes());
+    }
+    line.push(b']');
+    push_padding(line, width + 2 - shape_columns(row));
+}
+
+fn push_padding(line: &mut Vec<u8>, columns: usize) {
+    line.resize(line.len() + columns, b' ');
+}
+
+/// Without the machinery of `fmt`, which takes most of the time of a long table.
+pub fn push_number(line: &mut Vec<u8>, number: u64) {
+    let (mut buffer, mut at, mut left) = ([0; 20], 20, number);
+    loop {
+        at -= 1;
+        buffer[at] = b'0' + (left % 10).to_le_bytes()[0];
+        left /= 10;
+        if left == 0 {
+            return line.extend_from_slice(&buffer[at..]);
+        }
+    }
+}
+
+fn push_line(line: &mut Vec<u8>, widths: &Widths, cells: &Cells<'_>) {
+    let from = line.len();
+    line.extend_from_slice(b"  ");
+    for (column, (cell, width)) in cells.iter().zip(widths).enumerate() {
+        let (left, right) = if column < NUMBERS { (0, width - cell.len()) } else { (width - cell.len(), 0) };
+        push_padding(line, left);
+        line.extend_from_slice(cell.as_bytes());
+        push_padding(line, right + 2);
+    }
+    end_line(line, from);
+}
+
+fn print_layout(
+    source: &mut Source,
+    summary: &Summary,
+    facts: &Facts,
+    out: &mut impl Write,
+) -> Result<(), Trouble> {
+    let style = Style::stdout();
+    let (header, room) = (summary.data_start - 8, source.header_room()?);
+    writeln!(out, "  {}", facts.picture.line(style))?;
+    write!(out, "  {} header", style.block(0))?;
+    for (kind, (dtype, _, bytes)) in facts.by_dtype.iter().enumerate() {
+        write!(out, "  {} {dtype} {}", style.block(kind + 1), share(*bytes, summary))?;
+    }
+    writeln!(out, "\n")?;
+    write!(out, "  header: {} bytes", grouped(header))?;
+    let room = if room > 0 { format!(", the last {} of them room", grouped(room)) } else { String::new() };
+    writeln!(out, "{room}")?;
+    let (data, start) = (counted(summary.data_len, "byte"), grouped(summary.data_start));
+    writeln!(out, "  data: {data} from byte {start} on, without gaps")?;
+    Ok(print_parameters(facts, out)?)
+}
+
+/// Of the whole file.
+fn share(bytes: u64, summary: &Summary) -> String {
+    let permille = u128::from(bytes) * 1000 / u128::from(summary.data_start + summary.data_len);
+    format!("{}.{} %", permille / 10, permille % 10)
+}
+
+fn print_parameters(facts: &Facts, out: &mut impl Write) -> io::Result<()> {
+    let by_dtype =
+        facts.by_dtype.iter().map(|(dtype, elements, _)| format!("{dtype} {}", grouped(*elements)));
+    let by_dtype: Vec<String> = by_dtype.collect();
+    let list = if by_dtype.is_empty() { String::new() } else { format!(": {}", by_dtype.join(", ")) };
+    writeln!(out, "  parameters: {}{list}", grouped(facts.parameters()))
+}
+
+fn print_device(facts: &Facts, out: &mut impl Write) -> io::Result<()> {
+    let Facts { tensors, dims, name_bytes, longest_name, .. } = facts;
+    writeln!(out, "  index: IndexStorage<{tensors}, {dims}, {name_bytes}>, {} bytes", facts.index_bytes())?;
+    writeln!(out, "  longest name: {longest_name} bytes")?;
+    facts.notes().iter().try_for_each(|note| writeln!(out, "  note: {note}"))
+}
+
+fn print_pairs(listing: &Listing, out: &mut impl Write) -> io::Result<()> {
+    let keys: Vec<String> = listing.metadata.iter().flatten().map(|(key, _)| quoted(key)).collect();
+    if keys.is_empty() { Ok(()) } else { writeln!(out, "  metadata: {}", keys.join(", ")) }
 }
 
 fn print_keys(source: &mut Source, out: &mut impl Write) -> Result<(), Trouble> {
@@ -72,6 +263,7 @@ fn print_keys(source: &mut Source, out: &mut impl Write) -> Result<(), Trouble> 
                 key.clear();
                 before = ", ";
             }
+            Event::MetadataEnd => return Ok(ControlFlow::Break(())),
             _ => {}
         }
         Ok(ControlFlow::Continue(()))

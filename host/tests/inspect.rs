@@ -18,13 +18,17 @@ fn three() -> Vec<u8> {
 
 const TABLE: &str = "\
 m: ok, 3 tensors, 264 bytes
-  tensor         dtype  shape   begin  end  bytes
-  \"weight\"       F32    [2, 3]      4   28     24
-  \"é\\u{1b}[31m\"  I64    []         28   36      8
-  \"b\"            F4     [2, 4]      0    4      4
+  tensor         dtype  shape   begin  end  bytes  align
+  \"weight\"       F32    [2, 3]      4   28     24      8
+  \"é\\u{1b}[31m\"  I64    []         28   36      8    256
+  \"b\"            F4     [2, 4]      0    4      4      4
+
+  ░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░▒███████▓▓
+  ░ header  █ F32 9.0 %  ▓ I64 3.0 %  ▒ F4 1.5 %
 
   header: 220 bytes
-  data: 36 bytes from byte 228 on
+  data: 36 bytes from byte 228 on, without gaps
+  parameters: 15: F32 6, I64 1, F4 8
   metadata: \"format\", \"\"
   index: IndexStorage<3, 4, 14>, 192 bytes
   longest name: 7 bytes
@@ -43,9 +47,12 @@ fn a_sound_file_is_shown_in_the_order_of_its_header() {
 #[test]
 fn without_tensors_there_is_no_table_and_without_metadata_no_line() {
     let place = Place::new();
-    let table = "m: ok, 0 tensors, 10 bytes\n  header: 2 bytes\n  data: 0 bytes from byte 10 on\n  index: IndexStorage<0, 0, 0>, 0 bytes\n  longest name: 0 bytes\n";
+    let table = format!(
+        "m: ok, 0 tensors, 10 bytes\n  {}\n  ░ header\n\n  header: 2 bytes\n  data: 0 bytes from byte 10 on, without gaps\n  parameters: 0\n  index: IndexStorage<0, 0, 0>, 0 bytes\n  longest name: 0 bytes\n",
+        "░".repeat(76)
+    );
     place.put("m", &file("{}", b""));
-    place.run(["inspect", "m"]).is(0, table, "");
+    place.run(["inspect", "m"]).is(0, &table, "");
 }
 
 #[test]
@@ -61,11 +68,15 @@ fn json_says_more() {
             json!({
                 "file": "m", "ok": true, "bytes": 264, "data_start": 228,
                 "tensors": {
-                    "weight": {"dtype": "F32", "shape": [2, 3], "data_offsets": [4, 28]},
-                    "é\u{1b}[31m": {"dtype": "I64", "shape": [], "data_offsets": [28, 36]},
-                    "b": {"dtype": "F4", "shape": [2, 4], "data_offsets": [0, 4]},
+                    "weight": {"dtype": "F32", "shape": [2, 3], "data_offsets": [4, 28], "alignment": 8},
+                    "é\u{1b}[31m": {"dtype": "I64", "shape": [], "data_offsets": [28, 36], "alignment": 256},
+                    "b": {"dtype": "F4", "shape": [2, 4], "data_offsets": [0, 4], "alignment": 4},
                 },
                 "metadata": {"format": "pt", "": "\n"},
+                "header": {"bytes": 220, "room": 0}, "parameters": 15,
+                "dtypes": {"F32": {"parameters": 6, "bytes": 24}, "I64": {"parameters": 1, "bytes": 8},
+                    "F4": {"parameters": 8, "bytes": 4}},
+                "misaligned": 0,
                 "index": {"tensors": 3, "dims": 4, "name_bytes": 14, "bytes": 192},
                 "longest_name": 7, "most_dims": 2, "in_order": false,
             }),
@@ -123,11 +134,11 @@ fn what_is_absurdly_long_is_cut_short() {
     let run = place.run(["inspect", "m"]);
     let (cut, ones) = (format!("\"{}…\"", "n".repeat(80)), vec!["1"; 16].join(", "));
     let shape = format!("[{ones}, … 1000 in all]");
-    let row = format!("  {cut}  U8     {shape}      0    1      1");
+    let row = format!("  {cut}  U8     {shape}      0    1      1      1");
     let lines: Vec<&str> = run.out.lines().collect();
     assert_eq!((run.code, lines[2]), (Some(0), row.as_str()));
-    assert_eq!(lines[6], format!("  metadata: {cut}"));
-    assert_eq!(lines[7], "  index: IndexStorage<1, 1000, 100000>, 108048 bytes");
+    assert_eq!(lines[10], format!("  metadata: {cut}"));
+    assert_eq!(lines[11], "  index: IndexStorage<1, 1000, 100000>, 108048 bytes");
 }
 
 #[test]
@@ -166,4 +177,90 @@ fn what_a_device_cannot_do_without_an_index_is_noted() {
     );
     place.put("m", &file(header.replacen("[1,", "[", 1), b"x"));
     assert!(!place.run(["inspect", "m"]).out.contains("note"));
+}
+
+#[test]
+fn where_the_locale_has_no_blocks_letters_draw() {
+    let place = Place::new();
+    place.put("m", &three());
+    for (locale, block) in [("C", "##"), ("POSIX", "##"), ("de_DE.utf8", "██"), ("en_US.UTF-8", "██")]
+    {
+        let run = support::finish(place.command(["inspect", "m"]).env("LC_ALL", locale));
+        assert_eq!((run.code, run.out.contains(block)), (Some(0), true), "{locale}: {}", run.out);
+    }
+}
+
+#[test]
+fn tensors_that_cannot_be_used_in_place_are_named() {
+    let place = Place::new();
+    let member = |name: &str, begin: u64| {
+        format!(r#""{name}":{{"dtype":"F32","shape":[1],"data_offsets":[{begin},{}]}}"#, begin + 4)
+    };
+    let header = format!("{{{},{},{}}}", tensor("byte", 0, 1), member("one", 1), member("two", 5));
+    place.put("m", &file(format!("{header}{}", " ".repeat(8 - header.len() % 8)), &[0; 9]));
+    let run = place.run(["inspect", "m"]);
+    let note = "  note: 2 tensors begin at no multiple of their elements' width, and cannot be used in place: \"one\", \"two\"\n";
+    assert!(run.out.ends_with(note), "{}", run.out);
+    let line: Value = serde_json::from_str(&place.run(["inspect", "--json", "m"]).out).expect("JSON");
+    assert_eq!((&line["misaligned"], &line["header"]["room"]), (&json!(2), &json!(8 - header.len() % 8)));
+}
+
+/// Names and shapes that are not spelled as usual, and headers too long to be held, are shown alike.
+#[test]
+fn a_header_that_is_not_held_is_shown_as_one_that_is() {
+    let place = Place::new();
+    let members = (0..1000).map(|index| tensor(&format!("t{index}é"), index, index + 1));
+    let text = format!("{{{}}}", members.collect::<Vec<_>>().join(","));
+    let long = format!("{text}{}", " ".repeat((16 << 20) + 8 - text.len()));
+    place.put("short", &file(&text, &[0; 1000])).put("long", &file(&long, &[0; 1000]));
+    let rows = |name| {
+        let out = place.run(["inspect", name]).out;
+        let rows: Vec<String> =
+            out.lines().filter(|line| line.contains("U8     [1]")).map(str::to_owned).collect();
+        rows.iter()
+            .map(|row| row.rsplit_once(' ').expect("columns").0.trim_end().to_owned())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!((rows("short").len(), rows("short")), (1000, rows("long")));
+    let tensors = |name| {
+        let line: Value = serde_json::from_str(&place.run(["inspect", "--json", name]).out).expect("JSON");
+        (line["tensors"]["t7é"]["data_offsets"].clone(), line["dtypes"].clone(), line["index"].clone())
+    };
+    assert_eq!(tensors("short"), tensors("long"));
+}
+
+/// The data of a file are not read: the counters of the system say how much is.
+#[cfg(target_os = "linux")]
+#[test]
+fn nothing_but_the_header_is_read() {
+    let place = Place::new();
+    let header = format!("{{{}}}", tensor("zeros", 0, 90_000_000));
+    place.put("m", &file(&header, b""));
+    let whole = std::fs::OpenOptions::new().write(true).open(place.path("m")).expect("the file");
+    whole.set_len(8 + header.len() as u64 + 90_000_000).expect("a hole");
+    for args in [&["inspect", "m"][..], &["inspect", "--json", "m"], &["check", "m"]] {
+        let read = bytes_read(&place, args) - bytes_read(&place, &["--version"]);
+        assert!(read < 2000, "{args:?} reads {read} bytes");
+    }
+}
+
+/// What a run has asked the system for, its own libraries included.
+#[cfg(target_os = "linux")]
+fn bytes_read(place: &Place, args: &[&str]) -> i64 {
+    let (reader, writer) = std::io::pipe().expect("a pipe");
+    let mut child = place.command(args).stdout(writer).spawn().expect("the binary runs");
+    // A process that has ended has its counters until somebody waits for it.
+    std::io::read_to_string(reader).expect("it prints");
+    let path = format!("/proc/{}/io", child.id());
+    let ended = |pid: u32| {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).expect("its state");
+        stat.rsplit(") ").next().is_some_and(|rest| rest.starts_with('Z'))
+    };
+    while !ended(child.id()) {
+        std::thread::yield_now();
+    }
+    let counters = std::fs::read_to_string(path).expect("its counters");
+    let read = counters.lines().find_map(|line| line.strip_prefix("rchar: ")).expect("rchar");
+    child.wait().expect("it has ended");
+    read.parse().expect("a number")
 }

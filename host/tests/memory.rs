@@ -35,6 +35,10 @@ mod measured {
     const HOSTILE: u64 = 2 * MIB;
     /// In all, with a name and a place for each of as many names as are held at once.
     const MANY: u64 = 32 * MIB;
+    /// They have a header of almost 16 MiB.
+    const HELD_TENSORS: u64 = 230_000;
+    /// In all, with a header that is held and a list of what is in it.
+    const HELD: u64 = 64 * MIB;
     const PATIENCE: Duration = Duration::from_secs(60);
 
     /// A header's text, written by `write`, which is called twice: to count and to keep.
@@ -85,6 +89,7 @@ mod measured {
             case.judge(&path, MANY);
         }
         decode_a_long_shape(&path, empty);
+        inspect_many_tensors(&path);
         assert!(own_peak() <= empty, "this program grew too large to measure another: {}", own_peak());
     }
 
@@ -94,6 +99,30 @@ mod measured {
         let name = path.to_str().expect("a plain path");
         let decoded = Measured::of(&["decode", name], None, 0);
         decoded.report("decoding a million dimensions", empty + HOSTILE + 8 * RANK);
+    }
+
+    /// Of as long a header as is held, and of a longer one, as people see it and as JSON.
+    fn inspect_many_tensors(path: &Path) {
+        let held = Case {
+            name: "tensors of 16 MiB",
+            exit: 0,
+            data: HELD_TENSORS,
+            write: |out| tensors(out, (0..HELD_TENSORS).rev()),
+        };
+        let dims =
+            Case { name: "millions of dimensions", exit: 0, data: 1, write: |out| dims(out, 7_900_000) };
+        let pairs = Case { name: "a million pairs", exit: 0, data: 0, write: |out| pairs(out, 1_000_000) };
+        // As JSON a shape is held, as `decode` holds it.
+        let shape = 16 * 7_900_000;
+        for (case, limit, json) in
+            [(&held, HELD, 0), (&dims, HELD, shape), (&pairs, HELD, 0), (&MANY_NAMES[0], MANY, 0)]
+        {
+            case.put(path);
+            let name = path.to_str().expect("a plain path");
+            Measured::of(&["inspect", name], None, 0).report(&format!("{}, inspected", case.name), limit);
+            let form = ["inspect", "--json", name];
+            Measured::of(&form, None, 0).report(&format!("{}, as JSON", case.name), limit + json);
+        }
     }
 
     impl Case {
@@ -158,8 +187,12 @@ mod measured {
     }
 
     fn rank(out: Out<'_>) -> io::Result<()> {
+        dims(out, RANK)
+    }
+
+    fn dims(out: Out<'_>, rank: u64) -> io::Result<()> {
         out.write_all(br#"{"a":{"dtype":"U8","data_offsets":[0,1],"shape":["#)?;
-        repeat(out, b"1,", 2 * (RANK - 1))?;
+        repeat(out, b"1,", 2 * (rank - 1))?;
         out.write_all(b"1]}}")
     }
 
@@ -183,9 +216,13 @@ mod measured {
     }
 
     fn keys(out: Out<'_>) -> io::Result<()> {
+        pairs(out, KEYS)
+    }
+
+    fn pairs(out: Out<'_>, count: u64) -> io::Result<()> {
         out.write_all(br#"{"__metadata__":{"#)?;
         let mut before = "";
-        for index in 0..KEYS {
+        for index in 0..count {
             write!(out, "{before}\"{index}\":\"\"")?;
             before = ",";
         }

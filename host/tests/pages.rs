@@ -104,6 +104,6 @@ fn run(place: &Place, command: &str) -> String {
     let path = std::env::var("PATH").expect("a search path");
     let mut shell = Command::new("sh");
     shell.args(["-c", &format!("{{ {command}\n}} 2>&1")]).current_dir(place.path("."));
-    shell.env("PATH", format!("{}:{path}", folder.display()));
+    shell.env("LC_ALL", "C.UTF-8").env("PATH", format!("{}:{path}", folder.display()));
     String::from_utf8(shell.output().expect("a shell").stdout).expect("the output is UTF-8")
 }

@@ -2,14 +2,17 @@
 
 use crate::commands::{Files, Run};
 use crate::complaint::Outcome;
-use crate::decoding::{Trouble, print_members};
+use crate::decoding::{Extra, Trouble, print_members};
 use crate::exit::Exit;
+use crate::facts::Facts;
+use crate::failure::Failure;
 use crate::judge::judge;
 use crate::open::open;
-use crate::rows::{Needs, each_row};
+use crate::parallel::both;
+use crate::rows::{Listing, each_row};
 use crate::source::{Data, Source};
 use crate::verdict::Verdict;
-use crate::{json, table};
+use crate::{dump, json, table};
 use embedded_safetensors::Summary;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
@@ -34,22 +37,34 @@ impl Run for Inspect {
     }
 }
 
+/// A header of up to this length is held, and shown as fast as it can be.
+const HELD: u64 = 16 << 20;
+
 fn inspect(file: &Path, json: bool) -> io::Result<Exit> {
     let mut source = match open(file) {
         Ok(source) => source,
         Err(reason) => return say(&Verdict::NotRead(reason), file, json),
     };
-    let judgement = judge(&mut source, Data::Count);
+    let held = source.hold(HELD);
+    let header = source.header();
+    let list = || header.as_deref().and_then(|header| Listing::of(header));
+    // What is listed counts only if the header is sound.
+    let (listing, judgement) =
+        both(list, || held.map_err(Failure::from).and_then(|()| judge(&mut source, Data::Count)));
     let verdict = Verdict::new(&mut source, judgement);
-    let printed = match &verdict {
-        Verdict::Sound(summary) if json => print_json(&mut source, summary, file),
-        Verdict::Sound(summary) => {
-            verdict.print(file)?;
-            print(&mut source, summary)
-        }
-        _ => return say(&verdict, file, json),
+    let Verdict::Sound(summary) = &verdict else { return say(&verdict, file, json) };
+    if !json {
+        verdict.print(file)?;
+    }
+    let mut out = BufWriter::with_capacity(1 << 18, io::stdout().lock());
+    let printed = if json {
+        print_json(&mut source, summary, listing.as_ref(), file, &mut out)
+    } else {
+        table::print(&mut source, summary, listing.as_ref(), &mut out)
     };
-    match printed {
+    out.flush()?;
+    // What is on the screen already may come from two files, if this fails.
+    match printed.and_then(|()| source.check_unchanged().map_err(Trouble::Read)) {
         Ok(()) => Ok(Exit::Good),
         Err(Trouble::Write(error)) => Err(error),
         Err(Trouble::Read(reason)) => say(&Verdict::NotRead(reason), file, json),
@@ -61,27 +76,24 @@ fn say(verdict: &Verdict, file: &Path, json: bool) -> io::Result<Exit> {
     Ok(verdict.exit())
 }
 
-fn print(source: &mut Source, summary: &Summary) -> Result<(), Trouble> {
-    let mut out = BufWriter::new(io::stdout().lock());
-    table::print(source, summary, &mut out)?;
-    out.flush()?;
-    unchanged(source)
-}
-
-fn print_json(source: &mut Source, summary: &Summary, file: &Path) -> Result<(), Trouble> {
-    let mut out = BufWriter::new(io::stdout().lock());
-    let printed = print_object(source, summary, file, &mut out);
+fn print_json(
+    source: &mut Source,
+    summary: &Summary,
+    listing: Option<&Listing>,
+    file: &Path,
+    out: &mut impl Write,
+) -> Result<(), Trouble> {
+    let printed = print_object(source, summary, listing, file, out);
     // Even if it broke off: what follows is another line.
     writeln!(out)?;
-    out.flush()?;
-    printed?;
-    unchanged(source)
+    printed
 }
 
-/// The length of `check --json`, the members of `decode` without digests, and the index.
+/// The length of `check --json`, the members of `decode` without digests, and the facts.
 fn print_object(
     source: &mut Source,
     summary: &Summary,
+    listing: Option<&Listing>,
     file: &Path,
     out: &mut impl Write,
 ) -> Result<(), Trouble> {
@@ -89,20 +101,20 @@ fn print_object(
     let file = json::quoted(&file.to_string_lossy());
     let bytes = data_start + data_len;
     write!(out, "{{\"file\":{file},\"ok\":true,\"bytes\":{bytes},\"data_start\":{data_start},")?;
-    print_members(source, None, out)?;
-    let mut needs = Needs::default();
-    each_row(source, |row| {
-        needs.add(row);
-        Ok(())
-    })?;
-    let Needs { tensors, dims, name_bytes, longest_name, most_dims, out_of_order, .. } = needs;
-    let numbers = format!("\"tensors\":{tensors},\"dims\":{dims},\"name_bytes\":{name_bytes}");
-    write!(out, ",\"index\":{{{numbers},\"bytes\":{}}}", needs.bytes())?;
-    let in_order = !out_of_order;
-    Ok(write!(out, ",\"longest_name\":{longest_name},\"most_dims\":{most_dims},\"in_order\":{in_order}}}")?)
-}
-
-/// What is on the screen already may come from two files, if this fails.
-fn unchanged(source: &Source) -> Result<(), Trouble> {
-    source.check_unchanged().map_err(Trouble::Read)
+    let mut facts = Facts::new(summary, 2);
+    match listing {
+        Some(listing) => {
+            dump::members(listing, data_start, out)?;
+            listing.rows(0..listing.len()).for_each(|row| facts.add(&row));
+        }
+        None => {
+            print_members(source, Extra::Alignment, data_start, out)?;
+            each_row(source, |row| {
+                facts.add(row);
+                Ok(())
+            })?;
+        }
+    }
+    let room = source.header_room()?;
+    Ok(write!(out, ",\"header\":{{\"bytes\":{},\"room\":{room}}},{}}}", data_start - 8, dump::facts(&facts))?)
 }

@@ -48,7 +48,7 @@ impl Place {
 
     pub fn command<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_safetensors"));
-        command.current_dir(self.0.path()).args(args).stdin(Stdio::null());
+        command.current_dir(self.0.path()).args(args).stdin(Stdio::null()).env("LC_ALL", "C.UTF-8");
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         command
     }

@@ -1,0 +1,129 @@
+//! What the tensors of a file have in common: how many parameters they are, how they lie, and what a device needs to hold them.
+
+use crate::picture::Picture;
+use crate::rows::Row;
+use crate::text::{counted, grouped, quoted};
+use embedded_safetensors::{Dtype, IndexRecord, MAX_RANK, Summary};
+
+/// How many names a note has at most.
+const NAMED: usize = 3;
+
+/// Gathered row by row.
+pub struct Facts {
+    data_start: u64,
+    pub tensors: u64,
+    pub dims: u64,
+    pub name_bytes: u64,
+    pub longest_name: u64,
+    pub most_dims: u64,
+    /// The range of the last tensor, as long as they are in order.
+    last: (u64, u64),
+    pub out_of_order: bool,
+    /// How many elements each dtype has, and bytes, in the order in which the dtypes come.
+    pub by_dtype: Vec<(Dtype, u64, u64)>,
+    /// Tensors that begin at no multiple of their element's width.
+    pub misaligned: u64,
+    first_misaligned: Vec<String>,
+    pub picture: Picture,
+}
+
+impl Facts {
+    pub fn new(summary: &Summary, columns: usize) -> Self {
+        Self {
+            data_start: summary.data_start,
+            tensors: 0,
+            dims: 0,
+            name_bytes: 0,
+            longest_name: 0,
+            most_dims: 0,
+            last: (0, 0),
+            out_of_order: false,
+            by_dtype: Vec::new(),
+            misaligned: 0,
+            first_misaligned: Vec::new(),
+            picture: Picture::new(summary, columns),
+        }
+    }
+
+    pub fn add(&mut self, row: &Row<'_>) {
+        self.tensors += 1;
+        self.dims += row.rank;
+        self.name_bytes += row.name_bytes;
+        self.longest_name = self.longest_name.max(row.name_bytes);
+        self.most_dims = self.most_dims.max(row.rank);
+        self.out_of_order |= (row.begin, row.end) < self.last;
+        self.last = (row.begin, row.end);
+        self.add_alignment(row);
+        let place = self.count(row);
+        self.picture.add(place, row.begin, row.end);
+    }
+
+    /// Where its dtype has its place.
+    fn count(&mut self, row: &Row<'_>) -> usize {
+        let known = self.by_dtype.iter().position(|(dtype, ..)| *dtype == row.dtype);
+        let place = known.unwrap_or_else(|| {
+            self.by_dtype.push((row.dtype, 0, 0));
+            self.by_dtype.len() - 1
+        });
+        let (_, elements, bytes) = &mut self.by_dtype[place];
+        *elements += row.elements();
+        *bytes += row.bytes();
+        place
+    }
+
+    fn add_alignment(&mut self, row: &Row<'_>) {
+        if row.bytes() > 0 && alignment(self.data_start, row.begin) < width(row.dtype) {
+            self.misaligned += 1;
+            if self.first_misaligned.len() < NAMED {
+                self.first_misaligned.push(quoted(row.name));
+            }
+        }
+    }
+
+    /// How many elements all tensors have.
+    pub fn parameters(&self) -> u64 {
+        self.by_dtype.iter().map(|(_, elements, _)| elements).sum()
+    }
+
+    /// How large the `IndexStorage` is.
+    pub fn index_bytes(&self) -> u64 {
+        let records = self.tensors * size_of::<IndexRecord>() as u64;
+        (records + self.dims * size_of::<u64>() as u64 + self.name_bytes).next_multiple_of(8)
+    }
+
+    /// What is to be minded, in sentences.
+    pub fn notes(&self) -> Vec<String> {
+        let order =
+            "the tensors are not in the order of their offsets: a device needs slots or an index to open it";
+        let rank =
+            format!("a tensor has {} dimensions: only an index holds more than {MAX_RANK}", self.most_dims);
+        let notes = [
+            (self.out_of_order, order.to_owned()),
+            (self.most_dims > MAX_RANK as u64, rank),
+            (self.misaligned > 0, self.misalignment()),
+        ];
+        notes.into_iter().filter_map(|(applies, note)| applies.then_some(note)).collect()
+    }
+
+    fn misalignment(&self) -> String {
+        let (many, names) = (self.misaligned, self.first_misaligned.join(", "));
+        let more = many.saturating_sub(NAMED as u64);
+        let more = if more > 0 { format!(" and {} more", grouped(more)) } else { String::new() };
+        let begin = if many == 1 {
+            "begins at no multiple of its element's width"
+        } else {
+            "begin at no multiple of their elements' width"
+        };
+        format!("{} {begin}, and cannot be used in place: {names}{more}", counted(many, "tensor"))
+    }
+}
+
+/// The largest power of two that a tensor's place in the file is a multiple of.
+pub fn alignment(data_start: u64, begin: u64) -> u64 {
+    1 << (data_start + begin).trailing_zeros()
+}
+
+/// In bytes; elements smaller than one have none of their own.
+fn width(dtype: Dtype) -> u64 {
+    u64::from(dtype.bits()).div_ceil(8).next_power_of_two()
+}

@@ -1,0 +1,153 @@
+//! A file drawn as one line of blocks, each as wide as the bytes that it stands for.
+
+use crate::paint::Paint;
+use embedded_safetensors::Summary;
+
+/// What is drawn on a terminal that can, and what on any other; the first is the header.
+const BLOCKS: [char; 5] = ['░', '█', '▓', '▒', '▚'];
+const LETTERS: [char; 8] = ['.', '#', '=', '+', '*', 'o', '%', '-'];
+/// Of the terminal, one for each kind.
+const COLOURS: [&str; 7] = ["2", "34", "32", "33", "35", "36", "31"];
+
+/// How many bytes of each kind lie in each column.
+pub struct Picture {
+    file_len: u64,
+    data_start: u64,
+    /// Kinds, in the order in which they were seen, by columns. The first is the header.
+    kinds: Vec<Vec<u64>>,
+    columns: usize,
+}
+
+impl Picture {
+    pub fn new(summary: &Summary, columns: usize) -> Self {
+        let (data_start, file_len) = (summary.data_start, summary.data_start + summary.data_len);
+        let mut picture = Self { file_len, data_start, kinds: vec![vec![0; columns]], columns };
+        picture.cover(0, 0, data_start);
+        picture
+    }
+
+    /// A tensor of the kind of this number, and where it lies in the data.
+    pub fn add(&mut self, kind: usize, begin: u64, end: u64) {
+        while self.kinds.len() < kind + 2 {
+            self.kinds.push(vec![0; self.columns]);
+        }
+        self.cover(kind + 1, self.data_start + begin, self.data_start + end);
+    }
+
+    fn cover(&mut self, kind: usize, begin: u64, end: u64) {
+        let mut at = begin;
+        while at < end {
+            let column = self.column_of(at);
+            let stop = end.min(self.begin_of(column + 1)).max(at + 1);
+            self.kinds[kind][column] += stop - at;
+            at = stop;
+        }
+    }
+
+    fn column_of(&self, at: u64) -> usize {
+        let column = u128::from(at) * self.columns as u128 / u128::from(self.file_len.max(1));
+        usize::try_from(column).unwrap_or(0).min(self.columns - 1)
+    }
+
+    /// The first byte that belongs to a column.
+    fn begin_of(&self, column: usize) -> u64 {
+        let begin = (u128::from(self.file_len) * column as u128).div_ceil(self.columns as u128);
+        u64::try_from(begin).unwrap_or(u64::MAX)
+    }
+
+    /// One character a column, for what has the most bytes in it. The header, however short, has the first.
+    pub fn line(&self, style: Style) -> String {
+        let mut kind = 0;
+        let mut line = style.block(0);
+        for column in 1..self.columns {
+            kind = self.most_in(column).unwrap_or(kind);
+            line += &style.block(kind);
+        }
+        line
+    }
+
+    /// None where there are more columns than bytes.
+    fn most_in(&self, column: usize) -> Option<usize> {
+        let kinds = (0..self.kinds.len()).rev().filter(|&kind| self.kinds[kind][column] > 0);
+        kinds.max_by_key(|&kind| self.kinds[kind][column])
+    }
+}
+
+/// How a picture is drawn.
+#[derive(Clone, Copy)]
+pub struct Style {
+    pub paint: Paint,
+    pub ascii: bool,
+}
+
+impl Style {
+    /// As standard output can show it.
+    pub fn stdout() -> Self {
+        Self { paint: Paint::stdout(), ascii: !is_utf8() }
+    }
+
+    /// What stands for a kind; 0 is the header.
+    pub fn block(self, kind: usize) -> String {
+        let marks: &[char] = if self.ascii { &LETTERS } else { &BLOCKS };
+        // The header's is its own.
+        let mark =
+            |marks: &[char]| if kind == 0 { marks[0] } else { marks[1 + (kind - 1) % (marks.len() - 1)] };
+        self.paint.with(COLOURS[kind % COLOURS.len()], mark(marks))
+    }
+}
+
+/// As the first of these variables that is set says it.
+fn is_utf8() -> bool {
+    let set = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
+    let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(set);
+    let locale = locale.unwrap_or_default().to_ascii_lowercase();
+    cfg!(windows) || locale.ends_with("utf-8") || locale.ends_with("utf8")
+}
+
+/// How wide a terminal is on standard output; 80 columns where there is none.
+pub fn width() -> usize {
+    const USUAL: usize = 80;
+    terminal_width().filter(|&columns| columns >= 20).unwrap_or(USUAL)
+}
+
+#[cfg(unix)]
+fn terminal_width() -> Option<usize> {
+    let size = rustix::termios::tcgetwinsize(std::io::stdout()).ok()?;
+    Some(usize::from(size.ws_col))
+}
+
+#[cfg(not(unix))]
+fn terminal_width() -> Option<usize> {
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Picture, Style};
+    use crate::paint::Paint;
+    use embedded_safetensors::Summary;
+
+    fn drawn(header: u64, data: u64, tensors: &[(usize, u64, u64)], columns: usize) -> String {
+        let summary = Summary { tensors: 0, data_start: header, data_len: data };
+        let mut picture = Picture::new(&summary, columns);
+        tensors.iter().for_each(|&(kind, begin, end)| picture.add(kind, begin, end));
+        picture.line(Style { paint: Paint::off(), ascii: true })
+    }
+
+    #[test]
+    fn blocks_are_as_wide_as_their_bytes() {
+        assert_eq!(drawn(20, 80, &[(0, 0, 40), (1, 40, 80)], 10), "..####====");
+        assert_eq!(drawn(10, 0, &[], 5), ".....");
+        assert_eq!(drawn(1, 999, &[(0, 0, 999)], 5), ".####");
+    }
+
+    #[test]
+    fn a_column_shows_what_it_has_most_of() {
+        assert_eq!(drawn(10, 30, &[(0, 0, 2), (1, 2, 12), (0, 12, 30)], 4), ".=##");
+    }
+
+    #[test]
+    fn more_columns_than_bytes_are_filled() {
+        assert_eq!(drawn(2, 2, &[(0, 0, 1), (1, 1, 2)], 8), "....##==");
+    }
+}
