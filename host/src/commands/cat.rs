@@ -9,6 +9,7 @@ use crate::nested::{Layout, Nested};
 use crate::npy::Header;
 use crate::numbers::{Style, bits_of, printed};
 use crate::product::Product;
+use crate::same::not_the_input;
 use crate::sliced::Sliced;
 use crate::text::quoted;
 use crate::work::Work;
@@ -85,6 +86,7 @@ impl Run for Cat {
     fn run(self) -> Outcome {
         let format = self.format();
         self.check(format)?;
+        not_the_input(&self.model, self.target())?;
         let model = Model::open(&self.model)?;
         let sliced = Sliced::of(&model, &self.tensor, &self.slice)?;
         match format {

@@ -154,7 +154,8 @@ impl Done<'_> {
             self.table().print(&mut out)?;
         }
         if self.lost > 0 {
-            writeln!(out, "  left out: the metadata, {} keys, for which numpy has no place", self.lost)?;
+            let keys = if self.lost == 1 { "1 key".to_owned() } else { format!("{} keys", self.lost) };
+            writeln!(out, "  left out: the metadata, {keys}, for which numpy has no place")?;
         }
         Ok(out.flush()?)
     }

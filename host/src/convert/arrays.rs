@@ -55,7 +55,7 @@ impl NumpyFile {
     /// What is wrong with the contents is not what is wrong with reading them.
     fn complaint(&self, error: io::Error) -> Complaint {
         match error.kind() {
-            io::ErrorKind::InvalidData => Complaint::bad(&self.path, "npy", error.to_string()),
+            io::ErrorKind::InvalidData => Complaint::bad(&self.path, "numpy", error.to_string()),
             _ => Complaint::not_read(&self.path, error),
         }
     }

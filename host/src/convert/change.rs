@@ -1,7 +1,7 @@
 //! Chunks of one tensor, changed as planned.
 
 use super::input::{Array, Chunks, Input};
-use super::plan::{Change, Planned};
+use super::plan::{Change, Planned, Rows};
 use crate::complaint::Complaint;
 use crate::numbers::{Cast, Decoder, Largest, Number, Quantizer, Report};
 use crate::text::quoted;
@@ -35,8 +35,8 @@ impl<'i> Changer<'i> {
         match planned.change {
             Change::Keep => self.keep(planned, take).map(|()| None),
             Change::Cast => self.cast(planned, take).map(Some),
-            Change::Quantize { row } => self.quantize(planned, row, take).map(Some),
-            Change::Scales { row } => self.give_scales(planned, row, take).map(|()| None),
+            Change::Quantize(rows) => self.quantize(planned, rows, take).map(Some),
+            Change::Scales(rows) => self.give_scales(planned, rows, take).map(|()| None),
             Change::Unscale { row, scales } => self.unscale(planned, row, scales, take).map(Some),
         }
     }
@@ -70,14 +70,14 @@ impl<'i> Changer<'i> {
         cast.ok_or_else(|| self.about(array, "there is no such cast"))
     }
 
-    fn quantize(&mut self, planned: &Planned, row: u64, take: Take<'_>) -> Result<Report, Complaint> {
-        let mut scales = BufReader::new(self.scales_of(planned, row)?);
+    fn quantize(&mut self, planned: &Planned, rows: Rows, take: Take<'_>) -> Result<Report, Complaint> {
+        let mut scales = BufReader::new(self.scales_of(planned, rows)?);
         let (mut quantizer, mut bytes, mut left, mut scale) = (Quantizer::default(), Vec::new(), 0, 1.0);
         self.numbers(planned.source, &mut |numbers| {
             bytes.clear();
             for &number in numbers {
                 if left == 0 {
-                    (left, scale) = (row, next_scale(&mut scales).map_err(|error| spool(&error))?);
+                    (left, scale) = (rows.len, next_scale(&mut scales).map_err(|error| spool(&error))?);
                 }
                 left -= 1;
                 quantizer.push(number, scale, &mut bytes);
@@ -87,8 +87,8 @@ impl<'i> Changer<'i> {
         Ok(quantizer.report)
     }
 
-    fn give_scales(&mut self, planned: &Planned, row: u64, take: Take<'_>) -> Result<(), Complaint> {
-        let mut scales = self.scales_of(planned, row)?;
+    fn give_scales(&mut self, planned: &Planned, rows: Rows, take: Take<'_>) -> Result<(), Complaint> {
+        let mut scales = self.scales_of(planned, rows)?;
         let mut buffer = vec![0; 1 << 16];
         loop {
             match scales.read(&mut buffer).map_err(|error| spool(&error))? {
@@ -99,10 +99,10 @@ impl<'i> Changer<'i> {
     }
 
     /// In a file without a name, from its beginning.
-    fn scales_of(&mut self, planned: &Planned, row: u64) -> Result<File, Complaint> {
+    fn scales_of(&mut self, planned: &Planned, rows: Rows) -> Result<File, Complaint> {
         let (of, file) = match self.scales.take() {
             Some((of, file)) if of == planned.source => (of, file),
-            _ => (planned.source, self.find_scales(planned, row)?),
+            _ => (planned.source, self.find_scales(planned, rows)?),
         };
         let mut reader = file.try_clone().map_err(|error| spool(&error))?;
         reader.seek(SeekFrom::Start(0)).map_err(|error| spool(&error))?;
@@ -110,38 +110,29 @@ impl<'i> Changer<'i> {
         Ok(reader)
     }
 
-    fn find_scales(&self, planned: &Planned, row: u64) -> Result<File, Complaint> {
+    /// Rows without elements have scales, too.
+    fn find_scales(&self, planned: &Planned, rows: Rows) -> Result<File, Complaint> {
         let mut out = BufWriter::new(tempfile::tempfile().map_err(|error| spool(&error))?);
-        let (mut largest, mut left) = (Largest::default(), row);
+        let (mut largest, mut left, mut missing) = (Largest::default(), rows.len, rows.count);
         self.numbers(planned.source, &mut |numbers| {
             for &number in numbers {
                 if !largest.see(number) {
-                    return Err(
-                        self.about(&planned.array, "it has a NaN or an infinity, which no scale makes an I8")
-                    );
+                    let sentence = "it has a NaN or an infinity, which no scale makes an I8";
+                    return Err(self.about(&planned.array, sentence));
                 }
                 left -= 1;
                 if left == 0 {
-                    out.write_all(&largest.scale().to_le_bytes()).map_err(|error| spool(&error))?;
-                    (largest, left) = (Largest::default(), row);
+                    put_scale(largest, &mut out)?;
+                    (largest, left, missing) = (Largest::default(), rows.len, missing - 1);
                 }
             }
             Ok(())
         })?;
-        self.add_missing(planned, &mut out)?;
-        out.into_inner().map_err(|error| spool(error.error()))
-    }
-
-    /// Rows without elements have scales, too.
-    fn add_missing(&self, planned: &Planned, out: &mut impl Write) -> Result<(), Complaint> {
-        let is_empty = self.input.arrays.get(planned.source).is_some_and(|array| array.elements() == 0);
-        let is_one = matches!(planned.change, Change::Quantize { .. }) && is_empty;
-        let rows = planned.array.dims.first().copied().unwrap_or(1);
-        for _ in 0..if is_one { rows.max(1) } else { 0 } {
+        for _ in 0..missing {
             self.work.advance(0)?;
-            out.write_all(&1f32.to_le_bytes()).map_err(|error| spool(&error))?;
+            put_scale(Largest::default(), &mut out)?;
         }
-        Ok(())
+        out.into_inner().map_err(|error| spool(error.error()))
     }
 
     fn unscale(
@@ -223,6 +214,10 @@ impl<'i> Numbers<'i> {
     }
 }
 
+fn put_scale(largest: Largest, out: &mut impl Write) -> Result<(), Complaint> {
+    out.write_all(&largest.scale().to_le_bytes()).map_err(|error| spool(&error))
+}
+
 fn next_scale(scales: &mut impl Read) -> io::Result<f32> {
     let mut bytes = [0; 4];
     scales.read_exact(&mut bytes)?;
@@ -238,8 +233,8 @@ fn spool(error: &io::Error) -> Complaint {
 fn bytes_read(input: &Input, planned: &Planned) -> u64 {
     let len = input.arrays.get(planned.source).map_or(0, Array::byte_len);
     match planned.change {
-        Change::Quantize { .. } => 2 * len,
-        Change::Scales { .. } => 0,
+        Change::Quantize(_) => 2 * len,
+        Change::Scales(_) => 0,
         _ => len,
     }
 }

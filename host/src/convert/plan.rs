@@ -44,19 +44,23 @@ pub enum Change {
     Keep,
     /// Each number becomes the nearest.
     Cast,
-    /// Each number is divided by the scale of its row, of so many elements.
-    Quantize {
-        row: u64,
-    },
+    /// Each number is divided by the scale of its row.
+    Quantize(Rows),
     /// The scales of these rows.
-    Scales {
-        row: u64,
-    },
-    /// Each number is multiplied by what is at its row in the tensor of scales.
+    Scales(Rows),
+    /// Each number is multiplied by what is at its row, of so many elements, in the tensor of scales.
     Unscale {
         row: u64,
         scales: usize,
     },
+}
+
+/// What has a scale of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rows {
+    /// Elements of one; 1 where there are none.
+    pub len: u64,
+    pub count: u64,
 }
 
 pub struct Plan {
@@ -211,14 +215,15 @@ fn row_len(array: &Array) -> u64 {
 }
 
 fn quantized(source: usize, array: &Array, scale: Scale) -> Vec<Planned> {
-    let (row, dims) = match scale {
+    let (len, dims) = match scale {
         Scale::PerTensor => (array.elements().max(1), Vec::new()),
         Scale::PerRow => (row_len(array), array.dims.iter().take(1).copied().collect()),
     };
+    let rows = Rows { len, count: dims.iter().product() };
     let values = Array { dtype: Dtype::I8, ..array.clone() };
     let scales = Array { name: format!("{}.scale", array.name), dtype: Dtype::F32, dims };
     vec![
-        Planned { array: values, source, change: Change::Quantize { row } },
-        Planned { array: scales, source, change: Change::Scales { row } },
+        Planned { array: values, source, change: Change::Quantize(rows) },
+        Planned { array: scales, source, change: Change::Scales(rows) },
     ]
 }

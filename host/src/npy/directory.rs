@@ -222,8 +222,9 @@ impl Entry {
     fn find_data(&mut self, file: &File, list_at: u64) -> io::Result<()> {
         let fixed = bytes_at(file, self.header_at, 30)?;
         let name_len = number(&fixed, 26, 2);
-        let name = bytes_at(file, self.header_at.saturating_add(30), name_len)?;
-        if !fixed.starts_with(&LOCAL) || name != self.name.as_bytes() {
+        let is_there = fixed.starts_with(&LOCAL)
+            && bytes_at(file, self.header_at + 30, name_len)? == self.name.as_bytes();
+        if !is_there {
             return Err(unsound(format!(
                 "entry {} is not where the archive's list says",
                 quoted(&self.name)

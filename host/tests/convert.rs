@@ -1,0 +1,585 @@
+//! `safetensors convert`: what becomes of arrays and dtypes, and what is said of files that lie.
+#![cfg(unix)]
+
+mod support;
+use flate2::{Compression, Crc, write::DeflateEncoder};
+use std::fs;
+use std::io::Write;
+use support::{Place, Run, file, sound};
+
+/// A `.npy` with this header.
+fn npy(descr: &str, order: &str, shape: &str, data: &[u8]) -> Vec<u8> {
+    let text = format!("{{'descr': {descr}, 'fortran_order': {order}, 'shape': {shape}, }}\n");
+    let len = u16::try_from(text.len()).expect("short").to_le_bytes();
+    [b"\x93NUMPY\x01\x00".as_slice(), &len, text.as_bytes(), data].concat()
+}
+
+fn plain(shape: &str, data: &[u8]) -> Vec<u8> {
+    npy("'|u1'", "False", shape, data)
+}
+
+/// A model of one tensor.
+fn model(dtype: &str, shape: &str, data: &[u8]) -> Vec<u8> {
+    let end = data.len();
+    file(format!("{{\"a\":{{\"dtype\":\"{dtype}\",\"shape\":{shape},\"data_offsets\":[0,{end}]}}}}"), data)
+}
+
+fn floats(numbers: &[f32]) -> Vec<u8> {
+    numbers.iter().flat_map(|number| number.to_le_bytes()).collect()
+}
+
+/// An entry of an archive, and what it says of itself.
+#[derive(Clone)]
+struct Entry {
+    name: String,
+    method: u16,
+    flags: u16,
+    crc: u32,
+    unpacked: u32,
+    packed: u32,
+    bytes: Vec<u8>,
+    /// Where it says that its header is, instead of where it is.
+    at: Option<u32>,
+}
+
+impl Entry {
+    fn stored(name: &str, contents: &[u8]) -> Self {
+        let mut crc = Crc::new();
+        crc.update(contents);
+        let len = u32::try_from(contents.len()).expect("short");
+        let (bytes, name) = (contents.to_vec(), name.to_owned());
+        Self { name, method: 0, flags: 0, crc: crc.sum(), unpacked: len, packed: len, bytes, at: None }
+    }
+
+    fn deflated(name: &str, contents: &[u8]) -> Self {
+        let mut encoder = DeflateEncoder::new(Vec::new(), Compression::default());
+        encoder.write_all(contents).expect("a Vec takes all");
+        let bytes = encoder.finish().expect("a Vec takes all");
+        let packed = u32::try_from(bytes.len()).expect("short");
+        Self { method: 8, packed, bytes, ..Self::stored(name, contents) }
+    }
+
+    fn fields(&self) -> Vec<u8> {
+        let mut fields = [20, self.flags, self.method, 0, 33].map(u16::to_le_bytes).concat();
+        fields.extend([self.crc, self.packed, self.unpacked].map(u32::to_le_bytes).concat());
+        fields.extend(u16::try_from(self.name.len()).expect("short").to_le_bytes());
+        fields.extend([0; 2]);
+        fields
+    }
+}
+
+fn zip(entries: &[Entry]) -> Vec<u8> {
+    let (mut archive, mut list) = (Vec::new(), Vec::new());
+    for entry in entries {
+        let at = entry.at.unwrap_or(u32::try_from(archive.len()).expect("short"));
+        archive
+            .extend([b"PK\x03\x04", entry.fields().as_slice(), entry.name.as_bytes(), &entry.bytes].concat());
+        list.extend(
+            [
+                b"PK\x01\x02\x14\0",
+                entry.fields().as_slice(),
+                &[0; 10],
+                &at.to_le_bytes(),
+                entry.name.as_bytes(),
+            ]
+            .concat(),
+        );
+    }
+    let count = u16::try_from(entries.len()).expect("few").to_le_bytes();
+    let [at, len] =
+        [archive.len(), list.len()].map(|number| u32::try_from(number).expect("short").to_le_bytes());
+    archive.extend(list);
+    archive.extend([b"PK\x05\x06\0\0\0\0", &count[..], &count, &len, &at, &[0, 0]].concat());
+    archive
+}
+
+fn convert(place: &Place, arguments: &[&str]) -> Run {
+    place.run([&["convert"], arguments].concat())
+}
+
+/// What `cat` prints of a tensor.
+fn text(place: &Place, model: &str, name: &str) -> String {
+    let run = place.run(["cat", model, name]);
+    assert_eq!((run.code, run.err.as_str()), (Some(0), ""));
+    run.out
+}
+
+#[test]
+fn arrays_in_every_order() {
+    let big: Vec<u8> = (0..6u16).flat_map(|number| (number * 1000).to_be_bytes()).collect();
+    for (contents, expected) in [
+        (plain("(2, 3)", &[0, 1, 2, 3, 4, 5]), "[[0, 1, 2],\n [3, 4, 5]]\n"),
+        (npy("'|u1'", "True", "(2, 3)", &[0, 3, 1, 4, 2, 5]), "[[0, 1, 2],\n [3, 4, 5]]\n"),
+        (npy("'>u2'", "False", "(6,)", &big), "[0, 1000, 2000, 3000, 4000, 5000]\n"),
+        (npy("'>u2'", "True", "(2, 3)", &big), "[[0, 2000, 4000],\n [1000, 3000, 5000]]\n"),
+        (npy("\"<f8\"", "False", "()", &0.1f64.to_le_bytes()), "0.1\n"),
+        (npy("'|b1'", "False", "(0, 3)", &[]), "[]\n"),
+        (npy("'>c8'", "False", "(1,)", &[0x3F, 0x80, 0, 0, 0xC0, 0, 0, 0]), "[1.0-2.0j]\n"),
+    ] {
+        let place = Place::new();
+        place.put("a.npy", &contents);
+        assert_eq!(convert(&place, &["a.npy", "m.safetensors"]).code, Some(0));
+        assert_eq!(text(&place, "m.safetensors", "a"), expected);
+        // And the same in archives of both kinds.
+        for (name, entry) in
+            [("s.npz", Entry::stored("x/a.npy", &contents)), ("d.npz", Entry::deflated("x/a.npy", &contents))]
+        {
+            place.put(name, &zip(&[entry]));
+            assert_eq!(convert(&place, &[name, "n.safetensors", "--force"]).code, Some(0));
+            assert_eq!(text(&place, "n.safetensors", "x/a"), expected, "{name}");
+        }
+    }
+}
+
+#[test]
+fn there_and_back() {
+    let place = Place::new();
+    place.put("m.safetensors", &model("F32", "[2]", &floats(&[1.5, f32::NAN])));
+    convert(&place, &["m.safetensors", "m.npy"]).is(0, "m.npy: 1 tensor, 136 bytes\n", "");
+    convert(&place, &["m.npy", "n.safetensors", "--name", "a"]).is(
+        0,
+        "n.safetensors: 1 tensor, 72 bytes\n",
+        "",
+    );
+    assert_eq!(text(&place, "n.safetensors", "a"), "[1.5, nan]\n");
+    for options in [&[][..], &["--compress"]] {
+        let run = convert(&place, &[&["m.safetensors", "m.npz", "--force"], options].concat());
+        assert_eq!(run.code, Some(0), "{run:?}");
+        assert_eq!(convert(&place, &["m.npz", "n.safetensors", "--force"]).code, Some(0));
+        assert_eq!(fs::read(place.path("n.safetensors")).unwrap()[72 - 8..], floats(&[1.5, f32::NAN]));
+    }
+    // The same again is the same bytes.
+    let first = fs::read(place.path("m.npz")).expect("a file");
+    convert(&place, &["m.safetensors", "m.npz", "--force", "--compress"]);
+    assert_eq!(fs::read(place.path("m.npz")).expect("a file"), first);
+}
+
+#[test]
+fn metadata_goes_as_far_as_it_can() {
+    let place = Place::new();
+    place.put(
+        "m.safetensors",
+        &file(r#"{"__metadata__":{"k":"v"},"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}}"#, b"x"),
+    );
+    assert_eq!(convert(&place, &["m.safetensors", "n.safetensors", "--to", "F32"]).code, Some(0));
+    assert!(place.run(["decode", "n.safetensors"]).out.contains(r#""metadata":{"k":"v"}"#));
+    let run = convert(&place, &["m.safetensors", "n.npz"]);
+    assert!(run.out.ends_with("  left out: the metadata, 1 key, for which numpy has no place\n"), "{run:?}");
+    let run = convert(&place, &["m.safetensors", "n.npz", "--force", "--json"]);
+    let tensors = r#"[{"name":"a","from":"U8","to":"U8","shape":[1]}]"#;
+    let bytes = fs::metadata(place.path("n.npz")).expect("a file").len();
+    let line = format!(
+        "{{\"file\":\"m.safetensors\",\"ok\":true,\"output\":\"n.npz\",\"bytes\":{bytes},\"metadata_left_out\":1,\"tensors\":{tensors}}}\n"
+    );
+    run.is(0, &line, "");
+}
+
+#[test]
+fn casts_tell_what_they_cost() {
+    let place = Place::new();
+    place.put("m", &model("F32", "[5]", &floats(&[0.1, 1e-9, 70000.0, f32::NAN, 2.0])));
+    let run = convert(&place, &["m", "n.safetensors", "--to", "f16", "--json"]);
+    let object: serde_json::Value = serde_json::from_str(&run.out).expect("JSON");
+    let tensor = &object["tensors"][0];
+    for (key, number) in
+        [("values", 5), ("inexact", 2), ("overflowed", 1), ("clamped", 0), ("zeroed", 1), ("nan", 1)]
+    {
+        assert_eq!(tensor[key], number, "{key}: {run:?}");
+    }
+    let error = f64::from(0.1f32) - 0.0999755859375;
+    assert_eq!(tensor["max_error"], error);
+    assert_eq!(tensor["mean_error"], (error + f64::from(1e-9f32)) / 3.0);
+    assert_eq!(text(&place, "n.safetensors", "a"), "[0.1, 0.0, inf, nan, 2.0]\n");
+    let run = convert(&place, &["m", "n.safetensors", "--to", "F16", "--saturate", "--force"]);
+    let notes = "1 clamped, 1 zero now, 1 NaN\n";
+    assert!(run.out.ends_with(notes), "{run:?}");
+    assert_eq!(text(&place, "n.safetensors", "a"), "[0.1, 0.0, 65500.0, nan, 2.0]\n");
+}
+
+#[test]
+fn what_does_not_fit_is_refused() {
+    let place = Place::new();
+    place.put("m", &model("F32", "[2]", &floats(&[-3.0, 300.5])));
+    for (to, error) in [
+        ("U8", "-3.0 does not fit U8, which goes from 0 to 255; --saturate takes the nearest"),
+        ("I8", "300.5 does not fit I8, which goes from -128 to 127; --saturate takes the nearest"),
+        (
+            "F8_E4M3FNUZ",
+            "300.5 does not fit F8_E4M3FNUZ, which goes from -240.0 to 240.0; --saturate takes the nearest",
+        ),
+    ] {
+        let line = format!("m: tensor \"a\": {error}\n");
+        convert(&place, &["m", "n.safetensors", "--to", to]).is(2, "", &line);
+        convert(&place, &["m", "n.npz", "--to", "U8"]).is(
+            2,
+            "",
+            "m: tensor \"a\": -3.0 does not fit U8, which goes from 0 to 255; --saturate takes the nearest\n",
+        );
+    }
+    place.put("nan", &model("F32", "[1]", &floats(&[f32::NAN])));
+    let error = "nan: tensor \"a\": it has a NaN, and I32 has none; --saturate makes it 0\n";
+    convert(&place, &["nan", "n.safetensors", "--to", "I32"]).is(2, "", error);
+    let error = "nan: tensor \"a\": it has a NaN or an infinity, which no scale makes an I8\n";
+    convert(&place, &["nan", "n.safetensors", "--to", "I8", "--scale", "per-row"]).is(2, "", error);
+    assert_eq!(fs::read_dir(place.path(".")).expect("a folder").count(), 2, "something is left");
+    for (options, expected) in [(["--to", "U8"], "[0, 255]\n"), (["--to", "I8"], "[-3, 127]\n")] {
+        let run = convert(&place, &[&["m", "n.safetensors", "--saturate", "--force"], &options[..]].concat());
+        assert_eq!(run.code, Some(0), "{run:?}");
+        assert_eq!(text(&place, "n.safetensors", "a"), expected);
+    }
+}
+
+#[test]
+fn some_are_cast_and_others_are_not() {
+    let place = Place::new();
+    place.put("m", &sound());
+    let dtypes = |options: &[&str]| {
+        let run =
+            convert(&place, &[&["m", "n.safetensors", "--force", "--to", "I16", "--json"], options].concat());
+        let object: serde_json::Value = serde_json::from_str(&run.out).expect("JSON");
+        let of = |index: usize| object["tensors"][index]["to"].as_str().unwrap_or("-").to_owned();
+        [of(0), of(1)].join(" ")
+    };
+    assert_eq!(dtypes(&[]), "I16 I16");
+    assert_eq!(dtypes(&["--only", "a"]), "I16 U8");
+    assert_eq!(dtypes(&["--except", "[a]"]), "U8 I16");
+    assert_eq!(dtypes(&["--only", "*", "--except", "b"]), "I16 U8");
+    assert_eq!(text(&place, "n.safetensors", "a"), "[97, 98]\n");
+    assert_eq!(text(&place, "n.safetensors", "b"), "[99, 100, 101]\n");
+}
+
+#[test]
+fn there_and_back_by_scales() {
+    let place = Place::new();
+    place.put("m", &model("F32", "[2,2]", &floats(&[1.27, -0.5, 254.0, 0.9])));
+    for (scale, shape, values, scales, back) in [
+        ("per-row", "[2]", "[[127, -50],\n [127, 0]]\n", "[0.01, 2.0]\n", "[[1.27, -0.5],\n [254.0, 0.0]]\n"),
+        ("per-tensor", "[]", "[[1, 0],\n [127, 0]]\n", "2.0\n", "[[2.0, 0.0],\n [254.0, 0.0]]\n"),
+    ] {
+        for quantized in ["q.safetensors", "q.npz"] {
+            let run = convert(&place, &["m", quantized, "--to", "I8", "--scale", scale, "--force"]);
+            assert_eq!(run.code, Some(0), "{run:?}");
+            assert!(run.out.starts_with(&format!("{quantized}: 2 tensors, ")), "{shape} {run:?}");
+            assert_eq!(convert(&place, &[quantized, "p.safetensors", "--force"]).code, Some(0));
+            assert_eq!(text(&place, "p.safetensors", "a"), values);
+            assert_eq!(text(&place, "p.safetensors", "a.scale"), scales);
+            let run = convert(&place, &[quantized, "b.safetensors", "--to", "F32", "--unscale", "--force"]);
+            assert!(run.out.starts_with("b.safetensors: 1 tensor, "), "{run:?}");
+            assert_eq!(text(&place, "b.safetensors", "a"), back);
+        }
+    }
+}
+
+#[test]
+fn scales_of_nothing() {
+    let place = Place::new();
+    for (shape, scale, scales) in [
+        ("[3,0]", "per-row", "[1.0, 1.0, 1.0]\n"),
+        ("[0,3]", "per-row", "[]\n"),
+        ("[0]", "per-tensor", "1.0\n"),
+    ] {
+        place.put("m", &model("F32", shape, &[]));
+        let run = convert(&place, &["m", "q.safetensors", "--to", "I8", "--scale", scale, "--force"]);
+        assert_eq!(run.code, Some(0), "{run:?}");
+        assert_eq!(text(&place, "q.safetensors", "a.scale"), scales);
+        let run = convert(&place, &["q.safetensors", "b.safetensors", "--to", "F32", "--unscale", "--force"]);
+        assert_eq!(run.code, Some(0), "{run:?}");
+    }
+}
+
+#[test]
+fn what_makes_no_sense() {
+    let place = Place::new();
+    place.put("m", &sound()).put("c", &model("C64", "[1]", &[0; 8])).put("b", &model("BF16", "[1]", &[0; 2]));
+    place
+        .put("f6", &model("F6_E2M3", "[4]", &[0; 3]))
+        .put("i8", &model("I8", "[1]", &[0]))
+        .put("a.npy", &plain("(1,)", b"x"));
+    for (arguments, error) in [
+        (
+            &["m", "out"][..],
+            "out: what it is to be is told by its name, which ends with .safetensors, .npy or .npz\n",
+        ),
+        (
+            &["m", "out.txt"],
+            "out.txt: what it is to be is told by its name, which ends with .safetensors, .npy or .npz\n",
+        ),
+        (
+            &["m", "out.npy"],
+            "m: a .npy holds one array, and these are 2: write a .npz, or one of them by `cat TENSOR -o`\n",
+        ),
+        (
+            &["m", "o.safetensors", "--to", "C64"],
+            "m: nothing is cast to C64: there are floats from F8 to F64 and integers\n",
+        ),
+        (
+            &["m", "o.safetensors", "--to", "F4"],
+            "m: nothing is cast to F4: there are floats from F8 to F64 and integers\n",
+        ),
+        (
+            &["c", "o.safetensors", "--to", "F32"],
+            "c: tensor \"a\": complex numbers are not cast; leave it out by --except\n",
+        ),
+        (&["m", "o.safetensors", "--to", "F32", "--only", "x*"], "m: no tensor's name is like \"x*\"\n"),
+        (
+            &["m", "o.safetensors", "--only", "a"],
+            "m: --only and --except choose what --to casts, which is not given\n",
+        ),
+        (&["m", "o.safetensors", "--to", "U8", "--scale", "per-row"], "m: --scale goes with --to I8\n"),
+        (
+            &["m", "o.safetensors", "--to", "I8", "--unscale"],
+            "m: --unscale goes with --to F32, F64, F16 or BF16\n",
+        ),
+        (
+            &["i8", "o.safetensors", "--to", "F32", "--unscale"],
+            "i8: tensor \"a\": there is no \"a.scale\" beside it\n",
+        ),
+        (
+            &["m", "o.safetensors", "--bits"],
+            "safetensors: --bits is for .npy and .npz: safetensors has the dtypes themselves\n",
+        ),
+        (&["m", "o.safetensors", "--compress"], "safetensors: --compress is for .npz\n"),
+        (&["m", "o.safetensors", "--name", "x"], "m: is no .npy; only its array has no name of its own\n"),
+        (
+            &["b", "o.npy"],
+            "b: tensor \"a\": numpy has no BF16; cast it by --to F32, or --bits for its bits\n",
+        ),
+        (&["f6", "o.npz", "--bits"], "f6: tensor \"a\": numpy has no F6_E2M3; cast it by --to F32\n"),
+        (&["a.npy", "a.npy", "--force"], "a.npy: is the file that is read; write another one\n"),
+        (
+            &["a.npy", "o.safetensors", "--name", "__metadata__"],
+            "o.safetensors: no tensor can be called \"__metadata__\"\n",
+        ),
+    ] {
+        let run = convert(&place, arguments);
+        assert_eq!((run.code, run.out.as_str()), (Some(2), ""), "{arguments:?}: {run:?}");
+        assert!(run.err.starts_with(error), "{arguments:?}: {run:?}");
+    }
+    assert_eq!(convert(&place, &["m", "o.safetensors", "--to", "F31"]).code, Some(2));
+    assert_eq!(convert(&place, &["b", "o.npy", "--bits"]).code, Some(0));
+    assert_eq!(fs::read_dir(place.path(".")).expect("a folder").count(), 7, "something is left");
+}
+
+#[test]
+fn scales_that_do_not_belong() {
+    let place = Place::new();
+    let header = r#"{"a":{"dtype":"I8","shape":[2],"data_offsets":[0,2]},"a.scale":{"dtype":"F32","shape":[3],"data_offsets":[2,14]}}"#;
+    place.put("m", &file(header, &[0; 14]));
+    let error = "m: tensor \"a\": \"a.scale\" is not one F32 for it, nor one for each of its rows\n";
+    convert(&place, &["m", "o.safetensors", "--to", "F32", "--unscale"]).is(2, "", error);
+    let error = "m: there would be two tensors \"a.scale\"\n";
+    convert(&place, &["m", "o.safetensors", "--to", "I8", "--scale", "per-row", "--only", "a"])
+        .is(2, "", error);
+}
+
+/// Exit code 1 and one line that says so, and nothing is left behind.
+#[track_caller]
+fn is_unsound(name: &str, contents: &[u8], sentence: &str) {
+    let place = Place::new();
+    place.put(name, contents);
+    convert(&place, &[name, "o.safetensors"]).is(1, "", &format!("{name}: {sentence}\n"));
+    assert_eq!(fs::read_dir(place.path(".")).expect("a folder").count(), 1, "something is left");
+}
+
+#[test]
+fn arrays_that_lie() {
+    for (contents, sentence) in [
+        (Vec::new(), "this is no .npy array: it does not begin with \\x93NUMPY and a version"),
+        (sound(), "this is no .npy array: it does not begin with \\x93NUMPY and a version"),
+        (plain("(3,)", &[0; 2]), "the array has 2 bytes behind its header, which tells of 3"),
+        (plain("(3,)", &[0; 4]), "the array has 4 bytes behind its header, which tells of 3"),
+        (
+            plain("(9999999999, 9999999999)", &[]),
+            "the header of the array tells of more bytes than there can be: shape [9999999999, 9999999999]",
+        ),
+        (plain("(3,)", &[0; 3])[..20].to_vec(), "the .npy ends after 10 of the 58 bytes of its header"),
+        (
+            npy("'|O'", "False", "(1,)", b"x"),
+            "its elements are Python objects (dtype \"|O\"), which are never loaded",
+        ),
+        (
+            npy("'<U1'", "False", "(1,)", b"xxxx"),
+            "its elements are strings (dtype \"<U1\"), which safetensors has not",
+        ),
+        (
+            npy("'<c16'", "False", "()", &[0; 16]),
+            "its elements have the dtype \"<c16\", which safetensors has not",
+        ),
+        (
+            npy("[('x', '<f4')]", "False", "()", &[0; 4]),
+            "the header of the array tells of records, which safetensors has not: \"[('x', '<f4')], 'fortran_order': False, \"…",
+        ),
+        (npy("exit()", "False", "()", &[0; 4]), "the header of the array has \"e\" where a string belongs"),
+        (npy("'<f4'", "0", "()", &[0; 4]), "the header of the array has \"0\" where True or False belongs"),
+    ] {
+        is_unsound("a.npy", &contents, sentence);
+    }
+}
+
+#[test]
+fn archives_that_lie() {
+    let array = plain("(4,)", b"abcd");
+    let (stored, deflated) = (Entry::stored("a.npy", &array), Entry::deflated("a.npy", &array));
+    let twice = Entry::stored("b.npy", &array);
+    let len = stored.unpacked;
+    for (entries, sentence) in [
+        (vec![stored.clone(), stored.clone()], "the archive has two entries \"a.npy\"".to_owned()),
+        (
+            vec![Entry { name: "../a.npy".into(), ..stored.clone() }],
+            "the archive has an entry with the unsafe name \"../a.npy\"".to_owned(),
+        ),
+        (
+            vec![Entry { name: "/a.npy".into(), ..stored.clone() }],
+            "the archive has an entry with the unsafe name \"/a.npy\"".to_owned(),
+        ),
+        (
+            vec![Entry { name: "c:a.npy".into(), ..stored.clone() }],
+            "the archive has an entry with the unsafe name \"c:a.npy\"".to_owned(),
+        ),
+        (
+            vec![Entry { name: "a.txt".into(), ..stored.clone() }],
+            "entry \"a.txt\" is no array: its name does not end with .npy".to_owned(),
+        ),
+        (vec![Entry { flags: 1, ..stored.clone() }], "entry \"a.npy\" is encrypted".to_owned()),
+        (
+            vec![Entry { method: 12, ..stored.clone() }],
+            "entry \"a.npy\" is compressed by method 12; numpy writes 0 (stored) and 8 (deflated)".to_owned(),
+        ),
+        (
+            vec![Entry { crc: 1, ..stored.clone() }],
+            "entry \"a.npy\" does not have the checksum that the archive says".to_owned(),
+        ),
+        (
+            vec![Entry { crc: 1, ..deflated.clone() }],
+            "entry \"a.npy\" does not have the checksum that the archive says".to_owned(),
+        ),
+        (
+            vec![Entry { unpacked: len + 1, ..stored.clone() }],
+            format!("entry \"a.npy\" is stored as it is, but has two sizes: {len} and {} bytes", len + 1),
+        ),
+        (
+            vec![Entry { unpacked: len + 9, packed: len + 9, ..stored.clone() }],
+            format!("entry \"a.npy\" claims {} bytes, which the archive has not", len + 9),
+        ),
+        (
+            vec![Entry { unpacked: len + 1, ..deflated.clone() }],
+            "entry \"a.npy\": the array has 5 bytes behind its header, which tells of 4".to_owned(),
+        ),
+        (
+            vec![Entry { unpacked: len - 1, ..deflated.clone() }],
+            "entry \"a.npy\": the array has 3 bytes behind its header, which tells of 4".to_owned(),
+        ),
+        (
+            vec![Entry { bytes: vec![7; 9], packed: 9, ..deflated.clone() }],
+            "entry \"a.npy\": entry \"a.npy\" cannot be unpacked".to_owned(),
+        ),
+        (
+            vec![stored.clone(), Entry { at: Some(0), ..twice }],
+            "entry \"b.npy\" is not where the archive's list says".to_owned(),
+        ),
+        (
+            vec![stored.clone(), Entry { at: Some(3), ..stored.clone() }],
+            "entry \"a.npy\" is not where the archive's list says".to_owned(),
+        ),
+        (
+            vec![Entry::stored("a.npy", b"text")],
+            "entry \"a.npy\": this is no .npy array: it does not begin with \\x93NUMPY and a version"
+                .to_owned(),
+        ),
+    ] {
+        is_unsound("a.npz", &zip(&entries), &sentence);
+    }
+    let whole = zip(&[stored]);
+    is_unsound("a.npz", b"", "this is no .npz: it has no end of a zip archive");
+    is_unsound("a.npz", &array, "this is no .npz: it has no end of a zip archive");
+    is_unsound("a.npz", &whole[..whole.len() - 1], "this is no .npz: it has no end of a zip archive");
+    let mut more = whole.clone();
+    let count = more.len() - 12;
+    more[count] = 9;
+    is_unsound("a.npz", &more, "the archive claims 9 entries, which do not fit its list of 51 bytes");
+}
+
+/// Its header stands in the claims of another entry: a small archive that unpacks to a large one.
+#[test]
+fn entries_that_share_their_bytes() {
+    let inner = Entry::stored("b.npy", &plain("(1,)", b"x"));
+    let mut outer = Entry::stored("a.npy", &[]);
+    let hidden = [b"PK\x03\x04", inner.fields().as_slice(), inner.name.as_bytes(), &inner.bytes].concat();
+    outer = Entry::stored("a.npy", &[plain(&format!("({},)", hidden.len()), &[]), hidden].concat())
+        .with_name_of(outer);
+    let at =
+        u32::try_from(35 + plain(&format!("({},)", 30 + 5 + inner.bytes.len()), &[]).len()).expect("short");
+    // The list has it once more, where it is inside of the first.
+    let entries = [outer, Entry { at: Some(at), bytes: Vec::new(), ..inner }];
+    is_unsound("a.npz", &zip(&entries), "entries \"a.npy\" and \"b.npy\" of the archive share bytes");
+}
+
+impl Entry {
+    fn with_name_of(self, other: Self) -> Self {
+        Self { name: other.name, ..self }
+    }
+}
+
+#[test]
+fn what_is_not_there_or_no_file() {
+    let place = Place::new();
+    fs::create_dir(place.path("dir.npz")).expect("a folder");
+    for name in ["a.npy", "a.npz", "a.safetensors"] {
+        let error = format!("{name}: cannot be read: no such file or directory\n");
+        convert(&place, &[name, "o.safetensors"]).is(2, "", &error);
+    }
+    convert(&place, &["dir.npz", "o.safetensors"]).is(2, "", "dir.npz: cannot be read: is a directory\n");
+    std::os::unix::fs::symlink("/dev/zero", place.path("zero.npy")).expect("a link");
+    let error = "zero.npy: is no file, which .npy and .npz must be: they are not read in order\n";
+    convert(&place, &["zero.npy", "o.safetensors"]).is(2, "", error);
+    place.put("a.safetensors", &sound()[..50]);
+    let run = convert(&place, &["a.safetensors", "o.npz"]);
+    assert_eq!(
+        (run.code, run.out.as_str(), run.err.starts_with("a.safetensors: error[")),
+        (Some(1), "", true),
+        "{run:?}"
+    );
+    let run = convert(&place, &["a.safetensors", "o.npz", "--json"]);
+    assert_eq!((run.code, run.err.as_str()), (Some(1), ""));
+    assert!(run.out.starts_with("{\"file\":\"a.safetensors\",\"ok\":false,\"code\":\""), "{run:?}");
+}
+
+#[test]
+fn what_cannot_be_written() {
+    let place = Place::new();
+    place.put("m", &sound()).put("o.npz", b"old").put("o.safetensors", b"old");
+    for name in ["o.npz", "o.safetensors"] {
+        convert(&place, &["m", name]).is(2, "", &format!("{name}: exists already; --force replaces it\n"));
+        assert_eq!(fs::read(place.path(name)).expect("a file"), b"old");
+    }
+    for name in ["no/o.npz", "no/o.safetensors"] {
+        let run = convert(&place, &["m", name]);
+        assert_eq!((run.code, run.err.starts_with(&format!("{name}: cannot"))), (Some(2), true), "{run:?}");
+    }
+    let unsafe_name = file(r#"{"../a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}}"#, b"x");
+    place.put("u", &unsafe_name);
+    convert(&place, &["u", "p.npz"]).is(2, "", "u: tensor \"../a\": in an archive this name is unsafe\n");
+    assert_eq!(fs::read_dir(place.path(".")).expect("a folder").count(), 4, "something is left");
+}
+
+/// A disk that is full: no file may be longer than a few blocks.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_leaves_nothing() {
+    let place = Place::new();
+    place.put("m", &model("U8", "[200000]", &[7; 200_000]));
+    for name in ["o.npz", "o.npy", "o.safetensors"] {
+        let command = format!(
+            "trap '' XFSZ; ulimit -f 64; exec {} convert m {name}",
+            env!("CARGO_BIN_EXE_safetensors")
+        );
+        let mut shell = std::process::Command::new("sh");
+        let run = support::finish(shell.args(["-c", &command]).current_dir(place.path(".")));
+        assert_eq!((run.code, run.out.as_str()), (Some(2), ""), "{run:?}");
+        assert!(
+            run.err.starts_with(&format!("{name}: cannot")) && run.err.contains("file too large"),
+            "{run:?}"
+        );
+        assert_eq!(fs::read_dir(place.path(".")).expect("a folder").count(), 1, "something is left");
+    }
+}

@@ -1,0 +1,160 @@
+//! `safetensors slice`: what is written, and what is not.
+#![cfg(unix)]
+
+mod support;
+use std::fs;
+use support::{Place, file, sound};
+
+/// A table of 3 by 4 numbers, a scalar, and metadata.
+fn place() -> Place {
+    let place = Place::new();
+    let table = r#""t":{"dtype":"U8","shape":[3,4],"data_offsets":[0,12]}"#;
+    let scalar = r#""s=1":{"dtype":"U16","shape":[],"data_offsets":[12,14]}"#;
+    let header = format!("{{\"__metadata__\":{{\"by\":\"hand\"}},{table},{scalar}}}");
+    place.put("m", &file(header, &(0..14).collect::<Vec<u8>>()));
+    place
+}
+
+fn written(place: &Place, name: &str) -> String {
+    let run = place.run(["decode", name]);
+    assert_eq!((run.code, run.err.as_str()), (Some(0), ""), "{run:?}");
+    run.out
+}
+
+/// The data behind the header.
+fn data(place: &Place, name: &str) -> Vec<u8> {
+    let file = fs::read(place.path(name)).expect("a file");
+    let (length, rest) = file.split_first_chunk().expect("a length");
+    rest[usize::try_from(u64::from_le_bytes(*length)).expect("short")..].to_vec()
+}
+
+#[test]
+fn slices_are_numpys() {
+    for (spec, shape, expected) in [
+        ("", "[3, 4]", &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11][..]),
+        ("1", "[4]", &[4, 5, 6, 7]),
+        ("-1, ::2", "[2]", &[8, 10]),
+        (":2, 1:3", "[2, 2]", &[1, 2, 5, 6]),
+        ("..., -1", "[3]", &[3, 7, 11]),
+        ("1:100, 0", "[2]", &[4, 8]),
+        ("2, 3", "[]", &[11]),
+        ("3:", "[0, 4]", &[]),
+    ] {
+        let place = place();
+        let bytes = 8 + 152 + expected.len();
+        let run = place.run(["slice", "m", &format!("t={spec}"), "-o", "part"]);
+        assert_eq!((run.code, run.err.as_str()), (Some(0), ""), "{run:?}");
+        assert!(run.out.starts_with("part: 1 tensor, "), "{run:?}");
+        assert!(run.out.ends_with(&format!("  \"t\"     U8     {shape}\n")), "{bytes} {run:?}");
+        assert_eq!(data(&place, "part"), expected, "{spec}");
+        assert!(written(&place, "part").contains(r#""metadata":{"by":"hand"}"#));
+    }
+}
+
+#[test]
+fn many_at_once() {
+    let place = place();
+    let run = place.run(["slice", "m", "t=0,:2", "s=1=", "-o", "part", "--json"]);
+    let tensors = r#"[{"name":"t","dtype":"U8","shape":[2]},{"name":"s=1","dtype":"U16","shape":[]}]"#;
+    let bytes = fs::metadata(place.path("part")).expect("a file").len();
+    let line = format!(
+        "{{\"file\":\"m\",\"ok\":true,\"output\":\"part\",\"bytes\":{bytes},\"tensors\":{tensors}}}\n"
+    );
+    run.is(0, &line, "");
+    assert_eq!(data(&place, "part"), [12, 13, 0, 1]);
+}
+
+#[test]
+fn without_metadata_there_is_none() {
+    let place = Place::new();
+    place.put("m", &sound());
+    place.run(["slice", "m", "b=1:", "-o", "part"]).is(
+        0,
+        "part: 1 tensor, 66 bytes\n  tensor  dtype  shape\n  \"b\"     U8     [2]\n",
+        "",
+    );
+    assert!(written(&place, "part").contains(r#""metadata":null"#), "{}", written(&place, "part"));
+}
+
+#[test]
+fn what_cannot_be_asked_for() {
+    let place = place();
+    for (slices, error) in [
+        (&["t"][..], "safetensors: \"t\" has no `=`; all of a tensor is TENSOR=\n"),
+        (&["t=", "t=0"], "safetensors: tensor \"t\" is asked for twice\n"),
+        (&["T="], "m: there is no tensor \"T\"\n"),
+        (&["s="], "m: there is no tensor \"s\"; is \"s=1\" meant?\n"),
+        (&["t=3"], "m: tensor \"t\": the index 3 is outside axis 0, whose size is 3\n"),
+        (&["t=0,0,0"], "m: tensor \"t\": the slice has 3 parts, but the tensor only 2 dimensions\n"),
+        (&["t=::0"], "m: tensor \"t\": the slice \"::0\" has a step of 0\n"),
+        (&["t=x"], "m: tensor \"t\": the slice \"x\" has \"x\", which is no number\n"),
+    ] {
+        place.run([&["slice", "m", "-o", "part"], slices].concat()).is(2, "", error);
+    }
+    assert_eq!(place.run(["slice", "m", "-o", "part"]).code, Some(2));
+    assert_eq!(place.run(["slice", "m", "t="]).code, Some(2));
+    assert_eq!(fs::read_dir(place.path(".")).expect("a folder").count(), 1, "something is left");
+}
+
+#[test]
+fn slices_of_less_than_a_byte() {
+    let place = Place::new();
+    let header = r#"{"f":{"dtype":"F4","shape":[2,4],"data_offsets":[0,4]}}"#;
+    place.put("m", &file(header, &[0x10, 0x32, 0x54, 0x76]));
+    assert_eq!(place.run(["slice", "m", "f=:,2:", "-o", "part"]).code, Some(0));
+    assert_eq!(data(&place, "part"), [0x32, 0x76]);
+    let run = place.run(["slice", "m", "f=:,1:3", "-o", "other"]);
+    assert_eq!((run.code, run.out.as_str()), (Some(2), ""));
+    assert!(run.err.starts_with("m: tensor \"f\": "), "{run:?}");
+    assert!(!place.path("other").exists());
+}
+
+#[test]
+fn what_is_there_stays() {
+    let place = place();
+    place.put("part", b"old");
+    place.run(["slice", "m", "t=", "-o", "part"]).is(2, "", "part: exists already; --force replaces it\n");
+    place.run(["slice", "m", "t=", "-o", "part", "--json"]).is(
+        2,
+        "{\"file\":\"part\",\"ok\":false,\"error\":\"usage\",\"message\":\"exists already; --force replaces it\"}\n",
+        "",
+    );
+    assert_eq!(fs::read(place.path("part")).expect("a file"), b"old");
+    assert_eq!(place.run(["slice", "m", "t=", "-o", "part", "--force"]).code, Some(0));
+    place.run(["slice", "m", "t=", "-o", "./m", "--force"]).is(
+        2,
+        "",
+        "./m: is the file that is read; write another one\n",
+    );
+    let run = place.run(["slice", "m", "t=", "-o", "no/where"]);
+    assert_eq!((run.code, run.err.starts_with("no/where: ")), (Some(2), true), "{run:?}");
+    place.run(["slice", "m", "t=", "-o", "/dev/null", "--force"]).is(
+        2,
+        "",
+        "/dev/null: is no file, and is not replaced\n",
+    );
+    assert_eq!(fs::read_dir(place.path(".")).expect("a folder").count(), 2, "something is left");
+}
+
+#[test]
+fn what_is_not_sound() {
+    let place = Place::new();
+    let whole = sound();
+    place.put("torn", &whole[..whole.len() - 1]).put("empty", b"");
+    for name in ["torn", "empty"] {
+        let run = place.run(["slice", name, "a=", "-o", "part"]);
+        assert_eq!(
+            (run.code, run.out.as_str(), run.err.starts_with(&format!("{name}: error["))),
+            (Some(1), "", true),
+            "{run:?}"
+        );
+    }
+    place.run(["slice", "missing", "a=", "-o", "part"]).is(
+        2,
+        "",
+        "missing: cannot be read: no such file or directory\n",
+    );
+    assert!(!place.path("part").exists());
+    assert_eq!(place.run_piped(["slice", "-", "a=1", "-o", "part"], &whole).code, Some(0));
+    assert_eq!(data(&place, "part"), [b'b']);
+}
