@@ -69,6 +69,11 @@ impl Complaint {
         Self::said(None, Exit::Interrupted, "interrupted", "interrupted".into())
     }
 
+    /// What is known of how it ended, where none of the others says it.
+    pub fn ended(exit: Exit, kind: &'static str, sentence: impl Into<String>) -> Self {
+        Self::said(None, exit, kind, sentence.into())
+    }
+
     /// A fault of a file whose text is not at hand to be shown.
     fn of_format(file: &Path, fault: &embedded_safetensors::Error) -> Self {
         let sentence = format!("error[{}] at byte {}: {}", fault.kind.code(), fault.at, fault.kind);

@@ -6,8 +6,12 @@
 pub mod alignment;
 pub mod chip;
 pub mod firmware;
+pub mod formats;
+pub mod image;
 pub mod number;
 pub mod pages;
 pub mod place;
+pub mod probe;
 pub mod registry;
+pub mod sequence;
 pub mod site;

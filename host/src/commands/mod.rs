@@ -8,6 +8,8 @@ mod convert;
 mod decode;
 #[cfg(feature = "chips")]
 mod fit;
+#[cfg(feature = "chips")]
+mod flash;
 mod hash;
 mod inspect;
 mod slice;
@@ -30,6 +32,8 @@ pub enum Command {
     Conform(conform::Conform),
     #[cfg(feature = "chips")]
     Fit(fit::Fit),
+    #[cfg(feature = "chips")]
+    Flash(flash::Flash),
     Completions(completions::Completions),
 }
 
@@ -46,6 +50,8 @@ impl Command {
             Self::Conform(conform) => end(conform),
             #[cfg(feature = "chips")]
             Self::Fit(fit) => end(fit),
+            #[cfg(feature = "chips")]
+            Self::Flash(flash) => end(flash),
             Self::Completions(completions) => end(completions),
         }
     }

@@ -1,0 +1,101 @@
+//! What is to be in flash: the model, and the rest of the last unit that is written.
+
+use crate::chips::place::Place;
+use crate::complaint::Complaint;
+use crate::failure::NotRead;
+use embedded_safetensors::{FileModel, ReadAt};
+use sha2::{Digest, Sha256};
+use std::fmt::Write;
+use std::ops::Range;
+
+/// As much as is held at once where nothing wants more.
+const PIECE: u64 = 1 << 16;
+
+/// A model in whole units of writing, filled up with what erased flash holds.
+pub struct Image<'m> {
+    model: &'m FileModel,
+    model_bytes: u64,
+    /// Its addresses.
+    pub range: Range<u64>,
+    pub erased: u8,
+    /// What is written at once.
+    pub unit: u64,
+}
+
+impl<'m> Image<'m> {
+    pub fn new(model: &'m FileModel, model_bytes: u64, place: &Place<'_>) -> Self {
+        let unit = place.area.unit;
+        let start = place.range.start;
+        let range = start..start + model_bytes.next_multiple_of(unit);
+        Self { model, model_bytes, range, erased: place.area.erased, unit }
+    }
+
+    pub fn len(&self) -> u64 {
+        self.range.end - self.range.start
+    }
+
+    /// How many bytes of it are no model.
+    pub fn fill(&self) -> u64 {
+        self.len() - self.model_bytes
+    }
+
+    /// What is to be at these addresses.
+    ///
+    /// # Errors
+    /// The model cannot be read, or is no longer what it was.
+    pub fn read(&self, part: &Range<u64>) -> Result<Vec<u8>, Complaint> {
+        let length = usize::try_from(part.end - part.start).unwrap_or(usize::MAX);
+        let mut bytes = vec![self.erased; length];
+        let offset = part.start - self.range.start;
+        let of_model = self.model_bytes.saturating_sub(offset).min(part.end - part.start);
+        let of_model = usize::try_from(of_model).unwrap_or(usize::MAX);
+        self.fill_from_model(offset, bytes.get_mut(..of_model).unwrap_or_default())?;
+        Ok(bytes)
+    }
+
+    fn fill_from_model(&self, mut offset: u64, mut rest: &mut [u8]) -> Result<(), Complaint> {
+        let not_read = |reason: NotRead| Complaint::not_read(self.model.path(), reason);
+        while !rest.is_empty() {
+            let mut source = self.model;
+            let count = source.read_at(offset, rest).map_err(|error| not_read(error.into()))?;
+            if count == 0 {
+                return Err(not_read(NotRead::changed()));
+            }
+            rest = rest.get_mut(count..).unwrap_or_default();
+            offset += count as u64;
+        }
+        Ok(())
+    }
+
+    /// All of it, piece by piece.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read), and those of whoever takes it.
+    pub fn each(&self, mut take: impl FnMut(u64, &[u8]) -> Result<(), Complaint>) -> Result<(), Complaint> {
+        let mut start = self.range.start;
+        while start < self.range.end {
+            let end = start.saturating_add(PIECE).min(self.range.end);
+            take(start, &self.read(&(start..end))?)?;
+            start = end;
+        }
+        Ok(())
+    }
+
+    /// In hexadecimal.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
+    pub fn sha256(&self) -> Result<String, Complaint> {
+        let mut hash = Sha256::new();
+        self.each(|_, piece| {
+            hash.update(piece);
+            Ok(())
+        })?;
+        let mut text = String::new();
+        for byte in hash.finalize() {
+            // Writing to a string cannot fail.
+            let _ = write!(text, "{byte:02x}");
+        }
+        Ok(text)
+    }
+}

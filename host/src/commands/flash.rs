@@ -1,0 +1,226 @@
+//! `safetensors flash`: a model into the flash of a chip, and back to be compared.
+
+use crate::chips::formats::Format;
+use crate::chips::image::Image;
+use crate::chips::number::{self, grouped, size, span};
+use crate::chips::pages::counted;
+use crate::chips::place::{self, Place};
+use crate::chips::probe::Connection;
+use crate::chips::sequence;
+use crate::chips::site::{Inhabitants, Site, complaint};
+use crate::commands::Run;
+use crate::complaint::{Complaint, Outcome};
+use crate::exit::Exit;
+use crate::json::{Object, array};
+use crate::model::Model;
+use crate::plan::{Plan, one_file};
+use crate::product::Product;
+use crate::text::shown_text;
+use crate::work::Work;
+use std::io::{self, Write};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+/// Write a model into a chip's flash through a debug probe, and read it back.
+///
+/// Exit code: 0 if it is there, 1 if it is not sound, does not fit or was read back as something else, 2 for all else,
+/// such as no probe.
+#[derive(clap::Args)]
+pub struct Flash {
+    /// The chip, by as much of its name as makes it clear
+    #[arg(long, value_name = "NAME")]
+    chip: String,
+
+    /// Where in memory the model is to begin, at a page of flash
+    #[arg(long, value_name = "ADDRESS", value_parser = number::address)]
+    at: u64,
+
+    #[command(flatten)]
+    inhabitants: Inhabitants,
+
+    /// Keep what its last page holds behind it, instead of leaving that erased
+    #[arg(long)]
+    keep: bool,
+
+    #[command(flatten)]
+    connection: Connection,
+
+    /// Say what would be erased and programmed, and do nothing
+    #[arg(long)]
+    dry_run: bool,
+
+    /// Write the image into a file, for another tool: .hex, .uf2, or else its bytes alone; needs no probe
+    #[arg(short, long, value_name = "IMAGE", conflicts_with = "dry_run")]
+    output: Option<PathBuf>,
+
+    /// Replace the file if it is there already
+    #[arg(long, requires = "output")]
+    force: bool,
+
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+
+    /// The model; `-` is standard input
+    #[arg(value_name = "MODEL")]
+    model: PathBuf,
+}
+
+impl Run for Flash {
+    fn json(&self) -> bool {
+        self.json
+    }
+
+    fn run(self) -> Outcome {
+        let model = Model::open(&self.model)?;
+        let plan = Plan::of(&model)?;
+        let site = Site::new(&self.chip, &self.inhabitants)?;
+        let place = place::at(&site.chip, &site.used, self.at, plan.file_bytes)
+            .map_err(|refusal| complaint(&self.model, refusal))?;
+        let image = Image::new(one_file(&model)?, plan.file_bytes, &place);
+        let task = Task { site: &site, place: &place, image: &image, sha256: image.sha256()? };
+        let done = match &self.output {
+            Some(output) => self.write(&task, output)?,
+            None if place.area.uneven => return Err(no_probe(uneven(&task))),
+            None if self.dry_run => "dry_run",
+            None => self.program(&task)?,
+        };
+        model.check_unchanged()?;
+        self.say(&task, done)?;
+        Ok(Exit::Good)
+    }
+}
+
+/// What is to be done.
+struct Task<'t> {
+    site: &'t Site,
+    place: &'t Place<'t>,
+    image: &'t Image<'t>,
+    sha256: String,
+}
+
+impl Flash {
+    fn write(&self, task: &Task<'_>, output: &Path) -> Result<&'static str, Complaint> {
+        let format = Format::of(output, &task.site.chip.name, task.image.range.end)?;
+        let mut product = Product::create(output, self.force)?;
+        format.write(task.image, &mut product)?;
+        product.finish()?;
+        Ok("written")
+    }
+
+    fn program(&self, task: &Task<'_>) -> Result<&'static str, Complaint> {
+        let mut board = self.connection.open(&task.site.target, self.keep).map_err(no_probe)?;
+        let parts = sequence::parts(task.place, &task.image.range);
+        sequence::flash(&mut board, task.image, &parts, || Work::check().is_err())?;
+        Ok("flashed")
+    }
+
+    fn say(&self, task: &Task<'_>, done: &str) -> io::Result<()> {
+        // The image itself is there, where it goes to standard output.
+        if self.output.as_ref().is_some_and(|output| output.as_os_str() == "-") {
+            return Ok(());
+        }
+        let mut out = io::stdout().lock();
+        if self.json {
+            return writeln!(out, "{}", json(&self.model.to_string_lossy(), task, done));
+        }
+        match done {
+            "flashed" => writeln!(out, "{}", flashed(task)),
+            "written" => writeln!(out, "{}", self.written(task)),
+            _ => writeln!(out, "{}", self.planned(task)),
+        }
+    }
+
+    fn written(&self, task: &Task<'_>) -> String {
+        let output = self.output.as_deref().unwrap_or(&self.model);
+        let (bytes, range) = (grouped(task.image.len()), span(&task.image.range));
+        format!(
+            "{}: {bytes} bytes for {range}, sha256 {}",
+            shown_text(&output.to_string_lossy()),
+            task.sha256
+        )
+    }
+
+    fn planned(&self, task: &Task<'_>) -> String {
+        let Task { place, image, .. } = task;
+        let mut lines: Vec<String> = stretches(place)
+            .iter()
+            .map(|(range, pages)| format!("erase {pages} at {}", span(range)))
+            .collect();
+        let writes = image.len() / image.unit;
+        let unit = size(image.unit);
+        let (bytes, range) = (grouped(image.len()), span(&image.range));
+        lines.push(format!("program {bytes} bytes at {range}, in {writes} writes of {unit}"));
+        let fill = (grouped(image.fill()), image.erased);
+        if image.fill() > 0 {
+            lines.push(format!("  of these, the last {} are {:#04x}, as erased flash is", fill.0, fill.1));
+        }
+        if let Some(behind) = behind(task) {
+            let kept = if self.keep { "are kept" } else { "are left erased; --keep keeps them" };
+            lines.push(format!(
+                "  {} bytes behind them, at {}, {kept}",
+                grouped(behind.end - behind.start),
+                span(&behind)
+            ));
+        }
+        lines.push("read all of it back, compare, and start the firmware".to_owned());
+        lines.push(format!("sha256 of what is programmed: {}", task.sha256));
+        lines.join("\n")
+    }
+}
+
+fn no_probe(sentence: String) -> Complaint {
+    Complaint::ended(Exit::Failed, "probe", sentence)
+}
+
+fn uneven(task: &Task<'_>) -> String {
+    format!(
+        "probe-rs programs {} in units of {} that do not begin where its pages do, and could erase what is beside the model: \
+         write the image with --output, and program it with the tool of the chip's maker",
+        task.site.chip.name,
+        size(task.place.area.unit)
+    )
+}
+
+fn flashed(task: &Task<'_>) -> String {
+    let chip = &task.site.chip.name;
+    let (bytes, range) = (grouped(task.image.len()), span(&task.image.range));
+    format!("flashed: {bytes} bytes at {range} of {chip}, read back and the same; sha256 {}", task.sha256)
+}
+
+/// What of the last page is not programmed.
+fn behind(task: &Task<'_>) -> Option<Range<u64>> {
+    let range = task.image.range.end..task.place.pages.end;
+    (!range.is_empty()).then_some(range)
+}
+
+/// The pages that are erased: stretches of one size, with words for them.
+fn stretches(place: &Place<'_>) -> Vec<(Range<u64>, String)> {
+    let mut start = place.pages.start;
+    let stretch = |(count, page): (u64, u64)| {
+        let range = start..start + count * page;
+        start = range.end;
+        (range, counted(&[(count, page)]))
+    };
+    place.touched().into_iter().map(stretch).collect()
+}
+
+fn json(file: &str, task: &Task<'_>, done: &str) -> String {
+    let Task { site, place, image, sha256 } = task;
+    let mut start = place.pages.start;
+    let erased = place.touched().into_iter().map(|(count, page)| {
+        let object = Object::new().number("address", start).number("count", count).number("bytes", page);
+        start += count * page;
+        object.end()
+    });
+    let object = Object::new().text("file", file).flag("ok", true).text("done", done);
+    object
+        .text("chip", &site.chip.name)
+        .number("address", image.range.start)
+        .number("bytes", image.len() - image.fill())
+        .raw("erase", &array(erased))
+        .number("program_bytes", image.len())
+        .number("write_bytes", image.unit)
+        .text("sha256", sha256)
+        .end()
+}

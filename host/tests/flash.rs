@@ -1,0 +1,249 @@
+//! `safetensors flash`: all of it that needs no probe. What the probe is asked to do, and what happens when it cannot, is
+//! tested beside the code, with a chip in memory.
+#![cfg(feature = "chips")]
+
+mod support;
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+use support::{Place, file, sound, tensor};
+
+/// A model of 70,000 bytes in all, none of whose data are like their neighbours.
+fn model() -> Vec<u8> {
+    let data = 70_000 - 8 - 96;
+    let header = format!("{{{}}}", tensor("a", 0, data));
+    let bytes: Vec<u8> = (0..data).map(|index| u8::try_from(index % 251).expect("small")).collect();
+    file(format!("{header:<96}"), &bytes)
+}
+
+fn place() -> Place {
+    let place = Place::new();
+    place.put("m", &model());
+    place
+}
+
+/// The model and what erased flash holds behind it, in units.
+fn image(unit: usize) -> Vec<u8> {
+    let mut image = model();
+    image.resize(image.len().next_multiple_of(unit), 0xff);
+    image
+}
+
+fn sha256(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[test]
+fn a_dry_run_says_what_would_be_done_to_each_chip() {
+    let place = place();
+    let stm32 = "\
+erase 1 page of 16 KiB at 0x0800c000..0x08010000
+erase 1 page of 64 KiB at 0x08010000..0x08020000
+program 70,656 bytes at 0x0800c000..0x0801d400, in 69 writes of 1 KiB
+  of these, the last 656 are 0xff, as erased flash is
+  11,264 bytes behind them, at 0x0801d400..0x08020000, are left erased; --keep keeps them
+";
+    let nrf52 = "\
+erase 18 pages of 4 KiB at 0x000e0000..0x000f2000
+program 73,728 bytes at 0x000e0000..0x000f2000, in 18 writes of 4 KiB
+  of these, the last 3,728 are 0xff, as erased flash is
+";
+    let rp2040 = "\
+erase 18 pages of 4 KiB at 0x10100000..0x10112000
+program 73,728 bytes at 0x10100000..0x10112000, in 18 writes of 4 KiB
+  of these, the last 3,728 are 0xff, as erased flash is
+";
+    for (chip, at, unit, plan) in [
+        ("STM32F411RETx", "0x0800c000", 1024, stm32),
+        ("nRF52840_xxAA", "0xe0000", 4096, nrf52),
+        ("RP2040", "0x10100000", 4096, rp2040),
+    ] {
+        let digest = sha256(&image(unit));
+        let out = format!(
+            "{plan}read all of it back, compare, and start the firmware\nsha256 of what is programmed: {digest}\n"
+        );
+        place.run(["flash", "--chip", chip, "--at", at, "--dry-run", "m"]).is(0, &out, "");
+    }
+    let kept =
+        place.run(["flash", "--chip", "STM32F411RE", "--at", "0x0800c000", "--dry-run", "--keep", "m"]);
+    assert!(kept.out.contains("at 0x0801d400..0x08020000, are kept\n"), "{}", kept.out);
+}
+
+#[test]
+fn a_dry_run_is_the_same_for_programs() {
+    let run =
+        place().run(["flash", "--chip", "STM32F411RETx", "--at", "0x0800c000", "--dry-run", "--json", "m"]);
+    let expected = serde_json::json!({
+        "file": "m", "ok": true, "done": "dry_run", "chip": "STM32F411RETx",
+        "address": 0x0800_c000, "bytes": 70_000,
+        "erase": [
+            {"address": 0x0800_c000, "count": 1, "bytes": 16384},
+            {"address": 0x0801_0000, "count": 1, "bytes": 65536},
+        ],
+        "program_bytes": 70_656, "write_bytes": 1024, "sha256": sha256(&image(1024)),
+    });
+    assert_eq!(serde_json::from_str::<Value>(&run.out).expect("JSON"), expected);
+}
+
+#[test]
+fn what_is_erased_reads_differently_on_some_chips() {
+    let run = place().run(["flash", "--chip", "HK32F030MD4P6", "--at", "0x08000000", "--dry-run", "m"]);
+    assert!(run.code == Some(1) && run.err.contains("does not fit"), "{run:?}");
+    let place = Place::new();
+    place.put("s", &sound());
+    place.run(["flash", "--chip", "HK32F030MD4P6", "--at", "0x08000000", "-o", "s.bin", "s"]);
+    let image = std::fs::read(place.path("s.bin")).expect("it is written");
+    assert_eq!(image[sound().len()..], vec![0xaa; image.len() - sound().len()]);
+}
+
+#[test]
+fn without_a_probe_one_sentence_says_what_is_missing() {
+    let place = place();
+    let run = place.run(["flash", "--chip", "RP2040", "--at", "0x10100000", "--probe", "ffff:fffe", "m"]);
+    assert_eq!((run.code, run.out.as_str()), (Some(2), ""));
+    assert!(run.err.starts_with("safetensors: there is no probe ffff:fffe: connect a "), "{}", run.err);
+    for needed in ["udev", "--output", "by USB"] {
+        assert!(run.err.contains(needed), "{}", run.err);
+    }
+    assert_eq!(run.err.lines().count(), 1);
+    let args = ["flash", "--chip", "RP2040", "--at", "0x10100000", "--probe", "ffff:fffe", "--json", "m"];
+    let answer: Value = serde_json::from_str(&place.run(args).out).expect("JSON");
+    assert_eq!((&answer["ok"], &answer["error"]), (&false.into(), &"probe".into()));
+}
+
+#[test]
+fn a_raw_image_is_the_model_and_what_fills_it_up() {
+    let place = place();
+    let args = ["flash", "--chip", "STM32F411RETx", "--at", "0x0800c000", "-o", "m.bin", "m"];
+    let digest = sha256(&image(1024));
+    let line = format!("m.bin: 70,656 bytes for 0x0800c000..0x0801d400, sha256 {digest}\n");
+    place.run(args).is(0, &line, "");
+    assert_eq!(std::fs::read(place.path("m.bin")).expect("it is there"), image(1024));
+    place.run(args).is(2, "", "m.bin: exists already; --force replaces it\n");
+    assert_eq!(place.run(args.into_iter().chain(["--force"])).code, Some(0));
+    let piped =
+        place.command(["flash", "--chip", "STM32F411RETx", "--at", "0x0800c000", "-o", "-", "m"]).output();
+    assert_eq!(piped.expect("it runs").stdout, image(1024));
+}
+
+#[test]
+fn an_image_in_intel_hex_reads_back() {
+    let place = place();
+    assert_eq!(
+        place.run(["flash", "--chip", "STM32F411RETx", "--at", "0x0800c000", "-o", "m.hex", "m"]).code,
+        Some(0)
+    );
+    let text = std::fs::read_to_string(place.path("m.hex")).expect("text");
+    let (mut high, mut next, mut bytes, mut ended) = (0, None, Vec::new(), false);
+    for line in text.lines() {
+        let digits = line.strip_prefix(':').expect("a record").as_bytes();
+        let hex =
+            |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).expect("ASCII"), 16).expect("hex");
+        let record: Vec<u8> = digits.chunks(2).map(hex).collect();
+        assert_eq!(record.iter().fold(0_u8, |sum, byte| sum.wrapping_add(*byte)), 0, "{line}");
+        let (head, data) = (&record[..4], &record[4..record.len() - 1]);
+        assert_eq!(usize::from(head[0]), data.len());
+        let low = u32::from(head[1]) << 8 | u32::from(head[2]);
+        match head[3] {
+            4 => high = u32::from(data[0]) << 24 | u32::from(data[1]) << 16,
+            0 => {
+                assert_eq!(*next.get_or_insert(0x0800_c000), high | low);
+                next = Some((high | low) + u32::from(head[0]));
+                bytes.extend_from_slice(data);
+            }
+            1 => ended = true,
+            kind => panic!("kind {kind}"),
+        }
+    }
+    assert!(ended && bytes == image(1024));
+}
+
+#[test]
+fn an_image_in_uf2_reads_back() {
+    let place = place();
+    for (chip, family) in [("RP2040", 0xe48b_ff56_u32), ("RP235x", 0xe48b_ff57)] {
+        let args = ["flash", "--chip", chip, "--at", "0x10100000", "--force", "-o", "m.uf2", "m"];
+        assert_eq!(place.run(args).code, Some(0));
+        let file = std::fs::read(place.path("m.uf2")).expect("it is there");
+        let image = image(4096);
+        assert_eq!(file.len(), image.len() * 2);
+        for (number, (block, data)) in (0_u32..).zip(file.chunks(512).zip(image.chunks(256))) {
+            let words: Vec<u32> = block[..32]
+                .chunks(4)
+                .map(|word| u32::from_le_bytes(word.try_into().expect("four")))
+                .collect();
+            let address = 0x1010_0000 + number * 256;
+            let blocks = u32::try_from(image.len() / 256).expect("few");
+            assert_eq!(words, [0x0a32_4655, 0x9e5d_5157, 0x2000, address, 256, number, blocks, family]);
+            assert_eq!(block[32..288], *data);
+            assert_eq!(block[508..], 0x0ab1_6f30_u32.to_le_bytes());
+        }
+    }
+    let args = ["flash", "--chip", "nRF52840_xxAA", "--at", "0xe0000", "-o", "no.uf2", "m"];
+    place.run(args).is(
+        2,
+        "",
+        "no.uf2: UF2 is for RP2040 and RP235x; for nRF52840_xxAA write a .bin or a .hex\n",
+    );
+    assert!(!place.path("no.uf2").exists());
+}
+
+#[test]
+fn nothing_is_begun_with_a_model_that_is_not_sound() {
+    let place = place();
+    let mut cut = sound();
+    cut.pop();
+    place.put("cut", &cut);
+    let check = place.run(["check", "cut"]).out;
+    place.run(["flash", "--chip", "RP2040", "--at", "0x10100000", "-o", "cut.bin", "cut"]).is(1, "", &check);
+    assert!(!place.path("cut.bin").exists());
+}
+
+#[test]
+fn what_makes_no_sense_is_one_sentence() {
+    let place = place();
+    for (code, args, line) in [
+        (
+            2,
+            &["--chip", "RP2040", "--at", "0x20000000", "m"][..],
+            "safetensors: 0x20000000 is not in the flash of RP2040, which is at 0x10000000..0x18000000",
+        ),
+        (
+            2,
+            &["--chip", "RP2040", "--at", "0x10000800", "m"],
+            "safetensors: 0x10000800 is not where a page begins: 0x10000000 and 0x10001000 are",
+        ),
+        (
+            1,
+            &["--chip", "RP2040", "--flash-size", "1M", "--at", "0x100f0000", "m"],
+            "m: does not fit: 70,000 bytes at 0x100f0000 end 4,464 bytes behind the flash, which ends at 0x10100000",
+        ),
+        (
+            1,
+            &["--chip", "RP2040", "--used", "2M", "--at", "0x10100000", "m"],
+            "m: does not fit: its pages 0x10100000..0x10112000 hold 73,728 bytes of the firmware, which is at 0x10000000..0x10200000",
+        ),
+        (
+            2,
+            &["--chip", "RP2o40", "--at", "0x10100000", "m"],
+            "safetensors: there is no chip \"RP2o40\"; is RP2040 meant?",
+        ),
+        (
+            2,
+            &["--chip", "RP2040", "--at", "0x10100000", "none"],
+            "none: cannot be read: no such file or directory",
+        ),
+        (2, &["--chip", "RP2040", "--at", "0x10100000", "-o", ".", "m"], ".: is a folder, and no file"),
+    ] {
+        place.run([&["flash"], args].concat()).is(code, "", &format!("{line}\n"));
+    }
+    for args in [&["--chip", "RP2040", "m"][..], &["--at", "0", "m"], &["--chip", "RP2040", "--at", "0"]] {
+        assert_eq!(place.run([&["flash"], args].concat()).code, Some(2), "{args:?}");
+    }
+}
+
+#[test]
+fn a_chip_whose_units_of_writing_lie_across_its_pages_is_not_programmed() {
+    let run = place().run(["flash", "--chip", "EFR32MG24A010F1024IM40", "--at", "0x08000000", "m"]);
+    assert_eq!(run.code, Some(2));
+    assert!(run.err.contains("could erase what is beside the model"), "{}", run.err);
+}
