@@ -6,6 +6,7 @@
 mod chips;
 mod columns;
 mod commands;
+mod compare;
 mod complaint;
 mod conform;
 mod convert;

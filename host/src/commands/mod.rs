@@ -6,6 +6,7 @@ mod completions;
 mod conform;
 mod convert;
 mod decode;
+mod diff;
 #[cfg(feature = "chips")]
 mod fit;
 #[cfg(feature = "chips")]
@@ -28,6 +29,7 @@ pub enum Command {
     Slice(slice::Slice),
     Convert(convert::Convert),
     Decode(decode::Decode),
+    Diff(diff::Diff),
     Hash(hash::Hash),
     Conform(conform::Conform),
     #[cfg(feature = "chips")]
@@ -46,6 +48,7 @@ impl Command {
             Self::Slice(slice) => end(slice),
             Self::Convert(convert) => end(convert),
             Self::Decode(decode) => end(decode),
+            Self::Diff(diff) => end(diff),
             Self::Hash(hash) => end(hash),
             Self::Conform(conform) => end(conform),
             #[cfg(feature = "chips")]

@@ -31,7 +31,7 @@ pub fn hash_model<'m>(
 ) -> Result<Hashed<'m>, Complaint> {
     let mut items: Vec<Item<'_>> = model.parts().iter().map(Item::File).collect();
     if tensors {
-        items.extend(model.tensors().map(|tensor| Item::Tensor(path(model, &tensor), tensor)));
+        items.extend(model.tensors().map(|tensor| Item::Tensor(path_of(model, &tensor), tensor)));
     }
     let mut hashed = Hashed { files: Vec::new(), tensors: Vec::new() };
     let sum = |item| (item, Item::sum(item, work));
@@ -47,7 +47,7 @@ pub fn hash_model<'m>(
 }
 
 /// The file that a tensor is in.
-fn path<'m>(model: &'m Model, tensor: &Tensor<'_>) -> &'m Path {
+pub fn path_of<'m>(model: &'m Model, tensor: &Tensor<'_>) -> &'m Path {
     model.parts().get(tensor.part()).map_or(model.path(), FileModel::path)
 }
 

@@ -1,0 +1,81 @@
+//! `safetensors diff`: what two models do not have in common.
+
+use crate::commands::{Run, stdin_once};
+use crate::compare::{Policy, Tolerance, compare, json, print};
+use crate::complaint::Outcome;
+use crate::exit::Exit;
+use crate::model::Model;
+use crate::paint::Paint;
+use crate::text::shown_text;
+use std::io::{self, BufWriter, Write};
+use std::path::PathBuf;
+
+/// Compare two models: names, dtypes, shapes, metadata, and every value.
+///
+/// Exit code: 0 if they are the same, 1 if they are not or one is not sound, 2 if one could not be read.
+#[derive(clap::Args)]
+pub struct Diff {
+    /// A model; `-` is standard input
+    #[arg(value_name = "A")]
+    a: PathBuf,
+
+    /// Another one
+    #[arg(value_name = "B")]
+    b: PathBuf,
+
+    /// Let only values count: other dtypes that hold the same, and other metadata, are no difference
+    #[arg(long)]
+    values: bool,
+
+    /// Let values count as the same that are no further apart; other dtypes are no difference then
+    #[arg(long, value_name = "ABS", value_parser = measure)]
+    tolerance: Option<f64>,
+
+    /// The same, as a part of the larger of two values
+    #[arg(long, value_name = "REL", value_parser = measure)]
+    relative: Option<f64>,
+
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+fn measure(text: &str) -> Result<f64, String> {
+    let measure: f64 = text.parse().map_err(|_| "it is not a number".to_owned())?;
+    if measure.is_finite() && measure >= 0.0 {
+        Ok(measure)
+    } else {
+        Err("it is not a number of 0 or more".to_owned())
+    }
+}
+
+impl Run for Diff {
+    fn json(&self) -> bool {
+        self.json
+    }
+
+    fn run(self) -> Outcome {
+        let paths = [self.a.clone(), self.b.clone()];
+        stdin_once(&paths)?;
+        let policy = self.policy();
+        let (a, b) = (Model::open(&self.a)?, Model::open(&self.b)?);
+        let comparison = compare(&a, &b, &policy)?;
+        let [a, b] = paths.map(|path| path.to_string_lossy().into_owned());
+        let mut out = BufWriter::new(io::stdout().lock());
+        if self.json {
+            writeln!(out, "{}", json(&comparison, (&a, &b), &policy))?;
+        } else {
+            print(&comparison, (&shown_text(&a), &shown_text(&b)), &policy, Paint::stdout(), &mut out)?;
+        }
+        out.flush()?;
+        Ok(if comparison.is_same(&policy) { Exit::Good } else { Exit::Bad })
+    }
+}
+
+impl Diff {
+    fn policy(&self) -> Policy {
+        let about_values = self.values || self.tolerance.is_some() || self.relative.is_some();
+        let (absolute, relative) = (self.tolerance.unwrap_or(0.0), self.relative.unwrap_or(0.0));
+        Policy { tolerance: Tolerance { absolute, relative }, dtypes: !about_values, metadata: !self.values }
+    }
+}

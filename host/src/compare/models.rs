@@ -1,0 +1,194 @@
+//! Two models: what is only in one of them, and what is in both.
+
+use crate::compare::distance::Tolerance;
+use crate::compare::pair::{Likeness, Side};
+use crate::complaint::Complaint;
+use crate::model::{Model, Tensor};
+use crate::parallel::{cores, in_order};
+use crate::sums::{path_of, sum_of_tensor};
+use crate::work::Work;
+use embedded_safetensors::Dtype;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+
+/// What two models have in common and what not.
+pub struct Comparison<'m> {
+    pub only_in_a: Vec<Only<'m>>,
+    pub only_in_b: Vec<Only<'m>>,
+    /// In the order of the first model.
+    pub pairs: Vec<Pair<'m>>,
+    /// Keys of the metadata whose values are not the same, or are missing on one side.
+    pub metadata: Vec<(String, Option<String>, Option<String>)>,
+}
+
+/// A tensor that is in one of the models.
+pub struct Only<'m> {
+    pub tensor: Tensor<'m>,
+    /// The one in the other model, and only there, that has the same bytes, dtype and shape: it may have been renamed.
+    pub same_as: Option<&'m str>,
+}
+
+/// Tensors of the same name.
+pub struct Pair<'m> {
+    pub a: Tensor<'m>,
+    pub b: Tensor<'m>,
+    pub likeness: Likeness,
+}
+
+/// What counts as a difference.
+#[derive(Clone, Copy, Debug)]
+pub struct Policy {
+    /// Of values.
+    pub tolerance: Tolerance,
+    /// Another dtype does.
+    pub dtypes: bool,
+    /// Other metadata do.
+    pub metadata: bool,
+}
+
+/// How the tensors of one name are alike, in a word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Degree {
+    /// Bit for bit.
+    Identical,
+    /// Every value, but not in the same bits.
+    Equal,
+    /// Within the tolerance.
+    Near,
+    Different,
+    /// Of another shape.
+    Shape,
+    /// Complex on one side.
+    Incomparable,
+}
+
+impl Pair<'_> {
+    pub fn degree(&self) -> Degree {
+        match &self.likeness {
+            Likeness::Identical => Degree::Identical,
+            Likeness::Shape => Degree::Shape,
+            Likeness::Incomparable => Degree::Incomparable,
+            Likeness::Values(distance) if distance.differing == 0 => Degree::Equal,
+            Likeness::Values(distance) if distance.beyond == 0 => Degree::Near,
+            Likeness::Values(_) => Degree::Different,
+        }
+    }
+
+    pub fn is_other_dtype(&self) -> bool {
+        self.a.dtype() != self.b.dtype()
+    }
+
+    /// Whether it counts as no difference.
+    pub fn is_same(&self, policy: &Policy) -> bool {
+        matches!(self.degree(), Degree::Identical | Degree::Equal | Degree::Near)
+            && !(policy.dtypes && self.is_other_dtype())
+    }
+}
+
+impl Comparison<'_> {
+    pub fn is_same(&self, policy: &Policy) -> bool {
+        self.only_in_a.is_empty()
+            && self.only_in_b.is_empty()
+            && self.pairs.iter().all(|pair| pair.is_same(policy))
+            && (self.metadata.is_empty() || !policy.metadata)
+    }
+}
+
+/// Reads both, and compares them.
+pub fn compare<'m>(a: &'m Model, b: &'m Model, policy: &Policy) -> Result<Comparison<'m>, Complaint> {
+    let names = |model: &'m Model| -> HashMap<&'m str, Tensor<'m>> {
+        model.tensors().map(|tensor| (tensor.name(), tensor)).collect()
+    };
+    let (in_a, in_b) = (names(a), names(b));
+    let only = |model: &'m Model, other: &HashMap<&'m str, Tensor<'m>>| -> Vec<Tensor<'m>> {
+        model.tensors().filter(|tensor| !other.contains_key(tensor.name())).collect()
+    };
+    let (only_in_a, only_in_b) = (only(a, &in_b), only(b, &in_a));
+    let both = a.tensors().filter_map(|tensor| Some((tensor, *in_b.get(tensor.name())?)));
+    let both: Vec<(Tensor<'m>, Tensor<'m>)> = both.collect();
+    let pairs = compare_pairs((a, b), &both, &policy.tolerance)?;
+    let (only_in_a, only_in_b) = renamed((a, only_in_a), (b, only_in_b))?;
+    a.check_unchanged()?;
+    b.check_unchanged()?;
+    Ok(Comparison { only_in_a, only_in_b, pairs, metadata: metadata(a.metadata(), b.metadata()) })
+}
+
+fn compare_pairs<'m>(
+    (a, b): (&'m Model, &'m Model),
+    both: &[(Tensor<'m>, Tensor<'m>)],
+    tolerance: &Tolerance,
+) -> Result<Vec<Pair<'m>>, Complaint> {
+    let work = Work::new("comparing", both.iter().map(|(a, b)| a.byte_len() + b.byte_len()).sum());
+    let liken = |(in_a, in_b): &(Tensor<'m>, Tensor<'m>)| {
+        let likeness = Likeness::of(&Side::of(a, *in_a), &Side::of(b, *in_b), tolerance, &work);
+        likeness.map(|likeness| Pair { a: *in_a, b: *in_b, likeness })
+    };
+    let mut pairs = Vec::new();
+    in_order(both, cores(), liken, |pair| {
+        pairs.push(pair?);
+        Ok::<_, Complaint>(())
+    })?;
+    Ok(pairs)
+}
+
+/// What makes two tensors likely to be one: the dtype, the shape, and the sum of the bytes.
+type Mark<'m> = (Dtype, &'m [u64], String);
+
+/// Looks for tensors under other names, where dtype and shape leave a chance.
+fn renamed<'m>(
+    (a, in_a): (&'m Model, Vec<Tensor<'m>>),
+    (b, in_b): (&'m Model, Vec<Tensor<'m>>),
+) -> Result<(Vec<Only<'m>>, Vec<Only<'m>>), Complaint> {
+    let forms =
+        |tensors: &[Tensor<'m>]| -> HashSet<(Dtype, &'m [u64])> { tensors.iter().map(form).collect() };
+    let (of_a, of_b) = (forms(&in_a), forms(&in_b));
+    let marks_a = marks(a, in_a.iter().filter(|tensor| of_b.contains(&form(tensor))))?;
+    let marks_b = marks(b, in_b.iter().filter(|tensor| of_a.contains(&form(tensor))))?;
+    Ok((paired(in_a, &marks_a, &marks_b), paired(in_b, &marks_b, &marks_a)))
+}
+
+fn form<'m>(tensor: &Tensor<'m>) -> (Dtype, &'m [u64]) {
+    (tensor.dtype(), tensor.dims())
+}
+
+/// The names of the tensors that have each mark, in their order. Empty tensors have none: they are all alike.
+fn marks<'m, 't>(
+    model: &'m Model,
+    tensors: impl Iterator<Item = &'t Tensor<'m>>,
+) -> Result<HashMap<Mark<'m>, Vec<&'m str>>, Complaint>
+where
+    'm: 't,
+{
+    let tensors: Vec<Tensor<'m>> = tensors.filter(|tensor| tensor.byte_len() > 0).copied().collect();
+    let work = Work::new("looking for renamed tensors", tensors.iter().map(|tensor| tensor.byte_len()).sum());
+    let sum = |tensor: &Tensor<'m>| {
+        let sum = sum_of_tensor(tensor, &work).map_err(|trouble| trouble.about(path_of(model, tensor)));
+        sum.map(|sum| ((tensor.dtype(), tensor.dims(), sum), tensor.name()))
+    };
+    let mut marks: HashMap<Mark<'m>, Vec<&'m str>> = HashMap::new();
+    in_order(&tensors, cores(), sum, |mark| {
+        let (mark, name) = mark?;
+        marks.entry(mark).or_default().push(name);
+        Ok::<_, Complaint>(())
+    })?;
+    Ok(marks)
+}
+
+/// Tensors with the same mark are one another's in their order: the first of one model is the first of the other.
+fn paired<'m>(
+    tensors: Vec<Tensor<'m>>,
+    ours: &HashMap<Mark<'m>, Vec<&'m str>>,
+    theirs: &HashMap<Mark<'m>, Vec<&'m str>>,
+) -> Vec<Only<'m>> {
+    let pairs = ours.iter().filter_map(|(mark, names)| Some(names.iter().zip(theirs.get(mark)?)));
+    let pairs: HashMap<&str, &'m str> = pairs.flatten().map(|(ours, theirs)| (*ours, *theirs)).collect();
+    let only = |tensor: Tensor<'m>| Only { tensor, same_as: pairs.get(tensor.name()).copied() };
+    tensors.into_iter().map(only).collect()
+}
+
+type Strings = BTreeMap<String, String>;
+
+fn metadata(a: &Strings, b: &Strings) -> Vec<(String, Option<String>, Option<String>)> {
+    let keys: BTreeSet<&String> = a.keys().chain(b.keys()).collect();
+    let differing = keys.into_iter().filter(|key| a.get(*key) != b.get(*key));
+    differing.map(|key| (key.clone(), a.get(key).cloned(), b.get(key).cloned())).collect()
+}

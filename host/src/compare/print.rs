@@ -1,0 +1,234 @@
+//! A comparison in lines, and as one object.
+
+use crate::compare::distance::{Distance, Place};
+use crate::compare::models::{Comparison, Degree, Only, Pair, Policy};
+use crate::compare::pair::Likeness;
+use crate::json::{Object, array, quoted as json_text};
+use crate::model::Tensor;
+use crate::paint::Paint;
+use crate::text::{counted, quoted};
+use embedded_safetensors::Dtype;
+use std::io::{self, Write};
+
+/// What the two models are called.
+pub type Names<'n> = (&'n str, &'n str);
+
+/// A line for each difference, and one with the numbers.
+pub fn print(
+    comparison: &Comparison<'_>,
+    (a, b): Names<'_>,
+    policy: &Policy,
+    paint: Paint,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    let sides = [(&comparison.only_in_a, a, b), (&comparison.only_in_b, b, a)];
+    for (only, here, there) in sides {
+        for Only { tensor, same_as } in only {
+            let hint = same_as.map(|name| format!(", the bytes of {} in {there}", quoted(name)));
+            let line = format!("only in {here}: {}{}", described(tensor), hint.unwrap_or_default());
+            writeln!(out, "  {}", paint.red(line))?;
+        }
+    }
+    for pair in comparison.pairs.iter().filter(|pair| pair.degree() != Degree::Identical) {
+        let line = format!("{}: {}", quoted(pair.a.name()), difference(pair));
+        let line = if pair.is_same(policy) { paint.dim(line) } else { paint.red(line) };
+        writeln!(out, "  {line}")?;
+    }
+    for (key, ours, theirs) in &comparison.metadata {
+        let line =
+            format!("metadata {}: {}", quoted(key), change(ours.as_deref(), theirs.as_deref(), (a, b)));
+        writeln!(out, "  {}", if policy.metadata { paint.red(line) } else { paint.dim(line) })?;
+    }
+    let same = comparison.is_same(policy);
+    let verdict = if same { paint.green("the same") } else { paint.red("different") };
+    writeln!(out, "{verdict}: {}", numbers(comparison, (a, b)))
+}
+
+fn described(tensor: &Tensor<'_>) -> String {
+    format!("{} {} {}", quoted(tensor.name()), tensor.dtype().name(), list(tensor.dims(), ", "))
+}
+
+fn list(numbers: &[u64], between: &str) -> String {
+    let numbers: Vec<String> = numbers.iter().map(u64::to_string).collect();
+    format!("[{}]", numbers.join(between))
+}
+
+fn change(a: Option<&str>, b: Option<&str>, names: Names<'_>) -> String {
+    match (a, b) {
+        (Some(a), Some(b)) => format!("{} and {}", quoted(a), quoted(b)),
+        (Some(a), None) => format!("{}, only in {}", quoted(a), names.0),
+        (None, Some(b)) => format!("{}, only in {}", quoted(b), names.1),
+        (None, None) => String::new(),
+    }
+}
+
+fn difference(pair: &Pair<'_>) -> String {
+    let Pair { a, b, likeness } = pair;
+    let dtypes = match pair.is_other_dtype() {
+        true => format!("{} and {}, ", a.dtype().name(), b.dtype().name()),
+        false => String::new(),
+    };
+    let what = match likeness {
+        Likeness::Identical => "the same".to_owned(),
+        Likeness::Shape => format!("{} and {}", list(a.dims(), ", "), list(b.dims(), ", ")),
+        Likeness::Incomparable => "complex and real values are not compared".to_owned(),
+        Likeness::Values(distance) if distance.differing == 0 => "the same values in other bits".to_owned(),
+        Likeness::Values(distance) => distances(distance, a),
+    };
+    dtypes + &what
+}
+
+fn distances(distance: &Distance, tensor: &Tensor<'_>) -> String {
+    let Distance { values, differing, not_finite, largest, relative, .. } = distance;
+    let mut words = format!("{differing} of {} differ", counted(*values, "value"));
+    if let Some(place) = &distance.largest_at {
+        let (mean, relative) = (short(distance.mean()), short(*relative));
+        words += &format!(", by {} at most, at {}", short(*largest), at(place, tensor));
+        words += &format!("; by {mean} on average, and by {relative} of the larger value at most");
+    }
+    if let Some(place) = &distance.first_not_finite {
+        words += &format!(
+            "; {not_finite} not finite on one side or unlike on both, the first at {}",
+            at(place, tensor)
+        );
+    }
+    words
+}
+
+fn at(place: &Place, tensor: &Tensor<'_>) -> String {
+    format!("{}: {} and {}", list(&index(place.at, tensor), ", "), place.a, place.b)
+}
+
+/// Where a value stands in its tensor. A C64 has two at one place.
+fn index(value: u64, tensor: &Tensor<'_>) -> Vec<u64> {
+    let mut rest = if tensor.dtype() == Dtype::C64 { value / 2 } else { value };
+    let mut index: Vec<u64> = tensor
+        .dims()
+        .iter()
+        .rev()
+        .map(|dim| {
+            let place = rest % dim.max(&1);
+            rest /= dim.max(&1);
+            place
+        })
+        .collect();
+    index.reverse();
+    index
+}
+
+/// A measure to four digits.
+fn short(measure: f64) -> String {
+    let digits = format!("{measure:.3e}");
+    // The largest double is less than what it is rounded to.
+    let rounded = digits.parse().ok().filter(|rounded: &f64| rounded.is_finite());
+    let text = rounded.map_or(digits, |rounded| format!("{rounded:?}"));
+    text.strip_suffix(".0").map_or(text.clone(), str::to_owned)
+}
+
+fn numbers(comparison: &Comparison<'_>, (a, b): Names<'_>) -> String {
+    let count = |degree| comparison.pairs.iter().filter(|pair| pair.degree() == degree).count();
+    let parts = [
+        (count(Degree::Identical), "the same bit by bit".to_owned()),
+        (count(Degree::Equal), "with the same values".to_owned()),
+        (count(Degree::Near), "within the tolerance".to_owned()),
+        (count(Degree::Different), "with other values".to_owned()),
+        (count(Degree::Shape), "of another shape".to_owned()),
+        (count(Degree::Incomparable), "not comparable".to_owned()),
+        (comparison.only_in_a.len(), format!("only in {a}")),
+        (comparison.only_in_b.len(), format!("only in {b}")),
+    ];
+    let mut parts = parts.into_iter().filter(|(count, _)| *count > 0);
+    let Some((first, what)) = parts.next() else { return format!("no tensors{}", others(comparison)) };
+    let first = format!("{} {what}", counted(first as u64, "tensor"));
+    parts.fold(first, |text, (count, what)| format!("{text}, {count} {what}")) + &others(comparison)
+}
+
+/// What differs besides values.
+fn others(comparison: &Comparison<'_>) -> String {
+    let dtypes = comparison.pairs.iter().filter(|pair| pair.is_other_dtype()).count() as u64;
+    let keys = comparison.metadata.len() as u64;
+    let others = [(dtypes, "other dtype", ""), (keys, "difference", " in the metadata")];
+    let others = others.into_iter().filter(|(count, ..)| *count > 0);
+    others.map(|(count, what, place)| format!("; {}{place}", counted(count, what))).collect()
+}
+
+/// One object with all that is known.
+pub fn json(comparison: &Comparison<'_>, (a, b): Names<'_>, policy: &Policy) -> String {
+    let metadata = comparison.metadata.iter().map(|(key, a, b)| {
+        let text = |text: &Option<String>| text.as_ref().map_or("null".to_owned(), |text| json_text(text));
+        Object::new().text("key", key).raw("a", &text(a)).raw("b", &text(b)).end()
+    });
+    let object = Object::new().flag("ok", comparison.is_same(policy)).text("a", a).text("b", b);
+    let object = object.raw("only_in_a", &array(comparison.only_in_a.iter().map(only_json)));
+    let object = object.raw("only_in_b", &array(comparison.only_in_b.iter().map(only_json)));
+    let object = object.raw("tensors", &array(comparison.pairs.iter().map(pair_json)));
+    object.raw("metadata", &array(metadata)).end()
+}
+
+fn only_json(only: &Only<'_>) -> String {
+    let object = form_json(Object::new().text("name", only.tensor.name()), &only.tensor);
+    only.same_as.into_iter().fold(object, |object, name| object.text("same_as", name)).end()
+}
+
+fn form_json(object: Object, tensor: &Tensor<'_>) -> Object {
+    object.text("dtype", tensor.dtype().name()).raw("shape", &list(tensor.dims(), ","))
+}
+
+fn pair_json(pair: &Pair<'_>) -> String {
+    let object = Object::new().text("name", pair.a.name()).text("result", word(pair.degree()));
+    let [a, b] = [&pair.a, &pair.b].map(|tensor| form_json(Object::new(), tensor).end());
+    let object = object.raw("a", &a).raw("b", &b);
+    match &pair.likeness {
+        Likeness::Values(distance) => distance_json(object, distance, &pair.a).end(),
+        _ => object.end(),
+    }
+}
+
+fn distance_json(object: Object, distance: &Distance, tensor: &Tensor<'_>) -> Object {
+    let float = |value: f64| serde_json::Value::from(value).to_string();
+    let place = |object: Object, (key, place): (&str, &Option<Place>)| match place {
+        None => object,
+        Some(Place { at, a, b }) => {
+            let values = array([a, b].map(|value| json_text(&value.to_string())));
+            let index = list(&index(*at, tensor), ",");
+            object.raw(key, &Object::new().raw("index", &index).raw("values", &values).end())
+        }
+    };
+    let object = object.number("values", distance.values).number("differing", distance.differing);
+    let object = object.number("beyond", distance.beyond).number("not_finite", distance.not_finite);
+    let object = object.raw("max_abs", &float(distance.largest)).raw("mean_abs", &float(distance.mean()));
+    let object = object.raw("max_relative", &float(distance.relative));
+    [("max_abs_at", &distance.largest_at), ("not_finite_at", &distance.first_not_finite)]
+        .into_iter()
+        .fold(object, place)
+}
+
+fn word(degree: Degree) -> &'static str {
+    match degree {
+        Degree::Identical => "identical",
+        Degree::Equal => "equal",
+        Degree::Near => "within",
+        Degree::Different => "different",
+        Degree::Shape => "shape",
+        Degree::Incomparable => "incomparable",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::short;
+
+    #[test]
+    fn measures_have_four_digits() {
+        for (measure, shown) in [
+            (0.0, "0"),
+            (1.0, "1"),
+            (0.123_456, "0.1235"),
+            (1e-9, "1e-9"),
+            (12346.0, "12350"),
+            (f64::MAX, "1.798e308"),
+        ] {
+            assert_eq!(short(measure), shown);
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! The elements of a tensor as numbers, none of them rounded.
+
+use embedded_safetensors::{Dtype, Element, ElementReader, FileModel, ReadError, TensorReader};
+use std::fmt;
+use std::io;
+
+/// How many values are held of each tensor.
+const CHUNK: usize = 16 * 1024;
+
+/// A number as it stands in a file. Integers of 64 bits are more than a double holds.
+#[derive(Clone, Copy, Debug)]
+pub enum Value {
+    Float(f64),
+    Integer(i128),
+}
+
+impl Value {
+    /// The nearest double.
+    pub fn rounded(self) -> f64 {
+        match self {
+            Self::Float(float) => float,
+            Self::Integer(integer) => integer as f64,
+        }
+    }
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Integer(integer) => write!(f, "{integer}"),
+            Self::Float(float) if is_short_integer(*float) => write!(f, "{float}"),
+            Self::Float(float) => write_shortest(f, *float),
+        }
+    }
+}
+
+fn is_short_integer(float: f64) -> bool {
+    float.fract() == 0.0 && float.abs() < 1e15
+}
+
+/// A number that is one of single precision has as few digits as that needs.
+#[expect(clippy::cast_possible_truncation, reason = "whether anything is lost is what is asked")]
+fn write_shortest(f: &mut fmt::Formatter<'_>, float: f64) -> fmt::Result {
+    let single = float as f32;
+    if f64::from(single) == float { write!(f, "{single:?}") } else { write!(f, "{float:?}") }
+}
+
+/// Some values of a tensor, one after the other.
+pub enum Piece<'b> {
+    Floats(&'b [f64]),
+    Signed(&'b [i64]),
+    Unsigned(&'b [u64]),
+}
+
+impl Piece<'_> {
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Floats(values) => values.len(),
+            Self::Signed(values) => values.len(),
+            Self::Unsigned(values) => values.len(),
+        }
+    }
+
+    pub fn values(&self) -> Box<dyn Iterator<Item = Value> + '_> {
+        match self {
+            Self::Floats(values) => Box::new(values.iter().map(|value| Value::Float(*value))),
+            Self::Signed(values) => Box::new(values.iter().map(|value| Value::Integer((*value).into()))),
+            Self::Unsigned(values) => Box::new(values.iter().map(|value| Value::Integer((*value).into()))),
+        }
+    }
+}
+
+/// Reads a tensor's values.
+pub struct Values<'m> {
+    reader: ElementReader<&'m FileModel>,
+    held: Held,
+}
+
+enum Held {
+    Floats(Vec<f64>),
+    Signed(Vec<i64>),
+    Unsigned(Vec<u64>),
+}
+
+impl<'m> Values<'m> {
+    /// A C64 has two values for each element.
+    pub fn new(reader: TensorReader<'m, &'m FileModel>) -> Self {
+        let held = match reader.dtype() {
+            Dtype::I64 => Held::Signed(vec![0; CHUNK]),
+            Dtype::U64 => Held::Unsigned(vec![0; CHUNK]),
+            _ => Held::Floats(vec![0.0; CHUNK]),
+        };
+        Self { reader: reader.elements(), held }
+    }
+
+    pub fn len(&self) -> u64 {
+        self.reader.len()
+    }
+
+    /// The values from this one on, as many as are held, or as there are.
+    pub fn at(&mut self, position: u64) -> Result<Piece<'_>, ReadError<io::Error>> {
+        self.reader.seek(position).map_err(ReadError::Format)?;
+        Ok(match &mut self.held {
+            Held::Floats(values) => Piece::Floats(next(&mut self.reader, values)?),
+            Held::Signed(values) => Piece::Signed(next(&mut self.reader, values)?),
+            Held::Unsigned(values) => Piece::Unsigned(next(&mut self.reader, values)?),
+        })
+    }
+}
+
+fn next<'b, T: Element>(
+    reader: &mut ElementReader<&FileModel>,
+    values: &'b mut [T],
+) -> Result<&'b [T], ReadError<io::Error>> {
+    Ok(reader.next_lossless(values)?.unwrap_or(&[]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Value;
+
+    #[test]
+    fn numbers_are_as_short_as_they_can_be() {
+        for (value, shown) in [
+            (Value::Float(f64::from(0.1_f32)), "0.1"),
+            (Value::Float(0.1), "0.1"),
+            (Value::Float(0.1 + 0.2), "0.30000000000000004"),
+            (Value::Float(-3.0), "-3"),
+            (Value::Float(1e30), "1e30"),
+            (Value::Float(f64::NAN), "NaN"),
+            (Value::Float(f64::NEG_INFINITY), "-inf"),
+            (Value::Integer(i128::from(u64::MAX)), "18446744073709551615"),
+        ] {
+            assert_eq!(value.to_string(), shown);
+        }
+    }
+}
