@@ -215,6 +215,10 @@ fn what_is_not_there() {
     let run = place.run(["cat", "torn", "a"]);
     assert_eq!((run.code, run.out.as_str()), (Some(1), ""));
     assert!(run.err.starts_with("torn: error["), "{run:?}");
+    let error = "safetensors: --limit is for text; --slice takes a part of the bytes\n";
+    place.run(["cat", "m", "a", "--limit", "1", "-o", "a.npy"]).is(2, "", error);
+    let error = "safetensors: --bits is for .npy: text has the numbers, and raw bytes are the bits\n";
+    place.run(["cat", "m", "a", "--bits"]).is(2, "", error);
     for usage in [
         &["cat", "m", "a", "--limit", "1", "--json"][..],
         &["cat", "m"],

@@ -39,6 +39,8 @@ mod measured {
     const HELD_TENSORS: u64 = 230_000;
     /// In all, with a header that is held and a list of what is in it.
     const HELD: u64 = 64 * MIB;
+    /// Above the empty program, for a tensor that goes from one file to another.
+    const MOVED: u64 = 8 * MIB;
     const PATIENCE: Duration = Duration::from_secs(60);
 
     /// A header's text, written by `write`, which is called twice: to count and to keep.
@@ -90,6 +92,7 @@ mod measured {
         }
         decode_a_long_shape(&path, empty);
         inspect_many_tensors(&path);
+        move_large_tensors(place.path(), empty);
         assert!(own_peak() <= empty, "this program grew too large to measure another: {}", own_peak());
     }
 
@@ -123,6 +126,42 @@ mod measured {
             let form = ["inspect", "--json", name];
             Measured::of(&form, None, 0).report(&format!("{}, as JSON", case.name), limit + json);
         }
+    }
+
+    /// No tensor is held, whatever becomes of it.
+    fn move_large_tensors(folder: &Path, empty: u64) {
+        let path = |name: &str| folder.join(name).to_str().expect("a plain path").to_owned();
+        let [rows, columns] = [2000, 3000];
+        let bytes = rows * columns * 4;
+        let large = Case { name: "a large tensor", exit: 0, data: bytes, write: large };
+        large.put(&folder.join("m"));
+        let header = format!("{{'descr': '>f4', 'fortran_order': True, 'shape': ({rows}, {columns})}}");
+        let mut array = BufWriter::new(File::create(folder.join("turned.npy")).expect("a file"));
+        let length = u16::try_from(header.len()).expect("short").to_le_bytes();
+        let start = [b"\x93NUMPY\x01\x00", &length[..], header.as_bytes()].concat();
+        array.write_all(&start).and_then(|()| repeat(&mut array, b"<@@=", bytes)).expect("there is room");
+        drop(array);
+        for (name, args) in [
+            ("as an array", &["cat", "m", "a", "-o", "a.npy"][..]),
+            ("sliced", &["slice", "m", "a=:, ::2", "-o", "part.safetensors"]),
+            ("in an archive", &["convert", "m", "a.npz", "--compress"]),
+            ("out of an archive", &["convert", "a.npz", "back.safetensors"]),
+            ("cast", &["convert", "m", "half.safetensors", "--to", "F16"]),
+            ("quantised", &["convert", "m", "i8.safetensors", "--to", "I8", "--scale", "per-row"]),
+            ("turned", &["convert", "turned.npy", "turned.safetensors"]),
+        ] {
+            let is_file = |arg: &str| {
+                arg == "m" || arg.ends_with(".npy") || arg.ends_with(".npz") || arg.ends_with(".safetensors")
+            };
+            let args: Vec<String> =
+                args.iter().map(|arg| if is_file(arg) { path(arg) } else { (*arg).to_owned() }).collect();
+            let args: Vec<&str> = args.iter().map(String::as_str).collect();
+            Measured::of(&args, None, 0).report(&format!("{} MB, {name}", bytes / 1_000_000), empty + MOVED);
+        }
+    }
+
+    fn large(out: Out<'_>) -> io::Result<()> {
+        out.write_all(br#"{"a":{"dtype":"F32","shape":[2000,3000],"data_offsets":[0,24000000]}}"#)
     }
 
     impl Case {

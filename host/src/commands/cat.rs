@@ -112,6 +112,14 @@ impl Cat {
 
     fn check(&self, format: Format) -> Result<(), Complaint> {
         let to_stdout = self.output.is_none();
+        if format != Format::Text && self.limit.is_some() {
+            return Err(Complaint::usage("--limit is for text; --slice takes a part of the bytes"));
+        }
+        if format != Format::Npy && self.bits {
+            return Err(Complaint::usage(
+                "--bits is for .npy: text has the numbers, and raw bytes are the bits",
+            ));
+        }
         if format != Format::Text && to_stdout && self.json {
             return Err(Complaint::usage(
                 "bytes and JSON do not go together on standard output; give --output",

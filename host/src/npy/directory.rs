@@ -268,7 +268,11 @@ fn number(bytes: &[u8], at: usize, width: usize) -> u64 {
     u64::from_le_bytes(number)
 }
 
+/// No file is so long that a system could not say so with a sign.
 fn bytes_at(file: &File, at: u64, len: u64) -> io::Result<Vec<u8>> {
+    if at > i64::MAX.unsigned_abs() - 0xFFFF {
+        return Err(unsound("the archive says that something is beyond its end"));
+    }
     take(&mut Part::new(file, at, len), len)
 }
 

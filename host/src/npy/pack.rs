@@ -226,11 +226,13 @@ mod tests {
             for len in 0..whole.len() {
                 assert!(unpacked(&whole[..len]).is_err(), "{len}");
             }
-            for at in 0..whole.len() {
+            for (at, mask) in (0..whole.len()).flat_map(|at| [(at, 0x55), (at, 0xFF)]) {
                 let mut flipped = whole.clone();
-                flipped[at] ^= 0x55;
-                let Ok(entries) = unpacked(&flipped) else { continue };
-                assert_eq!(entries[0].1, b"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab", "{at}");
+                flipped[at] ^= mask;
+                match unpacked(&flipped) {
+                    Ok(entries) => assert_eq!(entries[0].1, b"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab", "{at}"),
+                    Err(error) => assert_eq!(error.kind(), io::ErrorKind::InvalidData, "{at}: {error}"),
+                }
             }
         }
     }
