@@ -56,7 +56,7 @@ const LAYERS: &[&[&str]] = &[
     &["tensor.rs"],
     &["model.rs", "gather.rs", "view/", "write/writer.rs", "write/recorder.rs"],
     &["asynch/", "file/"],
-    &["map/", "shards/"],
+    &["map/", "shards/", "checkpoint/"],
 ];
 
 /// From here upwards other crates may be named. Below, the core stands alone.

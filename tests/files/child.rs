@@ -3,7 +3,9 @@
 use std::io::Write;
 use std::process::ExitCode;
 
-use embedded_safetensors::{Draft, Dtype, FileError, FileSpec, Saved, TensorSpec, write_file};
+use embedded_safetensors::{
+    Draft, Dtype, FileError, FileSpec, Saved, TensorSpec, write_checkpoint, write_file,
+};
 
 /// Of each tensor that `write` writes.
 const LEN: usize = 100_000;
@@ -27,6 +29,9 @@ fn run(words: &[&str]) -> Result<(), FileError> {
         ["rewrite", path] => {
             return (0..).try_for_each(|round| write(path, low_byte(round)).map(|()| report(round)));
         }
+        ["checkpoint", path] => {
+            return (0..).try_for_each(|round| checkpoint(path, low_byte(round)).map(|()| report(round)));
+        }
         ["edit", path] => return (0..).try_for_each(|round| edit(path, round).map(|()| report(round))),
         ["look", path] => return (0..3000).try_for_each(|_| look(path)),
         ["stream", path, many] => stream(path, many.parse().expect("a number"))?,
@@ -49,6 +54,16 @@ fn write(path: &str, fill: u8) -> Result<(), FileError> {
         file.write_tensor("b0", &[fill; LEN])?;
         file.write_chunks("a0", [fill; LEN].chunks(1000))?;
         file.write_tensor("c0", &[fill; LEN])
+    })
+}
+
+/// A folder with such a file, and another file of as many of the same byte.
+fn checkpoint(path: &str, fill: u8) -> Result<(), FileError> {
+    let dims = [LEN as u64];
+    let tensors = ["a0"].map(|name| TensorSpec::new(name, Dtype::U8, &dims));
+    write_checkpoint(path, |checkpoint| {
+        checkpoint.write_file("m", FileSpec::new(&tensors), |file| file.write_tensor("a0", &[fill; LEN]))?;
+        checkpoint.write_bytes("step", &[fill; LEN])
     })
 }
 

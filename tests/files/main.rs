@@ -2,6 +2,7 @@
 //! there. What needs a power cut or a fault at a certain call is tested beside the code, on a model of a disk.
 
 mod changed;
+mod checkpoints;
 mod editing;
 mod folder;
 mod mapped;

@@ -32,7 +32,7 @@ fn is_whole(path: &Path) -> bool {
 }
 
 /// Kills the program again and again, each time a little later, and looks at what it leaves.
-fn kill_many_times(word: &str, path: &Path, look: impl Fn()) {
+pub fn kill_many_times(word: &str, path: &Path, look: impl Fn()) {
     let mut random = Random::new(1);
     for round in 0..60 {
         let mut command = Command::new(PROGRAM);

@@ -17,6 +17,8 @@ mod log;
 pub mod asynch;
 mod bytes;
 mod check;
+#[cfg(all(feature = "checkpoint", any(unix, windows)))]
+mod checkpoint;
 mod convert;
 mod dtype;
 mod duplicates;
@@ -62,6 +64,12 @@ mod view;
 mod write;
 
 pub use check::{HeaderCheck, Summary, check, check_header};
+#[cfg(all(feature = "checkpoint", any(unix, windows)))]
+pub use checkpoint::{
+    error::{CheckpointError, CheckpointFault},
+    verify::{Verified, verify_checkpoint},
+    write::{Checkpoint, recover_checkpoint, write_checkpoint},
+};
 pub use convert::Element;
 pub use dtype::Dtype;
 pub use duplicates::DuplicateCheck;

@@ -118,12 +118,20 @@ fn create_beside(
     target: &Path,
     permissions: Option<&Permissions>,
 ) -> io::Result<(PathBuf, Box<dyn Handle>)> {
+    beside(target, |path| disk.create_new(path, permissions))
+}
+
+/// Makes something of a new name beside the target.
+pub(crate) fn beside<T>(
+    target: &Path,
+    mut create: impl FnMut(&Path) -> io::Result<T>,
+) -> io::Result<(PathBuf, T)> {
     let mut outcome = Err(io::ErrorKind::AlreadyExists.into());
     for _ in 0..ATTEMPTS {
         // Hidden, and of one length: the name of the target may be as long as names can be.
         let chance = RandomState::new().build_hasher().finish();
         let path = target.with_file_name(format!(".safetensors-{:x}-{chance:016x}.tmp", std::process::id()));
-        outcome = disk.create_new(&path, permissions).map(|file| (path, file));
+        outcome = create(&path).map(|made| (path, made));
         match &outcome {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             _ => break,

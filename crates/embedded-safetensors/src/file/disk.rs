@@ -6,6 +6,8 @@ use std::fs::Permissions;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
+#[cfg(feature = "checkpoint")]
+use std::vec::Vec;
 
 /// A file system.
 pub(crate) trait Disk: Sync {
@@ -30,6 +32,23 @@ pub(crate) trait Disk: Sync {
     /// Returns when the names in a folder are on the medium.
     fn sync_folder(&self, folder: &Path) -> io::Result<()>;
 
+    /// A new folder. An error when something is there.
+    #[cfg(feature = "checkpoint")]
+    fn create_folder(&self, place: &Path) -> io::Result<()>;
+
+    /// What is in a folder, in any order; of links it is said that they are links.
+    #[cfg(feature = "checkpoint")]
+    fn list(&self, folder: &Path) -> io::Result<Vec<Entry>>;
+
+    /// Removes a folder with all that is in it, which is no single act.
+    #[cfg(feature = "checkpoint")]
+    fn remove_folder(&self, place: &Path) -> io::Result<()>;
+
+    /// Gives each of two files or folders the name of the other, in one act. Where the system cannot do that, an error of the kind
+    /// [`Unsupported`](io::ErrorKind::Unsupported).
+    #[cfg(feature = "checkpoint")]
+    fn exchange(&self, one: &Path, other: &Path) -> io::Result<()>;
+
     /// Lets other programs go on for a moment.
     fn pause(&self);
 }
@@ -50,6 +69,16 @@ pub(crate) trait Handle: Debug + Send + Sync {
 
     /// Returns when the bytes and the length are on the medium.
     fn sync(&self) -> io::Result<()>;
+}
+
+/// Something in a folder.
+#[cfg(feature = "checkpoint")]
+#[derive(Clone, Debug)]
+pub(crate) struct Entry {
+    pub(crate) path: PathBuf,
+    pub(crate) is_folder: bool,
+    /// What it is, unless it is a regular file.
+    pub(crate) other: Option<&'static str>,
 }
 
 /// What the system knows of a file.

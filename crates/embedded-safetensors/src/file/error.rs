@@ -42,6 +42,18 @@ pub enum FileFault {
         /// What it is.
         what: &'static str,
     },
+    /// Something that is no folder is where one is to be.
+    NotAFolder {
+        /// What it is.
+        what: &'static str,
+    },
+    /// No file may be called so, because the name leads, or might lead on another system, to something else than a file in its folder.
+    UnsafeName {
+        /// The name.
+        name: String,
+        /// What is wrong with it.
+        reason: &'static str,
+    },
     /// There can be no such file.
     Spec {
         /// Why.
@@ -145,6 +157,15 @@ impl FileError {
         &self.fault
     }
 
+    /// Of a file that was to be moved elsewhere: of the place where it would be.
+    #[cfg(feature = "checkpoint")]
+    pub(crate) fn moved(mut self, from: &Path, to: &Path) -> Self {
+        if let Ok(rest) = self.path.strip_prefix(from) {
+            self.path = to.join(rest);
+        }
+        self
+    }
+
     /// An error of what the bytes come from says by itself nothing of the file that they are for.
     pub(crate) fn or_of(self, path: &Path) -> Self {
         if self.path.as_os_str().is_empty() { self.fault.of(path) } else { self }
@@ -201,6 +222,8 @@ impl fmt::Display for FileFault {
             Self::System { action, error } => write!(f, "cannot {action} it: {error}"),
             Self::Input(error) => write!(f, "cannot read what it is to hold: {error}"),
             Self::NotAFile { what } => write!(f, "it is {what}, not a file"),
+            Self::NotAFolder { what } => write!(f, "it is {what}, not a folder"),
+            Self::UnsafeName { name, reason } => write!(f, "no file may be called {name:?}: {reason}"),
             Self::Spec { error, name } => write_spec(f, *error, name),
             Self::Format(error) => error.fmt(f),
             Self::Twice { error, name } => write!(f, "{name:?}: {error}"),

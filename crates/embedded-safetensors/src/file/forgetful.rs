@@ -3,10 +3,12 @@
 //! What survives a power cut: of a file what was there at its last sync, and of later writes any sectors at all; of the names in
 //! the folder those at its last sync, and of later changes the first so many, in their order, each as a whole.
 
+#[cfg(feature = "checkpoint")]
+use super::disk::Entry;
 use super::disk::{Disk, Handle, Stat, Version};
 use core::fmt;
 use std::boxed::Box;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::Permissions;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -59,18 +61,25 @@ struct State {
     files: Vec<Inode>,
     names: BTreeMap<PathBuf, usize>,
     durable_names: BTreeMap<PathBuf, usize>,
-    /// Since the folder was synced.
+    /// Also those that nothing is in.
+    folders: BTreeSet<PathBuf>,
+    /// Since their folder was synced.
     renames: Vec<Change>,
+    /// Whether two names can be exchanged in one act.
+    #[cfg_attr(not(feature = "checkpoint"), allow(dead_code))]
+    exchanges: bool,
     plan: Plan,
     calls: usize,
     clock: u64,
 }
 
-/// What happened to the names in the folder: one leads to a file now, one to none.
+/// What happened to the names in a folder: one leads to a file now, one to none; whole folders are called otherwise.
 #[derive(Clone, Debug)]
 struct Change {
+    folder: PathBuf,
     appears: Option<(PathBuf, usize)>,
     vanishes: Option<PathBuf>,
+    moved: Vec<(PathBuf, PathBuf)>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -106,7 +115,10 @@ impl Forgetful {
 
     fn of(files: Vec<Inode>, names: BTreeMap<PathBuf, usize>) -> Self {
         let (durable_names, renames) = (names.clone(), Vec::new());
-        let state = State { files, names, durable_names, renames, plan: Plan::Fine, calls: 0, clock: 1 };
+        let folders = names.keys().flat_map(|path| path.ancestors().skip(1)).map(Path::to_path_buf).collect();
+        let (plan, exchanges) = (Plan::Fine, true);
+        let state =
+            State { files, names, durable_names, folders, renames, exchanges, plan, calls: 0, clock: 1 };
         Self(Arc::new(Mutex::new(state)), Arc::default())
     }
 
@@ -115,6 +127,13 @@ impl Forgetful {
         let mut state = self.state();
         (state.plan, state.calls) = (plan, 0);
         drop(state);
+        self
+    }
+
+    /// The same disk, on which two names cannot be exchanged.
+    #[cfg(feature = "checkpoint")]
+    pub(crate) fn without_exchange(self) -> Self {
+        self.state().exchanges = false;
         self
     }
 
@@ -199,8 +218,19 @@ impl State {
     }
 
     fn change(&mut self, appears: Option<(PathBuf, usize)>, vanishes: Option<PathBuf>) {
-        let change = Change { appears, vanishes };
+        let path = appears.as_ref().map(|(path, _)| path).or(vanishes.as_ref());
+        let folder = path.and_then(|path| path.parent()).expect("something happened").to_path_buf();
+        let change = Change { folder, appears, vanishes, moved: Vec::new() };
         change.apply(&mut self.names);
+        self.renames.push(change);
+    }
+
+    #[cfg(feature = "checkpoint")]
+    fn move_folders(&mut self, moved: Vec<(PathBuf, PathBuf)>) {
+        let folder = moved[0].0.parent().expect("it is in a folder").to_path_buf();
+        let change = Change { folder, appears: None, vanishes: None, moved };
+        change.apply(&mut self.names);
+        self.folders = self.folders.iter().map(|folder| change.moved(folder)).collect();
         self.renames.push(change);
     }
 
@@ -213,6 +243,16 @@ impl Change {
     fn apply(&self, names: &mut BTreeMap<PathBuf, usize>) {
         self.vanishes.as_ref().map(|path| names.remove(path));
         names.extend(self.appears.clone());
+        *names = names.iter().map(|(path, &index)| (self.moved(path), index)).collect();
+    }
+
+    /// What a path is after it.
+    fn moved(&self, path: &Path) -> PathBuf {
+        let below = |(from, to): &(PathBuf, PathBuf)| {
+            let rest = path.strip_prefix(from).ok()?;
+            Some(if rest == Path::new("") { to.clone() } else { to.join(rest) })
+        };
+        self.moved.iter().find_map(below).unwrap_or(path.to_path_buf())
     }
 }
 
@@ -256,7 +296,12 @@ impl Disk for Forgetful {
 
     fn look(&self, place: &Path) -> io::Result<Option<Stat>> {
         let state = self.call()?;
-        Ok(state.names.get(place).map(|&index| state.files[index].stat(index)))
+        let folder = || {
+            let version = Version { identity: None, len: 0, modified: None };
+            let stat = Stat { other: Some("a folder"), permissions: None, version };
+            state.folders.contains(place).then_some(stat)
+        };
+        Ok(state.names.get(place).map(|&index| state.files[index].stat(index)).or_else(folder))
     }
 
     fn create_new(&self, place: &Path, _: Option<&Permissions>) -> io::Result<Box<dyn Handle>> {
@@ -277,6 +322,12 @@ impl Disk for Forgetful {
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
         let mut state = self.call()?;
+        #[cfg(feature = "checkpoint")]
+        if state.folders.contains(from) {
+            assert!(!state.names.contains_key(to) && !state.folders.contains(to), "something is there");
+            state.move_folders(Vec::from([(from.into(), to.into())]));
+            return Ok(());
+        }
         let index = state.find(from)?;
         state.change(Some((to.to_path_buf(), index)), Some(from.to_path_buf()));
         Ok(())
@@ -289,14 +340,55 @@ impl Disk for Forgetful {
         Ok(())
     }
 
+    #[cfg(feature = "checkpoint")]
+    fn create_folder(&self, place: &Path) -> io::Result<()> {
+        self.call()?.folders.insert(place.into());
+        Ok(())
+    }
+
+    #[cfg(feature = "checkpoint")]
+    fn list(&self, folder: &Path) -> io::Result<Vec<Entry>> {
+        let state = self.call()?;
+        let folders = state.folders.iter().map(|path| (path, true));
+        let all = state.names.keys().map(|path| (path, false)).chain(folders);
+        let inside = all.filter(|(path, _)| path.parent() == Some(folder));
+        let entry =
+            |(path, is_folder): (&PathBuf, bool)| Entry { path: path.clone(), is_folder, other: None };
+        Ok(inside.map(entry).collect())
+    }
+
+    /// File by file.
+    #[cfg(feature = "checkpoint")]
+    fn remove_folder(&self, place: &Path) -> io::Result<()> {
+        let inside = self.names().into_iter().filter(|path| path.starts_with(place));
+        inside.collect::<Vec<_>>().iter().try_for_each(|path| self.remove(path))?;
+        self.call()?.folders.retain(|path| !path.starts_with(place));
+        Ok(())
+    }
+
+    #[cfg(feature = "checkpoint")]
+    fn exchange(&self, one: &Path, other: &Path) -> io::Result<()> {
+        let mut state = self.call()?;
+        if !state.exchanges {
+            return Err(io::ErrorKind::Unsupported.into());
+        }
+        assert!(state.folders.contains(one) && state.folders.contains(other), "there are two");
+        let (one, other) = (one.to_path_buf(), other.to_path_buf());
+        state.move_folders(Vec::from([(one.clone(), other.clone()), (other, one)]));
+        Ok(())
+    }
+
     fn pause(&self) {
         drop(self.call());
     }
 
-    fn sync_folder(&self, _: &Path) -> io::Result<()> {
+    /// What happened in other folders is as it was.
+    fn sync_folder(&self, folder: &Path) -> io::Result<()> {
         let mut state = self.call()?;
-        state.durable_names = state.names.clone();
-        state.renames.clear();
+        let (here, elsewhere): (Vec<Change>, _) =
+            state.renames.drain(..).partition(|change| change.folder == folder);
+        state.renames = elsewhere;
+        here.iter().for_each(|change| change.apply(&mut state.durable_names));
         Ok(())
     }
 }

@@ -10,6 +10,8 @@ pub(crate) mod draft;
 pub(crate) mod error;
 pub(crate) mod header;
 pub(crate) mod model;
+#[cfg(any(feature = "shards", feature = "checkpoint"))]
+pub(crate) mod name;
 pub(crate) mod opened;
 pub(crate) mod save;
 pub(crate) mod system;

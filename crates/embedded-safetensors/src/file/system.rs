@@ -1,5 +1,7 @@
 //! The file system of the operating system.
 
+#[cfg(feature = "checkpoint")]
+use super::disk::Entry;
 use super::disk::{Disk, Handle, Stat, Version};
 use crate::sink::WriteAt;
 use crate::source::ReadAt;
@@ -8,6 +10,8 @@ use std::fs::{self, File, FileType, Metadata, OpenOptions, Permissions};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+#[cfg(feature = "checkpoint")]
+use std::vec::Vec;
 
 /// The one that this machine has.
 pub(crate) struct System;
@@ -71,6 +75,47 @@ impl Disk for System {
 
     fn pause(&self) {
         std::thread::sleep(PAUSE);
+    }
+
+    #[cfg(feature = "checkpoint")]
+    fn create_folder(&self, place: &Path) -> io::Result<()> {
+        fs::create_dir(place)
+    }
+
+    #[cfg(feature = "checkpoint")]
+    fn list(&self, folder: &Path) -> io::Result<Vec<Entry>> {
+        let entry = |entry: io::Result<fs::DirEntry>| {
+            let (path, kind) = entry.and_then(|entry| Ok((entry.path(), entry.file_type()?)))?;
+            let other = if kind.is_symlink() { Some("a link") } else { other_than_file(kind) };
+            Ok(Entry { path, is_folder: kind.is_dir(), other })
+        };
+        fs::read_dir(folder)?.map(entry).collect()
+    }
+
+    #[cfg(feature = "checkpoint")]
+    fn remove_folder(&self, place: &Path) -> io::Result<()> {
+        fs::remove_dir_all(place)
+    }
+
+    #[cfg(all(
+        feature = "checkpoint",
+        any(target_os = "linux", target_os = "android", target_vendor = "apple")
+    ))]
+    fn exchange(&self, one: &Path, other: &Path) -> io::Result<()> {
+        use rustix::fs::{CWD, RenameFlags, renameat_with};
+        renameat_with(CWD, one, CWD, other, RenameFlags::EXCHANGE).map_err(|error| match error {
+            // File systems that know of no such thing take it for a flag that is not one.
+            rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS => io::ErrorKind::Unsupported.into(),
+            _ => error.into(),
+        })
+    }
+
+    #[cfg(all(
+        feature = "checkpoint",
+        not(any(target_os = "linux", target_os = "android", target_vendor = "apple"))
+    ))]
+    fn exchange(&self, _: &Path, _: &Path) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
     }
 
     /// Some file systems, such as those of a network, have no such call.

@@ -1,0 +1,133 @@
+//! Why a folder is not what its list of sums says: one sentence, with its path.
+
+use crate::file::error::{FileError, FileFault};
+use core::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::string::String;
+
+/// Why a folder is not what its list of sums says.
+///
+/// It is one sentence with the path. `?` turns it into an [`io::Error`], too: of the kind that a [`FileError`] has, or of
+/// [`InvalidData`](io::ErrorKind::InvalidData) for what is not as it is listed.
+///
+/// *Memory*: at most 144 bytes, and its texts on the heap.
+#[derive(Debug)]
+pub struct CheckpointError {
+    path: PathBuf,
+    fault: CheckpointFault,
+}
+
+/// What is wrong.
+///
+/// *Memory*: at most 120 bytes, and its texts on the heap.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum CheckpointFault {
+    /// A file cannot be read, or is none, such as a link.
+    File(FileError),
+    /// There is no list.
+    NoSums,
+    /// A line of the list is wrong.
+    Line {
+        /// Counted from 1.
+        line: usize,
+        /// What is wrong with it.
+        reason: &'static str,
+    },
+    /// A name in the list leads, or might lead on another system, to something else than a file in the folder.
+    UnsafeName {
+        /// The name.
+        name: String,
+        /// What is wrong with it.
+        reason: &'static str,
+    },
+    /// A file is listed twice.
+    Twice {
+        /// Its name.
+        name: String,
+    },
+    /// A file is listed and not there.
+    Missing {
+        /// Its name.
+        name: String,
+    },
+    /// A file is there and not listed.
+    Unlisted {
+        /// Its name.
+        name: String,
+    },
+    /// A file is not what is listed.
+    Differs {
+        /// Its name.
+        name: String,
+        /// The sum in the list, in hexadecimal digits.
+        listed: String,
+        /// The sum of the file.
+        found: String,
+    },
+}
+
+impl CheckpointError {
+    /// The folder, by the path that was given.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What is wrong.
+    pub fn fault(&self) -> &CheckpointFault {
+        &self.fault
+    }
+}
+
+impl CheckpointFault {
+    pub(super) fn of(self, path: &Path) -> CheckpointError {
+        CheckpointError { path: path.to_path_buf(), fault: self }
+    }
+
+    /// Of a name in the list that is refused.
+    pub(super) fn of_name(name: &str, fault: FileFault) -> Self {
+        let reason = if let FileFault::UnsafeName { reason, .. } = fault { reason } else { "" };
+        Self::UnsafeName { name: name.into(), reason }
+    }
+}
+
+impl fmt::Display for CheckpointError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.fault {
+            CheckpointFault::File(error) => error.fmt(f),
+            fault => write!(f, "{}: {fault}", self.path.display()),
+        }
+    }
+}
+
+impl fmt::Display for CheckpointFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File(error) => error.fmt(f),
+            Self::NoSums => f.write_str("there is no SHA256SUMS in it"),
+            Self::Line { line, reason } => write!(f, "line {line} of SHA256SUMS: {reason}"),
+            Self::UnsafeName { name, reason } => write!(f, "no file may be called {name:?}: {reason}"),
+            Self::Twice { name } => write!(f, "{name:?} is listed twice"),
+            Self::Missing { name } => write!(f, "{name:?} is listed and not there"),
+            Self::Unlisted { name } => write!(f, "{name:?} is there and not listed"),
+            Self::Differs { name, listed, found } => {
+                write!(f, "{name:?} has the SHA-256 {found}, but {listed} is listed")
+            }
+        }
+    }
+}
+
+impl core::error::Error for CheckpointError {}
+
+impl From<CheckpointError> for io::Error {
+    fn from(error: CheckpointError) -> Self {
+        match error.fault {
+            CheckpointFault::File(error) => error.into(),
+            CheckpointFault::NoSums | CheckpointFault::Missing { .. } => {
+                Self::new(io::ErrorKind::NotFound, error)
+            }
+            _ => Self::new(io::ErrorKind::InvalidData, error),
+        }
+    }
+}

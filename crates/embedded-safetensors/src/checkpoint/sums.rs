@@ -1,0 +1,107 @@
+//! `SHA256SUMS`: a line for each file, as `sha256sum` writes and reads it.
+
+use crate::file::disk::{Disk, Entry, read_up_to};
+use crate::file::error::{FileError, FileFault};
+use crate::file::name;
+use core::fmt;
+use sha2::{Digest, Sha256};
+use std::path::{Path, PathBuf};
+use std::string::String;
+use std::vec;
+use std::vec::Vec;
+
+/// What the list is called.
+pub(super) const SUMS: &str = "SHA256SUMS";
+
+/// As much of a file is read at once.
+const PIECE: usize = 1 << 18;
+
+/// A SHA-256.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct Sum([u8; 32]);
+
+impl Sum {
+    /// Of a file, and how long it is.
+    pub(super) fn of_file(disk: &dyn Disk, path: &Path) -> Result<(Self, u64), FileFault> {
+        let cannot = |error| FileFault::system("read", error);
+        let file = disk.open(path, false).map_err(cannot)?;
+        let (mut hash, mut at, mut buffer) = (Sha256::new(), 0, vec![0; PIECE]);
+        loop {
+            let len = read_up_to(&*file, at, &mut buffer).map_err(cannot)?;
+            hash.update(buffer.get(..len).unwrap_or(&[]));
+            at += len as u64;
+            if len < PIECE {
+                return Ok((Self(hash.finalize().into()), at));
+            }
+        }
+    }
+
+    /// From 64 hexadecimal digits.
+    pub(super) fn parse(digits: &str) -> Option<Self> {
+        let digits: Vec<u8> =
+            digits.chars().map(|digit| digit.to_digit(16)?.try_into().ok()).collect::<Option<_>>()?;
+        let bytes: Vec<u8> =
+            digits.chunks_exact(2).map(|pair| pair.iter().fold(0, |sum, digit| sum << 4 | digit)).collect();
+        Some(Self(bytes.try_into().ok().filter(|_| digits.len() == 64)?))
+    }
+}
+
+impl fmt::Display for Sum {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+/// What a file in the folder or below it may be called: what is a plain name everywhere, and takes one line.
+///
+/// # Errors
+/// [`FileFault::UnsafeName`].
+pub(super) fn check_name(name: &str) -> Result<(), FileFault> {
+    let reason = match name {
+        SUMS => Some("it is the list of sums"),
+        _ if name.chars().any(char::is_control) => Some("it has a control character"),
+        _ => name::fault(name),
+    };
+    reason.map_or(Ok(()), |reason| Err(FileFault::UnsafeName { name: name.into(), reason }))
+}
+
+/// All that is in a folder and below it.
+pub(super) struct Tree {
+    /// The name of each file from the folder on, with `/` between the folders, and its path. Sorted.
+    pub(super) files: Vec<(String, PathBuf)>,
+    /// The folders, the lowest last.
+    pub(super) folders: Vec<PathBuf>,
+}
+
+impl Tree {
+    /// # Errors
+    /// Of something that is neither a file nor a folder, or has a name that is no text; those of the system.
+    pub(super) fn of(disk: &dyn Disk, folder: &Path) -> Result<Self, FileError> {
+        let (mut files, mut folders) = (Vec::new(), Vec::from([folder.to_path_buf()]));
+        let mut next = 0;
+        while let Some(current) = folders.get(next).cloned() {
+            let entries = disk.list(&current);
+            for entry in entries.map_err(|error| FileFault::system("list", error).of(&current))? {
+                match entry {
+                    Entry { is_folder: true, path, .. } => folders.push(path),
+                    Entry { other: Some(what), path, .. } => {
+                        return Err(FileFault::NotAFile { what }.of(&path));
+                    }
+                    Entry { path, .. } => files.push((name_below(folder, &path)?, path)),
+                }
+            }
+            next += 1;
+        }
+        files.sort();
+        Ok(Self { files, folders })
+    }
+}
+
+fn name_below(folder: &Path, path: &Path) -> Result<String, FileError> {
+    let below = path.strip_prefix(folder).unwrap_or(path);
+    let parts: Option<Vec<&str>> = below.iter().map(|part| part.to_str()).collect();
+    parts.map(|parts| parts.join("/")).ok_or_else(|| {
+        let name = below.to_string_lossy().into_owned();
+        FileFault::UnsafeName { name, reason: "it is no text" }.of(path)
+    })
+}

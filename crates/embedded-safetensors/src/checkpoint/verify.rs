@@ -1,0 +1,115 @@
+//! A folder, compared with its list of sums.
+
+use super::error::{CheckpointError, CheckpointFault};
+use super::sums::{SUMS, Sum, Tree, check_name};
+use crate::file::atomic::look_for_file;
+use crate::file::disk::{Disk, read_up_to};
+use crate::file::error::FileFault;
+use crate::file::system::System;
+use std::collections::BTreeMap;
+use std::io;
+use std::path::Path;
+use std::string::{String, ToString};
+use std::vec;
+use std::vec::Vec;
+
+/// Longer lists are not read.
+const LONGEST: u64 = 1 << 24;
+
+/// What has been verified.
+///
+/// *Memory*: 16 bytes, `Copy`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Verified {
+    /// How many files there are, beside the list.
+    pub files: u64,
+    /// How many bytes they have together.
+    pub bytes: u64,
+}
+
+/// Compares a folder with its `SHA256SUMS`: every file that is listed is there and has its sum, and no file is there that is not listed. What
+/// [`write_checkpoint`](crate::write_checkpoint) has written, or `sha256sum` in that folder.
+///
+/// Whoever can change a file can change the list as well. Against that, keep the list, or its sum, elsewhere.
+///
+/// # Errors
+/// [`CheckpointFault`]: the first thing that is wrong, the list before all else, then names, then sums.
+///
+/// # Panics
+/// Never.
+///
+/// *Memory*: the list, of at most 16 MiB, its names once more, and a buffer of 256 KiB.
+pub fn verify_checkpoint(folder: impl AsRef<Path>) -> Result<Verified, CheckpointError> {
+    let folder = folder.as_ref();
+    verify(&System, folder).map_err(|fault| fault.of(folder))
+}
+
+/// As [`verify_checkpoint`].
+pub(super) fn verify(disk: &dyn Disk, folder: &Path) -> Result<Verified, CheckpointFault> {
+    let listed = parse(&read_list(disk, folder)?)?;
+    let tree = Tree::of(disk, folder).map_err(CheckpointFault::File)?;
+    let found: BTreeMap<&str, &Path> =
+        tree.files.iter().map(|(name, path)| (name.as_str(), path.as_path())).collect();
+    if let Some(name) = found.keys().find(|name| **name != SUMS && !listed.contains_key(**name)) {
+        return Err(CheckpointFault::Unlisted { name: (*name).into() });
+    }
+    if let Some(name) = listed.keys().find(|name| !found.contains_key(name.as_str())) {
+        return Err(CheckpointFault::Missing { name: name.clone() });
+    }
+    let mut verified = Verified { files: 0, bytes: 0 };
+    for ((name, listed), path) in
+        listed.iter().filter_map(|entry| Some((entry, found.get(entry.0.as_str())?)))
+    {
+        let (sum, len) = Sum::of_file(disk, path).map_err(|fault| CheckpointFault::File(fault.of(path)))?;
+        if sum != *listed {
+            let (listed, found) = (listed.to_string(), sum.to_string());
+            return Err(CheckpointFault::Differs { name: name.clone(), listed, found });
+        }
+        verified = Verified { files: verified.files + 1, bytes: verified.bytes.saturating_add(len) };
+    }
+    Ok(verified)
+}
+
+fn read_list(disk: &dyn Disk, folder: &Path) -> Result<String, CheckpointFault> {
+    let path = folder.join(SUMS);
+    let found = look_for_file(disk, &path).map_err(|fault| CheckpointFault::File(fault.of(&path)))?;
+    let len = found.ok_or(CheckpointFault::NoSums)?.version.len;
+    if len > LONGEST {
+        return Err(CheckpointFault::Line { line: 1, reason: "the list is longer than 16 MiB" });
+    }
+    let text = read(disk, &path, len)
+        .map_err(|error| CheckpointFault::File(FileFault::system("read", error).of(&path)))?;
+    String::from_utf8(text).map_err(|error| {
+        let before = error.as_bytes().get(..error.utf8_error().valid_up_to()).unwrap_or(&[]);
+        let line = 1 + before.iter().filter(|&&byte| byte == b'\n').count();
+        CheckpointFault::Line { line, reason: "it is no text" }
+    })
+}
+
+fn read(disk: &dyn Disk, path: &Path, len: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = vec![0; usize::try_from(len).unwrap_or(usize::MAX)];
+    let present = read_up_to(&*disk.open(path, false)?, 0, &mut bytes)?;
+    bytes.truncate(present);
+    Ok(bytes)
+}
+
+fn parse(list: &str) -> Result<BTreeMap<String, Sum>, CheckpointFault> {
+    let mut sums = BTreeMap::new();
+    for (line, text) in (1..).zip(list.lines()) {
+        let wrong =
+            CheckpointFault::Line { line, reason: "it is not a sum of 64 digits, two spaces and a name" };
+        let Some((name, sum)) = parse_line(text) else { return Err(wrong) };
+        check_name(name).map_err(|fault| CheckpointFault::of_name(name, fault))?;
+        if sums.insert(name.into(), sum).is_some() {
+            return Err(CheckpointFault::Twice { name: name.into() });
+        }
+    }
+    Ok(sums)
+}
+
+/// Where programs tell texts from other files, the second space is a star.
+fn parse_line(line: &str) -> Option<(&str, Sum)> {
+    let (sum, rest) = line.split_at_checked(64)?;
+    let name = rest.strip_prefix("  ").or_else(|| rest.strip_prefix(" *"))?;
+    Some((name, Sum::parse(sum)?))
+}
