@@ -10,7 +10,7 @@ use crate::text::quoted;
 use embedded_safetensors::{FileModel, FileTensor, ShardFault, ShardedModel};
 use std::collections::BTreeMap;
 use std::ops::Deref;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// What a model is called that is alone in its folder.
 const WHOLE: &str = "model.safetensors";
@@ -18,8 +18,10 @@ const WHOLE: &str = "model.safetensors";
 /// A model in one file, or in several.
 pub struct Model {
     /// As it was asked for.
-    path: std::path::PathBuf,
+    path: PathBuf,
     parts: Vec<FileModel>,
+    /// The index that names them, if there is one.
+    index: Option<PathBuf>,
     metadata: BTreeMap<String, String>,
 }
 
@@ -30,10 +32,11 @@ impl Model {
     /// # Errors
     /// It is not sound, with the report that `check` gives; it cannot be read.
     pub fn open(path: &Path) -> Result<Self, Complaint> {
-        let parts = if is_sharded(path) { open_shards(path)? } else { vec![open_part(path)?] };
+        let (parts, index) =
+            if is_sharded(path) { open_shards(path)? } else { (vec![open_part(path)?], None) };
         let pairs = parts.iter().rev().filter_map(FileModel::metadata).flatten();
         let metadata = pairs.map(|(key, value)| (key.clone(), value.clone())).collect();
-        Ok(Self { path: path.to_path_buf(), parts, metadata })
+        Ok(Self { path: path.to_path_buf(), parts, index, metadata })
     }
 
     /// As it was asked for.
@@ -44,6 +47,11 @@ impl Model {
     /// The files that it is in.
     pub fn parts(&self) -> &[FileModel] {
         &self.parts
+    }
+
+    /// The index that names them, if there is one.
+    pub fn index(&self) -> Option<&Path> {
+        self.index.as_deref()
     }
 
     /// All tensors: file by file, by their offsets.
@@ -127,14 +135,17 @@ pub fn is_sharded(path: &Path) -> bool {
     path.is_dir() || path.to_string_lossy().ends_with(".index.json")
 }
 
-fn open_shards(path: &Path) -> Result<Vec<FileModel>, Complaint> {
+fn open_shards(path: &Path) -> Result<(Vec<FileModel>, Option<PathBuf>), Complaint> {
     match ShardedModel::open(path) {
-        Ok(model) => Ok(model.into_shards()),
+        Ok(model) => {
+            let index = model.path().to_path_buf();
+            Ok((model.into_shards(), Some(index)))
+        }
         Err(error) => Err(match error.fault() {
             ShardFault::File(shard) => open_part(shard.path()).err().unwrap_or_else(|| error.into()),
             // The whole model is in one file, as others name it.
             ShardFault::NoIndex if path.join(WHOLE).is_file() => {
-                return Ok(vec![open_part(&path.join(WHOLE))?]);
+                return Ok((vec![open_part(&path.join(WHOLE))?], None));
             }
             _ => error.into(),
         }),

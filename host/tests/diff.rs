@@ -284,6 +284,25 @@ fn renamed_tensors_with_the_same_bytes_are_matched_once() {
 }
 
 #[test]
+fn a_model_in_several_files_is_the_same_as_in_one() {
+    let place = Place::new();
+    fs::create_dir(place.path("m")).expect("a folder");
+    let index = r#"{"metadata":{},"weight_map":{"a":"1.safetensors","b":"2.safetensors"}}"#;
+    place.put("m/1.safetensors", &file(format!("{{{}}}", tensor("a", 0, 2)), b"ab"));
+    place.put("m/2.safetensors", &file(format!("{{{}}}", tensor("b", 0, 3)), b"cde"));
+    place.put("m/model.safetensors.index.json", index.as_bytes());
+    place.put("one", &sound());
+    place.run(["diff", "m", "one"]).is(0, "the same: 2 tensors the same bit by bit\n", "");
+    place.put("m/2.safetensors", &file(format!("{{{}}}", tensor("b", 0, 3)), b"cdf"));
+    let run = place.run(["diff", "one", "m/model.safetensors.index.json"]);
+    assert_eq!(run.code, Some(1));
+    assert!(
+        run.out.starts_with("  \"b\": 1 of 3 values differ, by 1 at most, at [2]: 101 and 102;"),
+        "{run:?}"
+    );
+}
+
+#[test]
 fn names_steer_no_terminal() {
     let place = Place::new();
     place.put("\u{1b}[31m", &file(format!("{{{}}}", tensor("\\u001b[31m", 0, 1)), b"a"));

@@ -257,10 +257,66 @@ fn a_checkpoint_has_the_files_of_its_list_and_no_other() {
 }
 
 #[test]
+fn folders_in_a_checkpoint_are_looked_into() {
+    let place = checkpoint();
+    fs::create_dir_all(place.path("c/state/empty")).expect("a folder");
+    place.put("c/state/step", b"7");
+    let verify = || place.run(["hash", "--verify", "c"]);
+    verify().is(1, "c/m: ok\nc/state/step: added, and not in the list\n", "");
+    place.put("c/SHA256SUMS", format!("{}  m\n{}  state/step\n", sum(&sound()), sum(b"7")).as_bytes());
+    verify().is(0, "c/m: ok\nc/state/step: ok\n", "");
+}
+
+/// What it leads to may change when nobody looks.
+#[cfg(unix)]
+#[test]
+fn links_in_a_checkpoint_are_refused() {
+    let place = checkpoint();
+    place.put("elsewhere", &sound());
+    fs::remove_file(place.path("c/m")).expect("it can be removed");
+    std::os::unix::fs::symlink("../elsewhere", place.path("c/m")).expect("a link");
+    place.run(["hash", "--verify", "c"]).is(2, "", "c/m: cannot be read: it is a link, and no file\n");
+}
+
+#[test]
+fn a_model_in_several_files_has_a_line_for_each() {
+    let place = Place::new();
+    fs::create_dir(place.path("m")).expect("a folder");
+    let index = r#"{"metadata":{"total_size":5},"weight_map":{"a":"1.safetensors","b":"2.safetensors"}}"#;
+    let (one, two) = (
+        file(format!("{{{}}}", tensor("a", 0, 2)), b"ab"),
+        file(format!("{{{}}}", tensor("b", 0, 3)), b"cde"),
+    );
+    place.put("m/1.safetensors", &one).put("m/2.safetensors", &two);
+    place.put("m/model.safetensors.index.json", index.as_bytes());
+    let files = [
+        format!("{}  m/model.safetensors.index.json\n", sum(index.as_bytes())),
+        format!("{}  m/1.safetensors\n", sum(&one)),
+        format!("{}  m/2.safetensors\n", sum(&two)),
+    ];
+    for model in ["m", "m/model.safetensors.index.json"] {
+        let run = place.run(["hash", model]);
+        run.is(0, &files.concat(), "");
+        place.put("list", run.out.as_bytes());
+        assert_eq!(verified(&place).code, Some(0));
+        let run = place.run(["hash", "--tensors", model]);
+        let tensors = [format!("  {}  \"a\"\n", sum(b"ab")), format!("  {}  \"b\"\n", sum(b"cde"))];
+        run.is(0, &[&*files[0], &files[1], &tensors[0], &files[2], &tensors[1]].concat(), "");
+        place.put("list", place.run(["hash", "--json", model]).out.as_bytes());
+        assert_eq!(verified(&place).code, Some(0));
+    }
+    place.put("m/2.safetensors", &file(format!("{{{}}}", tensor("b", 0, 3)), b"cdx"));
+    assert!(verified(&place).out.ends_with("    tensor \"b\" is changed\n"));
+    fs::remove_file(place.path("m/1.safetensors")).expect("it can be removed");
+    let run = place.run(["hash", "m"]);
+    assert_eq!((run.code, run.out.as_str(), run.err.lines().count()), (Some(1), "", 1), "{run:?}");
+}
+
+#[test]
 fn a_checkpoint_whose_list_is_tampered_with_is_refused() {
     let place = checkpoint();
     let verify = || place.run(["hash", "--verify", "c"]);
-    for name in ["../m", "/m", "x/m", "./m", "m/", ".."] {
+    for name in ["../m", "/m", "x/../m", "./m", "m/", "..", "SHA256SUMS"] {
         place.put("c/SHA256SUMS", format!("{}  m\n{}  {name}\n", sum(&sound()), sum(b"")).as_bytes());
         verify().is(
             2,
@@ -268,6 +324,8 @@ fn a_checkpoint_whose_list_is_tampered_with_is_refused() {
             &format!("c/SHA256SUMS: the name \"{name}\" is not that of a file in the checkpoint\n"),
         );
     }
+    place.put("c/SHA256SUMS", format!("{0}  m\n{0}  m\n", sum(&sound())).as_bytes());
+    verify().is(2, "", "c/SHA256SUMS: the name \"m\" is listed twice\n");
     place.put("c/SHA256SUMS", b"nonsense");
     verify().is(2, "", "c/SHA256SUMS: is no list of sums: line 1 is not a sum and a name\n");
     fs::remove_file(place.path("c/SHA256SUMS")).expect("it can be removed");

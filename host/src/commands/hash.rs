@@ -6,7 +6,7 @@ use crate::exit::Exit;
 use crate::json::{Object, array};
 use crate::model::{Model, Tensor};
 use crate::parallel::{cores, in_order};
-use crate::sums::{Found, Hashed, file_len, hash_model, line, verify};
+use crate::sums::{Found, Hashed, hash_model, line, verify};
 use crate::text::{quoted, shown_text};
 use crate::work::Work;
 use std::fs;
@@ -80,7 +80,7 @@ impl Hash {
     fn text(&self, path: &Path, threads: NonZero<usize>, work: &Work) -> Result<Vec<u8>, Complaint> {
         let model = Model::open(path)?;
         let hashed = hash_model(&model, self.with_tensors(), threads, work)?;
-        Ok(if self.json { object(&model, &hashed).into_bytes() } else { lines(&model, &hashed) })
+        Ok(if self.json { object(&model, &hashed).into_bytes() } else { lines(&hashed) })
     }
 
     fn print(&self, text: Result<Vec<u8>, Complaint>) -> Result<Exit, Complaint> {
@@ -117,11 +117,11 @@ fn size(path: &Path) -> u64 {
     }
 }
 
-fn lines(model: &Model, hashed: &Hashed<'_>) -> Vec<u8> {
+fn lines(hashed: &Hashed<'_>) -> Vec<u8> {
     let mut text = Vec::new();
-    for (part, (file, sum)) in model.parts().iter().zip(&hashed.files).enumerate() {
-        text.extend(file_line(sum, file.path()));
-        for (tensor, sum) in hashed.tensors.iter().filter(|(tensor, _)| tensor.part() == part) {
+    for file in &hashed.files {
+        text.extend(file_line(&file.sum, file.path));
+        for (tensor, sum) in hashed.tensors_of(file) {
             text.extend(format!("  {sum}  {}\n", quoted(tensor.name())).into_bytes());
         }
     }
@@ -138,14 +138,13 @@ fn file_line(sum: &str, path: &Path) -> Vec<u8> {
 }
 
 fn object(model: &Model, hashed: &Hashed<'_>) -> String {
-    let files = model.parts().iter().zip(&hashed.files).enumerate().map(|(part, (file, sum))| {
-        let object = Object::new().text("file", &file.path().to_string_lossy());
-        let object = object.number("bytes", file_len(file)).text("sha256", sum);
-        let tensors = hashed.tensors.iter().filter(|(tensor, _)| tensor.part() == part);
-        let tensors = tensors.fold(Object::new(), |object, (tensor, sum)| {
+    let files = hashed.files.iter().map(|file| {
+        let object = Object::new().text("file", &file.path.to_string_lossy());
+        let object = object.number("bytes", file.len).text("sha256", &file.sum);
+        let tensors = hashed.tensors_of(file).fold(Object::new(), |object, (tensor, sum)| {
             object.raw(tensor.name(), &tensor_object(tensor, sum))
         });
-        object.raw("tensors", &tensors.end()).end()
+        if file.part.is_some() { object.raw("tensors", &tensors.end()).end() } else { object.end() }
     });
     let object = Object::new().text("file", &model.path().to_string_lossy()).flag("ok", true);
     object.raw("files", &array(files)).end() + "\n"

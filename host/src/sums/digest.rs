@@ -7,6 +7,7 @@ use crate::parallel::in_order;
 use crate::work::Work;
 use embedded_safetensors::{FileModel, ReadAt, ReadError};
 use sha2::{Digest, Sha256};
+use std::fs::{self, File};
 use std::io;
 use std::num::NonZero;
 use std::path::Path;
@@ -16,10 +17,26 @@ const BUFFER: u64 = 256 * 1024;
 
 /// The sums of one model, in hexadecimal.
 pub struct Hashed<'m> {
-    /// Of each file, in the order of the files.
-    pub files: Vec<String>,
+    /// The index first, if there is one, then the others in their order.
+    pub files: Vec<FileSum<'m>>,
     /// Of each tensor, if they were asked for, in the order of the model.
     pub tensors: Vec<(Tensor<'m>, String)>,
+}
+
+/// The sum of one file of a model.
+pub struct FileSum<'m> {
+    pub path: &'m Path,
+    pub len: u64,
+    pub sum: String,
+    /// Which part of the model it is. The index is none.
+    pub part: Option<usize>,
+}
+
+impl Hashed<'_> {
+    /// Those that are in this file.
+    pub fn tensors_of(&self, file: &FileSum<'_>) -> impl Iterator<Item = &(Tensor<'_>, String)> {
+        self.tensors.iter().filter(move |(tensor, _)| file.part == Some(tensor.part()))
+    }
 }
 
 /// Takes the sums of a model's files, and of its tensors too if they are wanted, so many at once.
@@ -29,19 +46,24 @@ pub fn hash_model<'m>(
     threads: NonZero<usize>,
     work: &Work,
 ) -> Result<Hashed<'m>, Complaint> {
-    let mut items: Vec<Item<'_>> = model.parts().iter().map(Item::File).collect();
+    let mut items: Vec<Item<'_>> = model.index().map(Item::Index).into_iter().collect();
+    items.extend(model.parts().iter().enumerate().map(|(part, file)| Item::File(part, file)));
     if tensors {
         items.extend(model.tensors().map(|tensor| Item::Tensor(path_of(model, &tensor), tensor)));
     }
     let mut hashed = Hashed { files: Vec::new(), tensors: Vec::new() };
-    let sum = |item| (item, Item::sum(item, work));
-    in_order(&items, threads, sum, |(item, sum)| {
-        match item {
-            Item::File(_) => hashed.files.push(sum?),
-            Item::Tensor(_, tensor) => hashed.tensors.push((*tensor, sum?)),
-        }
-        Ok::<_, Complaint>(())
-    })?;
+    in_order(
+        &items,
+        threads,
+        |item| item.sum(work),
+        |sum| {
+            match sum? {
+                Sum::File(file) => hashed.files.push(file),
+                Sum::Tensor(tensor, sum) => hashed.tensors.push((tensor, sum)),
+            }
+            Ok::<_, Complaint>(())
+        },
+    )?;
     model.check_unchanged()?;
     Ok(hashed)
 }
@@ -53,23 +75,58 @@ pub fn path_of<'m>(model: &'m Model, tensor: &Tensor<'_>) -> &'m Path {
 
 /// What has a sum.
 enum Item<'m> {
-    File(&'m FileModel),
+    Index(&'m Path),
+    File(usize, &'m FileModel),
     Tensor(&'m Path, Tensor<'m>),
 }
 
-impl Item<'_> {
-    fn sum(&self, work: &Work) -> Result<String, Complaint> {
-        match self {
-            Self::File(file) => {
-                sum_of_file(*file, file_len(file), work).map_err(|trouble| trouble.about(file.path()))
+enum Sum<'m> {
+    File(FileSum<'m>),
+    Tensor(Tensor<'m>, String),
+}
+
+impl<'m> Item<'m> {
+    fn sum(&self, work: &Work) -> Result<Sum<'m>, Complaint> {
+        match *self {
+            Self::Index(path) => {
+                let (len, sum) = sum_at(path, work).map_err(|trouble| trouble.about(path))?;
+                Ok(Sum::File(FileSum { path, len, sum, part: None }))
             }
-            Self::Tensor(path, tensor) => sum_of_tensor(tensor, work).map_err(|trouble| trouble.about(path)),
+            Self::File(part, file) => {
+                let (path, len) = (file.path(), file_len(file));
+                let sum = sum_of_file(file, len, work).map_err(|trouble| trouble.about(path))?;
+                Ok(Sum::File(FileSum { path, len, sum, part: Some(part) }))
+            }
+            Self::Tensor(path, tensor) => {
+                let sum = sum_of_tensor(&tensor, work).map_err(|trouble| trouble.about(path))?;
+                Ok(Sum::Tensor(tensor, sum))
+            }
         }
     }
 }
 
+/// The length and the sum of a file of any kind.
+pub fn sum_at(path: &Path, work: &Work) -> Result<(u64, String), Trouble> {
+    let (file, len) = open_file(path).map_err(Trouble::Read)?;
+    Ok((len, sum_of_file(file, len, work)?))
+}
+
+/// A file and its length. What is none could be endless, or keep us waiting.
+pub fn open_file(path: &Path) -> Result<(File, u64), NotRead> {
+    let is_file = |metadata: &fs::Metadata| metadata.is_file();
+    if !is_file(&fs::metadata(path)?) {
+        return Err(NotRead::because("it is not a file"));
+    }
+    let file = File::open(path)?;
+    let metadata = file.metadata()?;
+    if !is_file(&metadata) {
+        return Err(NotRead::changed());
+    }
+    Ok((file, metadata.len()))
+}
+
 /// How many bytes a proven file has.
-pub fn file_len(file: &FileModel) -> u64 {
+fn file_len(file: &FileModel) -> u64 {
     let summary = file.summary();
     summary.data_start + summary.data_len
 }

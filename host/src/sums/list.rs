@@ -85,15 +85,23 @@ pub fn is_inside(name: &Path) -> bool {
     name.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir))
 }
 
-/// Whether a name is that of a file in the folder itself.
-pub fn is_in_folder(name: &Path) -> bool {
-    let mut parts = name.components();
-    matches!((parts.next(), parts.next()), (Some(Component::Normal(part)), None) if part == name.as_os_str())
+/// Whether a name is spelled as that of a file below the folder is, and in no other way: names in order from folder to
+/// folder, with `/` between.
+pub fn is_below(name: &Path) -> bool {
+    let parts: Option<Vec<&str>> = name.components().map(plain).collect();
+    parts.is_some_and(|parts| !parts.is_empty() && Some(parts.join("/").as_str()) == name.to_str())
+}
+
+fn plain(part: Component<'_>) -> Option<&str> {
+    match part {
+        Component::Normal(part) => part.to_str().filter(|part| !part.contains(char::is_control)),
+        _ => None,
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{is_in_folder, is_inside, read};
+    use super::{is_below, is_inside, read};
     use std::path::Path;
 
     #[test]
@@ -104,16 +112,11 @@ mod tests {
         for outside in ["/m", "..", "../m", "a/../../m", "a/.."] {
             assert!(!is_inside(Path::new(outside)), "{outside}");
         }
-        for (name, expected) in [
-            ("m", true),
-            ("..m", true),
-            ("./m", false),
-            ("a/b", false),
-            ("m/", false),
-            ("..", false),
-            ("", false),
-        ] {
-            assert_eq!(is_in_folder(Path::new(name)), expected, "{name}");
+        for below in ["m", "..m", "a/b", "a b"] {
+            assert!(is_below(Path::new(below)), "{below}");
+        }
+        for other in ["./m", "m/", "..", "", "/m", "a//b", "a/../b", "a\nb"] {
+            assert!(!is_below(Path::new(other)), "{other}");
         }
     }
 

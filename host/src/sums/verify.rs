@@ -4,13 +4,13 @@ use crate::complaint::Complaint;
 use crate::failure::NotRead;
 use crate::model::Model;
 use crate::parallel::{cores, in_order};
-use crate::sums::digest::{Trouble, hash_model, sum_of_file};
+use crate::sums::digest::{Trouble, hash_model, open_file, sum_at};
 use crate::sums::finding::{Fate, Finding, Found, Tensors};
-use crate::sums::list::{Expected, is_in_folder, is_inside, read};
+use crate::sums::list::{Expected, is_below, is_inside, read};
 use crate::text::quoted;
 use crate::work::Work;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, ErrorKind, Read};
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
@@ -37,24 +37,44 @@ pub fn verify(list: &Path, anywhere: bool) -> Result<Vec<Found>, Complaint> {
 fn verify_folder(folder: &Path) -> Result<Vec<Found>, Complaint> {
     let list = folder.join(SUMS);
     let expected = read_list(&list)?;
-    if let Some(wrong) = expected.iter().find(|file| !is_in_folder(&file.name)) {
-        return Err(unsafe_name(&list, wrong, "is not that of a file in the checkpoint"));
+    let mut names = BTreeSet::new();
+    for file in &expected {
+        if !is_below(&file.name) || file.name == Path::new(SUMS) {
+            return Err(unsafe_name(&list, file, "is not that of a file in the checkpoint"));
+        }
+        if !names.insert(file.name.as_path()) {
+            return Err(unsafe_name(&list, file, "is listed twice"));
+        }
     }
+    let there = below(folder).map_err(|error| Complaint::not_read(folder, error))?;
     let mut found = check(folder, &expected)?;
-    let known: BTreeSet<&Path> =
-        expected.iter().map(|file| file.name.as_path()).chain([Path::new(SUMS)]).collect();
-    let names = names(folder).map_err(|error| Complaint::not_read(folder, error))?;
-    let added = names.into_iter().filter(|name| !known.contains(name.as_path()));
+    for file in found.iter_mut().filter(|file| file.name.is_symlink()) {
+        file.finding = Finding::NotRead(NotRead::because("it is a link, and no file"));
+    }
+    let added = there.iter().filter(|name| !names.contains(name.as_path()) && *name != Path::new(SUMS));
     found.extend(added.map(|name| Found { name: folder.join(name), finding: Finding::Added }));
     Ok(found)
 }
 
-fn unsafe_name(list: &Path, file: &Expected, why: &str) -> Complaint {
-    Complaint::about(list, format!("the name {} {why}", quoted(&file.name.to_string_lossy())))
+/// The names of all that is in a folder and the folders below it. Links are not followed.
+fn below(folder: &Path) -> io::Result<BTreeSet<PathBuf>> {
+    let (mut names, mut folders) = (BTreeSet::new(), vec![PathBuf::new()]);
+    while let Some(current) = folders.pop() {
+        for entry in fs::read_dir(folder.join(&current))? {
+            let entry = entry?;
+            let name = current.join(entry.file_name());
+            if entry.file_type()?.is_dir() {
+                folders.push(name);
+            } else {
+                names.insert(name);
+            }
+        }
+    }
+    Ok(names)
 }
 
-fn names(folder: &Path) -> io::Result<BTreeSet<PathBuf>> {
-    fs::read_dir(folder)?.map(|entry| Ok(entry?.file_name().into())).collect()
+fn unsafe_name(list: &Path, file: &Expected, why: &str) -> Complaint {
+    Complaint::about(list, format!("the name {} {why}", quoted(&file.name.to_string_lossy())))
 }
 
 fn read_list(path: &Path) -> Result<Vec<Expected>, Complaint> {
@@ -73,20 +93,6 @@ fn read_text(path: &Path) -> Result<Vec<u8>, NotRead> {
         return Err(NotRead::because(format!("it has more than {LONGEST} bytes, and is no list of sums")));
     }
     Ok(text)
-}
-
-/// A file and its length. What is none could be endless, or keep us waiting.
-fn open_file(path: &Path) -> Result<(File, u64), NotRead> {
-    let is_file = |metadata: &fs::Metadata| metadata.is_file();
-    if !is_file(&fs::metadata(path)?) {
-        return Err(NotRead::because("it is not a file"));
-    }
-    let file = File::open(path)?;
-    let metadata = file.metadata()?;
-    if !is_file(&metadata) {
-        return Err(NotRead::changed());
-    }
-    Ok((file, metadata.len()))
 }
 
 fn check(folder: &Path, expected: &[Expected]) -> Result<Vec<Found>, Complaint> {
@@ -109,9 +115,9 @@ fn check(folder: &Path, expected: &[Expected]) -> Result<Vec<Found>, Complaint> 
 
 /// Only that the user stops it ends the work: other files may be sound.
 fn examine(file: &Expected, path: &Path, work: &Work) -> Result<Finding, Complaint> {
-    match sum(path, work) {
-        Ok(sum) if sum == file.sum => Ok(Finding::Same),
-        Ok(sum) => {
+    match sum_at(path, work) {
+        Ok((_, sum)) if sum == file.sum => Ok(Finding::Same),
+        Ok((_, sum)) => {
             let tensors =
                 file.tensors.as_ref().map(|expected| differing(expected, path, work)).transpose()?;
             Ok(Finding::Changed { sum, expected: file.sum.clone(), tensors })
@@ -124,11 +130,6 @@ fn examine(file: &Expected, path: &Path, work: &Work) -> Result<Finding, Complai
 
 fn is_missing(path: &Path) -> bool {
     fs::symlink_metadata(path).is_err_and(|error| error.kind() == ErrorKind::NotFound)
-}
-
-fn sum(path: &Path, work: &Work) -> Result<String, Trouble> {
-    let (file, len) = open_file(path).map_err(Trouble::Read)?;
-    sum_of_file(file, len, work)
 }
 
 /// Which tensors are not what they were.
