@@ -26,6 +26,7 @@ mod npy;
 mod numbers;
 mod open;
 mod output;
+mod pack;
 mod paint;
 mod parallel;
 mod picture;

@@ -13,7 +13,10 @@ mod fit;
 mod flash;
 mod hash;
 mod inspect;
+mod join;
+mod pack;
 mod slice;
+mod split;
 
 use crate::complaint::{Complaint, Outcome};
 use crate::exit::Exit;
@@ -28,6 +31,9 @@ pub enum Command {
     Cat(cat::Cat),
     Slice(slice::Slice),
     Convert(convert::Convert),
+    Pack(pack::Pack),
+    Split(split::Split),
+    Join(join::Join),
     Decode(decode::Decode),
     Diff(diff::Diff),
     Hash(hash::Hash),
@@ -47,6 +53,9 @@ impl Command {
             Self::Cat(cat) => end(cat),
             Self::Slice(slice) => end(slice),
             Self::Convert(convert) => end(convert),
+            Self::Pack(pack) => end(pack),
+            Self::Split(split) => end(split),
+            Self::Join(join) => end(join),
             Self::Decode(decode) => end(decode),
             Self::Diff(diff) => end(diff),
             Self::Hash(hash) => end(hash),

@@ -1,0 +1,255 @@
+//! `safetensors pack`: a new file of tensors of others.
+
+use crate::columns::{Side, Table};
+use crate::commands::{Run, stdin_once};
+use crate::complaint::{Complaint, Outcome};
+use crate::exit::Exit;
+use crate::json::{self, Object};
+use crate::model::{Model, is_sharded};
+use crate::pack::{Contents, Edits, Layout, Line, Ordering, Prefer, plan, write};
+use crate::product::{Product, may_be_made};
+use crate::same::not_the_input;
+use crate::text::{quoted, shown_text};
+use crate::work::Work;
+use embedded_safetensors::{Draft, Placement, Saved};
+use std::io::{self, BufWriter, Write};
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+/// Make a file of tensors of others: order, align, choose, merge, rename, and edit metadata.
+///
+/// The data of the tensors are copied byte for byte. Exit code: 0 if the file is there, 1 if an input is not
+/// sound, 2 if it cannot be made, 130 if it was stopped.
+#[derive(clap::Args)]
+pub struct Pack {
+    /// Models to take tensors from: files, indexes of shards, or `-` for standard input
+    #[arg(required = true, value_name = "IN")]
+    inputs: Vec<PathBuf>,
+
+    /// The file to write; `-` is standard output
+    #[arg(long, short, value_name = "FILE", required_unless_present_any = ["in_place", "dry_run"])]
+    output: Option<PathBuf>,
+
+    /// How tensors follow each other: canonical (by dtypes, then names), name, file (as they are), or a file of names
+    #[arg(long, value_name = "ORDER", default_value = "canonical")]
+    order: Ordering,
+
+    /// Begin tensors at multiples of N bytes, as far as their sizes allow it
+    #[arg(long, value_name = "N")]
+    align: Option<u32>,
+
+    /// With --align: begin all tensors there, with tensors of zeros between them
+    #[arg(long, requires = "align")]
+    align_all: bool,
+
+    /// Leave N spaces at the end of the header, for edits in place
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    header_room: u32,
+
+    /// Which tensor or key counts, where two inputs have the same
+    #[arg(long, value_name = "WHICH")]
+    prefer: Option<Prefer>,
+
+    #[command(flatten)]
+    edits: Edits,
+
+    /// Edit names and metadata of the only input, where only the header must be written
+    #[arg(long, conflicts_with_all = ["output", "align", "align_all", "header_room", "only", "except", "prefer"])]
+    in_place: bool,
+
+    /// Tell what would be written, and write nothing
+    #[arg(long)]
+    dry_run: bool,
+
+    /// Replace a file that is there
+    #[arg(long)]
+    force: bool,
+
+    /// Print what was done as one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+impl Run for Pack {
+    fn json(&self) -> bool {
+        self.json
+    }
+
+    fn run(self) -> Outcome {
+        stdin_once(&self.inputs)?;
+        let layout = self.layout()?;
+        if let Some(output) = self.output.as_deref().filter(|output| output.as_os_str() != "-") {
+            self.inputs.iter().try_for_each(|input| not_the_input(input, output))?;
+            may_be_made(output, self.force)?;
+        }
+        let models = self.inputs.iter().map(|input| Model::open(input));
+        let models = models.collect::<Result<Vec<_>, _>>()?;
+        let mut contents = Contents::of(&models, self.prefer)?;
+        self.edits.apply(&mut contents)?;
+        contents.unite(self.prefer)?;
+        self.order.apply(&mut contents)?;
+        let output = self.target();
+        let (bytes, lines) = plan(&contents, layout, output)?;
+        let done = Done { command: &self, lines: &lines, bytes };
+        if self.dry_run {
+            return done.tell(None);
+        }
+        if self.in_place {
+            return done.tell(Some(self.edit_in_place(output)?));
+        }
+        self.make(&contents, layout, &models)?;
+        done.tell(Some(Saved::Copied))
+    }
+}
+
+impl Pack {
+    fn layout(&self) -> Result<Layout, Complaint> {
+        let is_canonical = self.order.is_canonical();
+        let placement = match self.align {
+            Some(unit) if self.align_all => Placement::Padded(unit),
+            Some(unit) if is_canonical => Placement::BySize(unit),
+            Some(_) => {
+                let sentence =
+                    "--align orders tensors by their sizes; with another --order it needs --align-all";
+                return Err(Complaint::usage(sentence));
+            }
+            None => Placement::Start(8),
+        };
+        Ok(Layout { is_canonical, placement, room: self.header_room })
+    }
+
+    /// Where it goes, or would.
+    fn target(&self) -> &Path {
+        let only = self.inputs.first().map_or(Path::new("-"), PathBuf::as_path);
+        self.output.as_deref().unwrap_or(only)
+    }
+
+    fn make(&self, contents: &Contents<'_>, layout: Layout, models: &[Model]) -> Result<(), Complaint> {
+        let output = self.target();
+        let mut product = Product::create(output, self.force)?;
+        let work = Work::new("packing", contents.bytes());
+        write(contents, layout, (&mut product, output), &work)?;
+        models.iter().try_for_each(Model::check_unchanged)?;
+        Work::check()?;
+        product.finish()
+    }
+
+    fn edit_in_place(&self, path: &Path) -> Result<Saved, Complaint> {
+        if self.inputs.len() > 1 || is_sharded(path) || !path.is_file() {
+            return Err(Complaint::usage("--in-place edits one file"));
+        }
+        let mut draft = Draft::open(path)?;
+        draft.rename_all(|name| self.edits.new_name(name))?;
+        if self.edits.clear_metadata {
+            draft.clear_metadata();
+        }
+        self.edits.unset.iter().for_each(|key| drop(draft.remove_metadata(key)));
+        self.edits.set.iter().for_each(|(key, value)| draft.set_metadata(key, value));
+        let mut work = None;
+        let saved = draft.save_watched(path, &mut |done, total| {
+            let work = work.get_or_insert_with(|| Work::new("packing", total));
+            if work.reach(done).is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        })?;
+        Ok(saved)
+    }
+}
+
+/// What there is to tell.
+struct Done<'d> {
+    command: &'d Pack,
+    lines: &'d [Line<'d, 'd>],
+    bytes: u64,
+}
+
+impl Done<'_> {
+    fn tell(&self, saved: Option<Saved>) -> Outcome {
+        match self.command.output.as_deref() {
+            // That is where the file goes.
+            Some(output) if output.as_os_str() == "-" && !self.command.dry_run => {}
+            _ if self.command.json => self.print_json(saved)?,
+            _ => self.print(saved)?,
+        }
+        Ok(Exit::Good)
+    }
+
+    /// After an edit in place there is more room than the new header needs.
+    fn file_len(&self, saved: Option<Saved>) -> u64 {
+        let on_disk = || std::fs::metadata(self.command.target()).ok().map(|there| there.len());
+        saved.and_then(|_| on_disk()).unwrap_or(self.bytes)
+    }
+
+    fn print(&self, saved: Option<Saved>) -> Result<(), Complaint> {
+        let mut out = BufWriter::new(io::stdout().lock());
+        let count = self.lines.len();
+        let plural = if count == 1 { "" } else { "s" };
+        let how = match saved {
+            None => ", but nothing is written",
+            Some(Saved::InPlace) => ", edited in place",
+            Some(Saved::Copied) if self.command.in_place => ", written anew: the header has no room",
+            Some(Saved::Copied) => "",
+        };
+        let target = shown_text(&self.command.target().to_string_lossy());
+        writeln!(out, "{target}: {count} tensor{plural}, {} bytes{how}", self.file_len(saved))?;
+        if saved.is_none() {
+            self.table().print(&mut out)?;
+        }
+        Ok(out.flush()?)
+    }
+
+    fn table(&self) -> Table {
+        let mut table = Table::new([
+            ("tensor", Side::Left),
+            ("dtype", Side::Left),
+            ("shape", Side::Left),
+            ("begin", Side::Right),
+            ("end", Side::Right),
+            ("from", Side::Left),
+        ]);
+        for (entry, begin, end) in self.lines {
+            let Some(entry) = entry else {
+                let empty = String::new();
+                let row = [
+                    "(padding)".into(),
+                    "U8".into(),
+                    empty.clone(),
+                    begin.to_string(),
+                    end.to_string(),
+                    empty,
+                ];
+                table.push(row);
+                continue;
+            };
+            let from = shown_text(&entry.file().to_string_lossy());
+            let renamed = entry.tensor.name() != entry.name;
+            let from = if renamed { format!("{} of {from}", quoted(entry.tensor.name())) } else { from };
+            let (name, shape) = (quoted(&entry.name), format!("{:?}", entry.tensor.dims()));
+            let dtype = entry.tensor.dtype().to_string();
+            table.push([name, dtype, shape, begin.to_string(), end.to_string(), from]);
+        }
+        table
+    }
+
+    fn print_json(&self, saved: Option<Saved>) -> Result<(), Complaint> {
+        let object = Object::new().flag("ok", true);
+        let object = object.text("output", &self.command.target().to_string_lossy());
+        let object = object.number("tensors", self.lines.len() as u64).number("bytes", self.file_len(saved));
+        let object = object.flag("written", saved.is_some()).flag("in_place", saved == Some(Saved::InPlace));
+        let object = match saved {
+            None => object.raw("plan", &json::array(self.lines.iter().map(line))),
+            Some(_) => object,
+        };
+        writeln!(io::stdout(), "{}", object.end())?;
+        Ok(())
+    }
+}
+
+fn line((entry, begin, end): &Line<'_, '_>) -> String {
+    let range = json::array([begin.to_string(), end.to_string()]);
+    let Some(entry) = entry else {
+        return Object::new().flag("padding", true).raw("data_offsets", &range).end();
+    };
+    let shape = json::array(entry.tensor.dims().iter().map(u64::to_string));
+    let object = Object::new().text("name", &entry.name).text("dtype", entry.tensor.dtype().name());
+    let object = object.raw("shape", &shape).raw("data_offsets", &range);
+    object.text("file", &entry.file().to_string_lossy()).text("was", entry.tensor.name()).end()
+}

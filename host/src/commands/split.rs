@@ -1,0 +1,210 @@
+//! `safetensors split`: a model in several files, with an index.
+
+use crate::commands::Run;
+use crate::complaint::{Complaint, Outcome};
+use crate::exit::Exit;
+use crate::json::{self, Object};
+use crate::model::Model;
+use crate::pack::{Contents, Layout, Prefer, write};
+use crate::product::{Product, may_be_made};
+use crate::same::not_the_input;
+use crate::text::{quoted, shown_text};
+use crate::work::Work;
+use embedded_safetensors::{PlannedShard, ShardPlan, parse_shard_size};
+use std::collections::HashMap;
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// Split a model into files of a given size, as the Python package huggingface_hub does it.
+///
+/// Nothing is there before everything is. Exit code: 0 if the files are there, 1 if the model is not sound, 2 if they
+/// cannot be made, 130 if it was stopped.
+#[derive(clap::Args)]
+pub struct Split {
+    /// The model: a file, an index of shards, or `-` for standard input
+    #[arg(value_name = "MODEL")]
+    model: PathBuf,
+
+    /// The folder to write into, which is made if it is not there
+    #[arg(long, short, value_name = "FOLDER")]
+    output: PathBuf,
+
+    /// How many bytes of tensors a file has at most: a number with KB, MB, GB, TB, KiB, MiB, GiB, TiB or nothing
+    #[arg(long, value_name = "SIZE", default_value = "5GB", value_parser = size)]
+    max_size: u64,
+
+    /// What the files are called, before their numbers
+    #[arg(long, value_name = "NAME", default_value = "model")]
+    name: String,
+
+    /// Replace files that are there
+    #[arg(long)]
+    force: bool,
+
+    /// Print what was done as one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+/// Binary units are ours, all else is as `huggingface_hub` has it.
+fn size(text: &str) -> Result<u64, String> {
+    let units = [("KIB", 10), ("MIB", 20), ("GIB", 30), ("TIB", 40)];
+    let upper = text.trim().to_ascii_uppercase();
+    let binary = units.iter().find_map(|(unit, log)| Some((upper.strip_suffix(unit)?.trim(), 1_u64 << log)));
+    let bytes = match binary {
+        Some((number, unit)) => number.parse().ok().and_then(|number: u64| number.checked_mul(unit)),
+        None => parse_shard_size(text),
+    };
+    bytes.filter(|&bytes| bytes > 0).ok_or_else(|| "it is no size, as 5GB or 512MiB are".into())
+}
+
+impl Run for Split {
+    fn json(&self) -> bool {
+        self.json
+    }
+
+    fn run(self) -> Outcome {
+        if self.name.is_empty() || self.name.contains(['/', '\\']) {
+            return Err(Complaint::usage(format!("{} is no name of a file", quoted(&self.name))));
+        }
+        let models = [Model::open(&self.model)?];
+        let contents = Contents::of(&models, Some(Prefer::First))?;
+        let tensors = contents.entries.iter().map(|entry| (entry.name.as_str(), entry.tensor.byte_len()));
+        let plan = ShardPlan::new(self.name.as_str(), tensors, self.max_size);
+        self.check_places(&plan, &models[0])?;
+        let folder = Folder::make(&self.output)?;
+        let products = self.write(&plan, &contents)?;
+        models[0].check_unchanged()?;
+        Work::check()?;
+        put_in_place(products, &self.output.join(plan.index_name()))?;
+        folder.keep();
+        self.tell(&plan, contents.entries.len())?;
+        Ok(Exit::Good)
+    }
+}
+
+type Parts = Vec<(PathBuf, Product)>;
+
+impl Split {
+    fn path(&self, shard: PlannedShard<'_>) -> PathBuf {
+        self.output.join(shard.file_name())
+    }
+
+    fn check_places(&self, plan: &ShardPlan, model: &Model) -> Result<(), Complaint> {
+        let index = [self.output.join(plan.index_name())];
+        let paths = plan.shards().map(|shard| self.path(shard)).chain(index);
+        for path in paths {
+            may_be_made(&path, self.force)?;
+            not_the_input(model.path(), &path)?;
+            model.parts().iter().try_for_each(|part| not_the_input(part.path(), &path))?;
+        }
+        Ok(())
+    }
+
+    /// All files, none of which shows yet; the index, if there is one, is the last.
+    fn write(&self, plan: &ShardPlan, contents: &Contents<'_>) -> Result<Parts, Complaint> {
+        let work = Work::new("splitting", contents.bytes());
+        let by_name: HashMap<_, _> =
+            contents.entries.iter().map(|entry| (entry.name.as_str(), entry)).collect();
+        let mut products = Vec::new();
+        for shard in plan.shards() {
+            let entries = shard.tensors().iter().filter_map(|name| by_name.get(name.as_str()));
+            let entries = entries.map(|&entry| entry.clone()).collect();
+            let part = Contents { entries, metadata: contents.metadata.clone() };
+            let path = self.path(shard);
+            let mut product = Product::create(&path, self.force)?;
+            write(&part, Layout::USUAL, (&mut product, &path), &work)?;
+            products.push((path, product));
+        }
+        if plan.is_sharded() {
+            let path = self.output.join(plan.index_name());
+            let mut product = Product::create(&path, self.force)?;
+            plan.index()?.write(&mut product).map_err(|error| product.cannot(error))?;
+            products.push((path, product));
+        }
+        Ok(products)
+    }
+
+    fn tell(&self, plan: &ShardPlan, tensors: usize) -> io::Result<()> {
+        let folder = self.output.to_string_lossy();
+        if self.json {
+            let shards = plan.shards().map(|shard| {
+                let object = Object::new().text("file", &shard.file_name());
+                object.number("tensors", shard.tensors().len() as u64).number("bytes", shard.byte_len()).end()
+            });
+            let index = if plan.is_sharded() { json::quoted(&plan.index_name()) } else { "null".into() };
+            let object = Object::new().flag("ok", true).text("output", &folder).raw("index", &index);
+            let object = object.number("tensors", tensors as u64).number("total_size", plan.total_size());
+            return writeln!(io::stdout(), "{}", object.raw("shards", &json::array(shards)).end());
+        }
+        let mut out = io::stdout().lock();
+        for shard in plan.shards() {
+            let (path, count) = (self.path(shard), shard.tensors().len());
+            let plural = if count == 1 { "" } else { "s" };
+            let path = shown_text(&path.to_string_lossy());
+            writeln!(out, "{path}: {count} tensor{plural}, {} bytes of data", shard.byte_len())?;
+        }
+        if plan.is_sharded() {
+            let path = self.output.join(plan.index_name());
+            writeln!(out, "{}: the index", shown_text(&path.to_string_lossy()))?;
+        }
+        Ok(())
+    }
+}
+
+/// Names them all, the index last.
+fn put_in_place(products: Parts, index: &Path) -> Result<(), Complaint> {
+    let mut new = Vec::new();
+    let outcome = remove_old(index).and_then(|()| finish(products, &mut new));
+    if outcome.is_err() {
+        new.iter().for_each(|path| drop(fs::remove_file(path)));
+    }
+    outcome
+}
+
+/// An old index must lead to no mixture of old and new files.
+fn remove_old(index: &Path) -> Result<(), Complaint> {
+    match fs::remove_file(index) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(Complaint::cannot_write(index, &error)),
+        _ => Ok(()),
+    }
+}
+
+fn finish(products: Parts, new: &mut Vec<PathBuf>) -> Result<(), Complaint> {
+    for (path, product) in products {
+        let was_there = path.exists();
+        product.finish()?;
+        new.extend((!was_there).then_some(path));
+    }
+    Ok(())
+}
+
+/// A folder that goes again, if it was made for nothing.
+struct Folder<'p> {
+    path: &'p Path,
+    made: bool,
+}
+
+impl<'p> Folder<'p> {
+    fn make(path: &'p Path) -> Result<Self, Complaint> {
+        match fs::create_dir(path) {
+            Ok(()) => Ok(Self { path, made: true }),
+            Err(_) if path.is_dir() => Ok(Self { path, made: false }),
+            Err(error) => Err(Complaint::cannot_write(path, &error)),
+        }
+    }
+
+    fn keep(mut self) {
+        self.made = false;
+    }
+}
+
+impl Drop for Folder<'_> {
+    fn drop(&mut self) {
+        if self.made {
+            // Only where nothing is in it.
+            let _ = fs::remove_dir(self.path);
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! What a new model is to hold, before anything is written.
+
+use crate::complaint::Complaint;
+use crate::model::{Model, Tensor};
+use crate::text::{quoted, shown_text};
+use embedded_safetensors::{Dtype, TensorSpec};
+use std::collections::hash_map;
+use std::collections::{BTreeMap, HashMap};
+use std::path::Path;
+
+/// A tensor, and what it is to be called.
+#[derive(Clone)]
+pub struct Entry<'m> {
+    pub name: String,
+    pub tensor: Tensor<'m>,
+    pub model: &'m Model,
+}
+
+impl<'m> Entry<'m> {
+    pub fn spec(&self) -> TensorSpec<'_> {
+        TensorSpec::new(&self.name, self.tensor.dtype(), self.tensor.dims())
+    }
+
+    /// The file that it comes from.
+    pub fn file(&self) -> &'m Path {
+        self.model.parts().get(self.tensor.part()).map_or(self.model.path(), |part| part.path())
+    }
+
+    fn origin(&self) -> String {
+        format!("{} of {}", quoted(self.tensor.name()), shown_text(&self.file().to_string_lossy()))
+    }
+}
+
+/// Which of two counts, where both cannot.
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Prefer {
+    First,
+    Last,
+}
+
+/// Tensors in the order in which they were given, and metadata.
+#[derive(Default)]
+pub struct Contents<'m> {
+    pub entries: Vec<Entry<'m>>,
+    pub metadata: Option<BTreeMap<String, String>>,
+}
+
+impl<'m> Contents<'m> {
+    /// Everything that is in these models, but for the padding that they have.
+    ///
+    /// # Errors
+    /// Two have another value for a key of the metadata, and neither is preferred.
+    pub fn of(models: &'m [Model], prefer: Option<Prefer>) -> Result<Self, Complaint> {
+        let mut contents = Self::default();
+        for model in models {
+            let tensors = model.tensors().filter(|tensor| !is_padding(model, *tensor));
+            let entries = tensors.map(|tensor| Entry { name: tensor.name().to_owned(), tensor, model });
+            contents.entries.extend(entries);
+            if model.pairs().is_some() {
+                contents.take_metadata(model, prefer)?;
+            }
+        }
+        Ok(contents)
+    }
+
+    /// Of all tensors together.
+    pub fn bytes(&self) -> u64 {
+        self.entries.iter().map(|entry| entry.tensor.byte_len()).sum()
+    }
+
+    fn take_metadata(&mut self, model: &Model, prefer: Option<Prefer>) -> Result<(), Complaint> {
+        let metadata = self.metadata.get_or_insert_default();
+        for (key, value) in model.metadata() {
+            let old = metadata.get(key).filter(|old| *old != value);
+            match (old, prefer) {
+                (Some(_), Some(Prefer::First)) => continue,
+                (Some(old), None) => {
+                    let (key, old) = (quoted(key), quoted(old));
+                    let sentence = format!(
+                        "has {} for the key {key} of the metadata, and a file before it {old}; --prefer says which counts",
+                        quoted(value)
+                    );
+                    return Err(Complaint::about(model.path(), sentence));
+                }
+                _ => drop(metadata.insert(key.clone(), value.clone())),
+            }
+        }
+        Ok(())
+    }
+
+    /// Has every name once.
+    ///
+    /// # Errors
+    /// Two tensors have one name, and neither is preferred.
+    pub fn unite(&mut self, prefer: Option<Prefer>) -> Result<(), Complaint> {
+        let mut places = HashMap::new();
+        let mut united: Vec<Entry<'m>> = Vec::with_capacity(self.entries.len());
+        for entry in self.entries.drain(..) {
+            match (places.entry(entry.name.clone()), prefer) {
+                (hash_map::Entry::Vacant(free), _) => {
+                    free.insert(united.len());
+                    united.push(entry);
+                }
+                (hash_map::Entry::Occupied(_), Some(Prefer::First)) => {}
+                (hash_map::Entry::Occupied(taken), Some(Prefer::Last)) => united[*taken.get()] = entry,
+                (hash_map::Entry::Occupied(taken), None) => return Err(clash(&united[*taken.get()], &entry)),
+            }
+        }
+        self.entries = united;
+        Ok(())
+    }
+}
+
+fn clash(one: &Entry<'_>, other: &Entry<'_>) -> Complaint {
+    let (name, first, second) = (quoted(&one.name), one.origin(), other.origin());
+    let sentence =
+        format!("two tensors would be called {name}: {first}, and {second}; --prefer says which counts");
+    Complaint::about(other.file(), sentence)
+}
+
+/// What the writer of padded files puts before a tensor that begins at a multiple of more bytes than it is long. What is only called so
+/// has data that nobody may lose.
+fn is_padding(model: &Model, tensor: Tensor<'_>) -> bool {
+    let number = tensor.name().strip_prefix("__padding__.");
+    let is_number = number.is_some_and(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()));
+    let (Some(part), [len], true) = (model.parts().get(tensor.part()), tensor.dims(), is_number) else {
+        return false;
+    };
+    let unit = (len + 1).next_power_of_two().max(8);
+    let ends_there = (part.summary().data_start + tensor.end()).is_multiple_of(unit);
+    let is_needed = || part.tensors().any(|next| next.begin() == tensor.end() && next.byte_len() > 0);
+    tensor.dtype() == Dtype::U8 && *len > 0 && ends_there && is_needed()
+}

@@ -1,0 +1,11 @@
+//! Models made of tensors of others: chosen, renamed, merged, laid out anew, and copied byte for byte.
+
+mod contents;
+mod edits;
+mod order;
+mod write;
+
+pub use contents::{Contents, Prefer};
+pub use edits::Edits;
+pub use order::Ordering;
+pub use write::{Layout, Line, plan, write};

@@ -1,0 +1,152 @@
+//! From contents to bytes.
+
+use super::contents::{Contents, Entry};
+use crate::complaint::Complaint;
+use crate::product::Product;
+use crate::text::quoted;
+use crate::work::Work;
+use embedded_safetensors::{Content, FilePlan, FileSpec, Placement, SpecError, SpecFault, TensorSpec, Which};
+use std::io;
+use std::path::Path;
+
+/// As much of a tensor is held at once.
+const PIECE: usize = 256 * 1024;
+const ZEROS: [u8; 4096] = [0; 4096];
+
+/// How a file is laid out.
+#[derive(Clone, Copy)]
+pub struct Layout {
+    pub is_canonical: bool,
+    pub placement: Placement,
+    pub room: u32,
+}
+
+impl Layout {
+    /// As the reference does it.
+    pub const USUAL: Self = Self { is_canonical: true, placement: Placement::Start(8), room: 0 };
+}
+
+/// A model as it would be written; `see` is shown the plan.
+///
+/// # Errors
+/// There can be no such file; those of `see`.
+fn planned<R>(
+    contents: &Contents<'_>,
+    layout: Layout,
+    output: &Path,
+    see: impl FnOnce(&FilePlan<'_>) -> Result<R, Complaint>,
+) -> Result<R, Complaint> {
+    let specs: Vec<TensorSpec<'_>> = contents.entries.iter().map(Entry::spec).collect();
+    let pairs = contents.metadata.iter().flatten().map(|(key, value)| (key.as_str(), value.as_str()));
+    let pairs: Vec<(&str, &str)> = pairs.collect();
+    let spec = FileSpec::new(&specs).with_placement(layout.placement).with_header_room(layout.room);
+    let spec = if contents.metadata.is_some() { spec.with_metadata(&pairs) } else { spec };
+    let mut memory = vec![0; specs.len() + pairs.len()];
+    let refused = |error| refusal(error, contents, output);
+    if layout.is_canonical {
+        see(&spec.sorted(&mut memory).map_err(refused)?)
+    } else {
+        see(&spec.as_given(&mut memory).map_err(refused)?)
+    }
+}
+
+fn refusal(error: SpecError, contents: &Contents<'_>, output: &Path) -> Complaint {
+    let name = match error.which {
+        Which::Tensor(index) => contents.entries.get(index).map(|entry| quoted(&entry.name)),
+        Which::Key(_) | Which::File => None,
+    };
+    let sentence = match (name, error.fault) {
+        (Some(name), SpecFault::Reserved) => format!("no tensor can be called {name}"),
+        (Some(name), fault) => format!("tensor {name}: {fault}"),
+        (None, fault) => fault.to_string(),
+    };
+    Complaint::about(output, sentence)
+}
+
+/// One line of what a file is to hold: the entry and where it begins and ends in the data, or padding.
+pub type Line<'c, 'm> = (Option<&'c Entry<'m>>, u64, u64);
+
+/// How long the file would be, and what would be where.
+///
+/// # Errors
+/// There can be no such file.
+pub fn plan<'c, 'm>(
+    contents: &'c Contents<'m>,
+    layout: Layout,
+    output: &Path,
+) -> Result<(u64, Vec<Line<'c, 'm>>), Complaint> {
+    planned(contents, layout, output, |plan| {
+        let lines = plan.tensors().map(|tensor| match tensor.content {
+            Content::Tensor { index, .. } => (contents.entries.get(index), tensor.begin, tensor.end),
+            Content::Padding { .. } => (None, tensor.begin, tensor.end),
+        });
+        Ok((plan.file_len(), lines.collect()))
+    })
+}
+
+/// Writes all of it, and looks whether the files that it came from are what they were. The product is not finished. Gives how long
+/// the file is.
+///
+/// # Errors
+/// There can be no such file; those of reading and writing; the user has stopped it.
+pub fn write(
+    contents: &Contents<'_>,
+    layout: Layout,
+    (product, path): (&mut Product, &Path),
+    work: &Work,
+) -> Result<u64, Complaint> {
+    planned(contents, layout, path, |plan| {
+        put_header(plan, product)?;
+        let mut buffer = vec![0; PIECE];
+        for tensor in plan.tensors() {
+            match tensor.content {
+                Content::Tensor { index, .. } => match contents.entries.get(index) {
+                    Some(entry) => copy_tensor(entry, &mut buffer, work, &mut |piece| product.put(piece))?,
+                    None => return Err(Complaint::about(path, "its plan has a tensor that is not there")),
+                },
+                Content::Padding { .. } => put_zeros(tensor.byte_len(), product)?,
+            }
+        }
+        Ok(plan.file_len())
+    })
+}
+
+fn put_header(plan: &FilePlan<'_>, product: &mut Product) -> Result<(), Complaint> {
+    let (mut encoder, mut buffer) = (plan.encoder(), [0; 8192]);
+    loop {
+        match encoder.encode(&mut buffer) {
+            [] => return Ok(()),
+            piece => product.put(piece)?,
+        }
+    }
+}
+
+fn put_zeros(mut count: u64, product: &mut Product) -> Result<(), Complaint> {
+    while count > 0 {
+        let piece = usize::try_from(count).unwrap_or(usize::MAX).min(ZEROS.len());
+        product.put(&ZEROS[..piece])?;
+        count -= piece as u64;
+    }
+    Ok(())
+}
+
+/// Hands all bytes of a tensor to `put`.
+///
+/// # Errors
+/// Those of reading and of `put`; the user has stopped it.
+fn copy_tensor(
+    entry: &Entry<'_>,
+    buffer: &mut [u8],
+    work: &Work,
+    put: &mut dyn FnMut(&[u8]) -> Result<(), Complaint>,
+) -> Result<(), Complaint> {
+    let mut reader = entry.tensor.reader();
+    loop {
+        let piece = reader
+            .next_chunk(buffer)
+            .map_err(|error| Complaint::not_read(entry.file(), io::Error::from(error)))?;
+        let Some(piece) = piece else { return Ok(()) };
+        put(piece)?;
+        work.advance(piece.len() as u64)?;
+    }
+}
