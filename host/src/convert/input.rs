@@ -7,6 +7,7 @@ use crate::model::{Model, Tensor};
 use crate::npy::{Header, read_full};
 use crate::work::Work;
 use embedded_safetensors::{Dtype, FileModel, TensorReader};
+use std::collections::HashMap;
 use std::io::{self, Read};
 use std::path::Path;
 
@@ -43,6 +44,8 @@ impl Array {
 /// An open input, and what is in it.
 pub struct Input {
     pub arrays: Vec<Array>,
+    /// Where each stands in the list.
+    names: HashMap<String, usize>,
     source: Source,
 }
 
@@ -67,13 +70,23 @@ impl Input {
             Kind::Model => {
                 let model = Model::open(path)?;
                 let arrays = model.tensors().map(|tensor| Array::of(&tensor)).collect();
-                Ok(Self { arrays, source: Source::Model(model) })
+                Ok(Self::new(arrays, Source::Model(model)))
             }
         }
     }
 
     fn of_arrays(source: Arrays) -> Self {
-        Self { arrays: source.arrays().cloned().collect(), source: Source::Arrays(source) }
+        Self::new(source.arrays().cloned().collect(), Source::Arrays(source))
+    }
+
+    fn new(arrays: Vec<Array>, source: Source) -> Self {
+        let names = arrays.iter().enumerate().map(|(index, array)| (array.name.clone(), index)).collect();
+        Self { arrays, names, source }
+    }
+
+    /// Where the array of this name stands in the list.
+    pub fn find(&self, name: &str) -> Option<usize> {
+        self.names.get(name).copied()
     }
 
     pub fn path(&self) -> &Path {

@@ -175,9 +175,8 @@ impl Wishes<'_> {
         array: &Array,
         to: Dtype,
     ) -> Result<Vec<Planned>, String> {
-        let find = |name: &str| input.arrays.iter().position(|other| other.name == name);
         let is_integer = |name: &str| {
-            let owner = find(name).and_then(|at| input.arrays.get(at));
+            let owner = input.find(name).and_then(|at| input.arrays.get(at));
             self.chooses(name) && owner.is_some_and(|owner| owner.dtype == Dtype::I8)
         };
         if array.name.strip_suffix(".scale").is_some_and(is_integer) {
@@ -190,7 +189,7 @@ impl Wishes<'_> {
             return planned(array.dtype, Change::Keep);
         }
         let name = format!("{}.scale", array.name);
-        let scales = find(&name).ok_or_else(|| format!("there is no {} beside it", quoted(&name)))?;
+        let scales = input.find(&name).ok_or_else(|| format!("there is no {} beside it", quoted(&name)))?;
         let row = input.arrays.get(scales).and_then(|scales| row_of(array, scales));
         let row = row.ok_or_else(|| {
             format!("{} is not one F32 for it, nor one for each of its rows", quoted(&name))

@@ -49,7 +49,7 @@ impl<R: Read> Read for Swapped<R> {
 /// So much of an array is turned at a time.
 const MEMORY: usize = 4 << 20;
 /// So much is read at once where pieces lie closer together.
-const NEAR: usize = 4096;
+const NEAR: usize = 1 << 14;
 
 /// An array whose first axis is the fastest, read so that the last one is.
 ///
@@ -92,21 +92,25 @@ impl<S: ReadAt<Error = io::Error>> Turned<S> {
         Ok(())
     }
 
-    /// Both fit the memory.
+    /// Both fit the memory. All columns are taken in the order of the file, some of them in that of the result.
     fn gather(&mut self, rows: u64, columns: u64) -> io::Result<()> {
         let small = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
         let (width, row_len) = (self.width, small(columns) * self.width);
         self.piece.clear();
         self.piece.resize(small(rows) * row_len, 0);
-        let mut place = Place::new(&self.axes, self.column);
-        for column in 0..small(columns) {
-            let at = (place.in_file * self.rows + self.row) * width as u64;
+        let is_whole = columns == self.columns;
+        let axes: Vec<u64> =
+            if is_whole { self.axes.iter().rev().copied().collect() } else { self.axes.clone() };
+        let mut place = Place::new(&axes, self.column);
+        for index in 0..columns {
+            let (from, column) = if is_whole { (index, place.turned) } else { (place.turned, index) };
+            let at = (from * self.rows + self.row) * width as u64;
             let run = self.window.get(at, small(rows) * width)?;
             for (row, element) in run.chunks_exact(width).enumerate() {
-                let to = row * row_len + column * width;
+                let to = row * row_len + small(column) * width;
                 self.piece[to..to + width].copy_from_slice(element);
             }
-            place.advance(&self.axes);
+            place.advance(&axes);
         }
         self.given = 0;
         Ok(())
@@ -129,28 +133,28 @@ impl<S: ReadAt<Error = io::Error>> Read for Turned<S> {
     }
 }
 
-/// A column: its indices, and how many columns lie before it in the file.
+/// One column of those that are counted with the last axis as the fastest.
 struct Place {
     indices: Vec<u64>,
-    in_file: u64,
+    /// Which one it is where the first axis is the fastest.
+    turned: u64,
 }
 
 impl Place {
-    /// The column that is at `index` of those in the order of the result.
     fn new(axes: &[u64], mut index: u64) -> Self {
         let mut indices = vec![0; axes.len()];
         for (at, axis) in indices.iter_mut().zip(axes).rev() {
             *at = index % axis;
             index /= axis;
         }
-        let mut place = Self { indices, in_file: 0 };
+        let mut place = Self { indices, turned: 0 };
         place.count(axes);
         place
     }
 
     fn count(&mut self, axes: &[u64]) {
         let step = |before: u64, (at, axis): (&u64, &u64)| before * axis + at;
-        self.in_file = self.indices.iter().zip(axes).rev().fold(0, step);
+        self.turned = self.indices.iter().zip(axes).rev().fold(0, step);
     }
 
     fn advance(&mut self, axes: &[u64]) {
@@ -178,7 +182,8 @@ struct Window<S> {
 impl<S: ReadAt<Error = io::Error>> Window<S> {
     fn get(&mut self, at: u64, len: usize) -> io::Result<&[u8]> {
         if self.find(at, len).is_none() {
-            self.bytes.resize(len.max(NEAR), 0);
+            let is_near = self.start.abs_diff(at) < (NEAR + self.bytes.len()) as u64;
+            self.bytes.resize(if is_near { len.max(NEAR) } else { len }, 0);
             let mut filled = 0;
             while filled < len {
                 let place = self.at + at + filled as u64;

@@ -7,6 +7,7 @@ reading them back, slices by numpy's own. The same seed asks the same. Ends non-
 """
 
 import argparse
+import fractions
 import io
 import json
 import pathlib
@@ -163,6 +164,38 @@ def differing(array, ours, theirs):
     return [(array[at], ours[at], theirs[at]) for at in wrong]
 
 
+def nearest(value, dtype):
+    """Exact, of two as near ones the even one: found among the neighbours of what others make of it."""
+    close = int(bits(numpy.array(float(value)).astype("f4").astype(dtype).reshape(1))[0])
+    candidates = [pattern for pattern in range(max(close - 2, 0), close + 3)]
+    patterns = numpy.array(candidates, dtype=f"u{dtype.itemsize}").view(dtype).astype("f8").tolist()
+    fits = [(abs(fractions.Fraction(number) - value), pattern & 1, pattern)
+            for number, pattern in zip(patterns, candidates, strict=True) if numpy.isfinite(number)]
+    return min(fits)[2]
+
+
+def check_double_rounding(checks, folder, dice):
+    """Next to the middle between two numbers, where whoever rounds twice takes the wrong one."""
+    source, result = folder / "in.safetensors", folder / "out.safetensors"
+    for to in ["F16", *OTHERS]:
+        dtype = TYPES[to]
+        highest = int(bits(numpy.array([ml_dtypes.finfo(dtype).max], dtype=dtype))[0])
+        patterns = numpy.array([dice.randrange(1, highest) for _ in range(500)], dtype=f"u{dtype.itemsize}")
+        below, above = patterns.view(dtype).astype("f8"), (patterns + 1).astype(patterns.dtype).view(dtype).astype("f8")
+        middles = (below + above) / 2
+        around = [numpy.nextafter(middles, numpy.inf), numpy.nextafter(middles, -numpy.inf)]
+        values = {"F64": numpy.concatenate([middles, *around])}
+        if to == "BF16":
+            tops = numpy.array([(257 + 2 * dice.randrange(128)) << 54 for _ in range(200)], dtype="i8") >> 1
+            values["I64"] = numpy.concatenate([tops, tops + 1, tops - 1])
+        for name, array in values.items():
+            write_model(source, [("a", name, array)])
+            checks.run("convert", source, result, "--to", to, "--force")
+            theirs = [nearest(fractions.Fraction(value), dtype) for value in array.tolist()]
+            ours = bits(read_model(result)["a"][1]).tolist()
+            checks.check(ours == theirs, f"{name} to {to}, rounded once")
+
+
 def check_overflow(checks, folder):
     """Infinities where there are any, the largest with --saturate."""
     source, result = folder / "in.safetensors", folder / "out.safetensors"
@@ -240,6 +273,10 @@ def check_single_arrays(checks, folder, dice):
     numpy.save(array_file, big)
     checks.run("convert", array_file, model, "--force")
     checks.check(exact(safetensors.numpy.load_file(model)["a"], big.astype("<f4", order="C")), "a large array, turned")
+    deep = numpy.asfortranarray(numpy.arange(1_500_000, dtype="<u4").reshape(50, 3, 100, 100))
+    numpy.savez(folder / "deep.npz", a=deep)
+    checks.run("convert", folder / "deep.npz", model, "--force")
+    checks.check(exact(safetensors.numpy.load_file(model)["a"], deep.astype("<u4", order="C")), "a deep array, turned")
 
 
 def random_spec(dice, shape):
@@ -344,6 +381,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
         check_casts(checks, folder, dice)
+        check_double_rounding(checks, folder, dice)
         check_overflow(checks, folder)
         check_arrays(checks, folder, dice)
         check_single_arrays(checks, folder, dice)
