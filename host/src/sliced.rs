@@ -19,7 +19,8 @@ const VALUES: usize = 1 << 12;
 pub struct Sliced<'m> {
     model: &'m Model,
     tensor: Tensor<'m>,
-    ranges: Vec<AxisRange>,
+    /// Nothing where it is all of the tensor, which may have more dimensions than slices have.
+    ranges: Option<Vec<AxisRange>>,
     dims: Vec<u64>,
 }
 
@@ -30,10 +31,14 @@ impl<'m> Sliced<'m> {
     /// There is no such tensor, or no such part of it.
     pub fn of(model: &'m Model, name: &str, spec: &str) -> Result<Self, Complaint> {
         let tensor = model.tensor(name)?;
+        if spec.trim().is_empty() {
+            return Ok(Self { model, tensor, ranges: None, dims: tensor.dims().to_vec() });
+        }
         let ranges = slicing::ranges(spec, tensor.dims())
             .map_err(|sentence| about(model.path(), &tensor, &sentence))?;
-        let mut sliced = Self { model, tensor, ranges, dims: Vec::new() };
-        sliced.dims = sliced.reader()?.shape().dims().to_vec();
+        let mut sliced = Self { model, tensor, ranges: None, dims: Vec::new() };
+        sliced.dims = sliced.slice(&ranges)?.shape().dims().to_vec();
+        sliced.ranges = Some(ranges);
         Ok(sliced)
     }
 
@@ -56,12 +61,16 @@ impl<'m> Sliced<'m> {
     /// # Errors
     /// The slice does not begin and end with whole bytes.
     pub fn byte_len(&self) -> Result<u64, Complaint> {
-        self.reader()?.byte_len().map_err(|error| self.about(&error.kind.to_string()))
+        match &self.ranges {
+            None => Ok(self.tensor.byte_len()),
+            Some(ranges) => {
+                self.slice(ranges)?.byte_len().map_err(|error| self.about(&error.kind.to_string()))
+            }
+        }
     }
 
-    fn reader(&self) -> Result<SliceReader<&'m FileModel>, Complaint> {
-        let reader = self.tensor.reader().slice(&self.ranges);
-        reader.map_err(|error| self.about(&error.kind.to_string()))
+    fn slice(&self, ranges: &[AxisRange]) -> Result<SliceReader<&'m FileModel>, Complaint> {
+        self.tensor.reader().slice(ranges).map_err(|error| self.about(&error.kind.to_string()))
     }
 
     fn about(&self, sentence: &str) -> Complaint {
@@ -77,10 +86,21 @@ impl<'m> Sliced<'m> {
         work: &Work,
         take: &mut dyn FnMut(&[u8]) -> Result<(), Complaint>,
     ) -> Result<(), Complaint> {
-        let (mut reader, mut buffer) = (self.reader()?, vec![0; CHUNK]);
-        while let Some(chunk) = reader.next_chunk(&mut buffer).map_err(|error| self.not_read(error))? {
+        let mut buffer = vec![0; CHUNK];
+        let mut give = |chunk: &[u8]| {
             take(chunk)?;
-            work.advance(chunk.len() as u64)?;
+            work.advance(chunk.len() as u64)
+        };
+        if let Some(ranges) = &self.ranges {
+            let mut reader = self.slice(ranges)?;
+            while let Some(chunk) = reader.next_chunk(&mut buffer).map_err(|error| self.not_read(error))? {
+                give(chunk)?;
+            }
+            return Ok(());
+        }
+        let mut reader = self.tensor.reader();
+        while let Some(chunk) = reader.next_chunk(&mut buffer).map_err(|error| self.not_read(error))? {
+            give(chunk)?;
         }
         Ok(())
     }
@@ -103,13 +123,22 @@ impl<'m> Sliced<'m> {
         zero: T,
         take: &mut dyn FnMut(Number) -> Result<bool, Complaint>,
     ) -> Result<(), Complaint> {
-        let (mut reader, mut buffer) = (self.reader()?, vec![zero; VALUES]);
-        while let Some(values) = reader.next_lossless(&mut buffer).map_err(|error| self.not_read(error))? {
-            Work::check()?;
-            for &value in values.iter() {
-                if !take(value.into())? {
-                    return Ok(());
+        let mut buffer = vec![zero; VALUES];
+        if let Some(ranges) = &self.ranges {
+            let mut reader = self.slice(ranges)?;
+            while let Some(values) =
+                reader.next_lossless(&mut buffer).map_err(|error| self.not_read(error))?
+            {
+                if !give(values, take)? {
+                    break;
                 }
+            }
+            return Ok(());
+        }
+        let mut reader = self.tensor.reader().elements();
+        while let Some(values) = reader.next_lossless(&mut buffer).map_err(|error| self.not_read(error))? {
+            if !give(values, take)? {
+                break;
             }
         }
         Ok(())
@@ -121,6 +150,20 @@ impl<'m> Sliced<'m> {
             error => Complaint::not_read(self.model.path(), NotRead::from(io::Error::from(error))),
         }
     }
+}
+
+/// Whether more is wanted.
+fn give<T: Element + Into<Number>>(
+    values: &[T],
+    take: &mut dyn FnMut(Number) -> Result<bool, Complaint>,
+) -> Result<bool, Complaint> {
+    Work::check()?;
+    for &value in values {
+        if !take(value.into())? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 fn about(path: &Path, tensor: &Tensor<'_>, sentence: &str) -> Complaint {

@@ -93,6 +93,11 @@ fn rows_and_brackets() {
     }
     place("U8", "[]", &[9]).run(["cat", "m", "a"]).is(0, "9\n", "");
     place("U8", "[0,4]", &[]).run(["cat", "m", "a"]).is(0, "[]\n", "");
+    let deep = place("U8", "[1,1,1,1,1,1,1,1,1,2]", &[5, 6]);
+    deep.run(["cat", "m", "a"]).is(0, "[[[[[[[[[[5, 6]]]]]]]]]]\n", "");
+    deep.run(["cat", "m", "a", "--slice", "0,0,...,1"]).is(0, "[[[[[[[6]]]]]]]\n", "");
+    let run = deep.run(["cat", "m", "a", "--slice", ":"]);
+    assert!(run.code == Some(2) && run.err.starts_with("m: tensor \"a\": "), "{run:?}");
 }
 
 /// Elements of F4 that do not fill bytes are printed, but not written.
