@@ -1,5 +1,5 @@
 // Its examples are tested where the features are on that they use.
-#![cfg_attr(any(not(doctest), all(feature = "embedded-io", feature = "std")), doc = include_str!("../README.md"))]
+#![cfg_attr(any(not(doctest), all(feature = "embedded-io", feature = "shards", feature = "checkpoint")), doc = include_str!("../README.md"))]
 #![no_std]
 #![deny(unsafe_code)]
 

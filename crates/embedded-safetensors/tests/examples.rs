@@ -4,9 +4,10 @@ use std::path::Path;
 use std::process::Command;
 
 /// Each with the features that it needs.
-const EXAMPLES: [(&str, &str); 9] = [
+const EXAMPLES: [(&str, &str); 10] = [
     ("files", "std"),
     ("mapped", "std"),
+    ("shards", "shards"),
     ("matvec", "embedded-io"),
     ("sd_card", "embedded-io"),
     ("nor_flash", "embedded-storage"),

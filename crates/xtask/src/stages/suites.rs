@@ -14,6 +14,8 @@ pub fn workspace() -> Outcome {
         let package = ["--package", "embedded-safetensors", "--all-features"];
         tally.add(cargo_test(&[&package, suite].concat())?);
     }
+    let lib = ["--package", "embedded-safetensors", "--features", "shards,checkpoint", "--lib"];
+    tally.add(cargo_test(&lib)?);
     Ok(tally)
 }
 
