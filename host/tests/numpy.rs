@@ -1,0 +1,294 @@
+//! `safetensors convert` of numpy's files: every form that there is, and what is said of files that lie.
+#![cfg(unix)]
+
+mod support;
+use flate2::{Compression, Crc, write::DeflateEncoder};
+use std::fs;
+use std::io::Write;
+use support::{Place, Run, sound};
+
+fn convert(place: &Place, arguments: &[&str]) -> Run {
+    place.run([&["convert"], arguments].concat())
+}
+
+/// What `cat` prints of a tensor.
+fn text(place: &Place, model: &str, name: &str) -> String {
+    let run = place.run(["cat", model, name]);
+    assert_eq!((run.code, run.err.as_str()), (Some(0), ""));
+    run.out
+}
+
+/// A `.npy` with this header.
+fn npy(descr: &str, order: &str, shape: &str, data: &[u8]) -> Vec<u8> {
+    let text = format!("{{'descr': {descr}, 'fortran_order': {order}, 'shape': {shape}, }}\n");
+    let len = u16::try_from(text.len()).expect("short").to_le_bytes();
+    [b"\x93NUMPY\x01\x00".as_slice(), &len, text.as_bytes(), data].concat()
+}
+
+fn plain(shape: &str, data: &[u8]) -> Vec<u8> {
+    npy("'|u1'", "False", shape, data)
+}
+
+/// An entry of an archive, and what it says of itself.
+#[derive(Clone)]
+struct Entry {
+    name: String,
+    method: u16,
+    flags: u16,
+    crc: u32,
+    unpacked: u32,
+    packed: u32,
+    bytes: Vec<u8>,
+    /// Where it says that its header is, instead of where it is.
+    at: Option<u32>,
+}
+
+impl Entry {
+    fn stored(name: &str, contents: &[u8]) -> Self {
+        let mut crc = Crc::new();
+        crc.update(contents);
+        let len = u32::try_from(contents.len()).expect("short");
+        let (bytes, name) = (contents.to_vec(), name.to_owned());
+        Self { name, method: 0, flags: 0, crc: crc.sum(), unpacked: len, packed: len, bytes, at: None }
+    }
+
+    fn deflated(name: &str, contents: &[u8]) -> Self {
+        let mut encoder = DeflateEncoder::new(Vec::new(), Compression::default());
+        encoder.write_all(contents).expect("a Vec takes all");
+        let bytes = encoder.finish().expect("a Vec takes all");
+        let packed = u32::try_from(bytes.len()).expect("short");
+        Self { method: 8, packed, bytes, ..Self::stored(name, contents) }
+    }
+
+    fn fields(&self) -> Vec<u8> {
+        let mut fields = [20, self.flags, self.method, 0, 33].map(u16::to_le_bytes).concat();
+        fields.extend([self.crc, self.packed, self.unpacked].map(u32::to_le_bytes).concat());
+        fields.extend(u16::try_from(self.name.len()).expect("short").to_le_bytes());
+        fields.extend([0; 2]);
+        fields
+    }
+}
+
+fn zip(entries: &[Entry]) -> Vec<u8> {
+    let (mut archive, mut list) = (Vec::new(), Vec::new());
+    for entry in entries {
+        let at = entry.at.unwrap_or(u32::try_from(archive.len()).expect("short"));
+        archive
+            .extend([b"PK\x03\x04", entry.fields().as_slice(), entry.name.as_bytes(), &entry.bytes].concat());
+        list.extend(
+            [
+                b"PK\x01\x02\x14\0",
+                entry.fields().as_slice(),
+                &[0; 10],
+                &at.to_le_bytes(),
+                entry.name.as_bytes(),
+            ]
+            .concat(),
+        );
+    }
+    let count = u16::try_from(entries.len()).expect("few").to_le_bytes();
+    let [at, len] =
+        [archive.len(), list.len()].map(|number| u32::try_from(number).expect("short").to_le_bytes());
+    archive.extend(list);
+    archive.extend([b"PK\x05\x06\0\0\0\0", &count[..], &count, &len, &at, &[0, 0]].concat());
+    archive
+}
+
+#[test]
+fn arrays_in_every_order() {
+    let big: Vec<u8> = (0..6u16).flat_map(|number| (number * 1000).to_be_bytes()).collect();
+    for (contents, expected) in [
+        (plain("(2, 3)", &[0, 1, 2, 3, 4, 5]), "[[0, 1, 2],\n [3, 4, 5]]\n"),
+        (npy("'|u1'", "True", "(2, 3)", &[0, 3, 1, 4, 2, 5]), "[[0, 1, 2],\n [3, 4, 5]]\n"),
+        (npy("'>u2'", "False", "(6,)", &big), "[0, 1000, 2000, 3000, 4000, 5000]\n"),
+        (npy("'>u2'", "True", "(2, 3)", &big), "[[0, 2000, 4000],\n [1000, 3000, 5000]]\n"),
+        (npy("\"<f8\"", "False", "()", &0.1f64.to_le_bytes()), "0.1\n"),
+        (npy("'|b1'", "False", "(0, 3)", &[]), "[]\n"),
+        (npy("'>c8'", "False", "(1,)", &[0x3F, 0x80, 0, 0, 0xC0, 0, 0, 0]), "[1.0-2.0j]\n"),
+    ] {
+        let place = Place::new();
+        place.put("a.npy", &contents);
+        assert_eq!(convert(&place, &["a.npy", "m.safetensors"]).code, Some(0));
+        assert_eq!(text(&place, "m.safetensors", "a"), expected);
+        // And the same in archives of both kinds.
+        for (name, entry) in
+            [("s.npz", Entry::stored("x/a.npy", &contents)), ("d.npz", Entry::deflated("x/a.npy", &contents))]
+        {
+            place.put(name, &zip(&[entry]));
+            assert_eq!(convert(&place, &[name, "n.safetensors", "--force"]).code, Some(0));
+            assert_eq!(text(&place, "n.safetensors", "x/a"), expected, "{name}");
+        }
+    }
+}
+
+/// Exit code 1 and one line that says so, and nothing is left behind.
+#[track_caller]
+fn is_unsound(name: &str, contents: &[u8], sentence: &str) {
+    let place = Place::new();
+    place.put(name, contents);
+    convert(&place, &[name, "o.safetensors"]).is(1, "", &format!("{name}: {sentence}\n"));
+    assert_eq!(fs::read_dir(place.path(".")).expect("a folder").count(), 1, "something is left");
+}
+
+#[test]
+fn arrays_that_lie() {
+    for (contents, sentence) in [
+        (Vec::new(), "this is no .npy array: it does not begin with \\x93NUMPY and a version"),
+        (sound(), "this is no .npy array: it does not begin with \\x93NUMPY and a version"),
+        (plain("(3,)", &[0; 2]), "the array has 2 bytes behind its header, which tells of 3"),
+        (plain("(3,)", &[0; 4]), "the array has 4 bytes behind its header, which tells of 3"),
+        (
+            plain("(9999999999, 9999999999)", &[]),
+            "the header of the array tells of more bytes than there can be: shape [9999999999, 9999999999]",
+        ),
+        (plain("(3,)", &[0; 3])[..20].to_vec(), "the .npy ends after 10 of the 58 bytes of its header"),
+        (
+            npy("'|O'", "False", "(1,)", b"x"),
+            "its elements are Python objects (dtype \"|O\"), which are never loaded",
+        ),
+        (
+            npy("'<U1'", "False", "(1,)", b"xxxx"),
+            "its elements are strings (dtype \"<U1\"), which safetensors has not",
+        ),
+        (
+            npy("'<c16'", "False", "()", &[0; 16]),
+            "its elements have the dtype \"<c16\", which safetensors has not",
+        ),
+        (
+            npy("[('x', '<f4')]", "False", "()", &[0; 4]),
+            "the header of the array tells of records, which safetensors has not: \"[('x', '<f4')], 'fortran_order': False, \"…",
+        ),
+        (npy("exit()", "False", "()", &[0; 4]), "the header of the array has \"e\" where a string belongs"),
+        (npy("'<f4'", "0", "()", &[0; 4]), "the header of the array has \"0\" where True or False belongs"),
+    ] {
+        is_unsound("a.npy", &contents, sentence);
+    }
+}
+
+#[test]
+fn archives_that_lie() {
+    let array = plain("(4,)", b"abcd");
+    let (stored, deflated) = (Entry::stored("a.npy", &array), Entry::deflated("a.npy", &array));
+    let twice = Entry::stored("b.npy", &array);
+    let len = stored.unpacked;
+    for (entries, sentence) in [
+        (vec![stored.clone(), stored.clone()], "the archive has two entries \"a.npy\"".to_owned()),
+        (
+            vec![Entry { name: "../a.npy".into(), ..stored.clone() }],
+            "the archive has an entry with the unsafe name \"../a.npy\"".to_owned(),
+        ),
+        (
+            vec![Entry { name: "/a.npy".into(), ..stored.clone() }],
+            "the archive has an entry with the unsafe name \"/a.npy\"".to_owned(),
+        ),
+        (
+            vec![Entry { name: "c:a.npy".into(), ..stored.clone() }],
+            "the archive has an entry with the unsafe name \"c:a.npy\"".to_owned(),
+        ),
+        (
+            vec![Entry { name: "a.txt".into(), ..stored.clone() }],
+            "entry \"a.txt\" is no array: its name does not end with .npy".to_owned(),
+        ),
+        (vec![Entry { flags: 1, ..stored.clone() }], "entry \"a.npy\" is encrypted".to_owned()),
+        (
+            vec![Entry { method: 12, ..stored.clone() }],
+            "entry \"a.npy\" is compressed by method 12; numpy writes 0 (stored) and 8 (deflated)".to_owned(),
+        ),
+        (
+            vec![Entry { crc: 1, ..stored.clone() }],
+            "entry \"a.npy\" does not have the checksum that the archive says".to_owned(),
+        ),
+        (
+            vec![Entry { crc: 1, ..deflated.clone() }],
+            "entry \"a.npy\" does not have the checksum that the archive says".to_owned(),
+        ),
+        (
+            vec![Entry { unpacked: len + 1, ..stored.clone() }],
+            format!("entry \"a.npy\" is stored as it is, but has two sizes: {len} and {} bytes", len + 1),
+        ),
+        (
+            vec![Entry { unpacked: len + 9, packed: len + 9, ..stored.clone() }],
+            format!("entry \"a.npy\" claims {} bytes, which the archive has not", len + 9),
+        ),
+        (
+            vec![Entry { unpacked: len + 1, ..deflated.clone() }],
+            "entry \"a.npy\": the array has 5 bytes behind its header, which tells of 4".to_owned(),
+        ),
+        (
+            vec![Entry { unpacked: len - 1, ..deflated.clone() }],
+            "entry \"a.npy\": the array has 3 bytes behind its header, which tells of 4".to_owned(),
+        ),
+        (
+            vec![Entry { bytes: vec![7; 9], packed: 9, ..deflated.clone() }],
+            "entry \"a.npy\": entry \"a.npy\" cannot be unpacked".to_owned(),
+        ),
+        (
+            vec![stored.clone(), Entry { at: Some(0), ..twice }],
+            "entry \"b.npy\" is not where the archive's list says".to_owned(),
+        ),
+        (
+            vec![stored.clone(), Entry { at: Some(3), ..stored.clone() }],
+            "entry \"a.npy\" is not where the archive's list says".to_owned(),
+        ),
+        (
+            vec![Entry::stored("a.npy", b"text")],
+            "entry \"a.npy\": this is no .npy array: it does not begin with \\x93NUMPY and a version"
+                .to_owned(),
+        ),
+    ] {
+        is_unsound("a.npz", &zip(&entries), &sentence);
+    }
+    let whole = zip(&[stored]);
+    is_unsound("a.npz", b"", "this is no .npz: it has no end of a zip archive");
+    is_unsound("a.npz", &array, "this is no .npz: it has no end of a zip archive");
+    is_unsound("a.npz", &whole[..whole.len() - 1], "this is no .npz: it has no end of a zip archive");
+    let mut more = whole.clone();
+    let count = more.len() - 12;
+    more[count] = 9;
+    is_unsound("a.npz", &more, "the archive claims 9 entries, which do not fit its list of 51 bytes");
+}
+
+/// Its header stands in the claims of another entry: a small archive that unpacks to a large one.
+#[test]
+fn entries_that_share_their_bytes() {
+    let inner = Entry::stored("b.npy", &plain("(1,)", b"x"));
+    let mut outer = Entry::stored("a.npy", &[]);
+    let hidden = [b"PK\x03\x04", inner.fields().as_slice(), inner.name.as_bytes(), &inner.bytes].concat();
+    outer = Entry::stored("a.npy", &[plain(&format!("({},)", hidden.len()), &[]), hidden].concat())
+        .with_name_of(outer);
+    let at =
+        u32::try_from(35 + plain(&format!("({},)", 30 + 5 + inner.bytes.len()), &[]).len()).expect("short");
+    // The list has it once more, where it is inside of the first.
+    let entries = [outer, Entry { at: Some(at), bytes: Vec::new(), ..inner }];
+    is_unsound("a.npz", &zip(&entries), "entries \"a.npy\" and \"b.npy\" of the archive share bytes");
+}
+
+impl Entry {
+    fn with_name_of(self, other: Self) -> Self {
+        Self { name: other.name, ..self }
+    }
+}
+
+#[test]
+fn what_is_not_there_or_no_file() {
+    let place = Place::new();
+    fs::create_dir(place.path("dir.npz")).expect("a folder");
+    for name in ["a.npy", "a.npz", "a.safetensors"] {
+        let error = format!("{name}: cannot be read: no such file or directory\n");
+        convert(&place, &[name, "o.safetensors"]).is(2, "", &error);
+    }
+    convert(&place, &["dir.npz", "o.safetensors"]).is(2, "", "dir.npz: cannot be read: is a directory\n");
+    std::os::unix::fs::symlink("/dev/zero", place.path("zero.npy")).expect("a link");
+    let error = "zero.npy: is no file, which .npy and .npz must be: they are not read in order\n";
+    convert(&place, &["zero.npy", "o.safetensors"]).is(2, "", error);
+    place.put("a.safetensors", &sound()[..50]);
+    let run = convert(&place, &["a.safetensors", "o.npz"]);
+    assert_eq!(
+        (run.code, run.out.as_str(), run.err.starts_with("a.safetensors: error[")),
+        (Some(1), "", true),
+        "{run:?}"
+    );
+    let run = convert(&place, &["a.safetensors", "o.npz", "--json"]);
+    assert_eq!((run.code, run.err.as_str()), (Some(1), ""));
+    assert!(run.out.starts_with("{\"file\":\"a.safetensors\",\"ok\":false,\"code\":\""), "{run:?}");
+}
