@@ -8,7 +8,6 @@ pub mod chip;
 pub mod firmware;
 pub mod formats;
 pub mod image;
-pub mod number;
 pub mod pages;
 pub mod place;
 pub mod probe;

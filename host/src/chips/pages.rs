@@ -1,6 +1,6 @@
 //! The pages of flash: what it erases at once. Some manuals call them sectors, and some chips have pages of several sizes.
 
-use crate::chips::number::size;
+use crate::number::size;
 use std::ops::Range;
 
 /// Pages of one size, one behind the other.

@@ -1,7 +1,7 @@
 //! Where in flash a model has room.
 
 use crate::chips::chip::{Area, Chip};
-use crate::chips::number::{grouped, hex, span};
+use crate::number::{grouped, hex, span};
 use std::ops::Range;
 
 /// Where a model lies.

@@ -3,10 +3,10 @@
 //! After each part the user may stop it. Whatever happens, it is known how much of the flash is as it shall be.
 
 use crate::chips::image::Image;
-use crate::chips::number::{grouped, hex};
 use crate::chips::place::Place;
 use crate::complaint::Complaint;
 use crate::exit::Exit;
+use crate::number::{grouped, hex};
 use crate::work::Work;
 use std::ops::Range;
 

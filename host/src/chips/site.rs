@@ -2,10 +2,10 @@
 
 use crate::chips::chip::Chip;
 use crate::chips::firmware::{Fault, segments};
-use crate::chips::number::{Used, size, span};
 use crate::chips::place::Refusal;
-use crate::chips::{number, registry};
+use crate::chips::registry;
 use crate::complaint::Complaint;
+use crate::number::{self, Used, size, span};
 use crate::text::quoted;
 use probe_rs::Target;
 use probe_rs::config::Registry;

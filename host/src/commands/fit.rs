@@ -1,7 +1,6 @@
 //! `safetensors fit`: whether, and where, a model fits into the flash of a chip.
 
 use crate::chips::alignment::Alignment;
-use crate::chips::number::{self, grouped, hex, size, span};
 use crate::chips::pages::counted;
 use crate::chips::place::{self, Place, Refusal};
 use crate::chips::registry;
@@ -11,6 +10,7 @@ use crate::complaint::{Complaint, Outcome};
 use crate::exit::Exit;
 use crate::json::{Object, array};
 use crate::model::Model;
+use crate::number::{self, grouped, hex, size, span};
 use crate::plan::Plan;
 use crate::text::{quoted, shown_text};
 use probe_rs::config::Registry;

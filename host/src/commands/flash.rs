@@ -2,7 +2,6 @@
 
 use crate::chips::formats::Format;
 use crate::chips::image::Image;
-use crate::chips::number::{self, grouped, size, span};
 use crate::chips::pages::counted;
 use crate::chips::place::{self, Place};
 use crate::chips::probe::Connection;
@@ -13,6 +12,7 @@ use crate::complaint::{Complaint, Outcome};
 use crate::exit::Exit;
 use crate::json::{Object, array};
 use crate::model::Model;
+use crate::number::{self, grouped, size, span};
 use crate::plan::{Plan, one_file};
 use crate::product::Product;
 use crate::text::shown_text;

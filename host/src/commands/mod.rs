@@ -7,6 +7,7 @@ mod conform;
 mod convert;
 mod decode;
 mod diff;
+mod emit;
 #[cfg(feature = "chips")]
 mod fit;
 #[cfg(feature = "chips")]
@@ -38,6 +39,7 @@ pub enum Command {
     Diff(diff::Diff),
     Hash(hash::Hash),
     Conform(conform::Conform),
+    Emit(emit::Emit),
     #[cfg(feature = "chips")]
     Fit(fit::Fit),
     #[cfg(feature = "chips")]
@@ -60,6 +62,7 @@ impl Command {
             Self::Diff(diff) => end(diff),
             Self::Hash(hash) => end(hash),
             Self::Conform(conform) => end(conform),
+            Self::Emit(emit) => end(emit),
             #[cfg(feature = "chips")]
             Self::Fit(fit) => end(fit),
             #[cfg(feature = "chips")]

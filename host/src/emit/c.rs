@@ -1,0 +1,184 @@
+//! A model as a header for C99 and C++.
+
+use super::names::{Taken, identifier};
+use super::{Entry, Listing};
+use crate::number::hex;
+use embedded_safetensors::Dtype;
+use std::io::{self, Write};
+
+/// What every tensor has, behind its identifier. None ends in another one with an underscore before it, so that what is
+/// different for one tensor is different for two.
+const FIELDS: [&str; 9] = ["NAME", "DTYPE", "TYPE", "RANK", "SHAPE", "ELEMENTS", "BYTES", "OFFSET", "BEGIN"];
+
+/// Writes the header.
+///
+/// # Errors
+/// Those of what it is written to.
+pub fn write(listing: &Listing, prefix: &str, out: &mut impl Write) -> io::Result<()> {
+    let numbers = numbers(listing, prefix);
+    let mut taken = Taken::new(numbers.iter().map(|(name, _, _)| name.clone()).chain(lists(prefix)));
+    let identifiers: Vec<String> = listing
+        .tensors
+        .iter()
+        .map(|entry| taken.take(&identifier(prefix, &entry.name), |base| macros(base, entry.dims.len())))
+        .collect();
+    begin(listing, prefix, out)?;
+    for (name, value, about) in &numbers {
+        writeln!(out, "/* {about} */\n#define {name} {value}")?;
+    }
+    for (entry, base) in listing.tensors.iter().zip(&identifiers) {
+        tensor(listing, entry, base, out)?;
+    }
+    table(listing, prefix, &identifiers, out)?;
+    metadata(listing, prefix, out)?;
+    writeln!(out, "\n#endif")
+}
+
+fn begin(listing: &Listing, prefix: &str, out: &mut impl Write) -> io::Result<()> {
+    let file = &listing.file;
+    writeln!(out, "/* Written by `safetensors emit` from {file}. Offsets and sizes are in bytes. */")?;
+    writeln!(out, "#ifndef {prefix}_H\n#define {prefix}_H\n\n#include <stdint.h>\n")
+}
+
+/// The numbers of the whole file, with a comment each.
+fn numbers(listing: &Listing, prefix: &str) -> Vec<(String, String, &'static str)> {
+    let plan = &listing.plan;
+    let address = listing.at.map(|at| ("ADDRESS", hex(at), "Where the file lies in memory"));
+    let numbers = [
+        ("FILE_BYTES", plan.file_bytes, "The whole file"),
+        ("HEADER_BYTES", plan.header_bytes, "Its header, without the 8 bytes before it"),
+        ("DATA_START", plan.data_start, "Where in the file the data begin"),
+        ("DATA_BYTES", plan.data_bytes, "All tensors together"),
+        ("INDEX_TENSORS", plan.tensors, "An index has so many tensors in it"),
+        ("INDEX_DIMS", plan.dims, "The dimensions of all tensors"),
+        ("INDEX_NAME_BYTES", plan.name_bytes, "The names of all tensors"),
+        ("INDEX_BYTES", plan.index_bytes, "How much memory the index takes"),
+        ("LONGEST_NAME", plan.longest_name, "The longest name of a tensor"),
+        ("MOST_DIMS", plan.most_dims, "The most dimensions that a tensor has"),
+        ("LARGEST_TENSOR_BYTES", plan.largest_tensor.bytes, "A buffer for any tensor as it is in the file"),
+        ("LARGEST_TENSOR_ELEMENTS", plan.largest_tensor.elements, "A buffer for the values of any tensor"),
+        (
+            "LARGEST_ROW_BYTES",
+            plan.largest_row.bytes,
+            "A buffer for any row, which has one index of the first axis",
+        ),
+        ("LARGEST_ROW_ELEMENTS", plan.largest_row.elements, "A buffer for the values of any row"),
+    ];
+    let numbers = numbers.into_iter().map(|(name, number, about)| (name, decimal(number), about));
+    let all = address.into_iter().chain(numbers);
+    all.map(|(name, number, about)| (format!("{prefix}_{name}"), number, about)).collect()
+}
+
+/// What is no number.
+fn lists(prefix: &str) -> [String; 3] {
+    ["H", "TENSORS", "METADATA"].map(|name| format!("{prefix}_{name}"))
+}
+
+/// All that a tensor may define.
+fn macros(base: &str, rank: usize) -> Vec<String> {
+    let fields = FIELDS.iter().chain(&["ADDRESS"]).map(|field| format!("{base}_{field}"));
+    fields.chain((0..rank).map(|axis| format!("{base}_DIM{axis}"))).collect()
+}
+
+fn tensor(listing: &Listing, entry: &Entry, base: &str, out: &mut impl Write) -> io::Result<()> {
+    writeln!(out, "\n#define {base}_NAME {}", string(&entry.name))?;
+    writeln!(out, "#define {base}_DTYPE \"{}\"", entry.dtype.name())?;
+    if let Some(c_type) = c_type(entry.dtype) {
+        writeln!(out, "#define {base}_TYPE {c_type}")?;
+    }
+    writeln!(out, "#define {base}_RANK {}", entry.dims.len())?;
+    if !entry.dims.is_empty() {
+        let dims: Vec<String> = entry.dims.iter().map(|&dim| decimal(dim)).collect();
+        writeln!(out, "#define {base}_SHAPE {{ {} }}", dims.join(", "))?;
+    }
+    for (axis, dim) in entry.dims.iter().enumerate() {
+        writeln!(out, "#define {base}_DIM{axis} {}", decimal(*dim))?;
+    }
+    writeln!(out, "#define {base}_ELEMENTS {}", entry.elements)?;
+    writeln!(out, "#define {base}_BYTES {}", entry.bytes)?;
+    writeln!(out, "#define {base}_OFFSET {}", entry.offset)?;
+    writeln!(out, "#define {base}_BEGIN {}", entry.begin)?;
+    match listing.address(entry) {
+        Some(address) => writeln!(out, "#define {base}_ADDRESS {}", hex(address)),
+        None => Ok(()),
+    }
+}
+
+/// What holds one element. Of halves and narrower floats the bits; of what is packed and of pairs nothing does.
+fn c_type(dtype: Dtype) -> Option<&'static str> {
+    Some(match dtype {
+        Dtype::I8 => "int8_t",
+        Dtype::I16 => "int16_t",
+        Dtype::I32 => "int32_t",
+        Dtype::I64 => "int64_t",
+        Dtype::U32 => "uint32_t",
+        Dtype::U64 => "uint64_t",
+        Dtype::F32 => "float",
+        Dtype::F64 => "double",
+        Dtype::C64 => return None,
+        other => match other.bits() {
+            8 => "uint8_t",
+            16 => "uint16_t",
+            _ => return None,
+        },
+    })
+}
+
+/// A macro that calls another one for each tensor.
+fn table(listing: &Listing, prefix: &str, identifiers: &[String], out: &mut impl Write) -> io::Result<()> {
+    let about =
+        "X(identifier, name, dtype, rank, elements, bytes, offset) for each tensor, in the order of the data";
+    write!(out, "\n/* {about} */\n#define {prefix}_TENSORS(X)")?;
+    for (entry, base) in listing.tensors.iter().zip(identifiers) {
+        let (name, dtype, rank) = (string(&entry.name), entry.dtype.name(), entry.dims.len());
+        let Entry { elements, bytes, offset, .. } = entry;
+        write!(out, " \\\n    X({base}, {name}, \"{dtype}\", {rank}, {elements}, {bytes}, {offset})")?;
+    }
+    writeln!(out)
+}
+
+fn metadata(listing: &Listing, prefix: &str, out: &mut impl Write) -> io::Result<()> {
+    write!(out, "\n/* X(key, value) for each text of the metadata */\n#define {prefix}_METADATA(X)")?;
+    for (key, value) in &listing.metadata {
+        write!(out, " \\\n    X({}, {})", string(key), string(value))?;
+    }
+    writeln!(out)
+}
+
+/// Of whatever type holds it: only what is more than any signed one does needs to say that it has no sign.
+fn decimal(number: u64) -> String {
+    let suffix = if i64::try_from(number).is_ok() { "" } else { "u" };
+    format!("{number}{suffix}")
+}
+
+/// A literal, in ASCII. Three octal digits end by themselves, and a question mark begins no trigraph.
+fn string(text: &str) -> String {
+    let mut literal = String::from("\"");
+    for byte in text.bytes() {
+        match byte {
+            b'"' | b'\\' | b'?' => literal.extend(['\\', char::from(byte)]),
+            b' '..=b'~' => literal.push(char::from(byte)),
+            _ => literal += &format!("\\{byte:03o}"),
+        }
+    }
+    literal.push('"');
+    literal
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{FIELDS, string};
+
+    #[test]
+    fn literals_hold_any_text() {
+        assert_eq!(string("a\"b\\c"), r#""a\"b\\c""#);
+        assert_eq!(string("??/\n1é\0"), r#""\?\?/\0121\303\251\000""#);
+    }
+
+    #[test]
+    fn no_field_ends_in_another() {
+        for field in FIELDS {
+            assert!(!field.contains('_'), "{field}");
+        }
+    }
+}

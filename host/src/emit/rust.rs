@@ -1,0 +1,152 @@
+//! A model as constants for Rust, with and without the standard library.
+
+use super::names::{Taken, identifier};
+use super::{Entry, Listing};
+use crate::text::quoted;
+use std::io::{self, Write};
+
+/// Writes the module.
+///
+/// # Errors
+/// Those of what it is written to.
+pub fn write(listing: &Listing, prefix: &str, out: &mut impl Write) -> io::Result<()> {
+    let numbers = numbers(listing, prefix);
+    let lists = ["TENSORS", "METADATA"].map(|name| named(prefix, name));
+    let mut taken = Taken::new(numbers.iter().map(|number| number.name.clone()).chain(lists.clone()));
+    let [tensors, metadata] = lists;
+    begin(listing, out)?;
+    for Number { name, kind, value, about } in &numbers {
+        writeln!(out, "/// {about}\npub const {name}: {kind} = {value};")?;
+    }
+    writeln!(out)?;
+    let mut identifiers = Vec::new();
+    for entry in &listing.tensors {
+        let constant = taken.take(&identifier(prefix, &entry.name), |base| vec![base.to_owned()]);
+        tensor(listing, entry, &constant, out)?;
+        identifiers.push(constant);
+    }
+    writeln!(out, "/// All tensors, in the order of the data.\npub const {tensors}: &[Tensor] = &[")?;
+    identifiers.iter().try_for_each(|constant| writeln!(out, "    {constant},"))?;
+    writeln!(
+        out,
+        "];\n\n/// The keys and values of the metadata.\npub const {metadata}: &[(&str, &str)] = &["
+    )?;
+    let pairs = listing.metadata.iter();
+    pairs
+        .map(|(key, value)| (literal(key), literal(value)))
+        .try_for_each(|(key, value)| writeln!(out, "    ({key}, {value}),"))?;
+    writeln!(out, "];")
+}
+
+fn named(prefix: &str, name: &str) -> String {
+    if prefix.is_empty() { name.to_owned() } else { format!("{prefix}_{name}") }
+}
+
+fn begin(listing: &Listing, out: &mut impl Write) -> io::Result<()> {
+    writeln!(out, "// Written by `safetensors emit` from {}. Offsets and sizes are in bytes.", listing.file)?;
+    let address = if listing.at.is_some() {
+        "\n    /// Where it begins in memory.\n    pub address: usize,"
+    } else {
+        ""
+    };
+    writeln!(
+        out,
+        "
+/// A tensor of the model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tensor {{
+    /// Its name.
+    pub name: &'static str,
+    /// Its dtype, as the format calls it.
+    pub dtype: &'static str,
+    /// Its dimensions, outermost first.
+    pub shape: &'static [usize],
+    /// How many elements it has.
+    pub elements: usize,
+    /// How long it is.
+    pub bytes: usize,
+    /// Where it begins in the file.
+    pub offset: u64,
+    /// Where it begins in the data.
+    pub begin: u64,{address}
+}}
+"
+    )
+}
+
+struct Number {
+    name: String,
+    kind: &'static str,
+    value: String,
+    about: &'static str,
+}
+
+/// The numbers of the whole file.
+fn numbers(listing: &Listing, prefix: &str) -> Vec<Number> {
+    let plan = &listing.plan;
+    let address = listing.at.map(|at| ("ADDRESS", "usize", at, "Where the file lies in memory."));
+    let numbers = [
+        ("FILE_BYTES", "u64", plan.file_bytes, "The whole file."),
+        ("HEADER_BYTES", "u64", plan.header_bytes, "Its header, without the 8 bytes before it."),
+        ("DATA_START", "u64", plan.data_start, "Where in the file the data begin."),
+        ("DATA_BYTES", "u64", plan.data_bytes, "All tensors together."),
+        (
+            "INDEX_TENSORS",
+            "usize",
+            plan.tensors,
+            "`IndexStorage<INDEX_TENSORS, INDEX_DIMS, INDEX_NAME_BYTES>` holds an index.",
+        ),
+        ("INDEX_DIMS", "usize", plan.dims, "The dimensions of all tensors."),
+        ("INDEX_NAME_BYTES", "usize", plan.name_bytes, "The names of all tensors."),
+        ("INDEX_BYTES", "usize", plan.index_bytes, "How much memory the index takes."),
+        ("LONGEST_NAME", "usize", plan.longest_name, "The longest name of a tensor."),
+        ("MOST_DIMS", "usize", plan.most_dims, "The most dimensions that a tensor has."),
+        (
+            "LARGEST_TENSOR_BYTES",
+            "usize",
+            plan.largest_tensor.bytes,
+            "A buffer for any tensor as it is in the file.",
+        ),
+        (
+            "LARGEST_TENSOR_ELEMENTS",
+            "usize",
+            plan.largest_tensor.elements,
+            "A buffer for the values of any tensor.",
+        ),
+        (
+            "LARGEST_ROW_BYTES",
+            "usize",
+            plan.largest_row.bytes,
+            "A buffer for any row, which has one index of the first axis.",
+        ),
+        ("LARGEST_ROW_ELEMENTS", "usize", plan.largest_row.elements, "A buffer for the values of any row."),
+    ];
+    let all = address.into_iter().chain(numbers);
+    let number = |(name, kind, value, about): (&str, _, u64, _)| {
+        let value = if name == "ADDRESS" { crate::number::hex(value) } else { value.to_string() };
+        Number { name: named(prefix, name), kind, value, about }
+    };
+    all.map(number).collect()
+}
+
+fn tensor(listing: &Listing, entry: &Entry, constant: &str, out: &mut impl Write) -> io::Result<()> {
+    let Entry { name, dtype, dims, elements, bytes, begin, offset } = entry;
+    let dims: Vec<String> = dims.iter().map(u64::to_string).collect();
+    let (dims, dtype) = (dims.join(", "), dtype.name());
+    writeln!(out, "/// {}: {dtype} [{dims}]", quoted(name))?;
+    writeln!(out, "pub const {constant}: Tensor = Tensor {{")?;
+    writeln!(out, "    name: {},\n    dtype: \"{dtype}\",\n    shape: &[{dims}],", literal(name))?;
+    writeln!(
+        out,
+        "    elements: {elements},\n    bytes: {bytes},\n    offset: {offset},\n    begin: {begin},"
+    )?;
+    if let Some(address) = listing.address(entry) {
+        writeln!(out, "    address: {},", crate::number::hex(address))?;
+    }
+    writeln!(out, "}};\n")
+}
+
+/// A literal, in ASCII: rustc refuses what turns the direction of the text around it.
+fn literal(text: &str) -> String {
+    format!("\"{}\"", text.escape_default())
+}

@@ -1,0 +1,313 @@
+//! `safetensors emit`: what it writes compiles, and says what is in the model.
+
+mod support;
+use embedded_safetensors::IndexStorage;
+use serde_json::{Value, json};
+use std::fs;
+use std::process::Command;
+use support::{Place, file, sound};
+
+const AT: u64 = 0x0806_0000;
+
+/// One tensor, as the test has made it.
+struct Made {
+    name: &'static str,
+    dtype: &'static str,
+    dims: Vec<u64>,
+    elements: u64,
+    bytes: u64,
+    begin: u64,
+}
+
+/// Names that trip over each other, over the names of the plan, and over the languages.
+fn made() -> Vec<Made> {
+    let list: [(&str, &str, &[u64], u64); 15] = [
+        ("fc1.weight", "F32", &[2, 3], 24),
+        ("FC1_WEIGHT", "I8", &[4], 4),
+        ("fc1.weight.bytes", "F64", &[1, 1], 8),
+        ("int", "F16", &[], 2),
+        ("0", "BF16", &[1], 2),
+        ("层", "U8", &[2], 2),
+        ("重", "BOOL", &[3], 3),
+        ("a\"b\\c\n*/??/ \u{202e}\0", "U8", &[1], 1),
+        ("", "I64", &[1], 8),
+        ("file", "U16", &[1, 1, 2], 4),
+        ("h", "U32", &[1], 4),
+        ("tensors", "I16", &[1], 2),
+        ("packed", "F4", &[2, 4], 4),
+        ("pair", "C64", &[1], 8),
+        ("none", "F32", &[0, 18_446_744_073_709_551_615], 0),
+    ];
+    let mut begin = 0;
+    let tensor = |(name, dtype, dims, bytes): (_, _, &[u64], _)| {
+        let elements = dims.iter().fold(1, |product: u64, &dim| product.wrapping_mul(dim));
+        let made = Made { name, dtype, dims: dims.to_vec(), elements, bytes, begin };
+        begin += bytes;
+        made
+    };
+    list.into_iter().map(tensor).collect()
+}
+
+const METADATA: [(&str, &str); 2] = [("empty", ""), ("note", "*/ ??/ \"q\"\\\nline \u{202e}é")];
+
+/// The model, and where its data begin.
+fn model() -> (Vec<u8>, u64) {
+    let tensor = |made: &Made| {
+        let Made { dtype, dims, begin, bytes, .. } = made;
+        let entry = json!({"dtype": dtype, "shape": dims, "data_offsets": [begin, begin + bytes]});
+        format!("{}:{entry}", json!(made.name))
+    };
+    let metadata: Vec<String> =
+        METADATA.iter().map(|(key, value)| format!("{}:{}", json!(key), json!(value))).collect();
+    let tensors: Vec<String> = made().iter().map(tensor).collect();
+    let header = format!("{{\"__metadata__\":{{{}}},{}}}", metadata.join(","), tensors.join(","));
+    let data = vec![0; usize::try_from(made().iter().map(|made| made.bytes).sum::<u64>()).expect("small")];
+    (file(&header, &data), header.len() as u64 + 8)
+}
+
+fn place() -> Place {
+    let place = Place::new();
+    place.put("2-model.st", &model().0);
+    place
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// A line a tensor, as the programs print them that are compiled here.
+fn expected() -> Vec<String> {
+    let start = model().1;
+    let tensor = |made: &Made| {
+        let Made { name, dtype, dims, elements, bytes, begin } = made;
+        let (rank, offset) = (dims.len(), start + begin);
+        let name = hex(name.split('\0').next().expect("the beginning").as_bytes());
+        format!("{name} {dtype} {rank} {elements} {bytes} {offset} {begin} {}", AT + offset)
+    };
+    let pair = |(key, value): &(&str, &str)| format!("{} {}", hex(key.as_bytes()), hex(value.as_bytes()));
+    made().iter().map(tensor).chain(METADATA.iter().map(pair)).collect()
+}
+
+#[track_caller]
+fn done(command: &mut Command) -> String {
+    let output = command.output().expect("it runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).expect("text")
+}
+
+fn has(program: &str) -> bool {
+    let is_there = Command::new(program).arg("--version").output().is_ok();
+    if !is_there {
+        eprintln!("there is no {program}: what is emitted for it is not compiled");
+    }
+    is_there
+}
+
+const PROGRAM: &str = r#"
+#include "model.h"
+#include <stdio.h>
+#include <string.h>
+
+static void hex(const char *text, char end) {
+    for (; *text; text++) printf("%02x", (unsigned)(unsigned char)*text);
+    putchar(end);
+}
+
+#define ROW(id, name, dtype, rank, elements, bytes, offset) \
+    hex(id##_NAME, ' '); \
+    printf("%s %d %llu %llu %llu %llu %llu\n", id##_DTYPE, (int)id##_RANK, (unsigned long long)id##_ELEMENTS, \
+           (unsigned long long)id##_BYTES, (unsigned long long)id##_OFFSET, (unsigned long long)id##_BEGIN, \
+           (unsigned long long)id##_ADDRESS); \
+    if (strcmp(name, id##_NAME) || strcmp(dtype, id##_DTYPE) || rank != id##_RANK || elements != id##_ELEMENTS \
+        || bytes != id##_BYTES || offset != id##_OFFSET) return 1;
+#define PAIR(key, value) hex(key, ' '); hex(value, '\n');
+
+int main(void) {
+    static const MODEL_2_MODEL_FC1_WEIGHT_TYPE weight[MODEL_2_MODEL_FC1_WEIGHT_DIM0][MODEL_2_MODEL_FC1_WEIGHT_DIM1] = {{0}};
+    static const uint64_t shape[MODEL_2_MODEL_FC1_WEIGHT_RANK] = MODEL_2_MODEL_FC1_WEIGHT_SHAPE;
+    static const uint64_t none[] = MODEL_2_MODEL_NONE_SHAPE;
+    static unsigned char any[MODEL_2_MODEL_LARGEST_TENSOR_BYTES];
+    MODEL_2_MODEL_TENSORS(ROW)
+    MODEL_2_MODEL_METADATA(PAIR)
+    return !(sizeof weight == MODEL_2_MODEL_FC1_WEIGHT_BYTES && shape[0] == 2 && shape[1] == 3 && sizeof any == 24
+             && none[1] == UINT64_MAX && sizeof(MODEL_2_MODEL_INT_TYPE) == 2 && sizeof(MODEL_2_MODEL_PACKED_BYTES));
+}
+"#;
+
+#[test]
+fn a_header_compiles_as_c_and_as_cpp_and_says_what_is_in_the_model() {
+    let place = place();
+    place.run(["emit", "--at", "0x08060000", "-o", "model.h", "2-model.st"]).is(0, "", "");
+    let header = fs::read_to_string(place.path("model.h")).expect("text");
+    assert!(header.is_ascii() && header.starts_with("/* Written by `safetensors emit` from 2-model.st."));
+    place.put("main.c", PROGRAM.as_bytes());
+    let strict = ["-Wall", "-Wextra", "-Wpedantic", "-Werror", "-o", "main", "main.c"];
+    for (compiler, language) in [("gcc", &["-std=c99"][..]), ("g++", &["-std=c++11", "-x", "c++"])] {
+        if has(compiler) {
+            done(Command::new(compiler).args(language).args(strict).current_dir(place.path(".")));
+            let lines = done(Command::new(place.path("main")).current_dir(place.path(".")));
+            assert_eq!(lines.lines().collect::<Vec<_>>(), expected(), "{compiler}");
+        }
+    }
+}
+
+#[test]
+fn constants_compile_without_a_standard_library_and_say_what_is_in_the_model() {
+    let place = place();
+    place.run(["emit", "--at", "0x08060000", "-o", "model.rs", "2-model.st"]).is(0, "", "");
+    place.put(
+        "lib.rs",
+        b"//! x\n#![no_std]\n#![deny(missing_docs)]\n/// x\npub mod model;\npub use model::T_0;\n",
+    );
+    let program = r#"
+        mod model;
+        fn main() {
+            let hex = |text: &str| text.bytes().map(|byte| format!("{byte:02x}")).collect::<String>();
+            for t in model::TENSORS {
+                let name = hex(t.name.split('\0').next().unwrap());
+                println!("{name} {} {} {} {} {} {} {}", t.dtype, t.shape.len(), t.elements, t.bytes, t.offset, t.begin, t.address);
+            }
+            for (key, value) in model::METADATA {
+                println!("{} {}", hex(key), hex(value));
+            }
+            let any = [0_u8; model::LARGEST_TENSOR_BYTES];
+            assert_eq!((any.len(), model::FC1_WEIGHT.shape), (24, &[2, 3][..]));
+            assert_eq!(model::FILE_BYTES, std::fs::metadata("2-model.st").unwrap().len());
+            assert_eq!(model::ADDRESS + 8 + usize::try_from(model::HEADER_BYTES).unwrap(), model::FC1_WEIGHT.address);
+        }"#;
+    place.put("main.rs", program.as_bytes());
+    let rustc = |args: &[&str]| {
+        done(Command::new("rustc").args(["--edition", "2021"]).args(args).current_dir(place.path(".")));
+    };
+    rustc(&["-Dwarnings", "--crate-type", "lib", "lib.rs"]);
+    rustc(&["-Adead_code", "-Dwarnings", "main.rs"]);
+    let lines = done(Command::new(place.path("main")).current_dir(place.path(".")));
+    assert_eq!(lines.lines().collect::<Vec<_>>(), expected());
+}
+
+#[test]
+fn identifiers_are_those_that_the_page_promises() {
+    let place = place();
+    let header = place.run(["emit", "--prefix", "net", "2-model.st"]).out;
+    let names = |text: &str, before: &str, after: &str| -> Vec<String> {
+        let lines = text.lines().filter_map(|line| line.strip_prefix(before)?.split_once(after));
+        lines.map(|(name, _)| name.to_owned()).collect()
+    };
+    let identifiers = [
+        "FC1_WEIGHT",
+        "FC1_WEIGHT_2",
+        "FC1_WEIGHT_BYTES",
+        "INT",
+        "0",
+        "TENSOR",
+        "TENSOR_2",
+        "A_B_C",
+        "TENSOR_3",
+        "FILE_2",
+        "H",
+        "TENSORS",
+        "PACKED",
+        "PAIR",
+        "NONE",
+    ];
+    assert_eq!(names(&header, "#define NET_", "_NAME "), [&["LONGEST"], &identifiers[..]].concat());
+    let module = place.run(["emit", "--lang", "rust", "2-model.st"]).out;
+    let constants = names(&module, "pub const ", ": Tensor");
+    let mut wanted = identifiers.map(str::to_owned);
+    (wanted[4], wanted[9], wanted[11]) = ("T_0".into(), "FILE".into(), "TENSORS_2".into());
+    assert_eq!(constants, wanted);
+}
+
+#[test]
+fn a_plan_is_the_same_for_programs() {
+    let place = Place::new();
+    let model = concat!(env!("CARGO_MANIFEST_DIR"), "/../firmware/app/models/digits-i8.safetensors");
+    place.put("kws", &fs::read(model).expect("a model of the firmware"));
+    let run = place.run(["emit", "--json", "--at", "0x1000", "kws"]);
+    let object: Value = serde_json::from_str(&run.out).expect("JSON");
+    let plan = json!({
+        "file_bytes": 57224, "header_bytes": 768, "data_start": 776, "data_bytes": 56448,
+        "index": {"tensors": 8, "dims": 11, "name_bytes": 72, "bytes": size_of::<IndexStorage<8, 11, 72>>()},
+        "longest_name": 10, "most_dims": 2,
+        "largest_tensor": {"bytes": 40000, "elements": 40000}, "largest_row": {"bytes": 200, "elements": 200},
+    });
+    assert_eq!((&object["plan"], &object["ok"], &object["address"]), (&plan, &true.into(), &0x1000.into()));
+    let first = json!({
+        "name": "fc1.bias", "dtype": "I32", "shape": [200], "elements": 200, "bytes": 800, "offset": 776, "begin": 0,
+        "address": 0x1000 + 776,
+    });
+    assert_eq!(object["tensors"][0], first);
+    assert_eq!(object["metadata"].as_object().expect("an object").len(), 3);
+}
+
+#[test]
+fn rows_and_packed_elements_are_counted_in_whole_bytes() {
+    let place = Place::new();
+    let header = r#"{"p":{"dtype":"F4","shape":[2,3,2],"data_offsets":[0,6]},"s":{"dtype":"F32","shape":[],"data_offsets":[6,10]}}"#;
+    place.put("m", &file(header, &[0; 10]));
+    let object: Value = serde_json::from_str(&place.run(["emit", "--json", "m"]).out).expect("JSON");
+    assert_eq!(object["plan"]["largest_row"], json!({"bytes": 4, "elements": 6}));
+    assert_eq!(object["plan"]["largest_tensor"], json!({"bytes": 6, "elements": 12}));
+    assert_eq!(object.get("address"), None);
+}
+
+#[test]
+fn a_model_without_tensors_compiles_too() {
+    let place = Place::new();
+    place
+        .put("m", &file("{}", &[]))
+        .put("main.c", b"#include \"m.h\"\n#define X(...) 1\nint main(void) { return M_INDEX_TENSORS; }\n");
+    place.run(["emit", "-o", "m.h", "m"]).is(0, "", "");
+    place.run(["emit", "-o", "m.rs", "m"]).is(0, "", "");
+    if has("gcc") {
+        let args = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-o", "main", "main.c"];
+        done(Command::new("gcc").args(args).current_dir(place.path(".")));
+    }
+    done(
+        Command::new("rustc")
+            .args(["-Dwarnings", "--crate-type", "lib", "m.rs"])
+            .current_dir(place.path(".")),
+    );
+}
+
+#[test]
+fn what_cannot_be_written_is_one_sentence() {
+    let place = place();
+    let mut cut = sound();
+    cut.pop();
+    place.put("cut", &cut).put("there.h", b"mine");
+    let check = place.run(["check", "cut"]).out;
+    place.run(["emit", "-o", "cut.h", "cut"]).is(1, "", &check);
+    assert!(!place.path("cut.h").exists());
+    for (args, line) in [
+        (&["-o", "there.h", "2-model.st"][..], "there.h: exists already; --force replaces it"),
+        (&["-o", ".", "2-model.st"], ".: is a folder, and no file"),
+        (&["-o", "no/m.h", "2-model.st"], "no/m.h: cannot be written: no such file or directory"),
+        (&["none"], "none: cannot be read: no such file or directory"),
+        (
+            &["--at", "0xffffffffffffffff", "2-model.st"],
+            "safetensors: --at: the model would end behind the last address there is",
+        ),
+    ] {
+        place.run([&["emit"], args].concat()).is(2, "", &format!("{line}\n"));
+    }
+    assert_eq!(fs::read(place.path("there.h")).expect("it is there"), b"mine");
+    assert_eq!(place.run(["emit", "--force", "-o", "there.h", "2-model.st"]).code, Some(0));
+    for args in [
+        &["--prefix", "1x", "2-model.st"][..],
+        &["--lang", "go", "2-model.st"],
+        &["--json", "--lang", "c", "2-model.st"],
+        &[],
+    ] {
+        assert_eq!(place.run([&["emit"], args].concat()).code, Some(2), "{args:?}");
+    }
+}
+
+#[test]
+fn standard_input_is_read_and_standard_output_written() {
+    let place = Place::new();
+    let run = place.run_piped(["emit", "--lang", "rust", "-"], &sound());
+    assert!(run.code == Some(0) && run.out.contains("pub const B: Tensor"), "{run:?}");
+    let run = place.run_piped(["emit", "-o", "-", "-"], &sound());
+    assert!(run.code == Some(0) && run.out.contains("#define MODEL_B_BYTES 3"), "{run:?}");
+}
