@@ -189,7 +189,7 @@ fn what_makes_no_sense() {
     place
         .put("f6", &model("F6_E2M3", "[4]", &[0; 3]))
         .put("i8", &model("I8", "[1]", &[0]))
-        .put("a.npy", b"\x93NUMPY\x01\0\x38\0{'descr':'|u1','fortran_order':False,'shape':(1,)}         \nx");
+        .put("a.npy", b"\x93NUMPY\x01\0\x33\0{'descr':'|u1','fortran_order':False,'shape':(1,)}\nx");
     for (arguments, error) in [
         (
             &["m", "out"][..],
