@@ -124,6 +124,10 @@ fn what_is_no_index_is_refused_with_its_place() {
             r#"{"metadata": {"total_size": 8.5}, "weight_map": {}}"#,
             "total_size is 8.5, which is no number of bytes",
         ),
+        (
+            r#"{"metadata": {"total_size": "0123456789012345678901234567890123456789"}, "weight_map": {}}"#,
+            "total_size is \"012345678901234567890123456789012345678, which is no number of bytes",
+        ),
     ] {
         assert_eq!(refused(text), sentence, "{text}");
     }

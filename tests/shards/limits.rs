@@ -3,7 +3,7 @@
 use embedded_safetensors::{Blame, ShardFault, ShardIndex, ShardLimit, ShardLimits};
 use std::io::{self, Read};
 
-const SMALL: ShardLimits = ShardLimits { bytes: 300, text: 10, depth: 4, tensors: 3, shards: 2 };
+const SMALL: ShardLimits = ShardLimits { bytes: 300, text: 10, depth: 4, tensors: 3, shards: 2, values: 4 };
 
 /// What would be enough, in pieces of any size.
 fn exceeded(text: &str) -> Option<(ShardLimit, u64, u64)> {
@@ -39,6 +39,7 @@ fn map(tensors: usize, shards: usize) -> String {
 fn what_is_just_allowed_is_read() {
     assert_eq!(exceeded(&map(3, 2)), None);
     assert_eq!(exceeded(r#"{"a": [[{}]], "weight_map": {"0123456789": "x"}}"#), None);
+    assert_eq!(exceeded(r#"{"metadata": {"a": [1, {"b": 2}]}, "weight_map": {}}"#), None);
     assert_eq!(exceeded(&format!("{}{}", map(1, 1), " ".repeat(300 - map(1, 1).len()))), None);
 }
 
@@ -51,6 +52,10 @@ fn what_would_be_enough_is_said() {
         Some((ShardLimit::Text, 10, 14))
     );
     assert_eq!(exceeded(r#"{"a": [[[[{"b\"[[[[": 1}]]]]]}"#), Some((ShardLimit::Depth, 4, 6)));
+    for values in [r#"[1, 2, 3, 4], "b": {"c": 5}"#, r#"1, "b": 2, "c": 3, "d": [4], "e": [5]"#] {
+        let text = format!("{{\"metadata\": {{\"a\": {values}}}, \"weight_map\": {{}}}}");
+        assert_eq!(exceeded(&text), Some((ShardLimit::Values, 4, 7)), "{text}");
+    }
     let long = format!("{}{}", map(1, 1), " ".repeat(301));
     let Some((ShardLimit::Bytes, 300, needed)) = exceeded_once(&long) else { panic!("it is longer") };
     assert!(needed > 300);

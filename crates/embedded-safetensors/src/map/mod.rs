@@ -21,7 +21,7 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// A model in a file that is mapped into memory: proven, its tensors found by name in constant time, their bytes where the system has them.
+/// A model in a file that is mapped into memory: proven, its tensors found by name in a table, their bytes where the system has them.
 ///
 /// ```
 /// use embedded_safetensors::MappedModel;
@@ -90,7 +90,7 @@ impl MappedModel {
         self.view().tensors()
     }
 
-    /// The tensor of this name. Takes the same time however many there are.
+    /// The tensor of this name. Takes the same time however many there are, unless the names were chosen to take as much as looking through all.
     ///
     /// # Errors
     /// [`ErrorKind::NotFound`]; [`ErrorKind::Rank`] when it has more dimensions than a [`Shape`](crate::Shape) holds.

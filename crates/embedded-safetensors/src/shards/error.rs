@@ -68,7 +68,7 @@ pub enum ShardFault {
     },
     /// `total_size` is no number of bytes.
     NoSize {
-        /// What it is.
+        /// What it is, as JSON: the first 40 characters.
         found: String,
     },
     /// There is no file of a shard that the index names.

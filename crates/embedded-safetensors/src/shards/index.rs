@@ -51,6 +51,8 @@ struct Place {
 }
 
 const TOTAL_SIZE: &str = "total_size";
+/// How much of what is not a number of bytes is shown, in characters.
+const SHOWN: usize = 40;
 
 impl ShardIndex {
     /// One of no tensors.
@@ -252,7 +254,9 @@ fn size_of(key: &str, value: &Value) -> Result<Option<u64>, ShardFault> {
 fn whole(value: &Value) -> Result<u64, ShardFault> {
     let text = std::string::ToString::to_string(value);
     let digits = text.strip_suffix(".0").filter(|_| value.is_f64());
-    digits.and_then(|digits| digits.parse().ok()).ok_or(ShardFault::NoSize { found: text })
+    digits
+        .and_then(|digits| digits.parse().ok())
+        .ok_or_else(|| ShardFault::NoSize { found: text.chars().take(SHOWN).collect() })
 }
 
 impl fmt::Debug for ShardIndex {

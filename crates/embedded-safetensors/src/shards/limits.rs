@@ -1,6 +1,6 @@
 //! How much of an index is taken.
 
-/// How much of an index is taken: it comes from anywhere, and only a heap bounds what is read from it. The usual limits are those of huggingface.js, but for the bytes.
+/// How much of an index is taken: it comes from anywhere, and only a heap bounds what is read from it. The usual limits are those of huggingface.js, but for the bytes and values.
 ///
 /// ```
 /// use embedded_safetensors::ShardLimits;
@@ -8,7 +8,7 @@
 /// let limits = ShardLimits { tensors: 1_000_000, ..ShardLimits::USUAL };
 /// ```
 ///
-/// *Memory*: 40 bytes, `Copy`.
+/// *Memory*: 48 bytes, `Copy`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ShardLimits {
     /// Bytes of the index.
@@ -21,12 +21,20 @@ pub struct ShardLimits {
     pub tensors: u64,
     /// Shards.
     pub shards: u64,
+    /// Values in `metadata`, those in arrays and objects too.
+    pub values: u64,
 }
 
 impl ShardLimits {
-    /// 32 MB, texts of 100,000 bytes, 64 levels, 200,000 tensors, 10,000 shards.
-    pub const USUAL: Self =
-        Self { bytes: 32_000_000, text: 100_000, depth: 64, tensors: 200_000, shards: 10_000 };
+    /// 32 MB, texts of 100,000 bytes, 64 levels, 200,000 tensors, 10,000 shards, 10,000 values in `metadata`.
+    pub const USUAL: Self = Self {
+        bytes: 32_000_000,
+        text: 100_000,
+        depth: 64,
+        tensors: 200_000,
+        shards: 10_000,
+        values: 10_000,
+    };
 }
 
 impl Default for ShardLimits {
@@ -51,6 +59,8 @@ pub enum ShardLimit {
     Tensors,
     /// [`ShardLimits::shards`].
     Shards,
+    /// [`ShardLimits::values`].
+    Values,
 }
 
 impl ShardLimit {
@@ -61,6 +71,7 @@ impl ShardLimit {
             Self::Depth => limits.depth,
             Self::Tensors => limits.tensors,
             Self::Shards => limits.shards,
+            Self::Values => limits.values,
         }
     }
 
@@ -71,6 +82,7 @@ impl ShardLimit {
             Self::Depth => "levels of arrays and objects",
             Self::Tensors => "tensors",
             Self::Shards => "shards",
+            Self::Values => "values in its metadata",
         }
     }
 }

@@ -1,12 +1,12 @@
 //! An index, understood as it comes by.
 
+use super::counted::Counted;
 use super::error::ShardFault;
 use super::index::ShardIndex;
 use super::limits::{ShardLimit, ShardLimits};
 use super::scan::{Exceeded, Scan};
 use core::fmt;
 use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, Visitor};
-use serde_json::Value;
 use std::collections::HashSet;
 use std::format;
 use std::io::{self, BufReader, Read};
@@ -121,14 +121,22 @@ impl Whole<'_, '_> {
 
 impl Metadata<'_, '_> {
     fn read<'de, A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        let mut seen = HashSet::new();
-        while let Some((key, value)) = map.next_entry::<String, Value>()? {
+        let (mut seen, mut count, most) = (HashSet::new(), 0, self.0.limits.values);
+        while count < most {
+            let Some(key) = map.next_key::<String>()? else { return Ok(()) };
             if !seen.insert(key.clone()) {
                 return Err(self.0.refuse(ShardFault::Twice { name: key }));
             }
-            self.0.index.add_metadata(key, value).map_err(|fault| self.0.refuse(fault))?;
+            let value = map.next_value_seed(Counted { count: &mut count, most })?;
+            if count <= most {
+                self.0.index.add_metadata(key, value).map_err(|fault| self.0.refuse(fault))?;
+            }
         }
-        Ok(())
+        while map.next_key::<IgnoredAny>()?.is_some() {
+            map.next_value_seed(Counted { count: &mut count, most })?;
+        }
+        let verdict = Exceeded::of(ShardLimit::Values, self.0.limits, count);
+        verdict.map_err(|exceeded| self.0.refuse(exceeded.into()))
     }
 }
 

@@ -1,0 +1,84 @@
+//! Any JSON, and how many values are in it: each takes many times as much memory as the two bytes that spell it.
+
+use core::fmt;
+use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde_json::{Map, Value};
+use std::string::String;
+use std::vec::Vec;
+
+/// Reads a value, and counts those in it and itself; keeps none beyond so many.
+pub(super) struct Counted<'c> {
+    pub(super) count: &'c mut u64,
+    pub(super) most: u64,
+}
+
+impl Counted<'_> {
+    /// One more, in this one.
+    fn inner(&mut self) -> Counted<'_> {
+        Counted { count: self.count, most: self.most }
+    }
+
+    pub(super) fn is_kept(&self) -> bool {
+        *self.count <= self.most
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for Counted<'_> {
+    type Value = Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        *self.count += 1;
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Counted<'_> {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("any value")
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_bool<E: Error>(self, value: bool) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_i64<E: Error>(self, value: i64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_u64<E: Error>(self, value: u64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_f64<E: Error>(self, value: f64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_str<E: Error>(self, value: &str) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(mut self, mut seq: A) -> Result<Value, A::Error> {
+        let mut items = Vec::new();
+        while let Some(item) = seq.next_element_seed(self.inner())? {
+            items.extend(self.is_kept().then_some(item));
+        }
+        Ok(items.into())
+    }
+
+    fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<Value, A::Error> {
+        let mut members = Map::new();
+        while let Some(key) = map.next_key::<String>()? {
+            let value = map.next_value_seed(self.inner())?;
+            if self.is_kept() {
+                members.insert(key, value);
+            }
+        }
+        Ok(members.into())
+    }
+}
