@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 #![allow(dead_code)] // until the last command is here
 
+mod checkpoint;
 #[cfg(feature = "chips")]
 mod chips;
 mod columns;

@@ -2,6 +2,7 @@
 
 mod cat;
 mod check;
+mod checkpoint;
 mod completions;
 mod conform;
 mod convert;
@@ -38,6 +39,7 @@ pub enum Command {
     Decode(decode::Decode),
     Diff(diff::Diff),
     Hash(hash::Hash),
+    Checkpoint(checkpoint::Checkpoint),
     Conform(conform::Conform),
     Emit(emit::Emit),
     #[cfg(feature = "chips")]
@@ -61,6 +63,7 @@ impl Command {
             Self::Decode(decode) => end(decode),
             Self::Diff(diff) => end(diff),
             Self::Hash(hash) => end(hash),
+            Self::Checkpoint(checkpoint) => end(checkpoint),
             Self::Conform(conform) => end(conform),
             Self::Emit(emit) => end(emit),
             #[cfg(feature = "chips")]

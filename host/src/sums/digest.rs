@@ -126,7 +126,7 @@ pub fn open_file(path: &Path) -> Result<(File, u64), NotRead> {
 }
 
 /// How many bytes a proven file has.
-fn file_len(file: &FileModel) -> u64 {
+pub fn file_len(file: &FileModel) -> u64 {
     let summary = file.summary();
     summary.data_start + summary.data_len
 }

@@ -6,7 +6,7 @@ mod lines;
 mod list;
 mod verify;
 
-pub use digest::{Hashed, Trouble, hash_model, path_of, sum_of_tensor};
+pub use digest::{Hashed, Trouble, file_len, hash_model, open_file, path_of, sum_of_tensor};
 pub use finding::Found;
 pub use lines::line;
 pub use verify::verify;

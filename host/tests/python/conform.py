@@ -2,8 +2,9 @@
 """Compares `safetensors conform` with `tests/vectors/run.py`, which was there before it: both score the same readers,
 and must say the same of every vector.
 
-Usage: conform.py PROGRAM, the program `safetensors`. Exit code: 0 when the two agree, 1 when they do not. Standard
-library only; needs a Unix shell.
+python3 conform.py -- PROGRAM
+
+PROGRAM is the command `safetensors`. Ends non-zero on a difference. Standard library only; needs a Unix shell.
 """
 
 import json
@@ -31,9 +32,10 @@ READERS = {
 
 def main():
     """Asks both about all readers."""
-    if len(sys.argv) != 2:
-        sys.exit("usage: conform.py PROGRAM")
-    program = str(pathlib.Path(sys.argv[1]).resolve())
+    words = [word for word in sys.argv[1:] if word != "--"]
+    if len(words) != 1:
+        sys.exit("usage: conform.py -- PROGRAM")
+    program = str(pathlib.Path(words[0]).resolve())
     wrong = 0
     for name, reader in READERS.items():
         for options in ([], ["--strict", "--filter", "d[!a-z]-*"]):

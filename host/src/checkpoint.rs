@@ -1,0 +1,179 @@
+//! Files on their way into a checkpoint.
+
+use crate::complaint::Complaint;
+use crate::failure::NotRead;
+use crate::model::Model;
+use crate::sums::{file_len, open_file};
+use crate::text::quoted;
+use crate::walk::is_index;
+use crate::work::Work;
+use embedded_safetensors::{FileError, FileModel, ReadAt, write_checkpoint};
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// How much is copied at a time.
+const BUFFER: usize = 256 * 1024;
+/// What makes a folder a checkpoint.
+const SUMS: &str = "SHA256SUMS";
+
+/// What was asked for: models, which are proven, and files that are none.
+pub struct Contents {
+    models: Vec<Model>,
+    others: Vec<(PathBuf, File, u64)>,
+}
+
+impl Contents {
+    /// Opens them all. With an index come the files that it names.
+    pub fn open(files: &[PathBuf]) -> Result<Self, Complaint> {
+        let mut contents = Self { models: Vec::new(), others: Vec::new() };
+        for path in files {
+            if path.as_os_str() == "-" {
+                return Err(Complaint::usage("standard input has no name that it could have in a folder"));
+            }
+            if path.is_dir() {
+                return Err(Complaint::about(path, "is a folder; a checkpoint is made of files"));
+            }
+            let is_model = path.extension().is_some_and(|end| end == "safetensors");
+            if is_model || is_index(path) {
+                contents.models.push(Model::open(path)?);
+            }
+            if !is_model {
+                let (file, len) = open_file(path).map_err(|reason| Complaint::not_read(path, reason))?;
+                contents.others.push((path.clone(), file, len));
+            }
+        }
+        Ok(contents)
+    }
+
+    /// By the names that they are to have.
+    fn by_name(&self) -> Result<BTreeMap<String, Source<'_>>, Complaint> {
+        let parts = self.models.iter().flat_map(Model::parts).map(Source::Part);
+        let others = self.others.iter().map(|(path, file, len)| Source::Other(path, file, *len));
+        let mut sources: BTreeMap<String, Source<'_>> = BTreeMap::new();
+        for source in parts.chain(others) {
+            let path = source.path();
+            let name = path.file_name().and_then(|name| name.to_str()).map(str::to_owned);
+            let name =
+                name.ok_or_else(|| Complaint::about(path, "has a name that cannot stand in a list of sums"))?;
+            if let Some(other) = sources.insert(name, source) {
+                let other = quoted(&other.path().to_string_lossy());
+                return Err(Complaint::about(path, format!("has the same name as {other}")));
+            }
+        }
+        Ok(sources)
+    }
+
+    /// Copies them into a checkpoint; their names and lengths.
+    pub fn write(&self, folder: &Path, force: bool) -> Result<Vec<(String, u64)>, Complaint> {
+        let sources = self.by_name()?;
+        may_be_made(folder, force)?;
+        let work = Work::new("copying", sources.values().map(Source::len).sum());
+        // What ends the copying is of more kinds than the library knows.
+        let mut broken = None;
+        let written = write_checkpoint(folder, |checkpoint| {
+            let copied = sources.iter().try_for_each(|(name, source)| {
+                source.copy_to(&checkpoint.path().join(name), &folder.join(name), &work)
+            });
+            copied.map_err(|complaint| {
+                broken = Some(complaint);
+                FileError::from(io::Error::other("broken off"))
+            })
+        });
+        match (broken, written) {
+            (Some(complaint), _) => Err(complaint),
+            (None, written) => {
+                written?;
+                Ok(sources.iter().map(|(name, source)| (name.clone(), source.len())).collect())
+            }
+        }
+    }
+}
+
+/// What is there already goes, whatever is in it; so it must be a checkpoint.
+fn may_be_made(folder: &Path, force: bool) -> Result<(), Complaint> {
+    let Ok(there) = fs::symlink_metadata(folder) else { return Ok(()) };
+    if !force {
+        return Err(Complaint::about(folder, "exists already; --force replaces it"));
+    }
+    if !there.is_dir() {
+        return Err(Complaint::about(folder, "is no folder, and is not replaced"));
+    }
+    let is_empty = fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_none());
+    if is_empty || folder.join(SUMS).is_file() {
+        return Ok(());
+    }
+    Err(Complaint::about(
+        folder,
+        format!("is no checkpoint, for there is no {SUMS} in it, and is not replaced"),
+    ))
+}
+
+enum Source<'c> {
+    /// A file of a model, which is copied as it was proven.
+    Part(&'c FileModel),
+    Other(&'c Path, &'c File, u64),
+}
+
+impl<'c> Source<'c> {
+    fn path(&self) -> &'c Path {
+        match self {
+            Self::Part(part) => part.path(),
+            Self::Other(path, ..) => path,
+        }
+    }
+
+    fn len(&self) -> u64 {
+        match self {
+            Self::Part(part) => file_len(part),
+            Self::Other(_, _, len) => *len,
+        }
+    }
+
+    /// Copies it to a file that is not there, and will be known by another path.
+    fn copy_to(&self, hidden: &Path, known: &Path, work: &Work) -> Result<(), Complaint> {
+        let target = File::create_new(hidden).map_err(|error| Complaint::cannot_write(known, &error))?;
+        let copying = Copying { source: self, target, known, work };
+        match self {
+            Self::Part(part) => {
+                copying.run(*part)?;
+                Ok(part.check_unchanged()?)
+            }
+            Self::Other(path, file, len) => {
+                copying.run(*file)?;
+                let now = file.metadata().map_err(|error| Complaint::not_read(path, error))?.len();
+                if now == *len { Ok(()) } else { Err(Complaint::not_read(path, NotRead::changed())) }
+            }
+        }
+    }
+}
+
+/// One file on its way.
+struct Copying<'c> {
+    source: &'c Source<'c>,
+    target: File,
+    known: &'c Path,
+    work: &'c Work,
+}
+
+impl Copying<'_> {
+    fn run(mut self, mut from: impl ReadAt<Error = io::Error>) -> Result<(), Complaint> {
+        let (path, len) = (self.source.path(), self.source.len());
+        let mut buffer = vec![0; BUFFER];
+        let mut at = 0;
+        while at < len {
+            let wanted = usize::try_from(len - at).unwrap_or(BUFFER).min(BUFFER);
+            let read = from.read_at(at, &mut buffer[..wanted]);
+            let read = read.map_err(|error| Complaint::not_read(path, error))?;
+            if read == 0 {
+                return Err(Complaint::not_read(path, NotRead::changed()));
+            }
+            let written = self.target.write_all(&buffer[..read]);
+            written.map_err(|error| Complaint::cannot_write(self.known, &error))?;
+            at += read as u64;
+            self.work.advance(read as u64)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,211 @@
+//! `safetensors checkpoint`: a folder that is there whole or not at all, and what `hash --verify` says of it.
+
+mod support;
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+use std::fs;
+use std::path::Path;
+use support::{Place, file, finish, sound, tensor};
+
+fn sum(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn place() -> Place {
+    let place = Place::new();
+    place.put("model.safetensors", &sound()).put("config.json", b"{}").put("bad.safetensors", b"abc");
+    place
+}
+
+/// The names in a folder, hidden ones too.
+fn names(folder: impl AsRef<Path>) -> Vec<String> {
+    let entries = fs::read_dir(folder).expect("a folder");
+    let mut names: Vec<String> =
+        entries.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn files_are_copied_with_their_sums() {
+    let place = place();
+    place.run(["checkpoint", "c", "model.safetensors", "config.json"]).is(0, "c: 2 files, 120 bytes\n", "");
+    assert_eq!(names(place.path("c")), ["SHA256SUMS", "config.json", "model.safetensors"]);
+    assert_eq!(fs::read(place.path("c/model.safetensors")).expect("the model"), sound());
+    let list = fs::read_to_string(place.path("c/SHA256SUMS")).expect("the list");
+    assert_eq!(list, format!("{}  config.json\n{}  model.safetensors\n", sum(b"{}"), sum(&sound())));
+    assert_eq!(names(place.path(".")), ["bad.safetensors", "c", "config.json", "model.safetensors"]);
+    let run = place.run(["checkpoint", "d", "model.safetensors", "--json"]);
+    let said: Value = serde_json::from_str(&run.out).expect("JSON");
+    let files = json!([{"file": "model.safetensors", "bytes": 118}]);
+    assert_eq!(said, json!({"file": "d", "ok": true, "files": files}));
+}
+
+#[test]
+fn a_tampered_one_is_refused() {
+    let place = place();
+    let verify = || place.run(["hash", "--verify", "c"]);
+    let make = || {
+        let run = place.run(["checkpoint", "--force", "c", "model.safetensors", "config.json"]);
+        assert_eq!(run.code, Some(0), "{run:?}");
+        verify().is(0, "c/config.json: ok\nc/model.safetensors: ok\n", "");
+    };
+    let put = |name: &str, bytes: &[u8]| {
+        place.put(name, bytes);
+    };
+    let list = || fs::read_to_string(place.path("c/SHA256SUMS")).expect("the list");
+    let tampered: [(&dyn Fn(), i32, &str); 6] = [
+        (&|| put("c/config.json", b"[]"), 1, "c/config.json: changed"),
+        (&|| fs::remove_file(place.path("c/config.json")).expect("removed"), 1, "c/config.json: missing"),
+        (&|| put("c/more", b""), 1, "c/more: added"),
+        (&|| put("c/SHA256SUMS", &list().as_bytes()[1..]), 2, "c/SHA256SUMS: is no list of sums"),
+        (
+            &|| put("c/SHA256SUMS", list().replace("config", "../config").as_bytes()),
+            2,
+            "the name \"../config.json\"",
+        ),
+        (
+            &|| put("c/SHA256SUMS", list().lines().next().expect("a line").as_bytes()),
+            1,
+            "c/model.safetensors: added",
+        ),
+    ];
+    for (tamper, code, said) in tampered {
+        make();
+        tamper();
+        let run = verify();
+        assert_eq!(run.code, Some(code), "{run:?}");
+        assert!(format!("{}{}", run.out, run.err).contains(said), "{said}: {run:?}");
+    }
+}
+
+#[test]
+fn what_is_there_is_replaced_only_by_force_and_only_a_checkpoint() {
+    let place = place();
+    fs::create_dir(place.path("c")).expect("a folder");
+    place.put("c/mine", b"mine").put("file", b"mine");
+    let run =
+        |options: &[&str]| place.run(["checkpoint"].iter().chain(options).chain(&["model.safetensors"]));
+    run(&["c"]).is(2, "", "c: exists already; --force replaces it\n");
+    run(&["--force", "c"]).is(
+        2,
+        "",
+        "c: is no checkpoint, for there is no SHA256SUMS in it, and is not replaced\n",
+    );
+    run(&["--force", "file"]).is(2, "", "file: is no folder, and is not replaced\n");
+    assert_eq!(
+        (names(place.path("c")), fs::read(place.path("file")).expect("it")),
+        (vec!["mine".into()], b"mine".to_vec())
+    );
+    place.put("c/SHA256SUMS", b"");
+    assert_eq!(run(&["--force", "c"]).code, Some(0));
+    assert_eq!(names(place.path("c")), ["SHA256SUMS", "model.safetensors"]);
+    assert_eq!(names(place.path(".")), ["bad.safetensors", "c", "config.json", "file", "model.safetensors"]);
+}
+
+#[test]
+fn what_is_not_sound_or_not_there_leaves_no_folder() {
+    let place = place();
+    let bad = place.run(["check", "bad.safetensors"]).out;
+    place.run(["checkpoint", "c", "model.safetensors", "bad.safetensors"]).is(1, "", &bad);
+    for (files, why) in [
+        (&["gone.safetensors"][..], "gone.safetensors: cannot be read: no such file or directory\n"),
+        (&["gone.json"], "gone.json: cannot be read: no such file or directory\n"),
+        (&["-"], "safetensors: standard input has no name that it could have in a folder\n"),
+        (&["."], ".: is a folder; a checkpoint is made of files\n"),
+        (&["config.json", "./config.json"], "./config.json: has the same name as \"config.json\"\n"),
+    ] {
+        let args = ["checkpoint", "c", "model.safetensors"].iter().chain(files);
+        place.run(args).is(2, "", why);
+    }
+    let nowhere = place.run(["checkpoint", "none/c", "model.safetensors"]);
+    assert_eq!((nowhere.code, nowhere.err.lines().count()), (Some(2), 1), "{nowhere:?}");
+    place.put("SHA256SUMS", b"");
+    let list = place.run(["checkpoint", "c", "SHA256SUMS"]);
+    assert_eq!((list.code, list.err.lines().count()), (Some(2), 1), "{list:?}");
+    assert!(list.err.contains("it is the list of sums"), "{list:?}");
+    assert_eq!(names(place.path(".")), ["SHA256SUMS", "bad.safetensors", "config.json", "model.safetensors"]);
+    for args in [&["checkpoint"][..], &["checkpoint", "c"]] {
+        assert_eq!(place.run(args).code, Some(2));
+    }
+}
+
+#[test]
+fn with_an_index_come_its_shards() {
+    let place = place();
+    fs::create_dir(place.path("m")).expect("a folder");
+    let index = r#"{"metadata":{"total_size":5},"weight_map":{"a":"1.safetensors","b":"2.safetensors"}}"#;
+    place.put("m/1.safetensors", &file(format!("{{{}}}", tensor("a", 0, 2)), b"ab"));
+    place.put("m/2.safetensors", &file(format!("{{{}}}", tensor("b", 0, 3)), b"cde"));
+    place.put("m/model.safetensors.index.json", index.as_bytes());
+    let run = place.run(["checkpoint", "c", "m/model.safetensors.index.json", "config.json"]);
+    assert_eq!((run.code, run.err.as_str()), (Some(0), ""));
+    let expected =
+        ["1.safetensors", "2.safetensors", "SHA256SUMS", "config.json", "model.safetensors.index.json"];
+    assert_eq!(names(place.path("c")), expected);
+    place.run(["diff", "m", "c"]).is(0, "the same: 2 tensors the same bit by bit\n", "");
+    fs::remove_file(place.path("m/2.safetensors")).expect("it can be removed");
+    let run = place.run(["checkpoint", "d", "m/model.safetensors.index.json"]);
+    assert_eq!((run.code, place.path("d").exists()), (Some(1), false), "{run:?}");
+}
+
+/// A file system that is full as soon as anything is written to it.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_leaves_no_folder() {
+    let place = place();
+    let len = 40_u64 << 20;
+    place.put("large.safetensors", &file(format!("{{{}}}", tensor("a", 0, len)), b""));
+    let large = fs::OpenOptions::new().write(true).open(place.path("large.safetensors")).expect("the model");
+    large.set_len(large.metadata().expect("its length").len() + len).expect("a file with holes");
+    // No file of this process may be larger: the same as a full disk, but for the words.
+    let program = env!("CARGO_BIN_EXE_safetensors");
+    let limited = format!(
+        "trap '' XFSZ; ulimit -f 1000; exec {program} checkpoint c model.safetensors large.safetensors"
+    );
+    let mut command = std::process::Command::new("sh");
+    let run = finish(command.args(["-c", &limited]).current_dir(place.path(".")));
+    run.is(2, "", "c/large.safetensors: cannot be written: file too large\n");
+    assert_eq!(
+        names(place.path(".")),
+        ["bad.safetensors", "config.json", "large.safetensors", "model.safetensors"]
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn ctrl_c_leaves_what_was_there() {
+    let place = place();
+    let len = 1_u64 << 40;
+    place.put("large.safetensors", &file(format!("{{{}}}", tensor("a", 0, len)), b""));
+    let large = fs::OpenOptions::new().write(true).open(place.path("large.safetensors")).expect("the model");
+    large.set_len(large.metadata().expect("its length").len() + len).expect("a file with holes");
+    assert_eq!(place.run(["checkpoint", "c", "config.json"]).code, Some(0));
+    let child =
+        place.command(["checkpoint", "--force", "c", "large.safetensors"]).spawn().expect("it starts");
+    let started = std::time::Instant::now();
+    while !names(place.path(".")).iter().any(|name| name.starts_with(".safetensors")) {
+        assert!(started.elapsed().as_secs() < 30, "it does not begin");
+    }
+    let kill = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+    assert!(kill.expect("kill").success());
+    let output = child.wait_with_output().expect("it ends");
+    assert_eq!((output.status.code(), output.stdout.len()), (Some(130), 0), "{output:?}");
+    assert_eq!(
+        names(place.path(".")),
+        ["bad.safetensors", "c", "config.json", "large.safetensors", "model.safetensors"]
+    );
+    assert_eq!(names(place.path("c")), ["SHA256SUMS", "config.json"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn names_steer_no_terminal() {
+    let place = place();
+    place.put("\u{1b}[31m.json", b"");
+    let run = place.run(["checkpoint", "c", "\u{1b}[31m.json"]);
+    assert_eq!(run.code, Some(2), "{run:?}");
+    assert!(!run.err.contains('\u{1b}') && run.err.contains("it has a control character"), "{run:?}");
+    let run = place.run(["checkpoint", "\u{1b}[31m", "config.json"]);
+    run.is(0, "\\u{1b}[31m: 1 file, 2 bytes\n", "");
+}
