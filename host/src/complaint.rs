@@ -94,7 +94,7 @@ impl Complaint {
         self.exit()
     }
 
-    fn exit(&self) -> Exit {
+    pub fn exit(&self) -> Exit {
         match &self.what {
             What::Unsound(_) => Exit::Bad,
             What::NotRead(_) | What::Output(_) => Exit::Failed,
@@ -102,7 +102,8 @@ impl Complaint {
         }
     }
 
-    fn line(&self) -> String {
+    /// The same for people.
+    pub fn line(&self) -> String {
         let about = shown_text(self.file.as_deref().unwrap_or("safetensors"));
         match &self.what {
             What::Unsound(report) => format!("{about}: {report}"),

@@ -67,19 +67,24 @@ fn metadata(listing: &Listing) -> String {
     pairs.end()
 }
 
-/// More members.
-pub fn facts(facts: &Facts) -> String {
-    let by_dtype = facts.by_dtype.iter().fold(Object::new(), |object, (dtype, elements, bytes)| {
+/// How many parameters each dtype has, and bytes.
+pub fn by_dtype(facts: &Facts) -> String {
+    let object = facts.by_dtype.iter().fold(Object::new(), |object, (dtype, elements, bytes)| {
         let both = Object::new().number("parameters", *elements).number("bytes", *bytes).end();
         object.raw(dtype.name(), &both)
     });
+    object.end()
+}
+
+/// More members.
+pub fn facts(facts: &Facts) -> String {
     let Facts { tensors, dims, name_bytes, longest_name, most_dims, misaligned, .. } = *facts;
     let index =
         Object::new().number("tensors", tensors).number("dims", dims).number("name_bytes", name_bytes);
     let index = index.number("bytes", facts.index_bytes()).end();
     let members = Object::new()
         .number("parameters", facts.parameters())
-        .raw("dtypes", &by_dtype.end())
+        .raw("dtypes", &by_dtype(facts))
         .number("misaligned", misaligned)
         .raw("index", &index)
         .number("longest_name", longest_name)

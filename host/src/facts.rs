@@ -59,7 +59,7 @@ impl Facts {
     }
 
     /// Where its dtype has its place.
-    fn count(&mut self, row: &Row<'_>) -> usize {
+    pub fn count(&mut self, row: &Row<'_>) -> usize {
         let known = self.by_dtype.iter().position(|(dtype, ..)| *dtype == row.dtype);
         let place = known.unwrap_or_else(|| {
             self.by_dtype.push((row.dtype, 0, 0));

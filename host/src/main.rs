@@ -38,6 +38,7 @@ mod product;
 mod report;
 mod rows;
 mod same;
+mod sharded;
 mod sliced;
 mod slicing;
 mod source;

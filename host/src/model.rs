@@ -93,6 +93,12 @@ impl Model {
         has_any.then(|| self.metadata.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect())
     }
 
+    /// How long all files are together, without an index.
+    pub fn file_lens(&self) -> u64 {
+        let lens = self.parts.iter().map(FileModel::summary);
+        lens.map(|summary| summary.data_start + summary.data_len).sum()
+    }
+
     /// To be asked when all has been read: whether the files are still those that were proven.
     ///
     /// # Errors

@@ -232,7 +232,7 @@ fn share(bytes: u64, summary: &Summary) -> String {
     format!("{}.{} %", permille / 10, permille % 10)
 }
 
-fn print_parameters(facts: &Facts, out: &mut impl Write) -> io::Result<()> {
+pub fn print_parameters(facts: &Facts, out: &mut impl Write) -> io::Result<()> {
     let by_dtype =
         facts.by_dtype.iter().map(|(dtype, elements, _)| format!("{dtype} {}", grouped(*elements)));
     let by_dtype: Vec<String> = by_dtype.collect();

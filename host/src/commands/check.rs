@@ -4,6 +4,7 @@ use crate::commands::{Run, stdin_once};
 use crate::complaint::{Complaint, Outcome};
 use crate::exit::Exit;
 use crate::judge::judge;
+use crate::model::is_sharded;
 use crate::open::open;
 use crate::parallel::{cores, in_order};
 use crate::source::Data;
@@ -90,6 +91,7 @@ impl Tally {
 
 fn look_at((file, found): &Found) -> (&Path, Verdict) {
     let verdict = match found {
+        Ok(()) if is_sharded(file) => Verdict::of_index(file),
         Ok(()) => verdict(file),
         Err(reason) => Verdict::NotRead(reason.clone()),
     };

@@ -7,12 +7,13 @@ use crate::exit::Exit;
 use crate::facts::Facts;
 use crate::failure::Failure;
 use crate::judge::judge;
+use crate::model::is_sharded;
 use crate::open::open;
 use crate::parallel::both;
 use crate::rows::{Listing, each_row};
 use crate::source::{Data, Source};
 use crate::verdict::Verdict;
-use crate::{dump, json, table};
+use crate::{dump, json, sharded, table};
 use embedded_safetensors::Summary;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
@@ -41,6 +42,9 @@ impl Run for Inspect {
 const HELD: u64 = 16 << 20;
 
 fn inspect(file: &Path, json: bool) -> io::Result<Exit> {
+    if is_sharded(file) {
+        return sharded::inspect(file, json).map_err(|complaint| complaint.say(json)).or_else(Ok);
+    }
     let mut source = match open(file) {
         Ok(source) => source,
         Err(reason) => return say(&Verdict::NotRead(reason), file, json),

@@ -1,0 +1,126 @@
+//! What `inspect` shows of a model in several files.
+
+use crate::columns::{Side, Table};
+use crate::complaint::{Complaint, Outcome};
+use crate::dump::by_dtype;
+use crate::facts::{Facts, alignment};
+use crate::json::{self, Object};
+use crate::model::{Model, Tensor};
+use crate::rows::Row;
+use crate::table::print_parameters;
+use crate::text::{quoted, shown_text};
+use crate::verdict::Verdict;
+use embedded_safetensors::Summary;
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+
+/// Shows the files, and the tensors with the number of the file that each is in.
+///
+/// # Errors
+/// The index or a file is not sound, or they do not agree; those of reading and of standard output.
+pub fn inspect(path: &Path, json: bool) -> Outcome {
+    let model = Model::open(path)?;
+    let mut out = BufWriter::with_capacity(1 << 18, io::stdout().lock());
+    let facts = facts(&model);
+    if json { print_json(&model, &facts, &mut out) } else { print(&model, &facts, &mut out) }?;
+    out.flush()?;
+    model.check_unchanged()?;
+    Ok(crate::exit::Exit::Good)
+}
+
+/// Of all files together, as far as they make sense.
+fn facts(model: &Model) -> Facts {
+    let mut facts = Facts::new(&Summary { tensors: 0, data_start: 0, data_len: 0 }, 2);
+    for tensor in model.tensors() {
+        let (name, dims) = (tensor.name(), tensor.dims());
+        facts.count(&Row {
+            name,
+            name_bytes: name.len() as u64,
+            dtype: tensor.dtype(),
+            dims,
+            rank: dims.len() as u64,
+            begin: tensor.begin(),
+            end: tensor.end(),
+        });
+    }
+    facts
+}
+
+fn place(model: &Model, tensor: Tensor<'_>) -> u64 {
+    let data_start = model.parts().get(tensor.part()).map_or(0, |part| part.summary().data_start);
+    alignment(data_start, tensor.begin())
+}
+
+fn print(model: &Model, facts: &Facts, out: &mut impl Write) -> Result<(), Complaint> {
+    let (shards, tensors) = (model.parts().len() as u64, model.tensors().count() as u64);
+    Verdict::Shards { shards, tensors, bytes: model.file_lens() }.write(model.path(), out)?;
+    let mut table = Table::new([
+        ("shard", Side::Right),
+        ("file", Side::Left),
+        ("tensors", Side::Right),
+        ("bytes", Side::Right),
+    ]);
+    for (number, part) in model.parts().iter().enumerate() {
+        let (name, len) = (part.path().file_name().unwrap_or_default(), part.summary());
+        let name = shown_text(&name.to_string_lossy());
+        let bytes = (len.data_start + len.data_len).to_string();
+        table.push([(number + 1).to_string(), name, part.len().to_string(), bytes]);
+    }
+    table.print(out)?;
+    writeln!(out)?;
+    tensors_of(model).print(out)?;
+    writeln!(out)?;
+    print_parameters(facts, out)?;
+    let keys: Vec<String> = model.metadata().keys().map(|key| quoted(key)).collect();
+    if !keys.is_empty() {
+        writeln!(out, "  metadata: {}", keys.join(", "))?;
+    }
+    Ok(())
+}
+
+fn tensors_of(model: &Model) -> Table {
+    let mut table = Table::new([
+        ("tensor", Side::Left),
+        ("dtype", Side::Left),
+        ("shape", Side::Left),
+        ("begin", Side::Right),
+        ("end", Side::Right),
+        ("bytes", Side::Right),
+        ("align", Side::Right),
+        ("shard", Side::Right),
+    ]);
+    for tensor in model.tensors() {
+        let (name, dtype, shape) = (quoted(tensor.name()), tensor.dtype().to_string(), tensor.dims());
+        let numbers =
+            [tensor.begin(), tensor.end(), tensor.byte_len(), place(model, tensor), tensor.part() as u64 + 1];
+        table.push(
+            [name, dtype, format!("{shape:?}")].into_iter().chain(numbers.map(|number| number.to_string())),
+        );
+    }
+    table
+}
+
+fn print_json(model: &Model, facts: &Facts, out: &mut impl Write) -> Result<(), Complaint> {
+    let shards = model.parts().iter().map(|part| {
+        let (name, len) = (part.path().file_name().unwrap_or_default(), part.summary());
+        let object = Object::new().text("file", &name.to_string_lossy()).number("tensors", len.tensors);
+        object.number("bytes", len.data_start + len.data_len).number("data_start", len.data_start).end()
+    });
+    let object = Object::new().text("file", &model.path().to_string_lossy()).flag("ok", true);
+    let object = object.number("bytes", model.file_lens()).raw("shards", &json::array(shards));
+    let tensors = model.tensors().map(|tensor| {
+        let shape = json::array(tensor.dims().iter().map(u64::to_string));
+        let range = json::array([tensor.begin().to_string(), tensor.end().to_string()]);
+        let member = Object::new().text("dtype", tensor.dtype().name()).raw("shape", &shape);
+        let member = member.raw("data_offsets", &range).number("alignment", place(model, tensor));
+        format!("{}:{}", json::quoted(tensor.name()), member.number("shard", tensor.part() as u64 + 1).end())
+    });
+    let tensors: Vec<String> = tensors.collect();
+    let metadata =
+        model.metadata().iter().fold(Object::new(), |object, (key, value)| object.text(key, value)).end();
+    let metadata = if model.pairs().is_some() { metadata } else { "null".into() };
+    let object = object.raw("tensors", &format!("{{{}}}", tensors.join(","))).raw("metadata", &metadata);
+    let object = object.number("parameters", facts.parameters()).raw("dtypes", &by_dtype(facts));
+    writeln!(out, "{}", object.end())?;
+    Ok(())
+}
