@@ -1,6 +1,7 @@
 //! Outputs that would be written over what they are made from.
 
 use crate::complaint::Complaint;
+use crate::model::Model;
 use std::path::Path;
 
 /// # Errors
@@ -12,4 +13,10 @@ pub fn not_the_input(input: &Path, output: &Path) -> Result<(), Complaint> {
         }
         _ => Ok(()),
     }
+}
+
+/// # Errors
+/// The output is one of the files that the model is in.
+pub fn not_of_the_model(model: &Model, output: &Path) -> Result<(), Complaint> {
+    model.parts().iter().try_for_each(|part| not_the_input(part.path(), output))
 }

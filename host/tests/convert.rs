@@ -306,3 +306,19 @@ fn a_full_disk_leaves_nothing() {
         assert_eq!(fs::read_dir(place.path(".")).expect("a folder").count(), 1, "something is left");
     }
 }
+
+/// Of a model in several files none is written over, be it forced or not.
+#[test]
+fn no_shard_is_replaced_by_what_is_made_of_it() {
+    let place = Place::new();
+    fs::create_dir(place.path("m")).expect("a folder");
+    place.put("m/1.safetensors", &model("U8", "[2]", b"ab"));
+    let index = r#"{"metadata":{"total_size":2},"weight_map":{"a":"1.safetensors"}}"#;
+    place.put("m/model.safetensors.index.json", index.as_bytes());
+    let error = "m/1.safetensors: is the file that is read; write another one\n";
+    convert(&place, &["m", "m/1.safetensors", "--to", "F32", "--force"]).is(2, "", error);
+    place.run(["slice", "m", "a=0", "-o", "m/1.safetensors", "--force"]).is(2, "", error);
+    place.run(["cat", "m", "a", "-o", "m/1.safetensors", "--force"]).is(2, "", error);
+    assert_eq!(convert(&place, &["m", "whole.safetensors", "--to", "F32"]).code, Some(0));
+    assert_eq!(text(&place, "whole.safetensors", "a"), "[97.0, 98.0]\n");
+}

@@ -9,7 +9,7 @@ use crate::nested::{Layout, Nested};
 use crate::npy::Header;
 use crate::numbers::{Style, bits_of, printed};
 use crate::product::Product;
-use crate::same::not_the_input;
+use crate::same::{not_of_the_model, not_the_input};
 use crate::sliced::Sliced;
 use crate::text::quoted;
 use crate::work::Work;
@@ -88,6 +88,7 @@ impl Run for Cat {
         self.check(format)?;
         not_the_input(&self.model, self.target())?;
         let model = Model::open(&self.model)?;
+        not_of_the_model(&model, self.target())?;
         let sliced = Sliced::of(&model, &self.tensor, &self.slice)?;
         match format {
             Format::Text if self.json && self.output.is_none() => self.print_json(&sliced)?,

@@ -88,6 +88,7 @@ impl Run for Convert {
         not_the_input(&self.input, &self.output)?;
         may_be_made(&self.output, self.force)?;
         let input = Input::open(&self.input, self.name.as_deref())?;
+        input.must_not_be(&self.output)?;
         let plan = Plan::new(&input, &self.wishes(), &self.output)?;
         let metadata = input.metadata();
         let lost = metadata.as_ref().filter(|_| kind != Kind::Model).map_or(0, Vec::len);

@@ -7,7 +7,7 @@ use crate::exit::Exit;
 use crate::json::{self, Object};
 use crate::model::Model;
 use crate::product::may_be_made;
-use crate::same::not_the_input;
+use crate::same::{not_of_the_model, not_the_input};
 use crate::sliced::Sliced;
 use crate::text::{quoted, shown_text};
 use crate::work::Work;
@@ -51,6 +51,7 @@ impl Run for Slice {
         not_the_input(&self.model, &self.output)?;
         may_be_made(&self.output, self.force)?;
         let model = Model::open(&self.model)?;
+        not_of_the_model(&model, &self.output)?;
         let slices: Result<Vec<_>, _> =
             asked.iter().map(|(name, spec)| Sliced::of(&model, name, spec)).collect();
         let slices = slices?;

@@ -5,6 +5,7 @@ use super::kind::Kind;
 use crate::complaint::Complaint;
 use crate::model::{Model, Tensor};
 use crate::npy::{Header, read_full};
+use crate::same::{not_of_the_model, not_the_input};
 use crate::work::Work;
 use embedded_safetensors::{Dtype, FileModel, TensorReader};
 use std::collections::HashMap;
@@ -93,6 +94,15 @@ impl Input {
         match &self.source {
             Source::Model(model) => model.path(),
             Source::Arrays(arrays) => arrays.path(),
+        }
+    }
+
+    /// # Errors
+    /// The output is a file of it.
+    pub fn must_not_be(&self, output: &Path) -> Result<(), Complaint> {
+        match &self.source {
+            Source::Model(model) => not_of_the_model(model, output),
+            Source::Arrays(arrays) => not_the_input(arrays.path(), output),
         }
     }
 
