@@ -105,23 +105,64 @@ fn the_rest_of_the_answer_is_about_pages_alignment_and_memory() {
 fn tensors_that_are_not_aligned_are_told_with_what_helps() {
     let place = Place::new();
     let floats = r#"{"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"b":{"dtype":"F64","shape":[1],"data_offsets":[4,12]}}"#;
-    let padded = format!("{floats}{}", " ".repeat(128 - floats.len()));
-    place.put("odd", &file(format!("{floats}     "), &[0; 12])).put("even", &file(padded, &[0; 12]));
-    let line = |args: &[&str]| {
-        let run = place.run([&["fit", "--chip", "nRF52840_xxAA"], args].concat());
-        (run.code, run.out.lines().find(|line| line.contains("aligned")).expect("a line").trim().to_owned())
+    let sixteens = r#"{"a":{"dtype":"U8","shape":[16],"data_offsets":[0,16]},"b":{"dtype":"U8","shape":[32],"data_offsets":[16,48]}}"#;
+    let bytes = format!("{{{},{}}}", tensor("a", 0, 3), tensor("b", 3, 7));
+    let put = |name: &str, header: &str, bytes: &[u8]| {
+        place.put(name, &file(header, bytes));
     };
-    let said = |count, name, address, of, placement| {
-        format!(
-            "{count} of 2 tensors are not aligned: \"{name}\" lies at {address}, which is no multiple of {of}; \
-             `Placement::{placement}` places them all"
-        )
-    };
-    assert_eq!(floats.len() % 8, 4, "with five spaces the data begin at an odd byte");
-    assert_eq!(line(&["odd"]), (Some(0), said(2, "a", "0x000ff079", 4, "Start(8)")));
-    assert_eq!(line(&["even"]), (Some(0), said(1, "b", "0x000ff08c", 8, "Start(8)")));
-    assert_eq!(line(&["--align", "16", "even"]), (Some(1), said(2, "a", "0x000ff088", 16, "Padded(16)")));
-    assert_eq!(line(&["--align", "4", "even"]).0, Some(1), "what is asked for is 4 and the width");
+    put("odd", &format!("{floats}{}", " ".repeat(125 - floats.len())), &[0; 12]);
+    put("even", &format!("{floats}{}", " ".repeat(128 - floats.len())), &[0; 12]);
+    put("sixteens", &format!("{sixteens:<128}"), &[0; 48]);
+    put("bytes", &format!("{bytes:<128}"), &[0; 7]);
+    for (align, model, said, remedy) in [
+        (
+            None,
+            "odd",
+            "2 of 2 tensors are not aligned: \"a\" lies at 0x000ff085, which is no multiple of 4",
+            "",
+        ),
+        (
+            None,
+            "even",
+            "1 of 2 tensors are not aligned: \"b\" lies at 0x000ff08c, which is no multiple of 8",
+            "",
+        ),
+        (
+            Some("16"),
+            "sixteens",
+            "2 of 2 tensors are not aligned: \"a\" lies at 0x000ff088, which is no multiple of 16",
+            " --align 16",
+        ),
+        (
+            Some("16"),
+            "even",
+            "2 of 2 tensors are not aligned: \"a\" lies at 0x000ff088, which is no multiple of 16",
+            " --align 16 --align-all",
+        ),
+        (
+            Some("4"),
+            "bytes",
+            "1 of 2 tensors are not aligned: \"b\" lies at 0x000ff08b, which is no multiple of 4",
+            " --align 8 --align-all",
+        ),
+    ] {
+        let fit = |model| {
+            let align = align.map(|align| ["--align", align]);
+            let run = place.run(
+                ["fit", "--chip", "nRF52840_xxAA", model].into_iter().chain(align.into_iter().flatten()),
+            );
+            (
+                run.code,
+                run.out.lines().find(|line| line.contains("aligned")).expect("a line").trim().to_owned(),
+            )
+        };
+        let code = Some(i32::from(align.is_some()));
+        assert_eq!(fit(model), (code, format!("{said}; `safetensors pack{remedy}` places them all")));
+        let pack = ["pack", model, "--force", "-o", "packed"].into_iter().chain(remedy.split_whitespace());
+        assert_eq!(place.run(pack).code, Some(0));
+        let aligned = "every tensor is aligned: a `View` gives its elements where they lie";
+        assert_eq!(fit("packed"), (Some(0), aligned.to_owned()), "{model} with{remedy}");
+    }
     let run = place.run(["fit", "--chip", "nRF52840_xxAA", "--align", "64K", "even"]);
     assert!(run.out.contains(" at 0x000f0000..0x000f0094 (1 page of 4 KiB); 960 KiB"), "{}", run.out);
 }

@@ -85,6 +85,20 @@ fn a_dry_run_is_the_same_for_programs() {
 }
 
 #[test]
+fn the_places_of_the_firmware_are_good() {
+    let place = Place::new();
+    for (chip, at, model) in [
+        ("STM32F405RGTx", "0x08040000", "digits-f16"),
+        ("RP2040", "0x10100000", "digits-i8"),
+        ("nRF52840_xxAA", "0x40000", "digits-f16"),
+    ] {
+        let model = format!("{}/../firmware/app/models/{model}.safetensors", env!("CARGO_MANIFEST_DIR"));
+        let run = place.run(["flash", "--chip", chip, "--at", at, "--dry-run", &model]);
+        assert_eq!((run.code, run.err.as_str()), (Some(0), ""), "{chip}");
+    }
+}
+
+#[test]
 fn what_is_erased_reads_differently_on_some_chips() {
     let run = place().run(["flash", "--chip", "HK32F030MD4P6", "--at", "0x08000000", "--dry-run", "m"]);
     assert!(run.code == Some(1) && run.err.contains("does not fit"), "{run:?}");

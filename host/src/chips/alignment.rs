@@ -2,6 +2,9 @@
 
 use crate::model::{Model, Tensor};
 
+/// What tensors are called that only fill the space between others.
+const PADDING: &str = "__padding__.";
+
 /// The tensors that do not begin where they should.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Alignment {
@@ -10,29 +13,51 @@ pub struct Alignment {
     pub misaligned: u64,
     /// The first of those, by its name, and what it would have to be a multiple of.
     pub first: Option<(String, u64, u64)>,
-    /// How they could be written so that it fits.
-    pub remedy: Option<&'static str>,
-    /// At multiples of what.
-    pub multiple: u64,
+    /// How they can be written so that all do.
+    pub remedy: Option<Remedy>,
+}
+
+/// A way to write the model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Remedy {
+    /// In the reference's order every tensor begins at a multiple of the width of its elements.
+    Order,
+    /// So do those whose size is a multiple of more.
+    BySize(u64),
+    /// For the others, tensors of zeros between them are needed.
+    Padded(u64),
+}
+
+impl Remedy {
+    /// The command that does it, without its files.
+    pub fn command(self) -> String {
+        match self {
+            Self::Order => "safetensors pack".to_owned(),
+            Self::BySize(multiple) => format!("safetensors pack --align {multiple}"),
+            Self::Padded(multiple) => format!("safetensors pack --align {multiple} --align-all"),
+        }
+    }
 }
 
 impl Alignment {
     /// Of a model whose file begins at an address. All tensors are to be at multiples of the width of their elements, or
     /// of `wanted` where that is more.
     pub fn of(model: &Model, data_start: u64, address: u64, wanted: u64) -> Self {
-        let mut alignment = Self::default();
-        let mut all_by_size = true;
-        for tensor in model.tensors() {
-            let multiple = width(&tensor).max(wanted);
-            all_by_size &= tensor.byte_len().is_multiple_of(multiple);
-            alignment.multiple = alignment.multiple.max(multiple);
+        let (mut alignment, mut multiple, mut all_by_size) = (Self::default(), 8, true);
+        for tensor in model.tensors().filter(|tensor| !tensor.name().starts_with(PADDING)) {
+            let own = width(&tensor).max(wanted);
+            multiple = multiple.max(own);
+            all_by_size &= tensor.byte_len().is_multiple_of(own);
             alignment.tensors += 1;
-            alignment.see(&tensor, address + data_start + tensor.begin(), multiple);
+            alignment.see(&tensor, address + data_start + tensor.begin(), own);
         }
         if alignment.misaligned > 0 {
-            alignment.remedy = Some(remedy(wanted, all_by_size));
+            alignment.remedy = Some(match (wanted > 1, all_by_size) {
+                (false, _) => Remedy::Order,
+                (true, true) => Remedy::BySize(multiple),
+                (true, false) => Remedy::Padded(multiple),
+            });
         }
-        alignment.multiple = alignment.multiple.max(8);
         alignment
     }
 
@@ -44,15 +69,6 @@ impl Alignment {
         if self.first.is_none() {
             self.first = Some((tensor.name().to_owned(), address, multiple));
         }
-    }
-}
-
-/// The reference's order suffices for elements; for more, sizes decide, and where they do not suffice, padding does.
-fn remedy(wanted: u64, all_by_size: bool) -> &'static str {
-    match (wanted > 8, all_by_size) {
-        (false, _) => "Start",
-        (true, true) => "BySize",
-        (true, false) => "Padded",
     }
 }
 

@@ -190,13 +190,14 @@ fn size_line(site: &Site, place: &Place<'_>) -> Option<String> {
 }
 
 fn alignment_line(alignment: &Alignment) -> String {
-    let Alignment { tensors, misaligned, multiple, .. } = alignment;
+    let Alignment { tensors, misaligned, .. } = alignment;
     match (&alignment.first, alignment.remedy) {
         (Some((name, address, of)), Some(remedy)) => format!(
             "{misaligned} of {tensors} tensors are not aligned: {} lies at {}, which is no multiple of {of}; \
-             `Placement::{remedy}({multiple})` places them all",
+             `{}` places them all",
             quoted(name),
             hex(*address),
+            remedy.command()
         ),
         _ => "every tensor is aligned: a `View` gives its elements where they lie".to_owned(),
     }
@@ -227,8 +228,7 @@ fn json(name: &str, site: &Site, plan: &Plan, place: &Place<'_>, alignment: &Ali
         .number("misaligned", alignment.misaligned);
     let object = match (&alignment.first, alignment.remedy) {
         (Some((first, ..)), Some(remedy)) => {
-            let remedy = format!("{remedy}({})", alignment.multiple);
-            object.text("first_misaligned", first).text("placement", &remedy)
+            object.text("first_misaligned", first).text("remedy", &remedy.command())
         }
         _ => object,
     };
