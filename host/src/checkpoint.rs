@@ -5,7 +5,6 @@ use crate::failure::NotRead;
 use crate::model::Model;
 use crate::sums::{file_len, open_file};
 use crate::text::quoted;
-use crate::walk::is_index;
 use crate::work::Work;
 use embedded_safetensors::{FileError, FileModel, ReadAt, write_checkpoint};
 use std::collections::BTreeMap;
@@ -89,6 +88,11 @@ impl Contents {
             }
         }
     }
+}
+
+/// By its name.
+fn is_index(path: &Path) -> bool {
+    path.as_os_str().as_encoded_bytes().ends_with(b".safetensors.index.json")
 }
 
 /// What is there already goes, whatever is in it; so it must be a checkpoint.
