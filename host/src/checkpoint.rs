@@ -24,26 +24,19 @@ pub struct Contents {
 }
 
 impl Contents {
-    /// Opens them all. With an index come the files that it names.
-    pub fn open(files: &[PathBuf]) -> Result<Self, Complaint> {
-        let mut contents = Self { models: Vec::new(), others: Vec::new() };
-        for path in files {
-            if path.as_os_str() == "-" {
-                return Err(Complaint::usage("standard input has no name that it could have in a folder"));
-            }
-            if path.is_dir() {
-                return Err(Complaint::about(path, "is a folder; a checkpoint is made of files"));
-            }
-            let is_model = path.extension().is_some_and(|end| end == "safetensors");
-            if is_model || is_index(path) {
-                contents.models.push(Model::open(path)?);
-            }
-            if !is_model {
-                let (file, len) = open_file(path).map_err(|reason| Complaint::not_read(path, reason))?;
-                contents.others.push((path.clone(), file, len));
-            }
+    /// Opens them all. Of a model in several files all belong to it, its index too.
+    pub fn open(models: &[PathBuf], others: &[PathBuf]) -> Result<Self, Complaint> {
+        if models.iter().chain(others).any(|path| path.as_os_str() == "-") {
+            return Err(Complaint::usage("standard input has no name that it could have in a folder"));
         }
-        Ok(contents)
+        let models: Vec<Model> = models.iter().map(|path| Model::open(path)).collect::<Result<_, _>>()?;
+        let indexes = models.iter().filter_map(Model::index).map(Path::to_path_buf);
+        let others = indexes.chain(others.iter().cloned()).map(|path| {
+            let (file, len) = open_file(&path).map_err(|reason| Complaint::not_read(&path, reason))?;
+            Ok((path, file, len))
+        });
+        let others = others.collect::<Result<_, Complaint>>()?;
+        Ok(Self { models, others })
     }
 
     /// By the names that they are to have.
@@ -88,11 +81,6 @@ impl Contents {
             }
         }
     }
-}
-
-/// By its name.
-fn is_index(path: &Path) -> bool {
-    path.as_os_str().as_encoded_bytes().ends_with(b".safetensors.index.json")
 }
 
 /// What is there already goes, whatever is in it; so it must be a checkpoint.

@@ -29,7 +29,11 @@ fn names(folder: impl AsRef<Path>) -> Vec<String> {
 #[test]
 fn files_are_copied_with_their_sums() {
     let place = place();
-    place.run(["checkpoint", "c", "model.safetensors", "config.json"]).is(0, "c: 2 files, 120 bytes\n", "");
+    place.run(["checkpoint", "c", "model.safetensors", "--also", "config.json"]).is(
+        0,
+        "c: 2 files, 120 bytes\n",
+        "",
+    );
     assert_eq!(names(place.path("c")), ["SHA256SUMS", "config.json", "model.safetensors"]);
     assert_eq!(fs::read(place.path("c/model.safetensors")).expect("the model"), sound());
     let list = fs::read_to_string(place.path("c/SHA256SUMS")).expect("the list");
@@ -46,7 +50,7 @@ fn a_tampered_one_is_refused() {
     let place = place();
     let verify = || place.run(["hash", "--verify", "c"]);
     let make = || {
-        let run = place.run(["checkpoint", "--force", "c", "model.safetensors", "config.json"]);
+        let run = place.run(["checkpoint", "--force", "c", "model.safetensors", "--also", "config.json"]);
         assert_eq!(run.code, Some(0), "{run:?}");
         verify().is(0, "c/config.json: ok\nc/model.safetensors: ok\n", "");
     };
@@ -110,10 +114,14 @@ fn what_is_not_sound_or_not_there_leaves_no_folder() {
     place.run(["checkpoint", "c", "model.safetensors", "bad.safetensors"]).is(1, "", &bad);
     for (files, why) in [
         (&["gone.safetensors"][..], "gone.safetensors: cannot be read: no such file or directory\n"),
-        (&["gone.json"], "gone.json: cannot be read: no such file or directory\n"),
+        (&["--also", "gone.json"], "gone.json: cannot be read: no such file or directory\n"),
         (&["-"], "safetensors: standard input has no name that it could have in a folder\n"),
-        (&["."], ".: is a folder; a checkpoint is made of files\n"),
-        (&["config.json", "./config.json"], "./config.json: has the same name as \"config.json\"\n"),
+        (&["--also", "-"], "safetensors: standard input has no name that it could have in a folder\n"),
+        (&["--also", "."], ".: cannot be read: it is not a file\n"),
+        (
+            &["--also", "config.json", "--also", "./config.json"],
+            "./config.json: has the same name as \"config.json\"\n",
+        ),
     ] {
         let args = ["checkpoint", "c", "model.safetensors"].iter().chain(files);
         place.run(args).is(2, "", why);
@@ -121,7 +129,7 @@ fn what_is_not_sound_or_not_there_leaves_no_folder() {
     let nowhere = place.run(["checkpoint", "none/c", "model.safetensors"]);
     assert_eq!((nowhere.code, nowhere.err.lines().count()), (Some(2), 1), "{nowhere:?}");
     place.put("SHA256SUMS", b"");
-    let list = place.run(["checkpoint", "c", "SHA256SUMS"]);
+    let list = place.run(["checkpoint", "c", "model.safetensors", "--also", "SHA256SUMS"]);
     assert_eq!((list.code, list.err.lines().count()), (Some(2), 1), "{list:?}");
     assert!(list.err.contains("it is the list of sums"), "{list:?}");
     assert_eq!(names(place.path(".")), ["SHA256SUMS", "bad.safetensors", "config.json", "model.safetensors"]);
@@ -138,7 +146,7 @@ fn with_an_index_come_its_shards() {
     place.put("m/1.safetensors", &file(format!("{{{}}}", tensor("a", 0, 2)), b"ab"));
     place.put("m/2.safetensors", &file(format!("{{{}}}", tensor("b", 0, 3)), b"cde"));
     place.put("m/model.safetensors.index.json", index.as_bytes());
-    let run = place.run(["checkpoint", "c", "m/model.safetensors.index.json", "config.json"]);
+    let run = place.run(["checkpoint", "c", "m/model.safetensors.index.json", "--also", "config.json"]);
     assert_eq!((run.code, run.err.as_str()), (Some(0), ""));
     let expected =
         ["1.safetensors", "2.safetensors", "SHA256SUMS", "config.json", "model.safetensors.index.json"];
@@ -180,7 +188,7 @@ fn ctrl_c_leaves_what_was_there() {
     place.put("large.safetensors", &file(format!("{{{}}}", tensor("a", 0, len)), b""));
     let large = fs::OpenOptions::new().write(true).open(place.path("large.safetensors")).expect("the model");
     large.set_len(large.metadata().expect("its length").len() + len).expect("a file with holes");
-    assert_eq!(place.run(["checkpoint", "c", "config.json"]).code, Some(0));
+    assert_eq!(place.run(["checkpoint", "c", "model.safetensors"]).code, Some(0));
     let child =
         place.command(["checkpoint", "--force", "c", "large.safetensors"]).spawn().expect("it starts");
     let started = std::time::Instant::now();
@@ -195,7 +203,7 @@ fn ctrl_c_leaves_what_was_there() {
         names(place.path(".")),
         ["bad.safetensors", "c", "config.json", "large.safetensors", "model.safetensors"]
     );
-    assert_eq!(names(place.path("c")), ["SHA256SUMS", "config.json"]);
+    assert_eq!(names(place.path("c")), ["SHA256SUMS", "model.safetensors"]);
 }
 
 #[cfg(unix)]
@@ -203,9 +211,9 @@ fn ctrl_c_leaves_what_was_there() {
 fn names_steer_no_terminal() {
     let place = place();
     place.put("\u{1b}[31m.json", b"");
-    let run = place.run(["checkpoint", "c", "\u{1b}[31m.json"]);
+    let run = place.run(["checkpoint", "c", "model.safetensors", "--also", "\u{1b}[31m.json"]);
     assert_eq!(run.code, Some(2), "{run:?}");
     assert!(!run.err.contains('\u{1b}') && run.err.contains("it has a control character"), "{run:?}");
-    let run = place.run(["checkpoint", "\u{1b}[31m", "config.json"]);
-    run.is(0, "\\u{1b}[31m: 1 file, 2 bytes\n", "");
+    let run = place.run(["checkpoint", "\u{1b}[31m", "model.safetensors"]);
+    run.is(0, "\\u{1b}[31m: 1 file, 118 bytes\n", "");
 }

@@ -9,10 +9,9 @@ use crate::text::{counted, shown_text};
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-/// Copy files into a checkpoint: a folder that takes its place in one act, with their sums in SHA256SUMS.
+/// Copy models into a checkpoint: a folder that takes its place in one act, with the sums of its files in SHA256SUMS.
 ///
-/// Files called *.safetensors are judged first, and so are all that an index names, which are copied with it. Files of other
-/// names are copied as they are. `safetensors hash --verify FOLDER` verifies the folder. Exit code: 0 if it is there, 1 if a
+/// Models are judged first; of one in several files all are copied, and its index. `safetensors hash --verify FOLDER` verifies the folder. Exit code: 0 if it is there, 1 if a
 /// model is not sound, 2 if something cannot be read or written; then what was there before is there still.
 #[derive(clap::Args)]
 pub struct Checkpoint {
@@ -20,9 +19,13 @@ pub struct Checkpoint {
     #[arg(value_name = "FOLDER")]
     folder: PathBuf,
 
-    /// The files that go into it
-    #[arg(required = true, value_name = "FILE")]
-    files: Vec<PathBuf>,
+    /// The models that go into it
+    #[arg(required = true, value_name = "MODEL")]
+    models: Vec<PathBuf>,
+
+    /// Copy this file too, whatever it is; may be given more than once
+    #[arg(long, value_name = "FILE")]
+    also: Vec<PathBuf>,
 
     /// Replace a checkpoint that is there
     #[arg(long)]
@@ -39,7 +42,7 @@ impl Run for Checkpoint {
     }
 
     fn run(self) -> Outcome {
-        let written = Contents::open(&self.files)?.write(&self.folder, self.force)?;
+        let written = Contents::open(&self.models, &self.also)?.write(&self.folder, self.force)?;
         let folder = self.folder.to_string_lossy();
         let text = if self.json {
             let file =

@@ -118,7 +118,7 @@ def ours(program, seed):
     tensors = state(seed)
     safetensors.numpy.save_file(tensors, "model.safetensors", {"format": "np"})
     pathlib.Path("trainer.json").write_text("{}", encoding="utf-8")
-    code, _, err = run(program, "checkpoint", "--force", "ours", "model.safetensors", "trainer.json")
+    code, _, err = run(program, "checkpoint", "--force", "ours", "model.safetensors", "--also", "trainer.json")
     expect("checkpoint", (code, err), (0, ""))
     listed = dict(reversed(line.split("  ")) for line in pathlib.Path("ours/SHA256SUMS").read_text().splitlines())
     expect("the files", sorted(path.name for path in pathlib.Path("ours").iterdir()), sorted([*listed, "SHA256SUMS"]))
