@@ -2,6 +2,7 @@
 
 mod build_time;
 mod cost;
+mod desktop;
 mod digits;
 mod firmware;
 mod flash_model;
@@ -34,7 +35,7 @@ const fn stage(name: &'static str, about: &'static str, run: fn() -> Outcome) ->
 }
 
 /// In the order in which they run: the quick and telling ones first.
-pub const STAGES: [Stage; 18] = [
+pub const STAGES: [Stage; 19] = [
     stage("workspace", "unit tests of all packages, documentation examples", suites::workspace),
     stage("no-std", "the verification suite on the core as firmware builds it", suites::no_std),
     stage("std", "the same suite on the core with its `std` feature", suites::std),
@@ -60,5 +61,10 @@ pub const STAGES: [Stage; 18] = [
     ),
     stage("vectors", "the committed vectors are what the generator writes", vectors::check),
     stage("tables", "the committed tables are what numpy and ml_dtypes say", tables::check),
+    stage(
+        "desktop",
+        "the command agrees with Python's numpy, safetensors and huggingface_hub",
+        desktop::agree,
+    ),
     stage("readers", "the results page is true; `safetensors decode` is always right", vectors::readers),
 ];
