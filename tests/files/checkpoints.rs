@@ -55,6 +55,18 @@ fn what_is_written_is_verified() {
     assert!(list.ends_with(step) && list.lines().count() == 2, "{list}");
 }
 
+/// What others may not see, they may not see afterwards.
+#[cfg(unix)]
+#[test]
+fn the_permissions_of_the_folder_stay() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = Folder::new();
+    let path = put(&folder);
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o710)).expect("it is ours");
+    write(&path, b'2').expect("there is room");
+    assert_eq!(fs::metadata(&path).expect("it is there").permissions().mode() & 0o777, 0o710);
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn the_list_is_that_of_sha256sum() {

@@ -8,3 +8,4 @@ mod index;
 mod limits;
 mod models;
 mod plans;
+mod sizes;

@@ -2,7 +2,7 @@
 
 use super::sums::{SUMS, Sum, Tree, check_name};
 use crate::file::atomic::{beside, sync_folder_of};
-use crate::file::disk::Disk;
+use crate::file::disk::{Disk, Stat};
 use crate::file::error::{FileError, FileFault};
 use crate::file::system::System;
 use crate::file::writer::{FileWriter, write_file_on};
@@ -33,7 +33,7 @@ use std::string::String;
 /// It is written beside its place, in a hidden folder (`.safetensors-….tmp`), and takes its place after all of it is on the medium. So whoever looks there finds the old folder or the
 /// new one, whole, also after a power cut or when the program is killed; only then the hidden folder may be left, which nothing removes.
 ///
-/// A folder that is there is exchanged for the new one in one act, and removed after that, whatever is in it. On Linux, Android and Apple's systems that is one act where the file
+/// A folder that is there is exchanged for the new one, which has its permissions, in one act, and removed after that, whatever is in it. On Linux, Android and Apple's systems that is one act where the file
 /// system can do it, as most can. Elsewhere, as on Windows, it takes two: the old folder is called `.safetensors-NAME.old`, then the new one takes its place. Between the two no folder is at
 /// `folder`; [`recover_checkpoint`], which this calls first, puts the old one back after a power cut there.
 ///
@@ -122,8 +122,8 @@ pub struct Checkpoint<'d> {
 impl<'d> Checkpoint<'d> {
     fn begin(disk: &'d dyn Disk, folder: &Path) -> Result<Self, FileFault> {
         let place = place_of(disk, folder)?;
-        is_folder(disk, &place)?;
-        let (hidden, ()) = beside(&place, |path| disk.create_folder(path))
+        let permissions = look_for_folder(disk, &place)?.and_then(|stat| stat.permissions);
+        let (hidden, ()) = beside(&place, |path| disk.create_folder(path, permissions.as_ref()))
             .map_err(|error| FileFault::system("create a temporary folder beside", error))?;
         Ok(Self { disk, place, hidden, is_there: false })
     }
@@ -198,7 +198,7 @@ impl<'d> Checkpoint<'d> {
     /// Puts the folder, all of which is on the medium, in its place.
     fn take_place(&mut self) -> Result<(), FileFault> {
         let cannot = |error| FileFault::system("replace", error);
-        if !is_folder(self.disk, &self.place)? {
+        if look_for_folder(self.disk, &self.place)?.is_none() {
             self.disk.rename(&self.hidden, &self.place).map_err(cannot)?;
             self.is_there = true;
             return sync_folder_of(self.disk, &self.place);
@@ -242,14 +242,15 @@ impl core::fmt::Debug for Checkpoint<'_> {
     }
 }
 
-/// Whether one is there.
+/// What is at this place, which must be a folder if it is anything.
 ///
 /// # Errors
 /// When it is something else; those of the system.
-fn is_folder(disk: &dyn Disk, place: &Path) -> Result<bool, FileFault> {
-    match disk.look(place).map_err(|error| FileFault::system("look at", error))?.map(|stat| stat.other) {
-        None => Ok(false),
-        Some(Some("a folder")) => Ok(true),
-        Some(what) => Err(FileFault::NotAFolder { what: what.unwrap_or("a file") }),
+fn look_for_folder(disk: &dyn Disk, place: &Path) -> Result<Option<Stat>, FileFault> {
+    match disk.look(place).map_err(|error| FileFault::system("look at", error))? {
+        Some(Stat { other, .. }) if other != Some("a folder") => {
+            Err(FileFault::NotAFolder { what: other.unwrap_or("a file") })
+        }
+        found => Ok(found),
     }
 }

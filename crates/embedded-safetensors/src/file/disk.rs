@@ -32,9 +32,9 @@ pub(crate) trait Disk: Sync {
     /// Returns when the names in a folder are on the medium.
     fn sync_folder(&self, folder: &Path) -> io::Result<()>;
 
-    /// A new folder. An error when something is there.
+    /// A new folder, with these permissions or the usual ones. An error when something is there.
     #[cfg(feature = "checkpoint")]
-    fn create_folder(&self, place: &Path) -> io::Result<()>;
+    fn create_folder(&self, place: &Path, permissions: Option<&Permissions>) -> io::Result<()>;
 
     /// What is in a folder, in any order; of links it is said that they are links.
     #[cfg(feature = "checkpoint")]

@@ -341,7 +341,7 @@ impl Disk for Forgetful {
     }
 
     #[cfg(feature = "checkpoint")]
-    fn create_folder(&self, place: &Path) -> io::Result<()> {
+    fn create_folder(&self, place: &Path, _: Option<&Permissions>) -> io::Result<()> {
         self.call()?.folders.insert(place.into());
         Ok(())
     }

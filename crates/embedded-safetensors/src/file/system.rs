@@ -78,8 +78,12 @@ impl Disk for System {
     }
 
     #[cfg(feature = "checkpoint")]
-    fn create_folder(&self, place: &Path) -> io::Result<()> {
-        fs::create_dir(place)
+    fn create_folder(&self, place: &Path, permissions: Option<&Permissions>) -> io::Result<()> {
+        fs::create_dir(place)?;
+        // Nothing is in it yet that others could see.
+        let permitted =
+            permissions.map_or(Ok(()), |permissions| fs::set_permissions(place, permissions.clone()));
+        permitted.inspect_err(|_| drop(fs::remove_dir(place)))
     }
 
     #[cfg(feature = "checkpoint")]

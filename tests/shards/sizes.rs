@@ -1,0 +1,15 @@
+//! The sizes that the documentation tells of, on a machine of 64 bits.
+
+#![cfg(target_pointer_width = "64")]
+
+use embedded_safetensors::{
+    Advice, FileTensor, MapOptions, PlannedShard, ShardError, ShardFault, ShardLimit, ShardLimits,
+};
+
+#[test]
+fn sizes_are_as_documented() {
+    assert_eq!([size_of::<ShardLimits>(), size_of::<ShardLimit>()], [48, 1]);
+    assert_eq!([size_of::<PlannedShard<'_>>(), size_of::<FileTensor<'_>>()], [24, 32]);
+    assert_eq!([size_of::<MapOptions>(), size_of::<Advice>()], [2, 1]);
+    assert!(size_of::<ShardFault>() <= 120 && size_of::<ShardError>() <= 144);
+}
