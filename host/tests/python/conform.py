@@ -57,7 +57,7 @@ def ours(program, command):
 def theirs(command):
     """What the script says."""
     with tempfile.NamedTemporaryFile() as file:
-        ask = [sys.executable, str(RUN), "--json", file.name, *command]
+        ask = [sys.executable, "-B", str(RUN), "--json", file.name, *command]
         shown = subprocess.run(ask, capture_output=True, text=True, check=False)
         return shown.returncode, numbers(shown.stdout), answers(json.load(file))
 
