@@ -70,6 +70,7 @@ impl Complaint {
     }
 
     /// What is known of how it ended, where none of the others says it.
+    #[cfg(feature = "chips")]
     pub fn ended(exit: Exit, kind: &'static str, sentence: impl Into<String>) -> Self {
         Self::said(None, exit, kind, sentence.into())
     }

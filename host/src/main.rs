@@ -1,6 +1,5 @@
 //! `safetensors`: the command line for safetensors files.
 #![forbid(unsafe_code)]
-#![allow(dead_code)] // until the last command is here
 
 mod checkpoint;
 #[cfg(feature = "chips")]
@@ -25,6 +24,8 @@ mod locate;
 mod model;
 mod nested;
 mod npy;
+// Most of it is for chips.
+#[cfg_attr(not(feature = "chips"), allow(dead_code, unused_imports))]
 mod number;
 mod numbers;
 mod open;

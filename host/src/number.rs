@@ -1,5 +1,6 @@
 //! Sizes and addresses, as people write and read them.
 
+pub use crate::text::grouped;
 use std::ops::Range;
 
 /// "4 KiB", "1.5 MiB" never: a multiple of the largest unit that divides it, else bytes.
@@ -10,19 +11,6 @@ pub fn size(bytes: u64) -> String {
         1 => "1 byte".to_owned(),
         _ => format!("{} bytes", grouped(bytes)),
     }
-}
-
-/// "58,224"
-pub fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut grouped = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            grouped.push(',');
-        }
-        grouped.push(digit);
-    }
-    grouped
 }
 
 /// "0x000c0000"
@@ -96,7 +84,7 @@ fn number(text: &str) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Used, address, alignment, bytes, grouped, hex, size, used};
+    use super::{Used, address, alignment, bytes, hex, size, used};
 
     #[test]
     fn sizes_have_the_largest_unit_that_divides_them() {
@@ -114,7 +102,6 @@ mod tests {
             "1,025 KiB",
         ];
         assert_eq!(words, expected);
-        assert_eq!([grouped(1), grouped(1000), grouped(1_234_567)], ["1", "1,000", "1,234,567"]);
         assert_eq!([hex(0xc0000), hex(0x1_0000_0000)], ["0x000c0000", "0x100000000"]);
     }
 

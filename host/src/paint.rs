@@ -1,30 +1,22 @@
 //! Colours, where there is a person who wants to see them.
 
 use std::fmt::Display;
-use std::io::{IsTerminal, stderr, stdout};
+use std::io::{IsTerminal, stdout};
 
 /// Whether to colour what is printed.
 #[derive(Clone, Copy)]
 pub struct Paint(bool);
 
 impl Paint {
-    /// On standard output.
-    pub fn stdout() -> Self {
-        Self(stdout().is_terminal() && is_wanted())
-    }
-
     /// Nowhere.
+    #[cfg(test)]
     pub const fn off() -> Self {
         Self(false)
     }
 
-    /// On standard error.
-    pub fn stderr() -> Self {
-        Self(stderr().is_terminal() && is_wanted())
-    }
-
-    pub fn bold(self, text: impl Display) -> String {
-        self.with("1", text)
+    /// On standard output.
+    pub fn stdout() -> Self {
+        Self(stdout().is_terminal() && is_wanted())
     }
 
     pub fn dim(self, text: impl Display) -> String {
@@ -42,10 +34,6 @@ impl Paint {
     /// With the parameters of the terminal's sequence, as in `1;34`.
     pub fn with(self, code: &str, text: impl Display) -> String {
         if self.0 { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_string() }
-    }
-
-    pub fn is_on(self) -> bool {
-        self.0
     }
 }
 

@@ -23,11 +23,6 @@ pub fn expand(path: &Path) -> Vec<Found> {
     found
 }
 
-/// Whether this is the index of a sharded model, by its name.
-pub fn is_index(path: &Path) -> bool {
-    path.file_name().is_some_and(|name| ends_with(name, ".safetensors.index.json"))
-}
-
 fn is_model(name: &OsStr) -> bool {
     ends_with(name, ".safetensors") || ends_with(name, ".safetensors.index.json")
 }

@@ -15,11 +15,6 @@ impl<'f> Part<'f> {
     pub fn new(file: &'f File, at: u64, len: u64) -> Self {
         Self { file, at, end: at.saturating_add(len) }
     }
-
-    /// Where the next byte lies in the file.
-    pub fn position(&self) -> u64 {
-        self.at
-    }
 }
 
 impl Read for Part<'_> {

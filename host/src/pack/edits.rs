@@ -101,9 +101,4 @@ impl Edits {
         }
         Ok(())
     }
-
-    /// Whether only names and metadata change.
-    pub fn keeps_all(&self) -> bool {
-        self.only.is_empty() && self.except.is_empty()
-    }
 }
