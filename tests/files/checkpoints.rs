@@ -6,8 +6,8 @@ use std::path::Path;
 use std::process::Command;
 
 use embedded_safetensors::{
-    Checkpoint, CheckpointFault, Draft, Dtype, FileError, FileFault, FileSpec, Placement, TensorSpec,
-    Verified, recover_checkpoint, verify_checkpoint, write_checkpoint,
+    Advice, Checkpoint, CheckpointError, CheckpointFault, Draft, Dtype, FileError, FileFault, FileSpec,
+    MapOptions, Placement, TensorSpec, Verified, recover_checkpoint, verify_checkpoint, write_checkpoint,
 };
 
 use crate::folder::{Folder, sentence};
@@ -311,4 +311,12 @@ fn an_old_folder_is_put_back() {
         (folder.names(), verify_checkpoint(&path).expect("it is whole").files),
         (vec!["last".to_owned()], 2)
     );
+}
+
+#[test]
+fn values_take_the_memory_that_is_documented() {
+    assert!(size_of::<CheckpointError>() <= 144 && size_of::<CheckpointFault>() <= 120);
+    assert!(size_of::<FileError>() <= 112 && size_of::<FileFault>() <= 88);
+    assert_eq!(size_of::<Verified>(), 16);
+    assert_eq!((size_of::<MapOptions>(), size_of::<Advice>()), (2, 1));
 }

@@ -203,3 +203,10 @@ fn shards_that_cannot_be_written_leave_nothing() {
     let unsafe_stem = ShardPlan::new("../m", [("a", 4)], 1).write(folder.path(), |_, _| Ok(()));
     assert!(matches!(unsafe_stem.expect_err("it leads out").fault(), ShardFault::UnsafeName { .. }));
 }
+
+#[test]
+fn values_take_the_memory_that_is_documented() {
+    assert!(size_of::<ShardError>() <= 144 && size_of::<ShardFault>() <= 120);
+    assert_eq!(size_of::<embedded_safetensors::ShardLimits>(), 40);
+    assert!(size_of::<embedded_safetensors::PlannedShard<'_>>() <= 24);
+}

@@ -47,6 +47,8 @@ pub struct Comparison {
     pub folder: &'static str,
     pub script: &'static str,
     pub program: &'static str,
+    /// Of the verification package, which the program needs.
+    pub features: &'static str,
     /// The variable that asks once more what an earlier run has asked.
     pub seed: &'static str,
 }
@@ -56,7 +58,7 @@ impl Comparison {
         let folder = Path::new(self.folder);
         let python = environment(self.environment, &folder.join("requirements.txt"))?;
         let build = ["build", "--release", "--quiet", "--package", "verification", "--bin", self.program];
-        own_cargo().args(build).check()?;
+        own_cargo().args(build).args(["--features", self.features]).check()?;
         let mut run = Run::new(python).args(["-B"]).args([folder.join(self.script)]).limit(600);
         if let Some(seed) = std::env::var_os(self.seed) {
             run = run.args(["--seed".into(), seed]);

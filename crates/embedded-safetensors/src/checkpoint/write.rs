@@ -31,7 +31,8 @@ use std::string::String;
 /// ```
 ///
 /// It is written beside its place, in a hidden folder (`.safetensors-….tmp`), and takes its place after all of it is on the medium. So whoever looks there finds the old folder or the
-/// new one, whole, also after a power cut or when the program is killed; only then the hidden folder may be left, which nothing removes.
+/// new one, whole, also after a power cut or when the program is killed; only then the hidden folder may be left, which nothing removes. The
+/// new folder and its files have the usual permissions (the process's umask).
 ///
 /// A folder that is there is exchanged for the new one, which has its permissions, in one act, and removed after that, whatever is in it. On Linux, Android and Apple's systems that is one act where the file
 /// system can do it, as most can. Elsewhere, as on Windows, it takes two: the old folder is called `.safetensors-NAME.old`, then the new one takes its place. Between the two no folder is at

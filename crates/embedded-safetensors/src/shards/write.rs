@@ -4,12 +4,13 @@ use super::index::ShardIndex;
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 use serde_json::ser::{Formatter, PrettyFormatter};
-use std::io::{self, Write};
+use std::io::{self, BufWriter, Write};
 
 pub(super) fn write(index: &ShardIndex, writer: impl Write) -> io::Result<()> {
-    let mut json =
-        serde_json::Serializer::with_formatter(writer, Python(PrettyFormatter::with_indent(b"  ")));
-    Spelled(index).serialize(&mut json).map_err(io::Error::from)
+    let mut writer = BufWriter::new(writer);
+    let spelling = Python(PrettyFormatter::with_indent(b"  "));
+    Spelled(index).serialize(&mut serde_json::Serializer::with_formatter(&mut writer, spelling))?;
+    writer.flush()
 }
 
 struct Spelled<'i>(&'i ShardIndex);
@@ -37,7 +38,7 @@ impl Formatter for Python {
     fn write_string_fragment<W: ?Sized + Write>(&mut self, writer: &mut W, text: &str) -> io::Result<()> {
         let mut units = [0; 2];
         text.chars().try_for_each(|letter| match letter {
-            ' '..='~' => writer.write_all(&[letter as u8]),
+            ' '..='~' => writer.write_all(letter.encode_utf8(&mut [0; 4]).as_bytes()),
             _ => letter.encode_utf16(&mut units).iter().try_for_each(|unit| write!(writer, "\\u{unit:04x}")),
         })
     }

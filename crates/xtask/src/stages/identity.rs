@@ -1,4 +1,4 @@
-//! Files, compared with those of the reference in Python.
+//! Files, and models in several of them, compared with those of the reference in Python.
 
 use crate::python::Comparison;
 use crate::report::Outcome;
@@ -11,7 +11,24 @@ pub fn files() -> Outcome {
         folder: "tests/writing/python",
         script: "identity.py",
         program: "writes",
+        features: "",
         seed: "IDENTITY_SEED",
     };
-    comparison.judge("files are the reference's")
+    let mut tally = comparison.judge("files are the reference's")?;
+    tally.add(shards()?);
+    Ok(tally)
+}
+
+/// Random models are divided among the same files, with the same index, and opened by either reader. `SHARDS_SEED` asks once more what an
+/// earlier run has asked.
+fn shards() -> Outcome {
+    let comparison = Comparison {
+        environment: "python-shards",
+        folder: "tests/shards/python",
+        script: "hub.py",
+        program: "hub",
+        features: "std",
+        seed: "SHARDS_SEED",
+    };
+    comparison.judge("shards are huggingface_hub's")
 }

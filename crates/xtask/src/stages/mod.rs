@@ -53,7 +53,7 @@ pub const STAGES: [Stage; 19] = [
     stage("x86-32", "the conformance suite where pointers have 32 bits", targets::x86_32),
     stage("oracle", "everything again, optimised, with the reference beside it", suites::oracle),
     stage("numpy", "random slices are what numpy makes of them", numpy::slices),
-    stage("identity", "files are those of the Python reference, byte for byte", identity::files),
+    stage("identity", "files and shards are those of the Python reference, byte for byte", identity::files),
     stage(
         "digits",
         "the networks of the firmware, and what boards make of them, are what numpy says",

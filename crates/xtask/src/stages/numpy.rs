@@ -10,6 +10,7 @@ pub fn slices() -> Outcome {
         folder: "tests/slicing/numpy",
         script: "numpy_slices.py",
         program: "slices",
+        features: "",
         seed: "NUMPY_SEED",
     };
     comparison.judge("slices are numpy's")
