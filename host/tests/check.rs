@@ -143,3 +143,74 @@ fn a_full_disk_is_said_once() {
         );
     }
 }
+
+/// A folder with models above and below, hidden ones, other files, and links that go round in circles.
+#[cfg(unix)]
+fn folder() -> Place {
+    let place = Place::new();
+    for folder in ["d", "d/b", "d/.hidden", "d/empty"] {
+        std::fs::create_dir(place.path(folder)).expect("a folder");
+    }
+    for name in ["d/z.safetensors", "d/b/a.safetensors", "d/b/10.safetensors", "d/b/9.safetensors"] {
+        place.put(name, &sound());
+    }
+    place.put("d/.hidden/x.safetensors", b"").put("d/.x.safetensors", b"").put("d/readme.md", b"");
+    std::os::unix::fs::symlink("..", place.path("d/b/round")).expect("a link");
+    std::os::unix::fs::symlink("b", place.path("d/again")).expect("a link");
+    std::os::unix::fs::symlink("z.safetensors", place.path("d/link.safetensors")).expect("a link");
+    place
+}
+
+#[cfg(unix)]
+#[test]
+fn folders_are_looked_into() {
+    let place = folder();
+    let files = ["again/10", "again/9", "again/a", "link", "z"];
+    let lines = files.map(|name| format!("d/{name}.safetensors: ok, 2 tensors, 118 bytes\n"));
+    for jobs in ["1", "2", "64"] {
+        place.run(["check", "d", "--jobs", jobs]).is(0, &lines.concat(), "");
+    }
+    let hidden = place.run(["check", "d/.x.safetensors"]);
+    assert_eq!(hidden.code, Some(1), "what is named itself is checked");
+    std::os::unix::fs::symlink("nowhere", place.path("d/lost.safetensors")).expect("a link");
+    let run = place.run(["check", "d", "-j2"]);
+    let lost = "d/lost.safetensors: cannot be read: no such file or directory\n";
+    run.is(2, &lines.concat(), lost);
+    place.run(["check", "d/empty"]).is(
+        2,
+        "",
+        "d/empty: cannot be read: there is no *.safetensors and no *.safetensors.index.json in this folder\n",
+    );
+    for jobs in ["0", "-1", "x"] {
+        assert_eq!(place.run(["check", "--jobs", jobs, "d"]).code, Some(2));
+    }
+}
+
+/// However long each takes, and whichever is done first.
+#[test]
+fn lines_come_in_the_order_of_the_arguments() {
+    let place = Place::new();
+    let value = "[0],".repeat(500_000);
+    let slow = format!(r#"{{"a":{{"dtype":"U8","shape":[0],"data_offsets":[0,0],"x":[{value}0]}}}}"#);
+    place.put("slow", &file(slow, b"")).put("fast", &sound()).put("bad", b"abc");
+    let args: Vec<&str> = ["slow", "fast", "bad", "gone", "fast"].repeat(20);
+    let run = |jobs: &str| place.run([&["check", "--json", "--jobs", jobs][..], &args].concat());
+    let (one, four) = (run("1"), run("4"));
+    assert_eq!(one, four);
+    assert_eq!((one.code, one.out.lines().count()), (Some(2), 100));
+}
+
+/// As many slots as there are at all are shared: files that need most of them wait for each other, and all are judged.
+#[test]
+fn files_with_many_names_wait_for_each_other() {
+    let place = Place::new();
+    let members = (0..200_000)
+        .map(|index| format!("\"t{index}\":{{\"shape\":[0],\"dtype\":\"U8\",\"data_offsets\":[0,0]}}"));
+    let header = format!("{{{}}}", members.collect::<Vec<_>>().join(","));
+    place.put("m", &file(header, b""));
+    let run = place.run(["check", "--jobs", "16", "m", "m", "m", "m", "m", "m", "m", "m"]);
+    assert_eq!(
+        (run.code, run.out.lines().filter(|line| line.contains("200000 tensors")).count()),
+        (Some(0), 8)
+    );
+}

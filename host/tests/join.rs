@@ -1,0 +1,105 @@
+//! The contract of `safetensors join`: everything is checked before anything is written.
+
+mod support;
+use serde_json::{Value, json};
+use std::fs;
+use support::{Place, file, sound, tensor};
+
+const INDEX: &str = "s/model.safetensors.index.json";
+
+/// A model, and its shards in a folder.
+fn place() -> Place {
+    let place = Place::new();
+    place.put("m", &sound());
+    assert_eq!(place.run(["split", "m", "-o", "s", "--max-size", "3"]).code, Some(0));
+    place
+}
+
+#[test]
+fn what_was_split_is_the_same_again() {
+    let place = place();
+    place.run(["join", "s", "-o", "new"]).is(0, "new: 2 tensors of 2 files, 125 bytes\n", "");
+    let run = place.run(["join", INDEX, "-o", "other", "--json"]);
+    let line: Value = serde_json::from_str(&run.out).expect("JSON");
+    assert_eq!(line, json!({"ok": true, "output": "other", "tensors": 2, "shards": 2, "bytes": 125}));
+    let read = |name| fs::read(place.path(name)).expect("a file");
+    assert_eq!((read("new"), read("other")), (read("new"), read("new")));
+    assert_eq!(place.run(["pack", "m", "-o", "packed"]).code, Some(0));
+    assert_eq!(read("new"), read("packed"));
+    let output = place.command(["join", "s", "-o", "-"]).output().expect("it runs");
+    assert_eq!((output.status.code(), output.stdout), (Some(0), read("new")));
+}
+
+#[test]
+fn an_index_that_is_wrong_makes_no_file() {
+    type Change = fn(&str) -> String;
+    let place = place();
+    let right = fs::read_to_string(place.path(INDEX)).expect("the index");
+    let changes: [(Change, i32, &str); 6] = [
+        (
+            |index| index.replace("\"total_size\": 5", "\"total_size\": 6"),
+            1,
+            "total_size is 6, but the tensors have 5 bytes",
+        ),
+        (|index| index.replace("\"a\": ", "\"z\": "), 1, "is not in the index"),
+        (|index| index.replace("model-00001", "../model-00001"), 1, "it leads out of a folder"),
+        (|index| index.replace("model-00001-of", "model-00009-of"), 1, "is not there"),
+        (|index| index[..index.len() / 2].to_owned(), 1, "it is no index"),
+        (|_| String::new(), 1, "it is no index"),
+    ];
+    for (change, code, reason) in changes {
+        fs::write(place.path(INDEX), change(&right)).expect("it is ours");
+        let run = place.run(["join", "s", "-o", "new"]);
+        assert_eq!((run.code, run.out.as_str(), run.err.lines().count()), (Some(code), "", 1), "{run:?}");
+        assert!(run.err.contains(reason), "{}", run.err);
+        let checked = place.run(["check", INDEX]);
+        assert_eq!((checked.code, checked.out), (Some(code), run.err));
+        assert!(!place.path("new").exists());
+    }
+}
+
+#[test]
+fn a_shard_that_is_wrong_makes_no_file() {
+    let place = place();
+    let shard = "s/model-00002-of-00002.safetensors";
+    let both = file(format!("{{{},{}}}", tensor("b", 0, 3), tensor("c", 3, 4)), b"abcd");
+    for (contents, reason) in [(&b"abc"[..], "error[container.short]"), (&both, "\"c\""), (&sound(), "\"a\"")]
+    {
+        fs::write(place.path(shard), contents).expect("it is ours");
+        let run = place.run(["join", "s", "-o", "new"]);
+        assert_eq!((run.code, run.out.as_str(), place.path("new").exists()), (Some(1), "", false), "{run:?}");
+        assert!(run.err.contains(reason), "{}", run.err);
+    }
+    fs::remove_file(place.path(shard)).expect("it is there");
+    let run = place.run(["join", "s", "-o", "new", "--json"]);
+    let line: Value = serde_json::from_str(&run.out).expect("JSON");
+    assert_eq!((run.code, &line["ok"], &line["error"]), (Some(1), &json!(false), &json!("shards")));
+}
+
+#[test]
+fn what_is_there_is_not_replaced_by_accident() {
+    let place = place();
+    place.put("new", b"mine");
+    place.run(["join", "s", "-o", "new"]).is(2, "", "new: exists already; --force replaces it\n");
+    assert_eq!(fs::read(place.path("new")).expect("a file"), b"mine");
+    let shard = "s/model-00001-of-00002.safetensors";
+    let before = fs::read(place.path(shard)).expect("a shard");
+    let itself = format!("{shard}: is the file that is read; write another one\n");
+    place.run(["join", "s", "-o", shard, "--force"]).is(2, "", &itself);
+    assert_eq!(fs::read(place.path(shard)).expect("a shard"), before);
+    assert_eq!(place.run(["join", "s", "-o", "new", "--force"]).code, Some(0));
+}
+
+#[test]
+fn what_cannot_be_read() {
+    let place = place();
+    fs::create_dir(place.path("empty")).expect("a folder");
+    for model in ["empty", "gone", "gone.safetensors.index.json"] {
+        let run = place.run(["join", model, "-o", "new"]);
+        assert_eq!((run.code, run.out.as_str(), run.err.lines().count()), (Some(2), "", 1), "{run:?}");
+        assert!(run.err.starts_with(model) && !place.path("new").exists(), "{run:?}");
+    }
+    for usage in [&["join"][..], &["join", "s"], &["join", "s", "s", "-o", "x"]] {
+        assert_eq!(place.run(usage).code, Some(2), "{usage:?}");
+    }
+}

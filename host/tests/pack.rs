@@ -1,0 +1,286 @@
+//! The contract of `safetensors pack`: what is in the new file, and that there is none where there can be none.
+
+mod support;
+use embedded_safetensors::{FileModel, View};
+use serde_json::{Value, json};
+use support::{Place, file, sound, tensor};
+
+/// Two tensors of four dtypes' worth, out of order, with metadata.
+fn other() -> Vec<u8> {
+    let header = concat!(
+        r#"{"w.1":{"dtype":"F32","shape":[2],"data_offsets":[4,12]},"#,
+        r#""__metadata__":{"by":"other","format":"pt"},"#,
+        r#""w.0":{"dtype":"F16","shape":[2],"data_offsets":[0,4]}}"#
+    );
+    file(header, b"0123456789AB")
+}
+
+fn place() -> Place {
+    let place = Place::new();
+    place.put("sound", &sound()).put("other", &other());
+    place
+}
+
+/// Names, in the order of the file, with their bytes.
+fn contents(place: &Place, name: &str) -> Vec<(String, Vec<u8>)> {
+    let bytes = std::fs::read(place.path(name)).expect("a file");
+    let view = View::parse(&bytes).expect("a sound file in order");
+    let tensors = view.tensors().map(|tensor| {
+        let tensor = tensor.expect("a low rank");
+        (tensor.name().as_str().expect("no escapes").to_owned(), tensor.bytes().to_vec())
+    });
+    tensors.collect()
+}
+
+fn names(place: &Place, name: &str) -> Vec<String> {
+    contents(place, name).into_iter().map(|(name, _)| name).collect()
+}
+
+fn metadata(place: &Place, name: &str) -> Value {
+    let model = FileModel::open(place.path(name)).expect("sound");
+    json!(model.metadata())
+}
+
+#[test]
+fn models_are_merged_in_the_reference_s_order() {
+    let place = place();
+    let run = place.run(["pack", "sound", "other", "-o", "new"]);
+    assert_eq!((run.code, run.err.as_str()), (Some(0), ""));
+    let expected = [("w.1", "456789AB"), ("w.0", "0123"), ("a", "ab"), ("b", "cde")];
+    let expected = expected.map(|(name, bytes)| (name.to_owned(), bytes.as_bytes().to_vec()));
+    assert_eq!(contents(&place, "new"), expected);
+    assert_eq!(metadata(&place, "new"), json!({"by": "other", "format": "pt"}));
+    let len = std::fs::metadata(place.path("new")).expect("a file").len();
+    assert_eq!(run.out, format!("new: 4 tensors, {len} bytes\n"));
+}
+
+#[test]
+fn standard_input_and_output_are_models_too() {
+    let place = place();
+    let mut command = place.command(["pack", "-", "-o", "-"]);
+    command.stdin(std::fs::File::open(place.path("sound")).expect("a file"));
+    let output = command.output().expect("it runs");
+    let expected = place.run(["pack", "sound", "-o", "copy"]);
+    assert_eq!((output.status.code(), expected.code), (Some(0), Some(0)));
+    assert_eq!(output.stdout, std::fs::read(place.path("copy")).expect("a file"));
+    assert_eq!(output.stderr, b"");
+}
+
+#[test]
+fn tensors_are_chosen_by_patterns() {
+    let place = place();
+    for (options, expected) in [
+        (&["--only", "w.*"][..], &["w.1", "w.0"][..]),
+        (&["--only", "w.*", "--only", "a"], &["w.1", "w.0", "a"]),
+        (&["--except", "w.[1-9]"], &["w.0", "a", "b"]),
+        (&["--only", "w.*", "--except", "w.?"], &[]),
+    ] {
+        let run = place.run([&["pack", "sound", "other", "-o", "new", "--force"], options].concat());
+        assert_eq!((run.code, names(&place, "new")), (Some(0), expected.iter().map(|&n| n.into()).collect()));
+    }
+    let none = "safetensors: no tensor's name is like \"x*\"\n";
+    place.run(["pack", "sound", "-o", "none", "--only", "x*"]).is(2, "", none);
+    assert!(!place.path("none").exists());
+}
+
+#[test]
+fn orders() {
+    let place = place();
+    place.put("list", b"b\nw.0\n").put("twice", b"a\na\n").put("unknown", b"a\nzz\n");
+    for (order, expected) in [
+        ("canonical", ["w.1", "w.0", "a", "b"]),
+        ("name", ["a", "b", "w.0", "w.1"]),
+        ("file", ["a", "b", "w.0", "w.1"]),
+        ("list", ["b", "w.0", "a", "w.1"]),
+    ] {
+        let run = place.run(["pack", "sound", "other", "-o", "new", "--force", "--order", order]);
+        assert_eq!(
+            (run.code, names(&place, "new")),
+            (Some(0), expected.map(str::to_owned).to_vec()),
+            "{order}"
+        );
+    }
+    let order = |list| place.run(["pack", "sound", "-o", "none", "--order", list]);
+    order("twice").is(2, "", "twice: it has \"a\" twice\n");
+    order("unknown").is(2, "", "unknown: there is no tensor \"zz\"\n");
+    order("missing").is(2, "", "missing: cannot be read: no such file or directory\n");
+    let align = place.run(["pack", "sound", "-o", "none", "--order", "name", "--align", "64"]);
+    align.is(
+        2,
+        "",
+        "safetensors: --align orders tensors by their sizes; with another --order it needs --align-all\n",
+    );
+    assert!(!place.path("none").exists());
+}
+
+#[test]
+fn tensors_begin_where_they_are_to() {
+    let place = place();
+    let begins = |options: &[&str]| {
+        let run = place.run([&["pack", "other", "-o", "new", "--force"], options].concat());
+        assert_eq!(run.code, Some(0), "{run:?}");
+        let model = FileModel::open(place.path("new")).expect("sound");
+        let start = model.summary().data_start;
+        let tensors = model.tensors().filter(|tensor| !tensor.name().starts_with("__padding__"));
+        tensors.map(|tensor| (start + tensor.begin()) % 64).collect::<Vec<_>>()
+    };
+    assert_eq!(begins(&["--align", "64"]), [0, 8]);
+    assert_eq!(begins(&["--align", "64", "--align-all"]), [0, 0]);
+    assert_eq!(place.run(["pack", "new", "-o", "bare"]).code, Some(0));
+    assert_eq!(names(&place, "bare"), ["w.1", "w.0"], "padding is left out again");
+    let bad = place.run(["pack", "other", "-o", "none", "--align", "3"]);
+    assert_eq!(
+        (bad.code, bad.err.lines().count(), place.path("none").exists()),
+        (Some(2), 1, false),
+        "{bad:?}"
+    );
+}
+
+/// A tensor that is only called as padding would be has data that nobody may lose.
+#[test]
+fn what_is_called_as_padding_but_is_none_stays() {
+    let place = Place::new();
+    place.put("m", &file(format!("{{{}}}", tensor("__padding__.0", 0, 5)), b"abcde"));
+    let run = place.run(["pack", "m", "-o", "new"]);
+    assert_eq!((run.code, names(&place, "new")), (Some(0), vec!["__padding__.0".to_owned()]), "{run:?}");
+}
+
+#[test]
+fn names_are_changed_all_at_once() {
+    let place = place();
+    let swap = ["pack", "sound", "-o", "new", "--rename", "a=b", "--rename", "b=a"];
+    assert_eq!(place.run(swap).code, Some(0));
+    let swapped =
+        [("a", "cde"), ("b", "ab")].map(|(name, bytes)| (name.to_owned(), bytes.as_bytes().to_vec()));
+    assert_eq!(contents(&place, "new"), swapped);
+    assert_eq!(place.run(["pack", "other", "-o", "x", "--rename-prefix", "w.=weight."]).code, Some(0));
+    assert_eq!(names(&place, "x"), ["weight.1", "weight.0"]);
+    let clash = place.run(["pack", "sound", "-o", "none", "--rename", "a=b"]);
+    let both = "sound: two tensors would be called \"b\": \"a\" of sound, and \"b\" of sound; --prefer says which counts\n";
+    clash.is(2, "", both);
+    let unknown = place.run(["pack", "sound", "-o", "none", "--rename", "z=b"]);
+    unknown.is(2, "", "safetensors: there is no tensor \"z\" to be called otherwise\n");
+    let prefix = place.run(["pack", "sound", "-o", "none", "--rename-prefix", "z=b"]);
+    prefix.is(2, "", "safetensors: no tensor's name begins with \"z\"\n");
+    let reserved = place.run(["pack", "sound", "-o", "none", "--rename", "a=__metadata__"]);
+    reserved.is(2, "", "none: no tensor can be called \"__metadata__\"\n");
+    assert_eq!(place.run(["pack", "sound", "-o", "none", "--rename", "a"]).code, Some(2));
+    assert!(!place.path("none").exists());
+}
+
+#[test]
+fn one_of_two_counts_only_if_it_is_said() {
+    let place = place();
+    place.put("more", &file(format!(r#"{{"__metadata__":{{"by":"more"}},{}}}"#, tensor("w.0", 0, 1)), b"!"));
+    let run = place.run(["pack", "other", "more", "-o", "new"]);
+    let clash = "more: has \"more\" for the key \"by\" of the metadata, and a file before it \"other\"; --prefer says which counts\n";
+    run.is(2, "", clash);
+    let run = place.run(["pack", "sound", "sound", "-o", "new"]);
+    let clash = "sound: two tensors would be called \"a\": \"a\" of sound, and \"a\" of sound; --prefer says which counts\n";
+    run.is(2, "", clash);
+    assert!(!place.path("new").exists());
+    for (prefer, by, bytes) in [("first", "other", &b"0123"[..]), ("last", "more", b"!")] {
+        let run = place.run(["pack", "other", "more", "-o", "new", "--force", "--prefer", prefer]);
+        assert_eq!((run.code, metadata(&place, "new")["by"].clone()), (Some(0), json!(by)));
+        assert_eq!(contents(&place, "new")[1], ("w.0".into(), bytes.to_vec()));
+    }
+}
+
+#[test]
+fn metadata_are_edited() {
+    let place = place();
+    let edited = |options: &[&str]| {
+        let run = place.run([&["pack", "other", "-o", "new", "--force"], options].concat());
+        assert_eq!(run.code, Some(0), "{run:?}");
+        metadata(&place, "new")
+    };
+    assert_eq!(edited(&["--set", "a=b=c", "--set", "by="]), json!({"a": "b=c", "by": "", "format": "pt"}));
+    assert_eq!(edited(&["--unset", "by"]), json!({"format": "pt"}));
+    assert_eq!(edited(&["--clear-metadata"]), json!(null));
+    assert_eq!(edited(&["--unset", "by", "--unset", "format"]), json!(null));
+    assert_eq!(edited(&["--clear-metadata", "--set", "x=y"]), json!({"x": "y"}));
+    let unknown = place.run(["pack", "other", "-o", "none", "--unset", "nothing"]);
+    unknown.is(2, "", "safetensors: there is no key \"nothing\" in the metadata\n");
+}
+
+#[test]
+fn a_header_with_room_is_edited_in_place() {
+    let place = place();
+    assert_eq!(place.run(["pack", "other", "-o", "m", "--header-room", "64"]).code, Some(0));
+    let before = std::fs::read(place.path("m")).expect("a file");
+    let run = place.run(["pack", "m", "--in-place", "--rename", "w.0=zero", "--set", "n=1", "--unset", "by"]);
+    run.is(0, &format!("m: 2 tensors, {} bytes, edited in place\n", before.len()), "");
+    assert_eq!(names(&place, "m"), ["w.1", "zero"]);
+    assert_eq!(metadata(&place, "m"), json!({"format": "pt", "n": "1"}));
+    let after = std::fs::read(place.path("m")).expect("a file");
+    assert_eq!(before[before.len() - 12..], after[after.len() - 12..]);
+    let long = format!("text={}", "x".repeat(1000));
+    let run = place.run(["pack", "m", "--in-place", "--json", "--set", &long]);
+    let line: Value = serde_json::from_str(&run.out).expect("JSON");
+    assert_eq!(
+        (&line["in_place"], &line["written"], &line["output"]),
+        (&json!(false), &json!(true), &json!("m"))
+    );
+    assert_eq!(names(&place, "m"), ["w.1", "zero"]);
+    for refused in [&["pack", "m", "sound", "--in-place"][..], &["pack", "-", "--in-place"]] {
+        assert_eq!(place.run_piped(refused, &sound()).code, Some(2), "{refused:?}");
+    }
+    assert_eq!(place.run(["pack", "m", "--in-place", "--only", "w*"]).code, Some(2));
+}
+
+#[test]
+fn a_dry_run_tells_and_writes_nothing() {
+    let place = place();
+    let run = place.run(["pack", "other", "-o", "new", "--dry-run", "--rename", "w.0=x", "--json"]);
+    let line: Value = serde_json::from_str(&run.out).expect("JSON");
+    assert_eq!((run.code, &line["written"], place.path("new").exists()), (Some(0), &json!(false), false));
+    let row = json!({"name": "x", "dtype": "F16", "shape": [2], "data_offsets": [8, 12], "file": "other", "was": "w.0"});
+    assert_eq!(line["plan"][1], row);
+    assert_eq!(place.run(["pack", "other", "-o", "new", "--rename", "w.0=x"]).code, Some(0));
+    assert_eq!(line["bytes"], std::fs::metadata(place.path("new")).expect("a file").len());
+}
+
+#[test]
+fn what_is_there_is_not_replaced_by_accident() {
+    let place = place();
+    place.put("new", b"mine");
+    place.run(["pack", "sound", "-o", "new"]).is(2, "", "new: exists already; --force replaces it\n");
+    assert_eq!(std::fs::read(place.path("new")).expect("a file"), b"mine");
+    assert_eq!(place.run(["pack", "sound", "-o", "new", "--force"]).code, Some(0));
+    let itself = "sound: is the file that is read; write another one\n";
+    place.run(["pack", "sound", "-o", "sound", "--force"]).is(2, "", itself);
+    assert_eq!(std::fs::read(place.path("sound")).expect("a file"), sound());
+}
+
+#[test]
+fn bad_inputs_leave_nothing_behind() {
+    let place = place();
+    place.put("short", b"abc").put("empty", b"");
+    std::fs::create_dir(place.path("dir")).expect("a folder");
+    for (bad, code) in [("short", 1), ("empty", 1), ("gone", 2), ("dir", 2)] {
+        let run = place.run(["pack", "sound", bad, "-o", "new"]);
+        assert_eq!((run.code, run.out.as_str()), (Some(code), ""), "{run:?}");
+        assert!(run.err.starts_with(&format!("{bad}: ")), "{run:?}");
+        let run = place.run(["pack", "--json", bad, "-o", "new"]);
+        let line: Value = serde_json::from_str(&run.out).expect("JSON");
+        assert_eq!((run.code, &line["ok"], run.err.as_str()), (Some(code), &json!(false), ""));
+    }
+    let lost = place.run(["pack", "sound", "-o", "nowhere/new"]);
+    lost.is(2, "", "nowhere/new: cannot be written: no such file or directory\n");
+    let left: Vec<_> = std::fs::read_dir(place.path(".")).expect("the folder").flatten().collect();
+    assert_eq!(left.len(), 5, "{left:?}");
+    for usage in
+        [&["pack"][..], &["pack", "sound"], &["pack", "-o", "x"], &["pack", "sound", "-o", "x", "--bogus"]]
+    {
+        assert_eq!(place.run(usage).code, Some(2), "{usage:?}");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_is_said_once() {
+    let place = place();
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").expect("/dev/full");
+    let run = support::finish(place.command(["pack", "sound", "-o", "-"]).stdout(full));
+    run.is(2, "", "safetensors: cannot write to standard output: no space left on device\n");
+}

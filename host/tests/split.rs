@@ -1,0 +1,172 @@
+//! The contract of `safetensors split`: shards and an index, all of them or none.
+
+mod support;
+use serde_json::{Value, json};
+use support::{Place, file, tensor};
+
+/// Six tensors of 100 bytes.
+fn place() -> Place {
+    let place = Place::new();
+    let members = (0..6).map(|index| tensor(&format!("t{index}"), 100 * index, 100 * (index + 1)));
+    let members: Vec<String> = members.collect();
+    let header = format!(r#"{{"__metadata__":{{"format":"pt"}},{}}}"#, members.join(","));
+    let data: Vec<u8> = (0..600_u16).map(|byte| byte.to_le_bytes()[0]).collect();
+    place.put("m", &file(header, &data));
+    place
+}
+
+fn files(place: &Place, folder: &str) -> Vec<String> {
+    let entries = std::fs::read_dir(place.path(folder)).expect("a folder");
+    let names = entries.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned());
+    let mut names: Vec<String> = names.collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn a_model_becomes_shards_and_an_index() {
+    let place = place();
+    let run = place.run(["split", "m", "-o", "s", "--max-size", "250"]);
+    let told = "\
+s/model-00001-of-00003.safetensors: 2 tensors, 200 bytes of data
+s/model-00002-of-00003.safetensors: 2 tensors, 200 bytes of data
+s/model-00003-of-00003.safetensors: 2 tensors, 200 bytes of data
+s/model.safetensors.index.json: the index
+";
+    run.is(0, told, "");
+    let expected = [
+        "model-00001-of-00003.safetensors",
+        "model-00002-of-00003.safetensors",
+        "model-00003-of-00003.safetensors",
+        "model.safetensors.index.json",
+    ];
+    assert_eq!(files(&place, "s"), expected);
+    let checked = place.run(["check", "s"]);
+    assert_eq!((checked.code, checked.out.lines().count()), (Some(0), 4), "{checked:?}");
+    let line = format!("s/{}: ok, 6 tensors in 3 shards, ", expected[3]);
+    assert!(checked.out.lines().any(|printed| printed.starts_with(&line)), "{}", checked.out);
+    let index: Value =
+        serde_json::from_slice(&std::fs::read(place.path("s").join(expected[3])).expect("the index"))
+            .expect("JSON");
+    assert_eq!(
+        (&index["metadata"], &index["weight_map"]["t3"]),
+        (&json!({"total_size": 600}), &json!(expected[1]))
+    );
+    let shard: Value =
+        serde_json::from_str(&place.run(["inspect", "--json", &format!("s/{}", expected[1])]).out)
+            .expect("JSON");
+    assert_eq!(shard["metadata"], json!({"format": "pt"}));
+    let whole: Value = serde_json::from_str(&place.run(["inspect", "--json", "s"]).out).expect("JSON");
+    assert_eq!((&whole["tensors"]["t3"]["shard"], &whole["parameters"]), (&json!(2), &json!(600)));
+    assert_eq!(whole["shards"][1]["file"], expected[1]);
+}
+
+#[test]
+fn sizes_have_units() {
+    let place = place();
+    let shards = |size: &str| {
+        let run = place.run(["split", "m", "-o", "s", "--max-size", size, "--json", "--force"]);
+        let line: Value = serde_json::from_str(&run.out).unwrap_or(json!({"shards": []}));
+        (run.code, line["shards"].as_array().expect("an array").len())
+    };
+    assert_eq!(shards("0.3KB"), (Some(0), 2));
+    assert_eq!(shards("1kib"), (Some(0), 1));
+    assert_eq!(shards("1 KB"), (Some(0), 1));
+    assert_eq!(shards("1"), (Some(0), 6));
+    for bad in ["", "0", "KB", "-1", "5XB", "1.5KiB", "99999999999TiB", "0KB"] {
+        assert_eq!(shards(bad), (Some(2), 0), "{bad}");
+    }
+}
+
+#[test]
+fn one_shard_needs_no_index() {
+    let place = place();
+    let run = place.run(["split", "m", "-o", "s", "--name", "big", "--json"]);
+    let line: Value = serde_json::from_str(&run.out).expect("JSON");
+    let shards = json!([{"file": "big.safetensors", "tensors": 6, "bytes": 600}]);
+    let expected =
+        json!({"ok": true, "output": "s", "index": null, "tensors": 6, "total_size": 600, "shards": shards});
+    assert_eq!((run.code, line), (Some(0), expected));
+    assert_eq!(files(&place, "s"), ["big.safetensors"]);
+}
+
+#[test]
+fn what_is_there_is_replaced_only_by_force() {
+    let place = place();
+    assert_eq!(place.run(["split", "m", "-o", "s", "--max-size", "300"]).code, Some(0));
+    let before = files(&place, "s");
+    let again = place.run(["split", "m", "-o", "s", "--max-size", "300"]);
+    again.is(2, "", "s/model-00001-of-00002.safetensors: exists already; --force replaces it\n");
+    std::fs::remove_file(place.path("s/model-00001-of-00002.safetensors")).expect("it is there");
+    std::fs::remove_file(place.path("s/model-00002-of-00002.safetensors")).expect("it is there");
+    let index = place.run(["split", "m", "-o", "s", "--max-size", "300"]);
+    index.is(2, "", "s/model.safetensors.index.json: exists already; --force replaces it\n");
+    assert_eq!(files(&place, "s"), ["model.safetensors.index.json"]);
+    assert_eq!(place.run(["split", "m", "-o", "s", "--max-size", "300", "--force"]).code, Some(0));
+    assert_eq!(files(&place, "s"), before);
+    // A single file takes the place of all: an index that leads to old shards goes.
+    assert_eq!(place.run(["split", "m", "-o", "s", "--force"]).code, Some(0));
+    assert!(!place.path("s/model.safetensors.index.json").exists());
+}
+
+#[test]
+fn nothing_is_left_of_what_fails() {
+    let place = place();
+    place.put("short", b"abc").put("file", b"");
+    for (model, code) in [("short", 1), ("gone", 2)] {
+        let run = place.run(["split", model, "-o", "s"]);
+        assert_eq!(
+            (run.code, run.out.as_str(), place.path("s").exists()),
+            (Some(code), "", false),
+            "{run:?}"
+        );
+    }
+    place.run(["split", "m", "-o", "file"]).is(2, "", "file: cannot be written: file exists\n");
+    place.run(["split", "m", "-o", "a/b"]).is(2, "", "a/b: cannot be written: no such file or directory\n");
+    for name in ["", "a/b", "../a", "a\\b"] {
+        let run = place.run(["split", "m", "-o", "s", "--name", name]);
+        assert_eq!(
+            (run.code, run.err.lines().count(), place.path("s").exists()),
+            (Some(2), 1, false),
+            "{name}"
+        );
+    }
+    let line: Value =
+        serde_json::from_str(&place.run(["split", "--json", "gone", "-o", "s"]).out).expect("JSON");
+    assert_eq!((&line["ok"], &line["file"]), (&json!(false), &json!("gone")));
+}
+
+/// Ctrl-C in the middle of writing: exit code 130, one word, and nothing is left.
+#[cfg(target_os = "linux")]
+#[test]
+fn ctrl_c_leaves_nothing() {
+    let place = Place::new();
+    let len = 20_u64 << 30;
+    let header = format!("{{{},{}}}", tensor("a", 0, len / 2), tensor("b", len / 2, len));
+    place.put("m", &file(&header, b""));
+    let whole = std::fs::OpenOptions::new().write(true).open(place.path("m")).expect("the file");
+    whole.set_len(8 + header.len() as u64 + len).expect("a hole");
+    for args in [&["split", "m", "-o", "s", "--max-size", "11GB"][..], &["pack", "m", "-o", "n"]] {
+        let child = place.command(args).spawn().expect("it runs");
+        let written = || {
+            let folder = if args[0] == "split" { place.path("s") } else { place.path(".") };
+            let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+            let mut hidden =
+                entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(".safetensors-"));
+            hidden.any(|entry| entry.metadata().is_ok_and(|there| there.len() > 0))
+        };
+        while !written() {
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
+        let pid = libc::pid_t::try_from(child.id()).expect("a process id");
+        // SAFETY: the process is a child that nobody has waited for, so the number is its own.
+        unsafe { libc::kill(pid, libc::SIGINT) };
+        let output = child.wait_with_output().expect("it ends");
+        assert_eq!(output.status.code(), Some(130), "{output:?}");
+        assert_eq!(
+            (output.stdout.as_slice(), output.stderr.as_slice()),
+            (&b""[..], &b"safetensors: interrupted\n"[..])
+        );
+        assert_eq!(files(&place, "."), ["m"]);
+    }
+}
