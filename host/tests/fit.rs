@@ -168,6 +168,17 @@ fn tensors_that_are_not_aligned_are_told_with_what_helps() {
 }
 
 #[test]
+fn an_index_that_is_larger_than_the_memory_is_told() {
+    let place = Place::new();
+    let tensors: Vec<String> = (0..100).map(|index| tensor(&index.to_string(), index, index + 1)).collect();
+    place.put("many", &file(format!("{{{}}}", tensors.join(",")), &[0; 100]));
+    let run = place.run(["fit", "--chip", "STM32F030F4", "many"]);
+    let line =
+        "an index would take 5,792 bytes, and there are no more than 4 KiB of RAM: open it without one";
+    assert_eq!(run.out.lines().last().map(str::trim), Some(line), "{run:?}");
+}
+
+#[test]
 fn several_models_lie_beside_each_other() {
     let place = place();
     let firsts = |args: &[&str]| {

@@ -205,6 +205,11 @@ fn alignment_line(alignment: &Alignment) -> String {
 
 fn index_line(site: &Site, plan: &Plan) -> String {
     let (index, ram) = (grouped(plan.index_bytes), size(site.chip.ram));
+    if plan.index_bytes > site.chip.ram {
+        return format!(
+            "an index would take {index} bytes, and there are no more than {ram} of RAM: open it without one"
+        );
+    }
     format!("an index, where one is wanted, takes {index} bytes of {ram} of RAM")
 }
 
