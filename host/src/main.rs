@@ -25,7 +25,6 @@ mod model;
 mod nested;
 mod npy;
 // Most of it is for chips.
-#[cfg_attr(not(feature = "chips"), allow(dead_code, unused_imports))]
 mod number;
 mod numbers;
 mod open;

@@ -1,26 +1,8 @@
-//! Sizes and addresses, as people write and read them.
-
-pub use crate::text::grouped;
-use std::ops::Range;
-
-/// "4 KiB", "1.5 MiB" never: a multiple of the largest unit that divides it, else bytes.
-pub fn size(bytes: u64) -> String {
-    match bytes {
-        _ if bytes >= 1 << 20 && bytes.is_multiple_of(1 << 20) => format!("{} MiB", bytes >> 20),
-        _ if bytes >= 1 << 10 && bytes.is_multiple_of(1 << 10) => format!("{} KiB", grouped(bytes >> 10)),
-        1 => "1 byte".to_owned(),
-        _ => format!("{} bytes", grouped(bytes)),
-    }
-}
+//! Addresses, as people write and read them.
 
 /// "0x000c0000"
 pub fn hex(address: u64) -> String {
     format!("{address:#010x}")
-}
-
-/// "0x000c0000..0x000ce370"
-pub fn span(range: &Range<u64>) -> String {
-    format!("{}..{}", hex(range.start), hex(range.end))
 }
 
 /// An address: hexadecimal with `0x`, else decimal; underscores are allowed.
@@ -28,52 +10,8 @@ pub fn address(text: &str) -> Result<u64, String> {
     number(text).ok_or_else(|| "not an address; write it like 0x08060000".to_owned())
 }
 
-/// A size: bytes, or with `K`, `KiB`, `M`, `MiB` behind it. `KB` and `MB` mean the same: flash comes in no other.
-pub fn bytes(text: &str) -> Result<u64, String> {
-    let letters = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
-    let (number_text, shift) = if text.starts_with("0x") {
-        (text, 0)
-    } else {
-        let shift = match text.strip_prefix(letters).map(str::to_ascii_lowercase).as_deref() {
-            Some("" | "b") => 0,
-            Some("k" | "kb" | "kib") => 10,
-            Some("m" | "mb" | "mib") => 20,
-            _ => return Err("not a size; write it like 4096, 64K or 2M".to_owned()),
-        };
-        (letters, shift)
-    };
-    let size = number(number_text).and_then(|number| number.checked_mul(1 << shift));
-    size.ok_or_else(|| "not a size; write it like 4096, 64K or 2M".to_owned())
-}
-
-/// A power of two.
-pub fn alignment(text: &str) -> Result<u64, String> {
-    match bytes(text) {
-        Ok(align) if align.is_power_of_two() => Ok(align),
-        _ => Err("not a power of two".to_owned()),
-    }
-}
-
-/// What is taken: bytes from the beginning of flash, or a range of addresses.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Used {
-    Bytes(u64),
-    Range(Range<u64>),
-}
-
-/// `64K` or `0x08000000..0x08010000`.
-pub fn used(text: &str) -> Result<Used, String> {
-    let Some((start, end)) = text.split_once("..") else {
-        return bytes(text).map(Used::Bytes);
-    };
-    match (number(start), number(end)) {
-        (Some(start), Some(end)) if start < end => Ok(Used::Range(start..end)),
-        (Some(_), Some(_)) => Err("the range ends before it begins".to_owned()),
-        _ => Err("not a range; write it like 0x08000000..0x08010000, or a size like 64K".to_owned()),
-    }
-}
-
-fn number(text: &str) -> Option<u64> {
+/// Hexadecimal with `0x`, else decimal.
+pub fn number(text: &str) -> Option<u64> {
     let text = text.replace('_', "");
     match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
         Some(digits) if !digits.starts_with('+') => u64::from_str_radix(digits, 16).ok(),
@@ -84,49 +22,15 @@ fn number(text: &str) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Used, address, alignment, bytes, hex, size, used};
+    use super::{address, hex};
 
     #[test]
-    fn sizes_have_the_largest_unit_that_divides_them() {
-        let sizes = [0, 1, 1000, 1024, 1536, 4096, 262_144, 1 << 20, (1 << 20) + 1024];
-        let words = sizes.map(size);
-        let expected = [
-            "0 bytes",
-            "1 byte",
-            "1,000 bytes",
-            "1 KiB",
-            "1,536 bytes",
-            "4 KiB",
-            "256 KiB",
-            "1 MiB",
-            "1,025 KiB",
-        ];
-        assert_eq!(words, expected);
+    fn addresses_are_read_as_they_are_written() {
         assert_eq!([hex(0xc0000), hex(0x1_0000_0000)], ["0x000c0000", "0x100000000"]);
-    }
-
-    #[test]
-    fn addresses_and_sizes_are_read_as_they_are_written() {
         assert_eq!(address("0x0806_0000"), Ok(0x0806_0000));
         assert_eq!(address("4096"), Ok(4096));
         for wrong in ["", "0x", "-1", "0x+1", "+1", "12K", "0x1_0000_0000_0000_0000"] {
             assert!(address(wrong).is_err(), "{wrong}");
         }
-        assert_eq!(
-            [bytes("0"), bytes("64K"), bytes("64KiB"), bytes("2MB"), bytes("0x1b"), bytes("7b")],
-            [Ok(0), Ok(65536), Ok(65536), Ok(2 << 20), Ok(27), Ok(7)]
-        );
-        for wrong in ["K", "1.5M", "2G", "99999999999999999999", "18014398509481984M"] {
-            assert!(bytes(wrong).is_err(), "{wrong}");
-        }
-        assert_eq!(alignment("16"), Ok(16));
-        assert!(alignment("24").is_err() && alignment("0").is_err());
-    }
-
-    #[test]
-    fn what_is_used_is_a_size_or_a_range() {
-        assert_eq!(used("64K"), Ok(Used::Bytes(65536)));
-        assert_eq!(used("0x10..0x20"), Ok(Used::Range(16..32)));
-        assert!(used("0x20..0x10").is_err() && used("a..b").is_err());
     }
 }

@@ -57,7 +57,7 @@ impl Chip {
         let Some(area) = first else { return Ok(()) };
         let most = area.pages.len();
         if bytes > most {
-            let most = crate::number::size(most);
+            let most = crate::chips::size::size(most);
             return Err(format!("--flash-size: {} has no more than {most}", self.name));
         }
         area.pages.truncate(bytes);

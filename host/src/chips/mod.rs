@@ -14,3 +14,4 @@ pub mod probe;
 pub mod registry;
 pub mod sequence;
 pub mod site;
+pub mod size;

@@ -1,6 +1,6 @@
 //! The pages of flash: what it erases at once. Some manuals call them sectors, and some chips have pages of several sizes.
 
-use crate::number::size;
+use crate::chips::size::size;
 use std::ops::Range;
 
 /// Pages of one size, one behind the other.

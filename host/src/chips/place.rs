@@ -1,7 +1,8 @@
 //! Where in flash a model has room.
 
 use crate::chips::chip::{Area, Chip};
-use crate::number::{grouped, hex, span};
+use crate::chips::size::{grouped, span};
+use crate::number::hex;
 use std::ops::Range;
 
 /// Where a model lies.

@@ -4,9 +4,10 @@
 
 use crate::chips::image::Image;
 use crate::chips::place::Place;
+use crate::chips::size::grouped;
 use crate::complaint::Complaint;
 use crate::exit::Exit;
-use crate::number::{grouped, hex};
+use crate::number::hex;
 use crate::work::Work;
 use std::ops::Range;
 

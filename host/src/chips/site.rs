@@ -4,8 +4,8 @@ use crate::chips::chip::Chip;
 use crate::chips::firmware::{Fault, segments};
 use crate::chips::place::Refusal;
 use crate::chips::registry;
+use crate::chips::size::{self, Used, size, span};
 use crate::complaint::Complaint;
-use crate::number::{self, Used, size, span};
 use crate::text::quoted;
 use probe_rs::Target;
 use probe_rs::config::Registry;
@@ -21,11 +21,11 @@ pub struct Inhabitants {
     pub firmware: Option<PathBuf>,
 
     /// What else stays in flash: so many bytes from its beginning, or a range of addresses
-    #[arg(long, value_name = "BYTES|START..END", value_parser = number::used)]
+    #[arg(long, value_name = "BYTES|START..END", value_parser = size::used)]
     pub used: Vec<Used>,
 
     /// How much flash the board has behind a chip that has none inside
-    #[arg(long, value_name = "BYTES", value_parser = number::bytes)]
+    #[arg(long, value_name = "BYTES", value_parser = size::bytes)]
     pub flash_size: Option<u64>,
 }
 

@@ -5,12 +5,13 @@ use crate::chips::pages::counted;
 use crate::chips::place::{self, Place, Refusal};
 use crate::chips::registry;
 use crate::chips::site::{Inhabitants, Site};
+use crate::chips::size::{self, grouped, size, span};
 use crate::commands::Run;
 use crate::complaint::{Complaint, Outcome};
 use crate::exit::Exit;
 use crate::json::{Object, array};
 use crate::model::Model;
-use crate::number::{self, grouped, hex, size, span};
+use crate::number::{self, hex};
 use crate::plan::Plan;
 use crate::text::{quoted, shown_text};
 use probe_rs::config::Registry;
@@ -35,7 +36,7 @@ pub struct Fit {
     inhabitants: Inhabitants,
 
     /// What every tensor is to be at a multiple of, beyond the width of its elements
-    #[arg(long, value_name = "BYTES", value_parser = number::alignment)]
+    #[arg(long, value_name = "BYTES", value_parser = size::alignment)]
     align: Option<u64>,
 
     /// List the chips that are known, or those whose names have this in them
