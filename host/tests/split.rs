@@ -158,9 +158,8 @@ fn ctrl_c_leaves_nothing() {
         while !written() {
             std::thread::sleep(std::time::Duration::from_millis(1));
         }
-        let pid = libc::pid_t::try_from(child.id()).expect("a process id");
-        // SAFETY: the process is a child that nobody has waited for, so the number is its own.
-        unsafe { libc::kill(pid, libc::SIGINT) };
+        let pid = rustix::process::Pid::from_child(&child);
+        rustix::process::kill_process(pid, rustix::process::Signal::INT).expect("it runs");
         let output = child.wait_with_output().expect("it ends");
         assert_eq!(output.status.code(), Some(130), "{output:?}");
         assert_eq!(
