@@ -188,8 +188,11 @@ impl Done<'_> {
             Some(Saved::Copied) if self.command.in_place => ", written anew: the header has no room",
             Some(Saved::Copied) => "",
         };
-        let target = shown_text(&self.command.target().to_string_lossy());
-        writeln!(out, "{target}: {count} tensor{plural}, {} bytes{how}", self.file_len(saved))?;
+        let target = match self.command.output {
+            None if !self.command.in_place => String::new(),
+            _ => format!("{}: ", shown_text(&self.command.target().to_string_lossy())),
+        };
+        writeln!(out, "{target}{count} tensor{plural}, {} bytes{how}", self.file_len(saved))?;
         if saved.is_none() {
             self.table().print(&mut out)?;
         }
@@ -231,7 +234,9 @@ impl Done<'_> {
 
     fn print_json(&self, saved: Option<Saved>) -> Result<(), Complaint> {
         let object = Object::new().flag("ok", true);
-        let object = object.text("output", &self.command.target().to_string_lossy());
+        let output = json::quoted(&self.command.target().to_string_lossy());
+        let is_none = self.command.output.is_none() && !self.command.in_place;
+        let object = object.raw("output", if is_none { "null" } else { &output });
         let object = object.number("tensors", self.lines.len() as u64).number("bytes", self.file_len(saved));
         let object = object.flag("written", saved.is_some()).flag("in_place", saved == Some(Saved::InPlace));
         let object = match saved {
