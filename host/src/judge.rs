@@ -16,7 +16,7 @@ const LONG: usize = 1 << 20;
 /// No tensor takes less of a header.
 const SHORTEST_ENTRY: u64 = 50;
 /// Names longer than this are compared piece by piece. Untouched unless two hashes are the same.
-const NAME_MEMORY: usize = 1 << 20;
+const NAME_MEMORY: usize = 1 << 19;
 
 /// Judges a file. Of a stream the data is read too, and kept if the caller wants it.
 pub fn judge(source: &mut Source, data: Data) -> Result<Summary, Failure> {

@@ -8,7 +8,7 @@ use crate::report::Report;
 use crate::source::{Data, Source};
 use crate::text::quoted;
 use embedded_safetensors::{FileModel, FileTensor, ShardFault, ShardedModel};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
 
@@ -20,6 +20,8 @@ pub struct Model {
     /// As it was asked for.
     path: PathBuf,
     parts: Vec<FileModel>,
+    /// Of several files the one that each tensor is in, by its name.
+    places: HashMap<String, usize>,
     /// The index that names them, if there is one.
     index: Option<PathBuf>,
     metadata: BTreeMap<String, String>,
@@ -36,7 +38,8 @@ impl Model {
             if is_sharded(path) { open_shards(path)? } else { (vec![open_part(path)?], None) };
         let pairs = parts.iter().rev().filter_map(FileModel::metadata).flatten();
         let metadata = pairs.map(|(key, value)| (key.clone(), value.clone())).collect();
-        Ok(Self { path: path.to_path_buf(), parts, index, metadata })
+        let places = if parts.len() > 1 { places_of(&parts) } else { HashMap::new() };
+        Ok(Self { path: path.to_path_buf(), parts, places, index, metadata })
     }
 
     /// As it was asked for.
@@ -70,8 +73,8 @@ impl Model {
 
     /// The tensor of this name, if there is one.
     pub fn find(&self, name: &str) -> Option<Tensor<'_>> {
-        let mut parts = self.parts.iter().enumerate();
-        parts.find_map(|(part, file)| Some(Tensor { part, tensor: file.tensor(name)? }))
+        let part = if self.parts.len() > 1 { *self.places.get(name)? } else { 0 };
+        Some(Tensor { part, tensor: self.parts.get(part)?.tensor(name)? })
     }
 
     fn no_tensor(&self, name: &str) -> String {
@@ -106,6 +109,11 @@ impl Model {
     pub fn check_unchanged(&self) -> Result<(), Complaint> {
         self.parts.iter().try_for_each(|part| Ok(part.check_unchanged()?))
     }
+}
+
+fn places_of(parts: &[FileModel]) -> HashMap<String, usize> {
+    let names = |(part, file)| FileModel::tensors(file).map(move |tensor| (tensor.name().to_owned(), part));
+    parts.iter().enumerate().flat_map(names).collect()
 }
 
 /// One tensor of a model, and what [`FileTensor`] knows of it.

@@ -1,6 +1,7 @@
 //! A file that a command makes: whole in its place, or not there.
 
 use crate::complaint::Complaint;
+use crate::work::listen;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, StdoutLock, Write};
 use std::path::{Path, PathBuf};
@@ -14,7 +15,7 @@ pub struct Product {
 
 enum To {
     Output(BufWriter<StdoutLock<'static>>),
-    File { hidden: BufWriter<NamedTempFile>, place: PathBuf },
+    File { hidden: BufWriter<NamedTempFile>, place: PathBuf, force: bool },
 }
 
 impl Product {
@@ -27,10 +28,11 @@ impl Product {
             return Ok(Self { path: path.into(), to: To::Output(BufWriter::new(io::stdout().lock())) });
         }
         may_be_made(path, force)?;
+        listen();
         let cannot = |error| Complaint::cannot_write(path, &error);
         let place = if path.exists() { path.canonicalize().map_err(cannot)? } else { path.to_path_buf() };
         let hidden = hidden_beside(&place).map_err(cannot)?;
-        let to = To::File { hidden: BufWriter::with_capacity(1 << 16, hidden), place };
+        let to = To::File { hidden: BufWriter::with_capacity(1 << 16, hidden), place, force };
         Ok(Self { path: path.into(), to })
     }
 
@@ -58,8 +60,8 @@ impl Product {
         let Self { path, to } = self;
         match to {
             To::Output(mut out) => Ok(out.flush()?),
-            To::File { hidden, place } => {
-                settle(hidden, &place).map_err(|error| Complaint::cannot_write(&path, &error))
+            To::File { hidden, place, force } => {
+                settle(hidden, &place, force).map_err(|error| Complaint::cannot_write(&path, &error))
             }
         }
     }
@@ -90,6 +92,7 @@ pub fn may_be_made(path: &Path, force: bool) -> Result<(), Complaint> {
         Ok(there) if there.is_dir() => Err(Complaint::about(path, "is a folder, and no file")),
         Ok(there) if !there.is_file() => Err(Complaint::about(path, "is no file, and is not replaced")),
         Ok(_) if !force => Err(Complaint::about(path, "exists already; --force replaces it")),
+        Err(_) if path.is_symlink() => Err(Complaint::about(path, "is a link that leads nowhere")),
         _ => Ok(()),
     }
 }
@@ -120,10 +123,12 @@ fn usual<'b>(
     builder
 }
 
-fn settle(hidden: BufWriter<NamedTempFile>, place: &Path) -> io::Result<()> {
+/// Only what may be replaced is, also if it came while this was written.
+fn settle(hidden: BufWriter<NamedTempFile>, place: &Path, force: bool) -> io::Result<()> {
     let hidden = hidden.into_inner().map_err(io::IntoInnerError::into_error)?;
     hidden.as_file().sync_all()?;
-    hidden.persist(place).map_err(|error| error.error)?;
+    let settled = if force { hidden.persist(place) } else { hidden.persist_noclobber(place) };
+    settled.map_err(|error| error.error)?;
     sync_folder(place)
 }
 

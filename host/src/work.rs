@@ -77,7 +77,7 @@ impl Drop for Work {
 }
 
 /// The first signal asks the work to end, the second ends the program. Where no handler can be set, the first does.
-fn listen() {
+pub fn listen() {
     static LISTENING: OnceLock<()> = OnceLock::new();
     LISTENING.get_or_init(|| {
         let _ = ctrlc::set_handler(|| {
