@@ -174,6 +174,7 @@ impl Complaint {
         let io = |sentence| Self::said(Some(path), Exit::Failed, "io", sentence);
         match error.fault() {
             FileFault::Stopped => Self::interrupted(),
+            FileFault::System { action: "write", error } => Self::cannot_write(path, error),
             FileFault::System { action, error } => io(format!("cannot {action} it: {}", sentence(error))),
             FileFault::Input(error) => io(format!("cannot read what it is to hold: {}", sentence(error))),
             FileFault::Changed => Self::not_read(path, NotRead::changed()),

@@ -45,6 +45,7 @@ mod source;
 mod sums;
 mod table;
 mod text;
+mod usage;
 mod verdict;
 mod walk;
 mod work;
@@ -61,5 +62,9 @@ struct CommandLine {
 }
 
 fn main() -> ExitCode {
-    CommandLine::parse().command.run().into()
+    let exit = match CommandLine::try_parse() {
+        Ok(line) => line.command.run(),
+        Err(error) => usage::end(&error),
+    };
+    exit.into()
 }

@@ -5,7 +5,7 @@ use embedded_safetensors::Summary;
 
 /// What is drawn on a terminal that can, and what on any other; the first is the header.
 const BLOCKS: [char; 5] = ['░', '█', '▓', '▒', '▚'];
-const LETTERS: [char; 8] = ['.', '#', '=', '+', '*', 'o', '%', '-'];
+const MARKS: [char; 8] = ['.', '#', '=', '+', '*', 'o', '%', '-'];
 /// Of the terminal, one for each kind.
 const COLOURS: [&str; 7] = ["2", "34", "32", "33", "35", "36", "31"];
 
@@ -88,11 +88,11 @@ impl Style {
 
     /// What stands for a kind; 0 is the header.
     pub fn block(self, kind: usize) -> String {
-        let marks: &[char] = if self.ascii { &LETTERS } else { &BLOCKS };
-        // The header's is its own.
-        let mark =
-            |marks: &[char]| if kind == 0 { marks[0] } else { marks[1 + (kind - 1) % (marks.len() - 1)] };
-        self.paint.with(COLOURS[kind % COLOURS.len()], mark(marks))
+        let marks: &[char] = if self.ascii { &MARKS } else { &BLOCKS };
+        // There are more dtypes than marks: then letters tell them apart, of which there are enough.
+        let letter = || ('A'..='Z').nth(kind - marks.len()).unwrap_or('?');
+        let mark = marks.get(kind).copied().unwrap_or_else(letter);
+        self.paint.with(COLOURS[kind % COLOURS.len()], mark)
     }
 }
 
@@ -126,6 +126,15 @@ mod tests {
     use super::{Picture, Style};
     use crate::paint::Paint;
     use embedded_safetensors::Summary;
+
+    #[test]
+    fn no_two_of_all_dtypes_look_alike() {
+        for ascii in [false, true] {
+            let style = Style { paint: Paint::off(), ascii };
+            let marks: std::collections::BTreeSet<String> = (0..=22).map(|kind| style.block(kind)).collect();
+            assert_eq!(marks.len(), 23, "{marks:?}");
+        }
+    }
 
     fn drawn(header: u64, data: u64, tensors: &[(usize, u64, u64)], columns: usize) -> String {
         let summary = Summary { tensors: 0, data_start: header, data_len: data };

@@ -243,7 +243,7 @@ pub fn print_parameters(facts: &Facts, out: &mut impl Write) -> io::Result<()> {
 fn print_device(facts: &Facts, out: &mut impl Write) -> io::Result<()> {
     let Facts { tensors, dims, name_bytes, longest_name, .. } = facts;
     writeln!(out, "  index: IndexStorage<{tensors}, {dims}, {name_bytes}>, {} bytes", facts.index_bytes())?;
-    writeln!(out, "  longest name: {longest_name} bytes")?;
+    writeln!(out, "  longest name: {}", counted(*longest_name, "byte"))?;
     facts.notes().iter().try_for_each(|note| writeln!(out, "  note: {note}"))
 }
 

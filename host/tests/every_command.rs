@@ -34,6 +34,7 @@ const CASES: &[Case] = &[
     reads("diff", &["MODEL", "sound"]),
     reads("diff", &["sound", "MODEL"]),
     reads("emit", &["MODEL"]),
+    makes("cat", &["MODEL", "a", "-o", "out"], "out"),
     makes("cat", &["MODEL", "a", "--format", "npy", "-o", "out"], "out"),
     makes("slice", &["MODEL", "a=:", "-o", "out"], "out"),
     makes("convert", &["MODEL", "out.npz"], "out.npz"),

@@ -141,7 +141,7 @@ impl Cat {
         let mut begun = self.described(sliced).end();
         begun.pop();
         write!(out, "{begun},\"values\":")?;
-        let printed = print(sliced, Style::Json, None, &mut out, &Complaint::from);
+        let printed = print(sliced, Style::Json, None, &mut out, &Complaint::from, None);
         // Even if it broke off: what follows is another line.
         writeln!(out, "}}")?;
         out.flush()?;
@@ -163,7 +163,9 @@ impl Cat {
             true => Complaint::from(error),
             false => Complaint::cannot_write(path, &error),
         };
-        print(sliced, Style::Text, limit, &mut product, &cannot)?;
+        // Where the text appears itself, that is progress enough.
+        let work = self.output.is_some().then(|| Work::new("printing", total_bytes(sliced)));
+        print(sliced, Style::Text, limit, &mut product, &cannot, work.as_ref())?;
         product.put(b"\n")?;
         self.finish(product, sliced)
     }
@@ -203,6 +205,23 @@ pub fn no_type(dtype: Dtype) -> String {
     format!("numpy has no {dtype}; {bits}`convert --to F32` makes it one that numpy has")
 }
 
+/// In memory, where elements narrower than a byte are counted as they are packed.
+fn total_bytes(sliced: &Sliced<'_>) -> u64 {
+    bytes_of(sliced.elements(), sliced.dtype())
+}
+
+fn bytes_of(elements: u64, dtype: Dtype) -> u64 {
+    elements.saturating_mul(u64::from(dtype.bits())) / 8
+}
+
+/// So many elements are printed; told every now and then.
+fn reach(work: Option<&Work>, elements: u64, dtype: Dtype) -> Result<(), Complaint> {
+    match work {
+        Some(work) if elements.is_multiple_of(4096) => work.reach(bytes_of(elements, dtype)),
+        _ => Ok(()),
+    }
+}
+
 /// Prints up to `limit` elements, and how many are left.
 fn print<W: Write>(
     sliced: &Sliced<'_>,
@@ -210,6 +229,7 @@ fn print<W: Write>(
     limit: Option<u64>,
     out: &mut W,
     cannot: &dyn Fn(io::Error) -> Complaint,
+    work: Option<&Work>,
 ) -> Result<(), Complaint> {
     let (total, dtype) = (sliced.elements(), sliced.dtype());
     let shown = limit.unwrap_or(total).min(total);
@@ -224,6 +244,7 @@ fn print<W: Write>(
                 nested.element(&printed(dtype, &element, style)).map_err(cannot)?;
                 element.clear();
                 left -= 1;
+                reach(work, shown - left, dtype)?;
             }
             Ok(left > 0)
         })?;

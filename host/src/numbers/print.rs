@@ -65,7 +65,8 @@ fn shortest(dtype: Dtype, float: f64) -> String {
         Some((_, Rounded::Finite(bits, _))) if dtype == Dtype::F32 => {
             format!("{:?}", f32::from_bits(u32::try_from(bits).unwrap_or_default()))
         }
-        Some((format, same)) if dtype != Dtype::F64 => (0..17)
+        // Of 8 bits or less so little is exact that a decimal as short would be another number.
+        Some((format, same)) if dtype.bits() == 16 => (0..17)
             .filter_map(|digits| format!("{float:.digits$e}").parse::<f64>().ok())
             .find(|shorter| format.round(Number::Float(*shorter)) == same)
             .map_or_else(|| format!("{float:?}"), |shorter| format!("{shorter:?}")),
@@ -84,7 +85,8 @@ mod tests {
             (Dtype::F16, 65504.0, "65500.0"),
             (Dtype::F16, 5.960464477539063e-8, "6e-8"),
             (Dtype::BF16, 3.140625, "3.14"),
-            (Dtype::F8_E4M3, 448.0, "450.0"),
+            (Dtype::F8_E4M3, 448.0, "448.0"),
+            (Dtype::F8_E5M2, 0.9375, "0.9375"),
             (Dtype::F32, f64::from(0.1f32), "0.1"),
             (Dtype::F64, 0.1, "0.1"),
             (Dtype::F32, 1e16, "1e16"),
