@@ -64,6 +64,11 @@ impl Complaint {
         Self::said(Some(file), Exit::Failed, "io", format!("cannot be written: {}", sentence(error)))
     }
 
+    /// The file is to go, and does not.
+    pub fn cannot_remove(file: &Path, error: &io::Error) -> Self {
+        Self::said(Some(file), Exit::Failed, "io", format!("cannot be removed: {}", sentence(error)))
+    }
+
     /// The user has stopped the work.
     pub fn interrupted() -> Self {
         Self::said(None, Exit::Interrupted, "interrupted", "interrupted".into())

@@ -17,6 +17,7 @@ mod excerpt;
 mod exit;
 mod facts;
 mod failure;
+mod former;
 mod header;
 mod json;
 mod judge;

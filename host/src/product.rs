@@ -5,7 +5,7 @@ use crate::work::listen;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, StdoutLock, Write};
 use std::path::{Path, PathBuf};
-use tempfile::NamedTempFile;
+use tempfile::{NamedTempFile, TempPath};
 
 /// Bytes on their way to a file, or to standard output for `-`. Dropped before it is finished, it leaves nothing behind.
 pub struct Product {
@@ -57,13 +57,47 @@ impl Product {
     /// # Errors
     /// Those of the system; then what was there is there still.
     pub fn finish(self) -> Result<(), Complaint> {
+        self.close()?.finish()
+    }
+
+    /// Closes the file once it is on the medium, still hidden: of files that wait for each other none is held open.
+    ///
+    /// # Errors
+    /// Those of the system; then what was there is there still.
+    pub fn close(self) -> Result<Closed, Complaint> {
         let Self { path, to } = self;
-        match to {
-            To::Output(mut out) => Ok(out.flush()?),
+        let file = match to {
+            To::Output(mut out) => out.flush().map(|()| None)?,
             To::File { hidden, place, force } => {
-                settle(hidden, &place, force).map_err(|error| Complaint::cannot_write(&path, &error))
+                let hidden = synced(hidden).map_err(|error| Complaint::cannot_write(&path, &error))?;
+                Some((hidden, place, force))
             }
-        }
+        };
+        Ok(Closed { path, file })
+    }
+}
+
+/// A product that is whole, and waits for its name. Dropped before it is finished, it leaves nothing behind.
+pub struct Closed {
+    path: PathBuf,
+    /// Nothing for standard output. Else its hidden path, where it is to be, and whether what is there is replaced.
+    file: Option<(TempPath, PathBuf, bool)>,
+}
+
+impl Closed {
+    /// What it is to be called.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Puts the file in its place.
+    ///
+    /// # Errors
+    /// As [`Product::finish`].
+    pub fn finish(self) -> Result<(), Complaint> {
+        let Self { path, file } = self;
+        let Some((hidden, place, force)) = file else { return Ok(()) };
+        settle(hidden, &place, force).map_err(|error| Complaint::cannot_write(&path, &error))
     }
 }
 
@@ -123,23 +157,27 @@ fn usual<'b>(
     builder
 }
 
-/// Only what may be replaced is, also if it came while this was written.
-fn settle(hidden: BufWriter<NamedTempFile>, place: &Path, force: bool) -> io::Result<()> {
+fn synced(hidden: BufWriter<NamedTempFile>) -> io::Result<TempPath> {
     let hidden = hidden.into_inner().map_err(io::IntoInnerError::into_error)?;
     hidden.as_file().sync_all()?;
+    Ok(hidden.into_temp_path())
+}
+
+/// Only what may be replaced is, also if it came while this was written.
+fn settle(hidden: TempPath, place: &Path, force: bool) -> io::Result<()> {
     let settled = if force { hidden.persist(place) } else { hidden.persist_noclobber(place) };
     settled.map_err(|error| error.error)?;
     sync_folder(place)
 }
 
-/// So that the name is on the medium, too.
+/// So that the name of this file, or that it has none any more, is on the medium, too.
 #[cfg(unix)]
-fn sync_folder(place: &Path) -> io::Result<()> {
+pub fn sync_folder(place: &Path) -> io::Result<()> {
     let folder = place.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     File::open(folder)?.sync_all()
 }
 
 #[cfg(not(unix))]
-fn sync_folder(_: &Path) -> io::Result<()> {
+pub fn sync_folder(_: &Path) -> io::Result<()> {
     Ok(())
 }

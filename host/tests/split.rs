@@ -109,6 +109,81 @@ fn what_is_there_is_replaced_only_by_force() {
     assert!(!place.path("s/model.safetensors.index.json").exists());
 }
 
+/// The old index lists its shards: they go, and no other file does.
+#[test]
+fn an_old_model_of_another_count_goes_by_force() {
+    let place = place();
+    let split = |size: &str| place.run(["split", "m", "-o", "s", "--max-size", size, "--force"]);
+    assert_eq!(split("100").code, Some(0));
+    place.put("s/model-00001-of-00009.safetensors", b"of nobody");
+    assert_eq!(split("300").code, Some(0));
+    let (of_nobody, index) = ("model-00001-of-00009.safetensors", "model.safetensors.index.json");
+    let [first, second] = ["model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors"];
+    assert_eq!(files(&place, "s"), [first, of_nobody, second, index]);
+    assert_eq!(split("1KB").code, Some(0));
+    assert_eq!(files(&place, "s"), [of_nobody, "model.safetensors"]);
+}
+
+/// An index that is no good costs nothing but itself.
+#[test]
+fn an_old_index_that_lies_removes_no_other_files() {
+    let place = place();
+    std::fs::create_dir(place.path("s")).expect("a folder");
+    let (index, text) = ("model.safetensors.index.json", "thesis.txt");
+    let map =
+        json!({"a": index, "b": text, "c": "model-00001-of-00002.safetensors", "d": "gone.safetensors"});
+    place
+        .put("s/thesis.txt", b"")
+        .put(format!("s/{index}"), json!({"weight_map": map}).to_string().as_bytes());
+    let run = place.run(["split", "m", "-o", "s", "--max-size", "300", "--force"]);
+    assert_eq!(run.code, Some(0), "{run:?}");
+    let [first, second] = ["model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors"];
+    assert_eq!(files(&place, "s"), [first, second, index, text]);
+}
+
+/// Readers that know the name of a whole model prefer it to an index.
+#[test]
+fn a_whole_model_does_not_stay_beside_a_new_index() {
+    let place = place();
+    std::fs::create_dir(place.path("s")).expect("a folder");
+    place.put("s/model.safetensors", &support::sound()).put("s/other.safetensors", &support::sound());
+    let run = place.run(["split", "m", "-o", "s", "--max-size", "300"]);
+    run.is(2, "", "s/model.safetensors: exists already; --force replaces it\n");
+    assert_eq!(files(&place, "s"), ["model.safetensors", "other.safetensors"]);
+    assert_eq!(place.run(["split", "m", "-o", "s", "--max-size", "300", "--force"]).code, Some(0));
+    let [first, second] = ["model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors"];
+    let index = "model.safetensors.index.json";
+    assert_eq!(files(&place, "s"), [first, second, index, "other.safetensors"]);
+}
+
+#[test]
+fn what_is_read_is_never_removed() {
+    let place = place();
+    assert_eq!(place.run(["split", "m", "-o", "s", "--max-size", "300"]).code, Some(0));
+    let before = files(&place, "s");
+    let shard = "s/model-00001-of-00002.safetensors";
+    let run = place.run(["split", shard, "-o", "s", "--max-size", "100", "--force"]);
+    run.is(2, "", "s/model-00001-of-00002.safetensors: is the file that is read; write another one\n");
+    assert_eq!(files(&place, "s"), before);
+    std::fs::copy(place.path("m"), place.path("model.safetensors")).expect("a copy");
+    let run = place.run(["split", "model.safetensors", "-o", ".", "--max-size", "300", "--force"]);
+    run.is(2, "", "./model.safetensors: is the file that is read; write another one\n");
+}
+
+/// No file is held open for the end.
+#[cfg(unix)]
+#[test]
+fn there_may_be_more_shards_than_open_files() {
+    let place = Place::new();
+    let members: Vec<String> = (0..1500).map(|at| tensor(&format!("t{at}"), at, at + 1)).collect();
+    place.put("m", &file(format!("{{{}}}", members.join(",")), &[7; 1500]));
+    let mut command = std::process::Command::new("sh");
+    command.arg("-c").arg("ulimit -n 256; exec \"$0\" split m -o s --max-size 1 --json");
+    let run = support::finish(command.arg(env!("CARGO_BIN_EXE_safetensors")).current_dir(place.path(".")));
+    assert_eq!((run.code, run.err.as_str()), (Some(0), ""));
+    assert_eq!(files(&place, "s").len(), 1501);
+}
+
 #[test]
 fn nothing_is_left_of_what_fails() {
     let place = place();

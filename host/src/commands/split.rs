@@ -3,11 +3,12 @@
 use crate::commands::Run;
 use crate::complaint::{Complaint, Outcome};
 use crate::exit::Exit;
+use crate::former::{Former, remove};
 use crate::json::{self, Object};
 use crate::model::Model;
 use crate::pack::{Contents, Layout, Prefer, write};
-use crate::product::{Product, may_be_made};
-use crate::same::not_the_input;
+use crate::product::{Closed, Product, may_be_made};
+use crate::same::{not_of_the_model, not_the_input};
 use crate::text::{quoted, shown_text};
 use crate::work::Work;
 use embedded_safetensors::{PlannedShard, ShardPlan, parse_shard_size};
@@ -38,7 +39,7 @@ pub struct Split {
     #[arg(long, value_name = "NAME", default_value = "model")]
     name: String,
 
-    /// Replace files that are there
+    /// Replace the model of that name that is in the folder: files of it that the new one has not are removed
     #[arg(long)]
     force: bool,
 
@@ -72,34 +73,43 @@ impl Run for Split {
         let contents = Contents::of(&models, Some(Prefer::First))?;
         let tensors = contents.entries.iter().map(|entry| (entry.name.as_str(), entry.tensor.byte_len()));
         let plan = ShardPlan::new(self.name.as_str(), tensors, self.max_size);
-        self.check_places(&plan, &models[0])?;
+        let former = self.check_places(&plan, &models[0])?;
         let folder = Folder::make(&self.output)?;
         let products = self.write(&plan, &contents)?;
         models[0].check_unchanged()?;
         Work::check()?;
         put_in_place(products, &self.output.join(plan.index_name()))?;
         folder.keep();
+        former.remove()?;
         self.tell(&plan, contents.entries.len())?;
         Ok(Exit::Good)
     }
 }
 
-type Parts = Vec<(PathBuf, Product)>;
+type Parts = Vec<Closed>;
 
 impl Split {
     fn path(&self, shard: PlannedShard<'_>) -> PathBuf {
         self.output.join(shard.file_name())
     }
 
-    fn check_places(&self, plan: &ShardPlan, model: &Model) -> Result<(), Complaint> {
-        let index = [self.output.join(plan.index_name())];
-        let paths = plan.shards().map(|shard| self.path(shard)).chain(index);
-        for path in paths {
-            may_be_made(&path, self.force)?;
-            not_the_input(model.path(), &path)?;
-            model.parts().iter().try_for_each(|part| not_the_input(part.path(), &path))?;
+    fn check_places(&self, plan: &ShardPlan, model: &Model) -> Result<Former, Complaint> {
+        let shards: Vec<PathBuf> = plan.shards().map(|shard| self.path(shard)).collect();
+        let (index, whole) = (self.output.join(plan.index_name()), self.whole());
+        for path in shards.iter().chain([&index, &whole]) {
+            may_be_made(path, self.force)?;
         }
-        Ok(())
+        let former = Former::of(&index, &whole, &shards);
+        for path in shards.iter().chain([&index]).chain(former.files()) {
+            not_the_input(model.path(), path)?;
+            not_of_the_model(model, path)?;
+        }
+        Ok(former)
+    }
+
+    /// Where the model would be in one file, which readers prefer to an index.
+    fn whole(&self) -> PathBuf {
+        self.output.join(format!("{}.safetensors", self.name))
     }
 
     /// All files, none of which shows yet; the index, if there is one, is the last.
@@ -115,13 +125,13 @@ impl Split {
             let path = self.path(shard);
             let mut product = Product::create(&path, self.force)?;
             write(&part, Layout::USUAL, (&mut product, &path), &work)?;
-            products.push((path, product));
+            products.push(product.close()?);
         }
         if plan.is_sharded() {
             let path = self.output.join(plan.index_name());
             let mut product = Product::create(&path, self.force)?;
             plan.index()?.write(&mut product).map_err(|error| product.cannot(error))?;
-            products.push((path, product));
+            products.push(product.close()?);
         }
         Ok(products)
     }
@@ -156,23 +166,18 @@ impl Split {
 /// Names them all, the index last.
 fn put_in_place(products: Parts, index: &Path) -> Result<(), Complaint> {
     let mut new = Vec::new();
-    let outcome = remove_old(index).and_then(|()| finish(products, &mut new));
-    if outcome.is_err() {
+    // An old index must lead to no mixture of old and new files.
+    let outcome = remove(index).and_then(|()| finish(products, &mut new));
+    // An index that is there although it failed keeps its shards.
+    if outcome.is_err() && !index.exists() {
         new.iter().for_each(|path| drop(fs::remove_file(path)));
     }
     outcome
 }
 
-/// An old index must lead to no mixture of old and new files.
-fn remove_old(index: &Path) -> Result<(), Complaint> {
-    match fs::remove_file(index) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(Complaint::cannot_write(index, &error)),
-        _ => Ok(()),
-    }
-}
-
 fn finish(products: Parts, new: &mut Vec<PathBuf>) -> Result<(), Complaint> {
-    for (path, product) in products {
+    for product in products {
+        let path = product.path().to_path_buf();
         let was_there = path.exists();
         product.finish()?;
         new.extend((!was_there).then_some(path));

@@ -121,6 +121,9 @@ impl ShardPlan {
     /// shards are called as the old ones are, no index: then the old one is removed before the first shard is written. Shards of an
     /// old model that are called otherwise stay there.
     ///
+    /// A `STEM.safetensors` that is there beside a new index stays, too, and programs that look for a whole model first, as transformers does, find that old
+    /// model. Whoever writes where one may be removes it afterwards.
+    ///
     /// # Errors
     /// Those of `write`, as [`ShardFault::File`]; those of [`index`](Self::index); those of the system. Shards that have been written where no
     /// file was are removed then, unless all that failed was to put the index in its place or to remove an old one.
