@@ -3,12 +3,23 @@
 use crate::failure::NotRead;
 use crate::source::Source;
 use std::fs::File;
-use std::io::{ErrorKind, Seek};
+use std::io::{ErrorKind, Read, Seek};
 use std::path::Path;
 
 /// Opens a file, or standard input for `-`. Never waits for somebody to open the other end.
 pub fn open(path: &Path) -> Result<Source, NotRead> {
     if path.as_os_str() == "-" { open_stdin() } else { open_path(path) }
+}
+
+/// Opens what is read once, from front to end, and is no model: a file, or what a program writes into a pipe.
+pub fn open_list(path: &Path) -> Result<Box<dyn Read>, NotRead> {
+    let file = system::open_at_once(path)?;
+    let metadata = file.metadata()?;
+    match metadata.is_dir() {
+        true => Err(std::io::Error::from(ErrorKind::IsADirectory).into()),
+        false if system::is_fifo(&metadata) => system::first_of_fifo(file),
+        false => Ok(system::patient(file)),
+    }
 }
 
 fn open_path(path: &Path) -> Result<Source, NotRead> {

@@ -44,6 +44,8 @@ const CASES: &[Case] = &[
     makes("emit", &["MODEL", "-o", "out"], "out"),
     makes("checkpoint", &["out", "MODEL"], "out"),
     #[cfg(feature = "chips")]
+    makes("flash", &["--chip", "nRF52840_xxAA", "--at", "0x80000", "MODEL", "-o", "out.bin"], "out.bin"),
+    #[cfg(feature = "chips")]
     reads("fit", &["--chip", "nRF52840_xxAA", "MODEL"]),
     #[cfg(feature = "chips")]
     reads("flash", &["--chip", "nRF52840_xxAA", "--at", "0x80000", "--dry-run", "MODEL"]),
@@ -209,6 +211,26 @@ fn what_is_there_is_not_replaced_unasked() {
         assert_eq!(run.code, Some(0), "{}: {run:?}", case.name);
         assert_eq!(contents(&place.path(out)), made, "{}", case.name);
         remove(&place.path(out));
+    }
+}
+
+#[test]
+fn a_model_is_not_written_over() {
+    let place = place();
+    for case in CASES.iter().filter(|case| !matches!(case.name, "split" | "checkpoint")) {
+        let Some(out) = case.makes else { continue };
+        // The model goes by the name of what is to be made, and that is a link to it.
+        std::os::unix::fs::symlink("sound", place.path(out)).expect("a link");
+        for model in ["sound", out] {
+            let run = place.run(case.args(model).into_iter().chain(["--force".to_owned()]));
+            assert!(
+                run.code == Some(2) && says_one_thing(&run, "is the file that is read"),
+                "{}: {run:?}",
+                case.name
+            );
+            assert_eq!(fs::read(place.path("sound")).expect("it is there"), sound(), "{}", case.name);
+        }
+        fs::remove_file(place.path(out)).expect("it can be removed");
     }
 }
 

@@ -352,3 +352,14 @@ fn a_model_that_is_not_sound_has_the_report_of_check() {
     assert_eq!((run.code, run.out.lines().count()), (Some(1), 2), "the other is answered: {}", run.out);
     assert_eq!(place.run_piped(["fit", "--chip", "nRF52840_xxAA", "-"], &sound()).code, Some(0));
 }
+
+#[cfg(unix)]
+#[test]
+fn a_firmware_that_is_a_pipe_is_not_waited_for() {
+    let place = Place::new();
+    place.put("sound", &support::sound());
+    let made = std::process::Command::new("mkfifo").arg(place.path("fifo")).status().expect("mkfifo");
+    assert!(made.success());
+    let run = place.run(["fit", "--chip", "nRF52840_xxAA", "--firmware", "fifo", "sound"]);
+    run.is(2, "", "fifo: cannot be read: it is not a file\n");
+}

@@ -284,3 +284,23 @@ fn a_full_disk_is_said_once() {
     let run = support::finish(place.command(["pack", "sound", "-o", "-"]).stdout(full));
     run.is(2, "", "safetensors: cannot write to standard output: no space left on device\n");
 }
+
+#[test]
+fn an_order_may_come_through_a_pipe_but_is_not_waited_for() {
+    let place = Place::new();
+    place.put("sound", &sound());
+    let made = std::process::Command::new("mkfifo").arg(place.path("fifo")).status().expect("mkfifo");
+    assert!(made.success());
+    place.run(["pack", "sound", "--order", "fifo", "-o", "out"]).is(
+        2,
+        "",
+        "fifo: cannot be read: nothing writes to this pipe\n",
+    );
+    let script = format!(
+        "(printf 'b\\na\\n' > fifo) & {} pack sound --order fifo -o out",
+        env!("CARGO_BIN_EXE_safetensors")
+    );
+    let run = std::process::Command::new("sh").args(["-c", &script]).current_dir(place.path(".")).output();
+    assert_eq!(run.expect("a shell").status.code(), Some(0));
+    assert_eq!(place.run(["cat", "out", "b"]).code, Some(0));
+}

@@ -6,10 +6,10 @@ use crate::chips::place::Refusal;
 use crate::chips::registry;
 use crate::chips::size::{self, Used, size, span};
 use crate::complaint::Complaint;
+use crate::sums::open_file;
 use crate::text::quoted;
 use probe_rs::Target;
 use probe_rs::config::Registry;
-use std::fs::File;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
@@ -113,7 +113,7 @@ fn range(chip: &Chip, used: &Used) -> Range<u64> {
 
 /// What of a firmware lies in flash.
 fn inside(chip: &Chip, firmware: &Path) -> Result<Vec<Range<u64>>, Complaint> {
-    let mut file = File::open(firmware).map_err(|error| Complaint::not_read(firmware, error))?;
+    let (mut file, _) = open_file(firmware).map_err(|reason| Complaint::not_read(firmware, reason))?;
     let mut found = segments(&mut file).map_err(|fault| match fault {
         Fault::Io(error) => Complaint::not_read(firmware, error),
         Fault::Form(sentence) => Complaint::about(firmware, sentence),

@@ -92,8 +92,8 @@ impl Run for Cat {
         let sliced = Sliced::of(&model, &self.tensor, &self.slice)?;
         match format {
             Format::Text if self.json && self.output.is_none() => self.print_json(&sliced)?,
-            Format::Text => self.print_text(&sliced)?,
-            Format::Npy | Format::Raw => self.write(format, &sliced)?,
+            Format::Text => self.print_text(&model, &sliced)?,
+            Format::Npy | Format::Raw => self.write(&model, format, &sliced)?,
         }
         model.check_unchanged()?;
         Ok(Exit::Good)
@@ -154,7 +154,7 @@ impl Cat {
         object.text("tensor", sliced.name()).text("dtype", sliced.dtype().name()).raw("shape", &shape)
     }
 
-    fn print_text(&self, sliced: &Sliced<'_>) -> Result<(), Complaint> {
+    fn print_text(&self, model: &Model, sliced: &Sliced<'_>) -> Result<(), Complaint> {
         let is_shown = self.output.is_none() && io::stdout().is_terminal();
         let limit = self.limit.or(is_shown.then_some(SHOWN));
         let mut product = Product::create(self.target(), self.force)?;
@@ -167,10 +167,11 @@ impl Cat {
         let work = self.output.is_some().then(|| Work::new("printing", total_bytes(sliced)));
         print(sliced, Style::Text, limit, &mut product, &cannot, work.as_ref())?;
         product.put(b"\n")?;
-        self.finish(product, sliced)
+        self.finish(product, model, sliced)
     }
 
-    fn finish(&self, product: Product, sliced: &Sliced<'_>) -> Result<(), Complaint> {
+    fn finish(&self, product: Product, model: &Model, sliced: &Sliced<'_>) -> Result<(), Complaint> {
+        model.check_unchanged()?;
         product.finish()?;
         if self.json {
             let output = self.target().to_string_lossy();
@@ -179,14 +180,14 @@ impl Cat {
         Ok(())
     }
 
-    fn write(&self, format: Format, sliced: &Sliced<'_>) -> Result<(), Complaint> {
+    fn write(&self, model: &Model, format: Format, sliced: &Sliced<'_>) -> Result<(), Complaint> {
         let byte_len = sliced.byte_len()?;
         let header = if format == Format::Npy { self.header(sliced)? } else { Vec::new() };
         let mut product = Product::create(self.target(), self.force)?;
         product.put(&header)?;
         let work = Work::new("writing", byte_len);
         sliced.bytes(&work, &mut |chunk| product.put(chunk))?;
-        self.finish(product, sliced)
+        self.finish(product, model, sliced)
     }
 
     fn header(&self, sliced: &Sliced<'_>) -> Result<Vec<u8>, Complaint> {

@@ -7,6 +7,7 @@ use crate::exit::Exit;
 use crate::model::Model;
 use crate::number;
 use crate::product::Product;
+use crate::same::not_of_the_model;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -61,6 +62,7 @@ impl Run for Emit {
         let model = Model::open(&self.model)?;
         let listing = Listing::of(&model, self.at)?;
         let output = self.output.as_deref().unwrap_or(Path::new("-"));
+        not_of_the_model(&model, output)?;
         let mut product = Product::create(output, self.force)?;
         self.write(&listing, &mut product)?;
         model.check_unchanged()?;

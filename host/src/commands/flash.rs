@@ -16,6 +16,7 @@ use crate::model::Model;
 use crate::number;
 use crate::plan::{Plan, one_file};
 use crate::product::Product;
+use crate::same::not_of_the_model;
 use crate::text::shown_text;
 use crate::work::Work;
 use std::io::{self, Write};
@@ -81,7 +82,7 @@ impl Run for Flash {
         let image = Image::new(one_file(&model)?, plan.file_bytes, &place);
         let task = Task { site: &site, place: &place, image: &image, sha256: image.sha256()? };
         let done = match &self.output {
-            Some(output) => self.write(&task, output)?,
+            Some(output) => self.write(&model, &task, output)?,
             None if place.area.uneven => return Err(no_probe(uneven(&task))),
             None if self.dry_run => "dry_run",
             None => self.program(&task)?,
@@ -101,10 +102,12 @@ struct Task<'t> {
 }
 
 impl Flash {
-    fn write(&self, task: &Task<'_>, output: &Path) -> Result<&'static str, Complaint> {
+    fn write(&self, model: &Model, task: &Task<'_>, output: &Path) -> Result<&'static str, Complaint> {
+        not_of_the_model(model, output)?;
         let format = Format::of(output, &task.site.chip.name, task.image.range.end)?;
         let mut product = Product::create(output, self.force)?;
         format.write(task.image, &mut product)?;
+        model.check_unchanged()?;
         product.finish()?;
         Ok("written")
     }

@@ -2,9 +2,12 @@
 
 use super::contents::Contents;
 use crate::complaint::Complaint;
+use crate::open::open_list;
 use crate::text::quoted;
-use std::collections::HashMap;
-use std::path::PathBuf;
+use embedded_safetensors::MAX_HEADER_LEN;
+use std::collections::{HashMap, HashSet};
+use std::io::Read;
+use std::path::{Path, PathBuf};
 
 /// As it is asked for.
 #[derive(Clone)]
@@ -47,22 +50,47 @@ impl Ordering {
                 Ok(())
             }
             Self::List(path) => {
-                let text = std::fs::read_to_string(path).map_err(|error| Complaint::not_read(path, error))?;
-                let mut ranks = HashMap::new();
-                for name in text.lines().filter(|line| !line.is_empty()) {
-                    if !contents.entries.iter().any(|entry| entry.name == name) {
-                        return Err(Complaint::about(path, format!("there is no tensor {}", quoted(name))));
-                    }
-                    let rank = ranks.len();
-                    if ranks.insert(name, rank).is_some() {
-                        return Err(Complaint::about(path, format!("it has {} twice", quoted(name))));
-                    }
-                }
-                contents
-                    .entries
-                    .sort_by_key(|entry| ranks.get(entry.name.as_str()).copied().unwrap_or(usize::MAX));
+                let text = read(path)?;
+                let ranks = ranks(path, &text, contents)?;
+                let rank = |name: &str| ranks.get(name).copied().unwrap_or(usize::MAX);
+                contents.entries.sort_by_key(|entry| rank(&entry.name));
                 Ok(())
             }
         }
     }
+}
+
+/// No list of names is longer: they stand in a header, too.
+const LONGEST: u64 = MAX_HEADER_LEN;
+
+fn read(path: &Path) -> Result<String, Complaint> {
+    let list = open_list(path).map_err(|reason| Complaint::not_read(path, reason))?;
+    let mut text = String::new();
+    match list.take(LONGEST + 1).read_to_string(&mut text) {
+        Ok(len) if len as u64 > LONGEST => {
+            Err(Complaint::about(path, format!("is longer than {LONGEST} bytes, and no list of names is")))
+        }
+        Ok(_) => Ok(text),
+        Err(error) => Err(Complaint::not_read(path, error)),
+    }
+}
+
+/// Which line each name is on.
+fn ranks<'t>(
+    path: &Path,
+    text: &'t str,
+    contents: &Contents<'_>,
+) -> Result<HashMap<&'t str, usize>, Complaint> {
+    let known: HashSet<&str> = contents.entries.iter().map(|entry| entry.name.as_str()).collect();
+    let mut ranks = HashMap::new();
+    for name in text.lines().filter(|line| !line.is_empty()) {
+        let rank = ranks.len();
+        if !known.contains(name) {
+            return Err(Complaint::about(path, format!("there is no tensor {}", quoted(name))));
+        }
+        if ranks.insert(name, rank).is_some() {
+            return Err(Complaint::about(path, format!("it has {} twice", quoted(name))));
+        }
+    }
+    Ok(ranks)
 }
