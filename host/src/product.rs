@@ -131,6 +131,20 @@ pub fn may_be_made(path: &Path, force: bool) -> Result<(), Complaint> {
     }
 }
 
+/// Standard output takes a file, or what is said about it as JSON.
+///
+/// # Errors
+/// Both are asked for.
+pub fn not_both_on_output(json: bool, output: Option<&Path>) -> Result<(), Complaint> {
+    let is_output = output.is_some_and(|output| output.as_os_str() == "-");
+    match json && is_output {
+        true => Err(Complaint::usage(
+            "a file and JSON do not go together on standard output; give --output a name",
+        )),
+        false => Ok(()),
+    }
+}
+
 fn hidden_beside(place: &Path) -> io::Result<NamedTempFile> {
     let folder = place.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut builder = tempfile::Builder::new();

@@ -2,6 +2,7 @@
 
 use crate::text::quoted;
 use embedded_safetensors::AxisRange;
+use std::num::{IntErrorKind, ParseIntError};
 
 /// What numpy makes of an axis, once its size is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,7 +64,12 @@ fn parse_part(part: &str) -> Result<Part, String> {
 fn number(field: &str) -> Result<Option<i64>, String> {
     match field {
         "" => Ok(None),
-        _ => field.parse().map(Some).map_err(|_| format!("has {}, which is no number", quoted(field))),
+        _ => field.parse().map(Some).map_err(|error: ParseIntError| match error.kind() {
+            IntErrorKind::PosOverflow | IntErrorKind::NegOverflow => {
+                format!("has {}, which is beyond 64 bits", quoted(field))
+            }
+            _ => format!("has {}, which is no number", quoted(field)),
+        }),
     }
 }
 
@@ -74,7 +80,7 @@ fn whole(parts: Vec<Part>, rank: usize) -> Result<Vec<Part>, String> {
         return Err("a slice has one `...` at most".to_owned());
     }
     if named > rank {
-        return Err(format!("the slice has {named} parts, but the tensor only {rank} dimensions"));
+        return Err(format!("the slice is of {named} dimensions, but the tensor has only {rank}"));
     }
     let all = Part::Range { begin: None, end: None, step: 1 };
     let rest = parts.iter().position(|part| *part == Part::Rest).unwrap_or(parts.len());
@@ -143,13 +149,17 @@ mod tests {
         for (text, error) in [
             ("10", "the index 10 is outside axis 0, whose size is 10"),
             ("0,-21", "the index -21 is outside axis 1, whose size is 20"),
-            ("0,0,0", "the slice has 3 parts, but the tensor only 2 dimensions"),
+            ("0,0,0", "the slice is of 3 dimensions, but the tensor has only 2"),
             ("...,...", "a slice has one `...` at most"),
             ("::-1", "the slice \"::-1\" goes backwards, which a slice of a file does not"),
             ("::0", "the slice \"::0\" has a step of 0"),
             ("1,,2", "the slice \"1,,2\" has nothing between two commas"),
             ("1:2:3:4", "the slice \"1:2:3:4\" has \"1:2:3:4\", with more than two colons"),
             ("a", "the slice \"a\" has \"a\", which is no number"),
+            (
+                "99999999999999999999",
+                "the slice \"99999999999999999999\" has \"99999999999999999999\", which is beyond 64 bits",
+            ),
             ("None", "the slice \"None\" has \"None\", which is no number"),
         ] {
             assert_eq!(shape(text, &[10, 20]), Err(error.to_owned()), "{text}");

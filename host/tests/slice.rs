@@ -85,7 +85,7 @@ fn what_cannot_be_asked_for() {
         (&["T="], "m: there is no tensor \"T\"\n"),
         (&["s="], "m: there is no tensor \"s\"; is \"s=1\" meant?\n"),
         (&["t=3"], "m: tensor \"t\": the index 3 is outside axis 0, whose size is 3\n"),
-        (&["t=0,0,0"], "m: tensor \"t\": the slice has 3 parts, but the tensor only 2 dimensions\n"),
+        (&["t=0,0,0"], "m: tensor \"t\": the slice is of 3 dimensions, but the tensor has only 2\n"),
         (&["t=::0"], "m: tensor \"t\": the slice \"::0\" has a step of 0\n"),
         (&["t=x"], "m: tensor \"t\": the slice \"x\" has \"x\", which is no number\n"),
     ] {

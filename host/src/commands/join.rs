@@ -6,7 +6,7 @@ use crate::exit::Exit;
 use crate::json::Object;
 use crate::model::Model;
 use crate::pack::{Contents, Layout, Prefer, write};
-use crate::product::{Product, may_be_made};
+use crate::product::{Product, may_be_made, not_both_on_output};
 use crate::same::not_the_input;
 use crate::text::shown_text;
 use crate::work::Work;
@@ -42,6 +42,7 @@ impl Run for Join {
     }
 
     fn run(self) -> Outcome {
+        not_both_on_output(self.json, Some(&self.output))?;
         let is_file = self.output.as_os_str() != "-";
         if is_file {
             may_be_made(&self.output, self.force)?;

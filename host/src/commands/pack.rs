@@ -7,7 +7,7 @@ use crate::exit::Exit;
 use crate::json::{self, Object};
 use crate::model::{Model, is_sharded};
 use crate::pack::{Contents, Edits, Layout, Line, Ordering, Prefer, plan, write};
-use crate::product::{Product, may_be_made};
+use crate::product::{Product, may_be_made, not_both_on_output};
 use crate::same::not_the_input;
 use crate::text::{quoted, shown_text};
 use crate::work::Work;
@@ -77,6 +77,7 @@ impl Run for Pack {
 
     fn run(self) -> Outcome {
         stdin_once(&self.inputs)?;
+        not_both_on_output(self.json && !self.dry_run, self.output.as_deref())?;
         let layout = self.layout()?;
         if let Some(output) = self.output.as_deref().filter(|output| output.as_os_str() != "-") {
             self.inputs.iter().try_for_each(|input| not_the_input(input, output))?;
