@@ -90,7 +90,9 @@ fn read_text(path: &Path) -> Result<Vec<u8>, NotRead> {
         open_file(path)?.0.take(LONGEST + 1).read_to_end(&mut text)?
     };
     if read as u64 > LONGEST {
-        return Err(NotRead::because(format!("it has more than {LONGEST} bytes, and is no list of sums")));
+        return Err(NotRead::because(format!(
+            "it has more than {LONGEST} bytes, and a list of sums may have no more"
+        )));
     }
     Ok(text)
 }

@@ -9,7 +9,7 @@ use std::string::String;
 /// Why a folder is not what its list of sums says.
 ///
 /// It is one sentence with the path. `?` turns it into an [`io::Error`], too: of the kind that a [`FileError`] has, or of
-/// [`InvalidData`](io::ErrorKind::InvalidData) for what is not as it is listed.
+/// [`InvalidData`](io::ErrorKind::InvalidData) for what is not as it is listed; [`FileTooLarge`](io::ErrorKind::FileTooLarge) for a list that is too long.
 ///
 /// *Memory*: at most 144 bytes, and its texts on the heap.
 #[derive(Debug)]
@@ -28,6 +28,13 @@ pub enum CheckpointFault {
     File(FileError),
     /// There is no list.
     NoSums,
+    /// The list is longer than is read. It may be sound.
+    TooLong {
+        /// How many bytes it has.
+        bytes: u64,
+        /// How many it may have.
+        allowed: u64,
+    },
     /// A line of the list is wrong.
     Line {
         /// Counted from 1.
@@ -106,6 +113,9 @@ impl fmt::Display for CheckpointFault {
         match self {
             Self::File(error) => error.fmt(f),
             Self::NoSums => f.write_str("there is no SHA256SUMS in it"),
+            Self::TooLong { bytes, allowed } => {
+                write!(f, "SHA256SUMS has {bytes} bytes, and only {allowed} are allowed")
+            }
             Self::Line { line, reason } => write!(f, "line {line} of SHA256SUMS: {reason}"),
             Self::UnsafeName { name, reason } => write!(f, "no file may be called {name:?}: {reason}"),
             Self::Twice { name } => write!(f, "{name:?} is listed twice"),
@@ -127,6 +137,7 @@ impl From<CheckpointError> for io::Error {
             CheckpointFault::NoSums | CheckpointFault::Missing { .. } => {
                 Self::new(io::ErrorKind::NotFound, error)
             }
+            CheckpointFault::TooLong { .. } => Self::new(io::ErrorKind::FileTooLarge, error),
             _ => Self::new(io::ErrorKind::InvalidData, error),
         }
     }

@@ -38,7 +38,8 @@ pub struct Verified {
 /// # Panics
 /// Never.
 ///
-/// *Memory*: the list, of at most 16 MiB, its names once more, and a buffer of 256 KiB.
+/// *Memory*: while it is read the list, of at most 16 MiB, then its names and sums; the names of all files that there are in the folder, however many, each
+/// also as a path; and a buffer of 256 KiB.
 pub fn verify_checkpoint(folder: impl AsRef<Path>) -> Result<Verified, CheckpointError> {
     let folder = folder.as_ref();
     verify(&System, folder).map_err(|fault| fault.of(folder))
@@ -75,7 +76,7 @@ fn read_list(disk: &dyn Disk, folder: &Path) -> Result<String, CheckpointFault> 
     let found = look_for_file(disk, &path).map_err(|fault| CheckpointFault::File(fault.of(&path)))?;
     let len = found.ok_or(CheckpointFault::NoSums)?.version.len;
     if len > LONGEST {
-        return Err(CheckpointFault::Line { line: 1, reason: "the list is longer than 16 MiB" });
+        return Err(CheckpointFault::TooLong { bytes: len, allowed: LONGEST });
     }
     let text = read(disk, &path, len)
         .map_err(|error| CheckpointFault::File(FileFault::system("read", error).of(&path)))?;
