@@ -31,6 +31,32 @@ fn they_are_read_as_one() {
     }
 }
 
+/// All are open at once.
+#[test]
+fn more_shards_than_may_be_open_are_told_by_the_limit() {
+    let place = Place::new();
+    fs::create_dir(place.path("m")).expect("a folder");
+    let map: Vec<String> = (0..40).map(|at| format!("\"t{at}\":\"{at}.safetensors\"")).collect();
+    for at in 0..40 {
+        place.put(
+            format!("m/{at}.safetensors"),
+            &file(format!("{{{}}}", tensor(&format!("t{at}"), 0, 1)), b"x"),
+        );
+    }
+    place.put(INDEX, format!("{{\"weight_map\":{{{}}}}}", map.join(",")).as_bytes());
+    let mut command = std::process::Command::new("sh");
+    command.arg("-c").arg("ulimit -n 24; exec \"$0\" inspect m").arg(env!("CARGO_BIN_EXE_safetensors"));
+    let run = support::finish(command.current_dir(place.path(".")));
+    assert_eq!((run.code, run.out.as_str()), (Some(2), ""), "{run:?}");
+    let open = run.err.strip_prefix(&format!("{INDEX}: only ")).and_then(|rest| rest.split(' ').next());
+    assert!(
+        open.and_then(|open| open.parse().ok()).is_some_and(|open: u32| (10..24).contains(&open)),
+        "{run:?}"
+    );
+    let reason = " of its 40 shards can be open at once, because of the limit of open files: ";
+    assert!(run.err.contains(reason), "{run:?}");
+}
+
 #[test]
 fn a_model_that_is_whole_may_be_named_by_its_folder() {
     let place = Place::new();

@@ -146,6 +146,18 @@ fn nothing_may_be_there_twice() {
     }
 }
 
+/// As huggingface_hub takes it.
+#[test]
+fn metadata_of_null_is_none() {
+    for metadata in ["null", "{}"] {
+        let text = format!("{{\"metadata\": {metadata}, \"weight_map\": {{\"a\": \"1\"}}}}");
+        let index = ShardIndex::read(text.as_bytes(), &ShardLimits::USUAL).expect(metadata);
+        assert_eq!((index.metadata().len(), index.len(), index.total_size()), (0, 1, None));
+    }
+    let twice = "{\"metadata\": null, \"metadata\": null, \"weight_map\": {}}";
+    assert_eq!(refused(twice), "\"metadata\" is there twice");
+}
+
 #[test]
 fn names_that_lead_elsewhere_are_refused() {
     for (name, reason) in [
@@ -166,13 +178,36 @@ fn names_that_lead_elsewhere_are_refused() {
         ("a//m", "a part of it names no file and no folder"),
         ("./m", "a part of it names no file and no folder"),
         ("a/", "a part of it names no file and no folder"),
+        ("mm:x", "it has a colon, which leads into a file on some systems"),
+        ("a/m.safetensors:x", "it has a colon, which leads into a file on some systems"),
+        ("m..", "a part of it ends in a dot or a space, which some systems leave out"),
+        ("a /m", "a part of it ends in a dot or a space, which some systems leave out"),
+        ("NUL", "a part of it is the name of a device on some systems"),
+        ("a/con.safetensors", "a part of it is the name of a device on some systems"),
+        ("Prn.a.b", "a part of it is the name of a device on some systems"),
+        ("aux/m", "a part of it is the name of a device on some systems"),
+        ("com1 .safetensors", "a part of it is the name of a device on some systems"),
+        ("LPT9", "a part of it is the name of a device on some systems"),
+        ("LPT\u{b2}", "a part of it is the name of a device on some systems"),
+        ("conout$", "a part of it is the name of a device on some systems"),
     ] {
         let text = format!("{{\"weight_map\": {{\"fine\": \"m\", \"a\": {}}}}}", serde_json::json!(name));
         assert_eq!(refused(&text), format!("no shard may be called {name:?}: {reason}"));
         let error = ShardIndex::new().insert("a", name).expect_err(name);
         assert!(matches!(error.fault(), ShardFault::UnsafeName { .. }), "{error}");
     }
-    for name in ["m", "..m", "m..", "a/..b/m", "mm:x", "sub/m-00001-of-00002.safetensors", "\u{e9}"] {
+    for name in [
+        "m",
+        "..m",
+        "a/..b/m",
+        "sub/m-00001-of-00002.safetensors",
+        "\u{e9}",
+        "com",
+        "COM0",
+        "lpt10",
+        "nul-1",
+        "a.nul",
+    ] {
         ShardIndex::new().insert("a", name).expect(name);
     }
 }

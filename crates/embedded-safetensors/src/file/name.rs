@@ -1,6 +1,6 @@
 //! Names of files that come from anywhere and become paths.
 
-/// What is wrong with a name that leads, on this system or another, to something else than a file in a folder or below it.
+/// What is wrong with a name that leads, on this system or another, to something else than a file in a folder or below it, or to one of another name.
 pub(crate) fn fault(name: &str) -> Option<&'static str> {
     match name.as_bytes() {
         [] => Some("it is empty"),
@@ -11,6 +11,7 @@ pub(crate) fn fault(name: &str) -> Option<&'static str> {
         [b'/', ..] => Some("it is absolute"),
         [letter, b':', ..] if letter.is_ascii_alphabetic() => Some("it begins with a drive"),
         _ if name.contains("://") => Some("it is an address of a network"),
+        bytes if bytes.contains(&b':') => Some("it has a colon, which leads into a file on some systems"),
         _ => name.split('/').find_map(fault_of_part),
     }
 }
@@ -19,6 +20,19 @@ fn fault_of_part(part: &str) -> Option<&'static str> {
     match part {
         ".." => Some("it leads out of a folder"),
         "" | "." => Some("a part of it names no file and no folder"),
+        _ if part.ends_with(['.', ' ']) => {
+            Some("a part of it ends in a dot or a space, which some systems leave out")
+        }
+        _ if is_device(part) => Some("a part of it is the name of a device on some systems"),
         _ => None,
     }
+}
+
+/// Windows knows its devices by these names in every folder, whatever stands behind a dot.
+fn is_device(part: &str) -> bool {
+    let stem = part.split('.').next().unwrap_or(part).trim_end();
+    let is_one_of = |names: &[&str]| names.iter().any(|name| name.eq_ignore_ascii_case(stem));
+    let numbered = stem.strip_suffix(|digit| matches!(digit, '1'..='9' | '\u{b9}' | '\u{b2}' | '\u{b3}'));
+    is_one_of(&["CON", "PRN", "AUX", "NUL", "CONIN$", "CONOUT$"])
+        || numbered.is_some_and(|port| ["COM", "LPT"].iter().any(|name| name.eq_ignore_ascii_case(port)))
 }

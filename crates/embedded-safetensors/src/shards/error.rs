@@ -71,6 +71,15 @@ pub enum ShardFault {
         /// What it is, as JSON: the first 40 characters.
         found: String,
     },
+    /// The system lets no more files be open: all shards are open at once. A higher limit of open files, such as `ulimit -n` sets, helps.
+    TooManyOpen {
+        /// How many shards are open.
+        open: usize,
+        /// How many there are.
+        shards: usize,
+        /// What the system says.
+        error: io::Error,
+    },
     /// There is no file of a shard that the index names.
     MissingShard {
         /// Its name.
@@ -156,7 +165,7 @@ impl ShardFault {
                 FileFault::System { .. } | FileFault::Input(_) => None,
                 _ => Some(Blame::Usage),
             },
-            Self::Limit { .. } => Some(Blame::Limit),
+            Self::Limit { .. } | Self::TooManyOpen { .. } => Some(Blame::Limit),
             Self::NoIndex | Self::ManyIndexes { .. } => Some(Blame::Usage),
             _ => Some(Blame::File),
         }
@@ -190,6 +199,12 @@ impl fmt::Display for ShardFault {
             }
             Self::UnsafeName { name, reason } => write!(f, "no shard may be called {name:?}: {reason}"),
             Self::NoSize { found } => write!(f, "total_size is {found}, which is no number of bytes"),
+            Self::TooManyOpen { open, shards, error } => {
+                write!(
+                    f,
+                    "only {open} of its {shards} shards can be open at once, because of the limit of open files: {error}"
+                )
+            }
             Self::MissingShard { shard, tensors } => {
                 write!(f, "the shard {shard:?} is not there, which is to have {tensors} of the tensors")
             }
@@ -239,6 +254,7 @@ impl From<ShardError> for io::Error {
     fn from(error: ShardError) -> Self {
         let kind = match error.fault {
             ShardFault::File(error) => return error.into(),
+            ShardFault::TooManyOpen { ref error, .. } => error.kind(),
             ShardFault::Limit { .. } => io::ErrorKind::FileTooLarge,
             ShardFault::NoIndex | ShardFault::MissingShard { .. } => io::ErrorKind::NotFound,
             ShardFault::ManyIndexes { .. } => io::ErrorKind::InvalidInput,

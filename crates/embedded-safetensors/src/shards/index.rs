@@ -80,7 +80,7 @@ impl ShardIndex {
         read::read(file, path, limits)
     }
 
-    /// Reads an index, piece by piece: of its text 8 KiB are held at once, and one name.
+    /// Reads an index, piece by piece: of its text 8 KiB are held at once, and one name. A `metadata` of `null` is as none.
     ///
     /// # Errors
     /// [`ShardFault::Json`], [`ShardFault::Twice`], [`ShardFault::UnsafeName`], [`ShardFault::NoSize`]; [`ShardFault::Limit`]; those of the reader.

@@ -56,7 +56,7 @@ impl ShardedModel {
     ///
     /// # Errors
     /// Those of [`ShardIndex::open`] and [`FileModel::open`]; [`ShardFault::NoIndex`], [`ShardFault::ManyIndexes`]; [`ShardFault::MissingShard`],
-    /// [`ShardFault::MissingTensor`], [`ShardFault::ExtraTensor`], [`ShardFault::TensorTwice`], [`ShardFault::WrongShard`], [`ShardFault::TotalSize`].
+    /// [`ShardFault::TooManyOpen`], [`ShardFault::MissingTensor`], [`ShardFault::ExtraTensor`], [`ShardFault::TensorTwice`], [`ShardFault::WrongShard`], [`ShardFault::TotalSize`].
     ///
     /// # Panics
     /// Never.
@@ -169,7 +169,29 @@ fn indexes_in(folder: &Path) -> io::Result<Vec<String>> {
 
 fn open_shards(index: &ShardIndex, path: &Path) -> Result<Vec<FileModel>, ShardFault> {
     let folder = path.parent().unwrap_or(Path::new(""));
-    index.shards().map(|name| open_shard(index, name, &folder.join(name))).collect()
+    let mut open = Vec::with_capacity(index.shards().len());
+    for name in index.shards() {
+        let shard = open_shard(index, name, &folder.join(name));
+        open.push(shard.map_err(|fault| of_limit(fault, open.len(), index.shards().len()))?);
+    }
+    Ok(open)
+}
+
+/// Too many open files are too many shards.
+fn of_limit(fault: ShardFault, open: usize, shards: usize) -> ShardFault {
+    match fault {
+        ShardFault::File(error) if is_of_limit(error.fault()) => {
+            ShardFault::TooManyOpen { open, shards, error: error.into() }
+        }
+        fault => fault,
+    }
+}
+
+/// EMFILE and ENFILE, or what Windows has for them; the standard library has no kind of error for it.
+fn is_of_limit(fault: &FileFault) -> bool {
+    let codes: &[i32] = if cfg!(windows) { &[4] } else { &[23, 24] };
+    let code = |error: &io::Error| error.raw_os_error().is_some_and(|code| codes.contains(&code));
+    matches!(fault, FileFault::System { error, .. } if code(error))
 }
 
 fn open_shard(index: &ShardIndex, name: &str, path: &Path) -> Result<FileModel, ShardFault> {

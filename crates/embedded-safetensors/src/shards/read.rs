@@ -99,6 +99,33 @@ object! {
     WeightMap: "an object of the names of tensors and shards";
 }
 
+/// [`Metadata`], or `null`, which is as none.
+struct Perhaps<'r, 'l>(&'r mut Reading<'l>);
+
+impl<'de> DeserializeSeed<'de> for Perhaps<'_, '_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_option(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Perhaps<'_, '_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object of what is known of the model, or null")
+    }
+
+    fn visit_none<E>(self) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        Metadata(self.0).deserialize(deserializer)
+    }
+}
+
 impl Whole<'_, '_> {
     fn read<'de, A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
         let (mut has_metadata, mut has_weights) = (false, false);
@@ -110,7 +137,7 @@ impl Whole<'_, '_> {
             };
             match key.as_str() {
                 _ if is_twice => return Err(self.0.refuse(ShardFault::Twice { name: key })),
-                "metadata" => map.next_value_seed(Metadata(&mut *self.0))?,
+                "metadata" => map.next_value_seed(Perhaps(&mut *self.0))?,
                 "weight_map" => map.next_value_seed(WeightMap(&mut *self.0))?,
                 _ => drop(map.next_value::<IgnoredAny>()?),
             }
