@@ -102,7 +102,7 @@ fn every_other_end_is_a_crash() {
     for (reader, text) in [
         ("echo boom >&2; exit 3", "exit code 3 boom"),
         ("kill -SEGV $$", "signal 11"),
-        ("yes", "more than 268435456 bytes of output"),
+        ("yes", "more than 16777340 bytes of output"),
         ("sleep 600", "no answer in 1 seconds"),
         ("exit 0", "the output is not what the protocol says: EOF while parsing a value at line 1 column 0"),
         ("echo '{\"tensors\":{}}'", "the output is not what the protocol says: \"metadata\" is missing"),
@@ -127,6 +127,29 @@ fn what_hangs_is_killed_with_all_that_it_has_started() {
     assert_eq!(run.code, Some(1), "{run:?}");
     assert!(started.elapsed() < Duration::from_secs(30));
     assert!(is_gone(&place), "the sleeper sleeps on");
+}
+
+/// What it has started is neither waited for nor left.
+#[cfg(unix)]
+#[test]
+fn a_reader_is_judged_by_its_end_whatever_it_leaves_behind() {
+    let place = Place::new();
+    let reader = "sleep 600 & echo $! > new; mv new pid; echo bad-json >&2; exit 1";
+    let run = ask(&place, &["--timeout", "60", "--filter", "d3-array", "--json"], reader);
+    assert_eq!(run.code, Some(0), "{run:?}");
+    assert!(is_gone(&place), "the sleeper sleeps on");
+}
+
+/// More of it than is kept is neither a fault nor in the way.
+#[cfg(unix)]
+#[test]
+fn a_reader_may_complain_at_length() {
+    let reader = "echo first >&2; yes | head -c 20000000 >&2; exit 1";
+    let run = ask(&Place::new(), &["--filter", "d3-array", "--json"], reader);
+    let score: Value = serde_json::from_str(&run.out).expect("JSON");
+    let answer = &score["answers"]["d3-array"];
+    assert_eq!((run.code, &answer["verdict"]), (Some(0), &"reject".into()));
+    assert!(answer["text"].as_str().is_some_and(|text| text.starts_with("y\n")), "{answer}");
 }
 
 fn is_gone(place: &Place) -> bool {

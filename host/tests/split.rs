@@ -67,7 +67,7 @@ fn sizes_have_units() {
     let shards = |size: &str| {
         let run = place.run(["split", "m", "-o", "s", "--max-size", size, "--json", "--force"]);
         let line: Value = serde_json::from_str(&run.out).unwrap_or(json!({"shards": []}));
-        (run.code, line["shards"].as_array().expect("an array").len())
+        (run.code, line["shards"].as_array().map_or(0, Vec::len))
     };
     assert_eq!(shards("0.3KB"), (Some(0), 2));
     assert_eq!(shards("1kib"), (Some(0), 1));

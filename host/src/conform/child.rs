@@ -4,14 +4,23 @@ use crate::conform::Unusable;
 use crate::failure::sentence;
 use std::ffi::OsString;
 use std::io::{ErrorKind, Read, Write};
+use std::mem;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{sleep, spawn};
 use std::time::{Duration, Instant};
 
-/// How much a reader may say on one stream. The table of the largest vector has a third of it.
-const MOST_OUTPUT: u64 = 256 << 20;
+/// How much a reader may say on its standard output about a file of no length, and how often its length more.
+const OUTPUT: usize = 16 << 20;
+const OUTPUT_PER_BYTE: usize = 4;
+/// However long the file is. The table of the largest vector has a third of it.
+const MOST_OUTPUT: usize = 256 << 20;
+/// So much is kept of what it says on its standard error, the last.
+const WORDS: usize = 1 << 16;
+/// How long its streams are waited for when it has ended: what it has started may hold them for ever.
+const GRACE: Duration = Duration::from_secs(2);
 /// How often it is looked whether the run is to be broken off.
 const TICK: Duration = Duration::from_millis(50);
 
@@ -43,32 +52,32 @@ impl Ended {
 
 /// Runs the reader on a file, for so many seconds at most. Nothing if it is told to stop.
 pub fn run(command: &[OsString], file: Vec<u8>, limit: &Limit<'_>) -> Result<Option<Ended>, Unusable> {
+    let most = file.len().saturating_mul(OUTPUT_PER_BYTE).saturating_add(OUTPUT).min(MOST_OUTPUT);
     let mut running = Running::start(command)?;
-    let streams = running.connect(file);
+    let heard = running.connect(file, most);
     let begun = Instant::now();
-    let (mut out, mut err) = (Vec::new(), Vec::new());
+    let mut left = None;
     let end = loop {
         if limit.stop.load(Ordering::Relaxed) {
             return Ok(None);
         }
-        if begun.elapsed().as_secs() >= limit.seconds {
-            break End::TimedOut(limit.seconds);
+        let news = heard.news.recv_timeout(TICK);
+        if let Ok(News::Flooded) = news {
+            break End::Flooded(most as u64);
         }
-        match streams.recv_timeout(TICK) {
-            Ok(Stream::In) | Err(RecvTimeoutError::Timeout) => {}
-            Ok(Stream::Out(bytes) | Stream::Err(bytes)) if bytes.len() as u64 > MOST_OUTPUT => {
-                break End::Flooded(MOST_OUTPUT);
+        let are_closed = matches!(news, Err(RecvTimeoutError::Disconnected));
+        match running.status()? {
+            Some(status) if are_closed => break end(status),
+            Some(status) if left.get_or_insert_with(Instant::now).elapsed() > GRACE => {
+                running.kill();
+                break end(status);
             }
-            Ok(Stream::Out(bytes)) => out = bytes,
-            Ok(Stream::Err(bytes)) => err = bytes,
-            // All three have come to their ends.
-            Err(RecvTimeoutError::Disconnected) => match running.ended()? {
-                Some(status) => break end(status),
-                None => sleep(Duration::from_millis(1)),
-            },
+            None if begun.elapsed().as_secs() >= limit.seconds => break End::TimedOut(limit.seconds),
+            _ if are_closed => sleep(Duration::from_millis(1)),
+            _ => {}
         }
     };
-    Ok(Some(Ended { end, out, err }))
+    Ok(Some(Ended { end, out: heard.out.take(), err: heard.err.take() }))
 }
 
 /// What ends a run that does not end by itself.
@@ -77,11 +86,46 @@ pub struct Limit<'s> {
     pub stop: &'s AtomicBool,
 }
 
-/// What one of the three streams has come to.
-enum Stream {
-    In,
-    Out(Vec<u8>),
-    Err(Vec<u8>),
+/// What its streams have brought.
+struct Heard {
+    /// Until all three have come to their ends.
+    news: Receiver<News>,
+    out: Said,
+    err: Said,
+}
+
+enum News {
+    End,
+    Flooded,
+}
+
+/// What came from a stream so far.
+#[derive(Clone, Default)]
+struct Said(Arc<Mutex<Vec<u8>>>);
+
+impl Said {
+    fn bytes(&self) -> MutexGuard<'_, Vec<u8>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn take(&self) -> Vec<u8> {
+        mem::take(&mut self.bytes())
+    }
+
+    /// Whether there is room for it.
+    fn add(&self, piece: &[u8], most: usize) -> bool {
+        let mut bytes = self.bytes();
+        let is_room = piece.len() <= most.saturating_sub(bytes.len());
+        bytes.extend_from_slice(if is_room { piece } else { &[] });
+        is_room
+    }
+
+    fn add_last(&self, piece: &[u8], most: usize) {
+        let mut bytes = self.bytes();
+        bytes.extend_from_slice(piece);
+        let old = bytes.len().saturating_sub(most);
+        bytes.drain(..old);
+    }
 }
 
 /// A process that does not outlive the interest in it.
@@ -107,50 +151,73 @@ impl Running {
     }
 
     /// Feeds the process, and listens to it, each stream in a thread of its own: it may do the three in any order.
-    fn connect(&mut self, file: Vec<u8>) -> Receiver<Stream> {
-        let (sender, streams) = channel();
+    fn connect(&mut self, file: Vec<u8>, most: usize) -> Heard {
+        let (sender, news) = channel();
+        let (out, err) = (Said::default(), Said::default());
         if let Some(mut pipe) = self.child.stdin.take() {
             let sender = sender.clone();
             spawn(move || {
                 // A reader may know enough before the end; the pipe breaks then.
                 let _ = pipe.write_all(&file);
                 drop(pipe);
-                let _ = sender.send(Stream::In);
+                let _ = sender.send(News::End);
             });
         }
         if let Some(pipe) = self.child.stdout.take() {
-            listen(pipe, Stream::Out, sender.clone());
+            let said = out.clone();
+            listen(pipe, sender.clone(), move |piece| said.add(piece, most));
         }
         if let Some(pipe) = self.child.stderr.take() {
-            listen(pipe, Stream::Err, sender);
+            let said = err.clone();
+            listen(pipe, sender, move |piece| {
+                said.add_last(piece, WORDS);
+                true
+            });
         }
-        streams
+        Heard { news, out, err }
     }
 
-    fn ended(&mut self) -> Result<Option<ExitStatus>, Unusable> {
+    fn status(&mut self) -> Result<Option<ExitStatus>, Unusable> {
         let status = self.child.try_wait();
         let status =
             status.map_err(|error| Unusable::Reader(format!("the command is lost: {}", sentence(&error))))?;
         self.ended = status.is_some();
         Ok(status)
     }
+
+    /// With all that it has started.
+    fn kill(&mut self) {
+        system::kill(&mut self.child);
+    }
 }
 
 impl Drop for Running {
     fn drop(&mut self) {
         if !self.ended {
-            system::kill(&mut self.child);
+            self.kill();
             let _ = self.child.wait();
         }
     }
 }
 
-/// Takes in what a stream brings, and one byte more than is allowed at most.
-fn listen(pipe: impl Read + Send + 'static, stream: fn(Vec<u8>) -> Stream, sender: Sender<Stream>) {
+/// Hands over what a stream brings, as long as it is taken.
+fn listen(
+    mut pipe: impl Read + Send + 'static,
+    sender: Sender<News>,
+    take: impl Fn(&[u8]) -> bool + Send + 'static,
+) {
     spawn(move || {
-        let mut bytes = Vec::new();
-        let _ = pipe.take(MOST_OUTPUT + 1).read_to_end(&mut bytes);
-        let _ = sender.send(stream(bytes));
+        let mut piece = vec![0; 1 << 16];
+        let news = loop {
+            match pipe.read(&mut piece) {
+                Ok(0) => break News::End,
+                Ok(len) if take(&piece[..len]) => {}
+                Ok(_) => break News::Flooded,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(_) => break News::End,
+            }
+        };
+        let _ = sender.send(news);
     });
 }
 

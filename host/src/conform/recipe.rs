@@ -139,7 +139,10 @@ fn decimal(digits: &str) -> Result<u64, String> {
 }
 
 fn from_hex(digits: &str) -> Result<Vec<u8>, String> {
-    let pair = |at: usize| digits.get(at..at + 2).and_then(|two| u8::from_str_radix(two, 16).ok());
+    // The standard library takes a sign for part of a number.
+    let is_plain = |two: &&str| two.bytes().all(|digit| digit.is_ascii_hexdigit());
+    let pair =
+        |at: usize| digits.get(at..at + 2).filter(is_plain).and_then(|two| u8::from_str_radix(two, 16).ok());
     let bytes: Option<Vec<u8>> = (0..digits.len()).step_by(2).map(pair).collect();
     bytes.ok_or_else(|| format!("{digits:?} in its recipe is not hexadecimal"))
 }
@@ -173,6 +176,7 @@ mod tests {
             (r#"{"repeat":{"count":2,"text":"${i8}"}}"#, "no formula"),
             (r#"{"repeat":{"count":2,"text":"${i*1+18446744073709551615}"}}"#, "no number of 64 bits"),
             (r#"{"hex":"0"}"#, "not hexadecimal"),
+            (r#"{"hex":"00+f"}"#, "not hexadecimal"),
         ] {
             let refused = expand(&format!(r#"{{"header":[{part}],"data":[]}}"#), 100);
             assert!(refused.as_ref().is_err_and(|said| said.contains(reason)), "{part}: {refused:?}");
