@@ -8,8 +8,8 @@ use crate::table::push_number;
 use std::io::{self, Write};
 use std::ops::Range;
 
-/// How many tensors a thread writes at a time.
-const CHUNK: usize = 4096;
+/// How many tensors a thread writes at a time: few enough that the memory of their text is used again.
+const CHUNK: usize = 512;
 
 /// The tensors and the metadata of a header that is held, as two members of an object.
 pub fn members(listing: &Listing, data_start: u64, out: &mut impl Write) -> io::Result<()> {

@@ -17,8 +17,8 @@ const TITLES: [&str; 7] = ["tensor", "dtype", "shape", "begin", "end", "bytes", 
 const NUMBERS: usize = 3;
 /// How many dimensions of a shape are shown.
 const DIMS: usize = 16;
-/// How many rows a thread writes at a time.
-const CHUNK: usize = 4096;
+/// How many rows a thread writes at a time: few enough that the memory of their text is used again.
+const CHUNK: usize = 512;
 
 type Cells<'c> = [&'c str; TITLES.len()];
 type Widths = [usize; TITLES.len()];
