@@ -46,8 +46,8 @@ impl<R: Read> Read for Swapped<R> {
     }
 }
 
-/// So much of an array is turned at a time.
-const MEMORY: usize = 4 << 20;
+/// So much of an array is turned at a time: each time all of its columns are looked up.
+const MEMORY: usize = 64 << 20;
 /// So much is read at once where pieces lie closer together.
 const NEAR: usize = 1 << 14;
 
@@ -57,6 +57,7 @@ const NEAR: usize = 1 << 14;
 /// fit into the memory are gathered from all columns; where not even one does, a part of one.
 pub struct Turned<S> {
     window: Window<S>,
+    memory: usize,
     width: usize,
     rows: u64,
     columns: u64,
@@ -72,18 +73,23 @@ pub struct Turned<S> {
 impl<S: ReadAt<Error = io::Error>> Turned<S> {
     /// The array with these dimensions, whose elements of `width` bytes begin at `at`, and are fewer than 2^64.
     pub fn new(file: S, at: u64, width: usize, dims: &[u64]) -> Self {
+        Self::within(MEMORY, file, at, width, dims)
+    }
+
+    fn within(memory: usize, file: S, at: u64, width: usize, dims: &[u64]) -> Self {
         let (rows, axes) = dims.split_first().map_or((1, &[][..]), |(rows, axes)| (*rows, axes));
         let columns = if rows == 0 { 0 } else { axes.iter().product() };
         let window = Window { file, at, start: 0, bytes: Vec::new() };
         let (axes, piece) = (axes.to_vec(), Vec::new());
-        Self { window, width, rows, columns, axes, row: 0, column: 0, piece, given: 0 }
+        Self { window, memory, width, rows, columns, axes, row: 0, column: 0, piece, given: 0 }
     }
 
     fn fill(&mut self) -> io::Result<()> {
-        let room = (MEMORY / self.width) as u64;
+        let room = (self.memory / self.width) as u64;
         let columns = room.min(self.columns - self.column);
         let is_whole = columns == self.columns;
-        let rows = if is_whole { (room / self.columns).min(self.rows - self.row) } else { 1 };
+        // A column of them is held twice: as it is read, too.
+        let rows = if is_whole { (room / (columns + 1)).clamp(1, self.rows - self.row) } else { 1 };
         self.gather(rows, columns)?;
         self.column += columns;
         if self.column == self.columns {
@@ -207,11 +213,13 @@ impl<S: ReadAt<Error = io::Error>> Window<S> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Swapped, Turned};
-    use std::io::{Read, Write};
+    use super::{MEMORY, Swapped, Turned};
+    use embedded_safetensors::{FileLen, ReadAt};
+    use std::cell::Cell;
+    use std::io::{self, Read, Write};
 
     /// Elements that say where they are in the result.
-    fn turned(dims: &[u64], width: usize) -> Vec<u8> {
+    fn turned(dims: &[u64], width: usize, memory: usize) -> Vec<u8> {
         let elements: u64 = dims.iter().product();
         let mut bytes = vec![0xAA; 5];
         for place in 0..elements {
@@ -226,7 +234,7 @@ mod tests {
         let mut file = tempfile::tempfile().expect("a file");
         file.write_all(&bytes).expect("written");
         let mut result = Vec::new();
-        Turned::new(&file, 5, width, dims).read_to_end(&mut result).expect("read");
+        Turned::within(memory, &file, 5, width, dims).read_to_end(&mut result).expect("read");
         result
     }
 
@@ -237,7 +245,10 @@ mod tests {
     #[test]
     fn the_last_axis_becomes_the_fastest() {
         for dims in [&[][..], &[5], &[2, 3], &[3, 1, 4], &[4, 3, 2, 5], &[1, 7], &[7, 1], &[600, 700]] {
-            assert!(turned(dims, 4) == counted(dims.iter().product(), 4), "{dims:?}");
+            let expected = counted(dims.iter().product(), 4);
+            for memory in [MEMORY, 1 << 20, 100] {
+                assert!(turned(dims, 4, memory) == expected, "{dims:?} in {memory}");
+            }
         }
         for dims in [&[0][..], &[0, 3], &[3, 0], &[2, 0, 5]] {
             let file = tempfile::tempfile().expect("a file");
@@ -250,7 +261,32 @@ mod tests {
     /// One row is more than the memory, and has a rest.
     #[test]
     fn rows_that_are_too_long_come_in_parts() {
-        assert!(turned(&[2, 3, 250_000], 8) == counted(1_500_000, 8));
+        assert!(turned(&[2, 3, 250_000], 8, 4 << 20) == counted(1_500_000, 8));
+    }
+
+    /// Each pass over the columns reads of each what it needs, in one piece if they lie far apart.
+    #[test]
+    fn as_few_passes_as_the_memory_allows() {
+        struct Counted(Cell<u64>);
+        impl ReadAt for Counted {
+            type Error = io::Error;
+
+            fn read_at(&mut self, _: u64, buffer: &mut [u8]) -> io::Result<usize> {
+                self.0.set(self.0.get() + 1);
+                Ok(buffer.len())
+            }
+
+            fn file_len(&mut self) -> io::Result<FileLen> {
+                Ok(FileLen::Unknown)
+            }
+        }
+        let reads = |rows: u64| {
+            let file = Counted(Cell::new(0));
+            let mut array = Turned::new(file, 0, 4, &[rows, 10]);
+            io::copy(&mut array, &mut io::sink()).expect("read");
+            array.window.file.0.get()
+        };
+        assert_eq!((reads(1_000_000), reads(2_000_000)), (10, 20));
     }
 
     #[test]
