@@ -34,7 +34,7 @@ fn commands() -> Vec<String> {
     let (_, list) = help.split_once("Commands:\n").expect("a list of commands");
     let names =
         list.lines().take_while(|line| !line.is_empty()).filter_map(|line| line.split_whitespace().next());
-    names.filter(|name| !matches!(*name, "help" | "completions")).map(str::to_owned).collect()
+    names.filter(|name| *name != "help").map(str::to_owned).collect()
 }
 
 fn folder() -> &'static Path {

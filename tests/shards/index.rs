@@ -146,7 +146,7 @@ fn nothing_may_be_there_twice() {
     }
 }
 
-/// As huggingface_hub takes it.
+/// It says nothing, and does no harm.
 #[test]
 fn metadata_of_null_is_none() {
     for metadata in ["null", "{}"] {

@@ -1,4 +1,4 @@
-//! Work that takes more than a second shows on a terminal how far it is, and nowhere else.
+//! What is for terminals only: colours, and how far work is that takes more than a second.
 #![cfg(target_os = "linux")]
 
 mod support;
@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io::Read;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
-use support::{Place, file, tensor};
+use support::{Place, file, sound, tensor};
 
 /// A model that takes many seconds to read, and no room on the disk.
 fn large() -> Place {
@@ -20,17 +20,18 @@ fn large() -> Place {
 }
 
 /// `script` gives a program a terminal of its own.
-fn on_a_terminal(place: &Place) -> Child {
-    let command = format!("{} hash large", env!("CARGO_BIN_EXE_safetensors"));
+fn on_a_terminal(place: &Place, command: &str, variable: (&str, &str)) -> Child {
+    let command = format!("{} {command}", env!("CARGO_BIN_EXE_safetensors"));
     let mut script = Command::new("script");
-    script.args(["-qefc", &command, "/dev/null"]).current_dir(place.path(".")).env("TERM", "xterm");
+    script.args(["-qefc", &command, "/dev/null"]).current_dir(place.path("."));
+    script.env_remove("NO_COLOR").env("TERM", "xterm").env(variable.0, variable.1);
     script.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().expect("the program `script`")
 }
 
 #[test]
 fn a_bar_appears_on_a_terminal() {
     let place = large();
-    let mut child = on_a_terminal(&place);
+    let mut child = on_a_terminal(&place, "hash large", ("LC_ALL", "C"));
     let started = Instant::now();
     let mut screen = child.stdout.take().expect("a pipe");
     let (mut shown, mut piece) = (String::new(), [0; 4096]);
@@ -52,4 +53,22 @@ fn nothing_appears_elsewhere() {
     child.kill().expect("it runs");
     let output = child.wait_with_output().expect("it ends");
     assert_eq!((output.stdout.len(), output.stderr.len()), (0, 0), "{output:?}");
+}
+
+#[test]
+fn colours_are_for_terminals_that_want_them() {
+    let place = Place::new();
+    place.put("m", &sound());
+    let on_terminal = |variable| {
+        let child = on_a_terminal(&place, "inspect m", variable);
+        String::from_utf8(child.wait_with_output().expect("it ends").stdout).expect("text")
+    };
+    let coloured = on_terminal(("LC_ALL", "C"));
+    assert!(coloured.contains("\u{1b}["), "{coloured}");
+    for variable in [("NO_COLOR", "1"), ("TERM", "dumb")] {
+        let plain = on_terminal(variable);
+        assert!(plain.contains("ok, 2 tensors") && !plain.contains('\u{1b}'), "{variable:?}: {plain}");
+    }
+    let piped = place.run(["inspect", "m"]);
+    assert!(piped.code == Some(0) && !piped.out.contains('\u{1b}'), "{piped:?}");
 }

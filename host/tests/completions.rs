@@ -1,0 +1,56 @@
+//! `safetensors completions`: scripts that complete the command.
+#![cfg(unix)]
+
+mod support;
+use std::process::{Command, Stdio};
+use support::{Place, finish};
+
+const SHELLS: [&str; 5] = ["bash", "elvish", "fish", "powershell", "zsh"];
+
+#[test]
+fn every_shell_learns_of_every_command() {
+    let place = Place::new();
+    let help = place.run(["--help"]).out;
+    let (_, list) = help.split_once("Commands:\n").expect("a list of commands");
+    let names =
+        list.lines().take_while(|line| !line.is_empty()).filter_map(|line| line.split_whitespace().next());
+    let names: Vec<&str> = names.collect();
+    assert!(names.len() > 12, "{names:?}");
+    for shell in SHELLS {
+        let run = place.run(["completions", shell]);
+        assert_eq!((run.code, run.err.as_str()), (Some(0), ""), "{shell}");
+        for name in &names {
+            assert!(run.out.contains(name), "{shell} does not know {name}");
+        }
+    }
+}
+
+#[test]
+fn bash_completes() {
+    let place = Place::new();
+    place.put("script", place.run(["completions", "bash"]).out.as_bytes());
+    for (typed, completed) in [("insp", "inspect"), ("chec", "check checkpoint"), ("xyz", "")] {
+        let script = format!(
+            "source ./script; COMP_WORDS=(safetensors {typed}); COMP_CWORD=1; _safetensors safetensors {typed} safetensors; echo \"${{COMPREPLY[*]}}\""
+        );
+        let run = finish(
+            Command::new("bash").args(["-c", &script]).current_dir(place.path(".")).stdin(Stdio::null()),
+        );
+        run.is(0, &format!("{completed}\n"), "");
+    }
+}
+
+#[test]
+fn an_unknown_shell_is_a_mistake() {
+    let run = Place::new().run(["completions", "cmd.exe"]);
+    assert_eq!((run.code, run.out.as_str()), (Some(2), ""), "{run:?}");
+    assert!(run.err.contains("bash, elvish, fish, powershell, zsh"), "{run:?}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn standard_output_is_full() {
+    let full = std::fs::File::options().write(true).open("/dev/full").expect("a device");
+    let run = finish(Place::new().command(["completions", "zsh"]).stdout(full));
+    run.is(2, "", "safetensors: cannot write to standard output: no space left on device\n");
+}
