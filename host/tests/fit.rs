@@ -322,13 +322,53 @@ fn numbers_that_are_none_are_bad_usage() {
 fn a_name_that_fits_several_chips_lists_them() {
     let place = place();
     let run = place.run(["fit", "--chip", "STM32F411", "m"]);
-    let begins = "safetensors: \"STM32F411\" begins the names of 16 chips: STM32F411CC, STM32F411CCUx, ";
+    let begins = "safetensors: \"STM32F411\" fits the names of 16 chips: STM32F411CC, STM32F411CCUx, ";
     assert!(run.code == Some(2) && run.err.starts_with(begins) && run.err.ends_with(", …\n"), "{}", run.err);
+}
+
+#[test]
+fn a_name_with_an_x_takes_none_of_several() {
+    let run = place().run(["fit", "--chip", "nRF52xxx_xxAA", "m"]);
+    assert!(run.code == Some(2) && run.err.contains("nRF52832_xxAA"), "{}", run.err);
+    assert_eq!(place().run(["fit", "--chip", "nrf52840_XXaa", "m"]).code, Some(0));
+}
+
+#[test]
+fn a_board_may_have_more_flash_than_any_chip_has_inside() {
+    let run = place().run(["fit", "--chip", "RP2040", "--flash-size", "32M", "m"]);
+    assert_eq!((run.code, run.err.as_str()), (Some(0), ""), "{}", run.out);
+    assert!(run.out.contains("at 0x11ff1000"), "{}", run.out);
+}
+
+#[test]
+fn behind_a_model_that_ends_with_the_flash_nothing_fits() {
+    let place = place();
+    place.put("full", &model(128 << 10));
+    let args = ["fit", "--chip", "STM32F411RETx", "--at", "0x08060000", "full", "m"];
+    let run = place.run(args);
+    let line = "no flash is left behind the model before it";
+    assert!(
+        run.code == Some(1) && run.out.contains("m: does not fit: ") && run.out.contains(line),
+        "{run:?}"
+    );
+    let json = place.run(args.into_iter().chain(["--json"])).out;
+    let second: Value = serde_json::from_str(json.lines().nth(1).expect("two models")).expect("JSON");
+    assert_eq!((&second["file"], &second["fits"]), (&"m".into(), &false.into()));
+}
+
+#[test]
+fn nothing_helps_where_the_place_itself_is_at_no_multiple() {
+    let run = place().run(["fit", "--chip", "nRF52840_xxAA", "--at", "0x1000", "--align", "8192", "m"]);
+    assert_eq!(run.code, Some(1), "{run:?}");
+    assert!(run.out.contains("nor is the place of the model") && !run.out.contains("pack"), "{}", run.out);
 }
 
 #[test]
 fn chips_are_listed() {
     let place = Place::new();
+    for json in [&[][..], &["--json"]] {
+        assert_eq!(place.run([&["fit", "--list", "zzz"], json].concat()).code, Some(2));
+    }
     place.run(["fit", "--list", "NRF5284"]).is(0, "nRF52840_xxAA\n", "");
     let all = place.run(["fit", "--list"]).out;
     for name in ["STM32F411RETx", "nRF52840_xxAA", "RP2040"] {

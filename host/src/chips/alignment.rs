@@ -13,7 +13,7 @@ pub struct Alignment {
     pub misaligned: u64,
     /// The first of those, by its name, and what it would have to be a multiple of.
     pub first: Option<(String, u64, u64)>,
-    /// How they can be written so that all do.
+    /// How they can be written so that all do, if it can be done at this address.
     pub remedy: Option<Remedy>,
 }
 
@@ -51,7 +51,8 @@ impl Alignment {
             alignment.tensors += 1;
             alignment.see(&tensor, address + data_start + tensor.begin(), own);
         }
-        if alignment.misaligned > 0 {
+        // Where the model itself is at no such multiple, nothing in it is brought to one.
+        if alignment.misaligned > 0 && address.is_multiple_of(multiple) {
             alignment.remedy = Some(match (wanted > 1, all_by_size) {
                 (false, _) => Remedy::Order,
                 (true, true) => Remedy::BySize(multiple),

@@ -35,7 +35,10 @@ pub fn names(registry: &Registry) -> Vec<String> {
 pub fn find(registry: &Registry, name: &str) -> Result<Target, Unknown> {
     let names = names(registry);
     let alike: Vec<&String> = names.iter().filter(|candidate| begins_with(candidate, name)).collect();
-    let exact = alike.iter().find(|candidate| candidate.len() == name.len());
+    // Of names that fit it by an `x` alone none is more exact than another.
+    let whole: Vec<&&String> = alike.iter().filter(|candidate| candidate.len() == name.len()).collect();
+    let same = whole.iter().find(|candidate| candidate.eq_ignore_ascii_case(name)).copied();
+    let exact = same.or(if let [only] = whole[..] { Some(only) } else { None });
     match (exact, alike.as_slice()) {
         (Some(exact), _) | (None, [exact]) => {
             registry.get_target_by_name(exact).map_err(|_| Unknown::None(Vec::new()))

@@ -68,6 +68,10 @@ pub fn flash(
         let _ = work.advance(part.end - part.start);
     }
     for part in parts {
+        if stopped() {
+            let sentence = "interrupted: all is programmed, but not all of it has been read back";
+            return Err(Complaint::ended(Exit::Interrupted, "interrupted", sentence));
+        }
         verify(board, image, part)?;
         let _ = work.advance(part.end - part.start);
     }
@@ -85,12 +89,14 @@ fn program(
     stopped: &impl Fn() -> bool,
 ) -> Result<(), Complaint> {
     let written = written(image, part);
+    let is_first = part.start == image.range.start;
     if stopped() {
         return Err(Complaint::ended(Exit::Interrupted, "interrupted", format!("interrupted: {written}")));
     }
     let bytes = image.read(part)?;
     board.program(part.start, &bytes).map_err(|reason| {
-        let sentence = format!("programming failed at {}: {reason}; {written}", hex(part.start));
+        let gone = if is_first { ", and what was in its pages may be gone" } else { "" };
+        let sentence = format!("programming failed at {}: {reason}; {written}{gone}", hex(part.start));
         Complaint::ended(Exit::Failed, "probe", sentence)
     })
 }
@@ -276,7 +282,8 @@ mod tests {
         };
         assert_eq!(
             told(0),
-            "programming failed at 0x0800c000: the cable was pulled; nothing of the model is in flash"
+            "programming failed at 0x0800c000: the cable was pulled; nothing of the model is in flash, and \
+             what was in its pages may be gone"
         );
         assert_eq!(
             told(1),
@@ -309,5 +316,9 @@ mod tests {
             "{sentence}"
         );
         assert_eq!(board.calls.len(), 1);
+        let (outcome, board, _) = run(Mock::new(), Some(2));
+        let (_, sentence) = message(&outcome.expect_err("it is stopped"));
+        assert_eq!(sentence, "interrupted: all is programmed, but not all of it has been read back");
+        assert_eq!(board.calls.len(), 2);
     }
 }

@@ -1,6 +1,6 @@
 //! The chip that a command is about, and what is in its flash already: arguments of `fit` and `flash`.
 
-use crate::chips::chip::Chip;
+use crate::chips::chip::{Area, Chip};
 use crate::chips::firmware::{Fault, segments};
 use crate::chips::place::Refusal;
 use crate::chips::registry;
@@ -55,14 +55,14 @@ impl Site {
         if let Some(firmware) = &inhabitants.firmware {
             used.extend(inside(&chip, firmware)?);
         }
-        let is_sized = !chip.usual().any(|area| area.is_window());
+        let is_sized = inhabitants.flash_size.is_some() || !chip.usual().any(Area::is_window);
         Ok(Self { target, chip, used, is_sized })
     }
 
     /// # Errors
     /// Where the flash ends is for the board to say, and nobody has said it.
     pub fn need_size(&self) -> Result<(), Complaint> {
-        let window = self.chip.usual().find(|area| area.is_window());
+        let window = self.chip.usual().find(|area| area.is_window() && !self.is_sized);
         let Some(area) = window else { return Ok(()) };
         Err(Complaint::usage(format!(
             "the flash of {} is outside of it, in a window of {}: how much the board has is said by --flash-size (2M, \
@@ -95,7 +95,7 @@ fn target(name: &str) -> Result<Target, Complaint> {
             }
             registry::Unknown::Several(count, first) => {
                 let more = if count > first.len() { ", …" } else { "" };
-                format!("{asked} begins the names of {count} chips: {}{more}", first.join(", "))
+                format!("{asked} fits the names of {count} chips: {}{more}", first.join(", "))
             }
         })
     })

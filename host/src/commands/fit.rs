@@ -88,6 +88,9 @@ impl Fit {
         let model = Model::open(path)?;
         let plan = Plan::of(&model)?;
         let found = match *next {
+            Some(at) if self.at != *next && site.chip.area_at(at).is_none() => {
+                Err(no_room_behind(plan.file_bytes))
+            }
             Some(at) => place::at(&site.chip, &site.used, at, plan.file_bytes),
             None => place::highest(&site.chip, &site.used, plan.file_bytes, self.align.unwrap_or(1)),
         };
@@ -142,6 +145,12 @@ impl Fit {
         let good = self.align.is_none() || alignment.misaligned == 0;
         Answer { name, lines, json, pages: Some(place.pages.clone()), good }
     }
+}
+
+/// The model before it takes flash to its end.
+fn no_room_behind(bytes: u64) -> Refusal {
+    let sentence = format!("{} bytes, and no flash is left behind the model before it", grouped(bytes));
+    Refusal::NoRoom { missing: bytes, sentence }
 }
 
 /// What is said of one model.
@@ -200,6 +209,12 @@ fn alignment_line(alignment: &Alignment) -> String {
             hex(*address),
             remedy.command()
         ),
+        (Some((name, address, of)), None) => format!(
+            "{misaligned} of {tensors} tensors are not aligned: {} lies at {}, which is no multiple of {of}; \
+             nor is the place of the model, so that no order of its tensors helps",
+            quoted(name),
+            hex(*address)
+        ),
         _ => "every tensor is aligned: a `View` gives its elements where they lie".to_owned(),
     }
 }
@@ -236,6 +251,7 @@ fn json(name: &str, site: &Site, plan: &Plan, place: &Place<'_>, alignment: &Ali
         (Some((first, ..)), Some(remedy)) => {
             object.text("first_misaligned", first).text("remedy", &remedy.command())
         }
+        (Some((first, ..)), None) => object.text("first_misaligned", first),
         _ => object,
     };
     object.number("index_bytes", plan.index_bytes).number("ram_bytes", site.chip.ram).end()
@@ -246,12 +262,13 @@ fn list(pattern: &str, json: bool) -> Outcome {
     let lower = pattern.to_ascii_lowercase();
     let mut names = registry::names(&Registry::from_builtin_families());
     names.retain(|name| name.to_ascii_lowercase().contains(&lower));
+    if names.is_empty() {
+        return Err(Complaint::usage(format!("no chip has {} in its name", quoted(pattern))));
+    }
     let mut out = BufWriter::new(io::stdout().lock());
     if json {
         let chips = array(names.iter().map(|name| crate::json::quoted(name)));
         writeln!(out, "{}", Object::new().flag("ok", true).raw("chips", &chips).end())?;
-    } else if names.is_empty() {
-        return Err(Complaint::usage(format!("no chip has {} in its name", quoted(pattern))));
     } else {
         names.iter().try_for_each(|name| writeln!(out, "{name}"))?;
     }
