@@ -3,7 +3,7 @@
 use crate::complaint::Complaint;
 use crate::work::listen;
 use std::fs::{self, File};
-use std::io::{self, BufWriter, StdoutLock, Write};
+use std::io::{self, BufWriter, Seek, SeekFrom, StdoutLock, Write};
 use std::path::{Path, PathBuf};
 use tempfile::{NamedTempFile, TempPath};
 
@@ -42,6 +42,18 @@ impl Product {
     /// Those of the system, with the name of the file.
     pub fn put(&mut self, bytes: &[u8]) -> Result<(), Complaint> {
         self.write_all(bytes).map_err(|error| self.cannot(error))
+    }
+
+    /// Goes on elsewhere, where it is a file.
+    ///
+    /// # Errors
+    /// Those of the system; it is standard output.
+    pub fn seek(&mut self, at: u64) -> Result<(), Complaint> {
+        let sought = match &mut self.to {
+            To::Output(_) => Err(io::ErrorKind::NotSeekable.into()),
+            To::File { hidden, .. } => hidden.seek(SeekFrom::Start(at)).map(drop),
+        };
+        sought.map_err(|error| self.cannot(error))
     }
 
     /// An error of a write, with the name of the file.
@@ -150,7 +162,12 @@ fn hidden_beside(place: &Path) -> io::Result<NamedTempFile> {
     let mut builder = tempfile::Builder::new();
     builder.prefix(".safetensors-").suffix(".tmp");
     match fs::metadata(place) {
-        Ok(there) => builder.permissions(there.permissions()).tempfile_in(folder),
+        Ok(there) => {
+            let hidden = builder.permissions(there.permissions()).tempfile_in(folder)?;
+            // The process's mask has taken some of them away.
+            hidden.as_file().set_permissions(there.permissions())?;
+            Ok(hidden)
+        }
         Err(_) => usual(&mut builder).tempfile_in(folder),
     }
 }

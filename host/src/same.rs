@@ -7,6 +7,10 @@ use std::path::Path;
 /// # Errors
 /// The output is the input, whatever both are called.
 pub fn not_the_input(input: &Path, output: &Path) -> Result<(), Complaint> {
+    // Standard output is none, whatever else is called so.
+    if output.as_os_str() == "-" {
+        return Ok(());
+    }
     match (input.canonicalize(), output.canonicalize()) {
         (Ok(one), Ok(other)) if one == other => {
             Err(Complaint::about(output, "is the file that is read; write another one"))

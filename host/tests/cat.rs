@@ -256,9 +256,13 @@ fn on_a_terminal() {
         let run = on_terminal(&format!("--format {format}"));
         assert_eq!(run.out, "safetensors: bytes are not for a terminal; give --output, or --force\r\n");
         assert_eq!(run.code, Some(2));
+        assert_eq!(on_terminal(&format!("-o - --format {format}")), run);
     }
     assert_eq!(on_terminal("--format raw --force").out.len(), 1001);
+    assert!(on_terminal("-o -").out.ends_with("7\r\n… 1 more of 1001\r\n"));
     let run = place.run(["cat", "m", "a", "--format", "raw", "--json"]);
+    assert_eq!(place.run(["cat", "m", "a", "--format", "raw", "--json", "-o", "-"]), run);
+    assert_eq!(place.run(["cat", "m", "a", "--json", "-o", "-"]), place.run(["cat", "m", "a", "--json"]));
     run.is(2, "{\"ok\":false,\"error\":\"usage\",\"message\":\"bytes and JSON do not go together on standard output; give --output\"}\n", "");
 }
 

@@ -3,7 +3,7 @@
 
 mod support;
 use std::fs;
-use std::io::Read;
+use std::io::{Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -371,9 +371,83 @@ fn products_have_the_usual_permissions() {
 #[test]
 fn a_file_and_json_do_not_go_into_one_stream() {
     let place = place();
-    for args in [&["pack", "sound", "-o", "-", "--json"][..], &["join", "sound", "-o", "-", "--json"]] {
+    for args in [
+        &["pack", "sound", "-o", "-", "--json"][..],
+        &["join", "sound", "-o", "-", "--json"],
+        &["slice", "sound", "a=:", "-o", "-", "--json"],
+    ] {
         let run = place.run(args);
         let message = "a file and JSON do not go together on standard output; give --output a name";
         run.is(2, &format!("{{\"ok\":false,\"error\":\"usage\",\"message\":\"{message}\"}}\n"), "");
+    }
+}
+
+/// What comes while a command reads its input is as good as what was there before.
+#[test]
+fn what_comes_meanwhile_is_not_replaced() {
+    let place = place();
+    let much = 1 << 20;
+    let header = format!("{{{},{}}}", tensor("a", 0, 2), tensor("z", 2, 2 + much));
+    let model = file(header, &vec![7; 2 + usize::try_from(much).expect("little")]);
+    // More than a pipe holds: when it is taken, the command has looked already.
+    let (begun, rest) = model.split_at(1 << 19);
+    for case in CASES.iter().filter(|case| !matches!(case.name, "split" | "checkpoint" | "flash")) {
+        let Some(out) = case.makes else { continue };
+        let mut child = place.command(case.args("-")).stdin(Stdio::piped()).spawn().expect("it starts");
+        let mut pipe = child.stdin.take().expect("a pipe");
+        pipe.write_all(begun).expect("it is read");
+        place.put(out, b"precious");
+        pipe.write_all(rest).expect("it is read");
+        drop(pipe);
+        let output = child.wait_with_output().expect("it ends");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.code() == Some(2) && said.starts_with(out), "{}: {said}", case.name);
+        assert_eq!(fs::read(place.path(out)).expect("a file"), b"precious", "{}", case.name);
+        remove(&place.path(out));
+    }
+    assert_eq!(names(&place), names(&self::place()));
+}
+
+/// Also what the process's mask would take away.
+#[test]
+fn what_is_replaced_leaves_its_permissions() {
+    let place = place();
+    for case in CASES.iter().filter(|case| !matches!(case.name, "split" | "checkpoint")) {
+        let Some(out) = case.makes else { continue };
+        place.put(out, b"old");
+        for mode in [0o664, 0o600, 0o444] {
+            fs::set_permissions(place.path(out), fs::Permissions::from_mode(mode)).expect("permissions");
+            let mut masked = Command::new("sh");
+            masked.args(["-c", "umask 022; exec \"$@\"", "sh", env!("CARGO_BIN_EXE_safetensors")]);
+            let run = finish(masked.args(case.args("sound")).arg("--force").current_dir(place.path(".")));
+            assert_eq!(run.code, Some(0), "{}: {run:?}", case.name);
+            let kept = fs::metadata(place.path(out)).expect("it is there").permissions().mode() & 0o777;
+            assert_eq!(kept, mode, "{}: {kept:o}", case.name);
+        }
+        remove(&place.path(out));
+    }
+}
+
+/// A dash is no file's name, whatever is there.
+#[test]
+fn a_dash_is_standard_output() {
+    let place = place();
+    place.put("-", b"a file");
+    for args in [
+        &["slice", "sound", "a=:"][..],
+        &["pack", "sound"],
+        &["cat", "sound", "a"],
+        &["cat", "sound", "a", "--format", "npy"],
+        &["cat", "sound", "a", "--json"],
+        &["emit", "sound"],
+    ] {
+        let output = place.command([args, &["-o", "-"]].concat()).output().expect("it runs");
+        assert!(output.status.success() && output.stderr.is_empty(), "{args:?}: {output:?}");
+        assert!(!output.stdout.is_empty(), "{args:?}");
+        assert_eq!(fs::read(place.path("-")).expect("a file"), b"a file", "{args:?}");
+        if args[0] == "slice" {
+            assert_eq!(place.run(["slice", "sound", "a=:", "-o", "part"]).code, Some(0));
+            assert_eq!(fs::read(place.path("part")).expect("a file"), output.stdout);
+        }
     }
 }

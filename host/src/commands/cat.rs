@@ -55,7 +55,7 @@ pub struct Cat {
     #[arg(long, value_name = "N", conflicts_with = "json")]
     limit: Option<u64>,
 
-    /// Where to write, instead of standard output
+    /// Where to write, instead of standard output, which `-` is, too
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 
@@ -91,7 +91,7 @@ impl Run for Cat {
         not_of_the_model(&model, self.target())?;
         let sliced = Sliced::of(&model, &self.tensor, &self.slice)?;
         match format {
-            Format::Text if self.json && self.output.is_none() => self.print_json(&sliced)?,
+            Format::Text if self.json && self.to_stdout() => self.print_json(&sliced)?,
             Format::Text => self.print_text(&model, &sliced)?,
             Format::Npy | Format::Raw => self.write(&model, format, &sliced)?,
         }
@@ -112,7 +112,7 @@ impl Cat {
     }
 
     fn check(&self, format: Format) -> Result<(), Complaint> {
-        let to_stdout = self.output.is_none();
+        let to_stdout = self.to_stdout();
         if format != Format::Text && self.limit.is_some() {
             return Err(Complaint::usage("--limit is for text; --slice takes a part of the bytes"));
         }
@@ -130,6 +130,11 @@ impl Cat {
             return Err(Complaint::usage("bytes are not for a terminal; give --output, or --force"));
         }
         Ok(())
+    }
+
+    /// Also if it is called `-`.
+    fn to_stdout(&self) -> bool {
+        self.target().as_os_str() == "-"
     }
 
     fn target(&self) -> &Path {
@@ -155,16 +160,16 @@ impl Cat {
     }
 
     fn print_text(&self, model: &Model, sliced: &Sliced<'_>) -> Result<(), Complaint> {
-        let is_shown = self.output.is_none() && io::stdout().is_terminal();
+        let is_shown = self.to_stdout() && io::stdout().is_terminal();
         let limit = self.limit.or(is_shown.then_some(SHOWN));
         let mut product = Product::create(self.target(), self.force)?;
         let path = self.target();
-        let cannot = |error| match path.as_os_str() == "-" {
+        let cannot = |error| match self.to_stdout() {
             true => Complaint::from(error),
             false => Complaint::cannot_write(path, &error),
         };
         // Where the text appears itself, that is progress enough.
-        let work = self.output.is_some().then(|| Work::new("printing", total_bytes(sliced)));
+        let work = (!self.to_stdout()).then(|| Work::new("printing", total_bytes(sliced)));
         print(sliced, Style::Text, limit, &mut product, &cannot, work.as_ref())?;
         product.put(b"\n")?;
         self.finish(product, model, sliced)

@@ -6,12 +6,13 @@ use crate::complaint::{Complaint, Outcome};
 use crate::exit::Exit;
 use crate::json::{self, Object};
 use crate::model::Model;
-use crate::product::may_be_made;
+use crate::pack::Fresh;
+use crate::product::{Product, may_be_made, not_both_on_output};
 use crate::same::{not_of_the_model, not_the_input};
 use crate::sliced::Sliced;
 use crate::text::{quoted, shown_text};
 use crate::work::Work;
-use embedded_safetensors::{FileSpec, FileWriter, TensorSpec};
+use embedded_safetensors::{FileSpec, TensorSpec};
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 
@@ -28,7 +29,7 @@ pub struct Slice {
     #[arg(required = true, value_name = "TENSOR=SPEC")]
     slices: Vec<String>,
 
-    /// The file to write
+    /// The file to write; `-` is standard output
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
 
@@ -48,15 +49,24 @@ impl Run for Slice {
 
     fn run(self) -> Outcome {
         let asked = self.asked()?;
-        not_the_input(&self.model, &self.output)?;
-        may_be_made(&self.output, self.force)?;
+        not_both_on_output(self.json, Some(&self.output))?;
+        let is_file = self.output.as_os_str() != "-";
+        if is_file {
+            not_the_input(&self.model, &self.output)?;
+            may_be_made(&self.output, self.force)?;
+        }
         let model = Model::open(&self.model)?;
         not_of_the_model(&model, &self.output)?;
         let slices: Result<Vec<_>, _> =
             asked.iter().map(|(name, spec)| Sliced::of(&model, name, spec)).collect();
         let slices = slices?;
         let bytes = self.write(&model, &slices)?;
-        if self.json { self.print_json(&slices, bytes) } else { self.print(&slices, bytes) }?;
+        match is_file {
+            // That is where the file went.
+            false => {}
+            true if self.json => self.print_json(&slices, bytes)?,
+            true => self.print(&slices, bytes)?,
+        }
         Ok(Exit::Good)
     }
 }
@@ -90,16 +100,18 @@ impl Slice {
         let spec = FileSpec::new(&tensors);
         let spec = metadata.as_ref().map_or(spec, |pairs| spec.with_metadata(pairs));
         let work = Work::new("writing", total);
-        let mut file = FileWriter::create(&self.output, spec)?;
-        for slice in slices {
-            let mut tensor = file.tensor(slice.name())?;
-            slice.bytes(&work, &mut |chunk| Ok(tensor.write_bytes(chunk)?))?;
+        let mut product = Product::create(&self.output, self.force)?;
+        let mut file = Fresh::begin(spec, (&mut product, &self.output))?;
+        for (index, place) in file.places() {
+            if let Some(slice) = slices.get(index) {
+                file.tensor(&place, |take| slice.bytes(&work, take))?;
+            }
         }
+        let bytes = file.file_len();
         model.check_unchanged()?;
-        file.finish()?;
-        std::fs::metadata(&self.output)
-            .map(|metadata| metadata.len())
-            .map_err(|error| Complaint::not_read(&self.output, error))
+        Work::check()?;
+        product.finish()?;
+        Ok(bytes)
     }
 
     fn print(&self, slices: &[Sliced<'_>], bytes: u64) -> Result<(), Complaint> {

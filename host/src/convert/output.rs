@@ -6,8 +6,9 @@ use super::plan::{Plan, Planned};
 use crate::complaint::Complaint;
 use crate::npy::{Archive, Header};
 use crate::numbers::Report;
+use crate::pack::Fresh;
 use crate::product::Product;
-use embedded_safetensors::{FileSpec, FileWriter, TensorSpec};
+use embedded_safetensors::{FileSpec, TensorSpec};
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -50,14 +51,17 @@ fn write_model(
     let specs: Vec<_> = specs.collect();
     let spec = FileSpec::new(&specs);
     let spec = output.metadata.as_ref().map_or(spec, |pairs| spec.with_metadata(pairs));
-    let mut file = FileWriter::create(output.path, spec)?;
+    let mut product = Product::create(output.path, output.force)?;
+    let mut file = Fresh::begin(spec, (&mut product, output.path))?;
     let mut reports = Vec::new();
-    for planned in &plan.tensors {
-        let mut tensor = file.tensor(&planned.array.name)?;
-        reports.push(changer.make(planned, &mut |bytes| Ok(tensor.write_bytes(bytes)?))?);
+    let mut places = file.places();
+    places.sort_unstable_by_key(|(index, _)| *index);
+    // In the order of the plan, where what belongs to a tensor follows it.
+    for (planned, (_, place)) in plan.tensors.iter().zip(places) {
+        reports.push(file.tensor(&place, |take| changer.make(planned, take))?);
     }
     check()?;
-    file.finish()?;
+    product.finish()?;
     Ok(reports)
 }
 

@@ -42,7 +42,8 @@ fn planned<R>(
     let spec = FileSpec::new(&specs).with_placement(layout.placement).with_header_room(layout.room);
     let spec = if contents.metadata.is_some() { spec.with_metadata(&pairs) } else { spec };
     let mut memory = vec![0; specs.len() + pairs.len()];
-    let refused = |error| refusal(error, contents, output);
+    let name = |index: usize| contents.entries.get(index).map(|entry| entry.name.as_str());
+    let refused = |error| refusal(error, &name, output);
     if layout.is_canonical {
         see(&spec.sorted(&mut memory).map_err(refused)?)
     } else {
@@ -50,9 +51,10 @@ fn planned<R>(
     }
 }
 
-fn refusal(error: SpecError, contents: &Contents<'_>, output: &Path) -> Complaint {
+/// Says it of the tensor that it is about, whose name `name` knows.
+pub fn refusal<'n>(error: SpecError, name: &dyn Fn(usize) -> Option<&'n str>, output: &Path) -> Complaint {
     let name = match error.which {
-        Which::Tensor(index) => contents.entries.get(index).map(|entry| quoted(&entry.name)),
+        Which::Tensor(index) => name(index).map(quoted),
         Which::Key(_) | Which::File => None,
     };
     let sentence = match (name, error.fault) {
@@ -111,7 +113,7 @@ pub fn write(
     })
 }
 
-fn put_header(plan: &FilePlan<'_>, product: &mut Product) -> Result<(), Complaint> {
+pub fn put_header(plan: &FilePlan<'_>, product: &mut Product) -> Result<(), Complaint> {
     let (mut encoder, mut buffer) = (plan.encoder(), [0; 8192]);
     loop {
         match encoder.encode(&mut buffer) {
