@@ -58,6 +58,11 @@ impl Object {
         self.raw(key, &value.into().to_string())
     }
 
+    /// `null` where it is no finite number, for which JSON has no word.
+    pub fn float(self, key: &str, value: f64) -> Self {
+        self.raw(key, &serde_json::Value::from(value).to_string())
+    }
+
     pub fn flag(self, key: &str, value: bool) -> Self {
         self.raw(key, if value { "true" } else { "false" })
     }
@@ -136,6 +141,8 @@ mod tests {
     #[test]
     fn objects_read_back_as_what_they_were() {
         assert_eq!(Object::new().end(), "{}");
+        let floats = Object::new().float("a", 0.0).float("b", f64::INFINITY).float("c", f64::NAN);
+        assert_eq!(floats.end(), r#"{"a":0.0,"b":null,"c":null}"#);
         let list = array([quoted("a\"b"), "2".to_owned()]);
         let object =
             Object::new().text("file", "a\\b").flag("ok", true).number("n", u64::MAX).raw("list", &list);

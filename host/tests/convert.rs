@@ -92,6 +92,23 @@ fn casts_tell_what_they_cost() {
 }
 
 #[test]
+fn costs_are_numbers_of_json_however_large() {
+    let place = Place::new();
+    let numbers = [1e308, 1.7e308, 1e308, -1e308_f64];
+    let data: Vec<u8> = numbers.iter().flat_map(|number| number.to_le_bytes()).collect();
+    place.put("m", &model("F64", "[4]", &data));
+    for options in [&["--to", "F16", "--saturate"][..], &["--to", "I8", "--scale", "per-tensor"]] {
+        let run = convert(&place, &[&["m", "o.safetensors", "--json", "--force"], options].concat());
+        let said: serde_json::Value = serde_json::from_str(&run.out).expect("JSON");
+        let [most, mean] =
+            ["max_error", "mean_error"].map(|key| said["tensors"][0][key].as_f64().expect(key));
+        assert!(most == 1.7e308 && (mean / 1.175e308 - 1.0).abs() < 1e-15, "{most} {mean}");
+        let run = convert(&place, &[&["m", "o.safetensors", "--force"], options].concat());
+        assert!(run.out.contains(" 1.70e308    1.1") && !run.out.contains("inf "), "{run:?}");
+    }
+}
+
+#[test]
 fn what_does_not_fit_is_refused() {
     let place = Place::new();
     place.put("m", &model("F32", "[2]", &floats(&[-3.0, 300.5])));

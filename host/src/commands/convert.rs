@@ -213,8 +213,7 @@ fn notes(report: &Report) -> String {
 }
 
 fn members(object: Object, report: &Report) -> Object {
-    let object = object.raw("max_error", &format!("{:?}", report.max_error));
-    let object = object.raw("mean_error", &format!("{:?}", report.mean_error()));
+    let object = object.float("max_error", report.max_error).float("mean_error", report.mean_error());
     let object = object.number("values", report.values).number("inexact", report.inexact);
     let object = object.number("overflowed", report.overflowed).number("clamped", report.clamped);
     object.number("zeroed", report.zeroed).number("nan", report.nans)

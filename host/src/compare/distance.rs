@@ -1,6 +1,7 @@
 //! How far apart the values of two tensors are.
 
 use crate::compare::value::{Piece, Value};
+use crate::numbers::Mean;
 
 /// What is still the same.
 #[derive(Clone, Copy, Debug, Default)]
@@ -42,14 +43,13 @@ pub struct Distance {
     pub largest_at: Option<Place>,
     /// The largest one as a part of the larger of its two values.
     pub relative: f64,
-    sum: f64,
+    sum: Mean,
 }
 
 impl Distance {
     /// The mean of the differences of finite values, those that are equal included.
     pub fn mean(&self) -> f64 {
-        let finite = self.values - self.not_finite;
-        if finite == 0 { 0.0 } else { self.sum / finite as f64 }
+        self.sum.of(self.values - self.not_finite)
     }
 
     /// Takes in values that stand at the same places, from this one on.
@@ -86,7 +86,7 @@ impl Distance {
             return;
         }
         let (distance, magnitude) = (distance(place.a, place.b), a.abs().max(b.abs()));
-        self.sum += distance;
+        self.sum.add(distance);
         self.beyond += u64::from(!tolerance.allows(distance, magnitude));
         self.relative = self.relative.max(distance / magnitude);
         if distance > self.largest || self.largest_at.is_none() {
@@ -191,5 +191,7 @@ mod tests {
         let distance =
             measured(&Piece::Floats(&[f64::MAX]), &Piece::Floats(&[f64::MIN]), Tolerance::default());
         assert_eq!((distance.largest, distance.relative), (f64::MAX, 1.0));
+        let distance = measured(&Piece::Floats(&[1e308; 3]), &Piece::Floats(&[0.0; 3]), Tolerance::default());
+        assert_eq!((distance.largest, distance.mean()), (1e308, 1e308));
     }
 }

@@ -185,7 +185,6 @@ fn pair_json(pair: &Pair<'_>) -> String {
 }
 
 fn distance_json(object: Object, distance: &Distance, tensor: &Tensor<'_>) -> Object {
-    let float = |value: f64| serde_json::Value::from(value).to_string();
     let place = |object: Object, (key, place): (&str, &Option<Place>)| match place {
         None => object,
         Some(Place { at, a, b }) => {
@@ -196,8 +195,8 @@ fn distance_json(object: Object, distance: &Distance, tensor: &Tensor<'_>) -> Ob
     };
     let object = object.number("values", distance.values).number("differing", distance.differing);
     let object = object.number("beyond", distance.beyond).number("not_finite", distance.not_finite);
-    let object = object.raw("max_abs", &float(distance.largest)).raw("mean_abs", &float(distance.mean()));
-    let object = object.raw("max_relative", &float(distance.relative));
+    let object = object.float("max_abs", distance.largest).float("mean_abs", distance.mean());
+    let object = object.float("max_relative", distance.relative);
     [("max_abs_at", &distance.largest_at), ("not_finite_at", &distance.first_not_finite)]
         .into_iter()
         .fold(object, place)

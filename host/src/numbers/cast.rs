@@ -1,7 +1,7 @@
 //! Numbers become elements of another dtype, and what that has cost is counted.
 
-use super::Number;
 use super::format::{Exact, Format, Rounded};
+use super::{Mean, Number};
 use embedded_safetensors::Dtype;
 use std::fmt;
 
@@ -13,7 +13,7 @@ pub struct Report {
     pub inexact: u64,
     /// Of all finite values that stayed finite.
     pub max_error: f64,
-    sum_of_errors: f64,
+    errors: Mean,
     finite: u64,
     /// How many became the largest that the dtype has, or the smallest.
     pub clamped: u64,
@@ -28,7 +28,7 @@ pub struct Report {
 impl Report {
     /// Of all finite values that stayed finite; 0 where there are none.
     pub fn mean_error(&self) -> f64 {
-        if self.finite == 0 { 0.0 } else { self.sum_of_errors / self.finite as f64 }
+        self.errors.of(self.finite)
     }
 
     /// One finite value that became another, so far from it.
@@ -38,7 +38,7 @@ impl Report {
         self.inexact += u64::from(error > 0.0);
         self.zeroed += u64::from(is_zeroed);
         self.max_error = self.max_error.max(error);
-        self.sum_of_errors += error;
+        self.errors.add(error);
     }
 
     fn see_clamped(&mut self, error: f64) {

@@ -3,11 +3,13 @@
 mod cast;
 mod decode;
 mod format;
+mod mean;
 mod print;
 mod scale;
 
 pub use cast::{Cast, Report, can_be_target};
 pub use decode::Decoder;
+pub use mean::Mean;
 pub use print::{Style, printed};
 pub use scale::{Largest, Quantizer};
 
