@@ -196,7 +196,7 @@ fn identifiers_are_those_that_the_page_promises() {
     let identifiers = [
         "FC1_WEIGHT",
         "FC1_WEIGHT_2",
-        "FC1_WEIGHT_BYTES",
+        "FC1_WEIGHT_BYTES_2",
         "INT",
         "0",
         "TENSOR",
@@ -204,8 +204,8 @@ fn identifiers_are_those_that_the_page_promises() {
         "A_B_C",
         "TENSOR_3",
         "FILE_2",
-        "H",
-        "TENSORS",
+        "H_2",
+        "TENSORS_2",
         "PACKED",
         "PAIR",
         "NONE",
@@ -214,8 +214,48 @@ fn identifiers_are_those_that_the_page_promises() {
     let module = place.run(["emit", "--lang", "rust", "2-model.st"]).out;
     let constants = names(&module, "pub const ", ": Tensor");
     let mut wanted = identifiers.map(str::to_owned);
-    (wanted[4], wanted[9], wanted[11]) = ("T_0".into(), "FILE".into(), "TENSORS_2".into());
+    (wanted[2], wanted[4], wanted[9]) = ("FC1_WEIGHT_BYTES".into(), "T_0".into(), "FILE".into());
+    wanted[10] = "H".into();
     assert_eq!(constants, wanted);
+}
+
+#[test]
+fn no_identifier_is_another_macro() {
+    let place = Place::new();
+    let names = ["fc.weight", "fc.weight_shape", "data.bytes", "a.dim7", "a", "m", "h"];
+    let tensors = names.iter().enumerate().map(|(at, name)| support::tensor(name, at as u64, at as u64 + 1));
+    place.put("m", &file(format!("{{{}}}", tensors.collect::<Vec<_>>().join(",")), b"1234567"));
+    place.run(["emit", "--at", "0x1000", "-o", "m.h", "m"]).is(0, "", "");
+    place.put(
+        "main.c",
+        b"#include \"m.h\"\n#define ID(id, ...) id,\nenum { M_TENSORS(ID) };\n\
+        int main(void) { return M_FC_WEIGHT + 1 != M_FC_WEIGHT_SHAPE_2 || M_DATA_BYTES_2 != 2 || M_DATA_BYTES != 7\n\
+        || M_A_DIM7 != 3 || M_A_2 != 4 || M_M != 5 || M_H_2 != 6; }\n",
+    );
+    if has("gcc") {
+        let args = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-o", "main", "main.c"];
+        done(Command::new("gcc").args(args).current_dir(place.path(".")));
+        done(Command::new(place.path("main")).current_dir(place.path(".")));
+    }
+}
+
+#[test]
+fn a_header_of_many_dimensions_is_not_many_times_the_model() {
+    let place = Place::new();
+    let header = |rank: usize, name: &str| {
+        let shape = vec!["1"; rank].join(",");
+        format!("{{\"{name}\":{{\"dtype\":\"U8\",\"shape\":[{shape}],\"data_offsets\":[0,1]}}}}")
+    };
+    place.put("m", &file(header(10_000, &"n".repeat(20_000)), b"x"));
+    let out = place.run(["emit", "m"]).out;
+    assert!(out.len() < 500_000 && out.contains("_RANK 10000\n"), "{}", out.len());
+    for (rank, dims) in [(8, 8), (9, 0)] {
+        place.put("m", &file(header(rank, "a"), b"x"));
+        let out = place.run(["emit", "m"]).out;
+        assert_eq!(out.matches("#define M_A_DIM").count(), dims, "{out}");
+        assert_eq!(out.contains("/* No DIM for each of more than 8 dimensions */"), dims == 0);
+        assert!(out.contains(&format!("_SHAPE {{ {} }}", vec!["1"; rank].join(", "))), "{out}");
+    }
 }
 
 #[test]

@@ -3,12 +3,14 @@
 use super::names::{Taken, identifier};
 use super::{Entry, Listing};
 use crate::number::hex;
-use embedded_safetensors::Dtype;
+use embedded_safetensors::{Dtype, MAX_RANK};
 use std::io::{self, Write};
 
-/// What every tensor has, behind its identifier. None ends in another one with an underscore before it, so that what is
-/// different for one tensor is different for two.
-const FIELDS: [&str; 9] = ["NAME", "DTYPE", "TYPE", "RANK", "SHAPE", "ELEMENTS", "BYTES", "OFFSET", "BEGIN"];
+/// What a tensor may have behind its identifier.
+const FIELDS: [&str; 10 + MAX_RANK] = [
+    "NAME", "DTYPE", "TYPE", "RANK", "SHAPE", "ELEMENTS", "BYTES", "OFFSET", "BEGIN", "ADDRESS", "DIM0",
+    "DIM1", "DIM2", "DIM3", "DIM4", "DIM5", "DIM6", "DIM7",
+];
 
 /// Writes the header.
 ///
@@ -16,12 +18,9 @@ const FIELDS: [&str; 9] = ["NAME", "DTYPE", "TYPE", "RANK", "SHAPE", "ELEMENTS",
 /// Those of what it is written to.
 pub fn write(listing: &Listing, prefix: &str, out: &mut impl Write) -> io::Result<()> {
     let numbers = numbers(listing, prefix);
-    let mut taken = Taken::new(numbers.iter().map(|(name, _, _)| name.clone()).chain(lists(prefix)));
-    let identifiers: Vec<String> = listing
-        .tensors
-        .iter()
-        .map(|entry| taken.take(&identifier(prefix, &entry.name), |base| macros(base, entry.dims.len())))
-        .collect();
+    let mut taken = Taken::new(numbers.iter().map(|(name, _, _)| name.clone()).chain(lists(prefix)), &FIELDS);
+    let identifiers: Vec<String> =
+        listing.tensors.iter().map(|entry| taken.take(&identifier(prefix, &entry.name))).collect();
     begin(listing, prefix, out)?;
     for (name, value, about) in &numbers {
         writeln!(out, "/* {about} */\n#define {name} {value}")?;
@@ -74,12 +73,6 @@ fn lists(prefix: &str) -> [String; 3] {
     ["H", "TENSORS", "METADATA"].map(|name| format!("{prefix}_{name}"))
 }
 
-/// All that a tensor may define.
-fn macros(base: &str, rank: usize) -> Vec<String> {
-    let fields = FIELDS.iter().chain(&["ADDRESS"]).map(|field| format!("{base}_{field}"));
-    fields.chain((0..rank).map(|axis| format!("{base}_DIM{axis}"))).collect()
-}
-
 fn tensor(listing: &Listing, entry: &Entry, base: &str, out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "\n#define {base}_NAME {}", string(&entry.name))?;
     writeln!(out, "#define {base}_DTYPE \"{}\"", entry.dtype.name())?;
@@ -91,9 +84,7 @@ fn tensor(listing: &Listing, entry: &Entry, base: &str, out: &mut impl Write) ->
         let dims: Vec<String> = entry.dims.iter().map(|&dim| decimal(dim)).collect();
         writeln!(out, "#define {base}_SHAPE {{ {} }}", dims.join(", "))?;
     }
-    for (axis, dim) in entry.dims.iter().enumerate() {
-        writeln!(out, "#define {base}_DIM{axis} {}", decimal(*dim))?;
-    }
+    dims(entry, base, out)?;
     writeln!(out, "#define {base}_ELEMENTS {}", entry.elements)?;
     writeln!(out, "#define {base}_BYTES {}", entry.bytes)?;
     writeln!(out, "#define {base}_OFFSET {}", entry.offset)?;
@@ -102,6 +93,17 @@ fn tensor(listing: &Listing, entry: &Entry, base: &str, out: &mut impl Write) ->
         Some(address) => writeln!(out, "#define {base}_ADDRESS {}", hex(address)),
         None => Ok(()),
     }
+}
+
+/// One by one, unless they are so many that a long name before each would make the header many times the model.
+fn dims(entry: &Entry, base: &str, out: &mut impl Write) -> io::Result<()> {
+    if entry.dims.len() > MAX_RANK {
+        return writeln!(out, "/* No DIM for each of more than {MAX_RANK} dimensions */");
+    }
+    for (axis, dim) in entry.dims.iter().enumerate() {
+        writeln!(out, "#define {base}_DIM{axis} {}", decimal(*dim))?;
+    }
+    Ok(())
 }
 
 /// What holds one element. Of halves and narrower floats the bits; of what is packed and of pairs nothing does.
@@ -176,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn no_field_ends_in_another() {
+    fn no_field_has_an_underscore() {
         for field in FIELDS {
             assert!(!field.contains('_'), "{field}");
         }

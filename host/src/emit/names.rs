@@ -3,30 +3,50 @@
 use std::collections::{HashMap, HashSet};
 
 /// Identifiers that are taken, and from which number on a name that occurs again is tried.
-#[derive(Default)]
 pub struct Taken {
-    identifiers: HashSet<String>,
+    /// Those that are no tensor's.
+    others: HashSet<String>,
+    tensors: HashSet<String>,
+    /// What is derived from an identifier ends in an underscore and one of these, in which there is none.
+    ends: &'static [&'static str],
     tried: HashMap<String, u64>,
 }
 
 impl Taken {
-    pub fn new(identifiers: impl IntoIterator<Item = String>) -> Self {
-        Self { identifiers: identifiers.into_iter().collect(), tried: HashMap::new() }
+    pub fn new(others: impl IntoIterator<Item = String>, ends: &'static [&'static str]) -> Self {
+        let others = others.into_iter().collect();
+        Self { others, tensors: HashSet::new(), ends, tried: HashMap::new() }
     }
 
-    /// An identifier for a name: itself, or with a number behind it, so that none of what is derived from it is taken.
-    pub fn take(&mut self, wanted: &str, derived: impl Fn(&str) -> Vec<String>) -> String {
+    /// An identifier for a name: itself, or with a number behind it, so that neither it nor what is derived from it is taken.
+    pub fn take(&mut self, wanted: &str) -> String {
         let mut number = self.tried.get(wanted).copied().unwrap_or(1);
         loop {
             let candidate = if number == 1 { wanted.to_owned() } else { format!("{wanted}_{number}") };
             number += 1;
-            let all = derived(&candidate);
-            if all.iter().all(|identifier| !self.identifiers.contains(identifier)) {
-                self.identifiers.extend(all);
+            if self.is_free(&candidate) {
+                self.tensors.insert(candidate.clone());
                 self.tried.insert(wanted.to_owned(), number);
                 return candidate;
             }
         }
+    }
+
+    /// Of two different identifiers nothing is derived that is the same, for no end has an underscore. So what there is to see
+    /// to is that neither is derived from the other, and no list of what is derived is kept.
+    fn is_free(&self, candidate: &str) -> bool {
+        let is_taken =
+            |identifier: &str| self.others.contains(identifier) || self.tensors.contains(identifier);
+        let owner = candidate.rsplit_once('_').filter(|(_, end)| self.ends.contains(end));
+        if is_taken(candidate) || owner.is_some_and(|(owner, _)| self.tensors.contains(owner)) {
+            return false;
+        }
+        let mut derived = format!("{candidate}_");
+        self.ends.iter().all(|end| {
+            derived.truncate(candidate.len() + 1);
+            derived.push_str(end);
+            !is_taken(&derived)
+        })
     }
 }
 
@@ -112,10 +132,12 @@ mod tests {
 
     #[test]
     fn no_two_names_have_the_same_identifier() {
-        let mut taken = Taken::new(["FILE_BYTES".to_owned()]);
-        let derived = |base: &str| vec![format!("{base}_BYTES"), format!("{base}_NAME")];
-        let names = ["a", "A", "a.", "A_2", "file", "a_2"];
-        let made = names.map(|name| taken.take(&capitals(name), derived));
-        assert_eq!(made, ["A", "A_2", "A_3", "A_2_2", "FILE_2", "A_2_3"]);
+        let mut taken = Taken::new(["FILE_BYTES".to_owned()], &["BYTES", "NAME"]);
+        let names =
+            ["a", "A", "a.", "A_2", "file", "a_2", "a.name", "b.bytes", "b", "file.bytes", "file.bytes.name"];
+        let made = names.map(|name| taken.take(&capitals(name)));
+        let first =
+            ["A", "A_2", "A_3", "A_2_2", "FILE_2", "A_2_3", "A_NAME_2", "B_BYTES", "B_2", "FILE_BYTES_2"];
+        assert_eq!((&made[..10], made[10].as_str()), (&first.map(str::to_owned)[..], "FILE_BYTES_NAME"));
     }
 }

@@ -12,7 +12,7 @@ use std::io::{self, Write};
 pub fn write(listing: &Listing, prefix: &str, out: &mut impl Write) -> io::Result<()> {
     let numbers = numbers(listing, prefix);
     let lists = ["TENSORS", "METADATA"].map(|name| named(prefix, name));
-    let mut taken = Taken::new(numbers.iter().map(|number| number.name.clone()).chain(lists.clone()));
+    let mut taken = Taken::new(numbers.iter().map(|number| number.name.clone()).chain(lists.clone()), &[]);
     let [tensors, metadata] = lists;
     begin(listing, out)?;
     for Number { name, kind, value, about } in &numbers {
@@ -21,7 +21,7 @@ pub fn write(listing: &Listing, prefix: &str, out: &mut impl Write) -> io::Resul
     writeln!(out)?;
     let mut identifiers = Vec::new();
     for entry in &listing.tensors {
-        let constant = taken.take(&identifier(prefix, &entry.name), |base| vec![base.to_owned()]);
+        let constant = taken.take(&identifier(prefix, &entry.name));
         tensor(listing, entry, &constant, out)?;
         identifiers.push(constant);
     }
