@@ -3,7 +3,7 @@
 
 mod support;
 use std::fs;
-use support::{Place, Run, file, sound};
+use support::{Place, Run, file, finish, sound};
 
 /// A model of one tensor.
 fn model(dtype: &str, shape: &str, data: &[u8]) -> Vec<u8> {
@@ -185,16 +185,36 @@ fn there_and_back_by_scales() {
 #[test]
 fn scales_of_nothing() {
     let place = Place::new();
-    for (shape, scale, scales) in [
-        ("[3,0]", "per-row", "[1.0, 1.0, 1.0]\n"),
-        ("[0,3]", "per-row", "[]\n"),
-        ("[0]", "per-tensor", "1.0\n"),
-    ] {
+    for (shape, scale, scales) in [("[0,3]", "per-row", "[]\n"), ("[0]", "per-tensor", "1.0\n")] {
         place.put("m", &model("F32", shape, &[]));
         let run = convert(&place, &["m", "q.safetensors", "--to", "I8", "--scale", scale, "--force"]);
         assert_eq!(run.code, Some(0), "{run:?}");
         assert_eq!(text(&place, "q.safetensors", "a.scale"), scales);
         let run = convert(&place, &["q.safetensors", "b.safetensors", "--to", "F32", "--unscale", "--force"]);
+        assert_eq!(run.code, Some(0), "{run:?}");
+    }
+    let header = r#"{"a":{"dtype":"F32","shape":[2,0],"data_offsets":[0,0]},"a.scale":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}}"#;
+    place.put("s", &file(header.replacen("F32", "I8", 1), &[0; 8]));
+    assert_eq!(convert(&place, &["s", "b.safetensors", "--to", "F32", "--unscale", "--force"]).code, Some(0));
+}
+
+/// Their scales would fill any disk.
+#[test]
+fn rows_of_nothing_have_no_scales() {
+    let place = Place::new();
+    let program = env!("CARGO_BIN_EXE_safetensors");
+    let error = "m: tensor \"a\": its rows have no elements, and so no scales; leave it out by --except\n";
+    for shape in ["[1,0]", "[1152921504606846976,0]", "[3,2,0]"] {
+        place.put("m", &model("F32", shape, &[]));
+        for output in ["q.safetensors", "q.npz"] {
+            // Should it begin to write them, it ends soon.
+            let limited = format!(
+                "trap '' XFSZ; ulimit -f 1000; exec {program} convert m {output} --to I8 --scale per-row"
+            );
+            let mut command = std::process::Command::new("sh");
+            finish(command.args(["-c", &limited]).current_dir(place.path("."))).is(2, "", error);
+        }
+        let run = convert(&place, &["m", "t.safetensors", "--to", "I8", "--scale", "per-tensor", "--force"]);
         assert_eq!(run.code, Some(0), "{run:?}");
     }
 }

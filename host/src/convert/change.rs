@@ -110,7 +110,7 @@ impl<'i> Changer<'i> {
         Ok(reader)
     }
 
-    /// Rows without elements have scales, too.
+    /// A tensor without elements has a scale, too.
     fn find_scales(&self, planned: &Planned, rows: Rows) -> Result<File, Complaint> {
         let mut out = BufWriter::new(tempfile::tempfile().map_err(|error| spool(&error))?);
         let (mut largest, mut left, mut missing) = (Largest::default(), rows.len, rows.count);

@@ -161,7 +161,7 @@ impl Wishes<'_> {
             return self.unscaled(input, index, array, to);
         }
         if let Some(scale) = self.scale {
-            return Ok(quantized(index, array, scale));
+            return quantized(index, array, scale);
         }
         let change = if to == array.dtype { Change::Keep } else { Change::Cast };
         Ok(vec![Planned { array: Array { dtype: to, ..array.clone() }, source: index, change }])
@@ -213,16 +213,21 @@ fn row_len(array: &Array) -> u64 {
     (array.elements() / rows).max(1)
 }
 
-fn quantized(source: usize, array: &Array, scale: Scale) -> Vec<Planned> {
+/// # Errors
+/// There are rows, and nothing in them: their scales would be more than the tensor, as many as its header says.
+fn quantized(source: usize, array: &Array, scale: Scale) -> Result<Vec<Planned>, String> {
     let (len, dims) = match scale {
         Scale::PerTensor => (array.elements().max(1), Vec::new()),
         Scale::PerRow => (row_len(array), array.dims.iter().take(1).copied().collect()),
     };
     let rows = Rows { len, count: dims.iter().product() };
+    if scale == Scale::PerRow && rows.count > 0 && array.elements() == 0 {
+        return Err("its rows have no elements, and so no scales; leave it out by --except".into());
+    }
     let values = Array { dtype: Dtype::I8, ..array.clone() };
     let scales = Array { name: format!("{}.scale", array.name), dtype: Dtype::F32, dims };
-    vec![
+    Ok(vec![
         Planned { array: values, source, change: Change::Quantize(rows) },
         Planned { array: scales, source, change: Change::Scales(rows) },
-    ]
+    ])
 }
