@@ -3,7 +3,7 @@
 use crate::complaint::Complaint;
 use crate::failure::NotRead;
 use crate::model::Model;
-use crate::sums::{file_len, open_file};
+use crate::sums::{file_len, first_unlisted, open_file};
 use crate::text::quoted;
 use crate::work::Work;
 use embedded_safetensors::{FileError, FileModel, ReadAt, write_checkpoint};
@@ -83,7 +83,7 @@ impl Contents {
     }
 }
 
-/// What is there already goes, whatever is in it; so it must be a checkpoint.
+/// What is there already goes, whatever is in it; so it must be a checkpoint, and nothing more.
 fn may_be_made(folder: &Path, force: bool) -> Result<(), Complaint> {
     let Ok(there) = fs::symlink_metadata(folder) else { return Ok(()) };
     if !force {
@@ -93,13 +93,25 @@ fn may_be_made(folder: &Path, force: bool) -> Result<(), Complaint> {
         return Err(Complaint::about(folder, "is no folder, and is not replaced"));
     }
     let is_empty = fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_none());
-    if is_empty || folder.join(SUMS).is_file() {
+    if is_empty {
         return Ok(());
     }
-    Err(Complaint::about(
-        folder,
-        format!("is no checkpoint, for there is no {SUMS} in it, and is not replaced"),
-    ))
+    if !folder.join(SUMS).is_file() {
+        return Err(Complaint::about(
+            folder,
+            format!("is no checkpoint, for there is no {SUMS} in it, and is not replaced"),
+        ));
+    }
+    match first_unlisted(folder)? {
+        None => Ok(()),
+        Some(name) => Err(Complaint::about(
+            folder,
+            format!(
+                "has {} in it, which its {SUMS} does not list, and is not replaced",
+                quoted(&name.to_string_lossy())
+            ),
+        )),
+    }
 }
 
 enum Source<'c> {

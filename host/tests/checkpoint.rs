@@ -50,6 +50,8 @@ fn a_tampered_one_is_refused() {
     let place = place();
     let verify = || place.run(["hash", "--verify", "c"]);
     let make = || {
+        // What is tampered with may not be replaced.
+        let _ = fs::remove_dir_all(place.path("c"));
         let run = place.run(["checkpoint", "--force", "c", "model.safetensors", "--also", "config.json"]);
         assert_eq!(run.code, Some(0), "{run:?}");
         verify().is(0, "c/config.json: ok\nc/model.safetensors: ok\n", "");
@@ -102,7 +104,21 @@ fn what_is_there_is_replaced_only_by_force_and_only_a_checkpoint() {
         (vec!["mine".into()], b"mine".to_vec())
     );
     place.put("c/SHA256SUMS", b"");
-    assert_eq!(run(&["--force", "c"]).code, Some(0));
+    run(&["--force", "c"]).is(2, "", "c/SHA256SUMS: is no list of sums: it lists no file\n");
+    fs::remove_dir_all(place.path("c")).expect("removed");
+    fs::create_dir(place.path("c")).expect("a folder");
+    assert_eq!(run(&["--force", "c"]).code, Some(0), "an empty folder");
+    fs::create_dir(place.path("c/sub")).expect("a folder");
+    let unlisted = |name: &str| {
+        place.put(format!("c/{name}"), b"mine");
+        let why = format!("c: has {name:?} in it, which its SHA256SUMS does not list, and is not replaced\n");
+        run(&["--force", "c"]).is(2, "", &why);
+        assert_eq!(fs::read(place.path(format!("c/{name}"))).expect("it is there"), b"mine");
+        fs::remove_file(place.path(format!("c/{name}"))).expect("removed");
+    };
+    ["mine", ".mine", "sub/SHA256SUMS"].into_iter().for_each(unlisted);
+    fs::remove_file(place.path("c/model.safetensors")).expect("removed");
+    assert_eq!(run(&["--force", "c"]).code, Some(0), "a file is missing");
     assert_eq!(names(place.path("c")), ["SHA256SUMS", "model.safetensors"]);
     assert_eq!(names(place.path(".")), ["bad.safetensors", "c", "config.json", "file", "model.safetensors"]);
 }

@@ -9,4 +9,4 @@ mod verify;
 pub use digest::{Hashed, Trouble, file_len, hash_model, open_file, path_of, sum_of_tensor};
 pub use finding::Found;
 pub use lines::line;
-pub use verify::verify;
+pub use verify::{first_unlisted, verify};

@@ -35,6 +35,26 @@ pub fn verify(list: &Path, anywhere: bool) -> Result<Vec<Found>, Complaint> {
 
 /// A checkpoint has the files of its list, and no other.
 fn verify_folder(folder: &Path) -> Result<Vec<Found>, Complaint> {
+    let expected = read_list_of(folder)?;
+    let added = unlisted(folder, &expected)?;
+    let mut found = check(folder, &expected)?;
+    for file in found.iter_mut().filter(|file| file.name.is_symlink()) {
+        file.finding = Finding::NotRead(NotRead::because("it is a link, and no file"));
+    }
+    found.extend(added.iter().map(|name| Found { name: folder.join(name), finding: Finding::Added }));
+    Ok(found)
+}
+
+/// The first of the files in a checkpoint that is not in its list, by its name in the folder.
+///
+/// # Errors
+/// The folder or its list cannot be read, or it is no such list.
+pub fn first_unlisted(folder: &Path) -> Result<Option<PathBuf>, Complaint> {
+    Ok(unlisted(folder, &read_list_of(folder)?)?.pop_first())
+}
+
+/// The list of a checkpoint, in which each name is that of one file there.
+fn read_list_of(folder: &Path) -> Result<Vec<Expected>, Complaint> {
     let list = folder.join(SUMS);
     let expected = read_list(&list)?;
     let mut names = BTreeSet::new();
@@ -46,14 +66,16 @@ fn verify_folder(folder: &Path) -> Result<Vec<Found>, Complaint> {
             return Err(unsafe_name(&list, file, "is listed twice"));
         }
     }
-    let there = below(folder).map_err(|error| Complaint::not_read(folder, error))?;
-    let mut found = check(folder, &expected)?;
-    for file in found.iter_mut().filter(|file| file.name.is_symlink()) {
-        file.finding = Finding::NotRead(NotRead::because("it is a link, and no file"));
+    Ok(expected)
+}
+
+fn unlisted(folder: &Path, expected: &[Expected]) -> Result<BTreeSet<PathBuf>, Complaint> {
+    let mut there = below(folder).map_err(|error| Complaint::not_read(folder, error))?;
+    there.remove(Path::new(SUMS));
+    for file in expected {
+        there.remove(&file.name);
     }
-    let added = there.iter().filter(|name| !names.contains(name.as_path()) && *name != Path::new(SUMS));
-    found.extend(added.map(|name| Found { name: folder.join(name), finding: Finding::Added }));
-    Ok(found)
+    Ok(there)
 }
 
 /// The names of all that is in a folder and the folders below it. Links are not followed.
