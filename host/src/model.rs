@@ -63,6 +63,16 @@ impl Model {
         parts.flat_map(|(part, file)| file.tensors().map(move |tensor| Tensor { part, tensor }))
     }
 
+    /// The same without those that only fill the space between others, as the writer of padded files makes them. What is only called so
+    /// has data that nobody may lose.
+    pub fn without_padding(&self) -> impl Iterator<Item = Tensor<'_>> {
+        self.parts.iter().enumerate().flat_map(|(part, file)| {
+            let padding = file.padding();
+            let tensors = file.tensors().filter(move |tensor| !padding.contains(tensor.name()));
+            tensors.map(move |tensor| Tensor { part, tensor })
+        })
+    }
+
     /// The tensor of this name.
     ///
     /// # Errors

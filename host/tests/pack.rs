@@ -145,6 +145,30 @@ fn what_is_called_as_padding_but_is_none_stays() {
     assert_eq!((run.code, names(&place, "new")), (Some(0), vec!["__padding__.0".to_owned()]), "{run:?}");
 }
 
+/// Of the right length and in the right place, but with a number that none of the padding before it has come to.
+#[test]
+fn padding_is_counted_from_nought() {
+    let place = Place::new();
+    let padded = |number: u32| {
+        let name = format!("__padding__.{number}");
+        let members = [tensor("a", 0, 1), tensor(&name, 1, 64), tensor("b", 64, 66)].join(",");
+        // The data begin at 128 or 192, and so the tensor ends at a multiple of 64.
+        let header = format!("{{{members}}}");
+        let header = format!("{header:<width$}", width = (header.len() + 8).next_multiple_of(64) - 8);
+        file(header, &(0..66).collect::<Vec<u8>>())
+    };
+    place.put("padding", &padded(0)).put("tensor", &padded(5));
+    for (model, expected) in [("padding", &["a", "b"][..]), ("tensor", &["__padding__.5", "a", "b"])] {
+        assert_eq!(place.run(["pack", model, "-o", "new", "--force"]).code, Some(0));
+        assert_eq!(names(&place, "new"), expected, "{model}");
+        assert_eq!(place.run(["split", model, "-o", "s", "--force"]).code, Some(0));
+        assert_eq!(names(&place, "s/model.safetensors"), expected, "{model}");
+        assert_eq!(place.run(["join", "s", "-o", "whole", "--force"]).code, Some(0));
+        assert_eq!(names(&place, "whole"), expected, "{model}");
+    }
+    assert_eq!(contents(&place, "new")[0].1, (1..64).collect::<Vec<u8>>());
+}
+
 #[test]
 fn names_are_changed_all_at_once() {
     let place = place();

@@ -2,9 +2,6 @@
 
 use crate::model::{Model, Tensor};
 
-/// What tensors are called that only fill the space between others.
-const PADDING: &str = "__padding__.";
-
 /// The tensors that do not begin where they should.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Alignment {
@@ -44,7 +41,7 @@ impl Alignment {
     /// of `wanted` where that is more.
     pub fn of(model: &Model, data_start: u64, address: u64, wanted: u64) -> Self {
         let (mut alignment, mut multiple, mut all_by_size) = (Self::default(), 8, true);
-        for tensor in model.tensors().filter(|tensor| !tensor.name().starts_with(PADDING)) {
+        for tensor in model.without_padding() {
             let own = width(&tensor).max(wanted);
             multiple = multiple.max(own);
             all_by_size &= tensor.byte_len().is_multiple_of(own);

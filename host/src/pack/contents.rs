@@ -3,7 +3,7 @@
 use crate::complaint::Complaint;
 use crate::model::{Model, Tensor};
 use crate::text::{quoted, shown_text};
-use embedded_safetensors::{Dtype, TensorSpec};
+use embedded_safetensors::TensorSpec;
 use std::collections::hash_map;
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
@@ -53,8 +53,8 @@ impl<'m> Contents<'m> {
     pub fn of(models: &'m [Model], prefer: Option<Prefer>) -> Result<Self, Complaint> {
         let mut contents = Self::default();
         for model in models {
-            let tensors = model.tensors().filter(|tensor| !is_padding(model, *tensor));
-            let entries = tensors.map(|tensor| Entry { name: tensor.name().to_owned(), tensor, model });
+            let entries =
+                model.without_padding().map(|tensor| Entry { name: tensor.name().to_owned(), tensor, model });
             contents.entries.extend(entries);
             if model.pairs().is_some() {
                 contents.take_metadata(model, prefer)?;
@@ -116,18 +116,4 @@ fn clash(one: &Entry<'_>, other: &Entry<'_>) -> Complaint {
     let sentence =
         format!("two tensors would be called {name}: {first}, and {second}; --prefer says which counts");
     Complaint::about(other.file(), sentence)
-}
-
-/// What the writer of padded files puts before a tensor that begins at a multiple of more bytes than it is long. What is only called so
-/// has data that nobody may lose.
-fn is_padding(model: &Model, tensor: Tensor<'_>) -> bool {
-    let number = tensor.name().strip_prefix("__padding__.");
-    let is_number = number.is_some_and(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()));
-    let (Some(part), [len], true) = (model.parts().get(tensor.part()), tensor.dims(), is_number) else {
-        return false;
-    };
-    let unit = (len + 1).next_power_of_two().max(8);
-    let ends_there = (part.summary().data_start + tensor.end()).is_multiple_of(unit);
-    let is_needed = || part.tensors().any(|next| next.begin() == tensor.end() && next.byte_len() > 0);
-    tensor.dtype() == Dtype::U8 && *len > 0 && ends_there && is_needed()
 }

@@ -109,8 +109,8 @@ impl Draft {
         let (fingerprint, data_start) = (header::fingerprint(&header), header.len() as u64);
         let (path, count) = (path.to_path_buf(), tensors.len());
         let source = Source { path, place, file, version, fingerprint, data_start, tensors: count };
-        let padding = padding_of(&tensors, data_start);
-        tensors.retain(|name, _| !padding.contains_key(name));
+        let names = padding_of(|name| tensors.get(name), tensors.values(), data_start);
+        let padding = names.iter().filter_map(|name| tensors.remove_entry(name)).collect();
         Ok(Self { sources: vec![source], tensors, padding, metadata, placement: None, room: None })
     }
 
@@ -334,16 +334,17 @@ pub(crate) fn refusal(error: Error, header: &[u8]) -> FileFault {
     }
 }
 
-/// The tensors that are there only for others to begin where they must, exactly as [`Placement::Padded`] makes them: what is only
-/// called so has data that nobody may lose.
-fn padding_of(tensors: &BTreeMap<String, Held>, data_start: u64) -> BTreeMap<String, Held> {
-    let begins: HashSet<u64> = tensors.values().map(|held| held.begin).collect();
-    let padding = (0..tensors.len()).map_while(|number| {
-        let (name, held) = tensors.get_key_value(&format!("{PADDING}{number}"))?;
-        let is_padding = held.is_padding(data_start) && begins.contains(&held.end);
-        is_padding.then(|| (name.clone(), held.clone()))
-    });
-    padding.collect()
+/// The names of the tensors that are there only for others to begin where they must, exactly as [`Placement::Padded`] makes them: what
+/// is only called so has data that nobody may lose. `find` knows the tensors by their names.
+pub(super) fn padding_of<'h>(
+    find: impl Fn(&str) -> Option<&'h Held>,
+    tensors: impl Iterator<Item = &'h Held>,
+    data_start: u64,
+) -> Vec<String> {
+    let begins: HashSet<u64> = tensors.map(|held| held.begin).collect();
+    let is_padding = |held: &Held| held.is_padding(data_start) && begins.contains(&held.end);
+    let names = (0_u64..).map(|number| format!("{PADDING}{number}"));
+    names.take_while(|name| find(name).is_some_and(is_padding)).collect()
 }
 
 impl Held {

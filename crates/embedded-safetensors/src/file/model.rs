@@ -1,7 +1,7 @@
 //! A model in a file, by positioned reads, with its names and shapes on the heap.
 
 use super::disk::{Disk, Handle, Version};
-use super::draft::refusal;
+use super::draft::{padding_of, refusal};
 use super::error::{FileError, FileFault};
 use super::header::{self, Contents, Held, Pairs};
 use super::opened::Opened;
@@ -17,7 +17,7 @@ use crate::span::Span;
 use crate::tensor::TensorReader;
 use core::fmt;
 use std::boxed::Box;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -143,6 +143,14 @@ impl FileModel {
     pub fn tensor(&self, name: &str) -> Option<FileTensor<'_>> {
         let (name, held) = self.tensors.get(*self.places.get(name)?)?;
         Some(FileTensor { model: self, name, held })
+    }
+
+    /// The names of the tensors that a [`Draft`](crate::Draft) takes for padding. Of no other use than to do as it does.
+    #[doc(hidden)]
+    pub fn padding(&self) -> HashSet<String> {
+        let find = |name: &str| self.tensors.get(*self.places.get(name)?).map(|(_, held)| held);
+        let all = self.tensors.iter().map(|(_, held)| held);
+        padding_of(find, all, self.summary.data_start).into_iter().collect()
     }
 
     /// What stands in `__metadata__`, if there is any.
