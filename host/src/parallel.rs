@@ -92,7 +92,7 @@ mod tests {
     use super::in_order;
     use std::num::NonZero;
     use std::sync::Barrier;
-    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
     use std::time::Duration;
 
     fn threads(count: usize) -> NonZero<usize> {
@@ -127,14 +127,22 @@ mod tests {
     #[test]
     fn a_result_that_is_not_taken_is_the_end() {
         for count in [1, 2] {
-            let (items, begun) = (vec![(); 1000], AtomicUsize::new(0));
+            let (items, begun, refused) = (vec![(); 1000], AtomicUsize::new(0), AtomicBool::new(false));
             let work = |(): &()| {
-                std::thread::sleep(Duration::from_micros(100));
-                begun.fetch_add(1, Ordering::Relaxed)
+                // The first two results are on their way, and of the others none is begun before one was refused.
+                if begun.fetch_add(1, Ordering::Relaxed) >= 2 {
+                    while !refused.load(Ordering::Relaxed) {
+                        std::thread::yield_now();
+                    }
+                    std::thread::sleep(Duration::from_millis(10));
+                }
             };
-            let taken = in_order(&items, threads(count), work, |_| Err("full"));
+            let taken = in_order(&items, threads(count), work, |()| {
+                refused.store(true, Ordering::Relaxed);
+                Err("full")
+            });
             assert_eq!(taken, Err("full"));
-            assert!(begun.into_inner() < 500);
+            assert!(begun.into_inner() < items.len());
         }
     }
 }

@@ -363,7 +363,7 @@ fn ctrl_c_ends_a_long_run() {
         model.set_len(model.metadata().expect("its length").len() + len).expect("a file with holes");
     }
     let child = place.command(["diff", "a", "b"]).spawn().expect("it starts");
-    std::thread::sleep(std::time::Duration::from_millis(500));
+    support::until_it_listens(&child);
     let kill = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status();
     assert!(kill.expect("kill").success());
     let output = child.wait_with_output().expect("it ends");

@@ -377,7 +377,7 @@ fn ctrl_c_ends_a_long_run() {
     place.put("list", format!("{}  m\n", sum(b"")).as_bytes());
     for args in [&["hash", "m"][..], &["hash", "--json", "m"], &["hash", "--verify", "list"]] {
         let child = place.command(args).spawn().expect("it starts");
-        std::thread::sleep(Duration::from_millis(500));
+        support::until_it_listens(&child);
         let started = Instant::now();
         let kill = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status();
         assert!(kill.expect("kill").success());

@@ -249,7 +249,13 @@ fn a_header_with_room_is_edited_in_place() {
     for refused in [&["pack", "m", "sound", "--in-place"][..], &["pack", "-", "--in-place"]] {
         assert_eq!(place.run_piped(refused, &sound()).code, Some(2), "{refused:?}");
     }
-    assert_eq!(place.run(["pack", "m", "--in-place", "--only", "w*"]).code, Some(2));
+    let before = std::fs::read(place.path("m")).expect("a file");
+    for refused in [&["--only", "w*"][..], &["--order", "name"], &["--dry-run", "--set", "n=2"]] {
+        let run = place.run([&["pack", "m", "--in-place"], refused].concat());
+        assert_eq!((run.code, run.out.as_str()), (Some(2), ""), "{refused:?}");
+        assert!(run.err.contains("--in-place") && run.err.contains(refused[0]), "{run:?}");
+    }
+    assert_eq!(std::fs::read(place.path("m")).expect("a file"), before);
 }
 
 #[test]

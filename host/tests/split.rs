@@ -230,9 +230,7 @@ fn ctrl_c_leaves_nothing() {
                 entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(".safetensors-"));
             hidden.any(|entry| entry.metadata().is_ok_and(|there| there.len() > 0))
         };
-        while !written() {
-            std::thread::sleep(std::time::Duration::from_millis(1));
-        }
+        support::until("a hidden file", written);
         let pid = rustix::process::Pid::from_child(&child);
         rustix::process::kill_process(pid, rustix::process::Signal::INT).expect("it runs");
         let output = child.wait_with_output().expect("it ends");

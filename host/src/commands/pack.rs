@@ -54,7 +54,9 @@ pub struct Pack {
     edits: Edits,
 
     /// Edit names and metadata of the only input, where only the header must be written
-    #[arg(long, conflicts_with_all = ["output", "align", "align_all", "header_room", "only", "except", "prefer"])]
+    #[arg(long, conflicts_with_all = [
+        "output", "order", "align", "align_all", "header_room", "only", "except", "prefer", "dry_run",
+    ])]
     in_place: bool,
 
     /// Tell what would be written, and write nothing

@@ -5,7 +5,8 @@ use std::ffi::OsStr;
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 /// What a run left behind.
@@ -93,4 +94,28 @@ pub fn tensor(name: &str, begin: u64, end: u64) -> String {
 /// A sound file of two tensors and five bytes of data.
 pub fn sound() -> Vec<u8> {
     file(format!("{{{},{}}}", tensor("a", 0, 2), tensor("b", 2, 5)), b"abcde")
+}
+
+/// Waits for something that comes by itself, but not for ever.
+pub fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let started = Instant::now();
+    while !is_so() {
+        assert!(started.elapsed() < Duration::from_secs(60), "{what} did not come");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// Waits until Ctrl-C is handled, and no longer the end at once.
+pub fn until_it_listens(child: &Child) {
+    if !cfg!(target_os = "linux") {
+        std::thread::sleep(Duration::from_secs(2));
+        return;
+    }
+    until("the handler", || {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).expect("it runs");
+        let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).expect("signals");
+        let caught = u64::from_str_radix(caught.trim(), 16).expect("a mask");
+        // SIGINT is the second signal.
+        caught & 2 != 0
+    });
 }
