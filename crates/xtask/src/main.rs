@@ -3,6 +3,9 @@
 //! Each command sets up by itself what it needs, or says in one sentence what to run.
 
 mod boards;
+// Lent to commands that come after it.
+#[allow(dead_code, unused_imports)]
+mod budget;
 mod commands;
 mod demo;
 mod elf;

@@ -1,0 +1,78 @@
+//! Numbers and texts, as people and as machines read them.
+
+/// Whole where it is whole or large, else three digits that tell something; commas between thousands.
+pub fn number(value: f64) -> String {
+    if !value.is_finite() {
+        return value.to_string();
+    }
+    let magnitude = value.abs();
+    let decimals = match magnitude {
+        _ if value.fract() == 0.0 || magnitude >= 100.0 => 0,
+        10.0.. => 1,
+        1.0.. => 2,
+        0.1.. => 3,
+        0.01.. => 4,
+        _ => 5,
+    };
+    let text = format!("{magnitude:.decimals$}");
+    let (whole, rest) = text
+        .split_once('.')
+        .map_or((text.as_str(), String::new()), |(whole, fraction)| (whole, format!(".{fraction}")));
+    let sign = if value < 0.0 { "-" } else { "" };
+    format!("{sign}{}{rest}", with_commas(whole))
+}
+
+fn with_commas(digits: &str) -> String {
+    let grouped = digits.bytes().enumerate().flat_map(|(place, digit)| {
+        let comma = place > 0 && (digits.len() - place) % 3 == 0;
+        comma.then_some(',').into_iter().chain([char::from(digit)])
+    });
+    grouped.collect()
+}
+
+/// A JSON number, exactly; `null` for what JSON has no number for.
+pub fn json_number(value: f64) -> String {
+    if value.is_finite() { value.to_string() } else { "null".to_owned() }
+}
+
+/// A JSON string.
+pub fn json_text(text: &str) -> String {
+    let escaped = text.chars().map(|character| match character {
+        '"' | '\\' => format!("\\{character}"),
+        '\u{0}'..='\u{1f}' => format!("\\u{:04x}", u32::from(character)),
+        _ => character.to_string(),
+    });
+    format!("\"{}\"", escaped.collect::<String>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_as_long_as_they_need() {
+        let cases = [
+            (0.0, "0"),
+            (7.0, "7"),
+            (1000.0, "1,000"),
+            (1234567.0, "1,234,567"),
+            (123456.7, "123,457"),
+            (52.06, "52.1"),
+            (9.876, "9.88"),
+            (0.5, "0.500"),
+            (0.0312, "0.0312"),
+            (0.00312, "0.00312"),
+            (-1234.0, "-1,234"),
+            (f64::NAN, "NaN"),
+        ];
+        for (value, text) in cases {
+            assert_eq!(number(value), text);
+        }
+    }
+
+    #[test]
+    fn json_is_exact_and_escaped() {
+        assert_eq!([0.1, 6144.0, f64::INFINITY].map(json_number), ["0.1", "6144", "null"]);
+        assert_eq!(json_text("a\"b\\c\n≤"), "\"a\\\"b\\\\c\\u000a≤\"");
+    }
+}
