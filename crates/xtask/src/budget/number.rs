@@ -24,7 +24,7 @@ pub fn number(value: f64) -> String {
 
 fn with_commas(digits: &str) -> String {
     let grouped = digits.bytes().enumerate().flat_map(|(place, digit)| {
-        let comma = place > 0 && (digits.len() - place) % 3 == 0;
+        let comma = place > 0 && (digits.len() - place).is_multiple_of(3);
         comma.then_some(',').into_iter().chain([char::from(digit)])
     });
     grouped.collect()
