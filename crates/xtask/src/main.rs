@@ -12,6 +12,8 @@ mod elf;
 mod group;
 mod machine;
 mod model;
+#[allow(dead_code)] // Until the reports draw with it.
+mod plot;
 mod process;
 mod python;
 mod report;
