@@ -5,24 +5,20 @@
 //! core under QEMU and prints the stack and the instructions that each door took.
 #![no_std]
 
-mod card;
 mod description;
 mod job;
 mod machine;
 mod network;
 mod record;
-mod stack;
 mod stream;
 mod write;
 
-pub use board::{exit, print, print_number};
-pub use card::{Broken, Card};
+pub use board::{Broken, Card, Clock, exit, peak, print, print_number};
 pub use description::description;
 pub use job::{Job, find_duplicates, parse, read_entries, validate, view};
-pub use machine::{Clock, flash, order, request, slots, text, wanted};
+pub use machine::{flash, order, request, slots, text, wanted};
 pub use network::Network;
 pub use record::{record, record_file};
-pub use stack::peak;
 pub use stream::{BLOCK, NAMES, Then, WANTED, open_find_stream};
 pub use write::{Order, Wire, write_file};
 

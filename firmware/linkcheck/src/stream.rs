@@ -1,6 +1,6 @@
 //! A whole network's start: open a model, find its tensors, stream one of them.
 
-use crate::card::Card;
+use board::Card;
 use embedded_safetensors::{AxisRange, Model, ReadAt, ReadError, Wanted};
 
 /// One sector of a card: the window of the header, then the buffer of the data.

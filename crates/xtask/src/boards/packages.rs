@@ -22,7 +22,7 @@ pub const fn package(folder: &'static str, triples: &'static [&'static str]) -> 
 
 /// What is not for one board alone.
 const SHARED: [Package; 4] = [
-    Package { features: &["", "runtime"], ..package("firmware/board", &BARE_TARGETS) },
+    Package { features: &["", "runtime", "bare"], ..package("firmware/board", &BARE_TARGETS) },
     package("firmware/linkcheck", &BARE_TARGETS),
     Package {
         features: &["", "defmt", "log", "vectors", "vectors,log"],
