@@ -2,6 +2,7 @@
 //!
 //! Each command sets up by itself what it needs, or says in one sentence what to run.
 
+mod bench;
 mod boards;
 // Lent to commands that come after it.
 #[allow(dead_code, unused_imports)]
@@ -12,7 +13,7 @@ mod elf;
 mod group;
 mod machine;
 mod model;
-#[allow(dead_code)] // Until the reports draw with it.
+#[allow(dead_code)] // Until all reports draw with it.
 mod plot;
 mod process;
 mod python;

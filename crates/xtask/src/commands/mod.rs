@@ -1,5 +1,6 @@
 //! The commands, one file each.
 
+mod bench;
 mod demo;
 mod firmware;
 mod help;
@@ -17,9 +18,10 @@ pub struct Command {
     run: fn(&[String]) -> Result<ExitCode, String>,
 }
 
-const COMMANDS: [Command; 7] = [
+const COMMANDS: [Command; 8] = [
     demo::COMMAND,
     test::COMMAND,
+    bench::COMMAND,
     firmware::COMMAND,
     lint::COMMAND,
     vectors::COMMAND,

@@ -1,5 +1,6 @@
 //! The stages of `cargo xtask test`.
 
+mod bench;
 mod build_time;
 mod cost;
 mod desktop;
@@ -11,7 +12,6 @@ mod linking;
 mod numpy;
 mod readme;
 mod scratch;
-mod speed;
 mod suites;
 mod tables;
 mod targets;
@@ -49,7 +49,7 @@ pub const STAGES: [Stage; 19] = [
     stage("build-time", "how long the compiler reads models, and where it complains", build_time::measure),
     stage("firmware", "every board reads digits and says what it must", boards::all),
     stage("cost", "stack, flash and instructions, measured under QEMU", cost::measure),
-    stage("speed", "values are read about as fast as they could be copied", speed::measure),
+    stage("bench", "how fast it is, beside the reference and floors in the same run", bench::judge),
     stage("x86-32", "the conformance suite where pointers have 32 bits", targets::x86_32),
     stage("oracle", "everything again, optimised, with the reference beside it", suites::oracle),
     stage("numpy", "random slices are what numpy makes of them", numpy::slices),

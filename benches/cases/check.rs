@@ -1,0 +1,58 @@
+//! The verdict on a header that arrives in chunks, beside the reference, which has all of it in memory and keeps what it says.
+//! Less than to prove that it is UTF-8, or to copy it, is no work.
+
+use std::hint::black_box;
+
+use embedded_safetensors::HeaderCheck;
+
+use super::headers::{Header, Model};
+use super::{Amount, Case, KIB, Measure, contender, ours, reference, size};
+
+const CHUNKS: [usize; 4] = [64, 512, 4 * KIB, usize::MAX];
+
+pub fn measure(measure: &mut dyn Measure) {
+    for header in Header::ALL {
+        for tensors in [1, 12, 100, 1000, 10_000, 100_000] {
+            let chunks = CHUNKS.map(|chunk| (chunk, name(header, tensors, chunk)));
+            let is_wanted = |(chunk, name): &(usize, String)| {
+                (measure.is_thorough() || is_telling(tensors, *chunk)) && measure.wants(name)
+            };
+            let chunks: Vec<_> = chunks.into_iter().filter(is_wanted).collect();
+            if !chunks.is_empty() {
+                measure_model(measure, &Model::new(header, tensors), chunks);
+            }
+        }
+    }
+}
+
+/// Which cases need no patience.
+fn is_telling(tensors: usize, chunk: usize) -> bool {
+    tensors == 1000 || chunk == 4 * KIB || tensors == 10_000 && chunk == 64
+}
+
+fn name(header: Header, tensors: usize, chunk: usize) -> String {
+    let chunks = if chunk == usize::MAX { "whole".to_owned() } else { format!("{} chunks", size(chunk)) };
+    format!("check, {header}, {tensors} tensors, {chunks}")
+}
+
+fn measure_model(measure: &mut dyn Measure, model: &Model, chunks: Vec<(usize, String)>) {
+    let mut copy = vec![0; model.data_start];
+    for (chunk, what) in chunks {
+        let text = &model.header()[8..];
+        let contenders = vec![
+            ours(|| check(black_box(model), chunk)),
+            reference(|| black_box(model).reference()),
+            contender("from_utf8", || std::str::from_utf8(black_box(text))),
+            contender("memcpy", || black_box(&mut copy[..]).copy_from_slice(black_box(model.header()))),
+        ];
+        measure.measure(Case { what, amount: Amount::Tensors(model.names.len()) }, contenders);
+    }
+}
+
+fn check(model: &Model, chunk: usize) {
+    let mut check = HeaderCheck::new(Some(model.bytes.len() as u64), &mut []);
+    for mut chunk in model.header().chunks(chunk) {
+        assert!(check.push(&mut chunk).is_ok());
+    }
+    assert_eq!(check.summary().map(|summary| summary.tensors), Some(model.names.len() as u64));
+}

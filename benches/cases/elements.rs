@@ -1,0 +1,127 @@
+//! A tensor read as values, beside a plain copy of as many: all at once, or call by call through one buffer. The reference has bytes only.
+
+use std::convert::Infallible;
+use std::hint::black_box;
+
+use embedded_safetensors::{AxisRange, FileLen, Model, ReadAt, TensorInfo};
+
+use super::files::{BYTES, one_tensor};
+use super::{Amount, Case, KIB, MIB, Measure, contender, ours, size};
+
+const DTYPES: [(&str, usize); 7] =
+    [("F32", 4), ("F16", 2), ("BF16", 2), ("I16", 2), ("I8", 1), ("F8_E4M3", 1), ("F8_E5M2", 1)];
+
+/// Those that tell most.
+const TELLING: [&str; 5] = ["F16", "BF16", "F8_E4M3", "I8", "F32"];
+
+/// How many bytes of values are read in one call. The last is more than the caches hold.
+const OUTPUTS: [usize; 4] = [4 * KIB, 64 * KIB, MIB, 64 * MIB];
+
+/// The bytes of values of a tensor that is read through a buffer.
+const LARGE: usize = 64 * MIB;
+
+pub fn measure(measure: &mut dyn Measure) {
+    for (dtype, width) in DTYPES {
+        if measure.is_thorough() || TELLING.contains(&dtype) {
+            measure_all_at_once(measure, dtype, width);
+        }
+        if measure.is_thorough() {
+            measure_through_buffers(measure, dtype, width);
+        }
+    }
+}
+
+fn measure_all_at_once(measure: &mut dyn Measure, dtype: &str, width: usize) {
+    for output in OUTPUTS {
+        let what = format!("{dtype} to f32, {} of values", size(output));
+        if !measure.wants(&what) {
+            continue;
+        }
+        let elements = output / 4;
+        let file = one_tensor(dtype, width, &[elements]);
+        let (from, mut copied, mut values) =
+            (vec![1f32; elements], vec![0f32; elements], vec![0f32; elements]);
+        let (mut model, info) = opened(&file[..]);
+        let ours = ours(|| {
+            let mut reader = model.tensor(&info).expect("it is this file's").elements();
+            assert!(reader.read_lossless(black_box(&mut values[..])).is_ok());
+        });
+        let copy = contender("copy", || black_box(&mut copied[..]).copy_from_slice(black_box(&from)));
+        measure.measure(Case { what, amount: Amount::Bytes(output) }, vec![ours, copy]);
+    }
+}
+
+fn measure_through_buffers(measure: &mut dyn Measure, dtype: &str, width: usize) {
+    let file = one_tensor(dtype, width, &[LARGE / 4096, 1024]);
+    for buffer in [4 * KIB, 64 * KIB, MIB] {
+        let kinds = [
+            ("memory", read_memory as fn(&[u8], &mut [f32])),
+            ("a card", read_card),
+            ("every other column", read_half),
+        ];
+        for (from, read) in kinds {
+            let what = format!("{dtype} to f32 from {from}, buffer of {}", size(buffer));
+            if !measure.wants(&what) {
+                continue;
+            }
+            let values = vec![1f32; LARGE / 4];
+            let (mut buffer, mut other) = (vec![0f32; buffer / 4], vec![0f32; buffer / 4]);
+            let ours = ours(|| read(&file, &mut buffer));
+            let copy = contender("copy", || {
+                for piece in values.chunks(other.len()) {
+                    black_box(&mut other[..]).copy_from_slice(piece);
+                }
+            });
+            measure.measure(Case { what, amount: Amount::Bytes(LARGE) }, vec![ours, copy]);
+        }
+    }
+}
+
+fn read_memory(file: &[u8], values: &mut [f32]) {
+    read(file, values);
+}
+
+fn read_card(file: &[u8], values: &mut [f32]) {
+    read(Card(file), values);
+}
+
+/// A file that has to be read, as on a card that is as fast as memory.
+struct Card<'f>(&'f [u8]);
+
+impl ReadAt for Card<'_> {
+    type Error = Infallible;
+
+    fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> Result<usize, Infallible> {
+        self.0.read_at(offset, buffer)
+    }
+
+    fn file_len(&mut self) -> Result<FileLen, Infallible> {
+        self.0.file_len()
+    }
+}
+
+fn opened<S: ReadAt>(source: S) -> (Model<S>, TensorInfo) {
+    let Ok(mut model) = Model::open(source, &mut [0; 4096]) else { panic!("it is sound") };
+    let Ok(Some(info)) = model.find(BYTES, &mut [0; 4096]) else { panic!("it is there") };
+    (model, info)
+}
+
+/// All of the tensor, through the buffer.
+fn read<S: ReadAt>(source: S, values: &mut [f32]) {
+    let (mut model, info) = opened(source);
+    let mut reader = model.tensor(&info).expect("it is this file's").elements();
+    while let Ok(Some(piece)) = reader.next_lossless(values) {
+        black_box(piece);
+    }
+    assert_eq!(reader.remaining(), 0);
+}
+
+fn read_half(file: &[u8], values: &mut [f32]) {
+    let (mut model, info) = opened(file);
+    let ranges = [AxisRange::ALL, AxisRange::ALL.step_by(2)];
+    let mut reader = model.tensor(&info).and_then(|reader| reader.slice(&ranges)).expect("it has two axes");
+    while let Ok(Some(piece)) = reader.next_lossless(values) {
+        black_box(piece);
+    }
+    assert_eq!(reader.remaining(), 0);
+}

@@ -1,0 +1,65 @@
+//! Files on the disk, which the system holds in memory once they are written, and which are gone when their owner is.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use super::headers::Model;
+
+/// A file of one tensor of bytes.
+pub const BYTES: &str = "t";
+
+pub struct Temporary {
+    path: PathBuf,
+}
+
+impl Temporary {
+    pub fn new(bytes: &[u8]) -> Self {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        let path = std::env::temp_dir().join(format!("bench-{}-{count}.safetensors", process::id()));
+        fs::write(&path, bytes).expect("there is room for a temporary file");
+        Self { path }
+    }
+
+    pub fn of(model: &Model) -> Self {
+        Self::new(&model.bytes)
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub fn open(&self) -> File {
+        File::open(&self.path).expect("it is there")
+    }
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        // It is not worth a panic.
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+/// Where the data of such a file begin.
+pub const DATA_START: u64 = 8 + 88;
+
+/// A file of one tensor with these dimensions, none of whose bytes is special.
+pub fn one_tensor(dtype: &str, width: usize, dims: &[usize]) -> Vec<u8> {
+    let len = dims.iter().product::<usize>() * width;
+    let header = format!(r#"{{"{BYTES}":{{"dtype":"{dtype}","shape":{dims:?},"data_offsets":[0,{len}]}}}}"#);
+    let mut random = verification::random::Random::new(1);
+    let mut file = verification::file::with_header(&format!("{header:88}"), 0);
+    file.extend((0..len.div_ceil(8)).flat_map(|_| random.number().to_le_bytes()));
+    file.truncate(8 + 88 + len);
+    file
+}
+
+/// All bytes added up, a word at a time, so that each has been looked at.
+pub fn sum(bytes: &[u8]) -> u64 {
+    let (words, rest) = bytes.as_chunks::<8>();
+    let sum = words.iter().fold(0, |sum: u64, word| sum.wrapping_add(u64::from_le_bytes(*word)));
+    rest.iter().fold(sum, |sum, byte| sum.wrapping_add((*byte).into()))
+}

@@ -1,0 +1,82 @@
+//! Tensors found by their names: in an index; in a view, which looks through the header; in a model of which nothing is kept, which reads the header
+//! again for all of them.
+
+use std::hint::black_box;
+
+use embedded_safetensors::{Model as Opened, View, Wanted};
+
+use super::headers::{Header, Model};
+use super::index::Memory;
+use super::{Amount, Case, KIB, Measure, ours, reference};
+
+/// How many are looked up in one call.
+const LOOKUPS: usize = 12;
+
+pub fn measure(measure: &mut dyn Measure) {
+    for header in [Header::Canonical, Header::Diverse] {
+        for tensors in [12, 1000, 100_000] {
+            let kinds = [("in an index", in_index as Kind), ("in a view", in_view), ("in a pass", in_pass)];
+            let is_quick = |name: &str| tensors <= 1000 || name == "in an index";
+            for (name, kind) in kinds {
+                let what = format!("look up {LOOKUPS} names {name}, {header}, {tensors} tensors");
+                if (measure.is_thorough() || is_quick(name)) && measure.wants(&what) {
+                    let case = Case { what, amount: Amount::Tensors(LOOKUPS) };
+                    kind(measure, case, &Model::new(header, tensors));
+                }
+            }
+        }
+    }
+}
+
+type Kind = fn(&mut dyn Measure, Case, &Model);
+
+fn in_index(measure: &mut dyn Measure, case: Case, model: &Model) {
+    let (names, mut memory) = (model.some_names(LOOKUPS), Memory::of(model));
+    let (index, tensors) = (memory.index(model, &mut [0; 4096]), model.reference());
+    let ours = ours(|| {
+        for name in black_box(&names) {
+            black_box(index.get(name).expect("it is there"));
+        }
+    });
+    let reference = reference(|| {
+        for name in black_box(&names) {
+            black_box(tensors.tensor(name).expect("it is there"));
+        }
+    });
+    measure.measure(case, vec![ours, reference]);
+}
+
+fn in_view(measure: &mut dyn Measure, case: Case, model: &Model) {
+    let names = model.some_names(LOOKUPS);
+    let (view, tensors) = (View::parse(&model.bytes).expect("it is sound"), model.reference());
+    let ours = ours(|| {
+        for name in black_box(&names) {
+            black_box(view.tensor(name).expect("it is there"));
+        }
+    });
+    let reference = reference(|| {
+        for name in black_box(&names) {
+            black_box(tensors.tensor(name).expect("it is there"));
+        }
+    });
+    measure.measure(case, vec![ours, reference]);
+}
+
+/// A file is opened and names are looked up, once: nobody has kept anything.
+fn in_pass(measure: &mut dyn Measure, case: Case, model: &Model) {
+    let names = model.some_names(LOOKUPS);
+    let ours = ours(|| {
+        let mut window = [0; 4 * KIB];
+        let mut opened = Opened::open(&black_box(model).bytes[..], &mut window).expect("it is sound");
+        let mut wanted: Vec<Wanted<'_>> = names.iter().map(|name| Wanted::new(name)).collect();
+        opened.find_all(&mut wanted, &mut window).expect("they are there");
+        black_box(wanted);
+    });
+    let reference = reference(|| {
+        let tensors = black_box(model).reference();
+        for name in black_box(&names) {
+            black_box(tensors.tensor(name).expect("it is there"));
+        }
+    });
+    measure.measure(case, vec![ours, reference]);
+}

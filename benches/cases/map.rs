@@ -1,0 +1,70 @@
+//! Files that are mapped: opened, and a tensor looked at where it lies.
+
+use std::hint::black_box;
+use std::path::Path;
+
+use embedded_safetensors::{FileModel, MappedModel};
+use memmap2::Mmap;
+use safetensors_0_8::SafeTensors;
+
+use super::files::{BYTES, Temporary, one_tensor, sum};
+use super::headers::{Header, Model};
+use super::{Amount, Case, MIB, Measure, contender, ours, reference};
+
+const LEN: usize = 64 * MIB;
+
+pub fn measure(measure: &mut dyn Measure) {
+    let what = "open a map and sum a tensor of 64 MiB".to_owned();
+    if measure.wants(&what) {
+        measure_sum(measure, what);
+    }
+    for header in [Header::Canonical, Header::Diverse] {
+        for tensors in [12, 1000] {
+            let what = ["a map", "a file"].map(|kind| format!("open {kind}, {header}, {tensors} tensors"));
+            if what.iter().any(|what| measure.wants(what)) {
+                measure_open(measure, what, &Model::new(header, tensors));
+            }
+        }
+    }
+}
+
+fn measure_sum(measure: &mut dyn Measure, what: String) {
+    let file = Temporary::new(&one_tensor("U8", 1, &[LEN]));
+    let path = file.path();
+    let ours = ours(|| {
+        // SAFETY: nobody else knows of this file.
+        let model = unsafe { MappedModel::open(path) }.expect("it is sound");
+        sum(model.tensor(BYTES).expect("it is there").bytes())
+    });
+    let reference = reference(|| {
+        let map = map(path);
+        let tensors = SafeTensors::deserialize(&map).expect("it is sound");
+        sum(tensors.tensor(BYTES).expect("it is there").data())
+    });
+    let floor = contender("map", || sum(&map(path)));
+    measure.measure(Case { what, amount: Amount::Bytes(LEN) }, vec![ours, reference, floor]);
+}
+
+/// Ours looks for names that occur twice, and whether somebody edits the file just now; the reference does neither.
+fn measure_open(measure: &mut dyn Measure, [mapped, read]: [String; 2], model: &Model) {
+    let file = Temporary::of(model);
+    let path = file.path();
+    let amount = Amount::Tensors(model.names.len());
+    let by_reference = || {
+        let map = map(path);
+        black_box(SafeTensors::deserialize(&map).expect("it is sound"));
+    };
+    let open_map = || {
+        // SAFETY: nobody else knows of this file.
+        unsafe { MappedModel::open(path) }.expect("it is sound")
+    };
+    let open_file = || FileModel::open(path).expect("it is sound");
+    measure.measure(Case { what: mapped, amount }, vec![ours(open_map), reference(by_reference)]);
+    measure.measure(Case { what: read, amount }, vec![ours(open_file), reference(by_reference)]);
+}
+
+fn map(path: &Path) -> Mmap {
+    let file = std::fs::File::open(path).expect("it is there");
+    // SAFETY: nobody else knows of this file.
+    unsafe { Mmap::map(&file) }.expect("it can be mapped")
+}

@@ -1,0 +1,71 @@
+//! Parts of a matrix, copied out of a file in memory: beside the reference, and beside copies of the same runs of bytes whose places are known.
+
+use std::hint::black_box;
+use std::ops::Range;
+
+use embedded_safetensors::{AxisRange, View};
+use safetensors_0_8::SafeTensors;
+use safetensors_0_8::slice::TensorIndexer;
+
+use super::files::{BYTES, one_tensor};
+use super::{Amount, Case, Measure, contender, ours, reference};
+
+const ROWS: usize = 2048;
+const COLUMNS: usize = 2048;
+const WIDTH: usize = 4;
+
+pub fn measure(measure: &mut dyn Measure) {
+    let parts: [(&str, Range<usize>, Range<usize>); 3] = [
+        ("500 rows", 100..600, 0..COLUMNS),
+        ("500 columns", 0..ROWS, 100..600),
+        ("one column", 0..ROWS, 100..101),
+    ];
+    for (name, rows, columns) in parts {
+        let what = format!("slice of {name} of a matrix of {ROWS} x {COLUMNS} F32");
+        if measure.wants(&what) {
+            measure_part(measure, what, rows, columns);
+        }
+    }
+}
+
+fn measure_part(measure: &mut dyn Measure, what: String, rows: Range<usize>, columns: Range<usize>) {
+    let file = one_tensor("F32", WIDTH, &[ROWS, COLUMNS]);
+    let len = rows.len() * columns.len() * WIDTH;
+    let (view, tensors) =
+        (View::parse(&file).expect("it is sound"), SafeTensors::deserialize(&file).expect("it is sound"));
+    let (tensor, other) =
+        (view.tensor(BYTES).expect("it is there"), tensors.tensor(BYTES).expect("it is there"));
+    let mut copies = [vec![0; len], vec![0; len], vec![0; len]];
+    let [copy, by_reference, by_hand] = &mut copies;
+    let axis = |range: &Range<usize>| AxisRange::from(range.start as u64..range.end as u64);
+    let ranges = [axis(&rows), axis(&columns)];
+    let indexers = [&rows, &columns].map(|range| TensorIndexer::from(range.clone()));
+    let contenders = vec![
+        ours(|| {
+            let mut slice = tensor.reader().slice(black_box(&ranges)).expect("it lies inside");
+            assert!(slice.read_all(copy).is_ok());
+        }),
+        reference(|| {
+            let mut left = &mut by_reference[..];
+            for run in other.sliced_data(black_box(&indexers)).expect("it lies inside") {
+                let (front, rest) = left.split_at_mut(run.len());
+                front.copy_from_slice(run);
+                left = rest;
+            }
+        }),
+        contender("copy", || {
+            copy_runs(black_box(&file[file.len() - ROWS * COLUMNS * WIDTH..]), by_hand, &rows, &columns);
+        }),
+    ];
+    measure.measure(Case { what, amount: Amount::Bytes(len) }, contenders);
+    assert!(copies.iter().all(|other| *other == copies[0]), "they do not agree on what a slice is");
+}
+
+fn copy_runs(data: &[u8], to: &mut [u8], rows: &Range<usize>, columns: &Range<usize>) {
+    let run = columns.len() * WIDTH;
+    for (row, to) in rows.clone().zip(to.chunks_exact_mut(run)) {
+        let from = (row * COLUMNS + columns.start) * WIDTH;
+        to.copy_from_slice(&data[from..from + run]);
+    }
+    black_box(to);
+}

@@ -1,0 +1,81 @@
+//! A tensor read from a file through a buffer, beside the same reads made by hand. The reference has no way to do it: the file is read whole.
+
+use std::fs::File;
+use std::hint::black_box;
+use std::io::{Read, Seek, SeekFrom};
+
+use embedded_safetensors::{Model, TensorInfo};
+use safetensors_0_8::SafeTensors;
+
+use super::files::{BYTES, DATA_START, Temporary, one_tensor, sum};
+use super::{Amount, Case, KIB, MIB, Measure, contender, ours, reference, size};
+
+const LEN: usize = 64 * MIB;
+
+pub fn measure(measure: &mut dyn Measure) {
+    let cases = [4 * KIB, 64 * KIB, MIB].into_iter().flat_map(|buffer| {
+        [("untouched", ignore as fn(&[u8])), ("summed", add_up)].map(|(use_name, use_bytes)| {
+            (buffer, use_bytes, format!("stream from a file, buffer of {}, {use_name}", size(buffer)))
+        })
+    });
+    let cases: Vec<_> = cases.filter(|(_, _, what)| measure.wants(what)).collect();
+    if cases.is_empty() {
+        return;
+    }
+    let file = Temporary::new(&one_tensor("U8", 1, &[LEN]));
+    for (buffer, use_bytes, what) in cases {
+        let mut opened = Opened::new(&file);
+        let mut by_hand = file.open();
+        let (mut buffer, mut other) = (vec![0; buffer], vec![0; buffer]);
+        let contenders = vec![
+            ours(|| opened.read(&mut buffer, use_bytes)),
+            reference(|| read_whole(&file, use_bytes)),
+            contender("block reads", || read_by_hand(&mut by_hand, &mut other, use_bytes)),
+        ];
+        measure.measure(Case { what, amount: Amount::Bytes(LEN) }, contenders);
+    }
+}
+
+fn ignore(bytes: &[u8]) {
+    black_box(bytes);
+}
+
+fn add_up(bytes: &[u8]) {
+    black_box(sum(black_box(bytes)));
+}
+
+struct Opened {
+    model: Model<File>,
+    info: TensorInfo,
+}
+
+impl Opened {
+    fn new(file: &Temporary) -> Self {
+        let mut model = Model::open(file.open(), &mut [0; 4096]).expect("it is sound");
+        let info = model.find(BYTES, &mut [0; 4096]).expect("it is sound").expect("it is there");
+        Self { model, info }
+    }
+
+    fn read(&mut self, buffer: &mut [u8], use_bytes: fn(&[u8])) {
+        let mut reader = self.model.tensor(&self.info).expect("it is this file's");
+        while let Some(chunk) = reader.next_chunk(buffer).expect("the file is there") {
+            use_bytes(chunk);
+        }
+    }
+}
+
+fn read_by_hand(file: &mut File, buffer: &mut [u8], use_bytes: fn(&[u8])) {
+    file.seek(SeekFrom::Start(DATA_START)).expect("the file is there");
+    loop {
+        match file.read(buffer).expect("the file is there") {
+            0 => return,
+            len => use_bytes(&buffer[..len]),
+        }
+    }
+}
+
+fn read_whole(file: &Temporary, use_bytes: fn(&[u8])) {
+    let bytes = std::fs::read(file.path()).expect("the file is there");
+    let tensors = SafeTensors::deserialize(&bytes).expect("it is sound");
+    use_bytes(tensors.tensor(BYTES).expect("it is there").data());
+}

@@ -1,0 +1,87 @@
+//! Files written to memory, beside a copy of their bytes.
+
+use std::hint::black_box;
+
+use embedded_safetensors::{Dtype, FileSpec, TensorSpec, Writer};
+use safetensors_0_8::tensor::{Dtype as ReferenceDtype, TensorView, serialize};
+
+use super::headers::{Header, Model};
+use super::{Amount, Case, Measure, contender, ours, reference};
+
+/// The vector that comparisons of formats write.
+const VALUES: usize = 10_000;
+
+/// Bytes of each tensor of a file of many.
+const SMALL: usize = 64;
+
+pub fn measure(measure: &mut dyn Measure) {
+    let what = format!("write a vector of {VALUES} f32");
+    if measure.wants(&what) {
+        measure_vector(measure, what);
+    }
+    for header in [Header::Canonical, Header::Diverse] {
+        for tensors in [1, 12, 100, 1000, 10_000, 100_000] {
+            let what = format!("write {tensors} small tensors, {header} names");
+            let is_telling = matches!(tensors, 12 | 1000);
+            if (measure.is_thorough() || is_telling) && measure.wants(&what) {
+                measure_many(measure, what, &Model::new(header, tensors));
+            }
+        }
+    }
+}
+
+fn measure_vector(measure: &mut dyn Measure, what: String) {
+    let values: Vec<f32> = (0..VALUES).map(|index| index as f32).collect();
+    let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+    let (mut copied, mut file) = (vec![0; bytes.len()], vec![0; bytes.len() + 200]);
+    let contenders = vec![
+        ours(|| write_vector(black_box(&values), black_box(&mut file[..]))),
+        reference(|| {
+            let tensor =
+                TensorView::new(ReferenceDtype::F32, vec![VALUES], black_box(&bytes)).expect("it fits");
+            serialize([("features", tensor)], None).expect("it can be written")
+        }),
+        contender("copy", || black_box(&mut copied[..]).copy_from_slice(black_box(&bytes))),
+    ];
+    measure.measure(Case { what, amount: Amount::Bytes(bytes.len()) }, contenders);
+}
+
+fn write_vector(values: &[f32], file: &mut [u8]) {
+    let shape = [values.len() as u64];
+    let tensors = [TensorSpec::new(black_box("features"), Dtype::F32, &shape)];
+    let plan = FileSpec::new(&tensors).in_order().expect("it can be written");
+    let mut writer = Writer::begin(file, plan, &mut [0; 128]).expect("there is room");
+    writer.write_values(values).expect("there is room");
+    black_box(writer.finish().expect("it is complete"));
+}
+
+fn measure_many(measure: &mut dyn Measure, what: String, model: &Model) {
+    let (data, shape) = ([7; SMALL], [SMALL as u64 / 4]);
+    let names = model.names.iter();
+    let tensors: Vec<_> = names.clone().map(|name| TensorSpec::new(name, Dtype::F32, &shape)).collect();
+    let file = by_reference(model, &data);
+    let (mut order, mut ours_file, mut copied) =
+        (vec![0; tensors.len()], vec![0; file.len()], vec![0; file.len()]);
+    let contenders = vec![
+        ours(|| write_many(black_box(&tensors), &mut order, &data, &mut ours_file)),
+        reference(|| by_reference(black_box(model), &data)),
+        contender("copy", || black_box(&mut copied[..]).copy_from_slice(black_box(&file))),
+    ];
+    measure.measure(Case { what, amount: Amount::Tensors(tensors.len()) }, contenders);
+    assert!(ours_file == file, "they do not write the same");
+}
+
+fn by_reference(model: &Model, data: &[u8]) -> Vec<u8> {
+    let view = || TensorView::new(ReferenceDtype::F32, vec![SMALL / 4], data).expect("it fits");
+    let tensors = model.names.iter().map(|name| (name, view()));
+    serialize(tensors, None).expect("it can be written")
+}
+
+fn write_many(tensors: &[TensorSpec<'_>], order: &mut [u32], data: &[u8], file: &mut [u8]) {
+    let plan = FileSpec::new(tensors).sorted(order).expect("it can be written");
+    let mut writer = Writer::begin(file, plan, &mut [0; 4096]).expect("there is room");
+    for _ in tensors {
+        writer.write_bytes(data).expect("there is room");
+    }
+    black_box(writer.finish().expect("it is complete"));
+}

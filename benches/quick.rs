@@ -1,0 +1,103 @@
+//! Measures every case in about half a minute, for `cargo xtask bench`, which makes ratios of what this prints: a line for each case, with tabs
+//! between what it is, how many `bytes` or `tensors` each call works on, and the nanoseconds that a call takes each of the contenders.
+//!
+//! The machine may be busy with other things. These only ever make a call slower, so the best time of many short rounds counts, of the processor's time, and
+//! all contenders take turns in each round.
+//!
+//! Words behind the name of the program are the beginnings of the cases to be measured.
+
+use std::time::{Duration, Instant};
+
+mod cases;
+mod clock;
+mod cold;
+
+use cases::{Amount, Case, Contender, Measure, measure_all};
+use clock::Start;
+
+/// How long the contenders of a case are measured, if that is enough for some rounds.
+const TIME: Duration = Duration::from_millis(250);
+const FEWEST_ROUNDS: usize = 5;
+
+/// Shorter times than this are not measured but as many calls as take so long.
+const ROUND: Duration = Duration::from_micros(100);
+
+fn main() {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    match cold::Door::asked_for(&words) {
+        Some((door, path)) => println!("{}", door.open(path).as_nanos()),
+        None => {
+            let mut quick = Quick { wanted: words };
+            measure_all(&mut quick);
+            cold::measure(&quick);
+        }
+    }
+}
+
+struct Quick {
+    /// All where there is none.
+    wanted: Vec<String>,
+}
+
+impl Measure for Quick {
+    fn is_thorough(&self) -> bool {
+        false
+    }
+
+    fn wants(&self, what: &str) -> bool {
+        self.wanted.is_empty() || self.wanted.iter().any(|wanted| what.starts_with(wanted))
+    }
+
+    fn measure(&mut self, case: Case, contenders: Vec<Contender<'_>>) {
+        let mut timed: Vec<Timed<'_>> = contenders.into_iter().map(Timed::new).collect();
+        let (start, mut rounds) = (Instant::now(), 0);
+        while rounds < FEWEST_ROUNDS || start.elapsed() < TIME {
+            timed.iter_mut().for_each(Timed::round);
+            rounds += 1;
+        }
+        let times: Vec<_> = timed.iter().map(|timed| (timed.contender.name, timed.best)).collect();
+        print(&case, &times);
+    }
+}
+
+/// One line, with the nanoseconds of a call of each.
+fn print(case: &Case, times: &[(&str, f64)]) {
+    let amount = match case.amount {
+        Amount::Bytes(bytes) => format!("bytes={bytes}"),
+        Amount::Tensors(tensors) => format!("tensors={tensors}"),
+    };
+    let times: String = times.iter().map(|(name, nanos)| format!("\t{name}={nanos:.2}")).collect();
+    println!("{}\t{amount}{times}", case.what);
+}
+
+/// A contender, and its best time for a call in nanoseconds.
+struct Timed<'a> {
+    contender: Contender<'a>,
+    calls: u32,
+    best: f64,
+}
+
+impl<'a> Timed<'a> {
+    /// Finds out how many calls make a round. The first call finds caches as nobody else does.
+    fn new(contender: Contender<'a>) -> Self {
+        let mut timed = Self { contender, calls: 1, best: f64::INFINITY };
+        (timed.contender.work)();
+        while timed.time() < ROUND {
+            timed.calls *= 2;
+        }
+        timed
+    }
+
+    fn round(&mut self) {
+        let nanos = self.time().as_secs_f64() * 1e9;
+        self.best = self.best.min(nanos / f64::from(self.calls));
+    }
+
+    fn time(&mut self) -> Duration {
+        let start = Start::now();
+        for _ in 0..self.calls {
+            (self.contender.work)();
+        }
+        start.elapsed()
+    }
+}

@@ -1,0 +1,64 @@
+//! Measures every case at all sizes with criterion: `cargo bench`, or `cargo bench -- PART-OF-A-NAME`.
+
+#[cfg(feature = "bench")]
+mod cases;
+
+#[cfg(feature = "bench")]
+fn main() {
+    thorough::measure();
+}
+
+/// What is measured against, all programs but this can do without: so it has to be asked for, and this asks for it.
+#[cfg(not(feature = "bench"))]
+fn main() -> std::process::ExitCode {
+    let cargo = std::env::var_os("CARGO").unwrap_or("cargo".into());
+    let words = std::env::args_os().skip(1).filter(|word| word != "--bench");
+    let mut command = std::process::Command::new(cargo);
+    command
+        .args(["bench", "--package", "verification", "--features", "bench", "--bench", "thorough", "--"])
+        .args(words);
+    let is_done = command.status().is_ok_and(|status| status.success());
+    if is_done { std::process::ExitCode::SUCCESS } else { std::process::ExitCode::FAILURE }
+}
+
+#[cfg(feature = "bench")]
+mod thorough {
+    use std::time::Duration;
+
+    use criterion::{Criterion, Throughput};
+
+    use crate::cases::{Amount, Case, Contender, Measure, measure_all};
+
+    /// So many cases want short ones.
+    const TIME: Duration = Duration::from_secs(1);
+
+    pub fn measure() {
+        let criterion = Criterion::default().warm_up_time(TIME / 4).measurement_time(TIME).sample_size(20);
+        let mut thorough = Thorough(criterion.configure_from_args());
+        measure_all(&mut thorough);
+        thorough.0.final_summary();
+    }
+
+    struct Thorough(Criterion);
+
+    impl Measure for Thorough {
+        fn is_thorough(&self) -> bool {
+            true
+        }
+
+        fn wants(&self, _: &str) -> bool {
+            true
+        }
+
+        fn measure(&mut self, case: Case, contenders: Vec<Contender<'_>>) {
+            let mut group = self.0.benchmark_group(case.what);
+            group.throughput(match case.amount {
+                Amount::Bytes(bytes) => Throughput::Bytes(bytes as u64),
+                Amount::Tensors(tensors) => Throughput::Elements(tensors as u64),
+            });
+            for Contender { name, mut work } in contenders {
+                group.bench_function(name, |bencher| bencher.iter(&mut work));
+            }
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! `cargo xtask bench`: how fast it is, beside the reference.
+
+use super::Command;
+use crate::bench::{self, Case, budgets, report};
+use crate::budget::{self, Row, number};
+use std::process::ExitCode;
+
+pub const COMMAND: Command = Command {
+    name: "bench",
+    about: "how fast it is, beside the reference and floors (--json; --write: the pages that show it)",
+    run,
+};
+
+fn run(words: &[String]) -> Result<ExitCode, String> {
+    let (is_json, is_written) = match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        [] => (false, false),
+        ["--json"] => (true, false),
+        ["--write"] => (false, true),
+        _ => return Err("`cargo xtask bench` takes --json or --write, or nothing".to_owned()),
+    };
+    let cases = bench::measure(&[])?;
+    let rows = budgets::rows(&cases);
+    if is_json {
+        println!(r#"{{"rows":{},"cases":{}}}"#, budget::json(&rows), bench::json(&cases));
+    } else {
+        print(&rows, &cases);
+    }
+    if is_written {
+        report::write(&rows, &cases)?;
+    }
+    Ok(if rows.iter().all(Row::is_kept) { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn print(rows: &[Row], cases: &[Case]) {
+    for case in cases {
+        println!("{}", line(case));
+    }
+    println!();
+    for row in rows {
+        println!("{}  {}", if row.is_kept() { "ok   " } else { "UNMET" }, row.sentence());
+    }
+}
+
+/// `check, …: 41,000 ns; 12.1x as fast as the reference; from_utf8 takes 0.100x, memcpy 0.0510x of it`
+fn line(case: &Case) -> String {
+    let gain =
+        case.gain().map_or(String::new(), |gain| format!("; {}x as fast as the reference", number(gain)));
+    let floors =
+        case.floors().map(|(name, nanos)| format!("; {}x the time of {name}", number(case.ours() / nanos)));
+    format!("{}: {} ns{gain}{}", case.what, number(case.ours()), floors.collect::<String>())
+}
