@@ -8,6 +8,7 @@ mod boards;
 #[allow(dead_code, unused_imports)]
 mod budget;
 mod commands;
+mod counts;
 mod demo;
 mod elf;
 mod group;

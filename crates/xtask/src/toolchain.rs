@@ -6,6 +6,7 @@
 use crate::process::Run;
 use crate::{machine, workspace};
 use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
@@ -55,6 +56,15 @@ impl Toolchain {
         .args(self.library_flags())
     }
 
+    /// The compiler that [`cargo`](Self::cargo) takes, as it names itself.
+    pub fn version(self) -> Result<String, String> {
+        let rustc = match self.compiler {
+            Compiler::Installed => own_rustc(),
+            Compiler::Debian => DEBIAN_RUSTC.into(),
+        };
+        version_of(&rustc)
+    }
+
     /// Where [`cargo`](Self::cargo) puts what it builds.
     pub fn target_dir(self) -> PathBuf {
         match self.compiler {
@@ -82,6 +92,20 @@ pub fn own_cargo() -> Run {
     Run::new(std::env::var_os("CARGO").unwrap_or("cargo".into()))
         .without(&["CARGO_BUILD_TARGET"])
         .env("CARGO_TARGET_DIR", workspace::target_dir())
+}
+
+/// The compiler that [`own_cargo`] takes, as it names itself.
+pub fn own_version() -> Result<String, String> {
+    version_of(&own_rustc())
+}
+
+fn own_rustc() -> OsString {
+    std::env::var_os("RUSTC").unwrap_or("rustc".into())
+}
+
+fn version_of(rustc: &OsStr) -> Result<String, String> {
+    let output = Run::new(rustc).args(["--version"]).capture()?;
+    Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
 
 /// Makes sure that a component of the toolchain that runs us, and so its cargo command, is there.

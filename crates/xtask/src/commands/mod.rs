@@ -1,6 +1,7 @@
 //! The commands, one file each.
 
 mod bench;
+mod counts;
 mod demo;
 mod firmware;
 mod help;
@@ -18,11 +19,12 @@ pub struct Command {
     run: fn(&[String]) -> Result<ExitCode, String>,
 }
 
-const COMMANDS: [Command; 8] = [
+const COMMANDS: [Command; 9] = [
     demo::COMMAND,
     test::COMMAND,
     bench::COMMAND,
     firmware::COMMAND,
+    counts::COMMAND,
     lint::COMMAND,
     vectors::COMMAND,
     tables::COMMAND,

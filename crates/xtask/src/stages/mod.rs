@@ -17,9 +17,11 @@ mod tables;
 mod targets;
 mod vectors;
 
-use crate::boards;
 use crate::report::Outcome;
+use crate::{boards, counts};
 
+pub use cost::{Asked, Header, Machine, asked};
+pub use firmware::{CORTEX_M3, Firmware, RISC_V};
 pub use tables::generate as generate_tables;
 pub use vectors::generate as generate_vectors;
 
@@ -35,7 +37,7 @@ const fn stage(name: &'static str, about: &'static str, run: fn() -> Outcome) ->
 }
 
 /// In the order in which they run: the quick and telling ones first.
-pub const STAGES: [Stage; 19] = [
+pub const STAGES: [Stage; 20] = [
     stage("workspace", "unit tests of all packages, documentation examples", suites::workspace),
     stage("no-std", "the verification suite on the core as firmware builds it", suites::no_std),
     stage("std", "the same suite on the core with its `std` feature", suites::std),
@@ -50,6 +52,7 @@ pub const STAGES: [Stage; 19] = [
     stage("firmware", "every board reads digits and says what it must", boards::all),
     stage("cost", "stack, flash and instructions, measured under QEMU", cost::measure),
     stage("bench", "how fast it is, beside the reference and floors in the same run", bench::judge),
+    stage("counts", "the main paths take no more instructions than they did", counts::judge),
     stage("x86-32", "the conformance suite where pointers have 32 bits", targets::x86_32),
     stage("oracle", "everything again, optimised, with the reference beside it", suites::oracle),
     stage("numpy", "random slices are what numpy makes of them", numpy::slices),

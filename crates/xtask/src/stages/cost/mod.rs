@@ -1,5 +1,6 @@
 //! What the core costs on a microcontroller: stack, flash, instructions, sizes of its states.
 
+mod asked;
 mod doors;
 mod figures;
 mod headers;
@@ -12,6 +13,9 @@ use super::readme;
 use crate::report::{Outcome, Tally};
 use crate::toolchain::Toolchain;
 use figures::in_bytes;
+
+pub use asked::{Asked, asked};
+pub use headers::Header;
 
 pub fn measure() -> Outcome {
     let mut tally = Tally::default();
@@ -35,9 +39,9 @@ pub fn measure() -> Outcome {
 }
 
 /// A board with the firmware for it.
-struct Machine {
-    board: &'static Board,
-    firmware: Firmware,
+pub struct Machine {
+    pub board: &'static Board,
+    pub firmware: Firmware,
 }
 
 /// A row of the readme's table of memory.

@@ -22,9 +22,9 @@ const MOST_FLASH: u64 = 14336;
 const MOST_OVERHEAD: u64 = 5;
 
 /// By the numbers that `firmware/linkcheck` gives them.
-const OPEN_AND_FIND: u32 = 5;
-const READ_RAW: u32 = 6;
-const STREAM: u32 = 7;
+pub const OPEN_AND_FIND: u32 = 5;
+pub const READ_RAW: u32 = 6;
+pub const STREAM: u32 = 7;
 const REFUSE: u32 = 8;
 
 const MANY: u32 = 100_000;
@@ -126,6 +126,16 @@ fn header(tensors: u32) -> Header {
 }
 
 fn run(machine: &Machine, door: u32, tensors: u32) -> Result<Figures, String> {
+    let (request, due) = request(door, tensors)?;
+    let figures = machine.run(request)?;
+    match figures.get("counted")? {
+        counted if counted == due => Ok(figures),
+        counted => Err(format!("door {door} read {counted} bytes of a tensor, not {due}")),
+    }
+}
+
+/// With how many bytes of the tensor will come.
+pub fn request(door: u32, tensors: u32) -> Result<(Request, u64), String> {
     let header = header(tensors);
     let mut file = header.bytes();
     if door == REFUSE {
@@ -133,12 +143,8 @@ fn run(machine: &Machine, door: u32, tensors: u32) -> Result<Figures, String> {
     }
     let file_len = file.len() as u64 + header.data_len();
     file.resize(usize::try_from(file_len).map_err(|_| "a file too long for this machine")?, 0);
-    let figures = machine.run(Request { door, slots: 0, file, file_len })?;
     let due = if [READ_RAW, STREAM].contains(&door) { header.first_len.into() } else { 0 };
-    match figures.get("counted")? {
-        counted if counted == due => Ok(figures),
-        counted => Err(format!("door {door} read {counted} bytes of a tensor, not {due}")),
-    }
+    Ok((Request { door, slots: 0, file, file_len }, due))
 }
 
 /// Gives the first tensor a shape that does not agree with its range.

@@ -5,8 +5,8 @@ use super::{Machine, stack_row};
 use crate::report::Tally;
 use crate::stages::firmware::Figures;
 
-const ROWS: u64 = 512;
-const ROW: u64 = 64;
+pub const ROWS: u64 = 512;
+pub const ROW: u64 = 64;
 
 /// The block of the header and all states and frames, and the row. The readme promises it.
 const MOST_STACK: u64 = 1408;
@@ -22,8 +22,8 @@ const MOST_INSTRUCTIONS: [(&str, u64, u64); 4] =
 
 /// By the numbers that `firmware/linkcheck` gives them.
 const OPEN_AND_FIND: u32 = 5;
-const READ_ROWS: u32 = 9;
-const READ_SLICE: u32 = 10;
+pub const READ_ROWS: u32 = 9;
+pub const READ_SLICE: u32 = 10;
 
 pub fn measure(machine: &Machine, tally: &mut Tally) {
     tally.measured(machine.board.name, measure_flash(machine));
@@ -84,8 +84,12 @@ fn measure_slice(machine: &Machine) -> Result<String, String> {
     ))
 }
 
-/// With a file of one matrix.
 fn run(machine: &Machine, door: u32, dtype: &str, width: u64) -> Result<Figures, String> {
+    machine.run(request(door, dtype, width))
+}
+
+/// With a file of one matrix.
+pub fn request(door: u32, dtype: &str, width: u64) -> Request {
     let len = ROWS * ROW * width;
     let entry = format!(r#"{{"dtype":"{dtype}","shape":[{ROWS},{ROW}],"data_offsets":[0,{len}]}}"#);
     // As long as writers make it, so that elements are aligned.
@@ -95,5 +99,5 @@ fn run(machine: &Machine, door: u32, dtype: &str, width: u64) -> Result<Figures,
     // No value is special.
     file.extend((0..len).map(|index| [0x12, 0x34][usize::from(index % 2 == 1)]));
     let file_len = file.len() as u64;
-    machine.run(Request { door, slots: 0, file, file_len })
+    Request { door, slots: 0, file, file_len }
 }

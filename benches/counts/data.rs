@@ -1,0 +1,115 @@
+//! What is done with the data of a tensor.
+
+use crate::path;
+use embedded_safetensors::{AxisRange, FileLen, Model, ReadAt, TensorInfo, TensorReader};
+use std::convert::Infallible;
+use std::hint::black_box;
+use verification::file::with_header;
+use verification::random::Random;
+
+const ROWS: usize = 1024;
+const COLUMNS: usize = 64;
+const ELEMENTS: usize = ROWS * COLUMNS;
+const WINDOW: usize = 4096;
+
+pub fn take() {
+    let file = file("F32", 4);
+    path("256 KiB read by hand, 4 KiB at a time", || read_by_hand(&file));
+    let mut opened = Opened::of(&file);
+    path("256 KiB streamed, 4 KiB at a time", || stream(opened.tensor()));
+    path("256 KiB streamed, 512 B at a time", || stream_through::<512>(opened.tensor()));
+    path("every second column of 256 KiB, as bytes", || slice(opened.tensor()));
+    for (dtype, width) in [("F32", 4), ("F16", 2), ("BF16", 2), ("F8_E4M3", 1), ("I8", 1), ("F64", 8)] {
+        convert(dtype, width);
+    }
+}
+
+fn file(dtype: &str, width: usize) -> Vec<u8> {
+    let len = ELEMENTS * width;
+    let header =
+        format!(r#"{{"t":{{"dtype":"{dtype}","shape":[{ROWS},{COLUMNS}],"data_offsets":[0,{len}]}}}}"#);
+    let mut file = with_header(&format!("{header:88}"), 0);
+    let mut random = Random::new(1);
+    file.extend((0..len).map(|_| random.number().to_le_bytes()[0]));
+    file
+}
+
+/// A card that is as fast as memory, and has to be read.
+struct Card<'f>(&'f [u8]);
+
+impl ReadAt for Card<'_> {
+    type Error = Infallible;
+
+    fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> Result<usize, Infallible> {
+        self.0.read_at(offset, buffer)
+    }
+
+    fn file_len(&mut self) -> Result<FileLen, Infallible> {
+        self.0.file_len()
+    }
+}
+
+struct Opened<S> {
+    model: Model<S>,
+    info: TensorInfo,
+}
+
+impl<'f> Opened<Card<'f>> {
+    fn of(file: &'f [u8]) -> Self {
+        let mut model = Model::open(Card(file), &mut [0; WINDOW]).expect("it is sound");
+        let info = model.find("t", &mut [0; WINDOW]).expect("it can be read").expect("it is there");
+        Self { model, info }
+    }
+
+    fn tensor(&mut self) -> TensorReader<'_, &mut Card<'f>> {
+        self.model.tensor(black_box(&self.info)).expect("it is this file's")
+    }
+}
+
+fn read_by_hand(file: &[u8]) {
+    let mut card = Card(black_box(file));
+    let (mut at, mut buffer) = (96, [0; WINDOW]);
+    while let Ok(len @ 1..) = card.read_at(at, &mut buffer) {
+        black_box(&buffer[..len]);
+        at += len as u64;
+    }
+    assert_eq!(at, file.len() as u64);
+}
+
+fn stream<S: ReadAt<Error = Infallible>>(tensor: TensorReader<'_, S>) {
+    stream_through::<WINDOW>(tensor);
+}
+
+fn stream_through<const LEN: usize>(mut tensor: TensorReader<'_, impl ReadAt<Error = Infallible>>) {
+    let mut buffer = [0; LEN];
+    while let Some(chunk) = tensor.next_chunk(&mut buffer).expect("memory does not fail") {
+        black_box(chunk);
+    }
+    assert_eq!(tensor.remaining(), 0);
+}
+
+fn slice(tensor: TensorReader<'_, impl ReadAt<Error = Infallible>>) {
+    let ranges = [AxisRange::ALL, AxisRange::ALL.step_by(2)];
+    let mut slice = tensor.slice(black_box(&ranges)).expect("it is inside");
+    let mut buffer = [0; WINDOW];
+    while let Some(chunk) = slice.next_chunk(&mut buffer).expect("memory does not fail") {
+        black_box(chunk);
+    }
+    assert_eq!(slice.remaining(), 0);
+}
+
+/// All of the tensor, and a slice of it, as `f32`.
+fn convert(dtype: &str, width: usize) {
+    let file = file(dtype, width);
+    let mut opened = Opened::of(&file);
+    let mut values = vec![0f32; ELEMENTS];
+    path(&format!("{ELEMENTS} values of {dtype} as f32"), || {
+        let values = opened.tensor().elements().read_rounded(black_box(&mut values[..]));
+        black_box(values.expect("memory does not fail"));
+    });
+    let ranges = [AxisRange::ALL, (..COLUMNS as u64 / 2).into()];
+    path(&format!("half of {ELEMENTS} values of {dtype}, sliced, as f32"), || {
+        let slice = opened.tensor().slice(black_box(&ranges)).expect("it is inside");
+        black_box({ slice }.read_rounded(&mut values[..ELEMENTS / 2]).expect("memory does not fail"));
+    });
+}

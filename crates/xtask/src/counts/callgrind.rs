@@ -1,0 +1,79 @@
+//! Callgrind, which counts instructions.
+
+use super::Count;
+use crate::process::Run;
+use crate::{machine, workspace};
+use std::path::{Path, PathBuf};
+
+/// Where the C library has several routines to copy and to compare bytes, all machines take the same: those that every x86-64 has.
+const PLAIN: &str = "glibc.cpu.hwcaps=-AVX2,-AVX512F,-AVX512VL,-AVX,-ERMS,-FSRM,-BMI2,-MOVBE";
+
+pub fn need() -> Result<(), String> {
+    machine::need_program("valgrind", "valgrind")
+}
+
+/// Runs a program, and counts what each call of one function took, which writes a line about itself before it is called.
+pub fn calls(program: &Path, function: &str) -> Result<Vec<Count>, String> {
+    let folder = fresh_folder()?;
+    let options = [format!("--toggle-collect={function}"), format!("--dump-after={function}")];
+    let output = valgrind(&folder, &options).args([program]).capture()?;
+    let names = String::from_utf8_lossy(&output.stdout);
+    let counts = names.lines().zip(1..).map(|(path, number)| {
+        let instructions = total(&folder, |name| name.ends_with(&format!(".{number}")))?;
+        Ok(Count { path: path.to_owned(), instructions })
+    });
+    counts.collect()
+}
+
+/// Runs a program to its end, and counts all of it.
+pub fn whole(program: &Path, args: &[&str]) -> Result<u64, String> {
+    let folder = fresh_folder()?;
+    valgrind(&folder, &[]).args([program]).args(args).capture()?;
+    total(&folder, |_| true)
+}
+
+/// With all that could differ between two runs the same in both.
+fn valgrind(folder: &Path, options: &[String]) -> Run {
+    Run::new("valgrind")
+        .args(["--quiet", "--tool=callgrind"])
+        .args(options)
+        .args([format!("--callgrind-out-file={}/counted.%p", folder.display())])
+        .env("GLIBC_TUNABLES", PLAIN)
+        .env("LD_BIND_NOW", "1")
+}
+
+fn fresh_folder() -> Result<PathBuf, String> {
+    let folder = workspace::target_dir().join("counts");
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder).map_err(|error| format!("cannot make {}: {error}", folder.display()))?;
+    Ok(folder)
+}
+
+/// What stands in the only file of such a name.
+fn total(folder: &Path, is_it: impl Fn(&str) -> bool) -> Result<u64, String> {
+    let names = folder.read_dir().map_err(|error| format!("cannot read {}: {error}", folder.display()))?;
+    let names = names.flatten().map(|entry| entry.path());
+    let files: Vec<PathBuf> =
+        names.filter(|path| path.file_name().is_some_and(|name| is_it(&name.to_string_lossy()))).collect();
+    let [file] = &files[..] else { return Err(format!("callgrind wrote {} files for a path", files.len())) };
+    total_in(&String::from_utf8_lossy(&workspace::read(file)?))
+        .ok_or_else(|| format!("there is no total in {}", file.display()))
+}
+
+fn total_in(text: &str) -> Option<u64> {
+    let totals = text.lines().rev().find_map(|line| line.strip_prefix("totals:"));
+    totals?.trim().parse().ok().filter(|&total| total > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::total_in;
+
+    #[test]
+    fn a_total_is_the_last_line_of_its_kind() {
+        assert_eq!(total_in("fn=(1) main\n5 17\n\ntotals: 5082398\n"), Some(5_082_398));
+        assert_eq!(total_in("summary: 17\n"), None);
+        // Nothing was counted: the function has another name.
+        assert_eq!(total_in("totals: 0\n"), None);
+    }
+}

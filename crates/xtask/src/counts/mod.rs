@@ -1,0 +1,77 @@
+//! Instructions of the main paths, counted exactly and judged by limits that are written down: the same on every
+//! machine, however busy it is.
+
+mod boards;
+mod callgrind;
+mod commands;
+mod desktop;
+mod limits;
+
+use crate::budget::Row;
+use crate::report::{Outcome, Tally};
+use crate::workspace;
+use limits::{Judged, Limits};
+use std::path::PathBuf;
+
+/// Paths that were taken on one machine, with programs of one compiler.
+pub struct Place {
+    pub name: String,
+    pub compiler: String,
+    pub counts: Vec<Count>,
+}
+
+/// How many instructions a path took.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Count {
+    pub path: String,
+    pub instructions: u64,
+}
+
+/// Takes all paths.
+pub fn count() -> Result<Vec<Place>, String> {
+    let mut places = Vec::new();
+    if cfg!(target_os = "linux") {
+        places.push(desktop::count()?);
+    } else {
+        println!("the paths of a desktop are only counted on Linux");
+    }
+    places.extend(boards::count()?);
+    Ok(places)
+}
+
+/// A stage: each path within its limit.
+pub fn judge() -> Outcome {
+    let (mut tally, limits) = (Tally::default(), Limits::read(&limits_file())?);
+    for place in count()? {
+        report(&limits.judge(&place), &mut tally);
+    }
+    Ok(tally)
+}
+
+/// The limits of what was counted become what was counted.
+pub fn bless(places: &[Place]) -> Result<(), String> {
+    let file = limits_file();
+    let limits = if file.exists() { Limits::read(&file)? } else { Limits::default() };
+    workspace::write(&file, limits.blessed(places).text().as_bytes())
+}
+
+/// What was counted, with its limits.
+pub fn rows(places: &[Place]) -> Result<Vec<Row>, String> {
+    let limits = Limits::read(&limits_file())?;
+    Ok(places.iter().flat_map(|place| limits.judge(place).rows).collect())
+}
+
+fn limits_file() -> PathBuf {
+    workspace::root().join("benches/counts/limits.txt")
+}
+
+/// One line of the summary for each place, and each path that is over its limit.
+fn report(judged: &Judged, tally: &mut Tally) {
+    for row in &judged.rows {
+        tally.check(&row.sentence(), row.judge().map_err(|_| limits::OVER.to_owned()));
+    }
+    for sentence in &judged.faults {
+        tally.check(&judged.place, Err(sentence.clone()));
+    }
+    judged.notes.iter().for_each(|note| tally.note(note.clone()));
+}
