@@ -1,0 +1,81 @@
+//! FlatBuffers: `table Features { features:[float]; }`, with the code that `flatc` would make of it.
+
+use bytemuck::{cast_slice, cast_slice_mut};
+use flatbuffers::{
+    FlatBufferBuilder, Follow, ForwardsUOffset, InvalidFlatbuffer, Table, VOffsetT, Vector, Verifiable,
+    Verifier,
+};
+
+use crate::row::{Kind, Row};
+use crate::shapes::BYTES;
+
+/// The place of the only field in the table that tells where fields are.
+const FEATURES: VOffsetT = 4;
+
+struct Features<'f>(Table<'f>);
+
+impl<'f> Follow<'f> for Features<'f> {
+    type Inner = Self;
+
+    unsafe fn follow(buffer: &'f [u8], place: usize) -> Self {
+        // SAFETY: whoever calls this says that there is such a table at this place.
+        Self(unsafe { Table::new(buffer, place) })
+    }
+}
+
+impl Verifiable for Features<'_> {
+    fn run_verifier(verifier: &mut Verifier<'_, '_>, place: usize) -> Result<(), InvalidFlatbuffer> {
+        verifier
+            .visit_table(place)?
+            .visit_field::<ForwardsUOffset<Vector<'_, f32>>>("features", FEATURES, false)?
+            .finish();
+        Ok(())
+    }
+}
+
+impl<'f> Features<'f> {
+    fn features(&self) -> Vector<'f, f32> {
+        // SAFETY: the verifier has seen that the field, if it is there, is such a vector.
+        let field = unsafe { self.0.get::<ForwardsUOffset<Vector<'f, f32>>>(FEATURES, None) };
+        field.expect("the table has the field")
+    }
+}
+
+pub fn rows(features: &'static [f32]) -> Vec<Row> {
+    let numbers = |file: &[u8], values: &mut Vec<f32>| {
+        values.clear();
+        values.extend(vector(file));
+    };
+    let bytes = |file: &[u8], values: &mut Vec<f32>| cast_slice_mut(values).copy_from_slice(find(file));
+    let encode = |features: &'static [f32]| {
+        let mut builder = FlatBufferBuilder::new();
+        move |file: &mut [u8]| encode(&mut builder, file, features)
+    };
+    let numbers_how = "verified, number by number, copied";
+    vec![
+        Row::memory(Kind::Other, ["FlatBuffers, numbers", numbers_how], encode(features), numbers),
+        Row::memory(Kind::Other, ["FlatBuffers, bytes", BYTES], encode(features), bytes),
+        Row::in_place(Kind::Other, ["FlatBuffers", "where they lie"], encode(features), find),
+    ]
+}
+
+/// In memory of the builder, which is used again, and then into the file.
+fn encode(builder: &mut FlatBufferBuilder<'_>, file: &mut [u8], features: &[f32]) -> usize {
+    builder.reset();
+    let vector = builder.create_vector(features);
+    let table = builder.start_table();
+    builder.push_slot_always(FEATURES, vector);
+    let table = builder.end_table(table);
+    builder.finish(table, None);
+    let made = builder.finished_data();
+    file[..made.len()].copy_from_slice(made);
+    made.len()
+}
+
+fn vector(file: &[u8]) -> Vector<'_, f32> {
+    flatbuffers::root::<Features<'_>>(file).expect("it is such a buffer").features()
+}
+
+fn find(file: &[u8]) -> &[u8] {
+    cast_slice(vector(file).bytes())
+}

@@ -1,0 +1,52 @@
+//! A vector of 10,000 `f32`, as the field compares formats with: how many bytes a file of it has, how long writing and
+//! reading it take, and how much longer that is than for the bare bytes in the same place.
+//!
+//! Prints a line for each way, with tabs between: where, whose, its name, how it comes to its values, the bytes of the
+//! file, then for writing and for reading the nanoseconds of the best call, and how many times those of the floor that is. `cargo xtask formats`
+//! judges them.
+
+mod bincodes;
+mod cbor;
+mod flat;
+mod json;
+mod measure;
+mod messagepack;
+mod npy;
+mod ours;
+mod pickles;
+mod postcards;
+mod protobuf;
+mod raw;
+mod reference;
+mod row;
+mod shapes;
+
+use row::{Kind, Row, Section};
+
+type Rows = fn(&'static [f32]) -> Vec<Row>;
+
+/// The floor first.
+const FORMATS: [Rows; 12] = [
+    raw::rows,
+    ours::rows,
+    reference::rows,
+    npy::rows,
+    flat::rows,
+    protobuf::rows,
+    messagepack::rows,
+    cbor::rows,
+    postcards::rows,
+    bincodes::rows,
+    pickles::rows,
+    json::rows,
+];
+
+fn main() {
+    let values = row::vector();
+    let rows = || FORMATS.iter().flat_map(|rows| rows(values));
+    let through_memory = rows().filter(|row| row.kind != Kind::Floor).filter_map(Row::through_memory);
+    let mut rows: Vec<Row> = rows().chain(through_memory).collect();
+    for section in Section::ALL {
+        measure::section(section, &mut rows, values);
+    }
+}

@@ -1,0 +1,58 @@
+//! The floor: the bytes of the values and nothing else, by the shortest way there is.
+
+use std::fs::{self, File};
+use std::io::{Read, Write};
+use std::path::Path;
+
+use bytemuck::{cast_slice, cast_slice_mut};
+
+use crate::row::{Kind, Row, Section, VALUES};
+
+const LEN: usize = 4 * VALUES;
+
+pub fn rows(values: &'static [f32]) -> Vec<Row> {
+    let encode = move |file: &mut [u8]| {
+        file[..LEN].copy_from_slice(cast_slice(values));
+        LEN
+    };
+    let decode = |file: &[u8], values: &mut Vec<f32>| cast_slice_mut(values).copy_from_slice(file);
+    let words = ["raw bytes", "copied"];
+    vec![
+        Row::memory(Kind::Floor, words, encode, decode),
+        Row::in_place(Kind::Floor, ["raw bytes", "where they lie"], encode, |file| file),
+        Row::file(
+            Section::File,
+            Kind::Floor,
+            words,
+            move |path| save(path, cast_slice(values)),
+            |path, values| load(path, values),
+        ),
+        Row::file(
+            Section::Durable,
+            Kind::Floor,
+            words,
+            move |path| replace(path, cast_slice(values)),
+            |path, values| load(path, values),
+        ),
+    ]
+}
+
+fn save(path: &Path, bytes: &[u8]) {
+    File::create(path).and_then(|mut file| file.write_all(bytes)).expect("there is room");
+}
+
+fn load(path: &Path, values: &mut [f32]) {
+    let mut file = File::open(path).expect("it is there");
+    file.read_exact(cast_slice_mut(values)).expect("it is whole");
+}
+
+/// Under another name, then on the medium, then in its place, and that on the medium too.
+fn replace(path: &Path, bytes: &[u8]) {
+    let temporary = path.with_extension("tmp");
+    let mut file = File::create_new(&temporary).expect("there is none");
+    file.write_all(bytes).and_then(|()| file.sync_all()).expect("there is room");
+    drop(file);
+    fs::rename(&temporary, path).expect("it can have that name");
+    let folder = path.parent().expect("it is in a folder");
+    File::open(folder).and_then(|folder| folder.sync_all()).expect("it can be synced");
+}
