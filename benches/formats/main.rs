@@ -2,8 +2,7 @@
 //! reading it take, and how much longer that is than for the bare bytes in the same place.
 //!
 //! Prints a line for each way, with tabs between: where, whose, its name, how it comes to its values, the bytes of the
-//! file, then for writing and for reading the nanoseconds of the best call, and how many times those of the floor that is. `cargo xtask formats`
-//! judges them.
+//! file, the nanoseconds of writing and of reading. `cargo xtask formats` judges them.
 
 mod bincodes;
 mod cbor;

@@ -16,7 +16,7 @@ const TURN: Duration = Duration::from_micros(30);
 /// do, in lines of the cache, is a quarter of the time of a copy.
 const PLACES: [usize; 4] = [0, 16, 32, 48];
 
-/// Measures the ways of a section, of which the first one is the floor, and prints them.
+/// Measures the ways of a section and prints them.
 pub fn section(section: Section, rows: &mut [Row], values: &[f32]) {
     let of_section = rows.iter_mut().filter(|row| row.section == section);
     let subjects = of_section.enumerate().map(|(number, row)| Subject::new(row, number, values));
@@ -26,13 +26,7 @@ pub fn section(section: Section, rows: &mut [Row], values: &[f32]) {
             subjects.iter_mut().for_each(|subject| subject.take_turns(place));
         }
     }
-    let Some(floor) = subjects.first().map(|subject| ACTS.map(|act| subject.times[act as usize].mean()))
-    else {
-        return;
-    };
-    for subject in &subjects {
-        subject.print(floor);
-    }
+    subjects.iter().for_each(Subject::print);
 }
 
 #[derive(Clone, Copy)]
@@ -146,17 +140,14 @@ impl<'r> Subject<'r> {
         start.elapsed()
     }
 
-    fn print(&self, floor: [f64; 2]) {
+    fn print(&self) {
         let len = match self.row.way {
             Way::File(..) => std::fs::metadata(&self.path).map_or(0, |file| file.len()),
             _ => self.len as u64,
         };
         let Row { section, kind, name, how, .. } = &self.row;
-        let times = ACTS.map(|act| {
-            let time = self.times[act as usize].mean();
-            format!("{time:.1}\t{:.3}", time / floor[act as usize])
-        });
-        println!("{}\t{}\t{name}\t{how}\t{len}\t{}", section.name(), kind.name(), times.join("\t"));
+        let [write, read] = ACTS.map(|act| self.times[act as usize].mean());
+        println!("{}\t{}\t{name}\t{how}\t{len}\t{write:.2}\t{read:.2}", section.name(), kind.name());
     }
 }
 

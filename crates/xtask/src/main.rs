@@ -11,6 +11,7 @@ mod commands;
 mod counts;
 mod demo;
 mod elf;
+mod formats;
 mod group;
 mod machine;
 mod model;

@@ -4,6 +4,7 @@ mod bench;
 mod counts;
 mod demo;
 mod firmware;
+mod formats;
 mod help;
 mod lint;
 mod tables;
@@ -28,6 +29,7 @@ const COMMANDS: [Command; 9] = [
     lint::COMMAND,
     vectors::COMMAND,
     tables::COMMAND,
+    formats::COMMAND,
     help::COMMAND,
 ];
 

@@ -3,8 +3,8 @@
 
 mod scale;
 
+use crate::budget::number;
 use scale::Scale;
-use std::fmt::Write;
 
 pub use scale::Axis;
 
@@ -200,35 +200,6 @@ fn text(svg: &mut String, class: &str, (x, y): (f64, f64), text: &str) {
 
 fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
-}
-
-/// A figure as people read it: three digits that count, all of those before the point, thousands apart.
-pub fn number(value: f64) -> String {
-    if !value.is_finite() {
-        return "–".to_owned();
-    }
-    let before = if value == 0.0 { 0.0 } else { value.abs().log10().floor() };
-    let decimals = (0..9).find(|&decimals| f64::from(decimals) + before >= 2.0).unwrap_or(9);
-    let digits = format!("{value:.*}", usize::try_from(decimals).unwrap_or(0));
-    let (whole, part) = digits.split_once('.').unwrap_or((&digits, ""));
-    let part = part.trim_end_matches('0');
-    let mut text = grouped(whole);
-    if !part.is_empty() {
-        let _ = write!(text, ".{part}");
-    }
-    text
-}
-
-fn grouped(whole: &str) -> String {
-    let digits = whole.trim_start_matches('-').len();
-    let mut text = String::new();
-    for (index, digit) in whole.trim_start_matches('-').char_indices() {
-        if index > 0 && (digits - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    if whole.starts_with('-') { format!("-{text}") } else { text }
 }
 
 #[cfg(test)]
