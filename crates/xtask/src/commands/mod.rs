@@ -20,7 +20,7 @@ pub struct Command {
     run: fn(&[String]) -> Result<ExitCode, String>,
 }
 
-const COMMANDS: [Command; 9] = [
+const COMMANDS: [Command; 10] = [
     demo::COMMAND,
     test::COMMAND,
     bench::COMMAND,
