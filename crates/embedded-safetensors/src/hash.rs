@@ -30,14 +30,32 @@ impl NameHash {
 
     pub(crate) const fn push(&mut self, bytes: &[u8]) {
         let mut left = bytes;
-        while let Some((&byte, rest)) = left.split_first() {
-            self.tail |= (byte as u64) << ((self.len & 7) << 3);
-            self.len += 1;
+        loop {
             if self.len & 7 == 0 {
-                self.absorb(self.tail);
-                self.tail = 0;
+                left = self.push_words(left);
             }
+            let Some((&byte, rest)) = left.split_first() else { return };
+            self.push_byte(byte);
             left = rest;
+        }
+    }
+
+    /// Takes words from the front, and gives what is left.
+    const fn push_words<'b>(&mut self, mut bytes: &'b [u8]) -> &'b [u8] {
+        while let Some((word, rest)) = bytes.split_first_chunk() {
+            self.absorb(u64::from_le_bytes(*word));
+            self.len += 8;
+            bytes = rest;
+        }
+        bytes
+    }
+
+    const fn push_byte(&mut self, byte: u8) {
+        self.tail |= (byte as u64) << ((self.len & 7) << 3);
+        self.len += 1;
+        if self.len & 7 == 0 {
+            self.absorb(self.tail);
+            self.tail = 0;
         }
     }
 

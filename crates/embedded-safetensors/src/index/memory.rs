@@ -16,14 +16,14 @@ pub struct IndexRecord {
     /// Where its dimensions begin among those of all shapes.
     pub(crate) dims: u32,
     pub(crate) rank: u32,
-    /// While the index is built, where in the header the first offset stands. Afterwards, the first
-    /// record of a bucket: that of the hashes which lead to this record's place.
-    pub(crate) begin_at_or_first: u32,
+    /// The first record of a bucket: that of the hashes which lead to this record's place.
+    pub(crate) first: u32,
     /// While the index is built, where in the header the name stands. Afterwards, which record is in this
     /// record's place once they are sorted by their names.
     pub(crate) name_at_or_named: u32,
-    /// The next record of the bucket that this record is in.
-    pub(crate) next: u32,
+    /// While the index is built, where in the header the first offset stands. Afterwards, the next record of
+    /// the bucket that this record is in.
+    pub(crate) begin_at_or_next: u32,
     pub(crate) dtype: Dtype,
 }
 
@@ -36,9 +36,9 @@ impl IndexRecord {
         name_len: 0,
         dims: 0,
         rank: 0,
-        begin_at_or_first: 0,
+        first: 0,
         name_at_or_named: 0,
-        next: 0,
+        begin_at_or_next: 0,
         dtype: Dtype::BOOL,
     };
 }

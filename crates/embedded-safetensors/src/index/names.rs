@@ -23,14 +23,14 @@ pub(crate) fn find(records: &[IndexRecord], text: &[u8], key: [u64; 2], name: &[
 }
 
 fn find_in(records: &[IndexRecord], text: &[u8], bucket: usize, name: &[u8]) -> Option<usize> {
-    let mut link = records.get(bucket)?.begin_at_or_first;
+    let mut link = records.get(bucket)?.first;
     loop {
         let place = link.checked_sub(1)? as usize;
         let record = records.get(place)?;
         if name_of(record, text) == name {
             return Some(place);
         }
-        link = record.next;
+        link = record.begin_at_or_next;
     }
 }
 
@@ -42,10 +42,9 @@ fn bucket(name: &[u8], key: [u64; 2], buckets: usize) -> usize {
     index_below((fraction * buckets as u64) >> 32, buckets).unwrap_or(0)
 }
 
-/// Hashes all names. If some occur twice: where the first one stands in the header that repeats an
+/// Hashes all names, of records of which none is the first of a bucket yet. If some occur twice: where the first one stands in the header that repeats an
 /// earlier one.
 pub(crate) fn link(records: &mut [IndexRecord], text: &[u8], key: [u64; 2]) -> Option<u32> {
-    records.iter_mut().for_each(|record| record.begin_at_or_first = 0);
     let mut repeat_at = None;
     for place in 0..records.len() {
         let Some(record) = records.get(place) else { continue };
@@ -61,9 +60,9 @@ pub(crate) fn link(records: &mut [IndexRecord], text: &[u8], key: [u64; 2]) -> O
 
 fn insert(records: &mut [IndexRecord], place: usize, bucket: usize) {
     let Some(bucket) = records.get_mut(bucket) else { return };
-    let next = core::mem::replace(&mut bucket.begin_at_or_first, low_u32(place as u64) + 1);
+    let next = core::mem::replace(&mut bucket.first, low_u32(place as u64) + 1);
     if let Some(record) = records.get_mut(place) {
-        record.next = next;
+        record.begin_at_or_next = next;
     }
 }
 
@@ -127,7 +126,7 @@ pub(crate) struct ByOffset<'r> {
 
 impl ByOffset<'_> {
     fn key(&self, place: usize) -> Option<(u64, u64, u32)> {
-        self.records.get(place).map(|record| (record.begin, record.end, record.begin_at_or_first))
+        self.records.get(place).map(|record| (record.begin, record.end, record.begin_at_or_next))
     }
 }
 
