@@ -28,15 +28,31 @@ impl NameHash {
         self.len
     }
 
+    #[inline]
     pub(crate) const fn push(&mut self, bytes: &[u8]) {
         let mut left = bytes;
-        loop {
-            if self.len & 7 == 0 {
-                left = self.push_words(left);
-            }
+        while self.len & 7 != 0 {
             let Some((&byte, rest)) = left.split_first() else { return };
             self.push_byte(byte);
             left = rest;
+        }
+        left = self.push_words(left);
+        match bytes.last_chunk() {
+            Some(last) => self.push_end(u64::from_le_bytes(*last), left.len() as u64),
+            None => self.push_few(left),
+        }
+    }
+
+    /// Takes the last bytes of these eight, less than all, where a word begins.
+    const fn push_end(&mut self, last: u64, bytes: u64) {
+        self.tail = (last >> 1) >> (63 - (bytes << 3));
+        self.len += bytes;
+    }
+
+    const fn push_few(&mut self, mut bytes: &[u8]) {
+        while let Some((&byte, rest)) = bytes.split_first() {
+            self.push_byte(byte);
+            bytes = rest;
         }
     }
 
