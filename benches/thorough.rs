@@ -34,24 +34,29 @@ mod thorough {
 
     pub fn measure() {
         let criterion = Criterion::default().warm_up_time(TIME / 4).measurement_time(TIME).sample_size(20);
-        let mut thorough = Thorough(criterion.configure_from_args());
+        let wanted = std::env::args().nth(1).filter(|word| !word.starts_with('-'));
+        let mut thorough = Thorough { criterion: criterion.configure_from_args(), wanted };
         measure_all(&mut thorough);
-        thorough.0.final_summary();
+        thorough.criterion.final_summary();
     }
 
-    struct Thorough(Criterion);
+    struct Thorough {
+        criterion: Criterion,
+        /// What the names of cases have in them for which files are worth making. Which of these are measured is decided by criterion.
+        wanted: Option<String>,
+    }
 
     impl Measure for Thorough {
         fn is_thorough(&self) -> bool {
             true
         }
 
-        fn wants(&self, _: &str) -> bool {
-            true
+        fn wants(&self, what: &str) -> bool {
+            self.wanted.as_ref().is_none_or(|wanted| what.contains(wanted))
         }
 
         fn measure(&mut self, case: Case, contenders: Vec<Contender<'_>>) {
-            let mut group = self.0.benchmark_group(case.what);
+            let mut group = self.criterion.benchmark_group(case.what);
             group.throughput(match case.amount {
                 Amount::Bytes(bytes) => Throughput::Bytes(bytes as u64),
                 Amount::Tensors(tensors) => Throughput::Elements(tensors as u64),
