@@ -20,6 +20,12 @@ pub struct Elf {
     sections: Vec<Section>,
 }
 
+/// How many symbols, and how many bytes they have.
+pub struct Symbols {
+    pub count: u32,
+    pub bytes: u32,
+}
+
 struct Section {
     name: u32,
     kind: u32,
@@ -78,6 +84,20 @@ impl Elf {
         let (symbols, _) = self.symbol_table()?;
         let functions = symbols.filter(|symbol| half(symbol, 12).is_some_and(|info| info & 0xf == FUNCTION));
         functions.map(|symbol| Some(word(symbol, 8)? as usize)).sum()
+    }
+
+    /// The symbols whose names have one of these parts.
+    pub fn symbols_with(&self, parts: &[&str]) -> Result<Symbols, String> {
+        let (symbols, strings) = self.symbol_table().ok_or("the linked program has no symbol table")?;
+        let mut found = Symbols { count: 0, bytes: 0 };
+        for symbol in symbols {
+            let name = word(symbol, 0).and_then(|name| self.string(strings, name)).unwrap_or("");
+            if parts.iter().any(|part| name.contains(part)) {
+                found.count += 1;
+                found.bytes += word(symbol, 8).unwrap_or(0);
+            }
+        }
+        Ok(found)
     }
 
     /// The names of all symbols; nothing when the file has been stripped of them.

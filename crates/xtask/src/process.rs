@@ -10,6 +10,7 @@ use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::process::{Command, ExitStatus, Output, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -23,6 +24,14 @@ const LAST_WORDS: Duration = Duration::from_secs(2);
 /// What the cargo that runs us sets for us alone, by the beginnings of the names.
 const OURS_ALONE: [&str; 6] =
     ["CARGO_PKG_", "CARGO_MANIFEST_", "CARGO_BIN_", "CARGO_CRATE_", "CARGO_PRIMARY_", "LD_LIBRARY_PATH"];
+
+/// Whether standard output is for one object alone.
+static KEPT: AtomicBool = AtomicBool::new(false);
+
+/// From now on, what is set up says what it does on standard error: standard output is for what was asked for.
+pub fn keep_stdout() {
+    KEPT.store(true, Ordering::Relaxed);
+}
 
 /// A program about to be run from the root of the repository.
 pub struct Run {
@@ -71,7 +80,12 @@ impl Run {
 
     /// Runs with our own output; anything but exit code 0 is an error.
     pub fn check(mut self) -> Result<(), String> {
-        println!("$ {}", self.words());
+        if KEPT.load(Ordering::Relaxed) {
+            eprintln!("$ {}", self.words());
+            self.command.stdout(std::io::stderr());
+        } else {
+            println!("$ {}", self.words());
+        }
         let mut group = self.start()?;
         let status = self.wait(&mut group)?;
         group.release();

@@ -8,7 +8,6 @@
 mod description;
 mod job;
 mod machine;
-mod network;
 mod record;
 mod stream;
 mod write;
@@ -17,7 +16,6 @@ pub use board::{Broken, Card, Clock, exit, peak, print, print_number};
 pub use description::description;
 pub use job::{Job, find_duplicates, parse, read_entries, validate, view};
 pub use machine::{flash, order, request, slots, text, wanted};
-pub use network::Network;
 pub use record::{record, record_file};
 pub use stream::{BLOCK, NAMES, Then, WANTED, open_find_stream};
 pub use write::{Order, Wire, write_file};

@@ -32,15 +32,24 @@ pub fn write_text(page: &str, name: &str, table: &str) -> Result<(), String> {
     workspace::write(&path(page), format!("{before}\n{}\n\n{after}", table.trim_end()).as_bytes())
 }
 
-/// An error when the page shows another table than this one.
-pub fn check(page: &str, name: &str, table: &str, likeness: Likeness) -> Result<(), String> {
+/// What stands there now.
+pub fn shown(page: &str, name: &str) -> Result<String, String> {
     let text = read(page)?;
     let (_, shown, _) = split(&text, name).map_err(|sentence| format!("{page}: {sentence}"))?;
-    match difference(shown.trim(), table.trim(), likeness) {
+    Ok(shown.trim().to_owned())
+}
+
+/// An error when the page shows another table than this one.
+pub fn check(page: &str, name: &str, table: &str, likeness: Likeness) -> Result<(), String> {
+    compare(&shown(page, name)?, table.trim(), likeness)
+        .map_err(|sentence| format!("the table {name} in {page} is stale: {sentence}"))
+}
+
+/// An error when the tables differ too much.
+pub fn compare(shown: &str, due: &str, likeness: Likeness) -> Result<(), String> {
+    match difference(shown, due, likeness) {
         None => Ok(()),
-        Some((shown, due)) => {
-            Err(format!("the table {name} in {page} is stale: it says\n  {shown}\nbut now it is\n  {due}"))
-        }
+        Some((shown, due)) => Err(format!("it says\n  {shown}\nbut now it is\n  {due}")),
     }
 }
 

@@ -7,6 +7,7 @@ mod firmware;
 mod formats;
 mod help;
 mod lint;
+mod size;
 mod tables;
 mod test;
 mod vectors;
@@ -20,12 +21,13 @@ pub struct Command {
     run: fn(&[String]) -> Result<ExitCode, String>,
 }
 
-const COMMANDS: [Command; 10] = [
+const COMMANDS: [Command; 11] = [
     demo::COMMAND,
     test::COMMAND,
     bench::COMMAND,
     firmware::COMMAND,
     counts::COMMAND,
+    size::COMMAND,
     lint::COMMAND,
     vectors::COMMAND,
     tables::COMMAND,

@@ -12,7 +12,7 @@ pub fn count() -> Result<Vec<Place>, String> {
     for board in [&CORTEX_M3, &RISC_V] {
         board.need_emulator()?;
         for level in LEVELS {
-            let firmware = Firmware { toolchain: Toolchain::for_target(board.triple)?, level };
+            let firmware = Firmware::linkcheck(Toolchain::for_target(board.triple)?, level);
             firmware.build_only(&["cost"])?;
             let machine = Machine { board, firmware };
             let counts: Result<Vec<Count>, String> =

@@ -1,4 +1,4 @@
-//! Building and running `firmware/linkcheck`.
+//! Building and running firmware that measures: `firmware/linkcheck` and `firmware/size`.
 
 use crate::process::{Run, everything};
 use crate::toolchain::Toolchain;
@@ -6,33 +6,49 @@ use crate::{machine, workspace};
 use std::ops::Range;
 use std::path::PathBuf;
 
-/// The firmware for one target at one optimisation level.
+/// A package below `firmware`, for one target at one optimisation level.
 #[derive(Clone, Copy)]
 pub struct Firmware {
     pub toolchain: Toolchain,
     pub level: &'static str,
+    pub package: &'static str,
 }
 
 impl Firmware {
+    /// The one that proves and measures one door after the other.
+    pub const fn linkcheck(toolchain: Toolchain, level: &'static str) -> Self {
+        Self { toolchain, level, package: "linkcheck" }
+    }
+
+    /// The one with programs that do one job each.
+    pub const fn size(toolchain: Toolchain, level: &'static str) -> Self {
+        Self { toolchain, level, package: "size" }
+    }
+
     /// Builds all its programs.
     pub fn build(self) -> Result<(), String> {
-        self.cargo().args(["--bins"]).capture().map(drop)
+        self.cargo()?.args(["--bins"]).capture().map(drop)
+    }
+
+    /// Builds all its programs, those that need this feature among them.
+    pub fn build_all(self, feature: &str) -> Result<(), String> {
+        self.cargo()?.args(["--bins", "--features", feature]).capture().map(drop)
     }
 
     /// Builds some of its programs.
     pub fn build_only(self, programs: &[&str]) -> Result<(), String> {
         let programs = programs.iter().flat_map(|program| ["--bin", program]);
-        self.cargo().args(programs).capture().map(drop)
+        self.cargo()?.args(programs).capture().map(drop)
     }
 
     /// Builds a program with a feature.
     pub fn build_with(self, program: &str, feature: &str) -> Result<(), String> {
-        self.cargo().args(["--bin", program, "--features", feature]).capture().map(drop)
+        self.cargo()?.args(["--bin", program, "--features", feature]).capture().map(drop)
     }
 
     /// Builds a program that must not build, and gives what was said; an error when it builds.
     pub fn build_refused(self, program: &str, feature: &str) -> Result<String, String> {
-        let output = self.cargo().args(["--bin", program, "--features", feature]).output()?;
+        let output = self.cargo()?.args(["--bin", program, "--features", feature]).output()?;
         if output.status.success() {
             return Err(format!("{program} builds with the feature {feature}"));
         }
@@ -54,17 +70,17 @@ impl Firmware {
             .map(drop)
     }
 
-    /// The level is ours, the board's and the core's. `core` keeps that of the profile, as it does where it comes
+    /// The level is that of every package that the lockfile names. `core` keeps that of the profile, as it does where it comes
     /// ready from rustup, and is built only once for all levels where it comes from source.
-    fn cargo(self) -> Run {
-        let level = ["linkcheck", "board", "embedded-safetensors"]
+    fn cargo(self) -> Result<Run, String> {
+        let folder = workspace::root().join("firmware").join(self.package);
+        let packages = workspace::locked_packages(&folder)?;
+        let level = packages
+            .iter()
             .map(|package| format!("profile.release.package.{package}.opt-level={}", self.quoted_level()));
-        self.toolchain
-            .cargo("build")
-            .dir(&workspace::root().join("firmware/linkcheck"))
-            .args(["--release", "--locked"])
-            .args(level.iter().flat_map(|setting| ["--config", setting]))
-            .env("CARGO_TARGET_DIR", self.target_dir())
+        let run = self.toolchain.cargo("build").dir(&folder).args(["--release", "--locked"]);
+        let run = run.args(level.flat_map(|setting| ["--config".to_owned(), setting]));
+        Ok(run.env("CARGO_TARGET_DIR", self.target_dir()))
     }
 
     /// In TOML a number stands bare.
@@ -74,7 +90,7 @@ impl Firmware {
 
     /// One for each target, so that all can be built at once.
     fn target_dir(self) -> PathBuf {
-        self.toolchain.target_dir().join("linkcheck").join(self.toolchain.triple)
+        self.toolchain.target_dir().join(self.package).join(self.toolchain.triple)
     }
 
     /// Where one of its programs lies, of the level that was built last.
@@ -107,6 +123,10 @@ pub const CORTEX_M3: Board = Board {
     flash: 0..0x4_0000,
     instructions: |ticks| (ticks * 40 + 512) / 1024,
 };
+
+/// The same, for programs of a Cortex-M0+: all of its instructions are among those of a Cortex-M3, so as many are executed. QEMU's own
+/// Cortex-M0 has no memory for long headers.
+pub const CORTEX_M0: Board = Board { triple: "thumbv6m-none-eabi", ..CORTEX_M3 };
 
 /// A RISC-V without atomics. With `shift=0` a cycle is an instruction.
 pub const RISC_V: Board = Board {

@@ -44,9 +44,9 @@ fn side_by_side(toolchains: &[Toolchain]) -> Vec<Result<Vec<Verdict>, String>> {
 
 fn judge(toolchain: Toolchain) -> Vec<Verdict> {
     let links = LEVELS.map(|level| {
-        (format!("links without panics at opt-level {level}"), links(Firmware { toolchain, level }))
+        (format!("links without panics at opt-level {level}"), links(Firmware::linkcheck(toolchain, level)))
     });
-    let smallest = Firmware { toolchain, level: LEVELS[0] };
+    let smallest = Firmware::linkcheck(toolchain, LEVELS[0]);
     let trap = ("does not link with a panic in it".to_owned(), trap_works(smallest));
     let log =
         ("is as large with the feature defmt, where nothing is logged".to_owned(), log_is_free(smallest));

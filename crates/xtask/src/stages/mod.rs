@@ -12,6 +12,7 @@ mod linking;
 mod numpy;
 mod readme;
 mod scratch;
+mod size;
 mod suites;
 mod tables;
 mod targets;
@@ -22,6 +23,7 @@ use crate::{boards, counts};
 
 pub use cost::{Asked, Header, Machine, asked};
 pub use firmware::{CORTEX_M3, Firmware, RISC_V};
+pub use size::Size;
 pub use tables::generate as generate_tables;
 pub use vectors::generate as generate_vectors;
 
@@ -37,7 +39,7 @@ const fn stage(name: &'static str, about: &'static str, run: fn() -> Outcome) ->
 }
 
 /// In the order in which they run: the quick and telling ones first.
-pub const STAGES: [Stage; 20] = [
+pub const STAGES: [Stage; 21] = [
     stage("workspace", "unit tests of all packages, documentation examples", suites::workspace),
     stage("no-std", "the verification suite on the core as firmware builds it", suites::no_std),
     stage("std", "the same suite on the core with its `std` feature", suites::std),
@@ -53,6 +55,11 @@ pub const STAGES: [Stage; 20] = [
     stage("cost", "stack, flash and instructions, measured under QEMU", cost::measure),
     stage("bench", "how fast it is, beside the reference and floors in the same run", bench::judge),
     stage("counts", "the main paths take no more instructions than they did", counts::judge),
+    stage(
+        "size",
+        "flash, RAM and instructions of one job, within their budgets and in the readme",
+        size::judge,
+    ),
     stage("x86-32", "the conformance suite where pointers have 32 bits", targets::x86_32),
     stage("oracle", "everything again, optimised, with the reference beside it", suites::oracle),
     stage("numpy", "random slices are what numpy makes of them", numpy::slices),

@@ -16,7 +16,7 @@ pub fn microcontrollers() -> Outcome {
     let mut tally = Tally::default();
     let none_or_all = [&[][..], &FEATURES];
     for triple in BARE_TARGETS {
-        let firmware = Firmware { toolchain: Toolchain::for_target(triple)?, level: "s" };
+        let firmware = Firmware::linkcheck(Toolchain::for_target(triple)?, "s");
         for features in none_or_all.into_iter().chain(FEATURES.chunks(1)) {
             let what = if features.is_empty() { "no features".to_owned() } else { features.join(", ") };
             tally.check(&format!("{triple} with {what}"), firmware.build_core(features));

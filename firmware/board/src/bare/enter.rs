@@ -12,24 +12,8 @@ global_asm!(
     ".section .text.enter, \"ax\"",
     ".thumb_func",
     ".global enter",
+    "enter: bl main",
 );
-
-// A Cortex-M0+ reads and writes no words elsewhere. The Cortex-M3 that stands in for it is told, in its register CCR, to refuse
-// them as well.
-#[cfg(all(target_arch = "arm", aligned_words))]
-global_asm!(
-    ".section .text.enter, \"ax\"",
-    "enter: ldr r0, =0xe000ed14",
-    "ldr r1, [r0]",
-    "movs r2, #8",
-    "orrs r1, r2",
-    "str r1, [r0]",
-    "bl main",
-    ".pool",
-);
-
-#[cfg(all(target_arch = "arm", not(aligned_words)))]
-global_asm!(".section .text.enter, \"ax\"", "enter: bl main");
 
 #[cfg(target_arch = "riscv32")]
 global_asm!(

@@ -27,7 +27,7 @@ pub fn measure() -> Outcome {
     tally.check("the readme promises these limits", readme::check(promises));
     for board in [&CORTEX_M3, &RISC_V] {
         board.need_emulator()?;
-        let firmware = Firmware { toolchain: Toolchain::for_target(board.triple)?, level: "s" };
+        let firmware = Firmware::linkcheck(Toolchain::for_target(board.triple)?, "s");
         firmware.build()?;
         let machine = Machine { board, firmware };
         doors::measure(&machine, &mut tally);

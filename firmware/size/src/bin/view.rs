@@ -5,7 +5,7 @@
 #![no_main]
 
 use embedded_safetensors::{View, include_model};
-use linkcheck::Network;
+use size::Network;
 
 const MODEL: View<'static> =
     include_model!("../../../../crates/embedded-safetensors/examples/network.safetensors", 16);
@@ -26,8 +26,7 @@ static NETWORK: Network = Network {
 
 #[unsafe(no_mangle)]
 extern "C" fn main() -> ! {
-    let (_, input) = linkcheck::request();
-    linkcheck::exit(u32::from(!NETWORK.report(input)))
+    size::run(|job| job.found = NETWORK.report(job.file).then_some(0), || {})
 }
 
 #[cfg(feature = "wrong-name")]

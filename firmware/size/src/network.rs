@@ -1,6 +1,6 @@
 //! A small network, wherever its weights lie: a layer of 8-bit integers, then a layer of floats.
 
-use board::{print, print_number};
+use crate::figure;
 
 const INPUTS: usize = 32;
 const HIDDEN: usize = 64;
@@ -54,11 +54,4 @@ impl Network {
 
 fn address<T>(name: &str, place: &T) {
     figure(name, (&raw const *place).addr() as u32);
-}
-
-fn figure(name: &str, value: u32) {
-    print(name);
-    print("=");
-    print_number(value);
-    print("\n");
 }

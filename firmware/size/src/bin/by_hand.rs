@@ -2,7 +2,7 @@
 #![no_std]
 #![no_main]
 
-use linkcheck::Network;
+use size::Network;
 
 #[repr(C, align(16))]
 struct File([u8; FILE_LEN]);
@@ -28,6 +28,5 @@ static NETWORK: Network = Network {
 
 #[unsafe(no_mangle)]
 extern "C" fn main() -> ! {
-    let (_, input) = linkcheck::request();
-    linkcheck::exit(u32::from(!NETWORK.report(input)))
+    size::run(|job| job.found = NETWORK.report(job.file).then_some(0), || {})
 }

@@ -1,0 +1,10 @@
+//! Picks the machine's linker script, of those that the package `board` shows the linker.
+
+use std::env;
+
+fn main() {
+    let arch = env::var("CARGO_CFG_TARGET_ARCH").unwrap_or_default();
+    let machine = if arch == "riscv32" { "virt.x" } else { "mps2-an385.x" };
+    println!("cargo:rustc-link-arg-bins=-T{machine}");
+    println!("cargo:rerun-if-changed=build.rs");
+}

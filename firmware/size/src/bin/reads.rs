@@ -1,0 +1,45 @@
+//! Finds a tensor, and then reads it by hand, a window at a time, or streams it: what streaming takes above what it cannot do
+//! without. Both are in one program, so that the card's own work is the same code.
+#![no_std]
+#![no_main]
+
+use embedded_safetensors::{Model, ReadAt, ReadError, TensorInfo};
+use size::{Broken, Card, Job, Step};
+
+#[unsafe(no_mangle)]
+extern "C" fn main() -> ! {
+    size::run(|job| job.found = read(job).ok(), || {})
+}
+
+fn read(job: &mut Job) -> Result<u32, ReadError<Broken>> {
+    let mut model = Model::open(Card::new(job.file), job.window)?;
+    let Some(tensor) = model.find(job.name, job.window)? else { return Ok(u32::MAX) };
+    match job.last {
+        Step::Open => Ok(0),
+        Step::Find => by_hand(model, &tensor, job.window),
+        Step::Read => stream(&mut model, &tensor, job.window),
+    }
+}
+
+#[inline(never)]
+fn by_hand(model: Model<Card>, tensor: &TensorInfo, window: &mut [u8]) -> Result<u32, ReadError<Broken>> {
+    let start = model.summary().data_start.wrapping_add(tensor.begin());
+    let mut card = model.into_source();
+    let mut bytes = 0u32;
+    while u64::from(bytes) < tensor.byte_len() {
+        let at = start.wrapping_add(bytes.into());
+        let len = card.read_at(at, window).map_err(ReadError::Source)?;
+        bytes = bytes.wrapping_add(len as u32);
+    }
+    Ok(bytes)
+}
+
+#[inline(never)]
+fn stream(model: &mut Model<Card>, tensor: &TensorInfo, window: &mut [u8]) -> Result<u32, ReadError<Broken>> {
+    let mut reader = model.tensor(tensor)?;
+    let mut bytes = 0u32;
+    while let Some(chunk) = reader.next_chunk(window)? {
+        bytes = bytes.wrapping_add(chunk.len() as u32);
+    }
+    Ok(bytes)
+}

@@ -1,0 +1,88 @@
+//! The same job with the reference, which wants the whole file in memory and a heap.
+#![no_std]
+#![no_main]
+
+use core::alloc::{GlobalAlloc, Layout};
+use core::cell::UnsafeCell;
+use core::hint::black_box;
+use core::ptr::{NonNull, null_mut};
+use linked_list_allocator::Heap;
+use safetensors::SafeTensors;
+use size::{Job, Step, figure};
+
+#[unsafe(no_mangle)]
+extern "C" fn main() -> ! {
+    size::run(|job| job.found = open_find_read(job), report)
+}
+
+fn open_find_read(job: &mut Job) -> Option<u32> {
+    let tensors = SafeTensors::deserialize(job.file).ok()?;
+    if job.last == Step::Open {
+        return Some(tensors.len() as u32);
+    }
+    let tensor = tensors.tensor(job.name).ok()?;
+    // Its bytes lie in the file; whoever wants them reads them there.
+    Some(black_box(tensor.data()).len() as u32)
+}
+
+fn report() {
+    // SAFETY: nothing else runs.
+    let Counted { peak, count, .. } = unsafe { &*MEMORY.0.get() };
+    figure("heap", *peak as u32);
+    figure("allocations", *count);
+}
+
+/// A heap, and how much of it was asked for.
+struct Counted {
+    heap: Heap,
+    now: usize,
+    peak: usize,
+    count: u32,
+}
+
+struct Memory(UnsafeCell<Counted>);
+
+// SAFETY: there is one thread, and there are no interrupts.
+unsafe impl Sync for Memory {}
+
+#[global_allocator]
+static MEMORY: Memory = Memory(UnsafeCell::new(Counted { heap: Heap::empty(), now: 0, peak: 0, count: 0 }));
+
+impl Counted {
+    /// The front door says how large the heap is.
+    fn heap(&mut self) -> &mut Heap {
+        if self.heap.size() == 0 {
+            let (place, len) = size::heap();
+            // SAFETY: memory of the machine that nothing else uses; once.
+            unsafe { self.heap.init(place, len) };
+        }
+        &mut self.heap
+    }
+
+    fn allocate(&mut self, layout: Layout) -> Option<NonNull<u8>> {
+        let place = self.heap().allocate_first_fit(layout).ok()?;
+        self.now = self.now.wrapping_add(layout.size());
+        self.peak = self.peak.max(self.now);
+        self.count = self.count.wrapping_add(1);
+        Some(place)
+    }
+}
+
+// SAFETY: the heap keeps to the contract; the counts change none of it.
+unsafe impl GlobalAlloc for Memory {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: there is one thread, and nothing here calls back.
+        let memory = unsafe { &mut *self.0.get() };
+        memory.allocate(layout).map_or(null_mut(), NonNull::as_ptr)
+    }
+
+    unsafe fn dealloc(&self, place: *mut u8, layout: Layout) {
+        // SAFETY: as above; the caller has it from `alloc` with this layout.
+        let memory = unsafe { &mut *self.0.get() };
+        memory.now = memory.now.wrapping_sub(layout.size());
+        if let Some(place) = NonNull::new(place) {
+            // SAFETY: as above.
+            unsafe { memory.heap.deallocate(place, layout) };
+        }
+    }
+}
