@@ -6,7 +6,7 @@
 //!
 //! Words behind the name of the program are the beginnings of the cases to be measured.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 mod cases;
 mod clock;
@@ -15,8 +15,8 @@ mod cold;
 use cases::{Amount, Case, Contender, Measure, measure_all};
 use clock::Start;
 
-/// How long the contenders of a case are measured, if that is enough for some rounds.
-const TIME: Duration = Duration::from_millis(250);
+/// How long each contender of a case is measured, if that is enough for some rounds.
+const TIME: Duration = Duration::from_millis(100);
 const FEWEST_ROUNDS: usize = 5;
 
 /// Shorter times than this are not measured but as many calls as take so long.
@@ -50,10 +50,8 @@ impl Measure for Quick {
 
     fn measure(&mut self, case: Case, contenders: Vec<Contender<'_>>) {
         let mut timed: Vec<Timed<'_>> = contenders.into_iter().map(Timed::new).collect();
-        let (start, mut rounds) = (Instant::now(), 0);
-        while rounds < FEWEST_ROUNDS || start.elapsed() < TIME {
-            timed.iter_mut().for_each(Timed::round);
-            rounds += 1;
+        while timed.iter().any(|timed| !timed.is_done()) {
+            timed.iter_mut().filter(|timed| !timed.is_done()).for_each(Timed::round);
         }
         let times: Vec<_> = timed.iter().map(|timed| (timed.contender.name, timed.best)).collect();
         print(&case, &times);
@@ -74,26 +72,34 @@ fn print(case: &Case, times: &[(&str, f64)]) {
 struct Timed<'a> {
     contender: Contender<'a>,
     calls: u32,
+    rounds: usize,
+    time: Duration,
     best: f64,
 }
 
 impl<'a> Timed<'a> {
     /// Finds out how many calls make a round. The first call finds caches as nobody else does.
     fn new(contender: Contender<'a>) -> Self {
-        let mut timed = Self { contender, calls: 1, best: f64::INFINITY };
+        let mut timed = Self { contender, calls: 1, rounds: 0, time: Duration::ZERO, best: f64::INFINITY };
         (timed.contender.work)();
-        while timed.time() < ROUND {
+        while timed.call() < ROUND {
             timed.calls *= 2;
         }
         timed
     }
 
-    fn round(&mut self) {
-        let nanos = self.time().as_secs_f64() * 1e9;
-        self.best = self.best.min(nanos / f64::from(self.calls));
+    fn is_done(&self) -> bool {
+        self.rounds >= FEWEST_ROUNDS && self.time >= TIME
     }
 
-    fn time(&mut self) -> Duration {
+    fn round(&mut self) {
+        let time = self.call();
+        self.rounds += 1;
+        self.time += time;
+        self.best = self.best.min(time.as_secs_f64() * 1e9 / f64::from(self.calls));
+    }
+
+    fn call(&mut self) -> Duration {
         let start = Start::now();
         for _ in 0..self.calls {
             (self.contender.work)();

@@ -131,7 +131,7 @@ pub fn limited() -> Vec<&'static str> {
 }
 
 /// The names of the cases of the row of this name.
-pub fn cases_of(what: &str) -> &'static [&'static str] {
+fn cases_of(what: &str) -> &'static [&'static str] {
     BUDGETS.iter().find(|budget| budget.what == what).map_or(&[], |budget| budget.cases)
 }
 
@@ -146,30 +146,30 @@ pub fn rows(cases: &[Case]) -> Vec<Row> {
     BUDGETS.iter().filter_map(|budget| budget.row(cases)).collect()
 }
 
-/// Measures what has a limit. Other programs on the machine can only be in the way, so a row that breaks its budget is measured again, up to so
-/// many times in all.
-pub fn measure_limited(runs: usize) -> Result<Vec<Row>, String> {
-    let mut rows = rows(&measure(&limited())?);
+/// Measures the cases whose names begin with one of these, all when there is none, and judges them. Other programs on the machine can only be in the
+/// way, so the cases of a row that breaks its budget are measured again, up to so many times in all; what a row was kept by counts.
+pub fn measure_and_judge(wanted: &[&str], runs: usize) -> Result<(Vec<Row>, Vec<Case>), String> {
+    let mut cases = measure(wanted)?;
     for _ in 1..runs {
-        let broken: Vec<&str> = rows
-            .iter()
-            .filter(|row| row.judge().is_err())
-            .flat_map(|row| cases_of(&row.what))
-            .copied()
-            .collect();
+        let broken = rows(&cases).into_iter().filter(|row| row.judge().is_err());
+        let broken: Vec<&str> = broken.flat_map(|row| cases_of(&row.what)).copied().collect();
         if broken.is_empty() {
             break;
         }
-        let again = self::rows(&measure(&broken)?);
-        rows = rows.into_iter().map(|row| kept_of(row, &again)).collect();
+        let again = measure(&broken)?;
+        let kept = rows(&again).into_iter().filter(|row| row.judge().is_ok());
+        replace(&mut cases, &again, &kept.flat_map(|row| cases_of(&row.what)).copied().collect::<Vec<_>>());
     }
-    Ok(rows)
+    Ok((rows(&cases), cases))
 }
 
-/// A row that was kept once is kept.
-fn kept_of(row: Row, again: &[Row]) -> Row {
-    let other = again.iter().find(|other| other.what == row.what && row.judge().is_err());
-    other.filter(|other| other.judge().is_ok()).cloned().unwrap_or(row)
+/// Takes the cases of these names from a later run.
+fn replace(cases: &mut [Case], again: &[Case], names: &[&str]) {
+    for case in cases.iter_mut().filter(|case| names.contains(&case.what.as_str())) {
+        if let Some(other) = again.iter().find(|other| other.what == case.what) {
+            case.clone_from(other);
+        }
+    }
 }
 
 impl Budget {
@@ -229,17 +229,22 @@ mod tests {
     }
 
     #[test]
-    fn a_row_that_was_kept_once_is_kept() {
-        let row = |ours| Row {
-            what: "a".to_owned(),
-            limit: Some(Limit::AtMost(1.0)),
-            ours,
-            unit: "x",
-            reference: None,
-        };
-        assert_eq!(kept_of(row(2.0), &[row(1.0)]).ours, 1.0);
-        assert_eq!(kept_of(row(2.0), &[row(3.0)]).ours, 2.0);
-        assert_eq!(kept_of(row(1.0), &[row(0.5)]).ours, 1.0);
-        assert_eq!(kept_of(row(2.0), &[]).ours, 2.0);
+    fn what_a_row_was_kept_by_counts() {
+        let budget = &BUDGETS[2];
+        let (mut cases, again) =
+            (cases(budget, &[(1.0, 5.0), (1.0, 7.0)]), cases(budget, &[(1.0, 6.5), (1.0, 6.0)]));
+        let least = |cases: &[Case]| budget.row(cases).expect("all are there").ours;
+        replace(&mut cases, &again, &[]);
+        assert_eq!(least(&cases), 5.0);
+        replace(&mut cases, &again, budget.cases);
+        assert_eq!(least(&cases), 6.0);
+    }
+
+    #[test]
+    fn each_case_has_one_budget_and_each_budget_is_known_by_its_name() {
+        for case in limited() {
+            assert_eq!(limited().iter().filter(|other| **other == case).count(), 1, "{case}");
+        }
+        assert!(BUDGETS.iter().all(|budget| cases_of(budget.what) == budget.cases));
     }
 }

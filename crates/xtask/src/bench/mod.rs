@@ -23,6 +23,9 @@ pub enum Amount {
     Tensors(f64),
 }
 
+/// A row that breaks its budget in each of so many runs does break it.
+pub const RUNS: usize = 5;
+
 pub const OURS: &str = "ours";
 pub const REFERENCE: &str = "reference";
 

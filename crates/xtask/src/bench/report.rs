@@ -67,7 +67,7 @@ const PICTURES: [Picture; 9] = [
     },
     Picture {
         name: "stream",
-        title: "A tensor of 64 MiB from a file",
+        title: "A large tensor from a file",
         tells: &["stream ", "open a map", "open a file"],
         shows: |case| matches!(case.amount, Amount::Bytes(_)),
         scale: Scale::GigabytesPerSecond,

@@ -1,7 +1,7 @@
 //! `cargo xtask bench`: how fast it is, beside the reference.
 
 use super::Command;
-use crate::bench::{self, Case, budgets, report};
+use crate::bench::{self, Case, RUNS, budgets, report};
 use crate::budget::{self, Row, number};
 use std::process::ExitCode;
 
@@ -18,8 +18,7 @@ fn run(words: &[String]) -> Result<ExitCode, String> {
         ["--write"] => (false, true),
         _ => return Err("`cargo xtask bench` takes --json or --write, or nothing".to_owned()),
     };
-    let cases = bench::measure(&[])?;
-    let rows = budgets::rows(&cases);
+    let (rows, cases) = budgets::measure_and_judge(&[], RUNS)?;
     if is_json {
         println!(r#"{{"rows":{},"cases":{}}}"#, budget::json(&rows), bench::json(&cases));
     } else {
