@@ -37,6 +37,7 @@ impl<'a> Tensor<'a> {
         hash: 0,
     };
 
+    #[inline(always)]
     pub(super) const fn new(file: Aligned<'a>, data_start: u64, seen: &Seen<'a>) -> Self {
         let Seen { name, info, rank_at } = *seen;
         Self { file, name, info, data_start: low_u32(data_start), rank_at, hash: name.hash() }

@@ -1,0 +1,370 @@
+//! Headers spelled as the reference spells them, in memory: read whole entries at a time, words of eight bytes at a time, in tens of nanoseconds.
+//!
+//! Nothing is judged here. A header of which anything is spelled otherwise, or wrong, is left to the parser, which tells.
+
+use crate::bytes::{index_below, low_u32};
+use crate::dtype::Dtype;
+use crate::error::MAX_HEADER_LEN;
+use crate::info::Extent;
+use crate::shape::{MAX_RANK, Shape};
+
+/// Only there: it takes flash, of which smaller machines have little.
+const IS_USED: bool = cfg!(target_pointer_width = "64");
+
+const ONES: u64 = u64::from_le_bytes([1; 8]);
+const HIGHS: u64 = u64::from_le_bytes([0x80; 8]);
+
+/// The entries of a header, one by one.
+pub(super) struct Entries<'a> {
+    left: &'a [u8],
+    /// Where the data begins.
+    pub(super) data_start: usize,
+}
+
+/// A tensor that agrees with itself.
+#[derive(Clone, Copy)]
+pub(super) struct Entry<'a> {
+    pub(super) name: &'a [u8],
+    /// Where the name's opening quote stands.
+    pub(super) name_at: u32,
+    pub(super) dtype: Dtype,
+    pub(super) shape: Shape,
+    pub(super) place: Extent,
+}
+
+impl<'a> Entries<'a> {
+    /// Those of a file that begins as usual.
+    #[inline]
+    pub(super) const fn of(file: &'a [u8]) -> Option<Self> {
+        let Some((len, rest)) = file.split_first_chunk() else { return None };
+        let Some(len) = index_below(u64::from_le_bytes(*len), rest.len() + 1) else { return None };
+        if !IS_USED || len as u64 > MAX_HEADER_LEN {
+            return None;
+        }
+        match rest.split_at_checked(len) {
+            Some(([b'{', left @ ..], _)) => Some(Self { left, data_start: len + 8 }),
+            _ => None,
+        }
+    }
+
+    /// The next one; nothing at the end, and where it is not a usual one.
+    #[inline(always)]
+    pub(super) const fn next(&mut self) -> Option<Entry<'a>> {
+        let [b'"', text @ ..] = self.left else { return None };
+        // It may be `__metadata__`.
+        if let [b'_', ..] = text {
+            return None;
+        }
+        let at_quote = behind_plain(text);
+        let Some((name, _)) = text.split_at_checked(text.len() - at_quote.len()) else { return None };
+        let Some(fields) = behind(at_quote, b"\":{\"dtype\":\"") else { return None };
+        let Some((dtype, shape, place, rest)) = fields_of(fields) else { return None };
+        let name_at = low_u32((self.data_start - self.left.len()) as u64);
+        self.left = match rest {
+            [b',', left @ ..] => left,
+            [b'}', ..] => rest,
+            _ => return None,
+        };
+        Some(Entry { name, name_at, dtype, shape, place })
+    }
+
+    /// Whether all of them have been read, in a header of which it is known that nothing is behind them.
+    pub(super) const fn has_none_left(&self) -> bool {
+        matches!(self.left, [b'}', ..])
+    }
+
+    /// Whether all of them have been read, and nothing is behind them but spaces.
+    pub(super) const fn is_at_end(&self) -> bool {
+        let [b'}', spaces @ ..] = self.left else { return false };
+        let mut left = spaces;
+        while let [b' ', rest @ ..] = left {
+            left = rest;
+        }
+        left.is_empty()
+    }
+}
+
+impl Entry<'_> {
+    /// Whether the name is this one.
+    #[inline(always)]
+    pub(super) const fn has_name(&self, name: &[u8]) -> bool {
+        let (mut own, mut other) = (self.name, name);
+        if own.len() != other.len() {
+            return false;
+        }
+        while let (Some((a, behind_a)), Some((b, behind_b))) =
+            (own.split_first_chunk(), other.split_first_chunk())
+        {
+            if u64::from_le_bytes(*a) != u64::from_le_bytes(*b) {
+                return false;
+            }
+            (own, other) = (behind_a, behind_b);
+        }
+        while let ([a, behind_a @ ..], [b, behind_b @ ..]) = (own, other) {
+            if *a != *b {
+                return false;
+            }
+            (own, other) = (behind_a, behind_b);
+        }
+        true
+    }
+}
+
+type Fields<'a> = (Dtype, Shape, Extent, &'a [u8]);
+
+/// What stands in an entry from the value of the dtype on, and what follows the entry.
+#[inline(always)]
+const fn fields_of(text: &[u8]) -> Option<Fields<'_>> {
+    let Some((dtype, text)) = dtype(text) else { return None };
+    let Some(text) = behind(text, b",\"shape\":[") else { return None };
+    let mut dims = [0; MAX_RANK];
+    let Some((elements, rank, text)) = dims_of(text, &mut dims) else { return None };
+    let Some(text) = behind(text, b",\"data_offsets\":[") else { return None };
+    let Some((begin, [b',', text @ ..])) = number(text) else { return None };
+    let Some((end, [b']', b'}', rest @ ..])) = number(text) else { return None };
+    let bits = elements * dtype.bits() as u64; // of 32 bits and of 8
+    if end < begin || bits & 7 != 0 || bits >> 3 != end - begin {
+        return None;
+    }
+    Some((dtype, Shape::of(dims, rank), Extent { begin, end, begin_at: 0 }, rest))
+}
+
+/// The dtype and what follows its closing quote.
+#[inline(always)]
+const fn dtype(text: &[u8]) -> Option<(Dtype, &[u8])> {
+    match text {
+        [b'F', b'3', b'2', b'"', rest @ ..] => Some((Dtype::F32, rest)),
+        [b'F', b'1', b'6', b'"', rest @ ..] => Some((Dtype::F16, rest)),
+        [b'B', b'F', b'1', b'6', b'"', rest @ ..] => Some((Dtype::BF16, rest)),
+        _ => any_dtype(text),
+    }
+}
+
+const fn any_dtype(text: &[u8]) -> Option<(Dtype, &[u8])> {
+    let [b'"', rest @ ..] = behind_plain(text) else { return None };
+    let Some((name, _)) = text.split_at_checked(text.len() - rest.len() - 1) else { return None };
+    match Dtype::from_name(name) {
+        Some(dtype) => Some((dtype, rest)),
+        None => None,
+    }
+}
+
+/// The product of the dimensions, if it fits into 32 bits, how many they are, and what follows them.
+#[inline(always)]
+const fn dims_of<'a>(mut text: &'a [u8], dims: &mut [u64; MAX_RANK]) -> Option<(u64, u8, &'a [u8])> {
+    if let [b']', rest @ ..] = text {
+        return Some((1, 0, rest));
+    }
+    let (mut elements, mut rank) = (1, 0);
+    let mut room: &mut [u64] = dims;
+    while let [slot, others @ ..] = room {
+        let Some((dim, rest)) = number(text) else { return None };
+        if (elements | dim) >> 32 != 0 {
+            return None;
+        }
+        (elements, rank, room) = (elements * dim, rank + 1, others);
+        *slot = dim;
+        match rest {
+            [b',', rest @ ..] => text = rest,
+            [b']', rest @ ..] if elements >> 32 == 0 => return Some((elements, rank, rest)),
+            _ => return None,
+        }
+    }
+    None
+}
+
+/// A number of at most 18 digits and what follows it.
+#[inline(always)]
+const fn number(text: &[u8]) -> Option<(u64, &[u8])> {
+    match text {
+        [b'0', rest @ ..] => return Some((0, rest)),
+        [b'1'..=b'9', ..] => {}
+        _ => return None,
+    }
+    if let Some(word) = text.first_chunk() {
+        let digits = u64::from_le_bytes(*word) ^ (ONES * b'0' as u64);
+        // The lowest bit is right: carries go upwards.
+        let others = (digits.wrapping_add(ONES * 0x76) | digits) & HIGHS;
+        // In bits; the first one is a digit.
+        let len = others.trailing_zeros() & !7;
+        if let (8..64, Some((_, rest))) = (len, text.split_at_checked(len as usize >> 3)) {
+            return Some((eight_digits(digits << (64 - len)), rest));
+        }
+    }
+    long_number(text)
+}
+
+/// The number that these digits are, the first of them in the lowest byte.
+#[inline(always)]
+const fn eight_digits(digits: u64) -> u64 {
+    const EVERY_FOURTH: u64 = 0x0000_00FF_0000_00FF;
+    let pairs = digits.wrapping_mul(10).wrapping_add(digits >> 8);
+    let first = (pairs & EVERY_FOURTH).wrapping_mul(1_000_000 << 32 | 100);
+    let second = (pairs >> 16 & EVERY_FOURTH).wrapping_mul(10_000 << 32 | 1);
+    first.wrapping_add(second) >> 32
+}
+
+#[inline(never)]
+const fn long_number(text: &[u8]) -> Option<(u64, &[u8])> {
+    let (mut number, mut left) = (0u64, text);
+    while let [digit @ b'0'..=b'9', rest @ ..] = left {
+        number = number.wrapping_mul(10).wrapping_add((*digit & 0x0F) as u64);
+        left = rest;
+    }
+    if text.len() - left.len() > 18 { None } else { Some((number, left)) }
+}
+
+/// What follows this text of 8 to 17 bytes.
+#[inline(always)]
+const fn behind<'a, const LEN: usize>(text: &'a [u8], due: &[u8; LEN]) -> Option<&'a [u8]> {
+    let Some((front, rest)) = text.split_first_chunk::<LEN>() else { return None };
+    let last = match (front.last_chunk(), due.last_chunk()) {
+        (Some(front), Some(due)) => u64::from_le_bytes(*front) ^ u64::from_le_bytes(*due),
+        _ => return None,
+    };
+    let is_same =
+        last == 0 && word_at::<0>(front) == word_at::<0>(due) && word_at::<8>(front) == word_at::<8>(due);
+    if is_same { Some(rest) } else { None }
+}
+
+/// The eight bytes there; 0 where there are fewer.
+#[inline(always)]
+const fn word_at<const AT: usize>(text: &[u8]) -> u64 {
+    let Some((_, rest)) = text.split_at_checked(AT) else { return 0 };
+    match rest.first_chunk() {
+        Some(word) => u64::from_le_bytes(*word),
+        None => 0,
+    }
+}
+
+/// What follows the bytes of ASCII that stand for themselves between quotes.
+#[inline(always)]
+const fn behind_plain(mut text: &[u8]) -> &[u8] {
+    while let Some((word, rest)) = text.split_first_chunk() {
+        let word = u64::from_le_bytes(*word);
+        let (quote, escape) = (word ^ (ONES * b'"' as u64), word ^ (ONES * b'\\' as u64));
+        // The lowest bit is right: borrows go upwards.
+        let found = (quote.wrapping_sub(ONES) & !quote)
+            | (escape.wrapping_sub(ONES) & !escape)
+            | word.wrapping_sub(ONES * b' ' as u64)
+            | word;
+        if found & HIGHS == 0 {
+            text = rest;
+            continue;
+        }
+        let plain = ((found & HIGHS).trailing_zeros() >> 3) as usize;
+        return match text.split_at_checked(plain) {
+            Some((_, rest)) => rest,
+            None => &[],
+        };
+    }
+    while let [b' ' | b'!' | b'#'..=b'[' | b']'..=0x7F, rest @ ..] = text {
+        text = rest;
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+
+    use super::*;
+    use crate::native::Aligned;
+    use crate::view::View;
+    use crate::view::prove::{prove, prove_canonical};
+    use std::format;
+    use std::string::String;
+    use std::vec::Vec;
+
+    fn file(header: &str, data: usize) -> Vec<u8> {
+        let mut file = [&(header.len() as u64).to_le_bytes(), header.as_bytes()].concat();
+        file.resize(file.len() + data, 0);
+        file
+    }
+
+    fn entry(name: &str, dtype: &str, shape: &str, range: &str) -> String {
+        format!(r#""{name}":{{"dtype":"{dtype}","shape":[{shape}],"data_offsets":[{range}]}}"#)
+    }
+
+    /// The canonical header, and what is in it.
+    fn sound() -> Vec<u8> {
+        let entries = [
+            entry("layers.10.attention.weight", "F32", "2,1", "0,8"),
+            entry("b", "I8", "", "8,9"),
+            entry("a, b}", "F8_E4M3", "12345", "9,12354"),
+        ];
+        file(&format!("{{{}}}   ", entries.join(",")), 12354)
+    }
+
+    #[test]
+    fn the_usual_is_recognised() {
+        if !IS_USED {
+            return;
+        }
+        let file = sound();
+        let mut entries = Entries::of(&file).expect("it begins as usual");
+        let mut next =
+            || entries.next().map(|entry| (entry.name, entry.dtype, entry.place.begin, entry.place.end));
+        assert_eq!(next(), Some((&b"layers.10.attention.weight"[..], Dtype::F32, 0, 8)));
+        assert_eq!(next(), Some((&b"b"[..], Dtype::I8, 8, 9)));
+        assert_eq!(next(), Some((&b"a, b}"[..], Dtype::F8_E4M3, 9, 12354)));
+        assert_eq!(next(), None);
+        assert!(entries.is_at_end() && entries.has_none_left());
+        assert!(prove_canonical(&file).is_some());
+    }
+
+    /// Whatever is changed: what is taken for sound is sound, and is what the parser says it is.
+    #[test]
+    fn it_takes_nothing_that_the_parser_refuses() {
+        let sound = sound();
+        let header = sound.len() - 12354;
+        for at in 0..header {
+            for byte in
+                (0..=255).step_by(if at < 8 { 1 } else { 3 }).chain(*b"\"\\{}[],: 0123456789x_\x1F\x7F\x80")
+            {
+                let mut file = sound.clone();
+                file[at] = byte;
+                let parsed = prove(Aligned::anywhere(&file), &mut []).map(|proof| proof.summary);
+                if let Some(summary) = prove_canonical(&file) {
+                    assert_eq!(parsed, Ok(summary), "byte {at} is {byte}");
+                    check_lookups(&file);
+                }
+            }
+        }
+    }
+
+    fn check_lookups(file: &[u8]) {
+        let view = View::parse(file).expect("it is sound");
+        for name in ["layers.10.attention.weight", "b", "a, b}", "", "c"] {
+            let (found, walked) = (view.find(name), view.find_in_header(name));
+            let place = |tensor: crate::view::Tensor<'_>| (tensor.name().at(), *tensor.info(), tensor.at());
+            assert_eq!(found.map(|found| found.map(place)), walked.map(|found| found.map(place)), "{name}");
+        }
+    }
+
+    #[test]
+    fn names_that_occur_twice_are_found_out() {
+        let header = format!("{{{},{}}}", entry("a", "U8", "1", "0,1"), entry("a", "U8", "1", "1,2"));
+        let file = file(&header, 2);
+        let view = View::parse(&file).expect("it is sound but for the names");
+        assert_eq!(view.find("a").map(drop), view.find_in_header("a").map(drop));
+        assert!(view.find("a").is_err() && view.tensor("a").is_err());
+    }
+
+    #[test]
+    fn numbers_are_what_the_standard_library_reads() {
+        let mut numbers: Vec<u64> = (0..60).flat_map(|bit| [(1 << bit) - 1, 1 << bit]).collect();
+        numbers.extend((0..18).flat_map(|power| [10u64.pow(power) - 1, 10u64.pow(power)]));
+        for number_due in numbers {
+            for behind in [",", "]", "", "]}}   ", ":0123456", "/", "\u{80}"] {
+                let text = format!("{number_due}{behind}");
+                let read = number(text.as_bytes());
+                assert_eq!(read, Some((number_due, behind.as_bytes())), "{text}");
+            }
+        }
+        for text in ["", "00", "01", "-1", "a", "1000000000000000000", "9999999999999999999999"] {
+            let is_number = matches!(number(text.as_bytes()), Some((_, [])));
+            assert!(!is_number, "{text}");
+        }
+    }
+}
