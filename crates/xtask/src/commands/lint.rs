@@ -37,7 +37,7 @@ fn clippy() -> Outcome {
     let mut tally = Tally::default();
     let all = ["--package", "embedded-safetensors", "--all-features"];
     let alone = |feature| ["--features", feature];
-    let verification = ["std", "oracle", "formats"].map(alone);
+    let verification = ["std", "oracle", "formats", "bench"].map(alone);
     for features in verification.iter().map(|set| &set[..]).chain([&["--workspace"][..], &all]) {
         let clippy = own_cargo().args(["clippy", "--quiet", "--all-targets"]).args(features);
         tally.check(&features.join(" "), clippy.args(["--", "-D", "warnings"]).check());
