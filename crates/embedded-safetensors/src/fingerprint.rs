@@ -1,5 +1,7 @@
 //! A header's fingerprint: by which a later pass knows that it reads the header that was proven.
 
+use crate::bytes::get_mut;
+
 /// A hash over bytes that arrive in pieces, a word of 8 at a time.
 ///
 /// It sees every change that happens by accident but for one in 2^64. It has no key, so it does not see one that was
@@ -8,8 +10,8 @@
 #[derive(Clone, Copy)]
 pub(crate) struct Fingerprint {
     hash: u64,
-    /// The bytes behind the last whole word.
-    tail: u64,
+    /// The bytes behind the last whole word, and zeros.
+    tail: [u8; 8],
 }
 
 impl Fingerprint {
@@ -17,48 +19,48 @@ impl Fingerprint {
     const FACTOR: u64 = 0x9E37_79B9_7F4A_7C15;
 
     pub(crate) const fn new() -> Self {
-        Self { hash: 0, tail: 0 }
+        Self { hash: 0, tail: [0; 8] }
     }
 
     /// Takes the bytes that follow the first `seen` ones.
     pub(crate) const fn push(&mut self, seen: u32, bytes: &[u8]) {
-        let mut place = seen & 7;
+        let mut place = seen as usize & 7;
         let mut left = bytes;
         loop {
-            match left.split_first_chunk() {
-                Some((word, rest)) if place == 0 => {
-                    self.absorb(u64::from_le_bytes(*word));
-                    left = rest;
-                }
-                _ => {
-                    let Some((&byte, rest)) = left.split_first() else { return };
-                    self.push_byte(place, byte);
-                    place = (place + 1) & 7;
-                    left = rest;
-                }
+            if place == 0 {
+                left = self.push_words(left);
+            }
+            let Some((&byte, rest)) = left.split_first() else { return };
+            left = rest;
+            if let Some(slot) = get_mut(&mut self.tail, place) {
+                *slot = byte;
+            }
+            place = (place + 1) & 7;
+            if place == 0 {
+                let tail = self.tail;
+                self.push_words(&tail);
+                self.tail = [0; 8];
             }
         }
     }
 
+    /// Takes whole words, and gives what is behind them.
+    #[inline(never)]
+    const fn push_words<'b>(&mut self, bytes: &'b [u8]) -> &'b [u8] {
+        let (mut hash, mut left) = (self.hash, bytes);
+        while let Some((word, rest)) = left.split_first_chunk() {
+            let product = (hash ^ u64::from_le_bytes(*word)).wrapping_mul(Self::FACTOR);
+            // The low bits of a product know nothing of the high bits that went into it.
+            hash = product ^ (product >> 32);
+            left = rest;
+        }
+        self.hash = hash;
+        left
+    }
+
     /// The hash of all bytes, of which there were `seen`.
     pub(crate) const fn finish(&self, seen: u32) -> u64 {
-        let mut last = *self;
-        last.absorb(self.tail ^ ((seen as u64) << 56));
-        last.hash
-    }
-
-    const fn push_byte(&mut self, place: u32, byte: u8) {
-        self.tail |= (byte as u64) << (place << 3);
-        if place == 7 {
-            self.absorb(self.tail);
-            self.tail = 0;
-        }
-    }
-
-    const fn absorb(&mut self, word: u64) {
-        let product = (self.hash ^ word).wrapping_mul(Self::FACTOR);
-        // The low bits of a product know nothing of the high bits that went into it.
-        self.hash = product ^ (product >> 32);
+        self.hash ^ u64::from_le_bytes(self.tail) ^ seen as u64
     }
 }
 
