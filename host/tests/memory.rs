@@ -43,6 +43,9 @@ mod measured {
     const MOVED: u64 = 8 * MIB;
     /// Above that, for an array whose axes are turned.
     const TURNED: u64 = 64 * MIB;
+    /// Above what the program takes that does nothing, for data that streams by, however much of it there is.
+    const STREAMED: u64 = 2 * MIB;
+    const HUGE: u64 = 3 << 30;
     const PATIENCE: Duration = Duration::from_secs(60);
 
     /// A header's text, written by `write`, which is called twice: to count and to keep.
@@ -95,6 +98,7 @@ mod measured {
         decode_a_long_shape(&path, empty);
         inspect_many_tensors(&path, empty);
         move_large_tensors(place.path(), empty);
+        stream_files();
         assert!(own_peak() <= empty, "this program grew too large to measure another: {}", own_peak());
     }
 
@@ -135,6 +139,48 @@ mod measured {
             let form = ["inspect", "--json", name];
             Measured::of(&form, None, 0).report(&format!("{}, as JSON", case.name), limit + json);
         }
+    }
+
+    /// A file of a few tensors, and one of 3 GiB, that are judged, shown, and read to their ends: above a program that does nothing.
+    fn stream_files() {
+        // Where holes are read at the speed of memory, if there is such a place.
+        let place = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).expect("a directory");
+        let nothing = Measured::of(&["--version"], None, 0).peak;
+        println!("safetensors --version: {} KiB", nothing / 1024);
+        let path = place.path().join("m");
+        let name = path.to_str().expect("a plain path");
+        let small = Case { name: "20 KB", exit: 0, data: 200, write: |out| tensors(out, 0..200) };
+        small.put(&path);
+        for args in [&["check", name][..], &["inspect", name], &["hash", name]] {
+            Measured::of(args, None, 0).report_above(&words(args, name), small.name, nothing);
+        }
+        huge(&path);
+        for args in [
+            &["check", name][..],
+            &["inspect", name],
+            &["hash", name],
+            &["hash", "--tensors", name],
+            &["cat", "--format", "raw", name, "a"],
+        ] {
+            Measured::of(args, None, 0).report_above(&words(args, name), "3 GiB", nothing);
+        }
+    }
+
+    /// All but the file.
+    fn words(args: &[&str], file: &str) -> String {
+        let words: Vec<&str> = args.iter().copied().take_while(|&arg| arg != file).collect();
+        words.join(" ")
+    }
+
+    /// A tensor that is a hole.
+    fn huge(path: &Path) {
+        let header = format!(r#"{{"a":{{"dtype":"U8","shape":[{HUGE}],"data_offsets":[0,{HUGE}]}}}}"#);
+        let len = header.len() as u64;
+        let mut file = File::create(path).expect("a file");
+        let head = [&len.to_le_bytes()[..], header.as_bytes()].concat();
+        file.write_all(&head)
+            .and_then(|()| file.set_len(8 + len + HUGE))
+            .expect("the disk takes files with holes");
     }
 
     /// No tensor is held, whatever becomes of it.
@@ -312,6 +358,13 @@ mod measured {
             println!("{name}: {peak} KiB of at most {bound} KiB, {:.1?}", self.time);
             assert!(self.peak < limit, "{name} takes too much memory");
             assert!(self.time < PATIENCE, "{name} takes too long");
+        }
+    }
+
+    impl Measured {
+        fn report_above(&self, command: &str, file: &str, nothing: u64) {
+            let name = format!("safetensors {command}, a file of {file}, above --version");
+            Self { peak: self.peak.saturating_sub(nothing), time: self.time }.report(&name, STREAMED);
         }
     }
 

@@ -1,6 +1,6 @@
 //! The paths of a microcontroller: the doors of `firmware/linkcheck`, in emulators that count.
 
-use super::{Count, Place};
+use super::{Count, INSTRUCTIONS, Place};
 use crate::stages::{Asked, CORTEX_M3, Firmware, Machine, RISC_V, asked};
 use crate::toolchain::Toolchain;
 
@@ -18,7 +18,12 @@ pub fn count() -> Result<Vec<Place>, String> {
             let counts: Result<Vec<Count>, String> =
                 asked()?.into_iter().map(|asked| take(&machine, asked)).collect();
             let name = format!("{}, opt-level {level}", board.name);
-            places.push(Place { name, compiler: firmware.toolchain.version()?, counts: counts? });
+            places.push(Place {
+                name,
+                compiler: firmware.toolchain.version()?,
+                unit: INSTRUCTIONS,
+                counts: counts?,
+            });
         }
     }
     Ok(places)
@@ -29,7 +34,7 @@ fn take(machine: &Machine, asked: Asked) -> Result<Count, String> {
     let figures = machine.run(request)?;
     match figures.get("counted")? {
         counted if counted == due => {
-            Ok(Count { path, instructions: machine.board.instructions(figures.get("ticks")?) })
+            Ok(Count { path, number: machine.board.instructions(figures.get("ticks")?) })
         }
         counted => Err(format!("{path}: {counted}, not {due}")),
     }

@@ -19,8 +19,8 @@ pub fn calls(program: &Path, function: &str) -> Result<Vec<Count>, String> {
     let output = valgrind(&folder, &options).args([program]).capture()?;
     let names = String::from_utf8_lossy(&output.stdout);
     let counts = names.lines().zip(1..).map(|(path, number)| {
-        let instructions = total(&folder, |name| name.ends_with(&format!(".{number}")))?;
-        Ok(Count { path: path.to_owned(), instructions })
+        let number = total(&folder, |name| name.ends_with(&format!(".{number}")))?;
+        Ok(Count { path: path.to_owned(), number })
     });
     counts.collect()
 }

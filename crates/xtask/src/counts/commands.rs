@@ -1,6 +1,6 @@
-//! The command `safetensors` on one file: what it takes above the same on a file of no tensors.
+//! The command `safetensors` on one file: the instructions that it takes above those on a file of no tensors, and its heap.
 
-use super::{Count, callgrind};
+use super::{Count, callgrind, dhat};
 use crate::stages::Header;
 use crate::toolchain::own_cargo;
 use crate::workspace;
@@ -15,18 +15,39 @@ const COMMANDS: [(&str, &[&str]); 3] = [
 ];
 
 pub fn count() -> Result<Vec<Count>, String> {
-    own_cargo().args(["build", "--release", "--quiet", "--package", "safetensors-host"]).capture()?;
-    let program = workspace::target_dir().join("release/safetensors");
+    let program = program()?;
     let (none, many) = (file(0)?, file(TENSORS)?);
     let counts = COMMANDS.into_iter().map(|(name, words)| {
         let on = |file: &Path| {
             let file = file.to_string_lossy();
             callgrind::whole(&program, &[words, &[&file]].concat())
         };
-        let instructions = on(&many)?.saturating_sub(on(&none)?);
-        Ok(Count { path: format!("{name}, {TENSORS} tensors"), instructions })
+        let number = on(&many)?.saturating_sub(on(&none)?);
+        Ok(Count { path: format!("{name}, {TENSORS} tensors"), number })
     });
     counts.collect()
+}
+
+/// How often each allocates in all, and how many bytes it has at most at one time.
+pub fn count_heap() -> Result<Vec<Count>, String> {
+    let (program, mut counts) = (program()?, Vec::new());
+    for (name, words) in
+        COMMANDS.into_iter().chain([("safetensors hash --tensors", &["hash", "--tensors"][..])])
+    {
+        for tensors in [0, TENSORS] {
+            let file = file(tensors)?;
+            let heap = dhat::measure(&program, &[words, &[&file.to_string_lossy()]].concat())?;
+            let path = |what| format!("{name}, {tensors} tensors: {what}");
+            counts.push(Count { path: path("allocations"), number: heap.allocations });
+            counts.push(Count { path: path("bytes at most"), number: heap.most_bytes });
+        }
+    }
+    Ok(counts)
+}
+
+fn program() -> Result<PathBuf, String> {
+    own_cargo().args(["build", "--release", "--quiet", "--package", "safetensors-host"]).capture()?;
+    Ok(workspace::target_dir().join("release/safetensors"))
 }
 
 /// A file of so many tensors.

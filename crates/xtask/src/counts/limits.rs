@@ -12,11 +12,11 @@ const TOLERANCE: u64 = 2;
 const OTHER_COMPILER: u64 = 25;
 
 /// What is said of a path that takes more.
-pub const OVER: &str = "more instructions than benches/counts/limits.txt allows; \
+pub const OVER: &str = "more than benches/counts/limits.txt allows; \
     if they are worth it, `cargo xtask counts --bless` writes the new limits";
 
 const HEAD: &str = "\
-# How many instructions the main paths take, for each machine and compiler: written by `cargo xtask counts --bless`.
+# How many instructions the main paths take, and what of the heap, for each machine and compiler: written by `cargo xtask counts --bless`.
 # `cargo xtask test counts` fails when a path takes 2 % more.
 ";
 
@@ -55,10 +55,10 @@ impl Limits {
 
     pub fn text(&self) -> String {
         let mut text = HEAD.to_owned();
-        for Place { name, compiler, counts } in &self.0 {
+        for Place { name, compiler, counts, .. } in &self.0 {
             let _ = writeln!(text, "\n[{name}: {compiler}]");
-            for Count { path, instructions } in counts {
-                let _ = writeln!(text, "{instructions:>12}  {path}");
+            for Count { path, number } in counts {
+                let _ = writeln!(text, "{number:>12}  {path}");
             }
         }
         text
@@ -70,6 +70,7 @@ impl Limits {
         let new = places.iter().map(|place| Place {
             name: place.name.clone(),
             compiler: place.compiler.clone(),
+            unit: place.unit,
             counts: place.counts.clone(),
         });
         Self(new.chain(kept).collect())
@@ -81,7 +82,8 @@ impl Limits {
         match self.0.iter().find(|place| place.name == counted.name) {
             Some(limits) => judged.compare(counted, limits),
             None => {
-                judged.rows = counted.counts.iter().map(|count| judged.row(count, None)).collect();
+                judged.rows =
+                    counted.counts.iter().map(|count| judged.row(count, counted.unit, None)).collect();
                 judged.notes.push(format!("{}: counted, but there are no limits for it", counted.name));
             }
         }
@@ -95,8 +97,8 @@ impl Judged {
         let percent = if is_same { TOLERANCE } else { OTHER_COMPILER };
         let limit = |path: &str| limits.counts.iter().find(|limit| limit.path == path);
         for count in &counted.counts {
-            let limit = limit(&count.path).map(|limit| limit.instructions);
-            self.rows.push(self.row(count, limit.map(|limit| (limit, percent))));
+            let limit = limit(&count.path).map(|limit| limit.number);
+            self.rows.push(self.row(count, counted.unit, limit.map(|limit| (limit, percent))));
             if limit.is_none() {
                 self.faults.push(format!("{}: there is no limit; bless it", count.path));
             }
@@ -105,27 +107,26 @@ impl Judged {
         let gone = limits.counts.iter().filter(|limit| !is_counted(&limit.path));
         self.faults.extend(gone.map(|gone| format!("{}: has a limit, but is not counted", gone.path)));
         let lower = counted.counts.iter().filter(|count| {
-            limit(&count.path)
-                .is_some_and(|limit| count.instructions * 100 < limit.instructions * (100 - TOLERANCE))
+            limit(&count.path).is_some_and(|limit| count.number * 100 < limit.number * (100 - TOLERANCE))
         });
         let note = note(counted, limits, lower.count());
         self.notes.push(format!("{}: {note}", self.place));
     }
 
-    fn row(&self, count: &Count, limit: Option<(u64, u64)>) -> Row {
+    fn row(&self, count: &Count, unit: &'static str, limit: Option<(u64, u64)>) -> Row {
         let limit = limit.map(|(limit, percent)| Limit::AtMost((limit * (100 + percent) / 100) as f64));
         Row {
             what: format!("{}: {}", self.place, count.path),
             limit,
-            ours: count.instructions as f64,
-            unit: "instructions",
+            ours: count.number as f64,
+            unit,
             reference: None,
         }
     }
 }
 
 fn note(counted: &Place, limits: &Place, lower: usize) -> String {
-    let mut note = format!("{} paths counted", counted.counts.len());
+    let mut note = format!("{} counted", counted.counts.len());
     if counted.compiler != limits.compiler {
         let (ours, theirs) = (&counted.compiler, &limits.compiler);
         let _ = write!(note, "; made by {ours}, the limits by {theirs}: {OTHER_COMPILER} % more are allowed");
@@ -140,12 +141,12 @@ fn note(counted: &Place, limits: &Place, lower: usize) -> String {
 
 fn place(head: &str) -> Option<Place> {
     let (name, compiler) = head.strip_suffix(']')?.split_once(": ")?;
-    Some(Place { name: name.to_owned(), compiler: compiler.to_owned(), counts: Vec::new() })
+    Some(Place { name: name.to_owned(), compiler: compiler.to_owned(), unit: "", counts: Vec::new() })
 }
 
 fn count(line: &str) -> Option<Count> {
-    let (instructions, path) = line.split_once("  ")?;
-    Some(Count { path: path.to_owned(), instructions: instructions.parse().ok()? })
+    let (number, path) = line.split_once("  ")?;
+    Some(Count { path: path.to_owned(), number: number.parse().ok()? })
 }
 
 #[cfg(test)]
@@ -153,8 +154,13 @@ mod tests {
     use super::*;
 
     fn place(compiler: &str, counts: &[(&str, u64)]) -> Place {
-        let counts = counts.iter().map(|&(path, instructions)| Count { path: path.to_owned(), instructions });
-        Place { name: "desktop".to_owned(), compiler: compiler.to_owned(), counts: counts.collect() }
+        let counts = counts.iter().map(|&(path, number)| Count { path: path.to_owned(), number });
+        Place {
+            name: "desktop".to_owned(),
+            compiler: compiler.to_owned(),
+            unit: "",
+            counts: counts.collect(),
+        }
     }
 
     fn limits() -> Limits {
@@ -212,7 +218,7 @@ mod tests {
         let other = Place { name: "another machine".to_owned(), ..place("rustc 0", &[("check", 1)]) };
         let blessed = limits().blessed(&[other]).blessed(&[place("rustc 2", &[("check", 7)])]);
         assert_eq!(blessed.0.len(), 2);
-        assert_eq!((blessed.0[0].counts[0].instructions, blessed.0[0].compiler.as_str()), (7, "rustc 2"));
+        assert_eq!((blessed.0[0].counts[0].number, blessed.0[0].compiler.as_str()), (7, "rustc 2"));
         assert!(limits().judge(&blessed.0[1]).notes[0].contains("no limits"));
     }
 }

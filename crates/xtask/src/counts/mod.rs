@@ -1,37 +1,45 @@
-//! Instructions of the main paths, counted exactly and judged by limits that are written down: the same on every
-//! machine, however busy it is.
+//! What the main paths take of processor and heap, counted exactly and judged by limits that are written down: the same
+//! on every machine, however busy it is. And the memory of programs, which is as exact as the system makes it.
 
 mod boards;
 mod callgrind;
 mod commands;
 mod desktop;
+mod dhat;
 mod limits;
+mod memory;
 
 use crate::budget::Row;
 use crate::report::{Outcome, Tally};
 use crate::workspace;
+pub use desktop::count_heap as heap;
 use limits::{Judged, Limits};
+pub use memory::measure as memory;
 use std::path::PathBuf;
 
 /// Paths that were taken on one machine, with programs of one compiler.
 pub struct Place {
     pub name: String,
     pub compiler: String,
+    /// Of what.
+    pub unit: &'static str,
     pub counts: Vec<Count>,
 }
 
-/// How many instructions a path took.
+const INSTRUCTIONS: &str = "instructions";
+
+/// How many a path took.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Count {
     pub path: String,
-    pub instructions: u64,
+    pub number: u64,
 }
 
 /// Takes all paths.
 pub fn count() -> Result<Vec<Place>, String> {
     let mut places = Vec::new();
     if cfg!(target_os = "linux") {
-        places.push(desktop::count()?);
+        places.extend([desktop::count()?, heap()?]);
     } else {
         println!("the paths of a desktop are only counted on Linux");
     }
