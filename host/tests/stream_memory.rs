@@ -35,7 +35,7 @@ mod measured {
     /// Above the program that does nothing.
     const LIMIT: u64 = 2 * MIB;
     /// The same of a list of so many tensors: names twice, shapes, and while it is made the header.
-    const LISTED: u64 = LIMIT + MANY * 520;
+    const LISTED: u64 = LIMIT + MANY * 300;
     const PATIENCE: Duration = Duration::from_secs(60);
 
     /// What a program does, and with what file: `huge` or `many`.

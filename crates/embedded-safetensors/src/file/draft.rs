@@ -105,7 +105,8 @@ impl Draft {
         let Opened { file, version, header } = Opened::at(disk, &place)?;
         let (_, contents) =
             header::contents(&header, version.len).map_err(|error| refusal(error, &header))?;
-        let Contents { mut tensors, metadata, .. } = contents;
+        let Contents { tensors, metadata, .. } = contents;
+        let mut tensors: BTreeMap<String, Held> = tensors.into_iter().collect();
         let (fingerprint, data_start) = (header::fingerprint(&header), header.len() as u64);
         let (path, count) = (path.to_path_buf(), tensors.len());
         let source = Source { path, place, file, version, fingerprint, data_start, tensors: count };

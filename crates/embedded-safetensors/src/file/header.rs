@@ -12,6 +12,7 @@ use crate::header::{Event, HeaderParser};
 use crate::progress::Progress;
 use crate::smallest::Slot;
 use std::collections::BTreeMap;
+use std::hash::{BuildHasher, RandomState};
 use std::string::String;
 use std::vec;
 use std::vec::Vec;
@@ -39,10 +40,21 @@ pub(super) struct Held {
 /// What a header says.
 #[derive(Default)]
 pub(super) struct Contents {
-    pub(super) tensors: BTreeMap<String, Held>,
+    /// In the order of the header.
+    pub(super) tensors: Vec<(String, Held)>,
     pub(super) metadata: Option<Pairs>,
-    /// A name or a key has occurred twice.
-    has_twins: bool,
+    /// A key has occurred twice.
+    has_twin_keys: bool,
+}
+
+impl Contents {
+    /// Whether a key has occurred twice, or two names have the same hash.
+    fn may_have_twins(&self) -> bool {
+        let chance = RandomState::new();
+        let mut hashes: Vec<u64> = self.tensors.iter().map(|(name, _)| chance.hash_one(name)).collect();
+        hashes.sort_unstable();
+        self.has_twin_keys || !hashes.is_sorted_by(|one, next| one < next)
+    }
 }
 
 /// The bytes of a file up to where its data begin, or as many of them as there are. Not judged yet.
@@ -78,12 +90,16 @@ pub(crate) fn prove(bytes: &[u8], file_len: u64) -> Result<Summary, Error> {
 /// # Errors
 /// As [`check`](crate::check()).
 pub(super) fn contents(bytes: &[u8], file_len: u64) -> Result<(Summary, Contents), Error> {
-    let mut slots = slots(bytes.len());
-    let summary = prove_layout(bytes, file_len, &mut slots)?;
+    let summary = match prove_layout(bytes, file_len, &mut []) {
+        Err(error) if error.kind == ErrorKind::OutOfOrder => {
+            prove_layout(bytes, file_len, &mut slots(bytes.len()))?
+        }
+        verdict => verdict?,
+    };
     let contents = parse(bytes)?;
-    if contents.has_twins {
-        // Which they are, and where.
-        check_names(bytes, [0, 0], &mut slots, &mut vec![0; TEXT])?;
+    if contents.may_have_twins() {
+        // Whether there are some, which they are, and where.
+        check_names(bytes, [0, 0], &mut slots(bytes.len()), &mut vec![0; TEXT])?;
     }
     Ok((summary, contents))
 }
@@ -180,7 +196,7 @@ impl Reading {
     }
 
     fn keep(&mut self, name: String, held: Held) {
-        self.contents.has_twins |= self.contents.tensors.insert(name, held).is_some();
+        self.contents.tensors.push((name, held));
     }
 
     fn end_tensor(&mut self) {
@@ -195,7 +211,7 @@ impl Reading {
     fn end_pair(&mut self) {
         let (key, value) = (text(&mut self.name), text(&mut self.text));
         let before = self.contents.metadata.get_or_insert_default().insert(key, value);
-        self.contents.has_twins |= before.is_some();
+        self.contents.has_twin_keys |= before.is_some();
     }
 }
 

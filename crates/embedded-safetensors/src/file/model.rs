@@ -5,6 +5,7 @@ use super::draft::{padding_of, refusal};
 use super::error::{FileError, FileFault};
 use super::header::{self, Contents, Held, Pairs};
 use super::opened::Opened;
+use super::places::Places;
 use super::system::System;
 use crate::check::Summary;
 use crate::dtype::Dtype;
@@ -17,7 +18,7 @@ use crate::span::Span;
 use crate::tensor::TensorReader;
 use core::fmt;
 use std::boxed::Box;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashSet};
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -56,7 +57,7 @@ pub struct FileModel {
     /// By their offsets.
     tensors: Vec<(String, Held)>,
     /// By their names.
-    places: HashMap<String, usize>,
+    places: Places,
     metadata: Option<Pairs>,
 }
 
@@ -107,10 +108,12 @@ impl FileModel {
         let Opened { file, version, header } = opened;
         let (summary, contents) =
             header::contents(&header, version.len).map_err(|error| refusal(error, &header))?;
-        let Contents { tensors, metadata, .. } = contents;
-        let mut tensors: Vec<(String, Held)> = tensors.into_iter().collect();
-        tensors.sort_by_key(|(_, held)| (held.begin, held.end));
-        let places = tensors.iter().enumerate().map(|(place, (name, _))| (name.clone(), place)).collect();
+        let Contents { mut tensors, metadata, .. } = contents;
+        tensors.shrink_to_fit();
+        tensors.sort_by(|(name, held), (other_name, other)| {
+            (held.begin, held.end, name).cmp(&(other.begin, other.end, other_name))
+        });
+        let places = Places::of(tensors.iter().map(|(name, _)| name.as_str()));
         Ok(Self { path: path.to_path_buf(), file, version, summary, tensors, places, metadata })
     }
 
@@ -141,14 +144,19 @@ impl FileModel {
 
     /// The tensor of this name, if there is one. Takes the same time however many there are.
     pub fn tensor(&self, name: &str) -> Option<FileTensor<'_>> {
-        let (name, held) = self.tensors.get(*self.places.get(name)?)?;
+        let (name, held) = self.named(name)?;
         Some(FileTensor { model: self, name, held })
+    }
+
+    fn named(&self, name: &str) -> Option<&(String, Held)> {
+        let mut candidates = self.places.of_name(name).map_while(|place| self.tensors.get(place));
+        candidates.find(|(candidate, _)| candidate == name)
     }
 
     /// The names of the tensors that a [`Draft`](crate::Draft) takes for padding. Of no other use than to do as it does.
     #[doc(hidden)]
     pub fn padding(&self) -> HashSet<String> {
-        let find = |name: &str| self.tensors.get(*self.places.get(name)?).map(|(_, held)| held);
+        let find = |name: &str| self.named(name).map(|(_, held)| held);
         let all = self.tensors.iter().map(|(_, held)| held);
         padding_of(find, all, self.summary.data_start).into_iter().collect()
     }

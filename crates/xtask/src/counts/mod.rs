@@ -47,11 +47,14 @@ pub fn count() -> Result<Vec<Place>, String> {
     Ok(places)
 }
 
-/// A stage: each path within its limit.
+/// A stage: each path within its limit, and each program within its memory.
 pub fn judge() -> Outcome {
     let (mut tally, limits) = (Tally::default(), Limits::read(&limits_file())?);
     for place in count()? {
         report(&limits.judge(&place), &mut tally);
+    }
+    for row in memory()? {
+        tally.check(&row.sentence(), row.judge());
     }
     Ok(tally)
 }
