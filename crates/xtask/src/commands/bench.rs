@@ -3,6 +3,7 @@
 use super::Command;
 use crate::bench::{self, Case, RUNS, budgets, report};
 use crate::budget::{self, Row, number};
+use crate::formats::Figures;
 use std::process::ExitCode;
 
 pub const COMMAND: Command = Command {
@@ -20,14 +21,26 @@ fn run(words: &[String]) -> Result<ExitCode, String> {
     };
     let (rows, cases) = budgets::measure_and_judge(&[], RUNS)?;
     if is_json {
-        println!(r#"{{"rows":{},"cases":{}}}"#, budget::json(&rows), bench::json(&cases));
-    } else {
-        print(&rows, &cases);
+        return print_json(rows, &cases);
     }
+    print(&rows, &cases);
     if is_written {
         report::write(&rows, &cases)?;
     }
-    Ok(if rows.iter().all(Row::is_kept) { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(verdict(&rows))
+}
+
+fn verdict(rows: &[Row]) -> ExitCode {
+    if rows.iter().all(Row::is_kept) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// With the formats, which people have a command of their own for.
+fn print_json(mut rows: Vec<Row>, cases: &[Case]) -> Result<ExitCode, String> {
+    let formats = Figures::measure()?;
+    rows.extend(formats.rows()?);
+    let (cases, all) = (bench::json(cases), budget::json(&rows));
+    println!(r#"{{"rows":{all},"cases":{cases},"formats":{}}}"#, formats.json());
+    Ok(verdict(&rows))
 }
 
 fn print(rows: &[Row], cases: &[Case]) {
