@@ -27,14 +27,14 @@ pub const UNMET: [&str; 26] = [
     "RAM for 100,000 tensors, `s`, Cortex-M3",
     "RAM for 100,000 tensors, `s`, RV32IMC",
     "instructions for a byte of the header: `open`, `3`, Cortex-M3",
-    "`open`, `s`, Cortex-M3",
-    "`find`, `3`, Cortex-M3",
-    "`find`, `s`, Cortex-M3",
-    "`open`, a header with spaces, `3`, Cortex-M3",
-    "`find`, a header with spaces, `3`, Cortex-M3",
-    "above the same reads by hand, any level, Cortex-M0+",
-    "above the same reads by hand, any level, Cortex-M3",
-    "above the same reads by hand, any level, RV32IMC",
+    "instructions for a byte of the header: `open`, `s`, Cortex-M3",
+    "instructions for a byte of the header: `find`, `3`, Cortex-M3",
+    "instructions for a byte of the header: `find`, `s`, Cortex-M3",
+    "instructions for a byte of the header: `open`, a header with spaces, `3`, Cortex-M3",
+    "instructions for a byte of the header: `find`, a header with spaces, `3`, Cortex-M3",
+    "instructions of streaming above the same reads by hand, 512 B, any level, Cortex-M0+",
+    "instructions of streaming above the same reads by hand, 512 B, any level, Cortex-M3",
+    "instructions of streaming above the same reads by hand, 512 B, any level, RV32IMC",
 ];
 
 /// What a figure may be.

@@ -83,18 +83,45 @@ pub const LINES: [Line; 23] = [
     told("the same where a model is in a const", ALL, "view.unwanted_symbols", "").most(0.0),
     speed("instructions for a byte of the header: `open`, `3`", O3, "stream.open.usual.512", 12.0)
         .beside("reference.open.100"),
-    speed("`open`, `s`", S, "stream.open.usual.512", 20.0).beside("reference.open.100"),
-    speed("`find`, `3`", O3, "stream.find.usual.512", 12.0),
-    speed("`find`, `s`", S, "stream.find.usual.512", 20.0),
-    speed("`open`, a header with spaces, `3`", O3, "stream.open.spaced.512", 45.0),
-    speed("`open`, a header with spaces, `s`", S, "stream.open.spaced.512", 50.0),
-    speed("`find`, a header with spaces, `3`", O3, "stream.find.spaced.512", 45.0),
-    speed("`find`, a header with spaces, `s`", S, "stream.find.spaced.512", 50.0),
-    told("the whole job through 64 B, 100 tensors, `s`", S, "stream.job.usual.64", "")
+    speed("instructions for a byte of the header: `open`, `s`", S, "stream.open.usual.512", 20.0)
+        .beside("reference.open.100"),
+    speed("instructions for a byte of the header: `find`, `3`", O3, "stream.find.usual.512", 12.0),
+    speed("instructions for a byte of the header: `find`, `s`", S, "stream.find.usual.512", 20.0),
+    speed(
+        "instructions for a byte of the header: `open`, a header with spaces, `3`",
+        O3,
+        "stream.open.spaced.512",
+        45.0,
+    ),
+    speed(
+        "instructions for a byte of the header: `open`, a header with spaces, `s`",
+        S,
+        "stream.open.spaced.512",
+        50.0,
+    ),
+    speed(
+        "instructions for a byte of the header: `find`, a header with spaces, `3`",
+        O3,
+        "stream.find.spaced.512",
+        45.0,
+    ),
+    speed(
+        "instructions for a byte of the header: `find`, a header with spaces, `s`",
+        S,
+        "stream.find.spaced.512",
+        50.0,
+    ),
+    told("the same: the whole job through 64 B, `s`", S, "stream.job.usual.64", "")
         .beside("reference.job.100"),
     told("instructions for a KiB that is streamed through 512 B, `s`", S, "stream.kib.512", ""),
-    told("above the same reads by hand, any level", ALL, "stream.above_raw.512", "%").most(5.0),
-    told("the same through 64 B, any level", ALL, "stream.above_raw.64", "%"),
+    told(
+        "instructions of streaming above the same reads by hand, 512 B, any level",
+        ALL,
+        "stream.above_raw.512",
+        "%",
+    )
+    .most(5.0),
+    told("the same, 64 B, any level", ALL, "stream.above_raw.64", "%"),
 ];
 
 pub fn rows(sheets: &[Sheet]) -> Result<Vec<Row>, String> {
