@@ -9,17 +9,14 @@ use crate::bytes::get_mut;
 /// other parts of the data: each tensor still agrees with itself and lies inside them.
 #[derive(Clone, Copy)]
 pub(crate) struct Fingerprint {
-    hash: u64,
+    hashes: Hashes,
     /// The bytes behind the last whole word, and zeros.
     tail: [u8; 8],
 }
 
 impl Fingerprint {
-    /// Odd, and with bits all over: the golden ratio.
-    const FACTOR: u64 = 0x9E37_79B9_7F4A_7C15;
-
     pub(crate) const fn new() -> Self {
-        Self { hash: 0, tail: [0; 8] }
+        Self { hashes: [0; size_of::<Hashes>() >> 3], tail: [0; 8] }
     }
 
     /// Takes the bytes that follow the first `seen` ones.
@@ -47,21 +44,56 @@ impl Fingerprint {
     /// Takes whole words, and gives what is behind them.
     #[inline(never)]
     const fn push_words<'b>(&mut self, bytes: &'b [u8]) -> &'b [u8] {
-        let (mut hash, mut left) = (self.hash, bytes);
+        let (mut hashes, mut left) = (self.hashes, bytes);
         while let Some((word, rest)) = left.split_first_chunk() {
-            let product = (hash ^ u64::from_le_bytes(*word)).wrapping_mul(Self::FACTOR);
-            // The low bits of a product know nothing of the high bits that went into it.
-            hash = product ^ (product >> 32);
+            hashes = absorb_next(hashes, u64::from_le_bytes(*word));
             left = rest;
         }
-        self.hash = hash;
+        self.hashes = hashes;
         left
     }
 
     /// The hash of all bytes, of which there were `seen`.
     pub(crate) const fn finish(&self, seen: u32) -> u64 {
-        self.hash ^ u64::from_le_bytes(self.tail) ^ seen as u64
+        united(self.hashes) ^ u64::from_le_bytes(self.tail) ^ seen as u64
     }
+}
+
+/// Odd, and with bits all over: the golden ratio.
+const FACTOR: u64 = 0x9E37_79B9_7F4A_7C15;
+
+const fn absorb(hash: u64, word: u64) -> u64 {
+    let product = (hash ^ word).wrapping_mul(FACTOR);
+    // The low bits of a product know nothing of the high bits that went into it.
+    product ^ (product >> 32)
+}
+
+/// Those of every fourth word, so that a processor with long registers, which begins a multiplication before the last one is done, does not
+/// have to wait for it. The first is that of the next word.
+#[cfg(target_pointer_width = "64")]
+type Hashes = [u64; 4];
+
+#[cfg(target_pointer_width = "64")]
+const fn absorb_next([next, a, b, c]: Hashes, word: u64) -> Hashes {
+    [a, b, c, absorb(next, word)]
+}
+
+#[cfg(target_pointer_width = "64")]
+const fn united([a, b, c, d]: Hashes) -> u64 {
+    absorb(absorb(absorb(absorb(0, a), b), c), d)
+}
+
+#[cfg(not(target_pointer_width = "64"))]
+type Hashes = [u64; 1];
+
+#[cfg(not(target_pointer_width = "64"))]
+const fn absorb_next([hash]: Hashes, word: u64) -> Hashes {
+    [absorb(hash, word)]
+}
+
+#[cfg(not(target_pointer_width = "64"))]
+const fn united([hash]: Hashes) -> u64 {
+    hash
 }
 
 #[cfg(test)]
