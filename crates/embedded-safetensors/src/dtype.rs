@@ -94,6 +94,29 @@ impl Dtype {
         None
     }
 
+    /// The dtype whose name stands at the start of `text` with a quote behind it, and what follows that.
+    pub(crate) const fn quoted(text: &[u8]) -> Option<(Self, &[u8])> {
+        let (mut dtypes, mut names): (&[Self], &[u8]) = (&USUAL_FIRST, NAMES);
+        while let [dtype, others @ ..] = dtypes {
+            let (mut left, mut differs) = (text, false);
+            while let [letter, rest @ ..] = names {
+                names = rest;
+                match left {
+                    [byte, rest @ ..] if *byte == *letter => left = rest,
+                    _ => differs = true,
+                }
+                if *letter == b'"' {
+                    break;
+                }
+            }
+            if !differs {
+                return Some((*dtype, left));
+            }
+            dtypes = others;
+        }
+        None
+    }
+
     /// The header's spelling.
     pub const fn name(self) -> &'static str {
         match self {
@@ -135,6 +158,39 @@ impl Dtype {
         }
     }
 }
+
+/// The names in one text, for a table of many texts takes more flash than they do.
+const NAMES: &[u8] = b"F32\"F16\"BF16\"I8\"U8\"I64\"I32\"I16\"F64\"BOOL\"U16\"U32\"U64\"\
+    F8_E4M3\"F8_E5M2\"F8_E8M0\"F4\"F6_E2M3\"F6_E3M2\"F8_E4M3FNUZ\"F8_E5M2FNUZ\"C64\"";
+
+/// Whose names they are.
+const USUAL_FIRST: [Dtype; Dtype::ALL.len()] = {
+    use Dtype::*;
+    [
+        F32,
+        F16,
+        BF16,
+        I8,
+        U8,
+        I64,
+        I32,
+        I16,
+        F64,
+        BOOL,
+        U16,
+        U32,
+        U64,
+        F8_E4M3,
+        F8_E5M2,
+        F8_E8M0,
+        F4,
+        F6_E2M3,
+        F6_E3M2,
+        F8_E4M3FNUZ,
+        F8_E5M2FNUZ,
+        C64,
+    ]
+};
 
 /// `==` on slices is not const.
 const fn equal(mut a: &[u8], mut b: &[u8]) -> bool {

@@ -18,7 +18,7 @@ use crate::smallest::{Slot, Smallest};
 /// `slots.len() - 1` names and, for a pair under suspicion, one for every `text.len()` bytes of its
 /// name.
 ///
-/// *Memory*: at most 304 bytes, the slots and the text. No heap.
+/// *Memory*: at most 344 bytes, the slots and the text. No heap.
 pub struct DuplicateCheck<'s> {
     parser: HeaderParser,
     key: [u64; 2],

@@ -46,6 +46,13 @@ pub enum Field {
     Offsets,
 }
 
+impl Field {
+    /// As a part of a set of fields.
+    pub(crate) const fn bit(self) -> u8 {
+        1 << self as u8
+    }
+}
+
 names! {
     Field:
     /// The member's key in the header.

@@ -129,7 +129,7 @@ impl Reception {
 ///
 /// `B` is an array, a slice, or whatever else holds [`Binding`]s.
 ///
-/// *Memory*: at most 224 bytes and the bindings. No heap.
+/// *Memory*: at most 232 bytes and the bindings. No heap.
 ///
 /// ```
 /// use embedded_safetensors::{Receiver, bind};

@@ -37,7 +37,7 @@ pub enum Routed<'m, 'c> {
 ///
 /// For a few tensors that fit into buffers there is [`Receiver`](crate::Receiver), which needs no index.
 ///
-/// *Memory*: at most 264 bytes, and that of the index. No heap.
+/// *Memory*: at most 272 bytes, and that of the index. No heap.
 ///
 /// ```
 /// use embedded_safetensors::{IndexStorage, Routed, Router};

@@ -15,18 +15,15 @@ use crate::shape::Shape;
 /// right, the width of its dtype, the length of its range. Any rank.
 pub(crate) struct Tensors {
     parser: HeaderParser,
-    elements: u64,
-    begin: u64,
-    end: u64,
-    shape_at: u32,
-    begin_at: u32,
 }
 
 impl Tensors {
     /// As [`HeaderParser::of_file`].
     pub(crate) const fn of_file(file_len: Option<u64>) -> Self {
-        let parser = HeaderParser::of_file(file_len);
-        Self { parser, elements: 1, begin: 0, end: 0, shape_at: 0, begin_at: 0 }
+        let mut parser = HeaderParser::of_file(file_len);
+        parser.multiplies = true;
+        parser.told = HeaderParser::ALL & !(Signal::Dtype.bit() | Signal::Begin.bit() | Signal::End.bit());
+        Self { parser }
     }
 
     pub(crate) const fn parser(&self) -> &HeaderParser {
@@ -41,29 +38,22 @@ impl Tensors {
     /// frame less on every stack.
     #[inline]
     pub(crate) const fn advance<'i>(&mut self, input: &mut &'i [u8], run: &mut &'i [u8]) -> Signal {
-        let signal = self.parser.advance(input, run);
-        match signal {
-            Signal::Shape => {
-                self.elements = 1;
-                self.shape_at = self.parser.token;
-            }
-            Signal::Dim => return self.multiply(),
-            Signal::Begin => {
-                self.begin = self.parser.number;
-                self.begin_at = self.parser.token;
-            }
-            Signal::End => self.end = self.parser.number,
-            Signal::TensorEnd => return self.complete(),
-            _ => {}
+        match self.parser.advance(input, run) {
+            Signal::TensorEnd => self.complete(),
+            signal => signal,
         }
-        signal
+    }
+
+    /// Signals no more than is needed to know the places of tensors: the length, their ends, and the end.
+    pub(crate) const fn only_places(mut self) -> Self {
+        self.parser.told = Signal::Length.bit() | Signal::TensorEnd.bit();
+        self
     }
 
     /// Takes the next tensor, if all of it stands in `input` in the usual spelling. As good as
     /// [`Signal::TensorEnd`]; all else is for [`advance`](Self::advance).
     pub(crate) const fn take_usual<'i>(&mut self, input: &mut &'i [u8]) -> Option<Usual<'i>> {
         let Some(entry) = self.parser.take_usual(input) else { return None };
-        (self.begin, self.end, self.begin_at) = (entry.place.begin, entry.place.end, entry.place.begin_at);
         Some(entry)
     }
 
@@ -80,36 +70,26 @@ impl Tensors {
         }
     }
 
-    const fn multiply(&mut self) -> Signal {
-        match self.elements.checked_mul(self.parser.number) {
-            Some(elements) => {
-                self.elements = elements;
-                Signal::Dim
-            }
-            None => self.stop(Fault::Overflow),
-        }
-    }
-
     /// The parser lets no entry end before it had a dtype, a shape and two offsets.
     const fn complete(&mut self) -> Signal {
         match self.agreement() {
             Agreement::Full => Signal::TensorEnd,
-            Agreement::Overflow => self.parser.stop(Fault::Overflow, self.shape_at),
-            lack @ Agreement::SubByte => self.parser.stop(Fault::Tensor(lack), self.shape_at),
-            lack => self.parser.stop(Fault::Tensor(lack), self.begin_at),
+            Agreement::Overflow => self.parser.stop(Fault::Overflow, self.parser.shape_at),
+            lack @ Agreement::SubByte => self.parser.stop(Fault::Tensor(lack), self.parser.shape_at),
+            lack => self.parser.stop(Fault::Tensor(lack), self.parser.begin_at),
         }
     }
 
     #[inline(never)]
     const fn agreement(&self) -> Agreement {
-        Agreement::of(self.parser.dtype, self.elements, self.begin, self.end)
+        Agreement::of(self.parser.dtype, self.parser.elements, self.parser.begin, self.parser.range_end)
     }
 
     /// The error behind [`Signal::Failed`].
     pub(crate) const fn error(&self) -> Error {
         match self.parser.fault() {
             Fault::Tensor(lack) => lack
-                .kind(self.parser.dtype, self.elements, self.begin, self.end)
+                .kind(self.parser.dtype, self.parser.elements, self.parser.begin, self.parser.range_end)
                 .at(self.parser.fault_at as u64),
             _ => self.parser.error(),
         }
@@ -140,7 +120,8 @@ impl Tensors {
 
     /// The place of the tensor that is complete.
     pub(crate) const fn extent(&self) -> Extent {
-        Extent { begin: self.begin, end: self.end, begin_at: self.begin_at }
+        let HeaderParser { begin, range_end, begin_at, .. } = self.parser;
+        Extent { begin, end: range_end, begin_at }
     }
 
     /// The tensor that is complete, with the shape that its dimensions make.
@@ -235,7 +216,7 @@ impl HeaderParser {
 /// It checks each entry against itself, not the entries against each other: a header is proven by
 /// [`HeaderCheck`](crate::HeaderCheck).
 ///
-/// *Memory*: at most 224 bytes, and the memory for one name that the caller gives.
+/// *Memory*: at most 232 bytes, and the memory for one name that the caller gives.
 pub struct Entries<'s> {
     tensors: Tensors,
     shape: Shape,

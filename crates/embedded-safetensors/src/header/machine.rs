@@ -2,23 +2,21 @@
 //!
 //! # For the next maintainer
 //!
-//! A header is `length, object`; the object maps names to entries, and `__metadata__` to strings:
+//! A header is `length, object`; the object maps names to entries, and `__metadata__` to strings. That is JSON with
+//! a schema, so the parser is one for JSON ([`State`]: what may come next), which knows where it is ([`Inside`]: the innermost
+//! bracket) and what is wanted there ([`Want`]: the schema):
 //!
 //! ```text
-//! Length → Open → FirstName ─ string Name ─ Colon ─┬ EntryValue → fields … → AfterMember ─┬ NextName
-//!                                                  └ MetadataValue → keys … → AfterMember ┘   │
-//!                                                                       Tail ← … `}` ─────────┘
-//! fields:  FirstField ─ string Field ─ Colon ─┬ DtypeValue ─ string Dtype ─┬ AfterField ─ NextField …
-//!                                             ├ ListOpen → numbers ────────┤
-//!                                             └ SkipValue → anything ──────┘
+//! Length → Value ┬ `{` → FirstKey ─ string ─ Colon → Value … After ┬ `,` → NextKey … or Value
+//!                ├ `[` → FirstItem … After                         └ `}` or `]` → After … Tail
+//!                └ string, number or literal → After
 //! ```
 //!
-//! * One byte, one call of one short function: [`HeaderParser::step`] only dispatches, in the order
-//!   of the grammar. A function looks at the byte and says what becomes of it ([`Step`]).
-//! * Repeated shapes are one state with a parameter: a string has a [`Role`] that says what it is
-//!   for, a colon and a literal know the state that comes [`after`](HeaderParser::after) them,
-//!   shape and offsets are one list of integers with a [`Field`].
-//! * Whitespace is legal in every state from [`State::Open`] on, and handled once, before dispatch.
+//! * One byte, one call of one short function: [`HeaderParser::step`] only dispatches. A function looks at the
+//!   byte and says what becomes of it ([`Signal`]).
+//! * What is long is taken in runs before that: plain text, the digits of a number, the name of a field as all
+//!   writers spell it. A run that the end of the input cuts off goes on in the next.
+//! * Whitespace is legal in every state from [`State::Value`] on, and handled once, before dispatch.
 //! * Nothing is buffered: text leaves in pieces as it comes. Only the first twelve bytes of a string
 //!   are kept ([`Word`]), because keys and dtypes must be understood.
 //! * Inside the parser positions are `u32`: a header ends at byte 100,000,008 at the latest.
@@ -32,98 +30,32 @@
 //!   there is to say of them stays where it is until someone asks. The rare long functions are kept
 //!   out of line, so that their frames do not lie under every byte.
 //!
-//! If you add a state: put it above or below [`State::Open`] according to whether whitespace is
+//! If you add a state: put it above or below [`State::Value`] according to whether whitespace is
 //! legal in it, add its line to `step`, and add vectors for what may and may not come in it. If
-//! you add a role: say in `end_string` what follows, in [`Role::piece`] whether its text is an event,
-//! and in [`Role::is_word`] whether it may be a word. If you add a word longer than twelve bytes,
-//! lengthen `Word`. If you add an error: give it a [`Fault`].
+//! you add something that is wanted: say in `value` what it begins with and in `wrong_type` what else is an error, and, if it
+//! is a string, in `end_string` what follows, in [`Want::piece`] whether its text is an event, and in [`Want::is_word`] whether it
+//! may be a word. If you add a word longer than twelve bytes, lengthen `Word`. If you add an error: give it a [`Fault`].
 
+use super::SHORTCUTS;
 use super::fault::Fault;
 use super::number::Number;
+use super::schema::{Inside, State, Want};
 use super::skip::Nesting;
 use super::text::{Unicode, Utf8, Utf8Char, Word};
 use super::usual::{self, Usual};
 use crate::bytes::low_u32;
 use crate::dtype::Dtype;
 use crate::error::{Error, Field};
+use crate::info::Extent;
 use crate::progress::Progress;
 
+/// What becomes of a byte: an event of the parser, in one byte. What an event tells besides stays in the parser until the next
+/// call.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
-pub(super) enum State {
-    Failed,
-    Length,
-    Text,
-    Escape,
-    UnicodeDigits,
-    LowBackslash,
-    LowU,
-    Digits,
-    SkipNumber,
-    Literal,
-    Foreign,
-    /// From here on whitespace is legal.
-    Open,
-    FirstName,
-    NextName,
-    AfterMember,
-    Tail,
-    Colon,
-    EntryValue,
-    FirstField,
-    NextField,
-    AfterField,
-    DtypeValue,
-    ListOpen,
-    FirstNumber,
-    NextNumber,
-    AfterNumber,
-    MetadataValue,
-    FirstKey,
-    NextKey,
-    KeyValue,
-    AfterValue,
-    SkipValue,
-    SkipFirstItem,
-    SkipFirstKey,
-    SkipNextKey,
-    AfterSkip,
-}
-
-/// What a string is for.
-#[derive(Clone, Copy, PartialEq, Eq)]
-#[repr(u8)]
-pub(super) enum Role {
-    Name,
-    Field,
-    Dtype,
-    Key,
-    Value,
-    SkipKey,
-    Skip,
-}
-
-impl Role {
-    /// Whether such a string can be a word that the parser must understand.
-    pub(super) const fn is_word(self) -> bool {
-        matches!(self, Self::Name | Self::Field | Self::Dtype)
-    }
-
-    /// What a piece of such a string is reported as, if it is.
-    pub(super) const fn piece(self) -> Option<Signal> {
-        match self {
-            Self::Name => Some(Signal::Name),
-            Self::Key => Some(Signal::Key),
-            Self::Value => Some(Signal::Value),
-            Self::Field | Self::Dtype | Self::SkipKey | Self::Skip => None,
-        }
-    }
-}
-
-/// An event of the parser in one byte. What it tells besides stays in the parser until the next call.
-#[derive(Clone, Copy, PartialEq, Eq)]
-#[repr(u8)]
 pub(crate) enum Signal {
+    /// The byte is taken, and there is nothing to tell.
+    Taken,
     NeedInput,
     Length,
     Name,
@@ -131,9 +63,6 @@ pub(crate) enum Signal {
     Metadata,
     Dtype,
     Shape,
-    Dim,
-    Begin,
-    End,
     TensorEnd,
     MetadataNull,
     Key,
@@ -142,7 +71,12 @@ pub(crate) enum Signal {
     ValueEnd,
     MetadataEnd,
     HeaderEnd,
-    /// No event: the parser's last word is an error.
+    /// From here on the byte is not taken: it ended what came before it, and is to be looked at again.
+    Again,
+    Dim,
+    Begin,
+    End,
+    /// The parser's last word is an error, or may be.
     Failed,
 }
 
@@ -150,6 +84,11 @@ impl Signal {
     /// Whether a tensor is complete, or the header, or no more can be read.
     pub(crate) const fn ends(self) -> bool {
         matches!(self, Self::TensorEnd | Self::HeaderEnd | Self::NeedInput | Self::Failed)
+    }
+
+    /// As a part of a set of signals.
+    pub(crate) const fn bit(self) -> u32 {
+        1 << self as u8
     }
 
     /// What it means to whoever feeds a machine that takes one pass; nothing when that has failed.
@@ -162,55 +101,13 @@ impl Signal {
     }
 }
 
-/// What becomes of a byte.
-pub(super) enum Step {
-    /// Consumed, nothing to report.
-    Taken,
-    /// Consumed, and it completed an event.
-    Emit(Signal),
-    /// Not consumed: it ended what came before it, which is an event.
-    EmitBefore(Signal),
-    /// Not consumed: look at it again in the new state.
-    Again,
-    /// Not consumed: the error waits in `fault`.
-    Fail,
-}
-
-/// The words of JSON, by their first letter.
-#[derive(Clone, Copy)]
-#[repr(u8)]
-pub(super) enum Literal {
-    True,
-    False,
-    Null,
-}
-
-impl Literal {
-    pub(super) const fn begin(byte: u8) -> Option<Self> {
-        match byte {
-            b't' => Some(Self::True),
-            b'f' => Some(Self::False),
-            b'n' => Some(Self::Null),
-            _ => None,
-        }
-    }
-
-    pub(super) const fn letters(self) -> &'static [u8] {
-        match self {
-            Self::True => b"true",
-            Self::False => b"false",
-            Self::Null => b"null",
-        }
-    }
-}
-
 /// An incremental parser of a safetensors header, resumable at every byte.
 ///
 /// Feed it the file from byte 0, in chunks of any size. It checks everything that can be said of a
 /// header without arithmetic on shapes and offsets: the length, UTF-8, JSON, and the types of all
 /// members. It keeps no text; names of any length and shapes of any rank stream through it.
 ///
-/// *Memory*: at most 88 bytes, no heap, no recursion. The input is not kept.
+/// *Memory*: at most 128 bytes, no heap, no recursion. The input is not kept.
 ///
 /// ```
 /// use embedded_safetensors::{Event, HeaderParser};
@@ -228,37 +125,51 @@ impl Literal {
 /// # Ok(())
 /// # }
 /// ```
+// What is touched most comes first: near the start of a structure instructions are shorter.
+#[repr(C)]
 pub struct HeaderParser {
-    /// The value of the integer being read; of the header's length first.
-    pub(super) number: u64,
+    pub(super) state: State,
+    pub(super) want: Want,
+    pub(super) inside: Inside,
+    pub(super) list: Field,
+    /// How many numbers of the list are complete; stops counting at 2.
+    pub(super) items: u8,
+    /// One bit for each member that the entry has so far.
+    pub(super) fields: u8,
+    pub(super) dtype: Dtype,
+    pub(super) skipped_number: Number,
+    pub(super) utf8: Utf8,
+    pub(super) metadata_seen: bool,
+    /// Whether the product of a shape is to be taken.
+    pub(super) multiplies: bool,
+    /// The parser's last word once the state is [`State::Failed`]; before that, an error may wait here.
+    fault: Fault,
     pub(super) position: u32,
     /// Where the header ends; where its length ends until that is known.
     pub(super) end: u32,
     pub(super) token: u32,
     /// Where the fault is.
     pub(super) fault_at: u32,
-    /// The parser's last word once the state is [`State::Failed`]; before that, an error may wait here.
-    fault: Fault,
-    pub(super) nesting: Nesting,
+    /// What is told, as a set of signals.
+    pub(super) told: u32,
+    /// Where the shape begins.
+    pub(super) shape_at: u32,
+    /// Where the first offset stands.
+    pub(super) begin_at: u32,
+    /// The letters of the literal that are to come, the next in the lowest byte.
+    pub(super) literal: u32,
+    /// The value of the integer being read; of the header's length first.
+    pub(super) number: u64,
+    /// The product of the shape so far.
+    pub(super) elements: u64,
+    /// The offsets of the entry, as far as they have come.
+    pub(super) begin: u64,
+    pub(super) range_end: u64,
     pub(super) word: Word,
-    pub(super) utf8: Utf8,
-    pub(super) unicode: Unicode,
     /// The last character that was spelled as an escape.
     pub(super) character: Utf8Char,
-    pub(super) state: State,
-    /// What follows a colon or a literal.
-    pub(super) after: State,
-    pub(super) role: Role,
-    pub(super) skipped_number: Number,
-    pub(super) literal: Literal,
-    pub(super) literal_seen: u8,
-    pub(super) dtype: Dtype,
-    pub(super) list: Field,
-    /// How many numbers of the list are complete; stops counting at 2.
-    pub(super) items: u8,
-    /// One bit for each member that the entry has so far.
-    pub(super) fields: u8,
-    pub(super) metadata_seen: bool,
+    pub(super) unicode: Unicode,
+    pub(super) nesting: Nesting,
 }
 
 /// Where the length of the header ends and the header begins.
@@ -271,6 +182,9 @@ impl Default for HeaderParser {
 }
 
 impl HeaderParser {
+    /// All that is an event.
+    pub(super) const ALL: u32 = !(Signal::Taken.bit() | Signal::Again.bit() | Signal::Failed.bit());
+
     /// A parser that stands before byte 0 of a file.
     pub const fn new() -> Self {
         Self::of_file(None)
@@ -295,16 +209,22 @@ impl HeaderParser {
             unicode: Unicode::new(),
             character: Utf8Char::ascii(0),
             state,
-            after: State::Tail,
-            role: Role::Name,
+            inside: Inside::Header,
+            want: Want::Header,
             skipped_number: Number::Zero,
-            literal: Literal::Null,
-            literal_seen: 0,
+            literal: 0,
             dtype: Dtype::BOOL,
             list: Field::Shape,
             items: 0,
             fields: 0,
             metadata_seen: false,
+            told: Self::ALL,
+            multiplies: false,
+            elements: 1,
+            shape_at: 0,
+            begin: 0,
+            range_end: 0,
+            begin_at: 0,
         }
     }
 
@@ -331,41 +251,69 @@ impl HeaderParser {
     #[inline(never)]
     pub(crate) const fn advance<'i>(&mut self, input: &mut &'i [u8], run: &mut &'i [u8]) -> Signal {
         *run = &[];
-        if let State::Failed = self.state {
-            return Signal::Failed;
+        let header = self.of_header(input);
+        let mut left = header;
+        let signal = self.walk(&mut left, run);
+        if let Some((_, rest)) = input.split_at_checked(header.len() - left.len()) {
+            *input = rest;
         }
+        signal
+    }
+
+    /// As [`advance`](Self::advance), of input that ends with the header if not before.
+    #[inline(always)]
+    const fn walk<'i>(&mut self, left: &mut &'i [u8], run: &mut &'i [u8]) -> Signal {
         loop {
-            if self.position == self.end {
-                return self.at_end();
+            if let State::After | State::Colon = self.state {
+                if self.take_shortcut(left) && self.tells(Signal::TensorEnd) {
+                    return Signal::TensorEnd;
+                }
             }
             if let State::Text = self.state {
-                *run = self.take_run(input);
-                match (*run, self.role.piece()) {
-                    ([], _) => {}
-                    (_, Some(signal)) => return signal,
-                    (_, None) => continue,
+                let text = self.take_run(left);
+                match (self.want.piece(), text) {
+                    (Some(signal), [_, ..]) if self.tells(signal) => {
+                        *run = text;
+                        return signal;
+                    }
+                    _ => {}
                 }
             }
-            let &[byte, ref rest @ ..] = *input else { return Signal::NeedInput };
-            match self.step(byte) {
-                Step::Taken => {
-                    *input = rest;
-                    self.position += 1;
-                }
-                Step::Emit(signal) => {
-                    *input = rest;
-                    self.position += 1;
+            let &[byte, ref rest @ ..] = *left else { return self.end_of_chunk() };
+            let signal = self.step(byte);
+            if signal as u8 == Signal::Failed as u8 {
+                if byte < 0x80 || !self.may_begin_character() {
+                    self.state = State::Failed;
                     return signal;
                 }
-                Step::EmitBefore(signal) => return signal,
-                Step::Again => {}
-                Step::Fail if byte >= 0x80 && self.may_begin_character() => self.state = State::Foreign,
-                Step::Fail => {
-                    self.state = State::Failed;
-                    return Signal::Failed;
-                }
+                self.state = State::Foreign;
+            } else if (signal as u8) < Signal::Again as u8 {
+                *left = rest;
+                self.position += 1;
+            }
+            if self.tells(signal) {
+                return signal;
             }
         }
+    }
+
+    const fn tells(&self, signal: Signal) -> bool {
+        self.told & signal.bit() != 0
+    }
+
+    /// Whether nobody listens to what an entry says word by word.
+    pub(super) const fn tells_no_fields(&self) -> bool {
+        let fields = Signal::Dtype.bit()
+            | Signal::Shape.bit()
+            | Signal::Dim.bit()
+            | Signal::Begin.bit()
+            | Signal::End.bit();
+        self.told & fields == 0
+    }
+
+    /// No more input, or no more header.
+    const fn end_of_chunk(&mut self) -> Signal {
+        if self.position == self.end || self.has_failed() { self.at_end() } else { Signal::NeedInput }
     }
 
     /// Makes this the parser's last word.
@@ -380,40 +328,63 @@ impl HeaderParser {
         self.stop(fault, self.token)
     }
 
+    /// What of `input` belongs to the header.
+    const fn of_header<'i>(&self, input: &'i [u8]) -> &'i [u8] {
+        match input.split_at_checked((self.end - self.position) as usize) {
+            Some((header, _)) => header,
+            None => input,
+        }
+    }
+
     /// Takes the next member of the header, if all of it stands in `input` and it is a tensor in the usual
     /// spelling.
     pub(super) const fn take_usual<'i>(&mut self, input: &mut &'i [u8]) -> Option<Usual<'i>> {
-        let (State::AfterMember, [b',', b'"', name @ ..]) = (self.state, *input) else { return None };
-        let Some(room) = (self.end - self.position).checked_sub(2) else { return None };
-        let Some(entry) = Usual::entry(name, self.position + 1, room) else { return None };
-        self.position = entry.end_at;
-        self.token = self.position - 1;
-        self.dtype = entry.dtype;
-        *input = entry.rest;
+        if !SHORTCUTS || input.len() < usual::SHORTEST {
+            return None;
+        }
+        let name = match (self.state, self.want, self.of_header(input)) {
+            (State::After, _, [b',', b'"', name @ ..]) if matches!(self.inside, Inside::Header) => name,
+            (State::Value, Want::Header, [b'{', b'"', name @ ..]) => name,
+            _ => return None,
+        };
+        let Some(entry) = Usual::entry(name, self.position + 1) else { return None };
+        self.end_usual(input, entry.end_at, entry.dtype, entry.place);
         Some(entry)
+    }
+
+    const fn end_usual(&mut self, input: &mut &[u8], end_at: u32, dtype: Dtype, place: Extent) {
+        if let Some((_, rest)) = input.split_at_checked((end_at - self.position) as usize) {
+            *input = rest;
+        }
+        self.position = end_at;
+        self.token = end_at - 1;
+        self.state = State::After;
+        self.inside = Inside::Header;
+        self.dtype = dtype;
+        (self.begin, self.range_end, self.begin_at) = (place.begin, place.end, place.begin_at);
     }
 
     /// Takes the next member of the header, if all of it stands in `input` and it is `__metadata__` in the usual
     /// spelling, for the first time. As good as [`Signal::MetadataEnd`].
     pub(super) const fn take_metadata(&mut self, input: &mut &[u8]) -> bool {
-        let ((State::Open, [b'{', text @ ..]) | (State::AfterMember, [b',', text @ ..])) =
-            (self.state, *input)
-        else {
-            return false;
+        let header = self.of_header(input);
+        let text = match (self.state, self.want, header) {
+            (State::Value, Want::Header, [b'{', text @ ..]) => text,
+            (State::After, _, [b',', text @ ..]) => text,
+            _ => return false,
         };
-        if self.metadata_seen {
+        if !SHORTCUTS || self.metadata_seen || !matches!(self.inside, Inside::Header) {
             return false;
         }
         let Some(rest) = usual::metadata(text) else { return false };
-        let taken = (input.len() - rest.len()) as u64;
-        if taken > (self.end - self.position) as u64 {
-            return false;
-        }
-        self.position += low_u32(taken);
+        let taken = header.len() - rest.len();
+        self.position += low_u32(taken as u64);
         self.token = self.position - 1;
         self.metadata_seen = true;
-        self.state = State::AfterMember;
-        *input = rest;
+        self.state = State::After;
+        if let Some((_, rest)) = input.split_at_checked(taken) {
+            *input = rest;
+        }
         true
     }
 
@@ -450,80 +421,55 @@ impl HeaderParser {
         }
     }
 
-    const fn step(&mut self, byte: u8) -> Step {
-        if self.state as u8 >= State::Open as u8 && matches!(byte, b' ' | b'\t' | b'\n' | b'\r') {
-            return Step::Taken;
+    #[inline(always)]
+    const fn step(&mut self, byte: u8) -> Signal {
+        if self.state as u8 >= State::Value as u8 && matches!(byte, b' ' | b'\t' | b'\n' | b'\r') {
+            return Signal::Taken;
         }
         match self.state {
-            State::Failed => Step::Fail,
+            State::Failed => Signal::Failed,
             State::Length => self.length(byte),
-            State::Open => self.open(byte),
-            State::FirstName => self.key_or_close(byte, Role::Name),
-            State::NextName => self.key(byte, Role::Name),
-            State::AfterMember => self.comma_or_close(byte, State::NextName),
-            State::Tail => self.fail(Fault::Trailing(byte)),
+            State::FirstItem if byte == b']' => self.close(),
+            State::FirstItem | State::Value => self.value(byte),
+            State::FirstKey if byte == b'}' => self.close(),
+            State::FirstKey | State::NextKey => self.key(byte),
             State::Colon => self.colon(byte),
+            State::After => self.after(byte),
+            State::Tail => self.fail(Fault::Trailing(byte)),
             State::Text => self.string_special(byte),
             State::Escape => self.escape(byte),
             State::UnicodeDigits => self.unicode_digit(byte),
             State::LowBackslash => self.low_surrogate_begins(byte, b'\\', 6, State::LowU),
             State::LowU => self.low_surrogate_begins(byte, b'u', 7, State::UnicodeDigits),
-            State::EntryValue => self.entry_value(byte),
-            State::FirstField => self.key_or_close(byte, Role::Field),
-            State::NextField => self.key(byte, Role::Field),
-            State::AfterField => self.comma_or_close(byte, State::NextField),
-            State::DtypeValue => self.dtype_value(byte),
-            State::ListOpen => self.list_open(byte),
-            State::FirstNumber => self.first_number(byte),
-            State::NextNumber => self.begin_number(byte),
             State::Digits => self.digits(byte),
-            State::AfterNumber => self.after_number(byte),
-            State::MetadataValue => self.metadata_value(byte),
-            State::FirstKey => self.key_or_close(byte, Role::Key),
-            State::NextKey => self.key(byte, Role::Key),
-            State::KeyValue => self.key_value(byte),
-            State::AfterValue => self.comma_or_close(byte, State::NextKey),
-            State::SkipValue => self.skip_value(byte),
-            State::SkipFirstItem => self.skip_first_item(byte),
-            State::SkipFirstKey => self.skip_first_key(byte),
-            State::SkipNextKey => self.key(byte, Role::SkipKey),
             State::SkipNumber => self.skip_number(byte),
-            State::AfterSkip => self.after_skip(byte),
             State::Literal => self.literal(byte),
             State::Foreign => self.foreign(byte),
         }
     }
 
-    pub(super) const fn go(&mut self, state: State) -> Step {
-        self.state = state;
-        Step::Taken
+    pub(super) const fn go(&mut self, state: State) -> Signal {
+        self.emit(Signal::Taken, state)
     }
 
-    pub(super) const fn emit(&mut self, signal: Signal, state: State) -> Step {
+    pub(super) const fn emit(&mut self, signal: Signal, state: State) -> Signal {
         self.state = state;
-        Step::Emit(signal)
+        signal
     }
 
     /// An error at the current byte.
-    pub(super) const fn fail(&mut self, fault: Fault) -> Step {
+    pub(super) const fn fail(&mut self, fault: Fault) -> Signal {
         self.fail_at(fault, self.position)
     }
 
-    pub(super) const fn fail_at(&mut self, fault: Fault, at: u32) -> Step {
+    #[inline(never)]
+    pub(super) const fn fail_at(&mut self, fault: Fault, at: u32) -> Signal {
         self.fault = fault;
         self.fault_at = at;
-        Step::Fail
+        Signal::Failed
     }
 
-    pub(super) const fn unexpected(&mut self, byte: u8) -> Step {
+    pub(super) const fn unexpected(&mut self, byte: u8) -> Signal {
         self.fail(Fault::UnexpectedByte(byte))
-    }
-
-    /// The error for a value of another JSON type, or for a byte that begins no value at all.
-    pub(super) const fn wrong_type(&mut self, byte: u8, fault: Fault) -> Step {
-        match byte {
-            b'{' | b'[' | b'"' | b'-' | b'0'..=b'9' | b't' | b'f' | b'n' => self.fail(fault),
-            _ => self.unexpected(byte),
-        }
     }
 }

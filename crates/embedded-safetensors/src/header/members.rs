@@ -1,91 +1,153 @@
-//! The parser's states between strings: the container, entries, lists of integers, `__metadata__`.
+//! The parser's states between strings and numbers: values, keys, and what stands around them.
 
 use super::fault::Fault;
-use super::machine::{HeaderParser, Literal, Role, Signal, State, Step};
-use super::number::push_digit;
+use super::machine::{HeaderParser, Signal};
+use super::schema::{Inside, State, Want};
 use crate::bytes::low_u32;
 use crate::error::{Field, MAX_HEADER_LEN};
 
 impl HeaderParser {
     /// 8 bytes, little-endian; at most 100,000,000 inclusive.
-    pub(super) const fn length(&mut self, byte: u8) -> Step {
-        self.number |= (byte as u64) << (self.position << 3);
+    pub(super) const fn length(&mut self, byte: u8) -> Signal {
+        self.number = (self.number >> 8) | ((byte as u64) << 56);
         if self.position < 7 {
-            return Step::Taken;
+            return Signal::Taken;
         }
         let length = self.number;
         if length > MAX_HEADER_LEN {
             return self.fail_at(Fault::HeaderTooLarge, 0);
         }
         self.end = low_u32(length) + 8;
-        self.emit(Signal::Length, State::Open)
+        self.emit(Signal::Length, State::Value)
     }
 
-    pub(super) const fn open(&mut self, byte: u8) -> Step {
-        match byte {
-            b'{' => self.go(State::FirstName),
-            _ => self.wrong_type(byte, Fault::HeaderType),
+    /// The first byte of what is wanted.
+    pub(super) const fn value(&mut self, byte: u8) -> Signal {
+        match (self.want, byte) {
+            (Want::Anything, _) => self.skip_value(byte),
+            (Want::Integer, b'0'..=b'9') => self.begin_number(byte),
+            (Want::Dtype | Want::Text, b'"') => self.begin_string(),
+            (Want::List, b'[') => self.open_list(),
+            (Want::Header, b'{') => self.open(Inside::Header),
+            (Want::Entry, b'{') => self.open(Inside::Entry),
+            (Want::Metadata, b'{') => self.open(Inside::Metadata),
+            (Want::Metadata, b'n') => self.begin_literal(*b"ull\0"),
+            _ => self.wrong_type(byte),
         }
     }
 
-    pub(super) const fn key(&mut self, byte: u8, role: Role) -> Step {
-        match byte {
-            b'"' => self.begin_string(role),
-            _ => self.unexpected(byte),
-        }
+    /// A value of another type than is wanted.
+    #[inline(never)]
+    const fn wrong_type(&mut self, byte: u8) -> Signal {
+        let (b'{' | b'[' | b'"' | b'-' | b'0'..=b'9' | b't' | b'f' | b'n') = byte else {
+            return self.unexpected(byte);
+        };
+        let fault = match (self.want, byte) {
+            (Want::Header, _) => Fault::HeaderType,
+            (Want::Entry, b'[') => Fault::EntryArray,
+            (Want::Entry, _) => Fault::EntryType,
+            (Want::Dtype, b'{') => Fault::DtypeObject,
+            (Want::Dtype, _) => Fault::DtypeType,
+            (Want::List, _) => Fault::ListType(self.list),
+            (Want::Integer, _) => Fault::NotAnInteger(self.list),
+            (Want::Metadata, _) => Fault::MetadataType,
+            _ => Fault::MetadataValue,
+        };
+        self.fail(fault)
     }
 
-    pub(super) const fn key_or_close(&mut self, byte: u8, role: Role) -> Step {
-        match byte {
-            b'}' => self.close_object(role),
-            _ => self.key(byte, role),
-        }
+    /// Opens an object.
+    const fn open(&mut self, inside: Inside) -> Signal {
+        self.inside = inside;
+        self.fields = 0;
+        self.go(State::FirstKey)
     }
 
-    pub(super) const fn comma_or_close(&mut self, byte: u8, next: State) -> Step {
-        match (byte, next) {
-            (b',', _) => self.go(next),
-            (b'}', State::NextName) => self.close_object(Role::Name),
-            (b'}', State::NextField) => self.close_object(Role::Field),
-            (b'}', _) => self.close_object(Role::Key),
-            _ => self.unexpected(byte),
-        }
-    }
-
-    /// Closes the object whose keys have this role.
-    const fn close_object(&mut self, keys: Role) -> Step {
-        match keys {
-            Role::Name => self.go(State::Tail),
-            Role::Field => self.end_entry(),
+    pub(super) const fn open_list(&mut self) -> Signal {
+        self.items = 0;
+        self.inside = Inside::List;
+        self.want = Want::Integer;
+        match self.list {
+            Field::Offsets => self.go(State::FirstItem),
             _ => {
                 self.token = self.position;
-                self.emit(Signal::MetadataEnd, State::AfterMember)
+                self.shape_at = self.position;
+                self.elements = 1;
+                self.emit(Signal::Shape, State::FirstItem)
             }
         }
     }
 
-    pub(super) const fn colon(&mut self, byte: u8) -> Step {
+    pub(super) const fn key(&mut self, byte: u8) -> Signal {
+        if byte != b'"' {
+            return self.unexpected(byte);
+        }
+        self.want = match self.inside {
+            Inside::Header => Want::Name,
+            Inside::Entry => Want::Field,
+            Inside::Metadata => Want::Key,
+            Inside::List | Inside::Skipped => Want::SkipKey,
+        };
+        self.begin_string()
+    }
+
+    pub(super) const fn colon(&mut self, byte: u8) -> Signal {
         match byte {
-            b':' => self.go(self.after),
+            b':' => self.go(State::Value),
             _ => self.unexpected(byte),
         }
     }
 
-    pub(super) const fn entry_value(&mut self, byte: u8) -> Step {
-        match byte {
-            b'{' => {
-                self.fields = 0;
-                self.go(State::FirstField)
-            }
-            b'[' => self.fail(Fault::EntryArray),
-            _ => self.wrong_type(byte, Fault::EntryType),
+    /// Behind a member or an item.
+    pub(super) const fn after(&mut self, byte: u8) -> Signal {
+        match (byte, self.in_array()) {
+            (b',', true) => self.next_item(),
+            (b',', false) => self.go(State::NextKey),
+            (b']', true) | (b'}', false) => self.close(),
+            _ => self.unexpected(byte),
         }
     }
 
-    const fn end_entry(&mut self) -> Step {
+    const fn in_array(&self) -> bool {
+        match self.inside {
+            Inside::List => true,
+            Inside::Skipped => !self.nesting.in_object(),
+            _ => false,
+        }
+    }
+
+    const fn next_item(&mut self) -> Signal {
+        if let (Inside::List, Field::Offsets, 2) = (self.inside, self.list, self.items) {
+            return self.fail(Fault::OffsetsCount);
+        }
+        self.go(State::Value)
+    }
+
+    /// Closes the innermost bracket.
+    pub(super) const fn close(&mut self) -> Signal {
+        match self.inside {
+            Inside::Header => self.go(State::Tail),
+            Inside::Entry => self.close_entry(),
+            Inside::List => self.close_list(),
+            Inside::Metadata => {
+                self.inside = Inside::Header;
+                self.token = self.position;
+                self.emit(Signal::MetadataEnd, State::After)
+            }
+            Inside::Skipped => {
+                if self.nesting.close() {
+                    self.inside = Inside::Entry;
+                }
+                self.go(State::After)
+            }
+        }
+    }
+
+    const fn close_entry(&mut self) -> Signal {
         self.token = self.position;
+        self.inside = Inside::Header;
         let missing = match self.fields {
-            0b111 => return self.emit(Signal::TensorEnd, State::AfterMember),
+            0b111 => return self.emit(Signal::TensorEnd, State::After),
             fields if fields & 0b001 == 0 => Field::Dtype,
             fields if fields & 0b010 == 0 => Field::Shape,
             _ => Field::Offsets,
@@ -93,139 +155,48 @@ impl HeaderParser {
         self.fail(Fault::Missing(missing))
     }
 
-    pub(super) const fn dtype_value(&mut self, byte: u8) -> Step {
-        match byte {
-            b'"' => self.begin_string(Role::Dtype),
-            b'{' => self.fail(Fault::DtypeObject),
-            _ => self.wrong_type(byte, Fault::DtypeType),
-        }
-    }
-
-    pub(super) const fn list_open(&mut self, byte: u8) -> Step {
-        if byte != b'[' {
-            return self.wrong_type(byte, Fault::ListType(self.list));
-        }
-        self.items = 0;
-        match self.list {
-            Field::Offsets => self.go(State::FirstNumber),
-            _ => {
-                self.token = self.position;
-                self.emit(Signal::Shape, State::FirstNumber)
-            }
-        }
-    }
-
-    pub(super) const fn first_number(&mut self, byte: u8) -> Step {
-        match byte {
-            b']' => self.close_list(),
-            _ => self.begin_number(byte),
-        }
-    }
-
-    pub(super) const fn begin_number(&mut self, byte: u8) -> Step {
-        match byte {
-            b'0'..=b'9' => {
-                self.token = self.position;
-                self.number = 0;
-                self.state = State::Digits;
-                Step::Again
-            }
-            _ => self.wrong_type(byte, Fault::NotAnInteger(self.list)),
-        }
-    }
-
-    pub(super) const fn digits(&mut self, byte: u8) -> Step {
-        match byte {
-            b'0'..=b'9' => self.digit(byte),
-            b'.' | b'e' | b'E' => self.fail(Fault::NotAnInteger(self.list)),
-            _ => self.end_number(),
-        }
-    }
-
-    const fn digit(&mut self, byte: u8) -> Step {
-        let leading_zero = self.number == 0 && self.position != self.token;
-        if leading_zero {
-            return self.fail(Fault::Number);
-        }
-        match push_digit(self.number, byte) {
-            Some(number) => self.number = number,
-            None => return self.fail_at(Fault::IntegerRange(self.list), self.token),
-        }
-        Step::Taken
-    }
-
-    const fn end_number(&mut self) -> Step {
-        self.state = State::AfterNumber;
-        let signal = match (self.list, self.items) {
-            (Field::Offsets, 0) => Signal::Begin,
-            (Field::Offsets, _) => Signal::End,
-            _ => Signal::Dim,
-        };
-        if self.items < 2 {
-            self.items += 1;
-        }
-        Step::EmitBefore(signal)
-    }
-
-    pub(super) const fn after_number(&mut self, byte: u8) -> Step {
-        match (byte, self.list, self.items) {
-            (b']', ..) => self.close_list(),
-            (b',', Field::Offsets, 2) => self.fail(Fault::OffsetsCount),
-            (b',', ..) => self.go(State::NextNumber),
-            _ => self.unexpected(byte),
-        }
-    }
-
-    const fn close_list(&mut self) -> Step {
+    const fn close_list(&mut self) -> Signal {
+        self.inside = Inside::Entry;
         match (self.list, self.items) {
             (Field::Offsets, 0 | 1) => self.fail(Fault::OffsetsCount),
-            _ => self.go(State::AfterField),
+            _ => self.go(State::After),
         }
     }
 
-    pub(super) const fn metadata_value(&mut self, byte: u8) -> Step {
+    /// A value that nobody asked for.
+    #[inline(never)]
+    const fn skip_value(&mut self, byte: u8) -> Signal {
         match byte {
-            b'{' => self.go(State::FirstKey),
-            b'n' => self.begin_literal(Literal::Null, State::AfterMember),
-            _ => self.wrong_type(byte, Fault::MetadataType),
+            b'"' => self.begin_string(),
+            b't' => self.begin_literal(*b"rue\0"),
+            b'f' => self.begin_literal(*b"alse"),
+            b'n' => self.begin_literal(*b"ull\0"),
+            b'{' => self.skip_bracket(true, State::FirstKey),
+            b'[' => self.skip_bracket(false, State::FirstItem),
+            _ => self.skip_number_begins(byte),
         }
     }
 
-    pub(super) const fn key_value(&mut self, byte: u8) -> Step {
-        match byte {
-            b'"' => self.begin_string(Role::Value),
-            _ => self.wrong_type(byte, Fault::MetadataValue),
-        }
+    const fn skip_bracket(&mut self, is_object: bool, next: State) -> Signal {
+        self.inside = Inside::Skipped;
+        if self.nesting.open(is_object) { self.go(next) } else { self.fail(Fault::Depth) }
     }
 
-    pub(super) const fn begin_literal(&mut self, literal: Literal, after: State) -> Step {
+    const fn begin_literal(&mut self, left: [u8; 4]) -> Signal {
         self.token = self.position;
-        self.literal = literal;
-        self.literal_seen = 1;
-        self.after = after;
+        self.literal = u32::from_le_bytes(left);
         self.go(State::Literal)
     }
 
-    pub(super) const fn literal(&mut self, byte: u8) -> Step {
-        let letters = match self.literal.letters().split_at_checked(self.literal_seen as usize) {
-            Some((_, left)) => left,
-            None => &[],
-        };
-        match letters {
-            [last] if *last == byte => self.end_literal(),
-            [letter, ..] if *letter == byte => {
-                self.literal_seen += 1;
-                Step::Taken
-            }
-            _ => self.unexpected(byte),
+    pub(super) const fn literal(&mut self, byte: u8) -> Signal {
+        if self.literal & 0xFF != byte as u32 {
+            return self.unexpected(byte);
         }
-    }
-
-    /// A literal that stands for a member of the header can only be the `null` of `__metadata__`.
-    const fn end_literal(&mut self) -> Step {
-        match self.after {
-            State::AfterMember => self.emit(Signal::MetadataNull, State::AfterMember),
-            after => self.go(after),
+        self.literal >>= 8;
+        match (self.literal, self.want) {
+            (0, Want::Metadata) => self.emit(Signal::MetadataNull, State::After),
+            (0, _) => self.go(State::After),
+            _ => Signal::Taken,
         }
     }
 }

@@ -11,6 +11,8 @@ mod fault;
 mod machine;
 mod members;
 mod number;
+mod schema;
+mod shortcut;
 mod skip;
 mod strings;
 mod text;
@@ -25,6 +27,9 @@ pub(crate) use plain;
 pub use text::Text;
 pub(crate) use text::{Unicode, UnicodeStep, Utf8Char, unescape};
 pub(crate) use usual::Usual;
+
+/// Whether the parser may take at once what stands whole in the input. Without that it says the same, more slowly.
+const SHORTCUTS: bool = cfg!(not(safetensors_general));
 
 /// What the parser saw.
 ///
@@ -96,7 +101,7 @@ impl HeaderParser {
     /// The event that a signal stands for.
     const fn event<'i>(&self, signal: Signal, run: &'i [u8]) -> Event<'i> {
         match signal {
-            Signal::NeedInput | Signal::Failed => Event::NeedInput,
+            Signal::NeedInput | Signal::Failed | Signal::Taken | Signal::Again => Event::NeedInput,
             Signal::Length => Event::Length(self.number),
             Signal::Name => Event::Name(self.piece(run)),
             Signal::Tensor => Event::Tensor,

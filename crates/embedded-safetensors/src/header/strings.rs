@@ -1,46 +1,46 @@
 //! The parser's states inside strings, and for bytes that no state expects.
 
 use super::fault::Fault;
-use super::machine::{HeaderParser, Role, Signal, State, Step};
+use super::machine::{HeaderParser, Signal};
+use super::schema::{State, Want};
 use super::text::{Unicode, UnicodeStep, Utf8Char, unescape};
 use crate::bytes::low_u32;
 use crate::dtype::Dtype;
 use crate::error::Field;
 
 impl HeaderParser {
-    pub(super) const fn begin_string(&mut self, role: Role) -> Step {
+    pub(super) const fn begin_string(&mut self) -> Signal {
         self.token = self.position;
-        self.role = role;
         self.word.clear();
         self.go(State::Text)
     }
 
-    /// Consumes the plain text at the start of `input`, as far as the header goes.
-    pub(super) const fn take_run<'i>(&mut self, input: &mut &'i [u8]) -> &'i [u8] {
-        let len = self.run_len(input);
-        let Some((run, rest)) = input.split_at_checked(len) else { return &[] };
-        *input = rest;
-        self.position += low_u32(run.len() as u64);
-        if self.role.is_word() {
-            self.word.push(run);
+    /// Consumes the text at the start of `left` that needs no escape.
+    #[inline(always)]
+    pub(super) const fn take_run<'i>(&mut self, left: &mut &'i [u8]) -> &'i [u8] {
+        let len = self.run_len(left);
+        let Some((run, rest)) = left.split_at_checked(len) else { return &[] };
+        *left = rest;
+        self.position += low_u32(len as u64);
+        match (self.want, run) {
+            (Want::Name, [first, ..]) if *first != b'_' && self.word.is_empty() => self.word.rule_out(),
+            (Want::Name | Want::Field | Want::Dtype, _) => self.word.push(run),
+            _ => {}
         }
         run
     }
 
-    const fn run_len(&mut self, input: &[u8]) -> usize {
-        let within_header = match input.split_at_checked((self.end - self.position) as usize) {
-            Some((header, _)) => header,
-            None => input,
-        };
-        let mut left = within_header;
+    const fn run_len(&mut self, text: &[u8]) -> usize {
+        let mut left = text;
         loop {
+            if !self.utf8.is_open() {
+                left = behind_plain(left);
+            }
             match left {
-                [plain!(), rest @ ..] if self.utf8.missing == 0 => left = rest,
                 [byte, rest @ ..] if self.take_other(*byte) => left = rest,
-                _ => break,
+                _ => return text.len() - left.len(),
             }
         }
-        within_header.len() - left.len()
     }
 
     /// Takes a byte that is not plain text, if it is text at all.
@@ -52,7 +52,7 @@ impl HeaderParser {
     }
 
     /// A byte in a string that is not plain text.
-    pub(super) const fn string_special(&mut self, byte: u8) -> Step {
+    pub(super) const fn string_special(&mut self, byte: u8) -> Signal {
         match byte {
             _ if self.utf8.is_open() || byte >= 0x80 => self.fail_at(Fault::Utf8, self.character_start()),
             b'"' => self.end_string(),
@@ -67,7 +67,7 @@ impl HeaderParser {
     }
 
     #[inline(never)]
-    pub(super) const fn escape(&mut self, byte: u8) -> Step {
+    pub(super) const fn escape(&mut self, byte: u8) -> Signal {
         if byte == b'u' {
             self.unicode = Unicode::new();
             return self.go(State::UnicodeDigits);
@@ -79,9 +79,9 @@ impl HeaderParser {
     }
 
     #[inline(never)]
-    pub(super) const fn unicode_digit(&mut self, byte: u8) -> Step {
+    pub(super) const fn unicode_digit(&mut self, byte: u8) -> Signal {
         match self.unicode.push(byte) {
-            UnicodeStep::NeedDigit => Step::Taken,
+            UnicodeStep::NeedDigit => Signal::Taken,
             UnicodeStep::NeedLow => self.go(State::LowBackslash),
             UnicodeStep::Done(character) => self.escaped(character),
             UnicodeStep::Lone(back) => self.fail_at(Fault::Surrogate, self.position - back),
@@ -96,43 +96,44 @@ impl HeaderParser {
         expected: u8,
         back: u32,
         next: State,
-    ) -> Step {
+    ) -> Signal {
         if byte == expected { self.go(next) } else { self.fail_at(Fault::Surrogate, self.position - back) }
     }
 
-    const fn escaped(&mut self, character: Utf8Char) -> Step {
+    const fn escaped(&mut self, character: Utf8Char) -> Signal {
         self.state = State::Text;
         self.word.push(character.as_bytes());
         self.character = character;
-        match self.role.piece() {
-            Some(signal) => Step::Emit(signal),
-            None => Step::Taken,
+        match self.want.piece() {
+            Some(signal) => signal,
+            None => Signal::Taken,
         }
     }
 
-    const fn end_string(&mut self) -> Step {
-        match self.role {
-            Role::Name => self.end_name(),
-            Role::Field => self.end_field(),
-            Role::Dtype => self.end_dtype(),
-            Role::Key => {
-                self.after = State::KeyValue;
+    const fn end_string(&mut self) -> Signal {
+        match self.want {
+            Want::Name => self.end_name(),
+            Want::Field => self.end_field(),
+            Want::Dtype => self.end_dtype(),
+            Want::Key => {
+                self.want = Want::Text;
                 self.emit(Signal::KeyEnd, State::Colon)
             }
-            Role::Value => self.emit(Signal::ValueEnd, State::AfterValue),
-            Role::SkipKey => self.expect_colon(State::SkipValue),
-            Role::Skip => self.end_skipped(),
+            Want::Text => self.emit(Signal::ValueEnd, State::After),
+            Want::SkipKey => self.expect(Want::Anything),
+            _ => self.go(State::After),
         }
     }
 
-    const fn expect_colon(&mut self, after: State) -> Step {
-        self.after = after;
+    /// This behind a colon.
+    const fn expect(&mut self, value: Want) -> Signal {
+        self.want = value;
         self.go(State::Colon)
     }
 
-    const fn end_name(&mut self) -> Step {
+    const fn end_name(&mut self) -> Signal {
         if !self.word.is(b"__metadata__") {
-            self.after = State::EntryValue;
+            self.want = Want::Entry;
             return self.emit(Signal::Tensor, State::Colon);
         }
         // Even `null` twice is one time too many.
@@ -140,40 +141,40 @@ impl HeaderParser {
             return self.fail_at(Fault::MetadataTwice, self.token);
         }
         self.metadata_seen = true;
-        self.after = State::MetadataValue;
+        self.want = Want::Metadata;
         self.emit(Signal::Metadata, State::Colon)
     }
 
-    const fn end_field(&mut self) -> Step {
-        match &self.word {
-            word if word.is(b"dtype") => self.begin_field(Field::Dtype, State::DtypeValue),
-            word if word.is(b"shape") => self.begin_field(Field::Shape, State::ListOpen),
-            word if word.is(b"data_offsets") => self.begin_field(Field::Offsets, State::ListOpen),
-            _ => self.expect_colon(State::SkipValue),
-        }
-    }
-
-    const fn begin_field(&mut self, field: Field, value: State) -> Step {
-        let bit = 1 << field as u8;
-        if self.fields & bit != 0 {
+    const fn end_field(&mut self) -> Signal {
+        let field = match &self.word {
+            word if word.is(b"dtype") => Field::Dtype,
+            word if word.is(b"shape") => Field::Shape,
+            word if word.is(b"data_offsets") => Field::Offsets,
+            _ => return self.expect(Want::Anything),
+        };
+        if self.fields & field.bit() != 0 {
             return self.fail_at(Fault::Repeated(field), self.token);
         }
-        self.fields |= bit;
-        self.list = field;
-        self.expect_colon(value)
+        self.expect_field(field);
+        self.go(State::Colon)
     }
 
-    /// Tries the wide dtypes first, which are the usual ones.
-    const fn end_dtype(&mut self) -> Step {
-        let mut left = Dtype::ALL;
-        while let [rest @ .., dtype] = left {
-            if self.word.is(dtype.name().as_bytes()) {
-                self.dtype = *dtype;
-                return self.emit(Signal::Dtype, State::AfterField);
+    /// The value of this field behind the colon.
+    pub(super) const fn expect_field(&mut self, field: Field) {
+        self.fields |= field.bit();
+        self.list = field;
+        self.want = if let Field::Dtype = field { Want::Dtype } else { Want::List };
+    }
+
+    const fn end_dtype(&mut self) -> Signal {
+        self.word.push(b"\"");
+        match Dtype::quoted(self.word.as_bytes()) {
+            Some((dtype, [])) => {
+                self.dtype = dtype;
+                self.emit(Signal::Dtype, State::After)
             }
-            left = rest;
+            _ => self.fail_at(Fault::DtypeUnknown, self.token),
         }
-        self.fail_at(Fault::DtypeUnknown, self.token)
     }
 
     /// Whether the state is one in which a byte above 0x7F has not been through the UTF-8 check.
@@ -183,10 +184,38 @@ impl HeaderParser {
 
     /// An error of a byte above 0x7F waits until it is known to begin a character: if it does not, the
     /// header is not UTF-8, which is the fault that the reference reports.
-    pub(super) const fn foreign(&mut self, byte: u8) -> Step {
+    pub(super) const fn foreign(&mut self, byte: u8) -> Signal {
         if !self.utf8.push(byte) {
             return self.fail_at(Fault::Utf8, self.character_start());
         }
-        if self.utf8.is_open() { Step::Taken } else { Step::Fail }
+        if self.utf8.is_open() { Signal::Taken } else { Signal::Failed }
     }
+}
+
+/// What follows the plain text at the start.
+pub(super) const fn behind_plain(text: &[u8]) -> &[u8] {
+    let mut left = text;
+    while let Some((word, rest)) = left.split_first_chunk() {
+        let special = special(usize::from_le_bytes(*word));
+        if special != 0 {
+            return match left.split_at_checked((special.trailing_zeros() >> 3) as usize) {
+                Some((_, rest)) => rest,
+                None => left,
+            };
+        }
+        left = rest;
+    }
+    while let [plain!(), rest @ ..] = left {
+        left = rest;
+    }
+    left
+}
+
+/// A bit in each byte that is not plain text, as far as the first of them. Borrows only come from such bytes.
+const fn special(bytes: usize) -> usize {
+    let (ones, tops) = (usize::MAX / 255, usize::MAX / 255 * 128);
+    let controls = bytes.wrapping_sub(ones * 0x20);
+    let quotes = (bytes ^ (ones * b'"' as usize)).wrapping_sub(ones);
+    let backslashes = (bytes ^ (ones * b'\\' as usize)).wrapping_sub(ones);
+    (bytes | controls | quotes | backslashes) & tops
 }

@@ -50,15 +50,20 @@ impl Utf8Char {
     }
 
     /// Encodes a code point, which must not be a surrogate.
-    #[inline(always)]
     pub(crate) const fn new(code: u32) -> Self {
+        // The first byte lowest.
         let (bytes, len) = match code {
-            0..0x80 => ([low_byte(code), 0, 0, 0], 1),
-            0x80..0x800 => ([0xC0 | low_byte(code >> 6), tail(code), 0, 0], 2),
-            0x800..0x1_0000 => ([0xE0 | low_byte(code >> 12), tail(code >> 6), tail(code), 0], 3),
-            _ => ([0xF0 | low_byte(code >> 18), tail(code >> 12), tail(code >> 6), tail(code)], 4),
+            0..0x80 => (code, 1),
+            0x80..0x800 => (0x80C0 | (code >> 6) | (low_six(code) << 8), 2),
+            0x800..0x1_0000 => {
+                (0x80_80E0 | (code >> 12) | (low_six(code >> 6) << 8) | (low_six(code) << 16), 3)
+            }
+            _ => {
+                let first = 0x8080_80F0 | (code >> 18);
+                (first | (low_six(code >> 12) << 8) | (low_six(code >> 6) << 16) | (low_six(code) << 24), 4)
+            }
         };
-        Self { bytes, len }
+        Self { bytes: bytes.to_le_bytes(), len }
     }
 
     pub(crate) const fn as_bytes(&self) -> &[u8] {
@@ -69,12 +74,8 @@ impl Utf8Char {
     }
 }
 
-const fn low_byte(code: u32) -> u8 {
-    code.to_le_bytes()[0]
-}
-
-const fn tail(code: u32) -> u8 {
-    0x80 | (low_byte(code) & 0x3F)
+const fn low_six(code: u32) -> u32 {
+    code & 0x3F
 }
 
 /// The state of the UTF-8 check between two bytes.
@@ -156,6 +157,15 @@ impl Word {
         self.len = 0;
     }
 
+    pub(super) const fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// What comes is none.
+    pub(super) const fn rule_out(&mut self) {
+        self.len = Self::TOO_LONG;
+    }
+
     pub(super) const fn push(&mut self, text: &[u8]) {
         let (mut left, mut len) = (text, self.len);
         let Some((_, mut room)) = self.bytes.split_at_mut_checked(len as usize) else { return };
@@ -211,10 +221,10 @@ pub(crate) const fn unescape(letter: u8) -> Option<u8> {
 
 /// A `\uXXXX` escape, or a pair of them, while its digits come by.
 pub(crate) struct Unicode {
-    unit: u16,
-    digits: u8,
+    /// The digits so far, behind a one.
+    digits: u32,
     /// The first half of a pair, 0 while there is none.
-    high: u16,
+    high: u32,
 }
 
 /// What one more hexadecimal digit made of it.
@@ -229,42 +239,42 @@ pub(crate) enum UnicodeStep {
 }
 
 impl Unicode {
+    /// No digits.
+    const NONE: u32 = 1;
+    /// Four of them.
+    const ALL: u32 = 1 << 16;
+
     pub(crate) const fn new() -> Self {
-        Self { unit: 0, digits: 0, high: 0 }
+        Self { digits: Self::NONE, high: 0 }
     }
 
     pub(crate) const fn push(&mut self, byte: u8) -> UnicodeStep {
-        let Some(digit) = hex_digit(byte) else { return UnicodeStep::BadDigit };
-        self.unit = (self.unit << 4) | digit;
-        self.digits += 1;
-        if self.digits < 4 { UnicodeStep::NeedDigit } else { self.unit_complete() }
+        let digit = match byte | 0x20 {
+            b'0'..=b'9' if byte & 0x20 != 0 => byte - b'0',
+            letter @ b'a'..=b'f' => letter - b'a' + 10,
+            _ => return UnicodeStep::BadDigit,
+        };
+        self.digits = (self.digits << 4) | digit as u32;
+        if self.digits < Self::ALL { UnicodeStep::NeedDigit } else { self.unit_complete() }
     }
 
     const fn unit_complete(&mut self) -> UnicodeStep {
-        let unit = self.unit;
-        self.unit = 0;
-        self.digits = 0;
-        match (self.high, unit) {
-            (0, 0xD800..=0xDBFF) => {
+        let (unit, high) = (self.digits - Self::ALL, self.high);
+        self.digits = Self::NONE;
+        match unit >> 10 {
+            LOW_HALF if high == 0 => UnicodeStep::Lone(5),
+            LOW_HALF => UnicodeStep::Done(Utf8Char::new(0x1_0000 + ((high & 0x3FF) << 10) + (unit & 0x3FF))),
+            _ if high != 0 => UnicodeStep::Lone(11),
+            HIGH_HALF => {
                 self.high = unit;
                 UnicodeStep::NeedLow
             }
-            (0, 0xDC00..=0xDFFF) => UnicodeStep::Lone(5),
-            (0, _) => UnicodeStep::Done(Utf8Char::new(unit as u32)),
-            (high, 0xDC00..=0xDFFF) => {
-                let code = 0x1_0000 + ((high as u32 - 0xD800) << 10) + (unit as u32 - 0xDC00);
-                UnicodeStep::Done(Utf8Char::new(code))
-            }
-            _ => UnicodeStep::Lone(11),
+            _ => UnicodeStep::Done(Utf8Char::new(unit)),
         }
     }
 }
 
-const fn hex_digit(byte: u8) -> Option<u16> {
-    match byte {
-        b'0'..=b'9' => Some((byte - b'0') as u16),
-        b'a'..=b'f' => Some((byte - b'a') as u16 + 10),
-        b'A'..=b'F' => Some((byte - b'A') as u16 + 10),
-        _ => None,
-    }
-}
+/// What the first half of a surrogate pair begins with.
+const HIGH_HALF: u32 = 0xD800 >> 10;
+/// What the second does.
+const LOW_HALF: u32 = 0xDC00 >> 10;

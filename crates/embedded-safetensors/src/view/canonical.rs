@@ -9,7 +9,7 @@ use crate::info::Extent;
 use crate::shape::{MAX_RANK, Shape};
 
 /// Only there: it takes flash, of which smaller machines have little.
-const IS_USED: bool = cfg!(target_pointer_width = "64");
+const IS_USED: bool = cfg!(all(target_pointer_width = "64", not(safetensors_general)));
 
 const ONES: u64 = u64::from_le_bytes([1; 8]);
 const HIGHS: u64 = u64::from_le_bytes([0x80; 8]);

@@ -13,7 +13,7 @@ use crate::header::Signal;
 /// One that has more dimensions than a [`Shape`](crate::Shape) holds is an [`ErrorKind::Rank`] in its place; the others
 /// follow.
 ///
-/// *Memory*: at most 344 bytes.
+/// *Memory*: at most 352 bytes.
 pub struct Tensors<'a> {
     view: View<'a>,
     /// At its end where the tensors come from a table.

@@ -6,6 +6,7 @@
 use crate::process::Run;
 use crate::report::Outcome;
 use crate::toolchain::own_cargo;
+use crate::workspace;
 
 pub fn workspace() -> Outcome {
     let mut tally = cargo_test(&["--workspace", "--exclude", "verification"])?;
@@ -33,6 +34,17 @@ pub fn oracle() -> Outcome {
         Some(seed) => test().args(args).env("DIFFERENTIAL_SEED", seed).tests(),
         None => test().args(args).tests(),
     }
+}
+
+/// The suite with the parser's shortcuts switched off. A target directory of its own keeps the other builds.
+pub fn general() -> Outcome {
+    let flags = std::env::var("RUSTFLAGS").unwrap_or_default();
+    let suite = ["--package", "embedded-safetensors", "--lib", "--package", "verification", "--tests"];
+    test()
+        .args(suite)
+        .env("RUSTFLAGS", format!("{flags} --cfg safetensors_general"))
+        .env("CARGO_TARGET_DIR", workspace::target_dir().join("general"))
+        .tests()
 }
 
 /// Other files for the differential test with every commit, and the same for the same commit.
