@@ -24,9 +24,10 @@ pub(crate) use fault::Fault;
 pub use machine::HeaderParser;
 pub(crate) use machine::Signal;
 pub(crate) use plain;
+pub(crate) use strings::behind_plain;
 pub use text::Text;
 pub(crate) use text::{Unicode, UnicodeStep, Utf8Char, unescape};
-pub(crate) use usual::Usual;
+pub(crate) use usual::{Usual, dims, dtype, number};
 
 /// Whether the parser may take at once what stands whole in the input. Without that it says the same, more slowly.
 const SHORTCUTS: bool = cfg!(not(safetensors_general));

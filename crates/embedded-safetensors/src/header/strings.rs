@@ -193,7 +193,8 @@ impl HeaderParser {
 }
 
 /// What follows the plain text at the start.
-pub(super) const fn behind_plain(text: &[u8]) -> &[u8] {
+#[inline]
+pub(crate) const fn behind_plain(text: &[u8]) -> &[u8] {
     let mut left = text;
     while let Some((word, rest)) = left.split_first_chunk() {
         let special = special(usize::from_le_bytes(*word));

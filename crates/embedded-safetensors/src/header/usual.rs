@@ -11,6 +11,12 @@ use crate::dtype::Dtype;
 use crate::info::Extent;
 use crate::shape::{MAX_RANK, Shape};
 
+/// Whether digits are read eight at a time. Elsewhere that takes more instructions than one by one, and more flash.
+const WORDS: bool = cfg!(target_pointer_width = "64");
+
+const ONES: u64 = u64::from_le_bytes([1; 8]);
+const HIGHS: u64 = u64::from_le_bytes([0x80; 8]);
+
 /// No entry of a tensor is shorter, with the comma before it.
 pub(super) const SHORTEST: usize = r#","":{"dtype":"U8","shape":[],"data_offsets":[0,1]}"#.len();
 
@@ -34,6 +40,7 @@ impl<'i> Usual<'i> {
     /// The entry at the start of `text`, which begins behind the opening quote of the name.
     /// Nothing when it is spelled otherwise, when it is wrong, or when its numbers are very large: the
     /// parser then tells.
+    #[inline(always)]
     pub(super) const fn entry(text: &'i [u8], name_at: u32) -> Option<Self> {
         // It may be `__metadata__`.
         if let [b'_', ..] = text {
@@ -44,9 +51,12 @@ impl<'i> Usual<'i> {
         else {
             return None;
         };
-        let Some((dtype, value)) = Dtype::quoted(value) else { return None };
-        let mut dims = [0; MAX_RANK];
-        let Some((elements, rank, value)) = shape(value, &mut dims) else { return None };
+        let Some((dtype, value)) = dtype(value) else { return None };
+        let [b',', b'"', b's', b'h', b'a', b'p', b'e', b'"', b':', b'[', value @ ..] = value else {
+            return None;
+        };
+        let mut sizes = [0; MAX_RANK];
+        let Some((elements, rank, value)) = dims(value, &mut sizes) else { return None };
         let [b',', b'"', b'd', b'a', b't', b'a', b'_', value @ ..] = value else { return None };
         let [b'o', b'f', b'f', b's', b'e', b't', b's', b'"', b':', b'[', at_begin @ ..] = value else {
             return None;
@@ -59,7 +69,7 @@ impl<'i> Usual<'i> {
         }
         let end_at = name_at + 1 + low_u32((text.len() - rest.len()) as u64);
         let place = Extent { begin, end, begin_at: end_at - low_u32((at_begin.len() - rest.len()) as u64) };
-        Some(Self { dtype, shape: Shape::of(dims, rank), place, name_at, end_at, text, quote })
+        Some(Self { dtype, shape: Shape::of(sizes, rank), place, name_at, end_at, text, quote })
     }
 
     pub(crate) const fn name(&self) -> &'i [u8] {
@@ -118,23 +128,32 @@ const fn string(text: &[u8]) -> Option<&[u8]> {
     }
 }
 
+/// The dtype and what follows its closing quote.
+#[inline(always)]
+pub(crate) const fn dtype(text: &[u8]) -> Option<(Dtype, &[u8])> {
+    match text {
+        [b'F', b'3', b'2', b'"', rest @ ..] => Some((Dtype::F32, rest)),
+        [b'F', b'1', b'6', b'"', rest @ ..] => Some((Dtype::F16, rest)),
+        [b'B', b'F', b'1', b'6', b'"', rest @ ..] => Some((Dtype::BF16, rest)),
+        _ => Dtype::quoted(text),
+    }
+}
+
 /// The product of the dimensions, if it fits into 32 bits, how many they are, and what follows them.
-const fn shape<'i>(text: &'i [u8], dims: &mut [u64; MAX_RANK]) -> Option<(u64, u8, &'i [u8])> {
-    let [b',', b'"', b's', b'h', b'a', b'p', b'e', b'"', b':', b'[', text @ ..] = text else { return None };
+#[inline(always)]
+pub(crate) const fn dims<'i>(mut text: &'i [u8], sizes: &mut [u64; MAX_RANK]) -> Option<(u64, u8, &'i [u8])> {
     if let [b']', rest @ ..] = text {
         return Some((1, 0, rest));
     }
-    let (mut elements, mut rank, mut text) = (1, 0, text);
-    let mut room: &mut [u64] = dims;
+    let (mut elements, mut rank) = (1, 0);
+    let mut room: &mut [u64] = sizes;
     while let [slot, others @ ..] = room {
         let Some((dim, rest)) = number(text) else { return None };
         if (elements | dim) >> 32 != 0 {
             return None;
         }
-        elements *= dim;
-        rank += 1;
+        (elements, rank, room) = (elements * dim, rank + 1, others);
         *slot = dim;
-        room = others;
         match rest {
             [b',', rest @ ..] => text = rest,
             [b']', rest @ ..] if elements >> 32 == 0 => return Some((elements, rank, rest)),
@@ -144,22 +163,46 @@ const fn shape<'i>(text: &'i [u8], dims: &mut [u64; MAX_RANK]) -> Option<(u64, u
     None
 }
 
-/// A number of less than 63 bits and what follows it.
-const fn number(text: &[u8]) -> Option<(u64, &[u8])> {
-    let mut left = match text {
+/// A number of at most 18 digits and what follows it.
+#[inline(always)]
+pub(crate) const fn number(text: &[u8]) -> Option<(u64, &[u8])> {
+    match text {
         [b'0', rest @ ..] => return Some((0, rest)),
-        [b'1'..=b'9', ..] => text,
+        [b'1'..=b'9', ..] => {}
         _ => return None,
-    };
-    let mut number = 0;
-    while let [digit @ b'0'..=b'9', rest @ ..] = left {
-        if number >> 58 != 0 {
-            return None;
+    }
+    let word = if WORDS { text.first_chunk() } else { None };
+    if let Some(word) = word {
+        let digits = u64::from_le_bytes(*word) ^ (ONES * b'0' as u64);
+        // The lowest bit is right: carries go upwards.
+        let others = (digits.wrapping_add(ONES * 0x76) | digits) & HIGHS;
+        // In bits; the first one is a digit.
+        let len = others.trailing_zeros() & !7;
+        if let (8..64, Some((_, rest))) = (len, text.split_at_checked(len as usize >> 3)) {
+            return Some((eight_digits(digits << (64 - len)), rest));
         }
-        number = number * 10 + (*digit & 0x0F) as u64;
+    }
+    long_number(text)
+}
+
+/// The number that these digits are, the first of them in the lowest byte.
+#[inline(always)]
+const fn eight_digits(digits: u64) -> u64 {
+    const EVERY_FOURTH: u64 = 0x0000_00FF_0000_00FF;
+    let pairs = digits.wrapping_mul(10).wrapping_add(digits >> 8);
+    let first = (pairs & EVERY_FOURTH).wrapping_mul(1_000_000 << 32 | 100);
+    let second = (pairs >> 16 & EVERY_FOURTH).wrapping_mul(10_000 << 32 | 1);
+    first.wrapping_add(second) >> 32
+}
+
+#[inline(never)]
+const fn long_number(text: &[u8]) -> Option<(u64, &[u8])> {
+    let (mut number, mut left) = (0u64, text);
+    while let [digit @ b'0'..=b'9', rest @ ..] = left {
+        number = number.wrapping_mul(10).wrapping_add((*digit & 0x0F) as u64);
         left = rest;
     }
-    Some((number, left))
+    if text.len() - left.len() > 18 { None } else { Some((number, left)) }
 }
 
 #[cfg(test)]

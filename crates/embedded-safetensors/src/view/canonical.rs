@@ -5,14 +5,12 @@
 use crate::bytes::{index_below, low_u32};
 use crate::dtype::Dtype;
 use crate::error::MAX_HEADER_LEN;
+use crate::header::{behind_plain, dims, dtype, number};
 use crate::info::Extent;
 use crate::shape::{MAX_RANK, Shape};
 
 /// Only there: it takes flash, of which smaller machines have little.
 const IS_USED: bool = cfg!(all(target_pointer_width = "64", not(safetensors_general)));
-
-const ONES: u64 = u64::from_le_bytes([1; 8]);
-const HIGHS: u64 = u64::from_le_bytes([0x80; 8]);
 
 /// The entries of a header, one by one.
 pub(super) struct Entries<'a> {
@@ -117,8 +115,8 @@ type Fields<'a> = (Dtype, Shape, Extent, &'a [u8]);
 const fn fields_of(text: &[u8]) -> Option<Fields<'_>> {
     let Some((dtype, text)) = dtype(text) else { return None };
     let Some(text) = behind(text, b",\"shape\":[") else { return None };
-    let mut dims = [0; MAX_RANK];
-    let Some((elements, rank, text)) = dims_of(text, &mut dims) else { return None };
+    let mut sizes = [0; MAX_RANK];
+    let Some((elements, rank, text)) = dims(text, &mut sizes) else { return None };
     let Some(text) = behind(text, b",\"data_offsets\":[") else { return None };
     let Some((begin, [b',', text @ ..])) = number(text) else { return None };
     let Some((end, [b']', b'}', rest @ ..])) = number(text) else { return None };
@@ -126,92 +124,7 @@ const fn fields_of(text: &[u8]) -> Option<Fields<'_>> {
     if end < begin || bits & 7 != 0 || bits >> 3 != end - begin {
         return None;
     }
-    Some((dtype, Shape::of(dims, rank), Extent { begin, end, begin_at: 0 }, rest))
-}
-
-/// The dtype and what follows its closing quote.
-#[inline(always)]
-const fn dtype(text: &[u8]) -> Option<(Dtype, &[u8])> {
-    match text {
-        [b'F', b'3', b'2', b'"', rest @ ..] => Some((Dtype::F32, rest)),
-        [b'F', b'1', b'6', b'"', rest @ ..] => Some((Dtype::F16, rest)),
-        [b'B', b'F', b'1', b'6', b'"', rest @ ..] => Some((Dtype::BF16, rest)),
-        _ => any_dtype(text),
-    }
-}
-
-const fn any_dtype(text: &[u8]) -> Option<(Dtype, &[u8])> {
-    let [b'"', rest @ ..] = behind_plain(text) else { return None };
-    let Some((name, _)) = text.split_at_checked(text.len() - rest.len() - 1) else { return None };
-    match Dtype::from_name(name) {
-        Some(dtype) => Some((dtype, rest)),
-        None => None,
-    }
-}
-
-/// The product of the dimensions, if it fits into 32 bits, how many they are, and what follows them.
-#[inline(always)]
-const fn dims_of<'a>(mut text: &'a [u8], dims: &mut [u64; MAX_RANK]) -> Option<(u64, u8, &'a [u8])> {
-    if let [b']', rest @ ..] = text {
-        return Some((1, 0, rest));
-    }
-    let (mut elements, mut rank) = (1, 0);
-    let mut room: &mut [u64] = dims;
-    while let [slot, others @ ..] = room {
-        let Some((dim, rest)) = number(text) else { return None };
-        if (elements | dim) >> 32 != 0 {
-            return None;
-        }
-        (elements, rank, room) = (elements * dim, rank + 1, others);
-        *slot = dim;
-        match rest {
-            [b',', rest @ ..] => text = rest,
-            [b']', rest @ ..] if elements >> 32 == 0 => return Some((elements, rank, rest)),
-            _ => return None,
-        }
-    }
-    None
-}
-
-/// A number of at most 18 digits and what follows it.
-#[inline(always)]
-const fn number(text: &[u8]) -> Option<(u64, &[u8])> {
-    match text {
-        [b'0', rest @ ..] => return Some((0, rest)),
-        [b'1'..=b'9', ..] => {}
-        _ => return None,
-    }
-    if let Some(word) = text.first_chunk() {
-        let digits = u64::from_le_bytes(*word) ^ (ONES * b'0' as u64);
-        // The lowest bit is right: carries go upwards.
-        let others = (digits.wrapping_add(ONES * 0x76) | digits) & HIGHS;
-        // In bits; the first one is a digit.
-        let len = others.trailing_zeros() & !7;
-        if let (8..64, Some((_, rest))) = (len, text.split_at_checked(len as usize >> 3)) {
-            return Some((eight_digits(digits << (64 - len)), rest));
-        }
-    }
-    long_number(text)
-}
-
-/// The number that these digits are, the first of them in the lowest byte.
-#[inline(always)]
-const fn eight_digits(digits: u64) -> u64 {
-    const EVERY_FOURTH: u64 = 0x0000_00FF_0000_00FF;
-    let pairs = digits.wrapping_mul(10).wrapping_add(digits >> 8);
-    let first = (pairs & EVERY_FOURTH).wrapping_mul(1_000_000 << 32 | 100);
-    let second = (pairs >> 16 & EVERY_FOURTH).wrapping_mul(10_000 << 32 | 1);
-    first.wrapping_add(second) >> 32
-}
-
-#[inline(never)]
-const fn long_number(text: &[u8]) -> Option<(u64, &[u8])> {
-    let (mut number, mut left) = (0u64, text);
-    while let [digit @ b'0'..=b'9', rest @ ..] = left {
-        number = number.wrapping_mul(10).wrapping_add((*digit & 0x0F) as u64);
-        left = rest;
-    }
-    if text.len() - left.len() > 18 { None } else { Some((number, left)) }
+    Some((dtype, Shape::of(sizes, rank), Extent { begin, end, begin_at: 0 }, rest))
 }
 
 /// What follows this text of 8 to 17 bytes.
@@ -235,33 +148,6 @@ const fn word_at<const AT: usize>(text: &[u8]) -> u64 {
         Some(word) => u64::from_le_bytes(*word),
         None => 0,
     }
-}
-
-/// What follows the bytes of ASCII that stand for themselves between quotes.
-#[inline(always)]
-const fn behind_plain(mut text: &[u8]) -> &[u8] {
-    while let Some((word, rest)) = text.split_first_chunk() {
-        let word = u64::from_le_bytes(*word);
-        let (quote, escape) = (word ^ (ONES * b'"' as u64), word ^ (ONES * b'\\' as u64));
-        // The lowest bit is right: borrows go upwards.
-        let found = (quote.wrapping_sub(ONES) & !quote)
-            | (escape.wrapping_sub(ONES) & !escape)
-            | word.wrapping_sub(ONES * b' ' as u64)
-            | word;
-        if found & HIGHS == 0 {
-            text = rest;
-            continue;
-        }
-        let plain = ((found & HIGHS).trailing_zeros() >> 3) as usize;
-        return match text.split_at_checked(plain) {
-            Some((_, rest)) => rest,
-            None => &[],
-        };
-    }
-    while let [b' ' | b'!' | b'#'..=b'[' | b']'..=0x7F, rest @ ..] = text {
-        text = rest;
-    }
-    text
 }
 
 #[cfg(test)]
