@@ -53,7 +53,7 @@ fn praise_order(header: &[u8], file_len: u64) -> Option<Summary> {
 
 fn praise_layout(header: &[u8], file_len: u64, slots: &mut [Slot]) -> Result<Summary, Error> {
     let mut check = HeaderCheck::new(Some(file_len), slots);
-    while check.push_whole(&mut &header[..])? == Progress::Rewind {}
+    while check.push(&mut &header[..])? == Progress::Rewind {}
     check.summary().ok_or(Error { kind: ErrorKind::Changed, at: check.position() })
 }
 
@@ -146,7 +146,7 @@ impl Drop for Slots {
 
 fn judge_header(source: &mut Source, slots: &mut [Slot]) -> Result<Summary, Failure> {
     let mut check = HeaderCheck::new(source.len(), slots);
-    feed(source, false, |input| check.push_whole(input))?;
+    feed(source, false, |input| check.push(input))?;
     check.summary().ok_or_else(|| NotRead::changed().into())
 }
 

@@ -4,7 +4,7 @@ use crate::bytes::low_u32;
 use crate::duplicates::DuplicateCheck;
 use crate::error::{Error, ErrorKind};
 use crate::header::entry::Tensors;
-use crate::header::{Fault, Signal};
+use crate::header::{Fault, Signal, WORDS};
 use crate::info::Extent;
 use crate::layout::{InOrder, Sorted, Sorting};
 use crate::progress::{Machine, Progress};
@@ -24,10 +24,6 @@ pub struct Summary {
     /// How long the data is, all tensors together.
     pub data_len: u64,
 }
-
-/// Whether entries that stand whole in the input are taken at once. Where memory is scarce that costs too much of it: there the
-/// parser's own shortcuts are quick enough.
-const TAKES_WHOLE: bool = cfg!(target_pointer_width = "64");
 
 /// Judges a file whose header lists its tensors in the order of their offsets while it comes by: all
 /// that [`HeaderCheck`] proves, in one pass and without slots.
@@ -116,7 +112,7 @@ impl OrderCheck {
     const fn next_or_length(&mut self, input: &mut &[u8]) -> Signal {
         let mut run: &[u8] = &[];
         loop {
-            if TAKES_WHOLE && self.tensors.take_usual(input).is_some() {
+            if WORDS && self.tensors.take_whole(input).is_some() {
                 return Signal::TensorEnd;
             }
             let signal = self.tensors.advance(input, &mut run);
@@ -244,8 +240,8 @@ impl<'s> HeaderCheck<'s> {
         }
     }
 
-    /// As [`push`](Self::push), and several times faster where entries stand whole in `input`, spelled as the reference's writer
-    /// spells them. It costs more flash.
+    /// As [`push`](Self::push), for const evaluation: there it is several times faster where entries stand whole in `input`, spelled
+    /// as the reference's writer spells them. It costs more flash.
     ///
     /// # Errors
     /// As [`push`](Self::push).

@@ -4,7 +4,7 @@ use crate::bytes::{copy, low_u32};
 use crate::check::Summary;
 use crate::error::{Error, ErrorKind, IndexPart};
 use crate::header::entry::Tensors;
-use crate::header::{Signal, Usual};
+use crate::header::{Signal, Usual, WORDS};
 use crate::index::Index;
 use crate::index::memory::{IndexMemory, IndexRecord, IndexSize};
 use crate::index::names::ByOffset;
@@ -108,11 +108,11 @@ impl<'m> IndexBuilder<'m> {
 
     /// Takes what stands whole in `input` in the usual spelling, where speed is worth the flash.
     fn take_whole(&mut self, input: &mut &[u8]) {
-        if !cfg!(target_pointer_width = "64") {
+        if !WORDS {
             return;
         }
         loop {
-            while let Some(entry) = self.tensors.take_usual(input) {
+            while let Some(entry) = self.tensors.take_whole(input) {
                 self.keep(&entry);
             }
             if !self.tensors.take_metadata(input) {

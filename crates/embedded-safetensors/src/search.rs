@@ -159,6 +159,7 @@ impl Lookup {
     pub(crate) fn next<'n>(&mut self, input: &mut &[u8], wanted: &mut [impl Seek<'n>]) -> Signal {
         let mut run: &[u8] = &[];
         loop {
+            self.tensors.tell_all(self.matches);
             // A fault of the file goes before a limit of the memory.
             let signal = self.tensors.advance(input, &mut run);
             match signal {

@@ -112,7 +112,7 @@ pub(super) fn slots(header_len: usize) -> Vec<Slot> {
 fn prove_layout(bytes: &[u8], file_len: u64, slots: &mut [Slot]) -> Result<Summary, Error> {
     let mut check = HeaderCheck::new(Some(file_len), slots);
     loop {
-        match check.push_whole(&mut &bytes[..])? {
+        match check.push(&mut &bytes[..])? {
             Progress::Rewind => {}
             Progress::NeedInput => break check.end_of_input()?,
             Progress::Done => break,

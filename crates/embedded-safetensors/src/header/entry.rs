@@ -4,7 +4,7 @@
 //! The writers' usual spelling is recognised here ([`Tensors::take_usual`]), in front of the parser, because
 //! this is the lowest layer that knows what a whole entry is.
 
-use super::{Fault, HeaderParser, Signal, Text, Usual};
+use super::{Fault, HeaderParser, Signal, Text, Usual, WORDS};
 use crate::bytes::{get_mut, low_u32};
 use crate::dtype::Dtype;
 use crate::error::{Error, ErrorKind};
@@ -18,11 +18,14 @@ pub(crate) struct Tensors {
 }
 
 impl Tensors {
+    const TOLD: u32 = HeaderParser::ALL & !(Signal::Dtype.bit() | Signal::Begin.bit() | Signal::End.bit());
+    const ENDS: u32 = Signal::Length.bit() | Signal::Metadata.bit() | Signal::TensorEnd.bit();
+
     /// As [`HeaderParser::of_file`].
     pub(crate) const fn of_file(file_len: Option<u64>) -> Self {
         let mut parser = HeaderParser::of_file(file_len);
         parser.multiplies = true;
-        parser.told = HeaderParser::ALL & !(Signal::Dtype.bit() | Signal::Begin.bit() | Signal::End.bit());
+        parser.told = Self::TOLD;
         Self { parser }
     }
 
@@ -46,15 +49,25 @@ impl Tensors {
 
     /// Signals no more than is needed to know the places of tensors: the length, their ends, and the end.
     pub(crate) const fn only_places(mut self) -> Self {
-        self.parser.told = Signal::Length.bit() | Signal::TensorEnd.bit();
+        self.tell_all(false);
         self
     }
 
-    /// Takes the next tensor, if all of it stands in `input` in the usual spelling. As good as
+    /// Signals all, or only what ends: the length, `__metadata__` and tensors.
+    pub(crate) const fn tell_all(&mut self, all: bool) {
+        self.parser.told = if all { Self::TOLD } else { Self::ENDS };
+    }
+
+    /// Takes the next tensor, if all of it stands in `input` in the usual spelling, for the compiler. As good as
     /// [`Signal::TensorEnd`]; all else is for [`advance`](Self::advance).
     pub(crate) const fn take_usual<'i>(&mut self, input: &mut &'i [u8]) -> Option<Usual<'i>> {
-        let Some(entry) = self.parser.take_usual(input) else { return None };
-        Some(entry)
+        self.parser.take_usual::<false>(input)
+    }
+
+    /// As [`take_usual`](Self::take_usual), for processors.
+    #[inline(always)]
+    pub(crate) const fn take_whole<'i>(&mut self, input: &mut &'i [u8]) -> Option<Usual<'i>> {
+        self.parser.take_usual::<WORDS>(input)
     }
 
     /// Takes `__metadata__`, if that is next and all of it stands in `input` in the usual spelling.
@@ -201,7 +214,7 @@ impl HeaderParser {
     /// # Panics
     /// Never.
     pub const fn next_usual<'i>(&mut self, input: &mut &'i [u8]) -> Option<Entry<'i>> {
-        match self.take_usual(input) {
+        match self.take_usual::<WORDS>(input) {
             Some(entry) => {
                 let info = TensorInfo::checked(entry.dtype, entry.shape, entry.place);
                 Some(Entry { name: entry.name(), info, at: entry.name_at as u64 })

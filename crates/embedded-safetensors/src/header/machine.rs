@@ -338,7 +338,11 @@ impl HeaderParser {
 
     /// Takes the next member of the header, if all of it stands in `input` and it is a tensor in the usual
     /// spelling.
-    pub(super) const fn take_usual<'i>(&mut self, input: &mut &'i [u8]) -> Option<Usual<'i>> {
+    #[inline(always)]
+    pub(super) const fn take_usual<'i, const WORDS: bool>(
+        &mut self,
+        input: &mut &'i [u8],
+    ) -> Option<Usual<'i>> {
         if !SHORTCUTS || input.len() < usual::SHORTEST {
             return None;
         }
@@ -347,7 +351,7 @@ impl HeaderParser {
             (State::Value, Want::Header, [b'{', b'"', name @ ..]) => name,
             _ => return None,
         };
-        let Some(entry) = Usual::entry(name, self.position + 1) else { return None };
+        let Some(entry) = Usual::entry::<WORDS>(name, self.position + 1) else { return None };
         self.end_usual(input, entry.end_at, entry.dtype, entry.place);
         Some(entry)
     }

@@ -3,7 +3,8 @@
 //!
 //! The parser would say the same of them, byte by byte and several times as slowly. The compiler, which reads models that are
 //! parsed in a `const`, takes microseconds for every call and a good part of one for every step, so there are slice patterns
-//! here and few calls.
+//! and few calls for it. At run time, where pointers have 64 bits, words of eight bytes are several times as fast: whatever has
+//! the parameter `WORDS` knows both ways.
 
 use super::strings::behind_plain;
 use crate::bytes::low_u32;
@@ -11,8 +12,8 @@ use crate::dtype::Dtype;
 use crate::info::Extent;
 use crate::shape::{MAX_RANK, Shape};
 
-/// Whether digits are read eight at a time. Elsewhere that takes more instructions than one by one, and more flash.
-const WORDS: bool = cfg!(target_pointer_width = "64");
+/// Whether words are faster than bytes at run time. Elsewhere they take more instructions, and more flash.
+pub(crate) const WORDS: bool = cfg!(target_pointer_width = "64");
 
 const ONES: u64 = u64::from_le_bytes([1; 8]);
 const HIGHS: u64 = u64::from_le_bytes([0x80; 8]);
@@ -41,28 +42,20 @@ impl<'i> Usual<'i> {
     /// Nothing when it is spelled otherwise, when it is wrong, or when its numbers are very large: the
     /// parser then tells.
     #[inline(always)]
-    pub(super) const fn entry(text: &'i [u8], name_at: u32) -> Option<Self> {
+    pub(super) const fn entry<const WORDS: bool>(text: &'i [u8], name_at: u32) -> Option<Self> {
         // It may be `__metadata__`.
         if let [b'_', ..] = text {
             return None;
         }
-        let quote = behind_plain(text);
-        let [b'"', b':', b'{', b'"', b'd', b't', b'y', b'p', b'e', b'"', b':', b'"', value @ ..] = quote
-        else {
-            return None;
-        };
+        let quote = if WORDS { behind_plain(text) } else { behind_plain_bytes(text) };
+        let Some(value) = behind_name::<WORDS>(quote) else { return None };
         let Some((dtype, value)) = dtype(value) else { return None };
-        let [b',', b'"', b's', b'h', b'a', b'p', b'e', b'"', b':', b'[', value @ ..] = value else {
-            return None;
-        };
+        let Some(value) = behind_dtype::<WORDS>(value) else { return None };
         let mut sizes = [0; MAX_RANK];
-        let Some((elements, rank, value)) = dims(value, &mut sizes) else { return None };
-        let [b',', b'"', b'd', b'a', b't', b'a', b'_', value @ ..] = value else { return None };
-        let [b'o', b'f', b'f', b's', b'e', b't', b's', b'"', b':', b'[', at_begin @ ..] = value else {
-            return None;
-        };
-        let Some((begin, [b',', value @ ..])) = number(at_begin) else { return None };
-        let Some((end, [b']', b'}', rest @ ..])) = number(value) else { return None };
+        let Some((elements, rank, value)) = dims::<WORDS>(value, &mut sizes) else { return None };
+        let Some(at_begin) = behind_shape::<WORDS>(value) else { return None };
+        let Some((begin, [b',', value @ ..])) = number::<WORDS>(at_begin) else { return None };
+        let Some((end, [b']', b'}', rest @ ..])) = number::<WORDS>(value) else { return None };
         let bits = elements * dtype.bits() as u64;
         if end < begin || bits & 7 != 0 || bits >> 3 != end - begin {
             return None;
@@ -141,14 +134,17 @@ pub(crate) const fn dtype(text: &[u8]) -> Option<(Dtype, &[u8])> {
 
 /// The product of the dimensions, if it fits into 32 bits, how many they are, and what follows them.
 #[inline(always)]
-pub(crate) const fn dims<'i>(mut text: &'i [u8], sizes: &mut [u64; MAX_RANK]) -> Option<(u64, u8, &'i [u8])> {
+pub(crate) const fn dims<'i, const WORDS: bool>(
+    mut text: &'i [u8],
+    sizes: &mut [u64; MAX_RANK],
+) -> Option<(u64, u8, &'i [u8])> {
     if let [b']', rest @ ..] = text {
         return Some((1, 0, rest));
     }
     let (mut elements, mut rank) = (1, 0);
     let mut room: &mut [u64] = sizes;
     while let [slot, others @ ..] = room {
-        let Some((dim, rest)) = number(text) else { return None };
+        let Some((dim, rest)) = number::<WORDS>(text) else { return None };
         if (elements | dim) >> 32 != 0 {
             return None;
         }
@@ -165,24 +161,58 @@ pub(crate) const fn dims<'i>(mut text: &'i [u8], sizes: &mut [u64; MAX_RANK]) ->
 
 /// A number of at most 18 digits and what follows it.
 #[inline(always)]
-pub(crate) const fn number(text: &[u8]) -> Option<(u64, &[u8])> {
+pub(crate) const fn number<const WORDS: bool>(text: &[u8]) -> Option<(u64, &[u8])> {
     match text {
         [b'0', rest @ ..] => return Some((0, rest)),
         [b'1'..=b'9', ..] => {}
         _ => return None,
     }
-    let word = if WORDS { text.first_chunk() } else { None };
-    if let Some(word) = word {
-        let digits = u64::from_le_bytes(*word) ^ (ONES * b'0' as u64);
-        // The lowest bit is right: carries go upwards.
-        let others = (digits.wrapping_add(ONES * 0x76) | digits) & HIGHS;
-        // In bits; the first one is a digit.
-        let len = others.trailing_zeros() & !7;
-        if let (8..64, Some((_, rest))) = (len, text.split_at_checked(len as usize >> 3)) {
-            return Some((eight_digits(digits << (64 - len)), rest));
-        }
+    if !WORDS {
+        return long_number(text);
     }
-    long_number(text)
+    match digits(text) {
+        Some((digits, len @ 8..64)) => Some((eight_digits(digits << (64 - len)), behind_bits(text, len))),
+        Some((first, 64)) => {
+            let rest = behind_bits(text, 64);
+            match digits(rest) {
+                Some((second, len @ 0..64)) => {
+                    let lower = if len == 0 { 0 } else { eight_digits(second << (64 - len)) };
+                    Some((eight_digits(first) * ten_to(len >> 3) + lower, behind_bits(rest, len)))
+                }
+                _ => long_number(text),
+            }
+        }
+        _ => long_number(text),
+    }
+}
+
+/// What follows so many bits, of which there are as many.
+const fn behind_bits(text: &[u8], bits: u32) -> &[u8] {
+    match text.split_at_checked(bits as usize >> 3) {
+        Some((_, rest)) => rest,
+        None => &[],
+    }
+}
+
+/// The digits at the start, the first of them in the lowest byte, and of how many bits they are; nothing where less than eight
+/// bytes are left.
+#[inline(always)]
+const fn digits(text: &[u8]) -> Option<(u64, u32)> {
+    let Some(word) = text.first_chunk() else { return None };
+    let digits = u64::from_le_bytes(*word) ^ (ONES * b'0' as u64);
+    // The lowest bit is right: carries go upwards.
+    let others = (digits.wrapping_add(ONES * 0x76) | digits) & HIGHS;
+    Some((digits, others.trailing_zeros() & !7))
+}
+
+/// With an exponent below 8.
+const fn ten_to(exponent: u32) -> u64 {
+    let (mut power, mut left) = (1, exponent);
+    while left > 0 {
+        power *= 10;
+        left -= 1;
+    }
+    power
 }
 
 /// The number that these digits are, the first of them in the lowest byte.
@@ -205,6 +235,75 @@ const fn long_number(text: &[u8]) -> Option<(u64, &[u8])> {
     if text.len() - left.len() > 18 { None } else { Some((number, left)) }
 }
 
+/// What follows this text of 8 to 17 bytes.
+#[inline(always)]
+const fn behind<'a, const LEN: usize>(text: &'a [u8], due: &[u8; LEN]) -> Option<&'a [u8]> {
+    let Some((front, rest)) = text.split_first_chunk::<LEN>() else { return None };
+    let last = match (front.last_chunk(), due.last_chunk()) {
+        (Some(front), Some(due)) => u64::from_le_bytes(*front) ^ u64::from_le_bytes(*due),
+        _ => return None,
+    };
+    let is_same =
+        last == 0 && word_at::<0>(front) == word_at::<0>(due) && word_at::<8>(front) == word_at::<8>(due);
+    if is_same { Some(rest) } else { None }
+}
+
+/// The eight bytes there; 0 where there are fewer.
+#[inline(always)]
+const fn word_at<const AT: usize>(text: &[u8]) -> u64 {
+    let Some((_, rest)) = text.split_at_checked(AT) else { return 0 };
+    match rest.first_chunk() {
+        Some(word) => u64::from_le_bytes(*word),
+        None => 0,
+    }
+}
+
+/// What follows the quote behind a name, and the start of the entry, up to the name of the dtype.
+#[inline(always)]
+pub(crate) const fn behind_name<const WORDS: bool>(text: &[u8]) -> Option<&[u8]> {
+    match text {
+        _ if WORDS => behind(text, b"\":{\"dtype\":\""),
+        [b'"', b':', b'{', b'"', b'd', b't', b'y', b'p', b'e', b'"', b':', b'"', rest @ ..] => Some(rest),
+        _ => None,
+    }
+}
+
+/// What follows the dtype, up to the dimensions.
+#[inline(always)]
+pub(crate) const fn behind_dtype<const WORDS: bool>(text: &[u8]) -> Option<&[u8]> {
+    match text {
+        _ if WORDS => behind(text, b",\"shape\":["),
+        [b',', b'"', b's', b'h', b'a', b'p', b'e', b'"', b':', b'[', rest @ ..] => Some(rest),
+        _ => None,
+    }
+}
+
+/// What follows the dimensions, up to the offsets.
+#[inline(always)]
+pub(crate) const fn behind_shape<const WORDS: bool>(text: &[u8]) -> Option<&[u8]> {
+    if WORDS {
+        return behind(text, b",\"data_offsets\":[");
+    }
+    let [b',', b'"', b'd', b'a', b't', b'a', b'_', text @ ..] = text else { return None };
+    match text {
+        [b'o', b'f', b'f', b's', b'e', b't', b's', b'"', b':', b'[', rest @ ..] => Some(rest),
+        _ => None,
+    }
+}
+
+/// As [`behind_plain`].
+const fn behind_plain_bytes(mut text: &[u8]) -> &[u8] {
+    while let [plain!(), plain!(), plain!(), plain!(), plain!(), plain!(), plain!(), plain!(), rest @ ..] =
+        text
+    {
+        text = rest;
+    }
+    while let [plain!(), rest @ ..] = text {
+        text = rest;
+    }
+    text
+}
+
 #[cfg(test)]
 mod tests {
     extern crate std;
@@ -222,12 +321,13 @@ mod tests {
                 "layers.10.b\":{{\"dtype\":\"{dtype}\",\"shape\":[8,1],\"data_offsets\":[90,{}]}},",
                 90 + len
             );
-            let entry = Usual::entry(text.as_bytes(), 8).expect("the usual spelling");
+            let entry = Usual::entry::<WORDS>(text.as_bytes(), 8).expect("the usual spelling");
             assert_eq!((entry.dtype, entry.shape), (dtype, Shape::new(&[8, 1]).expect("it fits")));
             assert_eq!((entry.place.begin, entry.place.end), (90, 90 + u64::from(len)));
             assert_eq!(entry.name(), b"layers.10.b");
             let whole = text.len() - 1;
-            let end_at = |len| Usual::entry(&text.as_bytes()[..len], 8).map(|entry| entry.end_at as usize);
+            let end_at =
+                |len| Usual::entry::<false>(&text.as_bytes()[..len], 8).map(|entry| entry.end_at as usize);
             assert_eq!(end_at(whole), Some(9 + whole));
             assert!((0..whole).all(|len| end_at(len).is_none()));
         }
@@ -247,7 +347,7 @@ mod tests {
         next_tensor(&mut slow, &mut slow_input);
         next_tensor(&mut fast, &mut fast_input);
         next_tensor(&mut slow, &mut slow_input);
-        let entry = fast.take_usual(&mut fast_input).expect("the usual spelling");
+        let entry = fast.take_usual::<WORDS>(&mut fast_input).expect("the usual spelling");
         assert_eq!(&file[entry.place.begin_at as usize..][..4], b"1,3]");
         assert_eq!(&file[entry.name_at as usize..][..3], b"\"b\"");
         assert_eq!((fast.position(), fast.event_start()), (slow.position(), slow.event_start()));

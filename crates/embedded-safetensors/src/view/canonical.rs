@@ -5,7 +5,7 @@
 use crate::bytes::{index_below, low_u32};
 use crate::dtype::Dtype;
 use crate::error::MAX_HEADER_LEN;
-use crate::header::{behind_plain, dims, dtype, number};
+use crate::header::{WORDS, behind_dtype, behind_name, behind_plain, behind_shape, dims, dtype, number};
 use crate::info::Extent;
 use crate::shape::{MAX_RANK, Shape};
 
@@ -55,7 +55,7 @@ impl<'a> Entries<'a> {
         }
         let at_quote = behind_plain(text);
         let Some((name, _)) = text.split_at_checked(text.len() - at_quote.len()) else { return None };
-        let Some(fields) = behind(at_quote, b"\":{\"dtype\":\"") else { return None };
+        let Some(fields) = behind_name::<WORDS>(at_quote) else { return None };
         let Some((dtype, shape, place, rest)) = fields_of(fields) else { return None };
         let name_at = low_u32((self.data_start - self.left.len()) as u64);
         self.left = match rest {
@@ -114,40 +114,17 @@ type Fields<'a> = (Dtype, Shape, Extent, &'a [u8]);
 #[inline(always)]
 const fn fields_of(text: &[u8]) -> Option<Fields<'_>> {
     let Some((dtype, text)) = dtype(text) else { return None };
-    let Some(text) = behind(text, b",\"shape\":[") else { return None };
+    let Some(text) = behind_dtype::<WORDS>(text) else { return None };
     let mut sizes = [0; MAX_RANK];
-    let Some((elements, rank, text)) = dims(text, &mut sizes) else { return None };
-    let Some(text) = behind(text, b",\"data_offsets\":[") else { return None };
-    let Some((begin, [b',', text @ ..])) = number(text) else { return None };
-    let Some((end, [b']', b'}', rest @ ..])) = number(text) else { return None };
+    let Some((elements, rank, text)) = dims::<WORDS>(text, &mut sizes) else { return None };
+    let Some(text) = behind_shape::<WORDS>(text) else { return None };
+    let Some((begin, [b',', text @ ..])) = number::<WORDS>(text) else { return None };
+    let Some((end, [b']', b'}', rest @ ..])) = number::<WORDS>(text) else { return None };
     let bits = elements * dtype.bits() as u64; // of 32 bits and of 8
     if end < begin || bits & 7 != 0 || bits >> 3 != end - begin {
         return None;
     }
     Some((dtype, Shape::of(sizes, rank), Extent { begin, end, begin_at: 0 }, rest))
-}
-
-/// What follows this text of 8 to 17 bytes.
-#[inline(always)]
-const fn behind<'a, const LEN: usize>(text: &'a [u8], due: &[u8; LEN]) -> Option<&'a [u8]> {
-    let Some((front, rest)) = text.split_first_chunk::<LEN>() else { return None };
-    let last = match (front.last_chunk(), due.last_chunk()) {
-        (Some(front), Some(due)) => u64::from_le_bytes(*front) ^ u64::from_le_bytes(*due),
-        _ => return None,
-    };
-    let is_same =
-        last == 0 && word_at::<0>(front) == word_at::<0>(due) && word_at::<8>(front) == word_at::<8>(due);
-    if is_same { Some(rest) } else { None }
-}
-
-/// The eight bytes there; 0 where there are fewer.
-#[inline(always)]
-const fn word_at<const AT: usize>(text: &[u8]) -> u64 {
-    let Some((_, rest)) = text.split_at_checked(AT) else { return 0 };
-    match rest.first_chunk() {
-        Some(word) => u64::from_le_bytes(*word),
-        None => 0,
-    }
 }
 
 #[cfg(test)]
@@ -244,12 +221,12 @@ mod tests {
         for number_due in numbers {
             for behind in [",", "]", "", "]}}   ", ":0123456", "/", "\u{80}"] {
                 let text = format!("{number_due}{behind}");
-                let read = number(text.as_bytes());
+                let read = number::<WORDS>(text.as_bytes());
                 assert_eq!(read, Some((number_due, behind.as_bytes())), "{text}");
             }
         }
         for text in ["", "00", "01", "-1", "a", "1000000000000000000", "9999999999999999999999"] {
-            let is_number = matches!(number(text.as_bytes()), Some((_, [])));
+            let is_number = matches!(number::<WORDS>(text.as_bytes()), Some((_, [])));
             assert!(!is_number, "{text}");
         }
     }
