@@ -159,7 +159,6 @@ impl Lookup {
     pub(crate) fn next<'n>(&mut self, input: &mut &[u8], wanted: &mut [impl Seek<'n>]) -> Signal {
         let mut run: &[u8] = &[];
         loop {
-            self.tensors.tell_all(self.matches);
             // A fault of the file goes before a limit of the memory.
             let signal = self.tensors.advance(input, &mut run);
             match signal {
@@ -215,6 +214,7 @@ impl Lookup {
     fn begin_name<'n>(&mut self, wanted: &mut [impl Seek<'n>]) {
         self.name_len = 0;
         self.matches = true;
+        self.tensors.tell_all(true);
         all(wanted).for_each(|one| one.matches = true);
     }
 
@@ -224,6 +224,7 @@ impl Lookup {
         self.name_len += piece.len();
         all(wanted).for_each(|one| one.see_piece(passed, piece));
         self.matches = all(wanted).any(|one| one.matches);
+        self.tensors.tell_all(self.matches);
     }
 
     /// Whether the name that is complete is the second of one that is wanted.
@@ -232,6 +233,7 @@ impl Lookup {
         let len = self.name_len;
         let repeats = all(wanted).any(|one| one.repeats(len));
         self.matches = all(wanted).any(|one| one.matches);
+        self.tensors.tell_all(self.matches);
         repeats
     }
 

@@ -7,7 +7,7 @@
 //! the parameter `WORDS` knows both ways.
 
 use super::strings::behind_plain;
-use crate::bytes::low_u32;
+use crate::bytes::{get, get_mut, low_u32};
 use crate::dtype::Dtype;
 use crate::info::Extent;
 use crate::shape::{MAX_RANK, Shape};
@@ -49,7 +49,7 @@ impl<'i> Usual<'i> {
         }
         let quote = if WORDS { behind_plain(text) } else { behind_plain_bytes(text) };
         let Some(value) = behind_name::<WORDS>(quote) else { return None };
-        let Some((dtype, value)) = dtype(value) else { return None };
+        let Some((dtype, value)) = dtype::<WORDS>(value) else { return None };
         let Some(value) = behind_dtype::<WORDS>(value) else { return None };
         let mut sizes = [0; MAX_RANK];
         let Some((elements, rank, value)) = dims::<WORDS>(value, &mut sizes) else { return None };
@@ -123,11 +123,13 @@ const fn string(text: &[u8]) -> Option<&[u8]> {
 
 /// The dtype and what follows its closing quote.
 #[inline(always)]
-pub(crate) const fn dtype(text: &[u8]) -> Option<(Dtype, &[u8])> {
-    match text {
-        [b'F', b'3', b'2', b'"', rest @ ..] => Some((Dtype::F32, rest)),
-        [b'F', b'1', b'6', b'"', rest @ ..] => Some((Dtype::F16, rest)),
-        [b'B', b'F', b'1', b'6', b'"', rest @ ..] => Some((Dtype::BF16, rest)),
+pub(crate) const fn dtype<const WORDS: bool>(text: &[u8]) -> Option<(Dtype, &[u8])> {
+    let short = if WORDS { short_dtype(text) } else { None };
+    match (short, text) {
+        (Some(_), _) => short,
+        (_, [b'F', b'3', b'2', b'"', rest @ ..]) => Some((Dtype::F32, rest)),
+        (_, [b'F', b'1', b'6', b'"', rest @ ..]) => Some((Dtype::F16, rest)),
+        (_, [b'B', b'F', b'1', b'6', b'"', rest @ ..]) => Some((Dtype::BF16, rest)),
         _ => Dtype::quoted(text),
     }
 }
@@ -258,6 +260,56 @@ const fn word_at<const AT: usize>(text: &[u8]) -> u64 {
     }
 }
 
+/// A dtype whose name has at most seven letters, without a branch for each that there is: where they differ from tensor to
+/// tensor a processor would guess wrong.
+#[inline(always)]
+const fn short_dtype(text: &[u8]) -> Option<(Dtype, &[u8])> {
+    let Some(word) = text.first_chunk() else { return None };
+    let word = u64::from_le_bytes(*word);
+    let quotes = word ^ (ONES * b'"' as u64);
+    // The lowest bit is right: borrows go upwards.
+    let quotes = quotes.wrapping_sub(ONES) & !quotes & HIGHS;
+    if quotes == 0 {
+        return None;
+    }
+    let bits = (quotes.trailing_zeros() & !7) + 8;
+    let name = word & (u64::MAX >> (64 - bits));
+    match get(&DTYPES, slot_of(name)) {
+        Some((due, dtype)) if due == name => Some((dtype, behind_bits(text, bits))),
+        _ => None,
+    }
+}
+
+/// The dtypes of short names, each where the hash of its name says; elsewhere a name that none has.
+const DTYPES: [(u64, Dtype); 32] = {
+    let mut table = [(u64::MAX, Dtype::BOOL); 32];
+    let mut left = Dtype::ALL;
+    while let [dtype, rest @ ..] = left {
+        left = rest;
+        let name = dtype.name().as_bytes();
+        let Some(slot) = get_mut(&mut table, slot_of(packed(name))) else { continue };
+        if name.len() < 8 {
+            *slot = (packed(name), *dtype);
+        }
+    }
+    table
+};
+
+/// No two short names with a quote behind them have the same.
+const fn slot_of(name: u64) -> usize {
+    low_u32(name.wrapping_mul(0x27F5_2FA9_A117_511F) >> 59) as usize
+}
+
+/// The letters of a short name and a quote, the first in the lowest byte.
+const fn packed(name: &[u8]) -> u64 {
+    let (mut word, mut left) = (b'"' as u64, name);
+    while let [rest @ .., letter] = left {
+        word = (word << 8) | *letter as u64;
+        left = rest;
+    }
+    word
+}
+
 /// What follows the quote behind a name, and the start of the entry, up to the name of the dtype.
 #[inline(always)]
 pub(crate) const fn behind_name<const WORDS: bool>(text: &[u8]) -> Option<&[u8]> {
@@ -386,5 +438,29 @@ mod tests {
             assert!(parser.next(&mut input).is_ok());
             assert_eq!(parser.take_metadata(&mut input), len >= header.len() - 1, "{len}");
         }
+    }
+
+    #[test]
+    fn dtypes_are_found_by_words_as_by_letters() {
+        for dtype in Dtype::ALL {
+            let name = dtype.name();
+            let text = format!("{name}\",\"shape\"");
+            let found = Some((*dtype, &b",\"shape\""[..]));
+            assert_eq!(dtype_of(&text), [found; 2], "{name}");
+            assert_eq!(short_dtype(text.as_bytes()), if name.len() < 8 { found } else { None }, "{name}");
+            for wrong in [
+                &format!("{name}\0\",\"shape\""),
+                &format!("{name}x\",\"shape\""),
+                &format!("x{name}\",\"shape\""),
+                &text[..name.len()],
+            ] {
+                assert_eq!(dtype_of(wrong), [None; 2], "{wrong}");
+            }
+        }
+        assert_eq!(dtype_of("\",\"shape\":["), [None; 2]);
+    }
+
+    fn dtype_of(text: &str) -> [Option<(Dtype, &[u8])>; 2] {
+        [dtype::<true>(text.as_bytes()), dtype::<false>(text.as_bytes())]
     }
 }

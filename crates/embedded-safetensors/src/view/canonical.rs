@@ -113,7 +113,7 @@ type Fields<'a> = (Dtype, Shape, Extent, &'a [u8]);
 /// What stands in an entry from the value of the dtype on, and what follows the entry.
 #[inline(always)]
 const fn fields_of(text: &[u8]) -> Option<Fields<'_>> {
-    let Some((dtype, text)) = dtype(text) else { return None };
+    let Some((dtype, text)) = dtype::<WORDS>(text) else { return None };
     let Some(text) = behind_dtype::<WORDS>(text) else { return None };
     let mut sizes = [0; MAX_RANK];
     let Some((elements, rank, text)) = dims::<WORDS>(text, &mut sizes) else { return None };
