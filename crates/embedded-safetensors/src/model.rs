@@ -36,7 +36,7 @@ use crate::value::ValueSearch;
 /// nobody can know.
 ///
 /// *Memory*: 24 bytes and the source. [`open`](Self::open), [`find_all`](Self::find_all) and reading take at most
-/// 512 bytes of stack on a Cortex-M3, the caller's share included, for headers of any length, and 64 more while an
+/// 640 bytes of stack on a Cortex-M3, the caller's share included, for headers of any length, and 64 more while an
 /// error is made.
 #[derive(Debug)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]

@@ -7,10 +7,10 @@ use crate::report::Tally;
 use crate::stages::firmware::Figures;
 
 /// The largest sizes allowed, for every board. The readme promises the flash and the stacks.
-const MOST_FLASH: u64 = 10240;
+const MOST_FLASH: u64 = 11264;
 const MOST_VIEW_FLASH: u64 = 16384;
 const MOST_BYTES: [(&str, u64); 5] =
-    [("parser", 88), ("check", 240), ("duplicates", 288), ("entries", 224), ("slot", 24)];
+    [("parser", 128), ("check", 248), ("duplicates", 328), ("entries", 232), ("slot", 24)];
 
 /// One door of the core, by the number that `firmware/linkcheck` gives it, and the most stack that it
 /// may take, its own state included: what was measured, and a little more for other compilers.
@@ -20,10 +20,10 @@ struct Door {
     most_stack: u64,
 }
 
-const PARSER: Door = Door { name: "HeaderParser", number: 3, most_stack: 288 };
+const PARSER: Door = Door { name: "HeaderParser", number: 3, most_stack: 384 };
 const CHECK: Door = Door { name: "HeaderCheck", number: 1, most_stack: 640 };
 const DUPLICATES: Door = Door { name: "DuplicateCheck", number: 2, most_stack: 672 };
-const ENTRIES: Door = Door { name: "Entries", number: 4, most_stack: 560 };
+const ENTRIES: Door = Door { name: "Entries", number: 4, most_stack: 576 };
 
 /// With the whole file in memory.
 const VIEW: Door = Door { name: "View", number: 11, most_stack: 1152 };
