@@ -1,5 +1,8 @@
 //! Whole headers, whose usual entries are recognised at once, against the same headers byte by byte.
 
+// Without shortcuts the compiler takes longer than it likes.
+#![cfg_attr(safetensors_general, allow(long_running_const_eval))]
+
 use embedded_safetensors::{
     Dtype, Entries, Error, Event, HeaderCheck, HeaderParser, Item, Progress, Slot, Summary, TensorInfo, View,
     check_header,
@@ -28,6 +31,8 @@ fn compare(file: &[u8]) -> Result<Summary, Error> {
     for size in [1, 50, 90] {
         assert_eq!(in_pieces(file, size), whole, "{size} at a time: {}", String::from_utf8_lossy(file));
     }
+    let view = View::parse(file).map(|view| view.summary());
+    assert_eq!(view, check_header(file, &mut []), "a view of {}", String::from_utf8_lossy(file));
     whole
 }
 
@@ -103,6 +108,14 @@ fn entry(name: &str, dtype: &str, shape: &str, begin: u64, end: u64) -> String {
 fn file_of(entries: &[String], data_len: u64) -> Vec<u8> {
     let header = format!("{{{}}}", entries.join(","));
     with_header(&header, usize::try_from(data_len).expect("small"))
+}
+
+#[test]
+fn a_comma_needs_an_entry_behind_it() {
+    for behind in [",}", ",}   ", ", }", ",,}", ",", ",]", ",\"}"] {
+        let header = format!("{{{}{behind}", entry("a", "U8", "1", 0, 1));
+        assert!(compare(&with_header(&header, 1)).is_err(), "{header}");
+    }
 }
 
 #[test]

@@ -60,6 +60,11 @@ fn listed(vector: &Vector) -> Option<Table> {
 #[test]
 fn every_vector_gets_its_verdict() {
     each_vector(|vector, file| {
+        // Names that occur twice are all that a parse does not look for.
+        let is_for_parse = !vector.code.as_deref().unwrap_or("").ends_with(".duplicate");
+        if matches!(vector.ours, Ours::Reject) && is_for_parse && parse(file).is_ok() {
+            return Err("must be rejected without a look at the names".to_owned());
+        }
         let outcome = parse(file).and_then(|view| {
             view.check_names([1, 2], &mut vec![Slot::EMPTY; 4096], &mut [0; 64])?;
             Ok(view)

@@ -47,7 +47,7 @@ impl Tensors {
         }
     }
 
-    /// Signals no more than is needed to know the places of tensors: the length, their ends, and the end.
+    /// Signals no more than is needed to know the places of tensors.
     pub(crate) const fn only_places(mut self) -> Self {
         self.tell_all(false);
         self
@@ -58,13 +58,13 @@ impl Tensors {
         self.parser.told = if all { Self::TOLD } else { Self::ENDS };
     }
 
-    /// Takes the next tensor, if all of it stands in `input` in the usual spelling, for the compiler. As good as
+    /// Takes the next tensor, if all of it stands in `input` in the usual spelling, byte by byte as suits the compiler. As good as
     /// [`Signal::TensorEnd`]; all else is for [`advance`](Self::advance).
     pub(crate) const fn take_usual<'i>(&mut self, input: &mut &'i [u8]) -> Option<Usual<'i>> {
         self.parser.take_usual::<false>(input)
     }
 
-    /// As [`take_usual`](Self::take_usual), for processors.
+    /// As [`take_usual`](Self::take_usual), by words where processors are faster with them.
     #[inline(always)]
     pub(crate) const fn take_whole<'i>(&mut self, input: &mut &'i [u8]) -> Option<Usual<'i>> {
         self.parser.take_usual::<WORDS>(input)

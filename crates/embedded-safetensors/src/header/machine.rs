@@ -14,8 +14,7 @@
 //!
 //! * One byte, one call of one short function: [`HeaderParser::step`] only dispatches. A function looks at the
 //!   byte and says what becomes of it ([`Signal`]).
-//! * What is long is taken in runs before that: plain text, the digits of a number, the name of a field as all
-//!   writers spell it. A run that the end of the input cuts off goes on in the next.
+//! * Plain text is taken in runs before that. A run that the end of the input cuts off goes on in the next.
 //! * Whitespace is legal in every state from [`State::Value`] on, and handled once, before dispatch.
 //! * Nothing is buffered: text leaves in pieces as it comes. Only the first twelve bytes of a string
 //!   are kept ([`Word`]), because keys and dtypes must be understood.
@@ -24,8 +23,8 @@
 //!   byte above 0x7F is an error already; which one depends on whether the bytes after it complete
 //!   a character, so the error waits in `fault` while [`State::Foreign`] looks at them.
 //! * After an error the state is [`State::Failed`] and every call repeats the error.
-//! * `usual` is a shortcut past the machine, for input that holds whole entries, or `__metadata__`, in the
-//!   one spelling that writers use. It takes nothing of which the machine would say anything else.
+//! * `shortcut` takes fields of an entry at once that stand whole in the input, `usual` whole entries, or `__metadata__`, in the
+//!   one spelling that writers use. They take nothing of which the machine would say anything else, and leave the rest to it.
 //! * Stacks are small. Inside the crate an event is a [`Signal`] and an error a [`Fault`]; what else
 //!   there is to say of them stays where it is until someone asks. The rare long functions are kept
 //!   out of line, so that their frames do not lie under every byte.
@@ -33,8 +32,8 @@
 //! If you add a state: put it above or below [`State::Value`] according to whether whitespace is
 //! legal in it, add its line to `step`, and add vectors for what may and may not come in it. If
 //! you add something that is wanted: say in `value` what it begins with and in `wrong_type` what else is an error, and, if it
-//! is a string, in `end_string` what follows, in [`Want::piece`] whether its text is an event, and in [`Want::is_word`] whether it
-//! may be a word. If you add a word longer than twelve bytes, lengthen `Word`. If you add an error: give it a [`Fault`].
+//! is a string, in `end_string` what follows, in [`Want::piece`] whether its text is an event, and in `take_run` whether it may be
+//! a word. If you add a field of an entry: tell `shortcut` and `usual`, too. If you add a word longer than twelve bytes, lengthen `Word`. If you add an error: give it a [`Fault`].
 
 use super::SHORTCUTS;
 use super::fault::Fault;

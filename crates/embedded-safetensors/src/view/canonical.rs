@@ -59,7 +59,7 @@ impl<'a> Entries<'a> {
         let Some((dtype, shape, place, rest)) = fields_of(fields) else { return None };
         let name_at = low_u32((self.data_start - self.left.len()) as u64);
         self.left = match rest {
-            [b',', left @ ..] => left,
+            [b',', left @ ..] if matches!(left, [b'"', ..]) => left,
             [b'}', ..] => rest,
             _ => return None,
         };
