@@ -45,7 +45,7 @@ pub const STAGES: [Stage; 22] = [
     stage("std", "the same suite on the core with its `std` feature", suites::std),
     stage(
         "general",
-        "the same suite without the parser's shortcuts, which change nothing but speed",
+        "its tests of headers without the parser's shortcuts, which change nothing but speed",
         suites::general,
     ),
     stage("mcu", "the core builds for microcontrollers", targets::microcontrollers),
