@@ -154,7 +154,7 @@ fn what_does_not_fit_the_units_is_refused() {
 
 #[test]
 fn a_recorder_takes_what_its_documentation_says() {
-    let (most, least) = if size_of::<usize>() == 8 { (272, 272) } else { (184, 176) };
+    let (most, least) = if size_of::<usize>() == 8 { (240, 240) } else { (168, 160) };
     assert!((least..=most).contains(&size_of::<Recorder<'_, ()>>()));
 }
 

@@ -32,10 +32,10 @@ fn sizes_are_as_documented() {
     assert_size::<PlannedTensor<'_>>(64, 40);
     assert_size::<Content<'_>>(48, 24);
     assert_size::<PlannedTensors<'_>>(64, 40);
-    assert_size::<HeaderEncoder<'_>>(272, 184);
+    assert_size::<HeaderEncoder<'_>>(248, 176);
     assert_size::<Due<'_>>(64, 40);
-    assert_size::<Writer<'_, ()>>(152, 104);
-    assert_size::<asynch::Writer<'_, ()>>(152, 104);
+    assert_size::<Writer<'_, ()>>(120, 88);
+    assert_size::<asynch::Writer<'_, ()>>(120, 88);
 }
 
 const WAITS: Waits = Waits { before: 1, after: 1 };

@@ -107,6 +107,7 @@ impl<'a> Aligned<'a> {
     }
 
     /// Bytes whose address is looked at, which no const evaluation can.
+    #[inline]
     pub(crate) fn at_address(bytes: &'a [u8]) -> Self {
         Self { bytes, align: 1 << bytes.as_ptr().addr().trailing_zeros().min(12) }
     }
@@ -120,6 +121,7 @@ impl<'a> Aligned<'a> {
     }
 
     /// The bytes from `begin` on, `len` of them, if there are so many.
+    #[inline]
     pub(crate) const fn part(self, begin: usize, len: usize) -> Option<Self> {
         let Some((_, from)) = self.bytes.split_at_checked(begin) else { return None };
         let Some((bytes, _)) = from.split_at_checked(len) else { return None };
@@ -133,6 +135,7 @@ impl<'a> Aligned<'a> {
     }
 
     /// All of the bytes as elements, if they are such, and aligned. None of them lie anywhere.
+    #[inline]
     pub(crate) const fn as_slice<T: Native>(self) -> Option<&'a [T]> {
         if self.bytes.is_empty() {
             return Some(&[]);
@@ -177,6 +180,7 @@ const fn bytes_of<T: Native>(values: &[T]) -> &[u8] {
 }
 
 /// Values as the bytes that they are in a file: where the low byte comes first, in one part that is copied nowhere.
+#[inline]
 pub(crate) fn parts<T: Native>(values: &[T]) -> Parts<'_> {
     let unit = match T::DTYPE {
         Dtype::C64 => size_of::<f32>(),
@@ -203,10 +207,16 @@ impl Parts<'_> {
     }
 
     /// The next part, empty when there are no more.
+    #[inline]
     pub(crate) fn next(&mut self) -> &[u8] {
-        if self.unit == 1 {
-            return core::mem::take(&mut self.left);
+        match self.unit {
+            1 => core::mem::take(&mut self.left),
+            _ => self.next_turned(),
         }
+    }
+
+    #[inline(never)]
+    fn next_turned(&mut self) -> &[u8] {
         let (now, rest) = self.left.split_at_checked(BLOCK).unwrap_or((self.left, &[]));
         self.left = rest;
         let len = crate::bytes::copy(&mut self.block, now);

@@ -16,7 +16,7 @@ use embedded_io_async::{Error as _, ErrorKind as IoErrorKind, Write};
 /// future leaves the writer as after an error: [`position`](Self::position) and [`due`](Self::due) say where to go on. Otherwise the file
 /// must be begun again.
 ///
-/// *Memory*: 152 bytes, 104 where pointers have 32 bits, and the sink. Besides the sink's own, a future holds at most 200 bytes (120), one of
+/// *Memory*: 120 bytes, 88 where pointers have 32 bits, and the sink. Besides the sink's own, a future holds at most 200 bytes (120), one of
 /// [`write_values`](Self::write_values) 280 (200). Those of [`begin`](Self::begin) and [`finish`](Self::finish) hold the sink too, and some
 /// 660 (450) and 460 (320).
 #[derive(Debug)]

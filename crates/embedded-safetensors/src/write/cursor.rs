@@ -1,6 +1,6 @@
 //! Which tensor's bytes come next, and how many: what all that write data share.
 
-use super::layout::{Content, PlannedTensors};
+use super::layout::PlannedTensors;
 use super::plan::FilePlan;
 use super::spec::TensorSpec;
 use crate::dtype::Dtype;
@@ -22,13 +22,23 @@ pub struct Due<'a> {
     pub remaining: u64,
 }
 
+/// As [`Due`], which is made of it, with nothing copied.
+#[derive(Clone, Copy, Debug)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+struct Coming<'a> {
+    index: usize,
+    spec: &'a TensorSpec<'a>,
+    position: u64,
+    remaining: u64,
+}
+
 /// How far the data of a file are written.
 #[derive(Clone, Copy, Debug)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub(crate) struct Cursor<'a> {
     behind: PlannedTensors<'a>,
     /// The next tensor that has bytes, and not all of them yet.
-    due: Option<Due<'a>>,
+    due: Option<Coming<'a>>,
     /// Bytes of padding before the tensor that is due.
     zeros: u64,
     /// Of the file: the byte that comes next.
@@ -46,7 +56,12 @@ impl<'a> Cursor<'a> {
 
     /// The tensor whose bytes come next: none that has no bytes.
     pub(crate) const fn due(&self) -> Option<Due<'a>> {
-        self.due
+        match self.due {
+            Some(Coming { index, spec, position, remaining }) => {
+                Some(Due { index, tensor: *spec, position, remaining })
+            }
+            None => None,
+        }
     }
 
     pub(crate) const fn position(&self) -> u64 {
@@ -93,8 +108,8 @@ impl<'a> Cursor<'a> {
     /// [`ErrorKind::ValueType`]; as [`admit`](Self::admit).
     pub(crate) fn admit_values(&self, given: Dtype, bytes: usize) -> Result<(), Error> {
         match self.due {
-            Some(due) if due.tensor.dtype() != given && bytes > 0 => {
-                let (tensor, needed) = (number(due.index), due.tensor.dtype());
+            Some(due) if due.spec.dtype() != given && bytes > 0 => {
+                let (tensor, needed) = (number(due.index), due.spec.dtype());
                 Err(self.fault(ErrorKind::ValueType { tensor, given, needed }))
             }
             _ => self.admit(bytes),
@@ -106,7 +121,7 @@ impl<'a> Cursor<'a> {
     /// # Errors
     /// [`ErrorKind::NotDue`], [`ErrorKind::TensorLength`], [`ErrorKind::TooManyBytes`], [`ErrorKind::NothingDue`].
     pub(crate) fn admit_tensor(&self, name: &str, bytes: usize) -> Result<(), Error> {
-        let due = self.due.filter(|due| due.tensor.name() == name);
+        let due = self.due.filter(|due| due.spec.name() == name);
         let (index, needed) = match due {
             Some(due) => (due.index, due.position + due.remaining),
             None => (self.behind.find_empty(name).ok_or_else(|| self.out_of_turn())?, 0),
@@ -126,7 +141,7 @@ impl<'a> Cursor<'a> {
         self.fault(kind)
     }
 
-    fn check_room(&self, due: &Due<'_>, bytes: usize) -> Result<(), Error> {
+    fn check_room(&self, due: &Coming<'_>, bytes: usize) -> Result<(), Error> {
         let (tensor, given, left) = (number(due.index), bytes as u64, due.remaining);
         match given > left {
             true => Err(self.fault(ErrorKind::TooManyBytes { tensor, given, left })),
@@ -146,15 +161,15 @@ impl<'a> Cursor<'a> {
 
     fn turn_to_next(&mut self) {
         self.due = None;
-        for planned in self.behind.by_ref() {
+        while let Some(planned) = self.behind.next_planned() {
             let remaining = planned.byte_len();
-            match planned.content {
-                Content::Tensor { .. } if remaining == 0 => {}
-                Content::Tensor { index, spec: tensor } => {
-                    self.due = Some(Due { index, tensor, position: 0, remaining });
+            match planned.spec {
+                Some(_) if remaining == 0 => {}
+                Some(spec) => {
+                    self.due = Some(Coming { index: planned.index, spec, position: 0, remaining });
                     return;
                 }
-                Content::Padding { .. } => self.zeros = self.zeros.saturating_add(remaining),
+                None => self.zeros = self.zeros.saturating_add(remaining),
             }
         }
     }

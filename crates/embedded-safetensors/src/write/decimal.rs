@@ -21,20 +21,25 @@ pub(super) fn digits(number: u64) -> usize {
     POWERS.iter().rev().skip(1).take_while(|power| number >= **power).count() + 1
 }
 
-/// Writes it to the front of `room`, and says how long it is. Machines that divide 64 bits in software would carry a library's
-/// routine for it, so powers of ten are taken away one by one.
+/// Writes it to the front of `room`, and says how long it is.
 pub(super) fn write(number: u64, room: &mut [u8; MOST_DIGITS]) -> usize {
     let len = digits(number);
-    let powers = POWERS.get(MOST_DIGITS.saturating_sub(len)..).unwrap_or(&[]);
+    fill(room.get_mut(..len).unwrap_or_default(), number);
+    len
+}
+
+/// Writes it to a place that has room for its digits and for nothing else. Machines that divide 64 bits in software would carry a library's
+/// routine for it, so powers of ten are taken away one by one.
+pub(super) fn fill(place: &mut [u8], number: u64) {
+    let powers = POWERS.get(MOST_DIGITS.saturating_sub(place.len())..).unwrap_or(&[]);
     let mut left = number;
-    for (slot, power) in room.iter_mut().zip(powers) {
+    for (slot, power) in place.iter_mut().zip(powers) {
         *slot = b'0';
         while left >= *power {
             left -= power;
             *slot += 1;
         }
     }
-    len
 }
 
 #[cfg(test)]

@@ -23,7 +23,7 @@ use crate::bytes::{copy, front};
 /// # Ok::<(), embedded_safetensors::SpecError>(())
 /// ```
 ///
-/// *Memory*: 272 bytes, 184 where pointers have 32 bits.
+/// *Memory*: 248 bytes, 176 where pointers have 32 bits.
 #[derive(Clone)]
 pub struct HeaderEncoder<'a> {
     pieces: Pieces<'a>,
@@ -53,6 +53,7 @@ impl<'a> HeaderEncoder<'a> {
     /// # Panics
     /// Never.
     pub fn encode<'b>(&mut self, buffer: &'b mut [u8]) -> &'b [u8] {
+        let buffer = front(buffer, self.left);
         let mut filled = 0;
         while let Some(room @ [_, ..]) = buffer.get_mut(filled..) {
             let len = match self.has_rest() {
@@ -92,6 +93,9 @@ impl<'a> HeaderEncoder<'a> {
     /// Puts the next piece into the room, and keeps what has no room. Says how much that was; nothing when there are no more.
     #[inline]
     fn put_next(&mut self, room: &mut [u8]) -> Option<usize> {
+        if let Some(len) = self.pieces.put_entries(room) {
+            return Some(len);
+        }
         self.is_escaped = false;
         match self.pieces.next() {
             Some(Piece::Plain(text)) => Some(self.put_plain(text.as_bytes(), room)),
@@ -154,7 +158,7 @@ impl<'a> HeaderEncoder<'a> {
 
     /// Whether there is something left of a piece that had no room.
     fn has_rest(&self) -> bool {
-        !self.text.is_empty() || self.number.is_some() || !self.small.left().is_empty()
+        !self.text.is_empty() || self.number.is_some() || self.small.begin < self.small.end
     }
 
     #[cold]

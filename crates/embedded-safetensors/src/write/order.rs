@@ -81,7 +81,7 @@ fn in_order<T>(items: &[T], compare: impl Fn(&T, &T) -> Ordering) -> Result<(), 
 /// and among them a name is looked for by halving.
 fn unique_across(spec: &FileSpec<'_>) -> Result<(), SpecError> {
     let mut left = spec.tensors;
-    while let [_, ..] = left {
+    while let [_, _, ..] = left {
         let (own, behind) = split_rank(left, spec.placement);
         let first = spec.tensors.len() - left.len();
         for (other, one) in (first..).zip(own) {

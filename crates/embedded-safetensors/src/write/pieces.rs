@@ -2,9 +2,10 @@
 
 use super::decimal::digits;
 use super::escape::escaped_len;
-use super::layout::{Content, PlannedTensor, PlannedTensors};
+use super::layout::{Planned, PlannedTensors};
 use super::order::{Order, place};
 use super::spec::{FileSpec, PADDING};
+use super::whole::{IS_USED, put, put_entry};
 
 /// A part of the text.
 pub(super) enum Piece<'a> {
@@ -19,22 +20,26 @@ pub(super) enum Piece<'a> {
 
 const METADATA: &str = "{\"__metadata__\":{";
 const BEFORE_VALUE: &str = "\":\"";
-const BEFORE_DTYPE: &str = "\":{\"dtype\":\"";
-const BEFORE_SHAPE: &str = "\",\"shape\":[";
-const BEFORE_OFFSETS: &str = "],\"data_offsets\":[";
+pub(super) const BEFORE_DTYPE: &str = "\":{\"dtype\":\"";
+pub(super) const BEFORE_SHAPE: &str = "\",\"shape\":[";
+pub(super) const BEFORE_OFFSETS: &str = "],\"data_offsets\":[";
 const ENTRY_END: &str = "]}";
+
+/// No longer is what is in front of an entry, or behind all of them.
+const SEPARATOR: usize = "]},\"".len();
 
 /// What comes next.
 #[derive(Clone, Copy)]
 enum Stage {
     Length,
+    /// What is in front of the first key.
     Open,
     /// The quote in front of a key, or the end of `__metadata__`.
     Pair,
     Key,
     BeforeValue,
     Value,
-    /// The quote in front of a name, or the end of the header.
+    /// What is in front of a name, or the end of the header.
     Entry,
     Name,
     BeforeDtype,
@@ -56,7 +61,7 @@ pub(super) struct Pieces<'a> {
     pair: usize,
     tensors: PlannedTensors<'a>,
     /// The one on its way; none before the first one.
-    tensor: Option<PlannedTensor<'a>>,
+    tensor: Option<Planned<'a>>,
     /// Those of its shape that are still to come.
     dims: &'a [u64],
 }
@@ -73,8 +78,11 @@ impl<'a> Pieces<'a> {
     #[inline]
     pub(super) fn next(&mut self) -> Option<Piece<'a>> {
         Some(match self.stage {
-            Stage::Length => self.then(Stage::Open, Piece::Length),
-            Stage::Open => self.open(),
+            Stage::Length => match self.metadata {
+                Some(_) => self.then(Stage::Open, Piece::Length),
+                None => self.then(Stage::Entry, Piece::Length),
+            },
+            Stage::Open => self.then(Stage::Pair, Piece::Plain(METADATA)),
             Stage::Pair => self.next_pair(),
             Stage::Key => {
                 let key = self.pair().map_or("", |pair| pair.0);
@@ -85,7 +93,7 @@ impl<'a> Pieces<'a> {
                 let value = self.value();
                 self.then(Stage::Pair, Piece::Escaped(value))
             }
-            Stage::Entry => self.next_entry(),
+            Stage::Entry => Piece::Plain(self.turn_to_next()),
             Stage::Name => self.name(),
             Stage::BeforeDtype => self.then(Stage::Dtype, Piece::Plain(BEFORE_DTYPE)),
             Stage::Dtype => {
@@ -102,11 +110,22 @@ impl<'a> Pieces<'a> {
         })
     }
 
-    fn open(&mut self) -> Piece<'a> {
-        match self.metadata {
-            Some(_) => self.then(Stage::Pair, Piece::Plain(METADATA)),
-            None => self.then(Stage::Entry, Piece::Plain("{")),
+    /// Puts whole entries into the room, and what ends the last one, as far as all of that has room at once. Says how long it is; nothing
+    /// where pieces must do it.
+    #[inline]
+    pub(super) fn put_entries(&mut self, room: &mut [u8]) -> Option<usize> {
+        if !IS_USED || !matches!(self.stage, Stage::Entry) {
+            return None;
         }
+        let (len, mut left) = (room.len(), room);
+        while left.len() >= SEPARATOR && matches!(self.stage, Stage::Entry) {
+            left = put(left, self.turn_to_next().as_bytes())?;
+            if let Some(entry) = self.tensor.as_ref().and_then(|tensor| put_entry(tensor, left)) {
+                left = left.get_mut(entry..)?;
+                self.stage = Stage::Entry;
+            }
+        }
+        (left.len() < len).then_some(len - left.len())
     }
 
     fn pair(&self) -> Option<(&'a str, &'a str)> {
@@ -127,27 +146,29 @@ impl<'a> Pieces<'a> {
         value
     }
 
-    fn next_entry(&mut self) -> Piece<'a> {
-        let is_first = self.tensor.is_none();
-        self.tensor = self.tensors.next();
-        let (stage, text) = match (self.tensor, is_first) {
-            (Some(_), false) => (Stage::Name, "]},\""),
-            (Some(_), true) if self.metadata.is_some() => (Stage::Name, ",\""),
-            (Some(_), true) => (Stage::Name, "\""),
-            (None, false) => (Stage::Nothing, "]}}"),
-            (None, true) => (Stage::Nothing, "}"),
-        };
-        self.then(stage, Piece::Plain(text))
+    /// Goes on to the next tensor, or to the end. Gives what is in front of its name.
+    fn turn_to_next(&mut self) -> &'static str {
+        let (is_first, has_metadata) = (self.tensor.is_none(), self.metadata.is_some());
+        self.tensor = self.tensors.next_planned();
+        self.stage = if self.tensor.is_some() { Stage::Name } else { Stage::Nothing };
+        match (&self.tensor, is_first) {
+            (Some(_), false) => "]},\"",
+            (Some(_), true) if has_metadata => ",\"",
+            (Some(_), true) => "{\"",
+            (None, false) => "]}}",
+            (None, true) if has_metadata => "}",
+            (None, true) => "{}",
+        }
     }
 
     fn name(&mut self) -> Piece<'a> {
-        match self.tensor.map(|tensor| tensor.content) {
-            Some(Content::Padding { number }) => {
-                self.then(Stage::BeforeDtype, Piece::Number(PADDING, number.into()))
-            }
-            Some(Content::Tensor { spec, .. }) => {
+        match self.tensor {
+            Some(Planned { spec: Some(spec), .. }) => {
                 self.dims = spec.dims();
                 self.then(Stage::BeforeDtype, Piece::Escaped(spec.name()))
+            }
+            Some(Planned { spec: None, index, .. }) => {
+                self.then(Stage::BeforeDtype, Piece::Number(PADDING, index as u64))
             }
             None => Piece::Plain(""),
         }
@@ -155,8 +176,8 @@ impl<'a> Pieces<'a> {
 
     fn shape(&mut self) -> Piece<'a> {
         match (self.tensor, self.dims) {
-            (Some(tensor @ PlannedTensor { content: Content::Padding { .. }, .. }), _) => {
-                self.then(Stage::Dim, Piece::Number(BEFORE_SHAPE, tensor.byte_len()))
+            (Some(padding @ Planned { spec: None, .. }), _) => {
+                self.then(Stage::Dim, Piece::Number(BEFORE_SHAPE, padding.byte_len()))
             }
             (_, [dim, rest @ ..]) => {
                 self.dims = rest;
@@ -182,19 +203,25 @@ impl<'a> Pieces<'a> {
     }
 }
 
-/// How long all pieces are together.
-pub(super) fn total_len(spec: &FileSpec<'_>, order: Order<'_>) -> u64 {
-    let pairs =
-        spec.metadata.map_or(0, |pairs| METADATA.len() as u64 + "}".len() as u64 + list(pairs, pair_len));
-    let tensors = PlannedTensors::new(spec, order);
-    let (count, entries) =
-        tensors.fold((0, 0), |(count, total): (u64, u64), tensor| (count + 1, total + entry_len(&tensor)));
-    let braces = if spec.metadata.is_some() { "}".len() } else { "{}".len() } as u64;
-    let commas = match spec.metadata {
-        Some(_) => count,
-        None => count.saturating_sub(1),
+/// How long all pieces are together, and all tensors, padding included. Nothing where the tensors are longer than a file can be: ends that
+/// do not fit are the largest number there is, and behind such an end padding would come for ever.
+pub(super) fn lengths(spec: &FileSpec<'_>, order: Order<'_>) -> Option<(u64, u64)> {
+    let (pairs, braces) = match spec.metadata {
+        Some(pairs) => (METADATA.len() as u64 + "}".len() as u64 + list(pairs, pair_len), "}".len()),
+        None => (0, "{}".len()),
     };
-    braces + pairs + commas + entries
+    let (mut entries, mut end) = (0, 0);
+    let mut tensors = PlannedTensors::new(spec, order);
+    while let Some(tensor) = tensors.next_planned() {
+        end = tensor.end;
+        if end == u64::MAX {
+            return None;
+        }
+        entries += ",".len() as u64 + entry_len(&tensor);
+    }
+    // In front of the first one there is only a comma where there are metadata.
+    let json = braces as u64 + pairs + entries;
+    Some((json - u64::from(spec.metadata.is_none() && entries > 0), end))
 }
 
 /// With commas between them.
@@ -206,14 +233,10 @@ fn pair_len(pair: &(&str, &str)) -> u64 {
     ("\"".len() + BEFORE_VALUE.len() + "\"".len()) as u64 + escaped_len(pair.0) + escaped_len(pair.1)
 }
 
-fn entry_len(tensor: &PlannedTensor<'_>) -> u64 {
-    let (name, shape) = match tensor.content {
-        Content::Tensor { spec, .. } => {
-            (escaped_len(spec.name()), list(spec.dims(), |dim| digits(*dim) as u64))
-        }
-        Content::Padding { number } => {
-            ((PADDING.len() + digits(number.into())) as u64, digits(tensor.byte_len()) as u64)
-        }
+fn entry_len(tensor: &Planned<'_>) -> u64 {
+    let (name, shape) = match tensor.spec {
+        Some(spec) => (escaped_len(spec.name()), list(spec.dims(), |dim| digits(*dim) as u64)),
+        None => ((PADDING.len() + digits(tensor.index as u64)) as u64, digits(tensor.byte_len()) as u64),
     };
     let dtype = tensor.dtype().name().len() as u64;
     let offsets = digits(tensor.begin) + ",".len() + digits(tensor.end);

@@ -4,7 +4,7 @@ use super::encoder::HeaderEncoder;
 use super::error::{SpecError, SpecFault, Which};
 use super::layout::PlannedTensors;
 use super::order::{self, Order};
-use super::pieces::{Pieces, total_len};
+use super::pieces::{Pieces, lengths};
 use super::spec::{FileSpec, PADDING, Placement};
 use crate::bytes::low_u32;
 use crate::error::MAX_HEADER_LEN;
@@ -27,42 +27,28 @@ pub struct FilePlan<'a> {
 }
 
 impl<'a> FilePlan<'a> {
+    #[inline]
     pub(super) fn in_order(spec: FileSpec<'a>) -> Result<Self, SpecError> {
-        check_parts(&spec)?;
-        order::verify(&spec)?;
-        Self::measured(spec, Order::AS_GIVEN)
+        let lengths = Lengths::in_order(&spec)?;
+        Ok(Self::new(spec, Order::AS_GIVEN, &lengths))
     }
 
     pub(super) fn sorted(spec: FileSpec<'a>, memory: &'a mut [u32]) -> Result<Self, SpecError> {
         check_parts(&spec)?;
         let order = order::sorted(&spec, memory)?;
-        Self::measured(spec, order)
+        Ok(Self::new(spec, order, &Lengths::of(&spec, order)?))
     }
 
     pub(super) fn as_given(spec: FileSpec<'a>, memory: &mut [u32]) -> Result<Self, SpecError> {
         check_parts(&spec)?;
         order::unique(&spec, memory)?;
-        Self::measured(spec, Order::AS_GIVEN)
+        Ok(Self::new(spec, Order::AS_GIVEN, &Lengths::of(&spec, Order::AS_GIVEN)?))
     }
 
-    /// The parts can stand in one file; whether all of it can be.
-    fn measured(spec: FileSpec<'a>, order: Order<'a>) -> Result<Self, SpecError> {
-        let data_len = data_len(&spec, order);
-        if data_len == u64::MAX {
-            // Behind such an end padding would come for ever.
-            return Err(SpecFault::DataTooLong.at(Which::File));
-        }
-        let json_len = total_len(&spec, order);
-        let unit = u64::from(spec.placement.unit());
-        let data_start = (PREFIX + json_len + u64::from(spec.room) + unit - 1) & !(unit - 1);
-        let length = data_start - PREFIX;
-        if length > MAX_HEADER_LEN {
-            return Err(SpecFault::HeaderTooLarge { length }.at(Which::File));
-        }
-        if data_start.checked_add(data_len).is_none() {
-            return Err(SpecFault::DataTooLong.at(Which::File));
-        }
-        Ok(Self { spec, order, json_len: low_u32(json_len), header_len: low_u32(length), data_len })
+    #[inline]
+    const fn new(spec: FileSpec<'a>, order: Order<'a>, lengths: &Lengths) -> Self {
+        let Lengths { json_len, header_len, data_len } = *lengths;
+        Self { spec, order, json_len, header_len, data_len }
     }
 
     /// How long the header is, without the 8 bytes of its length, but with the spaces at its end.
@@ -113,6 +99,38 @@ impl<'a> FilePlan<'a> {
     }
 }
 
+/// As the plan has them, which is made where it is to be: a copy of it takes longer than half of its proof.
+struct Lengths {
+    json_len: u32,
+    header_len: u32,
+    data_len: u64,
+}
+
+impl Lengths {
+    fn in_order(spec: &FileSpec<'_>) -> Result<Self, SpecError> {
+        check_parts(spec)?;
+        order::verify(spec)?;
+        Self::of(spec, Order::AS_GIVEN)
+    }
+
+    /// The parts can stand in one file; whether all of it can be.
+    fn of(spec: &FileSpec<'_>, order: Order<'_>) -> Result<Self, SpecError> {
+        let Some((json_len, data_len)) = lengths(spec, order) else {
+            return Err(SpecFault::DataTooLong.at(Which::File));
+        };
+        let unit = u64::from(spec.placement.unit());
+        let data_start = (PREFIX + json_len + u64::from(spec.room) + unit - 1) & !(unit - 1);
+        let length = data_start - PREFIX;
+        if length > MAX_HEADER_LEN {
+            return Err(SpecFault::HeaderTooLarge { length }.at(Which::File));
+        }
+        if data_start.checked_add(data_len).is_none() {
+            return Err(SpecFault::DataTooLong.at(Which::File));
+        }
+        Ok(Self { json_len: low_u32(json_len), header_len: low_u32(length), data_len })
+    }
+}
+
 /// Whether each part of the description can be in a file, whatever else is.
 fn check_parts(spec: &FileSpec<'_>) -> Result<(), SpecError> {
     let unit = spec.placement.unit();
@@ -131,18 +149,4 @@ fn check_parts(spec: &FileSpec<'_>) -> Result<(), SpecError> {
 fn is_reserved(name: &str, placement: Placement) -> bool {
     let is_padded = matches!(placement, Placement::Padded(_));
     name == "__metadata__" || (is_padded && name.starts_with(PADDING))
-}
-
-/// How long all tensors are together, padding included.
-///
-/// Ends that do not fit are the largest number there is, and then the file's length does not fit either.
-fn data_len(spec: &FileSpec<'_>, order: Order<'_>) -> u64 {
-    let mut end = 0;
-    for tensor in PlannedTensors::new(spec, order) {
-        end = tensor.end;
-        if end == u64::MAX {
-            break;
-        }
-    }
-    end
 }

@@ -42,7 +42,7 @@ const HIGH_HALF: usize = PREFIX / 2;
 /// go on. What failed is written again by the next call, and bytes may have been there already: files, cards and memory take
 /// that. NOR flash does not take a unit twice, so begin anew. After a mistake of the caller nothing is written, and the next call can mend it.
 ///
-/// *Memory*: 272 bytes, 184 where pointers have 32 bits, the storage and the buffer.
+/// *Memory*: 240 bytes, 168 where pointers have 32 bits, the storage and the buffer.
 pub struct Recorder<'a, S> {
     storage: S,
     plan: FilePlan<'a>,

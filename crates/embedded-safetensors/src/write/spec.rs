@@ -170,6 +170,7 @@ impl<'a> FileSpec<'a> {
     ///
     /// # Panics
     /// Never.
+    #[inline]
     pub fn in_order(self) -> Result<FilePlan<'a>, SpecError> {
         FilePlan::in_order(self)
     }

@@ -34,7 +34,7 @@ const ZEROS: [u8; 64] = [0; 64];
 /// After an error of what is written to, what it has taken is counted: [`position`](Self::position) and [`due`](Self::due) say where
 /// to go on. After a mistake of the caller nothing is written, and the next call can mend it.
 ///
-/// *Memory*: 152 bytes, 104 where pointers have 32 bits, and the sink.
+/// *Memory*: 120 bytes, 88 where pointers have 32 bits, and the sink.
 #[derive(Debug)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Writer<'a, W> {

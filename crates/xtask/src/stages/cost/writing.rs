@@ -11,9 +11,9 @@ const MOST_FLASH: u64 = 10240;
 const MOST_FLASH_TO_RECORD: u64 = 12288;
 /// The window or buffer of 64 bytes, all states and frames. The readme promises it.
 pub const MOST_STACK: [(&str, u32, u64); 2] = [("Writer", 12, 1024), ("Recorder", 13, 1472)];
-const ENCODER: u64 = 184;
-const WRITER: u64 = 104;
-const RECORDER: u64 = 184;
+const ENCODER: u64 = 176;
+const WRITER: u64 = 88;
+const RECORDER: u64 = 168;
 const PLAN: u64 = 64;
 /// The largest sizes allowed, for every board. The readme promises them.
 const MOST_BYTES: [(&str, u64); 4] =
