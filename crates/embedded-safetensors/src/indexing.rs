@@ -135,6 +135,7 @@ impl<'m> IndexBuilder<'m> {
             name_at_or_named: entry.name_at,
             begin_at_or_next: entry.place.begin_at,
             dtype: entry.dtype,
+            hash: [0; 3],
         };
         self.order.see(entry.place);
         copy(self.memory.names.get_mut(self.names as usize..).unwrap_or(&mut []), name);

@@ -25,7 +25,12 @@ pub struct IndexRecord {
     /// the bucket that this record is in.
     pub(crate) begin_at_or_next: u32,
     pub(crate) dtype: Dtype,
+    /// Of the name.
+    pub(crate) hash: ShortHash,
 }
+
+/// As much of a hash as there is room for.
+pub(crate) type ShortHash = [u8; 3];
 
 impl IndexRecord {
     /// A record with nothing in it, to make arrays of. All its bytes are zero.
@@ -40,6 +45,7 @@ impl IndexRecord {
         name_at_or_named: 0,
         begin_at_or_next: 0,
         dtype: Dtype::BOOL,
+        hash: [0; 3],
     };
 }
 

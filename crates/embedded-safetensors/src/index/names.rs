@@ -3,13 +3,19 @@
 //! There are as many buckets as records, so that no table is needed besides them: the record at place
 //! *n* also says where bucket *n* begins. Links are places counted from 1, so that 0 is none.
 
-use super::memory::IndexRecord;
+use super::memory::{IndexRecord, ShortHash};
 use super::sort::{Items, sort, swap};
 use crate::bytes::{index_below, low_u32};
 use crate::hash::NameHash;
+use crate::header::WORDS;
+use core::hint::black_box;
 
 /// All of the hash; in the unit tests so little of it that names collide all the time.
-const HASH_MASK: u64 = if cfg!(test) { 3 << 62 } else { u64::MAX };
+const HASH_MASK: u8 = if cfg!(test) { 3 << 6 } else { u8::MAX };
+
+/// How many names are hashed before they are linked: a processor with long registers then waits for the memory that
+/// their hashes lead to once, not for that of one after that of the other.
+const TOGETHER: usize = if WORDS { 16 } else { 1 };
 
 /// The name of a record.
 pub(crate) fn name_of<'t>(record: &IndexRecord, text: &'t [u8]) -> &'t [u8] {
@@ -19,43 +25,84 @@ pub(crate) fn name_of<'t>(record: &IndexRecord, text: &'t [u8]) -> &'t [u8] {
 
 /// The place of the tensor with this name.
 pub(crate) fn find(records: &[IndexRecord], text: &[u8], key: [u64; 2], name: &[u8]) -> Option<usize> {
-    find_in(records, text, bucket(name, key, records.len()), name)
+    let hash = hash_of(name, key);
+    let first = records.get(bucket(hash, records.len()))?.first;
+    find_in(records, text, first, hash, name)
 }
 
-fn find_in(records: &[IndexRecord], text: &[u8], bucket: usize, name: &[u8]) -> Option<usize> {
-    let mut link = records.get(bucket)?.first;
+/// As [`find`], in a bucket that has this hash and begins with this link.
+fn find_in(records: &[IndexRecord], text: &[u8], first: u32, hash: ShortHash, name: &[u8]) -> Option<usize> {
+    let mut link = first;
     loop {
         let place = link.checked_sub(1)? as usize;
         let record = records.get(place)?;
-        if name_of(record, text) == name {
+        if record.hash == hash && name_of(record, text) == name {
             return Some(place);
         }
         link = record.begin_at_or_next;
     }
 }
 
-/// The bucket of a name among so many: the hash as a fraction of that number.
-fn bucket(name: &[u8], key: [u64; 2], buckets: usize) -> usize {
+fn hash_of(name: &[u8], key: [u64; 2]) -> ShortHash {
     let mut hash = NameHash::new(key);
     hash.push(name);
-    let fraction = (hash.finish() & HASH_MASK) >> 32;
-    index_below((fraction * buckets as u64) >> 32, buckets).unwrap_or(0)
+    let [.., low, middle, high] = hash.finish().to_le_bytes();
+    if cfg!(test) { [0, 0, high & HASH_MASK] } else { [low, middle, high] }
+}
+
+/// The bucket of a hash among so many: the hash as a fraction of that number.
+fn bucket([low, middle, high]: ShortHash, buckets: usize) -> usize {
+    let fraction = u32::from_le_bytes([low, middle, high, 0]);
+    index_below((u64::from(fraction) * buckets as u64) >> 24, buckets).unwrap_or(0)
 }
 
 /// Hashes all names, of records of which none is the first of a bucket yet. If some occur twice: where the first one stands in the header that repeats an
 /// earlier one.
 pub(crate) fn link(records: &mut [IndexRecord], text: &[u8], key: [u64; 2]) -> Option<u32> {
-    let mut repeat_at = None;
-    for place in 0..records.len() {
-        let Some(record) = records.get(place) else { continue };
-        let name = name_of(record, text);
-        let bucket = bucket(name, key, records.len());
-        match find_in(records, text, bucket, name) {
-            Some(twin) => repeat_at = earlier(repeat_at, unite(records, twin, place)),
-            None => insert(records, place, bucket),
+    let (mut repeat_at, mut start) = (None, 0);
+    while start < records.len() {
+        let buckets = hash_some(records, start, text, key);
+        if WORDS {
+            touch(records, &buckets);
         }
+        for (place, bucket) in (start..records.len()).zip(buckets) {
+            repeat_at = earlier(repeat_at, link_one(records, text, place, bucket));
+        }
+        start += TOGETHER;
     }
     repeat_at
+}
+
+/// Hashes the names from this place on. In which buckets they belong.
+fn hash_some(records: &mut [IndexRecord], start: usize, text: &[u8], key: [u64; 2]) -> [usize; TOGETHER] {
+    let (mut buckets, count) = ([0; TOGETHER], records.len());
+    let some = records.get_mut(start..).unwrap_or_default();
+    for (record, slot) in some.iter_mut().zip(&mut buckets) {
+        record.hash = hash_of(name_of(record, text), key);
+        *slot = bucket(record.hash, count);
+    }
+    buckets
+}
+
+/// Has these buckets, and the first records in them, in the caches.
+fn touch(records: &[IndexRecord], buckets: &[usize; TOGETHER]) {
+    let firsts = buckets.map(|bucket| records.get(bucket).map_or(0, |record| record.first as usize));
+    let nexts =
+        firsts.map(|first| records.get(first.wrapping_sub(1)).map_or(0, |record| record.begin_at_or_next));
+    black_box(nexts);
+}
+
+/// Puts the name of a record into its bucket. If it is in there: where in the header the later one of the two stands.
+fn link_one(records: &mut [IndexRecord], text: &[u8], place: usize, bucket: usize) -> Option<u32> {
+    let record = records.get(place)?;
+    let first = records.get(bucket)?.first;
+    match find_in(records, text, first, record.hash, name_of(record, text)) {
+        Some(twin) => unite(records, twin, place),
+        None => {
+            insert(records, place, bucket);
+            None
+        }
+    }
 }
 
 fn insert(records: &mut [IndexRecord], place: usize, bucket: usize) {
