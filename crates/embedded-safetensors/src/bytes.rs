@@ -8,6 +8,12 @@ pub(crate) const fn low_u32(number: u64) -> u32 {
     number as u32
 }
 
+/// The low byte of a number below 256.
+#[allow(clippy::cast_possible_truncation)] // that is what it is for
+pub(crate) const fn low_u8(number: usize) -> u8 {
+    number as u8
+}
+
 /// Copies to the front of `to` as many bytes as both have, and says how many. `copy_from_slice` has a panic path, which
 /// goes only where the compiler inlines it.
 pub(crate) fn copy(to: &mut [u8], from: &[u8]) -> usize {

@@ -34,6 +34,9 @@ pub(crate) struct OrderCheck {
     file_len: Option<NonZeroU64>,
 }
 
+/// An input so short has hardly a whole entry.
+const SHORT: usize = 128;
+
 impl OrderCheck {
     #[inline]
     pub(crate) const fn new(file_len: Option<u64>) -> Self {
@@ -112,7 +115,7 @@ impl OrderCheck {
     const fn next_or_length(&mut self, input: &mut &[u8]) -> Signal {
         let mut run: &[u8] = &[];
         loop {
-            if WORDS && self.tensors.take_whole(input).is_some() {
+            if WORDS && input.len() > SHORT && self.tensors.take_whole(input).is_some() {
                 return Signal::TensorEnd;
             }
             let signal = self.tensors.advance(input, &mut run);

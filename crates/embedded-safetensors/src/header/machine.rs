@@ -24,7 +24,8 @@
 //!   a character, so the error waits in `fault` while [`State::Foreign`] looks at them.
 //! * After an error the state is [`State::Failed`] and every call repeats the error.
 //! * `shortcut` takes fields of an entry at once that stand whole in the input, `usual` whole entries, or `__metadata__`, in the
-//!   one spelling that writers use. They take nothing of which the machine would say anything else, and leave the rest to it.
+//!   one spelling that writers use, `parts` what of an entry the ends of inputs have left. They take nothing of which the machine
+//!   would say anything else, and leave the rest to it.
 //! * Stacks are small. Inside the crate an event is a [`Signal`] and an error a [`Fault`]; what else
 //!   there is to say of them stays where it is until someone asks. The rare long functions are kept
 //!   out of line, so that their frames do not lie under every byte.
@@ -33,7 +34,7 @@
 //! legal in it, add its line to `step`, and add vectors for what may and may not come in it. If
 //! you add something that is wanted: say in `value` what it begins with and in `wrong_type` what else is an error, and, if it
 //! is a string, in `end_string` what follows, in [`Want::piece`] whether its text is an event, and in `take_run` whether it may be
-//! a word. If you add a field of an entry: tell `shortcut` and `usual`, too. If you add a word longer than twelve bytes, lengthen `Word`. If you add an error: give it a [`Fault`].
+//! a word. If you add a field of an entry: tell `shortcut`, `usual` and `parts`, too. If you add a word longer than twelve bytes, lengthen `Word`. If you add an error: give it a [`Fault`].
 
 use super::SHORTCUTS;
 use super::fault::Fault;
@@ -167,6 +168,8 @@ pub struct HeaderParser {
     pub(super) word: Word,
     /// The last character that was spelled as an escape.
     pub(super) character: Utf8Char,
+    /// Where the last input has ended in what all entries have; 0 anywhere else.
+    pub(super) spot: u8,
     pub(super) unicode: Unicode,
     pub(super) nesting: Nesting,
 }
@@ -181,6 +184,12 @@ impl Default for HeaderParser {
 }
 
 impl HeaderParser {
+    /// What an entry says word by word.
+    pub(super) const FIELDS: u32 = Signal::Dtype.bit()
+        | Signal::Shape.bit()
+        | Signal::Dim.bit()
+        | Signal::Begin.bit()
+        | Signal::End.bit();
     /// All that is an event.
     pub(super) const ALL: u32 = !(Signal::Taken.bit() | Signal::Again.bit() | Signal::Failed.bit());
 
@@ -207,6 +216,7 @@ impl HeaderParser {
             utf8: Utf8::new(),
             unicode: Unicode::new(),
             character: Utf8Char::ascii(0),
+            spot: 0,
             state,
             inside: Inside::Header,
             want: Want::Header,
@@ -263,6 +273,9 @@ impl HeaderParser {
     #[inline(always)]
     const fn walk<'i>(&mut self, left: &mut &'i [u8], run: &mut &'i [u8]) -> Signal {
         loop {
+            if self.take_parts(left) && self.tells(Signal::TensorEnd) {
+                return Signal::TensorEnd;
+            }
             if let State::After | State::Colon = self.state {
                 if self.take_shortcut(left) && self.tells(Signal::TensorEnd) {
                     return Signal::TensorEnd;
@@ -296,18 +309,24 @@ impl HeaderParser {
         }
     }
 
+    /// Takes a byte of a header in which nothing is wrong.
+    pub(super) const fn take_byte(&mut self, left: &mut &[u8]) {
+        let [byte, rest @ ..] = *left else { return };
+        let mut one: &[u8] = &[*byte];
+        if !matches!(self.state, State::Text) || self.take_run(&mut one).is_empty() {
+            while self.step(*byte) as u8 >= Signal::Again as u8 {}
+            self.position += 1;
+        }
+        *left = rest;
+    }
+
     const fn tells(&self, signal: Signal) -> bool {
         self.told & signal.bit() != 0
     }
 
     /// Whether nobody listens to what an entry says word by word.
     pub(super) const fn tells_no_fields(&self) -> bool {
-        let fields = Signal::Dtype.bit()
-            | Signal::Shape.bit()
-            | Signal::Dim.bit()
-            | Signal::Begin.bit()
-            | Signal::End.bit();
-        self.told & fields == 0
+        self.told & Self::FIELDS == 0
     }
 
     /// No more input, or no more header.

@@ -11,6 +11,7 @@ mod fault;
 mod machine;
 mod members;
 mod number;
+mod parts;
 mod schema;
 mod shortcut;
 mod skip;

@@ -138,6 +138,7 @@ impl Utf8 {
 }
 
 /// The decoded start of a string, as long as it may still be a word that the parser knows.
+#[derive(Clone, Copy)]
 #[repr(align(4))]
 pub(super) struct Word {
     bytes: [u8; Self::LONGEST],
@@ -164,6 +165,15 @@ impl Word {
     /// What comes is none.
     pub(super) const fn rule_out(&mut self) {
         self.len = Self::TOO_LONG;
+    }
+
+    /// Whether it is none.
+    pub(super) const fn is_ruled_out(&self) -> bool {
+        self.len == Self::TOO_LONG
+    }
+
+    pub(super) const fn len(&self) -> u8 {
+        self.len
     }
 
     pub(super) const fn push(&mut self, text: &[u8]) {

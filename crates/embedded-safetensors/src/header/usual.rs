@@ -239,7 +239,7 @@ const fn long_number(text: &[u8]) -> Option<(u64, &[u8])> {
 
 /// What follows this text of 8 to 17 bytes.
 #[inline(always)]
-const fn behind<'a, const LEN: usize>(text: &'a [u8], due: &[u8; LEN]) -> Option<&'a [u8]> {
+pub(super) const fn behind<'a, const LEN: usize>(text: &'a [u8], due: &[u8; LEN]) -> Option<&'a [u8]> {
     let Some((front, rest)) = text.split_first_chunk::<LEN>() else { return None };
     let last = match (front.last_chunk(), due.last_chunk()) {
         (Some(front), Some(due)) => u64::from_le_bytes(*front) ^ u64::from_le_bytes(*due),
@@ -263,7 +263,7 @@ const fn word_at<const AT: usize>(text: &[u8]) -> u64 {
 /// A dtype whose name has at most seven letters, without a branch for each that there is: where they differ from tensor to
 /// tensor a processor would guess wrong.
 #[inline(always)]
-const fn short_dtype(text: &[u8]) -> Option<(Dtype, &[u8])> {
+pub(super) const fn short_dtype(text: &[u8]) -> Option<(Dtype, &[u8])> {
     let Some(word) = text.first_chunk() else { return None };
     let word = u64::from_le_bytes(*word);
     let quotes = word ^ (ONES * b'"' as u64);
