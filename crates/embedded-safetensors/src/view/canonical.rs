@@ -2,11 +2,13 @@
 //!
 //! Nothing is judged here. A header of which anything is spelled otherwise, or wrong, is left to the parser, which tells.
 
+use super::quoted::Quoted;
+use super::walk::Seen;
 use crate::bytes::{index_below, low_u32};
 use crate::dtype::Dtype;
 use crate::error::MAX_HEADER_LEN;
 use crate::header::{WORDS, behind_dtype, behind_name, behind_plain, behind_shape, dims, dtype, number};
-use crate::info::Extent;
+use crate::info::{Extent, TensorInfo};
 use crate::shape::{MAX_RANK, Shape};
 
 /// Only there: it takes flash, of which smaller machines have little.
@@ -17,17 +19,6 @@ pub(super) struct Entries<'a> {
     left: &'a [u8],
     /// Where the data begins.
     pub(super) data_start: usize,
-}
-
-/// A tensor that agrees with itself.
-#[derive(Clone, Copy)]
-pub(super) struct Entry<'a> {
-    pub(super) name: &'a [u8],
-    /// Where the name's opening quote stands.
-    pub(super) name_at: u32,
-    pub(super) dtype: Dtype,
-    pub(super) shape: Shape,
-    pub(super) place: Extent,
 }
 
 impl<'a> Entries<'a> {
@@ -45,25 +36,55 @@ impl<'a> Entries<'a> {
         }
     }
 
-    /// The next one; nothing at the end, and where it is not a usual one.
+    /// Where the next one's tensor lies, which agrees with itself; nothing at the end, and where it is not a usual one.
     #[inline(always)]
-    pub(super) const fn next(&mut self) -> Option<Entry<'a>> {
+    pub(super) const fn next(&mut self) -> Option<Extent> {
         let [b'"', text @ ..] = self.left else { return None };
         // It may be `__metadata__`.
         if let [b'_', ..] = text {
             return None;
         }
-        let at_quote = behind_plain(text);
-        let Some((name, _)) = text.split_at_checked(text.len() - at_quote.len()) else { return None };
-        let Some(fields) = behind_name::<WORDS>(at_quote) else { return None };
-        let Some((dtype, shape, place, rest)) = fields_of(fields) else { return None };
-        let name_at = low_u32((self.data_start - self.left.len()) as u64);
+        let Some(fields) = behind_name::<WORDS>(behind_plain(text)) else { return None };
+        let Some((_, _, place, rest)) = fields_of(fields) else { return None };
         self.left = match rest {
             [b',', left @ ..] if matches!(left, [b'"', ..]) => left,
             [b'}', ..] => rest,
             _ => return None,
         };
-        Some(Entry { name, name_at, dtype, shape, place })
+        Some(place)
+    }
+
+    /// Goes on behind the name of the next one, and says whether it is this one, which has nothing but plain text in it. In a header of which it
+    /// is known that all of them are usual ones.
+    #[inline(always)]
+    pub(super) const fn next_is(&mut self, name: &[u8]) -> Option<Option<Quoted<'a>>> {
+        let [b'"', text @ ..] = self.left else { return None };
+        let at = low_u32((self.data_start - self.left.len()) as u64);
+        if let Some((own, rest @ [b'"', ..])) = text.split_at_checked(name.len()) {
+            if are_equal(own, name) {
+                self.left = rest;
+                return Some(Some(Quoted::proven(own, at, true)));
+            }
+        }
+        self.left = behind_plain(text);
+        Some(None)
+    }
+
+    /// Passes over what is left of an entry, whose name was there before.
+    #[inline(always)]
+    pub(super) const fn pass(&mut self) {
+        self.left = match behind_brace(self.left) {
+            [b',', left @ ..] => left,
+            left => left,
+        };
+    }
+
+    /// The tensor whose name was there before.
+    #[inline(always)]
+    pub(super) const fn tensor(&mut self, name: Quoted<'a>) -> Option<Seen<'a>> {
+        let Some((dtype, shape, place, rest)) = proven_fields(self.left) else { return None };
+        self.left = rest;
+        Some(Seen { name, info: TensorInfo::checked(dtype, shape, place), rank_at: 0 })
     }
 
     /// Whether all of them have been read, in a header of which it is known that nothing is behind them.
@@ -82,30 +103,29 @@ impl<'a> Entries<'a> {
     }
 }
 
-impl Entry<'_> {
-    /// Whether the name is this one.
-    #[inline(always)]
-    pub(super) const fn has_name(&self, name: &[u8]) -> bool {
-        let (mut own, mut other) = (self.name, name);
-        if own.len() != other.len() {
+/// Whether two texts of one length are the same.
+#[inline(always)]
+const fn are_equal(mut own: &[u8], mut other: &[u8]) -> bool {
+    while let (Some((a, behind_a)), Some((b, behind_b))) =
+        (own.split_first_chunk(), other.split_first_chunk())
+    {
+        if u64::from_le_bytes(*a) != u64::from_le_bytes(*b) {
             return false;
         }
-        while let (Some((a, behind_a)), Some((b, behind_b))) =
-            (own.split_first_chunk(), other.split_first_chunk())
-        {
-            if u64::from_le_bytes(*a) != u64::from_le_bytes(*b) {
-                return false;
-            }
-            (own, other) = (behind_a, behind_b);
-        }
-        while let ([a, behind_a @ ..], [b, behind_b @ ..]) = (own, other) {
-            if *a != *b {
-                return false;
-            }
-            (own, other) = (behind_a, behind_b);
-        }
-        true
+        (own, other) = (behind_a, behind_b);
     }
+    while let ([a, behind_a @ ..], [b, behind_b @ ..]) = (own, other) {
+        if *a != *b {
+            return false;
+        }
+        (own, other) = (behind_a, behind_b);
+    }
+    true
+}
+
+/// Whether it can be the name of a usual entry as it is.
+pub(super) const fn is_plain(name: &str) -> bool {
+    behind_plain(name.as_bytes()).is_empty()
 }
 
 type Fields<'a> = (Dtype, Shape, Extent, &'a [u8]);
@@ -125,6 +145,47 @@ const fn fields_of(text: &[u8]) -> Option<Fields<'_>> {
         return None;
     }
     Some((dtype, Shape::of(sizes, rank), Extent { begin, end, begin_at: 0 }, rest))
+}
+
+/// As [`fields_of`] from the quote behind the name on, in an entry of which it is known that it is a usual one that agrees with itself; and
+/// what follows the offset that is read.
+#[inline(always)]
+const fn proven_fields(at_quote: &[u8]) -> Option<Fields<'_>> {
+    let Some((_, text)) = at_quote.split_at_checked("\":{\"dtype\":\"".len()) else { return None };
+    let Some((dtype, text)) = dtype::<false>(text) else { return None };
+    let Some((_, text)) = text.split_at_checked(",\"shape\":[".len()) else { return None };
+    let mut sizes = [0; MAX_RANK];
+    let Some((elements, rank, text)) = dims::<false>(text, &mut sizes) else { return None };
+    let Some((_, text)) = text.split_at_checked(",\"data_offsets\":[".len()) else { return None };
+    let Some((begin, rest)) = number::<false>(text) else { return None };
+    let end = begin + ((elements * dtype.bits() as u64) >> 3); // of 18 digits, of 32 bits and of 8
+    Some((dtype, Shape::of(sizes, rank), Extent { begin, end, begin_at: 0 }, rest))
+}
+
+/// What follows the first closing brace.
+#[inline(always)]
+const fn behind_brace(text: &[u8]) -> &[u8] {
+    const ONES: u64 = u64::MAX / 255;
+    let mut left = text;
+    while let Some((word, rest)) = left.split_first_chunk() {
+        let others = u64::from_le_bytes(*word) ^ (ONES * b'}' as u64);
+        // The lowest bit is right: borrows go upwards.
+        let braces = others.wrapping_sub(ONES) & !others & (ONES << 7);
+        if braces != 0 {
+            return match left.split_at_checked((braces.trailing_zeros() >> 3) as usize + 1) {
+                Some((_, rest)) => rest,
+                None => &[],
+            };
+        }
+        left = rest;
+    }
+    while let [byte, rest @ ..] = left {
+        left = rest;
+        if *byte == b'}' {
+            break;
+        }
+    }
+    left
 }
 
 #[cfg(test)]
@@ -166,11 +227,10 @@ mod tests {
         }
         let file = sound();
         let mut entries = Entries::of(&file).expect("it begins as usual");
-        let mut next =
-            || entries.next().map(|entry| (entry.name, entry.dtype, entry.place.begin, entry.place.end));
-        assert_eq!(next(), Some((&b"layers.10.attention.weight"[..], Dtype::F32, 0, 8)));
-        assert_eq!(next(), Some((&b"b"[..], Dtype::I8, 8, 9)));
-        assert_eq!(next(), Some((&b"a, b}"[..], Dtype::F8_E4M3, 9, 12354)));
+        let mut next = || entries.next().map(|place| (place.begin, place.end));
+        assert_eq!(next(), Some((0, 8)));
+        assert_eq!(next(), Some((8, 9)));
+        assert_eq!(next(), Some((9, 12354)));
         assert_eq!(next(), None);
         assert!(entries.is_at_end() && entries.has_none_left());
         assert!(prove_canonical(&file).is_some());
@@ -198,10 +258,12 @@ mod tests {
 
     fn check_lookups(file: &[u8]) {
         let view = View::parse(file).expect("it is sound");
-        for name in ["layers.10.attention.weight", "b", "a, b}", "", "c"] {
-            let (found, walked) = (view.find(name), view.find_in_header(name));
-            let place = |tensor: crate::view::Tensor<'_>| (tensor.name().at(), *tensor.info(), tensor.at());
-            assert_eq!(found.map(|found| found.map(place)), walked.map(|found| found.map(place)), "{name}");
+        let two = r#"b":{"dtype":"I8","shape":[],"data_offsets":[8,9]},"a, b}"#;
+        for name in ["layers.10.attention.weight", "b", "a, b}", "", "c", "b\\", two] {
+            let (found, walked) = (view.find(name), view.seek_in_header(name));
+            let found = found.map(|found| found.map(|tensor| (tensor.name().at(), *tensor.info())));
+            let walked = walked.map(|found| found.map(|seen| (seen.name.at(), seen.info)));
+            assert_eq!(found, walked, "{name}");
         }
     }
 
@@ -210,7 +272,7 @@ mod tests {
         let header = format!("{{{},{}}}", entry("a", "U8", "1", "0,1"), entry("a", "U8", "1", "1,2"));
         let file = file(&header, 2);
         let view = View::parse(&file).expect("it is sound but for the names");
-        assert_eq!(view.find("a").map(drop), view.find_in_header("a").map(drop));
+        assert_eq!(view.find("a").map(drop), view.seek_in_header("a").map(drop));
         assert!(view.find("a").is_err() && view.tensor("a").is_err());
     }
 

@@ -58,7 +58,7 @@ impl<'a> Tensors<'a> {
     /// Never.
     pub const fn next_tensor(&mut self) -> Option<Result<Tensor<'a>, Error>> {
         let Some(tensor) = self.next_of_any_rank() else { return None };
-        Some(match tensor.check_rank() {
+        Some(match tensor.seen().check_rank() {
             Ok(()) => Ok(tensor),
             Err(error) => Err(error),
         })
@@ -72,9 +72,7 @@ impl<'a> Tensors<'a> {
             return Some(*tensor);
         }
         match self.walk.next() {
-            Signal::TensorEnd => {
-                Some(Tensor::new(self.view.file, self.view.summary.data_start, &self.walk.seen()))
-            }
+            Signal::TensorEnd => Some(Tensor::new(self.view.file, self.view.data_start(), &self.walk.seen())),
             _ => None,
         }
     }

@@ -29,7 +29,7 @@ pub use iter::Tensors;
 pub use links::Link;
 use message::Message;
 pub use metadata::MetadataView;
-use prove::{prove, prove_canonical};
+use prove::{prove_alone, prove_canonical};
 pub use quoted::{Chars, Quoted};
 pub use runs::SliceRuns;
 pub use tensor::Tensor;
@@ -55,7 +55,12 @@ pub use tensor::Tensor;
 #[derive(Clone, Copy)]
 pub struct View<'a> {
     file: Aligned<'a>,
-    summary: Summary,
+    /// The first byte of the data, and how many tensors there are: a header has less than 2^27 bytes.
+    data_start: u32,
+    count: u32,
+    data_len: u64,
+    /// Whether the header is proven to be spelled as usual all through.
+    is_usual: bool,
     /// All of them, or none: then they are looked for in the header.
     tensors: &'a [Tensor<'a>],
     /// As many, or none: then all of the tensors are looked at.
@@ -64,7 +69,9 @@ pub struct View<'a> {
 
 impl<'a> View<'a> {
     const fn new(file: Aligned<'a>, summary: Summary) -> Self {
-        Self { file, summary, tensors: &[], links: &[] }
+        let Summary { tensors, data_start, data_len } = summary;
+        let (data_start, count) = (low_u32(data_start), low_u32(tensors));
+        Self { file, data_start, count, data_len, is_usual: false, tensors: &[], links: &[] }
     }
 
     /// Proves a file in one pass over its header: as [`HeaderCheck`](crate::HeaderCheck), the length of the file included. Names
@@ -76,13 +83,14 @@ impl<'a> View<'a> {
     ///
     /// # Panics
     /// Never.
+    #[cfg_attr(target_pointer_width = "64", inline)]
     pub const fn parse(file: &'a [u8]) -> Result<Self, Error> {
-        let aligned = Aligned::anywhere(file);
+        // The view is made where it is to be: a copy of it would take as long as a fifth of the proof.
         if let Some(summary) = prove_canonical(file) {
-            return Ok(Self::new(aligned, summary));
+            return Ok(Self { is_usual: true, ..Self::new(Aligned::anywhere(file), summary) });
         }
-        match prove(aligned, &mut []) {
-            Ok(proof) => Ok(Self::new(aligned, proof.summary)),
+        match prove_alone(file) {
+            Ok(summary) => Ok(Self::new(Aligned::anywhere(file), summary)),
             Err(error) => Err(error),
         }
     }
@@ -137,17 +145,22 @@ impl<'a> View<'a> {
 
     /// How many tensors there are.
     pub const fn len(&self) -> usize {
-        low_u32(self.summary.tensors) as usize // a header has less than 2^27 bytes
+        self.count as usize
     }
 
     /// Whether there is no tensor.
     pub const fn is_empty(&self) -> bool {
-        self.summary.tensors == 0
+        self.count == 0
     }
 
     /// How many tensors there are, where the data begins, how long it is.
     pub const fn summary(&self) -> Summary {
-        self.summary
+        let (tensors, data_start) = (self.count as u64, self.data_start());
+        Summary { tensors, data_start, data_len: self.data_len }
+    }
+
+    const fn data_start(&self) -> u64 {
+        self.data_start as u64
     }
 
     /// The whole file.
@@ -157,7 +170,7 @@ impl<'a> View<'a> {
 
     /// What follows the header.
     pub const fn data(&self) -> &'a [u8] {
-        let Some(start) = index_below(self.summary.data_start, usize::MAX) else { return &[] };
+        let Some(start) = index_below(self.data_start(), usize::MAX) else { return &[] };
         match self.file().split_at_checked(start) {
             Some((_, data)) => data,
             None => &[],
@@ -167,14 +180,14 @@ impl<'a> View<'a> {
 
 impl core::fmt::Debug for View<'_> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("View").field("summary", &self.summary).finish_non_exhaustive()
+        f.debug_struct("View").field("summary", &self.summary()).finish_non_exhaustive()
     }
 }
 
 #[cfg(feature = "defmt")]
 impl defmt::Format for View<'_> {
     fn format(&self, f: defmt::Formatter<'_>) {
-        defmt::write!(f, "View {{ summary: {}, .. }}", self.summary);
+        defmt::write!(f, "View {{ summary: {}, .. }}", self.summary());
     }
 }
 

@@ -1,6 +1,6 @@
 //! Tensors by their names, of which none may stand twice.
 
-use super::canonical::{Entries, Entry};
+use super::canonical::{Entries, is_plain};
 use super::links::{Chain, Link, link};
 use super::message::Message;
 use super::quoted::{Quoted, hash};
@@ -13,7 +13,6 @@ use crate::check::check_names;
 use crate::duplicates::DuplicateCheck;
 use crate::error::{Error, ErrorKind};
 use crate::header::Signal;
-use crate::info::TensorInfo;
 use crate::smallest::Slot;
 
 /// As many tensors as a compiler sees at once where it has no table.
@@ -28,11 +27,12 @@ impl<'a> View<'a> {
     ///
     /// # Panics
     /// Never.
+    #[cfg_attr(target_pointer_width = "64", inline)]
     pub const fn find(&self, name: &str) -> Result<Option<Tensor<'a>>, Error> {
-        match self.find_canonical(name) {
-            Sight::None => Ok(None),
-            Sight::One(entry) => Ok(Some(self.tensor_of(&entry))),
-            Sight::Unclear => self.find_anyhow(name),
+        match self.seek(name) {
+            Ok(Some(seen)) => Ok(Some(self.found(&seen))),
+            Ok(None) => Ok(None),
+            Err(error) => Err(error),
         }
     }
 
@@ -43,51 +43,60 @@ impl<'a> View<'a> {
     ///
     /// # Panics
     /// Never.
+    #[cfg_attr(target_pointer_width = "64", inline)]
     pub const fn tensor(&self, name: &str) -> Result<Tensor<'a>, Error> {
-        // The tensor is made where it is to be: each copy of it would take as long as a tenth of the lookup.
-        if let Sight::One(entry) = self.find_canonical(name) {
-            return Ok(self.tensor_of(&entry));
-        }
-        match self.find_anyhow(name) {
-            Ok(Some(tensor)) => Ok(tensor),
-            Ok(None) => Err(ErrorKind::NotFound { wanted: None }.at(self.summary.data_start)),
+        match self.seek(name) {
+            Ok(Some(seen)) => Ok(self.found(&seen)),
+            Ok(None) => Err(ErrorKind::NotFound { wanted: None }.at(self.data_start())),
             Err(error) => Err(error),
+        }
+    }
+
+    /// The tensor is made where it is to be: each copy of it would take as long as a tenth of the lookup.
+    #[inline(always)]
+    const fn found(&self, seen: &Seen<'a>) -> Tensor<'a> {
+        Tensor::found(self.file, self.data_start(), seen)
+    }
+
+    const fn seek(&self, name: &str) -> Result<Option<Seen<'a>>, Error> {
+        match self.seek_usual(name) {
+            Sight::None => Ok(None),
+            Sight::One(seen) => Ok(Some(seen)),
+            Sight::Unclear => self.seek_anyhow(name),
         }
     }
 
     /// In a header that is spelled as usual all through.
     #[inline(always)]
-    const fn find_canonical(&self, name: &str) -> Sight<'a> {
-        let ([], Some(mut entries)) = (self.tensors, Entries::of(self.file())) else { return Sight::Unclear };
+    const fn seek_usual(&self, name: &str) -> Sight<'a> {
+        let ([], true, Some(mut entries)) =
+            (self.tensors, self.is_usual && is_plain(name), Entries::of(self.file()))
+        else {
+            return Sight::Unclear;
+        };
         let mut sight = Sight::None;
-        while let Some(entry) = entries.next() {
-            if entry.has_name(name.as_bytes()) {
-                sight = match sight {
-                    Sight::None => Sight::One(entry),
+        while let Some(own) = entries.next_is(name.as_bytes()) {
+            if let Some(own) = own {
+                sight = match (sight, entries.tensor(own)) {
+                    (Sight::None, Some(tensor)) => Sight::One(tensor),
                     _ => return Sight::Unclear,
                 };
             }
+            entries.pass();
         }
         if entries.has_none_left() { sight } else { Sight::Unclear }
     }
 
-    #[inline(always)]
-    const fn tensor_of(&self, entry: &Entry<'a>) -> Tensor<'a> {
-        let name = Quoted::proven(entry.name, entry.name_at, true);
-        let info = TensorInfo::checked(entry.dtype, entry.shape, entry.place);
-        Tensor::new(self.file, self.summary.data_start, &Seen { name, info, rank_at: 0 })
-    }
-
-    #[inline]
-    const fn find_anyhow(&self, name: &str) -> Result<Option<Tensor<'a>>, Error> {
+    #[cfg_attr(target_pointer_width = "64", inline(never))]
+    const fn seek_anyhow(&self, name: &str) -> Result<Option<Seen<'a>>, Error> {
         match (self.tensors, self.links) {
-            ([], _) => self.find_in_header(name),
-            (_, []) => self.find_in_table(name),
-            _ => self.find_in_chain(name),
+            ([], _) => self.seek_in_header(name),
+            (_, []) => self.seek_in_table(name),
+            _ => self.seek_in_chain(name),
         }
     }
 
-    pub(super) const fn find_in_header(&self, name: &str) -> Result<Option<Tensor<'a>>, Error> {
+    pub(super) const fn seek_in_header(&self, name: &str) -> Result<Option<Seen<'a>>, Error> {
         let (mut walk, mut found) = (Walk::new(self.file()), None);
         while let Signal::TensorEnd = walk.next() {
             if !walk.name().is(name) {
@@ -100,38 +109,40 @@ impl<'a> View<'a> {
             if let Err(error) = seen.check_rank() {
                 return Err(error);
             }
-            found = Some(Tensor::new(self.file, self.summary.data_start, &seen));
+            found = Some(seen);
         }
         Ok(found)
     }
 
-    const fn find_in_table(&self, name: &str) -> Result<Option<Tensor<'a>>, Error> {
+    const fn seek_in_table(&self, name: &str) -> Result<Option<Seen<'a>>, Error> {
         let (mut left, mut found) = (self.tensors, None);
         let hash = hash(name.as_bytes());
         while let [tensor, rest @ ..] = left {
             left = rest;
-            if tensor.hash != hash || !tensor.name().is(name) {
+            if (tensor.hash != hash && tensor.hash != Tensor::NO_HASH) || !tensor.name().is(name) {
                 continue;
             }
             if found.is_some() {
                 return Err(ErrorKind::NameTwice.at(tensor.name().at()));
             }
-            if let Err(error) = tensor.check_rank() {
+            let seen = tensor.seen();
+            if let Err(error) = seen.check_rank() {
                 return Err(error);
             }
-            found = Some(*tensor);
+            found = Some(seen);
         }
         Ok(found)
     }
 
     /// In a table whose names are proven unique.
-    const fn find_in_chain(&self, name: &str) -> Result<Option<Tensor<'a>>, Error> {
+    const fn seek_in_chain(&self, name: &str) -> Result<Option<Seen<'a>>, Error> {
         let hash = hash(name.as_bytes());
         let mut chain = Chain::of(hash, self.links, self.tensors);
         while let Some(tensor) = chain.next_tensor() {
             if tensor.hash == hash && tensor.name().is(name) {
-                return match tensor.check_rank() {
-                    Ok(()) => Ok(Some(tensor)),
+                let seen = tensor.seen();
+                return match seen.check_rank() {
+                    Ok(()) => Ok(Some(seen)),
                     Err(error) => Err(error),
                 };
             }
@@ -226,7 +237,7 @@ impl<'a> View<'a> {
 enum Sight<'a> {
     None,
     /// The one tensor that has it.
-    One(Entry<'a>),
+    One(Seen<'a>),
     /// There is more than one, or the header is spelled otherwise.
     Unclear,
 }

@@ -39,20 +39,28 @@ pub(super) const fn prove<'a>(file: Aligned<'a>, mut table: &mut [Tensor<'a>]) -
 }
 
 /// As [`prove`], where the header is spelled as usual all through. Nothing where it is not, or where anything is wrong.
-#[inline(always)]
+#[cfg_attr(target_pointer_width = "32", inline(always))] // where it is nothing
 pub(super) const fn prove_canonical(file: &[u8]) -> Option<Summary> {
     let Some(mut entries) = Entries::of(file) else { return None };
     let (mut tensors, mut end) = (0, 0);
-    while let Some(entry) = entries.next() {
-        if entry.place.begin != end {
+    while let Some(place) = entries.next() {
+        if place.begin != end {
             return None;
         }
-        (tensors, end) = (tensors + 1, entry.place.end);
+        (tensors, end) = (tensors + 1, place.end);
     }
     let summary = Summary { tensors, data_start: entries.data_start as u64, data_len: end };
     match summary.check_file_len(file.len() as u64) {
         Ok(()) if entries.is_at_end() => Some(summary),
         _ => None,
+    }
+}
+
+/// As [`prove`], without a table.
+pub(super) const fn prove_alone(file: &[u8]) -> Result<Summary, Error> {
+    match prove(Aligned::anywhere(file), &mut []) {
+        Ok(proof) => Ok(proof.summary),
+        Err(error) => Err(error),
     }
 }
 

@@ -23,30 +23,38 @@ pub struct Tensor<'a> {
     data_start: u32,
     /// As [`Seen`] has it.
     rank_at: u32,
-    /// Of the name. Looked at without a call, each of which takes a compiler time.
+    /// Of the name, or [`NO_HASH`](Self::NO_HASH). Looked at without a call, each of which takes a compiler time.
     pub(super) hash: u32,
 }
 
 impl<'a> Tensor<'a> {
+    /// Of a tensor that was found by its name, whose hash nobody may ever want; or what its name happens to have. Names must be compared then.
+    pub(super) const NO_HASH: u32 = 0;
+
     pub(super) const NONE: Self = Self {
         file: Aligned::anywhere(&[]),
         name: Quoted::new(&[], 0),
         info: TensorInfo::NONE,
         data_start: 0,
         rank_at: 0,
-        hash: 0,
+        hash: Self::NO_HASH,
     };
 
     #[inline(always)]
     pub(super) const fn new(file: Aligned<'a>, data_start: u64, seen: &Seen<'a>) -> Self {
-        let Seen { name, info, rank_at } = *seen;
-        Self { file, name, info, data_start: low_u32(data_start), rank_at, hash: name.hash() }
+        Self { hash: seen.name.hash(), ..Self::found(file, data_start, seen) }
     }
 
-    /// # Errors
-    /// As [`Seen::check_rank`].
-    pub(super) const fn check_rank(&self) -> Result<(), Error> {
-        Seen { name: self.name, info: self.info, rank_at: self.rank_at }.check_rank()
+    /// One that was found by its name.
+    #[inline(always)]
+    pub(super) const fn found(file: Aligned<'a>, data_start: u64, seen: &Seen<'a>) -> Self {
+        let Seen { name, info, rank_at } = *seen;
+        Self { file, name, info, data_start: low_u32(data_start), rank_at, hash: Self::NO_HASH }
+    }
+
+    /// What was seen of it.
+    pub(super) const fn seen(&self) -> Seen<'a> {
+        Seen { name: self.name, info: self.info, rank_at: self.rank_at }
     }
 
     /// The name.
@@ -70,6 +78,7 @@ impl<'a> Tensor<'a> {
     }
 
     /// The bytes, where they lie.
+    #[inline]
     pub const fn bytes(&self) -> &'a [u8] {
         self.aligned().bytes()
     }
@@ -88,6 +97,7 @@ impl<'a> Tensor<'a> {
     ///
     /// # Panics
     /// Never.
+    #[inline]
     pub fn as_slice<T: Native>(&self) -> Result<&'a [T], Error> {
         self.check_elements(T::DTYPE)?;
         Aligned::at_address(self.bytes()).as_slice().ok_or_else(|| self.misaligned(align_of::<T>()))
@@ -115,6 +125,7 @@ impl<'a> Tensor<'a> {
     }
 
     /// The bytes, and what their type says of their place.
+    #[inline]
     pub(super) const fn aligned(&self) -> Aligned<'a> {
         let none = Aligned::anywhere(&[]);
         let begin = index_below(self.at(), usize::MAX);
@@ -128,6 +139,7 @@ impl<'a> Tensor<'a> {
         }
     }
 
+    #[inline]
     fn check_elements(&self, asked: Dtype) -> Result<(), Error> {
         let found = self.dtype();
         if found != asked {
@@ -162,6 +174,7 @@ macro_rules! as_native {
                 /// # Errors
                 /// As [`as_slice`](Self::as_slice).
                 $(#[$feature])?
+                #[inline]
                 pub fn $name(&self) -> Result<&'a [$type], Error> {
                     self.as_slice()
                 }

@@ -4,9 +4,10 @@ extern crate std;
 
 use super::links::{Link, link};
 use super::message::Message;
+use super::prove::prove;
 use super::quoted::{Quoted, hash};
 use super::walk::tensor_at;
-use super::{Tensor, View, prove};
+use super::{Tensor, View};
 use crate::error::{Error, ErrorKind};
 use crate::native::Aligned;
 use crate::smallest::Slot;
