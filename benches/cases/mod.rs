@@ -10,6 +10,7 @@ mod lookup;
 mod map;
 mod slices;
 mod stream;
+mod vector;
 mod write;
 
 use std::hint::black_box;
@@ -73,6 +74,7 @@ pub fn measure_all(measure: &mut dyn Measure) {
         map::measure,
         elements::measure,
         slices::measure,
+        vector::measure,
         write::measure,
     ] {
         group(measure);

@@ -8,17 +8,10 @@ use safetensors_0_8::tensor::{Dtype as ReferenceDtype, TensorView, serialize};
 use super::headers::{Header, Model};
 use super::{Amount, Case, Measure, contender, ours, reference};
 
-/// The vector that comparisons of formats write.
-const VALUES: usize = 10_000;
-
 /// Bytes of each tensor of a file of many.
 const SMALL: usize = 64;
 
 pub fn measure(measure: &mut dyn Measure) {
-    let what = format!("write a vector of {VALUES} f32");
-    if measure.wants(&what) {
-        measure_vector(measure, what);
-    }
     for header in [Header::Canonical, Header::Diverse] {
         for tensors in [1, 12, 100, 1000, 10_000, 100_000] {
             let what = format!("write {tensors} small tensors, {header} names");
@@ -28,31 +21,6 @@ pub fn measure(measure: &mut dyn Measure) {
             }
         }
     }
-}
-
-fn measure_vector(measure: &mut dyn Measure, what: String) {
-    let values: Vec<f32> = (0..VALUES).map(|index| index as f32).collect();
-    let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
-    let (mut copied, mut file) = (vec![0; bytes.len()], vec![0; bytes.len() + 200]);
-    let contenders = vec![
-        ours(|| write_vector(black_box(&values), black_box(&mut file[..]))),
-        reference(|| {
-            let tensor =
-                TensorView::new(ReferenceDtype::F32, vec![VALUES], black_box(&bytes)).expect("it fits");
-            serialize([("features", tensor)], None).expect("it can be written")
-        }),
-        contender("copy", || black_box(&mut copied[..]).copy_from_slice(black_box(&bytes))),
-    ];
-    measure.measure(Case { what, amount: Amount::Bytes(bytes.len()) }, contenders);
-}
-
-fn write_vector(values: &[f32], file: &mut [u8]) {
-    let shape = [values.len() as u64];
-    let tensors = [TensorSpec::new(black_box("features"), Dtype::F32, &shape)];
-    let plan = FileSpec::new(&tensors).in_order().expect("it can be written");
-    let mut writer = Writer::begin(file, plan, &mut [0; 128]).expect("there is room");
-    writer.write_values(values).expect("there is room");
-    black_box(writer.finish().expect("it is complete"));
 }
 
 fn measure_many(measure: &mut dyn Measure, what: String, model: &Model) {

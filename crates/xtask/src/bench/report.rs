@@ -89,7 +89,7 @@ const PICTURES: [Picture; 9] = [
     Picture {
         name: "write",
         title: "Write a file to memory",
-        tells: &["write "],
+        tells: &["write ", "read a vector of "],
         shows: |case| matches!(case.amount, Amount::Tensors(_)),
         scale: Scale::Nanoseconds,
     },
