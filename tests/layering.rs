@@ -28,7 +28,6 @@ const LAYERS: &[&[&str]] = &[
     &[
         "check.rs",
         "duplicates.rs",
-        "search.rs",
         "value.rs",
         "pairs.rs",
         "list.rs",
@@ -47,6 +46,7 @@ const LAYERS: &[&[&str]] = &[
         "source/file.rs",
         "sink/mod.rs",
         "pass.rs",
+        "search.rs",
         "router.rs",
         "receiver.rs",
         "json.rs",

@@ -14,6 +14,12 @@ pub(crate) const fn low_u8(number: usize) -> u8 {
     number as u8
 }
 
+/// As many of the low bits of a number as a `usize` has.
+#[allow(clippy::cast_possible_truncation)] // that is what it is for
+pub(crate) const fn low_usize(number: u64) -> usize {
+    number as usize
+}
+
 /// Copies to the front of `to` as many bytes as both have, and says how many. `copy_from_slice` has a panic path, which
 /// goes only where the compiler inlines it.
 pub(crate) fn copy(to: &mut [u8], from: &[u8]) -> usize {

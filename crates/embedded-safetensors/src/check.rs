@@ -25,8 +25,7 @@ pub struct Summary {
     pub data_len: u64,
 }
 
-/// Judges a file whose header lists its tensors in the order of their offsets while it comes by: all
-/// that [`HeaderCheck`] proves, in one pass and without slots.
+/// The first pass over a header: enough where it lists its tensors in the order of their offsets.
 pub(crate) struct OrderCheck {
     tensors: Tensors,
     order: InOrder,
@@ -47,11 +46,6 @@ impl OrderCheck {
         Self { tensors: Tensors::of_file(file_len).only_places(), order: InOrder::new(), file_len: known }
     }
 
-    /// As [`HeaderCheck::summary`].
-    pub(crate) const fn summary(&self) -> Option<Summary> {
-        if self.is_proven() { Some(self.described(self.order.end())) } else { None }
-    }
-
     /// The header is judged as soon as it is complete.
     const fn is_proven(&self) -> bool {
         self.tensors.parser().is_complete()
@@ -69,34 +63,6 @@ impl OrderCheck {
     /// As [`HeaderCheck::header_len`].
     pub(crate) const fn header_len(&self) -> Option<u64> {
         self.tensors.parser().header_len()
-    }
-
-    /// As [`HeaderCheck::end_of_input`].
-    pub(crate) const fn end_of_input(&mut self) -> Result<(), Error> {
-        match self.tensors.parser_mut().end_pass(true) {
-            Signal::Failed => Err(self.error()),
-            _ => Ok(()),
-        }
-    }
-
-    #[inline(never)]
-    const fn error(&self) -> Error {
-        match self.tensors.parser().fault() {
-            Fault::Other if self.order.is_proven() => self.length_error(self.order.end()),
-            Fault::Other => self.order.error(),
-            _ => self.tensors.error(),
-        }
-    }
-
-    /// As [`HeaderCheck::push`], but never asks for another pass: a header out of order is an error.
-    const fn run(&mut self, input: &mut &[u8]) -> Signal {
-        loop {
-            match self.next(input) {
-                Signal::TensorEnd => self.order.see(self.tensors.extent()),
-                Signal::HeaderEnd => return self.end_pass(),
-                signal => return signal,
-            }
-        }
     }
 
     /// Reads on to the end of a tensor or of the header, or to where no more can be read.
@@ -135,14 +101,6 @@ impl OrderCheck {
         if let Some(file_len) = self.file_len {
             self.tensors.check_header_fits(file_len.get());
         }
-    }
-
-    #[inline(never)]
-    const fn end_pass(&mut self) -> Signal {
-        if self.order.is_proven() && self.ends_with_file(self.order.end()) {
-            return Signal::HeaderEnd;
-        }
-        self.tensors.parser_mut().stop(Fault::Other, 0)
     }
 
     const fn ends_with_file(&self, data_len: u64) -> bool {
@@ -331,30 +289,12 @@ impl Machine for HeaderCheck<'_> {
         HeaderCheck::error(self)
     }
 
-    fn end_of_input(&mut self) -> Result<(), Error> {
-        HeaderCheck::end_of_input(self)
+    fn cut_short(&mut self) {
+        self.check.tensors.parser_mut().end_pass(!self.sorting.has_begun());
     }
 
     fn header_len(&self) -> Option<u64> {
         HeaderCheck::header_len(self)
-    }
-}
-
-impl Machine for OrderCheck {
-    fn push(&mut self, input: &mut &[u8]) -> Option<Progress> {
-        self.run(input).progress()
-    }
-
-    fn error(&self) -> Error {
-        OrderCheck::error(self)
-    }
-
-    fn end_of_input(&mut self) -> Result<(), Error> {
-        OrderCheck::end_of_input(self)
-    }
-
-    fn header_len(&self) -> Option<u64> {
-        OrderCheck::header_len(self)
     }
 }
 

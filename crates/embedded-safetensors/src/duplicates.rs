@@ -345,8 +345,8 @@ impl Machine for DuplicateCheck<'_> {
         DuplicateCheck::error(self)
     }
 
-    fn end_of_input(&mut self) -> Result<(), Error> {
-        DuplicateCheck::end_of_input(self)
+    fn cut_short(&mut self) {
+        self.parser.end_pass(matches!(self.stage, Stage::FirstPass));
     }
 }
 

@@ -50,6 +50,11 @@ impl<'m> IndexBuilder<'m> {
         IndexSize { tensors: self.count as usize, dims: self.dims as usize, name_bytes: self.names as usize }
     }
 
+    /// As [`HeaderParser::end_of_input`](crate::HeaderParser::end_of_input).
+    pub(crate) fn end_of_input(&mut self) -> Result<(), Error> {
+        self.tensors.end_of_input()
+    }
+
     /// Proves, once the pass is over, that the tensors lie end to end and that the file ends with them.
     /// Records that are not in the order of their offsets are sorted for that.
     ///
@@ -233,8 +238,8 @@ impl Machine for IndexBuilder<'_> {
         self.tensors.error()
     }
 
-    fn end_of_input(&mut self) -> Result<(), Error> {
-        self.tensors.end_of_input()
+    fn cut_short(&mut self) {
+        self.tensors.parser_mut().end_pass(true);
     }
 
     fn header_len(&self) -> Option<u64> {

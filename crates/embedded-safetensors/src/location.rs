@@ -1,7 +1,7 @@
 //! Where the bytes of one tensor lie.
 
 use crate::dtype::Dtype;
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::info::TensorInfo;
 
 /// The place of a tensor's bytes, and how wide its elements are.
@@ -13,6 +13,18 @@ pub struct Location {
     pub(crate) dtype: Dtype,
     pub(crate) begin: u64,
     pub(crate) end: u64,
+}
+
+impl Location {
+    /// # Errors
+    /// [`ErrorKind::OutsideData`] when the tensor does not lie in data of this length, which begin at byte `data_start`.
+    #[inline]
+    pub(crate) fn check_inside(&self, data_start: u64, data_len: u64) -> Result<(), Error> {
+        if self.begin > self.end || self.end > data_len {
+            return Err(ErrorKind::OutsideData { end: self.end, data_len }.at(data_start + data_len));
+        }
+        Ok(())
+    }
 }
 
 /// What tells where a tensor lies: a [`TensorInfo`], a [`Wanted`](crate::Wanted) that was found, a tensor

@@ -1,6 +1,6 @@
 //! A model in storage: opened, proven, searched and read.
 
-use crate::check::{HeaderCheck, OrderCheck, Summary};
+use crate::check::{HeaderCheck, Summary};
 use crate::duplicates::DuplicateCheck;
 use crate::error::Error;
 #[cfg(doc)]
@@ -15,7 +15,7 @@ use crate::json::{MetadataError, from_pairs, from_text};
 use crate::list::List;
 use crate::location::Locate;
 use crate::pairs::{Metadata, Pairs};
-use crate::pass::{Halt, Pass, Proven, Prover};
+use crate::pass::{Pass, Proven, Prover, Turn};
 use crate::progress::Machine;
 use crate::search::{Search, Wanted};
 use crate::smallest::Slot;
@@ -59,10 +59,12 @@ impl<S: ReadAt> Model<S> {
     ///
     /// # Panics
     /// Never.
-    #[inline(never)] // its stack is free again when it returns
+    #[inline(always)] // or what it has on the stack waits there for the end of the pass
     pub fn open(mut source: S, window: &mut [u8]) -> Result<Self, ReadError<S::Error>> {
         let file_len = source.file_len().map_err(ReadError::Source)?;
-        Self::prove(source, file_len, &mut OrderCheck::new(file_len.exact()), window)
+        let mut proven = Proven::NONE;
+        scan(&mut source, &mut proven, file_len, &mut [], window)?;
+        Ok(Self { source, proven })
     }
 
     /// As [`open`](Self::open), for headers in any order: those in the order of their offsets take one
@@ -146,15 +148,12 @@ impl<S: ReadAt> Model<S> {
     ///
     /// # Panics
     /// Never.
-    #[inline(never)] // its stack is free again when it returns
     pub fn find_all(
         &mut self,
         wanted: &mut [Wanted<'_>],
         window: &mut [u8],
     ) -> Result<(), ReadError<S::Error>> {
-        let mut search = Search::new(wanted);
-        self.pass(&mut search, window)?;
-        settle(&mut search)
+        scan(&mut self.source, &mut self.proven, FileLen::Unknown, wanted, window)
     }
 
     /// Shows `visitor` all tensors, in the header's order, in one pass over it. `name` bounds the
@@ -319,59 +318,71 @@ impl<S: ReadAt> Model<S> {
     /// data of this file, so must be another's.
     pub fn tensor<'a>(&'a mut self, tensor: &'a impl Locate) -> Result<TensorReader<'a, &'a mut S>, Error> {
         let Summary { data_start, data_len, .. } = self.summary();
-        let span = Span::new(tensor.locate()?, data_start, data_len)?;
-        Ok(TensorReader::new(&mut self.source, span, tensor.dims()))
+        let place = tensor.locate()?;
+        place.check_inside(data_start, data_len)?;
+        Ok(TensorReader::new(&mut self.source, Span::of(place, data_start), tensor.dims()))
     }
 
     /// Leads a machine through a header that is to be proven.
     fn prove(
-        mut source: S,
+        source: S,
         file_len: FileLen,
         machine: &mut impl Prover,
         window: &mut [u8],
     ) -> Result<Self, ReadError<S::Error>> {
-        let mut pass = Pass::first();
-        match run(&mut source, machine, &mut pass, window) {
-            Ok(()) => Self::proven(source, machine, &pass, file_len),
-            Err(halt) => pass.fail(machine, halt),
-        }
+        let mut model = Self { source, proven: Proven::NONE };
+        model.pass(machine, window)?;
+        model.proven.keep_of(machine, file_len)?;
+        Ok(model)
     }
 
-    #[inline(never)] // so that what it has on the stack does not wait there for the end of the pass
-    fn proven(
-        source: S,
-        machine: &mut impl Prover,
-        pass: &Pass,
-        file_len: FileLen,
-    ) -> Result<Self, ReadError<S::Error>> {
-        Ok(Self { source, proven: pass.prove(machine, file_len)? })
-    }
-
-    /// Leads a machine through the header that was proven, as often as it wants.
+    /// Leads a machine through the header, as often as it wants: that which was proven, or which is to be.
     fn pass(&mut self, machine: &mut impl Machine, window: &mut [u8]) -> Result<(), ReadError<S::Error>> {
-        let mut pass = self.proven.again();
-        let outcome = run(&mut self.source, machine, &mut pass, window);
-        outcome.or_else(|halt| pass.fail(machine, halt))
+        run(&mut self.source, &mut self.proven, machine, window)
     }
 }
 
-#[inline(never)] // so that what it has on the stack does not wait there for the end of the pass
-fn settle<E>(search: &mut Search<'_, '_>) -> Result<(), ReadError<E>> {
-    Ok(search.settle()?)
+/// Reads the header once, and proves it unless it is proven: for all that [`Model::find_all`] and [`Model::open`] do the
+/// parser stands in the program once.
+#[inline(never)] // its stack is free again when it returns
+fn scan<S: ReadAt>(
+    source: &mut S,
+    known: &mut Proven,
+    file_len: FileLen,
+    wanted: &mut [Wanted<'_>],
+    window: &mut [u8],
+) -> Result<(), ReadError<S::Error>> {
+    let is_proven = known.is_known();
+    let mut search = Search::new(is_proven, file_len, wanted);
+    run(source, known, &mut search, window)?;
+    if !is_proven {
+        known.keep(search.summary());
+    }
+    match search.settle() {
+        None => Ok(()),
+        Some(index) => Err(ReadError::Format(search.not_found(index))),
+    }
 }
 
 /// Reads the header and feeds it to the machine until that is done.
+#[inline]
 fn run<S: ReadAt>(
     source: &mut S,
+    known: &mut Proven,
     machine: &mut impl Machine,
-    pass: &mut Pass,
     window: &mut [u8],
-) -> Result<(), Halt<S::Error>> {
-    loop {
-        let room = pass.room(machine, window)?;
-        let len = source.read_at(pass.position(), room).map_err(Halt::Source)?;
-        if pass.take(machine, room, len)? {
-            return Ok(());
+) -> Result<(), ReadError<S::Error>> {
+    let mut pass = Pass::over(known);
+    let turn = loop {
+        let room = pass.room(machine, window);
+        if room.is_empty() {
+            break Turn::NoWindow;
         }
-    }
+        let len = source.read_at(pass.position(), room).map_err(ReadError::Source)?;
+        match pass.take(machine, room, len) {
+            Turn::Read => {}
+            turn => break turn,
+        }
+    };
+    pass.end(machine, turn)
 }

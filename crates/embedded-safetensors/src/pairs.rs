@@ -151,7 +151,7 @@ impl Machine for Pairs<'_> {
         self.parser.error()
     }
 
-    fn end_of_input(&mut self) -> Result<(), Error> {
-        self.parser.end_of_input()
+    fn cut_short(&mut self) {
+        self.parser.end_pass(true);
     }
 }

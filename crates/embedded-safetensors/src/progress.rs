@@ -27,11 +27,9 @@ pub(crate) trait Machine {
     /// Why it has failed.
     fn error(&self) -> Error;
 
-    /// The error that is due when the file ends where the input ended.
-    ///
-    /// # Errors
-    /// That one; `Ok` only where the header is complete.
-    fn end_of_input(&mut self) -> Result<(), Error>;
+    /// Takes note that the file ends where the input ended, before the header does: that is its error then, unless it has
+    /// failed before.
+    fn cut_short(&mut self);
 
     /// How long the header is, once its first 8 bytes are consumed. Only asked for in a first pass.
     fn header_len(&self) -> Option<u64> {

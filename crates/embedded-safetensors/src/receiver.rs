@@ -5,7 +5,6 @@ use crate::check::Summary;
 use crate::error::{Error, ErrorKind};
 use crate::header::Signal;
 use crate::info::TensorInfo;
-use crate::layout::InOrder;
 use crate::location::{Locate, Location};
 use crate::search::{Lookup, Seek, Wanted};
 
@@ -151,7 +150,6 @@ impl Reception {
 pub struct Receiver<B> {
     bindings: B,
     lookup: Lookup,
-    order: InOrder,
     is_proven: bool,
     /// What was found wrong behind the header's last byte.
     failure: Option<Error>,
@@ -164,8 +162,8 @@ impl<'n, 'b, B: AsMut<[Binding<'n, 'b>]>> Receiver<B> {
     pub fn new(mut bindings: B) -> Self {
         let bound = bindings.as_mut();
         bound.iter_mut().for_each(|one| one.filled = 0);
-        let lookup = Lookup::new(bound);
-        Self { bindings, lookup, order: InOrder::new(), is_proven: false, failure: None, received: 0 }
+        let lookup = Lookup::new(None, bound);
+        Self { bindings, lookup, is_proven: false, failure: None, received: 0 }
     }
 
     /// Takes the bytes that follow those of the call before, as many as have come.
@@ -210,13 +208,10 @@ impl<'n, 'b, B: AsMut<[Binding<'n, 'b>]>> Receiver<B> {
 
     /// `true`: it is complete and proven.
     fn take_header(&mut self, input: &mut &[u8]) -> Result<bool, Error> {
-        loop {
-            match self.lookup.next(input, self.bindings.as_mut()) {
-                Signal::TensorEnd => self.order.see(self.lookup.extent()),
-                Signal::HeaderEnd => break,
-                Signal::Failed => return Err(self.lookup.error()),
-                _ => return Ok(false),
-            }
+        match self.lookup.run(input, self.bindings.as_mut()) {
+            Signal::HeaderEnd => {}
+            Signal::Failed => return Err(self.lookup.error()),
+            _ => return Ok(false),
         }
         self.end_header().map_err(|error| self.fail(error))?;
         self.is_proven = true;
@@ -225,9 +220,11 @@ impl<'n, 'b, B: AsMut<[Binding<'n, 'b>]>> Receiver<B> {
 
     /// A fault of the file goes before what the caller lacks.
     fn end_header(&mut self) -> Result<(), Error> {
-        self.order.conclude()?;
+        self.lookup.conclude()?;
         let (data_start, bindings) = (self.lookup.parser().position(), self.bindings.as_mut());
-        self.lookup.settle(bindings)?;
+        if let Some(index) = Lookup::settle(bindings) {
+            return Err(self.lookup.not_found(index));
+        }
         bindings.iter().try_for_each(|one| one.check_room(data_start))
     }
 
@@ -252,11 +249,7 @@ impl<B> Receiver<B> {
 
     /// What the header describes, once it is proven.
     pub const fn summary(&self) -> Option<Summary> {
-        if !self.is_proven {
-            return None;
-        }
-        let (tensors, data_start) = (self.order.tensors(), self.lookup.parser().position());
-        Some(Summary { tensors, data_start, data_len: self.order.end() })
+        if self.is_proven { Some(self.lookup.summary()) } else { None }
     }
 
     /// How many bytes are still to come: once the header is proven exactly so many, before that at least so many,
@@ -273,7 +266,7 @@ impl<B> Receiver<B> {
     }
 
     const fn left(&self) -> u64 {
-        self.order.end() - self.received
+        self.lookup.summary().data_len - self.received
     }
 
     /// The bindings, with what has come of each.

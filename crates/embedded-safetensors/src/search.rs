@@ -1,13 +1,16 @@
 //! Tensors found by their names, as many as are wanted in one pass over the header.
 
+use crate::check::Summary;
 use crate::dtype::Dtype;
 use crate::error::{Error, ErrorKind};
 use crate::header::entry::Tensors;
-use crate::header::{Fault, HeaderParser, Signal};
+use crate::header::{Fault, HeaderParser, Signal, Usual};
 use crate::info::{Extent, TensorInfo};
+use crate::layout::InOrder;
 use crate::location::{Locate, Location};
 use crate::progress::{Machine, Progress};
 use crate::shape::Shape;
+use crate::source::FileLen;
 
 /// The name of a tensor that is looked for, and what was found.
 ///
@@ -18,8 +21,7 @@ pub struct Wanted<'n> {
     name: &'n str,
     optional: bool,
     state: State,
-    /// Whether the name that is coming by is this one, as far as it has come; then, whether the entry
-    /// behind it is this one's.
+    /// Whether the name that is coming by, or has, is this one as far as it goes.
     matches: bool,
     dtype: Dtype,
     shape: Shape,
@@ -74,22 +76,49 @@ impl<'n> Wanted<'n> {
         }
     }
 
-    fn see_piece(&mut self, passed: usize, piece: &[u8]) {
-        let rest = self.name.as_bytes().get(passed..).unwrap_or(&[]);
-        self.matches = self.matches && rest.starts_with(piece);
+    /// Forgets what an earlier search has found.
+    fn reset(&mut self) {
+        self.state = State::Sought;
+        self.shape = Shape::SCALAR;
     }
 
-    /// Whether the entry behind the name would be the second of this one.
-    fn repeats(&mut self, name_len: usize) -> bool {
-        self.matches = self.matches && self.name.len() == name_len;
-        self.matches && self.state == State::Seen
+    /// Whether the name goes on with this piece behind its first `passed` bytes.
+    fn goes_on(&self, passed: usize, piece: &[u8]) -> bool {
+        let Some(rest) = self.name.as_bytes().get(passed..) else { return false };
+        if rest.len() < piece.len() {
+            return false;
+        }
+        for (ours, theirs) in rest.iter().zip(piece) {
+            if ours != theirs {
+                return false;
+            }
+        }
+        true
     }
 
-    fn end_entry(&mut self, tensors: &Tensors) {
-        self.dtype = tensors.dtype();
+    /// Takes what was signalled of its entry. Not if it is the second of its name, or has more dimensions than can be held.
+    #[inline(never)] // or all that it may take is kept ready for it
+    fn take(&mut self, signal: Signal, tensors: &Tensors) -> bool {
+        match signal {
+            Signal::Tensor => return self.state == State::Sought,
+            Signal::Dim => return self.shape.push(tensors.dim()).is_ok(),
+            _ => {}
+        }
         let Extent { begin, end, .. } = tensors.extent();
-        (self.begin, self.end) = (begin, end);
+        (self.dtype, self.begin, self.end) = (tensors.dtype(), begin, end);
         self.state = State::Seen;
+        true
+    }
+
+    /// Takes its entry. Not if it is the second of its name.
+    fn keep(&mut self, entry: &Usual<'_>) -> bool {
+        if self.state == State::Seen {
+            return false;
+        }
+        let Extent { begin, end, .. } = entry.place;
+        (self.dtype, self.shape, self.begin, self.end) = (entry.dtype, entry.shape, begin, end);
+        self.state = State::Seen;
+        true
     }
 }
 
@@ -117,31 +146,32 @@ impl<'n> Seek<'n> for Wanted<'n> {
     }
 }
 
-/// Reads a header tensor by tensor, checks each against itself, and fills in those that are wanted.
+/// Reads a header tensor by tensor, checks each against itself and all against each other, and fills in those that are
+/// wanted.
 pub(crate) struct Lookup {
     tensors: Tensors,
-    /// How long the name is that is coming by, so far.
+    order: InOrder,
+    /// How long the name is that is coming by, so far; [`OTHER`] when it is none of those that are wanted.
     name_len: usize,
-    /// Whether it may be one that is wanted; then, whether it is.
-    matches: bool,
+    /// How long the file is: as many bytes as a header can have, and more.
+    file_len: u32,
 }
 
+/// No name is as long as this.
+const OTHER: usize = usize::MAX;
+
 impl Lookup {
-    /// Forgets what an earlier search has found.
-    pub(crate) fn new<'n>(wanted: &mut [impl Seek<'n>]) -> Self {
-        all(wanted).for_each(|one| one.state = State::Sought);
-        let mut lookup = Self { tensors: Tensors::of_file(None), name_len: 0, matches: true };
-        lookup.begin_name(wanted);
-        lookup
+    /// Stands before byte 0 of a file, and forgets what an earlier search has found. Where the length of the file is
+    /// known the header must lie in it.
+    pub(crate) fn new<'n>(file_len: Option<u64>, wanted: &mut [impl Seek<'n>]) -> Self {
+        all(wanted).for_each(Wanted::reset);
+        let (tensors, order) = (Tensors::of_file(file_len), InOrder::new());
+        let file_len = file_len.map_or(u32::MAX, |len| u32::try_from(len).unwrap_or(u32::MAX));
+        Self { tensors, order, name_len: 0, file_len }
     }
 
     pub(crate) const fn parser(&self) -> &HeaderParser {
         self.tensors.parser()
-    }
-
-    /// The place of the tensor that is complete.
-    pub(crate) const fn extent(&self) -> Extent {
-        self.tensors.extent()
     }
 
     /// The error behind [`Signal::Failed`].
@@ -149,98 +179,131 @@ impl Lookup {
         self.tensors.error()
     }
 
-    /// As [`Machine::end_of_input`].
+    /// As [`HeaderParser::end_of_input`].
     pub(crate) fn end_of_input(&mut self) -> Result<(), Error> {
         self.tensors.end_of_input()
     }
 
-    /// Reads on to the end of a tensor, wanted or not, or of the header, or to where no more can be read,
-    /// and moves `input` past what it consumed.
-    pub(crate) fn next<'n>(&mut self, input: &mut &[u8], wanted: &mut [impl Seek<'n>]) -> Signal {
+    /// What the header describes, once it is complete.
+    pub(crate) const fn summary(&self) -> Summary {
+        let (tensors, data_start) = (self.order.tensors(), self.parser().position());
+        Summary { tensors, data_start, data_len: self.order.end() }
+    }
+
+    /// Whether the tensors lie end to end, once the header is complete.
+    ///
+    /// # Errors
+    /// As [`InOrder::conclude`].
+    pub(crate) const fn conclude(&self) -> Result<(), Error> {
+        self.order.conclude()
+    }
+
+    /// Reads on to the end of the header, or to where no more can be read, and moves `input` past what it consumed.
+    #[inline] // for it lies between the frames of the caller and the parser
+    pub(crate) fn run<'n>(&mut self, input: &mut &[u8], wanted: &mut [impl Seek<'n>]) -> Signal {
         let mut run: &[u8] = &[];
         loop {
+            if cfg!(target_pointer_width = "64") {
+                self.take_whole(input, wanted);
+            }
             // A fault of the file goes before a limit of the memory.
             let signal = self.tensors.advance(input, &mut run);
             match signal {
-                Signal::Name if self.matches => {
-                    self.see_piece(self.tensors.parser().piece(run).as_bytes(), wanted);
+                Signal::NeedInput | Signal::HeaderEnd | Signal::Failed => return signal,
+                // What is wrong is told by the next call.
+                Signal::Length => self.tensors.check_header_fits(self.file_len.into()),
+                Signal::Name if self.name_len != OTHER => self.see_piece(run, wanted),
+                Signal::Tensor | Signal::Dim | Signal::TensorEnd if self.name_len != OTHER => {
+                    self.take(signal, wanted);
                 }
-                Signal::Metadata => self.begin_name(wanted),
-                Signal::Tensor if self.matches && self.repeats(wanted) => {
-                    return self.tensors.stop(Fault::NameTwice);
-                }
-                Signal::Shape => self.matching(wanted).for_each(|one| one.shape = Shape::SCALAR),
-                Signal::Dim if !self.keep_dim(wanted) => return self.tensors.stop(Fault::Rank),
-                Signal::TensorEnd => self.end_entry(wanted),
                 _ => {}
             }
-            if signal.ends() {
-                return signal;
+            match signal {
+                Signal::TensorEnd => {
+                    self.order.see(self.tensors.extent());
+                    self.begin_name();
+                }
+                Signal::Metadata => self.begin_name(),
+                _ => {}
             }
         }
     }
 
-    /// Takes what was seen for found, once the pass is known to have been over the right header.
-    ///
-    /// # Errors
-    /// [`ErrorKind::NotFound`] when something is missing that must be there; the rest is found all the same.
-    pub(crate) fn settle<'n>(&self, wanted: &mut [impl Seek<'n>]) -> Result<(), Error> {
+    /// Takes what was seen for found, once the pass is known to have been over the right header. The first that is missing
+    /// and must be there, if there is one; the rest is found all the same.
+    #[inline(never)] // so that what it has on the stack does not wait there for the end of the pass
+    pub(crate) fn settle<'n>(wanted: &mut [impl Seek<'n>]) -> Option<usize> {
         let mut missing = None;
         for (index, one) in all(wanted).enumerate() {
-            match one.state {
-                State::Sought if !one.optional && missing.is_none() => missing = Some(index as u64),
-                State::Sought => {}
-                State::Seen | State::Found => one.state = State::Found,
+            if one.state != State::Sought {
+                one.state = State::Found;
+            } else if !one.optional && missing.is_none() {
+                missing = Some(index);
             }
         }
-        missing.map_or(Ok(()), |_| Err(ErrorKind::NotFound { wanted: missing }.at(self.parser().position())))
+        missing
     }
 
-    // What the next four have on the stack must not wait there for the parser: their caller calls that too.
-
-    #[inline(never)]
-    fn keep_dim<'n>(&self, wanted: &mut [impl Seek<'n>]) -> bool {
-        let dim = self.tensors.dim();
-        self.matching(wanted).all(|one| one.shape.push(dim).is_ok())
+    /// The error that this one of those that are wanted is missing.
+    pub(crate) const fn not_found(&self, index: usize) -> Error {
+        ErrorKind::NotFound { wanted: Some(index as u64) }.at(self.parser().position())
     }
 
-    fn matching<'w, 'n: 'w>(
-        &self,
-        wanted: &'w mut [impl Seek<'n>],
-    ) -> impl Iterator<Item = &'w mut Wanted<'n>> {
-        all(if self.matches { wanted } else { &mut [] }).filter(|one| one.matches)
+    /// Takes what stands whole in `input` in the usual spelling, where speed is worth the flash.
+    fn take_whole<'n>(&mut self, input: &mut &[u8], wanted: &mut [impl Seek<'n>]) {
+        loop {
+            while let Some(entry) = self.tensors.take_whole(input) {
+                for one in all(wanted).filter(|one| one.name.as_bytes() == entry.name()) {
+                    if !one.keep(&entry) {
+                        self.tensors.parser_mut().stop(Fault::NameTwice, entry.name_at);
+                    }
+                }
+                self.order.see(entry.place);
+            }
+            if !self.tensors.take_metadata(input) {
+                return;
+            }
+        }
     }
 
-    fn begin_name<'n>(&mut self, wanted: &mut [impl Seek<'n>]) {
+    /// Listens to names again, and to what is said of a tensor if it is one that is wanted.
+    const fn begin_name(&mut self) {
         self.name_len = 0;
-        self.matches = true;
         self.tensors.tell_all(true);
-        all(wanted).for_each(|one| one.matches = true);
     }
 
+    // What the next two have on the stack must not wait there for the parser: their caller calls that too.
+
     #[inline(never)]
-    fn see_piece<'n>(&mut self, piece: &[u8], wanted: &mut [impl Seek<'n>]) {
+    fn see_piece<'n>(&mut self, run: &[u8], wanted: &mut [impl Seek<'n>]) {
+        let piece = self.tensors.parser().piece(run);
+        let piece = piece.as_bytes();
         let passed = self.name_len;
-        self.name_len += piece.len();
-        all(wanted).for_each(|one| one.see_piece(passed, piece));
-        self.matches = all(wanted).any(|one| one.matches);
-        self.tensors.tell_all(self.matches);
+        self.name_len = OTHER;
+        for one in all(wanted) {
+            one.matches = (one.matches || passed == 0) && one.goes_on(passed, piece);
+            if one.matches {
+                self.name_len = passed + piece.len();
+            }
+        }
+        self.tensors.tell_all(self.name_len != OTHER);
     }
 
-    /// Whether the name that is complete is the second of one that is wanted.
+    /// Shows what was signalled to those whose name has come by. What is wrong with it is told by the next call.
     #[inline(never)]
-    fn repeats<'n>(&mut self, wanted: &mut [impl Seek<'n>]) -> bool {
+    fn take<'n>(&mut self, signal: Signal, wanted: &mut [impl Seek<'n>]) {
         let len = self.name_len;
-        let repeats = all(wanted).any(|one| one.repeats(len));
-        self.matches = all(wanted).any(|one| one.matches);
-        self.tensors.tell_all(self.matches);
-        repeats
-    }
-
-    #[inline(never)]
-    fn end_entry<'n>(&mut self, wanted: &mut [impl Seek<'n>]) {
-        self.matching(wanted).for_each(|one| one.end_entry(&self.tensors));
-        self.begin_name(wanted);
+        let mut is_wanted = false;
+        for one in all(wanted) {
+            // An empty name has no pieces.
+            if (one.matches || len == 0) && one.name.len() == len {
+                is_wanted = true;
+                if !one.take(signal, &self.tensors) {
+                    self.tensors.stop(if signal == Signal::Tensor { Fault::NameTwice } else { Fault::Rank });
+                }
+            }
+        }
+        self.tensors.tell_all(is_wanted);
     }
 }
 
@@ -248,39 +311,92 @@ fn all<'w, 'n: 'w>(wanted: &'w mut [impl Seek<'n>]) -> impl Iterator<Item = &'w 
     wanted.iter_mut().map(Seek::wanted)
 }
 
-/// Follows one pass over a header and fills in what is wanted.
+/// Follows one pass over a header, fills in what is wanted, and proves the header if nobody has.
 pub(crate) struct Search<'w, 'n> {
     lookup: Lookup,
     wanted: &'w mut [Wanted<'n>],
+    /// How long the file is, at most.
+    file_len: u64,
+    is_exact: bool,
+    is_proven: bool,
 }
 
 impl<'w, 'n> Search<'w, 'n> {
     /// As [`Lookup::new`].
-    pub(crate) fn new(wanted: &'w mut [Wanted<'n>]) -> Self {
-        Self { lookup: Lookup::new(wanted), wanted }
+    pub(crate) fn new(is_proven: bool, file_len: FileLen, wanted: &'w mut [Wanted<'n>]) -> Self {
+        let lookup = Lookup::new(file_len.exact(), wanted);
+        let (file_len, is_exact) = match file_len {
+            FileLen::Exactly(len) => (len, true),
+            FileLen::AtMost(len) => (len, false),
+            // Longer than what a place in it can be counted with is no file.
+            FileLen::Unknown => (u64::MAX, false),
+        };
+        Self { lookup, wanted, file_len, is_exact, is_proven }
+    }
+
+    /// What the header describes, once it is complete.
+    pub(crate) const fn summary(&self) -> Summary {
+        self.lookup.summary()
     }
 
     /// As [`Lookup::settle`].
-    pub(crate) fn settle(&mut self) -> Result<(), Error> {
-        self.lookup.settle(self.wanted)
+    pub(crate) fn settle(&mut self) -> Option<usize> {
+        Lookup::settle(self.wanted)
+    }
+
+    /// As [`Lookup::not_found`].
+    pub(crate) const fn not_found(&self, index: usize) -> Error {
+        self.lookup.not_found(index)
+    }
+
+    /// How many bytes of data the header describes, and for how many there is room.
+    const fn data(&self) -> (u64, u64) {
+        let Summary { data_start, data_len, .. } = self.summary();
+        (data_len, self.file_len.saturating_sub(data_start))
+    }
+
+    /// Whether the tensors lie end to end, and end where the file does.
+    fn is_sound(&self) -> bool {
+        let (needed, present) = self.data();
+        self.lookup.order.is_proven() && (needed == present || (needed < present && !self.is_exact))
+    }
+
+    /// Why not.
+    fn lack(&self) -> Error {
+        let (needed, present) = self.data();
+        if !self.lookup.order.is_proven() {
+            self.lookup.order.error()
+        } else if needed > present {
+            ErrorKind::DataShort { needed, present }.at(self.file_len)
+        } else {
+            ErrorKind::DataTrailing { needed }.at(self.summary().data_start + needed)
+        }
     }
 }
 
 impl Machine for Search<'_, '_> {
     fn push(&mut self, input: &mut &[u8]) -> Option<Progress> {
-        loop {
-            match self.lookup.next(input, self.wanted) {
-                Signal::TensorEnd => {}
-                signal => return signal.progress(),
+        match self.lookup.run(input, self.wanted) {
+            Signal::HeaderEnd if !self.is_proven && !self.is_sound() => {
+                self.lookup.tensors.stop(Fault::Other);
+                None
             }
+            signal => signal.progress(),
         }
     }
 
     fn error(&self) -> Error {
-        self.lookup.error()
+        match self.lookup.parser().fault() {
+            Fault::Other => self.lack(),
+            _ => self.lookup.error(),
+        }
     }
 
-    fn end_of_input(&mut self) -> Result<(), Error> {
-        self.lookup.end_of_input()
+    fn cut_short(&mut self) {
+        self.lookup.tensors.parser_mut().end_pass(true);
+    }
+
+    fn header_len(&self) -> Option<u64> {
+        self.lookup.parser().header_len()
     }
 }

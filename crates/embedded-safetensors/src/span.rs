@@ -1,14 +1,13 @@
 //! Arithmetic of a tensor that is read piece by piece: how long the next piece is.
 
-use crate::bytes::{front, index_below};
+use crate::bytes::{front, low_usize};
 use crate::dtype::Dtype;
 use crate::error::{Error, ErrorKind};
 use crate::location::Location;
 
 /// A tensor in a file, and how far it has been read.
 ///
-/// Streams call [`piece`](Self::piece) and [`advance`](Self::advance) once for every chunk, so these two do little:
-/// whatever makes a piece less than a plain whole number of elements is noted in `step` beforehand.
+/// Streams call [`piece`](Self::piece) and [`advance`](Self::advance) once for every chunk, so these two do little.
 #[derive(Clone, Copy, Debug)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub(crate) struct Span {
@@ -18,33 +17,19 @@ pub(crate) struct Span {
     left: u64,
     /// Of the tensor.
     len: u64,
-    /// Pieces end at multiples of this in the file, where they can. A power of two.
-    block: u64,
-    /// One less than the unit of bytes in which a piece may be cut without further thought.
-    step: usize,
+    /// Pieces end where none of these bits is set in the offset, where they can: one less than a power of two.
+    block: usize,
     dtype: Dtype,
+    /// In how many bytes elements come whole: 3, or a power of two.
+    unit: u8,
 }
 
-/// A piece must be thought about: no buffer is as long as this.
-const CAREFULLY: usize = usize::MAX;
-
 impl Span {
-    /// # Errors
-    /// [`ErrorKind::OutsideData`] when the tensor does not lie in data of this length.
-    pub(crate) fn new(tensor: Location, data_start: u64, data_len: u64) -> Result<Self, Error> {
-        let Location { begin, end, .. } = tensor;
-        if begin > end || end > data_len {
-            return Err(ErrorKind::OutsideData { end, data_len }.at(data_start + data_len));
-        }
-        Ok(Self::of(tensor, data_start))
-    }
-
-    /// As [`new`](Self::new), of a tensor that is known to lie in the data.
-    pub(crate) fn of(tensor: Location, data_start: u64) -> Self {
+    /// Of a tensor that lies in the data.
+    pub(crate) const fn of(tensor: Location, data_start: u64) -> Self {
         let Location { dtype, begin, end } = tensor;
         let len = end.wrapping_sub(begin);
-        let span = Self { offset: data_start + begin, left: len, len, block: 1, step: CAREFULLY, dtype };
-        Self { step: span.step(), ..span }
+        Self { offset: data_start + begin, left: len, len, block: 0, dtype, unit: unit(dtype) }
     }
 
     pub(crate) const fn dtype(&self) -> Dtype {
@@ -74,8 +59,8 @@ impl Span {
         if !block.is_power_of_two() {
             return Err(ErrorKind::Block { asked: block }.at(self.start()));
         }
-        self.block = block;
-        self.step = self.step();
+        // Blocks as large as all that can be addressed are those of that size: no buffer has one.
+        self.block = usize::try_from(block - 1).unwrap_or(usize::MAX);
         Ok(())
     }
 
@@ -87,7 +72,6 @@ impl Span {
         let Some(left) = self.len.checked_sub(position) else { return Err(self.outside(position)) };
         self.offset = self.start() + position;
         self.left = left;
-        self.step = self.step();
         Ok(())
     }
 
@@ -95,9 +79,6 @@ impl Span {
     pub(crate) fn advance(&mut self, piece: usize) {
         self.offset += piece as u64;
         self.left = self.left.wrapping_sub(piece as u64); // cannot wrap: a piece is a part of what is left
-        if self.step == CAREFULLY {
-            self.step = self.step();
-        }
     }
 
     /// Goes on behind so many bytes.
@@ -117,21 +98,24 @@ impl Span {
         Ok((self.start() + position, front(buffer, left)))
     }
 
-    /// The part of `buffer` for the next piece, empty when there is none: as much as there is room for, up to the
-    /// end of a block that ends with an element; where there is none, up to the end of an element.
-    ///
-    /// # Errors
-    /// [`ErrorKind::BufferLength`] when there is no room for an element.
+    /// How long the next piece is in a buffer of this length: as long as there is room, up to the end of a block that ends
+    /// with an element; where there is none, up to the end of an element. 0 at the end of the tensor, and where there is
+    /// [no room](Self::no_room).
     #[inline]
-    pub(crate) fn piece<'b>(&self, buffer: &'b mut [u8]) -> Result<&'b mut [u8], Error> {
-        let len = buffer.len() & !self.step;
-        if len == 0 || self.left <= buffer.len() as u64 {
-            return self.careful_piece(buffer);
+    pub(crate) fn piece(&self, capacity: usize) -> usize {
+        if self.left <= capacity as u64 {
+            return low_usize(self.left);
         }
-        match buffer.split_at_mut_checked(len) {
-            Some((piece, _)) => Ok(piece),
-            None => Ok(&mut []),
-        }
+        let border = if self.block > 0 { self.border(capacity) } else { 0 };
+        if border > 0 { border } else { capacity.saturating_sub(self.begun_element(capacity)) }
+    }
+
+    /// Why no piece goes into a buffer of this length: there is no room for an element.
+    #[inline]
+    pub(crate) fn no_room(&self, capacity: usize) -> Error {
+        let needed = (usize::from(self.unit) - self.begun_element(0)) as u64;
+        let capacity = capacity as u64;
+        ErrorKind::BufferLength { needed, capacity }.at(self.offset + capacity)
     }
 
     /// The part of `buffer` that all the rest of the tensor fills.
@@ -146,82 +130,41 @@ impl Span {
         Ok(front(buffer, needed))
     }
 
-    #[inline(never)]
-    fn careful_piece<'b>(&self, buffer: &'b mut [u8]) -> Result<&'b mut [u8], Error> {
-        let capacity = buffer.len();
-        let room = front(buffer, self.left);
-        if room.len() as u64 == self.left {
-            return Ok(room);
-        }
-        let len = match self.border(room.len()) {
-            0 => room.len().saturating_sub(self.begun_element(room.len())),
-            border => border,
-        };
-        match room.split_at_mut_checked(len) {
-            Some((piece, _)) if len > 0 => Ok(piece),
-            _ => Err(self.no_room(capacity)),
-        }
-    }
-
-    /// From the border of an element that is one of a block too, pieces of whole blocks and elements follow
-    /// each other without further thought.
-    fn step(&self) -> usize {
-        let (unit, block) = (self.unit(), self.block);
-        let is_border =
-            unit.is_power_of_two() && remainder(self.position(), unit) == 0 && self.offset & (block - 1) == 0;
-        match index_below(block.max(unit.into()), CAREFULLY) {
-            Some(step) if is_border => step - 1,
-            _ => CAREFULLY,
-        }
-    }
-
     /// Where in the file the tensor begins.
     pub(crate) fn start(&self) -> u64 {
         self.offset.wrapping_sub(self.position())
     }
 
     /// Where the last border of a block in the next `len` bytes is one of an element too; 0 when none is.
-    fn border(&self, len: usize) -> usize {
-        let unit = self.unit();
-        // In threes such borders are three blocks apart: for less, chunks would only be short now and then.
-        if unit == 3 && (len as u64) < self.block.saturating_mul(3) {
-            return 0;
-        }
-        let mut border = len.saturating_sub(self.begun_block(len));
-        for _ in 0..unit {
-            if self.begun_element(border) == 0 {
-                return border;
+    // By value, so that a stream may keep itself in registers.
+    #[inline(never)] // who asks for no blocks does not carry it
+    fn border(self, len: usize) -> usize {
+        let mut border = len.saturating_sub(low_usize(self.offset).wrapping_add(len) & self.block);
+        if self.unit == 3 {
+            // Such borders are three blocks apart: for less, chunks would only be short now and then.
+            if len <= self.block.saturating_mul(3).saturating_add(2) {
+                return 0;
             }
-            let block = index_below(self.block, usize::MAX).unwrap_or(usize::MAX);
-            border = border.saturating_sub(block);
+            for _ in 0..2 {
+                if self.begun_element(border) > 0 {
+                    border = border.saturating_sub(self.block + 1);
+                }
+            }
         }
-        0
-    }
-
-    /// How many of the next `len` bytes belong to a block that goes on behind them.
-    fn begun_block(&self, len: usize) -> usize {
-        let over = (self.offset + len as u64) & (self.block - 1);
-        index_below(over, usize::MAX).unwrap_or(usize::MAX)
+        // Of the others either the last one is, or none.
+        if self.begun_element(border) == 0 { border } else { 0 }
     }
 
     /// How many of the next `len` bytes belong to an element that goes on behind them.
+    #[inline]
     fn begun_element(&self, len: usize) -> usize {
-        usize::from(remainder(self.position() + len as u64, self.unit()))
-    }
-
-    /// In how many bytes elements come whole.
-    fn unit(&self) -> u8 {
-        match self.dtype.bits() {
-            4 => 1, // 2 elements
-            6 => 3, // 4 elements
-            bits => bits >> 3,
+        match self.unit {
+            3 => usize::from(thirds(self.position() + len as u64)),
+            unit => {
+                low_usize(self.len).wrapping_sub(low_usize(self.left)).wrapping_add(len)
+                    & usize::from(unit.wrapping_sub(1))
+            }
         }
-    }
-
-    fn no_room(&self, capacity: usize) -> Error {
-        let needed = self.unit() - remainder(self.position(), self.unit());
-        let capacity = capacity as u64;
-        ErrorKind::BufferLength { needed: needed.into(), capacity }.at(self.offset + capacity)
     }
 
     fn outside(&self, asked: u64) -> Error {
@@ -229,17 +172,21 @@ impl Span {
     }
 }
 
-/// `number` modulo `unit`, which is 3 or a power of two, without a division of 64 bits.
-fn remainder(number: u64, unit: u8) -> u8 {
-    let [low, ..] = number.to_le_bytes();
-    match unit {
-        // 256 leaves 1, so the bytes may be summed up.
-        3 => {
-            let sum: u16 = number.to_le_bytes().into_iter().map(u16::from).sum();
-            u8::try_from(sum % 3).unwrap_or(0)
-        }
-        _ => low & unit.wrapping_sub(1),
+/// In how many bytes elements come whole.
+const fn unit(dtype: Dtype) -> u8 {
+    match dtype.bits() {
+        4 => 1, // 2 elements
+        6 => 3, // 4 elements
+        bits => bits >> 3,
     }
+}
+
+/// `number` modulo 3, without a division of 64 bits.
+#[inline(never)]
+fn thirds(number: u64) -> u8 {
+    // 256 leaves 1, so the bytes may be summed up.
+    let sum: u16 = number.to_le_bytes().into_iter().map(u16::from).sum();
+    u8::try_from(sum % 3).unwrap_or(0)
 }
 
 #[cfg(test)]
@@ -247,15 +194,15 @@ mod tests {
     use super::*;
 
     fn span(dtype: Dtype, start: u64, len: u64) -> Span {
-        let tensor = Location { dtype, begin: 0, end: len };
-        Span::new(tensor, start, len).expect("it lies in the data")
+        Span::of(Location { dtype, begin: 0, end: len }, start)
     }
 
     /// The lengths of all pieces of a tensor.
     fn pieces(mut span: Span, capacity: usize) -> [usize; 6] {
         let mut lens = [0; 6];
         for len in &mut lens {
-            *len = span.piece(&mut [0; 64][..capacity]).expect("there is room").len();
+            *len = span.piece(capacity);
+            assert!(*len > 0 || span.remaining() == 0, "there is room");
             span.advance(*len);
         }
         lens
@@ -279,21 +226,19 @@ mod tests {
     }
 
     #[test]
-    fn from_the_first_border_on_no_piece_needs_thought() {
-        let mut aligned = span(Dtype::F32, 100, 600);
-        aligned.set_block(16).expect("a power of two");
-        assert_eq!(aligned.step, CAREFULLY);
-        aligned.advance(aligned.piece(&mut [0; 40]).expect("there is room").len());
-        assert_eq!((aligned.offset(), aligned.step), (128, 15));
-        let mut inside = span(Dtype::F64, 8, 600);
-        inside.seek(3).expect("it is inside");
-        assert_eq!(inside.step, CAREFULLY);
-        inside.advance(inside.piece(&mut [0; 40]).expect("there is room").len());
-        assert_eq!((inside.position(), inside.step), (40, 7));
-        assert_eq!(span(Dtype::F6_E3M2, 8, 600).step, CAREFULLY);
+    fn what_ends_the_tensor_goes_before_blocks() {
         let mut end = span(Dtype::U8, 8, 11);
         end.set_block(4).expect("a power of two");
-        assert_eq!(pieces(end, 11), [11, 0, 0, 0, 0, 0], "what ends the tensor goes before blocks");
+        assert_eq!(pieces(end, 11), [11, 0, 0, 0, 0, 0]);
+    }
+
+    #[test]
+    fn blocks_that_no_buffer_has_do_not_count() {
+        for block in [1 << 31, 1 << 32, 1 << 63] {
+            let mut long = span(Dtype::F32, 8, 40);
+            long.set_block(block).expect("a power of two");
+            assert_eq!(pieces(long, 11), [8, 8, 8, 8, 8, 0]);
+        }
     }
 
     #[test]
@@ -313,16 +258,14 @@ mod tests {
         let mut inside = span(Dtype::F32, 8, 12);
         inside.seek(5).expect("it is inside");
         assert_eq!(pieces(inside, 6), [3, 4, 0, 0, 0, 0]);
-        let error = inside.piece(&mut [0; 2]).expect_err("the rest of the element has 3 bytes");
-        assert_eq!(error, ErrorKind::BufferLength { needed: 3, capacity: 2 }.at(15));
+        assert_eq!(inside.piece(2), 0, "the rest of the element has 3 bytes");
+        assert_eq!(inside.no_room(2), ErrorKind::BufferLength { needed: 3, capacity: 2 }.at(15));
     }
 
     #[test]
     fn remainders_are_right() {
         for number in (0..1000).chain((0..64).map(|bit| 1 << bit)).chain([u64::MAX]) {
-            for unit in [1, 2, 3, 4, 8] {
-                assert_eq!(u64::from(remainder(number, unit)), number % u64::from(unit), "{number} % {unit}");
-            }
+            assert_eq!(u64::from(thirds(number)), number % 3, "{number}");
         }
     }
 }

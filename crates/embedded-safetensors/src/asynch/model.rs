@@ -1,7 +1,7 @@
 //! A model in storage that is waited for: opened, proven, searched and read.
 
 use super::{ReadAt, TensorReader};
-use crate::check::{HeaderCheck, OrderCheck, Summary};
+use crate::check::{HeaderCheck, Summary};
 use crate::duplicates::DuplicateCheck;
 use crate::error::Error;
 #[cfg(doc)]
@@ -16,11 +16,11 @@ use crate::json::{MetadataError, from_pairs, from_text};
 use crate::list::List;
 use crate::location::Locate;
 use crate::pairs::{Metadata, Pairs};
-use crate::pass::{Halt, Pass, Proven};
+use crate::pass::{Pass, Proven, Turn};
 use crate::progress::Machine;
 use crate::search::{Search, Wanted};
 use crate::smallest::Slot;
-use crate::source::ReadError;
+use crate::source::{FileLen, ReadError};
 use crate::span::Span;
 use crate::value::ValueSearch;
 
@@ -65,9 +65,9 @@ impl<S: ReadAt> Model<S> {
     /// Never.
     pub async fn open(mut source: S, window: &mut [u8]) -> Result<Self, ReadError<S::Error>> {
         let file_len = source.file_len().await.map_err(ReadError::Source)?;
-        let (mut check, mut pass) = (OrderCheck::new(file_len.exact()), Pass::first());
-        let outcome = run(&mut source, &mut check, &mut pass, window).await;
-        let proven = pass.conclude(&mut check, outcome, file_len)?;
+        let (mut check, mut proven) = (Search::new(false, file_len, &mut []), Proven::NONE);
+        run(&mut source, &mut check, &mut proven, window).await?;
+        proven.keep_of(&mut check, file_len)?;
         Ok(Self { source, proven })
     }
 
@@ -88,9 +88,9 @@ impl<S: ReadAt> Model<S> {
         window: &mut [u8],
     ) -> Result<Self, ReadError<S::Error>> {
         let file_len = source.file_len().await.map_err(ReadError::Source)?;
-        let (mut check, mut pass) = (HeaderCheck::new(file_len.exact(), slots), Pass::first());
-        let outcome = run(&mut source, &mut check, &mut pass, window).await;
-        let proven = pass.conclude(&mut check, outcome, file_len)?;
+        let (mut check, mut proven) = (HeaderCheck::new(file_len.exact(), slots), Proven::NONE);
+        run(&mut source, &mut check, &mut proven, window).await?;
+        proven.keep_of(&mut check, file_len)?;
         Ok(Self { source, proven })
     }
 
@@ -112,9 +112,9 @@ impl<S: ReadAt> Model<S> {
         window: &mut [u8],
     ) -> Result<(Self, Index<'m>), ReadError<S::Error>> {
         let file_len = source.file_len().await.map_err(ReadError::Source)?;
-        let (mut builder, mut pass) = (IndexBuilder::new(file_len.exact(), memory), Pass::first());
-        let outcome = run(&mut source, &mut builder, &mut pass, window).await;
-        let proven = pass.conclude(&mut builder, outcome, file_len)?;
+        let (mut builder, mut proven) = (IndexBuilder::new(file_len.exact(), memory), Proven::NONE);
+        run(&mut source, &mut builder, &mut proven, window).await?;
+        proven.keep_of(&mut builder, file_len)?;
         Ok((Self { source, proven }, builder.finish()?))
     }
 
@@ -181,9 +181,9 @@ impl<S: ReadAt> Model<S> {
         wanted: &mut [Wanted<'_>],
         window: &mut [u8],
     ) -> Result<(), ReadError<S::Error>> {
-        let mut search = Search::new(wanted);
+        let mut search = Search::new(true, FileLen::Unknown, wanted);
         self.pass(&mut search, window).await?;
-        Ok(search.settle()?)
+        search.settle().map_or(Ok(()), |index| Err(search.not_found(index).into()))
     }
 
     /// Shows `visitor` all tensors, in the header's order, in one pass over it. `name` bounds the
@@ -365,8 +365,9 @@ impl<S: ReadAt> Model<S> {
     /// data of this file, so must be another's.
     pub fn tensor<'a>(&'a mut self, tensor: &'a impl Locate) -> Result<TensorReader<'a, &'a mut S>, Error> {
         let Summary { data_start, data_len, .. } = self.summary();
-        let span = Span::new(tensor.locate()?, data_start, data_len)?;
-        Ok(TensorReader::new(&mut self.source, span, tensor.dims()))
+        let place = tensor.locate()?;
+        place.check_inside(data_start, data_len)?;
+        Ok(TensorReader::new(&mut self.source, Span::of(place, data_start), tensor.dims()))
     }
 
     /// Leads a machine through the header that was proven, as often as it wants.
@@ -375,9 +376,7 @@ impl<S: ReadAt> Model<S> {
         machine: &mut impl Machine,
         window: &mut [u8],
     ) -> Result<(), ReadError<S::Error>> {
-        let mut pass = self.proven.again();
-        let outcome = run(&mut self.source, machine, &mut pass, window).await;
-        outcome.or_else(|halt| pass.fail(machine, halt))
+        run(&mut self.source, machine, &mut self.proven, window).await
     }
 }
 
@@ -386,14 +385,20 @@ impl<S: ReadAt> Model<S> {
 async fn run<S: ReadAt>(
     source: &mut S,
     machine: &mut impl Machine,
-    pass: &mut Pass,
+    known: &mut Proven,
     window: &mut [u8],
-) -> Result<(), Halt<S::Error>> {
-    loop {
-        let room = pass.room(machine, window)?;
-        let len = source.read_at(pass.position(), room).await.map_err(Halt::Source)?;
-        if pass.take(machine, room, len)? {
-            return Ok(());
+) -> Result<(), ReadError<S::Error>> {
+    let mut pass = Pass::over(known);
+    let turn = loop {
+        let room = pass.room(machine, window);
+        if room.is_empty() {
+            break Turn::NoWindow;
         }
-    }
+        let len = source.read_at(pass.position(), room).await.map_err(ReadError::Source)?;
+        match pass.take(machine, room, len) {
+            Turn::Read => {}
+            turn => break turn,
+        }
+    };
+    pass.end(machine, turn)
 }

@@ -91,12 +91,14 @@ impl<'t, S: ReadAt> TensorReader<'t, S> {
         &mut self,
         buffer: &'b mut [u8],
     ) -> Result<Option<&'b [u8]>, ReadError<S::Error>> {
-        let piece = self.span.piece(buffer)?;
-        if piece.is_empty() {
-            return Ok(None);
-        }
+        let capacity = buffer.len();
+        let len = self.span.piece(capacity);
+        let Some(piece @ [_, ..]) = buffer.get_mut(..len) else {
+            let is_over = self.remaining() == 0;
+            return if is_over { Ok(None) } else { Err(ReadError::Format(self.span.no_room(capacity))) };
+        };
         read_full(&mut self.source, self.span.offset(), piece).await?;
-        self.span.advance(piece.len());
+        self.span.advance(len);
         Ok(Some(piece))
     }
 

@@ -128,7 +128,7 @@ mod tests {
 
     fn place(dtype: Dtype, element: u64) -> Place {
         let tensor = Location { dtype, begin: 2, end: 10 };
-        Origin::new(&Span::new(tensor, 1, 10).expect("it lies in the data")).place(element)
+        Origin::new(&Span::of(tensor, 1)).place(element)
     }
 
     fn conversion<T: Element>(from: Dtype) -> Conversion<T> {

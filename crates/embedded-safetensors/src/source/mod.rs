@@ -164,27 +164,13 @@ pub(crate) fn arrived<E>(outcome: Result<usize, E>, at: u64, room: usize) -> Res
 #[inline]
 pub(crate) fn read_full<S: ReadAt>(
     source: &mut S,
-    offset: u64,
-    buffer: &mut [u8],
+    mut offset: u64,
+    mut buffer: &mut [u8],
 ) -> Result<(), ReadError<S::Error>> {
-    if buffer.is_empty() {
-        return Ok(());
-    }
-    let len = arrived(source.read_at(offset, buffer), offset, buffer.len())?;
-    if len < buffer.len() { read_rest(source, offset, len, buffer) } else { Ok(()) }
-}
-
-/// Fills what the first `filled` bytes leave of the buffer.
-#[cold]
-fn read_rest<S: ReadAt>(
-    source: &mut S,
-    offset: u64,
-    mut filled: usize,
-    buffer: &mut [u8],
-) -> Result<(), ReadError<S::Error>> {
-    while let Some(left @ [_, ..]) = buffer.get_mut(filled..) {
-        let at = offset + filled as u64;
-        filled += arrived(source.read_at(at, left), at, left.len())?;
+    while !buffer.is_empty() {
+        let len = arrived(source.read_at(offset, buffer), offset, buffer.len())?;
+        offset += len as u64;
+        buffer = buffer.get_mut(len..).unwrap_or_default();
     }
     Ok(())
 }
