@@ -167,7 +167,9 @@ impl Lookup {
         all(wanted).for_each(Wanted::reset);
         let (tensors, order) = (Tensors::of_file(file_len), InOrder::new());
         let file_len = file_len.map_or(u32::MAX, |len| u32::try_from(len).unwrap_or(u32::MAX));
-        Self { tensors, order, name_len: 0, file_len }
+        let mut lookup = Self { tensors, order, name_len: 0, file_len };
+        lookup.begin_name(wanted);
+        lookup
     }
 
     pub(crate) const fn parser(&self) -> &HeaderParser {
@@ -221,9 +223,9 @@ impl Lookup {
             match signal {
                 Signal::TensorEnd => {
                     self.order.see(self.tensors.extent());
-                    self.begin_name();
+                    self.begin_name(wanted);
                 }
-                Signal::Metadata => self.begin_name(),
+                Signal::Metadata => self.begin_name(wanted),
                 _ => {}
             }
         }
@@ -267,9 +269,9 @@ impl Lookup {
     }
 
     /// Listens to names again, and to what is said of a tensor if it is one that is wanted.
-    const fn begin_name(&mut self) {
+    const fn begin_name<'n>(&mut self, wanted: &[impl Seek<'n>]) {
         self.name_len = 0;
-        self.tensors.tell_all(true);
+        self.tensors.tell_all(!wanted.is_empty());
     }
 
     // What the next two have on the stack must not wait there for the parser: their caller calls that too.

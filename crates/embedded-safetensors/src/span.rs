@@ -22,14 +22,16 @@ pub(crate) struct Span {
     dtype: Dtype,
     /// In how many bytes elements come whole: 3, or a power of two.
     unit: u8,
+    /// Whether pieces may end anywhere between elements, and these are a power of two long.
+    is_plain: bool,
 }
 
 impl Span {
     /// Of a tensor that lies in the data.
     pub(crate) const fn of(tensor: Location, data_start: u64) -> Self {
         let Location { dtype, begin, end } = tensor;
-        let len = end.wrapping_sub(begin);
-        Self { offset: data_start + begin, left: len, len, block: 0, dtype, unit: unit(dtype) }
+        let (len, unit) = (end.wrapping_sub(begin), unit(dtype));
+        Self { offset: data_start + begin, left: len, len, block: 0, dtype, unit, is_plain: unit != 3 }
     }
 
     pub(crate) const fn dtype(&self) -> Dtype {
@@ -61,6 +63,7 @@ impl Span {
         }
         // Blocks as large as all that can be addressed are those of that size: no buffer has one.
         self.block = usize::try_from(block - 1).unwrap_or(usize::MAX);
+        self.is_plain = self.unit != 3 && self.block == 0;
         Ok(())
     }
 
@@ -99,15 +102,24 @@ impl Span {
     }
 
     /// How long the next piece is in a buffer of this length: as long as there is room, up to the end of a block that ends
-    /// with an element; where there is none, up to the end of an element. 0 at the end of the tensor, and where there is
-    /// [no room](Self::no_room).
+    /// with an element; where there is none, up to the end of an element. 0 at the end of the tensor; 0, or more than the
+    /// buffer has, where there is [no room](Self::no_room).
     #[inline]
     pub(crate) fn piece(&self, capacity: usize) -> usize {
         if self.left <= capacity as u64 {
-            return low_usize(self.left);
+            low_usize(self.left)
+        } else if self.is_plain {
+            capacity.wrapping_sub(self.begun_even(capacity))
+        } else {
+            self.careful_piece(capacity)
         }
+    }
+
+    // By value, so that a stream may keep itself in registers.
+    #[inline(never)] // most streams never ask
+    fn careful_piece(self, capacity: usize) -> usize {
         let border = if self.block > 0 { self.border(capacity) } else { 0 };
-        if border > 0 { border } else { capacity.saturating_sub(self.begun_element(capacity)) }
+        if border > 0 { border } else { capacity.wrapping_sub(self.begun_element(capacity)) }
     }
 
     /// Why no piece goes into a buffer of this length: there is no room for an element.
@@ -136,9 +148,7 @@ impl Span {
     }
 
     /// Where the last border of a block in the next `len` bytes is one of an element too; 0 when none is.
-    // By value, so that a stream may keep itself in registers.
-    #[inline(never)] // who asks for no blocks does not carry it
-    fn border(self, len: usize) -> usize {
+    fn border(&self, len: usize) -> usize {
         let mut border = len.saturating_sub(low_usize(self.offset).wrapping_add(len) & self.block);
         if self.unit == 3 {
             // Such borders are three blocks apart: for less, chunks would only be short now and then.
@@ -156,15 +166,14 @@ impl Span {
     }
 
     /// How many of the next `len` bytes belong to an element that goes on behind them.
-    #[inline]
     fn begun_element(&self, len: usize) -> usize {
-        match self.unit {
-            3 => usize::from(thirds(self.position() + len as u64)),
-            unit => {
-                low_usize(self.len).wrapping_sub(low_usize(self.left)).wrapping_add(len)
-                    & usize::from(unit.wrapping_sub(1))
-            }
-        }
+        if self.unit == 3 { usize::from(thirds(self.position() + len as u64)) } else { self.begun_even(len) }
+    }
+
+    /// The same, of elements that are a power of two long.
+    #[inline]
+    const fn begun_even(&self, len: usize) -> usize {
+        low_usize(self.len).wrapping_sub(low_usize(self.left)).wrapping_add(len) & (self.unit as usize - 1)
     }
 
     fn outside(&self, asked: u64) -> Error {

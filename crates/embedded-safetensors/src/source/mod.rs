@@ -164,15 +164,35 @@ pub(crate) fn arrived<E>(outcome: Result<usize, E>, at: u64, room: usize) -> Res
 #[inline]
 pub(crate) fn read_full<S: ReadAt>(
     source: &mut S,
+    offset: u64,
+    buffer: &mut [u8],
+) -> Result<(), ReadError<S::Error>> {
+    if buffer.is_empty() {
+        return Ok(());
+    }
+    match source.read_at(offset, buffer) {
+        Ok(len) if len >= buffer.len() => Ok(()),
+        outcome => read_on(source, offset, buffer, outcome),
+    }
+}
+
+/// Goes on where the first read gave less than it was asked for.
+#[inline(never)] // what it needs does not wait beside every first read
+fn read_on<S: ReadAt>(
+    source: &mut S,
     mut offset: u64,
     mut buffer: &mut [u8],
+    mut outcome: Result<usize, S::Error>,
 ) -> Result<(), ReadError<S::Error>> {
-    while !buffer.is_empty() {
-        let len = arrived(source.read_at(offset, buffer), offset, buffer.len())?;
+    loop {
+        let len = arrived(outcome, offset, buffer.len())?;
         offset += len as u64;
         buffer = buffer.get_mut(len..).unwrap_or_default();
+        if buffer.is_empty() {
+            return Ok(());
+        }
+        outcome = source.read_at(offset, buffer);
     }
-    Ok(())
 }
 
 impl<E> From<Error> for ReadError<E> {
