@@ -96,23 +96,48 @@ impl Dtype {
 
     /// The dtype whose name stands at the start of `text` with a quote behind it, and what follows that.
     pub(crate) const fn quoted(text: &[u8]) -> Option<(Self, &[u8])> {
-        let (mut dtypes, mut names): (&[Self], &[u8]) = (&USUAL_FIRST, NAMES);
-        while let [dtype, others @ ..] = dtypes {
-            let (mut left, mut differs) = (text, false);
-            while let [letter, rest @ ..] = names {
-                names = rest;
-                match left {
-                    [byte, rest @ ..] if *byte == *letter => left = rest,
-                    _ => differs = true,
-                }
-                if *letter == b'"' {
-                    break;
-                }
+        match Self::short(text) {
+            None => Self::long(text),
+            short => short,
+        }
+    }
+
+    /// One of two to four letters.
+    #[inline(always)]
+    const fn short(text: &[u8]) -> Option<(Self, &[u8])> {
+        let (word, rest) = match text {
+            [a, b, b'"', rest @ ..] => ([*a, *b, b'"', 0], rest),
+            [a, b, c, b'"', rest @ ..] => ([*a, *b, *c, b'"'], rest),
+            [a, b, c, d, b'"', rest @ ..] => ([*a, *b, *c, *d], rest),
+            _ => return None,
+        };
+        let (mut words, mut dtypes): (&[u32], &[Self]) = (&SHORT_NAMES, &SHORT);
+        let word = u32::from_le_bytes(word);
+        while let ([due, words_left @ ..], [dtype, dtypes_left @ ..]) = (words, dtypes) {
+            if *due == word {
+                return Some((*dtype, rest));
             }
-            if !differs {
-                return Some((*dtype, left));
-            }
-            dtypes = others;
+            (words, dtypes) = (words_left, dtypes_left);
+        }
+        None
+    }
+
+    #[inline(never)]
+    const fn long(text: &[u8]) -> Option<(Self, &[u8])> {
+        let (mut dtypes, mut names, mut left): (&[Self], _, _) = (&LONG, LONG_NAMES, text);
+        while let ([letter, rest @ ..], [dtype, others @ ..]) = (names, dtypes) {
+            names = rest;
+            left = match left {
+                [byte, rest @ ..] if *byte == *letter && *byte == b'"' => return Some((*dtype, rest)),
+                [byte, rest @ ..] if *byte == *letter => rest,
+                // The next name begins behind the quote.
+                _ if *letter == b'"' => {
+                    dtypes = others;
+                    text
+                }
+                // No letter is the next of nothing.
+                _ => &[],
+            };
         }
         None
     }
@@ -159,37 +184,36 @@ impl Dtype {
     }
 }
 
-/// The names in one text, for a table of many texts takes more flash than they do.
-const NAMES: &[u8] = b"F32\"F16\"BF16\"I8\"U8\"I64\"I32\"I16\"F64\"BOOL\"U16\"U32\"U64\"\
-    F8_E4M3\"F8_E5M2\"F8_E8M0\"F4\"F6_E2M3\"F6_E3M2\"F8_E4M3FNUZ\"F8_E5M2FNUZ\"C64\"";
+/// Names of two to four letters, the usual ones first; the first letter in the lowest byte, and a quote behind the last where
+/// there is room.
+const SHORT_NAMES: [u32; SHORT.len()] = {
+    let mut words = [0; SHORT.len()];
+    let (mut left, mut dtypes): (&mut [u32], &[Dtype]) = (&mut words, &SHORT);
+    while let ([word, words_left @ ..], [dtype, dtypes_left @ ..]) = (left, dtypes) {
+        *word = match dtype.name().as_bytes() {
+            [a, b, c, d] => u32::from_le_bytes([*a, *b, *c, *d]),
+            [a, b, c] => u32::from_le_bytes([*a, *b, *c, b'"']),
+            [a, b] => u32::from_le_bytes([*a, *b, b'"', 0]),
+            _ => 0,
+        };
+        (left, dtypes) = (words_left, dtypes_left);
+    }
+    words
+};
 
 /// Whose names they are.
-const USUAL_FIRST: [Dtype; Dtype::ALL.len()] = {
+const SHORT: [Dtype; 15] = {
     use Dtype::*;
-    [
-        F32,
-        F16,
-        BF16,
-        I8,
-        U8,
-        I64,
-        I32,
-        I16,
-        F64,
-        BOOL,
-        U16,
-        U32,
-        U64,
-        F8_E4M3,
-        F8_E5M2,
-        F8_E8M0,
-        F4,
-        F6_E2M3,
-        F6_E3M2,
-        F8_E4M3FNUZ,
-        F8_E5M2FNUZ,
-        C64,
-    ]
+    [F32, F16, BF16, I8, U8, I64, I32, I16, F64, BOOL, U16, U32, U64, F4, C64]
+};
+
+/// The other names in one text, for a table of texts takes more flash than they do.
+const LONG_NAMES: &[u8] = b"F8_E4M3\"F8_E5M2\"F8_E8M0\"F6_E2M3\"F6_E3M2\"F8_E4M3FNUZ\"F8_E5M2FNUZ\"";
+
+/// Whose names they are.
+const LONG: [Dtype; 7] = {
+    use Dtype::*;
+    [F8_E4M3, F8_E5M2, F8_E8M0, F6_E2M3, F6_E3M2, F8_E4M3FNUZ, F8_E5M2FNUZ]
 };
 
 /// `==` on slices is not const.

@@ -42,7 +42,7 @@ use super::number::Number;
 use super::schema::{Inside, State, Want};
 use super::skip::Nesting;
 use super::text::{Unicode, Utf8, Utf8Char, Word};
-use super::usual::{self, Usual};
+use super::usual::{self, Usual, WORDS};
 use crate::bytes::low_u32;
 use crate::dtype::Dtype;
 use crate::error::{Error, Field};
@@ -260,27 +260,37 @@ impl HeaderParser {
     #[inline(never)]
     pub(crate) const fn advance<'i>(&mut self, input: &mut &'i [u8], run: &mut &'i [u8]) -> Signal {
         *run = &[];
+        loop {
+            if WORDS && self.take_parts(input) && self.tells(Signal::TensorEnd) {
+                return Signal::TensorEnd;
+            }
+            if self.may_be_short() {
+                let signal = self.take_fields(input);
+                if self.tells(signal) {
+                    return signal;
+                }
+            }
+            let signal = self.walk(input, run);
+            if signal as u8 != Signal::Taken as u8 {
+                return signal;
+            }
+        }
+    }
+
+    /// As [`advance`](Self::advance), but stops also where there may be a shortcut: then this is [`Signal::Taken`].
+    #[inline(never)]
+    const fn walk<'i>(&mut self, input: &mut &'i [u8], run: &mut &'i [u8]) -> Signal {
         let header = self.of_header(input);
         let mut left = header;
-        let signal = self.walk(&mut left, run);
-        if let Some((_, rest)) = input.split_at_checked(header.len() - left.len()) {
-            *input = rest;
-        }
+        let signal = self.step_on(&mut left, run);
+        skip(input, header.len() - left.len());
         signal
     }
 
-    /// As [`advance`](Self::advance), of input that ends with the header if not before.
+    /// As [`walk`](Self::walk), of input that ends with the header if not before.
     #[inline(always)]
-    const fn walk<'i>(&mut self, left: &mut &'i [u8], run: &mut &'i [u8]) -> Signal {
+    const fn step_on<'i>(&mut self, left: &mut &'i [u8], run: &mut &'i [u8]) -> Signal {
         loop {
-            if self.take_parts(left) && self.tells(Signal::TensorEnd) {
-                return Signal::TensorEnd;
-            }
-            if let State::After | State::Colon = self.state {
-                if self.take_shortcut(left) && self.tells(Signal::TensorEnd) {
-                    return Signal::TensorEnd;
-                }
-            }
             if let State::Text = self.state {
                 let text = self.take_run(left);
                 match (self.want.piece(), text) {
@@ -306,6 +316,9 @@ impl HeaderParser {
             if self.tells(signal) {
                 return signal;
             }
+            if self.may_be_short() || (WORDS && self.is_behind_tensor()) {
+                return Signal::Taken;
+            }
         }
     }
 
@@ -320,7 +333,7 @@ impl HeaderParser {
         *left = rest;
     }
 
-    const fn tells(&self, signal: Signal) -> bool {
+    pub(super) const fn tells(&self, signal: Signal) -> bool {
         self.told & signal.bit() != 0
     }
 
@@ -347,7 +360,7 @@ impl HeaderParser {
     }
 
     /// What of `input` belongs to the header.
-    const fn of_header<'i>(&self, input: &'i [u8]) -> &'i [u8] {
+    pub(super) const fn of_header<'i>(&self, input: &'i [u8]) -> &'i [u8] {
         match input.split_at_checked((self.end - self.position) as usize) {
             Some((header, _)) => header,
             None => input,
@@ -375,9 +388,7 @@ impl HeaderParser {
     }
 
     const fn end_usual(&mut self, input: &mut &[u8], end_at: u32, dtype: Dtype, place: Extent) {
-        if let Some((_, rest)) = input.split_at_checked((end_at - self.position) as usize) {
-            *input = rest;
-        }
+        skip(input, (end_at - self.position) as usize);
         self.position = end_at;
         self.token = end_at - 1;
         self.state = State::After;
@@ -404,9 +415,7 @@ impl HeaderParser {
         self.token = self.position - 1;
         self.metadata_seen = true;
         self.state = State::After;
-        if let Some((_, rest)) = input.split_at_checked(taken) {
-            *input = rest;
-        }
+        skip(input, taken);
         true
     }
 
@@ -493,5 +502,12 @@ impl HeaderParser {
 
     pub(super) const fn unexpected(&mut self, byte: u8) -> Signal {
         self.fail(Fault::UnexpectedByte(byte))
+    }
+}
+
+/// Moves `input` past so many bytes, of which there are as many.
+pub(super) const fn skip(input: &mut &[u8], len: usize) {
+    if let Some((_, rest)) = input.split_at_checked(len) {
+        *input = rest;
     }
 }

@@ -5,12 +5,12 @@
 //! parser's state is known beforehand: [`SPOTS`] has asked the parser itself. Any other byte is the parser's.
 
 use super::SHORTCUTS;
-use super::machine::{HeaderParser, Signal};
+use super::machine::{HeaderParser, Signal, skip};
 use super::schema::{Inside, State, Want};
 use super::strings::behind_plain;
 use super::text::Word;
 use super::usual::{WORDS, behind, number, short_dtype};
-use crate::bytes::{get, low_u8};
+use crate::bytes::{get, low_u8, low_u32};
 use crate::error::Field;
 
 /// An entry from behind its name up to the next name, with as little as possible of what differs.
@@ -58,14 +58,23 @@ const SPOTS: [Spot; TEXT.len() + 1] = {
 impl HeaderParser {
     const ENTRIES: u32 = Signal::Name.bit() | Signal::Tensor.bit() | Self::FIELDS;
 
-    /// Takes what it can of the start of `left`. Whether that ends an entry.
+    /// Takes what it can of the start of `input`. Whether that ends an entry.
     #[inline(always)]
-    pub(super) const fn take_parts(&mut self, left: &mut &[u8]) -> bool {
-        if !WORDS || !SHORTCUTS {
+    pub(super) const fn take_parts(&mut self, input: &mut &[u8]) -> bool {
+        let spot = core::mem::replace(&mut self.spot, 0);
+        if !SHORTCUTS || self.told & Self::ENTRIES != 0 {
             return false;
         }
-        let spot = core::mem::replace(&mut self.spot, 0);
-        self.told & Self::ENTRIES == 0 && self.take_usual_parts(left, spot)
+        let header = self.of_header(input);
+        let mut left = header;
+        let ends = self.take_usual_parts(&mut left, spot);
+        skip(input, header.len() - left.len());
+        ends
+    }
+
+    const fn take_to<'i>(&mut self, left: &mut &'i [u8], rest: &'i [u8]) {
+        self.position += low_u32((left.len() - rest.len()) as u64);
+        *left = rest;
     }
 
     #[inline(never)]

@@ -2,89 +2,97 @@
 //! spell them, with or without a space behind commas and colons, in any order. What they take at once the parser would take byte
 //! by byte, and be where they leave it; what they do not know they leave to it.
 
-use super::SHORTCUTS;
-use super::machine::HeaderParser;
+use super::machine::{HeaderParser, Signal, skip};
 use super::schema::{Inside, State, Want};
+use super::{SHORTCUTS, WORDS};
 use crate::bytes::low_u32;
 use crate::dtype::Dtype;
 use crate::error::Field;
 
 impl HeaderParser {
-    /// Takes what it can of the start of `left`, behind a member or at a colon. Whether that ends an entry.
-    #[inline(always)]
-    pub(super) const fn take_shortcut(&mut self, left: &mut &[u8]) -> bool {
-        match (self.state, self.inside, *left) {
-            _ if !SHORTCUTS => false,
-            (State::After, Inside::Entry, [b',' | b'}', ..]) if self.tells_no_fields() => {
-                self.take_fields(left, None)
-            }
-            (State::Colon, Inside::Header, [b':', rest @ ..]) if self.tells_no_fields() => {
-                match (self.want, spaced(rest)) {
-                    (Want::Entry, [b'{', first @ ..]) => self.take_fields(left, Some(first)),
-                    _ => false,
-                }
-            }
-            (State::After, Inside::Header, [b',', rest @ ..]) => {
-                if let quoted @ [b'"', name @ ..] = spaced(rest) {
-                    self.want = Want::Name;
-                    self.take_to(left, quoted);
-                    self.begin_string();
-                    self.take_to(left, name);
-                }
-                false
-            }
-            _ => false,
-        }
+    /// Whether fields of an entry may be next, and nobody listens to what they say.
+    pub(super) const fn may_be_short(&self) -> bool {
+        SHORTCUTS
+            && self.tells_no_fields()
+            && matches!(
+                (self.state, self.inside),
+                (State::Colon, Inside::Header) | (State::After, Inside::Entry)
+            )
     }
 
-    /// Takes fields that stand whole at the start of `left`, and the bracket behind the last. Whether it came to that. `first` is
-    /// the first field of an entry, where that comes next.
-    #[inline(never)]
-    const fn take_fields<'i>(&mut self, left: &mut &'i [u8], first: Option<&'i [u8]>) -> bool {
-        let mut next = first;
-        if next.is_some() {
-            self.fields = 0;
-        }
-        loop {
-            let text = match (next, *left) {
-                (Some(text), _) => text,
-                (None, [b',', rest @ ..]) => spaced(rest),
-                (None, [b'}', rest @ ..]) if self.fields == 0b111 => {
-                    self.token = self.position;
-                    self.inside = Inside::Header;
-                    self.take_to(left, rest);
-                    return true;
+    /// Whether an entry may be next, and nobody listens to what it says.
+    pub(super) const fn is_behind_tensor(&self) -> bool {
+        SHORTCUTS
+            && self.tells_no_fields()
+            && matches!((self.state, self.inside), (State::After, Inside::Header))
+    }
+
+    /// Takes fields that stand whole at the start of `input`, and the bracket behind the last: then this is [`Signal::TensorEnd`].
+    #[inline(never)] // beside the machine, not upon it: what both need does not stand on the stack at once
+    pub(super) const fn take_fields(&mut self, input: &mut &[u8]) -> Signal {
+        let left = self.of_header(input);
+        let (first, mut fields) = match (self.state, left) {
+            (State::Colon, [b':', rest @ ..]) if matches!(self.want, Want::Entry) => match spaced(rest) {
+                [b'{', first @ ..] => (first, 0),
+                _ => return Signal::Taken,
+            },
+            (State::After, [b',', rest @ ..]) => (spaced(rest), self.fields),
+            _ => return Signal::Taken,
+        };
+        let end = self.position + low_u32(left.len() as u64);
+        let (mut next, mut behind, mut signal) = (first, left, Signal::Taken);
+        while let Some((field, rest)) = self.take_field(next, fields, end) {
+            (fields, behind) = (fields | field.bit(), rest);
+            next = match rest {
+                [b',', rest @ ..] => spaced(rest),
+                [b'}', rest @ ..] if fields == 0b111 => {
+                    (behind, signal) = (rest, Signal::TensorEnd);
+                    break;
                 }
-                _ => return false,
+                _ => break,
             };
-            let Some(rest) = self.take_field(left, text) else { return false };
-            self.take_to(left, rest);
-            self.inside = Inside::Entry;
-            self.state = State::After;
-            next = None;
         }
+        if behind.len() < left.len() {
+            self.state = State::After;
+            self.fields = fields;
+            self.inside = Inside::Entry;
+            if signal as u8 == Signal::TensorEnd as u8 {
+                self.inside = Inside::Header;
+                if let (false, [b',', rest @ ..]) = (WORDS, behind) {
+                    if let [b'"', name @ ..] = spaced(rest) {
+                        self.want = Want::Name;
+                        self.begin_string();
+                        behind = name;
+                    }
+                }
+            }
+            self.position = end - low_u32(behind.len() as u64);
+            self.token = self.position - 1;
+            skip(input, left.len() - behind.len());
+        }
+        signal
     }
 
-    /// What follows the field at the start of `text`, a part of `left`.
+    /// The field at the start of `text`, if it is not one of `fields`, and what follows it. `end` is the place where `text` ends.
     #[inline(always)]
-    const fn take_field<'i>(&mut self, left: &[u8], text: &'i [u8]) -> Option<&'i [u8]> {
+    const fn take_field<'i>(&mut self, text: &'i [u8], fields: u8, end: u32) -> Option<(Field, &'i [u8])> {
         let Some((field, text)) = field(text) else { return None };
-        if self.fields & field.bit() != 0 {
+        if fields & field.bit() != 0 {
             return None;
         }
-        let at = self.position + low_u32(left.len() as u64);
         let rest = match (field, spaced(text)) {
             (Field::Dtype, [b'"', text @ ..]) => self.take_dtype(text),
-            (Field::Shape, [b'[', numbers @ ..]) => self.take_shape(numbers, at),
-            (Field::Offsets, [b'[', numbers @ ..]) => self.take_offsets(numbers, at),
+            (Field::Shape, [b'[', numbers @ ..]) => self.take_shape(numbers, end),
+            (Field::Offsets, [b'[', numbers @ ..]) => self.take_offsets(numbers, end),
             _ => None,
         };
-        if rest.is_some() {
-            self.fields |= field.bit();
+        match rest {
+            Some(rest) => Some((field, rest)),
+            None => None,
         }
-        rest
     }
 
+    #[inline(always)]
     const fn take_dtype<'i>(&mut self, text: &'i [u8]) -> Option<&'i [u8]> {
         let Some((dtype, rest)) = Dtype::quoted(text) else { return None };
         self.dtype = dtype;
@@ -92,6 +100,7 @@ impl HeaderParser {
     }
 
     /// `end` is the place where `numbers` end.
+    #[inline(always)]
     const fn take_shape<'i>(&mut self, numbers: &'i [u8], end: u32) -> Option<&'i [u8]> {
         let Some((elements, rest)) = product(numbers) else { return None };
         self.elements = elements as u64;
@@ -100,18 +109,13 @@ impl HeaderParser {
     }
 
     /// `end` is the place where `numbers` end.
+    #[inline(always)]
     const fn take_offsets<'i>(&mut self, numbers: &'i [u8], end: u32) -> Option<&'i [u8]> {
-        let Some((begin, [b',', rest @ ..])) = number(numbers) else { return None };
-        let Some((range_end, [b']', rest @ ..])) = number(spaced(rest)) else { return None };
-        self.begin = begin as u64;
+        let (begin, [b',', rest @ ..]) = behind_number(numbers) else { return None };
+        let (range_end, [b']', rest @ ..]) = behind_number(spaced(rest)) else { return None };
+        (self.begin, self.range_end) = (begin as u64, range_end as u64);
         self.begin_at = end - low_u32(numbers.len() as u64);
-        self.range_end = range_end as u64;
         Some(rest)
-    }
-
-    pub(super) const fn take_to<'i>(&mut self, left: &mut &'i [u8], rest: &'i [u8]) {
-        self.position += low_u32((left.len() - rest.len()) as u64);
-        *left = rest;
     }
 }
 
@@ -144,43 +148,49 @@ const fn four(bytes: &[u8; 4]) -> u32 {
 }
 
 /// The product of the numbers up to a bracket, if they are all small, and what follows that.
+#[inline(always)]
 const fn product(numbers: &[u8]) -> Option<(u32, &[u8])> {
     if let [b']', rest @ ..] = numbers {
         return Some((1, rest));
     }
     let (mut product, mut left) = (1u32, numbers);
     loop {
-        let Some((number, rest)) = number(left) else { return None };
-        let more = product as u64 * low_u32(number as u64) as u64;
-        if (more | number as u64) >> 32 != 0 {
+        let (number, rest) = behind_number(left);
+        let more = product as u64 * number as u64;
+        if more >> 32 != 0 {
             return None;
         }
         product = low_u32(more);
-        match rest {
-            [b',', rest @ ..] => left = spaced(rest),
+        left = match rest {
+            [b',', rest @ ..] => spaced(rest),
             [b']', rest @ ..] => return Some((product, rest)),
             _ => return None,
         }
     }
 }
 
-/// A number that is far below the largest, and what follows it.
+/// The number at the start and what follows it; nothing follows where none is.
+#[inline(always)]
+const fn behind_number(text: &[u8]) -> (u32, &[u8]) {
+    let (number, len) = number(text);
+    match text.split_at_checked(len) {
+        Some(([_, ..], rest)) => (number, rest),
+        _ => (0, &[]),
+    }
+}
+
+/// The number at the start and how many digits it has: none where it is not one, or not far below the largest.
 #[inline(never)]
-const fn number(text: &[u8]) -> Option<(usize, &[u8])> {
-    let mut left = match text {
-        [b'0', rest @ ..] => return Some((0, rest)),
-        [b'1'..=b'9', ..] => text,
-        _ => return None,
-    };
-    let mut number = 0;
+const fn number(text: &[u8]) -> (u32, usize) {
+    let (mut number, mut left) = (0u32, text);
     while let [digit @ b'0'..=b'9', rest @ ..] = left {
-        if number >> (usize::BITS - 4) != 0 {
-            return None;
-        }
-        number = number * 10 + (*digit & 0x0F) as usize;
+        number = number.wrapping_mul(10).wrapping_add((*digit & 0x0F) as u32);
         left = rest;
     }
-    Some((number, left))
+    match (text, text.len() - left.len()) {
+        (_, 10..) | ([b'0', ..], 2..) => (0, 0),
+        (_, digits) => (number, digits),
+    }
 }
 
 #[cfg(test)]
@@ -188,7 +198,6 @@ mod tests {
     extern crate std;
 
     use super::*;
-    use crate::header::Signal;
     use std::{format, string::String};
 
     /// A parser behind the name of the first tensor, which is told only where tensors are.
@@ -205,7 +214,7 @@ mod tests {
     fn taken(header: &str) -> (String, bool) {
         let (mut parser, text) = behind_name(header);
         let mut left = text.as_bytes();
-        let ends = parser.take_shortcut(&mut left);
+        let ends = parser.may_be_short() && parser.take_fields(&mut left) == Signal::TensorEnd;
         (String::from_utf8(left.to_vec()).expect("it is text"), ends)
     }
 
@@ -250,6 +259,8 @@ mod tests {
             let header = format!(r#"{{"a"{before}{left}"#);
             assert_eq!(taken(&header), (String::from(left), false), "{header}");
         }
+        // A field may not come instead of a colon.
+        assert_eq!(taken(r#"{"a","dtype":"F32""#), (String::from(r#","dtype":"F32""#), false));
     }
 
     #[test]
@@ -259,7 +270,7 @@ mod tests {
         let (mut fast, text) = behind_name(header);
         let (mut slow, _) = behind_name(header);
         let mut left = text.as_bytes();
-        assert!(fast.take_shortcut(&mut left));
+        assert!(fast.take_fields(&mut left) == Signal::TensorEnd);
         let mut run = &[][..];
         for byte in text.as_bytes() {
             slow.advance(&mut core::slice::from_ref(byte), &mut run);
