@@ -7,6 +7,8 @@
 mod bincodes;
 mod cbor;
 mod flat;
+#[cfg(feature = "hdf5")]
+mod hdf5;
 mod json;
 mod measure;
 mod messagepack;
@@ -25,7 +27,7 @@ use row::{Kind, Row, Section};
 type Rows = fn(&'static [f32]) -> Vec<Row>;
 
 /// The floor first.
-const FORMATS: [Rows; 12] = [
+const FORMATS: &[Rows] = &[
     raw::rows,
     ours::rows,
     reference::rows,
@@ -38,6 +40,8 @@ const FORMATS: [Rows; 12] = [
     bincodes::rows,
     pickles::rows,
     json::rows,
+    #[cfg(feature = "hdf5")]
+    hdf5::rows,
 ];
 
 fn main() {

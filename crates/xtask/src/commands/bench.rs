@@ -36,7 +36,7 @@ fn verdict(rows: &[Row]) -> ExitCode {
 
 /// With the formats, which people have a command of their own for.
 fn print_json(mut rows: Vec<Row>, cases: &[Case]) -> Result<ExitCode, String> {
-    let formats = Figures::measure()?;
+    let formats = Figures::measure(false)?;
     rows.extend(formats.rows()?);
     let (cases, all) = (bench::json(cases), budget::json(&rows));
     println!(r#"{{"rows":{all},"cases":{cases},"formats":{}}}"#, formats.json());

@@ -25,20 +25,20 @@ const DOOR: &str = "Writer, View";
 pub struct Figures(Vec<Figure>);
 
 impl Figures {
-    /// Measures, several times where the budget is not kept at once.
-    pub fn measure() -> Result<Self, String> {
-        let mut best = Self::run()?;
+    /// Measures, several times where the budget is not kept at once; HDF5 too, if it shall be built.
+    pub fn measure(has_hdf5: bool) -> Result<Self, String> {
+        let mut best = Self::run(has_hdf5)?;
         for _ in 1..RUNS {
             if best.rows()?.iter().all(Row::is_kept) {
                 break;
             }
-            best = best.better(Self::run()?)?;
+            best = best.better(Self::run(has_hdf5)?)?;
         }
         Ok(best)
     }
 
-    fn run() -> Result<Self, String> {
-        let output = program().capture()?;
+    fn run(has_hdf5: bool) -> Result<Self, String> {
+        let output = program(has_hdf5).capture()?;
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         let figures: Option<Vec<Figure>> = text.lines().map(Figure::parse).collect();
         figures.map(Self).ok_or_else(|| format!("these are no figures of formats:\n{text}"))
@@ -92,9 +92,10 @@ impl Figures {
     }
 }
 
-fn program() -> Run {
+fn program(has_hdf5: bool) -> Run {
     let package = ["run", "--release", "--quiet", "--package", "verification"];
-    own_cargo().args(package).args(["--features", "formats", "--bin", "formats"])
+    let feature = if has_hdf5 { "hdf5" } else { "formats" };
+    own_cargo().args(package).args(["--features", feature, "--bin", "formats"])
 }
 
 #[cfg(test)]
