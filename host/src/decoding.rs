@@ -4,6 +4,7 @@ use crate::facts::alignment;
 use crate::failure::{Failure, NotRead};
 use crate::header::visit;
 use crate::json::Pieces;
+use crate::number::digits;
 use crate::source::{BUFFER, Source};
 use embedded_safetensors::{Dtype, Event, Summary};
 use sha2::{Digest, Sha256};
@@ -194,7 +195,7 @@ fn digest(source: &mut Source, mut range: Range<u64>) -> Result<String, NotRead>
         hash.update(piece);
         range.start += piece.len() as u64;
     }
-    Ok(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+    Ok(digits(&hash.finalize()))
 }
 
 fn print_metadata(source: &mut Source, out: &mut impl Write) -> Result<(), Trouble> {

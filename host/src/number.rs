@@ -1,8 +1,14 @@
-//! Addresses, as people write and read them.
+//! Numbers, as people write and read them.
 
 /// "0x000c0000"
 pub fn hex(address: u64) -> String {
     format!("{address:#010x}")
+}
+
+/// Two digits for each byte: "c0ffee".
+pub fn digits(bytes: &[u8]) -> String {
+    let digits = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
+    digits.filter_map(|digit| char::from_digit(digit.into(), 16)).collect()
 }
 
 /// An address: hexadecimal with `0x`, else decimal; underscores are allowed.
@@ -22,7 +28,13 @@ pub fn number(text: &str) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{address, hex};
+    use super::{address, digits, hex};
+
+    #[test]
+    fn bytes_have_two_digits() {
+        let bytes: Vec<u8> = (0..=255).collect();
+        assert_eq!(digits(&bytes), bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>());
+    }
 
     #[test]
     fn addresses_are_read_as_they_are_written() {

@@ -3,6 +3,7 @@
 use crate::conform::Unusable;
 use crate::conform::manifest::{Manifest, Vector};
 use crate::failure::sentence;
+use crate::number::digits;
 use sha2::{Digest, Sha256};
 use std::fs::File;
 use std::io::{self, Read};
@@ -52,7 +53,7 @@ impl Store {
         if bytes.len() as u64 != vector.length {
             return Err(unusable(format!("it has not the {} bytes that the manifest says", vector.length)));
         }
-        if hex(&Sha256::digest(&bytes)) != vector.sha256 {
+        if digits(&Sha256::digest(&bytes)) != vector.sha256 {
             return Err(unusable("the file is not the one that the manifest means".to_owned()));
         }
         Ok(bytes)
@@ -97,10 +98,6 @@ fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     File::open(path)?.take(most).read_to_end(&mut bytes)?;
     Ok(bytes)
-}
-
-fn hex(digest: &[u8]) -> String {
-    digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use crate::complaint::Complaint;
 use crate::failure::NotRead;
 use crate::model::{Model, Tensor};
+use crate::number::digits;
 use crate::parallel::in_order;
 use crate::work::Work;
 use embedded_safetensors::{FileModel, ReadAt, ReadError};
@@ -182,7 +183,7 @@ pub fn sum_of_file(
         at += read as u64;
         work.advance(read as u64).map_err(Trouble::Stopped)?;
     }
-    Ok(hex(hash))
+    Ok(digits(&hash.finalize()))
 }
 
 /// The sum of a tensor's bytes.
@@ -194,15 +195,11 @@ pub fn sum_of_tensor(tensor: &Tensor<'_>, work: &Work) -> Result<String, Trouble
         hash.update(chunk);
         work.advance(chunk.len() as u64).map_err(Trouble::Stopped)?;
     }
-    Ok(hex(hash))
+    Ok(digits(&hash.finalize()))
 }
 
 /// For chunks of something of this length.
 fn buffer(len: u64) -> Vec<u8> {
     // An element takes 8 bytes at most, which a chunk must have room for.
     vec![0; usize::try_from(len.clamp(64, BUFFER)).unwrap_or(64)]
-}
-
-fn hex(hash: Sha256) -> String {
-    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }
