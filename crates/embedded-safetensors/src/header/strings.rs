@@ -215,8 +215,8 @@ pub(crate) const fn behind_plain(text: &[u8]) -> &[u8] {
 /// A bit in each byte that is not plain text, as far as the first of them. Borrows only come from such bytes.
 const fn special(bytes: usize) -> usize {
     let (ones, tops) = (usize::MAX / 255, usize::MAX / 255 * 128);
-    let controls = bytes.wrapping_sub(ones * 0x20);
-    let quotes = (bytes ^ (ones * b'"' as usize)).wrapping_sub(ones);
+    // Without its second bit a quote comes right behind the controls.
+    let controls_and_quotes = (bytes ^ (ones * 2)).wrapping_sub(ones * 0x21);
     let backslashes = (bytes ^ (ones * b'\\' as usize)).wrapping_sub(ones);
-    (bytes | controls | quotes | backslashes) & tops
+    (bytes | controls_and_quotes | backslashes) & tops
 }
