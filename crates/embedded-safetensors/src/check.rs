@@ -33,7 +33,7 @@ pub(crate) struct OrderCheck {
     file_len: Option<NonZeroU64>,
 }
 
-/// An input so short has hardly a whole entry.
+/// An input so short that the header goes beyond it has hardly a whole entry.
 const SHORT: usize = 128;
 
 impl OrderCheck {
@@ -81,8 +81,13 @@ impl OrderCheck {
     const fn next_or_length(&mut self, input: &mut &[u8]) -> Signal {
         let mut run: &[u8] = &[];
         loop {
-            if WORDS && input.len() > SHORT && self.tensors.take_whole(input).is_some() {
-                return Signal::TensorEnd;
+            if WORDS && self.may_take_whole(input) {
+                if self.tensors.take_whole(input).is_some() {
+                    return Signal::TensorEnd;
+                }
+                if self.tensors.take_metadata(input) {
+                    continue;
+                }
             }
             let signal = self.tensors.advance(input, &mut run);
             match signal {
@@ -94,6 +99,11 @@ impl OrderCheck {
                 _ => {}
             }
         }
+    }
+
+    /// Whether an entry may stand whole in `input`.
+    const fn may_take_whole(&self, input: &[u8]) -> bool {
+        input.len() > SHORT || !self.tensors.parser().goes_beyond(input)
     }
 
     /// What is wrong is told by the next call.

@@ -367,6 +367,11 @@ impl HeaderParser {
         }
     }
 
+    /// Whether the header goes on where `input` ends.
+    pub(crate) const fn goes_beyond(&self, input: &[u8]) -> bool {
+        input.len() < (self.end - self.position) as usize
+    }
+
     /// Takes the next member of the header, if all of it stands in `input` and it is a tensor in the usual
     /// spelling.
     #[inline(always)]

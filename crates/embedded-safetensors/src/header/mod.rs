@@ -28,7 +28,9 @@ pub(crate) use plain;
 pub(crate) use strings::behind_plain;
 pub use text::Text;
 pub(crate) use text::{Unicode, UnicodeStep, Utf8Char, unescape};
-pub(crate) use usual::{Usual, WORDS, behind_dtype, behind_name, behind_shape, dims, dtype, number};
+pub(crate) use usual::{
+    Usual, WORDS, behind_dtype, behind_name, behind_shape, dims, dtype, metadata, number,
+};
 
 /// Whether the parser may take at once what stands whole in the input. Without that it says the same, more slowly.
 const SHORTCUTS: bool = cfg!(not(safetensors_general));

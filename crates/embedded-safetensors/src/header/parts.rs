@@ -62,7 +62,8 @@ impl HeaderParser {
     #[inline(always)]
     pub(super) const fn take_parts(&mut self, input: &mut &[u8]) -> bool {
         let spot = core::mem::replace(&mut self.spot, 0);
-        if !SHORTCUTS || self.told & Self::ENTRIES != 0 {
+        let is_usual = !matches!(self.state, State::Length | State::Tail) && self.told & Self::ENTRIES == 0;
+        if !SHORTCUTS || !is_usual {
             return false;
         }
         let header = self.of_header(input);
@@ -197,8 +198,9 @@ impl HeaderParser {
     const fn take_name(&mut self, left: &mut &[u8]) -> bool {
         let is_usual = match *left {
             _ if self.utf8.is_open() => false,
-            [first, ..] => self.word.is_ruled_out() || (self.word.is_empty() && *first != b'_'),
             [] => false,
+            [b'_'] | [b'_', b'_', ..] => self.word.is_ruled_out(),
+            _ => self.word.is_ruled_out() || self.word.is_empty(),
         };
         if !is_usual {
             return false;

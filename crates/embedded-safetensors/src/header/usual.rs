@@ -44,7 +44,7 @@ impl<'i> Usual<'i> {
     #[inline(always)]
     pub(super) const fn entry<const WORDS: bool>(text: &'i [u8], name_at: u32) -> Option<Self> {
         // It may be `__metadata__`.
-        if let [b'_', ..] = text {
+        if let [b'_', b'_', ..] = text {
             return None;
         }
         let quote = if WORDS { behind_plain(text) } else { behind_plain_bytes(text) };
@@ -74,7 +74,7 @@ impl<'i> Usual<'i> {
 }
 
 /// What follows `__metadata__` in the usual spelling, `text` beginning with the name's opening quote.
-pub(super) const fn metadata(text: &[u8]) -> Option<&[u8]> {
+pub(crate) const fn metadata(text: &[u8]) -> Option<&[u8]> {
     let [b'"', b'_', b'_', b'm', b'e', b't', b'a', b'd', b'a', b't', b'a', b'_', b'_', b'"', text @ ..] =
         text
     else {
@@ -130,8 +130,17 @@ pub(crate) const fn dtype<const WORDS: bool>(text: &[u8]) -> Option<(Dtype, &[u8
         (_, [b'F', b'3', b'2', b'"', rest @ ..]) => Some((Dtype::F32, rest)),
         (_, [b'F', b'1', b'6', b'"', rest @ ..]) => Some((Dtype::F16, rest)),
         (_, [b'B', b'F', b'1', b'6', b'"', rest @ ..]) => Some((Dtype::BF16, rest)),
-        _ => Dtype::quoted(text),
+        _ => other_dtype(text),
     }
+}
+
+/// One of those that are rarer, which even the compiler finds sooner by its hash than behind all others.
+#[inline(never)]
+const fn other_dtype(text: &[u8]) -> Option<(Dtype, &[u8])> {
+    if let (true, found @ Some(_)) = (WORDS, short_dtype(text)) {
+        return found;
+    }
+    Dtype::quoted(text)
 }
 
 /// The product of the dimensions, if it fits into 32 bits, how many they are, and what follows them.

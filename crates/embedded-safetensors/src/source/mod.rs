@@ -111,11 +111,13 @@ impl<S: ReadAt + ?Sized> ReadAt for &mut S {
 impl ReadAt for &[u8] {
     type Error = Infallible;
 
+    #[inline]
     fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> Result<usize, Infallible> {
         let present = usize::try_from(offset).ok().and_then(|offset| self.get(offset..)).unwrap_or(&[]);
         Ok(copy(buffer, present))
     }
 
+    #[inline]
     fn file_len(&mut self) -> Result<FileLen, Infallible> {
         Ok(FileLen::Exactly(self.len() as u64))
     }

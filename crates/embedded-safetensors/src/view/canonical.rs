@@ -7,7 +7,9 @@ use super::walk::Seen;
 use crate::bytes::{index_below, low_u32};
 use crate::dtype::Dtype;
 use crate::error::MAX_HEADER_LEN;
-use crate::header::{WORDS, behind_dtype, behind_name, behind_plain, behind_shape, dims, dtype, number};
+use crate::header::{
+    WORDS, behind_dtype, behind_name, behind_plain, behind_shape, dims, dtype, metadata, number,
+};
 use crate::info::{Extent, TensorInfo};
 use crate::shape::{MAX_RANK, Shape};
 
@@ -31,7 +33,7 @@ impl<'a> Entries<'a> {
             return None;
         }
         match rest.split_at_checked(len) {
-            Some(([b'{', left @ ..], _)) => Some(Self { left, data_start: len + 8 }),
+            Some(([b'{', left @ ..], _)) => Some(Self { left: behind_metadata(left), data_start: len + 8 }),
             _ => None,
         }
     }
@@ -41,7 +43,7 @@ impl<'a> Entries<'a> {
     pub(super) const fn next(&mut self) -> Option<Extent> {
         let [b'"', text @ ..] = self.left else { return None };
         // It may be `__metadata__`.
-        if let [b'_', ..] = text {
+        if let [b'_', b'_', ..] = text {
             return None;
         }
         let Some(fields) = behind_name::<WORDS>(behind_plain(text)) else { return None };
@@ -126,6 +128,15 @@ const fn are_equal(mut own: &[u8], mut other: &[u8]) -> bool {
 /// Whether it can be the name of a usual entry as it is.
 pub(super) const fn is_plain(name: &str) -> bool {
     behind_plain(name.as_bytes()).is_empty()
+}
+
+/// Without `__metadata__` at the start, if those are spelled as usual and an entry or the end follows.
+const fn behind_metadata(text: &[u8]) -> &[u8] {
+    match metadata(text) {
+        Some([b',', left @ ..]) if matches!(left, [b'"', ..]) => left,
+        Some(left) if matches!(left, [b'}', ..]) => left,
+        _ => text,
+    }
 }
 
 type Fields<'a> = (Dtype, Shape, Extent, &'a [u8]);
@@ -214,10 +225,11 @@ mod tests {
     fn sound() -> Vec<u8> {
         let entries = [
             entry("layers.10.attention.weight", "F32", "2,1", "0,8"),
-            entry("b", "I8", "", "8,9"),
+            entry("_b", "I8", "", "8,9"),
             entry("a, b}", "F8_E4M3", "12345", "9,12354"),
         ];
-        file(&format!("{{{}}}   ", entries.join(",")), 12354)
+        let metadata = r#""__metadata__":{"format":"pt","a\\n": ""}"#;
+        file(&format!("{{{metadata},{}}}   ", entries.join(",")), 12354)
     }
 
     #[test]
@@ -258,8 +270,8 @@ mod tests {
 
     fn check_lookups(file: &[u8]) {
         let view = View::parse(file).expect("it is sound");
-        let two = r#"b":{"dtype":"I8","shape":[],"data_offsets":[8,9]},"a, b}"#;
-        for name in ["layers.10.attention.weight", "b", "a, b}", "", "c", "b\\", two] {
+        let two = r#"_b":{"dtype":"I8","shape":[],"data_offsets":[8,9]},"a, b}"#;
+        for name in ["layers.10.attention.weight", "_b", "a, b}", "", "c", "_b\\", "__metadata__", two] {
             let (found, walked) = (view.find(name), view.seek_in_header(name));
             let found = found.map(|found| found.map(|tensor| (tensor.name().at(), *tensor.info())));
             let walked = walked.map(|found| found.map(|seen| (seen.name.at(), seen.info)));
