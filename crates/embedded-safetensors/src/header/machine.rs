@@ -184,12 +184,9 @@ impl Default for HeaderParser {
 }
 
 impl HeaderParser {
+    const DIMS: u32 = Signal::Shape.bit() | Signal::Dim.bit();
     /// What an entry says word by word.
-    pub(super) const FIELDS: u32 = Signal::Dtype.bit()
-        | Signal::Shape.bit()
-        | Signal::Dim.bit()
-        | Signal::Begin.bit()
-        | Signal::End.bit();
+    pub(super) const FIELDS: u32 = Self::DIMS | Signal::Dtype.bit() | Signal::Begin.bit() | Signal::End.bit();
     /// All that is an event.
     pub(super) const ALL: u32 = !(Signal::Taken.bit() | Signal::Again.bit() | Signal::Failed.bit());
 
@@ -337,9 +334,15 @@ impl HeaderParser {
         self.told & signal.bit() != 0
     }
 
-    /// Whether nobody listens to what an entry says word by word.
-    pub(super) const fn tells_no_fields(&self) -> bool {
-        self.told & Self::FIELDS == 0
+    /// Whether nobody listens to what an entry says word by word, but for its shape where that is worth the flash.
+    pub(super) const fn tells_at_most_dims(&self) -> bool {
+        let fields = if WORDS { Self::FIELDS & !Self::DIMS } else { Self::FIELDS };
+        self.told & fields == 0
+    }
+
+    /// Whether somebody listens to its shape.
+    pub(super) const fn tells_dims(&self) -> bool {
+        WORDS && self.told & Self::DIMS != 0
     }
 
     /// No more input, or no more header.

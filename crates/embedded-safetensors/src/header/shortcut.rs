@@ -10,10 +10,10 @@ use crate::dtype::Dtype;
 use crate::error::Field;
 
 impl HeaderParser {
-    /// Whether fields of an entry may be next, and nobody listens to what they say.
+    /// Whether fields of an entry may be next, and nobody listens to what they say, but for a shape.
     pub(super) const fn may_be_short(&self) -> bool {
         SHORTCUTS
-            && self.tells_no_fields()
+            && self.tells_at_most_dims()
             && matches!(
                 (self.state, self.inside),
                 (State::Colon, Inside::Header) | (State::After, Inside::Entry)
@@ -23,7 +23,7 @@ impl HeaderParser {
     /// Whether an entry may be next, and nobody listens to what it says.
     pub(super) const fn is_behind_tensor(&self) -> bool {
         SHORTCUTS
-            && self.tells_no_fields()
+            && self.tells_at_most_dims()
             && matches!((self.state, self.inside), (State::After, Inside::Header))
     }
 
@@ -82,7 +82,7 @@ impl HeaderParser {
         }
         let rest = match (field, spaced(text)) {
             (Field::Dtype, [b'"', text @ ..]) => self.take_dtype(text),
-            (Field::Shape, [b'[', numbers @ ..]) => self.take_shape(numbers, end),
+            (Field::Shape, [b'[', numbers @ ..]) if !self.tells_dims() => self.take_shape(numbers, end),
             (Field::Offsets, [b'[', numbers @ ..]) => self.take_offsets(numbers, end),
             _ => None,
         };
