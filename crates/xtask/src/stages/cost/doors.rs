@@ -7,8 +7,8 @@ use crate::report::Tally;
 use crate::stages::firmware::Figures;
 
 /// The largest sizes allowed, for every board. The readme promises the flash and the stacks.
-const MOST_FLASH: u64 = 11264;
-const MOST_VIEW_FLASH: u64 = 16384;
+const MOST_FLASH: u64 = 11520;
+const MOST_VIEW_FLASH: u64 = 14848;
 const MOST_BYTES: [(&str, u64); 5] =
     [("parser", 128), ("check", 248), ("duplicates", 328), ("entries", 232), ("slot", 24)];
 
@@ -20,13 +20,13 @@ struct Door {
     most_stack: u64,
 }
 
-const PARSER: Door = Door { name: "HeaderParser", number: 3, most_stack: 384 };
-const CHECK: Door = Door { name: "HeaderCheck", number: 1, most_stack: 640 };
-const DUPLICATES: Door = Door { name: "DuplicateCheck", number: 2, most_stack: 672 };
+const PARSER: Door = Door { name: "HeaderParser", number: 3, most_stack: 400 };
+const CHECK: Door = Door { name: "HeaderCheck", number: 1, most_stack: 576 };
+const DUPLICATES: Door = Door { name: "DuplicateCheck", number: 2, most_stack: 640 };
 const ENTRIES: Door = Door { name: "Entries", number: 4, most_stack: 576 };
 
 /// With the whole file in memory.
-const VIEW: Door = Door { name: "View", number: 11, most_stack: 1152 };
+const VIEW: Door = Door { name: "View", number: 11, most_stack: 832 };
 
 struct Case {
     door: Door,

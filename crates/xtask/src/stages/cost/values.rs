@@ -12,9 +12,9 @@ pub const ROW: u64 = 64;
 const MOST_STACK: u64 = 1408;
 /// The same with a part of a matrix instead of rows. The readme promises it.
 const MOST_SLICE_STACK: u64 = 3072;
-const MOST_SLICE_FLASH: u64 = 22528;
+const MOST_SLICE_FLASH: u64 = 21504;
 /// Of a program that opens a model, finds tensors and reads one so: all that can become an `f32`. The readme promises it.
-const MOST_FLASH: u64 = 17920;
+const MOST_FLASH: u64 = 16384;
 
 /// What a value may take, of the call and the copy out of the card's memory its share. The readme promises it.
 const MOST_INSTRUCTIONS: [(&str, u64, u64); 4] =

@@ -52,8 +52,15 @@ const fn speed(what: &'static str, levels: &'static [&'static str], figure: &'st
 }
 
 /// A figure is that of `firmware/size` by the names in `measure.rs`.
-pub const LINES: [Line; 23] = [
+pub const LINES: [Line; 25] = [
     told("flash, `s`", S, "stream.flash", "B").most(6144.0).beside("reference.flash"),
+    told("of that the parser: JSON, UTF-8, what entries must have", S, "stream.flash.parser", "B"),
+    told(
+        "of that routines of the compiler: memory copied and cleared, long products",
+        S,
+        "stream.flash.routines",
+        "B",
+    ),
     told("flash, `z`", Z, "stream.flash", "B").beside("reference.flash"),
     told("flash, `3`", O3, "stream.flash", "B").beside("reference.flash"),
     told("flash of the core where a model is in a const, any level", ALL, "view.parser", "B")

@@ -33,6 +33,9 @@ const STATIC: [&str; 2] = [".data", ".bss"];
 const UNWANTED: [&str; 3] = ["panic", "4core3fmt", "unwind"];
 const HEAP: [&str; 3] = ["__rust_alloc", "__rustc12___rust_alloc", "5alloc"];
 const CORE: [&str; 1] = ["embedded_safetensors"];
+/// Of the core's, those of the parser; and of the routines that compilers call.
+const PARSER: [&str; 2] = ["embedded_safetensors6header", "embedded_safetensors5dtype"];
+const ROUTINES: [&str; 3] = ["compiler_builtins", "__aeabi", "__mul"];
 
 /// The programs for one target at one level.
 #[derive(Clone, Copy)]
@@ -93,6 +96,9 @@ impl Bench {
             sheet.set(format!("{program}.heap_symbols"), elf.symbols_with(&HEAP)?.count as f64);
             sheet.set(format!("{program}.core_symbols"), elf.symbols_with(&CORE)?.count as f64);
         }
+        let stream = self.elf(STREAM)?;
+        sheet.set("stream.flash.parser", stream.symbols_with(&PARSER)?.bytes as f64);
+        sheet.set("stream.flash.routines", stream.symbols_with(&ROUTINES)?.bytes as f64);
         let parser = sheet.get("view.flash")? - sheet.get("by_hand.flash")?;
         sheet.set("view.parser", parser);
         Ok(())
