@@ -277,6 +277,19 @@ fn progress_tells_how_far_it_has_come() {
 }
 
 #[test]
+fn nothing_is_still_to_come_behind_an_error() {
+    let (file, _) = five_tensors();
+    let mut broken = Receiver::new([]);
+    assert!(broken.push(b"\x08\0\0\0\0\0\0\0{]").is_err());
+    let mut cut = Receiver::new([]);
+    assert_eq!(cut.push(&file[..20]), Ok(Reception::Header));
+    assert!(cut.end_of_input().is_err());
+    let mut longer = Receiver::new([]);
+    assert!(longer.push(&[&file[..], b"x"].concat()).is_err());
+    assert_eq!([broken, cut, longer].map(|receiver| receiver.remaining()), [0; 3]);
+}
+
+#[test]
 fn a_model_without_data_is_complete_with_its_header() {
     let file = with_header("{}", 0);
     assert_eq!(Receiver::new([]).push(&file), Ok(Reception::Complete));

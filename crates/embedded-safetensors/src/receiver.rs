@@ -151,7 +151,7 @@ pub struct Receiver<B> {
     bindings: B,
     lookup: Lookup,
     is_proven: bool,
-    /// What was found wrong behind the header's last byte.
+    /// What was found wrong.
     failure: Option<Error>,
     /// How many bytes of the data have come.
     received: u64,
@@ -198,7 +198,7 @@ impl<'n, 'b, B: AsMut<[Binding<'n, 'b>]>> Receiver<B> {
         if let Some(error) = self.failure {
             return Err(error);
         }
-        self.lookup.end_of_input()?;
+        self.lookup.end_of_input().map_err(|error| self.fail(error))?;
         let file_len = self.position();
         match self.summary() {
             Some(summary) => summary.check_file_len(file_len).map_err(|error| self.fail(error)),
@@ -210,7 +210,7 @@ impl<'n, 'b, B: AsMut<[Binding<'n, 'b>]>> Receiver<B> {
     fn take_header(&mut self, input: &mut &[u8]) -> Result<bool, Error> {
         match self.lookup.run(input, self.bindings.as_mut()) {
             Signal::HeaderEnd => {}
-            Signal::Failed => return Err(self.lookup.error()),
+            Signal::Failed => return Err(self.fail(self.lookup.error())),
             _ => return Ok(false),
         }
         self.end_header().map_err(|error| self.fail(error))?;
