@@ -15,7 +15,6 @@ mod formats;
 mod group;
 mod machine;
 mod model;
-#[allow(dead_code)] // Until all reports draw with it.
 mod plot;
 mod process;
 mod python;
