@@ -58,11 +58,15 @@ impl HeaderParser {
             self.inside = Inside::Entry;
             if signal as u8 == Signal::TensorEnd as u8 {
                 self.inside = Inside::Header;
-                if let (false, [b',', rest @ ..]) = (WORDS, behind) {
-                    if let [b'"', name @ ..] = spaced(rest) {
-                        self.want = Want::Name;
-                        self.begin_string();
-                        behind = name;
+                // The name of the next, unless all of its entry may be taken at once.
+                if let [b',', rest @ ..] = behind {
+                    match spaced(rest) {
+                        [b'"', name @ ..] if !WORDS || name.len() + 1 < rest.len() => {
+                            self.want = Want::Name;
+                            self.begin_string();
+                            behind = name;
+                        }
+                        _ => {}
                     }
                 }
             }
