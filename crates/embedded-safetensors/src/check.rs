@@ -26,7 +26,7 @@ pub struct Summary {
 }
 
 /// The first pass over a header: enough where it lists its tensors in the order of their offsets.
-pub(crate) struct OrderCheck {
+struct OrderCheck {
     tensors: Tensors,
     order: InOrder,
     /// Not zero: a file as short as that has failed.
@@ -38,7 +38,7 @@ const SHORT: usize = 128;
 
 impl OrderCheck {
     #[inline]
-    pub(crate) const fn new(file_len: Option<u64>) -> Self {
+    const fn new(file_len: Option<u64>) -> Self {
         let known = match file_len {
             Some(file_len) => NonZeroU64::new(file_len),
             None => None,
@@ -56,12 +56,12 @@ impl OrderCheck {
     }
 
     /// As [`HeaderCheck::position`].
-    pub(crate) const fn position(&self) -> u64 {
+    const fn position(&self) -> u64 {
         self.tensors.parser().position()
     }
 
     /// As [`HeaderCheck::header_len`].
-    pub(crate) const fn header_len(&self) -> Option<u64> {
+    const fn header_len(&self) -> Option<u64> {
         self.tensors.parser().header_len()
     }
 
@@ -158,7 +158,7 @@ impl<'s> HeaderCheck<'s> {
         if self.check.is_proven() { Some(self.check.described(self.data_len())) } else { None }
     }
 
-    /// How many bytes of the file have been consumed in this pass.
+    /// How many bytes of the file have been consumed in this pass. Behind an error that may be a few more than it took to see it.
     pub const fn position(&self) -> u64 {
         self.check.position()
     }

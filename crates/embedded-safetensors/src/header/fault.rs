@@ -83,7 +83,7 @@ impl Fault {
             Self::KeyTwice => ErrorKind::KeyTwice,
             Self::Rank => ErrorKind::Rank { limit: MAX_RANK.to_le_bytes()[0] },
             Self::NoText => ErrorKind::NoText,
-            // The last two are told by whoever found them.
+            // These are told by whoever found them.
             Self::Changed | Self::Tensor(_) | Self::Other => ErrorKind::Changed,
         }
     }

@@ -184,6 +184,7 @@ impl Default for HeaderParser {
 }
 
 impl HeaderParser {
+    /// What a shape says.
     const DIMS: u32 = Signal::Shape.bit() | Signal::Dim.bit();
     /// What an entry says word by word.
     pub(super) const FIELDS: u32 = Self::DIMS | Signal::Dtype.bit() | Signal::Begin.bit() | Signal::End.bit();

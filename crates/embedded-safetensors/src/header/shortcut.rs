@@ -4,6 +4,7 @@
 
 use super::machine::{HeaderParser, Signal, skip};
 use super::schema::{Inside, State, Want};
+use super::usual::spaced;
 use super::{SHORTCUTS, WORDS};
 use crate::bytes::low_u32;
 use crate::dtype::Dtype;
@@ -20,7 +21,7 @@ impl HeaderParser {
             )
     }
 
-    /// Whether an entry may be next, and nobody listens to what it says.
+    /// Whether an entry may be next, and nobody listens to more of it than its shape.
     pub(super) const fn is_behind_tensor(&self) -> bool {
         SHORTCUTS
             && self.tells_at_most_dims()
@@ -120,14 +121,6 @@ impl HeaderParser {
         (self.begin, self.range_end) = (begin as u64, range_end as u64);
         self.begin_at = end - low_u32(numbers.len() as u64);
         Some(rest)
-    }
-}
-
-/// Without a space at the start.
-const fn spaced(text: &[u8]) -> &[u8] {
-    match text {
-        [b' ', rest @ ..] => rest,
-        _ => text,
     }
 }
 

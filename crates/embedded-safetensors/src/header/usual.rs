@@ -97,7 +97,8 @@ pub(crate) const fn metadata(text: &[u8]) -> Option<&[u8]> {
 }
 
 /// Without a space at the start.
-const fn spaced(text: &[u8]) -> &[u8] {
+#[inline]
+pub(super) const fn spaced(text: &[u8]) -> &[u8] {
     match text {
         [b' ', rest @ ..] => rest,
         _ => text,
