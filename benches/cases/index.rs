@@ -1,8 +1,9 @@
 //! A model opened for lookups of any name, each of them proven to occur once. The reference does not look for those that occur twice.
 
+use std::convert::Infallible;
 use std::hint::black_box;
 
-use embedded_safetensors::{Index, IndexMemory, IndexRecord, Model as Opened, View};
+use embedded_safetensors::{FileLen, Index, IndexMemory, IndexRecord, Model as Opened, ReadAt, View};
 
 use super::headers::{Header, Model};
 use super::{Amount, Case, KIB, Measure, contender, ours, reference, size};
@@ -10,10 +11,13 @@ use super::{Amount, Case, KIB, Measure, contender, ours, reference, size};
 pub fn measure(measure: &mut dyn Measure) {
     for header in Header::ALL {
         for tensors in [1, 12, 100, 1000, 10_000, 100_000] {
+            // Without a window it is read where it lies.
             let windows: &[usize] =
-                if measure.is_thorough() { &[64, 512, 4 * KIB, 64 * KIB] } else { &[4 * KIB] };
+                if measure.is_thorough() { &[0, 64, 512, 4 * KIB, 64 * KIB] } else { &[0] };
             let names = windows.iter().map(|&window| {
-                (window, format!("open with index, {header}, {tensors} tensors, window of {}", size(window)))
+                let through =
+                    if window > 0 { format!("window of {}", size(window)) } else { "in memory".to_owned() };
+                (window, format!("open with index, {header}, {tensors} tensors, {through}"))
             });
             let names: Vec<_> = names.filter(|(_, what)| measure.wants(what)).collect();
             let view = format!("open as a view, {header}, {tensors} tensors");
@@ -31,9 +35,17 @@ pub fn measure(measure: &mut dyn Measure) {
 }
 
 fn measure_index(measure: &mut dyn Measure, model: &Model, what: String, window: usize) {
-    let (mut memory, mut window) = (Memory::of(model), vec![0; window]);
+    let mut memory = Memory::of(model);
+    let mut room = vec![0; window.max(1)];
     let contenders = vec![
-        ours(|| assert_eq!(memory.index(black_box(model), &mut window).len(), model.names.len())),
+        ours(|| {
+            let model = black_box(model);
+            let index = match window {
+                0 => memory.index(&model.bytes[..], &mut room),
+                _ => memory.index(Storage(&model.bytes), &mut room),
+            };
+            assert_eq!(index.len(), model.names.len());
+        }),
         reference(|| black_box(model).reference()),
         contender("from_utf8", || std::str::from_utf8(black_box(&model.header()[8..]))),
     ];
@@ -47,6 +59,21 @@ fn measure_view(measure: &mut dyn Measure, model: &Model, what: String) {
         reference(|| black_box(model).reference()),
     ];
     measure.measure(Case { what, amount: Amount::Tensors(model.names.len()) }, contenders);
+}
+
+/// A file that is read, though it is in memory.
+struct Storage<'a>(&'a [u8]);
+
+impl ReadAt for Storage<'_> {
+    type Error = Infallible;
+
+    fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> Result<usize, Infallible> {
+        self.0.read_at(offset, buffer)
+    }
+
+    fn file_len(&mut self) -> Result<FileLen, Infallible> {
+        self.0.file_len()
+    }
 }
 
 /// Memory for an index, as its owner has it.
@@ -65,9 +92,9 @@ impl Memory {
         Self { records, dims, names: vec![0; size.name_bytes] }
     }
 
-    pub fn index(&mut self, model: &Model, window: &mut [u8]) -> Index<'_> {
+    pub fn index(&mut self, source: impl ReadAt<Error = Infallible>, window: &mut [u8]) -> Index<'_> {
         let memory = IndexMemory::new(&mut self.records, &mut self.dims, &mut self.names);
-        let (_, index) = Opened::open_indexed(&model.bytes[..], memory, window).expect("it is sound");
+        let (_, index) = Opened::open_indexed(source, memory, window).expect("it is sound");
         index
     }
 }

@@ -27,7 +27,7 @@ type Kind = fn(&mut dyn Measure, Case, &Model);
 
 fn of_index(measure: &mut dyn Measure, case: Case, model: &Model) {
     let mut memory = Memory::of(model);
-    let index = memory.index(model, &mut [0; 4096]);
+    let index = memory.index(&model.bytes[..], &mut [0; 4096]);
     let ours = ours(|| black_box(&index).by_offset().map(|tensor| black_box(tensor).byte_len()).sum::<u64>());
     let tensors = model.reference();
     measure.measure(case, vec![ours, by_reference(&tensors)]);

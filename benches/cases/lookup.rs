@@ -32,7 +32,7 @@ type Kind = fn(&mut dyn Measure, Case, &Model);
 
 fn in_index(measure: &mut dyn Measure, case: Case, model: &Model) {
     let (names, mut memory) = (model.some_names(LOOKUPS), Memory::of(model));
-    let (index, tensors) = (memory.index(model, &mut [0; 4096]), model.reference());
+    let (index, tensors) = (memory.index(&model.bytes[..], &mut [0; 4096]), model.reference());
     let ours = ours(|| {
         for name in black_box(&names) {
             black_box(index.get(name).expect("it is there"));

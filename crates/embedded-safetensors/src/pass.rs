@@ -116,12 +116,23 @@ impl<'p> Pass<'p> {
     /// The part of the window to read into, so that nothing behind the header is read where its end
     /// is known. Empty where there is none.
     pub(crate) fn room<'w>(&self, machine: &impl Machine, window: &'w mut [u8]) -> &'w mut [u8] {
+        let len = window.len().min(self.left(machine));
+        window.get_mut(..len).unwrap_or_default()
+    }
+
+    /// What is to be read next of a file in memory. Empty at its end.
+    pub(crate) fn part<'f>(&self, machine: &impl Machine, file: &'f [u8]) -> &'f [u8] {
+        let rest = file.get(self.position as usize..).unwrap_or_default();
+        rest.get(..self.left(machine)).unwrap_or(rest)
+    }
+
+    /// How many bytes are left to the end of the header, as far as that is known.
+    fn left(&self, machine: &impl Machine) -> usize {
         let end = match self.known.data_start {
             0 => machine.header_len().map_or(u32::MAX, |len| low_u32(len + 8)),
             end => end,
         };
-        let len = window.len().min(end.saturating_sub(self.position) as usize);
-        window.get_mut(..len).unwrap_or_default()
+        end.saturating_sub(self.position) as usize
     }
 
     /// Feeds the machine the `len` bytes that were read into `room`, at [`position`](Self::position), which

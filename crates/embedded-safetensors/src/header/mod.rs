@@ -33,7 +33,7 @@ pub(crate) use usual::{
 };
 
 /// Whether the parser may take at once what stands whole in the input. Without that it says the same, more slowly.
-const SHORTCUTS: bool = cfg!(not(safetensors_general));
+pub(crate) const SHORTCUTS: bool = cfg!(not(safetensors_general));
 
 /// What the parser saw.
 ///

@@ -62,7 +62,7 @@ pub trait ReadAt {
     fn file_len(&mut self) -> Result<FileLen, Self::Error>;
 
     /// The whole file, where it lies in memory that can be read at any time, as a slice does; nothing otherwise. Values
-    /// are then made straight from it, and not read first. It has the bytes that [`read_at`](Self::read_at) gives.
+    /// are then made straight from it, and where pointers have 64 bits headers are read where they lie. It has the bytes that [`read_at`](Self::read_at) gives.
     fn in_memory(&self) -> Option<&[u8]> {
         None
     }

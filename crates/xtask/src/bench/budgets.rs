@@ -63,9 +63,9 @@ const BUDGETS: [Budget; 14] = [
         beside: REFERENCE,
         limit: 8.0,
         cases: &[
-            "open with index, canonical, 1000 tensors, window of 4 KiB",
-            "open with index, canonical, 10000 tensors, window of 4 KiB",
-            "open with index, canonical, 100000 tensors, window of 4 KiB",
+            "open with index, canonical, 1000 tensors, in memory",
+            "open with index, canonical, 10000 tensors, in memory",
+            "open with index, canonical, 100000 tensors, in memory",
         ],
     },
     Budget {
@@ -73,9 +73,9 @@ const BUDGETS: [Budget; 14] = [
         beside: REFERENCE,
         limit: 8.0,
         cases: &[
-            "open with index, diverse, 1000 tensors, window of 4 KiB",
-            "open with index, diverse, 10000 tensors, window of 4 KiB",
-            "open with index, diverse, 100000 tensors, window of 4 KiB",
+            "open with index, diverse, 1000 tensors, in memory",
+            "open with index, diverse, 10000 tensors, in memory",
+            "open with index, diverse, 100000 tensors, in memory",
         ],
     },
     Budget {
