@@ -1,5 +1,6 @@
 //! A model in storage: opened, proven, searched and read.
 
+use crate::bytes::low_usize;
 use crate::check::{HeaderCheck, Summary};
 use crate::duplicates::DuplicateCheck;
 use crate::error::Error;
@@ -24,6 +25,7 @@ use crate::source::{FileLen, ReadAt, ReadError};
 use crate::span::Span;
 use crate::tensor::TensorReader;
 use crate::value::ValueSearch;
+use crate::view::prove_canonical;
 
 /// A model in storage, whose header is proven sound.
 ///
@@ -64,7 +66,10 @@ impl<S: ReadAt> Model<S> {
     pub fn open(mut source: S, window: &mut [u8]) -> Result<Self, ReadError<S::Error>> {
         // The same, by less code where that does not come on top of what finds tensors: soon read into a cold cache.
         if WORDS {
-            return Self::open_sorting(source, &mut [], window);
+            return match source.in_memory().and_then(proven_at_once) {
+                Some(proven) if !window.is_empty() => Ok(Self { source, proven }),
+                _ => Self::open_sorting(source, &mut [], window),
+            };
         }
         let file_len = source.file_len().map_err(ReadError::Source)?;
         let mut proven = Proven::NONE;
@@ -345,6 +350,13 @@ impl<S: ReadAt> Model<S> {
     fn pass(&mut self, machine: &mut impl Machine, window: &mut [u8]) -> Result<(), ReadError<S::Error>> {
         run(&mut self.source, &mut self.proven, machine, window)
     }
+}
+
+/// What a header says that lies whole in memory, spelled as usual.
+fn proven_at_once(file: &[u8]) -> Option<Proven> {
+    let summary = prove_canonical(file)?;
+    let header = file.get(..low_usize(summary.data_start))?;
+    Some(Proven::of(header, summary))
 }
 
 /// Reads the header once, and proves it unless it is proven: for all that [`Model::find_all`] and [`Model::open`] do the

@@ -40,7 +40,7 @@ pub(super) const fn prove<'a>(file: Aligned<'a>, mut table: &mut [Tensor<'a>]) -
 
 /// As [`prove`], where the header is spelled as usual all through. Nothing where it is not, or where anything is wrong.
 #[cfg_attr(target_pointer_width = "32", inline(always))] // where it is nothing
-pub(super) const fn prove_canonical(file: &[u8]) -> Option<Summary> {
+pub(crate) const fn prove_canonical(file: &[u8]) -> Option<Summary> {
     let Some(mut entries) = Entries::of(file) else { return None };
     let (mut tensors, mut end) = (0, 0);
     while let Some(place) = entries.next() {
