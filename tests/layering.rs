@@ -54,7 +54,8 @@ const LAYERS: &[&[&str]] = &[
     &["convert/", "sink/"],
     &["element/"],
     &["tensor.rs"],
-    &["model.rs", "gather.rs", "view/", "write/writer.rs", "write/recorder.rs"],
+    &["view/", "write/writer.rs", "write/recorder.rs"],
+    &["model.rs", "gather.rs"],
     &["asynch/", "file/"],
     &["map/", "shards/", "checkpoint/"],
 ];
