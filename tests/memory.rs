@@ -3,13 +3,13 @@
 use embedded_safetensors::{
     AlignedFile, AxisRange, Binding, ByteRuns, C64, Chars, DecodeError, Dtype, DuplicateCheck, ElementReader,
     Entries, Entry, Error, ErrorKind, Event, FileLen, FlashFile, HeaderCheck, HeaderParser, IndexStorage,
-    Item, Location, Metadata, MetadataError, MetadataView, Model, Pair, Quoted, ReadAt, ReadError, Receiver,
+    Item, Location, Metadata, MetadataError, MetadataView, Model, Pair, Quoted, ReadError, Receiver,
     Reception, Routed, Router, Rows, Run, Runs, Seekable, Shape, SlicePlan, SliceReader, SliceRuns, Slot,
     Strides, Summary, Tensor, TensorInfo, TensorReader, Tensors, Text, View, Wanted, asynch, bind, check,
 };
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
-use verification::file::with_header;
+use verification::file::{Stored, with_header};
 
 struct Counting;
 
@@ -135,7 +135,7 @@ fn reading_values_allocates_nothing() {
     let file = with_header(header, 64);
     let mut values = [1f32; 32];
     let count = allocations_of(|| {
-        let mut model = Model::open(Cursor(&file), &mut [0; 64]).expect("it is sound");
+        let mut model = Model::open(Stored(&file), &mut [0; 64]).expect("it is sound");
         let tensor = model.find("w", &mut [0; 64]).expect("it is sound").expect("it is there");
         let mut reader = model.tensor(&tensor).expect("it is this file's").elements();
         assert_eq!(reader.next_lossless(&mut values[..5]), Ok(Some(&[0.0; 5][..])));
@@ -144,21 +144,6 @@ fn reading_values_allocates_nothing() {
         assert_eq!(rows.next_lossless(&mut values), Ok(Some(&[0.0; 8][..])));
     });
     assert_eq!(count, 0);
-}
-
-/// Memory that has to be read, as storage does.
-struct Cursor<'f>(&'f [u8]);
-
-impl ReadAt for Cursor<'_> {
-    type Error = std::convert::Infallible;
-
-    fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> Result<usize, Self::Error> {
-        self.0.read_at(offset, buffer)
-    }
-
-    fn file_len(&mut self) -> Result<FileLen, Self::Error> {
-        self.0.file_len()
-    }
 }
 
 #[test]

@@ -1,9 +1,9 @@
 //! A tensor read as values, beside a plain copy of as many: all at once, or call by call through one buffer. The reference has bytes only.
 
-use std::convert::Infallible;
 use std::hint::black_box;
 
-use embedded_safetensors::{AxisRange, FileLen, Model, ReadAt, TensorInfo};
+use embedded_safetensors::{AxisRange, Model, ReadAt, TensorInfo};
+use verification::file::Stored;
 
 use super::files::{BYTES, one_tensor};
 use super::{Amount, Case, KIB, MIB, Measure, contender, ours, size};
@@ -82,22 +82,7 @@ fn read_memory(file: &[u8], values: &mut [f32]) {
 }
 
 fn read_card(file: &[u8], values: &mut [f32]) {
-    read(Card(file), values);
-}
-
-/// A file that has to be read, as on a card that is as fast as memory.
-struct Card<'f>(&'f [u8]);
-
-impl ReadAt for Card<'_> {
-    type Error = Infallible;
-
-    fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> Result<usize, Infallible> {
-        self.0.read_at(offset, buffer)
-    }
-
-    fn file_len(&mut self) -> Result<FileLen, Infallible> {
-        self.0.file_len()
-    }
+    read(Stored(file), values);
 }
 
 fn opened<S: ReadAt>(source: S) -> (Model<S>, TensorInfo) {

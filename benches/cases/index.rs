@@ -3,7 +3,8 @@
 use std::convert::Infallible;
 use std::hint::black_box;
 
-use embedded_safetensors::{FileLen, Index, IndexMemory, IndexRecord, Model as Opened, ReadAt, View};
+use embedded_safetensors::{Index, IndexMemory, IndexRecord, Model as Opened, ReadAt, View};
+use verification::file::Stored;
 
 use super::headers::{Header, Model};
 use super::{Amount, Case, KIB, Measure, contender, ours, reference, size};
@@ -42,7 +43,7 @@ fn measure_index(measure: &mut dyn Measure, model: &Model, what: String, window:
             let model = black_box(model);
             let index = match window {
                 0 => memory.index(&model.bytes[..], &mut room),
-                _ => memory.index(Storage(&model.bytes), &mut room),
+                _ => memory.index(Stored(&model.bytes), &mut room),
             };
             assert_eq!(index.len(), model.names.len());
         }),
@@ -59,21 +60,6 @@ fn measure_view(measure: &mut dyn Measure, model: &Model, what: String) {
         reference(|| black_box(model).reference()),
     ];
     measure.measure(Case { what, amount: Amount::Tensors(model.names.len()) }, contenders);
-}
-
-/// A file that is read, though it is in memory.
-struct Storage<'a>(&'a [u8]);
-
-impl ReadAt for Storage<'_> {
-    type Error = Infallible;
-
-    fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> Result<usize, Infallible> {
-        self.0.read_at(offset, buffer)
-    }
-
-    fn file_len(&mut self) -> Result<FileLen, Infallible> {
-        self.0.file_len()
-    }
 }
 
 /// Memory for an index, as its owner has it.

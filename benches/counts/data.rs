@@ -1,10 +1,10 @@
 //! What is done with the data of a tensor.
 
 use crate::path;
-use embedded_safetensors::{AxisRange, FileLen, Model, ReadAt, TensorInfo, TensorReader};
+use embedded_safetensors::{AxisRange, Model, ReadAt, TensorInfo, TensorReader};
 use std::convert::Infallible;
 use std::hint::black_box;
-use verification::file::with_header;
+use verification::file::{Stored, with_header};
 use verification::random::Random;
 
 const ROWS: usize = 1024;
@@ -34,40 +34,25 @@ fn file(dtype: &str, width: usize) -> Vec<u8> {
     file
 }
 
-/// A card that is as fast as memory, and has to be read.
-struct Card<'f>(&'f [u8]);
-
-impl ReadAt for Card<'_> {
-    type Error = Infallible;
-
-    fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> Result<usize, Infallible> {
-        self.0.read_at(offset, buffer)
-    }
-
-    fn file_len(&mut self) -> Result<FileLen, Infallible> {
-        self.0.file_len()
-    }
-}
-
-struct Opened<S> {
-    model: Model<S>,
+struct Opened<'f> {
+    model: Model<Stored<'f>>,
     info: TensorInfo,
 }
 
-impl<'f> Opened<Card<'f>> {
+impl<'f> Opened<'f> {
     fn of(file: &'f [u8]) -> Self {
-        let mut model = Model::open(Card(file), &mut [0; WINDOW]).expect("it is sound");
+        let mut model = Model::open(Stored(file), &mut [0; WINDOW]).expect("it is sound");
         let info = model.find("t", &mut [0; WINDOW]).expect("it can be read").expect("it is there");
         Self { model, info }
     }
 
-    fn tensor(&mut self) -> TensorReader<'_, &mut Card<'f>> {
+    fn tensor(&mut self) -> TensorReader<'_, &mut Stored<'f>> {
         self.model.tensor(black_box(&self.info)).expect("it is this file's")
     }
 }
 
 fn read_by_hand(file: &[u8]) {
-    let mut card = Card(black_box(file));
+    let mut card = Stored(black_box(file));
     let (mut at, mut buffer) = (96, [0; WINDOW]);
     while let Ok(len @ 1..) = card.read_at(at, &mut buffer) {
         black_box(&buffer[..len]);

@@ -4,10 +4,10 @@ mod tables;
 
 use std::convert::Infallible;
 
-use embedded_safetensors::{Dtype, Element, ErrorKind, FileLen, Model, ReadAt, ReadError};
+use embedded_safetensors::{Dtype, Element, ErrorKind, Model, ReadAt, ReadError};
 use half::{bf16, f16};
 use tables::{Expected, Pair, Tables};
-use verification::file::with_header;
+use verification::file::{Stored, with_header};
 
 /// A type of values, as the tables call it.
 trait Value: Element + Default {
@@ -109,21 +109,6 @@ where
         Ok(values) => Ok(values.into_iter().flatten().flat_map(Value::bytes).collect()),
         Err(ReadError::Format(error)) => Err(error.kind),
         Err(other) => panic!("memory cannot fail: {other}"),
-    }
-}
-
-/// A file that has to be read.
-struct Stored<'a>(&'a [u8]);
-
-impl ReadAt for Stored<'_> {
-    type Error = Infallible;
-
-    fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> Result<usize, Infallible> {
-        self.0.read_at(offset, buffer)
-    }
-
-    fn file_len(&mut self) -> Result<FileLen, Infallible> {
-        self.0.file_len()
     }
 }
 
