@@ -6,8 +6,8 @@ use crate::duplicates::DuplicateCheck;
 use crate::error::Error;
 #[cfg(doc)]
 use crate::error::ErrorKind;
+use crate::header::LARGE_SHORTCUTS;
 use crate::header::entry::Entry;
-use crate::header::{SHORTCUTS, WORDS};
 use crate::index::Index;
 use crate::index::memory::{IndexMemory, IndexSize};
 use crate::indexing::IndexBuilder;
@@ -65,7 +65,7 @@ impl<S: ReadAt> Model<S> {
     #[inline(always)] // or what it has on the stack waits there for the end of the pass
     pub fn open(mut source: S, window: &mut [u8]) -> Result<Self, ReadError<S::Error>> {
         // The same, by less code where that does not come on top of what finds tensors: soon read into a cold cache.
-        if WORDS {
+        if LARGE_SHORTCUTS {
             return match source.in_memory().and_then(proven_at_once) {
                 Some(proven) if !window.is_empty() => Ok(Self { source, proven }),
                 _ => Self::open_sorting(source, &mut [], window),
@@ -397,7 +397,7 @@ fn run<S: ReadAt>(
         }
         let turn = match source.in_memory() {
             // Entries that stand whole are read at once, and nothing is copied.
-            Some(file) if WORDS && SHORTCUTS => {
+            Some(file) if LARGE_SHORTCUTS => {
                 let part = pass.part(machine, file);
                 pass.take(machine, part, part.len())
             }

@@ -379,7 +379,7 @@ impl HeaderParser {
     /// Takes the next member of the header, if all of it stands in `input` and it is a tensor in the usual
     /// spelling.
     #[inline(always)]
-    pub(super) const fn take_usual<'i, const WORDS: bool>(
+    pub(super) const fn take_usual<'i, const BY_WORDS: bool>(
         &mut self,
         input: &mut &'i [u8],
     ) -> Option<Usual<'i>> {
@@ -391,7 +391,7 @@ impl HeaderParser {
             (State::Value, Want::Header, [b'{', b'"', name @ ..]) => name,
             _ => return None,
         };
-        let Some(entry) = Usual::entry::<WORDS>(name, self.position + 1) else { return None };
+        let Some(entry) = Usual::entry::<BY_WORDS>(name, self.position + 1) else { return None };
         self.end_usual(input, entry.end_at, entry.dtype, entry.place);
         Some(entry)
     }

@@ -28,12 +28,13 @@ pub(crate) use plain;
 pub(crate) use strings::behind_plain;
 pub use text::Text;
 pub(crate) use text::{Unicode, UnicodeStep, Utf8Char, unescape};
-pub(crate) use usual::{
-    Usual, WORDS, behind_dtype, behind_name, behind_shape, dims, dtype, metadata, number,
-};
+pub(crate) use usual::{Fields, Usual, WORDS, behind_bits, bits_to, dims, dtype, fields, metadata, number};
 
 /// Whether the parser may take at once what stands whole in the input. Without that it says the same, more slowly.
 pub(crate) const SHORTCUTS: bool = cfg!(not(safetensors_general));
+
+/// Whether there are shortcuts that take flash, of which smaller machines have little.
+pub(crate) const LARGE_SHORTCUTS: bool = SHORTCUTS && WORDS;
 
 /// What the parser saw.
 ///

@@ -326,7 +326,11 @@ mod tests {
         let is_token = matches!(state, State::Text | State::Digits);
         let token =
             is_token.then_some((parser.token, matches!(state, State::Digits).then_some(parser.number)));
-        let word = matches!(state, State::Text).then(|| (parser.word.len(), parser.word.as_bytes().to_vec()));
+        let word = parser.word.as_bytes();
+        // A name counts only as long as it may be this one.
+        let is_open = !matches!(want, Want::Name) || b"__metadata__".starts_with(word);
+        let word =
+            (matches!(state, State::Text) && is_open && !parser.word.is_ruled_out()).then(|| word.to_vec());
         let fields = matches!(inside, Inside::Entry | Inside::List).then_some(fields);
         let is_between = matches!(state, State::After | State::NextKey | State::FirstKey);
         let wanted = (!is_between || matches!(inside, Inside::List)).then_some(want as u8);
@@ -382,6 +386,8 @@ mod tests {
             [
                 "",
                 "_",
+                "_x",
+                "__x",
                 "__metadata_",
                 "a name that is not short",
                 "\u{e9}",

@@ -4,7 +4,7 @@
 //! The parser would say the same of them, byte by byte and several times as slowly. The compiler, which reads models that are
 //! parsed in a `const`, takes microseconds for every call and a good part of one for every step, so there are slice patterns
 //! and few calls for it. At run time, where pointers have 64 bits, words of eight bytes are several times as fast: whatever has
-//! the parameter `WORDS` knows both ways.
+//! the parameter `BY_WORDS` knows both ways.
 
 use super::strings::behind_plain;
 use crate::bytes::{get, get_mut, low_u32};
@@ -42,27 +42,18 @@ impl<'i> Usual<'i> {
     /// Nothing when it is spelled otherwise, when it is wrong, or when its numbers are very large: the
     /// parser then tells.
     #[inline(always)]
-    pub(super) const fn entry<const WORDS: bool>(text: &'i [u8], name_at: u32) -> Option<Self> {
+    pub(super) const fn entry<const BY_WORDS: bool>(text: &'i [u8], name_at: u32) -> Option<Self> {
         // It may be `__metadata__`.
         if let [b'_', b'_', ..] = text {
             return None;
         }
-        let quote = if WORDS { behind_plain(text) } else { behind_plain_bytes(text) };
-        let Some(value) = behind_name::<WORDS>(quote) else { return None };
-        let Some((dtype, value)) = dtype::<WORDS>(value) else { return None };
-        let Some(value) = behind_dtype::<WORDS>(value) else { return None };
-        let mut sizes = [0; MAX_RANK];
-        let Some((elements, rank, value)) = dims::<WORDS>(value, &mut sizes) else { return None };
-        let Some(at_begin) = behind_shape::<WORDS>(value) else { return None };
-        let Some((begin, [b',', value @ ..])) = number::<WORDS>(at_begin) else { return None };
-        let Some((end, [b']', b'}', rest @ ..])) = number::<WORDS>(value) else { return None };
-        let bits = elements * dtype.bits() as u64;
-        if end < begin || bits & 7 != 0 || bits >> 3 != end - begin {
+        let quote = if BY_WORDS { behind_plain(text) } else { behind_plain_bytes(text) };
+        let Some(Fields { dtype, shape, begin, end, offsets, rest }) = fields::<BY_WORDS>(quote) else {
             return None;
-        }
+        };
         let end_at = name_at + 1 + low_u32((text.len() - rest.len()) as u64);
-        let place = Extent { begin, end, begin_at: end_at - low_u32((at_begin.len() - rest.len()) as u64) };
-        Some(Self { dtype, shape: Shape::of(sizes, rank), place, name_at, end_at, text, quote })
+        let place = Extent { begin, end, begin_at: end_at - low_u32((offsets.len() - rest.len()) as u64) };
+        Some(Self { dtype, shape, place, name_at, end_at, text, quote })
     }
 
     pub(crate) const fn name(&self) -> &'i [u8] {
@@ -71,6 +62,37 @@ impl<'i> Usual<'i> {
             None => &[],
         }
     }
+}
+
+/// What an entry says, which agrees with itself.
+#[derive(Clone, Copy)]
+pub(crate) struct Fields<'i> {
+    pub(crate) dtype: Dtype,
+    pub(crate) shape: Shape,
+    pub(crate) begin: u64,
+    pub(crate) end: u64,
+    /// From the first offset on.
+    offsets: &'i [u8],
+    /// What follows the entry.
+    pub(crate) rest: &'i [u8],
+}
+
+/// What stands in an entry, from the quote behind its name on.
+#[inline(always)]
+pub(crate) const fn fields<const BY_WORDS: bool>(quote: &[u8]) -> Option<Fields<'_>> {
+    let Some(text) = behind_name::<BY_WORDS>(quote) else { return None };
+    let Some((dtype, text)) = dtype::<BY_WORDS>(text) else { return None };
+    let Some(text) = behind_dtype::<BY_WORDS>(text) else { return None };
+    let mut sizes = [0; MAX_RANK];
+    let Some((elements, rank, text)) = dims::<BY_WORDS>(text, &mut sizes) else { return None };
+    let Some(offsets) = behind_shape::<BY_WORDS>(text) else { return None };
+    let Some((begin, [b',', text @ ..])) = number::<BY_WORDS>(offsets) else { return None };
+    let Some((end, [b']', b'}', rest @ ..])) = number::<BY_WORDS>(text) else { return None };
+    let bits = elements * dtype.bits() as u64; // of 32 bits and of 8
+    if end < begin || bits & 7 != 0 || bits >> 3 != end - begin {
+        return None;
+    }
+    Some(Fields { dtype, shape: Shape::of(sizes, rank), begin, end, offsets, rest })
 }
 
 /// What follows `__metadata__` in the usual spelling, `text` beginning with the name's opening quote.
@@ -124,8 +146,8 @@ const fn string(text: &[u8]) -> Option<&[u8]> {
 
 /// The dtype and what follows its closing quote.
 #[inline(always)]
-pub(crate) const fn dtype<const WORDS: bool>(text: &[u8]) -> Option<(Dtype, &[u8])> {
-    let short = if WORDS { short_dtype(text) } else { None };
+pub(crate) const fn dtype<const BY_WORDS: bool>(text: &[u8]) -> Option<(Dtype, &[u8])> {
+    let short = if BY_WORDS { short_dtype(text) } else { None };
     match (short, text) {
         (Some(_), _) => short,
         (_, [b'F', b'3', b'2', b'"', rest @ ..]) => Some((Dtype::F32, rest)),
@@ -146,7 +168,7 @@ const fn other_dtype(text: &[u8]) -> Option<(Dtype, &[u8])> {
 
 /// The product of the dimensions, if it fits into 32 bits, how many they are, and what follows them.
 #[inline(always)]
-pub(crate) const fn dims<'i, const WORDS: bool>(
+pub(crate) const fn dims<'i, const BY_WORDS: bool>(
     mut text: &'i [u8],
     sizes: &mut [u64; MAX_RANK],
 ) -> Option<(u64, u8, &'i [u8])> {
@@ -156,7 +178,7 @@ pub(crate) const fn dims<'i, const WORDS: bool>(
     let (mut elements, mut rank) = (1, 0);
     let mut room: &mut [u64] = sizes;
     while let [slot, others @ ..] = room {
-        let Some((dim, rest)) = number::<WORDS>(text) else { return None };
+        let Some((dim, rest)) = number::<BY_WORDS>(text) else { return None };
         if (elements | dim) >> 32 != 0 {
             return None;
         }
@@ -173,13 +195,13 @@ pub(crate) const fn dims<'i, const WORDS: bool>(
 
 /// A number of at most 18 digits and what follows it.
 #[inline(always)]
-pub(crate) const fn number<const WORDS: bool>(text: &[u8]) -> Option<(u64, &[u8])> {
+pub(crate) const fn number<const BY_WORDS: bool>(text: &[u8]) -> Option<(u64, &[u8])> {
     match text {
         [b'0', rest @ ..] => return Some((0, rest)),
         [b'1'..=b'9', ..] => {}
         _ => return None,
     }
-    if !WORDS {
+    if !BY_WORDS {
         return long_number(text);
     }
     match digits(text) {
@@ -199,7 +221,7 @@ pub(crate) const fn number<const WORDS: bool>(text: &[u8]) -> Option<(u64, &[u8]
 }
 
 /// What follows so many bits, of which there are as many.
-const fn behind_bits(text: &[u8], bits: u32) -> &[u8] {
+pub(crate) const fn behind_bits(text: &[u8], bits: u32) -> &[u8] {
     match text.split_at_checked(bits as usize >> 3) {
         Some((_, rest)) => rest,
         None => &[],
@@ -276,18 +298,21 @@ const fn word_at<const AT: usize>(text: &[u8]) -> u64 {
 pub(super) const fn short_dtype(text: &[u8]) -> Option<(Dtype, &[u8])> {
     let Some(word) = text.first_chunk() else { return None };
     let word = u64::from_le_bytes(*word);
-    let quotes = word ^ (ONES * b'"' as u64);
-    // The lowest bit is right: borrows go upwards.
-    let quotes = quotes.wrapping_sub(ONES) & !quotes & HIGHS;
-    if quotes == 0 {
-        return None;
-    }
-    let bits = (quotes.trailing_zeros() & !7) + 8;
+    let Some(bits) = bits_to(word, b'"') else { return None };
     let name = word & (u64::MAX >> (64 - bits));
     match get(&DTYPES, slot_of(name)) {
         Some((due, dtype)) if due == name => Some((dtype, behind_bits(text, bits))),
         _ => None,
     }
+}
+
+/// How many bits of a word there are up to the first byte like this, it included, from the lowest on.
+#[inline(always)]
+pub(crate) const fn bits_to(word: u64, byte: u8) -> Option<u32> {
+    let others = word ^ (ONES * byte as u64);
+    // The lowest bit is right: borrows go upwards.
+    let found = others.wrapping_sub(ONES) & !others & HIGHS;
+    if found == 0 { None } else { Some((found.trailing_zeros() & !7) + 8) }
 }
 
 /// The dtypes of short names, each where the hash of its name says; elsewhere a name that none has.
@@ -322,9 +347,9 @@ const fn packed(name: &[u8]) -> u64 {
 
 /// What follows the quote behind a name, and the start of the entry, up to the name of the dtype.
 #[inline(always)]
-pub(crate) const fn behind_name<const WORDS: bool>(text: &[u8]) -> Option<&[u8]> {
+const fn behind_name<const BY_WORDS: bool>(text: &[u8]) -> Option<&[u8]> {
     match text {
-        _ if WORDS => behind(text, b"\":{\"dtype\":\""),
+        _ if BY_WORDS => behind(text, b"\":{\"dtype\":\""),
         [b'"', b':', b'{', b'"', b'd', b't', b'y', b'p', b'e', b'"', b':', b'"', rest @ ..] => Some(rest),
         _ => None,
     }
@@ -332,9 +357,9 @@ pub(crate) const fn behind_name<const WORDS: bool>(text: &[u8]) -> Option<&[u8]>
 
 /// What follows the dtype, up to the dimensions.
 #[inline(always)]
-pub(crate) const fn behind_dtype<const WORDS: bool>(text: &[u8]) -> Option<&[u8]> {
+const fn behind_dtype<const BY_WORDS: bool>(text: &[u8]) -> Option<&[u8]> {
     match text {
-        _ if WORDS => behind(text, b",\"shape\":["),
+        _ if BY_WORDS => behind(text, b",\"shape\":["),
         [b',', b'"', b's', b'h', b'a', b'p', b'e', b'"', b':', b'[', rest @ ..] => Some(rest),
         _ => None,
     }
@@ -342,8 +367,8 @@ pub(crate) const fn behind_dtype<const WORDS: bool>(text: &[u8]) -> Option<&[u8]
 
 /// What follows the dimensions, up to the offsets.
 #[inline(always)]
-pub(crate) const fn behind_shape<const WORDS: bool>(text: &[u8]) -> Option<&[u8]> {
-    if WORDS {
+const fn behind_shape<const BY_WORDS: bool>(text: &[u8]) -> Option<&[u8]> {
+    if BY_WORDS {
         return behind(text, b",\"data_offsets\":[");
     }
     let [b',', b'"', b'd', b'a', b't', b'a', b'_', text @ ..] = text else { return None };

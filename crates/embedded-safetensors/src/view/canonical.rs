@@ -5,16 +5,12 @@
 use super::quoted::Quoted;
 use super::walk::Seen;
 use crate::bytes::{index_below, low_u32};
-use crate::dtype::Dtype;
 use crate::error::MAX_HEADER_LEN;
 use crate::header::{
-    WORDS, behind_dtype, behind_name, behind_plain, behind_shape, dims, dtype, metadata, number,
+    Fields, LARGE_SHORTCUTS, WORDS, behind_bits, behind_plain, bits_to, dims, dtype, fields, metadata, number,
 };
 use crate::info::{Extent, TensorInfo};
 use crate::shape::{MAX_RANK, Shape};
-
-/// Only there: it takes flash, of which smaller machines have little.
-const IS_USED: bool = cfg!(all(target_pointer_width = "64", not(safetensors_general)));
 
 /// The entries of a header, one by one.
 pub(super) struct Entries<'a> {
@@ -29,7 +25,7 @@ impl<'a> Entries<'a> {
     pub(super) const fn of(file: &'a [u8]) -> Option<Self> {
         let Some((len, rest)) = file.split_first_chunk() else { return None };
         let Some(len) = index_below(u64::from_le_bytes(*len), rest.len() + 1) else { return None };
-        if !IS_USED || len as u64 > MAX_HEADER_LEN {
+        if !LARGE_SHORTCUTS || len as u64 > MAX_HEADER_LEN {
             return None;
         }
         match rest.split_at_checked(len) {
@@ -46,14 +42,13 @@ impl<'a> Entries<'a> {
         if let [b'_', b'_', ..] = text {
             return None;
         }
-        let Some(fields) = behind_name::<WORDS>(behind_plain(text)) else { return None };
-        let Some((_, _, place, rest)) = fields_of(fields) else { return None };
+        let Some(Fields { begin, end, rest, .. }) = fields::<WORDS>(behind_plain(text)) else { return None };
         self.left = match rest {
             [b',', left @ ..] if matches!(left, [b'"', ..]) => left,
             [b'}', ..] => rest,
             _ => return None,
         };
-        Some(place)
+        Some(Extent { begin, end, begin_at: 0 })
     }
 
     /// Goes on behind the name of the next one, and says whether it is this one, which has nothing but plain text in it. In a header of which it
@@ -84,9 +79,9 @@ impl<'a> Entries<'a> {
     /// The tensor whose name was there before.
     #[inline(always)]
     pub(super) const fn tensor(&mut self, name: Quoted<'a>) -> Option<Seen<'a>> {
-        let Some((dtype, shape, place, rest)) = proven_fields(self.left) else { return None };
+        let Some((info, rest)) = proven_fields(self.left) else { return None };
         self.left = rest;
-        Some(Seen { name, info: TensorInfo::checked(dtype, shape, place), rank_at: 0 })
+        Some(Seen { name, info, rank_at: 0 })
     }
 
     /// Whether all of them have been read, in a header of which it is known that nothing is behind them.
@@ -139,29 +134,10 @@ const fn behind_metadata(text: &[u8]) -> &[u8] {
     }
 }
 
-type Fields<'a> = (Dtype, Shape, Extent, &'a [u8]);
-
-/// What stands in an entry from the value of the dtype on, and what follows the entry.
+/// As [`fields`], in an entry of which it is known that it is a usual one that agrees with itself; and what follows the offset that is
+/// read.
 #[inline(always)]
-const fn fields_of(text: &[u8]) -> Option<Fields<'_>> {
-    let Some((dtype, text)) = dtype::<WORDS>(text) else { return None };
-    let Some(text) = behind_dtype::<WORDS>(text) else { return None };
-    let mut sizes = [0; MAX_RANK];
-    let Some((elements, rank, text)) = dims::<WORDS>(text, &mut sizes) else { return None };
-    let Some(text) = behind_shape::<WORDS>(text) else { return None };
-    let Some((begin, [b',', text @ ..])) = number::<WORDS>(text) else { return None };
-    let Some((end, [b']', b'}', rest @ ..])) = number::<WORDS>(text) else { return None };
-    let bits = elements * dtype.bits() as u64; // of 32 bits and of 8
-    if end < begin || bits & 7 != 0 || bits >> 3 != end - begin {
-        return None;
-    }
-    Some((dtype, Shape::of(sizes, rank), Extent { begin, end, begin_at: 0 }, rest))
-}
-
-/// As [`fields_of`] from the quote behind the name on, in an entry of which it is known that it is a usual one that agrees with itself; and
-/// what follows the offset that is read.
-#[inline(always)]
-const fn proven_fields(at_quote: &[u8]) -> Option<Fields<'_>> {
+const fn proven_fields(at_quote: &[u8]) -> Option<(TensorInfo, &[u8])> {
     let Some((_, text)) = at_quote.split_at_checked("\":{\"dtype\":\"".len()) else { return None };
     let Some((dtype, text)) = dtype::<false>(text) else { return None };
     let Some((_, text)) = text.split_at_checked(",\"shape\":[".len()) else { return None };
@@ -170,23 +146,17 @@ const fn proven_fields(at_quote: &[u8]) -> Option<Fields<'_>> {
     let Some((_, text)) = text.split_at_checked(",\"data_offsets\":[".len()) else { return None };
     let Some((begin, rest)) = number::<false>(text) else { return None };
     let end = begin + ((elements * dtype.bits() as u64) >> 3); // of 18 digits, of 32 bits and of 8
-    Some((dtype, Shape::of(sizes, rank), Extent { begin, end, begin_at: 0 }, rest))
+    let place = Extent { begin, end, begin_at: 0 };
+    Some((TensorInfo::checked(dtype, Shape::of(sizes, rank), place), rest))
 }
 
 /// What follows the first closing brace.
 #[inline(always)]
 const fn behind_brace(text: &[u8]) -> &[u8] {
-    const ONES: u64 = u64::MAX / 255;
     let mut left = text;
     while let Some((word, rest)) = left.split_first_chunk() {
-        let others = u64::from_le_bytes(*word) ^ (ONES * b'}' as u64);
-        // The lowest bit is right: borrows go upwards.
-        let braces = others.wrapping_sub(ONES) & !others & (ONES << 7);
-        if braces != 0 {
-            return match left.split_at_checked((braces.trailing_zeros() >> 3) as usize + 1) {
-                Some((_, rest)) => rest,
-                None => &[],
-            };
+        if let Some(bits) = bits_to(u64::from_le_bytes(*word), b'}') {
+            return behind_bits(left, bits);
         }
         left = rest;
     }
@@ -234,7 +204,7 @@ mod tests {
 
     #[test]
     fn the_usual_is_recognised() {
-        if !IS_USED {
+        if !LARGE_SHORTCUTS {
             return;
         }
         let file = sound();

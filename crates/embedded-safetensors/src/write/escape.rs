@@ -1,7 +1,6 @@
 //! How bytes stand between quotes: the one list of what is escaped, and how the reference escapes it.
 
-use super::whole::IS_USED;
-use crate::header::behind_plain;
+use crate::header::{LARGE_SHORTCUTS, behind_plain};
 
 /// The spelling of one byte.
 #[derive(Clone, Copy)]
@@ -30,7 +29,7 @@ pub(super) const fn spelling(byte: u8) -> Spelling {
 /// How long a text is between quotes.
 #[inline]
 pub(super) fn escaped_len(text: &str) -> u64 {
-    match IS_USED && behind_plain(text.as_bytes()).is_empty() {
+    match LARGE_SHORTCUTS && behind_plain(text.as_bytes()).is_empty() {
         true => text.len() as u64,
         false => spelled_len(text),
     }

@@ -5,7 +5,8 @@ use super::escape::escaped_len;
 use super::layout::{Planned, PlannedTensors};
 use super::order::{Order, place};
 use super::spec::{FileSpec, PADDING};
-use super::whole::{IS_USED, put, put_entry};
+use super::whole::{put, put_entry};
+use crate::header::LARGE_SHORTCUTS;
 
 /// A part of the text.
 pub(super) enum Piece<'a> {
@@ -114,7 +115,7 @@ impl<'a> Pieces<'a> {
     /// where pieces must do it.
     #[inline]
     pub(super) fn put_entries(&mut self, room: &mut [u8]) -> Option<usize> {
-        if !IS_USED || !matches!(self.stage, Stage::Entry) {
+        if !LARGE_SHORTCUTS || !matches!(self.stage, Stage::Entry) {
             return None;
         }
         let (len, mut left) = (room.len(), room);

@@ -7,9 +7,6 @@ use super::pieces::{BEFORE_DTYPE, BEFORE_OFFSETS, BEFORE_SHAPE};
 use crate::bytes::copy;
 use crate::header::behind_plain;
 
-/// Only there: it takes flash, of which smaller machines have little.
-pub(super) const IS_USED: bool = cfg!(all(target_pointer_width = "64", not(safetensors_general)));
-
 /// How long the entry is that stands in the room now. Nothing where it has no room, or its name may have something to escape; what is
 /// in the room then does not count.
 #[inline]
