@@ -81,7 +81,8 @@ impl<'t, S: ReadAt> TensorReader<'t, S> {
     ///
     /// # Panics
     /// Never.
-    #[inline]
+    #[cfg_attr(target_pointer_width = "64", inline(always))]
+    #[cfg_attr(not(target_pointer_width = "64"), inline)] // or it would take its flash for every call
     pub fn next_chunk<'b>(&mut self, buffer: &'b mut [u8]) -> Result<Option<&'b [u8]>, ReadError<S::Error>> {
         let capacity = buffer.len();
         let len = self.span.piece(capacity);
