@@ -54,8 +54,7 @@ const LAYERS: &[&[&str]] = &[
     &["convert/", "sink/"],
     &["element/"],
     &["tensor.rs"],
-    &["view/", "write/writer.rs", "write/recorder.rs"],
-    &["model.rs", "gather.rs"],
+    &["model.rs", "gather.rs", "view/", "write/writer.rs", "write/recorder.rs"],
     &["asynch/", "file/"],
     &["map/", "shards/", "checkpoint/"],
 ];

@@ -1,7 +1,7 @@
 //! A model in storage: opened, proven, searched and read.
 
 use crate::bytes::low_usize;
-use crate::check::{HeaderCheck, Summary};
+use crate::check::{HeaderCheck, Summary, prove_canonical};
 use crate::duplicates::DuplicateCheck;
 use crate::error::Error;
 #[cfg(doc)]
@@ -25,7 +25,6 @@ use crate::source::{FileLen, ReadAt, ReadError};
 use crate::span::Span;
 use crate::tensor::TensorReader;
 use crate::value::ValueSearch;
-use crate::view::prove_canonical;
 
 /// A model in storage, whose header is proven sound.
 ///

@@ -6,6 +6,7 @@ macro_rules! plain {
     () => { b']'..=0x7F | b'#'..=b'[' | b' '..=b'!' };
 }
 
+mod canonical;
 pub(crate) mod entry;
 mod fault;
 mod machine;
@@ -21,6 +22,7 @@ mod usual;
 
 use crate::dtype::Dtype;
 use crate::error::Error;
+pub(crate) use canonical::Canonical;
 pub(crate) use fault::Fault;
 pub use machine::HeaderParser;
 pub(crate) use machine::Signal;
@@ -28,7 +30,7 @@ pub(crate) use plain;
 pub(crate) use strings::behind_plain;
 pub use text::Text;
 pub(crate) use text::{Unicode, UnicodeStep, Utf8Char, unescape};
-pub(crate) use usual::{Fields, Usual, WORDS, behind_bits, bits_to, dims, dtype, fields, metadata, number};
+pub(crate) use usual::{Usual, WORDS, behind_bits, bits_to, dims, dtype, number};
 
 /// Whether the parser may take at once what stands whole in the input. Without that it says the same, more slowly.
 pub(crate) const SHORTCUTS: bool = cfg!(not(safetensors_general));

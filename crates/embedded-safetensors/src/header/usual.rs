@@ -398,6 +398,7 @@ mod tests {
     use super::*;
     use crate::header::{Event, HeaderParser};
     use std::format;
+    use std::vec::Vec;
 
     /// The verdict is the parser's in any case; only here it shows who found it.
     #[test]
@@ -497,5 +498,22 @@ mod tests {
 
     fn dtype_of(text: &str) -> [Option<(Dtype, &[u8])>; 2] {
         [dtype::<true>(text.as_bytes()), dtype::<false>(text.as_bytes())]
+    }
+
+    #[test]
+    fn numbers_are_what_the_standard_library_reads() {
+        let mut numbers: Vec<u64> = (0..60).flat_map(|bit| [(1 << bit) - 1, 1 << bit]).collect();
+        numbers.extend((0..18).flat_map(|power| [10u64.pow(power) - 1, 10u64.pow(power)]));
+        for number_due in numbers {
+            for behind in [",", "]", "", "]}}   ", ":0123456", "/", "\u{80}"] {
+                let text = format!("{number_due}{behind}");
+                let read = number::<WORDS>(text.as_bytes());
+                assert_eq!(read, Some((number_due, behind.as_bytes())), "{text}");
+            }
+        }
+        for text in ["", "00", "01", "-1", "a", "1000000000000000000", "9999999999999999999999"] {
+            let is_number = matches!(number::<WORDS>(text.as_bytes()), Some((_, [])));
+            assert!(!is_number, "{text}");
+        }
     }
 }

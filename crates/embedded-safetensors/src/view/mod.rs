@@ -18,7 +18,7 @@ mod tests;
 mod walk;
 
 use crate::bytes::{index_below, low_u32};
-use crate::check::{Summary, check_header};
+use crate::check::{Summary, check_header, prove_canonical};
 use crate::error::Error;
 #[cfg(doc)]
 use crate::error::ErrorKind;
@@ -30,7 +30,6 @@ pub use links::Link;
 use message::Message;
 pub use metadata::MetadataView;
 use prove::prove_alone;
-pub(crate) use prove::prove_canonical;
 pub use quoted::{Chars, Quoted};
 pub use runs::SliceRuns;
 pub use tensor::Tensor;

@@ -1,6 +1,5 @@
 //! The verdict on a file in memory, and a list of its tensors, in one pass.
 
-use super::canonical::Entries;
 use super::tensor::Tensor;
 use super::walk::Walk;
 use crate::check::Summary;
@@ -35,24 +34,6 @@ pub(super) const fn prove<'a>(file: Aligned<'a>, mut table: &mut [Tensor<'a>]) -
             *slot = Tensor::new(file, walk.data_start(), &walk.seen());
             table = rest;
         }
-    }
-}
-
-/// As [`prove`], where the header is spelled as usual all through. Nothing where it is not, or where anything is wrong.
-#[cfg_attr(target_pointer_width = "32", inline(always))] // where it is nothing
-pub(crate) const fn prove_canonical(file: &[u8]) -> Option<Summary> {
-    let Some(mut entries) = Entries::of(file) else { return None };
-    let (mut tensors, mut end) = (0, 0);
-    while let Some(place) = entries.next() {
-        if place.begin != end {
-            return None;
-        }
-        (tensors, end) = (tensors + 1, place.end);
-    }
-    let summary = Summary { tensors, data_start: entries.data_start as u64, data_len: end };
-    match summary.check_file_len(file.len() as u64) {
-        Ok(()) if entries.is_at_end() => Some(summary),
-        _ => None,
     }
 }
 
