@@ -1,7 +1,7 @@
 //! Tensors found by their names in a header that is known to be spelled as usual all through: in tens of nanoseconds, for most of an entry
 //! need not be looked at.
 
-use super::quoted::Quoted;
+use super::quoted::{Quoted, are_equal};
 use super::walk::Seen;
 use crate::bytes::low_u32;
 use crate::header::{Canonical, behind_bits, behind_plain, bits_to, dims, dtype, number};
@@ -57,26 +57,6 @@ impl<'a> Entries<'a> {
     pub(super) const fn has_none_left(&self) -> bool {
         self.0.has_none_left()
     }
-}
-
-/// Whether two texts of one length are the same.
-#[inline(always)]
-const fn are_equal(mut own: &[u8], mut other: &[u8]) -> bool {
-    while let (Some((a, behind_a)), Some((b, behind_b))) =
-        (own.split_first_chunk(), other.split_first_chunk())
-    {
-        if u64::from_le_bytes(*a) != u64::from_le_bytes(*b) {
-            return false;
-        }
-        (own, other) = (behind_a, behind_b);
-    }
-    while let ([a, behind_a @ ..], [b, behind_b @ ..]) = (own, other) {
-        if *a != *b {
-            return false;
-        }
-        (own, other) = (behind_a, behind_b);
-    }
-    true
 }
 
 /// Whether it can be the name of a usual entry as it is.

@@ -135,7 +135,7 @@ const fn has_escapes(text: &[u8]) -> bool {
 }
 
 /// `==` on slices is not const.
-const fn are_equal(mut a: &[u8], mut b: &[u8]) -> bool {
+pub(super) const fn are_equal(mut a: &[u8], mut b: &[u8]) -> bool {
     if a.len() != b.len() {
         return false;
     }
