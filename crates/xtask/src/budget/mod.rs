@@ -22,6 +22,19 @@ pub const UNMET: [&str; 11] = [
     "instructions for a byte of the header: `find`, `3`, Cortex-M3",
 ];
 
+/// An error when [`UNMET`] excuses what is none of these rows: the row has another name now, or is gone.
+pub fn unmet_are_among(rows: &[Row]) -> Result<(), String> {
+    are_among(&UNMET, rows)
+}
+
+fn are_among(unmet: &[&str], rows: &[Row]) -> Result<(), String> {
+    let is_row = |name: &str| rows.iter().any(|row| row.limit.is_some() && row.what == name);
+    match unmet.iter().find(|name| !is_row(name)) {
+        None => Ok(()),
+        Some(name) => Err(format!("the list UNMET excuses \"{name}\", but no such budget was measured")),
+    }
+}
+
 /// What a figure may be.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Limit {
@@ -181,6 +194,15 @@ mod tests {
         assert_eq!(flash(9999.0).judge_against(&["flash"]), Ok(()));
         assert!(flash(9999.0).judge_against(&["flash, opt s"]).is_err());
         assert!(flash(1.0).judge_against(&["flash"]).unwrap_err().contains("UNMET"));
+    }
+
+    #[test]
+    fn nothing_is_excused_that_is_no_budget() {
+        let told = Row { what: "RAM".to_owned(), limit: None, ..flash(1.0) };
+        let rows = [flash(9999.0), told];
+        assert_eq!(are_among(&["flash"], &rows), Ok(()));
+        assert!(are_among(&["flash", "flash, opt s"], &rows).unwrap_err().contains("\"flash, opt s\""));
+        assert!(are_among(&["RAM"], &rows).is_err(), "it has no limit");
     }
 
     #[test]

@@ -4,6 +4,7 @@ use super::Command;
 use crate::bench::{self, Case, RUNS, budgets, report};
 use crate::budget::{self, Row, number};
 use crate::formats::Figures;
+use crate::process;
 use std::process::ExitCode;
 
 pub const COMMAND: Command = Command {
@@ -19,6 +20,9 @@ fn run(words: &[String]) -> Result<ExitCode, String> {
         ["--write"] => (false, true),
         _ => return Err("`cargo xtask bench` takes --json or --write, or nothing".to_owned()),
     };
+    if is_json {
+        process::keep_stdout();
+    }
     let (rows, cases) = budgets::measure_and_judge(&[], RUNS)?;
     if is_json {
         return print_json(rows, &cases);

@@ -3,6 +3,7 @@
 use super::Command;
 use crate::budget::{self, Row};
 use crate::formats::{self, Figures};
+use crate::process;
 use std::process::ExitCode;
 
 pub const COMMAND: Command = Command {
@@ -15,6 +16,9 @@ fn run(words: &[String]) -> Result<ExitCode, String> {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     if !matches!(words[..], [] | ["--json"] | ["--hdf5"] | ["--hdf5", "--json"] | ["--write"]) {
         return Err("usage: cargo xtask formats [[--hdf5] [--json] | --write]".to_owned());
+    }
+    if words.contains(&"--json") {
+        process::keep_stdout();
     }
     // The page shows every format: whoever writes it has them all.
     let figures = Figures::measure(words.contains(&"--hdf5") || words == ["--write"])?;

@@ -7,9 +7,7 @@ pub fn judge() -> Outcome {
     let mut tally = Tally::default();
     let (rows, _) = budgets::measure_and_judge(&budgets::limited(), RUNS)?;
     for row in rows {
-        let sentence = if row.is_kept() { row.sentence() } else { format!("unmet: {}", row.sentence()) };
-        tally.check(&sentence, row.judge().map_err(|sentence| format!("{sentence}, in each of {RUNS} runs")));
-        tally.notes.push(sentence);
+        tally.judged(&row, row.judge().map_err(|sentence| format!("{sentence}, in each of {RUNS} runs")));
     }
     Ok(tally)
 }
