@@ -1,4 +1,5 @@
-//! The first open of a process: nothing is in the caches, no branch has been seen, no page of the program has been touched.
+//! The first open of a process: no branch of it has been seen, no page of its code and none of its heap has been touched. What is the caller's was
+//! touched before: the file, which is in memory, slots, the window but where it is to be new, and the clock.
 //!
 //! Each is done by a process of its own, which is this program again, and says how long it took. They take turns, and the median counts: here
 //! it is the rule and not the exception that something is in the way.
@@ -7,8 +8,9 @@ use std::hint::black_box;
 use std::process::Command;
 use std::time::Duration;
 
-use embedded_safetensors::{HeaderCheck, Model, View};
+use embedded_safetensors::{HeaderCheck, Model, ReadAt, Slot, View, check};
 use safetensors_0_8::SafeTensors;
+use verification::file::Stored;
 
 use crate::cases::files::Temporary;
 use crate::cases::headers::{Header, Model as Made};
@@ -18,6 +20,14 @@ use crate::clock::Start;
 /// How many processes for each door.
 const RUNS: usize = 61;
 
+const WINDOW: usize = 4096;
+
+/// With so many, names that occur twice are found in one pass: there is one for each name, and one more.
+const SLOTS: usize = 1001;
+
+/// Of so much memory the system gives a page when it is touched, and not before.
+const UNTOUCHED: usize = 1 << 20;
+
 /// What the first word says when a process is to open a file once.
 const ASKED: &str = "--open-once";
 
@@ -25,27 +35,38 @@ const ASKED: &str = "--open-once";
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Door {
     Reference,
-    Check,
     View,
+    /// Read where it lies.
     Model,
+    /// As from a card, through a window.
+    Window,
+    /// The same, with a window whose memory nobody has touched.
+    NewWindow,
+    HeaderCheck,
+    /// With names that occur twice.
+    FullCheck,
 }
 
 impl Door {
-    const OURS: [Self; 3] = [Self::Check, Self::View, Self::Model];
+    const OURS: [Self; 6] =
+        [Self::View, Self::Model, Self::Window, Self::NewWindow, Self::HeaderCheck, Self::FullCheck];
 
     const fn name(self) -> &'static str {
         match self {
             Self::Reference => "reference",
-            Self::Check => "check",
             Self::View => "view",
             Self::Model => "model",
+            Self::Window => "model and window",
+            Self::NewWindow => "model and new window",
+            Self::HeaderCheck => "header check",
+            Self::FullCheck => "full check",
         }
     }
 
     /// The door and the file, if that is what the words ask for.
     pub fn asked_for(words: &[String]) -> Option<(Self, &str)> {
         let [asked, name, path] = words else { return None };
-        let mut doors = [Self::Reference, Self::Check, Self::View, Self::Model].into_iter();
+        let mut doors = Self::OURS.into_iter().chain([Self::Reference]);
         let door = doors.find(|door| door.name() == name)?;
         (asked == ASKED).then_some((door, path))
     }
@@ -53,29 +74,41 @@ impl Door {
     /// How long it takes to open a file that is in memory.
     pub fn open(self, path: &str) -> Duration {
         let bytes = std::fs::read(path).expect("the file is there");
-        // The window is the caller's, as the file is: both are there before.
-        let mut window = [0; 4096];
-        black_box(&mut window);
+        let (mut touched, mut new) = (vec![0; WINDOW], vec![0; UNTOUCHED]);
+        touched.fill(1);
+        let window = if self == Self::NewWindow { &mut new[..WINDOW] } else { &mut touched };
+        let mut slots = vec![Slot::EMPTY; SLOTS];
+        let (window, slots) = (black_box(window), black_box(&mut slots[..]));
         // The clock has a first time, too.
         black_box(Start::now().elapsed());
         let start = Start::now();
+        self.open_in_memory(black_box(&bytes), window, slots);
+        start.elapsed()
+    }
+
+    fn open_in_memory(self, bytes: &[u8], window: &mut [u8], slots: &mut [Slot]) {
         match self {
             Self::Reference => {
-                black_box(SafeTensors::deserialize(black_box(&bytes)).expect("it is sound"));
+                black_box(SafeTensors::deserialize(bytes).expect("it is sound"));
             }
-            Self::Check => check(black_box(&bytes)),
             Self::View => {
-                black_box(View::parse(black_box(&bytes)).expect("it is sound"));
+                black_box(View::parse(bytes).expect("it is sound"));
             }
-            Self::Model => {
-                black_box(Model::open(black_box(&bytes[..]), &mut window).expect("it is sound"));
+            Self::Model => open(bytes, window),
+            Self::Window | Self::NewWindow => open(Stored(bytes), window),
+            Self::HeaderCheck => check_header(bytes),
+            Self::FullCheck => {
+                black_box(check(bytes, slots, &mut [0; 64]).expect("it is sound"));
             }
         }
-        start.elapsed()
     }
 }
 
-fn check(bytes: &[u8]) {
+fn open(source: impl ReadAt<Error: std::fmt::Debug>, window: &mut [u8]) {
+    black_box(Model::open(source, window).expect("it is sound"));
+}
+
+fn check_header(bytes: &[u8]) {
     let mut check = HeaderCheck::new(Some(bytes.len() as u64), &mut []);
     assert!(check.push(&mut &*bytes).is_ok());
     black_box(check.summary().expect("it is complete"));

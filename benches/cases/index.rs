@@ -9,25 +9,26 @@ use verification::file::Stored;
 use super::headers::{Header, Model};
 use super::{Amount, Case, KIB, Measure, contender, ours, reference, size};
 
+/// Through which it is read. Without one it is read where it lies.
+type Window = Option<usize>;
+
+const WINDOWS: [Window; 5] = [None, Some(64), Some(512), Some(4 * KIB), Some(64 * KIB)];
+
 pub fn measure(measure: &mut dyn Measure) {
     for header in Header::ALL {
         for tensors in [1, 12, 100, 1000, 10_000, 100_000] {
-            // Without a window it is read where it lies.
-            let windows: &[usize] =
-                if measure.is_thorough() { &[0, 64, 512, 4 * KIB, 64 * KIB] } else { &[0] };
-            let names = windows.iter().map(|&window| {
-                let through =
-                    if window > 0 { format!("window of {}", size(window)) } else { "in memory".to_owned() };
-                (window, format!("open with index, {header}, {tensors} tensors, {through}"))
-            });
-            let names: Vec<_> = names.filter(|(_, what)| measure.wants(what)).collect();
+            let windows = WINDOWS.map(|window| (window, name(header, tensors, window)));
+            let is_wanted = |(window, name): &(Window, String)| {
+                (measure.is_thorough() || is_telling(tensors, *window)) && measure.wants(name)
+            };
+            let windows: Vec<_> = windows.into_iter().filter(is_wanted).collect();
             let view = format!("open as a view, {header}, {tensors} tensors");
             let view = Some(view).filter(|view| measure.wants(view));
-            if names.is_empty() && view.is_none() {
+            if windows.is_empty() && view.is_none() {
                 continue;
             }
             let model = Model::new(header, tensors);
-            for (window, what) in names {
+            for (window, what) in windows {
                 measure_index(measure, &model, what, window);
             }
             view.into_iter().for_each(|what| measure_view(measure, &model, what));
@@ -35,15 +36,26 @@ pub fn measure(measure: &mut dyn Measure) {
     }
 }
 
-fn measure_index(measure: &mut dyn Measure, model: &Model, what: String, window: usize) {
+/// Which cases need no patience.
+fn is_telling(tensors: usize, window: Window) -> bool {
+    window.is_none() || window == Some(4 * KIB) && tensors >= 1000
+}
+
+fn name(header: Header, tensors: usize, window: Window) -> String {
+    let through = window.map_or("in memory".to_owned(), |len| format!("window of {}", size(len)));
+    format!("open with index, {header}, {tensors} tensors, {through}")
+}
+
+fn measure_index(measure: &mut dyn Measure, model: &Model, what: String, window: Window) {
     let mut memory = Memory::of(model);
-    let mut room = vec![0; window.max(1)];
+    // What lies in memory goes through no window, but an empty one is refused.
+    let mut room = vec![0; window.unwrap_or(1)];
     let contenders = vec![
         ours(|| {
             let model = black_box(model);
             let index = match window {
-                0 => memory.index(&model.bytes[..], &mut room),
-                _ => memory.index(Stored(&model.bytes), &mut room),
+                None => memory.index(&model.bytes[..], &mut room),
+                Some(_) => memory.index(Stored(&model.bytes), &mut room),
             };
             assert_eq!(index.len(), model.names.len());
         }),

@@ -3,20 +3,21 @@
 use super::{Case, REFERENCE, measure};
 use crate::budget::{Limit, Row};
 
-/// A limit for some cases, of which the worst is judged.
+/// Some cases, of which the worst is judged.
 struct Budget {
     what: &'static str,
     /// Our time beside that of this contender: `reference` for how many times as fast we are, a floor for how many times as long it takes us.
     beside: &'static str,
-    limit: f64,
+    /// Nothing where it is only told.
+    limit: Option<f64>,
     cases: &'static [&'static str],
 }
 
-const BUDGETS: [Budget; 14] = [
+const BUDGETS: [Budget; 20] = [
     Budget {
         what: "check, canonical header of 1,000 tensors and more, chunks of 4 KiB",
         beside: REFERENCE,
-        limit: 12.0,
+        limit: Some(12.0),
         cases: &[
             "check, canonical, 1000 tensors, 4 KiB chunks",
             "check, canonical, 10000 tensors, 4 KiB chunks",
@@ -26,7 +27,7 @@ const BUDGETS: [Budget; 14] = [
     Budget {
         what: "check, diverse header of 1,000 tensors and more, chunks of 4 KiB",
         beside: REFERENCE,
-        limit: 12.0,
+        limit: Some(12.0),
         cases: &[
             "check, diverse, 1000 tensors, 4 KiB chunks",
             "check, diverse, 10000 tensors, 4 KiB chunks",
@@ -36,22 +37,27 @@ const BUDGETS: [Budget; 14] = [
     Budget {
         what: "check, canonical header of 1,000 tensors and more, chunks of 64 B",
         beside: REFERENCE,
-        limit: 6.0,
+        limit: Some(6.0),
         cases: &[
             "check, canonical, 1000 tensors, 64 B chunks",
             "check, canonical, 10000 tensors, 64 B chunks",
+            "check, canonical, 100000 tensors, 64 B chunks",
         ],
     },
     Budget {
         what: "check, diverse header of 1,000 tensors and more, chunks of 64 B",
         beside: REFERENCE,
-        limit: 6.0,
-        cases: &["check, diverse, 1000 tensors, 64 B chunks", "check, diverse, 10000 tensors, 64 B chunks"],
+        limit: Some(6.0),
+        cases: &[
+            "check, diverse, 1000 tensors, 64 B chunks",
+            "check, diverse, 10000 tensors, 64 B chunks",
+            "check, diverse, 100000 tensors, 64 B chunks",
+        ],
     },
     Budget {
         what: "check, spaced header of 1,000 tensors and more, chunks of 4 KiB",
         beside: REFERENCE,
-        limit: 4.0,
+        limit: Some(4.0),
         cases: &[
             "check, spaced, 1000 tensors, 4 KiB chunks",
             "check, spaced, 10000 tensors, 4 KiB chunks",
@@ -59,9 +65,9 @@ const BUDGETS: [Budget; 14] = [
         ],
     },
     Budget {
-        what: "open with a full index and no name twice, canonical header of 1,000 tensors and more",
+        what: "open with a full index and no name twice, in memory, canonical header of 1,000 tensors and more",
         beside: REFERENCE,
-        limit: 8.0,
+        limit: Some(8.0),
         cases: &[
             "open with index, canonical, 1000 tensors, in memory",
             "open with index, canonical, 10000 tensors, in memory",
@@ -69,9 +75,9 @@ const BUDGETS: [Budget; 14] = [
         ],
     },
     Budget {
-        what: "open with a full index and no name twice, diverse header of 1,000 tensors and more",
+        what: "open with a full index and no name twice, in memory, diverse header of 1,000 tensors and more",
         beside: REFERENCE,
-        limit: 8.0,
+        limit: Some(8.0),
         cases: &[
             "open with index, diverse, 1000 tensors, in memory",
             "open with index, diverse, 10000 tensors, in memory",
@@ -79,9 +85,29 @@ const BUDGETS: [Budget; 14] = [
         ],
     },
     Budget {
-        what: "first open in a process, 12 tensors",
+        what: "open with a full index and no name twice, through a window of 4 KiB, canonical header of 1,000 tensors and more",
         beside: REFERENCE,
-        limit: 3.0,
+        limit: None,
+        cases: &[
+            "open with index, canonical, 1000 tensors, window of 4 KiB",
+            "open with index, canonical, 10000 tensors, window of 4 KiB",
+            "open with index, canonical, 100000 tensors, window of 4 KiB",
+        ],
+    },
+    Budget {
+        what: "open with a full index and no name twice, through a window of 4 KiB, diverse header of 1,000 tensors and more",
+        beside: REFERENCE,
+        limit: None,
+        cases: &[
+            "open with index, diverse, 1000 tensors, window of 4 KiB",
+            "open with index, diverse, 10000 tensors, window of 4 KiB",
+            "open with index, diverse, 100000 tensors, window of 4 KiB",
+        ],
+    },
+    Budget {
+        what: "first open in a process, 12 tensors in memory, by `View` and by `Model`",
+        beside: REFERENCE,
+        limit: Some(3.0),
         cases: &[
             "open cold, view, canonical, 12 tensors",
             "open cold, view, diverse, 12 tensors",
@@ -90,21 +116,57 @@ const BUDGETS: [Budget; 14] = [
         ],
     },
     Budget {
+        what: "first open in a process, 12 tensors, by `Model` through a window of 4 KiB",
+        beside: REFERENCE,
+        limit: None,
+        cases: &[
+            "open cold, model and window, canonical, 12 tensors",
+            "open cold, model and window, diverse, 12 tensors",
+        ],
+    },
+    Budget {
+        what: "first open in a process, 12 tensors, by `Model` through a window of 4 KiB that nobody has touched",
+        beside: REFERENCE,
+        limit: None,
+        cases: &[
+            "open cold, model and new window, canonical, 12 tensors",
+            "open cold, model and new window, diverse, 12 tensors",
+        ],
+    },
+    Budget {
+        what: "first open in a process, 12 tensors, by `HeaderCheck`",
+        beside: REFERENCE,
+        limit: None,
+        cases: &[
+            "open cold, header check, canonical, 12 tensors",
+            "open cold, header check, diverse, 12 tensors",
+        ],
+    },
+    Budget {
+        what: "first open in a process, 12 tensors, by `check`: the full verdict, names that occur twice included",
+        beside: REFERENCE,
+        limit: None,
+        cases: &[
+            "open cold, full check, canonical, 12 tensors",
+            "open cold, full check, diverse, 12 tensors",
+        ],
+    },
+    Budget {
         what: "F16 to f32, 64 MiB of values, time of a plain copy of those",
         beside: "copy",
-        limit: 1.3,
+        limit: Some(1.3),
         cases: &["F16 to f32, 64 MiB of values"],
     },
     Budget {
         what: "BF16 to f32, 64 MiB of values, time of a plain copy of those",
         beside: "copy",
-        limit: 1.3,
+        limit: Some(1.3),
         cases: &["BF16 to f32, 64 MiB of values"],
     },
     Budget {
         what: "stream a tensor from a file, buffers of 4 KiB to 1 MiB, time of the same block reads",
         beside: "block reads",
-        limit: 1.05,
+        limit: Some(1.05),
         cases: &[
             "stream from a file, buffer of 4 KiB, untouched",
             "stream from a file, buffer of 64 KiB, untouched",
@@ -114,42 +176,37 @@ const BUDGETS: [Budget; 14] = [
     Budget {
         what: "open a map and sum a tensor of 64 MiB, time of the sum alone",
         beside: "map",
-        limit: 1.1,
+        limit: Some(1.1),
         cases: &["open a map and sum a tensor of 64 MiB"],
     },
     Budget {
         what: "write 10,000 f32 to memory, header included, time of a plain copy of those",
         beside: "copy",
-        limit: 1.2,
+        limit: Some(1.2),
         cases: &["write a vector of 10000 f32"],
     },
     Budget {
         what: "read 10,000 f32 from memory, header proven, time of a plain copy of those",
         beside: "copy",
-        limit: 1.1,
+        limit: Some(1.1),
         cases: &["read a vector of 10000 f32"],
     },
 ];
 
-/// The names of the cases that have a limit.
-pub fn limited() -> Vec<&'static str> {
+/// The names of the cases that the rows are of.
+pub fn cases() -> Vec<&'static str> {
     BUDGETS.iter().flat_map(|budget| budget.cases).copied().collect()
-}
-
-/// The names of the cases of the row of this name.
-fn cases_of(what: &str) -> &'static [&'static str] {
-    BUDGETS.iter().find(|budget| budget.what == what).map_or(&[], |budget| budget.cases)
 }
 
 /// How many times as fast as the reference a case has to be, if it has to.
 pub fn least(case: &str) -> Option<f64> {
     let budget = BUDGETS.iter().find(|budget| budget.beside == REFERENCE && budget.cases.contains(&case));
-    budget.map(|budget| budget.limit)
+    budget.and_then(|budget| budget.limit)
 }
 
-/// A row for each budget of which all cases were measured.
-pub fn rows(cases: &[Case]) -> Vec<Row> {
-    BUDGETS.iter().filter_map(|budget| budget.row(cases)).collect()
+/// A row for each budget. An error names the case that was not measured.
+fn rows(cases: &[Case]) -> Result<Vec<Row>, String> {
+    BUDGETS.iter().map(|budget| budget.row(cases)).collect()
 }
 
 /// Measures the cases whose names begin with one of these, all when there is none, and judges them. Other programs on the machine can only be in the
@@ -157,16 +214,24 @@ pub fn rows(cases: &[Case]) -> Vec<Row> {
 pub fn measure_and_judge(wanted: &[&str], runs: usize) -> Result<(Vec<Row>, Vec<Case>), String> {
     let mut cases = measure(wanted)?;
     for _ in 1..runs {
-        let broken = rows(&cases).into_iter().filter(|row| row.judge().is_err());
-        let broken: Vec<&str> = broken.flat_map(|row| cases_of(&row.what)).copied().collect();
+        let broken = broken(&cases)?;
         if broken.is_empty() {
             break;
         }
-        let again = measure(&broken)?;
-        let kept = rows(&again).into_iter().filter(|row| row.judge().is_ok());
-        replace(&mut cases, &again, &kept.flat_map(|row| cases_of(&row.what)).copied().collect::<Vec<_>>());
+        let again = measure(&broken.iter().flat_map(|budget| budget.cases).copied().collect::<Vec<_>>())?;
+        for budget in broken {
+            if budget.row(&again)?.judge().is_ok() {
+                replace(&mut cases, &again, budget.cases);
+            }
+        }
     }
-    Ok((rows(&cases), cases))
+    Ok((rows(&cases)?, cases))
+}
+
+/// The budgets that are not kept.
+fn broken(cases: &[Case]) -> Result<Vec<&'static Budget>, String> {
+    let judged = BUDGETS.iter().zip(rows(cases)?);
+    Ok(judged.filter(|(_, row)| row.judge().is_err()).map(|(budget, _)| budget).collect())
 }
 
 /// Takes the cases of these names from a later run.
@@ -179,25 +244,26 @@ fn replace(cases: &mut [Case], again: &[Case], names: &[&str]) {
 }
 
 impl Budget {
-    fn row(&self, cases: &[Case]) -> Option<Row> {
-        let ratio = |what: &&str| {
-            let case = cases.iter().find(|case| case.what == **what)?;
-            Some(self.ratio(case.ours(), case.nanos(self.beside)?))
+    fn row(&self, cases: &[Case]) -> Result<Row, String> {
+        let ratios = self.cases.iter().map(|what| self.ratio(what, cases)).collect::<Result<Vec<_>, _>>()?;
+        let is_gain = self.beside == REFERENCE;
+        let worst = match is_gain {
+            true => ratios.into_iter().fold(f64::INFINITY, f64::min),
+            false => ratios.into_iter().fold(0.0, f64::max),
         };
-        let ratios: Vec<f64> = self.cases.iter().map(ratio).collect::<Option<_>>()?;
-        let (limit, reference) = match self.beside {
-            REFERENCE => (Limit::AtLeast(self.limit), Some(1.0)),
-            _ => (Limit::AtMost(self.limit), None),
-        };
-        let worst = match limit {
-            Limit::AtLeast(_) => ratios.into_iter().fold(f64::INFINITY, f64::min),
-            Limit::AtMost(_) => ratios.into_iter().fold(0.0, f64::max),
-        };
-        Some(Row { what: self.what.to_owned(), limit: Some(limit), ours: worst, unit: "x", reference })
+        let limit = self.limit.map(if is_gain { Limit::AtLeast } else { Limit::AtMost });
+        let reference = is_gain.then_some(1.0);
+        Ok(Row { what: self.what.to_owned(), limit, ours: worst, unit: "x", reference })
     }
 
-    fn ratio(&self, ours: f64, other: f64) -> f64 {
-        if self.beside == REFERENCE { other / ours } else { ours / other }
+    /// That of the case of this name.
+    fn ratio(&self, what: &str, cases: &[Case]) -> Result<f64, String> {
+        let lacks = |missing: &str| {
+            format!("nobody has measured {missing} of \"{what}\", which \"{}\" is of", self.what)
+        };
+        let case = cases.iter().find(|case| case.what == what).ok_or_else(|| lacks("any time"))?;
+        let other = case.nanos(self.beside).ok_or_else(|| lacks(self.beside))?;
+        Ok(if self.beside == REFERENCE { other / case.ours() } else { case.ours() / other })
     }
 }
 
@@ -206,7 +272,8 @@ mod tests {
     use super::super::Amount;
     use super::*;
 
-    fn cases(budget: &Budget, times: &[(f64, f64)]) -> Vec<Case> {
+    /// The first of its cases, with these times of ours and of the other.
+    fn first(budget: &Budget, times: &[(f64, f64)]) -> Vec<Case> {
         let case = |(what, (ours, other)): (&&str, &(f64, f64))| Case {
             what: (*what).to_owned(),
             amount: Amount::Tensors(1.0),
@@ -215,42 +282,78 @@ mod tests {
         budget.cases.iter().zip(times).map(case).collect()
     }
 
+    /// All cases, each fast enough for any budget.
+    fn all() -> Vec<Case> {
+        BUDGETS
+            .iter()
+            .flat_map(|budget| match budget.beside {
+                REFERENCE => first(budget, &[(1.0, 100.0); 4]),
+                _ => first(budget, &[(1.0, 1.0); 4]),
+            })
+            .collect()
+    }
+
     #[test]
     fn the_worst_case_is_judged() {
         let budget = &BUDGETS[0];
-        let row =
-            budget.row(&cases(budget, &[(1.0, 12.0), (1.0, 13.0), (2.0, 26.0)])).expect("all are there");
-        assert!(row.ours == 12.0 && row.is_kept());
-        let row =
-            budget.row(&cases(budget, &[(1.0, 12.0), (1.0, 11.9), (1.0, 20.0)])).expect("all are there");
-        assert!(row.ours == 11.9 && !row.is_kept());
-        assert!(budget.row(&cases(budget, &[(1.0, 12.0)])).is_none(), "some are not there");
+        let row = |times| budget.row(&first(budget, times)).expect("all are there");
+        let kept = row(&[(1.0, 12.0), (1.0, 13.0), (2.0, 26.0)]);
+        assert!(kept.ours == 12.0 && kept.is_kept());
+        let broken = row(&[(1.0, 12.0), (1.0, 11.9), (1.0, 20.0)]);
+        assert!(broken.ours == 11.9 && !broken.is_kept());
     }
 
     #[test]
     fn a_floor_is_a_time_to_keep_close_to() {
         let budget = BUDGETS.iter().find(|budget| budget.beside == "copy").expect("there is one");
-        assert!(budget.row(&cases(budget, &[(1.3, 1.0)])).expect("it is there").is_kept());
-        assert!(!budget.row(&cases(budget, &[(1.31, 1.0)])).expect("it is there").is_kept());
+        assert!(budget.row(&first(budget, &[(1.3, 1.0)])).expect("it is there").is_kept());
+        assert!(!budget.row(&first(budget, &[(1.31, 1.0)])).expect("it is there").is_kept());
+    }
+
+    #[test]
+    fn no_budget_goes_without_a_case_that_has_another_name() {
+        assert_eq!(rows(&all()).map(|rows| rows.len()), Ok(BUDGETS.len()));
+        for missing in cases() {
+            let mut renamed = all();
+            renamed.iter_mut().filter(|case| case.what == missing).for_each(|case| case.what.push('s'));
+            assert!(rows(&renamed).unwrap_err().contains(missing), "{missing}");
+            let mut without = all();
+            without.iter_mut().filter(|case| case.what == missing).for_each(|case| case.times.truncate(1));
+            assert!(rows(&without).unwrap_err().contains(missing), "{missing}");
+        }
+    }
+
+    #[test]
+    fn what_is_only_told_is_broken_by_nothing() {
+        let told = BUDGETS.iter().find(|budget| budget.limit.is_none()).expect("there is one");
+        let mut cases = all();
+        replace(&mut cases, &first(told, &[(100.0, 1.0); 4]), told.cases);
+        assert!(broken(&cases).is_ok_and(|broken| broken.is_empty()));
+        let judged = &BUDGETS[0];
+        replace(&mut cases, &first(judged, &[(100.0, 1.0); 4]), judged.cases);
+        let broken = broken(&cases).expect("all are there");
+        assert_eq!(broken.iter().map(|budget| budget.what).collect::<Vec<_>>(), [judged.what]);
     }
 
     #[test]
     fn what_a_row_was_kept_by_counts() {
         let budget = &BUDGETS[2];
-        let (mut cases, again) =
-            (cases(budget, &[(1.0, 5.0), (1.0, 7.0)]), cases(budget, &[(1.0, 6.5), (1.0, 6.0)]));
+        let times = |least| [(1.0, least), (1.0, 7.0), (1.0, 8.0)];
+        let (mut cases, again) = (first(budget, &times(5.0)), first(budget, &times(6.5)));
         let least = |cases: &[Case]| budget.row(cases).expect("all are there").ours;
         replace(&mut cases, &again, &[]);
         assert_eq!(least(&cases), 5.0);
         replace(&mut cases, &again, budget.cases);
-        assert_eq!(least(&cases), 6.0);
+        assert_eq!(least(&cases), 6.5);
     }
 
     #[test]
     fn each_case_has_one_budget_and_each_budget_is_known_by_its_name() {
-        for case in limited() {
-            assert_eq!(limited().iter().filter(|other| **other == case).count(), 1, "{case}");
+        for case in cases() {
+            assert_eq!(cases().iter().filter(|other| **other == case).count(), 1, "{case}");
         }
-        assert!(BUDGETS.iter().all(|budget| cases_of(budget.what) == budget.cases));
+        for Budget { what, .. } in &BUDGETS {
+            assert_eq!(BUDGETS.iter().filter(|other| other.what == *what).count(), 1, "{what}");
+        }
     }
 }

@@ -48,14 +48,14 @@ const PICTURES: [Picture; 9] = [
         name: "open",
         title: "Open a model for lookups",
         tells: &["open with index, ", "open as a view, "],
-        shows: |case| case.what.contains("index") && !case.what.contains("spaced"),
+        shows: |case| case.what.contains("in memory") && !case.what.contains("spaced"),
         scale: Scale::TimesReference,
     },
     Picture {
         name: "cold",
         title: "The first open of a process",
         tells: &["open cold, "],
-        shows: |case| case.what.contains("model"),
+        shows: |case| case.what.contains(", model, "),
         scale: Scale::Microseconds,
     },
     Picture {
@@ -234,7 +234,7 @@ mod tests {
 
     #[test]
     fn each_case_is_in_one_table_and_the_budgets_are_drawn() {
-        for what in budgets::limited() {
+        for what in budgets::cases() {
             assert_eq!(
                 PICTURES.iter().filter(|picture| picture.tells(&case(what, Amount::Bytes(1.0)))).count(),
                 1,

@@ -53,7 +53,15 @@ fn print(rows: &[Row], cases: &[Case]) {
     }
     println!();
     for row in rows {
-        println!("{}  {}", if row.is_kept() { "ok   " } else { "UNMET" }, row.sentence());
+        println!("{}  {}", mark(row), row.sentence());
+    }
+}
+
+fn mark(row: &Row) -> &'static str {
+    match (row.limit, row.is_kept()) {
+        (None, _) => "told ",
+        (_, true) => "ok   ",
+        (_, false) => "UNMET",
     }
 }
 
