@@ -1,5 +1,6 @@
-//! Measures every case in about half a minute, for `cargo xtask bench`, which makes ratios of what this prints: a line for each case, with tabs
-//! between what it is, how many `bytes` or `tensors` each call works on, and the nanoseconds that a call takes each of the contenders.
+//! Measures the cases that tell most, and first opens of processes, in about a minute, for `cargo xtask bench`, which makes ratios of what this
+//! prints: a line for each case, with tabs between what it is, how many `bytes` or `tensors` each call works on, and the nanoseconds that a call
+//! takes each of the contenders.
 //!
 //! The machine may be busy with other things. These only ever make a call slower, so the best time of many short rounds counts, of the processor's time, and
 //! all contenders take turns in each round.
@@ -11,6 +12,9 @@ use std::time::Duration;
 mod cases;
 mod clock;
 mod cold;
+mod one_tensor;
+mod vector;
+mod vector_by_reference;
 
 use cases::{Amount, Case, Contender, Measure, measure_all};
 use clock::Start;

@@ -1,7 +1,14 @@
-//! Measures every case at all sizes with criterion: `cargo bench`, or `cargo bench -- PART-OF-A-NAME`.
+//! Measures the cases at all sizes with criterion: `cargo bench`, or `cargo bench -- PART-OF-A-NAME`. First opens of processes are left to `cargo xtask bench`:
+//! each takes a process of its own.
 
 #[cfg(feature = "bench")]
 mod cases;
+#[cfg(feature = "bench")]
+mod one_tensor;
+#[cfg(feature = "bench")]
+mod vector;
+#[cfg(feature = "bench")]
+mod vector_by_reference;
 
 #[cfg(feature = "bench")]
 fn main() {

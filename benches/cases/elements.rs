@@ -5,8 +5,8 @@ use std::hint::black_box;
 use embedded_safetensors::{AxisRange, Model, ReadAt, TensorInfo};
 use verification::file::Stored;
 
-use super::files::{BYTES, one_tensor};
 use super::{Amount, Case, KIB, MIB, Measure, contender, ours, size};
+use crate::one_tensor::{NAME, one_tensor};
 
 const DTYPES: [(&str, usize); 7] =
     [("F32", 4), ("F16", 2), ("BF16", 2), ("I16", 2), ("I8", 1), ("F8_E4M3", 1), ("F8_E5M2", 1)];
@@ -87,7 +87,7 @@ fn read_card(file: &[u8], values: &mut [f32]) {
 
 fn opened<S: ReadAt>(source: S) -> (Model<S>, TensorInfo) {
     let Ok(mut model) = Model::open(source, &mut [0; 4096]) else { panic!("it is sound") };
-    let Ok(Some(info)) = model.find(BYTES, &mut [0; 4096]) else { panic!("it is there") };
+    let Ok(Some(info)) = model.find(NAME, &mut [0; 4096]) else { panic!("it is there") };
     (model, info)
 }
 

@@ -7,9 +7,6 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::headers::Model;
 
-/// A file of one tensor of bytes.
-pub const BYTES: &str = "t";
-
 pub struct Temporary {
     path: PathBuf,
 }
@@ -41,20 +38,6 @@ impl Drop for Temporary {
         // It is not worth a panic.
         let _ = fs::remove_file(&self.path);
     }
-}
-
-/// Where the data of such a file begin.
-pub const DATA_START: u64 = 8 + 88;
-
-/// A file of one tensor with these dimensions, none of whose bytes is special.
-pub fn one_tensor(dtype: &str, width: usize, dims: &[usize]) -> Vec<u8> {
-    let len = dims.iter().product::<usize>() * width;
-    let header = format!(r#"{{"{BYTES}":{{"dtype":"{dtype}","shape":{dims:?},"data_offsets":[0,{len}]}}}}"#);
-    let mut random = verification::random::Random::new(1);
-    let mut file = verification::file::with_header(&format!("{header:88}"), 0);
-    file.extend((0..len.div_ceil(8)).flat_map(|_| random.number().to_le_bytes()));
-    file.truncate(8 + 88 + len);
-    file
 }
 
 /// All bytes added up, a word at a time, so that each has been looked at.

@@ -7,9 +7,10 @@ use embedded_safetensors::{FileModel, MappedModel};
 use memmap2::Mmap;
 use safetensors_0_8::SafeTensors;
 
-use super::files::{BYTES, Temporary, one_tensor, sum};
+use super::files::{Temporary, sum};
 use super::headers::{Header, Model};
 use super::{Amount, Case, MIB, Measure, contender, ours, reference};
+use crate::one_tensor::{NAME, one_tensor};
 
 const LEN: usize = 64 * MIB;
 
@@ -34,12 +35,12 @@ fn measure_sum(measure: &mut dyn Measure, what: String) {
     let ours = ours(|| {
         // SAFETY: nobody else knows of this file.
         let model = unsafe { MappedModel::open(path) }.expect("it is sound");
-        sum(model.tensor(BYTES).expect("it is there").bytes())
+        sum(model.tensor(NAME).expect("it is there").bytes())
     });
     let reference = reference(|| {
         let map = map(path);
         let tensors = SafeTensors::deserialize(&map).expect("it is sound");
-        sum(tensors.tensor(BYTES).expect("it is there").data())
+        sum(tensors.tensor(NAME).expect("it is there").data())
     });
     let floor = contender("map", || sum(&map(path)));
     measure.measure(Case { what, amount: Amount::Bytes(LEN) }, vec![ours, reference, floor]);

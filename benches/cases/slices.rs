@@ -7,8 +7,8 @@ use embedded_safetensors::{AxisRange, View};
 use safetensors_0_8::SafeTensors;
 use safetensors_0_8::slice::TensorIndexer;
 
-use super::files::{BYTES, one_tensor};
 use super::{Amount, Case, Measure, contender, ours, reference};
+use crate::one_tensor::{NAME, one_tensor};
 
 const ROWS: usize = 2048;
 const COLUMNS: usize = 2048;
@@ -34,7 +34,7 @@ fn measure_part(measure: &mut dyn Measure, what: String, rows: Range<usize>, col
     let (view, tensors) =
         (View::parse(&file).expect("it is sound"), SafeTensors::deserialize(&file).expect("it is sound"));
     let (tensor, other) =
-        (view.tensor(BYTES).expect("it is there"), tensors.tensor(BYTES).expect("it is there"));
+        (view.tensor(NAME).expect("it is there"), tensors.tensor(NAME).expect("it is there"));
     let mut copies = [vec![0; len], vec![0; len], vec![0; len]];
     let [copy, by_reference, by_hand] = &mut copies;
     let axis = |range: &Range<usize>| AxisRange::from(range.start as u64..range.end as u64);

@@ -8,8 +8,9 @@ use std::io::{Read, Seek, SeekFrom};
 use embedded_safetensors::{Model, TensorInfo};
 use safetensors_0_8::SafeTensors;
 
-use super::files::{BYTES, DATA_START, Temporary, one_tensor, sum};
+use super::files::{Temporary, sum};
 use super::{Amount, Case, KIB, MIB, Measure, contender, ours, reference, size};
+use crate::one_tensor::{DATA_START, NAME, one_tensor};
 
 /// Which no heap keeps for the next time: who reads it whole pays for new memory, as the first one does.
 const LEN: usize = 32 * MIB;
@@ -55,7 +56,7 @@ struct Opened {
 impl Opened {
     fn new(file: &Temporary) -> Self {
         let mut model = Model::open(file.open(), &mut [0; 4096]).expect("it is sound");
-        let info = model.find(BYTES, &mut [0; 4096]).expect("it is sound").expect("it is there");
+        let info = model.find(NAME, &mut [0; 4096]).expect("it is sound").expect("it is there");
         Self { model, info }
     }
 
@@ -80,5 +81,5 @@ fn read_by_hand(file: &mut File, buffer: &mut [u8], use_bytes: fn(&[u8])) {
 fn read_whole(file: &Temporary, use_bytes: fn(&[u8])) {
     let bytes = std::fs::read(file.path()).expect("the file is there");
     let tensors = SafeTensors::deserialize(&bytes).expect("it is sound");
-    use_bytes(tensors.tensor(BYTES).expect("it is there").data());
+    use_bytes(tensors.tensor(NAME).expect("it is there").data());
 }

@@ -4,30 +4,26 @@ use std::cell::RefCell;
 use std::hint::black_box;
 
 use bytemuck::{cast_slice, cast_slice_mut};
-use embedded_safetensors::{Dtype, FileSpec, TensorSpec, View, Writer};
-use safetensors_0_8::SafeTensors;
-use safetensors_0_8::tensor::{Dtype as ReferenceDtype, TensorView, serialize};
 
 use super::{Amount, Case, Measure, contender, ours, reference};
+use crate::vector::{VALUES, read, values, write};
+use crate::vector_by_reference as by_reference;
 
-const VALUES: usize = 10_000;
 const LEN: usize = 4 * VALUES;
-const NAME: &str = "features";
 
 pub fn measure(measure: &mut dyn Measure) {
-    let values: Vec<f32> = (0..VALUES).map(|index| index as f32).collect();
-    let bytes: &[u8] = cast_slice(&values);
+    let values = values();
     let what = format!("write a vector of {VALUES} f32");
     if measure.wants(&what) {
-        measure_writing(measure, what, bytes);
+        measure_writing(measure, what, &values);
     }
     let what = format!("read a vector of {VALUES} f32");
     if measure.wants(&what) {
-        measure_reading(measure, what, bytes);
+        measure_reading(measure, what, &values);
     }
 }
 
-/// Memory at four places, each call's another one: how the two ends of a copy lie to each other in the lines of the cache is up to a tenth
+/// Memory at four places, each call's another one: how the two ends of a copy lie to each other in the lines of the cache is about a tenth
 /// of its time. What is copied to begins in the middle of a page, and what is copied from at its start, for processors take the same places
 /// in two pages for one. All contenders have the same memory: some pages are faster than others.
 struct Places {
@@ -69,13 +65,13 @@ impl Places {
     }
 }
 
-fn measure_writing(measure: &mut dyn Measure, what: String, bytes: &[u8]) {
-    let file = by_reference(bytes);
+fn measure_writing(measure: &mut dyn Measure, what: String, values: &[f32]) {
+    let file = by_reference::write(values);
     let data_start = file.len() - LEN;
-    let (values, file) = (Places::from(bytes), Places::to(&file));
+    let (values, file) = (Places::from(cast_slice(values)), Places::to(&file));
     let contenders = vec![
-        ours(|| write(cast_slice(values.borrow_mut().here()), file.borrow_mut().next())),
-        reference(|| by_reference(values.borrow_mut().here())),
+        ours(|| write(file.borrow_mut().next(), cast_slice(values.borrow_mut().here()))),
+        reference(|| by_reference::write(cast_slice(values.borrow_mut().here()))),
         contender("copy", || {
             file.borrow_mut().next()[data_start..].copy_from_slice(values.borrow_mut().here());
         }),
@@ -83,41 +79,18 @@ fn measure_writing(measure: &mut dyn Measure, what: String, bytes: &[u8]) {
     measure.measure(Case { what, amount: Amount::Bytes(LEN) }, contenders);
 }
 
-fn write(values: &[f32], file: &mut [u8]) {
-    let shape = [values.len() as u64];
-    let tensors = [TensorSpec::new(black_box(NAME), Dtype::F32, &shape)];
-    let plan = FileSpec::new(&tensors).in_order().expect("it can be written");
-    let mut writer = Writer::begin(file, plan, &mut [0; 128]).expect("there is room");
-    writer.write_values(values).expect("there is room");
-    black_box(writer.finish().expect("it is complete"));
-}
-
-fn by_reference(bytes: &[u8]) -> Vec<u8> {
-    let tensor = TensorView::new(ReferenceDtype::F32, vec![VALUES], bytes).expect("it fits");
-    serialize([(NAME, tensor)], None).expect("it can be written")
-}
-
-fn measure_reading(measure: &mut dyn Measure, what: String, bytes: &[u8]) {
-    let file = by_reference(bytes);
+fn measure_reading(measure: &mut dyn Measure, what: String, values: &[f32]) {
+    let file = by_reference::write(values);
     let data_start = file.len() - LEN;
-    let (file, values) = (Places::from(&file), Places::to(bytes));
+    let (file, values) = (Places::from(&file), Places::to(cast_slice(values)));
     let contenders = vec![
         ours(|| read(file.borrow_mut().here(), cast_slice_mut(values.borrow_mut().next()))),
-        reference(|| read_by_reference(file.borrow_mut().here(), values.borrow_mut().next())),
+        reference(|| {
+            values.borrow_mut().next().copy_from_slice(by_reference::find(file.borrow_mut().here()));
+        }),
         contender("copy", || {
             values.borrow_mut().next().copy_from_slice(&file.borrow_mut().here()[data_start..]);
         }),
     ];
     measure.measure(Case { what, amount: Amount::Bytes(LEN) }, contenders);
-}
-
-fn read(file: &[u8], values: &mut [f32]) {
-    let model = View::parse(file).expect("it is sound");
-    let tensor = model.tensor(black_box(NAME)).expect("it is there");
-    values.copy_from_slice(tensor.as_f32().expect("they lie where they can be read"));
-}
-
-fn read_by_reference(file: &[u8], bytes: &mut [u8]) {
-    let model = SafeTensors::deserialize(file).expect("it is sound");
-    bytes.copy_from_slice(model.tensor(black_box(NAME)).expect("it is there").data());
 }

@@ -1,11 +1,11 @@
 //! What is done with the data of a tensor.
 
+use crate::one_tensor::{DATA_START, NAME, one_tensor};
 use crate::path;
 use embedded_safetensors::{AxisRange, Model, ReadAt, TensorInfo, TensorReader};
 use std::convert::Infallible;
 use std::hint::black_box;
-use verification::file::{Stored, with_header};
-use verification::random::Random;
+use verification::file::Stored;
 
 const ROWS: usize = 1024;
 const COLUMNS: usize = 64;
@@ -25,13 +25,7 @@ pub fn take() {
 }
 
 fn file(dtype: &str, width: usize) -> Vec<u8> {
-    let len = ELEMENTS * width;
-    let header =
-        format!(r#"{{"t":{{"dtype":"{dtype}","shape":[{ROWS},{COLUMNS}],"data_offsets":[0,{len}]}}}}"#);
-    let mut file = with_header(&format!("{header:88}"), 0);
-    let mut random = Random::new(1);
-    file.extend((0..len).map(|_| random.number().to_le_bytes()[0]));
-    file
+    one_tensor(dtype, width, &[ROWS, COLUMNS])
 }
 
 struct Opened<'f> {
@@ -42,7 +36,7 @@ struct Opened<'f> {
 impl<'f> Opened<'f> {
     fn of(file: &'f [u8]) -> Self {
         let mut model = Model::open(Stored(file), &mut [0; WINDOW]).expect("it is sound");
-        let info = model.find("t", &mut [0; WINDOW]).expect("it can be read").expect("it is there");
+        let info = model.find(NAME, &mut [0; WINDOW]).expect("it can be read").expect("it is there");
         Self { model, info }
     }
 
@@ -53,7 +47,7 @@ impl<'f> Opened<'f> {
 
 fn read_by_hand(file: &[u8]) {
     let mut card = Stored(black_box(file));
-    let (mut at, mut buffer) = (96, [0; WINDOW]);
+    let (mut at, mut buffer) = (DATA_START, [0; WINDOW]);
     while let Ok(len @ 1..) = card.read_at(at, &mut buffer) {
         black_box(&buffer[..len]);
         at += len as u64;

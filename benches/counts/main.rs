@@ -6,7 +6,11 @@
 mod data;
 mod files;
 mod headers;
+#[path = "../one_tensor.rs"]
+mod one_tensor;
 mod reading;
+#[path = "../vector.rs"]
+mod vector;
 mod writing;
 
 use std::hint::black_box;

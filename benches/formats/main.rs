@@ -21,6 +21,10 @@ mod raw;
 mod reference;
 mod row;
 mod shapes;
+#[path = "../vector.rs"]
+mod vector;
+#[path = "../vector_by_reference.rs"]
+mod vector_by_reference;
 
 use row::{Kind, Row, Section};
 
@@ -45,7 +49,7 @@ const FORMATS: &[Rows] = &[
 ];
 
 fn main() {
-    let values = row::vector();
+    let values: &[f32] = Vec::leak(vector::values());
     let rows = || FORMATS.iter().flat_map(|rows| rows(values));
     let through_memory = rows().filter(|row| row.kind != Kind::Floor).filter_map(Row::through_memory);
     let mut rows: Vec<Row> = rows().chain(through_memory).collect();

@@ -4,7 +4,8 @@ use std::hint::black_box;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use crate::row::{ROOM, Row, Section, VALUES, Way};
+use crate::row::{ROOM, Row, Section, Way};
+use crate::vector::VALUES;
 
 /// How often each way takes its turn at each place.
 const ROUNDS: usize = 60;
@@ -13,7 +14,7 @@ const ROUNDS: usize = 60;
 const TURN: Duration = Duration::from_micros(30);
 
 /// Where in memory a file begins, behind a line of the cache: wherever an allocator can put it. How far it lies from where the values
-/// do, in lines of the cache, is a quarter of the time of a copy.
+/// do, in lines of the cache, is about a tenth of the time of a copy.
 const PLACES: [usize; 4] = [0, 16, 32, 48];
 
 /// Measures the ways of a section and prints them.

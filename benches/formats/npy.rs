@@ -5,8 +5,9 @@ use std::io::{Cursor, Write};
 use bytemuck::{cast_slice, cast_slice_mut};
 use npyz::{NpyFile, NpyHeader, WriteOptions, WriterBuilder};
 
-use crate::row::{Kind, Row, VALUES, written};
+use crate::row::{Kind, Row, written};
 use crate::shapes::{BYTES, NUMBERS};
+use crate::vector::VALUES;
 
 const SHAPE: [u64; 1] = [VALUES as u64];
 

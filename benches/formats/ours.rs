@@ -4,18 +4,13 @@ use std::fs::{self, File};
 use std::hint::black_box;
 use std::path::Path;
 
-use embedded_safetensors::{
-    Dtype, FileModel, FilePlan, FileSpec, Model, ReadAt, TensorSpec, View, Writer, write_file,
-};
+use embedded_safetensors::{FileModel, Model, ReadAt, View, write_file};
 
-use crate::row::{Kind, Row, Section, VALUES};
-
-const NAME: &str = "features";
-const SHAPE: [u64; 1] = [VALUES as u64];
-const TENSORS: [TensorSpec<'_>; 1] = [TensorSpec::new(NAME, Dtype::F32, &SHAPE)];
+use crate::row::{Kind, Row, Section};
+use crate::vector::{self, NAME};
 
 pub fn rows(values: &'static [f32]) -> Vec<Row> {
-    let encode = move |file: &mut [u8]| encode(file, values);
+    let encode = move |file: &mut [u8]| vector::write(file, values);
     let memory = |words, decode: fn(&[u8], &mut [f32])| {
         Row::memory(Kind::Ours, words, encode, move |file, values| decode(file, values))
     };
@@ -24,31 +19,13 @@ pub fn rows(values: &'static [f32]) -> Vec<Row> {
         Row::file(section, Kind::Ours, words, save, move |path, values| load(path, values))
     };
     vec![
-        memory(["Writer, View", "bytes found in the file, copied"], decode_view),
+        memory(["Writer, View", "bytes found in the file, copied"], vector::read),
         memory(["Writer, Model", "found in the storage, copied"], decode_model),
         Row::in_place(Kind::Ours, ["Writer, View", "where they lie"], encode, find),
         file(Section::File, ["Writer, Model", "read from their place"], save, load_model),
         file(Section::File, ["Writer, FileModel", "read from their place"], save, load_file_model),
         file(Section::Durable, ["write_file, Model", "read from their place"], replace, load_model),
     ]
-}
-
-fn plan() -> FilePlan<'static> {
-    FileSpec::new(black_box(&TENSORS)).in_order().expect("it can be written")
-}
-
-fn encode(file: &mut [u8], values: &[f32]) -> usize {
-    let plan = plan();
-    let mut writer = Writer::begin(file, plan, &mut [0; 128]).expect("there is room");
-    writer.write_values(values).expect("there is room");
-    writer.finish().expect("it is complete");
-    usize::try_from(plan.file_len()).expect("it is in memory")
-}
-
-fn decode_view(file: &[u8], values: &mut [f32]) {
-    let model = View::parse(file).expect("it is sound");
-    let tensor = model.tensor(black_box(NAME)).expect("it is there");
-    values.copy_from_slice(tensor.as_f32().expect("it is of such values, and lies right"));
 }
 
 fn decode_model(file: &[u8], values: &mut [f32]) {
@@ -67,17 +44,14 @@ fn find(file: &[u8]) -> &[u8] {
 
 /// As a program does that needs no more than a file: made in memory.
 fn save(path: &Path, values: &[f32]) {
-    let plan = plan();
+    let plan = vector::spec().in_order().expect("it can be written");
     let mut file = Vec::with_capacity(usize::try_from(plan.file_len()).expect("it fits into memory"));
-    let mut writer = Writer::begin(&mut file, plan, &mut [0; 128]).expect("there is room");
-    writer.write_values(values).expect("there is room");
-    writer.finish().expect("it is complete");
+    vector::write_to(&mut file, plan, values);
     fs::write(path, &file).expect("there is room");
 }
 
 fn replace(path: &Path, values: &[f32]) {
-    let spec = FileSpec::new(black_box(&TENSORS));
-    write_file(path, spec, |file| file.write_values(NAME, values)).expect("it can be written");
+    write_file(path, vector::spec(), |file| file.write_values(NAME, values)).expect("it can be written");
 }
 
 fn load_model(path: &Path, values: &mut [f32]) {

@@ -6,7 +6,8 @@ use std::path::Path;
 
 use bytemuck::{cast_slice, cast_slice_mut};
 
-use crate::row::{Kind, Row, Section, VALUES};
+use crate::row::{Kind, Row, Section};
+use crate::vector::VALUES;
 
 const LEN: usize = 4 * VALUES;
 

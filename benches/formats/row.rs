@@ -4,19 +4,8 @@ use std::fs::{self, File};
 use std::io::{Cursor, Read};
 use std::path::Path;
 
-use verification::random::Random;
-
-pub const VALUES: usize = 10_000;
-
 /// More than any of the files has.
 pub const ROOM: usize = 1 << 20;
-
-/// Values between -1 and 1, as features are, none of which is short in decimal. They are there as long as the program.
-pub fn vector() -> &'static [f32] {
-    let mut random = Random::new(1);
-    let mut value = || (random.number() >> 40) as f32 / (1u64 << 23) as f32 - 1.0;
-    Vec::leak((0..VALUES).map(|_| value()).collect())
-}
 
 /// What is compared with what: each has a floor of its own.
 #[derive(Clone, Copy, PartialEq, Eq)]
