@@ -1,4 +1,5 @@
-//! Files of many tensors, their headers spelled in three ways.
+//! Files of many tensors, their headers spelled in three ways. They are others than those of `benches/cases`, whose names are longer: what is counted
+//! is compared with limits, and not with times.
 
 use embedded_safetensors::Dtype;
 use verification::file::with_header;

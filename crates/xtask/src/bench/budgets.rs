@@ -246,14 +246,20 @@ fn replace(cases: &mut [Case], again: &[Case], names: &[&str]) {
 impl Budget {
     fn row(&self, cases: &[Case]) -> Result<Row, String> {
         let ratios = self.cases.iter().map(|what| self.ratio(what, cases)).collect::<Result<Vec<_>, _>>()?;
-        let is_gain = self.beside == REFERENCE;
-        let worst = match is_gain {
+        let worst = match self.is_gain() {
             true => ratios.into_iter().fold(f64::INFINITY, f64::min),
             false => ratios.into_iter().fold(0.0, f64::max),
         };
-        let limit = self.limit.map(if is_gain { Limit::AtLeast } else { Limit::AtMost });
-        let reference = is_gain.then_some(1.0);
-        Ok(Row { what: self.what.to_owned(), limit, ours: worst, unit: "x", reference })
+        let (what, reference) = (self.what.to_owned(), self.is_gain().then_some(1.0));
+        Ok(Row { what, limit: self.limit(), ours: worst, unit: "x", reference })
+    }
+
+    fn is_gain(&self) -> bool {
+        self.beside == REFERENCE
+    }
+
+    fn limit(&self) -> Option<Limit> {
+        self.limit.map(if self.is_gain() { Limit::AtLeast } else { Limit::AtMost })
     }
 
     /// That of the case of this name.
@@ -263,7 +269,7 @@ impl Budget {
         };
         let case = cases.iter().find(|case| case.what == what).ok_or_else(|| lacks("any time"))?;
         let other = case.nanos(self.beside).ok_or_else(|| lacks(self.beside))?;
-        Ok(if self.beside == REFERENCE { other / case.ours() } else { case.ours() / other })
+        Ok(if self.is_gain() { other / case.ours() } else { case.ours() / other })
     }
 }
 
@@ -333,6 +339,18 @@ mod tests {
         replace(&mut cases, &first(judged, &[(100.0, 1.0); 4]), judged.cases);
         let broken = broken(&cases).expect("all are there");
         assert_eq!(broken.iter().map(|budget| budget.what).collect::<Vec<_>>(), [judged.what]);
+    }
+
+    #[test]
+    fn the_pages_show_every_budget() {
+        for page in ["README.md", "benches/report/README.md"] {
+            let shown = crate::budget::shown(page, "desktop").expect("it has the table");
+            for budget in &BUDGETS {
+                let Some(limit) = budget.limit() else { continue };
+                let row = format!("| {} | {} | ", budget.what, limit.sign("x"));
+                assert!(shown.contains(&row), "{page} lacks {row}: `cargo xtask bench --write`");
+            }
+        }
     }
 
     #[test]
