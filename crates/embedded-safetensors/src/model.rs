@@ -37,9 +37,9 @@ use crate::value::ValueSearch;
 /// The data themselves have no checksum in this format. Where they may change while they are read,
 /// nobody can know.
 ///
-/// *Memory*: 24 bytes and the source. [`open`](Self::open), [`find_all`](Self::find_all) and reading take at most
-/// 640 bytes of stack on a Cortex-M3, the caller's share included, for headers of any length, and 64 more while an
-/// error is made.
+/// *Memory*: 24 bytes and the source. [`open`](Self::open), [`find_all`](Self::find_all) and reading, whole or by rows, take
+/// at most 640 bytes of stack on a Cortex-M3, the caller's share included, for headers of any length, and 64 more while
+/// an error is made.
 #[derive(Debug)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Model<S> {

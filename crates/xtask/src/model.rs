@@ -28,9 +28,7 @@ impl ModelFile {
 
     /// The file, its header filled up to a multiple of 8 bytes, as the usual writers do.
     pub fn bytes(&self) -> Vec<u8> {
-        let mut header = self.header();
-        header.extend(std::iter::repeat_n(' ', header.len().next_multiple_of(8) - header.len()));
-        self.bytes_with_header(&header)
+        self.bytes_with_header(&filled(self.header()))
     }
 
     /// The header as it is spelled, without what fills it up.
@@ -43,6 +41,18 @@ impl ModelFile {
         let length = (header.len() as u64).to_le_bytes();
         [&length, header.as_bytes(), &self.data].concat()
     }
+}
+
+/// A header as the JSON libraries of some languages put it, with a space behind each comma and each colon; filled up as the
+/// usual writers do.
+pub fn spaced(header: &str) -> String {
+    filled(header.replace(',', ", ").replace(':', ": "))
+}
+
+/// To a multiple of 8 bytes.
+pub fn filled(mut header: String) -> String {
+    header.extend(std::iter::repeat_n(' ', header.len().next_multiple_of(8) - header.len()));
+    header
 }
 
 /// How many bytes a file has in front of its data.
@@ -74,5 +84,15 @@ mod tests {
         assert_eq!(file[range(&file, "a").unwrap()], [1, 2, 3]);
         assert_eq!(file[range(&file, "b").unwrap()], [4]);
         assert_eq!(range(&file, "c"), None);
+    }
+
+    #[test]
+    fn spaces_stand_behind_colons_and_commas() {
+        let header = spaced(&ModelFile::default().with("a", "U8", "[1,3]", [1, 2, 3]).header());
+        assert_eq!(
+            header.trim_ascii_end(),
+            r#"{"a": {"dtype": "U8", "shape": [1, 3], "data_offsets": [0, 3]}}"#
+        );
+        assert_eq!(header.len() % 8, 0);
     }
 }

@@ -6,6 +6,9 @@ use crate::{machine, workspace};
 use std::ops::Range;
 use std::path::PathBuf;
 
+/// The sections that lie in flash.
+pub const FLASH: [&str; 3] = [".text", ".rodata", ".data"];
+
 /// A package below `firmware`, for one target at one optimisation level.
 #[derive(Clone, Copy)]
 pub struct Firmware {

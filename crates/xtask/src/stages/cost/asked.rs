@@ -3,6 +3,7 @@
 use super::figures::Request;
 use super::headers::Header;
 use super::{doors, streaming, values, writing};
+use crate::model;
 
 /// One path through the core.
 pub struct Asked {
@@ -16,9 +17,11 @@ const TENSORS: u32 = 1000;
 
 /// All of them.
 pub fn asked() -> Result<Vec<Asked>, String> {
+    let files = [("canonical", canonical()), ("spaced", spaced())];
     let headers = doors::all(TENSORS).into_iter().flat_map(|(door, number, due)| {
-        [("canonical", canonical as fn() -> Vec<u8>), ("spaced", spaced)].map(|(spelling, file)| {
-            let request = Request { door: number, slots: 64, file: file(), file_len: file().len() as u64 };
+        files.each_ref().map(|(spelling, file)| {
+            let file_len = file.len() as u64;
+            let request = Request { door: number, slots: 64, file: file.clone(), file_len };
             Asked { path: format!("{door}, {TENSORS} tensors, {spelling}"), request, due }
         })
     });
@@ -44,12 +47,9 @@ fn canonical() -> Vec<u8> {
     with_data(header.bytes(), &header)
 }
 
-/// As other writers put it: with a space behind each comma and each colon.
 fn spaced() -> Vec<u8> {
     let header = Header { tensors: TENSORS, ..Header::SMALL };
-    let json = header.bytes().split_off(8);
-    let text = String::from_utf8_lossy(&json).replace(',', ", ").replace(':', ": ");
-    let text = format!("{text}{}", " ".repeat(text.len().next_multiple_of(8) - text.len()));
+    let text = model::spaced(&String::from_utf8_lossy(&header.bytes().split_off(8)));
     with_data([&(text.len() as u64).to_le_bytes()[..], text.as_bytes()].concat(), &header)
 }
 

@@ -28,6 +28,15 @@ const ENTRIES: Door = Door { name: "Entries", number: 4, most_stack: 576 };
 /// With the whole file in memory.
 const VIEW: Door = Door { name: "View", number: 11, most_stack: 832 };
 
+const DOORS: [Door; 5] = [PARSER, CHECK, DUPLICATES, ENTRIES, VIEW];
+
+impl Door {
+    /// What it counts: the duplicate check gives a yes, the others count the tensors.
+    fn due(&self, tensors: u32) -> u64 {
+        if self.number == DUPLICATES.number { 1 } else { tensors.into() }
+    }
+}
+
 struct Case {
     door: Door,
     header: Header,
@@ -64,14 +73,12 @@ pub fn measure(machine: &Machine, tally: &mut Tally) {
 
 /// Each door, its number, and what it counts in a header of so many tensors.
 pub fn all(tensors: u32) -> [(&'static str, u32, u64); 5] {
-    let due = |number| if number == DUPLICATES.number { 1 } else { tensors.into() };
-    [PARSER, CHECK, DUPLICATES, ENTRIES, VIEW].map(|door| (door.name, door.number, due(door.number)))
+    DOORS.map(|door| (door.name, door.number, door.due(tensors)))
 }
 
 /// What the readme says of these doors.
 pub fn promises() -> Vec<String> {
-    let rows = [PARSER, CHECK, DUPLICATES, ENTRIES, VIEW]
-        .map(|door| stack_row(&format!("`{}`", door.name), door.most_stack));
+    let rows = DOORS.map(|door| stack_row(&format!("`{}`", door.name), door.most_stack));
     rows.into_iter()
         .chain([
             format!("at most {} of flash", in_bytes(MOST_FLASH)),
@@ -125,9 +132,8 @@ impl Case {
         Request { door: self.door.number, slots: self.slots, file, file_len }
     }
 
-    /// The duplicate check gives a yes; the other doors count the tensors.
     fn check_count(&self, counted: u64) -> Result<(), String> {
-        let due = if self.door.number == DUPLICATES.number { 1 } else { self.header.tensors.into() };
+        let due = self.door.due(self.header.tensors);
         if counted == due { Ok(()) } else { Err(format!("{} counted {counted}, not {due}", self.door.name)) }
     }
 

@@ -2,7 +2,7 @@
 
 use super::Machine;
 use crate::elf::Elf;
-use crate::stages::firmware::Figures;
+use crate::stages::firmware::{FLASH, Figures};
 
 /// What the firmware `cost` is asked for, and the file that it finds in the machine's memory.
 pub struct Request {
@@ -32,9 +32,7 @@ impl Machine {
 
     /// What a program has more in flash than one that does nothing.
     pub fn flash(&self, program: &str) -> Result<u64, String> {
-        let flash = |name| {
-            Elf::open(&self.firmware.program(name)).map(|elf| elf.size_of(&[".text", ".rodata", ".data"]))
-        };
+        let flash = |name| Elf::open(&self.firmware.program(name)).map(|elf| elf.size_of(&FLASH));
         Ok(flash(program)?.saturating_sub(flash("empty")?) as u64)
     }
 }

@@ -25,6 +25,8 @@ pub fn measure() -> Outcome {
         .chain(values::promises())
         .chain(writing::promises());
     tally.check("the readme promises these limits", readme::check(promises));
+    let documented = readme::check_page(streaming::DOCUMENTED, [streaming::documented()]);
+    tally.check("the documentation of Model promises these limits", documented);
     for board in [&CORTEX_M3, &RISC_V] {
         board.need_emulator()?;
         let firmware = Firmware::linkcheck(Toolchain::for_target(board.triple)?, "s");

@@ -3,7 +3,7 @@
 
 use super::figures::{Request, at_most, in_bytes};
 use super::headers::Header;
-use super::{Machine, stack_row};
+use super::{Machine, stack_row, values};
 use crate::report::Tally;
 use crate::stages::firmware::Figures;
 
@@ -45,6 +45,17 @@ pub fn promises() -> Vec<String> {
         format!("by at most {} if it opens a model, finds tensors and streams one", in_bytes(MOST_FLASH)),
         format!("at most {MOST_OVERHEAD} % more instructions"),
     ]
+}
+
+/// Where `Model` is documented.
+pub const DOCUMENTED: &str = "crates/embedded-safetensors/src/model.rs";
+
+/// What is said there: the stack without the memory that the caller lends, which is the block, and of rows their values.
+pub fn documented() -> String {
+    let most = MOST_STACK.max(values::MOST_STACK - values::ROW_LEN) - BLOCK;
+    format!(
+        "whole or by rows, take at most {most} bytes of stack on a Cortex-M3, the caller's share included, for headers of any length, and {MOST_FOR_ERROR} more while an error is made"
+    )
 }
 
 fn measure_flash(machine: &Machine) -> Result<String, String> {

@@ -1,15 +1,18 @@
 //! What it costs to read a tensor row by row as `f32`, through one buffer, as a product of a matrix and a vector does.
 
 use super::figures::{Request, at_most, in_bytes};
+use super::streaming::OPEN_AND_FIND;
 use super::{Machine, stack_row};
 use crate::report::Tally;
 use crate::stages::firmware::Figures;
 
 pub const ROWS: u64 = 512;
 pub const ROW: u64 = 64;
+/// The values of a row as `f32`, in bytes.
+pub const ROW_LEN: u64 = 4 * ROW;
 
 /// The block of the header and all states and frames, and the row. The readme promises it.
-const MOST_STACK: u64 = 1408;
+pub const MOST_STACK: u64 = 1408;
 /// The same with a part of a matrix instead of rows. The readme promises it.
 const MOST_SLICE_STACK: u64 = 3072;
 const MOST_SLICE_FLASH: u64 = 21504;
@@ -21,7 +24,6 @@ const MOST_INSTRUCTIONS: [(&str, u64, u64); 4] =
     [("F32", 4, 12), ("F16", 2, 56), ("BF16", 2, 28), ("I8", 1, 76)];
 
 /// By the numbers that `firmware/linkcheck` gives them.
-const OPEN_AND_FIND: u32 = 5;
 pub const READ_ROWS: u32 = 9;
 pub const READ_SLICE: u32 = 10;
 
