@@ -4,22 +4,22 @@ use crate::job::{Job, Step};
 use board::{Clock, MEMORY, exit, peak, print, print_number, request};
 use core::hint::black_box;
 
-/// Where programs that have a heap have it: behind any file.
+/// Where programs that have a heap have it: behind files of up to 12 MiB, and no program that has one is given a longer file.
 const HEAP: usize = MEMORY + 0x00c0_0000;
 
 /// What each step's instructions are called.
 const STEPS: [(Step, &str); 3] = [(Step::Open, "open"), (Step::Find, "find"), (Step::Read, "read")];
 
-/// Runs the job: once for its stack, of which `report` says what else is known; then, unless the request says that there is no
-/// heap, once up to each step for its instructions.
+/// Runs the job: once for its stack, of which `report` says what else is known; then, if the request says so, once up to each
+/// step for its instructions.
 pub fn run(task: fn(&mut Job), report: fn()) -> ! {
     let asked = request();
-    let [_, heap, ..] = asked.words;
+    let [.., count_steps] = asked.words;
     let Some(mut job) = Job::new(asked) else { exit(2) };
     figure("stack", peak(task, &mut job));
     figure("found", job.found.unwrap_or(u32::MAX));
     report();
-    if heap != 0 {
+    if count_steps != 0 {
         for (last, name) in STEPS {
             job.last = last;
             count(task, &mut job, name);

@@ -33,12 +33,12 @@ pub struct Job {
 }
 
 impl Job {
-    /// From a request: its words are the lengths of the window, of the heap, of the bytes, and of the name, which stands in
-    /// them behind the file. Nothing when that is no request.
+    /// From a request: its words are the lengths of the window, of the heap and of the bytes, and whether instructions are
+    /// counted. The bytes are the file, the name, and a byte that says how long that is. Nothing when that is no request.
     pub fn new(request: Request) -> Option<Self> {
-        let [window, _, _, name] = request.words;
-        let at = request.bytes.len().checked_sub(name as usize)?;
-        let (file, name) = request.bytes.split_at_checked(at)?;
+        let [window, ..] = request.words;
+        let (&name_len, bytes) = request.bytes.split_last()?;
+        let (file, name) = bytes.split_at_checked(bytes.len().checked_sub(name_len.into())?)?;
         let name = core::str::from_utf8(name).ok()?;
         Some(Self { file, name, window: lend(window as usize), last: Step::Read, found: None })
     }

@@ -121,8 +121,9 @@ fn input(seed: u8) -> Vec<u8> {
         .collect()
 }
 
-/// What the firmware finds in the machine's memory: four words, of which it reads the length, then the input.
+/// What the firmware finds in the machine's memory: four words, of which it reads the length, then the input and the length of a
+/// name, for there is none.
 fn request(input: &[u8]) -> Vec<u8> {
-    let words: [u64; 2] = [0, input.len() as u64];
-    words.iter().flat_map(|pair| pair.to_le_bytes()).chain(input.iter().copied()).collect()
+    let words: [u64; 2] = [0, input.len() as u64 + 1];
+    words.iter().flat_map(|pair| pair.to_le_bytes()).chain(input.iter().copied()).chain([0]).collect()
 }

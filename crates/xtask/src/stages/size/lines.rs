@@ -16,6 +16,8 @@ pub struct Line {
     unit: &'static str,
     /// The same of the reference.
     reference: Option<&'static str>,
+    /// What stands there where it has no such figure.
+    without: &'static str,
 }
 
 const S: &[&str] = &[SMALL];
@@ -29,7 +31,7 @@ const fn told(
     figure: &'static str,
     unit: &'static str,
 ) -> Line {
-    Line { what, levels, figure, limit: None, one_target: false, unit, reference: None }
+    Line { what, levels, figure, limit: None, one_target: false, unit, reference: None, without: "–" }
 }
 
 impl Line {
@@ -44,6 +46,10 @@ impl Line {
     const fn beside(self, reference: &'static str) -> Self {
         Self { reference: Some(reference), ..self }
     }
+
+    const fn where_the_reference(self, without: &'static str) -> Self {
+        Self { without, ..self }
+    }
 }
 
 /// Instructions for each byte of a header, of which `speed` says what it may be.
@@ -52,7 +58,7 @@ const fn speed(what: &'static str, levels: &'static [&'static str], figure: &'st
 }
 
 /// A figure is that of `firmware/size` by the names in `measure.rs`.
-pub const LINES: [Line; 25] = [
+pub const LINES: [Line; 32] = [
     told("flash, `s`", S, "stream.flash", "B").most(6144.0).beside("reference.flash"),
     told("of that the parser: JSON, UTF-8, what entries must have", S, "stream.flash.parser", "B"),
     told(
@@ -66,8 +72,13 @@ pub const LINES: [Line; 25] = [
     told("flash of the core where a model is in a const, any level", ALL, "view.parser", "B")
         .most(0.0)
         .beside("reference.flash"),
-    told("RAM for 10 tensors, `s`", S, "stream.ram.10", "B").most(512.0).beside("reference.ram.10"),
-    told("RAM for 100,000 tensors, `s`", S, "stream.ram.100000", "B").most(512.0),
+    told("RAM for 10 tensors, `s`", S, "stream.ram.10", "B").most(512.0).beside("reference.ram.usual.10"),
+    told("RAM for 100 tensors, `s`", S, "stream.ram.100", "B").most(512.0).beside("reference.ram.usual.100"),
+    told("RAM for 100,000 tensors, `s`", S, "stream.ram.100000", "B")
+        .most(512.0)
+        .where_the_reference("out of memory, with 2 MiB of heap"),
+    told("RAM for 100 tensors, `z`", Z, "stream.ram.100", "B").beside("reference.ram.usual.100"),
+    told("RAM for 100 tensors, `3`", O3, "stream.ram.100", "B").beside("reference.ram.usual.100"),
     told("RAM that 99,990 tensors more take, `s`", S, "stream.growth", "B").most(0.0),
     told(
         "tensors in a header that 64 KiB of RAM can open, `s` (100,000 were tried)",
@@ -83,43 +94,82 @@ pub const LINES: [Line; 25] = [
         "",
     )
     .most(0.0)
-    .beside("reference.allocations.100"),
+    .beside("reference.allocations.usual.100"),
     told("symbols of panics, formatting and unwinding, any level", ALL, "stream.unwanted_symbols", "")
         .most(0.0)
         .beside("reference.unwanted_symbols"),
     told("the same where a model is in a const", ALL, "view.unwanted_symbols", "").most(0.0),
     speed("instructions for a byte of the header: `open`, `3`", O3, "stream.open.usual.512", 12.0)
-        .beside("reference.open.100"),
+        .beside("reference.open.usual.100"),
     speed("instructions for a byte of the header: `open`, `s`", S, "stream.open.usual.512", 20.0)
-        .beside("reference.open.100"),
-    speed("instructions for a byte of the header: `find`, `3`", O3, "stream.find.usual.512", 12.0),
-    speed("instructions for a byte of the header: `find`, `s`", S, "stream.find.usual.512", 20.0),
+        .beside("reference.open.usual.100"),
+    speed("instructions for a byte of the header: `find`, `3`", O3, "stream.find.usual.512", 12.0)
+        .where_the_reference("below 1: from a map in its heap"),
+    speed("instructions for a byte of the header: `find`, `s`", S, "stream.find.usual.512", 20.0)
+        .where_the_reference("below 1: from a map in its heap"),
+    told(
+        "instructions for a byte of the header: the whole job through 64 B, `s`",
+        S,
+        "stream.job.usual.64",
+        "",
+    )
+    .beside("reference.job.usual.100"),
     speed(
-        "instructions for a byte of the header: `open`, a header with spaces, `3`",
+        "instructions for a byte of the header: `open`, with spaces, `3`",
         O3,
         "stream.open.spaced.512",
         45.0,
-    ),
+    )
+    .beside("reference.open.spaced.100"),
     speed(
-        "instructions for a byte of the header: `open`, a header with spaces, `s`",
+        "instructions for a byte of the header: `open`, with spaces, `s`",
         S,
         "stream.open.spaced.512",
         50.0,
-    ),
+    )
+    .beside("reference.open.spaced.100"),
     speed(
-        "instructions for a byte of the header: `find`, a header with spaces, `3`",
+        "instructions for a byte of the header: `find`, with spaces, `3`",
         O3,
         "stream.find.spaced.512",
         45.0,
-    ),
+    )
+    .where_the_reference("below 1: from a map in its heap"),
     speed(
-        "instructions for a byte of the header: `find`, a header with spaces, `s`",
+        "instructions for a byte of the header: `find`, with spaces, `s`",
         S,
         "stream.find.spaced.512",
         50.0,
-    ),
-    told("the same: the whole job through 64 B, `s`", S, "stream.job.usual.64", "")
-        .beside("reference.job.100"),
+    )
+    .where_the_reference("below 1: from a map in its heap"),
+    speed(
+        "instructions for a byte of the header: `open`, in a spelling without shortcuts, `3`",
+        O3,
+        "stream.open.foreign.512",
+        45.0,
+    )
+    .beside("reference.open.foreign.100"),
+    speed(
+        "instructions for a byte of the header: `open`, in a spelling without shortcuts, `s`",
+        S,
+        "stream.open.foreign.512",
+        50.0,
+    )
+    .beside("reference.open.foreign.100"),
+    speed(
+        "instructions for a byte of the header: `find`, in a spelling without shortcuts, `3`",
+        O3,
+        "stream.find.foreign.512",
+        45.0,
+    )
+    .where_the_reference("below 1: from a map in its heap"),
+    speed(
+        "instructions for a byte of the header: `find`, in a spelling without shortcuts, `s`",
+        S,
+        "stream.find.foreign.512",
+        50.0,
+    )
+    .where_the_reference("below 1: from a map in its heap"),
     told("instructions for a KiB that is streamed through 512 B, `s`", S, "stream.kib.512", ""),
     told(
         "instructions of streaming above the same reads by hand, 512 B, any level",
@@ -147,6 +197,11 @@ impl Line {
         let limit = self.limit.filter(|_| !self.one_target || target == JUDGED);
         let ours = self.largest(sheets, target, self.figure)?;
         Ok(Row { what: format!("{}, {target}", self.what), limit, ours, unit: self.unit, reference })
+    }
+
+    /// The reference's figure, or what stands there without one.
+    pub fn shown_reference(&self, row: &Row) -> String {
+        if row.reference.is_some() { row.shown_reference() } else { self.without.to_owned() }
     }
 
     fn largest(&self, sheets: &[Sheet], target: &str, figure: &str) -> Result<f64, String> {
@@ -178,6 +233,15 @@ mod tests {
         let ours = |levels| told("", levels, "a", "").rows(&sheets).unwrap()[0].ours;
         assert_eq!([ours(S), ours(O3), ours(ALL)], [1.0, 2.0, 3.0]);
         assert!(told("", S, "b", "").rows(&sheets).is_err());
+    }
+
+    #[test]
+    fn a_figure_stands_before_words() {
+        let sheets = sheets("a", [("s", 1.0), ("z", 3.0), ("3", 2.0)]);
+        let shown = |line: Line| line.shown_reference(&line.rows(&sheets).unwrap()[0]);
+        assert_eq!(shown(told("", S, "a", "B").where_the_reference("none")), "none");
+        assert_eq!(shown(told("", S, "a", "B").where_the_reference("none").beside("a")), "1 B");
+        assert_eq!(shown(told("", S, "a", "B")), "–");
     }
 
     #[test]

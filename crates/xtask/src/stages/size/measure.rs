@@ -1,10 +1,11 @@
 //! What is measured of one target at one level.
 
-use super::model::{self, Content, Model};
+use super::model::{self, Content, Model, Spelling};
 use super::sheet::Sheet;
 use super::{SMALL, Target, reference};
 use crate::elf::Elf;
-use crate::stages::firmware::{Figures, Firmware};
+use crate::stages::firmware::{FLASH, Figures, Firmware};
+use crate::stages::linking::UNWANTED;
 
 /// Of the programs of `firmware/size`.
 pub const EMPTY: &str = "empty";
@@ -21,16 +22,19 @@ pub const TENSORS: usize = 100;
 /// Of the headers that must take the same RAM.
 pub const FEW: usize = 10;
 pub const MANY: usize = 100_000;
+/// Of those in the longest spelling: the machines have 16 MiB for the file.
+const MOST_FOREIGN: usize = 50_000;
+/// Where the machines have the memory for a heap and for a window, above the start of the request: `firmware/size` says so.
+const HEAP_AT: usize = 0xc0_0000;
+const WINDOW_AT: usize = 0xff_0000;
 /// What is streamed to count its instructions.
 const STREAMED: usize = 1 << 20;
 
 /// More than the frame itself takes.
 const NOTHING: f64 = 32.0;
 
-const FLASH: [&str; 3] = [".text", ".rodata", ".data"];
 const STATIC: [&str; 2] = [".data", ".bss"];
-/// Parts of symbol names that only come with panics, text formatting or unwinding; and with a heap.
-const UNWANTED: [&str; 3] = ["panic", "4core3fmt", "unwind"];
+/// Parts of symbol names that only come with a heap.
 const HEAP: [&str; 3] = ["__rust_alloc", "__rustc12___rust_alloc", "5alloc"];
 const CORE: [&str; 1] = ["embedded_safetensors"];
 /// Of the core's, those of the parser; and of the routines that compilers call.
@@ -54,10 +58,12 @@ pub fn measure(target: &'static Target, firmware: Firmware) -> Result<Sheet, Str
     bench.headers(&mut sheet)?;
     bench.streaming(&mut sheet)?;
     bench.memory(&mut sheet, FEW)?;
+    bench.memory(&mut sheet, TENSORS)?;
     reference::measure(bench, &mut sheet)?;
     if firmware.level == SMALL {
         bench.memory(&mut sheet, MANY)?;
         growth(&mut sheet)?;
+        reference::refuses_many(bench)?;
         reference::most_tensors(bench, &mut sheet)?;
     }
     Ok(sheet)
@@ -77,9 +83,25 @@ fn growth(sheet: &mut Sheet) -> Result<(), String> {
 /// What a run is given beside its model.
 #[derive(Clone, Copy)]
 pub struct Lent {
-    pub window: usize,
-    /// Where this is 0, nothing is counted.
-    pub heap: usize,
+    window: usize,
+    /// For programs that have one.
+    heap: usize,
+    /// Whether instructions are counted, too, for which the job is done three times more.
+    count: bool,
+}
+
+impl Lent {
+    pub const fn window(window: usize) -> Self {
+        Self { window, heap: 0, count: false }
+    }
+
+    pub const fn heap(heap: usize) -> Self {
+        Self { window: 0, heap, count: false }
+    }
+
+    pub const fn and_count(self) -> Self {
+        Self { count: true, ..self }
+    }
 }
 
 impl Bench {
@@ -110,7 +132,7 @@ impl Bench {
 
     /// What measures takes next to nothing.
     fn frame(self) -> Result<(), String> {
-        let figures = self.run(EMPTY, &model::make(Content::of(1)), Lent { window: 64, heap: 1 })?;
+        let figures = self.run(EMPTY, &model::make(Content::of(1)), Lent::window(64).and_count())?;
         let (stack, instructions) = (figures.get("stack")? as f64, self.instructions(&figures, "read")?);
         if stack > NOTHING || instructions > NOTHING {
             return Err(format!(
@@ -122,15 +144,15 @@ impl Bench {
 
     /// Instructions for each byte of a header.
     fn headers(self, sheet: &mut Sheet) -> Result<(), String> {
-        for (spaced, spelling) in [(false, "usual"), (true, "spaced")] {
-            let model = model::make(Content { spaced, ..Content::of(TENSORS) });
+        for spelling in Spelling::ALL {
+            let model = model::make(Content { spelling, ..Content::of(TENSORS) });
             for window in WINDOWS {
-                let figures = self.run(STREAM, &model, Lent { window, heap: 1 })?;
+                let figures = self.run(STREAM, &model, Lent::window(window).and_count())?;
                 found(&figures, 128)?;
                 let [open, find, read] = self.steps(&figures)?.map(|count| count / model.header_len as f64);
-                sheet.set(format!("stream.open.{spelling}.{window}"), open);
-                sheet.set(format!("stream.find.{spelling}.{window}"), find - open);
-                sheet.set(format!("stream.job.{spelling}.{window}"), read);
+                sheet.set(format!("stream.open.{}.{window}", spelling.name()), open);
+                sheet.set(format!("stream.find.{}.{window}", spelling.name()), find - open);
+                sheet.set(format!("stream.job.{}.{window}", spelling.name()), read);
             }
         }
         Ok(())
@@ -140,7 +162,7 @@ impl Bench {
     fn streaming(self, sheet: &mut Sheet) -> Result<(), String> {
         let model = model::make(Content { middle_len: STREAMED, ..Content::of(FEW) });
         for window in WINDOWS {
-            let figures = self.run(READS, &model, Lent { window, heap: 1 })?;
+            let figures = self.run(READS, &model, Lent::window(window).and_count())?;
             found(&figures, STREAMED)?;
             let [before, raw, streamed] = self.steps(&figures)?;
             let [raw, ours] = [raw, streamed].map(|count| (count - before) / (STREAMED as f64 / 1024.0));
@@ -154,15 +176,17 @@ impl Bench {
     /// All RAM of the job, whichever way the header is spelled.
     fn memory(self, sheet: &mut Sheet, tensors: usize) -> Result<(), String> {
         let [window, _] = WINDOWS;
-        let mut stack = 0u64;
-        for spaced in [false, true] {
-            let model = model::make(Content { spaced, len: 16, middle_len: 128, tensors });
-            let figures = self.run(STREAM, &model, Lent { window, heap: 0 })?;
+        let mut most = 0f64;
+        for spelling in Spelling::ALL {
+            let fitting = if spelling == Spelling::Foreign { tensors.min(MOST_FOREIGN) } else { tensors };
+            let model = model::make(Content { spelling, len: 16, middle_len: 128, tensors: fitting });
+            let figures = self.run(STREAM, &model, Lent::window(window))?;
             found(&figures, 128)?;
-            stack = stack.max(figures.get("stack")?);
+            let stack = figures.get("stack")? as f64;
+            sheet.set(format!("stream.stack.{}.{tensors}", spelling.name()), stack);
+            most = most.max(stack);
         }
-        sheet.set(format!("stream.stack.{tensors}"), stack as f64);
-        let ram = sheet.get("stream.static")? + stack as f64 + window as f64;
+        let ram = sheet.get("stream.static")? + most + window as f64;
         sheet.set(format!("stream.ram.{tensors}"), ram);
         Ok(())
     }
@@ -179,11 +203,15 @@ impl Bench {
 
     /// Runs a program with four words that it reads, the file and the name in the machine's memory.
     pub fn run(self, program: &str, model: &Model, lent: Lent) -> Result<Figures, String> {
-        let len = model.file.len() + model.name.len();
-        let words = [lent.window, lent.heap, len, model.name.len()];
+        let bytes = model.file.iter().copied().chain(model.name.bytes());
+        let bytes = bytes.chain(u8::try_from(model.name.len())).collect::<Vec<u8>>();
+        let words = [lent.window, lent.heap, bytes.len(), lent.count.into()];
         // Our own small numbers: the upper half of each is zero.
         let words = words.into_iter().flat_map(|word| (word as u64).to_le_bytes().into_iter().take(4));
-        let request: Vec<u8> = words.chain(model.file.iter().copied()).chain(model.name.bytes()).collect();
+        let request: Vec<u8> = words.chain(bytes).collect();
+        if request.len() > if lent.heap > 0 { HEAP_AT } else { WINDOW_AT } {
+            return Err(format!("a model of {} B does not fit into the machine", request.len()));
+        }
         self.target.board.run(self.firmware.program(program), &request)
     }
 }

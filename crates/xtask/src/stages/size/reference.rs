@@ -1,33 +1,62 @@
 //! What the reference takes for the same job.
 
-use super::measure::{Bench, FEW, Lent, REFERENCE, TENSORS, found};
-use super::model::{self, Content};
+use super::measure::{Bench, FEW, Lent, MANY, REFERENCE, TENSORS, found};
+use super::model::{self, Content, Spelling};
 use super::sheet::Sheet;
 
-/// More than it needs for the headers that are measured.
-const ROOMY: usize = 2 << 20;
+/// More than it needs for the headers that are measured, but for the one that is too long.
+pub const ROOMY: usize = 2 << 20;
 /// The RAM of many a microcontroller.
 pub const RAM: usize = 64 << 10;
 /// A header of so many tensors certainly fits into it, and one of so many does not.
 const FITS: usize = 1;
 const TOO_MANY: usize = 1024;
+/// Instructions for a byte of a header.
+const MOST_TO_FIND: f64 = 1.0;
+/// How the program ends that gets no memory: it panics.
+const REFUSED: &str = "exit code 101";
 
 pub fn measure(bench: Bench, sheet: &mut Sheet) -> Result<(), String> {
     for tensors in [FEW, TENSORS, 10 * TENSORS] {
-        let model = model::make(Content::of(tensors));
-        let figures = bench.run(REFERENCE, &model, Lent { window: 0, heap: ROOMY })?;
-        found(&figures, 128)?;
-        let [stack, heap, allocations] =
-            ["stack", "heap", "allocations"].map(|name| figures.get(name).map(|value| value as f64));
-        let (stack, heap) = (stack?, heap?);
-        sheet.set(format!("reference.stack.{tensors}"), stack);
-        sheet.set(format!("reference.heap.{tensors}"), heap);
-        sheet.set(format!("reference.allocations.{tensors}"), allocations?);
-        sheet.set(format!("reference.ram.{tensors}"), sheet.get("reference.static")? + stack + heap);
-        let [open, _, read] = bench.steps(&figures)?.map(|count| count / model.header_len as f64);
-        sheet.set(format!("reference.open.{tensors}"), open);
-        sheet.set(format!("reference.job.{tensors}"), read);
+        job(bench, sheet, Content::of(tensors))?;
     }
+    for spelling in [Spelling::Spaced, Spelling::Foreign] {
+        job(bench, sheet, Content { spelling, ..Content::of(TENSORS) })?;
+    }
+    finds_at_once(sheet)
+}
+
+/// What the readme tells of it: a bound, for a lookup takes more or less by where the map lies.
+fn finds_at_once(sheet: &Sheet) -> Result<(), String> {
+    for spelling in Spelling::ALL {
+        let figure = format!("reference.find.{}.{TENSORS}", spelling.name());
+        let each = sheet.get(&figure)?;
+        if each >= MOST_TO_FIND {
+            return Err(format!("{figure}: {each} instructions for a byte, not below {MOST_TO_FIND}"));
+        }
+    }
+    Ok(())
+}
+
+fn job(bench: Bench, sheet: &mut Sheet, content: Content) -> Result<(), String> {
+    let model = model::make(content);
+    let figures = bench.run(REFERENCE, &model, Lent::heap(ROOMY).and_count())?;
+    found(&figures, 128)?;
+    let mut set = |name: &str, value: f64| {
+        sheet.set(format!("reference.{name}.{}.{}", content.spelling.name(), content.tensors), value);
+    };
+    let [stack, heap, allocations] =
+        ["stack", "heap", "allocations"].map(|name| figures.get(name).map(|value| value as f64));
+    let (stack, heap) = (stack?, heap?);
+    set("stack", stack);
+    set("heap", heap);
+    set("allocations", allocations?);
+    let [open, find, read] = bench.steps(&figures)?.map(|count| count / model.header_len as f64);
+    set("open", open);
+    set("find", (find - open) / figures.get("lookups")? as f64);
+    set("job", read);
+    let ram = sheet.get("reference.static")? + stack + heap;
+    sheet.set(format!("reference.ram.{}.{}", content.spelling.name(), content.tensors), ram);
     Ok(())
 }
 
@@ -46,13 +75,27 @@ pub fn most_tensors(bench: Bench, sheet: &mut Sheet) -> Result<(), String> {
 
 fn opens(bench: Bench, tensors: usize, statics: f64) -> Result<bool, String> {
     let model = model::make(Content::of(tensors));
-    let stack = bench.run(REFERENCE, &model, Lent { window: 0, heap: ROOMY })?.get("stack")?;
+    let stack = bench.run(REFERENCE, &model, Lent::heap(ROOMY))?.get("stack")?;
     let left = (0..RAM / 8)
         .rev()
         .map(|words| words * 8)
         .find(|heap| *heap as f64 + statics + stack as f64 <= RAM as f64);
-    let heap = left.unwrap_or(0);
-    Ok(bench
-        .run(REFERENCE, &model, Lent { window: 0, heap })
-        .is_ok_and(|figures| found(&figures, 128).is_ok()))
+    fits(bench, &model, left.unwrap_or(0))
+}
+
+/// That it does not open the header of so many tensors at all.
+pub fn refuses_many(bench: Bench) -> Result<(), String> {
+    match fits(bench, &model::make(Content { len: 16, ..Content::of(MANY) }), ROOMY)? {
+        false => Ok(()),
+        true => Err(format!("the reference opens a header of {MANY} tensors with a heap of {ROOMY} B")),
+    }
+}
+
+/// Whether it does the job with a heap of this length.
+fn fits(bench: Bench, model: &model::Model, heap: usize) -> Result<bool, String> {
+    match bench.run(REFERENCE, model, Lent::heap(heap)) {
+        Ok(figures) => found(&figures, 128).map(|()| true),
+        Err(said) if said.contains(REFUSED) => Ok(false),
+        Err(said) => Err(said),
+    }
 }

@@ -61,7 +61,7 @@ fn row(line: &Line, rows: &[Row]) -> String {
     let judged = TARGETS.iter().zip(rows).find(|(target, _)| target.name == JUDGED).map(|(_, row)| row);
     let unit = judged.map_or("", |row| row.unit);
     let limit = line.limit.map_or("–".to_owned(), |limit: Limit| limit.sign(unit));
-    let reference = judged.map_or("–".to_owned(), Row::shown_reference);
+    let reference = judged.map_or("–".to_owned(), |row| line.shown_reference(row));
     let cells: Vec<String> = rows.iter().map(Row::shown).collect();
     format!("| {} | {limit} | {} | {reference} |\n", line.what, cells.join(" | "))
 }
