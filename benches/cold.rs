@@ -1,5 +1,5 @@
-//! The first open of a process: no branch of it has been seen, no page of its code and none of its heap has been touched. What is the caller's was
-//! touched before: the file, which is in memory, slots, the window but where it is to be new, and the clock.
+//! The first open of a process: no branch of it has been seen, no page of its code has been touched, and what it takes from the heap it takes inside the
+//! clock. What is the caller's was touched before: the file, which is in memory, slots, the window but where it is to be new, and the clock.
 //!
 //! Each is done by a process of its own, which is this program again, and says how long it took. They take turns, and the median counts: here
 //! it is the rule and not the exception that something is in the way.
