@@ -43,11 +43,7 @@ pub const STAGES: [Stage; 22] = [
     stage("workspace", "unit tests of all packages, documentation examples", suites::workspace),
     stage("no-std", "the verification suite on the core as firmware builds it", suites::no_std),
     stage("std", "the same suite on the core with its `std` feature", suites::std),
-    stage(
-        "general",
-        "its tests of headers without the parser's shortcuts, which change nothing but speed",
-        suites::general,
-    ),
+    stage("general", "and without the parser's shortcuts, which change nothing but speed", suites::general),
     stage("mcu", "the core builds for microcontrollers", targets::microcontrollers),
     stage("no-panic", "firmware links with a panic handler that cannot link", linking::no_panic),
     stage(

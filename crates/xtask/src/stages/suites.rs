@@ -4,9 +4,14 @@
 //! the core's features, and the suite would quietly test only the `std` build.
 
 use crate::process::Run;
-use crate::report::Outcome;
+use crate::report::{Outcome, Tally};
 use crate::toolchain::own_cargo;
 use crate::workspace;
+
+/// The suite on the core with its `std` feature.
+const STD: &[&str] = &["--package", "verification", "--features", "std"];
+/// The core's own tests, with all features that add code to it.
+const CORE: &[&str] = &["--package", "embedded-safetensors", "--features", "shards,checkpoint", "--lib"];
 
 pub fn workspace() -> Outcome {
     let mut tally = cargo_test(&["--workspace", "--exclude", "verification"])?;
@@ -15,8 +20,7 @@ pub fn workspace() -> Outcome {
         let package = ["--package", "embedded-safetensors", "--all-features"];
         tally.add(cargo_test(&[&package, suite].concat())?);
     }
-    let lib = ["--package", "embedded-safetensors", "--features", "shards,checkpoint", "--lib"];
-    tally.add(cargo_test(&lib)?);
+    tally.add(cargo_test(CORE)?);
     Ok(tally)
 }
 
@@ -25,7 +29,7 @@ pub fn no_std() -> Outcome {
 }
 
 pub fn std() -> Outcome {
-    cargo_test(&["--package", "verification", "--features", "std"])
+    cargo_test(STD)
 }
 
 pub fn oracle() -> Outcome {
@@ -36,30 +40,16 @@ pub fn oracle() -> Outcome {
     }
 }
 
-/// The tests of which all or most read headers.
-const READ_HEADERS: [&str; 10] = [
-    "adapters",
-    "asynch",
-    "chunking",
-    "conformance",
-    "index",
-    "layout",
-    "lookups",
-    "receiver",
-    "usual",
-    "view",
-];
-
-/// These tests with the parser's shortcuts switched off. A target directory of its own keeps the other builds.
+/// The suite of [`std`] with the parser's shortcuts switched off, and the core's own tests. A target directory of its own keeps the other
+/// builds.
 pub fn general() -> Outcome {
-    let flags = std::env::var("RUSTFLAGS").unwrap_or_default();
-    let packages = ["--package", "embedded-safetensors", "--package", "verification", "--lib"];
-    test()
-        .args(packages)
-        .args(READ_HEADERS.iter().flat_map(|name| ["--test", name]))
-        .env("RUSTFLAGS", format!("{flags} --cfg safetensors_general"))
-        .env("CARGO_TARGET_DIR", workspace::target_dir().join("general"))
-        .tests()
+    let flags = std::env::var("RUSTFLAGS").unwrap_or_default() + " --cfg safetensors_general";
+    let mut tally = Tally::default();
+    for args in [STD, CORE] {
+        let test = test().args(args).env("RUSTFLAGS", &flags);
+        tally.add(test.env("CARGO_TARGET_DIR", workspace::target_dir().join("general")).tests()?);
+    }
+    Ok(tally)
 }
 
 /// Other files for the differential test with every commit, and the same for the same commit.
