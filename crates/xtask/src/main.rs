@@ -4,8 +4,6 @@
 
 mod bench;
 mod boards;
-// Lent to commands that come after it.
-#[allow(dead_code, unused_imports)]
 mod budget;
 mod commands;
 mod counts;

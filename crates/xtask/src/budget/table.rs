@@ -11,6 +11,8 @@ pub enum Likeness {
     Equal,
     /// The words may not, each number may by this part of itself.
     Within(f64),
+    /// The words may not, each number may by so much.
+    By(f64),
 }
 
 /// The table of the rows, with its head.
@@ -93,10 +95,17 @@ fn difference<'t>(shown: &'t str, due: &'t str, likeness: Likeness) -> Option<(&
 }
 
 fn are_alike(shown: &str, due: &str, likeness: Likeness) -> bool {
-    let Likeness::Within(part) = likeness else { return shown == due };
+    if likeness == Likeness::Equal {
+        return shown == due;
+    }
+    let most = |shown: f64, due: f64| match likeness {
+        Likeness::Equal => 0.0,
+        Likeness::Within(part) => part * due.abs().max(shown.abs()),
+        Likeness::By(most) => most,
+    };
     let (shown, due) = (words(shown), words(due));
     let alike = |shown: &str, due: &str| match (figure(shown), figure(due)) {
-        (Some(shown), Some(due)) => (shown - due).abs() <= part * due.abs().max(shown.abs()),
+        (Some(shown), Some(due)) => (shown - due).abs() <= most(shown, due),
         _ => shown == due,
     };
     shown.len() == due.len() && shown.iter().zip(&due).all(|(shown, due)| alike(shown, due))
@@ -169,5 +178,12 @@ mod tests {
         assert!(differs("| a | 12.5x |", "| a | 12.5 B |"));
         assert!(!differs("| a | 6,150 B, **unmet** |", "| a | 6,140 B |"));
         assert!(!differs("| 0 |", "| 0 |") && differs("| 0 |", "| 1 |"));
+    }
+
+    #[test]
+    fn numbers_may_differ_by_so_much_and_words_not() {
+        let differs = |shown, due| difference(shown, due, Likeness::By(10.0)).is_some();
+        assert!(!differs("| a | 0 KiB |", "| a | 10 KiB |") && differs("| a | 0 KiB |", "| a | 11 KiB |"));
+        assert!(differs("| a | 0 KiB |", "| b | 0 KiB |") && differs("| a | 0 KiB |", "| a | 0 B |"));
     }
 }

@@ -7,16 +7,24 @@ use crate::workspace;
 /// As it is called in `benches/counts/main.rs`.
 const COUNTED: &str = "counts::counted";
 
+const PATHS: &str = "desktop";
+const HEAP: &str = "heap";
+
+/// That of a desktop, by the name of its place; nothing where the place is a board.
+pub fn architecture(place: &str) -> Option<&str> {
+    [PATHS, HEAP].iter().find_map(|what| place.strip_prefix(what)?.strip_prefix(", "))
+}
+
 /// Their instructions.
 pub fn count() -> Result<Place, String> {
     callgrind::need()?;
-    place("desktop", INSTRUCTIONS, count_instructions()?)
+    place(PATHS, INSTRUCTIONS, count_instructions()?)
 }
 
 /// What the commands do with the heap.
 pub fn count_heap() -> Result<Place, String> {
     callgrind::need()?;
-    place("heap", "", commands::count_heap()?)
+    place(HEAP, "", commands::count_heap()?)
 }
 
 fn place(what: &str, unit: &'static str, counts: Vec<Count>) -> Result<Place, String> {

@@ -1,5 +1,6 @@
 //! DHAT, which counts what a program does with its heap.
 
+use crate::machine;
 use crate::process::{Run, everything};
 use std::path::Path;
 
@@ -9,10 +10,27 @@ pub struct Heap {
     pub most_bytes: u64,
 }
 
+/// On one processor, so that a program has no more threads on one machine than on another.
 pub fn measure(program: &Path, args: &[&str]) -> Result<Heap, String> {
-    let dhat = Run::new("valgrind").args(["--tool=dhat", "--dhat-out-file=/dev/null"]);
+    machine::need_program("taskset", "util-linux")?;
+    let taskset = Run::new("taskset").args(["--cpu-list", &any_processor()?, "valgrind"]);
+    let dhat = taskset.args(["--tool=dhat", "--dhat-out-file=/dev/null"]);
     let text = everything(&dhat.args([program]).args(args).capture()?);
     parse(&text).ok_or_else(|| format!("this says nothing of a heap:\n{text}"))
+}
+
+/// The first one that we may have.
+fn any_processor() -> Result<String, String> {
+    let status = std::fs::read_to_string("/proc/self/status");
+    let status = status.map_err(|error| format!("cannot ask for processors: {error}"))?;
+    first_processor(&status).ok_or_else(|| format!("this names no processors:\n{status}"))
+}
+
+/// Of a line such as `Cpus_allowed_list:\t0-3,8`.
+fn first_processor(status: &str) -> Option<String> {
+    let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"))?;
+    let first = list.trim().split(['-', ',']).next()?;
+    first.parse().ok().map(|first: u32| first.to_string())
 }
 
 /// Of lines such as `==1== Total:     2,620 bytes in 9 blocks`, and the same with `At t-gmax:`.
@@ -30,7 +48,14 @@ fn parse(text: &str) -> Option<Heap> {
 
 #[cfg(test)]
 mod tests {
-    use super::parse;
+    use super::{first_processor, parse};
+
+    #[test]
+    fn processors_are_a_list_of_ranges() {
+        let first = |list: &str| first_processor(&format!("Name:\tx\nCpus_allowed_list:\t{list}\nMems: 1\n"));
+        assert_eq!(["0-1", "12,14-15", "3"].map(|list| first(list).expect("a list")), ["0", "12", "3"]);
+        assert_eq!([first(""), first("x"), first_processor("Cpus: 0")], [None, None, None]);
+    }
 
     #[test]
     fn a_heap_is_two_lines_among_others() {

@@ -7,6 +7,26 @@ use crate::toolchain::own_cargo;
 /// Each asks the system what programs had, and fails above their limits.
 const TESTS: [&str; 2] = ["stream_memory", "memory"];
 
+/// What they measure, and whether the readme tells of it.
+const DUE: [(&str, bool); 16] = [
+    ("safetensors --version", false),
+    ("safetensors check, a file of 20 KB, above --version", false),
+    ("safetensors inspect, a file of 20 KB, above --version", false),
+    ("safetensors hash, a file of 20 KB, above --version", false),
+    ("safetensors check, a file of 3 GiB, above --version", false),
+    ("safetensors inspect, a file of 3 GiB, above --version", false),
+    ("safetensors hash, a file of 3 GiB, above --version", false),
+    ("safetensors hash --tensors, a file of 3 GiB, above --version", true),
+    ("safetensors cat --format raw, a file of 3 GiB, above --version", false),
+    ("an empty program", false),
+    ("Model, 256 MiB streamed, above an empty program", true),
+    ("FileModel, 256 MiB streamed, above an empty program", false),
+    ("Model, 6 GiB streamed, above an empty program", true),
+    ("FileModel, 6 GiB streamed, above an empty program", false),
+    ("Model, 100,000 tensors, all streamed, above an empty program", true),
+    ("FileModel, 100,000 tensors, all streamed, above an empty program", true),
+];
+
 pub fn measure() -> Result<Vec<Row>, String> {
     if !cfg!(target_os = "linux") {
         return Ok(Vec::new());
@@ -14,21 +34,53 @@ pub fn measure() -> Result<Vec<Row>, String> {
     let tests = TESTS.iter().flat_map(|test| ["--test", test]);
     let run = own_cargo().args(["test", "--release", "--package", "safetensors-host"]).args(tests);
     let run = run.args(["--", "streams"]);
-    let text = everything(&run.capture()?);
-    let rows: Vec<Row> = text.lines().filter_map(row).collect();
-    if rows.is_empty() { Err(format!("nothing was measured:\n{text}")) } else { Ok(rows) }
+    rows(&everything(&run.capture()?))
 }
 
-/// Of a line such as `what: 592 KiB of at most 2048 KiB, 2.5ms`, or `what: 592 KiB` where there is no limit.
+/// Those that the readme tells of.
+pub fn told(rows: &[Row]) -> Vec<Row> {
+    rows.iter().filter(|row| is_told(&row.what)).cloned().collect()
+}
+
+/// Whether the readme tells of the row of this name.
+pub fn is_told(name: &str) -> bool {
+    DUE.contains(&(name, true))
+}
+
+#[cfg(test)]
+pub fn names() -> impl Iterator<Item = &'static str> {
+    DUE.iter().map(|(what, _)| *what)
+}
+
+/// All that are due and no others, in their order.
+fn rows(text: &str) -> Result<Vec<Row>, String> {
+    let rows: Vec<Row> = text.lines().filter_map(row).collect();
+    if let Some(other) = rows.iter().find(|row| DUE.iter().all(|(what, _)| row.what != *what)) {
+        return Err(format!("\"{}\" was measured, but nobody knows of it:\n{text}", other.what));
+    }
+    let named = |(what, _): &(&str, bool)| {
+        let row = rows.iter().find(|row| row.what == *what);
+        row.cloned().ok_or_else(|| format!("\"{what}\" was not measured:\n{text}"))
+    };
+    DUE.iter().map(named).collect()
+}
+
+/// Of a line such as `what: 592 KiB of at most 2048 KiB; the reference 9000 KiB, 2.5ms`, or `what: 592 KiB` where there is no limit.
 fn row(line: &str) -> Option<Row> {
     let (what, figures) = line.rsplit_once(": ")?;
-    let mut figures = figures.split(", ").next()?.split(" of at most ").map(kibibytes);
-    let (ours, limit) = (figures.next()??, figures.next());
-    let limit = match limit {
-        Some(limit) => Some(Limit::AtMost(limit?)),
-        None => None,
-    };
-    Some(Row { what: what.to_owned(), limit, ours, unit: "KiB", reference: None })
+    let (figures, reference) = split(figures.split(", ").next()?, "; the reference ");
+    let (ours, limit) = split(figures, " of at most ");
+    let (limit, reference) = (optional(limit)?.map(Limit::AtMost), optional(reference)?);
+    Some(Row { what: what.to_owned(), limit, ours: kibibytes(ours)?, unit: "KiB", reference })
+}
+
+/// What stands behind the words, if they are there.
+fn split<'t>(text: &'t str, words: &str) -> (&'t str, Option<&'t str>) {
+    text.split_once(words).map_or((text, None), |(before, behind)| (before, Some(behind)))
+}
+
+fn optional(text: Option<&str>) -> Option<Option<f64>> {
+    text.map_or(Some(None), |text| kibibytes(text).map(Some))
 }
 
 fn kibibytes(text: &str) -> Option<f64> {
@@ -37,16 +89,39 @@ fn kibibytes(text: &str) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::row;
+    use super::*;
 
     #[test]
     fn a_line_is_a_row() {
         let judged = row("hash, above: 1332 KiB of at most 2048 KiB, 5.0s").expect("it is one");
         assert_eq!(judged.sentence(), "hash, above: 1,332 KiB, at most 2,048 KiB");
+        let beside = row("hash: 5 KiB of at most 8 KiB; the reference 99 KiB, 5.0s").expect("it is one");
+        assert_eq!(beside.sentence(), "hash: 5 KiB, at most 8 KiB; the reference 99 KiB");
         let told = row("an empty program: 1800 KiB").expect("it is one");
         assert_eq!((told.ours, told.limit), (1800.0, None));
-        for line in ["test result: ok. 1 passed", "", "a: b KiB", "a: 5 KiB of at most some KiB", "a: 5 s"] {
+        for line in [
+            "test result: ok. 1 passed",
+            "",
+            "a: b KiB",
+            "a: 5 KiB of at most some KiB",
+            "a: 5 KiB of at most 8 KiB; the reference more, 5.0s",
+            "a: 5 s",
+        ] {
             assert!(row(line).is_none(), "{line}");
         }
+    }
+
+    #[test]
+    fn each_row_is_due_by_its_name() {
+        let lines: Vec<String> = DUE.iter().map(|(what, _)| format!("{what}: 5 KiB\n")).collect();
+        let text = "running\n".to_owned() + &lines.concat();
+        let rows_of = rows(&text).expect("all are there");
+        assert!(rows_of.iter().map(|row| row.what.as_str()).eq(DUE.iter().map(|(what, _)| *what)));
+        assert_eq!(told(&rows_of).len(), DUE.iter().filter(|(_, is_told)| *is_told).count());
+        for (what, _) in &DUE {
+            let changed = text.replace(&format!("{what}: 5 KiB\n"), &format!("{what}: 5 KB\n"));
+            assert!(rows(&changed).unwrap_err().contains(&format!("\"{what}\" was not measured")), "{what}");
+        }
+        assert!(rows(&(text + "a new one: 5 KiB\n")).unwrap_err().contains("\"a new one\""));
     }
 }

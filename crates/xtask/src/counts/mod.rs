@@ -8,6 +8,7 @@ mod desktop;
 mod dhat;
 mod limits;
 mod memory;
+mod pages;
 
 use crate::budget::Row;
 use crate::report::{Outcome, Tally};
@@ -15,6 +16,7 @@ use crate::workspace;
 pub use desktop::count_heap as heap;
 use limits::{Judged, Limits};
 pub use memory::measure as memory;
+pub use pages::write as write_pages;
 use std::path::PathBuf;
 
 /// Paths that were taken on one machine, with programs of one compiler.
@@ -41,7 +43,7 @@ pub fn count() -> Result<Vec<Place>, String> {
     if cfg!(target_os = "linux") {
         places.extend([desktop::count()?, heap()?]);
     } else {
-        println!("the paths of a desktop are only counted on Linux");
+        eprintln!("the paths of a desktop are only counted on Linux");
     }
     places.extend(boards::count()?);
     Ok(places)
@@ -49,13 +51,15 @@ pub fn count() -> Result<Vec<Place>, String> {
 
 /// A stage: each path within its limit, and each program within its memory.
 pub fn judge() -> Outcome {
-    let (mut tally, limits) = (Tally::default(), Limits::read(&limits_file())?);
-    for place in count()? {
-        report(&limits.judge(&place), &mut tally);
+    let (mut tally, limits, places) = (Tally::default(), Limits::read(&limits_file())?, count()?);
+    let memory = memory()?;
+    for judged in limits.judge_all(&places) {
+        report(&judged, &mut tally);
     }
-    for row in memory()? {
+    for row in &memory {
         tally.check(&row.sentence(), row.judge());
     }
+    pages::check(&limits, &places, &memory, &mut tally);
     Ok(tally)
 }
 
@@ -66,10 +70,23 @@ pub fn bless(places: &[Place]) -> Result<(), String> {
     workspace::write(&file, limits.blessed(places).text().as_bytes())
 }
 
-/// What was counted, with its limits.
-pub fn rows(places: &[Place]) -> Result<Vec<Row>, String> {
-    let limits = Limits::read(&limits_file())?;
-    Ok(places.iter().flat_map(|place| limits.judge(place).rows).collect())
+/// All that was counted, with its limits, and what is wrong with those.
+pub fn rows(places: &[Place]) -> Result<(Vec<Row>, Vec<String>), String> {
+    Ok(summed_up(Limits::read(&limits_file())?.judge_all(places)))
+}
+
+/// The same of one place.
+pub fn rows_of(place: &Place) -> Result<(Vec<Row>, Vec<String>), String> {
+    Ok(summed_up(vec![Limits::read(&limits_file())?.judge(place)]))
+}
+
+fn summed_up(judged: Vec<Judged>) -> (Vec<Row>, Vec<String>) {
+    let (mut rows, mut faults) = (Vec::new(), Vec::new());
+    for Judged { place, rows: more, faults: sentences, .. } in judged {
+        rows.extend(more);
+        faults.extend(sentences.into_iter().map(|fault| format!("{place}: {fault}")));
+    }
+    (rows, faults)
 }
 
 fn limits_file() -> PathBuf {
