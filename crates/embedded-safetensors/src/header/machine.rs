@@ -300,6 +300,12 @@ impl HeaderParser {
                 }
             }
             let &[byte, ref rest @ ..] = *left else { return self.end_of_chunk() };
+            // No shortcut is looked for behind whitespace: where it comes in lines and columns, none begins there.
+            if self.state as u8 >= State::Value as u8 && matches!(byte, b' ' | b'\t' | b'\n' | b'\r') {
+                *left = rest;
+                self.position += 1;
+                continue;
+            }
             let signal = self.step(byte);
             if signal as u8 == Signal::Failed as u8 {
                 if byte < 0x80 || !self.may_begin_character() {
@@ -320,7 +326,7 @@ impl HeaderParser {
         }
     }
 
-    /// Takes a byte of a header in which nothing is wrong.
+    /// Takes a byte, but whitespace, of a header in which nothing is wrong.
     pub(super) const fn take_byte(&mut self, left: &mut &[u8]) {
         let [byte, rest @ ..] = *left else { return };
         let mut one: &[u8] = &[*byte];
@@ -463,9 +469,6 @@ impl HeaderParser {
 
     #[inline(always)]
     const fn step(&mut self, byte: u8) -> Signal {
-        if self.state as u8 >= State::Value as u8 && matches!(byte, b' ' | b'\t' | b'\n' | b'\r') {
-            return Signal::Taken;
-        }
         match self.state {
             State::Failed => Signal::Failed,
             State::Length => self.length(byte),
