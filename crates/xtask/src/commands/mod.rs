@@ -21,7 +21,7 @@ pub struct Command {
     run: fn(&[String]) -> Result<ExitCode, String>,
 }
 
-const COMMANDS: [Command; 11] = [
+static COMMANDS: [Command; 11] = [
     demo::COMMAND,
     test::COMMAND,
     bench::COMMAND,
@@ -38,10 +38,39 @@ const COMMANDS: [Command; 11] = [
 /// Runs the command that the first word names; `help` when there is none.
 pub fn run(words: &[String]) -> Result<ExitCode, String> {
     let (name, rest) = words.split_first().map_or(("help", &[][..]), |(name, rest)| (name.as_str(), rest));
-    let command = COMMANDS.iter().find(|command| command.name == name);
-    match command {
-        Some(command) => (command.run)(rest),
-        None if name == "--help" || name == "-h" => help::print(),
-        None => Err(format!("there is no command \"{name}\"; `cargo xtask help` lists them")),
+    match named(name) {
+        Ok(command) if rest.iter().any(|word| asks_for_help(word)) => Ok(help::print_one(command)),
+        Ok(command) => (command.run)(rest),
+        Err(_) if asks_for_help(name) => Ok(help::print()),
+        Err(sentence) => Err(sentence),
+    }
+}
+
+fn named(name: &str) -> Result<&'static Command, String> {
+    COMMANDS
+        .iter()
+        .find(|command| command.name == name)
+        .ok_or_else(|| format!("there is no command \"{name}\"; `cargo xtask help` lists them"))
+}
+
+fn asks_for_help(word: &str) -> bool {
+    ["--help", "-h"].contains(&word)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{COMMANDS, run};
+
+    fn succeeds(words: &[&str]) -> bool {
+        run(&words.iter().map(|&word| word.to_owned()).collect::<Vec<_>>()).is_ok()
+    }
+
+    #[test]
+    fn every_command_says_what_it_is() {
+        for command in &COMMANDS {
+            assert!(succeeds(&[command.name, "--help"]) && succeeds(&["help", command.name]));
+        }
+        assert!(succeeds(&["-h"]) && succeeds(&[]));
+        assert!(!succeeds(&["sise", "--help"]) && !succeeds(&["help", "sise"]));
     }
 }
