@@ -141,13 +141,19 @@ impl Area {
     }
 
     fn draw_ticks(&self, svg: &mut String) {
+        let mut free = 0.0;
         for tick in self.scale.ticks() {
             let x = self.at(tick);
             let ends =
                 format!("x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"{}\" y2=\"{}\"", HEAD - 6.0, self.bottom + 4.0);
             line(svg, &format!("<line class=\"grid\" {ends}/>"));
             let place = format!("x=\"{x:.1}\" y=\"{}\" text-anchor=\"middle\"", self.bottom + 18.0);
-            line(svg, &format!("<text class=\"tick\" {place}>{}</text>", number(tick)));
+            let words = number(tick);
+            let half = words.len() as f64 * LETTER / 2.0;
+            if x - half >= free {
+                line(svg, &format!("<text class=\"tick\" {place}>{words}</text>"));
+                free = x + half;
+            }
         }
     }
 

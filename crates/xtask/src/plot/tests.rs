@@ -86,6 +86,24 @@ fn a_chart_of_nothing_is_a_picture_too() {
 }
 
 #[test]
+fn words_at_the_axis_do_not_run_into_each_other() {
+    let bars = vec![
+        Bar::new(Kind::Other, "a label that is long, so that little is left for bars", 3e6)
+            .shown("x".repeat(30)),
+    ];
+    let groups = vec![Group { name: String::new(), bars }];
+    let svg = Chart { title: String::new(), about: String::new(), axis: Axis::Linear, groups }.svg();
+    let ticks = svg.lines().filter(|line| line.starts_with("<text class=\"tick\""));
+    let places = ticks.map(|tick| (attribute(tick, "x"), tick.split(['<', '>']).nth(2).map_or(0, str::len)));
+    let places: Vec<(f64, usize)> = places.collect();
+    assert!(places.len() > 1, "{svg}");
+    for pair in places.windows(2) {
+        let [(left, len), (right, next_len)] = pair else { continue };
+        assert!(right - left >= (len + next_len) as f64 * LETTER / 2.0 - 0.2, "{svg}");
+    }
+}
+
+#[test]
 fn axes_begin_and_end_at_round_numbers() {
     let ticks = |axis, values: &[f64]| {
         let ticks = Scale::over(axis, values.iter().copied()).ticks();
