@@ -9,6 +9,7 @@ use crate::source::{Data, Source};
 use crate::text::quoted;
 use embedded_safetensors::{FileModel, FileTensor, ShardFault, ShardedModel};
 use std::collections::{BTreeMap, HashMap};
+use std::io::{self, Write};
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
 
@@ -63,14 +64,22 @@ impl Model {
         parts.flat_map(|(part, file)| file.tensors().map(move |tensor| Tensor { part, tensor }))
     }
 
-    /// The same without those that only fill the space between others, as the writer of padded files makes them. What is only called so
-    /// has data that nobody may lose.
-    pub fn without_padding(&self) -> impl Iterator<Item = Tensor<'_>> {
-        self.parts.iter().enumerate().flat_map(|(part, file)| {
-            let padding = file.padding();
-            let tensors = file.tensors().filter(move |tensor| !padding.contains(tensor.name()));
-            tensors.map(move |tensor| Tensor { part, tensor })
-        })
+    /// The same without padding, and how much padding there is. The bytes of tensors that may be padding are read: only zeros are.
+    ///
+    /// # Errors
+    /// They cannot be read.
+    pub fn without_padding(&self) -> Result<(Vec<Tensor<'_>>, Padding), Complaint> {
+        let (mut tensors, mut padding) = (Vec::new(), Padding::default());
+        for (part, file) in self.parts.iter().enumerate() {
+            let names = file.padding()?;
+            for tensor in file.tensors() {
+                match names.contains(tensor.name()) {
+                    true => padding.count(tensor.byte_len()),
+                    false => tensors.push(Tensor { part, tensor }),
+                }
+            }
+        }
+        Ok((tensors, padding))
     }
 
     /// The tensor of this name.
@@ -118,6 +127,37 @@ impl Model {
     /// One is not.
     pub fn check_unchanged(&self) -> Result<(), Complaint> {
         self.parts.iter().try_for_each(|part| Ok(part.check_unchanged()?))
+    }
+}
+
+/// Padding that a command leaves out of what it writes.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Padding {
+    pub tensors: u64,
+    pub bytes: u64,
+}
+
+impl Padding {
+    fn count(&mut self, bytes: u64) {
+        self.add(Self { tensors: 1, bytes });
+    }
+
+    pub fn add(&mut self, other: Self) {
+        self.tensors += other.tensors;
+        self.bytes += other.bytes;
+    }
+
+    /// A line that says what was left out, if anything was.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    pub fn print(self, out: &mut impl Write) -> io::Result<()> {
+        let Self { tensors, bytes } = self;
+        match tensors {
+            0 => Ok(()),
+            1 => writeln!(out, "  left out: 1 tensor of padding, {bytes} bytes of zeros"),
+            _ => writeln!(out, "  left out: {tensors} tensors of padding, {bytes} bytes of zeros"),
+        }
     }
 }
 

@@ -145,28 +145,50 @@ fn what_is_called_as_padding_but_is_none_stays() {
     assert_eq!((run.code, names(&place, "new")), (Some(0), vec!["__padding__.0".to_owned()]), "{run:?}");
 }
 
-/// Of the right length and in the right place, but with a number that none of the padding before it has come to.
+/// Of the right length and in the right place, but with a number that none of the padding before it has come to, or with bytes that are
+/// not all zero. What is left out is told.
 #[test]
-fn padding_is_counted_from_nought() {
+fn only_padding_is_left_out_and_it_is_told() {
     let place = Place::new();
-    let padded = |number: u32| {
+    let padded = |number: u32, byte: u8| {
         let name = format!("__padding__.{number}");
         let members = [tensor("a", 0, 1), tensor(&name, 1, 64), tensor("b", 64, 66)].join(",");
         // The data begin at 128 or 192, and so the tensor ends at a multiple of 64.
         let header = format!("{{{members}}}");
         let header = format!("{header:<width$}", width = (header.len() + 8).next_multiple_of(64) - 8);
-        file(header, &(0..66).collect::<Vec<u8>>())
+        let mut data = [0; 66];
+        data[63] = byte;
+        file(header, &data)
     };
-    place.put("padding", &padded(0)).put("tensor", &padded(5));
-    for (model, expected) in [("padding", &["a", "b"][..]), ("tensor", &["__padding__.5", "a", "b"])] {
-        assert_eq!(place.run(["pack", model, "-o", "new", "--force"]).code, Some(0));
+    place.put("padding", &padded(0, 0)).put("number", &padded(5, 0)).put("bytes", &padded(0, 1));
+    let padding = ["a", "b"].as_slice();
+    for (model, expected) in [
+        ("padding", padding),
+        ("number", &["__padding__.5", "a", "b"]),
+        ("bytes", &["__padding__.0", "a", "b"]),
+    ] {
+        let is_told = |run: support::Run| {
+            assert_eq!(run.code, Some(0), "{run:?}");
+            let told = run.out.contains("  left out: 1 tensor of padding, 63 bytes of zeros\n");
+            assert_eq!(told, expected == padding, "{model}: {run:?}");
+        };
+        is_told(place.run(["pack", model, "-o", "new", "--force"]));
         assert_eq!(names(&place, "new"), expected, "{model}");
-        assert_eq!(place.run(["split", model, "-o", "s", "--force"]).code, Some(0));
+        is_told(place.run(["pack", model, "--dry-run"]));
+        is_told(place.run(["split", model, "-o", "s", "--force"]));
         assert_eq!(names(&place, "s/model.safetensors"), expected, "{model}");
         assert_eq!(place.run(["join", "s", "-o", "whole", "--force"]).code, Some(0));
         assert_eq!(names(&place, "whole"), expected, "{model}");
+        std::fs::copy(place.path(model), place.path("m.safetensors")).expect("it is there");
+        is_told(place.run(["convert", "m.safetensors", "c.safetensors", "--force"]));
+        assert_eq!(names(&place, "c.safetensors"), expected, "{model}");
+        let piped = place.command(["pack", model, "-o", "-"]).output().expect("it runs");
+        assert_eq!(!piped.stderr.is_empty(), expected == padding);
+        let json = place.run(["pack", model, "-o", "new", "--force", "--json"]).out;
+        let json: Value = serde_json::from_str(&json).expect("an object");
+        assert_eq!(json["padding_left_out"], u64::from(expected == padding));
     }
-    assert_eq!(contents(&place, "new")[0].1, (1..64).collect::<Vec<u8>>());
+    assert_eq!(contents(&place, "new")[0].1[62], 1);
 }
 
 #[test]

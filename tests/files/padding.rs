@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use embedded_safetensors::{Draft, Placement, Saved, write_file};
+use embedded_safetensors::{Draft, FileModel, Placement, Saved, write_file};
 use verification::dictionary::{Dictionary, Kinds};
 use verification::file::with_header;
 use verification::judge::judge;
@@ -105,26 +105,80 @@ fn what_is_only_called_padding_is_not_lost() {
     let tensor = |name: &str, dims: &str, begin: u32, end: u32| {
         format!(r#""{name}":{{"dtype":"U8","shape":{dims},"data_offsets":[{begin},{end}]}}"#)
     };
-    // The last tensor; one whose end is at no multiple; one of two dimensions; one whose number is not the next. All else is as it would be.
+    // The last tensor; one whose end is at no multiple; one of two dimensions; one whose number is not the next; one whose last byte is not zero. All
+    // else is as it would be.
     let cases = [
         (0, vec![tensor("a", "[8]", 0, 8), tensor("__padding__.0", "[24]", 8, 32)]),
         (0, vec![tensor("__padding__.0", "[17]", 0, 17), tensor("a", "[15]", 17, 32)]),
         (8, vec![tensor("__padding__.0", "[1,24]", 0, 24), tensor("a", "[8]", 24, 32)]),
         (8, vec![tensor("__padding__.1", "[24]", 0, 24), tensor("a", "[8]", 24, 32)]),
+        (8, vec![tensor("__padding__.0", "[24]", 0, 24), tensor("a", "[8]", 24, 32)]),
     ];
     for (start, tensors) in cases {
         let header = format!("{{{}}}", tensors.join(","));
         let len = 192 + start;
         let mut file = with_header(&format!("{header:0$}", len - 8), 0);
         assert_eq!((file.len() % 32, len >= 8 + header.len()), (start, true));
-        file.extend(0..32);
+        file.extend([0; 23]);
+        file.extend(1..10);
         let path = folder.put("m", &file);
         let draft = Draft::open(&path).expect("it is sound");
         assert_eq!(names(&draft).len(), tensors.len(), "{header}");
+        assert_eq!(FileModel::open(&path).expect("it is sound").padding().expect("it can be read").len(), 0);
         draft.save(folder.join("copy")).expect("there is room");
         let copy = fs::read(folder.join("copy")).expect("it is there");
         assert!(read(&copy).0.sorted() == read(&file).0.sorted());
     }
+}
+
+/// What a program lists by `FileModel::tensors` it can name to a draft, padding too: no shard lacks what the index says of it.
+#[test]
+fn a_padded_model_is_split_by_what_it_lists() {
+    use embedded_safetensors::{ShardPlan, ShardedModel};
+    let folder = Folder::new();
+    let path = folder.join("m");
+    let dictionary = model(3);
+    write(&path, &dictionary);
+    let whole = FileModel::open(&path).expect("it is sound");
+    let tensors = whole.tensors().map(|tensor| (tensor.name(), tensor.byte_len()));
+    let plan = ShardPlan::new("model", tensors, whole.summary().data_len / 2);
+    let outcome = plan.write(folder.path(), |shard, place| {
+        let mut part = Draft::open(&path)?;
+        part.select(shard.tensors())?;
+        part.save(place).map(drop)
+    });
+    outcome.expect("all that is listed can be selected");
+    let sharded = ShardedModel::open(folder.path()).expect("index and shards agree");
+    assert_eq!(sharded.len(), whole.len());
+    for tensor in &dictionary.tensors {
+        let found = sharded.tensor(&tensor.name).expect("it is there");
+        let mut bytes = vec![0; tensor.bytes.len()];
+        found.reader().read_all(&mut bytes).expect("it can be read");
+        assert!(bytes == tensor.bytes);
+    }
+}
+
+/// Padding that is named is a tensor like any other, and the rest stays apart.
+#[test]
+fn padding_that_is_named_is_kept_or_removed() {
+    let folder = Folder::new();
+    let path = folder.join("m");
+    write(&path, &model(1));
+    let open = || Draft::open(&path).expect("it is sound");
+    let count = open().padding().count();
+    assert!(count > 1 && open().tensors().all(|tensor| !tensor.name().starts_with("__padding__.")));
+    let mut draft = open();
+    draft.rename("__padding__.0", "zeros").expect("it is there");
+    draft.remove("__padding__.1").expect("it is there");
+    assert_eq!(draft.padding().count(), count - 2);
+    assert_eq!(draft.save(folder.join("copy")).expect("there is room"), Saved::Copied);
+    let copy = FileModel::open(folder.join("copy")).expect("it is sound");
+    assert!(copy.tensor("zeros").is_some() && !has_padding(&folder.join("copy")));
+    assert_eq!(copy.len(), model(1).tensors.len() + 1);
+    let mut draft = open();
+    draft.rename("__padding__.0", "zeros").expect("it is there");
+    assert_eq!(draft.save(&path).expect("there is room"), Saved::InPlace);
+    assert!(open().tensor("zeros").is_some());
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Whether the tensors of a model that lies in memory can be used where they lie.
 
+use crate::complaint::Complaint;
 use crate::model::{Model, Tensor};
 
 /// The tensors that do not begin where they should.
@@ -39,9 +40,12 @@ impl Remedy {
 impl Alignment {
     /// Of a model whose file begins at an address. All tensors are to be at multiples of the width of their elements, or
     /// of `wanted` where that is more.
-    pub fn of(model: &Model, data_start: u64, address: u64, wanted: u64) -> Self {
+    ///
+    /// # Errors
+    /// The model cannot be read.
+    pub fn of(model: &Model, data_start: u64, address: u64, wanted: u64) -> Result<Self, Complaint> {
         let (mut alignment, mut multiple, mut all_by_size) = (Self::default(), 8, true);
-        for tensor in model.without_padding() {
+        for tensor in model.without_padding()?.0 {
             let own = width(&tensor).max(wanted);
             multiple = multiple.max(own);
             all_by_size &= tensor.byte_len().is_multiple_of(own);
@@ -56,7 +60,7 @@ impl Alignment {
                 (true, false) => Remedy::Padded(multiple),
             });
         }
-        alignment
+        Ok(alignment)
     }
 
     fn see(&mut self, tensor: &Tensor<'_>, address: u64, multiple: u64) {

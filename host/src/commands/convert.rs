@@ -154,6 +154,7 @@ impl Done<'_> {
         if self.reports.iter().any(Option::is_some) {
             self.table().print(&mut out)?;
         }
+        self.input.padding.print(&mut out)?;
         if self.lost > 0 {
             let keys = if self.lost == 1 { "1 key".to_owned() } else { format!("{} keys", self.lost) };
             writeln!(out, "  left out: the metadata, {keys}, for which numpy has no place")?;
@@ -195,6 +196,7 @@ impl Done<'_> {
         let object = Object::new().text("file", &self.command.input.to_string_lossy()).flag("ok", true);
         let object = object.text("output", &self.command.output.to_string_lossy());
         let object = object.number("bytes", self.bytes()?).number("metadata_left_out", self.lost as u64);
+        let object = object.number("padding_left_out", self.input.padding.tensors);
         writeln!(io::stdout(), "{}", object.raw("tensors", &json::array(tensors)).end())?;
         Ok(())
     }

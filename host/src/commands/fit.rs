@@ -128,13 +128,13 @@ impl Fit {
                     good: false,
                 })
             }
-            Ok(place) => Ok(self.good(site, model, plan, &place)),
+            Ok(place) => self.good(site, model, plan, &place),
         }
     }
 
-    fn good(&self, site: &Site, model: &Model, plan: &Plan, place: &Place<'_>) -> Answer {
+    fn good(&self, site: &Site, model: &Model, plan: &Plan, place: &Place<'_>) -> Result<Answer, Complaint> {
         let wanted = self.align.unwrap_or(1);
-        let alignment = Alignment::of(model, plan.data_start, place.range.start, wanted);
+        let alignment = Alignment::of(model, plan.data_start, place.range.start, wanted)?;
         let name = model.path().to_string_lossy().into_owned();
         let mut lines = vec![first_line(site, place, plan)];
         lines.extend(rest_line(place));
@@ -143,7 +143,7 @@ impl Fit {
         lines.push(index_line(site, plan));
         let json = json(&name, site, plan, place, &alignment);
         let good = self.align.is_none() || alignment.misaligned == 0;
-        Answer { name, lines, json, pages: Some(place.pages.clone()), good }
+        Ok(Answer { name, lines, json, pages: Some(place.pages.clone()), good })
     }
 }
 

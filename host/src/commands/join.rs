@@ -61,23 +61,29 @@ impl Run for Join {
         model.check_unchanged()?;
         Work::check()?;
         product.finish()?;
-        if is_file {
-            self.tell(contents.entries.len(), model.parts().len(), bytes)?;
+        match is_file {
+            true => self.tell(&contents, model.parts().len(), bytes)?,
+            // The file goes to standard output.
+            false => contents.padding.print(&mut io::stderr())?,
         }
         Ok(Exit::Good)
     }
 }
 
 impl Join {
-    fn tell(&self, tensors: usize, shards: usize, bytes: u64) -> io::Result<()> {
+    fn tell(&self, contents: &Contents<'_>, shards: usize, bytes: u64) -> io::Result<()> {
+        let tensors = contents.entries.len();
         let output = self.output.to_string_lossy();
         if self.json {
             let object = Object::new().flag("ok", true).text("output", &output);
             let object = object.number("tensors", tensors as u64).number("shards", shards as u64);
+            let object = object.number("padding_left_out", contents.padding.tensors);
             return writeln!(io::stdout(), "{}", object.number("bytes", bytes).end());
         }
         let plural = |count| if count == 1 { "" } else { "s" };
         let (output, s, of) = (shown_text(&output), plural(tensors), plural(shards));
-        writeln!(io::stdout(), "{output}: {tensors} tensor{s} of {shards} file{of}, {bytes} bytes")
+        let mut out = io::stdout().lock();
+        writeln!(out, "{output}: {tensors} tensor{s} of {shards} file{of}, {bytes} bytes")?;
+        contents.padding.print(&mut out)
     }
 }

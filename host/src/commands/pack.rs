@@ -5,7 +5,7 @@ use crate::commands::{Run, stdin_once};
 use crate::complaint::{Complaint, Outcome};
 use crate::exit::Exit;
 use crate::json::{self, Object};
-use crate::model::{Model, is_sharded};
+use crate::model::{Model, Padding, is_sharded};
 use crate::pack::{Contents, Edits, Layout, Line, Ordering, Prefer, plan, write};
 use crate::product::{Product, may_be_made, not_both_on_output};
 use crate::same::not_the_input;
@@ -93,7 +93,7 @@ impl Run for Pack {
         self.order.apply(&mut contents)?;
         let output = self.target();
         let (bytes, lines) = plan(&contents, layout, output)?;
-        let done = Done { command: &self, lines: &lines, bytes };
+        let done = Done { command: &self, lines: &lines, bytes, padding: contents.padding };
         if self.dry_run {
             return done.tell(None);
         }
@@ -162,13 +162,17 @@ struct Done<'d> {
     command: &'d Pack,
     lines: &'d [Line<'d, 'd>],
     bytes: u64,
+    /// Of the inputs.
+    padding: Padding,
 }
 
 impl Done<'_> {
     fn tell(&self, saved: Option<Saved>) -> Outcome {
         match self.command.output.as_deref() {
-            // That is where the file goes.
-            Some(output) if output.as_os_str() == "-" && !self.command.dry_run => {}
+            // The file goes to standard output.
+            Some(output) if output.as_os_str() == "-" && !self.command.dry_run => {
+                self.padding.print(&mut io::stderr())?;
+            }
             _ if self.command.json => self.print_json(saved)?,
             _ => self.print(saved)?,
         }
@@ -179,6 +183,11 @@ impl Done<'_> {
     fn file_len(&self, saved: Option<Saved>) -> u64 {
         let on_disk = || std::fs::metadata(self.command.target()).ok().map(|there| there.len());
         saved.and_then(|_| on_disk()).unwrap_or(self.bytes)
+    }
+
+    /// An edit in place leaves padding where it is.
+    fn left_out(&self, saved: Option<Saved>) -> Padding {
+        if saved == Some(Saved::InPlace) { Padding::default() } else { self.padding }
     }
 
     fn print(&self, saved: Option<Saved>) -> Result<(), Complaint> {
@@ -199,6 +208,7 @@ impl Done<'_> {
         if saved.is_none() {
             self.table().print(&mut out)?;
         }
+        self.left_out(saved).print(&mut out)?;
         Ok(out.flush()?)
     }
 
@@ -241,6 +251,7 @@ impl Done<'_> {
         let is_none = self.command.output.is_none() && !self.command.in_place;
         let object = object.raw("output", if is_none { "null" } else { &output });
         let object = object.number("tensors", self.lines.len() as u64).number("bytes", self.file_len(saved));
+        let object = object.number("padding_left_out", self.left_out(saved).tensors);
         let object = object.flag("written", saved.is_some()).flag("in_place", saved == Some(Saved::InPlace));
         let object = match saved {
             None => object.raw("plan", &json::array(self.lines.iter().map(line))),

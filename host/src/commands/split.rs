@@ -81,7 +81,7 @@ impl Run for Split {
         put_in_place(products, &self.output.join(plan.index_name()))?;
         folder.keep();
         former.remove()?;
-        self.tell(&plan, contents.entries.len())?;
+        self.tell(&plan, &contents)?;
         Ok(Exit::Good)
     }
 }
@@ -121,7 +121,7 @@ impl Split {
         for shard in plan.shards() {
             let entries = shard.tensors().iter().filter_map(|name| by_name.get(name.as_str()));
             let entries = entries.map(|&entry| entry.clone()).collect();
-            let part = Contents { entries, metadata: contents.metadata.clone() };
+            let part = Contents { entries, metadata: contents.metadata.clone(), ..Contents::default() };
             let path = self.path(shard);
             let mut product = Product::create(&path, self.force)?;
             write(&part, Layout::USUAL, (&mut product, &path), &work)?;
@@ -136,7 +136,7 @@ impl Split {
         Ok(products)
     }
 
-    fn tell(&self, plan: &ShardPlan, tensors: usize) -> io::Result<()> {
+    fn tell(&self, plan: &ShardPlan, contents: &Contents<'_>) -> io::Result<()> {
         let folder = self.output.to_string_lossy();
         if self.json {
             let shards = plan.shards().map(|shard| {
@@ -145,7 +145,9 @@ impl Split {
             });
             let index = if plan.is_sharded() { json::quoted(&plan.index_name()) } else { "null".into() };
             let object = Object::new().flag("ok", true).text("output", &folder).raw("index", &index);
-            let object = object.number("tensors", tensors as u64).number("total_size", plan.total_size());
+            let object = object.number("tensors", contents.entries.len() as u64);
+            let object = object.number("padding_left_out", contents.padding.tensors);
+            let object = object.number("total_size", plan.total_size());
             return writeln!(io::stdout(), "{}", object.raw("shards", &json::array(shards)).end());
         }
         let mut out = io::stdout().lock();
@@ -159,7 +161,7 @@ impl Split {
             let path = self.output.join(plan.index_name());
             writeln!(out, "{}: the index", shown_text(&path.to_string_lossy()))?;
         }
-        Ok(())
+        contents.padding.print(&mut out)
     }
 }
 

@@ -3,7 +3,7 @@
 use super::arrays::Arrays;
 use super::kind::Kind;
 use crate::complaint::Complaint;
-use crate::model::{Model, Tensor};
+use crate::model::{Model, Padding, Tensor};
 use crate::npy::{Header, read_full};
 use crate::same::{not_of_the_model, not_the_input};
 use crate::work::Work;
@@ -45,6 +45,8 @@ impl Array {
 /// An open input, and what is in it.
 pub struct Input {
     pub arrays: Vec<Array>,
+    /// What a model has besides them.
+    pub padding: Padding,
     /// Where each stands in the list.
     names: HashMap<String, usize>,
     source: Source,
@@ -70,8 +72,9 @@ impl Input {
             Kind::Archive => Ok(Self::of_arrays(Arrays::open_many(path)?)),
             Kind::Model => {
                 let model = Model::open(path)?;
-                let arrays = model.tensors().map(|tensor| Array::of(&tensor)).collect();
-                Ok(Self::new(arrays, Source::Model(model)))
+                let (tensors, padding) = model.without_padding()?;
+                let arrays = tensors.iter().map(Array::of).collect();
+                Ok(Self { padding, ..Self::new(arrays, Source::Model(model)) })
             }
         }
     }
@@ -82,7 +85,7 @@ impl Input {
 
     fn new(arrays: Vec<Array>, source: Source) -> Self {
         let names = arrays.iter().enumerate().map(|(index, array)| (array.name.clone(), index)).collect();
-        Self { arrays, names, source }
+        Self { arrays, padding: Padding::default(), names, source }
     }
 
     /// Where the array of this name stands in the list.

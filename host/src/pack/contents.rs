@@ -1,7 +1,7 @@
 //! What a new model is to hold, before anything is written.
 
 use crate::complaint::Complaint;
-use crate::model::{Model, Tensor};
+use crate::model::{Model, Padding, Tensor};
 use crate::text::{quoted, shown_text};
 use embedded_safetensors::TensorSpec;
 use std::collections::hash_map;
@@ -43,19 +43,23 @@ pub enum Prefer {
 pub struct Contents<'m> {
     pub entries: Vec<Entry<'m>>,
     pub metadata: Option<BTreeMap<String, String>>,
+    /// What the models have besides the entries.
+    pub padding: Padding,
 }
 
 impl<'m> Contents<'m> {
     /// Everything that is in these models, but for the padding that they have.
     ///
     /// # Errors
-    /// Two have another value for a key of the metadata, and neither is preferred.
+    /// Two have another value for a key of the metadata, and neither is preferred; one cannot be read.
     pub fn of(models: &'m [Model], prefer: Option<Prefer>) -> Result<Self, Complaint> {
         let mut contents = Self::default();
         for model in models {
+            let (tensors, padding) = model.without_padding()?;
             let entries =
-                model.without_padding().map(|tensor| Entry { name: tensor.name().to_owned(), tensor, model });
+                tensors.into_iter().map(|tensor| Entry { name: tensor.name().to_owned(), tensor, model });
             contents.entries.extend(entries);
+            contents.padding.add(padding);
             if model.pairs().is_some() {
                 contents.take_metadata(model, prefer)?;
             }

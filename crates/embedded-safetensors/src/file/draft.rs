@@ -4,23 +4,22 @@ use super::disk::{Disk, Handle, Version};
 use super::error::{FileError, FileFault};
 use super::header::{self, Contents, Held, Pairs};
 use super::opened::Opened;
+use super::padding;
 use super::system::System;
 use super::undo;
-use crate::dtype::Dtype;
 use crate::error::{Error, ErrorKind};
 use crate::write::spec::{PADDING, Placement, TensorSpec};
 use core::fmt;
 use std::boxed::Box;
+use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
-use std::collections::{BTreeMap, HashSet};
-use std::format;
 use std::path::{Path, PathBuf};
 use std::string::String;
 use std::vec;
 use std::vec::Vec;
 
 /// A model as it is to become. It is opened, changed, and [saved](Self::save) where it was or elsewhere; nothing is written before that,
-/// and of the tensors' data nothing is read.
+/// and of the data only what may be [padding](Self::padding) is read.
 ///
 /// ```
 /// use embedded_safetensors::{Draft, Saved};
@@ -51,9 +50,9 @@ use std::vec::Vec;
 /// What is written has what the format knows of: names, dtypes, shapes, data, and `__metadata__`. Fields of other programs in the
 /// entries of tensors, which readers skip, are not kept.
 ///
-/// The padding of a [padded](Placement::Padded) file (`__padding__.…`, of U8, in front of a tensor that begins at a multiple of more bytes than it has) is not
-/// the draft's: it is not listed, stays where it is when the header is written in place, and is left out of copies, which are padded anew if [that is
-/// asked for](Self::set_placement). Other tensors that are called so are tensors.
+/// The [padding](Self::padding) of a [padded](Placement::Padded) file is kept apart: [`tensors`](Self::tensors) does not list it. It stays where it is
+/// when the header is written in place, and copies leave it out; [`set_placement`](Self::set_placement) pads a copy anew. [`rename`](Self::rename)
+/// and [`select`](Self::select) keep padding that they are given by name, as a tensor like any other.
 ///
 /// *Memory*: the header's names, shapes and metadata, and while it is opened or saved the header, twice; one open file for each
 /// that went into it.
@@ -81,7 +80,7 @@ pub(super) struct Source {
 }
 
 impl Draft {
-    /// Opens a file, of which only the header is read and proven. Other programs may [save it in place](Self::save) meanwhile: the header
+    /// Opens a file and validates its header. Of the data, only what may be [padding](Self::padding) is read. Other programs may [save it in place](Self::save) meanwhile: the header
     /// is that from before or after. Nothing is written, unless the header stays half written for half a second: then an edit of it was
     /// interrupted, and is undone first, as by [`recover`](Self::recover).
     ///
@@ -110,7 +109,7 @@ impl Draft {
         let (fingerprint, data_start) = (header::fingerprint(&header), header.len() as u64);
         let (path, count) = (path.to_path_buf(), tensors.len());
         let source = Source { path, place, file, version, fingerprint, data_start, tensors: count };
-        let names = padding_of(|name| tensors.get(name), tensors.values(), data_start);
+        let names = padding::names(&*source.file, data_start, |name| tensors.get(name), tensors.values())?;
         let padding = names.iter().filter_map(|name| tensors.remove_entry(name)).collect();
         Ok(Self { sources: vec![source], tensors, padding, metadata, placement: None, room: None })
     }
@@ -146,6 +145,13 @@ impl Draft {
         self.tensors.get_key_value(name).map(|(name, held)| held.spec(name))
     }
 
+    /// The padding of the file: what [`Placement::Padded`] put between tensors, recognized by its name (`__padding__.0` and so on), its dtype U8,
+    /// its single dimension, its place before a tensor that begins at a multiple of a larger power of two, and because every byte of it is zero. A tensor
+    /// that differs in any of these is not padding, whatever its name. Copies leave padding out.
+    pub fn padding(&self) -> impl Iterator<Item = TensorSpec<'_>> {
+        self.padding.iter().map(|(name, held)| held.spec(name))
+    }
+
     /// The keys and values of `__metadata__`, by the bytes of the keys.
     pub fn metadata(&self) -> impl Iterator<Item = (&str, &str)> {
         self.metadata.iter().flatten().map(|(key, value)| (key.as_str(), value.as_str()))
@@ -161,12 +167,12 @@ impl Draft {
     /// Never.
     pub fn rename(&mut self, old: &str, new: impl Into<String>) -> Result<(), FileError> {
         let new = new.into();
-        match self.tensors.get(&new) {
-            _ if !self.tensors.contains_key(old) => return Err(self.no_such_tensor(old)),
+        match self.find(&new) {
+            _ if self.find(old).is_none() => return Err(self.no_such_tensor(old)),
             Some(_) if new != old => return Err(self.name_taken(new)),
             _ => self.check_name(old, &new)?,
         }
-        if let Some(held) = self.tensors.remove(old) {
+        if let Some(held) = self.tensors.remove(old).or_else(|| self.padding.remove(old)) {
             self.tensors.insert(new, held);
         }
         Ok(())
@@ -201,7 +207,8 @@ impl Draft {
     /// # Panics
     /// Never.
     pub fn remove(&mut self, name: &str) -> Result<(), FileError> {
-        self.tensors.remove(name).map(drop).ok_or_else(|| self.no_such_tensor(name))
+        let removed = self.tensors.remove(name).or_else(|| self.padding.remove(name));
+        removed.map(drop).ok_or_else(|| self.no_such_tensor(name))
     }
 
     /// Leaves out all tensors but those that `keep` says yes to.
@@ -219,10 +226,10 @@ impl Draft {
     pub fn select<N: AsRef<str>>(&mut self, names: impl IntoIterator<Item = N>) -> Result<(), FileError> {
         let mut selected = BTreeMap::new();
         for name in names {
-            let found = self.tensors.get_key_value(name.as_ref());
-            let (name, held) = found.ok_or_else(|| self.no_such_tensor(name.as_ref()))?;
+            let (name, held) = self.find(name.as_ref()).ok_or_else(|| self.no_such_tensor(name.as_ref()))?;
             selected.insert(name.clone(), held.clone());
         }
+        self.padding.retain(|name, _| !selected.contains_key(name));
         self.tensors = selected;
         Ok(())
     }
@@ -299,6 +306,11 @@ impl Draft {
         self.room = Some(bytes);
     }
 
+    /// A tensor, or padding, by its name.
+    fn find(&self, name: &str) -> Option<(&String, &Held)> {
+        self.tensors.get_key_value(name).or_else(|| self.padding.get_key_value(name))
+    }
+
     /// The file that was opened.
     pub(super) fn path(&self) -> &Path {
         self.sources.first().map_or(Path::new(""), |source| &source.path)
@@ -335,29 +347,9 @@ pub(crate) fn refusal(error: Error, header: &[u8]) -> FileFault {
     }
 }
 
-/// The names of the tensors that are there only for others to begin where they must, exactly as [`Placement::Padded`] makes them: what
-/// is only called so has data that nobody may lose. `find` knows the tensors by their names.
-pub(super) fn padding_of<'h>(
-    find: impl Fn(&str) -> Option<&'h Held>,
-    tensors: impl Iterator<Item = &'h Held>,
-    data_start: u64,
-) -> Vec<String> {
-    let begins: HashSet<u64> = tensors.map(|held| held.begin).collect();
-    let is_padding = |held: &Held| held.is_padding(data_start) && begins.contains(&held.end);
-    let names = (0_u64..).map(|number| format!("{PADDING}{number}"));
-    names.take_while(|name| find(name).is_some_and(is_padding)).collect()
-}
-
 impl Held {
     pub(super) fn spec<'a>(&'a self, name: &'a str) -> TensorSpec<'a> {
         TensorSpec::new(name, self.dtype, &self.dims)
-    }
-
-    /// Whether it ends at a multiple of a number that it is shorter than.
-    fn is_padding(&self, data_start: u64) -> bool {
-        let [len] = self.dims[..] else { return false };
-        let unit = (len + 1).next_power_of_two().max(8);
-        self.dtype == Dtype::U8 && len > 0 && (data_start + self.end) & (unit - 1) == 0
     }
 }
 

@@ -13,6 +13,7 @@ pub(crate) mod model;
 #[cfg(any(feature = "shards", feature = "checkpoint"))]
 pub(crate) mod name;
 pub(crate) mod opened;
+mod padding;
 mod places;
 pub(crate) mod save;
 pub(crate) mod system;

@@ -1,10 +1,11 @@
 //! A model in a file, by positioned reads, with its names and shapes on the heap.
 
 use super::disk::{Disk, Handle, Version};
-use super::draft::{padding_of, refusal};
+use super::draft::refusal;
 use super::error::{FileError, FileFault};
 use super::header::{self, Contents, Held, Pairs};
 use super::opened::Opened;
+use super::padding;
 use super::places::Places;
 use super::system::System;
 use crate::check::Summary;
@@ -153,12 +154,19 @@ impl FileModel {
         candidates.find(|(candidate, _)| candidate == name)
     }
 
-    /// The names of the tensors that a [`Draft`](crate::Draft) takes for padding. Of no other use than to do as it does.
-    #[doc(hidden)]
-    pub fn padding(&self) -> HashSet<String> {
+    /// The names of the tensors that are padding, as [`Draft::padding`](crate::Draft::padding) recognizes it. The bytes of tensors that may be padding are
+    /// read, and no other data.
+    ///
+    /// # Errors
+    /// Those of the system.
+    ///
+    /// # Panics
+    /// Never.
+    pub fn padding(&self) -> Result<HashSet<String>, FileError> {
         let find = |name: &str| self.named(name).map(|(_, held)| held);
         let all = self.tensors.iter().map(|(_, held)| held);
-        padding_of(find, all, self.summary.data_start).into_iter().collect()
+        let names = padding::names(&*self.file, self.summary.data_start, find, all);
+        names.map(HashSet::from_iter).map_err(|fault| fault.of(&self.path))
     }
 
     /// What stands in `__metadata__`, if there is any.
