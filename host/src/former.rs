@@ -1,34 +1,53 @@
-//! What a model that is replaced has in files that the new one does not replace.
+//! The model that a split replaces, where it is in other files than the new one.
 
 use crate::complaint::Complaint;
 use crate::product::sync_folder;
-use embedded_safetensors::{ShardIndex, ShardLimits};
+use crate::siblings::{ShardName, read_index};
+use crate::text::shown_text;
+use embedded_safetensors::ShardIndex;
 use std::collections::HashSet;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Files of an old model that are to go when the new one is there.
+/// The files of an old model that go when the new one is in its place.
 pub struct Former(Vec<PathBuf>);
 
 impl Former {
-    /// What an old index names, and `whole`, the file that readers prefer to an index, but for those of the `new` model
-    /// and what is not called as a model is. An index that cannot be read names nothing.
-    pub fn of(index: &Path, whole: &Path, new: &[PathBuf]) -> Self {
-        let folder = index.parent().unwrap_or(Path::new(""));
-        let old = ShardIndex::open(index, &ShardLimits::USUAL).unwrap_or_default();
-        let old = old.shards().map(|shard| folder.join(shard)).chain([whole.to_path_buf()]);
-        let old = old.filter(|path| path.extension().is_some_and(|end| end == "safetensors"));
+    /// The files of the model called `name` in this folder that are none of the `new` model's: its index, if it has one; the shards that the index names
+    /// and that are called as this model's shards are; and the whole model, which many readers prefer to an index.
+    ///
+    /// # Errors
+    /// The old index names a file that is there and that the new model has, too: they cannot all be replaced at once, so a program
+    /// that is killed would leave neither model. Or the old index cannot be read.
+    pub fn of(folder: &Path, name: &str, new: &[PathBuf], has_index: bool) -> Result<Self, Complaint> {
+        let index = folder.join(format!("{name}.safetensors.index.json"));
+        let old = read_index(&index)?;
+        let whole = folder.join(format!("{name}.safetensors"));
         // Links, and systems that take capitals for small letters, have several paths for one file.
-        let new: HashSet<PathBuf> = new.iter().filter_map(|path| path.canonicalize().ok()).collect();
-        let is_old = |path: &PathBuf| path.canonicalize().is_ok_and(|place| !new.contains(&place));
-        Self(old.filter(is_old).collect())
+        let places: HashSet<PathBuf> = new.iter().filter_map(|path| path.canonicalize().ok()).collect();
+        let is_new = |path: &Path| path.canonicalize().is_ok_and(|place| places.contains(&place));
+        let shards: Vec<&str> = old.iter().flat_map(ShardIndex::shards).collect();
+        if let Some(taken) = shards.iter().map(|shard| folder.join(shard)).find(|path| is_new(path)) {
+            let index = shown_text(&index.to_string_lossy());
+            let sentence = format!(
+                "is a shard of the model that {index} names, and shards cannot all be replaced at once: split into another folder, or remove that model first"
+            );
+            return Err(Complaint::about(&taken, sentence));
+        }
+        let is_called_so = |shard: &&&str| ShardName::parse(shard).is_some_and(|shard| shard.stem == name);
+        let shards = shards.iter().filter(is_called_so).map(|shard| folder.join(shard));
+        let index = (old.is_some() && !has_index).then_some(index);
+        let files = index.into_iter().chain([whole]).chain(shards);
+        Ok(Self(files.filter(|path| path.is_file() && !is_new(path)).collect()))
     }
 
     pub fn files(&self) -> impl Iterator<Item = &PathBuf> {
         self.0.iter()
     }
 
+    /// Removes them, the index before its shards.
+    ///
     /// # Errors
     /// Those of the system; then files of the old model are left.
     pub fn remove(self) -> Result<(), Complaint> {
@@ -37,10 +56,7 @@ impl Former {
 }
 
 /// Removes a file if it is there, and returns when it is gone for good.
-///
-/// # Errors
-/// Those of the system.
-pub fn remove(path: &Path) -> Result<(), Complaint> {
+fn remove(path: &Path) -> Result<(), Complaint> {
     let gone = match fs::remove_file(path) {
         Ok(()) => sync_folder(path),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),

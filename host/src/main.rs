@@ -40,6 +40,7 @@ mod report;
 mod rows;
 mod same;
 mod sharded;
+mod siblings;
 mod sliced;
 mod slicing;
 mod source;

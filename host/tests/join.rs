@@ -21,13 +21,40 @@ fn what_was_split_is_the_same_again() {
     place.run(["join", "s", "-o", "new"]).is(0, "new: 2 tensors of 2 files, 125 bytes\n", "");
     let run = place.run(["join", INDEX, "-o", "other", "--json"]);
     let line: Value = serde_json::from_str(&run.out).expect("JSON");
-    assert_eq!(line, json!({"ok": true, "output": "other", "tensors": 2, "shards": 2, "bytes": 125}));
+    assert_eq!(
+        line,
+        json!({"ok": true, "output": "other", "tensors": 2, "shards": 2, "padding_left_out": 0, "bytes": 125})
+    );
     let read = |name| fs::read(place.path(name)).expect("a file");
     assert_eq!((read("new"), read("other")), (read("new"), read("new")));
     assert_eq!(place.run(["pack", "m", "-o", "packed"]).code, Some(0));
     assert_eq!(read("new"), read("packed"));
     let output = place.command(["join", "s", "-o", "-"]).output().expect("it runs");
     assert_eq!((output.status.code(), output.stdout), (Some(0), read("new")));
+}
+
+/// One shard alone would be a model with most of its tensors missing, and exit code 0.
+#[test]
+fn a_shard_without_its_siblings_is_refused() {
+    let place = place();
+    let shard = "s/model-00001-of-00002.safetensors";
+    let named = format!("{shard}: is shard 1 of 2; the whole model is {INDEX}\n");
+    for command in [&["join", shard, "-o", "new"][..], &["split", shard, "-o", "new"]] {
+        place.run(command).is(2, "", &named);
+    }
+    // Called otherwise, it is still named by the index.
+    let index = fs::read_to_string(place.path(INDEX)).expect("the index");
+    fs::write(place.path(INDEX), index.replace("model-00001-of-00002", "first")).expect("it is ours");
+    fs::rename(place.path(shard), place.path("s/first.safetensors")).expect("it is there");
+    let renamed = format!("s/first.safetensors: is one of several shards; the whole model is {INDEX}\n");
+    place.run(["join", "s/first.safetensors", "-o", "new"]).is(2, "", &renamed);
+    fs::rename(place.path("s/first.safetensors"), place.path(shard)).expect("it is there");
+    fs::remove_file(place.path(INDEX)).expect("it is there");
+    let alone = format!(
+        "{shard}: is shard 1 of 2, and the index \"model.safetensors.index.json\" is not beside it\n"
+    );
+    place.run(["join", shard, "-o", "new"]).is(2, "", &alone);
+    assert!(!place.path("new").exists());
 }
 
 #[test]

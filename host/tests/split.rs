@@ -84,8 +84,7 @@ fn one_shard_needs_no_index() {
     let run = place.run(["split", "m", "-o", "s", "--name", "big", "--json"]);
     let line: Value = serde_json::from_str(&run.out).expect("JSON");
     let shards = json!([{"file": "big.safetensors", "tensors": 6, "bytes": 600}]);
-    let expected =
-        json!({"ok": true, "output": "s", "index": null, "tensors": 6, "total_size": 600, "shards": shards});
+    let expected = json!({"ok": true, "output": "s", "index": null, "tensors": 6, "padding_left_out": 0, "total_size": 600, "shards": shards});
     assert_eq!((run.code, line), (Some(0), expected));
     assert_eq!(files(&place, "s"), ["big.safetensors"]);
 }
@@ -156,13 +155,71 @@ fn a_whole_model_does_not_stay_beside_a_new_index() {
     assert_eq!(files(&place, "s"), [first, second, index, "other.safetensors"]);
 }
 
+/// Between the first shard and the last one, the index would lead to shards of both models.
+#[test]
+fn shards_of_the_same_names_are_not_replaced_one_by_one() {
+    let place = place();
+    assert_eq!(place.run(["split", "m", "-o", "s", "--max-size", "300"]).code, Some(0));
+    let before = std::fs::read(place.path("s/model-00001-of-00002.safetensors")).expect("it is there");
+    let header = format!("{{{},{}}}", tensor("t0", 0, 300), tensor("t1", 300, 600));
+    place.put("n", &file(header, &[1; 600]));
+    let run = place.run(["split", "n", "-o", "s", "--max-size", "300", "--force"]);
+    let sentence = "s/model-00001-of-00002.safetensors: is a shard of the model that s/model.safetensors.index.json names, and shards cannot all be replaced at once: split into another folder, or remove that model first\n";
+    run.is(2, "", sentence);
+    let after = std::fs::read(place.path("s/model-00001-of-00002.safetensors")).expect("it is there");
+    assert!(before == after);
+    assert_eq!(place.run(["check", "s"]).code, Some(0));
+}
+
+/// Killed at any time, it leaves the old model or the new one, whole.
+#[cfg(unix)]
+#[test]
+fn a_kill_leaves_the_old_model_or_the_new_one() {
+    let place = Place::new();
+    let model = |count: u64, byte: u8| {
+        let members: Vec<String> = (0..count).map(|at| tensor(&format!("t{at}"), at, at + 1)).collect();
+        file(format!("{{{}}}", members.join(",")), &vec![byte; usize::try_from(count).expect("few")])
+    };
+    place.put("old", &model(40, 1)).put("new", &model(41, 2));
+    for shown in [1, 2, 10, 20, 40, 41] {
+        let _ = std::fs::remove_dir_all(place.path("s"));
+        assert_eq!(place.run(["split", "old", "-o", "s", "--max-size", "1"]).code, Some(0));
+        let split = ["split", "new", "-o", "s", "--max-size", "1", "--force"];
+        let mut child = place.command(split).spawn().expect("it runs");
+        let shard = place.path(format!("s/model-{shown:05}-of-00041.safetensors"));
+        support::until("a new shard", || shard.exists());
+        child.kill().expect("it can be killed");
+        child.wait().expect("it has ended");
+        let run = place.run(["check", "s/model.safetensors.index.json"]);
+        assert_eq!(run.code, Some(0), "{shown}: {run:?}");
+        let run = place.run(["join", "s", "-o", "joined", "--force"]);
+        assert!(run.code == Some(0) && run.out.contains(": 4"), "{shown}: {run:?}");
+    }
+}
+
+/// An old index that names files of others: they are not the model's.
+#[test]
+fn only_shards_of_that_name_are_removed() {
+    let place = place();
+    std::fs::create_dir(place.path("s")).expect("a folder");
+    let map = json!({"a": "other.safetensors", "b": "model-00001-of-00009.safetensors"});
+    place
+        .put("s/other.safetensors", &support::sound())
+        .put("s/model-00001-of-00009.safetensors", &support::sound())
+        .put("s/model.safetensors.index.json", json!({"weight_map": map}).to_string().as_bytes());
+    assert_eq!(place.run(["split", "m", "-o", "s", "--max-size", "300", "--force"]).code, Some(0));
+    let [first, second] = ["model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors"];
+    assert_eq!(files(&place, "s"), [first, second, "model.safetensors.index.json", "other.safetensors"]);
+}
+
 #[test]
 fn what_is_read_is_never_removed() {
     let place = place();
     assert_eq!(place.run(["split", "m", "-o", "s", "--max-size", "300"]).code, Some(0));
     let before = files(&place, "s");
-    let shard = "s/model-00001-of-00002.safetensors";
-    let run = place.run(["split", shard, "-o", "s", "--max-size", "100", "--force"]);
+    let run = place.run(["split", "s", "-o", "s", "--max-size", "300", "--force"]);
+    assert_eq!((run.code, files(&place, "s")), (Some(2), before.clone()), "{run:?}");
+    let run = place.run(["split", "s", "-o", "s", "--max-size", "100", "--force"]);
     run.is(2, "", "s/model-00001-of-00002.safetensors: is the file that is read; write another one\n");
     assert_eq!(files(&place, "s"), before);
     std::fs::copy(place.path("m"), place.path("model.safetensors")).expect("a copy");

@@ -8,6 +8,7 @@ use crate::model::Model;
 use crate::pack::{Contents, Layout, Prefer, write};
 use crate::product::{Product, may_be_made, not_both_on_output};
 use crate::same::not_the_input;
+use crate::siblings::must_be_whole;
 use crate::text::shown_text;
 use crate::work::Work;
 use std::io::{self, Write};
@@ -47,6 +48,7 @@ impl Run for Join {
         if is_file {
             may_be_made(&self.output, self.force)?;
         }
+        must_be_whole(&self.model)?;
         let models = [Model::open(&self.model)?];
         let [model] = &models;
         if is_file {

@@ -3,12 +3,13 @@
 use crate::commands::Run;
 use crate::complaint::{Complaint, Outcome};
 use crate::exit::Exit;
-use crate::former::{Former, remove};
+use crate::former::Former;
 use crate::json::{self, Object};
 use crate::model::Model;
 use crate::pack::{Contents, Layout, Prefer, write};
 use crate::product::{Closed, Product, may_be_made};
 use crate::same::{not_of_the_model, not_the_input};
+use crate::siblings::must_be_whole;
 use crate::text::{quoted, shown_text};
 use crate::work::Work;
 use embedded_safetensors::{PlannedShard, ShardPlan, parse_shard_size};
@@ -69,6 +70,7 @@ impl Run for Split {
         if self.name.is_empty() || self.name.contains(['/', '\\']) {
             return Err(Complaint::usage(format!("{} is no name of a file", quoted(&self.name))));
         }
+        must_be_whole(&self.model)?;
         let models = [Model::open(&self.model)?];
         let contents = Contents::of(&models, Some(Prefer::First))?;
         let tensors = contents.entries.iter().map(|entry| (entry.name.as_str(), entry.tensor.byte_len()));
@@ -78,7 +80,7 @@ impl Run for Split {
         let products = self.write(&plan, &contents)?;
         models[0].check_unchanged()?;
         Work::check()?;
-        put_in_place(products, &self.output.join(plan.index_name()))?;
+        put_in_place(products)?;
         folder.keep();
         former.remove()?;
         self.tell(&plan, &contents)?;
@@ -86,7 +88,11 @@ impl Run for Split {
     }
 }
 
-type Parts = Vec<Closed>;
+/// Files that are whole, and wait for their names.
+struct Parts {
+    shards: Vec<Closed>,
+    index: Option<Closed>,
+}
 
 impl Split {
     fn path(&self, shard: PlannedShard<'_>) -> PathBuf {
@@ -99,7 +105,7 @@ impl Split {
         for path in shards.iter().chain([&index, &whole]) {
             may_be_made(path, self.force)?;
         }
-        let former = Former::of(&index, &whole, &shards);
+        let former = Former::of(&self.output, &self.name, &shards, plan.is_sharded())?;
         for path in shards.iter().chain([&index]).chain(former.files()) {
             not_the_input(model.path(), path)?;
             not_of_the_model(model, path)?;
@@ -112,12 +118,12 @@ impl Split {
         self.output.join(format!("{}.safetensors", self.name))
     }
 
-    /// All files, none of which shows yet; the index, if there is one, is the last.
+    /// All files, none of which shows yet.
     fn write(&self, plan: &ShardPlan, contents: &Contents<'_>) -> Result<Parts, Complaint> {
         let work = Work::new("splitting", contents.bytes());
         let by_name: HashMap<_, _> =
             contents.entries.iter().map(|entry| (entry.name.as_str(), entry)).collect();
-        let mut products = Vec::new();
+        let mut shards = Vec::new();
         for shard in plan.shards() {
             let entries = shard.tensors().iter().filter_map(|name| by_name.get(name.as_str()));
             let entries = entries.map(|&entry| entry.clone()).collect();
@@ -125,15 +131,16 @@ impl Split {
             let path = self.path(shard);
             let mut product = Product::create(&path, self.force)?;
             write(&part, Layout::USUAL, (&mut product, &path), &work)?;
-            products.push(product.close()?);
+            shards.push(product.close()?);
         }
+        let mut index = None;
         if plan.is_sharded() {
             let path = self.output.join(plan.index_name());
             let mut product = Product::create(&path, self.force)?;
             plan.index()?.write(&mut product).map_err(|error| product.cannot(error))?;
-            products.push(product.close()?);
+            index = Some(product.close()?);
         }
-        Ok(products)
+        Ok(Parts { shards, index })
     }
 
     fn tell(&self, plan: &ShardPlan, contents: &Contents<'_>) -> io::Result<()> {
@@ -165,26 +172,23 @@ impl Split {
     }
 }
 
-/// Names them all, the index last.
-fn put_in_place(products: Parts, index: &Path) -> Result<(), Complaint> {
+/// Names the shards, then the index, which is the moment at which the new model takes the place of an old one.
+fn put_in_place(parts: Parts) -> Result<(), Complaint> {
     let mut new = Vec::new();
-    // An old index must lead to no mixture of old and new files.
-    let outcome = remove(index).and_then(|()| finish(products, &mut new));
-    // An index that is there although it failed keeps its shards.
-    if outcome.is_err() && !index.exists() {
+    let placed = parts.shards.into_iter().try_for_each(|shard| put_shard(shard, &mut new));
+    if let Err(complaint) = placed {
         new.iter().for_each(|path| drop(fs::remove_file(path)));
+        return Err(complaint);
     }
-    outcome
+    // The index may be there although this fails, and then its shards must be.
+    parts.index.map_or(Ok(()), Closed::finish)
 }
 
-fn finish(products: Parts, new: &mut Vec<PathBuf>) -> Result<(), Complaint> {
-    for product in products {
-        let path = product.path().to_path_buf();
-        let was_there = path.exists();
-        product.finish()?;
-        new.extend((!was_there).then_some(path));
-    }
-    Ok(())
+/// Notes in `new` where no file was before.
+fn put_shard(shard: Closed, new: &mut Vec<PathBuf>) -> Result<(), Complaint> {
+    let path = shard.path();
+    new.extend((!path.exists()).then(|| path.to_path_buf()));
+    shard.finish()
 }
 
 /// A folder that goes again, if it was made for nothing.

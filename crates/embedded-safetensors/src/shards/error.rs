@@ -66,6 +66,11 @@ pub enum ShardFault {
         /// What is wrong with it.
         reason: &'static str,
     },
+    /// A shard of the model that is to be replaced has the name of one that would be written. Nothing was written.
+    ShardInUse {
+        /// Its name, as the index that is there has it.
+        shard: String,
+    },
     /// `total_size` is no number of bytes.
     NoSize {
         /// What it is, as JSON: the first 40 characters.
@@ -166,7 +171,7 @@ impl ShardFault {
                 _ => Some(Blame::Usage),
             },
             Self::Limit { .. } | Self::TooManyOpen { .. } => Some(Blame::Limit),
-            Self::NoIndex | Self::ManyIndexes { .. } => Some(Blame::Usage),
+            Self::NoIndex | Self::ManyIndexes { .. } | Self::ShardInUse { .. } => Some(Blame::Usage),
             _ => Some(Blame::File),
         }
     }
@@ -198,6 +203,12 @@ impl fmt::Display for ShardFault {
                 write!(f, "it has {needed} {noun} or more, and only {allowed} are allowed")
             }
             Self::UnsafeName { name, reason } => write!(f, "no shard may be called {name:?}: {reason}"),
+            Self::ShardInUse { shard } => {
+                write!(
+                    f,
+                    "the model that is there has a shard {shard:?}, too, and shards cannot all be replaced at once"
+                )
+            }
             Self::NoSize { found } => write!(f, "total_size is {found}, which is no number of bytes"),
             Self::TooManyOpen { open, shards, error } => {
                 write!(
@@ -257,6 +268,7 @@ impl From<ShardError> for io::Error {
             ShardFault::TooManyOpen { ref error, .. } => error.kind(),
             ShardFault::Limit { .. } => io::ErrorKind::FileTooLarge,
             ShardFault::NoIndex | ShardFault::MissingShard { .. } => io::ErrorKind::NotFound,
+            ShardFault::ShardInUse { .. } => io::ErrorKind::AlreadyExists,
             ShardFault::ManyIndexes { .. } => io::ErrorKind::InvalidInput,
             _ => io::ErrorKind::InvalidData,
         };

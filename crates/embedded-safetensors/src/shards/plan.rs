@@ -2,12 +2,17 @@
 
 use super::error::{ShardError, ShardFault};
 use super::index::ShardIndex;
+use super::limits::ShardLimits;
 use super::name;
+use super::read::read;
+use crate::error::Blame;
 use crate::file::atomic::{look_for_file, sync_folder_of};
-use crate::file::disk::Disk;
+use crate::file::disk::{Disk, Handle};
 use crate::file::error::{FileError, FileFault};
 use crate::file::system::System;
+use std::collections::HashSet;
 use std::format;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::string::String;
 use std::vec::Vec;
@@ -117,15 +122,15 @@ impl ShardPlan {
     /// [`FileWriter`](crate::FileWriter) and [`Draft::save`](crate::Draft::save) do. The index comes last. Gives the path of what is to be opened, the
     /// index or the only file.
     ///
-    /// Whoever opens the folder, also after a power cut or when the program was killed, finds the new model whole, or the old one whole, or, where the new
-    /// shards are called as the old ones are, no index: then the old one is removed before the first shard is written. Shards of an
-    /// old model that are called otherwise stay there.
+    /// Whoever opens the folder, also after a power cut or when the program was killed, finds the new model whole or the old one whole. Where that cannot be
+    /// done, because the index that is there names a shard that the new model has, too, nothing is written: write into another folder, and rename or remove
+    /// the old one afterwards, or use `write_checkpoint`. Shards of an old model that are called otherwise stay there.
     ///
     /// A `STEM.safetensors` that is there beside a new index stays, too, and programs that look for a whole model first, as transformers does, find that old
     /// model. Whoever writes where one may be removes it afterwards.
     ///
     /// # Errors
-    /// Those of `write`, as [`ShardFault::File`]; those of [`index`](Self::index); those of the system. Shards that have been written where no
+    /// [`ShardFault::ShardInUse`]; those of `write`, as [`ShardFault::File`]; those of [`index`](Self::index); those of the system. Shards that have been written where no
     /// file was are removed then, unless all that failed was to put the index in its place or to remove an old one.
     ///
     /// # Panics
@@ -178,6 +183,20 @@ impl<'p> PlannedShard<'p> {
     }
 }
 
+/// The bytes of a file, one after the other.
+struct FromStart<'h> {
+    file: &'h dyn Handle,
+    at: u64,
+}
+
+impl Read for FromStart<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let len = self.file.read_at(self.at, buffer)?;
+        self.at += len as u64;
+        Ok(len)
+    }
+}
+
 /// A model on its way into a folder.
 struct Writing<'w> {
     disk: &'w dyn Disk,
@@ -199,13 +218,47 @@ impl Writing<'_> {
         let paths: Vec<PathBuf> = plan.shards().map(|shard| folder.join(shard.file_name())).collect();
         let taken: Vec<bool> = paths.iter().map(|path| self.is_there(path)).collect::<Result<_, _>>()?;
         if taken.contains(&true) {
-            self.remove_index()?;
+            self.check_old_model(folder, &paths)?;
         }
         for ((shard, path), is_taken) in plan.shards().zip(&paths).zip(taken) {
             self.new.extend((!is_taken).then(|| path.clone()));
             write(shard, path).map_err(ShardFault::File)?;
         }
         Ok(paths.into_iter().next_back().unwrap_or_default())
+    }
+
+    /// Shards cannot all be replaced at once, so none that the old index names may be.
+    fn check_old_model(&self, folder: &Path, new: &[PathBuf]) -> Result<(), ShardFault> {
+        let Some(old) = self.old_index()? else { return Ok(()) };
+        let resolve = |path: &Path| match self.is_there(path)? {
+            true => {
+                self.disk.resolve(path).map(Some).map_err(|error| ShardFault::system("open", path, error))
+            }
+            false => Ok(None),
+        };
+        let new: HashSet<PathBuf> =
+            new.iter().filter_map(|path| resolve(path).transpose()).collect::<Result<_, _>>()?;
+        for shard in old.shards() {
+            if resolve(&folder.join(shard))?.is_some_and(|place| new.contains(&place)) {
+                return Err(ShardFault::ShardInUse { shard: shard.into() });
+            }
+        }
+        Ok(())
+    }
+
+    /// The index that is there. One that is not sound leads to no model.
+    fn old_index(&self) -> Result<Option<ShardIndex>, ShardFault> {
+        if !self.is_there(self.index)? {
+            return Ok(None);
+        }
+        let cannot = |error| ShardFault::system("open", self.index, error);
+        let place = self.disk.resolve(self.index).map_err(cannot)?;
+        let file = self.disk.open(&place, false).map_err(cannot)?;
+        match read(FromStart { file: &*file, at: 0 }, self.index, &ShardLimits::USUAL) {
+            Ok(index) => Ok(Some(index)),
+            Err(fault) if fault.blame() == Some(Blame::File) => Ok(None),
+            Err(fault) => Err(fault),
+        }
     }
 
     fn put_index(&mut self, index: &ShardIndex) -> Result<(), ShardFault> {

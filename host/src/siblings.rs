@@ -1,0 +1,118 @@
+//! Files that are only a part of a model, by their names and by the indexes beside them.
+
+use crate::complaint::Complaint;
+use crate::model::is_sharded;
+use crate::text::{quoted, shown_text};
+use embedded_safetensors::{Blame, ShardIndex, ShardLimits};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// The name of a shard: `STEM-00001-of-00004.safetensors`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ShardName<'n> {
+    pub stem: &'n str,
+    /// Counted from 1.
+    pub number: u64,
+    pub count: u64,
+}
+
+impl<'n> ShardName<'n> {
+    pub fn parse(name: &'n str) -> Option<Self> {
+        let (rest, count) = name.strip_suffix(".safetensors")?.rsplit_once("-of-")?;
+        let (stem, number) = rest.rsplit_once('-')?;
+        let digits =
+            |text: &str| text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok())?;
+        Some(Self { stem, number: digits(number)?, count: digits(count)? })
+    }
+}
+
+/// Refuses a file that is one of several of a model: alone it is a model with most of its tensors missing.
+///
+/// # Errors
+/// Its name or an index beside it says so. The sentence names the index. Or the folder cannot be read.
+pub fn must_be_whole(path: &Path) -> Result<(), Complaint> {
+    if path.as_os_str() == "-" || is_sharded(path) {
+        return Ok(());
+    }
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let by_name = ShardName::parse(&name).filter(|shard| shard.count > 1);
+    let index = index_naming(path, &name)?;
+    let sentence = match (by_name, index) {
+        (None, None) => return Ok(()),
+        (Some(ShardName { number, count, .. }), Some(index)) => {
+            format!(
+                "is shard {number} of {count}; the whole model is {}",
+                shown_text(&index.to_string_lossy())
+            )
+        }
+        (None, Some(index)) => {
+            format!("is one of several shards; the whole model is {}", shown_text(&index.to_string_lossy()))
+        }
+        (Some(ShardName { stem, number, count }), None) => {
+            let index = format!("{stem}.safetensors.index.json");
+            format!("is shard {number} of {count}, and the index {} is not beside it", quoted(&index))
+        }
+    };
+    Err(Complaint::about(path, sentence))
+}
+
+/// The index in the same folder that names this file and others.
+fn index_naming(path: &Path, name: &str) -> Result<Option<PathBuf>, Complaint> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    // Opening the file says what is wrong with its folder.
+    let Ok(entries) = fs::read_dir(folder) else { return Ok(None) };
+    for entry in entries {
+        let entry = entry.map_err(|error| Complaint::not_read(folder, error))?;
+        let is_index = entry.file_name().to_string_lossy().ends_with(".safetensors.index.json");
+        let index = path.with_file_name(entry.file_name());
+        if is_index && index.is_file() {
+            let shards = read_index(&index)?.unwrap_or_default();
+            if shards.shards().len() > 1 && shards.shards().any(|shard| shard == name) {
+                return Ok(Some(index));
+            }
+        }
+    }
+    Ok(None)
+}
+
+/// The index at this path, if there is one. One that is not sound leads to no model, and names nothing.
+///
+/// # Errors
+/// It cannot be read, or goes beyond a limit.
+pub fn read_index(path: &Path) -> Result<Option<ShardIndex>, Complaint> {
+    match path.try_exists() {
+        Ok(true) => {}
+        Ok(false) => return Ok(None),
+        Err(error) if error.kind() == io::ErrorKind::NotADirectory => return Ok(None),
+        Err(error) => return Err(Complaint::not_read(path, error)),
+    }
+    match ShardIndex::open(path, &ShardLimits::USUAL) {
+        Ok(index) => Ok(Some(index)),
+        Err(error) if error.fault().blame() == Some(Blame::File) => Ok(Some(ShardIndex::new())),
+        Err(error) => Err(error.into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ShardName;
+
+    #[test]
+    fn names_of_shards() {
+        let name = |stem, number, count| Some(ShardName { stem, number, count });
+        for (text, expected) in [
+            ("model-00001-of-00004.safetensors", name("model", 1, 4)),
+            ("a-b-2-of-3.safetensors", name("a-b", 2, 3)),
+            ("model-00001-of-00004.bin", None),
+            ("model-1-of-.safetensors", None),
+            ("model--of-4.safetensors", None),
+            ("model-+1-of-4.safetensors", None),
+            ("model-1-of-99999999999999999999.safetensors", None),
+            ("one-of-many.safetensors", None),
+            ("model.safetensors", None),
+        ] {
+            assert_eq!(ShardName::parse(text), expected, "{text}");
+        }
+    }
+}
