@@ -7,15 +7,16 @@
 //! recording 3 goes into partition 0
 //! the power goes: the file cannot be written: the flash failed
 //! after a start: recording 2 in partition 1, gains [0.5, 1.0, 1.5]
+//! a read fails, and nothing is recorded: the flash failed
 //! recording 3 goes into partition 0
 //! after a start: recording 3 in partition 0, gains [0.75, 1.5, 2.25]
 //! ```
 
-mod support {
+pub(crate) mod support {
     pub mod chip;
 }
 
-use embedded_safetensors::{Dtype, FileSpec, FlashFile, Model, Recorder, TensorSpec};
+use embedded_safetensors::{Blame, Dtype, FileSpec, FlashFile, Model, ReadError, Recorder, TensorSpec};
 use std::error::Error;
 use std::ops::Range;
 use support::chip::Chip;
@@ -35,13 +36,18 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     chip.restart();
     start(&mut chip)?;
+
+    chip.fail_read(1);
+    if let Err(error) = record(&mut chip, [0.75, 1.5, 2.25]) {
+        println!("a read fails, and nothing is recorded: {error}");
+    }
     record(&mut chip, [0.75, 1.5, 2.25])?;
     start(&mut chip)
 }
 
 /// Records the gains in the partition that does not have the newest recording.
-fn record(chip: &mut Chip, gains: [f32; 3]) -> Result<(), Box<dyn Error>> {
-    let (number, partition) = newest(chip).map_or((1, 0), |(number, partition)| (number + 1, 1 - partition));
+pub(crate) fn record(chip: &mut Chip, gains: [f32; 3]) -> Result<(), Box<dyn Error>> {
+    let (number, partition) = newest(chip)?.map_or((1, 0), |(number, partition)| (number + 1, 1 - partition));
     println!("recording {number} goes into partition {partition}");
 
     let (number, tensors) = (number.to_string(), [TensorSpec::new("gains", Dtype::F32, &[3])]);
@@ -58,22 +64,34 @@ fn record(chip: &mut Chip, gains: [f32; 3]) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Which recording is the newest that is whole, and in which partition.
-fn newest(chip: &mut Chip) -> Option<(u32, usize)> {
-    (0..PARTITIONS.len()).filter_map(|partition| Some((number(chip, partition)?, partition))).max()
+/// The newest recording that is whole: its number and its partition. A partition that cannot be read is an error: taken for
+/// empty, it would be erased next, and it may hold the newest recording.
+pub(crate) fn newest(chip: &mut Chip) -> Result<Option<(u32, usize)>, Box<dyn Error>> {
+    let mut newest = None;
+    for partition in 0..PARTITIONS.len() {
+        newest = newest.max(number(chip, partition)?.map(|number| (number, partition)));
+    }
+    Ok(newest)
 }
 
-/// The number of the recording in this partition; none where there is no file, or one that is not whole.
-fn number(chip: &mut Chip, partition: usize) -> Option<u32> {
+/// The number of the recording in this partition, if one is there and whole.
+fn number(chip: &mut Chip, partition: usize) -> Result<Option<u32>, Box<dyn Error>> {
     let (mut text, mut window) = ([0; 10], [0; 64]);
     let storage = FlashFile::partition(chip, PARTITIONS[partition].clone());
-    let mut model = Model::open(storage, &mut window).ok()?;
-    model.metadata("number", &mut text, &mut window).ok()??.parse().ok()
+    let mut model = match Model::open(storage, &mut window) {
+        Ok(model) => model,
+        // Erased, or a recording that was interrupted.
+        Err(ReadError::Format(error)) if error.kind.blame() == Blame::File => return Ok(None),
+        Err(error) => return Err(error.into()),
+    };
+    let number = model.metadata("number", &mut text, &mut window)?;
+    // A file without a number is not one of these recordings.
+    Ok(number.and_then(|number| number.parse().ok()))
 }
 
 /// What the device does when the power comes.
 fn start(chip: &mut Chip) -> Result<(), Box<dyn Error>> {
-    let Some((number, partition)) = newest(chip) else {
+    let Some((number, partition)) = newest(chip)? else {
         println!("after a start: nothing is recorded");
         return Ok(());
     };

@@ -26,6 +26,13 @@ pub enum Failure<E> {
     },
     /// The file is sound, but the model of another network.
     OtherModel(Difference),
+    /// The file is sound, but a layer is shifted by what cannot be shifted by.
+    OtherShift {
+        /// The tensor that has the shift.
+        name: &'static str,
+        /// What it has.
+        bits: i32,
+    },
     /// The device has too little memory for it.
     TooSmall(Error),
     /// This program has asked for what cannot be.
@@ -40,7 +47,7 @@ impl<E> Failure<E> {
         match self {
             Self::Unsound(_) => 1,
             Self::NoModel(_) | Self::Erased | Self::Storage { .. } | Self::Ends { .. } => 2,
-            Self::OtherModel(_) => 3,
+            Self::OtherModel(_) | Self::OtherShift { .. } => 3,
             Self::TooSmall(_) => 4,
             Self::Mistake(_) => 5,
             Self::Unrecorded(WriteError::Sink(_) | WriteError::Full { .. }) => 2,
@@ -64,6 +71,7 @@ impl<E> Failure<E> {
             Self::Storage { at, error } => Failure::Storage { at, error: words(error) },
             Self::Ends { at } => Failure::Ends { at },
             Self::OtherModel(difference) => Failure::OtherModel(difference),
+            Self::OtherShift { name, bits } => Failure::OtherShift { name, bits },
             Self::TooSmall(error) => Failure::TooSmall(error),
             Self::Mistake(error) => Failure::Mistake(error),
             Self::Unrecorded(error) => Failure::Unrecorded(match error {
@@ -126,6 +134,8 @@ sentences! {
     Self::Storage { at, error } => "error at byte {}: the storage cannot be read: {}", at, error;
     Self::Ends { at } => "error at byte {}: the file ends here, before its end was due", at;
     Self::OtherModel(difference) => "{}", difference;
+    Self::OtherShift { name, bits } =>
+        "error[usage.value]: the tensor \"{}\" is {} in the model, but 0 to 31 is expected", name, bits;
     Self::Unrecorded(error @ (WriteError::Format(_) | WriteError::Spec(_))) => "{}", error;
     Self::Unrecorded(error) => "error: {}", error;
 }

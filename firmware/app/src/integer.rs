@@ -18,7 +18,8 @@ pub struct Dense<'m, const COLUMNS: usize, const ROWS: usize> {
 }
 
 /// By how many bits the sums of a layer are shifted down.
-type Shift = [i32; 1];
+#[derive(Clone, Copy, Debug)]
+struct Shift(u32);
 
 /// The network, where it lies in the model.
 ///
@@ -27,9 +28,9 @@ type Shift = [i32; 1];
 #[derive(Clone, Copy, Debug)]
 pub struct Integer<'m> {
     fc1: Dense<'m, PIXELS, WIDTH>,
-    fc1_shift: &'m Shift,
+    fc1_shift: Shift,
     fc2: Dense<'m, WIDTH, WIDTH>,
-    fc2_shift: &'m Shift,
+    fc2_shift: Shift,
     fc3: Dense<'m, WIDTH, CLASSES>,
 }
 
@@ -41,9 +42,9 @@ impl<'m> Integer<'m> {
     pub const fn of_program(model: &View<'m>) -> Self {
         Self {
             fc1: Dense::of_program(model, "fc1.weight", "fc1.bias"),
-            fc1_shift: model.expect_array("fc1.shift"),
+            fc1_shift: Shift::of_program(model, "fc1.shift"),
             fc2: Dense::of_program(model, "fc2.weight", "fc2.bias"),
-            fc2_shift: model.expect_array("fc2.shift"),
+            fc2_shift: Shift::of_program(model, "fc2.shift"),
             fc3: Dense::of_program(model, "fc3.weight", "fc3.bias"),
         }
     }
@@ -55,9 +56,9 @@ impl<'m> Integer<'m> {
     pub fn find<E>(model: &View<'m>) -> Result<Self, Failure<E>> {
         Ok(Self {
             fc1: Dense::find(model, "fc1.weight", "fc1.bias")?,
-            fc1_shift: find(model, "fc1.shift")?,
+            fc1_shift: Shift::find(model, "fc1.shift")?,
             fc2: Dense::find(model, "fc2.weight", "fc2.bias")?,
-            fc2_shift: find(model, "fc2.shift")?,
+            fc2_shift: Shift::find(model, "fc2.shift")?,
             fc3: Dense::find(model, "fc3.weight", "fc3.bias")?,
         })
     }
@@ -100,8 +101,7 @@ impl<'m, const COLUMNS: usize, const ROWS: usize> Dense<'m, COLUMNS, ROWS> {
     }
 
     /// The outputs, rounded to what fits between two layers.
-    fn hidden(&self, &[shift]: &Shift, inputs: &[i8; COLUMNS]) -> [i8; ROWS] {
-        let shift = u32::try_from(shift).unwrap_or(0);
+    fn hidden(&self, Shift(shift): Shift, inputs: &[i8; COLUMNS]) -> [i8; ROWS] {
         let half = 1i32.wrapping_shl(shift) / 2;
         let mut outputs = [0; ROWS];
         for (output, sum) in outputs.iter_mut().zip(self.sums(inputs)) {
@@ -109,6 +109,26 @@ impl<'m, const COLUMNS: usize, const ROWS: usize> Dense<'m, COLUMNS, ROWS> {
             *output = i8::try_from(rounded).unwrap_or(i8::MAX);
         }
         outputs
+    }
+}
+
+impl Shift {
+    /// As far as 32 bits can be shifted.
+    const fn new(bits: i32) -> Option<Self> {
+        if bits >= 0 && bits < 32 { Some(Self(bits.cast_unsigned())) } else { None }
+    }
+
+    const fn of_program(model: &View<'_>, name: &str) -> Self {
+        let &[bits] = model.expect_array(name);
+        match Self::new(bits) {
+            Some(shift) => shift,
+            None => panic!("a shift of the model is not from 0 to 31"),
+        }
+    }
+
+    fn find<E>(model: &View<'_>, name: &'static str) -> Result<Self, Failure<E>> {
+        let &[bits] = find::<[i32; 1], E>(model, name)?;
+        Self::new(bits).ok_or(Failure::OtherShift { name, bits })
     }
 }
 

@@ -77,7 +77,7 @@ fn wide(view: &View<'_>, layer: usize, inputs: &[i64]) -> Vec<i64> {
     if layer == 3 {
         return sums.collect();
     }
-    let scale = 1_i64 << integers(view, &format!("fc{layer}.shift"))[0].max(0);
+    let scale = 1_i64 << integers(view, &format!("fc{layer}.shift"))[0];
     sums.map(|sum| (sum + scale / 2).div_euclid(scale).clamp(0, 127)).collect()
 }
 
@@ -110,12 +110,25 @@ fn integers_are_those_of_wide_integers() {
     computes_as_wide(SMALL);
 }
 
-/// There is no shift upwards: a model that wants one is not ours, and gets none.
+/// Without an error, the numbers would be wrong.
 #[test]
-fn a_negative_shift_is_none() {
-    let mut model = Edited::new();
-    model.put("fc1.shift", 0, -1);
-    computes_as_wide(model.file());
+fn a_shift_that_cannot_be_is_another_model() {
+    for bits in [-1, 32, i32::MIN, i32::MAX] {
+        let mut model = Edited::new();
+        model.put("fc2.shift", 0, bits);
+        let view = View::parse(model.file()).expect("it is sound");
+        let failure = Integer::find::<std::io::Error>(&view).expect_err("it is another network's");
+        let sentence = format!("the tensor \"fc2.shift\" is {bits} in the model, but 0 to 31 is expected");
+        assert_eq!(
+            (failure.to_string(), failure.exit_code()),
+            (format!("error[usage.value]: {sentence}"), 3)
+        );
+    }
+    for bits in [0, 31] {
+        let mut model = Edited::new();
+        model.put("fc1.shift", 0, bits);
+        computes_as_wide(model.file());
+    }
 }
 
 fn computes_as_wide(model: &[u8]) {

@@ -1,4 +1,4 @@
-//! A NOR flash chip in memory that is written in words and erased in sectors, and whose power can go.
+//! A NOR flash chip in memory that is written in words and erased in sectors, whose power can go and whose reads can fail.
 
 use embedded_storage::nor_flash::{
     ErrorType, NorFlash, NorFlashErrorKind, ReadNorFlash, check_erase, check_read, check_write,
@@ -9,12 +9,14 @@ pub struct Chip {
     memory: Vec<u8>,
     /// How many calls it takes before the power goes; none: it stays.
     calls_left: Option<u32>,
+    /// How many reads it takes until one fails, and no other does; none: all succeed.
+    failing_read: Option<u32>,
 }
 
 impl Chip {
     /// A chip of 64 KiB, erased.
     pub fn new() -> Self {
-        Self { memory: vec![0xFF; 1 << 16], calls_left: None }
+        Self { memory: vec![0xFF; 1 << 16], calls_left: None, failing_read: None }
     }
 
     /// So many calls still change it.
@@ -22,8 +24,13 @@ impl Chip {
         self.calls_left = Some(calls);
     }
 
+    /// The read after so many fails, and no other does.
+    pub fn fail_read(&mut self, after: u32) {
+        self.failing_read = Some(after);
+    }
+
     pub fn restart(&mut self) {
-        self.calls_left = None;
+        (self.calls_left, self.failing_read) = (None, None);
     }
 
     fn admit(&mut self) -> Result<(), NorFlashErrorKind> {
@@ -45,6 +52,13 @@ impl ReadNorFlash for Chip {
 
     fn read(&mut self, offset: u32, bytes: &mut [u8]) -> Result<(), NorFlashErrorKind> {
         check_read(self, offset, bytes.len())?;
+        self.failing_read = match self.failing_read {
+            Some(0) => {
+                self.failing_read = None;
+                return Err(NorFlashErrorKind::Other);
+            }
+            left => left.map(|left| left - 1),
+        };
         let start = offset as usize;
         bytes.copy_from_slice(&self.memory[start..start + bytes.len()]);
         Ok(())
