@@ -44,25 +44,27 @@ impl From<Failure> for Trouble {
 /// Prints a file that was judged sound.
 pub fn print(source: &mut Source, summary: &Summary, out: &mut impl Write) -> Result<(), Trouble> {
     out.write_all(b"{")?;
-    print_members(source, Extra::Digest, summary.data_start, out)?;
+    print_tensors(source, Extra::Digest, summary.data_start, out)?;
+    print_metadata(source, out)?;
     out.write_all(b"}\n")?;
     source.check_unchanged().map_err(Trouble::Read)?;
     Ok(out.flush()?)
 }
 
-/// What is said of a tensor beside what stands in the header.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Extra {
-    /// The SHA-256 of its bytes.
+/// What is said of a tensor beside its dtype and shape.
+pub enum Extra<'e> {
+    /// Its offsets, and the SHA-256 of its bytes.
     Digest,
-    /// What its place in the file is a multiple of.
+    /// Its offsets, and what its place in the file is a multiple of.
     Alignment,
+    /// Its length, and the SHA-256 of its bytes, which this gives for one tensor after the other.
+    Sum(&'e mut dyn FnMut() -> Result<String, NotRead>),
 }
 
-/// Prints what stands in the header as two members of an object, and something more of each tensor.
-pub fn print_members(
+/// Prints the tensors as a member of an object.
+pub fn print_tensors(
     source: &mut Source,
-    extra: Extra,
+    extra: Extra<'_>,
     data_start: u64,
     out: &mut impl Write,
 ) -> Result<(), Trouble> {
@@ -70,8 +72,7 @@ pub fn print_members(
     let (name, pieces, entry) = (Name::default(), Pieces::default(), Entry::default());
     let mut tensors = Tensors { out, extra, data_start, name, pieces, entry, any: false };
     visit(source, |event, _, source| tensors.see(event, source).map(ControlFlow::Continue))?;
-    out.write_all(b"},\"metadata\":")?;
-    print_metadata(source, out)
+    Ok(out.write_all(b"}")?)
 }
 
 /// What is known so far of the tensor whose entry is open.
@@ -82,9 +83,9 @@ struct Entry {
     offsets: Range<u64>,
 }
 
-struct Tensors<'o, W> {
+struct Tensors<'o, 'e, W> {
     out: &'o mut W,
-    extra: Extra,
+    extra: Extra<'e>,
     data_start: u64,
     name: Name,
     pieces: Pieces,
@@ -92,7 +93,7 @@ struct Tensors<'o, W> {
     any: bool,
 }
 
-impl<W: Write> Tensors<'_, W> {
+impl<W: Write> Tensors<'_, '_, W> {
     fn see(&mut self, event: &Event<'_>, source: &mut Source) -> Result<(), Trouble> {
         match event {
             Event::Name(piece) => self.print_name(piece.as_bytes())?,
@@ -141,16 +142,16 @@ impl<W: Write> Tensors<'_, W> {
         for (index, dim) in self.entry.dims.iter().enumerate() {
             write!(self.out, "{}{dim}", if index == 0 { "" } else { "," })?;
         }
-        write!(self.out, "],\"data_offsets\":[{start},{end}]")?;
-        match self.extra {
-            Extra::Alignment => write!(self.out, ",\"alignment\":{}", alignment(self.data_start, start))?,
+        let offsets = format!("\"data_offsets\":[{start},{end}]");
+        let extra = match &mut self.extra {
+            Extra::Alignment => format!("{offsets},\"alignment\":{}", alignment(self.data_start, start)),
             Extra::Digest => {
-                let range = in_file(self.data_start, start..end);
-                let digest = range.and_then(|range| digest(source, range)).map_err(Trouble::Read)?;
-                write!(self.out, ",\"sha256\":\"{digest}\"")?;
+                let digest = digest(source, in_file(self.data_start, start..end)?)?;
+                format!("{offsets},\"sha256\":\"{digest}\"")
             }
-        }
-        Ok(self.out.write_all(b"}")?)
+            Extra::Sum(next) => format!("\"bytes\":{},\"sha256\":\"{}\"", end.saturating_sub(start), next()?),
+        };
+        Ok(write!(self.out, "],{extra}}}")?)
     }
 }
 
@@ -176,7 +177,7 @@ impl Name {
 }
 
 /// Where the data of a tensor lie. Only a file that is no longer the sound one has them nowhere.
-fn in_file(data_start: u64, offsets: Range<u64>) -> Result<Range<u64>, NotRead> {
+pub fn in_file(data_start: u64, offsets: Range<u64>) -> Result<Range<u64>, NotRead> {
     let start = data_start.checked_add(offsets.start);
     let range = start.zip(data_start.checked_add(offsets.end)).filter(|(start, end)| start <= end);
     range.map(|(start, end)| start..end).ok_or_else(NotRead::changed)
@@ -198,7 +199,9 @@ fn digest(source: &mut Source, mut range: Range<u64>) -> Result<String, NotRead>
     Ok(digits(&hash.finalize()))
 }
 
-fn print_metadata(source: &mut Source, out: &mut impl Write) -> Result<(), Trouble> {
+/// Prints the metadata as a member of an object.
+pub fn print_metadata(source: &mut Source, out: &mut impl Write) -> Result<(), Trouble> {
+    out.write_all(b",\"metadata\":")?;
     let mut metadata = Metadata { out, pieces: Pieces::default(), in_string: false, any: false };
     let mut exists = false;
     visit(source, |event, _, _| -> Result<_, Trouble> {
@@ -261,14 +264,14 @@ impl<W: Write> Metadata<'_, W> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Extra, Trouble, print_members};
+    use super::{Extra, Trouble, print_tensors};
     use crate::source::Source;
 
     #[test]
     fn a_file_that_was_replaced_by_one_with_tensors_nowhere_has_changed() {
         for (begin, end) in [(3, 1), (u64::MAX - 1, u64::MAX), (0, u64::MAX)] {
             let mut source = Source::of_tensor(begin, end);
-            let Err(Trouble::Read(reason)) = print_members(&mut source, Extra::Digest, 80, &mut Vec::new())
+            let Err(Trouble::Read(reason)) = print_tensors(&mut source, Extra::Digest, 80, &mut Vec::new())
             else {
                 panic!("{begin}..{end}: it passes for the sound file")
             };

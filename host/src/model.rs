@@ -7,7 +7,7 @@ use crate::open::open;
 use crate::report::Report;
 use crate::source::{Data, Source};
 use crate::text::quoted;
-use embedded_safetensors::{FileModel, FileTensor, ShardFault, ShardedModel};
+use embedded_safetensors::{FileModel, FileTensor, ShardFault, ShardedModel, Summary};
 use std::collections::{BTreeMap, HashMap};
 use std::io::{self, Write};
 use std::ops::Deref;
@@ -206,7 +206,10 @@ fn open_shards(path: &Path) -> Result<(Vec<FileModel>, Option<PathBuf>), Complai
             Ok((model.into_shards(), Some(index)))
         }
         Err(error) => Err(match error.fault() {
-            ShardFault::File(shard) => open_part(shard.path()).err().unwrap_or_else(|| error.into()),
+            // Of a shard the report is shown that `check` gives.
+            ShardFault::File(shard) if !is_sharded(shard.path()) => {
+                open_part(shard.path()).err().unwrap_or_else(|| error.into())
+            }
             // The whole model is in one file, as others name it.
             ShardFault::NoIndex if path.join(WHOLE).is_file() => {
                 return Ok((vec![open_part(&path.join(WHOLE))?], None));
@@ -217,10 +220,19 @@ fn open_shards(path: &Path) -> Result<(Vec<FileModel>, Option<PathBuf>), Complai
 }
 
 fn open_part(path: &Path) -> Result<FileModel, Complaint> {
-    let not_read = |reason| Complaint::not_read(path, reason);
-    let mut source = open(path).map_err(not_read)?;
+    let (source, _) = open_sound(path)?;
+    let file = source.into_file().map_err(|reason| Complaint::not_read(path, reason))?;
+    Ok(FileModel::from_file(file, path)?)
+}
+
+/// A file, or standard input for `-`, that is proven to be sound; of a stream all is kept.
+///
+/// # Errors
+/// It is not sound, or cannot be read.
+pub fn open_sound(path: &Path) -> Result<(Source, Summary), Complaint> {
+    let mut source = open(path).map_err(|reason| Complaint::not_read(path, reason))?;
     match judge(&mut source, Data::Keep) {
-        Ok(_) => Ok(FileModel::from_file(source.into_file().map_err(not_read)?, path)?),
+        Ok(summary) => Ok((source, summary)),
         Err(failure) => Err(complaint(path, &mut source, failure)),
     }
 }

@@ -33,6 +33,8 @@ pub struct Source {
     header_end: u64,
     /// All of that, or none.
     held: Arc<Vec<u8>>,
+    /// Another handle may move the cursor.
+    is_shared: bool,
 }
 
 enum Store {
@@ -66,8 +68,14 @@ impl Source {
         let stamp = Stamp::of(metadata);
         // No position is `u64::MAX`: the first read seeks.
         let (len, cursor) = (Some(stamp.len), u64::MAX);
-        let mut source =
-            Self { store: Store::File { file, stamp }, cursor, len, header_end: 8, held: Arc::default() };
+        let mut source = Self {
+            store: Store::File { file, stamp },
+            cursor,
+            len,
+            header_end: 8,
+            held: Arc::default(),
+            is_shared: false,
+        };
         let prefix = source.read_up_to(0, 8)?;
         if let Ok(prefix) = <[u8; 8]>::try_from(&prefix[..]) {
             // Of a header that claims too much nothing but the claim is ever looked at.
@@ -128,7 +136,8 @@ impl Source {
     pub fn stream(rest: Box<dyn Read>) -> Result<Self, NotRead> {
         let spool = SpooledTempFile::new(BUFFER);
         let store = Store::Stream { spool, rest };
-        let mut source = Self { store, cursor: 0, len: None, header_end: 0, held: Arc::default() };
+        let (held, is_shared) = (Arc::default(), false);
+        let mut source = Self { store, cursor: 0, len: None, header_end: 0, held, is_shared };
         if source.take_in(8, Data::Keep)? < 8 {
             return Ok(source);
         }
@@ -141,6 +150,17 @@ impl Source {
             source.take_in(length, Data::Keep)?;
         }
         Ok(source)
+    }
+
+    /// The same, and a handle of its own for positioned reads, which threads can share. What was kept of a stream is a file without a name.
+    pub fn share(self) -> Result<(Self, File), NotRead> {
+        if let Store::File { file, .. } = &self.store {
+            let handle = file.try_clone()?;
+            return Ok((Self { is_shared: true, ..self }, handle));
+        }
+        let file = self.into_file()?;
+        let (handle, metadata) = (file.try_clone()?, file.metadata()?);
+        Ok((Self { is_shared: true, ..Self::file(file, &metadata)? }, handle))
     }
 
     /// The file itself, or what is kept of a stream as a file without a name.
@@ -205,7 +225,7 @@ impl Source {
             buffer.copy_from_slice(held);
             return Ok(buffer);
         }
-        if self.cursor != position {
+        if self.cursor != position || self.is_shared {
             self.cursor = self.seek(position)?;
         }
         let piece = match &mut self.store {

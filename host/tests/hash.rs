@@ -153,34 +153,26 @@ fn a_pipe_in_the_place_of_a_file_keeps_nobody_waiting() {
     verified(&place).is(2, "b: ok\n", "a: cannot be read: it is not a file\n");
 }
 
+/// As `sha256sum -c` does: also of the list that this command itself makes of a path.
 #[test]
-fn names_that_lead_out_of_the_folder_are_followed_only_when_that_is_asked_for() {
+fn names_of_a_list_lead_anywhere() {
     let place = listed(&[]);
     fs::create_dir(place.path("sub")).expect("a folder");
     let absolute = place.path("a");
     let absolute = absolute.to_str().expect("UTF-8");
-    let json = json!({"files": [{"file": "../a", "sha256": sum(&sound())}]}).to_string();
-    for (name, list) in [
-        ("../a", format!("{}  ../a\n", sum(&sound()))),
-        ("../a", json),
-        (absolute, format!("{}  {absolute}\n", sum(&sound()))),
-        ("sub/../../a", format!("{}  sub/../../a\n", sum(&sound()))),
-    ] {
-        place.put("sub/list", list.as_bytes());
-        let run = |options: &[&str]| {
-            let mut command = place.command(["hash", "--verify", "list"].iter().chain(options));
-            finish(command.current_dir(place.path("sub")))
-        };
-        run(&[]).is(
-            2,
-            "",
-            &format!("list: the name \"{name}\" leads out of this folder; --anywhere follows it\n"),
-        );
-        let followed = run(&["--anywhere"]);
-        let expected =
-            if name == "sub/../../a" { "sub/../../a: missing\n".to_owned() } else { format!("{name}: ok\n") };
-        assert_eq!(followed.out, expected, "{followed:?}");
+    for (name, option) in
+        [("../a", "--tensors"), ("../a", "--json"), (absolute, "--tensors"), (absolute, "--json")]
+    {
+        let run = |args: &[&str]| finish(place.command(args).current_dir(place.path("sub")));
+        place.put("sub/list", run(&["hash", option, name]).out.as_bytes());
+        run(&["hash", "--verify", "list"]).is(0, &format!("{name}: ok\n"), "");
     }
+    place.put("sub/list", format!("{}  ../gone\n", sum(b"")).as_bytes());
+    finish(place.command(["hash", "--verify", "list"]).current_dir(place.path("sub"))).is(
+        1,
+        "../gone: missing\n",
+        "",
+    );
 }
 
 #[test]
@@ -213,19 +205,75 @@ fn strange_names_are_spelled_as_sha256sum_spells_them() {
     use std::ffi::OsStr;
     use std::os::unix::ffi::OsStrExt;
     let place = Place::new();
-    let names = [&b"a\nb"[..], b"a\\b", b"not\xffutf8", b"\x1b[31m"].map(OsStr::from_bytes);
+    let names = [&b"a\nb"[..], b"a\\b", b"not\xffutf8", b"\xe2\x80\x8b"].map(OsStr::from_bytes);
     let mut list = Vec::new();
     for name in names {
         place.put(name, &sound());
         let output = place.command([OsStr::new("hash"), name]).output().expect("it runs");
         list.extend(output.stdout);
     }
-    let spelled = [&b"a\\nb\n"[..], b"a\\\\b\n", b"not\xffutf8\n", b"\x1b[31m\n"];
+    let spelled = [&b"a\\nb\n"[..], b"a\\\\b\n", b"not\xffutf8\n", b"\xe2\x80\x8b\n"];
     for spelled in spelled {
         assert!(list.windows(spelled.len()).any(|window| window == spelled), "{spelled:?}");
     }
     place.put("list", &list);
-    verified(&place).is(0, "a\\nb: ok\na\\b: ok\nnot\u{fffd}utf8: ok\n\\u{1b}[31m: ok\n", "");
+    verified(&place).is(0, "a\\nb: ok\na\\b: ok\nnot\u{fffd}utf8: ok\n\\u{200b}: ok\n", "");
+}
+
+/// A pipe often ends on a terminal. `sha256sum` has no escapes for these either.
+#[cfg(unix)]
+#[test]
+fn control_characters_of_names_are_not_printed() {
+    let place = Place::new();
+    for (name, shown) in
+        [("\x1b[31m", "\\u{1b}[31m"), ("a\x07", "a\\u{7}"), ("\u{9b}2J", "\\u{9b}2J"), ("a\x7f", "a\\u{7f}")]
+    {
+        place.put(name, &sound());
+        let why = "its name has control characters, for which a list of sums has no escapes; --json has";
+        place.run(["hash", name]).is(2, "", &format!("{shown}: {why}\n"));
+        let run = place.run(["hash", "--json", name]);
+        assert!(run.code == Some(0) && !run.out.trim().contains(char::is_control), "{run:?}");
+        place.put("list", run.out.as_bytes());
+        verified(&place).is(0, &format!("{shown}: ok\n"), "");
+        // Lists of other programs may have such names.
+        place.put("list", format!("{}  {name}\n", sum(&sound())).as_bytes());
+        verified(&place).is(0, &format!("{shown}: ok\n"), "");
+    }
+}
+
+/// More tensors than are handed to the threads at a time, and more sums than are held in memory.
+#[test]
+fn many_tensors_keep_their_sums() {
+    let place = Place::new();
+    let count = 40_000_u64;
+    let mut members: Vec<String> = (0..count).map(|at| tensor(&format!("t{at}"), at, at + 1)).collect();
+    members.reverse();
+    let data: Vec<u8> = (0..count).map(|at| (at % 251).to_le_bytes()[0]).collect();
+    place.put("m", &file(format!("{{{}}}", members.join(",")), &data));
+    let run = place.run(["hash", "--tensors", "m"]);
+    let lines: Vec<&str> = run.out.lines().skip(1).collect();
+    assert_eq!(lines.len() as u64, count);
+    for (line, at) in lines.iter().zip((0..count).rev()) {
+        let byte = (at % 251).to_le_bytes()[0];
+        assert_eq!(*line, format!("  {}  \"t{at}\"", sum(&[byte])));
+    }
+}
+
+/// What cannot be read is not called unsound.
+#[test]
+fn tensors_of_an_index_beyond_the_limits_are_not_known() {
+    let place = Place::new();
+    let index = "m.safetensors.index.json";
+    let json =
+        json!({"files": [{"file": index, "sha256": sum(b""), "tensors": {"a": {"sha256": sum(b"")}}}]});
+    let long = "x".repeat(100_001);
+    place.put("list", json.to_string().as_bytes());
+    place.put(index, format!(r#"{{"weight_map":{{"{long}":"1.safetensors"}}}}"#).as_bytes());
+    let run = verified(&place);
+    assert!(
+        run.code == Some(1) && run.out.contains("\n    its tensors are not known: m.safetensors"),
+        "{run:?}"
+    );
 }
 
 /// A folder with a model and its list.
@@ -339,7 +387,7 @@ fn bad_usage_is_exit_code_2() {
         &["hash"][..],
         &["hash", "a", "--verify", "list"],
         &["hash", "--tensors", "--verify", "list"],
-        &["hash", "--anywhere", "a"],
+        &["hash", "--verify", "list", "--anywhere"],
         &["hash", "-", "-"],
     ] {
         let run = place.run(args);

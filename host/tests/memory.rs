@@ -106,6 +106,7 @@ mod measured {
         }
         decode_a_long_shape(&path, of_an_empty_model("decode", place.path()));
         inspect_many_tensors(&path, empty);
+        hash_many_names(&path, of_an_empty_model("hash", place.path()));
         move_large_tensors(place.path(), empty);
         assert!(own_peak() <= empty, "this program grew too large to measure another: {}", own_peak());
     }
@@ -146,6 +147,20 @@ mod measured {
             Measured::of(&["inspect", name], None, 0).report(&format!("{}, inspected", case.name), limit);
             let form = ["inspect", "--json", name];
             Measured::of(&form, None, 0).report(&format!("{}, as JSON", case.name), limit + json);
+        }
+    }
+
+    /// Of names and sums nothing is held but what the threads work on.
+    fn hash_many_names(path: &Path, empty: u64) {
+        let name = path.to_str().expect("a plain path");
+        for (case, form) in MANY_NAMES.iter().zip([
+            &["hash", "--tensors", name][..],
+            &["hash", "--json", name],
+            &["hash", "--tensors", name],
+        ]) {
+            case.put(path);
+            let what = format!("{}, {}", case.name, words(form, name));
+            Measured::of(form, None, 0).report(&what, empty + MANY);
         }
     }
 

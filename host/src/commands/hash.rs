@@ -3,10 +3,10 @@
 use crate::commands::{Run, stdin_once};
 use crate::complaint::{Complaint, Outcome};
 use crate::exit::Exit;
-use crate::json::{Object, array};
-use crate::model::{Model, Tensor};
+use crate::json::{Object, array, quoted as quoted_json};
+use crate::model::{Model, Tensor, is_sharded};
 use crate::parallel::{cores, in_order};
-use crate::sums::{Found, Hashed, hash_model, line, verify};
+use crate::sums::{Found, Hashed, Single, Text, has_control, hash_model, line, no_room, verify};
 use crate::text::{quoted, shown_text};
 use crate::work::Work;
 use std::fs;
@@ -32,10 +32,6 @@ pub struct Hash {
     #[arg(long, value_name = "MANIFEST")]
     verify: Option<PathBuf>,
 
-    /// Follow names of the list that lead out of this folder
-    #[arg(long, requires = "verify", conflicts_with = "models")]
-    anywhere: bool,
-
     /// Print one JSON object per model, with the sums of the tensors; or one about the list
     #[arg(long)]
     json: bool,
@@ -48,23 +44,26 @@ impl Run for Hash {
 
     fn run(self) -> Outcome {
         match &self.verify {
-            Some(list) => self.print_found(list, &verify(list, self.anywhere)?),
+            Some(list) => self.print_found(list, &verify(list)?),
             None => self.hash(),
         }
     }
 }
 
 impl Hash {
-    /// Several models at once, or the parts of one.
+    /// Several models at once; with their tensors one after the other, and several tensors at once.
     fn hash(&self) -> Outcome {
         stdin_once(&self.models)?;
-        let several = self.models.len() > 1;
-        let inside = if several { NonZero::<usize>::MIN } else { cores() };
-        let times = if self.with_tensors() { 2 } else { 1 };
+        let with_tensors = self.with_tensors();
+        let times = if with_tensors { 2 } else { 1 };
         let work = Work::new("hashing", times * self.models.iter().map(|path| size(path)).sum::<u64>());
+        let (at_once, inside) = match with_tensors || self.models.len() == 1 {
+            true => (NonZero::<usize>::MIN, cores()),
+            false => (cores(), NonZero::<usize>::MIN),
+        };
         let mut worst = Exit::Good;
         let text = |path: &PathBuf| self.text(path, inside, &work);
-        in_order(&self.models, cores(), text, |text| {
+        in_order(&self.models, at_once, text, |text| {
             Work::check()?;
             worst = worst.max(self.print(text)?);
             Ok::<_, Complaint>(())
@@ -77,18 +76,47 @@ impl Hash {
     }
 
     /// All that is said of a model.
-    fn text(&self, path: &Path, threads: NonZero<usize>, work: &Work) -> Result<Vec<u8>, Complaint> {
-        let model = Model::open(path)?;
-        let hashed = hash_model(&model, self.with_tensors(), threads, work)?;
-        Ok(if self.json { object(&model, &hashed).into_bytes() } else { lines(&hashed) })
+    fn text(&self, path: &Path, threads: NonZero<usize>, work: &Work) -> Result<Text, Complaint> {
+        if is_sharded(path) {
+            self.text_of_shards(path, threads, work)
+        } else {
+            self.text_of_one(path, threads, work)
+        }
     }
 
-    fn print(&self, text: Result<Vec<u8>, Complaint>) -> Result<Exit, Complaint> {
-        match text {
-            Ok(text) => {
-                io::stdout().lock().write_all(&text)?;
-                Ok(Exit::Good)
+    fn text_of_one(&self, path: &Path, threads: NonZero<usize>, work: &Work) -> Result<Text, Complaint> {
+        let mut text = Text::new();
+        let mut model = Single::open(path)?;
+        let sum = model.sum(work)?;
+        if self.json {
+            let (file, bytes) = (quoted_json(&path.to_string_lossy()), model.len());
+            let head = format!(
+                r#"{{"file":{file},"ok":true,"files":[{{"file":{file},"bytes":{bytes},"sha256":"{sum}","#
+            );
+            put(&mut text, head.as_bytes())?;
+            model.print_member(threads, work, &mut text)?;
+            put(&mut text, b"}]}\n")?;
+        } else {
+            put(&mut text, &file_line(&sum, path)?)?;
+            if self.tensors {
+                model.print_lines(threads, work, &mut text)?;
             }
+        }
+        model.check_unchanged()?;
+        Ok(text)
+    }
+
+    fn text_of_shards(&self, path: &Path, threads: NonZero<usize>, work: &Work) -> Result<Text, Complaint> {
+        let mut text = Text::new();
+        let model = Model::open(path)?;
+        let hashed = hash_model(&model, self.with_tensors(), threads, work)?;
+        put(&mut text, &if self.json { object(&model, &hashed).into_bytes() } else { lines(&hashed)? })?;
+        Ok(text)
+    }
+
+    fn print(&self, text: Result<Text, Complaint>) -> Result<Exit, Complaint> {
+        match text {
+            Ok(text) => text.print().map(|()| Exit::Good),
             Err(complaint) => Ok(complaint.say(self.json)),
         }
     }
@@ -117,24 +145,34 @@ fn size(path: &Path) -> u64 {
     }
 }
 
-fn lines(hashed: &Hashed<'_>) -> Vec<u8> {
+fn put(text: &mut Text, bytes: &[u8]) -> Result<(), Complaint> {
+    text.write_all(bytes).map_err(|error| no_room(&error))
+}
+
+fn lines(hashed: &Hashed<'_>) -> Result<Vec<u8>, Complaint> {
     let mut text = Vec::new();
     for file in &hashed.files {
-        text.extend(file_line(&file.sum, file.path));
+        text.extend(file_line(&file.sum, file.path)?);
         for (tensor, sum) in hashed.tensors_of(file) {
             text.extend(format!("  {sum}  {}\n", quoted(tensor.name())).into_bytes());
         }
     }
-    text
+    Ok(text)
 }
 
 /// As `sha256sum` writes it, but where a person looks on: names may hold what steers a terminal.
-fn file_line(sum: &str, path: &Path) -> Vec<u8> {
+///
+/// # Errors
+/// The name does, and the line is for a file or a pipe, which may be shown on a terminal later.
+fn file_line(sum: &str, path: &Path) -> Result<Vec<u8>, Complaint> {
     if io::stdout().is_terminal() {
-        format!("{sum}  {}\n", shown_text(&path.to_string_lossy())).into_bytes()
-    } else {
-        line(sum, path)
+        return Ok(format!("{sum}  {}\n", shown_text(&path.to_string_lossy())).into_bytes());
     }
+    if has_control(path) {
+        let sentence = "its name has control characters, for which a list of sums has no escapes; --json has";
+        return Err(Complaint::about(path, sentence));
+    }
+    Ok(line(sum, path))
 }
 
 fn object(model: &Model, hashed: &Hashed<'_>) -> String {

@@ -2,7 +2,7 @@
 
 use crate::commands::{Files, Run};
 use crate::complaint::Outcome;
-use crate::decoding::{Extra, Trouble, print_members};
+use crate::decoding::{Extra, Trouble, print_metadata, print_tensors};
 use crate::exit::Exit;
 use crate::facts::Facts;
 use crate::failure::Failure;
@@ -112,7 +112,8 @@ fn print_object(
             listing.rows(0..listing.len()).for_each(|row| facts.add(&row));
         }
         None => {
-            print_members(source, Extra::Alignment, data_start, out)?;
+            print_tensors(source, Extra::Alignment, data_start, out)?;
+            print_metadata(source, out)?;
             each_row(source, |row| {
                 facts.add(row);
                 Ok(())

@@ -1,7 +1,7 @@
 //! The sums of models, a file or a tensor at a time, several at once.
 
 use crate::complaint::Complaint;
-use crate::failure::NotRead;
+use crate::failure::{Failure, NotRead};
 use crate::model::{Model, Tensor};
 use crate::number::digits;
 use crate::parallel::in_order;
@@ -11,6 +11,7 @@ use sha2::{Digest, Sha256};
 use std::fs::{self, File};
 use std::io;
 use std::num::NonZero;
+use std::ops::Range;
 use std::path::Path;
 
 /// How much is read at a time, by each thread: more is not faster.
@@ -153,6 +154,16 @@ impl From<io::Error> for Trouble {
     }
 }
 
+/// Of a file that was sound a moment ago.
+impl From<Failure> for Trouble {
+    fn from(failure: Failure) -> Self {
+        Self::Read(match failure {
+            Failure::NotRead(reason) => reason,
+            Failure::Unsound(_) => NotRead::changed(),
+        })
+    }
+}
+
 /// Of a file that was proven.
 impl From<ReadError<io::Error>> for Trouble {
     fn from(error: ReadError<io::Error>) -> Self {
@@ -164,26 +175,33 @@ impl From<ReadError<io::Error>> for Trouble {
     }
 }
 
-/// The sum of all of a file, which has this length.
-pub fn sum_of_file(
+/// The sum of a part of a file, which the file has.
+pub fn sha256_of(
     mut file: impl ReadAt<Error = io::Error>,
-    len: u64,
+    mut range: Range<u64>,
     work: &Work,
-) -> Result<String, Trouble> {
+) -> Result<[u8; 32], Trouble> {
     let mut hash = Sha256::new();
-    let mut buffer = buffer(len);
-    let mut at = 0;
-    while at < len {
-        let wanted = usize::try_from(len - at).unwrap_or(usize::MAX).min(buffer.len());
-        let read = file.read_at(at, &mut buffer[..wanted])?;
+    let mut buffer = buffer(range.end - range.start);
+    while !range.is_empty() {
+        let wanted = usize::try_from(range.end - range.start).unwrap_or(usize::MAX).min(buffer.len());
+        let read = match file.read_at(range.start, &mut buffer[..wanted]) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            outcome => outcome?,
+        };
         if read == 0 {
             return Err(Trouble::Read(NotRead::changed()));
         }
         hash.update(&buffer[..read]);
-        at += read as u64;
+        range.start += read as u64;
         work.advance(read as u64).map_err(Trouble::Stopped)?;
     }
-    Ok(digits(&hash.finalize()))
+    Ok(hash.finalize().into())
+}
+
+/// The sum of all of a file, which has this length.
+fn sum_of_file(file: impl ReadAt<Error = io::Error>, len: u64, work: &Work) -> Result<String, Trouble> {
+    sha256_of(file, 0..len, work).map(|sum| digits(&sum))
 }
 
 /// The sum of a tensor's bytes.

@@ -35,6 +35,8 @@ pub enum Tensors {
     Known(Vec<(String, Fate)>),
     /// The file is not a sound model any more.
     Unsound,
+    /// They cannot be read, for this reason.
+    NotRead(String),
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -103,6 +105,7 @@ impl Tensors {
     fn print(&self, out: &mut impl Write) -> io::Result<()> {
         match self {
             Self::Unsound => writeln!(out, "    it is no sound model any more: `safetensors check` says why"),
+            Self::NotRead(reason) => writeln!(out, "    its tensors are not known: {reason}"),
             Self::Known(fates) if fates.is_empty() => {
                 writeln!(out, "    the header is changed, and no tensor")
             }
@@ -115,6 +118,7 @@ impl Tensors {
     fn members(&self, object: Object) -> Object {
         match self {
             Self::Unsound => object.flag("sound", false),
+            Self::NotRead(reason) => object.text("message", reason),
             Self::Known(fates) => {
                 let one = |(name, fate): &(String, Fate)| {
                     Object::new().text("name", name).text("error", fate.word()).end()

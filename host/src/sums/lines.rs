@@ -21,6 +21,12 @@ pub fn line(sum: &str, path: &Path) -> Vec<u8> {
     line
 }
 
+/// Whether a name has a control character for which a line has no escape: it would reach a terminal as it is.
+pub fn has_control(path: &Path) -> bool {
+    let name = path.to_string_lossy();
+    name.chars().any(|character| character.is_control() && !matches!(character, '\t' | '\n' | '\r'))
+}
+
 /// The sum, in lower case, and the name of a line without its end; nothing if it is no such line.
 pub fn parse(line: &[u8]) -> Option<(String, OsString)> {
     let (escaped, line) = match line.strip_prefix(b"\\") {

@@ -4,9 +4,11 @@ mod digest;
 mod finding;
 mod lines;
 mod list;
+mod single;
 mod verify;
 
 pub use digest::{Hashed, Trouble, file_len, hash_model, open_file, path_of, sum_of_tensor};
 pub use finding::Found;
-pub use lines::line;
+pub use lines::{has_control, line};
+pub use single::{Single, Text, no_room};
 pub use verify::{first_unlisted, verify};

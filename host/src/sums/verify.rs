@@ -1,12 +1,13 @@
 //! Whether files are what a list of sums says.
 
 use crate::complaint::Complaint;
+use crate::exit::Exit;
 use crate::failure::NotRead;
 use crate::model::Model;
 use crate::parallel::{cores, in_order};
 use crate::sums::digest::{Trouble, hash_model, open_file, sum_at};
 use crate::sums::finding::{Fate, Finding, Found, Tensors};
-use crate::sums::list::{Expected, is_below, is_inside, read};
+use crate::sums::list::{Expected, is_below, read};
 use crate::text::quoted;
 use crate::work::Work;
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,16 +21,12 @@ const LONGEST: u64 = 256 << 20;
 /// The list of a checkpoint.
 const SUMS: &str = "SHA256SUMS";
 
-/// What became of the files of a list, or of those of a checkpoint when it is a folder. Names that lead out of the
-/// folder are taken only if `anywhere` says so.
-pub fn verify(list: &Path, anywhere: bool) -> Result<Vec<Found>, Complaint> {
-    if list.is_dir() {
-        return verify_folder(list);
-    }
-    let expected = read_list(list)?;
-    match expected.iter().find(|file| !anywhere && !is_inside(&file.name)) {
-        Some(outside) => Err(unsafe_name(list, outside, "leads out of this folder; --anywhere follows it")),
-        None => check(Path::new(""), &expected),
+/// What became of the files of a list, or of those of a checkpoint when it is a folder. The names of a list lead anywhere, as for
+/// `sha256sum`; of files there nothing is told but whether they have their sums.
+pub fn verify(list: &Path) -> Result<Vec<Found>, Complaint> {
+    match list.is_dir() {
+        true => verify_folder(list),
+        false => check(Path::new(""), &read_list(list)?),
     }
 }
 
@@ -158,12 +155,15 @@ fn is_missing(path: &Path) -> bool {
 
 /// Which tensors are not what they were.
 fn differing(expected: &BTreeMap<String, String>, path: &Path, work: &Work) -> Result<Tensors, Complaint> {
-    let Ok(model) = Model::open(path) else { return Ok(Tensors::Unsound) };
-    let hashed = match hash_model(&model, true, NonZero::<usize>::MIN, work) {
-        Ok(hashed) => hashed,
-        Err(_) => {
+    let model = Model::open(path);
+    let hashed = model.as_ref().map(|model| hash_model(model, true, NonZero::<usize>::MIN, work));
+    let hashed = match hashed {
+        Ok(Ok(hashed)) => hashed,
+        Err(complaint) if complaint.exit() == Exit::Bad => return Ok(Tensors::Unsound),
+        Err(complaint) => return Ok(Tensors::NotRead(complaint.line())),
+        Ok(Err(complaint)) => {
             Work::check()?;
-            return Ok(Tensors::Unsound);
+            return Ok(Tensors::NotRead(complaint.line()));
         }
     };
     let found: BTreeMap<&str, &String> =
