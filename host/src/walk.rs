@@ -66,7 +66,7 @@ impl Walk {
             let (name, path) = (entry.file_name(), entry.path());
             match () {
                 () if is_hidden(&name) => {}
-                () if is_folder(&entry, &path) => folders.push(path),
+                () if is_folder(&entry, &path)? => folders.push(path),
                 () if is_model(&name) => self.found.push((path, Ok(()))),
                 () => {}
             }
@@ -79,10 +79,7 @@ impl Walk {
 }
 
 /// A link is what it leads to.
-fn is_folder(entry: &fs::DirEntry, path: &Path) -> bool {
-    match entry.file_type() {
-        Ok(kind) if kind.is_symlink() => path.is_dir(),
-        Ok(kind) => kind.is_dir(),
-        Err(_) => false,
-    }
+fn is_folder(entry: &fs::DirEntry, path: &Path) -> io::Result<bool> {
+    let kind = entry.file_type()?;
+    Ok(if kind.is_symlink() { path.is_dir() } else { kind.is_dir() })
 }

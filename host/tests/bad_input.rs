@@ -68,6 +68,18 @@ fn what_is_empty() {
 fn what_never_ends() {
     let line = "/dev/zero: error[json.end] at byte 8: the header ends before its JSON text does\n";
     Place::new().run(["check", "/dev/zero"]).is(1, line, "");
+    // By its name it is an index, and no index is a device.
+    let place = Place::new();
+    std::os::unix::fs::symlink("/dev/zero", place.path("m.safetensors.index.json")).expect("a link");
+    for command in [&["check"][..], &["inspect"], &["hash"], &["join", "-o", "new"]] {
+        let run = place.run([command, &["m.safetensors.index.json"]].concat());
+        assert_eq!((run.code, run.out.as_str()), (Some(2), ""), "{run:?}");
+        assert!(
+            run.err.contains("m.safetensors.index.json: it is a device, not a file")
+                && run.err.lines().count() == 1,
+            "{run:?}"
+        );
+    }
 }
 
 #[test]

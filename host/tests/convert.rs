@@ -56,7 +56,7 @@ fn metadata_goes_as_far_as_it_can() {
         "m.safetensors",
         &file(r#"{"__metadata__":{"k":"v"},"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}}"#, b"x"),
     );
-    assert_eq!(convert(&place, &["m.safetensors", "n.safetensors", "--to", "F32"]).code, Some(0));
+    assert_eq!(convert(&place, &["m.safetensors", "n.safetensors", "--to", "F32", "--all"]).code, Some(0));
     assert!(place.run(["decode", "n.safetensors"]).out.contains(r#""metadata":{"k":"v"}"#));
     let run = convert(&place, &["m.safetensors", "n.npz"]);
     assert!(run.out.ends_with("  left out: the metadata, 1 key, for which numpy has no place\n"), "{run:?}");
@@ -64,7 +64,7 @@ fn metadata_goes_as_far_as_it_can() {
     let tensors = r#"[{"name":"a","from":"U8","to":"U8","shape":[1]}]"#;
     let bytes = fs::metadata(place.path("n.npz")).expect("a file").len();
     let line = format!(
-        "{{\"file\":\"m.safetensors\",\"ok\":true,\"output\":\"n.npz\",\"bytes\":{bytes},\"metadata_left_out\":1,\"tensors\":{tensors}}}\n"
+        "{{\"file\":\"m.safetensors\",\"ok\":true,\"output\":\"n.npz\",\"bytes\":{bytes},\"metadata_left_out\":1,\"padding_left_out\":0,\"read_from_bits\":0,\"tensors\":{tensors}}}\n"
     );
     run.is(0, &line, "");
 }
@@ -132,7 +132,7 @@ fn what_does_not_fit_is_refused() {
     let error = "nan: tensor \"a\": it has a NaN, and I32 has none; --saturate makes it 0\n";
     convert(&place, &["nan", "n.safetensors", "--to", "I32"]).is(2, "", error);
     let error = "nan: tensor \"a\": it has a NaN or an infinity, which no scale makes an I8\n";
-    convert(&place, &["nan", "n.safetensors", "--to", "I8", "--scale", "per-row"]).is(2, "", error);
+    convert(&place, &["nan", "n.safetensors", "--to", "I8", "--scale", "per-tensor"]).is(2, "", error);
     assert_eq!(fs::read_dir(place.path(".")).expect("a folder").count(), 2, "something is left");
     for (options, expected) in [(["--to", "U8"], "[0, 255]\n"), (["--to", "I8"], "[-3, 127]\n")] {
         let run = convert(&place, &[&["m", "n.safetensors", "--saturate", "--force"], &options[..]].concat());
@@ -152,12 +152,148 @@ fn some_are_cast_and_others_are_not() {
         let of = |index: usize| object["tensors"][index]["to"].as_str().unwrap_or("-").to_owned();
         [of(0), of(1)].join(" ")
     };
-    assert_eq!(dtypes(&[]), "I16 I16");
+    assert_eq!(dtypes(&["--all"]), "I16 I16");
     assert_eq!(dtypes(&["--only", "a"]), "I16 U8");
-    assert_eq!(dtypes(&["--except", "[a]"]), "U8 I16");
+    assert_eq!(dtypes(&["--all", "--except", "[a]"]), "U8 I16");
     assert_eq!(dtypes(&["--only", "*", "--except", "b"]), "I16 U8");
     assert_eq!(text(&place, "n.safetensors", "a"), "[97, 98]\n");
     assert_eq!(text(&place, "n.safetensors", "b"), "[99, 100, 101]\n");
+}
+
+/// Position ids of 0 to 511 are no longer those in BF16: casts that nobody asked for change floating-point tensors only.
+#[test]
+fn integers_stay_unless_they_are_named() {
+    let place = Place::new();
+    let ids: Vec<u8> = (0..512_i64).flat_map(i64::to_le_bytes).collect();
+    let header = concat!(
+        r#"{"ids":{"dtype":"I64","shape":[512],"data_offsets":[0,4096]},"#,
+        r#""mask":{"dtype":"BOOL","shape":[2],"data_offsets":[4096,4098]},"#,
+        r#""c":{"dtype":"C64","shape":[1],"data_offsets":[4098,4106]},"#,
+        r#""w":{"dtype":"F32","shape":[2,2],"data_offsets":[4106,4122]}}"#
+    );
+    let data = [&ids[..], &[0, 1], &[0; 8], &floats(&[1.0, 0.5, -3.0, 2.0])].concat();
+    place.put("m", &file(header, &data));
+    for (options, expected) in [
+        (&["--to", "BF16"][..], ["I64", "BOOL", "C64", "BF16"]),
+        // These have no place for 511, and it would be an error.
+        (&["--to", "F8_E4M3"], ["I64", "BOOL", "C64", "F8_E4M3"]),
+        (&["--to", "I8"], ["I64", "BOOL", "C64", "I8"]),
+        (&["--to", "I8", "--scale", "per-row"], ["I64", "BOOL", "C64", "I8"]),
+        (&["--to", "BF16", "--all", "--except", "c"], ["BF16", "BF16", "C64", "BF16"]),
+        (&["--to", "F32", "--only", "ids"], ["F32", "BOOL", "C64", "F32"]),
+        (&["--to", "F16", "--only", "ids", "--only", "mask"], ["F16", "F16", "C64", "F32"]),
+    ] {
+        let run = convert(&place, &[&["m", "n.safetensors", "--force"], options].concat());
+        assert_eq!(run.code, Some(0), "{options:?}: {run:?}");
+        let is_default = !options.iter().any(|option| ["--all", "--only"].contains(option));
+        let told = "  not cast: 3 tensors of integers, BOOL or C64; --all casts all but C64\n";
+        assert_eq!(run.out.contains(told), is_default, "{run:?}");
+        let read: serde_json::Value =
+            serde_json::from_str(&place.run(["decode", "n.safetensors"]).out).expect("JSON");
+        let dtypes = ["ids", "mask", "c", "w"]
+            .map(|name| read["tensors"][name]["dtype"].as_str().expect("a dtype").to_owned());
+        assert_eq!(dtypes, expected, "{options:?}");
+        if dtypes[0] == "I64" {
+            assert_eq!(text(&place, "n.safetensors", "ids"), text(&place, "m", "ids"));
+        }
+    }
+    let error = "m: tensor \"ids\": 465 does not fit F8_E4M3, which goes from -448.0 to 448.0; --except leaves the tensor as it is, --saturate takes the nearest\n";
+    convert(&place, &["m", "x.safetensors", "--to", "F8_E4M3", "--all", "--except", "c"]).is(2, "", error);
+}
+
+/// A scale for each element makes a tensor larger than it was.
+#[test]
+fn only_rows_of_several_numbers_have_scales() {
+    let place = Place::new();
+    let header = concat!(
+        r#"{"bias":{"dtype":"F32","shape":[4],"data_offsets":[0,16]},"#,
+        r#""column":{"dtype":"F32","shape":[4,1],"data_offsets":[16,32]},"#,
+        r#""scalar":{"dtype":"F32","shape":[],"data_offsets":[32,36]},"#,
+        r#""w":{"dtype":"F32","shape":[2,2],"data_offsets":[36,52]}}"#
+    );
+    place.put("m", &file(header, &floats(&[1.0; 13])));
+    let run = convert(&place, &["m", "n.safetensors", "--to", "I8", "--scale", "per-row"]);
+    assert_eq!(run.code, Some(0));
+    assert!(run.out.ends_with("\n  not cast: 3 tensors without rows of several numbers\n"), "{run:?}");
+    let names = place.run(["inspect", "--json", "n.safetensors"]).out;
+    let read: serde_json::Value = serde_json::from_str(&names).expect("JSON");
+    let names: Vec<&String> = read["tensors"].as_object().expect("an object").keys().collect();
+    assert_eq!(names, ["bias", "column", "scalar", "w", "w.scale"]);
+    for (name, dtype) in [("bias", "F32"), ("column", "F32"), ("scalar", "F32"), ("w", "I8")] {
+        assert_eq!(read["tensors"][name]["dtype"], dtype);
+    }
+}
+
+/// What went out as bits comes back, from the command and from ml_dtypes, whose arrays numpy calls `V2`, `V1` and `f1`.
+#[test]
+fn bits_come_back() {
+    let place = Place::new();
+    let header = concat!(
+        r#"{"b":{"dtype":"BF16","shape":[2],"data_offsets":[0,4]},"#,
+        r#""f":{"dtype":"F8_E5M2","shape":[3],"data_offsets":[4,7]},"#,
+        r#""u":{"dtype":"U8","shape":[1],"data_offsets":[7,8]}}"#
+    );
+    place.put("m.safetensors", &file(header, &[0x80, 0x3F, 0x81, 0x7F, 1, 0x7F, 0xFC, 9]));
+    assert_eq!(convert(&place, &["m.safetensors", "m.npz", "--bits"]).code, Some(0));
+    let back = ["m.npz", "n.safetensors", "--from-bits", "BF16", "--from-bits", "f8_e5m2", "--except", "u"];
+    let run = convert(&place, &back);
+    assert!(run.out.ends_with("\n  read from bits: 2 tensors of BF16, F8_E5M2\n"), "{run:?}");
+    assert_eq!(place.run(["diff", "m.safetensors", "n.safetensors"]).code, Some(0));
+    // Into a cast, too.
+    let cast = ["m.npz", "f.safetensors", "--from-bits", "BF16", "--to", "F32"];
+    assert_eq!(convert(&place, &cast).code, Some(0));
+    assert_eq!(text(&place, "f.safetensors", "b"), "[1.0, nan]\n");
+    for (descr, dtype, data, expected) in [
+        ("<V2", "BF16", &[0x80, 0x3F][..], "[1.0]\n"),
+        ("<V1", "F8_E4M3", &[0x38], "[1.0]\n"),
+        ("|V1", "F8_E8M0", &[0x7F], "[1.0]\n"),
+        ("<f1", "F8_E5M2", &[0x3C], "[1.0]\n"),
+    ] {
+        let text_of = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': (1,), }}");
+        let len = u16::try_from(text_of.len()).expect("short").to_le_bytes();
+        place.put("a.npy", &[b"\x93NUMPY\x01\0", &len[..], text_of.as_bytes(), data].concat());
+        let bits = 8 * data.len();
+        let error = format!(
+            "a.npy: tensor \"a\": its elements are raw bits, {bits} each, as numpy writes dtypes that it does not know; --from-bits says which, as BF16 or F8_E4M3\n"
+        );
+        convert(&place, &["a.npy", "a.safetensors", "--force"]).is(2, "", &error);
+        let run = convert(&place, &["a.npy", "a.safetensors", "--force", "--from-bits", dtype]);
+        assert_eq!(run.code, Some(0), "{run:?}");
+        assert_eq!(text(&place, "a.safetensors", "a"), expected);
+        assert!(place.run(["inspect", "a.safetensors"]).out.contains(&format!(" {dtype} ")));
+    }
+}
+
+/// A NaN becomes quiet and keeps the upper bits of its payload, where numpy and ml_dtypes do other things.
+#[test]
+fn nans_keep_the_upper_bits_of_their_payload() {
+    let place = Place::new();
+    let bits = [0x7F81_2345_u32, 0xFF81_2345, 0x7FFF_FFFF, 0x7F80_0001];
+    let data: Vec<u8> = bits.iter().flat_map(|bits| bits.to_le_bytes()).collect();
+    place.put("m", &model("F32", "[4]", &data));
+    for (to, expected) in
+        [("F16", &[0x7E09_u16, 0xFE09, 0x7FFF, 0x7E00][..]), ("BF16", &[0x7FC1, 0xFFC1, 0x7FFF, 0x7FC0])]
+    {
+        assert_eq!(convert(&place, &["m", "n.safetensors", "--to", to, "--force"]).code, Some(0));
+        let expected: Vec<u8> = expected.iter().flat_map(|bits| bits.to_le_bytes()).collect();
+        assert!(fs::read(place.path("n.safetensors")).expect("a file").ends_with(&expected), "{to}");
+    }
+    assert_eq!(convert(&place, &["m", "n.safetensors", "--to", "F8_E5M2", "--force"]).code, Some(0));
+    assert!(fs::read(place.path("n.safetensors")).expect("a file").ends_with(&[0x7E, 0xFE, 0x7F, 0x7E]));
+}
+
+/// As other commands take it.
+#[test]
+fn the_output_may_be_an_option() {
+    let place = Place::new();
+    place.put("m", &model("F32", "[1]", &floats(&[1.0])));
+    convert(&place, &["m", "-o", "n.npy"]).is(0, "n.npy: 1 tensor, 132 bytes\n", "");
+    convert(&place, &["m", "--output", "o.npy", "--to", "F16"]);
+    assert!(place.path("o.npy").exists());
+    for bad in [&["m"][..], &["m", "a.npy", "-o", "b.npy"]] {
+        let run = convert(&place, bad);
+        assert!(run.code == Some(2) && !run.err.contains("-- -o"), "{run:?}");
+    }
 }
 
 #[test]
@@ -203,7 +339,7 @@ fn scales_of_nothing() {
 fn rows_of_nothing_have_no_scales() {
     let place = Place::new();
     let program = env!("CARGO_BIN_EXE_safetensors");
-    let error = "m: tensor \"a\": its rows have no elements, and so no scales; leave it out by --except\n";
+    let error = "m: no tensor that could be cast has rows of several numbers\n";
     for shape in ["[1,0]", "[1152921504606846976,0]", "[3,2,0]"] {
         place.put("m", &model("F32", shape, &[]));
         for output in ["q.safetensors", "q.npz"] {
@@ -249,13 +385,31 @@ fn what_makes_no_sense() {
             "m: nothing is cast to F4: there are floats from F8 to F64 and integers\n",
         ),
         (
-            &["c", "o.safetensors", "--to", "F32"],
+            &["c", "o.safetensors", "--to", "F32", "--all"],
             "c: tensor \"a\": complex numbers are not cast; leave it out by --except\n",
         ),
         (&["m", "o.safetensors", "--to", "F32", "--only", "x*"], "m: no tensor's name is like \"x*\"\n"),
         (
             &["m", "o.safetensors", "--only", "a"],
-            "m: --only and --except choose what --to casts, which is not given\n",
+            "safetensors: --only and --except choose what --to casts or --from-bits reads; neither is given\n",
+        ),
+        (&["m", "o.safetensors", "--to", "F32"], "m: no tensor is floating-point; --all casts others, too\n"),
+        (&["m", "o.safetensors", "--all"], "m: --all goes with --to\n"),
+        (
+            &["b", "o.safetensors", "--to", "I8", "--scale", "per-row"],
+            "b: no tensor that could be cast has rows of several numbers\n",
+        ),
+        (
+            &["m", "o.safetensors", "--from-bits", "U16"],
+            "m: --from-bits takes what --bits writes: BF16, F8_E4M3 and the like, not U16\n",
+        ),
+        (
+            &["m", "o.safetensors", "--from-bits", "BF16"],
+            "m: no tensor that is chosen is U16, as bits of BF16 would be\n",
+        ),
+        (
+            &["m", "o.safetensors", "--from-bits", "F8_E4M3", "--from-bits", "F8_E5M2"],
+            "m: F8_E4M3 and F8_E5M2 both have U8 as their bits; one of them at a time, with --only\n",
         ),
         (&["m", "o.safetensors", "--to", "U8", "--scale", "per-row"], "m: --scale goes with --to I8\n"),
         (
@@ -300,7 +454,7 @@ fn scales_that_do_not_belong() {
     let error = "m: tensor \"a\": \"a.scale\" is not one F32 for it, nor one for each of its rows\n";
     convert(&place, &["m", "o.safetensors", "--to", "F32", "--unscale"]).is(2, "", error);
     let error = "m: there would be two tensors \"a.scale\"\n";
-    convert(&place, &["m", "o.safetensors", "--to", "I8", "--scale", "per-row", "--only", "a"])
+    convert(&place, &["m", "o.safetensors", "--to", "I8", "--scale", "per-tensor", "--only", "a"])
         .is(2, "", error);
 }
 
@@ -353,9 +507,9 @@ fn no_shard_is_replaced_by_what_is_made_of_it() {
     let index = r#"{"metadata":{"total_size":2},"weight_map":{"a":"1.safetensors"}}"#;
     place.put("m/model.safetensors.index.json", index.as_bytes());
     let error = "m/1.safetensors: is the file that is read; write another one\n";
-    convert(&place, &["m", "m/1.safetensors", "--to", "F32", "--force"]).is(2, "", error);
+    convert(&place, &["m", "m/1.safetensors", "--to", "F32", "--all", "--force"]).is(2, "", error);
     place.run(["slice", "m", "a=0", "-o", "m/1.safetensors", "--force"]).is(2, "", error);
-    place.run(["cat", "m", "a", "-o", "m/1.safetensors", "--force"]).is(2, "", error);
-    assert_eq!(convert(&place, &["m", "whole.safetensors", "--to", "F32"]).code, Some(0));
+    place.run(["cat", "m", "a", "-o", "m/1.safetensors", "--force", "--format", "raw"]).is(2, "", error);
+    assert_eq!(convert(&place, &["m", "whole.safetensors", "--to", "F32", "--all"]).code, Some(0));
     assert_eq!(text(&place, "whole.safetensors", "a"), "[97.0, 98.0]\n");
 }

@@ -325,6 +325,10 @@ fn what_cannot_be_written_is_one_sentence() {
         (&["-o", "no/m.h", "2-model.st"], "no/m.h: cannot be written: no such file or directory"),
         (&["none"], "none: cannot be read: no such file or directory"),
         (
+            &["-o", "m.py", "2-model.st"],
+            "m.py: is neither C (.h) nor Rust (.rs) by its name; --lang says which",
+        ),
+        (
             &["--at", "0xffffffffffffffff", "2-model.st"],
             "safetensors: --at: the model would end behind the last address there is",
         ),
@@ -333,6 +337,12 @@ fn what_cannot_be_written_is_one_sentence() {
     }
     assert_eq!(fs::read(place.path("there.h")).expect("it is there"), b"mine");
     assert_eq!(place.run(["emit", "--force", "-o", "there.h", "2-model.st"]).code, Some(0));
+    assert!(!place.path("m.py").exists());
+    for args in
+        [&["-o", "m.py", "--lang", "c"][..], &["-o", "m.HPP"], &["-o", "m"], &["-o", "m.json", "--json"]]
+    {
+        assert_eq!(place.run([&["emit", "2-model.st"], args].concat()).code, Some(0), "{args:?}");
+    }
     for args in [
         &["--prefix", "1x", "2-model.st"][..],
         &["--lang", "go", "2-model.st"],

@@ -268,7 +268,12 @@ fn a_header_with_room_is_edited_in_place() {
         (&json!(false), &json!(true), &json!("m"))
     );
     assert_eq!(names(&place, "m"), ["w.1", "zero"]);
-    for refused in [&["pack", "m", "sound", "--in-place"][..], &["pack", "-", "--in-place"]] {
+    place.run(["pack", "m", "sound", "--in-place"]).is(
+        2,
+        "",
+        "safetensors: --in-place edits one file, and 2 are given\n",
+    );
+    for refused in [&["pack", "m", "other", "--in-place"][..], &["pack", "-", "--in-place"]] {
         assert_eq!(place.run_piped(refused, &sound()).code, Some(2), "{refused:?}");
     }
     let before = std::fs::read(place.path("m")).expect("a file");

@@ -1,4 +1,4 @@
-//! The transcripts in the README and in the pages of the commands are what the program prints.
+//! The transcripts in both READMEs and in the pages of the commands are what the program prints.
 //!
 //! `BLESS=1 cargo test -p safetensors-host --test pages` writes them anew.
 #![cfg(unix)]
@@ -46,7 +46,7 @@ fn pages() -> Vec<PathBuf> {
     let mut pages: Vec<PathBuf> = docs.map(|entry| entry.expect("an entry").path()).collect();
     // Without their feature these commands are not there.
     pages.retain(|page| cfg!(feature = "chips") || !page.ends_with("fit.md") && !page.ends_with("flash.md"));
-    pages.push(folder().join("README.md"));
+    pages.extend([folder().join("README.md"), folder().join("../README.md")]);
     pages.sort();
     pages
 }
@@ -74,6 +74,10 @@ fn played(page: &str) -> String {
         let (block, rest) = part.split_once("```").expect("the block ends");
         let commands: Vec<&str> = block.lines().filter_map(|line| line.strip_prefix("$ ")).collect();
         assert!(!commands.is_empty(), "a block without a command: {block}");
+        if commands.iter().all(|command| command.starts_with("cargo ")) {
+            new += &format!("{FENCE}{part}");
+            continue;
+        }
         let transcript: String =
             commands.iter().map(|command| format!("$ {command}\n{}", run(&place, command))).collect();
         new += &format!("{FENCE}{transcript}```{rest}");
@@ -93,7 +97,11 @@ fn files() -> Place {
     place.put("old.safetensors", &file(old, b"xx"));
     for (name, source) in [("digits.safetensors", "digits-f16"), ("kws.safetensors", "digits-i8")] {
         let source = folder().join(format!("../firmware/app/models/{source}.safetensors"));
-        place.put(name, &fs::read(source).expect("a model of the firmware"));
+        place.put(name, &fs::read(&source).expect("a model of the firmware"));
+        // As it is called from the root of the repository.
+        let models = "firmware/app/models";
+        fs::create_dir_all(place.path(models)).expect("a folder");
+        fs::copy(&source, place.path(models).join(source.file_name().expect("a name"))).expect("a copy");
     }
     place
 }

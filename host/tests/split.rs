@@ -94,8 +94,8 @@ fn what_is_there_is_replaced_only_by_force() {
     let place = place();
     assert_eq!(place.run(["split", "m", "-o", "s", "--max-size", "300"]).code, Some(0));
     let before = files(&place, "s");
-    let again = place.run(["split", "m", "-o", "s", "--max-size", "300"]);
-    again.is(2, "", "s/model-00001-of-00002.safetensors: exists already; --force replaces it\n");
+    let again = place.run(["split", "m", "-o", "s", "--max-size", "600"]);
+    again.is(2, "", "s/model.safetensors.index.json: exists already; --force replaces it\n");
     std::fs::remove_file(place.path("s/model-00001-of-00002.safetensors")).expect("it is there");
     std::fs::remove_file(place.path("s/model-00002-of-00002.safetensors")).expect("it is there");
     let index = place.run(["split", "m", "-o", "s", "--max-size", "300"]);
@@ -163,9 +163,12 @@ fn shards_of_the_same_names_are_not_replaced_one_by_one() {
     let before = std::fs::read(place.path("s/model-00001-of-00002.safetensors")).expect("it is there");
     let header = format!("{{{},{}}}", tensor("t0", 0, 300), tensor("t1", 300, 600));
     place.put("n", &file(header, &[1; 600]));
-    let run = place.run(["split", "n", "-o", "s", "--max-size", "300", "--force"]);
+    let run =
+        |options: &[&str]| place.run([&["split", "n", "-o", "s", "--max-size", "300"], options].concat());
     let sentence = "s/model-00001-of-00002.safetensors: is a shard of the model that s/model.safetensors.index.json names, and shards cannot all be replaced at once: split into another folder, or remove that model first\n";
-    run.is(2, "", sentence);
+    run(&["--force"]).is(2, "", sentence);
+    // Nor is --force told to help.
+    run(&[]).is(2, "", sentence);
     let after = std::fs::read(place.path("s/model-00001-of-00002.safetensors")).expect("it is there");
     assert!(before == after);
     assert_eq!(place.run(["check", "s"]).code, Some(0));

@@ -173,6 +173,17 @@ fn where_there_is_no_index_or_no_file_that_is_said() {
     assert_eq!(ShardedModel::open(folder.path()).expect("it is sound").tensors().count(), 0);
 }
 
+/// Another model in the folder is not the one that is meant.
+#[cfg(unix)]
+#[test]
+fn an_index_that_leads_nowhere_is_not_replaced_by_another() {
+    let folder = Folder::new();
+    put(folder.path());
+    std::os::unix::fs::symlink("gone", folder.join("model.safetensors.index.json")).expect("a link");
+    let (sentence, _) = refused(&folder, folder.path());
+    assert!(sentence.contains("./model.safetensors.index.json"), "{sentence}");
+}
+
 #[test]
 fn a_model_that_is_written_again_takes_the_place_of_the_old_one() {
     let folder = Folder::new();

@@ -43,7 +43,7 @@ pub struct Cat {
     )]
     slice: String,
 
-    /// What to write; what is not said is told by the output's suffix (.npy; .raw and .bin), and is text elsewhere
+    /// What to write; without it the output's suffix says it (.npy, .raw, .bin, .txt), and where it has none it is text
     #[arg(long, value_name = "FORMAT")]
     format: Option<Format>,
 
@@ -84,7 +84,7 @@ impl Run for Cat {
     }
 
     fn run(self) -> Outcome {
-        let format = self.format();
+        let format = self.format()?;
         self.check(format)?;
         not_the_input(&self.model, self.target())?;
         let model = Model::open(&self.model)?;
@@ -101,13 +101,19 @@ impl Run for Cat {
 }
 
 impl Cat {
-    fn format(&self) -> Format {
-        let suffix = self.output.as_deref().and_then(Path::extension).and_then(|suffix| suffix.to_str());
-        match (self.format, suffix) {
-            (Some(format), _) => format,
-            (None, Some("npy")) => Format::Npy,
-            (None, Some("raw" | "bin")) => Format::Raw,
-            (None, _) => Format::Text,
+    /// # Errors
+    /// The output's name says something else.
+    fn format(&self) -> Result<Format, Complaint> {
+        let suffix = self.target().extension().unwrap_or_default().to_ascii_lowercase();
+        match (self.format, suffix.to_str().unwrap_or("?")) {
+            (Some(format), _) => Ok(format),
+            (None, "npy") => Ok(Format::Npy),
+            (None, "raw" | "bin") => Ok(Format::Raw),
+            (None, "" | "txt") => Ok(Format::Text),
+            (None, _) => {
+                let sentence = "is not .npy, .raw, .bin or .txt; --format says what to write";
+                Err(Complaint::about(self.target(), sentence))
+            }
         }
     }
 

@@ -3,16 +3,16 @@
 use crate::columns::{Side, Table};
 use crate::commands::Run;
 use crate::complaint::{Complaint, Outcome};
-use crate::convert::{Changer, Input, Kind, Output, Plan, Planned, Scale, Wishes, write};
+use crate::convert::{Changer, Input, Kind, Left, Output, Plan, Planned, Scale, Wishes, read_bits, write};
 use crate::exit::Exit;
 use crate::json::{self, Object};
 use crate::numbers::Report;
 use crate::product::may_be_made;
 use crate::same::not_the_input;
-use crate::text::{quoted, shown_text};
+use crate::text::{counted, quoted, shown_text};
 use embedded_safetensors::Dtype;
 use std::io::{self, BufWriter, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Convert between safetensors, .npy and .npz, and cast tensors to other dtypes.
 ///
@@ -25,18 +25,26 @@ pub struct Convert {
     input: PathBuf,
 
     /// The file to write; its suffix says what it is: .safetensors, .npy or .npz
-    #[arg(value_name = "OUT")]
-    output: PathBuf,
+    #[arg(value_name = "OUT", required_unless_present = "output", conflicts_with = "output")]
+    out: Option<PathBuf>,
 
-    /// Cast to this dtype: F64, F32, F16, BF16, F8_E4M3, F8_E5M2 or an integer, as U8
+    /// The file to write, as other commands take it
+    #[arg(long, short, value_name = "OUT")]
+    output: Option<PathBuf>,
+
+    /// Cast floating-point tensors to this dtype: F64, F32, F16, BF16, F8_E4M3, F8_E5M2 or an integer, as U8
     #[arg(long, value_name = "DTYPE", value_parser = dtype)]
     to: Option<Dtype>,
 
-    /// Cast only tensors whose names are like this, with * and ?; may be given more than once
+    /// Cast integers and BOOL, too
+    #[arg(long)]
+    all: bool,
+
+    /// Cast only tensors whose names are like this, with * and ?, of any dtype; may be given more than once
     #[arg(long, value_name = "GLOB")]
     only: Vec<String>,
 
-    /// Cast all but tensors whose names are like this; may be given more than once
+    /// Do not cast tensors whose names are like this; may be given more than once
     #[arg(long, value_name = "GLOB")]
     except: Vec<String>,
 
@@ -44,7 +52,7 @@ pub struct Convert {
     #[arg(long)]
     saturate: bool,
 
-    /// With --to I8: divide by a scale first, so that the largest number is 127; scales are F32 in NAME.scale
+    /// With --to I8: divide by a scale first, so that the largest number is 127; scales are F32 in NAME.scale. Per row of matrices only
     #[arg(long, value_name = "FOR")]
     scale: Option<Scale>,
 
@@ -55,6 +63,10 @@ pub struct Convert {
     /// Write BF16 and F8, which numpy has not, as their bits: U16 and U8
     #[arg(long)]
     bits: bool,
+
+    /// Take U16 or U8 as the bits of this dtype, as BF16; for both, give it twice. --only and --except choose tensors
+    #[arg(long, value_name = "DTYPE", value_parser = dtype)]
+    from_bits: Vec<Dtype>,
 
     /// The name of the tensor that a .npy becomes, instead of the file's
     #[arg(long, value_name = "NAME")]
@@ -83,26 +95,33 @@ impl Run for Convert {
     }
 
     fn run(self) -> Outcome {
-        let kind = Kind::of_output(&self.output)?;
+        let path = self.target();
+        let kind = Kind::of_output(path)?;
         self.check(kind)?;
-        not_the_input(&self.input, &self.output)?;
-        may_be_made(&self.output, self.force)?;
-        let input = Input::open(&self.input, self.name.as_deref())?;
-        input.must_not_be(&self.output)?;
-        let plan = Plan::new(&input, &self.wishes(), &self.output)?;
+        not_the_input(&self.input, path)?;
+        may_be_made(path, self.force)?;
+        let mut input = Input::open(&self.input, self.name.as_deref())?;
+        input.must_not_be(path)?;
+        let read_as_bits = read_bits(&mut input, &self.from_bits, &self.only, &self.except)?;
+        let plan = Plan::new(&input, &self.wishes(), path)?;
         let metadata = input.metadata();
         let lost = metadata.as_ref().filter(|_| kind != Kind::Model).map_or(0, Vec::len);
-        let (path, force, is_compressed) = (self.output.as_path(), self.force, self.compress);
+        let (force, is_compressed) = (self.force, self.compress);
         let output = Output { path, force, is_compressed, metadata };
         let mut changer = Changer::new(&input, self.saturate, &plan.tensors);
         let reports = write(&output, &plan, &mut changer, &|| input.check_unchanged())?;
-        let done = Done { command: &self, input: &input, plan: &plan, reports: &reports, lost };
+        let done = Done { command: &self, input: &input, plan: &plan, reports: &reports, read_as_bits, lost };
         if self.json { done.print_json() } else { done.print() }?;
         Ok(Exit::Good)
     }
 }
 
 impl Convert {
+    /// One of the two is given.
+    fn target(&self) -> &Path {
+        self.out.as_deref().or(self.output.as_deref()).unwrap_or(Path::new(""))
+    }
+
     fn check(&self, kind: Kind) -> Result<(), Complaint> {
         if self.bits && kind == Kind::Model {
             return Err(Complaint::usage(
@@ -112,12 +131,18 @@ impl Convert {
         if self.compress && kind != Kind::Archive {
             return Err(Complaint::usage("--compress is for .npz"));
         }
+        if self.to.is_none() && self.from_bits.is_empty() && !(self.only.is_empty() && self.except.is_empty())
+        {
+            return Err(Complaint::usage(
+                "--only and --except choose what --to casts or --from-bits reads; neither is given",
+            ));
+        }
         Ok(())
     }
 
     fn wishes(&self) -> Wishes<'_> {
-        let Self { to, scale, unscale, bits, .. } = *self;
-        Wishes { to, only: &self.only, except: &self.except, scale, unscale, bits }
+        let Self { to, all, scale, unscale, bits, .. } = *self;
+        Wishes { to, all, only: &self.only, except: &self.except, scale, unscale, bits }
     }
 }
 
@@ -127,6 +152,8 @@ struct Done<'d> {
     input: &'d Input,
     plan: &'d Plan,
     reports: &'d [Option<Report>],
+    /// How many tensors were integers, and are read as the bits of floats.
+    read_as_bits: u64,
     /// How many keys of the metadata have no place in the output.
     lost: usize,
 }
@@ -141,25 +168,51 @@ impl Done<'_> {
     }
 
     fn bytes(&self) -> Result<u64, Complaint> {
-        let path = &self.command.output;
+        let path = self.command.target();
         let metadata = std::fs::metadata(path).map_err(|error| Complaint::not_read(path, error))?;
         Ok(metadata.len())
     }
 
     fn print(&self) -> Result<(), Complaint> {
         let mut out = BufWriter::new(io::stdout().lock());
-        let (output, count) = (self.command.output.to_string_lossy(), self.plan.tensors.len());
+        let (output, count) = (self.command.target().to_string_lossy(), self.plan.tensors.len());
         let tensors = if count == 1 { "1 tensor".to_owned() } else { format!("{count} tensors") };
         writeln!(out, "{}: {tensors}, {} bytes", shown_text(&output), self.bytes()?)?;
         if self.reports.iter().any(Option::is_some) {
             self.table().print(&mut out)?;
         }
+        self.print_left(&mut out)?;
         self.input.padding.print(&mut out)?;
         if self.lost > 0 {
             let keys = if self.lost == 1 { "1 key".to_owned() } else { format!("{} keys", self.lost) };
             writeln!(out, "  left out: the metadata, {keys}, for which numpy has no place")?;
         }
         Ok(out.flush()?)
+    }
+
+    /// What was done that the table does not show.
+    fn print_left(&self, out: &mut impl Write) -> io::Result<()> {
+        let Left { others, without_rows } = self.plan.left;
+        if self.read_as_bits > 0 {
+            let dtypes: Vec<&str> = self.command.from_bits.iter().map(|dtype| dtype.name()).collect();
+            writeln!(
+                out,
+                "  read from bits: {} of {}",
+                counted(self.read_as_bits, "tensor"),
+                dtypes.join(", ")
+            )?;
+        }
+        if others > 0 {
+            writeln!(
+                out,
+                "  not cast: {} of integers, BOOL or C64; --all casts all but C64",
+                counted(others, "tensor")
+            )?;
+        }
+        if without_rows > 0 {
+            writeln!(out, "  not cast: {} without rows of several numbers", counted(without_rows, "tensor"))?;
+        }
+        Ok(())
     }
 
     /// Of all tensors that were cast.
@@ -194,9 +247,10 @@ impl Done<'_> {
             }
         });
         let object = Object::new().text("file", &self.command.input.to_string_lossy()).flag("ok", true);
-        let object = object.text("output", &self.command.output.to_string_lossy());
+        let object = object.text("output", &self.command.target().to_string_lossy());
         let object = object.number("bytes", self.bytes()?).number("metadata_left_out", self.lost as u64);
         let object = object.number("padding_left_out", self.input.padding.tensors);
+        let object = object.number("read_from_bits", self.read_as_bits);
         writeln!(io::stdout(), "{}", object.raw("tensors", &json::array(tensors)).end())?;
         Ok(())
     }

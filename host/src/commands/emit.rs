@@ -6,7 +6,7 @@ use crate::emit::{Listing, c, names, rust};
 use crate::exit::Exit;
 use crate::model::Model;
 use crate::number;
-use crate::product::Product;
+use crate::product::{Product, may_be_made};
 use crate::same::not_of_the_model;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 /// Reads the header and no tensor. Exit code: 0 if it is written, 1 if the model is not sound, 2 for all else.
 #[derive(clap::Args)]
 pub struct Emit {
-    /// The language; else what the end of the output's name says, else C
+    /// The language; without it the output's suffix says it, and where it has none it is C
     #[arg(long, value_enum)]
     lang: Option<Language>,
 
@@ -59,12 +59,16 @@ impl Run for Emit {
     }
 
     fn run(self) -> Outcome {
+        if let Some(output) = self.output.as_deref().filter(|output| output.as_os_str() != "-") {
+            may_be_made(output, self.force)?;
+        }
+        let language = self.language()?;
         let model = Model::open(&self.model)?;
         let listing = Listing::of(&model, self.at)?;
         let output = self.output.as_deref().unwrap_or(Path::new("-"));
         not_of_the_model(&model, output)?;
         let mut product = Product::create(output, self.force)?;
-        self.write(&listing, &mut product)?;
+        self.write(&listing, language, &mut product)?;
         model.check_unchanged()?;
         product.finish()?;
         Ok(Exit::Good)
@@ -72,11 +76,11 @@ impl Run for Emit {
 }
 
 impl Emit {
-    fn write(&self, listing: &Listing, product: &mut Product) -> Result<(), Complaint> {
+    fn write(&self, listing: &Listing, language: Language, product: &mut Product) -> Result<(), Complaint> {
         let written = if self.json {
             writeln!(product, "{}", listing.json(&self.model.to_string_lossy()))
         } else {
-            match self.language() {
+            match language {
                 Language::C => c::write(listing, &self.c_prefix(), product),
                 Language::Rust => rust::write(listing, self.prefix.as_deref().unwrap_or_default(), product),
             }
@@ -84,10 +88,21 @@ impl Emit {
         written.map_err(|error| product.cannot(error))
     }
 
-    fn language(&self) -> Language {
-        let is_rust = |output: &PathBuf| output.extension().is_some_and(|suffix| suffix == "rs");
-        let of_output = self.output.as_ref().filter(|output| is_rust(output)).map(|_| Language::Rust);
-        self.lang.or(of_output).unwrap_or(Language::C)
+    /// # Errors
+    /// The output is neither C nor Rust by its name.
+    fn language(&self) -> Result<Language, Complaint> {
+        let path = self.output.as_deref().filter(|output| output.as_os_str() != "-");
+        let (Some(path), None, false) = (path, self.lang, self.json) else {
+            return Ok(self.lang.unwrap_or(Language::C));
+        };
+        let suffix = path.extension().unwrap_or_default().to_ascii_lowercase();
+        match suffix.to_str().unwrap_or_default() {
+            "rs" => Ok(Language::Rust),
+            "" | "h" | "hh" | "hpp" | "hxx" | "inc" | "c" | "cc" | "cpp" | "cxx" => Ok(Language::C),
+            _ => {
+                Err(Complaint::about(path, "is neither C (.h) nor Rust (.rs) by its name; --lang says which"))
+            }
+        }
     }
 
     fn c_prefix(&self) -> String {

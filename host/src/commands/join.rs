@@ -2,6 +2,7 @@
 
 use crate::commands::Run;
 use crate::complaint::Outcome;
+use crate::convert::Kind;
 use crate::exit::Exit;
 use crate::json::Object;
 use crate::model::Model;
@@ -46,6 +47,7 @@ impl Run for Join {
         not_both_on_output(self.json, Some(&self.output))?;
         let is_file = self.output.as_os_str() != "-";
         if is_file {
+            Kind::must_be_model(&self.output)?;
             may_be_made(&self.output, self.force)?;
         }
         must_be_whole(&self.model)?;

@@ -3,6 +3,7 @@
 use crate::columns::{Side, Table};
 use crate::commands::{Run, stdin_once};
 use crate::complaint::{Complaint, Outcome};
+use crate::convert::Kind;
 use crate::exit::Exit;
 use crate::json::{self, Object};
 use crate::model::{Model, Padding, is_sharded};
@@ -79,10 +80,17 @@ impl Run for Pack {
 
     fn run(self) -> Outcome {
         stdin_once(&self.inputs)?;
+        if self.in_place && self.inputs.len() > 1 {
+            return Err(Complaint::usage(format!(
+                "--in-place edits one file, and {} are given",
+                self.inputs.len()
+            )));
+        }
         not_both_on_output(self.json && !self.dry_run, self.output.as_deref())?;
         let layout = self.layout()?;
         if let Some(output) = self.output.as_deref().filter(|output| output.as_os_str() != "-") {
             self.inputs.iter().try_for_each(|input| not_the_input(input, output))?;
+            Kind::must_be_model(output)?;
             may_be_made(output, self.force)?;
         }
         let models = self.inputs.iter().map(|input| Model::open(input));
@@ -138,7 +146,7 @@ impl Pack {
     }
 
     fn edit_in_place(&self, path: &Path) -> Result<Saved, Complaint> {
-        if self.inputs.len() > 1 || is_sharded(path) || !path.is_file() {
+        if is_sharded(path) || !path.is_file() {
             return Err(Complaint::usage("--in-place edits one file"));
         }
         let mut draft = Draft::open(path)?;

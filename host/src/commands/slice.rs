@@ -3,6 +3,7 @@
 use crate::columns::{Side, Table};
 use crate::commands::Run;
 use crate::complaint::{Complaint, Outcome};
+use crate::convert::Kind;
 use crate::exit::Exit;
 use crate::json::{self, Object};
 use crate::model::Model;
@@ -53,6 +54,7 @@ impl Run for Slice {
         let is_file = self.output.as_os_str() != "-";
         if is_file {
             not_the_input(&self.model, &self.output)?;
+            Kind::must_be_model(&self.output)?;
             may_be_made(&self.output, self.force)?;
         }
         let model = Model::open(&self.model)?;

@@ -102,10 +102,10 @@ impl Split {
     fn check_places(&self, plan: &ShardPlan, model: &Model) -> Result<Former, Complaint> {
         let shards: Vec<PathBuf> = plan.shards().map(|shard| self.path(shard)).collect();
         let (index, whole) = (self.output.join(plan.index_name()), self.whole());
+        let former = Former::of(&self.output, &self.name, &shards, plan.is_sharded())?;
         for path in shards.iter().chain([&index, &whole]) {
             may_be_made(path, self.force)?;
         }
-        let former = Former::of(&self.output, &self.name, &shards, plan.is_sharded())?;
         for path in shards.iter().chain([&index]).chain(former.files()) {
             not_the_input(model.path(), path)?;
             not_of_the_model(model, path)?;

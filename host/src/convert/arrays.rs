@@ -3,9 +3,9 @@
 use crate::complaint::Complaint;
 use crate::convert::input::Array;
 use crate::failure::NotRead;
-use crate::npy::{Directory, Entry, Header, Part, Swapped, Turned, open_entry, unsound};
+use crate::npy::{Directory, Entry, Header, Order, Part, Swapped, Turned, open_entry, unsound};
 use crate::text::quoted;
-use embedded_safetensors::{Dtype, ReadAt};
+use embedded_safetensors::Dtype;
 use std::fs::{File, Metadata};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -161,7 +161,7 @@ impl Stored {
         let is_turned = self.header.is_fortran && self.header.dims.iter().filter(|dim| **dim > 1).count() > 1;
         let Some(entry) = &self.entry else {
             return Ok(match is_turned {
-                true => self.turned(file, self.data_at),
+                true => self.turned(file.try_clone()?, self.data_at),
                 false => self.in_order(Part::new(file, self.data_at, self.array.byte_len())),
             });
         };
@@ -175,7 +175,7 @@ impl Stored {
         Ok(self.in_order(packed))
     }
 
-    fn turned<'f>(&self, source: impl ReadAt<Error = io::Error> + 'f, at: u64) -> Box<dyn Read + 'f> {
+    fn turned<'f>(&self, source: File, at: u64) -> Box<dyn Read + 'f> {
         let width = usize::from(self.header.dtype.bits() >> 3);
         self.in_order(Turned::new(source, at, width, &self.header.dims))
     }
@@ -183,7 +183,7 @@ impl Stored {
     fn in_order<'f>(&self, source: impl Read + 'f) -> Box<dyn Read + 'f> {
         // Of a complex number each part has its own order.
         let bits = if self.header.dtype == Dtype::C64 { 32 } else { self.header.dtype.bits() };
-        match self.header.is_big_endian && bits > 8 {
+        match self.header.order == Order::Big && bits > 8 {
             true => Box::new(Swapped::new(source, usize::from(bits >> 3))),
             false => Box::new(source),
         }

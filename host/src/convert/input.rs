@@ -4,7 +4,7 @@ use super::arrays::Arrays;
 use super::kind::Kind;
 use crate::complaint::Complaint;
 use crate::model::{Model, Padding, Tensor};
-use crate::npy::{Header, read_full};
+use crate::npy::{Header, Order, read_full};
 use crate::same::{not_of_the_model, not_the_input};
 use crate::work::Work;
 use embedded_safetensors::{Dtype, FileModel, TensorReader};
@@ -21,15 +21,19 @@ pub struct Array {
     pub name: String,
     pub dtype: Dtype,
     pub dims: Vec<u64>,
+    /// Whether the elements are the bits of a dtype that is not known.
+    pub is_raw: bool,
 }
 
 impl Array {
     pub fn new(name: &str, header: &Header) -> Self {
-        Self { name: name.to_owned(), dtype: header.dtype, dims: header.dims.clone() }
+        let is_raw = header.order == Order::Raw;
+        Self { name: name.to_owned(), dtype: header.dtype, dims: header.dims.clone(), is_raw }
     }
 
     fn of(tensor: &Tensor<'_>) -> Self {
-        Self { name: tensor.name().to_owned(), dtype: tensor.dtype(), dims: tensor.dims().to_vec() }
+        let (name, dtype, dims) = (tensor.name().to_owned(), tensor.dtype(), tensor.dims().to_vec());
+        Self { name, dtype, dims, is_raw: false }
     }
 
     pub fn elements(&self) -> u64 {

@@ -28,6 +28,17 @@ impl Kind {
         })
     }
 
+    /// # Errors
+    /// The name is that of a file of numpy.
+    pub fn must_be_model(path: &Path) -> Result<(), Complaint> {
+        match Self::of(path) {
+            Some(Self::Array | Self::Archive) => {
+                Err(Complaint::about(path, "would be a safetensors file; `convert` makes .npy and .npz"))
+            }
+            _ => Ok(()),
+        }
+    }
+
     fn of(path: &Path) -> Option<Self> {
         match path.extension()?.to_str()?.to_ascii_lowercase().as_str() {
             "safetensors" => Some(Self::Model),

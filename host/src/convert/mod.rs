@@ -1,14 +1,16 @@
 //! Models and arrays, from one form into another, with or without a cast.
 
 mod arrays;
+mod bits;
 mod change;
 mod input;
 mod kind;
 mod output;
 mod plan;
 
+pub use bits::read_bits;
 pub use change::Changer;
 pub use input::Input;
 pub use kind::Kind;
 pub use output::{Output, write};
-pub use plan::{Plan, Planned, Scale, Wishes};
+pub use plan::{Left, Plan, Planned, Scale, Wishes};

@@ -5,7 +5,7 @@ use super::kind::Kind;
 use crate::complaint::Complaint;
 use crate::conform::matches;
 use crate::npy::{Header, is_unsafe};
-use crate::numbers::{bits_of, can_be_target};
+use crate::numbers::{bits_of, can_be_target, is_float};
 use crate::text::quoted;
 use embedded_safetensors::Dtype;
 use std::collections::HashSet;
@@ -14,6 +14,8 @@ use std::path::Path;
 /// What is asked for.
 pub struct Wishes<'w> {
     pub to: Option<Dtype>,
+    /// Cast whatever is not floating-point, too.
+    pub all: bool,
     pub only: &'w [String],
     pub except: &'w [String],
     pub scale: Option<Scale>,
@@ -65,6 +67,24 @@ pub struct Rows {
 
 pub struct Plan {
     pub tensors: Vec<Planned>,
+    pub left: Left,
+}
+
+/// How many tensors a cast leaves as they are although nobody has named them, and why.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Left {
+    /// They are not floating-point.
+    pub others: u64,
+    /// They have no rows of several numbers, which could share a scale.
+    pub without_rows: u64,
+}
+
+/// What becomes of one tensor of the input.
+enum Fate {
+    /// These take its place.
+    Becomes(Vec<Planned>),
+    NotFloat,
+    WithoutRows,
 }
 
 impl Plan {
@@ -73,15 +93,35 @@ impl Plan {
     pub fn new(input: &Input, wishes: &Wishes<'_>, output: &Path) -> Result<Self, Complaint> {
         let about = |sentence: String| Complaint::about(input.path(), sentence);
         wishes.check(input).map_err(about)?;
-        let mut tensors = Vec::new();
-        for (index, array) in input.arrays.iter().enumerate() {
+        let (mut tensors, mut left) = (Vec::new(), Left::default());
+        for (source, array) in input.arrays.iter().enumerate() {
             let of_tensor = |error: String| about(format!("tensor {}: {error}", quoted(&array.name)));
-            tensors.extend(wishes.planned(input, index, array).map_err(of_tensor)?);
+            let keep = || Planned { array: array.clone(), source, change: Change::Keep };
+            match wishes.fate(input, source, array).map_err(of_tensor)? {
+                Fate::Becomes(planned) => tensors.extend(planned),
+                Fate::NotFloat => (left.others, _) = (left.others + 1, tensors.push(keep())),
+                Fate::WithoutRows => (left.without_rows, _) = (left.without_rows + 1, tensors.push(keep())),
+            }
         }
-        let plan = Self { tensors };
+        let plan = Self { tensors, left };
+        plan.check_change(wishes).map_err(about)?;
         plan.check_names().map_err(about)?;
         plan.check_output(Kind::of_output(output)?).map_err(about)?;
         Ok(plan)
+    }
+
+    /// A cast that casts nothing is not what was meant.
+    fn check_change(&self, wishes: &Wishes<'_>) -> Result<(), String> {
+        let count = self.left.others + self.left.without_rows;
+        let is_left =
+            |tensor: &&Planned| tensor.change == Change::Keep && Some(tensor.array.dtype) != wishes.to;
+        match count > 0 && self.tensors.iter().filter(is_left).count() == self.tensors.len() {
+            true if self.left.without_rows > 0 => {
+                Err("no tensor that could be cast has rows of several numbers".into())
+            }
+            true => Err("no tensor is floating-point; --all casts others, too".into()),
+            false => Ok(()),
+        }
     }
 
     fn check_names(&self) -> Result<(), String> {
@@ -131,8 +171,8 @@ impl Wishes<'_> {
         if self.unscale && !matches!(to, Some(Dtype::F32 | Dtype::F64 | Dtype::F16 | Dtype::BF16)) {
             return Err("--unscale goes with --to F32, F64, F16 or BF16".into());
         }
-        if to.is_none() && !(self.only.is_empty() && self.except.is_empty()) {
-            return Err("--only and --except choose what --to casts, which is not given".into());
+        if to.is_none() && self.all {
+            return Err("--all goes with --to".into());
         }
         let names = || input.arrays.iter().map(|array| array.name.as_str());
         let unused =
@@ -143,28 +183,34 @@ impl Wishes<'_> {
         }
     }
 
+    /// Whether the names that were given choose this one.
     fn chooses(&self, name: &str) -> bool {
-        let is_like = |patterns: &[String]| patterns.iter().any(|pattern| matches(pattern, name));
-        (self.only.is_empty() || is_like(self.only)) && !is_like(self.except)
+        is_chosen(name, self.only, self.except)
     }
 
-    fn planned(&self, input: &Input, index: usize, array: &Array) -> Result<Vec<Planned>, String> {
-        let keeps =
-            |dtype| Planned { array: Array { dtype, ..array.clone() }, source: index, change: Change::Keep };
-        let Some(to) = self.to.filter(|_| self.chooses(&array.name)) else {
-            return Ok(vec![keeps(if self.bits { bits_of(array.dtype) } else { array.dtype })]);
+    fn fate(&self, input: &Input, source: usize, array: &Array) -> Result<Fate, String> {
+        let becomes = |dtype, change| {
+            let array = Array { dtype, ..array.clone() };
+            Ok(Fate::Becomes(vec![Planned { array, source, change }]))
         };
+        let Some(to) = self.to.filter(|_| self.chooses(&array.name)) else {
+            return becomes(if self.bits { bits_of(array.dtype) } else { array.dtype }, Change::Keep);
+        };
+        if self.unscale {
+            return self.unscaled(input, source, array, to).map(Fate::Becomes);
+        }
+        if !self.all && self.only.is_empty() && !is_float(array.dtype) {
+            return if array.dtype == to { becomes(to, Change::Keep) } else { Ok(Fate::NotFloat) };
+        }
         if array.dtype == Dtype::C64 {
             return Err("complex numbers are not cast; leave it out by --except".into());
         }
-        if self.unscale {
-            return self.unscaled(input, index, array, to);
+        match self.scale {
+            Some(Scale::PerRow) if !has_rows(array) => Ok(Fate::WithoutRows),
+            Some(scale) => Ok(Fate::Becomes(quantized(source, array, scale))),
+            None if to == array.dtype => becomes(to, Change::Keep),
+            None => becomes(to, Change::Cast),
         }
-        if let Some(scale) = self.scale {
-            return quantized(index, array, scale);
-        }
-        let change = if to == array.dtype { Change::Keep } else { Change::Cast };
-        Ok(vec![Planned { array: Array { dtype: to, ..array.clone() }, source: index, change }])
     }
 
     /// With its scales, where it has some; scales themselves go with what they belong to.
@@ -198,6 +244,12 @@ impl Wishes<'_> {
     }
 }
 
+/// Whether a name is among those that are chosen: all but the exceptions, where none is.
+pub fn is_chosen(name: &str, only: &[String], except: &[String]) -> bool {
+    let is_like = |patterns: &[String]| patterns.iter().any(|pattern| matches(pattern, name));
+    (only.is_empty() || is_like(only)) && !is_like(except)
+}
+
 /// For how many elements each of the scales is.
 fn row_of(array: &Array, scales: &Array) -> Option<u64> {
     match (scales.dtype, &scales.dims[..]) {
@@ -213,21 +265,26 @@ fn row_len(array: &Array) -> u64 {
     (array.elements() / rows).max(1)
 }
 
-/// # Errors
-/// There are rows, and nothing in them: their scales would be more than the tensor, as many as its header says.
-fn quantized(source: usize, array: &Array, scale: Scale) -> Result<Vec<Planned>, String> {
+/// Whether a scale for each index of the first axis would be shared by several numbers: else the scales take more than they save.
+fn has_rows(array: &Array) -> bool {
+    match array.dims.split_first() {
+        Some((_, axes @ [_, ..])) => {
+            axes.iter().fold(1, |product: u64, &axis| product.saturating_mul(axis)) > 1
+        }
+        _ => false,
+    }
+}
+
+fn quantized(source: usize, array: &Array, scale: Scale) -> Vec<Planned> {
     let (len, dims) = match scale {
         Scale::PerTensor => (array.elements().max(1), Vec::new()),
         Scale::PerRow => (row_len(array), array.dims.iter().take(1).copied().collect()),
     };
     let rows = Rows { len, count: dims.iter().product() };
-    if scale == Scale::PerRow && rows.count > 0 && array.elements() == 0 {
-        return Err("its rows have no elements, and so no scales; leave it out by --except".into());
-    }
     let values = Array { dtype: Dtype::I8, ..array.clone() };
-    let scales = Array { name: format!("{}.scale", array.name), dtype: Dtype::F32, dims };
-    Ok(vec![
+    let scales = Array { name: format!("{}.scale", array.name), dtype: Dtype::F32, dims, is_raw: false };
+    vec![
         Planned { array: values, source, change: Change::Quantize(rows) },
         Planned { array: scales, source, change: Change::Scales(rows) },
-    ])
+    ]
 }

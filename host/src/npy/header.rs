@@ -30,6 +30,9 @@ const TYPES: [(&str, Dtype); 13] = [
     ("c8", Dtype::C64),
 ];
 
+/// What numpy calls the dtypes of the package ml_dtypes, and the integers that have as many bits.
+const RAW: [(&str, Dtype); 3] = [("V1", Dtype::U8), ("f1", Dtype::U8), ("V2", Dtype::U16)];
+
 /// What an array is.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Header {
@@ -37,8 +40,17 @@ pub struct Header {
     pub dims: Vec<u64>,
     /// Whether the first axis is the fastest.
     pub is_fortran: bool,
-    /// Whether numbers have their high byte first.
-    pub is_big_endian: bool,
+    pub order: Order,
+}
+
+/// In which order the bytes of a number come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// The low one first, or there is only one.
+    Little,
+    Big,
+    /// They are the bits of a dtype that numpy does not know; the array's is the integer of that width.
+    Raw,
 }
 
 impl Header {
@@ -49,8 +61,8 @@ impl Header {
     pub fn read(source: &mut (impl Read + ?Sized)) -> io::Result<(Self, u64)> {
         let (text, len) = read_text(source)?;
         let dict = dict::parse(&text).map_err(|error| unsound(format!("the header of the array {error}")))?;
-        let (dtype, is_big_endian) = dtype_of(&dict.descr)?;
-        let header = Self { dtype, dims: dict.shape, is_fortran: dict.fortran_order, is_big_endian };
+        let (dtype, order) = dtype_of(&dict.descr)?;
+        let header = Self { dtype, order, dims: dict.shape, is_fortran: dict.fortran_order };
         header.byte_len()?;
         Ok((header, len))
     }
@@ -161,12 +173,16 @@ fn decoded(bytes: Vec<u8>, is_utf8: bool) -> io::Result<String> {
     Ok(bytes.into_iter().map(char::from).collect())
 }
 
-/// The dtype, and whether numbers have their high byte first.
-fn dtype_of(descr: &str) -> io::Result<(Dtype, bool)> {
+fn dtype_of(descr: &str) -> io::Result<(Dtype, Order)> {
     let name = descr.trim_start_matches(['<', '>', '|', '=']);
     let has_order = descr.len() - name.len() == 1;
     if let Some((_, dtype)) = TYPES.iter().find(|(of, _)| has_order && *of == name) {
-        return Ok((*dtype, descr.starts_with('>')));
+        return Ok((*dtype, if descr.starts_with('>') { Order::Big } else { Order::Little }));
+    }
+    if let Some((_, dtype)) =
+        RAW.iter().find(|(of, _)| *of == name && matches!(descr.as_bytes(), [b'<' | b'|', _, _]))
+    {
+        return Ok((*dtype, Order::Raw));
     }
     let shown = quoted(descr);
     Err(unsound(match name.chars().next() {
@@ -174,10 +190,7 @@ fn dtype_of(descr: &str) -> io::Result<(Dtype, bool)> {
         Some('S' | 'a' | 'U' | 'T') => {
             format!("its elements are strings (dtype {shown}), which safetensors has not")
         }
-        Some('V') => format!(
-            "its elements are raw bytes (dtype {shown}), as numpy writes bfloat16 and others it does not know: view them \
-             as u2 or u1 before saving them"
-        ),
+        Some('V') => format!("its elements are raw bytes (dtype {shown}), which safetensors has not"),
         Some('M' | 'm') => {
             format!("its elements are times (dtype {shown}), which safetensors has not: view them as i8")
         }
@@ -187,7 +200,7 @@ fn dtype_of(descr: &str) -> io::Result<(Dtype, bool)> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Dtype, Header, TYPES};
+    use super::{Dtype, Header, Order, TYPES};
 
     fn error(bytes: &[u8]) -> String {
         Header::read(&mut &bytes[..]).unwrap_err().to_string()
@@ -211,7 +224,7 @@ mod tests {
                 (header.dtype, header.dims.as_slice(), len),
                 (Dtype::F32, &[2, 3][..], bytes.len() as u64)
             );
-            assert!(header.is_fortran && header.is_big_endian);
+            assert!(header.is_fortran && header.order == Order::Big);
         }
     }
 
@@ -224,10 +237,21 @@ mod tests {
                 assert_eq!(bytes.len() % 64, 0);
                 let (header, len) = Header::read(&mut &bytes[..]).expect("a header");
                 assert_eq!((header.dtype, header.dims.as_slice(), len), (dtype, dims, bytes.len() as u64));
-                assert!(!header.is_fortran && !header.is_big_endian);
+                assert!(!header.is_fortran && header.order == Order::Little);
             }
         }
         assert_eq!(Header::spelled(Dtype::BF16, &[1]), None);
+    }
+
+    /// As ml_dtypes has numpy write bfloat16, float8_e4m3fn and float8_e5m2.
+    #[test]
+    fn bits_of_other_dtypes_are_read_as_integers() {
+        for (descr, dtype) in
+            [("<V2", Dtype::U16), ("|V1", Dtype::U8), ("<V1", Dtype::U8), ("<f1", Dtype::U8)]
+        {
+            let (header, _) = Header::read(&mut &array(1, descr)[..]).expect("a header");
+            assert_eq!((header.dtype, header.order), (dtype, Order::Raw), "{descr}");
+        }
     }
 
     #[test]
@@ -236,7 +260,9 @@ mod tests {
             ("|O", "Python objects"),
             ("<U8", "strings"),
             ("|S3", "strings"),
-            ("|V2", "bfloat16"),
+            ("|V3", "raw bytes"),
+            (">V2", "raw bytes"),
+            ("V2", "raw bytes"),
             ("<M8[ns]", "times"),
             ("<f16", "dtype \"<f16\""),
             ("<c16", "dtype \"<c16\""),

@@ -14,7 +14,7 @@ mod turn;
 
 pub use directory::{Directory, Entry, is_unsafe};
 pub use entry::open_entry;
-pub use header::Header;
+pub use header::{Header, Order};
 pub use pack::Archive;
 pub use part::{Part, read_full};
 pub use turn::{Swapped, Turned};

@@ -2,6 +2,7 @@
 
 use super::part::read_full;
 use super::unsound;
+use crate::parallel::cores;
 use embedded_safetensors::ReadAt;
 use std::io::{self, Read};
 
@@ -46,90 +47,133 @@ impl<R: Read> Read for Swapped<R> {
     }
 }
 
-/// So much of an array is turned at a time: each time all of its columns are looked up.
+/// So much of the result is held at a time.
 const MEMORY: usize = 64 << 20;
-/// So much is read at once where pieces lie closer together.
-const NEAR: usize = 1 << 14;
+/// So much is read at once where what is wanted lies close together.
+const AHEAD: usize = 1 << 18;
+/// So many columns are put into the result together: their elements lie side by side there.
+const TOGETHER: usize = 32;
+/// A thread makes no smaller part.
+const WORTH: usize = 1 << 20;
+/// Of each of them so much at a time.
+const RUN: usize = 1 << 14;
+/// Elements that lie further apart are read one by one.
+const FAR: usize = 1 << 12;
+/// Columns whose part in a piece is shorter are read in the order of the file, all others in that of the result.
+const SHORT: usize = 256;
 
-/// An array whose first axis is the fastest, read so that the last one is.
+/// An array whose first axis is the fastest in the file, read so that the last one is.
 ///
-/// It is a table of columns that lie one behind the other, each an index of all axes but the first. As many rows as
-/// fit into the memory are gathered from all columns; where not even one does, a part of one.
+/// The result is made piece by piece, in its order. A piece is a range of one axis, the split axis, with all indices of the
+/// axes after it, and with one index of each axis before it. The split axis is the first one of which two indices fit the memory.
+/// Threads share a piece: each makes a part of the range.
 pub struct Turned<S> {
-    window: Window<S>,
-    memory: usize,
+    file: S,
+    /// Where the array begins.
+    at: u64,
     width: usize,
-    rows: u64,
-    columns: u64,
-    /// All axes but the first.
-    axes: Vec<u64>,
-    /// What comes next, in the order of the result.
-    row: u64,
-    column: u64,
+    axes: Vec<Axis>,
+    /// Which axis is split.
+    split: usize,
+    /// How many indices of it a piece has at most.
+    step: u64,
+    /// The first index of the next piece on each axis up to the split one; after the last piece there is none.
+    next: Option<Vec<u64>>,
     piece: Vec<u8>,
     given: usize,
 }
 
-impl<S: ReadAt<Error = io::Error>> Turned<S> {
+/// One axis, and how many elements lie between two of its neighbours.
+#[derive(Clone, Copy)]
+struct Axis {
+    len: u64,
+    in_file: u64,
+    in_result: u64,
+}
+
+impl<S: Sync> Turned<S>
+where
+    for<'s> &'s S: ReadAt<Error = io::Error>,
+{
     /// The array with these dimensions, whose elements of `width` bytes begin at `at`, and are fewer than 2^64.
     pub fn new(file: S, at: u64, width: usize, dims: &[u64]) -> Self {
         Self::within(MEMORY, file, at, width, dims)
     }
 
     fn within(memory: usize, file: S, at: u64, width: usize, dims: &[u64]) -> Self {
-        let (rows, axes) = dims.split_first().map_or((1, &[][..]), |(rows, axes)| (*rows, axes));
-        let columns = if rows == 0 { 0 } else { axes.iter().product() };
-        let window = Window { file, at, start: 0, bytes: Vec::new() };
-        let (axes, piece) = (axes.to_vec(), Vec::new());
-        Self { window, memory, width, rows, columns, axes, row: 0, column: 0, piece, given: 0 }
+        let axes = axes(dims);
+        let room = (memory / width).max(1) as u64;
+        let fits = |axis: &Axis| axis.in_result <= room / 2 || (axis.len == 1 && axis.in_result <= room);
+        let split = axes.iter().position(fits).unwrap_or(axes.len().saturating_sub(1));
+        let step = axes.get(split).map_or(1, |axis| (room / axis.in_result.max(1)).max(1));
+        let next = (!dims.contains(&0)).then(|| vec![0; (split + 1).min(axes.len())]);
+        Self { file, at, width, axes, split, step, next, piece: Vec::new(), given: 0 }
     }
 
-    fn fill(&mut self) -> io::Result<()> {
-        let room = (self.memory / self.width) as u64;
-        let columns = room.min(self.columns - self.column);
-        let is_whole = columns == self.columns;
-        // A column of them is held twice: as it is read, too.
-        let rows = if is_whole { (room / (columns + 1)).clamp(1, self.rows - self.row) } else { 1 };
-        self.gather(rows, columns)?;
-        self.column += columns;
-        if self.column == self.columns {
-            (self.row, self.column) = (self.row + rows, 0);
-        }
-        Ok(())
-    }
-
-    /// Both fit the memory. All columns are taken in the order of the file, some of them in that of the result.
-    fn gather(&mut self, rows: u64, columns: u64) -> io::Result<()> {
-        let small = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
-        let (width, row_len) = (self.width, small(columns) * self.width);
+    /// Makes the next piece; `false` when there is none.
+    fn fill(&mut self) -> io::Result<bool> {
+        let Some(first) = self.next.take() else { return Ok(false) };
+        let start: u64 = first.iter().zip(&self.axes).map(|(index, axis)| index * axis.in_file).sum();
+        // An array without axes has one element.
+        let whole = Axis { len: 1, in_file: 1, in_result: 1 };
+        let split = self.axes.get(self.split).copied().unwrap_or(whole);
+        let count = self.step.min(split.len - first.last().copied().unwrap_or(0));
         self.piece.clear();
-        self.piece.resize(small(rows) * row_len, 0);
-        let is_whole = columns == self.columns;
-        let axes: Vec<u64> =
-            if is_whole { self.axes.iter().rev().copied().collect() } else { self.axes.clone() };
-        let mut place = Place::new(&axes, self.column);
-        for index in 0..columns {
-            let (from, column) = if is_whole { (index, place.turned) } else { (place.turned, index) };
-            let at = (from * self.rows + self.row) * width as u64;
-            let run = self.window.get(at, small(rows) * width)?;
-            for (row, element) in run.chunks_exact(width).enumerate() {
-                let to = row * row_len + small(column) * width;
-                self.piece[to..to + width].copy_from_slice(element);
-            }
-            place.advance(&axes);
-        }
+        self.piece.resize(small(count * split.in_result) * self.width, 0);
+        self.make(start, Axis { len: count, ..split })?;
         self.given = 0;
-        Ok(())
+        self.next = self.after(first, count);
+        Ok(true)
+    }
+
+    /// Makes a piece, which begins there in the file.
+    fn make(&mut self, start: u64, split: Axis) -> io::Result<()> {
+        let (file, at, width) = (&self.file, self.at, self.width);
+        let rest = self.axes.get(self.split + 1..).unwrap_or_default();
+        let threads = cores().get().min(self.piece.len() / WORTH).max(1) as u64;
+        let share = split.len.div_ceil(threads);
+        let parts = self.piece.chunks_mut(small(share * split.in_result) * width).zip(0..);
+        let work = |(piece, number): (&mut [u8], u64)| {
+            let split = Axis { len: share.min(split.len - number * share), ..split };
+            let start = start + number * share * split.in_file;
+            let span = rest.iter().chain([&split]).map(|axis| (axis.len - 1) * axis.in_file).sum::<u64>() + 1;
+            let end = (start + span) * width as u64;
+            let source = Ahead { file, at, end, start: 0, bytes: Vec::new() };
+            Turn { source, start, split, rest, piece }.fill_of(width)
+        };
+        if threads == 1 {
+            return parts.map(work).collect();
+        }
+        let work = &work;
+        std::thread::scope(|scope| {
+            let threads: Vec<_> = parts.map(|part| scope.spawn(move || work(part))).collect();
+            threads.into_iter().try_for_each(|thread| {
+                thread.join().unwrap_or_else(|_| Err(io::Error::other("a thread has ended early")))
+            })
+        })
+    }
+
+    /// Where the piece begins that follows one of so many indices.
+    fn after(&self, mut first: Vec<u64>, count: u64) -> Option<Vec<u64>> {
+        let mut more = count;
+        for (index, axis) in first.iter_mut().zip(&self.axes).rev() {
+            *index += more;
+            if *index < axis.len {
+                return Some(first);
+            }
+            (*index, more) = (0, 1);
+        }
+        None
     }
 }
 
-impl<S: ReadAt<Error = io::Error>> Read for Turned<S> {
+impl<S: Sync> Read for Turned<S>
+where
+    for<'s> &'s S: ReadAt<Error = io::Error>,
+{
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if self.given == self.piece.len() {
-            if self.columns == 0 || self.row == self.rows {
-                return Ok(0);
-            }
-            self.fill()?;
+        if self.given == self.piece.len() && !self.fill()? {
+            return Ok(0);
         }
         let left = &self.piece[self.given..];
         let len = left.len().min(buffer.len());
@@ -139,64 +183,204 @@ impl<S: ReadAt<Error = io::Error>> Read for Turned<S> {
     }
 }
 
-/// One column of those that are counted with the last axis as the fastest.
-struct Place {
-    indices: Vec<u64>,
-    /// Which one it is where the first axis is the fastest.
-    turned: u64,
+fn axes(dims: &[u64]) -> Vec<Axis> {
+    let mut in_file = 1;
+    let mut axes: Vec<Axis> = Vec::new();
+    for &len in dims {
+        axes.push(Axis { len, in_file, in_result: 1 });
+        in_file *= len;
+    }
+    let mut in_result = 1;
+    for axis in axes.iter_mut().rev() {
+        axis.in_result = in_result;
+        in_result *= axis.len;
+    }
+    axes
 }
 
-impl Place {
-    fn new(axes: &[u64], mut index: u64) -> Self {
-        let mut indices = vec![0; axes.len()];
-        for (at, axis) in indices.iter_mut().zip(axes).rev() {
-            *at = index % axis;
-            index /= axis;
+/// A part of a piece that is being made.
+struct Turn<'t, S> {
+    source: Ahead<S>,
+    /// Its first element in the file.
+    start: u64,
+    /// The split axis, as far as it is in the piece.
+    split: Axis,
+    /// The axes after it, of which a column has one index each.
+    rest: &'t [Axis],
+    piece: &'t mut [u8],
+}
+
+impl<S: ReadAt<Error = io::Error>> Turn<'_, S> {
+    fn fill_of(mut self, width: usize) -> io::Result<()> {
+        match width {
+            1 => self.fill::<1>(),
+            2 => self.fill::<2>(),
+            4 => self.fill::<4>(),
+            _ => self.fill::<8>(),
         }
-        let mut place = Self { indices, turned: 0 };
-        place.count(axes);
-        place
     }
 
-    fn count(&mut self, axes: &[u64]) {
-        let step = |before: u64, (at, axis): (&u64, &u64)| before * axis + at;
-        self.turned = self.indices.iter().zip(axes).rev().fold(0, step);
+    fn fill<const WIDTH: usize>(&mut self) -> io::Result<()> {
+        let is_long = self.split.in_file == 1 && small(self.split.len) * WIDTH >= SHORT;
+        match self.rest {
+            [.., _] if is_long => self.by_result::<WIDTH>(),
+            _ => self.by_file::<WIDTH>(),
+        }
     }
 
-    fn advance(&mut self, axes: &[u64]) {
-        for (at, axis) in self.indices.iter_mut().zip(axes).rev() {
-            *at += 1;
-            if *at < *axis {
-                break;
+    /// Blocks of neighbouring columns as they lie in the file, or parts of one column where they lie too far apart. A column is a
+    /// range of elements, with gaps unless the split axis is the first.
+    fn by_file<const WIDTH: usize>(&mut self) -> io::Result<()> {
+        let alone = Axis { len: 1, in_file: 1, in_result: 1 };
+        let (next, rest) = self.rest.split_first().map_or((alone, &[][..]), |(next, rest)| (*next, rest));
+        let (at_once, columns) = self.block_of::<WIDTH>(next);
+        let mut places = Column::new(rest.iter().copied());
+        while let Some((from, to)) = places.next() {
+            for column in (0..next.len).step_by(columns) {
+                for first in (0..self.split.len).step_by(at_once) {
+                    let split = Steps::of::<WIDTH>(self.split, at_once, first);
+                    let next = Steps::of::<WIDTH>(next, columns, column);
+                    let at = (self.start + from) * WIDTH as u64 + split.from + next.from;
+                    let span = (split.count - 1) * split.gap + (next.count - 1) * next.gap + WIDTH;
+                    let ahead = if columns > 1 { AHEAD } else { 0 };
+                    let elements = self.source.get(at, span, ahead)?;
+                    let target = &mut self.piece[small(to) * WIDTH + split.to + next.to..];
+                    let (outer, inner) = if split.count < next.count { (split, next) } else { (next, split) };
+                    for index in 0..outer.count {
+                        let elements = elements[index * outer.gap..].chunks(inner.gap);
+                        let places = target[index * outer.to_gap..].chunks_mut(inner.to_gap);
+                        for (element, place) in elements.zip(places).take(inner.count) {
+                            place[..WIDTH].copy_from_slice(&element[..WIDTH]);
+                        }
+                    }
+                }
             }
-            *at = 0;
         }
-        self.count(axes);
+        Ok(())
+    }
+
+    /// How many elements of a column, and how many neighbouring columns, are read at once.
+    fn block_of<const WIDTH: usize>(&self, next: Axis) -> (usize, usize) {
+        let Axis { len, in_file, .. } = self.split;
+        let (gap, next_gap) = (small(in_file) * WIDTH, small(next.in_file) * WIDTH);
+        let column = small(len - 1) * gap + WIDTH;
+        // What lies between them is read, too.
+        let is_near = next_gap <= FAR.max(2 * column);
+        match gap < FAR {
+            true if is_near && column <= AHEAD => (small(len), (AHEAD / next_gap).max(1)),
+            true => (AHEAD / gap, 1),
+            false => (1, 1),
+        }
+    }
+
+    /// Some columns at once that are neighbours in the result. Each of them is one range of elements in the file.
+    fn by_result<const WIDTH: usize>(&mut self) -> io::Result<()> {
+        let (column_len, row_len) = (small(self.split.len) * WIDTH, small(self.split.in_result) * WIDTH);
+        let mut columns = Column::new(self.rest.iter().rev().copied());
+        // Equal places of the columns must not share a place in the processor's cache.
+        let apart = RUN.min(column_len) + 64;
+        let mut runs = vec![0; TOGETHER * apart];
+        for to in (0..row_len).step_by(TOGETHER * WIDTH) {
+            let together = TOGETHER.min((row_len - to) / WIDTH);
+            let froms: Vec<u64> =
+                (0..together).filter_map(|_| columns.next()).map(|(from, _)| from).collect();
+            for first in (0..column_len).step_by(RUN) {
+                let len = RUN.min(column_len - first);
+                for (from, run) in froms.iter().zip(runs.chunks_mut(apart)) {
+                    let at = (self.start + from) * WIDTH as u64 + first as u64;
+                    self.source.read(at, &mut run[..len])?;
+                }
+                let rows = self.piece[first / WIDTH * row_len..].chunks_mut(row_len);
+                for (at, row) in (0..len).step_by(WIDTH).zip(rows) {
+                    let places = row[to..to + together * WIDTH].chunks_exact_mut(WIDTH);
+                    for (place, run) in places.zip(runs.chunks(apart)) {
+                        place.copy_from_slice(&run[at..at + WIDTH]);
+                    }
+                }
+            }
+        }
+        Ok(())
     }
 }
 
-/// What was read last, for pieces that lie close together.
-struct Window<S> {
+/// Some indices of an axis, in bytes.
+#[derive(Clone, Copy)]
+struct Steps {
+    count: usize,
+    gap: usize,
+    to_gap: usize,
+    /// Where the first of them is in the file.
+    from: u64,
+    /// And in the result.
+    to: usize,
+}
+
+impl Steps {
+    /// At most so many, from the first on.
+    fn of<const WIDTH: usize>(axis: Axis, most: usize, first: u64) -> Self {
+        let (gap, to_gap) = (small(axis.in_file) * WIDTH, small(axis.in_result) * WIDTH);
+        let count = most.min(small(axis.len - first));
+        Self { count, gap, to_gap, from: first * gap as u64, to: small(first) * to_gap }
+    }
+}
+
+/// What a piece is made of fits the memory.
+fn small(number: u64) -> usize {
+    usize::try_from(number).unwrap_or(usize::MAX)
+}
+
+/// Counts through all indices of some axes, the first of them fastest.
+struct Column {
+    axes: Vec<(Axis, u64)>,
+    from: u64,
+    to: u64,
+    is_over: bool,
+}
+
+impl Column {
+    fn new(axes: impl Iterator<Item = Axis>) -> Self {
+        Self { axes: axes.map(|axis| (axis, 0)).collect(), from: 0, to: 0, is_over: false }
+    }
+
+    /// Where the next one begins in the file, and in the result.
+    fn next(&mut self) -> Option<(u64, u64)> {
+        let here = (!self.is_over).then_some((self.from, self.to));
+        for (axis, index) in &mut self.axes {
+            *index += 1;
+            self.from += axis.in_file;
+            self.to += axis.in_result;
+            if *index < axis.len {
+                return here;
+            }
+            self.from -= axis.len * axis.in_file;
+            self.to -= axis.len * axis.in_result;
+            *index = 0;
+        }
+        self.is_over = true;
+        here
+    }
+}
+
+/// A file with what was read of it last.
+struct Ahead<S> {
     file: S,
     /// Where the array begins.
     at: u64,
-    /// Counted from there.
+    /// Behind this nothing is wanted; counted from there.
+    end: u64,
+    /// Counted from there, too.
     start: u64,
     bytes: Vec<u8>,
 }
 
-impl<S: ReadAt<Error = io::Error>> Window<S> {
-    fn get(&mut self, at: u64, len: usize) -> io::Result<&[u8]> {
+impl<S: ReadAt<Error = io::Error>> Ahead<S> {
+    /// So many bytes; if they are not there yet, up to `ahead` bytes are read.
+    fn get(&mut self, at: u64, len: usize, ahead: usize) -> io::Result<&[u8]> {
         if self.find(at, len).is_none() {
-            let is_near = self.start.abs_diff(at) < (NEAR + self.bytes.len()) as u64;
-            self.bytes.resize(if is_near { len.max(NEAR) } else { len }, 0);
+            self.bytes.resize(len.max(ahead.min(small(self.end - at))), 0);
             let mut filled = 0;
             while filled < len {
-                let place = self.at + at + filled as u64;
-                match self.file.read_at(place, &mut self.bytes[filled..])? {
-                    0 => return Err(unsound("the array ends before its last element")),
-                    more => filled += more,
-                }
+                filled += read_some(&mut self.file, self.at + at + filled as u64, &mut self.bytes[filled..])?;
             }
             self.bytes.truncate(filled);
             self.start = at;
@@ -209,14 +393,34 @@ impl<S: ReadAt<Error = io::Error>> Window<S> {
         let from = usize::try_from(at.checked_sub(self.start)?).ok()?;
         (from.checked_add(len)? <= self.bytes.len()).then_some(from)
     }
+
+    /// Fills the buffer, and keeps nothing.
+    fn read(&mut self, at: u64, buffer: &mut [u8]) -> io::Result<()> {
+        let mut filled = 0;
+        while filled < buffer.len() {
+            filled += read_some(&mut self.file, self.at + at + filled as u64, &mut buffer[filled..])?;
+        }
+        Ok(())
+    }
+}
+
+/// At least one byte.
+fn read_some(file: &mut impl ReadAt<Error = io::Error>, at: u64, buffer: &mut [u8]) -> io::Result<usize> {
+    loop {
+        match file.read_at(at, buffer) {
+            Ok(0) => return Err(unsound("the array ends before its last element")),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            outcome => return outcome,
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::{MEMORY, Swapped, Turned};
     use embedded_safetensors::{FileLen, ReadAt};
-    use std::cell::Cell;
     use std::io::{self, Read, Write};
+    use std::sync::atomic::{AtomicUsize, Ordering};
 
     /// Elements that say where they are in the result.
     fn turned(dims: &[u64], width: usize, memory: usize) -> Vec<u8> {
@@ -234,7 +438,7 @@ mod tests {
         let mut file = tempfile::tempfile().expect("a file");
         file.write_all(&bytes).expect("written");
         let mut result = Vec::new();
-        Turned::within(memory, &file, 5, width, dims).read_to_end(&mut result).expect("read");
+        Turned::within(memory, file, 5, width, dims).read_to_end(&mut result).expect("read");
         result
     }
 
@@ -253,7 +457,7 @@ mod tests {
         for dims in [&[0][..], &[0, 3], &[3, 0], &[2, 0, 5]] {
             let file = tempfile::tempfile().expect("a file");
             let mut none = Vec::new();
-            Turned::new(&file, 0, 4, dims).read_to_end(&mut none).expect("read");
+            Turned::new(file, 0, 4, dims).read_to_end(&mut none).expect("read");
             assert!(none.is_empty());
         }
     }
@@ -264,15 +468,40 @@ mod tests {
         assert!(turned(&[2, 3, 250_000], 8, 4 << 20) == counted(1_500_000, 8));
     }
 
-    /// Each pass over the columns reads of each what it needs, in one piece if they lie far apart.
+    /// Blocks of several columns, parts of long columns, elements that lie far apart, and the threads' parts.
     #[test]
-    fn as_few_passes_as_the_memory_allows() {
-        struct Counted(Cell<u64>);
-        impl ReadAt for Counted {
+    fn every_shape_is_turned() {
+        for dims in [
+            &[3, 40_000][..],
+            &[40_000, 3],
+            &[9000, 34],
+            &[300, 33],
+            &[70, 500, 3],
+            &[3, 5, 7, 11, 2],
+            &[6000, 2, 5],
+            &[2, 9000, 4],
+        ] {
+            for width in [1, 2, 4, 8] {
+                let elements: u64 = dims.iter().product();
+                let expected = counted(elements, width);
+                for memory in [MEMORY, 100_000, 3000, 8] {
+                    if elements < 200 * memory as u64 {
+                        assert!(turned(dims, width, memory) == expected, "{dims:?} of {width} in {memory}");
+                    }
+                }
+            }
+        }
+    }
+
+    /// Nothing is read twice where a piece has all rows, or long parts of the columns.
+    #[test]
+    fn as_little_is_read_as_the_memory_allows() {
+        struct Counted(AtomicUsize);
+        impl ReadAt for &Counted {
             type Error = io::Error;
 
             fn read_at(&mut self, _: u64, buffer: &mut [u8]) -> io::Result<usize> {
-                self.0.set(self.0.get() + 1);
+                self.0.fetch_add(buffer.len(), Ordering::Relaxed);
                 Ok(buffer.len())
             }
 
@@ -280,13 +509,11 @@ mod tests {
                 Ok(FileLen::Unknown)
             }
         }
-        let reads = |rows: u64| {
-            let file = Counted(Cell::new(0));
-            let mut array = Turned::new(file, 0, 4, &[rows, 10]);
-            io::copy(&mut array, &mut io::sink()).expect("read");
-            array.window.file.0.get()
-        };
-        assert_eq!((reads(1_000_000), reads(2_000_000)), (10, 20));
+        for rows in [1_000_000, 2_000_000] {
+            let mut array = Turned::new(Counted(AtomicUsize::new(0)), 0, 4, &[rows, 10]);
+            let bytes = io::copy(&mut array, &mut io::sink()).expect("read");
+            assert_eq!((bytes, array.file.0.into_inner() as u64), (40 * rows, 40 * rows));
+        }
     }
 
     #[test]

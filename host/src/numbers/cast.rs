@@ -54,7 +54,7 @@ impl Report {
 /// Why a value cannot be cast.
 #[derive(Clone, Debug, PartialEq)]
 pub enum CastError {
-    Over { value: String, to: Dtype, least: String, largest: String },
+    Over { value: Number, to: Dtype, least: String, largest: String },
     Nan { to: Dtype },
 }
 
@@ -62,8 +62,15 @@ impl fmt::Display for CastError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Over { value, to, least, largest } => {
+                let (value, advice) = match value {
+                    Number::Float(float) => (format!("{float:?}"), ""),
+                    Number::Signed(integer) => (integer.to_string(), "--except leaves the tensor as it is, "),
+                    Number::Unsigned(integer) => {
+                        (integer.to_string(), "--except leaves the tensor as it is, ")
+                    }
+                };
                 let range = format!("goes from {least} to {largest}");
-                write!(f, "{value} does not fit {to}, which {range}; --saturate takes the nearest")
+                write!(f, "{value} does not fit {to}, which {range}; {advice}--saturate takes the nearest")
             }
             Self::Nan { to } => write!(f, "it has a NaN, and {to} has none; --saturate makes it 0"),
         }
@@ -163,12 +170,7 @@ impl Cast {
     }
 
     fn over(&self, number: Number, least: &str, largest: &str) -> CastError {
-        let value = match number {
-            Number::Float(float) => format!("{float:?}"),
-            Number::Signed(integer) => integer.to_string(),
-            Number::Unsigned(integer) => integer.to_string(),
-        };
-        CastError::Over { value, to: self.to, least: least.to_owned(), largest: largest.to_owned() }
+        CastError::Over { value: number, to: self.to, least: least.to_owned(), largest: largest.to_owned() }
     }
 
     /// Infinities have no distance.

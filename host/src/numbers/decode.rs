@@ -55,7 +55,7 @@ impl Decoder {
 }
 
 /// BOOL is one: 0 or 1.
-fn is_integer(dtype: Dtype) -> bool {
+pub(super) fn is_integer(dtype: Dtype) -> bool {
     use Dtype::{BOOL, I8, I16, I32, I64, U8, U16, U32, U64};
     matches!(dtype, BOOL | I8 | I16 | I32 | I64 | U8 | U16 | U32 | U64)
 }

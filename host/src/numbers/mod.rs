@@ -26,6 +26,11 @@ pub enum Number {
     Unsigned(u64),
 }
 
+/// Whether elements are single floating-point numbers, of any width.
+pub fn is_float(dtype: Dtype) -> bool {
+    !decode::is_integer(dtype) && dtype != Dtype::C64
+}
+
 /// What has the bits of a float that numpy has not; what numpy has, and what has no whole bytes, stays.
 pub fn bits_of(dtype: Dtype) -> Dtype {
     use Dtype::{BF16, F8_E4M3, F8_E4M3FNUZ, F8_E5M2, F8_E5M2FNUZ, F8_E8M0};

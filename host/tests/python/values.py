@@ -150,7 +150,7 @@ def check_casts(checks, folder, dice):
                 continue
             array = wide_enough(name, to, values)
             write_model(source, [("a", name, array)])
-            options = ["--saturate"] if to in INTEGERS else []
+            options = ["--all"] + (["--saturate"] if to in INTEGERS else [])
             checks.run("convert", source, result, "--to", to, "--force", *options)
             theirs = expected_cast(array, to)
             ours = read_model(result)["a"][1]
@@ -190,7 +190,7 @@ def check_double_rounding(checks, folder, dice):
             values["I64"] = numpy.concatenate([tops, tops + 1, tops - 1])
         for name, array in values.items():
             write_model(source, [("a", name, array)])
-            checks.run("convert", source, result, "--to", to, "--force")
+            checks.run("convert", source, result, "--to", to, "--all", "--force")
             theirs = [nearest(fractions.Fraction(value), dtype) for value in array.tolist()]
             ours = bits(read_model(result)["a"][1]).tolist()
             checks.check(ours == theirs, f"{name} to {to}, rounded once")
@@ -352,7 +352,7 @@ def same_values(read, array):
 
 def check_quantisation(checks, folder, dice):
     source, packed, back = folder / "in.safetensors", folder / "i8.safetensors", folder / "back.safetensors"
-    for scale, shape in [("per-tensor", (40, 30)), ("per-row", (40, 30)), ("per-row", (7,)), ("per-tensor", ())]:
+    for scale, shape in [("per-tensor", (40, 30)), ("per-row", (40, 30)), ("per-row", (7, 2, 3)), ("per-tensor", ())]:
         array = numpy.array([dice.gauss(0, 3) for _ in range(int(numpy.prod(shape, dtype=int)))], dtype="f4")
         array = array.reshape(shape)
         write_model(source, [("w", "F32", array)])

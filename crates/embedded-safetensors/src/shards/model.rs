@@ -149,8 +149,10 @@ fn find_index(path: &Path) -> Result<PathBuf, ShardFault> {
         return Ok(path.to_path_buf());
     }
     let usual = path.join(INDEX);
-    if usual.exists() {
-        return Ok(usual);
+    // A link that leads nowhere is an error of this index, and no reason to open another.
+    match fs::symlink_metadata(&usual) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        _ => return Ok(usual),
     }
     let mut names = indexes_in(path).map_err(|error| ShardFault::system("list", path, error))?;
     names.sort();

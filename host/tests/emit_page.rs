@@ -1,0 +1,52 @@
+//! The program on the page of `emit` is this one: it compiles with what `emit` writes, and reads what it should.
+
+use embedded_safetensors::{IndexStorage, Model};
+use std::error::Error;
+
+/// What the page shows that `emit` writes of its model; the test of the pages holds it to that.
+#[allow(dead_code)]
+mod model {
+    include!("emitted/model.rs");
+}
+
+const PAGE: &str = include_str!("../docs/emit.md");
+
+/// The second row of a weight of two rows and four columns.
+fn row(storage: &[u8]) -> Result<Vec<f32>, Box<dyn Error>> {
+    // The page:
+    let mut memory =
+        IndexStorage::<{ model::INDEX_TENSORS }, { model::INDEX_DIMS }, { model::INDEX_NAME_BYTES }>::new();
+    let mut window = [0; 64];
+    let (mut file, index) = Model::open_indexed(storage, memory.memory(), &mut window)?;
+    let weight = index.get(model::FC1_WEIGHT.name).ok_or("no weight")?;
+    let mut values = [0.0_f32; model::LARGEST_ROW_ELEMENTS];
+    let row = file.tensor(&weight)?.row(1)?.read_lossless(&mut values)?;
+    // The end.
+    Ok(row.to_vec())
+}
+
+#[test]
+fn the_program_of_the_page_is_the_one_that_runs() {
+    let (_, after) = include_str!("emit_page.rs").split_once("    // The page:\n").expect("its beginning");
+    let (program, _) = after.split_once("    // The end.\n").expect("its end");
+    let program: String =
+        program.lines().map(|line| format!("{}\n", line.trim_start_matches("    "))).collect();
+    let (_, after) = PAGE.split_once("```rust\n").expect("a program");
+    let (shown, _) = after.split_once("```").expect("its end");
+    let flat = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert_eq!(flat(shown), flat(&program));
+    assert!(PAGE.contains(include_str!("emitted/model.rs")), "emitted/model.rs is not what the page shows");
+}
+
+#[test]
+fn it_reads_the_row() -> Result<(), Box<dyn Error>> {
+    let header = concat!(
+        r#"{"__metadata__":{"format":"pt"},"fc1.bias":{"dtype":"U8","shape":[4],"data_offsets":[0,4]},"#,
+        r#""fc1.weight":{"dtype":"U8","shape":[2,4],"data_offsets":[4,12]}}"#
+    );
+    let data: [u8; 12] = [0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8];
+    let file = [&(header.len() as u64).to_le_bytes(), header.as_bytes(), &data].concat();
+    assert_eq!(file.len() as u64, model::FILE_BYTES);
+    assert_eq!(row(&file)?, [5.0, 6.0, 7.0, 8.0]);
+    Ok(())
+}
