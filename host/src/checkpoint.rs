@@ -3,6 +3,7 @@
 use crate::complaint::Complaint;
 use crate::failure::NotRead;
 use crate::model::Model;
+use crate::siblings::must_be_whole;
 use crate::sums::{file_len, first_unlisted, open_file};
 use crate::text::quoted;
 use crate::work::Work;
@@ -29,6 +30,7 @@ impl Contents {
         if models.iter().chain(others).any(|path| path.as_os_str() == "-") {
             return Err(Complaint::usage("standard input has no name that it could have in a folder"));
         }
+        must_be_whole(models, None)?;
         let models: Vec<Model> = models.iter().map(|path| Model::open(path)).collect::<Result<_, _>>()?;
         let indexes = models.iter().filter_map(Model::index).map(Path::to_path_buf);
         let others = indexes.chain(others.iter().cloned()).map(|path| {
@@ -85,15 +87,19 @@ impl Contents {
 
 /// What is there already goes, whatever is in it; so it must be a checkpoint, and nothing more.
 fn may_be_made(folder: &Path, force: bool) -> Result<(), Complaint> {
-    let Ok(there) = fs::symlink_metadata(folder) else { return Ok(()) };
+    let there = match fs::symlink_metadata(folder) {
+        Ok(there) => there,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(Complaint::not_read(folder, error)),
+    };
     if !force {
         return Err(Complaint::about(folder, "exists already; --force replaces it"));
     }
     if !there.is_dir() {
         return Err(Complaint::about(folder, "is no folder, and is not replaced"));
     }
-    let is_empty = fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_none());
-    if is_empty {
+    let mut entries = fs::read_dir(folder).map_err(|error| Complaint::not_read(folder, error))?;
+    if entries.next().is_none() {
         return Ok(());
     }
     if !folder.join(SUMS).is_file() {

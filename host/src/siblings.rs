@@ -25,40 +25,64 @@ impl<'n> ShardName<'n> {
             |text: &str| text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok())?;
         Some(Self { stem, number: digits(number)?, count: digits(count)? })
     }
+
+    /// The names of all shards, but no more than can be given.
+    fn siblings(self) -> Vec<String> {
+        let Self { stem, count, .. } = self;
+        let count = count.min(100_000);
+        (1..=count).map(|number| format!("{stem}-{number:05}-of-{count:05}.safetensors")).collect()
+    }
 }
 
-/// Refuses a file that is one of several of a model: alone it is a model with most of its tensors missing.
+/// Refuses files that are some of several of a model, unless all of them are given: what is made of a part of a model would be taken for
+/// the whole. An output that is called as the shard is, such as in another folder, is a shard again.
 ///
 /// # Errors
-/// Its name or an index beside it says so. The sentence names the index. Or the folder cannot be read.
-pub fn must_be_whole(path: &Path) -> Result<(), Complaint> {
-    if path.as_os_str() == "-" || is_sharded(path) {
-        return Ok(());
+/// A shard is not there, by the names or by an index beside them. The sentence names the index. Or an index cannot be read.
+pub fn must_be_whole(inputs: &[PathBuf], output: Option<&Path>) -> Result<(), Complaint> {
+    for path in inputs.iter().filter(|path| path.as_os_str() != "-" && !is_sharded(path)) {
+        let name = name_of(path);
+        let shard = ShardName::parse(&name).filter(|shard| shard.count > 1);
+        if shard.is_some() && output.is_some_and(|output| ShardName::parse(&name_of(output)) == shard) {
+            continue;
+        }
+        let index = index_naming(path, &name)?;
+        let siblings = match (shard, &index) {
+            (None, None) => continue,
+            (_, Some((_, names))) => names.clone(),
+            (Some(shard), None) => shard.siblings(),
+        };
+        let is_given = |sibling: &String| inputs.iter().any(|input| *input == path.with_file_name(sibling));
+        if !siblings.iter().all(is_given) {
+            return Err(Complaint::about(path, part_of(shard, index.as_ref().map(|(path, _)| path))));
+        }
     }
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let by_name = ShardName::parse(&name).filter(|shard| shard.count > 1);
-    let index = index_naming(path, &name)?;
-    let sentence = match (by_name, index) {
-        (None, None) => return Ok(()),
-        (Some(ShardName { number, count, .. }), Some(index)) => {
-            format!(
-                "is shard {number} of {count}; the whole model is {}",
-                shown_text(&index.to_string_lossy())
-            )
-        }
-        (None, Some(index)) => {
-            format!("is one of several shards; the whole model is {}", shown_text(&index.to_string_lossy()))
-        }
-        (Some(ShardName { stem, number, count }), None) => {
-            let index = format!("{stem}.safetensors.index.json");
-            format!("is shard {number} of {count}, and the index {} is not beside it", quoted(&index))
-        }
-    };
-    Err(Complaint::about(path, sentence))
+    Ok(())
 }
 
-/// The index in the same folder that names this file and others.
-fn index_naming(path: &Path, name: &str) -> Result<Option<PathBuf>, Complaint> {
+fn part_of(shard: Option<ShardName<'_>>, index: Option<&PathBuf>) -> String {
+    match (shard, index.map(|index| shown_text(&index.to_string_lossy()))) {
+        (Some(ShardName { number, count, .. }), Some(index)) => {
+            format!("is shard {number} of {count}; the whole model is {index}")
+        }
+        (Some(ShardName { stem, number, count }), None) => {
+            let index = quoted(&format!("{stem}.safetensors.index.json"));
+            format!(
+                "is shard {number} of {count}; the others are not all given, and their index {index} is not beside it"
+            )
+        }
+        (None, index) => {
+            format!("is one of several shards; the whole model is {}", index.unwrap_or_default())
+        }
+    }
+}
+
+fn name_of(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+/// The index in the same folder that names this file and others, and all that it names.
+fn index_naming(path: &Path, name: &str) -> Result<Option<(PathBuf, Vec<String>)>, Complaint> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     // Opening the file says what is wrong with its folder.
     let Ok(entries) = fs::read_dir(folder) else { return Ok(None) };
@@ -68,8 +92,9 @@ fn index_naming(path: &Path, name: &str) -> Result<Option<PathBuf>, Complaint> {
         let index = path.with_file_name(entry.file_name());
         if is_index && index.is_file() {
             let shards = read_index(&index)?.unwrap_or_default();
-            if shards.shards().len() > 1 && shards.shards().any(|shard| shard == name) {
-                return Ok(Some(index));
+            let names: Vec<String> = shards.shards().map(str::to_owned).collect();
+            if names.len() > 1 && names.iter().any(|shard| shard == name) {
+                return Ok(Some((index, names)));
             }
         }
     }

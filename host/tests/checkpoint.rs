@@ -142,7 +142,7 @@ fn what_is_not_sound_or_not_there_leaves_no_folder() {
         let args = ["checkpoint", "c", "model.safetensors"].iter().chain(files);
         place.run(args).is(2, "", why);
     }
-    let nowhere = place.run(["checkpoint", "none/c", "model.safetensors"]);
+    let nowhere = place.run(["checkpoint", "config.json/c", "model.safetensors"]);
     assert_eq!((nowhere.code, nowhere.err.lines().count()), (Some(2), 1), "{nowhere:?}");
     place.put("SHA256SUMS", b"");
     let list = place.run(["checkpoint", "c", "model.safetensors", "--also", "SHA256SUMS"]);

@@ -39,8 +39,27 @@ fn a_shard_without_its_siblings_is_refused() {
     let place = place();
     let shard = "s/model-00001-of-00002.safetensors";
     let named = format!("{shard}: is shard 1 of 2; the whole model is {INDEX}\n");
-    for command in [&["join", shard, "-o", "new"][..], &["split", shard, "-o", "new"]] {
+    for command in [
+        &["join", shard, "-o", "new"][..],
+        &["split", shard, "-o", "new"],
+        &["pack", shard, "-o", "new"],
+        &["convert", shard, "new.safetensors"],
+        &["checkpoint", "new", shard],
+    ] {
         place.run(command).is(2, "", &named);
+    }
+    // All of them are the model, and a shard that stays one is no other model.
+    let other = "s/model-00002-of-00002.safetensors";
+    fs::create_dir(place.path("t")).expect("a folder");
+    for command in [
+        &["pack", shard, other, "-o", "packed"][..],
+        &["checkpoint", "c", shard, other],
+        &["pack", shard, "-o", "t/model-00001-of-00002.safetensors"],
+        &["convert", other, "t/model-00002-of-00002.safetensors"],
+        &["convert", shard, "arrays.npz"],
+    ] {
+        let run = place.run(command);
+        assert_eq!((run.code, run.err.as_str()), (Some(0), ""), "{command:?}");
     }
     // Called otherwise, it is still named by the index.
     let index = fs::read_to_string(place.path(INDEX)).expect("the index");
@@ -51,7 +70,7 @@ fn a_shard_without_its_siblings_is_refused() {
     fs::rename(place.path("s/first.safetensors"), place.path(shard)).expect("it is there");
     fs::remove_file(place.path(INDEX)).expect("it is there");
     let alone = format!(
-        "{shard}: is shard 1 of 2, and the index \"model.safetensors.index.json\" is not beside it\n"
+        "{shard}: is shard 1 of 2; the others are not all given, and their index \"model.safetensors.index.json\" is not beside it\n"
     );
     place.run(["join", shard, "-o", "new"]).is(2, "", &alone);
     assert!(!place.path("new").exists());

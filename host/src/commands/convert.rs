@@ -9,6 +9,7 @@ use crate::json::{self, Object};
 use crate::numbers::Report;
 use crate::product::may_be_made;
 use crate::same::not_the_input;
+use crate::siblings::must_be_whole;
 use crate::text::{counted, quoted, shown_text};
 use embedded_safetensors::Dtype;
 use std::io::{self, BufWriter, Write};
@@ -100,6 +101,9 @@ impl Run for Convert {
         self.check(kind)?;
         not_the_input(&self.input, path)?;
         may_be_made(path, self.force)?;
+        if kind == Kind::Model {
+            must_be_whole(std::slice::from_ref(&self.input), Some(path))?;
+        }
         let mut input = Input::open(&self.input, self.name.as_deref())?;
         input.must_not_be(path)?;
         let read_as_bits = read_bits(&mut input, &self.from_bits, &self.only, &self.except)?;

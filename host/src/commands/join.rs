@@ -50,7 +50,7 @@ impl Run for Join {
             Kind::must_be_model(&self.output)?;
             may_be_made(&self.output, self.force)?;
         }
-        must_be_whole(&self.model)?;
+        must_be_whole(std::slice::from_ref(&self.model), None)?;
         let models = [Model::open(&self.model)?];
         let [model] = &models;
         if is_file {

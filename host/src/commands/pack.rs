@@ -10,6 +10,7 @@ use crate::model::{Model, Padding, is_sharded};
 use crate::pack::{Contents, Edits, Layout, Line, Ordering, Prefer, plan, write};
 use crate::product::{Product, may_be_made, not_both_on_output};
 use crate::same::not_the_input;
+use crate::siblings::must_be_whole;
 use crate::text::{quoted, shown_text};
 use crate::work::Work;
 use embedded_safetensors::{Draft, Placement, Saved};
@@ -92,6 +93,9 @@ impl Run for Pack {
             self.inputs.iter().try_for_each(|input| not_the_input(input, output))?;
             Kind::must_be_model(output)?;
             may_be_made(output, self.force)?;
+        }
+        if !self.in_place {
+            must_be_whole(&self.inputs, self.output.as_deref())?;
         }
         let models = self.inputs.iter().map(|input| Model::open(input));
         let models = models.collect::<Result<Vec<_>, _>>()?;

@@ -70,7 +70,7 @@ impl Run for Split {
         if self.name.is_empty() || self.name.contains(['/', '\\']) {
             return Err(Complaint::usage(format!("{} is no name of a file", quoted(&self.name))));
         }
-        must_be_whole(&self.model)?;
+        must_be_whole(std::slice::from_ref(&self.model), None)?;
         let models = [Model::open(&self.model)?];
         let contents = Contents::of(&models, Some(Prefer::First))?;
         let tensors = contents.entries.iter().map(|entry| (entry.name.as_str(), entry.tensor.byte_len()));

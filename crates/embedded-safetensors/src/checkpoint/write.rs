@@ -12,6 +12,7 @@ use std::format;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::string::String;
+use std::vec::Vec;
 
 /// Writes a folder of files, such as a model and what a training loop needs to go on. When it returns `Ok`, the folder is there, on the medium, with the SHA-256 of each
 /// file in `SHA256SUMS`; until then, and when anything fails, whatever was at `folder` before is as it was.
@@ -32,7 +33,7 @@ use std::string::String;
 ///
 /// It is written beside its place, in a hidden folder (`.safetensors-….tmp`), and takes its place after all of it is on the medium. So whoever looks there finds the old folder or the
 /// new one, whole, also after a power cut or when the program is killed; only then the hidden folder may be left, which nothing removes. The
-/// new folder and its files have the usual permissions (the process's umask).
+/// new folder and its files have the usual permissions (the process's umask). Folders that are missing on the way to it are made, and stay whatever happens.
 ///
 /// A folder that is there is exchanged for the new one, which has its permissions, in one act, and removed after that, whatever is in it. On Linux, Android and Apple's systems that is one act where the file
 /// system can do it, as most can. Elsewhere, as on Windows, it takes two: the old folder is called `.safetensors-NAME.old`, then the new one takes its place. Between the two no folder is at
@@ -59,6 +60,7 @@ pub(super) fn write_checkpoint_on(
     folder: &Path,
     fill: impl FnOnce(&mut Checkpoint<'_>) -> Result<(), FileError>,
 ) -> Result<(), FileError> {
+    make_parents(disk, folder).map_err(|fault| fault.of(folder))?;
     recover_checkpoint_on(disk, folder)?;
     let mut checkpoint = Checkpoint::begin(disk, folder).map_err(|fault| fault.of(folder))?;
     let filled = fill(&mut checkpoint).and_then(|()| checkpoint.seal());
@@ -95,6 +97,28 @@ fn recover(disk: &dyn Disk, folder: &Path) -> Result<bool, FileFault> {
     moved.map_err(|error| FileFault::system("put back", error))?;
     sync_folder_of(disk, &place)?;
     Ok(is_lost)
+}
+
+/// Makes the folders that are missing on the way to this one, each on the medium before the next.
+fn make_parents(disk: &dyn Disk, folder: &Path) -> Result<(), FileFault> {
+    let named = |path: &&Path| !path.as_os_str().is_empty();
+    let mut missing = Vec::new();
+    for parent in folder.components().as_path().ancestors().skip(1).filter(named) {
+        match disk.look(parent).map_err(|error| FileFault::system("look at", error))? {
+            None => missing.push(parent),
+            Some(_) => break,
+        }
+    }
+    for parent in missing.into_iter().rev() {
+        match disk.create_folder(parent, None) {
+            // Another program was faster.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            outcome => outcome.map_err(|error| FileFault::system("create the folder of", error))?,
+        }
+        let above = parent.parent().filter(named).unwrap_or(Path::new("."));
+        disk.sync_folder(above).map_err(|error| FileFault::system("sync the folder of", error))?;
+    }
+    Ok(())
 }
 
 /// Whose path may end as those of folders do.
