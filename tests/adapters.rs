@@ -172,6 +172,37 @@ fn what_lies_behind_the_file_in_its_partition_is_not_looked_at() {
     assert_eq!(Model::open(source, &mut window).map(|_| ()), Err(trailing.into()));
 }
 
+/// What firmware/README.md and `with_file_len` say of it: flash does not tell which of its bytes were written.
+#[test]
+fn a_file_that_was_written_in_part_is_noticed_by_its_header_or_the_number_of_bytes() {
+    let file = file();
+    let len = file.len() as u64;
+    let data_start = file.len() - 100;
+    let mut window = [0; 64];
+    for written in [0, 7, 8, data_start - 1, data_start, data_start + 70] {
+        let mut flash = vec![0xFF; file.len() + 50];
+        flash[..written].copy_from_slice(&file[..written]);
+        let storage = Storage::new(&flash, Plan::default());
+        let source = || FlashFile::new(Flash::<4>::new(&storage, 0));
+        let is_header_whole = written >= data_start;
+        assert_eq!(Model::open(source(), &mut window).is_ok(), is_header_whole, "{written}");
+        assert_eq!(
+            Model::open(source().with_file_len(len), &mut window).is_ok(),
+            is_header_whole,
+            "{written}"
+        );
+        let outcome = Model::open(source().with_file_len(written as u64), &mut window).map(drop);
+        match is_header_whole {
+            true => {
+                let present = (written - data_start) as u64;
+                let short = Kind::DataShort { needed: 100, present }.at(written as u64);
+                assert_eq!(outcome, Err(short.into()));
+            }
+            false => assert!(outcome.is_err(), "{written}"),
+        }
+    }
+}
+
 #[test]
 fn a_slice_is_a_file_that_ends_where_it_ends() {
     let mut source = &b"abc"[..];

@@ -41,7 +41,10 @@ impl<F: ReadNorFlash> FlashFile<F> {
     }
 
     /// States the length of the file, where it is known: a file with bytes behind its tensors is then
-    /// refused, as it is everywhere else. A length that the partition does not have shows when its end is read.
+    /// refused, as it is everywhere else, and so is one whose tensors end later. A length that the partition does not have shows when its end is read.
+    ///
+    /// Flash does not tell which of its bytes were written. If only a part of a file was, and its header is whole, it opens also with its whole length
+    /// given here: the rest is read as what was there before. The number of bytes that were really written notices that.
     #[must_use]
     pub fn with_file_len(self, len: u64) -> Self {
         Self { file_len: FileLen::Exactly(len), ..self }
