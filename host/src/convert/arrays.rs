@@ -3,7 +3,7 @@
 use crate::complaint::Complaint;
 use crate::convert::input::Array;
 use crate::failure::NotRead;
-use crate::npy::{Directory, Entry, Header, Order, Part, Swapped, Turned, open_entry, unsound};
+use crate::npy::{Directory, Entry, Header, Order, Part, Swapped, open_entry, turned, unsound};
 use crate::text::quoted;
 use embedded_safetensors::Dtype;
 use std::fs::{File, Metadata};
@@ -177,7 +177,7 @@ impl Stored {
 
     fn turned<'f>(&self, source: File, at: u64) -> Box<dyn Read + 'f> {
         let width = usize::from(self.header.dtype.bits() >> 3);
-        self.in_order(Turned::new(source, at, width, &self.header.dims))
+        self.in_order(turned(source, at, width, &self.header.dims))
     }
 
     fn in_order<'f>(&self, source: impl Read + 'f) -> Box<dyn Read + 'f> {

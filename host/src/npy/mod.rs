@@ -4,6 +4,7 @@
 //! most a mebibyte, a list of entries into at most as much as a header of safetensors, and what an entry unpacks to
 //! is counted against what its array takes. Bytes come out as safetensors has them: low byte first, last axis fastest.
 
+mod ahead;
 mod dict;
 mod directory;
 mod entry;
@@ -17,7 +18,7 @@ pub use entry::open_entry;
 pub use header::{Header, Order};
 pub use pack::Archive;
 pub use part::{Part, read_full};
-pub use turn::{Swapped, Turned};
+pub use turn::{Swapped, turned};
 
 use std::io;
 

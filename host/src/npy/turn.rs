@@ -1,9 +1,11 @@
 //! Arrays that numpy holds in another order than safetensors.
 
+use super::ahead::{MadeAhead, Make};
 use super::part::read_full;
 use super::unsound;
 use crate::parallel::cores;
 use embedded_safetensors::ReadAt;
+use std::fs::File;
 use std::io::{self, Read};
 
 /// Numbers of `width` bytes that come with the high byte first.
@@ -47,8 +49,8 @@ impl<R: Read> Read for Swapped<R> {
     }
 }
 
-/// So much of the result is held at a time.
-const MEMORY: usize = 64 << 20;
+/// A piece of the result has at most so many bytes; two are held at a time.
+const MEMORY: usize = 32 << 20;
 /// So much is read at once where what is wanted lies close together.
 const AHEAD: usize = 1 << 18;
 /// So many columns are put into the result together: their elements lie side by side there.
@@ -63,11 +65,14 @@ const FAR: usize = 1 << 12;
 const SHORT: usize = 256;
 
 /// An array whose first axis is the fastest in the file, read so that the last one is.
+pub type Turned<S> = MadeAhead<Pieces<S>>;
+
+/// Makes the pieces of a [`Turned`] array.
 ///
 /// The result is made piece by piece, in its order. A piece is a range of one axis, the split axis, with all indices of the
 /// axes after it, and with one index of each axis before it. The split axis is the first one of which two indices fit the memory.
 /// Threads share a piece: each makes a part of the range.
-pub struct Turned<S> {
+pub struct Pieces<S> {
     file: S,
     /// Where the array begins.
     at: u64,
@@ -79,8 +84,6 @@ pub struct Turned<S> {
     step: u64,
     /// The first index of the next piece on each axis up to the split one; after the last piece there is none.
     next: Option<Vec<u64>>,
-    piece: Vec<u8>,
-    given: usize,
 }
 
 /// One axis, and how many elements lie between two of its neighbours.
@@ -91,15 +94,15 @@ struct Axis {
     in_result: u64,
 }
 
-impl<S: Sync> Turned<S>
+/// The array with these dimensions, whose elements of `width` bytes begin at `at`, and are fewer than 2^64.
+pub fn turned(file: File, at: u64, width: usize, dims: &[u64]) -> Turned<File> {
+    MadeAhead::new(Pieces::within(MEMORY, file, at, width, dims))
+}
+
+impl<S: Sync> Pieces<S>
 where
     for<'s> &'s S: ReadAt<Error = io::Error>,
 {
-    /// The array with these dimensions, whose elements of `width` bytes begin at `at`, and are fewer than 2^64.
-    pub fn new(file: S, at: u64, width: usize, dims: &[u64]) -> Self {
-        Self::within(MEMORY, file, at, width, dims)
-    }
-
     fn within(memory: usize, file: S, at: u64, width: usize, dims: &[u64]) -> Self {
         let axes = axes(dims);
         let room = (memory / width).max(1) as u64;
@@ -107,32 +110,16 @@ where
         let split = axes.iter().position(fits).unwrap_or(axes.len().saturating_sub(1));
         let step = axes.get(split).map_or(1, |axis| (room / axis.in_result.max(1)).max(1));
         let next = (!dims.contains(&0)).then(|| vec![0; (split + 1).min(axes.len())]);
-        Self { file, at, width, axes, split, step, next, piece: Vec::new(), given: 0 }
-    }
-
-    /// Makes the next piece; `false` when there is none.
-    fn fill(&mut self) -> io::Result<bool> {
-        let Some(first) = self.next.take() else { return Ok(false) };
-        let start: u64 = first.iter().zip(&self.axes).map(|(index, axis)| index * axis.in_file).sum();
-        // An array without axes has one element.
-        let whole = Axis { len: 1, in_file: 1, in_result: 1 };
-        let split = self.axes.get(self.split).copied().unwrap_or(whole);
-        let count = self.step.min(split.len - first.last().copied().unwrap_or(0));
-        self.piece.clear();
-        self.piece.resize(small(count * split.in_result) * self.width, 0);
-        self.make(start, Axis { len: count, ..split })?;
-        self.given = 0;
-        self.next = self.after(first, count);
-        Ok(true)
+        Self { file, at, width, axes, split, step, next }
     }
 
     /// Makes a piece, which begins there in the file.
-    fn make(&mut self, start: u64, split: Axis) -> io::Result<()> {
+    fn make_from(&self, start: u64, split: Axis, piece: &mut [u8]) -> io::Result<()> {
         let (file, at, width) = (&self.file, self.at, self.width);
         let rest = self.axes.get(self.split + 1..).unwrap_or_default();
-        let threads = cores().get().min(self.piece.len() / WORTH).max(1) as u64;
+        let threads = cores().get().min(piece.len() / WORTH).max(1) as u64;
         let share = split.len.div_ceil(threads);
-        let parts = self.piece.chunks_mut(small(share * split.in_result) * width).zip(0..);
+        let mut parts = piece.chunks_mut(small(share * split.in_result) * width).zip(0..);
         let work = |(piece, number): (&mut [u8], u64)| {
             let split = Axis { len: share.min(split.len - number * share), ..split };
             let start = start + number * share * split.in_file;
@@ -142,7 +129,7 @@ where
             Turn { source, start, split, rest, piece }.fill_of(width)
         };
         if threads == 1 {
-            return parts.map(work).collect();
+            return parts.try_for_each(work);
         }
         let work = &work;
         std::thread::scope(|scope| {
@@ -167,19 +154,26 @@ where
     }
 }
 
-impl<S: Sync> Read for Turned<S>
+impl<S: Send + Sync + 'static> Make for Pieces<S>
 where
     for<'s> &'s S: ReadAt<Error = io::Error>,
 {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if self.given == self.piece.len() && !self.fill()? {
-            return Ok(0);
-        }
-        let left = &self.piece[self.given..];
-        let len = left.len().min(buffer.len());
-        buffer[..len].copy_from_slice(&left[..len]);
-        self.given += len;
-        Ok(len)
+    fn make(&mut self, piece: &mut Vec<u8>) -> io::Result<()> {
+        let first = self.next.take().unwrap_or_default();
+        let start: u64 = first.iter().zip(&self.axes).map(|(index, axis)| index * axis.in_file).sum();
+        // An array without axes has one element.
+        let whole = Axis { len: 1, in_file: 1, in_result: 1 };
+        let split = self.axes.get(self.split).copied().unwrap_or(whole);
+        let count = self.step.min(split.len - first.last().copied().unwrap_or(0));
+        // All of it is written anew.
+        piece.resize(small(count * split.in_result) * self.width, 0);
+        self.make_from(start, Axis { len: count, ..split }, piece)?;
+        self.next = self.after(first, count);
+        Ok(())
+    }
+
+    fn is_done(&self) -> bool {
+        self.next.is_none()
     }
 }
 
@@ -247,11 +241,8 @@ impl<S: ReadAt<Error = io::Error>> Turn<'_, S> {
                     let target = &mut self.piece[small(to) * WIDTH + split.to + next.to..];
                     let (outer, inner) = if split.count < next.count { (split, next) } else { (next, split) };
                     for index in 0..outer.count {
-                        let elements = elements[index * outer.gap..].chunks(inner.gap);
-                        let places = target[index * outer.to_gap..].chunks_mut(inner.to_gap);
-                        for (element, place) in elements.zip(places).take(inner.count) {
-                            place[..WIDTH].copy_from_slice(&element[..WIDTH]);
-                        }
+                        let elements = &elements[index * outer.gap..];
+                        inner.copy::<WIDTH>(elements, &mut target[index * outer.to_gap..]);
                     }
                 }
             }
@@ -321,6 +312,30 @@ impl Steps {
         let (gap, to_gap) = (small(axis.in_file) * WIDTH, small(axis.in_result) * WIDTH);
         let count = most.min(small(axis.len - first));
         Self { count, gap, to_gap, from: first * gap as u64, to: small(first) * to_gap }
+    }
+}
+
+impl Steps {
+    /// Copies elements from the first one on, with their gaps here and there.
+    fn copy<const WIDTH: usize>(self, from: &[u8], to: &mut [u8]) {
+        if self.to_gap > WIDTH {
+            for (element, place) in from.chunks(self.gap).zip(to.chunks_mut(self.to_gap)).take(self.count) {
+                place[..WIDTH].copy_from_slice(&element[..WIDTH]);
+            }
+            return;
+        }
+        // Side by side: in a form that the compiler makes fast.
+        let mut places = to.as_chunks_mut::<WIDTH>().0.iter_mut().take(self.count);
+        let mut elements = from.chunks_exact(self.gap);
+        for (element, place) in elements.by_ref().zip(places.by_ref()) {
+            if let Some(element) = element.first_chunk::<WIDTH>() {
+                *place = *element;
+            }
+        }
+        // The last one has no gap behind it.
+        if let (Some(element), Some(place)) = (elements.remainder().first_chunk::<WIDTH>(), places.next()) {
+            *place = *element;
+        }
     }
 }
 
@@ -417,9 +432,10 @@ fn read_some(file: &mut impl ReadAt<Error = io::Error>, at: u64, buffer: &mut [u
 
 #[cfg(test)]
 mod tests {
-    use super::{MEMORY, Swapped, Turned};
+    use super::{MEMORY, MadeAhead, Pieces, Swapped, Turned};
     use embedded_safetensors::{FileLen, ReadAt};
     use std::io::{self, Read, Write};
+    use std::sync::Arc;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     /// Elements that say where they are in the result.
@@ -438,7 +454,8 @@ mod tests {
         let mut file = tempfile::tempfile().expect("a file");
         file.write_all(&bytes).expect("written");
         let mut result = Vec::new();
-        Turned::within(memory, file, 5, width, dims).read_to_end(&mut result).expect("read");
+        let pieces = Pieces::within(memory, file, 5, width, dims);
+        MadeAhead::new(pieces).read_to_end(&mut result).expect("read");
         result
     }
 
@@ -457,7 +474,7 @@ mod tests {
         for dims in [&[0][..], &[0, 3], &[3, 0], &[2, 0, 5]] {
             let file = tempfile::tempfile().expect("a file");
             let mut none = Vec::new();
-            Turned::new(file, 0, 4, dims).read_to_end(&mut none).expect("read");
+            super::turned(file, 0, 4, dims).read_to_end(&mut none).expect("read");
             assert!(none.is_empty());
         }
     }
@@ -496,7 +513,7 @@ mod tests {
     /// Nothing is read twice where a piece has all rows, or long parts of the columns.
     #[test]
     fn as_little_is_read_as_the_memory_allows() {
-        struct Counted(AtomicUsize);
+        struct Counted(Arc<AtomicUsize>);
         impl ReadAt for &Counted {
             type Error = io::Error;
 
@@ -509,10 +526,12 @@ mod tests {
                 Ok(FileLen::Unknown)
             }
         }
-        for rows in [1_000_000, 2_000_000] {
-            let mut array = Turned::new(Counted(AtomicUsize::new(0)), 0, 4, &[rows, 10]);
+        for rows in [500_000, 2_000_000] {
+            let read = Arc::new(AtomicUsize::new(0));
+            let pieces = Pieces::within(MEMORY, Counted(read.clone()), 0, 4, &[rows, 10]);
+            let mut array: Turned<Counted> = MadeAhead::new(pieces);
             let bytes = io::copy(&mut array, &mut io::sink()).expect("read");
-            assert_eq!((bytes, array.file.0.into_inner() as u64), (40 * rows, 40 * rows));
+            assert_eq!((bytes, read.load(Ordering::Relaxed) as u64), (40 * rows, 40 * rows));
         }
     }
 

@@ -210,6 +210,33 @@ def check_overflow(checks, folder):
     checks.run("convert", source, result, "--to", "I16", "--force", code=2)
 
 
+def check_bits(checks, folder):
+    """What goes out as bits comes back, and so do arrays as ml_dtypes has numpy save them."""
+    source, archive, back = folder / "in.safetensors", folder / "bits.npz", folder / "back.safetensors"
+    for name, other in OTHERS.items():
+        array = numpy.arange(256 ** other(0).dtype.itemsize).astype(f"u{other(0).dtype.itemsize}").view(other)
+        write_model(source, [("a", name, array)])
+        checks.run("convert", source, archive, "--bits", "--force")
+        checks.run("convert", archive, back, "--from-bits", name, "--force")
+        checks.check(numpy.array_equal(bits(read_model(back)["a"][1]), bits(array)), f"the bits of {name} and back")
+        numpy.save(folder / "a.npy", array)
+        checks.run("convert", folder / "a.npy", back, "--force", code=2)
+        checks.run("convert", folder / "a.npy", back, "--from-bits", name, "--force")
+        checks.check(numpy.array_equal(bits(read_model(back)["a"][1]), bits(array)), f"{name} as ml_dtypes saves it")
+
+
+def check_nans(checks, folder):
+    """All of them stay NaN and become quiet, with the upper bits of their payload: where others do something else."""
+    source, result = folder / "in.safetensors", folder / "out.safetensors"
+    array = numpy.array([0x7F812345, 0xFF812345, 0x7FFFFFFF, 0x7F800001, 0x7FC00000], dtype="u4")
+    write_model(source, [("a", "F32", array.view("f4"))])
+    for to, shift, quiet in (("F16", 13, 0x7E00), ("BF16", 16, 0x7FC0)):
+        checks.run("convert", source, result, "--to", to, "--force")
+        payload = ((array & 0x7FFFFF) >> shift).astype("u2")
+        expected = payload | quiet | ((array >> 16) & 0x8000).astype("u2")
+        checks.check(numpy.array_equal(bits(read_model(result)["a"][1]), expected), f"NaNs of {to}")
+
+
 def random_shape(dice):
     return tuple(dice.choice([0, 1, 2, 3, 5]) if dice.random() < 0.9 else 40 for _ in range(dice.randint(0, 5)))
 
@@ -383,6 +410,8 @@ def main():
         check_casts(checks, folder, dice)
         check_double_rounding(checks, folder, dice)
         check_overflow(checks, folder)
+        check_bits(checks, folder)
+        check_nans(checks, folder)
         check_arrays(checks, folder, dice)
         check_single_arrays(checks, folder, dice)
         check_slices(checks, folder, dice)
