@@ -11,14 +11,14 @@ mod entry;
 mod header;
 mod pack;
 mod part;
-mod turn;
+mod transpose;
 
 pub use directory::{Directory, Entry, is_unsafe};
 pub use entry::open_entry;
 pub use header::{Header, Order};
 pub use pack::Archive;
 pub use part::{Part, read_full};
-pub use turn::{Swapped, turned};
+pub use transpose::{Swapped, turned};
 
 use std::io;
 
