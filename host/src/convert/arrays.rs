@@ -3,7 +3,7 @@
 use crate::complaint::Complaint;
 use crate::convert::input::Array;
 use crate::failure::NotRead;
-use crate::npy::{Directory, Entry, Header, Order, Part, Swapped, open_entry, turned, unsound};
+use crate::npy::{Directory, Entry, Header, Order, Part, Swapped, open_entry, transposed, unsound};
 use crate::text::quoted;
 use embedded_safetensors::Dtype;
 use std::fs::{File, Metadata};
@@ -158,26 +158,27 @@ impl Stored {
     }
 
     fn read<'f>(&self, file: &'f File) -> io::Result<Box<dyn Read + 'f>> {
-        let is_turned = self.header.is_fortran && self.header.dims.iter().filter(|dim| **dim > 1).count() > 1;
+        let is_transposed =
+            self.header.is_fortran && self.header.dims.iter().filter(|dim| **dim > 1).count() > 1;
         let Some(entry) = &self.entry else {
-            return Ok(match is_turned {
-                true => self.turned(file.try_clone()?, self.data_at),
+            return Ok(match is_transposed {
+                true => self.transposed(file.try_clone()?, self.data_at),
                 false => self.in_order(Part::new(file, self.data_at, self.array.byte_len())),
             });
         };
         let mut packed = open_entry(file, entry);
-        if is_turned {
+        if is_transposed {
             let mut spool = tempfile::tempfile()?;
             io::copy(&mut packed, &mut spool)?;
-            return Ok(self.turned(spool, self.data_at));
+            return Ok(self.transposed(spool, self.data_at));
         }
         io::copy(&mut (&mut packed).take(self.data_at), &mut io::sink())?;
         Ok(self.in_order(packed))
     }
 
-    fn turned<'f>(&self, source: File, at: u64) -> Box<dyn Read + 'f> {
+    fn transposed<'f>(&self, source: File, at: u64) -> Box<dyn Read + 'f> {
         let width = usize::from(self.header.dtype.bits() >> 3);
-        self.in_order(turned(source, at, width, &self.header.dims))
+        self.in_order(transposed(source, at, width, &self.header.dims))
     }
 
     fn in_order<'f>(&self, source: impl Read + 'f) -> Box<dyn Read + 'f> {

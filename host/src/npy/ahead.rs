@@ -1,8 +1,9 @@
-//! Pieces of a result that a thread makes while the piece before is read.
+//! Pieces of a stream that a thread makes while the piece before is read.
 
+use crate::parallel::joined;
 use std::io::{self, Read};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
-use std::thread::Builder;
+use std::thread::{Builder, JoinHandle};
 
 /// Makes one piece after the other, each in the buffer of an earlier one.
 pub trait Make: Send + 'static {
@@ -14,7 +15,7 @@ pub trait Make: Send + 'static {
     fn is_done(&self) -> bool;
 }
 
-/// The pieces as one text. Two of them are in memory at a time: one that is read, and one that is made.
+/// Reads the pieces as one stream. Two of them are in memory at a time: one that is read, and one that is made.
 pub struct MadeAhead<M> {
     state: State<M>,
     piece: Vec<u8>,
@@ -22,64 +23,89 @@ pub struct MadeAhead<M> {
 }
 
 enum State<M> {
-    /// The first piece is made when it is asked for; often it is the only one.
-    New(M),
-    /// A thread makes the others, in the buffers that come back.
-    Running { pieces: Receiver<io::Result<Vec<u8>>>, back: Sender<Vec<u8>> },
-    /// No other piece comes.
+    /// This thread makes the next piece: the first, which often is the only one, and all where there is no other thread.
+    Here(M),
+    /// Another thread makes the rest, in the buffers that come back.
+    There(Maker),
     Done,
+    Failed,
+}
+
+struct Maker {
+    pieces: Receiver<io::Result<Vec<u8>>>,
+    back: Sender<Vec<u8>>,
+    thread: JoinHandle<io::Result<()>>,
 }
 
 impl<M: Make> MadeAhead<M> {
     pub fn new(maker: M) -> Self {
-        Self { state: State::New(maker), piece: Vec::new(), given: 0 }
+        Self { state: State::Here(maker), piece: Vec::new(), given: 0 }
     }
 
-    /// Takes in the next piece, if there is one.
+    /// Takes in the next piece, if there is one. After an error there is no other.
     fn advance(&mut self) -> io::Result<()> {
-        self.given = 0;
         let mut piece = std::mem::take(&mut self.piece);
-        self.state = match std::mem::replace(&mut self.state, State::Done) {
-            State::New(mut maker) if !maker.is_done() => {
+        self.given = 0;
+        match std::mem::replace(&mut self.state, State::Failed) {
+            State::Here(maker) if maker.is_done() => self.state = State::Done,
+            State::Here(mut maker) => {
                 maker.make(&mut piece)?;
                 self.piece = piece;
-                if maker.is_done() { State::Done } else { run(maker)? }
+                self.state = if maker.is_done() { State::Done } else { go_on_there(maker) };
             }
-            State::Running { pieces, back } => {
-                // Where no thread is left, no piece is left either.
-                let _ = back.send(piece);
-                match pieces.recv() {
-                    Ok(piece) => {
-                        self.piece = piece?;
-                        State::Running { pieces, back }
+            State::There(maker) => {
+                // A thread that has ended needs no buffer.
+                let _ = maker.back.send(piece);
+                match maker.pieces.recv() {
+                    Ok(piece) => (self.piece, self.state) = (piece?, State::There(maker)),
+                    // It ends when all pieces are made.
+                    Err(_) => {
+                        joined(maker.thread.join())?;
+                        self.state = State::Done;
                     }
-                    Err(_) => State::Done,
                 }
             }
-            State::New(_) | State::Done => State::Done,
-        };
+            State::Done => self.state = State::Done,
+            State::Failed => return Err(io::Error::other("it could not be read before")),
+        }
         Ok(())
     }
 }
 
-fn run<M: Make>(maker: M) -> io::Result<State<M>> {
-    // A piece is handed over before the next is begun.
+/// The maker goes to the thread only when there is one.
+fn go_on_there<M: Make>(maker: M) -> State<M> {
+    let (give, take) = channel();
+    // A piece is handed over before the next one is begun.
     let (sender, pieces) = sync_channel(0);
     let (back, buffers) = channel();
-    Builder::new().spawn(move || make_all(maker, &sender, &buffers))?;
-    Ok(State::Running { pieces, back })
+    let thread = Builder::new().spawn(move || match take.recv() {
+        Ok(maker) => make_all(maker, &sender, &buffers),
+        Err(_) => Ok(()),
+    });
+    match thread {
+        Ok(thread) => match give.send(maker) {
+            Ok(()) => State::There(Maker { pieces, back, thread }),
+            Err(unsent) => State::Here(unsent.0),
+        },
+        Err(_) => State::Here(maker),
+    }
 }
 
-/// Until all are made, one cannot be, or nobody takes them any more.
-fn make_all(mut maker: impl Make, pieces: &SyncSender<io::Result<Vec<u8>>>, buffers: &Receiver<Vec<u8>>) {
+/// Until all are made, one cannot be, or nobody reads them any more.
+fn make_all(
+    mut maker: impl Make,
+    pieces: &SyncSender<io::Result<Vec<u8>>>,
+    buffers: &Receiver<Vec<u8>>,
+) -> io::Result<()> {
     while !maker.is_done() {
         let mut piece = buffers.try_recv().unwrap_or_default();
         let made = maker.make(&mut piece);
         let is_made = made.is_ok();
         if pieces.send(made.map(|()| piece)).is_err() || !is_made {
-            return;
+            break;
         }
     }
+    Ok(())
 }
 
 impl<M: Make> Read for MadeAhead<M> {
@@ -99,23 +125,37 @@ impl<M: Make> Read for MadeAhead<M> {
 mod tests {
     use super::{MadeAhead, Make};
     use std::io::{self, Read};
+    use std::sync::{Arc, Weak};
 
-    /// Counts down; fails at the number that it is told.
-    struct Countdown(u8, Option<u8>);
+    /// Counts down; at one number it fails, or panics if that is told.
+    struct Countdown {
+        number: u8,
+        fails_at: Option<u8>,
+        panics: bool,
+        is_alive: Arc<()>,
+    }
+
+    fn countdown(number: u8, fails_at: Option<u8>, panics: bool) -> (MadeAhead<Countdown>, Weak<()>) {
+        let is_alive = Arc::new(());
+        let alive = Arc::downgrade(&is_alive);
+        (MadeAhead::new(Countdown { number, fails_at, panics, is_alive }), alive)
+    }
 
     impl Make for Countdown {
         fn make(&mut self, piece: &mut Vec<u8>) -> io::Result<()> {
-            if self.1 == Some(self.0) {
+            assert!(Arc::strong_count(&self.is_alive) == 1, "there is one maker");
+            if self.fails_at == Some(self.number) {
+                assert!(!self.panics, "it panics");
                 return Err(io::Error::other("it fails"));
             }
             piece.clear();
-            piece.resize(self.0.into(), self.0);
-            self.0 -= 1;
+            piece.resize(self.number.into(), self.number);
+            self.number -= 1;
             Ok(())
         }
 
         fn is_done(&self) -> bool {
-            self.0 == 0
+            self.number == 0
         }
     }
 
@@ -124,25 +164,32 @@ mod tests {
         for pieces in 0..5 {
             let expected: Vec<u8> = (1..=pieces).rev().flat_map(|piece| vec![piece; piece.into()]).collect();
             let mut all = Vec::new();
-            MadeAhead::new(Countdown(pieces, None)).read_to_end(&mut all).expect("nothing fails");
+            countdown(pieces, None, false).0.read_to_end(&mut all).expect("nothing fails");
             assert_eq!(all, expected);
         }
     }
 
+    /// Else a result that is cut short would pass for the whole.
     #[test]
-    fn an_error_comes_where_it_belongs_and_nothing_after_it() {
-        for at in 1..=4_u8 {
-            let mut reader = MadeAhead::new(Countdown(4, Some(at)));
+    fn an_error_or_a_panic_is_never_the_end() {
+        for (at, panics) in [(1, false), (2, false), (3, false), (4, false), (1, true), (3, true)] {
+            let (mut reader, _) = countdown(4, Some(at), panics);
             let mut all = Vec::new();
-            assert_eq!(reader.read_to_end(&mut all).expect_err("it fails").to_string(), "it fails");
+            let error = reader.read_to_end(&mut all).expect_err("it fails").to_string();
+            assert!(error.contains(if panics { "panicked" } else { "it fails" }), "{error}");
             assert_eq!(all.len(), (at + 1..=4).map(usize::from).sum::<usize>());
+            reader.read(&mut [0]).expect_err("it has failed");
         }
     }
 
     #[test]
-    fn what_is_not_read_is_not_waited_for() {
-        let mut reader = MadeAhead::new(Countdown(200, None));
+    fn a_thread_ends_when_nobody_reads() {
+        let (mut reader, alive) = countdown(200, None, false);
         reader.read_exact(&mut [0; 300]).expect("there is more");
+        assert!(alive.strong_count() == 1, "it is at work");
         drop(reader);
+        while alive.strong_count() > 0 {
+            std::thread::yield_now();
+        }
     }
 }

@@ -11,6 +11,7 @@ mod entry;
 mod header;
 mod pack;
 mod part;
+mod swapped;
 mod transpose;
 
 pub use directory::{Directory, Entry, is_unsafe};
@@ -18,7 +19,8 @@ pub use entry::open_entry;
 pub use header::{Header, Order};
 pub use pack::Archive;
 pub use part::{Part, read_full};
-pub use transpose::{Swapped, turned};
+pub use swapped::Swapped;
+pub use transpose::transposed;
 
 use std::io;
 

@@ -1,0 +1,65 @@
+//! Numbers whose high byte comes first.
+
+use super::part::read_full;
+use std::io::{self, Read};
+
+/// Numbers of `width` bytes that come with the high byte first.
+pub struct Swapped<R> {
+    source: R,
+    width: usize,
+    /// A number that a caller with a small buffer took only a part of.
+    rest: Vec<u8>,
+}
+
+impl<R: Read> Swapped<R> {
+    pub fn new(source: R, width: usize) -> Self {
+        Self { source, width, rest: Vec::new() }
+    }
+
+    fn give_rest(&mut self, buffer: &mut [u8]) -> usize {
+        let len = self.rest.len().min(buffer.len());
+        buffer[..len].copy_from_slice(&self.rest[..len]);
+        self.rest.drain(..len);
+        len
+    }
+}
+
+impl<R: Read> Read for Swapped<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if buffer.is_empty() || !self.rest.is_empty() {
+            return Ok(self.give_rest(buffer));
+        }
+        let whole = buffer.len() - buffer.len() % self.width;
+        if whole > 0 {
+            let len = read_full(&mut self.source, &mut buffer[..whole])?;
+            buffer[..len].chunks_exact_mut(self.width).for_each(<[u8]>::reverse);
+            return Ok(len);
+        }
+        let mut number = vec![0; self.width];
+        let len = read_full(&mut self.source, &mut number)?;
+        number.truncate(len);
+        number.reverse();
+        self.rest = number;
+        Ok(self.give_rest(buffer))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Swapped;
+    use std::io::Read;
+
+    #[test]
+    fn bytes_are_swapped_whatever_the_buffer() {
+        let source: Vec<u8> = (0..24).collect();
+        let swapped = [7, 6, 5, 4, 3, 2, 1, 0, 15, 14, 13, 12, 11, 10, 9, 8, 23, 22, 21, 20, 19, 18, 17, 16];
+        for size in 1..30 {
+            let (mut reader, mut result) = (Swapped::new(&source[..], 8), Vec::<u8>::new());
+            let mut buffer = vec![0; size];
+            while let Ok(len @ 1..) = reader.read(&mut buffer) {
+                result.extend(&buffer[..len]);
+            }
+            assert_eq!(result, swapped, "{size}");
+        }
+    }
+}
