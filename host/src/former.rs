@@ -2,7 +2,7 @@
 
 use crate::complaint::Complaint;
 use crate::product::sync_folder;
-use crate::siblings::{ShardName, read_index};
+use crate::siblings::{INDEX_END, ShardName, read_index};
 use crate::text::shown_text;
 use embedded_safetensors::ShardIndex;
 use std::collections::HashSet;
@@ -21,7 +21,7 @@ impl Former {
     /// The old index names a file that is there and that the new model has, too: they cannot all be replaced at once, so a program
     /// that is killed would leave neither model. Or the old index cannot be read.
     pub fn of(folder: &Path, name: &str, new: &[PathBuf], has_index: bool) -> Result<Self, Complaint> {
-        let index = folder.join(format!("{name}.safetensors.index.json"));
+        let index = folder.join(format!("{name}{INDEX_END}"));
         let old = read_index(&index)?;
         let whole = folder.join(format!("{name}.safetensors"));
         // Links, and systems that take capitals for small letters, have several paths for one file.
@@ -31,7 +31,7 @@ impl Former {
         if let Some(taken) = shards.iter().map(|shard| folder.join(shard)).find(|path| is_new(path)) {
             let index = shown_text(&index.to_string_lossy());
             let sentence = format!(
-                "is a shard of the model that {index} names, and shards cannot all be replaced at once: split into another folder, or remove that model first"
+                "is a shard of the model {index}: several files cannot be replaced atomically; split into another folder, or remove that model first"
             );
             return Err(Complaint::about(&taken, sentence));
         }

@@ -5,8 +5,9 @@ use crate::failure::Failure;
 use crate::judge::judge;
 use crate::open::open;
 use crate::report::Report;
+use crate::siblings::index_files;
 use crate::source::{Data, Source};
-use crate::text::quoted;
+use crate::text::{counted, quoted};
 use embedded_safetensors::{FileModel, FileTensor, ShardFault, ShardedModel, Summary};
 use std::collections::{BTreeMap, HashMap};
 use std::io::{self, Write};
@@ -153,11 +154,15 @@ impl Padding {
     /// Those of `out`.
     pub fn print(self, out: &mut impl Write) -> io::Result<()> {
         let Self { tensors, bytes } = self;
-        match tensors {
-            0 => Ok(()),
-            1 => writeln!(out, "  left out: 1 tensor of padding, {bytes} bytes of zeros"),
-            _ => writeln!(out, "  left out: {tensors} tensors of padding, {bytes} bytes of zeros"),
+        if tensors == 0 {
+            return Ok(());
         }
+        writeln!(
+            out,
+            "  left out: {} of padding, {}",
+            counted(tensors, "tensor"),
+            counted(bytes, "zero byte")
+        )
     }
 }
 
@@ -197,6 +202,15 @@ impl<'m> Deref for Tensor<'m> {
 /// By its name: what is in a file that is called so is judged as an index.
 pub fn is_sharded(path: &Path) -> bool {
     path.is_dir() || path.to_string_lossy().ends_with(".index.json")
+}
+
+/// The file of a model that is alone in its folder: it has no index, and its name is the usual one.
+///
+/// # Errors
+/// The folder cannot be read.
+pub fn file_alone_in(path: &Path) -> io::Result<Option<PathBuf>> {
+    let whole = path.join(WHOLE);
+    Ok((path.is_dir() && whole.is_file() && index_files(path)?.is_empty()).then_some(whole))
 }
 
 fn open_shards(path: &Path) -> Result<(Vec<FileModel>, Option<PathBuf>), Complaint> {

@@ -32,7 +32,7 @@ impl Product {
         let cannot = |error| Complaint::cannot_write(path, &error);
         let place = if path.exists() { path.canonicalize().map_err(cannot)? } else { path.to_path_buf() };
         let hidden = hidden_beside(&place).map_err(cannot)?;
-        // Large pieces go past it.
+        // What is at least as long goes past the buffer, without a copy.
         let to = To::File { hidden: BufWriter::with_capacity(1 << 14, hidden), place, force };
         Ok(Self { path: path.into(), to })
     }

@@ -64,7 +64,7 @@ fn metadata_goes_as_far_as_it_can() {
     let tensors = r#"[{"name":"a","from":"U8","to":"U8","shape":[1]}]"#;
     let bytes = fs::metadata(place.path("n.npz")).expect("a file").len();
     let line = format!(
-        "{{\"file\":\"m.safetensors\",\"ok\":true,\"output\":\"n.npz\",\"bytes\":{bytes},\"metadata_left_out\":1,\"padding_left_out\":0,\"read_from_bits\":0,\"tensors\":{tensors}}}\n"
+        "{{\"file\":\"m.safetensors\",\"ok\":true,\"output\":\"n.npz\",\"bytes\":{bytes},\"metadata_left_out\":1,\"padding_left_out\":0,\"read_from_bits\":0,\"not_cast\":0,\"tensors\":{tensors}}}\n"
     );
     run.is(0, &line, "");
 }
@@ -179,6 +179,7 @@ fn integers_stay_unless_they_are_named() {
         (&["--to", "F8_E4M3"], ["I64", "BOOL", "C64", "F8_E4M3"]),
         (&["--to", "I8"], ["I64", "BOOL", "C64", "I8"]),
         (&["--to", "I8", "--scale", "per-row"], ["I64", "BOOL", "C64", "I8"]),
+        (&["--to", "BF16", "--all"], ["BF16", "BF16", "C64", "BF16"]),
         (&["--to", "BF16", "--all", "--except", "c"], ["BF16", "BF16", "C64", "BF16"]),
         (&["--to", "F32", "--only", "ids"], ["F32", "BOOL", "C64", "F32"]),
         (&["--to", "F16", "--only", "ids", "--only", "mask"], ["F16", "F16", "C64", "F32"]),
@@ -186,7 +187,7 @@ fn integers_stay_unless_they_are_named() {
         let run = convert(&place, &[&["m", "n.safetensors", "--force"], options].concat());
         assert_eq!(run.code, Some(0), "{options:?}: {run:?}");
         let is_default = !options.iter().any(|option| ["--all", "--only"].contains(option));
-        let told = "  not cast: 3 tensors of integers, BOOL or C64; --all casts all but C64\n";
+        let told = "  not cast: 3 tensors, not floating-point (--all casts integers and BOOL)\n";
         assert_eq!(run.out.contains(told), is_default, "{run:?}");
         let read: serde_json::Value =
             serde_json::from_str(&place.run(["decode", "n.safetensors"]).out).expect("JSON");
@@ -197,8 +198,25 @@ fn integers_stay_unless_they_are_named() {
             assert_eq!(text(&place, "n.safetensors", "ids"), text(&place, "m", "ids"));
         }
     }
-    let error = "m: tensor \"ids\": 465 does not fit F8_E4M3, which goes from -448.0 to 448.0; --except leaves the tensor as it is, --saturate takes the nearest\n";
-    convert(&place, &["m", "x.safetensors", "--to", "F8_E4M3", "--all", "--except", "c"]).is(2, "", error);
+    let error = "m: tensor \"ids\": 465 does not fit F8_E4M3, which goes from -448.0 to 448.0; exclude it with --except, or clamp with --saturate\n";
+    convert(&place, &["m", "x.safetensors", "--to", "F8_E4M3", "--all"]).is(2, "", error);
+}
+
+/// A complex tensor that is named is one that somebody wants to cast.
+#[test]
+fn complex_numbers_are_cast_by_nobody() {
+    let place = Place::new();
+    place.put("c", &model("C64", "[1]", &[0; 8]));
+    let error = "c: tensor \"a\": complex numbers are not cast\n";
+    convert(&place, &["c", "o.safetensors", "--to", "F32", "--only", "a"]).is(2, "", error);
+    // What is left as it is becomes its bits all the same.
+    let header = concat!(
+        r#"{"a":{"dtype":"BF16","shape":[1],"data_offsets":[0,2]},"#,
+        r#""w":{"dtype":"F32","shape":[1,2],"data_offsets":[2,10]}}"#
+    );
+    place.put("b", &file(header, &[0; 10]));
+    let run = convert(&place, &["b", "o.npz", "--to", "I8", "--scale", "per-row", "--bits"]);
+    assert_eq!((run.code, run.err.as_str()), (Some(0), ""));
 }
 
 /// A scale for each element makes a tensor larger than it was.
@@ -214,7 +232,7 @@ fn only_rows_of_several_numbers_have_scales() {
     place.put("m", &file(header, &floats(&[1.0; 13])));
     let run = convert(&place, &["m", "n.safetensors", "--to", "I8", "--scale", "per-row"]);
     assert_eq!(run.code, Some(0));
-    assert!(run.out.ends_with("\n  not cast: 3 tensors without rows of several numbers\n"), "{run:?}");
+    assert!(run.out.ends_with("\n  not cast: 3 tensors, without rows of several numbers\n"), "{run:?}");
     let names = place.run(["inspect", "--json", "n.safetensors"]).out;
     let read: serde_json::Value = serde_json::from_str(&names).expect("JSON");
     let names: Vec<&String> = read["tensors"].as_object().expect("an object").keys().collect();
@@ -254,7 +272,7 @@ fn bits_come_back() {
         place.put("a.npy", &[b"\x93NUMPY\x01\0", &len[..], text_of.as_bytes(), data].concat());
         let bits = 8 * data.len();
         let error = format!(
-            "a.npy: tensor \"a\": its elements are raw bits, {bits} each, as numpy writes dtypes that it does not know; --from-bits says which, as BF16 or F8_E4M3\n"
+            "a.npy: tensor \"a\": elements of {bits} raw bits, as numpy stores dtypes that it does not know; --from-bits says which dtype, such as BF16 or F8_E4M3\n"
         );
         convert(&place, &["a.npy", "a.safetensors", "--force"]).is(2, "", &error);
         let run = convert(&place, &["a.npy", "a.safetensors", "--force", "--from-bits", dtype]);
@@ -339,7 +357,7 @@ fn scales_of_nothing() {
 fn rows_of_nothing_have_no_scales() {
     let place = Place::new();
     let program = env!("CARGO_BIN_EXE_safetensors");
-    let error = "m: no tensor that could be cast has rows of several numbers\n";
+    let error = "m: nothing to cast: no selected tensor has rows of several numbers\n";
     for shape in ["[1,0]", "[1152921504606846976,0]", "[3,2,0]"] {
         place.put("m", &model("F32", shape, &[]));
         for output in ["q.safetensors", "q.npz"] {
@@ -384,32 +402,32 @@ fn what_makes_no_sense() {
             &["m", "o.safetensors", "--to", "F4"],
             "m: nothing is cast to F4: there are floats from F8 to F64 and integers\n",
         ),
-        (
-            &["c", "o.safetensors", "--to", "F32", "--all"],
-            "c: tensor \"a\": complex numbers are not cast; leave it out by --except\n",
-        ),
+        (&["c", "o.safetensors", "--to", "F32", "--all"], "c: nothing to cast: C64 is not\n"),
         (&["m", "o.safetensors", "--to", "F32", "--only", "x*"], "m: no tensor's name is like \"x*\"\n"),
         (
             &["m", "o.safetensors", "--only", "a"],
             "safetensors: --only and --except choose what --to casts or --from-bits reads; neither is given\n",
         ),
-        (&["m", "o.safetensors", "--to", "F32"], "m: no tensor is floating-point; --all casts others, too\n"),
+        (
+            &["m", "o.safetensors", "--to", "F32"],
+            "m: nothing to cast: no selected tensor is floating-point (--all takes integers and BOOL, too)\n",
+        ),
         (&["m", "o.safetensors", "--all"], "m: --all goes with --to\n"),
         (
             &["b", "o.safetensors", "--to", "I8", "--scale", "per-row"],
-            "b: no tensor that could be cast has rows of several numbers\n",
+            "b: nothing to cast: no selected tensor has rows of several numbers\n",
         ),
         (
             &["m", "o.safetensors", "--from-bits", "U16"],
-            "m: --from-bits takes what --bits writes: BF16, F8_E4M3 and the like, not U16\n",
+            "m: --from-bits takes the dtypes that --bits writes, such as BF16 and F8_E4M3, not U16\n",
         ),
         (
             &["m", "o.safetensors", "--from-bits", "BF16"],
-            "m: no tensor that is chosen is U16, as bits of BF16 would be\n",
+            "m: no selected tensor is U16, which holds the bits of BF16\n",
         ),
         (
             &["m", "o.safetensors", "--from-bits", "F8_E4M3", "--from-bits", "F8_E5M2"],
-            "m: F8_E4M3 and F8_E5M2 both have U8 as their bits; one of them at a time, with --only\n",
+            "m: F8_E4M3 and F8_E5M2 are both stored as U8; convert them in separate runs with --only\n",
         ),
         (&["m", "o.safetensors", "--to", "U8", "--scale", "per-row"], "m: --scale goes with --to I8\n"),
         (

@@ -326,7 +326,7 @@ fn what_cannot_be_written_is_one_sentence() {
         (&["none"], "none: cannot be read: no such file or directory"),
         (
             &["-o", "m.py", "2-model.st"],
-            "m.py: is neither C (.h) nor Rust (.rs) by its name; --lang says which",
+            "m.py: neither C (.h) nor Rust (.rs) by its suffix; --lang says which",
         ),
         (
             &["--at", "0xffffffffffffffff", "2-model.st"],

@@ -229,7 +229,7 @@ fn control_characters_of_names_are_not_printed() {
         [("\x1b[31m", "\\u{1b}[31m"), ("a\x07", "a\\u{7}"), ("\u{9b}2J", "\\u{9b}2J"), ("a\x7f", "a\\u{7f}")]
     {
         place.put(name, &sound());
-        let why = "its name has control characters, for which a list of sums has no escapes; --json has";
+        let why = "control characters in the name, which a list of sums cannot escape; use --json";
         place.run(["hash", name]).is(2, "", &format!("{shown}: {why}\n"));
         let run = place.run(["hash", "--json", name]);
         assert!(run.code == Some(0) && !run.out.trim().contains(char::is_control), "{run:?}");
@@ -239,6 +239,22 @@ fn control_characters_of_names_are_not_printed() {
         place.put("list", format!("{}  {name}\n", sum(&sound())).as_bytes());
         verified(&place).is(0, &format!("{shown}: ok\n"), "");
     }
+}
+
+/// A model that is alone in its folder is one file by another name.
+#[test]
+fn a_folder_with_one_model_is_that_model() {
+    let place = Place::new();
+    fs::create_dir(place.path("m")).expect("a folder");
+    place.put("m/model.safetensors", &sound());
+    let file = "m/model.safetensors";
+    for options in [&["hash"][..], &["hash", "--tensors"]] {
+        let by_folder = place.run([options, &["m"]].concat());
+        assert_eq!(by_folder, place.run([options, &[file]].concat()));
+        assert_eq!(by_folder.code, Some(0));
+    }
+    let json: Value = serde_json::from_str(&place.run(["hash", "--json", "m"]).out).expect("JSON");
+    assert_eq!((&json["file"], &json["files"][0]["file"]), (&json!("m"), &json!(file)));
 }
 
 /// More tensors than are handed to the threads at a time, and more sums than are held in memory.

@@ -38,7 +38,7 @@ fn what_was_split_is_the_same_again() {
 fn a_shard_without_its_siblings_is_refused() {
     let place = place();
     let shard = "s/model-00001-of-00002.safetensors";
-    let named = format!("{shard}: is shard 1 of 2; the whole model is {INDEX}\n");
+    let named = format!("{shard}: shard 1 of 2 of the model {INDEX}: give that, or all shards\n");
     for command in [
         &["join", shard, "-o", "new"][..],
         &["split", shard, "-o", "new"],
@@ -65,15 +65,55 @@ fn a_shard_without_its_siblings_is_refused() {
     let index = fs::read_to_string(place.path(INDEX)).expect("the index");
     fs::write(place.path(INDEX), index.replace("model-00001-of-00002", "first")).expect("it is ours");
     fs::rename(place.path(shard), place.path("s/first.safetensors")).expect("it is there");
-    let renamed = format!("s/first.safetensors: is one of several shards; the whole model is {INDEX}\n");
+    let renamed = format!(
+        "s/first.safetensors: one of several shards of the model {INDEX}: give that, or all shards\n"
+    );
     place.run(["join", "s/first.safetensors", "-o", "new"]).is(2, "", &renamed);
     fs::rename(place.path("s/first.safetensors"), place.path(shard)).expect("it is there");
     fs::remove_file(place.path(INDEX)).expect("it is there");
     let alone = format!(
-        "{shard}: is shard 1 of 2; the others are not all given, and their index \"model.safetensors.index.json\" is not beside it\n"
+        "{shard}: shard 1 of 2 of a model: give all shards, or the index, but there is no \"model.safetensors.index.json\" beside it\n"
     );
     place.run(["join", shard, "-o", "new"]).is(2, "", &alone);
     assert!(!place.path("new").exists());
+}
+
+/// However they are called; and what only looks a little like a shard is none.
+#[test]
+fn all_shards_are_the_model_by_any_path() {
+    let place = place();
+    let [one, two] = ["model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors"];
+    let absolute = place.path("s").join(two);
+    let absolute = absolute.to_str().expect("UTF-8");
+    for shards in [[&*format!("s/{one}"), &format!("./s/../s/{two}")], [&format!("s/{one}"), absolute]] {
+        let run = place.run(["pack", shards[0], shards[1], "-o", "new", "--force"]);
+        assert_eq!((run.code, run.err.as_str()), (Some(0), ""), "{shards:?}");
+    }
+    fs::copy(place.path("m"), place.path("fold-1-of-5.safetensors")).expect("a copy");
+    // An index that cannot be read says nothing of it.
+    fs::create_dir(place.path("other.safetensors.index.json")).expect("a folder");
+    place.put("bad.safetensors.index.json", b"nonsense");
+    let run = place.run(["split", "fold-1-of-5.safetensors", "-o", "t"]);
+    assert_eq!((run.code, run.err.as_str()), (Some(0), ""));
+}
+
+/// Twice as many inputs take not much more than twice as long.
+#[test]
+fn many_shards_are_looked_at_once() {
+    let place = Place::new();
+    let shard = |number: usize| format!("m-{number:05}-of-01000.safetensors");
+    for number in 1..=1000 {
+        let name = format!("t{number}");
+        place.put(shard(number), &file(format!("{{{}}}", tensor(&name, 0, 1)), b"x"));
+    }
+    let names: Vec<String> = (1..=1000).map(shard).collect();
+    let args =
+        |count: usize| ["pack", "-o", "new"].into_iter().chain(names[..count].iter().map(String::as_str));
+    let started = std::time::Instant::now();
+    let run = place.run(args(999));
+    assert!(run.code == Some(2) && run.err.contains("give all shards"), "{run:?}");
+    assert_eq!(place.run(args(1000)).code, Some(0));
+    assert!(started.elapsed().as_secs() < 20, "{:?}", started.elapsed());
 }
 
 #[test]

@@ -169,7 +169,7 @@ fn only_padding_is_left_out_and_it_is_told() {
     ] {
         let is_told = |run: support::Run| {
             assert_eq!(run.code, Some(0), "{run:?}");
-            let told = run.out.contains("  left out: 1 tensor of padding, 63 bytes of zeros\n");
+            let told = run.out.contains("  left out: 1 tensor of padding, 63 zero bytes\n");
             assert_eq!(told, expected == padding, "{model}: {run:?}");
         };
         is_told(place.run(["pack", model, "-o", "new", "--force"]));

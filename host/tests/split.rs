@@ -165,7 +165,7 @@ fn shards_of_the_same_names_are_not_replaced_one_by_one() {
     place.put("n", &file(header, &[1; 600]));
     let run =
         |options: &[&str]| place.run([&["split", "n", "-o", "s", "--max-size", "300"], options].concat());
-    let sentence = "s/model-00001-of-00002.safetensors: is a shard of the model that s/model.safetensors.index.json names, and shards cannot all be replaced at once: split into another folder, or remove that model first\n";
+    let sentence = "s/model-00001-of-00002.safetensors: is a shard of the model s/model.safetensors.index.json: several files cannot be replaced atomically; split into another folder, or remove that model first\n";
     run(&["--force"]).is(2, "", sentence);
     // Nor is --force told to help.
     run(&[]).is(2, "", sentence);

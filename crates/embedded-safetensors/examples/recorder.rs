@@ -16,7 +16,9 @@ pub(crate) mod support {
     pub mod chip;
 }
 
-use embedded_safetensors::{Blame, Dtype, FileSpec, FlashFile, Model, ReadError, Recorder, TensorSpec};
+use embedded_safetensors::{
+    Blame, Dtype, ErrorKind, FileSpec, FlashFile, Model, ReadError, Recorder, TensorSpec,
+};
 use std::error::Error;
 use std::ops::Range;
 use support::chip::Chip;
@@ -80,13 +82,20 @@ fn number(chip: &mut Chip, partition: usize) -> Result<Option<u32>, Box<dyn Erro
     let storage = FlashFile::partition(chip, PARTITIONS[partition].clone());
     let mut model = match Model::open(storage, &mut window) {
         Ok(model) => model,
-        // Erased, or a recording that was interrupted.
-        Err(ReadError::Format(error)) if error.kind.blame() == Blame::File => return Ok(None),
+        Err(ReadError::Format(error)) if is_no_recording(error.kind) => return Ok(None),
         Err(error) => return Err(error.into()),
     };
-    let number = model.metadata("number", &mut text, &mut window)?;
-    // A file without a number is not one of these recordings.
-    Ok(number.and_then(|number| number.parse().ok()))
+    match model.metadata("number", &mut text, &mut window) {
+        Ok(number) => Ok(number.and_then(|number| number.parse().ok())),
+        Err(ReadError::Format(error)) if is_no_recording(error.kind) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Whether the partition is erased, or has a recording that was interrupted, or a file that this program does not write.
+fn is_no_recording(error: ErrorKind) -> bool {
+    let is_foreign = matches!(error, ErrorKind::OutOfOrder | ErrorKind::ValueLength { .. });
+    is_foreign || error.blame() == Blame::File
 }
 
 /// What the device does when the power comes.

@@ -4,6 +4,7 @@
 #[path = "../examples/recorder.rs"]
 mod recorder;
 
+use embedded_storage::nor_flash::NorFlash;
 use recorder::support::chip::Chip;
 
 /// A chip with recording 1 in partition 0 and recording 2 in partition 1.
@@ -28,6 +29,30 @@ fn a_read_that_fails_never_costs_the_newest_recording() {
         failed += u32::from(outcome.is_err());
     }
     assert!((1..100).contains(&failed), "{failed}");
+}
+
+/// A sound file of another program, which has no number, or none that this one reads, is recorded over.
+#[test]
+fn what_is_no_recording_is_recorded_over() {
+    let entry = |name: &str, begin: u32| {
+        format!(r#""{name}":{{"dtype":"U8","shape":[1],"data_offsets":[{begin},{}]}}"#, begin + 1)
+    };
+    for header in [
+        format!("{{{}}}", entry("a", 0)),
+        format!("{{{},{}}}", entry("a", 1), entry("b", 0)),
+        format!(r#"{{"__metadata__":{{"number":"12345678901"}},{}}}"#, entry("a", 0)),
+        format!(r#"{{"__metadata__":{{"number":"many"}},{}}}"#, entry("a", 0)),
+        "nonsense".to_owned(),
+    ] {
+        let mut chip = recorded();
+        let mut file = [&(header.len() as u64).to_le_bytes(), header.as_bytes(), b"xx"].concat();
+        file.resize(file.len().next_multiple_of(4), 0xFF);
+        chip.erase(0x4000, 0x6000).expect("nothing fails");
+        chip.write(0x4000, &file).expect("nothing fails");
+        assert_eq!(recorder::newest(&mut chip).expect("it is no error"), Some((2, 1)), "{header}");
+        recorder::record(&mut chip, [0.75, 1.5, 2.25]).expect("nothing fails");
+        assert_eq!(recorder::newest(&mut chip).expect("nothing fails"), Some((3, 0)), "{header}");
+    }
 }
 
 #[test]

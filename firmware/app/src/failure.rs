@@ -26,7 +26,7 @@ pub enum Failure<E> {
     },
     /// The file is sound, but the model of another network.
     OtherModel(Difference),
-    /// The file is sound, but a layer is shifted by what cannot be shifted by.
+    /// The file is sound, but the shift of a layer is not from 0 to 30.
     OtherShift {
         /// The tensor that has the shift.
         name: &'static str,
@@ -135,7 +135,7 @@ sentences! {
     Self::Ends { at } => "error at byte {}: the file ends here, before its end was due", at;
     Self::OtherModel(difference) => "{}", difference;
     Self::OtherShift { name, bits } =>
-        "error[usage.value]: the tensor \"{}\" is {} in the model, but 0 to 31 is expected", name, bits;
+        "error: the tensor \"{}\" is {} in the model, but 0 to 30 is expected", name, bits;
     Self::Unrecorded(error @ (WriteError::Format(_) | WriteError::Spec(_))) => "{}", error;
     Self::Unrecorded(error) => "error: {}", error;
 }

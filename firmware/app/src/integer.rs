@@ -113,16 +113,16 @@ impl<'m, const COLUMNS: usize, const ROWS: usize> Dense<'m, COLUMNS, ROWS> {
 }
 
 impl Shift {
-    /// As far as 32 bits can be shifted.
+    /// At most 30 bits: half of the divisor, which rounds, is an `i32` as well.
     const fn new(bits: i32) -> Option<Self> {
-        if bits >= 0 && bits < 32 { Some(Self(bits.cast_unsigned())) } else { None }
+        if bits >= 0 && bits <= 30 { Some(Self(bits.cast_unsigned())) } else { None }
     }
 
     const fn of_program(model: &View<'_>, name: &str) -> Self {
         let &[bits] = model.expect_array(name);
         match Self::new(bits) {
             Some(shift) => shift,
-            None => panic!("a shift of the model is not from 0 to 31"),
+            None => panic!("a shift of the model is not from 0 to 30"),
         }
     }
 

@@ -43,7 +43,7 @@ pub struct Cat {
     )]
     slice: String,
 
-    /// What to write; without it the output's suffix says it (.npy, .raw, .bin, .txt), and where it has none it is text
+    /// The output format [default: from the suffix of --output (.npy, .raw, .bin, .txt), else text]
     #[arg(long, value_name = "FORMAT")]
     format: Option<Format>,
 
@@ -101,8 +101,10 @@ impl Run for Cat {
 }
 
 impl Cat {
+    /// The format that is asked for, or that the suffix of the output stands for.
+    ///
     /// # Errors
-    /// The output's name says something else.
+    /// The suffix stands for none.
     fn format(&self) -> Result<Format, Complaint> {
         let suffix = self.target().extension().unwrap_or_default().to_ascii_lowercase();
         match (self.format, suffix.to_str().unwrap_or("?")) {
@@ -111,7 +113,7 @@ impl Cat {
             (None, "raw" | "bin") => Ok(Format::Raw),
             (None, "" | "txt") => Ok(Format::Text),
             (None, _) => {
-                let sentence = "is not .npy, .raw, .bin or .txt; --format says what to write";
+                let sentence = "neither .npy, .raw, .bin nor .txt by its suffix; --format says what to write";
                 Err(Complaint::about(self.target(), sentence))
             }
         }

@@ -29,7 +29,7 @@ pub struct Convert {
     #[arg(value_name = "OUT", required_unless_present = "output", conflicts_with = "output")]
     out: Option<PathBuf>,
 
-    /// The file to write, as other commands take it
+    /// The output file, instead of OUT
     #[arg(long, short, value_name = "OUT")]
     output: Option<PathBuf>,
 
@@ -41,11 +41,11 @@ pub struct Convert {
     #[arg(long)]
     all: bool,
 
-    /// Cast only tensors whose names are like this, with * and ?, of any dtype; may be given more than once
+    /// Cast only tensors that match this glob, of any dtype; may be given more than once
     #[arg(long, value_name = "GLOB")]
     only: Vec<String>,
 
-    /// Do not cast tensors whose names are like this; may be given more than once
+    /// Do not cast tensors that match this glob; may be given more than once
     #[arg(long, value_name = "GLOB")]
     except: Vec<String>,
 
@@ -53,7 +53,7 @@ pub struct Convert {
     #[arg(long)]
     saturate: bool,
 
-    /// With --to I8: divide by a scale first, so that the largest number is 127; scales are F32 in NAME.scale. Per row of matrices only
+    /// With --to I8: divide by a scale first, so that the largest number is 127; scales are F32 in NAME.scale
     #[arg(long, value_name = "FOR")]
     scale: Option<Scale>,
 
@@ -65,7 +65,7 @@ pub struct Convert {
     #[arg(long)]
     bits: bool,
 
-    /// Take U16 or U8 as the bits of this dtype, as BF16; for both, give it twice. --only and --except choose tensors
+    /// Reinterpret U16 as BF16, or U8 as an F8 dtype: the reverse of --bits; may be given once for each
     #[arg(long, value_name = "DTYPE", value_parser = dtype)]
     from_bits: Vec<Dtype>,
 
@@ -207,14 +207,15 @@ impl Done<'_> {
             )?;
         }
         if others > 0 {
-            writeln!(
-                out,
-                "  not cast: {} of integers, BOOL or C64; --all casts all but C64",
-                counted(others, "tensor")
-            )?;
+            let advice = if self.command.all { "" } else { " (--all casts integers and BOOL)" };
+            writeln!(out, "  not cast: {}, not floating-point{advice}", counted(others, "tensor"))?;
         }
         if without_rows > 0 {
-            writeln!(out, "  not cast: {} without rows of several numbers", counted(without_rows, "tensor"))?;
+            writeln!(
+                out,
+                "  not cast: {}, without rows of several numbers",
+                counted(without_rows, "tensor")
+            )?;
         }
         Ok(())
     }
@@ -254,7 +255,9 @@ impl Done<'_> {
         let object = object.text("output", &self.command.target().to_string_lossy());
         let object = object.number("bytes", self.bytes()?).number("metadata_left_out", self.lost as u64);
         let object = object.number("padding_left_out", self.input.padding.tensors);
-        let object = object.number("read_from_bits", self.read_as_bits);
+        let Left { others, without_rows } = self.plan.left;
+        let object =
+            object.number("read_from_bits", self.read_as_bits).number("not_cast", others + without_rows);
         writeln!(io::stdout(), "{}", object.raw("tensors", &json::array(tensors)).end())?;
         Ok(())
     }

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 /// Reads the header and no tensor. Exit code: 0 if it is written, 1 if the model is not sound, 2 for all else.
 #[derive(clap::Args)]
 pub struct Emit {
-    /// The language; without it the output's suffix says it, and where it has none it is C
+    /// The language [default: from the suffix of --output, else C]
     #[arg(long, value_enum)]
     lang: Option<Language>,
 
@@ -88,19 +88,21 @@ impl Emit {
         written.map_err(|error| product.cannot(error))
     }
 
+    /// The language that is asked for, or that the suffix of the output stands for.
+    ///
     /// # Errors
-    /// The output is neither C nor Rust by its name.
+    /// The suffix stands for neither.
     fn language(&self) -> Result<Language, Complaint> {
         let path = self.output.as_deref().filter(|output| output.as_os_str() != "-");
         let (Some(path), None, false) = (path, self.lang, self.json) else {
             return Ok(self.lang.unwrap_or(Language::C));
         };
         let suffix = path.extension().unwrap_or_default().to_ascii_lowercase();
-        match suffix.to_str().unwrap_or_default() {
+        match suffix.to_str().unwrap_or("?") {
             "rs" => Ok(Language::Rust),
             "" | "h" | "hh" | "hpp" | "hxx" | "inc" | "c" | "cc" | "cpp" | "cxx" => Ok(Language::C),
             _ => {
-                Err(Complaint::about(path, "is neither C (.h) nor Rust (.rs) by its name; --lang says which"))
+                Err(Complaint::about(path, "neither C (.h) nor Rust (.rs) by its suffix; --lang says which"))
             }
         }
     }

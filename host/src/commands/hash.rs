@@ -4,11 +4,12 @@ use crate::commands::{Run, stdin_once};
 use crate::complaint::{Complaint, Outcome};
 use crate::exit::Exit;
 use crate::json::{Object, array, quoted as quoted_json};
-use crate::model::{Model, Tensor, is_sharded};
+use crate::model::{Model, Tensor, file_alone_in, is_sharded};
 use crate::parallel::{cores, in_order};
 use crate::sums::{Found, Hashed, Single, Text, has_control, hash_model, line, no_room, verify};
 use crate::text::{quoted, shown_text};
 use crate::work::Work;
+use embedded_safetensors::FileModel;
 use std::fs;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::num::NonZero;
@@ -77,29 +78,40 @@ impl Hash {
 
     /// All that is said of a model.
     fn text(&self, path: &Path, threads: NonZero<usize>, work: &Work) -> Result<Text, Complaint> {
-        if is_sharded(path) {
-            self.text_of_shards(path, threads, work)
-        } else {
-            self.text_of_one(path, threads, work)
+        let alone = file_alone_in(path).map_err(|error| Complaint::not_read(path, error))?;
+        match alone.as_deref() {
+            None if is_sharded(path) => self.text_of_shards(path, threads, work),
+            file => self.text_of_one(path, file.unwrap_or(path), threads, work),
         }
     }
 
-    fn text_of_one(&self, path: &Path, threads: NonZero<usize>, work: &Work) -> Result<Text, Complaint> {
+    /// Of a model that is asked for by this path, and is in this file.
+    fn text_of_one(
+        &self,
+        path: &Path,
+        file: &Path,
+        threads: NonZero<usize>,
+        work: &Work,
+    ) -> Result<Text, Complaint> {
+        if !self.json {
+            must_have_line(file)?;
+        }
         let mut text = Text::new();
-        let mut model = Single::open(path)?;
-        let sum = model.sum(work)?;
+        let mut model = Single::open(file)?;
+        let mut sums = model.sums(self.with_tensors(), threads, work)?;
         if self.json {
-            let (file, bytes) = (quoted_json(&path.to_string_lossy()), model.len());
+            let [path, file] = [path, file].map(|path| quoted_json(&path.to_string_lossy()));
+            let (bytes, sum) = (model.len(), &sums.file);
             let head = format!(
-                r#"{{"file":{file},"ok":true,"files":[{{"file":{file},"bytes":{bytes},"sha256":"{sum}","#
+                r#"{{"file":{path},"ok":true,"files":[{{"file":{file},"bytes":{bytes},"sha256":"{sum}","#
             );
             put(&mut text, head.as_bytes())?;
-            model.print_member(threads, work, &mut text)?;
+            model.print_member(&mut sums, &mut text)?;
             put(&mut text, b"}]}\n")?;
         } else {
-            put(&mut text, &file_line(&sum, path)?)?;
+            put(&mut text, &file_line(&sums.file, file))?;
             if self.tensors {
-                model.print_lines(threads, work, &mut text)?;
+                model.print_lines(&mut sums, &mut text)?;
             }
         }
         model.check_unchanged()?;
@@ -109,8 +121,11 @@ impl Hash {
     fn text_of_shards(&self, path: &Path, threads: NonZero<usize>, work: &Work) -> Result<Text, Complaint> {
         let mut text = Text::new();
         let model = Model::open(path)?;
+        if !self.json {
+            model.parts().iter().map(FileModel::path).chain(model.index()).try_for_each(must_have_line)?;
+        }
         let hashed = hash_model(&model, self.with_tensors(), threads, work)?;
-        put(&mut text, &if self.json { object(&model, &hashed).into_bytes() } else { lines(&hashed)? })?;
+        put(&mut text, &if self.json { object(&model, &hashed).into_bytes() } else { lines(&hashed) })?;
         Ok(text)
     }
 
@@ -149,30 +164,37 @@ fn put(text: &mut Text, bytes: &[u8]) -> Result<(), Complaint> {
     text.write_all(bytes).map_err(|error| no_room(&error))
 }
 
-fn lines(hashed: &Hashed<'_>) -> Result<Vec<u8>, Complaint> {
+fn lines(hashed: &Hashed<'_>) -> Vec<u8> {
     let mut text = Vec::new();
     for file in &hashed.files {
-        text.extend(file_line(&file.sum, file.path)?);
+        text.extend(file_line(&file.sum, file.path));
         for (tensor, sum) in hashed.tensors_of(file) {
             text.extend(format!("  {sum}  {}\n", quoted(tensor.name())).into_bytes());
         }
     }
-    Ok(text)
+    text
 }
 
-/// As `sha256sum` writes it, but where a person looks on: names may hold what steers a terminal.
+/// As `sha256sum` writes it, but on a terminal: there control characters are escaped.
+fn file_line(sum: &str, path: &Path) -> Vec<u8> {
+    match io::stdout().is_terminal() {
+        true => format!("{sum}  {}\n", shown_text(&path.to_string_lossy())).into_bytes(),
+        false => line(sum, path),
+    }
+}
+
+/// What goes into a file or a pipe may be shown on a terminal later.
 ///
 /// # Errors
-/// The name does, and the line is for a file or a pipe, which may be shown on a terminal later.
-fn file_line(sum: &str, path: &Path) -> Result<Vec<u8>, Complaint> {
-    if io::stdout().is_terminal() {
-        return Ok(format!("{sum}  {}\n", shown_text(&path.to_string_lossy())).into_bytes());
+/// The name has control characters, which a line cannot escape so that `sha256sum` reads it.
+fn must_have_line(path: &Path) -> Result<(), Complaint> {
+    match has_control(path) && !io::stdout().is_terminal() {
+        true => Err(Complaint::about(
+            path,
+            "control characters in the name, which a list of sums cannot escape; use --json",
+        )),
+        false => Ok(()),
     }
-    if has_control(path) {
-        let sentence = "its name has control characters, for which a list of sums has no escapes; --json has";
-        return Err(Complaint::about(path, sentence));
-    }
-    Ok(line(sum, path))
 }
 
 fn object(model: &Model, hashed: &Hashed<'_>) -> String {

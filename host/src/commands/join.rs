@@ -47,7 +47,7 @@ impl Run for Join {
         not_both_on_output(self.json, Some(&self.output))?;
         let is_file = self.output.as_os_str() != "-";
         if is_file {
-            Kind::must_be_model(&self.output)?;
+            Kind::must_not_be_numpy(&self.output)?;
             may_be_made(&self.output, self.force)?;
         }
         must_be_whole(std::slice::from_ref(&self.model), None)?;

@@ -91,7 +91,7 @@ impl Run for Pack {
         let layout = self.layout()?;
         if let Some(output) = self.output.as_deref().filter(|output| output.as_os_str() != "-") {
             self.inputs.iter().try_for_each(|input| not_the_input(input, output))?;
-            Kind::must_be_model(output)?;
+            Kind::must_not_be_numpy(output)?;
             may_be_made(output, self.force)?;
         }
         if !self.in_place {

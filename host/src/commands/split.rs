@@ -174,14 +174,17 @@ impl Split {
 
 /// Names the shards, then the index, which is the moment at which the new model takes the place of an old one.
 fn put_in_place(parts: Parts) -> Result<(), Complaint> {
+    let index = parts.index.as_ref().map(|index| index.path().to_path_buf());
     let mut new = Vec::new();
-    let placed = parts.shards.into_iter().try_for_each(|shard| put_shard(shard, &mut new));
-    if let Err(complaint) = placed {
+    let shards = parts.shards.into_iter().try_for_each(|shard| put_shard(shard, &mut new));
+    let are_placed = shards.is_ok();
+    let outcome = shards.and_then(|()| parts.index.map_or(Ok(()), Closed::finish));
+    // An index that is there although it failed may be the new one, which leads to the new shards.
+    let is_there = || index.is_some_and(|index| !matches!(index.try_exists(), Ok(false)));
+    if outcome.is_err() && !(are_placed && is_there()) {
         new.iter().for_each(|path| drop(fs::remove_file(path)));
-        return Err(complaint);
     }
-    // The index may be there although this fails, and then its shards must be.
-    parts.index.map_or(Ok(()), Closed::finish)
+    outcome
 }
 
 /// Notes in `new` where no file was before.

@@ -1,4 +1,4 @@
-//! Bits of dtypes that numpy does not know, which come as integers.
+//! Integers that hold the bits of dtypes which numpy does not know.
 
 use super::input::{Array, Input};
 use super::plan::is_chosen;
@@ -7,10 +7,10 @@ use crate::numbers::bits_of;
 use crate::text::quoted;
 use embedded_safetensors::Dtype;
 
-/// Takes the chosen integers as what they are the bits of. How many tensors that are.
+/// Reinterprets the selected integer tensors as these dtypes; returns how many there are.
 ///
 /// # Errors
-/// It is not known what some are the bits of, or there are none.
+/// No tensor is left for one of the dtypes; raw bits are left that no dtype is given for.
 pub fn read_bits(
     input: &mut Input,
     dtypes: &[Dtype],
@@ -26,7 +26,7 @@ pub fn read_bits(
     for dtype in dtypes {
         if !input.arrays.iter().any(|array| of(array) == Some(*dtype)) {
             let integer = bits_of(*dtype);
-            return Err(about(format!("no tensor that is chosen is {integer}, as bits of {dtype} would be")));
+            return Err(about(format!("no selected tensor is {integer}, which holds the bits of {dtype}")));
         }
     }
     let unknown = input.arrays.iter().find(|array| array.is_raw && of(array).is_none());
@@ -34,7 +34,7 @@ pub fn read_bits(
         let bits = dtype.bits();
         let name = quoted(name);
         return Err(about(format!(
-            "tensor {name}: its elements are raw bits, {bits} each, as numpy writes dtypes that it does not know; --from-bits says which, as BF16 or F8_E4M3"
+            "tensor {name}: elements of {bits} raw bits, as numpy stores dtypes that it does not know; --from-bits says which dtype, such as BF16 or F8_E4M3"
         )));
     }
     let mut count = 0;
@@ -53,13 +53,13 @@ fn check(dtypes: &[Dtype]) -> Result<(), String> {
     for (index, dtype) in dtypes.iter().enumerate() {
         if bits_of(*dtype) == *dtype {
             return Err(format!(
-                "--from-bits takes what --bits writes: BF16, F8_E4M3 and the like, not {dtype}"
+                "--from-bits takes the dtypes that --bits writes, such as BF16 and F8_E4M3, not {dtype}"
             ));
         }
         if let Some(other) = dtypes[..index].iter().find(|other| bits_of(**other) == bits_of(*dtype)) {
             let bits = bits_of(*dtype);
             return Err(format!(
-                "{other} and {dtype} both have {bits} as their bits; one of them at a time, with --only"
+                "{other} and {dtype} are both stored as {bits}; convert them in separate runs with --only"
             ));
         }
     }

@@ -28,9 +28,11 @@ impl Kind {
         })
     }
 
+    /// Refuses the name of a numpy file for a model.
+    ///
     /// # Errors
-    /// The name is that of a file of numpy.
-    pub fn must_be_model(path: &Path) -> Result<(), Complaint> {
+    /// It ends with .npy or .npz.
+    pub fn must_not_be_numpy(path: &Path) -> Result<(), Complaint> {
         match Self::of(path) {
             Some(Self::Array | Self::Archive) => {
                 Err(Complaint::about(path, "would be a safetensors file; `convert` makes .npy and .npz"))

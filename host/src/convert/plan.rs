@@ -70,7 +70,7 @@ pub struct Plan {
     pub left: Left,
 }
 
-/// How many tensors a cast leaves as they are although nobody has named them, and why.
+/// How many tensors `--to` leaves as they are although no `--except` does, and why.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Left {
     /// They are not floating-point.
@@ -79,49 +79,30 @@ pub struct Left {
     pub without_rows: u64,
 }
 
-/// What becomes of one tensor of the input.
-enum Fate {
-    /// These take its place.
-    Becomes(Vec<Planned>),
-    NotFloat,
-    WithoutRows,
-}
-
 impl Plan {
     /// # Errors
     /// What is asked for cannot be done with this input, or not be stored in such an output.
     pub fn new(input: &Input, wishes: &Wishes<'_>, output: &Path) -> Result<Self, Complaint> {
         let about = |sentence: String| Complaint::about(input.path(), sentence);
         wishes.check(input).map_err(about)?;
-        let (mut tensors, mut left) = (Vec::new(), Left::default());
+        let mut plan = Self { tensors: Vec::new(), left: Left::default() };
+        let mut casts = false;
         for (source, array) in input.arrays.iter().enumerate() {
             let of_tensor = |error: String| about(format!("tensor {}: {error}", quoted(&array.name)));
-            let keep = || Planned { array: array.clone(), source, change: Change::Keep };
-            match wishes.fate(input, source, array).map_err(of_tensor)? {
-                Fate::Becomes(planned) => tensors.extend(planned),
-                Fate::NotFloat => (left.others, _) = (left.others + 1, tensors.push(keep())),
-                Fate::WithoutRows => (left.without_rows, _) = (left.without_rows + 1, tensors.push(keep())),
-            }
+            let fate = wishes.fate(array).map_err(of_tensor)?;
+            casts |= matches!(fate, Fate::Cast(_));
+            plan.left.count(&fate);
+            plan.tensors.extend(match fate {
+                Fate::Cast(to) => wishes.cast(input, source, array, to).map_err(of_tensor)?,
+                Fate::Keep | Fate::NotFloat | Fate::NoRows => wishes.kept(source, array),
+            });
         }
-        let plan = Self { tensors, left };
-        plan.check_change(wishes).map_err(about)?;
+        if !casts {
+            plan.left.check(wishes).map_err(about)?;
+        }
         plan.check_names().map_err(about)?;
         plan.check_output(Kind::of_output(output)?).map_err(about)?;
         Ok(plan)
-    }
-
-    /// A cast that casts nothing is not what was meant.
-    fn check_change(&self, wishes: &Wishes<'_>) -> Result<(), String> {
-        let count = self.left.others + self.left.without_rows;
-        let is_left =
-            |tensor: &&Planned| tensor.change == Change::Keep && Some(tensor.array.dtype) != wishes.to;
-        match count > 0 && self.tensors.iter().filter(is_left).count() == self.tensors.len() {
-            true if self.left.without_rows > 0 => {
-                Err("no tensor that could be cast has rows of several numbers".into())
-            }
-            true => Err("no tensor is floating-point; --all casts others, too".into()),
-            false => Ok(()),
-        }
     }
 
     fn check_names(&self) -> Result<(), String> {
@@ -188,28 +169,36 @@ impl Wishes<'_> {
         is_chosen(name, self.only, self.except)
     }
 
-    fn fate(&self, input: &Input, source: usize, array: &Array) -> Result<Fate, String> {
-        let becomes = |dtype, change| {
-            let array = Array { dtype, ..array.clone() };
-            Ok(Fate::Becomes(vec![Planned { array, source, change }]))
-        };
-        let Some(to) = self.to.filter(|_| self.chooses(&array.name)) else {
-            return becomes(if self.bits { bits_of(array.dtype) } else { array.dtype }, Change::Keep);
-        };
-        if self.unscale {
-            return self.unscaled(input, source, array, to).map(Fate::Becomes);
+    /// Whether a tensor is cast.
+    ///
+    /// # Errors
+    /// It is complex, and named by `--only`.
+    fn fate(&self, array: &Array) -> Result<Fate, String> {
+        let Some(to) = self.to.filter(|_| self.chooses(&array.name)) else { return Ok(Fate::Keep) };
+        let is_named = !self.only.is_empty();
+        match array.dtype {
+            _ if self.unscale => Ok(Fate::Cast(to)),
+            Dtype::C64 if is_named => Err("complex numbers are not cast".into()),
+            Dtype::C64 => Ok(Fate::NotFloat),
+            dtype if !is_float(dtype) && !is_named && !self.all && dtype != to => Ok(Fate::NotFloat),
+            _ if self.scale == Some(Scale::PerRow) && !has_rows(array) => Ok(Fate::NoRows),
+            _ => Ok(Fate::Cast(to)),
         }
-        if !self.all && self.only.is_empty() && !is_float(array.dtype) {
-            return if array.dtype == to { becomes(to, Change::Keep) } else { Ok(Fate::NotFloat) };
-        }
-        if array.dtype == Dtype::C64 {
-            return Err("complex numbers are not cast; leave it out by --except".into());
-        }
+    }
+
+    fn kept(&self, source: usize, array: &Array) -> Vec<Planned> {
+        let dtype = if self.bits { bits_of(array.dtype) } else { array.dtype };
+        vec![Planned { array: Array { dtype, ..array.clone() }, source, change: Change::Keep }]
+    }
+
+    fn cast(&self, input: &Input, source: usize, array: &Array, to: Dtype) -> Result<Vec<Planned>, String> {
         match self.scale {
-            Some(Scale::PerRow) if !has_rows(array) => Ok(Fate::WithoutRows),
-            Some(scale) => Ok(Fate::Becomes(quantized(source, array, scale))),
-            None if to == array.dtype => becomes(to, Change::Keep),
-            None => becomes(to, Change::Cast),
+            _ if self.unscale => self.unscaled(input, source, array, to),
+            Some(scale) => Ok(quantized(source, array, scale)),
+            None => {
+                let change = if to == array.dtype { Change::Keep } else { Change::Cast };
+                Ok(vec![Planned { array: Array { dtype: to, ..array.clone() }, source, change }])
+            }
         }
     }
 
@@ -241,6 +230,40 @@ impl Wishes<'_> {
             format!("{} is not one F32 for it, nor one for each of its rows", quoted(&name))
         })?;
         planned(to, Change::Unscale { row, scales })
+    }
+}
+
+/// What `--to` does with a tensor.
+enum Fate {
+    /// It is not chosen.
+    Keep,
+    NotFloat,
+    NoRows,
+    Cast(Dtype),
+}
+
+impl Left {
+    fn count(&mut self, fate: &Fate) {
+        self.others += u64::from(matches!(fate, Fate::NotFloat));
+        self.without_rows += u64::from(matches!(fate, Fate::NoRows));
+    }
+
+    /// A cast that casts nothing is not what was meant.
+    ///
+    /// # Errors
+    /// Tensors were left, and none was cast.
+    fn check(self, wishes: &Wishes<'_>) -> Result<(), String> {
+        match self {
+            Self { others: 0, without_rows: 0 } => Ok(()),
+            Self { without_rows: 1.., .. } => {
+                Err("nothing to cast: no selected tensor has rows of several numbers".into())
+            }
+            _ if wishes.all => Err("nothing to cast: C64 is not".into()),
+            _ => Err(
+                "nothing to cast: no selected tensor is floating-point (--all takes integers and BOOL, too)"
+                    .into(),
+            ),
+        }
     }
 }
 

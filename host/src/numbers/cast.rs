@@ -62,15 +62,13 @@ impl fmt::Display for CastError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Over { value, to, least, largest } => {
+                let excluding = "exclude it with --except, or clamp with --saturate";
                 let (value, advice) = match value {
-                    Number::Float(float) => (format!("{float:?}"), ""),
-                    Number::Signed(integer) => (integer.to_string(), "--except leaves the tensor as it is, "),
-                    Number::Unsigned(integer) => {
-                        (integer.to_string(), "--except leaves the tensor as it is, ")
-                    }
+                    Number::Float(float) => (format!("{float:?}"), "--saturate takes the nearest"),
+                    Number::Signed(integer) => (integer.to_string(), excluding),
+                    Number::Unsigned(integer) => (integer.to_string(), excluding),
                 };
-                let range = format!("goes from {least} to {largest}");
-                write!(f, "{value} does not fit {to}, which {range}; {advice}--saturate takes the nearest")
+                write!(f, "{value} does not fit {to}, which goes from {least} to {largest}; {advice}")
             }
             Self::Nan { to } => write!(f, "it has a NaN, and {to} has none; --saturate makes it 0"),
         }

@@ -136,14 +136,15 @@ pub fn file_len(file: &FileModel) -> u64 {
 /// Why there is no sum.
 pub enum Trouble {
     Read(NotRead),
-    Stopped(Complaint),
+    /// For another reason than the file: the user's stop, say.
+    Other(Complaint),
 }
 
 impl Trouble {
     pub fn about(self, path: &Path) -> Complaint {
         match self {
             Self::Read(reason) => Complaint::not_read(path, reason),
-            Self::Stopped(complaint) => complaint,
+            Self::Other(complaint) => complaint,
         }
     }
 }
@@ -194,7 +195,7 @@ pub fn sha256_of(
         }
         hash.update(&buffer[..read]);
         range.start += read as u64;
-        work.advance(read as u64).map_err(Trouble::Stopped)?;
+        work.advance(read as u64).map_err(Trouble::Other)?;
     }
     Ok(hash.finalize().into())
 }
@@ -211,7 +212,7 @@ pub fn sum_of_tensor(tensor: &Tensor<'_>, work: &Work) -> Result<String, Trouble
     let mut reader = tensor.reader();
     while let Some(chunk) = reader.next_chunk(&mut buffer)? {
         hash.update(chunk);
-        work.advance(chunk.len() as u64).map_err(Trouble::Stopped)?;
+        work.advance(chunk.len() as u64).map_err(Trouble::Other)?;
     }
     Ok(digits(&hash.finalize()))
 }

@@ -49,29 +49,24 @@ impl<'p> Single<'p> {
         self.summary.data_start + self.summary.data_len
     }
 
-    /// The sum of the whole file.
+    /// Takes the sum of the file, and of its tensors if they are wanted, several at once.
     ///
     /// # Errors
-    /// It cannot be read; the user's stop.
-    pub fn sum(&self, work: &Work) -> Result<String, Complaint> {
-        let sum = sha256_of(&self.file, 0..self.len(), work).map_err(|trouble| trouble.about(self.path))?;
-        Ok(digits(&sum))
+    /// The file cannot be read; the sums cannot be kept; the user's stop.
+    pub fn sums(&mut self, tensors: bool, threads: NonZero<usize>, work: &Work) -> Result<Sums, Complaint> {
+        let (len, start) = (self.len(), self.summary.data_start);
+        let source = tensors.then_some(&mut self.source);
+        let taken = take_sums(source, &self.file, len, start, threads, work);
+        taken.map_err(|trouble| trouble.about(self.path))
     }
 
     /// Prints a line for each tensor, in the order of the header.
     ///
     /// # Errors
-    /// As [`sum`](Self::sum); those of `out`.
-    pub fn print_lines(
-        &mut self,
-        threads: NonZero<usize>,
-        work: &Work,
-        out: &mut impl Write,
-    ) -> Result<(), Complaint> {
-        let mut sums = self.tensor_sums(threads, work)?;
-        let printed = each_row(&mut self.source, |row| {
-            Ok(writeln!(out, "  {}  {}", next(&mut sums)?, quoted(row.name))?)
-        });
+    /// The file cannot be read; those of `out`.
+    pub fn print_lines(&mut self, sums: &mut Sums, out: &mut impl Write) -> Result<(), Complaint> {
+        let printed =
+            each_row(&mut self.source, |row| Ok(writeln!(out, "  {}  {}", sums.next()?, quoted(row.name))?));
         printed.map_err(|trouble| self.complaint(trouble))
     }
 
@@ -79,14 +74,8 @@ impl<'p> Single<'p> {
     ///
     /// # Errors
     /// As [`print_lines`](Self::print_lines).
-    pub fn print_member(
-        &mut self,
-        threads: NonZero<usize>,
-        work: &Work,
-        out: &mut impl Write,
-    ) -> Result<(), Complaint> {
-        let mut sums = self.tensor_sums(threads, work)?;
-        let extra = Extra::Sum(&mut || next(&mut sums));
+    pub fn print_member(&mut self, sums: &mut Sums, out: &mut impl Write) -> Result<(), Complaint> {
+        let extra = Extra::Sum(&mut || sums.next());
         let printed = print_tensors(&mut self.source, extra, self.summary.data_start, out);
         printed.map_err(|trouble| self.complaint(trouble))
     }
@@ -97,12 +86,6 @@ impl<'p> Single<'p> {
         self.source.check_unchanged().map_err(|reason| Complaint::not_read(self.path, reason))
     }
 
-    /// The sums of all tensors, 32 bytes each, in the order of the header.
-    fn tensor_sums(&mut self, threads: NonZero<usize>, work: &Work) -> Result<impl Read + use<>, Complaint> {
-        let sums = write_sums(&mut self.source, &self.file, self.summary.data_start, threads, work);
-        sums.map_err(|trouble| trouble.about(self.path))
-    }
-
     fn complaint(&self, trouble: decoding::Trouble) -> Complaint {
         match trouble {
             decoding::Trouble::Read(reason) => Complaint::not_read(self.path, reason),
@@ -111,44 +94,73 @@ impl<'p> Single<'p> {
     }
 }
 
-fn write_sums(
-    source: &mut Source,
+/// The sums of a file and of its tensors, in hexadecimal digits.
+pub struct Sums {
+    pub file: String,
+    /// 32 bytes for each tensor, in the order of the header.
+    tensors: BufReader<SpooledTempFile>,
+}
+
+impl Sums {
+    /// The sum of the next tensor.
+    fn next(&mut self) -> Result<String, NotRead> {
+        let mut sum = [0; 32];
+        self.tensors.read_exact(&mut sum).map_err(|error| match error.kind() {
+            // There is one for each tensor, unless the header has changed.
+            io::ErrorKind::UnexpectedEof => NotRead::changed(),
+            _ => NotRead::because(format!(
+                "the sums cannot be read from a temporary file: {}",
+                sentence(&error)
+            )),
+        })?;
+        Ok(digits(&sum))
+    }
+}
+
+/// The sum of the whole file is taken beside those of the first tensors.
+fn take_sums(
+    source: Option<&mut Source>,
     file: &File,
+    len: u64,
     data_start: u64,
     threads: NonZero<usize>,
     work: &Work,
-) -> Result<BufReader<SpooledTempFile>, Trouble> {
-    let mut sums = BufWriter::new(SpooledTempFile::new(HELD));
+) -> Result<Sums, Trouble> {
+    let (mut whole, mut sums) = (None, BufWriter::new(SpooledTempFile::new(HELD)));
     let mut take = |batch: &mut Vec<Range<u64>>| {
-        let put = |sum: Result<[u8; 32], Trouble>| Ok::<_, Trouble>(sums.write_all(&sum?)?);
-        let taken = in_order(batch, threads, |range| sha256_of(file, range.clone(), work), put);
+        let keep = |sum: Result<[u8; 32], Trouble>| {
+            let sum = sum?;
+            if whole.is_none() {
+                whole = Some(digits(&sum));
+                return Ok(());
+            }
+            sums.write_all(&sum).map_err(|error| Trouble::Other(no_room(&error)))
+        };
+        let taken = in_order(batch, threads, |range| sha256_of(file, range.clone(), work), keep);
         batch.clear();
         taken
     };
-    let (mut batch, mut begin) = (Vec::with_capacity(BATCH), 0);
-    visit(source, |event, _, _| {
-        match event {
-            Event::Begin(at) => begin = *at,
-            Event::End(at) => batch.push(in_file(data_start, begin..*at).map_err(Trouble::Read)?),
-            _ => {}
-        }
-        if batch.len() == BATCH {
-            take(&mut batch)?;
-        }
-        Ok::<_, Trouble>(ControlFlow::Continue(()))
-    })?;
+    let mut batch = Vec::new();
+    batch.push(0..len);
+    if let Some(source) = source {
+        let mut begin = 0;
+        visit(source, |event, _, _| {
+            match event {
+                Event::Begin(at) => begin = *at,
+                Event::End(at) => batch.push(in_file(data_start, begin..*at).map_err(Trouble::Read)?),
+                _ => {}
+            }
+            if batch.len() == BATCH {
+                take(&mut batch)?;
+            }
+            Ok::<_, Trouble>(ControlFlow::Continue(()))
+        })?;
+    }
     take(&mut batch)?;
-    let mut sums = sums.into_inner().map_err(io::IntoInnerError::into_error)?;
-    sums.seek(SeekFrom::Start(0))?;
-    Ok(BufReader::new(sums))
-}
-
-/// In hexadecimal digits.
-fn next(sums: &mut impl Read) -> Result<String, NotRead> {
-    let mut sum = [0; 32];
-    // There is one for each tensor, unless the header has changed.
-    sums.read_exact(&mut sum).map_err(|_| NotRead::changed())?;
-    Ok(digits(&sum))
+    let other = |error: io::Error| Trouble::Other(no_room(&error));
+    let mut sums = sums.into_inner().map_err(|error| other(error.into_error()))?;
+    sums.seek(SeekFrom::Start(0)).map_err(other)?;
+    Ok(Sums { file: whole.unwrap_or_default(), tensors: BufReader::new(sums) })
 }
 
 /// Text that is printed when it is known to be right.
@@ -182,5 +194,5 @@ impl Write for Text {
 
 /// An error of writing to a [`Text`].
 pub fn no_room(error: &io::Error) -> Complaint {
-    Complaint::usage(format!("no temporary file can hold the sums: {}", sentence(error)))
+    Complaint::usage(format!("cannot write the sums to a temporary file: {}", sentence(error)))
 }

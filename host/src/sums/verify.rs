@@ -22,7 +22,7 @@ const LONGEST: u64 = 256 << 20;
 const SUMS: &str = "SHA256SUMS";
 
 /// What became of the files of a list, or of those of a checkpoint when it is a folder. The names of a list lead anywhere, as for
-/// `sha256sum`; of files there nothing is told but whether they have their sums.
+/// `sha256sum`.
 pub fn verify(list: &Path) -> Result<Vec<Found>, Complaint> {
     match list.is_dir() {
         true => verify_folder(list),
@@ -143,7 +143,7 @@ fn examine(file: &Expected, path: &Path, work: &Work) -> Result<Finding, Complai
                 file.tensors.as_ref().map(|expected| differing(expected, path, work)).transpose()?;
             Ok(Finding::Changed { sum, expected: file.sum.clone(), tensors })
         }
-        Err(Trouble::Stopped(complaint)) => Err(complaint),
+        Err(Trouble::Other(complaint)) => Err(complaint),
         Err(Trouble::Read(_)) if is_missing(path) => Ok(Finding::Missing),
         Err(Trouble::Read(reason)) => Ok(Finding::NotRead(reason)),
     }

@@ -99,6 +99,29 @@ pub(crate) struct Version {
     pub(crate) modified: Option<SystemTime>,
 }
 
+/// The bytes of a file, one after the other.
+#[cfg(feature = "shards")]
+pub(crate) struct FromStart<'h> {
+    file: &'h dyn Handle,
+    at: u64,
+}
+
+#[cfg(feature = "shards")]
+impl<'h> FromStart<'h> {
+    pub(crate) fn new(file: &'h dyn Handle) -> Self {
+        Self { file, at: 0 }
+    }
+}
+
+#[cfg(feature = "shards")]
+impl io::Read for FromStart<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let len = self.file.read_at(self.at, buffer)?;
+        self.at += len as u64;
+        Ok(len)
+    }
+}
+
 /// Fills the buffer as far as the file goes; how much of it is filled.
 pub(crate) fn read_up_to(file: &dyn Handle, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
     let mut filled = 0;

@@ -145,9 +145,11 @@ impl Draft {
         self.tensors.get_key_value(name).map(|(name, held)| held.spec(name))
     }
 
-    /// The padding of the file: what [`Placement::Padded`] put between tensors, recognized by its name (`__padding__.0` and so on), its dtype U8,
+    /// Returns the padding of the file: what [`Placement::Padded`] put between tensors. It is recognized by its name (`__padding__.0` and so on), its dtype U8,
     /// its single dimension, its place before a tensor that begins at a multiple of a larger power of two, and because every byte of it is zero. A tensor
     /// that differs in any of these is not padding, whatever its name. Copies leave padding out.
+    ///
+    /// *Memory*: it is part of the draft.
     pub fn padding(&self) -> impl Iterator<Item = TensorSpec<'_>> {
         self.padding.iter().map(|(name, held)| held.spec(name))
     }

@@ -154,11 +154,13 @@ impl FileModel {
         candidates.find(|(candidate, _)| candidate == name)
     }
 
-    /// The names of the tensors that are padding, as [`Draft::padding`](crate::Draft::padding) recognizes it. The bytes of tensors that may be padding are
-    /// read, and no other data.
+    /// Returns the names of the tensors that are padding, as [`Draft::padding`](crate::Draft::padding) recognizes it. Of the data, only the bytes of tensors that
+    /// may be padding are read.
+    ///
+    /// *Memory*: the names; while it runs 64 KiB and 8 bytes for each tensor, if a tensor may be padding.
     ///
     /// # Errors
-    /// Those of the system.
+    /// [`FileFault::Changed`] when the file has become shorter; those of the system.
     ///
     /// # Panics
     /// Never.

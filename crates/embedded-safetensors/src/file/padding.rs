@@ -11,7 +11,7 @@ use std::string::String;
 use std::vec;
 use std::vec::Vec;
 
-/// No tensor is placed at multiples of more.
+/// [`Placement`](crate::Placement) has no larger unit, for no header is longer.
 const LARGEST_UNIT: u64 = 1 << 26;
 
 /// So many bytes are compared with zero at a time.
@@ -33,9 +33,9 @@ pub(super) fn names<'h>(
         return Ok(Vec::new());
     }
     let begins: HashSet<u64> = tensors.map(|held| held.begin).collect();
-    let mut names = Vec::new();
+    let (mut names, mut buffer) = (Vec::new(), vec![0; PIECE]);
     for (name, held) in candidates {
-        if !begins.contains(&held.end) || !is_zero(file, data_start, held)? {
+        if !begins.contains(&held.end) || !is_zero(file, data_start, held, &mut buffer)? {
             break;
         }
         names.push(name);
@@ -43,11 +43,10 @@ pub(super) fn names<'h>(
     Ok(names)
 }
 
-fn is_zero(file: &dyn Handle, data_start: u64, held: &Held) -> Result<bool, FileFault> {
-    let mut buffer = vec![0; PIECE];
+fn is_zero(file: &dyn Handle, data_start: u64, held: &Held, buffer: &mut [u8]) -> Result<bool, FileFault> {
     let (mut at, mut left) = (data_start + held.begin, held.end - held.begin);
     while left > 0 {
-        let room = usize::try_from(left).unwrap_or(PIECE).min(PIECE);
+        let room = usize::try_from(left).unwrap_or(usize::MAX).min(buffer.len());
         let piece = buffer.get_mut(..room).unwrap_or(&mut []);
         let read = read_up_to(file, at, piece).map_err(|error| FileFault::system("read", error))?;
         if read < piece.len() {

@@ -7,12 +7,11 @@ use super::name;
 use super::read::read;
 use crate::error::Blame;
 use crate::file::atomic::{look_for_file, sync_folder_of};
-use crate::file::disk::{Disk, Handle};
+use crate::file::disk::{Disk, FromStart};
 use crate::file::error::{FileError, FileFault};
 use crate::file::system::System;
 use std::collections::HashSet;
 use std::format;
-use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::string::String;
 use std::vec::Vec;
@@ -183,20 +182,6 @@ impl<'p> PlannedShard<'p> {
     }
 }
 
-/// The bytes of a file, one after the other.
-struct FromStart<'h> {
-    file: &'h dyn Handle,
-    at: u64,
-}
-
-impl Read for FromStart<'_> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let len = self.file.read_at(self.at, buffer)?;
-        self.at += len as u64;
-        Ok(len)
-    }
-}
-
 /// A model on its way into a folder.
 struct Writing<'w> {
     disk: &'w dyn Disk,
@@ -254,7 +239,7 @@ impl Writing<'_> {
         let cannot = |error| ShardFault::system("open", self.index, error);
         let place = self.disk.resolve(self.index).map_err(cannot)?;
         let file = self.disk.open(&place, false).map_err(cannot)?;
-        match read(FromStart { file: &*file, at: 0 }, self.index, &ShardLimits::USUAL) {
+        match read(FromStart::new(&*file), self.index, &ShardLimits::USUAL) {
             Ok(index) => Ok(Some(index)),
             Err(fault) if fault.blame() == Some(Blame::File) => Ok(None),
             Err(fault) => Err(fault),
