@@ -251,7 +251,8 @@ fn a_link_that_leads_nowhere_is_not_replaced() {
 #[test]
 fn products_have_nowhere_to_go() {
     let place = place();
-    for case in CASES.iter().filter(|case| case.makes.is_some()) {
+    // `checkpoint` makes the folders on its way.
+    for case in CASES.iter().filter(|case| case.makes.is_some() && case.name != "checkpoint") {
         let args = case.args("../sound").into_iter().map(|arg| match Some(arg.as_str()) == case.makes {
             true => format!("missing/{arg}"),
             false => arg,
