@@ -7,7 +7,7 @@
 //! recording 3 goes into partition 0
 //! the power goes: the file cannot be written: the flash failed
 //! after a start: recording 2 in partition 1, gains [0.5, 1.0, 1.5]
-//! a read fails, and nothing is recorded: the flash failed
+//! a read fails, and nothing is recorded: the storage cannot be read: the flash failed
 //! recording 3 goes into partition 0
 //! after a start: recording 3 in partition 0, gains [0.75, 1.5, 2.25]
 //! ```
