@@ -187,8 +187,10 @@ fn integers_stay_unless_they_are_named() {
         let run = convert(&place, &[&["m", "n.safetensors", "--force"], options].concat());
         assert_eq!(run.code, Some(0), "{options:?}: {run:?}");
         let is_default = !options.iter().any(|option| ["--all", "--only"].contains(option));
-        let told = "  not cast: 3 tensors, not floating-point (--all casts integers and BOOL)\n";
+        let told = "  not cast: 2 tensors, not floating-point (--all casts integers and BOOL)\n";
         assert_eq!(run.out.contains(told), is_default, "{run:?}");
+        let leaves_complex = !options.iter().any(|option| ["--except", "--only"].contains(option));
+        assert_eq!(run.out.contains("  not cast: 1 tensor, complex\n"), leaves_complex, "{run:?}");
         let read: serde_json::Value =
             serde_json::from_str(&place.run(["decode", "n.safetensors"]).out).expect("JSON");
         let dtypes = ["ids", "mask", "c", "w"]
@@ -209,7 +211,7 @@ fn complex_numbers_are_cast_by_nobody() {
     place.put("c", &model("C64", "[1]", &[0; 8]));
     let error = "c: tensor \"a\": complex numbers are not cast\n";
     convert(&place, &["c", "o.safetensors", "--to", "F32", "--only", "a"]).is(2, "", error);
-    // What is left as it is becomes its bits all the same.
+    // What is left as it is becomes its bits all the same, and so does what is cast.
     let header = concat!(
         r#"{"a":{"dtype":"BF16","shape":[1],"data_offsets":[0,2]},"#,
         r#""w":{"dtype":"F32","shape":[1,2],"data_offsets":[2,10]}}"#
@@ -217,6 +219,38 @@ fn complex_numbers_are_cast_by_nobody() {
     place.put("b", &file(header, &[0; 10]));
     let run = convert(&place, &["b", "o.npz", "--to", "I8", "--scale", "per-row", "--bits"]);
     assert_eq!((run.code, run.err.as_str()), (Some(0), ""));
+    let run = convert(&place, &["b", "o.npz", "--to", "BF16", "--bits", "--only", "w", "--force"]);
+    assert_eq!((run.code, run.err.as_str()), (Some(0), ""));
+    assert!(run.out.contains("\"w\"     F32   BF16"), "{run:?}");
+    assert_eq!(convert(&place, &["o.npz", "w.safetensors", "--from-bits", "BF16"]).code, Some(0));
+    assert_eq!(text(&place, "w.safetensors", "w"), "[[0.0, 0.0]]\n");
+}
+
+/// A scale stays where its tensor stays, and goes where its tensor is multiplied by it.
+#[test]
+fn scales_go_with_their_tensors() {
+    let place = Place::new();
+    let header = concat!(
+        r#"{"b":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"#,
+        r#""v":{"dtype":"I8","shape":[2],"data_offsets":[4,6]},"#,
+        r#""v.scale":{"dtype":"F32","shape":[],"data_offsets":[6,10]},"#,
+        r#""w":{"dtype":"I8","shape":[2],"data_offsets":[10,12]},"#,
+        r#""w.scale":{"dtype":"F32","shape":[],"data_offsets":[12,16]}}"#
+    );
+    let two = 2_f32.to_le_bytes();
+    place.put("m", &file(header, &[&two[..], &[1, 2], &two, &[3, 4], &two].concat()));
+    let run =
+        convert(&place, &["m", "n.safetensors", "--to", "F16", "--unscale", "--only", "w", "--only", "b"]);
+    assert_eq!(run.code, Some(0), "{run:?}");
+    assert!(run.out.ends_with("\n  not cast: 1 tensor, not I8\n"), "{run:?}");
+    let read: serde_json::Value =
+        serde_json::from_str(&place.run(["inspect", "--json", "n.safetensors"]).out).expect("JSON");
+    let names: Vec<&String> = read["tensors"].as_object().expect("an object").keys().collect();
+    assert_eq!(names, ["b", "v", "v.scale", "w"]);
+    assert_eq!(text(&place, "n.safetensors", "w"), "[6.0, 8.0]\n");
+    let error = "m: nothing to unscale: no selected tensor is I8\n";
+    convert(&place, &["m", "o.safetensors", "--to", "F16", "--unscale", "--only", "w.scale"])
+        .is(2, "", error);
 }
 
 /// A scale for each element makes a tensor larger than it was.
@@ -242,7 +276,7 @@ fn only_rows_of_several_numbers_have_scales() {
     }
 }
 
-/// What went out as bits comes back, from the command and from ml_dtypes, whose arrays numpy calls `V2`, `V1` and `f1`.
+/// What went out as bits comes back, from the command and from ml_dtypes, whose arrays numpy calls `V2` and `V1`.
 #[test]
 fn bits_come_back() {
     let place = Place::new();
@@ -253,9 +287,9 @@ fn bits_come_back() {
     );
     place.put("m.safetensors", &file(header, &[0x80, 0x3F, 0x81, 0x7F, 1, 0x7F, 0xFC, 9]));
     assert_eq!(convert(&place, &["m.safetensors", "m.npz", "--bits"]).code, Some(0));
-    let back = ["m.npz", "n.safetensors", "--from-bits", "BF16", "--from-bits", "f8_e5m2", "--except", "u"];
+    let back = ["m.npz", "n.safetensors", "--from-bits", "BF16", "--from-bits", "f8_e5m2=f"];
     let run = convert(&place, &back);
-    assert!(run.out.ends_with("\n  read from bits: 2 tensors of BF16, F8_E5M2\n"), "{run:?}");
+    assert!(run.out.ends_with("\n  read as BF16: \"b\"\n  read as F8_E5M2: \"f\"\n"), "{run:?}");
     assert_eq!(place.run(["diff", "m.safetensors", "n.safetensors"]).code, Some(0));
     // Into a cast, too.
     let cast = ["m.npz", "f.safetensors", "--from-bits", "BF16", "--to", "F32"];
@@ -265,11 +299,8 @@ fn bits_come_back() {
         ("<V2", "BF16", &[0x80, 0x3F][..], "[1.0]\n"),
         ("<V1", "F8_E4M3", &[0x38], "[1.0]\n"),
         ("|V1", "F8_E8M0", &[0x7F], "[1.0]\n"),
-        ("<f1", "F8_E5M2", &[0x3C], "[1.0]\n"),
     ] {
-        let text_of = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': (1,), }}");
-        let len = u16::try_from(text_of.len()).expect("short").to_le_bytes();
-        place.put("a.npy", &[b"\x93NUMPY\x01\0", &len[..], text_of.as_bytes(), data].concat());
+        place.put("a.npy", &array(descr, data));
         let bits = 8 * data.len();
         let error = format!(
             "a.npy: tensor \"a\": elements of {bits} raw bits, as numpy stores dtypes that it does not know; --from-bits says which dtype, such as BF16 or F8_E4M3\n"
@@ -280,6 +311,13 @@ fn bits_come_back() {
         assert_eq!(text(&place, "a.safetensors", "a"), expected);
         assert!(place.run(["inspect", "a.safetensors"]).out.contains(&format!(" {dtype} ")));
     }
+}
+
+/// A `.npy` of one element.
+fn array(descr: &str, data: &[u8]) -> Vec<u8> {
+    let text = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': (1,), }}");
+    let len = u16::try_from(text.len()).expect("short").to_le_bytes();
+    [b"\x93NUMPY\x01\0", &len[..], text.as_bytes(), data].concat()
 }
 
 /// A NaN becomes quiet and keeps the upper bits of its payload, where numpy and ml_dtypes do other things.
@@ -402,12 +440,9 @@ fn what_makes_no_sense() {
             &["m", "o.safetensors", "--to", "F4"],
             "m: nothing is cast to F4: there are floats from F8 to F64 and integers\n",
         ),
-        (&["c", "o.safetensors", "--to", "F32", "--all"], "c: nothing to cast: C64 is not\n"),
+        (&["c", "o.safetensors", "--to", "F32", "--all"], "c: nothing to cast: complex numbers are not\n"),
         (&["m", "o.safetensors", "--to", "F32", "--only", "x*"], "m: no tensor's name is like \"x*\"\n"),
-        (
-            &["m", "o.safetensors", "--only", "a"],
-            "safetensors: --only and --except choose what --to casts or --from-bits reads; neither is given\n",
-        ),
+        (&["m", "o.safetensors", "--only", "a"], "safetensors: --only and --except choose what --to casts\n"),
         (
             &["m", "o.safetensors", "--to", "F32"],
             "m: nothing to cast: no selected tensor is floating-point (--all takes integers and BOOL, too)\n",
@@ -418,16 +453,8 @@ fn what_makes_no_sense() {
             "b: nothing to cast: no selected tensor has rows of several numbers\n",
         ),
         (
-            &["m", "o.safetensors", "--from-bits", "U16"],
-            "m: --from-bits takes the dtypes that --bits writes, such as BF16 and F8_E4M3, not U16\n",
-        ),
-        (
             &["m", "o.safetensors", "--from-bits", "BF16"],
             "m: no selected tensor is U16, which holds the bits of BF16\n",
-        ),
-        (
-            &["m", "o.safetensors", "--from-bits", "F8_E4M3", "--from-bits", "F8_E5M2"],
-            "m: F8_E4M3 and F8_E5M2 are both stored as U8; convert them in separate runs with --only\n",
         ),
         (&["m", "o.safetensors", "--to", "U8", "--scale", "per-row"], "m: --scale goes with --to I8\n"),
         (

@@ -292,3 +292,36 @@ fn what_is_not_there_or_no_file() {
     assert_eq!((run.code, run.err.as_str()), (Some(1), ""));
     assert!(run.out.starts_with("{\"file\":\"a.safetensors\",\"ok\":false,\"code\":\""), "{run:?}");
 }
+
+/// ml_dtypes calls only F8_E5M2 by a name of its own, `f1`: it is no other F8, and nothing needs to say what it is.
+#[test]
+fn e5m2_of_ml_dtypes_is_known() {
+    let place = Place::new();
+    place.put("a.npy", &npy("'<f1'", "False", "(1,)", &[0x3C]));
+    let error = "a.npy: no selected tensor is U8, which holds the bits of F8_E4M3\n";
+    convert(&place, &["a.npy", "a.safetensors", "--from-bits", "F8_E4M3"]).is(2, "", error);
+    for options in [&[][..], &["--from-bits", "F8_E5M2"]] {
+        let run = convert(&place, &[&["a.npy", "a.safetensors", "--force"], options].concat());
+        assert_eq!(run.code, Some(0), "{run:?}");
+        assert_eq!(text(&place, "a.safetensors", "a"), "[1.0]\n");
+    }
+}
+
+/// An archive may have raw bits of two dtypes, and integers that are just integers.
+#[test]
+fn raw_bits_are_told_from_integers() {
+    let place = Place::new();
+    let entries = [("a.npy", "'<V1'", 0x38), ("b.npy", "'<V1'", 0x40), ("c.npy", "'|u1'", 7)];
+    let entries =
+        entries.map(|(name, descr, byte)| Entry::stored(name, &npy(descr, "False", "(1,)", &[byte])));
+    place.put("m.npz", &zip(&entries));
+    let two = ["m.npz", "n.safetensors", "--from-bits", "F8_E4M3=a", "--from-bits", "F8_E4M3FNUZ=b*"];
+    let run = convert(&place, &two);
+    assert!(run.out.ends_with("\n  read as F8_E4M3: \"a\"\n  read as F8_E4M3FNUZ: \"b\"\n"), "{run:?}");
+    let run = convert(&place, &["m.npz", "n.safetensors", "--force", "--from-bits", "F8_E4M3"]);
+    assert!(run.out.ends_with("\n  read as F8_E4M3: \"a\", \"b\"\n"), "{run:?}");
+    assert_eq!(text(&place, "n.safetensors", "c"), "[7]\n");
+    let error = "m.npz: tensor \"a\": its bits are those of F8_E4M3 or of F8_E5M2; say which tensors are, as in --from-bits 'F8_E4M3=NAME'\n";
+    let both = ["m.npz", "o.safetensors", "--from-bits", "F8_E4M3", "--from-bits", "F8_E5M2"];
+    convert(&place, &both).is(2, "", error);
+}

@@ -3,7 +3,9 @@
 use crate::columns::{Side, Table};
 use crate::commands::Run;
 use crate::complaint::{Complaint, Outcome};
-use crate::convert::{Changer, Input, Kind, Left, Output, Plan, Planned, Scale, Wishes, read_bits, write};
+use crate::convert::{
+    Change, Changer, FromBits, Input, Kind, Output, Plan, Planned, Reason, Scale, Wishes, read_bits, write,
+};
 use crate::exit::Exit;
 use crate::json::{self, Object};
 use crate::numbers::Report;
@@ -65,9 +67,9 @@ pub struct Convert {
     #[arg(long)]
     bits: bool,
 
-    /// Reinterpret U16 as BF16, or U8 as an F8 dtype: the reverse of --bits; may be given once for each
-    #[arg(long, value_name = "DTYPE", value_parser = dtype)]
-    from_bits: Vec<Dtype>,
+    /// Reinterpret U16 as BF16, or U8 as an F8 dtype: the reverse of --bits; with a glob, only tensors that match it
+    #[arg(long, value_name = "DTYPE[=GLOB]")]
+    from_bits: Vec<FromBits>,
 
     /// The name of the tensor that a .npy becomes, instead of the file's
     #[arg(long, value_name = "NAME")]
@@ -101,12 +103,12 @@ impl Run for Convert {
         self.check(kind)?;
         not_the_input(&self.input, path)?;
         may_be_made(path, self.force)?;
-        if kind == Kind::Model {
+        if Kind::of_input(&self.input) == Kind::Model {
             must_be_whole(std::slice::from_ref(&self.input), Some(path))?;
         }
         let mut input = Input::open(&self.input, self.name.as_deref())?;
         input.must_not_be(path)?;
-        let read_as_bits = read_bits(&mut input, &self.from_bits, &self.only, &self.except)?;
+        let read_as_bits = read_bits(&mut input, &self.from_bits)?;
         let plan = Plan::new(&input, &self.wishes(), path)?;
         let metadata = input.metadata();
         let lost = metadata.as_ref().filter(|_| kind != Kind::Model).map_or(0, Vec::len);
@@ -114,6 +116,7 @@ impl Run for Convert {
         let output = Output { path, force, is_compressed, metadata };
         let mut changer = Changer::new(&input, self.saturate, &plan.tensors);
         let reports = write(&output, &plan, &mut changer, &|| input.check_unchanged())?;
+        let read_as_bits = &read_as_bits;
         let done = Done { command: &self, input: &input, plan: &plan, reports: &reports, read_as_bits, lost };
         if self.json { done.print_json() } else { done.print() }?;
         Ok(Exit::Good)
@@ -135,11 +138,8 @@ impl Convert {
         if self.compress && kind != Kind::Archive {
             return Err(Complaint::usage("--compress is for .npz"));
         }
-        if self.to.is_none() && self.from_bits.is_empty() && !(self.only.is_empty() && self.except.is_empty())
-        {
-            return Err(Complaint::usage(
-                "--only and --except choose what --to casts or --from-bits reads; neither is given",
-            ));
+        if self.to.is_none() && !(self.only.is_empty() && self.except.is_empty()) {
+            return Err(Complaint::usage("--only and --except choose what --to casts"));
         }
         Ok(())
     }
@@ -156,8 +156,8 @@ struct Done<'d> {
     input: &'d Input,
     plan: &'d Plan,
     reports: &'d [Option<Report>],
-    /// How many tensors were integers, and are read as the bits of floats.
-    read_as_bits: u64,
+    /// What each tensor of the input is read as, where it was an integer that holds bits.
+    read_as_bits: &'d [Option<Dtype>],
     /// How many keys of the metadata have no place in the output.
     lost: usize,
 }
@@ -196,28 +196,29 @@ impl Done<'_> {
 
     /// What was done that the table does not show.
     fn print_left(&self, out: &mut impl Write) -> io::Result<()> {
-        let Left { others, without_rows } = self.plan.left;
-        if self.read_as_bits > 0 {
-            let dtypes: Vec<&str> = self.command.from_bits.iter().map(|dtype| dtype.name()).collect();
-            writeln!(
-                out,
-                "  read from bits: {} of {}",
-                counted(self.read_as_bits, "tensor"),
-                dtypes.join(", ")
-            )?;
+        for wish in self.kinds_of_bits() {
+            let read = self.input.arrays.iter().zip(self.read_as_bits).filter(|(_, of)| **of == Some(wish));
+            let names: Vec<String> = read.map(|(array, _)| quoted(&array.name)).collect();
+            writeln!(out, "  read as {wish}: {}", listed(&names))?;
         }
-        if others > 0 {
-            let advice = if self.command.all { "" } else { " (--all casts integers and BOOL)" };
-            writeln!(out, "  not cast: {}, not floating-point{advice}", counted(others, "tensor"))?;
-        }
-        if without_rows > 0 {
-            writeln!(
-                out,
-                "  not cast: {}, without rows of several numbers",
-                counted(without_rows, "tensor")
-            )?;
+        for reason in Reason::ALL {
+            let count = self.plan.left.iter().filter(|left| **left == reason).count();
+            if count > 0 {
+                writeln!(out, "  not cast: {}, {}", counted(count as u64, "tensor"), reason.text())?;
+            }
         }
         Ok(())
+    }
+
+    /// The dtypes of `--from-bits`, each once.
+    fn kinds_of_bits(&self) -> Vec<Dtype> {
+        let mut dtypes = Vec::new();
+        for FromBits { dtype, .. } in &self.command.from_bits {
+            if !dtypes.contains(dtype) {
+                dtypes.push(*dtype);
+            }
+        }
+        dtypes
     }
 
     /// Of all tensors that were cast.
@@ -234,7 +235,11 @@ impl Done<'_> {
         for (planned, report) in self.tensors() {
             let Some(report) = report else { continue };
             let [most, mean] = [report.max_error, report.mean_error()].map(|error| format!("{error:.2e}"));
-            let (name, to) = (quoted(&planned.array.name), planned.array.dtype.to_string());
+            let to = match planned.change {
+                Change::Cast(to) | Change::Unscale { to, .. } => to,
+                _ => planned.array.dtype,
+            };
+            let (name, to) = (quoted(&planned.array.name), to.to_string());
             let inexact = format!("{} of {}", report.inexact, report.values);
             table.push([name, self.from(planned).to_owned(), to, most, mean, inexact, notes(report)]);
         }
@@ -255,11 +260,20 @@ impl Done<'_> {
         let object = object.text("output", &self.command.target().to_string_lossy());
         let object = object.number("bytes", self.bytes()?).number("metadata_left_out", self.lost as u64);
         let object = object.number("padding_left_out", self.input.padding.tensors);
-        let Left { others, without_rows } = self.plan.left;
-        let object =
-            object.number("read_from_bits", self.read_as_bits).number("not_cast", others + without_rows);
+        let read_as_bits = self.read_as_bits.iter().flatten().count();
+        let object = object.number("read_from_bits", read_as_bits as u64);
+        let object = object.number("not_cast", self.plan.left.len() as u64);
         writeln!(io::stdout(), "{}", object.raw("tensors", &json::array(tensors)).end())?;
         Ok(())
+    }
+}
+
+/// The first of these names, and how many others there are.
+fn listed(names: &[String]) -> String {
+    const SHOWN: usize = 8;
+    match names.len().saturating_sub(SHOWN) {
+        0 => names.join(", "),
+        others => format!("{} and {others} more", names[..SHOWN].join(", ")),
     }
 }
 

@@ -1,67 +1,88 @@
 //! Integers that hold the bits of dtypes which numpy does not know.
 
 use super::input::{Array, Input};
-use super::plan::is_chosen;
 use crate::complaint::Complaint;
+use crate::conform::matches;
 use crate::numbers::bits_of;
 use crate::text::quoted;
 use embedded_safetensors::Dtype;
+use std::str::FromStr;
 
-/// Reinterprets the selected integer tensors as these dtypes; returns how many there are.
-///
-/// # Errors
-/// No tensor is left for one of the dtypes; raw bits are left that no dtype is given for.
-pub fn read_bits(
-    input: &mut Input,
-    dtypes: &[Dtype],
-    only: &[String],
-    except: &[String],
-) -> Result<u64, Complaint> {
-    let about = |sentence: String| Complaint::about(input.path(), sentence);
-    check(dtypes).map_err(about)?;
-    let is_chosen = |array: &Array| is_chosen(&array.name, only, except);
-    let of = |array: &Array| {
-        dtypes.iter().find(|&&dtype| is_chosen(array) && bits_of(dtype) == array.dtype).copied()
-    };
-    for dtype in dtypes {
-        if !input.arrays.iter().any(|array| of(array) == Some(*dtype)) {
-            let integer = bits_of(*dtype);
-            return Err(about(format!("no selected tensor is {integer}, which holds the bits of {dtype}")));
-        }
-    }
-    let unknown = input.arrays.iter().find(|array| array.is_raw && of(array).is_none());
-    if let Some(Array { name, dtype, .. }) = unknown {
-        let bits = dtype.bits();
-        let name = quoted(name);
-        return Err(about(format!(
-            "tensor {name}: elements of {bits} raw bits, as numpy stores dtypes that it does not know; --from-bits says which dtype, such as BF16 or F8_E4M3"
-        )));
-    }
-    let mut count = 0;
-    let found: Vec<Option<Dtype>> = input.arrays.iter().map(of).collect();
-    for (array, dtype) in input.arrays.iter_mut().zip(found) {
-        if let Some(dtype) = dtype {
-            (array.dtype, array.is_raw) = (dtype, false);
-            count += 1;
-        }
-    }
-    Ok(count)
+/// A dtype, and the tensors that hold its bits.
+#[derive(Clone, Debug)]
+pub struct FromBits {
+    pub dtype: Dtype,
+    /// Those that match this glob. Without one, those that numpy calls raw; if no tensor is raw, all of the integer that has as many bits.
+    glob: Option<String>,
 }
 
-/// Which integer is which must be clear.
-fn check(dtypes: &[Dtype]) -> Result<(), String> {
-    for (index, dtype) in dtypes.iter().enumerate() {
-        if bits_of(*dtype) == *dtype {
-            return Err(format!(
-                "--from-bits takes the dtypes that --bits writes, such as BF16 and F8_E4M3, not {dtype}"
-            ));
-        }
-        if let Some(other) = dtypes[..index].iter().find(|other| bits_of(**other) == bits_of(*dtype)) {
-            let bits = bits_of(*dtype);
-            return Err(format!(
-                "{other} and {dtype} are both stored as {bits}; convert them in separate runs with --only"
-            ));
+impl FromStr for FromBits {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (dtype, glob) = match text.split_once('=') {
+            Some((dtype, glob)) => (dtype, Some(glob.to_owned())),
+            None => (text, None),
+        };
+        let dtype = Dtype::from_name(dtype.to_ascii_uppercase().as_bytes());
+        let dtype = dtype.ok_or("there is no such dtype")?;
+        match bits_of(dtype) == dtype {
+            true => Err(format!("{dtype} is not written as bits: BF16 and the F8 dtypes are")),
+            false => Ok(Self { dtype, glob }),
         }
     }
-    Ok(())
+}
+
+impl FromBits {
+    fn takes(&self, array: &Array, any_is_raw: bool) -> bool {
+        let is_its = array.dtype == self.dtype || array.dtype == bits_of(self.dtype);
+        let is_named = match &self.glob {
+            Some(glob) => matches(glob, &array.name),
+            None => array.is_raw || !any_is_raw,
+        };
+        is_its && is_named
+    }
+}
+
+/// Reinterprets integer tensors as these dtypes. Gives the dtype that each tensor has got, in the order of the input.
+///
+/// # Errors
+/// A dtype has no tensor, or a tensor two dtypes; raw bits are left that no dtype is given for.
+pub fn read_bits(input: &mut Input, wishes: &[FromBits]) -> Result<Vec<Option<Dtype>>, Complaint> {
+    let about = |sentence: String| Complaint::about(input.path(), sentence);
+    let any_is_raw = input.arrays.iter().any(|array| array.is_raw);
+    if let Some(FromBits { dtype, .. }) =
+        wishes.iter().find(|wish| !input.arrays.iter().any(|array| wish.takes(array, any_is_raw)))
+    {
+        let integer = bits_of(*dtype);
+        return Err(about(format!("no selected tensor is {integer}, which holds the bits of {dtype}")));
+    }
+    let found: Result<Vec<Option<Dtype>>, String> =
+        input.arrays.iter().map(|array| dtype_of(array, wishes, any_is_raw)).collect();
+    let found = found.map_err(about)?;
+    for (array, dtype) in input.arrays.iter_mut().zip(&found) {
+        if let Some(dtype) = *dtype {
+            (array.dtype, array.is_raw) = (dtype, false);
+        }
+    }
+    Ok(found)
+}
+
+fn dtype_of(array: &Array, wishes: &[FromBits], any_is_raw: bool) -> Result<Option<Dtype>, String> {
+    let name = || quoted(&array.name);
+    let mut dtypes = wishes.iter().filter(|wish| wish.takes(array, any_is_raw)).map(|wish| wish.dtype);
+    let first = dtypes.next();
+    let other = dtypes.find(|dtype| Some(*dtype) != first);
+    match (first, other) {
+        (Some(one), Some(other)) => Err(format!(
+            "tensor {}: its bits are those of {one} or of {other}; say which tensors are, as in --from-bits '{one}=NAME'",
+            name()
+        )),
+        (None, _) if array.is_raw => Err(format!(
+            "tensor {}: elements of {} raw bits, as numpy stores dtypes that it does not know; --from-bits says which dtype, such as BF16 or F8_E4M3",
+            name(),
+            array.dtype.bits()
+        )),
+        (dtype, _) => Ok(dtype),
+    }
 }

@@ -6,6 +6,7 @@ use crate::complaint::Complaint;
 use crate::numbers::{Cast, Decoder, Largest, Number, Quantizer, Report};
 use crate::text::quoted;
 use crate::work::Work;
+use embedded_safetensors::Dtype;
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 
@@ -32,12 +33,25 @@ impl<'i> Changer<'i> {
     /// # Errors
     /// Those of `take` and of the input; a number that has no place in the dtype; the user's stop.
     pub fn make(&mut self, planned: &Planned, take: Take<'_>) -> Result<Option<Report>, Complaint> {
-        match planned.change {
-            Change::Keep => self.keep(planned, take).map(|()| None),
-            Change::Cast => self.cast(planned, take).map(Some),
-            Change::Quantize(rows) => self.quantize(planned, rows, take).map(Some),
-            Change::Scales(rows) => self.give_scales(planned, rows, take).map(|()| None),
-            Change::Unscale { row, scales } => self.unscale(planned, row, scales, take).map(Some),
+        let mut made = 0;
+        let counted: Take<'_> = &mut |bytes| {
+            made += bytes.len() as u64;
+            take(bytes)
+        };
+        let report = match planned.change {
+            Change::Keep => self.keep(planned, counted).map(|()| None),
+            Change::Cast(to) => self.cast(planned, to, counted).map(Some),
+            Change::Quantize(rows) => self.quantize(planned, rows, counted).map(Some),
+            Change::Scales(rows) => self.give_scales(planned, rows, counted).map(|()| None),
+            Change::Unscale { to, row, scales } => {
+                self.unscale(planned, to, (row, scales), counted).map(Some)
+            }
+        }?;
+        // The header has told how many there are: an output of fewer would be no array.
+        let due = planned.array.byte_len();
+        match made == due {
+            true => Ok(report),
+            false => Err(self.about(&planned.array, &format!("{made} of its {due} bytes were made"))),
         }
     }
 
@@ -51,8 +65,8 @@ impl<'i> Changer<'i> {
         }
     }
 
-    fn cast(&self, planned: &Planned, take: Take<'_>) -> Result<Report, Complaint> {
-        let mut cast = self.to(&planned.array)?;
+    fn cast(&self, planned: &Planned, to: Dtype, take: Take<'_>) -> Result<Report, Complaint> {
+        let mut cast = self.to(&planned.array, to)?;
         let mut bytes = Vec::new();
         self.numbers(planned.source, &mut |numbers| {
             bytes.clear();
@@ -65,8 +79,8 @@ impl<'i> Changer<'i> {
         Ok(cast.report)
     }
 
-    fn to(&self, array: &Array) -> Result<Cast, Complaint> {
-        let cast = Cast::new(array.dtype, self.saturates);
+    fn to(&self, array: &Array, dtype: Dtype) -> Result<Cast, Complaint> {
+        let cast = Cast::new(dtype, self.saturates);
         cast.ok_or_else(|| self.about(array, "there is no such cast"))
     }
 
@@ -138,12 +152,12 @@ impl<'i> Changer<'i> {
     fn unscale(
         &self,
         planned: &Planned,
-        row: u64,
-        scales: usize,
+        to: Dtype,
+        (row, scales): (u64, usize),
         take: Take<'_>,
     ) -> Result<Report, Complaint> {
         let mut scales = Numbers::of(self.input, scales)?;
-        let (mut cast, mut bytes, mut left, mut scale) = (self.to(&planned.array)?, Vec::new(), 0, 1.0);
+        let (mut cast, mut bytes, mut left, mut scale) = (self.to(&planned.array, to)?, Vec::new(), 0, 1.0);
         self.numbers(planned.source, &mut |numbers| {
             bytes.clear();
             for &number in numbers {
@@ -191,7 +205,7 @@ struct Numbers<'i> {
 impl<'i> Numbers<'i> {
     fn of(input: &'i Input, source: usize) -> Result<Self, Complaint> {
         let dtype = input.arrays.get(source).map(|array| array.dtype);
-        let decoder = Decoder::new(dtype.unwrap_or(embedded_safetensors::Dtype::U8));
+        let decoder = Decoder::new(dtype.unwrap_or(Dtype::U8));
         Ok(Self { chunks: input.read(source)?, decoder, numbers: Vec::new(), given: 0 })
     }
 

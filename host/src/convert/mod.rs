@@ -8,9 +8,9 @@ mod kind;
 mod output;
 mod plan;
 
-pub use bits::read_bits;
+pub use bits::{FromBits, read_bits};
 pub use change::Changer;
 pub use input::Input;
 pub use kind::Kind;
 pub use output::{Output, write};
-pub use plan::{Left, Plan, Planned, Scale, Wishes};
+pub use plan::{Change, Plan, Planned, Reason, Scale, Wishes};

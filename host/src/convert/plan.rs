@@ -34,6 +34,7 @@ pub enum Scale {
 
 /// One tensor of the output.
 pub struct Planned {
+    /// As the output has it: with `--bits`, of the integer that holds the bits.
     pub array: Array,
     /// Where it comes from in the input.
     pub source: usize,
@@ -44,14 +45,15 @@ pub struct Planned {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
     Keep,
-    /// Each number becomes the nearest.
-    Cast,
+    /// Each number becomes the nearest of this dtype.
+    Cast(Dtype),
     /// Each number is divided by the scale of its row.
     Quantize(Rows),
     /// The scales of these rows.
     Scales(Rows),
-    /// Each number is multiplied by what is at its row, of so many elements, in the tensor of scales.
+    /// Each number is multiplied by what is at its row, of so many elements, in the tensor of scales, and cast.
     Unscale {
+        to: Dtype,
         row: u64,
         scales: usize,
     },
@@ -67,16 +69,45 @@ pub struct Rows {
 
 pub struct Plan {
     pub tensors: Vec<Planned>,
-    pub left: Left,
+    /// Why `--to` leaves tensors as they are that are selected: one reason for each.
+    pub left: Vec<Reason>,
 }
 
-/// How many tensors `--to` leaves as they are although no `--except` does, and why.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Left {
-    /// They are not floating-point.
-    pub others: u64,
-    /// They have no rows of several numbers, which could share a scale.
-    pub without_rows: u64,
+/// Why a tensor that is selected is not cast.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// It has no rows of several numbers, which could share a scale.
+    NoRows,
+    NotFloat,
+    Complex,
+    /// It has no scale.
+    NotI8,
+}
+
+impl Reason {
+    pub const ALL: [Self; 4] = [Self::NoRows, Self::NotFloat, Self::Complex, Self::NotI8];
+
+    /// What such tensors are.
+    pub fn text(self) -> &'static str {
+        match self {
+            Self::NoRows => "without rows of several numbers",
+            Self::NotFloat => "not floating-point (--all casts integers and BOOL)",
+            Self::Complex => "complex",
+            Self::NotI8 => "not I8",
+        }
+    }
+
+    /// Why nothing is cast, where this is the reason.
+    fn nothing(self) -> &'static str {
+        match self {
+            Self::NoRows => "nothing to cast: no selected tensor has rows of several numbers",
+            Self::NotFloat => {
+                "nothing to cast: no selected tensor is floating-point (--all takes integers and BOOL, too)"
+            }
+            Self::Complex => "nothing to cast: complex numbers are not",
+            Self::NotI8 => "nothing to unscale: no selected tensor is I8",
+        }
+    }
 }
 
 impl Plan {
@@ -85,20 +116,30 @@ impl Plan {
     pub fn new(input: &Input, wishes: &Wishes<'_>, output: &Path) -> Result<Self, Complaint> {
         let about = |sentence: String| Complaint::about(input.path(), sentence);
         wishes.check(input).map_err(about)?;
-        let mut plan = Self { tensors: Vec::new(), left: Left::default() };
+        let mut plan = Self { tensors: Vec::new(), left: Vec::new() };
         let mut casts = false;
         for (source, array) in input.arrays.iter().enumerate() {
             let of_tensor = |error: String| about(format!("tensor {}: {error}", quoted(&array.name)));
-            let fate = wishes.fate(array).map_err(of_tensor)?;
+            let fate = wishes.fate(input, array).map_err(of_tensor)?;
             casts |= matches!(fate, Fate::Cast(_));
-            plan.left.count(&fate);
-            plan.tensors.extend(match fate {
-                Fate::Cast(to) => wishes.cast(input, source, array, to).map_err(of_tensor)?,
-                Fate::Keep | Fate::NotFloat | Fate::NoRows => wishes.kept(source, array),
-            });
+            match fate {
+                Fate::Keep => plan.tensors.push(kept(source, array)),
+                Fate::Left(reason) => {
+                    plan.left.push(reason);
+                    plan.tensors.push(kept(source, array));
+                }
+                Fate::Cast(to) => {
+                    plan.tensors.extend(wishes.cast(input, source, array, to).map_err(of_tensor)?);
+                }
+                Fate::Scales => {}
+            }
         }
-        if !casts {
-            plan.left.check(wishes).map_err(about)?;
+        // A cast that casts nothing is not what was meant.
+        if let Some(reason) = Reason::ALL.into_iter().find(|reason| !casts && plan.left.contains(reason)) {
+            return Err(about(reason.nothing().into()));
+        }
+        if wishes.bits {
+            plan.tensors.iter_mut().for_each(|tensor| tensor.array.dtype = bits_of(tensor.array.dtype));
         }
         plan.check_names().map_err(about)?;
         plan.check_output(Kind::of_output(output)?).map_err(about)?;
@@ -164,113 +205,78 @@ impl Wishes<'_> {
         }
     }
 
-    /// Whether the names that were given choose this one.
+    /// Whether the names that were given choose this one: all but the exceptions, where none is given.
     fn chooses(&self, name: &str) -> bool {
-        is_chosen(name, self.only, self.except)
+        let is_like = |patterns: &[String]| patterns.iter().any(|pattern| matches(pattern, name));
+        (self.only.is_empty() || is_like(self.only)) && !is_like(self.except)
+    }
+
+    /// Whether this is the scale of a tensor that is multiplied by it.
+    fn is_spent(&self, input: &Input, name: &str) -> bool {
+        let owner = name.strip_suffix(".scale").filter(|owner| self.chooses(owner));
+        let owner = owner.and_then(|owner| input.arrays.get(input.find(owner)?));
+        self.unscale && owner.is_some_and(|owner| owner.dtype == Dtype::I8)
     }
 
     /// Whether a tensor is cast.
     ///
     /// # Errors
     /// It is complex, and named by `--only`.
-    fn fate(&self, array: &Array) -> Result<Fate, String> {
+    fn fate(&self, input: &Input, array: &Array) -> Result<Fate, String> {
+        if self.is_spent(input, &array.name) {
+            return Ok(Fate::Scales);
+        }
         let Some(to) = self.to.filter(|_| self.chooses(&array.name)) else { return Ok(Fate::Keep) };
         let is_named = !self.only.is_empty();
         match array.dtype {
-            _ if self.unscale => Ok(Fate::Cast(to)),
+            Dtype::I8 if self.unscale => Ok(Fate::Cast(to)),
+            _ if self.unscale => Ok(Fate::Left(Reason::NotI8)),
             Dtype::C64 if is_named => Err("complex numbers are not cast".into()),
-            Dtype::C64 => Ok(Fate::NotFloat),
-            dtype if !is_float(dtype) && !is_named && !self.all && dtype != to => Ok(Fate::NotFloat),
-            _ if self.scale == Some(Scale::PerRow) && !has_rows(array) => Ok(Fate::NoRows),
+            Dtype::C64 => Ok(Fate::Left(Reason::Complex)),
+            dtype if !is_float(dtype) && !is_named && !self.all && dtype != to => {
+                Ok(Fate::Left(Reason::NotFloat))
+            }
+            _ if self.scale == Some(Scale::PerRow) && !has_rows(array) => Ok(Fate::Left(Reason::NoRows)),
             _ => Ok(Fate::Cast(to)),
         }
     }
 
-    fn kept(&self, source: usize, array: &Array) -> Vec<Planned> {
-        let dtype = if self.bits { bits_of(array.dtype) } else { array.dtype };
-        vec![Planned { array: Array { dtype, ..array.clone() }, source, change: Change::Keep }]
-    }
-
     fn cast(&self, input: &Input, source: usize, array: &Array, to: Dtype) -> Result<Vec<Planned>, String> {
         match self.scale {
-            _ if self.unscale => self.unscaled(input, source, array, to),
+            _ if self.unscale => Ok(vec![unscaled(input, source, array, to)?]),
             Some(scale) => Ok(quantized(source, array, scale)),
             None => {
-                let change = if to == array.dtype { Change::Keep } else { Change::Cast };
+                let change = if to == array.dtype { Change::Keep } else { Change::Cast(to) };
                 Ok(vec![Planned { array: Array { dtype: to, ..array.clone() }, source, change }])
             }
         }
     }
+}
 
-    /// With its scales, where it has some; scales themselves go with what they belong to.
-    fn unscaled(
-        &self,
-        input: &Input,
-        index: usize,
-        array: &Array,
-        to: Dtype,
-    ) -> Result<Vec<Planned>, String> {
-        let is_integer = |name: &str| {
-            let owner = input.find(name).and_then(|at| input.arrays.get(at));
-            self.chooses(name) && owner.is_some_and(|owner| owner.dtype == Dtype::I8)
-        };
-        if array.name.strip_suffix(".scale").is_some_and(is_integer) {
-            return Ok(Vec::new());
-        }
-        let planned = |dtype, change| {
-            Ok(vec![Planned { array: Array { dtype, ..array.clone() }, source: index, change }])
-        };
-        if array.dtype != Dtype::I8 {
-            return planned(array.dtype, Change::Keep);
-        }
-        let name = format!("{}.scale", array.name);
-        let scales = input.find(&name).ok_or_else(|| format!("there is no {} beside it", quoted(&name)))?;
-        let row = input.arrays.get(scales).and_then(|scales| row_of(array, scales));
-        let row = row.ok_or_else(|| {
-            format!("{} is not one F32 for it, nor one for each of its rows", quoted(&name))
-        })?;
-        planned(to, Change::Unscale { row, scales })
-    }
+fn kept(source: usize, array: &Array) -> Planned {
+    Planned { array: array.clone(), source, change: Change::Keep }
+}
+
+/// Multiplied by its scales.
+fn unscaled(input: &Input, source: usize, array: &Array, to: Dtype) -> Result<Planned, String> {
+    let name = format!("{}.scale", array.name);
+    let scales = input.find(&name).ok_or_else(|| format!("there is no {} beside it", quoted(&name)))?;
+    let row = input.arrays.get(scales).and_then(|scales| row_of(array, scales));
+    let row =
+        row.ok_or_else(|| format!("{} is not one F32 for it, nor one for each of its rows", quoted(&name)))?;
+    let array = Array { dtype: to, ..array.clone() };
+    Ok(Planned { array, source, change: Change::Unscale { to, row, scales } })
 }
 
 /// What `--to` does with a tensor.
 enum Fate {
-    /// It is not chosen.
+    /// It is not selected.
     Keep,
-    NotFloat,
-    NoRows,
+    /// It is selected, and stays as it is.
+    Left(Reason),
     Cast(Dtype),
-}
-
-impl Left {
-    fn count(&mut self, fate: &Fate) {
-        self.others += u64::from(matches!(fate, Fate::NotFloat));
-        self.without_rows += u64::from(matches!(fate, Fate::NoRows));
-    }
-
-    /// A cast that casts nothing is not what was meant.
-    ///
-    /// # Errors
-    /// Tensors were left, and none was cast.
-    fn check(self, wishes: &Wishes<'_>) -> Result<(), String> {
-        match self {
-            Self { others: 0, without_rows: 0 } => Ok(()),
-            Self { without_rows: 1.., .. } => {
-                Err("nothing to cast: no selected tensor has rows of several numbers".into())
-            }
-            _ if wishes.all => Err("nothing to cast: C64 is not".into()),
-            _ => Err(
-                "nothing to cast: no selected tensor is floating-point (--all takes integers and BOOL, too)"
-                    .into(),
-            ),
-        }
-    }
-}
-
-/// Whether a name is among those that are chosen: all but the exceptions, where none is.
-pub fn is_chosen(name: &str, only: &[String], except: &[String]) -> bool {
-    let is_like = |patterns: &[String]| patterns.iter().any(|pattern| matches(pattern, name));
-    (only.is_empty() || is_like(only)) && !is_like(except)
+    /// It goes, for what it belongs to is multiplied by it.
+    Scales,
 }
 
 /// For how many elements each of the scales is.

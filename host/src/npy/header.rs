@@ -31,7 +31,9 @@ const TYPES: [(&str, Dtype); 13] = [
 ];
 
 /// What numpy calls the dtypes of the package ml_dtypes, and the integers that have as many bits.
-const RAW: [(&str, Dtype); 3] = [("V1", Dtype::U8), ("f1", Dtype::U8), ("V2", Dtype::U16)];
+const RAW: [(&str, Dtype); 2] = [("V1", Dtype::U8), ("V2", Dtype::U16)];
+/// The only one of them that has a name of its own.
+const E5M2: (&str, Dtype) = ("f1", Dtype::F8_E5M2);
 
 /// What an array is.
 #[derive(Debug, PartialEq, Eq)]
@@ -176,7 +178,7 @@ fn decoded(bytes: Vec<u8>, is_utf8: bool) -> io::Result<String> {
 fn dtype_of(descr: &str) -> io::Result<(Dtype, Order)> {
     let name = descr.trim_start_matches(['<', '>', '|', '=']);
     let has_order = descr.len() - name.len() == 1;
-    if let Some((_, dtype)) = TYPES.iter().find(|(of, _)| has_order && *of == name) {
+    if let Some((_, dtype)) = TYPES.iter().chain([&E5M2]).find(|(of, _)| has_order && *of == name) {
         return Ok((*dtype, if descr.starts_with('>') { Order::Big } else { Order::Little }));
     }
     if let Some((_, dtype)) =
@@ -245,12 +247,15 @@ mod tests {
 
     /// As ml_dtypes has numpy write bfloat16, float8_e4m3fn and float8_e5m2.
     #[test]
-    fn bits_of_other_dtypes_are_read_as_integers() {
-        for (descr, dtype) in
-            [("<V2", Dtype::U16), ("|V1", Dtype::U8), ("<V1", Dtype::U8), ("<f1", Dtype::U8)]
-        {
+    fn dtypes_of_ml_dtypes_are_read() {
+        for (descr, dtype, order) in [
+            ("<V2", Dtype::U16, Order::Raw),
+            ("|V1", Dtype::U8, Order::Raw),
+            ("<V1", Dtype::U8, Order::Raw),
+            ("<f1", Dtype::F8_E5M2, Order::Little),
+        ] {
             let (header, _) = Header::read(&mut &array(1, descr)[..]).expect("a header");
-            assert_eq!((header.dtype, header.order), (dtype, Order::Raw), "{descr}");
+            assert_eq!((header.dtype, header.order), (dtype, order), "{descr}");
         }
     }
 

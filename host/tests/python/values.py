@@ -220,7 +220,8 @@ def check_bits(checks, folder):
         checks.run("convert", archive, back, "--from-bits", name, "--force")
         checks.check(numpy.array_equal(bits(read_model(back)["a"][1]), bits(array)), f"the bits of {name} and back")
         numpy.save(folder / "a.npy", array)
-        checks.run("convert", folder / "a.npy", back, "--force", code=2)
+        # Only F8_E5M2 has a name of its own in numpy's files.
+        checks.run("convert", folder / "a.npy", back, "--force", code=0 if name == "F8_E5M2" else 2)
         checks.run("convert", folder / "a.npy", back, "--from-bits", name, "--force")
         checks.check(numpy.array_equal(bits(read_model(back)["a"][1]), bits(array)), f"{name} as ml_dtypes saves it")
 
