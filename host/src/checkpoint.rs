@@ -3,6 +3,7 @@
 use crate::complaint::Complaint;
 use crate::failure::NotRead;
 use crate::model::Model;
+use crate::same::place_of;
 use crate::siblings::must_be_whole;
 use crate::sums::{file_len, first_unlisted, open_file};
 use crate::text::quoted;
@@ -30,14 +31,21 @@ impl Contents {
         if models.iter().chain(others).any(|path| path.as_os_str() == "-") {
             return Err(Complaint::usage("standard input has no name that it could have in a folder"));
         }
-        must_be_whole(models, None)?;
+        let naming = must_be_whole(models, None)?;
         let models: Vec<Model> = models.iter().map(|path| Model::open(path)).collect::<Result<_, _>>()?;
         let indexes = models.iter().filter_map(Model::index).map(Path::to_path_buf);
         let others = indexes.chain(others.iter().cloned()).map(|path| {
             let (file, len) = open_file(&path).map_err(|reason| Complaint::not_read(&path, reason))?;
             Ok((path, file, len))
         });
-        let others = others.collect::<Result<_, Complaint>>()?;
+        let others: Vec<(PathBuf, File, u64)> = others.collect::<Result<_, Complaint>>()?;
+        for index in naming {
+            let place = place_of(&index)?;
+            if !others.iter().any(|(path, ..)| path.canonicalize().ok() == place) {
+                let sentence = "names these shards, which are no model without it: give it instead of them";
+                return Err(Complaint::about(&index, sentence));
+            }
+        }
         Ok(Self { models, others })
     }
 

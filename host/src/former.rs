@@ -2,9 +2,9 @@
 
 use crate::complaint::Complaint;
 use crate::product::sync_folder;
-use crate::siblings::{INDEX_END, ShardName, read_index};
+use crate::same::place_of;
+use crate::siblings::{INDEX_END, ShardName, indexes_in};
 use crate::text::shown_text;
-use embedded_safetensors::ShardIndex;
 use std::collections::HashSet;
 use std::fs;
 use std::io;
@@ -14,32 +14,45 @@ use std::path::{Path, PathBuf};
 pub struct Former(Vec<PathBuf>);
 
 impl Former {
-    /// The files of the model called `name` in this folder that are none of the `new` model's: its index, if it has one; the shards that the index names
+    /// The files of the model called `name` in this folder that are none of the `new` model's: its index, if it has one; the shards that only this index names
     /// and that are called as this model's shards are; and the whole model, which many readers prefer to an index.
     ///
     /// # Errors
-    /// The old index names a file that is there and that the new model has, too: they cannot all be replaced at once, so a program
-    /// that is killed would leave neither model. Or the old index cannot be read.
+    /// An index in the folder names a file that is there and that the new model has, too: they cannot all be replaced at once, so a program
+    /// that is killed would leave neither model. Or an index, or a file that it names, cannot be looked at.
     pub fn of(folder: &Path, name: &str, new: &[PathBuf], has_index: bool) -> Result<Self, Complaint> {
-        let index = folder.join(format!("{name}{INDEX_END}"));
-        let old = read_index(&index)?;
         let whole = folder.join(format!("{name}.safetensors"));
         // Links, and systems that take capitals for small letters, have several paths for one file.
-        let places: HashSet<PathBuf> = new.iter().filter_map(|path| path.canonicalize().ok()).collect();
-        let is_new = |path: &Path| path.canonicalize().is_ok_and(|place| places.contains(&place));
-        let shards: Vec<&str> = old.iter().flat_map(ShardIndex::shards).collect();
-        if let Some(taken) = shards.iter().map(|shard| folder.join(shard)).find(|path| is_new(path)) {
-            let index = shown_text(&index.to_string_lossy());
-            let sentence = format!(
-                "is a shard of the model {index}: several files cannot be replaced atomically; split into another folder, or remove that model first"
-            );
-            return Err(Complaint::about(&taken, sentence));
+        let places: HashSet<PathBuf> =
+            new.iter().map(|path| place_of(path)).filter_map(Result::transpose).collect::<Result<_, _>>()?;
+        let (mut old, mut others) = (None, HashSet::new());
+        let own = format!("{name}{INDEX_END}");
+        for index in indexes_in(folder)? {
+            for shard in index.shards.iter().map(|shard| folder.join(shard)) {
+                if place_of(&shard)?.is_some_and(|place| places.contains(&place)) {
+                    return Err(Complaint::about(&shard, in_use(&index.path, &whole)));
+                }
+            }
+            match index.path.file_name() == Some(own.as_ref()) {
+                true => old = Some(index),
+                false => others.extend(index.shards),
+            }
         }
-        let is_called_so = |shard: &&&str| ShardName::parse(shard).is_some_and(|shard| shard.stem == name);
-        let shards = shards.iter().filter(is_called_so).map(|shard| folder.join(shard));
-        let index = (old.is_some() && !has_index).then_some(index);
-        let files = index.into_iter().chain([whole]).chain(shards);
-        Ok(Self(files.filter(|path| path.is_file() && !is_new(path)).collect()))
+        let mut files = Vec::new();
+        let mut shards = Vec::new();
+        if let Some(old) = old {
+            files.extend((!has_index).then_some(old.path));
+            shards.extend(old.shards);
+            let is_called_so =
+                |shard: &String| ShardName::parse(shard).is_some_and(|shard| shard.stem == name);
+            shards.retain(|shard| is_called_so(shard) && !others.contains(shard));
+        }
+        for path in [whole].into_iter().chain(shards.iter().map(|shard| folder.join(shard))) {
+            if place_of(&path)?.is_some_and(|place| place.is_file() && !places.contains(&place)) {
+                files.push(path);
+            }
+        }
+        Ok(Self(files))
     }
 
     pub fn files(&self) -> impl Iterator<Item = &PathBuf> {
@@ -52,6 +65,23 @@ impl Former {
     /// Those of the system; then files of the old model are left.
     pub fn remove(self) -> Result<(), Complaint> {
         self.0.iter().try_for_each(|path| remove(path))
+    }
+}
+
+/// Why a shard is not replaced.
+fn in_use(index: &Path, whole: &Path) -> String {
+    let shown = |path: &Path| shown_text(&path.to_string_lossy());
+    let sentence = format!(
+        "is a shard of the model {}: several files cannot be replaced atomically; split into another folder, or remove that model first",
+        shown(index)
+    );
+    // An interrupted split may have left it, and many readers prefer it.
+    match whole.is_file() {
+        true => format!(
+            "{sentence}; {} beside it is a whole model, which many readers take instead",
+            shown(whole)
+        ),
+        false => sentence,
     }
 }
 

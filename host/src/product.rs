@@ -1,6 +1,7 @@
 //! A file that a command makes: whole in its place, or not there.
 
 use crate::complaint::Complaint;
+use crate::same::place_of;
 use crate::work::listen;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Seek, SeekFrom, StdoutLock, Write};
@@ -30,7 +31,7 @@ impl Product {
         may_be_made(path, force)?;
         listen();
         let cannot = |error| Complaint::cannot_write(path, &error);
-        let place = if path.exists() { path.canonicalize().map_err(cannot)? } else { path.to_path_buf() };
+        let place = place_of(path)?.unwrap_or_else(|| path.to_path_buf());
         let hidden = hidden_beside(&place).map_err(cannot)?;
         // What is at least as long goes past the buffer, without a copy.
         let to = To::File { hidden: BufWriter::with_capacity(1 << 14, hidden), place, force };
@@ -139,8 +140,12 @@ pub fn may_be_made(path: &Path, force: bool) -> Result<(), Complaint> {
         Ok(there) if there.is_dir() => Err(Complaint::about(path, "is a folder, and no file")),
         Ok(there) if !there.is_file() => Err(Complaint::about(path, "is no file, and is not replaced")),
         Ok(_) if !force => Err(Complaint::about(path, "exists already; --force replaces it")),
+        Ok(_) => Ok(()),
         Err(_) if path.is_symlink() => Err(Complaint::about(path, "is a link that leads nowhere")),
-        _ => Ok(()),
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+            Ok(())
+        }
+        Err(error) => Err(Complaint::cannot_write(path, &error)),
     }
 }
 

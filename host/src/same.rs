@@ -2,7 +2,8 @@
 
 use crate::complaint::Complaint;
 use crate::model::Model;
-use std::path::Path;
+use std::io;
+use std::path::{Path, PathBuf};
 
 /// # Errors
 /// The output is the input, whatever both are called.
@@ -11,8 +12,8 @@ pub fn not_the_input(input: &Path, output: &Path) -> Result<(), Complaint> {
     if output.as_os_str() == "-" {
         return Ok(());
     }
-    match (input.canonicalize(), output.canonicalize()) {
-        (Ok(one), Ok(other)) if one == other => {
+    match (place_of(input)?, place_of(output)?) {
+        (Some(one), Some(other)) if one == other => {
             Err(Complaint::about(output, "is the file that is read; write another one"))
         }
         _ => Ok(()),
@@ -20,7 +21,22 @@ pub fn not_the_input(input: &Path, output: &Path) -> Result<(), Complaint> {
 }
 
 /// # Errors
-/// The output is one of the files that the model is in.
+/// The output is one of the files that the model is in, or its index.
 pub fn not_of_the_model(model: &Model, output: &Path) -> Result<(), Complaint> {
-    model.parts().iter().try_for_each(|part| not_the_input(part.path(), output))
+    let parts = model.parts().iter().map(|part| part.path());
+    parts.chain(model.index()).try_for_each(|file| not_the_input(file, output))
+}
+
+/// Where a file is without links; nothing if there is none.
+///
+/// # Errors
+/// Nobody can tell whether there is one.
+pub fn place_of(path: &Path) -> Result<Option<PathBuf>, Complaint> {
+    match path.canonicalize() {
+        Ok(place) => Ok(Some(place)),
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+            Ok(None)
+        }
+        Err(error) => Err(Complaint::not_read(path, error)),
+    }
 }

@@ -4,7 +4,7 @@ use crate::complaint::Complaint;
 use crate::model::is_sharded;
 use crate::text::{quoted, shown_text};
 use embedded_safetensors::{Blame, ShardIndex, ShardLimits};
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -41,22 +41,27 @@ fn number_of(digits: &str) -> Option<u64> {
 }
 
 /// Checks that the inputs are whole models: what is made of a part of a model would be taken for the whole. Shards are fine if all
-/// shards of their model are among the inputs. One shard is fine, too, if the output has the name of the same shard.
+/// shards of their model are among the inputs. One shard is fine, too, if the output has the name of the same shard. Returns the indexes
+/// that name inputs.
 ///
 /// # Errors
-/// A shard is missing among the inputs, by their names or by an index beside them. The sentence names the index.
-pub fn must_be_whole(inputs: &[PathBuf], output: Option<&Path>) -> Result<(), Complaint> {
+/// A shard is missing among the inputs, by their names or by an index beside them. The sentence names the index. Or a folder or an index
+/// cannot be read.
+pub fn must_be_whole(inputs: &[PathBuf], output: Option<&Path>) -> Result<Vec<PathBuf>, Complaint> {
     let given: HashSet<PathBuf> = inputs.iter().filter_map(|path| path.canonicalize().ok()).collect();
-    let (mut folders, mut whole) = (HashMap::new(), HashSet::new());
-    for path in inputs.iter().filter(|path| path.as_os_str() != "-" && !is_sharded(path)) {
-        let name = name_of(path);
+    let (mut folders, mut whole, mut naming) = (Folders::default(), HashSet::new(), BTreeSet::new());
+    let linked = inputs.iter().filter(|path| path.is_symlink()).filter_map(|path| path.canonicalize().ok());
+    for path in inputs.iter().cloned().chain(linked) {
+        if path.as_os_str() == "-" || is_sharded(&path) {
+            continue;
+        }
+        let name = name_of(&path);
         let shard = ShardName::parse(&name).filter(|shard| shard.count > 1);
         if shard.is_some() && output.is_some_and(|output| ShardName::parse(&name_of(output)) == shard) {
             continue;
         }
-        let folder = folder_of(path);
-        let indexes = folders.entry(folder.to_path_buf()).or_insert_with(|| indexes_in(folder));
-        let index = indexes.iter().find(|index| index.shards.contains(&name));
+        let folder = folder_of(&path);
+        let index = folders.index_of(&path)?;
         let group = match (index, shard) {
             (Some(index), _) => index.path.clone(),
             (None, Some(ShardName { stem, count, .. })) => folder.join(format!("{stem}-of-{count}")),
@@ -70,11 +75,37 @@ pub fn must_be_whole(inputs: &[PathBuf], output: Option<&Path>) -> Result<(), Co
             (None, shard) => shard.is_none_or(|shard| shard.siblings().all(|sibling| is_given(&sibling))),
         };
         if !all_given {
-            return Err(Complaint::about(path, part_of(shard, index)));
+            return Err(Complaint::about(&path, part_of(shard, index)));
         }
+        naming.extend(index.map(|index| index.path.clone()));
         whole.insert(group);
     }
-    Ok(())
+    Ok(naming.into_iter().collect())
+}
+
+/// The index that names this file as one of several shards, if there is one.
+///
+/// # Errors
+/// The folder or an index in it cannot be read.
+pub fn index_of(path: &Path) -> Result<Option<PathBuf>, Complaint> {
+    Ok(Folders::default().index_of(path)?.map(|index| index.path.clone()))
+}
+
+/// The indexes of several shards in folders, each of which is read once.
+#[derive(Default)]
+struct Folders(HashMap<PathBuf, Vec<Index>>);
+
+impl Folders {
+    fn index_of(&mut self, path: &Path) -> Result<Option<&Index>, Complaint> {
+        let folder = folder_of(path);
+        if !self.0.contains_key(folder) {
+            let mut indexes = indexes_in(folder)?;
+            indexes.retain(|index| index.shards.len() > 1);
+            self.0.insert(folder.to_path_buf(), indexes);
+        }
+        let name = name_of(path);
+        Ok(self.0.get(folder).and_then(|indexes| indexes.iter().find(|index| index.shards.contains(&name))))
+    }
 }
 
 fn part_of(shard: Option<ShardName<'_>>, index: Option<&Index>) -> String {
@@ -103,21 +134,30 @@ fn folder_of(path: &Path) -> &Path {
 }
 
 /// An index, and the shards that it names.
-struct Index {
-    path: PathBuf,
-    shards: HashSet<String>,
+pub struct Index {
+    pub path: PathBuf,
+    pub shards: BTreeSet<String>,
 }
 
-/// The indexes of several shards in a folder. One that cannot be read, or a folder that cannot, says nothing of a file there: then only the
-/// name of the file tells whether it is a shard.
-fn indexes_in(folder: &Path) -> Vec<Index> {
-    let named = |path: PathBuf| {
-        let index = ShardIndex::open(&path, &ShardLimits::USUAL).ok()?;
-        let path = if folder == Path::new(".") { path.file_name()?.into() } else { path };
-        Some(Index { path, shards: index.shards().map(str::to_owned).collect() })
+/// The indexes in a folder, which has none where it is not there. One that is not sound names nothing.
+///
+/// # Errors
+/// The folder or an index cannot be read: then nobody knows what it names.
+pub fn indexes_in(folder: &Path) -> Result<Vec<Index>, Complaint> {
+    let paths = match index_files(folder) {
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+            Vec::new()
+        }
+        paths => paths.map_err(|error| Complaint::not_read(folder, error))?,
     };
-    let paths = index_files(folder).unwrap_or_default();
-    paths.into_iter().filter_map(named).filter(|index| index.shards.len() > 1).collect()
+    let mut indexes = Vec::new();
+    for path in paths {
+        let path = if folder == Path::new(".") { name_of(&path).into() } else { path };
+        if let Some(index) = read_index(&path)? {
+            indexes.push(Index { shards: index.shards().map(str::to_owned).collect(), path });
+        }
+    }
+    Ok(indexes)
 }
 
 /// The files in a folder that are indexes by their names, sorted.
@@ -132,15 +172,15 @@ pub fn index_files(folder: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(paths)
 }
 
-/// The index at this path, if there is one. One that is not sound leads to no model, and names nothing.
+/// The index at this path, if a file is there. One that is not sound leads to no model, and names nothing.
 ///
 /// # Errors
 /// It cannot be read, or goes beyond a limit.
-pub fn read_index(path: &Path) -> Result<Option<ShardIndex>, Complaint> {
-    match path.try_exists() {
-        Ok(true) => {}
-        Ok(false) => return Ok(None),
-        Err(error) if error.kind() == io::ErrorKind::NotADirectory => return Ok(None),
+fn read_index(path: &Path) -> Result<Option<ShardIndex>, Complaint> {
+    match fs::metadata(path) {
+        Ok(there) if there.is_file() => {}
+        Ok(_) => return Ok(None),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(Complaint::not_read(path, error)),
     }
     match ShardIndex::open(path, &ShardLimits::USUAL) {

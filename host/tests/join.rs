@@ -44,6 +44,7 @@ fn a_shard_without_its_siblings_is_refused() {
         &["split", shard, "-o", "new"],
         &["pack", shard, "-o", "new"],
         &["convert", shard, "new.safetensors"],
+        &["convert", shard, "new.npz"],
         &["checkpoint", "new", shard],
     ] {
         place.run(command).is(2, "", &named);
@@ -53,14 +54,20 @@ fn a_shard_without_its_siblings_is_refused() {
     fs::create_dir(place.path("t")).expect("a folder");
     for command in [
         &["pack", shard, other, "-o", "packed"][..],
-        &["checkpoint", "c", shard, other],
+        &["checkpoint", "c", shard, other, "--also", INDEX],
         &["pack", shard, "-o", "t/model-00001-of-00002.safetensors"],
         &["convert", other, "t/model-00002-of-00002.safetensors"],
-        &["convert", shard, "arrays.npz"],
     ] {
         let run = place.run(command);
         assert_eq!((run.code, run.err.as_str()), (Some(0), ""), "{command:?}");
     }
+    let no_index =
+        format!("{INDEX}: names these shards, which are no model without it: give it instead of them\n");
+    place.run(["checkpoint", "new", shard, other]).is(2, "", &no_index);
+    let stale = format!(
+        "{shard}: is a shard of the model {INDEX}, which would not know the new names: pack that into a new file\n"
+    );
+    place.run(["pack", shard, "--in-place", "--rename", "a=z"]).is(2, "", &stale);
     // Called otherwise, it is still named by the index.
     let index = fs::read_to_string(place.path(INDEX)).expect("the index");
     fs::write(place.path(INDEX), index.replace("model-00001-of-00002", "first")).expect("it is ours");
@@ -78,6 +85,61 @@ fn a_shard_without_its_siblings_is_refused() {
     assert!(!place.path("new").exists());
 }
 
+/// A link has another name, and leads to a shard all the same.
+#[cfg(unix)]
+#[test]
+fn a_link_to_a_shard_is_a_shard() {
+    let place = place();
+    std::os::unix::fs::symlink("s/model-00001-of-00002.safetensors", place.path("x")).expect("a link");
+    let run = place.run(["join", "x", "-o", "new"]);
+    assert_eq!(run.code, Some(2), "{run:?}");
+    assert!(run.err.contains("model-00001-of-00002.safetensors: shard 1 of 2 of the model "), "{run:?}");
+}
+
+/// Whether it names a file there, nobody knows then.
+#[cfg(unix)]
+#[test]
+fn an_index_that_cannot_be_read_is_an_error() {
+    let place = Place::new();
+    place.put("m", &sound());
+    std::os::unix::fs::symlink("a.safetensors.index.json", place.path("a.safetensors.index.json"))
+        .expect("a link");
+    for command in [&["join", "m", "-o", "new"][..], &["split", "m", "-o", ".", "--force"]] {
+        let run = place.run(command);
+        assert_eq!(run.code, Some(2), "{run:?}");
+        assert!(run.err.contains("a.safetensors.index.json: cannot be read: "), "{run:?}");
+    }
+}
+
+/// Neither a shard nor the index, whatever the model was called by.
+#[test]
+fn no_file_of_the_model_is_written_over() {
+    let place = place();
+    fs::create_dir(place.path("w")).expect("a folder");
+    fs::copy(place.path("m"), place.path("w/model.safetensors")).expect("a copy");
+    let shard = "s/model-00001-of-00002.safetensors";
+    for (model, output) in
+        [("w", "w/model.safetensors"), ("s", shard), (INDEX, shard), ("s", INDEX), (INDEX, INDEX)]
+    {
+        let before = fs::read(place.path(output)).expect("a file");
+        for command in [
+            &["pack", model, "-o", output][..],
+            &["join", model, "-o", output],
+            &["slice", model, "a=", "-o", output],
+            &["cat", model, "a", "--format", "text", "-o", output],
+        ] {
+            let run = place.run([command, &["--force"]].concat());
+            assert_eq!((run.code, run.out.as_str()), (Some(2), ""), "{command:?}: {run:?}");
+            let why =
+                ["is the file that is read; write another one", "would be a safetensors file, and no JSON"];
+            assert!(why.iter().any(|why| run.err.contains(why)), "{command:?}: {run:?}");
+        }
+        assert_eq!(fs::read(place.path(output)).expect("a file"), before, "{output}");
+    }
+    let named_otherwise = "o.safetensors.index.json: would be a safetensors file, and no JSON\n";
+    place.run(["pack", "m", "-o", "o.safetensors.index.json"]).is(2, "", named_otherwise);
+}
+
 /// However they are called; and what only looks a little like a shard is none.
 #[test]
 fn all_shards_are_the_model_by_any_path() {
@@ -90,7 +152,7 @@ fn all_shards_are_the_model_by_any_path() {
         assert_eq!((run.code, run.err.as_str()), (Some(0), ""), "{shards:?}");
     }
     fs::copy(place.path("m"), place.path("fold-1-of-5.safetensors")).expect("a copy");
-    // An index that cannot be read says nothing of it.
+    // What is no index, or not a sound one, says nothing of it.
     fs::create_dir(place.path("other.safetensors.index.json")).expect("a folder");
     place.put("bad.safetensors.index.json", b"nonsense");
     let run = place.run(["split", "fold-1-of-5.safetensors", "-o", "t"]);

@@ -174,6 +174,35 @@ fn shards_of_the_same_names_are_not_replaced_one_by_one() {
     assert_eq!(place.run(["check", "s"]).code, Some(0));
 }
 
+/// They are another model's, whatever that is called.
+#[test]
+fn shards_that_another_index_names_stay() {
+    let place = place();
+    assert_eq!(place.run(["split", "m", "-o", "s", "--max-size", "300"]).code, Some(0));
+    let [index, other] = ["s/model.safetensors.index.json", "s/zzz.safetensors.index.json"];
+    std::fs::copy(place.path(index), place.path(other)).expect("a copy");
+    // In other files, the new model takes the place of the old one, and leaves the shards of the copy.
+    assert_eq!(place.run(["split", "m", "-o", "s", "--max-size", "200", "--force"]).code, Some(0));
+    assert_eq!(place.run(["join", other, "-o", "joined"]).code, Some(0));
+    std::fs::remove_file(place.path(index)).expect("it is there");
+    let run = place.run(["split", "m", "-o", "s", "--max-size", "300", "--force"]);
+    let sentence = format!(
+        "s/model-00001-of-00002.safetensors: is a shard of the model {other}: several files cannot be replaced atomically; split into another folder, or remove that model first\n"
+    );
+    run.is(2, "", &sentence);
+}
+
+/// One that was killed at the very end has left the old whole model, which many readers would take.
+#[test]
+fn a_whole_model_beside_the_index_is_told() {
+    let place = place();
+    assert_eq!(place.run(["split", "m", "-o", "s", "--max-size", "300"]).code, Some(0));
+    place.put("s/model.safetensors", &support::sound());
+    let run = place.run(["split", "m", "-o", "s", "--max-size", "300", "--force"]);
+    let sentence = "; s/model.safetensors beside it is a whole model, which many readers take instead\n";
+    assert!(run.code == Some(2) && run.err.ends_with(sentence), "{run:?}");
+}
+
 /// Killed at any time, it leaves the old model or the new one, whole.
 #[cfg(unix)]
 #[test]

@@ -8,7 +8,7 @@ use crate::json::Object;
 use crate::model::Model;
 use crate::pack::{Contents, Layout, Prefer, write};
 use crate::product::{Product, may_be_made, not_both_on_output};
-use crate::same::not_the_input;
+use crate::same::{not_of_the_model, not_the_input};
 use crate::siblings::must_be_whole;
 use crate::text::shown_text;
 use crate::work::Work;
@@ -47,7 +47,7 @@ impl Run for Join {
         not_both_on_output(self.json, Some(&self.output))?;
         let is_file = self.output.as_os_str() != "-";
         if is_file {
-            Kind::must_not_be_numpy(&self.output)?;
+            Kind::must_be_model(&self.output)?;
             may_be_made(&self.output, self.force)?;
         }
         must_be_whole(std::slice::from_ref(&self.model), None)?;
@@ -55,7 +55,7 @@ impl Run for Join {
         let [model] = &models;
         if is_file {
             not_the_input(&self.model, &self.output)?;
-            model.parts().iter().try_for_each(|part| not_the_input(part.path(), &self.output))?;
+            not_of_the_model(model, &self.output)?;
         }
         // Of several files the first counts, as for whoever opens the model.
         let contents = Contents::of(&models, Some(Prefer::First))?;

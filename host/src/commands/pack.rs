@@ -9,8 +9,8 @@ use crate::json::{self, Object};
 use crate::model::{Model, Padding, is_sharded};
 use crate::pack::{Contents, Edits, Layout, Line, Ordering, Prefer, plan, write};
 use crate::product::{Product, may_be_made, not_both_on_output};
-use crate::same::not_the_input;
-use crate::siblings::must_be_whole;
+use crate::same::{not_of_the_model, not_the_input};
+use crate::siblings::{index_of, must_be_whole};
 use crate::text::{quoted, shown_text};
 use crate::work::Work;
 use embedded_safetensors::{Draft, Placement, Saved};
@@ -91,14 +91,18 @@ impl Run for Pack {
         let layout = self.layout()?;
         if let Some(output) = self.output.as_deref().filter(|output| output.as_os_str() != "-") {
             self.inputs.iter().try_for_each(|input| not_the_input(input, output))?;
-            Kind::must_not_be_numpy(output)?;
+            Kind::must_be_model(output)?;
             may_be_made(output, self.force)?;
         }
-        if !self.in_place {
-            must_be_whole(&self.inputs, self.output.as_deref())?;
+        match &self.inputs[..] {
+            [only] if self.in_place => self.keeps_its_index(only)?,
+            inputs => drop(must_be_whole(inputs, self.output.as_deref())?),
         }
         let models = self.inputs.iter().map(|input| Model::open(input));
         let models = models.collect::<Result<Vec<_>, _>>()?;
+        if let Some(output) = &self.output {
+            models.iter().try_for_each(|model| not_of_the_model(model, output))?;
+        }
         let mut contents = Contents::of(&models, self.prefer)?;
         self.edits.apply(&mut contents)?;
         contents.unite(self.prefer)?;
@@ -131,6 +135,20 @@ impl Pack {
             None => Placement::Start(8),
         };
         Ok(Layout { is_canonical, placement, room: self.header_room })
+    }
+
+    /// # Errors
+    /// Tensors are renamed that an index names.
+    fn keeps_its_index(&self, input: &Path) -> Result<(), Complaint> {
+        if !self.edits.renames() {
+            return Ok(());
+        }
+        let Some(index) = index_of(input)? else { return Ok(()) };
+        let index = shown_text(&index.to_string_lossy());
+        let sentence = format!(
+            "is a shard of the model {index}, which would not know the new names: pack that into a new file"
+        );
+        Err(Complaint::about(input, sentence))
     }
 
     /// Where it goes, or would.

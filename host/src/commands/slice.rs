@@ -54,7 +54,7 @@ impl Run for Slice {
         let is_file = self.output.as_os_str() != "-";
         if is_file {
             not_the_input(&self.model, &self.output)?;
-            Kind::must_not_be_numpy(&self.output)?;
+            Kind::must_be_model(&self.output)?;
             may_be_made(&self.output, self.force)?;
         }
         let model = Model::open(&self.model)?;

@@ -187,10 +187,10 @@ fn put_in_place(parts: Parts) -> Result<(), Complaint> {
     outcome
 }
 
-/// Notes in `new` where no file was before.
+/// Notes in `new` where surely no file was before.
 fn put_shard(shard: Closed, new: &mut Vec<PathBuf>) -> Result<(), Complaint> {
     let path = shard.path();
-    new.extend((!path.exists()).then(|| path.to_path_buf()));
+    new.extend(matches!(path.try_exists(), Ok(false)).then(|| path.to_path_buf()));
     shard.finish()
 }
 

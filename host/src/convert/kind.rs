@@ -28,15 +28,17 @@ impl Kind {
         })
     }
 
-    /// Refuses the name of a numpy file for a model.
+    /// Refuses names for a model that say that a file is something else.
     ///
     /// # Errors
-    /// It ends with .npy or .npz.
-    pub fn must_not_be_numpy(path: &Path) -> Result<(), Complaint> {
+    /// It ends with .npy, .npz or .json, as indexes do.
+    pub fn must_be_model(path: &Path) -> Result<(), Complaint> {
+        let is_json = path.extension().is_some_and(|suffix| suffix.eq_ignore_ascii_case("json"));
         match Self::of(path) {
             Some(Self::Array | Self::Archive) => {
                 Err(Complaint::about(path, "would be a safetensors file; `convert` makes .npy and .npz"))
             }
+            _ if is_json => Err(Complaint::about(path, "would be a safetensors file, and no JSON")),
             _ => Ok(()),
         }
     }

@@ -74,6 +74,11 @@ impl Edits {
         self.edit_metadata(contents)
     }
 
+    /// Whether any name is to change.
+    pub fn renames(&self) -> bool {
+        !(self.rename.is_empty() && self.rename_prefix.is_empty())
+    }
+
     /// All at once: what one makes is not found by another.
     pub fn new_name(&self, name: &str) -> String {
         let whole = self.rename.iter().find(|(old, _)| old == name).map(|(_, new)| new.clone());
