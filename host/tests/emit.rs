@@ -337,7 +337,9 @@ fn what_cannot_be_written_is_one_sentence() {
     }
     assert_eq!(fs::read(place.path("there.h")).expect("it is there"), b"mine");
     assert_eq!(place.run(["emit", "--force", "-o", "there.h", "2-model.st"]).code, Some(0));
-    assert!(!place.path("m.py").exists());
+    let json = place.run(["emit", "--json", "-o", "m.rs", "2-model.st"]).out;
+    assert!(json.contains("no .json by its suffix, which --json writes"), "{json}");
+    assert!(!place.path("m.py").exists() && !place.path("m.rs").exists());
     for args in
         [&["-o", "m.py", "--lang", "c"][..], &["-o", "m.HPP"], &["-o", "m"], &["-o", "m.json", "--json"]]
     {

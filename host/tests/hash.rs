@@ -167,6 +167,9 @@ fn names_of_a_list_lead_anywhere() {
         place.put("sub/list", run(&["hash", option, name]).out.as_bytes());
         run(&["hash", "--verify", "list"]).is(0, &format!("{name}: ok\n"), "");
     }
+    let of_input = place.run_piped(["hash", "-"], &sound());
+    place.put("list", of_input.out.as_bytes());
+    verified(&place).is(2, "", "-: cannot be read: it was standard input, which is over\n");
     place.put("sub/list", format!("{}  ../gone\n", sum(b"")).as_bytes());
     finish(place.command(["hash", "--verify", "list"]).current_dir(place.path("sub"))).is(
         1,

@@ -143,6 +143,9 @@ fn what_is_called_as_padding_but_is_none_stays() {
     place.put("m", &file(format!("{{{}}}", tensor("__padding__.0", 0, 5)), b"abcde"));
     let run = place.run(["pack", "m", "-o", "new"]);
     assert_eq!((run.code, names(&place, "new")), (Some(0), vec!["__padding__.0".to_owned()]), "{run:?}");
+    // In the place that the padding of the new file would have.
+    let run = place.run(["pack", "m", "-o", "padded", "--align", "64", "--align-all"]);
+    run.is(2, "", "padded: no tensor of a file that is padded can be called \"__padding__.0\"\n");
 }
 
 /// Of the right length and in the right place, but with a number that none of the padding before it has come to, or with bytes that are
@@ -210,6 +213,10 @@ fn names_are_changed_all_at_once() {
     prefix.is(2, "", "safetensors: no tensor's name begins with \"z\"\n");
     let reserved = place.run(["pack", "sound", "-o", "none", "--rename", "a=__metadata__"]);
     reserved.is(2, "", "none: no tensor can be called \"__metadata__\"\n");
+    // The next command would leave it out, if it had nothing but zeros.
+    let padding = place.run(["pack", "sound", "-o", "none", "--rename", "a=__padding__.0"]);
+    let sentence = "safetensors: no tensor can be called \"__padding__.0\": it may be taken for padding\n";
+    padding.is(2, "", sentence);
     assert_eq!(place.run(["pack", "sound", "-o", "none", "--rename", "a"]).code, Some(2));
     assert!(!place.path("none").exists());
 }

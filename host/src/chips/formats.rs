@@ -20,7 +20,7 @@ impl Format {
     /// By the end of the file's name.
     ///
     /// # Errors
-    /// The chip has no boot loader that takes the format; the address is too high for it.
+    /// The name stands for another format; the chip has no boot loader that takes the format; the address is too high for it.
     pub fn of(file: &Path, chip: &str, last: u64) -> Result<Self, Complaint> {
         let suffix = file.extension().map(|suffix| suffix.to_string_lossy().to_ascii_lowercase());
         let format = match suffix.as_deref() {
@@ -32,7 +32,11 @@ impl Format {
                     return Err(Complaint::about(file, sentence));
                 }
             },
-            _ => return Ok(Self::Raw),
+            None | Some("bin" | "img" | "raw") => return Ok(Self::Raw),
+            Some(_) => {
+                let sentence = "neither .hex, .uf2 nor .bin by its suffix, and nothing else is written";
+                return Err(Complaint::about(file, sentence));
+            }
         };
         if u32::try_from(last).is_err() {
             return Err(Complaint::about(file, "the format has no addresses above 4 GiB; write a .bin"));
@@ -187,5 +191,9 @@ mod tests {
         assert_eq!(format("a.uf2", "nRF52840_xxAA", 9), None);
         assert_eq!(format("a.hex", "x", 1 << 32), None);
         assert_eq!(format("a.bin", "x", 1 << 32), Some(Format::Raw));
+        assert_eq!(format("-", "x", 9), Some(Format::Raw));
+        for other in ["a.elf", "a.srec", "a.s19", "a.safetensors"] {
+            assert_eq!(format(other, "RP2040", 9), None);
+        }
     }
 }

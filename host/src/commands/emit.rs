@@ -91,14 +91,16 @@ impl Emit {
     /// The language that is asked for, or that the suffix of the output stands for.
     ///
     /// # Errors
-    /// The suffix stands for neither.
+    /// The suffix stands for neither, or for a language where JSON is asked for.
     fn language(&self) -> Result<Language, Complaint> {
         let path = self.output.as_deref().filter(|output| output.as_os_str() != "-");
-        let (Some(path), None, false) = (path, self.lang, self.json) else {
+        let (Some(path), None) = (path, self.lang) else {
             return Ok(self.lang.unwrap_or(Language::C));
         };
         let suffix = path.extension().unwrap_or_default().to_ascii_lowercase();
         match suffix.to_str().unwrap_or("?") {
+            "" | "json" if self.json => Ok(Language::C),
+            _ if self.json => Err(Complaint::about(path, "no .json by its suffix, which --json writes")),
             "rs" => Ok(Language::Rust),
             "" | "h" | "hh" | "hpp" | "hxx" | "inc" | "c" | "cc" | "cpp" | "cxx" => Ok(Language::C),
             _ => {

@@ -51,7 +51,7 @@ pub struct Flash {
     #[arg(long)]
     dry_run: bool,
 
-    /// Write the image into a file, for another tool: .hex, .uf2, or else its bytes alone; needs no probe
+    /// Write the image into a file, for another tool: .hex, .uf2, or its bytes alone as .bin; needs no probe
     #[arg(short, long, value_name = "IMAGE", conflicts_with = "dry_run")]
     output: Option<PathBuf>,
 

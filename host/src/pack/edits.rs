@@ -70,7 +70,16 @@ impl Edits {
         if let Some((old, _)) = self.rename_prefix.iter().find(|(old, _)| !has_prefix(old)) {
             return nothing(format!("no tensor's name begins with {}", quoted(old)));
         }
-        contents.entries.iter_mut().for_each(|entry| entry.name = self.new_name(&entry.name));
+        for entry in &mut contents.entries {
+            let new = self.new_name(&entry.name);
+            if new != entry.name && new.starts_with("__padding__.") {
+                return nothing(format!(
+                    "no tensor can be called {}: it may be taken for padding",
+                    quoted(&new)
+                ));
+            }
+            entry.name = new;
+        }
         self.edit_metadata(contents)
     }
 

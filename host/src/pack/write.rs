@@ -58,7 +58,12 @@ pub fn refusal<'n>(error: SpecError, name: &dyn Fn(usize) -> Option<&'n str>, ou
         Which::Key(_) | Which::File => None,
     };
     let sentence = match (name, error.fault) {
-        (Some(name), SpecFault::Reserved) => format!("no tensor can be called {name}"),
+        (Some(name), SpecFault::Reserved) if name == "\"__metadata__\"" => {
+            format!("no tensor can be called {name}")
+        }
+        (Some(name), SpecFault::Reserved) => {
+            format!("no tensor of a file that is padded can be called {name}")
+        }
         (Some(name), fault) => format!("tensor {name}: {fault}"),
         (None, fault) => fault.to_string(),
     };

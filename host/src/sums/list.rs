@@ -45,14 +45,24 @@ fn read_lines(text: &[u8]) -> Result<Vec<Expected>, String> {
     let lines = text.split_inclusive(|byte| *byte == b'\n').enumerate();
     let lines = lines.map(|(index, line)| (index + 1, line.strip_suffix(b"\n").unwrap_or(line)));
     let lines = lines.map(|(number, line)| (number, line.strip_suffix(b"\r").unwrap_or(line)));
-    // Comments, as for `sha256sum`; and the sums of tensors, which stand there for people.
-    let lines = lines.filter(|(_, line)| !line.starts_with(b"#") && !line.starts_with(b"  "));
+    // As `sha256sum` does: comments are passed over, and spaces in front of a sum.
+    let lines = lines.filter(|(_, line)| !line.starts_with(b"#") && !is_of_tensor(line));
+    let lines = lines.map(|(number, line)| (number, line.trim_ascii_start()));
     lines
         .map(|(number, line)| {
             let (sum, name) = parse(line).ok_or_else(|| format!("line {number} is not a sum and a name"))?;
             Ok(Expected { name: name.into(), sum, tensors: None })
         })
         .collect()
+}
+
+/// Whether this is the sum of a tensor, which stands there for people: two spaces, the sum, two spaces, and the name in quotes.
+fn is_of_tensor(line: &[u8]) -> bool {
+    let parsed = line.strip_prefix(b"  ").and_then(parse);
+    parsed.is_some_and(|(_, name)| {
+        let name = name.to_string_lossy();
+        name.len() > 1 && name.starts_with('"') && name.ends_with('"')
+    })
 }
 
 fn read_json(text: &[u8]) -> Result<Vec<Expected>, String> {
@@ -125,6 +135,16 @@ mod tests {
         assert_eq!(objects[1].tensors.as_ref().and_then(|tensors| tensors.get("t")), Some(&sum));
     }
 
+    /// `sha256sum -c` reads lines with spaces in front: nothing may be passed over that it would find wrong.
+    #[test]
+    fn only_sums_of_tensors_are_passed_over() {
+        let sum = "ab".repeat(32);
+        let list = read(format!("{sum}  a\n  {sum}  \"t u\"\n  {sum}  b\n {sum}  \"c\"\n").as_bytes());
+        let list = list.expect("a list");
+        let names: Vec<_> = list.iter().map(|file| file.name.to_str()).collect();
+        assert_eq!(names, [Some("a"), Some("b"), Some("\"c\"")]);
+    }
+
     #[test]
     fn what_is_no_list_is_refused_in_a_sentence() {
         let sum = "ab".repeat(32);
@@ -132,6 +152,7 @@ mod tests {
             (String::new(), "it lists no file"),
             ("# nothing\n".into(), "it lists no file"),
             (format!("{sum}  a\n\n"), "line 2 is not a sum and a name"),
+            (format!("{sum}  a\n  a comment\n"), "line 2 is not a sum and a name"),
             (format!("{sum}  a\n{}  b", &sum[1..]), "line 2 is not"),
             ("{}".into(), "missing field `files`"),
             (r#"{"files":[]}"#.into(), "it lists no file"),

@@ -144,6 +144,9 @@ fn examine(file: &Expected, path: &Path, work: &Work) -> Result<Finding, Complai
             Ok(Finding::Changed { sum, expected: file.sum.clone(), tensors })
         }
         Err(Trouble::Other(complaint)) => Err(complaint),
+        Err(Trouble::Read(_)) if path.as_os_str() == "-" && is_missing(path) => {
+            Ok(Finding::NotRead(NotRead::because("it was standard input, which is over")))
+        }
         Err(Trouble::Read(_)) if is_missing(path) => Ok(Finding::Missing),
         Err(Trouble::Read(reason)) => Ok(Finding::NotRead(reason)),
     }

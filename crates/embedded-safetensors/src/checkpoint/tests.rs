@@ -99,6 +99,29 @@ fn after_a_power_cut_at_any_call_the_old_or_the_new_folder_is_there() {
     }
 }
 
+/// As a loop does that makes its folder before it looks for what a power cut has left.
+#[test]
+fn an_old_folder_stays_until_a_new_one_is_whole() {
+    let aside = Path::new("/runs/.safetensors-last.old");
+    let old = found(&before(true));
+    let moved = |path: &Path| aside.join(path.strip_prefix(place()).expect("it is in the folder"));
+    let old: Files = old.into_iter().map(|(path, bytes)| (moved(&path), bytes)).collect();
+    let files = old.iter().map(|(path, bytes)| (path.as_path(), &**bytes));
+    let start = Forgetful::with(files.chain([(Path::new("/runs/last/begun"), &b"x"[..])])).without_exchange();
+    let disk = start.copy().planning(Plan::Fine);
+    assert!(!recover_checkpoint_on(&disk, place()).expect("nothing goes wrong"));
+    assert_eq!(disk.names().len(), start.names().len());
+    write(&disk, 2).expect("nothing goes wrong");
+    assert!(verify(&disk, place()).is_ok() && disk.names().len() == found(&disk).len());
+    for cut in 0..=disk.calls() {
+        let disk = start.copy().planning(Plan::PowerCut(cut));
+        let _ = write(&disk, 2);
+        for after in LUCK.into_iter().flat_map(|luck| disk.after_power_cut(luck)) {
+            assert!(verify(&after, place()).is_ok() || verify(&after, aside).is_ok(), "at {cut}");
+        }
+    }
+}
+
 #[test]
 fn in_one_act_nobody_finds_nothing() {
     let disk = before(true);

@@ -69,7 +69,8 @@ pub(super) fn write_checkpoint_on(
 }
 
 /// Puts an old folder back that a power cut has left without its name; whether there was anything to put back. [`write_checkpoint`] does so by itself; this is for programs that
-/// read where no exchange in one act is possible, and is cheap where there is nothing to do. Not while another program writes there.
+/// read where no exchange in one act is possible, and is cheap where there is nothing to do. If something without `SHA256SUMS` is at `folder` by then, both stay, and the
+/// next [`write_checkpoint`] replaces both. Not while another program writes there.
 ///
 /// # Errors
 /// Those of the system.
@@ -93,7 +94,12 @@ fn recover(disk: &dyn Disk, folder: &Path) -> Result<bool, FileFault> {
         return Ok(false);
     }
     let is_lost = look(&place)?.is_none();
-    let moved = if is_lost { disk.rename(&old, &place) } else { disk.remove_folder(&old) };
+    let moved = match is_lost {
+        true => disk.rename(&old, &place),
+        // What has come to its place is no checkpoint, and the old one the only one.
+        false if look(&place.join(SUMS))?.is_none() => return Ok(false),
+        false => disk.remove_folder(&old),
+    };
     moved.map_err(|error| FileFault::system("put back", error))?;
     sync_folder_of(disk, &place)?;
     Ok(is_lost)
@@ -241,7 +247,11 @@ impl<'d> Checkpoint<'d> {
     /// In two acts; where the old folder is then.
     fn move_aside(&self) -> io::Result<PathBuf> {
         let old = old_beside(&self.place);
-        self.disk.rename(&self.place, &old)?;
+        match self.disk.look(&old)? {
+            None => self.disk.rename(&self.place, &old)?,
+            // A checkpoint that was left there, beside something that is none.
+            Some(_) => self.disk.remove_folder(&self.place)?,
+        }
         match self.disk.rename(&self.hidden, &self.place) {
             Ok(()) => Ok(old),
             Err(error) => {

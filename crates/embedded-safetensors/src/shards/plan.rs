@@ -124,6 +124,7 @@ impl ShardPlan {
     /// Whoever opens the folder, also after a power cut or when the program was killed, finds the new model whole or the old one whole. Where that cannot be
     /// done, because the index that is there names a shard that the new model has, too, nothing is written: write into another folder, and rename or remove
     /// the old one afterwards, or use `write_checkpoint`. Shards of an old model that are called otherwise stay there.
+    /// Only the index of this stem is looked at: keep a model of another index in a folder of its own, if its shards are called the same.
     ///
     /// A `STEM.safetensors` that is there beside a new index stays, too, and programs that look for a whole model first, as transformers does, find that old
     /// model. Whoever writes where one may be removes it afterwards.
