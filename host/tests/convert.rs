@@ -276,50 +276,6 @@ fn only_rows_of_several_numbers_have_scales() {
     }
 }
 
-/// What went out as bits comes back, from the command and from ml_dtypes, whose arrays numpy calls `V2` and `V1`.
-#[test]
-fn bits_come_back() {
-    let place = Place::new();
-    let header = concat!(
-        r#"{"b":{"dtype":"BF16","shape":[2],"data_offsets":[0,4]},"#,
-        r#""f":{"dtype":"F8_E5M2","shape":[3],"data_offsets":[4,7]},"#,
-        r#""u":{"dtype":"U8","shape":[1],"data_offsets":[7,8]}}"#
-    );
-    place.put("m.safetensors", &file(header, &[0x80, 0x3F, 0x81, 0x7F, 1, 0x7F, 0xFC, 9]));
-    assert_eq!(convert(&place, &["m.safetensors", "m.npz", "--bits"]).code, Some(0));
-    let back = ["m.npz", "n.safetensors", "--from-bits", "BF16", "--from-bits", "f8_e5m2=f"];
-    let run = convert(&place, &back);
-    assert!(run.out.ends_with("\n  read as BF16: \"b\"\n  read as F8_E5M2: \"f\"\n"), "{run:?}");
-    assert_eq!(place.run(["diff", "m.safetensors", "n.safetensors"]).code, Some(0));
-    // Into a cast, too.
-    let cast = ["m.npz", "f.safetensors", "--from-bits", "BF16", "--to", "F32"];
-    assert_eq!(convert(&place, &cast).code, Some(0));
-    assert_eq!(text(&place, "f.safetensors", "b"), "[1.0, nan]\n");
-    for (descr, dtype, data, expected) in [
-        ("<V2", "BF16", &[0x80, 0x3F][..], "[1.0]\n"),
-        ("<V1", "F8_E4M3", &[0x38], "[1.0]\n"),
-        ("|V1", "F8_E8M0", &[0x7F], "[1.0]\n"),
-    ] {
-        place.put("a.npy", &array(descr, data));
-        let bits = 8 * data.len();
-        let error = format!(
-            "a.npy: tensor \"a\": elements of {bits} raw bits, as numpy stores dtypes that it does not know; --from-bits says which dtype, such as BF16 or F8_E4M3\n"
-        );
-        convert(&place, &["a.npy", "a.safetensors", "--force"]).is(2, "", &error);
-        let run = convert(&place, &["a.npy", "a.safetensors", "--force", "--from-bits", dtype]);
-        assert_eq!(run.code, Some(0), "{run:?}");
-        assert_eq!(text(&place, "a.safetensors", "a"), expected);
-        assert!(place.run(["inspect", "a.safetensors"]).out.contains(&format!(" {dtype} ")));
-    }
-}
-
-/// A `.npy` of one element.
-fn array(descr: &str, data: &[u8]) -> Vec<u8> {
-    let text = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': (1,), }}");
-    let len = u16::try_from(text.len()).expect("short").to_le_bytes();
-    [b"\x93NUMPY\x01\0", &len[..], text.as_bytes(), data].concat()
-}
-
 /// A NaN becomes quiet and keeps the upper bits of its payload, where numpy and ml_dtypes do other things.
 #[test]
 fn nans_keep_the_upper_bits_of_their_payload() {

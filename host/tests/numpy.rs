@@ -5,7 +5,7 @@ mod support;
 use flate2::{Compression, Crc, write::DeflateEncoder};
 use std::fs;
 use std::io::Write;
-use support::{Place, Run, sound};
+use support::{Place, Run, file, sound};
 
 fn convert(place: &Place, arguments: &[&str]) -> Run {
     place.run([&["convert"], arguments].concat())
@@ -291,6 +291,43 @@ fn what_is_not_there_or_no_file() {
     let run = convert(&place, &["a.safetensors", "o.npz", "--json"]);
     assert_eq!((run.code, run.err.as_str()), (Some(1), ""));
     assert!(run.out.starts_with("{\"file\":\"a.safetensors\",\"ok\":false,\"code\":\""), "{run:?}");
+}
+
+/// What went out as bits comes back, from the command and from ml_dtypes, whose arrays numpy calls `V2` and `V1`.
+#[test]
+fn bits_come_back() {
+    let place = Place::new();
+    let header = concat!(
+        r#"{"b":{"dtype":"BF16","shape":[2],"data_offsets":[0,4]},"#,
+        r#""f":{"dtype":"F8_E5M2","shape":[3],"data_offsets":[4,7]},"#,
+        r#""u":{"dtype":"U8","shape":[1],"data_offsets":[7,8]}}"#
+    );
+    place.put("m.safetensors", &file(header, &[0x80, 0x3F, 0x81, 0x7F, 1, 0x7F, 0xFC, 9]));
+    assert_eq!(convert(&place, &["m.safetensors", "m.npz", "--bits"]).code, Some(0));
+    let back = ["m.npz", "n.safetensors", "--from-bits", "BF16", "--from-bits", "f8_e5m2=f"];
+    let run = convert(&place, &back);
+    assert!(run.out.ends_with("\n  read as BF16: \"b\"\n  read as F8_E5M2: \"f\"\n"), "{run:?}");
+    assert_eq!(place.run(["diff", "m.safetensors", "n.safetensors"]).code, Some(0));
+    // Into a cast, too.
+    let cast = ["m.npz", "f.safetensors", "--from-bits", "BF16", "--to", "F32"];
+    assert_eq!(convert(&place, &cast).code, Some(0));
+    assert_eq!(text(&place, "f.safetensors", "b"), "[1.0, nan]\n");
+    for (descr, dtype, data, expected) in [
+        ("<V2", "BF16", &[0x80, 0x3F][..], "[1.0]\n"),
+        ("<V1", "F8_E4M3", &[0x38], "[1.0]\n"),
+        ("|V1", "F8_E8M0", &[0x7F], "[1.0]\n"),
+    ] {
+        place.put("a.npy", &npy(&format!("'{descr}'"), "False", "(1,)", data));
+        let bits = 8 * data.len();
+        let error = format!(
+            "a.npy: tensor \"a\": elements of {bits} raw bits, as numpy stores dtypes that it does not know; --from-bits says which dtype, such as BF16 or F8_E4M3\n"
+        );
+        convert(&place, &["a.npy", "a.safetensors", "--force"]).is(2, "", &error);
+        let run = convert(&place, &["a.npy", "a.safetensors", "--force", "--from-bits", dtype]);
+        assert_eq!(run.code, Some(0), "{run:?}");
+        assert_eq!(text(&place, "a.safetensors", "a"), expected);
+        assert!(place.run(["inspect", "a.safetensors"]).out.contains(&format!(" {dtype} ")));
+    }
 }
 
 /// ml_dtypes calls only F8_E5M2 by a name of its own, `f1`: it is no other F8, and nothing needs to say what it is.
