@@ -51,6 +51,21 @@ const CASES: &[Case] = &[
     reads("flash", &["--chip", "nRF52840_xxAA", "--at", "0x80000", "--dry-run", "MODEL"]),
 ];
 
+/// One sentence, whatever it is asked.
+#[cfg(not(feature = "chips"))]
+#[test]
+fn what_needs_chips_says_how_to_get_them() {
+    let sentence =
+        "`fit` and `flash` need a build with the feature `chips`: cargo install --path host --features chips";
+    let place = Place::new();
+    for args in [&["fit"][..], &["fit", "--list"], &["flash", "--chip", "x", "--at", "0", "m", "-o", "-"]] {
+        place.run(args).is(2, "", &format!("safetensors: {sentence}\n"));
+    }
+    let run = place.run(["flash", "--json"]);
+    let object: serde_json::Value = serde_json::from_str(&run.out).expect("JSON");
+    assert_eq!((run.code, object["message"].as_str()), (Some(2), Some(sentence)));
+}
+
 impl Case {
     fn args(&self, model: &str) -> Vec<String> {
         let args = self.args.iter().map(|arg| if *arg == "MODEL" { model } else { arg });
@@ -109,7 +124,8 @@ fn every_command_is_here() {
         list.lines().take_while(|line| !line.is_empty()).filter_map(|line| line.split_whitespace().next());
     // These have their own tests of everything below.
     let apart = ["help", "completions", "decode", "hash", "join", "conform"];
-    for command in commands.filter(|command| !apart.contains(command)) {
+    let is_missing = |command: &&str| !cfg!(feature = "chips") && ["fit", "flash"].contains(command);
+    for command in commands.filter(|command| !apart.contains(command) && !is_missing(command)) {
         assert!(CASES.iter().any(|case| case.name == command), "{command} is not tested");
     }
 }

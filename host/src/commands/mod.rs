@@ -19,6 +19,8 @@ mod join;
 mod pack;
 mod slice;
 mod split;
+#[cfg(not(feature = "chips"))]
+mod without_chips;
 
 use crate::complaint::{Complaint, Outcome};
 use crate::exit::Exit;
@@ -46,6 +48,10 @@ pub enum Command {
     Fit(fit::Fit),
     #[cfg(feature = "chips")]
     Flash(flash::Flash),
+    #[cfg(not(feature = "chips"))]
+    Fit(without_chips::WithoutChips),
+    #[cfg(not(feature = "chips"))]
+    Flash(without_chips::WithoutChips),
     Completions(completions::Completions),
 }
 
@@ -66,9 +72,7 @@ impl Command {
             Self::Checkpoint(checkpoint) => end(checkpoint),
             Self::Conform(conform) => end(conform),
             Self::Emit(emit) => end(emit),
-            #[cfg(feature = "chips")]
             Self::Fit(fit) => end(fit),
-            #[cfg(feature = "chips")]
             Self::Flash(flash) => end(flash),
             Self::Completions(completions) => end(completions),
         }

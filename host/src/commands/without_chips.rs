@@ -1,0 +1,23 @@
+//! `safetensors fit` and `flash`, in a build that knows no chips.
+
+use crate::commands::Run;
+use crate::complaint::{Complaint, Outcome};
+use std::ffi::OsString;
+
+/// Needs a build with the feature `chips`.
+#[derive(clap::Args)]
+pub struct WithoutChips {
+    #[arg(hide = true, trailing_var_arg = true, allow_hyphen_values = true)]
+    arguments: Vec<OsString>,
+}
+
+impl Run for WithoutChips {
+    fn json(&self) -> bool {
+        self.arguments.iter().any(|argument| argument == "--json")
+    }
+
+    fn run(self) -> Outcome {
+        let sentence = "`fit` and `flash` need a build with the feature `chips`: cargo install --path host --features chips";
+        Err(Complaint::usage(sentence))
+    }
+}
