@@ -14,6 +14,9 @@ fn main() {
     let words: Vec<String> = std::env::args().collect();
     match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         [_, "report", door, path] => measured::report(door, path),
+        _ if std::env::var_os("SUITE_SHARE").is_some() => {
+            println!("left out: `cargo xtask test memory` runs it");
+        }
         _ => measured::all(),
     }
 }

@@ -20,6 +20,7 @@ pub mod recipe;
 pub mod reference;
 #[cfg(feature = "oracle")]
 pub mod reference_writer;
+pub mod share;
 pub mod sink;
 pub mod split;
 pub mod table;

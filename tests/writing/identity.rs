@@ -2,11 +2,14 @@
 
 use verification::dictionary::{Dictionary, Kinds, Named};
 use verification::random::Random;
+use verification::share;
 use verification::writing::{read, write};
 
-/// More with the environment variable `DICTIONARIES`.
+/// More with the environment variable `DICTIONARIES`, fewer with `SUITE_SHARE`.
 fn count() -> u64 {
-    std::env::var("DICTIONARIES").map_or(12_000, |text| text.parse().expect("a number"))
+    let all = std::env::var("DICTIONARIES").map_or(12_000, |text| text.parse().expect("a number"));
+    // As many as have something of every kind in them.
+    share::of(all).max(3000)
 }
 
 /// Other dictionaries with `DIFFERENTIAL_SEED`.

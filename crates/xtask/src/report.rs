@@ -69,13 +69,16 @@ struct Row {
 }
 
 impl Row {
-    fn print(&self) {
+    fn print(&self, again: fn(&str) -> String) {
         let Tally { passed, failed, notes } = &self.tally;
         let verdict = if *failed > 0 { "FAILED" } else { "ok" };
         let seconds = self.time.as_secs_f32();
         println!("{:12}{verdict:8}{passed:6} passed{failed:5} failed{seconds:8.1} s", self.name);
         for note in notes {
             println!("{:12}{note}", "");
+        }
+        if *failed > 0 {
+            println!("{:12}again: {}", "", again(self.name));
         }
     }
 }
@@ -84,11 +87,13 @@ impl Row {
 pub struct Report {
     rows: Vec<Row>,
     start: Instant,
+    /// The command that runs the stage of this name once more.
+    again: fn(&str) -> String,
 }
 
 impl Report {
-    pub fn new() -> Self {
-        Self { rows: Vec::new(), start: Instant::now() }
+    pub fn new(again: fn(&str) -> String) -> Self {
+        Self { rows: Vec::new(), start: Instant::now(), again }
     }
 
     /// Runs one stage below a header line and keeps what it found. A stage that could not be run counts
@@ -105,11 +110,14 @@ impl Report {
         self.rows.push(Row { name, tally, time });
     }
 
-    /// Prints the summary, its last line being the count of everything.
-    pub fn print(self) -> ExitCode {
+    /// Prints the summary and a remark, the last line being the count of everything.
+    pub fn print(self, remark: Option<&str>) -> ExitCode {
         println!("\n=== summary");
         for row in &self.rows {
-            row.print();
+            row.print(self.again);
+        }
+        if let Some(remark) = remark {
+            println!("\n{remark}");
         }
         let passed: u32 = self.rows.iter().map(|row| row.tally.passed).sum();
         let failed: u32 = self.rows.iter().map(|row| row.tally.failed).sum();

@@ -24,7 +24,7 @@ pub use content::{Image, images};
 pub use medium::{Card, Medium};
 pub use packages::{Package, packages};
 pub use run::Ended;
-pub use suite::{all, some};
+pub use suite::{all, quick, some};
 pub use table::BOARDS;
 
 use musts::Must;

@@ -25,7 +25,7 @@ fn run(words: &[String]) -> Result<ExitCode, String> {
     let names: Vec<&String> = words.iter().filter(|word| *word != "--bless").collect();
     let named: Result<Vec<&'static Board>, String> = names.iter().map(|name| boards::find(name)).collect();
     let named = if names.is_empty() { BOARDS.iter().collect() } else { named? };
-    let mut report = Report::new();
+    let mut report = Report::new(|_| "cargo xtask firmware".to_owned());
     report.stage("firmware", "every board says what it must", || boards::some(&named, bless));
-    Ok(report.print())
+    Ok(report.print(None))
 }

@@ -14,14 +14,14 @@ pub const COMMAND: Command =
 fn run(_: &[String]) -> Result<ExitCode, String> {
     toolchain::need_component("rustfmt", "fmt")?;
     toolchain::need_component("clippy", "clippy")?;
-    let mut report = Report::new();
+    let mut report = Report::new(|_| "cargo xtask lint".to_owned());
     report.stage("format", "every file is as rustfmt writes it", format);
     report.stage("clippy", "no warnings, with any features", clippy);
     report.stage("firmware", "no warnings in firmware", firmware);
     report.stage("doc", "the documentation builds without warnings", doc);
     report.stage("package", "the product packs, and builds from its package", package);
     report.stage("house", "layers, lengths of functions and files, words", house);
-    Ok(report.print())
+    Ok(report.print(None))
 }
 
 fn format() -> Outcome {
@@ -35,10 +35,11 @@ fn format() -> Outcome {
 
 fn clippy() -> Outcome {
     let mut tally = Tally::default();
+    let chips = ["--package", "safetensors-host", "--features", "chips"];
     let all = ["--package", "embedded-safetensors", "--all-features"];
-    let alone = |feature| ["--features", feature];
+    let alone = |feature| ["--package", "verification", "--features", feature];
     let verification = ["std", "oracle", "formats", "bench"].map(alone);
-    for features in verification.iter().map(|set| &set[..]).chain([&["--workspace"][..], &all]) {
+    for features in verification.iter().map(|set| &set[..]).chain([&["--workspace"][..], &all, &chips]) {
         let clippy = own_cargo().args(["clippy", "--quiet", "--all-targets"]).args(features);
         tally.check(&features.join(" "), clippy.args(["--", "-D", "warnings"]).check());
     }

@@ -15,13 +15,23 @@ const MISSING_FUNCTION: &str = "a_panic_path_survived";
 /// Parts of symbol names that only come with panics, text formatting or unwinding.
 pub const UNWANTED: [&str; 3] = ["panic", "4core3fmt", "unwind"];
 
+/// At every level, for every target.
 pub fn no_panic() -> Outcome {
+    judge_all(&BARE_TARGETS, judge)
+}
+
+/// At one level, for one target of each architecture.
+pub fn one_level() -> Outcome {
+    judge_all(&[LOGGED, "riscv32imc-unknown-none-elf"], |toolchain| vec![judge_level(toolchain, LEVELS[0])])
+}
+
+fn judge_all(triples: &[&'static str], judge: fn(Toolchain) -> Vec<Verdict>) -> Outcome {
     let mut toolchains = Vec::new();
-    for triple in BARE_TARGETS {
+    for triple in triples {
         toolchains.push(Toolchain::for_target(triple)?);
     }
     let mut tally = Tally::default();
-    for (toolchain, verdicts) in toolchains.iter().zip(side_by_side(&toolchains)) {
+    for (toolchain, verdicts) in toolchains.iter().zip(side_by_side(&toolchains, judge)) {
         for (what, verdict) in verdicts? {
             tally.check(&format!("{} {what}", toolchain.triple), verdict);
         }
@@ -33,7 +43,10 @@ pub fn no_panic() -> Outcome {
 type Verdict = (String, Result<(), String>);
 
 /// The targets have directories of their own, so cargo builds them at the same time.
-fn side_by_side(toolchains: &[Toolchain]) -> Vec<Result<Vec<Verdict>, String>> {
+fn side_by_side(
+    toolchains: &[Toolchain],
+    judge: fn(Toolchain) -> Vec<Verdict>,
+) -> Vec<Result<Vec<Verdict>, String>> {
     thread::scope(|scope| {
         let threads: Vec<_> =
             toolchains.iter().map(|&toolchain| scope.spawn(move || judge(toolchain))).collect();
@@ -43,15 +56,17 @@ fn side_by_side(toolchains: &[Toolchain]) -> Vec<Result<Vec<Verdict>, String>> {
 }
 
 fn judge(toolchain: Toolchain) -> Vec<Verdict> {
-    let links = LEVELS.map(|level| {
-        (format!("links without panics at opt-level {level}"), links(Firmware::linkcheck(toolchain, level)))
-    });
+    let links = LEVELS.map(|level| judge_level(toolchain, level));
     let smallest = Firmware::linkcheck(toolchain, LEVELS[0]);
     let trap = ("does not link with a panic in it".to_owned(), trap_works(smallest));
     let log =
         ("is as large with the feature defmt, where nothing is logged".to_owned(), log_is_free(smallest));
     let more = if toolchain.triple == LOGGED { vec![log, trap] } else { vec![trap] };
     links.into_iter().chain(more).collect()
+}
+
+fn judge_level(toolchain: Toolchain, level: &'static str) -> Verdict {
+    (format!("links without panics at opt-level {level}"), links(Firmware::linkcheck(toolchain, level)))
 }
 
 fn links(firmware: Firmware) -> Result<(), String> {

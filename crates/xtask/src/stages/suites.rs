@@ -13,34 +13,41 @@ const STD: &[&str] = &["--package", "verification", "--features", "std"];
 /// The core's own tests, with all features that add code to it.
 const CORE: &[&str] = &["--package", "embedded-safetensors", "--features", "shards,checkpoint", "--lib"];
 
+/// Of what takes long, a quick run does this part, and another one with every commit.
+const SHARE: &str = "8";
+
 pub fn workspace() -> Outcome {
-    let mut tally = cargo_test(&["--workspace", "--exclude", "verification"])?;
+    let mut tally = share(&["--workspace", "--exclude", "verification"])?;
     // Some examples of the documentation, and what is logged, use features that no other package turns on.
     for suite in [&["--doc"][..], &["--test", "formats"]] {
         let package = ["--package", "embedded-safetensors", "--all-features"];
-        tally.add(cargo_test(&[&package, suite].concat())?);
+        tally.add(share(&[&package, suite].concat())?);
     }
-    tally.add(cargo_test(CORE)?);
+    tally.add(share(CORE)?);
     Ok(tally)
 }
 
 pub fn no_std() -> Outcome {
-    cargo_test(&["--package", "verification"])
+    share(&["--package", "verification"])
 }
 
 pub fn std() -> Outcome {
-    cargo_test(STD)
+    share(&["--package", "verification", "--features", "std,oracle"])
+}
+
+/// All of [`no_std`], and the examples, each with no more features than it needs.
+pub fn whole() -> Outcome {
+    let mut tally = test().args(["--package", "verification"]).tests()?;
+    let examples = ["--package", "embedded-safetensors", "--test", "examples"];
+    tally.add(test().args(examples).tests()?);
+    Ok(tally)
 }
 
 pub fn oracle() -> Outcome {
-    let args = ["--release", "--package", "verification", "--features", "oracle"];
-    match seed_of_commit() {
-        Some(seed) => test().args(args).env("DIFFERENTIAL_SEED", seed).tests(),
-        None => test().args(args).tests(),
-    }
+    with_seed(test().args(["--release", "--package", "verification", "--features", "std,oracle"])).tests()
 }
 
-/// The suite of [`std`] with the parser's shortcuts switched off, and the core's own tests. A target directory of its own keeps the other
+/// The suite with the parser's shortcuts switched off, and the core's own tests. A target directory of its own keeps the other
 /// builds.
 pub fn general() -> Outcome {
     let flags = std::env::var("RUSTFLAGS").unwrap_or_default() + " --cfg safetensors_general";
@@ -52,15 +59,34 @@ pub fn general() -> Outcome {
     Ok(tally)
 }
 
+/// The command with what needs probe-rs.
+pub fn chips() -> Outcome {
+    test().args(["--package", "safetensors-host", "--features", "chips"]).env("SUITE_SHARE", SHARE).tests()
+}
+
+/// What the command takes of memory.
+pub fn memory() -> Outcome {
+    let tests = ["--test", "memory", "--test", "stream_memory"];
+    test().args(["--release", "--package", "safetensors-host"]).args(tests).tests()
+}
+
+/// A part of what takes long.
+fn share(args: &[&str]) -> Outcome {
+    with_seed(test().args(args)).env("SUITE_SHARE", SHARE).tests()
+}
+
 /// Other files for the differential test with every commit, and the same for the same commit.
+fn with_seed(run: Run) -> Run {
+    match seed_of_commit() {
+        Some(seed) => run.env("DIFFERENTIAL_SEED", seed),
+        None => run,
+    }
+}
+
 fn seed_of_commit() -> Option<String> {
     let output = Run::new("git").args(["rev-parse", "HEAD"]).capture().ok()?;
     let commit = String::from_utf8(output.stdout).ok()?;
     u64::from_str_radix(commit.get(..12)?, 16).ok().map(|seed| seed.to_string())
-}
-
-fn cargo_test(args: &[&str]) -> Outcome {
-    test().args(args).tests()
 }
 
 fn test() -> Run {
