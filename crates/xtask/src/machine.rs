@@ -3,11 +3,32 @@
 use crate::process::Run;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Finds a program on the search path.
 pub fn find(program: &str) -> Option<PathBuf> {
     let paths = std::env::var_os("PATH")?;
     std::env::split_paths(&paths).map(|dir| dir.join(program)).find(|path| path.is_file())
+}
+
+/// Whether nothing may be installed.
+static FROZEN: AtomicBool = AtomicBool::new(false);
+
+/// From now on, what is missing is said and not installed.
+pub fn install_nothing() {
+    FROZEN.store(true, Ordering::Relaxed);
+}
+
+/// Says what is about to be installed.
+///
+/// # Errors
+/// `--no-install` forbids it.
+pub fn may_install(what: &str) -> Result<(), String> {
+    if FROZEN.load(Ordering::Relaxed) {
+        return Err(format!("{what} would be installed, which --no-install forbids"));
+    }
+    eprintln!("installing {what}");
+    Ok(())
 }
 
 /// Makes sure that `present` holds, installing the Debian `packages` if it does not.
@@ -16,11 +37,12 @@ pub fn need(what: &str, packages: &[&str], present: impl Fn() -> bool) -> Result
         return Ok(());
     }
     let list = packages.join(" ");
-    if !can_install() {
+    if !FROZEN.load(Ordering::Relaxed) && !can_install() {
         return Err(format!(
             "{what} is missing; on Debian run `apt-get install --no-install-recommends {list}`"
         ));
     }
+    may_install(&format!("the Debian packages {list}, for {what}"))?;
     install(packages)?;
     if present() { Ok(()) } else { Err(format!("{what} is missing even with the Debian packages {list}")) }
 }
@@ -68,4 +90,18 @@ pub fn need_32_bit_linking(scratch: &Path) -> Result<(), String> {
         compile.capture().is_ok()
     };
     need("a C compiler for 32-bit x86", &["gcc", "gcc-multilib"], links)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{install_nothing, need};
+
+    #[test]
+    fn nothing_is_installed_that_was_forbidden() {
+        install_nothing();
+        let sentence = need("the program x", &["x-tools"], || false).unwrap_err();
+        assert!(sentence.contains("the Debian packages x-tools, for the program x"), "{sentence}");
+        assert!(sentence.contains("--no-install forbids"), "{sentence}");
+        assert_eq!(need("the program y", &["y-tools"], || true), Ok(()));
+    }
 }

@@ -24,7 +24,11 @@ mod workspace;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let words: Vec<String> = std::env::args().skip(1).collect();
+    let (flags, words): (Vec<String>, Vec<String>) =
+        std::env::args().skip(1).partition(|word| word == "--no-install");
+    if !flags.is_empty() {
+        machine::install_nothing();
+    }
     match commands::run(&words) {
         Ok(code) => code,
         Err(sentence) => {

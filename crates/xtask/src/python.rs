@@ -24,6 +24,14 @@ pub fn environment(name: &'static str, requirements: &Path) -> Result<PathBuf, S
 fn set_up(name: &str, requirements: &Path) -> Result<PathBuf, String> {
     let home = workspace::target_dir().join(name);
     let python = home.join("bin/python3");
+    // Written when all of it is there.
+    let (stamp, wanted) =
+        (home.join("requirements.txt"), workspace::read(&workspace::root().join(requirements))?);
+    if workspace::read(&stamp).is_ok_and(|installed| installed == wanted) {
+        return Ok(python);
+    }
+    let what = format!("the Python packages of {}, below the target folder", requirements.display());
+    machine::may_install(&what)?;
     let has_pip = || Run::new(&python).args(["-m", "pip", "--version"]).capture().is_ok();
     if !has_pip() {
         make(&home)?;
@@ -31,6 +39,7 @@ fn set_up(name: &str, requirements: &Path) -> Result<PathBuf, String> {
     let install =
         ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps", "--requirement"];
     Run::new(&python).args(install).args([requirements]).limit(300).check()?;
+    workspace::write(&stamp, &wanted)?;
     Ok(python)
 }
 
@@ -54,13 +63,17 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    pub fn judge(&self, what: &str) -> Outcome {
+    /// All cases of the script, or so many.
+    pub fn judge(&self, what: &str, cases: Option<u32>) -> Outcome {
         let folder = Path::new(self.folder);
         let python = environment(self.environment, &folder.join("requirements.txt"))?;
         // As the suite is built, so that little is left to build.
         let build = ["build", "--quiet", "--package", "verification", "--bin", self.program];
         own_cargo().args(build).args(["--features", self.features]).check()?;
         let mut run = Run::new(python).args(["-B"]).args([folder.join(self.script)]).limit(600);
+        if let Some(cases) = cases {
+            run = run.args(["--cases", &cases.to_string()]);
+        }
         if let Some(seed) = std::env::var_os(self.seed) {
             run = run.args(["--seed".into(), seed]);
         }

@@ -111,8 +111,15 @@ fn version_of(rustc: &OsStr) -> Result<String, String> {
 /// Makes sure that a component of the toolchain that runs us, and so its cargo command, is there.
 pub fn need_component(component: &str, command: &str) -> Result<(), String> {
     let present = || own_cargo().args([command, "--version"]).capture().is_ok();
-    let add = || Run::new("rustup").args(["component", "add", component]).limit(180).check();
-    if present() || machine::find("rustup").is_some() && add().is_ok() && present() {
+    let add = || {
+        machine::may_install(&format!("the component {component} of the Rust toolchain"))?;
+        Run::new("rustup").args(["component", "add", component]).limit(180).check()
+    };
+    if present() {
+        return Ok(());
+    }
+    if machine::find("rustup").is_some() {
+        add()?;
         return Ok(());
     }
     Err(format!("`cargo {command}` is missing; run `rustup component add {component}`"))
@@ -163,6 +170,7 @@ fn own_compiler(triple: &str, rustup_refused: bool) -> Result<(), String> {
     if rustup_refused {
         return Err("rustup could not add another target, and was not asked again".to_owned());
     }
+    machine::may_install(&format!("the Rust target {triple}"))?;
     let add = Run::new("rustup").args(["target", "add", triple]).limit(180).check();
     if add.is_ok() && is_installed(triple) {
         Ok(())

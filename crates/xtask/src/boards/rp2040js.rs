@@ -22,6 +22,7 @@ pub fn set_up(folder: &Path) -> Result<PathBuf, String> {
         workspace::write(&place.join(file), &workspace::read(&folder.join(file))?)?;
     }
     if !is_installed {
+        machine::may_install("the npm packages of the emulator rp2040js, below the target folder")?;
         // An installation that fails must not be taken for the one before it.
         let _ = std::fs::remove_file(place.join(INSTALLED));
         let quietly = ["ci", "--no-audit", "--no-fund", "--ignore-scripts"];

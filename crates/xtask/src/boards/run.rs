@@ -1,6 +1,6 @@
 //! Building the programs of a board and running them.
 
-use super::{Board, Case, Machine, log, rp2040js, vectors};
+use super::{Board, Case, DIGITS, Machine, log, rp2040js, vectors};
 use crate::elf::Elf;
 use crate::process::Run;
 use crate::python;
@@ -47,18 +47,23 @@ impl Board {
 
     /// Builds its programs with these features.
     pub fn build(&self, features: &str) -> Result<(), String> {
-        self.building(features)?.capture().map(drop)
+        self.building(features)?.args(["--bins"]).capture().map(drop)
+    }
+
+    /// Builds the program that reads digits.
+    pub fn build_digits(&self) -> Result<(), String> {
+        self.building("")?.args(["--bin", DIGITS]).capture().map(drop)
     }
 
     /// Builds its programs, and lets cargo say how far it is: for somebody who waits.
     pub fn build_aloud(&self) -> Result<(), String> {
-        self.building("")?.check()
+        self.building("")?.args(["--bins"]).check()
     }
 
     fn building(&self, features: &str) -> Result<Run, String> {
         let build = Toolchain::for_target(self.triple())?.cargo("build").dir(&self.folder());
         let build = build.env("CARGO_TARGET_DIR", self.target_dir()?);
-        Ok(build.args(["--release", "--locked", "--bins", "--features", features]))
+        Ok(build.args(["--release", "--locked", "--features", features]))
     }
 
     /// Where one of its programs lies, with the features that it was built with last.

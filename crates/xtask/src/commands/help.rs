@@ -9,6 +9,9 @@ const REMARKS: &str = "
 Each command sets up what it needs: Rust targets with `rustup target add`, or, where those cannot be had,
 with Debian's own compiler; programs with apt-get when root on Debian. Elsewhere it says what to run.
 
+Options of every command:
+  --no-install            say what is missing, and install nothing
+
 Environment:
   XTASK_COMPILER=debian   build for other targets with Debian's compiler even where rustup could";
 

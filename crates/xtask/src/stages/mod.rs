@@ -53,7 +53,7 @@ const fn deep(name: &'static str, about: &'static str, run: fn() -> Outcome) -> 
 }
 
 /// In the order in which they run.
-pub const STAGES: [Stage; 28] = [
+pub const STAGES: [Stage; 29] = [
     quick(
         "workspace",
         "unit tests of the library, the command and the way in; documentation examples",
@@ -78,8 +78,11 @@ pub const STAGES: [Stage; 28] = [
         flash_model::run,
     ),
     quick("boards", "one board of each architecture reads digits under QEMU", boards::quick),
-    quick("numpy", "random slices are what numpy makes of them", numpy::slices),
-    quick("identity", "files and shards are those of the Python reference, byte for byte", identity::files),
+    quick(
+        "identity",
+        "random files and shards are those of the Python reference, byte for byte",
+        identity::share,
+    ),
     quick(
         "digits",
         "the networks of the firmware, and what boards make of them, are what numpy says",
@@ -105,6 +108,8 @@ pub const STAGES: [Stage; 28] = [
         size::judge,
     ),
     deep("vectors", "the committed vectors are what the generator writes", vectors::check),
+    deep("numpy", "many random slices are what numpy makes of them", numpy::slices),
+    deep("python", "many files and shards are those of the Python reference", identity::files),
     deep("tables", "the committed tables are what numpy and ml_dtypes say", tables::check),
     deep(
         "desktop",

@@ -13,5 +13,5 @@ pub fn slices() -> Outcome {
         features: "",
         seed: "NUMPY_SEED",
     };
-    comparison.judge("slices are numpy's")
+    comparison.judge("slices are numpy's", None)
 }
