@@ -12,10 +12,15 @@ use std::time::Instant;
 pub fn quick() -> Outcome {
     const NAMES: [&str; 2] = ["lm3s6965", "riscv-virt"];
     let boards = NAMES.into_iter().map(super::find).collect::<Result<Vec<_>, _>>()?;
+    boards.iter().try_for_each(|board| board.prepare())?;
+    let outcomes = thread::scope(|scope| {
+        let threads: Vec<_> = boards.iter().map(|board| scope.spawn(|| reads_digits(board))).collect();
+        let panicked = |_| Err("its run panicked".to_owned());
+        threads.into_iter().map(|thread| thread.join().unwrap_or_else(panicked)).collect::<Vec<_>>()
+    });
     let mut tally = Tally::default();
-    for board in boards {
-        board.prepare()?;
-        tally.check(&format!("{} {DIGITS}", board.name), reads_digits(board));
+    for (board, outcome) in boards.iter().zip(outcomes) {
+        tally.check(&format!("{} {DIGITS}", board.name), outcome);
     }
     Ok(tally)
 }
