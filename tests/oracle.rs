@@ -4,9 +4,9 @@
 
 use std::collections::BTreeSet;
 
+use vectors::{Manifest, Ours, Vector, Verdict};
 use verification::reference::{LATEST, RELEASES};
 use verification::share;
-use verification::vectors::{self, Manifest, Ours, Vector, Verdict};
 
 /// What one vector has against it, in sentences.
 type Problems = Vec<String>;

@@ -7,10 +7,10 @@ use embedded_safetensors::{
 };
 use std::collections::BTreeMap;
 use std::ops::Range;
+use vectors::{Ours, Vector, sha256};
 use verification::file::with_header;
 use verification::judge::{Reader, judge};
 use verification::split::Split;
-use verification::vectors::{self, Ours, Vector, sha256};
 
 /// The vectors whose tensors are not in the order of their offsets, where that is not a fault of the file.
 const OUT_OF_ORDER: [&str; 7] = [
@@ -99,7 +99,7 @@ fn expected(vector: &Vector, file: &[u8]) -> Vec<Expected> {
     }
     let data_len = tensors.iter().map(|tensor| tensor.data_offsets[1]).max().unwrap_or(0);
     let data_start = file.len() as u64 - data_len;
-    let tensor = |tensor: &verification::table::Tensor| {
+    let tensor = |tensor: &vectors::table::Tensor| {
         let [begin, end] = tensor.data_offsets.map(|offset| usize::try_from(data_start + offset).unwrap());
         Expected { name: tensor.name.clone(), len: end - begin, sha256: sha256(&file[begin..end]) }
     };

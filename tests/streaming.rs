@@ -9,14 +9,14 @@ use embedded_safetensors::{
     Entry, Error, ErrorKind, IndexMemory, IndexRecord, MAX_RANK, Model, ReadAt, ReadError, Slot, TensorInfo,
     TensorReader, Wanted, check_header,
 };
+use vectors::table;
+use vectors::{Ours, TensorRow, Vector, sha256};
 use verification::context::Context;
 #[cfg(feature = "std")]
 use verification::disk::Disk;
 use verification::doors::{Door, Nor, NorOfUnknownLen, Own, SeekableStream, Slice};
 use verification::judge::judge;
 use verification::mock::{Plan, Reads, Storage};
-use verification::table;
-use verification::vectors::{self, Ours, TensorRow, Vector, sha256};
 
 const WINDOWS: [usize; 9] = [1, 2, 15, 16, 17, 64, 512, 4096, 1 << 20];
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use schema::Schema;
 use serde_json::Value;
-use verification::vectors::{self, Answers, Manifest, Ours, Vector, Verdict, sha256};
+use vectors::{Answers, Manifest, Ours, Vector, Verdict, sha256};
 
 #[path = "vectors/schema.rs"]
 mod schema;

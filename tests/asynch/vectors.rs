@@ -7,10 +7,10 @@ use embedded_safetensors::asynch::{self, Model, TensorReader};
 use embedded_safetensors::{
     Error, ErrorKind, Index, IndexMemory, IndexRecord, MAX_RANK, ReadAt, ReadError, Slot, Summary,
 };
+use vectors::{Ours, TensorRow, Vector, sha256};
 use verification::context::Context;
 use verification::executor::finish;
 use verification::mock::{Fault, Plan, Reads, Storage};
-use verification::vectors::{self, Ours, TensorRow, Vector, sha256};
 use verification::waiting::{Door, Source, Waits};
 
 const WAITS: Waits = Waits { before: 1, after: 0 };

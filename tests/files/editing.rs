@@ -5,10 +5,10 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 use embedded_safetensors::{Draft, FileError, FileFault, Placement, Saved};
+use vectors::Ours;
 use verification::dictionary::{Dictionary, Kinds};
 use verification::file::with_header;
 use verification::random::Random;
-use verification::vectors::{self, Ours};
 
 use crate::folder::{Folder, names, read, sentence, write};
 

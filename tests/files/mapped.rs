@@ -9,9 +9,9 @@ use embedded_safetensors::{
     Advice, Dtype, ErrorKind as Kind, FileError, FileFault, FileSpec, MapOptions, MappedModel, Tensor,
     TensorSpec, write_file,
 };
+use vectors::table::{self, Table};
+use vectors::{Ours, Vector, sha256};
 use verification::file::with_header;
-use verification::table::{self, Table};
-use verification::vectors::{self, Ours, Vector, sha256};
 
 use crate::folder::{Folder, sentence};
 

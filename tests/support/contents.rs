@@ -6,7 +6,7 @@ use std::mem::take;
 use embedded_safetensors::{Error, Event, HeaderParser};
 
 use crate::split::Split;
-use crate::table::{Table, Tensor};
+use vectors::table::{Table, Tensor};
 
 /// The tensors and the metadata of a file that arrives like this. Of equal names the last one wins.
 ///

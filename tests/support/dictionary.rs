@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use embedded_safetensors::Dtype;
 
 use crate::random::Random;
-use crate::table::{Table, Tensor};
 use crate::texts::{names, text};
+use vectors::table::{Table, Tensor};
 
 /// Tensors by name, and the pairs of `__metadata__` if there is one; each in any order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -4,7 +4,7 @@ use embedded_safetensors::{DuplicateCheck, Error, HeaderCheck, Progress, Slot};
 
 use crate::contents::contents;
 use crate::split::Split;
-use crate::table::Table;
+use vectors::table::Table;
 
 /// How a file is judged. The verdict depends on none of it, as long as the memory suffices.
 #[derive(Clone, Copy, Debug)]

@@ -15,7 +15,6 @@ pub mod flash;
 pub mod judge;
 pub mod mock;
 pub mod random;
-pub mod recipe;
 #[cfg(feature = "oracle")]
 pub mod reference;
 #[cfg(feature = "oracle")]
@@ -23,8 +22,6 @@ pub mod reference_writer;
 pub mod share;
 pub mod sink;
 pub mod split;
-pub mod table;
 pub mod texts;
-pub mod vectors;
 pub mod waiting;
 pub mod writing;

@@ -3,7 +3,7 @@
 
 use std::panic::catch_unwind;
 
-use crate::table::{Table, Tensor};
+use vectors::table::{Table, Tensor};
 
 /// Why the reference refuses a file.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,8 +3,6 @@
 
 use std::process::ExitCode;
 
-use verification::vectors;
-
 /// A file that is longer is not packed.
 const LONGEST: usize = 65_536;
 

@@ -3,7 +3,6 @@
 use crate::made::MODEL;
 use embedded_safetensors::{Error, ErrorKind, Slot, View};
 use verification::file::with_header;
-use verification::vectors;
 
 fn vector(id: &str) -> Vec<u8> {
     let vectors = vectors::load().vectors;

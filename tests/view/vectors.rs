@@ -2,8 +2,8 @@
 
 use embedded_safetensors::{Error, ErrorKind, MAX_RANK, Slot, Tensor, View};
 use std::collections::BTreeMap;
-use verification::table::{self, Table};
-use verification::vectors::{self, Ours, Vector, sha256};
+use vectors::table::{self, Table};
+use vectors::{Ours, Vector, sha256};
 
 /// Longer files have nothing that shorter ones do not have.
 const LONG: usize = 1 << 20;

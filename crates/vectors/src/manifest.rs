@@ -1,22 +1,23 @@
-//! The conformance vectors of `tests/vectors`.
-
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-
-use serde::Deserialize;
-use sha2::{Digest, Sha256};
+//! The list of the vectors.
 
 use crate::recipe::Recipe;
 use crate::table::{Table, Tensor};
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+use std::collections::{BTreeMap, HashSet};
 
 /// The whole of `manifest.json`.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Manifest {
     /// The releases of the reference that were asked, oldest first.
+    #[serde(default)]
     pub references: Vec<String>,
     /// The reference's classes of errors: abbreviation, and the name in its source.
+    #[serde(default)]
     pub classes: BTreeMap<String, String>,
     /// This project's codes of errors.
+    #[serde(default)]
     pub codes: BTreeMap<String, Code>,
     /// Classes of bugs that vectors catch, each with a sentence.
     pub flags: BTreeMap<String, String>,
@@ -76,7 +77,7 @@ impl Answers {
 }
 
 /// One tensor of a vector.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct TensorRow {
     /// Its name.
     pub name: String,
@@ -95,11 +96,14 @@ pub struct TensorRow {
 pub struct Vector {
     /// Area and what.
     pub id: String,
-    file: Option<String>,
-    recipe: Option<Recipe>,
+    /// Its path in the folder of the vectors.
+    pub file: Option<String>,
+    /// How it is made, where it is too large to be kept.
+    pub recipe: Option<Recipe>,
     /// Bytes of the file.
     pub length: usize,
-    sha256: String,
+    /// Of the file.
+    pub sha256: String,
     /// Whether the file is more than a megabyte.
     #[serde(default)]
     pub large: bool,
@@ -122,61 +126,63 @@ pub struct Vector {
     /// Classes of bugs that it catches.
     pub flags: Vec<String>,
     /// What each release of the reference says.
+    #[serde(default)]
     pub reference: BTreeMap<String, Answers>,
     /// How many tensors there are, where they are too many to list.
     pub tensor_count: Option<usize>,
     /// The tensors of a file that this project accepts.
     pub tensors: Option<Vec<TensorRow>>,
-    metadata: Option<BTreeMap<String, String>>,
+    /// That it is `null` is to be compared too; that it is missing is not.
+    #[serde(default, deserialize_with = "even_null")]
+    pub metadata: Option<Value>,
 }
 
-/// The folder of the vectors.
-pub fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/vectors")
+fn even_null<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
+    Value::deserialize(deserializer).map(Some)
 }
 
-/// The manifest of the committed vectors.
-///
-/// # Panics
-/// When it cannot be read: no test of vectors means anything then.
-pub fn load() -> Manifest {
-    let path = folder().join("manifest.json");
-    let text = std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    serde_json::from_slice(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
-}
-
-/// The vectors that are made by recipes.
-pub fn recipes() -> impl Iterator<Item = Vector> {
-    load().vectors.into_iter().filter(|vector| vector.recipe.is_some())
+impl Manifest {
+    /// Reads a manifest.
+    ///
+    /// # Errors
+    /// It is none; a sentence says why.
+    pub fn parse(bytes: &[u8]) -> Result<Self, String> {
+        let damaged = |why: String| format!("it is no manifest of conformance vectors: {why}");
+        let manifest: Self = serde_json::from_slice(bytes).map_err(|error| damaged(error.to_string()))?;
+        let mut ids = HashSet::new();
+        match manifest.vectors.iter().find(|vector| !ids.insert(&vector.id)) {
+            Some(twice) => Err(damaged(format!("the vector {:?} is listed twice", twice.id))),
+            None => Ok(manifest),
+        }
+    }
 }
 
 impl Vector {
-    /// The bytes of the file, read or made anew, and compared with their checksum.
+    /// The bytes of the file, from the repository or made anew.
     ///
     /// # Panics
     /// When the file cannot be read or is not the one that the manifest means.
     pub fn bytes(&self) -> Vec<u8> {
-        let bytes = self.find_bytes().unwrap_or_else(|problem| panic!("{}: {problem}", self.id));
-        assert_eq!(
-            bytes.len(),
-            self.length,
-            "{}: the file has another length than the manifest says",
-            self.id
-        );
-        assert_eq!(
-            sha256(&bytes),
-            self.sha256,
-            "{}: the file is not the one that the manifest means",
-            self.id
-        );
-        bytes
+        let read = |file: &str| std::fs::read(crate::folder().join(file)).map_err(|error| error.to_string());
+        self.content(read).unwrap_or_else(|problem| panic!("{}: {problem}", self.id))
     }
 
-    fn find_bytes(&self) -> Result<Vec<u8>, String> {
-        match (&self.file, &self.recipe) {
-            (Some(file), None) => std::fs::read(folder().join(file)).map_err(|error| error.to_string()),
-            (None, Some(recipe)) => recipe.expand(self.length),
-            _ => Err("needs a file or a recipe, and not both".to_owned()),
+    /// The bytes of the file, which `read` gives if it is kept.
+    ///
+    /// # Errors
+    /// Those of `read`; it is not the file that the manifest means.
+    pub fn content(&self, read: impl FnOnce(&str) -> Result<Vec<u8>, String>) -> Result<Vec<u8>, String> {
+        let bytes = match (&self.file, &self.recipe) {
+            (Some(file), None) => read(file)?,
+            (None, Some(recipe)) => recipe.expand(self.length as u64)?,
+            _ => return Err("it needs a file or a recipe, and not both".to_owned()),
+        };
+        if bytes.len() != self.length {
+            return Err(format!("it has not the {} bytes that the manifest says", self.length));
+        }
+        match sha256(&bytes) == self.sha256 {
+            true => Ok(bytes),
+            false => Err("the file is not the one that the manifest means".to_owned()),
         }
     }
 
@@ -188,7 +194,11 @@ impl Vector {
     /// What a reader must report, where the manifest lists it.
     pub fn table(&self) -> Option<Table> {
         let tensors = self.tensors.as_ref()?.iter().map(TensorRow::tensor).collect();
-        Some(Table { tensors, metadata: self.metadata.clone() }.sorted())
+        let pairs = self.metadata.as_ref().and_then(Value::as_object);
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let metadata =
+            pairs.map(|pairs| pairs.iter().map(|(key, value)| (key.clone(), text(value))).collect());
+        Some(Table { tensors, metadata }.sorted())
     }
 }
 
@@ -206,4 +216,24 @@ impl TensorRow {
 /// The SHA-256 of the bytes in lower-case hexadecimal.
 pub fn sha256(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Manifest;
+
+    fn refused(text: &str) -> String {
+        Manifest::parse(text.as_bytes()).map_or_else(|why| why, |_| panic!("it is taken: {text}"))
+    }
+
+    #[test]
+    fn what_is_no_manifest_is_refused_in_a_sentence() {
+        let vector = r#"{"id":"a-b","length":0,"sha256":"","verdict":"valid","ours":"accept","rule":"","reason":"","flags":[]}"#;
+        assert!(refused("").contains("EOF while parsing"));
+        assert!(refused("[]").contains("line 1 column"));
+        assert!(refused(r#"{"flags":{}}"#).contains("missing field `vectors`"));
+        assert!(refused(r#"{"flags":{},"vectors":[{"id":7}]}"#).contains("invalid type"));
+        let twice = format!(r#"{{"flags":{{}},"vectors":[{vector},{vector}]}}"#);
+        assert!(refused(&twice).contains("is listed twice"));
+    }
 }

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 
 /// How to make a file.
-#[derive(Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Recipe {
     header: Vec<Part>,
@@ -12,19 +12,24 @@ pub struct Recipe {
     length: Option<String>,
 }
 
-#[derive(Deserialize)]
+/// One piece of a file.
+#[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum Part {
+pub enum Part {
+    /// This text.
     Text(String),
+    /// These bytes, in hexadecimal.
     Hex(String),
+    /// So many zero bytes.
     Zeros(u64),
+    /// A text many times.
     Repeat(Repeat),
 }
 
 /// The text so many times, with `join` between.
-#[derive(Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Repeat {
+pub struct Repeat {
     count: u64,
     text: String,
     #[serde(default)]
@@ -32,7 +37,10 @@ struct Repeat {
 }
 
 impl Recipe {
-    /// The bytes of the file, which has `len` of them. A sentence when the recipe makes no sense.
+    /// The bytes of the file, which has `len` of them.
+    ///
+    /// # Errors
+    /// A sentence when the recipe makes no sense.
     pub fn expand(&self, len: u64) -> Result<Vec<u8>, String> {
         let mut file = Limited { bytes: Vec::new(), limit: usize::try_from(len).unwrap_or(usize::MAX) };
         file.append(&[0; 8])?;
@@ -83,6 +91,16 @@ impl Limited {
 }
 
 impl Part {
+    /// The bytes of this piece.
+    ///
+    /// # Errors
+    /// A sentence when it makes no sense.
+    pub fn bytes(&self) -> Result<Vec<u8>, String> {
+        let mut file = Limited { bytes: Vec::new(), limit: usize::MAX };
+        self.append(&mut file)?;
+        Ok(file.bytes)
+    }
+
     fn append(&self, file: &mut Limited) -> Result<(), String> {
         match self {
             Self::Text(text) => file.append(text.as_bytes()),

@@ -2,9 +2,7 @@
 
 use crate::commands::Run;
 use crate::complaint::{Complaint, Outcome};
-use crate::conform::{
-    Asking, Break, Manifest, Score, Store, Unusable, Vector, ask_all, json, matches, page, summary,
-};
+use crate::conform::{Asking, Break, Score, Store, Unusable, ask_all, json, matches, page, summary};
 use crate::exit::Exit;
 use crate::product::Product;
 use crate::text::{quoted, shown_text};
@@ -12,6 +10,7 @@ use crate::work::Work;
 use std::ffi::OsString;
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
+use vectors::{Manifest, Vector};
 
 /// Score any reader of safetensors files against the conformance vectors.
 ///
@@ -98,7 +97,7 @@ impl Conform {
         let jobs = self.jobs.map_or_else(processors, usize::from);
         let (command, strict) = (self.command.as_slice(), self.strict);
         let asking = Asking { store, command, jobs, seconds: self.timeout.into(), strict };
-        let work = Work::new("asking", vectors.iter().map(|vector| vector.length).sum());
+        let work = Work::new("asking", vectors.iter().map(|vector| vector.length as u64).sum());
         ask_all(&asking, vectors, |bytes| work.advance(bytes)).map_err(|broken| match broken {
             Break::Unusable(reason) => complaint(store, reason),
             Break::Stopped(complaint) => complaint,

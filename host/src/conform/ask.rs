@@ -3,7 +3,6 @@
 use crate::conform::Unusable;
 use crate::conform::answer::Answer;
 use crate::conform::child::{Limit, run};
-use crate::conform::manifest::Vector;
 use crate::conform::scoring::{Score, problem};
 use crate::conform::store::Store;
 use std::ffi::OsString;
@@ -11,6 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread::scope;
 use std::time::Duration;
+use vectors::Vector;
 
 /// How often the caller is asked whether to go on while nothing is finished.
 const TICK: Duration = Duration::from_millis(100);
@@ -108,6 +108,6 @@ fn gather<'v, E>(
             Err(RecvTimeoutError::Timeout) => 0,
             Err(RecvTimeoutError::Disconnected) => return Ok(scores.into_iter().flatten().collect()),
         };
-        tick(len).map_err(Break::Stopped)?;
+        tick(len as u64).map_err(Break::Stopped)?;
     }
 }

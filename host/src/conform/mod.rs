@@ -5,16 +5,13 @@ mod answer;
 mod ask;
 mod child;
 mod glob;
-mod manifest;
 mod page;
-mod recipe;
 mod scoring;
 mod store;
 mod summary;
 
 pub use ask::{Asking, Break, ask_all};
 pub use glob::matches;
-pub use manifest::{Manifest, Vector};
 pub use page::page;
 pub use scoring::Score;
 pub use store::Store;

@@ -1,11 +1,11 @@
 //! The results as a page of Markdown.
 
 use crate::conform::answer::Said;
-use crate::conform::manifest::{Manifest, Verdict};
 use crate::conform::scoring::Score;
 use crate::conform::summary::{Count, area, cut, errors, grouped};
 use crate::text::shown_text;
 use std::io::{self, Write};
+use vectors::{Manifest, Verdict};
 
 /// How a reader did: in numbers, and every wrong answer.
 pub fn page(

@@ -1,9 +1,9 @@
 //! Whether an answer is right.
 
 use crate::conform::answer::{Answer, Said};
-use crate::conform::manifest::{Ours, Vector, Verdict};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
+use vectors::{Ours, TensorRow, Vector, Verdict};
 
 /// How much of a value is shown in a sentence, in characters.
 const SHOWN: usize = 200;
@@ -95,8 +95,8 @@ fn table_problem(vector: &Vector, table: &Map<String, Value>) -> Option<String> 
     })
 }
 
-fn tensors_problem(expected: &[Map<String, Value>], found: &Map<String, Value>) -> Option<String> {
-    let rows: BTreeMap<&str, &Map<String, Value>> = expected.iter().map(|row| (name(row), row)).collect();
+fn tensors_problem(expected: &[TensorRow], found: &Map<String, Value>) -> Option<String> {
+    let rows: BTreeMap<&str, &TensorRow> = expected.iter().map(|row| (row.name.as_str(), row)).collect();
     if rows.len() != found.len() || !rows.keys().all(|name| found.contains_key(*name)) {
         let (expected, found) = (rows.keys().copied().collect(), found.keys().map(String::as_str).collect());
         return Some(format!("the tensors are {}, but {} were read", shown(&expected), shown(&found)));
@@ -104,12 +104,10 @@ fn tensors_problem(expected: &[Map<String, Value>], found: &Map<String, Value>) 
     rows.iter().find_map(|(name, row)| tensor_problem(name, row, found.get(*name)?))
 }
 
-fn name(row: &Map<String, Value>) -> &str {
-    row.get("name").and_then(Value::as_str).unwrap_or_default()
-}
-
 /// Members that are missing in what was read are not compared.
-fn tensor_problem(name: &str, row: &Map<String, Value>, tensor: &Value) -> Option<String> {
+fn tensor_problem(name: &str, row: &TensorRow, tensor: &Value) -> Option<String> {
+    // As the manifest spells it.
+    let row = serde_json::to_value(row).ok()?;
     let expected = |member: &String| row.get(member).unwrap_or(&Value::Null);
     let mut members = tensor.as_object()?.iter();
     let (member, value) = members.find(|(member, value)| expected(member) != *value)?;
@@ -132,7 +130,7 @@ mod tests {
     use super::problem;
     use crate::conform::answer::Answer;
     use crate::conform::child::{End, Ended};
-    use crate::conform::manifest::Vector;
+    use vectors::Vector;
 
     fn vector(members: &str) -> Vector {
         let fixed = r#""id":"a-b","length":0,"sha256":"","rule":"","reason":"","flags":[]"#;

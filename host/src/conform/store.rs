@@ -1,13 +1,11 @@
 //! Where the vectors are.
 
 use crate::conform::Unusable;
-use crate::conform::manifest::{Manifest, Vector};
 use crate::failure::sentence;
-use crate::number::digits;
-use sha2::{Digest, Sha256};
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use vectors::{Manifest, Vector};
 
 /// The manifest, and the files by their names, in the order of the names.
 type Packed = (&'static [u8], &'static [(&'static str, &'static [u8])]);
@@ -16,7 +14,7 @@ type Packed = (&'static [u8], &'static [(&'static str, &'static [u8])]);
 static PACKED: Packed = include!(concat!(env!("OUT_DIR"), "/vectors.rs"));
 
 /// No vector has more bytes: what a manifest claims beyond that is damage.
-const LONGEST: u64 = 1 << 30;
+const LONGEST: usize = 1 << 30;
 
 /// The vectors that this program carries, or those of a folder.
 pub enum Store {
@@ -35,47 +33,31 @@ impl Store {
 
     pub fn manifest(&self) -> Result<Manifest, Unusable> {
         match self {
-            Self::Packed => Manifest::parse(PACKED.0),
+            Self::Packed => Manifest::parse(PACKED.0).map_err(Unusable::Vectors),
             Self::Folder(_) => {
-                let bytes = read(&self.manifest_path(), LONGEST);
+                let bytes = read(&self.manifest_path(), LONGEST as u64);
                 let bytes = bytes
                     .map_err(|error| Unusable::Vectors(format!("cannot be read: {}", sentence(&error))))?;
-                Manifest::parse(&bytes)
+                Manifest::parse(&bytes).map_err(Unusable::Vectors)
             }
         }
     }
 
     /// The bytes of a vector's file, read or made, and compared with their checksum.
     pub fn content(&self, vector: &Vector) -> Result<Vec<u8>, Unusable> {
-        let unusable =
-            |why: String| Unusable::Vectors(format!("the vector {:?} cannot be used: {why}", vector.id));
-        let bytes = self.find(vector).map_err(unusable)?;
-        if bytes.len() as u64 != vector.length {
-            return Err(unusable(format!("it has not the {} bytes that the manifest says", vector.length)));
-        }
-        if digits(&Sha256::digest(&bytes)) != vector.sha256 {
-            return Err(unusable("the file is not the one that the manifest means".to_owned()));
-        }
-        Ok(bytes)
+        let bytes = match vector.length > LONGEST {
+            true => Err(format!("its {} bytes are more than the {LONGEST} of the largest", vector.length)),
+            false => vector.content(|file| self.file(file, vector.length)),
+        };
+        bytes.map_err(|why| Unusable::Vectors(format!("the vector {:?} cannot be used: {why}", vector.id)))
     }
 
-    fn find(&self, vector: &Vector) -> Result<Vec<u8>, String> {
-        if vector.length > LONGEST {
-            return Err(format!("its {} bytes are more than the {LONGEST} of the largest", vector.length));
-        }
-        match (&vector.file, &vector.recipe) {
-            (Some(file), None) => self.file(file, vector.length),
-            (None, Some(recipe)) => recipe.expand(vector.length),
-            _ => Err("it needs a file or a recipe, and not both".to_owned()),
-        }
-    }
-
-    fn file(&self, name: &str, len: u64) -> Result<Vec<u8>, String> {
+    fn file(&self, name: &str, len: usize) -> Result<Vec<u8>, String> {
         match self {
             Self::Packed => {
                 packed(name).map(<[u8]>::to_vec).ok_or_else(|| format!("there is no file {name:?}"))
             }
-            Self::Folder(folder) => read(&folder.join(name), len.saturating_add(1))
+            Self::Folder(folder) => read(&folder.join(name), len as u64 + 1)
                 .map_err(|error| format!("{name}: {}", sentence(&error))),
         }
     }
@@ -109,7 +91,7 @@ mod tests {
         let manifest = Store::Packed.manifest().expect("a manifest");
         for vector in manifest.vectors.iter().filter(|vector| !vector.large) {
             let bytes = Store::Packed.content(vector).expect("a vector");
-            assert_eq!(bytes.len() as u64, vector.length, "{}", vector.id);
+            assert_eq!(bytes.len(), vector.length, "{}", vector.id);
         }
         let files = manifest.vectors.iter().filter(|vector| vector.file.is_some()).count();
         assert!(files > 900);

@@ -7,8 +7,8 @@ use crate::build::{Vector, data_at};
 use crate::case::Body;
 use crate::codes::{CODES, FLAGS};
 use crate::hex;
+use vectors::table::{Table, Tensor};
 use verification::reference::{CLASSES, RELEASES};
-use verification::table::{Table, Tensor};
 
 /// A file of more bytes than this is marked as large.
 const LARGE: usize = 1 << 20;

@@ -20,7 +20,7 @@ pub enum Part {
     Text(&'static str),
     /// These bytes.
     Hex(&'static [u8]),
-    /// The text so many times, with `join` between; see [`fill`].
+    /// The text so many times, with `join` between, and `${i}`, `${i*K}` and `${i*K+C}` replaced by their decimal values.
     Repeat {
         /// How many times.
         count: u64,
@@ -44,14 +44,11 @@ pub const fn list(count: u64, text: &'static str) -> Part {
 }
 
 impl Part {
-    /// Appends the bytes of the piece. Of a text that holds the marker the caller takes care.
+    /// Appends the bytes of the piece, made as every reader of the manifest makes them. Of a text that holds the marker the caller takes care.
     pub fn append(&self, out: &mut Vec<u8>) {
-        match *self {
-            Self::Text(text) => out.extend_from_slice(text.as_bytes()),
-            Self::Hex(bytes) => out.extend_from_slice(bytes),
-            Self::Zeros(count) => out.resize(out.len() + size(count), 0),
-            Self::Repeat { count, text, join } => repeat(out, count, text, join),
-        }
+        let part: vectors::recipe::Part =
+            serde_json::from_value(self.to_json()).expect("a piece of a recipe");
+        out.extend(part.bytes().expect("a piece that makes sense"));
     }
 
     fn to_json(self) -> Value {
@@ -79,40 +76,4 @@ impl Recipe {
         }
         recipe
     }
-}
-
-fn repeat(out: &mut Vec<u8>, count: u64, text: &str, join: &str) {
-    for i in 0..count {
-        if i > 0 {
-            out.extend_from_slice(join.as_bytes());
-        }
-        fill(out, text, i);
-    }
-}
-
-/// The text with `${i}`, `${i*K}` and `${i*K+C}` replaced by their decimal values.
-fn fill(out: &mut Vec<u8>, text: &str, i: u64) {
-    let mut rest = text;
-    while let Some((before, behind)) = rest.split_once("${") {
-        let (formula, after) = behind.split_once('}').expect("a placeholder ends with a brace");
-        out.extend_from_slice(before.as_bytes());
-        out.extend_from_slice(evaluate(formula, i).to_string().as_bytes());
-        rest = after;
-    }
-    out.extend_from_slice(rest.as_bytes());
-}
-
-fn evaluate(formula: &str, i: u64) -> u64 {
-    let terms = formula.strip_prefix('i').expect("a formula begins with i");
-    let (factor, summand) = terms.split_once('+').unwrap_or((terms, "0"));
-    let factor = factor.strip_prefix('*').unwrap_or("1");
-    number(factor) * i + number(summand)
-}
-
-fn number(text: &str) -> u64 {
-    text.parse().expect("a formula holds decimal numbers")
-}
-
-fn size(count: u64) -> usize {
-    usize::try_from(count).expect("the generator runs on a 64-bit machine")
 }
