@@ -59,7 +59,7 @@ fn measure_image(firmware: Firmware) -> Result<String, String> {
 /// Where the model's bytes lie, in the one place where they do.
 fn image_address(elf: &Elf) -> Result<u32, String> {
     match elf.addresses_of(&network::file())[..] {
-        [address] => Ok(address),
+        [address] => u32::try_from(address).map_err(|_| format!("the model lies at {address:#x}")),
         ref others => Err(format!("the model is in the image {} times", others.len())),
     }
 }
