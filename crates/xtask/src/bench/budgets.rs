@@ -13,184 +13,97 @@ struct Budget {
     cases: &'static [&'static str],
 }
 
+/// How many times as fast as the reference, with a limit or without.
+const fn gain(what: &'static str, limit: Option<f64>, cases: &'static [&'static str]) -> Budget {
+    Budget { what, beside: REFERENCE, limit, cases }
+}
+
+/// How many times as long as a floor.
+const fn floor(
+    what: &'static str,
+    beside: &'static str,
+    most: f64,
+    cases: &'static [&'static str],
+) -> Budget {
+    Budget { what, beside, limit: Some(most), cases }
+}
+
+/// The cases of headers of 1,000 tensors and more.
+macro_rules! sizes {
+    ($what:literal, $how:literal) => {
+        &[
+            concat!($what, ", 1000 tensors, ", $how),
+            concat!($what, ", 10000 tensors, ", $how),
+            concat!($what, ", 100000 tensors, ", $how),
+        ]
+    };
+}
+
+/// The cases of small models in a process that has opened none before.
+macro_rules! cold {
+    ($($by:literal),+) => {
+        &[$(
+            concat!("open cold, ", $by, ", canonical, 12 tensors"),
+            concat!("open cold, ", $by, ", diverse, 12 tensors"),
+        )+]
+    };
+}
+
+#[rustfmt::skip]
 const BUDGETS: [Budget; 20] = [
-    Budget {
-        what: "check, canonical header of 1,000 tensors and more, chunks of 4 KiB",
-        beside: REFERENCE,
-        limit: Some(12.0),
-        cases: &[
-            "check, canonical, 1000 tensors, 4 KiB chunks",
-            "check, canonical, 10000 tensors, 4 KiB chunks",
-            "check, canonical, 100000 tensors, 4 KiB chunks",
-        ],
-    },
-    Budget {
-        what: "check, diverse header of 1,000 tensors and more, chunks of 4 KiB",
-        beside: REFERENCE,
-        limit: Some(12.0),
-        cases: &[
-            "check, diverse, 1000 tensors, 4 KiB chunks",
-            "check, diverse, 10000 tensors, 4 KiB chunks",
-            "check, diverse, 100000 tensors, 4 KiB chunks",
-        ],
-    },
-    Budget {
-        what: "check, canonical header of 1,000 tensors and more, chunks of 64 B",
-        beside: REFERENCE,
-        limit: Some(6.0),
-        cases: &[
-            "check, canonical, 1000 tensors, 64 B chunks",
-            "check, canonical, 10000 tensors, 64 B chunks",
-            "check, canonical, 100000 tensors, 64 B chunks",
-        ],
-    },
-    Budget {
-        what: "check, diverse header of 1,000 tensors and more, chunks of 64 B",
-        beside: REFERENCE,
-        limit: Some(6.0),
-        cases: &[
-            "check, diverse, 1000 tensors, 64 B chunks",
-            "check, diverse, 10000 tensors, 64 B chunks",
-            "check, diverse, 100000 tensors, 64 B chunks",
-        ],
-    },
-    Budget {
-        what: "check, spaced header of 1,000 tensors and more, chunks of 4 KiB",
-        beside: REFERENCE,
-        limit: Some(4.0),
-        cases: &[
-            "check, spaced, 1000 tensors, 4 KiB chunks",
-            "check, spaced, 10000 tensors, 4 KiB chunks",
-            "check, spaced, 100000 tensors, 4 KiB chunks",
-        ],
-    },
-    Budget {
-        what: "open with a full index and no name twice, in memory, canonical header of 1,000 tensors and more",
-        beside: REFERENCE,
-        limit: Some(8.0),
-        cases: &[
-            "open with index, canonical, 1000 tensors, in memory",
-            "open with index, canonical, 10000 tensors, in memory",
-            "open with index, canonical, 100000 tensors, in memory",
-        ],
-    },
-    Budget {
-        what: "open with a full index and no name twice, in memory, diverse header of 1,000 tensors and more",
-        beside: REFERENCE,
-        limit: Some(8.0),
-        cases: &[
-            "open with index, diverse, 1000 tensors, in memory",
-            "open with index, diverse, 10000 tensors, in memory",
-            "open with index, diverse, 100000 tensors, in memory",
-        ],
-    },
-    Budget {
-        what: "open with a full index and no name twice, through a window of 4 KiB, canonical header of 1,000 tensors and more",
-        beside: REFERENCE,
-        limit: None,
-        cases: &[
-            "open with index, canonical, 1000 tensors, window of 4 KiB",
-            "open with index, canonical, 10000 tensors, window of 4 KiB",
-            "open with index, canonical, 100000 tensors, window of 4 KiB",
-        ],
-    },
-    Budget {
-        what: "open with a full index and no name twice, through a window of 4 KiB, diverse header of 1,000 tensors and more",
-        beside: REFERENCE,
-        limit: None,
-        cases: &[
-            "open with index, diverse, 1000 tensors, window of 4 KiB",
-            "open with index, diverse, 10000 tensors, window of 4 KiB",
-            "open with index, diverse, 100000 tensors, window of 4 KiB",
-        ],
-    },
-    Budget {
-        what: "first open in a process, 12 tensors in memory, by `View` and by `Model`",
-        beside: REFERENCE,
-        limit: Some(3.0),
-        cases: &[
-            "open cold, view, canonical, 12 tensors",
-            "open cold, view, diverse, 12 tensors",
-            "open cold, model, canonical, 12 tensors",
-            "open cold, model, diverse, 12 tensors",
-        ],
-    },
-    Budget {
-        what: "first open in a process, 12 tensors, by `Model` through a window of 4 KiB",
-        beside: REFERENCE,
-        limit: None,
-        cases: &[
-            "open cold, model and window, canonical, 12 tensors",
-            "open cold, model and window, diverse, 12 tensors",
-        ],
-    },
-    Budget {
-        what: "first open in a process, 12 tensors, by `Model` through a window of 4 KiB that nobody has touched",
-        beside: REFERENCE,
-        limit: None,
-        cases: &[
-            "open cold, model and new window, canonical, 12 tensors",
-            "open cold, model and new window, diverse, 12 tensors",
-        ],
-    },
-    Budget {
-        what: "first open in a process, 12 tensors, by `HeaderCheck`",
-        beside: REFERENCE,
-        limit: None,
-        cases: &[
-            "open cold, header check, canonical, 12 tensors",
-            "open cold, header check, diverse, 12 tensors",
-        ],
-    },
-    Budget {
-        what: "first open in a process, 12 tensors, by `check`: the full verdict, names that occur twice included",
-        beside: REFERENCE,
-        limit: None,
-        cases: &[
-            "open cold, full check, canonical, 12 tensors",
-            "open cold, full check, diverse, 12 tensors",
-        ],
-    },
-    Budget {
-        what: "F16 to f32, 64 MiB of values, time of a plain copy of those",
-        beside: "copy",
-        limit: Some(1.3),
-        cases: &["F16 to f32, 64 MiB of values"],
-    },
-    Budget {
-        what: "BF16 to f32, 64 MiB of values, time of a plain copy of those",
-        beside: "copy",
-        limit: Some(1.3),
-        cases: &["BF16 to f32, 64 MiB of values"],
-    },
-    Budget {
-        what: "stream a tensor from a file, buffers of 4 KiB to 1 MiB, time of the same block reads",
-        beside: "block reads",
-        limit: Some(1.05),
-        cases: &[
+    gain("check, canonical header of 1,000 tensors and more, chunks of 4 KiB", Some(12.0), sizes!("check, canonical", "4 KiB chunks")),
+    gain("check, diverse header of 1,000 tensors and more, chunks of 4 KiB", Some(12.0), sizes!("check, diverse", "4 KiB chunks")),
+    gain("check, canonical header of 1,000 tensors and more, chunks of 64 B", Some(6.0), sizes!("check, canonical", "64 B chunks")),
+    gain("check, diverse header of 1,000 tensors and more, chunks of 64 B", Some(6.0), sizes!("check, diverse", "64 B chunks")),
+    gain("check, spaced header of 1,000 tensors and more, chunks of 4 KiB", Some(4.0), sizes!("check, spaced", "4 KiB chunks")),
+    gain(
+        "open with a full index and no name twice, in memory, canonical header of 1,000 tensors and more",
+        Some(8.0),
+        sizes!("open with index, canonical", "in memory"),
+    ),
+    gain(
+        "open with a full index and no name twice, in memory, diverse header of 1,000 tensors and more",
+        Some(8.0),
+        sizes!("open with index, diverse", "in memory"),
+    ),
+    gain(
+        "open with a full index and no name twice, through a window of 4 KiB, canonical header of 1,000 tensors and more",
+        None,
+        sizes!("open with index, canonical", "window of 4 KiB"),
+    ),
+    gain(
+        "open with a full index and no name twice, through a window of 4 KiB, diverse header of 1,000 tensors and more",
+        None,
+        sizes!("open with index, diverse", "window of 4 KiB"),
+    ),
+    gain("first open in a process, 12 tensors in memory, by `View` and by `Model`", Some(3.0), cold!("view", "model")),
+    gain("first open in a process, 12 tensors, by `Model` through a window of 4 KiB", None, cold!("model and window")),
+    gain(
+        "first open in a process, 12 tensors, by `Model` through a window of 4 KiB that nobody has touched",
+        None,
+        cold!("model and new window"),
+    ),
+    gain("first open in a process, 12 tensors, by `HeaderCheck`", None, cold!("header check")),
+    gain(
+        "first open in a process, 12 tensors, by `check`: the full verdict, names that occur twice included",
+        None,
+        cold!("full check"),
+    ),
+    floor("F16 to f32, 64 MiB of values, time of a plain copy of those", "copy", 1.3, &["F16 to f32, 64 MiB of values"]),
+    floor("BF16 to f32, 64 MiB of values, time of a plain copy of those", "copy", 1.3, &["BF16 to f32, 64 MiB of values"]),
+    floor(
+        "stream a tensor from a file, buffers of 4 KiB to 1 MiB, time of the same block reads",
+        "block reads",
+        1.05,
+        &[
             "stream from a file, buffer of 4 KiB, untouched",
             "stream from a file, buffer of 64 KiB, untouched",
             "stream from a file, buffer of 1 MiB, untouched",
         ],
-    },
-    Budget {
-        what: "open a map and sum a tensor of 64 MiB, time of the sum alone",
-        beside: "map",
-        limit: Some(1.1),
-        cases: &["open a map and sum a tensor of 64 MiB"],
-    },
-    Budget {
-        what: "write 10,000 f32 to memory, header included, time of a plain copy of those",
-        beside: "copy",
-        limit: Some(1.2),
-        cases: &["write a vector of 10000 f32"],
-    },
-    Budget {
-        what: "read 10,000 f32 from memory, header proven, time of a plain copy of those",
-        beside: "copy",
-        limit: Some(1.1),
-        cases: &["read a vector of 10000 f32"],
-    },
+    ),
+    floor("open a map and sum a tensor of 64 MiB, time of the sum alone", "map", 1.1, &["open a map and sum a tensor of 64 MiB"]),
+    floor("write 10,000 f32 to memory, header included, time of a plain copy of those", "copy", 1.2, &["write a vector of 10000 f32"]),
+    floor("read 10,000 f32 from memory, header proven, time of a plain copy of those", "copy", 1.1, &["read a vector of 10000 f32"]),
 ];
 
 /// The names of the cases that the rows are of.
