@@ -35,14 +35,12 @@ pub fn std() -> Outcome {
     share(&["--package", "verification", "--features", "std,oracle"])
 }
 
-/// All of [`no_std`], and the examples, each with no more features than it needs.
-pub fn whole() -> Outcome {
-    let mut tally = test().args(["--package", "verification"]).tests()?;
-    let examples = ["--package", "embedded-safetensors", "--test", "examples"];
-    tally.add(test().args(examples).tests()?);
-    Ok(tally)
+/// The examples, each with no more features than it needs.
+pub fn examples() -> Outcome {
+    test().args(["--package", "embedded-safetensors", "--test", "examples"]).tests()
 }
 
+/// All of the suite, and not a share of what takes long.
 pub fn oracle() -> Outcome {
     with_seed(test().args(["--release", "--package", "verification", "--features", "std,oracle"])).tests()
 }
@@ -53,7 +51,7 @@ pub fn general() -> Outcome {
     let flags = std::env::var("RUSTFLAGS").unwrap_or_default() + " --cfg safetensors_general";
     let mut tally = Tally::default();
     for args in [STD, CORE] {
-        let test = test().args(args).env("RUSTFLAGS", &flags);
+        let test = test().args(args).env("RUSTFLAGS", &flags).env("SUITE_SHARE", SHARE);
         tally.add(test.env("CARGO_TARGET_DIR", workspace::target_dir().join("general")).tests()?);
     }
     Ok(tally)
