@@ -3,8 +3,7 @@
 use crate::complaint::Complaint;
 use crate::failure::NotRead;
 use crate::model::Model;
-use crate::same::place_of;
-use crate::siblings::must_be_whole;
+use crate::siblings::{Folders, Index, must_be_whole};
 use crate::sums::{file_len, first_unlisted, open_file};
 use crate::text::quoted;
 use crate::work::Work;
@@ -13,6 +12,7 @@ use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 /// How much is copied at a time.
 const BUFFER: usize = 256 * 1024;
@@ -31,7 +31,7 @@ impl Contents {
         if models.iter().chain(others).any(|path| path.as_os_str() == "-") {
             return Err(Complaint::usage("standard input has no name that it could have in a folder"));
         }
-        let naming = must_be_whole(models, None)?;
+        must_be_whole(models, None)?;
         let models: Vec<Model> = models.iter().map(|path| Model::open(path)).collect::<Result<_, _>>()?;
         let indexes = models.iter().filter_map(Model::index).map(Path::to_path_buf);
         let others = indexes.chain(others.iter().cloned()).map(|path| {
@@ -39,11 +39,16 @@ impl Contents {
             Ok((path, file, len))
         });
         let others: Vec<(PathBuf, File, u64)> = others.collect::<Result<_, Complaint>>()?;
-        for index in naming {
-            let place = place_of(&index)?;
-            if !others.iter().any(|(path, ..)| path.canonicalize().ok() == place) {
+        let mut folders = Folders::default();
+        for model in models.iter().filter(|model| model.index().is_none()) {
+            let indexes = folders.indexes_of(model.path())?;
+            let is_given = |index: &Rc<Index>| {
+                let place = index.path.canonicalize().ok();
+                others.iter().any(|(path, ..)| path.canonicalize().ok() == place)
+            };
+            if let Some(index) = indexes.first().filter(|_| !indexes.iter().any(is_given)) {
                 let sentence = "names these shards, which are no model without it: give it instead of them";
-                return Err(Complaint::about(&index, sentence));
+                return Err(Complaint::about(&index.path, sentence));
             }
         }
         Ok(Self { models, others })

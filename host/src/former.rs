@@ -22,33 +22,37 @@ impl Former {
     /// that is killed would leave neither model. Or an index, or a file that it names, cannot be looked at.
     pub fn of(folder: &Path, name: &str, new: &[PathBuf], has_index: bool) -> Result<Self, Complaint> {
         let whole = folder.join(format!("{name}.safetensors"));
+        let place = |path: &Path| place_of(path).map_err(|error| Complaint::not_read(path, error));
         // Links, and systems that take capitals for small letters, have several paths for one file.
-        let places: HashSet<PathBuf> =
-            new.iter().map(|path| place_of(path)).filter_map(Result::transpose).collect::<Result<_, _>>()?;
+        let places = new.iter().map(|path| place(path)).filter_map(Result::transpose);
+        let places: HashSet<PathBuf> = places.collect::<Result<_, _>>()?;
         let (mut old, mut others) = (None, HashSet::new());
         let own = format!("{name}{INDEX_END}");
         for index in indexes_in(folder)? {
+            let is_own = index.path.file_name() == Some(own.as_ref());
             for shard in index.shards.iter().map(|shard| folder.join(shard)) {
-                if place_of(&shard)?.is_some_and(|place| places.contains(&place)) {
+                let Some(at) = place(&shard)? else { continue };
+                if places.contains(&at) || (!is_own && shard == whole) {
                     return Err(Complaint::about(&shard, in_use(&index.path, &whole)));
                 }
+                if !is_own {
+                    others.insert(at);
+                }
             }
-            match index.path.file_name() == Some(own.as_ref()) {
-                true => old = Some(index),
-                false => others.extend(index.shards),
+            if is_own {
+                old = Some(index);
             }
         }
-        let mut files = Vec::new();
-        let mut shards = Vec::new();
+        let (mut files, mut shards) = (Vec::new(), Vec::new());
         if let Some(old) = old {
             files.extend((!has_index).then_some(old.path));
-            shards.extend(old.shards);
             let is_called_so =
                 |shard: &String| ShardName::parse(shard).is_some_and(|shard| shard.stem == name);
-            shards.retain(|shard| is_called_so(shard) && !others.contains(shard));
+            shards.extend(old.shards.into_iter().filter(is_called_so));
         }
         for path in [whole].into_iter().chain(shards.iter().map(|shard| folder.join(shard))) {
-            if place_of(&path)?.is_some_and(|place| place.is_file() && !places.contains(&place)) {
+            let is_former = |at: PathBuf| at.is_file() && !places.contains(&at) && !others.contains(&at);
+            if place(&path)?.is_some_and(is_former) {
                 files.push(path);
             }
         }

@@ -2,6 +2,7 @@
 
 use crate::complaint::Complaint;
 use crate::same::place_of;
+use crate::siblings::is_absent;
 use crate::work::listen;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Seek, SeekFrom, StdoutLock, Write};
@@ -31,7 +32,7 @@ impl Product {
         may_be_made(path, force)?;
         listen();
         let cannot = |error| Complaint::cannot_write(path, &error);
-        let place = place_of(path)?.unwrap_or_else(|| path.to_path_buf());
+        let place = place_of(path).map_err(cannot)?.unwrap_or_else(|| path.to_path_buf());
         let hidden = hidden_beside(&place).map_err(cannot)?;
         // What is at least as long goes past the buffer, without a copy.
         let to = To::File { hidden: BufWriter::with_capacity(1 << 14, hidden), place, force };
@@ -142,9 +143,7 @@ pub fn may_be_made(path: &Path, force: bool) -> Result<(), Complaint> {
         Ok(_) if !force => Err(Complaint::about(path, "exists already; --force replaces it")),
         Ok(_) => Ok(()),
         Err(_) if path.is_symlink() => Err(Complaint::about(path, "is a link that leads nowhere")),
-        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
-            Ok(())
-        }
+        Err(error) if is_absent(&error) => Ok(()),
         Err(error) => Err(Complaint::cannot_write(path, &error)),
     }
 }

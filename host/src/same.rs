@@ -2,6 +2,7 @@
 
 use crate::complaint::Complaint;
 use crate::model::Model;
+use crate::siblings::{Folders, is_absent};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -12,7 +13,8 @@ pub fn not_the_input(input: &Path, output: &Path) -> Result<(), Complaint> {
     if output.as_os_str() == "-" {
         return Ok(());
     }
-    match (place_of(input)?, place_of(output)?) {
+    let input = place_of(input).map_err(|error| Complaint::not_read(input, error))?;
+    match (input, place_of(output).map_err(|error| Complaint::cannot_write(output, &error))?) {
         (Some(one), Some(other)) if one == other => {
             Err(Complaint::about(output, "is the file that is read; write another one"))
         }
@@ -21,22 +23,30 @@ pub fn not_the_input(input: &Path, output: &Path) -> Result<(), Complaint> {
 }
 
 /// # Errors
-/// The output is one of the files that the model is in, or its index.
+/// The output is one of the files that the model is in, or its index; or a file of the model of which this is a shard.
 pub fn not_of_the_model(model: &Model, output: &Path) -> Result<(), Complaint> {
+    if output.as_os_str() == "-" || matches!(place_of(output), Ok(None)) {
+        return Ok(());
+    }
     let parts = model.parts().iter().map(|part| part.path());
-    parts.chain(model.index()).try_for_each(|file| not_the_input(file, output))
+    parts.chain(model.index()).try_for_each(|file| not_the_input(file, output))?;
+    let ([only], None) = (model.parts(), model.index()) else { return Ok(()) };
+    for index in Folders::default().indexes_of(only.path())? {
+        not_the_input(&index.path, output)?;
+        let folder = index.path.parent().unwrap_or(Path::new(""));
+        index.shards.iter().try_for_each(|shard| not_the_input(&folder.join(shard), output))?;
+    }
+    Ok(())
 }
 
 /// Where a file is without links; nothing if there is none.
 ///
 /// # Errors
 /// Nobody can tell whether there is one.
-pub fn place_of(path: &Path) -> Result<Option<PathBuf>, Complaint> {
+pub fn place_of(path: &Path) -> io::Result<Option<PathBuf>> {
     match path.canonicalize() {
         Ok(place) => Ok(Some(place)),
-        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
-            Ok(None)
-        }
-        Err(error) => Err(Complaint::not_read(path, error)),
+        Err(error) if is_absent(&error) => Ok(None),
+        Err(error) => Err(error),
     }
 }

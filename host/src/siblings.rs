@@ -8,6 +8,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 /// What the names of indexes end with.
 pub const INDEX_END: &str = ".safetensors.index.json";
@@ -41,70 +42,87 @@ fn number_of(digits: &str) -> Option<u64> {
 }
 
 /// Checks that the inputs are whole models: what is made of a part of a model would be taken for the whole. Shards are fine if all
-/// shards of their model are among the inputs. One shard is fine, too, if the output has the name of the same shard. Returns the indexes
-/// that name inputs.
+/// shards of their model are among the inputs. One shard is fine, too, if the output has the name of the same shard.
 ///
 /// # Errors
-/// A shard is missing among the inputs, by their names or by an index beside them. The sentence names the index. Or a folder or an index
+/// A shard is missing among the inputs, by their names or by an index beside them. The sentence names the index. Or an index
 /// cannot be read.
-pub fn must_be_whole(inputs: &[PathBuf], output: Option<&Path>) -> Result<Vec<PathBuf>, Complaint> {
+pub fn must_be_whole(inputs: &[PathBuf], output: Option<&Path>) -> Result<(), Complaint> {
     let given: HashSet<PathBuf> = inputs.iter().filter_map(|path| path.canonicalize().ok()).collect();
-    let (mut folders, mut whole, mut naming) = (Folders::default(), HashSet::new(), BTreeSet::new());
-    let linked = inputs.iter().filter(|path| path.is_symlink()).filter_map(|path| path.canonicalize().ok());
-    for path in inputs.iter().cloned().chain(linked) {
-        if path.as_os_str() == "-" || is_sharded(&path) {
-            continue;
-        }
+    let (mut folders, mut whole) = (Folders::default(), HashSet::new());
+    for path in inputs.iter().flat_map(|path| ends_of(path)) {
         let name = name_of(&path);
         let shard = ShardName::parse(&name).filter(|shard| shard.count > 1);
         if shard.is_some() && output.is_some_and(|output| ShardName::parse(&name_of(output)) == shard) {
             continue;
         }
         let folder = folder_of(&path);
-        let index = folders.index_of(&path)?;
-        let group = match (index, shard) {
-            (Some(index), _) => index.path.clone(),
-            (None, Some(ShardName { stem, count, .. })) => folder.join(format!("{stem}-of-{count}")),
-            (None, None) => continue,
-        };
+        let indexes = folders.beside(&path)?;
         let is_given =
-            |sibling: &String| folder.join(sibling).canonicalize().is_ok_and(|path| given.contains(&path));
-        let all_given = match (index, shard) {
-            _ if whole.contains(&group) => true,
-            (Some(index), _) => index.shards.iter().all(is_given),
-            (None, shard) => shard.is_none_or(|shard| shard.siblings().all(|sibling| is_given(&sibling))),
+            |shard: &String| folder.join(shard).canonicalize().is_ok_and(|path| given.contains(&path));
+        let all_given = match (&indexes[..], shard) {
+            ([], None) => true,
+            ([], Some(shard)) => {
+                let group = folder.join(format!("{}-of-{}", shard.stem, shard.count));
+                whole.contains(&group)
+                    || (shard.siblings().all(|sibling| is_given(&sibling)) && whole.insert(group))
+            }
+            (indexes, _) => indexes.iter().any(|index| {
+                whole.contains(&index.path)
+                    || (index.shards.iter().all(is_given) && whole.insert(index.path.clone()))
+            }),
         };
         if !all_given {
-            return Err(Complaint::about(&path, part_of(shard, index)));
+            return Err(Complaint::about(&path, part_of(shard, indexes.first().map(Rc::as_ref))));
         }
-        naming.extend(index.map(|index| index.path.clone()));
-        whole.insert(group);
     }
-    Ok(naming.into_iter().collect())
+    Ok(())
 }
 
-/// The index that names this file as one of several shards, if there is one.
-///
-/// # Errors
-/// The folder or an index in it cannot be read.
-pub fn index_of(path: &Path) -> Result<Option<PathBuf>, Complaint> {
-    Ok(Folders::default().index_of(path)?.map(|index| index.path.clone()))
-}
-
-/// The indexes of several shards in folders, each of which is read once.
+/// The indexes in folders, each of which is read once.
 #[derive(Default)]
-struct Folders(HashMap<PathBuf, Vec<Index>>);
+pub struct Folders(HashMap<PathBuf, Vec<Rc<Index>>>);
 
 impl Folders {
-    fn index_of(&mut self, path: &Path) -> Result<Option<&Index>, Complaint> {
+    /// The indexes that name this file as one of several shards, or the one that it leads to.
+    ///
+    /// # Errors
+    /// An index beside it cannot be read.
+    pub fn indexes_of(&mut self, path: &Path) -> Result<Vec<Rc<Index>>, Complaint> {
+        let mut indexes = Vec::new();
+        for end in ends_of(path) {
+            indexes.extend(self.beside(&end)?);
+        }
+        Ok(indexes)
+    }
+
+    /// Those that name the file at this very path.
+    fn beside(&mut self, path: &Path) -> Result<Vec<Rc<Index>>, Complaint> {
         let folder = folder_of(path);
         if !self.0.contains_key(folder) {
-            let mut indexes = indexes_in(folder)?;
+            let mut indexes = indexes_in(folder).map_err(|why| {
+                let sentence =
+                    format!("may be one of several shards, and an index cannot be read: {}", why.line());
+                Complaint::about(path, sentence)
+            })?;
             indexes.retain(|index| index.shards.len() > 1);
-            self.0.insert(folder.to_path_buf(), indexes);
+            self.0.insert(folder.to_path_buf(), indexes.into_iter().map(Rc::new).collect());
         }
         let name = name_of(path);
-        Ok(self.0.get(folder).and_then(|indexes| indexes.iter().find(|index| index.shards.contains(&name))))
+        let indexes = self.0.get(folder).into_iter().flatten();
+        Ok(indexes.filter(|index| index.shards.contains(&name)).cloned().collect())
+    }
+}
+
+/// A file that may be a shard, and the one that it leads to if it is a link. None that is not there.
+fn ends_of(path: &Path) -> Vec<PathBuf> {
+    if path.as_os_str() == "-" || is_sharded(path) {
+        return Vec::new();
+    }
+    match path.canonicalize() {
+        Ok(place) if path.is_symlink() => vec![path.to_path_buf(), place],
+        Ok(_) => vec![path.to_path_buf()],
+        Err(_) => Vec::new(),
     }
 }
 
@@ -139,15 +157,13 @@ pub struct Index {
     pub shards: BTreeSet<String>,
 }
 
-/// The indexes in a folder, which has none where it is not there. One that is not sound names nothing.
+/// The indexes in a folder, which has none where it is not there or may not be listed. One that is not sound names nothing.
 ///
 /// # Errors
-/// The folder or an index cannot be read: then nobody knows what it names.
+/// An index cannot be read, or goes beyond a limit: then nobody knows what it names.
 pub fn indexes_in(folder: &Path) -> Result<Vec<Index>, Complaint> {
     let paths = match index_files(folder) {
-        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
-            Vec::new()
-        }
+        Err(error) if is_absent(&error) || error.kind() == io::ErrorKind::PermissionDenied => Vec::new(),
         paths => paths.map_err(|error| Complaint::not_read(folder, error))?,
     };
     let mut indexes = Vec::new();
@@ -180,7 +196,7 @@ fn read_index(path: &Path) -> Result<Option<ShardIndex>, Complaint> {
     match fs::metadata(path) {
         Ok(there) if there.is_file() => {}
         Ok(_) => return Ok(None),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) if is_absent(&error) => return Ok(None),
         Err(error) => return Err(Complaint::not_read(path, error)),
     }
     match ShardIndex::open(path, &ShardLimits::USUAL) {
@@ -188,6 +204,11 @@ fn read_index(path: &Path) -> Result<Option<ShardIndex>, Complaint> {
         Err(error) if error.fault().blame() == Some(Blame::File) => Ok(Some(ShardIndex::new())),
         Err(error) => Err(error.into()),
     }
+}
+
+/// Whether it says that nothing is there.
+pub fn is_absent(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
 #[cfg(test)]

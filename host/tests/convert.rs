@@ -405,6 +405,11 @@ fn what_makes_no_sense() {
         ),
         (&["m", "o.safetensors", "--all"], "m: --all goes with --to\n"),
         (
+            &["m", "o.safetensors", "--to", "F32", "--except", "*"],
+            "m: nothing to cast: no tensor is selected\n",
+        ),
+        (&["m", "o.safetensors", "--from-bits", "BF16=x*"], "m: no tensor's name is like \"x*\"\n"),
+        (
             &["b", "o.safetensors", "--to", "I8", "--scale", "per-row"],
             "b: nothing to cast: no selected tensor has rows of several numbers\n",
         ),

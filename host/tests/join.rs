@@ -65,7 +65,7 @@ fn a_shard_without_its_siblings_is_refused() {
         format!("{INDEX}: names these shards, which are no model without it: give it instead of them\n");
     place.run(["checkpoint", "new", shard, other]).is(2, "", &no_index);
     let stale = format!(
-        "{shard}: is a shard of the model {INDEX}, which would not know the new names: pack that into a new file\n"
+        "{shard}: is a shard of the model {INDEX}, which would not know the new names: pack the index into a new file\n"
     );
     place.run(["pack", shard, "--in-place", "--rename", "a=z"]).is(2, "", &stale);
     // Called otherwise, it is still named by the index.
@@ -94,6 +94,29 @@ fn a_link_to_a_shard_is_a_shard() {
     let run = place.run(["join", "x", "-o", "new"]);
     assert_eq!(run.code, Some(2), "{run:?}");
     assert!(run.err.contains("model-00001-of-00002.safetensors: shard 1 of 2 of the model "), "{run:?}");
+    let run = place.run(["pack", "x", "--in-place", "--rename", "a=z"]);
+    assert!(run.code == Some(2) && run.err.contains("which would not know the new names"), "{run:?}");
+    // What is not there is no shard.
+    let missing = "s/model-00003-of-00004.safetensors";
+    place.run(["join", missing, "-o", "new"]).is(
+        2,
+        "",
+        &format!("{missing}: cannot be read: no such file or directory\n"),
+    );
+}
+
+/// One index of several that name it is enough.
+#[test]
+fn a_copy_of_the_index_changes_nothing() {
+    let place = place();
+    let index = fs::read_to_string(place.path(INDEX)).expect("the index");
+    let larger = index.replace("\"weight_map\": {", "\"weight_map\": {\"c\": \"third.safetensors\",");
+    fs::write(place.path("s/a.safetensors.index.json"), larger).expect("a file");
+    let [one, two] = ["s/model-00001-of-00002.safetensors", "s/model-00002-of-00002.safetensors"];
+    for command in [&["pack", one, two, "-o", "new"][..], &["checkpoint", "c", one, two, "--also", INDEX]] {
+        let run = place.run(command);
+        assert_eq!((run.code, run.err.as_str()), (Some(0), ""), "{command:?}");
+    }
 }
 
 /// Whether it names a file there, nobody knows then.
@@ -108,6 +131,7 @@ fn an_index_that_cannot_be_read_is_an_error() {
         let run = place.run(command);
         assert_eq!(run.code, Some(2), "{run:?}");
         assert!(run.err.contains("a.safetensors.index.json: cannot be read: "), "{run:?}");
+        assert!(command[0] == "split" || run.err.starts_with("m: may be one of several shards, and "));
     }
 }
 
@@ -135,6 +159,12 @@ fn no_file_of_the_model_is_written_over() {
             assert!(why.iter().any(|why| run.err.contains(why)), "{command:?}: {run:?}");
         }
         assert_eq!(fs::read(place.path(output)).expect("a file"), before, "{output}");
+    }
+    // Of a shard, the others and the index belong to it.
+    let other = "s/model-00002-of-00002.safetensors";
+    for output in [INDEX, other] {
+        let run = place.run(["cat", shard, "a", "--format", "raw", "-o", output, "--force"]);
+        run.is(2, "", &format!("{output}: is the file that is read; write another one\n"));
     }
     let named_otherwise = "o.safetensors.index.json: would be a safetensors file, and no JSON\n";
     place.run(["pack", "m", "-o", "o.safetensors.index.json"]).is(2, "", named_otherwise);

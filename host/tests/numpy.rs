@@ -320,7 +320,8 @@ fn bits_come_back() {
         place.put("a.npy", &npy(&format!("'{descr}'"), "False", "(1,)", data));
         let bits = 8 * data.len();
         let error = format!(
-            "a.npy: tensor \"a\": elements of {bits} raw bits, as numpy stores dtypes that it does not know; --from-bits says which dtype, such as BF16 or F8_E4M3\n"
+            "a.npy: tensor \"a\": elements of {bits} raw bits, as numpy stores dtypes that it does not know; --from-bits says which dtype, such as {}\n",
+            if bits == 16 { "BF16" } else { "F8_E4M3" }
         );
         convert(&place, &["a.npy", "a.safetensors", "--force"]).is(2, "", &error);
         let run = convert(&place, &["a.npy", "a.safetensors", "--force", "--from-bits", dtype]);

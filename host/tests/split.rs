@@ -192,6 +192,37 @@ fn shards_that_another_index_names_stay() {
     run.is(2, "", &sentence);
 }
 
+/// They may be another model's, in another folder.
+#[cfg(unix)]
+#[test]
+fn no_file_is_written_through_a_link() {
+    let place = place();
+    assert_eq!(place.run(["split", "m", "-o", "s", "--max-size", "300"]).code, Some(0));
+    std::fs::create_dir(place.path("t")).expect("a folder");
+    for name in files(&place, "s") {
+        std::os::unix::fs::symlink(place.path("s").join(&name), place.path("t").join(&name)).expect("a link");
+    }
+    let before = std::fs::read(place.path("s/model.safetensors.index.json")).expect("it is there");
+    let run = place.run(["split", "m", "-o", "t", "--max-size", "200", "--force"]);
+    let sentence = "t/model.safetensors.index.json: is a link, and what it leads to may be another model's\n";
+    run.is(2, "", sentence);
+    assert_eq!(std::fs::read(place.path("s/model.safetensors.index.json")).expect("it is there"), before);
+    assert_eq!(place.run(["check", "s"]).code, Some(0));
+}
+
+/// A whole model may be a shard of another.
+#[test]
+fn a_whole_model_that_another_index_names_stays() {
+    let place = place();
+    std::fs::create_dir(place.path("t")).expect("a folder");
+    let map = json!({"a": "model.safetensors", "b": "model.safetensors"});
+    let index = json!({"weight_map": map}).to_string();
+    place.put("t/model.safetensors", &support::sound()).put("t/o.safetensors.index.json", index.as_bytes());
+    let run = place.run(["split", "m", "-o", "t", "--max-size", "300", "--force"]);
+    assert!(run.code == Some(2) && run.err.starts_with("t/model.safetensors: is a shard of "), "{run:?}");
+    assert_eq!(files(&place, "t"), ["model.safetensors", "o.safetensors.index.json"]);
+}
+
 /// One that was killed at the very end has left the old whole model, which many readers would take.
 #[test]
 fn a_whole_model_beside_the_index_is_told() {

@@ -97,7 +97,10 @@ impl Conform {
         let jobs = self.jobs.map_or_else(processors, usize::from);
         let (command, strict) = (self.command.as_slice(), self.strict);
         let asking = Asking { store, command, jobs, seconds: self.timeout.into(), strict };
-        let work = Work::new("asking", vectors.iter().map(|vector| vector.length as u64).sum());
+        let work = Work::new(
+            "asking",
+            vectors.iter().fold(0, |sum: u64, vector| sum.saturating_add(vector.length as u64)),
+        );
         ask_all(&asking, vectors, |bytes| work.advance(bytes)).map_err(|broken| match broken {
             Break::Unusable(reason) => complaint(store, reason),
             Break::Stopped(complaint) => complaint,

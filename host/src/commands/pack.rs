@@ -10,7 +10,7 @@ use crate::model::{Model, Padding, is_sharded};
 use crate::pack::{Contents, Edits, Layout, Line, Ordering, Prefer, plan, write};
 use crate::product::{Product, may_be_made, not_both_on_output};
 use crate::same::{not_of_the_model, not_the_input};
-use crate::siblings::{index_of, must_be_whole};
+use crate::siblings::{Folders, must_be_whole};
 use crate::text::{quoted, shown_text};
 use crate::work::Work;
 use embedded_safetensors::{Draft, Placement, Saved};
@@ -96,7 +96,7 @@ impl Run for Pack {
         }
         match &self.inputs[..] {
             [only] if self.in_place => self.keeps_its_index(only)?,
-            inputs => drop(must_be_whole(inputs, self.output.as_deref())?),
+            inputs => must_be_whole(inputs, self.output.as_deref())?,
         }
         let models = self.inputs.iter().map(|input| Model::open(input));
         let models = models.collect::<Result<Vec<_>, _>>()?;
@@ -143,10 +143,10 @@ impl Pack {
         if !self.edits.renames() {
             return Ok(());
         }
-        let Some(index) = index_of(input)? else { return Ok(()) };
-        let index = shown_text(&index.to_string_lossy());
+        let Some(index) = Folders::default().indexes_of(input)?.into_iter().next() else { return Ok(()) };
+        let index = shown_text(&index.path.to_string_lossy());
         let sentence = format!(
-            "is a shard of the model {index}, which would not know the new names: pack that into a new file"
+            "is a shard of the model {index}, which would not know the new names: pack the index into a new file"
         );
         Err(Complaint::about(input, sentence))
     }

@@ -105,6 +105,9 @@ impl Split {
         let former = Former::of(&self.output, &self.name, &shards, plan.is_sharded())?;
         for path in shards.iter().chain([&index, &whole]) {
             may_be_made(path, self.force)?;
+            if path.is_symlink() {
+                return Err(Complaint::about(path, "is a link, and what it leads to may be another model's"));
+            }
         }
         for path in shards.iter().chain([&index]).chain(former.files()) {
             not_the_input(model.path(), path)?;

@@ -4,7 +4,7 @@ use crate::commands::Run;
 use crate::complaint::{Complaint, Outcome};
 use std::ffi::OsString;
 
-/// Needs a build with the feature `chips`.
+/// Needs a build with the feature `chips`: cargo install --path host --features chips
 #[derive(clap::Args)]
 pub struct WithoutChips {
     #[arg(hide = true, trailing_var_arg = true, allow_hyphen_values = true)]

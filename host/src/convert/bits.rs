@@ -51,6 +51,11 @@ impl FromBits {
 pub fn read_bits(input: &mut Input, wishes: &[FromBits]) -> Result<Vec<Option<Dtype>>, Complaint> {
     let about = |sentence: String| Complaint::about(input.path(), sentence);
     let any_is_raw = input.arrays.iter().any(|array| array.is_raw);
+    let names = || input.arrays.iter().map(|array| &array.name);
+    let mut globs = wishes.iter().filter_map(|wish| wish.glob.as_deref());
+    if let Some(glob) = globs.find(|glob| !names().any(|name| matches(glob, name))) {
+        return Err(about(format!("no tensor's name is like {}", quoted(glob))));
+    }
     if let Some(FromBits { dtype, .. }) =
         wishes.iter().find(|wish| !input.arrays.iter().any(|array| wish.takes(array, any_is_raw)))
     {
@@ -79,9 +84,10 @@ fn dtype_of(array: &Array, wishes: &[FromBits], any_is_raw: bool) -> Result<Opti
             name()
         )),
         (None, _) if array.is_raw => Err(format!(
-            "tensor {}: elements of {} raw bits, as numpy stores dtypes that it does not know; --from-bits says which dtype, such as BF16 or F8_E4M3",
+            "tensor {}: elements of {} raw bits, as numpy stores dtypes that it does not know; --from-bits says which dtype, such as {}",
             name(),
-            array.dtype.bits()
+            array.dtype.bits(),
+            if array.dtype == Dtype::U16 { "BF16" } else { "F8_E4M3" }
         )),
         (dtype, _) => Ok(dtype),
     }

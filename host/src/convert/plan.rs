@@ -138,6 +138,9 @@ impl Plan {
         if let Some(reason) = Reason::ALL.into_iter().find(|reason| !casts && plan.left.contains(reason)) {
             return Err(about(reason.nothing().into()));
         }
+        if wishes.to.is_some() && !casts && plan.left.is_empty() && !input.arrays.is_empty() {
+            return Err(about("nothing to cast: no tensor is selected".into()));
+        }
         if wishes.bits {
             plan.tensors.iter_mut().for_each(|tensor| tensor.array.dtype = bits_of(tensor.array.dtype));
         }

@@ -113,6 +113,9 @@ fn an_old_folder_stays_until_a_new_one_is_whole() {
     assert_eq!(disk.names().len(), start.names().len());
     write(&disk, 2).expect("nothing goes wrong");
     assert!(verify(&disk, place()).is_ok() && disk.names().len() == found(&disk).len());
+    let files = old.iter().map(|(path, bytes)| (path.as_path(), &**bytes));
+    let file = Forgetful::with(files.chain([(place(), &b"x"[..])]));
+    assert!(!recover_checkpoint_on(&file, place()).expect("nothing goes wrong"), "a file is no checkpoint");
     for cut in 0..=disk.calls() {
         let disk = start.copy().planning(Plan::PowerCut(cut));
         let _ = write(&disk, 2);

@@ -97,12 +97,22 @@ fn recover(disk: &dyn Disk, folder: &Path) -> Result<bool, FileFault> {
     let moved = match is_lost {
         true => disk.rename(&old, &place),
         // What has come to its place is no checkpoint, and the old one the only one.
-        false if look(&place.join(SUMS))?.is_none() => return Ok(false),
+        false if !is_checkpoint(disk, &place)? => return Ok(false),
         false => disk.remove_folder(&old),
     };
     moved.map_err(|error| FileFault::system("put back", error))?;
     sync_folder_of(disk, &place)?;
     Ok(is_lost)
+}
+
+/// Whether a folder with a list of sums is there.
+fn is_checkpoint(disk: &dyn Disk, place: &Path) -> Result<bool, FileFault> {
+    match disk.look(&place.join(SUMS)) {
+        Ok(found) => Ok(found.is_some()),
+        // It is a file.
+        Err(error) if error.kind() == io::ErrorKind::NotADirectory => Ok(false),
+        Err(error) => Err(FileFault::system("look at", error)),
+    }
 }
 
 /// Makes the folders that are missing on the way to this one, each on the medium before the next.
