@@ -197,6 +197,10 @@ fn hex(bytes: &[u8]) -> String {
 }
 
 fn assert_reached(tally: &Tally, cases: u64) {
+    // Of fewer, what is rare may not come up.
+    if cases < 100_000 {
+        return;
+    }
     for (outcome, least) in REACHED {
         let found = tally.get(outcome).copied().unwrap_or(0);
         let least = least * cases / 100_000;
