@@ -100,7 +100,12 @@ impl Folders {
     fn beside(&mut self, path: &Path) -> Result<Vec<Rc<Index>>, Complaint> {
         let folder = folder_of(path);
         if !self.0.contains_key(folder) {
-            let mut indexes = indexes_in(folder).map_err(|why| {
+            let indexes = match fs::read_dir(folder) {
+                // Then only the name of the file tells.
+                Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Ok(Vec::new()),
+                _ => indexes_in(folder),
+            };
+            let mut indexes = indexes.map_err(|why| {
                 let sentence =
                     format!("may be one of several shards, and an index cannot be read: {}", why.line());
                 Complaint::about(path, sentence)
@@ -157,13 +162,13 @@ pub struct Index {
     pub shards: BTreeSet<String>,
 }
 
-/// The indexes in a folder, which has none where it is not there or may not be listed. One that is not sound names nothing.
+/// The indexes in a folder, which has none where it is not there. One that is not sound names nothing.
 ///
 /// # Errors
-/// An index cannot be read, or goes beyond a limit: then nobody knows what it names.
+/// The folder cannot be listed, or an index not be read, or it goes beyond a limit: then nobody knows what it names.
 pub fn indexes_in(folder: &Path) -> Result<Vec<Index>, Complaint> {
     let paths = match index_files(folder) {
-        Err(error) if is_absent(&error) || error.kind() == io::ErrorKind::PermissionDenied => Vec::new(),
+        Err(error) if is_absent(&error) => Vec::new(),
         paths => paths.map_err(|error| Complaint::not_read(folder, error))?,
     };
     let mut indexes = Vec::new();
