@@ -197,13 +197,11 @@ fn hex(bytes: &[u8]) -> String {
 }
 
 fn assert_reached(tally: &Tally, cases: u64) {
-    // Of fewer, what is rare may not come up.
-    if cases < 100_000 {
-        return;
-    }
+    // Of fewer, what is rare may come up less often, or not at all.
+    let share = if cases < 100_000 { 4 } else { 1 };
     for (outcome, least) in REACHED {
         let found = tally.get(outcome).copied().unwrap_or(0);
-        let least = least * cases / 100_000;
+        let least = least * cases / 100_000 / share;
         assert!(found >= least, "{outcome}: {found} cases, fewer than {least}: {tally:#?}");
     }
 }

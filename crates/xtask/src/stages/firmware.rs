@@ -58,13 +58,17 @@ impl Firmware {
         Ok(everything(&output))
     }
 
-    /// Checks no more than the core, with these features alone: from the workspace, for here the programs would add the
-    /// features that they need.
-    pub fn check_core(self, features: &[&str]) -> Result<(), String> {
+    /// Builds no more than the core, with these features alone: from the workspace, for here the programs would add the
+    /// features that they need. With the profile of the programs, so that they find the libraries built.
+    pub fn build_core(self, features: &[&str]) -> Result<(), String> {
+        let profile = ["lto=\"fat\"", "codegen-units=1", "panic=\"abort\""];
+        let profile = profile.map(|setting| format!("profile.release.{setting}"));
         self.toolchain
-            .cargo("check")
-            .args(["--package", "embedded-safetensors", "--no-default-features"])
+            .cargo("build")
+            .args(["--release", "--package", "embedded-safetensors", "--no-default-features"])
             .args(["--features", &features.join(",")])
+            .args(profile.iter().flat_map(|setting| ["--config", setting]))
+            .env("CARGO_TARGET_DIR", self.target_dir())
             .capture()
             .map(drop)
     }

@@ -88,7 +88,7 @@ pub const STAGES: [Stage; 29] = [
         "the networks of the firmware, and what boards make of them, are what numpy says",
         digits::judge,
     ),
-    deep("examples", "each example with no more features than it needs", suites::examples),
+    deep("suite", "all of the suite on the core as firmware builds it; the examples", suites::whole),
     deep(
         "general",
         "the suite without the parser's shortcuts, which change nothing but speed",
@@ -96,11 +96,7 @@ pub const STAGES: [Stage; 29] = [
     ),
     deep("oracle", "all of the suite again, optimised, with the reference beside it", suites::oracle),
     deep("x86-32-rest", "the other suites where pointers have 32 bits", targets::x86_32_rest),
-    deep(
-        "mcu",
-        "the core compiles for microcontrollers, with each of its features",
-        targets::microcontrollers,
-    ),
+    deep("mcu", "the core builds for microcontrollers, with each of its features", targets::microcontrollers),
     deep("links", "no panic symbol at any optimisation level, for any target", linking::no_panic),
     deep("build-time", "how long the compiler reads models, and where it complains", build_time::measure),
     deep("firmware", "every board reads digits and judges the vectors, and says what it must", boards::all),

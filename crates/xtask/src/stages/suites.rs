@@ -35,9 +35,11 @@ pub fn std() -> Outcome {
     share(&["--package", "verification", "--features", "std,oracle"])
 }
 
-/// The examples, each with no more features than it needs.
-pub fn examples() -> Outcome {
-    test().args(["--package", "embedded-safetensors", "--test", "examples"]).tests()
+/// All of [`no_std`], and the examples, each with no more features than it needs.
+pub fn whole() -> Outcome {
+    let mut tally = test().args(["--package", "verification"]).tests()?;
+    tally.add(test().args(["--package", "embedded-safetensors", "--test", "examples"]).tests()?);
+    Ok(tally)
 }
 
 /// All of the suite, and not a share of what takes long.
@@ -51,7 +53,7 @@ pub fn general() -> Outcome {
     let flags = std::env::var("RUSTFLAGS").unwrap_or_default() + " --cfg safetensors_general";
     let mut tally = Tally::default();
     for args in [STD, CORE] {
-        let test = test().args(args).env("RUSTFLAGS", &flags).env("SUITE_SHARE", SHARE);
+        let test = test().args(args).env("RUSTFLAGS", &flags);
         tally.add(test.env("CARGO_TARGET_DIR", workspace::target_dir().join("general")).tests()?);
     }
     Ok(tally)
