@@ -1,47 +1,78 @@
-//! Runs a job, and prints what it took: `name=value` on lines of their own, for the front door to read.
+//! The frame that all programs have: it runs a job, and prints what that took, `name=value` on lines of their own, for the front
+//! door to read.
 
-use crate::job::{Job, Step};
-use board::{Clock, MEMORY, exit, peak, print, print_number, request};
+use crate::memory;
+use board::{Clock, exit, peak, print, print_number, request};
 use core::hint::black_box;
 
-/// Where programs that have a heap have it: behind files of up to 12 MiB, and no program that has one is given a longer file.
-const HEAP: usize = MEMORY + 0x00c0_0000;
+/// How far a job goes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    /// The model is opened: its header is proven.
+    Open,
+    /// A tensor is found, too.
+    Find,
+    /// All is done.
+    All,
+}
 
-/// What each step's instructions are called.
-const STEPS: [(Step, &str); 3] = [(Step::Open, "open"), (Step::Find, "find"), (Step::Read, "read")];
+/// What instructions up to each step are called, and the bit that asks for them.
+const STEPS: [(Step, &str, u32); 3] =
+    [(Step::Open, "open", 1), (Step::Find, "find", 2), (Step::All, "all", 4)];
 
-/// Runs the job: once for its stack, of which `report` says what else is known; then, if the request says so, once up to each
-/// step for its instructions.
-pub fn run(task: fn(&mut Job), report: fn()) -> ! {
+/// A model, and a tensor of it to find and to read.
+pub struct Job<L> {
+    /// The file.
+    pub file: &'static [u8],
+    /// The tensor's name.
+    pub name: &'static str,
+    /// Memory to read through.
+    pub window: &'static mut [u8],
+    /// What else the program has outside the stack.
+    pub lent: L,
+    /// How far to go.
+    pub last: Step,
+    /// What was done: tensors, bytes or values that came; nothing after an error.
+    pub done: Option<u32>,
+}
+
+/// Runs the job: once for its stack, of which `report` says what else is known; then once up to each step that the request asks
+/// the instructions of.
+///
+/// The words of the request are the lengths of the window, of what else is lent, and of the bytes; and the steps. The bytes are the
+/// file, the name, and a byte that says how long that is.
+pub fn run<L>(lend: fn(usize) -> L, task: fn(&mut Job<L>), report: fn(&Job<L>)) -> ! {
     let asked = request();
-    let [.., count_steps] = asked.words;
-    let Some(mut job) = Job::new(asked) else { exit(2) };
+    let [window, lent, _, steps] = asked.words;
+    let Some((file, name)) = split(asked.bytes) else { exit(2) };
+    let (window, lent) = (memory::window(window as usize), lend(lent as usize));
+    let mut job = Job { file, name, window, lent, last: Step::All, done: None };
     figure("stack", peak(task, &mut job));
-    figure("found", job.found.unwrap_or(u32::MAX));
-    report();
-    if count_steps != 0 {
-        for (last, name) in STEPS {
-            job.last = last;
+    figure("done", job.done.unwrap_or(u32::MAX));
+    report(&job);
+    for (last, name, bit) in STEPS {
+        job.last = last;
+        if steps & bit != 0 {
             count(task, &mut job, name);
         }
     }
-    exit(job.found.is_none().into())
+    exit(0)
+}
+
+fn split(bytes: &'static [u8]) -> Option<(&'static [u8], &'static str)> {
+    let (&name_len, bytes) = bytes.split_last()?;
+    let (file, name) = bytes.split_at_checked(bytes.len().checked_sub(name_len.into())?)?;
+    Some((file, core::str::from_utf8(name).ok()?))
 }
 
 #[inline(never)]
-fn count(task: fn(&mut Job), job: &mut Job, name: &str) {
+fn count<L>(task: fn(&mut Job<L>), job: &mut Job<L>, name: &str) {
     let clock = Clock::start();
     let nothing = clock.ticks();
     let clock = Clock::start();
     black_box(task)(job);
     let ticks = clock.ticks().wrapping_sub(nothing);
     figure(name, ticks);
-}
-
-/// The memory for a heap: where it is, and how many bytes the request gives it.
-pub fn heap() -> (*mut u8, usize) {
-    let [_, len, ..] = request().words;
-    (HEAP as *mut u8, len as usize)
 }
 
 /// Prints a figure.

@@ -1,4 +1,4 @@
-//! What is linked and measured: the doors of the core, each in a function of its own.
+//! The ways to judge a header and to list what it has.
 
 use embedded_safetensors::{
     DuplicateCheck, Entries, Error, Event, HeaderCheck, HeaderParser, Item, Progress, Slot, View,
@@ -6,16 +6,6 @@ use embedded_safetensors::{
 
 /// As if the file lay on a card and were read through a small buffer.
 const WINDOW: usize = 64;
-
-/// What the front door asks for.
-pub struct Job {
-    /// Which door: see `bin/cost.rs`.
-    pub mode: u32,
-    /// How many slots to lend.
-    pub slots: usize,
-    /// Length of the file that the header claims to head.
-    pub file_len: u64,
-}
 
 /// Open-and-validate: how many tensors, or the error.
 pub fn validate(file: &[u8], file_len: u64, slots: &mut [Slot]) -> Result<u64, Error> {
@@ -51,9 +41,9 @@ pub fn parse(file: &[u8]) -> Result<u64, Error> {
 
 /// A model in memory that is addressed: how many tensors it has, once one is found by its name and its elements are
 /// read in place.
-pub fn view(file: &[u8]) -> Result<u64, Error> {
+pub fn view(file: &[u8], name: &str) -> Result<u64, Error> {
     let model = View::parse(file)?;
-    let elements = model.tensor("layers.1.weight")?.as_f32()?;
+    let elements = model.tensor(name)?.as_f32()?;
     Ok(if core::hint::black_box(elements).is_empty() { 0 } else { model.len() as u64 })
 }
 

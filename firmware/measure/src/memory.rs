@@ -1,24 +1,50 @@
-//! Memory of the machine that programs are lent, outside the stack; and what they are asked for.
+//! Memory of the machine that programs are lent, outside the stack: behind files of up to 12 MiB where a program has a heap, of up
+//! to 14 where it has none.
 
-use crate::job::Job;
-use crate::stream::{NAMES, WANTED};
+use crate::network::{NAMES, WANTED};
 use crate::write::Order;
 use board::MEMORY;
 use embedded_safetensors::{Slot, Wanted};
 
+const HEAP: usize = MEMORY + 0x00c0_0000;
 const FLASH: usize = MEMORY + 0x00e0_0000;
 const SLOTS: usize = MEMORY + 0x00f0_0000;
 const TEXT: usize = MEMORY + 0x00f8_0000;
 const NAMED: usize = MEMORY + 0x00f9_0000;
 const ORDER: usize = MEMORY + 0x00fa_0000;
+const WINDOW: usize = MEMORY + 0x00ff_0000;
 
-/// What is asked for: the request's words are mode, slots, length of the bytes, length of the file.
-pub fn request() -> (Job, &'static [u8]) {
-    let board::Request { words: [mode, slots, _, file_len], bytes } = board::request();
-    (Job { mode, slots: slots as usize, file_len: u64::from(file_len) }, bytes)
+const FLASH_LEN: usize = 0x1_0000;
+const TEXT_LEN: usize = 512;
+/// Up to the end of the machine's memory.
+const MOST_WINDOW: usize = 0x1_0000;
+
+/// Memory to read through.
+pub(crate) fn window(len: usize) -> &'static mut [u8] {
+    lend(WINDOW, len.min(MOST_WINDOW))
 }
 
-/// Memory for `count` slots, outside the stack.
+/// Memory for names.
+pub fn text() -> &'static mut [u8] {
+    lend(TEXT, TEXT_LEN)
+}
+
+/// Memory that stands for flash.
+pub fn flash() -> &'static mut [u8] {
+    lend(FLASH, FLASH_LEN)
+}
+
+/// Where there is memory for a heap.
+pub fn heap() -> *mut u8 {
+    HEAP as *mut u8
+}
+
+fn lend(place: usize, len: usize) -> &'static mut [u8] {
+    // SAFETY: memory of the machine that nothing else uses, zero from the start; a program asks once for each.
+    unsafe { core::slice::from_raw_parts_mut(place as *mut u8, len) }
+}
+
+/// Memory for so many slots.
 pub fn slots(count: usize) -> &'static mut [Slot] {
     let first = SLOTS as *mut Slot;
     for index in 0..count {
@@ -29,13 +55,7 @@ pub fn slots(count: usize) -> &'static mut [Slot] {
     unsafe { core::slice::from_raw_parts_mut(first, count) }
 }
 
-/// Memory for names, outside the stack.
-pub fn text() -> &'static mut [u8] {
-    // SAFETY: memory of the machine that nothing else uses, zero from the start; asked for once.
-    unsafe { core::slice::from_raw_parts_mut(TEXT as *mut u8, 512) }
-}
-
-/// Memory for what a search finds, outside the stack.
+/// Memory for what a search finds.
 pub fn wanted() -> &'static mut [Wanted<'static>; WANTED] {
     let place = NAMED as *mut [Wanted<'static>; WANTED];
     // SAFETY: aligned memory of the machine that nothing else uses; asked for once.
@@ -45,13 +65,7 @@ pub fn wanted() -> &'static mut [Wanted<'static>; WANTED] {
     }
 }
 
-/// Memory that stands for flash, outside the stack.
-pub fn flash() -> &'static mut [u8] {
-    // SAFETY: memory of the machine that nothing else uses, zero from the start; asked for once.
-    unsafe { core::slice::from_raw_parts_mut(FLASH as *mut u8, 1 << 16) }
-}
-
-/// Memory to sort in, outside the stack.
+/// Memory to sort in.
 pub fn order() -> &'static mut Order {
     // SAFETY: aligned memory of the machine that nothing else uses, zero from the start; asked for once.
     unsafe { &mut *(ORDER as *mut Order) }

@@ -8,7 +8,7 @@ use embedded_storage::nor_flash::{ErrorType, NorFlash, NorFlashErrorKind, ReadNo
 const BUFFER: usize = 64;
 
 /// Records the file in this storage, and says how long it was.
-pub fn record<S: WriteAt>(
+fn record<S: WriteAt>(
     storage: S,
     spec: FileSpec<'static>,
     file: &[u8],
@@ -28,9 +28,9 @@ pub fn record<S: WriteAt>(
 }
 
 /// Records the file in the machine's flash, and says how long it was, if it is there.
-pub fn record_file(spec: FileSpec<'static>, file: &[u8], flash: &mut [u8], order: &mut Order) -> Option<u64> {
+pub fn record_file(spec: FileSpec<'static>, file: &[u8], flash: &mut [u8], order: &mut Order) -> Option<u32> {
     let len = record(FlashFile::new(Flash(flash)), spec, file, order).ok()?;
-    (flash.get(..len as usize)? == file).then_some(len)
+    (flash.get(..len as usize)? == file).then_some(len as u32)
 }
 
 /// Flash that is erased in sectors of 4 KiB and written in words of 8 bytes.

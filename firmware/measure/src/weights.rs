@@ -1,13 +1,13 @@
 //! A small network, wherever its weights lie: a layer of 8-bit integers, then a layer of floats.
 
-use crate::figure;
+use crate::frame::figure;
 
 const INPUTS: usize = 32;
 const HIDDEN: usize = 64;
 const OUTPUTS: usize = 8;
 
-/// Its weights, where they lie.
-pub struct Network {
+/// Where its weights lie.
+pub struct Weights {
     /// A row of the first layer for each of its outputs.
     pub fc1_weight: &'static [[i8; INPUTS]; HIDDEN],
     /// Added to the sums of the first layer.
@@ -20,7 +20,7 @@ pub struct Network {
     pub fc2_bias: &'static [f32; OUTPUTS],
 }
 
-impl Network {
+impl Weights {
     /// Prints where the weights lie, and what the network answers to the input, as bits of floats. True if the input
     /// was as long as it must be.
     pub fn report(&self, input: &[u8]) -> bool {

@@ -38,8 +38,8 @@ impl Write for Wire {
 }
 
 /// Writes the file, and says how long it was, if each byte was the one that was due.
-pub fn write_file(spec: FileSpec<'static>, file: &'static [u8], order: &mut Order) -> Option<u64> {
-    write(spec, file, order).ok()
+pub fn write_file(spec: FileSpec<'static>, file: &'static [u8], order: &mut Order) -> Option<u32> {
+    write(spec, file, order).ok().map(|len| len as u32)
 }
 
 fn write(

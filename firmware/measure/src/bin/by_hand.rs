@@ -2,7 +2,7 @@
 #![no_std]
 #![no_main]
 
-use size::Network;
+use measure::Weights;
 
 #[repr(C, align(16))]
 struct File([u8; FILE_LEN]);
@@ -18,7 +18,7 @@ const fn at<T>(offset: usize) -> &'static T {
     unsafe { &*FILE.0.as_ptr().add(offset).cast() }
 }
 
-static NETWORK: Network = Network {
+static NETWORK: Weights = Weights {
     fc1_weight: at(2944),
     fc1_bias: at(2688),
     fc1_scale: at(352),
@@ -28,5 +28,5 @@ static NETWORK: Network = Network {
 
 #[unsafe(no_mangle)]
 extern "C" fn main() -> ! {
-    size::run(|job| job.found = NETWORK.report(job.file).then_some(0), || {})
+    measure::run(|_| (), |job| job.done = NETWORK.report(job.file).then_some(0), |_| {})
 }

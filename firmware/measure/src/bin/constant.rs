@@ -5,7 +5,7 @@
 #![no_main]
 
 use embedded_safetensors::{View, include_model};
-use size::Network;
+use measure::Weights;
 
 const MODEL: View<'static> =
     include_model!("../../../../crates/embedded-safetensors/examples/network.safetensors", 16);
@@ -16,7 +16,7 @@ const FC1_SCALE: &[f32; 64] = MODEL.expect_array("fc1.scale");
 static FC2_WEIGHT: &[[f32; 64]; 8] = MODEL.expect_array("fc2.weight");
 static FC2_BIAS: &[f32; 8] = MODEL.expect_array("fc2.bias");
 
-static NETWORK: Network = Network {
+static NETWORK: Weights = Weights {
     fc1_weight: FC1_WEIGHT,
     fc1_bias: FC1_BIAS,
     fc1_scale: FC1_SCALE,
@@ -26,7 +26,7 @@ static NETWORK: Network = Network {
 
 #[unsafe(no_mangle)]
 extern "C" fn main() -> ! {
-    size::run(|job| job.found = NETWORK.report(job.file).then_some(0), || {})
+    measure::run(|_| (), |job| job.done = NETWORK.report(job.file).then_some(0), |_| {})
 }
 
 #[cfg(feature = "wrong-name")]

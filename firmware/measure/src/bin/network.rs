@@ -1,12 +1,16 @@
-//! Firmware that does nothing but open a model, find tensors and stream one of them.
+//! Opens a model, finds the tensors of a network and streams one of them.
 #![no_std]
 #![no_main]
 
-use linkcheck::{Card, Then};
+use measure::{Network, figure, open_find_read, stream};
 
 #[unsafe(no_mangle)]
 extern "C" fn main() -> ! {
-    let (_, file) = linkcheck::request();
-    let streamed = linkcheck::open_find_stream(&mut Card::new(file), linkcheck::wanted(), Then::Stream);
-    linkcheck::exit(streamed.is_none().into())
+    measure::run(Network::lend, |job| job.done = open_find_read(job, stream), |job| report(&job.lent))
+}
+
+/// What the card was asked.
+fn report(network: &Network) {
+    figure("calls", network.card.calls);
+    figure("bytes", network.card.bytes);
 }

@@ -4,20 +4,20 @@
 #![no_main]
 
 use embedded_safetensors::{Model, ReadAt, ReadError, TensorInfo};
-use size::{Broken, Card, Job, Step};
+use measure::{Broken, Card, Job, Step};
 
 #[unsafe(no_mangle)]
 extern "C" fn main() -> ! {
-    size::run(|job| job.found = read(job).ok(), || {})
+    measure::run(|_| (), |job| job.done = read(job).ok(), |_| {})
 }
 
-fn read(job: &mut Job) -> Result<u32, ReadError<Broken>> {
+fn read(job: &mut Job<()>) -> Result<u32, ReadError<Broken>> {
     let mut model = Model::open(Card::new(job.file), job.window)?;
     let Some(tensor) = model.find(job.name, job.window)? else { return Ok(u32::MAX) };
     match job.last {
         Step::Open => Ok(0),
         Step::Find => by_hand(model, &tensor, job.window),
-        Step::Read => stream(&mut model, &tensor, job.window),
+        Step::All => stream(&mut model, &tensor, job.window),
     }
 }
 

@@ -3,14 +3,14 @@
 #![no_main]
 
 use embedded_safetensors::{Model, ReadError};
-use size::{Broken, Card, Job, Step};
+use measure::{Broken, Card, Job, Step};
 
 #[unsafe(no_mangle)]
 extern "C" fn main() -> ! {
-    size::run(|job| job.found = open_find_stream(job).ok(), || {})
+    measure::run(|_| (), |job| job.done = open_find_stream(job).ok(), |_| {})
 }
 
-fn open_find_stream(job: &mut Job) -> Result<u32, ReadError<Broken>> {
+fn open_find_stream(job: &mut Job<()>) -> Result<u32, ReadError<Broken>> {
     let mut model = Model::open(Card::new(job.file), job.window)?;
     if job.last == Step::Open {
         return Ok(model.summary().tensors as u32);

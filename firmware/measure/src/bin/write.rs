@@ -1,16 +1,10 @@
-//! Firmware that does nothing but describe a file, sort it and write it.
+//! Describes a file, sorts it and writes it.
 #![no_std]
 #![no_main]
 
-use embedded_safetensors::{Dtype, FileSpec, TensorSpec};
-
-static TENSORS: [TensorSpec<'static>; 2] =
-    [TensorSpec::new("counts", Dtype::U32, &[64]), TensorSpec::new("activations", Dtype::F32, &[64, 10])];
+use measure::{description, order, write_file};
 
 #[unsafe(no_mangle)]
 extern "C" fn main() -> ! {
-    let (_, file) = linkcheck::request();
-    let spec = FileSpec::new(core::hint::black_box(&TENSORS)).with_metadata(&[("device", "unit-7")]);
-    let written = linkcheck::write_file(spec, file, linkcheck::order());
-    linkcheck::exit(written.is_none().into())
+    measure::run(|_| order(), |job| job.done = write_file(description(), job.file, job.lent), |_| {})
 }

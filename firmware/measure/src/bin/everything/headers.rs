@@ -1,18 +1,18 @@
 //! The doors to a header.
 
+use crate::Job;
 use crate::numbers::{bytes, number, tensor};
 use embedded_safetensors::{
     Dtype, DuplicateCheck, Entries, Error, ErrorKind, Event, HeaderCheck, HeaderParser, Item, Progress,
     Shape, Slot, Summary, TensorInfo, check, check_header,
 };
-use linkcheck::Job;
 
 pub fn all(job: &Job, file: &[u8], slots: &mut [Slot], text: &mut [u8]) -> u64 {
     let seen = [
-        number(linkcheck::validate(file, job.file_len, slots)),
-        number(linkcheck::find_duplicates(file, slots, text).map(u64::from)),
-        number(linkcheck::parse(file)),
-        number(linkcheck::read_entries(file, text)),
+        number(measure::validate(file, job.file_len, slots)),
+        number(measure::find_duplicates(file, slots, text).map(u64::from)),
+        number(measure::parse(file)),
+        number(measure::read_entries(file, text)),
         number(check(file, slots, text).and_then(|summary| lengths(summary, job.file_len))),
         number(check_header(file, slots).and_then(|summary| lengths(summary, job.file_len))),
         number(events(file)),

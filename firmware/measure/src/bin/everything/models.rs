@@ -6,7 +6,6 @@ use embedded_safetensors::{
     Error, ErrorKind, FileLen, Index, IndexMemory, IndexSize, IndexStorage, Locate, Model, ReadAt, ReadError,
     Slot, TensorReader, Wanted,
 };
-use linkcheck::{Card, Then, WANTED};
 
 type Outcome<S> = Result<u64, ReadError<<S as ReadAt>::Error>>;
 type Storage = IndexStorage<8, 16, 64>;
@@ -25,16 +24,6 @@ pub fn all<S: ReadAt>(mut source: S, slots: &mut [Slot], memory: &mut [u8]) -> u
     sum ^= read_number(open_sorting(&mut source, &mut lent));
     sum ^= read_number(open_indexed(&mut source, &mut lent));
     sum ^ read_number(file_len(source))
-}
-
-/// What the measured program does.
-pub fn open_find_stream(file: &'static [u8]) -> u64 {
-    let mut wanted: [_; WANTED] = core::array::from_fn(|_| Wanted::new("a"));
-    let mut sum = 0;
-    for then in [Then::Stop, Then::ReadRaw, Then::Stream] {
-        sum ^= linkcheck::open_find_stream(&mut Card::new(file), &mut wanted, then).unwrap_or(1);
-    }
-    sum
 }
 
 fn open<S: ReadAt>(source: &mut S, lent: &mut Lent<'_>) -> Outcome<S> {

@@ -1,9 +1,9 @@
 //! Files that are recorded: every method of `Recorder`, and every storage that it can record in.
 
+use crate::Job;
 use crate::storage::{Chip, File, partition};
 use crate::writing::outcome;
 use embedded_safetensors::{FilePlan, FlashFile, Recorder, Seekable, WriteAt, WriteError};
-use linkcheck::Job;
 
 pub fn all(plan: FilePlan<'_>, job: &Job, file: &'static [u8]) -> u64 {
     let mut memory = [0; 256];

@@ -1,10 +1,10 @@
 //! Storage behind the traits of others, that fails in every way it may.
 
+use crate::Job;
 use core::hint::black_box;
 use embedded_io::{ErrorKind, ErrorType, Read, Seek, SeekFrom, Write};
 use embedded_safetensors::FlashFile;
 use embedded_storage::nor_flash::{self, NorFlash, NorFlashErrorKind, ReadNorFlash};
-use linkcheck::Job;
 
 /// A file with a position, as a file system has them. Its first byte says what goes wrong.
 pub struct File {

@@ -1,5 +1,6 @@
 //! Files that are written: every method of descriptions, plans, encoders and writers.
 
+use crate::Job;
 use crate::numbers::{bytes, number};
 use crate::recording;
 use embedded_io::ErrorKind as IoErrorKind;
@@ -7,7 +8,7 @@ use embedded_safetensors::{
     Blame, Content, Dtype, FilePlan, FileSpec, Placement, SpecError, SpecFault, TensorSpec, Which,
     WriteError, Writer,
 };
-use linkcheck::{Job, Wire};
+use measure::Wire;
 
 pub fn all(job: &Job, file: &'static [u8]) -> u64 {
     let (name, rest) = file.split_at_checked(job.slots).unwrap_or((file, &[]));

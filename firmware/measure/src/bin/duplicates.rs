@@ -1,0 +1,18 @@
+//! Finds out whether all names differ, with as many slots as the request says.
+#![no_std]
+#![no_main]
+
+use embedded_safetensors::Slot;
+use measure::{Job, find_duplicates, slots, text};
+
+type Lent = (&'static mut [Slot], &'static mut [u8]);
+
+#[unsafe(no_mangle)]
+extern "C" fn main() -> ! {
+    measure::run(|count| (slots(count), text()), find, |_| {})
+}
+
+fn find(job: &mut Job<Lent>) {
+    let (slots, text) = &mut job.lent;
+    job.done = find_duplicates(job.file, slots, text).ok().map(u32::from);
+}

@@ -1,0 +1,24 @@
+//! Prints how many bytes the states have that callers keep.
+#![no_std]
+#![no_main]
+
+use embedded_safetensors::{
+    DuplicateCheck, Entries, FilePlan, HeaderCheck, HeaderEncoder, HeaderParser, Recorder, Slot, Wanted,
+    Writer,
+};
+use measure::{exit, figure};
+
+#[unsafe(no_mangle)]
+extern "C" fn main() -> ! {
+    figure("parser", size_of::<HeaderParser>() as u32);
+    figure("check", size_of::<HeaderCheck<'_>>() as u32);
+    figure("duplicates", size_of::<DuplicateCheck<'_>>() as u32);
+    figure("entries", size_of::<Entries<'_>>() as u32);
+    figure("slot", size_of::<Slot>() as u32);
+    figure("wanted", size_of::<Wanted<'_>>() as u32);
+    figure("encoder", size_of::<HeaderEncoder<'_>>() as u32);
+    figure("writer", size_of::<Writer<'_, ()>>() as u32);
+    figure("recorder", size_of::<Recorder<'_, ()>>() as u32);
+    figure("plan", size_of::<FilePlan<'_>>() as u32);
+    exit(0)
+}
