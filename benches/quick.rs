@@ -1,6 +1,6 @@
-//! Measures the cases that tell most, and first opens of processes, in about a minute, for `cargo xtask bench`, which makes ratios of what this
-//! prints: a line for each case, with tabs between what it is, how many `bytes` or `tensors` each call works on, and the nanoseconds that a call
-//! takes each of the contenders.
+//! Measures the cases that tell most, and first opens of processes, in about a minute, for `cargo xtask measure speed`, which makes ratios of what
+//! this prints: an object on a line for each case, with what it is, how many `bytes` or `tensors` each call works on, and the nanoseconds that a
+//! call takes each of the contenders.
 //!
 //! The machine may be busy with other things. These only ever make a call slower, so the best time of many short rounds counts, of the processor's time, and
 //! all contenders take turns in each round.
@@ -64,12 +64,11 @@ impl Measure for Quick {
 
 /// One line, with the nanoseconds of a call of each.
 fn print(case: &Case, times: &[(&str, f64)]) {
-    let amount = match case.amount {
-        Amount::Bytes(bytes) => format!("bytes={bytes}"),
-        Amount::Tensors(tensors) => format!("tensors={tensors}"),
+    let (amount, number) = match case.amount {
+        Amount::Bytes(bytes) => ("bytes", bytes as f64),
+        Amount::Tensors(tensors) => ("tensors", tensors as f64),
     };
-    let times: String = times.iter().map(|(name, nanos)| format!("\t{name}={nanos:.2}")).collect();
-    println!("{}\t{amount}{times}", case.what);
+    println!("{}", serde_json::json!({ "what": case.what, amount: number, "times": times }));
 }
 
 /// A contender, and its best time for a call in nanoseconds.

@@ -1,8 +1,8 @@
 //! A vector of 10,000 `f32`, as the field compares formats with: how many bytes a file of it has, how long writing and
 //! reading it take, and how much longer that is than for the bare bytes in the same place.
 //!
-//! Prints a line for each way, with tabs between: where, whose, its name, how it comes to its values, the bytes of the
-//! file, the nanoseconds of writing and of reading. `cargo xtask formats` judges them.
+//! Prints an object on a line for each way: where, whose, its name, how it comes to its values, the bytes of the file, the
+//! nanoseconds of writing and of reading. `cargo xtask measure formats` judges them.
 
 mod bincodes;
 mod cbor;

@@ -148,7 +148,11 @@ impl<'r> Subject<'r> {
         };
         let Row { section, kind, name, how, .. } = &self.row;
         let [write, read] = ACTS.map(|act| self.times[act as usize].mean());
-        println!("{}\t{}\t{name}\t{how}\t{len}\t{write:.2}\t{read:.2}", section.name(), kind.name());
+        let [section, kind] = [section.name(), kind.name()];
+        let figure = serde_json::json!({
+            "where": section, "whose": kind, "name": name, "how": how, "bytes": len, "write_ns": write, "read_ns": read,
+        });
+        println!("{figure}");
     }
 }
 

@@ -2,16 +2,13 @@
 //!
 //! Each command sets up by itself what it needs, or says in one sentence what to run.
 
-mod bench;
 mod boards;
-mod budget;
 mod commands;
-mod counts;
 mod demo;
 mod elf;
-mod formats;
 mod group;
 mod machine;
+mod measure;
 mod model;
 mod plot;
 mod process;

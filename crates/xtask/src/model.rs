@@ -26,6 +26,16 @@ impl ModelFile {
         self
     }
 
+    /// Listed the last one first.
+    pub fn reversed(mut self) -> Self {
+        self.entries.reverse();
+        self
+    }
+
+    pub fn data_len(&self) -> usize {
+        self.data.len()
+    }
+
     /// The file, its header filled up to a multiple of 8 bytes, as the usual writers do.
     pub fn bytes(&self) -> Vec<u8> {
         self.bytes_with_header(&filled(self.header()))

@@ -1,6 +1,5 @@
 //! What the stages of a command found, counted and summed up honestly.
 
-use crate::budget::Row as Figure;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -36,14 +35,6 @@ impl Tally {
             }
             Err(sentence) => self.check(place, Err(sentence)),
         }
-    }
-
-    /// Counts a figure that has a limit, judged before, and keeps it for the summary, where one that is not met is marked.
-    pub fn judged(&mut self, figure: &Figure, outcome: Result<(), String>) {
-        let mark = if figure.is_kept() { "" } else { " (unmet)" };
-        let sentence = figure.sentence() + mark;
-        self.check(&sentence, outcome);
-        self.notes.push(sentence);
     }
 
     /// Takes in what another one has counted.
@@ -128,30 +119,5 @@ impl Report {
     fn wall_time(&self) -> String {
         let seconds = self.start.elapsed().as_secs();
         format!("{} min {} s", seconds / 60, seconds % 60)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::budget::Limit;
-
-    #[test]
-    fn a_figure_is_counted_by_its_judge_and_marked_by_its_limit() {
-        let figure = |ours| Figure {
-            what: "flash".to_owned(),
-            limit: Some(Limit::AtMost(1.0)),
-            ours,
-            unit: "B",
-            reference: None,
-        };
-        let mut tally = Tally::default();
-        tally.judged(&figure(1.0), Ok(()));
-        tally.judged(&figure(2.0), Ok(()));
-        tally.judged(&figure(3.0), Err("too much".to_owned()));
-        assert_eq!((tally.passed, tally.failed), (2, 1));
-        let due =
-            ["flash: 1 B, at most 1 B", "flash: 2 B, at most 1 B (unmet)", "flash: 3 B, at most 1 B (unmet)"];
-        assert_eq!(tally.notes, due);
     }
 }

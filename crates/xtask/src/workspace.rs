@@ -47,8 +47,8 @@ mod tests {
 
     #[test]
     fn a_lockfile_names_its_package_and_what_that_needs() {
-        let names = locked_packages(&root().join("firmware/size")).unwrap();
-        for name in ["size", "board", "embedded-safetensors", "safetensors", "serde_json"] {
+        let names = locked_packages(&root().join("firmware/measure")).unwrap();
+        for name in ["measure", "board", "embedded-safetensors", "safetensors", "serde_json"] {
             assert!(names.iter().any(|known| known == name), "{name} is not among {names:?}");
         }
         assert!(locked_packages(root().join("firmware").as_path()).is_err());

@@ -21,10 +21,9 @@ pub const fn package(folder: &'static str, triples: &'static [&'static str]) -> 
 }
 
 /// What is not for one board alone.
-const SHARED: [Package; 5] = [
+const SHARED: [Package; 4] = [
     Package { features: &["", "runtime", "bare"], ..package("firmware/board", &BARE_TARGETS) },
-    package("firmware/linkcheck", &BARE_TARGETS),
-    Package { features: &["", "reference"], ..package("firmware/size", &BARE_TARGETS) },
+    Package { features: &["", "reference"], ..package("firmware/measure", &BARE_TARGETS) },
     Package {
         features: &["", "defmt", "log", "vectors", "vectors,log"],
         runs_here: true,

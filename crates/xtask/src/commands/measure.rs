@@ -1,69 +1,91 @@
-//! `cargo xtask size [--json] [--write]`: what the library costs on microcontrollers, against its budgets and the reference.
+//! `cargo xtask measure [WHAT] [--json] [--write] [--bless]`
 
 use super::Command;
-use crate::budget::Row;
+use crate::measure::{MEASURES, Measure, Measured, Options};
 use crate::process;
-use crate::stages::Size;
+use serde_json::{Map, Value};
 use std::process::ExitCode;
 
 pub const COMMAND: Command = Command {
-    name: "size",
-    about: "flash, RAM and instructions beside the reference's (--json: one object; --write: into the readme)",
+    name: "measure",
+    about: "what it costs, judged by benches/limits.toml: firmware, desktop, speed, formats; all of them without a name
+            (--json: one object; --write: the pages that show it; --bless: what was counted becomes the limit; --hdf5: one format
+            more, whose library takes minutes and cmake to build)",
     run,
 };
 
 fn run(words: &[String]) -> Result<ExitCode, String> {
-    if let Some(word) = words.iter().find(|word| !["--json", "--write"].contains(&word.as_str())) {
-        return Err(format!("what is \"{word}\"? usage: cargo xtask size [--json] [--write]"));
+    let (flags, names): (Vec<&str>, Vec<&str>) =
+        words.iter().map(String::as_str).partition(|word| word.starts_with('-'));
+    if let Some(flag) = flags.iter().find(|flag| !["--json", "--write", "--bless", "--hdf5"].contains(flag)) {
+        return Err(format!(
+            "`cargo xtask measure` has no option {flag}: it has --json, --write, --bless and --hdf5"
+        ));
     }
-    let asked = |flag: &str| words.iter().any(|word| word == flag);
+    let asked = |flag| flags.contains(&flag);
     if asked("--json") {
         process::keep_stdout();
     }
-    let size = Size::measure()?;
-    let rows = size.rows()?;
-    let text = if asked("--json") { size.json()? + "\n" } else { size.table()? };
-    print!("{text}");
-    if asked("--write") {
-        size.write()?;
+    // The page of formats shows every format.
+    let options =
+        Options { pages: asked("--write"), hdf5: asked("--hdf5") || asked("--write"), quick: false };
+    let (mut objects, mut broken) = (Map::new(), Vec::new());
+    for measure in chosen(&names)? {
+        let measured = (measure.run)(&options)?;
+        if asked("--json") {
+            objects.insert(measure.name.to_owned(), measured.json());
+        } else {
+            print(measure, &measured);
+        }
+        if asked("--bless") {
+            measured.bless()?;
+        }
+        if asked("--write") {
+            measured.write()?;
+        }
+        // What was blessed just now is a limit from now on.
+        broken.extend(measured.broken().into_iter().filter(|_| !asked("--bless")));
     }
-    Ok(judge(&rows))
+    if asked("--json") {
+        println!("{}", Value::Object(objects));
+    }
+    broken.iter().for_each(|sentence| eprintln!("broken: {sentence}"));
+    Ok(if broken.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Whatever is not met yet is no success.
-fn judge(rows: &[Row]) -> ExitCode {
-    let broken: Vec<&Row> = rows.iter().filter(|row| !row.is_kept()).collect();
-    for row in &broken {
-        eprintln!("unmet: {}", row.sentence());
+/// All where there is no name.
+fn chosen(names: &[&str]) -> Result<Vec<&'static Measure>, String> {
+    let all = || MEASURES.iter().map(|measure| measure.name).collect::<Vec<_>>().join(", ");
+    if let Some(name) = names.iter().find(|name| MEASURES.iter().all(|measure| measure.name != **name)) {
+        return Err(format!("there is nothing called \"{name}\" to measure; there are {}", all()));
     }
-    let budgets = rows.iter().filter(|row| row.limit.is_some()).count();
-    eprintln!("{} of {budgets} budgets are kept", budgets - broken.len());
-    if broken.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    Ok(MEASURES.iter().filter(|measure| names.is_empty() || names.contains(&measure.name)).collect())
+}
+
+fn print(measure: &Measure, measured: &Measured) {
+    println!("=== {}: {}", measure.name, measure.about);
+    print!("{}", measured.text);
+    for row in &measured.rows {
+        let mark = match (row.limit, row.is_kept()) {
+            (None, _) => "told ",
+            (_, true) => "ok   ",
+            (_, false) => "UNMET",
+        };
+        println!("{mark}  {}", row.sentence());
+    }
+    measured.notes.iter().for_each(|note| println!("       {note}"));
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::budget::Limit;
 
     #[test]
     fn what_it_does_not_know_it_does_not_take() {
         for word in ["--jsn", "size", "-w"] {
             assert!(run(&[word.to_owned()]).unwrap_err().contains(word));
         }
-    }
-
-    #[test]
-    fn one_budget_that_is_exceeded_fails() {
-        let row = |ours| Row {
-            what: String::new(),
-            limit: Some(Limit::AtMost(1.0)),
-            ours,
-            unit: "",
-            reference: None,
-        };
-        let code = |rows: &[Row]| format!("{:?}", judge(rows));
-        assert_eq!(code(&[row(1.0)]), format!("{:?}", ExitCode::SUCCESS));
-        assert_eq!(code(&[row(1.0), row(2.0)]), format!("{:?}", ExitCode::FAILURE));
+        assert_eq!(chosen(&[]).unwrap().len(), MEASURES.len());
+        assert_eq!(chosen(&["speed"]).unwrap()[0].name, "speed");
     }
 }

@@ -1,13 +1,10 @@
 //! The commands, one file each.
 
-mod bench;
-mod counts;
 mod demo;
 mod firmware;
-mod formats;
 mod help;
 mod lint;
-mod size;
+mod measure;
 mod tables;
 mod test;
 mod vectors;
@@ -21,17 +18,14 @@ pub struct Command {
     run: fn(&[String]) -> Result<ExitCode, String>,
 }
 
-static COMMANDS: [Command; 11] = [
+static COMMANDS: [Command; 8] = [
     demo::COMMAND,
     test::COMMAND,
-    bench::COMMAND,
     firmware::COMMAND,
-    counts::COMMAND,
-    size::COMMAND,
+    measure::COMMAND,
     lint::COMMAND,
     vectors::COMMAND,
     tables::COMMAND,
-    formats::COMMAND,
     help::COMMAND,
 ];
 

@@ -1,4 +1,4 @@
-//! Numbers and texts, as people and as machines read them.
+//! Numbers, as people read them.
 
 /// Whole where it is whole or large, else three digits that tell something; commas between thousands.
 pub fn number(value: f64) -> String {
@@ -30,21 +30,6 @@ fn with_commas(digits: &str) -> String {
     grouped.collect()
 }
 
-/// A JSON number, exactly; `null` for what JSON has no number for.
-pub fn json_number(value: f64) -> String {
-    if value.is_finite() { value.to_string() } else { "null".to_owned() }
-}
-
-/// A JSON string.
-pub fn json_text(text: &str) -> String {
-    let escaped = text.chars().map(|character| match character {
-        '"' | '\\' => format!("\\{character}"),
-        '\u{0}'..='\u{1f}' => format!("\\u{:04x}", u32::from(character)),
-        _ => character.to_string(),
-    });
-    format!("\"{}\"", escaped.collect::<String>())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -68,11 +53,5 @@ mod tests {
         for (value, text) in cases {
             assert_eq!(number(value), text);
         }
-    }
-
-    #[test]
-    fn json_is_exact_and_escaped() {
-        assert_eq!([0.1, 6144.0, f64::INFINITY].map(json_number), ["0.1", "6144", "null"]);
-        assert_eq!(json_text("a\"b\\c\n≤"), "\"a\\\"b\\\\c\\u000a≤\"");
     }
 }

@@ -1,19 +1,15 @@
 //! The proof that the core cannot panic: firmware with all of it in links, though its panic handler
 //! calls a function that exists nowhere.
 
-use super::firmware::Firmware;
 use crate::elf::Elf;
+use crate::measure::firmware::{Firmware, LEVELS, UNWANTED};
 use crate::report::{Outcome, Tally};
 use crate::toolchain::{BARE_TARGETS, Toolchain};
 use std::thread;
 
-const LEVELS: [&str; 3] = ["s", "z", "3"];
 /// One target tells what a feature costs that is not used.
 const LOGGED: &str = "thumbv7m-none-eabi";
 const MISSING_FUNCTION: &str = "a_panic_path_survived";
-
-/// Parts of symbol names that only come with panics, text formatting or unwinding.
-pub const UNWANTED: [&str; 3] = ["panic", "4core3fmt", "unwind"];
 
 /// At every level, for every target.
 pub fn no_panic() -> Outcome {
@@ -57,7 +53,7 @@ fn side_by_side(
 
 fn judge(toolchain: Toolchain) -> Vec<Verdict> {
     let mut verdicts = LEVELS.map(|level| judge_level(toolchain, level)).to_vec();
-    let smallest = Firmware::linkcheck(toolchain, LEVELS[0]);
+    let smallest = Firmware { toolchain, level: LEVELS[0] };
     if toolchain.triple == LOGGED {
         let log = "is as large with the feature defmt, where nothing is logged";
         verdicts.push((log.to_owned(), log_is_free(smallest)));
@@ -67,7 +63,7 @@ fn judge(toolchain: Toolchain) -> Vec<Verdict> {
 }
 
 fn judge_level(toolchain: Toolchain, level: &'static str) -> Verdict {
-    (format!("links without panics at opt-level {level}"), links(Firmware::linkcheck(toolchain, level)))
+    (format!("links without panics at opt-level {level}"), links(Firmware { toolchain, level }))
 }
 
 fn links(firmware: Firmware) -> Result<(), String> {
@@ -84,7 +80,7 @@ fn trap_works(firmware: Firmware) -> Result<(), String> {
 }
 
 fn log_is_free(firmware: Firmware) -> Result<(), String> {
-    firmware.build_only(&["everything"])?;
+    firmware.build_only("everything")?;
     let without = sizes(firmware)?;
     firmware.build_with("everything", "defmt")?;
     match sizes(firmware)? {

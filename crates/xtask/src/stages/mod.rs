@@ -1,29 +1,22 @@
 //! The stages of `cargo xtask test`.
 
-mod bench;
 mod build_time;
-mod cost;
 mod desktop;
 mod digits;
-mod firmware;
 mod flash_model;
 mod identity;
 mod linking;
 mod numpy;
-mod readme;
+pub mod readme;
 mod scratch;
-mod size;
 mod suites;
 mod tables;
 mod targets;
 mod vectors;
 
 use crate::report::Outcome;
-use crate::{boards, counts};
+use crate::{boards, measure};
 
-pub use cost::{Asked, Header, Machine, asked};
-pub use firmware::{CORTEX_M3, Firmware, RISC_V};
-pub use size::Size;
 pub use tables::generate as generate_tables;
 pub use vectors::generate as generate_vectors;
 
@@ -69,8 +62,8 @@ pub const STAGES: [Stage; 29] = [
     ),
     quick(
         "cost",
-        "stack, flash and instructions of every path within their limits, under QEMU",
-        cost::measure,
+        "flash, RAM, stack and instructions of every path within their limits, under QEMU",
+        measure::judge_quickly,
     ),
     quick(
         "flash-model",
@@ -100,12 +93,16 @@ pub const STAGES: [Stage; 29] = [
     deep("links", "no panic symbol at any optimisation level, for any target", linking::no_panic),
     deep("build-time", "how long the compiler reads models, and where it complains", build_time::measure),
     deep("firmware", "every board reads digits and judges the vectors, and says what it must", boards::all),
-    deep("bench", "how fast it is, beside the reference and floors in the same run", bench::judge),
-    deep("counts", "the main paths take no more instructions than they did", counts::judge),
+    deep("bench", "how fast it is, beside the reference and floors in the same run", measure::judge_speed),
     deep(
-        "size",
-        "flash, RAM and instructions of one job, within their budgets and in the readme",
-        size::judge,
+        "counts",
+        "the main paths of a desktop take no more instructions, heap and memory than they did",
+        measure::judge_desktop,
+    ),
+    deep(
+        "all-costs",
+        "the same at every level and beside the reference; the pages that show it",
+        measure::judge_firmware,
     ),
     deep("vectors", "the committed vectors are what the generator writes", vectors::check),
     deep("numpy", "many random slices are what numpy makes of them", numpy::slices),

@@ -1,7 +1,7 @@
 //! The core on other targets than this machine.
 
-use super::firmware::Firmware;
 use crate::machine;
+use crate::measure::firmware::Firmware;
 use crate::report::{Outcome, Tally};
 use crate::toolchain::{BARE_TARGETS, Toolchain};
 use crate::workspace;
@@ -16,7 +16,7 @@ pub fn microcontrollers() -> Outcome {
     let mut tally = Tally::default();
     let none_or_all = [&[][..], &FEATURES];
     for triple in BARE_TARGETS {
-        let firmware = Firmware::linkcheck(Toolchain::for_target(triple)?, "s");
+        let firmware = Firmware { toolchain: Toolchain::for_target(triple)?, level: "s" };
         for features in none_or_all.into_iter().chain(FEATURES.chunks(1)) {
             let what = if features.is_empty() { "no features".to_owned() } else { features.join(", ") };
             tally.check(&format!("{triple} with {what}"), firmware.build_core(features));

@@ -1,6 +1,5 @@
 //! Callgrind, which counts instructions.
 
-use super::Count;
 use crate::process::Run;
 use crate::{machine, workspace};
 use std::path::{Path, PathBuf};
@@ -13,14 +12,13 @@ pub fn need() -> Result<(), String> {
 }
 
 /// Runs a program, and counts what each call of one function took, which writes a line about itself before it is called.
-pub fn calls(program: &Path, function: &str) -> Result<Vec<Count>, String> {
+pub fn calls(program: &Path, function: &str) -> Result<Vec<(String, u64)>, String> {
     let folder = fresh_folder()?;
     let options = [format!("--toggle-collect={function}"), format!("--dump-after={function}")];
     let output = valgrind(&folder, &options).args([program]).capture()?;
     let names = String::from_utf8_lossy(&output.stdout);
     let counts = names.lines().zip(1..).map(|(path, number)| {
-        let number = total(&folder, |name| name.ends_with(&format!(".{number}")))?;
-        Ok(Count { path: path.to_owned(), number })
+        Ok((path.to_owned(), total(&folder, |name| name.ends_with(&format!(".{number}")))?))
     });
     counts.collect()
 }

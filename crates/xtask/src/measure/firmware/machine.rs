@@ -1,4 +1,4 @@
-//! Building and running firmware that measures: `firmware/linkcheck` and `firmware/size`.
+//! Building and running the programs of `firmware/measure`.
 
 use crate::process::{Run, everything};
 use crate::toolchain::Toolchain;
@@ -6,42 +6,30 @@ use crate::{machine, workspace};
 use std::ops::Range;
 use std::path::PathBuf;
 
+/// Parts of symbol names that only come with panics, text formatting or unwinding.
+pub const UNWANTED: [&str; 3] = ["panic", "4core3fmt", "unwind"];
+
+const PACKAGE: &str = "measure";
+
 /// The sections that lie in flash.
 pub const FLASH: [&str; 3] = [".text", ".rodata", ".data"];
 
-/// A package below `firmware`, for one target at one optimisation level.
+/// The programs for one target at one optimisation level.
 #[derive(Clone, Copy)]
 pub struct Firmware {
     pub toolchain: Toolchain,
     pub level: &'static str,
-    pub package: &'static str,
 }
 
 impl Firmware {
-    /// The one that proves and measures one door after the other.
-    pub const fn linkcheck(toolchain: Toolchain, level: &'static str) -> Self {
-        Self { toolchain, level, package: "linkcheck" }
-    }
-
-    /// The one with programs that do one job each.
-    pub const fn size(toolchain: Toolchain, level: &'static str) -> Self {
-        Self { toolchain, level, package: "size" }
-    }
-
-    /// Builds all its programs.
+    /// Builds all programs but the reference's.
     pub fn build(self) -> Result<(), String> {
         self.cargo()?.args(["--bins"]).capture().map(drop)
     }
 
-    /// Builds all its programs, those that need this feature among them.
-    pub fn build_all(self, feature: &str) -> Result<(), String> {
-        self.cargo()?.args(["--bins", "--features", feature]).capture().map(drop)
-    }
-
-    /// Builds some of its programs.
-    pub fn build_only(self, programs: &[&str]) -> Result<(), String> {
-        let programs = programs.iter().flat_map(|program| ["--bin", program]);
-        self.cargo()?.args(programs).capture().map(drop)
+    /// Builds one of them.
+    pub fn build_only(self, program: &str) -> Result<(), String> {
+        self.cargo()?.args(["--bin", program]).capture().map(drop)
     }
 
     /// Builds a program with a feature.
@@ -76,7 +64,7 @@ impl Firmware {
     /// The level is that of every package that the lockfile names. `core` keeps that of the profile, as it does where it comes
     /// ready from rustup, and is built only once for all levels where it comes from source.
     fn cargo(self) -> Result<Run, String> {
-        let folder = workspace::root().join("firmware").join(self.package);
+        let folder = workspace::root().join("firmware").join(PACKAGE);
         let packages = workspace::locked_packages(&folder)?;
         let level = packages
             .iter()
@@ -93,7 +81,7 @@ impl Firmware {
 
     /// One for each target, so that all can be built at once.
     fn target_dir(self) -> PathBuf {
-        self.toolchain.target_dir().join(self.package).join(self.toolchain.triple)
+        self.toolchain.target_dir().join(PACKAGE).join(self.toolchain.triple)
     }
 
     /// Where one of its programs lies, of the level that was built last.
@@ -183,5 +171,13 @@ impl Figures {
         let mut pairs = self.0.lines().filter_map(|line| line.split_once('='));
         let value = pairs.find(|(name, _)| *name == wanted).and_then(|(_, value)| value.trim().parse().ok());
         value.ok_or_else(|| format!("no {wanted} in what the firmware printed:\n{}", self.0))
+    }
+
+    /// An error unless the job has read or counted as many as are due.
+    pub fn has_done(&self, due: usize) -> Result<(), String> {
+        match self.get("done")? {
+            done if done == due as u64 => Ok(()),
+            done => Err(format!("the job has read or counted {done}, not {due}")),
+        }
     }
 }

@@ -27,24 +27,32 @@ impl Spelling {
     }
 }
 
-/// Tensors of F16, all of a length but the one in the middle, which is the one to find.
+/// Tensors of F32, all of a length but one. The one in the middle is the one to find.
 #[derive(Clone, Copy)]
 pub struct Content {
     pub tensors: usize,
     /// Of a tensor, in bytes: a multiple of 16.
     pub len: usize,
-    pub middle_len: usize,
+    /// The ordinal of a tensor of another length.
+    pub long: Option<(usize, usize)>,
     pub spelling: Spelling,
+    /// Whether they are listed the last one first.
+    pub reversed: bool,
 }
 
 impl Content {
     /// Tensors of 128 bytes, spelled as the reference does.
     pub const fn of(tensors: usize) -> Self {
-        Self { tensors, len: 128, middle_len: 128, spelling: Spelling::Usual }
+        Self { tensors, len: 128, long: None, spelling: Spelling::Usual, reversed: false }
+    }
+
+    /// Tensors of 16 bytes.
+    pub const fn small(tensors: usize) -> Self {
+        Self { len: 16, ..Self::of(tensors) }
     }
 
     fn len(self, ordinal: usize) -> usize {
-        if ordinal == self.tensors / 2 { self.middle_len } else { self.len }
+        self.long.filter(|(long, _)| *long == ordinal).map_or(self.len, |(_, len)| len)
     }
 }
 
@@ -56,19 +64,88 @@ pub struct Model {
     pub header_len: usize,
 }
 
+impl Model {
+    fn new(file: Vec<u8>, name: String) -> Self {
+        let header_len = model::data_start(&file).unwrap_or(0);
+        Self { file, name, header_len }
+    }
+}
+
 pub fn make(content: Content) -> Model {
     let file = (0..content.tensors).fold(ModelFile::default(), |file, ordinal| {
         let len = content.len(ordinal);
-        file.with(&plain(ordinal), "F16", &format!("[8,{}]", len / 16), std::iter::repeat_n(0, len))
+        file.with(&plain(ordinal), "F32", &format!("[4,{}]", len / 16), std::iter::repeat_n(0, len))
     });
+    let file = if content.reversed { file.reversed() } else { file };
     let middle = content.tensors / 2;
-    let (file, name) = match content.spelling {
-        Spelling::Usual => (file.bytes(), plain(middle)),
-        Spelling::Spaced => (file.bytes_with_header(&model::spaced(&file.header())), plain(middle)),
-        Spelling::Foreign => (file.bytes_with_header(&foreign(content)), meant(middle)),
-    };
-    let header_len = model::data_start(&file).unwrap_or(0);
-    Model { file, name, header_len }
+    match content.spelling {
+        Spelling::Usual => Model::new(file.bytes(), plain(middle)),
+        Spelling::Spaced => Model::new(file.bytes_with_header(&model::spaced(&file.header())), plain(middle)),
+        Spelling::Foreign => Model::new(file.bytes_with_header(&foreign(content)), meant(middle)),
+    }
+}
+
+/// The same with another shape of the first tensor, which does not agree with its range.
+pub fn spoilt(model: &Model) -> Result<Model, String> {
+    let shape = br#""shape":[4,"#;
+    let mut file = model.file.clone();
+    let at = file.windows(shape.len()).position(|bytes| bytes == shape);
+    let rows = at.and_then(|at| file.get_mut(at + shape.len() - 2));
+    *rows.ok_or("the header has no shape to spoil")? = b'3';
+    Ok(Model::new(file, model.name.clone()))
+}
+
+/// A matrix of values of which none is special.
+pub fn matrix(dtype: &str, width: usize, [rows, columns]: [usize; 2]) -> Model {
+    let values = (0..rows * columns * width).map(|index| [0x12, 0x34][index % 2]);
+    let file = ModelFile::default().with(&plain(0), dtype, &format!("[{rows},{columns}]"), values);
+    Model::new(file.bytes(), plain(0))
+}
+
+/// The reference's dtypes in the order in which it writes them, with the bits of an element.
+const DTYPES: [(&str, usize); 22] = [
+    ("U64", 64),
+    ("I64", 64),
+    ("F64", 64),
+    ("C64", 64),
+    ("F32", 32),
+    ("U32", 32),
+    ("I32", 32),
+    ("BF16", 16),
+    ("F16", 16),
+    ("U16", 16),
+    ("I16", 16),
+    ("F8_E5M2FNUZ", 8),
+    ("F8_E4M3FNUZ", 8),
+    ("F8_E8M0", 8),
+    ("F8_E4M3", 8),
+    ("F8_E5M2", 8),
+    ("I8", 8),
+    ("U8", 8),
+    ("F6_E3M2", 6),
+    ("F6_E2M3", 6),
+    ("F4", 4),
+    ("BOOL", 8),
+];
+
+/// The file that `firmware/measure` describes, in the order and the spelling of the reference; and its length.
+pub fn described() -> (Model, usize) {
+    const TENSORS: usize = 44;
+    const KEYS: usize = 50;
+    let keys: Vec<String> = (0..KEYS).map(|number| format!(r#""k{number:02}":"\n\u0001é\"\\""#)).collect();
+    let mut file = ModelFile::default();
+    for (rank, (dtype, bits)) in DTYPES.into_iter().enumerate() {
+        for number in (0..TENSORS).filter(|number| number * 5 % DTYPES.len() == DTYPES.len() - 1 - rank) {
+            let begin = file.data_len();
+            let bytes = (begin..begin + number * bits).map(|index| u8::try_from(index % 251).unwrap_or(0));
+            file = file.with(&format!("t{number:02}"), dtype, &format!("[8,{number}]"), bytes);
+        }
+    }
+    let tensors = file.header();
+    let header = format!(r#"{{"__metadata__":{{{}}},{}"#, keys.join(","), tensors.trim_start_matches('{'));
+    let file = file.bytes_with_header(&model::filled(header));
+    let len = file.len();
+    (Model::new(file, String::new()), len)
 }
 
 fn plain(ordinal: usize) -> String {
@@ -99,7 +176,7 @@ fn entry(ordinal: usize, std::ops::Range { start, end }: std::ops::Range<usize>)
       {end}
     ],
     "shape": [
-      8,
+      4,
       {columns}
     ],
     "from": {{
@@ -109,7 +186,7 @@ fn entry(ordinal: usize, std::ops::Range { start, end }: std::ops::Range<usize>)
         "caf\u00e9"
       ]
     }},
-    "dtype": "F16"
+    "dtype": "F32"
   }}"#
     )
 }
@@ -125,12 +202,12 @@ mod tests {
 
     #[test]
     fn the_middle_is_the_long_one() {
-        let content = Content { middle_len: 1024, ..Content::of(3) };
+        let content = Content { long: Some((1, 1024)), ..Content::of(3) };
         let model = make(content);
         assert_eq!(model::range(&model.file, &model.name).unwrap().len(), 1024);
         assert_eq!(model.file.len(), model.header_len + 128 + 1024 + 128);
         assert!(header(content).starts_with(
-            r#"{"model.layers.0.mlp.up_proj.weight":{"dtype":"F16","shape":[8,8],"data_offsets":[0,128]},"#
+            r#"{"model.layers.0.mlp.up_proj.weight":{"dtype":"F32","shape":[4,8],"data_offsets":[0,128]},"#
         ));
     }
 
@@ -138,14 +215,14 @@ mod tests {
     fn spaces_stand_behind_colons_and_commas() {
         let header = header(Content { spelling: Spelling::Spaced, ..Content::of(2) });
         assert!(header.starts_with(
-            r#"{"model.layers.0.mlp.up_proj.weight": {"dtype": "F16", "shape": [8, 8], "data_offsets": [0, 128]}, "#
+            r#"{"model.layers.0.mlp.up_proj.weight": {"dtype": "F32", "shape": [4, 8], "data_offsets": [0, 128]}, "#
         ));
         assert_eq!(header.len() % 8, 0);
     }
 
     #[test]
     fn every_line_of_a_foreign_header_is_indented_and_its_ranges_follow_each_other() {
-        let content = Content { spelling: Spelling::Foreign, middle_len: 256, ..Content::of(3) };
+        let content = Content { spelling: Spelling::Foreign, long: Some((1, 256)), ..Content::of(3) };
         let (header, model) = (header(content), make(content));
         assert!(
             header.starts_with(
@@ -153,7 +230,7 @@ mod tests {
             )
         );
         assert!(
-            header.contains("[\n      128,\n      384\n    ],\n    \"shape\": [\n      8,\n      16\n    ],")
+            header.contains("[\n      128,\n      384\n    ],\n    \"shape\": [\n      4,\n      16\n    ],")
         );
         assert_eq!((header.len() % 8, model.file.len() - model.header_len), (0, 128 + 256 + 128));
         assert_eq!(model.name, "modèle.couches.1.réseau\n.weight");

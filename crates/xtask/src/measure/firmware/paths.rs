@@ -1,150 +1,160 @@
-//! What the doors to a header cost.
+//! The paths of the core, each a program of `firmware/measure`: its flash, its stack and its instructions on some files.
 
-use super::figures::{Request, at_most, in_bytes};
-use super::headers::Header;
-use super::{Machine, stack_row};
-use crate::report::Tally;
-use crate::stages::firmware::Figures;
+use super::job::{Bench, Lent};
+use super::model::{self, Content, Model, Spelling};
+use super::sheet::Sheet;
+use crate::elf::Elf;
+use crate::measure::firmware::{Figures, SMALL};
 
-/// The largest sizes allowed, for every board. The readme promises the flash and the stacks.
-const MOST_FLASH: u64 = 11520;
-const MOST_VIEW_FLASH: u64 = 14848;
-const MOST_BYTES: [(&str, u64); 5] =
-    [("parser", 128), ("check", 248), ("duplicates", 328), ("entries", 232), ("slot", 24)];
-
-/// One door of the core, by the number that `firmware/linkcheck` gives it, and the most stack that it
-/// may take, its own state included: what was measured, and a little more for other compilers.
-struct Door {
-    name: &'static str,
-    number: u32,
-    most_stack: u64,
-}
-
-const PARSER: Door = Door { name: "HeaderParser", number: 3, most_stack: 400 };
-const CHECK: Door = Door { name: "HeaderCheck", number: 1, most_stack: 576 };
-const DUPLICATES: Door = Door { name: "DuplicateCheck", number: 2, most_stack: 640 };
-const ENTRIES: Door = Door { name: "Entries", number: 4, most_stack: 576 };
-
-/// With the whole file in memory.
-const VIEW: Door = Door { name: "View", number: 11, most_stack: 832 };
-
-const DOORS: [Door; 5] = [PARSER, CHECK, DUPLICATES, ENTRIES, VIEW];
-
-impl Door {
-    /// What it counts: the duplicate check gives a yes, the others count the tensors.
-    fn due(&self, tensors: u32) -> u64 {
-        if self.number == DUPLICATES.number { 1 } else { tensors.into() }
-    }
-}
-
-struct Case {
-    door: Door,
-    header: Header,
-    slots: u32,
-}
-
-const fn case(door: Door, tensors: u32, reversed: bool, slots: u32) -> Case {
-    Case { door, header: Header { tensors, reversed, ..Header::SMALL }, slots }
-}
-
-const CASES: [Case; 12] = [
-    case(PARSER, 10, false, 0),
-    case(PARSER, 1000, false, 0),
-    case(CHECK, 10, false, 0),
-    case(CHECK, 1000, false, 0),
-    case(CHECK, 10, true, 16),
-    case(CHECK, 1000, true, 64),
-    case(DUPLICATES, 10, false, 64),
-    case(DUPLICATES, 1000, false, 64),
-    case(ENTRIES, 10, false, 0),
-    case(ENTRIES, 1000, false, 0),
-    case(VIEW, 10, false, 0),
-    case(VIEW, 1000, false, 0),
+/// The paths that read no more than a header, by what people call them. The check for duplicates says yes, the others count tensors.
+const HEADERS: [(&str, &str); 5] = [
+    ("parser", "HeaderParser"),
+    ("check", "HeaderCheck"),
+    ("duplicates", "DuplicateCheck"),
+    ("entries", "Entries"),
+    ("view", "View"),
 ];
 
-pub fn measure(machine: &Machine, tally: &mut Tally) {
-    tally.measured(machine.board.name, measure_flash(machine));
-    tally.measured(machine.board.name, measure_view_flash(machine));
-    tally.measured(machine.board.name, measure_sizes(machine));
-    for case in &CASES {
-        tally.measured(machine.board.name, measure_case(machine, case));
+const TENSORS: usize = 1000;
+const FEW: usize = 10;
+const MANY: usize = 100_000;
+/// Memory for so many tensors out of order, and for so many names.
+const SLOTS: usize = 64;
+
+/// A sector of a card, which programs have on their stack: the window of the header, then the buffer of the data.
+const BLOCK: usize = 512;
+/// What is streamed.
+const STREAMED: usize = 1 << 20;
+
+/// The matrix that is read as `f32`: rows, the values of one, and those of one in bytes.
+const ROWS: usize = 512;
+const ROW: usize = 64;
+const ROW_LEN: usize = 4 * ROW;
+const DTYPES: [(&str, usize); 4] = [("F32", 4), ("F16", 2), ("BF16", 2), ("I8", 1)];
+
+/// The states that callers keep, as the program `sizes` names them.
+const SIZES: [&str; 10] =
+    ["parser", "check", "duplicates", "entries", "slot", "wanted", "encoder", "writer", "recorder", "plan"];
+
+pub fn measure(bench: Bench, sheet: &mut Sheet) -> Result<(), String> {
+    flash(bench, sheet)?;
+    sizes(bench, sheet)?;
+    for (program, name) in HEADERS {
+        headers(bench, sheet, program, name)?;
+    }
+    network(bench, sheet)?;
+    for (dtype, width) in DTYPES {
+        matrix(bench, sheet, dtype, width)?;
+    }
+    let [network, rows] = [sheet.get("network.stack")?, sheet.get("rows.stack")? - ROW_LEN as f64];
+    sheet.set("model.stack", network.max(rows) - BLOCK as f64);
+    for (program, name) in [("write", "Writer"), ("record", "Recorder")] {
+        let (file, due) = model::described();
+        take(bench, sheet, program, &file, 0, due, &[("all", &format!("{name}: a file"))])?;
+    }
+    Ok(())
+}
+
+/// What each program has more in flash than one that does nothing, and than the descriptions of files that it writes.
+fn flash(bench: Bench, sheet: &mut Sheet) -> Result<(), String> {
+    let others = ["network", "rows", "slice", "write", "record"].into_iter();
+    for program in HEADERS.into_iter().map(|(program, _)| program).chain(others) {
+        let description =
+            Elf::open(&bench.firmware.program(program))?.symbols_with(&["7measure11description"])?.bytes;
+        sheet.set(format!("{program}.flash"), bench.flash(program)? - description as f64);
+    }
+    Ok(())
+}
+
+fn sizes(bench: Bench, sheet: &mut Sheet) -> Result<(), String> {
+    let figures = bench.run("sizes", &model::make(Content::of(1)), &Lent::default())?;
+    for name in SIZES {
+        sheet.set(format!("size.{name}"), figures.get(name)? as f64);
+    }
+    Ok(())
+}
+
+fn headers(bench: Bench, sheet: &mut Sheet, program: &str, name: &str) -> Result<(), String> {
+    let due = |tensors: usize| if program == "duplicates" { 1 } else { tensors };
+    let mut judge = |content: Content, counts: &[(&'static str, &str)]| {
+        take(bench, sheet, program, &model::make(content), SLOTS, due(content.tensors), counts).map(drop)
+    };
+    judge(Content::small(FEW), &[])?;
+    judge(Content::small(TENSORS), &[("all", &format!("{name}, {TENSORS} tensors, canonical"))])?;
+    let spaced = Content { spelling: Spelling::Spaced, ..Content::small(TENSORS) };
+    judge(spaced, &[("all", &format!("{name}, {TENSORS} tensors, spaced"))])?;
+    if program == "check" {
+        judge(Content { reversed: true, ..Content::small(FEW) }, &[])?;
+        judge(Content { reversed: true, ..Content::small(TENSORS) }, &[])?;
+    }
+    Ok(())
+}
+
+/// Opening, finding 12 tensors and streaming the first of them: for any number of tensors, and of a file that is bad.
+fn network(bench: Bench, sheet: &mut Sheet) -> Result<(), String> {
+    let content = |tensors| Content { long: Some((0, STREAMED)), ..Content::small(tensors) };
+    let judge = |sheet: &mut Sheet, tensors, counts: &[(&'static str, &str)]| {
+        let model = model::make(content(tensors));
+        let figures = take(bench, sheet, "network", &model, 0, STREAMED, counts)?;
+        reads_once(&figures, &model)
+    };
+    judge(sheet, FEW, &[])?;
+    let counts = ["open", "open, find 12", "open, find 12, stream 1 MiB"]
+        .map(|what| format!("Model: {what} of {TENSORS}"));
+    let [open, find, all] = counts.each_ref();
+    judge(sheet, TENSORS, &[("open", open), ("find", find), ("all", all)])?;
+    if bench.firmware.level == SMALL {
+        judge(sheet, MANY, &[])?;
+    }
+    let bad = model::spoilt(&model::make(content(FEW)))?;
+    let figures = bench.run("network", &bad, &Lent::default())?;
+    if figures.get("done")? != u64::from(u32::MAX) {
+        return Err("a model whose first tensor has another shape than bytes was opened".to_owned());
+    }
+    let more = figures.get("stack")? as f64 - sheet.get("network.stack")?;
+    sheet.set("network.for_error", more.max(0.0));
+    Ok(())
+}
+
+/// Opening reads the header once, finding does so again, and streaming reads the tensor once: block by block.
+fn reads_once(figures: &Figures, model: &Model) -> Result<(), String> {
+    let due =
+        [2 * model.header_len + STREAMED, 2 * model.header_len.div_ceil(BLOCK) + STREAMED.div_ceil(BLOCK)];
+    let read = [figures.get("bytes")?, figures.get("calls")?];
+    match read == due.map(|number| number as u64) {
+        true => Ok(()),
+        false => Err(format!("a model was read with {read:?} bytes and calls, not {due:?}")),
     }
 }
 
-/// Each door, its number, and what it counts in a header of so many tensors.
-pub fn all(tensors: u32) -> [(&'static str, u32, u64); 5] {
-    DOORS.map(|door| (door.name, door.number, door.due(tensors)))
-}
-
-/// What the readme says of these doors.
-pub fn promises() -> Vec<String> {
-    let rows = DOORS.map(|door| stack_row(&format!("`{}`", door.name), door.most_stack));
-    rows.into_iter()
-        .chain([
-            format!("at most {} of flash", in_bytes(MOST_FLASH)),
-            format!(
-                "at most {} if it proves a model at run time and looks a tensor up, with `View`",
-                in_bytes(MOST_VIEW_FLASH)
-            ),
-        ])
-        .collect()
-}
-
-/// What firmware that judges a file has more in flash than firmware that does nothing.
-fn measure_flash(machine: &Machine) -> Result<String, String> {
-    let bytes = machine.flash("validate")?;
-    at_most("flash", bytes, MOST_FLASH)?;
-    Ok(format!("HeaderCheck: {bytes} bytes of flash at opt-level {}", machine.firmware.level))
-}
-
-/// The same of firmware that proves a model in memory and looks a tensor up in it.
-fn measure_view_flash(machine: &Machine) -> Result<String, String> {
-    let bytes = machine.flash("view")?;
-    at_most("flash", bytes, MOST_VIEW_FLASH)?;
-    Ok(format!("View: {bytes} bytes of flash at opt-level {}", machine.firmware.level))
-}
-
-/// The states of the doors, where a pointer has 32 bits.
-fn measure_sizes(machine: &Machine) -> Result<String, String> {
-    let figures = machine.run(CASES[0].request())?;
-    for (name, most) in MOST_BYTES {
-        at_most(name, figures.get(name)?, most)?;
+/// A matrix as `f32`, row by row and in part.
+fn matrix(bench: Bench, sheet: &mut Sheet, dtype: &str, width: usize) -> Result<(), String> {
+    let model = model::matrix(dtype, width, [ROWS, ROW]);
+    for (program, what, values) in [("rows", "rows", ROWS * ROW), ("slice", "a slice", ROWS * ROW / 4)] {
+        let name = format!("Model: {what} of {dtype} as f32");
+        let figures = take(bench, sheet, program, &model, 0, values, &[("find", ""), ("all", &name)])?;
+        let [find, all] = ["find", "all"].map(|step| bench.instructions(&figures, step));
+        sheet.set(format!("{program}.value.{dtype}"), ((all? - find?) / values as f64).ceil());
     }
-    let size = |(name, _): &(&str, u64)| Ok(format!("{name} {}", figures.get(name)?));
-    let sizes: Result<Vec<String>, String> = MOST_BYTES.iter().map(size).collect();
-    Ok(format!("sizes in bytes: {}", sizes?.join(", ")))
+    Ok(())
 }
 
-fn measure_case(machine: &Machine, case: &Case) -> Result<String, String> {
-    let figures = machine.run(case.request())?;
-    case.check_count(figures.get("counted")?)?;
-    at_most("stack", figures.get("stack")?, case.door.most_stack)?;
-    case.sentence(machine, &figures)
-}
-
-impl Case {
-    fn request(&self) -> Request {
-        let mut file = self.header.bytes();
-        let file_len = file.len() as u64 + self.header.data_len();
-        if self.door.number == VIEW.number {
-            file.extend((0..self.header.data_len()).map(|_| 0));
-        }
-        Request { door: self.door.number, slots: self.slots, file, file_len }
+/// Runs a program on a file, and takes down its stack, and the instructions up to those steps that have a name.
+fn take(
+    bench: Bench,
+    sheet: &mut Sheet,
+    program: &str,
+    model: &Model,
+    lent: usize,
+    due: usize,
+    counts: &[(&'static str, &str)],
+) -> Result<Figures, String> {
+    let steps = counts.iter().map(|(step, _)| *step).collect();
+    let figures = bench.run(program, model, &Lent { lent, steps, ..Lent::default() })?;
+    figures.has_done(due)?;
+    sheet.set_largest(&format!("{program}.stack"), figures.get("stack")? as f64);
+    for (step, name) in counts.iter().filter(|(_, name)| !name.is_empty()) {
+        sheet.count((*name).to_owned(), bench.instructions(&figures, step)? as u64);
     }
-
-    fn check_count(&self, counted: u64) -> Result<(), String> {
-        let due = self.door.due(self.header.tensors);
-        if counted == due { Ok(()) } else { Err(format!("{} counted {counted}, not {due}", self.door.name)) }
-    }
-
-    fn sentence(&self, machine: &Machine, figures: &Figures) -> Result<String, String> {
-        let order = if self.header.reversed { "in reversed order" } else { "in order" };
-        let (door, tensors, slots) = (self.door.name, self.header.tensors, self.slots);
-        let stack = figures.get("stack")?;
-        let instructions = machine.board.instructions(figures.get("ticks")?);
-        let each = instructions as f64 / self.header.bytes().len() as f64;
-        Ok(format!(
-            "{door}, {tensors} tensors {order}, {slots} slots: {stack} bytes of stack, {each:.1} instructions per byte"
-        ))
-    }
+    Ok(figures)
 }

@@ -1,55 +1,61 @@
 //! Figures by their names, for one target at one level.
 
-use crate::budget::{json_number, json_text};
+use super::is_counted;
+use crate::measure::limits::Place;
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
 pub struct Sheet {
     pub target: &'static str,
-    pub triple: &'static str,
     pub level: &'static str,
+    pub compiler: String,
     figures: BTreeMap<String, f64>,
+    /// The instructions of paths, in the order in which these were taken.
+    counts: Vec<(String, u64)>,
 }
 
 impl Sheet {
-    pub fn new(target: &'static str, triple: &'static str, level: &'static str) -> Self {
-        Self { target, triple, level, figures: BTreeMap::new() }
+    pub fn new(target: &'static str, level: &'static str, compiler: String) -> Self {
+        Self { target, level, compiler, figures: BTreeMap::new(), counts: Vec::new() }
     }
 
     pub fn set(&mut self, name: impl Into<String>, value: f64) {
         self.figures.insert(name.into(), value);
     }
 
+    /// The larger of this one and what is known.
+    pub fn set_largest(&mut self, name: &str, value: f64) {
+        let known = self.find(name).unwrap_or(value);
+        self.set(name, value.max(known));
+    }
+
+    pub fn count(&mut self, path: String, instructions: u64) {
+        self.counts.push((path, instructions));
+    }
+
+    pub fn find(&self, name: &str) -> Option<f64> {
+        self.figures.get(name).copied()
+    }
+
     pub fn get(&self, name: &str) -> Result<f64, String> {
-        let value = self.figures.get(name).copied();
-        value
-            .ok_or_else(|| format!("{} of {}, opt-level {}, was not measured", name, self.target, self.level))
+        self.find(name)
+            .ok_or_else(|| format!("{name} of {}, opt-level {}, was not measured", self.target, self.level))
+    }
+
+    /// The counted paths, where they have limits.
+    pub fn place(&self) -> Option<Place> {
+        is_counted(self.target, self.level).then(|| Place {
+            name: format!("{}, {}", self.target, self.level),
+            compiler: self.compiler.clone(),
+            unit: "instructions",
+            counts: self.counts.clone(),
+        })
     }
 
     /// One object.
-    pub fn json(&self) -> String {
-        let figures =
-            self.figures.iter().map(|(name, value)| format!("{}:{}", json_text(name), json_number(*value)));
-        format!(
-            r#"{{"target":{},"triple":{},"opt_level":{},{}}}"#,
-            json_text(self.target),
-            json_text(self.triple),
-            json_text(self.level),
-            figures.collect::<Vec<_>>().join(",")
-        )
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_figure_is_found_by_its_name_or_missed() {
-        let mut sheet = Sheet::new("Cortex-M3", "thumbv7m-none-eabi", "s");
-        sheet.set("flash", 5120.0);
-        assert_eq!(sheet.get("flash"), Ok(5120.0));
-        assert_eq!(sheet.get("stack").unwrap_err(), "stack of Cortex-M3, opt-level s, was not measured");
-        let due = r#"{"target":"Cortex-M3","triple":"thumbv7m-none-eabi","opt_level":"s","flash":5120}"#;
-        assert_eq!(sheet.json(), due);
+    pub fn json(&self) -> Value {
+        let Self { target, level, compiler, figures, counts } = self;
+        let counts: BTreeMap<_, _> = counts.iter().cloned().collect();
+        json!({ "target": target, "opt_level": level, "compiler": compiler, "figures": figures, "instructions": counts })
     }
 }

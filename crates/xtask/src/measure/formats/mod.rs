@@ -4,44 +4,48 @@
 mod figure;
 mod page;
 
-use crate::budget::{Limit, Row};
+use super::limits::{Limits, Ratio};
+use super::row::Row;
+use super::{Measured, Options};
 use crate::process::Run;
 use crate::toolchain::own_cargo;
 use figure::{Figure, Section, Whose};
-
-pub use page::write;
+use serde_json::json;
 
 /// Other programs on the machine can only make things slower, so the best times of so many runs count.
 const RUNS: usize = 5;
 
-/// How many times as long as with the bare bytes it may take.
-const WRITING: Limit = Limit::AtMost(1.2);
-const READING: Limit = Limit::AtMost(1.1);
+/// The way that the limit is of: what is in memory is read there.
+const OURS: &str = "Writer, View";
 
-/// The door that the budget is of: what is in memory is read there.
-const DOOR: &str = "Writer, View";
+pub fn measure(options: &Options) -> Result<Measured, String> {
+    let limits = Limits::read()?.formats;
+    let mut figures = Figures::run(options.hdf5)?;
+    for _ in 1..RUNS {
+        if figures.rows(&limits)?.iter().all(Row::is_kept) {
+            break;
+        }
+        figures = figures.better(Figures::run(options.hdf5)?)?;
+    }
+    Ok(Measured {
+        rows: figures.rows(&limits)?,
+        tables: page::tables(&figures),
+        pictures: if options.pages { page::pictures(&figures) } else { Vec::new() },
+        text: figures.text(),
+        details: json!({ "formats": figures.0 }),
+        ..Measured::default()
+    })
+}
 
 /// Every way to write and to read the vector.
-pub struct Figures(Vec<Figure>);
+struct Figures(Vec<Figure>);
 
 impl Figures {
-    /// Measures, several times where the budget is not kept at once; HDF5 too, if it shall be built.
-    pub fn measure(has_hdf5: bool) -> Result<Self, String> {
-        let mut best = Self::run(has_hdf5)?;
-        for _ in 1..RUNS {
-            if best.rows()?.iter().all(Row::is_kept) {
-                break;
-            }
-            best = best.better(Self::run(has_hdf5)?)?;
-        }
-        Ok(best)
-    }
-
     fn run(has_hdf5: bool) -> Result<Self, String> {
         let output = program(has_hdf5).capture()?;
-        let text = String::from_utf8_lossy(&output.stdout).into_owned();
-        let figures: Option<Vec<Figure>> = text.lines().map(Figure::parse).collect();
-        figures.map(Self).ok_or_else(|| format!("these are no figures of formats:\n{text}"))
+        let text = String::from_utf8_lossy(&output.stdout);
+        let figures = text.lines().map(serde_json::from_str).collect::<Result<Vec<Figure>, _>>();
+        figures.map(Self).map_err(|error| format!("these are no figures of formats ({error}):\n{text}"))
     }
 
     fn better(self, other: Self) -> Result<Self, String> {
@@ -52,34 +56,38 @@ impl Figures {
     }
 
     /// What is judged: writing and reading in memory against the bare bytes there.
-    pub fn rows(&self) -> Result<Vec<Row>, String> {
-        let memory = |wanted: &dyn Fn(&Figure) -> bool, what| {
-            let mut figures = self.of(Section::Memory);
-            figures.find(|figure| wanted(figure)).ok_or_else(|| format!("nobody has measured {what}"))
-        };
-        let floor = memory(&|figure| figure.whose == Whose::Floor, "the floor")?;
-        let reference = memory(&|figure| figure.whose == Whose::Reference, "the reference")?;
-        let ours = memory(&|figure| figure.whose == Whose::Ours && figure.name == DOOR, DOOR)?;
-        let row = |what: &str, limit, time: fn(&Figure) -> f64| Row {
-            what: format!("{what} 10,000 f32 in memory, of the time with bare bytes"),
-            limit: Some(limit),
-            ours: time(ours) / time(floor),
-            unit: "x",
-            reference: Some(time(reference) / time(floor)),
-        };
-        Ok(vec![
-            row("writing", WRITING, |figure| figure.write),
-            row("reading", READING, |figure| figure.read),
-        ])
+    fn rows(&self, limits: &[Ratio]) -> Result<Vec<Row>, String> {
+        limits.iter().map(|limit| self.row(limit)).collect()
     }
 
-    /// All of them as an array of objects.
-    pub fn json(&self) -> String {
-        format!("[{}]", self.0.iter().map(Figure::json).collect::<Vec<_>>().join(","))
+    fn row(&self, limit: &Ratio) -> Result<Row, String> {
+        let time = match limit.cases.first().map(String::as_str) {
+            Some("write") => |figure: &Figure| figure.write_ns,
+            Some("read") => |figure: &Figure| figure.read_ns,
+            _ => return Err(format!("benches/limits.toml: \"{}\" is of no case: write or read", limit.what)),
+        };
+        let memory = |wanted: &dyn Fn(&Figure) -> bool, what| {
+            let mut figures = self.of(Section::Memory);
+            figures
+                .find(|figure| wanted(figure))
+                .map(time)
+                .ok_or_else(|| format!("nobody has measured {what}"))
+        };
+        let floor = memory(&|figure| figure.name == limit.beside, "the floor")?;
+        let reference = memory(&|figure| figure.whose == Whose::Reference, "the reference")?;
+        let ours = memory(&|figure| figure.whose == Whose::Ours && figure.name == OURS, OURS)?;
+        Ok(Row {
+            what: limit.what.clone(),
+            limit: limit.limit(),
+            ours: ours / floor,
+            unit: "x".to_owned(),
+            reference: Some(reference / floor),
+            unmet: false,
+        })
     }
 
     /// All of them, a line each.
-    pub fn text(&self) -> String {
+    fn text(&self) -> String {
         self.0.iter().map(|figure| figure.line(self.floor(figure.section))).collect()
     }
 

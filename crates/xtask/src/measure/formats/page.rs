@@ -2,9 +2,9 @@
 
 use super::Figures;
 use super::figure::{Figure, Section, Whose};
-use crate::budget::{number, write_text};
+use crate::measure::number;
+use crate::measure::table::{Difference, Likeness, Table};
 use crate::plot::{Axis, Bar, Chart, Group, Kind};
-use crate::workspace;
 
 const PAGE: &str = "benches/report/formats.md";
 
@@ -16,15 +16,20 @@ const TABLES: [(Section, &str, Option<&str>); 4] = [
     (Section::Durable, "durable", None),
 ];
 
-/// Writes the page anew.
-pub fn write(figures: &Figures) -> Result<(), String> {
-    for (section, name, picture) in TABLES {
-        write_text(PAGE, name, &table(figures, section))?;
-        let Some(place) = picture else { continue };
-        let path = workspace::root().join("benches/report").join(format!("formats-{name}.svg"));
-        workspace::write(&path, picture_of(figures, section, place).svg().as_bytes())?;
-    }
-    Ok(())
+/// The tables of the page: times are those of one machine.
+pub fn tables(figures: &Figures) -> Vec<Table> {
+    let likeness = Likeness { equal: 1, others: Difference::Any };
+    let table = |(section, name, _)| Table { page: PAGE, name, text: table(figures, section), likeness };
+    TABLES.into_iter().map(table).collect()
+}
+
+/// Its pictures, by their paths.
+pub fn pictures(figures: &Figures) -> Vec<(String, String)> {
+    let picture = |(section, name, place): (Section, &str, Option<&str>)| {
+        let path = format!("benches/report/formats-{name}.svg");
+        Some((path, picture_of(figures, section, place?).svg()))
+    };
+    TABLES.into_iter().filter_map(picture).collect()
 }
 
 const HEAD: &str = "| format | bytes of the file | writing, µs | times the floor | reading, µs | times the floor | how it is read |\n\
@@ -33,23 +38,23 @@ const HEAD: &str = "| format | bytes of the file | writing, µs | times the floo
 /// In the order of the times of reading, the floor first.
 fn table(figures: &Figures, section: Section) -> String {
     let Some(floor) = figures.floor(section) else { return HEAD.to_owned() };
-    let rows = sorted(figures, section, |figure| figure.read);
+    let rows = sorted(figures, section, |figure| figure.read_ns);
     HEAD.to_owned() + &rows.iter().map(|figure| line(figure, floor)).collect::<String>()
 }
 
 fn line(figure: &Figure, floor: &Figure) -> String {
-    let Figure { how, len, write, read, .. } = figure;
+    let Figure { how, bytes, write_ns, read_ns, .. } = figure;
     let title = match figure.whose {
         Whose::Ours => format!("**{}**", figure.title()),
         _ => figure.title(),
     };
     let cells = [
         title,
-        number(*len as f64),
-        number(write / 1000.0),
-        number(write / floor.write),
-        number(read / 1000.0),
-        number(read / floor.read),
+        number(*bytes as f64),
+        number(write_ns / 1000.0),
+        number(write_ns / floor.write_ns),
+        number(read_ns / 1000.0),
+        number(read_ns / floor.read_ns),
         how.clone(),
     ];
     format!("| {} |\n", cells.join(" | "))
@@ -75,7 +80,7 @@ fn picture_of(figures: &Figures, section: Section, place: &str) -> Chart {
         about: "Nanoseconds, on a logarithmic axis; in brackets, how many times those of the bare bytes. Shorter is better."
             .to_owned(),
         axis: Axis::Logarithmic,
-        groups: vec![group("Reading", |figure| figure.read), group("Writing", |figure| figure.write)],
+        groups: vec![group("Reading", |figure| figure.read_ns), group("Writing", |figure| figure.write_ns)],
     }
 }
 

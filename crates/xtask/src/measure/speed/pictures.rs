@@ -1,11 +1,12 @@
-//! The pages that show what was measured: the README's table, and `benches/report`.
+//! The pages that show what was measured, and their pictures.
 
 use super::{Amount, Case, OURS, REFERENCE, budgets};
-use crate::budget::{self, Row, number, write_table};
+use crate::measure::limits::Ratio;
+use crate::measure::number;
+use crate::measure::row::{Row, table};
+use crate::measure::table::{Difference, Likeness, Table};
 use crate::plot::{Axis, Bar, Chart, Group, Kind};
-use crate::workspace;
 
-const FOLDER: &str = "benches/report";
 const PAGE: &str = "benches/report/README.md";
 
 /// A picture of some cases.
@@ -95,29 +96,36 @@ const PICTURES: [Picture; 9] = [
     },
 ];
 
-/// Writes the table of the README, and all of the folder's page but what it says of formats.
-pub fn write(rows: &[Row], cases: &[Case]) -> Result<(), String> {
-    write_table("README.md", "desktop", rows)?;
-    write_table(PAGE, "desktop", rows)?;
-    for picture in &PICTURES {
-        let path = workspace::root().join(FOLDER).join(format!("{}.svg", picture.name));
-        workspace::write(&path, picture.chart(cases).svg().as_bytes())?;
-        if !picture.tells.is_empty() {
-            budget::write_text(PAGE, picture.name, &picture.table(cases))?;
-        }
-    }
-    Ok(())
+/// The limits, in both pages; and, where all cases were measured, each of them.
+pub fn tables(rows: &[Row], cases: &[Case], are_all: bool) -> Vec<Table> {
+    let shown = |page, name, text, equal| Table {
+        page,
+        name,
+        text,
+        likeness: Likeness { equal, others: Difference::Any },
+    };
+    let limits = ["README.md", PAGE].map(|page| shown(page, "desktop", table(rows), 2));
+    let told = PICTURES.iter().filter(|picture| are_all && !picture.tells.is_empty());
+    limits.into_iter().chain(told.map(|picture| shown(PAGE, picture.name, picture.table(cases), 1))).collect()
+}
+
+/// Every picture by its path.
+pub fn draw(limits: &[Ratio], cases: &[Case]) -> Vec<(String, String)> {
+    let draw = |picture: &Picture| {
+        (format!("benches/report/{}.svg", picture.name), picture.chart(limits, cases).svg())
+    };
+    PICTURES.iter().map(draw).collect()
 }
 
 impl Picture {
-    fn chart(&self, cases: &[Case]) -> Chart {
+    fn chart(&self, limits: &[Ratio], cases: &[Case]) -> Chart {
         let told = |case: &&Case| self.tells.is_empty() || self.tells(case);
         let shown = cases.iter().filter(told).filter(|case| (self.shows)(case));
         Chart {
             title: self.title.to_owned(),
             about: self.scale.about().to_owned(),
             axis: self.scale.axis(),
-            groups: shown.map(|case| self.scale.group(case)).collect(),
+            groups: shown.map(|case| self.scale.group(limits, case)).collect(),
         }
     }
 
@@ -168,20 +176,15 @@ impl Scale {
         }
     }
 
-    fn group(self, case: &Case) -> Group {
+    fn group(self, limits: &[Ratio], case: &Case) -> Group {
         let bars = match self {
-            Self::TimesReference => return self.gain(case),
+            Self::TimesReference => return gain(limits, case),
             _ => case
                 .times
                 .iter()
                 .map(|(name, nanos)| Bar::new(kind(name), name, self.value(case.amount, *nanos))),
         };
         Group { name: case.what.clone(), bars: bars.collect() }
-    }
-
-    fn gain(self, case: &Case) -> Group {
-        let bar = Bar::new(Kind::Ours, case.what.as_str(), case.gain().unwrap_or(f64::NAN));
-        Group { name: String::new(), bars: vec![bar.limit(budgets::least(&case.what))] }
     }
 
     fn value(self, amount: Amount, nanos: f64) -> f64 {
@@ -192,6 +195,11 @@ impl Scale {
             _ => nanos,
         }
     }
+}
+
+fn gain(limits: &[Ratio], case: &Case) -> Group {
+    let bar = Bar::new(Kind::Ours, case.what.as_str(), case.gain().unwrap_or(f64::NAN));
+    Group { name: String::new(), bars: vec![bar.limit(budgets::least(limits, &case.what))] }
 }
 
 fn kind(name: &str) -> Kind {
@@ -205,6 +213,7 @@ fn kind(name: &str) -> Kind {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::measure::limits::Limits;
 
     fn case(what: &str, amount: Amount) -> Case {
         let times = [("ours", 2e3), ("reference", 3e6), ("copy", 10.0)];
@@ -224,7 +233,7 @@ mod tests {
     #[test]
     fn a_bar_is_as_long_as_what_the_axis_counts() {
         let bars = |scale: Scale, amount| {
-            scale.group(&case("a", amount)).bars.into_iter().map(|bar| bar.value).collect::<Vec<_>>()
+            scale.group(&[], &case("a", amount)).bars.into_iter().map(|bar| bar.value).collect::<Vec<_>>()
         };
         assert_eq!(bars(Scale::Nanoseconds, Amount::Tensors(10.0)), [200.0, 3e5, 1.0]);
         assert_eq!(bars(Scale::Microseconds, Amount::Tensors(10.0)), [2.0, 3e3, 0.01]);
@@ -233,16 +242,13 @@ mod tests {
     }
 
     #[test]
-    fn each_case_is_in_one_table_and_the_budgets_are_drawn() {
-        for what in budgets::cases() {
-            assert_eq!(
-                PICTURES.iter().filter(|picture| picture.tells(&case(what, Amount::Bytes(1.0)))).count(),
-                1,
-                "{what}"
-            );
+    fn each_case_with_a_limit_is_in_one_table() {
+        let limits = Limits::read().unwrap().speed;
+        for what in budgets::cases(&limits) {
+            let case = case(what, Amount::Bytes(1.0));
+            assert_eq!(PICTURES.iter().filter(|picture| picture.tells(&case)).count(), 1, "{what}");
         }
-        let group = Scale::TimesReference
-            .group(&case("check, canonical, 1000 tensors, 4 KiB chunks", Amount::Tensors(1.0)));
-        assert_eq!(group.bars[0].limit, Some(12.0));
+        let case = case("check, canonical, 1000 tensors, 4 KiB chunks", Amount::Tensors(1.0));
+        assert_eq!(Scale::TimesReference.group(&limits, &case).bars[0].limit, Some(12.0));
     }
 }

@@ -1,10 +1,10 @@
 //! Builds that must fail, each beside one that differs in nothing else and does not.
 
 use super::network;
+use crate::measure::firmware::{CORTEX_M3, Firmware};
 use crate::model::ModelFile;
 use crate::process::{Run, everything};
 use crate::report::Tally;
-use crate::stages::firmware::{CORTEX_M3, Firmware};
 use crate::stages::scratch::Scratch;
 use crate::toolchain::{Toolchain, own_cargo};
 
@@ -45,9 +45,9 @@ const TRAIT: &str = "error[E0277]";
 
 /// The firmware without any of these features was built before.
 fn check_descriptions(tally: &mut Tally) -> Result<(), String> {
-    let firmware = Firmware::size(Toolchain::for_target(CORTEX_M3.triple)?, "s");
+    let firmware = Firmware { toolchain: Toolchain::for_target(CORTEX_M3.triple)?, level: "s" };
     for (feature, says) in DESCRIPTIONS {
-        let said = firmware.build_refused("view", feature);
+        let said = firmware.build_refused("constant", feature);
         tally.check(
             &format!("does not build: {feature}"),
             said.and_then(|said| only_says(&said, says, EVALUATION)),

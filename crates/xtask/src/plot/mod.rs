@@ -3,7 +3,7 @@
 
 mod scale;
 
-use crate::budget::number;
+use crate::measure::number;
 use scale::Scale;
 
 pub use scale::Axis;

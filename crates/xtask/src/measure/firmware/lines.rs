@@ -1,0 +1,169 @@
+//! The lines of the tables: the figures that `benches/limits.toml` asks for, and the pages that show them.
+
+use super::sheet::Sheet;
+use super::{JUDGED, TARGETS};
+use crate::measure::limits::{Limits, Line};
+use crate::measure::row::{Limit, Row, with_unit};
+use crate::measure::table::{Difference, Likeness, Table};
+use crate::stages::readme;
+
+const PAGE: &str = "benches/report/firmware.md";
+
+/// With another compiler figures are others, but not by more than this part of them.
+const ANOTHER_COMPILER: f64 = 0.15;
+/// What messages of panics take depends on where sources lie, and the reference has them.
+const ELSEWHERE: f64 = 0.02;
+
+/// All that the sheets have; an error for what a complete measurement lacks.
+pub fn rows(lines: &[Line], sheets: &[Sheet], is_complete: bool) -> Result<Vec<Row>, String> {
+    let mut rows = Vec::new();
+    for (line, target) in lines.iter().flat_map(|line| TARGETS.iter().map(move |target| (line, target.name)))
+    {
+        match line.row(sheets, target) {
+            Ok(row) => rows.push(row),
+            Err(sentence) if is_complete => return Err(sentence),
+            Err(_) => {}
+        }
+    }
+    Ok(rows)
+}
+
+/// The tables of the page, and the lines of them that the readme shows.
+pub fn tables(limits: &Limits, sheets: &[Sheet]) -> Result<Vec<Table>, String> {
+    let likeness = likeness(limits, sheets);
+    let table = |page, name, is_shown: &dyn Fn(&Line) -> bool| {
+        let lines = limits.firmware.iter().filter(|line| is_shown(line));
+        let lines: Result<String, String> = lines.map(|line| line.text(sheets)).collect();
+        let targets = TARGETS.map(|target| target.name).join(" | ");
+        let text = format!(
+            "| what | limit | {targets} | reference, {JUDGED} |\n|---|---|{}\n{}",
+            "---|".repeat(TARGETS.len() + 1),
+            lines?
+        );
+        Ok::<_, String>(Table { page, name, text, likeness })
+    };
+    Ok(vec![
+        table(PAGE, "job", &|line| line.table == "job")?,
+        table(PAGE, "paths", &|line| line.table == "paths")?,
+        table("README.md", "firmware", &|line| line.readme)?,
+    ])
+}
+
+/// With the compiler that the limits are of, all but the reference is exactly the same.
+fn likeness(limits: &Limits, sheets: &[Sheet]) -> Likeness {
+    let places = sheets.iter().filter_map(Sheet::place);
+    let mut same = places.map(|place| limits.is_of(&place.name, &place.compiler));
+    match same.all(|same| same) {
+        true => Likeness { equal: 2 + TARGETS.len(), others: Difference::Part(ELSEWHERE) },
+        false => Likeness { equal: 2, others: Difference::Part(ANOTHER_COMPILER) },
+    }
+}
+
+/// An error that names the first promise of a limit that a page does not make.
+pub fn check_promises(lines: &[Line]) -> Result<(), String> {
+    for line in lines {
+        for (page, promise) in &line.promises {
+            let due = promise.replace("{n}", &with_unit(line.at_most.unwrap_or(0.0), ""));
+            let due = due.replace("{}", &with_unit(line.at_most.unwrap_or(0.0), &line.unit));
+            readme::check_page(page, [due])?;
+        }
+    }
+    Ok(())
+}
+
+impl Line {
+    fn row(&self, sheets: &[Sheet], target: &str) -> Result<Row, String> {
+        let is_judged = self.on.is_empty() || self.on.iter().any(|judged| judged == target);
+        Ok(Row {
+            what: format!("{}, {target}", self.what),
+            limit: self.at_most.filter(|_| is_judged).map(Limit::AtMost),
+            unmet: self.unmet.iter().any(|unmet| unmet == target),
+            ours: self.largest(sheets, target, &self.figure)?,
+            unit: self.unit.clone(),
+            reference: self.reference.as_ref().and_then(|figure| self.largest(sheets, target, figure).ok()),
+        })
+    }
+
+    fn largest(&self, sheets: &[Sheet], target: &str, figure: &str) -> Result<f64, String> {
+        let asked = |sheet: &&Sheet| {
+            sheet.target == target
+                && (self.levels.is_empty() || self.levels.iter().any(|level| level == sheet.level))
+        };
+        let values = sheets
+            .iter()
+            .filter(asked)
+            .map(|sheet| sheet.get(figure))
+            .collect::<Result<Vec<f64>, String>>()?;
+        values
+            .into_iter()
+            .reduce(f64::max)
+            .ok_or_else(|| format!("{}: nothing was measured on {target}", self.what))
+    }
+
+    /// One line of a table.
+    fn text(&self, sheets: &[Sheet]) -> Result<String, String> {
+        let rows: Vec<Row> =
+            TARGETS.iter().map(|target| self.row(sheets, target.name)).collect::<Result<_, _>>()?;
+        let limit = self.at_most.map_or("–".to_owned(), |most| Limit::AtMost(most).sign(&self.unit));
+        let figure =
+            self.reference.as_ref().map(|figure| self.largest(sheets, JUDGED, figure)).transpose()?;
+        let words = self.reference_says.clone().unwrap_or("–".to_owned());
+        let reference = figure.map_or(words, |value| with_unit(value, &self.unit));
+        let cells: Vec<String> = rows.iter().map(Row::shown).collect();
+        Ok(format!("| {} | {limit} | {} | {reference} |\n", self.what, cells.join(" | ")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sheets(figure: &str, values: [(&'static str, f64); 3]) -> Vec<Sheet> {
+        let place = |target: &super::super::Target| {
+            values.map(|(level, value)| {
+                let mut sheet = Sheet::new(target.name, level, String::new());
+                sheet.set(figure, value);
+                sheet
+            })
+        };
+        TARGETS.iter().flat_map(place).collect()
+    }
+
+    fn line(more: &str) -> Line {
+        toml::from_str(&format!("what = 'w'\ntable = 'job'\nfigure = 'a'\n{more}")).unwrap()
+    }
+
+    #[test]
+    fn the_largest_of_its_levels_counts() {
+        let sheets = sheets("a", [("s", 1.0), ("z", 3.0), ("3", 2.0)]);
+        let ours = |more: &str| line(more).row(&sheets, JUDGED).map(|row| row.ours);
+        assert_eq!([ours("levels = ['s']"), ours("levels = ['3']"), ours("")], [Ok(1.0), Ok(2.0), Ok(3.0)]);
+        let missing = Line { figure: "b".to_owned(), ..line("") };
+        assert!(rows(&[missing.clone()], &sheets, true).is_err());
+        assert!(rows(&[missing], &sheets, false).is_ok_and(|rows| rows.is_empty()));
+    }
+
+    #[test]
+    fn a_limit_may_be_that_of_one_target_and_unmet_on_another() {
+        let sheets = sheets("a", [("s", 1.0), ("z", 3.0), ("3", 2.0)]);
+        let kept = |more: &str| {
+            rows(&[line(more)], &sheets, true)
+                .unwrap()
+                .iter()
+                .map(|row| row.judge().is_ok())
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(kept("at_most = 2"), [false; 3]);
+        assert_eq!(kept("at_most = 2\non = ['Cortex-M3']"), [true, false, true]);
+        assert_eq!(kept("at_most = 2\nunmet = ['Cortex-M3']"), [false, true, false]);
+    }
+
+    #[test]
+    fn pages_promise_what_the_limits_say() {
+        let limits = Limits::read().unwrap();
+        assert_eq!(check_promises(&limits.firmware), Ok(()));
+        let wider = |line: &Line| Line { at_most: line.at_most.map(|most| most + 1.0), ..line.clone() };
+        let promised: Vec<&Line> = limits.firmware.iter().filter(|line| !line.promises.is_empty()).collect();
+        assert!(promised.iter().all(|line| check_promises(&[wider(line)]).is_err()));
+    }
+}
