@@ -1,4 +1,4 @@
-//! Measures the cases at all sizes with criterion: `cargo bench -p verification`, or `cargo bench -p verification -- PART-OF-A-NAME`. First opens of processes are left to `cargo xtask bench`:
+//! Measures the cases at all sizes with criterion: `cargo bench -p verification`, or `cargo bench -p verification -- PART-OF-A-NAME`. First opens of processes are left to `cargo xtask measure speed`:
 //! each takes a process of its own.
 
 #[cfg(feature = "bench")]

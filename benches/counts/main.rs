@@ -1,5 +1,5 @@
 //! The main paths on a desktop, one after another, each in a call of one function, whose instructions callgrind counts:
-//! `cargo xtask counts` runs this, and judges what was counted by `limits.txt`.
+//! `cargo xtask measure desktop` runs this, and judges what was counted by `benches/limits.toml`.
 //!
 //! Prints the name of each path before it is taken. Nothing here may depend on time or chance, nor on the machine.
 

@@ -86,7 +86,7 @@ mod measured {
         Case { name: "millions of metadata keys", exit: 0, data: 0, write: keys },
     ];
 
-    /// With the word `streams`, which `cargo xtask counts` says, no more than these.
+    /// With the word `streams`, which `cargo xtask measure desktop` says, no more than these.
     pub fn all() {
         if !std::env::args().any(|word| word == "streams") {
             judge_headers();

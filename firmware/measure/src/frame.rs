@@ -5,6 +5,20 @@ use crate::memory;
 use board::{Clock, exit, peak, print, print_number, request};
 use core::hint::black_box;
 
+/// The entry of a program: what it is lent, what it does, and what it reports besides.
+#[macro_export]
+macro_rules! program {
+    ($lend:expr, $task:expr) => {
+        $crate::program!($lend, $task, |_| {});
+    };
+    ($lend:expr, $task:expr, $report:expr) => {
+        #[unsafe(no_mangle)]
+        extern "C" fn main() -> ! {
+            $crate::run($lend, $task, $report)
+        }
+    };
+}
+
 /// How far a job goes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Step {

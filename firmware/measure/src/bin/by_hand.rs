@@ -26,7 +26,4 @@ static NETWORK: Weights = Weights {
     fc2_bias: at(608),
 };
 
-#[unsafe(no_mangle)]
-extern "C" fn main() -> ! {
-    measure::run(|_| (), |job| job.done = NETWORK.report(job.file).then_some(0), |_| {})
-}
+measure::program!(|_| (), |job| job.done = NETWORK.report(job.file).then_some(0));

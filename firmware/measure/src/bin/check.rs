@@ -5,10 +5,7 @@
 use embedded_safetensors::Slot;
 use measure::{Job, slots, validate};
 
-#[unsafe(no_mangle)]
-extern "C" fn main() -> ! {
-    measure::run(slots, judge, |_| {})
-}
+measure::program!(slots, judge);
 
 fn judge(job: &mut Job<&mut [Slot]>) {
     let tensors = validate(job.file, job.file.len() as u64, job.lent);

@@ -24,10 +24,7 @@ static NETWORK: Weights = Weights {
     fc2_bias: FC2_BIAS,
 };
 
-#[unsafe(no_mangle)]
-extern "C" fn main() -> ! {
-    measure::run(|_| (), |job| job.done = NETWORK.report(job.file).then_some(0), |_| {})
-}
+measure::program!(|_| (), |job| job.done = NETWORK.report(job.file).then_some(0));
 
 #[cfg(feature = "wrong-name")]
 const _: &[i32; 64] = MODEL.expect_array("fc1.offset");

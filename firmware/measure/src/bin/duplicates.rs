@@ -7,10 +7,7 @@ use measure::{Job, find_duplicates, slots, text};
 
 type Lent = (&'static mut [Slot], &'static mut [u8]);
 
-#[unsafe(no_mangle)]
-extern "C" fn main() -> ! {
-    measure::run(|count| (slots(count), text()), find, |_| {})
-}
+measure::program!(|count| (slots(count), text()), find);
 
 fn find(job: &mut Job<Lent>) {
     let (slots, text) = &mut job.lent;

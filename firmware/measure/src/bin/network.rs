@@ -4,10 +4,7 @@
 
 use measure::{Network, figure, open_find_read, stream};
 
-#[unsafe(no_mangle)]
-extern "C" fn main() -> ! {
-    measure::run(Network::lend, |job| job.done = open_find_read(job, stream), |job| report(&job.lent))
-}
+measure::program!(Network::lend, |job| job.done = open_find_read(job, stream), |job| report(&job.lent));
 
 /// What the card was asked.
 fn report(network: &Network) {

@@ -2,7 +2,4 @@
 #![no_std]
 #![no_main]
 
-#[unsafe(no_mangle)]
-extern "C" fn main() -> ! {
-    measure::run(|_| (), |job| job.done = measure::parse(job.file).ok().map(|count| count as u32), |_| {})
-}
+measure::program!(|_| (), |job| job.done = measure::parse(job.file).ok().map(|count| count as u32));

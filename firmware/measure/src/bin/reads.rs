@@ -6,10 +6,7 @@
 use embedded_safetensors::{Model, ReadAt, ReadError, TensorInfo};
 use measure::{Broken, Card, Job, Step};
 
-#[unsafe(no_mangle)]
-extern "C" fn main() -> ! {
-    measure::run(|_| (), |job| job.done = read(job).ok(), |_| {})
-}
+measure::program!(|_| (), |job| job.done = read(job).ok());
 
 fn read(job: &mut Job<()>) -> Result<u32, ReadError<Broken>> {
     let mut model = Model::open(Card::new(job.file), job.window)?;

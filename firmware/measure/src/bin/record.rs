@@ -6,10 +6,7 @@ use measure::{Job, Order, description, flash, order, record_file};
 
 type Lent = (&'static mut Order, &'static mut [u8]);
 
-#[unsafe(no_mangle)]
-extern "C" fn main() -> ! {
-    measure::run(|_| (order(), flash()), record, |_| {})
-}
+measure::program!(|_| (order(), flash()), record);
 
 fn record(job: &mut Job<Lent>) {
     let (order, flash) = &mut job.lent;

@@ -13,10 +13,7 @@ use safetensors::SafeTensors;
 /// How often the tensor is looked up where that is counted: once takes less than opening takes more in one run than in the next.
 const LOOKUPS: u32 = 64;
 
-#[unsafe(no_mangle)]
-extern "C" fn main() -> ! {
-    measure::run(lend_heap, |job| job.done = open_find_read(job), |_| report())
-}
+measure::program!(lend_heap, |job| job.done = open_find_read(job), |_| report());
 
 /// The request says how large the heap is.
 fn lend_heap(len: usize) {

@@ -6,10 +6,11 @@ use embedded_safetensors::{
     DuplicateCheck, Entries, FilePlan, HeaderCheck, HeaderEncoder, HeaderParser, Recorder, Slot, Wanted,
     Writer,
 };
-use measure::{exit, figure};
+use measure::figure;
 
-#[unsafe(no_mangle)]
-extern "C" fn main() -> ! {
+measure::program!(|_| (), |job| job.done = Some(0), |_| print_sizes());
+
+fn print_sizes() {
     figure("parser", size_of::<HeaderParser>() as u32);
     figure("check", size_of::<HeaderCheck<'_>>() as u32);
     figure("duplicates", size_of::<DuplicateCheck<'_>>() as u32);
@@ -20,5 +21,4 @@ extern "C" fn main() -> ! {
     figure("writer", size_of::<Writer<'_, ()>>() as u32);
     figure("recorder", size_of::<Recorder<'_, ()>>() as u32);
     figure("plan", size_of::<FilePlan<'_>>() as u32);
-    exit(0)
 }

@@ -4,7 +4,4 @@
 
 use measure::{Network, open_find_read, read_slice};
 
-#[unsafe(no_mangle)]
-extern "C" fn main() -> ! {
-    measure::run(Network::lend, |job| job.done = open_find_read(job, read_slice), |_| {})
-}
+measure::program!(Network::lend, |job| job.done = open_find_read(job, read_slice));

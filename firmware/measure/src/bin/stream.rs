@@ -5,10 +5,7 @@
 use embedded_safetensors::{Model, ReadError};
 use measure::{Broken, Card, Job, Step};
 
-#[unsafe(no_mangle)]
-extern "C" fn main() -> ! {
-    measure::run(|_| (), |job| job.done = open_find_stream(job).ok(), |_| {})
-}
+measure::program!(|_| (), |job| job.done = open_find_stream(job).ok());
 
 fn open_find_stream(job: &mut Job<()>) -> Result<u32, ReadError<Broken>> {
     let mut model = Model::open(Card::new(job.file), job.window)?;

@@ -4,10 +4,7 @@
 
 use measure::{Job, view};
 
-#[unsafe(no_mangle)]
-extern "C" fn main() -> ! {
-    measure::run(|_| (), look_up, |_| {})
-}
+measure::program!(|_| (), look_up);
 
 fn look_up(job: &mut Job<()>) {
     job.done = view(job.file, job.name).ok().map(|count| count as u32);

@@ -4,7 +4,4 @@
 
 use measure::{description, order, write_file};
 
-#[unsafe(no_mangle)]
-extern "C" fn main() -> ! {
-    measure::run(|_| order(), |job| job.done = write_file(description(), job.file, job.lent), |_| {})
-}
+measure::program!(|_| order(), |job| job.done = write_file(description(), job.file, job.lent));

@@ -56,15 +56,16 @@ pub fn measure(target: &'static Target, firmware: Firmware, quick: bool) -> Resu
     bench.images(&mut sheet, &[STREAM, CONSTANT, BY_HAND])?;
     bench.headers(&mut sheet)?;
     bench.streaming(&mut sheet)?;
-    let is_small = firmware.level == SMALL;
-    for tensors in [FEW, TENSORS].into_iter().chain(is_small.then_some(MANY)) {
+    for tensors in [FEW, TENSORS] {
         bench.memory(&mut sheet, tensors)?;
-    }
-    if is_small {
-        growth(&mut sheet)?;
     }
     paths::measure(bench, &mut sheet)?;
     if !quick {
+        let is_small = firmware.level == SMALL;
+        if is_small {
+            bench.memory(&mut sheet, MANY)?;
+            growth(&mut sheet)?;
+        }
         firmware.build_with(REFERENCE, REFERENCE)?;
         bench.images(&mut sheet, &[REFERENCE])?;
         reference::measure(bench, &mut sheet, is_small)?;
