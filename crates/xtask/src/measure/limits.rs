@@ -120,15 +120,9 @@ impl Limits {
         toml::from_str(text).map_err(|error| format!("benches/limits.toml: {error}"))
     }
 
-    /// How much of a figure of this place may differ from one that a page shows.
-    pub fn tolerance(&self, place: &str, compiler: &str) -> f64 {
-        let is_same = self.counted.get(place).is_some_and(|counted| counted.compiler == compiler);
-        (if is_same { TOLERANCE } else { OTHER_COMPILER }) as f64 / 100.0
-    }
-
-    /// Whether anything was counted with this compiler at this place.
-    pub fn is_of(&self, place: &str, compiler: &str) -> bool {
-        self.counted.get(place).is_some_and(|counted| counted.compiler == compiler)
+    /// Whether what was counted last there was made by the same compiler.
+    pub fn has_compiler_of(&self, place: &Place) -> bool {
+        self.counted.get(&place.name).is_some_and(|counted| counted.compiler == place.compiler)
     }
 
     pub fn judge(&self, places: &[Place]) -> Judged {

@@ -52,7 +52,7 @@ pub fn tables(limits: &Limits, sheets: &[Sheet]) -> Result<Vec<Table>, String> {
 /// With the compiler that the limits are of, all but the reference is exactly the same.
 fn likeness(limits: &Limits, sheets: &[Sheet]) -> Likeness {
     let places = sheets.iter().filter_map(Sheet::place);
-    let mut same = places.map(|place| limits.is_of(&place.name, &place.compiler));
+    let mut same = places.map(|place| limits.has_compiler_of(&place));
     match same.all(|same| same) {
         true => Likeness { equal: 2 + TARGETS.len(), others: Difference::Part(ELSEWHERE) },
         false => Likeness { equal: 2, others: Difference::Part(ANOTHER_COMPILER) },
@@ -139,7 +139,7 @@ mod tests {
         let ours = |more: &str| line(more).row(&sheets, JUDGED).map(|row| row.ours);
         assert_eq!([ours("levels = ['s']"), ours("levels = ['3']"), ours("")], [Ok(1.0), Ok(2.0), Ok(3.0)]);
         let missing = Line { figure: "b".to_owned(), ..line("") };
-        assert!(rows(&[missing.clone()], &sheets, true).is_err());
+        assert!(rows(std::slice::from_ref(&missing), &sheets, true).is_err());
         assert!(rows(&[missing], &sheets, false).is_ok_and(|rows| rows.is_empty()));
     }
 

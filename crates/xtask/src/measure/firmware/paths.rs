@@ -154,7 +154,7 @@ fn take(
     figures.has_done(due)?;
     sheet.set_largest(&format!("{program}.stack"), figures.get("stack")? as f64);
     for (step, name) in counts.iter().filter(|(_, name)| !name.is_empty()) {
-        sheet.count((*name).to_owned(), bench.instructions(&figures, step)? as u64);
+        sheet.count((*name).to_owned(), bench.target.board.instructions(figures.get(step)?));
     }
     Ok(figures)
 }

@@ -1,7 +1,6 @@
 //! The page that shows all of it, and its pictures.
 
-use super::Figures;
-use super::figure::{Figure, Section, Whose};
+use super::{Figure, Figures, Section, Whose};
 use crate::measure::number;
 use crate::measure::table::{Difference, Likeness, Table};
 use crate::plot::{Axis, Bar, Chart, Group, Kind};
