@@ -10,7 +10,6 @@ mod counts;
 mod demo;
 mod elf;
 mod formats;
-mod group;
 mod machine;
 mod model;
 mod plot;
@@ -29,7 +28,7 @@ fn main() -> ExitCode {
     if !flags.is_empty() {
         machine::install_nothing();
     }
-    match commands::run(&words) {
+    match process::end_all_when_interrupted().and_then(|()| commands::run(&words)) {
         Ok(code) => code,
         Err(sentence) => {
             eprintln!("xtask: {sentence}");
