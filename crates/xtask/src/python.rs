@@ -19,15 +19,16 @@ pub fn environment(name: &str, folder: &Path) -> Result<PathBuf, String> {
     if workspace::read(&stamp).is_ok_and(|installed| installed == wanted) {
         return Ok(python);
     }
-    let make = || Run::new("python3").args(["-m", "venv", "--clear"]).args([&home]).capture().is_ok();
+    // Debian keeps a part of `venv` in a package of its own.
+    let has_venv = || Run::new("python3").args(["-c", "import ensurepip, venv"]).capture().is_ok();
     let words =
         ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps", "--requirement"];
     let requirements = requirements.display().to_string();
     let what = format!("the Python packages of {requirements}, below the target folder");
     machine::install(&what, &format!("pip install --requirement {requirements}"), || {
-        // Debian keeps a part of `venv` in a package of its own, so only making one tells whether it works. What an earlier
-        // run has left half done goes.
-        machine::need("python3 with its module venv", &["python3", "python3-venv"], make)?;
+        machine::need("python3 with its module venv", &["python3", "python3-venv"], has_venv)?;
+        // What an earlier run has left half done goes.
+        Run::new("python3").args(["-m", "venv", "--clear"]).args([&home]).check()?;
         Run::new(&python).args(words).args([&requirements]).limit(300).check()
     })?;
     workspace::write(&stamp, &wanted)?;

@@ -7,15 +7,14 @@ use crate::toolchain::own_cargo;
 use crate::workspace;
 use std::path::{Path, PathBuf};
 
-const VECTORS: &str = "tests/vectors";
-const ELEMENTS: &str = "tests/elements";
-const TRAINING: &str = "firmware/app/training";
+const MAKE_TABLES: &str = "tests/elements/make.py";
 const DESKTOP: &str = "host/tests/python";
 
-/// A script of this folder, run by the Python that has its packages, leaving no compiled files there.
-fn script(environment_name: &str, folder: &str, name: &str) -> Result<Run, String> {
-    let python = environment(environment_name, Path::new(folder))?;
-    Ok(Run::new(python).args(["-B"]).args([Path::new(folder).join(name)]))
+/// A script, run by the Python of this name that has the packages of its folder, leaving no compiled files there.
+fn script(python: &str, path: &str) -> Result<Run, String> {
+    let path = Path::new(path);
+    let python = environment(python, path.parent().unwrap_or(path))?;
+    Ok(Run::new(python).args(["-B"]).args([path]))
 }
 
 fn one(what: &str, outcome: Result<(), String>) -> Outcome {
@@ -24,94 +23,55 @@ fn one(what: &str, outcome: Result<(), String>) -> Outcome {
     Ok(tally)
 }
 
-/// A script that asks a program of the verification package, and Python packages, the same about many random cases.
-struct Comparison {
-    what: &'static str,
-    environment: &'static str,
-    folder: &'static str,
-    script: &'static str,
-    program: &'static str,
-    /// Of the verification package, which the program needs.
-    features: &'static str,
-    /// The variable that asks once more what an earlier run has asked.
-    seed: &'static str,
-}
-
-const FILES: Comparison = Comparison {
-    what: "files are the reference's",
-    environment: "python-identity",
-    folder: "tests/writing/python",
-    script: "identity.py",
-    program: "writes",
-    features: "",
-    seed: "IDENTITY_SEED",
-};
-
-const SHARDS: Comparison = Comparison {
-    what: "shards are huggingface_hub's",
-    environment: "python-shards",
-    folder: "tests/shards/python",
-    script: "hub.py",
-    program: "hub",
-    features: "std",
-    seed: "SHARDS_SEED",
-};
-
-const SLICES: Comparison = Comparison {
-    what: "slices are numpy's",
-    environment: "python-numpy",
-    folder: "tests/slicing/numpy",
-    script: "numpy_slices.py",
-    program: "slices",
-    features: "",
-    seed: "NUMPY_SEED",
-};
-
-impl Comparison {
-    /// All cases of the script, or so many.
-    fn judge(&self, cases: Option<u32>) -> Outcome {
-        let mut run = script(self.environment, self.folder, self.script)?.limit(600);
-        // As the suite is built, so that little is left to build.
-        let build = ["build", "--quiet", "--package", "verification", "--bin", self.program];
-        own_cargo().args(build).args(["--features", self.features]).check()?;
-        if let Some(cases) = cases {
-            run = run.args(["--cases", &cases.to_string()]);
-        }
-        if let Some(seed) = std::env::var_os(self.seed) {
-            run = run.args(["--seed".into(), seed]);
-        }
-        let program = workspace::target_dir().join("debug").join(self.program);
-        one(self.what, run.args(["--"]).args([program]).check())
+/// A script that asks a program of the verification package, and Python packages, the same about so many random cases, or as many
+/// as it likes. `NAME_SEED` asks once more what an earlier run has asked.
+fn compare(name: &str, path: &str, program: [&str; 2], cases: Option<u32>) -> Result<(), String> {
+    let mut run = script(&format!("python-{name}"), path)?.limit(600);
+    let [program, features] = program;
+    // As the suite is built, so that little is left to build.
+    let build = ["build", "--quiet", "--package", "verification", "--bin", program, "--features", features];
+    own_cargo().args(build).check()?;
+    if let Some(cases) = cases {
+        run = run.args(["--cases", &cases.to_string()]);
     }
+    if let Some(seed) = std::env::var_os(name.to_uppercase() + "_SEED") {
+        run = run.args(["--seed".into(), seed]);
+    }
+    run.args(["--"]).args([workspace::target_dir().join("debug").join(program)]).check()
 }
 
 /// Random dictionaries become the same files, and random models the same shards, as the reference's: a part of them.
 pub fn some_files() -> Outcome {
-    let mut tally = FILES.judge(Some(2000))?;
-    tally.add(SHARDS.judge(Some(100))?);
-    Ok(tally)
+    files(Some(2000), Some(100))
 }
 
 /// All of them.
 pub fn all_files() -> Outcome {
-    let mut tally = FILES.judge(None)?;
-    tally.add(SHARDS.judge(None)?);
+    files(None, None)
+}
+
+fn files(of_files: Option<u32>, of_shards: Option<u32>) -> Outcome {
+    let files = compare("identity", "tests/writing/python/identity.py", ["writes", ""], of_files);
+    let mut tally = one("files are the reference's", files)?;
+    let shards = compare("shards", "tests/shards/python/hub.py", ["hub", "std"], of_shards);
+    tally.check("shards are huggingface_hub's", shards);
     Ok(tally)
 }
 
 /// Random slices are what numpy makes of them.
 pub fn slices() -> Outcome {
-    SLICES.judge(None)
+    let slices = compare("numpy", "tests/slicing/numpy/numpy_slices.py", ["slices", ""], None);
+    one("slices are numpy's", slices)
 }
 
 /// Writes the tables of what elements are anew.
 pub fn write_tables() -> Result<(), String> {
-    script("python-tables", ELEMENTS, "make.py")?.check()
+    script("python-tables", MAKE_TABLES)?.check()
 }
 
 /// The committed tables are what numpy and ml_dtypes say.
 pub fn tables() -> Outcome {
-    let check = script("python-tables", ELEMENTS, "make.py")?.args(["--check"]);
+    let check = script("python-tables", MAKE_TABLES)?.args(["--check"]);
     one("the committed tables are the script's", check.check())
 }
 
@@ -135,14 +95,14 @@ fn generator(command: &str) -> Run {
 pub fn readers() -> Outcome {
     let program = release_program()?;
     let mut tally = one("the results page is true", results_page(&program)?.args(["--check"]).check())?;
-    let score = script("python", VECTORS, "run.py")?.args(["--strict", "--large", "--"]);
+    let score = script("python", "tests/vectors/run.py")?.args(["--strict", "--large", "--"]);
     let score = score.args([&program]).args(["decode"]).check();
     tally.check("safetensors decode is right about every vector", score);
     Ok(tally)
 }
 
 fn results_page(program: &Path) -> Result<Run, String> {
-    Ok(script("python", VECTORS, "results.py")?.args(["--decoder"]).args([program]))
+    Ok(script("python", "tests/vectors/results.py")?.args(["--decoder"]).args([program]))
 }
 
 fn release_program() -> Result<PathBuf, String> {
@@ -157,7 +117,7 @@ pub fn desktop() -> Outcome {
     let scripts = workspace::list(&workspace::root().join(DESKTOP))?;
     for path in scripts.iter().filter(|path| path.extension().is_some_and(|extension| extension == "py")) {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let run = script("python-desktop", DESKTOP, &name)?.args(["--"]).args([&program]);
+        let run = script("python-desktop", &format!("{DESKTOP}/{name}"))?.args(["--"]).args([&program]);
         tally.check(&format!("{name} finds no difference"), run.limit(600).check());
     }
     if tally.passed + tally.failed == 0 { Err(format!("{DESKTOP} has no script")) } else { Ok(tally) }
@@ -188,7 +148,7 @@ fn boards_with_digits() -> Result<Vec<PathBuf>, String> {
 
 fn training(boards: &[PathBuf]) -> Result<Run, String> {
     let boards = boards.iter().flat_map(|file| ["--logits".as_ref(), file.as_os_str()]);
-    Ok(script("python-digits", TRAINING, "train.py")?.args(["--check"]).args(boards).limit(120))
+    Ok(script("python-digits", "firmware/app/training/train.py")?.args(["--check"]).args(boards).limit(120))
 }
 
 /// The last bit of the last logit of all is another.
