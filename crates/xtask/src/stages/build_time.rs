@@ -7,167 +7,133 @@ use crate::process::{Run, everything};
 use crate::report::{Outcome, Tally};
 use std::time::Duration;
 
-/// How many seconds so much may take. The readme promises all of these.
-struct Limit {
-    many: usize,
-    seconds: u64,
-}
-
-/// A build with a model of so many tensors, beside one without.
-const LOOKUPS: Limit = Limit { many: 200, seconds: 1 };
-/// The check of so many names, where the macro has made no table.
-const NAMES: Limit = Limit { many: 200, seconds: 1 };
-/// A model of so many MiB.
-const DATA: Limit = Limit { many: 16, seconds: 3 };
-/// So many keys of `__metadata__`.
-const KEYS: Limit = Limit { many: 300, seconds: 1 };
-/// A value with so many escapes in it, as one has that is JSON itself.
-const ESCAPES: Limit = Limit { many: 21_000, seconds: 2 };
-/// So many tensors do not set off the lint for a view, for one whose header is spelled with spaces, and for the check of all
-/// names.
-const SILENT: [usize; 3] = [2000, 1000, 1000];
 /// As many tensors as no network has that fits into a microcontroller.
 const MANY: usize = 2000;
+/// So many tensors do not set off the lint for a view, for one whose header is spelled with spaces, and for the check of all
+/// names. The readme promises it.
+const SILENT: [usize; 3] = [2000, 1000, 1000];
 const LINT: &str = "long_running_const_eval";
 
 /// How often each build is timed, to have the best of them.
 const RUNS: usize = 2;
 
-impl Limit {
-    /// As the readme has it.
-    fn promise(&self, many: &str, takes: &str) -> String {
-        format!("{} {many} {takes} less than {} s", self.many, self.seconds)
-    }
+const DEBUG: &[&str] = &[];
+const RELEASE: &[&str] = &["--release"];
 
-    fn allows(&self, time: Duration) -> bool {
-        time < Duration::from_secs(self.seconds)
-    }
+/// What a build takes longer for something than for nothing, or for the same without it.
+struct Measure {
+    what: &'static str,
+    /// What the readme says of the limit, `MANY` and `SECONDS` being [`most`](Self::most).
+    promise: &'static str,
+    /// How many seconds so many may take.
+    most: (usize, u64),
+    /// How many are measured.
+    sizes: &'static [usize],
+    profiles: &'static [&'static [&'static str]],
+    with: Source,
+    without: Source,
 }
+
+/// Source with so many of something.
+type Source = fn(&Scratch, usize) -> Result<String, String>;
+
+const MEASURES: [Measure; 5] = [
+    Measure {
+        what: "a model with all tensors looked up",
+        promise: "MANY tensors, all looked up, take less than SECONDS s of a build",
+        most: (200, 1),
+        sizes: &[10, 50, 200, 1000],
+        profiles: &[DEBUG, RELEASE],
+        with: looking_up,
+        without: nothing,
+    },
+    Measure {
+        what: "a model of so many MiB",
+        promise: "a file of MANY MiB takes less than SECONDS s",
+        most: (16, 3),
+        sizes: &[16],
+        profiles: &[DEBUG, RELEASE],
+        with: with_data,
+        without: nothing,
+    },
+    Measure {
+        what: "the check of all names alone, without the table that the macro makes,",
+        promise: "check of MANY names takes less than SECONDS s",
+        most: (200, 1),
+        sizes: &[50, 100, 200, 400],
+        profiles: &[DEBUG],
+        with: |scratch, many| by_hand(scratch, &matrices(many).bytes(), UNIQUE),
+        without: |scratch, many| by_hand(scratch, &matrices(many).bytes(), ""),
+    },
+    Measure {
+        what: "`__metadata__` with so many keys",
+        promise: "MANY keys of `__metadata__` take less than SECONDS s",
+        most: (300, 1),
+        sizes: &[300],
+        profiles: &[DEBUG],
+        with: |scratch, many| with_metadata(scratch, &keys(many)),
+        without: |scratch, _| with_metadata(scratch, ""),
+    },
+    // As one has that is JSON itself.
+    Measure {
+        what: "a value with so many escapes",
+        promise: "a value with MANY escapes less than SECONDS s",
+        most: (21_000, 2),
+        sizes: &[21_000],
+        profiles: &[DEBUG],
+        with: |scratch, many| with_metadata(scratch, &format!(r#""config":"{}""#, r#"\"x"#.repeat(many))),
+        without: |scratch, _| with_metadata(scratch, ""),
+    },
+];
 
 pub fn measure() -> Outcome {
     let mut tally = Tally::default();
     tally.check("the readme promises these limits", readme::check(promises()));
     let scratch = Scratch::new("build-time")?;
-    for (name, flags) in [("debug", &[][..]), ("release", &["--release"][..])] {
-        let build = Build { scratch: &scratch, flags };
-        tally.measured(name, build.lookups());
-        tally.measured(name, build.data());
+    for measure in MEASURES {
+        for profile in measure.profiles {
+            let name = if profile.is_empty() { "debug" } else { "release" };
+            tally.measured(name, measure.run(&scratch, profile));
+        }
     }
-    let debug = Build { scratch: &scratch, flags: &[] };
-    tally.measured("debug", debug.names());
-    tally.measured("debug", debug.metadata());
     tally.measured("lint", find_lint(&scratch));
     Ok(tally)
 }
 
-fn promises() -> [String; 7] {
+fn promises() -> impl Iterator<Item = String> {
+    let limits = MEASURES.map(|Measure { promise, most: (many, seconds), .. }| {
+        promise.replace("MANY", &many.to_string()).replace("SECONDS", &seconds.to_string())
+    });
     let [view, spaced, names] = SILENT.map(|many| format!("{},{:03}", many / 1000, many % 1000));
-    [
-        LOOKUPS.promise("tensors, all looked up,", "take") + " of a build",
-        format!("a file of {}", DATA.promise("MiB", "takes")),
-        format!("check of {}", NAMES.promise("names", "takes")),
-        format!(
-            "{}, a value with {} escapes less than {} s",
-            KEYS.promise("keys of `__metadata__`", "take"),
-            ESCAPES.many,
-            ESCAPES.seconds
-        ),
+    limits.into_iter().chain([
         format!("by `View::embed` it is silent for {view} tensors"),
         format!("for {spaced} in a header that is spelled with spaces"),
         format!("and for the check of {names} names"),
-    ]
+    ])
 }
 
-/// Builds of one profile.
-struct Build<'a> {
-    scratch: &'a Scratch,
-    flags: &'a [&'a str],
-}
-
-impl Build<'_> {
-    /// A model with every tensor looked up, against a crate without anything.
-    fn lookups(&self) -> Result<String, String> {
-        let without = self.fastest("")?;
-        let sizes = [10, 50, LOOKUPS.many, 1000];
-        let times = sizes.map(|many| self.extra(without, &looking_up(self.scratch, many)?));
-        self.judge("a model with all tensors looked up takes", &LOOKUPS, sizes, times)
-    }
-
-    /// The check that all names differ, without the table that the macro makes, against the same model without it.
-    fn names(&self) -> Result<String, String> {
-        let sizes = [50, 100, NAMES.many, 400];
-        let times = sizes.map(|many| {
-            let source = |check| by_hand(self.scratch, &matrices(many).bytes(), check);
-            self.extra(self.fastest(&source("")?)?, &source(UNIQUE)?)
-        });
-        self.judge("the check of all names alone, without a table, takes", &NAMES, sizes, times)
-    }
-
-    /// Says how long so many took; an error when as many as the limit is about took too long.
-    fn judge(
-        &self,
-        what: &str,
-        limit: &Limit,
-        sizes: [usize; 4],
-        times: [Result<Duration, String>; 4],
-    ) -> Result<String, String> {
-        let (mut sentence, mut is_kept) = (what.to_owned(), true);
-        for (many, time) in sizes.into_iter().zip(times) {
-            let time = time?;
-            sentence += &format!(" {:.2} s for {many},", time.as_secs_f32());
-            is_kept &= many > limit.many || limit.allows(time);
+impl Measure {
+    fn run(&self, scratch: &Scratch, profile: &[&str]) -> Result<String, String> {
+        let (mut sentence, mut is_kept) = (format!("{} takes", self.what), true);
+        for &many in self.sizes {
+            let without = fastest(scratch, profile, &(self.without)(scratch, many)?)?;
+            let extra = fastest(scratch, profile, &(self.with)(scratch, many)?)?.saturating_sub(without);
+            sentence += &format!(" {:.2} s for {many},", extra.as_secs_f32());
+            is_kept &= many > self.most.0 || extra < Duration::from_secs(self.most.1);
         }
         if is_kept { Ok(sentence) } else { Err(sentence + " which is too long") }
     }
+}
 
-    /// A model with much data, against a crate without anything.
-    fn data(&self) -> Result<String, String> {
-        let len = DATA.many << 20;
-        let file = ModelFile::default().with("a", "U8", &format!("[{len}]"), vec![1; len]).bytes();
-        let used = format!("pub static A: &[u8; {len}] = MODEL.expect_array(\"a\");\n");
-        let time = self.extra(self.fastest("")?, &(include(self.scratch, "large", &file)? + &used))?;
-        let sentence = format!("a model of {} MiB takes {:.2} s", DATA.many, time.as_secs_f32());
-        if DATA.allows(time) { Ok(sentence) } else { Err(sentence + ", which is too long") }
-    }
-
-    /// `__metadata__` of a small model, against the model without.
-    fn metadata(&self) -> Result<String, String> {
-        let keys = (0..KEYS.many).map(|key| format!(r#""training.parameter.{key}":"value {key}""#));
-        let (keys, escapes) = (keys.collect::<Vec<_>>().join(","), r#"\"x"#.repeat(ESCAPES.many));
-        let source = |pairs: &str| {
-            // Where the usual writers put them.
-            let header = matrices(10).header().replacen('{', &format!(r#"{{"__metadata__":{{{pairs}}},"#), 1);
-            let include = include(self.scratch, "metadata", &matrices(10).bytes_with_header(&header))?;
-            Ok::<_, String>(include + "pub static FILE: &[u8] = MODEL.file();\n")
-        };
-        let without = self.fastest(&source("")?)?;
-        let for_keys = self.extra(without, &source(&keys)?)?;
-        let for_escapes = self.extra(without, &source(&format!(r#""config":"{escapes}""#))?)?;
-        let sentence = format!(
-            "`__metadata__` takes {:.2} s with {} keys, {:.2} s with {} escapes in a value",
-            for_keys.as_secs_f32(),
-            KEYS.many,
-            for_escapes.as_secs_f32(),
-            ESCAPES.many
-        );
-        let is_kept = KEYS.allows(for_keys) && ESCAPES.allows(for_escapes);
-        if is_kept { Ok(sentence) } else { Err(sentence + ", which is too long") }
-    }
-
-    fn extra(&self, without: Duration, source: &str) -> Result<Duration, String> {
-        Ok(self.fastest(source)?.saturating_sub(without))
-    }
-
-    /// The shortest of some builds of the library from the start, the core being built.
-    fn fastest(&self, source: &str) -> Result<Duration, String> {
-        let times = (0..=RUNS).map(|run| {
-            self.scratch.write("src/lib.rs", format!("// {run}\n#![allow({LINT})]\n{source}").as_bytes())?;
-            cargo(self.scratch, "build").args(self.flags).timed()
-        });
-        // The first may have built the core as well.
-        let times: Result<Vec<Duration>, String> = times.skip(1).collect();
-        times?.into_iter().min().ok_or_else(|| "nothing was timed".to_owned())
-    }
+/// The shortest of some builds of the library from the start, the core being built.
+fn fastest(scratch: &Scratch, profile: &[&str], source: &str) -> Result<Duration, String> {
+    let times = (0..=RUNS).map(|run| {
+        scratch.write("src/lib.rs", format!("// {run}\n#![allow({LINT})]\n{source}").as_bytes())?;
+        cargo(scratch, "build").args(profile).timed()
+    });
+    // The first may have built the core as well.
+    let times: Result<Vec<Duration>, String> = times.skip(1).collect();
+    times?.into_iter().min().ok_or_else(|| "nothing was timed".to_owned())
 }
 
 /// With nothing remembered of earlier builds.
@@ -221,6 +187,29 @@ fn complains(scratch: &Scratch, source: &str) -> Result<bool, String> {
         (false, true) => Ok(true),
         (false, false) => Err(format!("this does not build:\n{said}")),
     }
+}
+
+fn nothing(_: &Scratch, _: usize) -> Result<String, String> {
+    Ok(String::new())
+}
+
+fn with_data(scratch: &Scratch, mebibytes: usize) -> Result<String, String> {
+    let len = mebibytes << 20;
+    let file = ModelFile::default().with("a", "U8", &format!("[{len}]"), vec![1; len]).bytes();
+    let used = format!("pub static A: &[u8; {len}] = MODEL.expect_array(\"a\");\n");
+    Ok(include(scratch, "large", &file)? + &used)
+}
+
+fn keys(many: usize) -> String {
+    let keys = (0..many).map(|key| format!(r#""training.parameter.{key}":"value {key}""#));
+    keys.collect::<Vec<_>>().join(",")
+}
+
+/// A small model with `__metadata__` where the usual writers put it.
+fn with_metadata(scratch: &Scratch, pairs: &str) -> Result<String, String> {
+    let header = matrices(10).header().replacen('{', &format!(r#"{{"__metadata__":{{{pairs}}},"#), 1);
+    let include = include(scratch, "metadata", &matrices(10).bytes_with_header(&header))?;
+    Ok(include + "pub static FILE: &[u8] = MODEL.file();\n")
 }
 
 fn looking_up(scratch: &Scratch, tensors: usize) -> Result<String, String> {
