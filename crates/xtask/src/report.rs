@@ -110,23 +110,3 @@ impl Report {
         if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::budget::Limit;
-
-    #[test]
-    fn a_figure_is_counted_by_its_judge_and_marked_by_its_limit() {
-        let limit = Some(Limit::AtMost(1.0));
-        let figure = |ours| Figure { what: "flash".to_owned(), limit, ours, unit: "B", reference: None };
-        let mut tally = Tally::default();
-        tally.judged(&figure(1.0), Ok(()));
-        tally.judged(&figure(2.0), Ok(()));
-        tally.judged(&figure(3.0), Err("too much".to_owned()));
-        assert_eq!((tally.passed, tally.failed), (2, 1));
-        let due =
-            ["flash: 1 B, at most 1 B", "flash: 2 B, at most 1 B (unmet)", "flash: 3 B, at most 1 B (unmet)"];
-        assert_eq!(tally.notes, due);
-    }
-}

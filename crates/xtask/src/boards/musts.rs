@@ -155,18 +155,18 @@ mod tests {
 
     #[test]
     fn a_bit_of_difference_and_a_byte_too_many_are_seen() {
-        let ended = |lines: &[&str]| Ended {
-            lines: lines.iter().map(|line| (*line).to_owned()).collect(),
-            exit_code: Some(0),
-        };
+        let ended =
+            |text: &str| Ended { lines: text.lines().map(str::to_owned).collect(), exit_code: Some(0) };
         let here = "model: A\ndigit 0: 1\ndigit 1: 2\n";
-        let judge = |lines: &[&str]| same_lines("digit ", here, &ended(lines));
-        assert_eq!(judge(&["board", "digit 0: 1", "digit 1: 2"]), Ok(()));
-        assert!(judge(&["digit 0: 1", "digit 1: 3"]).unwrap_err().contains("there: digit 1: 3"));
-        assert!(judge(&["digit 0: 1"]).is_err());
-        assert!(same_lines("digit ", "", &ended(&[])).is_err());
-        let used = ended(&["RAM: 8192 of 65536 bytes, 0 static and 8192 of stack"]);
-        assert!(at_most(8192, &used).is_ok() && at_most(8191, &used).is_err());
-        assert!(at_most(8192, &ended(&["RAM"])).is_err());
+        let judge = |text: &str| same_lines("digit ", here, &ended(text));
+        assert_eq!(judge("board\ndigit 0: 1\ndigit 1: 2"), Ok(()));
+        assert!(judge("digit 0: 1\ndigit 1: 3").unwrap_err().contains("there: digit 1: 3"));
+        assert!(judge("digit 0: 1").is_err() && same_lines("digit ", "", &ended("")).is_err());
+        let used = ended("RAM: 8192 of 65536 bytes, 0 static and 8192 of stack");
+        assert!(
+            at_most(8192, &used).is_ok()
+                && at_most(8191, &used).is_err()
+                && at_most(1, &ended("RAM")).is_err()
+        );
     }
 }

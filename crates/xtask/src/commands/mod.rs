@@ -132,42 +132,30 @@ fn run_firmware(words: &[String]) -> Result<ExitCode, String> {
 #[cfg(test)]
 mod tests {
     use super::{COMMANDS, run};
+    use crate::stages::STAGES;
 
-    fn run_words(words: &[&str]) -> Result<(), String> {
-        run(&words.iter().map(|&word| word.to_owned()).collect::<Vec<_>>()).map(drop)
+    fn run_words(words: &str) -> Result<(), String> {
+        run(&words.split_whitespace().map(str::to_owned).collect::<Vec<_>>()).map(drop)
     }
 
     #[test]
-    fn every_command_says_what_it_is() {
-        for command in &COMMANDS {
-            assert_eq!(run_words(&[command.name, "--help"]).and(run_words(&["help", command.name])), Ok(()));
-        }
-        assert_eq!(run_words(&["-h"]).and(run_words(&[])), Ok(()));
-    }
-
-    #[test]
-    fn what_is_not_known_is_said_in_one_sentence() {
-        for words in [
-            &["sise"][..],
-            &["sise", "--help"],
-            &["help", "sise"],
-            &["--fast"],
-            &["test", "sise"],
-            &["test", "--fast"],
-            &["demo", "--board", "sise"],
-            &["demo", "sise"],
-            &["firmware", "sise"],
-            &["firmware", "--fast"],
-            &["vectors", "sise"],
-            &["tables", "sise"],
-            &["lint", "sise"],
-            &["bench", "sise"],
-            &["counts", "sise"],
-            &["size", "sise"],
-            &["formats", "sise"],
-        ] {
-            let sentence = run_words(words).expect_err(words[0]);
+    fn every_command_says_what_it_is_and_what_it_does_not_know() {
+        for name in COMMANDS.iter().map(|command| command.name) {
+            assert_eq!(run_words(&format!("{name} --help")).and(run_words(&format!("help {name}"))), Ok(()));
+            let sentence = run_words(&format!("{name} sise")).expect_err(name);
             assert!(!sentence.contains('\n') && sentence.contains(['"', '`', ':']), "{sentence}");
         }
+        assert_eq!(run_words("-h").and(run_words("")), Ok(()));
+        for words in ["sise", "sise --help", "--fast", "test --fast", "demo --board sise", "firmware --fast"]
+        {
+            assert!(run_words(words).is_err_and(|sentence| !sentence.contains('\n')), "{words}");
+        }
+    }
+
+    #[test]
+    fn a_stage_is_named_once() {
+        let mut names = STAGES.map(|stage| stage.name).to_vec();
+        names.sort_unstable();
+        assert!(names.windows(2).all(|pair| pair[0] != pair[1]), "{names:?}");
     }
 }

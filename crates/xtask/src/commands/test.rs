@@ -51,18 +51,3 @@ fn chosen(words: &[String]) -> Result<Vec<&'static Stage>, String> {
     };
     Ok(STAGES.iter().filter(wanted).collect())
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn each_stage_is_in_one_tier_and_can_be_named() {
-        let count = |words: &[&str]| {
-            chosen(&words.iter().map(|&word| word.to_owned()).collect::<Vec<_>>()).unwrap().len()
-        };
-        let (quick, deep) = (count(&[]), count(&["--deep"]));
-        assert!(quick > 0 && deep > 0 && quick + deep == STAGES.len());
-        assert!(STAGES.iter().all(|stage| count(&[stage.name]) == 1));
-    }
-}
