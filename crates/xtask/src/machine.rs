@@ -20,22 +20,21 @@ pub fn install_nothing() {
     FROZEN.store(true, Ordering::Relaxed);
 }
 
-/// Says what is about to be installed, and installs it. The error says in one sentence what is missing, and what to do.
-pub fn install(
-    what: &str,
-    by_hand: &str,
-    install: impl FnOnce() -> Result<(), String>,
-) -> Result<(), String> {
+/// Says what is about to be installed, and installs it. The error says in one sentence what is missing, and the advice what to
+/// do.
+pub fn install(what: &str, advice: &str, run: impl FnOnce() -> Result<(), String>) -> Result<(), String> {
     if FROZEN.load(Ordering::Relaxed) {
-        return Err(format!("missing: {what}; --no-install forbids to install it, so run `{by_hand}`"));
+        return Err(format!("missing: {what}; --no-install forbids to install it: {advice}"));
     }
     eprintln!("installing {what}");
-    install().map_err(|error| {
-        format!(
-            "cannot install {what}: {error}; is there a network, and room on the disk? By hand: `{by_hand}`"
-        )
-    })
+    let failed = |error| {
+        format!("cannot install {what}: {error}; is there a network, and room on the disk? If so, {advice}")
+    };
+    run().map_err(failed)
 }
+
+/// The advice where only we know the place.
+pub const AGAIN: &str = "run this again where it may install";
 
 /// Makes sure that `present` holds, installing the Debian `packages` if it does not.
 pub fn need(what: &str, packages: &[&str], present: impl Fn() -> bool) -> Result<(), String> {
@@ -43,13 +42,13 @@ pub fn need(what: &str, packages: &[&str], present: impl Fn() -> bool) -> Result
         return Ok(());
     }
     let list = packages.join(" ");
-    let by_hand = format!("apt-get install --no-install-recommends {list}");
+    let advice = format!("run `apt-get install --no-install-recommends {list}` as root");
     // Only root may install, and only where apt-get is the way to do it.
     let is_ours = || find("apt-get").is_some() && is_root();
     if !FROZEN.load(Ordering::Relaxed) && !is_ours() {
-        return Err(format!("missing: {what}; on Debian run `{by_hand}` as root"));
+        return Err(format!("missing: {what}; on Debian {advice}"));
     }
-    install(&format!("the Debian packages {list}, for {what}"), &by_hand, || apt_get_install(packages))?;
+    install(&format!("the Debian packages {list}, for {what}"), &advice, || apt_get_install(packages))?;
     if present() { Ok(()) } else { Err(format!("{what} is missing even with the Debian packages {list}")) }
 }
 

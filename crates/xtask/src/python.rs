@@ -25,7 +25,7 @@ pub fn environment(name: &str, folder: &Path) -> Result<PathBuf, String> {
         ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps", "--requirement"];
     let requirements = requirements.display().to_string();
     let what = format!("the Python packages of {requirements}, below the target folder");
-    machine::install(&what, &format!("pip install --requirement {requirements}"), || {
+    machine::install(&what, machine::AGAIN, || {
         machine::need("python3 with its module venv", &["python3", "python3-venv"], has_venv)?;
         // What an earlier run has left half done goes.
         Run::new("python3").args(["-m", "venv", "--clear"]).args([&home]).check()?;

@@ -129,13 +129,11 @@ pub fn need_component(component: &str, command: &str) -> Result<(), String> {
 }
 
 fn add_by_rustup(kind: &str, name: &str) -> Result<(), String> {
-    let (words, by_hand) = ([kind, "add", name], format!("rustup {kind} add {name}"));
+    let (words, advice) = ([kind, "add", name], format!("run `rustup {kind} add {name}`"));
     if machine::find("rustup").is_none() {
-        return Err(format!(
-            "the toolchain lacks the {kind} {name}, and there is no rustup to run `{by_hand}`"
-        ));
+        return Err(format!("the toolchain lacks the {kind} {name}, and there is no rustup to {advice}"));
     }
-    machine::install(&format!("the Rust {kind} {name}"), &by_hand, || {
+    machine::install(&format!("the Rust {kind} {name}"), &advice, || {
         Run::new("rustup").args(words).limit(180).check()
     })
 }
