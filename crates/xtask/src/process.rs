@@ -24,6 +24,13 @@ const LAST_STEP: Duration = Duration::from_secs(5 * 60);
 const OURS_ALONE: [&str; 6] =
     ["CARGO_PKG_", "CARGO_MANIFEST_", "CARGO_BIN_", "CARGO_CRATE_", "CARGO_PRIMARY_", "LD_LIBRARY_PATH"];
 
+/// What is not for the program to mend, by a part of what programs say of it: one sentence in place of pages.
+const OUTSIDE: [(&str, &str); 3] = [
+    ("No space left on device", "there is no room left on the disk"),
+    ("Could not resolve host", "there is no network, and not all that it needs is here"),
+    ("Temporary failure in name resolution", "there is no network, and not all that it needs is here"),
+];
+
 /// Whether standard output is for one object alone.
 static KEPT: AtomicBool = AtomicBool::new(false);
 
@@ -97,11 +104,18 @@ impl Run {
 
     /// Runs silently and gives what was printed; anything but exit code 0 is an error that shows it.
     pub fn capture(self) -> Result<Output, String> {
-        let words = self.words();
+        let words = self.short();
         let output = self.output()?;
         match output.status.code() {
             Some(0) => Ok(output),
-            code => Err(format!("`{words}` failed ({}):\n{}", exit(code), everything(&output))),
+            code => {
+                let said = everything(&output);
+                let why = match OUTSIDE.iter().find(|(sign, _)| said.contains(sign)) {
+                    Some((_, why)) => (*why).to_owned(),
+                    None => format!("{}:\n{said}", exit(code)),
+                };
+                Err(format!("`{words}` failed: {why}"))
+            }
         }
     }
 
@@ -159,7 +173,7 @@ impl Run {
     /// Runs, and hands over the lines of what is piped, with their ends.
     fn run(&mut self, mut hear: impl FnMut(Stream, &[u8])) -> Result<ExitStatus, String> {
         let end = Instant::now() + self.limit;
-        let words = self.words();
+        let words = self.short();
         let failed = |error| format!("cannot run `{words}`: {error}");
         let too_slow = || format!("`{words}` did not end within {} s", self.limit.as_secs());
         let mut program = Program::start(&mut self.command, self.gently).map_err(failed)?;
@@ -180,7 +194,15 @@ impl Run {
     fn judge(&self, status: ExitStatus) -> Result<(), String> {
         match status.code() {
             Some(0) => Ok(()),
-            code => Err(format!("`{}` failed ({})", self.words(), exit(code))),
+            code => Err(format!("`{}` failed: {}", self.short(), exit(code))),
+        }
+    }
+
+    /// As many of its words as tell it from others in a sentence.
+    fn short(&self) -> String {
+        match self.words().split_at_checked(120) {
+            Some((words, rest)) if !rest.is_empty() => format!("{words}…"),
+            _ => self.words(),
         }
     }
 
@@ -366,6 +388,13 @@ mod tests {
         let [(a, first), (b, second)] = &heard[..] else { panic!("{heard:?}") };
         assert_eq!((a.as_str(), b.as_str()), ("a", "b"));
         assert!(*second - *first > Duration::from_millis(500), "they came at once");
+    }
+
+    #[test]
+    fn what_lies_outside_is_said_in_one_sentence() {
+        let full = "echo page; echo 'cannot write: No space left on device (os error 28)'; exit 1";
+        let sentence = shell(full).capture().unwrap_err();
+        assert!(sentence.ends_with("failed: there is no room left on the disk"), "{sentence}");
     }
 
     #[test]

@@ -21,12 +21,12 @@ pub fn environment(name: &str, folder: &Path) -> Result<PathBuf, String> {
     }
     // Debian keeps a part of `venv` in a package of its own.
     let has_venv = || Run::new("python3").args(["-c", "import ensurepip, venv"]).capture().is_ok();
+    machine::need("python3 with its module venv", &["python3", "python3-venv"], has_venv)?;
     let words =
         ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps", "--requirement"];
     let requirements = requirements.display().to_string();
     let what = format!("the Python packages of {requirements}, below the target folder");
     machine::install(&what, machine::AGAIN, || {
-        machine::need("python3 with its module venv", &["python3", "python3-venv"], has_venv)?;
         // What an earlier run has left half done goes.
         Run::new("python3").args(["-m", "venv", "--clear"]).args([&home]).check()?;
         Run::new(&python).args(words).args([&requirements]).limit(300).check()
