@@ -4,7 +4,26 @@ use object::{Object, ObjectSection, ObjectSymbol, SectionFlags, SymbolKind, elf}
 use std::path::Path;
 
 /// A linked program.
-pub struct Elf(Vec<u8>);
+pub struct Elf {
+    sections: Vec<Section>,
+    /// Nothing when the file has been stripped of them.
+    symbols: Option<Vec<Symbol>>,
+}
+
+struct Section {
+    name: String,
+    flags: u64,
+    address: u64,
+    size: usize,
+    /// What it has in the file.
+    data: Vec<u8>,
+}
+
+struct Symbol {
+    name: String,
+    size: usize,
+    is_function: bool,
+}
 
 /// How many symbols, and how many bytes they have.
 pub struct Symbols {
@@ -15,107 +34,82 @@ pub struct Symbols {
 impl Elf {
     pub fn open(path: &Path) -> Result<Self, String> {
         let bytes = crate::workspace::read(path)?;
-        match object::File::parse(&bytes[..]) {
-            Ok(_) => Ok(Self(bytes)),
-            Err(error) => Err(format!("{}: {error}", path.display())),
+        let file = object::File::parse(&bytes[..]);
+        file.and_then(|file| Self::read(&file)).map_err(|error| format!("{}: {error}", path.display()))
+    }
+
+    fn read(file: &object::File<'_>) -> object::Result<Self> {
+        let mut sections = Vec::new();
+        for section in file.sections() {
+            let SectionFlags::Elf { sh_flags: flags } = section.flags() else { continue };
+            let (name, data) = (section.name()?.to_owned(), section.data()?.to_vec());
+            sections.push(Section {
+                name,
+                flags,
+                address: section.address(),
+                size: size(section.size()),
+                data,
+            });
         }
-    }
-
-    /// Parsed before.
-    fn file(&self) -> Result<object::File<'_>, String> {
-        object::File::parse(&self.0[..]).map_err(|error| error.to_string())
-    }
-
-    fn sections(&self) -> Vec<Section> {
-        // Parsed before: nothing is lost where it cannot be.
-        let Ok(file) = self.file() else { return Vec::new() };
-        let section = |section: object::Section<'_, '_>| {
-            let SectionFlags::Elf { sh_flags: flags } = section.flags() else { return None };
-            let name = section.name().unwrap_or_default().to_owned();
-            let data = section.data().unwrap_or_default().to_vec();
-            Some(Section { name, flags, address: section.address(), size: section.size(), data })
+        let symbol = |symbol: object::Symbol<'_, '_>| Symbol {
+            name: symbol.name().unwrap_or_default().to_owned(),
+            size: size(symbol.size()),
+            is_function: symbol.kind() == SymbolKind::Text,
         };
-        file.sections().filter_map(section).collect()
+        let symbols = file.symbol_table().map(|_| file.symbols().map(symbol).collect());
+        Ok(Self { sections, symbols })
+    }
+
+    fn sum(&self, is_counted: impl Fn(&Section) -> bool) -> usize {
+        self.sections.iter().filter(|section| is_counted(section)).map(|section| section.size).sum()
     }
 
     /// The summed sizes of the sections with these names.
     pub fn size_of(&self, names: &[&str]) -> usize {
-        let sections = self.sections();
-        size(
-            sections
-                .iter()
-                .filter(|section| names.contains(&&*section.name))
-                .map(|section| section.size)
-                .sum(),
-        )
+        self.sum(|section| names.contains(&&*section.name))
     }
 
     /// How many bytes of memory have a value at the start, and so a place in flash.
     pub fn size_loaded(&self) -> usize {
-        let sections = self.sections();
-        let loaded = sections.iter().filter(|section| section.is(elf::SHF_ALLOC) && !section.data.is_empty());
-        size(loaded.map(|section| section.size).sum())
+        self.sum(|section| section.is(elf::SHF_ALLOC) && !section.data.is_empty())
     }
 
     /// The addresses at which these bytes lie in memory that the program does not write to.
     pub fn addresses_of(&self, wanted: &[u8]) -> Vec<u64> {
-        let sections = self.sections();
         let constant = |section: &&Section| section.is(elf::SHF_ALLOC) && !section.is(elf::SHF_WRITE);
-        let windows = sections
-            .iter()
-            .filter(constant)
-            .flat_map(|section| section.data.windows(wanted.len()).zip(section.address..));
+        let sections = self.sections.iter().filter(constant);
+        let windows = sections.flat_map(|section| section.data.windows(wanted.len()).zip(section.address..));
         windows.filter(|(window, _)| *window == wanted).map(|(_, at)| at).collect()
     }
 
     /// The summed sizes of all functions, without the gaps between them, which are others in every order; nothing when the
     /// file has been stripped of its symbols.
     pub fn size_of_functions(&self) -> Option<usize> {
-        let file = self.file().ok()?;
-        file.symbol_table()?;
-        let functions = file.symbols().filter(|symbol| symbol.kind() == SymbolKind::Text);
-        Some(size(functions.map(|symbol| symbol.size()).sum()))
+        let functions = self.symbols.as_ref()?.iter().filter(|symbol| symbol.is_function);
+        Some(functions.map(|symbol| symbol.size).sum())
     }
 
     /// The symbols whose names have one of these parts.
     pub fn symbols_with(&self, parts: &[&str]) -> Result<Symbols, String> {
-        let mut found = Symbols { count: 0, bytes: 0 };
-        for (name, size) in self.symbols()? {
-            if parts.iter().any(|part| name.contains(part)) {
-                found.count += 1;
-                found.bytes += size;
-            }
-        }
-        Ok(found)
+        let found = self.named(parts)?;
+        let bytes = found.iter().map(|symbol| symbol.size as u64).sum();
+        Ok(Symbols { count: u32::try_from(found.len()).unwrap_or(u32::MAX), bytes })
     }
 
-    /// The names of all symbols, and their sizes.
-    fn symbols(&self) -> Result<Vec<(String, u64)>, String> {
-        let file = self.file()?;
-        file.symbol_table().ok_or("the linked program has no symbol table")?;
-        let symbol =
-            |symbol: object::Symbol<'_, '_>| (symbol.name().unwrap_or_default().to_owned(), symbol.size());
-        Ok(file.symbols().map(symbol).collect())
+    fn named(&self, parts: &[&str]) -> Result<Vec<&Symbol>, String> {
+        let symbols = self.symbols.as_ref().ok_or("the linked program has no symbol table")?;
+        let is_meant = |symbol: &&Symbol| parts.iter().any(|part| symbol.name.contains(part));
+        Ok(symbols.iter().filter(is_meant).collect())
     }
 
     /// That no symbol's name has one of these parts.
     pub fn lacks(&self, parts: &[&str]) -> Result<(), String> {
-        let symbols = self.symbols()?;
-        match symbols.iter().find(|(name, _)| parts.iter().any(|part| name.contains(part))) {
-            None if symbols.iter().any(|(name, _)| name == "main") => Ok(()),
+        match self.named(parts)?.first() {
+            Some(symbol) => Err(format!("the linked program contains {}", symbol.name)),
+            None if self.named(&["main"])?.iter().any(|symbol| symbol.name == "main") => Ok(()),
             None => Err("the symbol table lacks even main".to_owned()),
-            Some((symbol, _)) => Err(format!("the linked program contains {symbol}")),
         }
     }
-}
-
-struct Section {
-    name: String,
-    flags: u64,
-    address: u64,
-    size: u64,
-    /// What it has in the file.
-    data: Vec<u8>,
 }
 
 impl Section {

@@ -1,6 +1,7 @@
 //! Programs that are not Rust: found, installed where that is ours to do, or asked for in a sentence.
 
 use crate::process::Run;
+use crate::workspace;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,17 +20,21 @@ pub fn install_nothing() {
     FROZEN.store(true, Ordering::Relaxed);
 }
 
-/// Says what is about to be installed.
-///
-/// # Errors
-/// `--no-install` forbids it.
-pub fn may_install(what: &str) -> Result<(), String> {
+/// Says what is about to be installed, and installs it. The error says in one sentence what is missing, and the advice what to
+/// do.
+pub fn install(what: &str, advice: &str, run: impl FnOnce() -> Result<(), String>) -> Result<(), String> {
     if FROZEN.load(Ordering::Relaxed) {
-        return Err(format!("{what} would be installed, which --no-install forbids"));
+        return Err(format!("missing: {what}; --no-install forbids to install it: {advice}"));
     }
     eprintln!("installing {what}");
-    Ok(())
+    let failed = |error| {
+        format!("cannot install {what}: {error}; is there a network, and room on the disk? If so, {advice}")
+    };
+    run().map_err(failed)
 }
+
+/// The advice where only we know the place.
+pub const AGAIN: &str = "run this again where it may install";
 
 /// Makes sure that `present` holds, installing the Debian `packages` if it does not.
 pub fn need(what: &str, packages: &[&str], present: impl Fn() -> bool) -> Result<(), String> {
@@ -37,13 +42,13 @@ pub fn need(what: &str, packages: &[&str], present: impl Fn() -> bool) -> Result
         return Ok(());
     }
     let list = packages.join(" ");
-    if !FROZEN.load(Ordering::Relaxed) && !can_install() {
-        return Err(format!(
-            "{what} is missing; on Debian run `apt-get install --no-install-recommends {list}`"
-        ));
+    let advice = format!("run `apt-get install --no-install-recommends {list}` as root");
+    // Only root may install, and only where apt-get is the way to do it.
+    let is_ours = || find("apt-get").is_some() && is_root();
+    if !FROZEN.load(Ordering::Relaxed) && !is_ours() {
+        return Err(format!("missing: {what}; on Debian {advice}"));
     }
-    may_install(&format!("the Debian packages {list}, for {what}"))?;
-    install(packages)?;
+    install(&format!("the Debian packages {list}, for {what}"), &advice, || apt_get_install(packages))?;
     if present() { Ok(()) } else { Err(format!("{what} is missing even with the Debian packages {list}")) }
 }
 
@@ -52,27 +57,18 @@ pub fn need_program(program: &str, package: &str) -> Result<(), String> {
     need(&format!("the program {program}"), &[package], || find(program).is_some())
 }
 
-/// Only root may install, and only where apt-get is the way to do it.
-fn can_install() -> bool {
-    find("apt-get").is_some() && is_root()
-}
-
 fn is_root() -> bool {
     let id = Run::new("id").args(["-u"]).output();
     id.is_ok_and(|output| output.stdout.trim_ascii() == b"0")
 }
 
-fn install(packages: &[&str]) -> Result<(), String> {
+fn apt_get_install(packages: &[&str]) -> Result<(), String> {
     static LISTS: OnceLock<Result<(), String>> = OnceLock::new();
-    LISTS.get_or_init(|| apt_get().args(["--quiet", "update"]).check()).clone()?;
-    let install = ["--quiet", "--yes", "--no-install-recommends", "install"];
-    apt_get().args(install).args(packages).check()
-}
-
-fn apt_get() -> Run {
     // Another program may be installing something: wait for its lock.
-    let wait = ["-o", "DPkg::Lock::Timeout=300"];
-    Run::new("apt-get").args(wait).env("DEBIAN_FRONTEND", "noninteractive").limit(15 * 60)
+    let apt_get = || Run::new("apt-get").args(["--quiet", "-o", "DPkg::Lock::Timeout=300"]).limit(15 * 60);
+    let run = |run: Run| run.env("DEBIAN_FRONTEND", "noninteractive").gently().check();
+    LISTS.get_or_init(|| run(apt_get().args(["update"]))).clone()?;
+    run(apt_get().args(["--yes", "--no-install-recommends", "install"]).args(packages))
 }
 
 /// Whether this machine runs programs built for 32-bit x86 Linux.
@@ -83,25 +79,8 @@ pub fn runs_32_bit_x86() -> bool {
 /// Makes sure that the C compiler links 32-bit x86 programs.
 pub fn need_32_bit_linking(scratch: &Path) -> Result<(), String> {
     let program = scratch.join("probe-32-bit.c");
-    crate::workspace::write(&program, b"#include <stdio.h>\nint main(void) { return puts(\"\") < 0; }\n")?;
-    let links = || {
-        let compile =
-            Run::new("gcc").args(["-m32", "-o"]).args([scratch.join("probe-32-bit"), program.clone()]);
-        compile.capture().is_ok()
-    };
-    need("a C compiler for 32-bit x86", &["gcc", "gcc-multilib"], links)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{install_nothing, need};
-
-    #[test]
-    fn nothing_is_installed_that_was_forbidden() {
-        install_nothing();
-        let sentence = need("the program x", &["x-tools"], || false).unwrap_err();
-        assert!(sentence.contains("the Debian packages x-tools, for the program x"), "{sentence}");
-        assert!(sentence.contains("--no-install forbids"), "{sentence}");
-        assert_eq!(need("the program y", &["y-tools"], || true), Ok(()));
-    }
+    workspace::write(&program, b"#include <stdio.h>\nint main(void) { return puts(\"\") < 0; }\n")?;
+    let compile =
+        || Run::new("gcc").args(["-m32", "-o"]).args([&scratch.join("probe-32-bit"), &program]).capture();
+    need("a C compiler for 32-bit x86", &["gcc", "gcc-multilib"], || compile().is_ok())
 }

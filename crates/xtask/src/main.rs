@@ -6,7 +6,6 @@ mod boards;
 mod commands;
 mod demo;
 mod elf;
-mod group;
 mod machine;
 mod measure;
 mod model;
@@ -26,7 +25,7 @@ fn main() -> ExitCode {
     if !flags.is_empty() {
         machine::install_nothing();
     }
-    match commands::run(&words) {
+    match process::end_all_when_interrupted().and_then(|()| commands::run(&words)) {
         Ok(code) => code,
         Err(sentence) => {
             eprintln!("xtask: {sentence}");

@@ -11,6 +11,9 @@ pub struct Tally {
     pub notes: Vec<String>,
 }
 
+/// What a stage ends with: its counts, or the sentence that says why it could not be run.
+pub type Outcome = Result<Tally, String>;
+
 impl Tally {
     /// Counts one check; prints its sentence when it failed.
     pub fn check(&mut self, what: &str, outcome: Result<(), String>) {
@@ -30,8 +33,9 @@ impl Tally {
     pub fn measured(&mut self, place: &str, outcome: Result<String, String>) {
         match outcome {
             Ok(sentence) => {
-                self.check(&format!("{place}: {sentence}"), Ok(()));
-                self.notes.push(format!("{place}: {sentence}"));
+                let sentence = format!("{place}: {sentence}");
+                self.check(&sentence, Ok(()));
+                self.notes.push(sentence);
             }
             Err(sentence) => self.check(place, Err(sentence)),
         }
@@ -50,33 +54,9 @@ impl Tally {
     }
 }
 
-/// What a stage ends with: its counts, or the sentence that says why it could not be run.
-pub type Outcome = Result<Tally, String>;
-
-struct Row {
-    name: &'static str,
-    tally: Tally,
-    time: Duration,
-}
-
-impl Row {
-    fn print(&self, again: fn(&str) -> String) {
-        let Tally { passed, failed, notes } = &self.tally;
-        let verdict = if *failed > 0 { "FAILED" } else { "ok" };
-        let seconds = self.time.as_secs_f32();
-        println!("{:12}{verdict:8}{passed:6} passed{failed:5} failed{seconds:8.1} s", self.name);
-        for note in notes {
-            println!("{:12}{note}", "");
-        }
-        if *failed > 0 {
-            println!("{:12}again: {}", "", again(self.name));
-        }
-    }
-}
-
-/// The stages that were run so far.
+/// The stages that were run so far: name, counts and time of each.
 pub struct Report {
-    rows: Vec<Row>,
+    rows: Vec<(&'static str, Tally, Duration)>,
     start: Instant,
     /// The command that runs the stage of this name once more.
     again: fn(&str) -> String,
@@ -98,26 +78,26 @@ impl Report {
         });
         let time = start.elapsed();
         println!("--- {name}: {:.1} s", time.as_secs_f32());
-        self.rows.push(Row { name, tally, time });
+        self.rows.push((name, tally, time));
     }
 
     /// Prints the summary and a remark, the last line being the count of everything.
     pub fn print(self, remark: Option<&str>) -> ExitCode {
         println!("\n=== summary");
-        for row in &self.rows {
-            row.print(self.again);
+        let mut sum = Tally::default();
+        let (stages, seconds) = (self.rows.len(), self.start.elapsed().as_secs());
+        for (name, tally, time) in self.rows {
+            let Tally { passed, failed, notes } = &tally;
+            let (verdict, time) = (if *failed > 0 { "FAILED" } else { "ok" }, time.as_secs_f32());
+            println!("{name:12}{verdict:8}{passed:6} passed{failed:5} failed{time:8.1} s");
+            let again = (*failed > 0).then(|| format!("again: {}", (self.again)(name)));
+            notes.iter().chain(&again).for_each(|note| println!("{:12}{note}", ""));
+            sum.add(tally);
         }
-        if let Some(remark) = remark {
-            println!("\n{remark}");
-        }
-        let passed: u32 = self.rows.iter().map(|row| row.tally.passed).sum();
-        let failed: u32 = self.rows.iter().map(|row| row.tally.failed).sum();
-        println!("\n{passed} passed, {failed} failed ({} stages, {})", self.rows.len(), self.wall_time());
+        remark.iter().for_each(|remark| println!("\n{remark}"));
+        let Tally { passed, failed, .. } = sum;
+        let (minutes, seconds) = (seconds / 60, seconds % 60);
+        println!("\n{passed} passed, {failed} failed ({stages} stages, {minutes} min {seconds} s)");
         if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
-    }
-
-    fn wall_time(&self) -> String {
-        let seconds = self.start.elapsed().as_secs();
-        format!("{} min {} s", seconds / 60, seconds % 60)
     }
 }

@@ -31,6 +31,21 @@ pub fn read(path: &Path) -> Result<Vec<u8>, String> {
     std::fs::read(path).map_err(|error| format!("cannot read {}: {error}", path.display()))
 }
 
+/// Reads a whole file of text.
+pub fn text(path: &Path) -> Result<String, String> {
+    String::from_utf8(read(path)?).map_err(|error| format!("cannot read {}: {error}", path.display()))
+}
+
+/// What lies in a folder, in order.
+pub fn list(folder: &Path) -> Result<Vec<PathBuf>, String> {
+    let failed = |error| format!("cannot list {}: {error}", folder.display());
+    let entries = folder.read_dir().map_err(failed)?;
+    let paths: Result<Vec<_>, _> = entries.map(|entry| entry.map(|entry| entry.path())).collect();
+    let mut paths = paths.map_err(failed)?;
+    paths.sort();
+    Ok(paths)
+}
+
 /// The names of the packages in a lockfile.
 pub fn locked_packages(folder: &Path) -> Result<Vec<String>, String> {
     let bytes = read(&folder.join("Cargo.lock"))?;

@@ -1,124 +1,209 @@
-//! The firmware: packages that stand alone, for cargo does not reach them from the workspace; the boards among them, what
-//! each is run with, and what it must say.
+//! The firmware: packages that stand alone, for cargo does not reach them from the workspace. The manifest of each says what
+//! it is built for; that of a board also what it is run with, and what must come of it.
 
-mod card;
-mod content;
-mod desktop;
 mod golden;
 mod log;
-mod medium;
 mod musts;
-mod no_parser;
-mod packages;
-// What the program of that board has: there is one list.
-#[path = "../../../../firmware/riscv-virt/src/partitions.rs"]
-mod partitions;
-mod readme;
-mod rp2040js;
 mod run;
+mod storage;
 mod suite;
-mod table;
-mod vectors;
 
-pub use content::{Image, images};
-pub use medium::{Card, Medium};
-pub use packages::{Package, packages};
-pub use run::Ended;
+use crate::workspace;
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::ops::Deref;
+use std::path::PathBuf;
+use std::sync::OnceLock;
+
 pub use suite::{all, quick, some};
-pub use table::BOARDS;
 
-use musts::Must;
+/// A package below `firmware`: `package.metadata.firmware` in its manifest.
+#[derive(Deserialize, Clone)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Package {
+    #[serde(skip)]
+    pub name: String,
+    /// The targets that it is built for.
+    pub targets: Vec<String>,
+    /// The features that it is built with, the way `--features` takes them: once with each of these.
+    #[serde(default = "no_features")]
+    pub features: Vec<String>,
+    /// Whether it has examples and tests that this machine runs.
+    #[serde(default)]
+    pub runs_here: bool,
+}
 
-/// A board: a package with programs for it, and a machine that runs them.
+fn no_features() -> Vec<String> {
+    vec![String::new()]
+}
+
+/// A package with programs for a board, and a machine that runs them: `package.metadata.board` in its manifest.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Board {
-    /// The board, and its folder below `firmware`.
-    pub name: &'static str,
-    pub package: Package,
-    pub cpu: &'static str,
+    #[serde(skip)]
+    package: Option<Package>,
+    pub cpu: String,
     /// Bytes of flash.
     pub flash: u32,
     /// Bytes of RAM.
     pub ram: u32,
     /// What is special about it, in a line.
-    pub shows: &'static str,
-    pub machine: Machine,
+    pub shows: String,
+    /// What runs its programs: QEMU with its options, the last of which takes a program; `rp2040js` or `unicorn`; `hardware` for
+    /// nothing but the board itself.
+    pub machine: String,
     /// What to run in its folder for the real board, line by line; nothing where there is none to be had.
-    pub hardware: &'static [&'static str],
-    pub cases: &'static [Case],
-}
-
-/// What runs the programs of a board.
-pub enum Machine {
-    /// QEMU: the program, its Debian package, the machine, the option that a program is given with.
-    Qemu { program: &'static str, package: &'static str, machine: &'static str, load: &'static str },
-    /// rp2040js: the board's folder that has the script which runs it.
-    Rp2040js { folder: &'static str },
-    /// Unicorn: the board's folder that has the script which runs it, for programs that log.
-    Unicorn { folder: &'static str },
-    /// Nothing but the board itself.
-    Hardware,
+    pub hardware: Vec<String>,
+    pub cases: BTreeMap<String, Case>,
 }
 
 /// A program, what it finds, and what must come of it.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Case {
-    pub name: &'static str,
-    pub program: &'static str,
+    #[serde(default = "digits")]
+    pub program: String,
     /// The features that the program is built with.
-    pub features: &'static str,
-    pub medium: Medium,
-    pub exit_code: i32,
-    /// What must hold beside the committed lines.
-    pub musts: &'static [Must],
+    #[serde(default)]
+    pub features: String,
+    #[serde(default)]
+    pub exit: i32,
+    #[serde(flatten)]
+    storage: storage::Storage,
+    #[serde(flatten)]
+    musts: musts::Musts,
 }
 
-/// The exit code of a program that has run into what its processor cannot execute.
-const FAULT: i32 = 99;
-/// That of a program that has panicked.
-const PANIC: i32 = 101;
-
-/// The case that the demo shows.
+/// The program and the case that every board has, and that the demo shows.
 pub const DIGITS: &str = "digits";
 
-impl Board {
-    pub const fn triple(&self) -> &'static str {
-        self.package.triples[0]
+fn digits() -> String {
+    DIGITS.to_owned()
+}
+
+/// All that is below `firmware`; a board that only the board itself runs comes last.
+struct Firmware {
+    packages: Vec<Package>,
+    boards: Vec<Board>,
+}
+
+impl Firmware {
+    fn read() -> Result<Self, String> {
+        let (mut packages, mut boards) = (Vec::new(), Vec::new());
+        for folder in workspace::list(&workspace::root().join("firmware"))? {
+            let manifest = folder.join("Cargo.toml");
+            if !manifest.exists() {
+                continue;
+            }
+            let (mut package, board) = parse(&workspace::text(&manifest)?)
+                .map_err(|error| format!("{}: {}", manifest.display(), error.message()))?;
+            package.name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            boards.extend(board.map(|board| Board { package: Some(package.clone()), ..board }));
+            packages.push(package);
+        }
+        boards.sort_by_key(Board::needs_hardware);
+        Ok(Self { packages, boards })
     }
 
-    pub fn case(&self, name: &str) -> Option<&'static Case> {
-        self.cases.iter().find(|case| case.name == name)
+    fn known() -> Result<&'static Self, String> {
+        static KNOWN: OnceLock<Result<Firmware, String>> = OnceLock::new();
+        KNOWN.get_or_init(Self::read).as_ref().map_err(String::clone)
     }
+}
 
-    /// Whether there is no machine here that runs it.
-    pub const fn needs_hardware(&self) -> bool {
-        matches!(self.machine, Machine::Hardware)
+/// What a manifest says of the package, and of the board if it is one's.
+fn parse(manifest: &str) -> Result<(Package, Option<Board>), toml::de::Error> {
+    #[derive(Deserialize)]
+    struct Manifest {
+        package: About,
     }
+    #[derive(Deserialize)]
+    struct About {
+        metadata: Metadata,
+    }
+    #[derive(Deserialize)]
+    struct Metadata {
+        firmware: Package,
+        board: Option<Board>,
+    }
+    let Metadata { firmware, board } = toml::from_str::<Manifest>(manifest)?.package.metadata;
+    Ok((firmware, board))
+}
+
+pub fn packages() -> Result<&'static [Package], String> {
+    Ok(&Firmware::known()?.packages)
+}
+
+pub fn boards() -> Result<&'static [Board], String> {
+    Ok(&Firmware::known()?.boards)
 }
 
 /// The board of this name.
 pub fn find(name: &str) -> Result<&'static Board, String> {
-    let names = || BOARDS.iter().map(|board| board.name).collect::<Vec<_>>().join(", ");
-    let board = BOARDS.iter().find(|board| board.name == name);
+    let boards = boards()?;
+    let names = || boards.iter().map(|board| board.name.as_str()).collect::<Vec<_>>().join(", ");
+    let board = boards.iter().find(|board| board.name == name);
     board.ok_or_else(|| format!("there is no board \"{name}\"; there are {}", names()))
 }
 
-const fn case(name: &'static str, program: &'static str, exit_code: i32) -> Case {
-    Case { name, program, features: "", medium: Medium::Nothing, exit_code, musts: &[] }
+impl Package {
+    pub fn folder(&self) -> PathBuf {
+        workspace::root().join("firmware").join(&self.name)
+    }
 }
 
-impl Case {
-    const fn with(mut self, medium: Medium) -> Self {
-        self.medium = medium;
-        self
+impl Deref for Board {
+    type Target = Package;
+
+    fn deref(&self) -> &Package {
+        self.package.as_ref().expect("it is set where boards are read")
+    }
+}
+
+impl Board {
+    pub fn triple(&'static self) -> &'static str {
+        &self.targets[0]
     }
 
-    /// With a program that logs in place of its text.
-    const fn logged(mut self) -> Self {
-        self.features = log::FEATURE;
-        self
+    /// Whether there is no machine here that runs it.
+    pub fn needs_hardware(&self) -> bool {
+        self.machine == "hardware"
     }
 
-    const fn must(mut self, musts: &'static [Must]) -> Self {
-        self.musts = musts;
-        self
+    /// What it is, in a line.
+    pub fn about(&self) -> String {
+        format!(
+            "{}: {}, {} KiB of flash, {} KiB of RAM",
+            self.name,
+            self.cpu,
+            self.flash / 1024,
+            self.ram / 1024
+        )
+    }
+
+    /// Where its programs run, in a few words.
+    pub fn whereabouts(&self) -> String {
+        match self.machine.rsplit_once(" -") {
+            Some((qemu, _)) => format!("here, in {qemu}"),
+            None if self.needs_hardware() => "only on the real board; it is built here".to_owned(),
+            None => format!("here, in {}", self.machine),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_manifest_says_what_a_board_runs_and_a_slip_is_seen() {
+        let text = workspace::text(&find("microbit").unwrap().folder().join("Cargo.toml")).unwrap();
+        let slips =
+            [("reads", "raeds"), ("cpu", "cup"), ("targets", "target"), ("\"parsed\", reads", "0, reads")];
+        assert!(parse(&text).unwrap().1.unwrap().cases.contains_key(DIGITS));
+        for (right, slip) in slips {
+            assert!(text.contains(right) && parse(&text.replace(right, slip)).is_err(), "{slip}");
+        }
     }
 }

@@ -1,47 +1,96 @@
 //! What must hold of a run beside the lines that are committed.
 
-use super::content::Network;
-use super::{Board, Case, Ended, desktop, log, no_parser};
+use super::run::Ended;
+use super::{Board, Case, log, storage};
+use crate::elf::Elf;
+use crate::process::Run;
 use crate::toolchain::own_cargo;
 use crate::workspace;
+use serde::Deserialize;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
-/// Something that must hold.
-#[derive(Clone, Copy)]
-pub enum Must {
-    /// Every digit is read as this machine reads it, to the last bit.
-    ReadAsHere(Network),
+/// What must hold of a case, where it is said.
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Musts {
+    /// Every digit is read as this machine reads it with this model, to the last bit.
+    reads: Option<String>,
     /// Every vector is judged as this machine judges it.
-    JudgeAsHere,
-    /// All RAM that the program has needed.
-    Ram(u64),
-    /// No parser and nothing of this model in RAM, as would be seen in this other program.
-    NoParser(Network, &'static str),
+    #[serde(default)]
+    judges: bool,
+    /// All RAM that the program has needed, at most.
+    ram: Option<u64>,
+    /// No parser and nothing of the model in RAM, as would be seen in this other program.
+    has_no_parser: Option<String>,
     /// At this byte of the image lies the recording that this machine makes with this model.
-    Record(Network, u32),
+    records: Option<(usize, String)>,
     /// The program has nothing of the log that it could have.
-    HaveNoLog,
-    /// In a program that logs and prints the same sentences, both are the same.
-    LogAsPrinted,
+    #[serde(default)]
+    has_no_log: bool,
+    /// The program logs and prints the same sentences.
+    #[serde(default)]
+    logs_as_printed: bool,
 }
 
-impl Must {
-    pub fn judge(self, board: &Board, case: &Case, ended: &Ended) -> Result<(), String> {
-        match self {
-            Self::ReadAsHere(network) => same_lines("digit ", &desktop::digits(network)?, ended),
-            Self::JudgeAsHere => same_lines("vector", &desktop::vectors()?, ended),
-            Self::Ram(most) => at_most(most, ended),
-            Self::NoParser(network, other) => no_parser::judge(board, case.program, other, network),
-            Self::Record(network, at) => recorded(network, at, board, case),
-            Self::HaveNoLog => log::is_absent(board, case.program),
-            Self::LogAsPrinted => log::is_as_printed(&ended.lines),
+impl Musts {
+    pub fn judge(&self, board: &'static Board, name: &str, case: &Case, ended: &Ended) -> Result<(), String> {
+        if let Some(model) = &self.reads {
+            same_lines("digit ", &digits_here(model)?, ended)?;
         }
+        if self.judges {
+            let words = ["vectors".into(), storage::manifest(), storage::vectors()?];
+            same_lines("vector", &run_here(&words)?, ended)?;
+        }
+        if let Some(most) = self.ram {
+            at_most(most, ended)?;
+        }
+        if let (Some(other), Some(model)) = (&self.has_no_parser, &self.reads) {
+            no_parser(&board.program(&case.program)?, &board.program(other)?, model)?;
+        }
+        if let Some((at, model)) = &self.records {
+            recorded(*at, model, board, name)?;
+        }
+        if self.has_no_log {
+            log::is_absent(board, &case.program)?;
+        }
+        if self.logs_as_printed { log::is_as_printed(&ended.lines) } else { Ok(()) }
     }
+}
+
+/// `firmware/app` on this machine, which tells what boards must say. All but the log, which only a device can send.
+fn app(subcommand: &str) -> Run {
+    let run = own_cargo().dir(&workspace::root().join("firmware/app"));
+    let run = run.env("CARGO_TARGET_DIR", workspace::target_dir().join("firmware/app"));
+    run.args([subcommand, "--locked", "--quiet", "--features", "vectors"])
+}
+
+/// Its tests, and those of all that the boards run.
+pub fn test_app() -> Result<(), String> {
+    app("test").capture().map(drop)
+}
+
+fn run_here(words: &[impl AsRef<OsStr>]) -> Result<String, String> {
+    static PROGRAM: OnceLock<Result<PathBuf, String>> = OnceLock::new();
+    let build = || {
+        app("build").args(["--release", "--example", "desktop"]).capture()?;
+        Ok(workspace::target_dir().join("firmware/app/release/examples/desktop"))
+    };
+    let program = PROGRAM.get_or_init(build).as_ref().map_err(String::clone)?;
+    let output = Run::new(program).args(words).limit(60).capture()?;
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+fn digits_here(model: &str) -> Result<String, String> {
+    let command = if model == "digits-i8" { "integer" } else { "digits" };
+    run_here(&[command.into(), storage::model_path(model)])
 }
 
 fn same_lines(beginning: &str, here: &str, ended: &Ended) -> Result<(), String> {
     let here: Vec<&str> = here.lines().filter(|line| line.starts_with(beginning)).collect();
-    let there: Vec<&str> =
-        ended.lines.iter().map(String::as_str).filter(|line| line.starts_with(beginning)).collect();
+    let there = ended.lines.iter().map(String::as_str).filter(|line| line.starts_with(beginning));
+    let there: Vec<&str> = there.collect();
     if here.is_empty() || here.len() != there.len() {
         let (here, there) = (here.len(), there.len());
         return Err(format!("{there} lines begin with \"{beginning}\"; on this machine {here} do"));
@@ -64,14 +113,33 @@ fn at_most(most: u64, ended: &Ended) -> Result<(), String> {
     }
 }
 
+/// In a program whose model the compiler has read are the bytes of the file, in flash, and no parser. The other has the parser,
+/// to prove that it would be seen.
+fn no_parser(program: &Path, other: &Path, model: &str) -> Result<(), String> {
+    /// What is in the name of everything that the core has in a program.
+    const CORE: &str = "embedded_safetensors";
+    let elf = Elf::open(program)?;
+    elf.lacks(&[CORE])?;
+    let (places, ram) = (elf.addresses_of(&storage::bytes(model)?).len(), elf.size_of(&[".data", ".bss"]));
+    if (places, ram) != (1, 0) {
+        return Err(format!("the model is in flash {places} times, and {ram} bytes of RAM have a name"));
+    }
+    match Elf::open(other)?.lacks(&[CORE]) {
+        Ok(()) => Err("the parser is not seen in the other program either".to_owned()),
+        Err(_) => Ok(()),
+    }
+}
+
 /// The file in the flash is sound, and the one that this machine records.
-fn recorded(network: Network, at: u32, board: &Board, case: &Case) -> Result<(), String> {
+fn recorded(at: usize, model: &str, board: &Board, case: &str) -> Result<(), String> {
     let image = board.image(case);
     let flash = workspace::read(&image)?;
-    let flash = flash.get(at as usize..).ok_or("the flash has no place for a recording")?;
-    let due = desktop::recording(network, board.name, &image.with_extension("here.safetensors"))?;
-    let file = flash.get(..due.len()).ok_or("the recording does not fit into the flash")?;
-    let path = image.with_extension("safetensors");
+    let (path, here) = (image.with_extension("safetensors"), image.with_extension("here.safetensors"));
+    workspace::write(&here, b"")?;
+    run_here(&["record".into(), storage::model_path(model), here.clone(), PathBuf::from(&board.name)])?;
+    let due = workspace::read(&here)?;
+    let file = flash.get(at..).and_then(|flash| flash.get(..due.len()));
+    let file = file.ok_or("the flash has no place for the recording")?;
     workspace::write(&path, file)?;
     let check = ["run", "--release", "--quiet", "--package", "safetensors-host", "--", "check"];
     own_cargo().args(check).args([&path]).capture()?;
@@ -85,25 +153,20 @@ fn recorded(network: Network, at: u32, board: &Board, case: &Case) -> Result<(),
 mod tests {
     use super::*;
 
-    fn ended(lines: &[&str]) -> Ended {
-        Ended { lines: lines.iter().map(|line| (*line).to_owned()).collect(), exit_code: Some(0) }
-    }
-
     #[test]
-    fn a_bit_of_difference_is_seen() {
+    fn a_bit_of_difference_and_a_byte_too_many_are_seen() {
+        let ended =
+            |text: &str| Ended { lines: text.lines().map(str::to_owned).collect(), exit_code: Some(0) };
         let here = "model: A\ndigit 0: 1\ndigit 1: 2\n";
-        let judge = |lines: &[&str]| same_lines("digit ", here, &ended(lines));
-        assert_eq!(judge(&["board", "digit 0: 1", "digit 1: 2"]), Ok(()));
-        assert!(judge(&["digit 0: 1", "digit 1: 3"]).unwrap_err().contains("there: digit 1: 3"));
-        assert!(judge(&["digit 0: 1"]).is_err());
-        assert!(same_lines("digit ", "", &ended(&[])).is_err());
-    }
-
-    #[test]
-    fn ram_is_counted_as_the_board_says() {
-        let used = ended(&["RAM: 8192 of 65536 bytes, 0 static and 8192 of stack"]);
-        assert_eq!(at_most(8192, &used), Ok(()));
-        assert!(at_most(8191, &used).is_err());
-        assert!(at_most(8192, &ended(&["RAM"])).is_err());
+        let judge = |text: &str| same_lines("digit ", here, &ended(text));
+        assert_eq!(judge("board\ndigit 0: 1\ndigit 1: 2"), Ok(()));
+        assert!(judge("digit 0: 1\ndigit 1: 3").unwrap_err().contains("there: digit 1: 3"));
+        assert!(judge("digit 0: 1").is_err() && same_lines("digit ", "", &ended("")).is_err());
+        let used = ended("RAM: 8192 of 65536 bytes, 0 static and 8192 of stack");
+        assert!(
+            at_most(8192, &used).is_ok()
+                && at_most(8191, &used).is_err()
+                && at_most(1, &ended("RAM")).is_err()
+        );
     }
 }

@@ -1,6 +1,6 @@
 //! Building the programs of a board and running them.
 
-use super::{Board, Case, DIGITS, Machine, log, rp2040js, vectors};
+use super::{Board, Case, log};
 use crate::elf::Elf;
 use crate::process::Run;
 use crate::python;
@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 const LIMIT: u64 = 300;
 
 /// What emulators say that has nothing to do with the program.
-const NOISE: [&str; 1] = ["Timer with period zero, disabling"];
+const NOISE: &str = "Timer with period zero, disabling";
 
 /// A program that has ended: its lines, and its exit code if it has one.
 pub struct Ended {
@@ -23,7 +23,8 @@ pub struct Ended {
 impl Ended {
     /// As it is committed: without the many verdicts that agree with the manifest, which is committed too.
     pub fn text(&self) -> String {
-        let lines = self.lines.iter().filter(|line| !vectors::is_as_expected(line));
+        let is_as_expected = |line: &&String| line.starts_with("vector ") && !line.contains(", but ");
+        let lines = self.lines.iter().filter(|line| !is_as_expected(line));
         lines.chain([&self.how()]).flat_map(|line| [line, "\n"]).collect()
     }
 
@@ -35,57 +36,50 @@ impl Ended {
 
 impl Board {
     /// Makes sure that what builds and runs its programs is there.
-    pub fn prepare(&self) -> Result<(), String> {
+    pub fn prepare(&'static self) -> Result<(), String> {
         Toolchain::for_target(self.triple())?;
-        match self.machine {
-            Machine::Qemu { program, package, .. } => machine::need_program(program, package),
-            Machine::Rp2040js { folder } => rp2040js::set_up(&self.folder().join(folder)).map(drop),
-            Machine::Unicorn { folder } => unicorn(&self.folder().join(folder)).map(drop),
-            Machine::Hardware => Ok(()),
+        match self.emulator() {
+            "hardware" => Ok(()),
+            "rp2040js" => rp2040js(&self.folder().join("emulator")).map(drop),
+            "unicorn" => unicorn(&self.folder().join("emulator")).map(drop),
+            arm @ "qemu-system-arm" => machine::need_program(arm, arm),
+            other => machine::need_program(other, "qemu-system-misc"),
         }
     }
 
-    /// Builds its programs with these features.
-    pub fn build(&self, features: &str) -> Result<(), String> {
-        self.building(features)?.args(["--bins"]).capture().map(drop)
+    fn emulator(&self) -> &str {
+        self.machine.split(' ').next().unwrap_or_default()
     }
 
-    /// Builds the program that reads digits.
-    pub fn build_digits(&self) -> Result<(), String> {
-        self.building("")?.args(["--bin", DIGITS]).capture().map(drop)
-    }
-
-    /// Builds its programs, and lets cargo say how far it is: for somebody who waits.
-    pub fn build_aloud(&self) -> Result<(), String> {
-        self.building("")?.args(["--bins"]).check()
-    }
-
-    fn building(&self, features: &str) -> Result<Run, String> {
+    /// `cargo build` of its programs, of these or of all, with these features.
+    pub fn build(&'static self, features: &str, programs: &[&str]) -> Result<Run, String> {
         let build = Toolchain::for_target(self.triple())?.cargo("build").dir(&self.folder());
         let build = build.env("CARGO_TARGET_DIR", self.target_dir()?);
-        Ok(build.args(["--release", "--locked", "--features", features]))
+        let build = build.args(["--release", "--locked", "--features", features]);
+        Ok(if programs.is_empty() { build.args(["--bins"]) } else { build.args(["--bin"]).args(programs) })
     }
 
-    /// Where one of its programs lies, with the features that it was built with last.
-    pub fn program(&self, name: &str) -> Result<PathBuf, String> {
+    /// One of its programs, with the features that it was built with last.
+    pub fn program(&'static self, name: &str) -> Result<PathBuf, String> {
         Ok(self.target_dir()?.join(self.triple()).join("release").join(name))
     }
 
     /// The bytes of flash that one of its programs takes.
-    pub fn flash_of(&self, program: &str) -> Result<usize, String> {
+    pub fn flash_of(&'static self, program: &str) -> Result<usize, String> {
         Ok(Elf::open(&self.program(program)?)?.size_loaded())
     }
 
     /// The storage that a case is run with.
-    pub fn image(&self, case: &Case) -> PathBuf {
-        workspace::target_dir().join("firmware").join(self.name).join(case.name).with_extension("img")
+    pub fn image(&self, case: &str) -> PathBuf {
+        workspace::target_dir().join("firmware").join(&self.name).join(case).with_extension("img")
     }
 
-    /// Runs a program that has been built; `hear` gets its lines as they come.
-    pub fn run(&self, case: &Case, mut hear: impl FnMut(&str)) -> Result<Ended, String> {
+    /// Runs the program of a case, which has been built; `hear` gets its lines as they come.
+    pub fn run(&'static self, name: &str, mut hear: impl FnMut(&str)) -> Result<Ended, String> {
+        let case = self.cases.get(name).ok_or_else(|| format!("{} has no case \"{name}\"", self.name))?;
         let mut lines = Vec::new();
-        let outcome = self.command(case)?.lines(|line| {
-            if !NOISE.contains(&line) {
+        let outcome = self.command(case, &self.image(name))?.limit(LIMIT).lines(|line| {
+            if line != NOISE {
                 hear(line);
                 lines.push(line.to_owned());
             }
@@ -96,50 +90,68 @@ impl Board {
         }
     }
 
-    fn command(&self, case: &Case) -> Result<Run, String> {
-        let (program, image) = (self.program(case.program)?, self.image(case));
-        workspace::write(&image, b"")?;
-        let run = match self.machine {
-            Machine::Qemu { program: emulator, machine, load, .. } => {
-                // Only the program's own words come out of it.
-                let silent = ["-display", "none", "-monitor", "none", "-serial", "none"];
-                let semihosting = ["-semihosting-config", "enable=on,target=native"];
-                let start = if case.features == log::FEATURE {
-                    Run::new(log::decoder()?).args([&program]).args([emulator])
-                } else {
-                    Run::new(emulator)
-                };
-                let run = start.args(["-M"]).args(machine.split(' ')).args(silent).args(semihosting);
-                run.args(case.medium.options(&image)?).args([load]).args([program])
+    fn command(&'static self, case: &Case, image: &Path) -> Result<Run, String> {
+        let (program, folder) = (self.program(&case.program)?, self.folder().join("emulator"));
+        workspace::write(image, b"")?;
+        Ok(match self.emulator() {
+            "hardware" => return Err(format!("only the board itself runs the programs of {}", self.name)),
+            "rp2040js" => {
+                Run::new("node").args([rp2040js(&folder)?]).args(case.storage.flash(image)?).args([program])
             }
-            Machine::Rp2040js { folder } => {
-                let script = rp2040js::set_up(&self.folder().join(folder))?;
-                Run::new("node").args([script]).args(case.medium.files(&image)?).args([program])
-            }
-            Machine::Unicorn { folder } => {
-                let folder = self.folder().join(folder);
+            "unicorn" => {
                 let run =
                     Run::new(log::decoder()?).args([&program, &unicorn(&folder)?, &folder.join("run.py")]);
-                run.args(case.medium.files(&image)?).args([program])
+                run.args(case.storage.flash(image)?).args([program])
             }
-            Machine::Hardware => {
-                return Err(format!("only the board itself runs the programs of {}", self.name));
+            _ => {
+                let (start, options) = self.machine.split_at(self.emulator().len());
+                let run = match case.features.as_str() {
+                    log::FEATURE => Run::new(log::decoder()?).args([&program]).args([start]),
+                    _ => Run::new(start),
+                };
+                // Only the program's own words come out of it.
+                let silent =
+                    "-display none -monitor none -serial none -semihosting-config enable=on,target=native";
+                let run = run.args(silent.split(' ')).args(case.storage.options(image)?);
+                run.args(options.split_whitespace()).args([program])
             }
-        };
-        Ok(run.limit(LIMIT))
-    }
-
-    pub fn folder(&self) -> PathBuf {
-        workspace::root().join(self.package.folder)
+        })
     }
 
     /// One for each board, so that several can be built at once.
-    fn target_dir(&self) -> Result<PathBuf, String> {
-        Ok(Toolchain::for_target(self.triple())?.target_dir().join(self.package.folder))
+    fn target_dir(&'static self) -> Result<PathBuf, String> {
+        Ok(Toolchain::for_target(self.triple())?.target_dir().join("firmware").join(&self.name))
     }
 }
 
 /// The Python that has what the emulator in this folder needs.
 fn unicorn(folder: &Path) -> Result<PathBuf, String> {
-    python::environment("python-unicorn", &folder.join("requirements.txt"))
+    python::environment("python-unicorn", folder)
+}
+
+/// Installs the emulator of this folder, a package for Node.js, below the target directory, where it is not left from an
+/// earlier time, and gives the script that runs it.
+fn rp2040js(folder: &Path) -> Result<PathBuf, String> {
+    const LOCKFILE: &str = "package-lock.json";
+    machine::need_program("node", "nodejs")?;
+    machine::need_program("npm", "npm")?;
+    let place = workspace::target_dir().join("rp2040js");
+    // What npm writes when it has installed everything, as its last act.
+    let installed = place.join("node_modules/.package-lock.json");
+    let wanted = workspace::read(&folder.join(LOCKFILE))?;
+    let is_there =
+        installed.exists() && workspace::read(&place.join(LOCKFILE)).is_ok_and(|lock| lock == wanted);
+    for file in ["package.json", LOCKFILE, "run.mjs"] {
+        workspace::write(&place.join(file), &workspace::read(&folder.join(file))?)?;
+    }
+    if !is_there {
+        // An installation that fails must not be taken for the one before it.
+        let _ = std::fs::remove_file(&installed);
+        let quietly = ["ci", "--no-audit", "--no-fund", "--ignore-scripts"];
+        let what = "the npm packages of the emulator rp2040js, below the target folder";
+        machine::install(what, machine::AGAIN, || {
+            Run::new("npm").args(quietly).dir(&place).limit(180).check()
+        })?;
+    }
+    Ok(place.join("run.mjs"))
 }

@@ -2,16 +2,15 @@
 
 use super::Command;
 use crate::boards::{Package, packages};
-use crate::process::Run;
 use crate::report::{Outcome, Report, Tally};
 use crate::toolchain::{self, Compiler, Toolchain, own_cargo};
-use crate::workspace;
 use std::process::ExitCode;
 
 pub const COMMAND: Command =
     Command { name: "lint", about: "formatting, clippy, documentation, house rules", run };
 
-fn run(_: &[String]) -> Result<ExitCode, String> {
+fn run(words: &[String]) -> Result<ExitCode, String> {
+    super::no_words(words, "lint")?;
     toolchain::need_component("rustfmt", "fmt")?;
     toolchain::need_component("clippy", "clippy")?;
     let mut report = Report::new(|_| "cargo xtask lint".to_owned());
@@ -27,8 +26,9 @@ fn run(_: &[String]) -> Result<ExitCode, String> {
 fn format() -> Outcome {
     let mut tally = Tally::default();
     tally.check("workspace", own_cargo().args(["fmt", "--all", "--check"]).check());
-    for package in packages() {
-        tally.check(package.folder, in_package(own_cargo(), package).args(["fmt", "--check"]).check());
+    for package in packages()? {
+        let fmt = own_cargo().dir(&package.folder()).args(["fmt", "--check"]);
+        tally.check(&format!("firmware/{}", package.name), fmt.check());
     }
     Ok(tally)
 }
@@ -49,45 +49,36 @@ fn clippy() -> Outcome {
 /// Each package for each of its targets, with each of its sets of features.
 fn firmware() -> Outcome {
     let mut tally = Tally::default();
-    for package in packages() {
-        for triple in package.triples {
+    for package in packages()? {
+        let Package { name, targets, features, runs_here } = package;
+        for (triple, features) in
+            targets.iter().flat_map(|triple| features.iter().map(move |set| (triple, set)))
+        {
+            let what = format!("firmware/{name} for {triple} {features}");
             let toolchain = Toolchain::for_target(triple)?;
-            for features in package.features {
-                let what = format!("{} for {triple} {features}", package.folder);
-                tally.check(what.trim_end(), lint(toolchain, package, features));
-            }
+            // Debian's compiler comes without clippy: where it builds the firmware, the compiler's own lints do.
+            let lint = if toolchain.compiler == Compiler::Installed { "clippy" } else { "check" };
+            let lint =
+                toolchain.cargo(lint).dir(&package.folder()).args(["--release", "--locked", "--quiet"]);
+            let lint = lint.args(["--features", features]).env("RUSTFLAGS", "-Dwarnings");
+            tally.check(what.trim_end(), lint.check());
         }
-        for features in package.features.iter().filter(|_| package.runs_here) {
-            let clippy = in_package(own_cargo(), package).args(["clippy", "--locked", "--quiet"]);
-            let what = format!("{}, its tests and examples {features}", package.folder);
-            let clippy = clippy.args(["--all-targets", "--features", features]);
-            tally.check(what.trim_end(), clippy.args(["--", "-D", "warnings"]).check());
+        for features in features.iter().filter(|_| *runs_here) {
+            let clippy = own_cargo().dir(&package.folder()).args(["clippy", "--locked", "--quiet"]);
+            let clippy = clippy.args(["--all-targets", "--features", features, "--", "-D", "warnings"]);
+            tally.check(
+                format!("firmware/{name}, its tests and examples {features}").trim_end(),
+                clippy.check(),
+            );
         }
     }
     Ok(tally)
 }
 
-/// Debian's compiler comes without clippy: where it builds the firmware, the compiler's own lints do.
-fn lint(toolchain: Toolchain, package: &Package, features: &str) -> Result<(), String> {
-    let lint = if toolchain.compiler == Compiler::Installed { "clippy" } else { "check" };
-    let run = in_package(toolchain.cargo(lint), package).args(["--release", "--locked", "--quiet"]);
-    run.args(["--features", features]).env("RUSTFLAGS", "-Dwarnings").check()
-}
-
-fn in_package(run: Run, package: &Package) -> Run {
-    run.dir(&workspace::root().join(package.folder))
-}
-
 fn doc() -> Outcome {
     let mut tally = Tally::default();
-    let doc = own_cargo().args([
-        "doc",
-        "--quiet",
-        "--no-deps",
-        "--package",
-        "embedded-safetensors",
-        "--all-features",
-    ]);
+    let doc = ["doc", "--quiet", "--no-deps", "--package", "embedded-safetensors", "--all-features"];
+    let doc = own_cargo().args(doc);
     tally.check("embedded-safetensors", doc.env("RUSTDOCFLAGS", "-Dwarnings").check());
     Ok(tally)
 }
@@ -99,11 +90,8 @@ fn package() -> Outcome {
     tally.check("packs and builds", own_cargo().args(package).check());
     let list = own_cargo().args(package).args(["--list"]).capture();
     let listed = list.and_then(|output| {
-        let files = String::from_utf8_lossy(&output.stdout).into_owned();
-        match files.lines().any(|file| file == "README.md") {
-            true => Ok(()),
-            false => Err("README.md is not in the package".to_owned()),
-        }
+        let has_readme = String::from_utf8_lossy(&output.stdout).lines().any(|file| file == "README.md");
+        has_readme.then_some(()).ok_or_else(|| "README.md is not in the package".to_owned())
     });
     tally.check("holds its readme", listed);
     Ok(tally)

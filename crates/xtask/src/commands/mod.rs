@@ -1,14 +1,11 @@
-//! The commands, one file each.
+//! The commands: those of many lines in files of their own.
 
-mod demo;
-mod firmware;
-mod help;
 mod lint;
 mod measure;
-mod tables;
 mod test;
-mod vectors;
 
+use crate::report::Report;
+use crate::{boards, demo, stages};
 use std::process::ExitCode;
 
 /// One command: its name, what it does in one line, and how to run it with the words behind its name.
@@ -19,23 +16,40 @@ pub struct Command {
 }
 
 static COMMANDS: [Command; 8] = [
-    demo::COMMAND,
+    Command {
+        name: "demo",
+        about: "a board reads digits (--board BOARD: another one; --list: which there are)",
+        run: show_demo,
+    },
     test::COMMAND,
-    firmware::COMMAND,
+    Command {
+        name: "firmware",
+        about: "run the boards (BOARD…: only these; --bless: what they say is right; --list: which there are)",
+        run: run_firmware,
+    },
     measure::COMMAND,
     lint::COMMAND,
-    vectors::COMMAND,
-    tables::COMMAND,
-    help::COMMAND,
+    Command {
+        name: "vectors",
+        about: "generate tests/vectors anew, with the reference's verdicts",
+        run: |words| succeed(words, "vectors", stages::write_vectors),
+    },
+    Command {
+        name: "tables",
+        about: "generate tests/elements/tables.safetensors anew",
+        run: |words| succeed(words, "tables", stages::write_tables),
+    },
+    Command { name: "help", about: "this list, or what one command does", run: help },
 ];
 
 /// Runs the command that the first word names; `help` when there is none.
 pub fn run(words: &[String]) -> Result<ExitCode, String> {
     let (name, rest) = words.split_first().map_or(("help", &[][..]), |(name, rest)| (name.as_str(), rest));
+    let asks_for_help = |word: &str| ["--help", "-h"].contains(&word);
     match named(name) {
-        Ok(command) if rest.iter().any(|word| asks_for_help(word)) => Ok(help::print_one(command)),
+        Ok(command) if rest.iter().any(|word| asks_for_help(word)) => help(&[command.name.to_owned()]),
         Ok(command) => (command.run)(rest),
-        Err(_) if asks_for_help(name) => Ok(help::print()),
+        Err(_) if asks_for_help(name) => help(&[]),
         Err(sentence) => Err(sentence),
     }
 }
@@ -47,24 +61,95 @@ fn named(name: &str) -> Result<&'static Command, String> {
         .ok_or_else(|| format!("there is no command \"{name}\"; `cargo xtask help` lists them"))
 }
 
-fn asks_for_help(word: &str) -> bool {
-    ["--help", "-h"].contains(&word)
+const HELP: &str = "
+Each command sets up what it needs: Rust targets with `rustup target add`, or, where those cannot be had,
+with Debian's own compiler; programs with apt-get when root on Debian. Elsewhere it says what to run.
+
+Options of every command:
+  --no-install            say what is missing, and install nothing
+
+Environment:
+  XTASK_COMPILER=debian   build for other targets with Debian's compiler even where rustup could";
+
+fn help(words: &[String]) -> Result<ExitCode, String> {
+    if let [name, ..] = words {
+        let Command { name, about, .. } = named(name)?;
+        println!("cargo xtask {name}: {about}");
+        return Ok(ExitCode::SUCCESS);
+    }
+    println!("Usage: cargo xtask COMMAND\n");
+    COMMANDS.iter().for_each(|command| println!("  {:10}{}", command.name, command.about));
+    println!("{HELP}");
+    Ok(ExitCode::SUCCESS)
+}
+
+/// For a command that takes no words.
+fn no_words(words: &[String], name: &str) -> Result<(), String> {
+    match words {
+        [] => Ok(()),
+        [word, ..] => Err(format!("what is \"{word}\"? usage: cargo xtask {name}")),
+    }
+}
+
+fn succeed(words: &[String], name: &str, run: fn() -> Result<(), String>) -> Result<ExitCode, String> {
+    no_words(words, name)?;
+    run().map(|()| ExitCode::SUCCESS)
+}
+
+fn show_demo(words: &[String]) -> Result<ExitCode, String> {
+    const USUAL: &str = "lm3s6965";
+    match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["--list"] => demo::list()?,
+        [] => demo::show(boards::find(USUAL)?)?,
+        ["--board", name] => demo::show(boards::find(name)?)?,
+        _ => return Err("usage: cargo xtask demo [--board BOARD] [--list]".to_owned()),
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn run_firmware(words: &[String]) -> Result<ExitCode, String> {
+    let (flags, names): (Vec<&String>, Vec<&String>) = words.iter().partition(|word| word.starts_with('-'));
+    if flags.iter().any(|flag| !["--list", "--bless"].contains(&flag.as_str())) {
+        return Err("usage: cargo xtask firmware [BOARD…] [--bless] [--list]".to_owned());
+    }
+    let bless = flags.iter().any(|flag| *flag == "--bless");
+    if flags.len() > usize::from(bless) {
+        return demo::list().map(|()| ExitCode::SUCCESS);
+    }
+    let named: Result<Vec<_>, String> = names.iter().map(|name| boards::find(name)).collect();
+    let named = if names.is_empty() { boards::boards()?.iter().collect() } else { named? };
+    let mut report = Report::new(|_| "cargo xtask firmware".to_owned());
+    report.stage("firmware", "every board says what it must", || boards::some(named, bless));
+    Ok(report.print(None))
 }
 
 #[cfg(test)]
 mod tests {
     use super::{COMMANDS, run};
+    use crate::stages::STAGES;
 
-    fn succeeds(words: &[&str]) -> bool {
-        run(&words.iter().map(|&word| word.to_owned()).collect::<Vec<_>>()).is_ok()
+    fn run_words(words: &str) -> Result<(), String> {
+        run(&words.split_whitespace().map(str::to_owned).collect::<Vec<_>>()).map(drop)
     }
 
     #[test]
-    fn every_command_says_what_it_is() {
-        for command in &COMMANDS {
-            assert!(succeeds(&[command.name, "--help"]) && succeeds(&["help", command.name]));
+    fn every_command_says_what_it_is_and_what_it_does_not_know() {
+        for name in COMMANDS.iter().map(|command| command.name) {
+            assert_eq!(run_words(&format!("{name} --help")).and(run_words(&format!("help {name}"))), Ok(()));
+            let sentence = run_words(&format!("{name} sise")).expect_err(name);
+            assert!(!sentence.contains('\n') && sentence.contains(['"', '`', ':']), "{sentence}");
         }
-        assert!(succeeds(&["-h"]) && succeeds(&[]));
-        assert!(!succeeds(&["sise", "--help"]) && !succeeds(&["help", "sise"]));
+        assert_eq!(run_words("-h").and(run_words("")), Ok(()));
+        for words in ["sise", "sise --help", "--fast", "test --fast", "demo --board sise", "firmware --fast"]
+        {
+            assert!(run_words(words).is_err_and(|sentence| !sentence.contains('\n')), "{words}");
+        }
+    }
+
+    #[test]
+    fn a_stage_is_named_once() {
+        let mut names = STAGES.map(|stage| stage.name).to_vec();
+        names.sort_unstable();
+        assert!(names.windows(2).all(|pair| pair[0] != pair[1]), "{names:?}");
     }
 }

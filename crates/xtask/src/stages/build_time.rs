@@ -5,171 +5,131 @@ use super::scratch::Scratch;
 use crate::model::ModelFile;
 use crate::process::{Run, everything};
 use crate::report::{Outcome, Tally};
-use std::fmt::Write;
 use std::time::Duration;
 
-/// How much longer a build may take with a model of so many tensors. The readme promises it.
-const MOST: (usize, Duration) = (200, Duration::from_secs(1));
-/// How long the check of so many names may take, where the macro has made no table. The readme promises it.
-const MOST_FOR_NAMES: (usize, Duration) = (200, Duration::from_secs(1));
-/// How long a model of so many MiB may take. The readme promises it.
-const MOST_FOR_DATA: (usize, Duration) = (16, Duration::from_secs(3));
-/// How long so many keys of `__metadata__` may take. The readme promises it.
-const MOST_FOR_KEYS: (usize, Duration) = (300, Duration::from_secs(1));
-/// How long a value with so many escapes in it may take, as one has that is JSON itself. The readme promises it.
-const MOST_FOR_ESCAPES: (usize, Duration) = (21_000, Duration::from_secs(2));
+/// As many tensors as no network has that fits into a microcontroller.
+const MANY: usize = 2000;
 /// So many tensors do not set off the lint for a view, for one whose header is spelled with spaces, and for the check of all
 /// names. The readme promises it.
 const SILENT: [usize; 3] = [2000, 1000, 1000];
-/// As many tensors as no network has that fits into a microcontroller.
-const MANY: usize = 2000;
-
-const SIZES: [usize; 4] = [10, 50, 200, 1000];
-const NAMES: [usize; 4] = [50, 100, 200, 400];
 const LINT: &str = "long_running_const_eval";
 
 /// How often each build is timed, to have the best of them.
 const RUNS: usize = 2;
 
+const DEBUG: &[&str] = &[];
+const RELEASE: &[&str] = &["--release"];
+
+/// What a build takes longer for something than for nothing, or for the same without it.
+struct Measure {
+    what: &'static str,
+    /// What the readme says of the limit, `MANY` and `SECONDS` being [`most`](Self::most).
+    promise: &'static str,
+    /// How many seconds so many may take.
+    most: (usize, u64),
+    /// How many are measured.
+    sizes: &'static [usize],
+    profiles: &'static [&'static [&'static str]],
+    with: Source,
+    without: Source,
+}
+
+/// Source with so many of something.
+type Source = fn(&Scratch, usize) -> Result<String, String>;
+
+const MEASURES: [Measure; 5] = [
+    Measure {
+        what: "a model with all tensors looked up",
+        promise: "MANY tensors, all looked up, take less than SECONDS s of a build",
+        most: (200, 1),
+        sizes: &[10, 50, 200, 1000],
+        profiles: &[DEBUG, RELEASE],
+        with: looking_up,
+        without: nothing,
+    },
+    Measure {
+        what: "a model of so many MiB",
+        promise: "a file of MANY MiB takes less than SECONDS s",
+        most: (16, 3),
+        sizes: &[16],
+        profiles: &[DEBUG, RELEASE],
+        with: with_data,
+        without: nothing,
+    },
+    Measure {
+        what: "the check of all names alone, without the table that the macro makes,",
+        promise: "check of MANY names takes less than SECONDS s",
+        most: (200, 1),
+        sizes: &[50, 100, 200, 400],
+        profiles: &[DEBUG],
+        with: |scratch, many| by_hand(scratch, &matrices(many).bytes(), UNIQUE),
+        without: |scratch, many| by_hand(scratch, &matrices(many).bytes(), ""),
+    },
+    Measure {
+        what: "`__metadata__` with so many keys",
+        promise: "MANY keys of `__metadata__` take less than SECONDS s",
+        most: (300, 1),
+        sizes: &[300],
+        profiles: &[DEBUG],
+        with: |scratch, many| with_metadata(scratch, &keys(many)),
+        without: |scratch, _| with_metadata(scratch, ""),
+    },
+    // As one has that is JSON itself.
+    Measure {
+        what: "a value with so many escapes",
+        promise: "a value with MANY escapes less than SECONDS s",
+        most: (21_000, 2),
+        sizes: &[21_000],
+        profiles: &[DEBUG],
+        with: |scratch, many| with_metadata(scratch, &format!(r#""config":"{}""#, r#"\"x"#.repeat(many))),
+        without: |scratch, _| with_metadata(scratch, ""),
+    },
+];
+
 pub fn measure() -> Outcome {
     let mut tally = Tally::default();
     tally.check("the readme promises these limits", readme::check(promises()));
     let scratch = Scratch::new("build-time")?;
-    for profile in [Profile::Debug, Profile::Release] {
-        tally.measured(profile.name(), measure_lookups(&scratch, profile));
-        tally.measured(profile.name(), measure_data(&scratch, profile));
+    for measure in MEASURES {
+        for profile in measure.profiles {
+            let name = if profile.is_empty() { "debug" } else { "release" };
+            tally.measured(name, measure.run(&scratch, profile));
+        }
     }
-    tally.measured(Profile::Debug.name(), measure_names(&scratch, Profile::Debug));
-    tally.measured(Profile::Debug.name(), measure_metadata(&scratch, Profile::Debug));
     tally.measured("lint", find_lint(&scratch));
     Ok(tally)
 }
 
-/// What the readme says of it.
-fn promises() -> [String; 7] {
-    let [lookups, names, data, keys, escapes] =
-        [MOST, MOST_FOR_NAMES, MOST_FOR_DATA, MOST_FOR_KEYS, MOST_FOR_ESCAPES]
-            .map(|(many, time)| (many, time.as_secs()));
-    let [usual, spaced, checked] = SILENT;
-    [
-        format!("{} tensors, all looked up, take less than {} s of a build", lookups.0, lookups.1),
-        format!("a file of {} MiB takes less than {} s", data.0, data.1),
-        format!("check of {} names takes less than {} s", names.0, names.1),
-        format!(
-            "{} keys of `__metadata__` take less than {} s, a value with {} escapes less than {} s",
-            keys.0, keys.1, escapes.0, escapes.1
-        ),
-        format!("by `View::embed` it is silent for {} tensors", grouped(usual)),
-        format!("for {} in a header that is spelled with spaces", grouped(spaced)),
-        format!("and for the check of {} names", grouped(checked)),
-    ]
+fn promises() -> impl Iterator<Item = String> {
+    let limits = MEASURES.map(|Measure { promise, most: (many, seconds), .. }| {
+        promise.replace("MANY", &many.to_string()).replace("SECONDS", &seconds.to_string())
+    });
+    let [view, spaced, names] = SILENT.map(|many| format!("{},{:03}", many / 1000, many % 1000));
+    limits.into_iter().chain([
+        format!("by `View::embed` it is silent for {view} tensors"),
+        format!("for {spaced} in a header that is spelled with spaces"),
+        format!("and for the check of {names} names"),
+    ])
 }
 
-/// `1,125`
-fn grouped(number: usize) -> String {
-    format!("{},{:03}", number / 1000, number % 1000)
-}
-
-#[derive(Clone, Copy)]
-enum Profile {
-    Debug,
-    Release,
-}
-
-impl Profile {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Debug => "debug",
-            Self::Release => "release",
+impl Measure {
+    fn run(&self, scratch: &Scratch, profile: &[&str]) -> Result<String, String> {
+        let (mut sentence, mut is_kept) = (format!("{} takes", self.what), true);
+        for &many in self.sizes {
+            let without = fastest(scratch, profile, &(self.without)(scratch, many)?)?;
+            let extra = fastest(scratch, profile, &(self.with)(scratch, many)?)?.saturating_sub(without);
+            sentence += &format!(" {:.2} s for {many},", extra.as_secs_f32());
+            is_kept &= many > self.most.0 || extra < Duration::from_secs(self.most.1);
         }
+        if is_kept { Ok(sentence) } else { Err(sentence + " which is too long") }
     }
-
-    fn flags(self) -> &'static [&'static str] {
-        match self {
-            Self::Debug => &[],
-            Self::Release => &["--release"],
-        }
-    }
-}
-
-/// A model with every tensor looked up, against a crate without anything.
-fn measure_lookups(scratch: &Scratch, profile: Profile) -> Result<String, String> {
-    let mut sentence = "a model with all tensors looked up takes".to_owned();
-    let without = fastest(scratch, profile, "")?;
-    for tensors in SIZES {
-        let extra = fastest(scratch, profile, &looking_up(scratch, tensors)?)?.saturating_sub(without);
-        say(&mut sentence, tensors, extra);
-        if tensors <= MOST.0 && extra >= MOST.1 {
-            return Err(sentence + " which is too long");
-        }
-    }
-    Ok(sentence)
-}
-
-/// A model with much data, against a crate without anything.
-fn measure_data(scratch: &Scratch, profile: Profile) -> Result<String, String> {
-    let (mebibytes, most) = MOST_FOR_DATA;
-    let len = mebibytes << 20;
-    let file = ModelFile::default().with("a", "U8", &format!("[{len}]"), std::iter::repeat_n(1, len)).bytes();
-    let with = format!(
-        "{}pub static A: &[u8; {len}] = MODEL.expect_array(\"a\");\n",
-        include(scratch, "large", &file)?
-    );
-    let [without, with] = ["", &with].map(|source| fastest(scratch, profile, source));
-    let extra = with?.saturating_sub(without?);
-    let sentence = format!("a model of {mebibytes} MiB takes {:.2} s", extra.as_secs_f32());
-    if extra < most { Ok(sentence) } else { Err(sentence + ", which is too long") }
-}
-
-/// The check that all names differ, without the table that the macro makes, against the same model without it.
-fn measure_names(scratch: &Scratch, profile: Profile) -> Result<String, String> {
-    let mut sentence = "the check of all names alone, without a table, takes".to_owned();
-    for tensors in NAMES {
-        let file = model(tensors);
-        let [without, with] =
-            ["", UNIQUE].map(|check| fastest(scratch, profile, &by_hand(scratch, &file, check)?));
-        let extra = with?.saturating_sub(without?);
-        say(&mut sentence, tensors, extra);
-        if tensors <= MOST_FOR_NAMES.0 && extra >= MOST_FOR_NAMES.1 {
-            return Err(sentence + " which is too long");
-        }
-    }
-    Ok(sentence)
-}
-
-/// `__metadata__` of a small model, against the model without.
-fn measure_metadata(scratch: &Scratch, profile: Profile) -> Result<String, String> {
-    let ((keys, most_for_keys), (escapes, most_for_escapes)) = (MOST_FOR_KEYS, MOST_FOR_ESCAPES);
-    let many_keys: Vec<_> =
-        (0..keys).map(|key| format!(r#""training.parameter.{key}":"value {key}""#)).collect();
-    let many_escapes = format!(r#""config":"{}""#, r#"\"x"#.repeat(escapes));
-    let [without, with_keys, with_escapes] =
-        ["", &many_keys.join(","), &many_escapes].map(|pairs| -> Result<Duration, String> {
-            let file = with_metadata(pairs);
-            let used = "pub static FILE: &[u8] = MODEL.file();\n";
-            fastest(scratch, profile, &(include(scratch, "metadata", &file)? + used))
-        });
-    let without = without?;
-    let (for_keys, for_escapes) = (with_keys?.saturating_sub(without), with_escapes?.saturating_sub(without));
-    let sentence = format!(
-        "`__metadata__` takes {:.2} s with {keys} keys, {:.2} s with {escapes} escapes in a value",
-        for_keys.as_secs_f32(),
-        for_escapes.as_secs_f32()
-    );
-    let is_fast = for_keys < most_for_keys && for_escapes < most_for_escapes;
-    if is_fast { Ok(sentence) } else { Err(sentence + ", which is too long") }
-}
-
-fn say(sentence: &mut String, tensors: usize, time: Duration) {
-    // Writing to a `String` cannot fail.
-    let _ = write!(sentence, " {:.2} s for {tensors},", time.as_secs_f32());
 }
 
 /// The shortest of some builds of the library from the start, the core being built.
-fn fastest(scratch: &Scratch, profile: Profile, source: &str) -> Result<Duration, String> {
+fn fastest(scratch: &Scratch, profile: &[&str], source: &str) -> Result<Duration, String> {
     let times = (0..=RUNS).map(|run| {
         scratch.write("src/lib.rs", format!("// {run}\n#![allow({LINT})]\n{source}").as_bytes())?;
-        build(scratch, profile).timed()
+        cargo(scratch, "build").args(profile).timed()
     });
     // The first may have built the core as well.
     let times: Result<Vec<Duration>, String> = times.skip(1).collect();
@@ -177,8 +137,8 @@ fn fastest(scratch: &Scratch, profile: Profile, source: &str) -> Result<Duration
 }
 
 /// With nothing remembered of earlier builds.
-fn build(scratch: &Scratch, profile: Profile) -> Run {
-    scratch.cargo("build").args(["--lib"]).args(profile.flags()).env("CARGO_INCREMENTAL", "0")
+fn cargo(scratch: &Scratch, subcommand: &str) -> Run {
+    scratch.cargo(subcommand).args(["--lib"]).env("CARGO_INCREMENTAL", "0")
 }
 
 /// Where the lint complains: of a view that is made without the macro, of one whose header is not spelled as usual, and of
@@ -187,18 +147,18 @@ fn find_lint(scratch: &Scratch) -> Result<String, String> {
     if complains(scratch, &looking_up(scratch, MANY)?)? {
         return Err(format!("{LINT} complains of include_model! with {MANY} tensors"));
     }
-    let usual = largest_silent(scratch, |tensors| by_hand(scratch, &model(tensors), ""))?;
-    let spaced = largest_silent(scratch, |tensors| by_hand(scratch, &spaced(tensors), ""))?;
-    let names = largest_silent(scratch, |tensors| by_hand(scratch, &model(tensors), UNIQUE))?;
+    let view = largest_silent(scratch, |many| by_hand(scratch, &matrices(many).bytes(), ""))?;
+    // As the JSON libraries of some languages put them.
+    let spaced = |many| matrices(many).header().replace(':', ": ").replace(',', ", ");
+    let spaced = largest_silent(scratch, |many| {
+        by_hand(scratch, &matrices(many).bytes_with_header(&spaced(many)), "")
+    })?;
+    let names = largest_silent(scratch, |many| by_hand(scratch, &matrices(many).bytes(), UNIQUE))?;
     let sentence = format!(
-        "{LINT} is silent for a view of {usual} tensors or more, of {spaced} spelled with spaces, and for the check of {names} names"
+        "{LINT} is silent for a view of {view} tensors or more, of {spaced} spelled with spaces, and for the check of {names} names"
     );
-    let found = [usual, spaced, names];
-    if found.iter().zip(SILENT).any(|(found, promised)| *found < promised) {
-        Err(sentence)
-    } else {
-        Ok(sentence)
-    }
+    let is_kept = [view, spaced, names].iter().zip(SILENT).all(|(found, promised)| *found >= promised);
+    if is_kept { Ok(sentence) } else { Err(sentence) }
 }
 
 /// The largest number of tensors, to a tenth, that does not set off the lint; no more than are tried.
@@ -220,7 +180,7 @@ fn largest_silent(
 
 fn complains(scratch: &Scratch, source: &str) -> Result<bool, String> {
     scratch.write("src/lib.rs", source.as_bytes())?;
-    let output = scratch.cargo("check").args(["--lib"]).env("CARGO_INCREMENTAL", "0").output()?;
+    let output = cargo(scratch, "check").output()?;
     let said = everything(&output);
     match (output.status.success(), said.contains(LINT)) {
         (true, _) => Ok(false),
@@ -229,13 +189,36 @@ fn complains(scratch: &Scratch, source: &str) -> Result<bool, String> {
     }
 }
 
+fn nothing(_: &Scratch, _: usize) -> Result<String, String> {
+    Ok(String::new())
+}
+
+fn with_data(scratch: &Scratch, mebibytes: usize) -> Result<String, String> {
+    let len = mebibytes << 20;
+    let file = ModelFile::default().with("a", "U8", &format!("[{len}]"), vec![1; len]).bytes();
+    let used = format!("pub static A: &[u8; {len}] = MODEL.expect_array(\"a\");\n");
+    Ok(include(scratch, "large", &file)? + &used)
+}
+
+fn keys(many: usize) -> String {
+    let keys = (0..many).map(|key| format!(r#""training.parameter.{key}":"value {key}""#));
+    keys.collect::<Vec<_>>().join(",")
+}
+
+/// A small model with `__metadata__` where the usual writers put it.
+fn with_metadata(scratch: &Scratch, pairs: &str) -> Result<String, String> {
+    let header = matrices(10).header().replacen('{', &format!(r#"{{"__metadata__":{{{pairs}}},"#), 1);
+    let include = include(scratch, "metadata", &matrices(10).bytes_with_header(&header))?;
+    Ok(include + "pub static FILE: &[u8] = MODEL.file();\n")
+}
+
 fn looking_up(scratch: &Scratch, tensors: usize) -> Result<String, String> {
     let lookups = (0..tensors).map(|ordinal| {
         let name = name(ordinal);
         format!("pub static T{ordinal}: Tensor<'static> = MODEL.expect({name:?}, Dtype::F16, &[4, 8]);\n")
     });
     let uses = "use embedded_safetensors::{Dtype, Tensor};\n".to_owned();
-    Ok([uses, include(scratch, "model", &model(tensors))?].into_iter().chain(lookups).collect())
+    Ok([uses, include(scratch, "model", &matrices(tensors).bytes())?].into_iter().chain(lookups).collect())
 }
 
 /// Writes the file, and gives the source that includes it.
@@ -259,22 +242,6 @@ fn by_hand(scratch: &Scratch, file: &[u8], with: &str) -> Result<String, String>
 }
 
 /// F16 matrices, named as most networks name them.
-fn model(tensors: usize) -> Vec<u8> {
-    matrices(tensors).bytes()
-}
-
-/// The same with spaces in its header, as the JSON libraries of some languages put them.
-fn spaced(tensors: usize) -> Vec<u8> {
-    let header = matrices(tensors).header().replace(':', ": ").replace(',', ", ");
-    matrices(tensors).bytes_with_header(&header)
-}
-
-/// Ten tensors behind these pairs, where the usual writers put them.
-fn with_metadata(pairs: &str) -> Vec<u8> {
-    let header = matrices(10).header().replacen('{', &format!(r#"{{"__metadata__":{{{pairs}}},"#), 1);
-    matrices(10).bytes_with_header(&header)
-}
-
 fn matrices(tensors: usize) -> ModelFile {
     (0..tensors)
         .fold(ModelFile::default(), |model, ordinal| model.with(&name(ordinal), "F16", "[4,8]", [0; 64]))

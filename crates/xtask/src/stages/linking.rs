@@ -80,7 +80,7 @@ fn trap_works(firmware: Firmware) -> Result<(), String> {
 }
 
 fn log_is_free(firmware: Firmware) -> Result<(), String> {
-    firmware.build_only("everything")?;
+    firmware.build_only(&["everything"])?;
     let without = sizes(firmware)?;
     firmware.build_with("everything", "defmt")?;
     match sizes(firmware)? {

@@ -1,24 +1,18 @@
 //! The stages of `cargo xtask test`.
 
 mod build_time;
-mod desktop;
-mod digits;
 mod flash_model;
-mod identity;
 mod linking;
-mod numpy;
 pub mod readme;
 mod scratch;
+mod scripts;
 mod suites;
-mod tables;
 mod targets;
-mod vectors;
 
 use crate::report::Outcome;
 use crate::{boards, measure};
 
-pub use tables::generate as generate_tables;
-pub use vectors::generate as generate_vectors;
+pub use scripts::{write_tables, write_vectors};
 
 /// When a stage runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,12 +68,12 @@ pub const STAGES: [Stage; 29] = [
     quick(
         "identity",
         "random files and shards are those of the Python reference, byte for byte",
-        identity::share,
+        scripts::some_files,
     ),
     quick(
         "digits",
         "the networks of the firmware, and what boards make of them, are what numpy says",
-        digits::judge,
+        scripts::digits,
     ),
     deep("suite", "all of the suite on the core as firmware builds it; the examples", suites::whole),
     deep(
@@ -101,19 +95,19 @@ pub const STAGES: [Stage; 29] = [
     ),
     deep(
         "all-costs",
-        "the same at every level and beside the reference; the pages that show it",
+        "the same as cost at every level and beside the reference; the pages that show it",
         measure::judge_firmware,
     ),
-    deep("vectors", "the committed vectors are what the generator writes", vectors::check),
-    deep("numpy", "many random slices are what numpy makes of them", numpy::slices),
-    deep("python", "many files and shards are those of the Python reference", identity::files),
-    deep("tables", "the committed tables are what numpy and ml_dtypes say", tables::check),
+    deep("vectors", "the committed vectors are what the generator writes", scripts::vectors),
+    deep("numpy", "many random slices are what numpy makes of them", scripts::slices),
+    deep("python", "many files and shards are those of the Python reference", scripts::all_files),
+    deep("tables", "the committed tables are what numpy and ml_dtypes say", scripts::tables),
     deep(
         "desktop",
         "the command agrees with Python's numpy, safetensors and huggingface_hub",
-        desktop::agree,
+        scripts::desktop,
     ),
-    deep("readers", "the results page is true; `safetensors decode` is always right", vectors::readers),
+    deep("readers", "the results page is true; `safetensors decode` is always right", scripts::readers),
     deep("chips", "`fit` and `flash`, which need probe-rs", suites::chips),
     deep("memory", "what the command takes of memory, also for files of gigabytes", suites::memory),
 ];

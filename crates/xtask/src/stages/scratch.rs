@@ -3,22 +3,23 @@
 use crate::process::Run;
 use crate::toolchain::own_cargo;
 use crate::workspace;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// A package that depends on the core alone.
-pub struct Scratch {
-    folder: PathBuf,
-}
+pub struct Scratch(PathBuf);
 
 impl Scratch {
     /// A package of this name with nothing in it.
     pub fn new(name: &str) -> Result<Self, String> {
-        let folder = workspace::target_dir().join("scratch").join(name);
+        let scratch = Self(workspace::target_dir().join("scratch").join(name));
         // What an earlier run wrote is no part of this one.
-        let _ = std::fs::remove_dir_all(folder.join("src"));
-        let scratch = Self { folder };
+        let _ = std::fs::remove_dir_all(scratch.path("src"));
         let core = workspace::root().join("crates/embedded-safetensors");
-        scratch.write("Cargo.toml", manifest(name, &core).as_bytes())?;
+        let manifest = format!(
+            "[workspace]\n\n[package]\nname = {name:?}\nversion = \"0.0.0\"\nedition = \"2024\"\n\n\
+             [dependencies]\nembedded-safetensors = {{ path = {core:?} }}\n"
+        );
+        scratch.write("Cargo.toml", manifest.as_bytes())?;
         scratch.write("src/lib.rs", b"//! Empty.\n")?;
         Ok(scratch)
     }
@@ -29,19 +30,12 @@ impl Scratch {
     }
 
     pub fn path(&self, path: &str) -> PathBuf {
-        self.folder.join(path)
+        self.0.join(path)
     }
 
     /// `cargo SUBCOMMAND` in it. All such packages share what they build of the core.
     pub fn cargo(&self, subcommand: &str) -> Run {
         let target = workspace::target_dir().join("scratch/target");
-        own_cargo().dir(&self.folder).env("CARGO_TARGET_DIR", target).args([subcommand])
+        own_cargo().dir(&self.0).env("CARGO_TARGET_DIR", target).args([subcommand])
     }
-}
-
-fn manifest(name: &str, core: &Path) -> String {
-    format!(
-        "[workspace]\n\n[package]\nname = {name:?}\nversion = \"0.0.0\"\nedition = \"2024\"\n\n\
-         [dependencies]\nembedded-safetensors = {{ path = {core:?} }}\n"
-    )
 }

@@ -27,9 +27,9 @@ impl Firmware {
         self.cargo()?.args(["--bins"]).capture().map(drop)
     }
 
-    /// Builds one of them.
-    pub fn build_only(self, program: &str) -> Result<(), String> {
-        self.cargo()?.args(["--bin", program]).capture().map(drop)
+    /// Builds some of them.
+    pub fn build_only(self, programs: &[&str]) -> Result<(), String> {
+        self.cargo()?.args(programs.iter().flat_map(|program| ["--bin", program])).capture().map(drop)
     }
 
     /// Builds a program with a feature.

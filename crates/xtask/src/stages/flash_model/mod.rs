@@ -1,21 +1,47 @@
-//! A model that is linked into firmware: what it costs, where its weights are, and which builds it refuses.
+//! A model that is linked into firmware: what it costs, where its weights are, what the network answers, and which builds it
+//! refuses.
 
-mod image;
 mod network;
 mod refusals;
 
 use super::readme;
+use crate::elf::Elf;
+use crate::measure::firmware::{Board, CORTEX_M3, Firmware, RISC_V};
 use crate::report::{Outcome, Tally};
-use crate::workspace;
+use crate::toolchain::{BARE_TARGETS, Toolchain};
+use crate::{model, workspace};
 
 /// The model, which an example of the product has too.
 const MODEL: &str = "crates/embedded-safetensors/examples/network.safetensors";
 
+/// With the model and the core, with the model and addresses written by hand, and with nothing.
+const PROGRAMS: [&str; 3] = ["constant", "by_hand", "empty"];
+
+const FLASH: [&str; 3] = [".text", ".rodata", ".data"];
+const RAM: [&str; 2] = [".data", ".bss"];
+
+/// What the program with the core may have more than the one by hand, and what it may have of RAM.
+const MOST_FLASH: usize = 0;
+const MOST_RAM: usize = 0;
+
+/// Parts of symbol names that say that something of the core, a panic or the formatting of text is in the image.
+const UNWANTED: [&str; 4] = ["embedded_safetensors", "panic", "4core3fmt", "unwind"];
+
 pub fn run() -> Outcome {
     let mut tally = Tally::default();
+    let promise = format!(
+        "its bytes and {MOST_FLASH} B more in flash than addresses counted by hand, {MOST_RAM} B of RAM, and no symbol of this crate"
+    );
     tally.check("the committed model is the generator's", check_file());
-    tally.check("the readme promises this", readme::check([image::promise()]));
-    image::measure(&mut tally)?;
+    tally.check("the readme promises this", readme::check([promise]));
+    for triple in BARE_TARGETS {
+        let firmware = Firmware { toolchain: Toolchain::for_target(triple)?, level: "s" };
+        tally.measured(triple, firmware.build_only(&PROGRAMS).and_then(|()| measure_image(firmware)));
+        for board in [CORTEX_M3, RISC_V].iter().filter(|board| board.triple == triple) {
+            board.need_emulator()?;
+            tally.measured(board.name, answers(board, firmware));
+        }
+    }
     refusals::check(&mut tally)?;
     Ok(tally)
 }
@@ -27,4 +53,67 @@ fn check_file() -> Result<(), String> {
     let written = workspace::target_dir().join("flash-model/network.safetensors");
     workspace::write(&written, &network::file())?;
     Err(format!("{MODEL} is another file than {}, which the generator has just written", written.display()))
+}
+
+fn measure_image(firmware: Firmware) -> Result<String, String> {
+    let [with_core, by_hand, empty] = PROGRAMS.map(|program| Elf::open(&firmware.program(program)));
+    let (with_core, empty) = (with_core?, empty?.size_of(&FLASH));
+    with_core.lacks(&UNWANTED)?;
+    image_address(&with_core)?;
+    let [flash, by_hand] = [&with_core, &by_hand?].map(|elf| elf.size_of(&FLASH).saturating_sub(empty));
+    let (ram, file) = (with_core.size_of(&RAM), network::file().len());
+    let sentence = format!(
+        "the model in flash: {flash} bytes, {file} of them the file; by hand: {by_hand}; {ram} of RAM, no symbol of the core"
+    );
+    if flash > by_hand + MOST_FLASH || ram > MOST_RAM { Err(sentence) } else { Ok(sentence) }
+}
+
+/// Where the model's bytes lie, in the one place where they do.
+fn image_address(elf: &Elf) -> Result<u64, String> {
+    match elf.addresses_of(&network::file())[..] {
+        [address] => Ok(address),
+        ref others => Err(format!("the model is in the image {} times", others.len())),
+    }
+}
+
+/// The weights are read where the file lies, and the answers are those of this machine; by hand too, or that would be no
+/// measure.
+fn answers(board: &Board, firmware: Firmware) -> Result<String, String> {
+    let [with_core, by_hand, _] = PROGRAMS;
+    let image = run_program(board, firmware, with_core)?;
+    run_program(board, firmware, by_hand)?;
+    Ok(format!("the weights are read at {image:#x} and behind, in flash, and give the same answers as here"))
+}
+
+/// Gives the address of the file in it.
+fn run_program(board: &Board, firmware: Firmware, name: &str) -> Result<u64, String> {
+    let (program, file) = (firmware.program(name), network::file());
+    let image = image_address(&Elf::open(&program)?)?;
+    let is_flash = |address: u64| u32::try_from(address).is_ok_and(|address| board.flash.contains(&address));
+    for seed in 0..3 {
+        let input = network::input(seed);
+        let figures = board.run(program.clone(), &request(&input))?;
+        for name in network::TENSORS {
+            let range = model::range(&file, name).ok_or("the model lacks a tensor")?;
+            let (found, due) = (figures.get(name)?, image + range.start as u64);
+            if found != due || !is_flash(found) || !is_flash(found + range.len() as u64 - 1) {
+                return Err(format!("{name} is read at {found:#x}; in the image it is at {due:#x}"));
+            }
+        }
+        let answer = network::answer(&file, &input).ok_or("the model lacks a tensor")?;
+        for (output, due) in answer.into_iter().enumerate() {
+            let found = figures.get(&output.to_string())?;
+            if found != u64::from(due) {
+                return Err(format!("output {output} has the bits {found:#x}; here it has {due:#x}"));
+            }
+        }
+    }
+    Ok(image)
+}
+
+/// What the firmware finds in the machine's memory: four words, of which it reads the length, then the input and the length of a
+/// name, for there is none.
+fn request(input: &[u8]) -> Vec<u8> {
+    let words: [u64; 2] = [0, input.len() as u64 + 1];
+    words.iter().flat_map(|pair| pair.to_le_bytes()).chain(input.iter().copied()).chain([0]).collect()
 }

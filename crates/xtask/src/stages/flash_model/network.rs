@@ -2,26 +2,32 @@
 
 use crate::model::{self, ModelFile};
 
-pub const INPUTS: usize = 32;
+const INPUTS: usize = 32;
 const HIDDEN: usize = 64;
-pub const OUTPUTS: usize = 8;
+const OUTPUTS: usize = 8;
 
 /// Its tensors, in the order in which the firmware names them.
 pub const TENSORS: [&str; 5] = ["fc1.weight", "fc1.bias", "fc1.scale", "fc2.weight", "fc2.bias"];
 
 /// The model file: made up, but the same every time; in the order in which the usual writers sort tensors.
 pub fn file() -> Vec<u8> {
-    let mut numbers = Numbers(0x9e37_79b9);
-    let mut floats = |count| -> Vec<u8> {
-        (0..count).flat_map(|_| (f32::from(numbers.next()) / 64.0).to_le_bytes()).collect()
+    // Xorshift: numbers of 8 bits that look like weights.
+    let mut state = 0x9e37_79b9_u32;
+    let mut numbers = |count| -> Vec<i8> {
+        let next = |_| {
+            state ^= state << 13;
+            state ^= state >> 17;
+            state ^= state << 5;
+            state.to_le_bytes()[3].cast_signed()
+        };
+        (0..count).map(next).collect()
     };
-    let scale = floats(HIDDEN);
-    let fc2_bias = floats(OUTPUTS);
-    let fc2_weight = floats(OUTPUTS * HIDDEN);
-    let mut integers = |count| -> Vec<i32> { (0..count).map(|_| i32::from(numbers.next())).collect() };
-    let fc1_bias = integers(HIDDEN).into_iter().flat_map(|bias| (16 * bias).to_le_bytes());
-    let fc1_weight =
-        integers(HIDDEN * INPUTS).into_iter().flat_map(|weight| weight.to_le_bytes().into_iter().take(1));
+    let floats =
+        |numbers: Vec<i8>| numbers.into_iter().flat_map(|number| (f32::from(number) / 64.0).to_le_bytes());
+    let [scale, fc2_bias, fc2_weight] =
+        [HIDDEN, OUTPUTS, OUTPUTS * HIDDEN].map(|count| floats(numbers(count)));
+    let fc1_bias = numbers(HIDDEN).into_iter().flat_map(|bias| (16 * i32::from(bias)).to_le_bytes());
+    let fc1_weight = numbers(HIDDEN * INPUTS).into_iter().map(i8::cast_unsigned);
     ModelFile::default()
         .with("fc1.scale", "F32", "[64]", scale)
         .with("fc2.bias", "F32", "[8]", fc2_bias)
@@ -31,41 +37,33 @@ pub fn file() -> Vec<u8> {
         .bytes()
 }
 
-/// Xorshift: numbers of 8 bits that look like weights.
-struct Numbers(u32);
-
-impl Numbers {
-    fn next(&mut self) -> i8 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 17;
-        self.0 ^= self.0 << 5;
-        self.0.to_le_bytes()[3].cast_signed()
-    }
+/// Inputs of both signs, others for every seed.
+pub fn input(seed: u8) -> Vec<u8> {
+    let inputs = (1u8..).take(INPUTS);
+    inputs.map(|place| place.wrapping_mul(37).wrapping_add(seed.wrapping_mul(101))).collect()
 }
 
 /// What the network in `file` answers, as the bits of its outputs.
-pub fn answer(file: &[u8], input: &[u8]) -> Option<Vec<u32>> {
+pub fn answer(file: &[u8], input: &[u8]) -> Option<[u32; OUTPUTS]> {
     let tensor = |name| file.get(model::range(file, name)?);
     let bias = words(tensor("fc1.bias")?).map(i32::from_le_bytes);
     let scale = words(tensor("fc1.scale")?).map(f32::from_le_bytes);
     let rows = tensor("fc1.weight")?.chunks_exact(INPUTS);
     let hidden = rows.zip(bias).zip(scale).map(|((row, bias), scale)| {
-        let products = row
-            .iter()
-            .zip(input)
-            .map(|(weight, value)| i32::from(weight.cast_signed()) * i32::from(value.cast_signed()));
-        (products.sum::<i32>() + bias).max(0) as f32 * scale
+        let product =
+            |(weight, value): (&u8, &u8)| i32::from(weight.cast_signed()) * i32::from(value.cast_signed());
+        (row.iter().zip(input).map(product).sum::<i32>() + bias).max(0) as f32 * scale
     });
     let hidden: Vec<f32> = hidden.collect();
     let bias = words(tensor("fc2.bias")?).map(f32::from_le_bytes);
     let rows = tensor("fc2.weight")?.chunks_exact(4 * HIDDEN);
     let outputs = rows.zip(bias).map(|(row, bias)| {
         let weights = words(row).map(f32::from_le_bytes);
-        weights.zip(&hidden).fold(bias, |sum, (weight, value)| sum + weight * value)
+        weights.zip(&hidden).fold(bias, |sum, (weight, value)| sum + weight * value).to_bits()
     });
-    Some(outputs.map(f32::to_bits).collect())
+    outputs.collect::<Vec<_>>().try_into().ok()
 }
 
 fn words(bytes: &[u8]) -> impl Iterator<Item = [u8; 4]> {
-    bytes.chunks_exact(4).filter_map(|word| word.first_chunk().copied())
+    bytes.as_chunks().0.iter().copied()
 }

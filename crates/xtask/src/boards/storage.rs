@@ -1,0 +1,185 @@
+//! What a machine is started with: files in its storage, sound and spoiled, and the options that put them in.
+
+use crate::toolchain::own_cargo;
+use crate::{model, workspace};
+use fatfs::{FatType, FileSystem, FormatVolumeOptions, FsOptions};
+use fscommon::StreamSlice;
+use serde::Deserialize;
+use std::fs::File;
+use std::io::{self, Seek, Write};
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+/// Where the program of a case finds its files; nowhere when all is in the program, or the slot for cards is empty. Files are
+/// named as [`bytes`] says.
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Storage {
+    /// A memory card with these files.
+    card: Option<Vec<(String, String)>>,
+    /// A card that was never formatted.
+    #[serde(default)]
+    blank_card: bool,
+    /// A bank of NOR flash with files at these bytes of it, erased elsewhere.
+    nor: Option<Vec<(usize, String)>>,
+    /// The bank is protected against writing.
+    #[serde(default)]
+    protected: bool,
+    /// A file at this address, in flash that the program is in too.
+    flash: Option<(u32, String)>,
+}
+
+/// The size of a bank.
+const NOR: usize = 32 << 20;
+const ERASED: u8 = 0xff;
+
+impl Storage {
+    /// Writes the image, if there is one, and gives the options of QEMU.
+    pub fn options(&self, image: &Path) -> Result<Vec<String>, String> {
+        let (path, protection) = (image.display(), if self.protected { "readonly=on," } else { "" });
+        let (option, what) = if let Some(files) = &self.card {
+            write_card(image, Some(files))?;
+            ("-drive", format!("if=sd,format=raw,file={path}"))
+        } else if self.blank_card {
+            write_card(image, None)?;
+            ("-drive", format!("if=sd,format=raw,file={path}"))
+        } else if let Some(files) = &self.nor {
+            workspace::write(image, &nor(files)?)?;
+            ("-drive", format!("if=pflash,unit=1,format=raw,{protection}file={path}"))
+        } else if let Some((address, file)) = &self.flash {
+            workspace::write(image, &bytes(file)?)?;
+            ("-device", format!("loader,file={path},addr={address:#x},force-raw=on"))
+        } else {
+            return Ok(Vec::new());
+        };
+        Ok(vec![option.to_owned(), what])
+    }
+
+    /// As [`options`](Self::options), for a machine that has flash and nothing else.
+    pub fn flash(&self, image: &Path) -> Result<Vec<String>, String> {
+        let Some((address, file)) = &self.flash else { return Ok(Vec::new()) };
+        workspace::write(image, &bytes(file)?)?;
+        Ok(vec!["--flash".to_owned(), format!("{address:#x}={}", image.display())])
+    }
+}
+
+/// What is in a file: a committed model as `NAME`, the same as `NAME/corrupt` and `NAME/cut`; the conformance vectors as `vectors`, what
+/// is expected of them as `manifest`, and `manifest/wrong` where not all of that is true.
+pub fn bytes(file: &str) -> Result<Vec<u8>, String> {
+    let (name, fault) = file.split_once('/').unwrap_or((file, ""));
+    let sound = workspace::read(&match name {
+        "manifest" => manifest(),
+        "vectors" => vectors()?,
+        model => model_path(model),
+    })?;
+    match fault {
+        "" => Ok(sound),
+        "corrupt" => corrupt(sound),
+        "cut" => Ok(sound[..sound.len().saturating_sub(1000)].to_vec()),
+        "wrong" => wrong(sound),
+        _ => Err(format!("there is no fault \"{fault}\"")),
+    }
+}
+
+/// A committed model.
+pub fn model_path(name: &str) -> PathBuf {
+    workspace::root().join("firmware/app/models").join(name).with_extension("safetensors")
+}
+
+/// The committed manifest of the conformance vectors.
+pub fn manifest() -> PathBuf {
+    workspace::root().join("tests/vectors/manifest.json")
+}
+
+/// The vectors that are small enough for a device, one behind the other.
+pub fn vectors() -> Result<PathBuf, String> {
+    static PACKED: OnceLock<Result<PathBuf, String>> = OnceLock::new();
+    let pack = || {
+        let path = workspace::target_dir().join("firmware/VECTORS.BIN");
+        workspace::write(&path, b"")?;
+        let program = ["run", "--release", "--quiet", "--package", "verification", "--bin", "pack", "--"];
+        own_cargo().args(program).args([&path]).capture()?;
+        Ok(path)
+    };
+    PACKED.get_or_init(pack).clone()
+}
+
+/// One bit of the header is another: the last tensor begins elsewhere.
+fn corrupt(mut model: Vec<u8>) -> Result<Vec<u8>, String> {
+    const OFFSETS: &[u8] = br#""data_offsets":["#;
+    let header = model::data_start(&model).and_then(|end| model.get(..end));
+    let at = header.and_then(|header| header.windows(OFFSETS.len()).rposition(|bytes| bytes == OFFSETS));
+    let digit = at.and_then(|at| model.get_mut(at + OFFSETS.len()));
+    *digit.ok_or("the model's header is not as expected")? ^= 1;
+    Ok(model)
+}
+
+/// Two expectations are wrong: the byte of an error, and an offset of a sound file's tensor.
+fn wrong(manifest: Vec<u8>) -> Result<Vec<u8>, String> {
+    const CHANGES: [[&str; 3]; 2] = [
+        ["{\"id\":\"d1-far-apart\",", "\"at\":217,", "\"at\":218,"],
+        ["{\"id\":\"name-cases\",", "\"data_offsets\":[1,2]", "\"data_offsets\":[0,1]"],
+    ];
+    let mut text = String::from_utf8(manifest).map_err(|error| error.to_string())?;
+    for [line, right, wrong] in CHANGES {
+        let place = text.find(line).and_then(|begin| Some(begin + text[begin..].find(right)?));
+        let at = place.ok_or_else(|| format!("the manifest does not say {right} in {line}"))?;
+        text.replace_range(at..at + right.len(), wrong);
+    }
+    Ok(text.into_bytes())
+}
+
+fn nor(files: &[(usize, String)]) -> Result<Vec<u8>, String> {
+    let mut image = vec![ERASED; NOR];
+    for (at, file) in files {
+        let bytes = bytes(file)?;
+        let place = image.get_mut(*at..at + bytes.len()).ok_or("the files do not fit into the flash")?;
+        place.copy_from_slice(&bytes);
+    }
+    Ok(image)
+}
+
+const SECTOR: u64 = 512;
+/// The emulator wants a power of two. There is nothing in most of it, which takes no place on a disk.
+const CARD: u64 = SECTOR << 20;
+/// Where the partition begins.
+const PARTITION: u64 = SECTOR << 11;
+
+/// Writes a card: blank, or as cameras and recorders format it with one partition, FAT32, and these files in its root, whose
+/// names have up to eight capitals, a dot and up to three more.
+fn write_card(path: &Path, files: Option<&[(String, String)]>) -> Result<(), String> {
+    let mut contents = Vec::new();
+    for (name, file) in files.unwrap_or_default() {
+        contents.push((name.as_str(), bytes(file)?));
+    }
+    let write = || -> io::Result<()> {
+        let mut card = File::options().read(true).write(true).create(true).truncate(true).open(path)?;
+        card.set_len(CARD)?;
+        if files.is_none() {
+            return Ok(());
+        }
+        card.write_all(&partition_table())?;
+        let mut volume = StreamSlice::new(card, PARTITION, CARD)?;
+        fatfs::format_volume(&mut volume, FormatVolumeOptions::new().fat_type(FatType::Fat32))?;
+        volume.rewind()?;
+        let volume = FileSystem::new(volume, FsOptions::new())?;
+        for (name, bytes) in contents {
+            volume.root_dir().create_file(name)?.write_all(&bytes)?;
+        }
+        volume.unmount()
+    };
+    write().map_err(|error| format!("cannot write {}: {error}", path.display()))
+}
+
+/// The first sector: one partition, up to the end.
+fn partition_table() -> [u8; 512] {
+    const FAT32: u8 = 0x0c;
+    let mut table = [0; 512];
+    let sectors = |bytes: u64| u32::try_from(bytes / SECTOR).unwrap_or(u32::MAX).to_le_bytes();
+    // Places on cylinders mean nothing to anybody: the highest that can be said.
+    table[446..454].copy_from_slice(&[0, 0xfe, 0xff, 0xff, FAT32, 0xfe, 0xff, 0xff]);
+    table[454..458].copy_from_slice(&sectors(PARTITION));
+    table[458..462].copy_from_slice(&sectors(CARD - PARTITION));
+    table[510..].copy_from_slice(&[0x55, 0xaa]);
+    table
+}

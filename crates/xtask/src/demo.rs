@@ -1,0 +1,156 @@
+//! From a machine with nothing on it to digits recognised by a board, for a person to watch.
+
+use crate::boards::{Board, DIGITS, boards};
+use crate::{model, workspace};
+use std::io::{IsTerminal, Write, stdout};
+use std::time::Instant;
+
+/// What each board shows, and whether it runs here.
+pub fn list() -> Result<(), String> {
+    for board in boards()? {
+        println!("{}\n    shows: {}\n    runs:  {}\n", board.about(), board.shows, board.whereabouts());
+    }
+    Ok(())
+}
+
+/// Builds, runs and shows a board.
+pub fn show(board: &'static Board) -> Result<(), String> {
+    println!("{}\n{}\n", board.about(), board.shows);
+    board.prepare()?;
+    println!("building it; the first time this takes a minute or more ...");
+    board.build("", &[])?.check()?;
+    let flash = board.flash_of(DIGITS)?;
+    if board.needs_hardware() {
+        println!(
+            "It is built, and takes {flash} of {} bytes of flash. Running it here is not possible:",
+            board.flash
+        );
+        println!("it needs the real board, at the end of a cable. Then, in firmware/{}:\n", board.name);
+        board.hardware.iter().for_each(|line| println!("    {line}"));
+        return Ok(());
+    }
+    println!("running it {} ...\n", board.whereabouts());
+    let start = Instant::now();
+    let mut show = Show { images: images()?, has_colours: has_colours(), row: Vec::new() };
+    let ended = board.run(DIGITS, |line| show.hear(line))?;
+    show.end_row();
+    if ended.exit_code != Some(0) {
+        return Err(format!("the board did not finish: {}", ended.how()));
+    }
+    println!("  flash: {flash} of {} bytes", board.flash);
+    println!("  time: {:.1} s, at the speed of the emulator", start.elapsed().as_secs_f32());
+    Ok(())
+}
+
+/// An image of a handwritten digit: eight rows of eight pixels, each of 0 to 16.
+type Image = [u8; 64];
+
+/// The images that the boards read.
+fn images() -> Result<Vec<Image>, String> {
+    let file = workspace::read(&workspace::root().join("firmware/app/models/digits-test.safetensors"))?;
+    let bytes = model::range(&file, "images").and_then(|range| file.get(range));
+    let (images, _) = bytes.ok_or("the file with the images has no images")?.as_chunks();
+    Ok(images.to_vec())
+}
+
+/// An image, what it was read as and what it is.
+struct Reading {
+    image: Image,
+    guess: u64,
+    label: u64,
+}
+
+/// What is shown of what a board says: its digits as images, all else as it comes.
+struct Show {
+    images: Vec<Image>,
+    has_colours: bool,
+    row: Vec<Reading>,
+}
+
+impl Show {
+    fn hear(&mut self, line: &str) {
+        if self.read(line).is_none() {
+            self.end_row();
+            println!("  {line}");
+        }
+    }
+
+    /// `digit 12: a 6, read as 8, logits …`
+    fn read(&mut self, line: &str) -> Option<()> {
+        const IN_A_ROW: usize = 8;
+        let words: Vec<&str> = line.strip_prefix("digit ")?.split([' ', ':', ',']).collect();
+        let [number, "", "a", label, "", "read", "as", guess, ..] = words[..] else { return None };
+        let image = *self.images.get(number.parse::<usize>().ok()?)?;
+        self.row.push(Reading { image, guess: guess.parse().ok()?, label: label.parse().ok()? });
+        if self.row.len() == IN_A_ROW {
+            self.end_row();
+        }
+        Some(())
+    }
+
+    fn end_row(&mut self) {
+        if !self.row.is_empty() {
+            println!("{}", draw(&self.row, self.has_colours));
+            self.row.clear();
+        }
+        // Somebody is watching.
+        let _ = stdout().flush();
+    }
+}
+
+/// Four lines of images, a character for two pixels one above the other, and a line below with what they were read as.
+fn draw(readings: &[Reading], has_colours: bool) -> String {
+    let line = |parts: Vec<String>| format!("  {}\n", parts.join("  ").trim_end());
+    let pixels = |rows: &[u8]| {
+        let characters =
+            rows[..8].iter().zip(&rows[8..]).map(|(upper, lower)| pixel(*upper, *lower, has_colours));
+        characters.chain(has_colours.then(|| "\x1b[0m".to_owned())).collect()
+    };
+    let rows = |at| readings.iter().map(|reading| pixels(&reading.image[at..at + 16])).collect();
+    let caption = |Reading { guess, label, .. }: &Reading| match guess == label {
+        true => format!("   {guess}    "),
+        false => format!("{guess}✗ is {label}"),
+    };
+    let images: String = (0..64).step_by(16).map(|at| line(rows(at))).collect();
+    images + &line(readings.iter().map(caption).collect())
+}
+
+/// The upper in the colour of the text, the lower in that of the ground; without colours, whether there is much ink.
+fn pixel(upper: u8, lower: u8, has_colours: bool) -> String {
+    // Of 24 greys, black for no ink.
+    let grey = |ink: u8| 232 + u16::from(ink.min(16)) * 23 / 16;
+    match (upper > 6, lower > 6) {
+        _ if has_colours => format!("\x1b[38;5;{};48;5;{}m▀", grey(upper), grey(lower)),
+        (true, true) => "█".to_owned(),
+        (true, false) => "▀".to_owned(),
+        (false, true) => "▄".to_owned(),
+        (false, false) => " ".to_owned(),
+    }
+}
+
+/// Whether people watch at a terminal that has colours.
+fn has_colours() -> bool {
+    let is_unset = |name, value| std::env::var_os(name).is_none_or(|found| found == value);
+    is_unset("NO_COLOR", "")
+        && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
+        && stdout().is_terminal()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_becomes_an_image_and_what_it_was_read_as() {
+        // The left column black, the lowest row half black.
+        let image =
+            std::array::from_fn(|at| if at % 8 == 0 { 16 } else { u8::from((56..60).contains(&at)) * 9 });
+        let mut show = Show { images: vec![image; 64], has_colours: false, row: Vec::new() };
+        show.hear("digit 3: a 3, read as 3, logits c1a2b3c4 00000000");
+        show.hear("digit 12: a 5, read as 8, logits c1a2b3c4 00000000");
+        let side = "  █         █\n".repeat(3);
+        assert_eq!(draw(&show.row, false), side + "  █▄▄▄      █▄▄▄\n     3      8✗ is 5\n");
+        assert!(draw(&show.row, true).contains("\x1b[38;5;255;48;5;255m▀\x1b[38;5;232;48;5;244m▀"));
+        assert_eq!([show.read("digit twelve: "), show.read("digit 64: a 3, read as 3, logits")], [None; 2]);
+    }
+}

@@ -1,0 +1,173 @@
+//! What Python says: scripts beside what they judge, each with packages of its own.
+
+use crate::process::{Run, everything};
+use crate::python::environment;
+use crate::report::{Outcome, Tally};
+use crate::toolchain::own_cargo;
+use crate::workspace;
+use std::path::{Path, PathBuf};
+
+const MAKE_TABLES: &str = "tests/elements/make.py";
+const DESKTOP: &str = "host/tests/python";
+
+/// A script, run by the Python of this name that has the packages of its folder, leaving no compiled files there.
+fn script(python: &str, path: &str) -> Result<Run, String> {
+    let path = Path::new(path);
+    let python = environment(python, path.parent().unwrap_or(path))?;
+    Ok(Run::new(python).args(["-B"]).args([path]))
+}
+
+fn one(what: &str, outcome: Result<(), String>) -> Outcome {
+    let mut tally = Tally::default();
+    tally.check(what, outcome);
+    Ok(tally)
+}
+
+/// A script that asks a program of the verification package, and Python packages, the same about so many random cases, or as many
+/// as it likes. `NAME_SEED` asks once more what an earlier run has asked.
+fn compare(name: &str, path: &str, program: [&str; 2], cases: Option<u32>) -> Result<(), String> {
+    let mut run = script(&format!("python-{name}"), path)?.limit(600);
+    let [program, features] = program;
+    // As the suite is built, so that little is left to build.
+    let build = ["build", "--quiet", "--package", "verification", "--bin", program, "--features", features];
+    own_cargo().args(build).check()?;
+    if let Some(cases) = cases {
+        run = run.args(["--cases", &cases.to_string()]);
+    }
+    if let Some(seed) = std::env::var_os(name.to_uppercase() + "_SEED") {
+        run = run.args(["--seed".into(), seed]);
+    }
+    run.args(["--"]).args([workspace::target_dir().join("debug").join(program)]).check()
+}
+
+/// Random dictionaries become the same files, and random models the same shards, as the reference's: a part of them.
+pub fn some_files() -> Outcome {
+    files(Some(2000), Some(100))
+}
+
+/// All of them.
+pub fn all_files() -> Outcome {
+    files(None, None)
+}
+
+fn files(of_files: Option<u32>, of_shards: Option<u32>) -> Outcome {
+    let files = compare("identity", "tests/writing/python/identity.py", ["writes", ""], of_files);
+    let mut tally = one("files are the reference's", files)?;
+    let shards = compare("shards", "tests/shards/python/hub.py", ["hub", "std"], of_shards);
+    tally.check("shards are huggingface_hub's", shards);
+    Ok(tally)
+}
+
+/// Random slices are what numpy makes of them.
+pub fn slices() -> Outcome {
+    let slices = compare("numpy", "tests/slicing/numpy/numpy_slices.py", ["slices", ""], None);
+    one("slices are numpy's", slices)
+}
+
+/// Writes the tables of what elements are anew.
+pub fn write_tables() -> Result<(), String> {
+    script("python-tables", MAKE_TABLES)?.check()
+}
+
+/// The committed tables are what numpy and ml_dtypes say.
+pub fn tables() -> Outcome {
+    let check = script("python-tables", MAKE_TABLES)?.args(["--check"]);
+    one("the committed tables are the script's", check.check())
+}
+
+/// Writes the conformance vectors anew, and the page that says who is right about them.
+pub fn write_vectors() -> Result<(), String> {
+    generator("generate").check()?;
+    results_page(&release_program()?)?.check()
+}
+
+/// The committed vectors are what the generator writes.
+pub fn vectors() -> Outcome {
+    one("the committed vectors are the generator's", generator("check").check())
+}
+
+fn generator(command: &str) -> Run {
+    let verification = ["--release", "--quiet", "--package", "verification", "--features", "oracle"];
+    own_cargo().args(["run"]).args(verification).args(["--bin", "vectors", "--", command])
+}
+
+/// The Python readers say what the results page says; `safetensors decode` is right about every vector.
+pub fn readers() -> Outcome {
+    let program = release_program()?;
+    let mut tally = one("the results page is true", results_page(&program)?.args(["--check"]).check())?;
+    let score = script("python", "tests/vectors/run.py")?.args(["--strict", "--large", "--"]);
+    let score = score.args([&program]).args(["decode"]).check();
+    tally.check("safetensors decode is right about every vector", score);
+    Ok(tally)
+}
+
+fn results_page(program: &Path) -> Result<Run, String> {
+    Ok(script("python", "tests/vectors/results.py")?.args(["--decoder"]).args([program]))
+}
+
+fn release_program() -> Result<PathBuf, String> {
+    own_cargo().args(["build", "--release", "--quiet", "--package", "safetensors-host"]).check()?;
+    Ok(workspace::target_dir().join("release/safetensors"))
+}
+
+/// The command agrees with the Python packages whose files it reads and writes: so says every script of a folder.
+pub fn desktop() -> Outcome {
+    let program = release_program()?;
+    let mut tally = Tally::default();
+    let scripts = workspace::list(&workspace::root().join(DESKTOP))?;
+    for path in scripts.iter().filter(|path| path.extension().is_some_and(|extension| extension == "py")) {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let run = script("python-desktop", &format!("{DESKTOP}/{name}"))?.args(["--"]).args([&program]);
+        tally.check(&format!("{name} finds no difference"), run.limit(600).check());
+    }
+    if tally.passed + tally.failed == 0 { Err(format!("{DESKTOP} has no script")) } else { Ok(tally) }
+}
+
+/// The networks of the firmware are as accurate on images that they were not trained with as they claim, and every board's
+/// logits are theirs to the last bit.
+pub fn digits() -> Outcome {
+    const MODELS: [&str; 3] = ["digits-f16", "digits-i8", "digits-test"];
+    let models = MODELS.map(|name| format!("firmware/app/models/{name}.safetensors"));
+    let check = ["run", "--quiet", "--package", "safetensors-host", "--bin", "safetensors", "--", "check"];
+    let boards = boards_with_digits()?;
+    let mut tally = one("the models are sound", own_cargo().args(check).args(models).check())?;
+    tally.check("the models and the boards are right", training(&boards)?.check());
+    tally.check("a board with a wrong bit is found out", wrong_bit_is_found(&boards));
+    Ok(tally)
+}
+
+/// What boards must say, wherever they read all digits.
+fn boards_with_digits() -> Result<Vec<PathBuf>, String> {
+    let boards = workspace::list(&workspace::root().join("firmware"))?;
+    let folders = boards.iter().map(|board| board.join("golden")).filter(|folder| folder.is_dir());
+    let files: Result<Vec<_>, String> = folders.map(|folder| workspace::list(&folder)).collect();
+    let mut files = files?.concat();
+    files.retain(|file| std::fs::read_to_string(file).is_ok_and(|text| text.contains("\ndigit 63: ")));
+    if files.is_empty() { Err("no board says how it reads digits".to_owned()) } else { Ok(files) }
+}
+
+fn training(boards: &[PathBuf]) -> Result<Run, String> {
+    let boards = boards.iter().flat_map(|file| ["--logits".as_ref(), file.as_os_str()]);
+    Ok(script("python-digits", "firmware/app/training/train.py")?.args(["--check"]).args(boards).limit(120))
+}
+
+/// The last bit of the last logit of all is another.
+fn wrong_bit_is_found(boards: &[PathBuf]) -> Result<(), String> {
+    let text = workspace::read(&boards[0])?;
+    let wrong =
+        with_wrong_bit(&String::from_utf8_lossy(&text)).ok_or("there is no line of the last digit")?;
+    let file = workspace::target_dir().join("digits/wrong.txt");
+    workspace::write(&file, wrong.as_bytes())?;
+    let said = training(&[file])?.output()?;
+    match everything(&said) {
+        words if !said.status.success() && words.contains("digit 63 has the logits") => Ok(()),
+        words => Err(format!("it is not:\n{words}")),
+    }
+}
+
+fn with_wrong_bit(text: &str) -> Option<String> {
+    let line = text.lines().find(|line| line.starts_with("digit 63: "))?;
+    let (before, word) = line.rsplit_once(' ')?;
+    let bits = u32::from_str_radix(word, 16).ok()? ^ 1;
+    Some(text.replace(line, &format!("{before} {bits:08x}")))
+}
