@@ -9,7 +9,6 @@ mod elf;
 mod machine;
 mod measure;
 mod model;
-mod plot;
 mod process;
 mod python;
 mod report;

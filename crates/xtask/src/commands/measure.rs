@@ -1,7 +1,7 @@
 //! `cargo xtask measure [WHAT] [--json] [--write] [--bless]`
 
 use super::Command;
-use crate::measure::{MEASURES, Measure, Measured, Options};
+use crate::measure::{self, MEASURES, Measure, Measured, Options};
 use crate::process;
 use serde_json::{Map, Value};
 use std::process::ExitCode;
@@ -32,9 +32,8 @@ fn run(words: &[String]) -> Result<ExitCode, String> {
     let (mut objects, mut broken) = (Map::new(), Vec::new());
     for measure in chosen(&names)? {
         let measured = (measure.run)(&options)?;
-        if asked("--json") {
-            objects.insert(measure.name.to_owned(), measured.json());
-        } else {
+        objects.insert(measure.name.to_owned(), measured.json());
+        if !asked("--json") {
             print(measure, &measured);
         }
         if asked("--bless") {
@@ -46,8 +45,12 @@ fn run(words: &[String]) -> Result<ExitCode, String> {
         // What was blessed just now is a limit from now on.
         broken.extend(measured.broken().into_iter().filter(|_| !asked("--bless")));
     }
+    let objects = Value::Object(objects);
+    if asked("--write") && ["speed", "formats"].iter().any(|name| objects.get(name).is_some()) {
+        measure::write_report(&objects)?;
+    }
     if asked("--json") {
-        println!("{}", Value::Object(objects));
+        println!("{objects}");
     }
     broken.iter().for_each(|sentence| eprintln!("broken: {sentence}"));
     Ok(if broken.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })

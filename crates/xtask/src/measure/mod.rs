@@ -9,13 +9,15 @@ mod row;
 mod speed;
 mod table;
 
+use crate::process::Run;
 use crate::report::{Outcome, Tally};
-use crate::workspace;
+use crate::{python, workspace};
 use serde_json::{Value, json};
 
 use limits::Place;
 pub use number::number;
 pub use row::Row;
+use std::path::Path;
 use table::Table;
 
 /// One of the things that can be measured.
@@ -49,7 +51,7 @@ pub const MEASURES: [Measure; 4] = [
 pub struct Options {
     /// Only what tells in a minute whether a change is right.
     pub quick: bool,
-    /// Also what is only shown in pages: their pictures, and formats whose libraries take long to build.
+    /// Also what is only shown in the pages of the report.
     pub pages: bool,
     pub hdf5: bool,
 }
@@ -67,8 +69,6 @@ pub struct Measured {
     pub counted: Vec<Place>,
     /// What pages show of it.
     pub tables: Vec<Table>,
-    /// Pictures by their paths below the root, if they were asked for.
-    pub pictures: Vec<(String, String)>,
     /// What people are told besides.
     pub text: String,
     /// What `--json` tells besides: an object.
@@ -94,12 +94,9 @@ impl Measured {
         rows.chain(self.faults.iter().cloned()).collect()
     }
 
-    /// Writes the pages and their pictures.
+    /// Writes the tables that are checked.
     pub fn write(&self) -> Result<(), String> {
-        self.tables.iter().try_for_each(Table::write)?;
-        self.pictures
-            .iter()
-            .try_for_each(|(path, svg)| workspace::write(&workspace::root().join(path), svg.as_bytes()))
+        self.tables.iter().try_for_each(Table::write)
     }
 
     /// What `--bless` does.
@@ -127,6 +124,16 @@ impl Measured {
     }
 }
 
+/// Has the report's script write its other tables and draw its pictures, from what `--json` tells.
+pub fn write_report(measured: &Value) -> Result<(), String> {
+    let (folder, file) = (Path::new("benches/report"), workspace::target_dir().join("measured.json"));
+    workspace::write(&file, measured.to_string().as_bytes())?;
+    Run::new(python::environment("python-report", folder)?)
+        .args(["-B"])
+        .args([folder.join("pages.py"), file])
+        .check()
+}
+
 /// A stage: every path on one target of each architecture, at one level; and that pages promise no less than the limits.
 pub fn judge_quickly() -> Outcome {
     let mut tally = firmware::measure(&Options { quick: true, ..Options::default() })?.tally();
@@ -149,7 +156,6 @@ pub fn judge_speed() -> Outcome {
     speed::measure(&Options::default()).map(|measured| measured.tally())
 }
 
-/// Every name of a place in the limits is one that is measured.
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -3,15 +3,16 @@
 use super::{Case, REFERENCE, RUNS, run};
 use crate::measure::limits::Ratio;
 use crate::measure::row::Row;
+use std::collections::BTreeMap;
 
 /// The names of the cases that the limits are of.
 pub fn cases(limits: &[Ratio]) -> Vec<&str> {
     limits.iter().flat_map(|limit| &limit.cases).map(String::as_str).collect()
 }
 
-/// How many times as fast as the reference a case has to be, if it has to.
-pub fn least(limits: &[Ratio], case: &str) -> Option<f64> {
-    limits.iter().find(|limit| limit.cases.iter().any(|known| known == case))?.at_least
+/// How many times as fast as the reference cases have to be.
+pub fn least(limits: &[Ratio]) -> BTreeMap<&str, Option<f64>> {
+    limits.iter().flat_map(|limit| limit.cases.iter().map(|case| (case.as_str(), limit.at_least))).collect()
 }
 
 /// Measures the cases whose names begin with one of these, all when there is none, and judges them. Other programs on the machine can only be in the

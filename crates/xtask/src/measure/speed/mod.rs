@@ -1,9 +1,10 @@
 //! How fast this machine does what `benches/` has cases of: ours, the reference and floors, which take turns in one run.
 
 mod budgets;
-mod pictures;
 
 use super::limits::Limits;
+use super::row::table;
+use super::table::{Difference, Likeness, Table};
 use super::{Measured, Options, number};
 use crate::process::Run;
 use crate::toolchain::own_cargo;
@@ -31,6 +32,10 @@ enum Amount {
 /// A row that breaks its limit in each of so many runs does break it.
 const RUNS: usize = 5;
 
+/// The pages that show the limits. Times are those of one machine.
+const PAGES: [&str; 2] = ["README.md", "benches/report/README.md"];
+const LIMITS: Likeness = Likeness { equal: 2, others: Difference::Any };
+
 const OURS: &str = "ours";
 const REFERENCE: &str = "reference";
 
@@ -40,10 +45,11 @@ pub fn measure(options: &Options) -> Result<Measured, String> {
     let wanted = if options.pages { Vec::new() } else { budgets::cases(&limits) };
     let (rows, cases) = budgets::measure(&limits, &wanted)?;
     Ok(Measured {
-        tables: pictures::tables(&rows, &cases, options.pages),
-        pictures: if options.pages { pictures::draw(&limits, &cases) } else { Vec::new() },
+        tables: PAGES
+            .map(|page| Table { page, name: "desktop", text: table(&rows), likeness: LIMITS })
+            .into(),
         text: cases.iter().map(Case::line).collect(),
-        details: json!({ "cases": cases }),
+        details: json!({ "cases": cases, "least": budgets::least(&limits) }),
         rows,
         ..Measured::default()
     })

@@ -1,7 +1,5 @@
 //! The formats that the field compares, on one vector of 10,000 `f32`, as the program `formats` of the verification measures them.
 
-mod page;
-
 use super::limits::{Limits, Ratio};
 use super::row::Row;
 use super::{Measured, Options, number};
@@ -64,8 +62,6 @@ pub fn measure(options: &Options) -> Result<Measured, String> {
     }
     Ok(Measured {
         rows: figures.rows(&limits)?,
-        tables: page::tables(&figures),
-        pictures: if options.pages { page::pictures(&figures) } else { Vec::new() },
         text: figures.0.iter().map(|figure| figure.line(figures.floor(figure.section))).collect(),
         details: json!({ "formats": figures.0 }),
         ..Measured::default()
