@@ -15,6 +15,13 @@ pub struct Tally {
 pub type Outcome = Result<Tally, String>;
 
 impl Tally {
+    /// Of one check.
+    pub fn of(what: &str, outcome: Result<(), String>) -> Self {
+        let mut tally = Self::default();
+        tally.check(what, outcome);
+        tally
+    }
+
     /// Counts one check; prints its sentence when it failed.
     pub fn check(&mut self, what: &str, outcome: Result<(), String>) {
         match outcome {

@@ -18,10 +18,8 @@ pub fn quick() -> Outcome {
     boards.iter().try_for_each(|board| board.prepare())?;
     boards.reverse();
     side_by_side(boards, |board| {
-        let mut tally = Tally::default();
         let run = || board.build("", &[DIGITS])?.capture().and_then(|_| judge_case(board, DIGITS, false));
-        tally.check(&format!("{} {DIGITS}", board.name), run());
-        tally
+        Tally::of(&format!("{} {DIGITS}", board.name), run())
     })
 }
 

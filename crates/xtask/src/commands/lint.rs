@@ -24,8 +24,7 @@ fn run(words: &[String]) -> Result<ExitCode, String> {
 }
 
 fn format() -> Outcome {
-    let mut tally = Tally::default();
-    tally.check("workspace", own_cargo().args(["fmt", "--all", "--check"]).check());
+    let mut tally = Tally::of("workspace", own_cargo().args(["fmt", "--all", "--check"]).check());
     for package in packages()? {
         let fmt = own_cargo().dir(&package.folder()).args(["fmt", "--check"]);
         tally.check(&format!("firmware/{}", package.name), fmt.check());
@@ -76,18 +75,15 @@ fn firmware() -> Outcome {
 }
 
 fn doc() -> Outcome {
-    let mut tally = Tally::default();
     let doc = ["doc", "--quiet", "--no-deps", "--package", "embedded-safetensors", "--all-features"];
-    let doc = own_cargo().args(doc);
-    tally.check("embedded-safetensors", doc.env("RUSTDOCFLAGS", "-Dwarnings").check());
-    Ok(tally)
+    let doc = own_cargo().args(doc).env("RUSTDOCFLAGS", "-Dwarnings");
+    Ok(Tally::of("embedded-safetensors", doc.check()))
 }
 
 /// Packs the product and builds what was packed. Cargo leaves out a readme that it cannot find.
 fn package() -> Outcome {
     let package = ["package", "--allow-dirty", "--quiet", "--package", "embedded-safetensors"];
-    let mut tally = Tally::default();
-    tally.check("packs and builds", own_cargo().args(package).check());
+    let mut tally = Tally::of("packs and builds", own_cargo().args(package).check());
     let list = own_cargo().args(package).args(["--list"]).capture();
     let listed = list.and_then(|output| {
         let has_readme = String::from_utf8_lossy(&output.stdout).lines().any(|file| file == "README.md");

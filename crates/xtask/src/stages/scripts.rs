@@ -17,12 +17,6 @@ fn script(python: &str, path: &str) -> Result<Run, String> {
     Ok(Run::new(python).args(["-B"]).args([path]))
 }
 
-fn one(what: &str, outcome: Result<(), String>) -> Outcome {
-    let mut tally = Tally::default();
-    tally.check(what, outcome);
-    Ok(tally)
-}
-
 /// A script that asks a program of the verification package, and Python packages, the same about so many random cases, or as many
 /// as it likes. `NAME_SEED` asks once more what an earlier run has asked.
 fn compare(name: &str, path: &str, program: [&str; 2], cases: Option<u32>) -> Result<(), String> {
@@ -52,7 +46,7 @@ pub fn all_files() -> Outcome {
 
 fn files(of_files: Option<u32>, of_shards: Option<u32>) -> Outcome {
     let files = compare("identity", "tests/writing/python/identity.py", ["writes", ""], of_files);
-    let mut tally = one("files are the reference's", files)?;
+    let mut tally = Tally::of("files are the reference's", files);
     let shards = compare("shards", "tests/shards/python/hub.py", ["hub", "std"], of_shards);
     tally.check("shards are huggingface_hub's", shards);
     Ok(tally)
@@ -61,7 +55,7 @@ fn files(of_files: Option<u32>, of_shards: Option<u32>) -> Outcome {
 /// Random slices are what numpy makes of them.
 pub fn slices() -> Outcome {
     let slices = compare("numpy", "tests/slicing/numpy/numpy_slices.py", ["slices", ""], None);
-    one("slices are numpy's", slices)
+    Ok(Tally::of("slices are numpy's", slices))
 }
 
 /// Writes the tables of what elements are anew.
@@ -72,7 +66,7 @@ pub fn write_tables() -> Result<(), String> {
 /// The committed tables are what numpy and ml_dtypes say.
 pub fn tables() -> Outcome {
     let check = script("python-tables", MAKE_TABLES)?.args(["--check"]);
-    one("the committed tables are the script's", check.check())
+    Ok(Tally::of("the committed tables are the script's", check.check()))
 }
 
 /// Writes the conformance vectors anew, and the page that says who is right about them.
@@ -83,7 +77,7 @@ pub fn write_vectors() -> Result<(), String> {
 
 /// The committed vectors are what the generator writes.
 pub fn vectors() -> Outcome {
-    one("the committed vectors are the generator's", generator("check").check())
+    Ok(Tally::of("the committed vectors are the generator's", generator("check").check()))
 }
 
 fn generator(command: &str) -> Run {
@@ -94,7 +88,7 @@ fn generator(command: &str) -> Run {
 /// The Python readers say what the results page says; `safetensors decode` is right about every vector.
 pub fn readers() -> Outcome {
     let program = release_program()?;
-    let mut tally = one("the results page is true", results_page(&program)?.args(["--check"]).check())?;
+    let mut tally = Tally::of("the results page is true", results_page(&program)?.args(["--check"]).check());
     let score = script("python", "tests/vectors/run.py")?.args(["--strict", "--large", "--"]);
     let score = score.args([&program]).args(["decode"]).check();
     tally.check("safetensors decode is right about every vector", score);
@@ -130,7 +124,7 @@ pub fn digits() -> Outcome {
     let models = MODELS.map(|name| format!("firmware/app/models/{name}.safetensors"));
     let check = ["run", "--quiet", "--package", "safetensors-host", "--bin", "safetensors", "--", "check"];
     let boards = boards_with_digits()?;
-    let mut tally = one("the models are sound", own_cargo().args(check).args(models).check())?;
+    let mut tally = Tally::of("the models are sound", own_cargo().args(check).args(models).check());
     tally.check("the models and the boards are right", training(&boards)?.check());
     tally.check("a board with a wrong bit is found out", wrong_bit_is_found(&boards));
     Ok(tally)
