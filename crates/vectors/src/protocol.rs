@@ -1,6 +1,5 @@
-//! What a reader says about one file.
+//! The runner protocol: a reader gets a file on its standard input, and answers by how it ends and by what it prints.
 
-use crate::conform::child::{End, Ended};
 use serde_json::{Map, Value};
 
 /// How much of a reader's own words is kept, in characters.
@@ -8,14 +7,51 @@ const WORDS: usize = 1000;
 /// And of those with which it crashed: the last.
 const LAST_WORDS: usize = 200;
 
+/// How a reader's process ended.
+#[derive(Clone, Copy, Debug)]
+pub enum End {
+    /// By itself, with this exit code.
+    Code(i32),
+    /// By this signal.
+    Signal(i32),
+    /// It was killed after so many seconds.
+    TimedOut(u64),
+    /// It was killed after so many bytes on its standard output.
+    Flooded(u64),
+}
+
+/// What a reader's process left.
+#[derive(Clone, Debug)]
+pub struct Output {
+    /// How it ended.
+    pub end: End,
+    /// Its standard output.
+    pub stdout: Vec<u8>,
+    /// Its standard error.
+    pub stderr: Vec<u8>,
+}
+
+impl Output {
+    /// What was said to people: standard error, then standard output.
+    fn words(&self) -> String {
+        let words = [self.stderr.as_slice(), &self.stdout].concat();
+        String::from_utf8_lossy(&words).trim().to_owned()
+    }
+}
+
+/// What a reader made of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Said {
+pub enum Outcome {
+    /// It accepted the file.
     Accept,
+    /// It refused the file.
     Reject,
+    /// It did neither.
     Crash,
 }
 
-impl Said {
+impl Outcome {
+    /// The word for it, as in the manifest.
     pub fn word(self) -> &'static str {
         match self {
             Self::Accept => "accept",
@@ -26,50 +62,53 @@ impl Said {
 }
 
 /// An answer to one file.
+#[derive(Clone, Debug)]
 pub struct Answer {
-    pub said: Said,
+    /// What the reader made of it.
+    pub outcome: Outcome,
     /// For a crash or a refusal: the words.
     pub text: String,
-    /// For a refusal: this project's code of the error and the byte where it shows, if given.
+    /// For a refusal: this project's code of the error, if given.
     pub code: Option<String>,
+    /// For a refusal: the byte where the error shows, if given.
     pub at: Option<u64>,
-    /// For a file that is taken: the output. It may be large, and is dropped when it has been judged.
+    /// For a file that is accepted: the object that was printed.
     pub table: Option<Map<String, Value>>,
 }
 
 impl Answer {
-    fn new(said: Said, text: String) -> Self {
-        Self { said, text, code: None, at: None, table: None }
+    fn new(outcome: Outcome, text: String) -> Self {
+        Self { outcome, text, code: None, at: None, table: None }
     }
 
-    /// What the end of a reader's process means.
-    pub fn of(ended: &Ended) -> Self {
-        match ended.end {
-            End::Code(0) => Self::acceptance(&ended.out),
-            End::Code(1) => Self::rejection(&ended.words()),
-            End::Code(code) => Self::crash(&format!("exit code {code}"), &ended.words()),
-            End::Signal(signal) => Self::crash(&format!("signal {signal}"), &ended.words()),
-            End::TimedOut(seconds) => Self::new(Said::Crash, format!("no answer in {seconds} seconds")),
-            End::Flooded(bytes) => Self::new(Said::Crash, format!("more than {bytes} bytes of output")),
+    /// What a reader's process answered.
+    pub fn of(output: &Output) -> Self {
+        match output.end {
+            End::Code(0) => Self::acceptance(&output.stdout),
+            End::Code(1) => Self::rejection(&output.words()),
+            End::Code(code) => Self::crash(&format!("exit code {code}"), &output.words()),
+            End::Signal(signal) => Self::crash(&format!("signal {signal}"), &output.words()),
+            End::TimedOut(seconds) => Self::new(Outcome::Crash, format!("no answer in {seconds} seconds")),
+            End::Flooded(bytes) => Self::new(Outcome::Crash, format!("more than {bytes} bytes of output")),
         }
     }
 
     fn crash(how: &str, words: &str) -> Self {
         let skipped = words.chars().count().saturating_sub(LAST_WORDS);
         let last: String = words.chars().skip(skipped).collect();
-        Self::new(Said::Crash, format!("{how} {last}").trim().to_owned())
+        Self::new(Outcome::Crash, format!("{how} {last}").trim().to_owned())
     }
 
     fn rejection(words: &str) -> Self {
         let (code, at) = error_line(words).map_or((None, None), |(code, at)| (Some(code.to_owned()), at));
-        Self { code, at, ..Self::new(Said::Reject, words.chars().take(WORDS).collect()) }
+        Self { code, at, ..Self::new(Outcome::Reject, words.chars().take(WORDS).collect()) }
     }
 
     /// Output that is not what the protocol says is a crash.
     fn acceptance(output: &[u8]) -> Self {
         match table(output) {
-            Ok(table) => Self { table: Some(table), ..Self::new(Said::Accept, String::new()) },
-            Err(why) => Self::new(Said::Crash, format!("the output is not what the protocol says: {why}")),
+            Ok(table) => Self { table: Some(table), ..Self::new(Outcome::Accept, String::new()) },
+            Err(why) => Self::new(Outcome::Crash, format!("the output is not what the protocol says: {why}")),
         }
     }
 }
@@ -107,11 +146,10 @@ fn code_at(text: &str) -> Option<(&str, &str)> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Answer, Said, error_line};
-    use crate::conform::child::{End, Ended};
+    use super::{Answer, End, Outcome, Output, error_line};
 
     fn answer(end: End, out: &str, err: &str) -> Answer {
-        Answer::of(&Ended { end, out: out.into(), err: err.into() })
+        Answer::of(&Output { end, stdout: out.into(), stderr: err.into() })
     }
 
     #[test]
@@ -131,7 +169,7 @@ mod tests {
     #[test]
     fn ends_mean_what_the_protocol_says() {
         let good = r#"{"tensors":{"a":{"dtype":"U8","shape":[],"data_offsets":[0,1]}},"metadata":null}"#;
-        assert_eq!(answer(End::Code(0), good, "").said, Said::Accept);
+        assert_eq!(answer(End::Code(0), good, "").outcome, Outcome::Accept);
         for bad in [
             "",
             "[]",
@@ -140,10 +178,13 @@ mod tests {
             r#"{"tensors":{},"metadata":1}"#,
             r#"{"tensors":{"a":{"dtype":0}},"metadata":{}}"#,
         ] {
-            assert_eq!(answer(End::Code(0), bad, "").said, Said::Crash, "{bad}");
+            assert_eq!(answer(End::Code(0), bad, "").outcome, Outcome::Crash, "{bad}");
         }
         let refused = answer(End::Code(1), "error[b] at byte 2", "error[a] at byte 1\n");
-        assert_eq!((refused.said, refused.code.as_deref(), refused.at), (Said::Reject, Some("a"), Some(1)));
+        assert_eq!(
+            (refused.outcome, refused.code.as_deref(), refused.at),
+            (Outcome::Reject, Some("a"), Some(1))
+        );
         assert_eq!(answer(End::Code(101), "", "panicked\n").text, "exit code 101 panicked");
         assert_eq!(answer(End::Signal(11), "", "").text, "signal 11");
         assert_eq!(
