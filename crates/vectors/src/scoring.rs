@@ -148,7 +148,7 @@ fn has_place(vector: &Vector, answer: &Answer) -> bool {
     answer.at == vector.at
 }
 
-/// What is wrong with the tensors or the metadata.
+/// What is wrong with the tensors or the metadata. Metadata that was left out is not compared.
 fn table_problem(vector: &Vector, table: &Map<String, Value>) -> Option<String> {
     let tensors = table.get("tensors")?.as_object()?;
     if let Some(count) = vector.tensor_count.filter(|count| *count != tensors.len()) {
@@ -256,6 +256,9 @@ mod tests {
         );
         assert_eq!(read(&with("[2]", r#","more":1"#), "null"), "more of \"a\" is null, but 1 was read");
         assert_eq!(read(&with("[2]", ""), "{}"), "the metadata is null, but {} was read");
+        assert_eq!(read(r#""a":{"dtype":"U8","shape":[2]}"#, "null"), "");
+        let without_metadata = r#"{"tensors":{"a":{"dtype":"U8","shape":[2]}}}"#;
+        assert_eq!(wrong(&two, 0, without_metadata, true), None);
         assert_eq!(read("", "null"), "the tensors are [\"a\"], but [] were read");
         let many = vector(r#""verdict":"valid","ours":"accept","tensor_count":3"#);
         let said = wrong(&many, 0, r#"{"tensors":{},"metadata":{"a":"b"}}"#, false);
