@@ -1,68 +1,130 @@
-"""What the reference's Python package says about the vectors: `safetensors.deserialize` and `safe_open`.
+#!/usr/bin/env python3
+"""Asks a reader in Python about the vectors: `python3 reader.py NAME FOLDER [--large]`.
 
-Needs the package `safetensors`, and nothing else besides the standard library.
+For each vector, the folder gets a file that is named after the vector's checksum: the table that the runner protocol asks
+for, or nothing at all if the reader refuses the vector. There is no file if it crashes.
+
+deserialize and safe_open are functions of the reference's package. gguf (the converter of llama.cpp) and tinygrad share
+no code with it: they are pure Python, on Python's own JSON library. They are asked for what a user of theirs would ask
+for: open the file, name the tensors.
+
+Needs the package of the reader in the release of requirements.txt, and no other. Public domain (CC0-1.0).
 """
 
 import hashlib
+import importlib.util
+import json
+import os
+import pathlib
+import sys
 import tempfile
+import types
 
-from runner import numpy_stub, scoring, vectors
+from runner import vectors
 
-def package():
-    """The package. It must have been installed in the release that counts."""
-    numpy_stub.install()
+
+def deserialize():
+    """The tensors of a whole file in memory. This function reports neither offsets nor metadata."""
     import safetensors
 
-    return safetensors
-
-
-def deserialize(safetensors, data):
-    """The tensors of a whole file in memory. This function reports neither offsets nor metadata."""
-    tensors = {
-        name: {
-            "dtype": tensor["dtype"],
-            "shape": tensor["shape"],
-            "sha256": hashlib.sha256(tensor["data"]).hexdigest(),
+    def read(path):
+        return {
+            "tensors": {
+                name: {
+                    "dtype": tensor["dtype"],
+                    "shape": tensor["shape"],
+                    "sha256": hashlib.sha256(tensor["data"]).hexdigest(),
+                }
+                for name, tensor in safetensors.deserialize(path.read_bytes())
+            }
         }
-        for name, tensor in safetensors.deserialize(data)
-    }
-    return {"tensors": tensors}
+
+    return read, safetensors.SafetensorError
 
 
-def safe_open(safetensors, data):
+def safe_open():
     """The tensors and the metadata of a file on disk. This function reports neither offsets nor bytes."""
-    with tempfile.NamedTemporaryFile(suffix=".safetensors") as file:
-        file.write(data)
-        file.flush()
-        with safetensors.safe_open(file.name, framework="numpy") as opened:
+    import safetensors
+
+    def read(path):
+        with safetensors.safe_open(path, framework="numpy") as opened:
             slices = {name: opened.get_slice(name) for name in opened.keys()}
             tensors = {
                 name: {"dtype": tensor.get_dtype(), "shape": tensor.get_shape()} for name, tensor in slices.items()
             }
             return {"tensors": tensors, "metadata": opened.metadata()}
 
-
-READERS = {"deserialize": deserialize, "safe_open": safe_open}
-
-
-def ask(safetensors, read, data):
-    """The answer of one of the functions; what is no SafetensorError is a crash."""
-    try:
-        return scoring.Answer("accept", table=read(safetensors, data))
-    except safetensors.SafetensorError as error:
-        return scoring.rejection(str(error))
-    except (KeyboardInterrupt, SystemExit):
-        raise
-    except BaseException as error:  # a panic of Rust code is no Exception
-        return scoring.Answer("crash", text=repr(error))
+    return read, safetensors.SafetensorError
 
 
-def answers():
-    """For each reader, the answer to each vector by id."""
-    safetensors = package()
-    said = {name: {} for name in READERS}
+def gguf():
+    """Only the module with the reader is loaded: the others of the package need more packages."""
+    package = importlib.util.find_spec("gguf").submodule_search_locations[0]
+    spec = importlib.util.spec_from_file_location("gguf_utility", pathlib.Path(package) / "utility.py")
+    utility = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = utility
+    spec.loader.exec_module(utility)
+
+    def read(path):
+        with utility.SafetensorsLocal(path) as tensors:
+            return {
+                "tensors": {
+                    # It takes NaN for a dimension; JSON has none.
+                    name: {"dtype": tensor.dtype, "shape": [size if size == size else None for size in tensor.shape]}
+                    for name, tensor in tensors.items()
+                }
+            }
+
+    return read, Exception
+
+
+def tinygrad():
+    """The tensors stay on disk."""
+    from tinygrad.nn import state
+
+    def read(path):
+        return {
+            "tensors": {
+                name: {"dtype": state.inverse_safe_dtypes[tensor.dtype], "shape": list(tensor.shape)}
+                for name, tensor in state.safe_load(path).items()
+            }
+        }
+
+    return read, Exception
+
+
+#: What loads each reader: the function that reads, and the exception with which it refuses a file.
+READERS = {load.__name__: load for load in (deserialize, safe_open, gguf, tinygrad)}
+
+
+def main():
+    """Asks a reader about every vector."""
+    name, folder, *large = sys.argv[1:]
+    # Readers import numpy at once, but use it only for values, which nobody asks for here.
+    if importlib.util.find_spec("numpy") is None:
+        sys.modules["numpy"] = types.ModuleType("numpy")
+    read, refusal = READERS[name]()
     for vector in vectors.load()["vectors"]:
-        data = vectors.content(vector)
-        for name, read in READERS.items():
-            said[name][vector["id"]] = ask(safetensors, read, data)
-    return said
+        if large or not vector.get("large"):
+            ask(read, refusal, vectors.content(vector), pathlib.Path(folder, vector["sha256"]))
+
+
+def ask(read, refusal, data, answer):
+    """Asks about one file, in a process of its own: a reader may crash, and tinygrad keeps every file open."""
+    with tempfile.NamedTemporaryFile(suffix=".safetensors") as file:
+        file.write(data)
+        file.flush()
+        if os.fork() == 0:
+            try:
+                table = json.dumps(read(pathlib.Path(file.name)), ensure_ascii=False)
+                # Half a character in a name is no UTF-8.
+                answer.write_bytes(table.encode(errors="replace"))
+            except refusal:
+                answer.touch()
+            finally:
+                os._exit(0)
+        os.wait()
+
+
+if __name__ == "__main__":
+    main()
