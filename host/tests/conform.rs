@@ -32,6 +32,13 @@ fn count(verdict: &str) -> usize {
     all.filter(|vector| vector["verdict"] == verdict && vector["large"].is_null()).count()
 }
 
+/// How many of the vectors that are not large this project refuses.
+fn errors() -> usize {
+    let manifest = manifest();
+    let all = manifest["vectors"].as_array().expect("a list").iter();
+    all.filter(|vector| vector["ours"] == "reject" && vector["large"].is_null()).count()
+}
+
 #[test]
 fn our_own_decoder_is_right_about_all() {
     let place = Place::new();
@@ -66,6 +73,7 @@ fn whoever_refuses_everything_is_right_about_what_is_to_be_refused() {
     assert_eq!(score["vectors"], count("valid") + count("invalid") + count("either"));
     assert_eq!(score["right"], count("invalid") + count("either"));
     assert_eq!((&score["crashed"], &score["strict"]), (&Value::from(0), &Value::from(false)));
+    assert_eq!(score["errors"], serde_json::json!({"all": errors(), "code": 0, "at": 0}));
     let answer = &score["answers"]["dtype-all"];
     assert_eq!(
         (&answer["verdict"], &answer["problem"]),

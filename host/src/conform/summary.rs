@@ -52,7 +52,9 @@ pub fn json(scores: &[Score<'_>], command: &[String], strict: bool, out: &mut im
     let crashed = scores.iter().filter(|score| score.answer.outcome == Outcome::Crash).count();
     let command: Vec<String> = command.iter().map(|word| quoted(word)).collect();
     write!(out, "{{\"ok\":{},\"command\":[{}],\"strict\":{strict}", right == all, command.join(","))?;
-    write!(out, ",\"vectors\":{all},\"right\":{right},\"crashed\":{crashed},\"areas\":{{")?;
+    write!(out, ",\"vectors\":{all},\"right\":{right},\"crashed\":{crashed}")?;
+    let Errors { all, code, at } = Errors::of(scores);
+    write!(out, ",\"errors\":{{\"all\":{all},\"code\":{code},\"at\":{at}}},\"areas\":{{")?;
     for (index, (area, Count { right, all })) in grouped(scores, area).into_iter().enumerate() {
         let comma = if index == 0 { "" } else { "," };
         write!(out, "{comma}{}:{{\"vectors\":{all},\"right\":{right}}}", quoted(area))?;

@@ -4,7 +4,7 @@ use crate::process::Run;
 use crate::python;
 use crate::report::{Outcome, Tally};
 use crate::toolchain::own_cargo;
-use crate::workspace;
+use crate::{machine, workspace};
 use std::path::{Path, PathBuf};
 
 const FOLDER: &str = "tests/vectors";
@@ -36,6 +36,17 @@ pub fn readers() -> Outcome {
     let score =
         script(&python, "run.py").args(["--strict", "--large", "--"]).args([&program]).args(["decode"]);
     tally.check("safetensors decode is right about every vector", score.check());
+    Ok(tally)
+}
+
+/// `run.py` scores readers as the command does, be they right or wrong.
+pub fn scores() -> Outcome {
+    machine::need_program("python3", "python3")?;
+    own_cargo().args(["build", "--quiet", "--package", "safetensors-host"]).check()?;
+    let program = workspace::target_dir().join("debug/safetensors");
+    let mut tally = Tally::default();
+    let compare = script(Path::new("python3"), "compare.py").args([program]).limit(300);
+    tally.check("run.py and the command score readers alike", compare.check());
     Ok(tally)
 }
 
