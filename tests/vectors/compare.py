@@ -73,7 +73,7 @@ def ours(program, command):
     numbers = [[area, str(count["right"]), str(count["vectors"])] for area, count in score["areas"].items()]
     numbers.append(["all", str(score["right"]), str(score["vectors"])])
     numbers.append([str(score["errors"][count]) for count in ("all", "code", "at")])
-    return scored.returncode, numbers, answers(score)
+    return {"exit code": scored.returncode, "numbers": numbers} | answers(score)
 
 
 def theirs(command):
@@ -81,7 +81,7 @@ def theirs(command):
     with tempfile.NamedTemporaryFile() as file:
         ask = [sys.executable, "-B", str(HERE / "run.py"), "--json", file.name, *command]
         shown = subprocess.run(ask, capture_output=True, text=True, check=False)
-        return shown.returncode, numbers(shown.stdout), answers(json.load(file))
+        return {"exit code": shown.returncode, "numbers": numbers(shown.stdout)} | answers(json.load(file))
 
 
 def numbers(text):
@@ -101,12 +101,9 @@ def answers(score):
 
 def differences(reader, mine, other):
     """How many there are; says each."""
-    found = [f"exit codes and numbers: {mine[:2]}, {other[:2]}"] if mine[:2] != other[:2] else []
-    if list(mine[2]) != list(other[2]):
-        found.append("not the same vectors")
-    found += [f"{vector}: {said}, {other[2].get(vector)}" for vector, said in mine[2].items() if other[2].get(vector) != said]
-    for difference in found:
-        print(f"{reader}: {difference}")
+    found = [name for name in mine | other if mine.get(name) != other.get(name)]
+    for name in found:
+        print(f"{reader}: {name}: {mine.get(name)}, {other.get(name)}")
     return len(found)
 
 

@@ -28,16 +28,10 @@ def deserialize():
     import safetensors
 
     def read(path):
-        return {
-            "tensors": {
-                name: {
-                    "dtype": tensor["dtype"],
-                    "shape": tensor["shape"],
-                    "sha256": hashlib.sha256(tensor["data"]).hexdigest(),
-                }
-                for name, tensor in safetensors.deserialize(path.read_bytes())
-            }
-        }
+        tensors = dict(safetensors.deserialize(path.read_bytes()))
+        for tensor in tensors.values():
+            tensor["sha256"] = hashlib.sha256(tensor.pop("data")).hexdigest()
+        return {"tensors": tensors}
 
     return read, safetensors.SafetensorError
 
@@ -48,10 +42,8 @@ def safe_open():
 
     def read(path):
         with safetensors.safe_open(path, framework="numpy") as opened:
-            slices = {name: opened.get_slice(name) for name in opened.keys()}
-            tensors = {
-                name: {"dtype": tensor.get_dtype(), "shape": tensor.get_shape()} for name, tensor in slices.items()
-            }
+            slices = [(name, opened.get_slice(name)) for name in opened.keys()]
+            tensors = {name: {"dtype": tensor.get_dtype(), "shape": tensor.get_shape()} for name, tensor in slices}
             return {"tensors": tensors, "metadata": opened.metadata()}
 
     return read, safetensors.SafetensorError
@@ -67,13 +59,9 @@ def gguf():
 
     def read(path):
         with utility.SafetensorsLocal(path) as tensors:
-            return {
-                "tensors": {
-                    # It takes NaN for a dimension; JSON has none.
-                    name: {"dtype": tensor.dtype, "shape": [size if size == size else None for size in tensor.shape]}
-                    for name, tensor in tensors.items()
-                }
-            }
+            # It takes NaN for a dimension; JSON has none.
+            shapes = {name: [size if size == size else None for size in tensor.shape] for name, tensor in tensors.items()}
+            return {"tensors": {name: {"dtype": tensors[name].dtype, "shape": shapes[name]} for name in shapes}}
 
     return read, Exception
 
@@ -83,12 +71,9 @@ def tinygrad():
     from tinygrad.nn import state
 
     def read(path):
-        return {
-            "tensors": {
-                name: {"dtype": state.inverse_safe_dtypes[tensor.dtype], "shape": list(tensor.shape)}
-                for name, tensor in state.safe_load(path).items()
-            }
-        }
+        tensors = state.safe_load(path).items()
+        dtypes = state.inverse_safe_dtypes
+        return {"tensors": {name: {"dtype": dtypes[tensor.dtype], "shape": tensor.shape} for name, tensor in tensors}}
 
     return read, Exception
 

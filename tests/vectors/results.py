@@ -10,7 +10,6 @@ import argparse
 import collections
 import importlib.metadata
 import json
-import os
 import pathlib
 import subprocess
 import sys
@@ -73,29 +72,19 @@ def ask_all(manifest, versions, program):
     """For each reader, in the order of the columns, the answer to each vector by id."""
     unasked = dict.fromkeys((vector["id"] for vector in manifest["vectors"]), UNASKED)
     readers = {f"Rust {version}": released(manifest, version) for version in manifest["references"]}
-    with tempfile.TemporaryDirectory() as folder:
-        recorded = record([(name, "--large") for name in PYTHON] + [(name,) for name in OTHERS], folder)
-        for name in PYTHON:
-            readers[python_name(versions, name)] = ask(program, "--large", "--", *recorded[name])
-        for name in OTHERS:
-            readers[f"{name} {versions[name]}"] = unasked | ask(program, "--", *recorded[name])
+    for name in PYTHON:
+        readers[python_name(versions, name)] = ask_python(program, name, "--large")
+    for name in OTHERS:
+        readers[f"{name} {versions[name]}"] = unasked | ask_python(program, name)
     readers[OURS] = ask(program, "--large", "--strict", "--", program, "decode")
     return readers
 
 
-def record(readers, folder):
-    """Asks readers in Python at the same time, each in one process: they take long to start. For each, the command that
-    answers as it has answered."""
-    replays = {name: ("sh", "-c", REPLAY, str(pathlib.Path(folder, name))) for name, *_ in readers}
-    running = []
-    for name, *options in readers:
-        os.mkdir(replays[name][-1])
-        command = [sys.executable, "-B", str(HERE / "reader.py"), name, replays[name][-1], *options]
-        running.append((name, subprocess.Popen(command)))
-    for name, process in running:
-        if process.wait():
-            sys.exit(f"results.py: {name} cannot be asked")
-    return replays
+def ask_python(program, name, *large):
+    """The answers of a reader in Python, which takes long to start: it answers into a folder, from which it is asked."""
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run([sys.executable, "-B", str(HERE / "reader.py"), name, folder, *large], check=True)
+        return ask(program, *large, "--", "sh", "-c", REPLAY, folder)
 
 
 def ask(program, *options):

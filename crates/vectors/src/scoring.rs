@@ -88,8 +88,8 @@ impl Errors {
         let errors = || scores.iter().filter(is_error);
         Self {
             all: errors().count(),
-            code: errors().filter(|score| has_code(score.vector, &score.answer)).count(),
-            at: errors().filter(|score| has_place(score.vector, &score.answer)).count(),
+            code: errors().filter(|score| score.answer.code == score.vector.code).count(),
+            at: errors().filter(|score| score.answer.at == score.vector.at).count(),
         }
     }
 }
@@ -128,7 +128,7 @@ fn expected(vector: &Vector, strict: bool) -> Option<Outcome> {
 }
 
 fn error_problem(vector: &Vector, answer: &Answer) -> Option<String> {
-    if has_code(vector, answer) && has_place(vector, answer) {
+    if (&answer.code, answer.at) == (&vector.code, vector.at) {
         return None;
     }
     let error = |code: &Option<String>, at: Option<u64>| {
@@ -136,16 +136,6 @@ fn error_problem(vector: &Vector, answer: &Answer) -> Option<String> {
         code.as_ref().map_or("no code".to_owned(), |code| format!("error[{code}] at {place}"))
     };
     Some(format!("must say {}, but said {}", error(&vector.code, vector.at), error(&answer.code, answer.at)))
-}
-
-/// Whether the code is the one of the manifest.
-fn has_code(vector: &Vector, answer: &Answer) -> bool {
-    answer.code == vector.code
-}
-
-/// Whether the offset is the one of the manifest.
-fn has_place(vector: &Vector, answer: &Answer) -> bool {
-    answer.at == vector.at
 }
 
 /// What is wrong with the tensors or the metadata. Metadata that was left out is not compared.

@@ -48,23 +48,19 @@ pub fn cut(text: &str) -> String {
 
 /// One object with every answer.
 pub fn json(scores: &[Score<'_>], command: &[String], strict: bool, out: &mut impl Write) -> io::Result<()> {
-    let Count { right, all } = Count::of(scores);
+    let (Count { right, all }, errors) = (Count::of(scores), Errors::of(scores));
     let crashed = scores.iter().filter(|score| score.answer.outcome == Outcome::Crash).count();
-    let command: Vec<String> = command.iter().map(|word| quoted(word)).collect();
-    write!(out, "{{\"ok\":{},\"command\":[{}],\"strict\":{strict}", right == all, command.join(","))?;
+    let list = |members: Vec<String>| members.join(",");
+    let command = list(command.iter().map(|word| quoted(word)).collect());
+    write!(out, "{{\"ok\":{},\"command\":[{command}],\"strict\":{strict}", right == all)?;
     write!(out, ",\"vectors\":{all},\"right\":{right},\"crashed\":{crashed}")?;
-    let Errors { all, code, at } = Errors::of(scores);
-    write!(out, ",\"errors\":{{\"all\":{all},\"code\":{code},\"at\":{at}}},\"areas\":{{")?;
-    for (index, (area, Count { right, all })) in grouped(scores, area).into_iter().enumerate() {
-        let comma = if index == 0 { "" } else { "," };
-        write!(out, "{comma}{}:{{\"vectors\":{all},\"right\":{right}}}", quoted(area))?;
-    }
-    write!(out, "}},\"answers\":{{")?;
-    for (index, score) in scores.iter().enumerate() {
-        let comma = if index == 0 { "" } else { "," };
-        write!(out, "{comma}{}:{}", quoted(&score.vector.id), answer(score))?;
-    }
-    writeln!(out, "}}}}")
+    write!(out, ",\"errors\":{{\"all\":{},\"code\":{},\"at\":{}}}", errors.all, errors.code, errors.at)?;
+    let areas = grouped(scores, area).into_iter().map(|(area, Count { right, all })| {
+        format!("{}:{{\"vectors\":{all},\"right\":{right}}}", quoted(area))
+    });
+    write!(out, ",\"areas\":{{{}}}", list(areas.collect()))?;
+    let answers = scores.iter().map(|score| format!("{}:{}", quoted(&score.vector.id), answer(score)));
+    writeln!(out, ",\"answers\":{{{}}}}}", list(answers.collect()))
 }
 
 fn answer(score: &Score<'_>) -> String {
