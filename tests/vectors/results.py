@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Writes RESULTS.md: which reader says what about the vectors, and who disagrees where.
 
-The Rust releases of the reference are in the manifest, where a test compares them with the crates
-themselves. The Python package and this project's decoder are run here; they must be right about every
-vector. Public domain (CC0-1.0).
+What the Rust releases of the reference say is in the manifest, where a test compares it with the crates themselves. The
+others are asked by `safetensors conform`, which says what is wrong with their answers; the Python package and this
+project's decoder must be right about every vector. Public domain (CC0-1.0).
 """
 
 import argparse
@@ -11,30 +11,31 @@ import collections
 import importlib.metadata
 import json
 import pathlib
+import subprocess
 import sys
+import tempfile
 
-from runner import command, others, python_reference, scoring, vectors
-
-PAGE = vectors.HERE / "RESULTS.md"
+HERE = pathlib.Path(__file__).resolve().parent
+PAGE = HERE / "RESULTS.md"
 OURS = "safetensors decode"
-REQUIREMENTS = vectors.HERE / "requirements.txt"
+PYTHON = ("deserialize", "safe_open")
+#: These are not asked about large files: one takes minutes for them.
+OTHERS = ("gguf", "tinygrad")
+#: A reader that answers from a folder of reader.py.
+REPLAY = 'answer=$0/$(sha256sum | cut -c1-64); test -e "$answer" || exit 70; test -s "$answer" && exec cat "$answer"'
+UNASKED = {"verdict": None, "problem": None}
 INSTALL = "pip install --no-deps -r tests/vectors/requirements.txt"
-UNASKED = scoring.Answer("unasked")
 #: The page in the repository says only this about how to make it anew.
 HOW = "python3 tests/vectors/results.py --decoder target/release/safetensors"
+RIGHT = {"valid": ("accept",), "invalid": ("reject",), "either": ("accept", "reject")}
 
 
 def main():
     """Writes the page, or compares it with the one that is there."""
     options = arguments()
-    manifest = vectors.load()
+    manifest = json.loads((HERE / "manifest.json").read_bytes())
     versions = installed_versions()
-    try:
-        readers = ask_all(manifest, versions, options.decoder)
-    except (vectors.Unusable, OSError) as error:
-        sys.exit(f"results.py: {error}")
-    if options.json:
-        options.json.write_text(as_json(readers), encoding="utf-8")
+    readers = ask_all(manifest, versions, str(options.decoder))
     wrong = surprises(manifest["vectors"], readers, versions)
     if wrong:
         sys.exit("\n".join(wrong))
@@ -50,22 +51,12 @@ def arguments():
     parser = argparse.ArgumentParser(description="Writes RESULTS.md from the answers of all readers.")
     parser.add_argument("--decoder", required=True, type=pathlib.Path, help="this project's program `safetensors`")
     parser.add_argument("--check", action="store_true", help="write nothing; fail when the page is out of date")
-    parser.add_argument("--json", type=pathlib.Path, metavar="FILE", help="write every answer to this file")
     return parser.parse_args()
-
-
-def as_json(readers):
-    """Every answer of every reader, without the tables."""
-    answers = {
-        name: {vector: {"verdict": answer.verdict, "text": answer.text} for vector, answer in by_vector.items()}
-        for name, by_vector in readers.items()
-    }
-    return json.dumps(answers, indent=1) + "\n"
 
 
 def installed_versions():
     """The packages of requirements.txt, with their versions, which must be the ones that are installed."""
-    lines = REQUIREMENTS.read_text(encoding="utf-8").splitlines()
+    lines = (HERE / "requirements.txt").read_text(encoding="utf-8").splitlines()
     wanted = dict(line.split("==") for line in lines if "==" in line)
     for name, version in wanted.items():
         try:
@@ -77,22 +68,35 @@ def installed_versions():
     return wanted
 
 
-def ask_all(manifest, versions, decoder):
+def ask_all(manifest, versions, program):
     """For each reader, in the order of the columns, the answer to each vector by id."""
+    unasked = dict.fromkeys((vector["id"] for vector in manifest["vectors"]), UNASKED)
     readers = {f"Rust {version}": released(manifest, version) for version in manifest["references"]}
-    for name, answers in python_reference.answers().items():
-        readers[python_name(versions, name)] = answers
-    for name in others.LOADERS:
-        readers[f"{name} {versions[name]}"] = ask_other(name, manifest["vectors"])
-    readers[OURS] = command.ask_all([str(decoder), "decode"], manifest["vectors"])
+    for name in PYTHON:
+        readers[python_name(versions, name)] = ask_python(program, name, "--large")
+    for name in OTHERS:
+        readers[f"{name} {versions[name]}"] = unasked | ask_python(program, name)
+    readers[OURS] = ask(program, "--large", "--strict", "--", program, "decode")
     return readers
 
 
-def ask_other(name, all_vectors):
-    """The answers of an independent reader, which is not asked about large files: one takes minutes for them."""
-    answers = {vector["id"]: UNASKED for vector in all_vectors}
-    answers.update(others.ask_all(name, [vector for vector in all_vectors if not vector.get("large")]))
-    return answers
+def ask_python(program, name, *large):
+    """The answers of a reader in Python, which takes long to start: it answers into a folder, from which it is asked."""
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run([sys.executable, "-B", str(HERE / "reader.py"), name, folder, *large], check=True)
+        return ask(program, *large, "--", "sh", "-c", REPLAY, folder)
+
+
+def ask(program, *options):
+    """The answers of a reader: `safetensors conform` asks it and judges them."""
+    conform = [program, "conform", "--json", "--vectors", str(HERE), *options]
+    try:
+        score = json.loads(subprocess.run(conform, stdout=subprocess.PIPE, check=False).stdout)
+    except (OSError, ValueError) as error:
+        sys.exit(f"results.py: {program}: {error}")
+    if "answers" not in score:
+        sys.exit(f"results.py: {score['message']}")
+    return score["answers"]
 
 
 def python_name(versions, function):
@@ -101,17 +105,14 @@ def python_name(versions, function):
 
 
 def released(manifest, version):
-    """The answers of a Rust release, from the manifest."""
-    return {vector["id"]: from_manifest(vector["reference"][version]) for vector in manifest["vectors"]}
+    """What the manifest says that a Rust release says."""
+    return {vector["id"]: from_manifest(vector, vector["reference"][version]) for vector in manifest["vectors"]}
 
 
-def from_manifest(said):
-    """`ok`, a class, or a list of classes that come at random."""
-    if said == "ok":
-        return scoring.Answer("accept")
-    if said == "panic":
-        return scoring.Answer("crash", text="panic")
-    return scoring.Answer("reject", text=said if isinstance(said, str) else " or ".join(said))
+def from_manifest(vector, said):
+    """`ok`, `panic`, a class, or a list of classes that come at random. What was read is not in the manifest."""
+    verdict = {"ok": "accept", "panic": "crash"}.get(str(said), "reject")
+    return {"verdict": verdict, "problem": None if verdict in RIGHT[vector["verdict"]] else verdict}
 
 
 def surprises(all_vectors, readers, versions):
@@ -120,12 +121,12 @@ def surprises(all_vectors, readers, versions):
     wrong = [f"{name} takes no sound file at all: it was not asked properly" for name in useless(all_vectors, readers)]
     for vector in all_vectors:
         crate = readers[f"Rust {versions['safetensors']}"][vector["id"]]
-        for name in (python_name(versions, function) for function in python_reference.READERS):
+        for name in (python_name(versions, function) for function in PYTHON):
             answer = readers[name][vector["id"]]
-            if answer.verdict != crate.verdict or problem(vector, answer):
-                said = f"{name}: {answer.verdict}, the crate: {crate.verdict}"
-                wrong.append(f"{vector['id']}: {said}; {problem(vector, answer)}")
-        ours = scoring.problem(vector, readers[OURS][vector["id"]], strict=True)
+            if answer["verdict"] != crate["verdict"] or answer["problem"]:
+                said = f"{name}: {answer['verdict']}, the crate: {crate['verdict']}"
+                wrong.append(f"{vector['id']}: {said}; {answer['problem']}")
+        ours = readers[OURS][vector["id"]]["problem"]
         if ours:
             wrong.append(f"{vector['id']}: {OURS}: {ours}")
     return wrong
@@ -133,18 +134,8 @@ def surprises(all_vectors, readers, versions):
 
 def useless(all_vectors, readers):
     """Readers that are right about no sound file."""
-    sound = [vector for vector in all_vectors if vector["verdict"] == "valid"]
-    return [name for name, said in readers.items() if all(problem(vector, said[vector["id"]]) for vector in sound)]
-
-
-def problem(vector, answer):
-    """Why an answer is wrong. The tables of the Rust releases are not in the manifest, so they count as right.
-    Who was not asked is not wrong."""
-    if answer is UNASKED:
-        return None
-    if answer.verdict == "accept" and answer.table is None:
-        return None if scoring.expected_verdict(vector, False) in ("accept", None) else "accepts"
-    return scoring.problem(vector, answer)
+    sound = [vector["id"] for vector in all_vectors if vector["verdict"] == "valid"]
+    return [name for name, said in readers.items() if all(said[vector]["verdict"] != "accept" for vector in sound)]
 
 
 def page_lines(manifest, readers):
@@ -191,8 +182,8 @@ def counts(every, readers):
     for name, answers in readers.items():
         asked = [vector for vector in every if answers[vector["id"]] is not UNASKED]
         right = [score(asked, answers, verdict, total[verdict]) for verdict in ("valid", "invalid")]
-        free = collections.Counter(answers[v["id"]].verdict for v in asked if v["verdict"] == "either")
-        crashes = sum(answer.verdict == "crash" for answer in answers.values())
+        free = collections.Counter(answers[v["id"]]["verdict"] for v in asked if v["verdict"] == "either")
+        crashes = sum(answer["verdict"] == "crash" for answer in answers.values())
         yield row(name, *right, f"{free['accept']}, {free['reject']}", crashes)
     yield ""
 
@@ -200,7 +191,7 @@ def counts(every, readers):
 def score(asked, answers, verdict, total):
     """How many answers about the vectors with this verdict are right; of how many, if not all were asked."""
     asked = [vector for vector in asked if vector["verdict"] == verdict]
-    right = sum(not problem(vector, answers[vector["id"]]) for vector in asked)
+    right = sum(not answers[vector["id"]]["problem"] for vector in asked)
     return right if len(asked) == total else f"{right} of {len(asked)}"
 
 
@@ -209,7 +200,7 @@ def by_flag(manifest, readers):
     flags = {}
     for flag in manifest["flags"]:
         flagged = [v for v in manifest["vectors"] if flag in v["flags"]]
-        wrong = [sum(bool(problem(v, answers[v["id"]])) for v in flagged) for answers in readers.values()]
+        wrong = [sum(bool(answers[v["id"]]["problem"]) for v in flagged) for answers in readers.values()]
         if any(wrong):
             flags[flag] = row(f"{flag} ({len(flagged)})", *wrong)
     yield "## Wrong answers by class of bugs"
@@ -235,16 +226,14 @@ def disagreements(every, readers):
 
 def wrong_word(vector, answer):
     """What is wrong with the answer, in a word or two."""
-    if not problem(vector, answer):
+    if not answer["problem"]:
         return ""
-    if answer.verdict == scoring.expected_verdict(vector, False):
-        return "wrong table"
-    return word(answer)
+    return "wrong table" if answer["verdict"] in RIGHT[vector["verdict"]] else word(answer)
 
 
 def word(answer):
     """The answer in a word."""
-    return {"accept": "accepts", "reject": "refuses", "crash": "crashes", "unasked": ""}[answer.verdict]
+    return {"accept": "accepts", "reject": "refuses", "crash": "crashes", None: ""}[answer["verdict"]]
 
 
 def either(every, readers):

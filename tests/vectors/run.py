@@ -5,7 +5,8 @@ The reader is a command. It gets one file on its standard input and answers with
 
   0  The file is sound. On standard output, one JSON object:
      {"tensors": {NAME: {"dtype": …, "shape": […], "data_offsets": [BEGIN, END], "sha256": HEX}},
-      "metadata": {KEY: VALUE} or null}; sha256, of the tensor's bytes, may be left out.
+      "metadata": {KEY: VALUE} or null}. data_offsets, sha256 (of the tensor's bytes) and metadata may
+     be left out; they are not compared then.
   1  The file is not sound. A line `error[CODE] at byte N: …` on standard error or output is counted, if
      there is one, but does not matter unless --strict is given.
 

@@ -1,12 +1,16 @@
 //! The conformance vectors of `tests/vectors` for programs: what the manifest says, how the files are made that are too large to be
-//! kept, and what a reader reports of a file.
+//! kept, what a reader answers to a file, and whether that is right.
 
 pub mod manifest;
+pub mod protocol;
 pub mod recipe;
+pub mod scoring;
 pub mod table;
 
 pub use manifest::{Answers, Code, Manifest, Ours, TensorRow, Vector, Verdict, sha256};
+pub use protocol::Answer;
 pub use recipe::Recipe;
+pub use scoring::Score;
 pub use table::{Table, Tensor};
 
 use std::path::{Path, PathBuf};

@@ -2,7 +2,7 @@
 
 use crate::commands::Run;
 use crate::complaint::{Complaint, Outcome};
-use crate::conform::{Asking, Break, Score, Store, Unusable, ask_all, json, matches, page, summary};
+use crate::conform::{Asking, Break, Store, Unusable, ask_all, json, matches, page, summary};
 use crate::exit::Exit;
 use crate::product::Product;
 use crate::text::{quoted, shown_text};
@@ -10,7 +10,7 @@ use crate::work::Work;
 use std::ffi::OsString;
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
-use vectors::{Manifest, Vector};
+use vectors::{Manifest, Score, Vector};
 
 /// Score any reader of safetensors files against the conformance vectors.
 ///

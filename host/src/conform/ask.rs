@@ -1,16 +1,14 @@
 //! A reader that is a command, asked about many files, several at a time.
 
 use crate::conform::Unusable;
-use crate::conform::answer::Answer;
 use crate::conform::child::{Limit, run};
-use crate::conform::scoring::{Score, problem};
 use crate::conform::store::Store;
 use std::ffi::OsString;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread::scope;
 use std::time::Duration;
-use vectors::Vector;
+use vectors::{Answer, Score, Vector};
 
 /// How often the caller is asked whether to go on while nothing is finished.
 const TICK: Duration = Duration::from_millis(100);
@@ -84,13 +82,8 @@ fn ask<'v>(
 ) -> Result<Option<Score<'v>>, Unusable> {
     let file = asking.store.content(vector)?;
     let limit = Limit { seconds: asking.seconds, stop };
-    let ended = run(asking.command, file, &limit)?;
-    Ok(ended.map(|ended| {
-        let mut answer = Answer::of(&ended);
-        let problem = problem(vector, &answer, asking.strict);
-        answer.table = None;
-        Score { vector, answer, problem }
-    }))
+    let output = run(asking.command, file, &limit)?;
+    Ok(output.map(|output| Score::new(vector, Answer::of(&output), asking.strict)))
 }
 
 fn gather<'v, E>(

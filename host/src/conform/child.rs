@@ -11,6 +11,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{sleep, spawn};
 use std::time::{Duration, Instant};
+use vectors::protocol::{End, Output};
 
 /// How much a reader may say on its standard output about a file of no length, and how often its length more.
 const OUTPUT: usize = 16 << 20;
@@ -24,34 +25,8 @@ const GRACE: Duration = Duration::from_secs(2);
 /// How often it is looked whether the run is to be broken off.
 const TICK: Duration = Duration::from_millis(50);
 
-/// How a reader's process ended.
-#[derive(Clone, Copy)]
-pub enum End {
-    Code(i32),
-    Signal(i32),
-    /// It was killed after so many seconds.
-    TimedOut(u64),
-    /// It was killed after so many bytes of output.
-    Flooded(u64),
-}
-
-/// An end, and what was said before it.
-pub struct Ended {
-    pub end: End,
-    pub out: Vec<u8>,
-    pub err: Vec<u8>,
-}
-
-impl Ended {
-    /// What was said to people: standard error, then standard output.
-    pub fn words(&self) -> String {
-        let words = [self.err.as_slice(), &self.out].concat();
-        String::from_utf8_lossy(&words).trim().to_owned()
-    }
-}
-
 /// Runs the reader on a file, for so many seconds at most. Nothing if it is told to stop.
-pub fn run(command: &[OsString], file: Vec<u8>, limit: &Limit<'_>) -> Result<Option<Ended>, Unusable> {
+pub fn run(command: &[OsString], file: Vec<u8>, limit: &Limit<'_>) -> Result<Option<Output>, Unusable> {
     let most = file.len().saturating_mul(OUTPUT_PER_BYTE).saturating_add(OUTPUT).min(MOST_OUTPUT);
     let mut running = Running::start(command)?;
     let heard = running.connect(file, most);
@@ -77,7 +52,7 @@ pub fn run(command: &[OsString], file: Vec<u8>, limit: &Limit<'_>) -> Result<Opt
             _ => {}
         }
     };
-    Ok(Some(Ended { end, out: heard.out.take(), err: heard.err.take() }))
+    Ok(Some(Output { end, stdout: heard.out.take(), stderr: heard.err.take() }))
 }
 
 /// What ends a run that does not end by itself.

@@ -1,19 +1,16 @@
-//! The conformance vectors, what a reader says about them, and whether it is right: the same judgement as that of
-//! `tests/vectors/run.py`.
+//! The conformance vectors in this program, a reader that is asked about them, and the score in words. What an answer means and
+//! whether it is right is decided by the crate `vectors`.
 
-mod answer;
 mod ask;
 mod child;
 mod glob;
 mod page;
-mod scoring;
 mod store;
 mod summary;
 
 pub use ask::{Asking, Break, ask_all};
 pub use glob::matches;
 pub use page::page;
-pub use scoring::Score;
 pub use store::Store;
 pub use summary::{json, summary};
 

@@ -1,11 +1,11 @@
 //! The results as a page of Markdown.
 
-use crate::conform::answer::Said;
-use crate::conform::scoring::Score;
-use crate::conform::summary::{Count, area, cut, errors, grouped};
+use crate::conform::summary::{area, cut, errors};
 use crate::text::shown_text;
 use std::io::{self, Write};
-use vectors::{Manifest, Verdict};
+use vectors::protocol::Outcome;
+use vectors::scoring::{Count, grouped};
+use vectors::{Manifest, Score, Verdict};
 
 /// How a reader did: in numbers, and every wrong answer.
 pub fn page(
@@ -24,8 +24,8 @@ pub fn page(
     let mut rules = grouped(scores, |score| score.vector.rule.as_str());
     rules.sort_by_key(|(rule, _)| *rule);
     table("rule", &rules, out)?;
-    wrong(scores, "Crashed or hung", |said| said == Said::Crash, out)?;
-    wrong(scores, "Wrong answers", |said| said != Said::Crash, out)
+    wrong(scores, "Crashed or hung", |outcome| outcome == Outcome::Crash, out)?;
+    wrong(scores, "Wrong answers", |outcome| outcome != Outcome::Crash, out)
 }
 
 fn verdicts(scores: &[Score<'_>], out: &mut impl Write) -> io::Result<()> {
@@ -37,8 +37,8 @@ fn verdicts(scores: &[Score<'_>], out: &mut impl Write) -> io::Result<()> {
     ] {
         let these = || scores.iter().filter(move |score| score.vector.verdict == verdict);
         let Count { right, all } = Count::of(these());
-        let said = |said| these().filter(|score| score.answer.said == said).count();
-        let [accepted, refused, crashed] = [Said::Accept, Said::Reject, Said::Crash].map(said);
+        let ended = |outcome| these().filter(|score| score.answer.outcome == outcome).count();
+        let [accepted, refused, crashed] = [Outcome::Accept, Outcome::Reject, Outcome::Crash].map(ended);
         writeln!(out, "| {files} | {right} of {all} | {accepted} | {refused} | {crashed} |")?;
     }
     writeln!(out)
@@ -64,10 +64,10 @@ fn table(title: &str, groups: &[(impl AsRef<str>, Count)], out: &mut impl Write)
 fn wrong(
     scores: &[Score<'_>],
     title: &str,
-    which: impl Fn(Said) -> bool,
+    which: impl Fn(Outcome) -> bool,
     out: &mut impl Write,
 ) -> io::Result<()> {
-    let wrong = scores.iter().filter(|score| which(score.answer.said));
+    let wrong = scores.iter().filter(|score| which(score.answer.outcome));
     let wrong: Vec<_> = wrong.filter_map(|score| Some((score.vector, score.problem.as_ref()?))).collect();
     writeln!(out, "## {title}\n")?;
     if wrong.is_empty() {

@@ -1,49 +1,14 @@
 //! The score in short, for people and for programs.
 
-use crate::conform::answer::Said;
-use crate::conform::scoring::{Score, has_code, has_place};
 use crate::json::quoted;
 use crate::text::shown_text;
 use std::io::{self, Write};
+use vectors::Score;
+use vectors::protocol::Outcome;
+use vectors::scoring::{Count, Errors, grouped};
 
 /// How much of a reader's words stands in a line, in characters.
 const SHOWN: usize = 240;
-
-/// How many answers are right, of how many.
-#[derive(Clone, Copy, Default)]
-pub struct Count {
-    pub right: usize,
-    pub all: usize,
-}
-
-impl Count {
-    pub fn of<'s, 'v: 's>(scores: impl IntoIterator<Item = &'s Score<'v>>) -> Self {
-        let mut count = Self::default();
-        for score in scores {
-            count.all += 1;
-            count.right += usize::from(score.is_right());
-        }
-        count
-    }
-}
-
-/// The scores in groups by some word, in the order in which the words come up.
-pub fn grouped<'s, 'v, W: PartialEq>(
-    scores: &'s [Score<'v>],
-    word: impl Fn(&'s Score<'v>) -> W,
-) -> Vec<(W, Count)> {
-    let mut groups: Vec<(W, Count)> = Vec::new();
-    for score in scores {
-        let word = word(score);
-        let at = groups.iter().position(|(known, _)| *known == word).unwrap_or(groups.len());
-        if at == groups.len() {
-            groups.push((word, Count::default()));
-        }
-        groups[at].1.all += 1;
-        groups[at].1.right += usize::from(score.is_right());
-    }
-    groups
-}
 
 pub fn area<'v>(score: &Score<'v>) -> &'v str {
     score.vector.area()
@@ -68,10 +33,8 @@ pub fn summary(scores: &[Score<'_>], out: &mut impl Write) -> io::Result<()> {
 
 /// How many errors have the code and the place of the manifest; for information.
 pub fn errors(scores: &[Score<'_>]) -> String {
-    let errors: Vec<_> = scores.iter().filter(|score| score.is_error()).collect();
-    let codes = errors.iter().filter(|score| has_code(score.vector, &score.answer)).count();
-    let places = errors.iter().filter(|score| has_place(score.vector, &score.answer)).count();
-    format!("of {} errors, {codes} have the manifest's code and {places} its offset", errors.len())
+    let Errors { all, code, at } = Errors::of(scores);
+    format!("of {all} errors, {code} have the manifest's code and {at} its offset")
 }
 
 /// One line of a text that may be anything, and not too much of it.
@@ -85,21 +48,19 @@ pub fn cut(text: &str) -> String {
 
 /// One object with every answer.
 pub fn json(scores: &[Score<'_>], command: &[String], strict: bool, out: &mut impl Write) -> io::Result<()> {
-    let Count { right, all } = Count::of(scores);
-    let crashed = scores.iter().filter(|score| score.answer.said == Said::Crash).count();
-    let command: Vec<String> = command.iter().map(|word| quoted(word)).collect();
-    write!(out, "{{\"ok\":{},\"command\":[{}],\"strict\":{strict}", right == all, command.join(","))?;
-    write!(out, ",\"vectors\":{all},\"right\":{right},\"crashed\":{crashed},\"areas\":{{")?;
-    for (index, (area, Count { right, all })) in grouped(scores, area).into_iter().enumerate() {
-        let comma = if index == 0 { "" } else { "," };
-        write!(out, "{comma}{}:{{\"vectors\":{all},\"right\":{right}}}", quoted(area))?;
-    }
-    write!(out, "}},\"answers\":{{")?;
-    for (index, score) in scores.iter().enumerate() {
-        let comma = if index == 0 { "" } else { "," };
-        write!(out, "{comma}{}:{}", quoted(&score.vector.id), answer(score))?;
-    }
-    writeln!(out, "}}}}")
+    let (Count { right, all }, errors) = (Count::of(scores), Errors::of(scores));
+    let crashed = scores.iter().filter(|score| score.answer.outcome == Outcome::Crash).count();
+    let list = |members: Vec<String>| members.join(",");
+    let command = list(command.iter().map(|word| quoted(word)).collect());
+    write!(out, "{{\"ok\":{},\"command\":[{command}],\"strict\":{strict}", right == all)?;
+    write!(out, ",\"vectors\":{all},\"right\":{right},\"crashed\":{crashed}")?;
+    write!(out, ",\"errors\":{{\"all\":{},\"code\":{},\"at\":{}}}", errors.all, errors.code, errors.at)?;
+    let areas = grouped(scores, area).into_iter().map(|(area, Count { right, all })| {
+        format!("{}:{{\"vectors\":{all},\"right\":{right}}}", quoted(area))
+    });
+    write!(out, ",\"areas\":{{{}}}", list(areas.collect()))?;
+    let answers = scores.iter().map(|score| format!("{}:{}", quoted(&score.vector.id), answer(score)));
+    writeln!(out, ",\"answers\":{{{}}}}}", list(answers.collect()))
 }
 
 fn answer(score: &Score<'_>) -> String {
@@ -108,7 +69,7 @@ fn answer(score: &Score<'_>) -> String {
     let Score { answer, problem, .. } = score;
     format!(
         "{{\"verdict\":\"{}\",\"code\":{},\"at\":{},\"text\":{},\"problem\":{}}}",
-        answer.said.word(),
+        answer.outcome.word(),
         text(answer.code.as_ref()),
         number(answer.at),
         text(Some(&answer.text)),

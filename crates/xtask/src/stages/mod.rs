@@ -40,7 +40,7 @@ const fn deep(name: &'static str, about: &'static str, run: fn() -> Outcome) -> 
 }
 
 /// In the order in which they run.
-pub const STAGES: [Stage; 29] = [
+pub const STAGES: [Stage; 30] = [
     quick(
         "workspace",
         "unit tests of the library, the command and the way in; documentation examples",
@@ -75,6 +75,7 @@ pub const STAGES: [Stage; 29] = [
         "the networks of the firmware, and what boards make of them, are what numpy says",
         scripts::digits,
     ),
+    quick("scores", "run.py scores readers of the vectors as the command does", scripts::scores),
     deep("suite", "all of the suite on the core as firmware builds it; the examples", suites::whole),
     deep(
         "general",

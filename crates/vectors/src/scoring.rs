@@ -1,33 +1,111 @@
 //! Whether an answer is right.
 
-use crate::conform::answer::{Answer, Said};
+use crate::manifest::{Ours, TensorRow, Vector, Verdict};
+use crate::protocol::{Answer, Outcome};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
-use vectors::{Ours, TensorRow, Vector, Verdict};
 
 /// How much of a value is shown in a sentence, in characters.
 const SHOWN: usize = 200;
 
-/// An answer, and why it is wrong, in a sentence; nothing when it is right.
+/// An answer to a vector, and what is wrong with it.
+#[derive(Clone, Debug)]
 pub struct Score<'v> {
+    /// What was asked.
     pub vector: &'v Vector,
+    /// What was answered, without its table, which may be large.
     pub answer: Answer,
+    /// Why that is wrong, in a sentence; nothing when it is right.
     pub problem: Option<String>,
 }
 
-/// Why an answer is wrong. Strict is what this project asks of itself: its own verdict where readers may differ, and
-/// the code and the place of each error.
-pub fn problem(vector: &Vector, answer: &Answer, strict: bool) -> Option<String> {
-    if answer.said == Said::Crash {
+impl<'v> Score<'v> {
+    /// Judges an answer. Strict is what this project asks of itself: its own verdict where readers may differ, and the
+    /// code and the place of each error.
+    pub fn new(vector: &'v Vector, answer: Answer, strict: bool) -> Self {
+        let problem = problem(vector, &answer, strict);
+        Self { vector, answer: Answer { table: None, ..answer }, problem }
+    }
+
+    /// Whether nothing is wrong.
+    pub fn is_right(&self) -> bool {
+        self.problem.is_none()
+    }
+}
+
+/// How many answers are right, of how many.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Count {
+    /// So many are right.
+    pub right: usize,
+    /// Of so many.
+    pub all: usize,
+}
+
+impl Count {
+    /// Counts some scores.
+    pub fn of<'s, 'v: 's>(scores: impl IntoIterator<Item = &'s Score<'v>>) -> Self {
+        scores.into_iter().fold(Self::default(), Self::with)
+    }
+
+    fn with(self, score: &Score<'_>) -> Self {
+        Self { right: self.right + usize::from(score.is_right()), all: self.all + 1 }
+    }
+}
+
+/// Counts the scores in groups by some word, in the order in which the words come up.
+pub fn grouped<'s, 'v, W: PartialEq>(
+    scores: &'s [Score<'v>],
+    word: impl Fn(&'s Score<'v>) -> W,
+) -> Vec<(W, Count)> {
+    let mut groups: Vec<(W, Count)> = Vec::new();
+    for score in scores {
+        let word = word(score);
+        match groups.iter_mut().find(|(known, _)| *known == word) {
+            Some((_, count)) => *count = count.with(score),
+            None => groups.push((word, Count::of([score]))),
+        }
+    }
+    groups
+}
+
+/// How many errors are the manifest's. It is information, unless the scores are strict.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Errors {
+    /// The refusals of files that this project refuses, too.
+    pub all: usize,
+    /// So many have the manifest's code.
+    pub code: usize,
+    /// So many have the manifest's offset.
+    pub at: usize,
+}
+
+impl Errors {
+    /// Counts the errors among some scores.
+    pub fn of(scores: &[Score<'_>]) -> Self {
+        let is_error =
+            |score: &&Score<'_>| score.answer.outcome == Outcome::Reject && score.vector.ours == Ours::Reject;
+        let errors = || scores.iter().filter(is_error);
+        Self {
+            all: errors().count(),
+            code: errors().filter(|score| score.answer.code == score.vector.code).count(),
+            at: errors().filter(|score| score.answer.at == score.vector.at).count(),
+        }
+    }
+}
+
+/// Why an answer is wrong.
+fn problem(vector: &Vector, answer: &Answer, strict: bool) -> Option<String> {
+    if answer.outcome == Outcome::Crash {
         return Some(format!("crashed: {}", answer.text));
     }
     let expected = expected(vector, strict)?;
-    if answer.said != expected {
+    if answer.outcome != expected {
         let colon = if answer.text.is_empty() { "" } else { ": " };
         return Some(format!(
             "must {}, but did {}{colon}{}",
             expected.word(),
-            answer.said.word(),
+            answer.outcome.word(),
             answer.text
         ));
     }
@@ -39,18 +117,18 @@ pub fn problem(vector: &Vector, answer: &Answer, strict: bool) -> Option<String>
 }
 
 /// Nothing where both are right.
-fn expected(vector: &Vector, strict: bool) -> Option<Said> {
+fn expected(vector: &Vector, strict: bool) -> Option<Outcome> {
     match (vector.verdict, vector.ours) {
-        (_, Ours::Accept) if strict => Some(Said::Accept),
-        (_, Ours::Reject) if strict => Some(Said::Reject),
-        (Verdict::Valid, _) => Some(Said::Accept),
-        (Verdict::Invalid, _) => Some(Said::Reject),
+        (_, Ours::Accept) if strict => Some(Outcome::Accept),
+        (_, Ours::Reject) if strict => Some(Outcome::Reject),
+        (Verdict::Valid, _) => Some(Outcome::Accept),
+        (Verdict::Invalid, _) => Some(Outcome::Reject),
         (Verdict::Either, _) => None,
     }
 }
 
 fn error_problem(vector: &Vector, answer: &Answer) -> Option<String> {
-    if has_code(vector, answer) && has_place(vector, answer) {
+    if (&answer.code, answer.at) == (&vector.code, vector.at) {
         return None;
     }
     let error = |code: &Option<String>, at: Option<u64>| {
@@ -60,28 +138,7 @@ fn error_problem(vector: &Vector, answer: &Answer) -> Option<String> {
     Some(format!("must say {}, but said {}", error(&vector.code, vector.at), error(&answer.code, answer.at)))
 }
 
-impl Score<'_> {
-    /// Both sides refuse the file: the error can be compared.
-    pub fn is_error(&self) -> bool {
-        self.answer.said == Said::Reject && self.vector.ours == Ours::Reject
-    }
-
-    pub fn is_right(&self) -> bool {
-        self.problem.is_none()
-    }
-}
-
-/// Whether the code is the one of the manifest.
-pub fn has_code(vector: &Vector, answer: &Answer) -> bool {
-    answer.code == vector.code
-}
-
-/// Whether the offset is the one of the manifest.
-pub fn has_place(vector: &Vector, answer: &Answer) -> bool {
-    answer.at == vector.at
-}
-
-/// What is wrong with the tensors or the metadata.
+/// What is wrong with the tensors or the metadata. Metadata that was left out is not compared.
 fn table_problem(vector: &Vector, table: &Map<String, Value>) -> Option<String> {
     let tensors = table.get("tensors")?.as_object()?;
     if let Some(count) = vector.tensor_count.filter(|count| *count != tensors.len()) {
@@ -127,19 +184,21 @@ fn shown(value: &Value) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::problem;
-    use crate::conform::answer::Answer;
-    use crate::conform::child::{End, Ended};
-    use vectors::Vector;
+    use super::{Count, Errors, Score, grouped, problem};
+    use crate::manifest::{Vector, Verdict};
+    use crate::protocol::{Answer, End, Output};
 
     fn vector(members: &str) -> Vector {
         let fixed = r#""id":"a-b","length":0,"sha256":"","rule":"","reason":"","flags":[]"#;
         serde_json::from_str(&format!("{{{fixed},{members}}}")).expect("a vector")
     }
 
+    fn answer(code: i32, out: &str) -> Answer {
+        Answer::of(&Output { end: End::Code(code), stdout: out.into(), stderr: Vec::new() })
+    }
+
     fn wrong(vector: &Vector, code: i32, out: &str, strict: bool) -> Option<String> {
-        let ended = Ended { end: End::Code(code), out: out.into(), err: Vec::new() };
-        problem(vector, &Answer::of(&ended), strict)
+        problem(vector, &answer(code, out), strict)
     }
 
     #[test]
@@ -187,9 +246,28 @@ mod tests {
         );
         assert_eq!(read(&with("[2]", r#","more":1"#), "null"), "more of \"a\" is null, but 1 was read");
         assert_eq!(read(&with("[2]", ""), "{}"), "the metadata is null, but {} was read");
+        assert_eq!(read(r#""a":{"dtype":"U8","shape":[2]}"#, "null"), "");
+        let without_metadata = r#"{"tensors":{"a":{"dtype":"U8","shape":[2]}}}"#;
+        assert_eq!(wrong(&two, 0, without_metadata, true), None);
         assert_eq!(read("", "null"), "the tensors are [\"a\"], but [] were read");
         let many = vector(r#""verdict":"valid","ours":"accept","tensor_count":3"#);
         let said = wrong(&many, 0, r#"{"tensors":{},"metadata":{"a":"b"}}"#, false);
         assert_eq!(said.as_deref(), Some("has 3 tensors, but 0 were read"));
+    }
+
+    #[test]
+    fn totals_are_of_all_of_the_groups_and_of_the_errors() {
+        let (valid, invalid) = (
+            vector(r#""verdict":"valid","ours":"accept""#),
+            vector(r#""verdict":"invalid","ours":"reject","code":"a.b","at":7"#),
+        );
+        let words = ["error[a.b] at byte 7", "error[a.b] at byte 8", "error[a.c] at byte 7"];
+        let refusals = words.map(|words| Score::new(&invalid, answer(1, words), true));
+        let scores = [&refusals[..], &[Score::new(&valid, answer(1, "error[a.b] at byte 7"), true)]].concat();
+        let count = |right, all| Count { right, all };
+        assert_eq!(Count::of(&scores), count(1, 4));
+        let groups = grouped(&scores, |score| score.vector.verdict);
+        assert_eq!(groups, [(Verdict::Invalid, count(1, 3)), (Verdict::Valid, count(0, 1))]);
+        assert_eq!(Errors::of(&scores), Errors { all: 3, code: 2, at: 2 });
     }
 }

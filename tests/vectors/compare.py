@@ -1,0 +1,111 @@
+#!/usr/bin/env python3
+"""Compares `run.py` with `safetensors conform`: both score the same readers, and must say the same of every vector.
+
+python3 compare.py PROGRAM
+
+PROGRAM is the command `safetensors`. Ends non-zero on a difference. Standard library only; needs a Unix shell. Public
+domain (CC0-1.0).
+"""
+
+import json
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+
+#: Readers in the language of the shell; `$0` is the program.
+READERS = {
+    "right": 'exec "$0" decode',
+    "accepts all": """echo '{"tensors":{},"metadata":null}'""",
+    "refuses all": "echo 'error[json.syntax] at byte 8: so it goes' >&2; exit 1",
+    # What it does follows from the checksum of the file.
+    "wrong in turns": """
+        file=$(mktemp); trap 'rm "$file"' EXIT; cat > "$file"
+        read_it() { "$0" decode "$file"; }
+        sum=$(cksum < "$file"); case $((${sum%% *} % 13)) in
+        0) echo broken >&2; exit 70;;
+        1) rm "$file"; kill -9 $$;;
+        2) echo nonsense;;
+        3) echo '{"tensors":[],"metadata":null}';;
+        4) echo '{"tensors":{"a":{"dtype":"U8"}},"metadata":null}';;
+        5) echo no; exit 1;;
+        6) read_it | sed 's/"U8"/"U16"/g';;
+        7) read_it | sed 's/"shape":\\[\\([0-9]*\\)\\]/"shape":[\\1.0]/g';;
+        8) read_it | sed 's/"metadata":{.*}}/"metadata":null}/';;
+        9) read_it | sed 's/"dtype":/"more":1,"dtype":/g';;
+        10) read_it | sed 's/,"metadata":.*}/}/; s/"data_offsets":\\[[0-9,]*\\],//g';;
+        11) read_it | sed 's/"sha256":"./"sha256":"x/g';;
+        *) read_it;;
+        esac""",
+}
+
+#: Which are scored, and how.
+SCORED = [
+    ("right", "--strict"),
+    ("accepts all",),
+    ("refuses all", "--strict"),
+    ("wrong in turns",),
+    ("wrong in turns", "--strict"),
+]
+
+
+def main():
+    """Asks both about all readers."""
+    if len(sys.argv) != 2:
+        sys.exit("usage: compare.py PROGRAM")
+    program = str(pathlib.Path(sys.argv[1]).resolve())
+    wrong = 0
+    for name, *options in SCORED:
+        command = [*options, "--", "sh", "-c", READERS[name], program]
+        wrong += differences(" ".join([name, *options]), ours(program, command), theirs(command))
+    print(f"compare.py: {len(SCORED)} scores, " + ("the same" if not wrong else f"{wrong} differences"))
+    return 1 if wrong else 0
+
+
+def ours(program, command):
+    """What the program says."""
+    conform = [program, "conform", "--json", "--vectors", str(HERE), *command]
+    scored = subprocess.run(conform, capture_output=True, text=True, check=False)
+    score = json.loads(scored.stdout)
+    numbers = [[area, str(count["right"]), str(count["vectors"])] for area, count in score["areas"].items()]
+    numbers.append(["all", str(score["right"]), str(score["vectors"])])
+    numbers.append([str(score["errors"][count]) for count in ("all", "code", "at")])
+    return {"exit code": scored.returncode, "numbers": numbers} | answers(score)
+
+
+def theirs(command):
+    """What the script says."""
+    with tempfile.NamedTemporaryFile() as file:
+        ask = [sys.executable, "-B", str(HERE / "run.py"), "--json", file.name, *command]
+        shown = subprocess.run(ask, capture_output=True, text=True, check=False)
+        return {"exit code": shown.returncode, "numbers": numbers(shown.stdout)} | answers(json.load(file))
+
+
+def numbers(text):
+    """An area, how many are right, and of how many; in the end three counts of errors."""
+    lines = [line.replace(" of ", " ").split() for line in text.splitlines()]
+    end = next(index for index, line in enumerate(lines) if line[0] == "all")
+    return [*lines[: end + 1], re.findall(r"\d+", " ".join(lines[end + 1]))]
+
+
+def answers(score):
+    """Of every vector: what was said, and whether that is right."""
+    return {
+        vector: (answer["verdict"], answer["code"], answer["at"], answer["problem"] is None)
+        for vector, answer in score["answers"].items()
+    }
+
+
+def differences(reader, mine, other):
+    """How many there are; says each."""
+    found = [name for name in mine | other if mine.get(name) != other.get(name)]
+    for name in found:
+        print(f"{reader}: {name}: {mine.get(name)}, {other.get(name)}")
+    return len(found)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,115 @@
+#!/usr/bin/env python3
+"""Asks a reader in Python about the vectors: `python3 reader.py NAME FOLDER [--large]`.
+
+For each vector, the folder gets a file that is named after the vector's checksum: the table that the runner protocol asks
+for, or nothing at all if the reader refuses the vector. There is no file if it crashes.
+
+deserialize and safe_open are functions of the reference's package. gguf (the converter of llama.cpp) and tinygrad share
+no code with it: they are pure Python, on Python's own JSON library. They are asked for what a user of theirs would ask
+for: open the file, name the tensors.
+
+Needs the package of the reader in the release of requirements.txt, and no other. Public domain (CC0-1.0).
+"""
+
+import hashlib
+import importlib.util
+import json
+import os
+import pathlib
+import sys
+import tempfile
+import types
+
+from runner import vectors
+
+
+def deserialize():
+    """The tensors of a whole file in memory. This function reports neither offsets nor metadata."""
+    import safetensors
+
+    def read(path):
+        tensors = dict(safetensors.deserialize(path.read_bytes()))
+        for tensor in tensors.values():
+            tensor["sha256"] = hashlib.sha256(tensor.pop("data")).hexdigest()
+        return {"tensors": tensors}
+
+    return read, safetensors.SafetensorError
+
+
+def safe_open():
+    """The tensors and the metadata of a file on disk. This function reports neither offsets nor bytes."""
+    import safetensors
+
+    def read(path):
+        with safetensors.safe_open(path, framework="numpy") as opened:
+            slices = [(name, opened.get_slice(name)) for name in opened.keys()]
+            tensors = {name: {"dtype": tensor.get_dtype(), "shape": tensor.get_shape()} for name, tensor in slices}
+            return {"tensors": tensors, "metadata": opened.metadata()}
+
+    return read, safetensors.SafetensorError
+
+
+def gguf():
+    """Only the module with the reader is loaded: the others of the package need more packages."""
+    package = importlib.util.find_spec("gguf").submodule_search_locations[0]
+    spec = importlib.util.spec_from_file_location("gguf_utility", pathlib.Path(package) / "utility.py")
+    utility = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = utility
+    spec.loader.exec_module(utility)
+
+    def read(path):
+        with utility.SafetensorsLocal(path) as tensors:
+            # It takes NaN for a dimension; JSON has none.
+            shapes = {name: [size if size == size else None for size in tensor.shape] for name, tensor in tensors.items()}
+            return {"tensors": {name: {"dtype": tensors[name].dtype, "shape": shapes[name]} for name in shapes}}
+
+    return read, Exception
+
+
+def tinygrad():
+    """The tensors stay on disk."""
+    from tinygrad.nn import state
+
+    def read(path):
+        tensors = state.safe_load(path).items()
+        dtypes = state.inverse_safe_dtypes
+        return {"tensors": {name: {"dtype": dtypes[tensor.dtype], "shape": tensor.shape} for name, tensor in tensors}}
+
+    return read, Exception
+
+
+#: What loads each reader: the function that reads, and the exception with which it refuses a file.
+READERS = {load.__name__: load for load in (deserialize, safe_open, gguf, tinygrad)}
+
+
+def main():
+    """Asks a reader about every vector."""
+    name, folder, *large = sys.argv[1:]
+    # Readers import numpy at once, but use it only for values, which nobody asks for here.
+    if importlib.util.find_spec("numpy") is None:
+        sys.modules["numpy"] = types.ModuleType("numpy")
+    read, refusal = READERS[name]()
+    for vector in vectors.load()["vectors"]:
+        if large or not vector.get("large"):
+            ask(read, refusal, vectors.content(vector), pathlib.Path(folder, vector["sha256"]))
+
+
+def ask(read, refusal, data, answer):
+    """Asks about one file, in a process of its own: a reader may crash, and tinygrad keeps every file open."""
+    with tempfile.NamedTemporaryFile(suffix=".safetensors") as file:
+        file.write(data)
+        file.flush()
+        if os.fork() == 0:
+            try:
+                table = json.dumps(read(pathlib.Path(file.name)), ensure_ascii=False)
+                # Half a character in a name is no UTF-8.
+                answer.write_bytes(table.encode(errors="replace"))
+            except refusal:
+                answer.touch()
+            finally:
+                os._exit(0)
+        os.wait()
+
+
+if __name__ == "__main__":
+    main()
