@@ -4,7 +4,7 @@ use crate::process::Run;
 use crate::python;
 use crate::report::{Outcome, Tally};
 use crate::toolchain::own_cargo;
-use crate::{machine, workspace};
+use crate::workspace;
 use std::path::{Path, PathBuf};
 
 const FOLDER: &str = "tests/vectors";
@@ -28,7 +28,8 @@ fn generator(command: &str) -> Run {
     own_cargo().args(["run"]).args(verification).args(["--bin", "vectors", "--", command])
 }
 
-/// The Python readers say what the results page says; `safetensors decode` is right about every vector.
+/// The Python readers say what the results page says; `safetensors decode` is right about every vector; `run.py` scores readers as
+/// the command does.
 pub fn readers() -> Outcome {
     let (python, program) = (python_with_readers()?, release_program()?);
     let mut tally = Tally::default();
@@ -36,16 +37,7 @@ pub fn readers() -> Outcome {
     let score =
         script(&python, "run.py").args(["--strict", "--large", "--"]).args([&program]).args(["decode"]);
     tally.check("safetensors decode is right about every vector", score.check());
-    Ok(tally)
-}
-
-/// `run.py` scores readers as the command does, be they right or wrong.
-pub fn scores() -> Outcome {
-    machine::need_program("python3", "python3")?;
-    own_cargo().args(["build", "--quiet", "--package", "safetensors-host"]).check()?;
-    let program = workspace::target_dir().join("debug/safetensors");
-    let mut tally = Tally::default();
-    let compare = script(Path::new("python3"), "compare.py").args([program]).limit(300);
+    let compare = script(&python, "compare.py").args([&program]);
     tally.check("run.py and the command score readers alike", compare.check());
     Ok(tally)
 }
