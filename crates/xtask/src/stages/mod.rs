@@ -40,7 +40,7 @@ const fn deep(name: &'static str, about: &'static str, run: fn() -> Outcome) -> 
 }
 
 /// In the order in which they run.
-pub const STAGES: [Stage; 30] = [
+pub const STAGES: [Stage; 29] = [
     quick(
         "workspace",
         "unit tests of the library, the command and the way in; documentation examples",
@@ -75,7 +75,6 @@ pub const STAGES: [Stage; 30] = [
         "the networks of the firmware, and what boards make of them, are what numpy says",
         scripts::digits,
     ),
-    quick("scores", "run.py scores readers of the vectors as the command does", scripts::scores),
     deep("suite", "all of the suite on the core as firmware builds it; the examples", suites::whole),
     deep(
         "general",
@@ -108,7 +107,11 @@ pub const STAGES: [Stage; 30] = [
         "the command agrees with Python's numpy, safetensors and huggingface_hub",
         scripts::desktop,
     ),
-    deep("readers", "the results page is true; `safetensors decode` is always right", scripts::readers),
+    deep(
+        "readers",
+        "the results page is true, `safetensors decode` is always right, and run.py scores as the command",
+        scripts::readers,
+    ),
     deep("chips", "`fit` and `flash`, which need probe-rs", suites::chips),
     deep("memory", "what the command takes of memory, also for files of gigabytes", suites::memory),
 ];

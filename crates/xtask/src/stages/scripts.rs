@@ -4,7 +4,7 @@ use crate::process::{Run, everything};
 use crate::python::environment;
 use crate::report::{Outcome, Tally};
 use crate::toolchain::own_cargo;
-use crate::{machine, workspace};
+use crate::workspace;
 use std::path::{Path, PathBuf};
 
 const MAKE_TABLES: &str = "tests/elements/make.py";
@@ -85,23 +85,17 @@ fn generator(command: &str) -> Run {
     own_cargo().args(["run"]).args(verification).args(["--bin", "vectors", "--", command])
 }
 
-/// The Python readers say what the results page says; `safetensors decode` is right about every vector.
+/// The Python readers say what the results page says; `safetensors decode` is right about every vector; `run.py` scores readers as
+/// the command does.
 pub fn readers() -> Outcome {
     let program = release_program()?;
     let mut tally = Tally::of("the results page is true", results_page(&program)?.args(["--check"]).check());
     let score = script("python", "tests/vectors/run.py")?.args(["--strict", "--large", "--"]);
     let score = score.args([&program]).args(["decode"]).check();
     tally.check("safetensors decode is right about every vector", score);
+    let alike = script("python", "tests/vectors/compare.py")?.args([&program]).limit(300).check();
+    tally.check("run.py and the command score readers alike", alike);
     Ok(tally)
-}
-
-/// `run.py` scores readers as the command does, be they right or wrong.
-pub fn scores() -> Outcome {
-    machine::need_program("python3", "python3")?;
-    own_cargo().args(["build", "--quiet", "--package", "safetensors-host"]).check()?;
-    let program = workspace::target_dir().join("debug/safetensors");
-    let compare = Run::new("python3").args(["-B", "tests/vectors/compare.py"]).args([program]).limit(300);
-    Ok(Tally::of("run.py and the command score readers alike", compare.check()))
 }
 
 fn results_page(program: &Path) -> Result<Run, String> {
