@@ -6,7 +6,7 @@ The reader is a command. It gets one file on its standard input and answers with
   0  The file is sound. On standard output, one JSON object:
      {"tensors": {NAME: {"dtype": …, "shape": […], "data_offsets": [BEGIN, END], "sha256": HEX}},
       "metadata": {KEY: VALUE} or null}. data_offsets, sha256 (of the tensor's bytes) and metadata may
-     be left out; they are not compared then.
+     be left out; they are not compared then, and but for sha256 that is wrong if --strict is given.
   1  The file is not sound. A line `error[CODE] at byte N: …` on standard error or output is counted, if
      there is one, but does not matter unless --strict is given.
 
@@ -105,6 +105,7 @@ def print_summary(results):
     right = sum(problem is None for _, _, problem in results)
     print(f"{'all':<12} {right:>5} of {len(results):>5}")
     print_errors(results)
+    print_left_out(results)
     for vector, _, problem in results:
         if problem:
             print(f"{vector['id']}: {problem}\n    {vector['reason']}")
@@ -120,6 +121,14 @@ def print_errors(results):
     codes = sum(scoring.has_code(*pair) for pair in refused)
     places = sum(scoring.has_place(*pair) for pair in refused)
     print(f"of {len(refused)} errors, {codes} have the manifest's code and {places} its offset")
+
+
+def print_left_out(results):
+    """How many tables had less than the manifest lists."""
+    tables = [(vector, answer.table) for vector, answer, _ in results if answer.table is not None]
+    count = sum(scoring.left_out(*pair) is not None for pair in tables)
+    if count:
+        print(f"{count} of {len(tables)} tables leave out offsets or metadata, which were not compared")
 
 
 def write_json(options, results):

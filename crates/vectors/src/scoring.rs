@@ -17,14 +17,17 @@ pub struct Score<'v> {
     pub answer: Answer,
     /// Why that is wrong, in a sentence; nothing when it is right.
     pub problem: Option<String>,
+    /// Whether something that the manifest lists was left out, and so not compared.
+    pub left_out: bool,
 }
 
 impl<'v> Score<'v> {
-    /// Judges an answer. Strict is what this project asks of itself: its own verdict where readers may differ, and the
-    /// code and the place of each error.
+    /// Judges an answer. Strict is what this project asks of itself: its own verdict where readers may differ, the
+    /// code and the place of each error, and all that the manifest lists of a table.
     pub fn new(vector: &'v Vector, answer: Answer, strict: bool) -> Self {
         let problem = problem(vector, &answer, strict);
-        Self { vector, answer: Answer { table: None, ..answer }, problem }
+        let left_out = answer.table.as_ref().is_some_and(|table| left_out(vector, table).is_some());
+        Self { vector, answer: Answer { table: None, ..answer }, problem, left_out }
     }
 
     /// Whether nothing is wrong.
@@ -110,7 +113,7 @@ fn problem(vector: &Vector, answer: &Answer, strict: bool) -> Option<String> {
         ));
     }
     match &answer.table {
-        Some(table) => table_problem(vector, table),
+        Some(table) => table_problem(vector, table).or_else(|| left_out(vector, table).filter(|_| strict)),
         None if strict => error_problem(vector, answer),
         None => None,
     }
@@ -150,6 +153,19 @@ fn table_problem(vector: &Vector, table: &Map<String, Value>) -> Option<String> 
         let sentence = || format!("the metadata is {}, but {} was read", shown(expected), shown(found));
         (expected != found).then(sentence)
     })
+}
+
+/// What the manifest lists, and the table does not have: offsets or metadata.
+fn left_out(vector: &Vector, table: &Map<String, Value>) -> Option<String> {
+    let tensors = table.get("tensors")?.as_object()?;
+    let has_offsets = tensors.values().all(|tensor| tensor.get("data_offsets").is_some());
+    match () {
+        () if vector.metadata.is_some() && !table.contains_key("metadata") => {
+            Some("leaves out the metadata".to_owned())
+        }
+        () if vector.tensors.is_some() && !has_offsets => Some("leaves out data_offsets".to_owned()),
+        () => None,
+    }
 }
 
 fn tensors_problem(expected: &[TensorRow], found: &Map<String, Value>) -> Option<String> {
@@ -248,7 +264,11 @@ mod tests {
         assert_eq!(read(&with("[2]", ""), "{}"), "the metadata is null, but {} was read");
         assert_eq!(read(r#""a":{"dtype":"U8","shape":[2]}"#, "null"), "");
         let without_metadata = r#"{"tensors":{"a":{"dtype":"U8","shape":[2]}}}"#;
-        assert_eq!(wrong(&two, 0, without_metadata, true), None);
+        assert_eq!(wrong(&two, 0, without_metadata, false), None);
+        assert_eq!(wrong(&two, 0, without_metadata, true).as_deref(), Some("leaves out the metadata"));
+        let without_offsets = r#"{"tensors":{"a":{"dtype":"U8","shape":[2]}},"metadata":null}"#;
+        assert_eq!(wrong(&two, 0, without_offsets, true).as_deref(), Some("leaves out data_offsets"));
+        assert!(Score::new(&two, answer(0, without_offsets), false).left_out);
         assert_eq!(read("", "null"), "the tensors are [\"a\"], but [] were read");
         let many = vector(r#""verdict":"valid","ours":"accept","tensor_count":3"#);
         let said = wrong(&many, 0, r#"{"tensors":{},"metadata":{"a":"b"}}"#, false);

@@ -22,6 +22,13 @@ pub fn summary(scores: &[Score<'_>], out: &mut impl Write) -> io::Result<()> {
     let Count { right, all } = Count::of(scores);
     writeln!(out, "{:<12} {right:>5} of {all:>5}", "all")?;
     writeln!(out, "{}", errors(scores))?;
+    let (left_out, tables) = left_out(scores);
+    if left_out > 0 {
+        writeln!(
+            out,
+            "{left_out} of {tables} tables leave out offsets or metadata, which were not compared"
+        )?;
+    }
     for score in scores {
         if let Some(problem) = &score.problem {
             let (id, reason) = (shown_text(&score.vector.id), shown_text(&score.vector.reason));
@@ -35,6 +42,12 @@ pub fn summary(scores: &[Score<'_>], out: &mut impl Write) -> io::Result<()> {
 pub fn errors(scores: &[Score<'_>]) -> String {
     let Errors { all, code, at } = Errors::of(scores);
     format!("of {all} errors, {code} have the manifest's code and {at} its offset")
+}
+
+/// How many tables had less than the manifest lists, of how many.
+fn left_out(scores: &[Score<'_>]) -> (usize, usize) {
+    let tables = scores.iter().filter(|score| score.answer.outcome == Outcome::Accept);
+    (tables.clone().filter(|score| score.left_out).count(), tables.count())
 }
 
 /// One line of a text that may be anything, and not too much of it.
@@ -54,6 +67,7 @@ pub fn json(scores: &[Score<'_>], command: &[String], strict: bool, out: &mut im
     let command = list(command.iter().map(|word| quoted(word)).collect());
     write!(out, "{{\"ok\":{},\"command\":[{command}],\"strict\":{strict}", right == all)?;
     write!(out, ",\"vectors\":{all},\"right\":{right},\"crashed\":{crashed}")?;
+    write!(out, ",\"left_out\":{}", left_out(scores).0)?;
     write!(out, ",\"errors\":{{\"all\":{},\"code\":{},\"at\":{}}}", errors.all, errors.code, errors.at)?;
     let areas = grouped(scores, area).into_iter().map(|(area, Count { right, all })| {
         format!("{}:{{\"vectors\":{all},\"right\":{right}}}", quoted(area))

@@ -33,8 +33,8 @@ def rejection(text):
 def problem(vector, answer, strict=False):
     """Why the answer is wrong, in a sentence; None when it is right.
 
-    Strict is what this project asks of itself: its own verdict where readers may differ, and the code
-    and the place of each error.
+    Strict is what this project asks of itself: its own verdict where readers may differ, the code and
+    the place of each error, and all that the manifest lists of a table.
     """
     if answer.verdict == "crash":
         return f"crashed: {answer.text}"
@@ -44,7 +44,7 @@ def problem(vector, answer, strict=False):
     if answer.verdict != expected:
         return f"must {expected}, but did {answer.verdict}{': ' if answer.text else ''}{answer.text}"
     if expected == "accept":
-        return table_problem(vector, answer.table)
+        return table_problem(vector, answer.table) or (left_out(vector, answer.table) if strict else None)
     return error_problem(vector, answer) if strict else None
 
 
@@ -84,6 +84,15 @@ def table_problem(vector, table):
             return wrong
     if "metadata" in vector and "metadata" in table and not same(table["metadata"], vector["metadata"]):
         return f"the metadata is {vector['metadata']!r}, but {table['metadata']!r} was read"
+    return None
+
+
+def left_out(vector, table):
+    """What the manifest lists, and the table does not have: offsets or metadata."""
+    if "metadata" in vector and "metadata" not in table:
+        return "leaves out the metadata"
+    if "tensors" in vector and not all("data_offsets" in tensor for tensor in table["tensors"].values()):
+        return "leaves out data_offsets"
     return None
 
 
