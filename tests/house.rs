@@ -118,6 +118,27 @@ fn the_core_denies_unsafe_code_but_in_one_file_and_what_maps_files() {
     assert_eq!(files.iter().map(|file| file.text.matches("allow(unsafe_code)").count()).sum::<usize>(), 2);
 }
 
+/// Two programs have all tests but a few, by the files that their roots name: cargo finds none by itself.
+#[test]
+fn every_file_of_tests_belongs_to_a_program() {
+    for (folder, manifest) in [("tests/", "Cargo.toml"), ("host/tests/", "host/Cargo.toml")] {
+        let files = source::files_below(folder);
+        let root = files.iter().find(|file| file.path == format!("{folder}main.rs")).unwrap();
+        let manifest = source::files_below(manifest).pop().unwrap();
+        let has_program = |name: &str| manifest.text.contains(&format!("\npath = \"tests/{name}\"\n"));
+        let is_named = |module: &str| root.text.contains(&format!("\nmod {module};\n"));
+        let of_both = |name: &&str| *name != "source/mod.rs";
+        let names = files.iter().map(|file| &file.path[folder.len()..]).filter(of_both);
+        let lost = names.filter(|name| match (name.strip_suffix("/mod.rs"), name.strip_suffix(".rs")) {
+            (Some(module), _) | (None, Some(module)) if !module.contains('/') => {
+                !is_named(module) && !has_program(name)
+            }
+            _ => false,
+        });
+        assert_eq!(lost.collect::<Vec<_>>(), [""; 0], "no program has these files of {folder}");
+    }
+}
+
 #[test]
 fn no_word_says_that_the_work_is_not_done() {
     let files = source::files_below("");

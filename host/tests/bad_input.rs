@@ -1,14 +1,13 @@
 //! `safetensors check` on anything at all: exit code 0, 1 or 2, and one clear line.
 #![cfg(unix)]
 
-mod support;
+use crate::support::{Place, file, sound};
 use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::os::unix::fs::{FileExt, PermissionsExt, symlink};
 use std::path::Path;
 use std::process::{Child, Command};
 use std::time::{Duration, Instant, SystemTime};
-use support::{Place, file, sound};
 
 const SHORT: &str = "the file is shorter than the 8 bytes of the header's length";
 

@@ -1,9 +1,8 @@
 //! `safetensors cat`: what is printed, and written, of every dtype; and what is said of everything else.
 #![cfg(unix)]
 
-mod support;
+use crate::support::{Place, file, finish, sound};
 use std::fs;
-use support::{Place, file, finish, sound};
 
 /// A model of one tensor.
 fn model(dtype: &str, shape: &str, data: &[u8]) -> Vec<u8> {

@@ -1,8 +1,7 @@
 //! The contract of `safetensors check` that scripts build on: lines, exit codes, `--json`.
 
-mod support;
+use crate::support::{Place, file, finish, sound, tensor};
 use serde_json::{Value, json};
-use support::{Place, file, finish, sound, tensor};
 
 #[test]
 fn a_sound_file_is_one_line() {

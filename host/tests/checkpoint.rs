@@ -1,11 +1,10 @@
 //! `safetensors checkpoint`: a folder that is there whole or not at all, and what `hash --verify` says of it.
 
-mod support;
+use crate::support::{Place, file, finish, sound, tensor};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use std::fs;
 use std::path::Path;
-use support::{Place, file, finish, sound, tensor};
 
 fn sum(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()

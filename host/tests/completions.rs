@@ -1,9 +1,8 @@
 //! `safetensors completions`: scripts that complete the command.
 #![cfg(unix)]
 
-mod support;
+use crate::support::{Place, finish};
 use std::process::{Command, Stdio};
-use support::{Place, finish};
 
 const SHELLS: [&str; 5] = ["bash", "elvish", "fish", "powershell", "zsh"];
 

@@ -1,13 +1,12 @@
 //! `safetensors conform`: the score of readers that are right, wrong, slow, or dead.
 #![cfg(unix)]
 
-mod support;
+use crate::support::{Place, Run, finish};
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
-use support::{Place, Run, finish};
 
 const DECODER: &str = env!("CARGO_BIN_EXE_safetensors");
 

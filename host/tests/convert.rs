@@ -1,9 +1,8 @@
 //! `safetensors convert`: what becomes of dtypes and metadata, and what is refused. See `numpy.rs` for numpy's files.
 #![cfg(unix)]
 
-mod support;
+use crate::support::{self, Place, Run, file, finish, sound};
 use std::fs;
-use support::{Place, Run, file, finish, sound};
 
 /// A model of one tensor.
 fn model(dtype: &str, shape: &str, data: &[u8]) -> Vec<u8> {

@@ -1,8 +1,7 @@
 //! `safetensors decode`, the conformance runner protocol.
 
-mod support;
+use crate::support::{Place, Run, file, tensor};
 use serde_json::{Value, json};
-use support::{Place, Run, file, tensor};
 
 fn decode(contents: &[u8]) -> Run {
     Place::new().run_piped(["decode"], contents)

@@ -1,9 +1,8 @@
 //! `safetensors diff`: what two models do not have in common, and by how much.
 
-mod support;
+use crate::support::{self, Place, Run, file, finish, sound, tensor};
 use serde_json::{Value, json};
 use std::fs;
-use support::{Place, Run, file, finish, sound, tensor};
 
 /// A tensor: its name, dtype and shape, and its bytes.
 type Row<'r> = (&'r str, &'r str, &'r [u64], Vec<u8>);

@@ -1,11 +1,10 @@
 //! `safetensors emit`: what it writes compiles, and says what is in the model.
 
-mod support;
+use crate::support::{self, Place, file, sound};
 use embedded_safetensors::IndexStorage;
 use serde_json::{Value, json};
 use std::fs;
 use std::process::Command;
-use support::{Place, file, sound};
 
 const AT: u64 = 0x0806_0000;
 

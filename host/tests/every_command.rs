@@ -1,14 +1,13 @@
 //! What holds of every command alike: bad input is one clear sentence and the agreed exit code, and nothing half done is left.
 #![cfg(unix)]
 
-mod support;
+use crate::support::{Place, Run, file, finish, sound, tensor};
 use std::fs;
 use std::io::{Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
-use support::{Place, Run, file, finish, sound, tensor};
 
 /// A command that reads the model `MODEL`, and may make `out`.
 struct Case {

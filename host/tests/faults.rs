@@ -1,7 +1,6 @@
 //! Every fault of a header: the sentence, the window of the text, the carets under the token.
 
-mod support;
-use support::{Place, file, tensor};
+use crate::support::{Place, file, tensor};
 
 /// Checks a file all four ways, and compares what is said about it.
 #[track_caller]

@@ -1,9 +1,8 @@
 //! `safetensors fit`: where models have room in chips.
 #![cfg(feature = "chips")]
 
-mod support;
+use crate::support::{self, Place, file, sound, tensor};
 use serde_json::Value;
-use support::{Place, file, sound, tensor};
 
 /// A model of so many bytes in all, with one tensor.
 fn model(bytes: u64) -> Vec<u8> {

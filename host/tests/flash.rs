@@ -2,10 +2,9 @@
 //! tested beside the code, with a chip in memory.
 #![cfg(feature = "chips")]
 
-mod support;
+use crate::support::{Place, file, sound, tensor};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
-use support::{Place, file, sound, tensor};
 
 /// A model of 70,000 bytes in all, none of whose data are like their neighbours.
 fn model() -> Vec<u8> {

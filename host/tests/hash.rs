@@ -1,10 +1,9 @@
 //! `safetensors hash`: sums of files and tensors, and what becomes of files that no longer have theirs.
 
-mod support;
+use crate::support::{self, Place, Run, file, finish, sound, tensor};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use std::fs;
-use support::{Place, Run, file, finish, sound, tensor};
 
 fn sum(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()

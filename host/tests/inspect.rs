@@ -1,9 +1,8 @@
 //! The contract of `safetensors inspect`: the table, exit codes, `--json`, the numbers of an index.
 
-mod support;
+use crate::support::{self, Place, file, sound, tensor};
 use embedded_safetensors::{IndexMemory, IndexRecord, Model};
 use serde_json::{Value, json};
-use support::{Place, file, sound, tensor};
 
 /// Three tensors in no order, and metadata.
 fn three() -> Vec<u8> {

@@ -1,9 +1,8 @@
 //! The contract of `safetensors join`: everything is checked before anything is written.
 
-mod support;
+use crate::support::{Place, file, sound, tensor};
 use serde_json::{Value, json};
 use std::fs;
-use support::{Place, file, sound, tensor};
 
 const INDEX: &str = "s/model.safetensors.index.json";
 

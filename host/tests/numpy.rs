@@ -1,11 +1,10 @@
 //! `safetensors convert` of numpy's files: every form that there is, and what is said of files that lie.
 #![cfg(unix)]
 
-mod support;
+use crate::support::{Place, Run, file, sound};
 use flate2::{Compression, Crc, write::DeflateEncoder};
 use std::fs;
 use std::io::Write;
-use support::{Place, Run, file, sound};
 
 fn convert(place: &Place, arguments: &[&str]) -> Run {
     place.run([&["convert"], arguments].concat())

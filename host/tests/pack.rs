@@ -1,9 +1,8 @@
 //! The contract of `safetensors pack`: what is in the new file, and that there is none where there can be none.
 
-mod support;
+use crate::support::{self, Place, file, sound, tensor};
 use embedded_safetensors::{FileModel, View};
 use serde_json::{Value, json};
-use support::{Place, file, sound, tensor};
 
 /// Two tensors of four dtypes' worth, out of order, with metadata.
 fn other() -> Vec<u8> {

@@ -1,13 +1,12 @@
 //! The transcripts in both READMEs and in the pages of the commands are what the program prints.
 //!
-//! `BLESS=1 cargo test -p safetensors-host --test pages` writes them anew.
+//! `BLESS=1 cargo test -p safetensors-host --test command pages::` writes them anew.
 #![cfg(unix)]
 
-mod support;
+use crate::support::{Place, file, tensor};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use support::{Place, file, tensor};
 
 const FENCE: &str = "```console\n";
 

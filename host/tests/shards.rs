@@ -1,9 +1,8 @@
 //! Models in several files, named by their index or by the folder that it is in.
 #![cfg(unix)]
 
-mod support;
+use crate::support::{self, Place, file, tensor};
 use std::fs;
-use support::{Place, file, tensor};
 
 /// A folder `m` with `a` in one shard and `b` in another, by this index.
 fn place(map: &str, total_size: &str) -> Place {

@@ -1,9 +1,8 @@
 //! `safetensors slice`: what is written, and what is not.
 #![cfg(unix)]
 
-mod support;
+use crate::support::{Place, file, sound};
 use std::fs;
-use support::{Place, file, sound};
 
 /// A table of 3 by 4 numbers, a scalar, and metadata.
 fn place() -> Place {

@@ -1,8 +1,7 @@
 //! The contract of `safetensors split`: shards and an index, all of them or none.
 
-mod support;
+use crate::support::{self, Place, file, tensor};
 use serde_json::{Value, json};
-use support::{Place, file, tensor};
 
 /// Six tensors of 100 bytes.
 fn place() -> Place {

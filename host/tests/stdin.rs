@@ -1,11 +1,10 @@
 //! The same verdict, the same bytes and the same words, whatever the file comes through.
 #![cfg(unix)]
 
-mod support;
+use crate::support::{Place, file, finish, sound, tensor};
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::process::Stdio;
-use support::{Place, file, finish, sound, tensor};
 
 /// One file for every way in which a stream can turn out.
 fn files() -> Vec<Vec<u8>> {

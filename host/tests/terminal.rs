@@ -1,12 +1,11 @@
 //! What is for terminals only: colours, and how far work is that takes more than a second.
 #![cfg(target_os = "linux")]
 
-mod support;
+use crate::support::{Place, file, sound, tensor};
 use std::fs::File;
 use std::io::Read;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
-use support::{Place, file, sound, tensor};
 
 /// A model that takes many seconds to read, and no room on the disk.
 fn large() -> Place {

@@ -9,7 +9,7 @@ use verification::mock::{Fault, Plan, Reads, Storage};
 use verification::random::Random;
 use verification::waiting::{Door, Source, Waits};
 
-use crate::operations::{LONG, LOOKUPS, OPENINGS, READINGS, ROWS, Report, VALUES, file};
+use crate::asynch::operations::{LONG, LOOKUPS, OPENINGS, READINGS, ROWS, Report, VALUES, file};
 
 const BEFORE: Waits = Waits { before: 1, after: 0 };
 const AFTER: Waits = Waits { before: 0, after: 1 };

@@ -11,7 +11,9 @@ use verification::executor::finish;
 use verification::mock::{Counts, Failure, Fault, Plan, Reads, Replacement, Since, Storage};
 use verification::waiting::{Door, Source, Waits};
 
-use crate::operations::{LONG, LOOKUPS, OPENINGS, READINGS, ROWS, Report, VALUES, file, file_in_order};
+use crate::asynch::operations::{
+    LONG, LOOKUPS, OPENINGS, READINGS, ROWS, Report, VALUES, file, file_in_order,
+};
 
 const WAITS: Waits = Waits { before: 1, after: 1 };
 

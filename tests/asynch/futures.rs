@@ -10,7 +10,7 @@ use verification::executor::finish;
 use verification::mock::Fault;
 use verification::waiting::{Waiting, Waits};
 
-use crate::operations::file;
+use crate::asynch::operations::file;
 
 const WAITS: Waits = Waits { before: 1, after: 1 };
 

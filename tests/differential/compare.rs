@@ -7,7 +7,7 @@ use vectors::table::Table;
 use verification::judge::Reader;
 use verification::reference::{LATEST, Refusal};
 
-use crate::pairs::{Forms, forms};
+use crate::differential::pairs::{Forms, forms};
 
 /// What both readers say about a file.
 pub struct Verdicts {

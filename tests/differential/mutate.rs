@@ -2,7 +2,7 @@
 
 use verification::random::Random;
 
-use crate::spell::Token;
+use crate::differential::spell::Token;
 
 const TOKENS: [&str; 36] = [
     "{",

@@ -2,7 +2,7 @@
 
 use verification::random::Random;
 
-use crate::model::{Member, Model, Tensor};
+use crate::differential::model::{Member, Model, Tensor};
 
 /// One token: a bracket, a comma, a string, a number, a run of whitespace.
 pub type Token = Vec<u8>;

@@ -7,7 +7,7 @@ use std::path::Path;
 use embedded_safetensors::{Draft, FileFault};
 use verification::file::with_header;
 
-use crate::folder::Folder;
+use crate::files::folder::Folder;
 
 const HEADER: &str = r#"{"__metadata__":{"note":"0123456789"},"a":{"dtype":"U8","shape":[4],"data_offsets":[0,4]},"b":{"dtype":"U8","shape":[4],"data_offsets":[4,8]}}"#;
 

@@ -10,8 +10,8 @@ use embedded_safetensors::{
     MapOptions, Placement, TensorSpec, Verified, recover_checkpoint, verify_checkpoint, write_checkpoint,
 };
 
-use crate::folder::{Folder, sentence};
-use crate::processes::kill_many_times;
+use crate::files::folder::{Folder, sentence};
+use crate::files::processes::kill_many_times;
 
 /// A folder with a model and another file, of this byte.
 fn write(path: &Path, fill: u8) -> Result<(), FileError> {

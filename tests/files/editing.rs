@@ -10,7 +10,7 @@ use verification::dictionary::{Dictionary, Kinds};
 use verification::file::with_header;
 use verification::random::Random;
 
-use crate::folder::{Folder, names, read, sentence, write};
+use crate::files::folder::{Folder, names, read, sentence, write};
 
 fn open(path: &Path) -> Draft {
     Draft::open(path).unwrap_or_else(|error| panic!("{error}"))

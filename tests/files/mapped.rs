@@ -13,7 +13,7 @@ use vectors::table::{self, Table};
 use vectors::{Ours, Vector, sha256};
 use verification::file::with_header;
 
-use crate::folder::{Folder, sentence};
+use crate::files::folder::{Folder, sentence};
 
 /// Longer files have nothing that shorter ones do not have.
 const LONG: usize = 1 << 20;

@@ -1,6 +1,6 @@
 //! Models in files, read by positioned reads.
 
-use crate::folder::Folder;
+use crate::files::folder::Folder;
 use embedded_safetensors::{AxisRange, ErrorKind, FileError, FileFault, FileModel};
 use std::fs::{self, File};
 use std::time::{Duration, SystemTime};

@@ -10,7 +10,7 @@ use verification::judge::judge;
 use verification::random::Random;
 use verification::writing::Description;
 
-use crate::folder::{Folder, names, read, sentence};
+use crate::files::folder::{Folder, names, read, sentence};
 
 const UNIT: u64 = 64;
 

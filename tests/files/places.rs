@@ -10,7 +10,7 @@ use embedded_safetensors::{Draft, FileError, Saved};
 use verification::dictionary::{Dictionary, Kinds};
 use verification::random::Random;
 
-use crate::folder::{Folder, sentence, write};
+use crate::files::folder::{Folder, sentence, write};
 
 fn model() -> Dictionary {
     Dictionary::of(3, Kinds::All, &mut Random::new(3))

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use embedded_safetensors::{Draft, FileFault, check_header};
 use verification::random::Random;
 
-use crate::folder::Folder;
+use crate::files::folder::Folder;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_files");
 

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use embedded_safetensors::{Draft, Dtype, FileError, FileFault, FileSpec, Placement, Saved, TensorSpec};
 
-use crate::folder::{Folder, sentence};
+use crate::files::folder::{Folder, sentence};
 
 const LEN: u64 = 600_000;
 const PIECE: u64 = 1 << 18;

@@ -12,7 +12,7 @@ use verification::dictionary::{Dictionary, Kinds, Named};
 use verification::random::Random;
 use verification::writing::Description;
 
-use crate::folder::{Folder, sentence, write};
+use crate::files::folder::{Folder, sentence, write};
 
 /// Gives a tensor all of its bytes, by one of the ways there are.
 fn fill(file: &mut FileWriter<'_>, tensor: &Named, random: &mut Random) -> Result<(), FileError> {

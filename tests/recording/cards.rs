@@ -9,7 +9,7 @@ use verification::judge::judge;
 use verification::mock::Fault;
 use verification::random::Random;
 
-use crate::sample::Sample;
+use crate::recording::sample::Sample;
 
 /// A file of a file system.
 #[derive(Clone, Default)]

@@ -6,7 +6,7 @@ use embedded_safetensors::{ErrorKind, FileLen, FlashFile, Placement, ReadAt, Wri
 use verification::flash::{Call, Nor};
 use verification::judge::judge;
 
-use crate::sample::Sample;
+use crate::recording::sample::Sample;
 
 const SECTOR: usize = 1024;
 const PARTITION: Range<u32> = 2048..6144;

@@ -7,7 +7,7 @@ use verification::flash::{Accident, Nor, Tear};
 use verification::judge::judge;
 use verification::mock::Fault;
 
-use crate::sample::Sample;
+use crate::recording::sample::Sample;
 
 const TENSORS: [TensorSpec<'_>; 3] = [
     TensorSpec::new("gain", Dtype::F32, &[2]),

@@ -7,7 +7,7 @@ use verification::flash::{Accident, Call, Nor, Tear};
 use verification::judge::judge;
 use verification::mock::Fault;
 
-use crate::sample::Sample;
+use crate::recording::sample::Sample;
 
 const SECTOR: usize = 1024;
 const SECTORS: usize = 8;

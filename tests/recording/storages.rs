@@ -7,7 +7,7 @@ use embedded_safetensors::{
 };
 use verification::judge::judge;
 
-use crate::sample::Sample;
+use crate::recording::sample::Sample;
 
 #[test]
 fn memory_is_as_long_as_the_file() {

@@ -7,7 +7,7 @@ use embedded_safetensors::{
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::folder::Folder;
+use crate::files::folder::Folder;
 
 const SHARDS: [&str; 2] = ["m-00001-of-00002.safetensors", "m-00002-of-00002.safetensors"];
 

@@ -10,7 +10,7 @@ use verification::context::Context;
 use verification::file::with_header;
 use verification::random::Random;
 
-use crate::naive::{Asked, Case};
+use crate::slicing::naive::{Asked, Case};
 
 const CASES: u64 = 100_000;
 

@@ -5,8 +5,9 @@ use std::fmt::Debug;
 use verification::context::Context;
 use verification::file::with_header;
 use verification::random::Random;
+use verification::share;
 
-use crate::naive::{Asked, Case};
+use crate::slicing::naive::{Asked, Case};
 
 const CASES: u64 = 30_000;
 
@@ -28,11 +29,12 @@ fn slices_have_the_values_of_their_elements() {
     }
 }
 
-/// Values are turned in blocks of 64 KiB; these take several.
+/// Values are turned in blocks of 64 KiB; these take several. A quick run does so with some dtypes.
 #[test]
 fn large_slices_have_the_values_of_their_elements() {
     let mut random = Random::new(1);
-    for &dtype in Dtype::ALL {
+    let dtypes = Dtype::ALL.iter().enumerate().filter(|(number, _)| share::takes(*number));
+    for (_, &dtype) in dtypes {
         for (dims, asked) in [
             (vec![120_000], vec![Asked::Half(1, 120_000, 3)]),
             (vec![200, 304], vec![Asked::All, Asked::Half(1, 300, 1)]),

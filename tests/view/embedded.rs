@@ -1,6 +1,6 @@
 //! Models that the compiler reads: what it found is in the program before that runs.
 
-use crate::made::{MODEL, NET, NET_DATA, made};
+use crate::view::made::{MODEL, NET, NET_DATA, made};
 use embedded_safetensors::{
     AlignedFile, C64, Dtype, Error, Slot, Tensor, View, include_aligned, include_model,
 };

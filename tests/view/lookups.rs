@@ -1,6 +1,6 @@
 //! Names and keys: found, missing, twice, too deep.
 
-use crate::made::MODEL;
+use crate::view::made::MODEL;
 use embedded_safetensors::{Error, ErrorKind, Slot, View};
 use verification::file::with_header;
 

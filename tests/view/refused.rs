@@ -1,6 +1,6 @@
 //! What a program reads that does not build. In a const these are build errors; here the same sentences are caught.
 
-use crate::made::{MODEL, NET, NET_DATA, made};
+use crate::view::made::{MODEL, NET, NET_DATA, made};
 use embedded_safetensors::{AlignedFile, Dtype, View};
 use std::panic::catch_unwind;
 use verification::file::with_header;

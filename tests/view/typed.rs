@@ -1,6 +1,6 @@
 //! Elements in place: at every address, of every type, and what is said where that cannot be.
 
-use crate::made::{MODEL, NET, NET_DATA};
+use crate::view::made::{MODEL, NET, NET_DATA};
 use embedded_safetensors::{
     AlignedFile, Array, C64, Dtype, ErrorKind, Native, Tensor, View, include_aligned,
 };

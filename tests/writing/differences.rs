@@ -11,7 +11,7 @@ use verification::reference_writer::{self as reference, write_claiming};
 use verification::sink::{Habits, Sink};
 use verification::writing::{Description, read, write};
 
-use crate::order;
+use crate::writing::order;
 
 /// A tensor of U8.
 fn bytes(name: &str, bytes: &[u8]) -> Named {

@@ -101,7 +101,7 @@ impl<'a> Writes<'a> for asynch::Writer<'a, Waiting<&'a mut Sink>> {
 #[macro_export]
 macro_rules! through_both_doors {
     ($($test:ident)*) => {
-        mod blocking { $(#[test] fn $test() { super::$test::<$crate::doors::Blocking>(); })* }
-        mod awaited { $(#[test] fn $test() { super::$test::<$crate::doors::Awaited>(); })* }
+        mod blocking { $(#[test] fn $test() { super::$test::<$crate::writing::doors::Blocking>(); })* }
+        mod awaited { $(#[test] fn $test() { super::$test::<$crate::writing::doors::Awaited>(); })* }
     };
 }

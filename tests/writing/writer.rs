@@ -10,7 +10,7 @@ use verification::random::Random;
 use verification::sink::{Habits, Sink};
 use verification::writing::{Description, as_planned};
 
-use crate::doors::{Door, Writes};
+use crate::writing::doors::{Door, Writes};
 
 crate::through_both_doors! {
     every_sink_and_every_window

@@ -1,5 +1,4 @@
 //! Running the real binary, and files to run it on.
-#![allow(dead_code)] // every test file uses another part
 
 use std::ffi::OsStr;
 use std::fs::File;

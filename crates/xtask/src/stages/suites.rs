@@ -13,18 +13,17 @@ const STD: &[&str] = &["--package", "verification", "--features", "std"];
 /// The core's own tests, with all features that add code to it.
 const CORE: &[&str] = &["--package", "embedded-safetensors", "--features", "shards,checkpoint", "--lib"];
 
+/// Where all of the suite is run, it pays to optimise it.
+const FASTER: [&str; 2] = ["--config", "profile.dev.package.verification.opt-level=1"];
+
 /// Of what takes long, a quick run does this part, and another one with every commit.
 const SHARE: &str = "8";
 
+/// All in one build, with every feature of the library: some examples of its documentation, and what is logged, use features that no
+/// other package turns on, and the library would be compiled again for each set.
 pub fn workspace() -> Outcome {
-    let mut tally = share(&["--workspace", "--exclude", "verification"])?;
-    // Some examples of the documentation, and what is logged, use features that no other package turns on.
-    for suite in [&["--doc"][..], &["--test", "formats"]] {
-        let package = ["--package", "embedded-safetensors", "--all-features"];
-        tally.add(share(&[&package, suite].concat())?);
-    }
-    tally.add(share(CORE)?);
-    Ok(tally)
+    let features = features_of_library()?;
+    share(&["--workspace", "--exclude", "verification", "--features", &features])
 }
 
 pub fn no_std() -> Outcome {
@@ -37,7 +36,7 @@ pub fn std() -> Outcome {
 
 /// All of [`no_std`], and the examples, each with no more features than it needs.
 pub fn whole() -> Outcome {
-    let mut tally = test().args(["--package", "verification"]).tests()?;
+    let mut tally = test().args(["--package", "verification"]).args(FASTER).tests()?;
     tally.add(test().args(["--package", "embedded-safetensors", "--test", "examples"]).tests()?);
     Ok(tally)
 }
@@ -53,7 +52,7 @@ pub fn general() -> Outcome {
     let flags = std::env::var("RUSTFLAGS").unwrap_or_default() + " --cfg safetensors_general";
     let mut tally = Tally::default();
     for args in [STD, CORE] {
-        let test = test().args(args).env("RUSTFLAGS", &flags);
+        let test = test().args(args).args(FASTER).env("RUSTFLAGS", &flags);
         tally.add(test.env("CARGO_TARGET_DIR", workspace::target_dir().join("general")).tests()?);
     }
     Ok(tally)
@@ -72,6 +71,23 @@ pub fn memory() -> Outcome {
     let mut tally = Tally::default();
     tally.check("the command keeps within its memory", run.check());
     Ok(tally)
+}
+
+/// As an option of a build that has other packages too.
+fn features_of_library() -> Result<String, String> {
+    let manifest = workspace::root().join("crates/embedded-safetensors/Cargo.toml");
+    let text =
+        std::fs::read_to_string(&manifest).map_err(|error| format!("{}: {error}", manifest.display()))?;
+    let features: Vec<String> =
+        features(&text).map(|feature| format!("embedded-safetensors/{feature}")).collect();
+    Ok(features.join(","))
+}
+
+/// The names of the features in a manifest, each of which begins a line.
+fn features(manifest: &str) -> impl Iterator<Item = &str> {
+    let lines = manifest.lines().skip_while(|line| *line != "[features]").skip(1);
+    let lines = lines.take_while(|line| !line.starts_with('[')).filter(|line| !line.starts_with('#'));
+    lines.filter_map(|line| line.split_once(" = [")).map(|(name, _)| name)
 }
 
 /// A part of what takes long.
@@ -95,4 +111,26 @@ fn seed_of_commit() -> Option<String> {
 
 fn test() -> Run {
     own_cargo().args(["test", "--quiet", "--no-fail-fast"])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn features_are_found() {
+        let manifest = "[package]\nkeywords = [\"a\"]\n[features]\ndefault = []\n# Why = [\nb-c = [\"dep:d\"]\n\n[dependencies]\ne = { features = [\"f\"] }\n";
+        assert_eq!(features(manifest).collect::<Vec<_>>(), ["default", "b-c"]);
+    }
+
+    #[test]
+    fn the_library_has_features() {
+        let features = features_of_library().expect("its manifest");
+        for feature in ["defmt", "std", "checkpoint"] {
+            assert!(
+                features.split(',').any(|name| name == format!("embedded-safetensors/{feature}")),
+                "{features}"
+            );
+        }
+    }
 }

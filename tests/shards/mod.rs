@@ -1,9 +1,7 @@
 //! Models in several files: indexes that are read and written, and what is proven of them against their shards. What needs a power cut is tested
 //! beside the code, on a model of a disk.
+#![cfg(feature = "std")]
 
-#[path = "../files/folder.rs"]
-#[allow(dead_code, reason = "files are written and edited elsewhere")]
-mod folder;
 mod index;
 mod limits;
 mod models;
