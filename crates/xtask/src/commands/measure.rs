@@ -27,26 +27,30 @@ fn run(words: &[String]) -> Result<ExitCode, String> {
         process::keep_stdout();
     }
     // The page of formats shows every format.
-    let options =
-        Options { pages: asked("--write"), hdf5: asked("--hdf5") || asked("--write"), quick: false };
+    let pages = asked("--write");
+    let options = Options { bless: asked("--bless"), pages, hdf5: asked("--hdf5") || pages, quick: false };
     let (mut objects, mut broken) = (Map::new(), Vec::new());
-    for measure in chosen(&names)? {
-        let measured = (measure.run)(&options)?;
-        objects.insert(measure.name.to_owned(), measured.json());
-        if !asked("--json") {
-            print(measure, &measured);
+    let measures = chosen(&names)?;
+    if let Some(other) = measures.iter().find(|measure| options.bless && !measure.counts) {
+        return Err(format!("{} counts nothing that --bless could write down", other.name));
+    }
+    for measure in measures {
+        // What went wrong with one is no reason to lose the others, which take minutes.
+        let measured = (measure.run)(&options)
+            .and_then(|measured| if pages { measured.write().map(|()| measured) } else { Ok(measured) });
+        match measured {
+            Ok(measured) => {
+                objects.insert(measure.name.to_owned(), measured.json());
+                broken.extend(measured.broken());
+                if !asked("--json") {
+                    print(measure, &measured);
+                }
+            }
+            Err(sentence) => broken.push(format!("{}: {sentence}", measure.name)),
         }
-        if asked("--bless") {
-            measured.bless()?;
-        }
-        if asked("--write") {
-            measured.write()?;
-        }
-        // What was blessed just now is a limit from now on.
-        broken.extend(measured.broken().into_iter().filter(|_| !asked("--bless")));
     }
     let objects = Value::Object(objects);
-    if asked("--write") && ["speed", "formats"].iter().any(|name| objects.get(name).is_some()) {
+    if pages && ["speed", "formats"].iter().any(|name| objects.get(name).is_some()) {
         measure::write_report(&objects)?;
     }
     if asked("--json") {

@@ -113,7 +113,7 @@ fn run_firmware(words: &[String]) -> Result<ExitCode, String> {
         return Err("usage: cargo xtask firmware [BOARD…] [--bless] [--list]".to_owned());
     }
     let bless = flags.iter().any(|flag| *flag == "--bless");
-    if flags.len() > usize::from(bless) {
+    if flags.iter().any(|flag| *flag == "--list") {
         return demo::list().map(|()| ExitCode::SUCCESS);
     }
     let named: Result<Vec<_>, String> = names.iter().map(|name| boards::find(name)).collect();

@@ -84,15 +84,18 @@ impl Figures {
     }
 
     fn row(&self, limit: &Ratio) -> Result<Row, String> {
-        let time = match limit.cases.first().map(String::as_str) {
-            Some("write") => |figure: &Figure| figure.write_ns,
-            Some("read") => |figure: &Figure| figure.read_ns,
+        let time = match &limit.cases.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+            ["write"] => |figure: &Figure| figure.write_ns,
+            ["read"] => |figure: &Figure| figure.read_ns,
             _ => return Err(format!("benches/limits.toml: \"{}\" is of no case: write or read", limit.what)),
         };
         let memory = |whose, name: &str| {
             let mut figures = self.of(Section::Memory).filter(|figure| figure.whose == whose);
             let figure = figures.find(|figure| name.is_empty() || figure.name == name);
-            figure.map(time).ok_or_else(|| format!("nobody has measured {whose:?} {name} in memory"))
+            figure
+                .map(time)
+                .filter(|time| *time > 0.0)
+                .ok_or_else(|| format!("nobody has measured {whose:?} {name} in memory"))
         };
         let floor = memory(Whose::Floor, &limit.beside)?;
         Ok(Row {

@@ -12,6 +12,9 @@ const TOLERANCE: u64 = 2;
 /// The same where another compiler has made the program than the one that the counts are of.
 const OTHER_COMPILER: u64 = 25;
 
+/// The contender that we are to be faster than.
+pub const REFERENCE: &str = "reference";
+
 /// Where the part begins that is written by a command.
 const COUNTED: &str = "# What was counted last:";
 
@@ -62,8 +65,7 @@ pub struct Line {
 #[serde(deny_unknown_fields)]
 pub struct Ratio {
     pub what: String,
-    /// Our time beside that of this contender: `reference` for how many times as fast we are, a floor for how many times as long it
-    /// takes us.
+    /// The contender: beside `reference` it is a gain, beside a floor how many times as long we take.
     pub beside: String,
     pub at_least: Option<f64>,
     pub at_most: Option<f64>,
@@ -107,17 +109,34 @@ fn file() -> PathBuf {
     workspace::root().join("benches/limits.toml")
 }
 
-fn text() -> Result<String, String> {
-    String::from_utf8(workspace::read(&file())?).map_err(|_| "benches/limits.toml is no text".to_owned())
-}
-
 impl Limits {
     pub fn read() -> Result<Self, String> {
-        Self::parse(&text()?)
+        Self::parse(&workspace::text(&file())?)
     }
 
     fn parse(text: &str) -> Result<Self, String> {
-        toml::from_str(text).map_err(|error| format!("benches/limits.toml: {error}"))
+        let limits: Self = toml::from_str(text).map_err(|error| format!("benches/limits.toml: {error}"))?;
+        let mut ratios = limits.speed.iter().chain(&limits.formats);
+        match ratios
+            .find(|ratio| ratio.at_least.is_some() && (ratio.at_most.is_some() || ratio.beside != REFERENCE))
+        {
+            None => Ok(limits),
+            Some(ratio) => Err(format!(
+                "benches/limits.toml: \"{}\" has a limit that does not fit what it is beside",
+                ratio.what
+            )),
+        }
+    }
+
+    /// Where something was counted.
+    #[cfg(test)]
+    pub fn places(&self) -> impl Iterator<Item = &String> {
+        self.counted.keys()
+    }
+
+    /// Whether anything was counted on a desktop of this architecture.
+    pub fn know(&self, architecture: &str) -> bool {
+        self.counted.keys().any(|place| place.ends_with(&format!(", {architecture}")))
     }
 
     /// Whether what was counted last there was made by the same compiler.
@@ -134,7 +153,7 @@ impl Limits {
 
 /// What was counted becomes what may be counted. Places of other machines keep theirs.
 pub fn bless(places: &[Place]) -> Result<(), String> {
-    workspace::write(&file(), blessed(&text()?, places)?.as_bytes())
+    workspace::write(&file(), blessed(&workspace::text(&file())?, places)?.as_bytes())
 }
 
 fn blessed(text: &str, places: &[Place]) -> Result<String, String> {
@@ -196,6 +215,7 @@ fn note(is_same_compiler: bool, lower: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::measure::firmware::{LEVELS, TARGETS};
 
     const TEXT: &str = "firmware = []\nspeed = []\nformats = []\n\n# What was counted last: written by `cargo xtask measure --bless`.\n\n\
         [counted.\"heap, s390x\"]\ncompiler = \"rustc 1\"\ncounts = [\n    [\"check\", 5],\n]\n\n\
@@ -253,16 +273,31 @@ mod tests {
     }
 
     #[test]
-    fn every_line_of_the_limits_is_named_once() {
+    fn every_line_is_named_once_and_speaks_of_what_is_measured() {
         let limits = Limits::read().unwrap();
-        let names: Vec<&String> = limits
-            .firmware
-            .iter()
-            .map(|line| &line.what)
-            .chain(limits.speed.iter().map(|ratio| &ratio.what))
-            .collect();
+        let ratios = limits.speed.iter().chain(&limits.formats).map(|ratio| &ratio.what);
+        let names: Vec<&String> = limits.firmware.iter().map(|line| &line.what).chain(ratios).collect();
         for name in &names {
             assert_eq!(names.iter().filter(|other| other == &name).count(), 1, "{name}");
         }
+        for line in &limits.firmware {
+            let targets = line.on.iter().chain(&line.unmet);
+            let is_known = targets.into_iter().all(|name| TARGETS.iter().any(|target| target.name == name));
+            let is_level = line.levels.iter().all(|level| LEVELS.contains(&level.as_str()));
+            assert!(is_known && is_level && ["job", "paths"].contains(&line.table.as_str()), "{}", line.what);
+        }
+    }
+
+    #[test]
+    fn a_limit_fits_what_it_is_beside() {
+        let ratio = |limit| {
+            TEXT.replace(
+                "speed = []",
+                &format!("speed = [{{ what = 'w', beside = 'copy', cases = [], {limit} }}]"),
+            )
+        };
+        assert!(
+            Limits::parse(&ratio("at_most = 1")).is_ok() && Limits::parse(&ratio("at_least = 1")).is_err()
+        );
     }
 }

@@ -14,7 +14,6 @@ use crate::report::{Outcome, Tally};
 use crate::{python, workspace};
 use serde_json::{Value, json};
 
-use limits::Place;
 pub use number::number;
 pub use row::Row;
 use std::path::Path;
@@ -24,6 +23,8 @@ use table::Table;
 pub struct Measure {
     pub name: &'static str,
     pub about: &'static str,
+    /// Whether it counts something that can be blessed.
+    pub counts: bool,
     pub run: fn(&Options) -> Result<Measured, String>,
 }
 
@@ -31,17 +32,25 @@ pub const MEASURES: [Measure; 4] = [
     Measure {
         name: "firmware",
         about: "flash, RAM, stack and instructions on microcontrollers",
+        counts: true,
         run: firmware::measure,
     },
     Measure {
         name: "desktop",
         about: "instructions, heap and memory of the main paths on a desktop",
+        counts: true,
         run: desktop::measure,
     },
-    Measure { name: "speed", about: "how fast it is, beside the reference and floors", run: speed::measure },
+    Measure {
+        name: "speed",
+        about: "how fast it is, beside the reference and floors",
+        counts: false,
+        run: speed::measure,
+    },
     Measure {
         name: "formats",
         about: "one vector in many formats, beside its bare bytes",
+        counts: false,
         run: formats::measure,
     },
 ];
@@ -49,6 +58,8 @@ pub const MEASURES: [Measure; 4] = [
 /// How to measure.
 #[derive(Clone, Copy, Default)]
 pub struct Options {
+    /// What is counted becomes the limit, before anything is judged.
+    pub bless: bool,
     /// Only what tells in a minute whether a change is right.
     pub quick: bool,
     /// Also what is only shown in the pages of the report.
@@ -65,8 +76,6 @@ pub struct Measured {
     pub faults: Vec<String>,
     /// What is worth a line.
     pub notes: Vec<String>,
-    /// What `--bless` writes down.
-    pub counted: Vec<Place>,
     /// What pages show of it.
     pub tables: Vec<Table>,
     /// What people are told besides.
@@ -79,8 +88,7 @@ impl Measured {
     /// One object.
     pub fn json(&self) -> Value {
         let rows: Vec<Value> = self.rows.iter().map(Row::json).collect();
-        let mut object =
-            json!({ "kept": self.rows.iter().all(Row::is_kept), "limits": rows, "faults": self.faults });
+        let mut object = json!({ "kept": self.broken().is_empty(), "limits": rows, "faults": self.faults });
         if let (Some(object), Some(details)) = (object.as_object_mut(), self.details.as_object()) {
             object.extend(details.clone());
         }
@@ -97,11 +105,6 @@ impl Measured {
     /// Writes the tables that are checked.
     pub fn write(&self) -> Result<(), String> {
         self.tables.iter().try_for_each(Table::write)
-    }
-
-    /// What `--bless` does.
-    pub fn bless(&self) -> Result<(), String> {
-        limits::bless(&self.counted)
     }
 
     /// Counts each limit and each page.
@@ -159,6 +162,15 @@ pub fn judge_speed() -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_place_in_the_limits_is_one_that_is_counted() {
+        let boards = firmware::counted_places();
+        for place in limits::Limits::read().unwrap().places() {
+            let is_desktop = ["desktop, ", "heap, "].iter().any(|what| place.starts_with(what));
+            assert!(is_desktop || boards.contains(place), "{place}");
+        }
+    }
 
     #[test]
     fn json_tells_what_was_found_and_what_besides() {

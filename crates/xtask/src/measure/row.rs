@@ -57,7 +57,7 @@ impl Row {
     pub fn judge(&self) -> Result<(), String> {
         match (self.is_kept(), self.unmet) {
             (true, false) | (false, true) => Ok(()),
-            (false, false) => Err("the limit in benches/limits.toml is exceeded".to_owned()),
+            (false, false) => Err("it is outside its limit".to_owned()),
             (true, true) => Err("it is met: strike it from `unmet` in benches/limits.toml".to_owned()),
         }
     }
@@ -75,6 +75,9 @@ impl Row {
     pub fn json(&self) -> Value {
         let mut object =
             json!({ "what": self.what, "ours": self.ours, "unit": self.unit, "kept": self.is_kept() });
+        if self.unmet {
+            object["unmet"] = true.into();
+        }
         let (at_most, at_least) = match self.limit {
             Some(Limit::AtMost(most)) => (Some(most), None),
             Some(Limit::AtLeast(least)) => (None, Some(least)),

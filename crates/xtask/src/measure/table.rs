@@ -1,7 +1,6 @@
 //! Tables in pages: what a command has measured stands between two marks and nowhere else.
 
 use crate::workspace;
-use std::path::Path;
 
 /// A table in a page.
 pub struct Table {
@@ -44,14 +43,16 @@ impl Table {
     pub fn check(&self) -> Result<(), String> {
         let text = self.read()?;
         let (_, shown, _) = self.split(&text)?;
-        self.likeness
-            .compare(shown, &self.text)
-            .map_err(|difference| format!("the table {} in {} is stale: {difference}", self.name, self.page))
+        self.likeness.compare(shown, &self.text).map_err(|difference| {
+            format!(
+                "the table {} in {} is stale (`cargo xtask measure --write` writes it): {difference}",
+                self.name, self.page
+            )
+        })
     }
 
     fn read(&self) -> Result<String, String> {
-        let bytes = workspace::read(&workspace::root().join(Path::new(self.page)))?;
-        String::from_utf8(bytes).map_err(|_| format!("{} is no text", self.page))
+        workspace::text(&workspace::root().join(self.page))
     }
 
     /// The page up to the end of the first mark's line, the table, and the page from the second mark on.
@@ -75,9 +76,9 @@ fn line_with(text: &str, beginning: &str) -> Option<usize> {
 }
 
 impl Likeness {
-    /// An error that shows the first lines that differ too much.
+    /// An error that shows the first lines of tables that differ too much.
     pub fn compare(self, shown: &str, due: &str) -> Result<(), String> {
-        let (mut shown, mut due) = (shown.trim().lines(), due.trim().lines());
+        let [mut shown, mut due] = [shown, due].map(|text| text.lines().filter(|line| line.starts_with('|')));
         loop {
             match (shown.next(), due.next()) {
                 (None, None) => return Ok(()),

@@ -6,12 +6,13 @@ mod commands;
 mod dhat;
 mod memory;
 
-use super::limits::{Limits, Place};
+use super::limits::{self, Limits, Place};
 use super::row::{Row, table};
 use super::table::{Difference, Likeness, Table};
 use super::{Measured, Options};
 use crate::toolchain::{own_cargo, own_version};
 use crate::workspace;
+use std::env::consts::ARCH;
 
 /// As it is called in `benches/counts/main.rs`.
 const COUNTED: &str = "counts::counted";
@@ -25,25 +26,29 @@ const NEAR: f64 = 1024.0;
 const SAME: f64 = 0.02;
 const ANOTHER: f64 = 0.25;
 
-pub fn measure(_: &Options) -> Result<Measured, String> {
+pub fn measure(options: &Options) -> Result<Measured, String> {
     if !cfg!(target_os = "linux") {
         let notes = vec!["skipped: the paths of a desktop are only counted on Linux".to_owned()];
         return Ok(Measured { notes, ..Measured::default() });
     }
     callgrind::need()?;
-    let limits = Limits::read()?;
-    let counted =
-        vec![place("desktop", "instructions", instructions()?)?, place("heap", "", commands::heap()?)?];
-    let memory = memory::measure()?;
-    let [_, heap] = &counted[..] else { return Err("there are two places".to_owned()) };
-    let (heaps, near) = (limits.judge(std::slice::from_ref(heap)).rows, limits.has_compiler_of(heap));
+    let counted = [place("desktop", "instructions", instructions()?)?, place("heap", "", commands::heap()?)?];
+    if options.bless {
+        limits::bless(&counted)?;
+    }
+    let (limits, memory) = (Limits::read()?, memory::measure()?);
+    if !limits.know(ARCH) {
+        let notes = vec![format!("skipped: nothing was counted on {ARCH} before; --bless writes it down")];
+        return Ok(Measured { rows: memory, notes, ..Measured::default() });
+    }
+    let [_, heap] = &counted;
+    let (heaps, same) = (limits.judge(std::slice::from_ref(heap)).rows, limits.has_compiler_of(heap));
     let judged = limits.judge(&counted);
     Ok(Measured {
-        tables: tables(&heaps, &memory, if near { SAME } else { ANOTHER }),
+        tables: tables(&heaps, &memory, if same { SAME } else { ANOTHER }),
         rows: judged.rows.into_iter().chain(memory).collect(),
         faults: judged.faults,
         notes: judged.notes,
-        counted,
         ..Measured::default()
     })
 }
@@ -59,7 +64,7 @@ fn tables(heap: &[Row], memory: &[Row], difference: f64) -> Vec<Table> {
 }
 
 fn place(what: &str, unit: &'static str, counts: Vec<(String, u64)>) -> Result<Place, String> {
-    let name = format!("{what}, {}", std::env::consts::ARCH);
+    let name = format!("{what}, {ARCH}");
     Ok(Place { name, compiler: own_version()?, unit, counts })
 }
 

@@ -36,9 +36,10 @@ pub fn tables(limits: &Limits, sheets: &[Sheet]) -> Result<Vec<Table>, String> {
         let lines: Result<String, String> = lines.map(|line| line.text(sheets)).collect();
         let targets = TARGETS.map(|target| target.name).join(" | ");
         let text = format!(
-            "| what | limit | {targets} | reference, {JUDGED} |\n|---|---|{}\n{}",
+            "| what | limit | {targets} | reference, {JUDGED} |\n|---|---|{}\n{}\nMeasured with {}.",
             "---|".repeat(TARGETS.len() + 1),
-            lines?
+            lines?,
+            sheets[0].compiler
         );
         Ok::<_, String>(Table { page, name, text, likeness })
     };

@@ -1,8 +1,8 @@
 //! How fast this machine does what `benches/` has cases of: ours, the reference and floors, which take turns in one run.
 
-mod budgets;
+mod ratios;
 
-use super::limits::Limits;
+use super::limits::{Limits, REFERENCE};
 use super::row::table;
 use super::table::{Difference, Likeness, Table};
 use super::{Measured, Options, number};
@@ -37,22 +37,23 @@ const PAGES: [&str; 2] = ["README.md", "benches/report/README.md"];
 const LIMITS: Likeness = Likeness { equal: 2, others: Difference::Any };
 
 const OURS: &str = "ours";
-const REFERENCE: &str = "reference";
 
 pub fn measure(options: &Options) -> Result<Measured, String> {
     let limits = Limits::read()?.speed;
     // Without pages to write, only the cases that have limits.
-    let wanted = if options.pages { Vec::new() } else { budgets::cases(&limits) };
-    let (rows, cases) = budgets::measure(&limits, &wanted)?;
+    let wanted = if options.pages { Vec::new() } else { ratios::cases(&limits) };
+    let (rows, cases) = ratios::measure(&limits, &wanted)?;
     Ok(Measured {
-        tables: PAGES
-            .map(|page| Table { page, name: "desktop", text: table(&rows), likeness: LIMITS })
-            .into(),
+        tables: PAGES.map(|page| shown_in(page, &table(&rows))).into(),
         text: cases.iter().map(Case::line).collect(),
-        details: json!({ "cases": cases, "least": budgets::least(&limits) }),
+        details: json!({ "cases": cases, "least": ratios::least(&limits) }),
         rows,
         ..Measured::default()
     })
+}
+
+fn shown_in(page: &'static str, text: &str) -> Table {
+    Table { page, name: "desktop", text: text.to_owned(), likeness: LIMITS }
 }
 
 /// Measures the cases whose names begin with one of these; all when there is none.
@@ -60,9 +61,8 @@ fn run(wanted: &[&str]) -> Result<Vec<Case>, String> {
     let output = program().args(wanted).capture()?;
     let text = String::from_utf8_lossy(&output.stdout);
     let cases = text.lines().map(serde_json::from_str).collect::<Result<Vec<Case>, _>>();
-    let ours_first = |case: &Case| case.times.first().is_some_and(|(name, _)| name == OURS);
     match cases {
-        Ok(cases) if !cases.is_empty() && cases.iter().all(ours_first) => Ok(cases),
+        Ok(cases) if !cases.is_empty() && cases.iter().all(Case::is_sound) => Ok(cases),
         _ => Err(format!("this is no list of measurements:\n{text}")),
     }
 }
@@ -73,6 +73,12 @@ fn program() -> Run {
 }
 
 impl Case {
+    /// Whether it has times, and ours first.
+    fn is_sound(&self) -> bool {
+        self.times.first().is_some_and(|(name, _)| name == OURS)
+            && self.times.iter().all(|(_, nanos)| *nanos > 0.0)
+    }
+
     /// The nanoseconds of one of the contenders.
     fn nanos(&self, name: &str) -> Option<f64> {
         self.times.iter().find(|(other, _)| other == name).map(|(_, nanos)| *nanos)
@@ -114,6 +120,11 @@ mod tests {
         )
         .unwrap();
         assert_eq!((case.amount, case.ours(), case.gain()), (Amount::Tensors(1.0), 20.5, Some(20.0)));
+        assert!(case.is_sound());
+        for times in [vec![], vec![("reference", 1.0)], vec![("ours", 0.0)], vec![("ours", f64::NAN)]] {
+            let times = times.into_iter().map(|(name, nanos)| (name.to_owned(), nanos)).collect();
+            assert!(!Case { times, ..case.clone() }.is_sound());
+        }
         assert_eq!(
             case.line(),
             "check, 1 tensors: 20.5 ns; 20x as fast as the reference; 10.2x the time of memcpy\n"

@@ -1,7 +1,7 @@
 //! The limits of speed: ratios of times that were measured in one run.
 
-use super::{Case, REFERENCE, RUNS, run};
-use crate::measure::limits::Ratio;
+use super::{Case, RUNS, run};
+use crate::measure::limits::{REFERENCE, Ratio};
 use crate::measure::row::Row;
 use std::collections::BTreeMap;
 
@@ -89,6 +89,7 @@ mod tests {
     use super::super::Amount;
     use super::*;
     use crate::measure::limits::Limits;
+    use crate::measure::row::table;
 
     fn limits() -> Vec<Ratio> {
         Limits::read().unwrap().speed
@@ -139,6 +140,15 @@ mod tests {
         assert_eq!(limit.row(&cases).unwrap().ours, 5.0);
         replace(&mut cases, &again, &limit.cases);
         assert_eq!(limit.row(&cases).unwrap().ours, 6.5);
+    }
+
+    #[test]
+    fn pages_show_every_limit() {
+        let row = |limit: &Ratio| limit.row(&cases_of(limit, &[(1.0, 1.0); 4])).unwrap();
+        let text = table(&limits().iter().map(row).collect::<Vec<_>>());
+        for page in super::super::PAGES {
+            assert_eq!(super::super::shown_in(page, &text).check(), Ok(()));
+        }
     }
 
     #[test]
