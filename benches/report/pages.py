@@ -101,6 +101,10 @@ def draw(name, title, about, groups, is_logarithmic):
 
 def speed(measured):
     cases, least = measured["cases"], measured["least"]
+    for case in cases:
+        count = sum(case["what"].startswith(tuple(beginnings)) for _, _, beginnings, _, _ in PICTURES if beginnings)
+        if count != 1:
+            sys.exit(f"\"{case['what']}\" belongs into one table, not into {count}")
     for name, title, beginnings, is_shown, about in PICTURES:
         told = [case for case in cases if not beginnings or case["what"].startswith(tuple(beginnings))]
         if beginnings:

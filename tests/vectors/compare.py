@@ -73,6 +73,7 @@ def ours(program, command):
     numbers = [[area, str(count["right"]), str(count["vectors"])] for area, count in score["areas"].items()]
     numbers.append(["all", str(score["right"]), str(score["vectors"])])
     numbers.append([str(score["errors"][count]) for count in ("all", "code", "at")])
+    numbers.append([str(score["left_out"])])
     return {"exit code": scored.returncode, "numbers": numbers} | answers(score)
 
 
@@ -85,10 +86,11 @@ def theirs(command):
 
 
 def numbers(text):
-    """An area, how many are right, and of how many; in the end three counts of errors."""
+    """An area, how many are right, and of how many; in the end three counts of errors, and one of tables that leave something out."""
     lines = [line.replace(" of ", " ").split() for line in text.splitlines()]
     end = next(index for index, line in enumerate(lines) if line[0] == "all")
-    return [*lines[: end + 1], re.findall(r"\d+", " ".join(lines[end + 1]))]
+    left_out = re.search(r"^(\d+) of \d+ tables leave out", text, re.MULTILINE)
+    return [*lines[: end + 1], re.findall(r"\d+", " ".join(lines[end + 1])), [left_out[1] if left_out else "0"]]
 
 
 def answers(score):

@@ -53,7 +53,7 @@ def arguments():
         usage="%(prog)s [options] -- COMMAND ARGS…",
     )
     parser.add_argument("--large", action="store_true", help="also the files of more than a megabyte")
-    parser.add_argument("--strict", action="store_true", help="codes, offsets and listed deviations count too")
+    parser.add_argument("--strict", action="store_true", help="codes, offsets, listed deviations and what is left out count too")
     parser.add_argument("--jobs", type=positive, default=os.cpu_count() or 1, metavar="N", help="at once")
     parser.add_argument("--timeout", type=positive, default=60, metavar="S", help="seconds for one file")
     parser.add_argument("--filter", default="*", metavar="GLOB", help="only vectors whose id matches")

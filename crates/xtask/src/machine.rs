@@ -28,13 +28,13 @@ pub fn install(what: &str, advice: &str, run: impl FnOnce() -> Result<(), String
     }
     eprintln!("installing {what}");
     let failed = |error| {
-        format!("cannot install {what}: {error}; is there a network, and room on the disk? If so, {advice}")
+        format!("cannot install {what}: {error}; it takes a network and room on the disk; then {advice}")
     };
     run().map_err(failed)
 }
 
 /// The advice where only we know the place.
-pub const AGAIN: &str = "run this again where it may install";
+pub const AGAIN: &str = "run this again, without --no-install";
 
 /// Makes sure that `present` holds, installing the Debian `packages` if it does not.
 pub fn need(what: &str, packages: &[&str], present: impl Fn() -> bool) -> Result<(), String> {

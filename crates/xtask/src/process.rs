@@ -24,11 +24,13 @@ const LAST_STEP: Duration = Duration::from_secs(5 * 60);
 const OURS_ALONE: [&str; 6] =
     ["CARGO_PKG_", "CARGO_MANIFEST_", "CARGO_BIN_", "CARGO_CRATE_", "CARGO_PRIMARY_", "LD_LIBRARY_PATH"];
 
-/// What is not for the program to mend, by a part of what programs say of it: one sentence in place of pages.
-const OUTSIDE: [(&str, &str); 3] = [
+/// Failures of the machine, known by a part of the output: one sentence in place of pages.
+const OUTSIDE: [(&str, &str); 5] = [
     ("No space left on device", "there is no room left on the disk"),
     ("Could not resolve host", "there is no network, and not all that it needs is here"),
     ("Temporary failure in name resolution", "there is no network, and not all that it needs is here"),
+    ("Network is unreachable", "there is no network, and not all that it needs is here"),
+    ("Could not connect to server", "there is no network, and not all that it needs is here"),
 ];
 
 /// Whether standard output is for one object alone.
@@ -392,9 +394,18 @@ mod tests {
 
     #[test]
     fn what_lies_outside_is_said_in_one_sentence() {
-        let full = "echo page; echo 'cannot write: No space left on device (os error 28)'; exit 1";
-        let sentence = shell(full).capture().unwrap_err();
-        assert!(sentence.ends_with("failed: there is no room left on the disk"), "{sentence}");
+        for (sign, due) in OUTSIDE {
+            let sentence =
+                shell(&format!("echo page; echo 'error: {sign} (28)'; exit 1")).capture().unwrap_err();
+            assert!(sentence.ends_with(&format!("failed: {due}")), "{sentence}");
+        }
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn work_takes_time_of_the_processors() {
+        let busy = shell("i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done");
+        assert!(busy.timed().unwrap() >= Duration::from_millis(20) && time_of_ended().is_some());
     }
 
     #[test]

@@ -101,9 +101,14 @@ fn no_network() {
 
 #[test]
 fn no_room() {
-    let machine = Machine::new("no-room", &[("python3", "exit 0")]);
-    fs::write(machine.0.join("target"), "a file where a folder should be").unwrap();
-    assert!(machine.fails("tables").contains("room on the disk"));
+    let full = "[ $1 = -c ] && exit 0\necho 'cannot write: No space left on device (os error 28)'; exit 1";
+    let machine = Machine::new("no-room", &[("python3", full)]);
+    let sentence = machine.fails("tables");
+    assert!(
+        sentence.contains("cannot install the Python packages") && sentence.contains("room on the disk"),
+        "{sentence}"
+    );
+    assert!(!machine.0.join("target/python-tables/requirements.txt").exists(), "it counts as installed");
 }
 
 #[test]

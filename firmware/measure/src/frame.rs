@@ -1,5 +1,5 @@
-//! The frame that all programs have: it runs a job, and prints what that took, `name=value` on lines of their own, for the front
-//! door to read.
+//! The frame that all programs have: it runs a job, and prints what that took, `name=value` on lines of their own, for
+//! `cargo xtask` to read.
 
 use crate::memory;
 use board::{Clock, exit, peak, print, print_number, request};
@@ -50,8 +50,8 @@ pub struct Job<L> {
     pub done: Option<u32>,
 }
 
-/// Runs the job: once for its stack, of which `report` says what else is known; then once up to each step that the request asks
-/// the instructions of.
+/// Runs the job once for its stack, after which `report` says what else is known; then once for each requested step, to count
+/// instructions.
 ///
 /// The words of the request are the lengths of the window, of what else is lent, and of the bytes; and the steps. The bytes are the
 /// file, the name, and a byte that says how long that is.

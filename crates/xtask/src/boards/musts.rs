@@ -22,8 +22,8 @@ pub struct Musts {
     judges: bool,
     /// All RAM that the program has needed, at most.
     ram: Option<u64>,
-    /// No parser and nothing of the model in RAM, as would be seen in this other program.
-    has_no_parser: Option<String>,
+    /// No parser and nothing of this model in RAM, as would be seen in this other program.
+    has_no_parser: Option<[String; 2]>,
     /// At this byte of the image lies the recording that this machine makes with this model.
     records: Option<(usize, String)>,
     /// The program has nothing of the log that it could have.
@@ -46,7 +46,7 @@ impl Musts {
         if let Some(most) = self.ram {
             at_most(most, ended)?;
         }
-        if let (Some(other), Some(model)) = (&self.has_no_parser, &self.reads) {
+        if let Some([other, model]) = &self.has_no_parser {
             no_parser(&board.program(&case.program)?, &board.program(other)?, model)?;
         }
         if let Some((at, model)) = &self.records {

@@ -14,7 +14,7 @@ const CONSTANT: &str = "constant";
 const BY_HAND: &str = "by_hand";
 pub const REFERENCE: &str = "reference";
 
-/// The window that the budget of RAM has, and a block of a card.
+/// The window that the limit of RAM is of, and a block of a card.
 const WINDOWS: [usize; 2] = [64, 512];
 /// Of the headers that instructions are counted with.
 pub const TENSORS: usize = 100;
