@@ -13,8 +13,8 @@ use verification::file::{Stored, with_header};
 trait Value: Element + Default {
     const NAME: &str;
 
-    /// Its bytes as they are in a file.
-    fn bytes(&self) -> Vec<u8>;
+    /// Adds its bytes, as they are in a file.
+    fn put(&self, bytes: &mut Vec<u8>);
 }
 
 macro_rules! values {
@@ -22,8 +22,8 @@ macro_rules! values {
         impl Value for $type {
             const NAME: &str = stringify!($type);
 
-            fn bytes(&self) -> Vec<u8> {
-                self.to_le_bytes().to_vec()
+            fn put(&self, bytes: &mut Vec<u8>) {
+                bytes.extend_from_slice(&self.to_le_bytes());
             }
         }
     )*};
@@ -106,7 +106,11 @@ where
         Loss::Rounded => reader.next_rounded(&mut values),
     };
     match read {
-        Ok(values) => Ok(values.into_iter().flatten().flat_map(Value::bytes).collect()),
+        Ok(values) => {
+            let mut bytes = Vec::with_capacity(len * size_of::<T>());
+            values.into_iter().flatten().for_each(|value| value.put(&mut bytes));
+            Ok(bytes)
+        }
         Err(ReadError::Format(error)) => Err(error.kind),
         Err(other) => panic!("memory cannot fail: {other}"),
     }
