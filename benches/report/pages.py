@@ -68,7 +68,7 @@ def write_table(page, name, table):
 
 
 def draw(name, title, about, groups, is_logarithmic):
-    """Bars below one another: groups of (name, [(kind, label, value, words behind it, limit or None)])."""
+    """Bars below one another: groups of (name, [(kind, label, value, words after it, limit or None)])."""
     rows, ticks, at = [], [], 0.0
     for heading, bars in groups:
         if heading:

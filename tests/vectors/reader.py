@@ -85,7 +85,7 @@ READERS = {load.__name__: load for load in (deserialize, safe_open, gguf, tinygr
 def main():
     """Asks a reader about every vector."""
     name, folder, *large = sys.argv[1:]
-    # Readers import numpy at once, but use it only for values, which nobody asks for here.
+    # Readers import numpy at once, but use it only for values, which are not read here.
     if importlib.util.find_spec("numpy") is None:
         sys.modules["numpy"] = types.ModuleType("numpy")
     read, refusal = READERS[name]()

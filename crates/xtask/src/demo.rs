@@ -93,7 +93,7 @@ impl Show {
             println!("{}", draw(&self.row, self.has_colours));
             self.row.clear();
         }
-        // Somebody is watching.
+        // Shows a row as soon as it is there.
         let _ = stdout().flush();
     }
 }

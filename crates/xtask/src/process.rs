@@ -226,7 +226,7 @@ fn send_lines(pipe: Option<impl Read + Send + 'static>, stream: Stream, sender: 
     let Some(pipe) = pipe else { return };
     thread::spawn(move || {
         let (mut pipe, mut line) = (BufReader::new(pipe), Vec::new());
-        // A pipe that breaks has given all it will give; nobody receives any more once the time is up.
+        // A broken pipe ends the output; after the time limit the receiver is gone.
         while pipe.read_until(b'\n', &mut line).is_ok_and(|count| count > 0)
             && sender.send((stream, std::mem::take(&mut line))).is_ok()
         {}
@@ -240,7 +240,7 @@ struct Program {
     has_ended: bool,
 }
 
-/// The groups that run, and whether they are to be ended gently. Whoever has the lock may end them: none comes or goes.
+/// The groups that run, and whether they are to be ended gently. While the lock is held, none starts or ends.
 static RUNNING: Mutex<Vec<(u32, bool)>> = Mutex::new(Vec::new());
 
 fn running() -> MutexGuard<'static, Vec<(u32, bool)>> {
@@ -286,7 +286,7 @@ impl Drop for Program {
 /// the terminal's signal does not reach.
 pub fn end_all_when_interrupted() -> Result<(), String> {
     let end = || {
-        // Never given back: nothing is started any more, and nobody hears how anything has ended.
+        // The lock is never released: nothing is started any more.
         let running = running();
         running.iter().filter(|(_, gently)| !gently).for_each(|(id, _)| kill(*id));
         running.iter().filter(|(_, gently)| *gently).for_each(|(id, _)| ask_to_end(*id));
@@ -378,7 +378,7 @@ mod tests {
             assert!(sentence.contains("did not end within 1 s"), "{sentence}");
         }
         assert_eq!(shell("sleep 60 & wait").limit(1).tests().unwrap().failed, 1);
-        assert!(start.elapsed() < Duration::from_secs(30), "somebody waited for a grandchild");
+        assert!(start.elapsed() < Duration::from_secs(30), "it waited for a grandchild");
     }
 
     #[test]

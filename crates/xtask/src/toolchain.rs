@@ -14,7 +14,7 @@ const DEBIAN_CARGO: &str = "/usr/bin/cargo";
 const DEBIAN_RUSTC: &str = "/usr/bin/rustc";
 const DEBIAN_LIBRARY: &str = "/usr/lib/rustlib/src/rust/library/Cargo.lock";
 const DEBIAN_PACKAGES: [&str; 4] = ["rustc-web", "cargo-web", "rust-web-src", "lld"];
-/// What one toolchain is told and another must not hear. Settings of registries and the network stay.
+/// Settings of one toolchain that must not reach another. Those of registries and the network stay.
 const TOOLCHAIN_VARIABLES: [&str; 5] =
     ["RUST", "CARGO_ENCODED_", "CARGO_BUILD_", "CARGO_TARGET_", "CARGO_PROFILE_"];
 

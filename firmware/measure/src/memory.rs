@@ -1,5 +1,4 @@
-//! Memory of the machine that programs are lent, outside the stack: behind files of up to 12 MiB where a program has a heap, of up
-//! to 14 where it has none.
+//! Memory outside the stack that programs borrow. A file has 12 MiB in front of it where a program has a heap, 14 MiB otherwise.
 
 use crate::network::{NAMES, WANTED};
 use crate::write::Order;
@@ -29,7 +28,7 @@ pub fn text() -> &'static mut [u8] {
     lend(TEXT, TEXT_LEN)
 }
 
-/// Memory that stands for flash.
+/// Memory that emulates flash.
 pub fn flash() -> &'static mut [u8] {
     lend(FLASH, FLASH_LEN)
 }

@@ -1,4 +1,4 @@
-//! The firmware: packages that stand alone, for cargo does not reach them from the workspace. The manifest of each says what
+//! The firmware: packages outside the workspace. The manifest of each says what
 //! it is built for; that of a board also what it is run with, and what must come of it.
 
 mod golden;

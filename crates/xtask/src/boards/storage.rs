@@ -91,7 +91,7 @@ pub fn manifest() -> PathBuf {
     workspace::root().join("tests/vectors/manifest.json")
 }
 
-/// The vectors that are small enough for a device, one behind the other.
+/// Concatenates the vectors that are small enough for a device.
 pub fn vectors() -> Result<PathBuf, String> {
     static PACKED: OnceLock<Result<PathBuf, String>> = OnceLock::new();
     let pack = || {

@@ -121,7 +121,7 @@ fn judge_case(board: &'static Board, name: &str, bless: bool) -> Result<(), Stri
         golden::compare(&workspace::text(&path)?, &ended.text())?;
     } else {
         let board = &board.name;
-        return Err(format!("nobody has said what it must say: `cargo xtask firmware {board} --bless`"));
+        return Err(format!("expected output missing; write it with `cargo xtask firmware {board} --bless`"));
     }
     case.musts.judge(board, name, case, &ended)?;
     // What is there to be looked at when something is wrong takes much place.

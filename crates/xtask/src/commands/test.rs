@@ -17,7 +17,7 @@ fn run(words: &[String]) -> Result<ExitCode, String> {
         return Ok(ExitCode::SUCCESS);
     }
     let chosen = chosen(words)?;
-    // A failed stage does not stop the ones behind it: one run tells a developer everything.
+    // A failed stage does not stop the later ones: one run reports everything.
     let mut report = Report::new(|stage| format!("cargo xtask test {stage}"));
     chosen.iter().for_each(|stage| report.stage(stage.name, stage.about, stage.run));
     let is_left = |stage: &&Stage| chosen.iter().all(|run| run.name != stage.name);

@@ -95,7 +95,7 @@ impl Figures {
             figure
                 .map(time)
                 .filter(|time| *time > 0.0)
-                .ok_or_else(|| format!("nobody has measured {whose:?} {name} in memory"))
+                .ok_or_else(|| format!("not measured: {whose:?} {name} in memory"))
         };
         let floor = memory(Whose::Floor, &limit.beside)?;
         Ok(Row {

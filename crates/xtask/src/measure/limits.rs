@@ -33,7 +33,7 @@ pub struct Limits {
 #[serde(deny_unknown_fields)]
 pub struct Line {
     pub what: String,
-    /// Which of the tables of the page it stands in.
+    /// The table of the page that shows it.
     pub table: String,
     /// By its name in `firmware/sheet.rs`.
     pub figure: String,
@@ -52,7 +52,7 @@ pub struct Line {
     /// The same figure of the reference, or words where it has none.
     pub reference: Option<String>,
     pub reference_says: Option<String>,
-    /// What pages say of the limit, by their paths: `{}` stands for it with its unit, `{n}` for the bare number.
+    /// What pages say of the limit, by their paths: `{}` becomes the limit with its unit, `{n}` the bare number.
     #[serde(default)]
     pub promises: BTreeMap<String, String>,
     /// Whether the readme shows it, too.

@@ -70,7 +70,7 @@ pub struct Options {
 /// What was found.
 #[derive(Default)]
 pub struct Measured {
-    /// Each figure that has a limit, or is told beside one.
+    /// Each figure with a limit, and those shown without one.
     pub rows: Vec<Row>,
     /// What is wrong with the limits.
     pub faults: Vec<String>,

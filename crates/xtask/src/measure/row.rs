@@ -35,13 +35,13 @@ impl Limit {
 #[derive(Clone, Debug, Default)]
 pub struct Row {
     pub what: String,
-    /// What it may be; nothing where it is only told.
+    /// The limit; none where the figure is only shown.
     pub limit: Option<Limit>,
     /// Whether `limits.toml` says that the limit is not met yet. Such a row is no failure, but one that is met now is: so the list of
     /// what is unmet only gets shorter.
     pub unmet: bool,
     pub ours: f64,
-    /// Behind the number, as `B`; `x` for ratios; nothing for counts.
+    /// The suffix of the number, such as `B`; `x` for ratios; empty for counts.
     pub unit: String,
     /// The same of the reference.
     pub reference: Option<f64>,

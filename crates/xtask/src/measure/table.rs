@@ -1,4 +1,4 @@
-//! Tables in pages: what a command has measured stands between two marks and nowhere else.
+//! Tables in pages, each between two marks.
 
 use crate::workspace;
 
@@ -31,7 +31,7 @@ pub enum Difference {
 }
 
 impl Table {
-    /// Replaces what stands in the page between `<!-- table NAME: … -->` and `<!-- end of table NAME -->`, each on a line of its own.
+    /// Replaces the text of the page between `<!-- table NAME: … -->` and `<!-- end of table NAME -->`, each on a line of its own.
     pub fn write(&self) -> Result<(), String> {
         let text = self.read()?;
         let (before, _, after) = self.split(&text)?;
@@ -116,7 +116,7 @@ impl Difference {
     }
 }
 
-/// Numbers and what stands between them. Whether a limit is unmet may depend on a number: it is none of the words.
+/// Splits a cell into numbers and the text between them, without the mark of an unmet limit.
 fn words(cell: &str) -> Vec<&str> {
     let cell = cell.split(", **unmet**");
     let is_digit = |character: char| character.is_ascii_digit() || [',', '.'].contains(&character);

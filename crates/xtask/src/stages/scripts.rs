@@ -17,8 +17,8 @@ fn script(python: &str, path: &str) -> Result<Run, String> {
     Ok(Run::new(python).args(["-B"]).args([path]))
 }
 
-/// A script that asks a program of the verification package, and Python packages, the same about so many random cases, or as many
-/// as it likes. `NAME_SEED` repeats an earlier run.
+/// Compares a program of the verification package with Python packages on random cases: so many, or the script's default.
+/// `NAME_SEED` repeats an earlier run.
 fn compare(name: &str, path: &str, program: [&str; 2], cases: Option<u32>) -> Result<(), String> {
     let mut run = script(&format!("python-{name}"), path)?.limit(600);
     let [program, features] = program;

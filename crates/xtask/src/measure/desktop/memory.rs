@@ -7,7 +7,7 @@ use crate::toolchain::own_cargo;
 /// Each asks the system what programs had, and fails above their limits.
 const TESTS: [&str; 2] = ["stream_memory", "memory"];
 
-/// What the readme tells of.
+/// The rows that the readme shows.
 const TOLD: [&str; 5] = [
     "safetensors hash --tensors, a file of 3 GiB, above --version",
     "Model, 256 MiB streamed, above an empty program",
@@ -32,7 +32,7 @@ pub fn measure() -> Result<Vec<Row>, String> {
     }
 }
 
-/// Those that the readme tells of.
+/// Selects the rows that the readme shows.
 pub fn told(rows: &[Row]) -> Vec<Row> {
     rows.iter().filter(|row| TOLD.contains(&&*row.what)).cloned().collect()
 }
@@ -47,7 +47,7 @@ fn row(line: &str) -> Option<Row> {
     Some(Row { what, limit, ours: kibibytes(ours)?, unit, reference, unmet: false })
 }
 
-/// What stands behind the words, if they are there.
+/// Splits before and after the words, if they are there.
 fn split<'t>(text: &'t str, words: &str) -> (&'t str, Option<&'t str>) {
     text.split_once(words).map_or((text, None), |(before, behind)| (before, Some(behind)))
 }

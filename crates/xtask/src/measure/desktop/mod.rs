@@ -19,7 +19,7 @@ const COUNTED: &str = "counts::counted";
 
 const PAGE: &str = "benches/report/memory.md";
 
-/// What a program has resident is never twice the same, and depends on the system: figures that are as near as this, in KiB, are alike.
+/// Resident memory differs from run to run and from system to system: the tolerance in KiB.
 const NEAR: f64 = 1024.0;
 
 /// How much of a heap may differ from what the page shows: of the same compiler, and of another.

@@ -97,7 +97,7 @@ pub fn check_promises() -> Result<(), String> {
     lines::check_promises(&Limits::read()?.firmware)
 }
 
-/// A file, for whoever measures with the same.
+/// Makes the same file for other measurements.
 pub fn file_of(content: Content) -> Vec<u8> {
     model::make(content).file
 }

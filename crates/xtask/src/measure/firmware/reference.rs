@@ -32,7 +32,7 @@ pub fn measure(bench: Bench, sheet: &mut Sheet, finds_limit: bool) -> Result<(),
     Ok(())
 }
 
-/// What the readme tells of it: a bound, for a lookup takes more or less by where the map lies.
+/// The bound that the readme gives: a lookup varies with the address of the map.
 fn finds_at_once(sheet: &Sheet) -> Result<(), String> {
     for spelling in Spelling::ALL {
         let figure = format!("reference.find.{}.{TENSORS}", spelling.name());

@@ -75,9 +75,8 @@ impl Ratio {
 
     /// That of the case of this name.
     fn ratio(&self, what: &str, cases: &[Case]) -> Result<f64, String> {
-        let lacks = |missing: &str| {
-            format!("nobody has measured {missing} of \"{what}\", which \"{}\" is of", self.what)
-        };
+        let lacks =
+            |missing: &str| format!("not measured: {missing} of \"{what}\", which \"{}\" needs", self.what);
         let case = cases.iter().find(|case| case.what == what).ok_or_else(|| lacks("any time"))?;
         let other = case.nanos(&self.beside).ok_or_else(|| lacks(&self.beside))?;
         Ok(if self.is_gain() { other / case.ours() } else { case.ours() / other })

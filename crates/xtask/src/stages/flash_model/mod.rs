@@ -82,7 +82,7 @@ fn answers(board: &Board, firmware: Firmware) -> Result<String, String> {
     let [with_core, by_hand, _] = PROGRAMS;
     let image = run_program(board, firmware, with_core)?;
     run_program(board, firmware, by_hand)?;
-    Ok(format!("the weights are read at {image:#x} and behind, in flash, and give the same answers as here"))
+    Ok(format!("the weights are read in flash from {image:#x} on, and give the same answers as here"))
 }
 
 /// Gives the address of the file in it.
