@@ -4,6 +4,7 @@ use embedded_safetensors::{Entries, Entry, Error, ErrorKind, Item, MAX_RANK, Slo
 use vectors::table::{Table, Tensor};
 use vectors::{Ours, Vector, sha256};
 use verification::judge::{Reader, judge};
+use verification::share;
 use verification::split::Split;
 
 /// Longer files are judged once, whole; what else can be asked of them does not depend on length.
@@ -67,7 +68,7 @@ fn pieces_and_little_memory_do_not_change_it() {
     ];
     // One pass for every slot: the limit is what two slots can do in a moment.
     each_vector_up_to(100_000, |vector, file| {
-        readers.iter().try_for_each(|reader| expect_judgement(vector, reader.judge(file)))
+        share::part(&readers, file.len()).try_for_each(|reader| expect_judgement(vector, reader.judge(file)))
     });
 }
 

@@ -13,6 +13,7 @@ use verification::doors::{Door, Nor, Own, SeekableStream};
 use verification::file::with_header;
 use verification::mock::{Failure, Fault, Plan, Reads, Replacement, Since, Storage};
 use verification::random::Random;
+use verification::share;
 
 /// Tests at one door, each named by its fault.
 macro_rules! tests {
@@ -166,9 +167,9 @@ impl Play {
         self.header_end() + if READING.contains(&self.scene.deed) { ROWS[0].3 } else { 0 }
     }
 
-    /// Tries something at each call.
+    /// Tries something at each call; a quick run takes a part of them.
     fn at_every_call(&self, attempt: impl Fn(u64)) {
-        for call in 0..self.calls {
+        for call in share::part(0..self.calls, self.file.len()) {
             let _context = Context(|| format!("{:?}, {:?}, call {call}", self.scene, self.reads));
             attempt(call);
         }
@@ -203,7 +204,7 @@ fn interrupted_at_every_call<D: Door>() {
 fn early_end<D: Door>() {
     for play in plays::<D>(&all_deeds()) {
         let claim = Plan { claim: Some(FileLen::Exactly(play.file.len() as u64)), ..Plan::default() };
-        for cut in 0..=play.file.len() {
+        for cut in share::part(0..=play.file.len(), play.file.len()) {
             let _context = Context(|| format!("{:?}, cut at {cut}", play.scene));
             let storage = Storage::new(&play.file[..cut], claim.clone());
             match play.scene.play::<D>(&storage, Plan { reads: play.reads, ..claim.clone() }) {
@@ -262,7 +263,7 @@ fn length_too_long<D: Door>() {
 
 fn length_too_short<D: Door>() {
     for play in plays::<D>(&OPENING) {
-        for claim in 0..play.file.len() as u64 {
+        for claim in share::part(0..play.file.len() as u64, play.file.len()) {
             let _of_its_kind = code_of_an_end_at(claim, with_claim::<D>(&play, FileLen::Exactly(claim)));
         }
     }
@@ -281,7 +282,7 @@ fn length_bounded_or_unknown<D: Door>() {
         for claim in [FileLen::AtMost(len), FileLen::AtMost(u64::MAX), FileLen::Unknown] {
             assert_eq!(with_claim::<D>(&play, claim).as_ref(), Ok(&play.right), "{claim:?}");
         }
-        for bound in 0..len {
+        for bound in share::part(0..len, play.file.len()) {
             let code = code_of_an_end_at(bound, with_claim::<D>(&play, FileLen::AtMost(bound)));
             // Some do not read beyond the bound, and so not all of the header.
             let in_header = bound < play.header_end() as u64 && code.starts_with("container.");
@@ -372,7 +373,7 @@ fn replaced_between_passes<D: Door>() {
 
 fn one_byte_replaced<D: Door>() {
     for play in plays::<D>(&LOOKING).iter().filter(|play| play.scene.window == 16) {
-        for place in 0..play.header_end() {
+        for place in share::part(0..play.header_end(), play.file.len()) {
             let _context = Context(|| format!("{:?}, byte {place}", play.scene));
             let mut other = play.file.clone();
             other[place] ^= 1;

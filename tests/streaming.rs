@@ -17,6 +17,7 @@ use verification::disk::Disk;
 use verification::doors::{Door, Nor, NorOfUnknownLen, Own, SeekableStream, Slice};
 use verification::judge::judge;
 use verification::mock::{Plan, Reads, Storage};
+use verification::share;
 
 const WINDOWS: [usize; 9] = [1, 2, 15, 16, 17, 64, 512, 4096, 1 << 20];
 
@@ -31,15 +32,15 @@ macro_rules! doors {
     ($($name:ident: $door:ty, $reads:expr;)+) => {
         mod every_tensor_comes_out_of {
             use super::*;
-            $(#[test] fn $name() { each_sound_sample(&$reads, every_tensor_comes_out::<$door>); })+
+            $(#[test] fn $name() { each_sound_sample(|sample| every_tensor_comes_out::<$door>(sample, &$reads)); })+
         }
         mod buffers_of_every_size_do_for {
             use super::*;
-            $(#[test] fn $name() { each_sound_sample(&$reads, every_buffer_does::<$door>); })+
+            $(#[test] fn $name() { each_sound_sample(|sample| every_buffer_does::<$door>(sample, &$reads)); })+
         }
         mod the_verdict_is_the_same_for {
             use super::*;
-            $(#[test] fn $name() { each_sample_is_judged_alike::<$door>(&$reads); })+
+            $(#[test] fn $name() { samples().iter().for_each(|sample| is_judged_alike::<$door>(sample, &$reads)); })+
         }
     };
 }
@@ -72,6 +73,7 @@ mod of_the_system {
 
 /// A vector and its bytes.
 struct Sample {
+    number: usize,
     vector: Vector,
     file: Vec<u8>,
     verdict: Result<(), Error>,
@@ -84,16 +86,16 @@ fn samples() -> &'static [Sample] {
     static SAMPLES: OnceLock<Vec<Sample>> = OnceLock::new();
     SAMPLES.get_or_init(|| {
         let vectors = vectors::load().vectors.into_iter();
-        vectors.filter(|vector| vector.length < LONGEST).map(Sample::new).collect()
+        vectors.filter(|vector| vector.length < LONGEST).enumerate().map(Sample::new).collect()
     })
 }
 
 impl Sample {
-    fn new(vector: Vector) -> Self {
+    fn new((number, vector): (usize, Vector)) -> Self {
         let file = vector.bytes();
         let verdict = judge(&file).map(|_| ());
         let in_order = check_header(&file, &mut []).map_err(|error| error.kind) != Err(ErrorKind::OutOfOrder);
-        Self { vector, file, verdict, in_order }
+        Self { number, vector, file, verdict, in_order }
     }
 
     fn is_long(&self) -> bool {
@@ -114,39 +116,54 @@ impl Sample {
     }
 }
 
+/// How a file is read.
+#[derive(Clone, Copy, Debug)]
+struct Way {
+    reads: Reads,
+    window: usize,
+    slots: usize,
+}
+
+impl Sample {
+    /// All ways; a quick run takes a part of them.
+    fn ways(&self, reads: &[Reads]) -> impl Iterator<Item = Way> {
+        let windows = self.windows().iter();
+        let memories = windows.flat_map(|&window| self.slots().iter().map(move |&slots| (window, slots)));
+        let way = |(window, slots)| self.reads(reads).iter().map(move |&reads| Way { reads, window, slots });
+        share::part(memories.flat_map(way), self.number)
+    }
+
+    fn reads<'r>(&self, reads: &'r [Reads]) -> &'r [Reads] {
+        if self.is_long() { &WHOLE } else { reads }
+    }
+
+    fn storage(&self, reads: Reads) -> Storage<'_> {
+        Storage::new(&self.file, Plan { reads, ..Plan::default() })
+    }
+}
+
 /// The place of a tensor in the file.
 fn place(data_start: u64, info: &TensorInfo) -> Range<usize> {
     let index = |at: u64| usize::try_from(data_start + at).expect("the file is in memory");
     index(info.begin())..index(info.end())
 }
 
-fn each_sound_sample(reads: &[Reads], check: impl Fn(&Sample, &Storage<'_>)) {
+fn each_sound_sample(check: impl Fn(&Sample)) {
     let sound: Vec<_> = samples().iter().filter(|sample| sample.vector.ours == Ours::Accept).collect();
     assert!(sound.len() > 250, "only {} vectors are sound", sound.len());
-    each(&sound, reads, check);
+    sound.into_iter().for_each(check);
 }
 
-fn each(samples: &[&Sample], reads: &[Reads], check: impl Fn(&Sample, &Storage<'_>)) {
-    for sample in samples {
-        let reads = if sample.is_long() { &WHOLE[..] } else { reads };
-        for &reads in reads {
-            let _context = Context(|| format!("{}, {reads:?}", sample.vector.id));
-            check(sample, &Storage::new(&sample.file, Plan { reads, ..Plan::default() }));
-        }
-    }
-}
-
-fn every_tensor_comes_out<D: Door>(sample: &Sample, storage: &Storage<'_>) {
-    for &window in sample.windows() {
-        for &slots in sample.slots() {
-            let _context = Context(|| format!("a window of {window}, {slots} slots"));
-            let (mut window, mut slots) = (vec![0; window], vec![Slot::EMPTY; slots]);
-            let source = D::source(storage);
-            let mut model = Model::open_sorting(source, &mut slots, &mut window).expect("it is sound");
-            what_is_listed_comes_out(&sample.vector, &sample.file, &mut model, &mut window);
-            what_is_wanted_comes_out(sample, &mut model, &mut window);
-            what_is_indexed_comes_out(sample, &mut model, &mut window);
-        }
+fn every_tensor_comes_out<D: Door>(sample: &Sample, reads: &[Reads]) {
+    for way in sample.ways(reads) {
+        let _context = Context(|| format!("{}, {way:?}", sample.vector.id));
+        let storage = sample.storage(way.reads);
+        let (mut window, mut slots) = (vec![0; way.window], vec![Slot::EMPTY; way.slots]);
+        let source = D::source(&storage);
+        let mut model = Model::open_sorting(source, &mut slots, &mut window).expect("it is sound");
+        what_is_listed_comes_out(&sample.vector, &sample.file, &mut model, &mut window);
+        what_is_wanted_comes_out(sample, &mut model, &mut window);
+        what_is_indexed_comes_out(sample, &mut model, &mut window);
     }
 }
 
@@ -237,16 +254,25 @@ fn what_is_indexed_comes_out<S: ReadAt<Error: Debug>>(
 }
 
 /// All ways to read a tensor, with all buffers.
-fn every_buffer_does<D: Door>(sample: &Sample, storage: &Storage<'_>) {
+fn every_buffer_does<D: Door>(sample: &Sample, reads: &[Reads]) {
+    for &reads in sample.reads(reads) {
+        let _context = Context(|| format!("{}, {reads:?}", sample.vector.id));
+        every_buffer_does_for::<D>(sample, &sample.storage(reads));
+    }
+}
+
+fn every_buffer_does_for<D: Door>(sample: &Sample, storage: &Storage<'_>) {
     let mut window = vec![0; 4096];
     let mut slots = [Slot::EMPTY; 64];
     let mut model = Model::open_sorting(D::source(storage), &mut slots, &mut window).expect("it is sound");
     let data_start = model.summary().data_start;
-    for (_, info) in list(&mut model, sample.file.len(), &mut window).unwrap_or_default().iter().take(100) {
+    let tensors = list(&mut model, sample.file.len(), &mut window).unwrap_or_default();
+    for (number, (_, info)) in tensors.iter().take(100).enumerate() {
         let unit = unit(info);
         let place = place(data_start, info);
         let tensor = Tensor { at: place.start, bytes: &sample.file[place], unit };
-        for size in [unit, 3, 17, 512, tensor.bytes.len()].into_iter().filter(|&size| size >= unit) {
+        let sizes = [unit, 3, 17, 512, tensor.bytes.len()].into_iter().filter(|&size| size >= unit);
+        for size in share::part(sizes, sample.number + number) {
             let _context = Context(|| format!("{info:?}, a buffer of {size}"));
             tensor.in_chunks(model.tensor(info).unwrap(), &mut vec![0; size]);
             tensor.in_blocks(model.tensor(info).unwrap(), &mut vec![0; size]);
@@ -359,18 +385,13 @@ impl Tensor<'_> {
     }
 }
 
-fn each_sample_is_judged_alike<D: Door>(reads: &[Reads]) {
-    let all: Vec<_> = samples().iter().collect();
-    each(&all, reads, |sample, storage| {
-        for &window in sample.windows() {
-            for &slots in sample.slots() {
-                let _context = Context(|| format!("a window of {window}, {slots} slots"));
-                let verdict =
-                    verdict(D::source(storage), &mut vec![Slot::EMPTY; slots], &mut vec![0; window]);
-                assert_eq!(verdict, sample.verdict);
-            }
-        }
-    });
+fn is_judged_alike<D: Door>(sample: &Sample, reads: &[Reads]) {
+    for way in sample.ways(reads) {
+        let _context = Context(|| format!("{}, {way:?}", sample.vector.id));
+        let storage = sample.storage(way.reads);
+        let (mut window, mut slots) = (vec![0; way.window], vec![Slot::EMPTY; way.slots]);
+        assert_eq!(verdict(D::source(&storage), &mut slots, &mut window), sample.verdict);
+    }
 }
 
 fn verdict<S: ReadAt<Error: Debug>>(source: S, slots: &mut [Slot], window: &mut [u8]) -> Result<(), Error> {
@@ -391,7 +412,7 @@ fn error_of_the_file<E: Debug>(error: ReadError<E>) -> Error {
 /// Flash does not know where its file ends; what lies behind is not looked at.
 #[test]
 fn every_tensor_comes_out_of_flash_that_does_not_know_its_length() {
-    each_sound_sample(&WHOLE, every_tensor_comes_out::<NorOfUnknownLen<4, 3>>);
+    each_sound_sample(|sample| every_tensor_comes_out::<NorOfUnknownLen<4, 3>>(sample, &WHOLE));
 }
 
 /// They have up to 100 million bytes.

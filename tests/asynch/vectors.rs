@@ -56,25 +56,26 @@ doors! {
 
 /// A vector and its bytes.
 struct Sample {
+    number: usize,
     vector: Vector,
     file: Vec<u8>,
 }
 
 /// All vectors; of those of many MiB a quick run takes a part.
-fn vectors() -> impl Iterator<Item = Vector> {
+fn vectors() -> impl Iterator<Item = (usize, Vector)> {
     let vectors = vectors::load().vectors.into_iter().enumerate();
-    vectors.filter(|(number, vector)| !vector.large || share::takes(*number)).map(|(_, vector)| vector)
+    vectors.filter(|(number, vector)| !vector.large || share::takes(*number))
 }
 
 /// All but the longest.
 fn samples() -> &'static [Sample] {
     static SAMPLES: OnceLock<Vec<Sample>> = OnceLock::new();
-    SAMPLES.get_or_init(|| vectors().filter(|vector| vector.length < LONGEST).map(Sample::new).collect())
+    SAMPLES.get_or_init(|| vectors().filter(|(_, vector)| vector.length < LONGEST).map(Sample::new).collect())
 }
 
 #[test]
 fn the_longest_files_come_out_too() {
-    for sample in vectors().filter(|vector| vector.length >= LONGEST).map(Sample::new) {
+    for sample in vectors().filter(|(_, vector)| vector.length >= LONGEST).map(Sample::new) {
         let _context = Context(|| sample.vector.id.clone());
         let storage = Storage::new(&sample.file, Plan::default());
         the_verdict_is_the_same(Door::Own, &sample, &storage);
@@ -85,16 +86,23 @@ fn the_longest_files_come_out_too() {
 }
 
 impl Sample {
-    fn new(vector: Vector) -> Self {
-        Self { file: vector.bytes(), vector }
+    fn new((number, vector): (usize, Vector)) -> Self {
+        Self { number, file: vector.bytes(), vector }
     }
 
     fn is_long(&self) -> bool {
         self.file.len() > LONG
     }
 
-    fn windows(&self) -> &[usize] {
-        if self.is_long() { &WINDOWS[4..] } else { &WINDOWS }
+    /// Of the windows and of the kinds of reads a quick run takes one, and every pair with some vector.
+    fn windows(&self) -> impl Iterator<Item = usize> {
+        let windows = if self.is_long() { &WINDOWS[4..] } else { &WINDOWS };
+        share::part(windows.iter().copied(), self.number)
+    }
+
+    fn reads(&self, reads: &[Reads]) -> impl Iterator<Item = Reads> {
+        let reads = if self.is_long() { &WHOLE } else { reads };
+        share::part(reads.iter().copied(), self.number)
     }
 
     fn rows(&self) -> &[TensorRow] {
@@ -120,7 +128,7 @@ fn each<'v>(
     check: impl Fn(&Sample, &Storage<'_>),
 ) {
     for sample in samples {
-        for &reads in if sample.is_long() { &WHOLE } else { reads } {
+        for reads in sample.reads(reads) {
             let _context = Context(|| format!("{}, {reads:?}", sample.vector.id));
             check(sample, &Storage::new(&sample.file, Plan { reads, ..Plan::default() }));
         }
@@ -149,7 +157,7 @@ fn opened<'s>(door: Door, storage: &'s Storage<'s>, window: &mut [u8]) -> Model<
 
 /// All of each tensor, looked up in an index, and, in small files, one by one.
 fn tensors_come_out(door: Door, sample: &Sample, storage: &Storage<'_>) {
-    for &window in sample.windows() {
+    for window in sample.windows() {
         let _context = Context(|| format!("a window of {window}"));
         let mut window = vec![0; window];
         let mut model = opened(door, storage, &mut window);
@@ -205,9 +213,9 @@ fn every_buffer_does(door: Door, sample: &Sample, storage: &Storage<'_>) {
     let mut memory = Memory::of(&mut model, &mut window);
     let index = finish(model.index(memory.lend(), &mut window)).expect("it is sound");
     let rows = if sample.is_long() { &sample.rows()[..sample.rows().len().min(10)] } else { sample.rows() };
-    for row in rows {
+    for (number, row) in rows.iter().enumerate() {
         let tensor = index.get(&row.name).expect("it is there");
-        for size in BUFFERS {
+        for size in share::part(BUFFERS, sample.number + number) {
             let _context = Context(|| format!("{}, a buffer of {size}", row.name));
             let mut buffer = vec![0; size];
             for block in [1, 16, 512] {
@@ -259,7 +267,7 @@ fn from_the_end(reader: &mut TensorReader<'_, &mut Source<'_>>, buffer: &mut [u8
 
 /// The verdict of the manifest, and that of the blocking door, whatever is known of the file's length.
 fn the_verdict_is_the_same(door: Door, sample: &Sample, storage: &Storage<'_>) {
-    for &window in sample.windows() {
+    for window in sample.windows() {
         let _context = Context(|| format!("a window of {window}"));
         let mut window = vec![0; window];
         let outcome = verdict(door.source(storage, WAITS), &mut window);

@@ -6,6 +6,7 @@ use embedded_safetensors::{FlashFile, Model, WriteError};
 use verification::flash::{Accident, Call, Nor, Tear};
 use verification::judge::judge;
 use verification::mock::Fault;
+use verification::share;
 
 use crate::recording::sample::Sample;
 
@@ -27,9 +28,9 @@ fn found<const UNIT: usize>(flash: &mut Flash<UNIT>, partition: Range<u32>) -> O
     judge(file).ok().map(|_| file.to_vec())
 }
 
-/// Ways to stop a call on so many bytes.
-fn tears(call: &Call, units_may_fray: bool) -> Vec<Tear> {
-    let picked = (0..8).map(Tear::Picked);
+/// Ways to stop the call of this number.
+fn tears(number: usize, call: &Call, units_may_fray: bool) -> Vec<Tear> {
+    let picked = share::part(0..8, number).map(Tear::Picked);
     let parts = |parts: &[usize]| {
         let tears = parts.iter().flat_map(|done| [Tear::Front(*done), Tear::Back(*done)]);
         tears.chain(picked).collect::<Vec<_>>()
@@ -39,16 +40,20 @@ fn tears(call: &Call, units_may_fray: bool) -> Vec<Tear> {
         Call::Write(range) => {
             let len = range.len();
             let mut tears = parts(&[0, 1, 4, 7, 8, len / 2, len.saturating_sub(1), len]);
-            tears.extend((0..if units_may_fray { 32 } else { 0 }).map(Tear::Frayed));
+            tears.extend(share::part(0..if units_may_fray { 32 } else { 0 }, number).map(Tear::Frayed));
             tears
         }
     }
 }
 
-/// Every accident that can happen to these calls.
+/// Every accident that can happen to these calls; of those that are drawn by lot, a quick run takes a part.
 fn accidents(calls: &[Call], units_may_fray: bool) -> Vec<Accident> {
     let all = calls.iter().enumerate().flat_map(|(call, what)| {
-        tears(what, units_may_fray).into_iter().map(move |tear| Accident { call, tear, cuts_power: true })
+        tears(call, what, units_may_fray).into_iter().map(move |tear| Accident {
+            call,
+            tear,
+            cuts_power: true,
+        })
     });
     all.collect()
 }

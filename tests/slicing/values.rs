@@ -13,7 +13,7 @@ const CASES: u64 = 30_000;
 
 #[test]
 fn slices_have_the_values_of_their_elements() {
-    for seed in 0..CASES {
+    for seed in 0..share::of(CASES) {
         let mut random = Random::new(seed);
         let case = Case::random(&mut random);
         let _context = Context(|| format!("seed {seed}, {case:?}"));

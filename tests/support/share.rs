@@ -1,19 +1,35 @@
 //! How much of what takes long a run does: all of it, or a part for a quick run.
 
+use std::sync::OnceLock;
+
 /// One in so many, where `SUITE_SHARE` is set.
 fn share() -> usize {
-    std::env::var("SUITE_SHARE").map_or(1, |text| text.parse().expect("SUITE_SHARE is a number")).max(1)
+    static SHARE: OnceLock<usize> = OnceLock::new();
+    let read =
+        || std::env::var("SUITE_SHARE").map_or(1, |text| text.parse().expect("SUITE_SHARE is a number"));
+    *SHARE.get_or_init(|| read().max(1))
 }
 
-/// Whether this run takes the case of this number: others with each `DIFFERENTIAL_SEED`.
+/// Other parts with each `DIFFERENTIAL_SEED`.
+fn seed() -> usize {
+    static SEED: OnceLock<usize> = OnceLock::new();
+    let read = || std::env::var("DIFFERENTIAL_SEED").ok()?.parse::<u64>().ok();
+    *SEED.get_or_init(|| usize::try_from(read().unwrap_or(0) % (1 << 30)).expect("it is small"))
+}
+
+/// Whether this run takes the case of this number.
 pub fn takes(number: usize) -> bool {
-    let share = share();
-    let seed = std::env::var("DIFFERENTIAL_SEED").ok().and_then(|text| text.parse::<u64>().ok()).unwrap_or(0);
-    let first = usize::try_from(seed % share as u64).expect("less than the share");
-    number % share == first
+    number % share() == seed() % share()
 }
 
 /// So many cases, or the share of them.
 pub fn of(cases: u64) -> u64 {
     (cases / share() as u64).max(1)
+}
+
+/// The share of these cases, and at least one of them. Lists with other numbers give other parts of themselves.
+pub fn part<T>(cases: impl IntoIterator<Item = T>, number: usize) -> impl Iterator<Item = T> {
+    let cases: Vec<T> = cases.into_iter().collect();
+    let step = share().min(cases.len()).max(1);
+    cases.into_iter().skip((seed() + number) % step).step_by(step)
 }
