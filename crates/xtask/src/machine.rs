@@ -4,7 +4,8 @@ use crate::process::Run;
 use crate::workspace;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 /// Finds a program on the search path.
 pub fn find(program: &str) -> Option<PathBuf> {
@@ -30,7 +31,19 @@ pub fn install(what: &str, advice: &str, run: impl FnOnce() -> Result<(), String
     let failed = |error| {
         format!("cannot install {what}: {error}; it takes a network and room on the disk; then {advice}")
     };
-    run().map_err(failed)
+    let start = Instant::now();
+    let outcome = run().map_err(failed);
+    let time = u64::try_from(start.elapsed().as_millis()).unwrap_or(u64::MAX);
+    INSTALLING.fetch_add(time, Ordering::Relaxed);
+    outcome
+}
+
+/// Milliseconds.
+static INSTALLING: AtomicU64 = AtomicU64::new(0);
+
+/// How long it has taken so far to install what was missing.
+pub fn time_of_installing() -> Duration {
+    Duration::from_millis(INSTALLING.load(Ordering::Relaxed))
 }
 
 /// The advice where only we know the place.

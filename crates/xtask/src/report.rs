@@ -1,5 +1,6 @@
 //! What the stages of a command found, counted and summed up honestly.
 
+use crate::machine;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -61,7 +62,7 @@ impl Tally {
     }
 }
 
-/// The stages that were run so far: name, counts and time of each.
+/// The stages that were run so far: name, counts and time of each, without the time to install what was missing.
 pub struct Report {
     rows: Vec<(&'static str, Tally, Duration)>,
     start: Instant,
@@ -78,12 +79,13 @@ impl Report {
     /// as one failure.
     pub fn stage(&mut self, name: &'static str, about: &str, run: impl FnOnce() -> Outcome) {
         println!("\n=== {name}: {about}");
-        let start = Instant::now();
+        let (start, before) = (Instant::now(), machine::time_of_installing());
         let tally = run().unwrap_or_else(|sentence| {
             println!("FAILED  {sentence}");
             Tally { passed: 0, failed: 1, notes: vec![sentence] }
         });
-        let time = start.elapsed();
+        let installing = machine::time_of_installing() - before;
+        let time = start.elapsed().saturating_sub(installing);
         println!("--- {name}: {:.1} s", time.as_secs_f32());
         self.rows.push((name, tally, time));
     }
@@ -101,6 +103,7 @@ impl Report {
             notes.iter().chain(&again).for_each(|note| println!("{:12}{note}", ""));
             sum.add(tally);
         }
+        println!("{:39}{:8.1} s", "to install what was missing", machine::time_of_installing().as_secs_f32());
         remark.iter().for_each(|remark| println!("\n{remark}"));
         let Tally { passed, failed, .. } = sum;
         let (minutes, seconds) = (seconds / 60, seconds % 60);

@@ -45,27 +45,3 @@ pub fn list(folder: &Path) -> Result<Vec<PathBuf>, String> {
     paths.sort();
     Ok(paths)
 }
-
-/// The names of the packages in a lockfile.
-pub fn locked_packages(folder: &Path) -> Result<Vec<String>, String> {
-    let bytes = read(&folder.join("Cargo.lock"))?;
-    let text = String::from_utf8_lossy(&bytes);
-    let name = |line: &str| line.strip_prefix("name = \"")?.strip_suffix('"').map(str::to_owned);
-    let mut names: Vec<String> = text.lines().filter_map(name).collect();
-    names.dedup();
-    Ok(names)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_lockfile_names_its_package_and_what_that_needs() {
-        let names = locked_packages(&root().join("firmware/measure")).unwrap();
-        for name in ["measure", "board", "embedded-safetensors", "safetensors", "serde_json"] {
-            assert!(names.iter().any(|known| known == name), "{name} is not among {names:?}");
-        }
-        assert!(locked_packages(root().join("firmware").as_path()).is_err());
-    }
-}

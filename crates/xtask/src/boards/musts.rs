@@ -5,7 +5,7 @@ use super::{Board, Case, log, storage};
 use crate::elf::Elf;
 use crate::process::Run;
 use crate::toolchain::own_cargo;
-use crate::workspace;
+use crate::{stages, workspace};
 use serde::Deserialize;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -141,8 +141,7 @@ fn recorded(at: usize, model: &str, board: &Board, case: &str) -> Result<(), Str
     let file = flash.get(at..).and_then(|flash| flash.get(..due.len()));
     let file = file.ok_or("the flash has no place for the recording")?;
     workspace::write(&path, file)?;
-    let check = ["run", "--release", "--quiet", "--package", "safetensors-host", "--", "check"];
-    own_cargo().args(check).args([&path]).capture()?;
+    Run::new(stages::command()?).args(["check"]).args([&path]).capture()?;
     match file.iter().zip(&due).position(|(came, due)| came != due) {
         None => Ok(()),
         Some(at) => Err(format!("byte {at} of the recording is not the one that is recorded here")),

@@ -13,6 +13,7 @@ use crate::report::Outcome;
 use crate::{boards, measure};
 
 pub use scripts::{write_tables, write_vectors};
+pub use suites::command;
 
 /// When a stage runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,7 +41,7 @@ const fn deep(name: &'static str, about: &'static str, run: fn() -> Outcome) -> 
 }
 
 /// In the order in which they run.
-pub const STAGES: [Stage; 29] = [
+pub const STAGES: [Stage; 30] = [
     quick(
         "workspace",
         "unit tests of the library, the command and the way in; documentation examples",
@@ -82,8 +83,9 @@ pub const STAGES: [Stage; 29] = [
         suites::general,
     ),
     deep("oracle", "all of the suite again, optimised, with the reference beside it", suites::oracle),
-    deep("x86-32-rest", "the other suites where pointers have 32 bits", targets::x86_32_rest),
+    deep("all-x86-32", "all of the suite where pointers have 32 bits", targets::all_x86_32),
     deep("mcu", "the core builds for microcontrollers, with each of its features", targets::microcontrollers),
+    deep("flash-rest", "a model in flash on all other targets", flash_model::rest),
     deep("links", "no panic symbol at any optimisation level, for any target", linking::no_panic),
     deep("build-time", "how long the compiler reads models, and where it complains", build_time::measure),
     deep("firmware", "every board reads digits and judges the vectors, and says what it must", boards::all),

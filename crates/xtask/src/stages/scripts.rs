@@ -1,5 +1,6 @@
 //! What Python says: scripts beside what they judge, each with packages of its own.
 
+use super::suites::command;
 use crate::process::{Run, everything};
 use crate::python::environment;
 use crate::report::{Outcome, Tally};
@@ -125,9 +126,9 @@ pub fn desktop() -> Outcome {
 pub fn digits() -> Outcome {
     const MODELS: [&str; 3] = ["digits-f16", "digits-i8", "digits-test"];
     let models = MODELS.map(|name| format!("firmware/app/models/{name}.safetensors"));
-    let check = ["run", "--quiet", "--package", "safetensors-host", "--bin", "safetensors", "--", "check"];
     let boards = boards_with_digits()?;
-    let mut tally = Tally::of("the models are sound", own_cargo().args(check).args(models).check());
+    let mut tally =
+        Tally::of("the models are sound", Run::new(command()?).args(["check"]).args(models).check());
     tally.check("the models and the boards are right", training(&boards)?.check());
     tally.check("a board with a wrong bit is found out", wrong_bit_is_found(&boards));
     Ok(tally)

@@ -7,23 +7,37 @@ use crate::process::Run;
 use crate::report::{Outcome, Tally};
 use crate::toolchain::own_cargo;
 use crate::workspace;
+use std::path::PathBuf;
 
 /// The suite on the core with its `std` feature.
 const STD: &[&str] = &["--package", "verification", "--features", "std"];
 /// The core's own tests, with all features that add code to it.
 const CORE: &[&str] = &["--package", "embedded-safetensors", "--features", "shards,checkpoint", "--lib"];
 
+/// The library, the command, and what they need.
+const PRODUCTS: [&str; 5] = ["--workspace", "--exclude", "verification", "--exclude", "xtask"];
+
 /// Where all of the suite is run, it pays to optimise it.
 const FASTER: [&str; 2] = ["--config", "profile.dev.package.verification.opt-level=1"];
 
 /// Of what takes long, a quick run does this part, and another one with every commit.
-const SHARE: &str = "8";
+pub const SHARE: &str = "8";
 
 /// All in one build, with every feature of the library: some examples of its documentation, and what is logged, use features that no
-/// other package turns on, and the library would be compiled again for each set.
+/// other package turns on, and the library would be compiled again for each set. The way in was built alone, and is tested so.
 pub fn workspace() -> Outcome {
-    let features = features_of_library()?;
-    share(&["--workspace", "--exclude", "verification", "--features", &features])
+    let mut tally = share(&["--package", "xtask"])?;
+    tally.add(share(
+        &PRODUCTS.iter().copied().chain(["--features", &features_of_library()?]).collect::<Vec<_>>(),
+    )?);
+    Ok(tally)
+}
+
+/// The command, from the build that [`workspace`] makes: with other features, all that it consists of would be compiled again.
+pub fn command() -> Result<PathBuf, String> {
+    let build = own_cargo().args(["build", "--quiet", "--bin", "safetensors"]).args(PRODUCTS);
+    build.args(["--features", &features_of_library()?]).capture()?;
+    Ok(workspace::target_dir().join("debug/safetensors"))
 }
 
 pub fn no_std() -> Outcome {

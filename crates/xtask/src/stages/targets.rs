@@ -1,5 +1,6 @@
 //! The core on other targets than this machine.
 
+use super::suites::SHARE;
 use crate::machine;
 use crate::measure::firmware::Firmware;
 use crate::report::{Outcome, Tally};
@@ -27,24 +28,23 @@ pub fn microcontrollers() -> Outcome {
 
 const X86_32: &str = "i686-unknown-linux-gnu";
 
-/// Those that judge and read every vector, and those about sizes: of what a pointer is, these tell the most. What names of tests have in
-/// them.
+/// Those that judge and read every vector, and those about sizes: of what a pointer is, these tell the most. What the names of these
+/// tests have in them.
 const X86_32_QUICK: [&str; 6] = ["conformance::", "layout::", "lookups::", "index::", "large::", "files::"];
 
-/// The first of two parts.
+/// The most telling tests, and of what takes long a part.
 pub fn x86_32() -> Outcome {
-    run_x86_32(&["suite"], X86_32_QUICK)
+    run_x86_32(&["suite"], &X86_32_QUICK, SHARE)
 }
 
-/// The second: all others.
-pub fn x86_32_rest() -> Outcome {
-    run_x86_32(&["suite", "memory"], X86_32_QUICK.into_iter().flat_map(|tests| ["--skip", tests]))
+pub fn all_x86_32() -> Outcome {
+    run_x86_32(&["suite", "memory"], &[], "1")
 }
 
 /// Suites that judge and read files, natively, where a pointer has 32 bits; with the feature `std`, so that files of the system above
 /// 4 GiB are among them. The libraries are optimised, for where the standard library is built from source they would be slow otherwise;
 /// but with the checks of a debug build. The tests are compiled much faster when they are not.
-fn run_x86_32(programs: &[&str], tests: impl IntoIterator<Item = &'static str>) -> Outcome {
+fn run_x86_32(programs: &[&str], tests: &[&str], share: &str) -> Outcome {
     if !machine::runs_32_bit_x86() {
         let mut tally = Tally::default();
         tally.note("skipped: only Linux on x86-64 runs 32-bit x86 programs".to_owned());
@@ -55,6 +55,7 @@ fn run_x86_32(programs: &[&str], tests: impl IntoIterator<Item = &'static str>) 
         .cargo("test")
         .env("CARGO_PROFILE_RELEASE_DEBUG_ASSERTIONS", "true")
         .env("CARGO_PROFILE_RELEASE_OVERFLOW_CHECKS", "true")
+        .env("SUITE_SHARE", share)
         .args(["--config", "profile.release.package.verification.opt-level=0"])
         .args(["--release", "--quiet", "--no-fail-fast", "--package", "verification", "--features", "std"])
         .args(programs.iter().flat_map(|program| ["--test", program]))

@@ -1,10 +1,11 @@
 //! Building and running the programs of `firmware/measure`.
 
 use crate::process::{Run, everything};
-use crate::toolchain::Toolchain;
+use crate::toolchain::{Toolchain, own_cargo};
 use crate::{machine, workspace};
 use std::ops::Range;
 use std::path::PathBuf;
+use std::sync::OnceLock;
 
 /// Parts of symbol names that only come with panics, text formatting or unwinding.
 pub const UNWANTED: [&str; 3] = ["panic", "4core3fmt", "unwind"];
@@ -61,15 +62,13 @@ impl Firmware {
             .map(drop)
     }
 
-    /// The level is that of every package that the lockfile names. `core` keeps that of the profile, as it does where it comes
-    /// ready from rustup, and is built only once for all levels where it comes from source.
+    /// The level is that of every package whose code is in the programs. `core` keeps that of the profile, as it does where it comes
+    /// ready from rustup, and is built only once for all levels where it comes from source; so are macros.
     fn cargo(self) -> Result<Run, String> {
-        let folder = workspace::root().join("firmware").join(PACKAGE);
-        let packages = workspace::locked_packages(&folder)?;
-        let level = packages
+        let level = packages()?
             .iter()
             .map(|package| format!("profile.release.package.{package}.opt-level={}", self.quoted_level()));
-        let run = self.toolchain.cargo("build").dir(&folder).args(["--release", "--locked"]);
+        let run = self.toolchain.cargo("build").dir(&folder()).args(["--release", "--locked"]);
         let run = run.args(level.flat_map(|setting| ["--config".to_owned(), setting]));
         Ok(run.env("CARGO_TARGET_DIR", self.target_dir()))
     }
@@ -88,6 +87,27 @@ impl Firmware {
     pub fn program(self, name: &str) -> PathBuf {
         self.target_dir().join(self.toolchain.triple).join("release").join(name)
     }
+}
+
+fn folder() -> PathBuf {
+    workspace::root().join("firmware").join(PACKAGE)
+}
+
+/// The names of the packages whose code is in the programs.
+fn packages() -> Result<&'static [String], String> {
+    static PACKAGES: OnceLock<Result<Vec<String>, String>> = OnceLock::new();
+    let known = PACKAGES.get_or_init(|| {
+        let edges = ["--all-features", "--edges", "no-proc-macro,no-build,no-dev"];
+        let tree =
+            own_cargo().dir(&folder()).args(["tree", "--quiet", "--locked", "--prefix", "none"]).args(edges);
+        let text = String::from_utf8_lossy(&tree.capture()?.stdout).into_owned();
+        let mut names: Vec<String> =
+            text.lines().filter_map(|line| Some(line.split_once(' ')?.0.to_owned())).collect();
+        names.sort();
+        names.dedup();
+        Ok(names)
+    });
+    known.as_deref().map_err(String::clone)
 }
 
 /// A machine of QEMU and how it counts.
@@ -179,5 +199,20 @@ impl Figures {
             done if done == due as u64 => Ok(()),
             done => Err(format!("the job has read or counted {done}, not {due}")),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_level_is_that_of_what_is_in_the_programs_and_not_of_macros() {
+        let known = |name: &str| packages().unwrap().iter().any(|package| package == name);
+        for name in ["measure", "board", "embedded-safetensors", "half", "safetensors", "serde_json", "defmt"]
+        {
+            assert!(known(name), "{name} is not among {:?}", packages());
+        }
+        assert!(!known("syn") && !known("zerocopy-derive"), "{:?}", packages());
     }
 }

@@ -3,10 +3,10 @@
 use super::network;
 use crate::measure::firmware::{CORTEX_M3, Firmware};
 use crate::model::ModelFile;
-use crate::process::everything;
+use crate::process::{Run, everything};
 use crate::report::Tally;
-use crate::stages::scratch::Scratch;
-use crate::toolchain::{Toolchain, own_cargo};
+use crate::stages::{self, scratch::Scratch};
+use crate::toolchain::Toolchain;
 
 /// What the compiler calls a constant that cannot be computed.
 const EVALUATION: &str = "error[E0080]";
@@ -131,8 +131,8 @@ impl Case {
 
 /// What `safetensors check` says of a file.
 fn verdict(scratch: &Scratch, file: &str) -> Result<String, String> {
-    let program = ["run", "--quiet", "--package", "safetensors-host", "--", "check"];
-    let said = everything(&own_cargo().args(program).args([scratch.path(file)]).output()?);
+    let check = Run::new(stages::command()?).args(["check"]).args([scratch.path(file)]);
+    let said = everything(&check.output()?);
     let verdict = said.lines().find_map(|line| line.split_once(&format!("{file}: ")));
     match verdict {
         Some((_, verdict)) if verdict.starts_with("error[") => Ok(verdict.to_owned()),
