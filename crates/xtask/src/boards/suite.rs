@@ -14,7 +14,7 @@ const DEADLY: [i32; 2] = [99, 101];
 /// One board of each architecture reads digits.
 pub fn quick() -> Outcome {
     let mut boards =
-        ["lm3s6965", "riscv-virt"].map(super::find).into_iter().collect::<Result<Vec<_>, _>>()?;
+        ["netduinoplus2", "riscv-virt"].map(super::find).into_iter().collect::<Result<Vec<_>, _>>()?;
     boards.iter().try_for_each(|board| board.prepare())?;
     boards.reverse();
     side_by_side(boards, |board| {

@@ -43,7 +43,7 @@ pub fn all_x86_32() -> Outcome {
 
 /// Suites that judge and read files, natively, where a pointer has 32 bits; with the feature `std`, so that files of the system above
 /// 4 GiB are among them. The libraries are optimised, for where the standard library is built from source they would be slow otherwise;
-/// but with the checks of a debug build. The tests are compiled much faster when they are not.
+/// but with the checks of a debug build. The tests are compiled much faster when they are not, and all of it again when a line changes.
 fn run_x86_32(programs: &[&str], tests: &[&str], share: &str) -> Outcome {
     if !machine::runs_32_bit_x86() {
         let mut tally = Tally::default();
@@ -55,6 +55,7 @@ fn run_x86_32(programs: &[&str], tests: &[&str], share: &str) -> Outcome {
         .cargo("test")
         .env("CARGO_PROFILE_RELEASE_DEBUG_ASSERTIONS", "true")
         .env("CARGO_PROFILE_RELEASE_OVERFLOW_CHECKS", "true")
+        .env("CARGO_PROFILE_RELEASE_INCREMENTAL", "true")
         .env("SUITE_SHARE", share)
         .args(["--config", "profile.release.package.verification.opt-level=0"])
         .args(["--release", "--quiet", "--no-fail-fast", "--package", "verification", "--features", "std"])
