@@ -437,7 +437,7 @@ fn every_valid_vector_comes_out_of_a_router_however_it_is_cut() {
             assert_eq!((router.position(), router.remaining()), (file.len() as u64, 0));
             contents.map(|contents| (contents, router.into_index().expect("it is proven").summary()))
         };
-        let outcome = common(&vector, splits(&vector).into_iter().map(route));
+        let outcome = common(&vector, splits(&vector).map(route));
         let (contents, summary) = outcome.unwrap_or_else(|error| panic!("{}: {error}", vector.id));
         assert_eq!(contents.values().map(|bytes| bytes.len() as u64).sum::<u64>(), summary.data_len);
         for tensor in expected(&vector, &file) {
@@ -455,7 +455,7 @@ fn every_invalid_vector_gets_the_verdict_of_the_check_from_a_router() {
         let due = reader.judge(&file).map(|_| ()).expect_err("it is invalid");
         let mut memory = Memory::of(&file);
         let route = |split| route(&mut Router::new(memory.lend()), &file, split).map(|_| ());
-        match common(&vector, splits(&vector).into_iter().map(route)) {
+        match common(&vector, splits(&vector).map(route)) {
             Err(error) if error == due => {}
             Err(error) if vector.id == TWICE_AND_SHORT => assert_eq!(error.kind, ErrorKind::NameTwice),
             Err(error) => panic!("{}: {error} instead of {due}", vector.id),
