@@ -47,21 +47,6 @@ impl Firmware {
         Ok(everything(&output))
     }
 
-    /// Builds no more than the core, with these features alone: from the workspace, for here the programs would add the
-    /// features that they need. With the profile of the programs, so that they find the libraries built.
-    pub fn build_core(self, features: &[&str]) -> Result<(), String> {
-        let profile = ["lto=\"fat\"", "codegen-units=1", "panic=\"abort\""];
-        let profile = profile.map(|setting| format!("profile.release.{setting}"));
-        self.toolchain
-            .cargo("build")
-            .args(["--release", "--package", "embedded-safetensors", "--no-default-features"])
-            .args(["--features", &features.join(",")])
-            .args(profile.iter().flat_map(|setting| ["--config", setting]))
-            .env("CARGO_TARGET_DIR", self.target_dir())
-            .capture()
-            .map(drop)
-    }
-
     /// The level is that of every package whose code is in the programs. `core` keeps that of the profile, as it does where it comes
     /// ready from rustup, and is built only once for all levels where it comes from source; so are macros.
     fn cargo(self) -> Result<Run, String> {
