@@ -436,10 +436,8 @@ mod tests {
     #[test]
     fn the_last_axis_becomes_the_fastest() {
         for dims in [&[][..], &[5], &[2, 3], &[3, 1, 4], &[4, 3, 2, 5], &[1, 7], &[7, 1], &[600, 700]] {
-            let elements = dims.iter().product();
-            let expected = counted(elements, 4);
-            for memory in [MEMORY, 1 << 20, 100].into_iter().filter(|memory| elements < 200 * *memory as u64)
-            {
+            let expected = counted(dims.iter().product(), 4);
+            for memory in [MEMORY, 1 << 20, 100] {
                 assert!(transposed(dims, 4, memory) == expected, "{dims:?} in {memory}");
             }
         }
