@@ -60,14 +60,12 @@ pub fn oracle() -> Outcome {
     with_seed(test().args(["--release", "--package", "verification", "--features", "std,oracle"])).tests()
 }
 
-/// The suite with the parser's shortcuts switched off, and the core's own tests. A target directory of its own keeps the other
-/// builds.
+/// The suite with the parser's shortcuts switched off, and the core's own tests.
 pub fn general() -> Outcome {
-    let flags = std::env::var("RUSTFLAGS").unwrap_or_default() + " --cfg safetensors_general";
+    let compiler = workspace::root().join("tests/general.sh");
     let mut tally = Tally::default();
     for args in [STD, CORE] {
-        let test = test().args(args).args(FASTER).env("RUSTFLAGS", &flags);
-        tally.add(test.env("CARGO_TARGET_DIR", workspace::target_dir().join("general")).tests()?);
+        tally.add(test().args(args).args(FASTER).env("RUSTC_WORKSPACE_WRAPPER", &compiler).tests()?);
     }
     Ok(tally)
 }
