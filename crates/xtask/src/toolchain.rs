@@ -55,7 +55,8 @@ impl Toolchain {
         Ok(Self { triple, compiler })
     }
 
-    /// `cargo SUBCOMMAND --target TRIPLE`, with a target directory that no other compiler uses.
+    /// `cargo SUBCOMMAND --target TRIPLE`, with a target directory that no other compiler uses. Packages that ask for one of their own,
+    /// for what they build has the same names, still share here what it is built from: macros for this machine, above all.
     pub fn cargo(self, subcommand: &str) -> Run {
         let cargo = match self.compiler {
             Compiler::Installed => own_cargo(),
@@ -68,6 +69,7 @@ impl Toolchain {
             Compiler::Debian => Some("-Zbuild-std=std"),
         };
         let cargo = cargo.env("CARGO_TARGET_DIR", self.target_dir());
+        let cargo = cargo.env("CARGO_BUILD_BUILD_DIR", self.target_dir());
         cargo.args([subcommand, "--target", self.triple]).args(libraries)
     }
 

@@ -118,7 +118,7 @@ impl Board {
         })
     }
 
-    /// One for each board, so that several can be built at once.
+    /// One for each board: the programs of all have the same names.
     fn target_dir(&'static self) -> Result<PathBuf, String> {
         Ok(Toolchain::for_target(self.triple())?.target_dir().join("firmware").join(&self.name))
     }

@@ -13,10 +13,9 @@ const DEADLY: [i32; 2] = [99, 101];
 
 /// One board of each architecture reads digits.
 pub fn quick() -> Outcome {
-    let mut boards =
+    let boards =
         ["netduinoplus2", "riscv-virt"].map(super::find).into_iter().collect::<Result<Vec<_>, _>>()?;
     boards.iter().try_for_each(|board| board.prepare())?;
-    boards.reverse();
     side_by_side(boards, |board| {
         let run = || board.build("", &[DIGITS])?.capture().and_then(|_| judge_case(board, DIGITS, false));
         Tally::of(&format!("{} {DIGITS}", board.name), run())
@@ -51,15 +50,13 @@ pub fn some(boards: Vec<&'static Board>, bless: bool) -> Outcome {
     Ok(tally)
 }
 
-/// As many boards at a time as there are processors, from the last one on: those without a machine to run on come last, and take
-/// longest to build.
+/// As many boards at a time as there are processors: cargo builds the programs of one, while those of others run.
 fn side_by_side(boards: Vec<&'static Board>, judge: impl Fn(&'static Board) -> Tally + Sync) -> Outcome {
-    let queue = Mutex::new(boards);
+    let queue = Mutex::new(boards.into_iter());
     // Nobody panics with the lock in hand.
-    let next = || queue.lock().ok().and_then(|mut boards| boards.pop());
+    let next = || queue.lock().ok().and_then(|mut boards| boards.next());
     let work = || std::iter::from_fn(next).map(&judge).collect::<Vec<_>>();
     let tallies = thread::scope(|scope| {
-        // Linking takes one processor; a machine that runs takes one, too.
         let at_once = thread::available_parallelism().map_or(1, usize::from);
         let workers: Vec<_> = (0..at_once).map(|_| scope.spawn(work)).collect();
         workers.into_iter().map(|worker| worker.join()).collect::<Result<Vec<_>, _>>()

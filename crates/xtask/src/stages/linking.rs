@@ -38,7 +38,7 @@ fn judge_all(triples: &[&'static str], judge: fn(Toolchain) -> Vec<Verdict>) -> 
 /// What was tried, and whether it went as it must.
 type Verdict = (String, Result<(), String>);
 
-/// The targets have directories of their own, so cargo builds them at the same time.
+/// Cargo builds for one target at a time, but programs of the others are judged meanwhile.
 fn side_by_side(
     toolchains: &[Toolchain],
     judge: fn(Toolchain) -> Vec<Verdict>,

@@ -63,9 +63,9 @@ impl Firmware {
         if self.level == "3" { self.level.to_owned() } else { format!("\"{}\"", self.level) }
     }
 
-    /// One for each target, so that all can be built at once.
+    /// Of its own: boards have programs of the same names.
     fn target_dir(self) -> PathBuf {
-        self.toolchain.target_dir().join(PACKAGE).join(self.toolchain.triple)
+        self.toolchain.target_dir().join(PACKAGE)
     }
 
     /// Where one of its programs lies, of the level that was built last.

@@ -102,7 +102,7 @@ pub fn file_of(content: Content) -> Vec<u8> {
     model::make(content).file
 }
 
-/// The targets have directories of their own, so all are built and run at the same time.
+/// While one target is built, another is measured.
 fn side_by_side(
     targets: &'static [Target],
     toolchains: &[Toolchain],
