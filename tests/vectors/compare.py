@@ -7,7 +7,9 @@ PROGRAM is the command `safetensors`. Ends non-zero on a difference. Standard li
 domain (CC0-1.0).
 """
 
+import concurrent.futures
 import json
+import os
 import pathlib
 import re
 import subprocess
@@ -58,9 +60,11 @@ def main():
         sys.exit("usage: compare.py PROGRAM")
     program = str(pathlib.Path(sys.argv[1]).resolve())
     wrong = 0
-    for name, *options in SCORED:
-        command = [*options, "--", "sh", "-c", READERS[name], program]
-        wrong += differences(" ".join([name, *options]), ours(program, command), theirs(command))
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as workers:
+        commands = [[*options, "--", "sh", "-c", READERS[name], program] for name, *options in SCORED]
+        scores = zip(workers.map(ours, [program] * len(commands), commands), workers.map(theirs, commands))
+        for reader, (mine, other) in zip(SCORED, scores):
+            wrong += differences(" ".join(reader), mine, other)
     print(f"compare.py: {len(SCORED)} scores, " + ("the same" if not wrong else f"{wrong} differences"))
     return 1 if wrong else 0
 

@@ -8,8 +8,10 @@ project's decoder must be right about every vector. Public domain (CC0-1.0).
 
 import argparse
 import collections
+import concurrent.futures
 import importlib.metadata
 import json
+import os
 import pathlib
 import subprocess
 import sys
@@ -72,11 +74,13 @@ def ask_all(manifest, versions, program):
     """For each reader, in the order of the columns, the answer to each vector by id."""
     unasked = dict.fromkeys((vector["id"] for vector in manifest["vectors"]), UNASKED)
     readers = {f"Rust {version}": released(manifest, version) for version in manifest["references"]}
-    for name in PYTHON:
-        readers[python_name(versions, name)] = ask_python(program, name, "--large")
-    for name in OTHERS:
-        readers[f"{name} {versions[name]}"] = unasked | ask_python(program, name)
-    readers[OURS] = ask(program, "--large", "--strict", "--", program, "decode")
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as workers:
+        others = [workers.submit(ask_python, program, name) for name in OTHERS]
+        python = [workers.submit(ask_python, program, name, "--large") for name in PYTHON]
+        ours = workers.submit(ask, program, "--large", "--strict", "--", program, "decode")
+        readers |= {python_name(versions, name): asked.result() for name, asked in zip(PYTHON, python)}
+        readers |= {f"{name} {versions[name]}": unasked | asked.result() for name, asked in zip(OTHERS, others)}
+        readers[OURS] = ours.result()
     return readers
 
 

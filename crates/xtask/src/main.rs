@@ -14,6 +14,7 @@ mod python;
 mod report;
 mod stages;
 mod toolchain;
+mod workers;
 mod workspace;
 
 use std::process::ExitCode;

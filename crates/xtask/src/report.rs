@@ -1,6 +1,7 @@
 //! What the stages of a command found, counted and summed up honestly.
 
 use crate::machine;
+use std::iter::Sum;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -59,6 +60,15 @@ impl Tally {
     pub fn note(&mut self, note: String) {
         println!("        {note}");
         self.notes.push(note);
+    }
+}
+
+impl Sum for Tally {
+    fn sum<I: Iterator<Item = Self>>(tallies: I) -> Self {
+        tallies.fold(Self::default(), |mut sum, tally| {
+            sum.add(tally);
+            sum
+        })
     }
 }
 

@@ -3,8 +3,8 @@
 use super::run::Ended;
 use super::{Board, Case, DIGITS, boards, golden, musts};
 use crate::report::{Outcome, Tally};
+use crate::workers::side_by_side;
 use crate::workspace;
-use std::sync::Mutex;
 use std::thread;
 use std::time::Instant;
 
@@ -16,10 +16,11 @@ pub fn quick() -> Outcome {
     let boards =
         ["netduinoplus2", "riscv-virt"].map(super::find).into_iter().collect::<Result<Vec<_>, _>>()?;
     boards.iter().try_for_each(|board| board.prepare())?;
-    side_by_side(boards, |board| {
+    let judge = |board: &'static Board| {
         let run = || board.build("", &[DIGITS])?.capture().and_then(|_| judge_case(board, DIGITS, false));
         Tally::of(&format!("{} {DIGITS}", board.name), run())
-    })
+    };
+    Ok(side_by_side(boards, judge).into_iter().sum())
 }
 
 /// All boards, and the tests of what they run.
@@ -36,7 +37,8 @@ pub fn all() -> Outcome {
     Ok(tally)
 }
 
-/// Builds and runs these boards; with `bless`, what they say is what they must say from now on.
+/// Builds and runs these boards; with `bless`, what they say is what they must say from now on. While those of one are built, programs of
+/// others run.
 pub fn some(boards: Vec<&'static Board>, bless: bool) -> Outcome {
     let mut tally = Tally::default();
     let mut ready = Vec::new();
@@ -46,24 +48,7 @@ pub fn some(boards: Vec<&'static Board>, bless: bool) -> Outcome {
             Err(sentence) => tally.check(&board.name, Err(sentence)),
         }
     }
-    tally.add(side_by_side(ready, |board| judge(board, bless))?);
-    Ok(tally)
-}
-
-/// As many boards at a time as there are processors: cargo builds the programs of one, while those of others run.
-fn side_by_side(boards: Vec<&'static Board>, judge: impl Fn(&'static Board) -> Tally + Sync) -> Outcome {
-    let queue = Mutex::new(boards.into_iter());
-    // Nobody panics with the lock in hand.
-    let next = || queue.lock().ok().and_then(|mut boards| boards.next());
-    let work = || std::iter::from_fn(next).map(&judge).collect::<Vec<_>>();
-    let tallies = thread::scope(|scope| {
-        let at_once = thread::available_parallelism().map_or(1, usize::from);
-        let workers: Vec<_> = (0..at_once).map(|_| scope.spawn(work)).collect();
-        workers.into_iter().map(|worker| worker.join()).collect::<Result<Vec<_>, _>>()
-    });
-    let mut tally = Tally::default();
-    let tallies = tallies.map_err(|_| "a board's run panicked".to_owned())?;
-    tallies.into_iter().flatten().for_each(|found| tally.add(found));
+    tally.add(side_by_side(ready, |board| judge(board, bless)).into_iter().sum());
     Ok(tally)
 }
 

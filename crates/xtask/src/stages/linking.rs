@@ -5,7 +5,7 @@ use crate::elf::Elf;
 use crate::measure::firmware::{Firmware, LEVELS, UNWANTED};
 use crate::report::{Outcome, Tally};
 use crate::toolchain::{BARE_TARGETS, Toolchain};
-use std::thread;
+use crate::workers::side_by_side;
 
 /// One target tells what a feature costs that is not used.
 const LOGGED: &str = "thumbv7m-none-eabi";
@@ -27,8 +27,8 @@ fn judge_all(triples: &[&'static str], judge: fn(Toolchain) -> Vec<Verdict>) -> 
         toolchains.push(Toolchain::for_target(triple)?);
     }
     let mut tally = Tally::default();
-    for (toolchain, verdicts) in toolchains.iter().zip(side_by_side(&toolchains, judge)) {
-        for (what, verdict) in verdicts? {
+    for (toolchain, verdicts) in toolchains.iter().zip(side_by_side(toolchains.iter().copied(), judge)) {
+        for (what, verdict) in verdicts {
             tally.check(&format!("{} {what}", toolchain.triple), verdict);
         }
     }
@@ -37,19 +37,6 @@ fn judge_all(triples: &[&'static str], judge: fn(Toolchain) -> Vec<Verdict>) -> 
 
 /// What was tried, and whether it went as it must.
 type Verdict = (String, Result<(), String>);
-
-/// Cargo builds for one target at a time, but programs of the others are judged meanwhile.
-fn side_by_side(
-    toolchains: &[Toolchain],
-    judge: fn(Toolchain) -> Vec<Verdict>,
-) -> Vec<Result<Vec<Verdict>, String>> {
-    thread::scope(|scope| {
-        let threads: Vec<_> =
-            toolchains.iter().map(|&toolchain| scope.spawn(move || judge(toolchain))).collect();
-        let panicked = |_| "a build panicked".to_owned();
-        threads.into_iter().map(|thread| thread.join().map_err(panicked)).collect()
-    })
-}
 
 fn judge(toolchain: Toolchain) -> Vec<Verdict> {
     let mut verdicts = LEVELS.map(|level| judge_level(toolchain, level)).to_vec();

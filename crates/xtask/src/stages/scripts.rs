@@ -5,6 +5,7 @@ use crate::process::{Run, everything};
 use crate::python::environment;
 use crate::report::{Outcome, Tally};
 use crate::toolchain::own_cargo;
+use crate::workers::side_by_side;
 use crate::workspace;
 use std::path::{Path, PathBuf};
 
@@ -18,9 +19,9 @@ fn script(python: &str, path: &str) -> Result<Run, String> {
     Ok(Run::new(python).args(["-B"]).args([path]))
 }
 
-/// Compares a program of the verification package with Python packages on random cases: so many, or the script's default.
+/// What compares a program of the verification package with Python packages on random cases: so many, or the script's default.
 /// `NAME_SEED` repeats an earlier run.
-fn compare(name: &str, path: &str, program: [&str; 2], cases: Option<u32>) -> Result<(), String> {
+fn comparison(name: &str, path: &str, program: [&str; 2], cases: Option<u32>) -> Result<Run, String> {
     let mut run = script(&format!("python-{name}"), path)?.limit(600);
     let [program, features] = program;
     // As the suite is built, so that little is left to build.
@@ -32,7 +33,16 @@ fn compare(name: &str, path: &str, program: [&str; 2], cases: Option<u32>) -> Re
     if let Some(seed) = std::env::var_os(name.to_uppercase() + "_SEED") {
         run = run.args(["--seed".into(), seed]);
     }
-    run.args(["--"]).args([workspace::target_dir().join("debug").join(program)]).check()
+    Ok(run.args(["--"]).args([workspace::target_dir().join("debug").join(program)]))
+}
+
+/// Runs some scripts at the same time.
+fn check_all(scripts: Vec<(String, Run)>) -> Tally {
+    let (sentences, scripts): (Vec<_>, Vec<_>) = scripts.into_iter().unzip();
+    let mut tally = Tally::default();
+    let outcomes = side_by_side(scripts, Run::check);
+    sentences.iter().zip(outcomes).for_each(|(sentence, outcome)| tally.check(sentence, outcome));
+    tally
 }
 
 /// Random dictionaries become the same files, and random models the same shards, as the reference's: a part of them.
@@ -46,17 +56,18 @@ pub fn all_files() -> Outcome {
 }
 
 fn files(of_files: Option<u32>, of_shards: Option<u32>) -> Outcome {
-    let files = compare("identity", "tests/writing/python/identity.py", ["writes", ""], of_files);
-    let mut tally = Tally::of("files are the reference's", files);
-    let shards = compare("shards", "tests/shards/python/hub.py", ["hub", "std,oracle"], of_shards);
-    tally.check("shards are huggingface_hub's", shards);
-    Ok(tally)
+    let files = comparison("identity", "tests/writing/python/identity.py", ["writes", ""], of_files)?;
+    let shards = comparison("shards", "tests/shards/python/hub.py", ["hub", "std,oracle"], of_shards)?;
+    Ok(check_all(vec![
+        ("files are the reference's".to_owned(), files),
+        ("shards are huggingface_hub's".to_owned(), shards),
+    ]))
 }
 
 /// Random slices are what numpy makes of them.
 pub fn slices() -> Outcome {
-    let slices = compare("numpy", "tests/slicing/numpy/numpy_slices.py", ["slices", ""], None);
-    Ok(Tally::of("slices are numpy's", slices))
+    let slices = comparison("numpy", "tests/slicing/numpy/numpy_slices.py", ["slices", ""], None)?;
+    Ok(Tally::of("slices are numpy's", slices.check()))
 }
 
 /// Writes the tables of what elements are anew.
@@ -111,14 +122,15 @@ fn release_program() -> Result<PathBuf, String> {
 /// The command agrees with the Python packages whose files it reads and writes: so says every script of a folder.
 pub fn desktop() -> Outcome {
     let program = release_program()?;
-    let mut tally = Tally::default();
-    let scripts = workspace::list(&workspace::root().join(DESKTOP))?;
-    for path in scripts.iter().filter(|path| path.extension().is_some_and(|extension| extension == "py")) {
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let run = script("python-desktop", &format!("{DESKTOP}/{name}"))?.args(["--"]).args([&program]);
-        tally.check(&format!("{name} finds no difference"), run.limit(600).check());
+    let mut scripts = Vec::new();
+    for path in workspace::list(&workspace::root().join(DESKTOP))? {
+        if path.extension().is_some_and(|extension| extension == "py") {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            let run = script("python-desktop", &format!("{DESKTOP}/{name}"))?.args(["--"]).args([&program]);
+            scripts.push((format!("{name} finds no difference"), run.limit(600)));
+        }
     }
-    if tally.passed + tally.failed == 0 { Err(format!("{DESKTOP} has no script")) } else { Ok(tally) }
+    if scripts.is_empty() { Err(format!("{DESKTOP} has no script")) } else { Ok(check_all(scripts)) }
 }
 
 /// The networks of the firmware are as accurate on images that they were not trained with as they claim, and every board's

@@ -12,9 +12,9 @@ mod sheet;
 use super::limits::{self, Limits, Place};
 use super::{Measured, Options};
 use crate::toolchain::Toolchain;
+use crate::workers::side_by_side;
 use serde_json::json;
 use sheet::Sheet;
-use std::thread;
 
 pub use machine::{Board, CORTEX_M3, Figures, Firmware, RISC_V, UNWANTED};
 pub use model::Content;
@@ -57,7 +57,14 @@ pub fn measure(options: &Options) -> Result<Measured, String> {
     let targets = if options.quick { &TARGETS[1..] } else { &TARGETS[..] };
     let toolchains = toolchains(targets)?;
     let mut sheets = Vec::new();
-    for measured in side_by_side(targets, &toolchains, options.quick) {
+    let levels = if options.quick { &LEVELS[..1] } else { &LEVELS[..] };
+    // While one target is built, another is measured.
+    let measured = side_by_side(targets.iter().zip(toolchains), |(target, toolchain)| {
+        let measure =
+            |level: &&'static str| job::measure(target, Firmware { toolchain, level }, options.quick);
+        levels.iter().map(measure).collect::<Result<Vec<Sheet>, String>>()
+    });
+    for measured in measured {
         sheets.extend(measured?);
     }
     if let Some(other) = sheets.iter().find(|sheet| sheet.compiler != sheets[0].compiler) {
@@ -100,26 +107,4 @@ pub fn check_promises() -> Result<(), String> {
 /// Makes the same file for other measurements.
 pub fn file_of(content: Content) -> Vec<u8> {
     model::make(content).file
-}
-
-/// While one target is built, another is measured.
-fn side_by_side(
-    targets: &'static [Target],
-    toolchains: &[Toolchain],
-    quick: bool,
-) -> Vec<Result<Vec<Sheet>, String>> {
-    let levels = if quick { &LEVELS[..1] } else { &LEVELS[..] };
-    thread::scope(|scope| {
-        let measure = |(target, &toolchain): (&'static Target, &Toolchain)| {
-            scope.spawn(move || {
-                levels
-                    .iter()
-                    .map(|level| job::measure(target, Firmware { toolchain, level }, quick))
-                    .collect()
-            })
-        };
-        let threads: Vec<_> = targets.iter().zip(toolchains).map(measure).collect();
-        let panicked = |_| Err("a measurement panicked".to_owned());
-        threads.into_iter().map(|thread| thread.join().unwrap_or_else(panicked)).collect()
-    })
 }

@@ -1,0 +1,41 @@
+//! Work that is done at the same time.
+
+use std::panic::resume_unwind;
+use std::sync::Mutex;
+use std::{iter, thread};
+
+/// Does the work for each item, for as many at a time as there are processors, the first ones first; what comes of them has the order of
+/// the items.
+pub fn side_by_side<T, R: Send>(
+    items: impl IntoIterator<Item = T, IntoIter: Send>,
+    work: impl Fn(T) -> R + Sync,
+) -> Vec<R> {
+    let queue = Mutex::new(items.into_iter().enumerate());
+    // Nobody panics with the lock in hand.
+    let next = || queue.lock().ok().and_then(|mut queue| queue.next());
+    let worker = || iter::from_fn(next).map(|(at, item)| (at, work(item))).collect::<Vec<_>>();
+    let mut done = thread::scope(|scope| {
+        let at_once = thread::available_parallelism().map_or(1, usize::from);
+        let workers: Vec<_> = (0..at_once).map(|_| scope.spawn(worker)).collect();
+        let ended =
+            workers.into_iter().map(|worker| worker.join().unwrap_or_else(|panic| resume_unwind(panic)));
+        ended.flatten().collect::<Vec<_>>()
+    });
+    done.sort_by_key(|(at, _)| *at);
+    done.into_iter().map(|(_, result)| result).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_have_the_order_of_the_items() {
+        let pause = |item: u64| {
+            thread::sleep(std::time::Duration::from_millis(20 - 4 * item));
+            item * item
+        };
+        assert_eq!(side_by_side(0..5, pause), [0, 1, 4, 9, 16]);
+        assert!(side_by_side(0..0, pause).is_empty());
+    }
+}
