@@ -38,12 +38,17 @@ impl Seen {
         }
     }
 
-    fn joins(&mut self, next: &Self) -> bool {
-        match (self, next) {
-            (Self::Text(kind, text, at), Self::Text(next_kind, piece, next_at))
-                if kind == next_kind && at == next_at =>
-            {
-                text.extend(piece);
+    /// Takes in a piece of the same string, without a copy of its own: strings of 100 MB come in pieces of one byte.
+    fn joins(&mut self, next: &Event<'_>, next_at: u64) -> bool {
+        let (next_kind, piece) = match next {
+            Event::Name(piece) => ("name", piece),
+            Event::Key(piece) => ("key", piece),
+            Event::Value(piece) => ("value", piece),
+            _ => return false,
+        };
+        match self {
+            Self::Text(kind, text, at) if *kind == next_kind && *at == next_at => {
+                text.extend_from_slice(piece.as_bytes());
                 true
             }
             _ => false,
@@ -60,9 +65,9 @@ struct Trace {
 }
 
 impl Trace {
-    fn push(&mut self, seen: Seen) {
-        if !self.seen.last_mut().is_some_and(|last| last.joins(&seen)) {
-            self.seen.push(seen);
+    fn push(&mut self, event: &Event<'_>, at: u64) {
+        if !self.seen.last_mut().is_some_and(|last| last.joins(event, at)) {
+            self.seen.push(Seen::new(event, at));
         }
     }
 
@@ -82,7 +87,7 @@ impl Trace {
                 }
             };
             assert!(parser.event_start() <= parser.position());
-            self.push(Seen::new(&event, parser.event_start()));
+            self.push(&event, parser.event_start());
             if event == Event::HeaderEnd {
                 let behind = chunk;
                 assert_eq!(parser.next(&mut chunk), Ok(Event::HeaderEnd), "the end is repeated");
