@@ -61,10 +61,8 @@ struct Sample {
     file: Vec<u8>,
 }
 
-/// All vectors; of those of many MiB a quick run takes a part.
 fn vectors() -> impl Iterator<Item = (usize, Vector)> {
-    let vectors = vectors::load().vectors.into_iter().enumerate();
-    vectors.filter(|(number, vector)| !vector.large || share::takes(*number))
+    vectors::load().vectors.into_iter().enumerate()
 }
 
 /// All but the longest.
