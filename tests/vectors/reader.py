@@ -111,11 +111,12 @@ def ask(read, refusal, data, answer):
         file.flush()
         if os.fork() == 0:
             try:
-                table = json.dumps(read(pathlib.Path(file.name)), ensure_ascii=False)
-                # Half a character in a name is no UTF-8.
-                answer.write_bytes(table.encode(errors="replace"))
+                table = read(pathlib.Path(file.name))
             except refusal:
                 answer.touch()
+            else:
+                # Half a character in a name is no UTF-8.
+                answer.write_bytes(json.dumps(table, ensure_ascii=False).encode(errors="replace"))
             finally:
                 os._exit(0)
         os.wait()
