@@ -1,7 +1,7 @@
 //! Hundreds of thousands of headers, sound, nearly sound and broken: this project's verdict, tensors
 //! and metadata are those of the reference, except where the closed list of deviations says otherwise.
 //!
-//! Each run makes the same files, and those of `DIFFERENTIAL_SEED` if it is set, as the front door sets
+//! Each run makes the same files, and those of `SUITE_SEED` if it is set, as xtask sets
 //! it from the commit. `DIFFERENTIAL_CASES` makes more or fewer.
 #![cfg(feature = "oracle")]
 
@@ -93,7 +93,7 @@ fn the_verdict_is_that_of_the_reference() {
     // A build with checks is slow.
     let usual = if cfg!(debug_assertions) { CASES / 15 } else { CASES };
     let cases = from_environment("DIFFERENTIAL_CASES").unwrap_or(usual);
-    let seeds = [Some(SEED), from_environment("DIFFERENTIAL_SEED")];
+    let seeds = [Some(SEED), from_environment("SUITE_SEED")];
     seeds.into_iter().flatten().for_each(|seed| compare_files_of(seed, cases));
 }
 

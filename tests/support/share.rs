@@ -10,11 +10,11 @@ fn share() -> usize {
     *SHARE.get_or_init(|| read().max(1))
 }
 
-/// Other parts with each `DIFFERENTIAL_SEED`.
+/// Other parts with each `SUITE_SEED`.
 fn seed() -> usize {
     static SEED: OnceLock<usize> = OnceLock::new();
-    let read = || std::env::var("DIFFERENTIAL_SEED").ok()?.parse::<u64>().ok();
-    *SEED.get_or_init(|| usize::try_from(read().unwrap_or(0) % (1 << 30)).expect("it is small"))
+    let read = || std::env::var("SUITE_SEED").map_or(0, |text| text.parse::<u64>().expect("a number"));
+    *SEED.get_or_init(|| usize::try_from(read() % (1 << 30)).expect("it is small"))
 }
 
 /// Whether this run takes the case of this number.

@@ -12,9 +12,9 @@ fn count() -> u64 {
     share::of(all).max(3000)
 }
 
-/// Other dictionaries with `DIFFERENTIAL_SEED`.
+/// Other dictionaries with `SUITE_SEED`.
 fn first_seed() -> u64 {
-    std::env::var("DIFFERENTIAL_SEED").map_or(0, |text| text.parse().expect("a number"))
+    std::env::var("SUITE_SEED").map_or(0, |text| text.parse().expect("a number"))
 }
 
 /// Each with its seed, which is said when something is wrong with it.

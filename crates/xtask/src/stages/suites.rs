@@ -20,11 +20,8 @@ const PRODUCTS: [&str; 5] = ["--workspace", "--exclude", "verification", "--excl
 /// Where all of the suite is run, it pays to optimise it.
 const FASTER: [&str; 2] = ["--config", "profile.dev.package.verification.opt-level=1"];
 
-/// Of what takes long, a quick run does this part, and another one with every commit.
-pub const SHARE: &str = "8";
-
-/// All in one build, with every feature of the library: some examples of its documentation, and what is logged, use features that no
-/// other package turns on, and the library would be compiled again for each set. The way in was built alone, and is tested so.
+/// Builds everything once, with all features of the library: a second set of features would compile it again. `xtask` is tested as it was
+/// built.
 pub fn workspace() -> Outcome {
     let mut tally = share(&["--package", "xtask"])?;
     tally.add(share(
@@ -38,6 +35,12 @@ pub fn command() -> Result<PathBuf, String> {
     let build = own_cargo().args(["build", "--quiet", "--bin", "safetensors"]).args(PRODUCTS);
     build.args(["--features", &features_of_library()?]).capture()?;
     Ok(workspace::target_dir().join("debug/safetensors"))
+}
+
+/// The command as users build it.
+pub fn release_command() -> Result<PathBuf, String> {
+    own_cargo().args(["build", "--release", "--quiet", "--package", "safetensors-host"]).capture()?;
+    Ok(workspace::target_dir().join("release/safetensors"))
 }
 
 pub fn no_std() -> Outcome {
@@ -72,7 +75,7 @@ pub fn general() -> Outcome {
 
 /// The command with what needs probe-rs.
 pub fn chips() -> Outcome {
-    test().args(["--package", "safetensors-host", "--features", "chips"]).env("SUITE_SHARE", SHARE).tests()
+    share(&["--package", "safetensors-host", "--features", "chips"])
 }
 
 /// What the command takes of memory.
@@ -94,15 +97,19 @@ fn features_of_library() -> Result<String, String> {
     Ok(features.map(|feature| format!("embedded-safetensors/{feature}")).collect::<Vec<_>>().join(","))
 }
 
-/// A part of what takes long.
 fn share(args: &[&str]) -> Outcome {
-    with_seed(test().args(args)).env("SUITE_SHARE", SHARE).tests()
+    shared(test().args(args)).tests()
 }
 
-/// Other files for the differential test with every commit, and the same for the same commit.
+/// The tests of a quick run: of what takes long this part, and another one with every commit.
+pub fn shared(tests: Run) -> Run {
+    with_seed(tests).env("SUITE_SHARE", "8")
+}
+
+/// Other random files and other parts with every commit, and the same for the same commit.
 fn with_seed(run: Run) -> Run {
     match seed_of_commit() {
-        Some(seed) => run.env("DIFFERENTIAL_SEED", seed),
+        Some(seed) => run.env("SUITE_SEED", seed),
         None => run,
     }
 }

@@ -1,7 +1,8 @@
 //! The core on other targets than this machine.
 
-use super::suites::SHARE;
+use super::suites::shared;
 use crate::machine;
+use crate::process::Run;
 use crate::report::{Outcome, Tally};
 use crate::toolchain::{BARE_TARGETS, Toolchain};
 use crate::workspace;
@@ -30,35 +31,32 @@ pub fn microcontrollers() -> Outcome {
 
 const X86_32: &str = "i686-unknown-linux-gnu";
 
-/// Those that judge and read every vector, and those about sizes: of what a pointer is, these tell the most. What the names of these
-/// tests have in them.
+/// Parts of the names of the tests that depend most on the width of a pointer: verdicts, lookups, sizes.
 const X86_32_QUICK: [&str; 6] = ["conformance::", "layout::", "lookups::", "index::", "large::", "files::"];
 
 /// The most telling tests, and of what takes long a part.
 pub fn x86_32() -> Outcome {
-    run_x86_32(&["suite"], &X86_32_QUICK, SHARE, 0)
+    run_x86_32(&["suite"], &X86_32_QUICK, 0, shared)
 }
 
 pub fn all_x86_32() -> Outcome {
-    run_x86_32(&["suite", "memory"], &[], "1", 1)
+    run_x86_32(&["suite", "memory"], &[], 1, |tests| tests)
 }
 
 /// Suites that judge and read files, natively, where a pointer has 32 bits; with the feature `std`, so that files of the system above
 /// 4 GiB are among them. The libraries are optimised, for where the standard library is built from source they would be slow otherwise;
 /// but with the checks of a debug build. `level` is that of the tests: at 0 they are compiled much faster, at 1 they run faster.
-fn run_x86_32(programs: &[&str], tests: &[&str], share: &str, level: u8) -> Outcome {
+fn run_x86_32(programs: &[&str], tests: &[&str], level: u8, set: fn(Run) -> Run) -> Outcome {
     if !machine::runs_32_bit_x86() {
         let mut tally = Tally::default();
         tally.note("skipped: only Linux on x86-64 runs 32-bit x86 programs".to_owned());
         return Ok(tally);
     }
     machine::need_32_bit_linking(&workspace::target_dir())?;
-    Toolchain::for_target(X86_32)?
-        .cargo("test")
+    set(Toolchain::for_target(X86_32)?.cargo("test"))
         .env("CARGO_PROFILE_RELEASE_DEBUG_ASSERTIONS", "true")
         .env("CARGO_PROFILE_RELEASE_OVERFLOW_CHECKS", "true")
         .env("CARGO_PROFILE_RELEASE_INCREMENTAL", "true")
-        .env("SUITE_SHARE", share)
         .args(["--config", &format!("profile.release.package.verification.opt-level={level}")])
         .args(["--release", "--quiet", "--no-fail-fast", "--package", "verification", "--features", "std"])
         .args(programs.iter().flat_map(|program| ["--test", program]))
