@@ -37,7 +37,7 @@ pub struct Repeat {
 }
 
 impl Recipe {
-    /// The bytes of the file, which has `len` of them.
+    /// The bytes of the file, of which there are at most `len`.
     ///
     /// # Errors
     /// A sentence when the recipe makes no sense.

@@ -82,8 +82,8 @@ impl Elf {
         windows.filter(|(window, _)| *window == wanted).map(|(_, at)| at).collect()
     }
 
-    /// The summed sizes of all functions, without the gaps between them, which are others in every order; nothing when the
-    /// file has been stripped of its symbols.
+    /// The summed sizes of all functions, without padding, which depends on their order; nothing when the file has been
+    /// stripped of its symbols.
     pub fn size_of_functions(&self) -> Option<usize> {
         let functions = self.symbols.as_ref()?.iter().filter(|symbol| symbol.is_function);
         Some(functions.map(|symbol| symbol.size).sum())

@@ -14,17 +14,17 @@ pub fn find(program: &str) -> Option<PathBuf> {
 }
 
 /// Whether nothing may be installed.
-static FROZEN: AtomicBool = AtomicBool::new(false);
+static NO_INSTALL: AtomicBool = AtomicBool::new(false);
 
 /// From now on, what is missing is said and not installed.
 pub fn install_nothing() {
-    FROZEN.store(true, Ordering::Relaxed);
+    NO_INSTALL.store(true, Ordering::Relaxed);
 }
 
 /// Says what is about to be installed, and installs it. The error says in one sentence what is missing, and the advice what to
 /// do.
 pub fn install(what: &str, advice: &str, run: impl FnOnce() -> Result<(), String>) -> Result<(), String> {
-    if FROZEN.load(Ordering::Relaxed) {
+    if NO_INSTALL.load(Ordering::Relaxed) {
         return Err(format!("missing: {what}; --no-install forbids to install it: {advice}"));
     }
     eprintln!("installing {what}");
@@ -46,7 +46,7 @@ pub fn time_of_installing() -> Duration {
     Duration::from_millis(INSTALLING.load(Ordering::Relaxed))
 }
 
-/// The advice where only we know the place.
+/// The advice where xtask alone knows the place.
 pub const AGAIN: &str = "run this again, without --no-install";
 
 /// Makes sure that `present` holds, installing the Debian `packages` if it does not.
@@ -58,7 +58,7 @@ pub fn need(what: &str, packages: &[&str], present: impl Fn() -> bool) -> Result
     let advice = format!("run `apt-get install --no-install-recommends {list}` as root");
     // Only root may install, and only where apt-get is the way to do it.
     let is_ours = || find("apt-get").is_some() && is_root();
-    if !FROZEN.load(Ordering::Relaxed) && !is_ours() {
+    if !NO_INSTALL.load(Ordering::Relaxed) && !is_ours() {
         return Err(format!("missing: {what}; on Debian {advice}"));
     }
     install(&format!("the Debian packages {list}, for {what}"), &advice, || apt_get_install(packages))?;

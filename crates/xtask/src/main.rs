@@ -1,4 +1,4 @@
-//! The way in: one command for each thing that a developer does with this repository.
+//! `cargo xtask`: one command for each thing that a developer does with this repository.
 //!
 //! Each command sets up by itself what it needs, or says in one sentence what to run.
 

@@ -34,11 +34,11 @@ const OUTSIDE: [(&str, &str); 5] = [
 ];
 
 /// Whether standard output is for one object alone.
-static KEPT: AtomicBool = AtomicBool::new(false);
+static STDOUT_IS_JSON: AtomicBool = AtomicBool::new(false);
 
 /// From now on, what is set up says what it does on standard error: standard output is for what was asked for.
 pub fn keep_stdout() {
-    KEPT.store(true, Ordering::Relaxed);
+    STDOUT_IS_JSON.store(true, Ordering::Relaxed);
 }
 
 /// A program about to be run from the root of the repository.
@@ -94,7 +94,7 @@ impl Run {
 
     /// Runs with our own output; anything but exit code 0 is an error.
     pub fn check(mut self) -> Result<(), String> {
-        if KEPT.load(Ordering::Relaxed) {
+        if STDOUT_IS_JSON.load(Ordering::Relaxed) {
             eprintln!("$ {}", self.words());
             self.command.stdout(io::stderr());
         } else {
@@ -139,8 +139,15 @@ impl Run {
         let status = self.run(|stream, line| match stream {
             Stream::Out => stdout.extend(line),
             Stream::Err => stderr.extend(line),
-        })?;
-        Ok(Output { status, stdout, stderr })
+        });
+        match status {
+            Ok(status) => Ok(Output { status, stdout, stderr }),
+            // It was stopped; what it has said until then may tell why it hung.
+            Err(sentence) => {
+                let said = [stdout, stderr].concat();
+                Err(format!("{sentence}\n{}", String::from_utf8_lossy(&said)).trim_end().to_owned())
+            }
+        }
     }
 
     /// Runs and hands over every line as it comes, of standard output and standard error alike; gives the exit code, if it
@@ -152,8 +159,8 @@ impl Run {
         Ok(status.code())
     }
 
-    /// Runs a `cargo test`, shows its output and counts its tests. A run that fails without a failed
-    /// test (it did not compile, it crashed, it hung) counts as one failure.
+    /// Runs a `cargo test`, shows its output and counts its tests. A run that fails without a failed test (it did not compile, it
+    /// crashed, it hung) counts as one failure; so does one that has no test at all.
     pub fn tests(mut self) -> Result<Tally, String> {
         println!("$ {}", self.words());
         self.command.stdout(Stdio::piped());
@@ -164,10 +171,13 @@ impl Run {
             tally.passed += number_before(&line, " passed;");
             tally.failed += number_before(&line, " failed;");
         });
-        if let Err(sentence) = ended.and_then(|status| self.judge(status))
-            && tally.failed == 0
-        {
-            tally.check("cargo test", Err(sentence));
+        match ended.and_then(|status| self.judge(status)) {
+            Err(sentence) if tally.failed == 0 => tally.check("cargo test", Err(sentence)),
+            Err(sentence) => println!("        {sentence}"),
+            Ok(()) if tally.passed + tally.failed == 0 => {
+                tally.check("cargo test", Err("no test was run".to_owned()));
+            }
+            Ok(()) => {}
         }
         Ok(tally)
     }

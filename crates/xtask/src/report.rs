@@ -38,7 +38,7 @@ impl Tally {
         }
     }
 
-    /// Counts a measurement that stayed within its limits, and keeps its sentence for the summary.
+    /// Counts a measurement; the sentence of one that stayed within its limits is kept for the summary.
     pub fn measured(&mut self, place: &str, outcome: Result<String, String>) {
         match outcome {
             Ok(sentence) => {

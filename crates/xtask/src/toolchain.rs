@@ -156,7 +156,7 @@ fn need_target(triple: &str, rustup_refused: bool) -> Result<(), String> {
 
 /// `rustc` names the directory of a target's libraries whether they are there or not.
 fn is_installed(triple: &str) -> bool {
-    let rustc = Run::new("rustc").args(["--print", "target-libdir", "--target", triple]).capture();
+    let rustc = Run::new(own_rustc()).args(["--print", "target-libdir", "--target", triple]).capture();
     rustc.is_ok_and(|output| {
         let folder = String::from_utf8_lossy(&output.stdout);
         Path::new(folder.trim()).read_dir().is_ok_and(|mut entries| entries.next().is_some())

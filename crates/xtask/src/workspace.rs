@@ -17,7 +17,7 @@ pub fn target_dir() -> PathBuf {
     }
 }
 
-/// Writes a file below the target directory, making its folders.
+/// Writes a file, making its folders.
 pub fn write(path: &Path, bytes: &[u8]) -> Result<(), String> {
     let failed = |error| format!("cannot write {}: {error}", path.display());
     if let Some(folder) = path.parent() {

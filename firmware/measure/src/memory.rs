@@ -1,4 +1,4 @@
-//! Memory outside the stack that programs borrow. A file has 12 MiB in front of it where a program has a heap, 14 MiB otherwise.
+//! Memory outside the stack that programs borrow. The request, with its file, lies in front of it: 12 MiB at most where a program has a heap, else 14.
 
 use crate::network::{NAMES, WANTED};
 use crate::write::Order;

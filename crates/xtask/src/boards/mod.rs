@@ -18,7 +18,7 @@ use std::sync::OnceLock;
 pub use suite::{all, quick, some};
 
 /// A package below `firmware`: `package.metadata.firmware` in its manifest.
-#[derive(Deserialize, Clone)]
+#[derive(Deserialize, Clone, Default)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Package {
     #[serde(skip)]
@@ -42,7 +42,7 @@ fn no_features() -> Vec<String> {
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Board {
     #[serde(skip)]
-    package: Option<Package>,
+    package: Package,
     pub cpu: String,
     /// Bytes of flash.
     pub flash: u32,
@@ -82,7 +82,7 @@ fn digits() -> String {
     DIGITS.to_owned()
 }
 
-/// All that is below `firmware`; a board that only the board itself runs comes last.
+/// All that is below `firmware`; boards without an emulator come last.
 struct Firmware {
     packages: Vec<Package>,
     boards: Vec<Board>,
@@ -99,7 +99,7 @@ impl Firmware {
             let (mut package, board) = parse(&workspace::text(&manifest)?)
                 .map_err(|error| format!("{}: {}", manifest.display(), error.message()))?;
             package.name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            boards.extend(board.map(|board| Board { package: Some(package.clone()), ..board }));
+            boards.extend(board.map(|board| Board { package: package.clone(), ..board }));
             packages.push(package);
         }
         boards.sort_by_key(Board::needs_hardware);
@@ -157,7 +157,7 @@ impl Deref for Board {
     type Target = Package;
 
     fn deref(&self) -> &Package {
-        self.package.as_ref().expect("it is set where boards are read")
+        &self.package
     }
 }
 

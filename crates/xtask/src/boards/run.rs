@@ -56,7 +56,10 @@ impl Board {
         let build = Toolchain::for_target(self.triple())?.cargo("build").dir(&self.folder());
         let build = build.env("CARGO_TARGET_DIR", self.target_dir()?);
         let build = build.args(["--release", "--locked", "--features", features]);
-        Ok(if programs.is_empty() { build.args(["--bins"]) } else { build.args(["--bin"]).args(programs) })
+        Ok(match programs {
+            [] => build.args(["--bins"]),
+            _ => build.args(programs.iter().flat_map(|program| ["--bin", program])),
+        })
     }
 
     /// One of its programs, with the features that it was built with last.

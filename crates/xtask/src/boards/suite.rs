@@ -6,7 +6,6 @@ use crate::report::{Outcome, Tally};
 use crate::workers::side_by_side;
 use crate::workspace;
 use std::thread;
-use std::time::Instant;
 
 /// The exit codes of a program that has run into what its processor cannot execute, and of one that has panicked.
 const DEADLY: [i32; 2] = [99, 101];
@@ -59,19 +58,14 @@ fn judge(board: &'static Board, bless: bool) -> Tally {
         tally.check(&board.name, Err(sentence));
     }
     for features in &board.features {
-        let start = Instant::now();
         let built = board.build(features, &[]).and_then(|build| build.capture().map(drop));
         let failed = built.is_err();
         tally.check(format!("{} builds {features}", board.name).trim_end(), built);
         if failed {
             continue;
         }
-        let seconds = start.elapsed().as_secs();
         let sizes = sizes(board, features);
-        tally.measured(
-            &board.name,
-            sizes.map(|sizes| format!("bytes of flash: {sizes}; built in {seconds} s")),
-        );
+        tally.measured(&board.name, sizes.map(|sizes| format!("bytes of flash: {sizes}")));
         let cases =
             board.cases.iter().filter(|(_, case)| case.features == *features && !board.needs_hardware());
         for (name, _) in cases {
@@ -106,7 +100,7 @@ fn judge_case(board: &'static Board, name: &str, bless: bool) -> Result<(), Stri
         return Err(format!("expected output missing; write it with `cargo xtask firmware {board} --bless`"));
     }
     case.musts.judge(board, name, case, &ended)?;
-    // What is there to be looked at when something is wrong takes much place.
+    // Images are large; they are kept only after a failure.
     let _ = std::fs::remove_file(board.image(name));
     Ok(())
 }

@@ -63,7 +63,8 @@ fn named(name: &str) -> Result<&'static Command, String> {
 
 const HELP: &str = "
 Each command sets up what it needs: Rust targets with `rustup target add`, or, where those cannot be had,
-with Debian's own compiler; programs with apt-get when root on Debian. Elsewhere it says what to run.
+with Debian's own compiler; programs with apt-get when root on Debian; packages of Python and npm below
+the target folder. Elsewhere it says what to run.
 
 Options of every command:
   --no-install            say what is missing, and install nothing
@@ -109,13 +110,12 @@ fn show_demo(words: &[String]) -> Result<ExitCode, String> {
 
 fn run_firmware(words: &[String]) -> Result<ExitCode, String> {
     let (flags, names): (Vec<&String>, Vec<&String>) = words.iter().partition(|word| word.starts_with('-'));
-    if flags.iter().any(|flag| !["--list", "--bless"].contains(&flag.as_str())) {
-        return Err("usage: cargo xtask firmware [BOARD…] [--bless] [--list]".to_owned());
-    }
-    let bless = flags.iter().any(|flag| *flag == "--bless");
-    if flags.iter().any(|flag| *flag == "--list") {
-        return demo::list().map(|()| ExitCode::SUCCESS);
-    }
+    let bless = match flags.iter().map(|flag| flag.as_str()).collect::<Vec<_>>()[..] {
+        [] => false,
+        ["--bless"] => true,
+        ["--list"] if names.is_empty() => return demo::list().map(|()| ExitCode::SUCCESS),
+        _ => return Err("usage: cargo xtask firmware [--list | [BOARD…] [--bless]]".to_owned()),
+    };
     let named: Result<Vec<_>, String> = names.iter().map(|name| boards::find(name)).collect();
     let named = if names.is_empty() { boards::boards()?.iter().collect() } else { named? };
     let mut report = Report::new(|_| "cargo xtask firmware".to_owned());
@@ -140,8 +140,17 @@ mod tests {
             assert!(!sentence.contains('\n') && sentence.contains(['"', '`', ':']), "{sentence}");
         }
         assert_eq!(run_words("-h").and(run_words("")), Ok(()));
-        for words in ["sise", "sise --help", "--fast", "test --fast", "demo --board sise", "firmware --fast"]
-        {
+        for words in [
+            "sise",
+            "sise --help",
+            "--fast",
+            "test --fast",
+            "test --deep boards",
+            "test --list boards",
+            "demo --board sise",
+            "firmware --fast",
+            "firmware --list sise",
+        ] {
             assert!(run_words(words).is_err_and(|sentence| !sentence.contains('\n')), "{words}");
         }
     }

@@ -11,8 +11,10 @@ pub const COMMAND: Command = Command {
     run,
 };
 
+const USAGE: &str = "cargo xtask test [--deep | --list | STAGE…]";
+
 fn run(words: &[String]) -> Result<ExitCode, String> {
-    if words.iter().any(|word| word == "--list") {
+    if let ["--list"] = words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         list();
         return Ok(ExitCode::SUCCESS);
     }
@@ -21,8 +23,15 @@ fn run(words: &[String]) -> Result<ExitCode, String> {
     let mut report = Report::new(|stage| format!("cargo xtask test {stage}"));
     chosen.iter().for_each(|stage| report.stage(stage.name, stage.about, stage.run));
     let is_left = |stage: &&Stage| chosen.iter().all(|run| run.name != stage.name);
-    let left: Vec<&str> = STAGES.iter().filter(is_left).map(|stage| stage.name).collect();
-    let remark = format!("not run: {} (`cargo xtask test --list` says what they do)", left.join(", "));
+    let left = |tier| {
+        let stages = STAGES.iter().filter(|stage| stage.tier == tier).filter(is_left);
+        stages.map(|stage| stage.name).collect::<Vec<_>>().join(", ")
+    };
+    let remark = format!(
+        "not run of `cargo xtask test`: {}\nnot run of `cargo xtask test --deep`, which is exhaustive or slow: {}\n(`cargo xtask test --list` says what they do)",
+        left(Tier::Quick),
+        left(Tier::Deep)
+    );
     Ok(report.print(Some(&remark)))
 }
 
@@ -39,7 +48,10 @@ fn list() {
 fn chosen(words: &[String]) -> Result<Vec<&'static Stage>, String> {
     let (flags, names): (Vec<&String>, Vec<&String>) = words.iter().partition(|word| word.starts_with('-'));
     if let Some(flag) = flags.iter().find(|flag| **flag != "--deep") {
-        return Err(format!("what is \"{flag}\"? usage: cargo xtask test [--deep] [--list] [STAGE…]"));
+        return Err(format!("what is \"{flag}\"? usage: {USAGE}"));
+    }
+    if !flags.is_empty() && !names.is_empty() {
+        return Err(format!("--deep is for all deep stages, and a stage needs no --deep; usage: {USAGE}"));
     }
     if let Some(name) = names.iter().find(|name| STAGES.iter().all(|stage| stage.name != **name)) {
         return Err(format!("there is no stage \"{name}\"; `cargo xtask test --list` lists them"));

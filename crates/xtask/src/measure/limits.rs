@@ -23,7 +23,6 @@ const COUNTED: &str = "# What was counted last:";
 pub struct Limits {
     pub firmware: Vec<Line>,
     pub speed: Vec<Ratio>,
-    pub formats: Vec<Ratio>,
     #[serde(default)]
     counted: BTreeMap<String, Counted>,
 }
@@ -58,6 +57,9 @@ pub struct Line {
     /// Whether the readme shows it, too.
     #[serde(default)]
     pub readme: bool,
+    /// Whether a quick measurement leaves it out.
+    #[serde(default)]
+    pub deep: bool,
 }
 
 /// A ratio of two times, of the worst of some cases.
@@ -116,10 +118,10 @@ impl Limits {
 
     fn parse(text: &str) -> Result<Self, String> {
         let limits: Self = toml::from_str(text).map_err(|error| format!("benches/limits.toml: {error}"))?;
-        let mut ratios = limits.speed.iter().chain(&limits.formats);
-        match ratios
-            .find(|ratio| ratio.at_least.is_some() && (ratio.at_most.is_some() || ratio.beside != REFERENCE))
-        {
+        let does_not_fit = |ratio: &&Ratio| {
+            ratio.at_least.is_some() && (ratio.at_most.is_some() || ratio.beside != REFERENCE)
+        };
+        match limits.speed.iter().find(does_not_fit) {
             None => Ok(limits),
             Some(ratio) => Err(format!(
                 "benches/limits.toml: \"{}\" has a limit that does not fit what it is beside",
@@ -217,7 +219,7 @@ mod tests {
     use super::*;
     use crate::measure::firmware::{LEVELS, TARGETS};
 
-    const TEXT: &str = "firmware = []\nspeed = []\nformats = []\n\n# What was counted last: written by `cargo xtask measure --bless`.\n\n\
+    const TEXT: &str = "firmware = []\nspeed = []\n\n# What was counted last: written by `cargo xtask measure --bless`.\n\n\
         [counted.\"heap, s390x\"]\ncompiler = \"rustc 1\"\ncounts = [\n    [\"check\", 5],\n]\n\n\
         [counted.\"heap, x86_64\"]\ncompiler = \"rustc 1\"\ncounts = [\n    [\"check\", 10000],\n    [\"find 1, whole\", 5000],\n]\n";
 
@@ -275,7 +277,7 @@ mod tests {
     #[test]
     fn every_line_is_named_once_and_speaks_of_what_is_measured() {
         let limits = Limits::read().unwrap();
-        let ratios = limits.speed.iter().chain(&limits.formats).map(|ratio| &ratio.what);
+        let ratios = limits.speed.iter().map(|ratio| &ratio.what);
         let names: Vec<&String> = limits.firmware.iter().map(|line| &line.what).chain(ratios).collect();
         for name in &names {
             assert_eq!(names.iter().filter(|other| other == &name).count(), 1, "{name}");

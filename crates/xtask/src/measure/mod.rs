@@ -14,6 +14,7 @@ use crate::report::{Outcome, Tally};
 use crate::{python, workspace};
 use serde_json::{Value, json};
 
+pub use formats::compare as compare_formats;
 pub use number::number;
 pub use row::Row;
 use std::path::Path;

@@ -13,7 +13,7 @@ use crate::report::Outcome;
 use crate::{boards, measure};
 
 pub use scripts::{write_tables, write_vectors};
-pub use suites::command;
+pub use suites::{command, release_command};
 
 /// When a stage runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,10 +41,10 @@ const fn deep(name: &'static str, about: &'static str, run: fn() -> Outcome) -> 
 }
 
 /// In the order in which they run.
-pub const STAGES: [Stage; 30] = [
+pub const STAGES: [Stage; 31] = [
     quick(
         "workspace",
-        "unit tests of the library, the command and the way in; documentation examples",
+        "unit tests of the library, the command and xtask; documentation examples",
         suites::workspace,
     ),
     quick("no-std", "every vector on the core as firmware builds it", suites::no_std),
@@ -88,8 +88,13 @@ pub const STAGES: [Stage; 30] = [
     deep("flash-rest", "a model in flash on all other targets", flash_model::rest),
     deep("links", "no panic symbol at any optimisation level, for any target", linking::no_panic),
     deep("build-time", "how long the compiler reads models, and where it complains", build_time::measure),
-    deep("firmware", "every board reads digits and judges the vectors, and says what it must", boards::all),
+    deep(
+        "firmware",
+        "every board does what its manifest says: digits, vectors, bad storage, or only a build",
+        boards::all,
+    ),
     deep("bench", "how fast it is, beside the reference and floors in the same run", measure::judge_speed),
+    deep("formats", "one vector in the formats that the field compares", measure::compare_formats),
     deep(
         "counts",
         "the main paths of a desktop take no more instructions, heap and memory than they did",

@@ -2,7 +2,7 @@
 
 use super::{callgrind, dhat};
 use crate::measure::firmware::{Content, file_of};
-use crate::toolchain::own_cargo;
+use crate::stages::release_command;
 use crate::workspace;
 use std::path::{Path, PathBuf};
 
@@ -15,7 +15,7 @@ const COMMANDS: [(&str, &[&str]); 3] = [
 ];
 
 pub fn instructions() -> Result<Vec<(String, u64)>, String> {
-    let program = program()?;
+    let program = release_command()?;
     let (none, many) = (file(0)?, file(TENSORS)?);
     let counts = COMMANDS.into_iter().map(|(name, words)| {
         let on = |file: &Path| {
@@ -29,7 +29,7 @@ pub fn instructions() -> Result<Vec<(String, u64)>, String> {
 
 /// How often each allocates in all, and how many bytes it has at most at one time.
 pub fn heap() -> Result<Vec<(String, u64)>, String> {
-    let (program, mut counts) = (program()?, Vec::new());
+    let (program, mut counts) = (release_command()?, Vec::new());
     for (name, words) in
         COMMANDS.into_iter().chain([("safetensors hash --tensors", &["hash", "--tensors"][..])])
     {
@@ -42,11 +42,6 @@ pub fn heap() -> Result<Vec<(String, u64)>, String> {
         }
     }
     Ok(counts)
-}
-
-fn program() -> Result<PathBuf, String> {
-    own_cargo().args(["build", "--release", "--quiet", "--package", "safetensors-host"]).capture()?;
-    Ok(workspace::target_dir().join("release/safetensors"))
 }
 
 /// A file of so many tensors.

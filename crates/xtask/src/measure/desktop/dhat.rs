@@ -6,7 +6,7 @@ use std::path::Path;
 
 pub struct Heap {
     pub allocations: u64,
-    /// At the time when they were most.
+    /// The largest number of bytes at one time.
     pub most_bytes: u64,
 }
 

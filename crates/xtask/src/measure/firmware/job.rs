@@ -21,7 +21,7 @@ pub const TENSORS: usize = 100;
 /// Of the headers that must take the same RAM.
 pub const FEW: usize = 10;
 pub const MANY: usize = 100_000;
-/// Of those in the longest spelling: the machines have 16 MiB for the file.
+/// Of those in the longest spelling: a request, with its file, has 14 MiB at most.
 const MOST_FOREIGN: usize = 50_000;
 /// Where the machines have memory for a heap and for all else that programs are lent, above the start of the request:
 /// `firmware/measure` says so.

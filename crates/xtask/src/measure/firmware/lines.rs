@@ -11,21 +11,16 @@ const PAGE: &str = "benches/report/firmware.md";
 
 /// With another compiler figures are others, but not by more than this part of them.
 const ANOTHER_COMPILER: f64 = 0.15;
-/// What messages of panics take depends on where sources lie, and the reference has them.
+/// The reference has messages of panics with paths in them: its size depends on where sources lie.
 const ELSEWHERE: f64 = 0.02;
 
-/// All that the sheets have; an error for what a complete measurement lacks.
-pub fn rows(lines: &[Line], sheets: &[Sheet], is_complete: bool) -> Result<Vec<Row>, String> {
-    let mut rows = Vec::new();
-    for (line, target) in lines.iter().flat_map(|line| TARGETS.iter().map(move |target| (line, target.name)))
-    {
-        match line.row(sheets, target) {
-            Ok(row) => rows.push(row),
-            Err(sentence) if is_complete => return Err(sentence),
-            Err(_) => {}
-        }
-    }
-    Ok(rows)
+/// One row for each line and target; a quick measurement leaves out what it has no sheet of, and what is said to be deep.
+pub fn rows(lines: &[Line], sheets: &[Sheet], quick: bool) -> Result<Vec<Row>, String> {
+    let pairs = lines.iter().flat_map(|line| TARGETS.iter().map(move |target| (line, target.name)));
+    let is_due = |(line, target): &(&Line, &str)| {
+        !quick || (!line.deep && sheets.iter().any(|sheet| line.asks(sheet, target)))
+    };
+    pairs.filter(is_due).map(|(line, target)| line.row(sheets, target)).collect()
 }
 
 /// The tables of the page, and the lines of them that the readme shows.
@@ -85,14 +80,15 @@ impl Line {
         })
     }
 
+    fn asks(&self, sheet: &Sheet, target: &str) -> bool {
+        sheet.target == target
+            && (self.levels.is_empty() || self.levels.iter().any(|level| level == sheet.level))
+    }
+
     fn largest(&self, sheets: &[Sheet], target: &str, figure: &str) -> Result<f64, String> {
-        let asked = |sheet: &&Sheet| {
-            sheet.target == target
-                && (self.levels.is_empty() || self.levels.iter().any(|level| level == sheet.level))
-        };
         let values = sheets
             .iter()
-            .filter(asked)
+            .filter(|sheet| self.asks(sheet, target))
             .map(|sheet| sheet.get(figure))
             .collect::<Result<Vec<f64>, String>>()?;
         values
@@ -118,6 +114,7 @@ impl Line {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::slice::from_ref;
 
     fn sheets(figure: &str, values: [(&'static str, f64); 3]) -> Vec<Sheet> {
         let place = |target: &super::super::Target| {
@@ -140,15 +137,17 @@ mod tests {
         let ours = |more: &str| line(more).row(&sheets, JUDGED).map(|row| row.ours);
         assert_eq!([ours("levels = ['s']"), ours("levels = ['3']"), ours("")], [Ok(1.0), Ok(2.0), Ok(3.0)]);
         let missing = Line { figure: "b".to_owned(), ..line("") };
-        assert!(rows(std::slice::from_ref(&missing), &sheets, true).is_err());
-        assert!(rows(&[missing], &sheets, false).is_ok_and(|rows| rows.is_empty()));
+        assert!([true, false].iter().all(|quick| rows(from_ref(&missing), &sheets, *quick).is_err()));
+        let deep = |quick| rows(&[Line { deep: true, ..missing.clone() }], &sheets, quick);
+        assert!(deep(false).is_err() && deep(true).is_ok_and(|rows| rows.is_empty()));
+        assert!(rows(from_ref(&missing), &[], true).is_ok_and(|rows| rows.is_empty()));
     }
 
     #[test]
     fn a_limit_may_be_that_of_one_target_and_unmet_on_another() {
         let sheets = sheets("a", [("s", 1.0), ("z", 3.0), ("3", 2.0)]);
         let kept = |more: &str| {
-            rows(&[line(more)], &sheets, true)
+            rows(&[line(more)], &sheets, false)
                 .unwrap()
                 .iter()
                 .map(|row| row.judge().is_ok())

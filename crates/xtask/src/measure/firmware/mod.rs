@@ -79,7 +79,7 @@ pub fn measure(options: &Options) -> Result<Measured, String> {
     }
     let limits = Limits::read()?;
     let judged = limits.judge(&places);
-    let lines = lines::rows(&limits.firmware, &sheets, !options.quick)?;
+    let lines = lines::rows(&limits.firmware, &sheets, options.quick)?;
     let tables = if options.quick { Vec::new() } else { lines::tables(&limits, &sheets)? };
     Ok(Measured {
         rows: lines.into_iter().chain(judged.rows).collect(),

@@ -15,8 +15,8 @@ pub fn least(limits: &[Ratio]) -> BTreeMap<&str, Option<f64>> {
     limits.iter().flat_map(|limit| limit.cases.iter().map(|case| (case.as_str(), limit.at_least))).collect()
 }
 
-/// Measures the cases whose names begin with one of these, all when there is none, and judges them. Other programs on the machine can only be in the
-/// way, so the cases of a row that breaks its limit are measured again, up to so many times in all; what a row was kept by counts.
+/// Measures the cases whose names begin with one of these, all when there is none, and judges them. Other programs on the machine can only
+/// make a case slower: those of a broken row are measured again, at most [`RUNS`] times, and the first run within the limit counts.
 pub fn measure(limits: &[Ratio], wanted: &[&str]) -> Result<(Vec<Row>, Vec<Case>), String> {
     let mut measured = run(wanted)?;
     for _ in 1..RUNS {
