@@ -149,6 +149,15 @@ fn read_indexed<S: ReadAt<Error: Debug>>(model: &mut Model<S>) {
     read_whole(model, &behind, HUGE);
 }
 
+/// An offset is never cut to the width of a pointer.
+#[test]
+fn a_slice_has_nothing_above_4_gib() {
+    let mut buffer = [0; 8];
+    for offset in [8, 1 << 32, (1 << 32) + 4, u64::MAX] {
+        assert_eq!((&[1; 8][..]).read_at(offset, &mut buffer), Ok(0), "at {offset}");
+    }
+}
+
 #[test]
 fn storage_of_our_own_is_read_above_4_gib() {
     read_all_doors(Synthetic::new());
