@@ -21,10 +21,14 @@ pub fn install_nothing() {
     NO_INSTALL.store(true, Ordering::Relaxed);
 }
 
+pub fn installs_nothing() -> bool {
+    NO_INSTALL.load(Ordering::Relaxed)
+}
+
 /// Says what is about to be installed, and installs it. The error says in one sentence what is missing, and the advice what to
 /// do.
 pub fn install(what: &str, advice: &str, run: impl FnOnce() -> Result<(), String>) -> Result<(), String> {
-    if NO_INSTALL.load(Ordering::Relaxed) {
+    if installs_nothing() {
         return Err(format!("missing: {what}; --no-install forbids to install it: {advice}"));
     }
     eprintln!("installing {what}");
@@ -58,7 +62,7 @@ pub fn need(what: &str, packages: &[&str], present: impl Fn() -> bool) -> Result
     let advice = format!("run `apt-get install --no-install-recommends {list}` as root");
     // Only root may install, and only where apt-get is the way to do it.
     let is_ours = || find("apt-get").is_some() && is_root();
-    if !NO_INSTALL.load(Ordering::Relaxed) && !is_ours() {
+    if !installs_nothing() && !is_ours() {
         return Err(format!("missing: {what}; on Debian {advice}"));
     }
     install(&format!("the Debian packages {list}, for {what}"), &advice, || apt_get_install(packages))?;

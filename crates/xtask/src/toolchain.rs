@@ -166,6 +166,11 @@ fn is_installed(triple: &str) -> bool {
 fn need_debian(triple: &str, reason: &str) -> Result<Compiler, String> {
     let has_all = || [DEBIAN_CARGO, DEBIAN_RUSTC, DEBIAN_LIBRARY].iter().all(|path| Path::new(path).exists());
     let present = || has_all() && machine::find("ld.lld").is_some();
-    machine::need(&format!("a compiler for {triple} ({reason})"), &DEBIAN_PACKAGES, present)?;
-    Ok(Compiler::Debian)
+    let outcome = machine::need(&format!("a compiler for {triple} ({reason})"), &DEBIAN_PACKAGES, present);
+    match outcome {
+        Ok(()) => Ok(Compiler::Debian),
+        // Where nothing may be installed, rustup's advice is the better one.
+        Err(_) if machine::installs_nothing() => Err(reason.to_owned()),
+        Err(sentence) => Err(sentence),
+    }
 }
