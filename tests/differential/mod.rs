@@ -14,6 +14,7 @@ mod spell;
 
 use std::collections::BTreeMap;
 
+use verification::file::with_header;
 use verification::judge::Reader;
 use verification::random::Random;
 use verification::split::Split;
@@ -95,6 +96,29 @@ fn the_verdict_is_that_of_the_reference() {
     let cases = from_environment("DIFFERENTIAL_CASES").unwrap_or(usual);
     let seeds = [Some(SEED), from_environment("SUITE_SEED")];
     seeds.into_iter().flatten().for_each(|seed| compare_files_of(seed, cases));
+}
+
+/// Every text of up to four of these characters where a number is skipped, where it is a dimension and where it is an offset.
+#[test]
+fn every_short_number_is_what_it_is_to_the_reference() {
+    const CHARACTERS: [char; 8] = ['0', '1', '9', '-', '+', '.', 'e', 'E'];
+    const HEADERS: [&str; 3] = [
+        r#"{"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1],"x":NUMBER}}"#,
+        r#"{"a":{"dtype":"U8","shape":[NUMBER],"data_offsets":[0,1]}}"#,
+        r#"{"a":{"dtype":"U8","shape":[1],"data_offsets":[0,NUMBER]}}"#,
+    ];
+    let longer = |texts: &Vec<String>| {
+        Some(texts.iter().flat_map(|text| CHARACTERS.map(|next| format!("{text}{next}"))).collect())
+    };
+    let texts = std::iter::successors(Some(vec![String::new()]), longer).take(5).flatten();
+    for (text, header) in texts.flat_map(|text| HEADERS.map(|header| (text.clone(), header))) {
+        let file = with_header(&header.replace("NUMBER", &text), 1);
+        for split in [Split::WHOLE, Split::Every(1)] {
+            let reader = Reader { split, slots: None, text: 8, length_known: true };
+            let agreement = agreement(&file, &reader);
+            assert!(agreement.is_ok(), "{text} in {header}, cut {split:?}: {agreement:?}");
+        }
+    }
 }
 
 fn compare_files_of(seed: u64, cases: u64) {
