@@ -25,14 +25,23 @@ pub fn installs_nothing() -> bool {
     NO_INSTALL.load(Ordering::Relaxed)
 }
 
-/// Says what is about to be installed, and installs it. The error says in one sentence what is missing, and the advice what to
-/// do.
-pub fn install(what: &str, advice: &str, run: impl FnOnce() -> Result<(), String>) -> Result<(), String> {
+/// Says what is about to be installed, and installs it. The error says in one sentence what is missing and what to do: the advice, or, where
+/// xtask alone knows the place, to run this again.
+pub fn install(
+    what: &str,
+    advice: Option<&str>,
+    run: impl FnOnce() -> Result<(), String>,
+) -> Result<(), String> {
     if installs_nothing() {
-        return Err(format!("missing: {what}; --no-install forbids to install it: {advice}"));
+        let advice = advice.map_or(String::new(), |advice| format!("{advice}, or "));
+        return Err(format!("missing: {what}; {advice}run this again without --no-install"));
     }
     eprintln!("installing {what}");
-    let failed = |error| {
+    let failed = |error: String| {
+        // What was run, and the last that it said.
+        let mut lines = error.lines().filter(|line| !line.trim().is_empty());
+        let error = lines.next().into_iter().chain(lines.next_back()).collect::<Vec<_>>().join(" ");
+        let advice = advice.unwrap_or("run this again");
         format!("cannot install {what}: {error}; it takes a network and room on the disk; then {advice}")
     };
     let start = Instant::now();
@@ -50,9 +59,6 @@ pub fn time_of_installing() -> Duration {
     Duration::from_millis(INSTALLING.load(Ordering::Relaxed))
 }
 
-/// The advice where xtask alone knows the place.
-pub const AGAIN: &str = "run this again, without --no-install";
-
 /// Makes sure that `present` holds, installing the Debian `packages` if it does not.
 pub fn need(what: &str, packages: &[&str], present: impl Fn() -> bool) -> Result<(), String> {
     if present() {
@@ -65,7 +71,7 @@ pub fn need(what: &str, packages: &[&str], present: impl Fn() -> bool) -> Result
     if !installs_nothing() && !is_ours() {
         return Err(format!("missing: {what}; on Debian {advice}"));
     }
-    install(&format!("the Debian packages {list}, for {what}"), &advice, || apt_get_install(packages))?;
+    install(&format!("the Debian packages {list}, for {what}"), Some(&advice), || apt_get_install(packages))?;
     if present() { Ok(()) } else { Err(format!("{what} is missing even with the Debian packages {list}")) }
 }
 

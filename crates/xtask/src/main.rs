@@ -17,19 +17,26 @@ mod toolchain;
 mod workers;
 mod workspace;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let (flags, words): (Vec<String>, Vec<String>) =
-        std::env::args().skip(1).partition(|word| word == "--no-install");
-    if !flags.is_empty() {
-        machine::install_nothing();
-    }
-    match process::end_all_when_interrupted().and_then(|()| commands::run(&words)) {
+    match process::end_all_when_interrupted().and_then(|()| commands::run(&words()?)) {
         Ok(code) => code,
         Err(sentence) => {
             eprintln!("xtask: {sentence}");
             ExitCode::FAILURE
         }
     }
+}
+
+/// The words of the command line, but the option that every command has.
+fn words() -> Result<Vec<String>, String> {
+    let words = std::env::args_os().skip(1).map(OsString::into_string).collect::<Result<Vec<_>, _>>();
+    let words = words.map_err(|word| format!("this is not UTF-8: {}", word.to_string_lossy()))?;
+    let (flags, words): (Vec<_>, Vec<_>) = words.into_iter().partition(|word| word == "--no-install");
+    if !flags.is_empty() {
+        machine::install_nothing();
+    }
+    Ok(words)
 }

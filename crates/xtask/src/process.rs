@@ -170,6 +170,12 @@ impl Run {
             print!("{line}");
             tally.passed += number_before(&line, " passed;");
             tally.failed += number_before(&line, " failed;");
+            // Above what a failed test has said.
+            if let Some(name) =
+                line.strip_prefix("---- ").and_then(|rest| rest.trim_end().strip_suffix(" stdout ----"))
+            {
+                tally.fault(name);
+            }
         });
         match ended.and_then(|status| self.judge(status)) {
             Err(sentence) if tally.failed == 0 => tally.check("cargo test", Err(sentence)),

@@ -26,10 +26,10 @@ pub fn environment(name: &str, folder: &Path) -> Result<PathBuf, String> {
         ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps", "--requirement"];
     let requirements = requirements.display().to_string();
     let what = format!("the Python packages of {requirements}, below the target folder");
-    machine::install(&what, machine::AGAIN, || {
+    machine::install(&what, None, || {
         // What an earlier run has left half done goes.
-        Run::new("python3").args(["-m", "venv", "--clear"]).args([&home]).check()?;
-        Run::new(&python).args(words).args([&requirements]).limit(300).check()
+        Run::new("python3").args(["-m", "venv", "--clear"]).args([&home]).capture()?;
+        Run::new(&python).args(words).args([&requirements]).limit(300).capture().map(drop)
     })?;
     workspace::write(&stamp, &wanted)?;
     Ok(python)

@@ -5,13 +5,17 @@ use std::iter::Sum;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-/// How many checks passed and failed, and the figures worth a line in the summary.
+/// How many checks passed and failed, what is wrong with those that failed, and the figures worth a line in the summary.
 #[derive(Default)]
 pub struct Tally {
     pub passed: u32,
     pub failed: u32,
-    pub notes: Vec<String>,
+    faults: Vec<String>,
+    notes: Vec<String>,
 }
+
+/// The summary shows so many faults of a stage.
+const SHOWN: usize = 5;
 
 /// What a stage ends with: its counts, or the sentence that says why it could not be run.
 pub type Outcome = Result<Tally, String>;
@@ -34,8 +38,14 @@ impl Tally {
             Err(sentence) => {
                 println!("FAILED  {what}: {sentence}");
                 self.failed += 1;
+                self.fault(&format!("{what}: {sentence}"));
             }
         }
+    }
+
+    /// Keeps a line for the summary about something that failed.
+    pub fn fault(&mut self, text: &str) {
+        self.faults.extend(text.lines().next().map(str::to_owned));
     }
 
     /// Counts a measurement; the sentence of one that stayed within its limits is kept for the summary.
@@ -54,6 +64,7 @@ impl Tally {
     pub fn add(&mut self, other: Self) {
         self.passed += other.passed;
         self.failed += other.failed;
+        self.faults.extend(other.faults);
         self.notes.extend(other.notes);
     }
 
@@ -90,10 +101,7 @@ impl Report {
     pub fn stage(&mut self, name: &'static str, about: &str, run: impl FnOnce() -> Outcome) {
         println!("\n=== {name}: {about}");
         let (start, before) = (Instant::now(), machine::time_of_installing());
-        let tally = run().unwrap_or_else(|sentence| {
-            println!("FAILED  {sentence}");
-            Tally { passed: 0, failed: 1, notes: vec![sentence] }
-        });
+        let tally = run().unwrap_or_else(|sentence| Tally::of(name, Err(sentence)));
         let installing = machine::time_of_installing() - before;
         let time = start.elapsed().saturating_sub(installing);
         println!("--- {name}: {:.1} s", time.as_secs_f32());
@@ -106,18 +114,20 @@ impl Report {
         let mut sum = Tally::default();
         let (stages, seconds) = (self.rows.len(), self.start.elapsed().as_secs());
         for (name, tally, time) in self.rows {
-            let Tally { passed, failed, notes } = &tally;
+            let Tally { passed, failed, faults, notes } = &tally;
             let (verdict, time) = (if *failed > 0 { "FAILED" } else { "ok" }, time.as_secs_f32());
             println!("{name:12}{verdict:8}{passed:6} passed{failed:5} failed{time:8.1} s");
+            let faults = faults.iter().take(SHOWN).map(|fault| format!("FAILED  {fault}"));
             let again = (*failed > 0).then(|| format!("again: {}", (self.again)(name)));
-            notes.iter().chain(&again).for_each(|note| println!("{:12}{note}", ""));
+            faults.chain(again).chain(notes.iter().cloned()).for_each(|line| println!("{:12}{line}", ""));
             sum.add(tally);
         }
         println!("{:39}{:8.1} s", "to install what was missing", machine::time_of_installing().as_secs_f32());
         remark.iter().for_each(|remark| println!("\n{remark}"));
         let Tally { passed, failed, .. } = sum;
         let (minutes, seconds) = (seconds / 60, seconds % 60);
-        println!("\n{passed} passed, {failed} failed ({stages} stages, {minutes} min {seconds} s)");
+        let stages = if stages == 1 { "1 stage".to_owned() } else { format!("{stages} stages") };
+        println!("\n{passed} passed, {failed} failed ({stages}, {minutes} min {seconds} s)");
         if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
     }
 }

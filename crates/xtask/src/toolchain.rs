@@ -135,7 +135,7 @@ fn add_by_rustup(kind: &str, name: &str) -> Result<(), String> {
     if machine::find("rustup").is_none() {
         return Err(format!("the toolchain lacks the {kind} {name}, and there is no rustup to {advice}"));
     }
-    machine::install(&format!("the Rust {kind} {name}"), &advice, || {
+    machine::install(&format!("the Rust {kind} {name}"), Some(&advice), || {
         Run::new("rustup").args(words).limit(180).check()
     })
 }

@@ -75,7 +75,10 @@ fn a_missing_program() {
         "{sentence}"
     );
     let sentence = nobody.fails("tables --no-install");
-    assert!(sentence.contains("--no-install forbids") && sentence.contains(python), "{sentence}");
+    assert!(sentence.contains("without --no-install") && sentence.contains(python), "{sentence}");
+    // The same before a stage builds anything: there is no cargo.
+    let sentence = nobody.fails("test digits --no-install");
+    assert!(sentence.contains("without --no-install") && sentence.contains(python), "{sentence}");
     assert!(!nobody.0.join("apt-was-run").exists());
 }
 

@@ -152,9 +152,7 @@ fn rp2040js(folder: &Path) -> Result<PathBuf, String> {
         let _ = std::fs::remove_file(&installed);
         let quietly = ["ci", "--no-audit", "--no-fund", "--ignore-scripts"];
         let what = "the npm packages of the emulator rp2040js, below the target folder";
-        machine::install(what, machine::AGAIN, || {
-            Run::new("npm").args(quietly).dir(&place).limit(180).check()
-        })?;
+        machine::install(what, None, || Run::new("npm").args(quietly).dir(&place).limit(180).check())?;
     }
     Ok(place.join("run.mjs"))
 }

@@ -37,6 +37,9 @@ fn run(words: &[String]) -> Result<ExitCode, String> {
     if let Some(other) = measures.iter().find(|measure| options.bless && !measure.counts) {
         return Err(format!("{} counts nothing that --bless could write down", other.name));
     }
+    if let Some(other) = measures.iter().find(|measure| asked("--hdf5") && measure.name != "formats") {
+        return Err(format!("{} has nothing of HDF5: --hdf5 is for formats alone", other.name));
+    }
     for measure in measures {
         // What went wrong with one is no reason to lose the others, which take minutes.
         let measured = (measure.run)(&options)
@@ -95,8 +98,12 @@ mod tests {
         for word in ["--jsn", "size", "-w"] {
             assert!(run(&[word.to_owned()]).unwrap_err().contains(word));
         }
-        let sentence = run(&["speed".to_owned(), "--bless".to_owned()]).unwrap_err();
-        assert!(sentence.contains("speed counts nothing"), "{sentence}");
+        for (option, sentence) in
+            [("--bless", "speed counts nothing"), ("--hdf5", "speed has nothing of HDF5")]
+        {
+            let said = run(&["speed".to_owned(), option.to_owned()]).unwrap_err();
+            assert!(said.contains(sentence), "{said}");
+        }
         assert_eq!(chosen(&[]).unwrap().len(), MEASURES.len());
         assert_eq!(chosen(&["speed"]).unwrap()[0].name, "speed");
     }

@@ -103,7 +103,10 @@ fn show_demo(words: &[String]) -> Result<ExitCode, String> {
         ["--list"] => demo::list()?,
         [] => demo::show(boards::find(USUAL)?)?,
         ["--board", name] => demo::show(boards::find(name)?)?,
-        _ => return Err("usage: cargo xtask demo [--board BOARD] [--list]".to_owned()),
+        ref words => {
+            let words = words.join(" ");
+            return Err(format!("what is \"{words}\"? usage: cargo xtask demo [--list | --board BOARD]"));
+        }
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -114,7 +117,11 @@ fn run_firmware(words: &[String]) -> Result<ExitCode, String> {
         [] => false,
         ["--bless"] => true,
         ["--list"] if names.is_empty() => return demo::list().map(|()| ExitCode::SUCCESS),
-        _ => return Err("usage: cargo xtask firmware [--list | [BOARD…] [--bless]]".to_owned()),
+        _ => {
+            let words = words.join(" ");
+            let usage = "cargo xtask firmware [--list | [BOARD…] [--bless]]";
+            return Err(format!("what is \"{words}\"? usage: {usage}"));
+        }
     };
     let named: Result<Vec<_>, String> = names.iter().map(|name| boards::find(name)).collect();
     let named = if names.is_empty() { boards::boards()?.iter().collect() } else { named? };

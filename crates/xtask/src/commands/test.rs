@@ -1,6 +1,7 @@
 //! `cargo xtask test [--deep] [STAGE…]`: everything that must hold, stage by stage, in two tiers.
 
 use super::Command;
+use crate::machine;
 use crate::report::Report;
 use crate::stages::{STAGES, Stage, Tier};
 use std::process::ExitCode;
@@ -14,14 +15,21 @@ pub const COMMAND: Command = Command {
 const USAGE: &str = "cargo xtask test [--deep | --list | STAGE…]";
 
 fn run(words: &[String]) -> Result<ExitCode, String> {
-    if let ["--list"] = words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-        list();
-        return Ok(ExitCode::SUCCESS);
+    if words.iter().any(|word| word == "--list") {
+        return match words {
+            [_] => Ok(list()),
+            _ => Err(format!("--list stands alone; usage: {USAGE}")),
+        };
     }
     let chosen = chosen(words)?;
-    // A failed stage does not stop the later ones: one run reports everything.
     let mut report = Report::new(|stage| format!("cargo xtask test {stage}"));
-    chosen.iter().for_each(|stage| report.stage(stage.name, stage.about, stage.run));
+    let mut missing: Vec<String> = chosen.iter().filter_map(|stage| stage.set_up().err()).collect();
+    missing.dedup();
+    if machine::installs_nothing() && !missing.is_empty() {
+        return Err(missing.join("\nxtask: "));
+    }
+    // A failed stage does not stop the later ones: one run reports everything.
+    chosen.iter().for_each(|stage| report.stage(stage.name, stage.about, || stage.run()));
     let is_left = |stage: &&Stage| chosen.iter().all(|run| run.name != stage.name);
     let left = |tier| {
         let stages = STAGES.iter().filter(|stage| stage.tier == tier).filter(is_left);
@@ -35,13 +43,14 @@ fn run(words: &[String]) -> Result<ExitCode, String> {
     Ok(report.print(Some(&remark)))
 }
 
-fn list() {
+fn list() -> ExitCode {
     for (tier, heading) in [(Tier::Quick, "cargo xtask test"), (Tier::Deep, "cargo xtask test --deep")] {
         println!("{heading}");
         for stage in STAGES.iter().filter(|stage| stage.tier == tier) {
             println!("  {:12}{}", stage.name, stage.about);
         }
     }
+    ExitCode::SUCCESS
 }
 
 /// The named stages in their usual order; all of one tier when none is named.

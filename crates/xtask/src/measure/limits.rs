@@ -1,5 +1,6 @@
 //! `benches/limits.toml`: what figures may be, and what was counted last.
 
+use super::firmware::{LEVELS, TARGETS};
 use super::row::{Limit, Row};
 use crate::workspace;
 use serde::Deserialize;
@@ -62,6 +63,21 @@ pub struct Line {
     pub deep: bool,
 }
 
+impl Line {
+    /// What is wrong with a name in it.
+    fn slip(&self) -> Option<String> {
+        let unknown = |names: &[String], known: &[&str], what| {
+            let name = names.iter().find(|name| !known.contains(&name.as_str()))?;
+            Some(format!("\"{}\": there is no {what} \"{name}\"; there are {}", self.what, known.join(", ")))
+        };
+        let targets = TARGETS.map(|target| target.name);
+        unknown(std::slice::from_ref(&self.table), &["job", "paths"], "table")
+            .or_else(|| unknown(&self.levels, &LEVELS, "level"))
+            .or_else(|| unknown(&self.on, &targets, "target"))
+            .or_else(|| unknown(&self.unmet, &targets, "target"))
+    }
+}
+
 /// A ratio of two times, of the worst of some cases.
 #[derive(Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -121,6 +137,9 @@ impl Limits {
         let does_not_fit = |ratio: &&Ratio| {
             ratio.at_least.is_some() && (ratio.at_most.is_some() || ratio.beside != REFERENCE)
         };
+        if let Some(sentence) = limits.firmware.iter().find_map(Line::slip) {
+            return Err(format!("benches/limits.toml: {sentence}"));
+        }
         match limits.speed.iter().find(does_not_fit) {
             None => Ok(limits),
             Some(ratio) => Err(format!(
@@ -217,7 +236,6 @@ fn note(is_same_compiler: bool, lower: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::measure::firmware::{LEVELS, TARGETS};
 
     const TEXT: &str = "firmware = []\nspeed = []\n\n# What was counted last: written by `cargo xtask measure --bless`.\n\n\
         [counted.\"heap, s390x\"]\ncompiler = \"rustc 1\"\ncounts = [\n    [\"check\", 5],\n]\n\n\
@@ -275,18 +293,28 @@ mod tests {
     }
 
     #[test]
-    fn every_line_is_named_once_and_speaks_of_what_is_measured() {
+    fn every_line_is_named_once() {
         let limits = Limits::read().unwrap();
         let ratios = limits.speed.iter().map(|ratio| &ratio.what);
         let names: Vec<&String> = limits.firmware.iter().map(|line| &line.what).chain(ratios).collect();
         for name in &names {
             assert_eq!(names.iter().filter(|other| other == &name).count(), 1, "{name}");
         }
-        for line in &limits.firmware {
-            let targets = line.on.iter().chain(&line.unmet);
-            let is_known = targets.into_iter().all(|name| TARGETS.iter().any(|target| target.name == name));
-            let is_level = line.levels.iter().all(|level| LEVELS.contains(&level.as_str()));
-            assert!(is_known && is_level && ["job", "paths"].contains(&line.table.as_str()), "{}", line.what);
+    }
+
+    #[test]
+    fn a_slip_in_a_name_switches_no_limit_off() {
+        let text = workspace::text(&file()).unwrap();
+        for (name, slip) in [
+            ("table = \"job\"", "table = \"jobs\""),
+            ("levels = [\"s\"]", "levels = [\"S\"]"),
+            ("on = [\"Cortex-M3\"]", "on = [\"Cortex-M4\"]"),
+            ("unmet = [\"Cortex-M0+\"", "unmet = [\"Cortex-M0\""),
+        ] {
+            let slipped = text.replacen(name, slip, 1);
+            assert_ne!(slipped, text, "{name}");
+            let sentence = Limits::parse(&slipped).map(drop).unwrap_err();
+            assert!(sentence.contains("there is no") && sentence.contains("there are"), "{sentence}");
         }
     }
 

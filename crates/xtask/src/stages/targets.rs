@@ -5,7 +5,6 @@ use crate::machine;
 use crate::process::Run;
 use crate::report::{Outcome, Tally};
 use crate::toolchain::{BARE_TARGETS, Toolchain};
-use crate::workspace;
 
 /// The features of the core that firmware can have.
 const FEATURES: [&str; 6] =
@@ -29,7 +28,7 @@ pub fn microcontrollers() -> Outcome {
     Ok(tally)
 }
 
-const X86_32: &str = "i686-unknown-linux-gnu";
+pub const X86_32: &str = "i686-unknown-linux-gnu";
 
 /// Parts of the names of the tests that depend most on the width of a pointer: verdicts, lookups, sizes.
 const X86_32_QUICK: [&str; 6] = ["conformance::", "layout::", "lookups::", "index::", "large::", "files::"];
@@ -52,7 +51,6 @@ fn run_x86_32(programs: &[&str], tests: &[&str], level: u8, set: fn(Run) -> Run)
         tally.note("skipped: only Linux on x86-64 runs 32-bit x86 programs".to_owned());
         return Ok(tally);
     }
-    machine::need_32_bit_linking(&workspace::target_dir())?;
     set(Toolchain::for_target(X86_32)?.cargo("test"))
         .env("CARGO_PROFILE_RELEASE_DEBUG_ASSERTIONS", "true")
         .env("CARGO_PROFILE_RELEASE_OVERFLOW_CHECKS", "true")

@@ -55,6 +55,8 @@ pub fn counted_places() -> Vec<String> {
 /// All of it; or, for a quick judgement, one level of one target for each architecture, without the reference.
 pub fn measure(options: &Options) -> Result<Measured, String> {
     let targets = if options.quick { &TARGETS[1..] } else { &TARGETS[..] };
+    // A slip in them is said before anything is built.
+    Limits::read()?;
     let toolchains = toolchains(targets)?;
     let mut sheets = Vec::new();
     let levels = if options.quick { &LEVELS[..1] } else { &LEVELS[..] };
