@@ -68,7 +68,7 @@ impl Row {
         let reference = self
             .reference
             .map_or(String::new(), |value| format!("; the reference {}", with_unit(value, &self.unit)));
-        format!("{}: {}{limit}{reference}", self.what, self.shown())
+        format!("{}: {}{limit}{reference}", self.what, with_unit(self.ours, &self.unit))
     }
 
     /// One object.
