@@ -63,7 +63,7 @@ const FILES: Need = Need::Python("python-identity", "tests/writing/python");
 const SHARDS: Need = Need::Python("python-shards", "tests/shards/python");
 
 /// In the order in which they run.
-pub const STAGES: [Stage; 31] = [
+pub const STAGES: [Stage; 30] = [
     quick(
         "workspace",
         "unit tests of the library, the command and xtask; documentation examples",
@@ -141,10 +141,12 @@ pub const STAGES: [Stage; 31] = [
     )
     .needs(&[Need::Microcontrollers, Need::Emulators]),
     deep("vectors", "the committed vectors are what the generator writes", scripts::vectors),
-    deep("numpy", "many random slices are what numpy makes of them", scripts::slices)
-        .needs(&[Need::Python("python-numpy", "tests/slicing/numpy")]),
-    deep("python", "many files and shards are those of the Python reference", scripts::all_files)
-        .needs(&[FILES, SHARDS]),
+    deep(
+        "python",
+        "many files and shards are those of the Python reference, and many slices are numpy's",
+        scripts::all,
+    )
+    .needs(&[FILES, SHARDS, Need::Python("python-numpy", "tests/slicing/numpy")]),
     deep("tables", "the committed tables are what numpy and ml_dtypes say", scripts::tables)
         .needs(&[Need::Python("python-tables", "tests/elements")]),
     deep(

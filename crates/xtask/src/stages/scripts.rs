@@ -48,27 +48,21 @@ fn check_all(scripts: Vec<(String, Run)>) -> Tally {
 
 /// Random dictionaries become the same files, and random models the same shards, as the reference's: a part of them.
 pub fn some_files() -> Outcome {
-    files(Some(2000), Some(100))
+    compare(Some(2000), Some(100), Vec::new())
 }
 
-/// All of them.
-pub fn all_files() -> Outcome {
-    files(None, None)
+/// All of them, and random slices are what numpy makes of them.
+pub fn all() -> Outcome {
+    let slices = comparison("numpy", "tests/slicing/numpy/numpy_slices.py", ["slices", ""], None)?;
+    compare(None, None, vec![("slices are numpy's".to_owned(), slices)])
 }
 
-fn files(of_files: Option<u32>, of_shards: Option<u32>) -> Outcome {
+fn compare(of_files: Option<u32>, of_shards: Option<u32>, mut all: Vec<(String, Run)>) -> Outcome {
     let files = comparison("identity", "tests/writing/python/identity.py", ["writes", ""], of_files)?;
     let shards = comparison("shards", "tests/shards/python/hub.py", ["hub", "std,oracle"], of_shards)?;
-    Ok(check_all(vec![
-        ("files are the reference's".to_owned(), files),
-        ("shards are huggingface_hub's".to_owned(), shards),
-    ]))
-}
-
-/// Random slices are what numpy makes of them.
-pub fn slices() -> Outcome {
-    let slices = comparison("numpy", "tests/slicing/numpy/numpy_slices.py", ["slices", ""], None)?;
-    Ok(Tally::of("slices are numpy's", slices.check()))
+    all.push(("files are the reference's".to_owned(), files));
+    all.push(("shards are huggingface_hub's".to_owned(), shards));
+    Ok(check_all(all))
 }
 
 /// Writes the tables of what elements are anew.

@@ -11,6 +11,7 @@ use super::row::{Row, table};
 use super::table::{Difference, Likeness, Table};
 use super::{Measured, Options};
 use crate::toolchain::{own_cargo, own_version};
+use crate::workers::side_by_side;
 use crate::workspace;
 use std::env::consts::ARCH;
 
@@ -32,7 +33,10 @@ pub fn measure(options: &Options) -> Result<Measured, String> {
         return Ok(Measured { notes, ..Measured::default() });
     }
     callgrind::need()?;
-    let counted = [place("desktop", "instructions", instructions()?)?, place("heap", "", commands::heap()?)?];
+    type Count = fn() -> Result<Vec<(String, u64)>, String>;
+    let counts = [("desktop", "instructions", instructions as Count), ("heap", "", commands::heap)];
+    let places = side_by_side(counts, |(what, unit, count)| place(what, unit, count()?));
+    let counted = places.into_iter().collect::<Result<Vec<Place>, String>>()?;
     if options.bless {
         limits::bless(&counted)?;
     }
@@ -41,8 +45,8 @@ pub fn measure(options: &Options) -> Result<Measured, String> {
         let notes = vec![format!("skipped: nothing was counted on {ARCH} before; --bless writes it down")];
         return Ok(Measured { rows: memory, notes, ..Measured::default() });
     }
-    let [_, heap] = &counted;
-    let (heaps, same) = (limits.judge(std::slice::from_ref(heap)).rows, limits.has_compiler_of(heap));
+    let heap = &counted[1..];
+    let (heaps, same) = (limits.judge(heap).rows, heap.iter().all(|heap| limits.has_compiler_of(heap)));
     let judged = limits.judge(&counted);
     Ok(Measured {
         tables: tables(&heaps, &memory, if same { SAME } else { ANOTHER }),
