@@ -133,6 +133,7 @@ fn run_firmware(words: &[String]) -> Result<ExitCode, String> {
 #[cfg(test)]
 mod tests {
     use super::{COMMANDS, run};
+    use crate::process::Run;
     use crate::stages::STAGES;
 
     fn run_words(words: &str) -> Result<(), String> {
@@ -159,6 +160,18 @@ mod tests {
             "firmware --list sise",
         ] {
             assert!(run_words(words).is_err_and(|sentence| !sentence.contains('\n')), "{words}");
+        }
+    }
+
+    #[test]
+    fn pages_and_sources_name_stages_that_there_are() {
+        let said =
+            Run::new("git").args(["grep", "-ohE", "cargo xtask test [a-z][a-z0-9-]+"]).capture().unwrap();
+        let said = String::from_utf8(said.stdout).unwrap();
+        let names = || said.lines().filter_map(|line| line.rsplit(' ').next());
+        assert!(names().count() > 10, "{said}");
+        for name in names() {
+            assert!(STAGES.iter().any(|stage| stage.name == name), "there is no stage {name}");
         }
     }
 
