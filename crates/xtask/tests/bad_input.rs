@@ -111,7 +111,7 @@ fn no_room() {
         sentence.contains("cannot install the Python packages") && sentence.contains("room on the disk"),
         "{sentence}"
     );
-    assert!(!machine.0.join("target/python-tables/requirements.txt").exists(), "it counts as installed");
+    assert!(!machine.0.join("target/python-tests/requirements.txt").exists(), "it counts as installed");
 }
 
 #[test]

@@ -13,6 +13,7 @@ mod targets;
 use crate::report::Outcome;
 use crate::{boards, measure};
 use needs::Need;
+use scripts::{READERS, TESTS, TRAINING};
 
 pub use scripts::{write_tables, write_vectors};
 pub use suites::{command, release_command};
@@ -59,9 +60,6 @@ const fn deep(name: &'static str, about: &'static str, run: fn() -> Outcome) -> 
     Stage { name, about, tier: Tier::Deep, needs: &[], run }
 }
 
-const FILES: Need = Need::Python("python-identity", "tests/writing/python");
-const SHARDS: Need = Need::Python("python-shards", "tests/shards/python");
-
 /// In the order in which they run.
 pub const STAGES: [Stage; 30] = [
     quick(
@@ -97,13 +95,13 @@ pub const STAGES: [Stage; 30] = [
         "random files and shards are those of the Python reference, byte for byte",
         scripts::some_files,
     )
-    .needs(&[FILES, SHARDS]),
+    .needs(&[Need::Python(TESTS)]),
     quick(
         "digits",
         "the networks of the firmware, and what boards make of them, are what numpy says",
         scripts::digits,
     )
-    .needs(&[Need::Python("python-digits", "firmware/app/training")]),
+    .needs(&[Need::Python(TRAINING)]),
     deep("suite", "all of the suite on the core as firmware builds it; the examples", suites::whole),
     deep(
         "general",
@@ -146,21 +144,21 @@ pub const STAGES: [Stage; 30] = [
         "many files and shards are those of the Python reference, and many slices are numpy's",
         scripts::all,
     )
-    .needs(&[FILES, SHARDS, Need::Python("python-numpy", "tests/slicing/numpy")]),
+    .needs(&[Need::Python(TESTS)]),
     deep("tables", "the committed tables are what numpy and ml_dtypes say", scripts::tables)
-        .needs(&[Need::Python("python-tables", "tests/elements")]),
+        .needs(&[Need::Python(TESTS)]),
     deep(
         "desktop",
         "the command agrees with Python's numpy, safetensors and huggingface_hub",
         scripts::desktop,
     )
-    .needs(&[Need::Python("python-desktop", "host/tests/python")]),
+    .needs(&[Need::Python(TESTS)]),
     deep(
         "readers",
         "the results page is true, `safetensors decode` is always right, and run.py scores as the command",
         scripts::readers,
     )
-    .needs(&[Need::Python("python", "tests/vectors")]),
+    .needs(&[Need::Python(READERS)]),
     deep("chips", "`fit` and `flash`, which need probe-rs", suites::chips),
     deep("memory", "what the command takes of memory, also for files of gigabytes", suites::memory),
 ];

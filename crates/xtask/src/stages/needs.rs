@@ -1,5 +1,6 @@
 //! What stages need of a machine. It is set up before anything is built, or said to be missing.
 
+use super::scripts::Packages;
 use crate::measure::firmware::{CORTEX_M3, RISC_V};
 use crate::toolchain::{BARE_TARGETS, Toolchain};
 use crate::{boards, machine, python, workspace};
@@ -19,8 +20,7 @@ pub enum Need {
     Boards,
     /// A program, and the package of Debian that has it.
     Program(&'static str, &'static str),
-    /// The Python of this name, with the packages that a folder asks for.
-    Python(&'static str, &'static str),
+    Python(Packages),
 }
 
 impl Need {
@@ -41,7 +41,7 @@ impl Need {
             Self::Board(name) => boards::find(name)?.prepare(),
             Self::Boards => boards::boards()?.iter().try_for_each(|board| board.prepare()),
             Self::Program(program, package) => machine::need_program(program, package),
-            Self::Python(name, folder) => python::environment(name, Path::new(folder)).map(drop),
+            Self::Python([name, folder]) => python::environment(name, Path::new(folder)).map(drop),
         }
     }
 }

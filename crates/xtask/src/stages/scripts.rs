@@ -13,17 +13,24 @@ const MAKE_TABLES: &str = "tests/elements/make.py";
 const DESKTOP: &str = "host/tests/python";
 const SPEED: &str = "speed.py";
 
-/// A script, run by the Python of this name that has the packages of its folder, leaving no compiled files there.
-fn script(python: &str, path: &str) -> Result<Run, String> {
-    let path = Path::new(path);
-    let python = environment(python, path.parent().unwrap_or(path))?;
+/// A Python of its own, by its name, and the folder that says which packages it has: of the tests, ...
+pub type Packages = [&'static str; 2];
+pub const TESTS: Packages = ["python-tests", "tests"];
+/// ... of the readers that are scored, ...
+pub const READERS: Packages = ["python-readers", "tests/vectors"];
+/// ... and of the networks.
+pub const TRAINING: Packages = ["python-training", "firmware/app/training"];
+
+/// A script, run by a Python with these packages, leaving no compiled files beside it.
+fn script([python, folder]: Packages, path: &str) -> Result<Run, String> {
+    let python = environment(python, Path::new(folder))?;
     Ok(Run::new(python).args(["-B"]).args([path]))
 }
 
 /// What compares a program of the verification package with Python packages on random cases: so many, or the script's default.
 /// `NAME_SEED` repeats an earlier run.
 fn comparison(name: &str, path: &str, program: [&str; 2], cases: Option<u32>) -> Result<Run, String> {
-    let mut run = script(&format!("python-{name}"), path)?.limit(600);
+    let mut run = script(TESTS, path)?.limit(600);
     let [program, features] = program;
     // As the suite is built, so that little is left to build.
     let build = ["build", "--quiet", "--package", "verification", "--bin", program, "--features", features];
@@ -67,12 +74,12 @@ fn compare(of_files: Option<u32>, of_shards: Option<u32>, mut all: Vec<(String, 
 
 /// Writes the tables of what elements are anew.
 pub fn write_tables() -> Result<(), String> {
-    script("python-tables", MAKE_TABLES)?.check()
+    script(TESTS, MAKE_TABLES)?.check()
 }
 
 /// The committed tables are what numpy and ml_dtypes say.
 pub fn tables() -> Outcome {
-    let check = script("python-tables", MAKE_TABLES)?.args(["--check"]);
+    let check = script(TESTS, MAKE_TABLES)?.args(["--check"]);
     Ok(Tally::of("the committed tables are the script's", check.check()))
 }
 
@@ -97,16 +104,16 @@ fn generator(command: &str) -> Run {
 pub fn readers() -> Outcome {
     let program = release_command()?;
     let mut tally = Tally::of("the results page is true", results_page(&program)?.args(["--check"]).check());
-    let score = script("python", "tests/vectors/run.py")?.args(["--strict", "--large", "--"]);
+    let score = script(READERS, "tests/vectors/run.py")?.args(["--strict", "--large", "--"]);
     let score = score.args([&program]).args(["decode"]).check();
     tally.check("safetensors decode is right about every vector", score);
-    let alike = script("python", "tests/vectors/compare.py")?.args([&program]).limit(300).check();
+    let alike = script(READERS, "tests/vectors/compare.py")?.args([&program]).limit(300).check();
     tally.check("run.py and the command score readers alike", alike);
     Ok(tally)
 }
 
 fn results_page(program: &Path) -> Result<Run, String> {
-    Ok(script("python", "tests/vectors/results.py")?.args(["--decoder"]).args([program]))
+    Ok(script(READERS, "tests/vectors/results.py")?.args(["--decoder"]).args([program]))
 }
 
 /// The command agrees with the Python packages whose files it reads and writes: so says every script of a folder. The one about speed needs
@@ -117,7 +124,7 @@ pub fn desktop() -> Outcome {
     for path in workspace::list(&workspace::root().join(DESKTOP))? {
         if path.extension().is_some_and(|extension| extension == "py") {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
-            let run = script("python-desktop", &format!("{DESKTOP}/{name}"))?.args(["--"]).args([&program]);
+            let run = script(TESTS, &format!("{DESKTOP}/{name}"))?.args(["--"]).args([&program]);
             let list = if name == SPEED { &mut of_speed } else { &mut scripts };
             list.push((format!("{name} finds no fault"), run.limit(600)));
         }
@@ -156,7 +163,7 @@ fn boards_with_digits() -> Result<Vec<PathBuf>, String> {
 
 fn training(boards: &[PathBuf]) -> Result<Run, String> {
     let boards = boards.iter().flat_map(|file| ["--logits".as_ref(), file.as_os_str()]);
-    Ok(script("python-digits", "firmware/app/training/train.py")?.args(["--check"]).args(boards).limit(120))
+    Ok(script(TRAINING, "firmware/app/training/train.py")?.args(["--check"]).args(boards).limit(120))
 }
 
 /// The last bit of the last logit of all is another.
