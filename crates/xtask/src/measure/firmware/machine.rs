@@ -55,7 +55,7 @@ impl Firmware {
             .map(|package| format!("profile.release.package.{package}.opt-level={}", self.quoted_level()));
         let run = self.toolchain.cargo("build").dir(&folder()).args(["--release", "--locked"]);
         let run = run.args(level.flat_map(|setting| ["--config".to_owned(), setting]));
-        Ok(run.env("CARGO_TARGET_DIR", self.target_dir()))
+        Ok(run.env("CARGO_TARGET_DIR", self.target_dir()).env("CARGO_BUILD_BUILD_DIR", self.target_dir()))
     }
 
     /// In TOML a number stands bare.
@@ -63,9 +63,9 @@ impl Firmware {
         if self.level == "3" { self.level.to_owned() } else { format!("\"{}\"", self.level) }
     }
 
-    /// Of its own: boards have programs of the same names.
+    /// One for each target, with all that its programs are built from: linking takes most of the time, and one processor each.
     fn target_dir(self) -> PathBuf {
-        self.toolchain.target_dir().join(PACKAGE)
+        self.toolchain.target_dir().join(PACKAGE).join(self.toolchain.triple)
     }
 
     /// Where one of its programs lies, of the level that was built last.
