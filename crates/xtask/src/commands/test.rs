@@ -31,15 +31,17 @@ fn run(words: &[String]) -> Result<ExitCode, String> {
     // A failed stage does not stop the later ones: one run reports everything.
     chosen.iter().for_each(|stage| report.stage(stage.name, stage.about, || stage.run()));
     let is_left = |stage: &&Stage| chosen.iter().all(|run| run.name != stage.name);
-    let left = |tier| {
+    let left = |tier, what: &str| {
         let stages = STAGES.iter().filter(|stage| stage.tier == tier).filter(is_left);
-        stages.map(|stage| stage.name).collect::<Vec<_>>().join(", ")
+        let names: Vec<&str> = stages.map(|stage| stage.name).collect();
+        if names.is_empty() { String::new() } else { format!("not run, {what}: {}\n", names.join(", ")) }
     };
-    let remark = format!(
-        "not run of `cargo xtask test`: {}\nnot run of `cargo xtask test --deep`, which is exhaustive or slow: {}\n(`cargo xtask test --list` says what they do)",
-        left(Tier::Quick),
-        left(Tier::Deep)
-    );
+    let remark = [
+        left(Tier::Quick, "of `cargo xtask test`"),
+        left(Tier::Deep, "of `cargo xtask test --deep`, which is exhaustive or slow"),
+        "`cargo xtask test --list` says what they do".to_owned(),
+    ]
+    .concat();
     Ok(report.print(Some(&remark)))
 }
 

@@ -4,25 +4,28 @@ use super::suites::shared;
 use crate::machine;
 use crate::process::Run;
 use crate::report::{Outcome, Tally};
-use crate::toolchain::{BARE_TARGETS, Toolchain};
+use crate::toolchain::{BARE_TARGETS, Compiler, Toolchain};
 
 /// The features of the core that firmware can have.
 const FEATURES: [&str; 6] =
     ["defmt", "embedded-io", "embedded-io-async", "embedded-storage", "half", "serde-json-core"];
 
 /// The core compiles for every microcontroller: with no features, with each alone and with all of them, so that none needs another.
-/// With all of them it is built; else only checked, which is quicker.
+/// With all of them it is built; else only checked, which is quicker. Cargo compiles for all targets at once.
 pub fn microcontrollers() -> Outcome {
+    let toolchains = BARE_TARGETS.map(Toolchain::for_target).into_iter().collect::<Result<Vec<_>, _>>()?;
+    let of = |compiler| toolchains.iter().filter(move |toolchain| toolchain.compiler == compiler);
     let mut tally = Tally::default();
-    let none_or_all = [&[][..], &FEATURES];
-    for triple in BARE_TARGETS {
-        let toolchain = Toolchain::for_target(triple)?;
-        for features in none_or_all.into_iter().chain(FEATURES.chunks(1)) {
+    for compiler in [Compiler::Installed, Compiler::Debian] {
+        let Some(first) = of(compiler).next() else { continue };
+        let triples: Vec<&str> = of(compiler).map(|toolchain| toolchain.triple).collect();
+        for features in [&[][..], &FEATURES].into_iter().chain(FEATURES.chunks(1)) {
             let what = if features.is_empty() { "no features".to_owned() } else { features.join(", ") };
-            let cargo = toolchain.cargo(if features == FEATURES { "build" } else { "check" });
+            let cargo = first.cargo(if features == FEATURES { "build" } else { "check" });
+            let cargo = cargo.args(triples[1..].iter().flat_map(|triple| ["--target", triple]));
             let cargo = cargo.args(["--package", "embedded-safetensors", "--no-default-features"]);
             let outcome = cargo.args(["--features", &features.join(",")]).capture();
-            tally.check(&format!("{triple} with {what}"), outcome.map(drop));
+            tally.check(&format!("{} with {what}", triples.join(", ")), outcome.map(drop));
         }
     }
     Ok(tally)
