@@ -13,6 +13,10 @@ pub fn measure(options: &Options) -> Result<Measured, String> {
     let text = String::from_utf8_lossy(&output.stdout);
     let figures = text.lines().map(serde_json::from_str).collect::<Result<Vec<Value>, _>>();
     let figures = figures.map_err(|error| format!("these are no figures of formats ({error}):\n{text}"))?;
+    let lacks = |whose: &&str| figures.iter().all(|figure| figure["whose"] != **whose);
+    if let Some(whose) = ["floor", "ours", "reference", "other"].into_iter().find(lacks) {
+        return Err(format!("no figure is \"{whose}\":\n{text}"));
+    }
     Ok(Measured {
         text: figures.iter().map(line).collect(),
         details: json!({ "formats": figures }),

@@ -89,7 +89,7 @@ pub const STAGES: [Stage; 30] = [
     )
     .needs(&[Need::Emulators]),
     quick("boards", "one board of each architecture reads digits under QEMU", boards::quick)
-        .needs(&[Need::Board("netduinoplus2"), Need::Board("riscv-virt")]),
+        .needs(&[Need::QuickBoards]),
     quick(
         "identity",
         "random files and shards are those of the Python reference, byte for byte",

@@ -15,8 +15,8 @@ pub enum Need {
     Emulators,
     /// All that 32-bit x86 programs are built with.
     X86,
-    /// What the board of this name is built and run with.
-    Board(&'static str),
+    /// What boards are built and run with: those of a quick run, or all.
+    QuickBoards,
     Boards,
     /// A program, and the package of Debian that has it.
     Program(&'static str, &'static str),
@@ -38,7 +38,7 @@ impl Need {
                 machine::need_32_bit_linking(&workspace::target_dir())?;
                 Toolchain::for_target(super::targets::X86_32).map(drop)
             }
-            Self::Board(name) => boards::find(name)?.prepare(),
+            Self::QuickBoards => boards::QUICK.iter().try_for_each(|name| boards::find(name)?.prepare()),
             Self::Boards => boards::boards()?.iter().try_for_each(|board| board.prepare()),
             Self::Program(program, package) => machine::need_program(program, package),
             Self::Python([name, folder]) => python::environment(name, Path::new(folder)).map(drop),
