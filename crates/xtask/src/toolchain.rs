@@ -39,6 +39,11 @@ pub struct Toolchain {
 }
 
 impl Toolchain {
+    /// Sets up what is needed to build for these targets.
+    pub fn for_targets(triples: &[&'static str]) -> Result<Vec<Self>, String> {
+        triples.iter().map(|triple| Self::for_target(triple)).collect()
+    }
+
     /// Sets up what is needed to build for `triple`.
     pub fn for_target(triple: &'static str) -> Result<Self, String> {
         static KNOWN: Mutex<BTreeMap<&str, Compiler>> = Mutex::new(BTreeMap::new());
@@ -53,6 +58,15 @@ impl Toolchain {
         };
         known.insert(triple, compiler);
         Ok(Self { triple, compiler })
+    }
+
+    /// `cargo SUBCOMMAND` for each of these targets, once for every compiler that they need: cargo builds for all of them at the same time.
+    pub fn cargo_for_all(toolchains: &[Self], subcommand: &str) -> impl Iterator<Item = Run> {
+        [Compiler::Installed, Compiler::Debian].into_iter().filter_map(move |compiler| {
+            let mut those = toolchains.iter().filter(move |toolchain| toolchain.compiler == compiler);
+            let first = those.next()?.cargo(subcommand);
+            Some(first.args(those.flat_map(|toolchain| ["--target", toolchain.triple])))
+        })
     }
 
     /// `cargo SUBCOMMAND --target TRIPLE`, with a target directory that no other compiler uses. Packages that ask for one of their own,

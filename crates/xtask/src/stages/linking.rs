@@ -2,83 +2,70 @@
 //! calls a function that exists nowhere.
 
 use crate::elf::Elf;
-use crate::measure::firmware::{Firmware, LEVELS, UNWANTED};
+use crate::measure::firmware::{Firmware, LEVELS, UNWANTED, program};
 use crate::report::{Outcome, Tally};
 use crate::toolchain::{BARE_TARGETS, Toolchain};
-use crate::workers::side_by_side;
 
 /// One target tells what a feature costs that is not used.
 const LOGGED: &str = "thumbv7m-none-eabi";
-const MISSING_FUNCTION: &str = "a_panic_path_survived";
+/// What a linker says, once, of the function that the panic handler calls.
+const MISSED: &str = "undefined symbol: a_panic_path_survived";
 
 /// At every level, for every target.
 pub fn no_panic() -> Outcome {
-    judge_all(&BARE_TARGETS, judge)
+    let toolchains = Toolchain::for_targets(&BARE_TARGETS)?;
+    let mut tally = Tally::default();
+    for level in LEVELS {
+        judge(Firmware { toolchains: &toolchains, level }, &mut tally);
+    }
+    let log = "is as large with the feature defmt, where nothing is logged";
+    tally.check(&format!("{LOGGED} {log}"), log_is_free(Toolchain::for_target(LOGGED)?));
+    let trap = "does not link with a panic in it, for any target";
+    tally.check(trap, trap_works(Firmware { toolchains: &toolchains, level: LEVELS[0] }));
+    Ok(tally)
 }
 
 /// At one level, for one target of each architecture.
 pub fn one_level() -> Outcome {
-    judge_all(&[LOGGED, "riscv32imc-unknown-none-elf"], |toolchain| vec![judge_level(toolchain, LEVELS[0])])
-}
-
-fn judge_all(triples: &[&'static str], judge: fn(Toolchain) -> Vec<Verdict>) -> Outcome {
-    let mut toolchains = Vec::new();
-    for triple in triples {
-        toolchains.push(Toolchain::for_target(triple)?);
-    }
+    let toolchains = Toolchain::for_targets(&[LOGGED, "riscv32imc-unknown-none-elf"])?;
     let mut tally = Tally::default();
-    for (toolchain, verdicts) in toolchains.iter().zip(side_by_side(toolchains.iter().copied(), judge)) {
-        for (what, verdict) in verdicts {
-            tally.check(&format!("{} {what}", toolchain.triple), verdict);
-        }
-    }
+    judge(Firmware { toolchains: &toolchains, level: LEVELS[0] }, &mut tally);
     Ok(tally)
 }
 
-/// What was tried, and whether it went as it must.
-type Verdict = (String, Result<(), String>);
-
-fn judge(toolchain: Toolchain) -> Vec<Verdict> {
-    let mut verdicts = LEVELS.map(|level| judge_level(toolchain, level)).to_vec();
-    let smallest = Firmware { toolchain, level: LEVELS[0] };
-    if toolchain.triple == LOGGED {
-        let log = "is as large with the feature defmt, where nothing is logged";
-        verdicts.push((log.to_owned(), log_is_free(smallest)));
+fn judge(firmware: Firmware<'_>, tally: &mut Tally) {
+    let built = firmware.build();
+    for &toolchain in firmware.toolchains {
+        let links = || Elf::open(&program(toolchain, "everything"))?.lacks(&UNWANTED);
+        let what = format!("{} links without panics at opt-level {}", toolchain.triple, firmware.level);
+        tally.check(&what, built.clone().and_then(|()| links()));
     }
-    verdicts.push(("does not link with a panic in it".to_owned(), trap_works(smallest)));
-    verdicts
 }
 
-fn judge_level(toolchain: Toolchain, level: &'static str) -> Verdict {
-    (format!("links without panics at opt-level {level}"), links(Firmware { toolchain, level }))
-}
-
-fn links(firmware: Firmware) -> Result<(), String> {
-    firmware.build()?;
-    Elf::open(&firmware.program("everything"))?.lacks(&UNWANTED)
-}
-
-fn trap_works(firmware: Firmware) -> Result<(), String> {
+/// Each target's linker misses the function.
+fn trap_works(firmware: Firmware<'_>) -> Result<(), String> {
     let said = firmware.build_refused("everything", "with-panic")?;
-    match said.contains(MISSING_FUNCTION) {
+    let (found, due) = (said.matches(MISSED).count(), firmware.toolchains.len());
+    match found == due {
         true => Ok(()),
-        false => Err(format!("the link failed, but not for want of {MISSING_FUNCTION}:\n{said}")),
+        false => Err(format!("{found} of {due} links failed for want of the function:\n{said}")),
     }
 }
 
-fn log_is_free(firmware: Firmware) -> Result<(), String> {
+fn log_is_free(toolchain: Toolchain) -> Result<(), String> {
+    let firmware = Firmware { toolchains: &[toolchain], level: LEVELS[0] };
     firmware.build_only(&["everything"])?;
-    let without = sizes(firmware)?;
+    let without = sizes(toolchain)?;
     firmware.build_with("everything", "defmt")?;
-    match sizes(firmware)? {
+    match sizes(toolchain)? {
         with if with == without => Ok(()),
         with => Err(format!("its parts have {with:?} bytes, without the feature {without:?}")),
     }
 }
 
 /// How large the program is: its functions, its constants, its memory, and what it would have to tell a log.
-fn sizes(firmware: Firmware) -> Result<[usize; 4], String> {
-    let elf = Elf::open(&firmware.program("everything"))?;
+fn sizes(toolchain: Toolchain) -> Result<[usize; 4], String> {
+    let elf = Elf::open(&program(toolchain, "everything"))?;
     let functions = elf.size_of_functions().ok_or("the linked program has no symbol table")?;
     let [constants, memory, log] =
         [&[".rodata"][..], &[".data", ".bss"], &[".defmt"]].map(|names| elf.size_of(names));

@@ -4,7 +4,7 @@ use super::suites::shared;
 use crate::machine;
 use crate::process::Run;
 use crate::report::{Outcome, Tally};
-use crate::toolchain::{BARE_TARGETS, Compiler, Toolchain};
+use crate::toolchain::{BARE_TARGETS, Toolchain};
 
 /// The features of the core that firmware can have.
 const FEATURES: [&str; 6] =
@@ -13,20 +13,18 @@ const FEATURES: [&str; 6] =
 /// The core compiles for every microcontroller: with no features, with each alone and with all of them, so that none needs another.
 /// With all of them it is built; else only checked, which is quicker. Cargo compiles for all targets at once.
 pub fn microcontrollers() -> Outcome {
-    let toolchains = BARE_TARGETS.map(Toolchain::for_target).into_iter().collect::<Result<Vec<_>, _>>()?;
-    let of = |compiler| toolchains.iter().filter(move |toolchain| toolchain.compiler == compiler);
+    let toolchains = Toolchain::for_targets(&BARE_TARGETS)?;
     let mut tally = Tally::default();
-    for compiler in [Compiler::Installed, Compiler::Debian] {
-        let Some(first) = of(compiler).next() else { continue };
-        let triples: Vec<&str> = of(compiler).map(|toolchain| toolchain.triple).collect();
-        for features in [&[][..], &FEATURES].into_iter().chain(FEATURES.chunks(1)) {
-            let what = if features.is_empty() { "no features".to_owned() } else { features.join(", ") };
-            let cargo = first.cargo(if features == FEATURES { "build" } else { "check" });
-            let cargo = cargo.args(triples[1..].iter().flat_map(|triple| ["--target", triple]));
-            let cargo = cargo.args(["--package", "embedded-safetensors", "--no-default-features"]);
-            let outcome = cargo.args(["--features", &features.join(",")]).capture();
-            tally.check(&format!("{} with {what}", triples.join(", ")), outcome.map(drop));
-        }
+    for features in [&[][..], &FEATURES].into_iter().chain(FEATURES.chunks(1)) {
+        let what = if features.is_empty() { "no features".to_owned() } else { features.join(", ") };
+        let subcommand = if features == FEATURES { "build" } else { "check" };
+        // Whether it compiles is asked, and other stages optimise it.
+        let quickly = ["--config", "profile.dev.package.embedded-safetensors.opt-level=0"];
+        let package = ["--package", "embedded-safetensors", "--no-default-features"];
+        let outcome = Toolchain::cargo_for_all(&toolchains, subcommand)
+            .map(|cargo| cargo.args(quickly).args(package).args(["--features", &features.join(",")]))
+            .try_for_each(|cargo| cargo.capture().map(drop));
+        tally.check(&format!("{} with {what}", BARE_TARGETS.join(", ")), outcome);
     }
     Ok(tally)
 }

@@ -1,10 +1,12 @@
 //! What is measured of one target at one level, first of all one job: a model is opened, which proves it, a tensor is found and read.
 
-use super::machine::{FLASH, Figures, Firmware, UNWANTED};
+use super::machine::{self, FLASH, Figures, UNWANTED};
 use super::model::{self, Content, Model, Spelling};
 use super::sheet::Sheet;
 use super::{SMALL, Target, paths, reference};
 use crate::elf::Elf;
+use crate::toolchain::Toolchain;
+use std::path::PathBuf;
 
 /// Of the programs of `firmware/measure`.
 const EMPTY: &str = "empty";
@@ -44,14 +46,14 @@ const ROUTINES: [&str; 3] = ["compiler_builtins", "__aeabi", "__mul"];
 #[derive(Clone, Copy)]
 pub struct Bench {
     pub target: &'static Target,
-    pub firmware: Firmware,
+    pub toolchain: Toolchain,
+    pub level: &'static str,
 }
 
-pub fn measure(target: &'static Target, firmware: Firmware, quick: bool) -> Result<Sheet, String> {
-    eprintln!("measuring {} at opt-level {}", target.name, firmware.level);
-    firmware.build()?;
-    let bench = Bench { target, firmware };
-    let mut sheet = Sheet::new(target.name, firmware.level, firmware.toolchain.version()?);
+/// Of programs that have just been built.
+pub fn measure(bench: Bench, quick: bool) -> Result<Sheet, String> {
+    eprintln!("measuring {} at opt-level {}", bench.target.name, bench.level);
+    let mut sheet = Sheet::new(bench.target.name, bench.level, bench.toolchain.version()?);
     bench.frame()?;
     bench.images(&mut sheet, &[STREAM, CONSTANT, BY_HAND])?;
     bench.headers(&mut sheet)?;
@@ -61,12 +63,11 @@ pub fn measure(target: &'static Target, firmware: Firmware, quick: bool) -> Resu
     }
     paths::measure(bench, &mut sheet)?;
     if !quick {
-        let is_small = firmware.level == SMALL;
+        let is_small = bench.level == SMALL;
         if is_small {
             bench.memory(&mut sheet, MANY)?;
             growth(&mut sheet)?;
         }
-        firmware.build_with(REFERENCE, REFERENCE)?;
         bench.images(&mut sheet, &[REFERENCE])?;
         reference::measure(bench, &mut sheet, is_small)?;
     }
@@ -142,8 +143,12 @@ impl Bench {
         Ok(())
     }
 
+    pub fn program(self, name: &str) -> PathBuf {
+        machine::program(self.toolchain, name)
+    }
+
     fn elf(self, program: &str) -> Result<Elf, String> {
-        Elf::open(&self.firmware.program(program))
+        Elf::open(&self.program(program))
     }
 
     /// What measures takes next to nothing.
@@ -231,6 +236,6 @@ impl Bench {
         if request.len() > if program == REFERENCE { HEAP_AT } else { LENT_AT } {
             return Err(format!("a model of {} B does not fit into the machine", request.len()));
         }
-        self.target.board.run(self.firmware.program(program), &request)
+        self.target.board.run(self.program(program), &request)
     }
 }

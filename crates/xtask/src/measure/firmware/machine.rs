@@ -15,63 +15,68 @@ const PACKAGE: &str = "measure";
 /// The sections that lie in flash.
 pub const FLASH: [&str; 3] = [".text", ".rodata", ".data"];
 
-/// The programs for one target at one optimisation level.
+/// The programs for some targets at one optimisation level.
 #[derive(Clone, Copy)]
-pub struct Firmware {
-    pub toolchain: Toolchain,
+pub struct Firmware<'a> {
+    pub toolchains: &'a [Toolchain],
     pub level: &'static str,
 }
 
-impl Firmware {
+impl Firmware<'_> {
     /// Builds all programs but the reference's.
     pub fn build(self) -> Result<(), String> {
-        self.cargo()?.args(["--bins"]).capture().map(drop)
+        self.run(&["--bins"])
     }
 
     /// Builds some of them.
     pub fn build_only(self, programs: &[&str]) -> Result<(), String> {
-        self.cargo()?.args(programs.iter().flat_map(|program| ["--bin", program])).capture().map(drop)
+        self.run(&programs.iter().flat_map(|program| ["--bin", program]).collect::<Vec<_>>())
     }
 
     /// Builds a program with a feature.
     pub fn build_with(self, program: &str, feature: &str) -> Result<(), String> {
-        self.cargo()?.args(["--bin", program, "--features", feature]).capture().map(drop)
+        self.run(&["--bin", program, "--features", feature])
     }
 
-    /// Builds a program that must not build, and gives what was said; an error when it builds.
+    /// Builds a program that must not build for any of the targets, and gives what was said; an error when it builds for all.
     pub fn build_refused(self, program: &str, feature: &str) -> Result<String, String> {
-        let output = self.cargo()?.args(["--bin", program, "--features", feature]).output()?;
-        if output.status.success() {
-            return Err(format!("{program} builds with the feature {feature}"));
+        let mut said = String::new();
+        for cargo in self.cargo()? {
+            let output = cargo.args(["--keep-going", "--bin", program, "--features", feature]).output()?;
+            if output.status.success() {
+                return Err(format!("{program} builds with the feature {feature}"));
+            }
+            said += &everything(&output);
         }
-        Ok(everything(&output))
+        Ok(said)
+    }
+
+    fn run(self, args: &[&str]) -> Result<(), String> {
+        self.cargo()?.try_for_each(|cargo| cargo.args(args).capture().map(drop))
     }
 
     /// The level is that of every package whose code is in the programs. `core` keeps that of the profile, as it does where it comes
     /// ready from rustup, and is built only once for all levels where it comes from source; so are macros.
-    fn cargo(self) -> Result<Run, String> {
-        let level = packages()?
-            .iter()
-            .map(|package| format!("profile.release.package.{package}.opt-level={}", self.quoted_level()));
-        let run = self.toolchain.cargo("build").dir(&folder()).args(["--release", "--locked"]);
-        let run = run.args(level.flat_map(|setting| ["--config".to_owned(), setting]));
-        Ok(run.env("CARGO_TARGET_DIR", self.target_dir()).env("CARGO_BUILD_BUILD_DIR", self.target_dir()))
+    fn cargo(self) -> Result<impl Iterator<Item = Run>, String> {
+        let packages = packages()?;
+        Ok(Toolchain::cargo_for_all(self.toolchains, "build").map(move |run| {
+            let level = packages.iter().map(|package| {
+                format!("profile.release.package.{package}.opt-level={}", self.quoted_level())
+            });
+            let run = run.dir(&folder()).args(["--release", "--locked"]);
+            run.args(level.flat_map(|setting| ["--config".to_owned(), setting]))
+        }))
     }
 
     /// In TOML a number stands bare.
     fn quoted_level(self) -> String {
         if self.level == "3" { self.level.to_owned() } else { format!("\"{}\"", self.level) }
     }
+}
 
-    /// One for each target, with all that its programs are built from: linking takes most of the time, and one processor each.
-    fn target_dir(self) -> PathBuf {
-        self.toolchain.target_dir().join(PACKAGE).join(self.toolchain.triple)
-    }
-
-    /// Where one of its programs lies, of the level that was built last.
-    pub fn program(self, name: &str) -> PathBuf {
-        self.target_dir().join(self.toolchain.triple).join("release").join(name)
-    }
+/// Where one of the programs lies, of the level that was built last.
+pub fn program(toolchain: Toolchain, name: &str) -> PathBuf {
+    toolchain.target_dir().join(toolchain.triple).join("release").join(name)
 }
 
 fn folder() -> PathBuf {

@@ -13,10 +13,11 @@ use super::limits::{self, Limits, Place};
 use super::{Measured, Options};
 use crate::toolchain::Toolchain;
 use crate::workers::side_by_side;
+use job::{Bench, REFERENCE};
 use serde_json::json;
 use sheet::Sheet;
 
-pub use machine::{Board, CORTEX_M3, Figures, Firmware, RISC_V, UNWANTED};
+pub use machine::{Board, CORTEX_M3, Figures, Firmware, RISC_V, UNWANTED, program};
 pub use model::Content;
 
 /// A processor, and the machine that executes its programs.
@@ -59,15 +60,17 @@ pub fn measure(options: &Options) -> Result<Measured, String> {
     Limits::read()?;
     let toolchains = toolchains(targets)?;
     let mut sheets = Vec::new();
-    let levels = if options.quick { &LEVELS[..1] } else { &LEVELS[..] };
-    // While one target is built, another is measured.
-    let measured = side_by_side(targets.iter().zip(toolchains), |(target, toolchain)| {
-        let measure =
-            |level: &&'static str| job::measure(target, Firmware { toolchain, level }, options.quick);
-        levels.iter().map(measure).collect::<Result<Vec<Sheet>, String>>()
-    });
-    for measured in measured {
-        sheets.extend(measured?);
+    for level in if options.quick { &LEVELS[..1] } else { &LEVELS[..] } {
+        let firmware = Firmware { toolchains: &toolchains, level };
+        firmware.build()?;
+        if !options.quick {
+            firmware.build_with(REFERENCE, REFERENCE)?;
+        }
+        let benches = targets.iter().zip(&toolchains);
+        let benches = benches.map(|(target, &toolchain)| Bench { target, toolchain, level });
+        for sheet in side_by_side(benches, |bench| job::measure(bench, options.quick)) {
+            sheets.push(sheet?);
+        }
     }
     if let Some(other) = sheets.iter().find(|sheet| sheet.compiler != sheets[0].compiler) {
         return Err(format!(

@@ -59,8 +59,7 @@ pub fn measure(bench: Bench, sheet: &mut Sheet) -> Result<(), String> {
 fn flash(bench: Bench, sheet: &mut Sheet) -> Result<(), String> {
     let others = ["network", "rows", "slice", "write", "record"].into_iter();
     for program in HEADERS.into_iter().map(|(program, _)| program).chain(others) {
-        let description =
-            Elf::open(&bench.firmware.program(program))?.symbols_with(&["7measure11description"])?.bytes;
+        let description = Elf::open(&bench.program(program))?.symbols_with(&["7measure11description"])?.bytes;
         sheet.set(format!("{program}.flash"), bench.flash(program)? - description as f64);
     }
     Ok(())
@@ -103,7 +102,7 @@ fn network(bench: Bench, sheet: &mut Sheet) -> Result<(), String> {
         .map(|what| format!("Model: {what} of {TENSORS}"));
     let [open, find, all] = counts.each_ref();
     judge(sheet, TENSORS, &[("open", open), ("find", find), ("all", all)])?;
-    if bench.firmware.level == SMALL {
+    if bench.level == SMALL {
         judge(sheet, MANY, &[])?;
     }
     let bad = model::spoilt(&model::make(content(FEW)))?;

@@ -6,7 +6,7 @@ mod refusals;
 
 use super::readme;
 use crate::elf::Elf;
-use crate::measure::firmware::{Board, CORTEX_M3, Firmware, RISC_V};
+use crate::measure::firmware::{Board, CORTEX_M3, Firmware, RISC_V, program};
 use crate::report::{Outcome, Tally};
 use crate::toolchain::{BARE_TARGETS, Toolchain};
 use crate::{model, workspace};
@@ -38,10 +38,11 @@ pub fn run() -> Outcome {
     );
     tally.check("the committed model is the generator's", check_file());
     tally.check("the readme promises this", readme::check([promise]));
-    for board in &BOARDS {
+    let toolchains = Toolchain::for_targets(&BOARDS.map(|board| board.triple))?;
+    measure_targets(&toolchains, &mut tally);
+    for (board, &toolchain) in BOARDS.iter().zip(&toolchains) {
         board.need_emulator()?;
-        let firmware = measure_target(board.triple, &mut tally)?;
-        tally.measured(board.name, answers(board, firmware));
+        tally.measured(board.name, answers(board, toolchain));
     }
     refusals::check(&mut tally)?;
     Ok(tally)
@@ -50,17 +51,17 @@ pub fn run() -> Outcome {
 /// For all other targets.
 pub fn rest() -> Outcome {
     let mut tally = Tally::default();
-    for triple in BARE_TARGETS.into_iter().filter(|triple| BOARDS.iter().all(|board| board.triple != *triple))
-    {
-        measure_target(triple, &mut tally)?;
-    }
+    let is_left = |triple: &&str| BOARDS.iter().all(|board| board.triple != *triple);
+    let triples: Vec<&str> = BARE_TARGETS.into_iter().filter(is_left).collect();
+    measure_targets(&Toolchain::for_targets(&triples)?, &mut tally);
     Ok(tally)
 }
 
-fn measure_target(triple: &'static str, tally: &mut Tally) -> Result<Firmware, String> {
-    let firmware = Firmware { toolchain: Toolchain::for_target(triple)?, level: "s" };
-    tally.measured(triple, firmware.build_only(&PROGRAMS).and_then(|()| measure_image(firmware)));
-    Ok(firmware)
+fn measure_targets(toolchains: &[Toolchain], tally: &mut Tally) {
+    let built = Firmware { toolchains, level: "s" }.build_only(&PROGRAMS);
+    for &toolchain in toolchains {
+        tally.measured(toolchain.triple, built.clone().and_then(|()| measure_image(toolchain)));
+    }
 }
 
 fn check_file() -> Result<(), String> {
@@ -72,8 +73,8 @@ fn check_file() -> Result<(), String> {
     Err(format!("{MODEL} is another file than {}, which the generator has just written", written.display()))
 }
 
-fn measure_image(firmware: Firmware) -> Result<String, String> {
-    let [with_core, by_hand, empty] = PROGRAMS.map(|program| Elf::open(&firmware.program(program)));
+fn measure_image(toolchain: Toolchain) -> Result<String, String> {
+    let [with_core, by_hand, empty] = PROGRAMS.map(|name| Elf::open(&program(toolchain, name)));
     let (with_core, empty) = (with_core?, empty?.size_of(&FLASH));
     with_core.lacks(&UNWANTED)?;
     image_address(&with_core)?;
@@ -95,16 +96,16 @@ fn image_address(elf: &Elf) -> Result<u64, String> {
 
 /// The weights are read where the file lies, and the answers are those of this machine; by hand too, or that would be no
 /// measure.
-fn answers(board: &Board, firmware: Firmware) -> Result<String, String> {
+fn answers(board: &Board, toolchain: Toolchain) -> Result<String, String> {
     let [with_core, by_hand, _] = PROGRAMS;
-    let image = run_program(board, firmware, with_core)?;
-    run_program(board, firmware, by_hand)?;
+    let image = run_program(board, toolchain, with_core)?;
+    run_program(board, toolchain, by_hand)?;
     Ok(format!("the weights are read in flash from {image:#x} on, and give the same answers as here"))
 }
 
 /// Gives the address of the file in it.
-fn run_program(board: &Board, firmware: Firmware, name: &str) -> Result<u64, String> {
-    let (program, file) = (firmware.program(name), network::file());
+fn run_program(board: &Board, toolchain: Toolchain, name: &str) -> Result<u64, String> {
+    let (program, file) = (program(toolchain, name), network::file());
     let image = image_address(&Elf::open(&program)?)?;
     let is_flash = |address: u64| u32::try_from(address).is_ok_and(|address| board.flash.contains(&address));
     for seed in 0..3 {

@@ -90,7 +90,8 @@ fn cases() -> [Case; 9] {
 
 pub fn check(tally: &mut Tally) -> Result<(), String> {
     // Without any of these features it was built before.
-    let firmware = Firmware { toolchain: Toolchain::for_target(CORTEX_M3.triple)?, level: "s" };
+    let toolchains = Toolchain::for_targets(&[CORTEX_M3.triple])?;
+    let firmware = Firmware { toolchains: &toolchains, level: "s" };
     for [feature, says] in DESCRIPTIONS {
         let said = firmware.build_refused("constant", feature);
         let refused = said.and_then(|said| only_says(&said, says, EVALUATION));
