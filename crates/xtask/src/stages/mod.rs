@@ -103,20 +103,20 @@ pub const STAGES: [Stage; 30] = [
     )
     .needs(&[Need::Python(TRAINING)]),
     deep("suite", "all of the suite on the core as firmware builds it; the examples", suites::whole),
+    deep("oracle", "all of the suite again, optimised, with the reference beside it", suites::oracle),
     deep(
         "general",
         "the suite without the parser's shortcuts, which change nothing but speed",
         suites::general,
     ),
-    deep("oracle", "all of the suite again, optimised, with the reference beside it", suites::oracle),
     deep("all-x86-32", "all of the suite where pointers have 32 bits", targets::all_x86_32)
         .needs(&[Need::X86]),
     deep("mcu", "the core builds for microcontrollers, with each of its features", targets::microcontrollers)
         .needs(&[Need::Microcontrollers]),
-    deep("flash-rest", "a model in flash on all other targets", flash_model::rest)
-        .needs(&[Need::Microcontrollers, Need::Emulators]),
     deep("links", "no panic symbol at any optimisation level, for any target", linking::no_panic)
         .needs(&[Need::Microcontrollers]),
+    deep("flash-rest", "a model in flash on all other targets", flash_model::rest)
+        .needs(&[Need::Microcontrollers, Need::Emulators]),
     deep("build-time", "how long the compiler reads models, and where it complains", build_time::measure),
     deep(
         "firmware",

@@ -9,11 +9,6 @@ use crate::toolchain::own_cargo;
 use crate::workspace;
 use std::path::PathBuf;
 
-/// The suite on the core with its `std` feature.
-const STD: &[&str] = &["--package", "verification", "--features", "std"];
-/// The core's own tests, with all features that add code to it.
-const CORE: &[&str] = &["--package", "embedded-safetensors", "--features", "shards,checkpoint", "--lib"];
-
 /// The library, the command, and what they need.
 const PRODUCTS: [&str; 5] = ["--workspace", "--exclude", "verification", "--exclude", "xtask"];
 
@@ -63,19 +58,17 @@ pub fn oracle() -> Outcome {
     with_seed(test().args(["--release", "--package", "verification", "--features", "std,oracle"])).tests()
 }
 
-/// The suite with the parser's shortcuts switched off, and the core's own tests.
+/// The suite and the core's own tests, with the parser's shortcuts switched off. What they are built from is that of [`oracle`].
 pub fn general() -> Outcome {
     let compiler = workspace::root().join("tests/general.sh");
-    let mut tally = Tally::default();
-    for args in [STD, CORE] {
-        tally.add(test().args(args).args(FASTER).env("RUSTC_WORKSPACE_WRAPPER", &compiler).tests()?);
-    }
-    Ok(tally)
+    let packages = ["--package", "verification", "--package", "embedded-safetensors"];
+    let run = test().args(["--release"]).args(packages).args(["--features", "verification/std", "--lib"]);
+    run.args(["--test", "suite", "--test", "memory"]).env("RUSTC_WORKSPACE_WRAPPER", compiler).tests()
 }
 
-/// The command with what needs probe-rs.
+/// The command with what needs probe-rs; its memory is measured without.
 pub fn chips() -> Outcome {
-    share(&["--package", "safetensors-host", "--features", "chips"])
+    share(&["--package", "safetensors-host", "--features", "chips", "--bins", "--test", "command"])
 }
 
 /// What the command takes of memory; what the library takes that streams is among the counts.
