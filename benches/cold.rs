@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use embedded_safetensors::{HeaderCheck, Model, ReadAt, Slot, View, check};
 use safetensors_0_8::SafeTensors;
-use verification::file::Stored;
+use support::file::Stored;
 
 use crate::cases::files::Temporary;
 use crate::cases::headers::{Header, Model as Made};

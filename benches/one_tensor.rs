@@ -1,7 +1,7 @@
 //! A file of one tensor, none of whose bytes is special.
 
-use verification::file::with_header;
-use verification::random::Random;
+use support::file::with_header;
+use support::random::Random;
 
 /// What the tensor is called.
 pub const NAME: &str = "t";

@@ -6,7 +6,7 @@ use std::hint::black_box;
 
 use embedded_io::Write;
 use embedded_safetensors::{Dtype, FilePlan, FileSpec, TensorSpec, View, Writer};
-use verification::random::Random;
+use support::random::Random;
 
 pub const VALUES: usize = 10_000;
 pub const NAME: &str = "features";

@@ -6,9 +6,9 @@ use embedded_io::{Error, ErrorKind};
 use embedded_safetensors::{
     ErrorKind as Kind, FileLen, FlashError, FlashFile, Model, ReadAt, ReadError, Seekable,
 };
-use verification::doors::{Flash, Stream};
-use verification::file::with_header;
-use verification::mock::{Failure, Fault, Plan, Storage};
+use support::doors::{Flash, Stream};
+use support::file::with_header;
+use support::mock::{Failure, Fault, Plan, Storage};
 
 const HEADER: &str = r#"{"a":{"dtype":"U8","shape":[100],"data_offsets":[0,100]}}"#;
 

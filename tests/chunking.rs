@@ -1,9 +1,9 @@
 //! Chunks change nothing: however a file is cut, events, positions and errors are the same.
 
 use embedded_safetensors::{Dtype, Error, Event, HeaderParser};
+use support::share;
+use support::split::Split;
 use vectors::Vector;
-use verification::share;
-use verification::split::Split;
 
 /// An event that owns its text; pieces of one string are joined, as only their borders may differ.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,11 +1,11 @@
 //! The verdict of this project on every conformance vector, through every way to ask for it.
 
 use embedded_safetensors::{Entries, Entry, Error, ErrorKind, Item, MAX_RANK, Slot, check, check_header};
+use support::judge::{Reader, judge};
+use support::share;
+use support::split::Split;
 use vectors::table::{Table, Tensor};
 use vectors::{Ours, Vector, sha256};
-use verification::judge::{Reader, judge};
-use verification::share;
-use verification::split::Split;
 
 /// Longer files are judged once, whole; what else can be asked of them does not depend on length.
 const LONG: usize = 1 << 20;

@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use std::convert::Infallible;
 use std::fmt::Write;
 use std::ops::Range;
-use verification::file::with_header;
+use support::file::with_header;
 
 const TENSORS: u64 = 40;
 /// Bytes of one tensor: a length that no block divides.

@@ -3,7 +3,7 @@
 use embedded_safetensors::{
     DuplicateCheck, Entries, Error, ErrorKind, HeaderCheck, HeaderParser, Item, Progress, Slot, Summary,
 };
-use verification::file::with_header;
+use support::file::with_header;
 
 const SOUND: &[u8] =
     b"\x38\0\0\0\0\0\0\0{\"a\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[0,2]}}   ab";

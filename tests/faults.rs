@@ -5,15 +5,15 @@ use std::cell::Cell;
 
 use embedded_io::{ErrorType, Read, Seek, SeekFrom};
 use embedded_safetensors::{Blame, ErrorKind, FileLen, ReadAt, Seekable};
-use verification::context::Context;
-use verification::deeds::{Deed, LOOKING, OPENING, Outcome, READING, Scene, TENSOR, Trouble};
+use support::context::Context;
+use support::deeds::{Deed, LOOKING, OPENING, Outcome, READING, Scene, TENSOR, Trouble};
 #[cfg(feature = "std")]
-use verification::disk::MeddledDisk;
-use verification::doors::{Door, Nor, Own, SeekableStream};
-use verification::file::with_header;
-use verification::mock::{Failure, Fault, Plan, Reads, Replacement, Since, Storage};
-use verification::random::Random;
-use verification::share;
+use support::disk::MeddledDisk;
+use support::doors::{Door, Nor, Own, SeekableStream};
+use support::file::with_header;
+use support::mock::{Failure, Fault, Plan, Reads, Replacement, Since, Storage};
+use support::random::Random;
+use support::share;
 
 /// Tests at one door, each named by its fault.
 macro_rules! tests {

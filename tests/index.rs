@@ -7,11 +7,11 @@ use embedded_safetensors::{
 use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 use std::sync::Mutex;
+use support::file::with_header;
+use support::judge::{Reader, judge};
+use support::random::Random;
 use vectors::Vector;
 use vectors::table::{Table, Tensor};
-use verification::file::with_header;
-use verification::judge::{Reader, judge};
-use verification::random::Random;
 
 /// Memory on the heap, of any size.
 struct Memory {

@@ -3,7 +3,7 @@
 use embedded_safetensors::{FileLen, IndexStorage, Locate, Model, ReadAt, Seekable, TensorReader, Wanted};
 use std::convert::Infallible;
 use std::fmt::Debug;
-use verification::file::with_header;
+use support::file::with_header;
 
 const GIB: u64 = 1 << 30;
 /// The first tensor, which begins below 4 GiB and ends far above.

@@ -1,8 +1,8 @@
 //! The layout proof against the obvious slow one, for every number of slots.
 
 use embedded_safetensors::{Error, ErrorKind, HeaderCheck, Progress, Slot, Summary};
-use verification::file::with_header;
-use verification::random::Random;
+use support::file::with_header;
+use support::random::Random;
 
 /// A range and where its first offset stands in the header.
 type Placed = (u64, u64, u64);

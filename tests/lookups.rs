@@ -3,8 +3,8 @@
 use std::convert::Infallible;
 
 use embedded_safetensors::{Error, ErrorKind, FileLen, Model, ReadError, Slot, TensorInfo, Wanted};
-use verification::file::with_header;
-use verification::mock::{Plan, Storage};
+use support::file::with_header;
+use support::mock::{Plan, Storage};
 
 /// The header of empty tensors with these names, as they are spelled in it.
 fn header_of(names: &[&str]) -> String {

@@ -9,7 +9,7 @@ use embedded_safetensors::{
 };
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
-use verification::file::{Stored, with_header};
+use support::file::{Stored, with_header};
 
 struct Counting;
 

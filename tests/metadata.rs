@@ -3,8 +3,8 @@
 use embedded_safetensors::{DecodeError, ErrorKind, MetadataError, Model, Pair, ReadAt, ReadError};
 use serde::Deserialize;
 use std::convert::Infallible;
-use verification::file::with_header;
-use verification::random::Random;
+use support::file::with_header;
+use support::random::Random;
 
 const WINDOWS: [usize; 4] = [1, 7, 64, 4096];
 

@@ -4,9 +4,9 @@
 
 use std::collections::BTreeSet;
 
+use support::reference::{LATEST, RELEASES};
+use support::share;
 use vectors::{Manifest, Ours, Vector, Verdict};
-use verification::reference::{LATEST, RELEASES};
-use verification::share;
 
 /// What one vector has against it, in sentences.
 type Problems = Vec<String>;

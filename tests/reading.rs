@@ -5,8 +5,8 @@ use embedded_io::Read;
 use embedded_safetensors::{
     Dtype, ErrorKind, FileLen, Model, ReadError, Shape, TensorInfo, TensorReader, Wanted,
 };
-use verification::file::with_header;
-use verification::mock::{Failure, Fault, Plan, Reads, Storage};
+use support::file::with_header;
+use support::mock::{Failure, Fault, Plan, Reads, Storage};
 
 /// Where the data of [`file`] begins, and its tensor `b`.
 const START: u64 = 128;

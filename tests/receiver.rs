@@ -7,11 +7,11 @@ use embedded_safetensors::{
 };
 use std::collections::BTreeMap;
 use std::ops::Range;
+use support::file::with_header;
+use support::judge::{Reader, judge};
+use support::share;
+use support::split::Split;
 use vectors::{Ours, Vector, sha256};
-use verification::file::with_header;
-use verification::judge::{Reader, judge};
-use verification::share;
-use verification::split::Split;
 
 /// The vectors whose tensors are not in the order of their offsets, where that is not a fault of the file.
 const OUT_OF_ORDER: [&str; 7] = [

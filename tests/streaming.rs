@@ -9,15 +9,15 @@ use embedded_safetensors::{
     Entry, Error, ErrorKind, IndexMemory, IndexRecord, MAX_RANK, Model, ReadAt, ReadError, Slot, TensorInfo,
     TensorReader, Wanted, check_header,
 };
+use support::context::Context;
+#[cfg(feature = "std")]
+use support::disk::Disk;
+use support::doors::{Door, Nor, NorOfUnknownLen, Own, SeekableStream, Slice};
+use support::judge::judge;
+use support::mock::{Plan, Reads, Storage};
+use support::share;
 use vectors::table;
 use vectors::{Ours, TensorRow, Vector, sha256};
-use verification::context::Context;
-#[cfg(feature = "std")]
-use verification::disk::Disk;
-use verification::doors::{Door, Nor, NorOfUnknownLen, Own, SeekableStream, Slice};
-use verification::judge::judge;
-use verification::mock::{Plan, Reads, Storage};
-use verification::share;
 
 const WINDOWS: [usize; 9] = [1, 2, 15, 16, 17, 64, 512, 4096, 1 << 20];
 

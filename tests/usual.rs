@@ -7,9 +7,9 @@ use embedded_safetensors::{
     Dtype, Entries, Error, Event, HeaderCheck, HeaderParser, Item, Progress, Slot, Summary, TensorInfo, View,
     check_header,
 };
-use verification::file::with_header;
-use verification::random::Random;
-use verification::share;
+use support::file::with_header;
+use support::random::Random;
+use support::share;
 
 /// What the parser says alone: nothing can be recognised in single bytes.
 fn byte_by_byte(file: &[u8], slots: &mut [Slot]) -> Result<Summary, Error> {

@@ -6,13 +6,13 @@ use embedded_safetensors::{
     Dtype, Element, ElementReader, Error, ErrorKind, Locate, Location, Model, ReadAt, ReadError, Rows, Shape,
     TensorInfo, TensorReader,
 };
-use verification::context::Context;
+use support::context::Context;
 #[cfg(feature = "std")]
-use verification::disk::Disk;
-use verification::doors::{Door, Nor, NorOfUnknownLen, Own, SeekableStream, Slice};
-use verification::file::with_header;
-use verification::mock::{Fault, Plan, Reads, Storage};
-use verification::random::Random;
+use support::disk::Disk;
+use support::doors::{Door, Nor, NorOfUnknownLen, Own, SeekableStream, Slice};
+use support::file::with_header;
+use support::mock::{Fault, Plan, Reads, Storage};
+use support::random::Random;
 
 /// Every test here leads through the door whose name it has.
 macro_rules! doors {

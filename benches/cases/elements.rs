@@ -3,7 +3,7 @@
 use std::hint::black_box;
 
 use embedded_safetensors::{AxisRange, Model, ReadAt, TensorInfo};
-use verification::file::Stored;
+use support::file::Stored;
 
 use super::{Amount, Case, KIB, MIB, Measure, contender, ours, size};
 use crate::one_tensor::{NAME, one_tensor};

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use safetensors_0_8::SafeTensors;
-use verification::random::Random;
+use support::random::Random;
 
 /// How a header is spelled, and what it says.
 #[derive(Clone, Copy, PartialEq, Eq)]

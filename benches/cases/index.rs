@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::hint::black_box;
 
 use embedded_safetensors::{Index, IndexMemory, IndexRecord, Model as Opened, ReadAt, View};
-use verification::file::Stored;
+use support::file::Stored;
 
 use super::headers::{Header, Model};
 use super::{Amount, Case, KIB, Measure, contender, ours, reference, size};

@@ -5,7 +5,7 @@ use crate::path;
 use embedded_safetensors::{AxisRange, Model, ReadAt, TensorInfo, TensorReader};
 use std::convert::Infallible;
 use std::hint::black_box;
-use verification::file::Stored;
+use support::file::Stored;
 
 const ROWS: usize = 1024;
 const COLUMNS: usize = 64;

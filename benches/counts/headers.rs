@@ -2,8 +2,8 @@
 //! is compared with limits, and not with times.
 
 use embedded_safetensors::Dtype;
-use verification::file::with_header;
-use verification::random::Random;
+use support::file::with_header;
+use support::random::Random;
 
 /// How many tensors each has.
 pub const TENSORS: usize = 1000;

@@ -3,11 +3,11 @@
 use embedded_io_async::Read;
 use embedded_safetensors::asynch::{Model, TensorReader};
 use embedded_safetensors::{ErrorKind, Locate, ReadError, Slot, Wanted};
-use verification::context::Context;
-use verification::executor::{drop_at, finish};
-use verification::mock::{Fault, Plan, Reads, Storage};
-use verification::random::Random;
-use verification::waiting::{Door, Source, Waits};
+use support::context::Context;
+use support::executor::{drop_at, finish};
+use support::mock::{Fault, Plan, Reads, Storage};
+use support::random::Random;
+use support::waiting::{Door, Source, Waits};
 
 use crate::asynch::operations::{LONG, LOOKUPS, OPENINGS, READINGS, ROWS, Report, VALUES, file};
 

@@ -5,11 +5,11 @@ use embedded_safetensors::asynch::{self, Model};
 use embedded_safetensors::{
     self as blocking, FileLen, IndexStorage, ReadAt, ReadError, Slot, Summary, Wanted,
 };
-use verification::context::Context;
-use verification::doors::{self, SeekableStream};
-use verification::executor::finish;
-use verification::mock::{Counts, Failure, Fault, Plan, Reads, Replacement, Since, Storage};
-use verification::waiting::{Door, Source, Waits};
+use support::context::Context;
+use support::doors::{self, SeekableStream};
+use support::executor::finish;
+use support::mock::{Counts, Failure, Fault, Plan, Reads, Replacement, Since, Storage};
+use support::waiting::{Door, Source, Waits};
 
 use crate::asynch::operations::{
     LONG, LOOKUPS, OPENINGS, READINGS, ROWS, Report, VALUES, file, file_in_order,

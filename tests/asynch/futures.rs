@@ -6,9 +6,9 @@ use embedded_io::{ErrorType, Seek, SeekFrom};
 use embedded_io_async::Read;
 use embedded_safetensors::asynch::{Model, ReadAt, Seekable};
 use embedded_safetensors::{AxisRange, IndexStorage, Slot, Wanted};
-use verification::executor::finish;
-use verification::mock::Fault;
-use verification::waiting::{Waiting, Waits};
+use support::executor::finish;
+use support::mock::Fault;
+use support::waiting::{Waiting, Waits};
 
 use crate::asynch::operations::file;
 

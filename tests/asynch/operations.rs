@@ -8,9 +8,9 @@ use embedded_io_async::Read;
 use embedded_safetensors::asynch::{ElementReader, Model, Rows, TensorReader};
 use embedded_safetensors::{IndexStorage, MetadataError, ReadError, Slot, Wanted};
 use serde::Deserialize;
-use verification::file::with_header;
-use verification::mock::Fault;
-use verification::waiting::Source;
+use support::file::with_header;
+use support::mock::Fault;
+use support::waiting::Source;
 
 /// What came out, in words.
 pub type Report = Result<String, ReadError<Fault>>;

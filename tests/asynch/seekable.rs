@@ -3,11 +3,11 @@
 
 use embedded_safetensors::FileLen;
 use embedded_safetensors::asynch::{ReadAt, Seekable};
-use verification::context::Context;
-use verification::doors::Stream;
-use verification::executor::{drop_at, finish};
-use verification::mock::{Failure, Fault, Plan, Storage};
-use verification::waiting::{Waiting, Waits};
+use support::context::Context;
+use support::doors::Stream;
+use support::executor::{drop_at, finish};
+use support::mock::{Failure, Fault, Plan, Storage};
+use support::waiting::{Waiting, Waits};
 
 const FILE: &[u8] = b"0123456789abcdefghijklmnopqrstuvwxyz";
 

@@ -6,11 +6,11 @@ use std::pin::Pin;
 
 use embedded_safetensors::asynch::{Model, SliceReader};
 use embedded_safetensors::{self as blocking, AxisRange, ReadError, TensorInfo};
-use verification::context::Context;
-use verification::executor::{drop_at, finish};
-use verification::file::with_header;
-use verification::mock::{Counts, Failure, Fault, Plan, Reads, Storage};
-use verification::waiting::{Door, Source, Waits};
+use support::context::Context;
+use support::executor::{drop_at, finish};
+use support::file::with_header;
+use support::mock::{Counts, Failure, Fault, Plan, Reads, Storage};
+use support::waiting::{Door, Source, Waits};
 
 const WAITS: Waits = Waits { before: 1, after: 1 };
 

@@ -7,12 +7,12 @@ use embedded_safetensors::asynch::{self, Model, TensorReader};
 use embedded_safetensors::{
     Error, ErrorKind, Index, IndexMemory, IndexRecord, MAX_RANK, ReadAt, ReadError, Slot, Summary,
 };
+use support::context::Context;
+use support::executor::finish;
+use support::mock::{Fault, Plan, Reads, Storage};
+use support::share;
+use support::waiting::{Door, Source, Waits};
 use vectors::{Ours, TensorRow, Vector, sha256};
-use verification::context::Context;
-use verification::executor::finish;
-use verification::mock::{Fault, Plan, Reads, Storage};
-use verification::share;
-use verification::waiting::{Door, Source, Waits};
 
 const WAITS: Waits = Waits { before: 1, after: 0 };
 

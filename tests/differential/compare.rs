@@ -3,9 +3,9 @@
 use std::fmt;
 
 use embedded_safetensors::{Blame, Error, ErrorKind, MAX_RANK, check_header};
+use support::judge::Reader;
+use support::reference::{LATEST, Refusal};
 use vectors::table::Table;
-use verification::judge::Reader;
-use verification::reference::{LATEST, Refusal};
 
 use crate::differential::pairs::{Forms, forms};
 

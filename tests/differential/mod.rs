@@ -14,10 +14,10 @@ mod spell;
 
 use std::collections::BTreeMap;
 
-use verification::file::with_header;
-use verification::judge::Reader;
-use verification::random::Random;
-use verification::split::Split;
+use support::file::with_header;
+use support::judge::Reader;
+use support::random::Random;
+use support::split::Split;
 
 use compare::verdicts;
 

@@ -1,6 +1,6 @@
 //! Damage: to the tokens of a header, to the bytes of a file, to its length.
 
-use verification::random::Random;
+use support::random::Random;
 
 use crate::differential::spell::Token;
 

@@ -1,6 +1,6 @@
 //! From a model to the tokens of a JSON text, in one of many spellings.
 
-use verification::random::Random;
+use support::random::Random;
 
 use crate::differential::model::{Member, Model, Tensor};
 

@@ -6,8 +6,8 @@ use std::convert::Infallible;
 
 use embedded_safetensors::{Dtype, Element, ErrorKind, Model, ReadAt, ReadError};
 use half::{bf16, f16};
+use support::file::{Stored, with_header};
 use tables::{Expected, Pair, Tables};
-use verification::file::{Stored, with_header};
 
 /// A type of values, as the tables call it.
 trait Value: Element + Default {

@@ -5,7 +5,7 @@ use std::io::{Seek, SeekFrom, Write};
 use std::path::Path;
 
 use embedded_safetensors::{Draft, FileFault};
-use verification::file::with_header;
+use support::file::with_header;
 
 use crate::files::folder::Folder;
 

@@ -5,10 +5,10 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 use embedded_safetensors::{Draft, FileError, FileFault, Placement, Saved};
+use support::dictionary::{Dictionary, Kinds};
+use support::file::with_header;
+use support::random::Random;
 use vectors::Ours;
-use verification::dictionary::{Dictionary, Kinds};
-use verification::file::with_header;
-use verification::random::Random;
 
 use crate::files::folder::{Folder, names, read, sentence, write};
 

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use embedded_safetensors::{Draft, FileError, write_file};
-use verification::dictionary::Dictionary;
-use verification::judge::judge;
-use verification::writing::Description;
+use support::dictionary::Dictionary;
+use support::judge::judge;
+use support::writing::Description;
 
 pub struct Folder(PathBuf);
 

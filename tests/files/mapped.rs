@@ -9,9 +9,9 @@ use embedded_safetensors::{
     Advice, Dtype, ErrorKind as Kind, FileError, FileFault, FileSpec, MapOptions, MappedModel, Tensor,
     TensorSpec, write_file,
 };
+use support::file::with_header;
 use vectors::table::{self, Table};
 use vectors::{Ours, Vector, sha256};
-use verification::file::with_header;
 
 use crate::files::folder::{Folder, sentence};
 

@@ -4,9 +4,9 @@ use crate::files::folder::Folder;
 use embedded_safetensors::{AxisRange, ErrorKind, FileError, FileFault, FileModel};
 use std::fs::{self, File};
 use std::time::{Duration, SystemTime};
+use support::file::with_header;
 use vectors::table::{self, Table};
 use vectors::{Ours, Vector, sha256};
-use verification::file::with_header;
 
 /// Longer files have nothing that shorter ones do not have.
 const LONG: usize = 1 << 20;

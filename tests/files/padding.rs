@@ -4,11 +4,11 @@ use std::fs;
 use std::path::Path;
 
 use embedded_safetensors::{Draft, FileModel, Placement, Saved, write_file};
-use verification::dictionary::{Dictionary, Kinds};
-use verification::file::with_header;
-use verification::judge::judge;
-use verification::random::Random;
-use verification::writing::Description;
+use support::dictionary::{Dictionary, Kinds};
+use support::file::with_header;
+use support::judge::judge;
+use support::random::Random;
+use support::writing::Description;
 
 use crate::files::folder::{Folder, names, read, sentence};
 

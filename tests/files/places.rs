@@ -7,8 +7,8 @@ use std::path::Path;
 use std::process::Command;
 
 use embedded_safetensors::{Draft, FileError, Saved};
-use verification::dictionary::{Dictionary, Kinds};
-use verification::random::Random;
+use support::dictionary::{Dictionary, Kinds};
+use support::random::Random;
 
 use crate::files::folder::{Folder, sentence, write};
 

@@ -8,7 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use embedded_safetensors::{Draft, FileFault, check_header};
-use verification::random::Random;
+use support::random::Random;
 
 use crate::files::folder::Folder;
 

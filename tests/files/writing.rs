@@ -8,9 +8,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use embedded_safetensors::{
     Dtype, FileError, FileFault, FileSpec, FileWriter, Placement, Saved, TensorSpec, TensorWriter, write_file,
 };
-use verification::dictionary::{Dictionary, Kinds, Named};
-use verification::random::Random;
-use verification::writing::Description;
+use support::dictionary::{Dictionary, Kinds, Named};
+use support::random::Random;
+use support::writing::Description;
 
 use crate::files::folder::{Folder, sentence, write};
 

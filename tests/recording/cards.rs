@@ -5,9 +5,9 @@ use std::convert::Infallible;
 
 use embedded_io::{Error as _, ErrorKind as IoErrorKind, ErrorType, Read, Seek, SeekFrom, Write};
 use embedded_safetensors::{ErrorKind, FileLen, Model, ReadAt, Recorder, Seekable, WriteError};
-use verification::judge::judge;
-use verification::mock::Fault;
-use verification::random::Random;
+use support::judge::judge;
+use support::mock::Fault;
+use support::random::Random;
 
 use crate::recording::sample::Sample;
 

@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use embedded_safetensors::{ErrorKind, FileLen, FlashFile, Placement, ReadAt, WriteAt, WriteError};
-use verification::flash::{Call, Nor};
-use verification::judge::judge;
+use support::flash::{Call, Nor};
+use support::judge::judge;
 
 use crate::recording::sample::Sample;
 

@@ -3,9 +3,9 @@
 use embedded_safetensors::{
     Dtype, ErrorKind, FileSpec, FlashError, FlashFile, Recorder, TensorSpec, WriteError,
 };
-use verification::flash::{Accident, Nor, Tear};
-use verification::judge::judge;
-use verification::mock::Fault;
+use support::flash::{Accident, Nor, Tear};
+use support::judge::judge;
+use support::mock::Fault;
 
 use crate::recording::sample::Sample;
 

@@ -3,10 +3,10 @@
 use std::ops::Range;
 
 use embedded_safetensors::{FlashFile, Model, WriteError};
-use verification::flash::{Accident, Call, Nor, Tear};
-use verification::judge::judge;
-use verification::mock::Fault;
-use verification::share;
+use support::flash::{Accident, Call, Nor, Tear};
+use support::judge::judge;
+use support::mock::Fault;
+use support::share;
 
 use crate::recording::sample::Sample;
 

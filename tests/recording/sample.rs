@@ -3,7 +3,7 @@
 use embedded_safetensors::{
     Content, Dtype, FilePlan, FileSpec, Placement, Recorder, TensorSpec, WriteAt, WriteError,
 };
-use verification::random::Random;
+use support::random::Random;
 
 /// A file to record.
 #[derive(Clone)]

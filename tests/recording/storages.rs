@@ -5,7 +5,7 @@ use std::convert::Infallible;
 use embedded_safetensors::{
     Dtype, ErrorKind, FileSpec, Placement, Recorder, TensorSpec, WriteAt, WriteError,
 };
-use verification::judge::judge;
+use support::judge::judge;
 
 use crate::recording::sample::Sample;
 

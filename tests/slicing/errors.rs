@@ -1,7 +1,7 @@
 //! What cannot be sliced, and why.
 
 use embedded_safetensors::{AxisRange, Blame, Dtype, ErrorKind, SlicePlan, View};
-use verification::file::with_header;
+use support::file::with_header;
 
 fn refused(dtype: Dtype, dims: &[u64], ranges: &[AxisRange]) -> ErrorKind {
     SlicePlan::new(dtype, dims, ranges).expect_err("it cannot be")

@@ -1,7 +1,7 @@
 //! A slice the slow way: every index of every axis is listed, and every element is looked up alone.
 
 use embedded_safetensors::{AxisRange, Dtype};
-use verification::random::Random;
+use support::random::Random;
 
 /// What is asked for of one axis, so that the model need not look into an [`AxisRange`].
 #[derive(Clone, Copy, Debug)]

@@ -4,12 +4,12 @@ use embedded_safetensors::{
     ErrorKind, Model, ReadAt, ReadError, SlicePlan, SliceReader, TensorInfo, TensorReader, View,
 };
 use std::fmt::Debug;
-use verification::context::Context;
-use verification::doors::{Door, Nor, Own, SeekableStream, Slice};
-use verification::file::with_header;
-use verification::mock::{Plan, Reads, Storage};
-use verification::random::Random;
-use verification::share;
+use support::context::Context;
+use support::doors::{Door, Nor, Own, SeekableStream, Slice};
+use support::file::with_header;
+use support::mock::{Plan, Reads, Storage};
+use support::random::Random;
+use support::share;
 
 use crate::slicing::naive::Case;
 

@@ -6,9 +6,9 @@ use std::panic::catch_unwind;
 
 use embedded_safetensors::{AxisRange, Dtype, ErrorKind, SlicePlan, View};
 use safetensors_0_8::slice::{InvalidSlice, TensorIndexer, slice_byte_ranges};
-use verification::context::Context;
-use verification::file::with_header;
-use verification::random::Random;
+use support::context::Context;
+use support::file::with_header;
+use support::random::Random;
 
 use crate::slicing::naive::{Asked, Case};
 

@@ -2,8 +2,8 @@
 
 use embedded_safetensors::{AxisRange, Dtype, Element, Model, ReadAt, ReadError, SliceReader};
 use std::fmt::Debug;
-use verification::file::with_header;
-use verification::mock::{Counts, Failure, Fault, Plan, Storage};
+use support::file::with_header;
+use support::mock::{Counts, Failure, Fault, Plan, Storage};
 
 type Slice<'m, 's> = SliceReader<&'m mut &'s Storage<'s>>;
 

@@ -2,10 +2,10 @@
 
 use embedded_safetensors::{Dtype, Element, ErrorKind, ReadError, SliceReader, View};
 use std::fmt::Debug;
-use verification::context::Context;
-use verification::file::with_header;
-use verification::random::Random;
-use verification::share;
+use support::context::Context;
+use support::file::with_header;
+use support::random::Random;
+use support::share;
 
 use crate::slicing::naive::{Asked, Case};
 

@@ -2,8 +2,8 @@
 
 use embedded_safetensors::{ErrorKind, Slot, View};
 use std::panic::catch_unwind;
-use verification::file::with_header;
-use verification::random::Random;
+use support::file::with_header;
+use support::random::Random;
 
 fn file_of(members: &[String]) -> Vec<u8> {
     with_header(&format!("{{{}}}", members.join(",")), 0)

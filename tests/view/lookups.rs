@@ -2,7 +2,7 @@
 
 use crate::view::made::MODEL;
 use embedded_safetensors::{Error, ErrorKind, Slot, View};
-use verification::file::with_header;
+use support::file::with_header;
 
 fn vector(id: &str) -> Vec<u8> {
     let vectors = vectors::load().vectors;

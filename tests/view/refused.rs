@@ -3,7 +3,7 @@
 use crate::view::made::{MODEL, NET, NET_DATA, made};
 use embedded_safetensors::{AlignedFile, Dtype, View};
 use std::panic::catch_unwind;
-use verification::file::with_header;
+use support::file::with_header;
 
 /// What stops the build.
 fn refusal<T>(work: impl FnOnce() -> T + std::panic::UnwindSafe) -> String {

@@ -4,7 +4,7 @@ use crate::view::made::{MODEL, NET, NET_DATA};
 use embedded_safetensors::{
     AlignedFile, Array, C64, Dtype, ErrorKind, Native, Tensor, View, include_aligned,
 };
-use verification::file::with_header;
+use support::file::with_header;
 
 static FILE: &AlignedFile<64, 1376> = include_aligned!("../vectors/valid/dtype-all.safetensors", 64);
 

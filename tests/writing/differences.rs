@@ -4,12 +4,12 @@
 use std::iter::repeat_with;
 
 use embedded_safetensors::{ErrorKind, SpecError, SpecFault, View, Which, WriteError, Writer};
-use verification::dictionary::{Dictionary, Named};
-use verification::judge::judge;
-use verification::reference::LATEST;
-use verification::reference_writer::{self as reference, write_claiming};
-use verification::sink::{Habits, Sink};
-use verification::writing::{Description, read, write};
+use support::dictionary::{Dictionary, Named};
+use support::judge::judge;
+use support::reference::LATEST;
+use support::reference_writer::{self as reference, write_claiming};
+use support::sink::{Habits, Sink};
+use support::writing::{Description, read, write};
 
 use crate::writing::order;
 
@@ -128,7 +128,7 @@ fn w8_other_orders_when_asked() {
     let dictionary = of(vec![bytes("b", &[1]), bytes("a", &[2])]);
     let description = Description::new(&dictionary);
     let plan = description.spec().as_given(&mut description.memory()).expect("it is sound");
-    let file = verification::writing::write_planned(&dictionary, plan);
+    let file = support::writing::write_planned(&dictionary, plan);
     assert!(
         file.ends_with(&[1, 2]) && reference::write(&dictionary).is_ok_and(|file| file.ends_with(&[2, 1]))
     );

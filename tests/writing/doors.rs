@@ -1,10 +1,10 @@
 //! The writer and its asynchronous form, behind one trait.
 
 use embedded_safetensors::{Due, FilePlan, Native, WriteError, Writer, asynch};
-use verification::executor::finish;
-use verification::mock::Fault;
-use verification::sink::Sink;
-use verification::waiting::{Waiting, Waits};
+use support::executor::finish;
+use support::mock::Fault;
+use support::sink::Sink;
+use support::waiting::{Waiting, Waits};
 
 pub type Outcome<T> = Result<T, WriteError<Fault>>;
 

@@ -1,11 +1,11 @@
 //! A future that is dropped where it waits for a sink that has taken nothing yet: the writer goes on from there.
 
 use embedded_safetensors::{Dtype, FilePlan, FileSpec, Placement, TensorSpec, asynch};
-use verification::executor::{drop_at, finish};
-use verification::mock::Reads;
-use verification::random::Random;
-use verification::sink::{Habits, Sink};
-use verification::waiting::{Waiting, Waits};
+use support::executor::{drop_at, finish};
+use support::mock::Reads;
+use support::random::Random;
+use support::sink::{Habits, Sink};
+use support::waiting::{Waiting, Waits};
 
 const WAITS: Waits = Waits { before: 1, after: 0 };
 

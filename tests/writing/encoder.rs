@@ -1,9 +1,9 @@
 //! The header comes in pieces of any size, and is the same.
 
 use embedded_safetensors::{FilePlan, HeaderEncoder, Placement};
-use verification::dictionary::{Dictionary, Kinds};
-use verification::random::Random;
-use verification::writing::{Description, write_planned};
+use support::dictionary::{Dictionary, Kinds};
+use support::random::Random;
+use support::writing::{Description, write_planned};
 
 /// Small ones with everything in them, and one that is mostly keys.
 fn dictionaries() -> Vec<Dictionary> {

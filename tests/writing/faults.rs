@@ -6,7 +6,7 @@ use std::cmp::Reverse;
 use embedded_safetensors::{
     Blame, Dtype, FilePlan, FileSpec, MAX_HEADER_LEN, Placement, SpecError, SpecFault, TensorSpec, Which,
 };
-use verification::random::Random;
+use support::random::Random;
 
 /// A tensor of 8 bytes.
 const fn named(name: &str) -> TensorSpec<'_> {

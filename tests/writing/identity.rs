@@ -1,9 +1,9 @@
 //! Random dictionaries become the files that the rules of the format say, and that the reference writes.
 
-use verification::dictionary::{Dictionary, Kinds, Named};
-use verification::random::Random;
-use verification::share;
-use verification::writing::{read, write};
+use support::dictionary::{Dictionary, Kinds, Named};
+use support::random::Random;
+use support::share;
+use support::writing::{read, write};
 
 /// More with the environment variable `DICTIONARIES`, fewer with `SUITE_SHARE`.
 fn count() -> u64 {
@@ -75,8 +75,8 @@ fn headers_of_every_length_are_filled_to_a_multiple_of_eight() {
 #[cfg(feature = "oracle")]
 mod reference {
     use super::dictionaries;
-    use verification::reference_writer as reference;
-    use verification::writing::{read, write};
+    use support::reference_writer as reference;
+    use support::writing::{read, write};
 
     #[test]
     fn random_dictionaries_become_the_files_of_the_reference() {

@@ -7,9 +7,9 @@ use embedded_safetensors::{
     Content, Dtype, Event, FileSpec, HeaderParser, Placement, SpecFault, TensorSpec, Which,
 };
 use sha2::{Digest, Sha256};
-use verification::dictionary::{Dictionary, Kinds};
-use verification::random::Random;
-use verification::writing::{Description, read, write, write_planned};
+use support::dictionary::{Dictionary, Kinds};
+use support::random::Random;
+use support::writing::{Description, read, write, write_planned};
 
 /// How many tensors, how many keys, and the sum of the file, which is the same on every machine.
 const SUMS: [(usize, Option<usize>, &str); 9] = [

@@ -1,9 +1,9 @@
 //! Where tensors begin: what each way to place them promises, and that every reader takes the files.
 
 use embedded_safetensors::{Content, FileSpec, Placement, Slot, SpecFault, check};
-use verification::dictionary::{Dictionary, Kinds, Named};
-use verification::random::Random;
-use verification::writing::{Description, as_planned, is_padding, padding, read, write_planned};
+use support::dictionary::{Dictionary, Kinds, Named};
+use support::random::Random;
+use support::writing::{Description, as_planned, is_padding, padding, read, write_planned};
 
 const UNITS: [u32; 10] = [8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096];
 
@@ -77,7 +77,7 @@ fn assert_sound(placed: &Placed) {
 
 #[cfg(feature = "oracle")]
 fn assert_reference_reads(placed: &Placed) {
-    let found = verification::reference_writer::read(&placed.file);
+    let found = support::reference_writer::read(&placed.file);
     assert!(found == Ok(placed.dictionary.clone().sorted()));
 }
 

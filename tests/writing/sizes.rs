@@ -5,9 +5,9 @@ use embedded_safetensors::{
     Content, Dtype, Due, FilePlan, FileSpec, HeaderEncoder, Placement, PlannedTensor, PlannedTensors,
     SpecError, SpecFault, TensorSpec, Which, WriteError, Writer, asynch,
 };
-use verification::executor::finish;
-use verification::sink::{Habits, Sink};
-use verification::waiting::{Waiting, Waits};
+use support::executor::finish;
+use support::sink::{Habits, Sink};
+use support::waiting::{Waiting, Waits};
 
 /// Sees to it that it has `wide` bytes where pointers have 64 bits. Where they have 32, it is `narrow` bytes, and fewer on
 /// machines that align 64 bits to 4 bytes.

@@ -1,9 +1,9 @@
 //! Every way to write makes the same file.
 
 use embedded_safetensors::{Content, FilePlan, Placement, Recorder};
-use verification::dictionary::{Dictionary, Kinds};
-use verification::random::Random;
-use verification::writing::{Description, write_planned};
+use support::dictionary::{Dictionary, Kinds};
+use support::random::Random;
+use support::writing::{Description, write_planned};
 
 fn record(dictionary: &Dictionary, plan: FilePlan<'_>) -> Vec<u8> {
     let mut memory = vec![0xAA; usize::try_from(plan.file_len()).expect("it is small")];
@@ -23,7 +23,7 @@ fn each_plan(count: u64, test: impl Fn(&Dictionary, FilePlan<'_>)) {
     for seed in 0..count {
         let mut random = Random::new(seed);
         let mut dictionary = Dictionary::random(Kinds::All, &mut random);
-        dictionary.tensors.retain(|tensor| !verification::writing::is_padding(tensor));
+        dictionary.tensors.retain(|tensor| !support::writing::is_padding(tensor));
         dictionary.shuffle(&mut random);
         let placement = random.pick(&[Placement::Start(8), Placement::BySize(32), Placement::Padded(64)]);
         let description = Description::new(&dictionary);

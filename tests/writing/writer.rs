@@ -4,11 +4,11 @@ use embedded_safetensors::{
     C64, Content, Dtype, ErrorKind, FilePlan, Native, Placement, TensorSpec, WriteError,
 };
 use half::{bf16, f16};
-use verification::dictionary::{Dictionary, Named};
-use verification::mock::{Failure, Fault, Reads};
-use verification::random::Random;
-use verification::sink::{Habits, Sink};
-use verification::writing::{Description, as_planned};
+use support::dictionary::{Dictionary, Named};
+use support::mock::{Failure, Fault, Reads};
+use support::random::Random;
+use support::sink::{Habits, Sink};
+use support::writing::{Description, as_planned};
 
 use crate::writing::doors::{Door, Writes};
 

@@ -8,9 +8,9 @@ use std::error::Error;
 use std::io::{self, BufRead, BufReader, Read, Write};
 
 use embedded_safetensors::{AxisRange, Dtype, Model, ReadAt, SlicePlan, SliceReader, View};
-use verification::file::with_header;
-use verification::mock::{Plan, Reads, Storage};
-use verification::random::Random;
+use support::file::with_header;
+use support::mock::{Plan, Reads, Storage};
+use support::random::Random;
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 

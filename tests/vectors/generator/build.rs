@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 use crate::case::{At, Body, Case, Expect, Header, MARKER};
 use crate::codes::CODES;
 use crate::recipe::{Part, Recipe};
+use support::reference::{LATEST, RELEASES, Release};
 use vectors::table::Table;
-use verification::reference::{LATEST, RELEASES, Release};
 
 /// A case with everything that follows from it.
 pub struct Vector<'a> {

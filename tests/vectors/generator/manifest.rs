@@ -7,8 +7,8 @@ use crate::build::{Vector, data_at};
 use crate::case::Body;
 use crate::codes::{CODES, FLAGS};
 use crate::hex;
+use support::reference::{CLASSES, RELEASES};
 use vectors::table::{Table, Tensor};
-use verification::reference::{CLASSES, RELEASES};
 
 /// A file of more bytes than this is marked as large.
 const LARGE: usize = 1 << 20;

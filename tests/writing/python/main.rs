@@ -9,9 +9,9 @@ use std::error::Error;
 use std::io::{self, Read, Write};
 
 use embedded_safetensors::Placement;
-use verification::dictionary::{Dictionary, Kinds};
-use verification::random::Random;
-use verification::writing::{Description, as_planned, is_padding, read, write, write_planned};
+use support::dictionary::{Dictionary, Kinds};
+use support::random::Random;
+use support::writing::{Description, as_planned, is_padding, read, write, write_planned};
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 

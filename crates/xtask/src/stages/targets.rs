@@ -1,6 +1,6 @@
 //! The core on other targets than this machine.
 
-use super::suites::shared;
+use super::suites::{SUITE, shared};
 use crate::machine;
 use crate::process::Run;
 use crate::report::{Outcome, Tally};
@@ -36,17 +36,17 @@ const X86_32_QUICK: [&str; 6] = ["conformance::", "layout::", "lookups::", "inde
 
 /// The most telling tests, and of what takes long a part.
 pub fn x86_32() -> Outcome {
-    run_x86_32(&["suite"], &X86_32_QUICK, 0, shared)
+    run_x86_32(&[], &X86_32_QUICK, shared)
 }
 
 pub fn all_x86_32() -> Outcome {
-    run_x86_32(&["suite", "memory"], &[], 1, |tests| tests)
+    run_x86_32(&["--test", "memory"], &[], |tests| tests)
 }
 
 /// Suites that judge and read files, natively, where a pointer has 32 bits; with the feature `std`, so that files of the system above
 /// 4 GiB are among them. The libraries are optimised, for where the standard library is built from source they would be slow otherwise;
-/// but with the checks of a debug build. `level` is that of the tests: at 0 they are compiled much faster, at 1 they run faster.
-fn run_x86_32(programs: &[&str], tests: &[&str], level: u8, set: fn(Run) -> Run) -> Outcome {
+/// but with the checks of a debug build.
+fn run_x86_32(more: &[&str], tests: &[&str], set: fn(Run) -> Run) -> Outcome {
     if !machine::runs_32_bit_x86() {
         let mut tally = Tally::default();
         tally.note("skipped: only Linux on x86-64 runs 32-bit x86 programs".to_owned());
@@ -56,9 +56,9 @@ fn run_x86_32(programs: &[&str], tests: &[&str], level: u8, set: fn(Run) -> Run)
         .env("CARGO_PROFILE_RELEASE_DEBUG_ASSERTIONS", "true")
         .env("CARGO_PROFILE_RELEASE_OVERFLOW_CHECKS", "true")
         .env("CARGO_PROFILE_RELEASE_INCREMENTAL", "true")
-        .args(["--config", &format!("profile.release.package.verification.opt-level={level}")])
-        .args(["--release", "--quiet", "--no-fail-fast", "--package", "verification", "--features", "std"])
-        .args(programs.iter().flat_map(|program| ["--test", program]))
+        .args(SUITE)
+        .args(["--quiet", "--no-fail-fast", "--features", "std"])
+        .args(more)
         .args(["--"])
         .args(tests)
         .tests()
