@@ -5,11 +5,16 @@
 //! it from the commit. `DIFFERENTIAL_CASES` makes more or fewer.
 #![cfg(feature = "oracle")]
 
+#[path = "../support/agreement.rs"]
 mod compare;
+#[path = "../support/headers/model.rs"]
 mod model;
+#[path = "../support/headers/mutate.rs"]
 mod mutate;
+#[path = "../support/forms.rs"]
 mod pairs;
 mod shrink;
+#[path = "../support/headers/spell.rs"]
 mod spell;
 
 use std::collections::BTreeMap;
