@@ -5,26 +5,16 @@
 //! it from the commit. `DIFFERENTIAL_CASES` makes more or fewer.
 #![cfg(feature = "oracle")]
 
-#[path = "../support/agreement.rs"]
-mod compare;
-#[path = "../support/headers/model.rs"]
-mod model;
-#[path = "../support/headers/mutate.rs"]
-mod mutate;
-#[path = "../support/forms.rs"]
-mod pairs;
 mod shrink;
-#[path = "../support/headers/spell.rs"]
-mod spell;
 
 use std::collections::BTreeMap;
 
+use support::agreement::verdicts;
 use support::file::with_header;
+use support::headers;
 use support::judge::Reader;
 use support::random::Random;
 use support::split::Split;
-
-use compare::verdicts;
 
 const SEED: u64 = 0x5AFE_7E45_0000_0001;
 const CASES: u64 = 300_000;
@@ -133,7 +123,7 @@ fn compare_files_of(seed: u64, cases: u64) {
     let mut problems = Problems::new();
     for case in 0..cases {
         let mut random = Random::new(Random::new(base.wrapping_add(case)).number());
-        let file = file(&mut random);
+        let file = headers::file(&mut random);
         let reader = reader(&mut random, file.len());
         match agreement(&file, &reader) {
             Ok(word) => *tally.entry(word).or_default() += 1,
@@ -166,27 +156,6 @@ fn keep_smallest(problems: &mut Problems, problem: String, example: Example) {
 fn agreement(file: &[u8], reader: &Reader) -> Result<&'static str, String> {
     let outcome = std::panic::catch_unwind(|| verdicts(file, reader).agreement(file));
     outcome.unwrap_or_else(|_| Err("a reader panics".to_owned()))
-}
-
-/// One file: half of them are sound, the rest have one to three faults of one kind or another.
-fn file(random: &mut Random) -> Vec<u8> {
-    let damage = random.below(8);
-    let times = random.pick(&[1, 1, 1, 2, 3]);
-    let mut model = model::sound(random);
-    if damage <= 1 {
-        (0..times).for_each(|_| model::slip(random, &mut model));
-    }
-    let data_len = model.data_len.min(4096);
-    let mut tokens = spell::spell(random, &model);
-    if damage == 2 {
-        (0..times).for_each(|_| mutate::tokens(random, &mut tokens));
-    }
-    let mut header = tokens.concat();
-    if damage == 3 {
-        (0..times).for_each(|_| mutate::bytes(random, &mut header));
-    }
-    let is_damaged = damage == 4 && random.percent(30);
-    mutate::file(random, &header, data_len, is_damaged)
 }
 
 /// A way to read the file; the verdict must not depend on it.

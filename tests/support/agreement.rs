@@ -2,12 +2,12 @@
 
 use std::fmt;
 
+use crate::judge::Reader;
+use crate::reference::{LATEST, Refusal};
 use embedded_safetensors::{Blame, Error, ErrorKind, MAX_RANK, check_header};
-use support::judge::Reader;
-use support::reference::{LATEST, Refusal};
 use vectors::table::Table;
 
-use crate::differential::pairs::{Forms, forms};
+use crate::forms::{Forms, forms};
 
 /// What both readers say about a file.
 pub struct Verdicts {

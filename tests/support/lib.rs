@@ -2,6 +2,8 @@
 //! verdict on a file, a storage with faults and the doors to it, and (feature `oracle`) the verdicts of
 //! the reference.
 
+#[cfg(feature = "oracle")]
+pub mod agreement;
 pub mod contents;
 pub mod context;
 pub mod deeds;
@@ -12,6 +14,9 @@ pub mod doors;
 pub mod executor;
 pub mod file;
 pub mod flash;
+#[cfg(feature = "oracle")]
+pub mod forms;
+pub mod headers;
 pub mod judge;
 pub mod mock;
 pub mod random;
@@ -23,5 +28,6 @@ pub mod share;
 pub mod sink;
 pub mod split;
 pub mod texts;
+pub mod trace;
 pub mod waiting;
 pub mod writing;

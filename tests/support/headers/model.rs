@@ -1,7 +1,7 @@
 //! Files as their tensors and metadata: sound ones, and ones with a slip in their numbers.
 
+use crate::random::Random;
 use embedded_safetensors::Dtype;
-use support::random::Random;
 
 /// A file before it is spelled.
 #[derive(Clone, Debug)]

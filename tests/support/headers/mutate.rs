@@ -1,8 +1,8 @@
 //! Damage: to the tokens of a header, to the bytes of a file, to its length.
 
-use support::random::Random;
+use crate::random::Random;
 
-use crate::differential::spell::Token;
+use crate::headers::spell::Token;
 
 const TOKENS: [&str; 36] = [
     "{",
@@ -123,7 +123,8 @@ pub fn file(random: &mut Random, header: &[u8], data_len: u64, damaged: bool) ->
     }
     let mut file = length.to_le_bytes().to_vec();
     file.extend_from_slice(header);
-    file.extend((0..data_len).map(|_| b'd'));
+    // No two neighbours are equal, so that bytes from a wrong place are noticed.
+    file.extend((0..data_len).map(|place| (place % 251) as u8));
     if damaged && random.percent(50) {
         file.truncate(random.below(file.len() + 1));
     }

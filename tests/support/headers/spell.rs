@@ -1,8 +1,8 @@
 //! From a model to the tokens of a JSON text, in one of many spellings.
 
-use support::random::Random;
+use crate::random::Random;
 
-use crate::differential::model::{Member, Model, Tensor};
+use crate::headers::model::{Member, Model, Tensor};
 
 /// One token: a bracket, a comma, a string, a number, a run of whitespace.
 pub type Token = Vec<u8>;

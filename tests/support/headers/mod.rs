@@ -1,0 +1,28 @@
+//! Random files: sound, nearly sound and broken.
+
+mod model;
+mod mutate;
+mod spell;
+
+use crate::random::Random;
+
+/// One file: half of them are sound, the rest have one to three faults of one kind or another.
+pub fn file(random: &mut Random) -> Vec<u8> {
+    let damage = random.below(8);
+    let times = random.pick(&[1, 1, 1, 2, 3]);
+    let mut model = model::sound(random);
+    if damage <= 1 {
+        (0..times).for_each(|_| model::slip(random, &mut model));
+    }
+    let data_len = model.data_len.min(4096);
+    let mut tokens = spell::spell(random, &model);
+    if damage == 2 {
+        (0..times).for_each(|_| mutate::tokens(random, &mut tokens));
+    }
+    let mut header = tokens.concat();
+    if damage == 3 {
+        (0..times).for_each(|_| mutate::bytes(random, &mut header));
+    }
+    let is_damaged = damage == 4 && random.percent(30);
+    mutate::file(random, &header, data_len, is_damaged)
+}
