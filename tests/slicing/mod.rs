@@ -5,6 +5,7 @@
 
 mod errors;
 mod limits;
+#[path = "../support/slices.rs"]
 mod naive;
 mod random;
 #[cfg(feature = "oracle")]
