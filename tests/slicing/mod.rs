@@ -5,8 +5,6 @@
 
 mod errors;
 mod limits;
-#[path = "../support/slices.rs"]
-mod naive;
 mod random;
 #[cfg(feature = "oracle")]
 mod reference;

@@ -11,7 +11,7 @@ use support::mock::{Plan, Reads, Storage};
 use support::random::Random;
 use support::share;
 
-use crate::slicing::naive::Case;
+use support::slices::Case;
 
 /// How many cases each test looks at, and a quick run at a part of them; four tests share the work.
 const CASES: u64 = 30_000;

@@ -10,7 +10,7 @@ use support::context::Context;
 use support::file::with_header;
 use support::random::Random;
 
-use crate::slicing::naive::{Asked, Case};
+use support::slices::{Asked, Case};
 
 const CASES: u64 = 100_000;
 

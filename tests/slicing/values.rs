@@ -7,7 +7,7 @@ use support::file::with_header;
 use support::random::Random;
 use support::share;
 
-use crate::slicing::naive::{Asked, Case};
+use support::slices::{Asked, Case};
 
 const CASES: u64 = 30_000;
 

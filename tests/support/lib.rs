@@ -26,6 +26,7 @@ pub mod reference;
 pub mod reference_writer;
 pub mod share;
 pub mod sink;
+pub mod slices;
 pub mod split;
 pub mod texts;
 pub mod trace;

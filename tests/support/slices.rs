@@ -1,21 +1,30 @@
 //! A slice the slow way: every index of every axis is listed, and every element is looked up alone.
 
+use crate::random::Random;
 use embedded_safetensors::{AxisRange, Dtype};
-use support::random::Random;
 
 /// What is asked for of one axis, so that the model need not look into an [`AxisRange`].
 #[derive(Clone, Copy, Debug)]
 pub enum Asked {
+    /// The whole axis.
     All,
+    /// One index, which takes the axis away.
     Index(u64),
+    /// From the first number up to the second, which is left out, by steps of the third.
     Half(u64, u64, u64),
+    /// The same, up to the second and with it.
     Inclusive(u64, u64, u64),
+    /// From the first number to the end, by steps of the second.
     From(u64, u64),
+    /// From the start up to the first number, which is left out, by steps of the second.
     To(u64, u64),
+    /// The same, up to the first number and with it.
     ToInclusive(u64, u64),
 }
 
 impl Asked {
+    /// As the library takes it.
+    #[must_use]
     pub fn range(self) -> AxisRange {
         match self {
             Self::All => (..).into(),
@@ -64,12 +73,16 @@ impl Asked {
 /// A tensor, and a part of it.
 #[derive(Clone, Debug)]
 pub struct Case {
+    /// The dtype of the tensor.
     pub dtype: Dtype,
+    /// Its dimensions.
     pub dims: Vec<u64>,
+    /// What is asked for of the first axes.
     pub asked: Vec<Asked>,
 }
 
 impl Case {
+    /// Any small one.
     pub fn random(random: &mut Random) -> Self {
         let dtype = random.pick(Dtype::ALL);
         let rank = random.below(9);
@@ -94,14 +107,17 @@ impl Case {
         Self { dtype, dims, asked }
     }
 
+    /// What is asked for, as the library takes it.
     pub fn ranges(&self) -> Vec<AxisRange> {
         self.asked.iter().map(|asked| asked.range()).collect()
     }
 
+    /// How many elements the tensor has.
     pub fn elements(&self) -> u64 {
         self.dims.iter().product()
     }
 
+    /// How many bytes it has.
     pub fn byte_len(&self) -> u64 {
         self.elements() * u64::from(self.dtype.bits()) / 8
     }
@@ -130,6 +146,9 @@ impl Case {
     }
 
     /// First element and number of elements of its runs: all as long as the first one is until the first gap.
+    ///
+    /// # Panics
+    /// When they are not.
     pub fn runs(&self) -> Vec<(u64, u64)> {
         let listed = self.listed();
         let Some(&first) = listed.first() else { return vec![] };
