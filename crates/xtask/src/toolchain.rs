@@ -70,7 +70,7 @@ impl Toolchain {
     }
 
     /// `cargo SUBCOMMAND --target TRIPLE`, with a target directory that no other compiler uses. Packages that ask for one of their own,
-    /// for what they build has the same names, still share here what it is built from: macros for this machine, above all.
+    /// because what they build has the same names, still share here what it is built from: macros for this machine, above all.
     pub fn cargo(self, subcommand: &str) -> Run {
         let cargo = match self.compiler {
             Compiler::Installed => own_cargo(),
@@ -98,8 +98,8 @@ impl Toolchain {
     /// Where [`cargo`](Self::cargo) puts what it builds.
     pub fn target_dir(self) -> PathBuf {
         match self.compiler {
-            Compiler::Installed => workspace::target_dir().join("targets"),
-            Compiler::Debian => workspace::target_dir().join("targets-debian"),
+            Compiler::Installed => workspace::target_dir(),
+            Compiler::Debian => workspace::target_dir().join("debian"),
         }
     }
 }

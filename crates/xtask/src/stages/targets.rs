@@ -1,10 +1,10 @@
 //! The core on other targets than this machine.
 
 use super::suites::{SUITE, shared};
-use crate::machine;
 use crate::process::Run;
 use crate::report::{Outcome, Tally};
 use crate::toolchain::{BARE_TARGETS, Toolchain};
+use crate::{machine, workspace};
 
 /// The features of the core that firmware can have.
 const FEATURES: [&str; 6] =
@@ -53,8 +53,7 @@ fn run_x86_32(more: &[&str], tests: &[&str], set: fn(Run) -> Run) -> Outcome {
         return Ok(tally);
     }
     set(Toolchain::for_target(X86_32)?.cargo("test"))
-        .env("CARGO_PROFILE_RELEASE_DEBUG_ASSERTIONS", "true")
-        .env("CARGO_PROFILE_RELEASE_OVERFLOW_CHECKS", "true")
+        .env("RUSTC_WORKSPACE_WRAPPER", workspace::root().join("tests/checked.sh"))
         .env("CARGO_PROFILE_RELEASE_INCREMENTAL", "true")
         .args(SUITE)
         .args(["--quiet", "--no-fail-fast", "--features", "std"])
