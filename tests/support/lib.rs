@@ -1,6 +1,5 @@
-//! What the tests share: the conformance vectors, ways to cut a file into pieces, this project's
-//! verdict on a file, a storage with faults and the doors to it, and (feature `oracle`) the verdicts of
-//! the reference.
+//! What the tests share: ways to cut a file into pieces, this project's verdict on a file and its parse event by event, a storage with
+//! faults and the ways to read it, random headers, a naive model of slices, and (feature `oracle`) the verdicts of the reference.
 
 #[cfg(feature = "oracle")]
 pub mod agreement;

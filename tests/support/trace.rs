@@ -89,9 +89,9 @@ impl Trace {
             assert!(parser.event_start() <= parser.position());
             self.push(&event, parser.event_start());
             if event == Event::HeaderEnd {
-                let behind = chunk;
+                let rest = chunk;
                 assert_eq!(parser.next(&mut chunk), Ok(Event::HeaderEnd), "the end is repeated");
-                assert_eq!(chunk, behind, "what is behind the header is left alone");
+                assert_eq!(chunk, rest, "the bytes after the header are left alone");
                 return false;
             }
         }
