@@ -1,10 +1,10 @@
 //! The core on other targets than this machine.
 
-use super::suites::{SUITE, shared};
+use super::suites::{SUITE, level_of_tests, shared};
+use crate::machine;
 use crate::process::Run;
 use crate::report::{Outcome, Tally};
 use crate::toolchain::{BARE_TARGETS, Toolchain};
-use crate::{machine, workspace};
 
 /// The features of the core that firmware can have.
 const FEATURES: [&str; 6] =
@@ -36,26 +36,28 @@ const X86_32_QUICK: [&str; 6] = ["conformance::", "layout::", "lookups::", "inde
 
 /// The most telling tests, and of what takes long a part.
 pub fn x86_32() -> Outcome {
-    run_x86_32(&[], &X86_32_QUICK, shared)
+    run_x86_32(&[], &X86_32_QUICK, 0, shared)
 }
 
 pub fn all_x86_32() -> Outcome {
-    run_x86_32(&["--test", "memory"], &[], |tests| tests)
+    run_x86_32(&["--test", "memory"], &[], 1, |tests| tests)
 }
 
 /// Suites that judge and read files, natively, where a pointer has 32 bits; with the feature `std`, so that files of the system above
 /// 4 GiB are among them. The libraries are optimised, for where the standard library is built from source they would be slow otherwise;
-/// but with the checks of a debug build.
-fn run_x86_32(more: &[&str], tests: &[&str], set: fn(Run) -> Run) -> Outcome {
+/// but with the checks of a debug build. `level` is that of the tests, and so of the generic code of the library.
+fn run_x86_32(more: &[&str], tests: &[&str], level: u8, set: fn(Run) -> Run) -> Outcome {
     if !machine::runs_32_bit_x86() {
         let mut tally = Tally::default();
         tally.note("skipped: only Linux on x86-64 runs 32-bit x86 programs".to_owned());
         return Ok(tally);
     }
     set(Toolchain::for_target(X86_32)?.cargo("test"))
-        .env("RUSTC_WORKSPACE_WRAPPER", workspace::root().join("tests/checked.sh"))
+        .env("CARGO_PROFILE_RELEASE_DEBUG_ASSERTIONS", "true")
+        .env("CARGO_PROFILE_RELEASE_OVERFLOW_CHECKS", "true")
         .env("CARGO_PROFILE_RELEASE_INCREMENTAL", "true")
         .args(SUITE)
+        .args(["--config", &level_of_tests(level)])
         .args(["--quiet", "--no-fail-fast", "--features", "std"])
         .args(more)
         .args(["--"])
