@@ -29,19 +29,23 @@ fn script([python, folder]: Packages, path: &str) -> Result<Run, String> {
 
 /// What compares a program of the verification package with Python packages on random cases: so many, or the script's default.
 /// `NAME_SEED` repeats an earlier run.
-fn comparison(name: &str, path: &str, program: [&str; 2], cases: Option<u32>) -> Result<Run, String> {
+fn comparison(name: &str, path: &str, program: PathBuf, cases: Option<u32>) -> Result<Run, String> {
     let mut run = script(TESTS, path)?.limit(600);
-    let [program, features] = program;
-    // As the suite is built, so that little is left to build.
-    let build = ["build", "--quiet", "--package", "verification", "--bin", program, "--features", features];
-    own_cargo().args(build).check()?;
     if let Some(cases) = cases {
         run = run.args(["--cases", &cases.to_string()]);
     }
     if let Some(seed) = std::env::var_os(name.to_uppercase() + "_SEED") {
         run = run.args(["--seed".into(), seed]);
     }
-    Ok(run.args(["--"]).args([workspace::target_dir().join("debug").join(program)]))
+    Ok(run.args(["--"]).args([program]))
+}
+
+/// A program of the verification package, built as its tier builds the suite, so that little is left to build.
+fn program(name: &str, options: &[&str]) -> Result<PathBuf, String> {
+    let build = ["build", "--quiet", "--package", "verification", "--bin", name];
+    own_cargo().args(build).args(options).check()?;
+    let folder = if options.contains(&"--release") { "release" } else { "debug" };
+    Ok(workspace::target_dir().join(folder).join(name))
 }
 
 /// Runs some scripts at the same time. What they say is shown where one fails.
@@ -55,18 +59,26 @@ fn check_all(scripts: Vec<(String, Run)>) -> Tally {
 
 /// Random dictionaries become the same files, and random models the same shards, as the reference's: a part of them.
 pub fn some_files() -> Outcome {
-    compare(Some(2000), Some(100), Vec::new())
+    let shards = program("hub", &["--features", "std,oracle"])?;
+    compare(Some(2000), shards, Some(100), Vec::new())
 }
 
 /// All of them, and random slices are what numpy makes of them.
 pub fn all() -> Outcome {
-    let slices = comparison("numpy", "tests/slicing/numpy/numpy_slices.py", ["slices", ""], None)?;
-    compare(None, None, vec![("slices are numpy's".to_owned(), slices)])
+    let slices = comparison("numpy", "tests/slicing/numpy/numpy_slices.py", program("slices", &[])?, None)?;
+    let shards = program("hub", &["--release", "--features", "std,oracle"])?;
+    compare(None, shards, None, vec![("slices are numpy's".to_owned(), slices)])
 }
 
-fn compare(of_files: Option<u32>, of_shards: Option<u32>, mut all: Vec<(String, Run)>) -> Outcome {
-    let files = comparison("identity", "tests/writing/python/identity.py", ["writes", ""], of_files)?;
-    let shards = comparison("shards", "tests/shards/python/hub.py", ["hub", "std,oracle"], of_shards)?;
+fn compare(
+    of_files: Option<u32>,
+    shards: PathBuf,
+    of_shards: Option<u32>,
+    mut all: Vec<(String, Run)>,
+) -> Outcome {
+    let files =
+        comparison("identity", "tests/writing/python/identity.py", program("writes", &[])?, of_files)?;
+    let shards = comparison("shards", "tests/shards/python/hub.py", shards, of_shards)?;
     all.push(("files are the reference's".to_owned(), files));
     all.push(("shards are huggingface_hub's".to_owned(), shards));
     Ok(check_all(all))
@@ -95,7 +107,8 @@ pub fn vectors() -> Outcome {
 }
 
 fn generator(command: &str) -> Run {
-    let verification = ["--release", "--quiet", "--package", "verification", "--features", "oracle"];
+    // As `oracle` is built, so that little is left to build.
+    let verification = ["--release", "--quiet", "--package", "verification", "--features", "std,oracle"];
     own_cargo().args(["run"]).args(verification).args(["--bin", "vectors", "--", command])
 }
 
