@@ -63,18 +63,20 @@ impl Toolchain {
     /// `cargo SUBCOMMAND` for each of these targets, once for every compiler that they need: cargo builds for all of them at the same time.
     pub fn cargo_for_all(toolchains: &[Self], subcommand: &str) -> impl Iterator<Item = Run> {
         [Compiler::Installed, Compiler::Debian].into_iter().filter_map(move |compiler| {
-            let mut those = toolchains.iter().filter(move |toolchain| toolchain.compiler == compiler);
-            let first = those.next()?.cargo(subcommand);
-            Some(first.args(those.flat_map(|toolchain| ["--target", toolchain.triple])))
+            let mut of_compiler = toolchains.iter().filter(move |toolchain| toolchain.compiler == compiler);
+            let first = of_compiler.next()?.cargo(subcommand);
+            Some(of_compiler.fold(first, |cargo, toolchain| {
+                toolchain.linking(cargo).args(["--target", toolchain.triple])
+            }))
         })
     }
 
-    /// `cargo SUBCOMMAND --target TRIPLE`, with a target directory that no other compiler uses. Packages that ask for one of their own,
-    /// because what they build has the same names, still share here what it is built from: macros for this machine, above all.
+    /// `cargo SUBCOMMAND --target TRIPLE`, with a target directory that no other compiler uses. Boards set one of their own, because their
+    /// programs have the same names; what those are built from is shared all the same.
     pub fn cargo(self, subcommand: &str) -> Run {
         let cargo = match self.compiler {
             Compiler::Installed => own_cargo(),
-            Compiler::Debian => debian_cargo(self.triple),
+            Compiler::Debian => self.linking(debian_cargo()),
         };
         let libraries = match self.compiler {
             Compiler::Installed => None,
@@ -85,6 +87,15 @@ impl Toolchain {
         let cargo = cargo.env("CARGO_TARGET_DIR", self.target_dir());
         let cargo = cargo.env("CARGO_BUILD_BUILD_DIR", self.target_dir());
         cargo.args([subcommand, "--target", self.triple]).args(libraries)
+    }
+
+    /// Has cargo link for this target. Debian's package has no `rust-lld`, which bare targets link with by default.
+    fn linking(self, cargo: Run) -> Run {
+        if self.compiler == Compiler::Installed || !self.triple.contains("-none-") {
+            return cargo;
+        }
+        let linker = format!("CARGO_TARGET_{}_LINKER", self.triple.to_uppercase().replace('-', "_"));
+        cargo.env(linker, "ld.lld")
     }
 
     /// The compiler that [`cargo`](Self::cargo) takes, as it names itself.
@@ -111,15 +122,13 @@ pub fn own_cargo() -> Run {
         .env("CARGO_TARGET_DIR", workspace::target_dir())
 }
 
-/// Debian's cargo, which knows nothing of rustup. Its package has no `rust-lld`, which bare targets link with by default.
-fn debian_cargo(triple: &str) -> Run {
-    let cargo = Run::new(DEBIAN_CARGO)
+/// Debian's cargo, which knows nothing of rustup.
+fn debian_cargo() -> Run {
+    Run::new(DEBIAN_CARGO)
         .without(&TOOLCHAIN_VARIABLES)
         .env("CARGO", DEBIAN_CARGO)
         .env("RUSTC", DEBIAN_RUSTC)
-        .env("RUSTC_BOOTSTRAP", "1");
-    let linker = format!("CARGO_TARGET_{}_LINKER", triple.to_uppercase().replace('-', "_"));
-    if triple.contains("-none-") { cargo.env(linker, "ld.lld") } else { cargo }
+        .env("RUSTC_BOOTSTRAP", "1")
 }
 
 /// The compiler that [`own_cargo`] takes, as it names itself.
