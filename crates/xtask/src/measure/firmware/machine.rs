@@ -38,17 +38,34 @@ impl Firmware<'_> {
         self.run(&["--bin", program, "--features", feature])
     }
 
-    /// Builds a program that must not build for any of the targets, and gives what was said; an error when it builds for all.
-    pub fn build_refused(self, program: &str, feature: &str) -> Result<String, String> {
-        let mut said = String::new();
-        for cargo in self.cargo()? {
-            let output = cargo.args(["--keep-going", "--bin", program, "--features", feature]).output()?;
-            if output.status.success() {
-                return Err(format!("{program} builds with the feature {feature}"));
+    /// Whether a build of its own for each target succeeds, in their order: where one for all has failed, that tells for which it does.
+    pub fn each(self, build: impl Fn(Firmware<'_>) -> Result<(), String>) -> Vec<Result<(), String>> {
+        match build(self) {
+            Ok(()) => vec![Ok(()); self.toolchains.len()],
+            Err(_) => {
+                self.toolchains.chunks(1).map(|toolchains| build(Firmware { toolchains, ..self })).collect()
             }
-            said += &everything(&output);
         }
-        Ok(said)
+    }
+
+    /// Builds a program that must not build for any of the targets, and gives what was said for each; an error when it builds for one.
+    pub fn build_refused(self, program: &str, feature: &str) -> Result<Vec<String>, String> {
+        let refused = |toolchain: &Toolchain| {
+            let alone = Firmware { toolchains: std::slice::from_ref(toolchain), ..self };
+            let mut said = String::new();
+            for cargo in alone.cargo()? {
+                let output = cargo.args(["--bin", program, "--features", feature]).output()?;
+                if output.status.success() {
+                    return Err(format!(
+                        "{program} builds for {} with the feature {feature}",
+                        toolchain.triple
+                    ));
+                }
+                said += &everything(&output);
+            }
+            Ok(said)
+        };
+        self.toolchains.iter().map(refused).collect()
     }
 
     fn run(self, args: &[&str]) -> Result<(), String> {

@@ -58,9 +58,9 @@ pub fn rest() -> Outcome {
 }
 
 fn measure_targets(toolchains: &[Toolchain], tally: &mut Tally) {
-    let built = Firmware { toolchains, level: "s" }.build_only(&PROGRAMS);
-    for &toolchain in toolchains {
-        tally.measured(toolchain.triple, built.clone().and_then(|()| measure_image(toolchain)));
+    let built = Firmware { toolchains, level: "s" }.each(|firmware| firmware.build_only(&PROGRAMS));
+    for (&toolchain, built) in toolchains.iter().zip(built) {
+        tally.measured(toolchain.triple, built.and_then(|()| measure_image(toolchain)));
     }
 }
 
