@@ -65,18 +65,15 @@ fn record(model: &str, recording: &str, board: &str, sink: &mut Text<Console>) -
     ended(outcome, sink)
 }
 
-fn try_record(model: &str, path: &str, board: &str, sink: &mut impl Sink) -> Result<(), Failure<Error>> {
+fn try_record(model: &str, recording: &str, board: &str, sink: &mut impl Sink) -> Result<(), Failure<Error>> {
     // As flash has it: what was recorded before is lost only when there is something to record.
-    let storage = File::options().write(true).create(true).truncate(false).open(path);
+    let storage = File::options().write(true).create(true).truncate(false).open(recording);
     let storage = storage.map_err(WriteError::Sink)?;
     let name = Path::new(model).file_name().and_then(OsStr::to_str).unwrap_or(model);
     let (origin, mut page) = (origin(board, name), [0; PAGE]);
     let mut recording = Recording::new(storage, &origin, &mut page)?;
     digits(model, sink, &mut recording)?;
-    let event = recording.finish()?;
-    // What was written is what a reader takes.
-    View::parse(&std::fs::read(path).map_err(WriteError::Sink)?)?;
-    sink.event(&event);
+    sink.event(&recording.finish()?);
     Ok(())
 }
 

@@ -131,20 +131,40 @@ fn no_parser(program: &Path, other: &Path, model: &str) -> Result<(), String> {
     }
 }
 
-/// The file in the flash is the one that this machine records, which has been read back.
+/// The file in the flash is the one that this machine records. It is kept, for the command to check.
 fn recorded(at: usize, model: &str, board: &Board, case: &str) -> Result<(), String> {
     let image = board.image(case);
     let flash = workspace::read(&image)?;
-    let here = image.with_extension("here.safetensors");
+    let (path, here) = (path_of_recording(board, case), image.with_extension("here.safetensors"));
     workspace::write(&here, b"")?;
     run_here(&["record".into(), storage::model_path(model), here.clone(), PathBuf::from(&board.name)])?;
     let due = workspace::read(&here)?;
     let file = flash.get(at..).and_then(|flash| flash.get(..due.len()));
     let file = file.ok_or("the flash has no place for the recording")?;
+    workspace::write(&path, file)?;
     match file.iter().zip(&due).position(|(came, due)| came != due) {
         None => Ok(()),
         Some(at) => Err(format!("byte {at} of the recording is not the one that is recorded here")),
     }
+}
+
+/// The command finds nothing wrong with what boards have recorded in a case.
+pub fn check_recordings(
+    boards: &[&'static Board],
+    case: &str,
+    command: Result<PathBuf, String>,
+) -> Result<(), String> {
+    let records = |board: &&&Board| board.cases.get(case).is_some_and(|case| case.musts.records.is_some());
+    let paths: Vec<PathBuf> =
+        boards.iter().filter(records).map(|board| path_of_recording(board, case)).collect();
+    if paths.is_empty() {
+        return Err("no board records".to_owned());
+    }
+    Run::new(command?).args(["check"]).args(paths).capture().map(drop)
+}
+
+fn path_of_recording(board: &Board, case: &str) -> PathBuf {
+    board.image(case).with_extension("safetensors")
 }
 
 #[cfg(test)]

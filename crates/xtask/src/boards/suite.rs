@@ -4,7 +4,7 @@ use super::run::Ended;
 use super::{Board, Case, DIGITS, boards, golden, musts};
 use crate::report::{Outcome, Tally};
 use crate::workers::side_by_side;
-use crate::workspace;
+use crate::{stages, workspace};
 use std::thread;
 
 /// The exit codes of a program that has run into what its processor cannot execute, and of one that has panicked.
@@ -13,6 +13,8 @@ const DEADLY: [i32; 2] = [99, 101];
 /// One board of each architecture.
 pub const QUICK: [&str; 2] = ["netduinoplus2", "riscv-virt"];
 
+const RECORDINGS: &str = "the command finds nothing wrong with what boards have recorded";
+
 /// They read digits.
 pub fn quick() -> Outcome {
     let boards = QUICK.map(super::find).into_iter().collect::<Result<Vec<_>, _>>()?;
@@ -20,7 +22,9 @@ pub fn quick() -> Outcome {
         let run = || board.build("", &[DIGITS])?.capture().and_then(|_| judge_case(board, DIGITS, false));
         Tally::of(&format!("{} {DIGITS}", board.name), run())
     };
-    Ok(side_by_side(boards, judge).into_iter().sum())
+    let mut tally: Tally = side_by_side(boards.clone(), judge).into_iter().sum();
+    tally.check(RECORDINGS, musts::check_recordings(&boards, DIGITS, stages::command()));
+    Ok(tally)
 }
 
 /// All boards, and the tests of what they run.
@@ -34,6 +38,8 @@ pub fn all() -> Outcome {
     });
     tally.check("firmware/app: its tests", tests);
     tally.add(boards?);
+    let boards: Vec<&'static Board> = super::boards()?.iter().collect();
+    tally.check(RECORDINGS, musts::check_recordings(&boards, DIGITS, stages::release_command()));
     Ok(tally)
 }
 
