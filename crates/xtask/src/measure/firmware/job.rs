@@ -50,7 +50,7 @@ pub struct Bench {
     pub level: &'static str,
 }
 
-/// Of programs that have just been built.
+/// Measures one target at one level, whose programs have been built.
 pub fn measure(bench: Bench, quick: bool) -> Result<Sheet, String> {
     eprintln!("measuring {} at opt-level {}", bench.target.name, bench.level);
     let mut sheet = Sheet::new(bench.target.name, bench.level, bench.toolchain.version()?);

@@ -55,29 +55,13 @@ pub fn counted_places() -> Vec<String> {
 
 /// All of it; or, for a quick judgement, one level of one target for each architecture, without the reference.
 pub fn measure(options: &Options) -> Result<Measured, String> {
-    let targets = if options.quick { &TARGETS[1..] } else { &TARGETS[..] };
     // A slip in them is said before anything is built.
     Limits::read()?;
-    let toolchains = toolchains(targets)?;
-    let mut sheets = Vec::new();
-    for level in if options.quick { &LEVELS[..1] } else { &LEVELS[..] } {
-        let firmware = Firmware { toolchains: &toolchains, level };
-        firmware.build()?;
-        if !options.quick {
-            firmware.build_with(REFERENCE, REFERENCE)?;
-        }
-        let benches = targets.iter().zip(&toolchains);
-        let benches = benches.map(|(target, &toolchain)| Bench { target, toolchain, level });
-        for sheet in side_by_side(benches, |bench| job::measure(bench, options.quick)) {
-            sheets.push(sheet?);
-        }
-    }
-    if let Some(other) = sheets.iter().find(|sheet| sheet.compiler != sheets[0].compiler) {
-        return Err(format!(
-            "targets have different compilers: {} and {}",
-            sheets[0].compiler, other.compiler
-        ));
-    }
+    let sheets = if options.quick {
+        sheets(&TARGETS[1..], &LEVELS[..1], true)
+    } else {
+        sheets(&TARGETS, &LEVELS, false)
+    }?;
     let places: Vec<Place> = sheets.iter().filter_map(Sheet::place).collect();
     if options.bless {
         limits::bless(&places)?;
@@ -96,12 +80,29 @@ pub fn measure(options: &Options) -> Result<Measured, String> {
     })
 }
 
-fn toolchains(targets: &[Target]) -> Result<Vec<Toolchain>, String> {
-    let toolchain = |target: &Target| {
-        target.board.need_emulator()?;
-        Toolchain::for_target(target.board.triple)
-    };
-    targets.iter().map(toolchain).collect()
+fn sheets(targets: &'static [Target], levels: &[&'static str], quick: bool) -> Result<Vec<Sheet>, String> {
+    targets.iter().try_for_each(|target| target.board.need_emulator())?;
+    let triples: Vec<&str> = targets.iter().map(|target| target.board.triple).collect();
+    let (toolchains, mut sheets) = (Toolchain::for_targets(&triples)?, Vec::new());
+    for level in levels {
+        let firmware = Firmware { toolchains: &toolchains, level };
+        firmware.build()?;
+        if !quick {
+            firmware.build_with(REFERENCE, REFERENCE)?;
+        }
+        let benches = targets.iter().zip(&toolchains);
+        let benches = benches.map(|(target, &toolchain)| Bench { target, toolchain, level });
+        for sheet in side_by_side(benches, |bench| job::measure(bench, quick)) {
+            sheets.push(sheet?);
+        }
+    }
+    match sheets.iter().find(|sheet: &&Sheet| sheet.compiler != sheets[0].compiler) {
+        None => Ok(sheets),
+        Some(other) => {
+            let (one, other) = (&sheets[0].compiler, &other.compiler);
+            Err(format!("targets have different compilers: {one} and {other}"))
+        }
+    }
 }
 
 /// An error that names the first promise of a limit that a page does not make.
