@@ -59,29 +59,32 @@ fn check_all(scripts: Vec<(String, Run)>) -> Tally {
 
 /// Random dictionaries become the same files, and random models the same shards, as the reference's: a part of them.
 pub fn some_files() -> Outcome {
-    let shards = program("hub", &["--features", "std,oracle"])?;
-    compare(Some(2000), shards, Some(100), Vec::new())
+    Ok(check_all(vec![
+        files(Some(2000))?,
+        shards(program("hub", &["--features", "std,oracle"])?, Some(100))?,
+    ]))
 }
 
 /// All of them, and random slices are what numpy makes of them.
 pub fn all() -> Outcome {
     let slices = comparison("numpy", "tests/slicing/numpy/numpy_slices.py", program("slices", &[])?, None)?;
-    let shards = program("hub", &["--release", "--features", "std,oracle"])?;
-    compare(None, shards, None, vec![("slices are numpy's".to_owned(), slices)])
+    Ok(check_all(vec![
+        ("slices are numpy's".to_owned(), slices),
+        files(None)?,
+        shards(program("hub", &["--release", "--features", "std,oracle"])?, None)?,
+    ]))
 }
 
-fn compare(
-    of_files: Option<u32>,
-    shards: PathBuf,
-    of_shards: Option<u32>,
-    mut all: Vec<(String, Run)>,
-) -> Outcome {
-    let files =
-        comparison("identity", "tests/writing/python/identity.py", program("writes", &[])?, of_files)?;
-    let shards = comparison("shards", "tests/shards/python/hub.py", shards, of_shards)?;
-    all.push(("files are the reference's".to_owned(), files));
-    all.push(("shards are huggingface_hub's".to_owned(), shards));
-    Ok(check_all(all))
+fn files(cases: Option<u32>) -> Result<(String, Run), String> {
+    let run = comparison("identity", "tests/writing/python/identity.py", program("writes", &[])?, cases)?;
+    Ok(("files are the reference's".to_owned(), run))
+}
+
+fn shards(hub: PathBuf, cases: Option<u32>) -> Result<(String, Run), String> {
+    Ok((
+        "shards are huggingface_hub's".to_owned(),
+        comparison("shards", "tests/shards/python/hub.py", hub, cases)?,
+    ))
 }
 
 /// Writes the tables of what elements are anew.

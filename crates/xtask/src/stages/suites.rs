@@ -16,8 +16,7 @@ const PRODUCTS: [&str; 7] =
 /// The suite in a release build.
 pub const SUITE: [&str; 5] = ["--release", "--package", "verification", "--test", "suite"];
 
-/// The setting that optimises the tests of [`SUITE`] less than what they call. At 0 they are compiled five times as fast, and run nearly as
-/// fast; but the generic code of the library is compiled with them.
+/// Sets the optimisation level of the tests of [`SUITE`]. Generic code of the library gets this level too, because it is compiled with them.
 pub fn level_of_tests(level: u8) -> String {
     format!("profile.release.package.verification.opt-level={level}")
 }
@@ -65,7 +64,7 @@ pub fn oracle() -> Outcome {
     with_seed(test().args(SUITE).args(["--test", "memory", "--features", "std,oracle"])).tests()
 }
 
-/// The suite and the core's own tests, with the parser's shortcuts switched off. What they are built from is that of [`oracle`].
+/// The suite and the core's own tests, with the parser's shortcuts switched off. They share their dependencies with [`oracle`].
 pub fn general() -> Outcome {
     let compiler = workspace::root().join("tests/general.sh");
     let core =
@@ -78,9 +77,14 @@ pub fn general() -> Outcome {
         .tests()
 }
 
-/// The command with what needs probe-rs; its memory is measured without.
+/// What is different with probe-rs, and what all commands have in common; the tests of the others are those of [`workspace`].
 pub fn chips() -> Outcome {
-    share(&["--package", "safetensors-host", "--features", "chips", "--bins", "--test", "command"])
+    const DIFFERENT: [&str; 6] =
+        ["fit::", "flash::", "every_command::", "bad_input::", "completions::", "pages::"];
+    let package = ["--package", "safetensors-host", "--features", "chips"];
+    let mut tally = share(&[&package[..], &["--bins"]].concat())?;
+    tally.add(share(&[&package[..], &["--test", "command", "--"], &DIFFERENT].concat())?);
+    Ok(tally)
 }
 
 /// What the command takes of memory; what the library takes that streams is among the counts.

@@ -18,7 +18,7 @@ pub fn microcontrollers() -> Outcome {
     for features in [&[][..], &FEATURES].into_iter().chain(FEATURES.chunks(1)) {
         let what = if features.is_empty() { "no features".to_owned() } else { features.join(", ") };
         let subcommand = if features == FEATURES { "build" } else { "check" };
-        // Whether it compiles is asked, and other stages optimise it.
+        // Only whether it compiles is asked here; `links` builds what is optimised.
         let quickly = ["--config", "profile.dev.package.embedded-safetensors.opt-level=0"];
         let package = ["--package", "embedded-safetensors", "--no-default-features"];
         let outcome = Toolchain::cargo_for_all(&toolchains, subcommand)
