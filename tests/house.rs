@@ -139,6 +139,14 @@ fn every_file_of_tests_belongs_to_a_program() {
     }
 }
 
+/// `tests/support/Cargo.toml` says that it has none, so none would run.
+#[test]
+fn the_support_has_no_tests() {
+    let files = source::files_below("tests/support");
+    let found = files.iter().filter(|file| file.is_rust() && file.text.contains("#[test]"));
+    assert_eq!(found.map(|file| &file.path).collect::<Vec<_>>(), [""; 0]);
+}
+
 #[test]
 fn no_word_says_that_the_work_is_not_done() {
     let files = source::files_below("");

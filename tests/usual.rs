@@ -310,7 +310,7 @@ const MANY: Summary = match check_header(FILE.as_flattened(), &mut []) {
     Err(_) => panic!("the file is sound"),
 };
 
-/// Without shortcuts the compiler reads a part: how long it takes is not tested there.
+/// Without shortcuts a const of full size takes the compiler most of a minute. It is shorter there, and the tests read the full size.
 const PART: usize = if cfg!(safetensors_general) { 20 } else { 1 };
 
 const TENSORS: usize = 4000;
@@ -331,8 +331,10 @@ const fn file<const LINES: usize>() -> [[u8; 60]; LINES] {
 fn thousands_in_a_const() {
     assert_eq!(MANY.tensors, (TENSORS / PART) as u64);
     assert_eq!(compare(FILE.as_flattened()), Ok(MANY));
-    let all = file::<{ 1 + TENSORS }>();
-    assert_eq!(compare(all.as_flattened()).map(|summary| summary.tensors), Ok(TENSORS as u64));
+    if PART > 1 {
+        let all = file::<{ 1 + TENSORS }>();
+        assert_eq!(compare(all.as_flattened()).map(|summary| summary.tensors), Ok(TENSORS as u64));
+    }
 }
 
 /// As [`MANY`], of text with escapes.
@@ -344,7 +346,7 @@ const ESCAPED: View<'static> = match View::parse(TEXTS.as_flattened()) {
 const ESCAPES: usize = 20_000;
 static TEXTS: [[u8; 4]; 8 + ESCAPES / PART] = texts();
 
-/// A file with two escapes in each word but the first eight.
+/// Metadata with one value, of two escapes in each word but the first eight.
 const fn texts<const WORDS: usize>() -> [[u8; 4]; WORDS] {
     let mut file = [*br#"\"\n"#; WORDS];
     let length = (4 * WORDS as u64 - 8).to_le_bytes();
@@ -361,5 +363,9 @@ fn thousands_of_escapes_in_a_const() {
     let (key, value) = ESCAPED.metadata().next().expect("there is one");
     assert_eq!((key.as_str(), value.decoded_len()), (Some(""), 2 * (ESCAPES / PART)));
     assert_eq!(compare(ESCAPED.file()), Ok(ESCAPED.summary()));
-    assert!(compare(texts::<{ 8 + ESCAPES }>().as_flattened()).is_ok());
+    if PART > 1 {
+        let all = texts::<{ 8 + ESCAPES }>();
+        let summary = compare(all.as_flattened()).expect("it is sound");
+        assert_eq!(summary.data_start, size_of_val(&all) as u64);
+    }
 }

@@ -10,15 +10,15 @@ pub enum Asked {
     All,
     /// One index, which takes the axis away.
     Index(u64),
-    /// From the first number up to the second, which is left out, by steps of the third.
+    /// `start..end` with a step.
     Half(u64, u64, u64),
-    /// The same, up to the second and with it.
+    /// `start..=end` with a step.
     Inclusive(u64, u64, u64),
-    /// From the first number to the end, by steps of the second.
+    /// `start..` with a step.
     From(u64, u64),
-    /// From the start up to the first number, which is left out, by steps of the second.
+    /// `..end` with a step.
     To(u64, u64),
-    /// The same, up to the first number and with it.
+    /// `..=end` with a step.
     ToInclusive(u64, u64),
 }
 

@@ -59,7 +59,7 @@ impl Seen {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Trace {
     seen: Vec<Seen>,
-    /// Why it ended, if not with the header.
+    /// The error, if the header was refused.
     pub error: Option<Error>,
     position: u64,
 }

@@ -58,7 +58,7 @@ fn printed(name: &str, features: &str) -> String {
         None => {
             let mut cargo = Command::new(env!("CARGO"));
             cargo.args(["run", "--quiet", "--example", name, "--features", features]);
-            // They run for an instant, and the library is compiled again for each set of features.
+            // They run briefly, and the library is compiled again for each set of features.
             cargo.args(["--config", "profile.dev.package.embedded-safetensors.opt-level=0"]);
             cargo
         }

@@ -123,7 +123,7 @@ pub fn file(random: &mut Random, header: &[u8], data_len: u64, damaged: bool) ->
     }
     let mut file = length.to_le_bytes().to_vec();
     file.extend_from_slice(header);
-    // No two neighbours are equal, so that bytes from a wrong place are noticed.
+    // No two neighbours are equal, so that bytes from a place nearby are noticed.
     file.extend((0..data_len).map(|place| (place % 251) as u8));
     if damaged && random.percent(50) {
         file.truncate(random.below(file.len() + 1));
