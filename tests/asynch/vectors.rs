@@ -9,6 +9,7 @@ use embedded_safetensors::{
 };
 use support::context::Context;
 use support::executor::finish;
+use support::judge::slots_for;
 use support::mock::{Fault, Plan, Reads, Storage};
 use support::share;
 use support::waiting::{Door, Source, Waits};
@@ -268,30 +269,29 @@ fn the_verdict_is_the_same(door: Door, sample: &Sample, storage: &Storage<'_>) {
     for window in sample.windows() {
         let _context = Context(|| format!("a window of {window}"));
         let mut window = vec![0; window];
-        let outcome = verdict(door.source(storage, WAITS), &mut window);
+        let mut slots = slots_for(sample.file.len());
+        let outcome = verdict(door.source(storage, WAITS), &mut slots, &mut window);
         let said = outcome.map_err(of_format).map_err(|error| (error.kind.code().to_owned(), Some(error.at)));
         let expected = match &sample.vector.code {
             Some(code) => Err((code.clone(), sample.vector.at)),
             None => Ok(()),
         };
         assert_eq!(said.map(|_| ()), expected);
-        assert_eq!(outcome, blocking_verdict(storage, &mut window));
+        assert_eq!(outcome, blocking_verdict(storage, &mut slots, &mut window));
     }
 }
 
 type Judgement = Result<Summary, ReadError<Fault>>;
 
-fn verdict(source: impl asynch::ReadAt<Error = Fault>, window: &mut [u8]) -> Judgement {
-    let mut slots = vec![Slot::EMPTY; 4096];
-    let mut model = finish(Model::open_sorting(source, &mut slots, window))?;
-    finish(model.check_names([1, 2], &mut slots, &mut [0; 64], window))?;
+fn verdict(source: impl asynch::ReadAt<Error = Fault>, slots: &mut [Slot], window: &mut [u8]) -> Judgement {
+    let mut model = finish(Model::open_sorting(source, slots, window))?;
+    finish(model.check_names([1, 2], slots, &mut [0; 64], window))?;
     Ok(model.summary())
 }
 
-fn blocking_verdict(source: impl ReadAt<Error = Fault>, window: &mut [u8]) -> Judgement {
-    let mut slots = vec![Slot::EMPTY; 4096];
-    let mut model = embedded_safetensors::Model::open_sorting(source, &mut slots, window)?;
-    model.check_names([1, 2], &mut slots, &mut [0; 64], window)?;
+fn blocking_verdict(source: impl ReadAt<Error = Fault>, slots: &mut [Slot], window: &mut [u8]) -> Judgement {
+    let mut model = embedded_safetensors::Model::open_sorting(source, slots, window)?;
+    model.check_names([1, 2], slots, &mut [0; 64], window)?;
     Ok(model.summary())
 }
 

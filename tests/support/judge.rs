@@ -45,7 +45,7 @@ impl Reader {
     /// # Errors
     /// The fault of the file that the reader reports.
     pub fn judge(&self, file: &[u8]) -> Result<Table, Error> {
-        let mut slots = vec![Slot::EMPTY; self.slots.unwrap_or_else(|| most_names(file))];
+        let mut slots = self.slots.map_or_else(|| slots_for(file.len()), |slots| vec![Slot::EMPTY; slots]);
         self.check(file, &mut slots)?;
         self.check_duplicates(file, &mut slots)?;
         contents(file, self.split)
@@ -91,7 +91,8 @@ impl Reader {
     }
 }
 
-/// More names than the file can hold, up to a million: each takes 6 bytes at the least.
-fn most_names(file: &[u8]) -> usize {
-    (file.len() / 6 + 2).min(1 << 20)
+/// Slots for all names of a file of this length, up to a million, so that no pass is made again.
+pub fn slots_for(len: usize) -> Vec<Slot> {
+    // Each takes 6 bytes at the least.
+    vec![Slot::EMPTY; (len / 6 + 2).min(1 << 20)]
 }
