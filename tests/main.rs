@@ -4,6 +4,7 @@
 //! A new file needs its line here; a test of the house finds one that has none.
 
 mod adapters;
+mod apis;
 mod asynch;
 mod chunking;
 mod conformance;

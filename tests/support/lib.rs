@@ -1,8 +1,10 @@
 //! What the tests share: ways to cut a file into pieces, this project's verdict on a file and its parse event by event, a storage with
-//! faults and the ways to read it, random headers, a naive model of slices, and (feature `oracle`) the verdicts of the reference.
+//! faults and the ways to read it, one file through every API, random headers, a naive model of slices, and (feature `oracle`) the verdicts
+//! of the reference.
 
 #[cfg(feature = "oracle")]
 pub mod agreement;
+pub mod apis;
 pub mod contents;
 pub mod context;
 pub mod deeds;
@@ -14,7 +16,7 @@ pub mod executor;
 pub mod file;
 pub mod flash;
 #[cfg(feature = "oracle")]
-pub mod forms;
+mod forms;
 pub mod headers;
 pub mod judge;
 pub mod mock;

@@ -10,16 +10,21 @@ fn share() -> usize {
     *SHARE.get_or_init(|| read().max(1))
 }
 
-/// Other parts with each `SUITE_SEED`.
-fn seed() -> usize {
-    static SEED: OnceLock<usize> = OnceLock::new();
-    let read = || std::env::var("SUITE_SEED").map_or(0, |text| text.parse::<u64>().expect("a number"));
-    *SEED.get_or_init(|| usize::try_from(read() % (1 << 30)).expect("it is small"))
+/// `SUITE_SEED`: other random cases with each, and other parts of what is shared out.
+pub fn seed() -> u64 {
+    static SEED: OnceLock<u64> = OnceLock::new();
+    let read = || std::env::var("SUITE_SEED").map_or(0, |text| text.parse().expect("a number"));
+    *SEED.get_or_init(read)
+}
+
+/// A small number that is another with each seed.
+fn offset() -> usize {
+    usize::try_from(seed() % (1 << 30)).expect("it is small")
 }
 
 /// Whether this run takes the case of this number.
 pub fn takes(number: usize) -> bool {
-    number % share() == seed() % share()
+    number % share() == offset() % share()
 }
 
 /// So many cases, or the share of them.
@@ -31,5 +36,5 @@ pub fn of(cases: u64) -> u64 {
 pub fn part<T>(cases: impl IntoIterator<Item = T>, number: usize) -> impl Iterator<Item = T> {
     let cases: Vec<T> = cases.into_iter().collect();
     let step = share().min(cases.len()).max(1);
-    cases.into_iter().skip((seed() + number) % step).step_by(step)
+    cases.into_iter().skip((offset() + number) % step).step_by(step)
 }

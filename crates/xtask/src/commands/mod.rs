@@ -1,5 +1,6 @@
 //! The commands: those of many lines in files of their own.
 
+mod fuzz;
 mod lint;
 mod measure;
 mod test;
@@ -15,7 +16,7 @@ pub struct Command {
     run: fn(&[String]) -> Result<ExitCode, String>,
 }
 
-static COMMANDS: [Command; 8] = [
+static COMMANDS: [Command; 9] = [
     Command {
         name: "demo",
         about: "a board reads digits (--board BOARD: another one; --list: which there are)",
@@ -29,6 +30,7 @@ static COMMANDS: [Command; 8] = [
     },
     measure::COMMAND,
     lint::COMMAND,
+    fuzz::COMMAND,
     Command {
         name: "vectors",
         about: "generate tests/vectors anew, with the reference's verdicts",

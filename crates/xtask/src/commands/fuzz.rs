@@ -1,0 +1,81 @@
+//! `cargo xtask fuzz [SECONDS]`: files that a fuzzer makes up, through every API and beside the reference.
+
+use super::Command;
+use crate::process::Run;
+use crate::toolchain::own_cargo;
+use crate::{machine, workspace};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+pub const COMMAND: Command = Command {
+    name: "fuzz",
+    about: "compare all APIs and the reference on files that a fuzzer makes up (SECONDS: for so long; a minute)",
+    run,
+};
+
+const FOLDER: &str = "tests/fuzz";
+const USUAL: u64 = 60;
+/// What builds it takes minutes with a sanitizer.
+const BUILD: u64 = 30 * 60;
+
+fn run(words: &[String]) -> Result<ExitCode, String> {
+    let seconds = match words {
+        [] => USUAL,
+        [seconds] => seconds.parse().map_err(|_| usage(seconds))?,
+        [_, word, ..] => return Err(usage(word)),
+    };
+    need_nightly()?;
+    need_cargo_fuzz()?;
+    let corpus = folder("corpus");
+    own_cargo()
+        .dir(&workspace::root().join(FOLDER))
+        .args(["run", "--release", "--quiet", "--bin", "corpus"])
+        .args([&corpus])
+        .check()?;
+    // The findings of all runs stay beside each other, and what a run has learned is there for the next.
+    let findings = folder("findings");
+    workspace::write(
+        &findings.join("README"),
+        b"Each file is a header that a run of `cargo xtask fuzz` failed with.\n",
+    )?;
+    let workers = std::thread::available_parallelism().map_or(1, usize::from).to_string();
+    let fuzz = ["+nightly", "fuzz", "run", "--fuzz-dir", FOLDER, "--target-dir"];
+    let run = Run::new("cargo").args(fuzz).args([folder("build")]).args(["header"]).args([corpus]);
+    let options = [
+        format!("-max_total_time={seconds}"),
+        format!("-jobs={workers}"),
+        format!("-workers={workers}"),
+        format!("-artifact_prefix={}/", findings.display()),
+    ];
+    run.args(["--"]).args(options).limit(seconds + BUILD).check()?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn usage(word: &str) -> String {
+    format!("what is \"{word}\"? usage: cargo xtask fuzz [SECONDS]")
+}
+
+fn folder(name: &str) -> PathBuf {
+    workspace::target_dir().join("fuzz").join(name)
+}
+
+fn need_nightly() -> Result<(), String> {
+    let present = || Run::new("cargo").args(["+nightly", "--version"]).capture().is_ok();
+    if present() {
+        return Ok(());
+    }
+    let advice = "run `rustup toolchain install nightly`";
+    machine::install("a nightly compiler, which has sanitizers", Some(advice), || {
+        Run::new("rustup").args(["toolchain", "install", "nightly", "--profile", "minimal"]).check()
+    })
+}
+
+fn need_cargo_fuzz() -> Result<(), String> {
+    if machine::find("cargo-fuzz").is_some() {
+        return Ok(());
+    }
+    let advice = "run `cargo install cargo-fuzz`";
+    machine::install("cargo-fuzz", Some(advice), || {
+        own_cargo().args(["install", "--locked", "--quiet", "cargo-fuzz"]).check()
+    })
+}

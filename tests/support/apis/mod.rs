@@ -1,0 +1,211 @@
+//! One file through every API that reads: all give the same verdict, and the same tensors, metadata and bytes.
+
+#[cfg(feature = "std")]
+mod path;
+mod pushed;
+mod stored;
+mod viewed;
+
+use embedded_safetensors::{Error, ErrorKind, IndexMemory, IndexRecord, MAX_RANK};
+
+use crate::judge::judge;
+use crate::random::Random;
+use vectors::table::{Table, Tensor};
+
+/// An API that reads files.
+struct Api {
+    name: &'static str,
+    /// What it leaves out of the verdict, or cannot do.
+    lacks: &'static [Lack],
+    /// Reads the file, and asserts that all it gives of a valid file is what the file has.
+    read: fn(&Case<'_>, &mut Random) -> Result<(), Error>,
+}
+
+/// What an API leaves out of the verdict, or cannot do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Lack {
+    /// It does not look for two tensors of one name.
+    Names,
+    /// It does not look for two equal keys of the metadata.
+    Keys,
+    /// It does not compare the parts of a tensor's entry with each other.
+    Tensors,
+    /// It does not compare tensors with each other and with the length of the file.
+    Layout,
+    /// It may not know the length of the file, and find a header that is longer by what is in its place.
+    Length,
+    /// It does not read tensors that are not in the order of their offsets.
+    Order,
+    /// It does not read shapes of more dimensions than [`MAX_RANK`].
+    Rank,
+}
+
+/// Those that need no file on a disk, which takes a hundred times as long.
+const IN_MEMORY: [&[Api]; 3] = [&viewed::APIS, &pushed::APIS, &stored::APIS];
+
+/// A file, and what is due of every API.
+struct Case<'f> {
+    file: &'f [u8],
+    due: Result<Table, Error>,
+}
+
+/// Reads the file through every API.
+///
+/// # Errors
+/// Which API says something else of the file than the whole check, and what.
+///
+/// # Panics
+/// When an API gives something else than the file has.
+pub fn compare(file: &[u8], random: &mut Random) -> Result<(), String> {
+    compare_in_memory(file, random)?;
+    #[cfg(feature = "std")]
+    Case::new(file).compare(&path::APIS, random)?;
+    Ok(())
+}
+
+/// Reads the file through every API that needs no file on a disk, a hundred times as fast as [`compare`].
+///
+/// # Errors
+/// As [`compare`].
+///
+/// # Panics
+/// As [`compare`].
+pub fn compare_in_memory(file: &[u8], random: &mut Random) -> Result<(), String> {
+    let case = Case::new(file);
+    IN_MEMORY.into_iter().try_for_each(|apis| case.compare(apis, random))
+}
+
+impl Api {
+    fn compare(&self, found: Result<(), Error>, due: &Result<Table, Error>) -> Result<(), String> {
+        match (found, due) {
+            (Ok(()), Ok(_)) => Ok(()),
+            (Ok(()), Err(due)) if self.overlooks(due.kind) => Ok(()),
+            (Err(_), Err(due)) if is_longer(due.kind) && self.lacks(Lack::Length) => Ok(()),
+            // What comes after something that is overlooked.
+            (Err(found), Err(due)) if self.overlooks(due.kind) && found.at > due.at => Ok(()),
+            (Err(found), _) if self.cannot(found.kind) => Ok(()),
+            (Err(found), Err(due)) if found == *due || self.finds_before(found.kind, due.kind) => Ok(()),
+            (found, due) => Err(format!("{found:?}, but {:?} is due", due.as_ref().map(|_| ()))),
+        }
+    }
+
+    fn lacks(&self, lack: Lack) -> bool {
+        self.lacks.contains(&lack)
+    }
+
+    fn overlooks(&self, kind: ErrorKind) -> bool {
+        match kind {
+            ErrorKind::NameTwice => self.lacks(Lack::Names),
+            ErrorKind::KeyTwice => self.lacks(Lack::Keys),
+            _ if is_of_layout(kind) => self.lacks(Lack::Layout),
+            _ => is_of_tensor(kind) && self.lacks(Lack::Tensors),
+        }
+    }
+
+    fn cannot(&self, kind: ErrorKind) -> bool {
+        match kind {
+            ErrorKind::OutOfOrder => self.lacks(Lack::Order),
+            ErrorKind::Rank { .. } => self.lacks(Lack::Rank),
+            _ => false,
+        }
+    }
+
+    /// The whole check looks for equal names last; an API with an index finds them in its first pass.
+    fn finds_before(&self, found: ErrorKind, due: ErrorKind) -> bool {
+        found == ErrorKind::NameTwice
+            && !self.lacks(Lack::Names)
+            && (is_of_layout(due) || due == ErrorKind::KeyTwice)
+    }
+}
+
+/// Whether the header is longer than the file.
+fn is_longer(kind: ErrorKind) -> bool {
+    matches!(kind, ErrorKind::HeaderBeyondFile { .. })
+}
+
+/// Whether it takes more than one field of an entry to see it.
+fn is_of_tensor(kind: ErrorKind) -> bool {
+    kind.code().starts_with("tensor.") || kind.code() == "layout.reversed"
+}
+
+/// Whether it takes more than one entry, or the length of the file, to see it.
+fn is_of_layout(kind: ErrorKind) -> bool {
+    ["layout.hole", "layout.overlap", "data.", "container.header-beyond-file"]
+        .iter()
+        .any(|area| kind.code().starts_with(area))
+}
+
+impl<'f> Case<'f> {
+    fn new(file: &'f [u8]) -> Self {
+        Self { file, due: judge(file) }
+    }
+
+    fn compare(&self, apis: &[Api], random: &mut Random) -> Result<(), String> {
+        apis.iter().try_for_each(|api| {
+            let found = (api.read)(self, random);
+            api.compare(found, &self.due).map_err(|problem| format!("{}: {problem}", api.name))
+        })
+    }
+
+    fn is_valid(&self) -> bool {
+        self.due.is_ok()
+    }
+
+    /// The tensors of a valid file.
+    fn tensors(&self) -> &[Tensor] {
+        self.due.as_ref().map_or(&[], |table| &table.tensors)
+    }
+
+    /// Those whose shapes can be held without an index.
+    fn flat(&self) -> impl Iterator<Item = &Tensor> {
+        self.tensors().iter().filter(|tensor| tensor.shape.len() <= MAX_RANK)
+    }
+
+    fn has_only_flat(&self) -> bool {
+        self.flat().count() == self.tensors().len()
+    }
+
+    fn bytes(&self, tensor: &Tensor) -> &'f [u8] {
+        let data_start = 8 + u64::from_le_bytes(self.file[..8].try_into().expect("8 bytes"));
+        let [begin, end] =
+            tensor.data_offsets.map(|offset| usize::try_from(data_start + offset).expect("in memory"));
+        &self.file[begin..end]
+    }
+
+    /// Asserts that these are the tensors of the file, if it is valid.
+    fn lists(&self, mut tensors: Vec<Tensor>) {
+        tensors.sort();
+        if self.is_valid() {
+            assert_eq!(tensors, self.tensors());
+        }
+    }
+
+    /// Asserts that these are the pairs of the metadata of the file, if it is valid.
+    fn has_pairs<'p>(&self, pairs: Option<impl IntoIterator<Item = (&'p str, &'p str)>>) {
+        let owned = |(key, value): (&str, &str)| (key.to_owned(), value.to_owned());
+        let pairs = pairs.map(|pairs| pairs.into_iter().map(owned).collect());
+        if let Ok(table) = &self.due {
+            assert_eq!(pairs, table.metadata);
+        }
+    }
+}
+
+/// Memory for an index of a file of this length: every tensor, dimension and byte of a name takes at least a byte of it.
+struct Memory {
+    records: Vec<IndexRecord>,
+    dims: Vec<u64>,
+    names: Vec<u8>,
+}
+
+impl Memory {
+    fn for_file(file: &[u8]) -> Self {
+        // An entry with nothing in it takes 45 bytes, a dimension two.
+        let [records, dims] = [45, 2].map(|unit| file.len() / unit + 1);
+        Self { records: vec![IndexRecord::EMPTY; records], dims: vec![0; dims], names: vec![0; file.len()] }
+    }
+
+    fn lend(&mut self, random: &mut Random) -> IndexMemory<'_> {
+        let Self { records, dims, names } = self;
+        IndexMemory::new(records, dims, names).with_key([random.number(), random.number()])
+    }
+}

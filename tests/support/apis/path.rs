@@ -1,0 +1,73 @@
+//! A file of the system.
+
+use std::path::{Path, PathBuf};
+use std::{env, fs, process, thread};
+
+use embedded_safetensors::{Draft, Error, FileError, FileFault, FileModel, MappedModel};
+
+use super::{Api, Case};
+use vectors::table::Tensor;
+
+pub const APIS: [Api; 3] = [
+    Api { name: "FileModel", lacks: &[], read: |case, _| at_a_path(case, |path| open(case, path)) },
+    Api { name: "MappedModel", lacks: &[], read: |case, _| at_a_path(case, |path| map(case, path)) },
+    Api { name: "Draft", lacks: &[], read: |case, _| at_a_path(case, |path| draft(case, path)) },
+];
+
+fn at_a_path(case: &Case<'_>, read: impl FnOnce(&Path) -> Result<(), FileError>) -> Result<(), Error> {
+    let path = path();
+    fs::write(&path, case.file).expect("the folder for temporary files can be written");
+    let outcome = read(&path);
+    fs::remove_file(&path).expect("it was written");
+    outcome.map_err(|error| match error.fault() {
+        FileFault::Format(error) | FileFault::Twice { error, .. } => *error,
+        fault => panic!("{fault:?}"),
+    })
+}
+
+/// Of this thread alone.
+fn path() -> PathBuf {
+    let thread = format!("{:?}", thread::current().id()).replace(|c: char| !c.is_ascii_digit(), "");
+    env::temp_dir().join(format!("every-api-{}-{thread}.safetensors", process::id()))
+}
+
+fn open(case: &Case<'_>, path: &Path) -> Result<(), FileError> {
+    let model = FileModel::open(path)?;
+    let tensors = model.tensors().map(|tensor| Tensor {
+        data_offsets: [tensor.begin(), tensor.end()],
+        name: tensor.name().to_owned(),
+        dtype: tensor.dtype().to_string(),
+        shape: tensor.dims().to_vec(),
+    });
+    case.lists(tensors.collect());
+    case.has_pairs(model.metadata().map(|pairs| pairs.iter().map(|(key, value)| (&key[..], &value[..]))));
+    for tensor in case.tensors() {
+        let mut buffer = vec![0; case.bytes(tensor).len()];
+        let found = model.tensor(&tensor.name).expect("it is there");
+        assert_eq!(found.reader().read_all(&mut buffer).expect("it can be read"), case.bytes(tensor));
+    }
+    Ok(())
+}
+
+#[expect(unsafe_code, reason = "nothing else writes to the file")]
+fn map(case: &Case<'_>, path: &Path) -> Result<(), FileError> {
+    // SAFETY: the file is that of this thread alone, and is removed only afterwards.
+    let model = unsafe { MappedModel::open(path) }?;
+    assert_eq!(model.len(), case.tensors().len());
+    for tensor in case.flat() {
+        assert_eq!(model.tensor(&tensor.name).expect("it is there").bytes(), case.bytes(tensor));
+    }
+    assert!(model.tensor("no such name").is_err());
+    Ok(())
+}
+
+fn draft(case: &Case<'_>, path: &Path) -> Result<(), FileError> {
+    let draft = Draft::open(path)?;
+    assert_eq!(draft.tensors().count(), case.tensors().len());
+    case.has_pairs(Some(draft.metadata()).filter(|_| has_metadata(case)));
+    Ok(())
+}
+
+fn has_metadata(case: &Case<'_>) -> bool {
+    case.due.as_ref().is_ok_and(|table| table.metadata.is_some())
+}

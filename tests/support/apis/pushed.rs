@@ -1,0 +1,118 @@
+//! A file that arrives in pieces.
+
+use std::collections::BTreeMap;
+
+use embedded_safetensors::{Entries, Entry, Error, Item, Receiver, Routed, Router, bind};
+
+use super::{Api, Case, Lack, Memory};
+use crate::contents::contents;
+use crate::judge::Reader;
+use crate::random::Random;
+use crate::split::Split;
+use vectors::table::Tensor;
+
+/// What a reader of events does not see.
+const OF_EVENTS: &[Lack] = &[Lack::Names, Lack::Keys, Lack::Layout, Lack::Length, Lack::Tensors];
+
+pub const APIS: [Api; 5] = [
+    Api { name: "HeaderCheck and DuplicateCheck", lacks: &[Lack::Length], read: check },
+    Api { name: "HeaderParser", lacks: OF_EVENTS, read: parse },
+    Api {
+        name: "Entries",
+        lacks: &[Lack::Names, Lack::Keys, Lack::Layout, Lack::Length, Lack::Rank],
+        read: list,
+    },
+    Api { name: "Receiver", lacks: &[Lack::Names, Lack::Keys, Lack::Length, Lack::Order], read: receive },
+    Api { name: "Router", lacks: &[Lack::Keys, Lack::Length], read: route },
+];
+
+/// In pieces of one length, some of them of one byte.
+fn some_split(random: &mut Random) -> Split {
+    let longest = random.pick(&[1, 8, 64, 300]);
+    Split::Every(1 + random.below(longest))
+}
+
+fn check(case: &Case<'_>, random: &mut Random) -> Result<(), Error> {
+    let reader = Reader {
+        split: some_split(random),
+        slots: random.pick(&[None, Some(4)]),
+        text: 1 + random.below(40),
+        length_known: random.percent(50),
+    };
+    reader.judge(case.file).map(|table| case.lists(table.tensors))
+}
+
+fn parse(case: &Case<'_>, random: &mut Random) -> Result<(), Error> {
+    let table = contents(case.file, some_split(random))?;
+    if let Ok(due) = &case.due {
+        assert_eq!(table, *due);
+    }
+    Ok(())
+}
+
+fn list(case: &Case<'_>, random: &mut Random) -> Result<(), Error> {
+    let mut name = vec![0; case.file.len()];
+    let mut entries = Entries::new(&mut name);
+    let mut tensors = Vec::new();
+    for mut piece in some_split(random).pieces(case.file) {
+        loop {
+            match entries.next(&mut piece)? {
+                Item::NeedInput => break,
+                Item::Tensor(entry) => tensors.push(tensor_of(&entry)),
+                Item::HeaderEnd => {
+                    case.lists(tensors);
+                    return Ok(());
+                }
+            }
+        }
+    }
+    entries.end_of_input()
+}
+
+/// What an entry says.
+pub fn tensor_of(entry: &Entry<'_>) -> Tensor {
+    Tensor {
+        data_offsets: [entry.info.begin(), entry.info.end()],
+        name: entry.name().to_owned(),
+        dtype: entry.info.dtype().to_string(),
+        shape: entry.info.shape().dims().to_vec(),
+    }
+}
+
+fn receive(case: &Case<'_>, random: &mut Random) -> Result<(), Error> {
+    let mut buffers: Vec<_> = case.flat().map(|tensor| vec![0; case.bytes(tensor).len()]).collect();
+    let names = case.flat().map(|tensor| &tensor.name[..]);
+    let bindings: Vec<_> = names.zip(&mut buffers).map(|(name, buffer)| bind(name, buffer)).collect();
+    let mut receiver = Receiver::new(bindings);
+    some_split(random).pieces(case.file).try_for_each(|piece| receiver.push(piece).map(drop))?;
+    receiver.end_of_input()?;
+    for (binding, tensor) in receiver.bindings().iter().zip(case.flat()) {
+        assert_eq!(binding.bytes(), Some(case.bytes(tensor)), "{}", tensor.name);
+    }
+    Ok(())
+}
+
+fn route(case: &Case<'_>, random: &mut Random) -> Result<(), Error> {
+    let mut memory = Memory::for_file(case.file);
+    let mut router = Router::new(memory.lend(random));
+    let mut arrived: BTreeMap<String, Vec<u8>> = BTreeMap::new();
+    for mut piece in some_split(random).pieces(case.file) {
+        loop {
+            match router.next(&mut piece)? {
+                Routed::NeedInput | Routed::End => break,
+                Routed::Header => {}
+                Routed::Data { tensor, offset, bytes } => {
+                    let known = arrived.entry(tensor.name().to_owned()).or_default();
+                    assert_eq!(known.len() as u64, offset, "{}", tensor.name());
+                    known.extend(bytes);
+                }
+            }
+        }
+    }
+    router.end_of_input()?;
+    for tensor in case.tensors() {
+        let bytes = arrived.get(&tensor.name).map_or(&[][..], |bytes| bytes);
+        assert_eq!(bytes, case.bytes(tensor), "{}", tensor.name);
+    }
+    Ok(())
+}

@@ -1,0 +1,201 @@
+//! A file in storage that is read through a window.
+
+use embedded_safetensors::{
+    Error, ErrorKind, Index, Model, ReadAt, ReadError, Slot, TensorInfo, Wanted, asynch,
+};
+
+use super::pushed::tensor_of;
+use super::viewed::some_slots;
+use super::{Api, Case, Lack, Memory};
+use crate::doors::{Door, Nor, Own, SeekableStream, Slice};
+use crate::executor::finish;
+use crate::mock::{Plan, Reads, Storage};
+use crate::random::Random;
+use crate::waiting::{self, Waits};
+use vectors::table::Tensor;
+
+/// What a model does not see that is opened without an index.
+const UNINDEXED: &[Lack] = &[Lack::Names, Lack::Keys];
+const UNSORTED: &[Lack] = &[Lack::Names, Lack::Keys, Lack::Order];
+
+pub const APIS: [Api; 9] = [
+    Api { name: "Model::open, in memory", lacks: UNSORTED, read: opened::<Slice> },
+    Api { name: "Model::open, own storage", lacks: UNSORTED, read: opened::<Own> },
+    Api { name: "Model::open_sorting, own storage", lacks: UNINDEXED, read: sorted::<Own> },
+    Api {
+        name: "Model::open_sorting, a stream that seeks",
+        lacks: UNINDEXED,
+        read: sorted::<SeekableStream>,
+    },
+    Api { name: "Model::open_sorting, NOR flash", lacks: UNINDEXED, read: sorted::<Nor<4, 6>> },
+    Api { name: "Model::open_indexed, own storage", lacks: &[Lack::Keys], read: indexed::<Own> },
+    Api { name: "Model::open_indexed, in memory", lacks: &[Lack::Keys], read: indexed::<Slice> },
+    Api { name: "asynch::Model::open_sorting", lacks: UNINDEXED, read: sorted_later },
+    Api { name: "asynch::Model::open_indexed", lacks: &[Lack::Keys], read: indexed_later },
+];
+
+const WINDOWS: [usize; 10] = [1, 2, 7, 8, 9, 16, 64, 100, 512, 4096];
+
+fn storage<'f>(case: &Case<'f>, reads: &[Reads], random: &mut Random) -> Storage<'f> {
+    Storage::new(case.file, Plan { reads: random.pick(reads), ..Plan::default() })
+}
+
+/// The storage itself works.
+fn of_file<T>(outcome: Result<T, ReadError<impl std::fmt::Debug>>) -> Result<T, Error> {
+    outcome.map_err(|error| match error {
+        ReadError::Format(error) => error,
+        error => panic!("{error:?}"),
+    })
+}
+
+fn opened<D: Door>(case: &Case<'_>, random: &mut Random) -> Result<(), Error> {
+    let storage = storage(case, D::READS, random);
+    let mut window = vec![0; random.pick(&WINDOWS)];
+    let mut model = of_file(Model::open(D::source(&storage), &mut window))?;
+    look(case, &mut model, &mut window, random);
+    Ok(())
+}
+
+fn sorted<D: Door>(case: &Case<'_>, random: &mut Random) -> Result<(), Error> {
+    let storage = storage(case, D::READS, random);
+    let mut window = vec![0; random.pick(&WINDOWS)];
+    let mut slots = some_slots(random);
+    let mut model = of_file(Model::open_sorting(D::source(&storage), &mut slots, &mut window))?;
+    look(case, &mut model, &mut window, random);
+    Ok(())
+}
+
+fn indexed<D: Door>(case: &Case<'_>, random: &mut Random) -> Result<(), Error> {
+    let storage = storage(case, D::READS, random);
+    let mut window = vec![0; random.pick(&WINDOWS)];
+    let mut memory = Memory::for_file(case.file);
+    let (mut model, index) =
+        of_file(Model::open_indexed(D::source(&storage), memory.lend(random), &mut window))?;
+    lists(case, &index);
+    look(case, &mut model, &mut window, random);
+    Ok(())
+}
+
+fn lists(case: &Case<'_>, index: &Index<'_>) {
+    let tensors = index.by_offset().map(|tensor| Tensor {
+        data_offsets: [tensor.begin(), tensor.end()],
+        name: tensor.name().to_owned(),
+        dtype: tensor.dtype().to_string(),
+        shape: tensor.dims().to_vec(),
+    });
+    case.lists(tensors.collect());
+    assert!(case.tensors().iter().all(|tensor| index.get(&tensor.name).is_some()));
+    assert!(index.get("no such name").is_none());
+}
+
+/// Everything that a model can be asked, in a valid file.
+fn look<S: ReadAt<Error: std::fmt::Debug>>(
+    case: &Case<'_>,
+    model: &mut Model<S>,
+    window: &mut [u8],
+    random: &mut Random,
+) {
+    model.check_unchanged(window).expect("nobody changes it");
+    if !case.is_valid() {
+        return;
+    }
+    let listed = list(case, model, window);
+    for info in listed.iter().flatten() {
+        reads(case, model, info, random);
+    }
+    let mut wanted: Vec<Wanted<'_>> = case.flat().map(|tensor| Wanted::new(&tensor.name)).collect();
+    wanted.push(Wanted::optional("no such name"));
+    random.shuffle(&mut wanted);
+    model.find_all(&mut wanted, window).expect("they are there");
+    for tensor in case.flat() {
+        let wanted = wanted.iter().find(|wanted| wanted.name() == tensor.name).expect("it was asked for");
+        let info = wanted.info().expect("it is there");
+        assert_eq!([info.begin(), info.end()], tensor.data_offsets);
+        assert_eq!(model.find(&tensor.name, window).expect("it is there"), Some(info));
+    }
+    assert_eq!(model.find("no such name", window).expect("the file is valid"), None);
+    let mut values = vec![0; case.file.len()];
+    let pairs = model.all_metadata(&mut values, window).expect("there is room");
+    case.has_pairs(pairs.map(|pairs| pairs.map(|pair| (pair.key, pair.value))));
+    let mut memory = Memory::for_file(case.file);
+    lists(case, &model.index(memory.lend(random), window).expect("there is room"));
+}
+
+/// Nothing where a shape cannot be held.
+fn list<S: ReadAt<Error: std::fmt::Debug>>(
+    case: &Case<'_>,
+    model: &mut Model<S>,
+    window: &mut [u8],
+) -> Option<Vec<TensorInfo>> {
+    let (mut tensors, mut infos) = (Vec::new(), Vec::new());
+    let outcome = model.visit(&mut vec![0; case.file.len()], window, |entry| {
+        tensors.push(tensor_of(entry));
+        infos.push(entry.info);
+    });
+    if let Err(ReadError::Format(Error { kind: ErrorKind::Rank { .. }, .. })) = outcome {
+        assert!(!case.has_only_flat());
+        return None;
+    }
+    outcome.expect("it is valid");
+    case.lists(tensors);
+    Some(infos)
+}
+
+fn reads<S: ReadAt<Error: std::fmt::Debug>>(
+    case: &Case<'_>,
+    model: &mut Model<S>,
+    info: &TensorInfo,
+    random: &mut Random,
+) {
+    let tensor = case.tensors().iter().find(|tensor| tensor.data_offsets == [info.begin(), info.end()]);
+    let due = case.bytes(tensor.expect("it is listed"));
+    let (mut found, mut buffer) = (Vec::new(), vec![0; 8 + random.below(60)]);
+    let reader = model.tensor(info).expect("it is this file's");
+    let mut reader = reader.aligned_to(random.pick(&[1, 2, 16, 64])).expect("a power of two");
+    while let Some(chunk) = reader.next_chunk(&mut buffer).expect("it can be read") {
+        found.extend_from_slice(chunk);
+    }
+    assert_eq!(found, due);
+}
+
+const WAITS: Waits = Waits { before: 1, after: 0 };
+
+fn later<'s>(storage: &'s Storage<'_>, random: &mut Random) -> waiting::Source<'s> {
+    random.pick(&[waiting::Door::Slice, waiting::Door::Own, waiting::Door::Seekable]).source(storage, WAITS)
+}
+
+fn sorted_later(case: &Case<'_>, random: &mut Random) -> Result<(), Error> {
+    let storage = storage(case, Own::READS, random);
+    let mut window = vec![0; random.pick(&WINDOWS)];
+    let mut slots: Vec<Slot> = some_slots(random);
+    let source = later(&storage, random);
+    let mut model = of_file(finish(asynch::Model::open_sorting(source, &mut slots, &mut window)))?;
+    look_later(case, &mut model, &mut window);
+    Ok(())
+}
+
+fn indexed_later(case: &Case<'_>, random: &mut Random) -> Result<(), Error> {
+    let storage = storage(case, Own::READS, random);
+    let mut window = vec![0; random.pick(&WINDOWS)];
+    let mut memory = Memory::for_file(case.file);
+    let source = later(&storage, random);
+    let opening = asynch::Model::open_indexed(source, memory.lend(random), &mut window);
+    let (mut model, index) = of_file(finish(opening))?;
+    lists(case, &index);
+    look_later(case, &mut model, &mut window);
+    Ok(())
+}
+
+fn look_later(case: &Case<'_>, model: &mut asynch::Model<waiting::Source<'_>>, window: &mut [u8]) {
+    for tensor in case.flat() {
+        let info = finish(model.find(&tensor.name, window)).expect("it is valid").expect("it is there");
+        let mut buffer = vec![0; case.bytes(tensor).len()];
+        let mut reader = model.tensor(&info).expect("it is this file's");
+        assert_eq!(finish(reader.read_all(&mut buffer)).expect("it can be read"), case.bytes(tensor));
+    }
+    if case.is_valid() {
+        let mut values = vec![0; case.file.len()];
+        let pairs = finish(model.all_metadata(&mut values, window)).expect("there is room");
+        case.has_pairs(pairs.map(|pairs| pairs.map(|pair| (pair.key, pair.value))));
+    }
+}

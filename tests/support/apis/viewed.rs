@@ -1,0 +1,83 @@
+//! A file that lies in memory: the checks and the view.
+
+use embedded_safetensors::{Error, ErrorKind, Quoted, Slot, View, check, check_header};
+
+use super::{Api, Case, Lack};
+use crate::random::Random;
+use vectors::table::Tensor;
+
+pub const APIS: [Api; 4] = [
+    Api { name: "check", lacks: &[], read: check_all },
+    Api { name: "check_header", lacks: &[Lack::Names, Lack::Keys], read: check_once },
+    Api {
+        name: "View::parse",
+        lacks: &[Lack::Names, Lack::Keys, Lack::Order],
+        read: |case, random| look(case, View::parse(case.file)?, random),
+    },
+    Api {
+        name: "View::parse_sorting",
+        lacks: &[Lack::Names, Lack::Keys],
+        read: |case, random| look(case, View::parse_sorting(case.file, &mut some_slots(random))?, random),
+    },
+];
+
+/// As few as one, as many as nearly every file needs; passes over the header make up for what is missing.
+pub fn some_slots(random: &mut Random) -> Vec<Slot> {
+    vec![Slot::EMPTY; random.pick(&[1, 2, 5, 200])]
+}
+
+/// Slots for all names of the file, so that equal hashes never need more.
+fn enough_slots(file: &[u8]) -> Vec<Slot> {
+    vec![Slot::EMPTY; 2 + file.len() / 6]
+}
+
+fn check_all(case: &Case<'_>, random: &mut Random) -> Result<(), Error> {
+    let summary = check(case.file, &mut enough_slots(case.file), &mut vec![0; 1 + random.below(40)])?;
+    assert_eq!(summary.tensors, case.tensors().len() as u64);
+    assert_eq!(summary.data_start + summary.data_len, case.file.len() as u64);
+    Ok(())
+}
+
+fn check_once(case: &Case<'_>, random: &mut Random) -> Result<(), Error> {
+    check_header(case.file, &mut some_slots(random)).map(drop)
+}
+
+fn look(case: &Case<'_>, view: View<'_>, random: &mut Random) -> Result<(), Error> {
+    let mut room = vec![0; case.file.len()];
+    let mut listed = Vec::new();
+    for tensor in view.tensors() {
+        match tensor {
+            Ok(tensor) => listed.push(Tensor {
+                data_offsets: [tensor.info().begin(), tensor.info().end()],
+                name: decoded(tensor.name(), &mut room),
+                dtype: tensor.dtype().to_string(),
+                shape: tensor.shape().dims().to_vec(),
+            }),
+            Err(error) => assert!(matches!(error.kind, ErrorKind::Rank { .. }), "{error}"),
+        }
+    }
+    let names = view.check_names([random.number(), 1], &mut enough_slots(case.file), &mut [0; 5]);
+    assert_eq!(names.err(), case.due.as_ref().err().copied());
+    if !case.is_valid() {
+        return Ok(());
+    }
+    listed.sort();
+    assert!(listed.iter().eq(case.flat()), "{listed:?}");
+    for tensor in case.tensors() {
+        match view.find(&tensor.name) {
+            Ok(found) => assert_eq!(found.expect("it is there").bytes(), case.bytes(tensor)),
+            Err(error) => assert!(matches!(error.kind, ErrorKind::Rank { .. }), "{error}"),
+        }
+    }
+    assert!(matches!(view.find("no such name"), Ok(None)));
+    let pairs: Vec<(String, String)> =
+        view.metadata().map(|(key, value)| (decoded(key, &mut room), decoded(value, &mut room))).collect();
+    // Of a view, no metadata and none in it are the same.
+    let due = case.due.as_ref().ok().and_then(|table| table.metadata.clone()).unwrap_or_default();
+    assert_eq!(pairs.into_iter().collect::<std::collections::BTreeMap<_, _>>(), due);
+    Ok(())
+}
+
+fn decoded(text: Quoted<'_>, room: &mut [u8]) -> String {
+    text.decode(room).expect("the room has the length of the file").to_owned()
+}
