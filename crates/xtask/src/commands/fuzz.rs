@@ -43,8 +43,7 @@ fn run(words: &[String]) -> Result<ExitCode, String> {
     let run = Run::new("cargo").args(fuzz).args([folder("build")]).args(["header"]).args([corpus]);
     let options = [
         format!("-max_total_time={seconds}"),
-        format!("-jobs={workers}"),
-        format!("-workers={workers}"),
+        format!("-fork={workers}"),
         format!("-artifact_prefix={}/", findings.display()),
     ];
     run.args(["--"]).args(options).limit(seconds + BUILD).check()?;
