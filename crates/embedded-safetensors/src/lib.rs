@@ -11,54 +11,84 @@ compile_error!("embedded-safetensors needs pointers of at least 32 bits");
 extern crate std;
 
 #[macro_use]
+#[path = "error/log.rs"]
 mod log;
 
 #[cfg(feature = "embedded-io-async")]
 pub mod asynch;
+#[path = "util/bytes.rs"]
 mod bytes;
+#[path = "validate/mod.rs"]
 mod check;
 #[cfg(all(feature = "checkpoint", any(unix, windows)))]
 mod checkpoint;
+#[path = "values/convert/mod.rs"]
 mod convert;
 mod dtype;
+#[path = "validate/duplicates.rs"]
 mod duplicates;
+#[path = "reader/element/mod.rs"]
 mod element;
 mod error;
 #[cfg(all(feature = "std", any(unix, windows)))]
 mod file;
+#[path = "util/fingerprint.rs"]
 mod fingerprint;
+#[path = "reader/slice.rs"]
 mod gather;
+#[path = "util/siphash.rs"]
 mod hash;
 mod header;
 mod index;
+#[path = "index/build.rs"]
 mod indexing;
+#[path = "tensor/info.rs"]
 mod info;
 #[cfg(feature = "serde-json-core")]
+#[path = "query/decode.rs"]
 mod json;
+#[path = "validate/order.rs"]
 mod layout;
+#[path = "query/list.rs"]
 mod list;
+#[path = "tensor/location.rs"]
 mod location;
 #[cfg(all(feature = "std", any(unix, windows)))]
+#[path = "file/mapped/mod.rs"]
 mod map;
 mod model;
 #[allow(unsafe_code)]
+#[path = "values/native.rs"]
 mod native;
+#[path = "query/metadata.rs"]
 mod pairs;
+#[path = "query/pump.rs"]
 mod pass;
+#[path = "header/progress.rs"]
 mod progress;
+#[path = "stream/receiver.rs"]
 mod receiver;
+#[path = "stream/router.rs"]
 mod router;
+#[path = "query/find.rs"]
 mod search;
+#[path = "error/sentence.rs"]
 mod sentence;
 mod shape;
 #[cfg(all(feature = "shards", any(unix, windows)))]
 mod shards;
+#[path = "io/sink/mod.rs"]
 mod sink;
 mod slice;
+#[path = "util/top_k.rs"]
 mod smallest;
+#[path = "io/source/mod.rs"]
 mod source;
+#[path = "tensor/span.rs"]
 mod span;
+#[path = "reader/tensor.rs"]
 mod tensor;
+#[path = "query/value.rs"]
 mod value;
 mod view;
 mod write;
