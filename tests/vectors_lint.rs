@@ -12,7 +12,7 @@ mod schema;
 
 const RULES: &str = include_str!("vectors/RULES.md");
 const SAID: &str = include_str!("../firmware/netduinoplus2/src/bin/sentences.rs");
-const ERRORS: &str = include_str!("../crates/embedded-safetensors/src/error.rs");
+const ERRORS: &str = include_str!("../crates/embedded-safetensors/src/error/mod.rs");
 
 /// Fewer would not cover the rules from both sides.
 const LEAST_VECTORS: usize = 450;

@@ -1,30 +1,30 @@
 //! A model in storage: opened, proven, searched and read.
 
-use crate::bytes::low_usize;
-use crate::check::{HeaderCheck, Summary, prove_canonical};
-use crate::duplicates::DuplicateCheck;
 use crate::error::Error;
 #[cfg(doc)]
 use crate::error::ErrorKind;
 use crate::header::LARGE_SHORTCUTS;
 use crate::header::entry::Entry;
+use crate::header::progress::Machine;
 use crate::index::Index;
+use crate::index::build::IndexBuilder;
 use crate::index::memory::{IndexMemory, IndexSize};
-use crate::indexing::IndexBuilder;
-use crate::info::TensorInfo;
+use crate::io::{FileLen, ReadAt, ReadError};
 #[cfg(feature = "serde-json-core")]
-use crate::json::{MetadataError, from_pairs, from_text};
-use crate::list::List;
-use crate::location::Locate;
-use crate::pairs::{Metadata, Pairs};
-use crate::pass::{Pass, Proven, Prover, Turn};
-use crate::progress::Machine;
-use crate::search::{Search, Wanted};
-use crate::smallest::Slot;
-use crate::source::{FileLen, ReadAt, ReadError};
-use crate::span::Span;
-use crate::tensor::TensorReader;
-use crate::value::ValueSearch;
+use crate::query::decode::{MetadataError, from_pairs, from_text};
+use crate::query::find::{Search, Wanted};
+use crate::query::list::List;
+use crate::query::metadata::{Metadata, Pairs};
+use crate::query::pump::{Pass, Proven, Prover, Turn};
+use crate::query::value::ValueSearch;
+use crate::reader::tensor::TensorReader;
+use crate::tensor::info::TensorInfo;
+use crate::tensor::location::Locate;
+use crate::tensor::span::Span;
+use crate::util::bytes::low_usize;
+use crate::util::top_k::Slot;
+use crate::validate::duplicates::DuplicateCheck;
+use crate::validate::{HeaderCheck, Summary, prove_canonical};
 
 /// A model in storage, whose header is proven sound.
 ///

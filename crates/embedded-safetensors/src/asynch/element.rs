@@ -2,15 +2,15 @@
 
 use super::ReadAt;
 use super::source::read_full;
-use crate::convert::{Conversion, Element, Loss};
 use crate::dtype::Dtype;
-use crate::element::cursor::{Cursor, RowCursor};
-use crate::element::fill::Filling;
-use crate::element::place::Place;
 use crate::error::Error;
 #[cfg(doc)]
 use crate::error::ErrorKind;
-use crate::source::ReadError;
+use crate::io::ReadError;
+use crate::reader::cursor::{Cursor, RowCursor};
+use crate::reader::fill::Filling;
+use crate::reader::place::Place;
+use crate::values::convert::{Conversion, Element, Loss};
 
 /// Reads the elements of a tensor, or of one of its rows, as values: `f32`, `i32`, whatever [`Element`] lists: the
 /// asynchronous form of [`ElementReader`](crate::ElementReader).

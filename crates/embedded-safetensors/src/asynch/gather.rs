@@ -2,16 +2,16 @@
 
 use super::ReadAt;
 use super::source::read_full;
-use crate::convert::{Conversion, Element, Loss};
 use crate::dtype::Dtype;
 use crate::error::Error;
 #[cfg(doc)]
 use crate::error::ErrorKind;
-use crate::gather::{Gathering, Until};
+use crate::io::ReadError;
+use crate::reader::filling::Filling;
+use crate::reader::slice::{Gathering, Until};
+use crate::reader::slice_place::Place;
 use crate::shape::Shape;
-use crate::slice::filling::Filling;
-use crate::slice::place::Place;
-use crate::source::ReadError;
+use crate::values::convert::{Conversion, Element, Loss};
 
 /// Reads a part of a tensor, in pieces of any size: the asynchronous form of
 /// [`SliceReader`](crate::SliceReader). Nothing is read that lies outside the slice, but for small gaps,

@@ -1,7 +1,7 @@
 //! Storage behind `embedded_io_async::{Read, Seek}`.
 
 use super::ReadAt;
-use crate::source::FileLen;
+use crate::io::FileLen;
 use embedded_io_async::{Error, ErrorKind, Read, Seek, SeekFrom};
 
 /// Makes a source of whatever has [`embedded_io_async::Read`] and [`embedded_io_async::Seek`].

@@ -1,28 +1,28 @@
 //! A model in storage that is waited for: opened, proven, searched and read.
 
 use super::{ReadAt, TensorReader};
-use crate::check::{HeaderCheck, Summary};
-use crate::duplicates::DuplicateCheck;
 use crate::error::Error;
 #[cfg(doc)]
 use crate::error::ErrorKind;
 use crate::header::entry::Entry;
+use crate::header::progress::Machine;
 use crate::index::Index;
+use crate::index::build::IndexBuilder;
 use crate::index::memory::{IndexMemory, IndexSize};
-use crate::indexing::IndexBuilder;
-use crate::info::TensorInfo;
+use crate::io::{FileLen, ReadError};
 #[cfg(feature = "serde-json-core")]
-use crate::json::{MetadataError, from_pairs, from_text};
-use crate::list::List;
-use crate::location::Locate;
-use crate::pairs::{Metadata, Pairs};
-use crate::pass::{Pass, Proven, Turn};
-use crate::progress::Machine;
-use crate::search::{Search, Wanted};
-use crate::smallest::Slot;
-use crate::source::{FileLen, ReadError};
-use crate::span::Span;
-use crate::value::ValueSearch;
+use crate::query::decode::{MetadataError, from_pairs, from_text};
+use crate::query::find::{Search, Wanted};
+use crate::query::list::List;
+use crate::query::metadata::{Metadata, Pairs};
+use crate::query::pump::{Pass, Proven, Turn};
+use crate::query::value::ValueSearch;
+use crate::tensor::info::TensorInfo;
+use crate::tensor::location::Locate;
+use crate::tensor::span::Span;
+use crate::util::top_k::Slot;
+use crate::validate::duplicates::DuplicateCheck;
+use crate::validate::{HeaderCheck, Summary};
 
 /// A model in storage, whose header is proven sound: the asynchronous form of [`Model`](crate::Model).
 ///

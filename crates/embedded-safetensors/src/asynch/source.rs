@@ -1,6 +1,7 @@
 //! Storage that is read at any position, and waited for.
 
-use crate::source::{self, FileLen, ReadError, arrived};
+use crate::io::read::arrived;
+use crate::io::{self, FileLen, ReadError};
 use core::convert::Infallible;
 
 /// Storage that can be read at any position, and that has to be waited for: the asynchronous form of
@@ -59,11 +60,11 @@ impl ReadAt for &[u8] {
     type Error = Infallible;
 
     async fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> Result<usize, Infallible> {
-        source::ReadAt::read_at(self, offset, buffer)
+        io::ReadAt::read_at(self, offset, buffer)
     }
 
     async fn file_len(&mut self) -> Result<FileLen, Infallible> {
-        source::ReadAt::file_len(self)
+        io::ReadAt::file_len(self)
     }
 }
 

@@ -3,16 +3,17 @@
 use super::source::read_full;
 use super::{ElementReader, ReadAt, Rows, SliceReader};
 use crate::dtype::Dtype;
-use crate::element::cursor::{Cursor, RowCursor};
 use crate::error::Error;
 #[cfg(doc)]
 use crate::error::ErrorKind;
-#[cfg(doc)]
-use crate::location::Locate;
-use crate::slice::place::Place;
+use crate::io::ReadError;
+use crate::io::read::arrived;
+use crate::reader::cursor::{Cursor, RowCursor};
+use crate::reader::slice_place::Place;
 use crate::slice::range::AxisRange;
-use crate::source::{ReadError, arrived};
-use crate::span::Span;
+#[cfg(doc)]
+use crate::tensor::location::Locate;
+use crate::tensor::span::Span;
 use core::ops::Range;
 
 /// Reads the bytes of one tensor, in pieces of any size, from any place, as often as you like: the

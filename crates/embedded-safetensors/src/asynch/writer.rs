@@ -1,9 +1,9 @@
 //! A file written once, from its first byte to its last, to what is waited for.
 
 use crate::error::ErrorKind;
-use crate::native::{Native, parts};
+use crate::io::WriteError;
+use crate::values::native::{Native, parts};
 use crate::write::cursor::{Cursor, Due};
-use crate::write::error::WriteError;
 use crate::write::plan::FilePlan;
 use crate::write::writer::{front_of_zeros, taken};
 use embedded_io_async::{Error as _, ErrorKind as IoErrorKind, Write};

@@ -16,14 +16,14 @@ macro_rules! names {
             }
         }
 
-        impl core::fmt::Display for crate::log::Named<$type> {
+        impl core::fmt::Display for crate::error::log::Named<$type> {
             fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
                 f.write_str(self.0.$name())
             }
         }
 
         #[cfg(feature = "defmt")]
-        impl defmt::Format for crate::log::Named<$type> {
+        impl defmt::Format for crate::error::log::Named<$type> {
             fn format(&self, f: defmt::Formatter<'_>) {
                 defmt::write!(f, "{=istr}", self.0.name_in_log());
             }

@@ -1,5 +1,10 @@
 //! What can be wrong, where, and with which numbers.
 
+#[macro_use]
+pub(crate) mod log;
+pub(crate) mod sentence;
+pub(crate) mod spec;
+
 use crate::dtype::Dtype;
 
 /// The longest header the format allows, in bytes (inclusive).

@@ -1,8 +1,8 @@
 //! What an error says: whoever writes it down, at run time, inside the compiler or in a log, says the same.
 
 use crate::dtype::Dtype;
+use crate::error::log::Named;
 use crate::error::{Error, ErrorKind, Field, IndexPart, MAX_HEADER_LEN};
-use crate::log::Named;
 use core::fmt;
 
 /// A number or a name in a sentence.

@@ -2,8 +2,8 @@
 
 use crate::dtype::Dtype;
 use crate::error::Error;
-use crate::write::error::{SpecError, SpecFault, Which};
-use crate::write::spec::PADDING;
+use crate::error::spec::PADDING;
+use crate::error::spec::{SpecError, SpecFault, Which};
 use core::fmt;
 use std::io;
 use std::path::{Path, PathBuf};

@@ -2,15 +2,15 @@
 
 use super::disk::{Handle, read_up_to};
 use super::error::FileFault;
-use crate::bytes::low_u32;
-use crate::check::{HeaderCheck, Summary, check_names};
 use crate::dtype::Dtype;
 use crate::error::{Error, ErrorKind, MAX_HEADER_LEN};
-use crate::fingerprint::Fingerprint;
 use crate::header::entry::Entry;
+use crate::header::progress::Progress;
 use crate::header::{Event, HeaderParser};
-use crate::progress::Progress;
-use crate::smallest::Slot;
+use crate::util::bytes::low_u32;
+use crate::util::fingerprint::Fingerprint;
+use crate::util::top_k::Slot;
+use crate::validate::{HeaderCheck, Summary, check_names};
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, RandomState};
 use std::string::String;

@@ -9,6 +9,7 @@ pub(crate) mod disk;
 pub(crate) mod draft;
 pub(crate) mod error;
 pub(crate) mod header;
+pub(crate) mod mapped;
 pub(crate) mod model;
 #[cfg(any(feature = "shards", feature = "checkpoint"))]
 pub(crate) mod name;

@@ -4,7 +4,7 @@ use super::disk::{Handle, read_up_to};
 use super::error::FileFault;
 use super::header::Held;
 use crate::dtype::Dtype;
-use crate::write::spec::PADDING;
+use crate::error::spec::PADDING;
 use std::collections::HashSet;
 use std::format;
 use std::string::String;

@@ -3,8 +3,8 @@
 #[cfg(feature = "checkpoint")]
 use super::disk::Entry;
 use super::disk::{Disk, Handle, Stat, Version};
-use crate::sink::WriteAt;
-use crate::source::ReadAt;
+use crate::io::ReadAt;
+use crate::io::WriteAt;
 use std::boxed::Box;
 use std::fs::{self, File, FileType, Metadata, OpenOptions, Permissions};
 use std::io;

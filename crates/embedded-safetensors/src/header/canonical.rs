@@ -5,9 +5,9 @@
 
 use super::usual::{Fields, WORDS, fields, metadata};
 use super::{LARGE_SHORTCUTS, behind_plain};
-use crate::bytes::index_below;
 use crate::error::MAX_HEADER_LEN;
-use crate::info::Extent;
+use crate::tensor::info::Extent;
+use crate::util::bytes::index_below;
 
 /// The entries of a header, one by one.
 pub(crate) struct Canonical<'a> {

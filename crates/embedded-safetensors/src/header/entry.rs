@@ -5,11 +5,11 @@
 //! this is the lowest layer that knows what a whole entry is.
 
 use super::{Fault, HeaderParser, Signal, Text, Usual, WORDS};
-use crate::bytes::{get_mut, low_u32};
 use crate::dtype::Dtype;
 use crate::error::{Error, ErrorKind};
-use crate::info::{Agreement, Extent, TensorInfo};
 use crate::shape::Shape;
+use crate::tensor::info::{Agreement, Extent, TensorInfo};
+use crate::util::bytes::{get_mut, low_u32};
 
 /// The parser with a check of each tensor against itself: the product of its shape, taken left to
 /// right, the width of its dtype, the length of its range. Any rank.

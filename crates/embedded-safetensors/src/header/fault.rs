@@ -1,8 +1,8 @@
 //! What can be wrong with a header, in two bytes.
 
 use crate::error::{ErrorKind, Field};
-use crate::info::Agreement;
 use crate::shape::MAX_RANK;
+use crate::tensor::info::Agreement;
 
 /// An [`ErrorKind`] without its numbers, which are still to be had from those who found the fault: an
 /// error as large as it is would be copied from frame to frame, and a header is read on small stacks.

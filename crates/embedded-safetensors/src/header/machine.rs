@@ -43,11 +43,11 @@ use super::schema::{Inside, State, Want};
 use super::skip::Nesting;
 use super::text::{Unicode, Utf8, Utf8Char, Word};
 use super::usual::{self, Usual, WORDS};
-use crate::bytes::low_u32;
 use crate::dtype::Dtype;
 use crate::error::{Error, Field};
-use crate::info::Extent;
-use crate::progress::Progress;
+use crate::header::progress::Progress;
+use crate::tensor::info::Extent;
+use crate::util::bytes::low_u32;
 
 /// What becomes of a byte: an event of the parser, in one byte. What an event tells besides stays in the parser until the next
 /// call.

@@ -3,8 +3,8 @@
 use super::fault::Fault;
 use super::machine::{HeaderParser, Signal};
 use super::schema::{Inside, State, Want};
-use crate::bytes::low_u32;
 use crate::error::{Field, MAX_HEADER_LEN};
+use crate::util::bytes::low_u32;
 
 impl HeaderParser {
     /// 8 bytes, little-endian; at most 100,000,000 inclusive.

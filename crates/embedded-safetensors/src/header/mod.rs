@@ -13,6 +13,7 @@ mod machine;
 mod members;
 mod number;
 mod parts;
+pub(crate) mod progress;
 mod schema;
 mod shortcut;
 mod skip;

@@ -10,8 +10,8 @@ use super::schema::{Inside, State, Want};
 use super::strings::behind_plain;
 use super::text::Word;
 use super::usual::{WORDS, behind, number, short_dtype};
-use crate::bytes::{get, low_u8, low_u32};
 use crate::error::Field;
+use crate::util::bytes::{get, low_u8, low_u32};
 
 /// An entry from behind its name up to the next name, with as little as possible of what differs.
 const TEXT: [u8; 49] = *br#":{"dtype":"U8","shape":[],"data_offsets":[0,1]},""#;

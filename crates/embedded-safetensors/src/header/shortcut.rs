@@ -6,9 +6,9 @@ use super::machine::{HeaderParser, Signal, skip};
 use super::schema::{Inside, State, Want};
 use super::usual::spaced;
 use super::{SHORTCUTS, WORDS};
-use crate::bytes::low_u32;
 use crate::dtype::Dtype;
 use crate::error::Field;
+use crate::util::bytes::low_u32;
 
 impl HeaderParser {
     /// Whether fields of an entry may be next, and nobody listens to what they say, but for a shape.

@@ -4,9 +4,9 @@ use super::fault::Fault;
 use super::machine::{HeaderParser, Signal};
 use super::schema::{State, Want};
 use super::text::{Unicode, UnicodeStep, Utf8Char, unescape};
-use crate::bytes::low_u32;
 use crate::dtype::Dtype;
 use crate::error::Field;
+use crate::util::bytes::low_u32;
 
 impl HeaderParser {
     pub(super) const fn begin_string(&mut self) -> Signal {

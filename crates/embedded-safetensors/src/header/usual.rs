@@ -7,10 +7,10 @@
 //! the parameter `BY_WORDS` knows both ways.
 
 use super::strings::behind_plain;
-use crate::bytes::{get, get_mut, low_u32};
 use crate::dtype::Dtype;
-use crate::info::Extent;
 use crate::shape::{MAX_RANK, Shape};
+use crate::tensor::info::Extent;
+use crate::util::bytes::{get, get_mut, low_u32};
 
 /// Whether words are faster than bytes at run time. Elsewhere they take more instructions, and more flash.
 pub(crate) const WORDS: bool = cfg!(target_pointer_width = "64");

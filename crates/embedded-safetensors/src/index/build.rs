@@ -1,17 +1,17 @@
 //! How an index comes to be: one pass over the header, then the proof of what it holds.
 
-use crate::bytes::{copy, low_u32};
-use crate::check::Summary;
 use crate::error::{Error, ErrorKind, IndexPart};
 use crate::header::entry::Tensors;
+use crate::header::progress::{Machine, Progress};
 use crate::header::{Signal, Usual, WORDS};
 use crate::index::Index;
 use crate::index::memory::{IndexMemory, IndexRecord, IndexSize};
 use crate::index::names::ByOffset;
-use crate::index::sort::sort;
-use crate::info::Extent;
-use crate::layout::InOrder;
-use crate::progress::{Machine, Progress};
+use crate::tensor::info::Extent;
+use crate::util::bytes::{copy, low_u32};
+use crate::util::heapsort::sort;
+use crate::validate::Summary;
+use crate::validate::order::InOrder;
 
 /// Follows one pass over a header and keeps all of its tensors. Where the memory ends it counts on, so
 /// that it can say how much is needed.
@@ -263,9 +263,9 @@ mod tests {
     extern crate std;
     use super::IndexBuilder;
     use crate::error::{Error, ErrorKind};
+    use crate::header::progress::{Machine, Progress};
     use crate::index::Index;
     use crate::index::memory::{IndexMemory, IndexRecord};
-    use crate::progress::{Machine, Progress};
     use std::{format, string::String, vec, vec::Vec};
 
     struct Memory(Vec<IndexRecord>, Vec<u64>, Vec<u8>);

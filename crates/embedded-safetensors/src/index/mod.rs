@@ -1,17 +1,17 @@
 //! All tensors of a header, held in memory that the caller gives: lookups without reading.
 
+pub(crate) mod build;
 pub(crate) mod memory;
 pub(crate) mod names;
-pub(crate) mod sort;
 
-use crate::check::Summary;
 use crate::dtype::Dtype;
 use crate::error::{Error, ErrorKind};
 use crate::index::memory::IndexRecord;
 use crate::index::names::{find, link, sort_names};
-use crate::info::{Extent, TensorInfo};
-use crate::location::{Locate, Location};
 use crate::shape::Shape;
+use crate::tensor::info::{Extent, TensorInfo};
+use crate::tensor::location::{Locate, Location};
+use crate::validate::Summary;
 
 /// All tensors of a header, to be looked up by name or by offset without reading anything.
 ///

@@ -4,10 +4,10 @@
 //! *n* also says where bucket *n* begins. Links are places counted from 1, so that 0 is none.
 
 use super::memory::{IndexRecord, ShortHash};
-use super::sort::{Items, sort, swap};
-use crate::bytes::{index_below, low_u32};
-use crate::hash::NameHash;
 use crate::header::WORDS;
+use crate::util::bytes::{index_below, low_u32};
+use crate::util::heapsort::{Items, sort, swap};
+use crate::util::siphash::NameHash;
 use core::hint::black_box;
 
 /// All of the hash; in the unit tests so little of it that names collide all the time.

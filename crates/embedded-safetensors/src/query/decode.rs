@@ -4,8 +4,8 @@
 //! field gets the JSON that the value holds: `"12"` for a number, `"[1,2]"` for a list.
 
 use crate::error::{Error, ErrorKind};
-use crate::pairs::{Metadata, Pair};
-use crate::source::ReadError;
+use crate::io::ReadError;
+use crate::query::metadata::{Metadata, Pair};
 use core::cell::Cell;
 use core::fmt;
 use serde::de::value::BorrowedStrDeserializer;

@@ -1,16 +1,16 @@
 //! Tensors found by their names, as many as are wanted in one pass over the header.
 
-use crate::check::Summary;
 use crate::dtype::Dtype;
 use crate::error::{Error, ErrorKind};
 use crate::header::entry::Tensors;
+use crate::header::progress::{Machine, Progress};
 use crate::header::{Fault, HeaderParser, Signal, Usual};
-use crate::info::{Extent, TensorInfo};
-use crate::layout::InOrder;
-use crate::location::{Locate, Location};
-use crate::progress::{Machine, Progress};
+use crate::io::FileLen;
 use crate::shape::Shape;
-use crate::source::FileLen;
+use crate::tensor::info::{Extent, TensorInfo};
+use crate::tensor::location::{Locate, Location};
+use crate::validate::Summary;
+use crate::validate::order::InOrder;
 
 /// The name of a tensor that is looked for, and what was found.
 ///

@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use crate::header::entry::{Entries, Entry, Item};
-use crate::progress::{Machine, Progress};
+use crate::header::progress::{Machine, Progress};
 
 /// Follows one pass over a header and shows every tensor to a visitor.
 pub(crate) struct List<'n, F> {

@@ -1,9 +1,9 @@
 //! The whole of `__metadata__`, kept in memory that the caller gives.
 
-use crate::bytes::copy;
 use crate::error::{Error, ErrorKind};
+use crate::header::progress::{Machine, Progress};
 use crate::header::{Fault, HeaderParser, Signal};
-use crate::progress::{Machine, Progress};
+use crate::util::bytes::copy;
 
 /// In front of each pair: length of the key, length of the value, where the value begins in the file.
 const PREFIX: usize = 12;

@@ -3,14 +3,14 @@
 //! No input or output happens here. Whoever has a storage, blocking or not, asks how much to read
 //! where, and feeds it.
 
-use crate::bytes::low_u32;
-use crate::check::{HeaderCheck, Summary};
 use crate::error::{Blame, Error, ErrorKind};
-use crate::fingerprint::Fingerprint;
-use crate::indexing::IndexBuilder;
-use crate::progress::{Machine, Progress};
-use crate::search::Search;
-use crate::source::{FileLen, ReadError};
+use crate::header::progress::{Machine, Progress};
+use crate::index::build::IndexBuilder;
+use crate::io::{FileLen, ReadError};
+use crate::query::find::Search;
+use crate::util::bytes::low_u32;
+use crate::util::fingerprint::Fingerprint;
+use crate::validate::{HeaderCheck, Summary};
 
 /// A header that was proven, and by what it is known again.
 #[derive(Clone, Copy, Debug)]

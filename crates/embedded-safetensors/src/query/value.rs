@@ -1,9 +1,9 @@
 //! One value of `__metadata__`, found by its key.
 
-use crate::bytes::copy;
 use crate::error::{Error, ErrorKind};
+use crate::header::progress::{Machine, Progress};
 use crate::header::{Fault, HeaderParser, Signal};
-use crate::progress::{Machine, Progress};
+use crate::util::bytes::copy;
 
 /// A value, the memory behind it, and where in the file it stands.
 pub(crate) type Kept<'v> = (&'v str, &'v mut [u8], u64);

@@ -1,21 +1,22 @@
 //! A part of a tensor, read piece by piece into buffers of the caller.
 
-use crate::bytes::front;
-use crate::convert::{Conversion, Element, Loss, values_of_element};
 use crate::dtype::Dtype;
-use crate::element::fill::BLOCK;
 use crate::error::Error;
 #[cfg(doc)]
 use crate::error::ErrorKind;
-use crate::native::bytes_of_mut;
+use crate::io::read::read_full;
+use crate::io::{ReadAt, ReadError};
+use crate::reader::fill::BLOCK;
+use crate::reader::filling::{Filling, Piece};
+use crate::reader::slice_place::Place;
+use crate::reader::tensor::TensorReader;
 use crate::shape::Shape;
-use crate::slice::filling::{Filling, Piece};
-use crate::slice::place::Place;
 use crate::slice::plan::SlicePlan;
 use crate::slice::range::AxisRange;
 use crate::slice::walk::Walk;
-use crate::source::{ReadAt, ReadError, read_full};
-use crate::tensor::TensorReader;
+use crate::util::bytes::front;
+use crate::values::convert::{Conversion, Element, Loss, values_of_element};
+use crate::values::native::bytes_of_mut;
 
 impl<S: ReadAt> TensorReader<'_, S> {
     /// Reads a part of the tensor: one range for each axis, outermost first, where axes without a range are taken

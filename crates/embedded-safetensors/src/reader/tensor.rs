@@ -1,17 +1,19 @@
 //! A tensor's bytes, read piece by piece into buffers of the caller.
 
+use super::rows::Rows;
+use super::values::ElementReader;
 use crate::dtype::Dtype;
-use crate::element::cursor::{Cursor, RowCursor};
-use crate::element::{ElementReader, Rows};
 use crate::error::Error;
 #[cfg(doc)]
 use crate::error::ErrorKind;
-#[cfg(doc)]
-use crate::location::Locate;
 #[cfg(feature = "embedded-io")]
-use crate::source::arrived;
-use crate::source::{ReadAt, ReadError, read_full};
-use crate::span::Span;
+use crate::io::read::arrived;
+use crate::io::read::read_full;
+use crate::io::{ReadAt, ReadError};
+use crate::reader::cursor::{Cursor, RowCursor};
+#[cfg(doc)]
+use crate::tensor::location::Locate;
+use crate::tensor::span::Span;
 use core::ops::Range;
 
 /// Reads the bytes of one tensor, in pieces of any size, from any place, as often as you like.

@@ -12,8 +12,6 @@
 //! Nothing here reads, and nothing allocates. Elements are counted in 64 bits: a tensor whose elements are too many
 //! for that is refused before anything is multiplied, and all else is a part of its number of elements.
 
-pub(crate) mod filling;
-pub(crate) mod place;
 pub(crate) mod plan;
 pub(crate) mod range;
 pub(crate) mod walk;

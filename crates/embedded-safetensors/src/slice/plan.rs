@@ -2,11 +2,11 @@
 
 use super::range::{AxisRange, Steps};
 use super::walk::{ByteRuns, Runs, Walk};
-use crate::bytes;
 use crate::dtype::Dtype;
 use crate::error::ErrorKind;
-use crate::info::Agreement;
 use crate::shape::{self, MAX_RANK, Shape};
+use crate::tensor::info::Agreement;
+use crate::util::bytes;
 
 /// A part of a tensor, worked out: what shape it has and where its elements lie. Pure arithmetic, for any transport.
 ///

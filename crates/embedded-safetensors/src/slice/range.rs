@@ -1,7 +1,7 @@
 //! What is asked for of one axis.
 
-use crate::bytes::quotient;
 use crate::error::ErrorKind;
+use crate::util::bytes::quotient;
 use core::num::NonZero;
 use core::ops::{Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, RangeToInclusive};
 

@@ -1,12 +1,12 @@
 //! A model that arrives by itself and cannot be rewound, caught in buffers that its tensors are bound to.
 
-use crate::bytes::{copy, index_below};
-use crate::check::Summary;
 use crate::error::{Error, ErrorKind};
 use crate::header::Signal;
-use crate::info::TensorInfo;
-use crate::location::{Locate, Location};
-use crate::search::{Lookup, Seek, Wanted};
+use crate::query::find::{Lookup, Seek, Wanted};
+use crate::tensor::info::TensorInfo;
+use crate::tensor::location::{Locate, Location};
+use crate::util::bytes::{copy, index_below};
+use crate::validate::Summary;
 
 /// The name of a tensor, the buffer that its bytes go to, and what has come of it.
 ///

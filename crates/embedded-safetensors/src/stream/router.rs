@@ -1,12 +1,12 @@
 //! A model that arrives by itself and cannot be rewound, cut into the bytes of its tensors.
 
-use crate::bytes::index_below;
-use crate::check::Summary;
 use crate::error::{Error, ErrorKind};
+use crate::header::progress::{Machine, Progress};
+use crate::index::build::IndexBuilder;
 use crate::index::memory::IndexMemory;
 use crate::index::{Index, IndexedTensor};
-use crate::indexing::IndexBuilder;
-use crate::progress::{Machine, Progress};
+use crate::util::bytes::index_below;
+use crate::validate::Summary;
 
 /// What came of the input of a [`Router`].
 ///

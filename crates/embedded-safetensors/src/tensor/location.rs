@@ -2,7 +2,7 @@
 
 use crate::dtype::Dtype;
 use crate::error::{Error, ErrorKind};
-use crate::info::TensorInfo;
+use crate::tensor::info::TensorInfo;
 
 /// The place of a tensor's bytes, and how wide its elements are.
 ///

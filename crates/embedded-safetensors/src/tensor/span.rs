@@ -1,9 +1,9 @@
 //! Arithmetic of a tensor that is read piece by piece: how long the next piece is.
 
-use crate::bytes::{front, low_usize};
 use crate::dtype::Dtype;
 use crate::error::{Error, ErrorKind};
-use crate::location::Location;
+use crate::tensor::location::Location;
+use crate::util::bytes::{front, low_usize};
 
 /// A tensor in a file, and how far it has been read.
 ///

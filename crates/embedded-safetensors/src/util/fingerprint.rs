@@ -1,6 +1,6 @@
 //! A header's fingerprint: by which a later pass knows that it reads the header that was proven.
 
-use crate::bytes::get_mut;
+use crate::util::bytes::get_mut;
 
 /// A hash over bytes that arrive in pieces, a word of 8 at a time.
 ///

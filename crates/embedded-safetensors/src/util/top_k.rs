@@ -1,6 +1,6 @@
 //! The smallest of many, in little memory: how a header is sorted without holding it.
 
-use crate::bytes::{get, get_mut};
+use crate::util::bytes::{get, get_mut};
 
 /// Memory for one item of a sort over the whole header. The more slots, the fewer passes.
 ///

@@ -5,12 +5,12 @@
 //! by piece, as much as fits into the text memory at a time. Hashes that did not fit are the next
 //! pass's.
 
-use crate::bytes::{get, get_mut, index_below, low_u32};
 use crate::error::{Error, ErrorKind};
-use crate::hash::NameHash;
+use crate::header::progress::{Machine, Progress};
 use crate::header::{Fault, HeaderParser, Signal, Text};
-use crate::progress::{Machine, Progress};
-use crate::smallest::{Slot, Smallest};
+use crate::util::bytes::{get, get_mut, index_below, low_u32};
+use crate::util::siphash::NameHash;
+use crate::util::top_k::{Slot, Smallest};
 
 /// Proves that no tensor name occurs twice in a header, and no key in its `__metadata__`.
 ///
@@ -370,9 +370,9 @@ impl defmt::Format for DuplicateCheck<'_> {
 #[cfg(test)]
 mod tests {
     extern crate std;
-    use crate::check::check;
     use crate::error::{Error, ErrorKind};
-    use crate::smallest::Slot;
+    use crate::util::top_k::Slot;
+    use crate::validate::check;
     use std::{format, string::String, vec, vec::Vec};
 
     /// A header with these names, and where each begins.

@@ -1,14 +1,17 @@
 //! The verdict on a file: header, layout and length.
 
-use crate::bytes::low_u32;
-use crate::duplicates::DuplicateCheck;
+pub(crate) mod duplicates;
+pub(crate) mod order;
+
 use crate::error::{Error, ErrorKind};
 use crate::header::entry::Tensors;
+use crate::header::progress::{Machine, Progress};
 use crate::header::{Canonical, Fault, Signal, WORDS};
-use crate::info::Extent;
-use crate::layout::{InOrder, Sorted, Sorting};
-use crate::progress::{Machine, Progress};
-use crate::smallest::Slot;
+use crate::tensor::info::Extent;
+use crate::util::bytes::low_u32;
+use crate::util::top_k::Slot;
+use crate::validate::duplicates::DuplicateCheck;
+use crate::validate::order::{InOrder, Sorted, Sorting};
 use core::num::NonZeroU64;
 
 /// What a sound header describes.

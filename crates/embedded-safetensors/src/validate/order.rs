@@ -6,10 +6,10 @@
 //! tensors, in the order of `(begin, end, position)`, as there are slots, and walks along them. Nothing
 //! is summed or hashed: a sum cannot see an empty tensor inside another one.
 
-use crate::bytes::low_u32;
 use crate::error::{Error, ErrorKind};
-use crate::info::Extent;
-use crate::smallest::{Slot, Smallest};
+use crate::tensor::info::Extent;
+use crate::util::bytes::low_u32;
+use crate::util::top_k::{Slot, Smallest};
 
 /// Tensors are sorted by this.
 #[derive(Clone, Copy)]

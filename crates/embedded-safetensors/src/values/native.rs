@@ -219,7 +219,7 @@ impl Parts<'_> {
     fn next_turned(&mut self) -> &[u8] {
         let (now, rest) = self.left.split_at_checked(BLOCK).unwrap_or((self.left, &[]));
         self.left = rest;
-        let len = crate::bytes::copy(&mut self.block, now);
+        let len = crate::util::bytes::copy(&mut self.block, now);
         let part = self.block.get_mut(..len).unwrap_or_default();
         turn_round(part, self.unit);
         part

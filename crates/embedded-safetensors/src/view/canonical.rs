@@ -3,10 +3,10 @@
 
 use super::quoted::{Quoted, are_equal};
 use super::walk::Seen;
-use crate::bytes::low_u32;
 use crate::header::{Canonical, behind_bits, behind_plain, bits_to, dims, dtype, number};
-use crate::info::{Extent, TensorInfo};
 use crate::shape::{MAX_RANK, Shape};
+use crate::tensor::info::{Extent, TensorInfo};
+use crate::util::bytes::low_u32;
 
 /// The entries of such a header, one by one.
 pub(super) struct Entries<'a>(Canonical<'a>);
@@ -102,9 +102,9 @@ const fn behind_brace(text: &[u8]) -> &[u8] {
 mod tests {
     extern crate std;
 
-    use crate::check::prove_canonical;
     use crate::header::LARGE_SHORTCUTS;
-    use crate::native::Aligned;
+    use crate::validate::prove_canonical;
+    use crate::values::native::Aligned;
     use crate::view::View;
     use crate::view::prove::prove;
     use std::format;

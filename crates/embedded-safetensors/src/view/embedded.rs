@@ -5,11 +5,11 @@ use super::message::Message;
 use super::prove::{Proof, prove};
 use super::tensor::Tensor;
 use super::{View, fail};
-use crate::bytes::index_below;
-use crate::check::check_header;
 use crate::error::{Error, ErrorKind};
-use crate::native::{Align, Aligned, AlignedFile, Alignment};
-use crate::smallest::Slot;
+use crate::util::bytes::index_below;
+use crate::util::top_k::Slot;
+use crate::validate::check_header;
+use crate::values::native::{Align, Aligned, AlignedFile, Alignment};
 
 /// What [`include_model!`](crate::include_model) makes of a file: its view and all of its tensors.
 #[doc(hidden)]

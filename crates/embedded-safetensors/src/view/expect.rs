@@ -4,8 +4,8 @@ use super::message::Message;
 use super::tensor::Tensor;
 use super::{View, fail};
 use crate::dtype::Dtype;
-use crate::native::Array;
-use crate::sentence::Part;
+use crate::error::sentence::Part;
+use crate::values::native::Array;
 
 impl<'a> View<'a> {
     /// The tensor of this name, which has this dtype and this shape. For consts.

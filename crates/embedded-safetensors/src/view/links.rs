@@ -1,8 +1,8 @@
 //! Where names are to be found in a table of tensors: a hash table, whose chains are put together inside the compiler.
 
 use super::tensor::Tensor;
-use crate::bytes::{get, get_mut, index_below};
 use crate::error::{Error, ErrorKind};
+use crate::util::bytes::{get, get_mut, index_below};
 
 /// One for each tensor. Its place in the table is the number of a chain too.
 ///

@@ -2,10 +2,10 @@
 
 use super::quoted::{Quoted, decode};
 use super::walk::tensor_at;
-use crate::bytes::get_mut;
 use crate::dtype::Dtype;
+use crate::error::sentence::{Part, Sentence, split};
 use crate::error::{Error, ErrorKind};
-use crate::sentence::{Part, Sentence, split};
+use crate::util::bytes::get_mut;
 
 /// A text of bounded length. One that is longer ends with "…".
 pub(super) struct Message {

@@ -3,9 +3,9 @@
 use super::View;
 use super::quoted::Quoted;
 use super::walk::Walk;
-use crate::bytes::low_u32;
 use crate::error::{Error, ErrorKind};
 use crate::header::plain;
+use crate::util::bytes::low_u32;
 
 /// The keys and values of `__metadata__`, in the header's order, where they lie.
 ///

@@ -17,13 +17,13 @@ mod tensor;
 mod tests;
 mod walk;
 
-use crate::bytes::{index_below, low_u32};
-use crate::check::{Summary, check_header, prove_canonical};
 use crate::error::Error;
 #[cfg(doc)]
 use crate::error::ErrorKind;
-use crate::native::{Align, Aligned, AlignedFile, Alignment};
-use crate::smallest::Slot;
+use crate::util::bytes::{index_below, low_u32};
+use crate::util::top_k::Slot;
+use crate::validate::{Summary, check_header, prove_canonical};
+use crate::values::native::{Align, Aligned, AlignedFile, Alignment};
 pub use embedded::{Embedded, room};
 pub use iter::Tensors;
 pub use links::Link;

@@ -7,13 +7,13 @@ use super::quoted::{Quoted, hash};
 use super::tensor::Tensor;
 use super::walk::{Seen, Walk};
 use super::{View, fail};
-use crate::bytes::get_mut;
-use crate::check::check_names;
-#[cfg(doc)]
-use crate::duplicates::DuplicateCheck;
 use crate::error::{Error, ErrorKind};
 use crate::header::Signal;
-use crate::smallest::Slot;
+use crate::util::bytes::get_mut;
+use crate::util::top_k::Slot;
+use crate::validate::check_names;
+#[cfg(doc)]
+use crate::validate::duplicates::DuplicateCheck;
 
 /// As many tensors as a compiler sees at once where it has no table.
 const MANY: usize = 1024;

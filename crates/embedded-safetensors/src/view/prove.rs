@@ -2,11 +2,11 @@
 
 use super::tensor::Tensor;
 use super::walk::Walk;
-use crate::check::Summary;
 use crate::error::{Error, ErrorKind};
 use crate::header::Signal;
-use crate::layout::InOrder;
-use crate::native::Aligned;
+use crate::validate::Summary;
+use crate::validate::order::InOrder;
+use crate::values::native::Aligned;
 
 /// A file that is sound.
 #[derive(Clone, Copy)]

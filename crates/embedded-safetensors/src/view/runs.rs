@@ -1,13 +1,13 @@
 //! A part of a tensor in memory, where it lies.
 
 use super::tensor::Tensor;
-use crate::bytes::index_below;
 use crate::error::Error;
 #[cfg(doc)]
 use crate::error::ErrorKind;
-use crate::slice::place::Place;
+use crate::reader::slice_place::Place;
 use crate::slice::range::AxisRange;
 use crate::slice::walk::ByteRuns;
+use crate::util::bytes::index_below;
 use core::iter::FusedIterator;
 
 /// The bytes of a slice of a tensor in memory, run by run, where they lie.

@@ -2,15 +2,15 @@
 
 use super::quoted::Quoted;
 use super::walk::Seen;
-use crate::bytes::{index_below, low_u32};
 use crate::dtype::Dtype;
 use crate::error::{Error, ErrorKind};
-use crate::info::TensorInfo;
-use crate::location::{Locate, Location};
-use crate::native::{Aligned, Array, C64, Native};
+use crate::reader::tensor::TensorReader;
 use crate::shape::Shape;
-use crate::span::Span;
-use crate::tensor::TensorReader;
+use crate::tensor::info::TensorInfo;
+use crate::tensor::location::{Locate, Location};
+use crate::tensor::span::Span;
+use crate::util::bytes::{index_below, low_u32};
+use crate::values::native::{Aligned, Array, C64, Native};
 
 /// A tensor of a [`View`](super::View): what it is, and its bytes where they lie.
 ///

@@ -1,12 +1,12 @@
 //! One pass over a header in memory.
 
 use super::quoted::Quoted;
-use crate::bytes::low_u32;
 use crate::error::{Error, ErrorKind};
 use crate::header::Signal;
 use crate::header::entry::Tensors as Machine;
-use crate::info::{Extent, TensorInfo};
 use crate::shape::{MAX_RANK, Shape};
+use crate::tensor::info::{Extent, TensorInfo};
+use crate::util::bytes::low_u32;
 
 const TOO_DEEP: ErrorKind = ErrorKind::Rank { limit: MAX_RANK.to_le_bytes()[0] };
 

@@ -4,7 +4,7 @@ use super::decimal;
 use super::escape::{Spelling, hex, spelling};
 use super::pieces::{Piece, Pieces};
 use super::plan::{FilePlan, PREFIX};
-use crate::bytes::{copy, front};
+use crate::util::bytes::{copy, front};
 
 /// Spells the header of a file: the 8 bytes of its length, the JSON, the spaces behind it. It stops where a buffer is full, and goes on
 /// in the next one.

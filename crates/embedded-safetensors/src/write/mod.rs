@@ -5,7 +5,6 @@
 pub(crate) mod cursor;
 mod decimal;
 pub(crate) mod encoder;
-pub(crate) mod error;
 mod escape;
 pub(crate) mod layout;
 mod order;

@@ -1,8 +1,8 @@
 //! The order of tensors and keys in a file.
 
-use super::error::{SpecError, SpecFault, Which};
 use super::spec::{FileSpec, Placement, TensorSpec};
-use crate::index::sort::{Items, sort, swap};
+use crate::error::spec::{SpecError, SpecFault, Which};
+use crate::util::heapsort::{Items, sort, swap};
 use core::cmp::{Ordering, Reverse};
 
 /// In which order tensors and keys stand in the file, as places in the arrays of the description. Empty: as they are there.

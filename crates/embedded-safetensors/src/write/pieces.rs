@@ -4,8 +4,9 @@ use super::decimal::digits;
 use super::escape::escaped_len;
 use super::layout::{Planned, PlannedTensors};
 use super::order::{Order, place};
-use super::spec::{FileSpec, PADDING};
+use super::spec::FileSpec;
 use super::whole::{put, put_entry};
+use crate::error::spec::PADDING;
 use crate::header::LARGE_SHORTCUTS;
 
 /// A part of the text.

@@ -1,13 +1,14 @@
 //! A file that can be written: proven, laid out, and as long as it will be.
 
 use super::encoder::HeaderEncoder;
-use super::error::{SpecError, SpecFault, Which};
 use super::layout::PlannedTensors;
 use super::order::{self, Order};
 use super::pieces::{Pieces, lengths};
-use super::spec::{FileSpec, PADDING, Placement};
-use crate::bytes::low_u32;
+use super::spec::{FileSpec, Placement};
 use crate::error::MAX_HEADER_LEN;
+use crate::error::spec::PADDING;
+use crate::error::spec::{SpecError, SpecFault, Which};
+use crate::util::bytes::low_u32;
 
 /// The length of the header's length.
 pub(super) const PREFIX: u64 = 8;

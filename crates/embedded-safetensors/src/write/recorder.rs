@@ -1,12 +1,13 @@
 //! A file in storage that is written at any position, valid only when it is whole.
 
 use super::cursor::{Cursor, Due};
-use super::error::WriteError;
 use super::plan::FilePlan;
-use crate::bytes::{copy, front};
 use crate::error::ErrorKind;
-use crate::native::{Native, parts};
-use crate::sink::{PREFIX, WriteAt, write_full};
+use crate::io::WriteAt;
+use crate::io::WriteError;
+use crate::io::write::{PREFIX, write_full};
+use crate::util::bytes::{copy, front};
+use crate::values::native::{Native, parts};
 
 /// Where the high half of the header's length begins. It is zero in every file.
 const HIGH_HALF: usize = PREFIX / 2;

@@ -1,8 +1,8 @@
 //! What a file is to hold.
 
-use super::error::{SpecError, SpecFault};
 use super::plan::FilePlan;
 use crate::dtype::Dtype;
+use crate::error::spec::{SpecError, SpecFault};
 use crate::shape::elements;
 
 /// One tensor that a file is to hold: its name, its dtype, its dimensions.
@@ -87,9 +87,6 @@ impl Placement {
         }
     }
 }
-
-/// What tensors of padding are called, before their number.
-pub(crate) const PADDING: &str = "__padding__.";
 
 /// What a file is to hold: its tensors, its `__metadata__`, where tensors begin. A description; whether there can be such a file is
 /// said by what makes a [`FilePlan`] of it.

@@ -4,8 +4,8 @@
 use super::decimal;
 use super::layout::Planned;
 use super::pieces::{BEFORE_DTYPE, BEFORE_OFFSETS, BEFORE_SHAPE};
-use crate::bytes::copy;
 use crate::header::behind_plain;
+use crate::util::bytes::copy;
 
 /// How long the entry is that stands in the room now. Nothing where it has no room, or its name may have something to escape; what is
 /// in the room then does not count.

@@ -1,11 +1,11 @@
 //! A file written once, from its first byte to its last.
 
 use super::cursor::{Cursor, Due};
-use super::error::WriteError;
 use super::plan::FilePlan;
-use crate::bytes::index_below;
 use crate::error::{Blame, ErrorKind};
-use crate::native::{Native, parts};
+use crate::io::WriteError;
+use crate::util::bytes::index_below;
+use crate::values::native::{Native, parts};
 use embedded_io::{Error as _, ErrorKind as IoErrorKind, Write};
 
 /// Between tensors that are placed apart.

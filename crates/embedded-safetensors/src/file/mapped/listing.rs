@@ -1,6 +1,6 @@
 //! The tensors of a model in memory, on the heap, with a table to find them by name.
 
-use crate::check::Summary;
+use crate::validate::Summary;
 use crate::view::{Link, Tensor, View};
 use std::boxed::Box;
 use std::iter;

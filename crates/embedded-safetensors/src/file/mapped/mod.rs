@@ -5,12 +5,12 @@ mod listing;
 #[allow(unsafe_code)]
 mod open;
 
-use crate::check::Summary;
 use crate::error::Error;
 #[cfg(doc)]
 use crate::error::ErrorKind;
 use crate::file::disk::{Handle, Version};
 use crate::file::error::{FileError, FileFault};
+use crate::validate::Summary;
 use crate::view::{MetadataView, Tensor, Tensors, View};
 pub use advice::Advice;
 use core::fmt;

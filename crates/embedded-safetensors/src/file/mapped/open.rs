@@ -12,13 +12,13 @@
 use super::MappedModel;
 use super::advice::Advice;
 use super::listing::Listing;
-use crate::bytes::index_below;
 use crate::file::disk::{Disk, Handle};
 use crate::file::draft::refusal;
 use crate::file::error::{FileError, FileFault};
 use crate::file::header;
 use crate::file::opened::Opened;
 use crate::file::system::System;
+use crate::util::bytes::index_below;
 use memmap2::{Mmap, MmapOptions};
 use std::fs::File;
 use std::path::Path;

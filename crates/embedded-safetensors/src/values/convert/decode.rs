@@ -1,6 +1,6 @@
 //! What the bits of floats mean: from those of one type to those of another.
 
-use crate::bytes::{low_u32, nearest_f32};
+use crate::util::bytes::{low_u32, nearest_f32};
 
 const INFINITY: u32 = f32::INFINITY.to_bits();
 const QUIET_NAN: u32 = f32::NAN.to_bits();

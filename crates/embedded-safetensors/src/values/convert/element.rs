@@ -1,7 +1,7 @@
 //! The types that elements are read as.
 
 use crate::dtype::Dtype;
-use crate::native::{Native, groups};
+use crate::values::native::{Native, groups};
 
 /// A type that elements of a tensor can be read as, whatever dtype they have: `f32` and `f64`, the integers of
 /// 8 to 64 bits, and with the feature `half` its `f16` and `bf16`.

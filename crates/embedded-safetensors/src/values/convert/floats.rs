@@ -7,7 +7,7 @@ use super::decode::{
 use super::element::{Turn, Way, each, sealed};
 use super::packed::{unpack, unpack_many};
 use crate::dtype::Dtype;
-use crate::native::{Native, bytes_of_mut};
+use crate::values::native::{Native, bytes_of_mut};
 
 /// A type that has all values of `f32`.
 pub(super) trait Float: Native {

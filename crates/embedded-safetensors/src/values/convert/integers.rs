@@ -2,7 +2,7 @@
 
 use super::element::{Turn, Way, each, sealed};
 use crate::dtype::Dtype;
-use crate::native::Native;
+use crate::values::native::Native;
 
 macro_rules! integer {
     ($type:ident from $($dtype:ident $narrow:ident),*) => {

@@ -25,10 +25,10 @@ mod floats;
 mod integers;
 mod packed;
 
-use crate::bytes::copy;
 use crate::dtype::Dtype;
 use crate::error::ErrorKind;
-use crate::native::bytes_of_mut;
+use crate::util::bytes::copy;
+use crate::values::native::bytes_of_mut;
 pub use element::Element;
 use element::{Turn, Way};
 

@@ -1,9 +1,10 @@
-//! Why there can be no file as it is described, and what can go wrong while one is written.
+//! Why there can be no file as it is described.
 
-use super::spec::PADDING;
-use crate::error::{Blame, Error, MAX_HEADER_LEN};
-use crate::log::Named;
-use core::fmt;
+use super::log::Named;
+use super::{Blame, MAX_HEADER_LEN};
+
+/// What tensors of padding are called, before their number.
+pub(crate) const PADDING: &str = "__padding__.";
 
 /// Why there can be no file as it is described, and what of the description says so.
 ///
@@ -153,44 +154,3 @@ impl From<SpecError> for std::io::Error {
         Self::new(kind, error)
     }
 }
-
-/// Why something could not be written: the data that were given, the place they go to, or that it takes no more.
-///
-/// *Memory*: 40 bytes, 32 where pointers have 32 bits, or somewhat more than `E` takes if that is more; `Copy` if `E` is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum WriteError<E> {
-    /// What the caller or the memory is at fault for: see [`ErrorKind::blame`](crate::ErrorKind::blame).
-    Format(Error),
-    /// There can be no file as it was described. No writer says so, who is given a plan; it is for `?` in functions that describe
-    /// and write.
-    Spec(SpecError),
-    /// What the file is written to has failed.
-    Sink(E),
-    /// What the file is written to takes no more bytes, and says of no error.
-    Full {
-        /// The first byte of the file that it did not take.
-        at: u64,
-    },
-}
-
-impl<E> From<SpecError> for WriteError<E> {
-    fn from(error: SpecError) -> Self {
-        Self::Spec(error)
-    }
-}
-
-impl<E> From<Error> for WriteError<E> {
-    fn from(error: Error) -> Self {
-        Self::Format(error)
-    }
-}
-
-sentences! {
-    WriteError<E>:
-    Self::Format(error) => "{}", error;
-    Self::Spec(error) => "{}", error;
-    Self::Sink(error) => "the file cannot be written: {}", error;
-    Self::Full { at } => "the file cannot be written: there is no room from byte {} on", at;
-}
-
-impl<E: fmt::Debug + fmt::Display> core::error::Error for WriteError<E> {}

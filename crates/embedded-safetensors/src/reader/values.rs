@@ -1,19 +1,13 @@
 //! A tensor's elements, read as values of a type of the caller's choice.
 
-pub(crate) mod cursor;
-pub(crate) mod fill;
-pub(crate) mod place;
-mod rows;
-
-use crate::convert::{Element, Loss};
+use super::cursor::Cursor;
+use super::fill::fill;
 use crate::dtype::Dtype;
 use crate::error::Error;
 #[cfg(doc)]
 use crate::error::ErrorKind;
-use crate::source::{ReadAt, ReadError};
-use cursor::Cursor;
-use fill::fill;
-pub use rows::Rows;
+use crate::io::{ReadAt, ReadError};
+use crate::values::convert::{Element, Loss};
 
 /// Reads the elements of a tensor, or of one of its rows, as values: `f32`, `i32`, whatever [`Element`] lists.
 ///

@@ -2,17 +2,17 @@
 
 use super::cursor::RowCursor;
 use super::fill::fill;
-use crate::convert::{Element, Loss};
 use crate::dtype::Dtype;
 use crate::error::Error;
 #[cfg(doc)]
 use crate::error::ErrorKind;
-use crate::source::{ReadAt, ReadError};
+use crate::io::{ReadAt, ReadError};
+use crate::values::convert::{Element, Loss};
 
 /// Reads the rows of a tensor as values, one a call: what a product of a matrix and a vector needs. A row is all that
 /// has the same index of the outermost axis: of a vector one element, of a tensor of rank 3 a matrix.
 ///
-/// Values are read and turned as an [`ElementReader`](super::ElementReader) does it, and what is said of errors
+/// Values are read and turned as an [`ElementReader`](super::values::ElementReader) does it, and what is said of errors
 /// there holds here too.
 ///
 /// *Memory*: at most 48 bytes and the source.
@@ -67,7 +67,7 @@ impl<S: ReadAt> Rows<S> {
     ///
     /// # Errors
     /// [`ErrorKind::BufferLength`] when it does not fit; otherwise as
-    /// [`ElementReader::next_lossless`](super::ElementReader::next_lossless).
+    /// [`ElementReader::next_lossless`](super::values::ElementReader::next_lossless).
     ///
     /// # Panics
     /// Never.

@@ -1,8 +1,9 @@
-//! Storage behind `embedded_io::{Read, Seek}`, and tensors as `embedded_io::Read`.
+//! Storage behind `embedded_io::{Read, Write, Seek}`, and tensors as `embedded_io::Read`.
 
+use super::write::{PREFIX, invalidate, refuse_longer, write_full};
+use super::{FileLen, ReadAt, ReadError, WriteAt, WriteError};
 use crate::error::Blame;
-use crate::source::{FileLen, ReadAt, ReadError};
-use embedded_io::{Error, ErrorKind, Read, Seek, SeekFrom};
+use embedded_io::{Error, ErrorKind, Read, Seek, SeekFrom, Write};
 
 /// Makes a source of whatever has [`embedded_io::Read`] and [`embedded_io::Seek`]: a file of embedded-sdmmc
 /// or littlefs, and with the adapters of `embedded-io-adapters` one of `std`. With [`embedded_io::Write`] a file can be
@@ -33,13 +34,13 @@ impl<T> Seekable<T> {
 }
 
 impl<T: Seek> Seekable<T> {
-    pub(crate) fn seek(&mut self, to: SeekFrom) -> Result<u64, T::Error> {
+    fn seek(&mut self, to: SeekFrom) -> Result<u64, T::Error> {
         self.position = None;
         uninterrupted(|| self.inner.seek(to))
     }
 
     /// Reads or writes at this byte: what the call says is how far it went.
-    pub(crate) fn at(
+    fn at(
         &mut self,
         offset: u64,
         mut call: impl FnMut(&mut T) -> Result<usize, T::Error>,
@@ -54,10 +55,7 @@ impl<T: Seek> Seekable<T> {
     }
 
     /// A call that leaves it where it stands, unless it fails.
-    pub(crate) fn in_place(
-        &mut self,
-        mut call: impl FnMut(&mut T) -> Result<(), T::Error>,
-    ) -> Result<(), T::Error> {
+    fn in_place(&mut self, mut call: impl FnMut(&mut T) -> Result<(), T::Error>) -> Result<(), T::Error> {
         let position = self.position.take();
         uninterrupted(|| call(&mut self.inner))?;
         self.position = position;
@@ -77,7 +75,7 @@ impl<T: Read + Seek> ReadAt for Seekable<T> {
     }
 }
 
-pub(crate) fn uninterrupted<T, E: Error>(mut call: impl FnMut() -> Result<T, E>) -> Result<T, E> {
+fn uninterrupted<T, E: Error>(mut call: impl FnMut() -> Result<T, E>) -> Result<T, E> {
     loop {
         match call() {
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
@@ -100,4 +98,43 @@ impl<E: Error> Error for ReadError<E> {
             },
         }
     }
+}
+
+/// Where a file ends is never passed over by seeking, which some cannot: [`prepare`](WriteAt::prepare) writes filler up to where the data
+/// begin. A longer file cannot be made shorter by these traits, so it is refused
+/// ([`ErrorKind::Longer`](crate::ErrorKind::Longer)): open it so that it is cut, or remove it first.
+impl<T: Write + Seek> WriteAt for Seekable<T> {
+    type Error = T::Error;
+
+    fn capacity(&mut self) -> Result<Option<u64>, T::Error> {
+        Ok(None)
+    }
+
+    fn prepare(&mut self, data_start: u64, file_len: u64) -> Result<(), WriteError<T::Error>> {
+        let len = self.seek(SeekFrom::End(0)).map_err(WriteError::Sink)?;
+        refuse_longer(len, file_len)?;
+        invalidate(self, len)?;
+        fill(self, len.max(PREFIX as u64), data_start)
+    }
+
+    fn write_at(&mut self, offset: u64, bytes: &[u8]) -> Result<usize, T::Error> {
+        let len = self.at(offset, |inner| inner.write(bytes))?;
+        Ok(len.min(bytes.len()))
+    }
+
+    fn flush(&mut self) -> Result<(), T::Error> {
+        self.in_place(T::flush)
+    }
+}
+
+/// Writes filler from one byte to another.
+fn fill<S: WriteAt>(sink: &mut S, from: u64, to: u64) -> Result<(), WriteError<S::Error>> {
+    const FILLER: [u8; 64] = [0xFF; 64];
+    let mut at = from;
+    while at < to {
+        let len = usize::try_from(to - at).unwrap_or(usize::MAX).min(FILLER.len());
+        write_full(sink, at, FILLER.get(..len).unwrap_or(&FILLER))?;
+        at += len as u64;
+    }
+    Ok(())
 }

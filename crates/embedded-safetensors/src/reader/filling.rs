@@ -4,9 +4,9 @@
 //! reaches, gaps included. Then the runs are moved together where they lie. Elements narrower than a byte may begin
 //! inside of one; they are packed without gaps, the first of them in the lowest bits.
 
-use super::plan::SlicePlan;
-use super::walk::Walk;
-use crate::bytes::{index_below, touched_bytes};
+use crate::slice::plan::SlicePlan;
+use crate::slice::walk::Walk;
+use crate::util::bytes::{index_below, touched_bytes};
 use core::cell::Cell;
 
 /// The largest gap in bytes over which runs are read together. A choice, small because cards read whole sectors of 512

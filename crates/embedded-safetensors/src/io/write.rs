@@ -1,18 +1,10 @@
 //! Storage that is written at any position, for a file that is valid only when it is whole.
 
-use crate::bytes::copy;
-use crate::error::ErrorKind;
-use crate::write::error::WriteError;
+use crate::error::spec::SpecError;
+use crate::error::{Error, ErrorKind};
+use crate::util::bytes::copy;
 use core::convert::Infallible;
-
-#[cfg(feature = "embedded-io")]
-mod io;
-
-#[cfg(feature = "embedded-storage")]
-mod nor;
-
-#[cfg(all(feature = "std", any(unix, windows)))]
-mod file;
+use core::fmt;
 
 /// The length of the header's length. As long as it is [`ERASED`], no reader takes the file for one.
 pub(crate) const PREFIX: usize = 8;
@@ -149,7 +141,7 @@ impl WriteAt for [u8] {
 ///
 /// # Errors
 /// [`ErrorKind::Longer`].
-fn refuse_longer<E>(len: u64, file_len: u64) -> Result<(), WriteError<E>> {
+pub(super) fn refuse_longer<E>(len: u64, file_len: u64) -> Result<(), WriteError<E>> {
     match len > file_len {
         true => Err(ErrorKind::Longer { len, file_len }.at(file_len).into()),
         false => Ok(()),
@@ -183,7 +175,7 @@ pub(crate) fn write_full<S: WriteAt + ?Sized>(
 /// # Errors
 /// Those of the storage; [`WriteError::Full`].
 #[cfg(any(feature = "embedded-io", all(feature = "std", any(unix, windows))))]
-fn invalidate<S: WriteAt + ?Sized>(sink: &mut S, len: u64) -> Result<(), WriteError<S::Error>> {
+pub(super) fn invalidate<S: WriteAt + ?Sized>(sink: &mut S, len: u64) -> Result<(), WriteError<S::Error>> {
     let (low, high) = ERASED.split_at(PREFIX / 2);
     // Where there was nothing, what does not arrive is zero, which a high half must not be.
     let (first, rest) = if len < PREFIX as u64 { (&ERASED[..], &[][..]) } else { (high, low) };
@@ -191,3 +183,44 @@ fn invalidate<S: WriteAt + ?Sized>(sink: &mut S, len: u64) -> Result<(), WriteEr
     sink.flush().map_err(WriteError::Sink)?;
     write_full(sink, 0, rest)
 }
+
+/// Why something could not be written: the data that were given, the place they go to, or that it takes no more.
+///
+/// *Memory*: 40 bytes, 32 where pointers have 32 bits, or somewhat more than `E` takes if that is more; `Copy` if `E` is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WriteError<E> {
+    /// What the caller or the memory is at fault for: see [`ErrorKind::blame`](crate::ErrorKind::blame).
+    Format(Error),
+    /// There can be no file as it was described. No writer says so, who is given a plan; it is for `?` in functions that describe
+    /// and write.
+    Spec(SpecError),
+    /// What the file is written to has failed.
+    Sink(E),
+    /// What the file is written to takes no more bytes, and says of no error.
+    Full {
+        /// The first byte of the file that it did not take.
+        at: u64,
+    },
+}
+
+impl<E> From<SpecError> for WriteError<E> {
+    fn from(error: SpecError) -> Self {
+        Self::Spec(error)
+    }
+}
+
+impl<E> From<Error> for WriteError<E> {
+    fn from(error: Error) -> Self {
+        Self::Format(error)
+    }
+}
+
+sentences! {
+    WriteError<E>:
+    Self::Format(error) => "{}", error;
+    Self::Spec(error) => "{}", error;
+    Self::Sink(error) => "the file cannot be written: {}", error;
+    Self::Full { at } => "the file cannot be written: there is no room from byte {} on", at;
+}
+
+impl<E: fmt::Debug + fmt::Display> core::error::Error for WriteError<E> {}

@@ -1,18 +1,9 @@
 //! Storage that is read at any position, and what can go wrong there.
 
-use crate::bytes::copy;
 use crate::error::Error;
+use crate::util::bytes::copy;
 use core::convert::Infallible;
 use core::fmt;
-
-#[cfg(feature = "embedded-io")]
-pub(crate) mod io;
-
-#[cfg(feature = "embedded-storage")]
-pub(crate) mod nor;
-
-#[cfg(all(feature = "std", any(unix, windows)))]
-mod file;
 
 /// Storage that can be read at any position: a file on a card, a flash chip, memory.
 ///

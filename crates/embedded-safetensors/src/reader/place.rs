@@ -1,10 +1,10 @@
 //! Where in a file the elements of a tensor lie.
 
-use crate::bytes::touched_bytes;
-use crate::convert::{Conversion, Element, Loss, bits_of_value, values_of_element};
 use crate::dtype::Dtype;
 use crate::error::{Error, ErrorKind};
-use crate::span::Span;
+use crate::tensor::span::Span;
+use crate::util::bytes::touched_bytes;
+use crate::values::convert::{Conversion, Element, Loss, bits_of_value, values_of_element};
 
 /// The first byte of a tensor in the file, and what lies there. Elements are counted as values are: a C64 tensor
 /// has twice as many, which are F32.

@@ -1,10 +1,11 @@
 //! Values filled from storage, through the memory of the values alone.
 
 use super::place::Place;
-use crate::bytes::{front, index_below};
-use crate::convert::{Conversion, Element};
-use crate::native::bytes_of_mut;
-use crate::source::{ReadAt, ReadError, read_full};
+use crate::io::read::read_full;
+use crate::io::{ReadAt, ReadError};
+use crate::util::bytes::{front, index_below};
+use crate::values::convert::{Conversion, Element};
+use crate::values::native::bytes_of_mut;
 
 /// Values are filled in blocks of so many bytes, so that what was read is still in the cache when it is turned.
 pub(crate) const BLOCK: usize = 64 << 10;
@@ -119,11 +120,11 @@ fn fill_from<E, T: Element>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::convert::Loss;
     use crate::dtype::Dtype;
-    use crate::element::place::Origin;
-    use crate::location::Location;
-    use crate::span::Span;
+    use crate::reader::place::Origin;
+    use crate::tensor::location::Location;
+    use crate::tensor::span::Span;
+    use crate::values::convert::Loss;
     use core::convert::Infallible;
 
     fn place(dtype: Dtype, element: u64) -> Place {

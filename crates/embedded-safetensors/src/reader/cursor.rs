@@ -1,11 +1,11 @@
 //! Arithmetic of a tensor that is read as values: which elements are next, and whether there is room for them.
 
 use super::place::{Origin, Place};
-use crate::bytes::front;
-use crate::convert::{Conversion, Element, Loss};
 use crate::dtype::Dtype;
 use crate::error::{Error, ErrorKind};
-use crate::span::Span;
+use crate::tensor::span::Span;
+use crate::util::bytes::front;
+use crate::values::convert::{Conversion, Element, Loss};
 use core::ops::Range;
 
 /// Values to be filled, and how elements become them.

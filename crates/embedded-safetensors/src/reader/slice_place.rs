@@ -1,12 +1,12 @@
 //! A slice in a file, and how far it has been read.
 
 use super::filling::{Filling, elements_in};
-use super::plan::SlicePlan;
-use super::range::AxisRange;
-use super::walk::{ByteRuns, Walk};
-use crate::bytes::{front, touched_bytes};
 use crate::error::{Error, ErrorKind};
-use crate::span::Span;
+use crate::slice::plan::SlicePlan;
+use crate::slice::range::AxisRange;
+use crate::slice::walk::{ByteRuns, Walk};
+use crate::tensor::span::Span;
+use crate::util::bytes::{front, touched_bytes};
 
 /// What blocking and asynchronous readers of slices share.
 #[derive(Clone, Copy, Debug)]
