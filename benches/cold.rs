@@ -8,7 +8,10 @@ use std::hint::black_box;
 use std::process::Command;
 use std::time::Duration;
 
-use embedded_safetensors::{HeaderCheck, Model, ReadAt, Slot, View, check};
+use embedded_safetensors::{
+    Model, ReadAt, View,
+    validate::{HeaderCheck, Slot, check},
+};
 use safetensors_0_8::SafeTensors;
 use support::file::Stored;
 

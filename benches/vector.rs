@@ -5,7 +5,10 @@ use std::fmt::Debug;
 use std::hint::black_box;
 
 use embedded_io::Write;
-use embedded_safetensors::{Dtype, FilePlan, FileSpec, TensorSpec, View, Writer};
+use embedded_safetensors::{
+    Dtype, View,
+    write::{FilePlan, FileSpec, TensorSpec, Writer},
+};
 use support::random::Random;
 
 pub const VALUES: usize = 10_000;

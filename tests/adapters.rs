@@ -4,7 +4,8 @@ use std::ops::Range;
 
 use embedded_io::{Error, ErrorKind};
 use embedded_safetensors::{
-    ErrorKind as Kind, FileLen, FlashError, FlashFile, Model, ReadAt, ReadError, Seekable,
+    ErrorKind as Kind, Model, ReadAt, ReadError,
+    io::{FileLen, FlashError, FlashFile, Seekable},
 };
 use support::doors::{Flash, Stream};
 use support::file::with_header;

@@ -1,6 +1,11 @@
 //! The verdict of this project on every conformance vector, through every way to ask for it.
 
-use embedded_safetensors::{Entries, Entry, Error, ErrorKind, Item, MAX_RANK, Slot, check, check_header};
+use embedded_safetensors::{
+    Error, ErrorKind,
+    header::{Entries, Entry, Item},
+    tensor::MAX_RANK,
+    validate::{Slot, check, check_header},
+};
 use support::judge::{Reader, judge};
 use support::share;
 use support::split::Split;

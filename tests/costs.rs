@@ -1,6 +1,12 @@
 //! What each call reads of its source, counted. The readme's table says the same.
 
-use embedded_safetensors::{FileLen, IndexStorage, Model, ReadAt, ReadError, Seekable, Slot, Wanted};
+use embedded_safetensors::{
+    Model, ReadAt, ReadError,
+    index::IndexStorage,
+    io::{FileLen, Seekable},
+    query::Wanted,
+    validate::Slot,
+};
 use std::cell::RefCell;
 use std::convert::Infallible;
 use std::fmt::Write;

@@ -1,7 +1,9 @@
 //! What the doors promise besides the verdict: ends of input, changing sources, repeated last words.
 
 use embedded_safetensors::{
-    DuplicateCheck, Entries, Error, ErrorKind, HeaderCheck, HeaderParser, Item, Progress, Slot, Summary,
+    Error, ErrorKind,
+    header::{Entries, HeaderParser, Item},
+    validate::{DuplicateCheck, HeaderCheck, Progress, Slot, Summary},
 };
 use support::file::with_header;
 

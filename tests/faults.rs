@@ -4,7 +4,11 @@
 use std::cell::Cell;
 
 use embedded_io::{ErrorType, Read, Seek, SeekFrom};
-use embedded_safetensors::{Blame, ErrorKind, FileLen, ReadAt, Seekable};
+use embedded_safetensors::{
+    ErrorKind, ReadAt,
+    error::Blame,
+    io::{FileLen, Seekable},
+};
 use support::context::Context;
 use support::deeds::{Deed, LOOKING, OPENING, Outcome, READING, Scene, TENSOR, Trouble};
 #[cfg(feature = "std")]

@@ -1,8 +1,11 @@
 //! The index: the verdict it gives, what it holds, how it is found, and what it says when it does not fit.
 
 use embedded_safetensors::{
-    Error, ErrorKind, FileLen, Index, IndexMemory, IndexPart, IndexRecord, IndexSize, IndexStorage,
-    IndexedTensor, Model, ReadAt, ReadError, Slot,
+    Error, ErrorKind, Model, ReadAt, ReadError,
+    error::IndexPart,
+    index::{Index, IndexMemory, IndexRecord, IndexSize, IndexStorage, IndexedTensor},
+    io::FileLen,
+    validate::Slot,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;

@@ -1,6 +1,12 @@
 //! A model of 6 GiB, more than 32 bits can count, on machines of any word size.
 
-use embedded_safetensors::{FileLen, IndexStorage, Locate, Model, ReadAt, Seekable, TensorReader, Wanted};
+use embedded_safetensors::{
+    Model, ReadAt, TensorReader,
+    index::IndexStorage,
+    io::{FileLen, Seekable},
+    query::Wanted,
+    tensor::Locate,
+};
 use std::convert::Infallible;
 use std::fmt::Debug;
 use support::file::with_header;

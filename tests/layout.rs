@@ -1,6 +1,9 @@
 //! The layout proof against the obvious slow one, for every number of slots.
 
-use embedded_safetensors::{Error, ErrorKind, HeaderCheck, Progress, Slot, Summary};
+use embedded_safetensors::{
+    Error, ErrorKind,
+    validate::{HeaderCheck, Progress, Slot, Summary},
+};
 use support::file::with_header;
 use support::random::Random;
 

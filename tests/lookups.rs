@@ -2,7 +2,9 @@
 
 use std::convert::Infallible;
 
-use embedded_safetensors::{Error, ErrorKind, FileLen, Model, ReadError, Slot, TensorInfo, Wanted};
+use embedded_safetensors::{
+    Error, ErrorKind, Model, ReadError, TensorInfo, io::FileLen, query::Wanted, validate::Slot,
+};
 use support::file::with_header;
 use support::mock::{Plan, Storage};
 

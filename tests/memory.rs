@@ -1,11 +1,19 @@
 //! What the core costs: sizes that are stated in its documentation, and no allocation at all.
 
 use embedded_safetensors::{
-    AlignedFile, AxisRange, Binding, ByteRuns, C64, Chars, DecodeError, Dtype, DuplicateCheck, ElementReader,
-    Entries, Entry, Error, ErrorKind, Event, FileLen, FlashFile, HeaderCheck, HeaderParser, IndexStorage,
-    Item, Location, Metadata, MetadataError, MetadataView, Model, Pair, Quoted, ReadError, Receiver,
-    Reception, Routed, Router, Rows, Run, Runs, Seekable, Shape, SlicePlan, SliceReader, SliceRuns, Slot,
-    Strides, Summary, Tensor, TensorInfo, TensorReader, Tensors, Text, View, Wanted, asynch, bind, check,
+    Dtype, Error, ErrorKind, Model, ReadError, Shape, Tensor, TensorInfo, TensorReader, View, asynch,
+    header::{Entries, Entry, Event, HeaderParser, Item, Text},
+    index::IndexStorage,
+    io::{FileLen, FlashFile, Seekable},
+    metadata::{Chars, DecodeError, Metadata, MetadataError, MetadataView, Pair, Quoted},
+    query::Wanted,
+    reader::{ElementReader, Rows, SliceReader},
+    slice::{AxisRange, ByteRuns, Run, Runs, SlicePlan},
+    stream::{Binding, Receiver, Reception, Routed, Router, bind},
+    tensor::{Location, Strides},
+    validate::{DuplicateCheck, HeaderCheck, Slot, Summary, check},
+    values::{AlignedFile, C64},
+    view::{SliceRuns, Tensors},
 };
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;

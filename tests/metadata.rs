@@ -1,6 +1,9 @@
 //! `__metadata__`: whole, and as types of one's own.
 
-use embedded_safetensors::{DecodeError, ErrorKind, MetadataError, Model, Pair, ReadAt, ReadError};
+use embedded_safetensors::{
+    ErrorKind, Model, ReadAt, ReadError,
+    metadata::{DecodeError, MetadataError, Pair},
+};
 use serde::Deserialize;
 use std::convert::Infallible;
 use support::file::with_header;

@@ -3,7 +3,7 @@
 
 use embedded_io::Read;
 use embedded_safetensors::{
-    Dtype, ErrorKind, FileLen, Model, ReadError, Shape, TensorInfo, TensorReader, Wanted,
+    Dtype, ErrorKind, Model, ReadError, Shape, TensorInfo, TensorReader, io::FileLen, query::Wanted,
 };
 use support::file::with_header;
 use support::mock::{Failure, Fault, Plan, Reads, Storage};

@@ -2,8 +2,10 @@
 //! and through a router.
 
 use embedded_safetensors::{
-    Binding, Error, ErrorKind, IndexMemory, IndexRecord, IndexStorage, Receiver, Reception, Routed, Router,
-    Summary, bind, bind_optional,
+    Error, ErrorKind,
+    index::{IndexMemory, IndexRecord, IndexStorage},
+    stream::{Binding, Receiver, Reception, Routed, Router, bind, bind_optional},
+    validate::Summary,
 };
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -504,7 +506,7 @@ fn a_router_tells_what_each_byte_belongs_to() {
 fn an_index_that_is_too_small_is_an_error_of_the_router_at_the_end_of_the_header() {
     let (file, data_start) = five_tensors();
     let mut storage = IndexStorage::<5, 6, 4>::new();
-    let part = embedded_safetensors::IndexPart::Names;
+    let part = embedded_safetensors::error::IndexPart::Names;
     let due = ErrorKind::Index { part, needed: 5, capacity: 4 }.at(data_start as u64);
     assert_eq!(route(&mut Router::new(storage.memory()), &file, Split::Every(3)), Err(due));
 }

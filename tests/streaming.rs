@@ -6,8 +6,12 @@ use std::sync::OnceLock;
 
 use embedded_io::Read;
 use embedded_safetensors::{
-    Entry, Error, ErrorKind, IndexMemory, IndexRecord, MAX_RANK, Model, ReadAt, ReadError, Slot, TensorInfo,
-    TensorReader, Wanted, check_header,
+    Error, ErrorKind, Model, ReadAt, ReadError, TensorInfo, TensorReader,
+    header::Entry,
+    index::{IndexMemory, IndexRecord},
+    query::Wanted,
+    tensor::MAX_RANK,
+    validate::{Slot, check_header},
 };
 use support::context::Context;
 #[cfg(feature = "std")]

@@ -1,8 +1,9 @@
 //! Whole headers, whose usual entries are recognised at once, against the same headers byte by byte.
 
 use embedded_safetensors::{
-    Dtype, Entries, Error, Event, HeaderCheck, HeaderParser, Item, Progress, Slot, Summary, TensorInfo, View,
-    check_header,
+    Dtype, Error, TensorInfo, View,
+    header::{Entries, Event, HeaderParser, Item},
+    validate::{HeaderCheck, Progress, Slot, Summary, check_header},
 };
 use support::file::with_header;
 use support::random::Random;

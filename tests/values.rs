@@ -3,8 +3,10 @@
 use std::fmt::Debug;
 
 use embedded_safetensors::{
-    Dtype, Element, ElementReader, Error, ErrorKind, Locate, Location, Model, ReadAt, ReadError, Rows, Shape,
-    TensorInfo, TensorReader,
+    Dtype, Error, ErrorKind, Model, ReadAt, ReadError, Shape, TensorInfo, TensorReader,
+    reader::{ElementReader, Rows},
+    tensor::{Locate, Location},
+    values::Element,
 };
 use support::context::Context;
 #[cfg(feature = "std")]

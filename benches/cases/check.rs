@@ -3,7 +3,7 @@
 
 use std::hint::black_box;
 
-use embedded_safetensors::HeaderCheck;
+use embedded_safetensors::validate::HeaderCheck;
 
 use super::headers::{Header, Model};
 use super::{Amount, Case, KIB, Measure, contender, ours, reference, size};

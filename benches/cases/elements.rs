@@ -2,7 +2,7 @@
 
 use std::hint::black_box;
 
-use embedded_safetensors::{AxisRange, Model, ReadAt, TensorInfo};
+use embedded_safetensors::{Model, ReadAt, TensorInfo, slice::AxisRange};
 use support::file::Stored;
 
 use super::{Amount, Case, KIB, MIB, Measure, contender, ours, size};

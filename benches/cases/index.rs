@@ -3,7 +3,10 @@
 use std::convert::Infallible;
 use std::hint::black_box;
 
-use embedded_safetensors::{Index, IndexMemory, IndexRecord, Model as Opened, ReadAt, View};
+use embedded_safetensors::{
+    Model as Opened, ReadAt, View,
+    index::{Index, IndexMemory, IndexRecord},
+};
 use support::file::Stored;
 
 use super::headers::{Header, Model};

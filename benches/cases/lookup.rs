@@ -3,7 +3,7 @@
 
 use std::hint::black_box;
 
-use embedded_safetensors::{Model as Opened, View, Wanted};
+use embedded_safetensors::{Model as Opened, View, query::Wanted};
 
 use super::headers::{Header, Model};
 use super::index::Memory;

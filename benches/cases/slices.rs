@@ -3,7 +3,7 @@
 use std::hint::black_box;
 use std::ops::Range;
 
-use embedded_safetensors::{AxisRange, View};
+use embedded_safetensors::{View, slice::AxisRange};
 use safetensors_0_8::SafeTensors;
 use safetensors_0_8::slice::TensorIndexer;
 

@@ -2,7 +2,10 @@
 
 use std::hint::black_box;
 
-use embedded_safetensors::{Dtype, FileSpec, TensorSpec, Writer};
+use embedded_safetensors::{
+    Dtype,
+    write::{FileSpec, TensorSpec, Writer},
+};
 use safetensors_0_8::tensor::{Dtype as ReferenceDtype, TensorView, serialize};
 
 use super::headers::{Header, Model};

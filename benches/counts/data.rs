@@ -2,7 +2,7 @@
 
 use crate::one_tensor::{DATA_START, NAME, one_tensor};
 use crate::path;
-use embedded_safetensors::{AxisRange, Model, ReadAt, TensorInfo, TensorReader};
+use embedded_safetensors::{Model, ReadAt, TensorInfo, TensorReader, slice::AxisRange};
 use std::convert::Infallible;
 use std::hint::black_box;
 use support::file::Stored;

@@ -3,7 +3,11 @@
 use crate::headers::{Spelling, TENSORS};
 use crate::path;
 use embedded_safetensors::{
-    DuplicateCheck, Entries, HeaderCheck, IndexMemory, IndexRecord, Item, Model, Progress, Slot, View, Wanted,
+    Model, View,
+    header::{Entries, Item},
+    index::{IndexMemory, IndexRecord},
+    query::Wanted,
+    validate::{DuplicateCheck, HeaderCheck, Progress, Slot},
 };
 use std::hint::black_box;
 

@@ -3,7 +3,11 @@
 use crate::headers::{Spelling, TENSORS};
 use crate::path;
 use crate::vector::{self, VALUES};
-use embedded_safetensors::{FilePlan, FileSpec, Locate, TensorSpec, View, Writer};
+use embedded_safetensors::{
+    View,
+    tensor::Locate,
+    write::{FilePlan, FileSpec, TensorSpec, Writer},
+};
 use std::hint::black_box;
 
 pub fn take() {

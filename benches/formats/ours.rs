@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::hint::black_box;
 use std::path::Path;
 
-use embedded_safetensors::{FileModel, Model, ReadAt, View, write_file};
+use embedded_safetensors::{FileModel, Model, ReadAt, View, file::write_file};
 
 use crate::row::{Kind, Row, Section};
 use crate::vector::{self, NAME};

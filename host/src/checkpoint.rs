@@ -7,7 +7,7 @@ use crate::siblings::{Folders, Index, must_be_whole};
 use crate::sums::{file_len, first_unlisted, open_file};
 use crate::text::quoted;
 use crate::work::Work;
-use embedded_safetensors::{FileError, FileModel, ReadAt, write_checkpoint};
+use embedded_safetensors::{FileModel, ReadAt, checkpoint::write_checkpoint, file::FileError};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, Write};

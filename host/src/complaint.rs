@@ -6,7 +6,11 @@ use crate::json::Object;
 use crate::output::{cannot_write, complain};
 use crate::report::Report;
 use crate::text::shown_text;
-use embedded_safetensors::{Blame, FileError, FileFault, ShardError, ShardFault};
+use embedded_safetensors::{
+    error::Blame,
+    file::{FileError, FileFault},
+    shards::{ShardError, ShardFault},
+};
 use std::io;
 use std::path::Path;
 

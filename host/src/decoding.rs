@@ -6,7 +6,7 @@ use crate::header::visit;
 use crate::json::Pieces;
 use crate::number::digits;
 use crate::source::{BUFFER, Source};
-use embedded_safetensors::{Dtype, Event, Summary};
+use embedded_safetensors::{Dtype, header::Event, validate::Summary};
 use sha2::{Digest, Sha256};
 use std::io::{self, Write};
 use std::ops::{ControlFlow, Range};

@@ -3,7 +3,7 @@
 use crate::picture::Picture;
 use crate::rows::Row;
 use crate::text::{counted, grouped, quoted};
-use embedded_safetensors::{Dtype, IndexRecord, MAX_RANK, Summary};
+use embedded_safetensors::{Dtype, index::IndexRecord, tensor::MAX_RANK, validate::Summary};
 
 /// How many names a note has at most.
 const NAMED: usize = 3;

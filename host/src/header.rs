@@ -2,7 +2,12 @@
 
 use crate::failure::{Failure, NotRead};
 use crate::source::{BUFFER, Source};
-use embedded_safetensors::{Blame, Entry, Error, Event, HeaderParser, Progress};
+use embedded_safetensors::{
+    Error,
+    error::Blame,
+    header::{Entry, Event, HeaderParser},
+    validate::Progress,
+};
 use std::io;
 use std::ops::ControlFlow;
 

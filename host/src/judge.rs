@@ -4,7 +4,11 @@ use crate::failure::{Failure, NotRead};
 use crate::header::{Part, each_entry, feed, visit};
 use crate::parallel::both;
 use crate::source::{Data, Source};
-use embedded_safetensors::{DuplicateCheck, Error, ErrorKind, Event, HeaderCheck, Progress, Slot, Summary};
+use embedded_safetensors::{
+    Error, ErrorKind,
+    header::Event,
+    validate::{DuplicateCheck, HeaderCheck, Progress, Slot, Summary},
+};
 use std::hash::{BuildHasher, DefaultHasher, Hasher, RandomState};
 use std::ops::ControlFlow;
 use std::sync::{Condvar, Mutex, PoisonError};

@@ -4,7 +4,7 @@ use crate::failure::{Failure, NotRead};
 use crate::header::visit;
 use crate::source::Source;
 use crate::text::Beginning;
-use embedded_safetensors::Event;
+use embedded_safetensors::header::Event;
 use std::ops::ControlFlow;
 
 /// The name of the tensor whose entry, from the name's opening quote to the closing brace, has byte

@@ -8,7 +8,12 @@ use crate::report::Report;
 use crate::siblings::index_files;
 use crate::source::{Data, Source};
 use crate::text::{counted, quoted};
-use embedded_safetensors::{FileModel, FileTensor, ShardFault, ShardedModel, Summary};
+use embedded_safetensors::{
+    FileModel,
+    file::FileTensor,
+    shards::{ShardFault, ShardedModel},
+    validate::Summary,
+};
 use std::collections::{BTreeMap, HashMap};
 use std::io::{self, Write};
 use std::ops::Deref;

@@ -1,7 +1,7 @@
 //! A file drawn as one line of blocks, each as wide as the bytes that it stands for.
 
 use crate::paint::Paint;
-use embedded_safetensors::Summary;
+use embedded_safetensors::validate::Summary;
 
 /// What is drawn on a terminal that can, and what on any other; the first is the header.
 const BLOCKS: [char; 5] = ['░', '█', '▓', '▒', '▚'];
@@ -125,7 +125,7 @@ fn terminal_width() -> Option<usize> {
 mod tests {
     use super::{Picture, Style};
     use crate::paint::Paint;
-    use embedded_safetensors::Summary;
+    use embedded_safetensors::validate::Summary;
 
     #[test]
     fn no_two_of_all_dtypes_look_alike() {

@@ -3,7 +3,7 @@
 use crate::complaint::Complaint;
 use crate::json::Object;
 use crate::model::{Model, Tensor};
-use embedded_safetensors::{FileModel, IndexRecord};
+use embedded_safetensors::{FileModel, index::IndexRecord};
 
 /// Numbers for a device, known before it runs.
 #[derive(Debug, Default, PartialEq, Eq)]

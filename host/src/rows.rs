@@ -5,7 +5,7 @@ use crate::failure::NotRead;
 use crate::header::{Part, each_entry, visit};
 use crate::source::Source;
 use crate::text::Beginning;
-use embedded_safetensors::{Dtype, Event};
+use embedded_safetensors::{Dtype, header::Event};
 use std::ops::ControlFlow;
 
 /// How many dimensions of a shape are shown.

@@ -10,7 +10,7 @@ use crate::rows::Row;
 use crate::table::print_parameters;
 use crate::text::{quoted, shown_text};
 use crate::verdict::Verdict;
-use embedded_safetensors::Summary;
+use embedded_safetensors::validate::Summary;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 

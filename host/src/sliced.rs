@@ -7,7 +7,9 @@ use crate::numbers::Number;
 use crate::slicing;
 use crate::text::quoted;
 use crate::work::Work;
-use embedded_safetensors::{AxisRange, Dtype, Element, FileModel, ReadError, SliceReader};
+use embedded_safetensors::{
+    Dtype, FileModel, ReadError, reader::SliceReader, slice::AxisRange, values::Element,
+};
 use std::io;
 use std::path::Path;
 

@@ -1,7 +1,7 @@
 //! Slices as numpy writes them: `0:10, ::2, -1, ...`.
 
 use crate::text::quoted;
-use embedded_safetensors::AxisRange;
+use embedded_safetensors::slice::AxisRange;
 use std::num::{IntErrorKind, ParseIntError};
 
 /// What numpy makes of an axis, once its size is known.
@@ -113,7 +113,7 @@ fn from_end(at: i64, size: u64) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::ranges;
-    use embedded_safetensors::{Dtype, SlicePlan};
+    use embedded_safetensors::{Dtype, slice::SlicePlan};
 
     fn shape(text: &str, dims: &[u64]) -> Result<Vec<u64>, String> {
         let ranges = ranges(text, dims)?;

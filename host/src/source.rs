@@ -1,7 +1,7 @@
 //! A file that can be read again and again, a piece at a time, whatever it came from.
 
 use crate::failure::{NotRead, sentence};
-use embedded_safetensors::MAX_HEADER_LEN;
+use embedded_safetensors::header::MAX_HEADER_LEN;
 use std::fs::{File, Metadata};
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::sync::Arc;

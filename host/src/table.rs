@@ -8,7 +8,7 @@ use crate::picture::{Style, width};
 use crate::rows::{Listing, Row, each_row};
 use crate::source::Source;
 use crate::text::{Beginning, columns, counted, grouped, quoted};
-use embedded_safetensors::{Event, Summary};
+use embedded_safetensors::{header::Event, validate::Summary};
 use std::io::{self, Write};
 use std::ops::{ControlFlow, Range};
 

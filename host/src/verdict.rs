@@ -9,7 +9,7 @@ use crate::output::complain;
 use crate::report::Report;
 use crate::source::Source;
 use crate::text;
-use embedded_safetensors::Summary;
+use embedded_safetensors::validate::Summary;
 use std::io::{self, Write};
 use std::path::Path;
 

@@ -1,7 +1,7 @@
 //! `safetensors emit`: what it writes compiles, and says what is in the model.
 
 use crate::support::{self, Place, file, sound};
-use embedded_safetensors::IndexStorage;
+use embedded_safetensors::index::IndexStorage;
 use serde_json::{Value, json};
 use std::fs;
 use std::process::Command;

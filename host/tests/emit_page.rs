@@ -1,6 +1,6 @@
 //! The program on the page of `emit` is this one: it compiles with what `emit` writes, and reads what it should.
 
-use embedded_safetensors::{IndexStorage, Model};
+use embedded_safetensors::{Model, index::IndexStorage};
 use std::error::Error;
 
 /// What the page shows that `emit` writes of its model; the test of the pages holds it to that.

@@ -1,7 +1,10 @@
 //! The contract of `safetensors inspect`: the table, exit codes, `--json`, the numbers of an index.
 
 use crate::support::{self, Place, file, sound, tensor};
-use embedded_safetensors::{IndexMemory, IndexRecord, Model};
+use embedded_safetensors::{
+    Model,
+    index::{IndexMemory, IndexRecord},
+};
 use serde_json::{Value, json};
 
 /// Three tensors in no order, and metadata.

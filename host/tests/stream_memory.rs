@@ -23,7 +23,7 @@ fn main() {
 
 #[cfg(target_os = "linux")]
 mod measured {
-    use embedded_safetensors::{Entry, FileModel, Model, ReadAt, TensorReader, Wanted};
+    use embedded_safetensors::{FileModel, Model, ReadAt, TensorReader, header::Entry, query::Wanted};
     use safetensors_0_8::SafeTensors;
     use safetensors_0_8::tensor::TensorView;
     use std::fs::File;

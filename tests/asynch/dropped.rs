@@ -2,7 +2,7 @@
 
 use embedded_io_async::Read;
 use embedded_safetensors::asynch::{Model, TensorReader};
-use embedded_safetensors::{ErrorKind, Locate, ReadError, Slot, Wanted};
+use embedded_safetensors::{ErrorKind, ReadError, query::Wanted, tensor::Locate, validate::Slot};
 use support::context::Context;
 use support::executor::{drop_at, finish};
 use support::mock::{Fault, Plan, Reads, Storage};

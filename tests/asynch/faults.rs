@@ -3,7 +3,11 @@
 
 use embedded_safetensors::asynch::{self, Model};
 use embedded_safetensors::{
-    self as blocking, FileLen, IndexStorage, ReadAt, ReadError, Slot, Summary, Wanted,
+    self as blocking, ReadAt, ReadError,
+    index::IndexStorage,
+    io::FileLen,
+    query::Wanted,
+    validate::{Slot, Summary},
 };
 use support::context::Context;
 use support::doors::{self, SeekableStream};

@@ -5,7 +5,7 @@ use std::io::Cursor;
 use embedded_io::{ErrorType, Seek, SeekFrom};
 use embedded_io_async::Read;
 use embedded_safetensors::asynch::{Model, ReadAt, Seekable};
-use embedded_safetensors::{AxisRange, IndexStorage, Slot, Wanted};
+use embedded_safetensors::{index::IndexStorage, query::Wanted, slice::AxisRange, validate::Slot};
 use support::executor::finish;
 use support::mock::Fault;
 use support::waiting::{Waiting, Waits};

@@ -6,7 +6,9 @@ use std::pin::Pin;
 
 use embedded_io_async::Read;
 use embedded_safetensors::asynch::{ElementReader, Model, Rows, TensorReader};
-use embedded_safetensors::{IndexStorage, MetadataError, ReadError, Slot, Wanted};
+use embedded_safetensors::{
+    ReadError, index::IndexStorage, metadata::MetadataError, query::Wanted, validate::Slot,
+};
 use serde::Deserialize;
 use support::file::with_header;
 use support::mock::Fault;

@@ -1,8 +1,8 @@
 //! What reads and seeks, as a source: it is moved as rarely as can be, and never believed to stand where it
 //! may not.
 
-use embedded_safetensors::FileLen;
 use embedded_safetensors::asynch::{ReadAt, Seekable};
+use embedded_safetensors::io::FileLen;
 use support::context::Context;
 use support::doors::Stream;
 use support::executor::{drop_at, finish};

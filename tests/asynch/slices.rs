@@ -5,7 +5,7 @@ use std::future::Future;
 use std::pin::Pin;
 
 use embedded_safetensors::asynch::{Model, SliceReader};
-use embedded_safetensors::{self as blocking, AxisRange, ReadError, TensorInfo};
+use embedded_safetensors::{self as blocking, ReadError, TensorInfo, slice::AxisRange};
 use support::context::Context;
 use support::executor::{drop_at, finish};
 use support::file::with_header;
@@ -21,7 +21,7 @@ type Doing<'a> = Pin<Box<dyn Future<Output = Report> + 'a>>;
 struct Reading {
     name: &'static str,
     asynch: for<'a, 'm, 's> fn(&'a mut SliceReader<&'m mut Source<'s>>) -> Doing<'a>,
-    blocking: for<'a, 'm, 's> fn(&'a mut blocking::SliceReader<&'m mut &'s Storage<'s>>) -> Report,
+    blocking: for<'a, 'm, 's> fn(&'a mut blocking::reader::SliceReader<&'m mut &'s Storage<'s>>) -> Report,
 }
 
 /// Each with a buffer, made by the last word.

@@ -5,7 +5,10 @@ use std::sync::OnceLock;
 use embedded_io_async::Read;
 use embedded_safetensors::asynch::{self, Model, TensorReader};
 use embedded_safetensors::{
-    Error, ErrorKind, Index, IndexMemory, IndexRecord, MAX_RANK, ReadAt, ReadError, Slot, Summary,
+    Error, ErrorKind, ReadAt, ReadError,
+    index::{Index, IndexMemory, IndexRecord},
+    tensor::MAX_RANK,
+    validate::{Slot, Summary},
 };
 use support::context::Context;
 use support::executor::finish;

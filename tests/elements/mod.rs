@@ -4,7 +4,7 @@ mod tables;
 
 use std::convert::Infallible;
 
-use embedded_safetensors::{Dtype, Element, ErrorKind, Model, ReadAt, ReadError};
+use embedded_safetensors::{Dtype, ErrorKind, Model, ReadAt, ReadError, values::Element};
 use half::{bf16, f16};
 use support::file::{Stored, with_header};
 use tables::{Expected, Pair, Tables};

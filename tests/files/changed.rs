@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::{Seek, SeekFrom, Write};
 use std::path::Path;
 
-use embedded_safetensors::{Draft, FileFault};
+use embedded_safetensors::file::{Draft, FileFault};
 use support::file::with_header;
 
 use crate::files::folder::Folder;

@@ -6,8 +6,13 @@ use std::path::Path;
 use std::process::Command;
 
 use embedded_safetensors::{
-    Advice, Checkpoint, CheckpointError, CheckpointFault, Draft, Dtype, FileError, FileFault, FileSpec,
-    MapOptions, Placement, TensorSpec, Verified, recover_checkpoint, verify_checkpoint, write_checkpoint,
+    Dtype,
+    checkpoint::{
+        Checkpoint, CheckpointError, CheckpointFault, Verified, recover_checkpoint, verify_checkpoint,
+        write_checkpoint,
+    },
+    file::{Advice, Draft, FileError, FileFault, MapOptions},
+    write::{FileSpec, Placement, TensorSpec},
 };
 
 use crate::files::folder::{Folder, sentence};

@@ -4,7 +4,10 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use embedded_safetensors::{
-    Draft, Dtype, FileError, FileSpec, Saved, TensorSpec, write_checkpoint, write_file,
+    Dtype,
+    checkpoint::write_checkpoint,
+    file::{Draft, FileError, Saved, write_file},
+    write::{FileSpec, TensorSpec},
 };
 
 /// Of each tensor that `write` writes.

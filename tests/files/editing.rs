@@ -4,7 +4,10 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
 
-use embedded_safetensors::{Draft, FileError, FileFault, Placement, Saved};
+use embedded_safetensors::{
+    file::{Draft, FileError, FileFault, Saved},
+    write::Placement,
+};
 use support::dictionary::{Dictionary, Kinds};
 use support::file::with_header;
 use support::random::Random;

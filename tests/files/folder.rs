@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use embedded_safetensors::{Draft, FileError, write_file};
+use embedded_safetensors::file::{Draft, FileError, write_file};
 use support::dictionary::Dictionary;
 use support::judge::judge;
 use support::writing::Description;

@@ -6,8 +6,9 @@ use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use embedded_safetensors::{
-    Advice, Dtype, ErrorKind as Kind, FileError, FileFault, FileSpec, MapOptions, MappedModel, Tensor,
-    TensorSpec, write_file,
+    Dtype, ErrorKind as Kind, MappedModel, Tensor,
+    file::{Advice, FileError, FileFault, MapOptions, write_file},
+    write::{FileSpec, TensorSpec},
 };
 use support::file::with_header;
 use vectors::table::{self, Table};
@@ -92,7 +93,7 @@ fn put(folder: &Folder, lens: &[u64]) -> std::path::PathBuf {
         .map(|(name, len)| TensorSpec::new(name, Dtype::U8, std::slice::from_ref(len)))
         .collect();
     let path = folder.join("model");
-    let fill = |file: &mut embedded_safetensors::FileWriter<'_>| {
+    let fill = |file: &mut embedded_safetensors::file::FileWriter<'_>| {
         names.iter().zip(lens).enumerate().try_for_each(|(number, (name, &len))| {
             let bytes = vec![number.to_le_bytes()[0]; usize::try_from(len).expect("it is short")];
             file.write_tensor(name, &bytes)

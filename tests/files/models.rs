@@ -1,7 +1,11 @@
 //! Models in files, read by positioned reads.
 
 use crate::files::folder::Folder;
-use embedded_safetensors::{AxisRange, ErrorKind, FileError, FileFault, FileModel};
+use embedded_safetensors::{
+    ErrorKind, FileModel,
+    file::{FileError, FileFault},
+    slice::AxisRange,
+};
 use std::fs::{self, File};
 use std::time::{Duration, SystemTime};
 use support::file::with_header;

@@ -3,7 +3,11 @@
 use std::fs;
 use std::path::Path;
 
-use embedded_safetensors::{Draft, FileModel, Placement, Saved, write_file};
+use embedded_safetensors::{
+    FileModel,
+    file::{Draft, Saved, write_file},
+    write::Placement,
+};
 use support::dictionary::{Dictionary, Kinds};
 use support::file::with_header;
 use support::judge::judge;
@@ -134,7 +138,7 @@ fn what_is_only_called_padding_is_not_lost() {
 /// What a program lists by `FileModel::tensors` it can name to a draft, padding too: no shard lacks what the index says of it.
 #[test]
 fn a_padded_model_is_split_by_what_it_lists() {
-    use embedded_safetensors::{ShardPlan, ShardedModel};
+    use embedded_safetensors::shards::{ShardPlan, ShardedModel};
     let folder = Folder::new();
     let path = folder.join("m");
     let dictionary = model(3);

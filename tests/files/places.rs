@@ -6,7 +6,7 @@ use std::os::unix::net::UnixListener;
 use std::path::Path;
 use std::process::Command;
 
-use embedded_safetensors::{Draft, FileError, Saved};
+use embedded_safetensors::file::{Draft, FileError, Saved};
 use support::dictionary::{Dictionary, Kinds};
 use support::random::Random;
 

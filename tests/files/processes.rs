@@ -7,7 +7,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use embedded_safetensors::{Draft, FileFault, check_header};
+use embedded_safetensors::{
+    file::{Draft, FileFault},
+    validate::check_header,
+};
 use support::random::Random;
 
 use crate::files::folder::Folder;

@@ -4,7 +4,11 @@ use std::fs;
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use embedded_safetensors::{Draft, Dtype, FileError, FileFault, FileSpec, Placement, Saved, TensorSpec};
+use embedded_safetensors::{
+    Dtype,
+    file::{Draft, FileError, FileFault, Saved},
+    write::{FileSpec, Placement, TensorSpec},
+};
 
 use crate::files::folder::{Folder, sentence};
 
@@ -17,11 +21,11 @@ fn draft(folder: &Folder) -> Draft {
         .map(|name| TensorSpec::new(name, Dtype::U8, if name == "none" { &[0] } else { &[LEN] }));
     let path = folder.join("source");
     let pieces = || (0..LEN / 100).map(|piece| [piece.to_le_bytes()[0]; 100]);
-    let fill = |file: &mut embedded_safetensors::FileWriter<'_>| {
+    let fill = |file: &mut embedded_safetensors::file::FileWriter<'_>| {
         file.write_chunks("a", pieces())?;
         file.write_chunks("b", pieces())
     };
-    embedded_safetensors::write_file(&path, FileSpec::new(&tensors), fill).expect("there is room");
+    embedded_safetensors::file::write_file(&path, FileSpec::new(&tensors), fill).expect("there is room");
     let mut draft = Draft::open(&path).expect("it is sound");
     draft.set_placement(Placement::Start(8));
     draft

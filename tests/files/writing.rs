@@ -6,7 +6,9 @@ use std::io::{self, Read, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use embedded_safetensors::{
-    Dtype, FileError, FileFault, FileSpec, FileWriter, Placement, Saved, TensorSpec, TensorWriter, write_file,
+    Dtype,
+    file::{FileError, FileFault, FileWriter, Saved, TensorWriter, write_file},
+    write::{FileSpec, Placement, TensorSpec},
 };
 use support::dictionary::{Dictionary, Kinds, Named};
 use support::random::Random;

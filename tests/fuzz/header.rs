@@ -2,7 +2,7 @@
 //! reference agrees.
 #![no_main]
 
-use embedded_safetensors::{Event, HeaderParser};
+use embedded_safetensors::header::{Event, HeaderParser};
 use libfuzzer_sys::fuzz_target;
 use support::agreement::verdicts;
 use support::apis;

@@ -4,7 +4,11 @@ use std::cell::RefCell;
 use std::convert::Infallible;
 
 use embedded_io::{Error as _, ErrorKind as IoErrorKind, ErrorType, Read, Seek, SeekFrom, Write};
-use embedded_safetensors::{ErrorKind, FileLen, Model, ReadAt, Recorder, Seekable, WriteError};
+use embedded_safetensors::{
+    ErrorKind, Model, ReadAt, WriteError,
+    io::{FileLen, Seekable},
+    write::Recorder,
+};
 use support::judge::judge;
 use support::mock::Fault;
 use support::random::Random;

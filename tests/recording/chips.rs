@@ -2,7 +2,11 @@
 
 use std::ops::Range;
 
-use embedded_safetensors::{ErrorKind, FileLen, FlashFile, Placement, ReadAt, WriteAt, WriteError};
+use embedded_safetensors::{
+    ErrorKind, ReadAt, WriteAt, WriteError,
+    io::{FileLen, FlashFile},
+    write::Placement,
+};
 use support::flash::{Call, Nor};
 use support::judge::judge;
 

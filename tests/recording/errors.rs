@@ -1,7 +1,9 @@
 //! Mistakes of the caller, which the next call can mend, and calls of flash that fail.
 
 use embedded_safetensors::{
-    Dtype, ErrorKind, FileSpec, FlashError, FlashFile, Recorder, TensorSpec, WriteError,
+    Dtype, ErrorKind, WriteError,
+    io::{FlashError, FlashFile},
+    write::{FileSpec, Recorder, TensorSpec},
 };
 use support::flash::{Accident, Nor, Tear};
 use support::judge::judge;

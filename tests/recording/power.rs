@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use embedded_safetensors::{FlashFile, Model, WriteError};
+use embedded_safetensors::{Model, WriteError, io::FlashFile};
 use support::flash::{Accident, Call, Nor, Tear};
 use support::judge::judge;
 use support::mock::Fault;

@@ -1,7 +1,8 @@
 //! Files to record, and what their bytes are.
 
 use embedded_safetensors::{
-    Content, Dtype, FilePlan, FileSpec, Placement, Recorder, TensorSpec, WriteAt, WriteError,
+    Dtype, WriteAt, WriteError,
+    write::{Content, FilePlan, FileSpec, Placement, Recorder, TensorSpec},
 };
 use support::random::Random;
 

@@ -3,7 +3,8 @@
 use std::convert::Infallible;
 
 use embedded_safetensors::{
-    Dtype, ErrorKind, FileSpec, Placement, Recorder, TensorSpec, WriteAt, WriteError,
+    Dtype, ErrorKind, WriteAt, WriteError,
+    write::{FileSpec, Placement, Recorder, TensorSpec},
 };
 use support::judge::judge;
 

@@ -1,8 +1,11 @@
 //! Models in several files, opened as one.
 
 use embedded_safetensors::{
-    Blame, Dtype, FileError, FileSpec, ShardError, ShardFault, ShardIndex, ShardPlan, ShardedModel,
-    TensorSpec, write_file,
+    Dtype,
+    error::Blame,
+    file::{FileError, write_file},
+    shards::{ShardError, ShardFault, ShardIndex, ShardPlan, ShardedModel},
+    write::{FileSpec, TensorSpec},
 };
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -218,6 +221,6 @@ fn shards_that_cannot_be_written_leave_nothing() {
 #[test]
 fn values_take_the_memory_that_is_documented() {
     assert!(size_of::<ShardError>() <= 144 && size_of::<ShardFault>() <= 120);
-    assert_eq!(size_of::<embedded_safetensors::ShardLimits>(), 48);
-    assert!(size_of::<embedded_safetensors::PlannedShard<'_>>() <= 24);
+    assert_eq!(size_of::<embedded_safetensors::shards::ShardLimits>(), 48);
+    assert!(size_of::<embedded_safetensors::shards::PlannedShard<'_>>() <= 24);
 }

@@ -3,7 +3,8 @@
 #![cfg(target_pointer_width = "64")]
 
 use embedded_safetensors::{
-    Advice, FileTensor, MapOptions, PlannedShard, ShardError, ShardFault, ShardLimit, ShardLimits,
+    file::{Advice, FileTensor, MapOptions},
+    shards::{PlannedShard, ShardError, ShardFault, ShardLimit, ShardLimits},
 };
 
 #[test]

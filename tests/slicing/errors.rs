@@ -1,6 +1,10 @@
 //! What cannot be sliced, and why.
 
-use embedded_safetensors::{AxisRange, Blame, Dtype, ErrorKind, SlicePlan, View};
+use embedded_safetensors::{
+    Dtype, ErrorKind, View,
+    error::Blame,
+    slice::{AxisRange, SlicePlan},
+};
 use support::file::with_header;
 
 fn refused(dtype: Dtype, dims: &[u64], ranges: &[AxisRange]) -> ErrorKind {

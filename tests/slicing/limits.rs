@@ -1,6 +1,9 @@
 //! Shapes whose numbers are as large as they can be.
 
-use embedded_safetensors::{AxisRange, Dtype, ErrorKind, Run, SlicePlan};
+use embedded_safetensors::{
+    Dtype, ErrorKind,
+    slice::{AxisRange, Run, SlicePlan},
+};
 
 fn plan(dtype: Dtype, dims: &[u64], ranges: &[AxisRange]) -> SlicePlan {
     SlicePlan::new(dtype, dims, ranges).expect("it is inside")

@@ -1,7 +1,8 @@
 //! Any slice of any tensor, through every door, against the model that looks up each element alone.
 
 use embedded_safetensors::{
-    ErrorKind, Model, ReadAt, ReadError, SlicePlan, SliceReader, TensorInfo, TensorReader, View,
+    ErrorKind, Model, ReadAt, ReadError, TensorInfo, TensorReader, View, reader::SliceReader,
+    slice::SlicePlan,
 };
 use std::fmt::Debug;
 use support::context::Context;

@@ -4,7 +4,10 @@ use std::num::NonZeroUsize;
 use std::ops::Bound::{self, Excluded, Included, Unbounded};
 use std::panic::catch_unwind;
 
-use embedded_safetensors::{AxisRange, Dtype, ErrorKind, SlicePlan, View};
+use embedded_safetensors::{
+    Dtype, ErrorKind, View,
+    slice::{AxisRange, SlicePlan},
+};
 use safetensors_0_8::slice::{InvalidSlice, TensorIndexer, slice_byte_ranges};
 use support::context::Context;
 use support::file::with_header;

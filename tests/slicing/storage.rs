@@ -1,6 +1,8 @@
 //! How often a slice calls its storage, and how much it reads there.
 
-use embedded_safetensors::{AxisRange, Dtype, Element, Model, ReadAt, ReadError, SliceReader};
+use embedded_safetensors::{
+    Dtype, Model, ReadAt, ReadError, reader::SliceReader, slice::AxisRange, values::Element,
+};
 use std::fmt::Debug;
 use support::file::with_header;
 use support::mock::{Counts, Failure, Fault, Plan, Storage};

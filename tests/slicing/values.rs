@@ -1,6 +1,6 @@
 //! Slices as values: those that the same elements have when they are read alone.
 
-use embedded_safetensors::{Dtype, Element, ErrorKind, ReadError, SliceReader, View};
+use embedded_safetensors::{Dtype, ErrorKind, ReadError, View, reader::SliceReader, values::Element};
 use std::fmt::Debug;
 use support::context::Context;
 use support::file::with_header;

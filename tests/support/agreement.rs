@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::judge::Reader;
 use crate::reference::{LATEST, Refusal};
-use embedded_safetensors::{Blame, Error, ErrorKind, MAX_RANK, check_header};
+use embedded_safetensors::{Error, ErrorKind, error::Blame, tensor::MAX_RANK, validate::check_header};
 use vectors::table::Table;
 
 use crate::forms::{Forms, forms};

@@ -3,7 +3,10 @@
 use std::collections::BTreeMap;
 use std::mem::take;
 
-use embedded_safetensors::{Error, Event, HeaderParser};
+use embedded_safetensors::{
+    Error,
+    header::{Event, HeaderParser},
+};
 
 use crate::split::Split;
 use vectors::table::{Table, Tensor};

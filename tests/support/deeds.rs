@@ -4,8 +4,13 @@ use std::fmt::Debug;
 
 use embedded_io::Read;
 use embedded_safetensors::{
-    AxisRange, ElementReader, Error, Index, IndexStorage, MetadataError, Model, ReadAt, ReadError,
-    SliceReader, Slot, TensorInfo, TensorReader, Wanted,
+    Error, Model, ReadAt, ReadError, TensorInfo, TensorReader,
+    index::{Index, IndexStorage},
+    metadata::MetadataError,
+    query::Wanted,
+    reader::{ElementReader, SliceReader},
+    slice::AxisRange,
+    validate::Slot,
 };
 use serde::Deserialize;
 

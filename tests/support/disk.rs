@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Seek, SeekFrom, Write};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use embedded_safetensors::{FileLen, ReadAt};
+use embedded_safetensors::{ReadAt, io::FileLen};
 
 use crate::doors::Door;
 use crate::mock::{Fault, Storage};

@@ -1,7 +1,10 @@
 //! The doors to a storage: all the kinds of source that the core can read.
 
 use embedded_io::{ErrorType, Read, Seek, SeekFrom};
-use embedded_safetensors::{FileLen, FlashFile, ReadAt, Seekable};
+use embedded_safetensors::{
+    ReadAt,
+    io::{FileLen, FlashFile, Seekable},
+};
 use embedded_storage::nor_flash::{self, ReadNorFlash};
 
 use crate::mock::{Fault, Reads, Storage};

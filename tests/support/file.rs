@@ -2,7 +2,7 @@
 
 use std::convert::Infallible;
 
-use embedded_safetensors::{FileLen, ReadAt};
+use embedded_safetensors::{ReadAt, io::FileLen};
 
 /// A file with this header, and zeros for data.
 pub fn with_header(header: &str, data_len: usize) -> Vec<u8> {

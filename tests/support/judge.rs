@@ -1,6 +1,9 @@
 //! This project's full verdict on a file in memory, duplicates and all.
 
-use embedded_safetensors::{DuplicateCheck, Error, HeaderCheck, Progress, Slot};
+use embedded_safetensors::{
+    Error,
+    validate::{DuplicateCheck, HeaderCheck, Progress, Slot},
+};
 
 use crate::contents::contents;
 use crate::split::Split;

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::fmt;
 use std::ops::Range;
 
-use embedded_safetensors::{FileLen, ReadAt};
+use embedded_safetensors::{ReadAt, io::FileLen};
 use embedded_storage::nor_flash::{NorFlashError, NorFlashErrorKind};
 
 use crate::random::Random;

@@ -1,7 +1,7 @@
 //! A slice the slow way: every index of every axis is listed, and every element is looked up alone.
 
 use crate::random::Random;
-use embedded_safetensors::{AxisRange, Dtype};
+use embedded_safetensors::{Dtype, slice::AxisRange};
 
 /// What is asked for of one axis, so that the model need not look into an [`AxisRange`].
 #[derive(Clone, Copy, Debug)]

@@ -1,6 +1,9 @@
 //! What the header's parser says of a file, event by event.
 
-use embedded_safetensors::{Dtype, Error, Event, HeaderParser};
+use embedded_safetensors::{
+    Dtype, Error,
+    header::{Event, HeaderParser},
+};
 
 use crate::split::Split;
 

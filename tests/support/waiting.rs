@@ -2,7 +2,7 @@
 
 use embedded_io_async::{ErrorType, SeekFrom};
 use embedded_safetensors::asynch::{self, Seekable};
-use embedded_safetensors::{FileLen, ReadAt};
+use embedded_safetensors::{ReadAt, io::FileLen};
 
 use crate::doors::Stream;
 use crate::executor::wait;

@@ -1,6 +1,9 @@
 //! Dictionaries written by this project's writer, and read back.
 
-use embedded_safetensors::{Content, FilePlan, FileSpec, PlannedTensor, TensorSpec, View, Writer};
+use embedded_safetensors::{
+    View,
+    write::{Content, FilePlan, FileSpec, PlannedTensor, TensorSpec, Writer},
+};
 
 use crate::dictionary::{Dictionary, Named};
 use crate::judge::judge;

@@ -2,7 +2,9 @@
 
 use crate::view::made::{MODEL, NET, NET_DATA, made};
 use embedded_safetensors::{
-    AlignedFile, C64, Dtype, Error, Slot, Tensor, View, include_aligned, include_model,
+    Dtype, Error, Tensor, View, include_aligned, include_model,
+    validate::Slot,
+    values::{AlignedFile, C64},
 };
 
 /// The path is relative to this file, which is in a folder of its own.

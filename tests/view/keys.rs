@@ -1,6 +1,6 @@
 //! Keys of `__metadata__` that differ, and that do not, as a compiler tells them apart.
 
-use embedded_safetensors::{ErrorKind, Slot, View};
+use embedded_safetensors::{ErrorKind, View, validate::Slot};
 use std::panic::catch_unwind;
 use support::file::with_header;
 use support::random::Random;

@@ -1,7 +1,7 @@
 //! Names and keys: found, missing, twice, too deep.
 
 use crate::view::made::MODEL;
-use embedded_safetensors::{Error, ErrorKind, Slot, View};
+use embedded_safetensors::{Error, ErrorKind, View, validate::Slot};
 use support::file::with_header;
 
 fn vector(id: &str) -> Vec<u8> {

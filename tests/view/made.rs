@@ -1,6 +1,6 @@
 //! Files put together by the compiler.
 
-use embedded_safetensors::{AlignedFile, View};
+use embedded_safetensors::{View, values::AlignedFile};
 
 /// A file of this header and these data.
 pub const fn file<const LEN: usize>(header: &[u8], data: &[u8]) -> [u8; LEN] {

@@ -1,7 +1,7 @@
 //! What a program reads that does not build. In a const these are build errors; here the same sentences are caught.
 
 use crate::view::made::{MODEL, NET, NET_DATA, made};
-use embedded_safetensors::{AlignedFile, Dtype, View};
+use embedded_safetensors::{Dtype, View, values::AlignedFile};
 use std::panic::catch_unwind;
 use support::file::with_header;
 

@@ -2,7 +2,8 @@
 
 use crate::view::made::{MODEL, NET, NET_DATA};
 use embedded_safetensors::{
-    AlignedFile, Array, C64, Dtype, ErrorKind, Native, Tensor, View, include_aligned,
+    Dtype, ErrorKind, Tensor, View, include_aligned,
+    values::{AlignedFile, Array, C64, Native},
 };
 use support::file::with_header;
 

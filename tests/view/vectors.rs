@@ -1,6 +1,6 @@
 //! Every conformance vector as a view.
 
-use embedded_safetensors::{Error, ErrorKind, MAX_RANK, Slot, Tensor, View};
+use embedded_safetensors::{Error, ErrorKind, Tensor, View, tensor::MAX_RANK, validate::Slot};
 use std::collections::BTreeMap;
 use support::judge::slots_for;
 use vectors::table::{self, Table};

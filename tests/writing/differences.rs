@@ -3,7 +3,10 @@
 
 use std::iter::repeat_with;
 
-use embedded_safetensors::{ErrorKind, SpecError, SpecFault, View, Which, WriteError, Writer};
+use embedded_safetensors::{
+    ErrorKind, View, WriteError,
+    write::{SpecError, SpecFault, Which, Writer},
+};
 use support::dictionary::{Dictionary, Named};
 use support::judge::judge;
 use support::reference::LATEST;

@@ -1,6 +1,10 @@
 //! The writer and its asynchronous form, behind one trait.
 
-use embedded_safetensors::{Due, FilePlan, Native, WriteError, Writer, asynch};
+use embedded_safetensors::{
+    WriteError, asynch,
+    values::Native,
+    write::{Due, FilePlan, Writer},
+};
 use support::executor::finish;
 use support::mock::Fault;
 use support::sink::Sink;

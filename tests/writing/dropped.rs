@@ -1,6 +1,9 @@
 //! A future that is dropped where it waits for a sink that has taken nothing yet: the writer goes on from there.
 
-use embedded_safetensors::{Dtype, FilePlan, FileSpec, Placement, TensorSpec, asynch};
+use embedded_safetensors::{
+    Dtype, asynch,
+    write::{FilePlan, FileSpec, Placement, TensorSpec},
+};
 use support::executor::{drop_at, finish};
 use support::mock::Reads;
 use support::random::Random;

@@ -1,6 +1,6 @@
 //! The header comes in pieces of any size, and is the same.
 
-use embedded_safetensors::{FilePlan, HeaderEncoder, Placement};
+use embedded_safetensors::write::{FilePlan, HeaderEncoder, Placement};
 use support::dictionary::{Dictionary, Kinds};
 use support::random::Random;
 use support::writing::{Description, write_planned};

@@ -4,7 +4,10 @@
 use std::cmp::Reverse;
 
 use embedded_safetensors::{
-    Blame, Dtype, FilePlan, FileSpec, MAX_HEADER_LEN, Placement, SpecError, SpecFault, TensorSpec, Which,
+    Dtype,
+    error::Blame,
+    header::MAX_HEADER_LEN,
+    write::{FilePlan, FileSpec, Placement, SpecError, SpecFault, TensorSpec, Which},
 };
 use support::random::Random;
 

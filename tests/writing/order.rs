@@ -4,7 +4,9 @@ use std::mem::take;
 use std::time::Instant;
 
 use embedded_safetensors::{
-    Content, Dtype, Event, FileSpec, HeaderParser, Placement, SpecFault, TensorSpec, Which,
+    Dtype,
+    header::{Event, HeaderParser},
+    write::{Content, FileSpec, Placement, SpecFault, TensorSpec, Which},
 };
 use sha2::{Digest, Sha256};
 use support::dictionary::{Dictionary, Kinds};
@@ -170,7 +172,7 @@ fn the_order_by_size_is_an_order_too() {
         let mut memory = description.memory();
         let placement = Placement::BySize(64);
         let plan = description.spec().with_placement(placement).sorted(&mut memory).expect("it is sound");
-        let index = |planned: embedded_safetensors::PlannedTensor<'_>| match planned.content {
+        let index = |planned: embedded_safetensors::write::PlannedTensor<'_>| match planned.content {
             Content::Tensor { index, .. } => dictionary.tensors[index].clone(),
             Content::Padding { .. } => panic!("it was not asked for"),
         };

@@ -1,6 +1,9 @@
 //! Where tensors begin: what each way to place them promises, and that every reader takes the files.
 
-use embedded_safetensors::{Content, FileSpec, Placement, Slot, SpecFault, check};
+use embedded_safetensors::{
+    validate::{Slot, check},
+    write::{Content, FileSpec, Placement, SpecFault},
+};
 use support::dictionary::{Dictionary, Kinds, Named};
 use support::random::Random;
 use support::writing::{Description, as_planned, is_padding, padding, read, write_planned};
@@ -62,7 +65,7 @@ fn each(placement: impl Fn(u32) -> Placement, test: impl Fn(u32, &Dictionary, &P
 /// Every reader takes the file, and finds in it what was to be there. Where each tensor lies follows from their order.
 fn assert_sound(placed: &Placed) {
     let Placed { dictionary, file, .. } = placed;
-    let mut slots = vec![embedded_safetensors::Slot::EMPTY; 8];
+    let mut slots = vec![embedded_safetensors::validate::Slot::EMPTY; 8];
     assert!(check(&file[..], &mut slots, &mut [0; 64]).is_ok());
     assert!(read(file).sorted() == dictionary.clone().sorted());
     let mut at = usize::try_from(placed.data_start).expect("it is small");

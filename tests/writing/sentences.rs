@@ -1,6 +1,6 @@
 //! What the errors of writers and recorders say.
 
-use embedded_safetensors::{Blame, Dtype, ErrorKind};
+use embedded_safetensors::{Dtype, ErrorKind, error::Blame};
 
 const MISTAKES: [(ErrorKind, &str, &str); 13] = [
     (

@@ -2,8 +2,11 @@
 
 use embedded_io_async::Write;
 use embedded_safetensors::{
-    Content, Dtype, Due, FilePlan, FileSpec, HeaderEncoder, Placement, PlannedTensor, PlannedTensors,
-    SpecError, SpecFault, TensorSpec, Which, WriteError, Writer, asynch,
+    Dtype, WriteError, asynch,
+    write::{
+        Content, Due, FilePlan, FileSpec, HeaderEncoder, Placement, PlannedTensor, PlannedTensors, SpecError,
+        SpecFault, TensorSpec, Which, Writer,
+    },
 };
 use support::executor::finish;
 use support::sink::{Habits, Sink};

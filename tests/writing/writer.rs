@@ -1,7 +1,9 @@
 //! The writer, with sinks that take what they like, fail when they like, and callers that give too little or too much.
 
 use embedded_safetensors::{
-    C64, Content, Dtype, ErrorKind, FilePlan, Native, Placement, TensorSpec, WriteError,
+    Dtype, ErrorKind, WriteError,
+    values::{C64, Native},
+    write::{Content, FilePlan, Placement, TensorSpec},
 };
 use half::{bf16, f16};
 use support::dictionary::{Dictionary, Named};
@@ -341,7 +343,7 @@ fn whole_tensors_in_their_turn<D: Door>() {
 fn assert_values<D: Door, T: Native + std::fmt::Debug>(values: &[T], bytes: &[u8]) {
     let dims = [values.len() as u64];
     let tensors = [TensorSpec::new("v", T::DTYPE, &dims)];
-    let plan = embedded_safetensors::FileSpec::new(&tensors).in_order().expect("it is sound");
+    let plan = embedded_safetensors::write::FileSpec::new(&tensors).in_order().expect("it is sound");
     for chunk in 1..=values.len() {
         let mut sink = sink();
         let mut writer = D::Writer::begin(&mut sink, plan, &mut [0; 16]).expect("it works");
@@ -371,7 +373,7 @@ fn values_of_every_type<D: Door>() {
     let bytes: Vec<u8> = many.iter().flat_map(|value| value.to_le_bytes()).collect();
     let dims = [5000];
     let tensors = [TensorSpec::new("v", Dtype::U32, &dims)];
-    let plan = embedded_safetensors::FileSpec::new(&tensors).in_order().expect("it is sound");
+    let plan = embedded_safetensors::write::FileSpec::new(&tensors).in_order().expect("it is sound");
     let mut sink = Sink::new(Habits { takes: Reads::Random(5), ..Habits::default() });
     let mut writer = D::Writer::begin(&mut sink, plan, &mut [0; 16]).expect("it works");
     writer.values(&many).expect("they are due");
@@ -381,7 +383,7 @@ fn values_of_every_type<D: Door>() {
 
 fn values_of_another_dtype<D: Door>() {
     let tensors = [TensorSpec::new("a", Dtype::F32, &[2]), TensorSpec::new("b", Dtype::I16, &[1])];
-    let plan = embedded_safetensors::FileSpec::new(&tensors).in_order().expect("it is sound");
+    let plan = embedded_safetensors::write::FileSpec::new(&tensors).in_order().expect("it is sound");
     let mut sink = sink();
     let mut writer = D::Writer::begin(&mut sink, plan, &mut [0; 16]).expect("it works");
     let at = plan.data_start();
@@ -422,7 +424,7 @@ fn tensors_without_bytes<D: Door>() {
         }
     });
     let tensors = [TensorSpec::new("a", Dtype::F32, &[0]), TensorSpec::new("b", Dtype::I16, &[0])];
-    let plan = embedded_safetensors::FileSpec::new(&tensors).in_order().expect("it is sound");
+    let plan = embedded_safetensors::write::FileSpec::new(&tensors).in_order().expect("it is sound");
     let mut sink = sink();
     let mut writer = D::Writer::begin(&mut sink, plan, &mut [0; 16]).expect("it works");
     assert_eq!(writer.due(), None);
@@ -438,7 +440,7 @@ fn tensors_without_bytes<D: Door>() {
 
 fn mistakes_before_a_tensor_without_bytes<D: Door>() {
     let tensors = [TensorSpec::new("a", Dtype::F32, &[0]), TensorSpec::new("b", Dtype::I16, &[1])];
-    let plan = embedded_safetensors::FileSpec::new(&tensors).in_order().expect("it is sound");
+    let plan = embedded_safetensors::write::FileSpec::new(&tensors).in_order().expect("it is sound");
     let mut sink = sink();
     let mut writer = D::Writer::begin(&mut sink, plan, &mut [0; 16]).expect("it works");
     let length = ErrorKind::TensorLength { tensor: 1, given: 1, needed: 2 };
@@ -457,7 +459,7 @@ fn mistakes_before_a_tensor_without_bytes<D: Door>() {
 }
 
 fn nothing_at_all<D: Door>() {
-    let plan = embedded_safetensors::FileSpec::new(&[]).in_order().expect("it is sound");
+    let plan = embedded_safetensors::write::FileSpec::new(&[]).in_order().expect("it is sound");
     let mut sink = sink();
     let writer = D::Writer::begin(&mut sink, plan, &mut [0; 16]).expect("it works");
     assert_eq!((writer.due(), writer.position()), (None, 16));

@@ -8,7 +8,11 @@
 //! refused: head.safetensors: the tensor "head.weight" takes 768 bytes, but 8 were given
 //! ```
 
-use embedded_safetensors::{Draft, Dtype, FileError, FileSpec, Placement, TensorSpec, write_file};
+use embedded_safetensors::{
+    Dtype,
+    file::{Draft, FileError, write_file},
+    write::{FileSpec, Placement, TensorSpec},
+};
 use std::error::Error;
 use std::{env, fs, io, process};
 

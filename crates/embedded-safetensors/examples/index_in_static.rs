@@ -12,7 +12,10 @@ mod support {
     pub mod model;
 }
 
-use embedded_safetensors::{Index, IndexStorage, Model};
+use embedded_safetensors::{
+    Model,
+    index::{Index, IndexStorage},
+};
 use static_cell::ConstStaticCell;
 use std::error::Error;
 use support::model;

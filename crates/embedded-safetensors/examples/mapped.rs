@@ -9,7 +9,10 @@
 //! ```
 
 use embedded_safetensors::{
-    Advice, AxisRange, Dtype, FileError, FileSpec, MapOptions, TensorSpec, write_file,
+    Dtype,
+    file::{Advice, FileError, MapOptions, write_file},
+    slice::AxisRange,
+    write::{FileSpec, TensorSpec},
 };
 use std::error::Error;
 use std::fs::{self, File};

@@ -9,7 +9,7 @@ mod support {
     pub mod card;
 }
 
-use embedded_safetensors::{Model, ReadAt, ReadError, Seekable, Wanted};
+use embedded_safetensors::{Model, ReadAt, ReadError, io::Seekable, query::Wanted};
 use embedded_sdmmc::{Mode, VolumeIdx};
 use std::error::Error;
 use support::card;

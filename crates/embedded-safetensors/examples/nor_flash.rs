@@ -14,7 +14,7 @@ mod support {
     pub mod model;
 }
 
-use embedded_safetensors::{FlashFile, Model};
+use embedded_safetensors::{Model, io::FlashFile};
 use std::error::Error;
 use std::ops::Range;
 use support::flash::Flash;

@@ -17,7 +17,10 @@ pub(crate) mod support {
 }
 
 use embedded_safetensors::{
-    Blame, Dtype, ErrorKind, FileSpec, FlashFile, Model, ReadError, Recorder, TensorSpec,
+    Dtype, ErrorKind, Model, ReadError,
+    error::Blame,
+    io::FlashFile,
+    write::{FileSpec, Recorder, TensorSpec},
 };
 use std::error::Error;
 use std::ops::Range;

@@ -10,7 +10,7 @@ mod support {
     pub mod model;
 }
 
-use embedded_safetensors::{Model, Seekable, Wanted};
+use embedded_safetensors::{Model, io::Seekable, query::Wanted};
 use embedded_sdmmc::{Mode, VolumeIdx};
 use std::error::Error;
 use support::{card, model};

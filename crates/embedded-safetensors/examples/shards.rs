@@ -9,7 +9,10 @@
 //! ```
 
 use embedded_safetensors::{
-    Dtype, FileSpec, ShardIndex, ShardLimits, ShardPlan, ShardedModel, TensorSpec, write_file,
+    Dtype,
+    file::write_file,
+    shards::{ShardIndex, ShardLimits, ShardPlan, ShardedModel},
+    write::{FileSpec, TensorSpec},
 };
 use std::error::Error;
 use std::{env, fs, process};

@@ -11,7 +11,7 @@ mod support {
 }
 
 use embedded_io::Read;
-use embedded_safetensors::{Receiver, bind};
+use embedded_safetensors::stream::{Receiver, bind};
 use std::error::Error;
 use support::model::{self, floats};
 use support::uart::Uart;

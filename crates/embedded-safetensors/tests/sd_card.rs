@@ -4,7 +4,10 @@
 mod card;
 
 use embedded_safetensors::{
-    Dtype, ErrorKind, FileSpec, Recorder, Seekable, Slot, TensorSpec, WriteError, check,
+    Dtype, ErrorKind, WriteError,
+    io::Seekable,
+    validate::{Slot, check},
+    write::{FileSpec, Recorder, TensorSpec},
 };
 use embedded_sdmmc::{Mode, VolumeIdx};
 

@@ -6,7 +6,7 @@ use crate::integer::Integer;
 use crate::network::{CLASSES, Memory, Network};
 use crate::report::{Event, Sink};
 use crate::storage::Reads;
-use embedded_safetensors::{ReadAt, Summary};
+use embedded_safetensors::{ReadAt, validate::Summary};
 
 /// Watches a network at work.
 pub trait Observer {

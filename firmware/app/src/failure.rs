@@ -1,7 +1,7 @@
 //! Why no digits were read: one sentence for people, one exit code for machines.
 
 use crate::report::Hears;
-use embedded_safetensors::{Blame, Dtype, Error, ErrorKind, ReadError, Shape, WriteError};
+use embedded_safetensors::{Dtype, Error, ErrorKind, ReadError, Shape, WriteError, error::Blame};
 
 /// What can go wrong, by who is to blame.
 #[derive(Clone, Copy, Debug, PartialEq)]

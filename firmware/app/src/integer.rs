@@ -3,7 +3,7 @@
 use crate::digits::{Image, PIXELS};
 use crate::failure::{Difference, Failure, Form};
 use crate::network::CLASSES;
-use embedded_safetensors::{Array, View};
+use embedded_safetensors::{View, values::Array};
 
 const WIDTH: usize = 200;
 

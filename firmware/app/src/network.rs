@@ -3,7 +3,9 @@
 use crate::digits::{Image, PIXELS};
 use crate::failure::{Difference, Failure, Form};
 use crate::storage::{Counted, Reads};
-use embedded_safetensors::{Dtype, FileLen, Model, ReadAt, ReadError, Shape, Summary, Wanted};
+use embedded_safetensors::{
+    Dtype, Model, ReadAt, ReadError, Shape, io::FileLen, query::Wanted, validate::Summary,
+};
 
 /// How many digits there are.
 pub const CLASSES: usize = 10;

@@ -5,7 +5,10 @@ use crate::demo::Observer;
 use crate::digits::COUNT;
 use crate::network::WIDTHS;
 use crate::report::Event;
-use embedded_safetensors::{Dtype, FilePlan, FileSpec, Recorder, TensorSpec, WriteAt, WriteError};
+use embedded_safetensors::{
+    Dtype, WriteAt, WriteError,
+    write::{FilePlan, FileSpec, Recorder, TensorSpec},
+};
 
 /// How many values come out of all layers for an image.
 const VALUES: usize = {

@@ -1,7 +1,7 @@
 //! Storage that is watched.
 
 use core::cell::Cell;
-use embedded_safetensors::{FileLen, ReadAt};
+use embedded_safetensors::{ReadAt, io::FileLen};
 
 /// What has been read of a storage.
 #[derive(Debug, Default)]

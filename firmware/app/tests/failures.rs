@@ -2,7 +2,9 @@
 
 use app::{Difference, Event, Failure, Form, Hears, Integer, Place, Sink, read_digits};
 use embedded_safetensors::{
-    Dtype, ErrorKind, FileLen, FileSpec, ReadAt, Shape, TensorSpec, View, WriteError,
+    Dtype, ErrorKind, ReadAt, Shape, View, WriteError,
+    io::FileLen,
+    write::{FileSpec, TensorSpec},
 };
 use std::cell::Cell;
 use std::convert::Infallible;

@@ -4,7 +4,7 @@ use app::{
     CLASSES, Event, Failure, Integer, Memory, Network, Place, Reads, Sink, WIDTHS, digits, read_digits,
     read_digits_in_integers,
 };
-use embedded_safetensors::{FileLen, ReadAt, View, include_aligned};
+use embedded_safetensors::{ReadAt, View, include_aligned, io::FileLen};
 use std::cell::Cell;
 use std::convert::Infallible;
 

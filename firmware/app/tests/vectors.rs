@@ -2,7 +2,7 @@
 
 use app::Text;
 use app::vectors::{Failure, File, Memory, Totals, run};
-use embedded_safetensors::{FileLen, ReadAt};
+use embedded_safetensors::{ReadAt, io::FileLen};
 use std::convert::Infallible;
 use std::fmt::{self, Display};
 

@@ -1,7 +1,7 @@
 //! The table of partitions, and the file in one of them.
 
 use core::fmt;
-use embedded_safetensors::{FlashError, FlashFile};
+use embedded_safetensors::io::{FlashError, FlashFile};
 use esp_bootloader_esp_idf::partitions::{
     Error, FlashRegion, NorFlashRegion, PARTITION_TABLE_MAX_LEN, read_partition_table,
 };

@@ -3,7 +3,7 @@
 use crate::card::{CardError, InWords, NoClock};
 use app::{Failure, Place, Sink, Text};
 use core::fmt::Write;
-use embedded_safetensors::Seekable;
+use embedded_safetensors::io::Seekable;
 use embedded_sdmmc::{BlockDevice, Mode, SdCardError, VolumeIdx, VolumeManager};
 
 const MODEL: &str = "MODEL.ST";

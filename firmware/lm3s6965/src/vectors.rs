@@ -4,7 +4,7 @@ use crate::card::{CardError, InWords, NoClock};
 use app::vectors::{Failure, File, Memory, run};
 use app::{Sink, Text};
 use core::fmt::Write;
-use embedded_safetensors::Seekable;
+use embedded_safetensors::io::Seekable;
 use embedded_sdmmc::{BlockDevice, Mode, SdCardError, VolumeIdx, VolumeManager};
 
 /// Judges the vectors on this card.

@@ -1,6 +1,9 @@
 //! What a file is to hold that is written: tensors and keys in no order, each of every kind.
 
-use embedded_safetensors::{Dtype, FileSpec, TensorSpec};
+use embedded_safetensors::{
+    Dtype,
+    write::{FileSpec, TensorSpec},
+};
 
 /// Twice as many as there are dtypes.
 pub const TENSORS: usize = 44;

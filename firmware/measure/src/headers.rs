@@ -1,7 +1,9 @@
 //! The ways to judge a header and to list what it has.
 
 use embedded_safetensors::{
-    DuplicateCheck, Entries, Error, Event, HeaderCheck, HeaderParser, Item, Progress, Slot, View,
+    Error, View,
+    header::{Entries, Event, HeaderParser, Item},
+    validate::{DuplicateCheck, HeaderCheck, Progress, Slot},
 };
 
 /// As if the file lay on a card and were read through a small buffer.

@@ -3,7 +3,7 @@
 use crate::network::{NAMES, WANTED};
 use crate::write::Order;
 use board::MEMORY;
-use embedded_safetensors::{Slot, Wanted};
+use embedded_safetensors::{query::Wanted, validate::Slot};
 
 const HEAP: usize = MEMORY + 0x00c0_0000;
 const FLASH: usize = MEMORY + 0x00e0_0000;

@@ -3,7 +3,7 @@
 use crate::frame::{Job, Step};
 use crate::memory;
 use board::{Broken, Card};
-use embedded_safetensors::{AxisRange, Model, ReadError, Wanted};
+use embedded_safetensors::{Model, ReadError, query::Wanted, slice::AxisRange};
 
 /// One sector of a card: the window of the header, then the buffer of the data.
 const BLOCK: usize = 512;

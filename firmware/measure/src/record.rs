@@ -1,7 +1,11 @@
 //! Recording a file, described in no order, in flash.
 
 use crate::write::Order;
-use embedded_safetensors::{FileSpec, FlashFile, Recorder, WriteAt, WriteError};
+use embedded_safetensors::{
+    WriteAt, WriteError,
+    io::FlashFile,
+    write::{FileSpec, Recorder},
+};
 use embedded_storage::nor_flash::{ErrorType, NorFlash, NorFlashErrorKind, ReadNorFlash};
 
 /// As a page of flash takes them.

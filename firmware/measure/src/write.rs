@@ -2,7 +2,10 @@
 
 use crate::description::{KEYS, TENSORS};
 use embedded_io::{ErrorKind, ErrorType, Write};
-use embedded_safetensors::{FileSpec, WriteError, Writer};
+use embedded_safetensors::{
+    WriteError,
+    write::{FileSpec, Writer},
+};
 
 /// As a wire takes them.
 const WINDOW: usize = 64;

@@ -5,7 +5,7 @@
 
 use app::{Integer, Place, Text, read_digits_in_integers};
 use board::{Board, Console};
-use embedded_safetensors::Summary;
+use embedded_safetensors::validate::Summary;
 
 const BOARD: Board = Board { name: "microbit", cpu: "Cortex-M0", flash: 256 << 10, ram: 16 << 10 };
 

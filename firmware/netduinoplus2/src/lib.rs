@@ -8,7 +8,7 @@ pub mod log;
 use app::Failure;
 use board::Board;
 use core::ops::Range;
-use embedded_safetensors::FlashError;
+use embedded_safetensors::io::FlashError;
 use embedded_storage::nor_flash::NorFlashErrorKind;
 use flash::Mapped;
 use log::Log;

@@ -25,7 +25,7 @@ use cortex_m_rt::entry;
 use defmt_rtt as _;
 use embassy_nrf::config::Config;
 use embassy_nrf::nvmc::{FLASH_SIZE, Nvmc};
-use embedded_safetensors::{FlashError, FlashFile};
+use embedded_safetensors::io::{FlashError, FlashFile};
 use stop::stop;
 
 const RAM: u32 = 256 * 1024;

@@ -14,7 +14,7 @@ use crate::rows::{Listing, each_row};
 use crate::source::{Data, Source};
 use crate::verdict::Verdict;
 use crate::{dump, json, sharded, table};
-use embedded_safetensors::Summary;
+use embedded_safetensors::validate::Summary;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 

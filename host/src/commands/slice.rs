@@ -13,7 +13,7 @@ use crate::same::{not_of_the_model, not_the_input};
 use crate::sliced::Sliced;
 use crate::text::{quoted, shown_text};
 use crate::work::Work;
-use embedded_safetensors::{FileSpec, TensorSpec};
+use embedded_safetensors::write::{FileSpec, TensorSpec};
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 

@@ -1,6 +1,8 @@
 //! The elements of a tensor as numbers, none of them rounded.
 
-use embedded_safetensors::{Dtype, Element, ElementReader, FileModel, ReadError, TensorReader};
+use embedded_safetensors::{
+    Dtype, FileModel, ReadError, TensorReader, reader::ElementReader, values::Element,
+};
 use std::fmt;
 use std::io;
 

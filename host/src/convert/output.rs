@@ -8,7 +8,7 @@ use crate::npy::{Archive, Header};
 use crate::numbers::Report;
 use crate::pack::Fresh;
 use crate::product::Product;
-use embedded_safetensors::{FileSpec, TensorSpec};
+use embedded_safetensors::write::{FileSpec, TensorSpec};
 use std::io::{self, Write};
 use std::path::Path;
 

@@ -3,7 +3,7 @@
 use super::names::{Taken, identifier};
 use super::{Entry, Listing};
 use crate::number::hex;
-use embedded_safetensors::{Dtype, MAX_RANK};
+use embedded_safetensors::{Dtype, tensor::MAX_RANK};
 use std::io::{self, Write};
 
 /// What a tensor may have behind its identifier.

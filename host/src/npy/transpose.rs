@@ -403,7 +403,7 @@ fn fill(
 #[cfg(test)]
 mod tests {
     use super::{MEMORY, MadeAhead, Pieces, Transposed};
-    use embedded_safetensors::{FileLen, ReadAt};
+    use embedded_safetensors::{ReadAt, io::FileLen};
     use std::io::{self, Read, Write};
     use std::sync::Arc;
     use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,7 +1,7 @@
 //! Bytes of elements become numbers. The library does it: a chunk is given to it as a file of one tensor.
 
 use super::Number;
-use embedded_safetensors::{Dtype, Element, ReadError, View};
+use embedded_safetensors::{Dtype, ReadError, View, values::Element};
 use std::convert::Infallible;
 use std::io;
 

@@ -3,7 +3,7 @@
 use crate::complaint::Complaint;
 use crate::model::{Model, Padding, Tensor};
 use crate::text::{quoted, shown_text};
-use embedded_safetensors::TensorSpec;
+use embedded_safetensors::write::TensorSpec;
 use std::collections::hash_map;
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;

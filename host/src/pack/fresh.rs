@@ -3,7 +3,7 @@
 use super::write::{put_header, refusal};
 use crate::complaint::Complaint;
 use crate::product::Product;
-use embedded_safetensors::{Content, FileSpec, TensorSpec};
+use embedded_safetensors::write::{Content, FileSpec, TensorSpec};
 use std::ops::Range;
 use std::path::Path;
 

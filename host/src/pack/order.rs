@@ -4,7 +4,7 @@ use super::contents::Contents;
 use crate::complaint::Complaint;
 use crate::open::open_list;
 use crate::text::quoted;
-use embedded_safetensors::MAX_HEADER_LEN;
+use embedded_safetensors::header::MAX_HEADER_LEN;
 use std::collections::{HashMap, HashSet};
 use std::io::Read;
 use std::path::{Path, PathBuf};

@@ -5,7 +5,9 @@ use crate::complaint::Complaint;
 use crate::product::Product;
 use crate::text::quoted;
 use crate::work::Work;
-use embedded_safetensors::{Content, FilePlan, FileSpec, Placement, SpecError, SpecFault, TensorSpec, Which};
+use embedded_safetensors::write::{
+    Content, FilePlan, FileSpec, Placement, SpecError, SpecFault, TensorSpec, Which,
+};
 use std::io;
 use std::path::Path;
 

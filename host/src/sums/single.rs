@@ -12,7 +12,7 @@ use crate::rows::each_row;
 use crate::source::Source;
 use crate::text::quoted;
 use crate::work::Work;
-use embedded_safetensors::{Event, Summary};
+use embedded_safetensors::{header::Event, validate::Summary};
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 use std::num::NonZero;

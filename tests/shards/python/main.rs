@@ -9,8 +9,10 @@ use std::io::{self, BufRead, Write};
 use std::path::Path;
 
 use embedded_safetensors::{
-    Dtype, FileError, FileSpec, PlannedShard, ShardIndex, ShardLimits, ShardPlan, ShardedModel, TensorSpec,
-    parse_shard_size, write_file,
+    Dtype,
+    file::{FileError, write_file},
+    shards::{PlannedShard, ShardIndex, ShardLimits, ShardPlan, ShardedModel, parse_shard_size},
+    write::{FileSpec, TensorSpec},
 };
 use serde::Deserialize;
 use serde_json::{Value, json};

@@ -7,7 +7,11 @@
 use std::error::Error;
 use std::io::{self, BufRead, BufReader, Read, Write};
 
-use embedded_safetensors::{AxisRange, Dtype, Model, ReadAt, SlicePlan, SliceReader, View};
+use embedded_safetensors::{
+    Dtype, Model, ReadAt, View,
+    reader::SliceReader,
+    slice::{AxisRange, SlicePlan},
+};
 use support::file::with_header;
 use support::mock::{Plan, Reads, Storage};
 use support::random::Random;

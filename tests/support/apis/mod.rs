@@ -6,7 +6,11 @@ mod pushed;
 mod stored;
 mod viewed;
 
-use embedded_safetensors::{Error, ErrorKind, IndexMemory, IndexRecord, MAX_RANK};
+use embedded_safetensors::{
+    Error, ErrorKind,
+    index::{IndexMemory, IndexRecord},
+    tensor::MAX_RANK,
+};
 
 use crate::judge::judge;
 use crate::random::Random;

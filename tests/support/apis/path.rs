@@ -3,7 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::{env, fs, process, thread};
 
-use embedded_safetensors::{Draft, Error, FileError, FileFault, FileModel, MappedModel};
+use embedded_safetensors::{
+    Error, FileModel, MappedModel,
+    file::{Draft, FileError, FileFault},
+};
 
 use super::{Api, Case};
 use vectors::table::Tensor;

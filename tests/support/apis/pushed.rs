@@ -2,7 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use embedded_safetensors::{Entries, Entry, Error, Item, Receiver, Routed, Router, bind};
+use embedded_safetensors::{
+    Error,
+    header::{Entries, Entry, Item},
+    stream::{Receiver, Routed, Router, bind},
+};
 
 use super::{Api, Case, Lack, Memory};
 use crate::contents::contents;

@@ -1,7 +1,8 @@
 //! A file in storage that is read through a window.
 
 use embedded_safetensors::{
-    Error, ErrorKind, Index, Model, ReadAt, ReadError, Slot, TensorInfo, Wanted, asynch,
+    Error, ErrorKind, Model, ReadAt, ReadError, TensorInfo, asynch, index::Index, query::Wanted,
+    validate::Slot,
 };
 
 use super::pushed::tensor_of;

@@ -1,6 +1,10 @@
 //! A file that lies in memory: the checks and the view.
 
-use embedded_safetensors::{Error, ErrorKind, Quoted, Slot, View, check, check_header};
+use embedded_safetensors::{
+    Error, ErrorKind, View,
+    metadata::Quoted,
+    validate::{Slot, check, check_header},
+};
 
 use super::{Api, Case, Lack};
 use crate::random::Random;

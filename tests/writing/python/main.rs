@@ -8,7 +8,7 @@
 use std::error::Error;
 use std::io::{self, Read, Write};
 
-use embedded_safetensors::Placement;
+use embedded_safetensors::write::Placement;
 use support::dictionary::{Dictionary, Kinds};
 use support::random::Random;
 use support::writing::{Description, as_planned, is_padding, read, write, write_planned};

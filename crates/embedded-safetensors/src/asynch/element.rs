@@ -13,7 +13,7 @@ use crate::reader::place::Place;
 use crate::values::convert::{Conversion, Element, Loss};
 
 /// Reads the elements of a tensor, or of one of its rows, as values: `f32`, `i32`, whatever [`Element`] lists: the
-/// asynchronous form of [`ElementReader`](crate::ElementReader).
+/// asynchronous form of [`ElementReader`](crate::reader::ElementReader).
 ///
 /// The bytes are read into the memory of the values and turned there, so there is no other buffer. A call is one
 /// read of the storage where that gives all that it is asked for, with two exceptions: more than 64 KiB of values that
@@ -180,7 +180,7 @@ impl<S: ReadAt> ElementReader<S> {
 
 /// Reads the rows of a tensor as values, one a call: what a product of a matrix and a vector needs. A row is all that
 /// has the same index of the outermost axis: of a vector one element, of a tensor of rank 3 a matrix. The
-/// asynchronous form of [`Rows`](crate::Rows).
+/// asynchronous form of [`Rows`](crate::reader::Rows).
 ///
 /// Values are read and turned as an [`ElementReader`] does it, and what is said of errors
 /// there holds here too.

@@ -14,7 +14,7 @@ use crate::shape::Shape;
 use crate::values::convert::{Conversion, Element, Loss};
 
 /// Reads a part of a tensor, in pieces of any size: the asynchronous form of
-/// [`SliceReader`](crate::SliceReader). Nothing is read that lies outside the slice, but for small gaps,
+/// [`SliceReader`](crate::reader::SliceReader). Nothing is read that lies outside the slice, but for small gaps,
 /// which spares calls of the storage: runs of at most 256 bytes with gaps of at most 64 between them are read together,
 /// and moved together in your buffer.
 ///

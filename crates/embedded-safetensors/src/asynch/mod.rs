@@ -2,7 +2,7 @@
 //!
 //! ```
 //! use embedded_safetensors::asynch::{Model, ReadAt};
-//! use embedded_safetensors::{ReadError, Wanted};
+//! use embedded_safetensors::{ReadError, query::Wanted};
 //!
 //! /// Reads two tensors of a network, a sector at a time.
 //! async fn load<S: ReadAt>(
@@ -36,7 +36,7 @@
 //! | dropped | what holds | how to go on |
 //! |---|---|---|
 //! | [`Model::open`], [`Model::open_sorting`] | the source is dropped too; nothing is known of the file | lend the source as `&mut`, and open again |
-//! | a lookup in a [`Model`] | the model is as it was; nothing is found, and [`Wanted::info`](crate::Wanted::info) is `None` | make it again: it begins at the first byte of the header |
+//! | a lookup in a [`Model`] | the model is as it was; nothing is found, and [`Wanted::info`](crate::query::Wanted::info) is `None` | make it again: it begins at the first byte of the header |
 //! | [`TensorReader::next_chunk`], [`read_all`](TensorReader::read_all), [`read_at`](TensorReader::read_at), `read` | the reader stands where it stood | make it again; what the storage has read already is read once more |
 //! | a call of an [`ElementReader`], [`Rows`] or [`SliceReader`] that reads | the reader stands where it stood | the same |
 //! | a call of a [`Writer`] that writes | what the sink says of its own dropped futures | see there |

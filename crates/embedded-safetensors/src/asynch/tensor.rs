@@ -187,11 +187,11 @@ impl<'t, S: ReadAt> TensorReader<'t, S> {
     /// Reads a part of the tensor: one range for each axis, outermost first, where axes without a range are taken
     /// whole. It does not matter where this reader stands.
     ///
-    /// A tensor of more than [`MAX_RANK`](crate::MAX_RANK) dimensions can be sliced too, if what is left of it has no more
+    /// A tensor of more than [`MAX_RANK`](crate::tensor::MAX_RANK) dimensions can be sliced too, if what is left of it has no more
     /// than that: [`Model::index`](super::Model::index) keeps all of its dimensions, where `find` has no room for them.
     ///
     /// # Errors
-    /// As [`SlicePlan::new`](crate::SlicePlan::new): [`ErrorKind::OutsideAxis`] names the axis, what was asked for and
+    /// As [`SlicePlan::new`](crate::slice::SlicePlan::new): [`ErrorKind::OutsideAxis`] names the axis, what was asked for and
     /// the size.
     pub fn slice(self, ranges: &[AxisRange]) -> Result<SliceReader<S>, Error> {
         let place = Place::new(&self.span, self.dims, ranges)?;

@@ -9,7 +9,7 @@ use crate::write::writer::{front_of_zeros, taken};
 use embedded_io_async::{Error as _, ErrorKind as IoErrorKind, Write};
 
 /// Writes a file in the order of its bytes: the header at once, then the data in pieces of any size. The asynchronous form of
-/// [`Writer`](crate::Writer).
+/// [`Writer`](crate::write::Writer).
 ///
 /// # Cancel safety
 /// What a sink has taken in a call that was dropped nobody but the sink knows. Where its `write` takes nothing then, a dropped
@@ -32,7 +32,7 @@ impl<'a, W: Write> Writer<'a, W> {
     /// The sink is consumed; lend it as `&mut sink` to have it back when this fails or is dropped.
     ///
     /// # Errors
-    /// As [`Writer::begin`](crate::Writer::begin).
+    /// As [`Writer::begin`](crate::write::Writer::begin).
     pub async fn begin(
         mut sink: W,
         plan: FilePlan<'a>,
@@ -66,7 +66,7 @@ impl<'a, W: Write> Writer<'a, W> {
     /// Writes the next bytes of the tensor that is due. Tensors without bytes are passed over.
     ///
     /// # Errors
-    /// As [`Writer::write_bytes`](crate::Writer::write_bytes).
+    /// As [`Writer::write_bytes`](crate::write::Writer::write_bytes).
     pub async fn write_bytes(&mut self, bytes: &[u8]) -> Result<(), WriteError<W::Error>> {
         self.cursor.admit(bytes.len())?;
         self.write_admitted(bytes).await
@@ -75,7 +75,7 @@ impl<'a, W: Write> Writer<'a, W> {
     /// Writes the next elements of the tensor that is due, with the low byte first on every machine.
     ///
     /// # Errors
-    /// As [`Writer::write_values`](crate::Writer::write_values).
+    /// As [`Writer::write_values`](crate::write::Writer::write_values).
     pub async fn write_values<T: Native>(&mut self, values: &[T]) -> Result<(), WriteError<W::Error>> {
         let mut parts = parts(values);
         self.cursor.admit_values(T::DTYPE, parts.len())?;
@@ -90,7 +90,7 @@ impl<'a, W: Write> Writer<'a, W> {
     /// Writes one tensor, all of it: the one that is due. Tensors without bytes need not be written.
     ///
     /// # Errors
-    /// As [`Writer::write_tensor`](crate::Writer::write_tensor).
+    /// As [`Writer::write_tensor`](crate::write::Writer::write_tensor).
     pub async fn write_tensor(&mut self, name: &str, bytes: &[u8]) -> Result<(), WriteError<W::Error>> {
         self.cursor.admit_tensor(name, bytes.len())?;
         self.write_admitted(bytes).await
@@ -99,7 +99,7 @@ impl<'a, W: Write> Writer<'a, W> {
     /// Ends the file, and gives the sink back, flushed.
     ///
     /// # Errors
-    /// As [`Writer::finish`](crate::Writer::finish).
+    /// As [`Writer::finish`](crate::write::Writer::finish).
     pub async fn finish(mut self) -> Result<W, WriteError<W::Error>> {
         self.cursor.finish()?;
         // Tensors without bytes may be behind them.

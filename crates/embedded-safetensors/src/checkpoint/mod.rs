@@ -1,7 +1,10 @@
-//! Folders that are there whole or not at all, with the sums of their files: what a training loop leaves behind.
+//! Checkpoints: folders of models with the checksums of all their files, as a training loop writes them. After a crash the folder is the old
+//! one or the new one, whole.
 //!
-//! A folder is [written](write) beside its place, each file of it and the list of [sums] are on the medium, and then it takes its place in one act. It is [verified](verify) against its list, which
-//! is that of `sha256sum`.
+//! [`write_checkpoint`] writes one, [`verify_checkpoint`] compares it with its checksums (the list is that of `sha256sum`), and
+//! [`recover_checkpoint`] finishes what an interrupted program has left.
+
+// `write` writes the folder and the list (`sums`) beside its place, and then exchanges the two; `verify` reads the list.
 
 pub(crate) mod error;
 mod sums;
@@ -9,3 +12,7 @@ mod sums;
 mod tests;
 pub(crate) mod verify;
 pub(crate) mod write;
+
+pub use error::{CheckpointError, CheckpointFault};
+pub use verify::{Verified, verify_checkpoint};
+pub use write::{Checkpoint, recover_checkpoint, write_checkpoint};

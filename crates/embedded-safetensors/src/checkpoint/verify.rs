@@ -28,7 +28,7 @@ pub struct Verified {
 }
 
 /// Compares a folder with its `SHA256SUMS`: every file that is listed is there and has its sum, and no file is there that is not listed. What
-/// [`write_checkpoint`](crate::write_checkpoint) has written, or `sha256sum` in that folder.
+/// [`write_checkpoint`](crate::checkpoint::write_checkpoint) has written, or `sha256sum` in that folder.
 ///
 /// Whoever can change a file can change the list as well. Against that, keep the list, or its sum, elsewhere.
 ///

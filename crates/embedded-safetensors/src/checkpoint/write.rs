@@ -18,7 +18,9 @@ use std::vec::Vec;
 /// file in `SHA256SUMS`; until then, and when anything fails, whatever was at `folder` before is as it was.
 ///
 /// ```
-/// use embedded_safetensors::{Dtype, FileSpec, TensorSpec, verify_checkpoint, write_checkpoint};
+/// use embedded_safetensors::Dtype;
+/// use embedded_safetensors::checkpoint::{verify_checkpoint, write_checkpoint};
+/// use embedded_safetensors::write::{FileSpec, TensorSpec};
 /// # let folder = std::env::temp_dir().join(format!("checkpoint-{}", std::process::id()));
 ///
 /// let tensors = [TensorSpec::new("weight", Dtype::F32, &[2])];
@@ -169,12 +171,12 @@ impl<'d> Checkpoint<'d> {
         Ok(Self { disk, place, hidden, is_there: false })
     }
 
-    /// The folder that is being written. Whatever else is put there, such as by [`Draft::save`](crate::Draft::save), belongs to the checkpoint.
+    /// The folder that is being written. Whatever else is put there, such as by [`Draft::save`](crate::file::Draft::save), belongs to the checkpoint.
     pub fn path(&self) -> &Path {
         &self.hidden
     }
 
-    /// Writes a model into the folder: as [`write_file`](crate::write_file).
+    /// Writes a model into the folder: as [`write_file`](crate::file::write_file).
     ///
     /// # Errors
     /// As there; [`FileFault::UnsafeName`] for a name that leads out of the folder or is that of the list of sums.

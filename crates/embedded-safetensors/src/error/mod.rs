@@ -1,4 +1,5 @@
-//! What can be wrong, where, and with which numbers.
+//! What is wrong with a file, a device or a call: every error has a stable code, a sentence, and the byte
+//! where it was found.
 
 #[macro_use]
 pub(crate) mod log;
@@ -219,7 +220,7 @@ pub enum ErrorKind {
     /// The header does not list its tensors in the order of their offsets, and no memory was given to sort
     /// them in: slots ([`Model::open_sorting`](crate::Model::open_sorting)) or an index
     /// ([`Model::open_indexed`](crate::Model::open_indexed), and for streams that come once
-    /// [`Router`](crate::Router)). At: the first offset that is out of order.
+    /// [`Router`](crate::stream::Router)). At: the first offset that is out of order.
     OutOfOrder,
     /// More names share one hash than there are slots to tell them apart in. At: the end of the header.
     SlotCount {

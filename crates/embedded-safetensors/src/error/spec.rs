@@ -17,7 +17,7 @@ pub struct SpecError {
     pub which: Which,
 }
 
-/// A part of a [`FileSpec`](crate::FileSpec).
+/// A part of a [`FileSpec`](crate::write::FileSpec).
 ///
 /// *Memory*: 16 bytes, 8 where pointers have 32 bits; `Copy`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -23,8 +23,8 @@ use std::vec::Vec;
 /// and of the data only what may be [padding](Self::padding) is read.
 ///
 /// ```
-/// use embedded_safetensors::{Draft, Saved};
-/// # use embedded_safetensors::{Dtype, FileSpec, TensorSpec, write_file};
+/// use embedded_safetensors::file::{Draft, Saved};
+/// # use embedded_safetensors::{Dtype, file::write_file, write::{FileSpec, TensorSpec}};
 /// # let folder = std::env::temp_dir().join(format!("draft-{}", std::process::id()));
 /// # std::fs::create_dir(&folder)?;
 /// # let (path, adapter, encoder) = (folder.join("m"), folder.join("a"), folder.join("e"));

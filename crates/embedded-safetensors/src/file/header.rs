@@ -88,7 +88,7 @@ pub(crate) fn prove(bytes: &[u8], file_len: u64) -> Result<Summary, Error> {
 /// Judges what was [read](read) of a file of this length, names that occur twice included, and gives what it says.
 ///
 /// # Errors
-/// As [`check`](crate::check()).
+/// As [`check`](crate::validate::check()).
 pub(super) fn contents(bytes: &[u8], file_len: u64) -> Result<(Summary, Contents), Error> {
     let summary = match prove_layout(bytes, file_len, &mut []) {
         Err(error) if error.kind == ErrorKind::OutOfOrder => {

@@ -1,8 +1,11 @@
-//! Files of an operating system, written and edited so that they are never half there.
+//! Models in files of an operating system.
 //!
-//! Everything goes through [`disk`], the few calls of a file system that are needed: [`system`] makes them, and the tests make them on a
-//! model of a disk that forgets what was not synced, and stops after any call. A file that takes the place of another is
-//! [`atomic`]; a header that is overwritten in place has an [`undo`] beside it.
+//! To read: [`FileModel`] by positioned reads, [`MappedModel`] by a map. To write: [`write_file`], or [`FileWriter`] for tensors in any
+//! order. To edit: [`Draft`]. After a crash a file is the old one or the new one, whole.
+
+// Everything goes through `disk`, the few calls of a file system that are needed: `system` makes them, and the tests make them on a
+// model of a disk that forgets what was not synced, and stops after any call. A file that takes the place of another is
+// `atomic`; a header that is overwritten in place has an `undo` beside it.
 
 pub(crate) mod atomic;
 pub(crate) mod disk;
@@ -25,3 +28,10 @@ pub(crate) mod writer;
 pub(crate) mod forgetful;
 #[cfg(test)]
 mod tests;
+
+pub use draft::Draft;
+pub use error::{FileError, FileFault};
+pub use mapped::{Advice, MapOptions, MappedModel};
+pub use model::{FileModel, FileTensor};
+pub use save::Saved;
+pub use writer::{FileWriter, TensorWriter, write_file};

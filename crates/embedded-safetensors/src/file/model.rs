@@ -29,8 +29,8 @@ use std::vec::Vec;
 /// A model in a file: opened and proven, its tensors listed and found by name, their data read when they are asked for and not before.
 ///
 /// ```
-/// use embedded_safetensors::{AxisRange, FileModel};
-/// # use embedded_safetensors::{Dtype, FileSpec, TensorSpec, write_file};
+/// use embedded_safetensors::{FileModel, slice::AxisRange};
+/// # use embedded_safetensors::{Dtype, file::write_file, write::{FileSpec, TensorSpec}};
 /// # let path = std::env::temp_dir().join(format!("file-model-{}", std::process::id()));
 /// # let tensors = [TensorSpec::new("embed.weight", Dtype::F16, &[200, 2])];
 /// # write_file(&path, FileSpec::new(&tensors), |file| file.write_tensor("embed.weight", &[0; 800]))?;
@@ -63,8 +63,8 @@ pub struct FileModel {
 }
 
 impl FileModel {
-    /// Opens a file, of which only the header is read, and proves it: what [`check`](crate::check()) says of the whole file. As
-    /// [`Draft::open`](crate::Draft::open) it bears with programs that edit the header in place meanwhile.
+    /// Opens a file, of which only the header is read, and proves it: what [`check`](crate::validate::check()) says of the whole file. As
+    /// [`Draft::open`](crate::file::Draft::open) it bears with programs that edit the header in place meanwhile.
     ///
     /// # Errors
     /// [`FileFault::Format`] for a file that is unsound, [`FileFault::Twice`] for one that has a name or a key of `__metadata__` twice;
@@ -154,7 +154,7 @@ impl FileModel {
         candidates.find(|(candidate, _)| candidate == name)
     }
 
-    /// Returns the names of the tensors that are padding, as [`Draft::padding`](crate::Draft::padding) recognizes it. Of the data, only the bytes of tensors that
+    /// Returns the names of the tensors that are padding, as [`Draft::padding`](crate::file::Draft::padding) recognizes it. Of the data, only the bytes of tensors that
     /// may be padding are read.
     ///
     /// *Memory*: the names; while it runs 64 KiB and 8 bytes for each tensor, if a tensor may be padding.

@@ -1,4 +1,4 @@
-//! Padding: the tensors of zeros that [`Placement::Padded`](crate::Placement::Padded) puts between others.
+//! Padding: the tensors of zeros that [`Placement::Padded`](crate::write::Placement::Padded) puts between others.
 
 use super::disk::{Handle, read_up_to};
 use super::error::FileFault;
@@ -11,7 +11,7 @@ use std::string::String;
 use std::vec;
 use std::vec::Vec;
 
-/// [`Placement`](crate::Placement) has no larger unit, for no header is longer.
+/// [`Placement`](crate::write::Placement) has no larger unit, for no header is longer.
 const LARGEST_UNIT: u64 = 1 << 26;
 
 /// So many bytes are compared with zero at a time.

@@ -47,7 +47,7 @@ impl Draft {
     /// Otherwise, also where the file is read-only and its folder is not, a new file is written as by [`FileWriter`], with all that is said
     /// there, with the tensors in the reference's order, or [as they are to be placed](Self::set_placement), and with
     /// [room for later edits](Self::set_header_room) if that is asked for. To have that done where the header alone could be written, ask for
-    /// [`Placement::Start(8)`](crate::Placement::Start), which is the reference's.
+    /// [`Placement::Start(8)`](crate::write::Placement::Start), which is the reference's.
     ///
     /// A draft that was saved onto one of its own files is no longer about that file as it is: open it again to go on.
     ///
@@ -68,9 +68,9 @@ impl Draft {
     /// [in place](Saved::InPlace) is no copy, and `watch` hears nothing of it.
     ///
     /// ```
-    /// use embedded_safetensors::{Draft, FileFault};
+    /// use embedded_safetensors::file::{Draft, FileFault};
     /// use std::ops::ControlFlow;
-    /// # use embedded_safetensors::{Dtype, FileSpec, TensorSpec, write_file};
+    /// # use embedded_safetensors::{Dtype, file::write_file, write::{FileSpec, TensorSpec}};
     /// # let folder = std::env::temp_dir().join(format!("save-watched-{}", std::process::id()));
     /// # std::fs::create_dir(&folder)?;
     /// # let (path, copy) = (folder.join("m"), folder.join("c"));

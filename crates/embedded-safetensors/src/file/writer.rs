@@ -28,7 +28,7 @@ const BUFFER: usize = 1 << 16;
 /// and for errors of other types, there is [`FileWriter`], of which this is the short form; all that is said there holds here.
 ///
 /// ```
-/// use embedded_safetensors::{Dtype, FileSpec, TensorSpec, write_file};
+/// use embedded_safetensors::{Dtype, file::write_file, write::{FileSpec, TensorSpec}};
 /// # let folder = std::env::temp_dir().join(format!("write-file-{}", std::process::id()));
 /// # std::fs::create_dir(&folder)?;
 /// # let path = folder.join("model.safetensors");
@@ -83,7 +83,7 @@ pub(crate) fn write_file_on(
 /// Tensors lie where the reference's writer places them, or [where you like](FileSpec::with_placement).
 ///
 /// ```
-/// use embedded_safetensors::{Dtype, FileSpec, FileWriter, TensorSpec};
+/// use embedded_safetensors::{Dtype, file::FileWriter, write::{FileSpec, TensorSpec}};
 /// # let folder = std::env::temp_dir().join(format!("file-writer-{}", std::process::id()));
 /// # std::fs::create_dir(&folder)?;
 /// # let path = folder.join("run.safetensors");

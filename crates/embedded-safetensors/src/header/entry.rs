@@ -192,7 +192,7 @@ impl HeaderParser {
     /// nothing: [`next`](Self::next) goes on.
     ///
     /// ```
-    /// use embedded_safetensors::{Event, HeaderParser};
+    /// use embedded_safetensors::header::{Event, HeaderParser};
     ///
     /// let text = *br#"{"a":{"dtype":"U8","shape":[2],"data_offsets":[0,2]},"b":{"dtype":"U8","shape":[1],"data_offsets":[2,3]}}"#;
     /// let header = [&(text.len() as u64).to_le_bytes(), &text[..]].concat();
@@ -227,7 +227,7 @@ impl HeaderParser {
 /// Reads the tensors of a header one by one, with their names.
 ///
 /// It checks each entry against itself, not the entries against each other: a header is proven by
-/// [`HeaderCheck`](crate::HeaderCheck).
+/// [`HeaderCheck`](crate::validate::HeaderCheck).
 ///
 /// *Memory*: at most 232 bytes, and the memory for one name that the caller gives.
 pub struct Entries<'s> {

@@ -110,7 +110,7 @@ impl Signal {
 /// *Memory*: at most 128 bytes, no heap, no recursion. The input is not kept.
 ///
 /// ```
-/// use embedded_safetensors::{Event, HeaderParser};
+/// use embedded_safetensors::header::{Event, HeaderParser};
 ///
 /// # fn main() -> Result<(), embedded_safetensors::Error> {
 /// let mut parser = HeaderParser::new();

@@ -1,4 +1,5 @@
-//! The header parser: bytes in, events out.
+//! The header as a stream of events or entries, for programs that look into headers themselves. To read
+//! tensors, use [`Model`](crate::Model) or [`View`](crate::View).
 
 /// The bytes of text that stand for themselves. A pattern, for in const evaluation nothing costs as
 /// much as a call.
@@ -20,6 +21,9 @@ mod skip;
 mod strings;
 mod text;
 mod usual;
+
+pub use crate::error::MAX_HEADER_LEN;
+pub use entry::{Entries, Entry, Item};
 
 use crate::dtype::Dtype;
 use crate::error::Error;

@@ -50,7 +50,7 @@ impl<'m> IndexBuilder<'m> {
         IndexSize { tensors: self.count as usize, dims: self.dims as usize, name_bytes: self.names as usize }
     }
 
-    /// As [`HeaderParser::end_of_input`](crate::HeaderParser::end_of_input).
+    /// As [`HeaderParser::end_of_input`](crate::header::HeaderParser::end_of_input).
     pub(crate) fn end_of_input(&mut self) -> Result<(), Error> {
         self.tensors.end_of_input()
     }
@@ -59,7 +59,7 @@ impl<'m> IndexBuilder<'m> {
     /// Records that are not in the order of their offsets are sorted for that.
     ///
     /// # Errors
-    /// As [`HeaderCheck::push`](crate::HeaderCheck::push); [`ErrorKind::Index`] when there are too few
+    /// As [`HeaderCheck::push`](crate::validate::HeaderCheck::push); [`ErrorKind::Index`] when there are too few
     /// records to sort.
     pub(crate) fn prove(&mut self) -> Result<Summary, Error> {
         self.tensors.end_of_input()?;

@@ -79,7 +79,7 @@ pub struct IndexSize {
 /// *Memory*: 48 bytes for a tensor, 8 for a dimension, and the names.
 ///
 /// ```
-/// use embedded_safetensors::{IndexStorage, Model};
+/// use embedded_safetensors::{Model, index::IndexStorage};
 /// use std::sync::Mutex;
 ///
 /// static STORAGE: Mutex<IndexStorage<4, 8, 64>> = Mutex::new(IndexStorage::new());

@@ -1,12 +1,14 @@
-//! All tensors of a header, held in memory that the caller gives: lookups without reading.
+//! All tensors of a header in memory that you own: for many lookups, or where tensors have more dimensions than a
+//! [`Shape`] holds. [`Model::index`](crate::Model::index) makes one.
 
 pub(crate) mod build;
 pub(crate) mod memory;
 pub(crate) mod names;
 
+pub use memory::{IndexMemory, IndexRecord, IndexSize, IndexStorage};
+
 use crate::dtype::Dtype;
 use crate::error::{Error, ErrorKind};
-use crate::index::memory::IndexRecord;
 use crate::index::names::{find, link, sort_names};
 use crate::shape::Shape;
 use crate::tensor::info::{Extent, TensorInfo};

@@ -134,7 +134,7 @@ fn refuse_appending(mut file: &File, data_start: u64) -> io::Result<()> {
 
 impl From<WriteError<io::Error>> for io::Error {
     /// An error of what is written to as it is, [`WriteZero`](io::ErrorKind::WriteZero), and as [`Error`](crate::Error) and
-    /// [`SpecError`](crate::SpecError) turn into one.
+    /// [`SpecError`](crate::write::SpecError) turn into one.
     fn from(error: WriteError<io::Error>) -> Self {
         match error {
             WriteError::Sink(error) => error,

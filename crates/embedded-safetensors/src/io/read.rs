@@ -11,7 +11,7 @@ use core::fmt;
 /// have it already. Implement it for storage of your own:
 ///
 /// ```
-/// use embedded_safetensors::{FileLen, ReadAt};
+/// use embedded_safetensors::{ReadAt, io::FileLen};
 ///
 /// struct Card { /* … */ }
 /// # struct Broken;

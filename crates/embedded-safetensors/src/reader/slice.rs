@@ -22,11 +22,11 @@ impl<S: ReadAt> TensorReader<'_, S> {
     /// Reads a part of the tensor: one range for each axis, outermost first, where axes without a range are taken
     /// whole. It does not matter where this reader stands.
     ///
-    /// A tensor of more than [`MAX_RANK`](crate::MAX_RANK) dimensions can be sliced too, if what is left of it has no more
+    /// A tensor of more than [`MAX_RANK`](crate::tensor::MAX_RANK) dimensions can be sliced too, if what is left of it has no more
     /// than that: [`Model::index`](crate::Model::index) keeps all of its dimensions, where `find` has no room for them.
     ///
     /// ```
-    /// use embedded_safetensors::{AxisRange, Model, ReadAt, ReadError};
+    /// use embedded_safetensors::{Model, ReadAt, ReadError, slice::AxisRange};
     ///
     /// /// The words 100 to 199 of an embedding, and of those the first 64 numbers each.
     /// fn words<S: ReadAt>(model: &mut Model<S>, to: &mut [u8]) -> Result<usize, ReadError<S::Error>> {
@@ -44,7 +44,7 @@ impl<S: ReadAt> TensorReader<'_, S> {
     /// ```
     ///
     /// # Errors
-    /// As [`SlicePlan::new`](crate::SlicePlan::new): [`ErrorKind::OutsideAxis`] names the axis, what was asked for and
+    /// As [`SlicePlan::new`](crate::slice::SlicePlan::new): [`ErrorKind::OutsideAxis`] names the axis, what was asked for and
     /// the size.
     ///
     /// # Panics

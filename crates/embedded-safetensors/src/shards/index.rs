@@ -19,10 +19,10 @@ use std::string::String;
 use std::vec::Vec;
 
 /// The index of a model in several files: which tensor is in which of them (`model.safetensors.index.json`). What it says is proven when the
-/// model is opened: [`ShardedModel`](crate::ShardedModel).
+/// model is opened: [`ShardedModel`](crate::shards::ShardedModel).
 ///
 /// ```
-/// use embedded_safetensors::{ShardIndex, ShardLimits};
+/// use embedded_safetensors::shards::{ShardIndex, ShardLimits};
 ///
 /// let text = r#"{"metadata": {"total_size": 8}, "weight_map": {"a": "m-00001-of-00002.safetensors", "b": "m-00002-of-00002.safetensors"}}"#;
 /// let index = ShardIndex::read(text.as_bytes(), &ShardLimits::USUAL)?;
@@ -63,7 +63,7 @@ impl ShardIndex {
     /// Reads an index from a file, piece by piece.
     ///
     /// # Errors
-    /// As [`read`](Self::read), and [`FileFault::NotAFile`](crate::FileFault::NotAFile).
+    /// As [`read`](Self::read), and [`FileFault::NotAFile`](crate::file::FileFault::NotAFile).
     ///
     /// # Panics
     /// Never.
@@ -213,10 +213,10 @@ impl ShardIndex {
         write::write(self, writer)
     }
 
-    /// Writes the index into a file, which takes the place of another in one act: as [`write_file`](crate::write_file).
+    /// Writes the index into a file, which takes the place of another in one act: as [`write_file`](crate::file::write_file).
     ///
     /// # Errors
-    /// As [`FileWriter::create`](crate::FileWriter::create) and [`FileWriter::finish`](crate::FileWriter::finish).
+    /// As [`FileWriter::create`](crate::file::FileWriter::create) and [`FileWriter::finish`](crate::file::FileWriter::finish).
     ///
     /// # Panics
     /// Never.

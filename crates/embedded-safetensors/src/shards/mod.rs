@@ -1,7 +1,10 @@
-//! Models in several files, and the index that says which tensor is in which: a convention of Hugging Face, not of the format.
+//! Models in several files, with the index that says which tensor is in which: a convention of Hugging Face, not of the format.
 //!
-//! An index comes from anywhere, and names files: [`name`] says which names are safe. It may be long: [`scan`] bounds it before a byte of it is
-//! understood, [`read`] understands it as it comes by, [`counted`] bounds what of it has no end, [`write`] spells it as Python does. What it says is [proven](model) against the shards.
+//! [`ShardedModel`] reads such a model; [`ShardPlan`] divides one.
+
+// An index comes from anywhere, and names files: `name` says which names are safe. It may be long: `scan` bounds it before a byte of it is
+// understood, `read` understands it as it comes by, `counted` bounds what of it has no end, `write` spells it as Python does. What it says
+// is compared with the shards by `prove`.
 
 mod counted;
 pub(crate) mod error;
@@ -17,3 +20,10 @@ pub(crate) mod size;
 #[cfg(test)]
 mod tests;
 mod write;
+
+pub use error::{ShardError, ShardFault};
+pub use index::ShardIndex;
+pub use limits::{ShardLimit, ShardLimits};
+pub use model::ShardedModel;
+pub use plan::{PlannedShard, ShardPlan};
+pub use size::parse_shard_size;

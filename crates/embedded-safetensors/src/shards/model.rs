@@ -20,8 +20,11 @@ const INDEX_END: &str = ".safetensors.index.json";
 /// A model in several files, which an index names: all of them opened and proven, and that they are what the index says.
 ///
 /// ```
-/// use embedded_safetensors::ShardedModel;
-/// # use embedded_safetensors::{Dtype, FileSpec, ShardPlan, TensorSpec, write_file};
+/// use embedded_safetensors::shards::ShardedModel;
+/// # use embedded_safetensors::Dtype;
+/// # use embedded_safetensors::file::write_file;
+/// # use embedded_safetensors::shards::ShardPlan;
+/// # use embedded_safetensors::write::{FileSpec, TensorSpec};
 /// # let folder = std::env::temp_dir().join(format!("sharded-model-{}", std::process::id()));
 /// # std::fs::create_dir(&folder)?;
 /// # ShardPlan::new("model", [("fc.weight", 4), ("fc.bias", 4)], 5).write(&folder, |shard, path| {

@@ -20,7 +20,7 @@ use std::vec::Vec;
 /// into the next; one that is larger than a shard is to be gets one of its own.
 ///
 /// ```
-/// use embedded_safetensors::ShardPlan;
+/// use embedded_safetensors::shards::ShardPlan;
 ///
 /// let plan = ShardPlan::new("model", [("a", 6), ("b", 6), ("c", 2), ("d", 6)], 10);
 /// let shards: Vec<_> = plan.shards().map(|shard| (shard.file_name(), shard.tensors().join(" "))).collect();
@@ -117,8 +117,8 @@ impl ShardPlan {
         Ok(index)
     }
 
-    /// Writes the model into a folder: `write` is given each shard and the path where it is to write it, in one act, as [`write_file`](crate::write_file),
-    /// [`FileWriter`](crate::FileWriter) and [`Draft::save`](crate::Draft::save) do. The index comes last. Gives the path of what is to be opened, the
+    /// Writes the model into a folder: `write` is given each shard and the path where it is to write it, in one act, as [`write_file`](crate::file::write_file),
+    /// [`FileWriter`](crate::file::FileWriter) and [`Draft::save`](crate::file::Draft::save) do. The index comes last. Gives the path of what is to be opened, the
     /// index or the only file.
     ///
     /// Whoever opens the folder, also after a power cut or when the program was killed, finds the new model whole or the old one whole. Where that cannot be

@@ -10,12 +10,12 @@ use crate::util::bytes;
 
 /// A part of a tensor, worked out: what shape it has and where its elements lie. Pure arithmetic, for any transport.
 ///
-/// Elements that lie beside each other are one [`Run`](crate::Run), as far as all runs of a slice are equally long: a
+/// Elements that lie beside each other are one [`Run`](crate::slice::Run), as far as all runs of a slice are equally long: a
 /// slice that is whole but for its outermost axis is one, and a whole tensor too. They come out one by one and are
 /// never listed in memory.
 ///
 /// ```
-/// use embedded_safetensors::{AxisRange, Dtype, SlicePlan};
+/// use embedded_safetensors::{Dtype, slice::{AxisRange, SlicePlan}};
 ///
 /// // Every second row of a matrix of 6 by 4, and of those the middle two columns.
 /// let plan = SlicePlan::new(Dtype::F32, &[6, 4], &[AxisRange::ALL.step_by(2), (1..3).into()])?;

@@ -49,7 +49,7 @@ impl AxisRange {
     /// What `(begin..end).into()` is, but const.
     ///
     /// ```
-    /// use embedded_safetensors::{AxisRange, Dtype, ErrorKind, SlicePlan};
+    /// use embedded_safetensors::{Dtype, ErrorKind, slice::{AxisRange, SlicePlan}};
     ///
     /// /// Of a matrix the rows 100 to 199, and the columns from 64 on.
     /// const ROWS: Result<SlicePlan, ErrorKind> =

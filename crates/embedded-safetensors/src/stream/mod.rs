@@ -1,4 +1,8 @@
-//! Files that arrive once, from their first byte to their last.
+//! Files that arrive once, from their first byte to their last: over a network, from a serial line. A
+//! [`Receiver`] fills buffers with a few tensors; a [`Router`] gives away all of them.
 
 pub(crate) mod receiver;
 pub(crate) mod router;
+
+pub use receiver::{Binding, Receiver, Reception, bind, bind_optional};
+pub use router::{Routed, Router};

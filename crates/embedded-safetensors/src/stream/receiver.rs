@@ -121,9 +121,9 @@ impl Reception {
 /// header while it comes by, copies the tensors that were bound to their buffers, and skips the others. It keeps
 /// neither the header nor an index of it.
 ///
-/// The header is proven as [`HeaderCheck`](crate::HeaderCheck) proves it, before any byte of data is copied.
+/// The header is proven as [`HeaderCheck`](crate::validate::HeaderCheck) proves it, before any byte of data is copied.
 /// Of names that occur twice it sees those that are bound. A stream cannot be read again, so the tensors must
-/// be listed in the order of their offsets, as the reference writes them; a [`Router`](crate::Router) takes
+/// be listed in the order of their offsets, as the reference writes them; a [`Router`](crate::stream::Router) takes
 /// them in any order.
 ///
 /// `B` is an array, a slice, or whatever else holds [`Binding`]s.
@@ -131,7 +131,7 @@ impl Reception {
 /// *Memory*: at most 232 bytes and the bindings. No heap.
 ///
 /// ```
-/// use embedded_safetensors::{Receiver, bind};
+/// use embedded_safetensors::stream::{Receiver, bind};
 ///
 /// # fn main() -> Result<(), embedded_safetensors::Error> {
 /// # let uart = b"\x38\0\0\0\0\0\0\0{\"a\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[0,2]}}   xy".chunks(7);
@@ -170,7 +170,7 @@ impl<'n, 'b, B: AsMut<[Binding<'n, 'b>]>> Receiver<B> {
     ///
     /// # Errors
     /// The faults of the header, where they show; at its end [`ErrorKind::OutOfOrder`] when its tensors are not
-    /// in the order of their offsets, for which there is [`Router`](crate::Router); [`ErrorKind::NotFound`] when one is missing that is not
+    /// in the order of their offsets, for which there is [`Router`](crate::stream::Router); [`ErrorKind::NotFound`] when one is missing that is not
     /// [optional](bind_optional); [`ErrorKind::BufferLength`] when one does not fit into its buffer;
     /// [`ErrorKind::NameTwice`] when two tensors have a name that is bound; [`ErrorKind::Rank`] when a bound tensor
     /// has more dimensions than a [`Shape`](crate::Shape) holds; [`ErrorKind::DataTrailing`] when bytes come

@@ -35,12 +35,12 @@ pub enum Routed<'m, 'c> {
 /// header while it comes by, keeps an index of it, and tells of every byte of data which tensor it belongs to.
 /// The tensors may stand in the header in any order; their bytes come in the order of their offsets.
 ///
-/// For a few tensors that fit into buffers there is [`Receiver`](crate::Receiver), which needs no index.
+/// For a few tensors that fit into buffers there is [`Receiver`](crate::stream::Receiver), which needs no index.
 ///
 /// *Memory*: at most 272 bytes, and that of the index. No heap.
 ///
 /// ```
-/// use embedded_safetensors::{IndexStorage, Routed, Router};
+/// use embedded_safetensors::{index::IndexStorage, stream::{Routed, Router}};
 ///
 /// # fn main() -> Result<(), embedded_safetensors::Error> {
 /// # let radio = b"\x38\0\0\0\0\0\0\0{\"a\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[0,2]}}   xy".chunks(7);
@@ -127,7 +127,7 @@ impl<'m> Router<'m> {
         self.position
     }
 
-    /// As [`Receiver::remaining`](crate::Receiver::remaining); 0 after an error.
+    /// As [`Receiver::remaining`](crate::stream::Receiver::remaining); 0 after an error.
     pub fn remaining(&self) -> u64 {
         match &self.stage {
             Stage::Header(builder) => builder.header_len().map_or(8, |len| 8 + len) - self.position,

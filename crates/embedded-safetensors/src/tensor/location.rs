@@ -27,8 +27,8 @@ impl Location {
     }
 }
 
-/// What tells where a tensor lies: a [`TensorInfo`], a [`Wanted`](crate::Wanted) that was found, a tensor
-/// of an [`Index`](crate::Index).
+/// What tells where a tensor lies: a [`TensorInfo`], a [`Wanted`](crate::query::Wanted) that was found, a tensor
+/// of an [`Index`](crate::index::Index).
 pub trait Locate {
     /// The place of the tensor.
     ///

@@ -3,3 +3,7 @@
 pub(crate) mod info;
 pub(crate) mod location;
 pub(crate) mod span;
+
+pub use crate::shape::{MAX_RANK, Strides};
+pub use info::TensorInfo;
+pub use location::{Locate, Location};

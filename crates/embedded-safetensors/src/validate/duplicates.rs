@@ -14,7 +14,7 @@ use crate::util::top_k::{Slot, Smallest};
 
 /// Proves that no tensor name occurs twice in a header, and no key in its `__metadata__`.
 ///
-/// Run it after [`HeaderCheck`](crate::HeaderCheck), over the same bytes. It takes one pass for every
+/// Run it after [`HeaderCheck`](crate::validate::HeaderCheck), over the same bytes. It takes one pass for every
 /// `slots.len() - 1` names and, for a pair under suspicion, one for every `text.len()` bytes of its
 /// name.
 ///

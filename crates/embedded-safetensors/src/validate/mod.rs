@@ -1,16 +1,18 @@
-//! The verdict on a file: header, layout and length.
+//! The verdict on a file, in one call for a file in memory or piece by piece as its header arrives.
 
 pub(crate) mod duplicates;
 pub(crate) mod order;
 
+pub use crate::header::progress::Progress;
+pub use crate::util::top_k::Slot;
+pub use duplicates::DuplicateCheck;
+
 use crate::error::{Error, ErrorKind};
 use crate::header::entry::Tensors;
-use crate::header::progress::{Machine, Progress};
+use crate::header::progress::Machine;
 use crate::header::{Canonical, Fault, Signal, WORDS};
 use crate::tensor::info::Extent;
 use crate::util::bytes::low_u32;
-use crate::util::top_k::Slot;
-use crate::validate::duplicates::DuplicateCheck;
 use crate::validate::order::{InOrder, Sorted, Sorting};
 use core::num::NonZeroU64;
 
@@ -349,7 +351,7 @@ impl Summary {
 /// As [`HeaderCheck::push`] and [`DuplicateCheck::push`].
 ///
 /// ```
-/// use embedded_safetensors::{Slot, check};
+/// use embedded_safetensors::validate::{Slot, check};
 ///
 /// let file = b"\x38\0\0\0\0\0\0\0{\"a\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[0,2]}}   ab";
 /// let summary = check(file, &mut [Slot::EMPTY; 16], &mut [0; 32])?;
@@ -378,7 +380,7 @@ pub const fn check(file: &[u8], slots: &mut [Slot], text: &mut [u8]) -> Result<S
 ///
 /// ```
 /// let file = b"\x38\0\0\0\0\0\0\0{\"a\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[0,2]}}   ab";
-/// assert!(embedded_safetensors::check_header(file, &mut []).is_ok());
+/// assert!(embedded_safetensors::validate::check_header(file, &mut []).is_ok());
 /// ```
 pub const fn check_header(file: &[u8], slots: &mut [Slot]) -> Result<Summary, Error> {
     if let Some(summary) = prove_canonical(file) {

@@ -72,7 +72,7 @@ native!(half::f16: F16, half::bf16: BF16);
 pub trait Array: sealed::Array + 'static {
     /// The dtype of its elements.
     const DTYPE: Dtype;
-    /// Its dimensions, outermost first. More than [`MAX_RANK`](crate::MAX_RANK) fail the build.
+    /// Its dimensions, outermost first. More than [`MAX_RANK`](crate::tensor::MAX_RANK) fail the build.
     const SHAPE: Shape;
 }
 

@@ -1,7 +1,7 @@
 //! Files in the program, where typed elements can be read in place.
 
 /// A file as an aligned `static`: `include_aligned!("model.safetensors", 16)` is a `&'static`
-/// [`AlignedFile`](crate::AlignedFile) at a multiple of 16 bytes, a power of two from 4 to 4096.
+/// [`AlignedFile`](crate::values::AlignedFile) at a multiple of 16 bytes, a power of two from 4 to 4096.
 ///
 /// The path is relative to the file that the macro is called in, as for [`include_bytes!`], and may be
 /// `concat!(env!("OUT_DIR"), "/model.safetensors")`.
@@ -11,8 +11,8 @@
 macro_rules! include_aligned {
     ($path:expr, $align:expr $(,)?) => {{
         const __BYTES: &[::core::primitive::u8] = ::core::include_bytes!($path);
-        static __FILE: $crate::AlignedFile<{ $align }, { __BYTES.len() }> =
-            $crate::AlignedFile::copy(__BYTES);
+        static __FILE: $crate::values::AlignedFile<{ $align }, { __BYTES.len() }> =
+            $crate::values::AlignedFile::copy(__BYTES);
         &__FILE
     }};
 }

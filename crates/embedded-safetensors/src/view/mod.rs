@@ -1,4 +1,5 @@
-//! Models in memory: whatever can be addressed, flash, a map, a heap. Nothing is copied, and the compiler can do all of it.
+//! Models in memory: in flash, in a map, on a heap. Nothing is copied. [`include_model!`](crate::include_model) makes a [`View`] of a file
+//! while the program is built, [`View::parse`] at run time.
 
 mod canonical;
 mod embedded;
@@ -74,7 +75,7 @@ impl<'a> View<'a> {
         Self { file, data_start, count, data_len, is_usual: false, tensors: &[], links: &[] }
     }
 
-    /// Proves a file in one pass over its header: as [`HeaderCheck`](crate::HeaderCheck), the length of the file included. Names
+    /// Proves a file in one pass over its header: as [`HeaderCheck`](crate::validate::HeaderCheck), the length of the file included. Names
     /// that occur twice show when they are looked up, or to [`check_names`](Self::check_names).
     ///
     /// # Errors

@@ -19,7 +19,7 @@ pub(super) struct Proof {
 /// as there is room for.
 ///
 /// # Errors
-/// As [`HeaderCheck`](crate::HeaderCheck) has them, which is the same verdict; [`ErrorKind::OutOfOrder`], with the table filled.
+/// As [`HeaderCheck`](crate::validate::HeaderCheck) has them, which is the same verdict; [`ErrorKind::OutOfOrder`], with the table filled.
 pub(super) const fn prove<'a>(file: Aligned<'a>, mut table: &mut [Tensor<'a>]) -> Result<Proof, Error> {
     let (mut walk, mut order) = (Walk::new(file.bytes()), InOrder::new());
     loop {

@@ -28,7 +28,7 @@ impl<'a> Tensor<'a> {
     /// of it.
     ///
     /// # Errors
-    /// As [`SlicePlan::new`](crate::SlicePlan::new): [`ErrorKind::OutsideAxis`] names the axis, what was asked for and
+    /// As [`SlicePlan::new`](crate::slice::SlicePlan::new): [`ErrorKind::OutsideAxis`] names the axis, what was asked for and
     /// the size. [`ErrorKind::PartOfByte`] when not all runs begin and end with whole bytes.
     ///
     /// # Panics

@@ -12,7 +12,7 @@ use crate::error::{Error, ErrorKind};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Due<'a> {
-    /// Where in the array of the [`FileSpec`](crate::FileSpec).
+    /// Where in the array of the [`FileSpec`](crate::write::FileSpec).
     pub index: usize,
     /// What stands there.
     pub tensor: TensorSpec<'a>,

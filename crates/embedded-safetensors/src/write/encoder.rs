@@ -10,7 +10,7 @@ use crate::util::bytes::{copy, front};
 /// in the next one.
 ///
 /// ```
-/// use embedded_safetensors::{Dtype, FileSpec, TensorSpec};
+/// use embedded_safetensors::{Dtype, write::{FileSpec, TensorSpec}};
 ///
 /// let tensors = [TensorSpec::new("a", Dtype::U8, &[2])];
 /// let mut encoder = FileSpec::new(&tensors).in_order()?.encoder();
@@ -20,7 +20,7 @@ use crate::util::bytes::{copy, front};
 ///     radio.extend_from_slice(bytes);
 /// }
 /// assert_eq!(radio, b"\x38\0\0\0\0\0\0\0{\"a\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[0,2]}}   ");
-/// # Ok::<(), embedded_safetensors::SpecError>(())
+/// # Ok::<(), embedded_safetensors::write::SpecError>(())
 /// ```
 ///
 /// *Memory*: 248 bytes, 176 where pointers have 32 bits.

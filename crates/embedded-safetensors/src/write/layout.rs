@@ -4,7 +4,7 @@ use super::order::{Order, place};
 use super::spec::{FileSpec, Placement, TensorSpec};
 use crate::dtype::Dtype;
 
-/// A tensor of a [`FilePlan`](crate::FilePlan): one of the caller's, or one of padding.
+/// A tensor of a [`FilePlan`](crate::write::FilePlan): one of the caller's, or one of padding.
 ///
 /// *Memory*: 64 bytes, 40 where pointers have 32 bits; `Copy`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,7 +26,7 @@ pub struct PlannedTensor<'a> {
 pub enum Content<'a> {
     /// One of the tensors that were described.
     Tensor {
-        /// Where in the array of the [`FileSpec`](crate::FileSpec).
+        /// Where in the array of the [`FileSpec`](crate::write::FileSpec).
         index: usize,
         /// What stands there.
         spec: TensorSpec<'a>,

@@ -1,6 +1,8 @@
-//! Writing: what a file is to hold is described ([`spec`]), proven and laid out ([`plan`], in the order that [`order`] makes), its
-//! header spelled piece by piece ([`pieces`], whole entries at once by [`whole`]) into any buffer ([`encoder`]), and its data taken in the order of the file ([`cursor`]). It is written
-//! from front to end ([`writer`]), or in storage that is written at any place ([`recorder`]).
+//! Files written front to back ([`Writer`]), or recorded in storage that is written at any place ([`Recorder`]). [`FileSpec`] describes
+//! what the file is to hold, and is sorted into a [`FilePlan`].
+
+// What a file is to hold is described (`spec`), checked and laid out (`plan`, in the order that `order` makes), its header spelled piece by
+// piece (`pieces`, whole entries at once by `whole`) into any buffer (`encoder`), and its data taken in the order of the file (`cursor`).
 
 pub(crate) mod cursor;
 mod decimal;
@@ -15,3 +17,13 @@ pub(crate) mod spec;
 mod whole;
 #[cfg(feature = "embedded-io")]
 pub(crate) mod writer;
+
+pub use crate::error::spec::{SpecError, SpecFault, Which};
+pub use cursor::Due;
+pub use encoder::HeaderEncoder;
+pub use layout::{Content, PlannedTensor, PlannedTensors};
+pub use plan::FilePlan;
+pub use recorder::Recorder;
+pub use spec::{FileSpec, Placement, TensorSpec};
+#[cfg(feature = "embedded-io")]
+pub use writer::Writer;

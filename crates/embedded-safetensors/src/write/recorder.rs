@@ -16,7 +16,7 @@ const HIGH_HALF: usize = PREFIX / 2;
 /// length of the header. Until then the first bytes are all `0xFF`, which is a file to no reader.
 ///
 /// ```
-/// use embedded_safetensors::{Dtype, FileSpec, Recorder, TensorSpec, View};
+/// use embedded_safetensors::{Dtype, View, write::{FileSpec, Recorder, TensorSpec}};
 ///
 /// let tensors = [TensorSpec::new("gain", Dtype::F32, &[2]), TensorSpec::new("steps", Dtype::U8, &[3])];
 /// let plan = FileSpec::new(&tensors).in_order()?;
@@ -64,7 +64,7 @@ impl<'a, S: WriteAt> Recorder<'a, S> {
     ///
     /// # Errors
     /// Before anything is lost: [`ErrorKind::BufferLength`]; [`ErrorKind::Unit`] where the data would begin inside of a unit
-    /// ([`Placement::Start`](crate::Placement::Start) of the unit helps); [`ErrorKind::Capacity`] where the storage is known to be too small;
+    /// ([`Placement::Start`](crate::write::Placement::Start) of the unit helps); [`ErrorKind::Capacity`] where the storage is known to be too small;
     /// [`ErrorKind::Longer`] and [`ErrorKind::Partition`] where it is not fit. Those of the storage: the call can be made
     /// again.
     ///

@@ -92,12 +92,12 @@ impl Placement {
 /// said by what makes a [`FilePlan`] of it.
 ///
 /// ```
-/// use embedded_safetensors::{Dtype, FileSpec, TensorSpec};
+/// use embedded_safetensors::{Dtype, write::{FileSpec, TensorSpec}};
 ///
 /// let tensors = [TensorSpec::new("activations", Dtype::F32, &[64, 10])];
 /// let plan = FileSpec::new(&tensors).with_metadata(&[("device", "unit-7")]).in_order()?;
 /// assert_eq!((plan.data_start(), plan.file_len()), (120, 120 + 64 * 10 * 4));
-/// # Ok::<(), embedded_safetensors::SpecError>(())
+/// # Ok::<(), embedded_safetensors::write::SpecError>(())
 /// ```
 ///
 /// *Memory*: 48 bytes, 28 where pointers have 32 bits; `Copy`. The tensors and the metadata are borrowed.

@@ -14,7 +14,7 @@ const ZEROS: [u8; 64] = [0; 64];
 /// Writes a file in the order of its bytes: the header at once, then the data in pieces of any size.
 ///
 /// ```
-/// use embedded_safetensors::{Dtype, FileSpec, TensorSpec, Writer};
+/// use embedded_safetensors::{Dtype, write::{FileSpec, TensorSpec, Writer}};
 ///
 /// let tensors = [TensorSpec::new("gain", Dtype::F32, &[2]), TensorSpec::new("steps", Dtype::U8, &[3])];
 /// let plan = FileSpec::new(&tensors).with_metadata(&[("device", "unit-7")]).in_order()?;

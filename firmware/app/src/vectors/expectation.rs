@@ -2,7 +2,10 @@
 
 use super::outcome::Verdict;
 use super::tensors::{Tensor, means, tensors_with};
-use embedded_safetensors::{Entry, Metadata, Pair};
+use embedded_safetensors::{
+    header::Entry,
+    metadata::{Metadata, Pair},
+};
 use heapless::LinearMap;
 use serde::Deserialize;
 use serde_json_core::de::Error as Reason;

@@ -4,7 +4,7 @@ use super::Work;
 use super::expectation::Expectation;
 use super::failure::{Failure, File};
 use super::outcome::{Difference, Outcome, Verdict};
-use embedded_safetensors::{Entry, Error, ErrorKind, FileLen, Model, ReadAt, ReadError};
+use embedded_safetensors::{Error, ErrorKind, Model, ReadAt, ReadError, header::Entry, io::FileLen};
 
 /// Of the hash by which equal names are found. The verdict does not depend on it.
 const KEY: [u64; 2] = [1, 2];

@@ -15,7 +15,7 @@ mod tensors;
 pub use failure::{Failure, File};
 pub use outcome::{Difference, Outcome, Totals, Verdict};
 
-use embedded_safetensors::{FileLen, ReadAt, Slot};
+use embedded_safetensors::{ReadAt, io::FileLen, validate::Slot};
 use expectation::Expectation;
 use judge::Part;
 use lines::Lines;

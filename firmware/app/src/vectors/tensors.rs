@@ -1,7 +1,7 @@
 //! The tensors that a line of the manifest lists, one at a time.
 
 use core::fmt;
-use embedded_safetensors::{Dtype, Entry, Shape, TensorInfo};
+use embedded_safetensors::{Dtype, Shape, TensorInfo, header::Entry};
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json_core::de::Error as Reason;

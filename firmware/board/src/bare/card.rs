@@ -1,6 +1,6 @@
 //! A card with a file on it, as the core sees one: bytes are copied out, calls may fail.
 
-use embedded_safetensors::{FileLen, ReadAt};
+use embedded_safetensors::{ReadAt, io::FileLen};
 
 /// Copies out of the machine's memory, and counts what it is asked.
 pub struct Card {

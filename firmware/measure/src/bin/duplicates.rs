@@ -2,7 +2,7 @@
 #![no_std]
 #![no_main]
 
-use embedded_safetensors::Slot;
+use embedded_safetensors::validate::Slot;
 use measure::{Job, find_duplicates, slots, text};
 
 type Lent = (&'static mut [Slot], &'static mut [u8]);

@@ -3,8 +3,10 @@
 #![no_main]
 
 use embedded_safetensors::{
-    DuplicateCheck, Entries, FilePlan, HeaderCheck, HeaderEncoder, HeaderParser, Recorder, Slot, Wanted,
-    Writer,
+    header::{Entries, HeaderParser},
+    query::Wanted,
+    validate::{DuplicateCheck, HeaderCheck, Slot},
+    write::{FilePlan, HeaderEncoder, Recorder, Writer},
 };
 use measure::figure;
 

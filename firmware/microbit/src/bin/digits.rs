@@ -5,7 +5,7 @@
 
 use app::Integer;
 use board::entry;
-use embedded_safetensors::{Summary, View, include_model};
+use embedded_safetensors::{View, include_model, validate::Summary};
 
 const MODEL: View<'static> = include_model!("../../../app/models/digits-i8.safetensors", 16);
 const NETWORK: Integer<'static> = Integer::of_program(&MODEL);

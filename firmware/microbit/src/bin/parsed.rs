@@ -7,7 +7,7 @@ use app::{Failure, Integer, Text};
 use board::{Console, entry, exit};
 use core::convert::Infallible;
 use core::hint::black_box;
-use embedded_safetensors::{Summary, View, include_aligned};
+use embedded_safetensors::{View, include_aligned, validate::Summary};
 
 #[entry]
 fn main() -> ! {

@@ -3,7 +3,7 @@
 #![no_main]
 
 use app::{Place, read_digits};
-use embedded_safetensors::FlashFile;
+use embedded_safetensors::io::FlashFile;
 use netduinoplus2::{MODEL, RAM};
 
 #[board::entry]

@@ -7,7 +7,9 @@ use core::fmt::{Debug, Display, Write};
 use cortex_m as _;
 use defmt::Format;
 use defmt_semihosting as _;
-use embedded_safetensors::*;
+use embedded_safetensors::{
+    error::*, index::*, io::*, query::*, slice::*, tensor::*, validate::*, view::*, write::*, *,
+};
 use embedded_storage::nor_flash::NorFlashErrorKind;
 
 #[board::entry]

@@ -4,7 +4,7 @@
 
 use app::{Failure, Place, Recording, Sink, origin, read_digits};
 use core::cell::RefCell;
-use embedded_safetensors::{FlashError, FlashFile};
+use embedded_safetensors::io::{FlashError, FlashFile};
 use riscv_virt::cfi::{Cfi, CfiError};
 use riscv_virt::partitions::{MODEL, RECORDING};
 use riscv_virt::shared::Shared;

@@ -4,7 +4,7 @@
 
 use app::vectors::{Memory, run};
 use core::cell::RefCell;
-use embedded_safetensors::{FlashError, FlashFile};
+use embedded_safetensors::io::{FlashError, FlashFile};
 use riscv_virt::partitions::{MANIFEST, VECTORS};
 use riscv_virt::shared::Shared;
 

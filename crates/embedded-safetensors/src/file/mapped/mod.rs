@@ -25,7 +25,7 @@ use std::path::{Path, PathBuf};
 ///
 /// ```
 /// use embedded_safetensors::MappedModel;
-/// # use embedded_safetensors::{Dtype, FileSpec, TensorSpec, write_file};
+/// # use embedded_safetensors::{Dtype, file::write_file, write::{FileSpec, TensorSpec}};
 /// # let path = std::env::temp_dir().join(format!("mapped-model-{}", std::process::id()));
 /// # let tensors = [TensorSpec::new("fc.bias", Dtype::F32, &[2])];
 /// # write_file(&path, FileSpec::new(&tensors), |file| file.write_values("fc.bias", &[0.5f32, 1.5]))?;
@@ -43,7 +43,7 @@ use std::path::{Path, PathBuf};
 /// lies on a disk of the network that does not answer, the first look at a lost page kills the program (`SIGBUS` on Unix, an exception on Windows, where
 /// a mapped file cannot be cut off). No library can turn that into an error. So [`open`](Self::open) is `unsafe`, and who calls it vouches for the file.
 /// [`check_unchanged`](Self::check_unchanged) notices what has happened to it up to now, without touching a page. Files that are only ever
-/// [replaced](crate::write_file) are safe: a map keeps the old one. For all others, such as what a user names on a command line, there is [`FileModel`](crate::FileModel), with the same lookups by
+/// [replaced](crate::file::write_file) are safe: a map keeps the old one. For all others, such as what a user names on a command line, there is [`FileModel`](crate::FileModel), with the same lookups by
 /// reads, whose failures are errors.
 ///
 /// It does not deref to its [view](Self::view): that would have to be a `View<'static>`, whose tensors outlive the map.

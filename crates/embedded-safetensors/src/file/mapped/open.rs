@@ -26,8 +26,8 @@ use std::path::Path;
 /// How a file is to be mapped.
 ///
 /// ```
-/// use embedded_safetensors::{Advice, MapOptions};
-/// # use embedded_safetensors::{Dtype, FileSpec, TensorSpec, write_file};
+/// use embedded_safetensors::file::{Advice, MapOptions};
+/// # use embedded_safetensors::{Dtype, file::write_file, write::{FileSpec, TensorSpec}};
 /// # let path = std::env::temp_dir().join(format!("map-options-{}", std::process::id()));
 /// # let tensors = [TensorSpec::new("a", Dtype::U8, &[2])];
 /// # write_file(&path, FileSpec::new(&tensors), |file| file.write_tensor("a", b"ab"))?;
@@ -121,12 +121,12 @@ impl MapOptions {
 }
 
 impl MappedModel {
-    /// Opens a file, proves it by reads of its header, and maps it: what [`check`](crate::check()) says of the whole file. As [`MapOptions`], which
+    /// Opens a file, proves it by reads of its header, and maps it: what [`check`](crate::validate::check()) says of the whole file. As [`MapOptions`], which
     /// say how.
     ///
     /// # Safety
     /// While the model is there, nobody, in this program or another, writes to the file or makes it shorter: not in place, that is. It may be removed, and another file
-    /// may take its place, as [`write_file`](crate::write_file), [`FileWriter`](crate::FileWriter) and the copies of [`Draft::save`](crate::Draft::save) do it.
+    /// may take its place, as [`write_file`](crate::file::write_file), [`FileWriter`](crate::file::FileWriter) and the copies of [`Draft::save`](crate::file::Draft::save) do it.
     /// The disk must answer for as long: one that is taken away, or a network that fails, ends the program.
     ///
     /// # Errors

@@ -3,8 +3,9 @@
 use crate::Job;
 use crate::numbers::{bytes, number, tensor};
 use embedded_safetensors::{
-    Dtype, DuplicateCheck, Entries, Error, ErrorKind, Event, HeaderCheck, HeaderParser, Item, Progress,
-    Shape, Slot, Summary, TensorInfo, check, check_header,
+    Dtype, Error, ErrorKind, Shape, TensorInfo,
+    header::{Entries, Event, HeaderParser, Item},
+    validate::{DuplicateCheck, HeaderCheck, Progress, Slot, Summary, check, check_header},
 };
 
 pub fn all(job: &Job, file: &[u8], slots: &mut [Slot], text: &mut [u8]) -> u64 {

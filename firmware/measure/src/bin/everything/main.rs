@@ -14,8 +14,8 @@ mod values;
 mod views;
 mod writing;
 
-use embedded_safetensors::FlashFile;
-use embedded_safetensors::Seekable;
+use embedded_safetensors::io::FlashFile;
+use embedded_safetensors::io::Seekable;
 use measure::Card;
 use storage::{Chip, File};
 

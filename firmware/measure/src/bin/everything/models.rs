@@ -3,8 +3,12 @@
 use crate::numbers::{bytes, indexed, number, read_number, summary, tensor};
 use crate::values;
 use embedded_safetensors::{
-    Error, ErrorKind, FileLen, Index, IndexMemory, IndexSize, IndexStorage, Locate, Model, ReadAt, ReadError,
-    Slot, TensorReader, Wanted,
+    Error, ErrorKind, Model, ReadAt, ReadError, TensorReader,
+    index::{Index, IndexMemory, IndexSize, IndexStorage},
+    io::FileLen,
+    query::Wanted,
+    tensor::Locate,
+    validate::Slot,
 };
 
 type Outcome<S> = Result<u64, ReadError<<S as ReadAt>::Error>>;

@@ -1,6 +1,9 @@
 //! Numbers that depend on all that a program can learn of a value, so that no compiler leaves a part of it out.
 
-use embedded_safetensors::{Blame, Error, ErrorKind, IndexedTensor, Locate, ReadError, Summary, TensorInfo};
+use embedded_safetensors::{
+    Error, ErrorKind, ReadError, TensorInfo, error::Blame, index::IndexedTensor, tensor::Locate,
+    validate::Summary,
+};
 
 /// The result, or what a program can learn from the error.
 pub fn number(outcome: Result<u64, Error>) -> u64 {

@@ -3,7 +3,11 @@
 use crate::Job;
 use crate::storage::{Chip, File, partition};
 use crate::writing::outcome;
-use embedded_safetensors::{FilePlan, FlashFile, Recorder, Seekable, WriteAt, WriteError};
+use embedded_safetensors::{
+    WriteAt, WriteError,
+    io::{FlashFile, Seekable},
+    write::{FilePlan, Recorder},
+};
 
 pub fn all(plan: FilePlan<'_>, job: &Job, file: &'static [u8]) -> u64 {
     let mut memory = [0; 256];

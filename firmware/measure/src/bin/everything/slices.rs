@@ -2,8 +2,11 @@
 
 use crate::numbers::{bytes, number, read_number};
 use embedded_safetensors::{
-    AxisRange, Dtype, Element, ErrorKind, Model, ReadAt, ReadError, SlicePlan, SliceReader, Slot, TensorInfo,
-    View,
+    Dtype, ErrorKind, Model, ReadAt, ReadError, TensorInfo, View,
+    reader::SliceReader,
+    slice::{AxisRange, SlicePlan},
+    validate::Slot,
+    values::Element,
 };
 
 type Outcome<S> = Result<u64, ReadError<<S as ReadAt>::Error>>;

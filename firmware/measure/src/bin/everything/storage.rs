@@ -3,7 +3,7 @@
 use crate::Job;
 use core::hint::black_box;
 use embedded_io::{ErrorKind, ErrorType, Read, Seek, SeekFrom, Write};
-use embedded_safetensors::FlashFile;
+use embedded_safetensors::io::FlashFile;
 use embedded_storage::nor_flash::{self, NorFlash, NorFlashErrorKind, ReadNorFlash};
 
 /// A file with a position, as a file system has them. Its first byte says what goes wrong.

@@ -1,7 +1,11 @@
 //! A model that arrives by itself: every method of `Receiver` and `Router`.
 
 use crate::numbers::{bytes, indexed, number, summary, tensor};
-use embedded_safetensors::{Error, IndexStorage, Receiver, Routed, Router, bind, bind_optional};
+use embedded_safetensors::{
+    Error,
+    index::IndexStorage,
+    stream::{Receiver, Routed, Router, bind, bind_optional},
+};
 
 pub fn all(file: &[u8], text: &mut [u8]) -> u64 {
     number(receive(file, text)) ^ number(route(file))

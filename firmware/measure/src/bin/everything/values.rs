@@ -2,7 +2,13 @@
 
 use crate::numbers::read_number;
 use core::hint::black_box;
-use embedded_safetensors::{Element, ElementReader, ErrorKind, Locate, Model, ReadAt, ReadError, Rows, Slot};
+use embedded_safetensors::{
+    ErrorKind, Model, ReadAt, ReadError,
+    reader::{ElementReader, Rows},
+    tensor::Locate,
+    validate::Slot,
+    values::Element,
+};
 use half::{bf16, f16};
 
 type Outcome<S> = Result<u64, ReadError<<S as ReadAt>::Error>>;

@@ -1,7 +1,12 @@
 //! A model in memory: every method of `View`, `Tensor` and `Quoted` that a program can call when it runs.
 
 use crate::numbers::{bytes, dims, number, read_number, summary, tensor as info};
-use embedded_safetensors::{C64, Error, Native, Quoted, ReadError, Slot, Tensor, View, include_model};
+use embedded_safetensors::{
+    Error, ReadError, Tensor, View, include_model,
+    metadata::Quoted,
+    validate::Slot,
+    values::{C64, Native},
+};
 
 /// The table that the compiler has made is looked up when the program runs.
 const MODEL: View<'static> =

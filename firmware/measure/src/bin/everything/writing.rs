@@ -5,8 +5,9 @@ use crate::numbers::{bytes, number};
 use crate::recording;
 use embedded_io::ErrorKind as IoErrorKind;
 use embedded_safetensors::{
-    Blame, Content, Dtype, FilePlan, FileSpec, Placement, SpecError, SpecFault, TensorSpec, Which,
-    WriteError, Writer,
+    Dtype, WriteError,
+    error::Blame,
+    write::{Content, FilePlan, FileSpec, Placement, SpecError, SpecFault, TensorSpec, Which, Writer},
 };
 use measure::Wire;
 
