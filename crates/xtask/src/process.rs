@@ -25,11 +25,12 @@ const OURS_ALONE: [&str; 6] =
     ["CARGO_PKG_", "CARGO_MANIFEST_", "CARGO_BIN_", "CARGO_CRATE_", "CARGO_PRIMARY_", "LD_LIBRARY_PATH"];
 
 /// Failures of the machine, known by a part of the output: one sentence in place of pages.
-const OUTSIDE: [(&str, &str); 5] = [
+const OUTSIDE: [(&str, &str); 6] = [
     ("No space left on device", "there is no room left on the disk"),
     ("Could not resolve host", "there is no network, and not all that it needs is here"),
     ("Temporary failure in name resolution", "there is no network, and not all that it needs is here"),
     ("Network is unreachable", "there is no network, and not all that it needs is here"),
+    ("Failed to establish a new connection", "there is no network, and not all that it needs is here"),
     ("Could not connect to server", "there is no network, and not all that it needs is here"),
 ];
 

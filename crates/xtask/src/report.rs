@@ -43,9 +43,14 @@ impl Tally {
         }
     }
 
-    /// Keeps a line for the summary about something that failed.
+    /// Keeps a line for the summary about something that failed: the first one, and what a compiler or a linker says is the cause.
     pub fn fault(&mut self, text: &str) {
-        self.faults.extend(text.lines().next().map(str::to_owned));
+        let mut lines = text.lines();
+        let is_cause = |line: &&str| line.starts_with("error") || line.contains("undefined symbol");
+        if let Some(first) = lines.next() {
+            let cause = lines.find(is_cause).map_or(String::new(), |line| format!(" {}", line.trim()));
+            self.faults.push(format!("{first}{cause}"));
+        }
     }
 
     /// Counts a measurement; the sentence of one that stayed within its limits is kept for the summary.
@@ -88,12 +93,12 @@ pub struct Report {
     rows: Vec<(&'static str, Tally, Duration)>,
     start: Instant,
     /// The command that runs the stage of this name once more.
-    again: fn(&str) -> String,
+    again: Box<dyn Fn(&str) -> String>,
 }
 
 impl Report {
-    pub fn new(again: fn(&str) -> String) -> Self {
-        Self { rows: Vec::new(), start: Instant::now(), again }
+    pub fn new(again: impl Fn(&str) -> String + 'static) -> Self {
+        Self { rows: Vec::new(), start: Instant::now(), again: Box::new(again) }
     }
 
     /// Runs one stage below a header line and keeps what it found. A stage that could not be run counts

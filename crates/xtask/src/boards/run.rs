@@ -55,7 +55,8 @@ impl Board {
     pub fn build(&'static self, features: &str, programs: &[&str]) -> Result<Run, String> {
         let build = Toolchain::for_target(self.triple())?.cargo("build").dir(&self.folder());
         let build = build.env("CARGO_TARGET_DIR", self.target_dir()?);
-        let build = build.args(["--release", "--locked", "--features", features]);
+        let build = build.args(["--release", "--locked"]);
+        let build = if features.is_empty() { build } else { build.args(["--features", features]) };
         Ok(match programs {
             [] => build.args(["--bins"]),
             _ => build.args(programs.iter().flat_map(|program| ["--bin", program])),

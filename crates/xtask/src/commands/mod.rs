@@ -127,7 +127,8 @@ fn run_firmware(words: &[String]) -> Result<ExitCode, String> {
     };
     let named: Result<Vec<_>, String> = names.iter().map(|name| boards::find(name)).collect();
     let named = if names.is_empty() { boards::boards()?.iter().collect() } else { named? };
-    let mut report = Report::new(|_| "cargo xtask firmware".to_owned());
+    let words = words.join(" ");
+    let mut report = Report::new(move |_| format!("cargo xtask firmware {words}").trim_end().to_owned());
     report.stage("firmware", "every board says what it must", || boards::some(named, bless));
     Ok(report.print(None))
 }

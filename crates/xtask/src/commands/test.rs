@@ -4,6 +4,7 @@ use super::Command;
 use crate::machine;
 use crate::report::Report;
 use crate::stages::{STAGES, Stage, Tier};
+use std::collections::BTreeSet;
 use std::process::ExitCode;
 
 pub const COMMAND: Command = Command {
@@ -23,13 +24,20 @@ fn run(words: &[String]) -> Result<ExitCode, String> {
     }
     let chosen = chosen(words)?;
     let mut report = Report::new(|stage| format!("cargo xtask test {stage}"));
-    let mut missing: Vec<String> = chosen.iter().filter_map(|stage| stage.set_up().err()).collect();
-    missing.dedup();
-    if machine::installs_nothing() && !missing.is_empty() {
-        return Err(missing.join("\nxtask: "));
+    let missing: Vec<Vec<String>> = chosen.iter().map(|stage| stage.set_up()).collect();
+    let all: BTreeSet<&String> = missing.iter().flatten().collect();
+    if machine::installs_nothing() && !all.is_empty() {
+        let all: Vec<&str> = all.into_iter().map(String::as_str).collect();
+        return Err(all.join("\nxtask: "));
     }
+    all.iter().for_each(|sentence| eprintln!("xtask: {sentence}"));
     // A failed stage does not stop the later ones: one run reports everything.
-    chosen.iter().for_each(|stage| report.stage(stage.name, stage.about, || stage.run()));
+    for (stage, missing) in chosen.iter().zip(&missing) {
+        report.stage(stage.name, stage.about, || match missing.first() {
+            None => stage.run(),
+            Some(sentence) => Err(sentence.clone()),
+        });
+    }
     let is_left = |stage: &&Stage| chosen.iter().all(|run| run.name != stage.name);
     let left = |tier, what: &str| {
         let stages = STAGES.iter().filter(|stage| stage.tier == tier).filter(is_left);

@@ -37,13 +37,14 @@ pub struct Stage {
 }
 
 impl Stage {
-    /// Sets up what it needs, or says what is missing.
-    pub fn set_up(&self) -> Result<(), String> {
-        self.needs.iter().try_for_each(|need| need.set_up())
+    /// Sets up all that it needs, and gives a sentence for each thing that is missing.
+    pub fn set_up(&self) -> Vec<String> {
+        self.needs.iter().flat_map(|need| need.set_up()).collect()
     }
 
+    /// What it needs has been set up.
     pub fn run(&self) -> Outcome {
-        self.set_up().and_then(|()| (self.run)())
+        (self.run)()
     }
 
     const fn needs(mut self, needs: &'static [Need]) -> Self {

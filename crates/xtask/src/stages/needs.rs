@@ -1,7 +1,7 @@
 //! What stages need of a machine. It is set up before anything is built, or said to be missing.
 
 use super::scripts::Packages;
-use crate::measure::firmware::{CORTEX_M3, RISC_V};
+use crate::measure::firmware::{Board, CORTEX_M3, RISC_V};
 use crate::toolchain::{BARE_TARGETS, Toolchain};
 use crate::{boards, machine, python, workspace};
 use std::path::Path;
@@ -24,24 +24,27 @@ pub enum Need {
 }
 
 impl Need {
-    pub fn set_up(self) -> Result<(), String> {
-        match self {
-            Self::Microcontrollers => {
-                BARE_TARGETS.iter().try_for_each(|triple| Toolchain::for_target(triple).map(drop))
+    /// Sets it up, and gives a sentence for each part that is missing.
+    pub fn set_up(self) -> Vec<String> {
+        let target = |triple| Toolchain::for_target(triple).map(drop);
+        let outcomes: Vec<Result<(), String>> = match self {
+            Self::Microcontrollers => BARE_TARGETS.map(target).into(),
+            Self::Emulators => {
+                let parts = |board: &Board| [board.need_emulator(), target(board.triple)];
+                [CORTEX_M3, RISC_V].iter().flat_map(parts).collect()
             }
-            Self::Emulators => [CORTEX_M3, RISC_V].iter().try_for_each(|board| {
-                board.need_emulator()?;
-                Toolchain::for_target(board.triple).map(drop)
-            }),
-            Self::X86 if !machine::runs_32_bit_x86() => Ok(()),
+            Self::X86 if !machine::runs_32_bit_x86() => Vec::new(),
             Self::X86 => {
-                machine::need_32_bit_linking(&workspace::target_dir())?;
-                Toolchain::for_target(super::targets::X86_32).map(drop)
+                vec![machine::need_32_bit_linking(&workspace::target_dir()), target(super::targets::X86_32)]
             }
-            Self::QuickBoards => boards::QUICK.iter().try_for_each(|name| boards::find(name)?.prepare()),
-            Self::Boards => boards::boards()?.iter().try_for_each(|board| board.prepare()),
-            Self::Program(program, package) => machine::need_program(program, package),
-            Self::Python([name, folder]) => python::environment(name, Path::new(folder)).map(drop),
-        }
+            Self::QuickBoards => boards::QUICK.map(|name| boards::find(name)?.prepare()).into(),
+            Self::Boards => match boards::boards() {
+                Ok(boards) => boards.iter().map(|board| board.prepare()).collect(),
+                Err(sentence) => vec![Err(sentence)],
+            },
+            Self::Program(program, package) => vec![machine::need_program(program, package)],
+            Self::Python([name, folder]) => vec![python::environment(name, Path::new(folder)).map(drop)],
+        };
+        outcomes.into_iter().filter_map(Result::err).collect()
     }
 }
