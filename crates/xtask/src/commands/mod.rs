@@ -6,7 +6,8 @@ mod measure;
 mod test;
 
 use crate::report::Report;
-use crate::{boards, demo, stages};
+use crate::{boards, demo, machine, stages};
+use std::collections::BTreeSet;
 use std::process::ExitCode;
 
 /// One command: its name, what it does in one line, and how to run it with the words behind its name.
@@ -99,6 +100,14 @@ fn succeed(words: &[String], name: &str, run: fn() -> Result<(), String>) -> Res
     run().map(|()| ExitCode::SUCCESS)
 }
 
+/// Where nothing may be installed, an error with each of these sentences.
+fn say_missing(missing: BTreeSet<String>) -> Result<(), String> {
+    match machine::installs_nothing() && !missing.is_empty() {
+        true => Err(missing.into_iter().collect::<Vec<_>>().join("\nxtask: ")),
+        false => Ok(()),
+    }
+}
+
 fn show_demo(words: &[String]) -> Result<ExitCode, String> {
     const USUAL: &str = "lm3s6965";
     match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
@@ -127,6 +136,9 @@ fn run_firmware(words: &[String]) -> Result<ExitCode, String> {
     };
     let named: Result<Vec<_>, String> = names.iter().map(|name| boards::find(name)).collect();
     let named = if names.is_empty() { boards::boards()?.iter().collect() } else { named? };
+    if machine::installs_nothing() {
+        say_missing(named.iter().filter_map(|board| board.prepare().err()).collect())?;
+    }
     let words = words.join(" ");
     let mut report = Report::new(move |_| format!("cargo xtask firmware {words}").trim_end().to_owned());
     report.stage("firmware", "every board says what it must", || boards::some(named, bless));

@@ -1,7 +1,6 @@
 //! `cargo xtask test [--deep] [STAGE…]`: everything that must hold, stage by stage, in two tiers.
 
 use super::Command;
-use crate::machine;
 use crate::report::Report;
 use crate::stages::{STAGES, Stage, Tier};
 use std::collections::BTreeSet;
@@ -25,11 +24,8 @@ fn run(words: &[String]) -> Result<ExitCode, String> {
     let chosen = chosen(words)?;
     let mut report = Report::new(|stage| format!("cargo xtask test {stage}"));
     let missing: Vec<Vec<String>> = chosen.iter().map(|stage| stage.set_up()).collect();
-    let all: BTreeSet<&String> = missing.iter().flatten().collect();
-    if machine::installs_nothing() && !all.is_empty() {
-        let all: Vec<&str> = all.into_iter().map(String::as_str).collect();
-        return Err(all.join("\nxtask: "));
-    }
+    let all: BTreeSet<String> = missing.iter().flatten().cloned().collect();
+    super::say_missing(all.clone())?;
     all.iter().for_each(|sentence| eprintln!("xtask: {sentence}"));
     // A failed stage does not stop the later ones: one run reports everything.
     for (stage, missing) in chosen.iter().zip(&missing) {
