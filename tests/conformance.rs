@@ -2,10 +2,11 @@
 
 use embedded_safetensors::{
     Error, ErrorKind,
-    header::{Entries, Entry, Item},
+    header::{Entries, Item},
     tensor::MAX_RANK,
     validate::{Slot, check, check_header},
 };
+use support::contents::tensor_of;
 use support::judge::{Reader, judge};
 use support::share;
 use support::split::Split;
@@ -130,15 +131,6 @@ fn list(file: &[u8], name_memory: usize) -> Result<Vec<Tensor>, Error> {
     }
     tensors.sort();
     Ok(tensors)
-}
-
-fn tensor_of(entry: &Entry<'_>) -> Tensor {
-    Tensor {
-        data_offsets: [entry.info.begin(), entry.info.end()],
-        name: entry.name().to_owned(),
-        dtype: entry.info.dtype().to_string(),
-        shape: entry.info.shape().dims().to_vec(),
-    }
 }
 
 #[test]

@@ -12,34 +12,11 @@ use std::convert::Infallible;
 use std::sync::Mutex;
 use support::file::with_header;
 use support::judge::{Reader, judge};
+use support::memory::Memory;
 use support::random::Random;
 use vectors::Vector;
 use vectors::table::{Table, Tensor};
 
-/// Memory on the heap, of any size.
-struct Memory {
-    records: Vec<IndexRecord>,
-    dims: Vec<u64>,
-    names: Vec<u8>,
-}
-
-impl Memory {
-    fn of(size: IndexSize) -> Self {
-        let IndexSize { tensors, dims, name_bytes } = size;
-        Self { records: vec![IndexRecord::EMPTY; tensors], dims: vec![0; dims], names: vec![0; name_bytes] }
-    }
-
-    /// Enough for whatever the file may hold: no entry of a tensor is shorter than 40 bytes.
-    fn ample(file: &[u8]) -> Self {
-        Self::of(IndexSize { tensors: file.len() / 40, dims: file.len() / 2, name_bytes: file.len() })
-    }
-
-    fn lend(&mut self) -> IndexMemory<'_> {
-        IndexMemory::new(&mut self.records, &mut self.dims, &mut self.names)
-    }
-}
-
-/// What the file's own error is; a slice has no other.
 fn format<T>(outcome: Result<T, ReadError<Infallible>>) -> Result<T, Error> {
     outcome.map_err(|error| match error {
         ReadError::Format(error) => error,

@@ -3,7 +3,7 @@
 
 use embedded_safetensors::{
     Error, ErrorKind,
-    index::{IndexMemory, IndexRecord, IndexStorage},
+    index::IndexStorage,
     stream::{Binding, Receiver, Reception, Routed, Router, bind, bind_optional},
     validate::Summary,
 };
@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use support::file::with_header;
 use support::judge::{Reader, judge};
+use support::memory::Memory;
 use support::share;
 use support::split::Split;
 use vectors::{Ours, Vector, sha256};
@@ -369,26 +370,6 @@ fn two_buffers_can_be_bound_to_one_tensor() {
     assert!(receiver.bindings().iter().all(|binding| binding.bytes() == Some(b"aaa")));
 }
 
-/// Memory for the index of any vector.
-struct Memory {
-    records: Vec<IndexRecord>,
-    dims: Vec<u64>,
-    names: Vec<u8>,
-}
-
-impl Memory {
-    /// No entry is shorter than 49 bytes.
-    fn of(file: &[u8]) -> Self {
-        let records = vec![IndexRecord::EMPTY; (file.len() / 49).min(150_000)];
-        let dims = vec![0; (file.len() / 2).min(1_100_000)];
-        Self { records, dims, names: vec![0; file.len()] }
-    }
-
-    fn lend(&mut self) -> IndexMemory<'_> {
-        IndexMemory::new(&mut self.records, &mut self.dims, &mut self.names)
-    }
-}
-
 /// The bytes of each tensor that has any.
 type Contents = BTreeMap<String, Vec<u8>>;
 
@@ -432,7 +413,7 @@ fn route(router: &mut Router<'_>, file: &[u8], split: Split) -> Result<Contents,
 fn every_valid_vector_comes_out_of_a_router_however_it_is_cut() {
     for vector in judged(Ours::Accept) {
         let file = vector.bytes();
-        let mut memory = Memory::of(&file);
+        let mut memory = Memory::ample(&file);
         let route = |split| {
             let mut router = Router::new(memory.lend());
             let contents = route(&mut router, &file, split);
@@ -455,7 +436,7 @@ fn every_invalid_vector_gets_the_verdict_of_the_check_from_a_router() {
     for vector in judged(Ours::Reject) {
         let file = vector.bytes();
         let due = reader.judge(&file).map(|_| ()).expect_err("it is invalid");
-        let mut memory = Memory::of(&file);
+        let mut memory = Memory::ample(&file);
         let route = |split| route(&mut Router::new(memory.lend()), &file, split).map(|_| ());
         match common(&vector, splits(&vector).map(route)) {
             Err(error) if error == due => {}

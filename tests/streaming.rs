@@ -8,16 +8,17 @@ use embedded_io::Read;
 use embedded_safetensors::{
     Error, ErrorKind, Model, ReadAt, ReadError, TensorInfo, TensorReader,
     header::Entry,
-    index::{IndexMemory, IndexRecord},
     query::Wanted,
     tensor::MAX_RANK,
     validate::{Slot, check_header},
 };
+use support::contents::tensor_of;
 use support::context::Context;
 #[cfg(feature = "std")]
 use support::disk::Disk;
 use support::doors::{Door, Nor, NorOfUnknownLen, Own, SeekableStream, Slice};
 use support::judge::judge;
+use support::memory::Memory;
 use support::mock::{Plan, Reads, Storage};
 use support::share;
 use vectors::table;
@@ -210,15 +211,6 @@ fn list<S: ReadAt<Error: Debug>>(
     }
 }
 
-fn tensor_of(entry: &Entry<'_>) -> table::Tensor {
-    table::Tensor {
-        data_offsets: [entry.info.begin(), entry.info.end()],
-        name: entry.name().to_owned(),
-        dtype: entry.info.dtype().to_string(),
-        shape: entry.info.shape().dims().to_vec(),
-    }
-}
-
 fn what_is_wanted_comes_out<S: ReadAt<Error: Debug>>(
     sample: &Sample,
     model: &mut Model<S>,
@@ -245,10 +237,8 @@ fn what_is_indexed_comes_out<S: ReadAt<Error: Debug>>(
     window: &mut [u8],
 ) {
     let size = model.index_size(window).expect("it is sound");
-    let mut records = vec![IndexRecord::EMPTY; size.tensors];
-    let (mut dims, mut names) = (vec![0; size.dims], vec![0; size.name_bytes]);
-    let memory = IndexMemory::new(&mut records, &mut dims, &mut names);
-    let index = model.index(memory, window).expect("it is sound");
+    let mut memory = Memory::of(size);
+    let index = model.index(memory.lend(), window).expect("it is sound");
     for row in sample.vector.tensors.as_deref().unwrap_or(&[]) {
         let tensor = index.get(&row.name).expect("it is there");
         assert_eq!(tensor.dims(), row.shape);

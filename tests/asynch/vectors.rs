@@ -6,13 +6,14 @@ use embedded_io_async::Read;
 use embedded_safetensors::asynch::{self, Model, TensorReader};
 use embedded_safetensors::{
     Error, ErrorKind, ReadAt, ReadError,
-    index::{Index, IndexMemory, IndexRecord},
+    index::Index,
     tensor::MAX_RANK,
     validate::{Slot, Summary},
 };
 use support::context::Context;
 use support::executor::finish;
 use support::judge::slots_for;
+use support::memory::Memory;
 use support::mock::{Fault, Plan, Reads, Storage};
 use support::share;
 use support::waiting::{Door, Source, Waits};
@@ -137,19 +138,9 @@ fn each<'v>(
     }
 }
 
-/// Memory for an index of any header, made to measure.
-struct Memory(Vec<IndexRecord>, Vec<u64>, Vec<u8>);
-
-impl Memory {
-    fn of(model: &mut Model<Source<'_>>, window: &mut [u8]) -> Self {
-        let size = finish(model.index_size(window)).expect("it is sound");
-        let records = vec![IndexRecord::EMPTY; size.tensors];
-        Self(records, vec![0; size.dims], vec![0; size.name_bytes])
-    }
-
-    fn lend(&mut self) -> IndexMemory<'_> {
-        IndexMemory::new(&mut self.0, &mut self.1, &mut self.2)
-    }
+/// Memory for the index, made to measure.
+fn memory_of(model: &mut Model<Source<'_>>, window: &mut [u8]) -> Memory {
+    Memory::of(finish(model.index_size(window)).expect("it is sound"))
 }
 
 fn opened<'s>(door: Door, storage: &'s Storage<'s>, window: &mut [u8]) -> Model<Source<'s>> {
@@ -163,7 +154,7 @@ fn tensors_come_out(door: Door, sample: &Sample, storage: &Storage<'_>) {
         let _context = Context(|| format!("a window of {window}"));
         let mut window = vec![0; window];
         let mut model = opened(door, storage, &mut window);
-        let mut memory = Memory::of(&mut model, &mut window);
+        let mut memory = memory_of(&mut model, &mut window);
         let index = finish(model.index(memory.lend(), &mut window)).expect("it is sound");
         assert_eq!(index.len(), sample.vector.tensor_count.unwrap_or(sample.rows().len()));
         for row in sample.rows() {
@@ -202,7 +193,7 @@ fn all_comes_out(reader: &mut TensorReader<'_, &mut Source<'_>>, row: &TensorRow
 
 fn opens_indexed_too(door: Door, storage: &Storage<'_>, index: &Index<'_>, window: &mut [u8]) {
     let summary = index.summary();
-    let mut memory = Memory::of(&mut opened(door, storage, window), window);
+    let mut memory = memory_of(&mut opened(door, storage, window), window);
     let opening = Model::open_indexed(door.source(storage, WAITS), memory.lend(), window);
     let (model, other) = finish(opening).expect("it is sound");
     assert_eq!((model.summary(), other.len()), (summary, index.len()));
@@ -212,7 +203,7 @@ fn opens_indexed_too(door: Door, storage: &Storage<'_>, index: &Index<'_>, windo
 fn every_buffer_does(door: Door, sample: &Sample, storage: &Storage<'_>) {
     let mut window = vec![0; 1 << 20];
     let mut model = opened(door, storage, &mut window);
-    let mut memory = Memory::of(&mut model, &mut window);
+    let mut memory = memory_of(&mut model, &mut window);
     let index = finish(model.index(memory.lend(), &mut window)).expect("it is sound");
     let rows = if sample.is_long() { &sample.rows()[..sample.rows().len().min(10)] } else { sample.rows() };
     for (number, row) in rows.iter().enumerate() {

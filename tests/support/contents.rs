@@ -5,7 +5,7 @@ use std::mem::take;
 
 use embedded_safetensors::{
     Error,
-    header::{Event, HeaderParser},
+    header::{Entry, Event, HeaderParser},
 };
 
 use crate::split::Split;
@@ -22,6 +22,16 @@ pub fn contents(file: &[u8], split: Split) -> Result<Table, Error> {
     parser.end_of_input()?;
     let tensors = gathered.tensors.into_values().collect();
     Ok(Table { tensors, metadata: gathered.metadata }.sorted())
+}
+
+/// What an entry says.
+pub fn tensor_of(entry: &Entry<'_>) -> Tensor {
+    Tensor {
+        data_offsets: [entry.info.begin(), entry.info.end()],
+        name: entry.name().to_owned(),
+        dtype: entry.info.dtype().to_string(),
+        shape: entry.info.shape().dims().to_vec(),
+    }
 }
 
 #[derive(Default)]

@@ -19,6 +19,7 @@ pub mod flash;
 mod forms;
 pub mod headers;
 pub mod judge;
+pub mod memory;
 pub mod mock;
 pub mod random;
 #[cfg(feature = "oracle")]

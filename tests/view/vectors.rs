@@ -2,7 +2,6 @@
 
 use embedded_safetensors::{Error, ErrorKind, Tensor, View, tensor::MAX_RANK, validate::Slot};
 use std::collections::BTreeMap;
-use support::judge::slots_for;
 use vectors::table::{self, Table};
 use vectors::{Ours, Vector, sha256};
 
@@ -67,7 +66,7 @@ fn every_vector_gets_its_verdict() {
             return Err("must be rejected without a look at the names".to_owned());
         }
         let outcome = parse(file).and_then(|view| {
-            view.check_names([1, 2], &mut slots_for(file.len()), &mut [0; 64])?;
+            view.check_names([1, 2], &mut vec![Slot::EMPTY; 4096], &mut [0; 64])?;
             Ok(view)
         });
         match (vector.ours, outcome) {

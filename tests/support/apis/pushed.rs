@@ -4,16 +4,16 @@ use std::collections::BTreeMap;
 
 use embedded_safetensors::{
     Error,
-    header::{Entries, Entry, Item},
+    header::{Entries, Item},
     stream::{Receiver, Routed, Router, bind},
 };
 
-use super::{Api, Case, Lack, Memory};
-use crate::contents::contents;
+use super::{Api, Case, Lack, lend};
+use crate::contents::{contents, tensor_of};
 use crate::judge::Reader;
+use crate::memory::Memory;
 use crate::random::Random;
 use crate::split::Split;
-use vectors::table::Tensor;
 
 /// What a reader of events does not see.
 const OF_EVENTS: &[Lack] = &[Lack::Names, Lack::Keys, Lack::Layout, Lack::Length, Lack::Tensors];
@@ -73,16 +73,6 @@ fn list(case: &Case<'_>, random: &mut Random) -> Result<(), Error> {
     entries.end_of_input()
 }
 
-/// What an entry says.
-pub fn tensor_of(entry: &Entry<'_>) -> Tensor {
-    Tensor {
-        data_offsets: [entry.info.begin(), entry.info.end()],
-        name: entry.name().to_owned(),
-        dtype: entry.info.dtype().to_string(),
-        shape: entry.info.shape().dims().to_vec(),
-    }
-}
-
 fn receive(case: &Case<'_>, random: &mut Random) -> Result<(), Error> {
     let mut buffers: Vec<_> = case.flat().map(|tensor| vec![0; case.bytes(tensor).len()]).collect();
     let names = case.flat().map(|tensor| &tensor.name[..]);
@@ -97,8 +87,8 @@ fn receive(case: &Case<'_>, random: &mut Random) -> Result<(), Error> {
 }
 
 fn route(case: &Case<'_>, random: &mut Random) -> Result<(), Error> {
-    let mut memory = Memory::for_file(case.file);
-    let mut router = Router::new(memory.lend(random));
+    let mut memory = Memory::ample(case.file);
+    let mut router = Router::new(lend(&mut memory, random));
     let mut arrived: BTreeMap<String, Vec<u8>> = BTreeMap::new();
     for mut piece in some_split(random).pieces(case.file) {
         loop {

@@ -5,11 +5,12 @@ use embedded_safetensors::{
     validate::Slot,
 };
 
-use super::pushed::tensor_of;
 use super::viewed::some_slots;
-use super::{Api, Case, Lack, Memory};
+use super::{Api, Case, Lack, lend};
+use crate::contents::tensor_of;
 use crate::doors::{Door, Nor, Own, SeekableStream, Slice};
 use crate::executor::finish;
+use crate::memory::Memory;
 use crate::mock::{Plan, Reads, Storage};
 use crate::random::Random;
 use crate::waiting::{self, Waits};
@@ -69,9 +70,9 @@ fn sorted<D: Door>(case: &Case<'_>, random: &mut Random) -> Result<(), Error> {
 fn indexed<D: Door>(case: &Case<'_>, random: &mut Random) -> Result<(), Error> {
     let storage = storage(case, D::READS, random);
     let mut window = vec![0; random.pick(&WINDOWS)];
-    let mut memory = Memory::for_file(case.file);
+    let mut memory = Memory::ample(case.file);
     let (mut model, index) =
-        of_file(Model::open_indexed(D::source(&storage), memory.lend(random), &mut window))?;
+        of_file(Model::open_indexed(D::source(&storage), lend(&mut memory, random), &mut window))?;
     lists(case, &index);
     look(case, &mut model, &mut window, random);
     Ok(())
@@ -118,8 +119,8 @@ fn look<S: ReadAt<Error: std::fmt::Debug>>(
     let mut values = vec![0; case.file.len()];
     let pairs = model.all_metadata(&mut values, window).expect("there is room");
     case.has_pairs(pairs.map(|pairs| pairs.map(|pair| (pair.key, pair.value))));
-    let mut memory = Memory::for_file(case.file);
-    lists(case, &model.index(memory.lend(random), window).expect("there is room"));
+    let mut memory = Memory::ample(case.file);
+    lists(case, &model.index(lend(&mut memory, random), window).expect("there is room"));
 }
 
 /// Nothing where a shape cannot be held.
@@ -178,9 +179,9 @@ fn sorted_later(case: &Case<'_>, random: &mut Random) -> Result<(), Error> {
 fn indexed_later(case: &Case<'_>, random: &mut Random) -> Result<(), Error> {
     let storage = storage(case, Own::READS, random);
     let mut window = vec![0; random.pick(&WINDOWS)];
-    let mut memory = Memory::for_file(case.file);
+    let mut memory = Memory::ample(case.file);
     let source = later(&storage, random);
-    let opening = asynch::Model::open_indexed(source, memory.lend(random), &mut window);
+    let opening = asynch::Model::open_indexed(source, lend(&mut memory, random), &mut window);
     let (mut model, index) = of_file(finish(opening))?;
     lists(case, &index);
     look_later(case, &mut model, &mut window);

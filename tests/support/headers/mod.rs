@@ -26,3 +26,11 @@ pub fn file(random: &mut Random) -> Vec<u8> {
     let is_damaged = damage == 4 && random.percent(30);
     mutate::file(random, &header, data_len, is_damaged)
 }
+
+/// The file with this header and so many bytes of data.
+pub fn file_of(header: &[u8], data_len: u64) -> Vec<u8> {
+    let mut file = [&(header.len() as u64).to_le_bytes(), header].concat();
+    // No two neighbours are equal, so that bytes from a place nearby are noticed.
+    file.extend((0..data_len).map(|place| (place % 251) as u8));
+    file
+}

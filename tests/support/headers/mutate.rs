@@ -2,6 +2,7 @@
 
 use crate::random::Random;
 
+use crate::headers::file_of;
 use crate::headers::spell::Token;
 
 const TOKENS: [&str; 36] = [
@@ -121,10 +122,8 @@ pub fn file(random: &mut Random, header: &[u8], data_len: u64, damaged: bool) ->
             _ => length,
         };
     }
-    let mut file = length.to_le_bytes().to_vec();
-    file.extend_from_slice(header);
-    // No two neighbours are equal, so that bytes from a place nearby are noticed.
-    file.extend((0..data_len).map(|place| (place % 251) as u8));
+    let mut file = file_of(header, data_len);
+    file[..8].copy_from_slice(&length.to_le_bytes());
     if damaged && random.percent(50) {
         file.truncate(random.below(file.len() + 1));
     }

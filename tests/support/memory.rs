@@ -1,0 +1,29 @@
+//! Memory for an index, on the heap.
+
+use embedded_safetensors::index::{IndexMemory, IndexRecord, IndexSize};
+
+/// Of any size.
+pub struct Memory {
+    records: Vec<IndexRecord>,
+    dims: Vec<u64>,
+    names: Vec<u8>,
+}
+
+impl Memory {
+    /// As much as is said.
+    pub fn of(size: IndexSize) -> Self {
+        let IndexSize { tensors, dims, name_bytes } = size;
+        Self { records: vec![IndexRecord::EMPTY; tensors], dims: vec![0; dims], names: vec![0; name_bytes] }
+    }
+
+    /// Enough for any file of this length, and for the longest vectors: no entry of a tensor is shorter than 40 bytes, no dimension than two.
+    pub fn ample(file: &[u8]) -> Self {
+        let tensors = (file.len() / 40).min(150_000);
+        Self::of(IndexSize { tensors, dims: (file.len() / 2).min(1_100_000), name_bytes: file.len() })
+    }
+
+    /// Lends all of it.
+    pub fn lend(&mut self) -> IndexMemory<'_> {
+        IndexMemory::new(&mut self.records, &mut self.dims, &mut self.names)
+    }
+}
