@@ -437,10 +437,7 @@ mod tests {
     fn the_last_axis_becomes_the_fastest() {
         for dims in [&[][..], &[5], &[2, 3], &[3, 1, 4], &[4, 3, 2, 5], &[1, 7], &[7, 1], &[600, 700]] {
             let expected = counted(dims.iter().product(), 4);
-            // Of a large array so little memory would hold too few elements at a time to be done soon.
-            let memories =
-                if expected.len() < 1000 { [MEMORY, 1 << 20, 100] } else { [MEMORY, 1 << 20, 10_000] };
-            for memory in memories {
+            for memory in [MEMORY, 1 << 20, 100] {
                 assert!(transposed(dims, 4, memory) == expected, "{dims:?} in {memory}");
             }
         }
@@ -475,7 +472,7 @@ mod tests {
                 let elements: u64 = dims.iter().product();
                 let expected = counted(elements, width);
                 for memory in [MEMORY, 100_000, 3000, 8] {
-                    if elements < 50 * memory as u64 {
+                    if elements < 200 * memory as u64 {
                         assert!(
                             transposed(dims, width, memory) == expected,
                             "{dims:?} of {width} in {memory}"
