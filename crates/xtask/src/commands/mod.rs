@@ -100,12 +100,10 @@ fn succeed(words: &[String], name: &str, run: fn() -> Result<(), String>) -> Res
     run().map(|()| ExitCode::SUCCESS)
 }
 
-/// Where nothing may be installed, an error with each of these sentences.
-fn say_missing(missing: BTreeSet<String>) -> Result<(), String> {
-    match machine::installs_nothing() && !missing.is_empty() {
-        true => Err(missing.into_iter().collect::<Vec<_>>().join("\nxtask: ")),
-        false => Ok(()),
-    }
+/// An error with each of these sentences, once.
+fn say_missing(missing: impl IntoIterator<Item = String>) -> Result<(), String> {
+    let missing: Vec<String> = missing.into_iter().collect::<BTreeSet<_>>().into_iter().collect();
+    if missing.is_empty() { Ok(()) } else { Err(missing.join("\nxtask: ")) }
 }
 
 fn show_demo(words: &[String]) -> Result<ExitCode, String> {
@@ -137,7 +135,7 @@ fn run_firmware(words: &[String]) -> Result<ExitCode, String> {
     let named: Result<Vec<_>, String> = names.iter().map(|name| boards::find(name)).collect();
     let named = if names.is_empty() { boards::boards()?.iter().collect() } else { named? };
     if machine::installs_nothing() {
-        say_missing(named.iter().filter_map(|board| board.prepare().err()).collect())?;
+        say_missing(named.iter().filter_map(|board| board.prepare().err()))?;
     }
     let words = words.join(" ");
     let mut report = Report::new(move |_| format!("cargo xtask firmware {words}").trim_end().to_owned());
