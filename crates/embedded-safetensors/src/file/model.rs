@@ -63,8 +63,8 @@ pub struct FileModel {
 }
 
 impl FileModel {
-    /// Opens a file, of which only the header is read, and proves it: what [`check`](crate::validate::check()) says of the whole file. As
-    /// [`Draft::open`](crate::file::Draft::open) it bears with programs that edit the header in place meanwhile.
+    /// Opens a file, of which only the header is read, and proves it: what [`check`](crate::validate::check()) says of the whole file. As with
+    /// [`Draft::open`](crate::file::Draft::open), other programs may edit the header in place meanwhile.
     ///
     /// # Errors
     /// [`FileFault::Format`] for a file that is unsound, [`FileFault::Twice`] for one that has a name or a key of `__metadata__` twice;

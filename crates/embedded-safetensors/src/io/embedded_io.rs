@@ -1,4 +1,4 @@
-//! Storage behind `embedded_io::{Read, Write, Seek}`, and tensors as `embedded_io::Read`.
+//! Storage that has `embedded_io::{Read, Write, Seek}`, and tensors as `embedded_io::Read`.
 
 use super::write::{PREFIX, invalidate, refuse_longer, write_full};
 use super::{FileLen, ReadAt, ReadError, WriteAt, WriteError};

@@ -1,4 +1,4 @@
-//! Storage behind `embedded_storage::nor_flash::{ReadNorFlash, NorFlash}`.
+//! Storage that has `embedded_storage::nor_flash::{ReadNorFlash, NorFlash}`.
 
 use super::{FileLen, ReadAt, WriteAt, WriteError};
 use crate::error::ErrorKind;

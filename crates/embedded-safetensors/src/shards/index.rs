@@ -213,7 +213,7 @@ impl ShardIndex {
         write::write(self, writer)
     }
 
-    /// Writes the index into a file, which takes the place of another in one act: as [`write_file`](crate::file::write_file).
+    /// Writes the index into a file, which atomically replaces another: as [`write_file`](crate::file::write_file).
     ///
     /// # Errors
     /// As [`FileWriter::create`](crate::file::FileWriter::create) and [`FileWriter::finish`](crate::file::FileWriter::finish).

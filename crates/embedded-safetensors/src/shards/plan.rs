@@ -117,7 +117,7 @@ impl ShardPlan {
         Ok(index)
     }
 
-    /// Writes the model into a folder: `write` is given each shard and the path where it is to write it, in one act, as [`write_file`](crate::file::write_file),
+    /// Writes the model into a folder: `write` is given each shard and the path where it is to write it, atomically, as [`write_file`](crate::file::write_file),
     /// [`FileWriter`](crate::file::FileWriter) and [`Draft::save`](crate::file::Draft::save) do. The index comes last. Gives the path of what is to be opened, the
     /// index or the only file.
     ///

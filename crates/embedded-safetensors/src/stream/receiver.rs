@@ -121,7 +121,7 @@ impl Reception {
 /// header while it comes by, copies the tensors that were bound to their buffers, and skips the others. It keeps
 /// neither the header nor an index of it.
 ///
-/// The header is proven as [`HeaderCheck`](crate::validate::HeaderCheck) proves it, before any byte of data is copied.
+/// The header is validated as by [`HeaderCheck`](crate::validate::HeaderCheck), before any byte of data is copied.
 /// Of names that occur twice it sees those that are bound. A stream cannot be read again, so the tensors must
 /// be listed in the order of their offsets, as the reference writes them; a [`Router`](crate::stream::Router) takes
 /// them in any order.
