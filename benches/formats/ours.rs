@@ -4,7 +4,8 @@ use std::fs::{self, File};
 use std::hint::black_box;
 use std::path::Path;
 
-use embedded_safetensors::{FileModel, Model, ReadAt, View, file::write_file};
+use embedded_safetensors::{FileModel, Model, ReadAt, View};
+use safetensors_files::write_file;
 
 use crate::row::{Kind, Row, Section};
 use crate::vector::{self, NAME};
@@ -61,6 +62,6 @@ fn load_model(path: &Path, values: &mut [f32]) {
 
 fn load_file_model(path: &Path, values: &mut [f32]) {
     let model = FileModel::open(path).expect("it is sound");
-    let tensor = model.tensor(black_box(NAME)).expect("it is there");
+    let tensor = model.find(black_box(NAME)).expect("it is sound").expect("it is there");
     tensor.reader().elements().read_lossless(values).expect("it is whole");
 }

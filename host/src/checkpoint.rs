@@ -7,7 +7,9 @@ use crate::siblings::{Folders, Index, must_be_whole};
 use crate::sums::{file_len, first_unlisted, open_file};
 use crate::text::quoted;
 use crate::work::Work;
-use embedded_safetensors::{FileModel, ReadAt, checkpoint::write_checkpoint, file::FileError};
+use embedded_safetensors::{FileModel, ReadAt};
+use safetensors_files::EditError;
+use safetensors_files::checkpoint::write_checkpoint;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -85,7 +87,7 @@ impl Contents {
             });
             copied.map_err(|complaint| {
                 broken = Some(complaint);
-                FileError::from(io::Error::other("broken off"))
+                EditError::from(io::Error::other("broken off"))
             })
         });
         match (broken, written) {

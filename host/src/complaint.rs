@@ -9,6 +9,9 @@ use crate::text::shown_text;
 use embedded_safetensors::{
     error::Blame,
     file::{FileError, FileFault},
+};
+use safetensors_files::{
+    EditError, EditFault,
     shards::{ShardError, ShardFault},
 };
 use std::io;
@@ -160,7 +163,14 @@ impl From<io::Error> for Complaint {
 /// What the library says of a file, with the system's words as everywhere here.
 impl From<FileError> for Complaint {
     fn from(error: FileError) -> Self {
-        Self::of_file(&error)
+        Self::of_file(error.path(), error.fault())
+    }
+}
+
+/// The same of a file that was to be written.
+impl From<EditError> for Complaint {
+    fn from(error: EditError) -> Self {
+        Self::of_edit(&error)
     }
 }
 
@@ -169,7 +179,7 @@ impl From<ShardError> for Complaint {
     fn from(error: ShardError) -> Self {
         let (path, sentence) = (error.path(), error.fault().to_string());
         match (error.fault(), error.fault().blame()) {
-            (ShardFault::File(error), _) => Self::of_file(error),
+            (ShardFault::File(error), _) => Self::of_edit(error),
             (_, Some(Blame::File)) => Self::bad(path, "shards", sentence),
             (_, Some(Blame::Limit)) => Self::said(Some(path), Exit::Failed, "limit", sentence),
             _ => Self::about(path, sentence),
@@ -178,17 +188,34 @@ impl From<ShardError> for Complaint {
 }
 
 impl Complaint {
-    fn of_file(error: &FileError) -> Self {
-        let path = error.path();
-        let io = |sentence| Self::said(Some(path), Exit::Failed, "io", sentence);
+    fn of_edit(error: &EditError) -> Self {
+        let (path, said) =
+            (error.path(), |kind, sentence| Self::said(Some(error.path()), Exit::Failed, kind, sentence));
         match error.fault() {
-            FileFault::Stopped => Self::interrupted(),
-            FileFault::System { action: "write", error } => Self::cannot_write(path, error),
-            FileFault::System { action, error } => io(format!("cannot {action} it: {}", sentence(error))),
-            FileFault::Input(error) => io(format!("cannot read what it is to hold: {}", sentence(error))),
+            EditFault::File(fault) => Self::of_file(path, fault),
+            EditFault::Stopped => Self::interrupted(),
+            EditFault::Input(error) => {
+                said("io", format!("cannot read what it is to hold: {}", sentence(error)))
+            }
+            fault => said("usage", fault.to_string()),
+        }
+    }
+
+    fn of_file(path: &Path, fault: &FileFault) -> Self {
+        let said = |kind, sentence| Self::said(Some(path), Exit::Failed, kind, sentence);
+        match fault {
+            FileFault::System { action: "write" | "replace", error } => Self::cannot_write(path, error),
+            FileFault::System { action, error } => {
+                said("io", format!("cannot {action} it: {}", sentence(error)))
+            }
             FileFault::Changed => Self::not_read(path, NotRead::changed()),
             FileFault::Format(fault) | FileFault::Twice { error: fault, .. } => Self::of_format(path, fault),
-            fault => Self::said(Some(path), Exit::Failed, "usage", fault.to_string()),
+            FileFault::Interrupted => said(
+                "usage",
+                "an edit of its header is under way, or was interrupted; `safetensors pack` repairs it"
+                    .into(),
+            ),
+            fault => said("usage", fault.to_string()),
         }
     }
 }

@@ -8,11 +8,10 @@ use crate::report::Report;
 use crate::siblings::index_files;
 use crate::source::{Data, Source};
 use crate::text::{counted, quoted};
-use embedded_safetensors::{
-    FileModel,
-    file::FileTensor,
+use embedded_safetensors::{FileModel, file::FileTensor, validate::Summary};
+use safetensors_files::{
+    padding_of,
     shards::{ShardFault, ShardedModel},
-    validate::Summary,
 };
 use std::collections::{BTreeMap, HashMap};
 use std::io::{self, Write};
@@ -77,7 +76,7 @@ impl Model {
     pub fn without_padding(&self) -> Result<(Vec<Tensor<'_>>, Padding), Complaint> {
         let (mut tensors, mut padding) = (Vec::new(), Padding::default());
         for (part, file) in self.parts.iter().enumerate() {
-            let names = file.padding()?;
+            let names = padding_of(file)?;
             for tensor in file.tensors() {
                 match names.contains(tensor.name()) {
                     true => padding.count(tensor.byte_len()),
@@ -99,7 +98,7 @@ impl Model {
     /// The tensor of this name, if there is one.
     pub fn find(&self, name: &str) -> Option<Tensor<'_>> {
         let part = if self.parts.len() > 1 { *self.places.get(name)? } else { 0 };
-        Some(Tensor { part, tensor: self.parts.get(part)?.tensor(name)? })
+        Some(Tensor { part, tensor: self.parts.get(part)?.find(name).ok()?? })
     }
 
     fn no_tensor(&self, name: &str) -> String {

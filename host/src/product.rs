@@ -1,13 +1,13 @@
 //! A file that a command makes: whole in its place, or not there.
 
 use crate::complaint::Complaint;
-use crate::same::place_of;
 use crate::siblings::is_absent;
 use crate::work::listen;
+use embedded_safetensors::file::FileFault;
+use safetensors_files::{AtomicFile, ClosedFile, EditError, EditFault};
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Seek, SeekFrom, StdoutLock, Write};
 use std::path::{Path, PathBuf};
-use tempfile::{NamedTempFile, TempPath};
 
 /// Bytes on their way to a file, or to standard output for `-`. Dropped before it is finished, it leaves nothing behind.
 pub struct Product {
@@ -17,7 +17,7 @@ pub struct Product {
 
 enum To {
     Output(BufWriter<StdoutLock<'static>>),
-    File { hidden: BufWriter<NamedTempFile>, place: PathBuf, force: bool },
+    File { file: AtomicFile, force: bool },
 }
 
 impl Product {
@@ -31,12 +31,10 @@ impl Product {
         }
         may_be_made(path, force)?;
         listen();
-        let cannot = |error| Complaint::cannot_write(path, &error);
-        let place = place_of(path).map_err(cannot)?.unwrap_or_else(|| path.to_path_buf());
-        let hidden = hidden_beside(&place).map_err(cannot)?;
-        // What is at least as long goes past the buffer, without a copy.
-        let to = To::File { hidden: BufWriter::with_capacity(1 << 14, hidden), place, force };
-        Ok(Self { path: path.into(), to })
+        Ok(Self {
+            path: path.into(),
+            to: To::File { file: AtomicFile::create(path).map_err(cannot_write)?, force },
+        })
     }
 
     /// Writes all of it.
@@ -54,7 +52,7 @@ impl Product {
     pub fn seek(&mut self, at: u64) -> Result<(), Complaint> {
         let sought = match &mut self.to {
             To::Output(_) => Err(io::ErrorKind::NotSeekable.into()),
-            To::File { hidden, .. } => hidden.seek(SeekFrom::Start(at)).map(drop),
+            To::File { file, .. } => file.seek(SeekFrom::Start(at)).map(drop),
         };
         sought.map_err(|error| self.cannot(error))
     }
@@ -83,10 +81,7 @@ impl Product {
         let Self { path, to } = self;
         let file = match to {
             To::Output(mut out) => out.flush().map(|()| None)?,
-            To::File { hidden, place, force } => {
-                let hidden = synced(hidden).map_err(|error| Complaint::cannot_write(&path, &error))?;
-                Some((hidden, place, force))
-            }
+            To::File { file, force } => Some((file.close().map_err(cannot_write)?, force)),
         };
         Ok(Closed { path, file })
     }
@@ -95,8 +90,8 @@ impl Product {
 /// A product that is whole, and waits for its name. Dropped before it is finished, it leaves nothing behind.
 pub struct Closed {
     path: PathBuf,
-    /// Nothing for standard output. Else its hidden path, where it is to be, and whether what is there is replaced.
-    file: Option<(TempPath, PathBuf, bool)>,
+    /// Nothing for standard output. Else whether what is there is replaced, too.
+    file: Option<(ClosedFile, bool)>,
 }
 
 impl Closed {
@@ -110,9 +105,12 @@ impl Closed {
     /// # Errors
     /// As [`Product::finish`].
     pub fn finish(self) -> Result<(), Complaint> {
-        let Self { path, file } = self;
-        let Some((hidden, place, force)) = file else { return Ok(()) };
-        settle(hidden, &place, force).map_err(|error| Complaint::cannot_write(&path, &error))
+        match self.file {
+            None => Ok(()),
+            Some((file, true)) => file.replace().map_err(cannot_write),
+            // Also if it came while this was written.
+            Some((file, false)) => file.take_free_place().map_err(cannot_write),
+        }
     }
 }
 
@@ -120,15 +118,25 @@ impl Write for Product {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match &mut self.to {
             To::Output(out) => out.write(bytes),
-            To::File { hidden, .. } => hidden.write(bytes),
+            To::File { file, .. } => file.write(bytes),
         }
     }
 
     fn flush(&mut self) -> io::Result<()> {
         match &mut self.to {
             To::Output(out) => out.flush(),
-            To::File { hidden, .. } => hidden.flush(),
+            To::File { file, .. } => file.flush(),
         }
+    }
+}
+
+/// Whatever the system could not do, it was for writing the file.
+fn cannot_write(error: EditError) -> Complaint {
+    match error.fault() {
+        EditFault::File(FileFault::System { error: reason, .. }) => {
+            Complaint::cannot_write(error.path(), reason)
+        }
+        _ => error.into(),
     }
 }
 
@@ -160,50 +168,6 @@ pub fn not_both_on_output(json: bool, output: Option<&Path>) -> Result<(), Compl
         )),
         false => Ok(()),
     }
-}
-
-fn hidden_beside(place: &Path) -> io::Result<NamedTempFile> {
-    let folder = place.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".safetensors-").suffix(".tmp");
-    match fs::metadata(place) {
-        Ok(there) => {
-            let hidden = builder.permissions(there.permissions()).tempfile_in(folder)?;
-            // The process's mask has taken some of them away.
-            hidden.as_file().set_permissions(there.permissions())?;
-            Ok(hidden)
-        }
-        Err(_) => usual(&mut builder).tempfile_in(folder),
-    }
-}
-
-/// The permissions that the process's mask leaves, instead of the owner's alone.
-#[cfg(unix)]
-fn usual<'b>(
-    builder: &'b mut tempfile::Builder<'static, 'static>,
-) -> &'b mut tempfile::Builder<'static, 'static> {
-    use std::os::unix::fs::PermissionsExt;
-    builder.permissions(fs::Permissions::from_mode(0o666))
-}
-
-#[cfg(not(unix))]
-fn usual<'b>(
-    builder: &'b mut tempfile::Builder<'static, 'static>,
-) -> &'b mut tempfile::Builder<'static, 'static> {
-    builder
-}
-
-fn synced(hidden: BufWriter<NamedTempFile>) -> io::Result<TempPath> {
-    let hidden = hidden.into_inner().map_err(io::IntoInnerError::into_error)?;
-    hidden.as_file().sync_all()?;
-    Ok(hidden.into_temp_path())
-}
-
-/// Only what may be replaced is, also if it came while this was written.
-fn settle(hidden: TempPath, place: &Path, force: bool) -> io::Result<()> {
-    let settled = if force { hidden.persist(place) } else { hidden.persist_noclobber(place) };
-    settled.map_err(|error| error.error)?;
-    sync_folder(place)
 }
 
 /// So that the name of this file, or that it has none any more, is on the medium, too.

@@ -3,10 +3,8 @@
 use crate::complaint::Complaint;
 use crate::model::is_sharded;
 use crate::text::{quoted, shown_text};
-use embedded_safetensors::{
-    error::Blame,
-    shards::{ShardIndex, ShardLimits},
-};
+use embedded_safetensors::error::Blame;
+use safetensors_files::shards::{ShardIndex, ShardLimits};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fs;
 use std::io;

@@ -4,7 +4,8 @@ use std::fs::{self, File};
 use std::io::{Seek, SeekFrom, Write};
 use std::path::Path;
 
-use embedded_safetensors::file::{Draft, FileFault};
+use embedded_safetensors::file::FileFault;
+use safetensors_files::{Draft, EditFault};
 use support::file::with_header;
 
 use crate::files::folder::Folder;
@@ -63,7 +64,7 @@ fn a_file_that_was_changed_is_not_saved() {
             change(&path);
             let before = fs::read(&path).expect("it is there");
             let error = draft.save(folder.join(name)).expect_err("it was changed");
-            assert!(matches!(error.fault(), FileFault::Changed), "change {number}: {error}");
+            assert!(matches!(error.fault(), EditFault::File(FileFault::Changed)), "change {number}: {error}");
             assert_eq!((fs::read(&path).expect("it is there"), folder.names()), (before, vec!["m".into()]));
         }
     }
@@ -87,7 +88,10 @@ fn a_file_that_was_replaced_is_not_replaced_again_but_can_be_copied() {
         fs::rename(&new, &path).expect("it is there");
         let outcome = draft.save(folder.join(name));
         match name {
-            "m" => assert!(matches!(outcome.expect_err("it is another").fault(), FileFault::Changed)),
+            "m" => assert!(matches!(
+                outcome.expect_err("it is another").fault(),
+                EditFault::File(FileFault::Changed)
+            )),
             _ => drop(outcome.expect("there is room")),
         }
         assert_eq!(fs::read(&path).expect("it is there"), with_header(HEADER, 8));
@@ -105,7 +109,7 @@ fn a_draft_is_saved_onto_its_own_file_once() {
         draft.save(&path).expect("it is as it was");
         draft.set_metadata("note", "newer");
         let error = draft.save(&path).expect_err("it is another now");
-        assert!(matches!(error.fault(), FileFault::Changed), "{error}");
+        assert!(matches!(error.fault(), EditFault::File(FileFault::Changed)), "{error}");
     }
 }
 
@@ -120,7 +124,10 @@ fn every_file_of_a_join_is_looked_at() {
     overwrite(&paths[1], 29, b"eton");
     for name in ["m", "n", "joined"] {
         let error = draft.save(folder.join(name)).expect_err("it was changed");
-        assert!(matches!(error.fault(), FileFault::Changed) && error.path() == paths[1], "{error}");
+        assert!(
+            matches!(error.fault(), EditFault::File(FileFault::Changed)) && error.path() == paths[1],
+            "{error}"
+        );
     }
     assert_eq!(folder.names(), ["m", "n"]);
 }

@@ -7,19 +7,22 @@ use std::process::Command;
 
 use embedded_safetensors::{
     Dtype,
+    file::{Advice, FileFault, MapOptions},
+    write::{FileSpec, Placement, TensorSpec},
+};
+use safetensors_files::{
+    Draft, EditError, EditFault,
     checkpoint::{
         Checkpoint, CheckpointError, CheckpointFault, Verified, recover_checkpoint, verify_checkpoint,
         write_checkpoint,
     },
-    file::{Advice, Draft, FileError, FileFault, MapOptions},
-    write::{FileSpec, Placement, TensorSpec},
 };
 
 use crate::files::folder::{Folder, sentence};
 use crate::files::processes::kill_many_times;
 
 /// A folder with a model and another file, of this byte.
-fn write(path: &Path, fill: u8) -> Result<(), FileError> {
+fn write(path: &Path, fill: u8) -> Result<(), EditError> {
     write_checkpoint(path, |checkpoint| {
         let tensors = [TensorSpec::new("a", Dtype::U8, &[1000])];
         checkpoint.write_file("model.safetensors", FileSpec::new(&tensors), |file| {
@@ -143,7 +146,7 @@ fn where_anything_fails_the_old_folder_stays_and_nothing_else() {
     let folder = Folder::new();
     let path = put(&folder);
     let tensors = [TensorSpec::new("a", Dtype::U8, &[1000])];
-    type Deed<'a> = &'a dyn Fn(&mut Checkpoint<'_>) -> Result<(), FileError>;
+    type Deed<'a> = &'a dyn Fn(&mut Checkpoint<'_>) -> Result<(), EditError>;
     let deeds: [Deed<'_>; 4] = [
         &|_| Err(std::io::Error::other("enough").into()),
         &|checkpoint| {
@@ -180,7 +183,7 @@ fn names_that_no_file_may_have_are_refused() {
     for name in ["", "SHA256SUMS", "/m", "a//b", "a\\b", "a\nb", "c:m", "."] {
         let outcome = write_checkpoint(folder.join("last"), |checkpoint| checkpoint.write_bytes(name, b""));
         let error = outcome.expect_err(name);
-        assert!(matches!(error.fault(), FileFault::UnsafeName { .. }), "{name:?}: {error}");
+        assert!(matches!(error.fault(), EditFault::UnsafeName { .. }), "{name:?}: {error}");
     }
     assert_eq!(folder.names(), [""; 0]);
 }
@@ -212,7 +215,11 @@ fn a_link_is_followed_to_the_folder_and_refused_in_it() {
         Ok(std::os::unix::fs::symlink("/", checkpoint.path().join("root"))?)
     });
     let error = outcome.expect_err("a link is no file");
-    assert!(matches!(error.fault(), FileFault::NotAFile { .. }) && error.path().ends_with("root"), "{error}");
+    assert!(
+        matches!(error.fault(), EditFault::File(FileFault::NotAFile { .. }))
+            && error.path().ends_with("root"),
+        "{error}"
+    );
 }
 
 fn refused(folder: &Folder) -> String {
@@ -332,7 +339,7 @@ fn an_old_folder_is_put_back() {
 #[test]
 fn values_take_the_memory_that_is_documented() {
     assert!(size_of::<CheckpointError>() <= 144 && size_of::<CheckpointFault>() <= 120);
-    assert!(size_of::<FileError>() <= 112 && size_of::<FileFault>() <= 88);
+    assert!(size_of::<EditError>() <= 112 && size_of::<EditFault>() <= 88);
     assert_eq!(size_of::<Verified>(), 16);
     assert_eq!((size_of::<MapOptions>(), size_of::<Advice>()), (2, 1));
 }

@@ -1,14 +1,19 @@
 //! Programs that write and edit files, for tests that kill them, forbid them things, or ask what they took.
 
+use std::collections::BTreeSet;
+#[cfg(unix)]
+use std::fs::File;
 use std::io::Write;
+#[cfg(unix)]
+use std::os::unix::{fs::FileExt, process::parent_id};
 use std::process::ExitCode;
 
 use embedded_safetensors::{
-    Dtype,
-    checkpoint::write_checkpoint,
-    file::{Draft, FileError, Saved, write_file},
+    Dtype, FileModel,
+    file::FileFault,
     write::{FileSpec, TensorSpec},
 };
+use safetensors_files::{Draft, EditError, Saved, checkpoint::write_checkpoint, write_file};
 
 /// Of each tensor that `write` writes.
 const LEN: usize = 100_000;
@@ -26,7 +31,7 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(words: &[&str]) -> Result<(), FileError> {
+fn run(words: &[&str]) -> Result<(), EditError> {
     match *words {
         ["write", path, fill] => return write(path, fill.parse().expect("a byte")),
         ["rewrite", path] => {
@@ -36,6 +41,9 @@ fn run(words: &[&str]) -> Result<(), FileError> {
             return (0..).try_for_each(|round| checkpoint(path, low_byte(round)).map(|()| report(round)));
         }
         ["edit", path] => return (0..).try_for_each(|round| edit(path, round).map(|()| report(round))),
+        ["read", path] => return (0..3000).try_for_each(|_| read(path)),
+        #[cfg(unix)]
+        ["calls", what, path] => calls(what, path),
         ["look", path] => return (0..3000).try_for_each(|_| look(path)),
         ["stream", path, many] => stream(path, many.parse().expect("a number"))?,
         ["copy", from, to] => copy(from, to)?,
@@ -49,7 +57,7 @@ fn run(words: &[&str]) -> Result<(), FileError> {
 }
 
 /// A file whose data are all of one byte, with room in the header.
-fn write(path: &str, fill: u8) -> Result<(), FileError> {
+fn write(path: &str, fill: u8) -> Result<(), EditError> {
     let dims = [LEN as u64];
     let tensors = ["a0", "b0", "c0"].map(|name| TensorSpec::new(name, Dtype::U8, &dims));
     let spec = FileSpec::new(&tensors).with_metadata(&[("room", "for an edit in place, of some length")]);
@@ -61,7 +69,7 @@ fn write(path: &str, fill: u8) -> Result<(), FileError> {
 }
 
 /// A folder with such a file, and another file of as many of the same byte.
-fn checkpoint(path: &str, fill: u8) -> Result<(), FileError> {
+fn checkpoint(path: &str, fill: u8) -> Result<(), EditError> {
     let dims = [LEN as u64];
     let tensors = ["a0"].map(|name| TensorSpec::new(name, Dtype::U8, &dims));
     write_checkpoint(path, |checkpoint| {
@@ -71,7 +79,7 @@ fn checkpoint(path: &str, fill: u8) -> Result<(), FileError> {
 }
 
 /// Gives all tensors new names, in place, each with the same number.
-fn edit(path: &str, round: u32) -> Result<(), FileError> {
+fn edit(path: &str, round: u32) -> Result<(), EditError> {
     let mut draft = Draft::open(path)?;
     draft.set_metadata("room", "");
     draft.rename_all(|name| format!("{}{}", &name[..1], round % 10))?;
@@ -80,10 +88,43 @@ fn edit(path: &str, round: u32) -> Result<(), FileError> {
 }
 
 /// Opens a file that someone else edits.
-fn look(path: &str) -> Result<(), FileError> {
+fn look(path: &str) -> Result<(), EditError> {
     let draft = Draft::open(path)?;
     assert_eq!(draft.tensors().count(), 3);
     Ok(())
+}
+
+/// Reads a file that someone else edits: finds the header from before or after an edit, or is told that it is neither.
+fn read(path: &str) -> Result<(), EditError> {
+    match FileModel::open(path) {
+        Ok(model) => {
+            let numbers: BTreeSet<_> = model.tensors().map(|tensor| tensor.name()[1..].to_owned()).collect();
+            assert_eq!((model.len(), numbers.len()), (3, 1), "{numbers:?}");
+            Ok(())
+        }
+        Err(error) if matches!(error.fault(), FileFault::Interrupted) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Opens a file between two calls of the system that nothing else makes, for a program that watches the calls.
+#[cfg(unix)]
+fn calls(what: &str, path: &str) {
+    let _ = parent_id();
+    match what {
+        "bare" => {
+            let file = File::open(path).expect("it is there");
+            file.metadata().expect("it is known");
+            let mut length = [0; 8];
+            file.read_exact_at(&mut length, 0).expect("it is there");
+            let mut header = vec![0; usize::try_from(u64::from_le_bytes(length)).expect("it is short")];
+            file.read_exact_at(&mut header, 8).expect("it is there");
+            drop(file);
+        }
+        "model" => drop(FileModel::open(path).expect("it is sound")),
+        _ => panic!("no such way: {what}"),
+    }
+    let _ = parent_id();
 }
 
 fn low_byte(number: u32) -> u8 {
@@ -98,7 +139,7 @@ fn report(round: u32) {
     }
 }
 
-fn stream(path: &str, many: u32) -> Result<(), FileError> {
+fn stream(path: &str, many: u32) -> Result<(), EditError> {
     let dims = [u64::from(many) * MIB];
     let tensors = [TensorSpec::new("a", Dtype::U8, &dims)];
     let spec = FileSpec::new(&tensors).with_metadata(&[("room", "for a note")]);
@@ -106,13 +147,13 @@ fn stream(path: &str, many: u32) -> Result<(), FileError> {
     write_file(path, spec, |file| file.write_chunks("a", kibibytes.map(|number| [low_byte(number); 1024])))
 }
 
-fn copy(from: &str, to: &str) -> Result<(), FileError> {
+fn copy(from: &str, to: &str) -> Result<(), EditError> {
     let draft = Draft::open(from)?;
     assert_eq!(draft.save(to)?, Saved::Copied);
     Ok(())
 }
 
-fn note(path: &str, how: Saved) -> Result<(), FileError> {
+fn note(path: &str, how: Saved) -> Result<(), EditError> {
     let mut draft = Draft::open(path)?;
     draft.set_metadata("room", "taken");
     assert_eq!(draft.save(path)?, how);

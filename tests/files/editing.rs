@@ -4,10 +4,8 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
 
-use embedded_safetensors::{
-    file::{Draft, FileError, FileFault, Saved},
-    write::Placement,
-};
+use embedded_safetensors::{file::FileFault, write::Placement};
+use safetensors_files::{Draft, EditError, EditFault, Saved};
 use support::dictionary::{Dictionary, Kinds};
 use support::file::with_header;
 use support::random::Random;
@@ -106,7 +104,9 @@ fn vectors_are_opened_and_copied_or_refused_as_they_are_judged() {
             }
             Err(error) => {
                 assert_eq!(vector.ours, Ours::Reject, "{}: {error}", vector.id);
-                let (FileFault::Format(fault) | FileFault::Twice { error: fault, .. }) = error.fault() else {
+                let EditFault::File(FileFault::Format(fault) | FileFault::Twice { error: fault, .. }) =
+                    error.fault()
+                else {
                     panic!("{}: {error}", vector.id)
                 };
                 let expected = (vector.code.as_deref(), vector.at);
@@ -235,7 +235,7 @@ fn three() -> (Folder, Draft) {
 /// Each mistake, what is said of it, and that nothing is changed by it.
 #[test]
 fn a_mistake_is_one_sentence_and_changes_nothing() {
-    type Edit = fn(&mut Draft) -> Result<(), FileError>;
+    type Edit = fn(&mut Draft) -> Result<(), EditError>;
     let cases: [(Edit, &str); 8] = [
         (|draft| draft.rename("d", "e"), r#"./m: it has no tensor "d""#),
         (|draft| draft.rename("d", "a"), r#"./m: it has no tensor "d""#),
@@ -299,8 +299,8 @@ fn an_unsound_file_is_said_to_be_so() {
 #[test]
 fn errors_of_the_system_say_whose_mistake_it_is() {
     let (folder, mut draft) = three();
-    let kind = |error: FileError| std::io::Error::from(error).kind();
-    let of = |outcome: Result<Draft, FileError>| kind(outcome.expect_err("it cannot be opened"));
+    let kind = |error: EditError| std::io::Error::from(error).kind();
+    let of = |outcome: Result<Draft, EditError>| kind(outcome.expect_err("it cannot be opened"));
     assert_eq!(of(Draft::open(folder.join("missing"))), ErrorKind::NotFound);
     assert_eq!(of(Draft::open(folder.path())), ErrorKind::InvalidInput);
     assert_eq!(of(Draft::open(folder.put("unsound", b"{}"))), ErrorKind::InvalidData);

@@ -1,10 +1,11 @@
 //! A folder of one test, that leaves nothing behind.
 
+use std::fmt::Display;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use embedded_safetensors::file::{Draft, FileError, write_file};
+use safetensors_files::{Draft, EditError, write_file};
 use support::dictionary::Dictionary;
 use support::judge::judge;
 use support::writing::Description;
@@ -53,7 +54,7 @@ impl Drop for Folder {
 }
 
 /// Writes a file with everything that the dictionary has, tensor by tensor in its order.
-pub fn write(path: &Path, dictionary: &Dictionary) -> Result<(), FileError> {
+pub fn write(path: &Path, dictionary: &Dictionary) -> Result<(), EditError> {
     write_file(path, Description::new(dictionary).spec(), |file| {
         dictionary.tensors.iter().try_for_each(|tensor| file.write_tensor(&tensor.name, &tensor.bytes))
     })
@@ -72,7 +73,7 @@ pub fn names(draft: &Draft) -> Vec<&str> {
 }
 
 /// The sentence of an error, with the folder's path as a dot.
-pub fn sentence<T>(folder: &Folder, outcome: Result<T, FileError>) -> String {
+pub fn sentence<T>(folder: &Folder, outcome: Result<T, impl Display>) -> String {
     let error = outcome.map(drop).expect_err("it cannot be done");
     error.to_string().replace(folder.path().to_str().expect("a plain path"), ".")
 }

@@ -7,9 +7,10 @@ use std::time::{Duration, SystemTime};
 
 use embedded_safetensors::{
     Dtype, ErrorKind as Kind, MappedModel, Tensor,
-    file::{Advice, FileError, FileFault, MapOptions, write_file},
+    file::{Advice, FileError, FileFault, MapOptions},
     write::{FileSpec, TensorSpec},
 };
+use safetensors_files::write_file;
 use support::file::with_header;
 use vectors::table::{self, Table};
 use vectors::{Ours, Vector, sha256};
@@ -93,7 +94,7 @@ fn put(folder: &Folder, lens: &[u64]) -> std::path::PathBuf {
         .map(|(name, len)| TensorSpec::new(name, Dtype::U8, std::slice::from_ref(len)))
         .collect();
     let path = folder.join("model");
-    let fill = |file: &mut embedded_safetensors::file::FileWriter<'_>| {
+    let fill = |file: &mut safetensors_files::FileWriter<'_>| {
         names.iter().zip(lens).enumerate().try_for_each(|(number, (name, &len))| {
             let bytes = vec![number.to_le_bytes()[0]; usize::try_from(len).expect("it is short")];
             file.write_tensor(name, &bytes)

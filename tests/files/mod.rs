@@ -2,6 +2,8 @@
 //! there. What needs a power cut or a fault at a certain call is tested beside the code, on a model of a disk.
 #![cfg(feature = "std")]
 
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod calls;
 mod changed;
 mod checkpoints;
 mod editing;
@@ -12,5 +14,6 @@ mod padding;
 #[cfg(unix)]
 mod places;
 mod processes;
+mod torn;
 mod watched;
 mod writing;

@@ -62,7 +62,8 @@ fn what_is_there_is_listed_found_and_read() {
         let begins: Vec<_> = model.tensors().map(|tensor| (tensor.begin(), tensor.end())).collect();
         expect("the order", begins.is_sorted(), true)?;
         vector.tensors.iter().flatten().try_for_each(|wanted| {
-            let tensor = model.tensor(&wanted.name).ok_or("it is not found")?;
+            let tensor =
+                model.find(&wanted.name).map_err(|error| error.to_string())?.ok_or("it is not found")?;
             let mut bytes = vec![0; usize::try_from(tensor.byte_len()).expect("it is short")];
             let bytes = tensor.reader().read_all(&mut bytes).map_err(|error| error.to_string())?;
             expect("the hash", sha256(bytes), wanted.sha256.clone())
@@ -95,14 +96,14 @@ fn slices_and_shapes_of_any_rank() {
     let model = FileModel::open(three(&folder)).expect("it is sound");
     let names: Vec<_> = model.tensors().map(|tensor| tensor.name()).collect();
     assert_eq!(names, ["a", "b", "deep"]);
-    let (mut values, b) = ([0_f32; 2], model.tensor("b").expect("it is there"));
+    let (mut values, b) = ([0_f32; 2], model.find("b").expect("it is sound").expect("it is there"));
     let mut column = b.reader().slice(&[AxisRange::ALL, AxisRange::index(1)]).expect("it has one");
     assert_eq!(column.read_lossless(&mut values).expect("it is read"), [5.0, 8.0]);
     assert_eq!(b.info().expect("of two dimensions").shape().dims(), [2, 3]);
-    let deep = model.tensor("deep").expect("it is there");
+    let deep = model.find("deep").expect("it is sound").expect("it is there");
     assert_eq!(deep.dims(), [1; 9]);
     assert!(matches!(deep.info(), Err(ErrorKind::Rank { .. })), "{:?}", deep.info());
-    assert!(model.tensor("c").is_none());
+    assert!(model.find("c").is_ok_and(|found| found.is_none()));
 }
 
 #[test]
@@ -136,7 +137,7 @@ fn a_file_that_is_cut_off_is_an_error_of_the_read_and_is_noticed() {
     model.check_unchanged().expect("nobody has touched it");
     let file = File::options().write(true).open(&path).expect("it can be written");
     file.set_len(model.summary().data_start + 6).expect("it can be cut");
-    let b = model.tensor("b").expect("it was there");
+    let b = model.find("b").expect("it is sound").expect("it was there");
     b.reader().read_all(&mut [0; 6]).expect_err("its end is gone");
     let error = model.check_unchanged().expect_err("it is shorter");
     assert!(matches!(error.fault(), FileFault::Changed), "{error}");

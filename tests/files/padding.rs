@@ -3,11 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use embedded_safetensors::{
-    FileModel,
-    file::{Draft, Saved, write_file},
-    write::Placement,
-};
+use embedded_safetensors::{FileModel, write::Placement};
+use safetensors_files::{Draft, Saved, padding_of, write_file};
 use support::dictionary::{Dictionary, Kinds};
 use support::file::with_header;
 use support::judge::judge;
@@ -128,7 +125,10 @@ fn what_is_only_called_padding_is_not_lost() {
         let path = folder.put("m", &file);
         let draft = Draft::open(&path).expect("it is sound");
         assert_eq!(names(&draft).len(), tensors.len(), "{header}");
-        assert_eq!(FileModel::open(&path).expect("it is sound").padding().expect("it can be read").len(), 0);
+        assert_eq!(
+            padding_of(&FileModel::open(&path).expect("it is sound")).expect("it can be read").len(),
+            0
+        );
         draft.save(folder.join("copy")).expect("there is room");
         let copy = fs::read(folder.join("copy")).expect("it is there");
         assert!(read(&copy).0.sorted() == read(&file).0.sorted());
@@ -138,7 +138,7 @@ fn what_is_only_called_padding_is_not_lost() {
 /// What a program lists by `FileModel::tensors` it can name to a draft, padding too: no shard lacks what the index says of it.
 #[test]
 fn a_padded_model_is_split_by_what_it_lists() {
-    use embedded_safetensors::shards::{ShardPlan, ShardedModel};
+    use safetensors_files::shards::{ShardPlan, ShardedModel};
     let folder = Folder::new();
     let path = folder.join("m");
     let dictionary = model(3);
@@ -155,7 +155,7 @@ fn a_padded_model_is_split_by_what_it_lists() {
     let sharded = ShardedModel::open(folder.path()).expect("index and shards agree");
     assert_eq!(sharded.len(), whole.len());
     for tensor in &dictionary.tensors {
-        let found = sharded.tensor(&tensor.name).expect("it is there");
+        let found = sharded.find(&tensor.name).expect("it is sound").expect("it is there");
         let mut bytes = vec![0; tensor.bytes.len()];
         found.reader().read_all(&mut bytes).expect("it can be read");
         assert!(bytes == tensor.bytes);
@@ -177,7 +177,7 @@ fn padding_that_is_named_is_kept_or_removed() {
     assert_eq!(draft.padding().count(), count - 2);
     assert_eq!(draft.save(folder.join("copy")).expect("there is room"), Saved::Copied);
     let copy = FileModel::open(folder.join("copy")).expect("it is sound");
-    assert!(copy.tensor("zeros").is_some() && !has_padding(&folder.join("copy")));
+    assert!(copy.find("zeros").is_ok_and(|found| found.is_some()) && !has_padding(&folder.join("copy")));
     assert_eq!(copy.len(), model(1).tensors.len() + 1);
     let mut draft = open();
     draft.rename("__padding__.0", "zeros").expect("it is there");

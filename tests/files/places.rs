@@ -6,7 +6,7 @@ use std::os::unix::net::UnixListener;
 use std::path::Path;
 use std::process::Command;
 
-use embedded_safetensors::file::{Draft, FileError, Saved};
+use safetensors_files::{Draft, EditError, Saved};
 use support::dictionary::{Dictionary, Kinds};
 use support::random::Random;
 
@@ -16,7 +16,7 @@ fn model() -> Dictionary {
     Dictionary::of(3, Kinds::All, &mut Random::new(3))
 }
 
-fn put(path: &Path) -> Result<(), FileError> {
+fn put(path: &Path) -> Result<(), EditError> {
     write(path, &model())
 }
 

@@ -7,10 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use embedded_safetensors::{
-    file::{Draft, FileFault},
-    validate::check_header,
-};
+use embedded_safetensors::{file::FileFault, validate::check_header};
+use safetensors_files::{Draft, EditFault};
 use support::random::Random;
 
 use crate::files::folder::Folder;
@@ -110,6 +108,22 @@ fn a_file_may_be_opened_by_many_while_it_is_edited_by_one() {
     assert_eq!(folder.names(), ["m"]);
 }
 
+/// Nor do those who only read it: they find a whole header, or are told that it is half written.
+#[test]
+fn a_file_may_be_read_by_many_while_it_is_edited_by_one() {
+    let folder = Folder::new();
+    let path = folder.join("m");
+    assert!(run(&["write", text(&path), "7"]).status.success());
+    let mut editor =
+        Command::new(PROGRAM).args(["edit", text(&path)]).stdout(Stdio::piped()).spawn().expect("it runs");
+    wait_for_work(&mut editor);
+    for output in [(); 2].map(|()| run(&["read", text(&path)])) {
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+    editor.kill().expect("it runs until it is killed");
+    editor.wait().expect("it is ours");
+}
+
 /// Each of the threads writes whole files; who looks finds one of them at any time.
 #[test]
 fn two_writers_at_once_make_one_whole_file() {
@@ -163,7 +177,7 @@ fn edit(path: &Path, key: &str, round: u32) -> bool {
     draft.set_metadata(key, round.to_string());
     match draft.save(path) {
         Ok(_) => true,
-        Err(error) if matches!(error.fault(), FileFault::Changed) => false,
+        Err(error) if matches!(error.fault(), EditFault::File(FileFault::Changed)) => false,
         Err(error) => panic!("{error}"),
     }
 }

@@ -6,9 +6,9 @@ use std::path::Path;
 
 use embedded_safetensors::{
     Dtype,
-    file::{Draft, FileError, FileFault, Saved},
     write::{FileSpec, Placement, TensorSpec},
 };
+use safetensors_files::{Draft, EditError, EditFault, Saved};
 
 use crate::files::folder::{Folder, sentence};
 
@@ -21,18 +21,18 @@ fn draft(folder: &Folder) -> Draft {
         .map(|name| TensorSpec::new(name, Dtype::U8, if name == "none" { &[0] } else { &[LEN] }));
     let path = folder.join("source");
     let pieces = || (0..LEN / 100).map(|piece| [piece.to_le_bytes()[0]; 100]);
-    let fill = |file: &mut embedded_safetensors::file::FileWriter<'_>| {
+    let fill = |file: &mut safetensors_files::FileWriter<'_>| {
         file.write_chunks("a", pieces())?;
         file.write_chunks("b", pieces())
     };
-    embedded_safetensors::file::write_file(&path, FileSpec::new(&tensors), fill).expect("there is room");
+    safetensors_files::write_file(&path, FileSpec::new(&tensors), fill).expect("there is room");
     let mut draft = Draft::open(&path).expect("it is sound");
     draft.set_placement(Placement::Start(8));
     draft
 }
 
 /// Saves it, stopped when it has been asked so many times, and what it heard.
-fn watched(draft: &Draft, path: &Path, stop: usize) -> (Result<Saved, FileError>, Vec<(u64, u64)>) {
+fn watched(draft: &Draft, path: &Path, stop: usize) -> (Result<Saved, EditError>, Vec<(u64, u64)>) {
     let mut heard = Vec::new();
     let outcome = draft.save_watched(path, &mut |done, total| {
         heard.push((done, total));
@@ -68,7 +68,7 @@ fn a_copy_that_is_stopped_leaves_all_as_it_was() {
     let old = folder.put("old", b"old");
     let (outcome, _) = watched(&draft, &old, 3);
     let error = outcome.expect_err("it is stopped");
-    assert!(matches!(error.fault(), FileFault::Stopped));
+    assert!(matches!(error.fault(), EditFault::Stopped));
     assert_eq!(std::io::Error::from(error).kind(), std::io::ErrorKind::Other);
     assert_eq!(fs::read(&old).expect("it is there"), b"old");
     assert_eq!(folder.names(), ["old", "source"]);

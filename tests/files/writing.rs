@@ -7,9 +7,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use embedded_safetensors::{
     Dtype,
-    file::{FileError, FileFault, FileWriter, Saved, TensorWriter, write_file},
+    file::FileFault,
     write::{FileSpec, Placement, TensorSpec},
 };
+use safetensors_files::{EditError, EditFault, FileWriter, Saved, TensorWriter, write_file};
 use support::dictionary::{Dictionary, Kinds, Named};
 use support::random::Random;
 use support::writing::Description;
@@ -17,7 +18,7 @@ use support::writing::Description;
 use crate::files::folder::{Folder, sentence, write};
 
 /// Gives a tensor all of its bytes, by one of the ways there are.
-fn fill(file: &mut FileWriter<'_>, tensor: &Named, random: &mut Random) -> Result<(), FileError> {
+fn fill(file: &mut FileWriter<'_>, tensor: &Named, random: &mut Random) -> Result<(), EditError> {
     let Named { name, bytes, .. } = tensor;
     let piece = 1 + random.below(40);
     match random.below(4) {
@@ -109,7 +110,7 @@ const SPECS: [TensorSpec<'_>; 3] = [
     TensorSpec::new("none", Dtype::U8, &[0]),
 ];
 
-type Fill = fn(&mut FileWriter<'_>) -> Result<(), FileError>;
+type Fill = fn(&mut FileWriter<'_>) -> Result<(), EditError>;
 
 /// Each mistake, and what is said of it.
 const MISTAKES: [(Fill, &str); 16] = [
@@ -255,10 +256,10 @@ fn what_is_wrong_with_the_input_is_said_of_the_file() {
     });
     let error = outcome.expect_err("the input fails");
     assert!(
-        matches!(error.fault(), FileFault::Input(error) if error.kind() == io::ErrorKind::ConnectionReset)
+        matches!(error.fault(), EditFault::Input(error) if error.kind() == io::ErrorKind::ConnectionReset)
     );
     assert_eq!(error.path(), path);
-    let outcome: Result<(), FileError> = Err(error);
+    let outcome: Result<(), EditError> = Err(error);
     assert_eq!(sentence(&folder, outcome), "cannot read what ./m is to hold: the line went dead");
 }
 
@@ -272,7 +273,7 @@ fn a_reader_that_gives_too_much_is_told_so() {
         Ok(())
     });
     let error = outcome.expect_err("it is too much");
-    assert!(matches!(error.fault(), FileFault::TooManyBytes { left: 24, given: 30, .. }), "{error}");
+    assert!(matches!(error.fault(), EditFault::TooManyBytes { left: 24, given: 30, .. }), "{error}");
     let error = io::Error::from(error);
     assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
     assert_eq!(folder.names(), [""; 0]);
@@ -319,21 +320,21 @@ fn a_writer_can_go_to_another_thread() {
     let folder = Folder::new();
     let file = FileWriter::create(folder.join("m"), FileSpec::new(&SPECS)).expect("there is room");
     drop(is_send(file));
-    is_send(FileFault::Changed);
+    is_send(EditFault::File(FileFault::Changed));
 }
 
 /// As in a function of the caller's that has no file at hand.
 #[test]
 fn an_error_without_a_path_is_a_sentence_too() {
-    let error = FileError::from(io::Error::from(io::ErrorKind::ConnectionReset));
+    let error = EditError::from(io::Error::from(io::ErrorKind::ConnectionReset));
     assert_eq!(error.to_string(), "cannot read what it is to hold: connection reset");
 }
 
 /// The figures in the documentation.
 #[test]
 fn sizes_are_as_documented() {
-    assert!(size_of::<FileError>() <= 112, "{}", size_of::<FileError>());
-    assert!(size_of::<FileFault>() <= 88, "{}", size_of::<FileFault>());
+    assert!(size_of::<EditError>() <= 112, "{}", size_of::<EditError>());
+    assert!(size_of::<EditFault>() <= 88, "{}", size_of::<EditFault>());
     assert!(size_of::<TensorWriter<'_, '_>>() <= 16);
     assert!(size_of::<Saved>() <= 1);
 }

@@ -1,9 +1,7 @@
 //! What an index says, how it is spelled, and what is none.
 
-use embedded_safetensors::{
-    error::Blame,
-    shards::{ShardError, ShardFault, ShardIndex, ShardLimits},
-};
+use embedded_safetensors::error::Blame;
+use safetensors_files::shards::{ShardError, ShardFault, ShardIndex, ShardLimits};
 
 fn read(text: &str) -> Result<ShardIndex, ShardError> {
     ShardIndex::read(text.as_bytes(), &ShardLimits::USUAL)

@@ -1,9 +1,7 @@
 //! Indexes that are longer, wider or deeper than is allowed: what would be enough is said, and no more is held.
 
-use embedded_safetensors::{
-    error::Blame,
-    shards::{ShardFault, ShardIndex, ShardLimit, ShardLimits},
-};
+use embedded_safetensors::error::Blame;
+use safetensors_files::shards::{ShardFault, ShardIndex, ShardLimit, ShardLimits};
 use std::io::{self, Read};
 
 const SMALL: ShardLimits = ShardLimits { bytes: 300, text: 10, depth: 4, tensors: 3, shards: 2, values: 4 };

@@ -3,9 +3,12 @@
 use embedded_safetensors::{
     Dtype,
     error::Blame,
-    file::{FileError, write_file},
-    shards::{ShardError, ShardFault, ShardIndex, ShardPlan, ShardedModel},
     write::{FileSpec, TensorSpec},
+};
+use safetensors_files::EditError;
+use safetensors_files::{
+    shards::{ShardError, ShardFault, ShardIndex, ShardPlan, ShardedModel},
+    write_file,
 };
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,7 +18,7 @@ use crate::files::folder::Folder;
 const SHARDS: [&str; 2] = ["m-00001-of-00002.safetensors", "m-00002-of-00002.safetensors"];
 
 /// A file of tensors of four bytes, each the first letter of its name.
-fn shard(path: &Path, names: &[impl AsRef<str>]) -> Result<(), FileError> {
+fn shard(path: &Path, names: &[impl AsRef<str>]) -> Result<(), EditError> {
     let specs: Vec<_> = names.iter().map(|name| TensorSpec::new(name.as_ref(), Dtype::U8, &[4])).collect();
     let file_name = path.file_name().and_then(|name| name.to_str()).expect("a plain name");
     let pairs = [
@@ -36,7 +39,7 @@ fn put(folder: &Path) -> PathBuf {
 }
 
 fn bytes(model: &ShardedModel, name: &str) -> Vec<u8> {
-    let tensor = model.tensor(name).expect("it is there");
+    let tensor = model.find(name).expect("it is sound").expect("it is there");
     tensor.reader().read_all(&mut [0; 4]).expect("it is read").to_vec()
 }
 
@@ -50,7 +53,7 @@ fn it_is_one_model() {
         assert_eq!((model.len(), model.is_empty(), model.path()), (4, false, &*index));
         assert_eq!(model.tensors().map(|tensor| tensor.name()).collect::<Vec<_>>(), ["a", "b", "c", "d"]);
         assert_eq!([bytes(&model, "a"), bytes(&model, "d")], [[b'a'; 4], [b'd'; 4]]);
-        assert!(model.tensor("e").is_none() && model.shard_of("e").is_none());
+        assert!(model.find("e").is_ok_and(|found| found.is_none()) && model.shard_of("e").is_none());
         assert_eq!(model.shard_of("c").map(|shard| shard.path()), Some(&*folder.join(SHARDS[1])));
         assert_eq!((model.shards().len(), model.index().total_size()), (2, Some(16)));
         let pairs: Vec<_> =
@@ -221,6 +224,6 @@ fn shards_that_cannot_be_written_leave_nothing() {
 #[test]
 fn values_take_the_memory_that_is_documented() {
     assert!(size_of::<ShardError>() <= 144 && size_of::<ShardFault>() <= 120);
-    assert_eq!(size_of::<embedded_safetensors::shards::ShardLimits>(), 48);
-    assert!(size_of::<embedded_safetensors::shards::PlannedShard<'_>>() <= 24);
+    assert_eq!(size_of::<safetensors_files::shards::ShardLimits>(), 48);
+    assert!(size_of::<safetensors_files::shards::PlannedShard<'_>>() <= 24);
 }

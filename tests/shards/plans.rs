@@ -1,6 +1,6 @@
 //! Which tensor goes into which shard.
 
-use embedded_safetensors::shards::{ShardPlan, parse_shard_size};
+use safetensors_files::shards::{ShardPlan, parse_shard_size};
 
 /// The tensors of each shard, by their numbers.
 fn divided(sizes: &[u64], max: u64) -> Vec<Vec<usize>> {

@@ -47,7 +47,7 @@ fn a_file_of_the_system_is_what_is_written() {
     std::fs::create_dir_all(&folder).expect("there is a place for temporary files");
     let path = folder.join("model.safetensors");
     each_plan(100, |dictionary, plan| {
-        let written = embedded_safetensors::file::write_file(&path, plan.spec(), |file| {
+        let written = safetensors_files::write_file(&path, plan.spec(), |file| {
             dictionary.tensors.iter().try_for_each(|tensor| file.write_tensor(&tensor.name, &tensor.bytes))
         });
         written.expect("it works");

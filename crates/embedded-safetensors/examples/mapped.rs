@@ -10,13 +10,13 @@
 
 use embedded_safetensors::{
     Dtype,
-    file::{Advice, FileError, MapOptions, write_file},
+    file::{Advice, MapOptions},
     slice::AxisRange,
-    write::{FileSpec, TensorSpec},
+    write::{FileSpec, Recorder, TensorSpec},
 };
 use std::error::Error;
 use std::fs::{self, File};
-use std::{env, process};
+use std::{env, io, process};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let folder = env::temp_dir().join(format!("embedded-safetensors-mapped-{}", process::id()));
@@ -50,13 +50,18 @@ fn all() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-fn write() -> Result<(), FileError> {
+fn write() -> io::Result<()> {
     let tensors = [
         TensorSpec::new("embed.weight", Dtype::F32, &[256, 2]),
         TensorSpec::new("head.bias", Dtype::F32, &[2]),
     ];
-    write_file("model.safetensors", FileSpec::new(&tensors), |file| {
-        file.write_values("head.bias", &[0.5_f32, -0.5])?;
-        file.write_chunks("embed.weight", (0..512).map(|number| (number as f32 / 2.0).to_le_bytes()))
-    })
+    let (mut order, mut buffer) = ([0; 2], [0; 4096]);
+    let plan = FileSpec::new(&tensors).sorted(&mut order)?;
+    let mut file = Recorder::begin(File::create("model.safetensors")?, plan, &mut buffer)?;
+    for number in 0..512 {
+        file.write_values(&[number as f32 / 2.0])?;
+    }
+    file.write_values(&[0.5_f32, -0.5])?;
+    file.finish().map(drop)?;
+    Ok(())
 }

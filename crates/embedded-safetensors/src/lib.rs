@@ -1,5 +1,5 @@
 // Its examples are tested where the features are on that they use.
-#![cfg_attr(any(not(doctest), all(feature = "embedded-io", feature = "shards", feature = "checkpoint")), doc = include_str!("../README.md"))]
+#![cfg_attr(any(not(doctest), all(feature = "embedded-io", feature = "std")), doc = include_str!("../README.md"))]
 #![no_std]
 #![deny(unsafe_code)]
 
@@ -15,8 +15,6 @@ pub mod error;
 
 #[cfg(feature = "embedded-io-async")]
 pub mod asynch;
-#[cfg(all(feature = "checkpoint", any(unix, windows)))]
-pub mod checkpoint;
 mod dtype;
 #[cfg(all(feature = "std", any(unix, windows)))]
 pub mod file;
@@ -28,8 +26,6 @@ mod model;
 pub mod query;
 pub mod reader;
 mod shape;
-#[cfg(all(feature = "shards", any(unix, windows)))]
-pub mod shards;
 pub mod slice;
 pub mod stream;
 pub mod tensor;

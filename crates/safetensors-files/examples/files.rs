@@ -10,9 +10,10 @@
 
 use embedded_safetensors::{
     Dtype,
-    file::{Draft, FileError, write_file},
     write::{FileSpec, Placement, TensorSpec},
 };
+use safetensors_files::EditError;
+use safetensors_files::{Draft, write_file};
 use std::error::Error;
 use std::{env, fs, io, process};
 
@@ -25,7 +26,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(outcome?)
 }
 
-fn all() -> Result<(), FileError> {
+fn all() -> Result<(), EditError> {
     write()?;
     show("written", &Draft::open("model.safetensors")?, "");
 
@@ -59,7 +60,7 @@ fn all() -> Result<(), FileError> {
 }
 
 /// In any order, and never all in memory.
-fn write() -> Result<(), FileError> {
+fn write() -> Result<(), EditError> {
     let tensors = [
         TensorSpec::new("model.weight", Dtype::F32, &[64, 32]),
         TensorSpec::new("model.bias", Dtype::F32, &[64]),

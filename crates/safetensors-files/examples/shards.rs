@@ -10,9 +10,11 @@
 
 use embedded_safetensors::{
     Dtype,
-    file::write_file,
-    shards::{ShardIndex, ShardLimits, ShardPlan, ShardedModel},
     write::{FileSpec, TensorSpec},
+};
+use safetensors_files::{
+    shards::{ShardIndex, ShardLimits, ShardPlan, ShardedModel},
+    write_file,
 };
 use std::error::Error;
 use std::{env, fs, process};
@@ -35,7 +37,7 @@ fn all() -> Result<(), Box<dyn Error>> {
         println!("{name}: {}", tensors.join(", "));
     }
     let mut bias = [0.0_f32; 2];
-    model.tensor("head.bias").ok_or("no bias")?.reader().elements().read_lossless(&mut bias)?;
+    model.find("head.bias")?.ok_or("no bias")?.reader().elements().read_lossless(&mut bias)?;
     println!("head.bias: {bias:?}");
 
     let mut index = ShardIndex::open(model.path(), &ShardLimits::USUAL)?;

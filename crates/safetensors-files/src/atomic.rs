@@ -4,22 +4,26 @@
 //! name that nobody looks for, then synced, then renamed, then its folder is synced. Renamed before it was
 //! synced, the name could lead to a file whose bytes never reached the medium.
 
-use super::disk::{Disk, Handle, Stat};
-use super::error::FileFault;
-use std::boxed::Box;
+use crate::disk::{Disk, Handle, Stat};
+use crate::error::EditFault;
+use embedded_safetensors::file::FileFault;
 use std::collections::hash_map::RandomState;
-use std::format;
 use std::fs::Permissions;
 use std::hash::{BuildHasher, Hasher};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// A file in the making. Dropped before it is committed, also by a panic, it leaves nothing behind.
+/// A file in the making. Dropped before it is [closed](Self::close), also by a panic, it leaves nothing behind.
 pub(crate) struct Replacement<'d> {
+    hidden: Hidden<'d>,
+    file: Box<dyn Handle>,
+}
+
+/// A file under a name that nobody looks for. Dropped before it takes its place, it leaves nothing behind.
+pub(crate) struct Hidden<'d> {
     disk: &'d dyn Disk,
     target: PathBuf,
     temporary: PathBuf,
-    file: Box<dyn Handle>,
     /// Whether the temporary name leads to nothing any more.
     is_renamed: bool,
 }
@@ -29,7 +33,7 @@ impl<'d> Replacement<'d> {
     ///
     /// # Errors
     /// When something else than a file is there; those of the system.
-    pub(crate) fn begin(disk: &'d dyn Disk, target: &Path) -> Result<Self, FileFault> {
+    pub(crate) fn begin(disk: &'d dyn Disk, target: &Path) -> Result<Self, EditFault> {
         Self::begin_like(disk, target, target)
     }
 
@@ -37,13 +41,14 @@ impl<'d> Replacement<'d> {
     ///
     /// # Errors
     /// As there.
-    pub(crate) fn begin_like(disk: &'d dyn Disk, target: &Path, like: &Path) -> Result<Self, FileFault> {
+    pub(crate) fn begin_like(disk: &'d dyn Disk, target: &Path, like: &Path) -> Result<Self, EditFault> {
         look_for_file(disk, target)?;
         let old = look_for_file(disk, like)?;
         let permissions = old.and_then(|stat| stat.permissions);
         let (temporary, file) = create_beside(disk, target, permissions.as_ref())
-            .map_err(|error| FileFault::system("create a temporary file beside", error))?;
-        Ok(Self { disk, target: target.to_path_buf(), temporary, file, is_renamed: false })
+            .map_err(|error| EditFault::system("create a temporary file beside", error))?;
+        let hidden = Hidden { disk, target: target.to_path_buf(), temporary, is_renamed: false };
+        Ok(Self { hidden, file })
     }
 
     /// What is to be written.
@@ -51,6 +56,17 @@ impl<'d> Replacement<'d> {
         &*self.file
     }
 
+    /// Closes the file once its bytes are on the medium.
+    ///
+    /// # Errors
+    /// Those of the system.
+    pub(crate) fn close(self) -> Result<Hidden<'d>, EditFault> {
+        self.file.sync().map_err(|error| EditFault::system("write", error))?;
+        Ok(self.hidden)
+    }
+}
+
+impl<'d> Hidden<'d> {
     pub(crate) fn disk(&self) -> &'d dyn Disk {
         self.disk
     }
@@ -60,28 +76,33 @@ impl<'d> Replacement<'d> {
         &self.target
     }
 
-    /// Returns when the bytes are on the medium.
-    ///
-    /// # Errors
-    /// Those of the system.
-    pub(crate) fn sync(&self) -> Result<(), FileFault> {
-        self.file.sync().map_err(|error| FileFault::system("write", error))
-    }
-
-    /// Puts the file, which has been [synced](Self::sync), in its place, and returns when it is there on the medium.
+    /// Puts the file in its place, and returns when it is there on the medium.
     ///
     /// # Errors
     /// Those of the system. Only where the very last step failed, the sync of the folder, the new file is there, and
     /// a power cut may bring the old one back; before that the old one is as it was.
-    pub(crate) fn take_place(mut self) -> Result<(), FileFault> {
+    pub(crate) fn take_place(self) -> Result<(), EditFault> {
         let renamed = self.disk.rename(&self.temporary, &self.target);
-        renamed.map_err(|error| FileFault::system("replace", error))?;
+        self.settle(renamed)
+    }
+
+    /// As [`take_place`](Self::take_place), if nothing is there.
+    ///
+    /// # Errors
+    /// As there; of the kind [`AlreadyExists`](io::ErrorKind::AlreadyExists) when something is there.
+    pub(crate) fn take_free_place(self) -> Result<(), EditFault> {
+        let renamed = self.disk.rename_to_free(&self.temporary, &self.target);
+        self.settle(renamed)
+    }
+
+    fn settle(mut self, renamed: io::Result<()>) -> Result<(), EditFault> {
+        renamed.map_err(|error| EditFault::system("replace", error))?;
         self.is_renamed = true;
         sync_folder_of(self.disk, &self.target)
     }
 }
 
-impl Drop for Replacement<'_> {
+impl Drop for Hidden<'_> {
     fn drop(&mut self) {
         if !self.is_renamed {
             // Whoever drops it has an error to tell already, or is in a panic.
@@ -94,9 +115,9 @@ impl Drop for Replacement<'_> {
 ///
 /// # Errors
 /// When it is something else; those of the system.
-pub(crate) fn look_for_file(disk: &dyn Disk, place: &Path) -> Result<Option<Stat>, FileFault> {
-    match disk.look(place).map_err(|error| FileFault::system("look at", error))? {
-        Some(Stat { other: Some(what), .. }) => Err(FileFault::NotAFile { what }),
+pub(crate) fn look_for_file(disk: &dyn Disk, place: &Path) -> Result<Option<Stat>, EditFault> {
+    match disk.look(place).map_err(|error| EditFault::system("look at", error))? {
+        Some(Stat { other: Some(what), .. }) => Err(FileFault::NotAFile { what }.into()),
         found => Ok(found),
     }
 }
@@ -105,9 +126,9 @@ pub(crate) fn look_for_file(disk: &dyn Disk, place: &Path) -> Result<Option<Stat
 ///
 /// # Errors
 /// Those of the system.
-pub(crate) fn sync_folder_of(disk: &dyn Disk, place: &Path) -> Result<(), FileFault> {
+pub(crate) fn sync_folder_of(disk: &dyn Disk, place: &Path) -> Result<(), EditFault> {
     let folder = place.parent().unwrap_or(place);
-    disk.sync_folder(folder).map_err(|error| FileFault::system("sync the folder of", error))
+    disk.sync_folder(folder).map_err(|error| EditFault::system("sync the folder of", error))
 }
 
 /// More than chance can need.

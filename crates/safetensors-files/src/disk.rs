@@ -1,13 +1,11 @@
 //! The calls of a file system that writing makes, so that a model of a disk can stand in for one.
 
-use std::boxed::Box;
+use embedded_safetensors::file::shared::{self, Version};
+use embedded_safetensors::io::{FileLen, ReadAt};
 use std::fmt::Debug;
 use std::fs::Permissions;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
-#[cfg(feature = "checkpoint")]
-use std::vec::Vec;
 
 /// A file system.
 pub(crate) trait Disk: Sync {
@@ -26,6 +24,9 @@ pub(crate) trait Disk: Sync {
     /// Gives a file another name in the same folder, in one act, instead of the file that had that name.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
 
+    /// As [`rename`](Self::rename), if nothing has that name: otherwise an error of the kind [`AlreadyExists`](io::ErrorKind::AlreadyExists).
+    fn rename_to_free(&self, from: &Path, to: &Path) -> io::Result<()>;
+
     /// Removes a file.
     fn remove(&self, place: &Path) -> io::Result<()>;
 
@@ -33,20 +34,16 @@ pub(crate) trait Disk: Sync {
     fn sync_folder(&self, folder: &Path) -> io::Result<()>;
 
     /// A new folder, with these permissions or the usual ones. An error when something is there.
-    #[cfg(feature = "checkpoint")]
     fn create_folder(&self, place: &Path, permissions: Option<&Permissions>) -> io::Result<()>;
 
     /// What is in a folder, in any order; of links it is said that they are links.
-    #[cfg(feature = "checkpoint")]
     fn list(&self, folder: &Path) -> io::Result<Vec<Entry>>;
 
     /// Removes a folder with all that is in it, which is no single act.
-    #[cfg(feature = "checkpoint")]
     fn remove_folder(&self, place: &Path) -> io::Result<()>;
 
     /// Gives each of two files or folders the name of the other, in one act. Where the system cannot do that, an error of the kind
     /// [`Unsupported`](io::ErrorKind::Unsupported).
-    #[cfg(feature = "checkpoint")]
     fn exchange(&self, one: &Path, other: &Path) -> io::Result<()>;
 
     /// Lets other programs go on for a moment.
@@ -72,7 +69,6 @@ pub(crate) trait Handle: Debug + Send + Sync {
 }
 
 /// Something in a folder.
-#[cfg(feature = "checkpoint")]
 #[derive(Clone, Debug)]
 pub(crate) struct Entry {
     pub(crate) path: PathBuf,
@@ -90,30 +86,18 @@ pub(crate) struct Stat {
     pub(crate) version: Version,
 }
 
-/// By what a file is known not to have been changed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Version {
-    /// Device and number of the file, where there are such.
-    pub(crate) identity: Option<(u64, u64)>,
-    pub(crate) len: u64,
-    pub(crate) modified: Option<SystemTime>,
-}
-
 /// The bytes of a file, one after the other.
-#[cfg(feature = "shards")]
 pub(crate) struct FromStart<'h> {
     file: &'h dyn Handle,
     at: u64,
 }
 
-#[cfg(feature = "shards")]
 impl<'h> FromStart<'h> {
     pub(crate) fn new(file: &'h dyn Handle) -> Self {
         Self { file, at: 0 }
     }
 }
 
-#[cfg(feature = "shards")]
 impl io::Read for FromStart<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let len = self.file.read_at(self.at, buffer)?;
@@ -122,16 +106,26 @@ impl io::Read for FromStart<'_> {
     }
 }
 
-/// Fills the buffer as far as the file goes; how much of it is filled.
-pub(crate) fn read_up_to(file: &dyn Handle, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
-    let mut filled = 0;
-    while let Some(room @ [_, ..]) = buffer.get_mut(filled..) {
-        match file.read_at(offset + filled as u64, room) {
-            Ok(0) => break,
-            Ok(len) => filled += len,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
+/// It has the length that it has now.
+impl ReadAt for &dyn Handle {
+    type Error = io::Error;
+
+    fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+        Handle::read_at(*self, offset, buffer)
     }
-    Ok(filled)
+
+    fn file_len(&mut self) -> io::Result<FileLen> {
+        Ok(FileLen::Exactly(self.stat()?.version.len))
+    }
+}
+
+/// Fills the buffer as far as the file goes; how much of it is filled.
+pub(crate) fn read_up_to(mut file: &dyn Handle, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+    shared::read_up_to(&mut file, offset, buffer)
+}
+
+/// The bytes of the header, not judged yet.
+pub(crate) fn read_header(mut file: &dyn Handle) -> io::Result<Vec<u8>> {
+    let len = file.stat()?.version.len;
+    shared::read_header(&mut file, len)
 }

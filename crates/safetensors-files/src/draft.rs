@@ -1,30 +1,29 @@
 //! A model as it is to become: names, metadata and tensors of files, to be changed before anything is written.
 
-use super::disk::{Disk, Handle, Version};
-use super::error::{FileError, FileFault};
-use super::header::{self, Contents, Held, Pairs};
-use super::opened::Opened;
-use super::padding;
-use super::system::System;
-use super::undo;
-use crate::error::spec::PADDING;
-use crate::error::{Error, ErrorKind};
-use crate::write::spec::{Placement, TensorSpec};
+use crate::disk::{Disk, Handle};
+use crate::error::{EditError, EditFault};
+use crate::opened::Opened;
+use crate::system::System;
+use crate::{padding, undo};
 use core::fmt;
-use std::boxed::Box;
+use embedded_safetensors::Dtype;
+#[cfg(doc)]
+use embedded_safetensors::file::FileFault;
+use embedded_safetensors::file::shared::{PADDING, Version, refusal};
+use embedded_safetensors::index::{IndexedTensor, OwnedIndex};
+use embedded_safetensors::write::{Placement, TensorSpec};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::hash::{DefaultHasher, Hasher};
 use std::path::{Path, PathBuf};
-use std::string::String;
-use std::vec;
-use std::vec::Vec;
 
 /// A model as it is to become. It is opened, changed, and [saved](Self::save) where it was or elsewhere; nothing is written before that,
 /// and of the data only what may be [padding](Self::padding) is read.
 ///
 /// ```
-/// use embedded_safetensors::file::{Draft, Saved};
-/// # use embedded_safetensors::{Dtype, file::write_file, write::{FileSpec, TensorSpec}};
+/// use safetensors_files::{Draft, Saved};
+/// # use embedded_safetensors::{Dtype, write::{FileSpec, TensorSpec}};
+/// # use safetensors_files::write_file;
 /// # let folder = std::env::temp_dir().join(format!("draft-{}", std::process::id()));
 /// # std::fs::create_dir(&folder)?;
 /// # let (path, adapter, encoder) = (folder.join("m"), folder.join("a"), folder.join("e"));
@@ -58,26 +57,38 @@ use std::vec::Vec;
 /// *Memory*: the header's names, shapes and metadata, and while it is opened or saved the header, twice; one open file for each
 /// that went into it.
 pub struct Draft {
-    pub(super) sources: Vec<Source>,
-    pub(super) tensors: BTreeMap<String, Held>,
-    pub(super) padding: BTreeMap<String, Held>,
-    pub(super) metadata: Option<Pairs>,
-    pub(super) placement: Option<Placement>,
-    pub(super) room: Option<u32>,
+    pub(crate) sources: Vec<Source>,
+    pub(crate) tensors: BTreeMap<String, Held>,
+    pub(crate) padding: BTreeMap<String, Held>,
+    pub(crate) metadata: Option<BTreeMap<String, String>>,
+    pub(crate) placement: Option<Placement>,
+    pub(crate) room: Option<u32>,
+}
+
+/// A tensor of a file.
+#[derive(Clone, Debug)]
+pub(crate) struct Held {
+    pub(crate) dtype: Dtype,
+    pub(crate) dims: Vec<u64>,
+    /// Which of the draft's files it is in.
+    pub(crate) source: usize,
+    /// Counted from the start of the data.
+    pub(crate) begin: u64,
+    pub(crate) end: u64,
 }
 
 /// A file that tensors come from.
-pub(super) struct Source {
+pub(crate) struct Source {
     /// As it was given.
-    pub(super) path: PathBuf,
+    pub(crate) path: PathBuf,
     /// Where it is.
-    pub(super) place: PathBuf,
-    pub(super) file: Box<dyn Handle>,
-    pub(super) version: Version,
-    pub(super) fingerprint: u64,
-    pub(super) data_start: u64,
+    pub(crate) place: PathBuf,
+    pub(crate) file: Box<dyn Handle>,
+    pub(crate) version: Version,
+    pub(crate) fingerprint: u64,
+    pub(crate) data_start: u64,
     /// How many tensors it has.
-    pub(super) tensors: usize,
+    pub(crate) tensors: usize,
 }
 
 impl Draft {
@@ -91,27 +102,27 @@ impl Draft {
     ///
     /// # Panics
     /// Never.
-    pub fn open(path: impl AsRef<Path>) -> Result<Self, FileError> {
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, EditError> {
         Self::open_on(&System, path.as_ref())
     }
 
     /// As [`open`](Self::open).
-    pub(super) fn open_on(disk: &dyn Disk, path: &Path) -> Result<Self, FileError> {
+    pub(crate) fn open_on(disk: &dyn Disk, path: &Path) -> Result<Self, EditError> {
         Self::begin(disk, path).map_err(|fault| fault.of(path))
     }
 
-    fn begin(disk: &dyn Disk, path: &Path) -> Result<Self, FileFault> {
-        let place = disk.resolve(path).map_err(|error| FileFault::system("open", error))?;
+    fn begin(disk: &dyn Disk, path: &Path) -> Result<Self, EditFault> {
+        let place = disk.resolve(path).map_err(|error| EditFault::system("open", error))?;
         let Opened { file, version, header } = Opened::at(disk, &place)?;
-        let (_, contents) =
-            header::contents(&header, version.len).map_err(|error| refusal(error, &header))?;
-        let Contents { tensors, metadata, .. } = contents;
-        let mut tensors: BTreeMap<String, Held> = tensors.into_iter().collect();
-        let (fingerprint, data_start) = (header::fingerprint(&header), header.len() as u64);
-        let (path, count) = (path.to_path_buf(), tensors.len());
-        let source = Source { path, place, file, version, fingerprint, data_start, tensors: count };
-        let names = padding::names(&*source.file, data_start, |name| tensors.get(name), tensors.values())?;
+        let index = OwnedIndex::of(&header, version.len).map_err(|error| refusal(error, &header))?;
+        let mut tensors: BTreeMap<String, Held> =
+            index.tensors().map(|tensor| (tensor.name().into(), Held::of(&tensor))).collect();
+        let names = padding::names(&index, &mut &*file)?;
         let padding = names.iter().filter_map(|name| tensors.remove_entry(name)).collect();
+        let (fingerprint, data_start) = (fingerprint(&header), header.len() as u64);
+        let (path, tensors_there) = (path.to_path_buf(), index.len());
+        let source = Source { path, place, file, version, fingerprint, data_start, tensors: tensors_there };
+        let metadata = index.metadata().cloned();
         Ok(Self { sources: vec![source], tensors, padding, metadata, placement: None, room: None })
     }
 
@@ -121,17 +132,17 @@ impl Draft {
     /// would be taken for an interrupted one. Threads of one program wait for each other.
     ///
     /// # Errors
-    /// [`FileFault::ForeignUndo`] when there is something to put back, but the file is another one now; those of the system.
+    /// [`EditFault::ForeignUndo`] when there is something to put back, but the file is another one now; those of the system.
     ///
     /// # Panics
     /// Never.
-    pub fn recover(path: impl AsRef<Path>) -> Result<bool, FileError> {
+    pub fn recover(path: impl AsRef<Path>) -> Result<bool, EditError> {
         Self::recover_on(&System, path.as_ref())
     }
 
     /// As [`recover`](Self::recover).
-    pub(super) fn recover_on(disk: &dyn Disk, path: &Path) -> Result<bool, FileError> {
-        let place = disk.resolve(path).map_err(|error| FileFault::system("open", error).of(path))?;
+    pub(crate) fn recover_on(disk: &dyn Disk, path: &Path) -> Result<bool, EditError> {
+        let place = disk.resolve(path).map_err(|error| EditFault::system("open", error).of(path))?;
         let _guard = undo::lock();
         undo::recover(disk, &place).map_err(|fault| fault.of(path))
     }
@@ -163,12 +174,12 @@ impl Draft {
     /// Gives a tensor another name.
     ///
     /// # Errors
-    /// [`FileFault::NoSuchTensor`]; [`FileFault::NameTaken`] when another tensor has the new name; [`FileFault::ReservedName`] when it is
+    /// [`EditFault::NoSuchTensor`]; [`EditFault::NameTaken`] when another tensor has the new name; [`EditFault::ReservedName`] when it is
     /// `__metadata__` or that of padding. Nothing is changed then.
     ///
     /// # Panics
     /// Never.
-    pub fn rename(&mut self, old: &str, new: impl Into<String>) -> Result<(), FileError> {
+    pub fn rename(&mut self, old: &str, new: impl Into<String>) -> Result<(), EditError> {
         let new = new.into();
         match self.find(&new) {
             _ if self.find(old).is_none() => return Err(self.no_such_tensor(old)),
@@ -184,11 +195,11 @@ impl Draft {
     /// Gives every tensor the name that `new` makes of the one that it has, such as one with a prefix.
     ///
     /// # Errors
-    /// [`FileFault::NameTaken`] when two would have one name; [`FileFault::ReservedName`]. Nothing is changed then.
+    /// [`EditFault::NameTaken`] when two would have one name; [`EditFault::ReservedName`]. Nothing is changed then.
     ///
     /// # Panics
     /// Never, unless `new` does.
-    pub fn rename_all(&mut self, mut new: impl FnMut(&str) -> String) -> Result<(), FileError> {
+    pub fn rename_all(&mut self, mut new: impl FnMut(&str) -> String) -> Result<(), EditError> {
         let mut renamed = BTreeMap::new();
         for (old, held) in &self.tensors {
             let name = new(old);
@@ -205,11 +216,11 @@ impl Draft {
     /// Leaves a tensor out.
     ///
     /// # Errors
-    /// [`FileFault::NoSuchTensor`].
+    /// [`EditFault::NoSuchTensor`].
     ///
     /// # Panics
     /// Never.
-    pub fn remove(&mut self, name: &str) -> Result<(), FileError> {
+    pub fn remove(&mut self, name: &str) -> Result<(), EditError> {
         let removed = self.tensors.remove(name).or_else(|| self.padding.remove(name));
         removed.map(drop).ok_or_else(|| self.no_such_tensor(name))
     }
@@ -222,11 +233,11 @@ impl Draft {
     /// Leaves out all tensors but these.
     ///
     /// # Errors
-    /// [`FileFault::NoSuchTensor`] for the first one that is not there. Nothing is changed then.
+    /// [`EditFault::NoSuchTensor`] for the first one that is not there. Nothing is changed then.
     ///
     /// # Panics
     /// Never.
-    pub fn select<N: AsRef<str>>(&mut self, names: impl IntoIterator<Item = N>) -> Result<(), FileError> {
+    pub fn select<N: AsRef<str>>(&mut self, names: impl IntoIterator<Item = N>) -> Result<(), EditError> {
         let mut selected = BTreeMap::new();
         for name in names {
             let (name, held) = self.find(name.as_ref()).ok_or_else(|| self.no_such_tensor(name.as_ref()))?;
@@ -240,12 +251,12 @@ impl Draft {
     /// Takes in the tensors and the metadata of another model.
     ///
     /// # Errors
-    /// [`FileFault::NameTaken`] when both have a tensor of one name; [`FileFault::KeyTaken`] when both have a key of `__metadata__`, and not
+    /// [`EditFault::NameTaken`] when both have a tensor of one name; [`EditFault::KeyTaken`] when both have a key of `__metadata__`, and not
     /// with the same value. The error names both files, and nothing is changed.
     ///
     /// # Panics
     /// Never.
-    pub fn append(&mut self, other: Self) -> Result<(), FileError> {
+    pub fn append(&mut self, other: Self) -> Result<(), EditError> {
         self.check_clashes(&other)?;
         let before = self.sources.len();
         self.sources.extend(other.sources);
@@ -260,11 +271,11 @@ impl Draft {
         Ok(())
     }
 
-    fn check_clashes(&self, other: &Self) -> Result<(), FileError> {
+    fn check_clashes(&self, other: &Self) -> Result<(), EditError> {
         let twice =
             other.tensors.iter().find_map(|(name, held)| Some((held, self.tensors.get_key_value(name)?)));
         if let Some((held, (name, own))) = twice {
-            let fault = FileFault::NameTaken { name: name.clone(), other: self.path_of(own).into() };
+            let fault = EditFault::NameTaken { name: name.clone(), other: self.path_of(own).into() };
             return Err(fault.of(other.path_of(held)));
         }
         let (mut keys, own) = (other.metadata.iter().flatten(), self.metadata.as_ref());
@@ -273,7 +284,7 @@ impl Draft {
         };
         match keys.find(differs) {
             Some((key, _)) => {
-                let fault = FileFault::KeyTaken { key: key.clone(), other: self.path().into() };
+                let fault = EditFault::KeyTaken { key: key.clone(), other: self.path().into() };
                 Err(fault.of(other.path()))
             }
             None => Ok(()),
@@ -315,7 +326,7 @@ impl Draft {
     }
 
     /// The file that was opened.
-    pub(super) fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         self.sources.first().map_or(Path::new(""), |source| &source.path)
     }
 
@@ -323,35 +334,37 @@ impl Draft {
         self.sources.get(held.source).map_or(Path::new(""), |source| &source.path)
     }
 
-    fn no_such_tensor(&self, name: &str) -> FileError {
-        FileFault::NoSuchTensor { name: name.into() }.of(self.path())
+    fn no_such_tensor(&self, name: &str) -> EditError {
+        EditFault::NoSuchTensor { name: name.into() }.of(self.path())
     }
 
-    fn name_taken(&self, name: String) -> FileError {
-        FileFault::NameTaken { name, other: self.path().into() }.of(self.path())
+    fn name_taken(&self, name: String) -> EditError {
+        EditFault::NameTaken { name, other: self.path().into() }.of(self.path())
     }
 
     /// What is called as padding would be may be taken for it later.
-    fn check_name(&self, old: &str, new: &str) -> Result<(), FileError> {
+    fn check_name(&self, old: &str, new: &str) -> Result<(), EditError> {
         match new == "__metadata__" || (new.starts_with(PADDING) && new != old) {
-            true => Err(FileFault::ReservedName { name: new.into() }.of(self.path())),
+            true => Err(EditFault::ReservedName { name: new.into() }.of(self.path())),
             false => Ok(()),
         }
     }
 }
 
-/// With the name that occurs twice, if that is what is wrong.
-pub(crate) fn refusal(error: Error, header: &[u8]) -> FileFault {
-    match error.kind {
-        ErrorKind::NameTwice | ErrorKind::KeyTwice => {
-            FileFault::Twice { error, name: header::spelled_at(header, error.at) }
-        }
-        _ => FileFault::Format(error),
-    }
+/// By which it is known that a header has not been changed.
+pub(crate) fn fingerprint(header: &[u8]) -> u64 {
+    let mut hash = DefaultHasher::new();
+    hash.write(header);
+    hash.finish()
 }
 
 impl Held {
-    pub(super) fn spec<'a>(&'a self, name: &'a str) -> TensorSpec<'a> {
+    fn of(tensor: &IndexedTensor<'_>) -> Self {
+        let (dtype, dims) = (tensor.dtype(), tensor.dims().into());
+        Self { dtype, dims, source: 0, begin: tensor.begin(), end: tensor.end() }
+    }
+
+    pub(crate) fn spec<'a>(&'a self, name: &'a str) -> TensorSpec<'a> {
         TensorSpec::new(name, self.dtype, &self.dims)
     }
 }

@@ -1,25 +1,24 @@
 //! Why a file could not be written, edited or put back: one sentence, with its path.
 
-use crate::dtype::Dtype;
-use crate::error::Error;
-use crate::error::spec::PADDING;
-use crate::error::spec::{SpecError, SpecFault, Which};
 use core::fmt;
+use embedded_safetensors::Dtype;
+use embedded_safetensors::file::shared::PADDING;
+use embedded_safetensors::file::{FileError, FileFault};
+use embedded_safetensors::write::{SpecError, SpecFault, Which};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::string::String;
 
 /// Why a file could not be written, edited or put back.
 ///
 /// It is one sentence with the path, what was tried, and what is wrong. `?` turns it into an [`io::Error`], too, of the kind
 /// that the system gave; [`InvalidData`](io::ErrorKind::InvalidData) for a file that is unsound, was changed, or is being edited;
-/// [`FileTooLarge`](io::ErrorKind::FileTooLarge) for one that cannot be mapped; [`Other`](io::ErrorKind::Other) for what was stopped; [`InvalidInput`](io::ErrorKind::InvalidInput) for all else, which are the caller's mistakes.
+/// [`Other`](io::ErrorKind::Other) for what was stopped; [`InvalidInput`](io::ErrorKind::InvalidInput) for all else, which are the caller's mistakes.
 ///
 /// *Memory*: at most 112 bytes, and its texts on the heap.
 #[derive(Debug)]
-pub struct FileError {
+pub struct EditError {
     path: PathBuf,
-    fault: FileFault,
+    fault: EditFault,
 }
 
 /// What is wrong.
@@ -27,21 +26,11 @@ pub struct FileError {
 /// *Memory*: at most 88 bytes, and its texts on the heap.
 #[derive(Debug)]
 #[non_exhaustive]
-pub enum FileFault {
-    /// The system could not do what was asked of it.
-    System {
-        /// What that was, as in "cannot write".
-        action: &'static str,
-        /// The system's reason.
-        error: io::Error,
-    },
+pub enum EditFault {
+    /// The file is not to be read, or the system could not do what was asked of it.
+    File(FileFault),
     /// What the bytes of the tensors come from has failed, such as a reader that is copied from.
     Input(io::Error),
-    /// Something that is no regular file is there, and is neither read nor replaced.
-    NotAFile {
-        /// What it is.
-        what: &'static str,
-    },
     /// Something that is no folder is where one is to be.
     NotAFolder {
         /// What it is.
@@ -59,15 +48,6 @@ pub enum FileFault {
         /// Why.
         error: SpecError,
         /// The name of the tensor, or the key, that says so; empty for the file as a whole.
-        name: String,
-    },
-    /// The file is not sound, and cannot be edited.
-    Format(Error),
-    /// The file has a name or a key of `__metadata__` twice, and cannot be edited.
-    Twice {
-        /// Where, and which of both it is.
-        error: Error,
-        /// The name or the key, as the file spells it.
         name: String,
     },
     /// There is no tensor of this name.
@@ -128,17 +108,8 @@ pub enum FileFault {
         /// The name.
         name: String,
     },
-    /// The file is longer than a program has addresses for. It can be read without being mapped.
-    TooLong {
-        /// How long it is.
-        len: u64,
-    },
     /// It was stopped by who watched it.
     Stopped,
-    /// The file is no longer the one that was opened.
-    Changed,
-    /// The file is being edited in place by another program, again and again.
-    Interrupted,
     /// What lies beside the file, to undo an interrupted edit of it, belongs to another version of it.
     ForeignUndo {
         /// Where it lies.
@@ -146,19 +117,18 @@ pub enum FileFault {
     },
 }
 
-impl FileError {
+impl EditError {
     /// The file, by the path that was given.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
     /// What is wrong.
-    pub fn fault(&self) -> &FileFault {
+    pub fn fault(&self) -> &EditFault {
         &self.fault
     }
 
     /// Of a file that was to be moved elsewhere: of the place where it would be.
-    #[cfg(feature = "checkpoint")]
     pub(crate) fn moved(mut self, from: &Path, to: &Path) -> Self {
         if let Ok(rest) = self.path.strip_prefix(from) {
             self.path = to.join(rest);
@@ -172,13 +142,15 @@ impl FileError {
     }
 }
 
-impl FileFault {
-    pub(crate) fn of(self, path: &Path) -> FileError {
-        FileError { path: path.to_path_buf(), fault: self }
+impl EditFault {
+    pub(crate) const CHANGED: Self = Self::File(FileFault::Changed);
+
+    pub(crate) fn of(self, path: &Path) -> EditError {
+        EditError { path: path.to_path_buf(), fault: self }
     }
 
     pub(crate) fn system(action: &'static str, error: io::Error) -> Self {
-        Self::System { action, error }
+        Self::File(FileFault::System { action, error })
     }
 
     /// There is no place that the path leads to.
@@ -189,44 +161,52 @@ impl FileFault {
         }
     }
 
-    fn kind(&self) -> io::ErrorKind {
+    fn io_kind(&self) -> io::ErrorKind {
         match self {
-            Self::System { error, .. } | Self::Input(error) => error.kind(),
-            Self::Format(_)
-            | Self::Twice { .. }
-            | Self::Changed
-            | Self::Interrupted
-            | Self::ForeignUndo { .. } => io::ErrorKind::InvalidData,
+            Self::File(fault) => fault.io_kind(),
+            Self::Input(error) => error.kind(),
+            Self::ForeignUndo { .. } => io::ErrorKind::InvalidData,
             Self::Stopped => io::ErrorKind::Other,
-            Self::TooLong { .. } => io::ErrorKind::FileTooLarge,
             _ => io::ErrorKind::InvalidInput,
         }
     }
 }
 
-impl fmt::Display for FileError {
+impl From<FileFault> for EditFault {
+    fn from(fault: FileFault) -> Self {
+        Self::File(fault)
+    }
+}
+
+impl From<FileError> for EditError {
+    fn from(error: FileError) -> Self {
+        let (path, fault) = error.into_parts();
+        Self { path, fault: fault.into() }
+    }
+}
+
+impl fmt::Display for EditError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let path = self.path.display();
         match &self.fault {
             fault if self.path.as_os_str().is_empty() => fault.fmt(f),
-            FileFault::System { action, error } => write!(f, "cannot {action} {path}: {error}"),
-            FileFault::Input(error) => write!(f, "cannot read what {path} is to hold: {error}"),
+            EditFault::File(FileFault::System { action, error }) => {
+                write!(f, "cannot {action} {path}: {error}")
+            }
+            EditFault::Input(error) => write!(f, "cannot read what {path} is to hold: {error}"),
             fault => write!(f, "{path}: {fault}"),
         }
     }
 }
 
-impl fmt::Display for FileFault {
+impl fmt::Display for EditFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::System { action, error } => write!(f, "cannot {action} it: {error}"),
+            Self::File(fault) => fault.fmt(f),
             Self::Input(error) => write!(f, "cannot read what it is to hold: {error}"),
-            Self::NotAFile { what } => write!(f, "it is {what}, not a file"),
             Self::NotAFolder { what } => write!(f, "it is {what}, not a folder"),
             Self::UnsafeName { name, reason } => write!(f, "no file may be called {name:?}: {reason}"),
             Self::Spec { error, name } => write_spec(f, *error, name),
-            Self::Format(error) => error.fmt(f),
-            Self::Twice { error, name } => write!(f, "{name:?}: {error}"),
             Self::NoSuchTensor { name } => write!(f, "it has no tensor {name:?}"),
             Self::WrittenTwice { name } => write!(f, "the tensor {name:?} has bytes already"),
             Self::TooManyBytes { name, left, given } => {
@@ -246,17 +226,7 @@ impl fmt::Display for FileFault {
                 write!(f, "the key {key:?} has another value in {}", other.display())
             }
             Self::ReservedName { name } => write!(f, "no tensor can be called {name:?}"),
-            Self::TooLong { len } => {
-                write!(
-                    f,
-                    "it has {}, and cannot be mapped where an address has {} bits",
-                    Bytes(*len),
-                    usize::BITS
-                )
-            }
             Self::Stopped => f.write_str("it was stopped before it was whole"),
-            Self::Changed => f.write_str("it was changed by someone else since it was opened"),
-            Self::Interrupted => f.write_str("it is being edited by someone else, again and again"),
             Self::ForeignUndo { undo } => {
                 write!(f, "{} does not belong to what the file is now", undo.display())
             }
@@ -290,21 +260,25 @@ impl fmt::Display for Bytes {
     }
 }
 
-impl core::error::Error for FileError {}
+impl core::error::Error for EditError {}
 
-impl From<FileError> for io::Error {
-    fn from(error: FileError) -> Self {
-        Self::new(error.fault.kind(), error)
+impl From<EditError> for io::Error {
+    fn from(error: EditError) -> Self {
+        Self::new(error.fault.io_kind(), error)
     }
 }
 
 /// What went wrong where the bytes of a file come from. An error of this crate that has been an [`io::Error`] on its way is
 /// itself again.
-impl From<io::Error> for FileError {
+impl From<io::Error> for EditError {
     fn from(error: io::Error) -> Self {
-        match error.downcast() {
-            Ok(own) => own,
-            Err(error) => Self { path: PathBuf::new(), fault: FileFault::Input(error) },
+        let error = match error.downcast::<Self>() {
+            Ok(own) => return own,
+            Err(error) => error,
+        };
+        match error.downcast::<FileError>() {
+            Ok(own) => own.into(),
+            Err(error) => Self { path: PathBuf::new(), fault: EditFault::Input(error) },
         }
     }
 }

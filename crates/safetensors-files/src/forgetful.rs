@@ -3,18 +3,16 @@
 //! What survives a power cut: of a file what was there at its last sync, and of later writes any sectors at all; of the names in
 //! the folder those at its last sync, and of later changes the first so many, in their order, each as a whole.
 
-#[cfg(feature = "checkpoint")]
-use super::disk::Entry;
-use super::disk::{Disk, Handle, Stat, Version};
+use crate::disk::Entry;
+use crate::disk::{Disk, Handle, Stat};
 use core::fmt;
-use std::boxed::Box;
+use embedded_safetensors::file::shared::Version;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::Permissions;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, SystemTime};
-use std::vec::Vec;
 
 /// Small, so that even a short header is torn in many ways.
 const SECTOR: usize = 4;
@@ -66,7 +64,6 @@ struct State {
     /// Since their folder was synced.
     renames: Vec<Change>,
     /// Whether two names can be exchanged in one act.
-    #[cfg_attr(not(feature = "checkpoint"), allow(dead_code))]
     exchanges: bool,
     plan: Plan,
     calls: usize,
@@ -131,7 +128,6 @@ impl Forgetful {
     }
 
     /// The same disk, on which two names cannot be exchanged.
-    #[cfg(feature = "checkpoint")]
     pub(crate) fn without_exchange(self) -> Self {
         self.state().exchanges = false;
         self
@@ -225,7 +221,6 @@ impl State {
         self.renames.push(change);
     }
 
-    #[cfg(feature = "checkpoint")]
     fn move_folders(&mut self, moved: Vec<(PathBuf, PathBuf)>) {
         let folder = moved[0].0.parent().expect("it is in a folder").to_path_buf();
         let change = Change { folder, appears: None, vanishes: None, moved };
@@ -322,7 +317,6 @@ impl Disk for Forgetful {
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
         let mut state = self.call()?;
-        #[cfg(feature = "checkpoint")]
         if state.folders.contains(from) {
             assert!(!state.names.contains_key(to) && !state.folders.contains(to), "something is there");
             state.move_folders(Vec::from([(from.into(), to.into())]));
@@ -333,6 +327,13 @@ impl Disk for Forgetful {
         Ok(())
     }
 
+    fn rename_to_free(&self, from: &Path, to: &Path) -> io::Result<()> {
+        match self.names().iter().any(|name| name == to) {
+            true => Err(io::ErrorKind::AlreadyExists.into()),
+            false => self.rename(from, to),
+        }
+    }
+
     fn remove(&self, place: &Path) -> io::Result<()> {
         let mut state = self.call()?;
         state.find(place)?;
@@ -340,13 +341,11 @@ impl Disk for Forgetful {
         Ok(())
     }
 
-    #[cfg(feature = "checkpoint")]
     fn create_folder(&self, place: &Path, _: Option<&Permissions>) -> io::Result<()> {
         self.call()?.folders.insert(place.into());
         Ok(())
     }
 
-    #[cfg(feature = "checkpoint")]
     fn list(&self, folder: &Path) -> io::Result<Vec<Entry>> {
         let state = self.call()?;
         let folders = state.folders.iter().map(|path| (path, true));
@@ -358,7 +357,6 @@ impl Disk for Forgetful {
     }
 
     /// File by file.
-    #[cfg(feature = "checkpoint")]
     fn remove_folder(&self, place: &Path) -> io::Result<()> {
         let inside = self.names().into_iter().filter(|path| path.starts_with(place));
         inside.collect::<Vec<_>>().iter().try_for_each(|path| self.remove(path))?;
@@ -366,7 +364,6 @@ impl Disk for Forgetful {
         Ok(())
     }
 
-    #[cfg(feature = "checkpoint")]
     fn exchange(&self, one: &Path, other: &Path) -> io::Result<()> {
         let mut state = self.call()?;
         if !state.exchanges {

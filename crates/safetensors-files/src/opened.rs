@@ -1,12 +1,12 @@
 //! A file that is opened while others may edit it.
 
-use super::atomic::look_for_file;
-use super::disk::{Disk, Handle, Version};
-use super::error::FileFault;
-use super::{header, undo};
-use std::boxed::Box;
+use crate::atomic::look_for_file;
+use crate::disk::{Disk, Handle, read_header};
+use crate::error::EditFault;
+use crate::undo;
+use embedded_safetensors::file::FileFault;
+use embedded_safetensors::file::shared::Version;
 use std::path::Path;
-use std::vec::Vec;
 
 /// A file, and its header, which is that from before or after any edit.
 pub(crate) struct Opened {
@@ -32,7 +32,7 @@ impl Opened {
     ///
     /// # Errors
     /// [`FileFault::Interrupted`] when it is edited again and again; those of the system.
-    pub(crate) fn at(disk: &dyn Disk, place: &Path) -> Result<Self, FileFault> {
+    pub(crate) fn at(disk: &dyn Disk, place: &Path) -> Result<Self, EditFault> {
         let (mut torn, mut times) = (None, 0);
         for _ in 0..LOOKS {
             let now = match Look::at(disk, place)? {
@@ -47,14 +47,14 @@ impl Opened {
                 _ => disk.pause(),
             }
         }
-        Err(FileFault::Interrupted)
+        Err(FileFault::Interrupted.into())
     }
 }
 
-fn recover(disk: &dyn Disk, place: &Path) -> Result<(), FileFault> {
+fn recover(disk: &dyn Disk, place: &Path) -> Result<(), EditFault> {
     let _guard = undo::lock();
     match undo::recover(disk, place) {
-        Ok(_) | Err(FileFault::ForeignUndo { .. }) => Ok(()),
+        Ok(_) | Err(EditFault::ForeignUndo { .. }) => Ok(()),
         Err(fault) => Err(fault),
     }
 }
@@ -62,15 +62,17 @@ fn recover(disk: &dyn Disk, place: &Path) -> Result<(), FileFault> {
 impl Look {
     /// The header is read first, then what may undo an edit, then the header again: where no undo file tells that an edit is
     /// half done, one that was half done at first is over, and the second header is another one.
-    fn at(disk: &dyn Disk, place: &Path) -> Result<Self, FileFault> {
+    fn at(disk: &dyn Disk, place: &Path) -> Result<Self, EditFault> {
         let _guard = undo::lock();
         look_for_file(disk, place)?;
-        let file = disk.open(place, false).map_err(|error| FileFault::system("open", error))?;
-        let version = file.stat().map_err(|error| FileFault::system("look at", error))?.version;
-        let header = header::read(&*file)?;
+        let file = disk.open(place, false).map_err(|error| EditFault::system("open", error))?;
+        let version = file.stat().map_err(|error| EditFault::system("look at", error))?.version;
+        let cannot_read = |error| EditFault::system("read", error);
+        let header = read_header(&*file).map_err(cannot_read)?;
         let is_torn = undo::is_torn(disk, place, &*file, version.len, &header)?;
         let now = look_for_file(disk, place)?;
-        if now.is_none_or(|now| now.version != version) || header::read(&*file)? != header {
+        let again = read_header(&*file).map_err(cannot_read)?;
+        if now.is_none_or(|now| now.version != version) || again != header {
             return Ok(Self::Moved);
         }
         Ok(if is_torn { Self::Torn(version) } else { Self::Whole(Opened { file, version, header }) })

@@ -1,50 +1,67 @@
-//! Padding: the tensors of zeros that [`Placement::Padded`](crate::write::Placement::Padded) puts between others.
+//! Padding: the tensors of zeros that [`Placement::Padded`](embedded_safetensors::write::Placement::Padded) puts between others.
 
-use super::disk::{Handle, read_up_to};
-use super::error::FileFault;
-use super::header::Held;
-use crate::dtype::Dtype;
-use crate::error::spec::PADDING;
+use embedded_safetensors::file::shared::{PADDING, read_up_to};
+use embedded_safetensors::file::{FileError, FileFault};
+use embedded_safetensors::index::{IndexedTensor, OwnedIndex};
+use embedded_safetensors::io::ReadAt;
+use embedded_safetensors::{Dtype, FileModel};
 use std::collections::HashSet;
-use std::format;
-use std::string::String;
-use std::vec;
-use std::vec::Vec;
+use std::io;
 
-/// [`Placement`](crate::write::Placement) has no larger unit, for no header is longer.
+/// [`Placement`](embedded_safetensors::write::Placement) has no larger unit, for no header is longer.
 const LARGEST_UNIT: u64 = 1 << 26;
 
 /// So many bytes are compared with zero at a time.
 const PIECE: usize = 1 << 16;
 
+/// Returns the names of the tensors that are padding, as [`Draft::padding`](crate::Draft::padding) recognizes it. Of the data, only the bytes of tensors that
+/// may be padding are read.
+///
+/// *Memory*: the names; while it runs 64 KiB and 8 bytes for each tensor, if a tensor may be padding.
+///
+/// # Errors
+/// [`FileFault::Changed`] when the file has become shorter; those of the system.
+///
+/// # Panics
+/// Never.
+pub fn padding_of(model: &FileModel) -> Result<HashSet<String>, FileError> {
+    let mut file = model;
+    let names = names(model.index(), &mut file);
+    names.map(HashSet::from_iter).map_err(|fault| fault.of(model.path()))
+}
+
 /// The names of the tensors that are padding: in every respect as the writer makes it, and all zeros. Anything else is a tensor
-/// whose data must not be lost, whatever its name. `find` finds a tensor by its name.
-pub(super) fn names<'h>(
-    file: &dyn Handle,
-    data_start: u64,
-    find: impl Fn(&str) -> Option<&'h Held>,
-    tensors: impl Iterator<Item = &'h Held>,
+/// whose data must not be lost, whatever its name.
+pub(crate) fn names(
+    index: &OwnedIndex,
+    file: &mut impl ReadAt<Error = io::Error>,
 ) -> Result<Vec<String>, FileFault> {
+    let data_start = index.summary().data_start;
     let candidates = (0_u64..).map(|number| format!("{PADDING}{number}"));
-    let candidates = candidates.map_while(|name| find(&name).map(|held| (name, held)));
-    let candidates: Vec<(String, &Held)> =
-        candidates.take_while(|(_, held)| held.looks_like_padding(data_start)).collect();
+    let candidates = candidates.map_while(|name| index.find(&name).ok()?);
+    let candidates: Vec<IndexedTensor<'_>> =
+        candidates.take_while(|tensor| looks_like_padding(tensor, data_start)).collect();
     if candidates.is_empty() {
         return Ok(Vec::new());
     }
-    let begins: HashSet<u64> = tensors.map(|held| held.begin).collect();
+    let begins: HashSet<u64> = index.tensors().map(|tensor| tensor.begin()).collect();
     let (mut names, mut buffer) = (Vec::new(), vec![0; PIECE]);
-    for (name, held) in candidates {
-        if !begins.contains(&held.end) || !is_zero(file, data_start, held, &mut buffer)? {
+    for tensor in candidates {
+        if !begins.contains(&tensor.end()) || !is_zero(file, data_start, &tensor, &mut buffer)? {
             break;
         }
-        names.push(name);
+        names.push(tensor.name().into());
     }
     Ok(names)
 }
 
-fn is_zero(file: &dyn Handle, data_start: u64, held: &Held, buffer: &mut [u8]) -> Result<bool, FileFault> {
-    let (mut at, mut left) = (data_start + held.begin, held.end - held.begin);
+fn is_zero(
+    file: &mut impl ReadAt<Error = io::Error>,
+    data_start: u64,
+    tensor: &IndexedTensor<'_>,
+    buffer: &mut [u8],
+) -> Result<bool, FileFault> {
+    let (mut at, mut left) = (data_start + tensor.begin(), tensor.byte_len());
     while left > 0 {
         let room = usize::try_from(left).unwrap_or(usize::MAX).min(buffer.len());
         let piece = buffer.get_mut(..room).unwrap_or(&mut []);
@@ -61,14 +78,12 @@ fn is_zero(file: &dyn Handle, data_start: u64, held: &Held, buffer: &mut [u8]) -
     Ok(true)
 }
 
-impl Held {
-    /// Whether it ends at a multiple of a power of two that is larger than it, and has the dtype and the rank of padding.
-    fn looks_like_padding(&self, data_start: u64) -> bool {
-        let [len] = self.dims[..] else { return false };
-        if self.dtype != Dtype::U8 || len == 0 || len >= LARGEST_UNIT {
-            return false;
-        }
-        let unit = (len + 1).next_power_of_two().max(8);
-        (data_start + self.end) & (unit - 1) == 0
+/// Whether it ends at a multiple of a power of two that is larger than it, and has the dtype and the rank of padding.
+fn looks_like_padding(tensor: &IndexedTensor<'_>, data_start: u64) -> bool {
+    let [len] = *tensor.dims() else { return false };
+    if tensor.dtype() != Dtype::U8 || len == 0 || len >= LARGEST_UNIT {
+        return false;
     }
+    let unit = (len + 1).next_power_of_two().max(8);
+    (data_start + tensor.end()) & (unit - 1) == 0
 }

@@ -1,20 +1,18 @@
 //! A draft becomes a file: its header in place, or a copy of everything.
 
-use super::disk::{Disk, Handle, read_up_to};
-use super::draft::{Draft, Source};
-use super::error::{FileError, FileFault};
-use super::header::{self, Held};
-use super::system::System;
-use super::undo::{self, Undo};
-use super::writer::{FileWriter, named};
-use crate::write::spec::{FileSpec, TensorSpec};
+use crate::disk::{Disk, Handle, read_header, read_up_to};
+use crate::draft::{Draft, Held, Source, fingerprint};
+use crate::error::{EditError, EditFault};
+use crate::system::System;
+use crate::undo;
+use crate::writer::{FileWriter, named};
 use core::ops::ControlFlow;
-use std::boxed::Box;
+#[cfg(doc)]
+use embedded_safetensors::file::FileFault;
+use embedded_safetensors::file::shared::Undo;
+use embedded_safetensors::write::{FileSpec, TensorSpec};
 use std::io;
 use std::path::Path;
-use std::string::String;
-use std::vec;
-use std::vec::Vec;
 
 /// How a draft has been saved.
 ///
@@ -47,7 +45,7 @@ impl Draft {
     /// Otherwise, also where the file is read-only and its folder is not, a new file is written as by [`FileWriter`], with all that is said
     /// there, with the tensors in the reference's order, or [as they are to be placed](Self::set_placement), and with
     /// [room for later edits](Self::set_header_room) if that is asked for. To have that done where the header alone could be written, ask for
-    /// [`Placement::Start(8)`](crate::write::Placement::Start), which is the reference's.
+    /// [`Placement::Start(8)`](embedded_safetensors::write::Placement::Start), which is the reference's.
     ///
     /// A draft that was saved onto one of its own files is no longer about that file as it is: open it again to go on.
     ///
@@ -59,7 +57,7 @@ impl Draft {
     ///
     /// # Panics
     /// Never.
-    pub fn save(&self, path: impl AsRef<Path>) -> Result<Saved, FileError> {
+    pub fn save(&self, path: impl AsRef<Path>) -> Result<Saved, EditError> {
         self.save_on(&System, path.as_ref())
     }
 
@@ -68,9 +66,10 @@ impl Draft {
     /// [in place](Saved::InPlace) is no copy, and `watch` hears nothing of it.
     ///
     /// ```
-    /// use embedded_safetensors::file::{Draft, FileFault};
+    /// use safetensors_files::{Draft, EditFault};
     /// use std::ops::ControlFlow;
-    /// # use embedded_safetensors::{Dtype, file::write_file, write::{FileSpec, TensorSpec}};
+    /// # use embedded_safetensors::{Dtype, write::{FileSpec, TensorSpec}};
+    /// # use safetensors_files::write_file;
     /// # let folder = std::env::temp_dir().join(format!("save-watched-{}", std::process::id()));
     /// # std::fs::create_dir(&folder)?;
     /// # let (path, copy) = (folder.join("m"), folder.join("c"));
@@ -81,14 +80,14 @@ impl Draft {
     ///     true => ControlFlow::Continue(()),
     ///     false => ControlFlow::Break(()), // someone has pressed a key, say
     /// });
-    /// assert!(outcome.is_err_and(|error| matches!(error.fault(), FileFault::Stopped)));
+    /// assert!(outcome.is_err_and(|error| matches!(error.fault(), EditFault::Stopped)));
     /// assert!(!copy.exists());
     /// # std::fs::remove_dir_all(&folder)?;
     /// # Ok::<(), std::io::Error>(())
     /// ```
     ///
     /// # Errors
-    /// [`FileFault::Stopped`] when `watch` has stopped it, also after the last piece: nothing is left behind then, and what was at `path` is as it was.
+    /// [`EditFault::Stopped`] when `watch` has stopped it, also after the last piece: nothing is left behind then, and what was at `path` is as it was.
     /// Otherwise as [`save`](Self::save).
     ///
     /// # Panics
@@ -97,16 +96,16 @@ impl Draft {
         &self,
         path: impl AsRef<Path>,
         watch: &mut dyn FnMut(u64, u64) -> ControlFlow<()>,
-    ) -> Result<Saved, FileError> {
+    ) -> Result<Saved, EditError> {
         self.save_watched_on(&System, path.as_ref(), watch)
     }
 
     /// As [`save`](Self::save).
-    pub(super) fn save_on(&self, disk: &dyn Disk, path: &Path) -> Result<Saved, FileError> {
+    pub(crate) fn save_on(&self, disk: &dyn Disk, path: &Path) -> Result<Saved, EditError> {
         self.save_watched_on(disk, path, &mut |_, _| ControlFlow::Continue(()))
     }
 
-    fn save_watched_on(&self, disk: &dyn Disk, path: &Path, watch: Watch<'_>) -> Result<Saved, FileError> {
+    fn save_watched_on(&self, disk: &dyn Disk, path: &Path, watch: Watch<'_>) -> Result<Saved, EditError> {
         match self.save_in_place(disk, path).map_err(|fault| fault.of(path))? {
             true => Ok(Saved::InPlace),
             false => self.copy(disk, path, watch).map(|()| Saved::Copied),
@@ -114,11 +113,11 @@ impl Draft {
     }
 
     /// Whether that was possible.
-    fn save_in_place(&self, disk: &dyn Disk, path: &Path) -> Result<bool, FileFault> {
+    fn save_in_place(&self, disk: &dyn Disk, path: &Path) -> Result<bool, EditFault> {
         let [source] = &self.sources[..] else { return Ok(false) };
         let is_whole = self.tensors.len() + self.padding.len() == source.tensors;
-        let place = disk.resolve(path).map_err(FileFault::no_place)?;
-        let Some(undo) = undo::place_beside(&place) else { return Ok(false) };
+        let place = disk.resolve(path).map_err(EditFault::no_place)?;
+        let Some(undo) = Undo::place_beside(&place) else { return Ok(false) };
         if !is_whole || self.is_to_be_copied() || place != source.place {
             return Ok(false);
         }
@@ -130,19 +129,20 @@ impl Draft {
         let old = source.check_unchanged()?;
         let Some(file) = open_to_write(disk, &place)? else { return Ok(false) };
         undo::outlast(disk, &place, &*file, source.version.len, &old)?;
-        let now = file.stat().map_err(|error| FileFault::system("look at", error))?;
+        let now = file.stat().map_err(|error| EditFault::system("look at", error))?;
         if source.check_unchanged()? != old || now.version != source.version {
-            return Err(FileFault::Changed);
+            return Err(EditFault::CHANGED);
         }
         if old != new {
-            let edit = Undo::new(&*file, source.version.len, old, new)?;
-            edit.overwrite(disk, &place, &undo, &*file)?;
+            let edit = Undo::new(&mut &*file, source.version.len, old, new)
+                .map_err(|error| EditFault::system("read", error))?;
+            undo::overwrite(&edit, disk, (&place, &undo), &*file)?;
         }
         Ok(true)
     }
 
     /// The new header, with the 8 bytes of its length, as long as that of the source is; nothing if it has no room there.
-    fn header_in(&self, source: &Source) -> Result<Option<Vec<u8>>, FileFault> {
+    fn header_in(&self, source: &Source) -> Result<Option<Vec<u8>>, EditFault> {
         let mut tensors: Vec<(&String, &Held)> = self.tensors.iter().chain(&self.padding).collect();
         tensors.sort_by_key(|(_, held)| (held.begin, held.end));
         let tensors: Vec<TensorSpec<'_>> = tensors.iter().map(|(name, held)| held.spec(name)).collect();
@@ -174,7 +174,7 @@ impl Draft {
         self.placement.is_some() || self.room.is_some()
     }
 
-    fn copy(&self, disk: &dyn Disk, path: &Path, watch: Watch<'_>) -> Result<(), FileError> {
+    fn copy(&self, disk: &dyn Disk, path: &Path, watch: Watch<'_>) -> Result<(), EditError> {
         let tensors: Vec<TensorSpec<'_>> = self.tensors().collect();
         let pairs: Vec<(&str, &str)> = self.metadata().collect();
         let held: Vec<&Held> = self.tensors.values().collect();
@@ -184,7 +184,7 @@ impl Draft {
         let (mut done, total) = (0, held.iter().map(|held| held.end - held.begin).sum());
         let mut go_on = |done| match watch(done, total) {
             ControlFlow::Continue(()) => Ok(()),
-            ControlFlow::Break(()) => Err(FileFault::Stopped.of(path)),
+            ControlFlow::Break(()) => Err(EditFault::Stopped.of(path)),
         };
         go_on(done)?;
         for index in file.order() {
@@ -207,14 +207,14 @@ impl Draft {
     }
 
     /// Whether all files are as they were when they were opened, also one that is to be replaced.
-    fn check_sources(&self, disk: &dyn Disk, path: &Path) -> Result<(), FileError> {
-        let place = disk.resolve(path).map_err(|error| FileFault::no_place(error).of(path))?;
+    fn check_sources(&self, disk: &dyn Disk, path: &Path) -> Result<(), EditError> {
+        let place = disk.resolve(path).map_err(|error| EditFault::no_place(error).of(path))?;
         for source in &self.sources {
             source.check_unchanged().map_err(|fault| fault.of(&source.path))?;
             if source.place == place {
-                let now = disk.look(&place).map_err(|error| FileFault::system("look at", error).of(path))?;
+                let now = disk.look(&place).map_err(|error| EditFault::system("look at", error).of(path))?;
                 if now.is_none_or(|now| now.version != source.version) {
-                    return Err(FileFault::Changed.of(path));
+                    return Err(EditFault::CHANGED.of(path));
                 }
             }
         }
@@ -223,32 +223,32 @@ impl Draft {
 }
 
 /// A file that is read-only can still be replaced, where its folder is not.
-fn open_to_write(disk: &dyn Disk, place: &Path) -> Result<Option<Box<dyn Handle>>, FileFault> {
+fn open_to_write(disk: &dyn Disk, place: &Path) -> Result<Option<Box<dyn Handle>>, EditFault> {
     match disk.open(place, true) {
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Ok(None),
-        outcome => outcome.map(Some).map_err(|error| FileFault::system("write", error)),
+        outcome => outcome.map(Some).map_err(|error| EditFault::system("write", error)),
     }
 }
 
 impl Source {
     /// The header, with the 8 bytes of its length, if the file is as it was when it was opened.
-    fn check_unchanged(&self) -> Result<Vec<u8>, FileFault> {
-        let now = self.file.stat().map_err(|error| FileFault::system("look at", error))?;
-        let header = header::read(&*self.file)?;
-        match now.version == self.version && header::fingerprint(&header) == self.fingerprint {
+    fn check_unchanged(&self) -> Result<Vec<u8>, EditFault> {
+        let now = self.file.stat().map_err(|error| EditFault::system("look at", error))?;
+        let header = read_header(&*self.file).map_err(|error| EditFault::system("read", error))?;
+        match now.version == self.version && fingerprint(&header) == self.fingerprint {
             true => Ok(header),
-            false => Err(FileFault::Changed),
+            false => Err(EditFault::CHANGED),
         }
     }
 
     /// Some of the `left` bytes that begin there.
-    fn read<'b>(&self, at: u64, left: u64, buffer: &'b mut [u8]) -> Result<&'b [u8], FileError> {
+    fn read<'b>(&self, at: u64, left: u64, buffer: &'b mut [u8]) -> Result<&'b [u8], EditError> {
         let room = usize::try_from(left).unwrap_or(usize::MAX).min(buffer.len());
         let room = buffer.get_mut(..room).unwrap_or(&mut []);
         match read_up_to(&*self.file, at, room) {
             Ok(len) if len == room.len() => Ok(room),
-            Ok(_) => Err(FileFault::Changed.of(&self.path)),
-            Err(error) => Err(FileFault::system("read", error).of(&self.path)),
+            Ok(_) => Err(EditFault::CHANGED.of(&self.path)),
+            Err(error) => Err(EditFault::system("read", error).of(&self.path)),
         }
     }
 }

@@ -1,17 +1,13 @@
 //! The file system of the operating system.
 
-#[cfg(feature = "checkpoint")]
-use super::disk::Entry;
-use super::disk::{Disk, Handle, Stat, Version};
-use crate::io::ReadAt;
-use crate::io::WriteAt;
-use std::boxed::Box;
-use std::fs::{self, File, FileType, Metadata, OpenOptions, Permissions};
+use crate::disk::Entry;
+use crate::disk::{Disk, Handle, Stat};
+use embedded_safetensors::file::shared::{Version, other_than_file};
+use embedded_safetensors::io::{ReadAt, WriteAt};
+use std::fs::{self, File, Metadata, OpenOptions, Permissions};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-#[cfg(feature = "checkpoint")]
-use std::vec::Vec;
 
 /// The one that this machine has.
 pub(crate) struct System;
@@ -69,6 +65,17 @@ impl Disk for System {
         fs::rename(from, to)
     }
 
+    fn rename_to_free(&self, from: &Path, to: &Path) -> io::Result<()> {
+        match rename_exclusively(from, to) {
+            // Two names for a moment, on file systems that know of nothing better.
+            Err(error) if error.kind() == io::ErrorKind::Unsupported => {
+                fs::hard_link(from, to)?;
+                fs::remove_file(from)
+            }
+            outcome => outcome,
+        }
+    }
+
     fn remove(&self, place: &Path) -> io::Result<()> {
         fs::remove_file(place)
     }
@@ -77,7 +84,6 @@ impl Disk for System {
         std::thread::sleep(PAUSE);
     }
 
-    #[cfg(feature = "checkpoint")]
     fn create_folder(&self, place: &Path, permissions: Option<&Permissions>) -> io::Result<()> {
         fs::create_dir(place)?;
         // Nothing is in it yet that others could see.
@@ -86,7 +92,6 @@ impl Disk for System {
         permitted.inspect_err(|_| drop(fs::remove_dir(place)))
     }
 
-    #[cfg(feature = "checkpoint")]
     fn list(&self, folder: &Path) -> io::Result<Vec<Entry>> {
         let entry = |entry: io::Result<fs::DirEntry>| {
             let (path, kind) = entry.and_then(|entry| Ok((entry.path(), entry.file_type()?)))?;
@@ -96,28 +101,16 @@ impl Disk for System {
         fs::read_dir(folder)?.map(entry).collect()
     }
 
-    #[cfg(feature = "checkpoint")]
     fn remove_folder(&self, place: &Path) -> io::Result<()> {
         fs::remove_dir_all(place)
     }
 
-    #[cfg(all(
-        feature = "checkpoint",
-        any(target_os = "linux", target_os = "android", target_vendor = "apple")
-    ))]
+    #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
     fn exchange(&self, one: &Path, other: &Path) -> io::Result<()> {
-        use rustix::fs::{CWD, RenameFlags, renameat_with};
-        renameat_with(CWD, one, CWD, other, RenameFlags::EXCHANGE).map_err(|error| match error {
-            // File systems that know of no such thing take it for a flag that is not one.
-            rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS => io::ErrorKind::Unsupported.into(),
-            _ => error.into(),
-        })
+        rename_with(one, other, rustix::fs::RenameFlags::EXCHANGE)
     }
 
-    #[cfg(all(
-        feature = "checkpoint",
-        not(any(target_os = "linux", target_os = "android", target_vendor = "apple"))
-    ))]
+    #[cfg(not(any(target_os = "linux", target_os = "android", target_vendor = "apple")))]
     fn exchange(&self, _: &Path, _: &Path) -> io::Result<()> {
         Err(io::ErrorKind::Unsupported.into())
     }
@@ -173,6 +166,26 @@ impl Handle for File {
     }
 }
 
+#[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
+fn rename_exclusively(from: &Path, to: &Path) -> io::Result<()> {
+    rename_with(from, to, rustix::fs::RenameFlags::NOREPLACE)
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "android", target_vendor = "apple")))]
+fn rename_exclusively(_: &Path, _: &Path) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+#[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
+fn rename_with(from: &Path, to: &Path, flags: rustix::fs::RenameFlags) -> io::Result<()> {
+    use rustix::fs::{CWD, renameat_with};
+    renameat_with(CWD, from, CWD, to, flags).map_err(|error| match error {
+        // File systems that know of no such thing take it for a flag that is not one.
+        rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS => io::ErrorKind::Unsupported.into(),
+        _ => error.into(),
+    })
+}
+
 fn folder_of(path: &Path) -> &Path {
     match path.parent() {
         Some(folder) if folder != Path::new("") => folder,
@@ -199,43 +212,8 @@ fn is_separator(byte: u8) -> bool {
 }
 
 fn stat(metadata: Metadata) -> Stat {
-    let version =
-        Version { identity: identity(&metadata), len: metadata.len(), modified: metadata.modified().ok() };
-    Stat { other: other_than_file(metadata.file_type()), permissions: Some(metadata.permissions()), version }
-}
-
-fn other_than_file(kind: FileType) -> Option<&'static str> {
-    match kind {
-        _ if kind.is_file() => None,
-        _ if kind.is_dir() => Some("a folder"),
-        _ => Some(special(kind)),
-    }
-}
-
-#[cfg(unix)]
-fn special(kind: FileType) -> &'static str {
-    use std::os::unix::fs::FileTypeExt;
-    match kind {
-        _ if kind.is_fifo() => "a named pipe",
-        _ if kind.is_socket() => "a socket",
-        _ => "a device",
-    }
-}
-
-#[cfg(windows)]
-fn special(_: FileType) -> &'static str {
-    "no regular file"
-}
-
-#[cfg(unix)]
-fn identity(metadata: &Metadata) -> Option<(u64, u64)> {
-    use std::os::unix::fs::MetadataExt;
-    Some((metadata.dev(), metadata.ino()))
-}
-
-#[cfg(windows)]
-fn identity(_: &Metadata) -> Option<(u64, u64)> {
-    None
+    let (other, version) = (other_than_file(metadata.file_type()), Version::of(&metadata));
+    Stat { other, permissions: Some(metadata.permissions()), version }
 }
 
 /// So that nobody can open the new file who could not open the old one.

@@ -1,22 +1,21 @@
 //! A new file, with tensors in any order.
 
-use super::atomic::Replacement;
-use super::disk::Disk;
-use super::error::{FileError, FileFault};
-use super::system::System;
-use super::undo;
-use crate::error::spec::{SpecError, Which};
-use crate::values::native::{Native, parts};
-use crate::write::layout::Content;
-use crate::write::plan::FilePlan;
-use crate::write::spec::{FileSpec, TensorSpec};
+use crate::atomic::{Hidden, Replacement};
+use crate::disk::Disk;
+use crate::error::{EditError, EditFault};
+use crate::system::System;
+use crate::undo;
 use core::fmt;
+#[cfg(doc)]
+use embedded_safetensors::file::FileFault;
+use embedded_safetensors::write::Content;
+use embedded_safetensors::write::FilePlan;
+use embedded_safetensors::write::{FileSpec, TensorSpec};
+use embedded_safetensors::write::{SpecError, Which};
+use embedded_safetensors::{file::shared::parts, values::Native};
 use std::collections::HashMap;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::string::String;
-use std::vec;
-use std::vec::Vec;
 
 /// Small pieces that lie side by side are written together, as many bytes as this.
 const BUFFER: usize = 1 << 16;
@@ -24,11 +23,12 @@ const BUFFER: usize = 1 << 16;
 /// Writes a file whose tensors `fill` gives, in any order and in pieces of any size. When it returns `Ok`, the file is there, on the
 /// medium; until then, and when anything fails, whatever was at `path` before is as it was.
 ///
-/// What is wrong with `fill`'s own input is turned by `?` into a [`FileError`], too. For a writer that lives longer than a function,
+/// What is wrong with `fill`'s own input is turned by `?` into a [`EditError`], too. For a writer that lives longer than a function,
 /// and for errors of other types, there is [`FileWriter`], of which this is the short form; all that is said there holds here.
 ///
 /// ```
-/// use embedded_safetensors::{Dtype, file::write_file, write::{FileSpec, TensorSpec}};
+/// use embedded_safetensors::{Dtype, write::{FileSpec, TensorSpec}};
+/// use safetensors_files::write_file;
 /// # let folder = std::env::temp_dir().join(format!("write-file-{}", std::process::id()));
 /// # std::fs::create_dir(&folder)?;
 /// # let path = folder.join("model.safetensors");
@@ -51,8 +51,8 @@ const BUFFER: usize = 1 << 16;
 pub fn write_file(
     path: impl AsRef<Path>,
     spec: FileSpec<'_>,
-    fill: impl FnOnce(&mut FileWriter<'_>) -> Result<(), FileError>,
-) -> Result<(), FileError> {
+    fill: impl FnOnce(&mut FileWriter<'_>) -> Result<(), EditError>,
+) -> Result<(), EditError> {
     let path = path.as_ref();
     write_file_on(&System, path, spec, fill)
 }
@@ -62,8 +62,8 @@ pub(crate) fn write_file_on(
     disk: &dyn Disk,
     path: &Path,
     spec: FileSpec<'_>,
-    fill: impl FnOnce(&mut FileWriter<'_>) -> Result<(), FileError>,
-) -> Result<(), FileError> {
+    fill: impl FnOnce(&mut FileWriter<'_>) -> Result<(), EditError>,
+) -> Result<(), EditError> {
     let mut file = FileWriter::create_on(disk, path, spec)?;
     fill(&mut file).map_err(|error| error.or_of(path))?;
     file.finish()
@@ -83,7 +83,8 @@ pub(crate) fn write_file_on(
 /// Tensors lie where the reference's writer places them, or [where you like](FileSpec::with_placement).
 ///
 /// ```
-/// use embedded_safetensors::{Dtype, file::FileWriter, write::{FileSpec, TensorSpec}};
+/// use embedded_safetensors::{Dtype, write::{FileSpec, TensorSpec}};
+/// use safetensors_files::FileWriter;
 /// # let folder = std::env::temp_dir().join(format!("file-writer-{}", std::process::id()));
 /// # std::fs::create_dir(&folder)?;
 /// # let path = folder.join("run.safetensors");
@@ -128,24 +129,24 @@ impl<'a> FileWriter<'a> {
     /// Begins a file that will be at `path`.
     ///
     /// # Errors
-    /// [`FileFault::Spec`] when there can be no such file; [`FileFault::NotAFile`] when something else is there; those of the system, such as
+    /// [`EditFault::Spec`] when there can be no such file; [`FileFault::NotAFile`] when something else is there; those of the system, such as
     /// a folder that does not exist.
     ///
     /// # Panics
     /// Never.
-    pub fn create(path: impl AsRef<Path>, spec: FileSpec<'a>) -> Result<Self, FileError> {
+    pub fn create(path: impl AsRef<Path>, spec: FileSpec<'a>) -> Result<Self, EditError> {
         Self::create_on(&System, path.as_ref(), spec)
     }
 
     /// As [`create`](Self::create).
-    pub(super) fn create_on(disk: &'a dyn Disk, path: &Path, spec: FileSpec<'a>) -> Result<Self, FileError> {
+    pub(crate) fn create_on(disk: &'a dyn Disk, path: &Path, spec: FileSpec<'a>) -> Result<Self, EditError> {
         Self::begin(disk, path, spec).map_err(|fault| fault.of(path))
     }
 
-    fn begin(disk: &'a dyn Disk, path: &Path, spec: FileSpec<'a>) -> Result<Self, FileFault> {
+    fn begin(disk: &'a dyn Disk, path: &Path, spec: FileSpec<'a>) -> Result<Self, EditFault> {
         let mut order = vec![0; spec.tensors().len() + spec.metadata().map_or(0, <[_]>::len)];
         let plan = spec.sorted(&mut order).map_err(|error| named(error, &spec))?;
-        let target = disk.resolve(path).map_err(FileFault::no_place)?;
+        let target = disk.resolve(path).map_err(EditFault::no_place)?;
         let mut file = Self {
             file: Replacement::begin(disk, &target)?,
             path: path.to_path_buf(),
@@ -166,7 +167,7 @@ impl<'a> FileWriter<'a> {
     }
 
     /// What is between tensors are zeros, which a file has where nothing was written.
-    fn write_header(&mut self, plan: &FilePlan<'_>) -> Result<(), FileFault> {
+    fn write_header(&mut self, plan: &FilePlan<'_>) -> Result<(), EditFault> {
         self.buffer.reserve_exact(BUFFER);
         let (mut encoder, mut window) = (plan.encoder(), vec![0; BUFFER]);
         while let bytes @ [_, ..] = encoder.encode(&mut window) {
@@ -174,29 +175,29 @@ impl<'a> FileWriter<'a> {
             self.write_at(at, bytes)?;
         }
         let file = self.file.file();
-        file.set_len(plan.file_len()).map_err(|error| FileFault::system("write", error))
+        file.set_len(plan.file_len()).map_err(|error| EditFault::system("write", error))
     }
 
     /// Writes one tensor, all of it.
     ///
     /// # Errors
-    /// [`FileFault::NoSuchTensor`]; [`FileFault::WrittenTwice`] when it has bytes already; [`FileFault::TooManyBytes`] or
-    /// [`FileFault::MissingBytes`] when it has not so many, and then nothing is written; those of the system.
+    /// [`EditFault::NoSuchTensor`]; [`EditFault::WrittenTwice`] when it has bytes already; [`EditFault::TooManyBytes`] or
+    /// [`EditFault::MissingBytes`] when it has not so many, and then nothing is written; those of the system.
     ///
     /// # Panics
     /// Never.
-    pub fn write_tensor(&mut self, name: &str, bytes: &[u8]) -> Result<(), FileError> {
+    pub fn write_tensor(&mut self, name: &str, bytes: &[u8]) -> Result<(), EditError> {
         self.whole(name)?.check_len(bytes.len())?.write_bytes(bytes)
     }
 
     /// Writes one tensor, all of it, from values of its type, with the low byte first on every machine.
     ///
     /// # Errors
-    /// [`FileFault::WrongDtype`]; otherwise as [`write_tensor`](Self::write_tensor).
+    /// [`EditFault::WrongDtype`]; otherwise as [`write_tensor`](Self::write_tensor).
     ///
     /// # Panics
     /// Never.
-    pub fn write_values<T: Native>(&mut self, name: &str, values: &[T]) -> Result<(), FileError> {
+    pub fn write_values<T: Native>(&mut self, name: &str, values: &[T]) -> Result<(), EditError> {
         let tensor = self.whole(name)?;
         tensor.check_dtype::<T>()?;
         tensor.check_len(size_of_val(values))?.write_values(values)
@@ -213,7 +214,7 @@ impl<'a> FileWriter<'a> {
         &mut self,
         name: &str,
         chunks: impl IntoIterator<Item: AsRef<[u8]>>,
-    ) -> Result<(), FileError> {
+    ) -> Result<(), EditError> {
         let mut tensor = self.whole(name)?;
         chunks.into_iter().try_for_each(|chunk| tensor.write_bytes(chunk.as_ref()))?;
         tensor.check_len(0).map(drop)
@@ -222,80 +223,80 @@ impl<'a> FileWriter<'a> {
     /// One tensor, to write its next bytes: it goes on behind those that it has.
     ///
     /// # Errors
-    /// [`FileFault::NoSuchTensor`].
+    /// [`EditFault::NoSuchTensor`].
     ///
     /// # Panics
     /// Never.
-    pub fn tensor(&mut self, name: &str) -> Result<TensorWriter<'_, 'a>, FileError> {
+    pub fn tensor(&mut self, name: &str) -> Result<TensorWriter<'_, 'a>, EditError> {
         match self.by_name.get(name) {
             Some(&index) => Ok(TensorWriter { file: self, index }),
-            None => Err(self.fault(FileFault::NoSuchTensor { name: name.into() })),
+            None => Err(self.fault(EditFault::NoSuchTensor { name: name.into() })),
         }
     }
 
     /// Puts the file in its place, and returns when it is there on the medium.
     ///
     /// # Errors
-    /// [`FileFault::MissingBytes`] of the first tensor that is not complete; those of the system. Then whatever was there before is as it was,
+    /// [`EditFault::MissingBytes`] of the first tensor that is not complete; those of the system. Then whatever was there before is as it was,
     /// unless the very last step failed, the sync of the folder: then the new file is there, and a power cut may undo that.
     ///
     /// # Panics
     /// Never.
-    pub fn finish(self) -> Result<(), FileError> {
+    pub fn finish(self) -> Result<(), EditError> {
         self.finish_if(|| Ok(()))
     }
 
     /// As [`finish`](Self::finish), if this still says yes at the last moment.
-    pub(super) fn finish_if(
+    pub(crate) fn finish_if(
         mut self,
-        check: impl FnOnce() -> Result<(), FileError>,
-    ) -> Result<(), FileError> {
+        check: impl FnOnce() -> Result<(), EditError>,
+    ) -> Result<(), EditError> {
         self.check_complete().and_then(|()| self.flush()).map_err(|fault| fault.of(&self.path))?;
         let Self { file, path, .. } = self;
-        file.sync().map_err(|fault| fault.of(&path))?;
+        let file = file.close().map_err(|fault| fault.of(&path))?;
         let _guard = undo::lock();
         check()?;
         file.take_place_of_edited().map_err(|fault| fault.of(&path))
     }
 
-    fn check_complete(&self) -> Result<(), FileFault> {
+    fn check_complete(&self) -> Result<(), EditFault> {
         let mut tensors = self.tensors.iter().zip(&self.places);
         match tensors.find(|(_, place)| place.written < place.len) {
-            _ if self.has_failed => Err(FileFault::Unfinished),
+            _ if self.has_failed => Err(EditFault::Unfinished),
             Some((tensor, place)) => Err(missing(tensor.name(), place.written, place.len)),
             None => Ok(()),
         }
     }
 
-    fn fault(&self, fault: FileFault) -> FileError {
+    fn fault(&self, fault: EditFault) -> EditError {
         fault.of(&self.path)
     }
 
     /// One tensor that has no bytes yet.
-    fn whole(&mut self, name: &str) -> Result<TensorWriter<'_, 'a>, FileError> {
+    fn whole(&mut self, name: &str) -> Result<TensorWriter<'_, 'a>, EditError> {
         let tensor = self.tensor(name)?;
         if tensor.place().written > 0 {
-            return Err(tensor.file.fault(FileFault::WrittenTwice { name: name.into() }));
+            return Err(tensor.file.fault(EditFault::WrittenTwice { name: name.into() }));
         }
         Ok(tensor)
     }
 
     /// The tensors in the order of the file, as places in the array that describes them.
-    pub(super) fn order(&self) -> Vec<usize> {
+    pub(crate) fn order(&self) -> Vec<usize> {
         let mut order: Vec<usize> = (0..self.places.len()).collect();
         order.sort_by_key(|&index| self.places.get(index).map(|place| (place.begin, place.len)));
         order
     }
 
     /// As [`tensor`](Self::tensor), by its place in the array that describes it.
-    pub(super) fn tensor_at(&mut self, index: usize) -> TensorWriter<'_, 'a> {
+    pub(crate) fn tensor_at(&mut self, index: usize) -> TensorWriter<'_, 'a> {
         TensorWriter { file: self, index }
     }
 
     /// Writes bytes that are known to have room there.
-    fn write_at(&mut self, at: u64, bytes: &[u8]) -> Result<(), FileFault> {
+    fn write_at(&mut self, at: u64, bytes: &[u8]) -> Result<(), EditFault> {
         if self.has_failed {
-            return Err(FileFault::Unfinished);
+            return Err(EditFault::Unfinished);
         }
         let follows = at == self.buffer_at + self.buffer.len() as u64;
         if !follows || self.buffer.len() + bytes.len() > BUFFER {
@@ -310,7 +311,7 @@ impl<'a> FileWriter<'a> {
         self.put(at, bytes)
     }
 
-    fn flush(&mut self) -> Result<(), FileFault> {
+    fn flush(&mut self) -> Result<(), EditFault> {
         let bytes = core::mem::take(&mut self.buffer);
         let outcome = if bytes.is_empty() { Ok(()) } else { self.put(self.buffer_at, &bytes) };
         self.buffer_at += bytes.len() as u64;
@@ -320,16 +321,16 @@ impl<'a> FileWriter<'a> {
     }
 
     /// After an error nobody knows what is in the file.
-    fn put(&mut self, at: u64, bytes: &[u8]) -> Result<(), FileFault> {
+    fn put(&mut self, at: u64, bytes: &[u8]) -> Result<(), EditFault> {
         let outcome = self.file.file().write_at(at, bytes);
         self.has_failed |= outcome.is_err();
-        outcome.map_err(|error| FileFault::system("write", error))
+        outcome.map_err(|error| EditFault::system("write", error))
     }
 }
 
-impl Replacement<'_> {
+impl Hidden<'_> {
     /// What could undo an edit of the old file has nothing to undo in the new one.
-    fn take_place_of_edited(self) -> Result<(), FileFault> {
+    pub(crate) fn take_place_of_edited(self) -> Result<(), EditFault> {
         let (disk, target) = (self.disk(), self.target().to_path_buf());
         self.take_place()?;
         undo::forget(disk, &target);
@@ -363,14 +364,14 @@ impl TensorWriter<'_, '_> {
     /// Writes the next bytes of the tensor.
     ///
     /// # Errors
-    /// [`FileFault::TooManyBytes`] when it takes fewer, and then nothing is written; those of the system.
+    /// [`EditFault::TooManyBytes`] when it takes fewer, and then nothing is written; those of the system.
     ///
     /// # Panics
     /// Never.
-    pub fn write_bytes(&mut self, bytes: &[u8]) -> Result<(), FileError> {
+    pub fn write_bytes(&mut self, bytes: &[u8]) -> Result<(), EditError> {
         let (left, given) = (self.remaining(), bytes.len() as u64);
         if given > left {
-            return Err(self.fault(|name| FileFault::TooManyBytes { name, left, given }));
+            return Err(self.fault(|name| EditFault::TooManyBytes { name, left, given }));
         }
         let place = self.place();
         self.file.write_at(place.begin + place.written, bytes).map_err(|fault| self.file.fault(fault))?;
@@ -383,15 +384,15 @@ impl TensorWriter<'_, '_> {
     /// Writes the next elements of the tensor, with the low byte first on every machine.
     ///
     /// # Errors
-    /// [`FileFault::WrongDtype`] when it has others; otherwise as [`write_bytes`](Self::write_bytes).
+    /// [`EditFault::WrongDtype`] when it has others; otherwise as [`write_bytes`](Self::write_bytes).
     ///
     /// # Panics
     /// Never.
-    pub fn write_values<T: Native>(&mut self, values: &[T]) -> Result<(), FileError> {
+    pub fn write_values<T: Native>(&mut self, values: &[T]) -> Result<(), EditError> {
         let (left, given) = (self.remaining(), size_of_val(values) as u64);
         self.check_dtype::<T>()?;
         if given > left {
-            return Err(self.fault(|name| FileFault::TooManyBytes { name, left, given }));
+            return Err(self.fault(|name| EditFault::TooManyBytes { name, left, given }));
         }
         let mut parts = parts(values);
         loop {
@@ -406,27 +407,27 @@ impl TensorWriter<'_, '_> {
         self.file.places.get(self.index).copied().unwrap_or_default()
     }
 
-    fn fault(&self, fault: impl FnOnce(String) -> FileFault) -> FileError {
+    fn fault(&self, fault: impl FnOnce(String) -> EditFault) -> EditError {
         let name = self.file.tensors.get(self.index).map_or("", TensorSpec::name);
         self.file.fault(fault(name.into()))
     }
 
     /// Whether the values are what the tensor has.
-    fn check_dtype<T: Native>(&self) -> Result<(), FileError> {
+    fn check_dtype<T: Native>(&self) -> Result<(), EditError> {
         match self.file.tensors.get(self.index).map(TensorSpec::dtype) {
             Some(dtype) if dtype != T::DTYPE => {
-                Err(self.fault(|name| FileFault::WrongDtype { name, dtype, given: T::DTYPE }))
+                Err(self.fault(|name| EditFault::WrongDtype { name, dtype, given: T::DTYPE }))
             }
             _ => Ok(()),
         }
     }
 
     /// Whether so many bytes are all that the tensor still takes.
-    fn check_len(self, len: usize) -> Result<Self, FileError> {
+    fn check_len(self, len: usize) -> Result<Self, EditError> {
         let (left, given) = (self.remaining(), len as u64);
         let Place { written, len: needed, .. } = self.place();
         match given {
-            _ if given > left => Err(self.fault(|name| FileFault::TooManyBytes { name, left, given })),
+            _ if given > left => Err(self.fault(|name| EditFault::TooManyBytes { name, left, given })),
             _ if given < left => Err(self.fault(|name| missing(&name, written + given, needed))),
             _ => Ok(self),
         }
@@ -452,8 +453,8 @@ impl fmt::Debug for TensorWriter<'_, '_> {
     }
 }
 
-fn missing(name: &str, given: u64, needed: u64) -> FileFault {
-    FileFault::MissingBytes { name: name.into(), given, needed }
+fn missing(name: &str, given: u64, needed: u64) -> EditFault {
+    EditFault::MissingBytes { name: name.into(), given, needed }
 }
 
 fn places(plan: &FilePlan<'_>) -> Vec<Place> {
@@ -468,11 +469,11 @@ fn places(plan: &FilePlan<'_>) -> Vec<Place> {
 }
 
 /// With the name of what is wrong.
-pub(super) fn named(error: SpecError, spec: &FileSpec<'_>) -> FileFault {
+pub(crate) fn named(error: SpecError, spec: &FileSpec<'_>) -> EditFault {
     let name = match error.which {
         Which::Tensor(index) => spec.tensors().get(index).map(TensorSpec::name),
         Which::Key(index) => spec.metadata().and_then(|pairs| pairs.get(index)).map(|&(key, _)| key),
         Which::File => None,
     };
-    FileFault::Spec { error, name: name.unwrap_or("").into() }
+    EditFault::Spec { error, name: name.unwrap_or("").into() }
 }

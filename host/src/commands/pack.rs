@@ -13,10 +13,8 @@ use crate::same::{not_of_the_model, not_the_input};
 use crate::siblings::{Folders, must_be_whole};
 use crate::text::{quoted, shown_text};
 use crate::work::Work;
-use embedded_safetensors::{
-    file::{Draft, Saved},
-    write::Placement,
-};
+use embedded_safetensors::write::Placement;
+use safetensors_files::{Draft, Saved};
 use std::io::{self, BufWriter, Write};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};

@@ -12,7 +12,7 @@ use crate::same::{not_of_the_model, not_the_input};
 use crate::siblings::must_be_whole;
 use crate::text::{quoted, shown_text};
 use crate::work::Work;
-use embedded_safetensors::shards::{PlannedShard, ShardPlan, parse_shard_size};
+use safetensors_files::shards::{PlannedShard, ShardPlan, parse_shard_size};
 use std::collections::HashMap;
 use std::fs;
 use std::io::{self, Write};

@@ -10,9 +10,12 @@ use std::path::Path;
 
 use embedded_safetensors::{
     Dtype,
-    file::{FileError, write_file},
-    shards::{PlannedShard, ShardIndex, ShardLimits, ShardPlan, ShardedModel, parse_shard_size},
     write::{FileSpec, TensorSpec},
+};
+use safetensors_files::EditError;
+use safetensors_files::{
+    shards::{PlannedShard, ShardIndex, ShardLimits, ShardPlan, ShardedModel, parse_shard_size},
+    write_file,
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -53,7 +56,7 @@ fn write(question: &Question, max: u64) -> Outcome<()> {
     Ok(())
 }
 
-fn write_shard(question: &Question, shard: PlannedShard<'_>, path: &Path) -> Result<(), FileError> {
+fn write_shard(question: &Question, shard: PlannedShard<'_>, path: &Path) -> Result<(), EditError> {
     let all = question.tensors.iter().zip(0_u8..);
     let here: Vec<_> = all.filter(|((name, _), _)| shard.tensors().contains(name)).collect();
     let specs: Vec<_> = here

@@ -3,10 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::{env, fs, process, thread};
 
-use embedded_safetensors::{
-    Error, FileModel, MappedModel,
-    file::{Draft, FileError, FileFault},
-};
+use embedded_safetensors::{Error, FileModel, MappedModel, file::FileFault};
+use safetensors_files::{Draft, EditError, EditFault};
 
 use super::{Api, Case};
 use vectors::table::Tensor;
@@ -17,13 +15,13 @@ pub const APIS: [Api; 3] = [
     Api { name: "Draft", lacks: &[], read: |case, _| at_a_path(case, |path| draft(case, path)) },
 ];
 
-fn at_a_path(case: &Case<'_>, read: impl FnOnce(&Path) -> Result<(), FileError>) -> Result<(), Error> {
+fn at_a_path(case: &Case<'_>, read: impl FnOnce(&Path) -> Result<(), EditError>) -> Result<(), Error> {
     let path = path();
     fs::write(&path, case.file).expect("the folder for temporary files can be written");
     let outcome = read(&path);
     fs::remove_file(&path).expect("it was written");
     outcome.map_err(|error| match error.fault() {
-        FileFault::Format(error) | FileFault::Twice { error, .. } => *error,
+        EditFault::File(FileFault::Format(error) | FileFault::Twice { error, .. }) => *error,
         fault => panic!("{fault:?}"),
     })
 }
@@ -34,7 +32,7 @@ fn path() -> PathBuf {
     env::temp_dir().join(format!("every-api-{}-{thread}.safetensors", process::id()))
 }
 
-fn open(case: &Case<'_>, path: &Path) -> Result<(), FileError> {
+fn open(case: &Case<'_>, path: &Path) -> Result<(), EditError> {
     let model = FileModel::open(path)?;
     let tensors = model.tensors().map(|tensor| Tensor {
         data_offsets: [tensor.begin(), tensor.end()],
@@ -46,25 +44,25 @@ fn open(case: &Case<'_>, path: &Path) -> Result<(), FileError> {
     case.has_pairs(model.metadata().map(|pairs| pairs.iter().map(|(key, value)| (&key[..], &value[..]))));
     for tensor in case.tensors() {
         let mut buffer = vec![0; case.bytes(tensor).len()];
-        let found = model.tensor(&tensor.name).expect("it is there");
+        let found = model.find(&tensor.name).expect("it is sound").expect("it is there");
         assert_eq!(found.reader().read_all(&mut buffer).expect("it can be read"), case.bytes(tensor));
     }
     Ok(())
 }
 
 #[expect(unsafe_code, reason = "nothing else writes to the file")]
-fn map(case: &Case<'_>, path: &Path) -> Result<(), FileError> {
+fn map(case: &Case<'_>, path: &Path) -> Result<(), EditError> {
     // SAFETY: the file is that of this thread alone, and is removed only afterwards.
     let model = unsafe { MappedModel::open(path) }?;
     assert_eq!(model.len(), case.tensors().len());
     for tensor in case.flat() {
         assert_eq!(model.tensor(&tensor.name).expect("it is there").bytes(), case.bytes(tensor));
     }
-    assert!(model.tensor("no such name").is_err());
+    assert!(model.find("no such name").is_ok_and(|found| found.is_none()));
     Ok(())
 }
 
-fn draft(case: &Case<'_>, path: &Path) -> Result<(), FileError> {
+fn draft(case: &Case<'_>, path: &Path) -> Result<(), EditError> {
     let draft = Draft::open(path)?;
     assert_eq!(draft.tensors().count(), case.tensors().len());
     case.has_pairs(Some(draft.metadata()).filter(|_| has_metadata(case)));

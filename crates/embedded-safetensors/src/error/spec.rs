@@ -4,7 +4,7 @@ use super::log::Named;
 use super::{Blame, MAX_HEADER_LEN};
 
 /// What tensors of padding are called, before their number.
-pub(crate) const PADDING: &str = "__padding__.";
+pub const PADDING: &str = "__padding__.";
 
 /// Why there can be no file as it is described, and what of the description says so.
 ///

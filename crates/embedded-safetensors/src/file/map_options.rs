@@ -1,23 +1,12 @@
 //! Files mapped into memory: what is `unsafe` about it, all of it here.
 //!
-//! Two things are, and both are said once:
-//!
-//! * A map is a `&[u8]`, whose bytes must not change while it is borrowed, and which must be there. The system does not promise that of a file that
-//!   others can write to. So who opens a model vouches for its file, and the functions that map one are `unsafe`.
-//! * A [`MappedModel`] holds a map and a [`Listing`] that borrows from it. The listing says `'static` and means: as long as the map. That holds because
-//!   the bytes of a map lie where they lie wherever the value is moved to, because both are private fields of a value that is never taken apart, so
-//!   that the listing is gone when the map is, and because each method of the model that gives something of the listing away gives it for as long
-//!   as the model is borrowed: its [`view`](MappedModel::view) is a `View<'_>`, from which all else comes.
+//! A map is a `&[u8]`, whose bytes must not change while it is borrowed, and which must be there. The system does not promise that of a file that
+//! others can write to. So who opens a model vouches for its file, and the functions that map one are `unsafe`.
 
-use super::MappedModel;
 use super::advice::Advice;
-use super::listing::Listing;
-use crate::file::disk::{Disk, Handle};
-use crate::file::draft::refusal;
-use crate::file::error::{FileError, FileFault};
-use crate::file::header;
-use crate::file::opened::Opened;
-use crate::file::system::System;
+use super::error::{FileError, FileFault};
+use super::mapped::MappedModel;
+use super::open::Opened;
 use crate::util::bytes::index_below;
 use memmap2::{Mmap, MmapOptions};
 use std::fs::File;
@@ -27,10 +16,8 @@ use std::path::Path;
 ///
 /// ```
 /// use embedded_safetensors::file::{Advice, MapOptions};
-/// # use embedded_safetensors::{Dtype, file::write_file, write::{FileSpec, TensorSpec}};
 /// # let path = std::env::temp_dir().join(format!("map-options-{}", std::process::id()));
-/// # let tensors = [TensorSpec::new("a", Dtype::U8, &[2])];
-/// # write_file(&path, FileSpec::new(&tensors), |file| file.write_tensor("a", b"ab"))?;
+/// # std::fs::write(&path, b"\x38\0\0\0\0\0\0\0{\"a\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[0,2]}}   ab")?;
 ///
 /// // SAFETY: nobody writes to this file while the program runs.
 /// let model = unsafe { MapOptions::new().with_advice(Advice::Random).open(&path)? };
@@ -62,7 +49,7 @@ impl MapOptions {
         Self { advice, ..self }
     }
 
-    /// Opens, proves and maps a file.
+    /// Opens, validates and maps a file.
     ///
     /// # Safety
     /// As of [`MappedModel::open`].
@@ -81,25 +68,14 @@ impl MapOptions {
     /// # Safety
     /// As of [`MappedModel::open`].
     unsafe fn begin(self, path: &Path) -> Result<MappedModel, FileFault> {
-        let place = System.resolve(path).map_err(|error| FileFault::system("open", error))?;
         // By reads: a file that is unsound is never mapped, nor one of no bytes.
-        let Opened { version, header, .. } = Opened::at(&System, &place)?;
-        let summary = header::prove(&header, version.len).map_err(|error| refusal(error, &header))?;
-        let file = File::open(&place).map_err(|error| FileFault::system("open", error))?;
-        let now = file.stat().map_err(|error| FileFault::system("look at", error))?;
-        let len = addressed(version.len)?;
-        if now.version != version {
-            return Err(FileFault::Changed);
-        }
+        let Opened { file, version, header, index } = Opened::at(path)?;
         // SAFETY: the caller vouches for the file, which is as long as that.
-        let map = unsafe { self.map(len, &file) }?;
+        let map = unsafe { self.map(addressed(version.len)?, &file) }?;
         if !map.starts_with(&header) {
             return Err(FileFault::Changed);
         }
-        // SAFETY: the bytes lie where they lie until the map is dropped, and the listing is dropped with it: see above.
-        let bytes: &'static [u8] = unsafe { core::slice::from_raw_parts(map.as_ptr(), map.len()) };
-        let listing = Listing::of(bytes, summary);
-        Ok(MappedModel { listing, map, file, path: path.to_path_buf(), version })
+        Ok(MappedModel { index, map, file, path: path.to_path_buf(), version })
     }
 
     /// # Safety
@@ -121,17 +97,17 @@ impl MapOptions {
 }
 
 impl MappedModel {
-    /// Opens a file, proves it by reads of its header, and maps it: what [`check`](crate::validate::check()) says of the whole file. As [`MapOptions`], which
+    /// Opens a file, validates it by reads of its header, and maps it: what [`check`](crate::validate::check()) says of the whole file. As [`MapOptions`], which
     /// say how.
     ///
     /// # Safety
     /// While the model is there, nobody, in this program or another, writes to the file or makes it shorter: not in place, that is. It may be removed, and another file
-    /// may take its place, as [`write_file`](crate::file::write_file), [`FileWriter`](crate::file::FileWriter) and the copies of [`Draft::save`](crate::file::Draft::save) do it.
+    /// may take its place, as the crate `safetensors-files` does it when it writes or copies.
     /// The disk must answer for as long: one that is taken away, or a network that fails, ends the program.
     ///
     /// # Errors
     /// [`FileFault::Format`] for a file that is unsound, one of no bytes included; [`FileFault::Twice`] for one that has a name or a key of `__metadata__` twice;
-    /// [`FileFault::NotAFile`]; [`FileFault::TooLong`] where addresses are too short for it; [`FileFault::Changed`] when it was replaced meanwhile; those of the system.
+    /// [`FileFault::NotAFile`]; [`FileFault::TooLong`] where addresses are too short for it; [`FileFault::Interrupted`]; [`FileFault::Changed`] when it was changed meanwhile; those of the system.
     ///
     /// # Panics
     /// Never.

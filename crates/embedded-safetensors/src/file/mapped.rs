@@ -1,34 +1,27 @@
 //! Models in files that are mapped into memory: nothing is copied, and what is not looked at is not read.
 
-mod advice;
-mod listing;
-#[allow(unsafe_code)]
-mod open;
-
+use super::advice::Advice;
+use super::error::{FileError, FileFault};
+use super::open::Version;
 use crate::error::Error;
 #[cfg(doc)]
 use crate::error::ErrorKind;
-use crate::file::disk::{Handle, Version};
-use crate::file::error::{FileError, FileFault};
+use crate::index::OwnedIndex;
 use crate::validate::Summary;
 use crate::view::{MetadataView, Tensor, Tensors, View};
-pub use advice::Advice;
 use core::fmt;
-use listing::Listing;
 use memmap2::Mmap;
-pub use open::MapOptions;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// A model in a file that is mapped into memory: proven, its tensors found by name in a table, their bytes where the system has them.
+/// A model in a file that is mapped into memory: validated, its tensors found by name in a table, their bytes where the system has them.
 ///
 /// ```
 /// use embedded_safetensors::MappedModel;
-/// # use embedded_safetensors::{Dtype, file::write_file, write::{FileSpec, TensorSpec}};
 /// # let path = std::env::temp_dir().join(format!("mapped-model-{}", std::process::id()));
-/// # let tensors = [TensorSpec::new("fc.bias", Dtype::F32, &[2])];
-/// # write_file(&path, FileSpec::new(&tensors), |file| file.write_values("fc.bias", &[0.5f32, 1.5]))?;
+/// # let header = br#"{"fc.bias":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}}    "#;
+/// # std::fs::write(&path, [&(header.len() as u64).to_le_bytes(), &header[..], &0.5f32.to_le_bytes(), &1.5f32.to_le_bytes()].concat())?;
 ///
 /// // SAFETY: nobody writes to this file while the program runs.
 /// let model = unsafe { MappedModel::open(&path)? };
@@ -43,26 +36,28 @@ use std::path::{Path, PathBuf};
 /// lies on a disk of the network that does not answer, the first look at a lost page kills the program (`SIGBUS` on Unix, an exception on Windows, where
 /// a mapped file cannot be cut off). No library can turn that into an error. So [`open`](Self::open) is `unsafe`, and who calls it vouches for the file.
 /// [`check_unchanged`](Self::check_unchanged) notices what has happened to it up to now, without touching a page. Files that are only ever
-/// [replaced](crate::file::write_file) are safe: a map keeps the old one. For all others, such as what a user names on a command line, there is [`FileModel`](crate::FileModel), with the same lookups by
+/// replaced, as the crate `safetensors-files` does it, are safe: a map keeps the old one. For all others, such as what a user names on a command line, there is [`FileModel`](crate::FileModel), with the same lookups by
 /// reads, whose failures are errors.
 ///
-/// It does not deref to its [view](Self::view): that would have to be a `View<'static>`, whose tensors outlive the map.
-///
-/// *Memory*: addresses for the whole file, and of RAM what the system gives to pages that are looked at; 168 bytes for each tensor on the heap, and while it
-/// is opened the header, twice; one open file.
+/// *Memory*: addresses for the whole file, and of RAM what the system gives to pages that are looked at; an [`OwnedIndex`], and while it
+/// is opened the header; one open file.
 pub struct MappedModel {
-    /// Borrows from `map`, for as long as that is there: see [`open`].
-    listing: Listing<'static>,
-    map: Mmap,
-    file: File,
-    path: PathBuf,
-    version: Version,
+    pub(super) index: OwnedIndex,
+    pub(super) map: Mmap,
+    pub(super) file: File,
+    pub(super) path: PathBuf,
+    pub(super) version: Version,
 }
 
 impl MappedModel {
     /// The model as it lies in memory.
     pub fn view(&self) -> View<'_> {
-        self.listing.view()
+        View::proven(&self.map, self.index.summary())
+    }
+
+    /// All tensors and the metadata.
+    pub fn index(&self) -> &OwnedIndex {
+        &self.index
     }
 
     /// The path that was given.
@@ -72,17 +67,17 @@ impl MappedModel {
 
     /// How many tensors there are, and where their data lie.
     pub fn summary(&self) -> Summary {
-        self.view().summary()
+        self.index.summary()
     }
 
     /// How many tensors there are.
     pub fn len(&self) -> usize {
-        self.view().len()
+        self.index.len()
     }
 
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.view().is_empty()
+        self.index.is_empty()
     }
 
     /// All tensors, in the header's order.
@@ -90,15 +85,29 @@ impl MappedModel {
         self.view().tensors()
     }
 
-    /// The tensor of this name. Takes the same time however many there are, unless the names were chosen to take as much as looking through all.
+    /// The tensor of this name. Takes the same time however many there are.
     ///
     /// # Errors
-    /// [`ErrorKind::NotFound`]; [`ErrorKind::Rank`] when it has more dimensions than a [`Shape`](crate::Shape) holds.
+    /// [`ErrorKind::Rank`] when it has more dimensions than a [`Shape`](crate::Shape) holds.
+    ///
+    /// # Panics
+    /// Never.
+    pub fn find(&self, name: &str) -> Result<Option<Tensor<'_>>, Error> {
+        match self.index.find_with_place(name) {
+            Some((tensor, name_at)) => self.view().indexed(&tensor, name_at).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// The tensor of this name.
+    ///
+    /// # Errors
+    /// As [`find`](Self::find); [`ErrorKind::NotFound`].
     ///
     /// # Panics
     /// Never.
     pub fn tensor(&self, name: &str) -> Result<Tensor<'_>, Error> {
-        self.view().tensor(name)
+        self.find(name)?.ok_or_else(|| self.view().not_found())
     }
 
     /// The keys and values of `__metadata__`, in the header's order.
@@ -115,11 +124,7 @@ impl MappedModel {
     /// # Panics
     /// Never.
     pub fn check_unchanged(&self) -> Result<(), FileError> {
-        match self.file.stat() {
-            Ok(stat) if stat.version == self.version => Ok(()),
-            Ok(_) => Err(FileFault::Changed.of(&self.path)),
-            Err(error) => Err(FileFault::system("look at", error).of(&self.path)),
-        }
+        self.version.check(&self.file).map_err(|fault| fault.of(&self.path))
     }
 
     /// Tells the system how the model is going to be read from now on.

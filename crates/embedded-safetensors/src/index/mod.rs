@@ -4,8 +4,12 @@
 pub(crate) mod build;
 pub(crate) mod memory;
 pub(crate) mod names;
+#[cfg(feature = "std")]
+pub(crate) mod owned;
 
 pub use memory::{IndexMemory, IndexRecord, IndexSize, IndexStorage};
+#[cfg(feature = "std")]
+pub use owned::OwnedIndex;
 
 use crate::dtype::Dtype;
 use crate::error::{Error, ErrorKind};
@@ -107,14 +111,19 @@ impl<'m> Index<'m> {
     }
 
     fn tensor(&self, record: &IndexRecord) -> IndexedTensor<'m> {
-        let (name, dims) = (record.name as usize, record.dims as usize);
-        IndexedTensor {
-            name: self.names.get(name..name + record.name_len as usize).unwrap_or(""),
-            dims: self.dims.get(dims..dims + record.rank as usize).unwrap_or(&[]),
-            dtype: record.dtype,
-            begin: record.begin,
-            end: record.end,
-        }
+        tensor_of(record, self.dims, self.names)
+    }
+}
+
+/// The tensor of a record, with the dimensions and the names of all.
+fn tensor_of<'m>(record: &IndexRecord, all_dims: &'m [u64], names: &'m str) -> IndexedTensor<'m> {
+    let (name, dims) = (record.name as usize, record.dims as usize);
+    IndexedTensor {
+        name: names.get(name..name + record.name_len as usize).unwrap_or(""),
+        dims: all_dims.get(dims..dims + record.rank as usize).unwrap_or(&[]),
+        dtype: record.dtype,
+        begin: record.begin,
+        end: record.end,
     }
 }
 

@@ -181,7 +181,7 @@ const fn bytes_of<T: Native>(values: &[T]) -> &[u8] {
 
 /// Values as the bytes that they are in a file: where the low byte comes first, in one part that is copied nowhere.
 #[inline]
-pub(crate) fn parts<T: Native>(values: &[T]) -> Parts<'_> {
+pub fn parts<T: Native>(values: &[T]) -> Parts<'_> {
     let unit = match T::DTYPE {
         Dtype::C64 => size_of::<f32>(),
         _ => size_of::<T>(),
@@ -194,7 +194,7 @@ pub(crate) fn parts<T: Native>(values: &[T]) -> Parts<'_> {
 const BLOCK: usize = 64;
 
 /// The bytes of values in a file, part by part.
-pub(crate) struct Parts<'v> {
+pub struct Parts<'v> {
     left: &'v [u8],
     /// So many bytes are turned round; one is none.
     unit: usize,
@@ -208,7 +208,8 @@ impl Parts<'_> {
 
     /// The next part, empty when there are no more.
     #[inline]
-    pub(crate) fn next(&mut self) -> &[u8] {
+    #[allow(clippy::should_implement_trait)] // it lends a part of itself
+    pub fn next(&mut self) -> &[u8] {
         match self.unit {
             1 => core::mem::take(&mut self.left),
             _ => self.next_turned(),

@@ -19,16 +19,6 @@ pub struct Link {
 
 impl Link {
     pub(crate) const NONE: Self = Self { first: 0, next: 0 };
-
-    /// Puts each of the tensors, whose names are proven unique, into its chain: in as much time for names that were chosen to have one hash.
-    #[cfg(all(feature = "std", any(unix, windows)))]
-    pub(crate) fn join(links: &mut [Self], tensors: &[Tensor<'_>]) {
-        for (number, (place, tensor)) in (1..).zip(tensors.iter().enumerate()) {
-            let chain = chain_of(tensor.hash, links.len());
-            let next = links.get_mut(chain).map_or(0, |chain| core::mem::replace(&mut chain.first, number));
-            links.get_mut(place).into_iter().for_each(|own| own.next = next);
-        }
-    }
 }
 
 /// Puts each of the tensors, as many as there are links, into its chain.

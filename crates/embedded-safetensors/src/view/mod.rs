@@ -21,6 +21,8 @@ mod walk;
 use crate::error::Error;
 #[cfg(doc)]
 use crate::error::ErrorKind;
+#[cfg(all(feature = "std", any(unix, windows)))]
+use crate::index::IndexedTensor;
 use crate::util::bytes::{index_below, low_u32};
 use crate::util::top_k::Slot;
 use crate::validate::{Summary, check_header, prove_canonical};
@@ -34,6 +36,8 @@ use prove::prove_alone;
 pub use quoted::{Chars, Quoted};
 pub use runs::SliceRuns;
 pub use tensor::Tensor;
+#[cfg(all(feature = "std", any(unix, windows)))]
+use walk::Seen;
 
 /// A model in memory, whose header is proven sound.
 ///
@@ -138,10 +142,18 @@ impl<'a> View<'a> {
         Self::new(Aligned::anywhere(file), summary)
     }
 
-    /// The same view, which looks tensors up in a table of all of them, whose names are proven unique.
+    /// The tensor of an index of this file, whose name is there in the header.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Rank`] when it has more dimensions than a [`Shape`](crate::Shape) holds.
     #[cfg(all(feature = "std", any(unix, windows)))]
-    pub(crate) const fn with_links(self, tensors: &'a [Tensor<'a>], links: &'a [Link]) -> Self {
-        Self { tensors, links, ..self }
+    pub(crate) fn indexed(&self, tensor: &IndexedTensor<'_>, name_at: u64) -> Result<Tensor<'a>, Error> {
+        match tensor.info() {
+            Ok(info) => {
+                Ok(self.found(&Seen { name: Quoted::opening_at(self.file(), name_at), info, rank_at: 0 }))
+            }
+            Err(_) => self.tensor(tensor.name()),
+        }
     }
 
     /// How many tensors there are.

@@ -47,14 +47,19 @@ impl<'a> View<'a> {
     pub const fn tensor(&self, name: &str) -> Result<Tensor<'a>, Error> {
         match self.seek(name) {
             Ok(Some(seen)) => Ok(self.found(&seen)),
-            Ok(None) => Err(ErrorKind::NotFound { wanted: None }.at(self.data_start())),
+            Ok(None) => Err(self.not_found()),
             Err(error) => Err(error),
         }
     }
 
+    /// There is no tensor of a name.
+    pub(crate) const fn not_found(&self) -> Error {
+        ErrorKind::NotFound { wanted: None }.at(self.data_start())
+    }
+
     /// The tensor is made where it is to be: each copy of it would take as long as a tenth of the lookup.
     #[inline(always)]
-    const fn found(&self, seen: &Seen<'a>) -> Tensor<'a> {
+    pub(super) const fn found(&self, seen: &Seen<'a>) -> Tensor<'a> {
         Tensor::found(self.file, self.data_start(), seen)
     }
 

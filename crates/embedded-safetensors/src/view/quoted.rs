@@ -25,6 +25,22 @@ impl<'a> Quoted<'a> {
         Self { text, at, is_plain: !has_escapes(text) }
     }
 
+    /// The string of a sound header whose opening quote is there.
+    #[cfg(all(feature = "std", any(unix, windows)))]
+    pub(super) fn opening_at(file: &'a [u8], at: u64) -> Self {
+        let at = low_u32(at);
+        let text = file.get(at as usize + 1..).unwrap_or(&[]);
+        let (mut len, mut is_escaped) = (0, false);
+        for byte in text {
+            if *byte == b'"' && !is_escaped {
+                break;
+            }
+            is_escaped = *byte == b'\\' && !is_escaped;
+            len += 1;
+        }
+        Self::new(text.get(..len).unwrap_or(&[]), at)
+    }
+
     /// A string of which it is known whether it has escapes.
     pub(super) const fn proven(text: &'a [u8], at: u32, is_plain: bool) -> Self {
         Self { text, at, is_plain }

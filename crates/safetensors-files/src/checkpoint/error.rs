@@ -1,14 +1,13 @@
 //! Why a folder is not what its list of sums says: one sentence, with its path.
 
-use crate::file::error::{FileError, FileFault};
+use crate::error::{EditError, EditFault};
 use core::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::string::String;
 
 /// Why a folder is not what its list of sums says.
 ///
-/// It is one sentence with the path. `?` turns it into an [`io::Error`], too: of the kind that a [`FileError`] has, or of
+/// It is one sentence with the path. `?` turns it into an [`io::Error`], too: of the kind that a [`EditError`] has, or of
 /// [`InvalidData`](io::ErrorKind::InvalidData) for what is not as it is listed; [`FileTooLarge`](io::ErrorKind::FileTooLarge) for a list that is too long.
 ///
 /// *Memory*: at most 144 bytes, and its texts on the heap.
@@ -25,7 +24,7 @@ pub struct CheckpointError {
 #[non_exhaustive]
 pub enum CheckpointFault {
     /// A file cannot be read, or is none, such as a link.
-    File(FileError),
+    File(EditError),
     /// There is no list.
     NoSums,
     /// The list is longer than is read. It may be sound.
@@ -93,8 +92,8 @@ impl CheckpointFault {
     }
 
     /// Of a name in the list that is refused.
-    pub(super) fn of_name(name: &str, fault: FileFault) -> Self {
-        let reason = if let FileFault::UnsafeName { reason, .. } = fault { reason } else { "" };
+    pub(super) fn of_name(name: &str, fault: EditFault) -> Self {
+        let reason = if let EditFault::UnsafeName { reason, .. } = fault { reason } else { "" };
         Self::UnsafeName { name: name.into(), reason }
     }
 }

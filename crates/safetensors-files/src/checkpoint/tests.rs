@@ -1,18 +1,15 @@
 //! Power cuts and faults while a folder is written, on a model of a disk.
 
-extern crate std;
-
 use super::sums::SUMS;
 use super::verify::{Verified, verify};
 use super::write::{recover_checkpoint_on, write_checkpoint_on};
-use crate::dtype::Dtype;
-use crate::file::disk::Disk;
-use crate::file::error::FileError;
-use crate::file::forgetful::{Forgetful, Luck, Plan};
-use crate::write::spec::{FileSpec, TensorSpec};
+use crate::disk::Disk;
+use crate::error::EditError;
+use crate::forgetful::{Forgetful, Luck, Plan};
+use embedded_safetensors::Dtype;
+use embedded_safetensors::write::{FileSpec, TensorSpec};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::vec::Vec;
 
 const LUCK: [Luck; 4] = [Luck::Nothing, Luck::Everything, Luck::Dice(1), Luck::Dice(2)];
 
@@ -20,7 +17,7 @@ fn place() -> &'static Path {
     Path::new("/runs/last")
 }
 
-fn write(disk: &dyn Disk, fill: u8) -> Result<(), FileError> {
+fn write(disk: &dyn Disk, fill: u8) -> Result<(), EditError> {
     write_checkpoint_on(disk, place(), |checkpoint| {
         let tensors = [TensorSpec::new("a", Dtype::U8, &[9])];
         checkpoint.write_file("model", FileSpec::new(&tensors), |file| file.write_tensor("a", &[fill; 9]))?;

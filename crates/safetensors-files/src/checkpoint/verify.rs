@@ -2,16 +2,13 @@
 
 use super::error::{CheckpointError, CheckpointFault};
 use super::sums::{SUMS, Sum, Tree, check_name};
-use crate::file::atomic::look_for_file;
-use crate::file::disk::{Disk, read_up_to};
-use crate::file::error::FileFault;
-use crate::file::system::System;
+use crate::atomic::look_for_file;
+use crate::disk::{Disk, read_up_to};
+use crate::error::EditFault;
+use crate::system::System;
 use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
-use std::string::{String, ToString};
-use std::vec;
-use std::vec::Vec;
 
 /// Longer lists are not read.
 const LONGEST: u64 = 1 << 24;
@@ -79,7 +76,7 @@ fn read_list(disk: &dyn Disk, folder: &Path) -> Result<String, CheckpointFault> 
         return Err(CheckpointFault::TooLong { bytes: len, allowed: LONGEST });
     }
     let text = read(disk, &path, len)
-        .map_err(|error| CheckpointFault::File(FileFault::system("read", error).of(&path)))?;
+        .map_err(|error| CheckpointFault::File(EditFault::system("read", error).of(&path)))?;
     String::from_utf8(text).map_err(|error| {
         let before = error.as_bytes().get(..error.utf8_error().valid_up_to()).unwrap_or(&[]);
         let line = 1 + before.iter().filter(|&&byte| byte == b'\n').count();

@@ -1,25 +1,22 @@
 //! A folder that takes its place in one act.
 
 use super::sums::{SUMS, Sum, Tree, check_name};
-use crate::file::atomic::{beside, sync_folder_of};
-use crate::file::disk::{Disk, Stat};
-use crate::file::error::{FileError, FileFault};
-use crate::file::system::System;
-use crate::file::writer::{FileWriter, write_file_on};
-use crate::write::spec::FileSpec;
+use crate::atomic::{beside, sync_folder_of};
+use crate::disk::{Disk, Stat};
+use crate::error::{EditError, EditFault};
+use crate::system::System;
+use crate::writer::{FileWriter, write_file_on};
+use embedded_safetensors::write::FileSpec;
 use std::ffi::OsString;
-use std::format;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::string::String;
-use std::vec::Vec;
 
 /// Writes a folder of files, such as a model and what a training loop needs to go on. When it returns `Ok`, the folder is there, on the medium, with the SHA-256 of each
 /// file in `SHA256SUMS`; until then, and when anything fails, whatever was at `folder` before is as it was.
 ///
 /// ```
 /// use embedded_safetensors::Dtype;
-/// use embedded_safetensors::checkpoint::{verify_checkpoint, write_checkpoint};
+/// use safetensors_files::checkpoint::{verify_checkpoint, write_checkpoint};
 /// use embedded_safetensors::write::{FileSpec, TensorSpec};
 /// # let folder = std::env::temp_dir().join(format!("checkpoint-{}", std::process::id()));
 ///
@@ -42,7 +39,7 @@ use std::vec::Vec;
 /// `folder`; [`recover_checkpoint`], which this calls first, puts the old one back after a power cut there.
 ///
 /// # Errors
-/// Those of `fill`; [`FileFault::NotAFolder`] when something else is there; [`FileFault::NotAFile`] when something that is neither a file nor a folder was put into it; those of the system. Nothing
+/// Those of `fill`; [`EditFault::NotAFolder`] when something else is there; [`FileFault::NotAFile`](embedded_safetensors::file::FileFault::NotAFile) when something that is neither a file nor a folder was put into it; those of the system. Nothing
 /// is left behind. Only where the very last step failed, the sync of the folder that it is in or the removal of the old one, the new folder is there.
 ///
 /// # Panics
@@ -51,8 +48,8 @@ use std::vec::Vec;
 /// *Memory*: the names of the files and a buffer of 256 KiB, beside what `fill` takes.
 pub fn write_checkpoint(
     folder: impl AsRef<Path>,
-    fill: impl FnOnce(&mut Checkpoint<'_>) -> Result<(), FileError>,
-) -> Result<(), FileError> {
+    fill: impl FnOnce(&mut Checkpoint<'_>) -> Result<(), EditError>,
+) -> Result<(), EditError> {
     write_checkpoint_on(&System, folder.as_ref(), fill)
 }
 
@@ -60,8 +57,8 @@ pub fn write_checkpoint(
 pub(super) fn write_checkpoint_on(
     disk: &dyn Disk,
     folder: &Path,
-    fill: impl FnOnce(&mut Checkpoint<'_>) -> Result<(), FileError>,
-) -> Result<(), FileError> {
+    fill: impl FnOnce(&mut Checkpoint<'_>) -> Result<(), EditError>,
+) -> Result<(), EditError> {
     make_parents(disk, folder).map_err(|fault| fault.of(folder))?;
     recover_checkpoint_on(disk, folder)?;
     let mut checkpoint = Checkpoint::begin(disk, folder).map_err(|fault| fault.of(folder))?;
@@ -79,19 +76,19 @@ pub(super) fn write_checkpoint_on(
 ///
 /// # Panics
 /// Never.
-pub fn recover_checkpoint(folder: impl AsRef<Path>) -> Result<bool, FileError> {
+pub fn recover_checkpoint(folder: impl AsRef<Path>) -> Result<bool, EditError> {
     recover_checkpoint_on(&System, folder.as_ref())
 }
 
 /// As [`recover_checkpoint`].
-pub(super) fn recover_checkpoint_on(disk: &dyn Disk, folder: &Path) -> Result<bool, FileError> {
+pub(super) fn recover_checkpoint_on(disk: &dyn Disk, folder: &Path) -> Result<bool, EditError> {
     recover(disk, folder).map_err(|fault| fault.of(folder))
 }
 
-fn recover(disk: &dyn Disk, folder: &Path) -> Result<bool, FileFault> {
+fn recover(disk: &dyn Disk, folder: &Path) -> Result<bool, EditFault> {
     let place = place_of(disk, folder)?;
     let old = old_beside(&place);
-    let look = |place| disk.look(place).map_err(|error| FileFault::system("look at", error));
+    let look = |place| disk.look(place).map_err(|error| EditFault::system("look at", error));
     if look(&old)?.is_none() {
         return Ok(false);
     }
@@ -102,27 +99,27 @@ fn recover(disk: &dyn Disk, folder: &Path) -> Result<bool, FileFault> {
         false if !is_checkpoint(disk, &place)? => return Ok(false),
         false => disk.remove_folder(&old),
     };
-    moved.map_err(|error| FileFault::system("put back", error))?;
+    moved.map_err(|error| EditFault::system("put back", error))?;
     sync_folder_of(disk, &place)?;
     Ok(is_lost)
 }
 
 /// Whether a folder with a list of sums is there.
-fn is_checkpoint(disk: &dyn Disk, place: &Path) -> Result<bool, FileFault> {
+fn is_checkpoint(disk: &dyn Disk, place: &Path) -> Result<bool, EditFault> {
     match disk.look(&place.join(SUMS)) {
         Ok(found) => Ok(found.is_some()),
         // It is a file.
         Err(error) if error.kind() == io::ErrorKind::NotADirectory => Ok(false),
-        Err(error) => Err(FileFault::system("look at", error)),
+        Err(error) => Err(EditFault::system("look at", error)),
     }
 }
 
 /// Makes the folders that are missing on the way to this one, each on the medium before the next.
-fn make_parents(disk: &dyn Disk, folder: &Path) -> Result<(), FileFault> {
+fn make_parents(disk: &dyn Disk, folder: &Path) -> Result<(), EditFault> {
     let named = |path: &&Path| !path.as_os_str().is_empty();
     let mut missing = Vec::new();
     for parent in folder.components().as_path().ancestors().skip(1).filter(named) {
-        match disk.look(parent).map_err(|error| FileFault::system("look at", error))? {
+        match disk.look(parent).map_err(|error| EditFault::system("look at", error))? {
             None => missing.push(parent),
             Some(_) => break,
         }
@@ -131,17 +128,17 @@ fn make_parents(disk: &dyn Disk, folder: &Path) -> Result<(), FileFault> {
         match disk.create_folder(parent, None) {
             // Another program was faster.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            outcome => outcome.map_err(|error| FileFault::system("create the folder of", error))?,
+            outcome => outcome.map_err(|error| EditFault::system("create the folder of", error))?,
         }
         let above = parent.parent().filter(named).unwrap_or(Path::new("."));
-        disk.sync_folder(above).map_err(|error| FileFault::system("sync the folder of", error))?;
+        disk.sync_folder(above).map_err(|error| EditFault::system("sync the folder of", error))?;
     }
     Ok(())
 }
 
 /// Whose path may end as those of folders do.
-fn place_of(disk: &dyn Disk, folder: &Path) -> Result<PathBuf, FileFault> {
-    disk.resolve(folder.components().as_path()).map_err(FileFault::no_place)
+fn place_of(disk: &dyn Disk, folder: &Path) -> Result<PathBuf, EditFault> {
+    disk.resolve(folder.components().as_path()).map_err(EditFault::no_place)
 }
 
 fn old_beside(place: &Path) -> PathBuf {
@@ -163,23 +160,23 @@ pub struct Checkpoint<'d> {
 }
 
 impl<'d> Checkpoint<'d> {
-    fn begin(disk: &'d dyn Disk, folder: &Path) -> Result<Self, FileFault> {
+    fn begin(disk: &'d dyn Disk, folder: &Path) -> Result<Self, EditFault> {
         let place = place_of(disk, folder)?;
         let permissions = look_for_folder(disk, &place)?.and_then(|stat| stat.permissions);
         let (hidden, ()) = beside(&place, |path| disk.create_folder(path, permissions.as_ref()))
-            .map_err(|error| FileFault::system("create a temporary folder beside", error))?;
+            .map_err(|error| EditFault::system("create a temporary folder beside", error))?;
         Ok(Self { disk, place, hidden, is_there: false })
     }
 
-    /// The folder that is being written. Whatever else is put there, such as by [`Draft::save`](crate::file::Draft::save), belongs to the checkpoint.
+    /// The folder that is being written. Whatever else is put there, such as by [`Draft::save`](crate::Draft::save), belongs to the checkpoint.
     pub fn path(&self) -> &Path {
         &self.hidden
     }
 
-    /// Writes a model into the folder: as [`write_file`](crate::file::write_file).
+    /// Writes a model into the folder: as [`write_file`](crate::write_file).
     ///
     /// # Errors
-    /// As there; [`FileFault::UnsafeName`] for a name that leads out of the folder or is that of the list of sums.
+    /// As there; [`EditFault::UnsafeName`] for a name that leads out of the folder or is that of the list of sums.
     ///
     /// # Panics
     /// Never, unless `fill` does.
@@ -187,21 +184,21 @@ impl<'d> Checkpoint<'d> {
         &mut self,
         name: &str,
         spec: FileSpec<'_>,
-        fill: impl FnOnce(&mut FileWriter<'_>) -> Result<(), FileError>,
-    ) -> Result<(), FileError> {
+        fill: impl FnOnce(&mut FileWriter<'_>) -> Result<(), EditError>,
+    ) -> Result<(), EditError> {
         write_file_on(self.disk, &self.path_of(name)?, spec, fill)
     }
 
     /// Writes a file of these bytes into the folder.
     ///
     /// # Errors
-    /// [`FileFault::UnsafeName`]; those of the system, such as for a file that is there.
+    /// [`EditFault::UnsafeName`]; those of the system, such as for a file that is there.
     ///
     /// # Panics
     /// Never.
-    pub fn write_bytes(&mut self, name: &str, bytes: &[u8]) -> Result<(), FileError> {
+    pub fn write_bytes(&mut self, name: &str, bytes: &[u8]) -> Result<(), EditError> {
         let path = self.path_of(name)?;
-        self.put(&path, bytes).map_err(|error| FileFault::system("write", error).of(&path))
+        self.put(&path, bytes).map_err(|error| EditFault::system("write", error).of(&path))
     }
 
     fn put(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
@@ -210,13 +207,13 @@ impl<'d> Checkpoint<'d> {
         file.sync()
     }
 
-    fn path_of(&self, name: &str) -> Result<PathBuf, FileError> {
+    fn path_of(&self, name: &str) -> Result<PathBuf, EditError> {
         let checked = check_name(name);
         checked.map(|()| self.hidden.join(name)).map_err(|fault| fault.of(&self.hidden.join(name)))
     }
 
     /// Writes the list of sums, and returns when all is on the medium.
-    fn seal(&self) -> Result<(), FileError> {
+    fn seal(&self) -> Result<(), EditError> {
         let tree = Tree::of(self.disk, &self.hidden)?;
         let mut list = String::new();
         for (name, path) in &tree.files {
@@ -225,22 +222,22 @@ impl<'d> Checkpoint<'d> {
             list.push_str(&format!("{sum}  {name}\n"));
         }
         let sums = self.hidden.join(SUMS);
-        self.put(&sums, list.as_bytes()).map_err(|error| FileFault::system("write", error).of(&sums))?;
+        self.put(&sums, list.as_bytes()).map_err(|error| EditFault::system("write", error).of(&sums))?;
         tree.folders.iter().rev().try_for_each(|folder| {
-            self.disk.sync_folder(folder).map_err(|error| FileFault::system("sync", error).of(folder))
+            self.disk.sync_folder(folder).map_err(|error| EditFault::system("sync", error).of(folder))
         })
     }
 
-    fn sync_and_sum(&self, path: &Path) -> Result<Sum, FileFault> {
+    fn sync_and_sum(&self, path: &Path) -> Result<Sum, EditFault> {
         // Windows syncs only what can be written to.
-        let file = self.disk.open(path, cfg!(windows)).map_err(|error| FileFault::system("open", error))?;
-        file.sync().map_err(|error| FileFault::system("write", error))?;
+        let file = self.disk.open(path, cfg!(windows)).map_err(|error| EditFault::system("open", error))?;
+        file.sync().map_err(|error| EditFault::system("write", error))?;
         Ok(Sum::of_file(self.disk, path)?.0)
     }
 
     /// Puts the folder, all of which is on the medium, in its place.
-    fn take_place(&mut self) -> Result<(), FileFault> {
-        let cannot = |error| FileFault::system("replace", error);
+    fn take_place(&mut self) -> Result<(), EditFault> {
+        let cannot = |error| EditFault::system("replace", error);
         if look_for_folder(self.disk, &self.place)?.is_none() {
             self.disk.rename(&self.hidden, &self.place).map_err(cannot)?;
             self.is_there = true;
@@ -253,7 +250,7 @@ impl<'d> Checkpoint<'d> {
         };
         self.is_there = true;
         sync_folder_of(self.disk, &self.place)?;
-        self.disk.remove_folder(&old).map_err(|error| FileFault::system("remove what was at", error))
+        self.disk.remove_folder(&old).map_err(|error| EditFault::system("remove what was at", error))
     }
 
     /// In two acts; where the old folder is then.
@@ -293,10 +290,10 @@ impl core::fmt::Debug for Checkpoint<'_> {
 ///
 /// # Errors
 /// When it is something else; those of the system.
-fn look_for_folder(disk: &dyn Disk, place: &Path) -> Result<Option<Stat>, FileFault> {
-    match disk.look(place).map_err(|error| FileFault::system("look at", error))? {
+fn look_for_folder(disk: &dyn Disk, place: &Path) -> Result<Option<Stat>, EditFault> {
+    match disk.look(place).map_err(|error| EditFault::system("look at", error))? {
         Some(Stat { other, .. }) if other != Some("a folder") => {
-            Err(FileFault::NotAFolder { what: other.unwrap_or("a file") })
+            Err(EditFault::NotAFolder { what: other.unwrap_or("a file") })
         }
         found => Ok(found),
     }

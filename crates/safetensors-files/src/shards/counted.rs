@@ -3,8 +3,6 @@
 use core::fmt;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
-use std::string::String;
-use std::vec::Vec;
 
 /// Reads a value, and counts those in it and itself; keeps none beyond so many.
 pub(super) struct Counted<'c> {

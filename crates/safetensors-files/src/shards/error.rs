@@ -1,17 +1,17 @@
 //! Why a model in several files cannot be read: one sentence, with its path.
 
 use super::limits::ShardLimit;
-use crate::error::Blame;
-use crate::file::error::{FileError, FileFault};
+use crate::error::{EditError, EditFault};
 use core::fmt;
+use embedded_safetensors::error::Blame;
+use embedded_safetensors::file::FileFault;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::string::String;
 
 /// Why a model in several files cannot be read, or written.
 ///
 /// It is one sentence with the path of the index, or of the shard that cannot be opened. `?` turns it into an [`io::Error`], too, of the kind that a
-/// [`FileError`] has; [`InvalidData`](io::ErrorKind::InvalidData) for an index that is no good or does not fit its shards;
+/// [`EditError`] has; [`InvalidData`](io::ErrorKind::InvalidData) for an index that is no good or does not fit its shards;
 /// [`FileTooLarge`](io::ErrorKind::FileTooLarge) for one that exceeds a limit.
 ///
 /// *Memory*: at most 144 bytes, and its texts on the heap.
@@ -28,7 +28,7 @@ pub struct ShardError {
 #[non_exhaustive]
 pub enum ShardFault {
     /// A shard cannot be read or is unsound, or the index cannot be read or written.
-    File(FileError),
+    File(EditError),
     /// The folder has no index.
     NoIndex,
     /// The folder has more than one index, none of them of the usual name.
@@ -159,15 +159,15 @@ impl ShardFault {
     }
 
     pub(super) fn system(action: &'static str, path: &Path, error: io::Error) -> Self {
-        Self::File(FileFault::system(action, error).of(path))
+        Self::File(EditFault::system(action, error).of(path))
     }
 
     /// Who can mend it: whoever made the files, or whoever set a limit. Nothing where the system failed, or what was asked for was not there.
     pub fn blame(&self) -> Option<Blame> {
         match self {
             Self::File(error) => match error.fault() {
-                FileFault::Format(_) | FileFault::Twice { .. } => Some(Blame::File),
-                FileFault::System { .. } | FileFault::Input(_) => None,
+                EditFault::File(FileFault::Format(_) | FileFault::Twice { .. }) => Some(Blame::File),
+                EditFault::File(FileFault::System { .. }) | EditFault::Input(_) => None,
                 _ => Some(Blame::Usage),
             },
             Self::Limit { .. } | Self::TooManyOpen { .. } => Some(Blame::Limit),

@@ -4,10 +4,10 @@ use super::error::{ShardError, ShardFault};
 use super::limits::{ShardLimit, ShardLimits};
 use super::scan::Exceeded;
 use super::{name, read, write};
-use crate::file::atomic::{Replacement, look_for_file};
-use crate::file::disk::Disk;
-use crate::file::error::{FileError, FileFault};
-use crate::file::system::System;
+use crate::atomic::{Hidden, Replacement, look_for_file};
+use crate::disk::Disk;
+use crate::error::{EditError, EditFault};
+use crate::system::System;
 use core::fmt;
 use serde_json::Value;
 use std::collections::HashMap;
@@ -15,14 +15,12 @@ use std::collections::hash_map::Entry;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::Path;
-use std::string::String;
-use std::vec::Vec;
 
 /// The index of a model in several files: which tensor is in which of them (`model.safetensors.index.json`). What it says is proven when the
 /// model is opened: [`ShardedModel`](crate::shards::ShardedModel).
 ///
 /// ```
-/// use embedded_safetensors::shards::{ShardIndex, ShardLimits};
+/// use safetensors_files::shards::{ShardIndex, ShardLimits};
 ///
 /// let text = r#"{"metadata": {"total_size": 8}, "weight_map": {"a": "m-00001-of-00002.safetensors", "b": "m-00002-of-00002.safetensors"}}"#;
 /// let index = ShardIndex::read(text.as_bytes(), &ShardLimits::USUAL)?;
@@ -63,7 +61,7 @@ impl ShardIndex {
     /// Reads an index from a file, piece by piece.
     ///
     /// # Errors
-    /// As [`read`](Self::read), and [`FileFault::NotAFile`](crate::file::FileFault::NotAFile).
+    /// As [`read`](Self::read), and [`FileFault::NotAFile`](embedded_safetensors::file::FileFault::NotAFile).
     ///
     /// # Panics
     /// Never.
@@ -213,28 +211,27 @@ impl ShardIndex {
         write::write(self, writer)
     }
 
-    /// Writes the index into a file, which atomically replaces another: as [`write_file`](crate::file::write_file).
+    /// Writes the index into a file, which atomically replaces another: as [`write_file`](crate::write_file).
     ///
     /// # Errors
-    /// As [`FileWriter::create`](crate::file::FileWriter::create) and [`FileWriter::finish`](crate::file::FileWriter::finish).
+    /// As [`FileWriter::create`](crate::FileWriter::create) and [`FileWriter::finish`](crate::FileWriter::finish).
     ///
     /// # Panics
     /// Never.
-    pub fn save(&self, path: impl AsRef<Path>) -> Result<(), FileError> {
+    pub fn save(&self, path: impl AsRef<Path>) -> Result<(), EditError> {
         let path = path.as_ref();
-        let outcome = self.beside(&System, path).and_then(Replacement::take_place);
+        let outcome = self.beside(&System, path).and_then(Hidden::take_place);
         outcome.map_err(|fault| fault.of(path))
     }
 
     /// The file, on the medium, but not in its place yet.
-    pub(super) fn beside<'d>(&self, disk: &'d dyn Disk, path: &Path) -> Result<Replacement<'d>, FileFault> {
+    pub(super) fn beside<'d>(&self, disk: &'d dyn Disk, path: &Path) -> Result<Hidden<'d>, EditFault> {
         let mut text = Vec::new();
-        self.write(&mut text).map_err(FileFault::Input)?;
-        let place = disk.resolve(path).map_err(FileFault::no_place)?;
+        self.write(&mut text).map_err(EditFault::Input)?;
+        let place = disk.resolve(path).map_err(EditFault::no_place)?;
         let file = Replacement::begin(disk, &place)?;
-        file.file().write_at(0, &text).map_err(|error| FileFault::system("write", error))?;
-        file.sync()?;
-        Ok(file)
+        file.file().write_at(0, &text).map_err(|error| EditFault::system("write", error))?;
+        file.close()
     }
 }
 

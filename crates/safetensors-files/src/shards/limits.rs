@@ -3,7 +3,7 @@
 /// How much of an index is taken: it comes from anywhere, and only a heap bounds what is read from it. The usual limits are those of huggingface.js, but for the bytes and values.
 ///
 /// ```
-/// use embedded_safetensors::shards::ShardLimits;
+/// use safetensors_files::shards::ShardLimits;
 ///
 /// let limits = ShardLimits { tensors: 1_000_000, ..ShardLimits::USUAL };
 /// ```

@@ -4,15 +4,14 @@ use super::error::{ShardError, ShardFault};
 use super::index::ShardIndex;
 use super::limits::ShardLimits;
 use super::prove::prove;
-use crate::file::error::{FileError, FileFault};
-use crate::file::model::{FileModel, FileTensor};
+use crate::error::EditFault;
 use core::fmt;
+use embedded_safetensors::Error;
+use embedded_safetensors::file::{FileError, FileFault, FileModel, FileTensor};
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::string::String;
-use std::vec::Vec;
 
 const INDEX: &str = "model.safetensors.index.json";
 const INDEX_END: &str = ".safetensors.index.json";
@@ -20,10 +19,10 @@ const INDEX_END: &str = ".safetensors.index.json";
 /// A model in several files, which an index names: all of them opened and proven, and that they are what the index says.
 ///
 /// ```
-/// use embedded_safetensors::shards::ShardedModel;
+/// use safetensors_files::shards::ShardedModel;
 /// # use embedded_safetensors::Dtype;
-/// # use embedded_safetensors::file::write_file;
-/// # use embedded_safetensors::shards::ShardPlan;
+/// # use safetensors_files::write_file;
+/// # use safetensors_files::shards::ShardPlan;
 /// # use embedded_safetensors::write::{FileSpec, TensorSpec};
 /// # let folder = std::env::temp_dir().join(format!("sharded-model-{}", std::process::id()));
 /// # std::fs::create_dir(&folder)?;
@@ -37,7 +36,7 @@ const INDEX_END: &str = ".safetensors.index.json";
 ///     println!("{} {} {:?}", tensor.name(), tensor.dtype(), tensor.dims());
 /// }
 /// let mut bias = [0f32; 1];
-/// model.tensor("fc.bias").ok_or("no bias")?.reader().elements().read_lossless(&mut bias)?;
+/// model.find("fc.bias")?.ok_or("no bias")?.reader().elements().read_lossless(&mut bias)?;
 /// # std::fs::remove_dir_all(&folder)?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -119,9 +118,12 @@ impl ShardedModel {
         self.shards.iter().flat_map(FileModel::tensors)
     }
 
-    /// The tensor of this name, if there is one. Takes the same time however many there are.
-    pub fn tensor(&self, name: &str) -> Option<FileTensor<'_>> {
-        self.shard_of(name)?.tensor(name)
+    /// The tensor of this name. Takes the same time however many there are.
+    ///
+    /// # Errors
+    /// None: the model has been validated.
+    pub fn find(&self, name: &str) -> Result<Option<FileTensor<'_>>, Error> {
+        self.shard_of(name).map_or(Ok(None), |shard| shard.find(name))
     }
 
     /// The shard that the tensor of this name is in.
@@ -193,10 +195,10 @@ fn of_limit(fault: ShardFault, open: usize, shards: usize) -> ShardFault {
 }
 
 /// EMFILE and ENFILE, or what Windows has for them; the standard library has no kind of error for it.
-fn is_of_limit(fault: &FileFault) -> bool {
+fn is_of_limit(fault: &EditFault) -> bool {
     let codes: &[i32] = if cfg!(windows) { &[4] } else { &[23, 24] };
     let code = |error: &io::Error| error.raw_os_error().is_some_and(|code| codes.contains(&code));
-    matches!(fault, FileFault::System { error, .. } if code(error))
+    matches!(fault, EditFault::File(FileFault::System { error, .. }) if code(error))
 }
 
 fn open_shard(index: &ShardIndex, name: &str, path: &Path) -> Result<FileModel, ShardFault> {
@@ -205,7 +207,7 @@ fn open_shard(index: &ShardIndex, name: &str, path: &Path) -> Result<FileModel, 
             let tensors = index.tensors().filter(|(_, shard)| *shard == name).count();
             ShardFault::MissingShard { shard: name.into(), tensors }
         }
-        _ => ShardFault::File(error),
+        _ => ShardFault::File(error.into()),
     })
 }
 

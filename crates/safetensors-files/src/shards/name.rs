@@ -1,7 +1,7 @@
 //! Names of shards, which an index says.
 
 use super::error::ShardFault;
-use crate::file::name::fault;
+use crate::name::fault;
 
 /// Refuses what leads, on this system or another, to something else than a file in the folder of the index or below it.
 ///

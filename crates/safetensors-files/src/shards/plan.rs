@@ -5,22 +5,19 @@ use super::index::ShardIndex;
 use super::limits::ShardLimits;
 use super::name;
 use super::read::read;
-use crate::error::Blame;
-use crate::file::atomic::{look_for_file, sync_folder_of};
-use crate::file::disk::{Disk, FromStart};
-use crate::file::error::{FileError, FileFault};
-use crate::file::system::System;
+use crate::atomic::{look_for_file, sync_folder_of};
+use crate::disk::{Disk, FromStart};
+use crate::error::{EditError, EditFault};
+use crate::system::System;
+use embedded_safetensors::error::Blame;
 use std::collections::HashSet;
-use std::format;
 use std::path::{Path, PathBuf};
-use std::string::String;
-use std::vec::Vec;
 
 /// Which tensors go into which shard: as the Python package `huggingface_hub` divides them, in their order, each into the shard that is being filled or else
 /// into the next; one that is larger than a shard is to be gets one of its own.
 ///
 /// ```
-/// use embedded_safetensors::shards::ShardPlan;
+/// use safetensors_files::shards::ShardPlan;
 ///
 /// let plan = ShardPlan::new("model", [("a", 6), ("b", 6), ("c", 2), ("d", 6)], 10);
 /// let shards: Vec<_> = plan.shards().map(|shard| (shard.file_name(), shard.tensors().join(" "))).collect();
@@ -117,8 +114,8 @@ impl ShardPlan {
         Ok(index)
     }
 
-    /// Writes the model into a folder: `write` is given each shard and the path where it is to write it, atomically, as [`write_file`](crate::file::write_file),
-    /// [`FileWriter`](crate::file::FileWriter) and [`Draft::save`](crate::file::Draft::save) do. The index comes last. Gives the path of what is to be opened, the
+    /// Writes the model into a folder: `write` is given each shard and the path where it is to write it, atomically, as [`write_file`](crate::write_file),
+    /// [`FileWriter`](crate::FileWriter) and [`Draft::save`](crate::Draft::save) do. The index comes last. Gives the path of what is to be opened, the
     /// index or the only file.
     ///
     /// Whoever opens the folder, also after a power cut or when the program was killed, finds the new model whole or the old one whole. Where that cannot be
@@ -138,7 +135,7 @@ impl ShardPlan {
     pub fn write(
         &self,
         folder: impl AsRef<Path>,
-        write: impl FnMut(PlannedShard<'_>, &Path) -> Result<(), FileError>,
+        write: impl FnMut(PlannedShard<'_>, &Path) -> Result<(), EditError>,
     ) -> Result<PathBuf, ShardError> {
         let folder = folder.as_ref();
         self.write_on(&System, folder, write).map_err(|fault| fault.of(folder))
@@ -149,7 +146,7 @@ impl ShardPlan {
         &self,
         disk: &dyn Disk,
         folder: &Path,
-        write: impl FnMut(PlannedShard<'_>, &Path) -> Result<(), FileError>,
+        write: impl FnMut(PlannedShard<'_>, &Path) -> Result<(), EditError>,
     ) -> Result<PathBuf, ShardFault> {
         let index = self.index().map_err(|error| error.into_fault())?;
         let index_path = folder.join(self.index_name());
@@ -198,7 +195,7 @@ impl Writing<'_> {
         &mut self,
         plan: &ShardPlan,
         folder: &Path,
-        mut write: impl FnMut(PlannedShard<'_>, &Path) -> Result<(), FileError>,
+        mut write: impl FnMut(PlannedShard<'_>, &Path) -> Result<(), EditError>,
     ) -> Result<PathBuf, ShardFault> {
         plan.shards().try_for_each(|shard| name::check(&shard.file_name()))?;
         let paths: Vec<PathBuf> = plan.shards().map(|shard| folder.join(shard.file_name())).collect();
@@ -248,7 +245,7 @@ impl Writing<'_> {
     }
 
     fn put_index(&mut self, index: &ShardIndex) -> Result<(), ShardFault> {
-        let cannot = |fault: FileFault| ShardFault::File(fault.of(self.index));
+        let cannot = |fault: EditFault| ShardFault::File(fault.of(self.index));
         let file = index.beside(self.disk, self.index).map_err(cannot)?;
         // The index may be there although this fails, and then its shards must be.
         self.new.clear();
@@ -275,7 +272,7 @@ impl Writing<'_> {
         }
         let removed = self.disk.remove(self.index);
         removed.map_err(|error| ShardFault::system("remove", self.index, error))?;
-        let synced = self.disk.resolve(self.index).map_err(FileFault::no_place);
+        let synced = self.disk.resolve(self.index).map_err(EditFault::no_place);
         let synced = synced.and_then(|place| sync_folder_of(self.disk, &place));
         synced.map_err(|fault| ShardFault::File(fault.of(self.index)))
     }

@@ -2,10 +2,8 @@
 
 use super::error::ShardFault;
 use super::index::ShardIndex;
-use crate::file::model::FileModel;
+use embedded_safetensors::FileModel;
 use std::collections::HashMap;
-use std::string::String;
-use std::vec::Vec;
 
 /// Compares what the index says with its shards, which stand in its order.
 ///

@@ -8,10 +8,8 @@ use super::scan::{Exceeded, Scan};
 use core::fmt;
 use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, Visitor};
 use std::collections::HashSet;
-use std::format;
 use std::io::{self, BufReader, Read};
 use std::path::Path;
-use std::string::{String, ToString};
 
 /// Reads an index.
 ///

@@ -4,8 +4,8 @@
 /// a byte are cut off.
 ///
 /// ```
-/// assert_eq!(embedded_safetensors::shards::parse_shard_size("1.5MB"), Some(1_500_000));
-/// assert_eq!(embedded_safetensors::shards::parse_shard_size("5GiB"), None);
+/// assert_eq!(safetensors_files::shards::parse_shard_size("1.5MB"), Some(1_500_000));
+/// assert_eq!(safetensors_files::shards::parse_shard_size("5GiB"), None);
 /// ```
 ///
 /// # Panics

@@ -1,18 +1,14 @@
 //! Power cuts and faults while shards are written, on a model of a disk.
 
-extern crate std;
-
 use super::error::ShardFault;
 use super::plan::ShardPlan;
-use crate::dtype::Dtype;
-use crate::file::disk::Disk;
-use crate::file::forgetful::{Forgetful, Luck, Plan};
-use crate::file::writer::write_file_on;
-use crate::write::spec::{FileSpec, TensorSpec};
+use crate::disk::Disk;
+use crate::forgetful::{Forgetful, Luck, Plan};
+use crate::writer::write_file_on;
+use embedded_safetensors::Dtype;
+use embedded_safetensors::write::{FileSpec, TensorSpec};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::string::String;
-use std::vec::Vec;
 
 const LUCK: [Luck; 4] = [Luck::Nothing, Luck::Everything, Luck::Dice(1), Luck::Dice(2)];
 

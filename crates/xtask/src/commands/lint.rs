@@ -23,6 +23,9 @@ fn run(words: &[String]) -> Result<ExitCode, String> {
     Ok(report.print(None))
 }
 
+/// What is published.
+const LIBRARIES: [&str; 2] = ["embedded-safetensors", "safetensors-files"];
+
 fn format() -> Outcome {
     let mut tally = Tally::of("workspace", own_cargo().args(["fmt", "--all", "--check"]).check());
     for package in packages()? {
@@ -75,21 +78,27 @@ fn firmware() -> Outcome {
 }
 
 fn doc() -> Outcome {
-    let doc = ["doc", "--quiet", "--no-deps", "--package", "embedded-safetensors", "--all-features"];
-    let doc = own_cargo().args(doc).env("RUSTDOCFLAGS", "-Dwarnings");
-    Ok(Tally::of("embedded-safetensors", doc.check()))
+    let mut tally = Tally::default();
+    for package in LIBRARIES {
+        let doc = ["doc", "--quiet", "--no-deps", "--package", package, "--all-features"];
+        tally.check(package, own_cargo().args(doc).env("RUSTDOCFLAGS", "-Dwarnings").check());
+    }
+    Ok(tally)
 }
 
-/// Packs the product and builds what was packed. Cargo leaves out a readme that it cannot find.
+/// Packs the libraries and builds what was packed. Cargo leaves out a readme that it cannot find.
 fn package() -> Outcome {
-    let package = ["package", "--allow-dirty", "--quiet", "--package", "embedded-safetensors"];
-    let mut tally = Tally::of("packs and builds", own_cargo().args(package).check());
-    let list = own_cargo().args(package).args(["--list"]).capture();
-    let listed = list.and_then(|output| {
-        let has_readme = String::from_utf8_lossy(&output.stdout).lines().any(|file| file == "README.md");
-        has_readme.then_some(()).ok_or_else(|| "README.md is not in the package".to_owned())
-    });
-    tally.check("holds its readme", listed);
+    let package = ["package", "--allow-dirty", "--quiet"];
+    let all = LIBRARIES.iter().flat_map(|library| ["--package", library]);
+    let mut tally = Tally::of("pack and build", own_cargo().args(package).args(all).check());
+    for library in LIBRARIES {
+        let list = own_cargo().args(package).args(["--list", "--package", library]).capture();
+        let listed = list.and_then(|output| {
+            let has_readme = String::from_utf8_lossy(&output.stdout).lines().any(|file| file == "README.md");
+            has_readme.then_some(()).ok_or_else(|| "README.md is not in the package".to_owned())
+        });
+        tally.check(&format!("{library} holds its readme"), listed);
+    }
     Ok(tally)
 }
 

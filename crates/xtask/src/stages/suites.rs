@@ -55,7 +55,9 @@ pub fn std() -> Outcome {
 /// All of [`no_std`], and the examples, each with no more features than it needs.
 pub fn whole() -> Outcome {
     let mut tally = test().args(["--package", "verification"]).tests()?;
-    tally.add(test().args(["--package", "embedded-safetensors", "--test", "examples"]).tests()?);
+    for package in ["embedded-safetensors", "safetensors-files"] {
+        tally.add(test().args(["--package", package, "--test", "examples"]).tests()?);
+    }
     Ok(tally)
 }
 
@@ -137,7 +139,7 @@ mod tests {
     #[test]
     fn the_library_has_features() {
         let features = features_of_library().expect("its manifest");
-        for feature in ["defmt", "std", "checkpoint"] {
+        for feature in ["defmt", "std", "half"] {
             assert!(
                 features.split(',').any(|name| name == format!("embedded-safetensors/{feature}")),
                 "{features}"

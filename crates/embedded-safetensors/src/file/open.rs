@@ -1,0 +1,157 @@
+//! A file that is opened to be read: its header is read once, and nothing is written.
+
+use super::error::FileFault;
+use super::header::{read_header, refusal};
+use super::undo::check_whole;
+use crate::index::OwnedIndex;
+use std::fs::{self, File, FileType, Metadata};
+use std::io;
+use std::path::Path;
+use std::time::SystemTime;
+use std::vec::Vec;
+
+/// A file whose header is validated.
+pub(super) struct Opened {
+    pub(super) file: File,
+    pub(super) version: Version,
+    pub(super) header: Vec<u8>,
+    pub(super) index: OwnedIndex,
+}
+
+impl Opened {
+    /// Opens the file at this path.
+    ///
+    /// # Errors
+    /// [`FileFault::NotAFile`], [`FileFault::Interrupted`], [`FileFault::Format`], [`FileFault::Twice`]; those of the system.
+    pub(super) fn at(path: &Path) -> Result<Self, FileFault> {
+        match open(path) {
+            // An undo file lies beside what the link leads to.
+            Err(_) if path.is_symlink() => {
+                let place = fs::canonicalize(path).map_err(|error| FileFault::system("open", error))?;
+                Self::at_place(open(&place), &place)
+            }
+            file => Self::at_place(file, path),
+        }
+    }
+
+    fn at_place(file: io::Result<File>, place: &Path) -> Result<Self, FileFault> {
+        let file = file.map_err(|error| refused(place, error))?;
+        let version = version(&file)?;
+        let header = read(&file, &version)?;
+        check_whole(place, &file, version.len, &header)?;
+        Self::validate(file, version, header)
+    }
+
+    /// The same of a file that is open already. Whether its header is being edited is not looked at.
+    ///
+    /// # Errors
+    /// As [`at`](Self::at).
+    pub(super) fn of(file: File) -> Result<Self, FileFault> {
+        let version = version(&file)?;
+        let header = read(&file, &version)?;
+        Self::validate(file, version, header)
+    }
+
+    fn validate(file: File, version: Version, header: Vec<u8>) -> Result<Self, FileFault> {
+        let index = OwnedIndex::of(&header, version.len).map_err(|error| refusal(error, &header))?;
+        Ok(Self { file, version, header, index })
+    }
+}
+
+/// Opens what is at this place to read it, unless it is a link. Does not wait for who writes to a named pipe.
+#[cfg(unix)]
+pub(super) fn open(place: &Path) -> io::Result<File> {
+    use std::os::unix::fs::OpenOptionsExt;
+    File::options().read(true).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK).open(place)
+}
+
+/// Opens what is at this place to read it, unless it is a link.
+#[cfg(windows)]
+pub(super) fn open(place: &Path) -> io::Result<File> {
+    match place.is_symlink() {
+        true => Err(io::ErrorKind::InvalidInput.into()),
+        false => File::open(place),
+    }
+}
+
+/// By what a file is known not to have been changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Version {
+    /// Device and number of the file, where there are such.
+    pub identity: Option<(u64, u64)>,
+    /// In bytes.
+    pub len: u64,
+    /// When it was written last.
+    pub modified: Option<SystemTime>,
+}
+
+impl Version {
+    /// Of a file of which the system says this.
+    pub fn of(metadata: &Metadata) -> Self {
+        Self { identity: identity(metadata), len: metadata.len(), modified: metadata.modified().ok() }
+    }
+
+    /// Whether the file is the one that it was.
+    ///
+    /// # Errors
+    /// [`FileFault::Changed`]; those of the system.
+    pub(super) fn check(&self, file: &File) -> Result<(), FileFault> {
+        let now = file.metadata().map_err(|error| FileFault::system("look at", error))?;
+        if Self::of(&now) == *self { Ok(()) } else { Err(FileFault::Changed) }
+    }
+}
+
+#[cfg(unix)]
+fn identity(metadata: &Metadata) -> Option<(u64, u64)> {
+    use std::os::unix::fs::MetadataExt;
+    Some((metadata.dev(), metadata.ino()))
+}
+
+#[cfg(windows)]
+fn identity(_: &Metadata) -> Option<(u64, u64)> {
+    None
+}
+
+fn version(file: &File) -> Result<Version, FileFault> {
+    let metadata = file.metadata().map_err(|error| FileFault::system("look at", error))?;
+    match other_than_file(metadata.file_type()) {
+        Some(what) => Err(FileFault::NotAFile { what }),
+        None => Ok(Version::of(&metadata)),
+    }
+}
+
+fn read(file: &File, version: &Version) -> Result<Vec<u8>, FileFault> {
+    read_header(&mut &*file, version.len).map_err(|error| FileFault::system("read", error))
+}
+
+/// Why a file could not be opened.
+fn refused(place: &Path, error: io::Error) -> FileFault {
+    match fs::metadata(place).ok().and_then(|metadata| other_than_file(metadata.file_type())) {
+        Some(what) => FileFault::NotAFile { what },
+        None => FileFault::system("open", error),
+    }
+}
+
+/// What it is, unless it is a regular file.
+pub fn other_than_file(kind: FileType) -> Option<&'static str> {
+    match kind {
+        _ if kind.is_file() => None,
+        _ if kind.is_dir() => Some("a folder"),
+        _ => Some(special(kind)),
+    }
+}
+
+#[cfg(unix)]
+fn special(kind: FileType) -> &'static str {
+    use std::os::unix::fs::FileTypeExt;
+    match kind {
+        _ if kind.is_fifo() => "a named pipe",
+        _ if kind.is_socket() => "a socket",
+        _ => "a device",
+    }
+}
+
+#[cfg(windows)]
+fn special(_: FileType) -> &'static str {
+    "no regular file"
+}

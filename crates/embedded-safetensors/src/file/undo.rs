@@ -1,0 +1,158 @@
+//! The file that lies beside a model while its header is overwritten in place: `.NAME.undo`. The crate `safetensors-files` writes it, whole and on the medium, before
+//! the first byte of the model is changed, and removes it after the last one is on the medium.
+//!
+//! It holds the header that was, the one that is to be, and the ends of the data. In between, and only then, each byte of the model's header is one of
+//! both, and its data end as they did: by that an undo file is known to belong to a model. What has such a name and is no undo file is ignored.
+
+use super::error::FileFault;
+use super::header::read_up_to;
+use super::open::open;
+use crate::error::MAX_HEADER_LEN;
+use crate::io::ReadAt;
+use std::ffi::OsString;
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::vec;
+use std::vec::Vec;
+
+const MAGIC: &[u8; 16] = b"safetensors undo";
+/// Before the two headers: the magic, the length of the file, the length of a header.
+const FRONT: usize = 32;
+/// Of the data so many bytes at each end are kept, to know them by.
+const SAMPLE: usize = 4096;
+
+/// Longer names have no room for what is put around them.
+const LONGEST_NAME: usize = 240;
+
+/// Both headers, with the 8 bytes of their length, and what the file is known by.
+#[derive(Debug)]
+pub struct Undo {
+    /// Of the model, in bytes.
+    pub file_len: u64,
+    /// The header from before the edit.
+    pub old: Vec<u8>,
+    /// The header from after it, which is as long.
+    pub new: Vec<u8>,
+    /// The first bytes of the data, and the last.
+    pub sample: Vec<u8>,
+}
+
+impl Undo {
+    /// What every undo file begins with.
+    pub const MAGIC: &[u8; 16] = MAGIC;
+
+    /// No undo file is longer.
+    pub const LONGEST: u64 = FRONT as u64 + 2 * (8 + MAX_HEADER_LEN + SAMPLE as u64);
+
+    /// Of a file of this length with this header, which is to be another as long.
+    ///
+    /// # Errors
+    /// Those of the system.
+    pub fn new(
+        file: &mut impl ReadAt<Error = io::Error>,
+        file_len: u64,
+        old: Vec<u8>,
+        new: Vec<u8>,
+    ) -> io::Result<Self> {
+        let sample = sample(file, old.len(), file_len)?;
+        Ok(Self { file_len, old, new, sample })
+    }
+
+    /// Where the undo file of this file lies, if its name has room for it.
+    pub fn place_beside(target: &Path) -> Option<PathBuf> {
+        let name = target.file_name().filter(|name| name.len() <= LONGEST_NAME)?;
+        let mut hidden = OsString::from(".");
+        hidden.push(name);
+        hidden.push(".undo");
+        Some(target.with_file_name(hidden))
+    }
+
+    /// What an undo file says.
+    pub fn parse(bytes: &[u8]) -> Option<Self> {
+        let (front, headers) = bytes.split_at_checked(FRONT)?;
+        let lengths = front.strip_prefix(MAGIC)?;
+        let (file_len, header_len) = lengths.split_first_chunk()?;
+        let header_len = usize::try_from(u64::from_le_bytes(*header_len.first_chunk()?)).ok()?;
+        let (old, rest) = headers.split_at_checked(header_len)?;
+        let (new, sample) = rest.split_at_checked(header_len)?;
+        let file_len = u64::from_le_bytes(*file_len);
+        Some(Self { file_len, old: old.to_vec(), new: new.to_vec(), sample: sample.to_vec() })
+    }
+
+    /// The undo file as its parts.
+    pub fn parts(&self) -> [Vec<u8>; 4] {
+        let lengths = [self.file_len.to_le_bytes(), (self.old.len() as u64).to_le_bytes()].concat();
+        [[MAGIC.to_vec(), lengths].concat(), self.old.clone(), self.new.clone(), self.sample.clone()]
+    }
+
+    /// Whether a file of this length with these first bytes is one whose edit is under way or was interrupted.
+    ///
+    /// # Errors
+    /// Those of the system.
+    pub fn belongs_to(
+        &self,
+        file: &mut impl ReadAt<Error = io::Error>,
+        file_len: u64,
+        header: &[u8],
+    ) -> io::Result<bool> {
+        let known = self.old.iter().zip(&self.new);
+        let is_known = self.file_len == file_len
+            && header.len() == self.old.len()
+            && header.iter().zip(known).all(|(byte, (old, new))| byte == old || byte == new);
+        Ok(is_known && sample(file, header.len(), file_len)? == self.sample)
+    }
+
+    /// Whether a header is neither the one from before the edit nor the one from after it.
+    pub fn is_torn(&self, header: &[u8]) -> bool {
+        header != self.old && header != self.new
+    }
+}
+
+/// Looks whether an edit in place of the file at `place`, which has this header, is half done.
+///
+/// # Errors
+/// [`FileFault::Interrupted`]; those of the system.
+pub(super) fn check_whole(place: &Path, file: &File, len: u64, header: &[u8]) -> Result<(), FileFault> {
+    let cannot = |error| FileFault::system("read what undoes the edit of", error);
+    let undo = match Undo::place_beside(place).map(|undo| open(&undo)) {
+        None => return Ok(()),
+        Some(Err(error)) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Some(undo) => load(&undo.map_err(cannot)?).map_err(cannot)?,
+    };
+    let Some(undo) = undo else { return Ok(()) };
+    let is_own =
+        undo.belongs_to(&mut &*file, len, header).map_err(|error| FileFault::system("read", error))?;
+    match is_own && undo.is_torn(header) {
+        true => Err(FileFault::Interrupted),
+        false => Ok(()),
+    }
+}
+
+/// What an undo file says, if it is one.
+fn load(mut file: &File) -> io::Result<Option<Undo>> {
+    let metadata = file.metadata()?;
+    let Some(len) = usize::try_from(metadata.len()).ok().filter(|&len| len as u64 <= Undo::LONGEST) else {
+        return Ok(None);
+    };
+    let mut bytes = vec![0; if metadata.is_file() { len } else { 0 }];
+    let present = read_up_to(&mut file, 0, &mut bytes)?;
+    bytes.truncate(present);
+    Ok(Undo::parse(&bytes))
+}
+
+/// The first bytes of the data, and the last.
+fn sample(
+    file: &mut impl ReadAt<Error = io::Error>,
+    data_start: usize,
+    file_len: u64,
+) -> io::Result<Vec<u8>> {
+    let start = data_start as u64;
+    let last = file_len.saturating_sub(SAMPLE as u64).max(start);
+    let mut ends = vec![0; 2 * SAMPLE];
+    let (first, second) = ends.split_at_mut(SAMPLE);
+    let (first_len, second_len) = (read_up_to(file, start, first)?, read_up_to(file, last, second)?);
+    ends.copy_within(SAMPLE..SAMPLE + second_len, first_len);
+    ends.truncate(first_len + second_len);
+    Ok(ends)
+}

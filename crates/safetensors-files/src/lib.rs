@@ -1,0 +1,34 @@
+#![doc = include_str!("../README.md")]
+#![cfg(any(unix, windows))]
+#![forbid(unsafe_code)]
+
+// Everything goes through `disk`, the few calls of a file system that are needed: `system` makes them, and the tests make them on a
+// model of a disk that forgets what was not synced, and stops after any call. A file that takes the place of another is
+// `atomic`; a header that is overwritten in place has an `undo` beside it.
+
+mod atomic;
+pub mod checkpoint;
+mod disk;
+mod draft;
+mod error;
+mod name;
+mod opened;
+mod output;
+mod padding;
+mod save;
+pub mod shards;
+mod system;
+mod undo;
+mod writer;
+
+#[cfg(test)]
+mod forgetful;
+#[cfg(test)]
+mod tests;
+
+pub use draft::Draft;
+pub use error::{EditError, EditFault};
+pub use output::{AtomicFile, ClosedFile};
+pub use padding::padding_of;
+pub use save::Saved;
+pub use writer::{FileWriter, TensorWriter, write_file};

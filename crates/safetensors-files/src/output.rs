@@ -1,0 +1,170 @@
+//! A file of any kind that takes its place atomically.
+
+use crate::atomic::{Hidden, Replacement};
+use crate::disk::Disk;
+use crate::error::{EditError, EditFault};
+use crate::system::System;
+use crate::undo;
+use core::fmt;
+use std::io::{self, BufWriter, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+/// What is at least as long goes past the buffer, without a copy.
+const BUFFER: usize = 1 << 14;
+
+/// A new file of any bytes, which is written under a hidden name beside its place and takes its place when it is finished: as
+/// [`FileWriter`](crate::FileWriter), which writes models.
+///
+/// ```
+/// use safetensors_files::AtomicFile;
+/// use std::io::Write;
+/// # let path = std::env::temp_dir().join(format!("atomic-file-{}", std::process::id()));
+///
+/// let mut file = AtomicFile::create(&path)?;
+/// writeln!(file, "step 1200")?;
+/// file.close()?.replace()?;
+/// # assert_eq!(std::fs::read(&path)?, b"step 1200\n");
+/// # std::fs::remove_file(&path)?;
+/// # Ok::<(), std::io::Error>(())
+/// ```
+///
+/// *Memory*: a buffer of 16 KiB.
+#[must_use = "a file that is not finished is not there"]
+pub struct AtomicFile {
+    path: PathBuf,
+    file: BufWriter<Positioned>,
+}
+
+/// A file, and where the next bytes go.
+struct Positioned {
+    file: Replacement<'static>,
+    at: u64,
+}
+
+impl AtomicFile {
+    /// Begins a file that will be at `path`, with the permissions of the one that is there.
+    ///
+    /// # Errors
+    /// When something else than a file is there; those of the system, such as a folder that does not exist.
+    ///
+    /// # Panics
+    /// Never.
+    pub fn create(path: impl AsRef<Path>) -> Result<Self, EditError> {
+        let path = path.as_ref();
+        Self::begin(path).map_err(|fault| fault.of(path))
+    }
+
+    fn begin(path: &Path) -> Result<Self, EditFault> {
+        let target = System.resolve(path).map_err(EditFault::no_place)?;
+        let file = Positioned { file: Replacement::begin(&System, &target)?, at: 0 };
+        Ok(Self { path: path.to_path_buf(), file: BufWriter::with_capacity(BUFFER, file) })
+    }
+
+    /// Closes the file once it is on the medium, still hidden.
+    ///
+    /// # Errors
+    /// Those of the system.
+    ///
+    /// # Panics
+    /// Never.
+    pub fn close(self) -> Result<ClosedFile, EditError> {
+        let Self { path, file } = self;
+        let written = file.into_inner().map_err(|error| EditFault::system("write", error.into_error()));
+        let hidden = written.and_then(|positioned| positioned.file.close());
+        let hidden = hidden.map_err(|fault| fault.of(&path))?;
+        Ok(ClosedFile { path, hidden })
+    }
+}
+
+impl Write for AtomicFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.file.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+impl Seek for AtomicFile {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        self.file.seek(to)
+    }
+}
+
+impl Write for Positioned {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.file.file().write_at(self.at, bytes)?;
+        self.at += bytes.len() as u64;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Seek for Positioned {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        let sought = match to {
+            SeekFrom::Start(at) => Some(at),
+            SeekFrom::Current(by) => self.at.checked_add_signed(by),
+            SeekFrom::End(by) => self.file.file().stat()?.version.len.checked_add_signed(by),
+        };
+        self.at = sought.ok_or(io::ErrorKind::InvalidInput)?;
+        Ok(self.at)
+    }
+}
+
+impl fmt::Debug for AtomicFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AtomicFile").field("path", &self.path).finish_non_exhaustive()
+    }
+}
+
+/// A file that is whole and on the medium, and waits for its name. Dropped before it takes its place, it leaves nothing behind.
+///
+/// *Memory*: its paths; the file is not open.
+#[must_use = "a file that does not take its place is not there"]
+pub struct ClosedFile {
+    path: PathBuf,
+    hidden: Hidden<'static>,
+}
+
+impl ClosedFile {
+    /// The path that was given.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Puts the file in its place, instead of the one that is there.
+    ///
+    /// # Errors
+    /// Those of the system; what was there is as it was, unless all that failed was to sync the folder.
+    ///
+    /// # Panics
+    /// Never.
+    pub fn replace(self) -> Result<(), EditError> {
+        let Self { path, hidden } = self;
+        let _guard = undo::lock();
+        hidden.take_place_of_edited().map_err(|fault| fault.of(&path))
+    }
+
+    /// Puts the file in its place, if nothing is there.
+    ///
+    /// # Errors
+    /// As [`replace`](Self::replace); of the kind [`AlreadyExists`](io::ErrorKind::AlreadyExists) when something is there.
+    ///
+    /// # Panics
+    /// Never.
+    pub fn take_free_place(self) -> Result<(), EditError> {
+        let Self { path, hidden } = self;
+        hidden.take_free_place().map_err(|fault| fault.of(&path))
+    }
+}
+
+impl fmt::Debug for ClosedFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ClosedFile").field("path", &self.path).finish_non_exhaustive()
+    }
+}
