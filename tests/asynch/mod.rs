@@ -5,6 +5,7 @@ mod dropped;
 mod faults;
 mod futures;
 mod operations;
+mod recording;
 mod seekable;
 mod slices;
 mod vectors;

@@ -5,5 +5,5 @@ mod cards;
 mod chips;
 mod errors;
 mod power;
-mod sample;
+pub mod sample;
 mod storages;

@@ -1,9 +1,10 @@
 //! Files to record, and what their bytes are.
 
 use embedded_safetensors::{
-    Dtype, WriteAt, WriteError,
+    Dtype, WriteAt, WriteError, asynch,
     write::{Content, FilePlan, FileSpec, Placement, Recorder, TensorSpec},
 };
+use support::executor::finish;
 use support::random::Random;
 
 /// A file to record.
@@ -115,6 +116,25 @@ impl Sample {
             let mut recorder = Recorder::begin(storage, plan, &mut buffer)?;
             self.pieces(&plan, piece).try_for_each(|piece| recorder.write_bytes(piece))?;
             recorder.finish()
+        })
+    }
+
+    /// The same in storage that is waited for.
+    pub fn record_waiting<S: asynch::WriteAt>(
+        &self,
+        storage: S,
+        buffer: usize,
+        piece: usize,
+    ) -> Result<S, WriteError<S::Error>> {
+        let mut buffer = vec![0; buffer];
+        self.with_plan(|plan| {
+            finish(async {
+                let mut recorder = asynch::Recorder::begin(storage, plan, &mut buffer).await?;
+                for piece in self.pieces(&plan, piece) {
+                    recorder.write_bytes(piece).await?;
+                }
+                recorder.finish().await
+            })
         })
     }
 

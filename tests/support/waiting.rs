@@ -2,7 +2,9 @@
 
 use embedded_io_async::{ErrorType, SeekFrom};
 use embedded_safetensors::asynch::{self, Seekable};
-use embedded_safetensors::{ReadAt, io::FileLen};
+use embedded_safetensors::{ReadAt, WriteAt, WriteError, io::FileLen};
+use embedded_storage::nor_flash::{self, NorFlash, ReadNorFlash};
+use embedded_storage_async::nor_flash as waited;
 
 use crate::doors::Stream;
 use crate::executor::wait;
@@ -30,6 +32,11 @@ impl<T> Waiting<T> {
         Self { inner, waits }
     }
 
+    /// What waits no more.
+    pub fn into_inner(self) -> T {
+        self.inner
+    }
+
     async fn call<O>(&mut self, call: impl FnOnce(&mut T) -> O) -> O {
         wait(self.waits.before).await;
         let outcome = call(&mut self.inner);
@@ -47,6 +54,59 @@ impl<S: ReadAt> asynch::ReadAt for Waiting<S> {
 
     async fn file_len(&mut self) -> Result<FileLen, S::Error> {
         self.call(S::file_len).await
+    }
+}
+
+impl<S: WriteAt> asynch::WriteAt for Waiting<S> {
+    type Error = S::Error;
+
+    fn unit(&self) -> usize {
+        self.inner.unit()
+    }
+
+    async fn capacity(&mut self) -> Result<Option<u64>, S::Error> {
+        self.call(S::capacity).await
+    }
+
+    async fn prepare(&mut self, data_start: u64, file_len: u64) -> Result<(), WriteError<S::Error>> {
+        self.call(|inner| inner.prepare(data_start, file_len)).await
+    }
+
+    async fn write_at(&mut self, offset: u64, bytes: &[u8]) -> Result<usize, S::Error> {
+        self.call(|inner| inner.write_at(offset, bytes)).await
+    }
+
+    async fn flush(&mut self) -> Result<(), S::Error> {
+        self.call(S::flush).await
+    }
+}
+
+impl<F: nor_flash::ErrorType> waited::ErrorType for Waiting<F> {
+    type Error = F::Error;
+}
+
+impl<F: ReadNorFlash> waited::ReadNorFlash for Waiting<F> {
+    const READ_SIZE: usize = F::READ_SIZE;
+
+    async fn read(&mut self, offset: u32, bytes: &mut [u8]) -> Result<(), F::Error> {
+        self.call(|inner| inner.read(offset, bytes)).await
+    }
+
+    fn capacity(&self) -> usize {
+        self.inner.capacity()
+    }
+}
+
+impl<F: NorFlash> waited::NorFlash for Waiting<F> {
+    const WRITE_SIZE: usize = F::WRITE_SIZE;
+    const ERASE_SIZE: usize = F::ERASE_SIZE;
+
+    async fn erase(&mut self, from: u32, to: u32) -> Result<(), F::Error> {
+        self.call(|inner| inner.erase(from, to)).await
+    }
+
+    async fn write(&mut self, offset: u32, bytes: &[u8]) -> Result<(), F::Error> {
+        self.call(|inner| inner.write(offset, bytes)).await
     }
 }
 

@@ -35,6 +35,9 @@ pub mod values;
 pub mod view;
 pub mod write;
 
+// What `model` imports, which is compiled for both forms.
+use embedded_safetensors_macros::blocking as form;
+
 pub use dtype::Dtype;
 pub use error::{Error, ErrorKind};
 #[cfg(all(feature = "std", any(unix, windows)))]

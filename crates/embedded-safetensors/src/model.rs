@@ -1,5 +1,6 @@
 //! A model in storage: opened, proven, searched and read.
 
+use super::{ReadAt, TensorReader, form};
 use crate::error::Error;
 #[cfg(doc)]
 use crate::error::ErrorKind;
@@ -9,7 +10,7 @@ use crate::header::progress::Machine;
 use crate::index::Index;
 use crate::index::build::IndexBuilder;
 use crate::index::memory::{IndexMemory, IndexSize};
-use crate::io::{FileLen, ReadAt, ReadError};
+use crate::io::{FileLen, ReadError};
 #[cfg(feature = "serde-json-core")]
 use crate::query::decode::{MetadataError, from_pairs, from_text};
 use crate::query::find::{Search, Wanted};
@@ -17,7 +18,6 @@ use crate::query::list::List;
 use crate::query::metadata::{Metadata, Pairs};
 use crate::query::pump::{Pass, Proven, Prover, Turn};
 use crate::query::value::ValueSearch;
-use crate::reader::tensor::TensorReader;
 use crate::tensor::info::TensorInfo;
 use crate::tensor::location::Locate;
 use crate::tensor::span::Span;
@@ -47,6 +47,7 @@ pub struct Model<S> {
     proven: Proven,
 }
 
+#[form]
 impl<S: ReadAt> Model<S> {
     /// Reads the header once and proves it: as [`HeaderCheck`], the length of the file included where the
     /// storage knows it. Names that occur twice show when they are looked up, or to
@@ -59,20 +60,21 @@ impl<S: ReadAt> Model<S> {
     /// their offsets, for which there is [`open_sorting`](Self::open_sorting); [`ErrorKind::NoWindow`] when
     /// the window is empty; those of the storage.
     ///
-    /// # Panics
-    /// Never.
+    /// # Cancel safety
+    /// When the future is dropped, the source that it consumed is dropped with it. One that was only lent can be
+    /// opened again, from the start.
     #[inline(always)] // or what it has on the stack waits there for the end of the pass
-    pub fn open(mut source: S, window: &mut [u8]) -> Result<Self, ReadError<S::Error>> {
+    pub async fn open(mut source: S, window: &mut [u8]) -> Result<Self, ReadError<S::Error>> {
         // The same, by less code where that does not come on top of what finds tensors: soon read into a cold cache.
         if LARGE_SHORTCUTS {
             return match source.in_memory().and_then(proven_at_once) {
                 Some(proven) if !window.is_empty() => Ok(Self { source, proven }),
-                _ => Self::open_sorting(source, &mut [], window),
+                _ => Self::open_sorting(source, &mut [], window).await,
             };
         }
-        let file_len = source.file_len().map_err(ReadError::Source)?;
+        let file_len = source.file_len().await.map_err(ReadError::Source)?;
         let mut proven = Proven::NONE;
-        scan(&mut source, &mut proven, file_len, &mut [], window)?;
+        scan(&mut source, &mut proven, file_len, &mut [], window).await?;
         Ok(Self { source, proven })
     }
 
@@ -82,15 +84,15 @@ impl<S: ReadAt> Model<S> {
     /// # Errors
     /// As [`open`](Self::open), but for [`ErrorKind::OutOfOrder`] if there is at least one slot.
     ///
-    /// # Panics
-    /// Never.
-    pub fn open_sorting(
+    /// # Cancel safety
+    /// As [`open`](Self::open). The slots may hold anything, and can be used again as they are.
+    pub async fn open_sorting(
         mut source: S,
         slots: &mut [Slot],
         window: &mut [u8],
     ) -> Result<Self, ReadError<S::Error>> {
-        let file_len = source.file_len().map_err(ReadError::Source)?;
-        Self::prove(source, file_len, &mut HeaderCheck::new(file_len.exact(), slots), window)
+        let file_len = source.file_len().await.map_err(ReadError::Source)?;
+        Self::prove(source, file_len, &mut HeaderCheck::new(file_len.exact(), slots), window).await
     }
 
     /// As [`open`](Self::open), for headers in any order, with an index of all tensors: in one pass, and no
@@ -100,16 +102,16 @@ impl<S: ReadAt> Model<S> {
     /// As [`open`](Self::open), but for [`ErrorKind::OutOfOrder`]; [`ErrorKind::Index`] when the memory is
     /// too small, with how much of its first part that is lacking the header needs; [`ErrorKind::NameTwice`].
     ///
-    /// # Panics
-    /// Never.
-    pub fn open_indexed<'m>(
+    /// # Cancel safety
+    /// As [`open`](Self::open). What the index was to be made of is free again.
+    pub async fn open_indexed<'m>(
         mut source: S,
         memory: IndexMemory<'m>,
         window: &mut [u8],
     ) -> Result<(Self, Index<'m>), ReadError<S::Error>> {
-        let file_len = source.file_len().map_err(ReadError::Source)?;
+        let file_len = source.file_len().await.map_err(ReadError::Source)?;
         let mut builder = IndexBuilder::new(file_len.exact(), memory);
-        let model = Self::prove(source, file_len, &mut builder, window)?;
+        let model = Self::prove(source, file_len, &mut builder, window).await?;
         Ok((model, builder.finish()?))
     }
 
@@ -128,10 +130,10 @@ impl<S: ReadAt> Model<S> {
     /// # Errors
     /// [`ErrorKind::Changed`] when it is not; those of the storage.
     ///
-    /// # Panics
-    /// Never.
-    pub fn check_unchanged(&mut self, window: &mut [u8]) -> Result<(), ReadError<S::Error>> {
-        self.find_all(&mut [], window)
+    /// # Cancel safety
+    /// When the future is dropped, nothing is known. Ask again.
+    pub async fn check_unchanged(&mut self, window: &mut [u8]) -> Result<(), ReadError<S::Error>> {
+        self.find_all(&mut [], window).await
     }
 
     /// Looks up one tensor, in one pass over the header.
@@ -140,11 +142,15 @@ impl<S: ReadAt> Model<S> {
     /// [`ErrorKind::NameTwice`] when two tensors have this name; [`ErrorKind::Rank`] when it has more
     /// dimensions than a [`Shape`](crate::Shape) holds; [`ErrorKind::Changed`]; those of the storage.
     ///
-    /// # Panics
-    /// Never.
-    pub fn find(&mut self, name: &str, window: &mut [u8]) -> Result<Option<TensorInfo>, ReadError<S::Error>> {
+    /// # Cancel safety
+    /// When the future is dropped, nothing is found. Look it up again.
+    pub async fn find(
+        &mut self,
+        name: &str,
+        window: &mut [u8],
+    ) -> Result<Option<TensorInfo>, ReadError<S::Error>> {
         let mut wanted = [Wanted::optional(name)];
-        self.find_all(&mut wanted, window)?;
+        self.find_all(&mut wanted, window).await?;
         let [wanted] = wanted;
         Ok(wanted.info())
     }
@@ -155,14 +161,15 @@ impl<S: ReadAt> Model<S> {
     /// [`ErrorKind::NotFound`] when one is missing that is not [optional](Wanted::optional), once the others are
     /// filled in; otherwise as [`find`](Self::find), and nothing is found.
     ///
-    /// # Panics
-    /// Never.
-    pub fn find_all(
+    /// # Cancel safety
+    /// When the future is dropped, nothing is found: [`Wanted::info`] gives `None` for each, even where an
+    /// earlier search had found it. Look them up again.
+    pub async fn find_all(
         &mut self,
         wanted: &mut [Wanted<'_>],
         window: &mut [u8],
     ) -> Result<(), ReadError<S::Error>> {
-        scan(&mut self.source, &mut self.proven, FileLen::Unknown, wanted, window)
+        scan(&mut self.source, &mut self.proven, FileLen::Unknown, wanted, window).await
     }
 
     /// Shows `visitor` all tensors, in the header's order, in one pass over it. `name` bounds the
@@ -174,15 +181,19 @@ impl<S: ReadAt> Model<S> {
     /// [`ErrorKind::NameLength`] and [`ErrorKind::Rank`] when a tensor cannot be shown; [`ErrorKind::Changed`];
     /// those of the storage.
     ///
+    /// # Cancel safety
+    /// When the future is dropped, `visitor` has seen the first few tensors, or none, and what it saw does not
+    /// hold. A new call shows all of them from the first one on.
+    ///
     /// # Panics
     /// Never, unless `visitor` does.
-    pub fn visit(
+    pub async fn visit(
         &mut self,
         name: &mut [u8],
         window: &mut [u8],
         visitor: impl FnMut(&Entry<'_>),
     ) -> Result<(), ReadError<S::Error>> {
-        self.pass(&mut List::new(name, visitor), window)
+        self.pass(&mut List::new(name, visitor), window).await
     }
 
     /// Reads the value of one key of `__metadata__` into the front of `value`, in one pass over the header.
@@ -192,16 +203,16 @@ impl<S: ReadAt> Model<S> {
     /// [`ErrorKind::ValueLength`] when the value is longer than the memory for it, with the length it has;
     /// [`ErrorKind::KeyTwice`] when the key is there twice; [`ErrorKind::Changed`]; those of the storage.
     ///
-    /// # Panics
-    /// Never.
-    pub fn metadata<'v>(
+    /// # Cancel safety
+    /// When the future is dropped, `value` may hold part of the value. Ask again.
+    pub async fn metadata<'v>(
         &mut self,
         key: &str,
         value: &'v mut [u8],
         window: &mut [u8],
     ) -> Result<Option<&'v str>, ReadError<S::Error>> {
         let mut search = ValueSearch::new(key, value);
-        self.pass(&mut search, window)?;
+        self.pass(&mut search, window).await?;
         Ok(search.finish()?)
     }
 
@@ -213,15 +224,15 @@ impl<S: ReadAt> Model<S> {
     /// [`ErrorKind::KeyTwice`] when a key is there twice, for which each is compared with all before it;
     /// [`ErrorKind::Changed`]; those of the storage.
     ///
-    /// # Panics
-    /// Never.
-    pub fn all_metadata<'v>(
+    /// # Cancel safety
+    /// When the future is dropped, `text` may hold some of the pairs. Ask again.
+    pub async fn all_metadata<'v>(
         &mut self,
         text: &'v mut [u8],
         window: &mut [u8],
     ) -> Result<Option<Metadata<'v>>, ReadError<S::Error>> {
         let mut pairs = Pairs::new(text);
-        self.pass(&mut pairs, window)?;
+        self.pass(&mut pairs, window).await?;
         Ok(pairs.finish()?.map(|(metadata, _)| metadata))
     }
 
@@ -236,14 +247,17 @@ impl<S: ReadAt> Model<S> {
     /// As [`all_metadata`](Self::all_metadata), also when there is too little memory to unescape in;
     /// [`MetadataError::Decode`] when it does not fit the type, with the place
     /// of the value that does not.
+    ///
+    /// # Cancel safety
+    /// As [`all_metadata`](Self::all_metadata).
     #[cfg(feature = "serde-json-core")]
-    pub fn metadata_as<'v, T: serde::Deserialize<'v>>(
+    pub async fn metadata_as<'v, T: serde::Deserialize<'v>>(
         &mut self,
         text: &'v mut [u8],
         window: &mut [u8],
     ) -> Result<Option<T>, MetadataError<S::Error>> {
         let mut pairs = Pairs::new(text);
-        self.pass(&mut pairs, window)?;
+        self.pass(&mut pairs, window).await?;
         let Some((metadata, scratch)) = pairs.finish()? else { return Ok(None) };
         from_pairs(metadata, scratch).map(Some)
     }
@@ -258,15 +272,18 @@ impl<S: ReadAt> Model<S> {
     /// # Errors
     /// As [`metadata`](Self::metadata); [`MetadataError::Decode`] when it does not fit the type;
     /// [`ErrorKind::MetadataLength`] when there is too little memory to unescape in.
+    ///
+    /// # Cancel safety
+    /// As [`metadata`](Self::metadata).
     #[cfg(feature = "serde-json-core")]
-    pub fn metadata_value_as<'v, T: serde::Deserialize<'v>>(
+    pub async fn metadata_value_as<'v, T: serde::Deserialize<'v>>(
         &mut self,
         key: &str,
         text: &'v mut [u8],
         window: &mut [u8],
     ) -> Result<Option<T>, MetadataError<S::Error>> {
         let mut search = ValueSearch::new(key, text);
-        self.pass(&mut search, window)?;
+        self.pass(&mut search, window).await?;
         let Some((value, scratch, at)) = search.finish_in_memory()? else { return Ok(None) };
         from_text(value, scratch, at).map(Some)
     }
@@ -278,15 +295,16 @@ impl<S: ReadAt> Model<S> {
     /// header needs; [`ErrorKind::NameTwice`] when two tensors have the same name; [`ErrorKind::Changed`];
     /// those of the storage.
     ///
-    /// # Panics
-    /// Never.
-    pub fn index<'m>(
+    /// # Cancel safety
+    /// When the future is dropped, there is no index, and what it was to be made of is free again. Make it
+    /// again.
+    pub async fn index<'m>(
         &mut self,
         memory: IndexMemory<'m>,
         window: &mut [u8],
     ) -> Result<Index<'m>, ReadError<S::Error>> {
         let mut builder = IndexBuilder::new(None, memory);
-        self.pass(&mut builder, window)?;
+        self.pass(&mut builder, window).await?;
         Ok(builder.finish()?)
     }
 
@@ -295,11 +313,11 @@ impl<S: ReadAt> Model<S> {
     /// # Errors
     /// [`ErrorKind::Changed`]; those of the storage.
     ///
-    /// # Panics
-    /// Never.
-    pub fn index_size(&mut self, window: &mut [u8]) -> Result<IndexSize, ReadError<S::Error>> {
+    /// # Cancel safety
+    /// When the future is dropped, nothing is known. Ask again.
+    pub async fn index_size(&mut self, window: &mut [u8]) -> Result<IndexSize, ReadError<S::Error>> {
         let mut builder = IndexBuilder::new(None, IndexMemory::new(&mut [], &mut [], &mut []));
-        self.pass(&mut builder, window)?;
+        self.pass(&mut builder, window).await?;
         Ok(builder.size())
     }
 
@@ -308,16 +326,16 @@ impl<S: ReadAt> Model<S> {
     /// # Errors
     /// As [`DuplicateCheck::push`]; those of the storage.
     ///
-    /// # Panics
-    /// Never.
-    pub fn check_names(
+    /// # Cancel safety
+    /// When the future is dropped, nothing is proven, whatever passes it had done. Ask again.
+    pub async fn check_names(
         &mut self,
         key: [u64; 2],
         slots: &mut [Slot],
         text: &mut [u8],
         window: &mut [u8],
     ) -> Result<(), ReadError<S::Error>> {
-        self.pass(&mut DuplicateCheck::new(key, slots, text), window)
+        self.pass(&mut DuplicateCheck::new(key, slots, text), window).await
     }
 
     /// Reads the bytes of a tensor: a [`TensorInfo`], a [`Wanted`] that was found, a tensor of an index.
@@ -333,21 +351,25 @@ impl<S: ReadAt> Model<S> {
     }
 
     /// Leads a machine through a header that is to be proven.
-    fn prove(
+    async fn prove(
         source: S,
         file_len: FileLen,
         machine: &mut impl Prover,
         window: &mut [u8],
     ) -> Result<Self, ReadError<S::Error>> {
         let mut model = Self { source, proven: Proven::NONE };
-        model.pass(machine, window)?;
+        model.pass(machine, window).await?;
         model.proven.keep_of(machine, file_len)?;
         Ok(model)
     }
 
     /// Leads a machine through the header, as often as it wants: that which was proven, or which is to be.
-    fn pass(&mut self, machine: &mut impl Machine, window: &mut [u8]) -> Result<(), ReadError<S::Error>> {
-        run(&mut self.source, &mut self.proven, machine, window)
+    async fn pass(
+        &mut self,
+        machine: &mut impl Machine,
+        window: &mut [u8],
+    ) -> Result<(), ReadError<S::Error>> {
+        run(&mut self.source, &mut self.proven, machine, window).await
     }
 }
 
@@ -360,8 +382,9 @@ fn proven_at_once(file: &[u8]) -> Option<Proven> {
 
 /// Reads the header once, and proves it unless it is proven: for all that [`Model::find_all`] and [`Model::open`] do the
 /// parser stands in the program once.
+#[form]
 #[inline(never)] // its stack is free again when it returns
-fn scan<S: ReadAt>(
+async fn scan<S: ReadAt>(
     source: &mut S,
     known: &mut Proven,
     file_len: FileLen,
@@ -370,7 +393,7 @@ fn scan<S: ReadAt>(
 ) -> Result<(), ReadError<S::Error>> {
     let is_proven = known.is_known();
     let mut search = Search::new(is_proven, file_len, wanted);
-    run(source, known, &mut search, window)?;
+    run(source, known, &mut search, window).await?;
     if !is_proven {
         known.keep(search.summary());
     }
@@ -381,8 +404,9 @@ fn scan<S: ReadAt>(
 }
 
 /// Reads the header and feeds it to the machine until that is done.
+#[form]
 #[inline]
-fn run<S: ReadAt>(
+async fn run<S: ReadAt>(
     source: &mut S,
     known: &mut Proven,
     machine: &mut impl Machine,
@@ -401,7 +425,7 @@ fn run<S: ReadAt>(
                 pass.take(machine, part, part.len())
             }
             _ => {
-                let len = source.read_at(pass.position(), room).map_err(ReadError::Source)?;
+                let len = source.read_at(pass.position(), room).await.map_err(ReadError::Source)?;
                 pass.take(machine, room, len)
             }
         };

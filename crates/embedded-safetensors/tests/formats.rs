@@ -115,7 +115,7 @@ all_format! {
 }
 
 /// Public names that are no types, or of what only an operating system has, which no device logs.
-const OTHERS: [&str; 35] = [
+const OTHERS: [&str; 24] = [
     "Advice",
     "Align",
     "Alignment",

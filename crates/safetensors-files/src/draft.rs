@@ -99,9 +99,6 @@ impl Draft {
     /// # Errors
     /// [`FileFault::Format`] for a file that is unsound, [`FileFault::Twice`] for one that has a name or a key of `__metadata__` twice;
     /// [`FileFault::NotAFile`]; [`FileFault::Interrupted`] when its header does not stay the same for a moment; those of the system.
-    ///
-    /// # Panics
-    /// Never.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, EditError> {
         Self::open_on(&System, path.as_ref())
     }
@@ -133,9 +130,6 @@ impl Draft {
     ///
     /// # Errors
     /// [`EditFault::ForeignUndo`] when there is something to put back, but the file is another one now; those of the system.
-    ///
-    /// # Panics
-    /// Never.
     pub fn recover(path: impl AsRef<Path>) -> Result<bool, EditError> {
         Self::recover_on(&System, path.as_ref())
     }
@@ -176,9 +170,6 @@ impl Draft {
     /// # Errors
     /// [`EditFault::NoSuchTensor`]; [`EditFault::NameTaken`] when another tensor has the new name; [`EditFault::ReservedName`] when it is
     /// `__metadata__` or that of padding. Nothing is changed then.
-    ///
-    /// # Panics
-    /// Never.
     pub fn rename(&mut self, old: &str, new: impl Into<String>) -> Result<(), EditError> {
         let new = new.into();
         match self.find(&new) {
@@ -217,9 +208,6 @@ impl Draft {
     ///
     /// # Errors
     /// [`EditFault::NoSuchTensor`].
-    ///
-    /// # Panics
-    /// Never.
     pub fn remove(&mut self, name: &str) -> Result<(), EditError> {
         let removed = self.tensors.remove(name).or_else(|| self.padding.remove(name));
         removed.map(drop).ok_or_else(|| self.no_such_tensor(name))
@@ -234,9 +222,6 @@ impl Draft {
     ///
     /// # Errors
     /// [`EditFault::NoSuchTensor`] for the first one that is not there. Nothing is changed then.
-    ///
-    /// # Panics
-    /// Never.
     pub fn select<N: AsRef<str>>(&mut self, names: impl IntoIterator<Item = N>) -> Result<(), EditError> {
         let mut selected = BTreeMap::new();
         for name in names {
@@ -253,9 +238,6 @@ impl Draft {
     /// # Errors
     /// [`EditFault::NameTaken`] when both have a tensor of one name; [`EditFault::KeyTaken`] when both have a key of `__metadata__`, and not
     /// with the same value. The error names both files, and nothing is changed.
-    ///
-    /// # Panics
-    /// Never.
     pub fn append(&mut self, other: Self) -> Result<(), EditError> {
         self.check_clashes(&other)?;
         let before = self.sources.len();

@@ -46,9 +46,6 @@ impl AtomicFile {
     ///
     /// # Errors
     /// When something else than a file is there; those of the system, such as a folder that does not exist.
-    ///
-    /// # Panics
-    /// Never.
     pub fn create(path: impl AsRef<Path>) -> Result<Self, EditError> {
         let path = path.as_ref();
         Self::begin(path).map_err(|fault| fault.of(path))
@@ -64,9 +61,6 @@ impl AtomicFile {
     ///
     /// # Errors
     /// Those of the system.
-    ///
-    /// # Panics
-    /// Never.
     pub fn close(self) -> Result<ClosedFile, EditError> {
         let Self { path, file } = self;
         let written = file.into_inner().map_err(|error| EditFault::system("write", error.into_error()));
@@ -141,9 +135,6 @@ impl ClosedFile {
     ///
     /// # Errors
     /// Those of the system; what was there is as it was, unless all that failed was to sync the folder.
-    ///
-    /// # Panics
-    /// Never.
     pub fn replace(self) -> Result<(), EditError> {
         let Self { path, hidden } = self;
         let _guard = undo::lock();
@@ -154,9 +145,6 @@ impl ClosedFile {
     ///
     /// # Errors
     /// As [`replace`](Self::replace); of the kind [`AlreadyExists`](io::ErrorKind::AlreadyExists) when something is there.
-    ///
-    /// # Panics
-    /// Never.
     pub fn take_free_place(self) -> Result<(), EditError> {
         let Self { path, hidden } = self;
         hidden.take_free_place().map_err(|fault| fault.of(&path))

@@ -21,9 +21,6 @@ const PIECE: usize = 1 << 16;
 ///
 /// # Errors
 /// [`FileFault::Changed`] when the file has become shorter; those of the system.
-///
-/// # Panics
-/// Never.
 pub fn padding_of(model: &FileModel) -> Result<HashSet<String>, FileError> {
     let mut file = model;
     let names = names(model.index(), &mut file);

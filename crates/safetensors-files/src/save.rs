@@ -54,9 +54,6 @@ impl Draft {
     /// otherwise as [`FileWriter::create`] and [`FileWriter::finish`]. The old file is
     /// as it was then, with the exception that is said at `finish`, and unless all that failed was to remove the undo file: then the new header is
     /// there.
-    ///
-    /// # Panics
-    /// Never.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<Saved, EditError> {
         self.save_on(&System, path.as_ref())
     }

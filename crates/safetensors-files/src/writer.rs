@@ -131,9 +131,6 @@ impl<'a> FileWriter<'a> {
     /// # Errors
     /// [`EditFault::Spec`] when there can be no such file; [`FileFault::NotAFile`] when something else is there; those of the system, such as
     /// a folder that does not exist.
-    ///
-    /// # Panics
-    /// Never.
     pub fn create(path: impl AsRef<Path>, spec: FileSpec<'a>) -> Result<Self, EditError> {
         Self::create_on(&System, path.as_ref(), spec)
     }
@@ -183,9 +180,6 @@ impl<'a> FileWriter<'a> {
     /// # Errors
     /// [`EditFault::NoSuchTensor`]; [`EditFault::WrittenTwice`] when it has bytes already; [`EditFault::TooManyBytes`] or
     /// [`EditFault::MissingBytes`] when it has not so many, and then nothing is written; those of the system.
-    ///
-    /// # Panics
-    /// Never.
     pub fn write_tensor(&mut self, name: &str, bytes: &[u8]) -> Result<(), EditError> {
         self.whole(name)?.check_len(bytes.len())?.write_bytes(bytes)
     }
@@ -194,9 +188,6 @@ impl<'a> FileWriter<'a> {
     ///
     /// # Errors
     /// [`EditFault::WrongDtype`]; otherwise as [`write_tensor`](Self::write_tensor).
-    ///
-    /// # Panics
-    /// Never.
     pub fn write_values<T: Native>(&mut self, name: &str, values: &[T]) -> Result<(), EditError> {
         let tensor = self.whole(name)?;
         tensor.check_dtype::<T>()?;
@@ -224,9 +215,6 @@ impl<'a> FileWriter<'a> {
     ///
     /// # Errors
     /// [`EditFault::NoSuchTensor`].
-    ///
-    /// # Panics
-    /// Never.
     pub fn tensor(&mut self, name: &str) -> Result<TensorWriter<'_, 'a>, EditError> {
         match self.by_name.get(name) {
             Some(&index) => Ok(TensorWriter { file: self, index }),
@@ -239,9 +227,6 @@ impl<'a> FileWriter<'a> {
     /// # Errors
     /// [`EditFault::MissingBytes`] of the first tensor that is not complete; those of the system. Then whatever was there before is as it was,
     /// unless the very last step failed, the sync of the folder: then the new file is there, and a power cut may undo that.
-    ///
-    /// # Panics
-    /// Never.
     pub fn finish(self) -> Result<(), EditError> {
         self.finish_if(|| Ok(()))
     }
@@ -365,9 +350,6 @@ impl TensorWriter<'_, '_> {
     ///
     /// # Errors
     /// [`EditFault::TooManyBytes`] when it takes fewer, and then nothing is written; those of the system.
-    ///
-    /// # Panics
-    /// Never.
     pub fn write_bytes(&mut self, bytes: &[u8]) -> Result<(), EditError> {
         let (left, given) = (self.remaining(), bytes.len() as u64);
         if given > left {
@@ -385,9 +367,6 @@ impl TensorWriter<'_, '_> {
     ///
     /// # Errors
     /// [`EditFault::WrongDtype`] when it has others; otherwise as [`write_bytes`](Self::write_bytes).
-    ///
-    /// # Panics
-    /// Never.
     pub fn write_values<T: Native>(&mut self, values: &[T]) -> Result<(), EditError> {
         let (left, given) = (self.remaining(), size_of_val(values) as u64);
         self.check_dtype::<T>()?;

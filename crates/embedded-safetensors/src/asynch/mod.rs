@@ -1,4 +1,5 @@
-//! The same doors for storage that is waited for: names, verdicts and memory are those of the blocking ones.
+//! The same API for storage that is waited for: names, verdicts and memory are those of the blocking one, and so is the code, which is compiled
+//! for both.
 //!
 //! ```
 //! use embedded_safetensors::asynch::{Model, ReadAt};
@@ -39,7 +40,7 @@
 //! | a lookup in a [`Model`] | the model is as it was; nothing is found, and [`Wanted::info`](crate::query::Wanted::info) is `None` | make it again: it begins at the first byte of the header |
 //! | [`TensorReader::next_chunk`], [`read_all`](TensorReader::read_all), [`read_at`](TensorReader::read_at), `read` | the reader stands where it stood | make it again; what the storage has read already is read once more |
 //! | a call of an [`ElementReader`], [`Rows`] or [`SliceReader`] that reads | the reader stands where it stood | the same |
-//! | a call of a [`Writer`] that writes | what the sink says of its own dropped futures | see there |
+//! | a call of a [`Writer`] or [`Recorder`] that writes | what the storage says of its own dropped futures | see there |
 //!
 //! Buffers and windows that were lent may hold anything then. A future that was never polled has done nothing.
 //!
@@ -57,18 +58,67 @@
 //! their executors do not ask for it. Futures over a source whose own futures are `Send` are `Send` too, so
 //! an executor with threads takes them where the type of the source is known.
 
-mod element;
-mod gather;
-mod io;
+// The files are those of the blocking form, which is made of them without `async` and `.await`. What they import from `super` is here.
+#![allow(clippy::duplicate_mod)]
+
+#[path = "../model.rs"]
 mod model;
-mod source;
+#[path = "../io/nor.rs"]
+#[cfg(feature = "embedded-storage-async")]
+mod nor;
+#[path = "../io/read_at.rs"]
+mod read_at;
+#[path = "../write/recorder.rs"]
+mod recorder;
+#[path = "../reader/rows.rs"]
+mod rows;
+#[path = "../io/seekable.rs"]
+mod seekable;
+#[path = "../reader/slice.rs"]
+mod slice;
+#[path = "../reader/tensor.rs"]
 mod tensor;
+#[path = "../reader/values.rs"]
+mod values;
+#[path = "../io/write_at.rs"]
+mod write_at;
+#[path = "../write/writer.rs"]
 mod writer;
 
-pub use element::{ElementReader, Rows};
-pub use gather::SliceReader;
-pub use io::Seekable;
+use crate::io::ReadError;
+use crate::io::read::arrived;
+use embedded_io_async as eio;
+use embedded_safetensors_macros::asynchronous as form;
+#[cfg(feature = "embedded-storage-async")]
+use embedded_storage_async::nor_flash;
+use write_at::{invalidate, write_full};
+
 pub use model::Model;
-pub use source::ReadAt;
+#[cfg(feature = "embedded-storage-async")]
+pub use nor::FlashFile;
+pub use read_at::ReadAt;
+pub use recorder::Recorder;
+pub use rows::Rows;
+pub use seekable::Seekable;
+pub use slice::SliceReader;
 pub use tensor::TensorReader;
+pub use values::ElementReader;
+pub use write_at::WriteAt;
 pub use writer::Writer;
+
+/// Fills the buffer from byte `at` of the file on. The blocking one is longer, and keeps less on the stack.
+///
+/// # Errors
+/// Those of the storage; [`ReadError::UnexpectedEof`].
+async fn read_full<S: ReadAt>(
+    source: &mut S,
+    mut at: u64,
+    mut left: &mut [u8],
+) -> Result<(), ReadError<S::Error>> {
+    while !left.is_empty() {
+        let len = arrived(source.read_at(at, left).await, at, left.len())?;
+        at += len as u64;
+        left = left.get_mut(len..).unwrap_or(&mut []);
+    }
+    Ok(())
+}

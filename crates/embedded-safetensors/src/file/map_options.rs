@@ -56,9 +56,6 @@ impl MapOptions {
     ///
     /// # Errors
     /// As [`MappedModel::open`].
-    ///
-    /// # Panics
-    /// Never.
     pub unsafe fn open(self, path: impl AsRef<Path>) -> Result<MappedModel, FileError> {
         let path = path.as_ref();
         // SAFETY: the caller vouches for the file.
@@ -108,9 +105,6 @@ impl MappedModel {
     /// # Errors
     /// [`FileFault::Format`] for a file that is unsound, one of no bytes included; [`FileFault::Twice`] for one that has a name or a key of `__metadata__` twice;
     /// [`FileFault::NotAFile`]; [`FileFault::TooLong`] where addresses are too short for it; [`FileFault::Interrupted`]; [`FileFault::Changed`] when it was changed meanwhile; those of the system.
-    ///
-    /// # Panics
-    /// Never.
     pub unsafe fn open(path: impl AsRef<Path>) -> Result<Self, FileError> {
         // SAFETY: the caller vouches for the file.
         unsafe { MapOptions::new().open(path) }

@@ -89,9 +89,6 @@ impl MappedModel {
     ///
     /// # Errors
     /// [`ErrorKind::Rank`] when it has more dimensions than a [`Shape`](crate::Shape) holds.
-    ///
-    /// # Panics
-    /// Never.
     pub fn find(&self, name: &str) -> Result<Option<Tensor<'_>>, Error> {
         match self.index.find_with_place(name) {
             Some((tensor, name_at)) => self.view().indexed(&tensor, name_at).map(Some),
@@ -103,9 +100,6 @@ impl MappedModel {
     ///
     /// # Errors
     /// As [`find`](Self::find); [`ErrorKind::NotFound`].
-    ///
-    /// # Panics
-    /// Never.
     pub fn tensor(&self, name: &str) -> Result<Tensor<'_>, Error> {
         self.find(name)?.ok_or_else(|| self.view().not_found())
     }
@@ -120,9 +114,6 @@ impl MappedModel {
     ///
     /// # Errors
     /// [`FileFault::Changed`]; those of the system.
-    ///
-    /// # Panics
-    /// Never.
     pub fn check_unchanged(&self) -> Result<(), FileError> {
         self.version.check(&self.file).map_err(|fault| fault.of(&self.path))
     }
@@ -131,9 +122,6 @@ impl MappedModel {
     ///
     /// # Errors
     /// Those of the system. On Windows, which has no such call, none.
-    ///
-    /// # Panics
-    /// Never.
     pub fn advise(&self, advice: Advice) -> Result<(), FileError> {
         advice.give(&self.map).map_err(|error| self.cannot_advise(error))
     }
@@ -144,9 +132,6 @@ impl MappedModel {
     /// # Errors
     /// Of [`InvalidInput`](io::ErrorKind::InvalidInput) for bytes that are not of this model; those of the system. On Windows, which has no such
     /// call, none.
-    ///
-    /// # Panics
-    /// Never.
     pub fn prefetch(&self, bytes: &[u8]) -> Result<(), FileError> {
         let begin = bytes.as_ptr().addr().checked_sub(self.map.as_ptr().addr());
         let begin =

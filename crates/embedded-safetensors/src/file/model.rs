@@ -56,9 +56,6 @@ impl FileModel {
     /// # Errors
     /// [`FileFault::Format`](super::FileFault::Format) for a file that is unsound, [`FileFault::Twice`](super::FileFault::Twice) for one that has a name or a key of
     /// `__metadata__` twice; [`FileFault::NotAFile`](super::FileFault::NotAFile); [`FileFault::Interrupted`](super::FileFault::Interrupted); those of the system.
-    ///
-    /// # Panics
-    /// Never.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, FileError> {
         let path = path.as_ref();
         Opened::at(path).map(|opened| Self::new(opened, path)).map_err(|fault| fault.of(path))
@@ -68,9 +65,6 @@ impl FileModel {
     ///
     /// # Errors
     /// As [`open`](Self::open), but for a header that is half written.
-    ///
-    /// # Panics
-    /// Never.
     pub fn from_file(file: File, name: impl AsRef<Path>) -> Result<Self, FileError> {
         let path = name.as_ref();
         Opened::of(file).map(|opened| Self::new(opened, path)).map_err(|fault| fault.of(path))
@@ -129,9 +123,6 @@ impl FileModel {
     ///
     /// # Errors
     /// [`FileFault::Changed`](super::FileFault::Changed); those of the system.
-    ///
-    /// # Panics
-    /// Never.
     pub fn check_unchanged(&self) -> Result<(), FileError> {
         self.version.check(&self.file).map_err(|fault| fault.of(&self.path))
     }

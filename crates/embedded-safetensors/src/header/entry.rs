@@ -210,9 +210,6 @@ impl HeaderParser {
     /// assert_eq!(names, "ab");
     /// # Ok::<(), embedded_safetensors::Error>(())
     /// ```
-    ///
-    /// # Panics
-    /// Never.
     pub const fn next_usual<'i>(&mut self, input: &mut &'i [u8]) -> Option<Entry<'i>> {
         match self.take_usual::<WORDS>(input) {
             Some(entry) => {
@@ -267,9 +264,6 @@ impl<'s> Entries<'s> {
     /// The faults of the header; [`ErrorKind::NameLength`] when a name is longer than the memory
     /// for it, with the length it has, and [`ErrorKind::Rank`] when a shape is too long to be held.
     /// The same error again at every further call.
-    ///
-    /// # Panics
-    /// Never.
     pub const fn next(&mut self, input: &mut &[u8]) -> Result<Item<'_>, Error> {
         match self.run(input) {
             Signal::Failed => Err(self.error()),

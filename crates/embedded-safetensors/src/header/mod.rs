@@ -99,9 +99,6 @@ impl HeaderParser {
     ///
     /// # Errors
     /// The first fault of the header, and the same one again at every further call.
-    ///
-    /// # Panics
-    /// Never.
     pub const fn next<'i>(&mut self, input: &mut &'i [u8]) -> Result<Event<'i>, Error> {
         let mut run: &'i [u8] = &[];
         match self.advance(input, &mut run) {

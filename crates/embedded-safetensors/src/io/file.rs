@@ -1,6 +1,7 @@
 //! Files of an operating system, by positioned reads and writes.
 
-use super::write::{PREFIX, invalidate};
+use super::invalidate;
+use super::write::PREFIX;
 use super::{FileLen, ReadAt, ReadError, WriteAt, WriteError};
 use std::fs::File;
 use std::io;

@@ -1,19 +1,38 @@
 //! Storage that files are read from and written to: slices, and with features `embedded_io`, NOR flash and
 //! files of `std`. Implement [`ReadAt`] and [`WriteAt`] for storage of your own.
 
-#[cfg(feature = "embedded-io")]
-pub(crate) mod embedded_io;
 #[cfg(all(feature = "std", any(unix, windows)))]
 mod file;
+#[cfg(any(feature = "embedded-storage", feature = "embedded-storage-async"))]
+pub(crate) mod flash_error;
+#[cfg(feature = "embedded-io")]
+mod kinds;
 #[cfg(feature = "embedded-storage")]
-pub(crate) mod nor;
+mod nor;
 pub(crate) mod read;
+mod read_at;
+#[cfg(feature = "embedded-io")]
+mod seekable;
 pub(crate) mod write;
+mod write_at;
 
 #[cfg(feature = "embedded-io")]
-pub use embedded_io::Seekable;
+use embedded_io as eio;
+use embedded_safetensors_macros::blocking as form;
 #[cfg(feature = "embedded-storage")]
-pub use nor::{FlashError, FlashFile};
+use embedded_storage::nor_flash;
+#[cfg(any(feature = "embedded-io", all(feature = "std", any(unix, windows))))]
+use write_at::invalidate;
 
-pub use read::{FileLen, ReadAt, ReadError};
-pub use write::{WriteAt, WriteError};
+#[cfg(any(feature = "embedded-storage", feature = "embedded-storage-async"))]
+pub use flash_error::FlashError;
+#[cfg(feature = "embedded-storage")]
+pub use nor::FlashFile;
+pub(crate) use read::read_full;
+pub use read::{FileLen, ReadError};
+pub use read_at::ReadAt;
+#[cfg(feature = "embedded-io")]
+pub use seekable::Seekable;
+pub use write::WriteError;
+pub use write_at::WriteAt;
+pub(crate) use write_at::write_full;

@@ -1,11 +1,12 @@
-//! Storage that has `embedded_storage::nor_flash::{ReadNorFlash, NorFlash}`.
+//! Storage that has `ReadNorFlash` and `NorFlash` of `embedded_storage`.
 
-use super::{FileLen, ReadAt, WriteAt, WriteError};
+use super::nor_flash::{NorFlash, ReadNorFlash};
+use super::{ReadAt, WriteAt, form};
 use crate::error::ErrorKind;
+use crate::io::flash_error::FlashError;
+use crate::io::{FileLen, WriteError};
 use crate::util::bytes::{copy, low_u32};
-use core::fmt;
 use core::ops::Range;
-use embedded_storage::nor_flash::{NorFlash, NorFlashError, NorFlashErrorKind, ReadNorFlash};
 
 /// The largest unit of reading that is known to be met with.
 const LARGEST_UNIT: usize = 64;
@@ -25,6 +26,7 @@ pub struct FlashFile<F> {
     file_len: FileLen,
 }
 
+#[form]
 impl<F: ReadNorFlash> FlashFile<F> {
     /// A file that begins at byte 0 of the flash.
     pub fn new(flash: F) -> Self {
@@ -80,80 +82,42 @@ impl<F: ReadNorFlash> FlashFile<F> {
     }
 
     /// Reads whole units, straight into the buffer.
-    fn read_units(&mut self, address: u32, buffer: &mut [u8]) -> Result<usize, F::Error> {
+    async fn read_units(&mut self, address: u32, buffer: &mut [u8]) -> Result<usize, F::Error> {
         let len = buffer.len() - buffer.len() % F::READ_SIZE;
         if let Some((units, _)) = buffer.split_at_mut_checked(len) {
-            self.flash.read(address, units)?;
+            self.flash.read(address, units).await?;
         }
         Ok(len)
     }
 
     /// Reads a part of one unit.
-    fn read_part(&mut self, address: u32, skip: usize, buffer: &mut [u8]) -> Result<usize, F::Error> {
+    async fn read_part(&mut self, address: u32, skip: usize, buffer: &mut [u8]) -> Result<usize, F::Error> {
         let mut unit = [0; LARGEST_UNIT];
         let unit = unit.split_at_mut_checked(F::READ_SIZE).map_or(&mut [][..], |(unit, _)| unit);
-        self.flash.read(address, unit)?;
+        self.flash.read(address, unit).await?;
         let part = unit.get(skip..).unwrap_or(&[]);
         Ok(copy(buffer, part))
     }
 }
 
+#[form]
 impl<F: ReadNorFlash> ReadAt for FlashFile<F> {
     type Error = FlashError<F::Error>;
 
-    fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> Result<usize, Self::Error> {
+    async fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> Result<usize, Self::Error> {
         let (address, room) = self.place(offset, buffer.len());
         let Some((buffer, _)) = buffer.split_at_mut_checked(room) else { return Ok(0) };
         let skip = address % low_u32(F::READ_SIZE as u64);
         let outcome = match skip {
             _ if buffer.is_empty() => Ok(0),
-            0 if room >= F::READ_SIZE => self.read_units(address, buffer),
-            _ => self.read_part(address - skip, skip as usize, buffer),
+            0 if room >= F::READ_SIZE => self.read_units(address, buffer).await,
+            _ => self.read_part(address - skip, skip as usize, buffer).await,
         };
         outcome.map_err(FlashError)
     }
 
-    fn file_len(&mut self) -> Result<FileLen, Self::Error> {
+    async fn file_len(&mut self) -> Result<FileLen, Self::Error> {
         Ok(self.file_len)
-    }
-}
-
-/// An error of the flash, with a sentence.
-///
-/// *Memory*: what `E` takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FlashError<E>(pub E);
-
-/// What kind of error it says that it is.
-struct Kind(NorFlashErrorKind);
-
-sentences! {
-    Kind:
-    Self(NorFlashErrorKind::NotAligned) =>
-        "the flash was read, written or erased at an address or in a length that it cannot do";
-    Self(NorFlashErrorKind::OutOfBounds) => "the flash was read, written or erased beyond its end";
-    _ => "the flash failed";
-}
-
-impl<E: NorFlashError> fmt::Display for FlashError<E> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        Kind(self.0.kind()).fmt(f)
-    }
-}
-
-#[cfg(feature = "defmt")]
-impl<E: NorFlashError> defmt::Format for FlashError<E> {
-    fn format(&self, f: defmt::Formatter<'_>) {
-        Kind(self.0.kind()).format(f);
-    }
-}
-
-impl<E: NorFlashError> core::error::Error for FlashError<E> {}
-
-#[cfg(feature = "embedded-io")]
-impl<E: NorFlashError> embedded_io::Error for FlashError<E> {
-    fn kind(&self) -> embedded_io::ErrorKind {
-        embedded_io::ErrorKind::Other
     }
 }
 
@@ -167,6 +131,7 @@ const fn sector<F: NorFlash>() -> u32 {
     }
 }
 
+#[form]
 impl<F: NorFlash> FlashFile<F> {
     /// Where the last sector ends that lies in the partition as a whole.
     fn last_sector_end(&self) -> u32 {
@@ -181,9 +146,9 @@ impl<F: NorFlash> FlashFile<F> {
         (end <= self.last_sector_end()).then_some(end)
     }
 
-    fn erase(&mut self, from: u32, to: u32) -> Result<(), WriteError<FlashError<F::Error>>> {
+    async fn erase(&mut self, from: u32, to: u32) -> Result<(), WriteError<FlashError<F::Error>>> {
         match from < to {
-            true => self.flash().erase(from, to).map_err(|error| WriteError::Sink(FlashError(error))),
+            true => self.flash().erase(from, to).await.map_err(|error| WriteError::Sink(FlashError(error))),
             false => Ok(()),
         }
     }
@@ -192,6 +157,7 @@ impl<F: NorFlash> FlashFile<F> {
 /// Sectors are erased when a recording begins: those that the file touches, the first one in a call of its own before all others.
 /// Nothing outside the partition is; of one that ends inside a sector, that sector is not used. A partition must begin at
 /// a sector ([`ErrorKind::Partition`]).
+#[form]
 impl<F: NorFlash> WriteAt for FlashFile<F> {
     type Error = FlashError<F::Error>;
 
@@ -199,11 +165,11 @@ impl<F: NorFlash> WriteAt for FlashFile<F> {
         F::WRITE_SIZE
     }
 
-    fn capacity(&mut self) -> Result<Option<u64>, Self::Error> {
+    async fn capacity(&mut self) -> Result<Option<u64>, Self::Error> {
         Ok(Some(self.last_sector_end().saturating_sub(self.partition_range().start).into()))
     }
 
-    fn prepare(&mut self, _data_start: u64, file_len: u64) -> Result<(), WriteError<Self::Error>> {
+    async fn prepare(&mut self, _data_start: u64, file_len: u64) -> Result<(), WriteError<Self::Error>> {
         let (start, sector) = (self.partition_range().start, sector::<F>());
         if start % sector != 0 {
             return Err(ErrorKind::Partition { start, sector }.at(0).into());
@@ -211,22 +177,22 @@ impl<F: NorFlash> WriteAt for FlashFile<F> {
         let capacity = self.last_sector_end().saturating_sub(start).into();
         let Some(end) = self.sectors_end(file_len) else { return Err(WriteError::Full { at: capacity }) };
         let second = end.min(start.saturating_add(sector));
-        self.erase(start, second)?;
-        self.erase(second, end)?;
+        self.erase(start, second).await?;
+        self.erase(second, end).await?;
         self.replaced(file_len);
         Ok(())
     }
 
-    fn write_at(&mut self, offset: u64, bytes: &[u8]) -> Result<usize, Self::Error> {
+    async fn write_at(&mut self, offset: u64, bytes: &[u8]) -> Result<usize, Self::Error> {
         let (address, room) = self.place(offset, bytes.len());
         let bytes = bytes.get(..room).unwrap_or(bytes);
         if !bytes.is_empty() {
-            self.flash().write(address, bytes).map_err(FlashError)?;
+            self.flash().write(address, bytes).await.map_err(FlashError)?;
         }
         Ok(bytes.len())
     }
 
-    fn flush(&mut self) -> Result<(), Self::Error> {
+    async fn flush(&mut self) -> Result<(), Self::Error> {
         Ok(())
     }
 }

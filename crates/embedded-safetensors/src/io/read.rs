@@ -1,63 +1,8 @@
-//! Storage that is read at any position, and what can go wrong there.
+//! What can go wrong where storage is read, and how long files are.
 
+use super::ReadAt;
 use crate::error::Error;
-use crate::util::bytes::copy;
-use core::convert::Infallible;
 use core::fmt;
-
-/// Storage that can be read at any position: a file on a card, a flash chip, memory.
-///
-/// Slices, and behind features whatever is `embedded_io::{Read, Seek}`, NOR flash and `std::fs::File`
-/// have it already. Implement it for storage of your own:
-///
-/// ```
-/// use embedded_safetensors::{ReadAt, io::FileLen};
-///
-/// struct Card { /* … */ }
-/// # struct Broken;
-/// # impl Card {
-/// #     fn read_block(&mut self, _: u64, _: &mut [u8]) -> Result<usize, Broken> { Ok(0) }
-/// # }
-///
-/// impl ReadAt for Card {
-///     type Error = Broken;
-///
-///     fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> Result<usize, Broken> {
-///         self.read_block(offset, buffer)
-///     }
-///
-///     fn file_len(&mut self) -> Result<FileLen, Broken> {
-///         Ok(FileLen::AtMost(1 << 20)) // the size of a partition, say
-///     }
-/// }
-/// ```
-pub trait ReadAt {
-    /// What can go wrong with the storage itself.
-    type Error;
-
-    /// Reads bytes from byte `offset` of the file on into the front of `buffer`, and says how many.
-    ///
-    /// It may read fewer than there is room for, but at least one; 0 only when `buffer` is empty or no
-    /// byte of the file lies at `offset` or behind. It blocks until then. The rest of `buffer` may hold
-    /// anything afterwards.
-    ///
-    /// # Errors
-    /// Those of the storage. The same read may be tried again, and then behaves as if it had not been
-    /// tried before.
-    fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> Result<usize, Self::Error>;
-
-    /// How long the file is, as far as the storage knows.
-    ///
-    /// # Errors
-    /// Those of the storage.
-    fn file_len(&mut self) -> Result<FileLen, Self::Error>;
-
-    /// The whole file, where it lies in memory that can be read at any time, as a slice does; nothing otherwise. Values
-    /// are then made straight from it, and where pointers have 64 bits headers are read where they lie. It has the bytes that [`read_at`](Self::read_at) gives.
-    fn in_memory(&self) -> Option<&[u8]> {
-        None
-    }
-}
 
 /// How long a file is, as far as its storage knows.
 ///
@@ -79,42 +24,6 @@ impl FileLen {
             Self::Exactly(len) => Some(len),
             Self::AtMost(_) | Self::Unknown => None,
         }
-    }
-}
-
-impl<S: ReadAt + ?Sized> ReadAt for &mut S {
-    type Error = S::Error;
-
-    fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> Result<usize, Self::Error> {
-        (**self).read_at(offset, buffer)
-    }
-
-    fn file_len(&mut self) -> Result<FileLen, Self::Error> {
-        (**self).file_len()
-    }
-
-    fn in_memory(&self) -> Option<&[u8]> {
-        (**self).in_memory()
-    }
-}
-
-/// A whole file in memory. Behind its end there is nothing, as in a file.
-impl ReadAt for &[u8] {
-    type Error = Infallible;
-
-    #[inline]
-    fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> Result<usize, Infallible> {
-        let present = usize::try_from(offset).ok().and_then(|offset| self.get(offset..)).unwrap_or(&[]);
-        Ok(copy(buffer, present))
-    }
-
-    #[inline]
-    fn file_len(&mut self) -> Result<FileLen, Infallible> {
-        Ok(FileLen::Exactly(self.len() as u64))
-    }
-
-    fn in_memory(&self) -> Option<&[u8]> {
-        Some(self)
     }
 }
 

@@ -2,14 +2,21 @@
 //! [`TensorReader`](crate::TensorReader), from which these are made.
 
 pub(crate) mod cursor;
-pub(crate) mod fill;
 pub(crate) mod filling;
+pub(crate) mod gathering;
 pub(crate) mod place;
-pub(crate) mod rows;
-pub(crate) mod slice;
+mod rows;
+mod slice;
 pub(crate) mod slice_place;
 pub(crate) mod tensor;
-pub(crate) mod values;
+pub(crate) mod turning;
+mod values;
+
+// What the files of both forms import.
+use crate::io::{ReadAt, read_full};
+#[cfg(feature = "embedded-io")]
+use embedded_io as eio;
+use embedded_safetensors_macros::blocking as form;
 
 pub use rows::Rows;
 pub use slice::SliceReader;

@@ -1,18 +1,21 @@
 //! A tensor's rows, read as values one by one.
 
-use super::cursor::RowCursor;
-use super::fill::fill;
+#[cfg(doc)]
+use super::ElementReader;
+use super::values::fill;
+use super::{ReadAt, form};
 use crate::dtype::Dtype;
 use crate::error::Error;
 #[cfg(doc)]
 use crate::error::ErrorKind;
-use crate::io::{ReadAt, ReadError};
+use crate::io::ReadError;
+use crate::reader::cursor::RowCursor;
 use crate::values::convert::{Element, Loss};
 
 /// Reads the rows of a tensor as values, one a call: what a product of a matrix and a vector needs. A row is all that
 /// has the same index of the outermost axis: of a vector one element, of a tensor of rank 3 a matrix.
 ///
-/// Values are read and turned as an [`ElementReader`](super::values::ElementReader) does it, and what is said of errors
+/// Values are read and turned as an [`ElementReader`] does it, and what is said of errors
 /// there holds here too.
 ///
 /// *Memory*: at most 48 bytes and the source.
@@ -23,6 +26,7 @@ pub struct Rows<S> {
     cursor: RowCursor,
 }
 
+#[form]
 impl<S: ReadAt> Rows<S> {
     pub(crate) const fn new(source: S, cursor: RowCursor) -> Self {
         Self { source, cursor }
@@ -63,19 +67,19 @@ impl<S: ReadAt> Rows<S> {
     }
 
     /// Reads the next row into the front of `values`, if each value is exact; nothing once all rows are read. It
-    /// blocks until the row is there.
+    /// waits until the row is there.
     ///
     /// # Errors
     /// [`ErrorKind::BufferLength`] when it does not fit; otherwise as
-    /// [`ElementReader::next_lossless`](super::values::ElementReader::next_lossless).
+    /// [`ElementReader::next_lossless`].
     ///
-    /// # Panics
-    /// Never.
-    pub fn next_lossless<'b, T: Element>(
+    /// # Cancel safety
+    /// When the future is dropped, the reader stands where it stood. Make the call again.
+    pub async fn next_lossless<'b, T: Element>(
         &mut self,
         values: &'b mut [T],
     ) -> Result<Option<&'b [T]>, ReadError<S::Error>> {
-        self.next(Loss::None, values)
+        self.next(Loss::None, values).await
     }
 
     /// As [`next_lossless`](Self::next_lossless), but values that `T` does not have are rounded to the nearest, of two
@@ -84,22 +88,22 @@ impl<S: ReadAt> Rows<S> {
     /// # Errors
     /// As [`next_lossless`](Self::next_lossless), but for [`ErrorKind::Lossy`].
     ///
-    /// # Panics
-    /// Never.
-    pub fn next_rounded<'b, T: Element>(
+    /// # Cancel safety
+    /// When the future is dropped, the reader stands where it stood. Make the call again.
+    pub async fn next_rounded<'b, T: Element>(
         &mut self,
         values: &'b mut [T],
     ) -> Result<Option<&'b [T]>, ReadError<S::Error>> {
-        self.next(Loss::Rounded, values)
+        self.next(Loss::Rounded, values).await
     }
 
-    fn next<'b, T: Element>(
+    async fn next<'b, T: Element>(
         &mut self,
         loss: Loss,
         values: &'b mut [T],
     ) -> Result<Option<&'b [T]>, ReadError<S::Error>> {
         let Some((conversion, values)) = self.cursor.row(loss, values)? else { return Ok(None) };
-        fill(&mut self.source, self.cursor.place(), conversion, values)?;
+        fill(&mut self.source, self.cursor.place(), conversion, values).await?;
         self.cursor.advance();
         Ok(Some(values))
     }

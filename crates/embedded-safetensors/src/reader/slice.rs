@@ -1,20 +1,18 @@
-//! A part of a tensor, read piece by piece from storage that is waited for.
+//! A part of a tensor, read piece by piece into buffers of the caller.
 
-use super::ReadAt;
-use super::source::read_full;
+use super::{ReadAt, form, read_full};
 use crate::dtype::Dtype;
 use crate::error::Error;
 #[cfg(doc)]
 use crate::error::ErrorKind;
 use crate::io::ReadError;
 use crate::reader::filling::Filling;
-use crate::reader::slice::{Gathering, Until};
+use crate::reader::gathering::{Gathering, Until};
 use crate::reader::slice_place::Place;
 use crate::shape::Shape;
 use crate::values::convert::{Conversion, Element, Loss};
 
-/// Reads a part of a tensor, in pieces of any size: the asynchronous form of
-/// [`SliceReader`](crate::reader::SliceReader). Nothing is read that lies outside the slice, but for small gaps,
+/// Reads a part of a tensor, in pieces of any size. Nothing is read that lies outside the slice, but for small gaps,
 /// which spares calls of the storage: runs of at most 256 bytes with gaps of at most 64 between them are read together,
 /// and moved together in your buffer.
 ///
@@ -29,6 +27,7 @@ pub struct SliceReader<S> {
     place: Place,
 }
 
+#[form]
 impl<S: ReadAt> SliceReader<S> {
     pub(crate) const fn new(source: S, place: Place) -> Self {
         Self { source, place }
@@ -75,9 +74,6 @@ impl<S: ReadAt> SliceReader<S> {
     ///
     /// # Cancel safety
     /// When the future is dropped, the reader stands where it stood. Make the call again.
-    ///
-    /// # Panics
-    /// Never.
     pub async fn next_chunk<'b>(
         &mut self,
         buffer: &'b mut [u8],
@@ -95,9 +91,6 @@ impl<S: ReadAt> SliceReader<S> {
     ///
     /// # Cancel safety
     /// When the future is dropped, the reader stands where it stood. Make the call again.
-    ///
-    /// # Panics
-    /// Never.
     pub async fn read_all<'b>(&mut self, buffer: &'b mut [u8]) -> Result<&'b [u8], ReadError<S::Error>> {
         let filling = self.place.rest(buffer.len())?;
         self.fill(filling, buffer, Until::Full).await
@@ -114,9 +107,6 @@ impl<S: ReadAt> SliceReader<S> {
     ///
     /// # Cancel safety
     /// When the future is dropped, the reader stands where it stood. Make the call again.
-    ///
-    /// # Panics
-    /// Never.
     pub async fn next_lossless<'b, T: Element>(
         &mut self,
         values: &'b mut [T],
@@ -132,9 +122,6 @@ impl<S: ReadAt> SliceReader<S> {
     ///
     /// # Cancel safety
     /// When the future is dropped, the reader stands where it stood. Make the call again.
-    ///
-    /// # Panics
-    /// Never.
     pub async fn next_rounded<'b, T: Element>(
         &mut self,
         values: &'b mut [T],
@@ -151,9 +138,6 @@ impl<S: ReadAt> SliceReader<S> {
     ///
     /// # Cancel safety
     /// When the future is dropped, the reader stands where it stood. Make the call again.
-    ///
-    /// # Panics
-    /// Never.
     pub async fn read_lossless<'b, T: Element>(
         &mut self,
         values: &'b mut [T],
@@ -168,9 +152,6 @@ impl<S: ReadAt> SliceReader<S> {
     ///
     /// # Cancel safety
     /// When the future is dropped, the reader stands where it stood. Make the call again.
-    ///
-    /// # Panics
-    /// Never.
     pub async fn read_rounded<'b, T: Element>(
         &mut self,
         values: &'b mut [T],

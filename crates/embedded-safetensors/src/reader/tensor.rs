@@ -1,16 +1,21 @@
 //! A tensor's bytes, read piece by piece into buffers of the caller.
 
+#[cfg(feature = "embedded-io")]
+use super::eio;
 use super::rows::Rows;
+use super::slice::SliceReader;
 use super::values::ElementReader;
+use super::{ReadAt, form, read_full};
 use crate::dtype::Dtype;
 use crate::error::Error;
 #[cfg(doc)]
 use crate::error::ErrorKind;
+use crate::io::ReadError;
 #[cfg(feature = "embedded-io")]
 use crate::io::read::arrived;
-use crate::io::read::read_full;
-use crate::io::{ReadAt, ReadError};
 use crate::reader::cursor::{Cursor, RowCursor};
+use crate::reader::slice_place::Place;
+use crate::slice::range::AxisRange;
 #[cfg(doc)]
 use crate::tensor::location::Locate;
 use crate::tensor::span::Span;
@@ -18,8 +23,8 @@ use core::ops::Range;
 
 /// Reads the bytes of one tensor, in pieces of any size, from any place, as often as you like.
 ///
-/// After an error nothing is lost: the reader stands where it stood before the call that failed, and the
-/// same call may be made again.
+/// After an error, and after a future was dropped, nothing is lost: the reader stands where it stood before the
+/// call, and the same call may be made again.
 ///
 /// *Memory*: at most 72 bytes. The bytes go straight into your buffers.
 #[derive(Debug)]
@@ -30,6 +35,7 @@ pub struct TensorReader<'t, S> {
     dims: &'t [u64],
 }
 
+#[form]
 impl<'t, S: ReadAt> TensorReader<'t, S> {
     pub(crate) const fn new(source: S, span: Span, dims: &'t [u64]) -> Self {
         Self { source, span, dims }
@@ -74,25 +80,29 @@ impl<'t, S: ReadAt> TensorReader<'t, S> {
 
     /// Reads the next chunk into the front of `buffer`, as much as fits of whole elements; nothing once
     /// the tensor is at its end. Elements narrower than a byte come in whole bytes: two of 4 bits, four
-    /// of 6 bits. It blocks until the chunk is complete; where the storage gives all that it is asked for, that
+    /// of 6 bits. It waits until the chunk is complete; where the storage gives all that it is asked for, that
     /// is one read.
     ///
     /// # Errors
     /// [`ErrorKind::BufferLength`] when there is no room for an element; those of the storage;
     /// [`ReadError::UnexpectedEof`].
     ///
-    /// # Panics
-    /// Never.
+    /// # Cancel safety
+    /// When the future is dropped, the reader stands where it stood. The next call reads the same chunk from its
+    /// first byte on.
     #[cfg_attr(target_pointer_width = "64", inline(always))]
     #[cfg_attr(not(target_pointer_width = "64"), inline)] // or it would take its flash for every call
-    pub fn next_chunk<'b>(&mut self, buffer: &'b mut [u8]) -> Result<Option<&'b [u8]>, ReadError<S::Error>> {
+    pub async fn next_chunk<'b>(
+        &mut self,
+        buffer: &'b mut [u8],
+    ) -> Result<Option<&'b [u8]>, ReadError<S::Error>> {
         let capacity = buffer.len();
         let len = self.span.piece(capacity);
         let Some(piece @ [_, ..]) = buffer.get_mut(..len) else {
             let is_over = self.remaining() == 0;
             return if is_over { Ok(None) } else { Err(ReadError::Format(self.span.no_room(capacity))) };
         };
-        read_full(&mut self.source, self.span.offset(), piece)?;
+        read_full(&mut self.source, self.span.offset(), piece).await?;
         self.span.advance(len);
         Ok(Some(piece))
     }
@@ -103,11 +113,12 @@ impl<'t, S: ReadAt> TensorReader<'t, S> {
     /// [`ErrorKind::BufferLength`] when it does not fit, with the length it has; those of the storage;
     /// [`ReadError::UnexpectedEof`].
     ///
-    /// # Panics
-    /// Never.
-    pub fn read_all<'b>(&mut self, buffer: &'b mut [u8]) -> Result<&'b [u8], ReadError<S::Error>> {
+    /// # Cancel safety
+    /// When the future is dropped, the reader stands where it stood. The next call reads all of it again; to
+    /// keep what has been read, take [`next_chunk`](Self::next_chunk).
+    pub async fn read_all<'b>(&mut self, buffer: &'b mut [u8]) -> Result<&'b [u8], ReadError<S::Error>> {
         let piece = self.span.rest(buffer)?;
-        read_full(&mut self.source, self.span.offset(), piece)?;
+        read_full(&mut self.source, self.span.offset(), piece).await?;
         self.span.advance(piece.len());
         Ok(piece)
     }
@@ -119,11 +130,11 @@ impl<'t, S: ReadAt> TensorReader<'t, S> {
     /// [`ErrorKind::OutsideTensor`] when `offset` lies beyond the end of the tensor; those of the storage;
     /// [`ReadError::UnexpectedEof`].
     ///
-    /// # Panics
-    /// Never.
-    pub fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> Result<usize, ReadError<S::Error>> {
+    /// # Cancel safety
+    /// The reader does not move, whether the future is dropped or not. Make the call again.
+    pub async fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> Result<usize, ReadError<S::Error>> {
         let (offset, piece) = self.span.fill(offset, buffer)?;
-        read_full(&mut self.source, offset, piece)?;
+        read_full(&mut self.source, offset, piece).await?;
         Ok(piece.len())
     }
 
@@ -142,14 +153,6 @@ impl<'t, S: ReadAt> TensorReader<'t, S> {
     /// As [`seek`](Self::seek).
     pub fn skip(&mut self, bytes: u64) -> Result<(), Error> {
         self.span.skip(bytes)
-    }
-
-    pub(crate) const fn span(&self) -> &Span {
-        &self.span
-    }
-
-    pub(crate) fn into_source(self) -> S {
-        self.source
     }
 
     /// Reads all of the tensor as values, from its first element on, wherever this reader stands. Blocks that
@@ -179,28 +182,41 @@ impl<'t, S: ReadAt> TensorReader<'t, S> {
         Ok(Rows::new(self.source, cursor))
     }
 
-    /// One read of the storage, at most the rest of the tensor.
-    #[cfg(feature = "embedded-io")]
-    pub(crate) fn read_some(&mut self, buffer: &mut [u8]) -> Result<usize, ReadError<S::Error>> {
+    /// Reads a part of the tensor: one range for each axis, outermost first, where axes without a range are taken
+    /// whole. It does not matter where this reader stands.
+    ///
+    /// A tensor of more than [`MAX_RANK`](crate::tensor::MAX_RANK) dimensions can be sliced too, if what is left of it has no more
+    /// than that: [`Model::index`](crate::Model::index) keeps all of its dimensions, where `find` has no room for them.
+    ///
+    /// # Errors
+    /// As [`SlicePlan::new`](crate::slice::SlicePlan::new): [`ErrorKind::OutsideAxis`] names the axis, what was asked for and
+    /// the size.
+    pub fn slice(self, ranges: &[AxisRange]) -> Result<SliceReader<S>, Error> {
+        let place = Place::new(&self.span, self.dims, ranges)?;
+        Ok(SliceReader::new(self.source, place))
+    }
+}
+
+/// Bytes as they come, elements or not. An interrupted read of the storage is made again by its adapter.
+///
+/// # Cancel safety
+/// When the future of `read` is dropped, no byte is lost: the reader stands where it stood. `read_exact` makes
+/// many reads, and the reader then stands behind those that were complete; [`TensorReader::seek`] goes back.
+#[cfg(feature = "embedded-io")]
+#[form]
+impl<S: ReadAt<Error: eio::Error>> eio::Read for TensorReader<'_, S> {
+    async fn read(&mut self, buffer: &mut [u8]) -> Result<usize, Self::Error> {
         let (offset, piece) = self.span.fill(self.position(), buffer)?;
         if piece.is_empty() {
             return Ok(0);
         }
-        let len = arrived(self.source.read_at(offset, piece), offset, piece.len())?;
+        let len = arrived(self.source.read_at(offset, piece).await, offset, piece.len())?;
         self.span.skip(len as u64)?;
         Ok(len)
     }
 }
 
-/// Bytes as they come, elements or not. An interrupted read of the storage is made again by its adapter.
 #[cfg(feature = "embedded-io")]
-impl<S: ReadAt<Error: embedded_io::Error>> embedded_io::Read for TensorReader<'_, S> {
-    fn read(&mut self, buffer: &mut [u8]) -> Result<usize, Self::Error> {
-        self.read_some(buffer)
-    }
-}
-
-#[cfg(feature = "embedded-io")]
-impl<S: ReadAt<Error: embedded_io::Error>> embedded_io::ErrorType for TensorReader<'_, S> {
+impl<S: ReadAt<Error: eio::Error>> eio::ErrorType for TensorReader<'_, S> {
     type Error = ReadError<S::Error>;
 }

@@ -1,8 +1,7 @@
 //! Values filled from storage, through the memory of the values alone.
 
 use super::place::Place;
-use crate::io::read::read_full;
-use crate::io::{ReadAt, ReadError};
+use crate::io::ReadError;
 use crate::util::bytes::{front, index_below};
 use crate::values::convert::{Conversion, Element};
 use crate::values::native::bytes_of_mut;
@@ -12,7 +11,7 @@ pub(crate) const BLOCK: usize = 64 << 10;
 
 /// Values that are being filled from elements that lie behind each other in the file. Whoever drives it reads what
 /// [`bytes`](Self::bytes) asks for, then calls [`turn`](Self::turn), until nothing is asked for.
-pub(crate) struct Filling<'b, T: Element> {
+pub(crate) struct Turning<'b, T: Element> {
     /// The values that are not yet there.
     left: &'b mut [T],
     place: Place,
@@ -23,7 +22,7 @@ pub(crate) struct Filling<'b, T: Element> {
     pair: [T; 2],
 }
 
-impl<'b, T: Element> Filling<'b, T> {
+impl<'b, T: Element> Turning<'b, T> {
     #[inline]
     pub(crate) fn new(place: Place, conversion: Conversion<T>, values: &'b mut [T]) -> Self {
         let block = if conversion.is_plain() { usize::MAX & !7 } else { BLOCK / size_of::<T>() };
@@ -56,6 +55,24 @@ impl<'b, T: Element> Filling<'b, T> {
         self.left = core::mem::take(&mut self.left).get_mut(count..).unwrap_or_default();
     }
 
+    /// Fills all of the values from a file in memory.
+    ///
+    /// # Errors
+    /// [`ReadError::UnexpectedEof`].
+    pub(crate) fn turn_from<E>(&mut self, file: &[u8]) -> Result<(), ReadError<E>> {
+        let end = ReadError::UnexpectedEof { at: self.place.offset.max(file.len() as u64) };
+        let Some(begin) = index_below(self.place.offset, file.len()) else {
+            return if self.left.is_empty() { Ok(()) } else { Err(end) };
+        };
+        let behind = file.get(begin..).unwrap_or_default();
+        let len = self.place.bytes_of(self.left.len() as u64);
+        let Some(elements) = index_below(len, behind.len() + 1).and_then(|len| behind.get(..len)) else {
+            return Err(end);
+        };
+        self.conversion.apply_from(elements, self.place.skip, self.left);
+        Ok(())
+    }
+
     /// The memory that the next elements are read into.
     #[inline]
     fn room(&mut self) -> &mut [T] {
@@ -71,50 +88,6 @@ impl<'b, T: Element> Filling<'b, T> {
     fn is_alone(&self) -> bool {
         self.conversion.count(self.left.len()) == 0
     }
-}
-
-/// Fills all of the values from this place on.
-///
-/// # Errors
-/// Those of the storage; [`ReadError::UnexpectedEof`]. The values may then hold anything.
-pub(crate) fn fill<S: ReadAt, T: Element>(
-    source: &mut S,
-    place: Place,
-    conversion: Conversion<T>,
-    values: &mut [T],
-) -> Result<(), ReadError<S::Error>> {
-    if let Some(file) = source.in_memory() {
-        return fill_from(file, place, conversion, values);
-    }
-    let mut filling = Filling::new(place, conversion, values);
-    while let Some((offset, bytes)) = filling.bytes() {
-        read_full(source, offset, bytes)?;
-        filling.turn();
-    }
-    Ok(())
-}
-
-/// The same from a file in memory.
-///
-/// # Errors
-/// [`ReadError::UnexpectedEof`].
-fn fill_from<E, T: Element>(
-    file: &[u8],
-    place: Place,
-    conversion: Conversion<T>,
-    values: &mut [T],
-) -> Result<(), ReadError<E>> {
-    let end = ReadError::UnexpectedEof { at: place.offset.max(file.len() as u64) };
-    let Some(begin) = index_below(place.offset, file.len()) else {
-        return if values.is_empty() { Ok(()) } else { Err(end) };
-    };
-    let behind = file.get(begin..).unwrap_or_default();
-    let len = place.bytes_of(values.len() as u64);
-    let Some(elements) = index_below(len, behind.len() + 1).and_then(|len| behind.get(..len)) else {
-        return Err(end);
-    };
-    conversion.apply_from(elements, place.skip, values);
-    Ok(())
 }
 
 #[cfg(test)]
@@ -138,10 +111,10 @@ mod tests {
 
     /// Where each step reads, and how many bytes.
     fn steps<T: Element>(from: Dtype, first: u64, values: &mut [T]) -> [(u64, usize); 5] {
-        let mut filling = Filling::new(place(from, first), conversion(from), values);
+        let mut turning = Turning::new(place(from, first), conversion(from), values);
         core::array::from_fn(|_| {
-            let step = filling.bytes().map_or((0, 0), |(offset, bytes)| (offset, bytes.len()));
-            filling.turn();
+            let step = turning.bytes().map_or((0, 0), |(offset, bytes)| (offset, bytes.len()));
+            turning.turn();
             step
         })
     }
@@ -163,7 +136,8 @@ mod tests {
     fn a_file_in_memory_ends_where_it_ends() {
         let file: [u8; 11] = core::array::from_fn(|i| u8::try_from(i).expect("it is small"));
         let read = |first, values: &mut [u8]| {
-            let outcome = fill(&mut &file[..], place(Dtype::U8, first), conversion(Dtype::U8), values);
+            let outcome =
+                Turning::new(place(Dtype::U8, first), conversion(Dtype::U8), values).turn_from(&file);
             outcome.map_err(|error: ReadError<Infallible>| error)
         };
         let mut values = [0; 8];

@@ -70,9 +70,6 @@ impl SlicePlan {
     /// [`ErrorKind::OutsideAxis`] for the outermost axis whose range goes beyond its end, with what was asked for;
     /// [`ErrorKind::ZeroStep`]; [`ErrorKind::TooManyRanges`]; [`ErrorKind::Rank`] when the result has too many
     /// dimensions. [`ErrorKind::Overflow`] and [`ErrorKind::SubByte`] when no tensor can be like this.
-    ///
-    /// # Panics
-    /// Never.
     pub const fn new(dtype: Dtype, dims: &[u64], ranges: &[AxisRange]) -> Result<Self, ErrorKind> {
         match shape::elements(dims) {
             // Where that wraps, it is too much.

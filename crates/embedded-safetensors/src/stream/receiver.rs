@@ -175,9 +175,6 @@ impl<'n, 'b, B: AsMut<[Binding<'n, 'b>]>> Receiver<B> {
     /// [`ErrorKind::NameTwice`] when two tensors have a name that is bound; [`ErrorKind::Rank`] when a bound tensor
     /// has more dimensions than a [`Shape`](crate::Shape) holds; [`ErrorKind::DataTrailing`] when bytes come
     /// behind the last one. The same error again at every further call.
-    ///
-    /// # Panics
-    /// Never.
     pub fn push(&mut self, bytes: &[u8]) -> Result<Reception, Error> {
         if let Some(error) = self.failure {
             return Err(error);

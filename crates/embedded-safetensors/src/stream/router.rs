@@ -88,9 +88,6 @@ impl<'m> Router<'m> {
     /// [`ErrorKind::Index`] when it does not fit into the memory for the index, with the numbers it has;
     /// [`ErrorKind::DataTrailing`] when bytes come behind the last one. The same error again at every further
     /// call.
-    ///
-    /// # Panics
-    /// Never.
     pub fn next<'c>(&mut self, input: &mut &'c [u8]) -> Result<Routed<'m, 'c>, Error> {
         let outcome = match &mut self.stage {
             Stage::Header(builder) => {

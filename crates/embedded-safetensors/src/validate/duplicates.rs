@@ -95,9 +95,6 @@ impl<'s> DuplicateCheck<'s> {
     /// an earlier one; [`ErrorKind::SlotCount`] or [`ErrorKind::NoText`] when the memory is too small;
     /// [`ErrorKind::Changed`] when the header is not the same in every pass; the faults of the header.
     /// The same error again at every further call.
-    ///
-    /// # Panics
-    /// Never.
     pub const fn push(&mut self, input: &mut &[u8]) -> Result<Progress, Error> {
         match self.run(input) {
             Some(progress) => Ok(progress),

@@ -178,9 +178,6 @@ impl<'s> HeaderCheck<'s> {
     /// # Errors
     /// The first fault of the file, and the same one again at every further call.
     /// [`ErrorKind::OutOfOrder`] when slots are needed and there are none.
-    ///
-    /// # Panics
-    /// Never.
     pub const fn push(&mut self, input: &mut &[u8]) -> Result<Progress, Error> {
         if self.check.is_proven() {
             return Ok(Progress::Done);
@@ -221,9 +218,6 @@ impl<'s> HeaderCheck<'s> {
     ///
     /// # Errors
     /// As [`push`](Self::push).
-    ///
-    /// # Panics
-    /// Never.
     pub const fn push_whole(&mut self, input: &mut &[u8]) -> Result<Progress, Error> {
         loop {
             while let Some(entry) = self.check.tensors.take_usual(input) {

@@ -53,9 +53,6 @@ impl<'a> Tensors<'a> {
     ///
     /// # Errors
     /// [`ErrorKind::Rank`] for a tensor that cannot be held.
-    ///
-    /// # Panics
-    /// Never.
     pub const fn next_tensor(&mut self) -> Option<Result<Tensor<'a>, Error>> {
         let Some(tensor) = self.next_of_any_rank() else { return None };
         Some(match tensor.seen().check_rank() {

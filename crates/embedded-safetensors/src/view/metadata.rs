@@ -32,9 +32,6 @@ impl<'a> View<'a> {
     ///
     /// # Errors
     /// [`ErrorKind::KeyTwice`] when the key is there twice.
-    ///
-    /// # Panics
-    /// Never.
     pub const fn metadata_value(&self, key: &str) -> Result<Option<Quoted<'a>>, Error> {
         let (mut pairs, mut found) = (self.metadata(), None);
         while let Some((name, value)) = pairs.next_pair() {
@@ -52,9 +49,6 @@ impl<'a> View<'a> {
 
 impl<'a> MetadataView<'a> {
     /// [`Iterator::next`], but const.
-    ///
-    /// # Panics
-    /// Never.
     pub const fn next_pair(&mut self) -> Option<(Quoted<'a>, Quoted<'a>)> {
         if let Some(key) = self.next_string() {
             if let Some(value) = self.next_string() {

@@ -85,9 +85,6 @@ impl<'a> View<'a> {
     /// # Errors
     /// The faults of the file; [`ErrorKind::OutOfOrder`] when its tensors are not in the order of their offsets,
     /// for which there is [`parse_sorting`](Self::parse_sorting).
-    ///
-    /// # Panics
-    /// Never.
     #[cfg_attr(target_pointer_width = "64", inline)]
     pub const fn parse(file: &'a [u8]) -> Result<Self, Error> {
         // The view is made where it is to be: a copy of it would take as long as a fifth of the proof.
@@ -105,9 +102,6 @@ impl<'a> View<'a> {
     ///
     /// # Errors
     /// As [`parse`](Self::parse), but for [`ErrorKind::OutOfOrder`] if there is at least one slot.
-    ///
-    /// # Panics
-    /// Never.
     pub const fn parse_sorting(file: &'a [u8], slots: &mut [Slot]) -> Result<Self, Error> {
         match check_header(file, slots) {
             Ok(summary) => Ok(Self::new(Aligned::anywhere(file), summary)),

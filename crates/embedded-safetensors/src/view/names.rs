@@ -24,9 +24,6 @@ impl<'a> View<'a> {
     /// # Errors
     /// [`ErrorKind::NameTwice`] when two tensors have this name; [`ErrorKind::Rank`] when it has more
     /// dimensions than a [`Shape`](crate::Shape) holds.
-    ///
-    /// # Panics
-    /// Never.
     #[cfg_attr(target_pointer_width = "64", inline)]
     pub const fn find(&self, name: &str) -> Result<Option<Tensor<'a>>, Error> {
         match self.seek(name) {
@@ -40,9 +37,6 @@ impl<'a> View<'a> {
     ///
     /// # Errors
     /// [`ErrorKind::NotFound`] at the end of the header when it is not; otherwise as [`find`](Self::find).
-    ///
-    /// # Panics
-    /// Never.
     #[cfg_attr(target_pointer_width = "64", inline)]
     pub const fn tensor(&self, name: &str) -> Result<Tensor<'a>, Error> {
         match self.seek(name) {
@@ -160,9 +154,6 @@ impl<'a> View<'a> {
     ///
     /// # Errors
     /// As [`DuplicateCheck::push`].
-    ///
-    /// # Panics
-    /// Never.
     pub const fn check_names(&self, key: [u64; 2], slots: &mut [Slot], text: &mut [u8]) -> Result<(), Error> {
         check_names(self.file(), key, slots, text)
     }

@@ -68,9 +68,6 @@ impl<'a> Quoted<'a> {
     }
 
     /// Whether it means this: `==`, but const.
-    ///
-    /// # Panics
-    /// Never.
     pub const fn is(&self, text: &str) -> bool {
         match self.is_plain {
             true => are_equal(self.text, text.as_bytes()),
@@ -82,9 +79,6 @@ impl<'a> Quoted<'a> {
     ///
     /// # Errors
     /// [`ErrorKind::BufferLength`] at the opening quote when it does not fit, with the length that it has.
-    ///
-    /// # Panics
-    /// Never.
     pub fn decode<'b>(&self, memory: &'b mut [u8]) -> Result<&'b str, Error> {
         let (needed, capacity) = (self.decoded_len(), memory.len());
         let Some((text, _)) = memory.split_at_mut_checked(needed) else {
@@ -278,9 +272,6 @@ pub struct Chars<'a> {
 
 impl Chars<'_> {
     /// [`Iterator::next`], but const.
-    ///
-    /// # Panics
-    /// Never.
     pub const fn next_char(&mut self) -> Option<char> {
         let (character, rest) = match self.left {
             [b'\\', b'u', rest @ ..] => unicode(rest),

@@ -30,11 +30,8 @@ impl<'a> Tensor<'a> {
     /// # Errors
     /// As [`SlicePlan::new`](crate::slice::SlicePlan::new): [`ErrorKind::OutsideAxis`] names the axis, what was asked for and
     /// the size. [`ErrorKind::PartOfByte`] when not all runs begin and end with whole bytes.
-    ///
-    /// # Panics
-    /// Never.
     pub fn slice_runs(&self, ranges: &[AxisRange]) -> Result<SliceRuns<'a>, Error> {
-        let place = Place::new(self.reader().span(), self.shape().dims(), ranges)?;
+        let place = Place::new(&self.span(), self.shape().dims(), ranges)?;
         Ok(SliceRuns { tensor: self.bytes(), runs: place.byte_runs()? })
     }
 }

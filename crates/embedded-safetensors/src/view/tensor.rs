@@ -94,9 +94,6 @@ impl<'a> Tensor<'a> {
     /// All of them at the tensor's first byte: [`ErrorKind::DtypeMismatch`] when it has elements of another type;
     /// [`ErrorKind::BigEndian`] where the machine has the high byte first; [`ErrorKind::Misaligned`] when the first one does not
     /// lie where the machine can read it, with by how much: see [`include_aligned!`](crate::include_aligned).
-    ///
-    /// # Panics
-    /// Never.
     #[inline]
     pub fn as_slice<T: Native>(&self) -> Result<&'a [T], Error> {
         self.check_elements(T::DTYPE)?;
@@ -107,9 +104,6 @@ impl<'a> Tensor<'a> {
     ///
     /// # Errors
     /// As [`as_slice`](Self::as_slice); [`ErrorKind::ShapeMismatch`] when the tensor has another shape.
-    ///
-    /// # Panics
-    /// Never.
     pub fn as_array<T: Array>(&self) -> Result<&'a T, Error> {
         self.check_elements(T::DTYPE)?;
         if *self.shape() != T::SHAPE {
@@ -120,8 +114,12 @@ impl<'a> Tensor<'a> {
 
     /// Reads the bytes in chunks, the elements as values, or a part of them, as from any storage.
     pub fn reader(&self) -> TensorReader<'_, &'a [u8]> {
+        TensorReader::new(self.file.bytes(), self.span(), self.shape().dims())
+    }
+
+    pub(super) fn span(&self) -> Span {
         let place = Location { dtype: self.dtype(), begin: self.info.begin(), end: self.info.end() };
-        TensorReader::new(self.file.bytes(), Span::of(place, self.data_start.into()), self.shape().dims())
+        Span::of(place, self.data_start.into())
     }
 
     /// The bytes, and what their type says of their place.

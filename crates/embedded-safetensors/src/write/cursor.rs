@@ -5,6 +5,8 @@ use super::plan::FilePlan;
 use super::spec::TensorSpec;
 use crate::dtype::Dtype;
 use crate::error::{Error, ErrorKind};
+#[cfg(feature = "embedded-io")]
+use crate::util::bytes::index_below;
 
 /// The tensor whose bytes come next.
 ///
@@ -177,6 +179,16 @@ impl<'a> Cursor<'a> {
     fn fault(&self, kind: ErrorKind) -> Error {
         kind.at(self.position)
     }
+}
+
+/// Between tensors that are placed apart.
+#[cfg(feature = "embedded-io")]
+const ZEROS: [u8; 64] = [0; 64];
+
+/// So many zeros, or as many as there are.
+#[cfg(feature = "embedded-io")]
+pub(crate) fn front_of_zeros(len: u64) -> &'static [u8] {
+    index_below(len, ZEROS.len()).and_then(|len| ZEROS.get(..len)).unwrap_or(&ZEROS)
 }
 
 /// Of a tensor, in an error. There are no more in a header.

@@ -49,9 +49,6 @@ impl<'a> HeaderEncoder<'a> {
     }
 
     /// Fills the buffer with the bytes that come next, and gives the part that it has filled: all of it, until there are no more.
-    ///
-    /// # Panics
-    /// Never.
     pub fn encode<'b>(&mut self, buffer: &'b mut [u8]) -> &'b [u8] {
         let buffer = front(buffer, self.left);
         let mut filled = 0;
@@ -68,9 +65,6 @@ impl<'a> HeaderEncoder<'a> {
     }
 
     /// Passes over so many bytes, or all that are left. It takes the time of making them.
-    ///
-    /// # Panics
-    /// Never.
     pub fn skip(&mut self, bytes: u64) {
         let end = self.left.saturating_sub(bytes);
         let mut waste = [0; 32];

@@ -12,11 +12,17 @@ pub(crate) mod layout;
 mod order;
 mod pieces;
 pub(crate) mod plan;
-pub(crate) mod recorder;
+mod recorder;
 pub(crate) mod spec;
 mod whole;
 #[cfg(feature = "embedded-io")]
-pub(crate) mod writer;
+mod writer;
+
+// What the files of both forms import.
+use crate::io::{WriteAt, write_full};
+#[cfg(feature = "embedded-io")]
+use embedded_io as eio;
+use embedded_safetensors_macros::blocking as form;
 
 pub use crate::error::spec::{SpecError, SpecFault, Which};
 pub use cursor::Due;

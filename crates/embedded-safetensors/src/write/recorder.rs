@@ -1,13 +1,13 @@
 //! A file in storage that is written at any position, valid only when it is whole.
 
-use super::cursor::{Cursor, Due};
-use super::plan::FilePlan;
+use super::{WriteAt, form, write_full};
 use crate::error::ErrorKind;
-use crate::io::WriteAt;
 use crate::io::WriteError;
-use crate::io::write::{PREFIX, write_full};
+use crate::io::write::PREFIX;
 use crate::util::bytes::{copy, front};
 use crate::values::native::{Native, parts};
+use crate::write::cursor::{Cursor, Due};
+use crate::write::plan::FilePlan;
 
 /// Where the high half of the header's length begins. It is zero in every file.
 const HIGH_HALF: usize = PREFIX / 2;
@@ -54,6 +54,7 @@ pub struct Recorder<'a, S> {
     filled: usize,
 }
 
+#[form]
 impl<'a, S: WriteAt> Recorder<'a, S> {
     /// Makes room in the storage, where the old file is then no longer, nor a new one.
     ///
@@ -67,21 +68,18 @@ impl<'a, S: WriteAt> Recorder<'a, S> {
     /// ([`Placement::Start`](crate::write::Placement::Start) of the unit helps); [`ErrorKind::Capacity`] where the storage is known to be too small;
     /// [`ErrorKind::Longer`] and [`ErrorKind::Partition`] where it is not fit. Those of the storage: the call can be made
     /// again.
-    ///
-    /// # Panics
-    /// Never.
-    pub fn begin(
+    pub async fn begin(
         mut storage: S,
         plan: FilePlan<'a>,
         buffer: &'a mut [u8],
     ) -> Result<Self, WriteError<S::Error>> {
         let buffer = whole_units(buffer, storage.unit(), &plan)?;
-        let capacity = storage.capacity().map_err(WriteError::Sink)?.unwrap_or(u64::MAX);
+        let capacity = storage.capacity().await.map_err(WriteError::Sink)?.unwrap_or(u64::MAX);
         let needed = up_to_unit(plan.file_len(), storage.unit());
         if needed > capacity {
             return Err(ErrorKind::Capacity { needed, capacity }.at(capacity).into());
         }
-        storage.prepare(plan.data_start(), plan.file_len())?;
+        storage.prepare(plan.data_start(), plan.file_len()).await?;
         Ok(Self { storage, plan, cursor: Cursor::new(&plan), buffer, filled: 0 })
     }
 
@@ -100,28 +98,22 @@ impl<'a, S: WriteAt> Recorder<'a, S> {
     /// # Errors
     /// [`ErrorKind::TooManyBytes`] when they are more than it still takes, [`ErrorKind::NothingDue`] when all tensors are complete: then
     /// nothing is written. Those of the storage: then a part may be written.
-    ///
-    /// # Panics
-    /// Never.
-    pub fn write_bytes(&mut self, bytes: &[u8]) -> Result<(), WriteError<S::Error>> {
+    pub async fn write_bytes(&mut self, bytes: &[u8]) -> Result<(), WriteError<S::Error>> {
         self.cursor.admit(bytes.len())?;
-        self.write_admitted(bytes)
+        self.write_admitted(bytes).await
     }
 
     /// Records the next elements of the tensor that is due, with the low byte first on every machine.
     ///
     /// # Errors
     /// [`ErrorKind::ValueType`] when it has others; otherwise as [`write_bytes`](Self::write_bytes).
-    ///
-    /// # Panics
-    /// Never.
-    pub fn write_values<T: Native>(&mut self, values: &[T]) -> Result<(), WriteError<S::Error>> {
+    pub async fn write_values<T: Native>(&mut self, values: &[T]) -> Result<(), WriteError<S::Error>> {
         let mut parts = parts(values);
         self.cursor.admit_values(T::DTYPE, parts.len())?;
         loop {
             match parts.next() {
                 [] => return Ok(()),
-                part => self.write_admitted(part)?,
+                part => self.write_admitted(part).await?,
             }
         }
     }
@@ -131,12 +123,9 @@ impl<'a, S: WriteAt> Recorder<'a, S> {
     /// # Errors
     /// [`ErrorKind::NotDue`] when it is another one's turn; [`ErrorKind::TensorLength`] when it has not so many bytes;
     /// [`ErrorKind::TooManyBytes`] when a part of it is written; [`ErrorKind::NothingDue`]; those of the storage.
-    ///
-    /// # Panics
-    /// Never.
-    pub fn write_tensor(&mut self, name: &str, bytes: &[u8]) -> Result<(), WriteError<S::Error>> {
+    pub async fn write_tensor(&mut self, name: &str, bytes: &[u8]) -> Result<(), WriteError<S::Error>> {
         self.cursor.admit_tensor(name, bytes.len())?;
-        self.write_admitted(bytes)
+        self.write_admitted(bytes).await
     }
 
     /// Writes what is left in the buffer, then the header, its length last, and gives the storage back, flushed. The last unit is filled with
@@ -145,27 +134,24 @@ impl<'a, S: WriteAt> Recorder<'a, S> {
     /// # Errors
     /// [`ErrorKind::Incomplete`] when bytes are missing, with how many, and from which tensor on; then there is no file. Those of the
     /// storage: then there is no file, or it is whole.
-    ///
-    /// # Panics
-    /// Never.
-    pub fn finish(mut self) -> Result<S, WriteError<S::Error>> {
+    pub async fn finish(mut self) -> Result<S, WriteError<S::Error>> {
         self.cursor.finish()?;
-        self.write_zeros()?;
+        self.write_zeros().await?;
         let end = usize::try_from(up_to_unit(self.filled as u64, self.storage.unit())).unwrap_or(self.filled);
         if let Some(rest) = self.buffer.get_mut(self.filled..end) {
             rest.fill(0xFF);
         }
         let at = self.position().saturating_sub(self.filled as u64);
-        write_full(&mut self.storage, at, self.buffer.get(..end).unwrap_or_default())?;
-        self.write_header()?;
+        write_full(&mut self.storage, at, self.buffer.get(..end).unwrap_or_default()).await?;
+        self.write_header().await?;
         Ok(self.storage)
     }
 
-    fn write_admitted(&mut self, bytes: &[u8]) -> Result<(), WriteError<S::Error>> {
+    async fn write_admitted(&mut self, bytes: &[u8]) -> Result<(), WriteError<S::Error>> {
         let mut left = bytes;
         while !left.is_empty() {
-            self.write_zeros()?;
-            let len = self.write_some(left)?;
+            self.write_zeros().await?;
+            let len = self.write_some(left).await?;
             self.cursor.pass(len);
             left = left.get(len..).unwrap_or(&[]);
         }
@@ -173,9 +159,9 @@ impl<'a, S: WriteAt> Recorder<'a, S> {
     }
 
     /// Those between tensors that are placed apart.
-    fn write_zeros(&mut self) -> Result<(), WriteError<S::Error>> {
+    async fn write_zeros(&mut self) -> Result<(), WriteError<S::Error>> {
         while let zeros @ 1.. = self.cursor.zeros() {
-            let room = front(self.room()?, zeros);
+            let room = front(self.room().await?, zeros);
             room.fill(0);
             let len = room.len();
             self.filled += len;
@@ -185,23 +171,23 @@ impl<'a, S: WriteAt> Recorder<'a, S> {
     }
 
     /// Takes into the buffer what it has room for; writes as many whole buffers as there are, where none is begun.
-    fn write_some(&mut self, bytes: &[u8]) -> Result<usize, WriteError<S::Error>> {
+    async fn write_some(&mut self, bytes: &[u8]) -> Result<usize, WriteError<S::Error>> {
         let whole = bytes.len() - bytes.len().checked_rem(self.buffer.len()).unwrap_or(0);
-        self.room()?;
+        self.room().await?;
         if let (0, Some(straight @ [_, ..])) = (self.filled, bytes.get(..whole)) {
-            write_full(&mut self.storage, self.cursor.position(), straight)?;
+            write_full(&mut self.storage, self.cursor.position(), straight).await?;
             return Ok(whole);
         }
-        let len = copy(self.room()?, bytes);
+        let len = copy(self.room().await?, bytes);
         self.filled += len;
         Ok(len)
     }
 
     /// What is free of the buffer, which is written when it is full.
-    fn room(&mut self) -> Result<&mut [u8], WriteError<S::Error>> {
+    async fn room(&mut self) -> Result<&mut [u8], WriteError<S::Error>> {
         if self.filled >= self.buffer.len() {
             let at = self.position().saturating_sub(self.filled as u64);
-            write_full(&mut self.storage, at, self.buffer)?;
+            write_full(&mut self.storage, at, self.buffer).await?;
             self.filled = 0;
         }
         Ok(self.buffer.get_mut(self.filled..).unwrap_or_default())
@@ -210,24 +196,24 @@ impl<'a, S: WriteAt> Recorder<'a, S> {
     /// The header behind its first unit, then that unit. Of a length that is more than one unit the low half comes first: as long
     /// as the high half is not all zero, whatever else is in it, the header is too long for any reader.
     #[inline(never)] // the encoder is on the stack only here
-    fn write_header(&mut self) -> Result<(), WriteError<S::Error>> {
+    async fn write_header(&mut self) -> Result<(), WriteError<S::Error>> {
         let unit = self.storage.unit();
         let first = unit.max(PREFIX);
         let mut encoder = self.plan.encoder();
         encoder.skip(first as u64);
         let mut at = first as u64;
         while let bytes @ [_, ..] = encoder.encode(self.buffer) {
-            write_full(&mut self.storage, at, bytes)?;
+            write_full(&mut self.storage, at, bytes).await?;
             at = encoder.position();
         }
         let low = if unit <= HIGH_HALF { HIGH_HALF } else { 0 };
         encoder = self.plan.encoder();
         let bytes = encoder.encode(front(self.buffer, first as u64));
         let (low, last) = bytes.split_at_checked(low).unwrap_or((&[], bytes));
-        write_full(&mut self.storage, 0, low)?;
-        self.storage.flush().map_err(WriteError::Sink)?;
-        write_full(&mut self.storage, low.len() as u64, last)?;
-        self.storage.flush().map_err(WriteError::Sink)
+        write_full(&mut self.storage, 0, low).await?;
+        self.storage.flush().await.map_err(WriteError::Sink)?;
+        write_full(&mut self.storage, low.len() as u64, last).await?;
+        self.storage.flush().await.map_err(WriteError::Sink)
     }
 }
 

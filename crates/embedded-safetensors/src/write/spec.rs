@@ -164,9 +164,6 @@ impl<'a> FileSpec<'a> {
     /// # Errors
     /// [`SpecFault::OutOfOrder`] at the first tensor or key that belongs before the one in front of it; otherwise as
     /// [`sorted`](Self::sorted), but for memory.
-    ///
-    /// # Panics
-    /// Never.
     #[inline]
     pub fn in_order(self) -> Result<FilePlan<'a>, SpecError> {
         FilePlan::in_order(self)
@@ -182,9 +179,6 @@ impl<'a> FileSpec<'a> {
     /// [`KeyTwice`](SpecFault::KeyTwice), [`Overflow`](SpecFault::Overflow), [`SubByte`](SpecFault::SubByte),
     /// [`DataTooLong`](SpecFault::DataTooLong), [`HeaderTooLarge`](SpecFault::HeaderTooLarge), [`Placement`](SpecFault::Placement) when there
     /// can be no such file.
-    ///
-    /// # Panics
-    /// Never.
     pub fn sorted(self, order: &'a mut [u32]) -> Result<FilePlan<'a>, SpecError> {
         FilePlan::sorted(self, order)
     }
@@ -196,9 +190,6 @@ impl<'a> FileSpec<'a> {
     ///
     /// # Errors
     /// As [`sorted`](Self::sorted).
-    ///
-    /// # Panics
-    /// Never.
     pub fn as_given(self, scratch: &mut [u32]) -> Result<FilePlan<'a>, SpecError> {
         FilePlan::as_given(self, scratch)
     }

@@ -1,15 +1,13 @@
 //! A file written once, from its first byte to its last.
 
-use super::cursor::{Cursor, Due};
-use super::plan::FilePlan;
-use crate::error::{Blame, ErrorKind};
+use super::eio::{Error as _, ErrorKind as IoErrorKind, Write};
+use super::form;
+use crate::error::ErrorKind;
 use crate::io::WriteError;
-use crate::util::bytes::index_below;
+use crate::io::write::taken;
 use crate::values::native::{Native, parts};
-use embedded_io::{Error as _, ErrorKind as IoErrorKind, Write};
-
-/// Between tensors that are placed apart.
-const ZEROS: [u8; 64] = [0; 64];
+use crate::write::cursor::{Cursor, Due, front_of_zeros};
+use crate::write::plan::FilePlan;
 
 /// Writes a file in the order of its bytes: the header at once, then the data in pieces of any size.
 ///
@@ -42,6 +40,7 @@ pub struct Writer<'a, W> {
     cursor: Cursor<'a>,
 }
 
+#[form]
 impl<'a, W: Write> Writer<'a, W> {
     /// Writes the header, through a window of any size: it is made there, and goes to the sink from there.
     ///
@@ -49,10 +48,11 @@ impl<'a, W: Write> Writer<'a, W> {
     ///
     /// # Errors
     /// [`ErrorKind::NoWindow`] when the window is empty; those of the sink.
-    ///
-    /// # Panics
-    /// Never.
-    pub fn begin(mut sink: W, plan: FilePlan<'a>, window: &mut [u8]) -> Result<Self, WriteError<W::Error>> {
+    pub async fn begin(
+        mut sink: W,
+        plan: FilePlan<'a>,
+        window: &mut [u8],
+    ) -> Result<Self, WriteError<W::Error>> {
         if window.is_empty() {
             return Err(ErrorKind::NoWindow.at(0).into());
         }
@@ -60,7 +60,7 @@ impl<'a, W: Write> Writer<'a, W> {
         let mut at = 0;
         while let mut left @ [_, ..] = encoder.encode(window) {
             while !left.is_empty() {
-                let len = write_some(&mut sink, at, left)?;
+                let len = write_some(&mut sink, at, left).await?;
                 left = left.get(len..).unwrap_or(&[]);
                 at += len as u64;
             }
@@ -83,28 +83,22 @@ impl<'a, W: Write> Writer<'a, W> {
     /// # Errors
     /// [`ErrorKind::TooManyBytes`] when they are more than it still takes, [`ErrorKind::NothingDue`] when all tensors are complete: then
     /// nothing is written. Those of the sink: then a part may be written.
-    ///
-    /// # Panics
-    /// Never.
-    pub fn write_bytes(&mut self, bytes: &[u8]) -> Result<(), WriteError<W::Error>> {
+    pub async fn write_bytes(&mut self, bytes: &[u8]) -> Result<(), WriteError<W::Error>> {
         self.cursor.admit(bytes.len())?;
-        self.write_admitted(bytes)
+        self.write_admitted(bytes).await
     }
 
     /// Writes the next elements of the tensor that is due, with the low byte first on every machine.
     ///
     /// # Errors
     /// [`ErrorKind::ValueType`] when it has others; otherwise as [`write_bytes`](Self::write_bytes).
-    ///
-    /// # Panics
-    /// Never.
-    pub fn write_values<T: Native>(&mut self, values: &[T]) -> Result<(), WriteError<W::Error>> {
+    pub async fn write_values<T: Native>(&mut self, values: &[T]) -> Result<(), WriteError<W::Error>> {
         let mut parts = parts(values);
         self.cursor.admit_values(T::DTYPE, parts.len())?;
         loop {
             match parts.next() {
                 [] => return Ok(()),
-                part => self.write_admitted(part)?,
+                part => self.write_admitted(part).await?,
             }
         }
     }
@@ -114,12 +108,9 @@ impl<'a, W: Write> Writer<'a, W> {
     /// # Errors
     /// [`ErrorKind::NotDue`] when it is another one's turn; [`ErrorKind::TensorLength`] when it has not so many bytes;
     /// [`ErrorKind::TooManyBytes`] when a part of it is written; [`ErrorKind::NothingDue`]; those of the sink.
-    ///
-    /// # Panics
-    /// Never.
-    pub fn write_tensor(&mut self, name: &str, bytes: &[u8]) -> Result<(), WriteError<W::Error>> {
+    pub async fn write_tensor(&mut self, name: &str, bytes: &[u8]) -> Result<(), WriteError<W::Error>> {
         self.cursor.admit_tensor(name, bytes.len())?;
-        self.write_admitted(bytes)
+        self.write_admitted(bytes).await
     }
 
     /// Ends the file, and gives the sink back, flushed.
@@ -127,15 +118,12 @@ impl<'a, W: Write> Writer<'a, W> {
     /// # Errors
     /// [`ErrorKind::Incomplete`] when bytes are missing, with how many, and from which tensor on; those of the sink. The writer is gone
     /// then: where bytes may be missing, ask [`due`](Self::due) before.
-    ///
-    /// # Panics
-    /// Never.
-    pub fn finish(mut self) -> Result<W, WriteError<W::Error>> {
+    pub async fn finish(mut self) -> Result<W, WriteError<W::Error>> {
         self.cursor.finish()?;
         // Tensors without bytes may be behind them.
-        self.write_zeros()?;
+        self.write_zeros().await?;
         loop {
-            match self.sink.flush() {
+            match self.sink.flush().await {
                 Err(error) if error.kind() == IoErrorKind::Interrupted => {}
                 Err(error) => return Err(WriteError::Sink(error)),
                 Ok(()) => return Ok(self.sink),
@@ -143,12 +131,12 @@ impl<'a, W: Write> Writer<'a, W> {
         }
     }
 
-    fn write_admitted(&mut self, bytes: &[u8]) -> Result<(), WriteError<W::Error>> {
+    async fn write_admitted(&mut self, bytes: &[u8]) -> Result<(), WriteError<W::Error>> {
         let mut left = bytes;
         while !left.is_empty() {
-            self.write_zeros()?;
+            self.write_zeros().await?;
             let at = self.position();
-            let len = write_some(&mut self.sink, at, left)?;
+            let len = write_some(&mut self.sink, at, left).await?;
             self.cursor.pass(len);
             left = left.get(len..).unwrap_or(&[]);
         }
@@ -156,72 +144,24 @@ impl<'a, W: Write> Writer<'a, W> {
     }
 
     /// Writes the padding that comes next, if some does.
-    fn write_zeros(&mut self) -> Result<(), WriteError<W::Error>> {
+    async fn write_zeros(&mut self) -> Result<(), WriteError<W::Error>> {
         while self.cursor.zeros() > 0 {
             let (at, zeros) = (self.position(), front_of_zeros(self.cursor.zeros()));
-            let len = write_some(&mut self.sink, at, zeros)?;
+            let len = write_some(&mut self.sink, at, zeros).await?;
             self.cursor.pass_zeros(len);
         }
         Ok(())
     }
 }
 
-/// So many zeros, or as many as there are.
-pub(crate) fn front_of_zeros(len: u64) -> &'static [u8] {
-    index_below(len, ZEROS.len()).and_then(|len| ZEROS.get(..len)).unwrap_or(&ZEROS)
-}
-
 /// How many bytes one call of the sink took, which was to take one at least, at byte `at` of the file.
-fn write_some<W: Write>(sink: &mut W, at: u64, bytes: &[u8]) -> Result<usize, WriteError<W::Error>> {
+#[form]
+async fn write_some<W: Write>(sink: &mut W, at: u64, bytes: &[u8]) -> Result<usize, WriteError<W::Error>> {
     loop {
-        let outcome = sink.write(bytes);
+        let outcome = sink.write(bytes).await;
         match &outcome {
             Err(error) if error.kind() == IoErrorKind::Interrupted => {}
             _ => return taken(outcome, at, bytes.len()),
         }
-    }
-}
-
-/// What a call took that was to take one byte at least and `len` at most.
-///
-/// # Errors
-/// [`WriteError::Full`] where it took none; those of the sink.
-pub(crate) fn taken<E>(outcome: Result<usize, E>, at: u64, len: usize) -> Result<usize, WriteError<E>> {
-    match outcome {
-        Ok(0) => Err(WriteError::Full { at }),
-        Ok(taken) => Ok(taken.min(len)),
-        Err(error) => Err(WriteError::Sink(error)),
-    }
-}
-
-impl<E: embedded_io::Error> embedded_io::Error for WriteError<E> {
-    /// What the sink says of its own errors; `WriteZero` where there is no room, `OutOfMemory` for a limit, `InvalidInput` for a
-    /// caller's mistake.
-    fn kind(&self) -> IoErrorKind {
-        match self {
-            Self::Sink(error) => error.kind(),
-            Self::Full { .. } => IoErrorKind::WriteZero,
-            Self::Format(error) => blamed(error.kind.blame()),
-            Self::Spec(error) => blamed(error.fault.blame()),
-        }
-    }
-}
-
-fn blamed(blame: Blame) -> IoErrorKind {
-    match blame {
-        Blame::Limit => IoErrorKind::OutOfMemory,
-        Blame::File | Blame::Usage => IoErrorKind::InvalidInput,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_sink_that_claims_too_much_has_taken_all() {
-        assert_eq!(taken::<()>(Ok(9), 70, 5), Ok(5));
-        assert_eq!(taken::<()>(Ok(4), 70, 5), Ok(4));
-        assert_eq!(taken::<()>(Ok(0), 70, 5), Err(WriteError::Full { at: 70 }));
     }
 }

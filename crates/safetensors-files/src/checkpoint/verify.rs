@@ -32,9 +32,6 @@ pub struct Verified {
 /// # Errors
 /// [`CheckpointFault`]: the first thing that is wrong, the list before all else, then names, then sums.
 ///
-/// # Panics
-/// Never.
-///
 /// *Memory*: while it is read the list, of at most 16 MiB, then its names and sums; the names of all files that there are in the folder, however many, each
 /// also as a path; and a buffer of 256 KiB.
 pub fn verify_checkpoint(folder: impl AsRef<Path>) -> Result<Verified, CheckpointError> {

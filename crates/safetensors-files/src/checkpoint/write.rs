@@ -73,9 +73,6 @@ pub(super) fn write_checkpoint_on(
 ///
 /// # Errors
 /// Those of the system.
-///
-/// # Panics
-/// Never.
 pub fn recover_checkpoint(folder: impl AsRef<Path>) -> Result<bool, EditError> {
     recover_checkpoint_on(&System, folder.as_ref())
 }
@@ -193,9 +190,6 @@ impl<'d> Checkpoint<'d> {
     ///
     /// # Errors
     /// [`EditFault::UnsafeName`]; those of the system, such as for a file that is there.
-    ///
-    /// # Panics
-    /// Never.
     pub fn write_bytes(&mut self, name: &str, bytes: &[u8]) -> Result<(), EditError> {
         let path = self.path_of(name)?;
         self.put(&path, bytes).map_err(|error| EditFault::system("write", error).of(&path))

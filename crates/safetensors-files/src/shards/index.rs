@@ -62,9 +62,6 @@ impl ShardIndex {
     ///
     /// # Errors
     /// As [`read`](Self::read), and [`FileFault::NotAFile`](embedded_safetensors::file::FileFault::NotAFile).
-    ///
-    /// # Panics
-    /// Never.
     pub fn open(path: impl AsRef<Path>, limits: &ShardLimits) -> Result<Self, ShardError> {
         let path = path.as_ref();
         Self::open_file(path, limits).map_err(|fault| fault.of(path))
@@ -82,9 +79,6 @@ impl ShardIndex {
     ///
     /// # Errors
     /// [`ShardFault::Json`], [`ShardFault::Twice`], [`ShardFault::UnsafeName`], [`ShardFault::NoSize`]; [`ShardFault::Limit`]; those of the reader.
-    ///
-    /// # Panics
-    /// Never.
     pub fn read(reader: impl Read, limits: &ShardLimits) -> Result<Self, ShardError> {
         let path = Path::new("index");
         read::read(reader, path, limits).map_err(|fault| fault.of(path))
@@ -94,9 +88,6 @@ impl ShardIndex {
     ///
     /// # Errors
     /// [`ShardFault::Twice`] for a tensor that is there; [`ShardFault::UnsafeName`] for the name of a shard that is not safe. Nothing is changed then.
-    ///
-    /// # Panics
-    /// Never.
     pub fn insert(&mut self, tensor: impl Into<String>, shard: &str) -> Result<(), ShardError> {
         self.add(tensor.into(), shard).map_err(|fault| fault.of(Path::new(shard)))
     }
@@ -122,9 +113,6 @@ impl ShardIndex {
     ///
     /// # Errors
     /// [`ShardFault::NoSize`] for a `total_size` that is no number of bytes.
-    ///
-    /// # Panics
-    /// Never.
     pub fn set_metadata(
         &mut self,
         key: impl Into<String>,
@@ -204,9 +192,6 @@ impl ShardIndex {
     ///
     /// # Errors
     /// Those of the writer.
-    ///
-    /// # Panics
-    /// Never.
     pub fn write(&self, writer: impl Write) -> io::Result<()> {
         write::write(self, writer)
     }
@@ -215,9 +200,6 @@ impl ShardIndex {
     ///
     /// # Errors
     /// As [`FileWriter::create`](crate::FileWriter::create) and [`FileWriter::finish`](crate::FileWriter::finish).
-    ///
-    /// # Panics
-    /// Never.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<(), EditError> {
         let path = path.as_ref();
         let outcome = self.beside(&System, path).and_then(Hidden::take_place);

@@ -59,9 +59,6 @@ impl ShardedModel {
     /// # Errors
     /// Those of [`ShardIndex::open`] and [`FileModel::open`]; [`ShardFault::NoIndex`], [`ShardFault::ManyIndexes`]; [`ShardFault::MissingShard`],
     /// [`ShardFault::TooManyOpen`], [`ShardFault::MissingTensor`], [`ShardFault::ExtraTensor`], [`ShardFault::TensorTwice`], [`ShardFault::WrongShard`], [`ShardFault::TotalSize`].
-    ///
-    /// # Panics
-    /// Never.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, ShardError> {
         Self::open_within(path, &ShardLimits::USUAL)
     }
@@ -70,9 +67,6 @@ impl ShardedModel {
     ///
     /// # Errors
     /// As [`open`](Self::open).
-    ///
-    /// # Panics
-    /// Never.
     pub fn open_within(path: impl AsRef<Path>, limits: &ShardLimits) -> Result<Self, ShardError> {
         let given = path.as_ref();
         let path = find_index(given).map_err(|fault| fault.of(given))?;
@@ -140,9 +134,6 @@ impl ShardedModel {
     ///
     /// # Errors
     /// As there, of the first shard that is not.
-    ///
-    /// # Panics
-    /// Never.
     pub fn check_unchanged(&self) -> Result<(), FileError> {
         self.shards.iter().try_for_each(FileModel::check_unchanged)
     }

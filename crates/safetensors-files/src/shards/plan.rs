@@ -101,9 +101,6 @@ impl ShardPlan {
     ///
     /// # Errors
     /// [`ShardFault::Twice`] for a name that occurs twice, [`ShardFault::UnsafeName`] for a stem that makes names which are not safe.
-    ///
-    /// # Panics
-    /// Never.
     pub fn index(&self) -> Result<ShardIndex, ShardError> {
         let mut index = ShardIndex::new();
         index.set_metadata("total_size", self.total_size())?;

@@ -7,9 +7,6 @@
 /// assert_eq!(safetensors_files::shards::parse_shard_size("1.5MB"), Some(1_500_000));
 /// assert_eq!(safetensors_files::shards::parse_shard_size("5GiB"), None);
 /// ```
-///
-/// # Panics
-/// Never.
 pub fn parse_shard_size(text: &str) -> Option<u64> {
     let text = text.trim();
     let digits = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());

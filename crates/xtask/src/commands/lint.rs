@@ -24,7 +24,7 @@ fn run(words: &[String]) -> Result<ExitCode, String> {
 }
 
 /// What is published.
-const LIBRARIES: [&str; 2] = ["embedded-safetensors", "safetensors-files"];
+const LIBRARIES: [&str; 3] = ["embedded-safetensors-macros", "embedded-safetensors", "safetensors-files"];
 
 fn format() -> Outcome {
     let mut tally = Tally::of("workspace", own_cargo().args(["fmt", "--all", "--check"]).check());

@@ -7,8 +7,15 @@ use crate::report::{Outcome, Tally};
 use crate::toolchain::{BARE_TARGETS, Toolchain};
 
 /// The features of the core that firmware can have.
-const FEATURES: [&str; 6] =
-    ["defmt", "embedded-io", "embedded-io-async", "embedded-storage", "half", "serde-json-core"];
+const FEATURES: [&str; 7] = [
+    "defmt",
+    "embedded-io",
+    "embedded-io-async",
+    "embedded-storage",
+    "embedded-storage-async",
+    "half",
+    "serde-json-core",
+];
 
 /// The core compiles for every microcontroller: with no features, with each alone and with all of them, so that none needs another.
 /// With all of them it is built; else only checked, which is quicker. Cargo compiles for all targets at once.

@@ -1,20 +1,43 @@
-//! Storage that is read at any position, and waited for.
+//! Storage that is read at any position.
 
-use crate::io::read::arrived;
-use crate::io::{self, FileLen, ReadError};
+use super::form;
+use crate::io::FileLen;
+use crate::util::bytes::copy;
 use core::convert::Infallible;
 
-/// Storage that can be read at any position, and that has to be waited for: the asynchronous form of
-/// [`ReadAt`](crate::ReadAt).
+/// Storage that can be read at any position: a file on a card, a flash chip, memory.
 ///
-/// Slices have it, and whatever is `embedded_io_async::{Read, Seek}` within [`Seekable`](super::Seekable).
-/// Implement it for storage of your own.
+/// Slices, and behind features whatever is `embedded_io::{Read, Seek}`, NOR flash and `std::fs::File`
+/// have it already. Implement it for storage of your own:
+///
+/// ```
+/// use embedded_safetensors::{ReadAt, io::FileLen};
+///
+/// struct Card { /* … */ }
+/// # struct Broken;
+/// # impl Card {
+/// #     fn read_block(&mut self, _: u64, _: &mut [u8]) -> Result<usize, Broken> { Ok(0) }
+/// # }
+///
+/// impl ReadAt for Card {
+///     type Error = Broken;
+///
+///     fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> Result<usize, Broken> {
+///         self.read_block(offset, buffer)
+///     }
+///
+///     fn file_len(&mut self) -> Result<FileLen, Broken> {
+///         Ok(FileLen::AtMost(1 << 20)) // the size of a partition, say
+///     }
+/// }
+/// ```
 ///
 /// # Cancel safety
 /// The futures of both functions may be dropped before they are done. The storage must then behave as if the
 /// call had not been made. `buffer` may hold anything.
 // Bounds on the futures would shut out drivers that are not `Send`; whoever needs them knows the type of the
 // storage, and with it whether its futures are.
+#[form]
 #[allow(async_fn_in_trait)]
 pub trait ReadAt {
     /// What can go wrong with the storage itself.
@@ -36,9 +59,16 @@ pub trait ReadAt {
     /// # Errors
     /// Those of the storage.
     async fn file_len(&mut self) -> Result<FileLen, Self::Error>;
+
+    /// The whole file, where it lies in memory that can be read at any time, as a slice does; nothing otherwise. Values
+    /// are then made straight from it, and where pointers have 64 bits headers are read where they lie. It has the bytes that [`read_at`](Self::read_at) gives.
+    fn in_memory(&self) -> Option<&[u8]> {
+        None
+    }
 }
 
 /// The futures are those of the storage itself, and no larger.
+#[form]
 impl<S: ReadAt + ?Sized> ReadAt for &mut S {
     type Error = S::Error;
 
@@ -53,34 +83,29 @@ impl<S: ReadAt + ?Sized> ReadAt for &mut S {
     fn file_len(&mut self) -> impl Future<Output = Result<FileLen, Self::Error>> {
         (**self).file_len()
     }
+
+    fn in_memory(&self) -> Option<&[u8]> {
+        (**self).in_memory()
+    }
 }
 
-/// A whole file in memory. It is never waited for.
+/// A whole file in memory. Behind its end there is nothing, as in a file.
+#[form]
 impl ReadAt for &[u8] {
     type Error = Infallible;
 
+    #[inline]
     async fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> Result<usize, Infallible> {
-        io::ReadAt::read_at(self, offset, buffer)
+        let present = usize::try_from(offset).ok().and_then(|offset| self.get(offset..)).unwrap_or(&[]);
+        Ok(copy(buffer, present))
     }
 
+    #[inline]
     async fn file_len(&mut self) -> Result<FileLen, Infallible> {
-        io::ReadAt::file_len(self)
+        Ok(FileLen::Exactly(self.len() as u64))
     }
-}
 
-/// Fills the buffer from byte `at` of the file on.
-///
-/// # Errors
-/// Those of the storage; [`ReadError::UnexpectedEof`].
-pub(crate) async fn read_full<S: ReadAt>(
-    source: &mut S,
-    mut at: u64,
-    mut left: &mut [u8],
-) -> Result<(), ReadError<S::Error>> {
-    while !left.is_empty() {
-        let len = arrived(source.read_at(at, left).await, at, left.len())?;
-        at += len as u64;
-        left = left.get_mut(len..).unwrap_or(&mut []);
+    fn in_memory(&self) -> Option<&[u8]> {
+        Some(self)
     }
-    Ok(())
 }

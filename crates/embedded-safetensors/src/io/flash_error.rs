@@ -1,0 +1,46 @@
+//! Errors of flash.
+
+use core::fmt;
+#[cfg(feature = "embedded-storage")]
+use embedded_storage::nor_flash::{NorFlashError, NorFlashErrorKind};
+#[cfg(not(feature = "embedded-storage"))]
+use embedded_storage_async::nor_flash::{NorFlashError, NorFlashErrorKind};
+
+/// An error of the flash, with a sentence.
+///
+/// *Memory*: what `E` takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FlashError<E>(pub E);
+
+/// What kind of error it says that it is.
+struct Kind(NorFlashErrorKind);
+
+sentences! {
+    Kind:
+    Self(NorFlashErrorKind::NotAligned) =>
+        "the flash was read, written or erased at an address or in a length that it cannot do";
+    Self(NorFlashErrorKind::OutOfBounds) => "the flash was read, written or erased beyond its end";
+    _ => "the flash failed";
+}
+
+impl<E: NorFlashError> fmt::Display for FlashError<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        Kind(self.0.kind()).fmt(f)
+    }
+}
+
+#[cfg(feature = "defmt")]
+impl<E: NorFlashError> defmt::Format for FlashError<E> {
+    fn format(&self, f: defmt::Formatter<'_>) {
+        Kind(self.0.kind()).format(f);
+    }
+}
+
+impl<E: NorFlashError> core::error::Error for FlashError<E> {}
+
+#[cfg(feature = "embedded-io")]
+impl<E: NorFlashError> embedded_io::Error for FlashError<E> {
+    fn kind(&self) -> embedded_io::ErrorKind {
+        embedded_io::ErrorKind::Other
+    }
+}

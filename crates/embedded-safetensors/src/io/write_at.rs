@@ -1,0 +1,181 @@
+//! Storage that is written at any position, for a file that is valid only when it is whole.
+
+use super::form;
+#[cfg(any(feature = "embedded-io", all(feature = "std", any(unix, windows))))]
+use crate::io::write::PREFIX;
+use crate::io::write::{ERASED, WriteError, refuse_longer};
+use crate::util::bytes::copy;
+use core::convert::Infallible;
+
+/// Storage that a file can be recorded in: a partition of flash, a file on a card, memory.
+///
+/// Slices that can be written, and behind features whatever is `embedded_io::{Write, Seek}`, NOR flash and `std::fs::File`
+/// have it already. Implement it for storage of your own:
+///
+/// ```
+/// use embedded_safetensors::{WriteAt, WriteError};
+///
+/// struct Fram { /* … */ }
+/// # struct Broken;
+/// # impl Fram {
+/// #     fn send(&mut self, _: u64, _: &[u8]) -> Result<(), Broken> { Ok(()) }
+/// # }
+///
+/// impl WriteAt for Fram {
+///     type Error = Broken;
+///
+///     fn capacity(&mut self) -> Result<Option<u64>, Broken> {
+///         Ok(Some(1 << 15))
+///     }
+///
+///     fn prepare(&mut self, _data_start: u64, _file_len: u64) -> Result<(), WriteError<Broken>> {
+///         // The high half first: whatever becomes of it, no header is as long.
+///         self.send(4, &[0xFF; 4]).and_then(|()| self.send(0, &[0xFF; 4])).map_err(WriteError::Sink)
+///     }
+///
+///     fn write_at(&mut self, offset: u64, bytes: &[u8]) -> Result<usize, Broken> {
+///         self.send(offset, bytes).map(|()| bytes.len())
+///     }
+///
+///     fn flush(&mut self) -> Result<(), Broken> {
+///         Ok(()) // nothing waits in a buffer
+///     }
+/// }
+/// ```
+///
+/// # Cancel safety
+/// The futures may be dropped before they are done. Any of the bytes that were to be written may be written then, or none.
+#[form]
+#[allow(async_fn_in_trait)]
+pub trait WriteAt {
+    /// What can go wrong with the storage itself.
+    type Error;
+
+    /// Places and lengths of writes are multiples of this, which is a power of two.
+    fn unit(&self) -> usize {
+        1
+    }
+
+    /// How many bytes a file may have; nothing where nobody knows. A storage that is too small then shows when it is full.
+    ///
+    /// # Errors
+    /// Those of the storage.
+    async fn capacity(&mut self) -> Result<Option<u64>, Self::Error>;
+
+    /// Makes room for a file of `file_len` bytes whose data begin at byte `data_start`.
+    ///
+    /// When it has returned, the first 8 bytes are those of no file, all `0xFF`, and no file comes back when the power goes. What was there
+    /// before is lost, but nothing of it before it is a file no more. Each byte up to `file_len`, rounded up to a unit, can then be
+    /// written once. That is done in this order: the data from `data_start` on to the end, then the header from its front on,
+    /// but for its first bytes, which come last.
+    ///
+    /// # Errors
+    /// Those of the storage; [`WriteError::Format`] where the storage is not fit for this file, and then nothing is lost.
+    async fn prepare(&mut self, data_start: u64, file_len: u64) -> Result<(), WriteError<Self::Error>>;
+
+    /// Writes bytes from the front of `bytes` to byte `offset` of the file and behind, and says how many.
+    ///
+    /// They may be fewer, but at least one unit; 0 only when `bytes` is empty or there is no room at `offset`. It
+    /// waits until then.
+    ///
+    /// # Errors
+    /// Those of the storage. Any of the bytes may have been written then, or none.
+    async fn write_at(&mut self, offset: u64, bytes: &[u8]) -> Result<usize, Self::Error>;
+
+    /// Waits until all that was written is in the storage itself, where it outlives the power.
+    ///
+    /// # Errors
+    /// Those of the storage.
+    async fn flush(&mut self) -> Result<(), Self::Error>;
+}
+
+#[form]
+impl<S: WriteAt + ?Sized> WriteAt for &mut S {
+    type Error = S::Error;
+
+    fn unit(&self) -> usize {
+        (**self).unit()
+    }
+
+    async fn capacity(&mut self) -> Result<Option<u64>, Self::Error> {
+        (**self).capacity().await
+    }
+
+    async fn prepare(&mut self, data_start: u64, file_len: u64) -> Result<(), WriteError<Self::Error>> {
+        (**self).prepare(data_start, file_len).await
+    }
+
+    async fn write_at(&mut self, offset: u64, bytes: &[u8]) -> Result<usize, Self::Error> {
+        (**self).write_at(offset, bytes).await
+    }
+
+    async fn flush(&mut self) -> Result<(), Self::Error> {
+        (**self).flush().await
+    }
+}
+
+/// Memory that is as long as the file.
+#[form]
+impl WriteAt for [u8] {
+    type Error = Infallible;
+
+    async fn capacity(&mut self) -> Result<Option<u64>, Infallible> {
+        Ok(Some(self.len() as u64))
+    }
+
+    async fn prepare(&mut self, _data_start: u64, file_len: u64) -> Result<(), WriteError<Infallible>> {
+        refuse_longer(self.len() as u64, file_len)?;
+        copy(self, &ERASED);
+        Ok(())
+    }
+
+    async fn write_at(&mut self, offset: u64, bytes: &[u8]) -> Result<usize, Infallible> {
+        let room = usize::try_from(offset).ok().and_then(|offset| self.get_mut(offset..)).unwrap_or_default();
+        Ok(copy(room, bytes))
+    }
+
+    async fn flush(&mut self) -> Result<(), Infallible> {
+        Ok(())
+    }
+}
+
+/// Writes all of the bytes.
+///
+/// # Errors
+/// Those of the storage; [`WriteError::Full`].
+#[form]
+pub(crate) async fn write_full<S: WriteAt + ?Sized>(
+    sink: &mut S,
+    offset: u64,
+    bytes: &[u8],
+) -> Result<(), WriteError<S::Error>> {
+    let (mut at, mut left) = (offset, bytes);
+    while !left.is_empty() {
+        let len = sink.write_at(at, left).await.map_err(WriteError::Sink)?;
+        if len == 0 {
+            return Err(WriteError::Full { at });
+        }
+        left = left.get(len..).unwrap_or(&[]);
+        at = at.wrapping_add(len as u64);
+    }
+    Ok(())
+}
+
+/// Makes no file of one that has `len` bytes, in storage whose bytes can be written again. The high half of the header's length goes
+/// first, and is flushed: however little of it is written, the header is too long for any reader, or the file is still the old one.
+///
+/// # Errors
+/// Those of the storage; [`WriteError::Full`].
+#[cfg(any(feature = "embedded-io", all(feature = "std", any(unix, windows))))]
+#[form]
+pub(super) async fn invalidate<S: WriteAt + ?Sized>(
+    sink: &mut S,
+    len: u64,
+) -> Result<(), WriteError<S::Error>> {
+    let (low, high) = ERASED.split_at(PREFIX / 2);
+    // Where there was nothing, what does not arrive is zero, which a high half must not be.
+    let (first, rest) = if len < PREFIX as u64 { (&ERASED[..], &[][..]) } else { (high, low) };
+    write_full(sink, (PREFIX - first.len()) as u64, first).await?;
+    sink.flush().await.map_err(WriteError::Sink)?;
+    write_full(sink, 0, rest).await
+}

@@ -1,0 +1,158 @@
+//! Flash that is waited for, read and recorded: what is done to it is what the blocking form does.
+
+use std::convert::Infallible;
+
+use embedded_io::{ErrorType, Seek, SeekFrom, Write};
+use embedded_safetensors::asynch::{FlashFile, Model, ReadAt, Seekable};
+use embedded_safetensors::io;
+use embedded_safetensors::{Dtype, ErrorKind, WriteError, write::TensorSpec};
+use support::doors::Flash;
+use support::executor::{drop_at, finish};
+use support::flash::{Accident, Nor, Tear};
+use support::mock::{Fault, Plan, Storage};
+use support::waiting::{Waiting, Waits};
+
+use crate::recording::sample::Sample;
+
+const WAITS: Waits = Waits { before: 1, after: 1 };
+const SECTOR: usize = 1024;
+const START: u32 = 2048;
+
+fn waiting<const UNIT: usize>(flash: &mut Nor<UNIT, SECTOR>) -> FlashFile<Waiting<&mut Nor<UNIT, SECTOR>>> {
+    FlashFile::partition(Waiting::new(flash, WAITS), START..6144)
+}
+
+/// In units of this size: the same calls, and the same bytes.
+fn is_recorded_as_by_the_blocking_form<const UNIT: usize>() {
+    for sample in [Sample::short(), Sample::long()] {
+        let sample = sample.for_unit(UNIT);
+        for (buffer, piece) in [(0, 1), (7, 3), (UNIT, 100), (1000, 7), (5000, 5000)] {
+            let buffer = UNIT.max(8) + buffer;
+            let (mut blocking, mut flash) = (Nor::<UNIT, SECTOR>::new(8), Nor::<UNIT, SECTOR>::new(8));
+            let partition = io::FlashFile::partition(&mut blocking, START..6144);
+            sample.record(partition, buffer, piece).expect("it goes well");
+            sample.record_waiting(waiting(&mut flash), buffer, piece).expect("it goes well");
+            assert_eq!(flash.calls(), blocking.calls(), "{UNIT}: {buffer}, {piece}");
+            assert!(flash.memory() == blocking.memory(), "{UNIT}: {buffer}, {piece}");
+        }
+    }
+}
+
+#[test]
+fn flash_is_recorded_as_by_the_blocking_form() {
+    is_recorded_as_by_the_blocking_form::<1>();
+    is_recorded_as_by_the_blocking_form::<4>();
+    is_recorded_as_by_the_blocking_form::<32>();
+    is_recorded_as_by_the_blocking_form::<256>();
+}
+
+#[test]
+fn files_are_recorded_as_by_the_blocking_form() {
+    for sample in [Sample::short(), Sample::long()] {
+        for (buffer, piece) in [(8, 1), (64, 20), (1000, 50)] {
+            let card = Seekable::new(Waiting::new(Card::default(), WAITS));
+            let card = sample.record_waiting(card, buffer, piece).expect("it goes well");
+            assert_eq!(card.into_inner().into_inner().file, sample.file());
+        }
+    }
+}
+
+#[test]
+fn errors_are_those_of_the_blocking_form() {
+    let sample = Sample::short(); // the data from byte 72 on
+    let mut flash = Nor::<256, SECTOR>::new(8);
+    let outcome = sample.record_waiting(waiting(&mut flash), 512, 50).map(drop);
+    assert_eq!(outcome, Err(ErrorKind::Unit { unit: 256 }.at(72).into()));
+    assert!(flash.calls().is_empty(), "nothing is lost");
+    let mut flash = Nor::<4, SECTOR>::new(8);
+    flash.plan(Accident { call: 2, tear: Tear::Front(0), cuts_power: false });
+    let outcome = sample.record_waiting(waiting(&mut flash), 64, 50).map(drop);
+    assert_eq!(outcome, Err(WriteError::Sink(io::FlashError(Fault::Broken))));
+}
+
+/// Chips read in units of any size; what is wanted begins and ends anywhere.
+fn is_read<const READ_SIZE: usize>() {
+    let bytes: Vec<u8> = (0..=255).cycle().take(1000).collect();
+    let storage = Storage::new(&bytes, Plan::default());
+    let flash = Waiting::new(Flash::<READ_SIZE>::new(&storage, START), WAITS);
+    let mut file = FlashFile::partition(flash, START..START + 1000);
+    for (offset, len) in [(0, 1), (1, 63), (64, 64), (3, 200), (511, 2), (990, 10), (990, 40), (1000, 1)] {
+        let mut buffer = vec![0; len];
+        for wait in 0..4 {
+            let _ = drop_at(wait, file.read_at(offset, &mut buffer));
+        }
+        let mut filled = 0;
+        while filled < len {
+            let at = offset + filled as u64;
+            match finish(file.read_at(at, &mut buffer[filled..])).expect("it goes well") {
+                0 => break,
+                read => filled += read,
+            }
+        }
+        let start = usize::try_from(offset).expect("it is short");
+        let there = &bytes[start..bytes.len().min(start + len)];
+        assert_eq!(buffer[..filled], *there, "{READ_SIZE}: {len} from {offset} on");
+    }
+}
+
+#[test]
+fn flash_of_any_unit_is_read_from_anywhere() {
+    is_read::<1>();
+    is_read::<4>();
+    is_read::<16>();
+    is_read::<64>();
+}
+
+#[test]
+fn what_was_recorded_is_read() {
+    let sample = Sample::long().for_unit(4);
+    let mut flash = Nor::<4, SECTOR>::new(8);
+    sample.record_waiting(waiting(&mut flash), 64, 50).expect("it goes well");
+    let mut window = [0; 64];
+    let mut model = finish(Model::open(waiting(&mut flash), &mut window)).expect("it is sound");
+    let weight = finish(model.find("weight", &mut window)).expect("it is sound").expect("it is there");
+    assert_eq!((weight.dtype(), weight.shape().dims()), (Dtype::F32, &[9, 20][..]));
+    let mut bytes = vec![0; 9 * 20 * 4];
+    let read =
+        finish(model.tensor(&weight).expect("it is this file's").read_all(&mut bytes)).expect("it is there");
+    let file = sample.file();
+    assert!(file.windows(read.len()).any(|part| part == read));
+    assert_eq!(TensorSpec::new("weight", Dtype::F32, &[9, 20]).byte_len(), Ok(read.len() as u64));
+}
+
+/// A file in memory, which grows at its end.
+#[derive(Default)]
+struct Card {
+    file: Vec<u8>,
+    position: usize,
+}
+
+impl ErrorType for Card {
+    type Error = Infallible;
+}
+
+impl Write for Card {
+    fn write(&mut self, bytes: &[u8]) -> Result<usize, Infallible> {
+        let end = self.position + bytes.len();
+        self.file.resize(self.file.len().max(end), 0);
+        self.file[self.position..end].copy_from_slice(bytes);
+        self.position = end;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> Result<(), Infallible> {
+        Ok(())
+    }
+}
+
+impl Seek for Card {
+    fn seek(&mut self, to: SeekFrom) -> Result<u64, Infallible> {
+        self.position = match to {
+            SeekFrom::Start(at) => usize::try_from(at).expect("it is short"),
+            SeekFrom::End(0) => self.file.len(),
+            _ => panic!("{to:?}"),
+        };
+        assert!(self.position <= self.file.len(), "some cannot seek beyond the end");
+        Ok(self.position as u64)
+    }
+}
