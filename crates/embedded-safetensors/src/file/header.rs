@@ -8,20 +8,33 @@ use std::string::String;
 use std::vec;
 use std::vec::Vec;
 
+/// As much is read at first: most often more than the header.
+const FIRST: u64 = 4096;
+
 /// The bytes of a file of this length up to where its data begin, or as many of them as there are. Not judged yet.
 ///
 /// # Errors
 /// Those of the system.
 pub fn read_header(file: &mut impl ReadAt<Error = io::Error>, len: u64) -> io::Result<Vec<u8>> {
-    let mut prefix = [0; 8];
-    let present = read_up_to(file, 0, &mut prefix)?;
-    let header_len = Some(u64::from_le_bytes(prefix)).filter(|&len| present == 8 && len <= MAX_HEADER_LEN);
-    let end = header_len.map_or(present as u64, |header_len| len.min(8 + header_len));
-    let mut bytes = vec![0; usize::try_from(end).unwrap_or(0)];
-    let front = bytes.len().min(8);
-    bytes.iter_mut().zip(prefix).for_each(|(byte, known)| *byte = known);
-    let rest = bytes.get_mut(front..).unwrap_or(&mut []);
-    let present = front + read_up_to(file, 8, rest)?;
+    let mut bytes = read_first(file, len.min(FIRST))?;
+    let end = match bytes.first_chunk().map(|prefix| u64::from_le_bytes(*prefix)) {
+        Some(header_len) if header_len <= MAX_HEADER_LEN => len.min(8 + header_len),
+        // Of a header that claims too much nothing but the claim is ever looked at.
+        _ => len.min(8),
+    };
+    let present = bytes.len();
+    bytes.resize(usize::try_from(end).unwrap_or(0), 0);
+    if let Some(rest @ [_, ..]) = bytes.get_mut(present..) {
+        let read = read_up_to(file, present as u64, rest)?;
+        bytes.truncate(present + read);
+    }
+    Ok(bytes)
+}
+
+/// The first bytes of a file; fewer where it does not have so many.
+fn read_first(file: &mut impl ReadAt<Error = io::Error>, len: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = vec![0; usize::try_from(len).unwrap_or(0)];
+    let present = read_up_to(file, 0, &mut bytes)?;
     bytes.truncate(present);
     Ok(bytes)
 }

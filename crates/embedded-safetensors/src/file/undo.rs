@@ -10,7 +10,7 @@ use super::open::open;
 use crate::error::MAX_HEADER_LEN;
 use crate::io::ReadAt;
 use std::ffi::OsString;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::vec;
@@ -115,10 +115,13 @@ impl Undo {
 /// [`FileFault::Interrupted`]; those of the system.
 pub(super) fn check_whole(place: &Path, file: &File, len: u64, header: &[u8]) -> Result<(), FileFault> {
     let cannot = |error| FileFault::system("read what undoes the edit of", error);
-    let undo = match Undo::place_beside(place).map(|undo| open(&undo)) {
-        None => return Ok(()),
-        Some(Err(error)) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        Some(undo) => load(&undo.map_err(cannot)?).map_err(cannot)?,
+    let Some(undo) = Undo::place_beside(place).filter(|undo| fs::symlink_metadata(undo).is_ok()) else {
+        return Ok(());
+    };
+    let undo = match open(&undo) {
+        // The edit is over since the look.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        undo => load(&undo.map_err(cannot)?).map_err(cannot)?,
     };
     let Some(undo) = undo else { return Ok(()) };
     let is_own =
