@@ -63,10 +63,10 @@ impl Model {
         self.index.as_deref()
     }
 
-    /// All tensors: file by file, by their offsets.
+    /// All tensors: file by file, by their offsets; those that have the same, which are empty, by their names.
     pub fn tensors(&self) -> impl Iterator<Item = Tensor<'_>> {
         let parts = self.parts.iter().enumerate();
-        parts.flat_map(|(part, file)| file.tensors().map(move |tensor| Tensor { part, tensor }))
+        parts.flat_map(|(part, file)| in_order(file).into_iter().map(move |tensor| Tensor { part, tensor }))
     }
 
     /// The same without padding, and how much padding there is. The bytes of tensors that may be padding are read: only zeros are.
@@ -77,7 +77,7 @@ impl Model {
         let (mut tensors, mut padding) = (Vec::new(), Padding::default());
         for (part, file) in self.parts.iter().enumerate() {
             let names = padding_of(file)?;
-            for tensor in file.tensors() {
+            for tensor in in_order(file) {
                 match names.contains(tensor.name()) {
                     true => padding.count(tensor.byte_len()),
                     false => tensors.push(Tensor { part, tensor }),
@@ -133,6 +133,13 @@ impl Model {
     pub fn check_unchanged(&self) -> Result<(), Complaint> {
         self.parts.iter().try_for_each(|part| Ok(part.check_unchanged()?))
     }
+}
+
+/// As other programs list them, in whatever order the header does.
+fn in_order(file: &FileModel) -> Vec<FileTensor<'_>> {
+    let mut tensors: Vec<FileTensor<'_>> = file.tensors().collect();
+    tensors.sort_by_key(|tensor| (tensor.begin(), tensor.end(), tensor.name()));
+    tensors
 }
 
 /// Padding that a command leaves out of what it writes.

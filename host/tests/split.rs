@@ -22,6 +22,19 @@ fn files(place: &Place, folder: &str) -> Vec<String> {
     names
 }
 
+/// Whatever the order of the header, tensors that lie at the same place go by their names, as other programs list them.
+#[test]
+fn tensors_without_bytes_are_divided_by_their_names() {
+    let place = Place::new();
+    let members = [tensor("b", 0, 0), tensor("a", 0, 0), tensor("c", 0, 100), tensor("d", 100, 200)];
+    place.put("m", &file(format!("{{{}}}", members.join(",")), &[0; 200]));
+    assert_eq!(place.run(["split", "m", "-o", "s", "--max-size", "100"]).code, Some(0));
+    let index =
+        std::fs::read_to_string(place.path("s").join("model.safetensors.index.json")).expect("the index");
+    let names = ["\"a\"", "\"b\"", "\"c\"", "\"d\""].map(|name| index.find(name).expect("it is listed"));
+    assert!(names.is_sorted(), "{index}");
+}
+
 #[test]
 fn a_model_becomes_shards_and_an_index() {
     let place = place();

@@ -56,7 +56,8 @@ pub fn is_absent(board: &'static Board, program: &str) -> Result<(), String> {
     // Where a source lies has its part in the order of what is linked, so both lie in the same place.
     let (copy, removed) = (workspace::target_dir().join("firmware/log"), Cell::new(0));
     let own = format!("firmware/{}", board.name);
-    for path in ["Cargo.toml", "crates/embedded-safetensors", "firmware/board", "firmware/app", &own] {
+    let crates = ["crates/embedded-safetensors", "crates/embedded-safetensors-macros"];
+    for path in crates.into_iter().chain(["Cargo.toml", "firmware/board", "firmware/app", &own]) {
         // What an earlier run wrote is no part of this one.
         let _ = std::fs::remove_dir_all(copy.join(path));
         copy_all(&workspace::root().join(path), &copy.join(path), &with_any_lints)?;
