@@ -210,11 +210,6 @@ impl Complaint {
             }
             FileFault::Changed => Self::not_read(path, NotRead::changed()),
             FileFault::Format(fault) | FileFault::Twice { error: fault, .. } => Self::of_format(path, fault),
-            FileFault::Interrupted => said(
-                "usage",
-                "an edit of its header is under way, or was interrupted; `safetensors pack` repairs it"
-                    .into(),
-            ),
             fault => said("usage", fault.to_string()),
         }
     }

@@ -36,7 +36,7 @@ fn a_model_is_opened_with_the_calls_of_a_bare_program_and_one_look() {
 
 /// The calls that the program makes between two that mark the place, but those that are no matter of files.
 #[expect(unsafe_code, reason = "a child asks to be watched")]
-#[expect(clippy::zombie_processes, reason = "who watches it waits for it")]
+#[expect(clippy::zombie_processes, reason = "`waitpid` waits for it")]
 fn calls(what: &str, path: &Path) -> Vec<u64> {
     let mut command = Command::new(env!("CARGO_BIN_EXE_files"));
     command.args(["calls", what]).arg(path);

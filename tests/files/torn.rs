@@ -1,4 +1,4 @@
-//! Headers that an edit in place has left half written: who reads such a file is told so, and writes nothing.
+//! Headers that an edit in place has left half written: readers report them, and write nothing.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -77,7 +77,7 @@ fn a_header_between_both_is_an_error_until_it_is_put_back() {
     }
     let after =
         [fs::read(&path).expect("it is there"), fs::read(folder.join(".m.undo")).expect("it is there")];
-    assert!(before == after && folder.names() == [".m.undo", "m"], "who reads writes nothing");
+    assert!(before == after && folder.names() == [".m.undo", "m"], "readers write nothing");
     assert!(Draft::recover(&path).expect("it can be put back"));
     WAYS.iter().for_each(|open| open(&path).expect("it was put back"));
     assert_eq!(fs::read(&path).expect("it is there"), model(OLD));
@@ -96,7 +96,7 @@ fn a_link_hides_no_header_that_is_half_written() {
 }
 
 #[test]
-fn what_does_not_undo_an_edit_of_this_file_is_nobodys_business() {
+fn an_undo_file_of_another_edit_is_ignored() {
     let folder = Folder::new();
     let path = put(&folder, &torn());
     let undo = fs::read(folder.join(".m.undo")).expect("it is there");

@@ -2,7 +2,7 @@
 
 #![cfg(target_pointer_width = "64")]
 
-use embedded_safetensors::file::{Advice, FileTensor, MapOptions};
+use embedded_safetensors::file::{Advice, FileError, FileFault, FileTensor, MapOptions};
 use safetensors_files::shards::{PlannedShard, ShardError, ShardFault, ShardLimit, ShardLimits};
 
 #[test]
@@ -10,5 +10,6 @@ fn sizes_are_as_documented() {
     assert_eq!([size_of::<ShardLimits>(), size_of::<ShardLimit>()], [48, 1]);
     assert_eq!([size_of::<PlannedShard<'_>>(), size_of::<FileTensor<'_>>()], [24, 64]);
     assert_eq!([size_of::<MapOptions>(), size_of::<Advice>()], [2, 1]);
+    assert!(size_of::<FileFault>() <= 64 && size_of::<FileError>() <= 88);
     assert!(size_of::<ShardFault>() <= 120 && size_of::<ShardError>() <= 144);
 }

@@ -45,7 +45,7 @@ impl AtomicFile {
     /// Begins a file that will be at `path`, with the permissions of the one that is there.
     ///
     /// # Errors
-    /// When something else than a file is there; those of the system, such as a folder that does not exist.
+    /// [`NotAFile`](embedded_safetensors::file::FileFault::NotAFile); those of the system, such as a folder that does not exist.
     pub fn create(path: impl AsRef<Path>) -> Result<Self, EditError> {
         let path = path.as_ref();
         Self::begin(path).map_err(|fault| fault.of(path))
@@ -116,7 +116,7 @@ impl fmt::Debug for AtomicFile {
     }
 }
 
-/// A file that is whole and on the medium, and waits for its name. Dropped before it takes its place, it leaves nothing behind.
+/// A file that is whole and on the medium, and waits for its name. If it is dropped before, its hidden file is removed.
 ///
 /// *Memory*: its paths; the file is not open.
 #[must_use = "a file that does not take its place is not there"]

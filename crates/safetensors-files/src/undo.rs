@@ -1,7 +1,7 @@
 //! Headers overwritten in place, which is not atomic: what the header was lies beside the file meanwhile, in an [`Undo`] file.
 //!
-//! While the header is whole, whoever opens the file leaves all as it is: who edits it may be alive, and a header that a dead one has left is
-//! as good as any. Only one that stays torn is put back. The next edit has what the last one left on the medium before it
+//! While the header is whole, a program that opens the file changes nothing: its editor may be running, and a whole header is good whoever left it.
+//! Only a header that stays torn is put back. The next edit has what the last one left on the medium before it
 //! replaces the undo file.
 
 use crate::atomic::{Replacement, look_for_file};
@@ -68,7 +68,7 @@ fn cannot_load(error: io::Error) -> EditFault {
     EditFault::system("read what undoes the edit of", error)
 }
 
-/// Removes an undo file, if nobody else has. It does no harm if a power cut brings it back: the file's header is one of both, whole.
+/// Removes an undo file, unless another program has. It does no harm if a power cut brings it back: the file's header is one of both, whole.
 ///
 /// # Errors
 /// Those of the system.
@@ -92,7 +92,7 @@ pub(crate) fn overwrite(
     save(edit, disk, target, place).inspect_err(|_| discard(disk, place))?;
     match put(file, &edit.new) {
         Ok(()) => {
-            // Who has read a part of each header finds the undo file.
+            // A reader that has read a part of each header finds the undo file.
             disk.pause();
             remove(disk, place)
         }
@@ -104,12 +104,12 @@ pub(crate) fn overwrite(
     }
 }
 
-/// With the permissions of the file: what is in its header is nobody else's.
+/// With the permissions of the file, so that its header is not shown to others.
 fn save(edit: &Undo, disk: &dyn Disk, target: &Path, place: &Path) -> Result<(), EditFault> {
     let undo = Replacement::begin_like(disk, place, target)?;
     let mut at = 0;
-    for part in edit.parts() {
-        undo.file().write_at(at, &part).map_err(|error| EditFault::system("save the header of", error))?;
+    for part in [&edit.front(), &edit.old, &edit.new, &edit.sample] {
+        undo.file().write_at(at, part).map_err(|error| EditFault::system("save the header of", error))?;
         at += part.len() as u64;
     }
     undo.close()?.take_place()

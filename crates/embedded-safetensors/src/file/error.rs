@@ -39,7 +39,7 @@ pub enum FileFault {
     },
     /// The file is not sound.
     Format(Error),
-    /// The file has a name or a key of `__metadata__` twice.
+    /// The file has a duplicate name, or a duplicate key of `__metadata__`.
     Twice {
         /// Where, and which of both it is.
         error: Error,

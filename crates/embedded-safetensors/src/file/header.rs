@@ -11,7 +11,7 @@ use std::vec::Vec;
 /// As much is read at first: most often more than the header.
 const FIRST: u64 = 4096;
 
-/// The bytes of a file of this length up to where its data begin, or as many of them as there are. Not judged yet.
+/// The bytes of a file of this length up to where its data begin, or as many of them as there are. They are not validated yet.
 ///
 /// # Errors
 /// Those of the system.
@@ -60,7 +60,7 @@ pub fn read_up_to(
     Ok(filled)
 }
 
-/// Why this header is refused: with the name that occurs twice, if that is what is wrong.
+/// Returns why a header is refused, with the name if a name or key is duplicate.
 pub fn refusal(error: Error, header: &[u8]) -> FileFault {
     match error.kind {
         ErrorKind::NameTwice | ErrorKind::KeyTwice => {

@@ -58,7 +58,7 @@ impl Opened {
     }
 }
 
-/// Opens what is at this place to read it, unless it is a link. Does not wait for who writes to a named pipe.
+/// Opens what is at this place to read it, unless it is a link. Does not wait for the writer of a named pipe.
 #[cfg(unix)]
 pub(super) fn open(place: &Path) -> io::Result<File> {
     use std::os::unix::fs::OpenOptionsExt;

@@ -16,7 +16,6 @@ use std::path::{Path, PathBuf};
 use std::vec;
 use std::vec::Vec;
 
-const MAGIC: &[u8; 16] = b"safetensors undo";
 /// Before the two headers: the magic, the length of the file, the length of a header.
 const FRONT: usize = 32;
 /// Of the data so many bytes at each end are kept, to know them by.
@@ -40,7 +39,7 @@ pub struct Undo {
 
 impl Undo {
     /// What every undo file begins with.
-    pub const MAGIC: &[u8; 16] = MAGIC;
+    pub const MAGIC: &[u8] = b"safetensors undo";
 
     /// No undo file is longer.
     pub const LONGEST: u64 = FRONT as u64 + 2 * (8 + MAX_HEADER_LEN + SAMPLE as u64);
@@ -71,7 +70,7 @@ impl Undo {
     /// What an undo file says.
     pub fn parse(bytes: &[u8]) -> Option<Self> {
         let (front, headers) = bytes.split_at_checked(FRONT)?;
-        let lengths = front.strip_prefix(MAGIC)?;
+        let lengths = front.strip_prefix(Self::MAGIC)?;
         let (file_len, header_len) = lengths.split_first_chunk()?;
         let header_len = usize::try_from(u64::from_le_bytes(*header_len.first_chunk()?)).ok()?;
         let (old, rest) = headers.split_at_checked(header_len)?;
@@ -80,10 +79,10 @@ impl Undo {
         Some(Self { file_len, old: old.to_vec(), new: new.to_vec(), sample: sample.to_vec() })
     }
 
-    /// The undo file as its parts.
-    pub fn parts(&self) -> [Vec<u8>; 4] {
-        let lengths = [self.file_len.to_le_bytes(), (self.old.len() as u64).to_le_bytes()].concat();
-        [[MAGIC.to_vec(), lengths].concat(), self.old.clone(), self.new.clone(), self.sample.clone()]
+    /// What an undo file begins with: the magic, the length of the file, the length of a header. Both headers and the ends of the data follow.
+    pub fn front(&self) -> Vec<u8> {
+        let lengths = [self.file_len.to_le_bytes(), (self.old.len() as u64).to_le_bytes()];
+        [Self::MAGIC, lengths.as_flattened()].concat()
     }
 
     /// Whether a file of this length with these first bytes is one whose edit is under way or was interrupted.

@@ -15,7 +15,7 @@ use std::string::String;
 use std::vec;
 use std::vec::Vec;
 
-/// To look for names that occur twice.
+/// Memory to compare duplicate names in.
 const TEXT: usize = 4096;
 
 /// No tensor takes less of a header.
@@ -47,7 +47,7 @@ pub struct OwnedIndex {
 }
 
 impl OwnedIndex {
-    /// Validates a header, names that occur twice included, and lists what it says: `header` begins with the 8 bytes of the length and ends where
+    /// Validates a header, duplicate names included, and lists its tensors and metadata: `header` begins with the 8 bytes of the length and ends where
     /// the data begins, or where the file of `file_len` bytes ends before that.
     ///
     /// # Errors
@@ -69,7 +69,7 @@ impl OwnedIndex {
             check_names(header, [0, 0], &mut slots(header), &mut vec![0; TEXT])?;
         }
         let summary = built?;
-        // The parser has proven every name.
+        // The parser has validated every name.
         let names = String::from_utf8(names).unwrap_or_default();
         Ok(Self { records, dims, names, key, summary, metadata: metadata.pairs })
     }
@@ -157,7 +157,7 @@ fn slots(header: &[u8]) -> Vec<Slot> {
 #[derive(Default)]
 struct Metadata {
     pairs: Option<BTreeMap<String, String>>,
-    /// A key has occurred twice.
+    /// A key is duplicate.
     has_twins: bool,
 }
 
@@ -186,7 +186,7 @@ fn metadata_of(header: &[u8]) -> Result<Metadata, Error> {
     }
 }
 
-/// The parser has proven every text that it completes; pieces may end inside a character.
+/// The parser has validated every text that it completes; pieces may end inside a character.
 fn text(bytes: &mut Vec<u8>) -> String {
     String::from_utf8(core::mem::take(bytes)).unwrap_or_default()
 }
