@@ -69,7 +69,7 @@ impl Look {
         let version = file.stat().map_err(|error| EditFault::system("look at", error))?.version;
         let cannot_read = |error| EditFault::system("read", error);
         let header = read_header(&*file).map_err(cannot_read)?;
-        let is_torn = undo::is_torn(disk, place, &*file, version.len, &header)?;
+        let is_torn = undo::is_torn(disk, place, &*file, version.len)?;
         let now = look_for_file(disk, place)?;
         let again = read_header(&*file).map_err(cannot_read)?;
         if now.is_none_or(|now| now.version != version) || again != header {

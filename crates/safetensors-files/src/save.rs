@@ -36,7 +36,7 @@ impl Draft {
     ///
     /// Where only names and metadata of one file have changed, it is saved where it was, and the new header has room in the place of
     /// the old one, that is all that is written. The order of the tensors stays, also where new names would change it; spaces fill what is
-    /// left. A reader that has the file open at that time may see parts of both headers. After a power cut, or when the program is killed, the old header is
+    /// left. Meanwhile the length of the header is one that no reader takes. After a power cut, or when the program is killed, the old header is
     /// put back by the next [`open`](Self::open) or [`recover`](Self::recover), from a file that lies beside the model meanwhile (`.NAME.undo`; where something
     /// else has that name, the model is copied). A model that is moved or copied before that leaves that file behind, and stays as it is: recover
     /// it first. Other programs may open the file at the same time, but not save it, too; threads of one program may.
@@ -125,7 +125,7 @@ impl Draft {
         }
         let old = source.check_unchanged()?;
         let Some(file) = open_to_write(disk, &place)? else { return Ok(false) };
-        undo::outlast(disk, &place, &*file, source.version.len, &old)?;
+        undo::outlast(disk, &place, &*file, source.version.len)?;
         let now = file.stat().map_err(|error| EditFault::system("look at", error))?;
         if source.check_unchanged()? != old || now.version != source.version {
             return Err(EditFault::CHANGED);

@@ -1,5 +1,7 @@
 //! Headers overwritten in place, which is not atomic: what the header was lies beside the file meanwhile, in an [`Undo`] file.
 //!
+//! Until the new header is whole, its length is [marked](Undo::MARK): every reader of the format refuses a header that is half written.
+//!
 //! While the header is whole, a program that opens the file changes nothing: its editor may be running, and a whole header is good whoever left it.
 //! Only a header that stays torn is put back. The next edit has what the last one left on the medium before it
 //! replaces the undo file.
@@ -90,15 +92,11 @@ pub(crate) fn overwrite(
     file: &dyn Handle,
 ) -> Result<(), EditFault> {
     save(edit, disk, target, place).inspect_err(|_| discard(disk, place))?;
-    match put(file, &edit.new) {
-        Ok(()) => {
-            // A reader that has read a part of each header finds the undo file.
-            disk.pause();
-            remove(disk, place)
-        }
+    match put(disk, file, &edit.new) {
+        Ok(()) => remove(disk, place),
         Err(fault) => {
             // Where not even this works, the undo file stays.
-            let _ = put(file, &edit.old).and_then(|()| remove(disk, place));
+            let _ = put(disk, file, &edit.old).and_then(|()| remove(disk, place));
             Err(fault)
         }
     }
@@ -129,14 +127,22 @@ fn load(disk: &dyn Disk, place: &Path) -> Result<Option<Undo>, EditFault> {
     }
 }
 
-fn belongs(undo: &Undo, mut file: &dyn Handle, len: u64, header: &[u8]) -> Result<bool, EditFault> {
-    undo.belongs_to(&mut file, len, header).map_err(|error| EditFault::system("read", error))
+fn header_now(undo: &Undo, mut file: &dyn Handle, len: u64) -> Result<Option<Vec<u8>>, EditFault> {
+    undo.header_now(&mut file, len).map_err(|error| EditFault::system("read", error))
 }
 
-/// Writes a header, and returns when it is on the medium.
-fn put(file: &dyn Handle, header: &[u8]) -> Result<(), EditFault> {
-    let written = file.write_at(0, header).and_then(|()| file.sync());
-    written.map_err(|error| EditFault::system("write the header of", error))
+/// Writes a header, and returns when it is on the medium. Its length is marked meanwhile: at any time the header is whole, or no reader takes it.
+fn put(disk: &dyn Disk, file: &dyn Handle, header: &[u8]) -> Result<(), EditFault> {
+    let (front, body) = header.split_at_checked(8).unwrap_or((header, &[]));
+    let (low, high) = front.split_at_checked(Undo::MARK_AT).unwrap_or((front, &[]));
+    let mark = || file.write_at(Undo::MARK_AT as u64, &Undo::MARK).and_then(|()| file.sync());
+    let write_all = || file.write_at(0, low).and_then(|()| file.write_at(8, body)).and_then(|()| file.sync());
+    let release = || file.write_at(Undo::MARK_AT as u64, high).and_then(|()| file.sync());
+    let cannot = |error| EditFault::system("write the header of", error);
+    mark().map_err(cannot)?;
+    // Who has read the length before has read the rest by then.
+    disk.pause();
+    write_all().and_then(|()| release()).map_err(cannot)
 }
 
 fn read(file: &dyn Handle, at: u64, len: usize) -> io::Result<Vec<u8>> {
@@ -158,68 +164,50 @@ pub(crate) fn recover(disk: &dyn Disk, target: &Path) -> Result<bool, EditFault>
     };
     let opened = disk.open(target, true);
     let file = opened.map_err(|error| EditFault::system("undo the interrupted edit of", error))?;
-    let header = read(&*file, 0, undo.old.len()).map_err(|error| EditFault::system("read", error))?;
-    if !belongs(&undo, &*file, stat.version.len, &header)? {
+    let Some(header) = header_now(&undo, &*file, stat.version.len)? else {
         return Err(EditFault::ForeignUndo { undo: place });
+    };
+    let is_torn = undo.is_torn(&header);
+    match is_torn {
+        true => put(disk, &*file, &undo.old)?,
+        // The new header is as good as the old one, but may not be on the medium yet.
+        false => file.sync().map_err(|error| EditFault::system("write the header of", error))?,
     }
-    // The new header is as good as the old one, if it is all there; it may not be on the medium yet.
-    let is_whole = !undo.is_torn(&header);
-    put(&*file, if is_whole { &header } else { &undo.old })?;
     remove(disk, &place)?;
-    Ok(!is_whole)
+    Ok(is_torn)
 }
 
-/// The undo file beside `target` that belongs to this file, which has this header.
+/// The header of the file at `target`, and the undo file beside it that belongs to it.
 ///
 /// # Errors
 /// Those of the system.
-fn own(
-    disk: &dyn Disk,
-    target: &Path,
-    file: &dyn Handle,
-    file_len: u64,
-    header: &[u8],
-) -> Result<Option<Undo>, EditFault> {
+fn own(disk: &dyn Disk, target: &Path, file: &dyn Handle, len: u64) -> Result<Option<(Vec<u8>, Undo)>, EditFault> {
     let Some(place) = Undo::place_beside(target) else { return Ok(None) };
     let undo = match load(disk, &place) {
         Err(EditFault::ForeignUndo { .. }) => None,
         outcome => outcome?,
     };
-    match undo {
-        Some(undo) if belongs(&undo, file, file_len, header)? => Ok(Some(undo)),
-        _ => Ok(None),
-    }
+    let Some(undo) = undo else { return Ok(None) };
+    Ok(header_now(&undo, file, len)?.map(|header| (header, undo)))
 }
 
 /// Whether the header of the file at `target` is neither the one from before an edit nor the one from after it.
 ///
 /// # Errors
 /// Those of the system.
-pub(crate) fn is_torn(
-    disk: &dyn Disk,
-    target: &Path,
-    file: &dyn Handle,
-    file_len: u64,
-    header: &[u8],
-) -> Result<bool, EditFault> {
-    let undo = own(disk, target, file, file_len, header)?;
-    Ok(undo.is_some_and(|undo| undo.is_torn(header)))
+pub(crate) fn is_torn(disk: &dyn Disk, target: &Path, file: &dyn Handle, len: u64) -> Result<bool, EditFault> {
+    let own = own(disk, target, file, len)?;
+    Ok(own.is_some_and(|(header, undo)| undo.is_torn(&header)))
 }
 
-/// Returns when no edit of the file at `target`, which has this header, is under way any more. What an interrupted one
+/// Returns when no edit of the file at `target` is under way any more. What an interrupted one
 /// has left is on the medium then, and its undo file is of no use.
 ///
 /// # Errors
 /// Those of the system.
-pub(crate) fn outlast(
-    disk: &dyn Disk,
-    target: &Path,
-    file: &dyn Handle,
-    file_len: u64,
-    header: &[u8],
-) -> Result<(), EditFault> {
+pub(crate) fn outlast(disk: &dyn Disk, target: &Path, file: &dyn Handle, len: u64) -> Result<(), EditFault> {
     for _ in 0..PAUSES {
-        if own(disk, target, file, file_len, header)?.is_none() {
+        if own(disk, target, file, len)?.is_none() {
             return Ok(());
         }
         disk.pause();

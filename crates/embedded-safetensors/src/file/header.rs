@@ -27,6 +27,11 @@ pub fn read_header(file: &mut impl ReadAt<Error = io::Error>, len: u64) -> io::R
     if let Some(rest @ [_, ..]) = bytes.get_mut(present..) {
         let read = read_up_to(file, present as u64, rest)?;
         bytes.truncate(present + read);
+        // If an edit in place has begun since the first read, its mark is there now.
+        let mut prefix = [0; 8];
+        if read_up_to(file, 0, &mut prefix)? == 8 && !bytes.starts_with(&prefix) {
+            return Ok(prefix.to_vec());
+        }
     }
     Ok(bytes)
 }

@@ -2,7 +2,8 @@
 
 use super::error::FileFault;
 use super::header::{read_header, refusal};
-use super::undo::check_whole;
+use super::undo::check_interrupted;
+use crate::error::{Error, ErrorKind};
 use crate::index::OwnedIndex;
 use std::fs::{self, File, FileType, Metadata};
 use std::io;
@@ -24,22 +25,15 @@ impl Opened {
     /// # Errors
     /// [`FileFault::NotAFile`], [`FileFault::Interrupted`], [`FileFault::Format`], [`FileFault::Twice`]; those of the system.
     pub(super) fn at(path: &Path) -> Result<Self, FileFault> {
-        match open(path) {
-            // An undo file lies beside what the link leads to.
-            Err(_) if path.is_symlink() => {
-                let place = fs::canonicalize(path).map_err(|error| FileFault::system("open", error))?;
-                Self::at_place(open(&place), &place)
-            }
-            file => Self::at_place(file, path),
-        }
-    }
-
-    fn at_place(file: io::Result<File>, place: &Path) -> Result<Self, FileFault> {
-        let file = file.map_err(|error| refused(place, error))?;
+        let file = open(path).map_err(|error| refused(path, error))?;
         let version = version(&file)?;
         let header = read(&file, &version)?;
-        check_whole(place, &file, version.len, &header)?;
-        Self::validate(file, version, header)
+        let validated = OwnedIndex::of(&header, version.len);
+        if matches!(validated, Err(Error { kind: ErrorKind::HeaderTooLarge { .. }, .. })) {
+            check_interrupted(path, &file, version.len)?;
+        }
+        let index = validated.map_err(|error| refusal(error, &header))?;
+        Ok(Self { file, version, header, index })
     }
 
     /// The same of a file that is open already. Whether its header is being edited is not looked at.
@@ -49,29 +43,21 @@ impl Opened {
     pub(super) fn of(file: File) -> Result<Self, FileFault> {
         let version = version(&file)?;
         let header = read(&file, &version)?;
-        Self::validate(file, version, header)
-    }
-
-    fn validate(file: File, version: Version, header: Vec<u8>) -> Result<Self, FileFault> {
         let index = OwnedIndex::of(&header, version.len).map_err(|error| refusal(error, &header))?;
         Ok(Self { file, version, header, index })
     }
 }
 
-/// Opens what is at this place to read it, unless it is a link. Does not wait for the writer of a named pipe.
+/// Opens a file to read it. Does not wait for the writer of a named pipe.
 #[cfg(unix)]
-pub(super) fn open(place: &Path) -> io::Result<File> {
+pub(super) fn open(path: &Path) -> io::Result<File> {
     use std::os::unix::fs::OpenOptionsExt;
-    File::options().read(true).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK).open(place)
+    File::options().read(true).custom_flags(libc::O_NONBLOCK).open(path)
 }
 
-/// Opens what is at this place to read it, unless it is a link.
 #[cfg(windows)]
-pub(super) fn open(place: &Path) -> io::Result<File> {
-    match place.is_symlink() {
-        true => Err(io::ErrorKind::InvalidInput.into()),
-        false => File::open(place),
-    }
+pub(super) fn open(path: &Path) -> io::Result<File> {
+    File::open(path)
 }
 
 /// By what a file is known not to have been changed.

@@ -1,8 +1,11 @@
 //! The file that lies beside a model while its header is overwritten in place: `.NAME.undo`. The crate `safetensors-files` writes it, whole and on the medium, before
 //! the first byte of the model is changed, and removes it after the last one is on the medium.
 //!
-//! It holds the header that was, the one that is to be, and the ends of the data. In between, and only then, each byte of the model's header is one of
-//! both, and its data end as they did: by that an undo file is known to belong to a model. What has such a name and is no undo file is ignored.
+//! In between, the length of the model's header is [marked](Undo::MARK), so that no reader of the format takes a header that is half written. Who opens a
+//! model looks for an undo file only where the length is one that no header has.
+//!
+//! An undo file holds the header that was, the one that is to be, and the ends of the data. Until the edit is over, each byte of the model's header is one of
+//! both or a mark, and its data end as they did: by that an undo file is known to belong to a model. What has such a name and is no undo file is ignored.
 
 use super::error::FileFault;
 use super::header::read_up_to;
@@ -38,6 +41,11 @@ pub struct Undo {
 }
 
 impl Undo {
+    /// What the high half of the header's length is while the header is overwritten. However little of it is there, no header is as long.
+    pub const MARK: [u8; 4] = [0xFF; 4];
+    /// Where that half is.
+    pub const MARK_AT: usize = 4;
+
     /// What every undo file begins with.
     pub const MAGIC: &[u8] = b"safetensors undo";
 
@@ -85,21 +93,25 @@ impl Undo {
         [Self::MAGIC, lengths.as_flattened()].concat()
     }
 
-    /// Whether a file of this length with these first bytes is one whose edit is under way or was interrupted.
+    /// The header that a file of this length has now, if its edit is under way or was interrupted.
     ///
     /// # Errors
     /// Those of the system.
-    pub fn belongs_to(
+    pub fn header_now(
         &self,
         file: &mut impl ReadAt<Error = io::Error>,
         file_len: u64,
-        header: &[u8],
-    ) -> io::Result<bool> {
-        let known = self.old.iter().zip(&self.new);
-        let is_known = self.file_len == file_len
-            && header.len() == self.old.len()
-            && header.iter().zip(known).all(|(byte, (old, new))| byte == old || byte == new);
-        Ok(is_known && sample(file, header.len(), file_len)? == self.sample)
+    ) -> io::Result<Option<Vec<u8>>> {
+        let mut header = vec![0; self.old.len()];
+        let is_whole = read_up_to(file, 0, &mut header)? == header.len();
+        let known = self.old.iter().zip(&self.new).enumerate();
+        let is_mark = |at, byte| (Self::MARK_AT..8).contains(&at) && byte == 0xFF;
+        let is_known = |(byte, (at, (old, new))): (&u8, (usize, (&u8, &u8)))| {
+            byte == old || byte == new || is_mark(at, *byte)
+        };
+        let is_own = is_whole && self.file_len == file_len && header.iter().zip(known).all(is_known);
+        let is_own = is_own && sample(file, header.len(), file_len)? == self.sample;
+        Ok(is_own.then_some(header))
     }
 
     /// Whether a header is neither the one from before the edit nor the one from after it.
@@ -108,26 +120,23 @@ impl Undo {
     }
 }
 
-/// Looks whether an edit in place of the file at `place`, which has this header, is half done.
+/// Looks whether the header of the file at this path, which is unsound, is half written.
 ///
 /// # Errors
 /// [`FileFault::Interrupted`]; those of the system.
-pub(super) fn check_whole(place: &Path, file: &File, len: u64, header: &[u8]) -> Result<(), FileFault> {
+pub(super) fn check_interrupted(path: &Path, file: &File, len: u64) -> Result<(), FileFault> {
     let cannot = |error| FileFault::system("read what undoes the edit of", error);
-    let Some(undo) = Undo::place_beside(place).filter(|undo| fs::symlink_metadata(undo).is_ok()) else {
-        return Ok(());
-    };
-    let undo = match open(&undo) {
-        // The edit is over since the look.
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        undo => load(&undo.map_err(cannot)?).map_err(cannot)?,
+    // It lies beside what a link leads to.
+    let place = fs::canonicalize(path).map_err(cannot)?;
+    let undo = match Undo::place_beside(&place).map(|undo| open(&undo)) {
+        None => return Ok(()),
+        Some(Err(error)) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Some(undo) => load(&undo.map_err(cannot)?).map_err(cannot)?,
     };
     let Some(undo) = undo else { return Ok(()) };
-    let is_own =
-        undo.belongs_to(&mut &*file, len, header).map_err(|error| FileFault::system("read", error))?;
-    match is_own && undo.is_torn(header) {
-        true => Err(FileFault::Interrupted),
-        false => Ok(()),
+    match undo.header_now(&mut &*file, len).map_err(cannot)? {
+        Some(header) if undo.is_torn(&header) => Err(FileFault::Interrupted),
+        _ => Ok(()),
     }
 }
 
