@@ -210,8 +210,8 @@ fn an_index_reads_the_header_once_and_its_lookups_nothing() {
         let mut storage = IndexStorage::<40, 40, 640>::new();
         let index = model.index(storage.memory(), window).expect("there is room");
         assert_eq!(covered(reads), (0..header_len, header_len.div_ceil(window.len() as u64)));
-        let found = index.get(BYTES).expect("it is there");
-        assert_eq!(index.get("layers.40.weight"), None);
+        let found = index.find(BYTES).expect("it is sound").expect("it is there");
+        assert_eq!(index.find("layers.40.weight"), Ok(None));
         let mut reader = model.tensor(&found).expect("it is this file's");
         reader.seek(TENSOR_LEN / 2).expect("it is inside");
         assert_eq!(covered(reads), (0..0, 0));

@@ -240,7 +240,7 @@ fn what_is_indexed_comes_out<S: ReadAt<Error: Debug>>(
     let mut memory = Memory::of(size);
     let index = model.index(memory.lend(), window).expect("it is sound");
     for row in sample.vector.tensors.as_deref().unwrap_or(&[]) {
-        let tensor = index.get(&row.name).expect("it is there");
+        let tensor = index.find(&row.name).expect("it is sound").expect("it is there");
         assert_eq!(tensor.dims(), row.shape);
         let mut buffer = vec![0; sample.file.len()];
         assert_eq!(sha256(model.tensor(&tensor).unwrap().read_all(&mut buffer).unwrap()), row.sha256);

@@ -18,7 +18,7 @@ fn row(storage: &[u8]) -> Result<Vec<f32>, Box<dyn Error>> {
         IndexStorage::<{ model::INDEX_TENSORS }, { model::INDEX_DIMS }, { model::INDEX_NAME_BYTES }>::new();
     let mut window = [0; 64];
     let (mut file, index) = Model::open_indexed(storage, memory.memory(), &mut window)?;
-    let weight = index.get(model::FC1_WEIGHT.name).ok_or("no weight")?;
+    let weight = index.find(model::FC1_WEIGHT.name)?.ok_or("no weight")?;
     let mut values = [0.0_f32; model::LARGEST_ROW_ELEMENTS];
     let row = file.tensor(&weight)?.row(1)?.read_lossless(&mut values)?;
     // The end.

@@ -79,7 +79,7 @@ pub const OPENINGS: [(&str, MakeFile, Opening); 3] = [
         Box::pin(async move {
             let mut storage = IndexStorage::<3, 2, 7>::new();
             let (model, index) = Model::open_indexed(source, storage.memory(), &mut [0; 32]).await?;
-            Ok(format!("{:?} {:?}", model.summary(), index.get("a")))
+            Ok(format!("{:?} {:?}", model.summary(), index.find("a").expect("it is sound")))
         })
     }),
 ];

@@ -168,7 +168,7 @@ fn tensors_come_out(door: Door, sample: &Sample, storage: &Storage<'_>) {
 }
 
 fn indexed_comes_out(model: &mut Model<Source<'_>>, index: &Index<'_>, row: &TensorRow) {
-    let tensor = index.get(&row.name).unwrap_or_else(|| panic!("there is no {:?}", row.name));
+    let tensor = index.find(&row.name).expect("it is sound").unwrap_or_else(|| panic!("there is no {:?}", row.name));
     assert_eq!((tensor.dtype().to_string(), tensor.dims()), (row.dtype.clone(), &row.shape[..]));
     let mut reader = model.tensor(&tensor).expect("it is this file's");
     all_comes_out(&mut reader, row);
@@ -207,7 +207,7 @@ fn every_buffer_does(door: Door, sample: &Sample, storage: &Storage<'_>) {
     let index = finish(model.index(memory.lend(), &mut window)).expect("it is sound");
     let rows = if sample.is_long() { &sample.rows()[..sample.rows().len().min(10)] } else { sample.rows() };
     for (number, row) in rows.iter().enumerate() {
-        let tensor = index.get(&row.name).expect("it is there");
+        let tensor = index.find(&row.name).expect("it is sound").expect("it is there");
         for size in share::part(BUFFERS, sample.number + number) {
             let _context = Context(|| format!("{}, a buffer of {size}", row.name));
             let mut buffer = vec![0; size];

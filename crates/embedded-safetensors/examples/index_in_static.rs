@@ -31,7 +31,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     for tensor in index.by_name() {
         println!("{} {:?}", tensor.name(), tensor.dims());
     }
-    let bias = index.get("fc2.bias").ok_or("the model has no bias")?;
+    let bias = index.find("fc2.bias")?.ok_or("the model has no bias")?;
     let mut buffer = [0; 16];
     let bytes = model.tensor(&bias)?.read_all(&mut buffer)?;
     println!("{}: {:?}", bias.name(), model::floats(bytes).collect::<Vec<_>>());

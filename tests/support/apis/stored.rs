@@ -86,8 +86,8 @@ fn lists(case: &Case<'_>, index: &Index<'_>) {
         shape: tensor.dims().to_vec(),
     });
     case.lists(tensors.collect());
-    assert!(case.tensors().iter().all(|tensor| index.get(&tensor.name).is_some()));
-    assert!(index.get("no such name").is_none());
+    assert!(case.tensors().iter().all(|tensor| index.find(&tensor.name).is_ok_and(|found| found.is_some())));
+    assert_eq!(index.find("no such name"), Ok(None));
 }
 
 /// Everything that a model can be asked, in a valid file.

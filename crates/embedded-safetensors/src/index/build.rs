@@ -315,14 +315,14 @@ mod tests {
         let mut memory = Memory::new();
         let mut index = memory.index(&header).expect("it is sound");
         for (place, name) in names().iter().rev().enumerate() {
-            let found = index.get(name).map(|tensor| (tensor.name(), tensor.begin()));
+            let found = index.find(name).expect("it is sound").map(|tensor| (tensor.name(), tensor.begin()));
             assert_eq!(found, Some((name.as_str(), place as u64)));
         }
         for absent in ["", "layer.50.weight", "layer.10.weigh", "layer.10.weights"] {
-            assert_eq!(index.get(absent), None);
+            assert_eq!(index.find(absent), Ok(None));
         }
         assert!(index.by_name().map(|tensor| tensor.name()).eq(names()));
-        assert!(names().iter().all(|name| index.get(name).is_some()), "sorting by name harms no lookup");
+        assert!(names().iter().all(|name| index.find(name).is_ok_and(|found| found.is_some())), "sorting by name harms no lookup");
     }
 
     /// A record has held something else where its bucket begins, and what it held may look like a link.

@@ -87,7 +87,7 @@ pub struct IndexSize {
 /// let file: &[u8] = b"\x38\0\0\0\0\0\0\0{\"a\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[0,2]}}   ab";
 /// let mut storage = STORAGE.lock().unwrap();
 /// let (mut model, index) = Model::open_indexed(file, storage.memory(), &mut [0; 64])?;
-/// let a = index.get("a").expect("it is there");
+/// let a = index.find("a")?.expect("it is there");
 /// assert_eq!(model.tensor(&a)?.read_all(&mut [0; 8])?, b"ab");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

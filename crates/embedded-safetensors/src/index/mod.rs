@@ -73,9 +73,13 @@ impl<'m> Index<'m> {
     }
 
     /// The tensor of this name, in the time that it takes to hash the name.
-    pub fn get(&self, name: &str) -> Option<IndexedTensor<'m>> {
-        let place = find(self.records, self.names.as_bytes(), self.key, name.as_bytes())?;
-        self.nth(place)
+    ///
+    /// # Errors
+    /// None: the header has been validated. All that finds tensors by name has this signature.
+    #[inline]
+    pub fn find(&self, name: &str) -> Result<Option<IndexedTensor<'m>>, Error> {
+        let place = find(self.records, self.names.as_bytes(), self.key, name.as_bytes());
+        Ok(place.and_then(|place| self.nth(place)))
     }
 
     /// The tensor at this place in the order of their offsets, counted from 0.

@@ -103,7 +103,7 @@ fn index<S: ReadAt>(model: &mut Model<S>, lent: &mut Lent<'_>) -> Outcome<S> {
 fn look_up<S: ReadAt>(model: &mut Model<S>, mut index: Index<'_>, buffer: &mut [u8]) -> Outcome<S> {
     let mut sum = index.len() as u64 ^ u64::from(index.is_empty()) ^ summary(index.summary());
     let name = core::str::from_utf8(buffer).unwrap_or("a");
-    let looked_up = [index.get(name), index.nth(name.len()), index.at_offset(sum)];
+    let looked_up = [index.find(name).unwrap_or(None), index.nth(name.len()), index.at_offset(sum)];
     for found in looked_up.iter().flatten() {
         sum ^= indexed(found) ^ read_number(read(model, found, buffer));
     }
