@@ -2,6 +2,7 @@
 
 use crate::failure::NotRead;
 use crate::source::Source;
+use embedded_safetensors::{FileModel, file::FileFault};
 use std::fs::File;
 use std::io::{ErrorKind, Read, Seek};
 use std::path::Path;
@@ -30,12 +31,24 @@ fn open_path(path: &Path) -> Result<Source, NotRead> {
     }
     // Files that the system makes up as they are read claim to be empty.
     if metadata.is_file() && metadata.len() > 0 {
-        return Source::file(file, &metadata);
+        let source = Source::file(file, &metadata)?;
+        return match source.has_header() || !is_interrupted(path) {
+            true => Ok(source),
+            false => Err(NotRead::because(HALF_WRITTEN)),
+        };
     }
     if system::is_fifo(&metadata) {
         return Source::stream(system::first_of_fifo(file)?);
     }
     Source::stream(system::patient(file))
+}
+
+const HALF_WRITTEN: &str = "its header is half written, by an edit that is under way or was interrupted; \
+    `safetensors pack --in-place FILE` repairs it";
+
+/// Whether an edit in place has left the header of this file half written, or is about to write it.
+pub fn is_interrupted(path: &Path) -> bool {
+    FileModel::open(path).is_err_and(|error| matches!(error.fault(), FileFault::Interrupted))
 }
 
 /// Standard input may be a file that somebody has read the beginning of: what is left counts then.

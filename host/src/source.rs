@@ -86,6 +86,11 @@ impl Source {
         Ok(source)
     }
 
+    /// Whether the file claims a header, and no longer one than the format allows.
+    pub fn has_header(&self) -> bool {
+        self.header_end > 8
+    }
+
     /// Keeps the header of a file in memory, if with its length it has at most so many bytes.
     pub fn hold(&mut self, most: u64) -> Result<(), NotRead> {
         let fits = self.header_end <= most && self.len.is_some_and(|len| self.header_end <= len);

@@ -291,6 +291,29 @@ fn a_header_with_room_is_edited_in_place() {
     assert_eq!(std::fs::read(place.path("m")).expect("a file"), before);
 }
 
+/// An edit in place marks the length of the header until the new header is whole, and keeps both in an undo file.
+#[test]
+fn a_header_that_is_half_written_is_reported_and_repaired() {
+    let place = place();
+    let (old, data) = (sound(), b"abcde");
+    let header = &old[..old.len() - data.len()];
+    let new = [&header[..8], String::from_utf8_lossy(&header[8..]).replace("\"a\"", "\"x\"").as_bytes()].concat();
+    let lengths = [old.len() as u64, header.len() as u64].map(u64::to_le_bytes).concat();
+    place.put(".m.undo", &[b"safetensors undo", &lengths[..], header, &new, data, data].concat());
+    place.put("m", &[&header[..4], &[0xFF; 4], &new[8..], data].concat());
+    let torn = "m: cannot be read: its header is half written, by an edit that is under way or was interrupted; \
+        `safetensors pack --in-place FILE` repairs it\n";
+    for command in ["check", "inspect", "hash"] {
+        place.run([command, "m"]).is(2, "", torn);
+    }
+    let run = place.run(["pack", "--in-place", "m"]);
+    let done = format!("m: 2 tensors, {} bytes, edited in place\n", old.len());
+    run.is(0, &done, "m: its header was half written by an edit, and is whole again\n");
+    assert_eq!(names(&place, "m"), ["a", "b"], "the old names");
+    assert!(!place.path(".m.undo").exists());
+    place.run(["check", "m"]).is(0, &format!("m: ok, 2 tensors, {} bytes\n", old.len()), "");
+}
+
 #[test]
 fn a_dry_run_tells_and_writes_nothing() {
     let place = place();

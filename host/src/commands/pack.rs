@@ -7,6 +7,8 @@ use crate::convert::Kind;
 use crate::exit::Exit;
 use crate::json::{self, Object};
 use crate::model::{Model, Padding, is_sharded};
+use crate::open::is_interrupted;
+use crate::output::complain;
 use crate::pack::{Contents, Edits, Layout, Line, Ordering, Prefer, plan, write};
 use crate::product::{Product, may_be_made, not_both_on_output};
 use crate::same::{not_of_the_model, not_the_input};
@@ -56,7 +58,8 @@ pub struct Pack {
     #[command(flatten)]
     edits: Edits,
 
-    /// Edit names and metadata of the only input, where only the header must be written
+    /// Edit names and metadata of the only input, where only the header must be written; repairs what an interrupted
+    /// edit has left
     #[arg(long, conflicts_with_all = [
         "output", "order", "align", "align_all", "header_room", "only", "except", "prefer", "dry_run",
     ])]
@@ -96,7 +99,10 @@ impl Run for Pack {
             may_be_made(output, self.force)?;
         }
         match &self.inputs[..] {
-            [only] if self.in_place => self.keeps_its_index(only)?,
+            [only] if self.in_place => {
+                repair(only)?;
+                self.keeps_its_index(only)?;
+            }
             inputs => must_be_whole(inputs, self.output.as_deref())?,
         }
         let models = self.inputs.iter().map(|input| Model::open(input));
@@ -186,6 +192,16 @@ impl Pack {
         })?;
         Ok(saved)
     }
+}
+
+/// Waits for the end of an edit in place that has the header of this file half written, or puts the old header back if it was interrupted.
+fn repair(path: &Path) -> Result<(), Complaint> {
+    if is_interrupted(path) {
+        Draft::open(path)?;
+        let path = shown_text(&path.to_string_lossy());
+        complain(format_args!("{path}: its header was half written by an edit, and is whole again"));
+    }
+    Ok(())
 }
 
 /// What there is to tell.
