@@ -1,6 +1,6 @@
 //! The transcripts in both READMEs and in the pages of the commands are what the program prints.
 //!
-//! `BLESS=1 cargo test -p safetensors-host --test command pages::` writes them anew.
+//! `BLESS=1 cargo test -p safetensors-host --test command pages::` writes them anew, and the table of commands.
 #![cfg(unix)]
 
 use crate::support::{Place, file, tensor};
@@ -17,14 +17,31 @@ fn transcripts_are_true() {
     assert!(wrong.is_empty(), "these show something else than what is printed: {wrong:?}");
 }
 
+/// The table of the readme has the first sentence of each page.
 #[test]
 fn every_command_has_a_page_that_the_readme_leads_to() {
-    let readme = fs::read_to_string(folder().join("README.md")).expect("the readme");
-    for command in commands() {
-        let page = format!("docs/{command}.md");
-        assert!(folder().join(&page).is_file(), "there is no {page}");
-        assert!(readme.contains(&page), "README.md does not lead to {page}");
+    let path = folder().join("README.md");
+    let readme = fs::read_to_string(&path).expect("the readme");
+    let (before, rest) = readme.split_once(TABLE).expect("the table of commands");
+    let (_, after) = rest.split_once("\n\n").expect("its end");
+    let rows: String = commands().iter().map(|command| row(command)).collect();
+    let new = format!("{before}{TABLE}{rows}\n{after}");
+    if std::env::var_os("BLESS").is_some() && new != readme {
+        fs::write(&path, &new).expect("it can be written");
+    } else {
+        assert_eq!(readme, new);
     }
+}
+
+const TABLE: &str = "| command | what it does |\n|---|---|\n";
+
+fn row(command: &str) -> String {
+    let page = fs::read_to_string(folder().join(format!("docs/{command}.md"))).expect("a page");
+    let mut paragraphs = page.split("\n\n").skip(1);
+    let first = paragraphs.find(|text| !text.starts_with("Needs a build")).expect("what it does").replace('\n', " ");
+    let sentence = first.split(". ").next().unwrap_or(&first).trim_end_matches('.');
+    let begin = sentence.get(..1).expect("a letter").to_lowercase();
+    format!("| [`{command}`](docs/{command}.md) | {begin}{} |\n", &sentence[1..])
 }
 
 /// As the program lists them itself.
