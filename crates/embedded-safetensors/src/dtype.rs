@@ -1,87 +1,89 @@
 //! The element types of the format.
 
-/// An element type, in the order in which the reference's writer ranks them (lowest first).
-///
-/// *Memory*: one byte.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[repr(u8)]
-#[non_exhaustive]
-#[allow(non_camel_case_types)]
-pub enum Dtype {
+/// Declares [`Dtype`]: a line for each element type, with the width of an element in bits. Its name is the header's spelling.
+macro_rules! dtypes {
+    ($($(#[$doc:meta])+ $name:ident: $bits:literal,)+) => {
+        /// An element type, in the order in which the reference's writer ranks them (lowest first).
+        ///
+        /// *Memory*: one byte.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[cfg_attr(feature = "defmt", derive(defmt::Format))]
+        #[repr(u8)]
+        #[non_exhaustive]
+        #[allow(non_camel_case_types)]
+        pub enum Dtype {
+            $($(#[$doc])+ $name,)+
+        }
+
+        impl Dtype {
+            /// Every dtype, in rank order.
+            pub const ALL: &'static [Self] = &[$(Self::$name),+];
+
+            /// The header's spelling.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$name => stringify!($name),)+
+                }
+            }
+
+            /// Width of one element in bits: 4, 6, 8, 16, 32 or 64.
+            pub const fn bits(self) -> u8 {
+                match self {
+                    $(Self::$name => $bits,)+
+                }
+            }
+        }
+    };
+}
+
+dtypes! {
     /// Boolean, one byte each; readers never inspect the value.
-    BOOL,
+    BOOL: 8,
     /// MXFP4: 4-bit float, two to a byte.
-    F4,
+    F4: 4,
     /// MXFP6: 6-bit float with 2 exponent bits, four to three bytes.
-    F6_E2M3,
+    F6_E2M3: 6,
     /// MXFP6: 6-bit float with 3 exponent bits, four to three bytes.
-    F6_E3M2,
+    F6_E3M2: 6,
     /// Unsigned 8-bit integer.
-    U8,
+    U8: 8,
     /// Signed 8-bit integer.
-    I8,
+    I8: 8,
     /// 8-bit float, 5 exponent bits, with infinities.
-    F8_E5M2,
+    F8_E5M2: 8,
     /// 8-bit float, 4 exponent bits, no infinities.
-    F8_E4M3,
+    F8_E4M3: 8,
     /// 8-bit power of two: the scale of microscaling blocks.
-    F8_E8M0,
+    F8_E8M0: 8,
     /// 8-bit float, 4 exponent bits, no infinities, no negative zero.
-    F8_E4M3FNUZ,
+    F8_E4M3FNUZ: 8,
     /// 8-bit float, 5 exponent bits, no infinities, no negative zero.
-    F8_E5M2FNUZ,
+    F8_E5M2FNUZ: 8,
     /// Signed 16-bit integer.
-    I16,
+    I16: 16,
     /// Unsigned 16-bit integer.
-    U16,
+    U16: 16,
     /// IEEE half precision.
-    F16,
+    F16: 16,
     /// The upper half of an `F32`.
-    BF16,
+    BF16: 16,
     /// Signed 32-bit integer.
-    I32,
+    I32: 32,
     /// Unsigned 32-bit integer.
-    U32,
+    U32: 32,
     /// IEEE single precision.
-    F32,
+    F32: 32,
     /// Complex number of two `F32`.
-    C64,
+    C64: 64,
     /// IEEE double precision.
-    F64,
+    F64: 64,
     /// Signed 64-bit integer.
-    I64,
+    I64: 64,
     /// Unsigned 64-bit integer.
-    U64,
+    U64: 64,
 }
 
 impl Dtype {
-    /// Every dtype, in rank order.
-    pub const ALL: &'static [Self] = &[
-        Self::BOOL,
-        Self::F4,
-        Self::F6_E2M3,
-        Self::F6_E3M2,
-        Self::U8,
-        Self::I8,
-        Self::F8_E5M2,
-        Self::F8_E4M3,
-        Self::F8_E8M0,
-        Self::F8_E4M3FNUZ,
-        Self::F8_E5M2FNUZ,
-        Self::I16,
-        Self::U16,
-        Self::F16,
-        Self::BF16,
-        Self::I32,
-        Self::U32,
-        Self::F32,
-        Self::C64,
-        Self::F64,
-        Self::I64,
-        Self::U64,
-    ];
-
     /// The dtype that the header spells `name`, exactly and case-sensitively.
     pub const fn from_name(name: &[u8]) -> Option<Self> {
         let mut left: &[Self] = Self::ALL;
@@ -141,47 +143,6 @@ impl Dtype {
         }
         None
     }
-
-    /// The header's spelling.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::BOOL => "BOOL",
-            Self::F4 => "F4",
-            Self::F6_E2M3 => "F6_E2M3",
-            Self::F6_E3M2 => "F6_E3M2",
-            Self::U8 => "U8",
-            Self::I8 => "I8",
-            Self::F8_E5M2 => "F8_E5M2",
-            Self::F8_E4M3 => "F8_E4M3",
-            Self::F8_E8M0 => "F8_E8M0",
-            Self::F8_E4M3FNUZ => "F8_E4M3FNUZ",
-            Self::F8_E5M2FNUZ => "F8_E5M2FNUZ",
-            Self::I16 => "I16",
-            Self::U16 => "U16",
-            Self::F16 => "F16",
-            Self::BF16 => "BF16",
-            Self::I32 => "I32",
-            Self::U32 => "U32",
-            Self::F32 => "F32",
-            Self::C64 => "C64",
-            Self::F64 => "F64",
-            Self::I64 => "I64",
-            Self::U64 => "U64",
-        }
-    }
-
-    /// Width of one element in bits: 4, 6, 8, 16, 32 or 64.
-    pub const fn bits(self) -> u8 {
-        match self {
-            Self::F4 => 4,
-            Self::F6_E2M3 | Self::F6_E3M2 => 6,
-            Self::BOOL | Self::U8 | Self::I8 => 8,
-            Self::F8_E5M2 | Self::F8_E4M3 | Self::F8_E8M0 | Self::F8_E4M3FNUZ | Self::F8_E5M2FNUZ => 8,
-            Self::I16 | Self::U16 | Self::F16 | Self::BF16 => 16,
-            Self::I32 | Self::U32 | Self::F32 => 32,
-            Self::C64 | Self::F64 | Self::I64 | Self::U64 => 64,
-        }
-    }
 }
 
 /// Names of two to four letters, the usual ones first; the first letter in the lowest byte, and a quote behind the last where
@@ -207,7 +168,7 @@ const SHORT: [Dtype; 15] = {
     [F32, F16, BF16, I8, U8, I64, I32, I16, F64, BOOL, U16, U32, U64, F4, C64]
 };
 
-/// The other names in one text, for a table of texts takes more flash than they do.
+/// The other names in one text, each with a quote after it: a table of texts takes more flash than they do.
 const LONG_NAMES: &[u8] = b"F8_E4M3\"F8_E5M2\"F8_E8M0\"F6_E2M3\"F6_E3M2\"F8_E4M3FNUZ\"F8_E5M2FNUZ\"";
 
 /// Whose names they are.
@@ -215,6 +176,8 @@ const LONG: [Dtype; 7] = {
     use Dtype::*;
     [F8_E4M3, F8_E5M2, F8_E8M0, F6_E2M3, F6_E3M2, F8_E4M3FNUZ, F8_E5M2FNUZ]
 };
+
+const _: () = assert!(SHORT.len() + LONG.len() == Dtype::ALL.len(), "each dtype is in SHORT or in LONG");
 
 /// `==` on slices is not const.
 const fn equal(mut a: &[u8], mut b: &[u8]) -> bool {
