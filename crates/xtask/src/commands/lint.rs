@@ -1,6 +1,6 @@
 //! `cargo xtask lint`: everything that can be judged without running it.
 
-use super::Command;
+use super::{Command, api};
 use crate::boards::{Package, packages};
 use crate::process::Run;
 use crate::report::{Outcome, Report, Tally};
@@ -21,6 +21,7 @@ fn run(words: &[String]) -> Result<ExitCode, String> {
     report.stage("clippy", "no warnings, with any features", clippy);
     report.stage("firmware", "no warnings in firmware", firmware);
     report.stage("doc", "the documentation builds without warnings", doc);
+    report.stage("api", "the public API is what tests/api says", api::compare);
     report.stage("package", "the product packs, and builds from its package", package);
     report.stage("house", "layers, lengths of functions and files, words", house);
     Ok(report.print(None))

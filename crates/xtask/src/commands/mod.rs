@@ -1,5 +1,6 @@
 //! The commands: those of many lines in files of their own.
 
+mod api;
 mod fuzz;
 mod lint;
 mod measure;
@@ -17,7 +18,7 @@ pub struct Command {
     run: fn(&[String]) -> Result<ExitCode, String>,
 }
 
-static COMMANDS: [Command; 9] = [
+static COMMANDS: [Command; 10] = [
     Command {
         name: "demo",
         about: "a board reads digits (--board BOARD: another one; --list: which there are)",
@@ -32,6 +33,7 @@ static COMMANDS: [Command; 9] = [
     measure::COMMAND,
     lint::COMMAND,
     fuzz::COMMAND,
+    api::COMMAND,
     Command {
         name: "vectors",
         about: "generate tests/vectors anew, with the reference's verdicts",
