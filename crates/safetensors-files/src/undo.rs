@@ -18,7 +18,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 pub(crate) const PAUSES: u32 = 20;
 
 /// Threads of one program do not disturb each other where a header is written in place or a file replaced; of other
-/// programs nobody knows.
+/// programs nothing is known.
 static EDITING: Mutex<()> = Mutex::new(());
 
 pub(crate) fn lock() -> MutexGuard<'static, ()> {
