@@ -2,7 +2,7 @@
 
 use crate::failure::NotRead;
 use crate::source::Source;
-use embedded_safetensors::{FileModel, file::FileFault};
+use embedded_safetensors::{FileModel, file::{FileError, FileFault}};
 use std::fs::File;
 use std::io::{ErrorKind, Read, Seek};
 use std::path::Path;
@@ -32,9 +32,9 @@ fn open_path(path: &Path) -> Result<Source, NotRead> {
     // Files that the system makes up as they are read claim to be empty.
     if metadata.is_file() && metadata.len() > 0 {
         let source = Source::file(file, &metadata)?;
-        return match source.has_header() || !is_interrupted(path) {
+        return match source.has_header() {
             true => Ok(source),
-            false => Err(NotRead::because(HALF_WRITTEN)),
+            false => not_half_written(path).map(|()| source),
         };
     }
     if system::is_fifo(&metadata) {
@@ -46,9 +46,23 @@ fn open_path(path: &Path) -> Result<Source, NotRead> {
 const HALF_WRITTEN: &str = "its header is half written, by an edit that is under way or was interrupted; \
     `safetensors pack --in-place FILE` repairs it";
 
+/// # Errors
+/// The file, whose header was not sound a moment ago, is being edited in place, or was and the edit was interrupted.
+fn not_half_written(path: &Path) -> Result<(), NotRead> {
+    match FileModel::open(path) {
+        Ok(_) => Err(NotRead::changed()),
+        Err(error) if is_interruption(&error) => Err(NotRead::because(HALF_WRITTEN)),
+        Err(_) => Ok(()),
+    }
+}
+
 /// Whether an edit in place has left the header of this file half written, or is about to write it.
 pub fn is_interrupted(path: &Path) -> bool {
-    FileModel::open(path).is_err_and(|error| matches!(error.fault(), FileFault::Interrupted))
+    FileModel::open(path).is_err_and(|error| is_interruption(&error))
+}
+
+fn is_interruption(error: &FileError) -> bool {
+    matches!(error.fault(), FileFault::Interrupted)
 }
 
 /// Standard input may be a file that somebody has read the beginning of: what is left counts then.

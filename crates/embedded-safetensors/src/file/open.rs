@@ -31,6 +31,10 @@ impl Opened {
         let validated = OwnedIndex::of(&header, version.len);
         if matches!(validated, Err(Error { kind: ErrorKind::HeaderTooLarge { .. }, .. })) {
             check_interrupted(path, &file, version.len)?;
+            // The edit may have ended since the header was read.
+            if self::version(&file)? != version || read(&file, &version)? != header {
+                return Err(FileFault::Interrupted);
+            }
         }
         let index = validated.map_err(|error| refusal(error, &header))?;
         Ok(Self { file, version, header, index })
