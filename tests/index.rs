@@ -234,7 +234,11 @@ fn an_index_in_a_static_is_used_again_and_again() {
 fn what_was_found_outlives_the_index() {
     let file = example();
     let mut memory = Memory::of(EXAMPLE);
-    let bias = open(&file, memory.lend(), 64).expect("it fits").find("bias").expect("it is sound").expect("it is there");
+    let bias = open(&file, memory.lend(), 64)
+        .expect("it fits")
+        .find("bias")
+        .expect("it is sound")
+        .expect("it is there");
     assert_eq!((bias.name(), bias.dims()), ("bias", &[5][..]));
 }
 

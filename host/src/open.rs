@@ -2,7 +2,10 @@
 
 use crate::failure::NotRead;
 use crate::source::Source;
-use embedded_safetensors::{FileModel, file::{FileError, FileFault}};
+use embedded_safetensors::{
+    FileModel,
+    file::{FileError, FileFault},
+};
 use std::fs::File;
 use std::io::{ErrorKind, Read, Seek};
 use std::path::Path;

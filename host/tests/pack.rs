@@ -297,7 +297,8 @@ fn a_header_that_is_half_written_is_reported_and_repaired() {
     let place = place();
     let (old, data) = (sound(), b"abcde");
     let header = &old[..old.len() - data.len()];
-    let new = [&header[..8], String::from_utf8_lossy(&header[8..]).replace("\"a\"", "\"x\"").as_bytes()].concat();
+    let new =
+        [&header[..8], String::from_utf8_lossy(&header[8..]).replace("\"a\"", "\"x\"").as_bytes()].concat();
     let lengths = [old.len() as u64, header.len() as u64].map(u64::to_le_bytes).concat();
     place.put(".m.undo", &[b"safetensors undo", &lengths[..], header, &new, data, data].concat());
     place.put("m", &[&header[..4], &[0xFF; 4], &new[8..], data].concat());

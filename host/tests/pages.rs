@@ -38,7 +38,8 @@ const TABLE: &str = "| command | what it does |\n|---|---|\n";
 fn row(command: &str) -> String {
     let page = fs::read_to_string(folder().join(format!("docs/{command}.md"))).expect("a page");
     let mut paragraphs = page.split("\n\n").skip(1);
-    let first = paragraphs.find(|text| !text.starts_with("Needs a build")).expect("what it does").replace('\n', " ");
+    let first =
+        paragraphs.find(|text| !text.starts_with("Needs a build")).expect("what it does").replace('\n', " ");
     let sentence = first.split(". ").next().unwrap_or(&first).trim_end_matches('.');
     let begin = sentence.get(..1).expect("a letter").to_lowercase();
     format!("| [`{command}`](docs/{command}.md) | {begin}{} |\n", &sentence[1..])

@@ -168,7 +168,8 @@ fn tensors_come_out(door: Door, sample: &Sample, storage: &Storage<'_>) {
 }
 
 fn indexed_comes_out(model: &mut Model<Source<'_>>, index: &Index<'_>, row: &TensorRow) {
-    let tensor = index.find(&row.name).expect("it is sound").unwrap_or_else(|| panic!("there is no {:?}", row.name));
+    let tensor =
+        index.find(&row.name).expect("it is sound").unwrap_or_else(|| panic!("there is no {:?}", row.name));
     assert_eq!((tensor.dtype().to_string(), tensor.dims()), (row.dtype.clone(), &row.shape[..]));
     let mut reader = model.tensor(&tensor).expect("it is this file's");
     all_comes_out(&mut reader, row);

@@ -181,7 +181,12 @@ pub(crate) fn recover(disk: &dyn Disk, target: &Path) -> Result<bool, EditFault>
 ///
 /// # Errors
 /// Those of the system.
-fn own(disk: &dyn Disk, target: &Path, file: &dyn Handle, len: u64) -> Result<Option<(Vec<u8>, Undo)>, EditFault> {
+fn own(
+    disk: &dyn Disk,
+    target: &Path,
+    file: &dyn Handle,
+    len: u64,
+) -> Result<Option<(Vec<u8>, Undo)>, EditFault> {
     let Some(place) = Undo::place_beside(target) else { return Ok(None) };
     let undo = match load(disk, &place) {
         Err(EditFault::ForeignUndo { .. }) => None,
@@ -195,7 +200,12 @@ fn own(disk: &dyn Disk, target: &Path, file: &dyn Handle, len: u64) -> Result<Op
 ///
 /// # Errors
 /// Those of the system.
-pub(crate) fn is_torn(disk: &dyn Disk, target: &Path, file: &dyn Handle, len: u64) -> Result<bool, EditFault> {
+pub(crate) fn is_torn(
+    disk: &dyn Disk,
+    target: &Path,
+    file: &dyn Handle,
+    len: u64,
+) -> Result<bool, EditFault> {
     let own = own(disk, target, file, len)?;
     Ok(own.is_some_and(|(header, undo)| undo.is_torn(&header)))
 }

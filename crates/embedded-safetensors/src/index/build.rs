@@ -322,7 +322,10 @@ mod tests {
             assert_eq!(index.find(absent), Ok(None));
         }
         assert!(index.by_name().map(|tensor| tensor.name()).eq(names()));
-        assert!(names().iter().all(|name| index.find(name).is_ok_and(|found| found.is_some())), "sorting by name harms no lookup");
+        assert!(
+            names().iter().all(|name| index.find(name).is_ok_and(|found| found.is_some())),
+            "sorting by name harms no lookup"
+        );
     }
 
     /// A record has held something else where its bucket begins, and what it held may look like a link.
