@@ -68,8 +68,8 @@ mod model;
 mod nor;
 #[path = "../io/read_at.rs"]
 mod read_at;
-#[path = "../write/recorder.rs"]
-mod recorder;
+#[path = "../write/recording.rs"]
+mod recording;
 #[path = "../reader/rows.rs"]
 mod rows;
 #[path = "../io/seekable.rs"]
@@ -97,7 +97,7 @@ pub use model::Model;
 #[cfg(feature = "embedded-storage-async")]
 pub use nor::FlashFile;
 pub use read_at::ReadAt;
-pub use recorder::Recorder;
+pub use recording::Recorder;
 pub use rows::Rows;
 pub use seekable::Seekable;
 pub use slice::SliceReader;

@@ -2,7 +2,7 @@
 
 use super::decimal;
 use super::escape::{Spelling, hex, spelling};
-use super::pieces::{Piece, Pieces};
+use super::text::{Piece, Pieces};
 use super::plan::{FilePlan, PREFIX};
 use crate::util::bytes::{copy, front};
 

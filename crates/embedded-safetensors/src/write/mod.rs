@@ -2,7 +2,7 @@
 //! what the file is to hold, and is sorted into a [`FilePlan`].
 
 // What a file is to hold is described (`spec`), checked and laid out (`plan`, in the order that `order` makes), its header spelled piece by
-// piece (`pieces`, whole entries at once by `whole`) into any buffer (`encoder`), and its data taken in the order of the file (`cursor`).
+// piece (`text`, whole entries at once by `whole`) into any buffer (`encoder`), and its data taken in the order of the file (`cursor`).
 
 pub(crate) mod cursor;
 mod decimal;
@@ -10,9 +10,9 @@ pub(crate) mod encoder;
 mod escape;
 pub(crate) mod layout;
 mod order;
-mod pieces;
+mod text;
 pub(crate) mod plan;
-mod recorder;
+mod recording;
 pub(crate) mod spec;
 mod whole;
 #[cfg(feature = "embedded-io")]
@@ -29,7 +29,7 @@ pub use cursor::Due;
 pub use encoder::HeaderEncoder;
 pub use layout::{Content, PlannedTensor, PlannedTensors};
 pub use plan::FilePlan;
-pub use recorder::Recorder;
+pub use recording::Recorder;
 pub use spec::{FileSpec, Placement, TensorSpec};
 #[cfg(feature = "embedded-io")]
 pub use writer::Writer;

@@ -3,7 +3,7 @@
 use super::encoder::HeaderEncoder;
 use super::layout::PlannedTensors;
 use super::order::{self, Order};
-use super::pieces::{Pieces, lengths};
+use super::text::{Pieces, lengths};
 use super::spec::{FileSpec, Placement};
 use crate::error::MAX_HEADER_LEN;
 use crate::error::spec::PADDING;

@@ -1,9 +1,9 @@
-//! An entry that is put into the room at once, where all of it has room: what [`Pieces`](super::pieces::Pieces) gives piece by piece from
+//! An entry that is put into the room at once, where all of it has room: what [`Pieces`](super::text::Pieces) gives piece by piece from
 //! its name to its last number.
 
 use super::decimal;
 use super::layout::Planned;
-use super::pieces::{BEFORE_DTYPE, BEFORE_OFFSETS, BEFORE_SHAPE};
+use super::text::{BEFORE_DTYPE, BEFORE_OFFSETS, BEFORE_SHAPE};
 use crate::header::behind_plain;
 use crate::util::bytes::copy;
 
