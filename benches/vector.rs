@@ -36,8 +36,8 @@ pub fn write(file: &mut [u8], values: &[f32]) -> usize {
 }
 
 pub fn write_to(sink: impl Write<Error: Debug>, plan: FilePlan<'_>, values: &[f32]) {
-    let mut writer = Writer::begin(sink, plan, &mut [0; 128]).expect("there is room");
-    writer.write_values(values).expect("there is room");
+    let mut writer = Writer::new(sink, plan, &mut [0; 128]).expect("there is room");
+    writer.write(values).expect("there is room");
     writer.finish().expect("it is complete");
 }
 

@@ -45,7 +45,7 @@ fn encode(plan: FilePlan<'_>) {
 /// Into memory, tensor by tensor.
 fn write_file(plan: FilePlan<'_>) {
     let mut file = vec![0; usize::try_from(plan.file_len()).expect("it is small")];
-    let mut writer = Writer::begin(&mut file[..], plan, &mut [0; 4096]).expect("there is room");
+    let mut writer = Writer::new(&mut file[..], plan, &mut [0; 4096]).expect("there is room");
     let zeros = [0; 1 << 17];
     while let Some(due) = writer.due() {
         let bytes = usize::try_from(due.remaining).expect("it is small");

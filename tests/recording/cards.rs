@@ -7,7 +7,7 @@ use embedded_io::{Error as _, ErrorKind as IoErrorKind, ErrorType, Read, Seek, S
 use embedded_safetensors::{
     ErrorKind, Model, ReadAt, WriteError,
     io::{FileLen, Seekable},
-    write::Recorder,
+    write::Writer,
 };
 use support::judge::judge;
 use support::mock::Fault;
@@ -292,7 +292,7 @@ fn when_a_call_fails_there_is_the_whole_file_or_none() {
     }
 }
 
-/// Up to [`Recorder::finish`], which comes once.
+/// Up to [`Writer::finish`], which comes once.
 #[test]
 fn a_recording_goes_on_where_a_call_failed() {
     let sample = Sample::long();
@@ -302,7 +302,7 @@ fn a_recording_goes_on_where_a_call_failed() {
         let mut card = Card::default().with(Accident::FailsLate(call));
         sample.with_plan(|plan| {
             let mut buffer = [0; 32];
-            let Ok(mut recorder) = Recorder::begin(Seekable::new(&mut card), plan, &mut buffer) else {
+            let Ok(mut recorder) = Writer::record(Seekable::new(&mut card), plan, &mut buffer) else {
                 return;
             };
             while recorder.position() < plan.file_len() {

@@ -3,7 +3,7 @@
 use embedded_safetensors::{
     Dtype, ErrorKind, WriteError,
     io::{FlashError, FlashFile},
-    write::{FileSpec, Recorder, TensorSpec},
+    write::{FileSpec, TensorSpec, Writer},
 };
 use support::flash::{Accident, Nor, Tear};
 use support::judge::judge;
@@ -23,22 +23,22 @@ fn mistakes_are_told_and_can_be_mended() {
     let (start, end) = (plan.data_start(), plan.file_len());
     let mut memory = vec![0; usize::try_from(end).unwrap()];
     let mut buffer = [0; 8];
-    let mut recorder = Recorder::begin(&mut memory[..], plan, &mut buffer).expect("it has room");
+    let mut recorder = Writer::record(&mut memory[..], plan, &mut buffer).expect("it has room");
     let at = |kind: ErrorKind, at| Err(WriteError::Format(kind.at(at)));
     let too_many = ErrorKind::TooManyBytes { tensor: 0, given: 9, left: 8 };
     assert_eq!(recorder.write_bytes(&[0; 9]), at(too_many, start));
     let mismatch = ErrorKind::ValueType { tensor: 0, given: Dtype::U8, needed: Dtype::F32 };
-    assert_eq!(recorder.write_values(&[1u8]), at(mismatch, start));
+    assert_eq!(recorder.write(&[1u8]), at(mismatch, start));
     assert_eq!(recorder.write_tensor("steps", &[1, 2, 3]), at(ErrorKind::NotDue { tensor: 0 }, start));
     let length = ErrorKind::TensorLength { tensor: 0, given: 4, needed: 8 };
     assert_eq!(recorder.write_tensor("gain", &[0; 4]), at(length, start));
-    assert_eq!(recorder.write_values(&[0.5f32]), Ok(()));
+    assert_eq!(recorder.write(&[0.5f32]), Ok(()));
     let due = recorder.due().expect("something is");
     assert_eq!(
         (due.tensor.name(), due.position, due.remaining, recorder.position()),
         ("gain", 4, 4, start + 4)
     );
-    assert_eq!(recorder.write_values(&[0.25f32]), Ok(()));
+    assert_eq!(recorder.write(&[0.25f32]), Ok(()));
     assert_eq!(recorder.write_tensor("steps", &[1, 2, 3]), Ok(()));
     assert_eq!(recorder.write_bytes(&[4]), at(ErrorKind::NothingDue, end));
     assert_eq!(recorder.write_bytes(&[]), Ok(()));
@@ -53,8 +53,8 @@ fn what_is_not_complete_is_no_file() {
     let plan = FileSpec::new(&TENSORS).in_order().expect("it is in order");
     let mut memory = vec![0; usize::try_from(plan.file_len()).unwrap()];
     let mut buffer = [0; 8];
-    let mut recorder = Recorder::begin(&mut memory[..], plan, &mut buffer).expect("it has room");
-    recorder.write_values(&[0.5f32, 0.25]).expect("it is due");
+    let mut recorder = Writer::record(&mut memory[..], plan, &mut buffer).expect("it has room");
+    recorder.write(&[0.5f32, 0.25]).expect("it is due");
     recorder.write_bytes(&[1]).expect("it is due");
     let missing = ErrorKind::Incomplete { tensor: 2, missing: 2 }.at(plan.file_len() - 2);
     assert_eq!(recorder.finish().map(drop), Err(missing.into()));

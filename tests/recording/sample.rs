@@ -2,7 +2,7 @@
 
 use embedded_safetensors::{
     Dtype, WriteAt, WriteError, asynch,
-    write::{Content, FilePlan, FileSpec, Placement, Recorder, TensorSpec},
+    write::{Content, FilePlan, FileSpec, Placement, TensorSpec, Writer},
 };
 use support::executor::finish;
 use support::random::Random;
@@ -113,7 +113,7 @@ impl Sample {
     ) -> Result<S, WriteError<S::Error>> {
         let mut buffer = vec![0; buffer];
         self.with_plan(|plan| {
-            let mut recorder = Recorder::begin(storage, plan, &mut buffer)?;
+            let mut recorder = Writer::record(storage, plan, &mut buffer)?;
             self.pieces(&plan, piece).try_for_each(|piece| recorder.write_bytes(piece))?;
             recorder.finish()
         })
@@ -129,7 +129,7 @@ impl Sample {
         let mut buffer = vec![0; buffer];
         self.with_plan(|plan| {
             finish(async {
-                let mut recorder = asynch::Recorder::begin(storage, plan, &mut buffer).await?;
+                let mut recorder = asynch::Writer::record(storage, plan, &mut buffer).await?;
                 for piece in self.pieces(&plan, piece) {
                     recorder.write_bytes(piece).await?;
                 }

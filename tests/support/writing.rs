@@ -59,7 +59,7 @@ pub fn write(dictionary: &Dictionary) -> Vec<u8> {
 /// When it is refused, or is not as long as was planned.
 pub fn write_planned(dictionary: &Dictionary, plan: FilePlan<'_>) -> Vec<u8> {
     let mut writer =
-        Writer::begin(Sink::new(Habits::default()), plan, &mut [0; 100]).expect("there is a window");
+        Writer::new(Sink::new(Habits::default()), plan, &mut [0; 100]).expect("there is a window");
     for planned in plan.tensors() {
         if let Content::Tensor { index, spec } = planned.content {
             writer.write_tensor(spec.name(), &dictionary.tensors[index].bytes).expect("it is due");

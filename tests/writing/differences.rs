@@ -100,7 +100,7 @@ fn w6_other_bytes_than_announced() {
         assert_broken(&write_claiming(&dictionary, &[announced]).expect("it does not see it"));
         let description = Description::new(&dictionary);
         let plan = description.spec().in_order().expect("it is sound");
-        let mut writer = Writer::begin(Sink::new(Habits::default()), plan, &mut [0; 64]).expect("it works");
+        let mut writer = Writer::new(Sink::new(Habits::default()), plan, &mut [0; 64]).expect("it works");
         let whole = writer.write_tensor("a", &dictionary.tensors[0].bytes);
         let Err(WriteError::Format(error)) = whole else { panic!("{whole:?}") };
         let [given, needed] = [given, announced].map(|len| len as u64);

@@ -3,7 +3,7 @@
 use embedded_safetensors::{
     WriteError, asynch,
     values::Native,
-    write::{Due, FilePlan, Writer},
+    write::{Due, FilePlan, Streaming, Writer},
 };
 use support::executor::finish;
 use support::mock::Fault;
@@ -34,16 +34,16 @@ pub struct Blocking;
 pub struct Awaited;
 
 impl Door for Blocking {
-    type Writer<'a> = Writer<'a, &'a mut Sink>;
+    type Writer<'a> = Writer<'a, Streaming<&'a mut Sink>>;
 }
 
 impl Door for Awaited {
-    type Writer<'a> = asynch::Writer<'a, Waiting<&'a mut Sink>>;
+    type Writer<'a> = asynch::Writer<'a, asynch::Streaming<Waiting<&'a mut Sink>>>;
 }
 
-impl<'a> Writes<'a> for Writer<'a, &'a mut Sink> {
+impl<'a> Writes<'a> for Writer<'a, Streaming<&'a mut Sink>> {
     fn begin(sink: &'a mut Sink, plan: FilePlan<'a>, window: &mut [u8]) -> Outcome<Self> {
-        Writer::begin(sink, plan, window)
+        Writer::new(sink, plan, window)
     }
 
     fn due(&self) -> Option<Due<'a>> {
@@ -59,7 +59,7 @@ impl<'a> Writes<'a> for Writer<'a, &'a mut Sink> {
     }
 
     fn values<T: Native>(&mut self, values: &[T]) -> Outcome<()> {
-        self.write_values(values)
+        self.write(values)
     }
 
     fn tensor(&mut self, name: &str, bytes: &[u8]) -> Outcome<()> {
@@ -71,9 +71,9 @@ impl<'a> Writes<'a> for Writer<'a, &'a mut Sink> {
     }
 }
 
-impl<'a> Writes<'a> for asynch::Writer<'a, Waiting<&'a mut Sink>> {
+impl<'a> Writes<'a> for asynch::Writer<'a, asynch::Streaming<Waiting<&'a mut Sink>>> {
     fn begin(sink: &'a mut Sink, plan: FilePlan<'a>, window: &mut [u8]) -> Outcome<Self> {
-        finish(asynch::Writer::begin(Waiting::new(sink, Waits { before: 1, after: 1 }), plan, window))
+        finish(asynch::Writer::new(Waiting::new(sink, Waits { before: 1, after: 1 }), plan, window))
     }
 
     fn due(&self) -> Option<Due<'a>> {
@@ -89,7 +89,7 @@ impl<'a> Writes<'a> for asynch::Writer<'a, Waiting<&'a mut Sink>> {
     }
 
     fn values<T: Native>(&mut self, values: &[T]) -> Outcome<()> {
-        finish(self.write_values(values))
+        finish(self.write(values))
     }
 
     fn tensor(&mut self, name: &str, bytes: &[u8]) -> Outcome<()> {

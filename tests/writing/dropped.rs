@@ -41,8 +41,8 @@ fn plans() -> [FilePlan<'static>; 2] {
 fn file(plan: FilePlan<'_>) -> Vec<u8> {
     let mut sink = sink();
     let mut writer =
-        finish(asynch::Writer::begin(Waiting::new(&mut sink, WAITS), plan, &mut [0; 32])).expect("it works");
-    finish(writer.write_values(&gain())).expect("they are due");
+        finish(asynch::Writer::new(Waiting::new(&mut sink, WAITS), plan, &mut [0; 32])).expect("it works");
+    finish(writer.write(&gain())).expect("they are due");
     for (tensor, bytes) in TENSORS.iter().zip(data()).skip(1) {
         finish(writer.write_tensor(tensor.name(), &bytes)).expect("it is due");
     }
@@ -57,7 +57,7 @@ fn a_dropped_beginning_is_no_file() {
         for wait in 0.. {
             let mut sink = sink();
             let mut window = [0; 32];
-            let begin = asynch::Writer::begin(Waiting::new(&mut sink, WAITS), plan, &mut window);
+            let begin = asynch::Writer::new(Waiting::new(&mut sink, WAITS), plan, &mut window);
             let is_begun = drop_at(wait, begin).is_some();
             assert!(file.starts_with(&sink.file));
             if is_begun {
@@ -74,7 +74,7 @@ fn a_writer_goes_on_where_it_was_dropped() {
     for plan in plans() {
         for seed in 0..200 {
             let (mut random, mut sink, mut drops) = (Random::new(seed), sink(), 0);
-            let begun = finish(asynch::Writer::begin(Waiting::new(&mut sink, WAITS), plan, &mut [0; 32]));
+            let begun = finish(asynch::Writer::new(Waiting::new(&mut sink, WAITS), plan, &mut [0; 32]));
             let mut writer = begun.expect("it works");
             while let Some(due) = writer.due() {
                 let rest = &data()[due.index][usize::try_from(due.position).expect("it is small")..];
@@ -94,9 +94,9 @@ fn values_go_on_where_they_were_dropped() {
     for plan in plans() {
         for wait in 0..45 {
             let mut sink = sink();
-            let begun = finish(asynch::Writer::begin(Waiting::new(&mut sink, WAITS), plan, &mut [0; 32]));
+            let begun = finish(asynch::Writer::new(Waiting::new(&mut sink, WAITS), plan, &mut [0; 32]));
             let mut writer = begun.expect("it works");
-            let outcome = drop_at(wait, writer.write_values(&gain()));
+            let outcome = drop_at(wait, writer.write(&gain()));
             assert_eq!(outcome.is_some(), wait >= 40);
             while let Some(due) = writer.due() {
                 let rest = &data()[due.index][usize::try_from(due.position).expect("it is small")..];

@@ -101,7 +101,7 @@ fn the_order_that_is_given_is_kept_when_asked() {
         let description = Description::new(&dictionary);
         let plan = description.spec().as_given(&mut description.memory()).expect("it is sound");
         let indices: Vec<_> = plan.tensors().map(|planned| planned.content).collect();
-        let given = |(index, &spec)| Content::Tensor { index, spec };
+        let given = |(index, spec)| Content::Tensor { index, spec };
         assert_eq!(indices, description.tensors.iter().enumerate().map(given).collect::<Vec<_>>());
         let file = write_planned(&dictionary, plan);
         assert_eq!(names_in(&file), names_of(&dictionary));

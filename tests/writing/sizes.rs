@@ -4,8 +4,8 @@ use embedded_io_async::Write;
 use embedded_safetensors::{
     Dtype, WriteError, asynch,
     write::{
-        Content, Due, FilePlan, FileSpec, HeaderEncoder, Placement, PlannedTensor, PlannedTensors, SpecError,
-        SpecFault, TensorSpec, Which, Writer,
+        Content, Due, FilePlan, FileSpec, HeaderEncoder, Placement, PlannedTensor, PlannedTensors, Recording,
+        SpecError, SpecFault, Streaming, TensorSpec, Which, Writer,
     },
 };
 use support::executor::finish;
@@ -31,14 +31,18 @@ fn sizes_are_as_documented() {
     assert_size::<SpecFault>(24, 16);
     assert_size::<Which>(16, 8);
     assert_size::<WriteError<()>>(40, 32);
-    assert_size::<FilePlan<'_>>(96, 64);
-    assert_size::<PlannedTensor<'_>>(64, 40);
-    assert_size::<Content<'_>>(48, 24);
+    assert_size::<FilePlan<'_>>(96, 56);
+    assert_size::<PlannedTensor<'_>>(32, 24);
+    assert_size::<Content<'_>>(16, 8);
     assert_size::<PlannedTensors<'_>>(64, 40);
-    assert_size::<HeaderEncoder<'_>>(248, 176);
-    assert_size::<Due<'_>>(64, 40);
+    assert_size::<HeaderEncoder<'_>>(184, 120);
+    assert_size::<Due<'_>>(32, 24);
     assert_size::<Writer<'_, ()>>(120, 88);
     assert_size::<asynch::Writer<'_, ()>>(120, 88);
+    assert_size::<Streaming<()>>(0, 0);
+    assert_size::<Recording<'_, ()>>(120, 72);
+    assert_size::<asynch::Recording<'_, ()>>(120, 72);
+    assert_size::<Writer<'_, Recording<'_, ()>>>(240, 160);
 }
 
 const WAITS: Waits = Waits { before: 1, after: 1 };
@@ -58,10 +62,10 @@ fn futures_of_a_writer_are_small_and_as_free_to_move_as_those_of_the_sink() {
     let tensors = [TensorSpec::new("gain", Dtype::F32, &[2])];
     let plan = FileSpec::new(&tensors).in_order().expect("it is sound");
     let (mut sink, mut window) = (Sink::new(Habits::default()), [0; 16]);
-    let begin = asynch::Writer::begin(Waiting::new(&mut sink, WAITS), plan, &mut window);
+    let begin = asynch::Writer::new(Waiting::new(&mut sink, WAITS), plan, &mut window);
     let mut writer = finish(small(660, 450, begin)).expect("it works");
     drop(small(200, 120, writer.write_bytes(&[])));
     drop(small(200, 120, writer.write_tensor("gain", &[])));
-    drop(small(280, 200, writer.write_values(&[1_f32])));
+    drop(small(280, 200, writer.write(&[1_f32])));
     drop(small(460, 320, writer.finish()));
 }

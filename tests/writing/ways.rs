@@ -1,6 +1,6 @@
 //! Every way to write makes the same file.
 
-use embedded_safetensors::write::{Content, FilePlan, Placement, Recorder};
+use embedded_safetensors::write::{Content, FilePlan, Placement, Writer};
 use support::dictionary::{Dictionary, Kinds};
 use support::random::Random;
 use support::writing::{Description, write_planned};
@@ -8,7 +8,7 @@ use support::writing::{Description, write_planned};
 fn record(dictionary: &Dictionary, plan: FilePlan<'_>) -> Vec<u8> {
     let mut memory = vec![0xAA; usize::try_from(plan.file_len()).expect("it is small")];
     let mut buffer = [0; 48];
-    let mut recorder = Recorder::begin(&mut memory[..], plan, &mut buffer).expect("there is room");
+    let mut recorder = Writer::record(&mut memory[..], plan, &mut buffer).expect("there is room");
     for planned in plan.tensors() {
         if let Content::Tensor { index, .. } = planned.content {
             recorder.write_bytes(&dictionary.tensors[index].bytes).expect("it is due");

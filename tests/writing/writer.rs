@@ -161,7 +161,7 @@ fn one_byte_after_another<D: Door>() {
         for (index, bytes) in case.parts() {
             for position in 0..bytes.len() {
                 let due = writer.due().expect("it is not complete");
-                let spec = case.plan.spec().tensors()[index];
+                let spec = &case.plan.spec().tensors()[index];
                 assert_eq!((due.index, due.tensor), (index, spec));
                 let expected = [position, bytes.len() - position].map(|n| n as u64);
                 assert_eq!([due.position, due.remaining], expected);

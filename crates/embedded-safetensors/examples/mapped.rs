@@ -12,7 +12,7 @@ use embedded_safetensors::{
     Dtype,
     file::{Advice, MapOptions},
     slice::AxisRange,
-    write::{FileSpec, Recorder, TensorSpec},
+    write::{FileSpec, TensorSpec, Writer},
 };
 use std::error::Error;
 use std::fs::{self, File};
@@ -57,11 +57,11 @@ fn write() -> io::Result<()> {
     ];
     let (mut order, mut buffer) = ([0; 2], [0; 4096]);
     let plan = FileSpec::new(&tensors).sorted(&mut order)?;
-    let mut file = Recorder::begin(File::create("model.safetensors")?, plan, &mut buffer)?;
+    let mut file = Writer::record(File::create("model.safetensors")?, plan, &mut buffer)?;
     for number in 0..512 {
-        file.write_values(&[number as f32 / 2.0])?;
+        file.write(&[number as f32 / 2.0])?;
     }
-    file.write_values(&[0.5_f32, -0.5])?;
+    file.write(&[0.5_f32, -0.5])?;
     file.finish().map(drop)?;
     Ok(())
 }

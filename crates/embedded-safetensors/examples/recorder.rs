@@ -20,7 +20,7 @@ use embedded_safetensors::{
     Dtype, ErrorKind, Model, ReadError,
     error::Blame,
     io::FlashFile,
-    write::{FileSpec, Recorder, TensorSpec},
+    write::{FileSpec, TensorSpec, Writer},
 };
 use std::error::Error;
 use std::ops::Range;
@@ -61,9 +61,9 @@ pub(crate) fn record(chip: &mut Chip, gains: [f32; 3]) -> Result<(), Box<dyn Err
 
     let storage = FlashFile::partition(chip, PARTITIONS[partition].clone());
     let mut page = [0; 256];
-    let mut recorder = Recorder::begin(storage, plan, &mut page)?;
+    let mut recorder = Writer::record(storage, plan, &mut page)?;
     for gain in gains {
-        recorder.write_values(&[gain])?; // as they come: the page gathers them
+        recorder.write(&[gain])?; // as they come: the page gathers them
     }
     recorder.finish()?; // only from here on is there a file
     Ok(())

@@ -78,7 +78,7 @@ all_format! {
     ReadError<core::convert::Infallible>,
     Receiver<[Binding<'static, 'static>; 2]>,
     Reception,
-    Recorder<'static, Device>,
+    Recording<'static, Device>,
     Routed<'static, 'static>,
     Router<'static>,
     Rows<Device>,
@@ -92,6 +92,7 @@ all_format! {
     Slot,
     SpecError,
     SpecFault,
+    Streaming<Device>,
     Strides,
     Summary,
     Tensor<'static>,
@@ -104,18 +105,18 @@ all_format! {
     Wanted<'static>,
     Which,
     WriteError<Device>,
-    Writer<'static, Device>,
+    Writer<'static, Streaming<Device>>,
     asynch::ElementReader<Device>,
     asynch::Model<Device>,
     asynch::Rows<Device>,
     asynch::Seekable<Device>,
     asynch::SliceReader<Device>,
     asynch::TensorReader<'static, Device>,
-    asynch::Writer<'static, Device>,
+    asynch::Writer<'static, asynch::Recording<'static, Device>>,
 }
 
 /// Public names that are no types, or of what only an operating system has, which no device logs.
-const OTHERS: [&str; 24] = [
+const OTHERS: [&str; 25] = [
     "Advice",
     "Align",
     "Alignment",
@@ -135,6 +136,7 @@ const OTHERS: [&str; 24] = [
     "PADDING",
     "Parts",
     "ReadAt",
+    "Sink",
     "Undo",
     "Version",
     "WriteAt",

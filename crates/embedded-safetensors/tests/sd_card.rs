@@ -7,7 +7,7 @@ use embedded_safetensors::{
     Dtype, ErrorKind, WriteError,
     io::Seekable,
     validate::{Slot, check},
-    write::{FileSpec, Recorder, TensorSpec},
+    write::{FileSpec, TensorSpec, Writer},
 };
 use embedded_sdmmc::{Mode, VolumeIdx};
 
@@ -22,11 +22,11 @@ fn record(old: &[u8], mode: Mode) -> Result<Vec<u8>, ErrorKind> {
     let file = root.open_file_in_dir("LOG.ST", mode).expect("it is there");
     let plan = FileSpec::new(&TENSORS).in_order().expect("it is in order");
     let mut sector = [0; 512];
-    let mut recorder = match Recorder::begin(Seekable::new(file), plan, &mut sector) {
+    let mut recorder = match Writer::record(Seekable::new(file), plan, &mut sector) {
         Err(WriteError::Format(error)) => return Err(error.kind),
         other => other.expect("the card works"),
     };
-    recorder.write_values(&[0.25_f32, 0.5, 0.75]).expect("it is due");
+    recorder.write(&[0.25_f32, 0.5, 0.75]).expect("it is due");
     [7; 5000].chunks(333).for_each(|piece| recorder.write_bytes(piece).expect("it is due"));
     recorder.finish().expect("it is complete").into_inner().close().expect("the card works");
 

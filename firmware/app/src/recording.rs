@@ -7,7 +7,7 @@ use crate::network::WIDTHS;
 use crate::report::Event;
 use embedded_safetensors::{
     Dtype, WriteAt, WriteError,
-    write::{FilePlan, FileSpec, Recorder, TensorSpec},
+    write::{self, FilePlan, FileSpec, TensorSpec, Writer},
 };
 
 /// How many values come out of all layers for an image.
@@ -37,7 +37,7 @@ pub struct Recording<'a, W: WriteAt> {
     plan: FilePlan<'a>,
     /// Until it begins.
     waiting: Option<(W, &'a mut [u8])>,
-    recorder: Option<Recorder<'a, W>>,
+    writer: Option<Writer<'a, write::Recording<'a, W>>>,
     /// The first thing that went wrong. A network does not stop for it.
     outcome: Result<(), WriteError<W::Error>>,
     guesses: [u8; COUNT],
@@ -57,7 +57,7 @@ impl<'a, W: WriteAt> Recording<'a, W> {
         Ok(Self {
             plan: FileSpec::new(&TENSORS).with_metadata(origin).in_order()?,
             waiting: Some((storage, page)),
-            recorder: None,
+            writer: None,
             outcome: Ok(()),
             guesses: [0; COUNT],
             read: 0,
@@ -71,17 +71,17 @@ impl<'a, W: WriteAt> Recording<'a, W> {
     pub fn finish(mut self) -> Result<Event<'static>, WriteError<W::Error>> {
         self.begin();
         self.outcome?;
-        if let Some(mut recorder) = self.recorder {
-            recorder.write_bytes(self.guesses.get(..self.read).unwrap_or_default())?;
-            recorder.finish()?;
+        if let Some(mut writer) = self.writer {
+            writer.write_bytes(self.guesses.get(..self.read).unwrap_or_default())?;
+            writer.finish()?;
         }
         Ok(Event::Recorded { bytes: self.plan.file_len(), images: COUNT as u32, values: VALUES as u32 })
     }
 
     fn begin(&mut self) {
         if let Some((storage, page)) = self.waiting.take() {
-            match Recorder::begin(storage, self.plan, page) {
-                Ok(recorder) => self.recorder = Some(recorder),
+            match Writer::record(storage, self.plan, page) {
+                Ok(writer) => self.writer = Some(writer),
                 Err(error) => self.outcome = Err(error),
             }
         }
@@ -91,8 +91,8 @@ impl<'a, W: WriteAt> Recording<'a, W> {
 impl<W: WriteAt> Observer for Recording<'_, W> {
     fn layer(&mut self, outputs: &[f32]) {
         self.begin();
-        if let (Some(recorder), Ok(())) = (&mut self.recorder, &self.outcome) {
-            self.outcome = recorder.write_values(outputs);
+        if let (Some(writer), Ok(())) = (&mut self.writer, &self.outcome) {
+            self.outcome = writer.write(outputs);
         }
     }
 

@@ -4,7 +4,7 @@ use crate::write::Order;
 use embedded_safetensors::{
     WriteAt, WriteError,
     io::FlashFile,
-    write::{FileSpec, Recorder},
+    write::{FileSpec, Writer},
 };
 use embedded_storage::nor_flash::{ErrorType, NorFlash, NorFlashErrorKind, ReadNorFlash};
 
@@ -20,7 +20,7 @@ fn record<S: WriteAt>(
 ) -> Result<u64, WriteError<S::Error>> {
     let plan = spec.sorted(order)?;
     let mut buffer = [0; BUFFER];
-    let mut recorder = Recorder::begin(storage, plan, &mut buffer)?;
+    let mut recorder = Writer::record(storage, plan, &mut buffer)?;
     while let Some(due) = recorder.due() {
         let at = recorder.position();
         let len = due.remaining.min(20);

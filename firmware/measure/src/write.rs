@@ -51,7 +51,7 @@ fn write(
     order: &mut Order,
 ) -> Result<u64, WriteError<ErrorKind>> {
     let plan = spec.sorted(order)?;
-    let mut writer = Writer::begin(Wire::new(file), plan, &mut [0; WINDOW])?;
+    let mut writer = Writer::new(Wire::new(file), plan, &mut [0; WINDOW])?;
     while let Some(due) = writer.due() {
         let at = writer.position();
         let len = due.remaining.min(WINDOW as u64);

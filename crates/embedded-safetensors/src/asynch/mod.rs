@@ -40,7 +40,7 @@
 //! | a lookup in a [`Model`] | the model is as it was; nothing is found, and [`Wanted::info`](crate::query::Wanted::info) is `None` | make it again: it begins at the first byte of the header |
 //! | [`TensorReader::next_chunk`], [`read_all`](TensorReader::read_all), [`read_at`](TensorReader::read_at), `read` | the reader stands where it stood | make it again; what the storage has read already is read once more |
 //! | a call of an [`ElementReader`], [`Rows`] or [`SliceReader`] that reads | the reader stands where it stood | the same |
-//! | a call of a [`Writer`] or [`Recorder`] that writes | what the storage says of its own dropped futures | see there |
+//! | a call of a [`Writer`] | what the sink has taken is counted; of the rest, what it says of its own dropped futures | ask [`Writer::position`] or [`due`](Writer::due), and write what comes next |
 //!
 //! Buffers and windows that were lent may hold anything then. A future that was never polled has done nothing.
 //!
@@ -76,6 +76,8 @@ mod rows;
 mod seekable;
 #[path = "../reader/slice.rs"]
 mod slice;
+#[path = "../write/streaming.rs"]
+mod streaming;
 #[path = "../reader/tensor.rs"]
 mod tensor;
 #[path = "../reader/values.rs"]
@@ -97,14 +99,15 @@ pub use model::Model;
 #[cfg(feature = "embedded-storage-async")]
 pub use nor::FlashFile;
 pub use read_at::ReadAt;
-pub use recording::Recorder;
+pub use recording::Recording;
 pub use rows::Rows;
 pub use seekable::Seekable;
 pub use slice::SliceReader;
+pub use streaming::Streaming;
 pub use tensor::TensorReader;
 pub use values::ElementReader;
 pub use write_at::WriteAt;
-pub use writer::Writer;
+pub use writer::{Sink, Writer};
 
 /// Fills the buffer from byte `at` of the file on. The blocking one is longer, and keeps less on the stack.
 ///

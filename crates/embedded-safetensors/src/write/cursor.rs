@@ -1,37 +1,26 @@
 //! Which tensor's bytes come next, and how many: what all that write data share.
 
-use super::layout::PlannedTensors;
+use super::layout::{Content, PlannedTensors};
 use super::plan::FilePlan;
 use super::spec::TensorSpec;
 use crate::dtype::Dtype;
 use crate::error::{Error, ErrorKind};
-#[cfg(feature = "embedded-io")]
 use crate::util::bytes::index_below;
 
 /// The tensor whose bytes come next.
 ///
-/// *Memory*: 64 bytes, 40 where pointers have 32 bits; `Copy`.
+/// *Memory*: 32 bytes, 24 where pointers have 32 bits; `Copy`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Due<'a> {
     /// Where in the array of the [`FileSpec`](crate::write::FileSpec).
     pub index: usize,
     /// What stands there.
-    pub tensor: TensorSpec<'a>,
+    pub tensor: &'a TensorSpec<'a>,
     /// How many of its bytes are written.
     pub position: u64,
     /// How many of its bytes are still to come.
     pub remaining: u64,
-}
-
-/// As [`Due`], which is made of it, with nothing copied.
-#[derive(Clone, Copy, Debug)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-struct Coming<'a> {
-    index: usize,
-    spec: &'a TensorSpec<'a>,
-    position: u64,
-    remaining: u64,
 }
 
 /// How far the data of a file are written.
@@ -40,7 +29,7 @@ struct Coming<'a> {
 pub(crate) struct Cursor<'a> {
     behind: PlannedTensors<'a>,
     /// The next tensor that has bytes, and not all of them yet.
-    due: Option<Coming<'a>>,
+    due: Option<Due<'a>>,
     /// Bytes of padding before the tensor that is due.
     zeros: u64,
     /// Of the file: the byte that comes next.
@@ -58,12 +47,7 @@ impl<'a> Cursor<'a> {
 
     /// The tensor whose bytes come next: none that has no bytes.
     pub(crate) const fn due(&self) -> Option<Due<'a>> {
-        match self.due {
-            Some(Coming { index, spec, position, remaining }) => {
-                Some(Due { index, tensor: *spec, position, remaining })
-            }
-            None => None,
-        }
+        self.due
     }
 
     pub(crate) const fn position(&self) -> u64 {
@@ -110,8 +94,8 @@ impl<'a> Cursor<'a> {
     /// [`ErrorKind::ValueType`]; as [`admit`](Self::admit).
     pub(crate) fn admit_values(&self, given: Dtype, bytes: usize) -> Result<(), Error> {
         match self.due {
-            Some(due) if due.spec.dtype() != given && bytes > 0 => {
-                let (tensor, needed) = (number(due.index), due.spec.dtype());
+            Some(due) if due.tensor.dtype() != given && bytes > 0 => {
+                let (tensor, needed) = (number(due.index), due.tensor.dtype());
                 Err(self.fault(ErrorKind::ValueType { tensor, given, needed }))
             }
             _ => self.admit(bytes),
@@ -123,7 +107,7 @@ impl<'a> Cursor<'a> {
     /// # Errors
     /// [`ErrorKind::NotDue`], [`ErrorKind::TensorLength`], [`ErrorKind::TooManyBytes`], [`ErrorKind::NothingDue`].
     pub(crate) fn admit_tensor(&self, name: &str, bytes: usize) -> Result<(), Error> {
-        let due = self.due.filter(|due| due.spec.name() == name);
+        let due = self.due.filter(|due| due.tensor.name() == name);
         let (index, needed) = match due {
             Some(due) => (due.index, due.position + due.remaining),
             None => (self.behind.find_empty(name).ok_or_else(|| self.out_of_turn())?, 0),
@@ -143,7 +127,7 @@ impl<'a> Cursor<'a> {
         self.fault(kind)
     }
 
-    fn check_room(&self, due: &Coming<'_>, bytes: usize) -> Result<(), Error> {
+    fn check_room(&self, due: &Due<'_>, bytes: usize) -> Result<(), Error> {
         let (tensor, given, left) = (number(due.index), bytes as u64, due.remaining);
         match given > left {
             true => Err(self.fault(ErrorKind::TooManyBytes { tensor, given, left })),
@@ -163,15 +147,15 @@ impl<'a> Cursor<'a> {
 
     fn turn_to_next(&mut self) {
         self.due = None;
-        while let Some(planned) = self.behind.next_planned() {
+        while let Some(planned) = self.behind.next() {
             let remaining = planned.byte_len();
-            match planned.spec {
-                Some(_) if remaining == 0 => {}
-                Some(spec) => {
-                    self.due = Some(Coming { index: planned.index, spec, position: 0, remaining });
+            match planned.content {
+                Content::Tensor { .. } if remaining == 0 => {}
+                Content::Tensor { index, spec } => {
+                    self.due = Some(Due { index, tensor: spec, position: 0, remaining });
                     return;
                 }
-                None => self.zeros = self.zeros.saturating_add(remaining),
+                Content::Padding { .. } => self.zeros = self.zeros.saturating_add(remaining),
             }
         }
     }
@@ -182,11 +166,9 @@ impl<'a> Cursor<'a> {
 }
 
 /// Between tensors that are placed apart.
-#[cfg(feature = "embedded-io")]
 const ZEROS: [u8; 64] = [0; 64];
 
 /// So many zeros, or as many as there are.
-#[cfg(feature = "embedded-io")]
 pub(crate) fn front_of_zeros(len: u64) -> &'static [u8] {
     index_below(len, ZEROS.len()).and_then(|len| ZEROS.get(..len)).unwrap_or(&ZEROS)
 }

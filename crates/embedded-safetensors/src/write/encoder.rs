@@ -1,12 +1,16 @@
 //! The bytes of a header, made into buffers of any size.
 
 use super::decimal;
-use super::escape::{Spelling, hex, spelling};
-use super::text::{Piece, Pieces};
-use super::plan::{FilePlan, PREFIX};
+use super::escape::{self, LONGEST_ESCAPE, plain_len};
+use super::plan::FilePlan;
+use super::text::{HeaderText, Output};
+use crate::header::LARGE_SHORTCUTS;
+use crate::io::write::PREFIX;
 use crate::util::bytes::{copy, front};
+use core::cmp::Ordering;
+use core::mem::take;
 
-/// Spells the header of a file: the 8 bytes of its length, the JSON, the spaces behind it. It stops where a buffer is full, and goes on
+/// Spells the header of a file: the 8 bytes of its length, the JSON, the spaces at its end. It stops where a buffer is full, and goes on
 /// in the next one.
 ///
 /// ```
@@ -23,45 +27,35 @@ use crate::util::bytes::{copy, front};
 /// # Ok::<(), embedded_safetensors::write::SpecError>(())
 /// ```
 ///
-/// *Memory*: 248 bytes, 176 where pointers have 32 bits.
+/// *Memory*: 184 bytes, 120 where pointers have 32 bits.
 #[derive(Clone)]
 pub struct HeaderEncoder<'a> {
-    pieces: Pieces<'a>,
-    /// What is to come of a number or an escape; before `text`.
-    small: Small,
-    /// What is to come of a piece of text.
-    text: &'a [u8],
-    is_escaped: bool,
-    /// Behind the text.
-    number: Option<u64>,
-    /// How many come behind the last piece.
-    spaces: u32,
+    text: HeaderText<'a>,
+    /// Where in the part whose turn it is.
+    place: TextPlace,
     left: u64,
-    len: u64,
 }
 
-impl<'a> HeaderEncoder<'a> {
+impl<'a> FilePlan<'a> {
+    /// Returns what spells the header, into buffers of any size.
     #[inline]
-    pub(super) fn new(plan: &FilePlan<'a>) -> Self {
-        let (len, small) = (plan.data_start(), Small::NOTHING);
-        let (pieces, spaces) = (plan.pieces(), plan.spaces());
-        Self { pieces, small, text: &[], is_escaped: false, number: None, spaces, left: len, len }
+    pub fn encoder(&self) -> HeaderEncoder<'a> {
+        HeaderEncoder { text: self.text(), place: TextPlace::START, left: self.data_start() }
     }
+}
 
-    /// Fills the buffer with the bytes that come next, and gives the part that it has filled: all of it, until there are no more.
+impl HeaderEncoder<'_> {
+    /// Fills the buffer with the bytes that come next, and returns the part that it has filled: all of it, until there are no more.
     pub fn encode<'b>(&mut self, buffer: &'b mut [u8]) -> &'b [u8] {
         let buffer = front(buffer, self.left);
-        let mut filled = 0;
-        while let Some(room @ [_, ..]) = buffer.get_mut(filled..) {
-            let len = match self.has_rest() {
-                true => self.put_rest(room),
-                false => self.put_next(room),
-            };
-            let Some(len) = len else { break };
-            filled += len;
+        let mut window = Window { room: buffer, piece: 0, place: self.place };
+        while self.text.spell(&mut window).is_some() && self.text.advance() {
+            (window.piece, window.place) = (0, TextPlace::START);
         }
-        self.left = self.left.saturating_sub(filled as u64);
-        front(buffer, filled as u64)
+        self.place = window.place;
+        window.room.fill(b' ');
+        self.left = self.left.saturating_sub(buffer.len() as u64);
+        buffer
     }
 
     /// Passes over so many bytes, or all that are left. It takes the time of making them.
@@ -76,100 +70,12 @@ impl<'a> HeaderEncoder<'a> {
 
     /// How many bytes have been made; the place in the file of the one that comes next.
     pub const fn position(&self) -> u64 {
-        self.len - self.left
+        (PREFIX as u64 + self.text.header_len() as u64).saturating_sub(self.left)
     }
 
     /// How many bytes are still to come.
     pub const fn remaining(&self) -> u64 {
         self.left
-    }
-
-    /// Puts the next piece into the room, and keeps what has no room. Says how much that was; nothing when there are no more.
-    #[inline]
-    fn put_next(&mut self, room: &mut [u8]) -> Option<usize> {
-        if let Some(len) = self.pieces.put_entries(room) {
-            return Some(len);
-        }
-        self.is_escaped = false;
-        match self.pieces.next() {
-            Some(Piece::Plain(text)) => Some(self.put_plain(text.as_bytes(), room)),
-            Some(Piece::Number(text, number)) => Some(self.put_number(text.as_bytes(), number, room)),
-            Some(Piece::Escaped(text)) => Some(self.put_escaped(text.as_bytes(), room)),
-            Some(Piece::Length) => Some(self.put_length(room)),
-            None => self.put_spaces(room),
-        }
-    }
-
-    fn put_length(&mut self, room: &mut [u8]) -> usize {
-        let length = self.len.saturating_sub(PREFIX).to_le_bytes();
-        match room.first_chunk_mut() {
-            Some(front) => *front = length,
-            None => {
-                self.small = Small::of(&length);
-                return 0;
-            }
-        }
-        length.len()
-    }
-
-    fn put_plain(&mut self, text: &'a [u8], room: &mut [u8]) -> usize {
-        let len = copy(room, text);
-        self.text = text.get(len..).unwrap_or(&[]);
-        len
-    }
-
-    fn put_number(&mut self, text: &'a [u8], number: u64, room: &mut [u8]) -> usize {
-        let len = self.put_plain(text, room);
-        match room.get_mut(len..).and_then(<[u8]>::first_chunk_mut) {
-            Some(digits) => len + decimal::write(number, digits),
-            None => {
-                self.number = Some(number);
-                len
-            }
-        }
-    }
-
-    /// The text up to what must be escaped; where it comes at once, its escape.
-    fn put_escaped(&mut self, text: &'a [u8], room: &mut [u8]) -> usize {
-        let near = text.get(..room.len()).unwrap_or(text);
-        let plain = near.iter().position(|byte| !spelling(*byte).is_plain()).unwrap_or(near.len());
-        if let (0, Some((byte, rest))) = (plain, text.split_first()) {
-            (self.small, self.text, self.is_escaped) = (escape(*byte), rest, true);
-            return 0;
-        }
-        let (now, rest) = text.split_at_checked(plain).unwrap_or((text, &[]));
-        (self.text, self.is_escaped) = (rest, true);
-        copy(room, now)
-    }
-
-    fn put_spaces(&mut self, room: &mut [u8]) -> Option<usize> {
-        let left = usize::try_from(self.spaces).unwrap_or(usize::MAX);
-        let len = left.min(room.len());
-        room.iter_mut().take(len).for_each(|byte| *byte = b' ');
-        self.spaces = self.spaces.saturating_sub(u32::try_from(len).unwrap_or(u32::MAX));
-        (len > 0).then_some(len)
-    }
-
-    /// Whether there is something left of a piece that had no room.
-    fn has_rest(&self) -> bool {
-        !self.text.is_empty() || self.number.is_some() || self.small.begin < self.small.end
-    }
-
-    #[cold]
-    fn put_rest(&mut self, room: &mut [u8]) -> Option<usize> {
-        if let small @ [_, ..] = self.small.left() {
-            let len = copy(room, small);
-            self.small.pass(len);
-            return Some(len);
-        }
-        Some(match (self.text, self.number) {
-            ([], Some(number)) => {
-                (self.small, self.number) = (Small::number(number), None);
-                0
-            }
-            (text, _) if self.is_escaped => self.put_escaped(text, room),
-            (text, _) => self.put_plain(text, room),
-        })
     }
 }
 
@@ -186,44 +92,114 @@ impl defmt::Format for HeaderEncoder<'_> {
     }
 }
 
-/// A few bytes that are made, and not borrowed.
+/// A place in the text of a part, which has been spelled up to there.
 #[derive(Clone, Copy)]
-struct Small {
-    bytes: [u8; decimal::MOST_DIGITS],
-    begin: u8,
-    end: u8,
+struct TextPlace {
+    /// Which piece, counted from 1; 0 before all of them.
+    piece: usize,
+    /// How many of its bytes are spelled, before they are escaped.
+    bytes: usize,
+    /// How much is spelled of the next one's escape.
+    escape: usize,
 }
 
-impl Small {
-    const NOTHING: Self = Self { bytes: [0; decimal::MOST_DIGITS], begin: 0, end: 0 };
+impl TextPlace {
+    const START: Self = Self { piece: 0, bytes: 0, escape: 0 };
+}
 
-    fn of(bytes: &[u8]) -> Self {
-        let mut small = Self::NOTHING;
-        small.end = u8::try_from(copy(&mut small.bytes, bytes)).unwrap_or(0);
-        small
+/// A part goes into the room from the place on where it stopped in another one.
+struct Window<'r> {
+    room: &'r mut [u8],
+    /// The last one that came, counted from 1.
+    piece: usize,
+    /// Where to go on; then, where it stopped.
+    place: TextPlace,
+}
+
+impl Window<'_> {
+    /// The place from which on the next piece is to be spelled; none where all of it was.
+    #[inline]
+    fn next_piece(&mut self) -> Option<TextPlace> {
+        self.piece = self.piece.wrapping_add(1); // there are fewer than bytes in memory
+        match self.piece.cmp(&self.place.piece) {
+            Ordering::Less => None,
+            Ordering::Equal => Some(self.place),
+            Ordering::Greater => Some(TextPlace::START),
+        }
     }
 
-    fn number(number: u64) -> Self {
-        let mut small = Self::NOTHING;
-        small.end = u8::try_from(decimal::write(number, &mut small.bytes)).unwrap_or(0);
-        small
+    /// Puts as many bytes as have room, and says how many.
+    #[inline]
+    fn put(&mut self, bytes: &[u8]) -> usize {
+        let len = copy(self.room, bytes);
+        self.pass(len);
+        len
     }
 
-    fn left(&self) -> &[u8] {
-        self.bytes.get(self.begin.into()..self.end.into()).unwrap_or(&[])
-    }
-
+    /// So many bytes of the room are filled.
+    #[inline]
     fn pass(&mut self, len: usize) {
-        self.begin = self.begin.saturating_add(u8::try_from(len).unwrap_or(u8::MAX));
+        self.room = take(&mut self.room).get_mut(len..).unwrap_or_default();
+    }
+
+    #[cold]
+    fn stop(&mut self, bytes: usize, escape: usize) -> Option<()> {
+        self.place = TextPlace { piece: self.piece, bytes, escape };
+        None
+    }
+
+    fn put_from(&mut self, text: &[u8], begin: usize) -> Option<()> {
+        let left = text.get(begin..).unwrap_or(&[]);
+        match self.put(left) {
+            len if len < left.len() => self.stop(begin + len, 0),
+            _ => Some(()),
+        }
     }
 }
 
-/// Of a byte that has one.
-fn escape(byte: u8) -> Small {
-    match spelling(byte) {
-        Spelling::Plain => Small::of(&[byte]),
-        Spelling::Letter(letter) => Small::of(&[b'\\', letter]),
-        Spelling::Digits => Small::of(&[b'\\', b'u', b'0', b'0', hex(byte >> 4), hex(byte & 15)]),
+impl Output for Window<'_> {
+    #[inline]
+    fn text(&mut self, text: &[u8]) -> Option<()> {
+        let Some(place) = self.next_piece() else { return Some(()) };
+        // The same with a length that the compiler knows.
+        if LARGE_SHORTCUTS && place.bytes == 0 && text.len() <= self.room.len() {
+            self.put(text);
+            return Some(());
+        }
+        self.put_from(text, place.bytes)
+    }
+
+    #[inline]
+    fn number(&mut self, number: u64) -> Option<()> {
+        let Some(place) = self.next_piece() else { return Some(()) };
+        if let (0, Some(room)) = (place.bytes, self.room.first_chunk_mut()) {
+            let len = decimal::write(number, room);
+            self.pass(len);
+            return Some(());
+        }
+        let mut digits = [0; decimal::MOST_DIGITS];
+        let len = decimal::write(number, &mut digits);
+        self.put_from(front(&mut digits, len as u64), place.bytes)
+    }
+
+    #[inline]
+    fn quoted(&mut self, text: &str) -> Option<()> {
+        let Some(mut place) = self.next_piece() else { return Some(()) };
+        loop {
+            let left = text.as_bytes().get(place.bytes..).unwrap_or(&[]);
+            let near = left.get(..self.room.len()).unwrap_or(left);
+            let plain = near.get(..plain_len(near)).unwrap_or(near);
+            place.bytes += self.put(plain);
+            let Some(byte) = left.get(plain.len()) else { return Some(()) };
+            let mut escape = [0; LONGEST_ESCAPE];
+            let len = escape::write(*byte, &mut escape);
+            let escape = front(&mut escape, len as u64).get(place.escape..).unwrap_or(&[]);
+            let put = self.put(escape);
+            if put < escape.len() {
+                return self.stop(place.bytes, place.escape + put);
+            }
+            (place.bytes, place.escape) = (place.bytes + 1, 0);
+        }
     }
 }
 

@@ -1,10 +1,11 @@
-//! How bytes stand between quotes: the one list of what is escaped, and how the reference escapes it.
+//! What is escaped between quotes, and how the reference escapes it.
 
 use crate::header::{LARGE_SHORTCUTS, behind_plain};
+use crate::util::bytes::copy;
 
 /// The spelling of one byte.
 #[derive(Clone, Copy)]
-pub(super) enum Spelling {
+enum Spelling {
     /// As it is.
     Plain,
     /// A backslash, and this letter.
@@ -13,7 +14,7 @@ pub(super) enum Spelling {
     Digits,
 }
 
-pub(super) const fn spelling(byte: u8) -> Spelling {
+const fn spelling(byte: u8) -> Spelling {
     match byte {
         b'"' | b'\\' => Spelling::Letter(byte),
         0x08 => Spelling::Letter(b'b'),
@@ -26,35 +27,48 @@ pub(super) const fn spelling(byte: u8) -> Spelling {
     }
 }
 
+/// No escape is longer.
+pub(super) const LONGEST_ESCAPE: usize = "\\u0000".len();
+
+/// Writes a byte as it is between quotes to the front of `room`, and says how long that is.
+pub(super) fn write(byte: u8, room: &mut [u8; LONGEST_ESCAPE]) -> usize {
+    match spelling(byte) {
+        Spelling::Plain => copy(room, &[byte]),
+        Spelling::Letter(letter) => copy(room, &[b'\\', letter]),
+        Spelling::Digits => copy(room, &[b'\\', b'u', b'0', b'0', hex(byte >> 4), hex(byte & 15)]),
+    }
+}
+
+/// How many bytes come before the first one that is escaped.
+#[inline]
+pub(super) fn plain_len(text: &[u8]) -> usize {
+    if LARGE_SHORTCUTS && behind_plain(text).is_empty() {
+        return text.len();
+    }
+    text.iter().position(|byte| !matches!(spelling(*byte), Spelling::Plain)).unwrap_or(text.len())
+}
+
 /// How long a text is between quotes.
 #[inline]
 pub(super) fn escaped_len(text: &str) -> u64 {
     match LARGE_SHORTCUTS && behind_plain(text.as_bytes()).is_empty() {
         true => text.len() as u64,
-        false => spelled_len(text),
+        false => text.bytes().map(|byte| spelling(byte).len()).sum(),
     }
-}
-
-fn spelled_len(text: &str) -> u64 {
-    text.bytes().map(|byte| spelling(byte).len()).sum()
 }
 
 impl Spelling {
-    pub(super) const fn is_plain(self) -> bool {
-        matches!(self, Self::Plain)
-    }
-
     const fn len(self) -> u64 {
         match self {
             Self::Plain => 1,
             Self::Letter(_) => 2,
-            Self::Digits => 6,
+            Self::Digits => LONGEST_ESCAPE as u64,
         }
     }
 }
 
 /// A digit in hexadecimal.
-pub(super) const fn hex(digit: u8) -> u8 {
+const fn hex(digit: u8) -> u8 {
     match digit {
         0..=9 => b'0' + digit,
         _ => (b'a' - 10).wrapping_add(digit),

@@ -1,21 +1,20 @@
-//! Files written front to back ([`Writer`]), or recorded in storage that is written at any place ([`Recorder`]). [`FileSpec`] describes
-//! what the file is to hold, and is sorted into a [`FilePlan`].
+//! Files described ([`FileSpec`]), planned ([`FilePlan`]) and written ([`Writer`]): from front to back, or into storage that is written at any
+//! position, where half a file is none.
 
-// What a file is to hold is described (`spec`), checked and laid out (`plan`, in the order that `order` makes), its header spelled piece by
-// piece (`text`, whole entries at once by `whole`) into any buffer (`encoder`), and its data taken in the order of the file (`cursor`).
-
+// Each file imports only from those before it: decimal, escape, spec, order, layout, text, plan, encoder, cursor, writer; then streaming and
+// recording, the two kinds of sink.
 pub(crate) mod cursor;
 mod decimal;
-pub(crate) mod encoder;
+mod encoder;
 mod escape;
-pub(crate) mod layout;
+mod layout;
 mod order;
-mod text;
 pub(crate) mod plan;
 mod recording;
 pub(crate) mod spec;
-mod whole;
 #[cfg(feature = "embedded-io")]
+mod streaming;
+mod text;
 mod writer;
 
 // What the files of both forms import.
@@ -29,7 +28,8 @@ pub use cursor::Due;
 pub use encoder::HeaderEncoder;
 pub use layout::{Content, PlannedTensor, PlannedTensors};
 pub use plan::FilePlan;
-pub use recording::Recorder;
+pub use recording::Recording;
 pub use spec::{FileSpec, Placement, TensorSpec};
 #[cfg(feature = "embedded-io")]
-pub use writer::Writer;
+pub use streaming::Streaming;
+pub use writer::{Sink, Writer};

@@ -1,8 +1,7 @@
 //! What a file is to hold.
 
-use super::plan::FilePlan;
 use crate::dtype::Dtype;
-use crate::error::spec::{SpecError, SpecFault};
+use crate::error::spec::SpecFault;
 use crate::shape::elements;
 
 /// One tensor that a file is to hold: its name, its dtype, its dimensions.
@@ -89,7 +88,7 @@ impl Placement {
 }
 
 /// What a file is to hold: its tensors, its `__metadata__`, where tensors begin. A description; whether there can be such a file is
-/// said by what makes a [`FilePlan`] of it.
+/// said by what makes a [`FilePlan`](crate::write::FilePlan) of it.
 ///
 /// ```
 /// use embedded_safetensors::{Dtype, write::{FileSpec, TensorSpec}};
@@ -153,44 +152,5 @@ impl<'a> FileSpec<'a> {
     /// How many spaces there are at the end of the header at least.
     pub const fn header_room(&self) -> u32 {
         self.room
-    }
-
-    /// The plan of this file, whose tensors and keys are in the file's order already. That is: dtypes as [`Dtype`] has them, the last
-    /// one first; names of one dtype, and keys, by the bytes of their UTF-8. ([`Placement::BySize`] goes before dtypes.)
-    ///
-    /// It looks for each name among the tensors of each other dtype, by halving. So where many tensors have many dtypes it takes longer
-    /// than [`sorted`](Self::sorted).
-    ///
-    /// # Errors
-    /// [`SpecFault::OutOfOrder`] at the first tensor or key that belongs before the one in front of it; otherwise as
-    /// [`sorted`](Self::sorted), but for memory.
-    #[inline]
-    pub fn in_order(self) -> Result<FilePlan<'a>, SpecError> {
-        FilePlan::in_order(self)
-    }
-
-    /// The plan of this file, whose tensors and keys may be in any order: they are sorted. The order is the file's, so data are
-    /// written in the order that [`FilePlan::tensors`] gives.
-    ///
-    /// *Memory*: `order` has 4 bytes for each tensor and each key, and is borrowed for as long as the plan is used.
-    ///
-    /// # Errors
-    /// [`SpecFault::OrderMemory`] when it has not; [`SpecFault::Reserved`], [`NameTwice`](SpecFault::NameTwice),
-    /// [`KeyTwice`](SpecFault::KeyTwice), [`Overflow`](SpecFault::Overflow), [`SubByte`](SpecFault::SubByte),
-    /// [`DataTooLong`](SpecFault::DataTooLong), [`HeaderTooLarge`](SpecFault::HeaderTooLarge), [`Placement`](SpecFault::Placement) when there
-    /// can be no such file.
-    pub fn sorted(self, order: &'a mut [u32]) -> Result<FilePlan<'a>, SpecError> {
-        FilePlan::sorted(self, order)
-    }
-
-    /// The plan of this file with its tensors and keys in the order in which they are given, which every reader takes, but the reference
-    /// would not have written. [`Placement::BySize`] is as [`Placement::Start`] then.
-    ///
-    /// *Memory*: `scratch` has 4 bytes for each tensor and each key, and is free again when this returns.
-    ///
-    /// # Errors
-    /// As [`sorted`](Self::sorted).
-    pub fn as_given(self, scratch: &mut [u32]) -> Result<FilePlan<'a>, SpecError> {
-        FilePlan::as_given(self, scratch)
     }
 }

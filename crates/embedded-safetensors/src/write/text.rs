@@ -1,247 +1,187 @@
-//! The length of a header and its JSON, spelled as the reference spells it, piece by piece.
+//! The text of a header, as the reference spells it.
 
-use super::decimal::digits;
+use super::decimal;
 use super::escape::escaped_len;
-use super::layout::{Planned, PlannedTensors};
+use super::layout::{Content, PlannedTensor, PlannedTensors};
 use super::order::{Order, place};
 use super::spec::FileSpec;
-use super::whole::{put, put_entry};
 use crate::error::spec::PADDING;
-use crate::header::LARGE_SHORTCUTS;
 
-/// A part of the text.
-pub(super) enum Piece<'a> {
-    /// How long the header is.
-    Length,
-    Plain(&'static str),
-    /// Text, and a number behind it.
-    Number(&'static str, u64),
-    /// What stands between quotes, before it is escaped.
-    Escaped(&'a str),
+/// Where text goes: it is counted ([`Length`]), or it fills buffers. `None` stops the spelling, where there is no more room.
+pub(super) trait Output {
+    /// Takes text as it is.
+    fn text(&mut self, text: &[u8]) -> Option<()>;
+    /// Takes a number in decimal.
+    fn number(&mut self, number: u64) -> Option<()>;
+    /// Takes what is between quotes, and escapes it.
+    fn quoted(&mut self, text: &str) -> Option<()>;
 }
 
-const METADATA: &str = "{\"__metadata__\":{";
-const BEFORE_VALUE: &str = "\":\"";
-pub(super) const BEFORE_DTYPE: &str = "\":{\"dtype\":\"";
-pub(super) const BEFORE_SHAPE: &str = "\",\"shape\":[";
-pub(super) const BEFORE_OFFSETS: &str = "],\"data_offsets\":[";
-const ENTRY_END: &str = "]}";
-
-/// No longer is what is in front of an entry, or behind all of them.
-const SEPARATOR: usize = "]},\"".len();
-
-/// What comes next.
+/// What is spelled at once: the same text each time, until it is the next part's turn.
 #[derive(Clone, Copy)]
-enum Stage {
-    Length,
-    /// What is in front of the first key.
-    Open,
-    /// The quote in front of a key, or the end of `__metadata__`.
+enum Part<'a> {
+    /// The length of the header, and what is before the first key or name.
+    Start,
+    /// A pair of `__metadata__`, or what ends them.
     Pair,
-    Key,
-    BeforeValue,
-    Value,
-    /// What is in front of a name, or the end of the header.
-    Entry,
-    Name,
-    BeforeDtype,
-    Dtype,
-    Shape,
-    /// A dimension behind another one, or what follows the last one.
-    Dim,
+    Tensor(PlannedTensor<'a>),
     End,
     Nothing,
 }
 
-/// The pieces in their order.
+/// A header, part by part.
 #[derive(Clone)]
-pub(super) struct Pieces<'a> {
-    stage: Stage,
+pub(super) struct HeaderText<'a> {
+    part: Part<'a>,
+    /// How many members are before this part, in the same braces.
+    members: usize,
+    header_len: u32,
     metadata: Option<&'a [(&'a str, &'a str)]>,
     keys: &'a [u32],
-    /// Of the pair that comes next, or is on its way.
-    pair: usize,
+    /// Those after this part.
     tensors: PlannedTensors<'a>,
-    /// The one on its way; none before the first one.
-    tensor: Option<Planned<'a>>,
-    /// Those of its shape that are still to come.
-    dims: &'a [u64],
 }
 
-impl<'a> Pieces<'a> {
+impl<'a> HeaderText<'a> {
     #[inline]
-    pub(super) fn new(spec: &FileSpec<'a>, order: Order<'a>) -> Self {
-        let tensors = PlannedTensors::new(spec, order);
-        let metadata = spec.metadata;
-        Self { stage: Stage::Length, metadata, keys: order.keys, pair: 0, tensors, tensor: None, dims: &[] }
+    pub(super) fn new(spec: &FileSpec<'a>, order: Order<'a>, header_len: u32) -> Self {
+        let (metadata, keys, tensors) = (spec.metadata, order.keys, PlannedTensors::new(spec, order));
+        Self { part: Part::Start, members: 0, header_len, metadata, keys, tensors }
     }
 
-    /// The next one; none when there are no more.
+    /// Of the header, without the bytes that say it.
+    pub(super) const fn header_len(&self) -> u32 {
+        self.header_len
+    }
+
+    /// Spells the part whose turn it is.
     #[inline]
-    pub(super) fn next(&mut self) -> Option<Piece<'a>> {
-        Some(match self.stage {
-            Stage::Length => match self.metadata {
-                Some(_) => self.then(Stage::Open, Piece::Length),
-                None => self.then(Stage::Entry, Piece::Length),
+    pub(super) fn spell(&self, out: &mut impl Output) -> Option<()> {
+        match &self.part {
+            Part::Start => {
+                out.text(&u64::from(self.header_len).to_le_bytes())?;
+                out.text(if self.metadata.is_some() { b"{\"__metadata__\":{" } else { b"{" })
+            }
+            Part::Pair => match self.pair() {
+                Some((key, value)) => {
+                    out.text(self.lead())?;
+                    out.quoted(key)?;
+                    out.text(b"\":\"")?;
+                    out.quoted(value)?;
+                    out.text(b"\"")
+                }
+                None => out.text(b"}"),
             },
-            Stage::Open => self.then(Stage::Pair, Piece::Plain(METADATA)),
-            Stage::Pair => self.next_pair(),
-            Stage::Key => {
-                let key = self.pair().map_or("", |pair| pair.0);
-                self.then(Stage::BeforeValue, Piece::Escaped(key))
-            }
-            Stage::BeforeValue => self.then(Stage::Value, Piece::Plain(BEFORE_VALUE)),
-            Stage::Value => {
-                let value = self.value();
-                self.then(Stage::Pair, Piece::Escaped(value))
-            }
-            Stage::Entry => Piece::Plain(self.turn_to_next()),
-            Stage::Name => self.name(),
-            Stage::BeforeDtype => self.then(Stage::Dtype, Piece::Plain(BEFORE_DTYPE)),
-            Stage::Dtype => {
-                let dtype = self.tensor.map_or("", |tensor| tensor.dtype().name());
-                self.then(Stage::Shape, Piece::Plain(dtype))
-            }
-            Stage::Shape => self.shape(),
-            Stage::Dim => self.dim(),
-            Stage::End => {
-                let end = self.tensor.map_or(0, |tensor| tensor.end);
-                self.then(Stage::Entry, Piece::Number(",", end))
-            }
-            Stage::Nothing => return None,
-        })
+            Part::Tensor(tensor) => self.spell_tensor(tensor, out),
+            Part::End => out.text(b"}"),
+            Part::Nothing => Some(()),
+        }
     }
 
-    /// Puts whole entries into the room, and what ends the last one, as far as all of that has room at once. Says how long it is; nothing
-    /// where pieces must do it.
     #[inline]
-    pub(super) fn put_entries(&mut self, room: &mut [u8]) -> Option<usize> {
-        if !LARGE_SHORTCUTS || !matches!(self.stage, Stage::Entry) {
-            return None;
-        }
-        let (len, mut left) = (room.len(), room);
-        while left.len() >= SEPARATOR && matches!(self.stage, Stage::Entry) {
-            left = put(left, self.turn_to_next().as_bytes())?;
-            if let Some(entry) = self.tensor.as_ref().and_then(|tensor| put_entry(tensor, left)) {
-                left = left.get_mut(entry..)?;
-                self.stage = Stage::Entry;
+    fn spell_tensor(&self, tensor: &PlannedTensor<'_>, out: &mut impl Output) -> Option<()> {
+        out.text(self.lead())?;
+        match tensor.content {
+            Content::Tensor { spec, .. } => out.quoted(spec.name())?,
+            Content::Padding { number } => {
+                out.text(PADDING.as_bytes())?;
+                out.number(number.into())?;
             }
         }
-        (left.len() < len).then_some(len - left.len())
+        out.text(b"\":{\"dtype\":\"")?;
+        out.text(tensor.dtype().name().as_bytes())?;
+        out.text(b"\",\"shape\":[")?;
+        let padding = [tensor.byte_len()];
+        let dims = match tensor.content {
+            Content::Tensor { spec, .. } => spec.dims(),
+            Content::Padding { .. } => &padding,
+        };
+        if let [first, others @ ..] = dims {
+            out.number(*first)?;
+            for dim in others {
+                out.text(b",")?;
+                out.number(*dim)?;
+            }
+        }
+        out.text(b"],\"data_offsets\":[")?;
+        out.number(tensor.begin)?;
+        out.text(b",")?;
+        out.number(tensor.end)?;
+        out.text(b"]}")
+    }
+
+    /// What is before a key or a name.
+    fn lead(&self) -> &'static [u8] {
+        if self.members > 0 { b",\"" } else { b"\"" }
     }
 
     fn pair(&self) -> Option<(&'a str, &'a str)> {
-        self.metadata?.get(place(self.keys, self.pair)).copied()
+        self.metadata?.get(place(self.keys, self.members)).copied()
     }
 
-    fn next_pair(&mut self) -> Piece<'a> {
-        let is_first = self.pair == 0;
-        match self.pair() {
-            Some(_) => self.then(Stage::Key, Piece::Plain(if is_first { "\"" } else { "\",\"" })),
-            None => self.then(Stage::Entry, Piece::Plain(if is_first { "}" } else { "\"}" })),
-        }
-    }
-
-    fn value(&mut self) -> &'a str {
-        let value = self.pair().map_or("", |pair| pair.1);
-        self.pair = self.pair.wrapping_add(1); // below the number of pairs
-        value
-    }
-
-    /// Goes on to the next tensor, or to the end. Gives what is in front of its name.
-    fn turn_to_next(&mut self) -> &'static str {
-        let (is_first, has_metadata) = (self.tensor.is_none(), self.metadata.is_some());
-        self.tensor = self.tensors.next_planned();
-        self.stage = if self.tensor.is_some() { Stage::Name } else { Stage::Nothing };
-        match (&self.tensor, is_first) {
-            (Some(_), false) => "]},\"",
-            (Some(_), true) if has_metadata => ",\"",
-            (Some(_), true) => "{\"",
-            (None, false) => "]}}",
-            (None, true) if has_metadata => "}",
-            (None, true) => "{}",
-        }
-    }
-
-    fn name(&mut self) -> Piece<'a> {
-        match self.tensor {
-            Some(Planned { spec: Some(spec), .. }) => {
-                self.dims = spec.dims();
-                self.then(Stage::BeforeDtype, Piece::Escaped(spec.name()))
+    /// Goes on to the next part, if there is one.
+    #[inline]
+    pub(super) fn advance(&mut self) -> bool {
+        self.part = match self.part {
+            Part::Start if self.metadata.is_some() => Part::Pair,
+            Part::Pair if self.pair().is_some() => {
+                self.members += 1;
+                Part::Pair
             }
-            Some(Planned { spec: None, index, .. }) => {
-                self.then(Stage::BeforeDtype, Piece::Number(PADDING, index as u64))
+            Part::Start => self.next_tensor(),
+            Part::Pair => {
+                self.members = 1;
+                self.next_tensor()
             }
-            None => Piece::Plain(""),
-        }
+            Part::Tensor(_) => {
+                self.members += 1;
+                self.next_tensor()
+            }
+            Part::End | Part::Nothing => Part::Nothing,
+        };
+        !matches!(self.part, Part::Nothing)
     }
 
-    fn shape(&mut self) -> Piece<'a> {
-        match (self.tensor, self.dims) {
-            (Some(padding @ Planned { spec: None, .. }), _) => {
-                self.then(Stage::Dim, Piece::Number(BEFORE_SHAPE, padding.byte_len()))
-            }
-            (_, [dim, rest @ ..]) => {
-                self.dims = rest;
-                self.then(Stage::Dim, Piece::Number(BEFORE_SHAPE, *dim))
-            }
-            _ => self.then(Stage::Dim, Piece::Plain(BEFORE_SHAPE)),
-        }
+    #[inline]
+    fn next_tensor(&mut self) -> Part<'a> {
+        self.tensors.next().map_or(Part::End, Part::Tensor)
     }
 
-    fn dim(&mut self) -> Piece<'a> {
-        if let [dim, rest @ ..] = self.dims {
-            self.dims = rest;
-            return Piece::Number(",", *dim);
+    /// How long the file is up to the spaces at the end of its header, and how long its data are, padding included. Nothing where the
+    /// tensors are longer than a file can be: ends that do not fit are the largest number there is, and after such an end padding would
+    /// come for ever.
+    #[inline]
+    pub(super) fn lengths(mut self) -> Option<(u64, u64)> {
+        let mut length = Length(0);
+        while self.tensors.end() < u64::MAX {
+            self.spell(&mut length)?;
+            if !self.advance() {
+                return Some((length.0, self.tensors.end()));
+            }
         }
-        let begin = self.tensor.map_or(0, |tensor| tensor.begin);
-        self.then(Stage::End, Piece::Number(BEFORE_OFFSETS, begin))
-    }
-
-    /// Gives a piece, and says what comes behind it.
-    fn then(&mut self, stage: Stage, piece: Piece<'a>) -> Piece<'a> {
-        self.stage = stage;
-        piece
+        None
     }
 }
 
-/// How long all pieces are together, and all tensors, padding included. Nothing where the tensors are longer than a file can be: ends that
-/// do not fit are the largest number there is, and behind such an end padding would come for ever.
-pub(super) fn lengths(spec: &FileSpec<'_>, order: Order<'_>) -> Option<(u64, u64)> {
-    let (pairs, braces) = match spec.metadata {
-        Some(pairs) => (METADATA.len() as u64 + "}".len() as u64 + list(pairs, pair_len), "}".len()),
-        None => (0, "{}".len()),
-    };
-    let (mut entries, mut end) = (0, 0);
-    let mut tensors = PlannedTensors::new(spec, order);
-    while let Some(tensor) = tensors.next_planned() {
-        end = tensor.end;
-        if end == u64::MAX {
-            return None;
-        }
-        entries += ",".len() as u64 + entry_len(&tensor);
+/// How long text is, which goes nowhere.
+struct Length(u64);
+
+impl Output for Length {
+    #[inline]
+    fn text(&mut self, text: &[u8]) -> Option<()> {
+        self.0 += text.len() as u64;
+        Some(())
     }
-    // In front of the first one there is only a comma where there are metadata.
-    let json = braces as u64 + pairs + entries;
-    Some((json - u64::from(spec.metadata.is_none() && entries > 0), end))
-}
 
-/// With commas between them.
-fn list<T>(items: &[T], len: impl Fn(&T) -> u64) -> u64 {
-    items.iter().map(|item| len(item) + ",".len() as u64).sum::<u64>().saturating_sub(1)
-}
+    #[inline]
+    fn number(&mut self, number: u64) -> Option<()> {
+        self.0 += decimal::digits(number) as u64;
+        Some(())
+    }
 
-fn pair_len(pair: &(&str, &str)) -> u64 {
-    ("\"".len() + BEFORE_VALUE.len() + "\"".len()) as u64 + escaped_len(pair.0) + escaped_len(pair.1)
-}
-
-fn entry_len(tensor: &Planned<'_>) -> u64 {
-    let (name, shape) = match tensor.spec {
-        Some(spec) => (escaped_len(spec.name()), list(spec.dims(), |dim| digits(*dim) as u64)),
-        None => ((PADDING.len() + digits(tensor.index as u64)) as u64, digits(tensor.byte_len()) as u64),
-    };
-    let dtype = tensor.dtype().name().len() as u64;
-    let offsets = digits(tensor.begin) + ",".len() + digits(tensor.end);
-    let frame = "\"".len() + BEFORE_DTYPE.len() + BEFORE_SHAPE.len() + BEFORE_OFFSETS.len() + ENTRY_END.len();
-    name + dtype + shape + (offsets + frame) as u64
+    #[inline]
+    fn quoted(&mut self, text: &str) -> Option<()> {
+        self.0 += escaped_len(text);
+        Some(())
+    }
 }

@@ -6,7 +6,7 @@ use embedded_safetensors::{
     header::{Entries, HeaderParser},
     query::Wanted,
     validate::{DuplicateCheck, HeaderCheck, Slot},
-    write::{FilePlan, HeaderEncoder, Recorder, Writer},
+    write::{FilePlan, HeaderEncoder, Recording, Writer},
 };
 use measure::figure;
 
@@ -21,6 +21,6 @@ fn print_sizes() {
     figure("wanted", size_of::<Wanted<'_>>() as u32);
     figure("encoder", size_of::<HeaderEncoder<'_>>() as u32);
     figure("writer", size_of::<Writer<'_, ()>>() as u32);
-    figure("recorder", size_of::<Recorder<'_, ()>>() as u32);
+    figure("recorder", size_of::<Writer<'_, Recording<'_, ()>>>() as u32);
     figure("plan", size_of::<FilePlan<'_>>() as u32);
 }

@@ -48,7 +48,7 @@ pub fn measure(bench: Bench, sheet: &mut Sheet) -> Result<(), String> {
     }
     let [network, rows] = [sheet.get("network.stack")?, sheet.get("rows.stack")? - ROW_LEN as f64];
     sheet.set("model.stack", network.max(rows) - BLOCK as f64);
-    for (program, name) in [("write", "Writer"), ("record", "Recorder")] {
+    for (program, name) in [("write", "Writer::new"), ("record", "Writer::record")] {
         let (file, due) = model::described();
         take(bench, sheet, program, &file, 0, due, &[("all", &format!("{name}: a file"))])?;
     }

@@ -1,4 +1,4 @@
-//! Files that are recorded: every method of `Recorder`, and every storage that it can record in.
+//! Files that are recorded: every method of a `Writer`, and every storage that it can record in.
 
 use crate::Job;
 use crate::storage::{Chip, File, partition};
@@ -6,7 +6,7 @@ use crate::writing::outcome;
 use embedded_safetensors::{
     WriteAt, WriteError,
     io::{FlashFile, Seekable},
-    write::{FilePlan, Recorder},
+    write::{FilePlan, Writer},
 };
 
 pub fn all(plan: FilePlan<'_>, job: &Job, file: &'static [u8]) -> u64 {
@@ -29,10 +29,10 @@ fn record<S: WriteAt>(
     // Beyond what a recorder asks of it.
     let far = plan.data_len();
     storage.write_at(far, first).map_err(WriteError::Sink)?;
-    let mut recorder = Recorder::begin(storage, plan, buffer)?;
+    let mut recorder = Writer::record(storage, plan, buffer)?;
     recorder.write_bytes(rest)?;
     recorder.write_bytes(first)?;
-    recorder.write_values(&[1.0_f32, f32::from(rest.len() as u8)])?;
+    recorder.write(&[1.0_f32, f32::from(rest.len() as u8)])?;
     recorder.write_tensor("c", first)?;
     let due = recorder.due().map_or(0, |due| due.index as u64 ^ due.position ^ due.remaining);
     let position = recorder.position();

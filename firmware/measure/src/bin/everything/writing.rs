@@ -84,10 +84,10 @@ fn write(plan: FilePlan<'_>, file: &'static [u8]) -> Result<u64, WriteError<IoEr
     let (window, rest) = file.split_at_checked(5).unwrap_or((file, &[]));
     let mut memory = [0; 16];
     let memory = memory.get_mut(..window.len()).unwrap_or_default();
-    let mut writer = Writer::begin(Wire::new(file), plan, memory)?;
+    let mut writer = Writer::new(Wire::new(file), plan, memory)?;
     writer.write_bytes(rest)?;
-    writer.write_values(&[1.0_f32, f32::from(rest.len() as u8)])?;
-    writer.write_values(&[1_u16])?;
+    writer.write(&[1.0_f32, f32::from(rest.len() as u8)])?;
+    writer.write(&[1_u16])?;
     writer.write_tensor("c", window)?;
     let due = writer
         .due()
