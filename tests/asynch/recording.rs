@@ -3,13 +3,14 @@
 use std::convert::Infallible;
 
 use embedded_io::{ErrorType, Seek, SeekFrom, Write};
-use embedded_safetensors::asynch::{FlashFile, Model, ReadAt, Seekable};
+use embedded_safetensors::asynch::{FlashFile, Model, ReadAt, Seekable, Writer};
 use embedded_safetensors::io;
 use embedded_safetensors::{Dtype, ErrorKind, WriteError, write::TensorSpec};
 use support::doors::Flash;
 use support::executor::{drop_at, finish};
 use support::flash::{Accident, Nor, Tear};
 use support::mock::{Fault, Plan, Storage};
+use support::random::Random;
 use support::waiting::{Waiting, Waits};
 
 use crate::recording::sample::Sample;
@@ -54,6 +55,30 @@ fn files_are_recorded_as_by_the_blocking_form() {
             let card = sample.record_waiting(card, buffer, piece).expect("it goes well");
             assert_eq!(card.into_inner().into_inner().file, sample.file());
         }
+    }
+}
+
+#[test]
+fn a_recording_goes_on_where_it_was_dropped() {
+    let sample = Sample::long();
+    for seed in 0..200 {
+        let (mut random, mut card, mut drops) = (Random::new(seed), Card::default(), 0);
+        sample.with_plan(|plan| {
+            let data: Vec<u8> = sample.pieces(&plan, 50).flatten().copied().collect();
+            let (storage, mut buffer) = (Seekable::new(Waiting::new(&mut card, WAITS)), [0; 16]);
+            let mut writer = finish(Writer::record(storage, plan, &mut buffer)).expect("it goes well");
+            while let Some(due) = writer.due() {
+                let done = usize::try_from(writer.position() - plan.data_start()).expect("it is short");
+                let len = usize::try_from(due.remaining).expect("it is short").min(1 + random.below(60));
+                match drop_at(random.below(6), writer.write_bytes(&data[done..done + len])) {
+                    Some(outcome) => outcome.expect("they are due"),
+                    None => drops += 1,
+                }
+            }
+            finish(writer.finish()).expect("all is there");
+        });
+        assert!(drops > 5, "{drops}");
+        assert_eq!(card.file, sample.file());
     }
 }
 

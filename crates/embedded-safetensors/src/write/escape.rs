@@ -42,7 +42,7 @@ pub(super) fn write(byte: u8, room: &mut [u8; LONGEST_ESCAPE]) -> usize {
 /// How many bytes come before the first one that is escaped.
 #[inline]
 pub(super) fn plain_len(text: &[u8]) -> usize {
-    if LARGE_SHORTCUTS && behind_plain(text).is_empty() {
+    if is_plain(text) {
         return text.len();
     }
     text.iter().position(|byte| !matches!(spelling(*byte), Spelling::Plain)).unwrap_or(text.len())
@@ -51,10 +51,16 @@ pub(super) fn plain_len(text: &[u8]) -> usize {
 /// How long a text is between quotes.
 #[inline]
 pub(super) fn escaped_len(text: &str) -> u64 {
-    match LARGE_SHORTCUTS && behind_plain(text.as_bytes()).is_empty() {
+    match is_plain(text.as_bytes()) {
         true => text.len() as u64,
         false => text.bytes().map(|byte| spelling(byte).len()).sum(),
     }
+}
+
+/// Whether nothing is escaped, where that is soon seen. Otherwise something may be.
+#[inline]
+fn is_plain(text: &[u8]) -> bool {
+    LARGE_SHORTCUTS && behind_plain(text).is_empty()
 }
 
 impl Spelling {

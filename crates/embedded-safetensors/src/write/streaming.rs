@@ -14,7 +14,7 @@ use crate::write::plan::FilePlan;
 #[derive(Debug)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Streaming<W> {
-    to: W,
+    sink: W,
 }
 
 #[form]
@@ -47,23 +47,23 @@ impl<'a, W: Write> Writer<'a, Streaming<W>> {
     /// # Cancel safety
     /// When the future is dropped, the sink has a part of the header, which is no file.
     pub async fn new(
-        to: W,
+        sink: W,
         plan: FilePlan<'a>,
         window: &mut [u8],
     ) -> Result<Self, WriteError<W::Error>> {
         if window.is_empty() {
             return Err(ErrorKind::NoWindow.at(0).into());
         }
-        let mut sink = Streaming { to };
+        let mut stream = Streaming { sink };
         let (mut encoder, mut at) = (plan.encoder(), 0);
         while let mut left @ [_, ..] = encoder.encode(window) {
             while !left.is_empty() {
-                let len = sink.take(at, left).await?;
+                let len = stream.take(at, left).await?;
                 left = left.get(len..).unwrap_or(&[]);
                 at += len as u64;
             }
         }
-        Ok(Self::begin(sink, &plan))
+        Ok(Self::begin(stream, &plan))
     }
 }
 
@@ -76,7 +76,7 @@ impl<W: Write> Sink for Streaming<W> {
 
     async fn take(&mut self, at: u64, bytes: &[u8]) -> Result<usize, WriteError<W::Error>> {
         loop {
-            let outcome = self.to.write(bytes).await;
+            let outcome = self.sink.write(bytes).await;
             match &outcome {
                 Err(error) if error.kind() == IoErrorKind::Interrupted => {}
                 _ => return taken(outcome, at, bytes.len()),
@@ -86,7 +86,7 @@ impl<W: Write> Sink for Streaming<W> {
 
     async fn end(&mut self, _: u64) -> Result<(), WriteError<W::Error>> {
         loop {
-            match self.to.flush().await {
+            match self.sink.flush().await {
                 Err(error) if error.kind() == IoErrorKind::Interrupted => {}
                 outcome => return outcome.map_err(WriteError::Sink),
             }
@@ -94,6 +94,6 @@ impl<W: Write> Sink for Streaming<W> {
     }
 
     fn into_inner(self) -> W {
-        self.to
+        self.sink
     }
 }

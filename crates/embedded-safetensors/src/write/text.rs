@@ -19,7 +19,7 @@ pub(super) trait Output {
 
 /// What is spelled at once: the same text each time, until it is the next part's turn.
 #[derive(Clone, Copy)]
-enum Part<'a> {
+enum TextPart<'a> {
     /// The length of the header, and what is before the first key or name.
     Start,
     /// A pair of `__metadata__`, or what ends them.
@@ -32,7 +32,7 @@ enum Part<'a> {
 /// A header, part by part.
 #[derive(Clone)]
 pub(super) struct HeaderText<'a> {
-    part: Part<'a>,
+    part: TextPart<'a>,
     /// How many members are before this part, in the same braces.
     members: usize,
     header_len: u32,
@@ -46,7 +46,7 @@ impl<'a> HeaderText<'a> {
     #[inline]
     pub(super) fn new(spec: &FileSpec<'a>, order: Order<'a>, header_len: u32) -> Self {
         let (metadata, keys, tensors) = (spec.metadata, order.keys, PlannedTensors::new(spec, order));
-        Self { part: Part::Start, members: 0, header_len, metadata, keys, tensors }
+        Self { part: TextPart::Start, members: 0, header_len, metadata, keys, tensors }
     }
 
     /// Of the header, without the bytes that say it.
@@ -58,11 +58,11 @@ impl<'a> HeaderText<'a> {
     #[inline]
     pub(super) fn spell(&self, out: &mut impl Output) -> Option<()> {
         match &self.part {
-            Part::Start => {
+            TextPart::Start => {
                 out.text(&u64::from(self.header_len).to_le_bytes())?;
                 out.text(if self.metadata.is_some() { b"{\"__metadata__\":{" } else { b"{" })
             }
-            Part::Pair => match self.pair() {
+            TextPart::Pair => match self.pair() {
                 Some((key, value)) => {
                     out.text(self.lead())?;
                     out.quoted(key)?;
@@ -72,9 +72,9 @@ impl<'a> HeaderText<'a> {
                 }
                 None => out.text(b"}"),
             },
-            Part::Tensor(tensor) => self.spell_tensor(tensor, out),
-            Part::End => out.text(b"}"),
-            Part::Nothing => Some(()),
+            TextPart::Tensor(tensor) => self.spell_tensor(tensor, out),
+            TextPart::End => out.text(b"}"),
+            TextPart::Nothing => Some(()),
         }
     }
 
@@ -123,28 +123,28 @@ impl<'a> HeaderText<'a> {
     #[inline]
     pub(super) fn advance(&mut self) -> bool {
         self.part = match self.part {
-            Part::Start if self.metadata.is_some() => Part::Pair,
-            Part::Pair if self.pair().is_some() => {
+            TextPart::Start if self.metadata.is_some() => TextPart::Pair,
+            TextPart::Pair if self.pair().is_some() => {
                 self.members += 1;
-                Part::Pair
+                TextPart::Pair
             }
-            Part::Start => self.next_tensor(),
-            Part::Pair => {
+            TextPart::Start => self.next_tensor(),
+            TextPart::Pair => {
                 self.members = 1;
                 self.next_tensor()
             }
-            Part::Tensor(_) => {
+            TextPart::Tensor(_) => {
                 self.members += 1;
                 self.next_tensor()
             }
-            Part::End | Part::Nothing => Part::Nothing,
+            TextPart::End | TextPart::Nothing => TextPart::Nothing,
         };
-        !matches!(self.part, Part::Nothing)
+        !matches!(self.part, TextPart::Nothing)
     }
 
     #[inline]
-    fn next_tensor(&mut self) -> Part<'a> {
-        self.tensors.next().map_or(Part::End, Part::Tensor)
+    fn next_tensor(&mut self) -> TextPart<'a> {
+        self.tensors.next().map_or(TextPart::End, TextPart::Tensor)
     }
 
     /// How long the file is up to the spaces at the end of its header, and how long its data are, padding included. Nothing where the
