@@ -1,7 +1,12 @@
 //! Numbers in decimal.
 
+use crate::util::bytes::{low_u8, low_u32};
+
 /// No number has more digits.
 pub(super) const MOST_DIGITS: usize = 20;
+
+/// No number of so many digits has more than 32 bits.
+const SHORT: usize = 9;
 
 const POWERS: [u64; MOST_DIGITS] = {
     let mut powers = [1; MOST_DIGITS];
@@ -28,17 +33,24 @@ pub(super) fn write(number: u64, room: &mut [u8; MOST_DIGITS]) -> usize {
     len
 }
 
-/// Writes it to a place that has room for its digits and for nothing else. Machines that divide 64 bits in software would carry a library's
-/// routine for it, so powers of ten are taken away one by one.
+/// Writes it to a place that has room for its digits and for nothing else. Machines that divide in software would carry a library's
+/// routine for it, so powers of ten are taken away one by one, and what fits into 32 bits then is divided by a product.
 pub(super) fn fill(place: &mut [u8], number: u64) {
-    let powers = POWERS.get(MOST_DIGITS.saturating_sub(place.len())..).unwrap_or(&[]);
+    let (high, low) = place.split_at_mut_checked(place.len().saturating_sub(SHORT)).unwrap_or_default();
     let mut left = number;
-    for (slot, power) in place.iter_mut().zip(powers) {
+    let powers = POWERS.get((MOST_DIGITS - SHORT).saturating_sub(high.len())..).unwrap_or(&[]);
+    for (slot, power) in high.iter_mut().zip(powers) {
         *slot = b'0';
         while left >= *power {
             left -= power;
             *slot += 1;
         }
+    }
+    let mut left = low_u32(left);
+    for slot in low.iter_mut().rev() {
+        let tenth = low_u32((u64::from(left) * 0xCCCC_CCCD) >> 35);
+        *slot = b'0'.wrapping_add(low_u8((left - tenth * 10) as usize));
+        left = tenth;
     }
 }
 

@@ -7,7 +7,6 @@ use super::text::{HeaderText, Output};
 use crate::header::LARGE_SHORTCUTS;
 use crate::io::write::PREFIX;
 use crate::util::bytes::{copy, front};
-use core::cmp::Ordering;
 use core::mem::take;
 
 /// Spells the header of a file: the 8 bytes of its length, the JSON, the spaces at its end. It stops where a buffer is full, and goes on
@@ -48,12 +47,15 @@ impl HeaderEncoder<'_> {
     /// Fills the buffer with the bytes that come next, and returns the part that it has filled: all of it, until there are no more.
     pub fn encode<'b>(&mut self, buffer: &'b mut [u8]) -> &'b [u8] {
         let buffer = front(buffer, self.left);
-        let mut window = Window { room: buffer, piece: 0, place: self.place };
-        while self.text.spell(&mut window).is_some() && self.text.advance() {
-            (window.piece, window.place) = (0, TextPlace::START);
+        let mut room = &mut *buffer;
+        while !room.is_empty() {
+            let Some(rest) = self.spell_part(room) else { break };
+            room = rest;
+            if !self.text.advance() {
+                room.fill(b' ');
+                break;
+            }
         }
-        self.place = window.place;
-        window.room.fill(b' ');
         self.left = self.left.saturating_sub(buffer.len() as u64);
         buffer
     }
@@ -77,6 +79,27 @@ impl HeaderEncoder<'_> {
     pub const fn remaining(&self) -> u64 {
         self.left
     }
+
+    /// Spells what is left of the part whose turn it is, and gives the room after it; none where it has too little.
+    #[inline]
+    fn spell_part<'r>(&mut self, room: &'r mut [u8]) -> Option<&'r mut [u8]> {
+        if LARGE_SHORTCUTS && self.place.pieces == 0 && self.place.bytes == 0 {
+            let mut whole = Whole { room: &mut *room };
+            if self.text.spell(&mut whole).is_some() {
+                let left = whole.room.len();
+                return room.get_mut(room.len() - left..);
+            }
+        }
+        self.go_on(room)
+    }
+
+    #[inline(never)]
+    fn go_on<'r>(&mut self, room: &'r mut [u8]) -> Option<&'r mut [u8]> {
+        let mut window = Window { room, piece: 0, place: self.place };
+        let outcome = self.text.spell(&mut window);
+        self.place = if outcome.is_some() { TextPlace::START } else { window.place };
+        outcome.map(|()| window.room)
+    }
 }
 
 impl core::fmt::Debug for HeaderEncoder<'_> {
@@ -92,114 +115,136 @@ impl defmt::Format for HeaderEncoder<'_> {
     }
 }
 
-/// A place in the text of a part, which has been spelled up to there.
+/// All of a part goes into the room, or what is in it then does not count. Nothing is escaped.
+struct Whole<'r> {
+    room: &'r mut [u8],
+}
+
+impl Output for Whole<'_> {
+    #[inline]
+    fn text(&mut self, text: &[u8]) -> Option<()> {
+        let (front, rest) = take(&mut self.room).split_at_mut_checked(text.len())?;
+        copy(front, text);
+        self.room = rest;
+        Some(())
+    }
+
+    #[inline]
+    fn number(&mut self, number: u64) -> Option<()> {
+        let (front, rest) = take(&mut self.room).split_at_mut_checked(decimal::digits(number))?;
+        decimal::fill(front, number);
+        self.room = rest;
+        Some(())
+    }
+
+    #[inline]
+    fn quoted(&mut self, text: &str) -> Option<()> {
+        let text = text.as_bytes();
+        if plain_len(text) < text.len() { None } else { self.text(text) }
+    }
+}
+
+/// A place in the text of a part, which is spelled up to there.
 #[derive(Clone, Copy)]
 struct TextPlace {
-    /// Which piece, counted from 1; 0 before all of them.
-    piece: usize,
-    /// How many of its bytes are spelled, before they are escaped.
+    /// How many pieces are spelled.
+    pieces: usize,
+    /// How many bytes of the next one are, before they are escaped.
     bytes: usize,
-    /// How much is spelled of the next one's escape.
+    /// How much of the next byte's escape is.
     escape: usize,
 }
 
 impl TextPlace {
-    const START: Self = Self { piece: 0, bytes: 0, escape: 0 };
+    const START: Self = Self { pieces: 0, bytes: 0, escape: 0 };
 }
 
 /// A part goes into the room from the place on where it stopped in another one.
 struct Window<'r> {
     room: &'r mut [u8],
-    /// The last one that came, counted from 1.
+    /// How many pieces have come.
     piece: usize,
-    /// Where to go on; then, where it stopped.
     place: TextPlace,
 }
 
 impl Window<'_> {
-    /// The place from which on the next piece is to be spelled; none where all of it was.
-    #[inline]
-    fn next_piece(&mut self) -> Option<TextPlace> {
+    /// Whether something of the piece that comes is not spelled yet.
+    fn begin_piece(&mut self) -> bool {
         self.piece = self.piece.wrapping_add(1); // there are fewer than bytes in memory
-        match self.piece.cmp(&self.place.piece) {
-            Ordering::Less => None,
-            Ordering::Equal => Some(self.place),
-            Ordering::Greater => Some(TextPlace::START),
-        }
+        self.piece > self.place.pieces
     }
 
-    /// Puts as many bytes as have room, and says how many.
-    #[inline]
-    fn put(&mut self, bytes: &[u8]) -> usize {
-        let len = copy(self.room, bytes);
-        self.pass(len);
-        len
-    }
-
-    /// So many bytes of the room are filled.
-    #[inline]
-    fn pass(&mut self, len: usize) {
-        self.room = take(&mut self.room).get_mut(len..).unwrap_or_default();
-    }
-
-    #[cold]
-    fn stop(&mut self, bytes: usize, escape: usize) -> Option<()> {
-        self.place = TextPlace { piece: self.piece, bytes, escape };
+    fn stop(&mut self) -> Option<()> {
+        self.place.pieces = self.piece.wrapping_sub(1);
         None
     }
 
-    fn put_from(&mut self, text: &[u8], begin: usize) -> Option<()> {
-        let left = text.get(begin..).unwrap_or(&[]);
-        match self.put(left) {
-            len if len < left.len() => self.stop(begin + len, 0),
-            _ => Some(()),
+    /// Gives so many bytes of the room away, or all.
+    fn pass(&mut self, len: usize) -> &mut [u8] {
+        let len = len.min(self.room.len());
+        let (front, rest) = take(&mut self.room).split_at_mut_checked(len).unwrap_or_default();
+        self.room = rest;
+        front
+    }
+
+    /// Puts what is left of the piece.
+    fn put_rest(&mut self, piece: &[u8]) -> Option<()> {
+        let left = piece.get(self.place.bytes..).unwrap_or(&[]);
+        let len = copy(self.pass(left.len()), left);
+        if len < left.len() {
+            self.place.bytes += len;
+            return self.stop();
         }
+        self.place.bytes = 0;
+        Some(())
     }
 }
 
 impl Output for Window<'_> {
-    #[inline]
     fn text(&mut self, text: &[u8]) -> Option<()> {
-        let Some(place) = self.next_piece() else { return Some(()) };
-        // The same with a length that the compiler knows.
-        if LARGE_SHORTCUTS && place.bytes == 0 && text.len() <= self.room.len() {
-            self.put(text);
+        if !self.begin_piece() {
             return Some(());
         }
-        self.put_from(text, place.bytes)
+        self.put_rest(text)
     }
 
-    #[inline]
     fn number(&mut self, number: u64) -> Option<()> {
-        let Some(place) = self.next_piece() else { return Some(()) };
-        if let (0, Some(room)) = (place.bytes, self.room.first_chunk_mut()) {
+        if !self.begin_piece() {
+            return Some(());
+        }
+        if let (0, Some(room)) = (self.place.bytes, self.room.first_chunk_mut()) {
             let len = decimal::write(number, room);
             self.pass(len);
             return Some(());
         }
         let mut digits = [0; decimal::MOST_DIGITS];
         let len = decimal::write(number, &mut digits);
-        self.put_from(front(&mut digits, len as u64), place.bytes)
+        self.put_rest(front(&mut digits, len as u64))
     }
 
-    #[inline]
     fn quoted(&mut self, text: &str) -> Option<()> {
-        let Some(mut place) = self.next_piece() else { return Some(()) };
+        if !self.begin_piece() {
+            return Some(());
+        }
         loop {
-            let left = text.as_bytes().get(place.bytes..).unwrap_or(&[]);
+            let left = text.as_bytes().get(self.place.bytes..).unwrap_or(&[]);
             let near = left.get(..self.room.len()).unwrap_or(left);
             let plain = near.get(..plain_len(near)).unwrap_or(near);
-            place.bytes += self.put(plain);
-            let Some(byte) = left.get(plain.len()) else { return Some(()) };
+            copy(self.pass(plain.len()), plain);
+            let Some(byte) = left.get(plain.len()) else { break };
+            self.place.bytes += plain.len();
             let mut escape = [0; LONGEST_ESCAPE];
             let len = escape::write(*byte, &mut escape);
-            let escape = front(&mut escape, len as u64).get(place.escape..).unwrap_or(&[]);
-            let put = self.put(escape);
-            if put < escape.len() {
-                return self.stop(place.bytes, place.escape + put);
+            let escape = front(&mut escape, len as u64).get(self.place.escape..).unwrap_or(&[]);
+            let len = copy(self.pass(escape.len()), escape);
+            if len < escape.len() {
+                self.place.escape += len;
+                return self.stop();
             }
-            (place.bytes, place.escape) = (place.bytes + 1, 0);
+            (self.place.bytes, self.place.escape) = (self.place.bytes + 1, 0);
         }
+        self.place.bytes = 0;
+        Some(())
     }
 }
 

@@ -151,7 +151,10 @@ impl<S: WriteAt> Recording<'_, S> {
 
 impl<S> core::fmt::Debug for Recording<'_, S> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("Recording").field("plan", &self.plan).field("filled", &self.filled).finish_non_exhaustive()
+        f.debug_struct("Recording")
+            .field("plan", &self.plan)
+            .field("filled", &self.filled)
+            .finish_non_exhaustive()
     }
 }
 

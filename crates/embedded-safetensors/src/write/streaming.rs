@@ -46,11 +46,7 @@ impl<'a, W: Write> Writer<'a, Streaming<W>> {
     ///
     /// # Cancel safety
     /// When the future is dropped, the sink has a part of the header, which is no file.
-    pub async fn new(
-        sink: W,
-        plan: FilePlan<'a>,
-        window: &mut [u8],
-    ) -> Result<Self, WriteError<W::Error>> {
+    pub async fn new(sink: W, plan: FilePlan<'a>, window: &mut [u8]) -> Result<Self, WriteError<W::Error>> {
         if window.is_empty() {
             return Err(ErrorKind::NoWindow.at(0).into());
         }

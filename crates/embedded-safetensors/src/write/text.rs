@@ -33,8 +33,8 @@ enum TextPart<'a> {
 #[derive(Clone)]
 pub(super) struct HeaderText<'a> {
     part: TextPart<'a>,
-    /// How many members are before this part, in the same braces.
-    members: usize,
+    /// How many parts come before this one, without the start.
+    earlier: usize,
     header_len: u32,
     metadata: Option<&'a [(&'a str, &'a str)]>,
     keys: &'a [u32],
@@ -46,7 +46,7 @@ impl<'a> HeaderText<'a> {
     #[inline]
     pub(super) fn new(spec: &FileSpec<'a>, order: Order<'a>, header_len: u32) -> Self {
         let (metadata, keys, tensors) = (spec.metadata, order.keys, PlannedTensors::new(spec, order));
-        Self { part: TextPart::Start, members: 0, header_len, metadata, keys, tensors }
+        Self { part: TextPart::Start, earlier: 0, header_len, metadata, keys, tensors }
     }
 
     /// Of the header, without the bytes that say it.
@@ -112,11 +112,11 @@ impl<'a> HeaderText<'a> {
 
     /// What is before a key or a name.
     fn lead(&self) -> &'static [u8] {
-        if self.members > 0 { b",\"" } else { b"\"" }
+        if self.earlier > 0 { b",\"" } else { b"\"" }
     }
 
     fn pair(&self) -> Option<(&'a str, &'a str)> {
-        self.metadata?.get(place(self.keys, self.members)).copied()
+        self.metadata?.get(place(self.keys, self.earlier)).copied()
     }
 
     /// Goes on to the next part, if there is one.
@@ -124,17 +124,13 @@ impl<'a> HeaderText<'a> {
     pub(super) fn advance(&mut self) -> bool {
         self.part = match self.part {
             TextPart::Start if self.metadata.is_some() => TextPart::Pair,
+            TextPart::Start => self.next_tensor(),
             TextPart::Pair if self.pair().is_some() => {
-                self.members += 1;
+                self.earlier += 1;
                 TextPart::Pair
             }
-            TextPart::Start => self.next_tensor(),
-            TextPart::Pair => {
-                self.members = 1;
-                self.next_tensor()
-            }
-            TextPart::Tensor(_) => {
-                self.members += 1;
+            TextPart::Pair | TextPart::Tensor(_) => {
+                self.earlier += 1;
                 self.next_tensor()
             }
             TextPart::End | TextPart::Nothing => TextPart::Nothing,
