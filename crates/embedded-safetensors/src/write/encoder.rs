@@ -201,6 +201,7 @@ impl Window<'_> {
 }
 
 impl Output for Window<'_> {
+    #[inline(never)]
     fn text(&mut self, text: &[u8]) -> Option<()> {
         if !self.begin_piece() {
             return Some(());

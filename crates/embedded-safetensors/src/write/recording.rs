@@ -97,9 +97,9 @@ impl<S: WriteAt> Sink for Recording<'_, S> {
             write_full(&mut self.storage, at.saturating_sub(self.filled as u64), self.buffer).await?;
             self.filled = 0;
         }
-        let whole = bytes.len() - bytes.len().checked_rem(self.buffer.len()).unwrap_or(0);
-        if let (0, Some(straight @ [_, ..])) = (self.filled, bytes.get(..whole)) {
-            write_full(&mut self.storage, at, straight).await?;
+        if self.filled == 0 && bytes.len() >= self.buffer.len() {
+            let whole = bytes.len() - bytes.len().checked_rem(self.buffer.len()).unwrap_or(0);
+            write_full(&mut self.storage, at, bytes.get(..whole).unwrap_or_default()).await?;
             return Ok(whole);
         }
         let len = copy(self.buffer.get_mut(self.filled..).unwrap_or_default(), bytes);

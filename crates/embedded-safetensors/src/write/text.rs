@@ -122,25 +122,20 @@ impl<'a> HeaderText<'a> {
     /// Goes on to the next part, if there is one.
     #[inline]
     pub(super) fn advance(&mut self) -> bool {
+        let is_among_pairs = match self.part {
+            TextPart::Start => self.metadata.is_some(),
+            TextPart::Pair => self.pair().is_some(),
+            TextPart::Tensor(_) | TextPart::End | TextPart::Nothing => false,
+        };
+        self.earlier = self.earlier.wrapping_add(usize::from(!matches!(self.part, TextPart::Start)));
         self.part = match self.part {
-            TextPart::Start if self.metadata.is_some() => TextPart::Pair,
-            TextPart::Start => self.next_tensor(),
-            TextPart::Pair if self.pair().is_some() => {
-                self.earlier += 1;
-                TextPart::Pair
-            }
-            TextPart::Pair | TextPart::Tensor(_) => {
-                self.earlier += 1;
-                self.next_tensor()
-            }
+            _ if is_among_pairs => TextPart::Pair,
             TextPart::End | TextPart::Nothing => TextPart::Nothing,
+            TextPart::Start | TextPart::Pair | TextPart::Tensor(_) => {
+                self.tensors.next().map_or(TextPart::End, TextPart::Tensor)
+            }
         };
         !matches!(self.part, TextPart::Nothing)
-    }
-
-    #[inline]
-    fn next_tensor(&mut self) -> TextPart<'a> {
-        self.tensors.next().map_or(TextPart::End, TextPart::Tensor)
     }
 
     /// How long the file is up to the spaces at the end of its header, and how long its data are, padding included. Nothing where the
