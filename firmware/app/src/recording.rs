@@ -32,7 +32,7 @@ pub const fn origin<'a>(board: &'a str, model: &'a str) -> [(&'a str, &'a str); 
 /// Storage is not touched before the network has its first values: as long as there is no model to read, an older recording stays.
 /// After that, and until [`finish`](Self::finish) has succeeded, there is none.
 ///
-/// *Memory*: 344 bytes and twice the storage where pointers have 32 bits, and the page.
+/// *Memory*: 328 bytes and twice the storage where pointers have 32 bits, and the page.
 pub struct Recording<'a, W: WriteAt> {
     plan: FilePlan<'a>,
     /// Until it begins.
@@ -106,4 +106,4 @@ impl<W: WriteAt> Observer for Recording<'_, W> {
 
 /// What is said of it above, of a storage of 8 bytes.
 #[cfg(target_pointer_width = "32")]
-const _: () = assert!(size_of::<Recording<'_, &mut [u8]>>() == 344 + 2 * 8);
+const _: () = assert!(size_of::<Recording<'_, &mut [u8]>>() == 328 + 2 * 8);
