@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use crate::reader::filling::{Filling, Piece};
-use crate::reader::slice_place::Place;
+use crate::reader::sliced::Place;
 use crate::reader::turning::BLOCK;
 use crate::slice::plan::SlicePlan;
 use crate::slice::walk::Walk;

@@ -1,13 +1,13 @@
 //! A tensor read from storage as values: all of it, by rows, or a slice. The bytes are those of a
 //! [`TensorReader`](crate::TensorReader), from which these are made.
 
-pub(crate) mod cursor;
+pub(crate) mod contiguous;
 pub(crate) mod filling;
 pub(crate) mod gathering;
 pub(crate) mod place;
 mod rows;
 mod slice;
-pub(crate) mod slice_place;
+pub(crate) mod sliced;
 pub(crate) mod tensor;
 pub(crate) mod turning;
 mod values;

@@ -9,7 +9,7 @@ use crate::error::Error;
 #[cfg(doc)]
 use crate::error::ErrorKind;
 use crate::io::ReadError;
-use crate::reader::cursor::RowCursor;
+use crate::reader::contiguous::RowCursor;
 use crate::values::convert::{Element, Loss};
 
 /// Reads the rows of a tensor as values, one a call: what a product of a matrix and a vector needs. A row is all that

@@ -8,7 +8,7 @@ use crate::error::ErrorKind;
 use crate::io::ReadError;
 use crate::reader::filling::Filling;
 use crate::reader::gathering::{Gathering, Until};
-use crate::reader::slice_place::Place;
+use crate::reader::sliced::Place;
 use crate::shape::Shape;
 use crate::values::convert::{Conversion, Element, Loss};
 

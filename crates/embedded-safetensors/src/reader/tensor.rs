@@ -13,8 +13,8 @@ use crate::error::ErrorKind;
 use crate::io::ReadError;
 #[cfg(feature = "embedded-io")]
 use crate::io::read::arrived;
-use crate::reader::cursor::{Cursor, RowCursor};
-use crate::reader::slice_place::Place;
+use crate::reader::contiguous::{Cursor, RowCursor};
+use crate::reader::sliced::Place;
 use crate::slice::range::AxisRange;
 #[cfg(doc)]
 use crate::tensor::location::Locate;

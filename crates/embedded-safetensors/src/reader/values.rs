@@ -6,7 +6,7 @@ use crate::error::Error;
 #[cfg(doc)]
 use crate::error::ErrorKind;
 use crate::io::ReadError;
-use crate::reader::cursor::Cursor;
+use crate::reader::contiguous::Cursor;
 use crate::reader::place::Place;
 use crate::reader::turning::Turning;
 use crate::values::convert::{Conversion, Element, Loss};

@@ -4,7 +4,7 @@ use super::tensor::Tensor;
 use crate::error::Error;
 #[cfg(doc)]
 use crate::error::ErrorKind;
-use crate::reader::slice_place::Place;
+use crate::reader::sliced::Place;
 use crate::slice::range::AxisRange;
 use crate::slice::walk::ByteRuns;
 use crate::util::bytes::index_below;
