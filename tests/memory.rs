@@ -7,7 +7,7 @@ use embedded_safetensors::{
     io::{FileLen, FlashFile, Seekable},
     metadata::{Chars, DecodeError, Metadata, MetadataError, MetadataView, Pair, Quoted},
     query::Wanted,
-    reader::{ElementReader, Rows, SliceReader},
+    reader::{Contiguous, SliceReader, Sliced, Values},
     slice::{AxisRange, ByteRuns, Run, Runs, SlicePlan},
     stream::{Binding, Receiver, Reception, Routed, Router, bind},
     tensor::{Location, Strides},
@@ -145,11 +145,12 @@ fn reading_values_allocates_nothing() {
     let count = allocations_of(|| {
         let mut model = Model::open(Stored(&file), &mut [0; 64]).expect("it is sound");
         let tensor = model.find("w", &mut [0; 64]).expect("it is sound").expect("it is there");
-        let mut reader = model.tensor(&tensor).expect("it is this file's").elements();
-        assert_eq!(reader.next_lossless(&mut values[..5]), Ok(Some(&[0.0; 5][..])));
-        assert_eq!(reader.read_rounded(&mut values), Ok(&[0.0; 27][..]));
+        let mut reader = model.tensor(&tensor).expect("it is this file's").values();
+        assert_eq!(reader.read(&mut values[..5]), Ok(&[0.0; 5][..]));
+        assert_eq!(reader.read_exact(&mut values[..7]), Ok(()));
+        assert_eq!(reader.rounded().read(&mut values), Ok(&[0.0; 20][..]));
         let mut rows = model.tensor(&tensor).and_then(|reader| reader.rows(1..3)).expect("it has them");
-        assert_eq!(rows.next_lossless(&mut values), Ok(Some(&[0.0; 8][..])));
+        assert_eq!(rows.read_exact(&mut values[..8]), Ok(()));
     });
     assert_eq!(count, 0);
 }
@@ -171,6 +172,13 @@ fn slicing_allocates_nothing() {
         let mut reader = model.tensor(&tensor).and_then(|tensor| tensor.slice(&ranges)).expect("as above");
         while let Ok(Some(chunk)) = reader.next_chunk(&mut buffer) {
             assert!(chunk.len() >= 4);
+        }
+        assert_eq!(reader.remaining(), 0);
+        let slice = model.tensor(&tensor).and_then(|tensor| tensor.slice(&ranges)).expect("as above");
+        let (mut values, mut reader) = ([0f64; 9], slice.values());
+        assert_eq!(reader.read_exact(&mut values), Ok(()));
+        while let Ok(part @ [_, ..]) = reader.read(&mut values) {
+            assert!(part.iter().all(|value| *value == 0.0));
         }
         assert_eq!(reader.remaining(), 0);
     });
@@ -221,10 +229,12 @@ fn sizes_are_as_documented() {
     assert!(size_of::<asynch::SliceReader<&mut ()>>() <= 328 + size_of::<&mut ()>());
     assert!(size_of::<asynch::SliceReader<[u64; 2]>>() <= 328 + size_of::<[u64; 2]>());
     assert!(size_of::<SliceRuns<'_>>() <= 256, "{}", size_of::<SliceRuns<'_>>());
-    assert!(size_of::<ElementReader<()>>() <= 40, "{}", size_of::<ElementReader<()>>());
-    assert!(size_of::<asynch::ElementReader<()>>() <= 40);
-    assert!(size_of::<Rows<()>>() <= 48, "{}", size_of::<Rows<()>>());
-    assert!(size_of::<asynch::Rows<()>>() <= 48);
+    assert!(size_of::<Contiguous>() <= 40, "{}", size_of::<Contiguous>());
+    assert!(size_of::<Sliced>() <= 328, "{}", size_of::<Sliced>());
+    assert!(size_of::<Values<()>>() <= 40, "{}", size_of::<Values<()>>());
+    assert!(size_of::<Values<&mut (), Sliced, true>>() <= 328 + size_of::<&mut ()>());
+    assert!(size_of::<asynch::Values<()>>() <= 40);
+    assert!(size_of::<asynch::Values<&mut (), Sliced, true>>() <= 328 + size_of::<&mut ()>());
     assert!(size_of::<Strides>() <= 72);
     assert!(size_of::<Wanted<'_>>() <= 112, "{}", size_of::<Wanted<'_>>());
     assert!(size_of::<Location>() <= 24);

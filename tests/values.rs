@@ -2,9 +2,11 @@
 
 use std::fmt::Debug;
 
+#[cfg(feature = "std")]
+use embedded_safetensors::io::FileLen;
 use embedded_safetensors::{
     Dtype, Error, ErrorKind, Model, ReadAt, ReadError, Shape, TensorInfo, TensorReader,
-    reader::{ElementReader, Rows},
+    reader::{Contiguous, Values},
     tensor::{Locate, Location},
     values::Element,
 };
@@ -133,41 +135,69 @@ enum Loss {
     Rounded,
 }
 
-impl Loss {
-    fn next<'b, S: ReadAt, T: Value>(
-        self,
-        reader: &mut ElementReader<S>,
-        values: &'b mut [T],
-    ) -> Result<Option<&'b [T]>, ReadError<S::Error>> {
-        match self {
-            Self::None => reader.next_lossless(values),
-            Self::Rounded => reader.next_rounded(values),
+/// A reader that is exact, or one that rounds.
+enum Reader<S> {
+    Exact(Values<S>),
+    Rounding(Values<S, Contiguous, true>),
+}
+
+/// What it gives.
+type Outcome<T, S> = Result<T, ReadError<<S as ReadAt>::Error>>;
+
+impl<S: ReadAt> Reader<S> {
+    fn new(loss: Loss, values: Values<S>) -> Self {
+        match loss {
+            Loss::None => Self::Exact(values),
+            Loss::Rounded => Self::Rounding(values.rounded()),
         }
     }
 
-    fn all<'b, S: ReadAt, T: Value>(
-        self,
-        reader: &mut ElementReader<S>,
-        values: &'b mut [T],
-    ) -> Result<&'b [T], ReadError<S::Error>> {
+    fn read<'b, T: Value>(&mut self, out: &'b mut [T]) -> Outcome<&'b [T], S> {
         match self {
-            Self::None => reader.read_lossless(values),
-            Self::Rounded => reader.read_rounded(values),
+            Self::Exact(values) => values.read(out),
+            Self::Rounding(values) => values.read(out),
         }
     }
 
-    fn row<'b, S: ReadAt<Error: Debug>, T: Value>(self, rows: &mut Rows<S>, values: &'b mut [T]) -> &'b [T] {
-        let row = match self {
-            Self::None => rows.next_lossless(values),
-            Self::Rounded => rows.next_rounded(values),
+    fn read_exact<T: Value>(&mut self, out: &mut [T]) -> Outcome<(), S> {
+        match self {
+            Self::Exact(values) => values.read_exact(out),
+            Self::Rounding(values) => values.read_exact(out),
+        }
+    }
+
+    fn seek(&mut self, position: usize) {
+        let outcome = match self {
+            Self::Exact(values) => values.seek(position as u64),
+            Self::Rounding(values) => values.seek(position as u64),
         };
-        row.expect("it can be read").expect("it is not the end")
+        outcome.expect("it is there");
+    }
+
+    /// Where it stands, what is left, and what there is.
+    fn place(&self) -> [u64; 3] {
+        match self {
+            Self::Exact(values) => [values.position(), values.remaining(), values.len()],
+            Self::Rounding(values) => [values.position(), values.remaining(), values.len()],
+        }
     }
 }
 
 impl<S: ReadAt<Error: Debug>, T: Value> Scene<'_, S, T> {
-    fn reader(&mut self) -> TensorReader<'_, &mut S> {
+    fn tensor(&mut self) -> TensorReader<'_, &mut S> {
         self.model.tensor(self.info).expect("it is this file's")
+    }
+
+    fn values(&mut self) -> Reader<&mut S> {
+        Reader::new(self.loss, self.tensor().values())
+    }
+
+    fn row(&mut self, row: usize) -> Reader<&mut S> {
+        Reader::new(self.loss, self.tensor().row(row as u64).expect("it is there"))
+    }
+
+    fn rows(&mut self, first: usize) -> Reader<&mut S> {
+        Reader::new(self.loss, self.tensor().rows(first as u64..16).expect("they are there"))
     }
 
     /// Values of a row.
@@ -202,9 +232,9 @@ fn as_type<T: Value, S: ReadAt<Error: Debug>>(
     for loss in [Loss::None, Loss::Rounded] {
         let _context = Context(|| format!("{:?}, {loss:?}", T::DTYPE));
         let mut in_memory = Model::open(file, &mut [0; 512]).expect("it is sound");
-        let mut reader = in_memory.tensor(info).expect("it is this file's").elements();
+        let mut reader = Reader::new(loss, in_memory.tensor(info).expect("it is this file's").values());
         let mut expected = [T::default(); 160];
-        let Ok(expected) = loss.all(&mut reader, &mut expected) else { continue };
+        let Ok(expected) = reader.read(&mut expected) else { continue };
         assert_eq!(expected.len() as u64, 80 * if info.dtype() == Dtype::C64 { 2 } else { 1 });
         check.try_with(Scene { model: &mut *model, info, loss, expected });
     }
@@ -222,16 +252,22 @@ impl Check for Pieces {
     fn try_with<S: ReadAt<Error: Debug>, T: Value>(self, mut scene: Scene<'_, S, T>) {
         for chunk in CHUNKS {
             let _context = Context(|| format!("in chunks of {chunk}"));
-            let (loss, expected, mut found) = (scene.loss, scene.expected, vec![]);
-            let mut reader = scene.reader().elements();
+            let (expected, mut found) = (scene.expected, vec![]);
+            let mut reader = scene.values();
             let mut values = vec![T::default(); chunk];
-            while let Some(piece) = loss.next(&mut reader, &mut values).expect("it can be read") {
+            while let piece @ [_, ..] = reader.read(&mut values).expect("it can be read") {
                 assert_eq!(piece.len(), chunk.min(expected.len() - found.len()), "as many as fit");
                 found.extend_from_slice(piece);
-                assert_eq!((reader.position(), reader.len()), (found.len() as u64, expected.len() as u64));
+                let left = expected.len() - found.len();
+                assert_eq!(reader.place(), [found.len(), left, expected.len()].map(|count| count as u64));
             }
-            assert_eq!(reader.remaining(), 0);
             assert_same(&found, expected);
+            let mut reader = scene.values();
+            for expected in expected.chunks(chunk) {
+                reader.read_exact(&mut values[..expected.len()]).expect("they are left");
+                assert_same(&values[..expected.len()], expected);
+            }
+            assert_eq!(reader.place()[1], 0);
         }
     }
 }
@@ -241,16 +277,20 @@ struct Sought;
 
 impl Check for Sought {
     fn try_with<S: ReadAt<Error: Debug>, T: Value>(self, mut scene: Scene<'_, S, T>) {
-        let (loss, expected) = (scene.loss, scene.expected);
-        let mut reader = scene.reader().elements();
+        let expected = scene.expected;
+        let mut reader = scene.values();
         for first in (0..=expected.len()).rev() {
             let _context = Context(|| format!("from element {first} on"));
             let (mut some, mut all) = ([T::default(); 3], [T::default(); 160]);
-            reader.seek(first as u64).expect("it is there");
-            let found = loss.next(&mut reader, &mut some).expect("it can be read").unwrap_or(&[]);
+            reader.seek(first);
+            let found = reader.read(&mut some).expect("it can be read");
             assert_same(found, &expected[first..expected.len().min(first + 3)]);
-            reader.seek(first as u64).expect("it is there");
-            assert_same(loss.all(&mut reader, &mut all).expect("it can be read"), &expected[first..]);
+            reader.seek(first);
+            assert_same(reader.read(&mut all).expect("it can be read"), &expected[first..]);
+            let all = &mut all[..expected.len() - first];
+            reader.seek(first);
+            reader.read_exact(all).expect("it can be read");
+            assert_same(all, &expected[first..]);
         }
     }
 }
@@ -260,26 +300,31 @@ struct RowByRow;
 
 impl Check for RowByRow {
     fn try_with<S: ReadAt<Error: Debug>, T: Value>(self, mut scene: Scene<'_, S, T>) {
-        let (loss, expected, row_len) = (scene.loss, scene.expected, scene.row_len());
+        let (expected, row_len) = (scene.expected, scene.row_len());
         let mut values = vec![T::default(); row_len + 1];
         for (row, expected) in expected.chunks(row_len).enumerate() {
-            let mut reader = scene.reader().row(row as u64).expect("it is there");
-            assert_same(loss.all(&mut reader, &mut values).expect("it can be read"), expected);
+            assert_same(scene.row(row).read(&mut values).expect("it can be read"), expected);
+            scene.row(row).read_exact(&mut values[..row_len]).expect("it can be read");
+            assert_same(&values[..row_len], expected);
         }
         for first in 0..=16 {
             let _context = Context(|| format!("from row {first} on"));
-            let mut rows = scene.reader().rows(first as u64..16).expect("they are there");
-            assert_eq!(rows.row_len(), row_len as u64);
+            let mut rows = scene.rows(first);
+            let len = (16 - first) * row_len;
             for (row, expected) in expected.chunks(row_len).enumerate().skip(first) {
-                assert_eq!((rows.position(), rows.remaining()), (row as u64, 16 - row as u64));
-                assert_same(loss.row(&mut rows, &mut values[..row_len]), expected);
+                let read = (row - first) * row_len;
+                assert_eq!(rows.place(), [read, len - read, len].map(|count| count as u64));
+                rows.read_exact(&mut values[..row_len]).expect("it can be read");
+                assert_same(&values[..row_len], expected);
             }
-            assert!(rows.next_rounded(&mut values[..0]).expect("nothing can be wrong").is_none());
+            assert!(rows.read(&mut values[..0]).expect("nothing can be wrong").is_empty());
+            assert!(rows.read_exact(&mut values[..1]).is_err());
         }
-        let mut rows = scene.reader().rows(0..16).expect("they are there");
+        let mut rows = scene.rows(0);
         for (row, expected) in expected.chunks(row_len).enumerate().rev() {
-            rows.seek(row as u64).expect("it is there");
-            assert_same(loss.row(&mut rows, &mut values), expected);
+            rows.seek(row * row_len);
+            rows.read_exact(&mut values[..row_len]).expect("it can be read");
+            assert_same(&values[..row_len], expected);
         }
     }
 }
@@ -320,16 +365,18 @@ fn usage<T: Debug>(outcome: Result<T, ReadError<Fault>>) -> Error {
 #[test]
 fn values_are_those_of_the_elements() {
     read_t("U8", &[3], &[0, 1, 255], |reader, _| {
-        assert_eq!(reader.elements().read_lossless(&mut [0f32; 3]), Ok(&[0.0, 1.0, 255.0][..]));
+        assert_eq!(reader.values().read(&mut [0f32; 3]), Ok(&[0.0, 1.0, 255.0][..]));
     });
     read_t("F4", &[2, 3], &[0x21, 0x43, 0xF5], |reader, _| {
-        assert_eq!(reader.row(1).unwrap().read_lossless(&mut [0f32; 3]), Ok(&[2.0, 3.0, -6.0][..]));
+        assert_eq!(reader.row(1).unwrap().read(&mut [0f32; 3]), Ok(&[2.0, 3.0, -6.0][..]));
     });
     read_t("C64", &[2, 1], &[0u8; 16], |reader, _| {
-        assert_eq!(reader.row(1).unwrap().read_lossless(&mut [1f64; 9]), Ok(&[0.0, 0.0][..]));
+        assert_eq!(reader.row(1).unwrap().read(&mut [1f64; 9]), Ok(&[0.0, 0.0][..]));
     });
     read_t("I64", &[1], &(-5i64).to_le_bytes(), |reader, _| {
-        assert_eq!(reader.elements().read_rounded(&mut [0f32]), Ok(&[-5.0][..]));
+        let mut values = [0f32];
+        assert_eq!(reader.values().rounded().read_exact(&mut values), Ok(()));
+        assert_eq!(values, [-5.0]);
     });
 }
 
@@ -337,17 +384,19 @@ fn values_are_those_of_the_elements() {
 fn a_call_is_one_read_of_the_bytes_that_it_needs() {
     read_t("F16", &[8, 8], &[0; 128], |reader, storage| {
         let mut rows = reader.rows(2..4).expect("it has them");
-        while rows.next_lossless(&mut [0f32; 9]).expect("it can be read").is_some() {}
+        rows.read_exact(&mut [0f32; 8]).expect("it can be read");
+        assert_eq!(rows.read(&mut [0f32; 9]).map(<[f32]>::len), Ok(8));
+        assert_eq!(rows.read(&mut [0f32; 9]), Ok(&[][..]));
         let bytes = [(32, 48), (48, 64)].map(|(from, to)| START + from..START + to);
         assert_eq!((storage.counts().ranges, storage.counts().calls), (bytes.to_vec(), 2));
     });
     read_t("F6_E2M3", &[2, 10], &[0; 15], |reader, storage| {
-        reader.row(1).unwrap().read_lossless(&mut [0f64; 10]).expect("it can be read");
+        reader.row(1).unwrap().read_exact(&mut [0f64; 10]).expect("it can be read");
         let bytes = START + 7..START + 15;
         assert_eq!(storage.counts().ranges, std::slice::from_ref(&bytes));
     });
     read_t("F64", &[5], &[0; 40], |reader, storage| {
-        reader.elements().read_rounded(&mut [0f32; 5]).expect("it can be read");
+        reader.values().rounded().read_exact(&mut [0f32; 5]).expect("it can be read");
         let halves = [(0, 16), (16, 24), (24, 32), (32, 40)].map(|(from, to)| START + from..START + to);
         assert_eq!(storage.counts().ranges, halves);
     });
@@ -359,48 +408,103 @@ fn large_values_are_read_in_blocks_that_stay_in_the_cache() {
     let bytes: Vec<u8> = (0..100_000u32).map(|index| index.to_le_bytes()[0]).collect();
     read_t("U8", &[100_000], &bytes, |reader, storage| {
         let mut values = vec![0f32; 100_000];
-        let values = reader.elements().read_lossless(&mut values).expect("it can be read");
+        let values = reader.values().read(&mut values).expect("it can be read");
         assert!(values.iter().zip(&bytes).all(|(value, byte)| *value == f32::from(*byte)));
         let lens: Vec<u64> = storage.counts().ranges.iter().map(|range| range.end - range.start).collect();
         assert_eq!(lens, [16384, 16384, 16384, 16384, 16384, 16384, 1696]);
     });
     read_t("U8", &[100_000], &bytes, |reader, storage| {
-        reader.elements().read_lossless(&mut vec![0u8; 100_000]).expect("it can be read");
+        reader.values().read_exact(&mut vec![0u8; 100_000]).expect("it can be read");
         assert_eq!(storage.counts().calls, 1);
     });
 }
 
 #[test]
-fn what_has_no_room_is_refused_before_anything_is_read() {
+fn what_cannot_be_filled_is_refused_before_anything_is_read() {
     read_t("F16", &[2, 3], &[0; 12], |reader, storage| {
-        let mut reader = reader.elements();
-        let no_room = |needed, capacity| ErrorKind::BufferLength { needed, capacity };
-        assert_eq!(usage(reader.next_lossless::<f32>(&mut [])), no_room(4, 0).at(START));
-        assert_eq!(usage(reader.read_lossless(&mut [0f32; 5])), no_room(24, 20).at(START + 10));
+        let mut reader = reader.values();
+        let no_room = ErrorKind::BufferLength { needed: 4, capacity: 0 };
+        assert_eq!(usage(reader.read::<f32>(&mut [])), no_room.at(START));
+        let too_few = |asked| ErrorKind::OutsideElements { asked, len: 6 }.at(START + 12);
+        assert_eq!(usage(reader.read_exact(&mut [0f32; 7])), too_few(6));
+        reader.seek(5).expect("it is there");
+        assert_eq!(usage(reader.read::<f64>(&mut [])).at, START + 10);
+        assert_eq!(usage(reader.read_exact(&mut [0f32; 4])), too_few(8));
+        assert_eq!(too_few(8).kind.to_string(), "element 8 was asked for, and there are 6");
+        assert_eq!(reader.read_exact::<f32>(&mut []), Ok(()), "nothing is asked for");
         reader.seek(6).expect("it is the end");
-        assert_eq!(reader.next_lossless::<f32>(&mut []), Ok(None));
-        assert_eq!(reader.read_lossless::<f32>(&mut []), Ok(&[][..]));
+        assert_eq!(reader.read::<f32>(&mut []), Ok(&[][..]));
+        assert_eq!(reader.read_exact::<f32>(&mut []), Ok(()));
+        assert_eq!(usage(reader.read_exact(&mut [0f32])), too_few(6));
         assert_eq!(storage.counts().calls, 0);
     });
     read_t("F16", &[2, 3], &[0; 12], |reader, storage| {
         let mut rows = reader.rows(1..2).expect("it has one");
-        let refused = ErrorKind::BufferLength { needed: 24, capacity: 16 }.at(START + 10);
-        assert_eq!(usage(rows.next_lossless(&mut [0f64; 2])), refused);
-        assert_eq!((rows.position(), storage.counts().calls), (1, 0));
+        let refused = ErrorKind::OutsideElements { asked: 3, len: 3 }.at(START + 12);
+        assert_eq!(usage(rows.read_exact(&mut [0f64; 4])), refused);
+        assert_eq!((rows.position(), storage.counts().calls), (0, 0));
     });
 }
 
 #[test]
 fn a_type_that_does_not_hold_the_values_is_refused_even_at_the_end() {
     read_t("F64", &[1], &[0; 8], |reader, storage| {
-        let mut reader = reader.elements();
+        let mut reader = reader.values();
         reader.skip(1).expect("it is the end");
         let lossy = ErrorKind::Lossy { from: Dtype::F64, to: Dtype::F32 };
-        assert_eq!(usage(reader.next_lossless::<f32>(&mut [])), lossy.at(START));
+        assert_eq!(usage(reader.read::<f32>(&mut [])), lossy.at(START));
+        assert_eq!(usage(reader.read_exact::<f32>(&mut [])), lossy.at(START));
         let none = ErrorKind::NoConversion { from: Dtype::F64, to: Dtype::U8 };
-        assert_eq!(usage(reader.read_rounded::<u8>(&mut [])), none.at(START));
+        assert_eq!(usage(reader.rounded().read_exact::<u8>(&mut [])), none.at(START));
         assert_eq!(storage.counts().calls, 0);
     });
+}
+
+#[test]
+fn a_reader_that_rounds_goes_on_where_it_stood() {
+    read_t("F64", &[3], &[[0; 8], 0.1f64.to_le_bytes(), [0; 8]].concat(), |reader, _| {
+        let mut exact = reader.values();
+        exact.skip(1).expect("it has three");
+        let mut rounding = exact.rounded();
+        assert_eq!((rounding.position(), rounding.remaining()), (1, 2));
+        assert_eq!(rounding.read(&mut [0f32]), Ok(&[0.1][..]));
+        let mut still = rounding.rounded();
+        assert_eq!(still.read(&mut [1f32; 2]), Ok(&[0.0][..]));
+    });
+}
+
+#[cfg(feature = "std")]
+#[test]
+fn all_that_is_left_comes_in_memory_of_its_own() {
+    read_t("U8", &[2, 2], &[7, 8, 9, 10], |reader, storage| {
+        let mut reader = reader.values();
+        reader.skip(1).expect("it has four");
+        assert_eq!(reader.read_to_vec::<f32>(), Ok(vec![8.0, 9.0, 10.0]));
+        assert_eq!(reader.read_to_vec::<f32>(), Ok(vec![]));
+        assert_eq!((reader.remaining(), storage.counts().calls), (0, 1));
+    });
+    read_t("F64", &[1], &0.1f64.to_le_bytes(), |reader, storage| {
+        let mut reader = reader.values();
+        let lossy = ErrorKind::Lossy { from: Dtype::F64, to: Dtype::F32 };
+        assert_eq!(usage(reader.read_to_vec::<f32>()), lossy.at(START));
+        assert_eq!(storage.counts().calls, 0);
+        assert_eq!(reader.rounded().read_to_vec::<f32>(), Ok(vec![0.1]));
+    });
+}
+
+#[cfg(feature = "std")]
+#[test]
+fn more_values_than_the_heap_has_room_for_are_an_error() {
+    let len = 1u64 << 60;
+    let header = format!(r#"{{"t":{{"dtype":"U8","shape":[{len}],"data_offsets":[0,{len}]}}}}"#);
+    let file = with_header(&header, 0);
+    let storage = Storage::new(&file, Plan { claim: Some(FileLen::Unknown), ..Plan::default() });
+    let mut model = Model::open(&storage, &mut [0; 128]).expect("its end was not looked at");
+    let info = model.find("t", &mut [0; 128]).expect("it is sound").expect("it is there");
+    let mut reader = model.tensor(&info).expect("it is this file's").values();
+    let no_room = ErrorKind::BufferLength { needed: len << 3, capacity: 0 };
+    assert_eq!(usage(reader.read_to_vec::<f64>()), no_room.at(file.len() as u64));
+    assert_eq!(reader.position(), 0);
 }
 
 #[test]
@@ -415,18 +519,24 @@ fn no_place_beyond_the_end_is_accepted() {
         assert_eq!(row.seek(2), Ok(()));
         assert!(row.skip(u64::MAX).is_err() && row.position() == 2 && row.remaining() == 1);
     });
-    let outside = |asked| ErrorKind::OutsideAxis { axis: 0, asked, size: 2 }.at(START);
-    read_t("F4", &[2, 3], &[0; 3], |reader, _| assert_eq!(reader.row(2).unwrap_err(), outside(2)));
+    let outside = |asked, size| ErrorKind::OutsideAxis { axis: 0, asked, size }.at(START);
+    for row in [2, 3, u64::MAX] {
+        read_t("F4", &[2, 3], &[0; 3], |reader, _| assert_eq!(reader.row(row).unwrap_err(), outside(row, 2)));
+    }
     let reversed = std::ops::Range { start: 4, end: 1 };
-    for (rows, asked) in [(0..3, 2), (1..u64::MAX, u64::MAX - 1), (3..3, 3), (reversed, 4)] {
+    for (rows, asked) in [(0..3, 2), (1..u64::MAX, u64::MAX - 1), (3..3, 3), (3..4, 3), (reversed, 4)] {
         read_t("F4", &[2, 3], &[0; 3], |reader, _| {
-            assert_eq!(reader.rows(rows.clone()).unwrap_err(), outside(asked));
+            assert_eq!(reader.rows(rows.clone()).unwrap_err(), outside(asked, 2));
         });
     }
     read_t("F4", &[2, 3], &[0; 3], |reader, _| {
         let mut rows = reader.rows(0..1).expect("it is there");
-        assert_eq!((rows.seek(2), rows.seek(1)), (Err(outside(2)), Ok(())));
-        assert_eq!(rows.next_lossless(&mut [0f32; 3]), Ok(None));
+        let beyond = ErrorKind::OutsideElements { asked: 4, len: 3 }.at(START + 1);
+        assert_eq!((rows.seek(4), rows.seek(3)), (Err(beyond), Ok(())));
+        assert_eq!(rows.read(&mut [0f32; 3]), Ok(&[][..]));
+    });
+    read_t("U8", &[u64::MAX, 0], &[], |reader, _| {
+        assert_eq!(reader.row(u64::MAX).unwrap_err(), outside(u64::MAX, u64::MAX));
     });
 }
 
@@ -434,30 +544,31 @@ fn no_place_beyond_the_end_is_accepted() {
 fn rows_are_what_has_the_same_outermost_index() {
     read_t("U8", &[3], &[7, 8, 9], |reader, _| {
         let mut rows = reader.rows(1..3).expect("they are there");
-        assert_eq!(rows.row_len(), 1);
-        assert_eq!(rows.next_lossless(&mut [0u16; 4]), Ok(Some(&[8][..])));
+        assert_eq!((rows.len(), rows.read(&mut [0u16; 1])), (2, Ok(&[8][..])));
+        assert_eq!(rows.read(&mut [0u16; 4]), Ok(&[9][..]));
+    });
+    let reversed = std::ops::Range { start: 2, end: 1 };
+    read_t("U8", &[3], &[7, 8, 9], |reader, _| {
+        let mut rows = reader.rows(reversed.clone()).expect("it begins inside");
+        assert_eq!((rows.len(), rows.read(&mut [0u16; 1])), (0, Ok(&[][..])));
     });
     read_t("U8", &[3, 0], &[], |reader, storage| {
         let mut rows = reader.rows(0..3).expect("they are there");
         for _ in 0..3 {
-            assert_eq!(rows.next_lossless::<u8>(&mut []), Ok(Some(&[][..])));
+            assert_eq!(rows.read_exact::<u8>(&mut []), Ok(()));
         }
-        assert_eq!((rows.next_lossless::<u8>(&mut []), storage.counts().calls), (Ok(None), 0));
+        assert_eq!((rows.read::<u8>(&mut []), storage.counts().calls), (Ok(&[][..]), 0));
     });
     read_t("U8", &[0, 1 << 40, 1 << 40], &[], |reader, _| {
         let mut rows = reader.rows(0..0).expect("there are none");
-        assert_eq!((rows.row_len(), rows.next_lossless(&mut [0u8; 1])), (u64::MAX, Ok(None)));
+        assert_eq!((rows.len(), rows.read(&mut [0u8; 1])), (0, Ok(&[][..])));
     });
     read_t("F32", &[], &[0; 4], |reader, _| {
         let refused = ErrorKind::TooManyRanges { asked: 1, rank: 0 }.at(START);
         assert_eq!(reader.rows(0..0).unwrap_err(), refused);
     });
     read_t("F32", &[], &[0; 4], |reader, _| {
-        assert_eq!(
-            reader.elements().read_lossless(&mut [1f32; 1]),
-            Ok(&[0.0][..]),
-            "a scalar has an element"
-        );
+        assert_eq!(reader.values().read(&mut [1f32; 1]), Ok(&[0.0][..]), "a scalar has an element");
     });
 }
 

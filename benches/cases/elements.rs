@@ -43,8 +43,8 @@ fn measure_all_at_once(measure: &mut dyn Measure, dtype: &str, width: usize) {
             (vec![1f32; elements], vec![0f32; elements], vec![0f32; elements]);
         let (mut model, info) = opened(&file[..]);
         let ours = ours(|| {
-            let mut reader = model.tensor(&info).expect("it is this file's").elements();
-            assert!(reader.read_lossless(black_box(&mut values[..])).is_ok());
+            let mut reader = model.tensor(&info).expect("it is this file's").values();
+            assert!(reader.read_exact(black_box(&mut values[..])).is_ok());
         });
         let copy = contender("copy", || black_box(&mut copied[..]).copy_from_slice(black_box(&from)));
         measure.measure(Case { what, amount: Amount::Bytes(output) }, vec![ours, copy]);
@@ -94,8 +94,8 @@ fn opened<S: ReadAt>(source: S) -> (Model<S>, TensorInfo) {
 /// All of the tensor, through the buffer.
 fn read<S: ReadAt>(source: S, values: &mut [f32]) {
     let (mut model, info) = opened(source);
-    let mut reader = model.tensor(&info).expect("it is this file's").elements();
-    while let Ok(Some(piece)) = reader.next_lossless(values) {
+    let mut reader = model.tensor(&info).expect("it is this file's").values();
+    while let Ok(piece @ [_, ..]) = reader.read(values) {
         black_box(piece);
     }
     assert_eq!(reader.remaining(), 0);
@@ -104,8 +104,9 @@ fn read<S: ReadAt>(source: S, values: &mut [f32]) {
 fn read_half(file: &[u8], values: &mut [f32]) {
     let (mut model, info) = opened(file);
     let ranges = [AxisRange::ALL, AxisRange::ALL.step_by(2)];
-    let mut reader = model.tensor(&info).and_then(|reader| reader.slice(&ranges)).expect("it has two axes");
-    while let Ok(Some(piece)) = reader.next_lossless(values) {
+    let slice = model.tensor(&info).and_then(|reader| reader.slice(&ranges)).expect("it has two axes");
+    let mut reader = slice.values();
+    while let Ok(piece @ [_, ..]) = reader.read(values) {
         black_box(piece);
     }
     assert_eq!(reader.remaining(), 0);

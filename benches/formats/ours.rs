@@ -35,8 +35,8 @@ fn decode_model(file: &[u8], values: &mut [f32]) {
 
 fn read<S: ReadAt<Error: core::fmt::Debug>>(mut model: Model<S>, values: &mut [f32]) {
     let info = model.find(black_box(NAME), &mut [0; 256]).expect("it is sound").expect("it is there");
-    let mut reader = model.tensor(&info).expect("it is this file's").elements();
-    reader.read_lossless(values).expect("it is whole");
+    let mut reader = model.tensor(&info).expect("it is this file's").values();
+    reader.read_exact(values).expect("it is whole");
 }
 
 fn find(file: &[u8]) -> &[u8] {
@@ -63,5 +63,5 @@ fn load_model(path: &Path, values: &mut [f32]) {
 fn load_file_model(path: &Path, values: &mut [f32]) {
     let model = FileModel::open(path).expect("it is sound");
     let tensor = model.find(black_box(NAME)).expect("it is sound").expect("it is there");
-    tensor.reader().elements().read_lossless(values).expect("it is whole");
+    tensor.reader().values().read_exact(values).expect("it is whole");
 }

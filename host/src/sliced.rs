@@ -8,7 +8,10 @@ use crate::slicing;
 use crate::text::quoted;
 use crate::work::Work;
 use embedded_safetensors::{
-    Dtype, FileModel, ReadError, reader::SliceReader, slice::AxisRange, values::Element,
+    Dtype, FileModel, ReadError,
+    reader::{Region, SliceReader, Values},
+    slice::AxisRange,
+    values::Element,
 };
 use std::io;
 use std::path::Path;
@@ -125,22 +128,25 @@ impl<'m> Sliced<'m> {
         zero: T,
         take: &mut dyn FnMut(Number) -> Result<bool, Complaint>,
     ) -> Result<(), Complaint> {
-        let mut buffer = vec![zero; VALUES];
-        if let Some(ranges) = &self.ranges {
-            let mut reader = self.slice(ranges)?;
-            while let Some(values) =
-                reader.next_lossless(&mut buffer).map_err(|error| self.not_read(error))?
-            {
-                if !give(values, take)? {
-                    break;
-                }
-            }
-            return Ok(());
+        match &self.ranges {
+            Some(ranges) => self.give(self.slice(ranges)?.values(), zero, take),
+            None => self.give(self.tensor.reader().values(), zero, take),
         }
-        let mut reader = self.tensor.reader().elements();
-        while let Some(values) = reader.next_lossless(&mut buffer).map_err(|error| self.not_read(error))? {
-            if !give(values, take)? {
-                break;
+    }
+
+    fn give<T: Element + Into<Number>>(
+        &self,
+        mut reader: Values<&FileModel, impl Region>,
+        zero: T,
+        take: &mut dyn FnMut(Number) -> Result<bool, Complaint>,
+    ) -> Result<(), Complaint> {
+        let mut buffer = vec![zero; VALUES];
+        while let values @ [_, ..] = reader.read(&mut buffer).map_err(|error| self.not_read(error))? {
+            Work::check()?;
+            for &value in values {
+                if !take(value.into())? {
+                    return Ok(());
+                }
             }
         }
         Ok(())
@@ -152,20 +158,6 @@ impl<'m> Sliced<'m> {
             error => Complaint::not_read(self.model.path(), NotRead::from(io::Error::from(error))),
         }
     }
-}
-
-/// Whether more is wanted.
-fn give<T: Element + Into<Number>>(
-    values: &[T],
-    take: &mut dyn FnMut(Number) -> Result<bool, Complaint>,
-) -> Result<bool, Complaint> {
-    Work::check()?;
-    for &value in values {
-        if !take(value.into())? {
-            return Ok(false);
-        }
-    }
-    Ok(true)
 }
 
 fn about(path: &Path, tensor: &Tensor<'_>, sentence: &str) -> Complaint {

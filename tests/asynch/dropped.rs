@@ -9,7 +9,7 @@ use support::mock::{Fault, Plan, Reads, Storage};
 use support::random::Random;
 use support::waiting::{Door, Source, Waits};
 
-use crate::asynch::operations::{LONG, LOOKUPS, OPENINGS, READINGS, ROWS, Report, VALUES, file};
+use crate::asynch::operations::{LONG, LOOKUPS, OPENINGS, READINGS, Reader, Report, file, values};
 
 const BEFORE: Waits = Waits { before: 1, after: 0 };
 const AFTER: Waits = Waits { before: 0, after: 1 };
@@ -187,13 +187,31 @@ fn values_come_again(door: Door, waits: Waits) {
     let storage = storage(&file);
     let (mut model, mut calm) = (opened(&storage, door, waits), opened(&storage, Door::Slice, waits));
     let long = finish(calm.find("long", &mut [0; 64])).expect("it can be read").expect("it is there");
+    each_call_of_values_comes_again(
+        model.tensor(&long).expect("it is this file's").values(),
+        calm.tensor(&long).expect("it is this file's").values(),
+    );
+    each_call_of_values_comes_again(
+        model.tensor(&long).expect("it is this file's").values().rounded(),
+        calm.tensor(&long).expect("it is this file's").values().rounded(),
+    );
+    each_call_of_values_comes_again(
+        model.tensor(&long).and_then(|reader| reader.rows(0..3)).expect("it has them"),
+        calm.tensor(&long).and_then(|reader| reader.rows(0..3)).expect("it has them"),
+    );
+}
+
+/// Reads the values of the tensor `long`, from each on.
+fn each_call_of_values_comes_again<const ROUNDED: bool>(
+    mut reader: Reader<'_, '_, ROUNDED>,
+    mut calm: Reader<'_, '_, ROUNDED>,
+) {
     for position in 0..3 {
-        let mut reader = model.tensor(&long).expect("it is this file's").elements();
-        let mut calm_reader = calm.tensor(&long).expect("it is this file's").elements();
-        for (name, read) in VALUES {
+        for (name, read) in values::<ROUNDED>() {
             let _context = Context(|| format!("{name} from element {position}"));
-            calm_reader.seek(position).expect("it is inside");
-            let expected = finish(read(&mut calm_reader));
+            calm.seek(position).expect("it is inside");
+            let expected = finish(read(&mut calm));
+            assert!(expected.is_ok(), "{expected:?}");
             at_every_wait(|wait| {
                 reader.seek(position).expect("it is inside");
                 let mut outcome = drop_at(wait, read(&mut reader));
@@ -202,22 +220,7 @@ fn values_come_again(door: Door, waits: Waits) {
                     assert_eq!(reader.position(), position);
                     outcome = Some(finish(read(&mut reader)));
                 }
-                assert_eq!((outcome, reader.position()), (Some(expected.clone()), calm_reader.position()));
-                is_complete
-            });
-        }
-        let mut rows = model.tensor(&long).and_then(|reader| reader.rows(position..3)).expect("it has them");
-        let mut calm_rows = calm.tensor(&long).and_then(|reader| reader.rows(0..3)).expect("it has them");
-        for (name, read) in ROWS {
-            let _context = Context(|| format!("{name} from row {position}"));
-            calm_rows.seek(position).expect("it is inside");
-            let expected = finish(read(&mut calm_rows));
-            at_every_wait(|wait| {
-                rows.seek(position).expect("it is inside");
-                let outcome = drop_at(wait, read(&mut rows));
-                let is_complete = outcome.is_some();
-                assert_eq!(rows.position(), position + u64::from(is_complete));
-                assert_eq!(outcome.unwrap_or_else(|| finish(read(&mut rows))), expected);
+                assert_eq!((outcome, reader.position()), (Some(expected.clone()), calm.position()));
                 is_complete
             });
         }

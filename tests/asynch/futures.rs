@@ -103,10 +103,12 @@ fn futures_of_a_reader_are_small_and_as_free_to_move_as_those_of_the_storage() {
     let (mut floats, mut doubles) = ([0f32; 4], [0f64; 4]);
     drop(small(OF_A_SLICE, slice.next_chunk(&mut buffer)));
     drop(small(OF_A_SLICE, slice.read_all(&mut buffer)));
-    drop(small(OF_A_SLICE, slice.next_lossless(&mut floats)));
-    drop(small(OF_A_SLICE, slice.next_rounded(&mut doubles)));
-    drop(small(OF_A_SLICE, slice.read_lossless(&mut doubles)));
-    drop(small(OF_A_SLICE, slice.read_rounded(&mut floats)));
+    let mut values = slice.values();
+    drop(small(OF_A_SLICE, values.read(&mut floats)));
+    drop(small(OF_A_SLICE, values.read_exact(&mut doubles)));
+    let mut rounded = values.rounded();
+    drop(small(OF_A_SLICE, rounded.read(&mut doubles)));
+    drop(small(OF_A_SLICE, rounded.read_exact(&mut floats)));
 }
 
 #[test]
@@ -116,16 +118,14 @@ fn futures_of_values_are_small_and_as_free_to_move_as_those_of_the_storage() {
     let opening = Model::open_sorting(storage(&file), &mut slots, &mut window);
     let mut model = finish(opening).expect("it is sound");
     let long = finish(model.find("long", &mut window)).expect("it can be read").expect("it is there");
-    let mut reader = model.tensor(&long).expect("it is this file's").elements();
-    drop(small(OF_VALUES, reader.next_lossless(&mut [0f32; 2])));
-    drop(small(OF_VALUES, reader.next_rounded(&mut [0f64; 2])));
-    drop(small(OF_VALUES, reader.read_lossless(&mut [0f32; 3])));
+    let mut reader = model.tensor(&long).expect("it is this file's").values();
+    drop(small(OF_VALUES, reader.read(&mut [0f32; 2])));
+    drop(small(OF_VALUES, reader.read_exact(&mut [0f64; 2])));
+    let mut rounded = reader.rounded();
+    drop(small(OF_VALUES, rounded.read_exact(&mut [0f32; 3])));
     let mut values = [0f64; 3];
-    assert_eq!(finish(small(OF_VALUES, reader.read_rounded(&mut values))).map(<[f64]>::len), Ok(3));
+    assert_eq!(finish(small(OF_VALUES, rounded.read(&mut values))).map(<[f64]>::len), Ok(3));
     let mut rows = model.tensor(&long).and_then(|reader| reader.rows(0..3)).expect("it has three");
-    drop(small(OF_VALUES, rows.next_lossless(&mut [0f32; 1])));
-    assert_eq!(
-        finish(small(OF_VALUES, rows.next_rounded(&mut [0f64; 1]))).map(|row| row.is_some()),
-        Ok(true)
-    );
+    drop(small(OF_VALUES, rows.read(&mut [0f32; 1])));
+    assert_eq!(finish(small(OF_VALUES, rows.read_exact(&mut [0f64; 1]))), Ok(()));
 }

@@ -5,9 +5,10 @@ use std::future::Future;
 use std::pin::Pin;
 
 use embedded_io_async::Read;
-use embedded_safetensors::asynch::{ElementReader, Model, Rows, TensorReader};
+use embedded_safetensors::asynch::{Model, TensorReader, Values};
 use embedded_safetensors::{
-    ReadError, index::IndexStorage, metadata::MetadataError, query::Wanted, validate::Slot,
+    ReadError, index::IndexStorage, metadata::MetadataError, query::Wanted, reader::Contiguous,
+    validate::Slot, values::Element,
 };
 use serde::Deserialize;
 use support::file::with_header;
@@ -29,10 +30,10 @@ pub type Lookup = for<'a, 's> fn(&'a mut Model<Source<'s>>) -> Doing<'a>;
 /// Reads something of a tensor.
 pub type Reading = for<'a, 'm, 's> fn(&'a mut TensorReader<'m, &'m mut Source<'s>>) -> Doing<'a>;
 
+/// The values of a tensor, exact or rounded.
+pub type Reader<'m, 's, const ROUNDED: bool> = Values<&'m mut Source<'s>, Contiguous, ROUNDED>;
 /// Reads values of a tensor.
-pub type OfValues = for<'a, 'm, 's> fn(&'a mut ElementReader<&'m mut Source<'s>>) -> Doing<'a>;
-/// Reads a row of a tensor.
-pub type OfRows = for<'a, 'm, 's> fn(&'a mut Rows<&'m mut Source<'s>>) -> Doing<'a>;
+pub type OfValues<const ROUNDED: bool> = for<'a, 'm, 's> fn(&'a mut Reader<'m, 's, ROUNDED>) -> Doing<'a>;
 
 /// What the tensor `long` holds.
 pub const LONG: &[u8] = b"ABCDabcd1234";
@@ -170,17 +171,30 @@ pub const READINGS: [(&str, Reading); 5] = [
 ];
 
 /// As `f64`, so that elements are turned in place; as `f32`, they stay what they are.
-pub const VALUES: [(&str, OfValues); 4] = [
-    ("next_lossless", |reader| Box::pin(async move { words(reader.next_lossless(&mut [0f64; 2]).await) })),
-    ("next_rounded", |reader| Box::pin(async move { words(reader.next_rounded(&mut [0f32; 2]).await) })),
-    ("read_lossless", |reader| Box::pin(async move { words(reader.read_lossless(&mut [0f32; 3]).await) })),
-    ("read_rounded", |reader| Box::pin(async move { words(reader.read_rounded(&mut [0f64; 3]).await) })),
-];
+pub fn values<const ROUNDED: bool>() -> [(&'static str, OfValues<ROUNDED>); 5] {
+    [
+        ("read f64", |reader| Box::pin(async move { words(reader.read(&mut [0f64; 2]).await) })),
+        ("read f32", |reader| Box::pin(async move { words(reader.read(&mut [0f32; 2]).await) })),
+        ("read_exact one f64", |reader| Box::pin(exactly(reader, [0f64; 1]))),
+        ("read_exact all f32", |reader| Box::pin(rest(reader, 0f32))),
+        ("read_exact all f64", |reader| Box::pin(rest(reader, 0f64))),
+    ]
+}
 
-pub const ROWS: [(&str, OfRows); 2] = [
-    ("next_lossless", |rows| Box::pin(async move { words(rows.next_lossless(&mut [0f64; 1]).await) })),
-    ("next_rounded", |rows| Box::pin(async move { words(rows.next_rounded(&mut [0f32; 1]).await) })),
-];
+async fn exactly<const ROUNDED: bool, T: Element + Debug, const N: usize>(
+    reader: &mut Reader<'_, '_, ROUNDED>,
+    mut values: [T; N],
+) -> Report {
+    words(reader.read_exact(&mut values).await.map(|()| values))
+}
+
+async fn rest<const ROUNDED: bool, T: Element + Debug>(
+    reader: &mut Reader<'_, '_, ROUNDED>,
+    zero: T,
+) -> Report {
+    let mut values = vec![zero; usize::try_from(reader.remaining()).expect("they are few")];
+    words(reader.read_exact(&mut values).await.map(|()| values))
+}
 
 fn words(outcome: Result<impl Debug, ReadError<Fault>>) -> Report {
     outcome.map(|value| format!("{value:?}"))

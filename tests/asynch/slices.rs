@@ -4,8 +4,8 @@ use std::fmt::Debug;
 use std::future::Future;
 use std::pin::Pin;
 
-use embedded_safetensors::asynch::{Model, SliceReader};
-use embedded_safetensors::{self as blocking, ReadError, TensorInfo, slice::AxisRange};
+use embedded_safetensors::asynch::{Model, SliceReader, Values};
+use embedded_safetensors::{self as blocking, ReadError, TensorInfo, reader::Sliced, slice::AxisRange};
 use support::context::Context;
 use support::executor::{drop_at, finish};
 use support::file::with_header;
@@ -17,32 +17,117 @@ const WAITS: Waits = Waits { before: 1, after: 1 };
 type Report = Result<String, ReadError<Fault>>;
 type Doing<'a> = Pin<Box<dyn Future<Output = Report> + 'a>>;
 
-/// The same call of both readers.
-struct Reading {
-    name: &'static str,
-    asynch: for<'a, 'm, 's> fn(&'a mut SliceReader<&'m mut Source<'s>>) -> Doing<'a>,
-    blocking: for<'a, 'm, 's> fn(&'a mut blocking::reader::SliceReader<&'m mut &'s Storage<'s>>) -> Report,
+/// A slice as bytes, as exact values, or as rounded ones.
+enum Reader<B, E, R> {
+    Bytes(B),
+    Exact(E),
+    Rounded(R),
 }
 
-/// Each with a buffer, made by the last word.
+type Asynch<'m, 's> = Reader<
+    SliceReader<&'m mut Source<'s>>,
+    Values<&'m mut Source<'s>, Sliced>,
+    Values<&'m mut Source<'s>, Sliced, true>,
+>;
+type Blocking<'m, 's> = Reader<
+    blocking::reader::SliceReader<&'m mut &'s Storage<'s>>,
+    blocking::reader::Values<&'m mut &'s Storage<'s>, Sliced>,
+    blocking::reader::Values<&'m mut &'s Storage<'s>, Sliced, true>,
+>;
+
+/// The same call of both readers, on one of the three kinds.
+struct Reading {
+    name: &'static str,
+    kind: Reader<(), (), ()>,
+    asynch: for<'a, 'm, 's> fn(&'a mut Asynch<'m, 's>) -> Doing<'a>,
+    blocking: for<'a, 'm, 's> fn(&'a mut Blocking<'m, 's>) -> Report,
+}
+
+macro_rules! report {
+    (read_exact $outcome:expr, $memory:ident) => {{
+        let outcome = $outcome;
+        words(outcome.map(|()| $memory))
+    }};
+    ($call:ident $outcome:expr, $memory:ident) => {
+        words($outcome)
+    };
+}
+
+/// Each with memory that is made for it, of as many elements as are left.
 macro_rules! readings {
-    ($($name:ident $buffer:expr;)+) => {
+    ($($kind:ident $call:ident $memory:expr;)+) => {
         [$(Reading {
-            name: stringify!($name),
-            asynch: |reader| Box::pin(async move { words(reader.$name(&mut $buffer).await) }),
-            blocking: |reader| words(reader.$name(&mut $buffer)),
+            name: concat!(stringify!($kind), " ", stringify!($call)),
+            kind: Reader::$kind(()),
+            asynch: |reader| Box::pin(async move {
+                let Reader::$kind(reader) = reader else { panic!("it is of another kind") };
+                let mut memory = room(reader.remaining(), $memory);
+                report!($call reader.$call(&mut memory).await, memory)
+            }),
+            blocking: |reader| {
+                let Reader::$kind(reader) = reader else { panic!("it is of another kind") };
+                let mut memory = room(reader.remaining(), $memory);
+                report!($call reader.$call(&mut memory), memory)
+            },
         }),+]
     };
 }
 
-const READINGS: [Reading; 6] = readings! {
-    next_chunk [0; 21];
-    read_all [0; 160];
-    next_lossless [0f64; 3];
-    next_rounded [0f32; 5];
-    read_lossless [0f32; 40];
-    read_rounded [0f64; 40];
+const READINGS: [Reading; 9] = readings! {
+    Bytes next_chunk |_| vec![0; 21];
+    Bytes read_all |_| vec![0; 160];
+    Exact read |_| vec![0f64; 3];
+    Exact read |_| vec![0f32; 40];
+    Exact read_exact |left| vec![0f64; left.min(3)];
+    Exact read_exact |left| vec![0f32; left];
+    Rounded read |_| vec![0f32; 5];
+    Rounded read_exact |left| vec![0f32; left.min(4)];
+    Rounded read_exact |left| vec![0f64; left];
 };
+
+fn room<T>(left: u64, memory: fn(usize) -> Vec<T>) -> Vec<T> {
+    memory(usize::try_from(left).expect("it is small"))
+}
+
+impl Reading {
+    fn asynch<'m, 's>(&self, slice: SliceReader<&'m mut Source<'s>>) -> Asynch<'m, 's> {
+        match self.kind {
+            Reader::Bytes(()) => Reader::Bytes(slice),
+            Reader::Exact(()) => Reader::Exact(slice.values()),
+            Reader::Rounded(()) => Reader::Rounded(slice.values().rounded()),
+        }
+    }
+
+    fn blocking<'m, 's>(
+        &self,
+        slice: blocking::reader::SliceReader<&'m mut &'s Storage<'s>>,
+    ) -> Blocking<'m, 's> {
+        match self.kind {
+            Reader::Bytes(()) => Reader::Bytes(slice),
+            Reader::Exact(()) => Reader::Exact(slice.values()),
+            Reader::Rounded(()) => Reader::Rounded(slice.values().rounded()),
+        }
+    }
+}
+
+impl Asynch<'_, '_> {
+    fn remaining(&self) -> u64 {
+        match self {
+            Self::Bytes(reader) => reader.remaining(),
+            Self::Exact(reader) => reader.remaining(),
+            Self::Rounded(reader) => reader.remaining(),
+        }
+    }
+
+    fn read_some(&mut self) {
+        match self {
+            Self::Bytes(reader) => finish(reader.next_chunk(&mut [0; 8])).map(drop),
+            Self::Exact(reader) => finish(reader.read_exact(&mut [0f32; 2])),
+            Self::Rounded(reader) => finish(reader.read_exact(&mut [0f32; 2])),
+        }
+        .expect("nothing is planned yet");
+    }
+}
 
 fn words(outcome: Result<impl Debug, ReadError<Fault>>) -> Report {
     outcome.map(|value| format!("{value:?}"))
@@ -72,11 +157,13 @@ fn opened<'s>(storage: &'s Storage<'s>) -> Opened<'s> {
 
 /// A reader that has read some of the slice already; where it stands.
 fn started<'m, 's>(
+    reading: &Reading,
     (model, tensor): &'m mut Opened<'s>,
     ranges: &[AxisRange],
-) -> SliceReader<&'m mut Source<'s>> {
-    let mut reader = model.tensor(tensor).and_then(|tensor| tensor.slice(ranges)).expect("it is inside");
-    finish(reader.next_chunk(&mut [0; 8])).expect("nothing is planned yet");
+) -> Asynch<'m, 's> {
+    let slice = model.tensor(tensor).and_then(|tensor| tensor.slice(ranges)).expect("it is inside");
+    let mut reader = reading.asynch(slice);
+    reader.read_some();
     reader
 }
 
@@ -89,7 +176,7 @@ fn undisturbed(reading: &Reading, ranges: &[AxisRange]) -> (Report, u64) {
     let file = file();
     let storage = Storage::new(&file, Plan::default());
     let mut model = opened(&storage);
-    let mut reader = started(&mut model, ranges);
+    let mut reader = started(reading, &mut model, ranges);
     let outcome = finish((reading.asynch)(&mut reader));
     assert!(outcome.is_ok(), "{outcome:?}");
     (outcome, reader.remaining())
@@ -111,7 +198,7 @@ fn a_slice_stands_where_it_stood_before_what_was_dropped() {
             let file = file();
             let storage = Storage::new(&file, Plan::default());
             let mut model = opened(&storage);
-            let mut reader = started(&mut model, ranges);
+            let mut reader = started(reading, &mut model, ranges);
             storage.follow(short());
             let left = reader.remaining();
             let mut outcome = drop_at(wait, (reading.asynch)(&mut reader));
@@ -134,7 +221,7 @@ fn a_slice_stands_where_it_stood_before_an_error() {
             let file = file();
             let storage = Storage::new(&file, Plan::default());
             let mut model = opened(&storage);
-            let mut reader = started(&mut model, ranges);
+            let mut reader = started(reading, &mut model, ranges);
             storage.follow(Plan { failure: Some(Failure::Once(call)), ..short() });
             let left = reader.remaining();
             let outcome = finish((reading.asynch)(&mut reader));
@@ -166,7 +253,8 @@ fn to_the_end(reading: &Reading, ranges: &[AxisRange], plan: &Plan) -> (Vec<Repo
     let file = file();
     let storage = Storage::new(&file, Plan::default());
     let (mut model, tensor) = opened(&storage);
-    let mut reader = model.tensor(&tensor).and_then(|tensor| tensor.slice(ranges)).expect("it is inside");
+    let slice = model.tensor(&tensor).and_then(|tensor| tensor.slice(ranges)).expect("it is inside");
+    let mut reader = reading.asynch(slice);
     storage.follow(plan.clone());
     let mut reports = vec![];
     for _ in 0..40 {
@@ -180,7 +268,8 @@ fn blocking_to_the_end(reading: &Reading, ranges: &[AxisRange], plan: &Plan) -> 
     let storage = Storage::new(&file, Plan::default());
     let mut model = blocking::Model::open(&storage, &mut [0; 64]).expect("it is sound");
     let tensor = model.find("t", &mut [0; 64]).expect("it can be read").expect("it is there");
-    let mut reader = model.tensor(&tensor).and_then(|tensor| tensor.slice(ranges)).expect("it is inside");
+    let slice = model.tensor(&tensor).and_then(|tensor| tensor.slice(ranges)).expect("it is inside");
+    let mut reader = reading.blocking(slice);
     storage.follow(plan.clone());
     let mut reports = vec![];
     for _ in 0..40 {

@@ -98,17 +98,17 @@ where
 {
     let mut model = Model::open(source, &mut [0; 64]).unwrap();
     let info = model.find("x", &mut [0; 64]).unwrap().unwrap();
-    let mut reader = model.tensor(&info).unwrap().elements();
+    let mut reader = model.tensor(&info).unwrap().values();
     reader.seek(first as u64).unwrap();
     let mut values = vec![T::default(); len];
     let read = match loss {
-        Loss::None => reader.next_lossless(&mut values),
-        Loss::Rounded => reader.next_rounded(&mut values),
+        Loss::None => reader.read(&mut values),
+        Loss::Rounded => reader.rounded().read(&mut values),
     };
     match read {
         Ok(values) => {
             let mut bytes = Vec::with_capacity(len * size_of::<T>());
-            values.into_iter().flatten().for_each(|value| value.put(&mut bytes));
+            values.iter().for_each(|value| value.put(&mut bytes));
             Ok(bytes)
         }
         Err(ReadError::Format(error)) => Err(error.kind),

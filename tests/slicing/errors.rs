@@ -125,9 +125,13 @@ fn the_reader_says_it_at_the_tensors_first_byte() {
     assert_eq!(tensor.slice_runs(&[AxisRange::index(2)]).map(|_| ()), Err(outside));
     let half = ErrorKind::PartOfByte { bits: 4 }.at(start + 1);
     assert_eq!(tensor.slice_runs(&[AxisRange::index(1)]).map(|_| ()), Err(half));
-    let mut reader = tensor.reader().slice(&[AxisRange::index(1)]).expect("as values it can be read");
+    let reader = tensor.reader().slice(&[AxisRange::index(1)]).expect("as values it can be read");
     assert_eq!(reader.byte_len(), Err(half));
-    assert_eq!(reader.read_lossless(&mut [1f32; 3]), Ok(&[0f32; 3][..]));
+    let (mut values, mut zeros) = (reader.values(), [1f32; 3]);
+    let beyond = ErrorKind::OutsideElements { asked: 3, len: 3 }.at(start + 3);
+    assert_eq!(values.read_exact(&mut [1f32; 4]), Err(beyond.into()));
+    assert_eq!((values.read_exact(&mut zeros), zeros), (Ok(()), [0.0; 3]));
+    assert_eq!(values.read_exact(&mut [1f32]), Err(beyond.into()));
 }
 
 /// What numpy takes for empty, and what it keeps of an axis.
@@ -146,18 +150,51 @@ fn empty_and_full_ranges_are_those_of_numpy() {
     assert_eq!(shape(&[1, 6], &[AxisRange::index(0), AxisRange::index(5)]), [0; 0]);
 }
 
+/// Where they begin does not depend on how far the bytes were read.
 #[test]
-fn bytes_do_not_go_on_in_the_middle_of_one() {
+fn values_begin_with_the_first_element() {
     let header = r#"{"t":{"dtype":"F4","shape":[4,2],"data_offsets":[0,4]}}"#;
     let mut file = with_header(header, 0);
     file.extend([0x10, 0x32, 0x54, 0x76]);
     let start = 8 + header.len() as u64;
     let tensor = View::parse(&file).and_then(|view| view.tensor("t")).expect("it is there");
     let mut reader = tensor.reader().slice(&[AxisRange::ALL.step_by(2)]).expect("it is inside");
-    assert_eq!(reader.next_lossless(&mut [1f32]), Ok(Some(&[0.0][..])));
-    let half = ErrorKind::PartOfByte { bits: 4 }.at(start);
-    assert_eq!(reader.next_chunk(&mut [0; 2]), Err(half.into()));
-    assert_eq!(reader.read_all(&mut [0; 2]), Err(half.into()));
-    assert_eq!(reader.next_lossless(&mut [1f32]), Ok(Some(&[0.5][..])));
-    assert_eq!(reader.read_all(&mut [0; 2]), Ok(&[0x54][..]));
+    assert_eq!(reader.next_chunk(&mut [0; 1]), Ok(Some(&[0x10][..])));
+    let mut values = reader.values();
+    assert_eq!((values.position(), values.remaining(), values.len()), (0, 4, 4));
+    assert_eq!(values.read(&mut [1f32]), Ok(&[0.0][..]));
+    assert_eq!(values.read(&mut [1f32]), Ok(&[0.5][..]));
+    let no_room = ErrorKind::BufferLength { needed: 4, capacity: 0 }.at(start + 2);
+    assert_eq!(values.read::<f32>(&mut []), Err(no_room.into()));
+    assert_eq!((values.position(), values.remaining(), values.len()), (2, 2, 4));
+    let beyond = ErrorKind::OutsideElements { asked: 4, len: 4 }.at(start + 3);
+    assert_eq!(values.read_exact(&mut [1f32; 3]), Err(beyond.into()));
+    let mut rest = [0f32; 2];
+    assert_eq!((values.read_exact(&mut rest), rest), (Ok(()), [2.0, 3.0]));
+    assert_eq!(values.read::<f32>(&mut []), Ok(&[][..]));
+    let mut bytes = tensor.reader().slice(&[AxisRange::ALL.step_by(2)]).expect("it is inside");
+    assert_eq!(bytes.read_all(&mut [0; 2]), Ok(&[0x10, 0x54][..]));
+}
+
+/// The end of a slice is that of its last element, whatever of the tensor comes after it.
+#[test]
+fn the_end_of_a_slice_is_named() {
+    let header = r#"{"t":{"dtype":"C64","shape":[4,3,5],"data_offsets":[0,480]}}"#;
+    let file = with_header(header, 480);
+    let start = 8 + header.len() as u64;
+    let tensor = View::parse(&file).and_then(|view| view.tensor("t")).expect("it is there");
+    let (all, step) = (AxisRange::ALL, AxisRange::ALL.step_by(2));
+    let cases: [(&[AxisRange], u64, u64); 5] = [
+        (&[], 120, 480),
+        (&[step, AxisRange::index(1), (1..3).into()], 8, (2 * 15 + 5 + 3) * 8),
+        (&[all, step, step], 48, 480),
+        (&[(1..2).into(), (..2).into(), AxisRange::index(0)], 4, (15 + 5 + 1) * 8),
+        (&[(2..2).into()], 0, 0),
+    ];
+    for (ranges, len, end) in cases {
+        let mut values = tensor.reader().slice(ranges).expect("it is inside").values();
+        let beyond = ErrorKind::OutsideElements { asked: len, len }.at(start + end);
+        let asked = usize::try_from(len + 1).expect("it is small");
+        assert_eq!(values.read_exact(&mut vec![0f32; asked]), Err(beyond.into()), "{ranges:?}");
+    }
 }

@@ -1,7 +1,10 @@
 //! How often a slice calls its storage, and how much it reads there.
 
 use embedded_safetensors::{
-    Dtype, Model, ReadAt, ReadError, reader::SliceReader, slice::AxisRange, values::Element,
+    Dtype, Model, ReadAt, ReadError,
+    reader::{Region, SliceReader, Values},
+    slice::AxisRange,
+    values::Element,
 };
 use std::fmt::Debug;
 use support::file::with_header;
@@ -10,26 +13,30 @@ use support::mock::{Counts, Failure, Fault, Plan, Storage};
 type Slice<'m, 's> = SliceReader<&'m mut &'s Storage<'s>>;
 
 /// What reading this part of a tensor of zeros asks of the storage.
-fn counts(dtype: Dtype, dims: &[u64], ranges: &[AxisRange], read: impl FnOnce(&mut Slice<'_, '_>)) -> Counts {
+fn counts(dtype: Dtype, dims: &[u64], ranges: &[AxisRange], read: impl FnOnce(Slice<'_, '_>)) -> Counts {
     let len = dims.iter().product::<u64>() * u64::from(dtype.bits()) / 8;
     let header = format!(r#"{{"t":{{"dtype":"{dtype}","shape":{dims:?},"data_offsets":[0,{len}]}}}}"#);
     let file = with_header(&header, usize::try_from(len).unwrap());
     let storage = Storage::new(&file, Plan::default());
     let mut model = Model::open(&storage, &mut [0; 128]).expect("it is sound");
     let tensor = model.find("t", &mut [0; 128]).expect("it can be read").expect("it is there");
-    let mut reader = model.tensor(&tensor).and_then(|tensor| tensor.slice(ranges)).expect("it is inside");
+    let reader = model.tensor(&tensor).and_then(|tensor| tensor.slice(ranges)).expect("it is inside");
     storage.follow(Plan::default());
-    read(&mut reader);
-    assert_eq!(reader.remaining(), 0);
+    read(reader);
     storage.counts()
 }
 
-fn in_chunks<S: ReadAt<Error: Debug>>(reader: &mut SliceReader<S>, buffer: usize) {
+fn in_chunks<S: ReadAt<Error: Debug>>(mut reader: SliceReader<S>, buffer: usize) {
     while reader.next_chunk(&mut vec![0; buffer]).expect("there is room").is_some() {}
+    assert_eq!(reader.remaining(), 0);
 }
 
-fn in_values<T: Element + Default, S: ReadAt<Error: Debug>>(reader: &mut SliceReader<S>, buffer: usize) {
-    while reader.next_rounded(&mut vec![T::default(); buffer]).expect("there is room").is_some() {}
+fn in_values<T: Element + Default>(
+    mut reader: Values<impl ReadAt<Error: Debug>, impl Region>,
+    buffer: usize,
+) {
+    while !reader.read(&mut vec![T::default(); buffer]).expect("there is room").is_empty() {}
+    assert_eq!(reader.remaining(), 0);
 }
 
 fn step(step: u64) -> AxisRange {
@@ -85,17 +92,25 @@ fn long_runs_are_read_alone() {
 /// The memory of the values that are not there yet has room for gaps.
 #[test]
 fn narrow_elements_are_joined_in_the_memory_of_their_values() {
-    let read = |buffer| counts(Dtype::U8, &[4096], &[step(4)], |reader| in_values::<f32, _>(reader, buffer));
+    let read =
+        |buffer| counts(Dtype::U8, &[4096], &[step(4)], |reader| in_values::<f32>(reader.values(), buffer));
     assert_eq!((read(1024).calls, read(1024).bytes), (1, 4093));
     assert_eq!(read(128).calls, 8);
-    let packed = |dtype| counts(dtype, &[4096], &[step(3)], |reader| in_values::<f32, _>(reader, 4096));
+    let packed = |dtype| counts(dtype, &[4096], &[step(3)], |reader| in_values::<f32>(reader.values(), 4096));
     assert_eq!((packed(Dtype::F4).calls, packed(Dtype::F6_E2M3).calls), (1, 1));
 }
 
 #[test]
 fn what_must_be_filled_to_the_end_takes_a_few_reads_more() {
-    let all = counts(Dtype::F32, &[4096], &[step(2)], |reader| {
+    let all = counts(Dtype::F32, &[4096], &[step(2)], |mut reader| {
         reader.read_all(&mut [0; 8192]).expect("it fits");
+        assert_eq!(reader.remaining(), 0);
+    });
+    assert_eq!((all.calls, all.bytes), (12, 16_336));
+    let all = counts(Dtype::F32, &[4096], &[step(2)], |reader| {
+        let mut values = reader.values();
+        values.read_exact(&mut [0f32; 2048]).expect("it has so many");
+        assert_eq!(values.remaining(), 0);
     });
     assert_eq!((all.calls, all.bytes), (12, 16_336));
 }
@@ -127,11 +142,13 @@ fn a_call_that_fails_in_its_middle_has_read_nothing() {
         assert_eq!(reader.next_chunk(&mut [0; 10]), Err(ReadError::Source(Fault::Broken)));
         fails();
         assert_eq!(reader.read_all(&mut [0; 10]), Err(ReadError::Source(Fault::Broken)));
-        fails();
-        assert_eq!(reader.next_lossless(&mut [0u16; 5]), Err(ReadError::Source(Fault::Broken)));
-        fails();
-        assert_eq!(reader.read_rounded(&mut [0f32; 5]), Err(ReadError::Source(Fault::Broken)));
         assert_eq!(reader.remaining(), 5, "call {call}");
-        assert_eq!(reader.read_lossless(&mut [0u16; 5]), Ok(&expected[..]));
+        let (mut reader, mut values) = (reader.values(), [0u16; 5]);
+        fails();
+        assert_eq!(reader.read(&mut values), Err(ReadError::Source(Fault::Broken)));
+        fails();
+        assert_eq!(reader.read_exact(&mut [0f32; 5]), Err(ReadError::Source(Fault::Broken)));
+        assert_eq!((reader.position(), reader.remaining()), (0, 5), "call {call}");
+        assert_eq!((reader.read_exact(&mut values), values), (Ok(()), expected));
     }
 }

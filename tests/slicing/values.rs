@@ -1,6 +1,10 @@
 //! Slices as values: those that the same elements have when they are read alone.
 
-use embedded_safetensors::{Dtype, ErrorKind, ReadError, View, reader::SliceReader, values::Element};
+use embedded_safetensors::{
+    Dtype, ErrorKind, ReadError, View,
+    reader::{Sliced, Values},
+    values::Element,
+};
 use std::fmt::Debug;
 use support::context::Context;
 use support::file::with_header;
@@ -10,6 +14,8 @@ use support::share;
 use support::slices::{Asked, Case};
 
 const CASES: u64 = 30_000;
+
+type Rounding<'f> = Values<&'f [u8], Sliced, true>;
 
 #[test]
 fn slices_have_the_values_of_their_elements() {
@@ -78,27 +84,41 @@ fn each_value_is_right<T: Bits>(case: &Case, file: &[u8], tensor: &[u8], random:
     let Some(expected) = expected::<T>(case, tensor) else {
         let mut reader = sliced(file, case);
         let refused = |kind| matches!(kind, ErrorKind::NoConversion { from, to } if from == case.dtype && to == T::DTYPE);
-        let outcome = reader.next_rounded(&mut [T::default()]).map(|_| ());
+        let outcome = reader.read(&mut [T::default()]).map(|_| ());
         assert!(matches!(outcome, Err(ReadError::Format(error)) if refused(error.kind)), "{outcome:?}");
         return;
     };
     let found = in_pieces::<T>(sliced(file, case), random);
     assert_eq!(found.len(), expected.len());
     assert_eq!(found, expected);
-    let mut all = vec![T::default(); expected.len() + random.below(3)];
-    let all = sliced(file, case).read_rounded(&mut all).expect("it fits").to_vec();
+    let mut all = vec![T::default(); expected.len()];
+    sliced(file, case).read_exact(&mut all).expect("there are so many");
     assert_eq!(all.into_iter().map(T::bits).collect::<Vec<_>>(), expected);
-    if let Some(short) = expected.len().checked_sub(1) {
-        let needed = (expected.len() * size_of::<T>()) as u64;
-        let outcome = sliced(file, case).read_rounded(&mut vec![T::default(); short]).map(<[T]>::len);
-        let refused = |kind| matches!(kind, ErrorKind::BufferLength { needed: found, .. } if found == needed);
-        assert!(matches!(outcome, Err(ReadError::Format(error)) if refused(error.kind)), "{outcome:?}");
+    let mut long = vec![T::default(); expected.len() + 1 + random.below(3)];
+    let (asked, len) = (long.len() as u64 - 1, expected.len() as u64);
+    let outcome = sliced(file, case).read_exact(&mut long);
+    let refused = |kind| kind == ErrorKind::OutsideElements { asked, len };
+    assert!(matches!(outcome, Err(ReadError::Format(error)) if refused(error.kind)), "{outcome:?}");
+    exact_values_are_the_rounded_ones(case, file, &expected, &mut long);
+}
+
+/// Where each is exact, in one call; otherwise there are none.
+fn exact_values_are_the_rounded_ones<T: Bits>(case: &Case, file: &[u8], expected: &[u64], values: &mut [T]) {
+    let tensor = View::parse(file).and_then(|view| view.tensor("t")).expect("it is there");
+    let mut reader = tensor.reader().slice(&case.ranges()).expect("it is inside").values();
+    let values = &mut values[..expected.len()];
+    match reader.read_exact(values) {
+        Ok(()) => assert_eq!(values.iter().map(|value| value.bits()).collect::<Vec<_>>(), expected),
+        Err(ReadError::Format(error)) => {
+            assert_eq!(error.kind, ErrorKind::Lossy { from: case.dtype, to: T::DTYPE });
+        }
+        Err(error) => panic!("{error:?}"),
     }
 }
 
-fn sliced<'f>(file: &'f [u8], case: &Case) -> SliceReader<&'f [u8]> {
+fn sliced<'f>(file: &'f [u8], case: &Case) -> Rounding<'f> {
     let tensor = View::parse(file).and_then(|view| view.tensor("t")).expect("it is there");
-    tensor.reader().slice(&case.ranges()).expect("it is inside")
+    tensor.reader().slice(&case.ranges()).expect("it is inside").values().rounded()
 }
 
 /// What the elements are as values when they lie beside each other in a tensor of their own; nothing where they
@@ -116,23 +136,27 @@ fn expected<T: Bits>(case: &Case, tensor: &[u8]) -> Option<Vec<u64>> {
     let file = file_of(case.dtype, &[elements as u64], &bytes);
     let tensor = View::parse(&file).and_then(|view| view.tensor("t")).expect("it is there");
     let mut values = vec![T::default(); 2 * elements];
-    let values = tensor.reader().elements().read_rounded(&mut values).ok()?;
+    let values = tensor.reader().values().rounded().read(&mut values).ok()?;
     Some(values[..count].iter().map(|value| value.bits()).collect())
 }
 
-/// In any mix of lengths, with bytes in between where whole bytes come next.
-fn in_pieces<T: Bits>(mut reader: SliceReader<&[u8]>, random: &mut Random) -> Vec<u64> {
+/// In any mix of lengths, by either call.
+fn in_pieces<T: Bits>(mut reader: Rounding<'_>, random: &mut Random) -> Vec<u64> {
     let mut found = vec![];
-    let of_element = if reader.dtype() == Dtype::C64 { 2 } else { 1 };
     let largest = random.pick(&[1, 3, 20, 200]);
-    loop {
+    while reader.remaining() > 0 {
         let left = reader.remaining();
-        let mut values = vec![T::default(); of_element + random.below(largest)];
-        let Some(next) = reader.next_rounded(&mut values).expect("there is room") else { break };
-        assert_eq!(next.len() as u64, (left - reader.remaining()) * of_element as u64);
+        let mut values = vec![T::default(); 1 + random.below(largest)];
+        let next = match random.percent(30) && values.len() as u64 <= left {
+            true => reader.read_exact(&mut values).map(|()| &values[..]),
+            false => reader.read(&mut values),
+        };
+        let next = next.expect("there is room");
+        assert_eq!(next.len() as u64, left - reader.remaining());
+        assert_eq!(reader.position() + reader.remaining(), reader.len());
         assert!(!next.is_empty());
         found.extend(next.iter().map(|value| value.bits()));
     }
-    assert_eq!(reader.remaining(), 0);
+    assert!(reader.read(&mut [T::default()]).is_ok_and(<[T]>::is_empty));
     found
 }

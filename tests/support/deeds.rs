@@ -8,7 +8,7 @@ use embedded_safetensors::{
     index::{Index, IndexStorage},
     metadata::MetadataError,
     query::Wanted,
-    reader::{ElementReader, SliceReader},
+    reader::{Region, SliceReader, Values},
     slice::AxisRange,
     validate::Slot,
 };
@@ -56,21 +56,21 @@ pub enum Deed {
     ReadAt,
     /// `embedded_io::Read`, to the end.
     Read,
-    /// `ElementReader::next_lossless`, to the end.
+    /// `Values::read`, to the end.
     NextValues,
-    /// `ElementReader::read_rounded`.
+    /// `Values::read_exact`, rounded.
     ReadValues,
     /// `TensorReader::row`, from the last row to the first.
     Row,
-    /// `Rows::next_lossless`, to the end.
+    /// `TensorReader::rows`, a row by each `Values::read_exact`.
     Rows,
     /// `SliceReader::next_chunk`, to the end, column by column.
     Slices,
     /// `SliceReader::read_all`, column by column.
     WholeSlices,
-    /// `SliceReader::next_lossless`, to the end, column by column.
+    /// `SliceReader::values`, by `Values::read` to the end, column by column.
     SlicesAsValues,
-    /// `SliceReader::read_rounded`, column by column.
+    /// `SliceReader::values`, by `Values::read_exact`, rounded, column by column.
     WholeSlicesAsValues,
 }
 
@@ -255,8 +255,8 @@ impl Scene {
     {
         let mut bytes = vec![0; usize::try_from(reader.byte_len()).expect("it is small")];
         match self.deed {
-            Deed::NextValues => return Ok(self.values(&mut reader.elements())?.concat()),
-            Deed::ReadValues => return self.all_values(&mut reader.elements()),
+            Deed::NextValues => return Ok(self.values(reader.values())?.concat()),
+            Deed::ReadValues => return self.all_values(reader.values().rounded()),
             Deed::Rows => return self.rows(reader),
             Deed::ReadAll => self.tried(|| reader.read_all(&mut bytes).map(|_| ()))?,
             Deed::ReadAt => self.read_backwards(&mut reader, &mut bytes)?,
@@ -266,39 +266,48 @@ impl Scene {
     }
 
     /// As `f64`, so that bytes are turned in place; the bytes that they were before.
-    fn values<S: ReadAt>(self, reader: &mut ElementReader<S>) -> Result<Vec<[u8; 4]>, ReadError<S::Error>> {
+    fn values<S: ReadAt>(
+        self,
+        mut reader: Values<S, impl Region>,
+    ) -> Result<Vec<[u8; 4]>, ReadError<S::Error>> {
         let mut bytes = vec![];
         loop {
             assert_eq!(reader.position(), bytes.len() as u64, "after a fault it stands where it stood");
             let mut values = [0.0; 3];
-            match self.tried(|| Ok(reader.next_lossless(&mut values)?.map(<[f64]>::len)))? {
-                Some(len) => bytes.extend(values[..len].iter().map(as_f32)),
-                None => return Ok(bytes),
+            match self.tried(|| reader.read(&mut values).map(<[f64]>::len))? {
+                0 => return Ok(bytes),
+                len => bytes.extend(values[..len].iter().map(as_f32)),
             }
         }
     }
 
-    fn all_values<S: ReadAt>(self, reader: &mut ElementReader<S>) -> Result<Vec<u8>, ReadError<S::Error>> {
+    fn all_values<S: ReadAt>(
+        self,
+        mut reader: Values<S, impl Region, true>,
+    ) -> Result<Vec<u8>, ReadError<S::Error>> {
         let mut values = vec![0.0; usize::try_from(reader.len()).expect("it is small")];
         self.tried(|| {
-            assert_eq!(reader.position(), 0);
-            reader.read_rounded(&mut values).map(|_| ())
+            assert_eq!(reader.position(), 0, "after a fault it stands where it stood");
+            reader.read_exact(&mut values)
         })?;
         assert_eq!(reader.remaining(), 0);
         Ok(values.iter().flat_map(as_f32).collect())
     }
 
     fn rows<S: ReadAt>(self, reader: TensorReader<'_, S>) -> Result<Vec<u8>, ReadError<S::Error>> {
-        let (mut bytes, mut values) = (vec![], [0.0; 4]);
-        let count = reader.dims()[0];
+        let (count, row_len) = (reader.dims()[0], reader.dims()[1..].iter().product::<u64>());
+        let mut bytes = vec![];
+        let mut values = vec![0.0; usize::try_from(row_len).expect("it is small")];
         let mut rows = reader.rows(0..count).expect("it has so many");
-        loop {
-            assert_eq!(rows.position() * 8, bytes.len() as u64, "after a fault it stands where it stood");
-            match self.tried(|| Ok(rows.next_lossless(&mut values)?.map(<[f64]>::len)))? {
-                Some(len) => bytes.extend(values[..len].iter().flat_map(as_f32)),
-                None => return Ok(bytes),
-            }
+        for _ in 0..count {
+            self.tried(|| {
+                assert_eq!(rows.position() * 4, bytes.len() as u64, "after a fault it stands where it stood");
+                rows.read_exact(&mut values)
+            })?;
+            bytes.extend(values.iter().flat_map(as_f32));
         }
+        assert_eq!(rows.remaining(), 0);
+        Ok(bytes)
     }
 
     /// Nobody has read anything of a row that could not be read.
@@ -309,7 +318,7 @@ impl Scene {
     ) -> Result<Vec<u8>, ReadError<S::Error>> {
         let mut rows = vec![];
         for row in (0..tensor.shape().dims()[0]).rev() {
-            rows.push(self.values(&mut model.tensor(tensor)?.row(row)?)?.concat());
+            rows.push(self.values(model.tensor(tensor)?.row(row)?)?.concat());
         }
         rows.reverse();
         Ok(rows.concat())
@@ -325,7 +334,12 @@ impl Scene {
         let (mut bytes, count) = (vec![0; index(tensor.byte_len())], tensor.shape().dims()[1]);
         for column in 0..count {
             let slice = [AxisRange::ALL, AxisRange::index(column)];
-            let elements = self.column(model.tensor(tensor)?.slice(&slice)?)?;
+            let slice = model.tensor(tensor)?.slice(&slice)?;
+            let elements = match self.deed {
+                Deed::SlicesAsValues => self.values(slice.values())?.concat(),
+                Deed::WholeSlicesAsValues => self.all_values(slice.values().rounded())?,
+                _ => self.column(slice)?,
+            };
             let places = bytes.chunks_mut(4).skip(index(column)).step_by(index(count));
             places.zip(elements.chunks(4)).for_each(|(place, element)| place.copy_from_slice(element));
         }
@@ -334,22 +348,16 @@ impl Scene {
 
     fn column<S: ReadAt>(self, mut reader: SliceReader<S>) -> Result<Vec<u8>, ReadError<S::Error>> {
         let (mut elements, count) = (vec![], reader.remaining());
-        let as_bytes = matches!(self.deed, Deed::Slices | Deed::WholeSlices);
-        let width = if as_bytes { u64::from(reader.dtype().bits()) / 8 } else { 4 };
+        let width = u64::from(reader.dtype().bits()) / 8;
         while reader.remaining() > 0 {
             let read = (count - reader.remaining()) * width;
             assert_eq!(read, elements.len() as u64, "after a fault it stands where it stood");
-            let (mut bytes, mut values) = ([0; 40], [0.0; 10]);
+            let mut bytes = [0; 40];
             let len = self.tried(|| match self.deed {
                 Deed::Slices => Ok(reader.next_chunk(&mut bytes[..13])?.map_or(0, <[u8]>::len)),
-                Deed::WholeSlices => Ok(reader.read_all(&mut bytes)?.len()),
-                Deed::SlicesAsValues => Ok(reader.next_lossless(&mut values[..3])?.map_or(0, <[f64]>::len)),
-                _ => Ok(reader.read_rounded(&mut values)?.len()),
+                _ => Ok(reader.read_all(&mut bytes)?.len()),
             })?;
-            match as_bytes {
-                true => elements.extend(&bytes[..len]),
-                false => elements.extend(values[..len].iter().flat_map(as_f32)),
-            }
+            elements.extend(&bytes[..len]);
         }
         Ok(elements)
     }

@@ -39,8 +39,7 @@ fn all() -> Result<(), Box<dyn Error>> {
     for part in embedding.slice_runs(&rows)? {
         model.prefetch(part)?;
     }
-    let mut values = [0.0; 4];
-    let values: &[f32] = embedding.reader().slice(&rows)?.read_lossless(&mut values)?;
+    let values: Vec<f32> = embedding.reader().slice(&rows)?.values().read_to_vec()?;
     println!("rows 100 to 101 of embed.weight: {values:?}");
 
     File::options().write(true).open("model.safetensors")?.set_len(1000)?;

@@ -24,13 +24,12 @@ fn layer<S: ReadAt>(
     inputs: &[f32; INPUTS],
 ) -> Result<[f32; OUTPUTS], ReadError<S::Error>> {
     let mut outputs = [0.0; OUTPUTS];
-    model.tensor(bias)?.elements().read_lossless(&mut outputs)?;
+    model.tensor(bias)?.values().read_exact(&mut outputs)?;
     let mut row = [0.0; INPUTS]; // all the memory that the weights ever take
     let mut rows = model.tensor(weight)?.rows(0..OUTPUTS as u64)?;
     for output in &mut outputs {
-        if let Some(row) = rows.next_lossless(&mut row)? {
-            *output += row.iter().zip(inputs).map(|(weight, input)| weight * input).sum::<f32>();
-        }
+        rows.read_exact(&mut row)?;
+        *output += row.iter().zip(inputs).map(|(weight, input)| weight * input).sum::<f32>();
     }
     Ok(outputs)
 }

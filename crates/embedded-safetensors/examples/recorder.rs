@@ -111,7 +111,7 @@ fn start(chip: &mut Chip) -> Result<(), Box<dyn Error>> {
     let mut model = Model::open(FlashFile::partition(chip, PARTITIONS[partition].clone()), &mut window)?;
     let tensor = model.find("gains", &mut window)?.ok_or("the recording has no gains")?;
     let mut gains = [0.0_f32; 3];
-    model.tensor(&tensor)?.elements().read_lossless(&mut gains)?;
+    model.tensor(&tensor)?.values().read_exact(&mut gains)?;
     println!("after a start: recording {number} in partition {partition}, gains {gains:?}");
     Ok(())
 }

@@ -36,8 +36,7 @@ fn all() -> Result<(), Box<dyn Error>> {
         let tensors: Vec<_> = shard.tensors().map(|tensor| tensor.name()).collect();
         println!("{name}: {}", tensors.join(", "));
     }
-    let mut bias = [0.0_f32; 2];
-    model.find("head.bias")?.ok_or("no bias")?.reader().elements().read_lossless(&mut bias)?;
+    let bias: Vec<f32> = model.find("head.bias")?.ok_or("no bias")?.reader().values().read_to_vec()?;
     println!("head.bias: {bias:?}");
 
     let mut index = ShardIndex::open(model.path(), &ShardLimits::USUAL)?;

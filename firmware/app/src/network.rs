@@ -180,12 +180,12 @@ fn multiply<S: ReadAt>(
     outputs: &mut [f32],
     weights: &mut [f32; PART],
 ) -> Result<(), ReadError<S::Error>> {
-    model.tensor(bias)?.elements().read_lossless(outputs)?;
-    let mut elements = model.tensor(weight)?.elements();
+    model.tensor(bias)?.values().read_exact(outputs)?;
+    let mut values = model.tensor(weight)?.values();
     for output in outputs {
         for inputs in inputs.chunks(PART) {
             let weights = weights.get_mut(..inputs.len()).unwrap_or_default();
-            let weights = elements.next_lossless(weights)?.unwrap_or_default();
+            values.read_exact(weights)?;
             *output = weights.iter().zip(inputs).fold(*output, |sum, (weight, input)| sum + weight * input);
         }
     }

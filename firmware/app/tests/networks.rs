@@ -16,7 +16,7 @@ fn values(name: &str) -> Vec<f64> {
     let view = View::parse(MODEL).expect("it is sound");
     let tensor = view.tensor(name).expect("it is there");
     let mut values = vec![0.0; tensor.bytes().len() / 2];
-    tensor.reader().elements().read_lossless(&mut values).expect("they are read");
+    tensor.reader().values().read_exact(&mut values).expect("they are read");
     values
 }
 
@@ -64,7 +64,7 @@ fn every_layer_is_shown() {
 fn integers(view: &View<'_>, name: &str) -> Vec<i64> {
     let tensor = view.tensor(name).expect("it is there");
     let mut values = vec![0; usize::try_from(tensor.shape().elements().expect("few")).expect("few")];
-    tensor.reader().elements().read_lossless(&mut values).expect("they are read");
+    tensor.reader().values().read_exact(&mut values).expect("they are read");
     values
 }
 

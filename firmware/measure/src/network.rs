@@ -88,7 +88,7 @@ pub fn read_rows(model: &mut Model<&mut Card>, tensor: &Wanted<'_>, _: &mut [u8]
     let mut row = [0f32; ROW];
     let mut rows = model.tensor(tensor)?.rows(0..count)?;
     let mut values = 0usize;
-    while let Some(row) = rows.next_lossless(&mut row)? {
+    while let row @ [_, ..] = rows.read(&mut row)? {
         values += core::hint::black_box(row).len();
     }
     Ok(values as u32)
@@ -99,9 +99,9 @@ pub fn read_rows(model: &mut Model<&mut Card>, tensor: &Wanted<'_>, _: &mut [u8]
 pub fn read_slice(model: &mut Model<&mut Card>, tensor: &Wanted<'_>, _: &mut [u8]) -> Outcome {
     let mut part = [0f32; ROW];
     let ranges = [AxisRange::ALL.step_by(2), (..ROW as u64 / 2).into()];
-    let mut slice = model.tensor(tensor)?.slice(&ranges)?;
+    let mut slice = model.tensor(tensor)?.slice(&ranges)?.values();
     let mut values = 0usize;
-    while let Some(part) = slice.next_lossless(&mut part)? {
+    while let part @ [_, ..] = slice.read(&mut part)? {
         values += core::hint::black_box(part).len();
     }
     Ok(values as u32)

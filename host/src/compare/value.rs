@@ -1,8 +1,6 @@
 //! The elements of a tensor as numbers, none of them rounded.
 
-use embedded_safetensors::{
-    Dtype, FileModel, ReadError, TensorReader, reader::ElementReader, values::Element,
-};
+use embedded_safetensors::{Dtype, FileModel, ReadError, TensorReader, reader};
 use std::fmt;
 use std::io;
 
@@ -74,7 +72,7 @@ impl Piece<'_> {
 
 /// Reads a tensor's values.
 pub struct Values<'m> {
-    reader: ElementReader<&'m FileModel>,
+    reader: reader::Values<&'m FileModel>,
     held: Held,
 }
 
@@ -92,7 +90,7 @@ impl<'m> Values<'m> {
             Dtype::U64 => Held::Unsigned(vec![0; CHUNK]),
             _ => Held::Floats(vec![0.0; CHUNK]),
         };
-        Self { reader: reader.elements(), held }
+        Self { reader: reader.values(), held }
     }
 
     pub fn len(&self) -> u64 {
@@ -103,18 +101,11 @@ impl<'m> Values<'m> {
     pub fn at(&mut self, position: u64) -> Result<Piece<'_>, ReadError<io::Error>> {
         self.reader.seek(position).map_err(ReadError::Format)?;
         Ok(match &mut self.held {
-            Held::Floats(values) => Piece::Floats(next(&mut self.reader, values)?),
-            Held::Signed(values) => Piece::Signed(next(&mut self.reader, values)?),
-            Held::Unsigned(values) => Piece::Unsigned(next(&mut self.reader, values)?),
+            Held::Floats(values) => Piece::Floats(self.reader.read(values)?),
+            Held::Signed(values) => Piece::Signed(self.reader.read(values)?),
+            Held::Unsigned(values) => Piece::Unsigned(self.reader.read(values)?),
         })
     }
-}
-
-fn next<'b, T: Element>(
-    reader: &mut ElementReader<&FileModel>,
-    values: &'b mut [T],
-) -> Result<&'b [T], ReadError<io::Error>> {
-    Ok(reader.next_lossless(values)?.unwrap_or(&[]))
 }
 
 #[cfg(test)]

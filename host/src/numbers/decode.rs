@@ -44,10 +44,10 @@ impl Decoder {
     fn turn<T: Element + Into<Number>>(&self, zero: T, numbers: &mut Vec<Number>) -> Result<(), String> {
         let view = View::parse(&self.file).map_err(|error| error.to_string())?;
         let tensor = view.tensor("t").map_err(|error| error.to_string())?;
-        let mut reader = tensor.reader().elements();
+        let mut reader = tensor.reader().values();
         let mut values = [zero; 256];
         let sentence = |error: ReadError<Infallible>| error.to_string();
-        while let Some(values) = reader.next_lossless(&mut values).map_err(sentence)? {
+        while let values @ [_, ..] = reader.read(&mut values).map_err(sentence)? {
             numbers.extend(values.iter().map(|&value| value.into()));
         }
         Ok(())

@@ -96,9 +96,9 @@ impl Question {
     fn codes(&self, file: &[u8]) -> Vec<u8> {
         let tensor = View::parse(file).and_then(|view| view.tensor("t")).expect("it is there");
         let known = values_of_codes(self.dtype);
-        let mut reader = tensor.reader().slice(&self.ranges).expect("as planned");
+        let mut reader = tensor.reader().slice(&self.ranges).expect("as planned").values();
         let mut values = vec![0f32; usize::try_from(reader.remaining()).expect("it is small")];
-        let values = reader.read_lossless(&mut values).expect("they are exact");
+        reader.read_exact(&mut values).expect("they are exact");
         let code = |value: &f32| known.iter().position(|known| known.to_bits() == value.to_bits());
         values.iter().map(|value| u8::try_from(code(value).expect("it is known")).expect("a code")).collect()
     }
@@ -115,7 +115,7 @@ fn values_of_codes(dtype: Dtype) -> Vec<f32> {
     let file = file(dtype, &[count], &packed);
     let tensor = View::parse(&file).and_then(|view| view.tensor("t")).expect("it is there");
     let mut values = vec![0f32; 1 << bits];
-    tensor.reader().elements().read_lossless(&mut values).expect("they are exact");
+    tensor.reader().values().read_exact(&mut values).expect("they are exact");
     values
 }
 

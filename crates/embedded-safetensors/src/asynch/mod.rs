@@ -39,15 +39,15 @@
 //! | [`Model::open`], [`Model::open_sorting`] | the source is dropped too; nothing is known of the file | lend the source as `&mut`, and open again |
 //! | a lookup in a [`Model`] | the model is as it was; nothing is found, and [`Wanted::info`](crate::query::Wanted::info) is `None` | make it again: it begins at the first byte of the header |
 //! | [`TensorReader::next_chunk`], [`read_all`](TensorReader::read_all), [`read_at`](TensorReader::read_at), `read` | the reader stands where it stood | make it again; what the storage has read already is read once more |
-//! | a call of an [`ElementReader`], [`Rows`] or [`SliceReader`] that reads | the reader stands where it stood | the same |
+//! | a call of [`Values`] or a [`SliceReader`] that reads | the reader stands where it stood | the same |
 //! | a call of a [`Writer`] | what the sink has taken is counted; of the rest, what it says of its own dropped futures | ask [`Writer::position`] or [`due`](Writer::due), and write what comes next |
 //!
 //! Buffers and windows that were lent may hold anything then. A future that was never polled has done nothing.
 //!
 //! # Memory
 //! A future holds what the blocking call has on its stack: at most 600 bytes on a 32-bit machine for one of a
-//! [`Model`], 100 for one of a [`TensorReader`], 176 for one of an [`ElementReader`] or [`Rows`],
-//! 440 for one of a [`SliceReader`], and what the futures of the storage take.
+//! [`Model`], 100 for one of a [`TensorReader`], 176 for one of [`Values`], 440 for one of a [`SliceReader`] or of the values of
+//! a slice, and what the futures of the storage take.
 //!
 //! # Panics
 //! One is left, that of every `async fn`: its future panics when it is polled again after it was done, which no
@@ -70,8 +70,6 @@ mod nor;
 mod read_at;
 #[path = "../write/recording.rs"]
 mod recording;
-#[path = "../reader/rows.rs"]
-mod rows;
 #[path = "../io/seekable.rs"]
 mod seekable;
 #[path = "../reader/slice.rs"]
@@ -100,12 +98,11 @@ pub use model::Model;
 pub use nor::FlashFile;
 pub use read_at::ReadAt;
 pub use recording::Recording;
-pub use rows::Rows;
 pub use seekable::Seekable;
 pub use slice::SliceReader;
 pub use streaming::Streaming;
 pub use tensor::TensorReader;
-pub use values::ElementReader;
+pub use values::Values;
 pub use write_at::WriteAt;
 pub use writer::{Sink, Writer};
 

@@ -279,9 +279,9 @@ pub enum ErrorKind {
         /// How many bytes the tensor has.
         len: u64,
     },
-    /// A place beyond the last element of what is read as values. At: the end of that.
+    /// A place beyond the last element of what is read as values, or more elements than are left. At: the end of that.
     OutsideElements {
-        /// The element that was asked for.
+        /// The element that was asked for, the last one of many.
         asked: u64,
         /// How many there are.
         len: u64,

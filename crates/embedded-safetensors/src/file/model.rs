@@ -32,8 +32,7 @@ use std::vec::Vec;
 ///     println!("{} {} {:?}", tensor.name(), tensor.dtype(), tensor.dims());
 /// }
 /// let embedding = model.find("embed.weight")?.ok_or("no embedding")?;
-/// let mut rows = [0f32; 200];
-/// embedding.reader().slice(&[(100..200).into(), AxisRange::ALL])?.read_lossless(&mut rows)?;
+/// let rows: Vec<f32> = embedding.reader().slice(&[(100..200).into(), AxisRange::ALL])?.values().read_to_vec()?;
 /// # std::fs::remove_file(&path)?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

@@ -56,7 +56,7 @@ impl Filling {
         let from = plan.bits_of(self.walk.at);
         let in_first_byte = from & 7 != 0;
         let room = capacity.checked_sub(begin)?.checked_sub(usize::from(in_first_byte))?;
-        let (end, is_cut) = self.reach(plan, elements_in(room, plan.dtype().bits()));
+        let (end, is_cut) = self.reach(plan, elements_in(room, plan.bits()));
         if end == self.walk.at {
             return None;
         }
@@ -93,7 +93,7 @@ impl Filling {
     /// Moves what was read to the elements that the buffer has, without the gaps, and goes on behind it.
     #[inline]
     pub(crate) fn keep(&mut self, plan: &SlicePlan, piece: &Piece, buffer: &mut [u8]) {
-        let bits = plan.dtype().bits();
+        let bits = plan.bits();
         let bytes = Cell::from_mut(buffer).as_slice_of_cells();
         let base = piece.offset.wrapping_sub(piece.begin as u64);
         while self.filled < self.most && self.walk.at < piece.end {
@@ -118,7 +118,7 @@ impl Piece {
 
 /// Whether this run is read together with the next one.
 fn joins(plan: &SlicePlan, walk: &Walk) -> bool {
-    let bits = |elements: u64| elements.saturating_mul(plan.dtype().bits().into());
+    let bits = |elements: u64| elements.saturating_mul(plan.bits().into());
     bits(plan.nest().run) <= SHORT_RUN * 8 && bits(walk.gap_ahead(plan.nest())) <= SMALL_GAP * 8
 }
 

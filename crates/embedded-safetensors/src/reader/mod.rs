@@ -1,11 +1,11 @@
-//! A tensor read from storage as values: all of it, by rows, or a slice. The bytes are those of a
+//! A tensor read from storage as values: all of it, some of its rows, or a slice. The bytes are those of a
 //! [`TensorReader`](crate::TensorReader), from which these are made.
 
 pub(crate) mod contiguous;
 pub(crate) mod filling;
 pub(crate) mod gathering;
 pub(crate) mod place;
-mod rows;
+pub(crate) mod region;
 mod slice;
 pub(crate) mod sliced;
 pub(crate) mod tensor;
@@ -18,6 +18,8 @@ use crate::io::{ReadAt, read_full};
 use embedded_io as eio;
 use embedded_safetensors_macros::blocking as form;
 
-pub use rows::Rows;
+pub use contiguous::Contiguous;
+pub use region::Region;
 pub use slice::SliceReader;
-pub use values::ElementReader;
+pub use sliced::Sliced;
+pub use values::Values;

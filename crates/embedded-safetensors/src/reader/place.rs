@@ -4,7 +4,7 @@ use crate::dtype::Dtype;
 use crate::error::{Error, ErrorKind};
 use crate::tensor::span::Span;
 use crate::util::bytes::touched_bytes;
-use crate::values::convert::{Conversion, Element, Loss, bits_of_value, values_of_element};
+use crate::values::convert::{bits_of_value, values_of_element};
 
 /// The first byte of a tensor in the file, and what lies there. Elements are counted as values are: a C64 tensor
 /// has twice as many, which are F32.
@@ -35,6 +35,10 @@ impl Origin {
         Self { start: tensor.start(), dtype: tensor.dtype() }
     }
 
+    pub(crate) const fn start(&self) -> u64 {
+        self.start
+    }
+
     pub(crate) const fn dtype(&self) -> Dtype {
         self.dtype
     }
@@ -57,10 +61,6 @@ impl Origin {
     pub(crate) const fn place(&self, index: u64) -> Place {
         let bits = bits_of_value(self.dtype);
         Place { offset: self.start, skip: 0, bits }.after(index)
-    }
-
-    pub(crate) fn conversion<T: Element>(&self, loss: Loss) -> Result<Conversion<T>, Error> {
-        Conversion::of(self.dtype, loss).map_err(|kind| self.error(kind))
     }
 
     /// An error of the whole tensor.

@@ -1,5 +1,6 @@
-//! A part of a tensor, read piece by piece into buffers of the caller.
+//! The bytes of a slice of a tensor, read piece by piece into buffers of the caller.
 
+use super::values::Values;
 use super::{ReadAt, form, read_full};
 use crate::dtype::Dtype;
 use crate::error::Error;
@@ -7,12 +8,11 @@ use crate::error::Error;
 use crate::error::ErrorKind;
 use crate::io::ReadError;
 use crate::reader::filling::Filling;
-use crate::reader::gathering::{Gathering, Until};
-use crate::reader::sliced::Place;
+use crate::reader::region::Until;
+use crate::reader::sliced::Sliced;
 use crate::shape::Shape;
-use crate::values::convert::{Conversion, Element, Loss};
 
-/// Reads a part of a tensor, in pieces of any size. Nothing is read that lies outside the slice, but for small gaps,
+/// Reads the bytes of a slice of a tensor, in pieces of any size; [`values`](Self::values) reads its values. Nothing is read that lies outside the slice, but for small gaps,
 /// which spares calls of the storage: runs of at most 256 bytes with gaps of at most 64 between them are read together,
 /// and moved together in your buffer.
 ///
@@ -24,12 +24,12 @@ use crate::values::convert::{Conversion, Element, Loss};
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct SliceReader<S> {
     source: S,
-    place: Place,
+    place: Sliced,
 }
 
 #[form]
 impl<S: ReadAt> SliceReader<S> {
-    pub(crate) const fn new(source: S, place: Place) -> Self {
+    pub(crate) const fn new(source: S, place: Sliced) -> Self {
         Self { source, place }
     }
 
@@ -57,7 +57,7 @@ impl<S: ReadAt> SliceReader<S> {
         self.place.walk.left
     }
 
-    /// The storage.
+    /// Gives the source back.
     pub fn into_source(self) -> S {
         self.source
     }
@@ -69,8 +69,7 @@ impl<S: ReadAt> SliceReader<S> {
     ///
     /// # Errors
     /// [`ErrorKind::BufferLength`] when there is no room for an element; [`ErrorKind::PartOfByte`] as
-    /// [`byte_len`](Self::byte_len), and where values were read up to the middle of a byte; those of the storage;
-    /// [`ReadError::UnexpectedEof`].
+    /// [`byte_len`](Self::byte_len); those of the storage; [`ReadError::UnexpectedEof`].
     ///
     /// # Cancel safety
     /// When the future is dropped, the reader stands where it stood. Make the call again.
@@ -96,67 +95,9 @@ impl<S: ReadAt> SliceReader<S> {
         self.fill(filling, buffer, Until::Full).await
     }
 
-    /// Reads the next values into the front of `values`, if each of them is exact; nothing once the slice is at
-    /// its end. As many as fit; but where runs are read together, fewer, as by [`next_chunk`](Self::next_chunk). A C64
-    /// element is two values, the real part first, and both are read or none.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Lossy`] when the dtype has values that `T` does not have; [`ErrorKind::NoConversion`];
-    /// [`ErrorKind::BufferLength`] when there is no room for an element; those of the storage;
-    /// [`ReadError::UnexpectedEof`].
-    ///
-    /// # Cancel safety
-    /// When the future is dropped, the reader stands where it stood. Make the call again.
-    pub async fn next_lossless<'b, T: Element>(
-        &mut self,
-        values: &'b mut [T],
-    ) -> Result<Option<&'b [T]>, ReadError<S::Error>> {
-        self.next(Loss::None, values).await
-    }
-
-    /// As [`next_lossless`](Self::next_lossless), but values that `T` does not have are rounded to the nearest, of two
-    /// as near ones to the even one.
-    ///
-    /// # Errors
-    /// As [`next_lossless`](Self::next_lossless), but for [`ErrorKind::Lossy`].
-    ///
-    /// # Cancel safety
-    /// When the future is dropped, the reader stands where it stood. Make the call again.
-    pub async fn next_rounded<'b, T: Element>(
-        &mut self,
-        values: &'b mut [T],
-    ) -> Result<Option<&'b [T]>, ReadError<S::Error>> {
-        self.next(Loss::Rounded, values).await
-    }
-
-    /// Reads all values that are left into the front of `values`, if each of them is exact, and gives that part
-    /// of it.
-    ///
-    /// # Errors
-    /// [`ErrorKind::BufferLength`] when they do not fit, with the length that they have; otherwise as
-    /// [`next_lossless`](Self::next_lossless).
-    ///
-    /// # Cancel safety
-    /// When the future is dropped, the reader stands where it stood. Make the call again.
-    pub async fn read_lossless<'b, T: Element>(
-        &mut self,
-        values: &'b mut [T],
-    ) -> Result<&'b [T], ReadError<S::Error>> {
-        self.read(Loss::None, values).await
-    }
-
-    /// As [`read_lossless`](Self::read_lossless), but rounded as by [`next_rounded`](Self::next_rounded).
-    ///
-    /// # Errors
-    /// As [`read_lossless`](Self::read_lossless), but for [`ErrorKind::Lossy`].
-    ///
-    /// # Cancel safety
-    /// When the future is dropped, the reader stands where it stood. Make the call again.
-    pub async fn read_rounded<'b, T: Element>(
-        &mut self,
-        values: &'b mut [T],
-    ) -> Result<&'b [T], ReadError<S::Error>> {
-        self.read(Loss::Rounded, values).await
+    /// Reads all of the slice as values, from its first element on, wherever this reader stands.
+    pub fn values(self) -> Values<S, Sliced> {
+        Values::new(self.source, self.place.values())
     }
 
     /// Goes on behind what it has filled, once that is complete.
@@ -176,42 +117,5 @@ impl<S: ReadAt> SliceReader<S> {
         }
         place.walk = filling.walk;
         Ok(place.filled(&filling, buffer))
-    }
-
-    async fn next<'b, T: Element>(
-        &mut self,
-        loss: Loss,
-        values: &'b mut [T],
-    ) -> Result<Option<&'b [T]>, ReadError<S::Error>> {
-        let conversion = self.place.values(loss, values, 1)?;
-        let filled = self.fill_values(conversion, values, Until::Cut).await?;
-        Ok(if filled.is_empty() { None } else { Some(filled) })
-    }
-
-    async fn read<'b, T: Element>(
-        &mut self,
-        loss: Loss,
-        values: &'b mut [T],
-    ) -> Result<&'b [T], ReadError<S::Error>> {
-        let conversion = self.place.values(loss, values, self.remaining())?;
-        self.fill_values(conversion, values, Until::Full).await
-    }
-
-    /// As [`fill`](Self::fill).
-    async fn fill_values<'b, T: Element>(
-        &mut self,
-        conversion: Conversion<T>,
-        values: &'b mut [T],
-        until: Until,
-    ) -> Result<&'b [T], ReadError<S::Error>> {
-        let place = &mut self.place;
-        let mut gathering = Gathering::new(place, conversion, values, until);
-        while let Some((offset, bytes)) = gathering.bytes(&place.plan) {
-            read_full(&mut self.source, place.start + offset, bytes).await?;
-            gathering.turn(&place.plan);
-        }
-        let (walk, count) = gathering.end();
-        place.walk = walk;
-        Ok(values.get(..count).unwrap_or_default())
     }
 }

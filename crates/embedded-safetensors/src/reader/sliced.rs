@@ -1,24 +1,31 @@
-//! A slice in a file, and how far it has been read.
+//! Where in a file a slice lies, and how far it has been read.
 
 use super::filling::{Filling, elements_in};
+use super::gathering::Gathering;
+use super::region::Until;
+use super::region::sealed::Region;
+use crate::dtype::Dtype;
 use crate::error::{Error, ErrorKind};
 use crate::slice::plan::SlicePlan;
 use crate::slice::range::AxisRange;
 use crate::slice::walk::{ByteRuns, Walk};
 use crate::tensor::span::Span;
 use crate::util::bytes::{front, touched_bytes};
+use crate::values::convert::{Conversion, Element};
 
-/// What blocking and asynchronous readers of slices share.
+/// A slice of a tensor, and how far it has been read.
+///
+/// *Memory*: 328 bytes, `Copy`.
 #[derive(Clone, Copy, Debug)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
-pub(crate) struct Place {
+pub struct Sliced {
     pub(crate) plan: SlicePlan,
     /// Where in the file the tensor begins.
     pub(crate) start: u64,
     pub(crate) walk: Walk,
 }
 
-impl Place {
+impl Sliced {
     /// # Errors
     /// Those of [`SlicePlan::new`], at the tensor's first byte.
     pub(crate) fn new(tensor: &Span, dims: &[u64], ranges: &[AxisRange]) -> Result<Self, Error> {
@@ -27,6 +34,12 @@ impl Place {
             Ok(plan) => Ok(Self { plan, start, walk: plan.walk() }),
             Err(kind) => Err(kind.at(start)),
         }
+    }
+
+    /// The same from its first element on, and elements are counted as values are.
+    pub(crate) fn values(self) -> Self {
+        let plan = self.plan.of_values();
+        Self { plan, walk: plan.walk(), ..self }
     }
 
     /// # Errors
@@ -51,8 +64,8 @@ impl Place {
     /// # Errors
     /// [`ErrorKind::PartOfByte`]; [`ErrorKind::BufferLength`] when there is no room for an element.
     pub(crate) fn chunk(&self, capacity: usize) -> Result<Filling, Error> {
-        self.left_in_bytes()?;
-        let bits = self.plan.dtype().bits();
+        self.byte_len()?;
+        let bits = self.plan.bits();
         let most = elements_in(capacity, bits);
         if most == 0 && self.walk.left > 0 {
             let needed = if bits == 6 { 3 } else { touched_bytes(bits.into()) };
@@ -66,7 +79,8 @@ impl Place {
     /// # Errors
     /// [`ErrorKind::PartOfByte`]; [`ErrorKind::BufferLength`] when they do not fit.
     pub(crate) fn rest(&self, capacity: usize) -> Result<Filling, Error> {
-        let needed = self.left_in_bytes()?;
+        self.byte_len()?;
+        let needed = self.plan.bits_of(self.walk.left) >> 3;
         if needed > capacity as u64 {
             return Err(self.no_room(needed, capacity));
         }
@@ -78,19 +92,55 @@ impl Place {
         front(buffer, self.plan.bits_of(filling.filled) >> 3)
     }
 
-    fn left_in_bytes(&self) -> Result<u64, Error> {
-        self.byte_len()?;
-        let at = self.plan.bits_of(self.walk.at);
-        if at & 7 != 0 {
-            let kind = ErrorKind::PartOfByte { bits: self.plan.dtype().bits() };
-            return Err(kind.at(self.start + (at >> 3)));
-        }
-        Ok(self.plan.bits_of(self.walk.left) >> 3)
+    fn no_room(&self, needed: u64, capacity: usize) -> Error {
+        let capacity = capacity as u64;
+        ErrorKind::BufferLength { needed, capacity }.at(self.offset().saturating_add(capacity))
     }
 
-    pub(crate) fn no_room(&self, needed: u64, capacity: usize) -> Error {
-        let capacity = capacity as u64;
-        let at = self.start + (self.plan.bits_of(self.walk.at) >> 3);
-        ErrorKind::BufferLength { needed, capacity }.at(at.saturating_add(capacity))
+    /// The byte of the file that has the end of so many elements of the tensor.
+    const fn after(&self, elements: u64) -> u64 {
+        self.start + (self.plan.bits_of(elements) >> 3)
+    }
+}
+
+impl Region for Sliced {
+    type Filling<'b, T: Element> = Gathering<'b, T>;
+
+    fn dtype(&self) -> Dtype {
+        self.plan.dtype()
+    }
+
+    fn count(&self) -> u64 {
+        self.plan.elements()
+    }
+
+    fn remaining(&self) -> u64 {
+        self.walk.left
+    }
+
+    fn start(&self) -> u64 {
+        self.start
+    }
+
+    fn offset(&self) -> u64 {
+        self.after(self.walk.at)
+    }
+
+    fn end(&self) -> u64 {
+        self.after(self.plan.end())
+    }
+
+    /// All of it: where there are no values yet, there is room for the gaps between the runs.
+    fn room<'b, T>(&self, values: &'b mut [T]) -> &'b mut [T] {
+        values
+    }
+
+    fn fill<'b, T: Element>(
+        &self,
+        conversion: Conversion<T>,
+        values: &'b mut [T],
+        until: Until,
+    ) -> Gathering<'b, T> {
+        Gathering::new(self.walk, conversion, values, until)
     }
 }

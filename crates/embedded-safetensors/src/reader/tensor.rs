@@ -2,9 +2,8 @@
 
 #[cfg(feature = "embedded-io")]
 use super::eio;
-use super::rows::Rows;
 use super::slice::SliceReader;
-use super::values::ElementReader;
+use super::values::Values;
 use super::{ReadAt, form, read_full};
 use crate::dtype::Dtype;
 use crate::error::Error;
@@ -13,8 +12,8 @@ use crate::error::ErrorKind;
 use crate::io::ReadError;
 #[cfg(feature = "embedded-io")]
 use crate::io::read::arrived;
-use crate::reader::contiguous::{Cursor, RowCursor};
-use crate::reader::sliced::Place;
+use crate::reader::contiguous::Contiguous;
+use crate::reader::sliced::Sliced;
 use crate::slice::range::AxisRange;
 #[cfg(doc)]
 use crate::tensor::location::Locate;
@@ -157,29 +156,30 @@ impl<'t, S: ReadAt> TensorReader<'t, S> {
 
     /// Reads all of the tensor as values, from its first element on, wherever this reader stands. Blocks that
     /// chunks were to be [aligned to](Self::aligned_to) do not count there.
-    pub fn elements(self) -> ElementReader<S> {
-        let cursor = Cursor::all(&self.span);
-        ElementReader::new(self.source, cursor)
+    pub fn values(self) -> Values<S> {
+        let region = Contiguous::all(&self.span);
+        Values::new(self.source, region)
     }
 
-    /// Reads one row as values: all that has the index `row` of axis 0.
+    /// Reads one row as values: all that has the index `row` of axis 0, of a vector one element, of a tensor of rank 3 a matrix.
     ///
     /// # Errors
     /// [`ErrorKind::OutsideAxis`] when there is no such row; [`ErrorKind::TooManyRanges`] for a scalar, which has
     /// none; [`ErrorKind::OutsideTensor`] when the dimensions are those of another tensor, as only a [`Locate`] of
     /// your own can say.
-    pub fn row(self, row: u64) -> Result<ElementReader<S>, Error> {
-        let cursor = Cursor::row(&self.span, self.dims, row)?;
-        Ok(ElementReader::new(self.source, cursor))
+    pub fn row(self, row: u64) -> Result<Values<S>, Error> {
+        let region = Contiguous::row(&self.span, self.dims, row)?;
+        Ok(Values::new(self.source, region))
     }
 
-    /// Reads rows as values, one a call. A range that ends before it begins has none.
+    /// Reads rows as values, each after the one before: [`Values::read_exact`] with memory for a row reads the next one. A
+    /// range that ends before it begins has none.
     ///
     /// # Errors
     /// [`ErrorKind::OutsideAxis`] when the range ends or begins beyond the last row; otherwise as [`row`](Self::row).
-    pub fn rows(self, rows: Range<u64>) -> Result<Rows<S>, Error> {
-        let cursor = RowCursor::new(&self.span, self.dims, rows)?;
-        Ok(Rows::new(self.source, cursor))
+    pub fn rows(self, rows: Range<u64>) -> Result<Values<S>, Error> {
+        let region = Contiguous::rows(&self.span, self.dims, rows)?;
+        Ok(Values::new(self.source, region))
     }
 
     /// Reads a part of the tensor: one range for each axis, outermost first, where axes without a range are taken
@@ -192,7 +192,7 @@ impl<'t, S: ReadAt> TensorReader<'t, S> {
     /// As [`SlicePlan::new`](crate::slice::SlicePlan::new): [`ErrorKind::OutsideAxis`] names the axis, what was asked for and
     /// the size.
     pub fn slice(self, ranges: &[AxisRange]) -> Result<SliceReader<S>, Error> {
-        let place = Place::new(&self.span, self.dims, ranges)?;
+        let place = Sliced::new(&self.span, self.dims, ranges)?;
         Ok(SliceReader::new(self.source, place))
     }
 }

@@ -1,6 +1,8 @@
 //! Values filled from storage, through the memory of the values alone.
 
+use super::contiguous::Contiguous;
 use super::place::Place;
+use super::region::Fill;
 use crate::io::ReadError;
 use crate::util::bytes::{front, index_below};
 use crate::values::convert::{Conversion, Element};
@@ -9,9 +11,8 @@ use crate::values::native::bytes_of_mut;
 /// Values are filled in blocks of so many bytes, so that what was read is still in the cache when it is turned.
 pub(crate) const BLOCK: usize = 64 << 10;
 
-/// Values that are being filled from elements that lie behind each other in the file. Whoever drives it reads what
-/// [`bytes`](Self::bytes) asks for, then calls [`turn`](Self::turn), until nothing is asked for.
-pub(crate) struct Turning<'b, T: Element> {
+/// Values that are being filled from elements that lie beside each other in the file.
+pub struct Turning<'b, T: Element> {
     /// The values that are not yet there.
     left: &'b mut [T],
     place: Place,
@@ -29,37 +30,11 @@ impl<'b, T: Element> Turning<'b, T> {
         Self { left: values, place, conversion, block, pair: [T::ZERO; 2] }
     }
 
-    /// The bytes to be read next, and where in the file they lie. Nothing once all values are there.
-    #[inline]
-    pub(crate) fn bytes(&mut self) -> Option<(u64, &mut [u8])> {
-        if self.left.is_empty() {
-            return None;
-        }
-        let (place, conversion) = (self.place, self.conversion);
-        let room = self.room();
-        let len = place.bytes_of(conversion.count(room.len()) as u64);
-        Some((place.offset, front(bytes_of_mut(room), len)))
-    }
-
-    /// Turns the bytes that were read into values.
-    #[inline]
-    pub(crate) fn turn(&mut self) {
-        let (place, conversion) = (self.place, self.conversion);
-        let room = self.room();
-        conversion.apply(place.skip, room);
-        let count = conversion.count(room.len());
-        if self.is_alone() {
-            self.left.iter_mut().zip(self.pair).for_each(|(value, of_pair)| *value = of_pair);
-        }
-        self.place = place.after(count as u64);
-        self.left = core::mem::take(&mut self.left).get_mut(count..).unwrap_or_default();
-    }
-
     /// Fills all of the values from a file in memory.
     ///
     /// # Errors
     /// [`ReadError::UnexpectedEof`].
-    pub(crate) fn turn_from<E>(&mut self, file: &[u8]) -> Result<(), ReadError<E>> {
+    fn turn_all_from<E>(&mut self, file: &[u8]) -> Result<(), ReadError<E>> {
         let end = ReadError::UnexpectedEof { at: self.place.offset.max(file.len() as u64) };
         let Some(begin) = index_below(self.place.offset, file.len()) else {
             return if self.left.is_empty() { Ok(()) } else { Err(end) };
@@ -90,6 +65,42 @@ impl<'b, T: Element> Turning<'b, T> {
     }
 }
 
+impl<T: Element> Fill<Contiguous> for Turning<'_, T> {
+    #[inline]
+    fn bytes(&mut self, _: &Contiguous) -> Option<(u64, &mut [u8])> {
+        if self.left.is_empty() {
+            return None;
+        }
+        let (place, conversion) = (self.place, self.conversion);
+        let room = self.room();
+        let len = place.bytes_of(conversion.count(room.len()) as u64);
+        Some((place.offset, front(bytes_of_mut(room), len)))
+    }
+
+    #[inline]
+    fn turn(&mut self, _: &Contiguous) {
+        let (place, conversion) = (self.place, self.conversion);
+        let room = self.room();
+        conversion.apply(place.skip, room);
+        let count = conversion.count(room.len());
+        if self.is_alone() {
+            self.left.iter_mut().zip(self.pair).for_each(|(value, of_pair)| *value = of_pair);
+        }
+        self.place = place.after(count as u64);
+        self.left = core::mem::take(&mut self.left).get_mut(count..).unwrap_or_default();
+    }
+
+    fn turn_from<E>(&mut self, file: &[u8]) -> Option<Result<(), ReadError<E>>> {
+        Some(self.turn_all_from(file))
+    }
+
+    #[inline]
+    fn end(self, region: &mut Contiguous, asked: usize) -> usize {
+        region.advance(asked);
+        asked
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -100,9 +111,12 @@ mod tests {
     use crate::values::convert::Loss;
     use core::convert::Infallible;
 
+    fn span(dtype: Dtype) -> Span {
+        Span::of(Location { dtype, begin: 2, end: 10 }, 1)
+    }
+
     fn place(dtype: Dtype, element: u64) -> Place {
-        let tensor = Location { dtype, begin: 2, end: 10 };
-        Origin::new(&Span::of(tensor, 1)).place(element)
+        Origin::new(&span(dtype)).place(element)
     }
 
     fn conversion<T: Element>(from: Dtype) -> Conversion<T> {
@@ -112,9 +126,10 @@ mod tests {
     /// Where each step reads, and how many bytes.
     fn steps<T: Element>(from: Dtype, first: u64, values: &mut [T]) -> [(u64, usize); 5] {
         let mut turning = Turning::new(place(from, first), conversion(from), values);
+        let region = Contiguous::all(&span(from));
         core::array::from_fn(|_| {
-            let step = turning.bytes().map_or((0, 0), |(offset, bytes)| (offset, bytes.len()));
-            turning.turn();
+            let step = turning.bytes(&region).map_or((0, 0), |(offset, bytes)| (offset, bytes.len()));
+            turning.turn(&region);
             step
         })
     }
@@ -137,7 +152,7 @@ mod tests {
         let file: [u8; 11] = core::array::from_fn(|i| u8::try_from(i).expect("it is small"));
         let read = |first, values: &mut [u8]| {
             let outcome =
-                Turning::new(place(Dtype::U8, first), conversion(Dtype::U8), values).turn_from(&file);
+                Turning::new(place(Dtype::U8, first), conversion(Dtype::U8), values).turn_all_from(&file);
             outcome.map_err(|error: ReadError<Infallible>| error)
         };
         let mut values = [0; 8];

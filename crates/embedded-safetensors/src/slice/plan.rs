@@ -7,6 +7,7 @@ use crate::error::ErrorKind;
 use crate::shape::{self, MAX_RANK, Shape};
 use crate::tensor::info::Agreement;
 use crate::util::bytes;
+use crate::values::convert::{bits_of_value, values_of_element};
 
 /// A part of a tensor, worked out: what shape it has and where its elements lie. Pure arithmetic, for any transport.
 ///
@@ -39,6 +40,8 @@ pub struct SlicePlan {
     nest: Nest,
     elements: u64,
     dtype: Dtype,
+    /// How wide elements are.
+    bits: u8,
 }
 
 /// Runs of `run` elements, the first one at `first`, repeated by loops inside loops, the innermost first.
@@ -103,8 +106,10 @@ impl SlicePlan {
             Err(kind) => return Err(kind),
         };
         match shape.elements() {
-            Ok(0) => Ok(Self { shape, nest: Nest::EMPTY, elements: 0, dtype }),
-            Ok(elements) => Ok(Self { shape, nest: Nest::of(dims, ranges), elements, dtype }),
+            Ok(0) => Ok(Self { shape, nest: Nest::EMPTY, elements: 0, dtype, bits: dtype.bits() }),
+            Ok(elements) => {
+                Ok(Self { shape, nest: Nest::of(dims, ranges), elements, dtype, bits: dtype.bits() })
+            }
             Err(kind) => Err(kind),
         }
     }
@@ -172,9 +177,33 @@ impl SlicePlan {
         Walk::new(&self.nest, self.elements)
     }
 
+    /// The same with values for elements: a C64 is two.
+    pub(crate) fn of_values(mut self) -> Self {
+        self.bits = bits_of_value(self.dtype);
+        if values_of_element(self.dtype) == 2 {
+            // None can wrap: the tensor's bits were counted.
+            self.elements <<= 1;
+            self.nest.first <<= 1;
+            self.nest.run <<= 1;
+            self.nest.loops.iter_mut().for_each(|of| of.gap <<= 1);
+        }
+        self
+    }
+
+    /// How wide elements are.
+    pub(crate) const fn bits(&self) -> u8 {
+        self.bits
+    }
+
     /// How many bits so many elements of the tensor take. A tensor has no more than fit.
     pub(crate) const fn bits_of(&self, elements: u64) -> u64 {
-        elements.wrapping_mul(self.dtype.bits() as u64)
+        elements.wrapping_mul(self.bits as u64)
+    }
+
+    /// Where the last element ends, counted in elements of the tensor.
+    pub(crate) fn end(&self) -> u64 {
+        let Nest { first, run, loops } = &self.nest;
+        loops.iter().fold(first + run, |end, of| end + (of.count - 1) * (end - first + of.gap))
     }
 
     /// The first byte of the tensor that a run has only a part of.

@@ -22,7 +22,7 @@ use crate::shape::Shape;
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be read where it lies in a file",
     label = "not a type of elements",
-    note = "BOOL, 8-bit floats and what is narrower than a byte are read as bytes (`Tensor::bytes`) or as values (`Tensor::reader`, then `elements`); F16 and BF16 as those of the crate `half`, with the feature `half`"
+    note = "BOOL, 8-bit floats and what is narrower than a byte are read as bytes (`Tensor::bytes`) or as values (`Tensor::reader`, then `values`); F16 and BF16 as those of the crate `half`, with the feature `half`"
 )]
 pub trait Native: sealed::Native + Copy + 'static {
     /// What its elements are called in a file.
@@ -67,7 +67,7 @@ native!(half::f16: F16, half::bf16: BF16);
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is neither a type of elements nor an array of such",
     label = "not a type of elements, nor an array of such",
-    note = "arrays are of `f32`, `f64`, integers of 8 to 64 bits or `C64`, as in `[[f32; 16]; 32]`, and with the feature `half` of its `f16` and `bf16`; BOOL, 8-bit floats and what is narrower than a byte are read as bytes (`Tensor::bytes`) or as values (`Tensor::reader`, then `elements`)"
+    note = "arrays are of `f32`, `f64`, integers of 8 to 64 bits or `C64`, as in `[[f32; 16]; 32]`, and with the feature `half` of its `f16` and `bf16`; BOOL, 8-bit floats and what is narrower than a byte are read as bytes (`Tensor::bytes`) or as values (`Tensor::reader`, then `values`)"
 )]
 pub trait Array: sealed::Array + 'static {
     /// The dtype of its elements.

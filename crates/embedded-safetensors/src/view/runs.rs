@@ -4,7 +4,7 @@ use super::tensor::Tensor;
 use crate::error::Error;
 #[cfg(doc)]
 use crate::error::ErrorKind;
-use crate::reader::sliced::Place;
+use crate::reader::sliced::Sliced;
 use crate::slice::range::AxisRange;
 use crate::slice::walk::ByteRuns;
 use crate::util::bytes::index_below;
@@ -31,7 +31,7 @@ impl<'a> Tensor<'a> {
     /// As [`SlicePlan::new`](crate::slice::SlicePlan::new): [`ErrorKind::OutsideAxis`] names the axis, what was asked for and
     /// the size. [`ErrorKind::PartOfByte`] when not all runs begin and end with whole bytes.
     pub fn slice_runs(&self, ranges: &[AxisRange]) -> Result<SliceRuns<'a>, Error> {
-        let place = Place::new(&self.span(), self.shape().dims(), ranges)?;
+        let place = Sliced::new(&self.span(), self.shape().dims(), ranges)?;
         Ok(SliceRuns { tensor: self.bytes(), runs: place.byte_runs()? })
     }
 }

@@ -35,8 +35,7 @@ const INDEX_END: &str = ".safetensors.index.json";
 /// for tensor in model.tensors() {
 ///     println!("{} {} {:?}", tensor.name(), tensor.dtype(), tensor.dims());
 /// }
-/// let mut bias = [0f32; 1];
-/// model.find("fc.bias")?.ok_or("no bias")?.reader().elements().read_lossless(&mut bias)?;
+/// let bias: Vec<f32> = model.find("fc.bias")?.ok_or("no bias")?.reader().values().read_to_vec()?;
 /// # std::fs::remove_dir_all(&folder)?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

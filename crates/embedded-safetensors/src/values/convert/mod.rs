@@ -35,7 +35,7 @@ use element::{Turn, Way};
 /// What may be lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
-pub(crate) enum Loss {
+pub enum Loss {
     /// Every value of the dtype is one of the type.
     None,
     /// Values are rounded to the nearest, halves to the even one, too large ones to infinity.
@@ -44,7 +44,7 @@ pub(crate) enum Loss {
 
 /// How elements of one dtype become values of type `T`.
 #[derive(Clone, Copy)]
-pub(crate) struct Conversion<T: Element> {
+pub struct Conversion<T: Element> {
     /// Of one element.
     bits: u8,
     way: Way<T>,

@@ -1,9 +1,9 @@
-//! Parts of tensors: every method of `AxisRange`, `SlicePlan`, its runs and `SliceReader`.
+//! Parts of tensors: every method of `AxisRange`, `SlicePlan`, its runs and `SliceReader`, and its values.
 
 use crate::numbers::{bytes, number, read_number};
 use embedded_safetensors::{
     Dtype, ErrorKind, Model, ReadAt, ReadError, TensorInfo, View,
-    reader::SliceReader,
+    reader::{Sliced, Values},
     slice::{AxisRange, SlicePlan},
     validate::Slot,
     values::Element,
@@ -76,24 +76,31 @@ fn read<S: ReadAt>(model: &mut Model<S>, found: &TensorInfo, buffer: &mut [u8]) 
     }
     let mut again = model.tensor(found)?.slice(&ranges)?;
     sum ^= bytes(again.read_all(buffer)?);
-    let mut values = model.tensor(found)?.slice(&ranges)?;
-    sum ^= read_number(as_values(&mut values, [0f32; 9], |value| value.to_bits().into()));
-    sum ^= read_number(as_values(&mut values, [0f64; 9], f64::to_bits));
-    sum ^= read_number(as_values(&mut values, [0i8; 9], |value| value as u64));
-    sum ^= read_number(as_values(&mut values, [0u64; 9], |value| value));
-    let left = values.remaining();
-    values.into_source().read_at(sum, buffer).map_err(ReadError::Source)?;
-    Ok(sum ^ left)
+    again.into_source().read_at(sum, buffer).map_err(ReadError::Source)?;
+    sum ^= read_number(as_values(model, found, &ranges, [0f32; 9], |value| value.to_bits().into()));
+    sum ^= read_number(as_values(model, found, &ranges, [0f64; 9], f64::to_bits));
+    sum ^= read_number(as_values(model, found, &ranges, [0i8; 9], |value| value as u64));
+    sum ^= read_number(as_values(model, found, &ranges, [0u64; 9], |value| value));
+    Ok(sum)
 }
 
 fn as_values<S: ReadAt, T: Element, const N: usize>(
-    reader: &mut SliceReader<S>,
+    model: &mut Model<S>,
+    found: &TensorInfo,
+    ranges: &[AxisRange],
     mut values: [T; N],
     bits: fn(T) -> u64,
 ) -> Outcome<S> {
     let sum = |values: &[T]| values.iter().fold(0, |sum: u64, &value| sum.rotate_left(5) ^ bits(value));
-    let mut seen = reader.next_lossless(&mut values)?.map_or(0, sum);
-    seen ^= reader.next_rounded(&mut values)?.map_or(0, sum);
-    seen ^= sum(reader.read_lossless(&mut values)?);
-    Ok(seen ^ sum(reader.read_rounded(&mut values)?))
+    let mut reader: Values<_, Sliced> = model.tensor(found)?.slice(ranges)?.values();
+    let mut seen = reader.len() ^ reader.position() ^ u64::from(reader.dtype().bits());
+    seen ^= sum(reader.read(&mut values)?);
+    reader.read_exact(&mut values)?;
+    seen ^= sum(&values);
+    let mut reader = reader.rounded();
+    seen ^= sum(reader.read(&mut values)?);
+    reader.read_exact(&mut values)?;
+    let left = reader.remaining();
+    reader.into_source().read_at(seen, &mut []).map_err(ReadError::Source)?;
+    Ok(seen ^ sum(&values) ^ left)
 }

@@ -3,11 +3,7 @@
 use crate::numbers::read_number;
 use core::hint::black_box;
 use embedded_safetensors::{
-    ErrorKind, Model, ReadAt, ReadError,
-    reader::{ElementReader, Rows},
-    tensor::Locate,
-    validate::Slot,
-    values::Element,
+    ErrorKind, Model, ReadAt, ReadError, reader::Values, tensor::Locate, validate::Slot, values::Element,
 };
 use half::{bf16, f16};
 
@@ -37,33 +33,24 @@ pub fn of_type<T: Element + Default, S: ReadAt>(
 ) -> Outcome<S> {
     let mut values = [T::default(); 24];
     let Some(values) = values.get_mut(..at as usize) else { return Ok(1) };
-    let mut sum = of_reader(&mut model.tensor(tensor)?.elements(), values, at)?;
-    sum ^= of_reader(&mut model.tensor(tensor)?.row(at)?, values, at)?;
-    Ok(sum ^ of_rows(&mut model.tensor(tensor)?.rows(at..sum)?, values, at)?)
+    let mut sum = of_reader(model.tensor(tensor)?.values(), values, at)?;
+    sum ^= of_reader(model.tensor(tensor)?.row(at)?, values, at)?;
+    Ok(sum ^ of_reader(model.tensor(tensor)?.rows(at..sum)?, values, at)?)
 }
 
-fn of_reader<T: Element, S: ReadAt>(reader: &mut ElementReader<S>, values: &mut [T], at: u64) -> Outcome<S> {
+fn of_reader<T: Element, S: ReadAt>(mut reader: Values<S>, values: &mut [T], at: u64) -> Outcome<S> {
     let mut sum = reader.len() ^ reader.position() ^ reader.remaining() ^ u64::from(reader.dtype().bits());
-    while let Some(piece) = reader.next_lossless(values)? {
+    while let piece @ [_, ..] = reader.read(values)? {
         sum ^= black_box(piece).len() as u64;
     }
     reader.seek(at)?;
     reader.skip(at)?;
-    while let Some(piece) = reader.next_rounded(values)? {
+    reader.read_exact(values)?;
+    let mut reader = reader.rounded();
+    while let piece @ [_, ..] = reader.read(values)? {
         sum ^= black_box(piece).len() as u64;
     }
-    sum ^= black_box(reader.read_lossless(values)?).len() as u64;
-    Ok(sum ^ black_box(reader.read_rounded(values)?).len() as u64)
-}
-
-fn of_rows<T: Element, S: ReadAt>(rows: &mut Rows<S>, values: &mut [T], at: u64) -> Outcome<S> {
-    let mut sum = rows.row_len() ^ rows.position() ^ rows.remaining() ^ u64::from(rows.dtype().bits());
-    while let Some(row) = rows.next_lossless(values)? {
-        sum ^= black_box(row).len() as u64;
-    }
-    rows.seek(at)?;
-    while let Some(row) = rows.next_rounded(values)? {
-        sum ^= black_box(row).len() as u64;
-    }
-    Ok(sum)
+    reader.seek(at)?;
+    reader.read_exact(values)?;
+    Ok(sum ^ black_box(values).len() as u64)
 }
