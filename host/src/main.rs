@@ -31,7 +31,6 @@ mod numbers;
 mod open;
 mod output;
 mod pack;
-mod paint;
 mod parallel;
 mod picture;
 mod plan;

@@ -1,13 +1,21 @@
 //! A file drawn as one line of blocks, each as wide as the bytes that it stands for.
 
-use crate::paint::Paint;
+use console::Style;
 use embedded_safetensors::validate::Summary;
 
 /// What is drawn on a terminal that can, and what on any other; the first is the header.
 const BLOCKS: [char; 5] = ['░', '█', '▓', '▒', '▚'];
 const MARKS: [char; 8] = ['.', '#', '=', '+', '*', 'o', '%', '-'];
 /// Of the terminal, one for each kind.
-const COLOURS: [&str; 7] = ["2", "34", "32", "33", "35", "36", "31"];
+const COLOURS: [Style; 7] = [
+    Style::new().dim(),
+    Style::new().blue(),
+    Style::new().green(),
+    Style::new().yellow(),
+    Style::new().magenta(),
+    Style::new().cyan(),
+    Style::new().red(),
+];
 
 /// How many bytes of each kind lie in each column.
 pub struct Picture {
@@ -56,12 +64,12 @@ impl Picture {
     }
 
     /// One character a column, for what has the most bytes in it. The header, however short, has the first.
-    pub fn line(&self, style: Style) -> String {
+    pub fn line(&self, ascii: bool) -> String {
         let mut kind = 0;
-        let mut line = style.block(0);
+        let mut line = block(0, ascii);
         for column in 1..self.columns {
             kind = self.most_in(column).unwrap_or(kind);
-            line += &style.block(kind);
+            line += &block(kind, ascii);
         }
         line
     }
@@ -73,74 +81,50 @@ impl Picture {
     }
 }
 
-/// How a picture is drawn.
-#[derive(Clone, Copy)]
-pub struct Style {
-    pub paint: Paint,
-    pub ascii: bool,
+/// What stands for a kind; 0 is the header.
+pub fn block(kind: usize, ascii: bool) -> String {
+    let marks: &[char] = if ascii { &MARKS } else { &BLOCKS };
+    // There are more dtypes than marks: then letters tell them apart, of which there are enough.
+    let letter = || ('A'..='Z').nth(kind - marks.len()).unwrap_or('?');
+    let mark = marks.get(kind).copied().unwrap_or_else(letter);
+    COLOURS[kind % COLOURS.len()].apply_to(mark).to_string()
 }
 
-impl Style {
-    /// As standard output can show it.
-    pub fn stdout() -> Self {
-        Self { paint: Paint::stdout(), ascii: !is_utf8() }
-    }
-
-    /// What stands for a kind; 0 is the header.
-    pub fn block(self, kind: usize) -> String {
-        let marks: &[char] = if self.ascii { &MARKS } else { &BLOCKS };
-        // There are more dtypes than marks: then letters tell them apart, of which there are enough.
-        let letter = || ('A'..='Z').nth(kind - marks.len()).unwrap_or('?');
-        let mark = marks.get(kind).copied().unwrap_or_else(letter);
-        self.paint.with(COLOURS[kind % COLOURS.len()], mark)
-    }
-}
-
-/// As the first of these variables that is set says it.
-fn is_utf8() -> bool {
+/// Whether a terminal shows only ASCII, as the first of these variables that is set says it.
+pub fn is_ascii() -> bool {
     let set = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
     let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(set);
     let locale = locale.unwrap_or_default().to_ascii_lowercase();
-    cfg!(windows) || locale.ends_with("utf-8") || locale.ends_with("utf8")
+    !(cfg!(windows) || locale.ends_with("utf-8") || locale.ends_with("utf8"))
 }
 
 /// How wide a terminal is on standard output; 80 columns where there is none.
 pub fn width() -> usize {
     const USUAL: usize = 80;
-    terminal_width().filter(|&columns| columns >= 20).unwrap_or(USUAL)
-}
-
-#[cfg(unix)]
-fn terminal_width() -> Option<usize> {
-    let size = rustix::termios::tcgetwinsize(std::io::stdout()).ok()?;
-    Some(usize::from(size.ws_col))
-}
-
-#[cfg(not(unix))]
-fn terminal_width() -> Option<usize> {
-    None
+    let size = console::Term::stdout().size_checked();
+    size.map(|(_, columns)| columns.into()).filter(|&columns| columns >= 20).unwrap_or(USUAL)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Picture, Style};
-    use crate::paint::Paint;
+    use super::{Picture, block};
     use embedded_safetensors::validate::Summary;
 
     #[test]
     fn no_two_of_all_dtypes_look_alike() {
+        console::set_colors_enabled(false);
         for ascii in [false, true] {
-            let style = Style { paint: Paint::off(), ascii };
-            let marks: std::collections::BTreeSet<String> = (0..=22).map(|kind| style.block(kind)).collect();
+            let marks: std::collections::BTreeSet<String> = (0..=22).map(|kind| block(kind, ascii)).collect();
             assert_eq!(marks.len(), 23, "{marks:?}");
         }
     }
 
     fn drawn(header: u64, data: u64, tensors: &[(usize, u64, u64)], columns: usize) -> String {
+        console::set_colors_enabled(false);
         let summary = Summary { tensors: 0, data_start: header, data_len: data };
         let mut picture = Picture::new(&summary, columns);
         tensors.iter().for_each(|&(kind, begin, end)| picture.add(kind, begin, end));
-        picture.line(Style { paint: Paint::off(), ascii: true })
+        picture.line(true)
     }
 
     #[test]

@@ -4,7 +4,7 @@ use crate::decoding::Trouble;
 use crate::facts::{Facts, alignment};
 use crate::header::visit;
 use crate::parallel::{cores, in_order};
-use crate::picture::{Style, width};
+use crate::picture::{block, is_ascii, width};
 use crate::rows::{Listing, Row, each_row};
 use crate::source::Source;
 use crate::text::{Beginning, columns, counted, grouped, quoted};
@@ -210,12 +210,12 @@ fn print_layout(
     facts: &Facts,
     out: &mut impl Write,
 ) -> Result<(), Trouble> {
-    let style = Style::stdout();
+    let ascii = is_ascii();
     let (header, room) = (summary.data_start - 8, source.header_room()?);
-    writeln!(out, "  {}", facts.picture.line(style))?;
-    write!(out, "  {} header", style.block(0))?;
+    writeln!(out, "  {}", facts.picture.line(ascii))?;
+    write!(out, "  {} header", block(0, ascii))?;
     for (kind, (dtype, _, bytes)) in facts.by_dtype.iter().enumerate() {
-        write!(out, "  {} {dtype} {}", style.block(kind + 1), share(*bytes, summary))?;
+        write!(out, "  {} {dtype} {}", block(kind + 1, ascii), share(*bytes, summary))?;
     }
     writeln!(out, "\n")?;
     write!(out, "  header: {} bytes", grouped(header))?;

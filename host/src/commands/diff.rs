@@ -5,7 +5,6 @@ use crate::compare::{Policy, Tolerance, compare, json, print};
 use crate::complaint::Outcome;
 use crate::exit::Exit;
 use crate::model::Model;
-use crate::paint::Paint;
 use crate::text::shown_text;
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
@@ -65,7 +64,7 @@ impl Run for Diff {
         if self.json {
             writeln!(out, "{}", json(&comparison, (&a, &b), &policy))?;
         } else {
-            print(&comparison, (&shown_text(&a), &shown_text(&b)), &policy, Paint::stdout(), &mut out)?;
+            print(&comparison, (&shown_text(&a), &shown_text(&b)), &policy, &mut out)?;
         }
         out.flush()?;
         Ok(if comparison.is_same(&policy) { Exit::Good } else { Exit::Bad })

@@ -5,8 +5,8 @@ use crate::compare::models::{Comparison, Degree, Only, Pair, Policy};
 use crate::compare::pair::Likeness;
 use crate::json::{Object, array, quoted as json_text};
 use crate::model::Tensor;
-use crate::paint::Paint;
 use crate::text::{counted, quoted};
+use console::style;
 use embedded_safetensors::Dtype;
 use std::io::{self, Write};
 
@@ -18,7 +18,6 @@ pub fn print(
     comparison: &Comparison<'_>,
     (a, b): Names<'_>,
     policy: &Policy,
-    paint: Paint,
     out: &mut impl Write,
 ) -> io::Result<()> {
     let sides = [(&comparison.only_in_a, a, b), (&comparison.only_in_b, b, a)];
@@ -26,21 +25,21 @@ pub fn print(
         for Only { tensor, same_as } in only {
             let hint = same_as.map(|name| format!(", the bytes of {} in {there}", quoted(name)));
             let line = format!("only in {here}: {}{}", described(tensor), hint.unwrap_or_default());
-            writeln!(out, "  {}", paint.red(line))?;
+            writeln!(out, "  {}", style(line).red())?;
         }
     }
     for pair in comparison.pairs.iter().filter(|pair| pair.degree() != Degree::Identical) {
         let line = format!("{}: {}", quoted(pair.a.name()), difference(pair));
-        let line = if pair.is_same(policy) { paint.dim(line) } else { paint.red(line) };
+        let line = if pair.is_same(policy) { style(line).dim() } else { style(line).red() };
         writeln!(out, "  {line}")?;
     }
     for (key, ours, theirs) in &comparison.metadata {
         let line =
             format!("metadata {}: {}", quoted(key), change(ours.as_deref(), theirs.as_deref(), (a, b)));
-        writeln!(out, "  {}", if policy.metadata { paint.red(line) } else { paint.dim(line) })?;
+        writeln!(out, "  {}", if policy.metadata { style(line).red() } else { style(line).dim() })?;
     }
     let same = comparison.is_same(policy);
-    let verdict = if same { paint.green("the same") } else { paint.red("different") };
+    let verdict = if same { style("the same").green() } else { style("different").red() };
     writeln!(out, "{verdict}: {}", numbers(comparison, (a, b)))
 }
 
