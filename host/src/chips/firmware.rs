@@ -1,124 +1,47 @@
 //! Where firmware lies: the parts of an ELF file that are put into memory.
 
+use object::read::elf::{FileHeader, ProgramHeader};
+use object::{Endianness, FileKind, ReadCache, elf};
 use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom};
 use std::ops::Range;
 
 /// More than any linker makes for a chip.
 const MOST_SEGMENTS: u16 = 4096;
-/// Of a segment that is loaded.
-const LOAD: u64 = 1;
-
-/// Why the segments of a file are not known.
-#[derive(Debug)]
-pub enum Fault {
-    /// It cannot be read.
-    Io(io::Error),
-    /// It says something else than an ELF file does, as a sentence that goes on after its name.
-    Form(&'static str),
-}
-
-impl From<io::Error> for Fault {
-    fn from(error: io::Error) -> Self {
-        match error.kind() {
-            io::ErrorKind::UnexpectedEof => Self::Form("is cut short: an ELF file is longer"),
-            _ => Self::Io(error),
-        }
-    }
-}
+const CUT: &str = "is cut short: an ELF file is longer";
 
 /// The addresses at which an ELF file has something to be programmed: the physical ones, where a debugger puts it.
 ///
 /// # Errors
-/// It cannot be read, or is no ELF file.
-pub fn segments(file: &mut File) -> Result<Vec<Range<u64>>, Fault> {
-    let mut start = [0; 64];
-    let read = fill(file, &mut start)?;
-    let elf = Elf::of(start.get(..read).unwrap_or(&start))?;
-    let (offset, size, count) = elf.table(&start);
-    if count > u64::from(MOST_SEGMENTS) || size < elf.entry() {
-        return Err(Fault::Form("is no firmware: its program headers make no sense"));
+/// It is no ELF file, as a sentence that goes on after its name.
+pub fn segments(file: File) -> Result<Vec<Range<u64>>, &'static str> {
+    let data = ReadCache::new(file);
+    match FileKind::parse(&data) {
+        Ok(FileKind::Elf32) => loaded::<elf::FileHeader32<Endianness>>(&data),
+        Ok(FileKind::Elf64) => loaded::<elf::FileHeader64<Endianness>>(&data),
+        _ => Err("is no ELF file"),
     }
-    let mut segments = Vec::new();
-    for index in 0..count {
-        let at =
-            offset.checked_add(index * size).ok_or(Fault::Form("is no firmware: its headers lie nowhere"))?;
-        file.seek(SeekFrom::Start(at))?;
-        let mut header = [0; 56];
-        let entry = header.get_mut(..usize::from(elf.entry_bytes())).unwrap_or_default();
-        file.read_exact(entry)?;
-        segments.extend(elf.segment(&header));
-    }
-    Ok(segments)
 }
 
-/// As much as there is.
-fn fill(file: &mut File, buffer: &mut [u8]) -> io::Result<usize> {
-    let mut filled = 0;
-    while let Some(rest) = buffer.get_mut(filled..).filter(|rest| !rest.is_empty()) {
-        match file.read(rest)? {
-            0 => break,
-            count => filled += count,
-        }
+fn loaded<H: FileHeader<Endian = Endianness>>(
+    data: &ReadCache<File>,
+) -> Result<Vec<Range<u64>>, &'static str> {
+    let header = H::parse(data).map_err(|_| CUT)?;
+    let endian = header.endian().map_err(|_| CUT)?;
+    let size = usize::from(header.e_phentsize(endian));
+    if size != size_of::<H::ProgramHeader>() || header.e_phnum(endian) > MOST_SEGMENTS {
+        return Err("is no firmware: its program headers make no sense");
     }
-    Ok(filled)
-}
-
-/// How the numbers of a file are written.
-struct Elf {
-    wide: bool,
-    big: bool,
-}
-
-impl Elf {
-    fn of(start: &[u8]) -> Result<Self, Fault> {
-        match start {
-            [0x7f, b'E', b'L', b'F', class @ (1 | 2), order @ (1 | 2), ..] if start.len() >= 52 => {
-                Ok(Self { wide: *class == 2, big: *order == 2 })
-            }
-            [0x7f, b'E', b'L', b'F', ..] => Err(Fault::Form("is cut short: an ELF file is longer")),
-            _ => Err(Fault::Form("is no ELF file")),
-        }
-    }
-
-    /// The table of segments: where it is, how long its entries are, how many it has.
-    fn table(&self, start: &[u8]) -> (u64, u64, u64) {
-        if self.wide {
-            (self.number(start, 32, 8), self.number(start, 54, 2), self.number(start, 56, 2))
-        } else {
-            (self.number(start, 28, 4), self.number(start, 42, 2), self.number(start, 44, 2))
-        }
-    }
-
-    fn entry_bytes(&self) -> u8 {
-        if self.wide { 56 } else { 32 }
-    }
-
-    fn entry(&self) -> u64 {
-        u64::from(self.entry_bytes())
-    }
-
-    /// Where a segment is put, if it is.
-    fn segment(&self, header: &[u8]) -> Option<Range<u64>> {
-        let (address, bytes) = if self.wide {
-            (self.number(header, 24, 8), self.number(header, 32, 8))
-        } else {
-            (self.number(header, 12, 4), self.number(header, 16, 4))
-        };
-        let is_put = self.number(header, 0, 4) == LOAD && bytes > 0;
-        is_put.then(|| address..address.saturating_add(bytes))
-    }
-
-    fn number(&self, bytes: &[u8], at: usize, len: usize) -> u64 {
-        let bytes = bytes.get(at..at + len).unwrap_or_default();
-        let add = |number: u64, byte: &u8| number << 8 | u64::from(*byte);
-        if self.big { bytes.iter().fold(0, add) } else { bytes.iter().rev().fold(0, add) }
-    }
+    let headers = header.program_headers(endian, data).map_err(|_| CUT)?;
+    let segments = headers.iter().filter(|segment| segment.p_type(endian) == elf::PT_LOAD).map(|segment| {
+        let (start, bytes): (u64, u64) = (segment.p_paddr(endian).into(), segment.p_filesz(endian).into());
+        start..start.saturating_add(bytes)
+    });
+    Ok(segments.filter(|segment| !segment.is_empty()).collect())
 }
 
 #[cfg(test)]
 pub mod tests {
-    use super::{Fault, segments};
+    use super::segments;
     use std::io::{Seek, Write};
     use std::ops::Range;
 
@@ -137,11 +60,11 @@ pub mod tests {
         elf
     }
 
-    fn read(bytes: &[u8]) -> Result<Vec<Range<u64>>, Fault> {
+    fn read(bytes: &[u8]) -> Result<Vec<Range<u64>>, &'static str> {
         let mut file = tempfile::tempfile().expect("a file");
         file.write_all(bytes).expect("it is written");
         file.rewind().expect("it is at its beginning");
-        segments(&mut file)
+        segments(file)
     }
 
     #[test]
@@ -174,7 +97,7 @@ pub mod tests {
             (&sound[..60], "is cut short: an ELF file is longer"),
             (&short_entries, "is no firmware: its program headers make no sense"),
         ] {
-            assert!(matches!(read(bytes), Err(Fault::Form(said)) if said == sentence), "{sentence}");
+            assert_eq!(read(bytes), Err(sentence));
         }
     }
 }

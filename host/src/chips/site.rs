@@ -1,7 +1,7 @@
 //! The chip that a command is about, and what is in its flash already: arguments of `fit` and `flash`.
 
 use crate::chips::chip::{Area, Chip};
-use crate::chips::firmware::{Fault, segments};
+use crate::chips::firmware::segments;
 use crate::chips::place::Refusal;
 use crate::chips::registry;
 use crate::chips::size::{self, Used, size, span};
@@ -113,11 +113,8 @@ fn range(chip: &Chip, used: &Used) -> Range<u64> {
 
 /// What of a firmware lies in flash.
 fn inside(chip: &Chip, firmware: &Path) -> Result<Vec<Range<u64>>, Complaint> {
-    let (mut file, _) = open_file(firmware).map_err(|reason| Complaint::not_read(firmware, reason))?;
-    let mut found = segments(&mut file).map_err(|fault| match fault {
-        Fault::Io(error) => Complaint::not_read(firmware, error),
-        Fault::Form(sentence) => Complaint::about(firmware, sentence),
-    })?;
+    let (file, _) = open_file(firmware).map_err(|reason| Complaint::not_read(firmware, reason))?;
+    let mut found = segments(file).map_err(|sentence| Complaint::about(firmware, sentence))?;
     found.retain(|segment| !chip.areas.iter().all(|area| area.pages.around(segment).is_empty()));
     if found.is_empty() {
         let flash: Vec<String> = chip.areas.iter().map(|area| span(&area.pages.range())).collect();
