@@ -262,6 +262,139 @@ fn entries_that_share_their_bytes() {
     is_unsound("a.npz", &zip(&entries), "entries \"a.npy\" and \"b.npy\" of the archive share bytes");
 }
 
+/// An archive of one stored entry, of which the list says these sizes and this place, and has this extra field.
+fn listed_as(array: &[u8], packed: u32, unpacked: u32, at: u32, extra: &[u8]) -> Vec<u8> {
+    let entry = Entry::stored("a.npy", array);
+    let mut archive = [b"PK\x03\x04", entry.fields().as_slice(), entry.name.as_bytes(), array].concat();
+    let list_at = u32::try_from(archive.len()).expect("short").to_le_bytes();
+    let mut fields = Entry { packed, unpacked, ..entry.clone() }.fields();
+    fields.truncate(fields.len() - 2);
+    fields.extend(u16::try_from(extra.len()).expect("short").to_le_bytes());
+    let list =
+        [b"PK\x01\x02\x14\0", fields.as_slice(), &[0; 10], &at.to_le_bytes(), entry.name.as_bytes(), extra];
+    let list = list.concat();
+    let len = u32::try_from(list.len()).expect("short").to_le_bytes();
+    archive.extend(list);
+    archive.extend([b"PK\x05\x06\0\0\0\0\x01\0\x01\0".as_slice(), &len, &list_at, &[0, 0]].concat());
+    archive
+}
+
+/// Numbers of 64 bits, as an extra field of a large archive.
+fn large(numbers: &[u64]) -> Vec<u8> {
+    let len = u16::try_from(8 * numbers.len()).expect("few").to_le_bytes();
+    let numbers: Vec<u8> = numbers.iter().flat_map(|number| number.to_le_bytes()).collect();
+    [&[1, 0], &len[..], &numbers].concat()
+}
+
+#[track_caller]
+fn is_sound(contents: &[u8]) {
+    let place = Place::new();
+    place.put("a.npz", contents);
+    assert_eq!(convert(&place, &["a.npz", "m.safetensors"]).code, Some(0));
+    assert_eq!(text(&place, "m.safetensors", "a"), "[97, 98, 99, 100]\n");
+}
+
+#[test]
+fn large_numbers_are_read_and_may_lie_too() {
+    let array = plain("(4,)", b"abcd");
+    let (len, max) = (array.len() as u64, u32::MAX);
+    let other = [&[9, 9, 2, 0, 7, 7], large(&[len, len, 0]).as_slice()].concat();
+    is_sound(&listed_as(&array, max, max, max, &large(&[len, len, 0])));
+    is_sound(&listed_as(&array, max, max, max, &other));
+    let short = u32::try_from(len).expect("short");
+    is_sound(&listed_as(&array, short, short, max, &large(&[0])));
+    let claims = |bytes: u64| format!("entry \"a.npy\" claims {bytes} bytes, which the archive has not");
+    let elsewhere = "entry \"a.npy\" is not where the archive's list says";
+    for (contents, sentence) in [
+        (listed_as(&array, max, max, 0, &large(&[len + 99, len + 99])), claims(len + 99)),
+        (listed_as(&array, max, max, 0, &[]), claims(max.into())),
+        (listed_as(&array, max, max, 0, &large(&[len, len])[..9]), claims(max.into())),
+        (listed_as(&array, max, max, 0, &large(&[u64::MAX, u64::MAX])), elsewhere.to_owned()),
+        (listed_as(&array, short, short, max, &large(&[u64::MAX])), elsewhere.to_owned()),
+        (listed_as(&array, short, short, max, &large(&[1 << 63])), elsewhere.to_owned()),
+        (listed_as(&array, short, short, max, &[]), elsewhere.to_owned()),
+        (
+            listed_as(&array, max, short, 0, &large(&[len + 1])),
+            format!("entry \"a.npy\" is stored as it is, but has two sizes: {} and {len} bytes", len + 1),
+        ),
+    ] {
+        is_unsound("a.npz", &contents, &sentence);
+    }
+}
+
+/// As for numpy, the list decides, but for the name and the place.
+#[test]
+fn headers_of_entries_that_lie() {
+    let array = plain("(4,)", b"abcd");
+    let whole = zip(&[Entry::stored("a.npy", &array)]);
+    let with = |at: usize, bytes: &[u8]| {
+        let mut changed = whole.clone();
+        changed[at..at + bytes.len()].copy_from_slice(bytes);
+        changed
+    };
+    // Flags, method, date, sum, and both sizes.
+    for (at, bytes) in
+        [(6, &[1, 0, 99, 0][..]), (10, &[255; 4]), (14, &[255; 4]), (18, &[255; 8]), (18, &[0; 8])]
+    {
+        is_sound(&with(at, bytes));
+    }
+    let elsewhere = "entry \"a.npy\" is not where the archive's list says";
+    // Another name, a longer one, one that is longer than the archive, another kind of header.
+    for (at, bytes) in [(30, &b"b"[..]), (26, &[6]), (26, &[255, 255]), (28, &[255, 255]), (3, &[2])] {
+        is_unsound("a.npz", &with(at, bytes), elsewhere);
+    }
+    is_unsound("a.npz", &with(28, &[1]), "entry \"a.npy\" claims 72 bytes, which the archive has not");
+}
+
+#[test]
+fn sizes_may_follow_their_entry() {
+    let array = plain("(4,)", b"abcd");
+    let mut archive = zip(&[Entry { flags: 8, ..Entry::stored("a.npy", &array) }]);
+    archive[14..26].fill(0);
+    let end = archive.len() - 22;
+    let list = u32::from_le_bytes(archive[end + 16..end + 20].try_into().expect("4 bytes")) as usize;
+    let descriptor = [b"PK\x07\x08", &archive[list + 16..list + 28]].concat();
+    let moved = u32::try_from(list + descriptor.len()).expect("short").to_le_bytes();
+    archive[end + 16..end + 20].copy_from_slice(&moved);
+    archive.splice(list..list, descriptor);
+    is_sound(&archive);
+}
+
+#[test]
+fn archives_have_nothing_around_them() {
+    let array = plain("(4,)", b"abcd");
+    let (one, other) = (Entry::stored("a.npy", &array), Entry::stored("b.npy", &array));
+    let whole = zip(std::slice::from_ref(&one));
+    let no_end = "this is no .npz: it has no end of a zip archive";
+    is_unsound("a.npz", &[&whole[..], b"x"].concat(), no_end);
+    let no_entry = "the archive's list has something that is no entry";
+    is_unsound("a.npz", &[&whole[..], &zip(std::slice::from_ref(&other))].concat(), no_entry);
+    let moved = "the archive's list is not at byte 107, where its end says";
+    is_unsound("a.npz", &[b"#!/bin/sh\n", &whole[..]].concat(), moved);
+    // A comment is sound, but not one that has an end of its own.
+    let mut commented = whole.clone();
+    let len = commented.len();
+    commented[len - 2] = 22;
+    is_sound(&[&commented[..], &[b'x'; 22]].concat());
+    is_unsound("a.npz", &[&commented[..], &whole[len - 22..]].concat(), no_entry);
+    let mut two = zip(&[one, other]);
+    let claimed = two.len() - 12;
+    two[claimed] = 1;
+    is_unsound("a.npz", &two, "the archive claims 1 entries, but lists 2");
+    let mut beyond = whole.clone();
+    beyond[len - 4] = 255;
+    let sentence = "the archive's list of 51 bytes at byte 16711787 goes beyond its end at 158";
+    is_unsound("a.npz", &beyond, sentence);
+    for (bytes, sentence) in [
+        (52, "the archive's list of 52 bytes at byte 107 goes beyond its end at 158"),
+        (50, "the archive's list has 51 bytes, and its end says 50"),
+    ] {
+        let mut lying = whole.clone();
+        lying[len - 10] = bytes;
+        is_unsound("a.npz", &lying, sentence);
+    }
+}
+
 impl Entry {
     fn with_name_of(self, other: Self) -> Self {
         Self { name: other.name, ..self }

@@ -3,7 +3,7 @@
 use crate::complaint::Complaint;
 use crate::convert::input::Array;
 use crate::failure::NotRead;
-use crate::npy::{Directory, Entry, Header, Order, Part, Swapped, open_entry, transposed, unsound};
+use crate::npy::{Entry, Header, Order, Part, Swapped, entries, open_entry, transposed, unsound};
 use crate::text::quoted;
 use embedded_safetensors::Dtype;
 use std::fs::{File, Metadata};
@@ -82,8 +82,7 @@ impl Arrays {
     /// As [`open_one`](Self::open_one).
     pub fn open_many(path: &Path) -> Result<Self, Complaint> {
         let file = NumpyFile::open(path)?;
-        let directory = Directory::read(&file.file).map_err(|error| file.complaint(error))?;
-        let entries = directory.entries.into_iter();
+        let entries = entries(&file.file).map_err(|error| file.complaint(error))?.into_iter();
         let arrays: io::Result<_> = entries.map(|entry| Stored::packed(&file.file, entry)).collect();
         let arrays = arrays.map_err(|error| file.complaint(error))?;
         Ok(Self { file, arrays })

@@ -1,38 +1,35 @@
-//! The list of entries at the end of a zip archive, as far as `.npz` needs it: one disk, no encryption.
+//! The entries that a zip archive lists, as far as `.npz` needs it: one disk, no encryption.
 //!
-//! The crates that read archives keep one entry where a name occurs twice, and reserve memory for as many entries as
-//! an archive claims; here both are refused, and so is data that belongs to two entries, by which a small archive
-//! unpacks to a huge one.
+//! `rawzip` reads the records. What it leaves to its callers is refused here: names that occur more than once, entries
+//! that share bytes, by which a small archive unpacks to a huge one, and more entries than the archive is long.
 
 use super::part::{Part, read_full};
 use super::unsound;
 use crate::text::quoted;
+use rawzip::{
+    CompressionMethod, ErrorKind, MAX_CENTRAL_DIRECTORY_RECORD_SIZE, ReaderAt, ZipArchive,
+    ZipFileHeaderRecord, ZipLocator,
+};
 use std::collections::HashSet;
 use std::fs::File;
-use std::io::{self, BufReader, Read};
-
-const END: [u8; 4] = *b"PK\x05\x06";
-const END_64: [u8; 4] = *b"PK\x06\x06";
-const LOCATOR_64: [u8; 4] = *b"PK\x06\x07";
-const LISTED: [u8; 4] = *b"PK\x01\x02";
-const LOCAL: [u8; 4] = *b"PK\x03\x04";
+use std::io;
 
 /// The end with the longest comment there can be.
 const LONGEST_END: u64 = 22 + 65_535;
 /// As much as the longest header of safetensors; its names must go into one.
 const LONGEST_LIST: u64 = 100_000_000;
-const IS_ENCRYPTED: u16 = 1;
-
-/// What an archive holds.
-pub struct Directory {
-    pub entries: Vec<Entry>,
-}
+/// What an entry of the list has at least.
+const LISTED: u64 = 46;
+/// Precedes the end of a large archive.
+const LOCATOR_64: u64 = 0x0706_4b50;
+/// The name and the extra field of an entry's own header.
+const LONGEST_LOCAL: usize = 2 * 65_535;
 
 /// One file of an archive.
 #[derive(Debug)]
 pub struct Entry {
     pub name: String,
-    pub method: Method,
+    pub is_deflated: bool,
     pub crc: u32,
     /// In the archive.
     pub packed: u64,
@@ -44,145 +41,171 @@ pub struct Entry {
     header_at: u64,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Method {
-    Stored,
-    Deflated,
-}
-
-impl Directory {
-    /// # Errors
-    /// [`io::ErrorKind::InvalidData`] when it is no archive, or says of itself what cannot be.
-    pub fn read(file: &File) -> io::Result<Self> {
-        let list = List::find(file, file.metadata()?.len())?;
-        let mut source = BufReader::new(Part::new(file, list.at, list.len));
-        let mut entries = Vec::new();
-        for _ in 0..list.entries {
-            let mut entry = read_listed(&mut source)?;
-            entry.find_data(file, list.at)?;
-            entries.push(entry);
-        }
-        if source.read(&mut [0])? > 0 {
-            return Err(unsound(format!(
-                "the archive lists more than the {} entries it claims",
-                list.entries
-            )));
-        }
-        check_names(&entries)?;
-        check_places(&entries)?;
-        Ok(Self { entries })
+/// Reads the list of an archive, and the header of every entry.
+///
+/// # Errors
+/// [`io::ErrorKind::InvalidData`] when it is no archive, or says of itself what cannot be.
+pub fn entries(file: &File) -> io::Result<Vec<Entry>> {
+    let mut buffer = vec![0; MAX_CENTRAL_DIRECTORY_RECORD_SIZE];
+    let archive = open(file, &mut buffer)?;
+    let (claimed, len) = check_list(&archive)?;
+    let (mut entries, mut list, mut local) =
+        (Vec::new(), archive.entries(&mut buffer), vec![0; LONGEST_LOCAL]);
+    let (list_at, mut listed) = (archive.directory_offset(), 0);
+    let no_entry = |error| explained(&error, "the archive's list has something that is no entry");
+    while let Some(record) = list.next_entry().map_err(no_entry)? {
+        entries.push(Entry::new(&archive, &record, &mut local)?);
+        let rest = record.extra_fields().remaining_bytes().len() + record.comment().as_bytes().len();
+        let end = record.central_directory_offset() + LISTED + (record.file_path().len() + rest) as u64;
+        listed = end - list_at;
     }
+    if entries.len() as u64 != claimed {
+        let listed = entries.len();
+        return Err(unsound(format!("the archive claims {claimed} entries, but lists {listed}")));
+    }
+    if listed != len {
+        return Err(unsound(format!("the archive's list has {listed} bytes, and its end says {len}")));
+    }
+    check_names(&entries)?;
+    check_places(&entries)?;
+    Ok(entries)
 }
 
-/// Where the list of entries lies.
-struct List {
-    at: u64,
+/// A file of which nothing is asked beyond its end, which the system may not even be able to tell.
+struct Source<'f> {
+    file: &'f File,
     len: u64,
-    entries: u64,
 }
 
-impl List {
-    fn find(file: &File, file_len: u64) -> io::Result<Self> {
-        let tail_len = file_len.min(LONGEST_END);
-        let tail_at = file_len - tail_len;
-        let tail = bytes_at(file, tail_at, tail_len)?;
-        let end = (0..tail.len()).rev().find(|&at| is_end(&tail[at..]));
-        let end = end.ok_or_else(|| unsound("this is no .npz: it has no end of a zip archive"))?;
-        let fields = &tail[end..];
-        let mut list =
-            Self { entries: number(fields, 10, 2), len: number(fields, 12, 4), at: number(fields, 16, 4) };
-        let end_at = tail_at + end as u64;
-        if list.entries == 0xFFFF || list.len == 0xFFFF_FFFF || list.at == 0xFFFF_FFFF {
-            list.find_64(file, end_at)?;
-        }
-        list.check(end_at)?;
-        Ok(list)
-    }
-
-    /// Large archives have the numbers that do not fit elsewhere.
-    fn find_64(&mut self, file: &File, end_at: u64) -> io::Result<()> {
-        let locator = match end_at.checked_sub(20) {
-            Some(at) => bytes_at(file, at, 20)?,
-            None => return Ok(()),
-        };
-        if !locator.starts_with(&LOCATOR_64) {
-            return Ok(());
-        }
-        let end = bytes_at(file, number(&locator, 8, 8), 56)?;
-        if !end.starts_with(&END_64) {
-            return Err(unsound("the archive's large end (zip64) is not where it says"));
-        }
-        (self.entries, self.len, self.at) = (number(&end, 32, 8), number(&end, 40, 8), number(&end, 48, 8));
-        Ok(())
-    }
-
-    fn check(&self, end_at: u64) -> io::Result<()> {
-        let Self { at, len, entries } = *self;
-        if at.checked_add(len).is_none_or(|end| end > end_at) {
-            return Err(unsound(format!(
-                "the archive's list of {len} bytes at byte {at} goes beyond its end at {end_at}"
-            )));
-        }
-        if len > LONGEST_LIST {
-            return Err(unsound(format!(
-                "the archive's list has {len} bytes; {LONGEST_LIST} are the most that are read"
-            )));
-        }
-        if entries > len / 46 {
-            return Err(unsound(format!(
-                "the archive claims {entries} entries, which do not fit its list of {len} bytes"
-            )));
-        }
-        Ok(())
+impl ReaderAt for Source<'_> {
+    fn read_at(&self, buffer: &mut [u8], at: u64) -> io::Result<usize> {
+        read_full(&mut Part::new(self.file, at.min(self.len), buffer.len() as u64), buffer)
     }
 }
 
-/// The comment behind the end goes to the end of the file.
-fn is_end(bytes: &[u8]) -> bool {
-    bytes.len() >= 22 && bytes.starts_with(&END) && number(bytes, 20, 2) + 22 == bytes.len() as u64
-}
-
-fn read_listed(source: &mut impl Read) -> io::Result<Entry> {
-    let fixed = take(source, 46)?;
-    if !fixed.starts_with(&LISTED) {
-        return Err(unsound("the archive's list has something that is no entry"));
-    }
-    let name = take(source, number(&fixed, 28, 2))?;
-    let extra = take(source, number(&fixed, 30, 2))?;
-    take(source, number(&fixed, 32, 2))?;
-    let name = String::from_utf8(name)
-        .map_err(|_| unsound("an entry of the archive has a name that is not UTF-8"))?;
-    check_name(&name)?;
-    let mut large = large_numbers(&extra);
-    let mut number_of = |at: usize| match number(&fixed, at, 4) {
-        0xFFFF_FFFF => large.next().ok_or_else(|| unsound(format!("entry {} lacks a size", quoted(&name)))),
-        small => Ok(small),
+fn open<'f>(file: &'f File, buffer: &mut [u8]) -> io::Result<ZipArchive<Source<'f>>> {
+    let len = file.metadata()?.len();
+    let no_end = "this is no .npz: it has no end of a zip archive";
+    let found =
+        ZipLocator::new().max_search_space(LONGEST_END).locate_in_reader(Source { file, len }, buffer, len);
+    let archive = match found {
+        Ok(archive) => archive,
+        Err((source, error)) => match (error.kind(), error.eocd_offset()) {
+            (ErrorKind::InvalidEndOfCentralDirectory, Some(end_at)) => {
+                return Err(beyond(source.list(end_at)?, end_at));
+            }
+            _ => return Err(explained(&error, no_end)),
+        },
     };
-    // In the order in which large ones follow each other.
-    let (unpacked, packed, header_at) = (number_of(24)?, number_of(20)?, number_of(42)?);
-    let crc = u32::try_from(number(&fixed, 16, 4)).unwrap_or_default();
-    let method = method_of(&fixed, &name)?;
-    if method == Method::Stored && packed != unpacked {
-        let name = quoted(&name);
+    // Bytes after its end may be another archive, of which another program shows the entries.
+    if archive.end_offset() == len { Ok(archive) } else { Err(unsound(no_end)) }
+}
+
+impl Source<'_> {
+    /// Where the list begins and how long it is, as the end of the archive says.
+    fn list(&self, end_at: u64) -> io::Result<(u64, u64)> {
+        let (at, len) = (self.number(end_at + 16, 4)?, self.number(end_at + 12, 4)?);
+        let is_large = [at, len].contains(&u32::MAX.into()) && end_at >= 20;
+        if !is_large || self.number(end_at - 20, 4)? != LOCATOR_64 {
+            return Ok((at, len));
+        }
+        // Large archives have the numbers that do not fit elsewhere.
+        let large = self.number(end_at - 12, 8)?;
+        Ok((self.number(large.saturating_add(48), 8)?, self.number(large.saturating_add(40), 8)?))
+    }
+
+    fn number(&self, at: u64, width: usize) -> io::Result<u64> {
+        let mut bytes = [0; 8];
+        match self.read_at(&mut bytes[..width], at)? {
+            read if read == width => Ok(u64::from_le_bytes(bytes)),
+            _ => Err(unsound("the archive says that something is beyond its end")),
+        }
+    }
+}
+
+fn beyond((at, len): (u64, u64), end_at: u64) -> io::Error {
+    unsound(format!("the archive's list of {len} bytes at byte {at} goes beyond its end at {end_at}"))
+}
+
+/// Says how many entries the archive claims, and how many bytes its list.
+fn check_list(archive: &ZipArchive<Source<'_>>) -> io::Result<(u64, u64)> {
+    let (claimed, end_at) = (archive.entries_hint(), archive.eocd_offset());
+    let (at, len) = archive.get_ref().list(end_at)?;
+    if at.checked_add(len).is_none_or(|end| end > end_at) {
+        return Err(beyond((at, len), end_at));
+    }
+    // Where something else precedes the archive, all places in it are wrong, and programs differ in what they make of it.
+    if at != archive.directory_offset() {
+        return Err(unsound(format!("the archive's list is not at byte {at}, where its end says")));
+    }
+    if len > LONGEST_LIST {
         return Err(unsound(format!(
-            "entry {name} is stored as it is, but has two sizes: {packed} and {unpacked} bytes"
+            "the archive's list has {len} bytes; {LONGEST_LIST} are the most that are read"
         )));
     }
-    Ok(Entry { name, method, crc, packed, unpacked, at: 0, header_at })
+    if claimed > len / LISTED {
+        return Err(unsound(format!(
+            "the archive claims {claimed} entries, which do not fit its list of {len} bytes"
+        )));
+    }
+    Ok((claimed, len))
 }
 
-fn method_of(fixed: &[u8], name: &str) -> io::Result<Method> {
-    let flags = u16::try_from(number(fixed, 8, 2)).unwrap_or_default();
-    if flags & IS_ENCRYPTED != 0 {
-        return Err(unsound(format!("entry {} is encrypted", quoted(name))));
+impl Entry {
+    fn new(
+        archive: &ZipArchive<Source<'_>>,
+        record: &ZipFileHeaderRecord<'_>,
+        local: &mut [u8],
+    ) -> io::Result<Self> {
+        let name = String::from_utf8(record.file_path().as_bytes().to_vec())
+            .map_err(|_| unsound("an entry of the archive has a name that is not UTF-8"))?;
+        let shown = quoted(&name);
+        if is_unsafe(&name) {
+            return Err(unsound(format!("the archive has an entry with the unsafe name {shown}")));
+        }
+        if record.flags().is_encrypted() {
+            return Err(unsound(format!("entry {shown} is encrypted")));
+        }
+        let is_deflated = match record.compression_method() {
+            CompressionMethod::STORE => false,
+            CompressionMethod::DEFLATE => true,
+            other => {
+                let method = other.as_u16();
+                return Err(unsound(format!(
+                    "entry {shown} is compressed by method {method}; numpy writes 0 (stored) and 8 (deflated)"
+                )));
+            }
+        };
+        let (packed, unpacked) = (record.compressed_size_hint(), record.uncompressed_size_hint());
+        if !is_deflated && packed != unpacked {
+            return Err(unsound(format!(
+                "entry {shown} is stored as it is, but has two sizes: {packed} and {unpacked} bytes"
+            )));
+        }
+        // The entry's own header says once more what it is called, and how long it is itself.
+        let elsewhere = |error: rawzip::Error| {
+            explained(&error, format!("entry {shown} is not where the archive's list says"))
+        };
+        let entry = archive.get_entry(record.wayfinder()).map_err(elsewhere)?;
+        if entry.local_header(local).map_err(elsewhere)?.file_path() != record.file_path() {
+            return Err(unsound(format!("entry {shown} is not where the archive's list says")));
+        }
+        let (at, end) = entry.compressed_data_range();
+        if end > archive.directory_offset() {
+            return Err(unsound(format!("entry {shown} claims {packed} bytes, which the archive has not")));
+        }
+        let header_at = record.local_header_offset();
+        Ok(Self { name, is_deflated, crc: record.crc32(), packed, unpacked, at, header_at })
     }
-    match number(fixed, 10, 2) {
-        0 => Ok(Method::Stored),
-        8 => Ok(Method::Deflated),
-        other => Err(unsound(format!(
-            "entry {} is compressed by method {other}; numpy writes 0 (stored) and 8 (deflated)",
-            quoted(name)
-        ))),
+}
+
+/// What is wrong with the archive, as this sentence; errors of the system are what they are.
+fn explained(error: &rawzip::Error, sentence: impl Into<String>) -> io::Error {
+    match error.kind() {
+        ErrorKind::IO(error) if error.kind() != io::ErrorKind::UnexpectedEof => {
+            error.raw_os_error().map_or_else(|| error.kind().into(), io::Error::from_raw_os_error)
+        }
+        _ => unsound(sentence),
     }
 }
 
@@ -193,50 +216,6 @@ pub fn is_unsafe(name: &str) -> bool {
         || name.contains(['\\', '\0'])
         || name.get(1..2) == Some(":")
         || name.split('/').any(|part| part == "..")
-}
-
-fn check_name(name: &str) -> io::Result<()> {
-    match is_unsafe(name) {
-        true => Err(unsound(format!("the archive has an entry with the unsafe name {}", quoted(name)))),
-        false => Ok(()),
-    }
-}
-
-/// The numbers of the extra field for large archives.
-fn large_numbers(mut extra: &[u8]) -> impl Iterator<Item = u64> {
-    let mut found: &[u8] = &[];
-    while let Some((head, rest)) = extra.split_at_checked(4) {
-        let len = usize::try_from(number(head, 2, 2)).unwrap_or_default();
-        let (field, rest) = rest.split_at(len.min(rest.len()));
-        if number(head, 0, 2) == 1 {
-            found = field;
-        }
-        extra = rest;
-    }
-    let numbers: Vec<u64> = found.chunks_exact(8).map(|bytes| number(bytes, 0, 8)).collect();
-    numbers.into_iter()
-}
-
-impl Entry {
-    /// The entry's own header says once more what it is called, and how long it is itself.
-    fn find_data(&mut self, file: &File, list_at: u64) -> io::Result<()> {
-        let fixed = bytes_at(file, self.header_at, 30)?;
-        let name_len = number(&fixed, 26, 2);
-        let is_there = fixed.starts_with(&LOCAL)
-            && bytes_at(file, self.header_at + 30, name_len)? == self.name.as_bytes();
-        if !is_there {
-            return Err(unsound(format!(
-                "entry {} is not where the archive's list says",
-                quoted(&self.name)
-            )));
-        }
-        self.at = self.header_at + 30 + name_len + number(&fixed, 28, 2);
-        if self.at.checked_add(self.packed).is_none_or(|end| end > list_at) {
-            let (name, packed) = (quoted(&self.name), self.packed);
-            return Err(unsound(format!("entry {name} claims {packed} bytes, which the archive has not")));
-        }
-        Ok(())
-    }
 }
 
 fn check_names(entries: &[Entry]) -> io::Result<()> {
@@ -258,29 +237,4 @@ fn check_places(entries: &[Entry]) -> io::Result<()> {
         }
     }
     Ok(())
-}
-
-/// A number of up to 8 bytes, the low one first; 0 where there are none.
-fn number(bytes: &[u8], at: usize, width: usize) -> u64 {
-    let mut number = [0; 8];
-    let found = bytes.get(at..at + width).unwrap_or_default();
-    number[..found.len()].copy_from_slice(found);
-    u64::from_le_bytes(number)
-}
-
-/// No file is so long that a system could not say so with a sign.
-fn bytes_at(file: &File, at: u64, len: u64) -> io::Result<Vec<u8>> {
-    if at > i64::MAX.unsigned_abs() - 0xFFFF {
-        return Err(unsound("the archive says that something is beyond its end"));
-    }
-    take(&mut Part::new(file, at, len), len)
-}
-
-/// Never more than 64 KiB.
-fn take(source: &mut impl Read, len: u64) -> io::Result<Vec<u8>> {
-    let mut bytes = vec![0; usize::try_from(len).unwrap_or_default()];
-    if read_full(source, &mut bytes)? < bytes.len() {
-        return Err(unsound("the archive ends in the middle of what it lists"));
-    }
-    Ok(bytes)
 }

@@ -1,10 +1,10 @@
 //! The bytes of one entry of an archive, unpacked, counted and summed.
 
-use super::directory::{Entry, Method};
+use super::directory::Entry;
 use super::part::Part;
 use super::unsound;
 use crate::text::quoted;
-use flate2::Crc;
+use flate2::CrcReader;
 use flate2::bufread::DeflateDecoder;
 use std::fs::File;
 use std::io::{self, BufReader, Read};
@@ -12,19 +12,19 @@ use std::io::{self, BufReader, Read};
 /// Opens an entry, whose last byte comes only if all bytes were as the archive says.
 pub fn open_entry<'f>(file: &'f File, entry: &Entry) -> impl Read + use<'f> {
     let part = Part::new(file, entry.at, entry.packed);
-    let source: Box<dyn Read + 'f> = match entry.method {
-        Method::Stored => Box::new(part),
-        Method::Deflated => Box::new(DeflateDecoder::new(BufReader::with_capacity(1 << 16, part))),
+    let source: Box<dyn Read + 'f> = match entry.is_deflated {
+        true => Box::new(DeflateDecoder::new(BufReader::with_capacity(1 << 16, part))),
+        false => Box::new(part),
     };
-    Checked { source, name: entry.name.clone(), left: entry.unpacked, crc: entry.crc, seen: Crc::new() }
+    let source = CrcReader::new(source);
+    Checked { source, name: entry.name.clone(), left: entry.unpacked, crc: entry.crc }
 }
 
 struct Checked<'f> {
-    source: Box<dyn Read + 'f>,
+    source: CrcReader<Box<dyn Read + 'f>>,
     name: String,
     left: u64,
     crc: u32,
-    seen: Crc,
 }
 
 impl Read for Checked<'_> {
@@ -37,7 +37,6 @@ impl Read for Checked<'_> {
         if len == 0 {
             return Err(unsound(format!("entry {} ends {} bytes too early", quoted(&self.name), self.left)));
         }
-        self.seen.update(&buffer[..len]);
         self.left -= len as u64;
         if self.left == 0 {
             self.check_end()?;
@@ -52,7 +51,7 @@ impl Checked<'_> {
         if self.source.read(&mut [0]).map_err(|error| self.broken(error))? > 0 {
             return Err(unsound(format!("entry {name} unpacks to more bytes than the archive says")));
         }
-        if self.seen.sum() != self.crc {
+        if self.source.crc().sum() != self.crc {
             return Err(unsound(format!("entry {name} does not have the checksum that the archive says")));
         }
         Ok(())

@@ -14,7 +14,7 @@ mod part;
 mod swapped;
 mod transpose;
 
-pub use directory::{Directory, Entry, is_unsafe};
+pub use directory::{Entry, entries, is_unsafe};
 pub use entry::open_entry;
 pub use header::{Header, Order};
 pub use pack::Archive;

@@ -4,7 +4,7 @@
 //! the first that archives have, so that the same arrays are the same bytes.
 
 use flate2::write::DeflateEncoder;
-use flate2::{Compression, Crc};
+use flate2::{Compression, CrcWriter};
 use std::io::{self, Write};
 
 /// Sizes and sums follow the data; names are UTF-8.
@@ -54,16 +54,12 @@ impl<W: Write> Archive<W> {
         fill: impl FnOnce(&mut dyn Write) -> Result<(), E>,
     ) -> Result<(u32, u64), E> {
         if !self.is_compressed {
-            let mut summed = Summed { out: &mut self.out, crc: Crc::new(), count: 0 };
-            fill(&mut summed)?;
-            return Ok((summed.crc.sum(), summed.count));
+            return write_summed(&mut self.out, fill);
         }
-        let out = DeflateEncoder::new(&mut self.out, Compression::default());
-        let mut summed = Summed { out, crc: Crc::new(), count: 0 };
-        fill(&mut summed)?;
-        let Summed { out, crc, count } = summed;
+        let mut out = DeflateEncoder::new(&mut self.out, Compression::default());
+        let sums = write_summed(&mut out, fill)?;
         out.finish()?;
-        Ok((crc.sum(), count))
+        Ok(sums)
     }
 
     fn method(&self) -> u16 {
@@ -153,28 +149,19 @@ impl<W: Write> Write for Counted<W> {
     }
 }
 
-struct Summed<W> {
-    out: W,
-    crc: Crc,
-    count: u64,
-}
-
-impl<W: Write> Write for Summed<W> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let len = self.out.write(bytes)?;
-        self.crc.update(&bytes[..len]);
-        self.count += len as u64;
-        Ok(len)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.out.flush()
-    }
+/// Writes what `fill` does, of which it says the checksum and the length.
+fn write_summed<E: From<io::Error>>(
+    out: impl Write,
+    fill: impl FnOnce(&mut dyn Write) -> Result<(), E>,
+) -> Result<(u32, u64), E> {
+    let mut out = Counted { out: CrcWriter::new(out), count: 0 };
+    fill(&mut out)?;
+    Ok((out.out.crc().sum(), out.count))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::directory::Directory;
+    use super::super::directory::entries;
     use super::super::entry::open_entry;
     use super::Archive;
     use std::fs::File;
@@ -203,7 +190,7 @@ mod tests {
             open_entry(&file, entry).read_to_end(&mut contents)?;
             Ok((entry.name.clone(), contents))
         };
-        Directory::read(&file)?.entries.iter().map(read).collect()
+        entries(&file)?.iter().map(read).collect()
     }
 
     #[test]
