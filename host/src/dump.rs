@@ -2,29 +2,21 @@
 
 use crate::facts::{Facts, alignment};
 use crate::json::{Object, quoted};
-use crate::parallel::{cores, in_order};
 use crate::rows::{Listing, Row};
 use crate::table::push_number;
+use crate::text::is_simple;
 use std::io::{self, Write};
-use std::ops::Range;
-
-/// How many tensors a thread writes at a time: few enough that the memory of their text is used again.
-const CHUNK: usize = 512;
 
 /// The tensors and the metadata of a header that is held, as two members of an object.
 pub fn members(listing: &Listing, data_start: u64, out: &mut impl Write) -> io::Result<()> {
     out.write_all(b"\"tensors\":{")?;
-    let chunks: Vec<Range<usize>> =
-        (0..listing.len()).step_by(CHUNK).map(|from| from..listing.len().min(from + CHUNK)).collect();
-    let write = |chunk: &Range<usize>| {
-        let mut text = Vec::with_capacity(chunk.len() * 120);
-        for (place, row) in chunk.clone().zip(listing.rows(chunk.clone())) {
-            text.extend_from_slice(if place == 0 { b"" } else { b"," });
-            push_tensor(&mut text, &row, data_start);
-        }
-        text
-    };
-    in_order(&chunks, cores(), write, |text| out.write_all(&text))?;
+    let mut text = Vec::new();
+    for row in listing.rows(0..listing.len()) {
+        push_tensor(&mut text, &row, data_start);
+        out.write_all(&text)?;
+        text.clear();
+        text.push(b',');
+    }
     write!(out, "}},\"metadata\":{}", metadata(listing))
 }
 
@@ -43,7 +35,7 @@ fn push_tensor(text: &mut Vec<u8>, row: &Row<'_>, data_start: u64) {
 
 /// Most names are as they are spelled.
 fn push_quoted(text: &mut Vec<u8>, name: &str) {
-    if name.bytes().all(|byte| matches!(byte, b' '..=b'~') && !matches!(byte, b'"' | b'\\')) {
+    if is_simple(name) {
         text.push(b'"');
         text.extend_from_slice(name.as_bytes());
         text.push(b'"');

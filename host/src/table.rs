@@ -3,22 +3,19 @@
 use crate::decoding::Trouble;
 use crate::facts::{Facts, alignment};
 use crate::header::visit;
-use crate::parallel::{cores, in_order};
 use crate::picture::{block, is_ascii, width};
 use crate::rows::{Listing, Row, each_row};
 use crate::source::Source;
-use crate::text::{Beginning, columns, counted, grouped, quoted};
+use crate::text::{Beginning, columns, counted, grouped, is_simple, quoted};
 use embedded_safetensors::{header::Event, validate::Summary};
 use std::io::{self, Write};
-use std::ops::{ControlFlow, Range};
+use std::ops::ControlFlow;
 
 const TITLES: [&str; 7] = ["tensor", "dtype", "shape", "begin", "end", "bytes", "align"];
 /// The columns from here on are numbers.
 const NUMBERS: usize = 3;
 /// How many dimensions of a shape are shown.
 const DIMS: usize = 16;
-/// How many rows a thread writes at a time: few enough that the memory of their text is used again.
-const CHUNK: usize = 512;
 
 type Cells<'c> = [&'c str; TITLES.len()];
 type Widths = [usize; TITLES.len()];
@@ -30,12 +27,21 @@ pub fn print(
     listing: Option<&Listing>,
     out: &mut impl Write,
 ) -> Result<(), Trouble> {
-    let (widths, facts) = measure(source, summary, listing)?;
+    let (start, mut widths, mut line) = (summary.data_start, TITLES.map(columns), Vec::new());
+    let mut facts = Facts::new(summary, width() - 4);
+    each(source, listing, |row| {
+        facts.add(row);
+        widen(&mut widths, row, start);
+        Ok(())
+    })?;
     if facts.tensors > 0 {
-        let mut line = Vec::new();
         push_line(&mut line, &widths, &TITLES);
         out.write_all(&line)?;
-        print_rows(source, summary, listing, &widths, out)?;
+        each(source, listing, |row| {
+            line.clear();
+            push_row(&mut line, &widths, row, start);
+            Ok(out.write_all(&line)?)
+        })?;
         writeln!(out)?;
     }
     print_layout(source, summary, &facts, out)?;
@@ -47,25 +53,16 @@ pub fn print(
     Ok(())
 }
 
-fn measure(
+/// Of a listing, where there is one.
+fn each(
     source: &mut Source,
-    summary: &Summary,
     listing: Option<&Listing>,
-) -> Result<(Widths, Facts), Trouble> {
-    let mut widths = TITLES.map(columns);
-    let mut facts = Facts::new(summary, width() - 4);
-    let mut see = |row: &Row<'_>| {
-        facts.add(row);
-        widen(&mut widths, row, summary.data_start);
-    };
+    mut see: impl FnMut(&Row<'_>) -> Result<(), Trouble>,
+) -> Result<(), Trouble> {
     match listing {
-        Some(listing) => listing.rows(0..listing.len()).for_each(|row| see(&row)),
-        None => each_row(source, |row| {
-            see(row);
-            Ok(())
-        })?,
+        Some(listing) => listing.rows(0..listing.len()).try_for_each(|row| see(&row)),
+        None => each_row(source, see),
     }
-    Ok((widths, facts))
 }
 
 fn widen(widths: &mut Widths, row: &Row<'_>, data_start: u64) {
@@ -77,12 +74,12 @@ fn widen(widths: &mut Widths, row: &Row<'_>, data_start: u64) {
 
 /// Of a name as it is quoted.
 fn name_columns(name: &str) -> usize {
-    if is_simple(name) { name.len() + 2 } else { columns(&quoted(name)) }
+    if is_short(name) { name.len() + 2 } else { columns(&quoted(name)) }
 }
 
 /// What is quoted as it is.
-fn is_simple(name: &str) -> bool {
-    name.len() <= 80 && name.bytes().all(|byte| matches!(byte, b' '..=b'~') && !matches!(byte, b'"' | b'\\'))
+fn is_short(name: &str) -> bool {
+    name.len() <= 80 && is_simple(name)
 }
 
 fn shape_columns(row: &Row<'_>) -> usize {
@@ -95,32 +92,6 @@ fn shape_columns(row: &Row<'_>) -> usize {
 
 fn digits(number: u64) -> usize {
     number.checked_ilog10().map_or(1, |log| log as usize + 1)
-}
-
-fn print_rows(
-    source: &mut Source,
-    summary: &Summary,
-    listing: Option<&Listing>,
-    widths: &Widths,
-    out: &mut impl Write,
-) -> Result<(), Trouble> {
-    let start = summary.data_start;
-    let Some(listing) = listing else {
-        let mut line = Vec::new();
-        return each_row(source, |row| {
-            line.clear();
-            push_row(&mut line, widths, row, start);
-            Ok(out.write_all(&line)?)
-        });
-    };
-    let chunks: Vec<Range<usize>> =
-        (0..listing.len()).step_by(CHUNK).map(|from| from..listing.len().min(from + CHUNK)).collect();
-    let write = |chunk: &Range<usize>| {
-        let mut lines = Vec::with_capacity(chunk.len() * 100);
-        listing.rows(chunk.clone()).for_each(|row| push_row(&mut lines, widths, &row, start));
-        lines
-    };
-    in_order(&chunks, cores(), write, |lines| Ok(out.write_all(&lines)?))
 }
 
 fn push_row(line: &mut Vec<u8>, widths: &Widths, row: &Row<'_>, data_start: u64) {
@@ -146,7 +117,7 @@ fn end_line(line: &mut Vec<u8>, from: usize) {
 }
 
 fn push_name(line: &mut Vec<u8>, name: &str, width: usize) {
-    if is_simple(name) {
+    if is_short(name) {
         line.push(b'"');
         line.extend_from_slice(name.as_bytes());
         line.push(b'"');
@@ -179,17 +150,8 @@ fn push_padding(line: &mut Vec<u8>, columns: usize) {
     line.resize(line.len() + columns, b' ');
 }
 
-/// Without the machinery of `fmt`, which takes most of the time of a long table.
 pub fn push_number(line: &mut Vec<u8>, number: u64) {
-    let (mut buffer, mut at, mut left) = ([0; 20], 20, number);
-    loop {
-        at -= 1;
-        buffer[at] = b'0' + (left % 10).to_le_bytes()[0];
-        left /= 10;
-        if left == 0 {
-            return line.extend_from_slice(&buffer[at..]);
-        }
-    }
+    line.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
 }
 
 fn push_line(line: &mut Vec<u8>, widths: &Widths, cells: &Cells<'_>) {

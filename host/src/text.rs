@@ -23,6 +23,11 @@ pub fn is_plain(character: char) -> bool {
     character.width().is_some_and(|columns| columns > 0) && !is_unseen(character)
 }
 
+/// Whether a text is the same in quotes, as most are.
+pub fn is_simple(text: &str) -> bool {
+    text.bytes().all(|byte| matches!(byte, b' '..=b'~') && !matches!(byte, b'"' | b'\\'))
+}
+
 /// What has a width by the tables, and yet is not seen, or moves what stands beside it.
 fn is_unseen(character: char) -> bool {
     matches!(
