@@ -3,9 +3,9 @@
 use crate::chips::place::Place;
 use crate::complaint::Complaint;
 use crate::failure::NotRead;
+use crate::number::digits;
 use embedded_safetensors::{FileModel, ReadAt};
 use sha2::{Digest, Sha256};
-use std::fmt::Write;
 use std::ops::Range;
 
 /// As much as is held at once where nothing wants more.
@@ -91,11 +91,6 @@ impl<'m> Image<'m> {
             hash.update(piece);
             Ok(())
         })?;
-        let mut text = String::new();
-        for byte in hash.finalize() {
-            // Writing to a string cannot fail.
-            let _ = write!(text, "{byte:02x}");
-        }
-        Ok(text)
+        Ok(digits(&hash.finalize()))
     }
 }
