@@ -117,7 +117,7 @@ all_format! {
 }
 
 /// Public names that are no types, or of what only an operating system has, which no device logs.
-const OTHERS: [&str; 25] = [
+const OTHERS: [&str; 26] = [
     "Advice",
     "Align",
     "Alignment",
