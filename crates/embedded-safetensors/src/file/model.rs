@@ -157,6 +157,11 @@ pub struct FileTensor<'m> {
 }
 
 impl<'m> FileTensor<'m> {
+    /// The model that it is in: of several files the one.
+    pub fn model(&self) -> &'m FileModel {
+        self.model
+    }
+
     /// The name.
     pub fn name(&self) -> &'m str {
         self.tensor.name()
@@ -185,6 +190,11 @@ impl<'m> FileTensor<'m> {
     /// Length in bytes.
     pub fn byte_len(&self) -> u64 {
         self.tensor.byte_len()
+    }
+
+    /// How many elements it has.
+    pub fn elements(&self) -> u64 {
+        self.tensor.elements()
     }
 
     /// The same in one value that borrows nothing.

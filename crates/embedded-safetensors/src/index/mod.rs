@@ -192,6 +192,12 @@ impl<'m> IndexedTensor<'m> {
         self.end.wrapping_sub(self.begin) // cannot wrap: the tensor has been checked
     }
 
+    /// How many elements it has.
+    pub fn elements(&self) -> u64 {
+        // Cannot wrap: the tensor has been checked.
+        self.dims.iter().fold(1, |product, dim| product.wrapping_mul(*dim))
+    }
+
     /// The same in one value that borrows nothing.
     ///
     /// # Errors

@@ -15,11 +15,17 @@ use std::string::String;
 use std::vec;
 use std::vec::Vec;
 
-/// Memory to compare duplicate names in.
-const TEXT: usize = 4096;
+/// The most memory to compare duplicate names in: longer ones are compared piece by piece.
+const TEXT: usize = 1 << 19;
 
 /// No tensor takes less of a header.
 const ENTRY: usize = 50;
+
+/// The memory for a longer header is measured before it is taken, which takes one more pass.
+const GUESSED: usize = 1 << 20;
+
+/// What a key or a value of the metadata takes beside its text: its place in the map, and what an allocation costs.
+const STRING: usize = 80;
 
 /// All tensors and the metadata of a header, validated, on the heap. For programs that have read a header by themselves, such as from a
 /// server; [`FileModel`](crate::FileModel) and [`MappedModel`](crate::MappedModel) have one.
@@ -53,25 +59,52 @@ impl OwnedIndex {
     /// # Errors
     /// As [`check`](crate::validate::check()).
     pub fn of(header: &[u8], file_len: u64) -> Result<Self, Error> {
-        let size = measure(header, file_len)?;
-        let (mut records, mut dims) = (vec![IndexRecord::EMPTY; size.tensors], vec![0; size.dims]);
-        let mut names = vec![0; size.name_bytes];
+        match Self::of_at_most(header, file_len, usize::MAX)? {
+            Some(index) => Ok(index),
+            None => Err(ErrorKind::Changed.at(0)), // cannot be: no index takes as much
+        }
+    }
+
+    /// As [`of`](Self::of), unless the index would take more than about `most` bytes of memory: `None` then. A header can be made so that its index takes
+    /// several times as much memory as the header.
+    ///
+    /// # Errors
+    /// As [`check`](crate::validate::check()).
+    pub fn of_at_most(header: &[u8], file_len: u64, most: usize) -> Result<Option<Self>, Error> {
         let chance = RandomState::new();
         let key = [chance.hash_one(0), chance.hash_one(1)];
-        let memory = IndexMemory::new(&mut records, &mut dims, &mut names).with_key(key);
-        let mut builder = IndexBuilder::new(Some(file_len), memory);
-        run(&mut builder, header)?;
-        let built = builder.finish().map(|index| index.summary());
-        let metadata = metadata_of(header)?;
+        let room = guess(header);
+        let mut memory = Memory::new(room);
+        let mut builder = memory.build(header, file_len, key)?;
+        let size = builder.size();
+        let built = if fits(size, room) {
+            builder.finish().map(|index| index.summary())
+        } else {
+            match builder.prove() {
+                // To sort its tensors takes memory.
+                Err(Error { kind: ErrorKind::Index { .. }, .. }) => {}
+                verdict => drop(verdict?),
+            }
+            if bytes(size) > most {
+                return Ok(None);
+            }
+            memory = Memory::new(size);
+            memory.build(header, file_len, key)?.finish().map(|index| index.summary())
+        };
+        let left = most.checked_sub(bytes(size));
+        let Some(metadata) = left.map_or(Ok(None), |left| metadata_of(header, left))? else {
+            return Ok(None);
+        };
         let has_twin_names = matches!(built, Err(Error { kind: ErrorKind::NameTwice, .. }));
         if has_twin_names || (built.is_ok() && metadata.has_twins) {
             // Which of the names and keys comes first in the header.
-            check_names(header, [0, 0], &mut slots(header), &mut vec![0; TEXT])?;
+            check_names(header, key, &mut slots(header), &mut vec![0; header.len().min(TEXT)])?;
         }
         let summary = built?;
+        let Memory { records, dims, names } = memory.cut(size);
         // The parser has validated every name.
         let names = String::from_utf8(names).unwrap_or_default();
-        Ok(Self { records, dims, names, key, summary, metadata: metadata.pairs })
+        Ok(Some(Self { records, dims, names, key, summary, metadata: metadata.pairs }))
     }
 
     /// How many tensors there are, where the data begins, how long it is.
@@ -109,6 +142,15 @@ impl OwnedIndex {
         self.records.iter().map(|record| self.tensor(record))
     }
 
+    /// All tensors in the order of the header. That order is found by sorting.
+    ///
+    /// *Memory*: one word for each tensor, while the iterator is used.
+    pub fn in_header_order(&self) -> impl ExactSizeIterator<Item = IndexedTensor<'_>> + DoubleEndedIterator {
+        let mut records: Vec<&IndexRecord> = self.records.iter().collect();
+        records.sort_unstable_by_key(|record| record.name_at_or_named);
+        records.into_iter().map(|record| self.tensor(record))
+    }
+
     /// The keys and values of `__metadata__`, if there is any.
     pub fn metadata(&self) -> Option<&BTreeMap<String, String>> {
         self.metadata.as_ref()
@@ -125,28 +167,58 @@ impl core::fmt::Debug for OwnedIndex {
     }
 }
 
-/// How much memory the index of a header takes.
-///
-/// # Errors
-/// Those of the header and the layout.
-fn measure(header: &[u8], file_len: u64) -> Result<IndexSize, Error> {
-    let memory = IndexMemory::new(&mut [], &mut [], &mut []);
-    let mut builder = IndexBuilder::new(Some(file_len), memory);
-    run(&mut builder, header)?;
-    match builder.prove() {
-        // To sort its tensors takes memory.
-        Err(Error { kind: ErrorKind::Index { .. }, .. }) => {}
-        verdict => drop(verdict?),
-    }
-    Ok(builder.size())
+/// The parts of an index while it is built.
+struct Memory {
+    records: Vec<IndexRecord>,
+    dims: Vec<u64>,
+    names: Vec<u8>,
 }
 
-fn run(builder: &mut IndexBuilder<'_>, header: &[u8]) -> Result<(), Error> {
-    match builder.push(&mut &*header) {
-        Some(Progress::Done) => Ok(()),
-        Some(_) => builder.end_of_input(),
-        None => Err(builder.error()),
+impl Memory {
+    fn new(size: IndexSize) -> Self {
+        let records = vec![IndexRecord::EMPTY; size.tensors];
+        Self { records, dims: vec![0; size.dims], names: vec![0; size.name_bytes] }
     }
+
+    /// Reads a header. What does not fit is counted.
+    ///
+    /// # Errors
+    /// Those of the header.
+    fn build(&mut self, header: &[u8], file_len: u64, key: [u64; 2]) -> Result<IndexBuilder<'_>, Error> {
+        let Self { records, dims, names } = self;
+        let memory = IndexMemory::new(records, dims, names).with_key(key);
+        let mut builder = IndexBuilder::new(Some(file_len), memory);
+        match builder.push(&mut &*header) {
+            Some(Progress::Done) => Ok(builder),
+            Some(_) => builder.end_of_input().map(|()| builder),
+            None => Err(builder.error()),
+        }
+    }
+
+    /// The front of each part, without the memory behind it.
+    fn cut(mut self, size: IndexSize) -> Self {
+        self.records.truncate(size.tensors);
+        self.records.shrink_to_fit();
+        self.dims.truncate(size.dims);
+        self.dims.shrink_to_fit();
+        self.names.truncate(size.name_bytes);
+        self.names.shrink_to_fit();
+        self
+    }
+}
+
+/// Memory that is enough for most headers of this length.
+fn guess(header: &[u8]) -> IndexSize {
+    let len = header.len().min(GUESSED);
+    IndexSize { tensors: len / 80 + 1, dims: len / 32, name_bytes: len / 2 }
+}
+
+fn fits(size: IndexSize, room: IndexSize) -> bool {
+    size.tensors <= room.tensors && size.dims <= room.dims && size.name_bytes <= room.name_bytes
+}
+
+fn bytes(size: IndexSize) -> usize {
+    size.tensors * size_of::<IndexRecord>() + size.dims * size_of::<u64>() + size.name_bytes
 }
 
 /// One for each tensor that such a header can have: with fewer, it is read again for every so many.
@@ -161,13 +233,14 @@ struct Metadata {
     has_twins: bool,
 }
 
-/// The metadata of a header that is sound.
+/// The metadata of a header that is sound, unless they take more memory.
 ///
 /// # Errors
 /// None, where it is.
-fn metadata_of(header: &[u8]) -> Result<Metadata, Error> {
+fn metadata_of(header: &[u8], most: usize) -> Result<Option<Metadata>, Error> {
     let (mut parser, mut input) = (HeaderParser::new(), header);
     let (mut metadata, mut key, mut value) = (Metadata::default(), Vec::new(), Vec::new());
+    let mut left = most;
     loop {
         while parser.next_usual(&mut input).is_some() {}
         match parser.next(&mut input)? {
@@ -175,12 +248,16 @@ fn metadata_of(header: &[u8]) -> Result<Metadata, Error> {
             Event::Key(piece) => key.extend(piece.as_bytes()),
             Event::Value(piece) => value.extend(piece.as_bytes()),
             Event::ValueEnd => {
+                let Some(rest) = left.checked_sub(2 * STRING + key.len() + value.len()) else {
+                    return Ok(None);
+                };
+                left = rest;
                 let pairs = metadata.pairs.get_or_insert_default();
                 let earlier = pairs.insert(text(&mut key), text(&mut value));
                 metadata.has_twins |= earlier.is_some();
             }
-            Event::MetadataNull => return Ok(Metadata::default()),
-            Event::MetadataEnd | Event::HeaderEnd | Event::NeedInput => return Ok(metadata),
+            Event::MetadataNull => return Ok(Some(Metadata::default())),
+            Event::MetadataEnd | Event::HeaderEnd | Event::NeedInput => return Ok(Some(metadata)),
             _ => {}
         }
     }
@@ -193,7 +270,7 @@ fn text(bytes: &mut Vec<u8>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::slots;
+    use super::{OwnedIndex, slots};
     use std::format;
     use std::string::String;
     use std::vec::Vec;
@@ -208,5 +285,56 @@ mod tests {
         let header = format!("{{{}}}", names.map(member).collect::<Vec<_>>().join(","));
         assert!((TENSORS..3 * TENSORS).contains(&slots(header.as_bytes()).len()));
         assert!(slots(format!("{{{}}}", member(String::new())).as_bytes()).len() > 1);
+    }
+
+    /// A header of these members, and how long the file is.
+    fn header(members: &[String], data: u64) -> (Vec<u8>, u64) {
+        let text = format!("{{{}}}", members.join(","));
+        let header = [&(text.len() as u64).to_le_bytes()[..], text.as_bytes()].concat();
+        let len = header.len() as u64 + data;
+        (header, len)
+    }
+
+    /// The memory is guessed, and taken anew where it was too little.
+    #[test]
+    fn any_mixture_of_names_and_dimensions_fits() {
+        let long_names = |place: u64| {
+            format!(
+                r#""{}{place}":{{"dtype":"U8","shape":[],"data_offsets":[{place},{}]}}"#,
+                "n".repeat(300),
+                place + 1
+            )
+        };
+        let many_dims = |place: u64| {
+            format!(
+                r#""{place}":{{"dtype":"U8","shape":[{}1],"data_offsets":[{place},{}]}}"#,
+                "1,".repeat(300),
+                place + 1
+            )
+        };
+        let short = |place: u64| {
+            format!(r#""{place}":{{"dtype":"U8","shape":[],"data_offsets":[{place},{}]}}"#, place + 1)
+        };
+        for member in [&long_names as &dyn Fn(u64) -> String, &many_dims, &short] {
+            let reversed: Vec<String> = (0..100).rev().map(member).collect();
+            let (header, len) = header(&reversed, 100);
+            let index = OwnedIndex::of(&header, len).expect("it is sound");
+            assert!(index.tensors().map(|tensor| tensor.begin()).eq(0..100));
+            assert!(index.in_header_order().map(|tensor| tensor.begin()).eq((0..100).rev()));
+        }
+    }
+
+    #[test]
+    fn what_takes_too_much_memory_is_not_listed() {
+        let dims = [format!(r#""a":{{"dtype":"U8","shape":[{}1],"data_offsets":[0,1]}}"#, "1,".repeat(999))];
+        let pairs: Vec<String> = (0..100).map(|key| format!(r#""{key}":"""#)).collect();
+        let pairs = [format!(r#""__metadata__":{{{}}}"#, pairs.join(","))];
+        for (members, data, bytes) in [(&dims, 1, 8049), (&pairs, 0, 16_190)] {
+            let (header, len) = header(members, data);
+            for (most, is_listed) in [(bytes - 1, false), (bytes, true)] {
+                let index = OwnedIndex::of_at_most(&header, len, most).expect("it is sound");
+                assert_eq!(index.is_some(), is_listed, "{most}");
+            }
+        }
     }
 }

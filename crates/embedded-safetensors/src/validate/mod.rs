@@ -308,6 +308,11 @@ impl Machine for HeaderCheck<'_> {
 }
 
 impl Summary {
+    /// How long the file is.
+    pub const fn file_len(&self) -> u64 {
+        self.data_start.wrapping_add(self.data_len) // cannot wrap: the header has been checked
+    }
+
     /// Checks that the tensors end where the file ends.
     ///
     /// # Errors

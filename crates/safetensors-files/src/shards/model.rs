@@ -91,11 +91,6 @@ impl ShardedModel {
         &self.shards
     }
 
-    /// The shards alone.
-    pub fn into_shards(self) -> Vec<FileModel> {
-        self.shards
-    }
-
     /// How many tensors there are.
     pub fn len(&self) -> usize {
         self.index.len()
