@@ -1,7 +1,7 @@
 //! How far apart the values of two tensors are.
 
-use crate::compare::value::{Piece, Value};
-use crate::numbers::Mean;
+use crate::compare::value::Piece;
+use crate::numbers::{Mean, Number};
 
 /// What is still the same.
 #[derive(Clone, Copy, Debug, Default)]
@@ -23,8 +23,8 @@ impl Tolerance {
 pub struct Place {
     /// Among the values of the tensor.
     pub at: u64,
-    pub a: Value,
-    pub b: Value,
+    pub a: Number,
+    pub b: Number,
 }
 
 /// What all pairs of values come to.
@@ -58,7 +58,7 @@ impl Distance {
         if let (Piece::Floats(a), Piece::Floats(b)) = (a, b) {
             for (index, (a, b)) in a.iter().zip(*b).enumerate() {
                 if a != b && !(a.is_nan() && b.is_nan()) {
-                    let place = Place { at: at + index as u64, a: Value::Float(*a), b: Value::Float(*b) };
+                    let place = Place { at: at + index as u64, a: Number::Float(*a), b: Number::Float(*b) };
                     self.add_pair(place, tolerance);
                 }
             }
@@ -78,7 +78,7 @@ impl Distance {
 
     fn add_pair(&mut self, place: Place, tolerance: &Tolerance) {
         self.differing += 1;
-        let (a, b) = (place.a.rounded(), place.b.rounded());
+        let (a, b) = (place.a.nearest(), place.b.nearest());
         if !(a.is_finite() && b.is_finite()) {
             self.not_finite += 1;
             self.beyond += 1;
@@ -96,28 +96,29 @@ impl Distance {
     }
 }
 
-fn are_equal(a: Value, b: Value) -> bool {
+fn are_equal(a: Number, b: Number) -> bool {
     match (a, b) {
-        (Value::Integer(a), Value::Integer(b)) => a == b,
-        (Value::Float(a), Value::Float(b)) => a == b || a.is_nan() && b.is_nan(),
-        (Value::Float(float), Value::Integer(integer)) | (Value::Integer(integer), Value::Float(float)) => {
-            whole(float) == Some(integer)
-        }
+        (Number::Float(a), Number::Float(b)) => a == b || a.is_nan() && b.is_nan(),
+        _ => integer(a).is_some() && integer(a) == integer(b),
     }
 }
 
 /// Exact where both are integers, even if one is written as a float. What is too large for a double is the largest.
-fn distance(a: Value, b: Value) -> f64 {
-    let integer = |value| match value {
-        Value::Integer(integer) => Some(integer),
-        Value::Float(float) => whole(float),
-    };
+fn distance(a: Number, b: Number) -> f64 {
     match (a, b) {
-        (Value::Float(a), Value::Float(b)) => (a - b).abs().min(f64::MAX),
+        (Number::Float(a), Number::Float(b)) => (a - b).abs().min(f64::MAX),
         _ => match (integer(a), integer(b)) {
             (Some(a), Some(b)) => a.abs_diff(b) as f64,
-            _ => (a.rounded() - b.rounded()).abs(),
+            _ => (a.nearest() - b.nearest()).abs(),
         },
+    }
+}
+
+fn integer(number: Number) -> Option<i128> {
+    match number {
+        Number::Float(float) => whole(float),
+        Number::Signed(integer) => Some(integer.into()),
+        Number::Unsigned(integer) => Some(integer.into()),
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::compare::distance::{Distance, Place};
 use crate::compare::models::{Comparison, Degree, Only, Pair, Policy};
 use crate::compare::pair::Likeness;
+use crate::compare::value::shown;
 use crate::json::{Object, array, quoted as json_text};
 use crate::model::Tensor;
 use crate::text::{counted, quoted};
@@ -95,7 +96,7 @@ fn distances(distance: &Distance, tensor: &Tensor<'_>) -> String {
 }
 
 fn at(place: &Place, tensor: &Tensor<'_>) -> String {
-    format!("{}: {} and {}", list(&index(place.at, tensor), ", "), place.a, place.b)
+    format!("{}: {} and {}", list(&index(place.at, tensor), ", "), shown(place.a), shown(place.b))
 }
 
 /// Where a value stands in its tensor. A C64 has two at one place.
@@ -187,7 +188,7 @@ fn distance_json(object: Object, distance: &Distance, tensor: &Tensor<'_>) -> Ob
     let place = |object: Object, (key, place): (&str, &Option<Place>)| match place {
         None => object,
         Some(Place { at, a, b }) => {
-            let values = array([a, b].map(|value| json_text(&value.to_string())));
+            let values = array([a, b].map(|number| json_text(&shown(*number))));
             let index = list(&index(*at, tensor), ",");
             object.raw(key, &Object::new().raw("index", &index).raw("values", &values).end())
         }

@@ -1,36 +1,19 @@
 //! The elements of a tensor as numbers, none of them rounded.
 
+use crate::numbers::Number;
 use embedded_safetensors::{Dtype, FileModel, ReadError, TensorReader, reader};
-use std::fmt;
 use std::io;
 
 /// How many values are held of each tensor.
 const CHUNK: usize = 16 * 1024;
 
-/// A number as it stands in a file. Integers of 64 bits are more than a double holds.
-#[derive(Clone, Copy, Debug)]
-pub enum Value {
-    Float(f64),
-    Integer(i128),
-}
-
-impl Value {
-    /// The nearest double.
-    pub fn rounded(self) -> f64 {
-        match self {
-            Self::Float(float) => float,
-            Self::Integer(integer) => integer as f64,
-        }
-    }
-}
-
-impl fmt::Display for Value {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Integer(integer) => write!(f, "{integer}"),
-            Self::Float(float) if is_short_integer(*float) => write!(f, "{float}"),
-            Self::Float(float) => write_shortest(f, *float),
-        }
+/// A number as people read it.
+pub fn shown(number: Number) -> String {
+    match number {
+        Number::Signed(integer) => integer.to_string(),
+        Number::Unsigned(integer) => integer.to_string(),
+        Number::Float(float) if is_short_integer(float) => float.to_string(),
+        Number::Float(float) => shortest(float),
     }
 }
 
@@ -40,9 +23,9 @@ fn is_short_integer(float: f64) -> bool {
 
 /// A number that is one of single precision has as few digits as that needs.
 #[expect(clippy::cast_possible_truncation, reason = "whether anything is lost is what is asked")]
-fn write_shortest(f: &mut fmt::Formatter<'_>, float: f64) -> fmt::Result {
+fn shortest(float: f64) -> String {
     let single = float as f32;
-    if f64::from(single) == float { write!(f, "{single:?}") } else { write!(f, "{float:?}") }
+    if f64::from(single) == float { format!("{single:?}") } else { format!("{float:?}") }
 }
 
 /// Some values of a tensor, one after the other.
@@ -61,11 +44,11 @@ impl Piece<'_> {
         }
     }
 
-    pub fn values(&self) -> Box<dyn Iterator<Item = Value> + '_> {
+    pub fn values(&self) -> Box<dyn Iterator<Item = Number> + '_> {
         match self {
-            Self::Floats(values) => Box::new(values.iter().map(|value| Value::Float(*value))),
-            Self::Signed(values) => Box::new(values.iter().map(|value| Value::Integer((*value).into()))),
-            Self::Unsigned(values) => Box::new(values.iter().map(|value| Value::Integer((*value).into()))),
+            Self::Floats(values) => Box::new(values.iter().map(|&value| value.into())),
+            Self::Signed(values) => Box::new(values.iter().map(|&value| value.into())),
+            Self::Unsigned(values) => Box::new(values.iter().map(|&value| value.into())),
         }
     }
 }
@@ -110,21 +93,21 @@ impl<'m> Values<'m> {
 
 #[cfg(test)]
 mod tests {
-    use super::Value;
+    use super::{Number, shown};
 
     #[test]
     fn numbers_are_as_short_as_they_can_be() {
-        for (value, shown) in [
-            (Value::Float(f64::from(0.1_f32)), "0.1"),
-            (Value::Float(0.1), "0.1"),
-            (Value::Float(0.1 + 0.2), "0.30000000000000004"),
-            (Value::Float(-3.0), "-3"),
-            (Value::Float(1e30), "1e30"),
-            (Value::Float(f64::NAN), "NaN"),
-            (Value::Float(f64::NEG_INFINITY), "-inf"),
-            (Value::Integer(i128::from(u64::MAX)), "18446744073709551615"),
+        for (number, text) in [
+            (Number::Float(f64::from(0.1_f32)), "0.1"),
+            (Number::Float(0.1), "0.1"),
+            (Number::Float(0.1 + 0.2), "0.30000000000000004"),
+            (Number::Float(-3.0), "-3"),
+            (Number::Float(1e30), "1e30"),
+            (Number::Float(f64::NAN), "NaN"),
+            (Number::Float(f64::NEG_INFINITY), "-inf"),
+            (Number::Unsigned(u64::MAX), "18446744073709551615"),
         ] {
-            assert_eq!(value.to_string(), shown);
+            assert_eq!(shown(number), text);
         }
     }
 }
