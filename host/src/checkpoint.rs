@@ -4,7 +4,7 @@ use crate::complaint::Complaint;
 use crate::failure::NotRead;
 use crate::model::Model;
 use crate::siblings::{Folders, Index, must_be_whole};
-use crate::sums::{file_len, first_unlisted, open_file};
+use crate::sums::{first_unlisted, open_file};
 use crate::text::quoted;
 use crate::work::Work;
 use embedded_safetensors::{FileModel, ReadAt};
@@ -151,7 +151,7 @@ impl<'c> Source<'c> {
 
     fn len(&self) -> u64 {
         match self {
-            Self::Part(part) => file_len(part),
+            Self::Part(part) => part.summary().file_len(),
             Self::Other(_, _, len) => *len,
         }
     }
@@ -159,34 +159,27 @@ impl<'c> Source<'c> {
     /// Copies it to a file that is not there, and will be known by another path.
     fn copy_to(&self, hidden: &Path, known: &Path, work: &Work) -> Result<(), Complaint> {
         let target = File::create_new(hidden).map_err(|error| Complaint::cannot_write(known, &error))?;
-        let copying = Copying { source: self, target, known, work };
         match self {
             Self::Part(part) => {
-                copying.run(*part)?;
+                self.copy(*part, target, known, work)?;
                 Ok(part.check_unchanged()?)
             }
             Self::Other(path, file, len) => {
-                copying.run(*file)?;
+                self.copy(*file, target, known, work)?;
                 let now = file.metadata().map_err(|error| Complaint::not_read(path, error))?.len();
                 if now == *len { Ok(()) } else { Err(Complaint::not_read(path, NotRead::changed())) }
             }
         }
     }
-}
 
-/// One file on its way.
-struct Copying<'c> {
-    source: &'c Source<'c>,
-    target: File,
-    known: &'c Path,
-    work: &'c Work,
-}
-
-impl Copying<'_> {
-    fn run(mut self, mut from: impl ReadAt<Error = io::Error>) -> Result<(), Complaint> {
-        let (path, len) = (self.source.path(), self.source.len());
-        let mut buffer = vec![0; BUFFER];
-        let mut at = 0;
+    fn copy(
+        &self,
+        mut from: impl ReadAt<Error = io::Error>,
+        mut target: File,
+        known: &Path,
+        work: &Work,
+    ) -> Result<(), Complaint> {
+        let (path, len, mut at, mut buffer) = (self.path(), self.len(), 0, vec![0; BUFFER]);
         while at < len {
             let wanted = usize::try_from(len - at).unwrap_or(BUFFER).min(BUFFER);
             let read = from.read_at(at, &mut buffer[..wanted]);
@@ -194,10 +187,10 @@ impl Copying<'_> {
             if read == 0 {
                 return Err(Complaint::not_read(path, NotRead::changed()));
             }
-            let written = self.target.write_all(&buffer[..read]);
-            written.map_err(|error| Complaint::cannot_write(self.known, &error))?;
+            let written = target.write_all(&buffer[..read]);
+            written.map_err(|error| Complaint::cannot_write(known, &error))?;
             at += read as u64;
-            self.work.advance(read as u64)?;
+            work.advance(read as u64)?;
         }
         Ok(())
     }

@@ -1,10 +1,11 @@
 //! Why a command could not do what was asked of it, or may not.
 
 use crate::exit::Exit;
-use crate::failure::{NotRead, sentence};
+use crate::failure::{Failure, NotRead, sentence};
 use crate::json::Object;
 use crate::output::{cannot_write, complain};
 use crate::report::Report;
+use crate::source::Source;
 use crate::text::shown_text;
 use embedded_safetensors::{
     error::Blame,
@@ -41,9 +42,14 @@ enum What {
 }
 
 impl Complaint {
-    /// The file was judged and is not sound.
-    pub fn unsound(file: &Path, report: Report) -> Self {
-        Self { file: Some(name(file)), what: What::Unsound(report) }
+    /// The file was judged and is not sound, or it could not be read.
+    pub fn of(file: &Path, source: &mut Source, failure: Failure) -> Self {
+        let report = match failure {
+            Failure::Unsound(error) => Report::new(source, error),
+            Failure::NotRead(reason) => Err(reason),
+        };
+        let what = report.map_or_else(What::NotRead, What::Unsound);
+        Self { file: Some(name(file)), what }
     }
 
     /// The file could not be read.

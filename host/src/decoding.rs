@@ -2,7 +2,7 @@
 
 use crate::facts::alignment;
 use crate::failure::{Failure, NotRead};
-use crate::header::visit;
+use crate::header::{visit, visit_metadata};
 use crate::json::Pieces;
 use crate::number::digits;
 use crate::source::{BUFFER, Source};
@@ -204,7 +204,7 @@ pub fn print_metadata(source: &mut Source, out: &mut impl Write) -> Result<(), T
     out.write_all(b",\"metadata\":")?;
     let mut metadata = Metadata { out, pieces: Pieces::default(), in_string: false, any: false };
     let mut exists = false;
-    visit(source, |event, _, _| -> Result<_, Trouble> {
+    visit_metadata(source, |event| -> Result<_, Trouble> {
         metadata.see(event)?;
         exists = matches!(event, Event::MetadataEnd);
         let settled = exists || matches!(event, Event::MetadataNull);

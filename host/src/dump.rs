@@ -2,34 +2,34 @@
 
 use crate::facts::{Facts, alignment};
 use crate::json::{Object, quoted};
-use crate::rows::{Listing, Row};
 use crate::table::push_number;
 use crate::text::is_simple;
+use embedded_safetensors::index::IndexedTensor;
 use std::io::{self, Write};
 
-/// The tensors and the metadata of a header that is held, as two members of an object.
-pub fn members(listing: &Listing, data_start: u64, out: &mut impl Write) -> io::Result<()> {
+/// The tensors that an index has, as a member of an object.
+pub fn tensors(tensors: &[IndexedTensor<'_>], data_start: u64, out: &mut impl Write) -> io::Result<()> {
     out.write_all(b"\"tensors\":{")?;
     let mut text = Vec::new();
-    for row in listing.rows(0..listing.len()) {
-        push_tensor(&mut text, &row, data_start);
+    for tensor in tensors {
+        push_tensor(&mut text, tensor, data_start);
         out.write_all(&text)?;
         text.clear();
         text.push(b',');
     }
-    write!(out, "}},\"metadata\":{}", metadata(listing))
+    out.write_all(b"}")
 }
 
-fn push_tensor(text: &mut Vec<u8>, row: &Row<'_>, data_start: u64) {
-    push_quoted(text, row.name);
+fn push_tensor(text: &mut Vec<u8>, tensor: &IndexedTensor<'_>, data_start: u64) {
+    push_quoted(text, tensor.name());
     text.extend_from_slice(b":{\"dtype\":\"");
-    text.extend_from_slice(row.dtype.name().as_bytes());
+    text.extend_from_slice(tensor.dtype().name().as_bytes());
     text.extend_from_slice(b"\",\"shape\":");
-    push_numbers(text, row.dims);
+    push_numbers(text, tensor.dims());
     text.extend_from_slice(b",\"data_offsets\":");
-    push_numbers(text, &[row.begin, row.end]);
+    push_numbers(text, &[tensor.begin(), tensor.end()]);
     text.extend_from_slice(b",\"alignment\":");
-    push_number(text, alignment(data_start, row.begin));
+    push_number(text, alignment(data_start, tensor.begin()));
     text.push(b'}');
 }
 
@@ -53,12 +53,6 @@ fn push_numbers(text: &mut Vec<u8>, numbers: &[u64]) {
     text.push(b']');
 }
 
-fn metadata(listing: &Listing) -> String {
-    let Some(pairs) = &listing.metadata else { return "null".into() };
-    let pairs = pairs.iter().fold(Object::new(), |object, (key, value)| object.text(key, value));
-    pairs.end()
-}
-
 /// How many parameters each dtype has, and bytes.
 pub fn by_dtype(facts: &Facts) -> String {
     let object = facts.by_dtype.iter().fold(Object::new(), |object, (dtype, elements, bytes)| {
@@ -70,18 +64,10 @@ pub fn by_dtype(facts: &Facts) -> String {
 
 /// More members.
 pub fn facts(facts: &Facts) -> String {
-    let Facts { tensors, dims, name_bytes, longest_name, most_dims, misaligned, .. } = *facts;
-    let index =
-        Object::new().number("tensors", tensors).number("dims", dims).number("name_bytes", name_bytes);
-    let index = index.number("bytes", facts.index_bytes()).end();
-    let members = Object::new()
+    let object = Object::new()
         .number("parameters", facts.parameters())
         .raw("dtypes", &by_dtype(facts))
-        .number("misaligned", misaligned)
-        .raw("index", &index)
-        .number("longest_name", longest_name)
-        .number("most_dims", most_dims)
-        .flag("in_order", !facts.out_of_order)
-        .end();
+        .number("misaligned", facts.misaligned);
+    let members = facts.sizes.members(object).flag("in_order", !facts.out_of_order).end();
     members[1..members.len() - 1].to_owned()
 }

@@ -32,16 +32,14 @@ impl Excerpt {
         if !is_in_text(error.kind) {
             return Ok(None);
         }
-        let mut length = [0; 8];
-        read_exactly(source, 0, &mut length)?;
-        let end = u64::from_le_bytes(length).saturating_add(HEADER);
+        let end = source.header_end()?;
         if end == HEADER {
             return Ok(None);
         }
         let from = error.at.saturating_sub(REACH).max(HEADER);
         let to = error.at.saturating_add(REACH).min(end);
-        let before = read_range(source, from, error.at)?;
-        let behind = read_range(source, error.at, to)?;
+        let before = source.read_range(from..error.at)?;
+        let behind = source.read_range(error.at..to)?;
         let token = token_len(error.kind, &behind);
         Ok(Some(Self::new(
             &Side::new(skip_tail(&before, from), from > HEADER),
@@ -165,23 +163,4 @@ fn skip_tail(bytes: &[u8], from: u64) -> &[u8] {
     let is_tail = |byte: &&u8| matches!(byte, 0x80..=0xBF);
     let tail = if from == HEADER { 0 } else { bytes.iter().take(3).take_while(is_tail).count() };
     &bytes[tail..]
-}
-
-fn read_range(source: &mut Source, from: u64, to: u64) -> io::Result<Vec<u8>> {
-    let len = usize::try_from(to.saturating_sub(from)).map_err(io::Error::other)?;
-    let mut bytes = vec![0; len];
-    read_exactly(source, from, &mut bytes)?;
-    Ok(bytes)
-}
-
-fn read_exactly(source: &mut Source, from: u64, bytes: &mut [u8]) -> io::Result<()> {
-    let mut filled = 0;
-    while filled < bytes.len() {
-        let piece = source.read_at(from + filled as u64, &mut bytes[filled..])?;
-        if piece.is_empty() {
-            return Err(io::ErrorKind::UnexpectedEof.into());
-        }
-        filled += piece.len();
-    }
-    Ok(())
 }

@@ -1,9 +1,10 @@
 //! What the tensors of a file have in common: how many parameters they are, how they lie, and what a device needs to hold them.
 
 use crate::picture::Picture;
+use crate::plan::Sizes;
 use crate::rows::Row;
 use crate::text::{counted, grouped, quoted};
-use embedded_safetensors::{Dtype, index::IndexRecord, tensor::MAX_RANK, validate::Summary};
+use embedded_safetensors::{Dtype, tensor::MAX_RANK, validate::Summary};
 
 /// How many names a note has at most.
 const NAMED: usize = 3;
@@ -11,11 +12,7 @@ const NAMED: usize = 3;
 /// Gathered row by row.
 pub struct Facts {
     data_start: u64,
-    pub tensors: u64,
-    pub dims: u64,
-    pub name_bytes: u64,
-    pub longest_name: u64,
-    pub most_dims: u64,
+    pub sizes: Sizes,
     /// The range of the last tensor, as long as they are in order.
     last: (u64, u64),
     pub out_of_order: bool,
@@ -31,11 +28,7 @@ impl Facts {
     pub fn new(summary: &Summary, columns: usize) -> Self {
         Self {
             data_start: summary.data_start,
-            tensors: 0,
-            dims: 0,
-            name_bytes: 0,
-            longest_name: 0,
-            most_dims: 0,
+            sizes: Sizes::default(),
             last: (0, 0),
             out_of_order: false,
             by_dtype: Vec::new(),
@@ -46,28 +39,24 @@ impl Facts {
     }
 
     pub fn add(&mut self, row: &Row<'_>) {
-        self.tensors += 1;
-        self.dims += row.rank;
-        self.name_bytes += row.name_bytes;
-        self.longest_name = self.longest_name.max(row.name_bytes);
-        self.most_dims = self.most_dims.max(row.rank);
+        self.sizes.add(row.name_bytes, row.rank);
         self.out_of_order |= (row.begin, row.end) < self.last;
         self.last = (row.begin, row.end);
         self.add_alignment(row);
-        let place = self.count(row);
+        let place = self.count(row.dtype, row.elements(), row.bytes());
         self.picture.add(place, row.begin, row.end);
     }
 
-    /// Where its dtype has its place.
-    pub fn count(&mut self, row: &Row<'_>) -> usize {
-        let known = self.by_dtype.iter().position(|(dtype, ..)| *dtype == row.dtype);
+    /// Takes in elements of a dtype. Where that has its place.
+    pub fn count(&mut self, dtype: Dtype, elements: u64, bytes: u64) -> usize {
+        let known = self.by_dtype.iter().position(|(known, ..)| *known == dtype);
         let place = known.unwrap_or_else(|| {
-            self.by_dtype.push((row.dtype, 0, 0));
+            self.by_dtype.push((dtype, 0, 0));
             self.by_dtype.len() - 1
         });
-        let (_, elements, bytes) = &mut self.by_dtype[place];
-        *elements += row.elements();
-        *bytes += row.bytes();
+        let (_, all_elements, all_bytes) = &mut self.by_dtype[place];
+        *all_elements += elements;
+        *all_bytes += bytes;
         place
     }
 
@@ -85,21 +74,15 @@ impl Facts {
         self.by_dtype.iter().map(|(_, elements, _)| elements).sum()
     }
 
-    /// How large the `IndexStorage` is.
-    pub fn index_bytes(&self) -> u64 {
-        let records = self.tensors * size_of::<IndexRecord>() as u64;
-        (records + self.dims * size_of::<u64>() as u64 + self.name_bytes).next_multiple_of(8)
-    }
-
     /// What is to be minded, in sentences.
     pub fn notes(&self) -> Vec<String> {
         let order =
             "the tensors are not in the order of their offsets: a device needs slots or an index to open it";
-        let rank =
-            format!("a tensor has {} dimensions: only an index holds more than {MAX_RANK}", self.most_dims);
+        let most_dims = self.sizes.most_dims;
+        let rank = format!("a tensor has {most_dims} dimensions: only an index holds more than {MAX_RANK}");
         let notes = [
             (self.out_of_order, order.to_owned()),
-            (self.most_dims > MAX_RANK as u64, rank),
+            (most_dims > MAX_RANK as u64, rank),
             (self.misaligned > 0, self.misalignment()),
         ];
         notes.into_iter().filter_map(|(applies, note)| applies.then_some(note)).collect()

@@ -1,6 +1,6 @@
 //! Why a file got no good verdict.
 
-use embedded_safetensors::Error;
+use embedded_safetensors::{Error, ReadError, error::Blame};
 use std::fmt;
 use std::io;
 
@@ -48,6 +48,20 @@ impl From<io::Error> for Failure {
 impl From<NotRead> for Failure {
     fn from(reason: NotRead) -> Self {
         Self::NotRead(reason)
+    }
+}
+
+impl From<ReadError<io::Error>> for Failure {
+    fn from(error: ReadError<io::Error>) -> Self {
+        match error {
+            ReadError::Source(error) => error.into(),
+            ReadError::UnexpectedEof { .. } => NotRead::changed().into(),
+            ReadError::Format(error) => match error.kind.blame() {
+                Blame::File => Self::Unsound(error),
+                Blame::Limit => NotRead::because(error.kind.to_string()).into(),
+                Blame::Usage => NotRead::changed().into(),
+            },
+        }
     }
 }
 

@@ -1,103 +1,88 @@
 //! The verdict: header, layout, length and names, in memory that does not depend on the file.
 
+use crate::complaint::Complaint;
 use crate::failure::{Failure, NotRead};
-use crate::header::{Part, each_entry, feed, visit};
-use crate::parallel::both;
-use crate::source::{Data, Source};
+use crate::header::visit;
+use crate::open::open;
+use crate::source::{BUFFER, Data, Source};
 use embedded_safetensors::{
-    Error, ErrorKind,
+    Error, ErrorKind, Model, ReadError,
     header::Event,
-    validate::{DuplicateCheck, HeaderCheck, Progress, Slot, Summary},
+    index::OwnedIndex,
+    validate::{Slot, Summary},
 };
-use std::hash::{BuildHasher, DefaultHasher, Hasher, RandomState};
+use std::hash::{BuildHasher, RandomState};
 use std::ops::ControlFlow;
+use std::path::Path;
 use std::sync::{Condvar, Mutex, PoisonError};
 
 /// The most slots that are ever allocated at one time, by all threads together: 24 MiB.
 const MOST_SLOTS: u64 = 1 << 20;
-/// A header of so many bytes is worth a second thread.
-const LONG: usize = 1 << 20;
-/// No tensor takes less of a header.
-const SHORTEST_ENTRY: u64 = 50;
+/// A header up to this length is read at once, if nobody wants more.
+pub const SHORT: u64 = 256 * 1024;
 /// Names longer than this are compared piece by piece. Untouched unless two hashes are the same.
 const NAME_MEMORY: usize = 1 << 19;
 
-/// Judges a file. Of a stream the data is read too, and kept if the caller wants it.
-pub fn judge(source: &mut Source, data: Data) -> Result<Summary, Failure> {
-    let verdict = judge_contents(source, data);
-    source.check_unchanged()?;
-    verdict
+/// Opens a file, or standard input for `-`, and proves it as [`prove`] does.
+///
+/// # Errors
+/// As there; it cannot be opened.
+pub fn open_sound(path: &Path, most: u64, data: Data) -> Result<(Source, Judged), Complaint> {
+    let mut source = open(path).map_err(|reason| Complaint::not_read(path, reason))?;
+    let judged = prove(&mut source, path, most, data)?;
+    Ok((source, judged))
 }
 
-fn judge_contents(source: &mut Source, data: Data) -> Result<Summary, Failure> {
-    match source.header().zip(source.len()).and_then(|(header, len)| praise(&header, len)) {
-        Some(summary) => Ok(summary),
-        None => judge_in_passes(source, data),
-    }
+/// Judges a file as [`judge`] does.
+///
+/// # Errors
+/// It is not sound, or cannot be read.
+pub fn prove(source: &mut Source, path: &Path, most: u64, data: Data) -> Result<Judged, Complaint> {
+    judge(source, most, data).map_err(|failure| Complaint::of(path, source, failure))
 }
 
-/// The good verdict on a header that is held, which most deserve. What is wrong with another, if anything, is found out in passes.
-fn praise(header: &[u8], file_len: u64) -> Option<Summary> {
-    if header.len() < LONG {
-        return praise_order(header, file_len).filter(|_| may_not_have_twins(header));
-    }
-    let (summary, has_no_twins) = both(|| praise_order(header, file_len), || may_not_have_twins(header));
-    summary.filter(|_| has_no_twins)
-}
+/// What a sound file describes, and the list of that if its header is short and the list takes little more.
+pub type Judged = (Summary, Option<OwnedIndex>);
 
-fn praise_order(header: &[u8], file_len: u64) -> Option<Summary> {
-    match praise_layout(header, file_len, &mut []) {
-        Err(error) if error.kind == ErrorKind::OutOfOrder => {
-            let mut slots = Slots::take(2 + header.len() as u64 / SHORTEST_ENTRY);
-            praise_layout(header, file_len, &mut slots.slots).ok()
-        }
-        verdict => verdict.ok(),
-    }
-}
-
-fn praise_layout(header: &[u8], file_len: u64, slots: &mut [Slot]) -> Result<Summary, Error> {
-    let mut check = HeaderCheck::new(Some(file_len), slots);
-    while check.push(&mut &header[..])? == Progress::Rewind {}
-    check.summary().ok_or(Error { kind: ErrorKind::Changed, at: check.position() })
-}
-
-/// Whether all names of tensors have different hashes, and all keys of the metadata.
-fn may_not_have_twins(header: &[u8]) -> bool {
-    let chance = RandomState::new();
-    let (mut names, mut keys, mut text) = (Vec::new(), Vec::new(), chance.build_hasher());
-    let read = each_entry(header, |part| match part {
-        Part::Tensor(entry) => names.push(hash(chance.build_hasher(), entry.name_bytes())),
-        Part::Event(Event::Name(piece) | Event::Key(piece)) => text.write(piece.as_bytes()),
-        Part::Event(Event::Metadata) => text = chance.build_hasher(),
-        Part::Event(Event::Tensor) => names.push(take(&mut text, &chance)),
-        Part::Event(Event::KeyEnd) => keys.push(take(&mut text, &chance)),
-        Part::Event(_) => {}
+/// Judges a file, and lists what is in it if its header has at most so many bytes. Of a stream the data is read too, and kept if the caller wants it.
+pub fn judge(source: &mut Source, most: u64, data: Data) -> Result<Judged, Failure> {
+    let judged = list(source, most).and_then(|index| match index {
+        Some(index) => Ok((index.summary(), Some(index))),
+        None => judge_in_passes(source, data).map(|summary| (summary, None)),
     });
-    read.is_ok() && are_different(&mut names) && are_different(&mut keys)
+    source.check_unchanged()?;
+    judged
 }
 
-fn hash(mut hasher: impl Hasher, text: &[u8]) -> u64 {
-    hasher.write(text);
-    hasher.finish()
-}
-
-fn take(text: &mut DefaultHasher, chance: &RandomState) -> u64 {
-    std::mem::replace(text, chance.build_hasher()).finish()
-}
-
-fn are_different(hashes: &mut [u64]) -> bool {
-    hashes.sort_unstable();
-    hashes.windows(2).all(|pair| pair[0] != pair[1])
+fn list(source: &mut Source, most: u64) -> Result<Option<OwnedIndex>, Failure> {
+    match source.header(most)?.zip(source.len()) {
+        Some((header, len)) => {
+            let most = usize::try_from(most + most / 2).unwrap_or(usize::MAX);
+            Ok(OwnedIndex::of_at_most(&header, len, most)?)
+        }
+        None => Ok(None),
+    }
 }
 
 fn judge_in_passes(source: &mut Source, data: Data) -> Result<Summary, Failure> {
     let mut slots = Slots::take(count_names(source)?);
-    let summary = judge_header(source, &mut slots.slots)?;
+    let (slots, mut window) = (&mut slots.slots, vec![0; BUFFER]);
     if source.len().is_none() {
-        let len = source.take_in_data(summary.data_start, summary.data_len, data)?;
-        summary.check_file_len(len)?;
+        // How long a stream is, is known at its end, to which only a sound header leads.
+        let data_len = match Model::open_sorting(&mut *source, slots, &mut window) {
+            Ok(model) => model.summary().data_len,
+            // More than any file has; the error tells how much this one has.
+            Err(ReadError::Format(Error { kind: ErrorKind::DataShort { needed, .. }, .. })) => needed,
+            Err(error) => return Err(error.into()),
+        };
+        let data_start = source.header_end()?;
+        source.take_in_data(data_start, data_len, data)?;
     }
-    judge_names(source, &mut slots.slots, summary.data_start)?;
+    let mut model = Model::open_sorting(source, slots, &mut window)?;
+    let (summary, chance) = (model.summary(), RandomState::new());
+    // No name is longer than the header.
+    let mut text = vec![0; usize::try_from(summary.data_start).unwrap_or(NAME_MEMORY).min(NAME_MEMORY)];
+    model.check_names([chance.hash_one(0), chance.hash_one(1)], slots, &mut text, &mut window)?;
     Ok(summary)
 }
 
@@ -146,18 +131,4 @@ impl Drop for Slots {
         *FREE.lock().unwrap_or_else(PoisonError::into_inner) += self.taken;
         GIVEN_BACK.notify_all();
     }
-}
-
-fn judge_header(source: &mut Source, slots: &mut [Slot]) -> Result<Summary, Failure> {
-    let mut check = HeaderCheck::new(source.len(), slots);
-    feed(source, false, |input| check.push(input))?;
-    check.summary().ok_or_else(|| NotRead::changed().into())
-}
-
-/// No name is longer than the header.
-fn judge_names(source: &mut Source, slots: &mut [Slot], header: u64) -> Result<(), Failure> {
-    let chance = RandomState::new();
-    let mut text = vec![0; usize::try_from(header).unwrap_or(NAME_MEMORY).min(NAME_MEMORY)];
-    let mut check = DuplicateCheck::new([chance.hash_one(0), chance.hash_one(1)], slots, &mut text);
-    feed(source, true, |input| check.push(input))
 }

@@ -6,8 +6,8 @@ use embedded_safetensors::{
     FileModel,
     file::{FileError, FileFault},
 };
-use std::fs::File;
-use std::io::{ErrorKind, Read, Seek};
+use std::fs::{File, Metadata};
+use std::io::{self, ErrorKind, Read, Seek};
 use std::path::Path;
 
 /// Opens a file, or standard input for `-`. Never waits for somebody to open the other end.
@@ -17,21 +17,18 @@ pub fn open(path: &Path) -> Result<Source, NotRead> {
 
 /// Opens what is read once, from front to end, and is no model: a file, or what a program writes into a pipe.
 pub fn open_list(path: &Path) -> Result<Box<dyn Read>, NotRead> {
-    let file = system::open_at_once(path)?;
+    let (file, metadata) = no_folder(system::open_at_once(path)?)?;
+    if system::is_fifo(&metadata) { system::first_of_fifo(file) } else { Ok(system::patient(file)) }
+}
+
+/// What the system says of it.
+fn no_folder(file: File) -> io::Result<(File, Metadata)> {
     let metadata = file.metadata()?;
-    match metadata.is_dir() {
-        true => Err(std::io::Error::from(ErrorKind::IsADirectory).into()),
-        false if system::is_fifo(&metadata) => system::first_of_fifo(file),
-        false => Ok(system::patient(file)),
-    }
+    if metadata.is_dir() { Err(ErrorKind::IsADirectory.into()) } else { Ok((file, metadata)) }
 }
 
 fn open_path(path: &Path) -> Result<Source, NotRead> {
-    let file = system::open_at_once(path)?;
-    let metadata = file.metadata()?;
-    if metadata.is_dir() {
-        return Err(std::io::Error::from(ErrorKind::IsADirectory).into());
-    }
+    let (file, metadata) = no_folder(system::open_at_once(path)?)?;
     // Files that the system makes up as they are read claim to be empty.
     if metadata.is_file() && metadata.len() > 0 {
         let source = Source::file(file, &metadata)?;
@@ -70,11 +67,7 @@ fn is_interruption(error: &FileError) -> bool {
 
 /// Standard input may be a file that somebody has read the beginning of: what is left counts then.
 fn open_stdin() -> Result<Source, NotRead> {
-    let mut file: File = system::stdin()?;
-    let metadata = file.metadata()?;
-    if metadata.is_dir() {
-        return Err(std::io::Error::from(ErrorKind::IsADirectory).into());
-    }
+    let (mut file, metadata) = no_folder(system::stdin()?)?;
     if metadata.is_file() && metadata.len() > 0 && file.stream_position()? == 0 {
         return Source::file(file, &metadata);
     }

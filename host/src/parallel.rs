@@ -13,17 +13,6 @@ pub fn cores() -> NonZero<usize> {
     available_parallelism().unwrap_or(NonZero::<usize>::MIN)
 }
 
-/// Does two things at once, where there is a thread for it.
-pub fn both<A: Send, B>(one: impl Fn() -> A + Sync, other: impl FnOnce() -> B) -> (A, B) {
-    let one = &one;
-    scope(|scope| {
-        let begun = Builder::new().spawn_scoped(scope, one);
-        let done = other();
-        let of_thread = begun.ok().and_then(|thread| thread.join().ok());
-        (of_thread.unwrap_or_else(one), done)
-    })
-}
-
 /// Does `work` with every item, on so many threads, and hands each result to `take` as soon as all before it have been taken. Where
 /// `take` fails, what has not been begun is left.
 pub fn in_order<'i, T: Sync, R: Send, E>(

@@ -28,7 +28,7 @@ pub struct Picture {
 
 impl Picture {
     pub fn new(summary: &Summary, columns: usize) -> Self {
-        let (data_start, file_len) = (summary.data_start, summary.data_start + summary.data_len);
+        let (data_start, file_len) = (summary.data_start, summary.file_len());
         let mut picture = Self { file_len, data_start, kinds: vec![vec![0; columns]], columns };
         picture.cover(0, 0, data_start);
         picture

@@ -14,17 +14,46 @@ pub struct Plan {
     /// Where in the file the data begins.
     pub data_start: u64,
     pub data_bytes: u64,
+    pub sizes: Sizes,
+    pub largest_tensor: Extent,
+    /// All that has the same index of axis 0. Of a tensor without axes, all of it.
+    pub largest_row: Extent,
+}
+
+/// What memory for names and shapes depends on.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Sizes {
     /// The parameters of an `IndexStorage`.
     pub tensors: u64,
     pub dims: u64,
     pub name_bytes: u64,
-    /// How large that is.
-    pub index_bytes: u64,
     pub longest_name: u64,
     pub most_dims: u64,
-    pub largest_tensor: Extent,
-    /// All that has the same index of axis 0. Of a tensor without axes, all of it.
-    pub largest_row: Extent,
+}
+
+impl Sizes {
+    /// Takes in a tensor with so long a name and so many dimensions.
+    pub fn add(&mut self, name_bytes: u64, rank: u64) {
+        self.tensors += 1;
+        self.dims += rank;
+        self.name_bytes += name_bytes;
+        self.longest_name = self.longest_name.max(name_bytes);
+        self.most_dims = self.most_dims.max(rank);
+    }
+
+    /// How large the `IndexStorage` is.
+    pub fn index_bytes(&self) -> u64 {
+        let records = self.tensors * size_of::<IndexRecord>() as u64;
+        (records + self.dims * size_of::<u64>() as u64 + self.name_bytes).next_multiple_of(8)
+    }
+
+    /// The same for programs.
+    pub fn members(&self, object: Object) -> Object {
+        let index = Object::new().number("tensors", self.tensors).number("dims", self.dims);
+        let index = index.number("name_bytes", self.name_bytes).number("bytes", self.index_bytes());
+        let object = object.raw("index", &index.end());
+        object.number("longest_name", self.longest_name).number("most_dims", self.most_dims)
+    }
 }
 
 /// How much something is.
@@ -48,26 +77,18 @@ impl Plan {
     pub fn of(model: &Model) -> Result<Self, Complaint> {
         let summary = one_file(model)?.summary();
         let mut plan = Self {
-            file_bytes: summary.data_start + summary.data_len,
+            file_bytes: summary.file_len(),
             header_bytes: summary.data_start - 8,
             data_start: summary.data_start,
             data_bytes: summary.data_len,
             ..Self::default()
         };
         model.tensors().for_each(|tensor| plan.add(&tensor));
-        let records = plan.tensors * size_of::<IndexRecord>() as u64;
-        let dims = plan.dims * size_of::<u64>() as u64;
-        plan.index_bytes = (records + dims + plan.name_bytes).next_multiple_of(8);
         Ok(plan)
     }
 
     fn add(&mut self, tensor: &Tensor<'_>) {
-        let (rank, name) = (tensor.dims().len() as u64, tensor.name().len() as u64);
-        self.tensors += 1;
-        self.dims += rank;
-        self.name_bytes += name;
-        self.longest_name = self.longest_name.max(name);
-        self.most_dims = self.most_dims.max(rank);
+        self.sizes.add(tensor.name().len() as u64, tensor.dims().len() as u64);
         let all = Extent { bytes: tensor.byte_len(), elements: tensor.elements() };
         self.largest_tensor = self.largest_tensor.max(all);
         self.largest_row = self.largest_row.max(row(tensor));
@@ -75,19 +96,16 @@ impl Plan {
 
     /// The same for programs.
     pub fn json(&self) -> String {
-        let index = Object::new().number("tensors", self.tensors).number("dims", self.dims);
-        let index = index.number("name_bytes", self.name_bytes).number("bytes", self.index_bytes);
         let extent = |extent: Extent| {
             Object::new().number("bytes", extent.bytes).number("elements", extent.elements).end()
         };
-        Object::new()
+        let object = Object::new()
             .number("file_bytes", self.file_bytes)
             .number("header_bytes", self.header_bytes)
             .number("data_start", self.data_start)
-            .number("data_bytes", self.data_bytes)
-            .raw("index", &index.end())
-            .number("longest_name", self.longest_name)
-            .number("most_dims", self.most_dims)
+            .number("data_bytes", self.data_bytes);
+        self.sizes
+            .members(object)
             .raw("largest_tensor", &extent(self.largest_tensor))
             .raw("largest_row", &extent(self.largest_row))
             .end()

@@ -6,11 +6,11 @@ use crate::dump::by_dtype;
 use crate::facts::{Facts, alignment};
 use crate::json::{self, Object};
 use crate::model::{Model, Tensor};
-use crate::rows::Row;
 use crate::table::print_parameters;
 use crate::text::{quoted, shown_text};
 use crate::verdict::Verdict;
 use embedded_safetensors::validate::Summary;
+use std::collections::BTreeMap;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
@@ -32,23 +32,18 @@ pub fn inspect(path: &Path, json: bool) -> Outcome {
 fn facts(model: &Model) -> Facts {
     let mut facts = Facts::new(&Summary { tensors: 0, data_start: 0, data_len: 0 }, 2);
     for tensor in model.tensors() {
-        let (name, dims) = (tensor.name(), tensor.dims());
-        facts.count(&Row {
-            name,
-            name_bytes: name.len() as u64,
-            dtype: tensor.dtype(),
-            dims,
-            rank: dims.len() as u64,
-            begin: tensor.begin(),
-            end: tensor.end(),
-        });
+        facts.count(tensor.dtype(), tensor.elements(), tensor.byte_len());
     }
     facts
 }
 
-fn place(model: &Model, tensor: Tensor<'_>) -> u64 {
-    let data_start = model.parts().get(tensor.part()).map_or(0, |part| part.summary().data_start);
-    alignment(data_start, tensor.begin())
+fn place(tensor: &Tensor<'_>) -> u64 {
+    alignment(tensor.model().summary().data_start, tensor.begin())
+}
+
+/// The number of the file that it is in.
+fn shard(model: &Model, tensor: &Tensor<'_>) -> u64 {
+    model.part_of(tensor) as u64 + 1
 }
 
 fn print(model: &Model, facts: &Facts, out: &mut impl Write) -> Result<(), Complaint> {
@@ -63,7 +58,7 @@ fn print(model: &Model, facts: &Facts, out: &mut impl Write) -> Result<(), Compl
     for (number, part) in model.parts().iter().enumerate() {
         let (name, len) = (part.path().file_name().unwrap_or_default(), part.summary());
         let name = shown_text(&name.to_string_lossy());
-        let bytes = (len.data_start + len.data_len).to_string();
+        let bytes = len.file_len().to_string();
         table.push([(number + 1).to_string(), name, part.len().to_string(), bytes]);
     }
     table.print(out)?;
@@ -71,7 +66,7 @@ fn print(model: &Model, facts: &Facts, out: &mut impl Write) -> Result<(), Compl
     tensors_of(model).print(out)?;
     writeln!(out)?;
     print_parameters(facts, out)?;
-    let keys: Vec<String> = model.metadata().keys().map(|key| quoted(key)).collect();
+    let keys: Vec<String> = model.metadata().into_iter().flatten().map(|(key, _)| quoted(key)).collect();
     if !keys.is_empty() {
         writeln!(out, "  metadata: {}", keys.join(", "))?;
     }
@@ -92,7 +87,7 @@ fn tensors_of(model: &Model) -> Table {
     for tensor in model.tensors() {
         let (name, dtype, shape) = (quoted(tensor.name()), tensor.dtype().to_string(), tensor.dims());
         let numbers =
-            [tensor.begin(), tensor.end(), tensor.byte_len(), place(model, tensor), tensor.part() as u64 + 1];
+            [tensor.begin(), tensor.end(), tensor.byte_len(), place(&tensor), shard(model, &tensor)];
         table.push(
             [name, dtype, format!("{shape:?}")].into_iter().chain(numbers.map(|number| number.to_string())),
         );
@@ -104,7 +99,7 @@ fn print_json(model: &Model, facts: &Facts, out: &mut impl Write) -> Result<(), 
     let shards = model.parts().iter().map(|part| {
         let (name, len) = (part.path().file_name().unwrap_or_default(), part.summary());
         let object = Object::new().text("file", &name.to_string_lossy()).number("tensors", len.tensors);
-        object.number("bytes", len.data_start + len.data_len).number("data_start", len.data_start).end()
+        object.number("bytes", len.file_len()).number("data_start", len.data_start).end()
     });
     let object = Object::new().text("file", &model.path().to_string_lossy()).flag("ok", true);
     let object = object.number("bytes", model.file_lens()).raw("shards", &json::array(shards));
@@ -112,13 +107,14 @@ fn print_json(model: &Model, facts: &Facts, out: &mut impl Write) -> Result<(), 
         let shape = json::array(tensor.dims().iter().map(u64::to_string));
         let range = json::array([tensor.begin().to_string(), tensor.end().to_string()]);
         let member = Object::new().text("dtype", tensor.dtype().name()).raw("shape", &shape);
-        let member = member.raw("data_offsets", &range).number("alignment", place(model, tensor));
-        format!("{}:{}", json::quoted(tensor.name()), member.number("shard", tensor.part() as u64 + 1).end())
+        let member = member.raw("data_offsets", &range).number("alignment", place(&tensor));
+        format!("{}:{}", json::quoted(tensor.name()), member.number("shard", shard(model, &tensor)).end())
     });
     let tensors: Vec<String> = tensors.collect();
-    let metadata =
-        model.metadata().iter().fold(Object::new(), |object, (key, value)| object.text(key, value)).end();
-    let metadata = if model.pairs().is_some() { metadata } else { "null".into() };
+    let pairs = |pairs: &BTreeMap<String, String>| {
+        pairs.iter().fold(Object::new(), |object, (key, value)| object.text(key, value)).end()
+    };
+    let metadata = model.metadata().map_or("null".into(), pairs);
     let object = object.raw("tensors", &format!("{{{}}}", tensors.join(","))).raw("metadata", &metadata);
     let object = object.number("parameters", facts.parameters()).raw("dtypes", &by_dtype(facts));
     writeln!(out, "{}", object.end())?;

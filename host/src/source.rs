@@ -1,15 +1,12 @@
 //! A file that can be read again and again, a piece at a time, whatever it came from.
 
 use crate::failure::{NotRead, sentence};
-use embedded_safetensors::header::MAX_HEADER_LEN;
+use embedded_safetensors::{ReadAt, header::MAX_HEADER_LEN, io::FileLen};
 use std::fs::{File, Metadata};
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
-use std::sync::Arc;
+use std::ops::Range;
 use std::time::SystemTime;
 use tempfile::{SpooledData, SpooledTempFile};
-
-/// A header up to this length is held as soon as a file is opened.
-const HELD: u64 = 256 * 1024;
 
 /// How much is read at a time.
 pub const BUFFER: usize = 64 * 1024;
@@ -31,8 +28,6 @@ pub struct Source {
     len: Option<u64>,
     /// The beginning of a file up to here is its header, and read by itself.
     header_end: u64,
-    /// All of that, or none.
-    held: Arc<Vec<u8>>,
     /// Another handle may move the cursor.
     is_shared: bool,
 }
@@ -51,13 +46,13 @@ enum Store {
 
 /// What tells that somebody else wrote to a file.
 #[derive(PartialEq, Eq)]
-struct Stamp {
-    len: u64,
+pub struct Stamp {
+    pub len: u64,
     modified: Option<SystemTime>,
 }
 
 impl Stamp {
-    fn of(metadata: &Metadata) -> Self {
+    pub fn of(metadata: &Metadata) -> Self {
         Self { len: metadata.len(), modified: metadata.modified().ok() }
     }
 }
@@ -68,20 +63,13 @@ impl Source {
         let stamp = Stamp::of(metadata);
         // No position is `u64::MAX`: the first read seeks.
         let (len, cursor) = (Some(stamp.len), u64::MAX);
-        let mut source = Self {
-            store: Store::File { file, stamp },
-            cursor,
-            len,
-            header_end: 8,
-            held: Arc::default(),
-            is_shared: false,
-        };
+        let mut source =
+            Self { store: Store::File { file, stamp }, cursor, len, header_end: 8, is_shared: false };
         let prefix = source.read_up_to(0, 8)?;
         if let Ok(prefix) = <[u8; 8]>::try_from(&prefix[..]) {
             // Of a header that claims too much nothing but the claim is ever looked at.
             let length = Some(u64::from_le_bytes(prefix)).filter(|&length| length <= MAX_HEADER_LEN);
             source.header_end = 8 + length.unwrap_or(0);
-            source.hold(HELD)?;
         }
         Ok(source)
     }
@@ -91,28 +79,33 @@ impl Source {
         self.header_end > 8
     }
 
-    /// Keeps the header of a file in memory, if with its length it has at most so many bytes.
-    pub fn hold(&mut self, most: u64) -> Result<(), NotRead> {
-        let fits = self.header_end <= most && self.len.is_some_and(|len| self.header_end <= len);
-        if fits && self.held.is_empty() {
-            let header = self.read_up_to(0, self.header_end)?;
-            if header.len() as u64 == self.header_end {
-                self.held = Arc::new(header);
-            }
-        }
-        Ok(())
+    /// The header of a file, with the 8 bytes of its length; nothing if it has more bytes than `most`, and nothing of a stream.
+    pub fn header(&mut self, most: u64) -> io::Result<Option<Vec<u8>>> {
+        let end = self.header_end;
+        let is_short = (8..=most).contains(&end) && self.len.is_some_and(|len| end <= len);
+        let header = if is_short { self.read_up_to(0, end)? } else { Vec::new() };
+        Ok((is_short && header.len() as u64 == end).then_some(header))
     }
 
-    /// The header of a file, with the 8 bytes of its length, if it is held.
-    pub fn header(&self) -> Option<Arc<Vec<u8>>> {
-        Some(self.held.clone()).filter(|header| !header.is_empty())
+    /// Where the header ends, by its length.
+    pub fn header_end(&mut self) -> io::Result<u64> {
+        let length = self.read_range(0..8)?.try_into().unwrap_or_default();
+        Ok(u64::from_le_bytes(length).saturating_add(8))
+    }
+
+    /// All of these bytes.
+    ///
+    /// # Errors
+    /// Those of the system; the file ends before them.
+    pub fn read_range(&mut self, range: Range<u64>) -> io::Result<Vec<u8>> {
+        let wanted = range.end.saturating_sub(range.start);
+        let bytes = self.read_up_to(range.start, wanted)?;
+        if bytes.len() as u64 == wanted { Ok(bytes) } else { Err(ErrorKind::UnexpectedEof.into()) }
     }
 
     /// How many spaces there are at the end of the header.
     pub fn header_room(&mut self) -> Result<u64, NotRead> {
-        let length: [u8; 8] = self.read_up_to(0, 8)?.try_into().map_err(|_| NotRead::changed())?;
-        let end = u64::from_le_bytes(length).saturating_add(8);
-        let mut room = 0;
+        let (end, mut room) = (self.header_end()?, 0);
         loop {
             let from = (end - room).saturating_sub(BUFFER as u64).max(8);
             let piece = self.read_up_to(from, end - room - from)?;
@@ -141,8 +134,7 @@ impl Source {
     pub fn stream(rest: Box<dyn Read>) -> Result<Self, NotRead> {
         let spool = SpooledTempFile::new(BUFFER);
         let store = Store::Stream { spool, rest };
-        let (held, is_shared) = (Arc::default(), false);
-        let mut source = Self { store, cursor: 0, len: None, header_end: 0, held, is_shared };
+        let mut source = Self { store, cursor: 0, len: None, header_end: 0, is_shared: false };
         if source.take_in(8, Data::Keep)? < 8 {
             return Ok(source);
         }
@@ -155,6 +147,11 @@ impl Source {
             source.take_in(length, Data::Keep)?;
         }
         Ok(source)
+    }
+
+    /// Whether it can be read only once.
+    pub fn is_stream(&self) -> bool {
+        matches!(self.store, Store::Stream { .. })
     }
 
     /// The same, and a handle of its own for positioned reads, which threads can share. What was kept of a stream is a file without a name.
@@ -226,10 +223,6 @@ impl Source {
         let room = self.header_end.checked_sub(position).and_then(|left| usize::try_from(left).ok());
         let room = room.filter(|&left| left > 0).map_or(buffer.len(), |left| left.min(buffer.len()));
         let buffer = &mut buffer[..room];
-        if let Some(held) = usize::try_from(position).ok().and_then(|at| self.held.get(at..at + room)) {
-            buffer.copy_from_slice(held);
-            return Ok(buffer);
-        }
         if self.cursor != position || self.is_shared {
             self.cursor = self.seek(position)?;
         }
@@ -254,6 +247,18 @@ impl Source {
             Store::File { file, stamp } if Stamp::of(&file.metadata()?) != *stamp => Err(NotRead::changed()),
             _ => Ok(()),
         }
+    }
+}
+
+impl ReadAt for Source {
+    type Error = io::Error;
+
+    fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+        Self::read_at(self, offset, buffer).map(|piece| piece.len())
+    }
+
+    fn file_len(&mut self) -> io::Result<FileLen> {
+        Ok(self.len.map_or(FileLen::Unknown, FileLen::Exactly))
     }
 }
 

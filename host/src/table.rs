@@ -2,12 +2,13 @@
 
 use crate::decoding::Trouble;
 use crate::facts::{Facts, alignment};
-use crate::header::visit;
+use crate::header::visit_metadata;
 use crate::picture::{block, is_ascii, width};
-use crate::rows::{Listing, Row, each_row};
+use crate::plan::Sizes;
+use crate::rows::{Row, each_row};
 use crate::source::Source;
 use crate::text::{Beginning, columns, counted, grouped, is_simple, quoted};
-use embedded_safetensors::{header::Event, validate::Summary};
+use embedded_safetensors::{header::Event, index::IndexedTensor, validate::Summary};
 use std::io::{self, Write};
 use std::ops::ControlFlow;
 
@@ -24,7 +25,7 @@ type Widths = [usize; TITLES.len()];
 pub fn print(
     source: &mut Source,
     summary: &Summary,
-    listing: Option<&Listing>,
+    listing: Option<&[IndexedTensor<'_>]>,
     out: &mut impl Write,
 ) -> Result<(), Trouble> {
     let (start, mut widths, mut line) = (summary.data_start, TITLES.map(columns), Vec::new());
@@ -34,7 +35,7 @@ pub fn print(
         widen(&mut widths, row, start);
         Ok(())
     })?;
-    if facts.tensors > 0 {
+    if facts.sizes.tensors > 0 {
         push_line(&mut line, &widths, &TITLES);
         out.write_all(&line)?;
         each(source, listing, |row| {
@@ -45,10 +46,7 @@ pub fn print(
         writeln!(out)?;
     }
     print_layout(source, summary, &facts, out)?;
-    match listing {
-        Some(listing) => print_pairs(listing, out)?,
-        None => print_keys(source, out)?,
-    }
+    print_keys(source, out)?;
     print_device(&facts, out)?;
     Ok(())
 }
@@ -56,11 +54,11 @@ pub fn print(
 /// Of a listing, where there is one.
 fn each(
     source: &mut Source,
-    listing: Option<&Listing>,
+    listing: Option<&[IndexedTensor<'_>]>,
     mut see: impl FnMut(&Row<'_>) -> Result<(), Trouble>,
 ) -> Result<(), Trouble> {
     match listing {
-        Some(listing) => listing.rows(0..listing.len()).try_for_each(|row| see(&row)),
+        Some(listing) => listing.iter().try_for_each(|tensor| see(&(*tensor).into())),
         None => each_row(source, see),
     }
 }
@@ -190,7 +188,7 @@ fn print_layout(
 
 /// Of the whole file.
 fn share(bytes: u64, summary: &Summary) -> String {
-    let permille = u128::from(bytes) * 1000 / u128::from(summary.data_start + summary.data_len);
+    let permille = u128::from(bytes) * 1000 / u128::from(summary.file_len());
     format!("{}.{} %", permille / 10, permille % 10)
 }
 
@@ -203,21 +201,17 @@ pub fn print_parameters(facts: &Facts, out: &mut impl Write) -> io::Result<()> {
 }
 
 fn print_device(facts: &Facts, out: &mut impl Write) -> io::Result<()> {
-    let Facts { tensors, dims, name_bytes, longest_name, .. } = facts;
-    writeln!(out, "  index: IndexStorage<{tensors}, {dims}, {name_bytes}>, {} bytes", facts.index_bytes())?;
+    let Sizes { tensors, dims, name_bytes, longest_name, .. } = &facts.sizes;
+    let index_bytes = facts.sizes.index_bytes();
+    writeln!(out, "  index: IndexStorage<{tensors}, {dims}, {name_bytes}>, {index_bytes} bytes")?;
     writeln!(out, "  longest name: {}", counted(*longest_name, "byte"))?;
     facts.notes().iter().try_for_each(|note| writeln!(out, "  note: {note}"))
-}
-
-fn print_pairs(listing: &Listing, out: &mut impl Write) -> io::Result<()> {
-    let keys: Vec<String> = listing.metadata.iter().flatten().map(|(key, _)| quoted(key)).collect();
-    if keys.is_empty() { Ok(()) } else { writeln!(out, "  metadata: {}", keys.join(", ")) }
 }
 
 fn print_keys(source: &mut Source, out: &mut impl Write) -> Result<(), Trouble> {
     let mut key = Beginning::default();
     let mut before = "  metadata: ";
-    visit(source, |event, _, _| -> Result<_, Trouble> {
+    visit_metadata(source, |event| -> Result<_, Trouble> {
         match event {
             Event::Key(piece) => key.push(piece.as_bytes()),
             Event::KeyEnd => {

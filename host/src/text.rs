@@ -104,7 +104,16 @@ pub fn grouped(number: u64) -> String {
 
 /// So many of something: `1 tensor`, `1,234 tensors`.
 pub fn counted(number: u64, what: &str) -> String {
-    format!("{} {what}{}", grouped(number), if number == 1 { "" } else { "s" })
+    format!("{} {}", grouped(number), plural(number, what))
+}
+
+/// The same in digits alone: `1234 tensors`.
+pub fn numbered(number: u64, what: &str) -> String {
+    format!("{number} {}", plural(number, what))
+}
+
+fn plural(number: u64, what: &str) -> String {
+    format!("{what}{}", if number == 1 { "" } else { "s" })
 }
 
 #[cfg(test)]

@@ -3,9 +3,8 @@
 use crate::commands::{Run, stdin_once};
 use crate::complaint::{Complaint, Outcome};
 use crate::exit::Exit;
-use crate::judge::judge;
+use crate::judge::{SHORT, open_sound};
 use crate::model::is_sharded;
-use crate::open::open;
 use crate::parallel::{cores, in_order};
 use crate::source::Data;
 use crate::text::{counted, grouped};
@@ -92,17 +91,11 @@ impl Tally {
 fn look_at((file, found): &Found) -> (&Path, Verdict) {
     let verdict = match found {
         Ok(()) if is_sharded(file) => Verdict::of_index(file),
-        Ok(()) => verdict(file),
-        Err(reason) => Verdict::NotRead(reason.clone()),
+        Ok(()) => {
+            let sound = open_sound(file, SHORT, Data::Count);
+            sound.map_or_else(Verdict::Said, |(_, (summary, _))| Verdict::Sound(summary))
+        }
+        Err(reason) => Verdict::Said(Complaint::not_read(file, reason.clone())),
     };
     (file, verdict)
-}
-
-fn verdict(file: &Path) -> Verdict {
-    let mut source = match open(file) {
-        Ok(source) => source,
-        Err(reason) => return Verdict::NotRead(reason),
-    };
-    let judgement = judge(&mut source, Data::Count);
-    Verdict::new(&mut source, judgement)
 }

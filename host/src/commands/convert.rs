@@ -12,7 +12,7 @@ use crate::numbers::Report;
 use crate::product::may_be_made;
 use crate::same::not_the_input;
 use crate::siblings::must_be_whole;
-use crate::text::{counted, quoted, shown_text};
+use crate::text::{counted, numbered, quoted, shown_text};
 use embedded_safetensors::Dtype;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -179,8 +179,8 @@ impl Done<'_> {
 
     fn print(&self) -> Result<(), Complaint> {
         let mut out = BufWriter::new(io::stdout().lock());
-        let (output, count) = (self.command.target().to_string_lossy(), self.plan.tensors.len());
-        let tensors = if count == 1 { "1 tensor".to_owned() } else { format!("{count} tensors") };
+        let output = self.command.target().to_string_lossy();
+        let tensors = numbered(self.plan.tensors.len() as u64, "tensor");
         writeln!(out, "{}: {tensors}, {} bytes", shown_text(&output), self.bytes()?)?;
         if self.reports.iter().any(Option::is_some) {
             self.table().print(&mut out)?;
@@ -188,7 +188,7 @@ impl Done<'_> {
         self.print_left(&mut out)?;
         self.input.padding.print(&mut out)?;
         if self.lost > 0 {
-            let keys = if self.lost == 1 { "1 key".to_owned() } else { format!("{} keys", self.lost) };
+            let keys = numbered(self.lost as u64, "key");
             writeln!(out, "  left out: the metadata, {keys}, for which numpy has no place")?;
         }
         Ok(out.flush()?)

@@ -5,7 +5,7 @@ use crate::complaint::{Complaint, Outcome};
 use crate::decoding::{Trouble, print};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::judge::judge;
+use crate::judge::{SHORT, judge};
 use crate::open::open;
 use crate::output::complain;
 use crate::report::Report;
@@ -33,8 +33,8 @@ impl Run for Decode {
 fn decode(file: &Path) -> Outcome {
     let not_read = |reason| Complaint::not_read(file, reason);
     let mut source = open(file).map_err(not_read)?;
-    match judge(&mut source, Data::Keep) {
-        Ok(summary) => {
+    match judge(&mut source, SHORT, Data::Keep) {
+        Ok((summary, _)) => {
             let mut out = io::BufWriter::new(io::stdout().lock());
             match print(&mut source, &summary, &mut out) {
                 Ok(()) => Ok(Exit::Good),

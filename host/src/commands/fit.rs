@@ -220,8 +220,8 @@ fn alignment_line(alignment: &Alignment) -> String {
 }
 
 fn index_line(site: &Site, plan: &Plan) -> String {
-    let (index, ram) = (grouped(plan.index_bytes), size(site.chip.ram));
-    if plan.index_bytes > site.chip.ram {
+    let (index, ram) = (grouped(plan.sizes.index_bytes()), size(site.chip.ram));
+    if plan.sizes.index_bytes() > site.chip.ram {
         return format!(
             "an index would take {index} bytes, and there are no more than {ram} of RAM: open it without one"
         );
@@ -254,7 +254,7 @@ fn json(name: &str, site: &Site, plan: &Plan, place: &Place<'_>, alignment: &Ali
         (Some((first, ..)), None) => object.text("first_misaligned", first),
         _ => object,
     };
-    object.number("index_bytes", plan.index_bytes).number("ram_bytes", site.chip.ram).end()
+    object.number("index_bytes", plan.sizes.index_bytes()).number("ram_bytes", site.chip.ram).end()
 }
 
 /// All names that have the pattern in them, case aside.

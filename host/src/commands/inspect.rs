@@ -1,20 +1,17 @@
 //! `safetensors inspect`: what stands in a file's header.
 
 use crate::commands::{Files, Run};
-use crate::complaint::Outcome;
+use crate::complaint::{Complaint, Outcome};
 use crate::decoding::{Extra, Trouble, print_metadata, print_tensors};
 use crate::exit::Exit;
 use crate::facts::Facts;
-use crate::failure::Failure;
-use crate::judge::judge;
+use crate::judge::open_sound;
 use crate::model::is_sharded;
-use crate::open::open;
-use crate::parallel::both;
-use crate::rows::{Listing, each_row};
+use crate::rows::each_row;
 use crate::source::{Data, Source};
 use crate::verdict::Verdict;
 use crate::{dump, json, sharded, table};
-use embedded_safetensors::validate::Summary;
+use embedded_safetensors::{index::IndexedTensor, validate::Summary};
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
@@ -38,40 +35,34 @@ impl Run for Inspect {
     }
 }
 
-/// A header of up to this length is held, and shown as fast as it can be.
-const HELD: u64 = 16 << 20;
+/// A header of up to this length is listed, and shown as fast as it can be.
+const LISTED: u64 = 16 << 20;
 
 fn inspect(file: &Path, json: bool) -> io::Result<Exit> {
     if is_sharded(file) {
         return sharded::inspect(file, json).map_err(|complaint| complaint.say(json)).or_else(Ok);
     }
-    let mut source = match open(file) {
-        Ok(source) => source,
-        Err(reason) => return say(&Verdict::NotRead(reason), file, json),
+    let (mut source, (summary, index)) = match open_sound(file, LISTED, Data::Count) {
+        Ok(sound) => sound,
+        Err(complaint) => return say(&Verdict::Said(complaint), file, json),
     };
-    let held = source.hold(HELD);
-    let header = source.header();
-    let list = || header.as_deref().and_then(|header| Listing::of(header));
-    // What is listed counts only if the header is sound.
-    let (listing, judgement) =
-        both(list, || held.map_err(Failure::from).and_then(|()| judge(&mut source, Data::Count)));
-    let verdict = Verdict::new(&mut source, judgement);
-    let Verdict::Sound(summary) = &verdict else { return say(&verdict, file, json) };
     if !json {
-        verdict.print(file)?;
+        Verdict::Sound(summary).print(file)?;
     }
+    let listing: Option<Vec<IndexedTensor<'_>>> =
+        index.as_ref().map(|index| index.in_header_order().collect());
     let mut out = BufWriter::with_capacity(1 << 18, io::stdout().lock());
     let printed = if json {
-        print_json(&mut source, summary, listing.as_ref(), file, &mut out)
+        print_json(&mut source, &summary, listing.as_deref(), file, &mut out)
     } else {
-        table::print(&mut source, summary, listing.as_ref(), &mut out)
+        table::print(&mut source, &summary, listing.as_deref(), &mut out)
     };
     out.flush()?;
     // What is on the screen already may come from two files, if this fails.
     match printed.and_then(|()| source.check_unchanged().map_err(Trouble::Read)) {
         Ok(()) => Ok(Exit::Good),
         Err(Trouble::Write(error)) => Err(error),
-        Err(Trouble::Read(reason)) => say(&Verdict::NotRead(reason), file, json),
+        Err(Trouble::Read(reason)) => say(&Verdict::Said(Complaint::not_read(file, reason)), file, json),
     }
 }
 
@@ -83,7 +74,7 @@ fn say(verdict: &Verdict, file: &Path, json: bool) -> io::Result<Exit> {
 fn print_json(
     source: &mut Source,
     summary: &Summary,
-    listing: Option<&Listing>,
+    listing: Option<&[IndexedTensor<'_>]>,
     file: &Path,
     out: &mut impl Write,
 ) -> Result<(), Trouble> {
@@ -97,7 +88,7 @@ fn print_json(
 fn print_object(
     source: &mut Source,
     summary: &Summary,
-    listing: Option<&Listing>,
+    listing: Option<&[IndexedTensor<'_>]>,
     file: &Path,
     out: &mut impl Write,
 ) -> Result<(), Trouble> {
@@ -108,8 +99,9 @@ fn print_object(
     let mut facts = Facts::new(summary, 2);
     match listing {
         Some(listing) => {
-            dump::members(listing, data_start, out)?;
-            listing.rows(0..listing.len()).for_each(|row| facts.add(&row));
+            dump::tensors(listing, data_start, out)?;
+            print_metadata(source, out)?;
+            listing.iter().for_each(|tensor| facts.add(&(*tensor).into()));
         }
         None => {
             print_tensors(source, Extra::Alignment, data_start, out)?;

@@ -10,7 +10,7 @@ use crate::pack::{Contents, Layout, Prefer, write};
 use crate::product::{Product, may_be_made, not_both_on_output};
 use crate::same::{not_of_the_model, not_the_input};
 use crate::siblings::must_be_whole;
-use crate::text::shown_text;
+use crate::text::{numbered, shown_text};
 use crate::work::Work;
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -76,18 +76,17 @@ impl Run for Join {
 
 impl Join {
     fn tell(&self, contents: &Contents<'_>, shards: usize, bytes: u64) -> io::Result<()> {
-        let tensors = contents.entries.len();
+        let (tensors, shards) = (contents.entries.len() as u64, shards as u64);
         let output = self.output.to_string_lossy();
         if self.json {
             let object = Object::new().flag("ok", true).text("output", &output);
-            let object = object.number("tensors", tensors as u64).number("shards", shards as u64);
+            let object = object.number("tensors", tensors).number("shards", shards);
             let object = object.number("padding_left_out", contents.padding.tensors);
             return writeln!(io::stdout(), "{}", object.number("bytes", bytes).end());
         }
-        let plural = |count| if count == 1 { "" } else { "s" };
-        let (output, s, of) = (shown_text(&output), plural(tensors), plural(shards));
+        let (tensors, files) = (numbered(tensors, "tensor"), numbered(shards, "file"));
         let mut out = io::stdout().lock();
-        writeln!(out, "{output}: {tensors} tensor{s} of {shards} file{of}, {bytes} bytes")?;
+        writeln!(out, "{}: {tensors} of {files}, {bytes} bytes", shown_text(&output))?;
         contents.padding.print(&mut out)
     }
 }

@@ -13,7 +13,7 @@ use crate::pack::{Contents, Edits, Layout, Line, Ordering, Prefer, plan, write};
 use crate::product::{Product, may_be_made, not_both_on_output};
 use crate::same::{not_of_the_model, not_the_input};
 use crate::siblings::{Folders, must_be_whole};
-use crate::text::{quoted, shown_text};
+use crate::text::{numbered, quoted, shown_text};
 use crate::work::Work;
 use embedded_safetensors::write::Placement;
 use safetensors_files::{Draft, Saved};
@@ -239,8 +239,7 @@ impl Done<'_> {
 
     fn print(&self, saved: Option<Saved>) -> Result<(), Complaint> {
         let mut out = BufWriter::new(io::stdout().lock());
-        let count = self.lines.len();
-        let plural = if count == 1 { "" } else { "s" };
+        let tensors = numbered(self.lines.len() as u64, "tensor");
         let how = match saved {
             None => ", but nothing is written",
             Some(Saved::InPlace) => ", edited in place",
@@ -251,7 +250,7 @@ impl Done<'_> {
             None if !self.command.in_place => String::new(),
             _ => format!("{}: ", shown_text(&self.command.target().to_string_lossy())),
         };
-        writeln!(out, "{target}{count} tensor{plural}, {} bytes{how}", self.file_len(saved))?;
+        writeln!(out, "{target}{tensors}, {} bytes{how}", self.file_len(saved))?;
         if saved.is_none() {
             self.table().print(&mut out)?;
         }

@@ -11,7 +11,7 @@ use crate::pack::Fresh;
 use crate::product::{Product, may_be_made, not_both_on_output};
 use crate::same::{not_of_the_model, not_the_input};
 use crate::sliced::Sliced;
-use crate::text::{quoted, shown_text};
+use crate::text::{numbered, quoted, shown_text};
 use crate::work::Work;
 use embedded_safetensors::write::{FileSpec, TensorSpec};
 use std::io::{self, BufWriter, Write};
@@ -118,8 +118,7 @@ impl Slice {
 
     fn print(&self, slices: &[Sliced<'_>], bytes: u64) -> Result<(), Complaint> {
         let mut out = BufWriter::new(io::stdout().lock());
-        let count = slices.len();
-        let tensors = if count == 1 { "1 tensor".to_owned() } else { format!("{count} tensors") };
+        let tensors = numbered(slices.len() as u64, "tensor");
         writeln!(out, "{}: {tensors}, {bytes} bytes", shown_text(&self.output.to_string_lossy()))?;
         let mut table = Table::new([("tensor", Side::Left), ("dtype", Side::Left), ("shape", Side::Left)]);
         for slice in slices {

@@ -10,7 +10,7 @@ use crate::pack::{Contents, Layout, Prefer, write};
 use crate::product::{Closed, Product, may_be_made};
 use crate::same::{not_of_the_model, not_the_input};
 use crate::siblings::must_be_whole;
-use crate::text::{quoted, shown_text};
+use crate::text::{numbered, quoted, shown_text};
 use crate::work::Work;
 use safetensors_files::shards::{PlannedShard, ShardPlan, parse_shard_size};
 use std::collections::HashMap;
@@ -162,10 +162,9 @@ impl Split {
         }
         let mut out = io::stdout().lock();
         for shard in plan.shards() {
-            let (path, count) = (self.path(shard), shard.tensors().len());
-            let plural = if count == 1 { "" } else { "s" };
+            let (path, tensors) = (self.path(shard), numbered(shard.tensors().len() as u64, "tensor"));
             let path = shown_text(&path.to_string_lossy());
-            writeln!(out, "{path}: {count} tensor{plural}, {} bytes of data", shard.byte_len())?;
+            writeln!(out, "{path}: {tensors}, {} bytes of data", shard.byte_len())?;
         }
         if plan.is_sharded() {
             let path = self.output.join(plan.index_name());

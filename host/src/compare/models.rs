@@ -1,11 +1,11 @@
 //! Two models: what is only in one of them, and what is in both.
 
 use crate::compare::distance::Tolerance;
-use crate::compare::pair::{Likeness, Side};
+use crate::compare::pair::Likeness;
 use crate::complaint::Complaint;
 use crate::model::{Model, Tensor};
 use crate::parallel::{cores, in_order};
-use crate::sums::{path_of, sum_of_tensor};
+use crate::sums::sum_of_tensor;
 use crate::work::Work;
 use embedded_safetensors::Dtype;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -95,31 +95,26 @@ impl Comparison<'_> {
 
 /// Reads both, and compares them.
 pub fn compare<'m>(a: &'m Model, b: &'m Model, policy: &Policy) -> Result<Comparison<'m>, Complaint> {
-    let names = |model: &'m Model| -> HashMap<&'m str, Tensor<'m>> {
-        model.tensors().map(|tensor| (tensor.name(), tensor)).collect()
+    let only = |model: &'m Model, other: &Model| -> Vec<Tensor<'m>> {
+        model.tensors().filter(|tensor| other.find(tensor.name()).is_none()).collect()
     };
-    let (in_a, in_b) = (names(a), names(b));
-    let only = |model: &'m Model, other: &HashMap<&'m str, Tensor<'m>>| -> Vec<Tensor<'m>> {
-        model.tensors().filter(|tensor| !other.contains_key(tensor.name())).collect()
-    };
-    let (only_in_a, only_in_b) = (only(a, &in_b), only(b, &in_a));
-    let both = a.tensors().filter_map(|tensor| Some((tensor, *in_b.get(tensor.name())?)));
+    let (only_in_a, only_in_b) = (only(a, b), only(b, a));
+    let both = a.tensors().filter_map(|tensor| Some((tensor, b.find(tensor.name())?)));
     let both: Vec<(Tensor<'m>, Tensor<'m>)> = both.collect();
-    let pairs = compare_pairs((a, b), &both, &policy.tolerance)?;
-    let (only_in_a, only_in_b) = renamed((a, only_in_a), (b, only_in_b))?;
+    let pairs = compare_pairs(&both, &policy.tolerance)?;
+    let (only_in_a, only_in_b) = renamed(only_in_a, only_in_b)?;
     a.check_unchanged()?;
     b.check_unchanged()?;
     Ok(Comparison { only_in_a, only_in_b, pairs, metadata: metadata(a.metadata(), b.metadata()) })
 }
 
 fn compare_pairs<'m>(
-    (a, b): (&'m Model, &'m Model),
     both: &[(Tensor<'m>, Tensor<'m>)],
     tolerance: &Tolerance,
 ) -> Result<Vec<Pair<'m>>, Complaint> {
     let work = Work::new("comparing", both.iter().map(|(a, b)| a.byte_len() + b.byte_len()).sum());
     let liken = |(in_a, in_b): &(Tensor<'m>, Tensor<'m>)| {
-        let likeness = Likeness::of(&Side::of(a, *in_a), &Side::of(b, *in_b), tolerance, &work);
+        let likeness = Likeness::of(in_a, in_b, tolerance, &work);
         likeness.map(|likeness| Pair { a: *in_a, b: *in_b, likeness })
     };
     let mut pairs = Vec::new();
@@ -135,14 +130,14 @@ type Mark<'m> = (Dtype, &'m [u64], String);
 
 /// Looks for tensors under other names, where dtype and shape leave a chance.
 fn renamed<'m>(
-    (a, in_a): (&'m Model, Vec<Tensor<'m>>),
-    (b, in_b): (&'m Model, Vec<Tensor<'m>>),
+    in_a: Vec<Tensor<'m>>,
+    in_b: Vec<Tensor<'m>>,
 ) -> Result<(Vec<Only<'m>>, Vec<Only<'m>>), Complaint> {
     let forms =
         |tensors: &[Tensor<'m>]| -> HashSet<(Dtype, &'m [u64])> { tensors.iter().map(form).collect() };
     let (of_a, of_b) = (forms(&in_a), forms(&in_b));
-    let marks_a = marks(a, in_a.iter().filter(|tensor| of_b.contains(&form(tensor))))?;
-    let marks_b = marks(b, in_b.iter().filter(|tensor| of_a.contains(&form(tensor))))?;
+    let marks_a = marks(in_a.iter().filter(|tensor| of_b.contains(&form(tensor))))?;
+    let marks_b = marks(in_b.iter().filter(|tensor| of_a.contains(&form(tensor))))?;
     Ok((paired(in_a, &marks_a, &marks_b), paired(in_b, &marks_b, &marks_a)))
 }
 
@@ -152,7 +147,6 @@ fn form<'m>(tensor: &Tensor<'m>) -> (Dtype, &'m [u64]) {
 
 /// The names of the tensors that have each mark, in their order. Empty tensors have none: they are all alike.
 fn marks<'m, 't>(
-    model: &'m Model,
     tensors: impl Iterator<Item = &'t Tensor<'m>>,
 ) -> Result<HashMap<Mark<'m>, Vec<&'m str>>, Complaint>
 where
@@ -161,7 +155,7 @@ where
     let tensors: Vec<Tensor<'m>> = tensors.filter(|tensor| tensor.byte_len() > 0).copied().collect();
     let work = Work::new("looking for renamed tensors", tensors.iter().map(|tensor| tensor.byte_len()).sum());
     let sum = |tensor: &Tensor<'m>| {
-        let sum = sum_of_tensor(tensor, &work).map_err(|trouble| trouble.about(path_of(model, tensor)));
+        let sum = sum_of_tensor(tensor, &work);
         sum.map(|sum| ((tensor.dtype(), tensor.dims(), sum), tensor.name()))
     };
     let mut marks: HashMap<Mark<'m>, Vec<&'m str>> = HashMap::new();
@@ -187,8 +181,9 @@ fn paired<'m>(
 
 type Strings = BTreeMap<String, String>;
 
-fn metadata(a: &Strings, b: &Strings) -> Vec<(String, Option<String>, Option<String>)> {
-    let keys: BTreeSet<&String> = a.keys().chain(b.keys()).collect();
-    let differing = keys.into_iter().filter(|key| a.get(*key) != b.get(*key));
-    differing.map(|key| (key.clone(), a.get(key).cloned(), b.get(key).cloned())).collect()
+fn metadata(a: Option<&Strings>, b: Option<&Strings>) -> Vec<(String, Option<String>, Option<String>)> {
+    let keys: BTreeSet<&String> = [a, b].into_iter().flatten().flat_map(BTreeMap::keys).collect();
+    let value = |pairs: Option<&Strings>, key: &String| pairs.and_then(|pairs| pairs.get(key)).cloned();
+    let all = keys.into_iter().map(|key| (key.clone(), value(a, key), value(b, key)));
+    all.filter(|(_, a, b)| a != b).collect()
 }

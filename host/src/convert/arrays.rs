@@ -4,12 +4,12 @@ use crate::complaint::Complaint;
 use crate::convert::input::Array;
 use crate::failure::NotRead;
 use crate::npy::{Entry, Header, Order, Part, Swapped, entries, open_entry, transposed, unsound};
+use crate::source::Stamp;
 use crate::text::quoted;
 use embedded_safetensors::Dtype;
-use std::fs::{File, Metadata};
+use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
 
 /// A `.npy` or a `.npz`.
 pub struct Arrays {
@@ -30,7 +30,7 @@ struct Stored {
 struct NumpyFile {
     path: PathBuf,
     file: File,
-    stamp: (u64, Option<SystemTime>),
+    stamp: Stamp,
 }
 
 impl NumpyFile {
@@ -48,7 +48,7 @@ impl NumpyFile {
             ));
         }
         let file = File::open(path).map_err(not_read)?;
-        let stamp = stamp(&file.metadata().map_err(not_read)?);
+        let stamp = Stamp::of(&file.metadata().map_err(not_read)?);
         Ok(Self { path: path.to_path_buf(), file, stamp })
     }
 
@@ -61,10 +61,6 @@ impl NumpyFile {
     }
 }
 
-fn stamp(metadata: &Metadata) -> (u64, Option<SystemTime>) {
-    (metadata.len(), metadata.modified().ok())
-}
-
 impl Arrays {
     /// Opens a `.npy`, whose array gets this name.
     ///
@@ -72,7 +68,8 @@ impl Arrays {
     /// It cannot be read, or is not sound, or holds what safetensors cannot.
     pub fn open_one(path: &Path, name: &str) -> Result<Self, Complaint> {
         let file = NumpyFile::open(path)?;
-        let stored = Stored::alone(&file.file, name, file.stamp.0).map_err(|error| file.complaint(error))?;
+        let stored =
+            Stored::alone(&file.file, name, file.stamp.len).map_err(|error| file.complaint(error))?;
         Ok(Self { file, arrays: vec![stored] })
     }
 
@@ -116,7 +113,7 @@ impl Arrays {
     /// The file is no longer the one that was opened.
     pub fn check_unchanged(&self) -> Result<(), Complaint> {
         let now = self.file.file.metadata().map_err(|error| self.complaint(error))?;
-        match stamp(&now) == self.file.stamp {
+        match Stamp::of(&now) == self.file.stamp {
             true => Ok(()),
             false => Err(Complaint::not_read(&self.file.path, NotRead::changed())),
         }

@@ -41,29 +41,8 @@ fn begin(listing: &Listing, prefix: &str, out: &mut impl Write) -> io::Result<()
 
 /// The numbers of the whole file, with a comment each.
 fn numbers(listing: &Listing, prefix: &str) -> Vec<(String, String, &'static str)> {
-    let plan = &listing.plan;
     let address = listing.at.map(|at| ("ADDRESS", hex(at), "Where the file lies in memory"));
-    let numbers = [
-        ("FILE_BYTES", plan.file_bytes, "The whole file"),
-        ("HEADER_BYTES", plan.header_bytes, "Its header, without the 8 bytes before it"),
-        ("DATA_START", plan.data_start, "Where in the file the data begin"),
-        ("DATA_BYTES", plan.data_bytes, "All tensors together"),
-        ("INDEX_TENSORS", plan.tensors, "An index has so many tensors in it"),
-        ("INDEX_DIMS", plan.dims, "The dimensions of all tensors"),
-        ("INDEX_NAME_BYTES", plan.name_bytes, "The names of all tensors"),
-        ("INDEX_BYTES", plan.index_bytes, "How much memory the index takes"),
-        ("LONGEST_NAME", plan.longest_name, "The longest name of a tensor"),
-        ("MOST_DIMS", plan.most_dims, "The most dimensions that a tensor has"),
-        ("LARGEST_TENSOR_BYTES", plan.largest_tensor.bytes, "A buffer for any tensor as it is in the file"),
-        ("LARGEST_TENSOR_ELEMENTS", plan.largest_tensor.elements, "A buffer for the values of any tensor"),
-        (
-            "LARGEST_ROW_BYTES",
-            plan.largest_row.bytes,
-            "A buffer for any row, which has one index of the first axis",
-        ),
-        ("LARGEST_ROW_ELEMENTS", plan.largest_row.elements, "A buffer for the values of any row"),
-    ];
-    let numbers = numbers.into_iter().map(|(name, number, about)| (name, decimal(number), about));
+    let numbers = listing.numbers().into_iter().map(|(name, number, about)| (name, decimal(number), about));
     let all = address.into_iter().chain(numbers);
     all.map(|(name, number, about)| (format!("{prefix}_{name}"), number, about)).collect()
 }

@@ -43,7 +43,8 @@ impl Listing {
             return Err(Complaint::usage("--at: the model would end behind the last address there is"));
         }
         let file = model.path().file_name().unwrap_or_default().to_string_lossy();
-        let metadata = model.metadata().iter().map(|(key, value)| (key.clone(), value.clone()));
+        let metadata =
+            model.metadata().into_iter().flatten().map(|(key, value)| (key.clone(), value.clone()));
         Ok(Self {
             file: file.chars().map(harmless).collect(),
             tensors: model.tensors().map(|tensor| Entry::of(&tensor, plan.data_start)).collect(),
@@ -57,6 +58,31 @@ impl Listing {
     pub fn address(&self, entry: &Entry) -> Option<u64> {
         // Seen to fit when the listing was made.
         self.at.map(|at| at + entry.offset)
+    }
+
+    /// The numbers of the whole file: the name, the value, and what it is. Those of the first four may be more than memory holds.
+    pub fn numbers(&self) -> [(&'static str, u64, &'static str); 14] {
+        let Plan { sizes, largest_tensor, largest_row, .. } = &self.plan;
+        [
+            ("FILE_BYTES", self.plan.file_bytes, "The whole file"),
+            ("HEADER_BYTES", self.plan.header_bytes, "Its header, without the 8 bytes before it"),
+            ("DATA_START", self.plan.data_start, "Where in the file the data begin"),
+            ("DATA_BYTES", self.plan.data_bytes, "All tensors together"),
+            ("INDEX_TENSORS", sizes.tensors, "An index has so many tensors in it"),
+            ("INDEX_DIMS", sizes.dims, "The dimensions of all tensors"),
+            ("INDEX_NAME_BYTES", sizes.name_bytes, "The names of all tensors"),
+            ("INDEX_BYTES", sizes.index_bytes(), "How much memory the index takes"),
+            ("LONGEST_NAME", sizes.longest_name, "The longest name of a tensor"),
+            ("MOST_DIMS", sizes.most_dims, "The most dimensions that a tensor has"),
+            ("LARGEST_TENSOR_BYTES", largest_tensor.bytes, "A buffer for any tensor as it is in the file"),
+            ("LARGEST_TENSOR_ELEMENTS", largest_tensor.elements, "A buffer for the values of any tensor"),
+            (
+                "LARGEST_ROW_BYTES",
+                largest_row.bytes,
+                "A buffer for any row, which has one index of the first axis",
+            ),
+            ("LARGEST_ROW_ELEMENTS", largest_row.elements, "A buffer for the values of any row"),
+        ]
     }
 
     /// The same for programs.

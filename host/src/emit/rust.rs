@@ -78,55 +78,26 @@ struct Number {
     name: String,
     kind: &'static str,
     value: String,
-    about: &'static str,
+    about: String,
 }
 
 /// The numbers of the whole file.
 fn numbers(listing: &Listing, prefix: &str) -> Vec<Number> {
-    let plan = &listing.plan;
-    let address = listing.at.map(|at| ("ADDRESS", "usize", at, "Where the file lies in memory."));
-    let numbers = [
-        ("FILE_BYTES", "u64", plan.file_bytes, "The whole file."),
-        ("HEADER_BYTES", "u64", plan.header_bytes, "Its header, without the 8 bytes before it."),
-        ("DATA_START", "u64", plan.data_start, "Where in the file the data begin."),
-        ("DATA_BYTES", "u64", plan.data_bytes, "All tensors together."),
-        (
-            "INDEX_TENSORS",
-            "usize",
-            plan.tensors,
-            "`IndexStorage<INDEX_TENSORS, INDEX_DIMS, INDEX_NAME_BYTES>` holds an index.",
-        ),
-        ("INDEX_DIMS", "usize", plan.dims, "The dimensions of all tensors."),
-        ("INDEX_NAME_BYTES", "usize", plan.name_bytes, "The names of all tensors."),
-        ("INDEX_BYTES", "usize", plan.index_bytes, "How much memory the index takes."),
-        ("LONGEST_NAME", "usize", plan.longest_name, "The longest name of a tensor."),
-        ("MOST_DIMS", "usize", plan.most_dims, "The most dimensions that a tensor has."),
-        (
-            "LARGEST_TENSOR_BYTES",
-            "usize",
-            plan.largest_tensor.bytes,
-            "A buffer for any tensor as it is in the file.",
-        ),
-        (
-            "LARGEST_TENSOR_ELEMENTS",
-            "usize",
-            plan.largest_tensor.elements,
-            "A buffer for the values of any tensor.",
-        ),
-        (
-            "LARGEST_ROW_BYTES",
-            "usize",
-            plan.largest_row.bytes,
-            "A buffer for any row, which has one index of the first axis.",
-        ),
-        ("LARGEST_ROW_ELEMENTS", "usize", plan.largest_row.elements, "A buffer for the values of any row."),
-    ];
-    let all = address.into_iter().chain(numbers);
-    let number = |(name, kind, value, about): (&str, _, u64, _)| {
-        let value = if name == "ADDRESS" { crate::number::hex(value) } else { value.to_string() };
-        Number { name: named(prefix, name), kind, value, about }
-    };
-    all.map(number).collect()
+    let address = listing.at.map(|at| {
+        let (name, about) = (named(prefix, "ADDRESS"), "Where the file lies in memory.".to_owned());
+        Number { name, kind: "usize", value: crate::number::hex(at), about }
+    });
+    let numbers = listing.numbers().into_iter().enumerate().map(|(place, (name, value, about))| {
+        let about = match name {
+            "INDEX_TENSORS" => {
+                "`IndexStorage<INDEX_TENSORS, INDEX_DIMS, INDEX_NAME_BYTES>` holds an index.".into()
+            }
+            _ => format!("{about}."),
+        };
+        let kind = if place < 4 { "u64" } else { "usize" };
+        Number { name: named(prefix, name), kind, value: value.to_string(), about }
+    });
+    address.into_iter().chain(numbers).collect()
 }
 
 fn tensor(listing: &Listing, entry: &Entry, constant: &str, out: &mut impl Write) -> io::Result<()> {

@@ -13,7 +13,6 @@ use std::path::Path;
 pub struct Entry<'m> {
     pub name: String,
     pub tensor: Tensor<'m>,
-    pub model: &'m Model,
 }
 
 impl<'m> Entry<'m> {
@@ -23,7 +22,7 @@ impl<'m> Entry<'m> {
 
     /// The file that it comes from.
     pub fn file(&self) -> &'m Path {
-        self.model.parts().get(self.tensor.part()).map_or(self.model.path(), |part| part.path())
+        self.tensor.model().path()
     }
 
     fn origin(&self) -> String {
@@ -56,13 +55,10 @@ impl<'m> Contents<'m> {
         let mut contents = Self::default();
         for model in models {
             let (tensors, padding) = model.without_padding()?;
-            let entries =
-                tensors.into_iter().map(|tensor| Entry { name: tensor.name().to_owned(), tensor, model });
+            let entries = tensors.into_iter().map(|tensor| Entry { name: tensor.name().to_owned(), tensor });
             contents.entries.extend(entries);
             contents.padding.add(padding);
-            if model.pairs().is_some() {
-                contents.take_metadata(model, prefer)?;
-            }
+            contents.take_metadata(model, prefer)?;
         }
         Ok(contents)
     }
@@ -73,8 +69,9 @@ impl<'m> Contents<'m> {
     }
 
     fn take_metadata(&mut self, model: &Model, prefer: Option<Prefer>) -> Result<(), Complaint> {
+        let Some(pairs) = model.metadata() else { return Ok(()) };
         let metadata = self.metadata.get_or_insert_default();
-        for (key, value) in model.metadata() {
+        for (key, value) in pairs {
             let old = metadata.get(key).filter(|old| *old != value);
             match (old, prefer) {
                 (Some(_), Some(Prefer::First)) => continue,

@@ -13,6 +13,7 @@ use std::io;
 use std::num::NonZero;
 use std::ops::Range;
 use std::path::Path;
+use std::ptr;
 
 /// How much is read at a time, by each thread: more is not faster.
 const BUFFER: u64 = 32 * 1024;
@@ -31,13 +32,14 @@ pub struct FileSum<'m> {
     pub len: u64,
     pub sum: String,
     /// Which part of the model it is. The index is none.
-    pub part: Option<usize>,
+    pub part: Option<&'m FileModel>,
 }
 
 impl Hashed<'_> {
     /// Those that are in this file.
     pub fn tensors_of(&self, file: &FileSum<'_>) -> impl Iterator<Item = &(Tensor<'_>, String)> {
-        self.tensors.iter().filter(move |(tensor, _)| file.part == Some(tensor.part()))
+        let part = file.part;
+        self.tensors.iter().filter(move |(tensor, _)| part.is_some_and(|part| ptr::eq(part, tensor.model())))
     }
 }
 
@@ -49,9 +51,9 @@ pub fn hash_model<'m>(
     work: &Work,
 ) -> Result<Hashed<'m>, Complaint> {
     let mut items: Vec<Item<'_>> = model.index().map(Item::Index).into_iter().collect();
-    items.extend(model.parts().iter().enumerate().map(|(part, file)| Item::File(part, file)));
+    items.extend(model.parts().iter().map(Item::File));
     if tensors {
-        items.extend(model.tensors().map(|tensor| Item::Tensor(path_of(model, &tensor), tensor)));
+        items.extend(model.tensors().map(Item::Tensor));
     }
     let mut hashed = Hashed { files: Vec::new(), tensors: Vec::new() };
     in_order(
@@ -70,16 +72,11 @@ pub fn hash_model<'m>(
     Ok(hashed)
 }
 
-/// The file that a tensor is in.
-pub fn path_of<'m>(model: &'m Model, tensor: &Tensor<'_>) -> &'m Path {
-    model.parts().get(tensor.part()).map_or(model.path(), FileModel::path)
-}
-
 /// What has a sum.
 enum Item<'m> {
     Index(&'m Path),
-    File(usize, &'m FileModel),
-    Tensor(&'m Path, Tensor<'m>),
+    File(&'m FileModel),
+    Tensor(Tensor<'m>),
 }
 
 enum Sum<'m> {
@@ -94,15 +91,12 @@ impl<'m> Item<'m> {
                 let (len, sum) = sum_at(path, work).map_err(|trouble| trouble.about(path))?;
                 Ok(Sum::File(FileSum { path, len, sum, part: None }))
             }
-            Self::File(part, file) => {
-                let (path, len) = (file.path(), file_len(file));
+            Self::File(file) => {
+                let (path, len) = (file.path(), file.summary().file_len());
                 let sum = sum_of_file(file, len, work).map_err(|trouble| trouble.about(path))?;
-                Ok(Sum::File(FileSum { path, len, sum, part: Some(part) }))
+                Ok(Sum::File(FileSum { path, len, sum, part: Some(file) }))
             }
-            Self::Tensor(path, tensor) => {
-                let sum = sum_of_tensor(&tensor, work).map_err(|trouble| trouble.about(path))?;
-                Ok(Sum::Tensor(tensor, sum))
-            }
+            Self::Tensor(tensor) => Ok(Sum::Tensor(tensor, sum_of_tensor(&tensor, work)?)),
         }
     }
 }
@@ -125,12 +119,6 @@ pub fn open_file(path: &Path) -> Result<(File, u64), NotRead> {
         return Err(NotRead::changed());
     }
     Ok((file, metadata.len()))
-}
-
-/// How many bytes a proven file has.
-pub fn file_len(file: &FileModel) -> u64 {
-    let summary = file.summary();
-    summary.data_start + summary.data_len
 }
 
 /// Why there is no sum.
@@ -206,15 +194,10 @@ fn sum_of_file(file: impl ReadAt<Error = io::Error>, len: u64, work: &Work) -> R
 }
 
 /// The sum of a tensor's bytes.
-pub fn sum_of_tensor(tensor: &Tensor<'_>, work: &Work) -> Result<String, Trouble> {
-    let mut hash = Sha256::new();
-    let mut buffer = buffer(tensor.byte_len());
-    let mut reader = tensor.reader();
-    while let Some(chunk) = reader.next_chunk(&mut buffer)? {
-        hash.update(chunk);
-        work.advance(chunk.len() as u64).map_err(Trouble::Other)?;
-    }
-    Ok(digits(&hash.finalize()))
+pub fn sum_of_tensor(tensor: &Tensor<'_>, work: &Work) -> Result<String, Complaint> {
+    let (file, start) = (tensor.model(), tensor.model().summary().data_start);
+    let sum = sha256_of(file, start + tensor.begin()..start + tensor.end(), work);
+    sum.map(|sum| digits(&sum)).map_err(|trouble| trouble.about(file.path()))
 }
 
 /// For chunks of something of this length.

@@ -5,11 +5,11 @@ use crate::complaint::Complaint;
 use crate::decoding::{self, Extra, in_file, print_tensors};
 use crate::failure::{NotRead, sentence};
 use crate::header::visit;
-use crate::model::open_sound;
+use crate::judge::{SHORT, open_sound};
 use crate::number::digits;
 use crate::parallel::in_order;
 use crate::rows::each_row;
-use crate::source::Source;
+use crate::source::{Data, Source};
 use crate::text::quoted;
 use crate::work::Work;
 use embedded_safetensors::{header::Event, validate::Summary};
@@ -39,14 +39,14 @@ impl<'p> Single<'p> {
     /// # Errors
     /// The file is not sound, or cannot be read.
     pub fn open(path: &'p Path) -> Result<Self, Complaint> {
-        let (source, summary) = open_sound(path)?;
+        let (source, (summary, _)) = open_sound(path, SHORT, Data::Keep)?;
         let (source, file) = source.share().map_err(|reason| Complaint::not_read(path, reason))?;
         Ok(Self { path, source, file, summary })
     }
 
     /// How long the file is.
     pub fn len(&self) -> u64 {
-        self.summary.data_start + self.summary.data_len
+        self.summary.file_len()
     }
 
     /// Takes the sum of the file, and of its tensors if they are wanted, several at once.
