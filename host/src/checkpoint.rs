@@ -4,7 +4,8 @@ use crate::complaint::Complaint;
 use crate::failure::NotRead;
 use crate::model::Model;
 use crate::siblings::{Folders, Index, must_be_whole};
-use crate::sums::{first_unlisted, open_file};
+use crate::source::pieces;
+use crate::sums::{Trouble, first_unlisted, open_file};
 use crate::text::quoted;
 use crate::work::Work;
 use embedded_safetensors::{FileModel, ReadAt};
@@ -174,24 +175,15 @@ impl<'c> Source<'c> {
 
     fn copy(
         &self,
-        mut from: impl ReadAt<Error = io::Error>,
+        from: impl ReadAt<Error = io::Error>,
         mut target: File,
         known: &Path,
         work: &Work,
     ) -> Result<(), Complaint> {
-        let (path, len, mut at, mut buffer) = (self.path(), self.len(), 0, vec![0; BUFFER]);
-        while at < len {
-            let wanted = usize::try_from(len - at).unwrap_or(BUFFER).min(BUFFER);
-            let read = from.read_at(at, &mut buffer[..wanted]);
-            let read = read.map_err(|error| Complaint::not_read(path, error))?;
-            if read == 0 {
-                return Err(Complaint::not_read(path, NotRead::changed()));
-            }
-            let written = target.write_all(&buffer[..read]);
-            written.map_err(|error| Complaint::cannot_write(known, &error))?;
-            at += read as u64;
-            work.advance(read as u64)?;
-        }
-        Ok(())
+        let copied = pieces(from, 0..self.len(), &mut vec![0; BUFFER], |piece| {
+            let written = target.write_all(piece).map_err(|error| Complaint::cannot_write(known, &error));
+            written.and_then(|()| work.advance(piece.len() as u64)).map_err(Trouble::Other)
+        });
+        copied.map_err(|trouble| trouble.about(self.path()))
     }
 }

@@ -2,12 +2,12 @@
 
 use crate::facts::alignment;
 use crate::failure::{Failure, NotRead};
-use crate::header::{visit, visit_metadata};
+use crate::header::{Part, visit, visit_parts};
 use crate::json::Pieces;
 use crate::number::digits;
-use crate::source::{BUFFER, Source};
+use crate::source::Source;
+use crate::sums::sha256_of;
 use embedded_safetensors::{Dtype, header::Event, validate::Summary};
-use sha2::{Digest, Sha256};
 use std::io::{self, Write};
 use std::ops::{ControlFlow, Range};
 
@@ -146,8 +146,9 @@ impl<W: Write> Tensors<'_, '_, W> {
         let extra = match &mut self.extra {
             Extra::Alignment => format!("{offsets},\"alignment\":{}", alignment(self.data_start, start)),
             Extra::Digest => {
-                let digest = digest(source, in_file(self.data_start, start..end)?)?;
-                format!("{offsets},\"sha256\":\"{digest}\"")
+                let range = in_file(self.data_start, start..end)?;
+                let digest = sha256_of::<Trouble>(source, range, |_| Ok(()))?;
+                format!("{offsets},\"sha256\":\"{}\"", digits(&digest))
             }
             Extra::Sum(next) => format!("\"bytes\":{},\"sha256\":\"{}\"", end.saturating_sub(start), next()?),
         };
@@ -183,28 +184,13 @@ pub fn in_file(data_start: u64, offsets: Range<u64>) -> Result<Range<u64>, NotRe
     range.map(|(start, end)| start..end).ok_or_else(NotRead::changed)
 }
 
-/// The SHA-256 of a part of the file, in hexadecimal digits.
-fn digest(source: &mut Source, mut range: Range<u64>) -> Result<String, NotRead> {
-    let mut hash = Sha256::new();
-    let mut buffer = vec![0; BUFFER];
-    while !range.is_empty() {
-        let wanted = usize::try_from(range.end - range.start).unwrap_or(BUFFER).min(BUFFER);
-        let piece = source.read_at(range.start, &mut buffer[..wanted])?;
-        if piece.is_empty() {
-            return Err(NotRead::changed());
-        }
-        hash.update(piece);
-        range.start += piece.len() as u64;
-    }
-    Ok(digits(&hash.finalize()))
-}
-
 /// Prints the metadata as a member of an object.
 pub fn print_metadata(source: &mut Source, out: &mut impl Write) -> Result<(), Trouble> {
     out.write_all(b",\"metadata\":")?;
     let mut metadata = Metadata { out, pieces: Pieces::default(), in_string: false, any: false };
     let mut exists = false;
-    visit_metadata(source, |event| -> Result<_, Trouble> {
+    visit_parts(source, |part| -> Result<_, Trouble> {
+        let Part::Event(event) = part else { return Ok(ControlFlow::Continue(())) };
         metadata.see(event)?;
         exists = matches!(event, Event::MetadataEnd);
         let settled = exists || matches!(event, Event::MetadataNull);

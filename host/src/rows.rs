@@ -2,11 +2,15 @@
 
 use crate::decoding::Trouble;
 use crate::failure::NotRead;
-use crate::header::visit;
+use crate::header::{Part, visit_parts};
 use crate::source::Source;
 use crate::text::Beginning;
-use embedded_safetensors::{Dtype, header::Event, index::IndexedTensor};
-use std::ops::ControlFlow;
+use embedded_safetensors::{
+    Dtype,
+    header::{Entry, Event},
+    index::IndexedTensor,
+};
+use std::ops::{ControlFlow, Range};
 
 /// How many dimensions of a shape are shown.
 const SHOWN: usize = 16;
@@ -26,20 +30,24 @@ pub struct Row<'a> {
 
 impl<'a> From<IndexedTensor<'a>> for Row<'a> {
     fn from(tensor: IndexedTensor<'a>) -> Self {
-        let (name, dims) = (tensor.name(), tensor.dims());
-        Self {
-            name,
-            name_bytes: name.len() as u64,
-            dtype: tensor.dtype(),
-            dims,
-            rank: dims.len() as u64,
-            begin: tensor.begin(),
-            end: tensor.end(),
-        }
+        Self::whole(tensor.name(), tensor.dtype(), tensor.dims(), tensor.begin()..tensor.end())
     }
 }
 
-impl Row<'_> {
+impl<'a> From<&'a Entry<'_>> for Row<'a> {
+    fn from(entry: &'a Entry<'_>) -> Self {
+        let Entry { info, .. } = entry;
+        Self::whole(entry.name(), info.dtype(), info.shape().dims(), info.begin()..info.end())
+    }
+}
+
+impl<'a> Row<'a> {
+    /// A tensor whose name and shape are not cut.
+    fn whole(name: &'a str, dtype: Dtype, dims: &'a [u64], range: Range<u64>) -> Self {
+        let (name_bytes, rank, Range { start: begin, end }) = (name.len() as u64, dims.len() as u64, range);
+        Self { name, name_bytes, dtype, dims, rank, begin, end }
+    }
+
     pub fn bytes(&self) -> u64 {
         self.end - self.begin
     }
@@ -57,10 +65,14 @@ pub fn each_row(
     mut show: impl FnMut(&Row<'_>) -> Result<(), Trouble>,
 ) -> Result<(), Trouble> {
     let mut coming = Coming::default();
-    visit(source, |event, _, _| {
-        if coming.see(event) {
-            show(&coming.row().ok_or_else(|| Trouble::Read(NotRead::changed()))?)?;
-            coming = Coming::default();
+    visit_parts(source, |part| {
+        match part {
+            Part::Tensor(entry) => show(&entry.into())?,
+            Part::Event(event) if coming.see(event) => {
+                show(&coming.row().ok_or_else(|| Trouble::Read(NotRead::changed()))?)?;
+                coming = Coming::default();
+            }
+            Part::Event(_) => {}
         }
         Ok(ControlFlow::Continue(()))
     })

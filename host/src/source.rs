@@ -262,6 +262,31 @@ impl ReadAt for Source {
     }
 }
 
+/// Reads this part of a file, so much at a time, and gives it to `take`. The file was long enough for it.
+///
+/// # Errors
+/// Those of the file, which has changed if it ends before that, and those of `take`.
+pub fn pieces<E: From<NotRead>>(
+    mut file: impl ReadAt<Error = io::Error>,
+    mut range: Range<u64>,
+    buffer: &mut [u8],
+    mut take: impl FnMut(&[u8]) -> Result<(), E>,
+) -> Result<(), E> {
+    while !range.is_empty() {
+        let wanted = usize::try_from(range.end - range.start).unwrap_or(usize::MAX).min(buffer.len());
+        let read = match file.read_at(range.start, &mut buffer[..wanted]) {
+            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+            outcome => outcome.map_err(NotRead::from)?,
+        };
+        if read == 0 {
+            return Err(NotRead::changed().into());
+        }
+        take(&buffer[..read])?;
+        range.start += read as u64;
+    }
+    Ok(())
+}
+
 fn read_some<'b>(reader: &mut impl Read, buffer: &'b mut [u8]) -> io::Result<&'b [u8]> {
     loop {
         match reader.read(buffer) {

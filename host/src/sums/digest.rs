@@ -5,6 +5,7 @@ use crate::failure::{Failure, NotRead};
 use crate::model::{Model, Tensor};
 use crate::number::digits;
 use crate::parallel::in_order;
+use crate::source::pieces;
 use crate::work::Work;
 use embedded_safetensors::{FileModel, ReadAt, ReadError};
 use sha2::{Digest, Sha256};
@@ -93,7 +94,7 @@ impl<'m> Item<'m> {
             }
             Self::File(file) => {
                 let (path, len) = (file.path(), file.summary().file_len());
-                let sum = sum_of_file(file, len, work).map_err(|trouble| trouble.about(path))?;
+                let sum = sum_of(file, 0..len, work).map_err(|trouble| trouble.about(path))?;
                 Ok(Sum::File(FileSum { path, len, sum, part: Some(file) }))
             }
             Self::Tensor(tensor) => Ok(Sum::Tensor(tensor, sum_of_tensor(&tensor, work)?)),
@@ -104,7 +105,7 @@ impl<'m> Item<'m> {
 /// The length and the sum of a file of any kind.
 pub fn sum_at(path: &Path, work: &Work) -> Result<(u64, String), Trouble> {
     let (file, len) = open_file(path).map_err(Trouble::Read)?;
-    Ok((len, sum_of_file(file, len, work)?))
+    Ok((len, sum_of(&file, 0..len, work)?))
 }
 
 /// A file and its length. What is none could be endless, or keep us waiting.
@@ -137,9 +138,9 @@ impl Trouble {
     }
 }
 
-impl From<io::Error> for Trouble {
-    fn from(error: io::Error) -> Self {
-        Self::Read(error.into())
+impl From<NotRead> for Trouble {
+    fn from(reason: NotRead) -> Self {
+        Self::Read(reason)
     }
 }
 
@@ -164,40 +165,31 @@ impl From<ReadError<io::Error>> for Trouble {
     }
 }
 
-/// The sum of a part of a file, which the file has.
-pub fn sha256_of(
-    mut file: impl ReadAt<Error = io::Error>,
-    mut range: Range<u64>,
-    work: &Work,
-) -> Result<[u8; 32], Trouble> {
-    let mut hash = Sha256::new();
-    let mut buffer = buffer(range.end - range.start);
-    while !range.is_empty() {
-        let wanted = usize::try_from(range.end - range.start).unwrap_or(usize::MAX).min(buffer.len());
-        let read = match file.read_at(range.start, &mut buffer[..wanted]) {
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            outcome => outcome?,
-        };
-        if read == 0 {
-            return Err(Trouble::Read(NotRead::changed()));
-        }
-        hash.update(&buffer[..read]);
-        range.start += read as u64;
-        work.advance(read as u64).map_err(Trouble::Other)?;
-    }
+/// The sum of a part of a file, which the file has. Tells `done` of the bytes.
+pub fn sha256_of<E: From<NotRead>>(
+    file: impl ReadAt<Error = io::Error>,
+    range: Range<u64>,
+    mut done: impl FnMut(u64) -> Result<(), E>,
+) -> Result<[u8; 32], E> {
+    let (mut hash, mut buffer) = (Sha256::new(), buffer(range.end - range.start));
+    pieces(file, range, &mut buffer, |piece| {
+        hash.update(piece);
+        done(piece.len() as u64)
+    })?;
     Ok(hash.finalize().into())
 }
 
-/// The sum of all of a file, which has this length.
-fn sum_of_file(file: impl ReadAt<Error = io::Error>, len: u64, work: &Work) -> Result<String, Trouble> {
-    sha256_of(file, 0..len, work).map(|sum| digits(&sum))
+/// The sum in digits, of what a user waits for.
+fn sum_of(file: impl ReadAt<Error = io::Error>, range: Range<u64>, work: &Work) -> Result<String, Trouble> {
+    let sum = sha256_of(file, range, |bytes| work.advance(bytes).map_err(Trouble::Other));
+    sum.map(|sum| digits(&sum))
 }
 
 /// The sum of a tensor's bytes.
 pub fn sum_of_tensor(tensor: &Tensor<'_>, work: &Work) -> Result<String, Complaint> {
     let (file, start) = (tensor.model(), tensor.model().summary().data_start);
-    let sum = sha256_of(file, start + tensor.begin()..start + tensor.end(), work);
-    sum.map(|sum| digits(&sum)).map_err(|trouble| trouble.about(file.path()))
+    let sum = sum_of(file, start + tensor.begin()..start + tensor.end(), work);
+    sum.map_err(|trouble| trouble.about(file.path()))
 }
 
 /// For chunks of something of this length.

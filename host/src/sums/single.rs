@@ -127,6 +127,9 @@ fn take_sums(
     work: &Work,
 ) -> Result<Sums, Trouble> {
     let (mut whole, mut sums) = (None, BufWriter::new(SpooledTempFile::new(HELD)));
+    let sum = |range: &Range<u64>| {
+        sha256_of(file, range.clone(), |bytes| work.advance(bytes).map_err(Trouble::Other))
+    };
     let mut take = |batch: &mut Vec<Range<u64>>| {
         let keep = |sum: Result<[u8; 32], Trouble>| {
             let sum = sum?;
@@ -136,7 +139,7 @@ fn take_sums(
             }
             sums.write_all(&sum).map_err(|error| Trouble::Other(no_room(&error)))
         };
-        let taken = in_order(batch, threads, |range| sha256_of(file, range.clone(), work), keep);
+        let taken = in_order(batch, threads, sum, keep);
         batch.clear();
         taken
     };
