@@ -22,7 +22,7 @@ const TEXT: usize = 1 << 19;
 const ENTRY: usize = 50;
 
 /// The memory for a longer header is measured before it is taken, which takes one more pass.
-const GUESSED: usize = 1 << 20;
+const GUESSED: usize = 1 << 24;
 
 /// What a key or a value of the metadata takes beside its text: its place in the map, and what an allocation costs.
 const STRING: usize = 80;
@@ -88,6 +88,7 @@ impl OwnedIndex {
             if bytes(size) > most {
                 return Ok(None);
             }
+            drop(memory);
             memory = Memory::new(size);
             memory.build(header, file_len, key)?.finish().map(|index| index.summary())
         };
