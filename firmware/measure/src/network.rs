@@ -88,8 +88,9 @@ pub fn read_rows(model: &mut Model<&mut Card>, tensor: &Wanted<'_>, _: &mut [u8]
     let mut row = [0f32; ROW];
     let mut rows = model.tensor(tensor)?.rows(0..count)?;
     let mut values = 0usize;
-    while let row @ [_, ..] = rows.read(&mut row)? {
-        values += core::hint::black_box(row).len();
+    while rows.remaining() > 0 {
+        rows.read_exact(&mut row)?;
+        values += core::hint::black_box(&row).len();
     }
     Ok(values as u32)
 }
