@@ -147,7 +147,7 @@ impl<'a> Cursor<'a> {
 
     fn turn_to_next(&mut self) {
         self.due = None;
-        while let Some(planned) = self.behind.next() {
+        for planned in self.behind.by_ref() {
             let remaining = planned.byte_len();
             match planned.content {
                 Content::Tensor { .. } if remaining == 0 => {}
