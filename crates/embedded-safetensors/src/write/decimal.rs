@@ -23,7 +23,8 @@ const POWERS: [u64; MOST_DIGITS] = {
 /// How many digits it has.
 pub(super) fn digits(number: u64) -> usize {
     // Every number has one, 0 too.
-    POWERS.iter().rev().skip(1).take_while(|power| number >= **power).count() + 1
+    let [above @ .., _] = &POWERS;
+    above.iter().rev().take_while(|power| number >= **power).count() + 1
 }
 
 /// Writes it to the front of `room`, and says how long it is.
@@ -34,24 +35,29 @@ pub(super) fn write(number: u64, room: &mut [u8; MOST_DIGITS]) -> usize {
 }
 
 /// Writes it to a place that has room for its digits and for nothing else. Machines that divide in software would carry a library's
-/// routine for it, so powers of ten are taken away one by one, and what fits into 32 bits then is divided by a product.
+/// routine for it, so what fits into 32 bits is divided by a product.
 pub(super) fn fill(place: &mut [u8], number: u64) {
     let (high, low) = place.split_at_mut_checked(place.len().saturating_sub(SHORT)).unwrap_or_default();
+    let mut left = low_u32(if high.is_empty() { number } else { fill_high(high, number) });
+    for slot in low.iter_mut().rev() {
+        let tenth = low_u32((u64::from(left) * 0xCCCC_CCCD) >> 35);
+        *slot = b'0'.wrapping_add(low_u8((left - tenth * 10) as usize));
+        left = tenth;
+    }
+}
+
+/// Writes the digits before the last [`SHORT`] ones, and gives what these are of: powers of ten are taken away one by one.
+fn fill_high(place: &mut [u8], number: u64) -> u64 {
+    let powers = POWERS.get((MOST_DIGITS - SHORT).saturating_sub(place.len())..).unwrap_or(&[]);
     let mut left = number;
-    let powers = POWERS.get((MOST_DIGITS - SHORT).saturating_sub(high.len())..).unwrap_or(&[]);
-    for (slot, power) in high.iter_mut().zip(powers) {
+    for (slot, power) in place.iter_mut().zip(powers) {
         *slot = b'0';
         while left >= *power {
             left -= power;
             *slot += 1;
         }
     }
-    let mut left = low_u32(left);
-    for slot in low.iter_mut().rev() {
-        let tenth = low_u32((u64::from(left) * 0xCCCC_CCCD) >> 35);
-        *slot = b'0'.wrapping_add(low_u8((left - tenth * 10) as usize));
-        left = tenth;
-    }
+    left
 }
 
 #[cfg(test)]

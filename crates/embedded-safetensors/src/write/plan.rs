@@ -73,19 +73,8 @@ impl<'a> FilePlan<'a> {
     /// The parts can be in one file; whether all of it can be.
     #[inline]
     fn new(spec: FileSpec<'a>, order: Order<'a>) -> Result<Self, SpecError> {
-        let Some((text_len, data_len)) = HeaderText::new(&spec, order, 0).lengths() else {
-            return Err(SpecFault::DataTooLong.at(Which::File));
-        };
-        let unit = u64::from(spec.placement.unit());
-        let data_start = (text_len + u64::from(spec.room) + unit - 1) & !(unit - 1);
-        let length = data_start.saturating_sub(PREFIX as u64);
-        if length > MAX_HEADER_LEN {
-            return Err(SpecFault::HeaderTooLarge { length }.at(Which::File));
-        }
-        if data_start.checked_add(data_len).is_none() {
-            return Err(SpecFault::DataTooLong.at(Which::File));
-        }
-        Ok(Self { spec, order, header_len: low_u32(length), data_len })
+        let (header_len, data_len) = lengths(&spec, order)?;
+        Ok(Self { spec, order, header_len, data_len })
     }
 
     /// How long the header is, without the 8 bytes of its length, but with the spaces at its end.
@@ -122,6 +111,23 @@ impl<'a> FilePlan<'a> {
     #[inline]
     pub(super) fn text(&self) -> HeaderText<'a> {
         HeaderText::new(&self.spec, self.order, self.header_len)
+    }
+}
+
+/// How long the header is, and the data. The plan is made where it is to be: a copy of it takes longer than half of this.
+fn lengths(spec: &FileSpec<'_>, order: Order<'_>) -> Result<(u32, u64), SpecError> {
+    let Some((text_len, data_len)) = HeaderText::new(spec, order, 0).lengths() else {
+        return Err(SpecFault::DataTooLong.at(Which::File));
+    };
+    let unit = u64::from(spec.placement.unit());
+    let data_start = (text_len + u64::from(spec.room) + unit - 1) & !(unit - 1);
+    let length = data_start.saturating_sub(PREFIX as u64);
+    if length > MAX_HEADER_LEN {
+        return Err(SpecFault::HeaderTooLarge { length }.at(Which::File));
+    }
+    match data_start.checked_add(data_len) {
+        Some(_) => Ok((low_u32(length), data_len)),
+        None => Err(SpecFault::DataTooLong.at(Which::File)),
     }
 }
 
