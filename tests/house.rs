@@ -164,6 +164,20 @@ fn no_page_has_a_gap_to_fill() {
     assert_eq!(found.collect::<Vec<_>>(), [""; 0]);
 }
 
+/// `NAME` stands for what is new.
+#[test]
+fn contributors_are_sent_to_files_that_there_are() {
+    let files = source::files_below("");
+    let page = files.iter().find(|file| file.path.ends_with("CONTRIBUTING.md")).expect("the page");
+    let quoted = page.text.split('`').skip(1).step_by(2);
+    let paths: Vec<&str> =
+        quoted.filter(|text| text.contains('/') && !text.contains("NAME") && !text.contains(' ')).collect();
+    assert!(paths.len() > 15, "{paths:?}");
+    let is_there = |path: &&&str| files.iter().any(|file| file.path.starts_with(**path));
+    let gone: Vec<_> = paths.iter().filter(|path| !is_there(path)).collect();
+    assert!(gone.is_empty(), "{gone:?}");
+}
+
 #[test]
 fn the_measures_measure() {
     let text = "fn short() {}\n\n// why\nconst fn long(\n    a: u8,\n) -> u8 {\n    a\n}\nmod tests {\n    fn not_counted() {}\n}\n";

@@ -17,8 +17,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// So many times an edit that seems to be under way is looked at again before it is taken for an interrupted one.
 pub(crate) const PAUSES: u32 = 20;
 
-/// Threads of one program do not disturb each other where a header is written in place or a file replaced; of other
-/// programs nothing is known.
+/// Threads of one program take turns to write a header in place or to replace a file. The lock does not reach other
+/// programs.
 static EDITING: Mutex<()> = Mutex::new(());
 
 pub(crate) fn lock() -> MutexGuard<'static, ()> {
@@ -140,7 +140,7 @@ fn put(disk: &dyn Disk, file: &dyn Handle, header: &[u8]) -> Result<(), EditFaul
     let release = || file.write_at(Undo::MARK_AT as u64, high).and_then(|()| file.sync());
     let cannot = |error| EditFault::system("write the header of", error);
     mark().map_err(cannot)?;
-    // Who has read the length before has read the rest by then.
+    // A reader that has read the length before has read the rest by then.
     disk.pause();
     write_all().and_then(|()| release()).map_err(cannot)
 }

@@ -1,8 +1,8 @@
 //! The file that lies beside a model while its header is overwritten in place: `.NAME.undo`. The crate `safetensors-files` writes it, whole and on the medium, before
 //! the first byte of the model is changed, and removes it after the last one is on the medium.
 //!
-//! In between, the length of the model's header is [marked](Undo::MARK), so that no reader of the format takes a header that is half written. Who opens a
-//! model looks for an undo file only where the length is one that no header has.
+//! In between, the length of the model's header is [marked](Undo::MARK), so that every reader of the format refuses a header that is half written. A
+//! reader looks for an undo file only where the length is one that no header has.
 //!
 //! An undo file holds the header that was, the one that is to be, and the ends of the data. Until the edit is over, each byte of the model's header is one of
 //! both or a mark, and its data end as they did: by that an undo file is known to belong to a model. What has such a name and is no undo file is ignored.
