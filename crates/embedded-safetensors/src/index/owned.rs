@@ -127,11 +127,13 @@ impl OwnedIndex {
     ///
     /// # Errors
     /// None: the header has been validated.
+    #[inline]
     pub fn find(&self, name: &str) -> Result<Option<IndexedTensor<'_>>, Error> {
         Ok(self.find_with_place(name).map(|(tensor, _)| tensor))
     }
 
     /// The tensor of this name, and where in the header the name is.
+    #[inline]
     pub(crate) fn find_with_place(&self, name: &str) -> Option<(IndexedTensor<'_>, u64)> {
         let place = find(&self.records, self.names.as_bytes(), self.key, name.as_bytes())?;
         let record = self.records.get(place)?;
