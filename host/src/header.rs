@@ -38,7 +38,10 @@ fn pass<E: From<Failure>>(
     takes_whole: bool,
     mut see: impl FnMut(Part<'_, '_>, u64, &mut Source) -> Result<ControlFlow<()>, E>,
 ) -> Result<(), E> {
-    let (mut parser, mut buffer, mut position) = (HeaderParser::new(), vec![0; BUFFER], 0);
+    // What is too short to say where its header ends is short.
+    let end = source.header_end().unwrap_or(0).clamp(8, BUFFER as u64);
+    let mut buffer = vec![0; usize::try_from(end).unwrap_or(BUFFER)];
+    let (mut parser, mut position) = (HeaderParser::new(), 0);
     loop {
         let mut input = source.read_at(position, &mut buffer).map_err(Failure::from)?;
         position += input.len() as u64;
