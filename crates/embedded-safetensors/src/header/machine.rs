@@ -139,7 +139,7 @@ pub struct HeaderParser {
     pub(super) dtype: Dtype,
     pub(super) skipped_number: Number,
     pub(super) utf8: Utf8,
-    pub(super) metadata_seen: bool,
+    pub(crate) metadata_seen: bool,
     /// Whether the product of a shape is to be taken.
     pub(super) multiplies: bool,
     /// The parser's last word once the state is [`State::Failed`]; before that, an error may wait here.

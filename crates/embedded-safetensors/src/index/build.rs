@@ -50,6 +50,12 @@ impl<'m> IndexBuilder<'m> {
         IndexSize { tensors: self.count as usize, dims: self.dims as usize, name_bytes: self.names as usize }
     }
 
+    /// Whether `__metadata__` has come by.
+    #[cfg(feature = "std")]
+    pub(crate) const fn has_metadata(&self) -> bool {
+        self.tensors.parser().metadata_seen
+    }
+
     /// As [`HeaderParser::end_of_input`](crate::header::HeaderParser::end_of_input).
     pub(crate) fn end_of_input(&mut self) -> Result<(), Error> {
         self.tensors.end_of_input()

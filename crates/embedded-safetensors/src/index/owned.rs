@@ -76,7 +76,7 @@ impl OwnedIndex {
         let room = guess(header);
         let mut memory = Memory::new(room);
         let mut builder = memory.build(header, file_len, key)?;
-        let size = builder.size();
+        let (size, has_metadata) = (builder.size(), builder.has_metadata());
         let built = if fits(size, room) {
             builder.finish().map(|index| index.summary())
         } else {
@@ -93,9 +93,11 @@ impl OwnedIndex {
             memory.build(header, file_len, key)?.finish().map(|index| index.summary())
         };
         let left = most.checked_sub(bytes(size));
-        let Some(metadata) = left.map_or(Ok(None), |left| metadata_of(header, left))? else {
-            return Ok(None);
+        let metadata = match left {
+            Some(left) if has_metadata => metadata_of(header, left)?,
+            left => left.map(|_| Metadata::default()),
         };
+        let Some(metadata) = metadata else { return Ok(None) };
         let has_twin_names = matches!(built, Err(Error { kind: ErrorKind::NameTwice, .. }));
         if has_twin_names || (built.is_ok() && metadata.has_twins) {
             // Which of the names and keys comes first in the header.
