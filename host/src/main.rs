@@ -24,10 +24,8 @@ mod judge;
 mod locate;
 mod model;
 mod nested;
-mod npy;
 // Most of it is for chips.
 mod number;
-mod numbers;
 mod open;
 mod output;
 mod pack;

@@ -1,12 +1,10 @@
 //! Work on many things at once, told of in their order.
 
 use std::collections::BTreeMap;
-use std::io;
 use std::num::NonZero;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Mutex, PoisonError};
-use std::thread::{self, Builder, Scope, available_parallelism, scope};
+use std::thread::{Builder, Scope, available_parallelism, scope};
 
 /// As many threads as the machine runs at once.
 pub fn cores() -> NonZero<usize> {
@@ -36,31 +34,6 @@ pub fn in_order<'i, T: Sync, R: Send, E>(
         drop(results);
         sort(taken, &mut take)
     })
-}
-
-/// Does `work` with every part, on at most so many threads, of which this one is one. Where the system has no more threads to give, there are fewer.
-///
-/// # Errors
-/// Those of `work`; then other parts may not be done.
-pub fn share<T: Send>(
-    parts: impl Iterator<Item = T> + Send,
-    threads: usize,
-    work: impl Fn(T) -> io::Result<()> + Sync,
-) -> io::Result<()> {
-    let parts = Mutex::new(parts);
-    let next = || parts.lock().unwrap_or_else(PoisonError::into_inner).next();
-    let run = || std::iter::from_fn(next).try_for_each(&work);
-    scope(|scope| {
-        let others = (1..threads).filter_map(|_| Builder::new().spawn_scoped(scope, run).ok());
-        let others: Vec<_> = others.collect();
-        let own = run();
-        others.into_iter().fold(own, |outcome, thread| outcome.and(joined(thread.join())))
-    })
-}
-
-/// What a thread has to say; a panic of it is an error.
-pub fn joined(outcome: thread::Result<io::Result<()>>) -> io::Result<()> {
-    outcome.unwrap_or_else(|_| Err(io::Error::other("a thread of this program has panicked")))
 }
 
 /// Results come as they are ready.
@@ -105,8 +78,7 @@ impl<'i, T: Sync, R: Send, W: Fn(&'i T) -> R + Sync> Queue<'i, T, W> {
 
 #[cfg(test)]
 mod tests {
-    use super::{in_order, share};
-    use std::io;
+    use super::in_order;
     use std::num::NonZero;
     use std::sync::Barrier;
     use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -131,33 +103,6 @@ mod tests {
             });
             assert_eq!((taken, &seen), (Ok(()), &items));
         }
-    }
-
-    #[test]
-    fn every_part_is_worked_on_once_and_errors_are_told() {
-        for threads in [1, 2, 9] {
-            let mut numbers = vec![0_u32; 100];
-            let add = |(number, index): (&mut u32, u32)| {
-                *number += index;
-                if index == 50 { Err(io::Error::other("not this one")) } else { Ok(()) }
-            };
-            share(numbers.iter_mut().zip(0..50), threads, add).expect("50 is not among them");
-            assert!(numbers.iter().zip(0..50).all(|(number, index)| *number == index));
-            let outcome = share(numbers.iter_mut().zip(0..), threads, add);
-            assert_eq!(outcome.expect_err("one fails").to_string(), "not this one");
-        }
-    }
-
-    #[test]
-    fn a_panic_of_a_thread_is_an_error() {
-        let barrier = Barrier::new(2);
-        let main = std::thread::current().id();
-        let outcome = share(0..2, 2, |_| {
-            barrier.wait();
-            assert!(std::thread::current().id() == main, "the other thread");
-            Ok(())
-        });
-        assert!(outcome.expect_err("it panics").to_string().contains("panicked"));
     }
 
     /// Both must be at work for either to end.

@@ -3,7 +3,6 @@
 use crate::complaint::Complaint;
 use crate::failure::NotRead;
 use crate::model::{Model, Tensor};
-use crate::numbers::Number;
 use crate::slicing;
 use crate::text::quoted;
 use crate::work::Work;
@@ -13,6 +12,7 @@ use embedded_safetensors::{
     slice::AxisRange,
     values::Element,
 };
+use safetensors_convert::numbers::Number;
 use std::io;
 use std::path::Path;
 

@@ -1,60 +1,17 @@
-//! Text from a file, made safe for a terminal.
+//! Words for people: names from files, and numbers of things.
 
-use std::borrow::Cow;
+pub use safetensors_convert::text::{is_plain, quoted, shown, shown_text};
+
 use unicode_width::UnicodeWidthChar;
-
-/// How many characters of a name are printed.
-const SHOWN: usize = 80;
-
-/// A character as it is shown: itself where it can be seen and does nothing else, escaped where it
-/// is invisible, steers the terminal, or turns the direction of the text around it.
-pub fn shown(character: char) -> Cow<'static, str> {
-    match character {
-        '\n' => "\\n".into(),
-        '\r' => "\\r".into(),
-        '\t' => "\\t".into(),
-        _ if is_plain(character) => String::from(character).into(),
-        _ => format!("\\u{{{:x}}}", u32::from(character)).into(),
-    }
-}
-
-/// Whether a character is shown as it is.
-pub fn is_plain(character: char) -> bool {
-    character.width().is_some_and(|columns| columns > 0) && !is_unseen(character)
-}
 
 /// Whether a text is the same in quotes, as most are.
 pub fn is_simple(text: &str) -> bool {
     text.bytes().all(|byte| matches!(byte, b' '..=b'~') && !matches!(byte, b'"' | b'\\'))
 }
 
-/// What has a width by the tables, and yet is not seen, or moves what stands beside it.
-fn is_unseen(character: char) -> bool {
-    matches!(
-        character,
-        '\u{AD}'
-            | '\u{61C}'
-            | '\u{115F}'..='\u{1160}'
-            | '\u{180B}'..='\u{180F}'
-            | '\u{200B}'..='\u{200F}'
-            | '\u{2028}'..='\u{202E}'
-            | '\u{2060}'..='\u{206F}'
-            | '\u{3164}'
-            | '\u{FEFF}'
-            | '\u{FFA0}'
-            | '\u{FFF9}'..='\u{FFFB}'
-            | '\u{E0000}'..='\u{E0FFF}'
-    )
-}
-
 /// How many columns a text takes that consists of characters as they are [`shown`].
 pub fn columns(text: &str) -> usize {
     text.chars().filter_map(UnicodeWidthChar::width).sum()
-}
-
-/// A whole text as it is shown, outside quotes.
-pub fn shown_text(text: &str) -> String {
-    text.chars().map(shown).collect()
 }
 
 /// The beginning of a text that comes in pieces: more of it than is ever shown.
@@ -80,23 +37,6 @@ impl Beginning {
     }
 }
 
-/// A name in quotes, shortened if it is absurdly long.
-pub fn quoted(name: &str) -> String {
-    let mut quoted = String::from("\"");
-    for (count, character) in name.chars().enumerate() {
-        if count == SHOWN {
-            quoted.push('…');
-            break;
-        }
-        match character {
-            '"' | '\\' => quoted.extend(['\\', character]),
-            _ => quoted.push_str(&shown(character)),
-        }
-    }
-    quoted.push('"');
-    quoted
-}
-
 /// A number for people: `1,234,567`.
 pub fn grouped(number: u64) -> String {
     indicatif::HumanCount(number).to_string()
@@ -118,7 +58,7 @@ fn plural(number: u64, what: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{columns, grouped, quoted, shown_text};
+    use super::{columns, grouped};
 
     #[test]
     fn large_numbers_are_grouped() {
@@ -128,28 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn what_steers_a_terminal_is_escaped() {
-        for (raw, safe) in [
-            ("a\u{1b}[31mb", "a\\u{1b}[31mb"),
-            ("\u{202e}fed", "\\u{202e}fed"),
-            ("\u{9b}2J", "\\u{9b}2J"),
-            ("a\u{200b}b\u{301}", "a\\u{200b}b\\u{301}"),
-            ("\u{2028}\u{ad}\n\t\r\0\u{7f}", "\\u{2028}\\u{ad}\\n\\t\\r\\u{0}\\u{7f}"),
-            ("é 層 \u{1F600}", "é 層 \u{1F600}"),
-        ] {
-            assert_eq!(shown_text(raw), safe);
-        }
-    }
-
-    #[test]
     fn columns_are_those_of_a_terminal() {
         assert_eq!([columns("abc"), columns("é"), columns("層"), columns("\u{1F600}")], [3, 1, 2, 2]);
-    }
-
-    #[test]
-    fn names_are_quoted_and_shortened() {
-        assert_eq!(quoted("a\"b\\c"), "\"a\\\"b\\\\c\"");
-        assert_eq!(quoted(&"x".repeat(80)), format!("\"{}\"", "x".repeat(80)));
-        assert_eq!(quoted(&"x".repeat(81)), format!("\"{}…\"", "x".repeat(80)));
     }
 }

@@ -6,14 +6,14 @@ use crate::exit::Exit;
 use crate::json::{self, Object};
 use crate::model::Model;
 use crate::nested::{Layout, Nested};
-use crate::npy::Header;
-use crate::numbers::{Style, bits_of, printed};
 use crate::product::Product;
 use crate::same::{not_of_the_model, not_the_input};
 use crate::sliced::Sliced;
 use crate::text::quoted;
 use crate::work::Work;
 use embedded_safetensors::Dtype;
+use safetensors_convert::numbers::{Style, bits_of, printed};
+use safetensors_convert::numpy::Header;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 

@@ -8,12 +8,12 @@ use crate::convert::{
 };
 use crate::exit::Exit;
 use crate::json::{self, Object};
-use crate::numbers::Report;
 use crate::product::may_be_made;
 use crate::same::not_the_input;
 use crate::siblings::must_be_whole;
 use crate::text::{counted, numbered, quoted, shown_text};
 use embedded_safetensors::Dtype;
+use safetensors_convert::numbers::Report;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 

@@ -1,7 +1,7 @@
 //! How far apart the values of two tensors are.
 
 use crate::compare::value::Piece;
-use crate::numbers::{Mean, Number};
+use safetensors_convert::numbers::{Mean, Number};
 
 /// What is still the same.
 #[derive(Clone, Copy, Debug, Default)]

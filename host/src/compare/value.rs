@@ -1,7 +1,7 @@
 //! The elements of a tensor as numbers, none of them rounded.
 
-use crate::numbers::Number;
 use embedded_safetensors::{Dtype, FileModel, ReadError, TensorReader, reader};
+use safetensors_convert::numbers::Number;
 use std::io;
 
 /// How many values are held of each tensor.

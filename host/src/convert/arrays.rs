@@ -3,10 +3,12 @@
 use crate::complaint::Complaint;
 use crate::convert::input::Array;
 use crate::failure::NotRead;
-use crate::npy::{Entry, Header, Order, Part, Swapped, entries, open_entry, transposed, unsound};
 use crate::source::Stamp;
 use crate::text::quoted;
 use embedded_safetensors::Dtype;
+use safetensors_convert::numpy::{
+    Entry, Header, Order, Part, Swapped, entries, open_entry, transposed, unsound,
+};
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};

@@ -3,9 +3,9 @@
 use super::input::{Array, Input};
 use crate::complaint::Complaint;
 use crate::conform::matches;
-use crate::numbers::bits_of;
 use crate::text::quoted;
 use embedded_safetensors::Dtype;
+use safetensors_convert::numbers::bits_of;
 use std::str::FromStr;
 
 /// A dtype, and the tensors that hold its bits.

@@ -3,10 +3,10 @@
 use super::input::{Array, Chunks, Input};
 use super::plan::{Change, Planned, Rows};
 use crate::complaint::Complaint;
-use crate::numbers::{Cast, Decoder, Largest, Number, Quantizer, Report};
 use crate::text::quoted;
 use crate::work::Work;
 use embedded_safetensors::Dtype;
+use safetensors_convert::numbers::{Cast, Decoder, Largest, Number, Quantizer, Report};
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 

@@ -4,11 +4,11 @@ use super::change::Changer;
 use super::kind::Kind;
 use super::plan::{Plan, Planned};
 use crate::complaint::Complaint;
-use crate::npy::{Archive, Header};
-use crate::numbers::Report;
 use crate::pack::Fresh;
 use crate::product::Product;
 use embedded_safetensors::write::{FileSpec, TensorSpec};
+use safetensors_convert::numbers::Report;
+use safetensors_convert::numpy::{Archive, Header};
 use std::io::{self, Write};
 use std::path::Path;
 

@@ -4,10 +4,10 @@ use super::input::{Array, Input};
 use super::kind::Kind;
 use crate::complaint::Complaint;
 use crate::conform::matches;
-use crate::npy::{Header, is_unsafe};
-use crate::numbers::{bits_of, can_be_target, is_float};
 use crate::text::quoted;
 use embedded_safetensors::Dtype;
+use safetensors_convert::numbers::{bits_of, can_be_target, is_float};
+use safetensors_convert::numpy::{Header, is_unsafe};
 use std::collections::HashSet;
 use std::path::Path;
 

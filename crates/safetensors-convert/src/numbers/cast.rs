@@ -8,6 +8,7 @@ use std::fmt;
 /// What a cast has done to a tensor.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Report {
+    /// How many values there are.
     pub values: u64,
     /// How many are not what they were.
     pub inexact: u64,
@@ -82,6 +83,7 @@ pub struct Cast {
     kind: Kind,
     width: usize,
     saturates: bool,
+    /// What it has done so far.
     pub report: Report,
 }
 

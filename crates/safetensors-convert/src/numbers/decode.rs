@@ -12,6 +12,7 @@ pub struct Decoder {
 }
 
 impl Decoder {
+    /// Has decoded nothing yet.
     pub fn new(dtype: Dtype) -> Self {
         Self { dtype, file: Vec::new() }
     }

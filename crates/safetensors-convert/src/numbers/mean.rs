@@ -12,6 +12,7 @@ pub struct Mean {
 }
 
 impl Mean {
+    /// Adds one distance.
     pub fn add(&mut self, distance: f64) {
         if distance < HUGE { self.usual += distance } else { self.huge += distance / UNIT }
     }

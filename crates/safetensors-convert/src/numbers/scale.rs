@@ -35,6 +35,7 @@ impl Largest {
 /// Turns numbers into I8 by one scale after the other.
 #[derive(Default)]
 pub struct Quantizer {
+    /// What it has done so far.
     pub report: Report,
 }
 

@@ -28,8 +28,11 @@ const LONGEST_LOCAL: usize = 2 * 65_535;
 /// One file of an archive.
 #[derive(Debug)]
 pub struct Entry {
+    /// As the archive spells it.
     pub name: String,
+    /// Packed, or stored as it is.
     pub is_deflated: bool,
+    /// The CRC-32 of what it becomes.
     pub crc: u32,
     /// In the archive.
     pub packed: u64,

@@ -38,10 +38,13 @@ const E5M2: (&str, Dtype) = ("f1", Dtype::F8_E5M2);
 /// What an array is.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Header {
+    /// Of each element.
     pub dtype: Dtype,
+    /// Its shape.
     pub dims: Vec<u64>,
     /// Whether the first axis is the fastest.
     pub is_fortran: bool,
+    /// Of the bytes of an element.
     pub order: Order,
 }
 
@@ -50,6 +53,7 @@ pub struct Header {
 pub enum Order {
     /// The low one first, or there is only one.
     Little,
+    /// The high one first.
     Big,
     /// They are the bits of a dtype that numpy does not know; the array's is the integer of that width.
     Raw,

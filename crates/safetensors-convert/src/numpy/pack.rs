@@ -23,6 +23,7 @@ pub struct Archive<W> {
 }
 
 impl<W: Write> Archive<W> {
+    /// Begins an archive, which [`finish`](Self::finish) ends.
     pub fn new(out: W, is_compressed: bool) -> Self {
         Self { out: Counted { out, count: 0 }, is_compressed, list: Vec::new(), entries: 0 }
     }

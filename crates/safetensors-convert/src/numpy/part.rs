@@ -12,6 +12,7 @@ pub struct Part<'f> {
 }
 
 impl<'f> Part<'f> {
+    /// So many bytes of a file, from this one on.
     pub fn new(file: &'f File, at: u64, len: u64) -> Self {
         Self { file, at, end: at.saturating_add(len) }
     }

@@ -12,6 +12,7 @@ pub struct Swapped<R> {
 }
 
 impl<R: Read> Swapped<R> {
+    /// Swaps the bytes of numbers of so many bytes each.
     pub fn new(source: R, width: usize) -> Self {
         Self { source, width, rest: Vec::new() }
     }

@@ -2,10 +2,12 @@
 
 use super::ahead::{MadeAhead, Make};
 use super::unsound;
-use crate::parallel::{cores, share};
+use crate::parallel::share;
 use embedded_safetensors::ReadAt;
 use std::fs::File;
 use std::io;
+use std::num::NonZero;
+use std::thread::available_parallelism;
 
 /// The most bytes of the result that are made as one piece. Two pieces are in memory at a time.
 const MEMORY: usize = 32 << 20;
@@ -94,7 +96,8 @@ where
     /// Makes the piece whose first element is `start` in the file. Each thread makes a part of the range.
     fn make_from(&self, start: u64, split: Axis, piece: &mut [u8]) -> io::Result<()> {
         let rest = self.axes.get(self.split + 1..).unwrap_or_default();
-        let threads = cores().get().min(piece.len() / WORTH).max(1);
+        let cores = available_parallelism().map_or(1, NonZero::get);
+        let threads = cores.min(piece.len() / WORTH).max(1);
         let indices = split.len.div_ceil(threads as u64);
         let parts = piece.chunks_mut(bytes(indices * split.in_result, self.width)).zip(0..);
         share(parts, threads, |(part, number)| {
