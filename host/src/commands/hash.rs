@@ -4,10 +4,10 @@ use crate::commands::{Run, stdin_once};
 use crate::complaint::{Complaint, Outcome};
 use crate::exit::Exit;
 use crate::json::{Object, array, quoted as quoted_json};
-use crate::model::{Model, Tensor, file_alone_in, is_sharded};
+use crate::model::{Model, file_alone_in, is_sharded};
 use crate::parallel::{cores, in_order};
-use crate::sums::{Found, Hashed, Single, Text, has_control, hash_model, line, no_room, verify};
-use crate::text::{quoted, shown_text};
+use crate::sums::{Found, Single, Text, has_control, line, no_room, sum_at, verify};
+use crate::text::shown_text;
 use crate::work::Work;
 use embedded_safetensors::FileModel;
 use std::fs;
@@ -80,53 +80,75 @@ impl Hash {
     fn text(&self, path: &Path, threads: NonZero<usize>, work: &Work) -> Result<Text, Complaint> {
         let alone = file_alone_in(path).map_err(|error| Complaint::not_read(path, error))?;
         match alone.as_deref() {
-            None if is_sharded(path) => self.text_of_shards(path, threads, work),
-            file => self.text_of_one(path, file.unwrap_or(path), threads, work),
+            None if is_sharded(path) => {
+                let model = Model::open(path)?;
+                let parts: Vec<&Path> = model.parts().iter().map(FileModel::path).collect();
+                let text = self.text_of(path, model.index(), &parts, threads, work)?;
+                model.check_unchanged()?;
+                Ok(text)
+            }
+            file => self.text_of(path, None, &[file.unwrap_or(path)], threads, work),
         }
     }
 
-    /// Of a model that is asked for by this path, and is in this file.
-    fn text_of_one(
+    /// Of a model that is asked for by this path, and is in these files.
+    fn text_of(
         &self,
         path: &Path,
-        file: &Path,
+        index: Option<&Path>,
+        parts: &[&Path],
         threads: NonZero<usize>,
         work: &Work,
     ) -> Result<Text, Complaint> {
         if !self.json {
-            must_have_line(file)?;
+            parts.iter().copied().chain(index).try_for_each(must_have_line)?;
         }
         let mut text = Text::new();
-        let mut model = Single::open(file)?;
-        let mut sums = model.sums(self.with_tensors(), threads, work)?;
         if self.json {
-            let [path, file] = [path, file].map(|path| quoted_json(&path.to_string_lossy()));
-            let (bytes, sum) = (model.len(), &sums.file);
-            let head = format!(
-                r#"{{"file":{path},"ok":true,"files":[{{"file":{file},"bytes":{bytes},"sha256":"{sum}","#
-            );
-            put(&mut text, head.as_bytes())?;
-            model.print_member(&mut sums, &mut text)?;
-            put(&mut text, b"}]}\n")?;
-        } else {
-            put(&mut text, &file_line(&sums.file, file))?;
-            if self.tensors {
-                model.print_lines(&mut sums, &mut text)?;
-            }
+            put(&mut text, format!(r#"{{"file":{},"ok":true,"files":["#, in_json(path)).as_bytes())?;
         }
-        model.check_unchanged()?;
+        if let Some(index) = index {
+            let (len, sum) = sum_at(index, work).map_err(|trouble| trouble.about(index))?;
+            self.put_sum(&mut text, index, len, &sum)?;
+            put(&mut text, if self.json { b"}," } else { b"" })?;
+        }
+        for (number, file) in parts.iter().enumerate() {
+            put(&mut text, if self.json && number > 0 { b"," } else { b"" })?;
+            self.put_part(&mut text, file, threads, work)?;
+        }
+        put(&mut text, if self.json { b"]}\n" } else { b"" })?;
         Ok(text)
     }
 
-    fn text_of_shards(&self, path: &Path, threads: NonZero<usize>, work: &Work) -> Result<Text, Complaint> {
-        let mut text = Text::new();
-        let model = Model::open(path)?;
-        if !self.json {
-            model.parts().iter().map(FileModel::path).chain(model.index()).try_for_each(must_have_line)?;
+    fn put_part(
+        &self,
+        text: &mut Text,
+        file: &Path,
+        threads: NonZero<usize>,
+        work: &Work,
+    ) -> Result<(), Complaint> {
+        let mut part = Single::open(file)?;
+        let mut sums = part.sums(self.with_tensors(), threads, work)?;
+        self.put_sum(text, file, part.len(), &sums.file)?;
+        if self.json {
+            put(text, b",")?;
+            part.print_member(&mut sums, text)?;
+            put(text, b"}")?;
+        } else if self.tensors {
+            part.print_lines(&mut sums, text)?;
         }
-        let hashed = hash_model(&model, self.with_tensors(), threads, work)?;
-        put(&mut text, &if self.json { object(&model, &hashed).into_bytes() } else { lines(&hashed) })?;
-        Ok(text)
+        part.check_unchanged()
+    }
+
+    /// A line, or the beginning of an object.
+    fn put_sum(&self, text: &mut Text, file: &Path, len: u64, sum: &str) -> Result<(), Complaint> {
+        match self.json {
+            true => {
+                let file = in_json(file);
+                put(text, format!(r#"{{"file":{file},"bytes":{len},"sha256":"{sum}""#).as_bytes())
+            }
+            false => put(text, &file_line(sum, file)),
+        }
     }
 
     fn print(&self, text: Result<Text, Complaint>) -> Result<Exit, Complaint> {
@@ -164,17 +186,6 @@ fn put(text: &mut Text, bytes: &[u8]) -> Result<(), Complaint> {
     text.write_all(bytes).map_err(|error| no_room(&error))
 }
 
-fn lines(hashed: &Hashed<'_>) -> Vec<u8> {
-    let mut text = Vec::new();
-    for file in &hashed.files {
-        text.extend(file_line(&file.sum, file.path));
-        for (tensor, sum) in hashed.tensors_of(file) {
-            text.extend(format!("  {sum}  {}\n", quoted(tensor.name())).into_bytes());
-        }
-    }
-    text
-}
-
 /// As `sha256sum` writes it, but on a terminal: there control characters are escaped.
 fn file_line(sum: &str, path: &Path) -> Vec<u8> {
     match io::stdout().is_terminal() {
@@ -197,21 +208,6 @@ fn must_have_line(path: &Path) -> Result<(), Complaint> {
     }
 }
 
-fn object(model: &Model, hashed: &Hashed<'_>) -> String {
-    let files = hashed.files.iter().map(|file| {
-        let object = Object::new().text("file", &file.path.to_string_lossy());
-        let object = object.number("bytes", file.len).text("sha256", &file.sum);
-        let tensors = hashed.tensors_of(file).fold(Object::new(), |object, (tensor, sum)| {
-            object.raw(tensor.name(), &tensor_object(tensor, sum))
-        });
-        if file.part.is_some() { object.raw("tensors", &tensors.end()).end() } else { object.end() }
-    });
-    let object = Object::new().text("file", &model.path().to_string_lossy()).flag("ok", true);
-    object.raw("files", &array(files)).end() + "\n"
-}
-
-fn tensor_object(tensor: &Tensor<'_>, sum: &str) -> String {
-    let dims = array(tensor.dims().iter().map(u64::to_string));
-    let object = Object::new().text("dtype", tensor.dtype().name()).raw("shape", &dims);
-    object.number("bytes", tensor.byte_len()).text("sha256", sum).end()
+fn in_json(path: &Path) -> String {
+    quoted_json(&path.to_string_lossy())
 }

@@ -1,106 +1,20 @@
-//! The sums of models, a file or a tensor at a time, several at once.
+//! The sum of a file, or of a tensor.
 
 use crate::complaint::Complaint;
 use crate::failure::{Failure, NotRead};
-use crate::model::{Model, Tensor};
+use crate::model::Tensor;
 use crate::number::digits;
-use crate::parallel::in_order;
 use crate::source::pieces;
 use crate::work::Work;
-use embedded_safetensors::{FileModel, ReadAt, ReadError};
+use embedded_safetensors::{ReadAt, ReadError};
 use sha2::{Digest, Sha256};
 use std::fs::{self, File};
 use std::io;
-use std::num::NonZero;
 use std::ops::Range;
 use std::path::Path;
-use std::ptr;
 
 /// How much is read at a time, by each thread: more is not faster.
 const BUFFER: u64 = 32 * 1024;
-
-/// The sums of one model, in hexadecimal.
-pub struct Hashed<'m> {
-    /// The index first, if there is one, then the others in their order.
-    pub files: Vec<FileSum<'m>>,
-    /// Of each tensor, if they were asked for, in the order of the model.
-    pub tensors: Vec<(Tensor<'m>, String)>,
-}
-
-/// The sum of one file of a model.
-pub struct FileSum<'m> {
-    pub path: &'m Path,
-    pub len: u64,
-    pub sum: String,
-    /// Which part of the model it is. The index is none.
-    pub part: Option<&'m FileModel>,
-}
-
-impl Hashed<'_> {
-    /// Those that are in this file.
-    pub fn tensors_of(&self, file: &FileSum<'_>) -> impl Iterator<Item = &(Tensor<'_>, String)> {
-        let part = file.part;
-        self.tensors.iter().filter(move |(tensor, _)| part.is_some_and(|part| ptr::eq(part, tensor.model())))
-    }
-}
-
-/// Takes the sums of a model's files, and of its tensors too if they are wanted, so many at once.
-pub fn hash_model<'m>(
-    model: &'m Model,
-    tensors: bool,
-    threads: NonZero<usize>,
-    work: &Work,
-) -> Result<Hashed<'m>, Complaint> {
-    let mut items: Vec<Item<'_>> = model.index().map(Item::Index).into_iter().collect();
-    items.extend(model.parts().iter().map(Item::File));
-    if tensors {
-        items.extend(model.tensors().map(Item::Tensor));
-    }
-    let mut hashed = Hashed { files: Vec::new(), tensors: Vec::new() };
-    in_order(
-        &items,
-        threads,
-        |item| item.sum(work),
-        |sum| {
-            match sum? {
-                Sum::File(file) => hashed.files.push(file),
-                Sum::Tensor(tensor, sum) => hashed.tensors.push((tensor, sum)),
-            }
-            Ok::<_, Complaint>(())
-        },
-    )?;
-    model.check_unchanged()?;
-    Ok(hashed)
-}
-
-/// What has a sum.
-enum Item<'m> {
-    Index(&'m Path),
-    File(&'m FileModel),
-    Tensor(Tensor<'m>),
-}
-
-enum Sum<'m> {
-    File(FileSum<'m>),
-    Tensor(Tensor<'m>, String),
-}
-
-impl<'m> Item<'m> {
-    fn sum(&self, work: &Work) -> Result<Sum<'m>, Complaint> {
-        match *self {
-            Self::Index(path) => {
-                let (len, sum) = sum_at(path, work).map_err(|trouble| trouble.about(path))?;
-                Ok(Sum::File(FileSum { path, len, sum, part: None }))
-            }
-            Self::File(file) => {
-                let (path, len) = (file.path(), file.summary().file_len());
-                let sum = sum_of(file, 0..len, work).map_err(|trouble| trouble.about(path))?;
-                Ok(Sum::File(FileSum { path, len, sum, part: Some(file) }))
-            }
-            Self::Tensor(tensor) => Ok(Sum::Tensor(tensor, sum_of_tensor(&tensor, work)?)),
-        }
-    }
-}
 
 /// The length and the sum of a file of any kind.
 pub fn sum_at(path: &Path, work: &Work) -> Result<(u64, String), Trouble> {

@@ -7,7 +7,7 @@ mod list;
 mod single;
 mod verify;
 
-pub use digest::{Hashed, Trouble, hash_model, open_file, sha256_of, sum_of_tensor};
+pub use digest::{Trouble, open_file, sha256_of, sum_at, sum_of_tensor};
 pub use finding::Found;
 pub use lines::{has_control, line};
 pub use single::{Single, Text, no_room};

@@ -5,7 +5,7 @@ use crate::exit::Exit;
 use crate::failure::NotRead;
 use crate::model::Model;
 use crate::parallel::{cores, in_order};
-use crate::sums::digest::{Trouble, hash_model, open_file, sum_at};
+use crate::sums::digest::{Trouble, open_file, sum_at, sum_of_tensor};
 use crate::sums::finding::{Fate, Finding, Found, Tensors};
 use crate::sums::list::{Expected, is_below, read};
 use crate::text::quoted;
@@ -13,7 +13,6 @@ use crate::work::Work;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::{self, ErrorKind, Read};
-use std::num::NonZero;
 use std::path::{Path, PathBuf};
 
 /// How large a list may be: that of a million tensors has less.
@@ -158,24 +157,25 @@ fn is_missing(path: &Path) -> bool {
 
 /// Which tensors are not what they were.
 fn differing(expected: &BTreeMap<String, String>, path: &Path, work: &Work) -> Result<Tensors, Complaint> {
-    let model = Model::open(path);
-    let hashed = model.as_ref().map(|model| hash_model(model, true, NonZero::<usize>::MIN, work));
-    let hashed = match hashed {
-        Ok(Ok(hashed)) => hashed,
+    let model = match Model::open(path) {
+        Ok(model) => model,
         Err(complaint) if complaint.exit() == Exit::Bad => return Ok(Tensors::Unsound),
         Err(complaint) => return Ok(Tensors::NotRead(complaint.line())),
-        Ok(Err(complaint)) => {
+    };
+    let sums = model.tensors().map(|tensor| Ok((tensor.name(), sum_of_tensor(&tensor, work)?)));
+    let sums: Result<BTreeMap<&str, String>, Complaint> = sums.collect();
+    let found = match sums.and_then(|sums| model.check_unchanged().map(|()| sums)) {
+        Ok(found) => found,
+        Err(complaint) => {
             Work::check()?;
             return Ok(Tensors::NotRead(complaint.line()));
         }
     };
-    let found: BTreeMap<&str, &String> =
-        hashed.tensors.iter().map(|(tensor, sum)| (tensor.name(), sum)).collect();
     let mut fates = Vec::new();
     for (name, sum) in expected {
         match found.get(name.as_str()) {
             None => fates.push((name.clone(), Fate::Missing)),
-            Some(now) if **now != sum.to_ascii_lowercase() => fates.push((name.clone(), Fate::Changed)),
+            Some(now) if *now != sum.to_ascii_lowercase() => fates.push((name.clone(), Fate::Changed)),
             Some(_) => {}
         }
     }
