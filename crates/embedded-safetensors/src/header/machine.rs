@@ -139,7 +139,7 @@ pub struct HeaderParser {
     pub(super) dtype: Dtype,
     pub(super) skipped_number: Number,
     pub(super) utf8: Utf8,
-    pub(crate) metadata_seen: bool,
+    pub(super) metadata_seen: bool,
     /// Whether the product of a shape is to be taken.
     pub(super) multiplies: bool,
     /// The parser's last word once the state is [`State::Failed`]; before that, an error may wait here.
@@ -441,6 +441,12 @@ impl HeaderParser {
     /// Whether all of the header has been seen and nothing was found wrong.
     pub(crate) const fn is_complete(&self) -> bool {
         matches!(self.state, State::Tail) && self.position == self.end
+    }
+
+    /// Whether `__metadata__` has come by.
+    #[cfg(feature = "std")]
+    pub(crate) const fn has_metadata(&self) -> bool {
+        self.metadata_seen
     }
 
     /// What is behind [`Signal::Failed`].

@@ -53,7 +53,7 @@ impl<'m> IndexBuilder<'m> {
     /// Whether `__metadata__` has come by.
     #[cfg(feature = "std")]
     pub(crate) const fn has_metadata(&self) -> bool {
-        self.tensors.parser().metadata_seen
+        self.tensors.parser().has_metadata()
     }
 
     /// As [`HeaderParser::end_of_input`](crate::header::HeaderParser::end_of_input).
