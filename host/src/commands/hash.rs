@@ -12,6 +12,7 @@ use crate::work::Work;
 use embedded_safetensors::FileModel;
 use std::fs;
 use std::io::{self, BufWriter, IsTerminal, Write};
+use std::iter;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
 
@@ -82,27 +83,30 @@ impl Hash {
         match alone.as_deref() {
             None if is_sharded(path) => {
                 let model = Model::open(path)?;
-                let parts: Vec<&Path> = model.parts().iter().map(FileModel::path).collect();
-                let text = self.text_of(path, model.index(), &parts, threads, work)?;
+                let mut files = model.parts().iter().map(FileModel::path).chain(model.index());
+                files.try_for_each(|file| self.must_have_line(file))?;
+                let parts = model.parts().iter().map(Single::of);
+                let text = self.text_of(path, model.index(), parts, threads, work)?;
                 model.check_unchanged()?;
                 Ok(text)
             }
-            file => self.text_of(path, None, &[file.unwrap_or(path)], threads, work),
+            file => {
+                let file = file.unwrap_or(path);
+                self.must_have_line(file)?;
+                self.text_of(path, None, iter::once_with(|| Single::open(file)), threads, work)
+            }
         }
     }
 
     /// Of a model that is asked for by this path, and is in these files.
-    fn text_of(
+    fn text_of<'p>(
         &self,
         path: &Path,
         index: Option<&Path>,
-        parts: &[&Path],
+        parts: impl Iterator<Item = Result<Single<'p>, Complaint>>,
         threads: NonZero<usize>,
         work: &Work,
     ) -> Result<Text, Complaint> {
-        if !self.json {
-            parts.iter().copied().chain(index).try_for_each(must_have_line)?;
-        }
         let mut text = Text::new();
         if self.json {
             put(&mut text, format!(r#"{{"file":{},"ok":true,"files":["#, in_json(path)).as_bytes())?;
@@ -112,9 +116,9 @@ impl Hash {
             self.put_sum(&mut text, index, len, &sum)?;
             put(&mut text, if self.json { b"}," } else { b"" })?;
         }
-        for (number, file) in parts.iter().enumerate() {
+        for (number, part) in parts.enumerate() {
             put(&mut text, if self.json && number > 0 { b"," } else { b"" })?;
-            self.put_part(&mut text, file, threads, work)?;
+            self.put_part(&mut text, part?, threads, work)?;
         }
         put(&mut text, if self.json { b"]}\n" } else { b"" })?;
         Ok(text)
@@ -123,13 +127,12 @@ impl Hash {
     fn put_part(
         &self,
         text: &mut Text,
-        file: &Path,
+        mut part: Single<'_>,
         threads: NonZero<usize>,
         work: &Work,
     ) -> Result<(), Complaint> {
-        let mut part = Single::open(file)?;
         let mut sums = part.sums(self.with_tensors(), threads, work)?;
-        self.put_sum(text, file, part.len(), &sums.file)?;
+        self.put_sum(text, part.path(), part.len(), &sums.file)?;
         if self.json {
             put(text, b",")?;
             part.print_member(&mut sums, text)?;
@@ -138,6 +141,20 @@ impl Hash {
             part.print_lines(&mut sums, text)?;
         }
         part.check_unchanged()
+    }
+
+    /// What goes into a file or a pipe may be shown on a terminal later.
+    ///
+    /// # Errors
+    /// The name has control characters, which a line cannot escape so that `sha256sum` reads it.
+    fn must_have_line(&self, path: &Path) -> Result<(), Complaint> {
+        match has_control(path) && !self.json && !io::stdout().is_terminal() {
+            true => Err(Complaint::about(
+                path,
+                "control characters in the name, which a list of sums cannot escape; use --json",
+            )),
+            false => Ok(()),
+        }
     }
 
     /// A line, or the beginning of an object.
@@ -191,20 +208,6 @@ fn file_line(sum: &str, path: &Path) -> Vec<u8> {
     match io::stdout().is_terminal() {
         true => format!("{sum}  {}\n", shown_text(&path.to_string_lossy())).into_bytes(),
         false => line(sum, path),
-    }
-}
-
-/// What goes into a file or a pipe may be shown on a terminal later.
-///
-/// # Errors
-/// The name has control characters, which a line cannot escape so that `sha256sum` reads it.
-fn must_have_line(path: &Path) -> Result<(), Complaint> {
-    match has_control(path) && !io::stdout().is_terminal() {
-        true => Err(Complaint::about(
-            path,
-            "control characters in the name, which a list of sums cannot escape; use --json",
-        )),
-        false => Ok(()),
     }
 }
 

@@ -12,7 +12,7 @@ use crate::rows::each_row;
 use crate::source::{Data, Source};
 use crate::text::quoted;
 use crate::work::Work;
-use embedded_safetensors::{header::Event, validate::Summary};
+use embedded_safetensors::{FileModel, header::Event, validate::Summary};
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 use std::num::NonZero;
@@ -42,6 +42,26 @@ impl<'p> Single<'p> {
         let (source, (summary, _)) = open_sound(path, SHORT, Data::Keep)?;
         let (source, file) = source.share().map_err(|reason| Complaint::not_read(path, reason))?;
         Ok(Self { path, source, file, summary })
+    }
+
+    /// A file of a model that was proven: the one that was opened then, whatever has its name by now.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub fn of(part: &'p FileModel) -> Result<Self, Complaint> {
+        let path = part.path();
+        let shared = || {
+            let file = part.file().try_clone()?;
+            let metadata = file.metadata()?;
+            Source::file(file, &metadata)?.share()
+        };
+        let (source, file) = shared().map_err(|reason| Complaint::not_read(path, reason))?;
+        Ok(Self { path, source, file, summary: part.summary() })
+    }
+
+    /// The name by which it was asked for.
+    pub fn path(&self) -> &'p Path {
+        self.path
     }
 
     /// How long the file is.
@@ -198,4 +218,34 @@ impl Write for Text {
 /// An error of writing to a [`Text`].
 pub fn no_room(error: &io::Error) -> Complaint {
     Complaint::usage(format!("cannot write the sums to a temporary file: {}", sentence(error)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Single;
+    use crate::number::digits;
+    use crate::work::Work;
+    use embedded_safetensors::FileModel;
+    use sha2::{Digest, Sha256};
+    use std::fs;
+    use std::num::NonZero;
+
+    fn file(value: u8) -> Vec<u8> {
+        let header = br#"{"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}}"#;
+        [&(header.len() as u64).to_le_bytes(), &header[..], &[value]].concat()
+    }
+
+    #[test]
+    fn a_part_is_the_file_that_was_proven() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let [path, other] = ["a", "b"].map(|name| folder.path().join(name));
+        fs::write(&path, file(1)).and_then(|()| fs::write(&other, file(2))).expect("it can be written");
+        let model = FileModel::open(&path).expect("it is sound");
+        fs::rename(&other, &path).expect("it takes the place of the first");
+        let sums = Single::of(&model)
+            .and_then(|mut single| single.sums(true, NonZero::<usize>::MIN, &Work::new("hashing", 0)));
+        let mut sums = sums.ok().expect("it has sums");
+        assert_eq!(sums.file, digits(&Sha256::digest(file(1))));
+        assert_eq!(sums.next().ok(), Some(digits(&Sha256::digest([1]))));
+    }
 }

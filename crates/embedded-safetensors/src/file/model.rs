@@ -79,6 +79,11 @@ impl FileModel {
         &self.path
     }
 
+    /// The file that was opened, whatever has its name by now.
+    pub fn file(&self) -> &File {
+        &self.file
+    }
+
     /// All tensors and the metadata.
     pub fn index(&self) -> &OwnedIndex {
         &self.index
