@@ -16,6 +16,9 @@ use crate::random::Random;
 use crate::waiting::{self, Waits};
 use vectors::table::Tensor;
 
+/// The shortest pair has 6 bytes in a header, and takes 12 of its own besides its key and value.
+const MEMORY_OF_PAIRS: usize = 3;
+
 /// What a model does not see that is opened without an index.
 const UNINDEXED: &[Lack] = &[Lack::Names, Lack::Keys];
 const UNSORTED: &[Lack] = &[Lack::Names, Lack::Keys, Lack::Order];
@@ -116,8 +119,7 @@ fn look<S: ReadAt<Error: std::fmt::Debug>>(
         assert_eq!(model.find(&tensor.name, window).expect("it is there"), Some(info));
     }
     assert_eq!(model.find("no such name", window).expect("the file is valid"), None);
-    // The shortest pair has 6 bytes in a header, and 12 of its own here.
-    let mut values = vec![0; 2 * case.file.len()];
+    let mut values = vec![0; MEMORY_OF_PAIRS * case.file.len()];
     let pairs = model.all_metadata(&mut values, window).expect("there is room");
     case.has_pairs(pairs.map(|pairs| pairs.map(|pair| (pair.key, pair.value))));
     let mut memory = Memory::ample(case.file);
@@ -197,7 +199,7 @@ fn look_later(case: &Case<'_>, model: &mut asynch::Model<waiting::Source<'_>>, w
         assert_eq!(finish(reader.read_all(&mut buffer)).expect("it can be read"), case.bytes(tensor));
     }
     if case.is_valid() {
-        let mut values = vec![0; case.file.len()];
+        let mut values = vec![0; MEMORY_OF_PAIRS * case.file.len()];
         let pairs = finish(model.all_metadata(&mut values, window)).expect("there is room");
         case.has_pairs(pairs.map(|pairs| pairs.map(|pair| (pair.key, pair.value))));
     }
