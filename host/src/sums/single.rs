@@ -244,7 +244,7 @@ mod tests {
         fs::rename(&other, &path).expect("it takes the place of the first");
         let sums = Single::of(&model)
             .and_then(|mut single| single.sums(true, NonZero::<usize>::MIN, &Work::new("hashing", 0)));
-        let mut sums = sums.ok().expect("it has sums");
+        let mut sums = sums.expect("it has sums");
         assert_eq!(sums.file, digits(&Sha256::digest(file(1))));
         assert_eq!(sums.next().ok(), Some(digits(&Sha256::digest([1]))));
     }
