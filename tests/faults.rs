@@ -6,7 +6,7 @@ use std::cell::Cell;
 use embedded_io::{ErrorType, Read, Seek, SeekFrom};
 use embedded_safetensors::{
     ErrorKind, ReadAt,
-    error::Blame,
+    error::Class,
     io::{FileLen, Seekable},
 };
 use support::context::Context;
@@ -276,7 +276,7 @@ fn length_too_short<D: Door>() {
 /// Which fault of the file it is that it ends there.
 fn code_of_an_end_at(len: u64, outcome: Outcome) -> &'static str {
     let Err(Trouble::Format(error)) = outcome else { panic!("{len} bytes: {outcome:?}") };
-    assert_eq!((error.kind.blame(), error.at), (Blame::File, len), "{error}");
+    assert_eq!((error.kind.class(), error.at), (Class::File, len), "{error}");
     error.kind.code()
 }
 
@@ -353,7 +353,7 @@ fn is_right_or_says_so(play: &Play, other: &[u8], outcome: &Outcome) -> bool {
                 .all(|((byte, first), other)| byte == first || byte == other)
         }
         Ok(answer) => *answer == play.right,
-        Err(Trouble::Format(error)) => error.kind.blame() != Blame::Usage || error.kind == ErrorKind::Changed,
+        Err(Trouble::Format(error)) => error.kind.class() != Class::Usage || error.kind == ErrorKind::Changed,
         Err(Trouble::Eof(_)) => true,
         Err(Trouble::Source) => false,
     }

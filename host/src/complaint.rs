@@ -8,7 +8,7 @@ use crate::report::Report;
 use crate::source::Source;
 use crate::text::shown_text;
 use embedded_safetensors::{
-    error::Blame,
+    error::Class,
     file::{FileError, FileFault},
 };
 use safetensors_files::{
@@ -184,10 +184,10 @@ impl From<EditError> for Complaint {
 impl From<ShardError> for Complaint {
     fn from(error: ShardError) -> Self {
         let (path, sentence) = (error.path(), error.fault().to_string());
-        match (error.fault(), error.fault().blame()) {
+        match (error.fault(), error.fault().class()) {
             (ShardFault::File(error), _) => Self::of_edit(error),
-            (_, Some(Blame::File)) => Self::bad(path, "shards", sentence),
-            (_, Some(Blame::Limit)) => Self::said(Some(path), Exit::Failed, "limit", sentence),
+            (_, Some(Class::File)) => Self::bad(path, "shards", sentence),
+            (_, Some(Class::Limit)) => Self::said(Some(path), Exit::Failed, "limit", sentence),
             _ => Self::about(path, sentence),
         }
     }

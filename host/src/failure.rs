@@ -1,6 +1,6 @@
 //! Why a file got no good verdict.
 
-use embedded_safetensors::{Error, ReadError, error::Blame};
+use embedded_safetensors::{Error, ReadError, error::Class};
 use std::fmt;
 use std::io;
 
@@ -56,10 +56,10 @@ impl From<ReadError<io::Error>> for Failure {
         match error {
             ReadError::Source(error) => error.into(),
             ReadError::UnexpectedEof { .. } => NotRead::changed().into(),
-            ReadError::Format(error) => match error.kind.blame() {
-                Blame::File => Self::Unsound(error),
-                Blame::Limit => NotRead::because(error.kind.to_string()).into(),
-                Blame::Usage => NotRead::changed().into(),
+            ReadError::Format(error) => match error.kind.class() {
+                Class::File => Self::Unsound(error),
+                Class::Limit => NotRead::because(error.kind.to_string()).into(),
+                Class::Usage => NotRead::changed().into(),
             },
         }
     }

@@ -3,7 +3,7 @@
 use crate::complaint::Complaint;
 use crate::model::is_sharded;
 use crate::text::{quoted, shown_text};
-use embedded_safetensors::error::Blame;
+use embedded_safetensors::error::Class;
 use safetensors_files::shards::{ShardIndex, ShardLimits};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fs;
@@ -207,7 +207,7 @@ fn read_index(path: &Path) -> Result<Option<ShardIndex>, Complaint> {
     }
     match ShardIndex::open(path, &ShardLimits::USUAL) {
         Ok(index) => Ok(Some(index)),
-        Err(error) if error.fault().blame() == Some(Blame::File) => Ok(Some(ShardIndex::new())),
+        Err(error) if error.fault().class() == Some(Class::File) => Ok(Some(ShardIndex::new())),
         Err(error) => Err(error.into()),
     }
 }

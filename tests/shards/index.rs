@@ -1,6 +1,6 @@
 //! What an index says, how it is spelled, and what is none.
 
-use embedded_safetensors::error::Blame;
+use embedded_safetensors::error::Class;
 use safetensors_files::shards::{ShardError, ShardFault, ShardIndex, ShardLimits};
 
 fn read(text: &str) -> Result<ShardIndex, ShardError> {
@@ -84,7 +84,7 @@ fn other_members_are_passed_over_and_neither_is_needed_but_the_map() {
 /// The sentence, and whose mistake it is.
 fn refused(text: &str) -> String {
     let error = read(text).expect_err(text);
-    assert_eq!(error.fault().blame(), Some(Blame::File), "{error}");
+    assert_eq!(error.fault().class(), Some(Class::File), "{error}");
     let sentence = error.to_string();
     assert_eq!(std::io::Error::from(error).kind(), std::io::ErrorKind::InvalidData);
     sentence.strip_prefix("index: ").expect("it says of what").to_owned()

@@ -1,6 +1,6 @@
 //! Indexes that are longer, wider or deeper than is allowed: what would be enough is said, and no more is held.
 
-use embedded_safetensors::error::Blame;
+use embedded_safetensors::error::Class;
 use safetensors_files::shards::{ShardFault, ShardIndex, ShardLimit, ShardLimits};
 use std::io::{self, Read};
 
@@ -12,7 +12,7 @@ fn exceeded(text: &str) -> Option<(ShardLimit, u64, u64)> {
         [1, 2, 7, usize::MAX].map(|piece| match ShardIndex::read(Pieces(text.as_bytes(), piece), &SMALL) {
             Ok(_) => None,
             Err(error) => {
-                assert_eq!(error.fault().blame(), Some(Blame::Limit), "{error}");
+                assert_eq!(error.fault().class(), Some(Class::Limit), "{error}");
                 let ShardFault::Limit { limit, allowed, needed } = error.fault() else { panic!("{error}") };
                 Some((*limit, *allowed, *needed))
             }
@@ -92,7 +92,7 @@ fn an_error_of_the_reader_is_told() {
         }
     }
     let error = ShardIndex::read(b"{\"weight_map\"".chain(Broken), &SMALL).expect_err("it cannot be read");
-    assert_eq!(error.fault().blame(), None);
+    assert_eq!(error.fault().class(), None);
     assert_eq!(io::Error::from(error).kind(), io::ErrorKind::ConnectionReset);
 }
 

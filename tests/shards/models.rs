@@ -2,7 +2,7 @@
 
 use embedded_safetensors::{
     Dtype,
-    error::Blame,
+    error::Class,
     write::{FileSpec, TensorSpec},
 };
 use safetensors_files::EditError;
@@ -86,9 +86,9 @@ fn links_to_shards_are_followed() {
 }
 
 /// The sentence, without the folder, and whose mistake it is.
-fn refused(folder: &Folder, path: &Path) -> (String, Option<Blame>) {
+fn refused(folder: &Folder, path: &Path) -> (String, Option<Class>) {
     let error: ShardError = ShardedModel::open(path).expect_err("it is not sound");
-    (error.to_string().replace(folder.path().to_str().expect("a plain path"), "."), error.fault().blame())
+    (error.to_string().replace(folder.path().to_str().expect("a plain path"), "."), error.fault().class())
 }
 
 /// What is wrong once something has been done to a model that was sound.
@@ -96,8 +96,8 @@ fn broken(change: impl Fn(&Folder)) -> String {
     let folder = Folder::new();
     put(folder.path());
     change(&folder);
-    let (sentence, blame) = refused(&folder, folder.path());
-    assert_eq!(blame, Some(Blame::File), "{sentence}");
+    let (sentence, class) = refused(&folder, folder.path());
+    assert_eq!(class, Some(Class::File), "{sentence}");
     sentence.strip_prefix("./m.safetensors.index.json: ").map(str::to_owned).unwrap_or(sentence)
 }
 
@@ -166,13 +166,13 @@ fn a_shard_that_is_unsound_is_named() {
 fn where_there_is_no_index_or_no_file_that_is_said() {
     let folder = Folder::new();
     let empty = refused(&folder, folder.path());
-    assert_eq!(empty, (".: there is no *.safetensors.index.json in it".to_owned(), Some(Blame::Usage)));
-    let (missing, blame) = refused(&folder, &folder.join("nothing"));
-    assert!(missing.starts_with("cannot open ./nothing: ") && blame.is_none(), "{missing}");
+    assert_eq!(empty, (".: there is no *.safetensors.index.json in it".to_owned(), Some(Class::Usage)));
+    let (missing, class) = refused(&folder, &folder.join("nothing"));
+    assert!(missing.starts_with("cannot open ./nothing: ") && class.is_none(), "{missing}");
     folder.put("a.safetensors.index.json", b"{}");
     folder.put("b.safetensors.index.json", b"{}");
     let many = ".: there is more than one index in it, \"a.safetensors.index.json\" and \"b.safetensors.index.json\"";
-    assert_eq!(refused(&folder, folder.path()), (many.to_owned(), Some(Blame::Usage)));
+    assert_eq!(refused(&folder, folder.path()), (many.to_owned(), Some(Class::Usage)));
     folder.put("model.safetensors.index.json", b"{\"weight_map\": {}}");
     assert!(ShardedModel::open(folder.path()).expect("the usual name counts").is_empty());
     assert_eq!(ShardedModel::open(folder.path()).expect("it is sound").tensors().count(), 0);

@@ -2,7 +2,7 @@
 
 use embedded_safetensors::{
     Dtype, ErrorKind, View,
-    error::Blame,
+    error::Class,
     slice::{AxisRange, SlicePlan},
 };
 use support::file::with_header;
@@ -32,7 +32,7 @@ fn what_lies_beyond_an_axis_is_named() {
     for (range, asked) in cases {
         let expected = ErrorKind::OutsideAxis { axis: 1, asked, size: 5 };
         assert_eq!(refused(Dtype::F32, &[3, 5, 2], &[AxisRange::ALL, range]), expected, "{range:?}");
-        assert_eq!(expected.blame(), Blame::Usage);
+        assert_eq!(expected.class(), Class::Usage);
     }
 }
 
@@ -64,7 +64,7 @@ fn the_sentence_has_all_three_numbers() {
 fn a_step_of_0_is_refused() {
     let kind = refused(Dtype::F32, &[3, 5], &[AxisRange::ALL, AxisRange::ALL.step_by(0)]);
     assert_eq!(kind, ErrorKind::ZeroStep { axis: 1 });
-    assert_eq!((kind.code(), kind.blame()), ("usage.step", Blame::Usage));
+    assert_eq!((kind.code(), kind.class()), ("usage.step", Class::Usage));
     assert_eq!(kind.to_string(), "the range of axis 1 has a step of 0");
 }
 

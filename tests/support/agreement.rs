@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::judge::Reader;
 use crate::reference::{LATEST, Refusal};
-use embedded_safetensors::{Error, ErrorKind, error::Blame, tensor::MAX_RANK, validate::check_header};
+use embedded_safetensors::{Error, ErrorKind, error::Class, tensor::MAX_RANK, validate::check_header};
 use vectors::table::Table;
 
 use crate::forms::{Forms, forms};
@@ -29,7 +29,7 @@ impl Verdicts {
     /// A sentence.
     pub fn agreement(&self, file: &[u8]) -> Result<&'static str, String> {
         match (&self.ours, &self.theirs) {
-            (Err(error), _) if error.kind.blame() != Blame::File => Err(format!("not a verdict: {error}")),
+            (Err(error), _) if error.kind.class() != Class::File => Err(format!("not a verdict: {error}")),
             (Err(error), _) if error.at > file.len() as u64 => Err(format!("beyond the file: {error}")),
             (Ok(ours), Ok(theirs)) => agree_on_tables(file, ours, theirs),
             (Err(error), Err(_)) => Ok(error.kind.code()),

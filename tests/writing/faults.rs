@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 
 use embedded_safetensors::{
     Dtype,
-    error::Blame,
+    error::Class,
     header::MAX_HEADER_LEN,
     write::{FilePlan, FileSpec, Placement, SpecError, SpecFault, TensorSpec, Which},
 };
@@ -37,10 +37,10 @@ fn assert_refused_sorting(spec: FileSpec<'_>, fault: SpecFault, which: Which) {
 }
 
 fn assert_says(fault: SpecFault, which: Which, code: &str, sentence: &str) {
-    let blame = if code.starts_with("limit.") { Blame::Limit } else { Blame::Usage };
+    let class = if code.starts_with("limit.") { Class::Limit } else { Class::Usage };
     assert_eq!(
-        (SpecError { fault, which }.to_string().as_str(), fault.code(), fault.blame()),
-        (sentence, code, blame)
+        (SpecError { fault, which }.to_string().as_str(), fault.code(), fault.class()),
+        (sentence, code, class)
     );
 }
 

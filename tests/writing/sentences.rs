@@ -1,16 +1,16 @@
 //! What the errors of writers and recorders say.
 
-use embedded_safetensors::{Dtype, ErrorKind, error::Blame};
+use embedded_safetensors::{Dtype, ErrorKind, error::Class};
 
 const MISTAKES: [(ErrorKind, &str, &str); 13] = [
     (
         ErrorKind::TooManyBytes { tensor: 2, given: 9, left: 8 },
-        "usage.length",
+        "usage.bytes",
         "tensor 2, counted from 0, takes 8 bytes more, but was given 9",
     ),
     (
         ErrorKind::TooManyBytes { tensor: 0, given: 2, left: 1 },
-        "usage.length",
+        "usage.bytes",
         "tensor 0, counted from 0, takes 1 byte more, but was given 2",
     ),
     (
@@ -20,7 +20,7 @@ const MISTAKES: [(ErrorKind, &str, &str); 13] = [
     ),
     (
         ErrorKind::ValueType { tensor: 2, given: Dtype::U32, needed: Dtype::F32 },
-        "usage.dtype",
+        "usage.values",
         "tensor 2, counted from 0, has elements of F32, but was given U32",
     ),
     (ErrorKind::NotDue { tensor: 2 }, "usage.due", "it is the turn of tensor 2, counted from 0"),
@@ -62,7 +62,7 @@ const MISTAKES: [(ErrorKind, &str, &str); 13] = [
 fn each_mistake_is_one_sentence_with_its_numbers() {
     for (kind, code, sentence) in MISTAKES {
         assert_eq!(kind.at(7).to_string(), format!("error[{code}] at byte 7: {sentence}"));
-        let blame = if code.starts_with("limit.") { Blame::Limit } else { Blame::Usage };
-        assert_eq!((kind.code(), kind.blame()), (code, blame));
+        let class = if code.starts_with("limit.") { Class::Limit } else { Class::Usage };
+        assert_eq!((kind.code(), kind.class()), (code, class));
     }
 }

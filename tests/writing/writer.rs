@@ -257,7 +257,7 @@ fn too_many_bytes<D: Door>() {
                     let tensor = u32::try_from(index).expect("it is small");
                     let kind = ErrorKind::TooManyBytes { tensor, given: given.len() as u64, left };
                     assert_eq!(fault(writer.bytes(&given)), (kind, before));
-                    assert_eq!((kind.code(), writer.position()), ("usage.length", before));
+                    assert_eq!((kind.code(), writer.position()), ("usage.bytes", before));
                 }
                 writer.bytes(&bytes[position..=position]).expect("it is due");
             }

@@ -18,7 +18,7 @@ pub(crate) mod support {
 
 use embedded_safetensors::{
     Dtype, ErrorKind, Model, ReadError,
-    error::Blame,
+    error::Class,
     io::FlashFile,
     write::{FileSpec, TensorSpec, Writer},
 };
@@ -98,7 +98,7 @@ fn number(chip: &mut Chip, partition: usize) -> Result<Option<u32>, Box<dyn Erro
 /// Whether the partition is erased, or has a recording that was interrupted, or a file that this program does not write.
 fn is_no_recording(error: ErrorKind) -> bool {
     let is_foreign = matches!(error, ErrorKind::OutOfOrder | ErrorKind::ValueLength { .. });
-    is_foreign || error.blame() == Blame::File
+    is_foreign || error.class() == Class::File
 }
 
 /// What the device does when the power comes.

@@ -1,7 +1,7 @@
 //! Why no digits were read: one sentence for people, one exit code for machines.
 
 use crate::report::Hears;
-use embedded_safetensors::{Dtype, Error, ErrorKind, ReadError, Shape, WriteError, error::Blame};
+use embedded_safetensors::{Dtype, Error, ErrorKind, ReadError, Shape, WriteError, error::Class};
 
 /// What can go wrong, by who is to blame.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -51,7 +51,7 @@ impl<E> Failure<E> {
             Self::TooSmall(_) => 4,
             Self::Mistake(_) => 5,
             Self::Unrecorded(WriteError::Sink(_) | WriteError::Full { .. }) => 2,
-            Self::Unrecorded(WriteError::Format(error)) if matches!(error.kind.blame(), Blame::Limit) => 4,
+            Self::Unrecorded(WriteError::Format(error)) if matches!(error.kind.class(), Class::Limit) => 4,
             Self::Unrecorded(_) => 5,
         }
     }
@@ -100,10 +100,10 @@ impl<E> Failure<E> {
 
 impl<E> From<Error> for Failure<E> {
     fn from(error: Error) -> Self {
-        match error.kind.blame() {
-            Blame::File => Self::Unsound(error),
-            Blame::Limit => Self::TooSmall(error),
-            Blame::Usage => Self::Mistake(error),
+        match error.kind.class() {
+            Class::File => Self::Unsound(error),
+            Class::Limit => Self::TooSmall(error),
+            Class::Usage => Self::Mistake(error),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Why there can be no file as it is described.
 
 use super::log::Named;
-use super::{Blame, MAX_HEADER_LEN};
+use super::{Class, MAX_HEADER_LEN};
 
 /// What tensors of padding are called, before their number.
 pub const PADDING: &str = "__padding__.";
@@ -100,10 +100,10 @@ names! {
 
 impl SpecFault {
     /// Whose fault it is: the memory's, or the caller's.
-    pub const fn blame(self) -> Blame {
+    pub const fn class(self) -> Class {
         match self {
-            Self::OrderMemory { .. } => Blame::Limit,
-            _ => Blame::Usage,
+            Self::OrderMemory { .. } => Class::Limit,
+            _ => Class::Usage,
         }
     }
 
@@ -147,9 +147,9 @@ impl core::error::Error for SpecFault {}
 impl From<SpecError> for std::io::Error {
     /// `OutOfMemory` for a limit, `InvalidInput` for a caller's mistake.
     fn from(error: SpecError) -> Self {
-        let kind = match error.fault.blame() {
-            Blame::Limit => std::io::ErrorKind::OutOfMemory,
-            Blame::File | Blame::Usage => std::io::ErrorKind::InvalidInput,
+        let kind = match error.fault.class() {
+            Class::Limit => std::io::ErrorKind::OutOfMemory,
+            Class::File | Class::Usage => std::io::ErrorKind::InvalidInput,
         };
         Self::new(kind, error)
     }

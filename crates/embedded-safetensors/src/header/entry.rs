@@ -4,8 +4,9 @@
 //! The writers' usual spelling is recognised here ([`Tensors::take_usual`]), in front of the parser, because
 //! this is the lowest layer that knows what a whole entry is.
 
-use super::{Fault, HeaderParser, Signal, Text, Usual, WORDS};
+use super::{HeaderParser, Signal, Text, Usual, WORDS};
 use crate::dtype::Dtype;
+use crate::error::table::Fault;
 use crate::error::{Error, ErrorKind};
 use crate::shape::Shape;
 use crate::tensor::info::{Agreement, Extent, TensorInfo};
@@ -84,28 +85,28 @@ impl Tensors {
     }
 
     /// The parser lets no entry end before it had a dtype, a shape and two offsets.
-    const fn complete(&mut self) -> Signal {
-        match self.agreement() {
-            Agreement::Full => Signal::TensorEnd,
-            Agreement::Overflow => self.parser.stop(Fault::Overflow, self.parser.shape_at),
-            lack @ Agreement::SubByte => self.parser.stop(Fault::Tensor(lack), self.parser.shape_at),
-            lack => self.parser.stop(Fault::Tensor(lack), self.parser.begin_at),
-        }
-    }
-
     #[inline(never)]
-    const fn agreement(&self) -> Agreement {
-        Agreement::of(self.parser.dtype, self.parser.elements, self.parser.begin, self.parser.range_end)
+    const fn complete(&mut self) -> Signal {
+        let parser = &mut self.parser;
+        match Agreement::of(parser.dtype, parser.elements, parser.begin, parser.range_end) {
+            Agreement::Full => Signal::TensorEnd,
+            Agreement::Overflow => parser.stop(Fault::Overflow, parser.shape_at),
+            Agreement::SubByte => parser.stop(Fault::SubByte, parser.shape_at),
+            Agreement::Reversed => parser.stop(Fault::Reversed, parser.begin_at),
+            Agreement::Size => parser.stop(Fault::Size, parser.begin_at),
+        }
     }
 
     /// The error behind [`Signal::Failed`].
     pub(crate) const fn error(&self) -> Error {
-        match self.parser.fault() {
-            Fault::Tensor(lack) => lack
-                .kind(self.parser.dtype, self.parser.elements, self.parser.begin, self.parser.range_end)
-                .at(self.parser.fault_at as u64),
-            _ => self.parser.error(),
-        }
+        let HeaderParser { dtype, elements, begin, range_end, .. } = self.parser;
+        let lack = match self.parser.fault() {
+            Fault::SubByte => Agreement::SubByte,
+            Fault::Reversed => Agreement::Reversed,
+            Fault::Size => Agreement::Size,
+            _ => return self.parser.error(),
+        };
+        lack.kind(dtype, elements, begin, range_end).at(self.parser.fault_at as u64)
     }
 
     /// The element type of the tensor that is complete.

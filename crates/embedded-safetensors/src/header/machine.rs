@@ -34,18 +34,19 @@
 //! legal in it, add its line to `step`, and add vectors for what may and may not come in it. If
 //! you add something that is wanted: say in `value` what it begins with and in `wrong_type` what else is an error, and, if it
 //! is a string, in `end_string` what follows, in [`Want::piece`] whether its text is an event, and in `take_run` whether it may be
-//! a word. If you add a field of an entry: tell `shortcut`, `usual` and `parts`, too. If you add a word longer than twelve bytes, lengthen `Word`. If you add an error: give it a [`Fault`].
+//! a word. If you add a field of an entry: tell `shortcut`, `usual` and `parts`, too. If you add a word longer than twelve bytes, lengthen `Word`. If you add an error: give it a line in the table of `error`.
 
 use super::SHORTCUTS;
-use super::fault::Fault;
 use super::number::Number;
 use super::schema::{Inside, State, Want};
 use super::skip::Nesting;
 use super::text::{Unicode, Utf8, Utf8Char, Word};
 use super::usual::{self, Usual, WORDS};
 use crate::dtype::Dtype;
-use crate::error::{Error, Field};
+use crate::error::table::Fault;
+use crate::error::{Error, ErrorKind, Field};
 use crate::header::progress::Progress;
+use crate::shape::MAX_RANK;
 use crate::tensor::info::Extent;
 use crate::util::bytes::low_u32;
 
@@ -458,7 +459,15 @@ impl HeaderParser {
     pub(crate) const fn error(&self) -> Error {
         let at = self.fault_at as u64;
         let length = if self.position < LENGTH_END { self.number } else { (self.end - LENGTH_END) as u64 };
-        self.fault.kind(length, at).at(at)
+        let kind = match self.fault {
+            Fault::HeaderTooLarge => ErrorKind::HeaderTooLarge { length },
+            Fault::HeaderBeyondFile => {
+                ErrorKind::HeaderBeyondFile { length, present: at.saturating_sub(LENGTH_END as u64) }
+            }
+            Fault::Rank => ErrorKind::Rank { limit: MAX_RANK.to_le_bytes()[0] },
+            other => other.kind(),
+        };
+        kind.at(at)
     }
 
     pub(super) const fn at_end(&mut self) -> Signal {

@@ -1,8 +1,8 @@
 //! The parser's states between strings and numbers: values, keys, and what stands around them.
 
-use super::fault::Fault;
 use super::machine::{HeaderParser, Signal};
 use super::schema::{Inside, State, Want};
+use crate::error::table::Fault;
 use crate::error::{Field, MAX_HEADER_LEN};
 use crate::util::bytes::low_u32;
 
@@ -48,12 +48,17 @@ impl HeaderParser {
             (Want::Entry, _) => Fault::EntryType,
             (Want::Dtype, b'{') => Fault::DtypeObject,
             (Want::Dtype, _) => Fault::DtypeType,
-            (Want::List, _) => Fault::ListType(self.list),
-            (Want::Integer, _) => Fault::NotAnInteger(self.list),
+            (Want::List, _) => self.of_list(Fault::ShapeType, Fault::OffsetsType),
+            (Want::Integer, _) => self.of_list(Fault::ShapeInteger, Fault::OffsetsInteger),
             (Want::Metadata, _) => Fault::MetadataType,
             _ => Fault::MetadataValue,
         };
         self.fail(fault)
+    }
+
+    /// The one of the two faults that belongs to the list.
+    pub(super) const fn of_list(&self, shape: Fault, offsets: Fault) -> Fault {
+        if matches!(self.list, Field::Offsets) { offsets } else { shape }
     }
 
     /// Opens an object.

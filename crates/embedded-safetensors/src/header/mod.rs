@@ -9,7 +9,6 @@ macro_rules! plain {
 
 mod canonical;
 pub(crate) mod entry;
-mod fault;
 mod machine;
 mod members;
 mod number;
@@ -27,8 +26,8 @@ pub use entry::{Entries, Entry, Item};
 
 use crate::dtype::Dtype;
 use crate::error::Error;
+use crate::error::table::Fault;
 pub(crate) use canonical::Canonical;
-pub(crate) use fault::Fault;
 pub use machine::HeaderParser;
 pub(crate) use machine::Signal;
 pub(crate) use plain;

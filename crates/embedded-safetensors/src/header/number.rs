@@ -1,10 +1,10 @@
 //! Numbers: the plain integers of shapes and offsets, and the full JSON grammar of the numbers that
 //! are only skipped.
 
-use super::fault::Fault;
 use super::machine::{HeaderParser, Signal};
 use super::schema::State;
 use crate::error::Field;
+use crate::error::table::Fault;
 
 /// `value` with one more decimal digit, or `None` above 2^64 - 1.
 ///
@@ -94,9 +94,9 @@ impl HeaderParser {
                     self.number = number;
                     Signal::Taken
                 }
-                None => self.fail_at(Fault::IntegerRange(self.list), self.token),
+                None => self.fail_at(self.of_list(Fault::ShapeRange, Fault::OffsetsRange), self.token),
             },
-            b'.' | b'e' | b'E' => self.fail(Fault::NotAnInteger(self.list)),
+            b'.' | b'e' | b'E' => self.fail(self.of_list(Fault::ShapeInteger, Fault::OffsetsInteger)),
             _ => self.end_number(),
         }
     }

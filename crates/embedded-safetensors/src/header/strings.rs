@@ -1,11 +1,11 @@
 //! The parser's states inside strings, and for bytes that no state expects.
 
-use super::fault::Fault;
 use super::machine::{HeaderParser, Signal};
 use super::schema::{State, Want};
 use super::text::{Unicode, UnicodeStep, Utf8Char, unescape};
 use crate::dtype::Dtype;
 use crate::error::Field;
+use crate::error::table::Fault;
 use crate::util::bytes::low_u32;
 
 impl HeaderParser {

@@ -1,7 +1,7 @@
 //! Kinds of `embedded_io` errors.
 
 use super::{ReadError, WriteError};
-use crate::error::Blame;
+use crate::error::Class;
 use embedded_io::{Error, ErrorKind};
 
 impl<E: Error> Error for ReadError<E> {
@@ -11,10 +11,10 @@ impl<E: Error> Error for ReadError<E> {
         match self {
             Self::Source(error) => error.kind(),
             Self::UnexpectedEof { .. } => ErrorKind::InvalidData,
-            Self::Format(error) => match error.kind.blame() {
-                Blame::File => ErrorKind::InvalidData,
-                Blame::Limit => ErrorKind::OutOfMemory,
-                Blame::Usage => ErrorKind::InvalidInput,
+            Self::Format(error) => match error.kind.class() {
+                Class::File => ErrorKind::InvalidData,
+                Class::Limit => ErrorKind::OutOfMemory,
+                Class::Usage => ErrorKind::InvalidInput,
             },
         }
     }
@@ -27,15 +27,15 @@ impl<E: Error> Error for WriteError<E> {
         match self {
             Self::Sink(error) => error.kind(),
             Self::Full { .. } => ErrorKind::WriteZero,
-            Self::Format(error) => blamed(error.kind.blame()),
-            Self::Spec(error) => blamed(error.fault.blame()),
+            Self::Format(error) => by_class(error.kind.class()),
+            Self::Spec(error) => by_class(error.fault.class()),
         }
     }
 }
 
-fn blamed(blame: Blame) -> ErrorKind {
-    match blame {
-        Blame::Limit => ErrorKind::OutOfMemory,
-        Blame::File | Blame::Usage => ErrorKind::InvalidInput,
+fn by_class(class: Class) -> ErrorKind {
+    match class {
+        Class::Limit => ErrorKind::OutOfMemory,
+        Class::File | Class::Usage => ErrorKind::InvalidInput,
     }
 }

@@ -32,7 +32,7 @@ impl FileLen {
 /// *Memory*: 32 bytes and what `E` takes, `Copy` if `E` is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReadError<E> {
-    /// What the file, the memory or the request is at fault for: see [`ErrorKind::blame`](crate::ErrorKind::blame).
+    /// What the file, the memory or the request is at fault for: see [`ErrorKind::class`](crate::ErrorKind::class).
     Format(Error),
     /// The storage failed. The call that reported it can be made again.
     Source(E),

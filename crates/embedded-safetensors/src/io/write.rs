@@ -39,7 +39,7 @@ pub(crate) fn taken<E>(outcome: Result<usize, E>, at: u64, len: usize) -> Result
 /// *Memory*: 40 bytes, 32 where pointers have 32 bits, or somewhat more than `E` takes if that is more; `Copy` if `E` is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WriteError<E> {
-    /// What the caller or the memory is at fault for: see [`ErrorKind::blame`](crate::ErrorKind::blame).
+    /// What the caller or the memory is at fault for: see [`ErrorKind::class`](crate::ErrorKind::class).
     Format(Error),
     /// There can be no file as it was described. No writer says so, who is given a plan; it is for `?` in functions that describe
     /// and write.

@@ -1,10 +1,11 @@
 //! Tensors found by their names, as many as are wanted in one pass over the header.
 
 use crate::dtype::Dtype;
+use crate::error::table::Fault;
 use crate::error::{Error, ErrorKind};
 use crate::header::entry::Tensors;
 use crate::header::progress::{Machine, Progress};
-use crate::header::{Fault, HeaderParser, Signal, Usual};
+use crate::header::{HeaderParser, Signal, Usual};
 use crate::io::FileLen;
 use crate::shape::Shape;
 use crate::tensor::info::{Extent, TensorInfo};

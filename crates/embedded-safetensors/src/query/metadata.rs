@@ -1,8 +1,9 @@
 //! The whole of `__metadata__`, kept in memory that the caller gives.
 
+use crate::error::table::Fault;
 use crate::error::{Error, ErrorKind};
 use crate::header::progress::{Machine, Progress};
-use crate::header::{Fault, HeaderParser, Signal};
+use crate::header::{HeaderParser, Signal};
 use crate::util::bytes::copy;
 
 /// In front of each pair: length of the key, length of the value, where the value begins in the file.

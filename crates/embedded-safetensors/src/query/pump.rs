@@ -3,7 +3,7 @@
 //! No input or output happens here. Whoever has a storage, blocking or not, asks how much to read
 //! where, and feeds it.
 
-use crate::error::{Blame, Error, ErrorKind};
+use crate::error::{Class, Error, ErrorKind};
 use crate::header::progress::{Machine, Progress};
 use crate::index::build::IndexBuilder;
 use crate::io::{FileLen, ReadError};
@@ -221,7 +221,7 @@ impl<'p> Pass<'p> {
     /// it has seen the whole header again, such as a hole that sorting has shown, is the file's.
     fn is_change(&self, kind: ErrorKind) -> bool {
         let is_new =
-            !matches!(kind, ErrorKind::NameTwice | ErrorKind::KeyTwice) && kind.blame() == Blame::File;
+            !matches!(kind, ErrorKind::NameTwice | ErrorKind::KeyTwice) && kind.class() == Class::File;
         is_new && self.known.is_known() && !self.is_as_known()
     }
 }

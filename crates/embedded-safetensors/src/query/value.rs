@@ -1,8 +1,9 @@
 //! One value of `__metadata__`, found by its key.
 
+use crate::error::table::Fault;
 use crate::error::{Error, ErrorKind};
 use crate::header::progress::{Machine, Progress};
-use crate::header::{Fault, HeaderParser, Signal};
+use crate::header::{HeaderParser, Signal};
 use crate::util::bytes::copy;
 
 /// A value, the memory behind it, and where in the file it stands.

@@ -5,9 +5,10 @@
 //! by piece, as much as fits into the text memory at a time. Hashes that did not fit are the next
 //! pass's.
 
+use crate::error::table::Fault;
 use crate::error::{Error, ErrorKind};
 use crate::header::progress::{Machine, Progress};
-use crate::header::{Fault, HeaderParser, Signal, Text};
+use crate::header::{HeaderParser, Signal, Text};
 use crate::util::bytes::{get, get_mut, index_below, low_u32};
 use crate::util::siphash::NameHash;
 use crate::util::top_k::{Slot, Smallest};

@@ -7,10 +7,11 @@ pub use crate::header::progress::Progress;
 pub use crate::util::top_k::Slot;
 pub use duplicates::DuplicateCheck;
 
+use crate::error::table::Fault;
 use crate::error::{Error, ErrorKind};
 use crate::header::entry::Tensors;
 use crate::header::progress::Machine;
-use crate::header::{Canonical, Fault, Signal, WORDS};
+use crate::header::{Canonical, Signal, WORDS};
 use crate::tensor::info::Extent;
 use crate::util::bytes::low_u32;
 use crate::validate::order::{InOrder, Sorted, Sorting};

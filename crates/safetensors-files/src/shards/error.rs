@@ -3,7 +3,7 @@
 use super::limits::ShardLimit;
 use crate::error::{EditError, EditFault};
 use core::fmt;
-use embedded_safetensors::error::Blame;
+use embedded_safetensors::error::Class;
 use embedded_safetensors::file::FileFault;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -163,16 +163,16 @@ impl ShardFault {
     }
 
     /// Who can mend it: whoever made the files, or whoever set a limit. Nothing where the system failed, or what was asked for was not there.
-    pub fn blame(&self) -> Option<Blame> {
+    pub fn class(&self) -> Option<Class> {
         match self {
             Self::File(error) => match error.fault() {
-                EditFault::File(FileFault::Format(_) | FileFault::Twice { .. }) => Some(Blame::File),
+                EditFault::File(FileFault::Format(_) | FileFault::Twice { .. }) => Some(Class::File),
                 EditFault::File(FileFault::System { .. }) | EditFault::Input(_) => None,
-                _ => Some(Blame::Usage),
+                _ => Some(Class::Usage),
             },
-            Self::Limit { .. } | Self::TooManyOpen { .. } => Some(Blame::Limit),
-            Self::NoIndex | Self::ManyIndexes { .. } | Self::ShardInUse { .. } => Some(Blame::Usage),
-            _ => Some(Blame::File),
+            Self::Limit { .. } | Self::TooManyOpen { .. } => Some(Class::Limit),
+            Self::NoIndex | Self::ManyIndexes { .. } | Self::ShardInUse { .. } => Some(Class::Usage),
+            _ => Some(Class::File),
         }
     }
 }

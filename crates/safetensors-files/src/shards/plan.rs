@@ -9,7 +9,7 @@ use crate::atomic::{look_for_file, sync_folder_of};
 use crate::disk::{Disk, FromStart};
 use crate::error::{EditError, EditFault};
 use crate::system::System;
-use embedded_safetensors::error::Blame;
+use embedded_safetensors::error::Class;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
@@ -236,7 +236,7 @@ impl Writing<'_> {
         let file = self.disk.open(&place, false).map_err(cannot)?;
         match read(FromStart::new(&*file), self.index, &ShardLimits::USUAL) {
             Ok(index) => Ok(Some(index)),
-            Err(fault) if fault.blame() == Some(Blame::File) => Ok(None),
+            Err(fault) if fault.class() == Some(Class::File) => Ok(None),
             Err(fault) => Err(fault),
         }
     }

@@ -61,7 +61,7 @@ fn show_values() {
     TensorInfo::new(Dtype::F16, SHAPE, 8, 32).iter().for_each(show);
     show(&Summary { tensors: 8, data_start: 928, data_len: 702_000 });
     [FileLen::Exactly(1), FileLen::AtMost(2), FileLen::Unknown].iter().for_each(show);
-    [Blame::File, Blame::Limit, Blame::Usage].iter().for_each(show);
+    [Class::File, Class::Limit, Class::Usage].iter().for_each(show);
     show(&TensorSpec::new("fc1.weight", Dtype::F16, &[3, 4]));
     [Placement::Start(8), Placement::BySize(512), Placement::Padded(64)].iter().for_each(show);
     show(&Wanted::optional("fc1.bias"));
@@ -95,7 +95,7 @@ fn show_view() {
 
 /// Every kind, and each sentence of it.
 #[rustfmt::skip]
-const KINDS: [ErrorKind; 103] = [
+const KINDS: [ErrorKind; 100] = [
     ErrorKind::FileTooShort,
     ErrorKind::HeaderTooLarge { length: 100_000_001 },
     ErrorKind::HeaderTooLarge { length: u64::MAX },
@@ -124,15 +124,12 @@ const KINDS: [ErrorKind; 103] = [
     ErrorKind::DtypeType,
     ErrorKind::DtypeObject,
     ErrorKind::DtypeUnknown,
-    ErrorKind::ListType(Field::Dtype),
-    ErrorKind::ListType(Field::Shape),
-    ErrorKind::ListType(Field::Offsets),
-    ErrorKind::NotAnInteger(Field::Dtype),
-    ErrorKind::NotAnInteger(Field::Shape),
-    ErrorKind::NotAnInteger(Field::Offsets),
-    ErrorKind::IntegerRange(Field::Dtype),
-    ErrorKind::IntegerRange(Field::Shape),
-    ErrorKind::IntegerRange(Field::Offsets),
+    ErrorKind::ShapeType,
+    ErrorKind::OffsetsType,
+    ErrorKind::ShapeInteger,
+    ErrorKind::OffsetsInteger,
+    ErrorKind::ShapeRange,
+    ErrorKind::OffsetsRange,
     ErrorKind::OffsetsCount,
     ErrorKind::MetadataType,
     ErrorKind::MetadataValue,

@@ -1,23 +1,23 @@
 //! Numbers that depend on all that a program can learn of a value, so that no compiler leaves a part of it out.
 
 use embedded_safetensors::{
-    Error, ErrorKind, ReadError, TensorInfo, error::Blame, index::IndexedTensor, tensor::Locate,
+    Error, ErrorKind, ReadError, TensorInfo, error::Class, index::IndexedTensor, tensor::Locate,
     validate::Summary,
 };
 
 /// The result, or what a program can learn from the error.
 pub fn number(outcome: Result<u64, Error>) -> u64 {
     outcome.unwrap_or_else(|error| {
-        let blame = match error.kind.blame() {
-            Blame::File => 1,
-            Blame::Limit => 2,
-            Blame::Usage => 3,
+        let class = match error.kind.class() {
+            Class::File => 1,
+            Class::Limit => 2,
+            Class::Usage => 3,
         };
         let field = match error.kind {
             ErrorKind::Missing(field) => bytes(field.name().as_bytes()),
             _ => 0,
         };
-        error.at ^ blame ^ field ^ bytes(error.kind.code().as_bytes())
+        error.at ^ class ^ field ^ bytes(error.kind.code().as_bytes())
     })
 }
 

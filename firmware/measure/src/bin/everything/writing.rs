@@ -6,7 +6,7 @@ use crate::recording;
 use embedded_io::ErrorKind as IoErrorKind;
 use embedded_safetensors::{
     Dtype, WriteError,
-    error::Blame,
+    error::Class,
     write::{Content, FilePlan, FileSpec, Placement, SpecError, SpecFault, TensorSpec, Which, Writer},
 };
 use measure::Wire;
@@ -68,7 +68,7 @@ fn planned(plan: Result<FilePlan<'_>, SpecError>, job: &Job, file: &'static [u8]
 }
 
 fn refused(error: SpecError) -> u64 {
-    let blame = u64::from(error.fault.blame() == Blame::Limit);
+    let class = u64::from(error.fault.class() == Class::Limit);
     let which = match error.which {
         Which::Tensor(index) | Which::Key(index) => index as u64,
         Which::File => 7,
@@ -77,7 +77,7 @@ fn refused(error: SpecError) -> u64 {
         SpecFault::NameTwice { other } | SpecFault::KeyTwice { other } => other as u64,
         _ => 0,
     };
-    blame ^ which ^ other ^ bytes(error.fault.code().as_bytes())
+    class ^ which ^ other ^ bytes(error.fault.code().as_bytes())
 }
 
 fn write(plan: FilePlan<'_>, file: &'static [u8]) -> Result<u64, WriteError<IoErrorKind>> {
