@@ -21,10 +21,9 @@ use crate::query::value::ValueSearch;
 use crate::tensor::info::TensorInfo;
 use crate::tensor::location::Locate;
 use crate::tensor::span::Span;
-use crate::util::bytes::low_usize;
 use crate::util::top_k::Slot;
 use crate::validate::duplicates::DuplicateCheck;
-use crate::validate::{HeaderCheck, Summary, prove_canonical};
+use crate::validate::{HeaderCheck, Summary};
 
 /// A model in storage, whose header is proven sound.
 ///
@@ -65,13 +64,6 @@ impl<S: ReadAt> Model<S> {
     /// opened again, from the start.
     #[inline(always)] // or what it has on the stack waits there for the end of the pass
     pub async fn open(mut source: S, window: &mut [u8]) -> Result<Self, ReadError<S::Error>> {
-        // The same, by less code where that does not come on top of what finds tensors: soon read into a cold cache.
-        if LARGE_SHORTCUTS {
-            return match source.in_memory().and_then(proven_at_once) {
-                Some(proven) if !window.is_empty() => Ok(Self { source, proven }),
-                _ => Self::open_sorting(source, &mut [], window).await,
-            };
-        }
         let file_len = source.file_len().await.map_err(ReadError::Source)?;
         let mut proven = Proven::NONE;
         scan(&mut source, &mut proven, file_len, &mut [], window).await?;
@@ -371,13 +363,6 @@ impl<S: ReadAt> Model<S> {
     ) -> Result<(), ReadError<S::Error>> {
         run(&mut self.source, &mut self.proven, machine, window).await
     }
-}
-
-/// What a header says that lies whole in memory, spelled as usual.
-fn proven_at_once(file: &[u8]) -> Option<Proven> {
-    let summary = prove_canonical(file)?;
-    let header = file.get(..low_usize(summary.data_start))?;
-    Some(Proven::of(header, summary))
 }
 
 /// Reads the header once, and proves it unless it is proven: for all that [`Model::find_all`] and [`Model::open`] do the

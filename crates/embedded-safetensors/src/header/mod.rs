@@ -7,7 +7,6 @@ macro_rules! plain {
     () => { b']'..=0x7F | b'#'..=b'[' | b' '..=b'!' };
 }
 
-mod canonical;
 pub(crate) mod entry;
 mod machine;
 mod members;
@@ -27,14 +26,13 @@ pub use entry::{Entries, Entry, Item};
 use crate::dtype::Dtype;
 use crate::error::Error;
 use crate::error::table::Fault;
-pub(crate) use canonical::Canonical;
 pub use machine::HeaderParser;
 pub(crate) use machine::Signal;
 pub(crate) use plain;
 pub(crate) use strings::behind_plain;
 pub use text::Text;
 pub(crate) use text::{Unicode, UnicodeStep, Utf8Char, unescape};
-pub(crate) use usual::{Usual, WORDS, behind_bits, bits_to, dims, dtype, number};
+pub(crate) use usual::{Usual, WORDS};
 
 /// Whether the parser may take at once what stands whole in the input. Without that it says the same, more slowly.
 pub(crate) const SHORTCUTS: bool = cfg!(not(safetensors_general));

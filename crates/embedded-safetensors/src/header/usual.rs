@@ -66,7 +66,7 @@ impl<'i> Usual<'i> {
 
 /// What an entry says, which agrees with itself.
 #[derive(Clone, Copy)]
-pub(crate) struct Fields<'i> {
+struct Fields<'i> {
     pub(crate) dtype: Dtype,
     pub(crate) shape: Shape,
     pub(crate) begin: u64,
@@ -79,7 +79,7 @@ pub(crate) struct Fields<'i> {
 
 /// What stands in an entry, from the quote behind its name on.
 #[inline(always)]
-pub(crate) const fn fields<const BY_WORDS: bool>(quote: &[u8]) -> Option<Fields<'_>> {
+const fn fields<const BY_WORDS: bool>(quote: &[u8]) -> Option<Fields<'_>> {
     let Some(text) = behind_name::<BY_WORDS>(quote) else { return None };
     let Some((dtype, text)) = dtype::<BY_WORDS>(text) else { return None };
     let Some(text) = behind_dtype::<BY_WORDS>(text) else { return None };
@@ -96,7 +96,7 @@ pub(crate) const fn fields<const BY_WORDS: bool>(quote: &[u8]) -> Option<Fields<
 }
 
 /// What follows `__metadata__` in the usual spelling, `text` beginning with the name's opening quote.
-pub(crate) const fn metadata(text: &[u8]) -> Option<&[u8]> {
+pub(super) const fn metadata(text: &[u8]) -> Option<&[u8]> {
     let [b'"', b'_', b'_', b'm', b'e', b't', b'a', b'd', b'a', b't', b'a', b'_', b'_', b'"', text @ ..] =
         text
     else {
@@ -146,7 +146,7 @@ const fn string(text: &[u8]) -> Option<&[u8]> {
 
 /// The dtype and what follows its closing quote.
 #[inline(always)]
-pub(crate) const fn dtype<const BY_WORDS: bool>(text: &[u8]) -> Option<(Dtype, &[u8])> {
+const fn dtype<const BY_WORDS: bool>(text: &[u8]) -> Option<(Dtype, &[u8])> {
     let short = if BY_WORDS { short_dtype(text) } else { None };
     match (short, text) {
         (Some(_), _) => short,
@@ -168,7 +168,7 @@ const fn other_dtype(text: &[u8]) -> Option<(Dtype, &[u8])> {
 
 /// The product of the dimensions, if it fits into 32 bits, how many they are, and what follows them.
 #[inline(always)]
-pub(crate) const fn dims<'i, const BY_WORDS: bool>(
+const fn dims<'i, const BY_WORDS: bool>(
     mut text: &'i [u8],
     sizes: &mut [u64; MAX_RANK],
 ) -> Option<(u64, u8, &'i [u8])> {
@@ -195,7 +195,7 @@ pub(crate) const fn dims<'i, const BY_WORDS: bool>(
 
 /// A number of at most 18 digits and what follows it.
 #[inline(always)]
-pub(crate) const fn number<const BY_WORDS: bool>(text: &[u8]) -> Option<(u64, &[u8])> {
+pub(super) const fn number<const BY_WORDS: bool>(text: &[u8]) -> Option<(u64, &[u8])> {
     match text {
         [b'0', rest @ ..] => return Some((0, rest)),
         [b'1'..=b'9', ..] => {}
@@ -221,7 +221,7 @@ pub(crate) const fn number<const BY_WORDS: bool>(text: &[u8]) -> Option<(u64, &[
 }
 
 /// What follows so many bits, of which there are as many.
-pub(crate) const fn behind_bits(text: &[u8], bits: u32) -> &[u8] {
+pub(super) const fn behind_bits(text: &[u8], bits: u32) -> &[u8] {
     match text.split_at_checked(bits as usize >> 3) {
         Some((_, rest)) => rest,
         None => &[],
@@ -308,7 +308,7 @@ pub(super) const fn short_dtype(text: &[u8]) -> Option<(Dtype, &[u8])> {
 
 /// How many bits of a word there are up to the first byte like this, it included, from the lowest on.
 #[inline(always)]
-pub(crate) const fn bits_to(word: u64, byte: u8) -> Option<u32> {
+const fn bits_to(word: u64, byte: u8) -> Option<u32> {
     let others = word ^ (ONES * byte as u64);
     // The lowest bit is right: borrows go upwards.
     let found = others.wrapping_sub(ONES) & !others & HIGHS;

@@ -27,14 +27,6 @@ impl Proven {
     /// Of a header that nobody has seen.
     pub(crate) const NONE: Self = Self { hash: 0, data_len: 0, data_start: 0, tensors: 0 };
 
-    /// What this header describes.
-    pub(crate) const fn of(header: &[u8], summary: Summary) -> Self {
-        let (mut fingerprint, data_start) = (Fingerprint::new(), low_u32(summary.data_start));
-        fingerprint.push(0, header);
-        let (tensors, data_len) = (low_u32(summary.tensors), summary.data_len);
-        Self { hash: fingerprint.finish(data_start), data_len, data_start, tensors }
-    }
-
     pub(crate) const fn is_known(&self) -> bool {
         self.data_start > 0
     }

@@ -11,7 +11,7 @@ use crate::error::table::Fault;
 use crate::error::{Error, ErrorKind};
 use crate::header::entry::Tensors;
 use crate::header::progress::Machine;
-use crate::header::{Canonical, Signal, WORDS};
+use crate::header::{Signal, WORDS};
 use crate::tensor::info::Extent;
 use crate::util::bytes::low_u32;
 use crate::validate::order::{InOrder, Sorted, Sorting};
@@ -383,9 +383,6 @@ pub const fn check(file: &[u8], slots: &mut [Slot], text: &mut [u8]) -> Result<S
 /// assert!(embedded_safetensors::validate::check_header(file, &mut []).is_ok());
 /// ```
 pub const fn check_header(file: &[u8], slots: &mut [Slot]) -> Result<Summary, Error> {
-    if let Some(summary) = prove_canonical(file) {
-        return Ok(summary);
-    }
     let mut check = HeaderCheck::new(Some(file.len() as u64), slots);
     loop {
         let mut input = file;
@@ -399,24 +396,6 @@ pub const fn check_header(file: &[u8], slots: &mut [Slot]) -> Result<Summary, Er
         Some(summary) => Ok(summary),
         // The header lies inside the file, so the parser cannot want more than all of it.
         None => Err(ErrorKind::Changed.at(file.len() as u64)),
-    }
-}
-
-/// As [`check_header`], where the header is spelled as usual all through. Nothing where it is not, or where anything is wrong.
-#[cfg_attr(target_pointer_width = "32", inline(always))] // where it is nothing
-pub(crate) const fn prove_canonical(file: &[u8]) -> Option<Summary> {
-    let Some(mut entries) = Canonical::of(file) else { return None };
-    let (mut tensors, mut end) = (0, 0);
-    while let Some(place) = entries.next() {
-        if place.begin != end {
-            return None;
-        }
-        (tensors, end) = (tensors + 1, place.end);
-    }
-    let summary = Summary { tensors, data_start: entries.data_start as u64, data_len: end };
-    match summary.check_file_len(file.len() as u64) {
-        Ok(()) if entries.is_at_end() => Some(summary),
-        _ => None,
     }
 }
 

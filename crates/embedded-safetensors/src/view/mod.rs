@@ -1,7 +1,6 @@
 //! Models in memory: in flash, in a map, on a heap. Nothing is copied. [`include_model!`](crate::include_model) makes a [`View`] of a file
 //! while the program is built, [`View::parse`] at run time.
 
-mod canonical;
 mod embedded;
 mod expect;
 mod iter;
@@ -25,7 +24,7 @@ use crate::error::ErrorKind;
 use crate::index::IndexedTensor;
 use crate::util::bytes::{index_below, low_u32};
 use crate::util::top_k::Slot;
-use crate::validate::{Summary, check_header, prove_canonical};
+use crate::validate::{Summary, check_header};
 use crate::values::native::{Align, Aligned, AlignedFile, Alignment};
 pub use embedded::{Embedded, room};
 pub use iter::Tensors;
@@ -64,8 +63,6 @@ pub struct View<'a> {
     data_start: u32,
     count: u32,
     data_len: u64,
-    /// Whether the header is proven to be spelled as usual all through.
-    is_usual: bool,
     /// All of them, or none: then they are looked for in the header.
     tensors: &'a [Tensor<'a>],
     /// As many, or none: then all of the tensors are looked at.
@@ -76,7 +73,7 @@ impl<'a> View<'a> {
     const fn new(file: Aligned<'a>, summary: Summary) -> Self {
         let Summary { tensors, data_start, data_len } = summary;
         let (data_start, count) = (low_u32(data_start), low_u32(tensors));
-        Self { file, data_start, count, data_len, is_usual: false, tensors: &[], links: &[] }
+        Self { file, data_start, count, data_len, tensors: &[], links: &[] }
     }
 
     /// Proves a file in one pass over its header: as [`HeaderCheck`](crate::validate::HeaderCheck), the length of the file included. Names
@@ -87,10 +84,6 @@ impl<'a> View<'a> {
     /// for which there is [`parse_sorting`](Self::parse_sorting).
     #[cfg_attr(target_pointer_width = "64", inline)]
     pub const fn parse(file: &'a [u8]) -> Result<Self, Error> {
-        // The view is made where it is to be: a copy of it would take as long as a fifth of the proof.
-        if let Some(summary) = prove_canonical(file) {
-            return Ok(Self { is_usual: true, ..Self::new(Aligned::anywhere(file), summary) });
-        }
         match prove_alone(file) {
             Ok(summary) => Ok(Self::new(Aligned::anywhere(file), summary)),
             Err(error) => Err(error),

@@ -1,6 +1,5 @@
 //! Tensors by their names, of which none may stand twice.
 
-use super::canonical::{Entries, is_plain};
 use super::links::{Chain, Link, link};
 use super::message::Message;
 use super::quoted::{Quoted, hash};
@@ -58,36 +57,6 @@ impl<'a> View<'a> {
     }
 
     const fn seek(&self, name: &str) -> Result<Option<Seen<'a>>, Error> {
-        match self.seek_usual(name) {
-            Sight::None => Ok(None),
-            Sight::One(seen) => Ok(Some(seen)),
-            Sight::Unclear => self.seek_anyhow(name),
-        }
-    }
-
-    /// In a header that is spelled as usual all through.
-    #[inline(always)]
-    const fn seek_usual(&self, name: &str) -> Sight<'a> {
-        let ([], true, Some(mut entries)) =
-            (self.tensors, self.is_usual && is_plain(name), Entries::of(self.file()))
-        else {
-            return Sight::Unclear;
-        };
-        let mut sight = Sight::None;
-        while let Some(own) = entries.next_is(name.as_bytes()) {
-            if let Some(own) = own {
-                sight = match (sight, entries.tensor(own)) {
-                    (Sight::None, Some(tensor)) => Sight::One(tensor),
-                    _ => return Sight::Unclear,
-                };
-            }
-            entries.pass();
-        }
-        if entries.has_none_left() { sight } else { Sight::Unclear }
-    }
-
-    #[cfg_attr(target_pointer_width = "64", inline(never))]
-    const fn seek_anyhow(&self, name: &str) -> Result<Option<Seen<'a>>, Error> {
         match (self.tensors, self.links) {
             ([], _) => self.seek_in_header(name),
             (_, []) => self.seek_in_table(name),
@@ -226,16 +195,6 @@ impl<'a> View<'a> {
         }
         fail(&message)
     }
-}
-
-/// What was seen of a name in a header that is spelled as usual.
-#[derive(Clone, Copy)]
-enum Sight<'a> {
-    None,
-    /// The one tensor that has it.
-    One(Seen<'a>),
-    /// There is more than one, or the header is spelled otherwise.
-    Unclear,
 }
 
 /// The hashes that have been seen, one bit for all that are alike in their upper bits: of thousands of texts a few are
