@@ -1,8 +1,8 @@
 //! Whole headers, whose usual entries are recognised at once, against the same headers byte by byte.
 
 use embedded_safetensors::{
-    Dtype, Error, TensorInfo, View,
-    header::{Entries, Event, HeaderParser, Item},
+    Dtype, Error, View,
+    header::{Entries, Item},
     validate::{HeaderCheck, Progress, Slot, Summary, check_header},
 };
 use support::file::with_header;
@@ -50,52 +50,6 @@ fn in_pieces(file: &[u8], size: usize) -> Result<Summary, Error> {
             }
             Ok(_) => {}
         }
-    }
-}
-
-/// The usual entries at once, and the rest as `Entries` has it, or nothing if the header has a fault.
-fn taken_at_once(file: &[u8], size: usize) -> Option<Vec<(String, TensorInfo, u64)>> {
-    let (mut parser, mut taken) = (HeaderParser::new(), Vec::new());
-    loop {
-        let at = usize::try_from(parser.position()).expect("small");
-        let mut piece = &file[at..(at + size).min(file.len())];
-        if piece.is_empty() {
-            return None;
-        }
-        loop {
-            while let Some(entry) = parser.next_usual(&mut piece) {
-                taken.push((entry.name().to_owned(), entry.info, entry.at));
-            }
-            match parser.next(&mut piece) {
-                Ok(Event::HeaderEnd) => return Some(taken),
-                Ok(Event::NeedInput) => break,
-                Ok(_) => {}
-                Err(_) => return None,
-            }
-        }
-    }
-}
-
-#[test]
-#[cfg_attr(safetensors_general, ignore = "none are taken at once")]
-fn entries_taken_at_once_are_entries() {
-    let file = sound();
-    let (mut name, mut all) = ([0; 64], Vec::new());
-    let (mut entries, mut input) = (Entries::new(&mut name), &file[..]);
-    while let Ok(Item::Tensor(entry)) = entries.next(&mut input) {
-        all.push((entry.name().to_owned(), entry.info, entry.at));
-    }
-    let usual = [0, 1, 2, 5].map(|index: usize| all[index].clone());
-    assert_eq!(taken_at_once(&file, file.len()).as_deref(), Some(&usual[..]));
-    for size in 1..200 {
-        let taken = taken_at_once(&file, size).expect("it is sound");
-        assert!(taken.iter().all(|one| all.contains(one)), "{size} at a time");
-        assert!(size > 50 || taken.is_empty(), "{size} at a time");
-    }
-    for len in 0..file.len() - 138 {
-        let mut cut = file[..len].to_vec();
-        cut.extend(b"!!!!!!!!");
-        assert_eq!(taken_at_once(&cut, cut.len()), None, "cut at {len}");
     }
 }
 

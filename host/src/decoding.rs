@@ -2,7 +2,7 @@
 
 use crate::facts::alignment;
 use crate::failure::{Failure, NotRead};
-use crate::header::{Part, visit, visit_parts};
+use crate::header::visit;
 use crate::json::Pieces;
 use crate::number::digits;
 use crate::source::Source;
@@ -189,8 +189,7 @@ pub fn print_metadata(source: &mut Source, out: &mut impl Write) -> Result<(), T
     out.write_all(b",\"metadata\":")?;
     let mut metadata = Metadata { out, pieces: Pieces::default(), in_string: false, any: false };
     let mut exists = false;
-    visit_parts(source, |part| -> Result<_, Trouble> {
-        let Part::Event(event) = part else { return Ok(ControlFlow::Continue(())) };
+    visit(source, |event, _, _| -> Result<_, Trouble> {
         metadata.see(event)?;
         exists = matches!(event, Event::MetadataEnd);
         let settled = exists || matches!(event, Event::MetadataNull);

@@ -2,41 +2,14 @@
 
 use crate::failure::Failure;
 use crate::source::{BUFFER, Source};
-use embedded_safetensors::header::{Entry, Event, HeaderParser};
+use embedded_safetensors::header::{Event, HeaderParser};
 use std::ops::ControlFlow;
-
-/// What a header is made of.
-pub enum Part<'p, 'i> {
-    /// A tensor in the usual spelling, seen all at once.
-    Tensor(&'p Entry<'i>),
-    /// Of all else the events.
-    Event(&'p Event<'i>),
-}
 
 /// Shows every event of the header to `see`, together with the byte where it began. The source may
 /// be read in between.
 pub fn visit<E: From<Failure>>(
     source: &mut Source,
     mut see: impl FnMut(&Event<'_>, u64, &mut Source) -> Result<ControlFlow<()>, E>,
-) -> Result<(), E> {
-    pass(source, false, |part, start, source| match part {
-        Part::Event(event) => see(event, start, source),
-        Part::Tensor(_) => Ok(ControlFlow::Continue(())),
-    })
-}
-
-/// Shows all of the header to `see`, several times as fast.
-pub fn visit_parts<E: From<Failure>>(
-    source: &mut Source,
-    mut see: impl FnMut(Part<'_, '_>) -> Result<ControlFlow<()>, E>,
-) -> Result<(), E> {
-    pass(source, true, |part, _, _| see(part))
-}
-
-fn pass<E: From<Failure>>(
-    source: &mut Source,
-    takes_whole: bool,
-    mut see: impl FnMut(Part<'_, '_>, u64, &mut Source) -> Result<ControlFlow<()>, E>,
 ) -> Result<(), E> {
     // What is too short to say where its header ends is short.
     let end = source.header_end().unwrap_or(0).clamp(8, BUFFER as u64);
@@ -49,16 +22,11 @@ fn pass<E: From<Failure>>(
             return parser.end_of_input().map_err(|error| Failure::from(error).into());
         }
         loop {
-            while let Some(entry) = takes_whole.then(|| parser.next_usual(&mut input)).flatten() {
-                if see(Part::Tensor(&entry), entry.at, source)?.is_break() {
-                    return Ok(());
-                }
-            }
             let event = parser.next(&mut input).map_err(Failure::from)?;
             match event {
                 Event::NeedInput => break,
                 Event::HeaderEnd => return Ok(()),
-                _ if see(Part::Event(&event), parser.event_start(), source)?.is_break() => return Ok(()),
+                _ if see(&event, parser.event_start(), source)?.is_break() => return Ok(()),
                 _ => {}
             }
         }

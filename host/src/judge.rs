@@ -2,7 +2,7 @@
 
 use crate::complaint::Complaint;
 use crate::failure::{Failure, NotRead};
-use crate::header::{Part, visit_parts};
+use crate::header::visit;
 use crate::open::open;
 use crate::source::{BUFFER, Data, Source};
 use embedded_safetensors::{
@@ -90,8 +90,8 @@ fn judge_in_passes(source: &mut Source, data: Data) -> Result<Summary, Failure> 
 /// pass, but slots cost memory as soon as they exist.
 fn count_names(source: &mut Source) -> Result<u64, NotRead> {
     let mut names = 0;
-    let counted = visit_parts(source, |part| {
-        names += u64::from(matches!(part, Part::Tensor(_) | Part::Event(Event::Tensor | Event::KeyEnd)));
+    let counted = visit(source, |event, _, _| {
+        names += u64::from(matches!(event, Event::Tensor | Event::KeyEnd));
         Ok(ControlFlow::Continue(()))
     });
     match counted {

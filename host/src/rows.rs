@@ -2,14 +2,10 @@
 
 use crate::decoding::Trouble;
 use crate::failure::NotRead;
-use crate::header::{Part, visit_parts};
+use crate::header::visit;
 use crate::source::Source;
 use crate::text::Beginning;
-use embedded_safetensors::{
-    Dtype,
-    header::{Entry, Event},
-    index::IndexedTensor,
-};
+use embedded_safetensors::{Dtype, header::Event, index::IndexedTensor};
 use std::ops::{ControlFlow, Range};
 
 /// How many dimensions of a shape are shown.
@@ -31,13 +27,6 @@ pub struct Row<'a> {
 impl<'a> From<IndexedTensor<'a>> for Row<'a> {
     fn from(tensor: IndexedTensor<'a>) -> Self {
         Self::whole(tensor.name(), tensor.dtype(), tensor.dims(), tensor.begin()..tensor.end())
-    }
-}
-
-impl<'a> From<&'a Entry<'_>> for Row<'a> {
-    fn from(entry: &'a Entry<'_>) -> Self {
-        let Entry { info, .. } = entry;
-        Self::whole(entry.name(), info.dtype(), info.shape().dims(), info.begin()..info.end())
     }
 }
 
@@ -65,14 +54,10 @@ pub fn each_row(
     mut show: impl FnMut(&Row<'_>) -> Result<(), Trouble>,
 ) -> Result<(), Trouble> {
     let mut coming = Coming::default();
-    visit_parts(source, |part| {
-        match part {
-            Part::Tensor(entry) => show(&entry.into())?,
-            Part::Event(event) if coming.see(event) => {
-                show(&coming.row().ok_or_else(|| Trouble::Read(NotRead::changed()))?)?;
-                coming = Coming::default();
-            }
-            Part::Event(_) => {}
+    visit(source, |event, _, _| {
+        if coming.see(event) {
+            show(&coming.row().ok_or_else(|| Trouble::Read(NotRead::changed()))?)?;
+            coming = Coming::default();
         }
         Ok(ControlFlow::Continue(()))
     })

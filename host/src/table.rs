@@ -2,7 +2,7 @@
 
 use crate::decoding::Trouble;
 use crate::facts::{Facts, alignment};
-use crate::header::{Part, visit_parts};
+use crate::header::visit;
 use crate::picture::{block, is_ascii, width};
 use crate::plan::Sizes;
 use crate::rows::{Row, each_row};
@@ -211,15 +211,15 @@ fn print_device(facts: &Facts, out: &mut impl Write) -> io::Result<()> {
 fn print_keys(source: &mut Source, out: &mut impl Write) -> Result<(), Trouble> {
     let mut key = Beginning::default();
     let mut before = "  metadata: ";
-    visit_parts(source, |part| -> Result<_, Trouble> {
-        match part {
-            Part::Event(Event::Key(piece)) => key.push(piece.as_bytes()),
-            Part::Event(Event::KeyEnd) => {
+    visit(source, |event, _, _| -> Result<_, Trouble> {
+        match event {
+            Event::Key(piece) => key.push(piece.as_bytes()),
+            Event::KeyEnd => {
                 write!(out, "{before}{}", quoted(key.text()))?;
                 key.clear();
                 before = ", ";
             }
-            Part::Event(Event::MetadataEnd) => return Ok(ControlFlow::Break(())),
+            Event::MetadataEnd => return Ok(ControlFlow::Break(())),
             _ => {}
         }
         Ok(ControlFlow::Continue(()))

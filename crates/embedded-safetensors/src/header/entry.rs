@@ -187,41 +187,6 @@ pub enum Item<'n> {
     HeaderEnd,
 }
 
-impl HeaderParser {
-    /// Takes the next tensor at once, if all of its entry stands in `input`, spelled as the reference's writer spells it, and it agrees
-    /// with itself; moves `input` past it. That is several times faster than its events, which are not told then. `None` says
-    /// nothing: [`next`](Self::next) goes on.
-    ///
-    /// ```
-    /// use embedded_safetensors::header::{Event, HeaderParser};
-    ///
-    /// let text = *br#"{"a":{"dtype":"U8","shape":[2],"data_offsets":[0,2]},"b":{"dtype":"U8","shape":[1],"data_offsets":[2,3]}}"#;
-    /// let header = [&(text.len() as u64).to_le_bytes(), &text[..]].concat();
-    /// let (mut parser, mut input, mut names) = (HeaderParser::new(), &header[..], String::new());
-    /// loop {
-    ///     while let Some(entry) = parser.next_usual(&mut input) {
-    ///         names += entry.name();
-    ///     }
-    ///     match parser.next(&mut input)? {
-    ///         Event::Name(piece) => names += std::str::from_utf8(piece.as_bytes()).expect("ASCII"),
-    ///         Event::HeaderEnd => break,
-    ///         _ => {}
-    ///     }
-    /// }
-    /// assert_eq!(names, "ab");
-    /// # Ok::<(), embedded_safetensors::Error>(())
-    /// ```
-    pub const fn next_usual<'i>(&mut self, input: &mut &'i [u8]) -> Option<Entry<'i>> {
-        match self.take_usual::<WORDS>(input) {
-            Some(entry) => {
-                let info = TensorInfo::checked(entry.dtype, entry.shape, entry.place);
-                Some(Entry { name: entry.name(), info, at: entry.name_at as u64 })
-            }
-            None => None,
-        }
-    }
-}
-
 /// Reads the tensors of a header one by one, with their names.
 ///
 /// It checks each entry against itself, not the entries against each other: a header is proven by

@@ -247,7 +247,6 @@ fn metadata_of(header: &[u8], most: usize) -> Result<Option<Metadata>, Error> {
     let (mut metadata, mut key, mut value) = (Metadata::default(), Vec::new(), Vec::new());
     let mut left = most;
     loop {
-        while parser.next_usual(&mut input).is_some() {}
         match parser.next(&mut input)? {
             Event::Metadata => metadata.pairs = Some(BTreeMap::new()),
             Event::Key(piece) => key.extend(piece.as_bytes()),
