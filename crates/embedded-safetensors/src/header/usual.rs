@@ -48,12 +48,21 @@ impl<'i> Usual<'i> {
             return None;
         }
         let quote = if BY_WORDS { behind_plain(text) } else { behind_plain_bytes(text) };
-        let Some(Fields { dtype, shape, begin, end, offsets, rest }) = fields::<BY_WORDS>(quote) else {
+        let Some(rest) = behind_name::<BY_WORDS>(quote) else { return None };
+        let Some((dtype, rest)) = dtype::<BY_WORDS>(rest) else { return None };
+        let Some(rest) = behind_dtype::<BY_WORDS>(rest) else { return None };
+        let mut sizes = [0; MAX_RANK];
+        let Some((elements, rank, rest)) = dims::<BY_WORDS>(rest, &mut sizes) else { return None };
+        let Some(offsets) = behind_shape::<BY_WORDS>(rest) else { return None };
+        let Some((begin, [b',', rest @ ..])) = number::<BY_WORDS>(offsets) else { return None };
+        let Some((end, [b']', b'}', rest @ ..])) = number::<BY_WORDS>(rest) else { return None };
+        let bits = elements * dtype.bits() as u64; // of 32 bits and of 8
+        if end < begin || bits & 7 != 0 || bits >> 3 != end - begin {
             return None;
-        };
+        }
         let end_at = name_at + 1 + low_u32((text.len() - rest.len()) as u64);
         let place = Extent { begin, end, begin_at: end_at - low_u32((offsets.len() - rest.len()) as u64) };
-        Some(Self { dtype, shape, place, name_at, end_at, text, quote })
+        Some(Self { dtype, shape: Shape::of(sizes, rank), place, name_at, end_at, text, quote })
     }
 
     pub(crate) const fn name(&self) -> &'i [u8] {
@@ -62,37 +71,6 @@ impl<'i> Usual<'i> {
             None => &[],
         }
     }
-}
-
-/// What an entry says, which agrees with itself.
-#[derive(Clone, Copy)]
-struct Fields<'i> {
-    pub(crate) dtype: Dtype,
-    pub(crate) shape: Shape,
-    pub(crate) begin: u64,
-    pub(crate) end: u64,
-    /// From the first offset on.
-    offsets: &'i [u8],
-    /// What follows the entry.
-    pub(crate) rest: &'i [u8],
-}
-
-/// What stands in an entry, from the quote behind its name on.
-#[inline(always)]
-const fn fields<const BY_WORDS: bool>(quote: &[u8]) -> Option<Fields<'_>> {
-    let Some(text) = behind_name::<BY_WORDS>(quote) else { return None };
-    let Some((dtype, text)) = dtype::<BY_WORDS>(text) else { return None };
-    let Some(text) = behind_dtype::<BY_WORDS>(text) else { return None };
-    let mut sizes = [0; MAX_RANK];
-    let Some((elements, rank, text)) = dims::<BY_WORDS>(text, &mut sizes) else { return None };
-    let Some(offsets) = behind_shape::<BY_WORDS>(text) else { return None };
-    let Some((begin, [b',', text @ ..])) = number::<BY_WORDS>(offsets) else { return None };
-    let Some((end, [b']', b'}', rest @ ..])) = number::<BY_WORDS>(text) else { return None };
-    let bits = elements * dtype.bits() as u64; // of 32 bits and of 8
-    if end < begin || bits & 7 != 0 || bits >> 3 != end - begin {
-        return None;
-    }
-    Some(Fields { dtype, shape: Shape::of(sizes, rank), begin, end, offsets, rest })
 }
 
 /// What follows `__metadata__` in the usual spelling, `text` beginning with the name's opening quote.
