@@ -71,20 +71,9 @@ impl OrderCheck {
         self.tensors.parser().header_len()
     }
 
-    /// Reads on to the end of a tensor or of the header, or to where no more can be read.
+    /// Reads on to the end of the length, of a tensor or of the header, or to where no more can be read.
     #[inline(always)] // for it lies between the frames of the caller and the parser
     const fn next(&mut self, input: &mut &[u8]) -> Signal {
-        loop {
-            match self.next_or_length(input) {
-                Signal::Length => {}
-                signal => return signal,
-            }
-        }
-    }
-
-    /// As [`next`](Self::next), but stops behind the header's length, too.
-    #[inline(always)]
-    const fn next_or_length(&mut self, input: &mut &[u8]) -> Signal {
         let mut run: &[u8] = &[];
         loop {
             if WORDS && self.may_take_whole(input) {
@@ -183,7 +172,7 @@ impl<'s> HeaderCheck<'s> {
         if self.check.is_proven() {
             return Ok(Progress::Done);
         }
-        match self.run(input) {
+        match self.run::<false>(input) {
             Some(progress) => Ok(progress),
             None => Err(self.error()),
         }
@@ -202,40 +191,35 @@ impl<'s> HeaderCheck<'s> {
         }
     }
 
-    /// Nothing when there is an error.
-    const fn run(&mut self, input: &mut &[u8]) -> Option<Progress> {
-        loop {
-            match self.check.next(input) {
-                Signal::TensorEnd => self.see(self.check.tensors.extent()),
-                Signal::HeaderEnd => return self.end_pass(),
-                Signal::Failed => return None,
-                _ => return Some(Progress::NeedInput),
-            }
-        }
-    }
-
     /// As [`push`](Self::push), for const evaluation: there it is several times faster where entries stand whole in `input`, spelled
     /// as the reference's writer spells them. It costs more flash.
     ///
     /// # Errors
     /// As [`push`](Self::push).
     pub const fn push_whole(&mut self, input: &mut &[u8]) -> Result<Progress, Error> {
+        match self.run::<true>(input) {
+            Some(progress) => Ok(progress),
+            None => Err(self.error()),
+        }
+    }
+
+    /// Nothing when there is an error.
+    const fn run<const WHOLE: bool>(&mut self, input: &mut &[u8]) -> Option<Progress> {
         loop {
-            while let Some(entry) = self.check.tensors.take_usual(input) {
-                self.see(entry.place);
+            if WHOLE {
+                while let Some(entry) = self.check.tensors.take_usual(input) {
+                    self.see(entry.place);
+                }
+                if self.check.tensors.take_metadata(input) {
+                    continue;
+                }
             }
-            if self.check.tensors.take_metadata(input) {
-                continue;
-            }
-            match self.check.next_or_length(input) {
+            match self.check.next(input) {
                 Signal::Length => {}
                 Signal::TensorEnd => self.see(self.check.tensors.extent()),
-                Signal::HeaderEnd => match self.end_pass() {
-                    Some(progress) => return Ok(progress),
-                    None => return Err(self.error()),
-                },
-                Signal::Failed => return Err(self.error()),
-                _ => return Ok(Progress::NeedInput),
+                Signal::HeaderEnd => return self.end_pass(),
+                Signal::Failed => return None,
+                _ => return Some(Progress::NeedInput),
             }
         }
     }
@@ -292,7 +276,7 @@ impl<'s> HeaderCheck<'s> {
 
 impl Machine for HeaderCheck<'_> {
     fn push(&mut self, input: &mut &[u8]) -> Option<Progress> {
-        self.run(input)
+        self.run::<false>(input)
     }
 
     fn error(&self) -> Error {
