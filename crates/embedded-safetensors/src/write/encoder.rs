@@ -4,7 +4,6 @@ use super::decimal;
 use super::escape::{self, LONGEST_ESCAPE, plain_len};
 use super::plan::FilePlan;
 use super::text::{HeaderText, Output};
-use crate::header::LARGE_SHORTCUTS;
 use crate::io::write::PREFIX;
 use crate::util::bytes::{copy, front};
 use core::mem::take;
@@ -81,20 +80,7 @@ impl HeaderEncoder<'_> {
     }
 
     /// Spells what is left of the part whose turn it is, and gives the room after it; none where it has too little.
-    #[inline]
     fn spell_part<'r>(&mut self, room: &'r mut [u8]) -> Option<&'r mut [u8]> {
-        if LARGE_SHORTCUTS && self.place.pieces == 0 && self.place.bytes == 0 {
-            let mut whole = Whole { room: &mut *room };
-            if self.text.spell(&mut whole).is_some() {
-                let left = whole.room.len();
-                return room.get_mut(room.len() - left..);
-            }
-        }
-        self.go_on(room)
-    }
-
-    #[inline(never)]
-    fn go_on<'r>(&mut self, room: &'r mut [u8]) -> Option<&'r mut [u8]> {
         let mut window = Window { room, piece: 0, place: self.place };
         let outcome = self.text.spell(&mut window);
         self.place = if outcome.is_some() { TextPlace::START } else { window.place };
@@ -112,35 +98,6 @@ impl core::fmt::Debug for HeaderEncoder<'_> {
 impl defmt::Format for HeaderEncoder<'_> {
     fn format(&self, f: defmt::Formatter<'_>) {
         defmt::write!(f, "HeaderEncoder {{ position: {=u64}, .. }}", self.position());
-    }
-}
-
-/// All of a part goes into the room, or what is in it then does not count. Nothing is escaped.
-struct Whole<'r> {
-    room: &'r mut [u8],
-}
-
-impl Output for Whole<'_> {
-    #[inline]
-    fn text(&mut self, text: &[u8]) -> Option<()> {
-        let (front, rest) = take(&mut self.room).split_at_mut_checked(text.len())?;
-        copy(front, text);
-        self.room = rest;
-        Some(())
-    }
-
-    #[inline]
-    fn number(&mut self, number: u64) -> Option<()> {
-        let (front, rest) = take(&mut self.room).split_at_mut_checked(decimal::digits(number))?;
-        decimal::fill(front, number);
-        self.room = rest;
-        Some(())
-    }
-
-    #[inline]
-    fn quoted(&mut self, text: &str) -> Option<()> {
-        let text = text.as_bytes();
-        if plain_len(text) < text.len() { None } else { self.text(text) }
     }
 }
 
