@@ -1,6 +1,9 @@
 //! The header comes in pieces of any size, and is the same.
 
-use embedded_safetensors::write::{FilePlan, HeaderEncoder, Placement};
+use embedded_safetensors::{
+    Dtype,
+    write::{FilePlan, FileSpec, HeaderEncoder, Placement, TensorSpec},
+};
 use support::dictionary::{Dictionary, Kinds};
 use support::random::Random;
 use support::writing::{Description, write_planned};
@@ -129,4 +132,39 @@ fn a_plan_knows_the_lengths() {
         );
         assert_eq!(plan.tensors().last().map_or(0, |last| last.end), plan.data_len());
     });
+}
+
+const TENSORS: [TensorSpec<'_>; 3] = [
+    TensorSpec::new("w", Dtype::F32, &[2, 3]),
+    TensorSpec::new("a\u{1}\"é\n", Dtype::U8, &[]),
+    TensorSpec::new("b", Dtype::U8, &[0]),
+];
+
+fn spelled(spec: FileSpec<'_>) -> String {
+    let plan = spec.sorted(vec![0; 100].leak()).expect("it can be written");
+    let mut encoder = plan.encoder();
+    let mut bytes = vec![0; 1000];
+    let bytes = encoder.encode(&mut bytes);
+    assert_eq!((bytes.len() as u64, encoder.remaining()), (plan.data_start(), 0));
+    let (length, json) = bytes.split_at(8);
+    assert_eq!(length, (json.len() as u64).to_le_bytes());
+    String::from_utf8(json.to_vec()).expect("it is UTF-8")
+}
+
+#[test]
+fn headers_are_spelled_as_the_reference_spells_them() {
+    assert_eq!(spelled(FileSpec::new(&[])), "{}      ");
+    assert_eq!(spelled(FileSpec::new(&[]).with_metadata(&[])), "{\"__metadata__\":{}}     ");
+    assert_eq!(
+        spelled(FileSpec::new(&TENSORS).with_metadata(&[("k\\", "\u{1f}"), ("", "v")])).trim_end(),
+        r#"{"__metadata__":{"":"v","k\\":"\u001f"},"w":{"dtype":"F32","shape":[2,3],"data_offsets":[0,24]},"a\u0001\"é\n":{"dtype":"U8","shape":[],"data_offsets":[24,25]},"b":{"dtype":"U8","shape":[0],"data_offsets":[25,25]}}"#
+    );
+}
+
+#[test]
+fn padding_is_spelled_as_tensors() {
+    assert_eq!(
+        spelled(FileSpec::new(&TENSORS).with_placement(Placement::Padded(64))).trim_end(),
+        r#"{"w":{"dtype":"F32","shape":[2,3],"data_offsets":[0,24]},"__padding__.0":{"dtype":"U8","shape":[40],"data_offsets":[24,64]},"a\u0001\"é\n":{"dtype":"U8","shape":[],"data_offsets":[64,65]},"__padding__.1":{"dtype":"U8","shape":[63],"data_offsets":[65,128]},"b":{"dtype":"U8","shape":[0],"data_offsets":[128,128]}}"#
+    );
 }
