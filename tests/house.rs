@@ -14,7 +14,10 @@ const NINETIETH_PERCENTILE: usize = 30;
 const LONGEST_FUNCTION: usize = 60;
 
 /// Longer functions, and why each is one: `NAME in PATH`.
-const LONG_FUNCTIONS: [(&str, &str); 0] = [];
+const LONG_FUNCTIONS: [(&str, &str); 1] = [(
+    "advance in crates/embedded-safetensors/src/header/scanner.rs",
+    "one loop with a line or more for each state: parts of it would hand each other all it knows",
+)];
 
 /// Where `unsafe` stands, and why, in the order of the paths.
 const UNSAFE: [(&str, &str); 32] = [

@@ -143,6 +143,30 @@ fn what_is_missing_is_named_once_the_rest_is_found() {
 }
 
 #[test]
+fn a_model_is_opened_and_looked_into_in_one_pass() {
+    let file = with_header(&header_of(&["a", "b"]), 0);
+    let twice = with_header(&header_of(&["a", "b", "a"]), 0);
+    let broken = with_header(r#"{"a":{"dtype":"U8","shape":[0],"data_offsets":[0,0]},"b":1}"#, 0);
+    for len in [1, 7, 64, 4096] {
+        let mut window = vec![0; len];
+        let mut wanted = [Wanted::new("b"), Wanted::optional("x")];
+        let model = Model::open_with(&file[..], &mut wanted, &mut window).expect("it is sound");
+        assert_eq!(model.summary().tensors, 2);
+        assert_eq!(wanted.map(|one| one.info().is_some()), [true, false]);
+        let missing = ErrorKind::NotFound { wanted: Some(1) }.at(file.len() as u64);
+        let mut wanted = [Wanted::new("b"), Wanted::new("x")];
+        assert_eq!(Model::open_with(&file[..], &mut wanted, &mut window).map(|_| ()), Err(missing.into()));
+        let mut wanted = [Wanted::new("a")];
+        let second = ErrorKind::NameTwice.at(place_of(&twice, "a", 1));
+        assert_eq!(Model::open_with(&twice[..], &mut wanted, &mut window).map(|_| ()), Err(second.into()));
+        let fault = Model::open(&broken[..], &mut window).map(|_| ());
+        assert_eq!(fault.map_err(|_| ()), Err(()));
+        assert_eq!(Model::open_with(&broken[..], &mut wanted, &mut window).map(|_| ()), fault);
+        assert!(wanted[0].info().is_none(), "nothing is found in a file that is not sound");
+    }
+}
+
+#[test]
 fn a_name_may_be_wanted_twice() {
     let file = with_header(&header_of(&["a", "b"]), 0);
     through_windows(&file, |model, window| {

@@ -1,5 +1,7 @@
 //! The element types of the format.
 
+use crate::util::bytes::{WORDS, get, low_u32};
+
 /// Declares [`Dtype`]: a line for each element type. Its name is the header's spelling.
 macro_rules! dtypes {
     ($($(#[$doc:meta])+ $name:ident,)+) => {
@@ -103,88 +105,103 @@ impl Dtype {
         None
     }
 
-    /// The dtype whose name stands at the start of `text` with a quote behind it, and what follows that.
+    /// The dtype whose name stands at the start of `text` with a quote behind it, and what follows that. `text` must have eight bytes.
+    ///
+    /// Names with their quotes are told apart by a perfect hash of their first eight bytes: a branch for each name would be guessed wrong
+    /// where dtypes differ from tensor to tensor.
     pub(crate) const fn quoted(text: &[u8]) -> Option<(Self, &[u8])> {
-        match Self::short(text) {
-            None => Self::long(text),
-            short => short,
-        }
-    }
-
-    /// One of two to four letters.
-    #[inline(always)]
-    const fn short(text: &[u8]) -> Option<(Self, &[u8])> {
-        let (word, rest) = match text {
-            [a, b, b'"', rest @ ..] => ([*a, *b, b'"', 0], rest),
-            [a, b, c, b'"', rest @ ..] => ([*a, *b, *c, b'"'], rest),
-            [a, b, c, d, b'"', rest @ ..] => ([*a, *b, *c, *d], rest),
-            _ => return None,
+        let Some((word, behind)) = text.split_first_chunk::<8>() else { return None };
+        let (mask, len) = match word {
+            _ if WORDS => behind_quote(u64::from_le_bytes(*word)),
+            [_, _, b'"', ..] => (0xFF_FFFF, 3),
+            [_, _, _, b'"', ..] => (0xFFFF_FFFF, 4),
+            [_, _, _, _, b'"', ..] => (0xFF_FFFF_FFFF, 5),
+            _ => (u64::MAX, 8),
         };
-        let (mut words, mut dtypes): (&[u32], &[Self]) = (&SHORT_NAMES, &SHORT);
-        let word = u32::from_le_bytes(word);
-        while let ([due, words_left @ ..], [dtype, dtypes_left @ ..]) = (words, dtypes) {
-            if *due == word {
-                return Some((*dtype, rest));
+        let name = u64::from_le_bytes(*word) & mask;
+        let Some(dtype) = get(&DTYPES, slot(name, FACTOR)) else { return None };
+        match (dtype, behind) {
+            _ if !matches!(get(&NAMES, dtype as usize), Some(due) if due == name) => None,
+            (Self::F8_E4M3FNUZ | Self::F8_E5M2FNUZ, [b'N', b'U', b'Z', b'"', rest @ ..]) => {
+                Some((dtype, rest))
             }
-            (words, dtypes) = (words_left, dtypes_left);
+            (Self::F8_E4M3FNUZ | Self::F8_E5M2FNUZ, _) => None,
+            _ => match text.split_at_checked(len) {
+                Some((_, rest)) => Some((dtype, rest)),
+                None => None,
+            },
         }
-        None
-    }
-
-    #[inline(never)]
-    const fn long(text: &[u8]) -> Option<(Self, &[u8])> {
-        let (mut dtypes, mut names, mut left): (&[Self], _, _) = (&LONG, LONG_NAMES, text);
-        while let ([letter, rest @ ..], [dtype, others @ ..]) = (names, dtypes) {
-            names = rest;
-            left = match left {
-                [byte, rest @ ..] if *byte == *letter && *byte == b'"' => return Some((*dtype, rest)),
-                [byte, rest @ ..] if *byte == *letter => rest,
-                // The next name begins behind the quote.
-                _ if *letter == b'"' => {
-                    dtypes = others;
-                    text
-                }
-                // No letter is the next of nothing.
-                _ => &[],
-            };
-        }
-        None
     }
 }
 
-/// Names of two to four letters, the usual ones first; the first letter in the lowest byte, and a quote behind the last where
-/// there is room.
-const SHORT_NAMES: [u32; SHORT.len()] = {
-    let mut words = [0; SHORT.len()];
-    let (mut left, mut dtypes): (&mut [u32], &[Dtype]) = (&mut words, &SHORT);
-    while let ([word, words_left @ ..], [dtype, dtypes_left @ ..]) = (left, dtypes) {
-        *word = match dtype.name().as_bytes() {
-            [a, b, c, d] => u32::from_le_bytes([*a, *b, *c, *d]),
-            [a, b, c] => u32::from_le_bytes([*a, *b, *c, b'"']),
-            [a, b] => u32::from_le_bytes([*a, *b, b'"', 0]),
-            _ => 0,
-        };
-        (left, dtypes) = (words_left, dtypes_left);
+/// Which part of a word is not behind the first quote, and how many bytes that are. Without a branch.
+const fn behind_quote(word: u64) -> (u64, usize) {
+    const ONES: u64 = u64::MAX / 255;
+    let others = word ^ (ONES * b'"' as u64);
+    // The lowest bit is right: borrows go upwards. Without a quote the whole word counts.
+    let found = (others.wrapping_sub(ONES) & !others & (ONES * 0x80)) | (1 << 63);
+    let len = (found.trailing_zeros() >> 3) + 1;
+    (u64::MAX >> (64 - 8 * len), len as usize)
+}
+
+const SLOTS: usize = 32;
+
+/// Where the dtype of a name stands in [`DTYPES`].
+const fn slot(name: u64, factor: u32) -> usize {
+    (low_u32(name).wrapping_add(low_u32(name >> 32)).wrapping_mul(factor) >> 27) as usize
+}
+
+/// No two names have the same slot with it.
+const FACTOR: u32 = {
+    let mut factor: u32 = 0x1BFC_9C1D;
+    while !is_perfect(factor) {
+        factor = factor.wrapping_mul(0x9E37_79B1).wrapping_add(2);
     }
-    words
+    factor
 };
 
-/// Whose names they are.
-const SHORT: [Dtype; 15] = {
-    use Dtype::*;
-    [F32, F16, BF16, I8, U8, I64, I32, I16, F64, BOOL, U16, U32, U64, F4, C64]
+const fn is_perfect(factor: u32) -> bool {
+    let (mut taken, mut left) = (0u32, Dtype::ALL);
+    while let [dtype, rest @ ..] = left {
+        let bit = 1 << slot(packed(*dtype), factor);
+        if taken & bit != 0 {
+            return false;
+        }
+        taken |= bit;
+        left = rest;
+    }
+    true
+}
+
+/// The first eight bytes of a name with a quote behind it, the first of them in the lowest byte.
+const fn packed(dtype: Dtype) -> u64 {
+    let (mut word, mut left) = (b'"' as u64, dtype.name().as_bytes());
+    while let [rest @ .., letter] = left {
+        word = (word << 8) | *letter as u64;
+        left = rest;
+    }
+    word
+}
+
+/// The names, as [`packed`].
+static NAMES: [u64; Dtype::ALL.len()] = {
+    let (mut names, mut left) = ([0; Dtype::ALL.len()], Dtype::ALL);
+    while let [dtype, rest @ ..] = left {
+        names[*dtype as usize] = packed(*dtype);
+        left = rest;
+    }
+    names
 };
 
-/// The other names in one text, each with a quote after it: a table of texts takes more flash than they do.
-const LONG_NAMES: &[u8] = b"F8_E4M3\"F8_E5M2\"F8_E8M0\"F6_E2M3\"F6_E3M2\"F8_E4M3FNUZ\"F8_E5M2FNUZ\"";
-
-/// Whose names they are.
-const LONG: [Dtype; 7] = {
-    use Dtype::*;
-    [F8_E4M3, F8_E5M2, F8_E8M0, F6_E2M3, F6_E3M2, F8_E4M3FNUZ, F8_E5M2FNUZ]
+/// The dtypes, each in the slot of its name; any other elsewhere.
+static DTYPES: [Dtype; SLOTS] = {
+    let (mut dtypes, mut left) = ([Dtype::BOOL; SLOTS], Dtype::ALL);
+    while let [dtype, rest @ ..] = left {
+        dtypes[slot(packed(*dtype), FACTOR)] = *dtype;
+        left = rest;
+    }
+    dtypes
 };
-
-const _: () = assert!(SHORT.len() + LONG.len() == Dtype::ALL.len(), "each dtype is in SHORT or in LONG");
 
 /// `==` on slices is not const.
 const fn equal(mut a: &[u8], mut b: &[u8]) -> bool {

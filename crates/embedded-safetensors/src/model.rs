@@ -4,8 +4,7 @@ use super::{ReadAt, TensorReader, form};
 use crate::error::Error;
 #[cfg(doc)]
 use crate::error::ErrorKind;
-use crate::header::LARGE_SHORTCUTS;
-use crate::header::entry::Entry;
+use crate::header::Entry;
 use crate::header::progress::Machine;
 use crate::index::Index;
 use crate::index::build::IndexBuilder;
@@ -21,6 +20,7 @@ use crate::query::value::ValueSearch;
 use crate::tensor::info::TensorInfo;
 use crate::tensor::location::Locate;
 use crate::tensor::span::Span;
+use crate::util::bytes::WORDS;
 use crate::util::top_k::Slot;
 use crate::validate::duplicates::DuplicateCheck;
 use crate::validate::{HeaderCheck, Summary};
@@ -37,7 +37,7 @@ use crate::validate::{HeaderCheck, Summary};
 /// nobody can know.
 ///
 /// *Memory*: 24 bytes and the source. [`open`](Self::open), [`find_all`](Self::find_all) and reading, whole or by rows, take
-/// at most 640 bytes of stack on a Cortex-M3, the caller's share included, for headers of any length, and 64 more while
+/// at most 704 bytes of stack on a Cortex-M3, the caller's share included, for headers of any length, and 64 more while
 /// an error is made.
 #[derive(Debug)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
@@ -67,6 +67,40 @@ impl<S: ReadAt> Model<S> {
         let file_len = source.file_len().await.map_err(ReadError::Source)?;
         let mut proven = Proven::NONE;
         scan(&mut source, &mut proven, file_len, &mut [], window).await?;
+        Ok(Self { source, proven })
+    }
+
+    /// As [`open`](Self::open) and [`find_all`](Self::find_all) together, in one pass over the header instead of two.
+    ///
+    /// ```
+    /// use embedded_safetensors::{Model, query::Wanted};
+    ///
+    /// # let file = b"\x38\0\0\0\0\0\0\0{\"a\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[0,2]}}   xy";
+    /// let mut wanted = [Wanted::new("a"), Wanted::optional("bias")];
+    /// let mut model = Model::open_with(&file[..], &mut wanted, &mut [0; 64])?;
+    /// let [a, bias] = wanted;
+    /// assert!(bias.info().is_none());
+    /// let mut bytes = [0; 2];
+    /// model.tensor(&a)?.read_all(&mut bytes)?;
+    /// assert_eq!(&bytes, b"xy");
+    /// # Ok::<(), Box<dyn core::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`open`](Self::open) and [`find`](Self::find), whichever shows first in the header; at its end [`ErrorKind::NotFound`]
+    /// when a tensor is missing that is not [optional](Wanted::optional).
+    ///
+    /// # Cancel safety
+    /// As [`open`](Self::open), and nothing is found: [`Wanted::info`] gives `None` for each.
+    #[inline(always)] // as `open`
+    pub async fn open_with(
+        mut source: S,
+        wanted: &mut [Wanted<'_>],
+        window: &mut [u8],
+    ) -> Result<Self, ReadError<S::Error>> {
+        let file_len = source.file_len().await.map_err(ReadError::Source)?;
+        let mut proven = Proven::NONE;
+        scan(&mut source, &mut proven, file_len, wanted, window).await?;
         Ok(Self { source, proven })
     }
 
@@ -327,7 +361,7 @@ impl<S: ReadAt> Model<S> {
         text: &mut [u8],
         window: &mut [u8],
     ) -> Result<(), ReadError<S::Error>> {
-        self.pass(&mut DuplicateCheck::new(key, slots, text), window).await
+        self.pass(&mut DuplicateCheck::new(key, slots, text).of_proven(), window).await
     }
 
     /// Reads the bytes of a tensor: a [`TensorInfo`], a [`Wanted`] that was found, a tensor of an index.
@@ -405,7 +439,7 @@ async fn run<S: ReadAt>(
         }
         let turn = match source.in_memory() {
             // Entries that stand whole are read at once, and nothing is copied.
-            Some(file) if LARGE_SHORTCUTS => {
+            Some(file) if WORDS => {
                 let part = pass.part(machine, file);
                 pass.take(machine, part, part.len())
             }

@@ -23,9 +23,10 @@ const MEMORY_OF_PAIRS: usize = 3;
 const UNINDEXED: &[Lack] = &[Lack::Names, Lack::Keys];
 const UNSORTED: &[Lack] = &[Lack::Names, Lack::Keys, Lack::Order];
 
-pub const APIS: [Api; 9] = [
+pub const APIS: [Api; 10] = [
     Api { name: "Model::open, in memory", lacks: UNSORTED, read: opened::<Slice> },
     Api { name: "Model::open, own storage", lacks: UNSORTED, read: opened::<Own> },
+    Api { name: "Model::open_with, own storage", lacks: UNSORTED, read: opened_with },
     Api { name: "Model::open_sorting, own storage", lacks: UNINDEXED, read: sorted::<Own> },
     Api {
         name: "Model::open_sorting, a stream that seeks",
@@ -57,6 +58,22 @@ fn opened<D: Door>(case: &Case<'_>, random: &mut Random) -> Result<(), Error> {
     let storage = storage(case, D::READS, random);
     let mut window = vec![0; random.pick(&WINDOWS)];
     let mut model = of_file(Model::open(D::source(&storage), &mut window))?;
+    look(case, &mut model, &mut window, random);
+    Ok(())
+}
+
+fn opened_with(case: &Case<'_>, random: &mut Random) -> Result<(), Error> {
+    let storage = storage(case, Own::READS, random);
+    let mut window = vec![0; random.pick(&WINDOWS)];
+    let mut wanted = vec![Wanted::optional("no such name")];
+    if case.is_valid() {
+        wanted.extend(case.flat().map(|tensor| Wanted::new(&tensor.name)));
+        random.shuffle(&mut wanted);
+    }
+    let mut model = of_file(Model::open_with(Own::source(&storage), &mut wanted, &mut window))?;
+    for one in &wanted {
+        assert_eq!(model.find(one.name(), &mut window).expect("the file is sound"), one.info());
+    }
     look(case, &mut model, &mut window, random);
     Ok(())
 }

@@ -1,44 +1,26 @@
 //! The header as a stream of events or entries, for programs that look into headers themselves. To read
 //! tensors, use [`Model`](crate::Model) or [`View`](crate::View).
 
-/// The bytes of text that stand for themselves. A pattern, for in const evaluation nothing costs as
-/// much as a call.
-macro_rules! plain {
-    () => { b']'..=0x7F | b'#'..=b'[' | b' '..=b'!' };
-}
-
-pub(crate) mod entry;
-mod machine;
-mod members;
+mod entries;
+mod grammar;
+mod nesting;
 mod number;
-mod parts;
 pub(crate) mod progress;
-mod schema;
-mod shortcut;
-mod skip;
-mod strings;
+mod scanner;
+mod signal;
 mod text;
-mod usual;
+mod whole;
 
 pub use crate::error::MAX_HEADER_LEN;
-pub use entry::{Entries, Entry, Item};
+pub use entries::{Entries, Entry, Item};
 
 use crate::dtype::Dtype;
 use crate::error::Error;
-use crate::error::table::Fault;
-pub use machine::HeaderParser;
-pub(crate) use machine::Signal;
-pub(crate) use plain;
-pub(crate) use strings::behind_plain;
+pub use scanner::HeaderParser;
+pub(crate) use signal::{Signal, Signals};
 pub use text::Text;
-pub(crate) use text::{Unicode, UnicodeStep, Utf8Char, unescape};
-pub(crate) use usual::{Usual, WORDS};
-
-/// Whether the parser may take at once what stands whole in the input. Without that it says the same, more slowly.
-pub(crate) const SHORTCUTS: bool = cfg!(not(safetensors_general));
-
-/// Whether there are shortcuts that take flash, of which smaller machines have little.
-pub(crate) const LARGE_SHORTCUTS: bool = SHORTCUTS && WORDS;
+pub(crate) use text::{Unicode, UnicodeStep, Utf8Char, behind_plain, unescape};
+pub(crate) use whole::Whole;
 
 /// What the parser saw.
 ///
@@ -98,7 +80,7 @@ impl HeaderParser {
     /// The first fault of the header, and the same one again at every further call.
     pub const fn next<'i>(&mut self, input: &mut &'i [u8]) -> Result<Event<'i>, Error> {
         let mut run: &'i [u8] = &[];
-        match self.advance(input, &mut run) {
+        match self.advance(input, &mut run, Signals::ALL) {
             Signal::Failed => Err(self.error()),
             signal => Ok(self.event(signal, run)),
         }
@@ -107,7 +89,6 @@ impl HeaderParser {
     /// The event that a signal stands for.
     const fn event<'i>(&self, signal: Signal, run: &'i [u8]) -> Event<'i> {
         match signal {
-            Signal::NeedInput | Signal::Failed | Signal::Taken | Signal::Again => Event::NeedInput,
             Signal::Length => Event::Length(self.number),
             Signal::Name => Event::Name(self.piece(run)),
             Signal::Tensor => Event::Tensor,
@@ -115,8 +96,8 @@ impl HeaderParser {
             Signal::Dtype => Event::Dtype(self.dtype),
             Signal::Shape => Event::Shape,
             Signal::Dim => Event::Dim(self.number),
-            Signal::Begin => Event::Begin(self.number),
-            Signal::End => Event::End(self.number),
+            Signal::Begin => Event::Begin(self.begin),
+            Signal::End => Event::End(self.range_end),
             Signal::TensorEnd => Event::TensorEnd,
             Signal::MetadataNull => Event::MetadataNull,
             Signal::Key => Event::Key(self.piece(run)),
@@ -125,6 +106,7 @@ impl HeaderParser {
             Signal::ValueEnd => Event::ValueEnd,
             Signal::MetadataEnd => Event::MetadataEnd,
             Signal::HeaderEnd => Event::HeaderEnd,
+            Signal::NeedInput | Signal::Failed | Signal::Nothing => Event::NeedInput,
         }
     }
 
@@ -145,19 +127,6 @@ impl HeaderParser {
             Signal::Failed => Err(self.error()),
             _ => Ok(()),
         }
-    }
-
-    /// As [`end_of_input`](Self::end_of_input), in one of several passes: a header that was complete in
-    /// the first and is not in a later one has changed.
-    pub(crate) const fn end_pass(&mut self, is_first: bool) -> Signal {
-        let fault = match self.header_len() {
-            _ if self.has_failed() => return Signal::Failed,
-            _ if self.position == self.end => return self.at_end(),
-            _ if !is_first => Fault::Changed,
-            None => Fault::FileTooShort,
-            Some(_) => Fault::HeaderBeyondFile,
-        };
-        self.stop(fault, self.position)
     }
 }
 

@@ -1,23 +1,85 @@
 //! Numbers: the plain integers of shapes and offsets, and the full JSON grammar of the numbers that
 //! are only skipped.
 
-use super::machine::{HeaderParser, Signal};
-use super::schema::State;
-use crate::error::Field;
-use crate::error::table::Fault;
+use crate::util::bytes::{WORDS, low_u32};
 
-/// `value` with one more decimal digit, or `None` above 2^64 - 1.
+/// Takes the digits at the start of `text` onto `value`, as far as the number fits into 64 bits, and gives what follows them.
 ///
-/// Compares before it multiplies: a checked multiplication of 64 bits costs a 32-bit core a call.
-const fn push_digit(value: u64, digit: u8) -> Option<u64> {
-    let digit = (digit & 0x0F) as u64;
-    if value > u64::MAX / 10 || (value == u64::MAX / 10 && digit > u64::MAX % 10) {
-        return None;
+/// The first loop has 32 bits, in which smaller machines are faster.
+#[inline]
+pub(super) const fn digits(value: u64, text: &[u8]) -> (u64, &[u8]) {
+    if value > MOST as u64 {
+        return more_digits(value, text);
     }
-    Some(value * 10 + digit)
+    if let (true, Some((word, behind))) = (WORDS, text.split_first_chunk()) {
+        let (digits, len) = leading_digits(u64::from_le_bytes(*word));
+        let number = value * TEN_TO[len & 15] + digits;
+        return match text.split_at_checked(len) {
+            Some((_, rest)) if len < 8 => (number, rest),
+            _ => more_digits(number, behind),
+        };
+    }
+    let (mut low, mut left) = (low_u32(value), text);
+    while let [digit, rest @ ..] = left {
+        let digit = digit.wrapping_sub(b'0');
+        if digit > 9 || low > MOST {
+            break;
+        }
+        low = low * 10 + digit as u32;
+        left = rest;
+    }
+    if low > MOST { more_digits(low as u64, left) } else { (low as u64, left) }
 }
 
-/// Where inside a JSON number the parser is.
+/// The number that the digits at the start of a word are, the first of them in the lowest byte, and how many they are. Without a branch,
+/// for processors guess wrong where a number ends.
+#[inline(always)]
+const fn leading_digits(word: u64) -> (u64, usize) {
+    const ONES: u64 = u64::MAX / 255;
+    const EVERY_FOURTH: u64 = 0x0000_00FF_0000_00FF;
+    let digits = word ^ (ONES * b'0' as u64);
+    // The lowest bit is right: carries go upwards.
+    let others = (digits.wrapping_add(ONES * 0x76) | digits) & (ONES * 0x80);
+    let len = others.trailing_zeros() >> 3;
+    // Of none and of eight digits no bit is left, or all are.
+    let digits = match len {
+        8 => digits,
+        _ => digits << 1 << (63 - 8 * len),
+    };
+    let pairs = digits.wrapping_mul(10).wrapping_add(digits >> 8);
+    let first = (pairs & EVERY_FOURTH).wrapping_mul((1_000_000 << 32) | 100);
+    let second = ((pairs >> 16) & EVERY_FOURTH).wrapping_mul((10_000 << 32) | 1);
+    (first.wrapping_add(second) >> 32, len as usize)
+}
+
+const TEN_TO: [u64; 16] = {
+    let (mut powers, mut left) = ([1; 16], 1);
+    while left < 9 {
+        powers[left] = powers[left - 1] * 10;
+        left += 1;
+    }
+    powers
+};
+
+/// With one more digit there are no more than 32 bits.
+const MOST: u32 = (u32::MAX - 9) / 10;
+
+/// Compares before it multiplies: a checked multiplication of 64 bits costs a 32-bit core a call.
+#[inline(never)]
+pub(super) const fn more_digits(value: u64, text: &[u8]) -> (u64, &[u8]) {
+    let (mut number, mut left) = (value, text);
+    while let [byte @ b'0'..=b'9', rest @ ..] = left {
+        let digit = (*byte & 0x0F) as u64;
+        if number > u64::MAX / 10 || (number == u64::MAX / 10 && digit > u64::MAX % 10) {
+            break;
+        }
+        number = number * 10 + digit;
+        left = rest;
+    }
+    (number, left)
+}
+
+/// Where inside a JSON number that is skipped the scanner is.
 #[derive(Clone, Copy)]
 #[repr(u8)]
 pub(super) enum Number {
@@ -34,124 +96,46 @@ pub(super) enum Number {
     /// After the `e`.
     Exponent,
     /// After the exponent's sign.
-    ExponentSign,
+    Sign,
     /// In the exponent's digits.
-    ExponentDigits,
-}
-
-/// What a byte makes of a number.
-enum NumberStep {
-    More(Number),
+    Power,
     /// The number was complete before this byte.
     Done,
     Bad,
 }
 
 impl Number {
-    /// The state after the number's first byte, if a number can begin with it.
-    pub(super) const fn begin(byte: u8) -> Option<Self> {
+    /// The state after a number's first byte: a digit or a minus.
+    pub(super) const fn begin(byte: u8) -> Self {
         match byte {
-            b'-' => Some(Self::Minus),
-            b'0' => Some(Self::Zero),
-            b'1'..=b'9' => Some(Self::Integer),
-            _ => None,
+            b'-' => Self::Minus,
+            b'0' => Self::Zero,
+            _ => Self::Integer,
         }
     }
 
-    const fn step(self, byte: u8) -> NumberStep {
-        use NumberStep::{Bad, Done, More};
-        match (self, byte) {
-            (Self::Minus, b'0') => More(Self::Zero),
-            (Self::Minus, b'1'..=b'9') => More(Self::Integer),
-            (Self::Zero, b'0'..=b'9') => Bad,
-            (Self::Integer, b'0'..=b'9') => More(Self::Integer),
-            (Self::Zero | Self::Integer, b'.') => More(Self::Point),
-            (Self::Point | Self::Fraction, b'0'..=b'9') => More(Self::Fraction),
-            (Self::Zero | Self::Integer | Self::Fraction, b'e' | b'E') => More(Self::Exponent),
-            (Self::Exponent, b'+' | b'-') => More(Self::ExponentSign),
-            (Self::Exponent | Self::ExponentSign | Self::ExponentDigits, b'0'..=b'9') => {
-                More(Self::ExponentDigits)
-            }
-            (Self::Zero | Self::Integer | Self::Fraction | Self::ExponentDigits, _) => Done,
-            _ => Bad,
-        }
-    }
-}
-
-impl HeaderParser {
-    pub(super) const fn begin_number(&mut self, byte: u8) -> Signal {
-        self.token = self.position;
-        self.number = (byte & 0x0F) as u64;
-        self.go(State::Digits)
-    }
-
-    pub(super) const fn digits(&mut self, byte: u8) -> Signal {
-        match byte {
-            // No digit may follow a leading zero.
-            b'0'..=b'9' if self.number == 0 => self.fail(Fault::Number),
-            b'0'..=b'9' => match push_digit(self.number, byte) {
-                Some(number) => {
-                    self.number = number;
-                    Signal::Taken
-                }
-                None => self.fail_at(self.of_list(Fault::ShapeRange, Fault::OffsetsRange), self.token),
-            },
-            b'.' | b'e' | b'E' => self.fail(self.of_list(Fault::ShapeInteger, Fault::OffsetsInteger)),
-            _ => self.end_number(),
-        }
-    }
-
-    const fn end_number(&mut self) -> Signal {
-        self.state = State::After;
-        let is_first = self.items == 0;
-        if self.items < 2 {
-            self.items += 1;
-        }
-        match self.list {
-            Field::Offsets if is_first => {
-                self.begin = self.number;
-                self.begin_at = self.token;
-                Signal::Begin
-            }
-            Field::Offsets => {
-                self.range_end = self.number;
-                Signal::End
-            }
-            _ => self.end_dim(),
-        }
-    }
-
-    const fn end_dim(&mut self) -> Signal {
-        if self.multiplies {
-            match self.elements.checked_mul(self.number) {
-                Some(elements) => self.elements = elements,
-                None => return self.stop_here(Fault::Overflow),
-            }
-        }
-        Signal::Dim
-    }
-
-    pub(super) const fn skip_number_begins(&mut self, byte: u8) -> Signal {
-        match Number::begin(byte) {
-            Some(number) => {
-                self.skipped_number = number;
-                self.go(State::SkipNumber)
-            }
-            None => self.unexpected(byte),
-        }
-    }
-
-    pub(super) const fn skip_number(&mut self, byte: u8) -> Signal {
-        match self.skipped_number.step(byte) {
-            NumberStep::More(number) => {
-                self.skipped_number = number;
-                Signal::Taken
-            }
-            NumberStep::Done => {
-                self.state = State::After;
-                Signal::Again
-            }
-            NumberStep::Bad => self.fail(Fault::Number),
-        }
+    /// The state after one more byte.
+    pub(super) const fn step(self, byte: u8) -> Self {
+        use Number::*;
+        /// A row for each state in which a number may go on; for a zero, another digit, a point, an `e`, a sign, and anything else.
+        static NEXT: [[Number; 6]; 8] = [
+            [Zero, Integer, Bad, Bad, Bad, Bad],
+            [Bad, Bad, Point, Exponent, Done, Done],
+            [Integer, Integer, Point, Exponent, Done, Done],
+            [Fraction, Fraction, Bad, Bad, Bad, Bad],
+            [Fraction, Fraction, Done, Exponent, Done, Done],
+            [Power, Power, Bad, Bad, Sign, Bad],
+            [Power, Power, Bad, Bad, Bad, Bad],
+            [Power, Power, Done, Done, Done, Done],
+        ];
+        let column = match byte {
+            b'0' => 0,
+            b'1'..=b'9' => 1,
+            b'.' => 2,
+            b'e' | b'E' => 3,
+            b'+' | b'-' => 4,
+            _ => 5,
+        };
+        NEXT[self as usize & 7][column]
     }
 }

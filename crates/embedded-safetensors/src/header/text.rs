@@ -1,6 +1,8 @@
 //! Strings: pieces of text, the UTF-8 check that crosses chunk borders, escapes, and the few words
 //! that the parser itself must understand.
 
+use crate::dtype::Dtype;
+
 /// A piece of a string: a run of the input as it stands, or one decoded escape.
 ///
 /// Pieces may end anywhere, even inside a character; joined they are valid UTF-8 once the string
@@ -146,9 +148,9 @@ pub(super) struct Word {
 }
 
 impl Word {
-    /// `__metadata__` and `data_offsets`.
-    const LONGEST: usize = 12;
-    const TOO_LONG: u8 = 13;
+    /// `__metadata__`, and `data_offsets` with a quote and a colon.
+    const LONGEST: usize = 14;
+    const TOO_LONG: u8 = 15;
 
     pub(super) const fn new() -> Self {
         Self { bytes: [0; Self::LONGEST], len: 0 }
@@ -167,15 +169,6 @@ impl Word {
         self.len = Self::TOO_LONG;
     }
 
-    /// Whether it is none.
-    pub(super) const fn is_ruled_out(&self) -> bool {
-        self.len == Self::TOO_LONG
-    }
-
-    pub(super) const fn len(&self) -> u8 {
-        self.len
-    }
-
     pub(super) const fn push(&mut self, text: &[u8]) {
         let (mut left, mut len) = (text, self.len);
         let Some((_, mut room)) = self.bytes.split_at_mut_checked(len as usize) else { return };
@@ -191,20 +184,12 @@ impl Word {
         self.len = len;
     }
 
-    /// Whether the whole string is this word. One loop: patterns would be compared byte by byte in line.
-    #[inline(never)]
-    pub(super) const fn is(&self, word: &[u8]) -> bool {
-        let (mut left, mut wanted) = (self.as_bytes(), word);
-        if left.len() != wanted.len() {
-            return false;
+    /// The dtype that it is, with a quote behind its name.
+    pub(super) const fn dtype(&self) -> Option<Dtype> {
+        match Dtype::quoted(&self.bytes) {
+            Some((dtype, rest)) if rest.len() + self.len as usize == Self::LONGEST => Some(dtype),
+            _ => None,
         }
-        while let (Some((a, a_rest)), Some((b, b_rest))) = (left.split_first(), wanted.split_first()) {
-            if *a != *b {
-                return false;
-            }
-            (left, wanted) = (a_rest, b_rest);
-        }
-        true
     }
 
     /// The whole string, or nothing known.
@@ -288,3 +273,79 @@ impl Unicode {
 const HIGH_HALF: u32 = 0xD800 >> 10;
 /// What the second does.
 const LOW_HALF: u32 = 0xDC00 >> 10;
+
+/// Whether both are the same. One loop: patterns would be compared byte by byte in line.
+#[inline(never)]
+pub(super) const fn equal(a: &[u8], b: &[u8]) -> bool {
+    let (mut left, mut wanted) = (a, b);
+    if left.len() != wanted.len() {
+        return false;
+    }
+    while let ([x, x_rest @ ..], [y, y_rest @ ..]) = (left, wanted) {
+        if *x != *y {
+            return false;
+        }
+        (left, wanted) = (x_rest, y_rest);
+    }
+    true
+}
+
+/// What follows the plain text at the start.
+#[inline(never)]
+pub(crate) const fn behind_plain(text: &[u8]) -> &[u8] {
+    let mut left = text;
+    while let Some((word, rest)) = left.split_first_chunk() {
+        let special = special(usize::from_le_bytes(*word));
+        if special != 0 {
+            return match left.split_at_checked((special.trailing_zeros() >> 3) as usize) {
+                Some((_, rest)) => rest,
+                None => left,
+            };
+        }
+        left = rest;
+    }
+    while let [b']'..=0x7F | b'#'..=b'[' | b' '..=b'!', rest @ ..] = left {
+        left = rest;
+    }
+    left
+}
+
+/// A bit in each byte that is not plain text, as far as the first of them. Borrows only come from such bytes.
+const fn special(bytes: usize) -> usize {
+    let (ones, tops) = (usize::MAX / 255, usize::MAX / 255 * 128);
+    // Without its second bit a quote comes right behind the controls.
+    let controls_and_quotes = (bytes ^ (ones * 2)).wrapping_sub(ones * 0x21);
+    let backslashes = (bytes ^ (ones * b'\\' as usize)).wrapping_sub(ones);
+    (bytes | controls_and_quotes | backslashes) & tops
+}
+
+/// Whether a word can be read at any address at once. Where bytes are read one by one, they are looked at one by one.
+const UNALIGNED: bool = cfg!(any(
+    target_pointer_width = "64",
+    target_arch = "x86",
+    all(target_arch = "arm", target_has_atomic = "32")
+));
+
+/// What follows the words at the start that have neither a brace, nor a backslash, nor a byte above 0x7B, and whether an odd number of quotes was among
+/// them.
+#[inline(always)]
+pub(super) const fn behind_even(text: &[u8]) -> (&[u8], bool) {
+    const ONES: usize = usize::MAX / 255;
+    const TOPS: usize = ONES * 0x80;
+    let (mut left, mut others) = (text, 0);
+    while let (true, Some((word, rest))) = (UNALIGNED, left.split_first_chunk()) {
+        let word = usize::from_le_bytes(*word);
+        let backslashes = (word ^ (ONES * b'\\' as usize)).wrapping_sub(ONES);
+        let braces = (word & !TOPS).wrapping_add(ONES * (0x80 - b'{' as usize));
+        if (word | braces | backslashes) & TOPS != 0 {
+            break;
+        }
+        // A top bit for each byte that is no quote. A word has an even number of bytes, so it has as many quotes as others, but for an even number.
+        others ^= (word ^ (ONES * b'"' as usize)).wrapping_add(!TOPS);
+        left = rest;
+    }
+    let others = others as u64;
+    let others = others ^ (others >> 32);
+    let others = others ^ (others >> 16);
+    (left, (others ^ (others >> 8)) & 0x80 != 0)
+}

@@ -1,9 +1,8 @@
 //! How an index comes to be: one pass over the header, then the proof of what it holds.
 
 use crate::error::{Error, ErrorKind, IndexPart};
-use crate::header::entry::Tensors;
 use crate::header::progress::{Machine, Progress};
-use crate::header::{Signal, Usual, WORDS};
+use crate::header::{HeaderParser, Signal, Signals, Whole};
 use crate::index::Index;
 use crate::index::memory::{IndexMemory, IndexRecord, IndexSize};
 use crate::index::names::ByOffset;
@@ -18,7 +17,7 @@ use crate::validate::order::InOrder;
 ///
 /// *Memory*: at most 400 bytes, and what it borrows.
 pub(crate) struct IndexBuilder<'m> {
-    tensors: Tensors,
+    parser: HeaderParser,
     order: InOrder,
     memory: IndexMemory<'m>,
     file_len: Option<u64>,
@@ -34,7 +33,7 @@ impl<'m> IndexBuilder<'m> {
     /// Stands before byte 0 of a file. Where its length is known it is judged too.
     pub(crate) const fn new(file_len: Option<u64>, memory: IndexMemory<'m>) -> Self {
         Self {
-            tensors: Tensors::of_file(file_len),
+            parser: HeaderParser::of_tensors(file_len),
             order: InOrder::new(),
             memory,
             file_len,
@@ -53,12 +52,12 @@ impl<'m> IndexBuilder<'m> {
     /// Whether `__metadata__` has come by.
     #[cfg(feature = "std")]
     pub(crate) const fn has_metadata(&self) -> bool {
-        self.tensors.parser().has_metadata()
+        self.parser.has_metadata()
     }
 
     /// As [`HeaderParser::end_of_input`](crate::header::HeaderParser::end_of_input).
     pub(crate) fn end_of_input(&mut self) -> Result<(), Error> {
-        self.tensors.end_of_input()
+        self.parser.end_of_input()
     }
 
     /// Proves, once the pass is over, that the tensors lie end to end and that the file ends with them.
@@ -68,12 +67,12 @@ impl<'m> IndexBuilder<'m> {
     /// As [`HeaderCheck::push`](crate::validate::HeaderCheck::push); [`ErrorKind::Index`] when there are too few
     /// records to sort.
     pub(crate) fn prove(&mut self) -> Result<Summary, Error> {
-        self.tensors.end_of_input()?;
+        self.parser.end_of_input()?;
         match self.order.conclude() {
             Err(Error { kind: ErrorKind::OutOfOrder, .. }) => self.sort()?,
             verdict => verdict?,
         }
-        let (data_start, data_len) = (self.tensors.parser().position(), self.order.end());
+        let (data_start, data_len) = (self.parser.position(), self.order.end());
         let summary = Summary { tensors: self.count.into(), data_start, data_len };
         self.file_len.map_or(Ok(()), |file_len| summary.check_file_len(file_len))?;
         Ok(summary)
@@ -112,29 +111,14 @@ impl<'m> IndexBuilder<'m> {
     fn check_part(&self, part: IndexPart, needed: u32, capacity: usize) -> Result<(), Error> {
         let (needed, capacity) = (needed.into(), capacity as u64);
         if needed > capacity {
-            return Err(ErrorKind::Index { part, needed, capacity }.at(self.tensors.parser().position()));
+            return Err(ErrorKind::Index { part, needed, capacity }.at(self.parser.position()));
         }
         Ok(())
     }
 
-    /// Takes what stands whole in `input` in the usual spelling, where speed is worth the flash.
-    fn take_whole(&mut self, input: &mut &[u8]) {
-        if !WORDS {
-            return;
-        }
-        loop {
-            while let Some(entry) = self.tensors.take_whole(input) {
-                self.keep(&entry);
-            }
-            if !self.tensors.take_metadata(input) {
-                return;
-            }
-        }
-    }
-
     /// Keeps a tensor that was seen all at once.
-    fn keep(&mut self, entry: &Usual<'_>) {
-        let (name, dims) = (entry.name(), entry.shape.dims());
+    fn keep(&mut self, entry: &Whole<'_>) {
+        let (name, dims) = (entry.name, entry.shape.dims());
         let record = IndexRecord {
             begin: entry.place.begin,
             end: entry.place.end,
@@ -161,18 +145,27 @@ impl<'m> IndexBuilder<'m> {
     }
 
     fn take(&mut self, input: &mut &[u8]) -> Signal {
+        const TOLD: Signals = Signals::of(&[
+            Signal::Name,
+            Signal::Metadata,
+            Signal::Tensor,
+            Signal::Shape,
+            Signal::Dim,
+            Signal::TensorEnd,
+        ]);
         let mut run: &[u8] = &[];
         loop {
-            self.take_whole(input);
-            let signal = self.tensors.advance(input, &mut run);
+            while let Some(entry) = self.parser.take_whole(input) {
+                self.keep(&entry);
+            }
+            let signal = self.parser.advance(input, &mut run, TOLD);
             match signal {
                 Signal::NeedInput | Signal::HeaderEnd | Signal::Failed => return signal,
-                Signal::Length => self.check_header_fits(),
-                Signal::Name => self.keep_name(self.tensors.parser().piece(run).as_bytes()),
+                Signal::Name => self.keep_name(self.parser.piece(run).as_bytes()),
                 Signal::Metadata => self.name_len = 0,
-                Signal::Tensor => self.end_name(low_u32(self.tensors.parser().event_start())),
+                Signal::Tensor => self.end_name(low_u32(self.parser.event_start())),
                 Signal::Shape => self.begin_shape(),
-                Signal::Dim => self.keep_dim(self.tensors.dim()),
+                Signal::Dim => self.keep_dim(self.parser.dim()),
                 Signal::TensorEnd => self.end_entry(),
                 _ => {}
             }
@@ -213,7 +206,7 @@ impl<'m> IndexBuilder<'m> {
     }
 
     fn end_entry(&mut self) {
-        let (dtype, extent) = (self.tensors.dtype(), self.tensors.extent());
+        let (dtype, extent) = (self.parser.dtype(), self.parser.extent());
         self.order.see(extent);
         if let Some(record) = self.record() {
             (record.begin, record.end, record.dtype) = (extent.begin, extent.end, dtype);
@@ -226,13 +219,6 @@ impl<'m> IndexBuilder<'m> {
     fn record(&mut self) -> Option<&mut IndexRecord> {
         self.memory.records.get_mut(self.count as usize)
     }
-
-    /// What is wrong is told by the next call.
-    fn check_header_fits(&mut self) {
-        if let Some(file_len) = self.file_len {
-            self.tensors.check_header_fits(file_len);
-        }
-    }
 }
 
 impl Machine for IndexBuilder<'_> {
@@ -241,15 +227,15 @@ impl Machine for IndexBuilder<'_> {
     }
 
     fn error(&self) -> Error {
-        self.tensors.error()
+        self.parser.error()
     }
 
     fn cut_short(&mut self) {
-        self.tensors.parser_mut().end_pass(true);
+        self.parser.end_pass(true);
     }
 
     fn header_len(&self) -> Option<u64> {
-        self.tensors.parser().header_len()
+        self.parser.header_len()
     }
 }
 

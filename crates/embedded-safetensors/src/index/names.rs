@@ -4,7 +4,7 @@
 //! *n* also says where bucket *n* begins. Links are places counted from 1, so that 0 is none.
 
 use super::memory::{IndexRecord, ShortHash};
-use crate::header::WORDS;
+use crate::util::bytes::WORDS;
 use crate::util::bytes::{index_below, low_u32};
 use crate::util::heapsort::{Items, sort, swap};
 use crate::util::siphash::NameHash;

@@ -3,9 +3,8 @@
 use crate::dtype::Dtype;
 use crate::error::table::Fault;
 use crate::error::{Error, ErrorKind};
-use crate::header::entry::Tensors;
 use crate::header::progress::{Machine, Progress};
-use crate::header::{HeaderParser, Signal, Usual};
+use crate::header::{HeaderParser, Signal, Signals, Whole};
 use crate::io::FileLen;
 use crate::shape::Shape;
 use crate::tensor::info::{Extent, TensorInfo};
@@ -99,20 +98,20 @@ impl<'n> Wanted<'n> {
 
     /// Takes what was signalled of its entry. Not if it is the second of its name, or has more dimensions than can be held.
     #[inline(never)] // or all that it may take is kept ready for it
-    fn take(&mut self, signal: Signal, tensors: &Tensors) -> bool {
+    fn take(&mut self, signal: Signal, parser: &HeaderParser) -> bool {
         match signal {
             Signal::Tensor => return self.state == State::Sought,
-            Signal::Dim => return self.shape.push(tensors.dim()).is_ok(),
+            Signal::Dim => return self.shape.push(parser.dim()).is_ok(),
             _ => {}
         }
-        let Extent { begin, end, .. } = tensors.extent();
-        (self.dtype, self.begin, self.end) = (tensors.dtype(), begin, end);
+        let Extent { begin, end, .. } = parser.extent();
+        (self.dtype, self.begin, self.end) = (parser.dtype(), begin, end);
         self.state = State::Seen;
         true
     }
 
     /// Takes its entry. Not if it is the second of its name.
-    fn keep(&mut self, entry: &Usual<'_>) -> bool {
+    fn keep(&mut self, entry: &Whole<'_>) -> bool {
         if self.state == State::Seen {
             return false;
         }
@@ -150,41 +149,48 @@ impl<'n> Seek<'n> for Wanted<'n> {
 /// Reads a header tensor by tensor, checks each against itself and all against each other, and fills in those that are
 /// wanted.
 pub(crate) struct Lookup {
-    tensors: Tensors,
+    parser: HeaderParser,
     order: InOrder,
     /// How long the name is that is coming by, so far; [`OTHER`] when it is none of those that are wanted.
     name_len: usize,
-    /// How long the file is: as many bytes as a header can have, and more.
-    file_len: u32,
+    /// Whether the header is proven, so that entries may be passed by.
+    skims: bool,
 }
 
 /// No name is as long as this.
 const OTHER: usize = usize::MAX;
 
+/// What is told of a tensor that nobody wants.
+const PLACES: Signals = Signals::of(&[Signal::Metadata, Signal::TensorEnd]);
+/// What is told of one that nobody wants, in a header that is proven.
+const NAMES: Signals = Signals::of(&[Signal::Metadata, Signal::Tensor]);
+/// What is told of one that may be wanted.
+const ALL: Signals =
+    Signals::of(&[Signal::Name, Signal::Metadata, Signal::Tensor, Signal::Dim, Signal::TensorEnd]);
+
 impl Lookup {
     /// Stands before byte 0 of a file, and forgets what an earlier search has found. Where the length of the file is
     /// known the header must lie in it.
-    pub(crate) fn new<'n>(file_len: Option<u64>, wanted: &mut [impl Seek<'n>]) -> Self {
+    pub(crate) fn new<'n>(file_len: Option<u64>, skims: bool, wanted: &mut [impl Seek<'n>]) -> Self {
         all(wanted).for_each(Wanted::reset);
-        let (tensors, order) = (Tensors::of_file(file_len), InOrder::new());
-        let file_len = file_len.map_or(u32::MAX, |len| u32::try_from(len).unwrap_or(u32::MAX));
-        let mut lookup = Self { tensors, order, name_len: 0, file_len };
+        let (parser, order) = (HeaderParser::of_tensors(file_len), InOrder::new());
+        let mut lookup = Self { parser, order, name_len: 0, skims };
         lookup.begin_name(wanted);
         lookup
     }
 
     pub(crate) const fn parser(&self) -> &HeaderParser {
-        self.tensors.parser()
+        &self.parser
     }
 
     /// The error behind [`Signal::Failed`].
     pub(crate) const fn error(&self) -> Error {
-        self.tensors.error()
+        self.parser.error()
     }
 
     /// As [`HeaderParser::end_of_input`].
     pub(crate) fn end_of_input(&mut self) -> Result<(), Error> {
-        self.tensors.end_of_input()
+        self.parser.end_of_input()
     }
 
     /// What the header describes, once it is complete.
@@ -206,16 +212,21 @@ impl Lookup {
     pub(crate) fn run<'n>(&mut self, input: &mut &[u8], wanted: &mut [impl Seek<'n>]) -> Signal {
         let mut run: &[u8] = &[];
         loop {
-            if cfg!(target_pointer_width = "64") {
-                self.take_whole(input, wanted);
+            if !self.skims {
+                while let Some(entry) = self.parser.take_whole(input) {
+                    self.keep(&entry, wanted);
+                }
             }
             // A fault of the file goes before a limit of the memory.
-            let signal = self.tensors.advance(input, &mut run);
+            let told = match self.name_len {
+                OTHER if self.skims => NAMES,
+                OTHER => PLACES,
+                _ => ALL,
+            };
+            let signal = self.parser.advance(input, &mut run, told);
             match signal {
                 Signal::NeedInput | Signal::HeaderEnd | Signal::Failed => return signal,
-                // What is wrong is told by the next call.
-                Signal::Length => self.tensors.check_header_fits(self.file_len.into()),
-                Signal::Name if self.name_len != OTHER => self.see_piece(run, wanted),
+                Signal::Name => self.see_piece(run, wanted),
                 Signal::Tensor | Signal::Dim | Signal::TensorEnd if self.name_len != OTHER => {
                     self.take(signal, wanted);
                 }
@@ -223,7 +234,11 @@ impl Lookup {
             }
             match signal {
                 Signal::TensorEnd => {
-                    self.order.see(self.tensors.extent());
+                    self.order.see(self.parser.extent());
+                    self.begin_name(wanted);
+                }
+                Signal::Tensor if self.skims && self.name_len == OTHER => {
+                    self.parser.skim_entry();
                     self.begin_name(wanted);
                 }
                 Signal::Metadata => self.begin_name(wanted),
@@ -252,34 +267,26 @@ impl Lookup {
         ErrorKind::NotFound { wanted: Some(index as u64) }.at(self.parser().position())
     }
 
-    /// Takes what stands whole in `input` in the usual spelling, where speed is worth the flash.
-    fn take_whole<'n>(&mut self, input: &mut &[u8], wanted: &mut [impl Seek<'n>]) {
-        loop {
-            while let Some(entry) = self.tensors.take_whole(input) {
-                for one in all(wanted).filter(|one| one.name.as_bytes() == entry.name()) {
-                    if !one.keep(&entry) {
-                        self.tensors.parser_mut().stop(Fault::NameTwice, entry.name_at);
-                    }
-                }
-                self.order.see(entry.place);
-            }
-            if !self.tensors.take_metadata(input) {
-                return;
+    /// Takes a tensor that was seen all at once.
+    fn keep<'n>(&mut self, entry: &Whole<'_>, wanted: &mut [impl Seek<'n>]) {
+        for one in all(wanted).filter(|one| one.name.as_bytes() == entry.name) {
+            if !one.keep(entry) {
+                self.parser.stop(Fault::NameTwice, entry.name_at);
             }
         }
+        self.order.see(entry.place);
     }
 
     /// Listens to names again, and to what is said of a tensor if it is one that is wanted.
     const fn begin_name<'n>(&mut self, wanted: &[impl Seek<'n>]) {
-        self.name_len = 0;
-        self.tensors.tell_all(!wanted.is_empty());
+        self.name_len = if wanted.is_empty() { OTHER } else { 0 };
     }
 
     // What the next two have on the stack must not wait there for the parser: their caller calls that too.
 
     #[inline(never)]
     fn see_piece<'n>(&mut self, run: &[u8], wanted: &mut [impl Seek<'n>]) {
-        let piece = self.tensors.parser().piece(run);
+        let piece = self.parser.piece(run);
         let piece = piece.as_bytes();
         let passed = self.name_len;
         self.name_len = OTHER;
@@ -289,7 +296,6 @@ impl Lookup {
                 self.name_len = passed + piece.len();
             }
         }
-        self.tensors.tell_all(self.name_len != OTHER);
     }
 
     /// Shows what was signalled to those whose name has come by. What is wrong with it is told by the next call.
@@ -301,12 +307,18 @@ impl Lookup {
             // An empty name has no pieces.
             if (one.matches || len == 0) && one.name.len() == len {
                 is_wanted = true;
-                if !one.take(signal, &self.tensors) {
-                    self.tensors.stop(if signal == Signal::Tensor { Fault::NameTwice } else { Fault::Rank });
+                if !one.take(signal, &self.parser) {
+                    self.parser.stop_here(if signal == Signal::Tensor {
+                        Fault::NameTwice
+                    } else {
+                        Fault::Rank
+                    });
                 }
             }
         }
-        self.tensors.tell_all(is_wanted);
+        if !is_wanted {
+            self.name_len = OTHER;
+        }
     }
 }
 
@@ -327,7 +339,7 @@ pub(crate) struct Search<'w, 'n> {
 impl<'w, 'n> Search<'w, 'n> {
     /// As [`Lookup::new`].
     pub(crate) fn new(is_proven: bool, file_len: FileLen, wanted: &'w mut [Wanted<'n>]) -> Self {
-        let lookup = Lookup::new(file_len.exact(), wanted);
+        let lookup = Lookup::new(file_len.exact(), is_proven, wanted);
         let (file_len, is_exact) = match file_len {
             FileLen::Exactly(len) => (len, true),
             FileLen::AtMost(len) => (len, false),
@@ -381,7 +393,7 @@ impl Machine for Search<'_, '_> {
     fn push(&mut self, input: &mut &[u8]) -> Option<Progress> {
         match self.lookup.run(input, self.wanted) {
             Signal::HeaderEnd if !self.is_proven && !self.is_sound() => {
-                self.lookup.tensors.stop(Fault::Other);
+                self.lookup.parser.stop_here(Fault::Other);
                 None
             }
             signal => signal.progress(),
@@ -396,7 +408,7 @@ impl Machine for Search<'_, '_> {
     }
 
     fn cut_short(&mut self) {
-        self.lookup.tensors.parser_mut().end_pass(true);
+        self.lookup.parser.end_pass(true);
     }
 
     fn header_len(&self) -> Option<u64> {

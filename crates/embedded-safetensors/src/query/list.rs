@@ -1,8 +1,8 @@
 //! All tensors of a header, shown one by one.
 
 use crate::error::Error;
-use crate::header::entry::{Entries, Entry, Item};
 use crate::header::progress::{Machine, Progress};
+use crate::header::{Entries, Entry, Item};
 
 /// Follows one pass over a header and shows every tensor to a visitor.
 pub(crate) struct List<'n, F> {

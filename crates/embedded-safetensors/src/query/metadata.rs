@@ -3,7 +3,7 @@
 use crate::error::table::Fault;
 use crate::error::{Error, ErrorKind};
 use crate::header::progress::{Machine, Progress};
-use crate::header::{HeaderParser, Signal};
+use crate::header::{HeaderParser, Signal, Signals};
 use crate::util::bytes::copy;
 
 /// In front of each pair: length of the key, length of the value, where the value begins in the file.
@@ -96,7 +96,7 @@ impl<'v> Pairs<'v> {
     fn take(&mut self, input: &mut &[u8]) -> Signal {
         let mut run: &[u8] = &[];
         loop {
-            let signal = self.parser.advance(input, &mut run);
+            let signal = self.parser.advance(input, &mut run, Signals::ALL);
             match signal {
                 Signal::NeedInput | Signal::HeaderEnd | Signal::Failed => return signal,
                 Signal::Metadata => self.found_at = Some(self.parser.event_start()),

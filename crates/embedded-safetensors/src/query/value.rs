@@ -3,7 +3,7 @@
 use crate::error::table::Fault;
 use crate::error::{Error, ErrorKind};
 use crate::header::progress::{Machine, Progress};
-use crate::header::{HeaderParser, Signal};
+use crate::header::{HeaderParser, Signal, Signals};
 use crate::util::bytes::copy;
 
 /// A value, the memory behind it, and where in the file it stands.
@@ -55,7 +55,7 @@ impl<'k, 'v> ValueSearch<'k, 'v> {
     fn take(&mut self, input: &mut &[u8]) -> Signal {
         let mut run: &[u8] = &[];
         loop {
-            let signal = self.parser.advance(input, &mut run);
+            let signal = self.parser.advance(input, &mut run, Signals::ALL);
             match signal {
                 Signal::NeedInput | Signal::HeaderEnd | Signal::Failed => return signal,
                 Signal::Key => self.see_key(self.parser.piece(run).as_bytes()),

@@ -162,7 +162,7 @@ impl<'n, 'b, B: AsMut<[Binding<'n, 'b>]>> Receiver<B> {
     pub fn new(mut bindings: B) -> Self {
         let bound = bindings.as_mut();
         bound.iter_mut().for_each(|one| one.filled = 0);
-        let lookup = Lookup::new(None, bound);
+        let lookup = Lookup::new(None, false, bound);
         Self { bindings, lookup, is_proven: false, failure: None, received: 0 }
     }
 

@@ -2,6 +2,9 @@
 
 use core::num::NonZero;
 
+/// Whether a processor is faster with words of eight bytes. Elsewhere they take more instructions, and more flash.
+pub(crate) const WORDS: bool = cfg!(target_pointer_width = "64");
+
 /// The low half of a number whose high half is known to be zero.
 #[allow(clippy::cast_possible_truncation)] // that is what it is for
 pub(crate) const fn low_u32(number: u64) -> u32 {

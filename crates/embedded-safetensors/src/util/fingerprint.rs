@@ -1,6 +1,8 @@
 //! A header's fingerprint: by which a later pass knows that it reads the header that was proven.
 
 use crate::util::bytes::get_mut;
+#[cfg(all(target_arch = "arm", not(target_has_atomic = "32")))]
+use crate::util::bytes::low_u32;
 
 /// A hash over bytes that arrive in pieces, a word of 8 at a time.
 ///
@@ -62,10 +64,24 @@ impl Fingerprint {
 /// Odd, and with bits all over: the golden ratio.
 const FACTOR: u64 = 0x9E37_79B9_7F4A_7C15;
 
+#[cfg(not(all(target_arch = "arm", not(target_has_atomic = "32"))))]
 const fn absorb(hash: u64, word: u64) -> u64 {
     let product = (hash ^ word).wrapping_mul(FACTOR);
     // The low bits of a product know nothing of the high bits that went into it.
     product ^ (product >> 32)
+}
+
+/// A processor without long products (a Cortex-M0) takes two short ones for each half. Each step can be undone, so no change of one word goes
+/// unseen.
+#[cfg(all(target_arch = "arm", not(target_has_atomic = "32")))]
+const fn absorb(hash: u64, word: u64) -> u64 {
+    const fn half(low: u32, high: u32, word: u32) -> (u32, u32) {
+        let product = (low ^ word).wrapping_mul(low_u32(FACTOR >> 32));
+        (product ^ (product >> 16), (high ^ product.rotate_left(13)).wrapping_mul(low_u32(FACTOR)))
+    }
+    let (low, high) = half(low_u32(hash), low_u32(hash >> 32), low_u32(word));
+    let (low, high) = half(low, high, low_u32(word >> 32));
+    ((high as u64) << 32) | low as u64
 }
 
 /// Those of every fourth word, so that a processor with long registers, which begins a multiplication before the last one is done, does not

@@ -8,7 +8,7 @@
 use crate::error::table::Fault;
 use crate::error::{Error, ErrorKind};
 use crate::header::progress::{Machine, Progress};
-use crate::header::{HeaderParser, Signal, Text};
+use crate::header::{HeaderParser, Signal, Signals, Text};
 use crate::util::bytes::{get, get_mut, index_below, low_u32};
 use crate::util::siphash::NameHash;
 use crate::util::top_k::{Slot, Smallest};
@@ -22,6 +22,8 @@ use crate::util::top_k::{Slot, Smallest};
 /// *Memory*: at most 344 bytes, the slots and the text. No heap.
 pub struct DuplicateCheck<'s> {
     parser: HeaderParser,
+    /// Whether the header is proven, so that entries are passed by.
+    skims: bool,
     key: [u64; 2],
     name: NameHash,
     names: Smallest<'s>,
@@ -73,6 +75,7 @@ impl<'s> DuplicateCheck<'s> {
     pub const fn new(key: [u64; 2], slots: &'s mut [Slot], text: &'s mut [u8]) -> Self {
         Self {
             parser: HeaderParser::new(),
+            skims: false,
             key,
             name: NameHash::new(key),
             names: Smallest::new(slots),
@@ -82,6 +85,12 @@ impl<'s> DuplicateCheck<'s> {
             found: None,
             rounds_left: 0,
         }
+    }
+
+    /// The same, of a header that is proven: only its names are looked at.
+    pub(crate) const fn of_proven(mut self) -> Self {
+        self.skims = true;
+        self
     }
 
     /// How many bytes of the file have been consumed in this pass.
@@ -105,14 +114,21 @@ impl<'s> DuplicateCheck<'s> {
 
     /// Nothing when there is an error.
     const fn run(&mut self, input: &mut &[u8]) -> Option<Progress> {
+        const TOLD: Signals =
+            Signals::of(&[Signal::Name, Signal::Tensor, Signal::Metadata, Signal::Key, Signal::KeyEnd]);
         let mut run: &[u8] = &[];
         loop {
-            match self.parser.advance(input, &mut run) {
+            match self.parser.advance(input, &mut run, TOLD) {
                 Signal::NeedInput => return Some(Progress::NeedInput),
                 Signal::HeaderEnd => return self.end_pass(),
                 Signal::Failed => return None,
                 Signal::Name | Signal::Key => self.take(&self.parser.piece(run)),
-                Signal::Tensor => self.end_name(false),
+                Signal::Tensor => {
+                    self.end_name(false);
+                    if self.skims {
+                        self.parser.skim_entry();
+                    }
+                }
                 Signal::KeyEnd => self.end_name(true),
                 Signal::Metadata => self.forget_name(),
                 _ => {}

@@ -4,7 +4,7 @@ use super::View;
 use super::quoted::Quoted;
 use super::walk::Walk;
 use crate::error::{Error, ErrorKind};
-use crate::header::plain;
+use crate::header::behind_plain;
 use crate::util::bytes::low_u32;
 
 /// The keys and values of `__metadata__`, in the header's order, where they lie.
@@ -94,11 +94,8 @@ const fn opened(mut text: &[u8]) -> &[u8] {
 const fn closing_quote(text: &[u8]) -> (&[u8], bool) {
     let (mut left, mut is_plain) = (text, true);
     loop {
-        left = match left {
-            [plain!(), plain!(), plain!(), plain!(), plain!(), plain!(), plain!(), plain!(), rest @ ..] => {
-                rest
-            }
-            [b'"', ..] | [] => return (left, is_plain),
+        left = match behind_plain(left) {
+            end @ ([b'"', ..] | []) => return (end, is_plain),
             [b'\\', _, rest @ ..] => {
                 is_plain = false;
                 rest

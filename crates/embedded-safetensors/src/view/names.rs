@@ -7,7 +7,6 @@ use super::tensor::Tensor;
 use super::walk::{Seen, Walk};
 use super::{View, fail};
 use crate::error::{Error, ErrorKind};
-use crate::header::Signal;
 use crate::util::bytes::get_mut;
 use crate::util::top_k::Slot;
 use crate::validate::check_names;
@@ -66,10 +65,12 @@ impl<'a> View<'a> {
 
     pub(super) const fn seek_in_header(&self, name: &str) -> Result<Option<Seen<'a>>, Error> {
         let (mut walk, mut found) = (Walk::new(self.file()), None);
-        while let Signal::TensorEnd = walk.next() {
+        while walk.next_name() {
             if !walk.name().is(name) {
+                walk.skim();
                 continue;
             }
+            walk.next();
             if found.is_some() {
                 return Err(ErrorKind::NameTwice.at(walk.name().at()));
             }

@@ -15,13 +15,17 @@ pub(super) struct Proof {
     pub(super) has_metadata: bool,
 }
 
-/// Proves a file whose header is in the order of its offsets, and puts its tensors into the front of `table`, as many
+/// Proves a file, which `walk` stands before, if its header is in the order of its offsets, and puts its tensors into the front of `table`, as many
 /// as there is room for.
 ///
 /// # Errors
 /// As [`HeaderCheck`](crate::validate::HeaderCheck) has them, which is the same verdict; [`ErrorKind::OutOfOrder`], with the table filled.
-pub(super) const fn prove<'a>(file: Aligned<'a>, mut table: &mut [Tensor<'a>]) -> Result<Proof, Error> {
-    let (mut walk, mut order) = (Walk::new(file.bytes()), InOrder::new());
+pub(super) const fn prove<'a>(
+    file: Aligned<'a>,
+    walk: Walk<'a>,
+    mut table: &mut [Tensor<'a>],
+) -> Result<Proof, Error> {
+    let (mut walk, mut order) = (walk, InOrder::new());
     loop {
         match walk.next() {
             Signal::TensorEnd => order.see(walk.extent()),
@@ -39,7 +43,7 @@ pub(super) const fn prove<'a>(file: Aligned<'a>, mut table: &mut [Tensor<'a>]) -
 
 /// As [`prove`], without a table.
 pub(super) const fn prove_alone(file: &[u8]) -> Result<Summary, Error> {
-    match prove(Aligned::anywhere(file), &mut []) {
+    match prove(Aligned::anywhere(file), Walk::new(file), &mut []) {
         Ok(proof) => Ok(proof.summary),
         Err(error) => Err(error),
     }

@@ -2,8 +2,7 @@
 
 use super::quoted::Quoted;
 use crate::error::{Error, ErrorKind};
-use crate::header::Signal;
-use crate::header::entry::Tensors as Machine;
+use crate::header::{HeaderParser, Signal, Signals};
 use crate::shape::{MAX_RANK, Shape};
 use crate::tensor::info::{Extent, TensorInfo};
 use crate::util::bytes::low_u32;
@@ -14,7 +13,7 @@ const TOO_DEEP: ErrorKind = ErrorKind::Rank { limit: MAX_RANK.to_le_bytes()[0] }
 pub(super) struct Walk<'a> {
     file: &'a [u8],
     left: &'a [u8],
-    machine: Machine,
+    parser: HeaderParser,
     name: Quoted<'a>,
     shape: Shape,
     /// Where the first dimension stands that the shape has no room for; 0 while there is none.
@@ -48,7 +47,7 @@ impl<'a> Walk<'a> {
         Self {
             file,
             left: file,
-            machine: Machine::of_file(Some(file.len() as u64)),
+            parser: HeaderParser::of_tensors(Some(file.len() as u64)),
             name: Quoted::new(&[], 0),
             shape: Shape::SCALAR,
             rank_at: 0,
@@ -56,38 +55,47 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Goes on to the end of a tensor or of the header. [`Signal::Failed`] only where nobody has proven it before.
-    pub(super) const fn next(&mut self) -> Signal {
-        loop {
-            if let Some(entry) = self.machine.take_usual(&mut self.left) {
-                self.name = Quoted::proven(entry.name(), entry.name_at, true);
-                (self.shape, self.rank_at) = (entry.shape, 0);
-                return Signal::TensorEnd;
-            }
-            if self.machine.take_metadata(&mut self.left) {
-                self.has_metadata = true;
-                continue;
-            }
-            match self.advance() {
-                Signal::Length => self.machine.check_header_fits(self.file.len() as u64),
-                signal => return signal,
-            }
-        }
+    /// As [`new`](Self::new), for consts, where words of eight bytes are slower than single ones.
+    pub(super) const fn in_const(file: &'a [u8]) -> Self {
+        let walk = Self::new(file);
+        Self { parser: walk.parser.by_token(), ..walk }
     }
 
-    /// Goes on to the end of the length, of a tensor or of the header, by the parser alone.
-    const fn advance(&mut self) -> Signal {
+    /// Goes on to the name of a tensor, in a header that is proven. `false` at its end. What follows it is read by [`next`](Self::next), or passed by
+    /// with [`skim`](Self::skim).
+    pub(super) const fn next_name(&mut self) -> bool {
+        const TOLD: Signals = Signals::of(&[Signal::Tensor]);
+        let mut run: &[u8] = &[];
+        let found = matches!(self.parser.advance(&mut self.left, &mut run, TOLD), Signal::Tensor);
+        if found {
+            self.name = self.string();
+        }
+        found
+    }
+
+    /// Passes by the entry of the name that was found last.
+    pub(super) const fn skim(&mut self) {
+        self.parser.skim_entry();
+    }
+
+    /// Goes on to the end of a tensor or of the header. [`Signal::Failed`] only where nobody has proven it before.
+    pub(super) const fn next(&mut self) -> Signal {
+        const TOLD: Signals =
+            Signals::of(&[Signal::Tensor, Signal::Shape, Signal::Dim, Signal::Metadata, Signal::TensorEnd]);
+        if let Some(entry) = self.parser.take_whole(&mut self.left) {
+            self.name = Quoted::proven(entry.name, entry.name_at, true);
+            (self.shape, self.rank_at) = (entry.shape, 0);
+            return Signal::TensorEnd;
+        }
         let mut run: &[u8] = &[];
         loop {
-            let signal = self.machine.advance(&mut self.left, &mut run);
+            let signal = self.parser.advance(&mut self.left, &mut run, TOLD);
             match signal {
                 Signal::Tensor => self.name = self.string(),
                 Signal::Shape => (self.shape, self.rank_at) = (Shape::SCALAR, 0),
                 Signal::Dim => self.see_dim(),
                 Signal::Metadata => self.has_metadata = true,
-                Signal::Length => return signal,
-                _ if signal.ends() => return signal,
-                _ => {}
+                _ => return signal,
             }
         }
     }
@@ -99,22 +107,22 @@ impl<'a> Walk<'a> {
 
     /// The tensor that is complete.
     pub(super) const fn seen(&self) -> Seen<'a> {
-        Seen { name: self.name, info: self.machine.info(self.shape), rank_at: self.rank_at }
+        Seen { name: self.name, info: self.parser.info(self.shape), rank_at: self.rank_at }
     }
 
     pub(super) const fn extent(&self) -> Extent {
-        self.machine.extent()
+        self.parser.extent()
     }
 
     /// What follows the name `__metadata__` in the header, where there are any. Only for one that is proven.
     pub(super) const fn find_metadata(&mut self) -> &'a [u8] {
+        const TOLD: Signals = Signals::of(&[Signal::Metadata, Signal::Tensor]);
         let mut run: &[u8] = &[];
         loop {
-            while self.machine.take_usual(&mut self.left).is_some() {}
-            match self.machine.advance(&mut self.left, &mut run) {
+            match self.parser.advance(&mut self.left, &mut run, TOLD) {
                 Signal::Metadata => return self.left_in_header(),
-                Signal::HeaderEnd | Signal::NeedInput | Signal::Failed => return &[],
-                _ => {}
+                Signal::Tensor => self.skim(),
+                _ => return &[],
             }
         }
     }
@@ -128,7 +136,7 @@ impl<'a> Walk<'a> {
 
     /// The string that is complete.
     const fn string(&self) -> Quoted<'a> {
-        let at = self.machine.parser().event_start();
+        let at = self.parser.event_start();
         let (begin, end) = (low_u32(at) as usize + 1, low_u32(self.position()) as usize);
         let Some((before, _)) = self.file.split_at_checked(end) else { return Quoted::new(&[], 0) };
         match before.split_at_checked(begin) {
@@ -139,12 +147,12 @@ impl<'a> Walk<'a> {
 
     /// How many bytes have been read.
     pub(super) const fn position(&self) -> u64 {
-        self.machine.parser().position()
+        self.parser.position()
     }
 
     /// Where the data begins, once a tensor or the end has been seen.
     pub(super) const fn data_start(&self) -> u64 {
-        match self.machine.parser().header_len() {
+        match self.parser.header_len() {
             Some(len) => len + 8,
             None => 8,
         }
@@ -157,7 +165,7 @@ impl<'a> Walk<'a> {
 
     /// Why it has failed.
     pub(super) const fn error(&self) -> Error {
-        self.machine.error()
+        self.parser.error()
     }
 
     /// Whether the entry of this name has byte `at` in it, the walk having ended in it or behind it.
@@ -166,8 +174,8 @@ impl<'a> Walk<'a> {
     }
 
     const fn see_dim(&mut self) {
-        if self.shape.push(self.machine.dim()).is_err() && self.rank_at == 0 {
-            self.rank_at = low_u32(self.machine.parser().event_start());
+        if self.shape.push(self.parser.dim()).is_err() && self.rank_at == 0 {
+            self.rank_at = low_u32(self.parser.event_start());
         }
     }
 }

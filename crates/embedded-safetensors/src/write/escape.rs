@@ -1,6 +1,7 @@
 //! What is escaped between quotes, and how the reference escapes it.
 
-use crate::header::{LARGE_SHORTCUTS, behind_plain};
+use crate::header::behind_plain;
+use crate::util::bytes::WORDS;
 use crate::util::bytes::copy;
 
 /// The spelling of one byte.
@@ -60,7 +61,7 @@ pub(super) fn escaped_len(text: &str) -> u64 {
 /// Whether nothing is escaped, where that is soon seen. Otherwise something may be.
 #[inline]
 fn is_plain(text: &[u8]) -> bool {
-    LARGE_SHORTCUTS && behind_plain(text).is_empty()
+    WORDS && behind_plain(text).is_empty()
 }
 
 impl Spelling {

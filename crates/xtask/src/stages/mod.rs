@@ -62,7 +62,7 @@ const fn deep(name: &'static str, about: &'static str, run: fn() -> Outcome) -> 
 }
 
 /// In the order in which they run.
-pub const STAGES: [Stage; 30] = [
+pub const STAGES: [Stage; 29] = [
     quick(
         "workspace",
         "unit tests of the library, the command and xtask; documentation examples",
@@ -105,11 +105,6 @@ pub const STAGES: [Stage; 30] = [
     .needs(&[Need::Python(TRAINING)]),
     deep("suite", "all of the suite on the core as firmware builds it; the examples", suites::whole),
     deep("oracle", "all of the suite again, optimised, with the reference beside it", suites::oracle),
-    deep(
-        "general",
-        "the suite without the parser's shortcuts, which change nothing but speed",
-        suites::general,
-    ),
     deep("all-x86-32", "all of the suite where pointers have 32 bits", targets::all_x86_32)
         .needs(&[Need::X86]),
     deep("mcu", "the core builds for microcontrollers, with each of its features", targets::microcontrollers)

@@ -66,19 +66,6 @@ pub fn oracle() -> Outcome {
     with_seed(test().args(SUITE).args(["--test", "memory", "--features", "std,oracle"])).tests()
 }
 
-/// The suite and the core's own tests, with the parser's shortcuts switched off. They share their dependencies with [`oracle`].
-pub fn general() -> Outcome {
-    let compiler = workspace::root().join("tests/general.sh");
-    let core =
-        ["--package", "embedded-safetensors", "--lib", "--test", "memory", "--features", "verification/std"];
-    test()
-        .args(SUITE)
-        .args(["--config", &level_of_tests(0)])
-        .args(core)
-        .env("RUSTC_WORKSPACE_WRAPPER", compiler)
-        .tests()
-}
-
 /// What is different with probe-rs, and what all commands have in common; the tests of the others are those of [`workspace`].
 pub fn chips() -> Outcome {
     const DIFFERENT: [&str; 6] =

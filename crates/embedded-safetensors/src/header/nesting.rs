@@ -17,16 +17,20 @@ impl Nesting {
 
     /// Opens an object or an array; `false` when that is one too many. The reference gives up at the 128th open bracket; two are
     /// open around every skipped value, the header's and the entry's, so this is the 126th.
-    pub(super) const fn open(&mut self, object: bool) -> bool {
+    pub(super) const fn open(&mut self, is_object: bool) -> bool {
         self.far = (self.far << 1) | (self.near >> 63);
-        self.near = (self.near << 1) | object as u64;
+        self.near = (self.near << 1) | is_object as u64;
         self.far >> (126 - 64) == 0
     }
 
-    /// Closes the innermost bracket. Whether it was the outermost, too.
-    pub(super) const fn close(&mut self) -> bool {
+    /// Closes the innermost bracket.
+    pub(super) const fn close(&mut self) {
         self.near = (self.near >> 1) | (self.far << 63);
         self.far >>= 1;
+    }
+
+    /// Whether none is open.
+    pub(super) const fn is_empty(&self) -> bool {
         self.near == 1 && self.far == 0
     }
 

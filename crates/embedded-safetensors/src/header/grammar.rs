@@ -1,0 +1,284 @@
+//! The grammar of a header: what may come next, and what becomes of it.
+//!
+//! A header is a JSON object that maps names to entries, and `__metadata__` to strings. Its grammar is a table: a row for each
+//! [`State`] between two tokens, a column for each [`Class`] of bytes. An entry of the table is the state that a byte leads to.
+//! Three kinds of states are no rows: inside a token the scanner has loops of its own; at the first byte of a token, or at a
+//! bracket that means something, it acts; and [`State::Bad`] is what no rule takes.
+//!
+//! The schema is part of the grammar. Where a dtype is wanted, for instance, there is a row that takes a quote and nothing else, so a
+//! number at that place is wrong there and then. What kind of mistake it is says [`wrong`].
+
+use crate::error::table::Fault;
+use crate::util::bytes::get;
+
+/// What a byte is between two tokens.
+#[derive(Clone, Copy)]
+#[repr(u8)]
+pub(super) enum Class {
+    Other,
+    Space,
+    OpenObject,
+    CloseObject,
+    OpenArray,
+    CloseArray,
+    Colon,
+    Comma,
+    Minus,
+    Digit,
+    /// The first letter of a literal.
+    Letter,
+    Quote,
+}
+
+impl Class {
+    const fn of(byte: u8) -> Self {
+        match byte {
+            b' ' | b'\t' | b'\n' | b'\r' => Self::Space,
+            b'{' => Self::OpenObject,
+            b'}' => Self::CloseObject,
+            b'[' => Self::OpenArray,
+            b']' => Self::CloseArray,
+            b':' => Self::Colon,
+            b',' => Self::Comma,
+            b'-' => Self::Minus,
+            b'0'..=b'9' => Self::Digit,
+            b't' | b'f' | b'n' => Self::Letter,
+            b'"' => Self::Quote,
+            _ => Self::Other,
+        }
+    }
+}
+
+/// Where the scanner is, or what a byte makes it do.
+#[derive(Clone, Copy)]
+#[repr(u8)]
+pub(super) enum State {
+    // Between two tokens. Each is a row of the table, and white space leaves it as it is.
+    /// Before the header's object.
+    Header,
+    FirstName,
+    NextName,
+    /// Behind an entry or `__metadata__`.
+    AfterMember,
+
+    /// Before an entry.
+    Entry,
+    FirstField,
+    NextField,
+    AfterField,
+
+    DtypeValue,
+
+    ShapeValue,
+    FirstDim,
+    NextDim,
+    AfterDim,
+
+    OffsetsValue,
+    FirstOffset,
+    AfterFirstOffset,
+    SecondOffset,
+    AfterSecondOffset,
+
+    MetadataValue,
+    FirstKey,
+    NextKey,
+    TextOfKey,
+    AfterText,
+
+    /// Before a value that nobody asked for, or inside one.
+    SkippedValue,
+    FirstItem,
+    FirstSkippedKey,
+    NextSkippedKey,
+    AfterItem,
+    AfterSkippedMember,
+
+    /// Behind a key. What follows the colon is known by then.
+    BehindKey,
+    /// Behind the header's object.
+    Tail,
+
+    // Inside a token.
+    Text,
+    Escape,
+    UnicodeDigits,
+    /// Behind the first half of a surrogate pair, where a backslash must follow.
+    LowBackslash,
+    /// Behind that backslash, where a `u` must follow.
+    LowU,
+    Digits,
+    SkippedDigits,
+    LiteralLetters,
+    /// In a character outside ASCII where none belongs: only if it is UTF-8, that is what is wrong.
+    Foreign,
+    /// In an entry that is passed by, between its strings.
+    Skim,
+    SkimText,
+    SkimEscape,
+
+    /// Before the header, in its length.
+    Length,
+    Failed,
+
+    // What a byte begins or ends. The scanner acts and goes on elsewhere.
+    Name,
+    Field,
+    Dtype,
+    Key,
+    TextValue,
+    SkippedKey,
+    SkippedText,
+    Dim,
+    Begin,
+    End,
+    Colon,
+    OpenShape,
+    CloseEntry,
+    CloseMetadata,
+    Null,
+    Literal,
+    SkippedNumber,
+    OpenObject,
+    OpenArray,
+    CloseSkipped,
+    /// No rule takes the byte.
+    Bad,
+}
+
+impl State {
+    /// Whether it is a row of the table.
+    #[inline(always)]
+    pub(super) const fn is_row(self) -> bool {
+        (self as usize) < ROWS
+    }
+}
+
+const ROWS: usize = State::Tail as usize + 1;
+const COLUMNS: usize = 16;
+/// Rounded up, so that an index is masked and needs no check.
+const SIZE: usize = (ROWS * COLUMNS).next_power_of_two();
+
+type Table = [State; SIZE];
+
+/// Puts a row into the table: white space stays in the row, each of `rules` leads elsewhere, all else is [`State::Bad`].
+const fn row(mut table: Table, row: State, rules: &[(Class, State)]) -> Table {
+    let first = row as usize * COLUMNS;
+    table[first + Class::Space as usize] = row;
+    let mut left = rules;
+    while let [(class, next), rest @ ..] = left {
+        table[first + *class as usize] = *next;
+        left = rest;
+    }
+    table
+}
+
+const TABLE: &Table = &GRAMMAR;
+
+const GRAMMAR: Table = {
+    use Class::*;
+    use State as S;
+    let mut t = [S::Bad; SIZE];
+
+    t = row(t, S::Header, &[(OpenObject, S::FirstName)]);
+    t = row(t, S::FirstName, &[(Quote, S::Name), (CloseObject, S::Tail)]);
+    t = row(t, S::NextName, &[(Quote, S::Name)]);
+    t = row(t, S::AfterMember, &[(Comma, S::NextName), (CloseObject, S::Tail)]);
+
+    t = row(t, S::Entry, &[(OpenObject, S::FirstField)]);
+    t = row(t, S::FirstField, &[(Quote, S::Field), (CloseObject, S::CloseEntry)]);
+    t = row(t, S::NextField, &[(Quote, S::Field)]);
+    t = row(t, S::AfterField, &[(Comma, S::NextField), (CloseObject, S::CloseEntry)]);
+
+    t = row(t, S::DtypeValue, &[(Quote, S::Dtype)]);
+
+    t = row(t, S::ShapeValue, &[(OpenArray, S::OpenShape)]);
+    t = row(t, S::FirstDim, &[(Digit, S::Dim), (CloseArray, S::AfterField)]);
+    t = row(t, S::NextDim, &[(Digit, S::Dim)]);
+    t = row(t, S::AfterDim, &[(Comma, S::NextDim), (CloseArray, S::AfterField)]);
+
+    t = row(t, S::OffsetsValue, &[(OpenArray, S::FirstOffset)]);
+    t = row(t, S::FirstOffset, &[(Digit, S::Begin)]);
+    t = row(t, S::AfterFirstOffset, &[(Comma, S::SecondOffset)]);
+    t = row(t, S::SecondOffset, &[(Digit, S::End)]);
+    t = row(t, S::AfterSecondOffset, &[(CloseArray, S::AfterField)]);
+
+    t = row(t, S::MetadataValue, &[(OpenObject, S::FirstKey), (Letter, S::Null)]);
+    t = row(t, S::FirstKey, &[(Quote, S::Key), (CloseObject, S::CloseMetadata)]);
+    t = row(t, S::NextKey, &[(Quote, S::Key)]);
+    t = row(t, S::TextOfKey, &[(Quote, S::TextValue)]);
+    t = row(t, S::AfterText, &[(Comma, S::NextKey), (CloseObject, S::CloseMetadata)]);
+
+    const ANY: &[(Class, State)] = &[
+        (Quote, S::SkippedText),
+        (OpenObject, S::OpenObject),
+        (OpenArray, S::OpenArray),
+        (Minus, S::SkippedNumber),
+        (Digit, S::SkippedNumber),
+        (Letter, S::Literal),
+    ];
+    t = row(t, S::SkippedValue, ANY);
+    t = row(row(t, S::FirstItem, ANY), S::FirstItem, &[(CloseArray, S::CloseSkipped)]);
+    t = row(t, S::FirstSkippedKey, &[(Quote, S::SkippedKey), (CloseObject, S::CloseSkipped)]);
+    t = row(t, S::NextSkippedKey, &[(Quote, S::SkippedKey)]);
+    t = row(t, S::AfterItem, &[(Comma, S::SkippedValue), (CloseArray, S::CloseSkipped)]);
+    t = row(t, S::AfterSkippedMember, &[(Comma, S::NextSkippedKey), (CloseObject, S::CloseSkipped)]);
+
+    t = row(t, S::BehindKey, &[(Colon, S::Colon)]);
+    row(t, S::Tail, &[])
+};
+
+const CLASSES: &[u8; 256] = &BYTES;
+
+const BYTES: [u8; 256] = {
+    let (mut classes, mut byte) = ([Class::Other as u8; 256], 0u8);
+    loop {
+        classes[byte as usize] = Class::of(byte) as u8;
+        match byte.checked_add(1) {
+            Some(next) => byte = next,
+            None => break classes,
+        }
+    }
+};
+
+/// Where a byte leads to from a row.
+#[inline(always)]
+pub(super) const fn next(row: State, byte: u8) -> State {
+    TABLE[(row as usize * COLUMNS + CLASSES[byte as usize] as usize) & (SIZE - 1)]
+}
+
+/// What is wrong with a byte that is [`State::Bad`] in a row.
+pub(super) const fn wrong(row: State, byte: u8) -> Fault {
+    match (row, byte) {
+        (State::Tail, _) => Fault::Trailing(byte),
+        (State::FirstOffset | State::AfterFirstOffset, b']') | (State::AfterSecondOffset, b',') => {
+            Fault::OffsetsCount
+        }
+        (_, b'{' | b'[' | b'"' | b'-' | b'0'..=b'9' | b't' | b'f' | b'n') => match (row, byte) {
+            (State::Entry, b'[') => Fault::EntryArray,
+            (State::DtypeValue, b'{') => Fault::DtypeObject,
+            _ => match get(&WRONG_TYPE, row as usize) {
+                Some(Some(fault)) => fault,
+                _ => Fault::UnexpectedByte(byte),
+            },
+        },
+        _ => Fault::UnexpectedByte(byte),
+    }
+}
+
+/// What is wrong with a value of another type than is wanted in a row, where a value is.
+static WRONG_TYPE: [Option<Fault>; ROWS] = {
+    let mut faults = [None; ROWS];
+    faults[State::Header as usize] = Some(Fault::HeaderType);
+    faults[State::Entry as usize] = Some(Fault::EntryType);
+    faults[State::DtypeValue as usize] = Some(Fault::DtypeType);
+    faults[State::ShapeValue as usize] = Some(Fault::ShapeType);
+    faults[State::FirstDim as usize] = Some(Fault::ShapeInteger);
+    faults[State::NextDim as usize] = Some(Fault::ShapeInteger);
+    faults[State::OffsetsValue as usize] = Some(Fault::OffsetsType);
+    faults[State::FirstOffset as usize] = Some(Fault::OffsetsInteger);
+    faults[State::SecondOffset as usize] = Some(Fault::OffsetsInteger);
+    faults[State::MetadataValue as usize] = Some(Fault::MetadataType);
+    faults[State::TextOfKey as usize] = Some(Fault::MetadataValue);
+    faults
+};

@@ -1,0 +1,961 @@
+//! The scanner: the one machine that reads headers.
+//!
+//! # For the next maintainer
+//!
+//! [`HeaderParser::advance`] is the machine. Between tokens it follows the table of [`grammar`](super::grammar), a byte and a
+//! look-up at a time. Where the table leads to the first byte of a token or to a bracket that means something, the `match` below
+//! acts, and names the state that comes next.
+//!
+//! * Tokens have tight loops of their own: text without escapes, digits, and the words that all entries have.
+//! * It may stop behind any byte, and goes on there in the next call. What a token needs until then are the fields of
+//!   [`HeaderParser`]; it keeps no text but the first twelve bytes of a string that may be a word ([`Word`]).
+//! * It tells what it comes to by a [`Signal`], and only what its caller asks for by [`Signals`]. The numbers that belong to a signal
+//!   are in its fields until the next call.
+//! * While it runs, the position is the end of the input less what is left of it; so no byte costs an addition.
+//! * Positions are `u32`: a header ends at byte 100,000,008 at the latest.
+//! * The whole header is proven UTF-8. In a string the check runs with the text. Anywhere else a byte above 0x7F is an error already;
+//!   which one depends on whether the bytes after it complete a character, so the error waits while [`State::Foreign`] looks at them.
+//! * An error is a [`Fault`] of two bytes and a place; what else there is to say of it is made when someone asks.
+//!
+//! To add a member to entries: give it a [`Field`], its word in `field`, and rows of the grammar for its value.
+//! If its word is longer than twelve bytes, lengthen [`Word`].
+
+use super::grammar::{self, State};
+use super::nesting::Nesting;
+use super::number::{Number, digits, more_digits};
+use super::signal::{Signal, Signals};
+use super::text::{Unicode, UnicodeStep, Utf8, Utf8Char, Word, behind_even, behind_plain, equal, unescape};
+use crate::dtype::Dtype;
+use crate::error::table::Fault;
+use crate::error::{Error, ErrorKind, Field, MAX_HEADER_LEN};
+use crate::shape::{MAX_RANK, Shape};
+use crate::tensor::info::{Agreement, Extent, TensorInfo};
+use crate::util::bytes::low_u32;
+
+/// An incremental parser of a safetensors header, resumable at every byte.
+///
+/// Feed it the file from byte 0, in chunks of any size. It checks everything that can be said of a
+/// header without arithmetic on shapes and offsets: the length, UTF-8, JSON, and the types of all
+/// members. It keeps no text; names of any length and shapes of any rank stream through it.
+///
+/// *Memory*: at most 128 bytes, no heap, no recursion. The input is not kept.
+///
+/// ```
+/// use embedded_safetensors::header::{Event, HeaderParser};
+///
+/// # fn main() -> Result<(), embedded_safetensors::Error> {
+/// let mut parser = HeaderParser::new();
+/// let mut first: &[u8] = b"\x39\0\0\0\0\0\0\0{\"bi";
+/// assert_eq!(parser.next(&mut first)?, Event::Length(57));
+/// assert!(matches!(parser.next(&mut first)?, Event::Name(piece) if piece.as_bytes() == b"bi"));
+/// assert_eq!(parser.next(&mut first)?, Event::NeedInput);
+///
+/// let mut second: &[u8] = b"as\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]}}";
+/// assert!(matches!(parser.next(&mut second)?, Event::Name(piece) if piece.as_bytes() == b"as"));
+/// assert_eq!(parser.next(&mut second)?, Event::Tensor);
+/// # Ok(())
+/// # }
+/// ```
+// What is touched most comes first: near the start of a structure instructions are shorter.
+#[repr(C)]
+pub struct HeaderParser {
+    pub(super) state: State,
+    /// What the token is that is being read, or was last.
+    token_kind: State,
+    /// What follows behind the colon.
+    behind: State,
+    /// One bit for each field that the entry has so far.
+    fields: u8,
+    pub(super) dtype: Dtype,
+    pub(super) metadata_seen: bool,
+    pub(super) reading: Reading,
+    skipped_number: Number,
+    utf8: Utf8,
+    /// Where the header ends; where its length ends until that is known.
+    pub(super) end: u32,
+    // What is zero at first stands together from here on, at a place that is a multiple of 8: one routine clears all of it.
+    pub(super) position: u32,
+    /// Where the token began that was read last.
+    pub(super) token: u32,
+    /// Where the shape begins.
+    shape_at: u32,
+    /// Where the first offset stands.
+    pub(super) begin_at: u32,
+    /// The number that is being read, or was last; of the header's length first.
+    pub(super) number: u64,
+    /// The product of the shape so far.
+    elements: u64,
+    /// The offsets of the entry, as far as they have come.
+    pub(super) begin: u64,
+    pub(super) range_end: u64,
+    word: Word,
+    /// The parser's last word once the state is [`State::Failed`]; before that, an error may wait here.
+    fault: Fault,
+    /// Where the fault is; where the file ends, until there is one.
+    fault_at: u32,
+    /// The last character that was spelled as an escape.
+    pub(super) character: Utf8Char,
+    /// The letters of the literal that are to come, the next in the lowest byte.
+    literal: u32,
+    unicode: Unicode,
+    nesting: Nesting,
+}
+
+const METADATA: &[u8] = b"__metadata__";
+
+/// What for a header is read.
+#[derive(Clone, Copy)]
+pub(super) enum Reading {
+    /// All of its events.
+    Events,
+    /// Tensors, each of which is checked against itself.
+    Tensors,
+    /// The same, and none is taken whole.
+    TensorsByToken,
+}
+
+/// Where the length of the header ends and the header begins.
+const LENGTH_END: u32 = 8;
+
+impl Default for HeaderParser {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl HeaderParser {
+    /// A parser that stands before byte 0 of a file.
+    pub const fn new() -> Self {
+        Self::of_file(None, Reading::Events)
+    }
+
+    /// As [`new`](Self::new), and checks each tensor against itself: the product of its shape, taken left to right, the width of its
+    /// dtype, the length of its range. Where the length of the file is known, the header must lie in it.
+    pub(crate) const fn of_tensors(file_len: Option<u64>) -> Self {
+        Self::of_file(file_len, Reading::Tensors)
+    }
+
+    /// The same, but no entry is taken whole, which at run time is slower and in a const faster. It changes nothing else.
+    pub(crate) const fn by_token(mut self) -> Self {
+        self.reading = Reading::TensorsByToken;
+        self
+    }
+
+    /// Before byte 0 again.
+    pub(crate) const fn rewound(&self) -> Self {
+        Self::of_file(None, self.reading)
+    }
+
+    const fn of_file(file_len: Option<u64>, reading: Reading) -> Self {
+        let file_len = match file_len {
+            Some(len) if len < u32::MAX as u64 => low_u32(len),
+            _ => u32::MAX,
+        };
+        Self {
+            state: if file_len < LENGTH_END { State::Failed } else { State::Length },
+            token_kind: State::Header,
+            behind: State::Header,
+            fields: 0,
+            dtype: Dtype::BOOL,
+            metadata_seen: false,
+            reading,
+            skipped_number: Number::Zero,
+            utf8: Utf8::new(),
+            position: 0,
+            end: LENGTH_END,
+            token: 0,
+            shape_at: 0,
+            begin_at: 0,
+            number: 0,
+            elements: 1,
+            begin: 0,
+            range_end: 0,
+            word: Word::new(),
+            fault: Fault::FileTooShort,
+            fault_at: file_len,
+            character: Utf8Char::ascii(0),
+            literal: 0,
+            unicode: Unicode::new(),
+            nesting: Nesting::new(),
+        }
+    }
+
+    /// How many bytes of the file have been consumed.
+    pub const fn position(&self) -> u64 {
+        self.position as u64
+    }
+
+    /// Where in the file the token began that the last event came from: a string's opening quote, a
+    /// number's first digit, a bracket; the end of the header for
+    /// [`HeaderEnd`](super::Event::HeaderEnd). Not meaningful before the first event, after
+    /// [`NeedInput`](super::Event::NeedInput) or after an error.
+    pub const fn event_start(&self) -> u64 {
+        self.token as u64
+    }
+
+    /// How long the header is, once its first 8 bytes are consumed.
+    pub const fn header_len(&self) -> Option<u64> {
+        if self.position < LENGTH_END { None } else { Some((self.end - LENGTH_END) as u64) }
+    }
+
+    /// Reads on to a signal that is told, and moves `input` past what it consumed. A piece of text that stands in the input is left
+    /// in `run`; one that does not leaves an empty `run`.
+    #[inline(never)]
+    pub(crate) const fn advance<'i>(
+        &mut self,
+        input: &mut &'i [u8],
+        run: &mut &'i [u8],
+        told: Signals,
+    ) -> Signal {
+        *run = &[];
+        if let State::Length = self.state {
+            let signal = self.read_length(input);
+            if told.has(signal) {
+                return signal;
+            }
+        }
+        let header = self.of_header(input);
+        let mut left = header;
+        let end = self.position + low_u32(header.len() as u64);
+        let mut state = self.state;
+        // The row that was left last, and the byte that led out of it.
+        let (mut row, mut byte) = (State::Header, 0);
+        let signal = 'machine: loop {
+            if state.is_row() {
+                row = state;
+                state = loop {
+                    let [first, rest @ ..] = left else {
+                        state = row;
+                        break 'machine Signal::NeedInput;
+                    };
+                    (byte, left) = (*first, rest);
+                    let next = grammar::next(row, byte);
+                    if !next.is_row() {
+                        break next;
+                    }
+                    row = next;
+                };
+            }
+            let signal;
+            match state {
+                State::Field | State::Dtype if !told.has(Signal::Dtype) => {
+                    (state, left) = self.take_words(state, left);
+                    if let State::Field | State::Dtype = state {
+                        self.begin_string(state, end - low_u32(left.len() as u64) - 1);
+                        state = State::Text;
+                    }
+                    continue;
+                }
+                State::Name
+                | State::Field
+                | State::Dtype
+                | State::Key
+                | State::TextValue
+                | State::SkippedKey
+                | State::SkippedText => {
+                    self.begin_string(state, end - low_u32(left.len() as u64) - 1);
+                    state = State::Text;
+                    continue;
+                }
+                State::Text => {
+                    let text = left;
+                    left = self.behind_text(left);
+                    let piece = match text.split_at_checked(text.len() - left.len()) {
+                        Some((piece, _)) => piece,
+                        None => text,
+                    };
+                    let told_as = self.piece_signal();
+                    if !piece.is_empty() && told.has(told_as) {
+                        self.keep(piece);
+                        *run = piece;
+                        break told_as;
+                    }
+                    match left {
+                        [b'"', rest @ ..] if !self.utf8.is_open() => {
+                            left = rest;
+                            (state, signal) = self.end_string(piece);
+                            if let (State::BehindKey, [b':', rest @ ..], false) =
+                                (state, left, told.has(signal))
+                            {
+                                (state, left) = (self.behind, rest);
+                                continue;
+                            }
+                        }
+                        [b'\\', rest @ ..] if !self.utf8.is_open() => {
+                            self.keep(piece);
+                            left = rest;
+                            state = State::Escape;
+                            continue;
+                        }
+                        [] => {
+                            self.keep(piece);
+                            break Signal::NeedInput;
+                        }
+                        [special, ..] => {
+                            state = self.no_text(*special, end - low_u32(left.len() as u64));
+                            continue;
+                        }
+                    }
+                }
+                State::Dim | State::Begin | State::End => {
+                    self.token_kind = state;
+                    self.token = end - low_u32(left.len() as u64) - 1;
+                    let mut number = (byte & 0x0F) as u64;
+                    if number > 0 {
+                        (number, left) = digits(number, left);
+                    }
+                    self.number = number;
+                    (state, signal) = match left {
+                        [b',' | b']' | b' ' | b'\n', ..] => self.end_number(),
+                        _ => (State::Digits, Signal::Nothing),
+                    };
+                }
+                State::Colon => {
+                    state = self.behind;
+                    continue;
+                }
+                State::OpenShape => {
+                    self.token = end - low_u32(left.len() as u64) - 1;
+                    self.shape_at = self.token;
+                    self.elements = 1;
+                    (state, signal) = (State::FirstDim, Signal::Shape);
+                }
+                State::CloseEntry => {
+                    self.token = end - low_u32(left.len() as u64) - 1;
+                    (state, signal) = self.end_entry();
+                }
+                State::Failed => break Signal::Failed,
+                State::Bad => {
+                    let at = end - low_u32(left.len() as u64) - 1;
+                    state = self.refuse(grammar::wrong(row, byte), at, byte, at);
+                    continue;
+                }
+                State::CloseMetadata => {
+                    self.token = end - low_u32(left.len() as u64) - 1;
+                    (state, signal) = (State::AfterMember, Signal::MetadataEnd);
+                }
+                State::Null
+                | State::Literal
+                | State::SkippedNumber
+                | State::OpenObject
+                | State::OpenArray
+                | State::CloseSkipped => {
+                    state = self.begin_rare(state, byte, end - low_u32(left.len() as u64) - 1);
+                    continue;
+                }
+                State::Digits => {
+                    // No digit may follow a leading zero.
+                    if self.number > 0 {
+                        (self.number, left) = more_digits(self.number, left);
+                    }
+                    match left {
+                        [] => break Signal::NeedInput,
+                        [byte @ (b'0'..=b'9' | b'.' | b'e' | b'E'), ..] => {
+                            state = self.no_integer(*byte, end - low_u32(left.len() as u64));
+                            continue;
+                        }
+                        _ => (state, signal) = self.end_number(),
+                    }
+                }
+                State::Skim | State::SkimText | State::SkimEscape | State::SkippedDigits => {
+                    (state, left) = match state {
+                        State::SkippedDigits => self.skip_number(left, end),
+                        _ => self.skim(state, left),
+                    };
+                    if left.is_empty() {
+                        break Signal::NeedInput;
+                    }
+                    continue;
+                }
+                _ => {
+                    let [next, rest @ ..] = left else { break Signal::NeedInput };
+                    let at = end - low_u32(left.len() as u64);
+                    (state, signal) = self.take_byte(state, *next, at);
+                    left = rest;
+                }
+            }
+            if told.has(signal) {
+                break signal;
+            }
+        };
+        self.state = state;
+        self.position = end - low_u32(left.len() as u64);
+        *input = behind(input, header.len() - left.len());
+        if matches!(signal, Signal::NeedInput) && self.position == self.end { self.at_end() } else { signal }
+    }
+
+    /// 8 bytes, little-endian; at most 100,000,000 inclusive.
+    #[inline(never)]
+    pub(super) const fn read_length(&mut self, input: &mut &[u8]) -> Signal {
+        while let [byte, rest @ ..] = *input {
+            self.number = (self.number >> 8) | ((*byte as u64) << 56);
+            self.position += 1;
+            *input = rest;
+            if self.position == LENGTH_END {
+                self.state = State::Header;
+                if self.number > MAX_HEADER_LEN {
+                    return self.stop(Fault::HeaderTooLarge, 0);
+                }
+                self.end = low_u32(self.number) + LENGTH_END;
+                if self.end > self.fault_at {
+                    return self.stop(Fault::HeaderBeyondFile, self.fault_at);
+                }
+                return Signal::Length;
+            }
+        }
+        Signal::NeedInput
+    }
+
+    const fn begin_string(&mut self, kind: State, at: u32) {
+        self.token_kind = kind;
+        self.token = at;
+        self.word.clear();
+    }
+
+    /// What follows the text at the start, which may end inside a character.
+    #[inline(always)]
+    const fn behind_text<'i>(&mut self, text: &'i [u8]) -> &'i [u8] {
+        let plain = if self.utf8.is_open() { text } else { behind_plain(text) };
+        if let [0x80..=0xFF, ..] = plain { self.behind_characters(plain) } else { plain }
+    }
+
+    /// As [`behind_text`](Self::behind_text), from a byte above 0x7F on.
+    #[inline(never)]
+    const fn behind_characters<'i>(&mut self, text: &'i [u8]) -> &'i [u8] {
+        let mut left = text;
+        while let [byte @ 0x80..=0xFF, rest @ ..] = left {
+            if !self.utf8.push(*byte) {
+                break;
+            }
+            left = if self.utf8.is_open() { rest } else { behind_plain(rest) };
+        }
+        left
+    }
+
+    /// A byte in a string that is no text.
+    #[cold]
+    #[inline(never)]
+    const fn no_text(&mut self, byte: u8, at: u32) -> State {
+        if self.utf8.is_open() || byte >= 0x80 {
+            self.fail(Fault::Utf8, at - self.utf8.seen())
+        } else {
+            self.fail(Fault::ControlCharacter(byte), at)
+        }
+    }
+
+    /// As what a piece of the string is told.
+    #[inline(always)]
+    const fn piece_signal(&self) -> Signal {
+        match self.token_kind {
+            State::Name => Signal::Name,
+            State::Key => Signal::Key,
+            State::TextValue => Signal::Value,
+            _ => Signal::Nothing,
+        }
+    }
+
+    /// Keeps a piece of a string that may be a word, and is not all of it.
+    #[inline(never)]
+    const fn keep(&mut self, piece: &[u8]) {
+        match (self.token_kind, piece) {
+            (State::Name, [first, ..]) if *first != b'_' && self.word.is_empty() => self.word.rule_out(),
+            (State::Name | State::Field | State::Dtype, _) => self.word.push(piece),
+            _ => {}
+        }
+    }
+
+    /// The string is complete, and this was its last piece.
+    #[inline]
+    const fn end_string(&mut self, piece: &[u8]) -> (State, Signal) {
+        if !self.word.is_empty() {
+            self.keep(piece);
+        }
+        match self.token_kind {
+            State::Name => self.end_name(piece),
+            State::Field => (self.end_field(piece), Signal::Nothing),
+            State::Dtype => self.end_dtype(piece),
+            State::Key => {
+                self.behind = State::TextOfKey;
+                (State::BehindKey, Signal::KeyEnd)
+            }
+            State::TextValue => (State::AfterText, Signal::ValueEnd),
+            State::SkippedKey => {
+                self.behind = State::SkippedValue;
+                (State::BehindKey, Signal::Nothing)
+            }
+            _ => (self.behind_skipped(), Signal::Nothing),
+        }
+    }
+
+    /// All of the string, if that may be a word.
+    const fn whole<'t>(&'t self, last: &'t [u8]) -> &'t [u8] {
+        if self.word.is_empty() { last } else { self.word.as_bytes() }
+    }
+
+    const fn end_name(&mut self, last: &[u8]) -> (State, Signal) {
+        let name = self.whole(last);
+        if name.len() != METADATA.len() || !equal(name, METADATA) {
+            self.fields = 0;
+            self.behind = State::Entry;
+            return (State::BehindKey, Signal::Tensor);
+        }
+        // Even `null` twice is one time too many.
+        if self.metadata_seen {
+            return (self.fail(Fault::MetadataTwice, self.token), Signal::Nothing);
+        }
+        self.metadata_seen = true;
+        self.behind = State::MetadataValue;
+        (State::BehindKey, Signal::Metadata)
+    }
+
+    #[inline(never)]
+    const fn end_field(&mut self, last: &[u8]) -> State {
+        match field(self.whole(last)) {
+            None => self.behind = State::SkippedValue,
+            Some((field, _)) if self.fields & field.bit() != 0 => {
+                return self.fail(Fault::Repeated(field), self.token);
+            }
+            Some((field, value)) => {
+                self.fields |= field.bit();
+                self.behind = value;
+            }
+        }
+        State::BehindKey
+    }
+
+    #[inline(never)]
+    const fn end_dtype(&mut self, last: &[u8]) -> (State, Signal) {
+        if self.word.is_empty() {
+            self.word.push(last);
+        }
+        self.word.push(b"\"");
+        match self.word.dtype() {
+            Some(dtype) => {
+                self.dtype = dtype;
+                (State::AfterField, Signal::Dtype)
+            }
+            None => (self.fail(Fault::DtypeUnknown, self.token), Signal::Nothing),
+        }
+    }
+
+    /// Takes keys of an entry with their colons, and dtypes, as far as they stand whole at the start in their usual spelling; `state`
+    /// says which of them begins behind the quote that was taken last. What this does not know it leaves to the general way.
+    #[inline(never)]
+    const fn take_words<'i>(&mut self, state: State, left: &'i [u8]) -> (State, &'i [u8]) {
+        const DTYP: u32 = u32::from_le_bytes(*b"dtyp");
+        const SHAP: u32 = u32::from_le_bytes(*b"shap");
+        const DATA: u32 = u32::from_le_bytes(*b"data");
+        const OFF: u32 = u32::from_le_bytes(*b"_off");
+        const SETS: u32 = u32::from_le_bytes(*b"sets");
+        let (mut state, mut left) = (state, left);
+        loop {
+            if let State::Dtype = state {
+                let Some((dtype, rest)) = Dtype::quoted(left) else { return (state, left) };
+                self.dtype = dtype;
+                let [b',', b'"', key @ ..] = rest else { return (State::AfterField, rest) };
+                (state, left) = (State::Field, key);
+            }
+            let Some((word, rest)) = left.split_first_chunk() else { return (state, left) };
+            let (field, value, rest) = match (u32::from_le_bytes(*word), rest) {
+                (DTYP, [b'e', b'"', b':', rest @ ..]) => (Field::Dtype, State::DtypeValue, rest),
+                (SHAP, [b'e', b'"', b':', rest @ ..]) => (Field::Shape, State::ShapeValue, rest),
+                (DATA, [a, b, c, d, e, f, g, h, b'"', b':', rest @ ..])
+                    if u32::from_le_bytes([*a, *b, *c, *d]) == OFF
+                        && u32::from_le_bytes([*e, *f, *g, *h]) == SETS =>
+                {
+                    (Field::Offsets, State::OffsetsValue, rest)
+                }
+                _ => return (state, left),
+            };
+            if self.fields & field.bit() != 0 {
+                return (state, left);
+            }
+            self.fields |= field.bit();
+            let (Field::Dtype, [b'"', dtype @ ..]) = (field, rest) else { return (value, rest) };
+            (state, left) = (State::Dtype, dtype);
+        }
+    }
+
+    /// A number that goes on as no integer does that fits into 64 bits.
+    #[cold]
+    #[inline(never)]
+    const fn no_integer(&mut self, byte: u8, at: u32) -> State {
+        let of_shape = matches!(self.token_kind, State::Dim);
+        match byte {
+            b'0'..=b'9' if self.number == 0 => self.fail(Fault::Number, at),
+            b'0'..=b'9' => {
+                self.fail(if of_shape { Fault::ShapeRange } else { Fault::OffsetsRange }, self.token)
+            }
+            _ => self.fail(if of_shape { Fault::ShapeInteger } else { Fault::OffsetsInteger }, at),
+        }
+    }
+
+    #[inline(never)]
+    const fn end_number(&mut self) -> (State, Signal) {
+        match self.token_kind {
+            State::Dim => {
+                if !matches!(self.reading, Reading::Events) {
+                    match product(self.elements, self.number) {
+                        Some(elements) => self.elements = elements,
+                        None => return (self.fail(Fault::Overflow, self.token), Signal::Nothing),
+                    }
+                }
+                (State::AfterDim, Signal::Dim)
+            }
+            State::Begin => {
+                self.begin = self.number;
+                self.begin_at = self.token;
+                (State::AfterFirstOffset, Signal::Begin)
+            }
+            _ => {
+                self.range_end = self.number;
+                (State::AfterSecondOffset, Signal::End)
+            }
+        }
+    }
+
+    #[inline(never)]
+    const fn end_entry(&mut self) -> (State, Signal) {
+        const ALL: u8 = Field::Dtype.bit() | Field::Shape.bit() | Field::Offsets.bit();
+        if self.fields != ALL {
+            return (self.missing_field(), Signal::Nothing);
+        }
+        if !matches!(self.reading, Reading::Events) {
+            let (fault, at) = match Agreement::of(self.dtype, self.elements, self.begin, self.range_end) {
+                Agreement::Full => return (State::AfterMember, Signal::TensorEnd),
+                Agreement::Overflow => (Fault::Overflow, self.shape_at),
+                Agreement::SubByte => (Fault::SubByte, self.shape_at),
+                Agreement::Reversed => (Fault::Reversed, self.begin_at),
+                Agreement::Size => (Fault::Size, self.begin_at),
+            };
+            return (self.fail(fault, at), Signal::Nothing);
+        }
+        (State::AfterMember, Signal::TensorEnd)
+    }
+
+    #[cold]
+    #[inline(never)]
+    const fn missing_field(&mut self) -> State {
+        let field = match self.fields {
+            fields if fields & Field::Dtype.bit() == 0 => Field::Dtype,
+            fields if fields & Field::Shape.bit() == 0 => Field::Shape,
+            _ => Field::Offsets,
+        };
+        self.fail(Fault::Missing(field), self.token)
+    }
+
+    /// What begins with a value that nobody asked for, but strings, and `null` for metadata.
+    #[inline(never)]
+    const fn begin_rare(&mut self, state: State, byte: u8, at: u32) -> State {
+        match state {
+            State::SkippedNumber => {
+                self.skipped_number = Number::begin(byte);
+                State::SkippedDigits
+            }
+            State::Null if byte != b'n' => self.fail(Fault::MetadataType, at),
+            State::Null | State::Literal => {
+                (self.token_kind, self.token) = (state, at);
+                self.literal = u32::from_le_bytes(match byte {
+                    b't' => *b"rue\0",
+                    b'f' => *b"alse",
+                    _ => *b"ull\0",
+                });
+                State::LiteralLetters
+            }
+            State::CloseSkipped => {
+                self.nesting.close();
+                self.behind_skipped()
+            }
+            _ => {
+                let is_object = matches!(state, State::OpenObject);
+                if !self.nesting.open(is_object) {
+                    return self.fail(Fault::Depth, at);
+                }
+                if is_object { State::FirstSkippedKey } else { State::FirstItem }
+            }
+        }
+    }
+
+    const fn behind_skipped(&self) -> State {
+        if self.nesting.is_empty() {
+            State::AfterField
+        } else if self.nesting.in_object() {
+            State::AfterSkippedMember
+        } else {
+            State::AfterItem
+        }
+    }
+
+    /// Takes a byte inside a token that is rare.
+    #[inline(never)]
+    const fn take_byte(&mut self, state: State, byte: u8, at: u32) -> (State, Signal) {
+        let (fault, back) = match state {
+            State::Escape if byte == b'u' => {
+                self.unicode = Unicode::new();
+                return (State::UnicodeDigits, Signal::Nothing);
+            }
+            State::Escape => match unescape(byte) {
+                Some(meaning) => return self.escaped(Utf8Char::ascii(meaning)),
+                None => (Fault::Escape(byte), 0),
+            },
+            State::UnicodeDigits => match self.unicode.push(byte) {
+                UnicodeStep::NeedDigit => return (State::UnicodeDigits, Signal::Nothing),
+                UnicodeStep::NeedLow => return (State::LowBackslash, Signal::Nothing),
+                UnicodeStep::Done(character) => return self.escaped(character),
+                UnicodeStep::Lone(back) => (Fault::Surrogate, back),
+                UnicodeStep::BadDigit => (Fault::Escape(byte), 0),
+            },
+            State::LowBackslash if byte == b'\\' => return (State::LowU, Signal::Nothing),
+            State::LowU if byte == b'u' => return (State::UnicodeDigits, Signal::Nothing),
+            State::LowBackslash => (Fault::Surrogate, 6),
+            State::LowU => (Fault::Surrogate, 7),
+            State::LiteralLetters if self.literal & 0xFF == byte as u32 => {
+                self.literal >>= 8;
+                return match (self.literal, self.token_kind) {
+                    (0, State::Null) => (State::AfterMember, Signal::MetadataNull),
+                    (0, _) => (self.behind_skipped(), Signal::Nothing),
+                    _ => (State::LiteralLetters, Signal::Nothing),
+                };
+            }
+            State::LiteralLetters => (Fault::UnexpectedByte(byte), 0),
+            _ => return (self.foreign(byte, at), Signal::Nothing),
+        };
+        (self.refuse(fault, at - back, byte, at), Signal::Nothing)
+    }
+
+    /// Takes a part of a number that is skipped.
+    #[inline(never)]
+    const fn skip_number<'i>(&mut self, left: &'i [u8], end: u32) -> (State, &'i [u8]) {
+        let mut left = left;
+        while let [byte, rest @ ..] = left {
+            match self.skipped_number.step(*byte) {
+                Number::Done => return (self.behind_skipped(), left),
+                Number::Bad => {
+                    let at = end - low_u32(left.len() as u64);
+                    return (self.refuse(Fault::Number, at, *byte, at), rest);
+                }
+                number => self.skipped_number = number,
+            }
+            left = rest;
+        }
+        (State::SkippedDigits, left)
+    }
+
+    #[inline(always)]
+    const fn escaped(&mut self, character: Utf8Char) -> (State, Signal) {
+        self.character = character;
+        self.keep(character.as_bytes());
+        (State::Text, self.piece_signal())
+    }
+
+    /// Passes by the entry of the name that was told last. Only in a header that is proven: nothing is looked at but quotes and braces.
+    pub(crate) const fn skim_entry(&mut self) {
+        self.behind = State::Skim;
+    }
+
+    /// A word at a time where no brace and no backslash is among its bytes.
+    #[inline(never)]
+    const fn skim<'i>(&mut self, state: State, left: &'i [u8]) -> (State, &'i [u8]) {
+        let (mut state, mut left) = (state, left);
+        loop {
+            if !matches!(state, State::SkimEscape) {
+                let (rest, odd_quotes) = behind_even(left);
+                left = rest;
+                if odd_quotes {
+                    state = if let State::Skim = state { State::SkimText } else { State::Skim };
+                }
+            }
+            loop {
+                let [byte, rest @ ..] = left else { return (state, left) };
+                left = rest;
+                let mut is_special = *byte >= b'{';
+                state = match (state, *byte) {
+                    (State::SkimEscape, _) => State::SkimText,
+                    (State::SkimText, b'\\') => {
+                        is_special = true;
+                        State::SkimEscape
+                    }
+                    (State::SkimText, b'"') => State::Skim,
+                    (State::SkimText, _) => State::SkimText,
+                    (_, b'"') => State::SkimText,
+                    (_, b'{') => {
+                        self.nesting.open(true);
+                        State::Skim
+                    }
+                    (_, b'}') => {
+                        self.nesting.close();
+                        if self.nesting.is_empty() {
+                            return (State::AfterMember, left);
+                        }
+                        State::Skim
+                    }
+                    _ => State::Skim,
+                };
+                if is_special {
+                    break;
+                }
+            }
+        }
+    }
+
+    /// An error at a byte that may begin a character: only if it does, that is what is wrong. If it does not, the header is not
+    /// UTF-8, which is the fault that the reference reports.
+    #[cold]
+    #[inline(never)]
+    const fn refuse(&mut self, fault: Fault, at: u32, byte: u8, byte_at: u32) -> State {
+        self.fail(fault, at);
+        if byte < 0x80 { State::Failed } else { self.foreign(byte, byte_at) }
+    }
+
+    #[inline(always)]
+    const fn foreign(&mut self, byte: u8, at: u32) -> State {
+        if !self.utf8.push(byte) {
+            return self.fail(Fault::Utf8, at - self.utf8.seen());
+        }
+        if self.utf8.is_open() { State::Foreign } else { State::Failed }
+    }
+
+    #[cold]
+    #[inline(never)]
+    const fn fail(&mut self, fault: Fault, at: u32) -> State {
+        self.fault = fault;
+        self.fault_at = at;
+        State::Failed
+    }
+
+    /// Makes this the parser's last word.
+    pub(crate) const fn stop(&mut self, fault: Fault, at: u32) -> Signal {
+        self.state = self.fail(fault, at);
+        Signal::Failed
+    }
+
+    /// As [`stop`](Self::stop), at the last token.
+    pub(crate) const fn stop_here(&mut self, fault: Fault) -> Signal {
+        self.stop(fault, self.token)
+    }
+
+    /// What of `input` belongs to the header.
+    pub(super) const fn of_header<'i>(&self, input: &'i [u8]) -> &'i [u8] {
+        match input.split_at_checked((self.end - self.position) as usize) {
+            Some((header, _)) => header,
+            None => input,
+        }
+    }
+
+    #[inline(never)]
+    pub(super) const fn at_end(&mut self) -> Signal {
+        match self.state {
+            State::Failed => Signal::Failed,
+            State::Tail => {
+                self.token = self.position;
+                Signal::HeaderEnd
+            }
+            _ if self.utf8.is_open() => self.stop(Fault::Utf8, self.position - self.utf8.seen()),
+            _ => self.stop(Fault::UnexpectedEnd, self.position),
+        }
+    }
+
+    /// What is due where the file ends, in one of several passes: a header that was complete in the first and is not in a later one has
+    /// changed.
+    pub(crate) const fn end_pass(&mut self, is_first: bool) -> Signal {
+        let fault = match self.header_len() {
+            _ if matches!(self.state, State::Failed) => return Signal::Failed,
+            _ if self.position == self.end => return self.at_end(),
+            _ if !is_first => Fault::Changed,
+            None => Fault::FileTooShort,
+            Some(_) => Fault::HeaderBeyondFile,
+        };
+        self.stop(fault, self.position)
+    }
+
+    /// Whether all of the header has been seen and nothing was found wrong.
+    pub(crate) const fn is_complete(&self) -> bool {
+        matches!(self.state, State::Tail) && self.position == self.end
+    }
+
+    /// Whether `__metadata__` has come by.
+    #[cfg(feature = "std")]
+    pub(crate) const fn has_metadata(&self) -> bool {
+        self.metadata_seen
+    }
+
+    /// What is behind [`Signal::Failed`].
+    pub(crate) const fn fault(&self) -> Fault {
+        self.fault
+    }
+
+    /// The error behind [`Signal::Failed`], as far as the parser knows it.
+    pub(crate) const fn error(&self) -> Error {
+        let at = self.fault_at as u64;
+        let length = (self.end - LENGTH_END) as u64;
+        let lack = match self.fault {
+            Fault::HeaderTooLarge => return ErrorKind::HeaderTooLarge { length: self.number }.at(at),
+            Fault::HeaderBeyondFile => {
+                return ErrorKind::HeaderBeyondFile { length, present: at - LENGTH_END as u64 }.at(at);
+            }
+            Fault::Rank => return ErrorKind::Rank { limit: MAX_RANK.to_le_bytes()[0] }.at(at),
+            Fault::SubByte => Agreement::SubByte,
+            Fault::Reversed => Agreement::Reversed,
+            Fault::Size => Agreement::Size,
+            other => return other.kind().at(at),
+        };
+        lack.kind(self.dtype, self.elements, self.begin, self.range_end).at(at)
+    }
+
+    /// The element type of the tensor that is complete.
+    pub(crate) const fn dtype(&self) -> Dtype {
+        self.dtype
+    }
+
+    /// The dimension that was signalled last.
+    pub(crate) const fn dim(&self) -> u64 {
+        self.number
+    }
+
+    /// The place of the tensor that is complete.
+    pub(crate) const fn extent(&self) -> Extent {
+        let Self { begin, range_end: end, begin_at, .. } = *self;
+        Extent { begin, end, begin_at }
+    }
+
+    /// Takes over what was found of a tensor that is complete.
+    pub(super) const fn take_place(&mut self, dtype: Dtype, place: &Extent) {
+        self.dtype = dtype;
+        (self.begin, self.range_end, self.begin_at) = (place.begin, place.end, place.begin_at);
+    }
+
+    /// The tensor that is complete, with the shape that its dimensions make.
+    pub(crate) const fn info(&self, shape: Shape) -> TensorInfo {
+        TensorInfo::checked(self.dtype, shape, self.extent())
+    }
+}
+
+/// The field of this name, and the state before its value.
+const fn field(name: &[u8]) -> Option<(Field, State)> {
+    if equal(name, b"dtype") {
+        Some((Field::Dtype, State::DtypeValue))
+    } else if equal(name, b"shape") {
+        Some((Field::Shape, State::ShapeValue))
+    } else if equal(name, b"data_offsets") {
+        Some((Field::Offsets, State::OffsetsValue))
+    } else {
+        None
+    }
+}
+
+/// A product that fits into 64 bits. Where both factors are short, no routine is called for it.
+#[inline]
+const fn product(a: u64, b: u64) -> Option<u64> {
+    if (a | b) >> 32 == 0 {
+        return Some(low_u32(a) as u64 * low_u32(b) as u64);
+    }
+    a.checked_mul(b)
+}
+
+/// What follows so many bytes, of which there are as many.
+pub(super) const fn behind(text: &[u8], len: usize) -> &[u8] {
+    match text.split_at_checked(len) {
+        Some((_, rest)) => rest,
+        None => &[],
+    }
+}
