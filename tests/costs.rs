@@ -21,7 +21,7 @@ const WINDOWS: [u64; 8] = [1, 7, 16, 64, 512, 1000, 4096, 100_000];
 
 /// The rows of the readme's table, each proven by the test of its place.
 const README_ROWS: [&str; 5] = [
-    "| `open` | `H`, once; `W` where that is more | `H / W`, rounded up |",
+    "| `open`, `open_with` | `H`, once; `W` where that is more | `H / W`, rounded up |",
     "| `find`, `find_all` of any number of tensors, `visit`, `metadata`, `index` | `H`, once | `H / W`, rounded up |",
     "| `open_sorting`, a header of `n` tensors that is out of order, `k` slots | `H` in each of 1 + `n / k` passes, rounded up; `W` in the first where that is more | `H / W` in each |",
     "| lookups in an `Index`, `tensor`, `seek` | none | none |",
@@ -226,6 +226,18 @@ fn opening_with_an_index_reads_a_header_in_any_order_once() {
         let source = Source { file: &file, reads: &reads };
         let mut storage = IndexStorage::<40, 40, 640>::new();
         assert!(Model::open_indexed(source, storage.memory(), &mut window(len)).is_ok());
+        assert_eq!(covered(&reads), (0..header_len.max(len), header_len.div_ceil(len)), "{len}");
+    }
+}
+
+#[test]
+fn opening_and_finding_together_reads_the_header_once() {
+    let (file, header_len) = file(0..TENSORS);
+    for len in WINDOWS {
+        let (reads, mut wanted) = (Reads::default(), [Wanted::new(FLOATS), Wanted::optional("x")]);
+        let source = Source { file: &file, reads: &reads };
+        assert!(Model::open_with(source, &mut wanted, &mut window(len)).is_ok());
+        assert!(wanted[0].info().is_some());
         assert_eq!(covered(&reads), (0..header_len.max(len), header_len.div_ceil(len)), "{len}");
     }
 }

@@ -24,7 +24,9 @@ use super::grammar::{self, State};
 use super::nesting::Nesting;
 use super::number::{Number, digits, more_digits};
 use super::signal::{Signal, Signals};
-use super::text::{Unicode, UnicodeStep, Utf8, Utf8Char, Word, behind_even, behind_plain, equal, unescape};
+use super::text::{
+    Unicode, UnicodeStep, Utf8, Utf8Char, Word, behind_escapes, behind_even, behind_plain, equal, unescape,
+};
 use crate::dtype::Dtype;
 use crate::error::table::Fault;
 use crate::error::{Error, ErrorKind, Field, MAX_HEADER_LEN};
@@ -269,6 +271,16 @@ impl HeaderParser {
                         self.keep(piece);
                         *run = piece;
                         break told_as;
+                    }
+                    // Where nobody is told what a text says, escapes of one letter are only passed by.
+                    if let (State::TextValue, [b'\\', ..], false) =
+                        (self.token_kind, left, self.utf8.is_open())
+                    {
+                        let rest = if told.has(Signal::Value) { left } else { behind_escapes(left) };
+                        if rest.len() < left.len() {
+                            left = rest;
+                            continue;
+                        }
                     }
                     match left {
                         [b'"', rest @ ..] if !self.utf8.is_open() => {

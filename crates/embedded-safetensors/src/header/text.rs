@@ -310,6 +310,18 @@ pub(crate) const fn behind_plain(text: &[u8]) -> &[u8] {
     left
 }
 
+/// What follows plain text and escapes of one letter at the start, byte by byte: in const evaluation that is faster than calls.
+#[inline(never)]
+pub(super) const fn behind_escapes(text: &[u8]) -> &[u8] {
+    let mut left = text;
+    while let [b'\\', b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't', rest @ ..]
+    | [b']'..=0x7F | b'#'..=b'[' | b' '..=b'!', rest @ ..] = left
+    {
+        left = rest;
+    }
+    left
+}
+
 /// A bit in each byte that is not plain text, as far as the first of them. Borrows only come from such bytes.
 const fn special(bytes: usize) -> usize {
     let (ones, tops) = (usize::MAX / 255, usize::MAX / 255 * 128);

@@ -31,7 +31,7 @@ impl HeaderParser {
     /// Takes the next member of the header, if all of it stands in `input` and it is a tensor in the canonical spelling. As good as
     /// [`Signal::TensorEnd`](super::Signal::TensorEnd); all else is for [`advance`](Self::advance).
     #[inline]
-    pub(crate) const fn take_whole<'i>(&mut self, input: &mut &'i [u8]) -> Option<Whole<'i>> {
+    pub(crate) const fn take_entry<'i>(&mut self, input: &mut &'i [u8]) -> Option<Whole<'i>> {
         if !WORDS || input.len() < SHORTEST || !matches!(self.reading, Reading::Tensors) {
             return None;
         }

@@ -155,7 +155,7 @@ impl<'m> IndexBuilder<'m> {
         ]);
         let mut run: &[u8] = &[];
         loop {
-            while let Some(entry) = self.parser.take_whole(input) {
+            while let Some(entry) = self.parser.take_entry(input) {
                 self.keep(&entry);
             }
             let signal = self.parser.advance(input, &mut run, TOLD);

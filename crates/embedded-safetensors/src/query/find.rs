@@ -213,7 +213,7 @@ impl Lookup {
         let mut run: &[u8] = &[];
         loop {
             if !self.skims {
-                while let Some(entry) = self.parser.take_whole(input) {
+                while let Some(entry) = self.parser.take_entry(input) {
                     self.keep(&entry, wanted);
                 }
             }

@@ -162,7 +162,7 @@ impl<'s> HeaderCheck<'s> {
         const TOLD: Signals = Signals::of(&[Signal::TensorEnd]);
         let mut run: &[u8] = &[];
         loop {
-            while let Some(entry) = self.check.parser.take_whole(input) {
+            while let Some(entry) = self.check.parser.take_entry(input) {
                 self.see(entry.place);
             }
             match self.check.parser.advance(input, &mut run, TOLD) {

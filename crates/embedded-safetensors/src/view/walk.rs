@@ -82,7 +82,7 @@ impl<'a> Walk<'a> {
     pub(super) const fn next(&mut self) -> Signal {
         const TOLD: Signals =
             Signals::of(&[Signal::Tensor, Signal::Shape, Signal::Dim, Signal::Metadata, Signal::TensorEnd]);
-        if let Some(entry) = self.parser.take_whole(&mut self.left) {
+        if let Some(entry) = self.parser.take_entry(&mut self.left) {
             self.name = Quoted::proven(entry.name, entry.name_at, true);
             (self.shape, self.rank_at) = (entry.shape, 0);
             return Signal::TensorEnd;
