@@ -6,7 +6,7 @@ use crate::json::Object;
 use crate::locate::tensor_at;
 use crate::source::Source;
 use crate::text::quoted;
-use embedded_safetensors::{Error, ErrorKind};
+use embedded_safetensors::Error;
 use std::fmt;
 
 /// A fault, with the tensor it concerns and the text around it, where there are any.
@@ -56,15 +56,9 @@ impl Report {
         let kind = self.error.kind;
         match &self.tensor {
             None => kind.to_string(),
-            Some(name) if is_predicate(kind) => format!("tensor {} {kind}", quoted(name)),
             Some(name) => format!("tensor {}: {kind}", quoted(name)),
         }
     }
-}
-
-/// Kinds whose sentence has no subject: the tensor is it.
-fn is_predicate(kind: ErrorKind) -> bool {
-    matches!(kind, ErrorKind::Reversed { .. } | ErrorKind::Hole { .. } | ErrorKind::Overlap { .. })
 }
 
 impl fmt::Display for Report {

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use crate::case::{At, Body, Case, Expect, Header, MARKER};
-use crate::codes::CODES;
+use crate::codes::class;
 use crate::recipe::{Part, Recipe};
 use support::reference::{LATEST, RELEASES, Release};
 use vectors::table::Table;
@@ -36,7 +36,7 @@ struct Bytes {
 pub fn build(case: &Case) -> Result<Vector<'_>, String> {
     let bytes = bytes(&case.body);
     let error = error(case, &bytes)?;
-    let class = error.map(|(code, _)| class(code)).transpose()?;
+    let class = error.map(|(code, _)| class(code)).transpose()?.flatten();
     let reference: Vec<_> =
         RELEASES.iter().map(|release| (release.version, verdicts(release, case, &bytes.file))).collect();
     let (_, latest) = reference.last().ok_or("no release of the reference")?;
@@ -149,11 +149,6 @@ fn error(case: &Case, bytes: &Bytes) -> Result<Option<(&'static str, u64)>, Stri
         At::Data(place) => data_at(&bytes.file) + place,
     };
     Ok(Some((code, place)))
-}
-
-fn class(code: &str) -> Result<&'static str, String> {
-    let known = CODES.iter().find(|known| known.code == code);
-    known.map(|known| known.class).ok_or_else(|| format!("no such code: {code}"))
 }
 
 /// What a release says: one class, or each that it says in many runs. Whether it panics depends on

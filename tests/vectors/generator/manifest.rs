@@ -5,7 +5,7 @@ use sha2::{Digest, Sha256};
 
 use crate::build::{Vector, data_at};
 use crate::case::Body;
-use crate::codes::{CODES, FLAGS};
+use crate::codes::{FLAGS, class, codes};
 use crate::hex;
 use support::reference::{CLASSES, RELEASES};
 use vectors::table::{Table, Tensor};
@@ -39,9 +39,9 @@ impl Object {
 /// The whole manifest around these vectors.
 pub fn whole(vectors: &[String]) -> String {
     let versions: Vec<&str> = RELEASES.iter().map(|release| release.version).collect();
-    let codes = CODES.iter().map(|code| {
-        let class = (code.class != "ok").then_some(code.class);
-        format!("\"{}\":{}", code.code, json!({ "class": class, "meaning": code.meaning }))
+    let codes = codes().map(|(code, meaning)| {
+        let class = class(code).expect("the table has the code");
+        format!("\"{code}\":{}", json!({ "class": class, "meaning": meaning }))
     });
     format!(
         "{{\"version\":1,\n\"license\":\"CC0-1.0\",\n\"references\":{},\n\"classes\":{{{}}},\n\"codes\":{{{}}},\n\

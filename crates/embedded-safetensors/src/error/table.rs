@@ -13,7 +13,7 @@ use crate::error::log::Named;
 /// A sentence has `{}` where a part belongs. Of several sentences the first one counts whose condition holds.
 macro_rules! errors {
     ($($class:ident {$(
-        $(#[$doc:meta])*
+        $(#[doc = $doc:literal])*
         $name:ident $(($value:ident: $type:ty))? $({$($(#[$field_doc:meta])* $field:ident: $field_type:ty,)*})?
             = $code:literal {$($(if $case:expr =>)? $text:literal $(, $part:expr)*);+ $(;)?}
     )*})*) => {
@@ -23,7 +23,7 @@ macro_rules! errors {
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         #[non_exhaustive]
         pub enum ErrorKind {$($(
-            $(#[$doc])*
+            $(#[doc = $doc])*
             $name $(($type))? $({$($(#[$field_doc])* $field: $field_type),*})?,
         )*)*}
 
@@ -37,6 +37,11 @@ macro_rules! errors {
             pub const fn class(self) -> Class {
                 match self { $($(Self::$name { .. })|* => Class::$class,)* }
             }
+
+            /// Each kind: its class, its code, and what it means and where it is found.
+            #[doc(hidden)]
+            pub const ALL: &'static [(Class, &'static str, &'static str)] =
+                &[$($((Class::$class, $code, concat!($($doc),*)),)*)*];
 
             /// This kind, at byte `at` of the file.
             pub const fn at(self, at: u64) -> Error {
@@ -113,9 +118,9 @@ macro_rules! without_numbers {
 errors! {
     // The file is not a valid safetensors file.
     File {
-        /// Fewer than 8 bytes: not even the header length is there. At: the end of the file.
+        /// Fewer than 8 bytes. At: the end of the file.
         FileTooShort = "container.short" { "the file is shorter than the 8 bytes of the header's length" }
-        /// The header claims more than [`MAX_HEADER_LEN`] bytes. At: byte 0.
+        /// The header claims more than 100,000,000 bytes. At: byte 0.
         HeaderTooLarge {
             /// The length it claims.
             length: u64,
@@ -151,17 +156,17 @@ errors! {
         Trailing(byte: u8) = "json.trailing" { "{} stands after the end of the header's object", Byte(byte) }
         /// The header is JSON, but not an object. At: its first byte.
         HeaderType = "header.type" { "the header is not a JSON object" }
-        /// A tensor's entry is not an object. At: the value's first byte.
+        /// A tensor's entry is neither an object nor an array. At: the value's first byte.
         EntryType = "entry.type" { "the entry is not an object" }
-        /// A tensor's entry is an array; only the reference's JSON library takes that. At: the bracket.
+        /// A tensor's entry is an array, which the reference takes. At: the bracket.
         EntryArray = "entry.array" { "the entry is an array, not an object" }
         /// An entry lacks one of its three members. At: the entry's closing brace.
         Missing(field: Field) = "entry.missing" { "the entry has no \"{}\"", Member(field) }
-        /// An entry has one of its three members twice. At: the second key.
+        /// An entry has one of its three members twice. At: the second key's opening quote.
         Repeated(field: Field) = "entry.repeated" { "the entry has \"{}\" twice", Member(field) }
-        /// The dtype is not a string. At: the value's first byte.
+        /// The dtype is neither a string nor an object. At: the value's first byte.
         DtypeType = "dtype.type" { "\"dtype\" is not a string" }
-        /// The dtype is an object; only the reference's JSON library takes that. At: the brace.
+        /// The dtype is an object, which the reference takes. At: the brace.
         DtypeObject = "dtype.object" { "\"dtype\" is an object, not a string" }
         /// No such dtype. At: the string's opening quote.
         DtypeUnknown = "dtype.unknown" { "there is no such dtype" }

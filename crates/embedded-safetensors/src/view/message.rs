@@ -3,8 +3,8 @@
 use super::quoted::{Quoted, decode};
 use super::walk::tensor_at;
 use crate::dtype::Dtype;
+use crate::error::Error;
 use crate::error::sentence::{Part, Sentence, split};
-use crate::error::{Error, ErrorKind};
 use crate::util::bytes::get_mut;
 
 /// A text of bounded length. One that is longer ends with "…".
@@ -44,7 +44,7 @@ impl Message {
         if let Some(name) = tensor {
             message.push("tensor ");
             message.push_quoted(&name);
-            message.push(if is_predicate(error.kind) { " " } else { ": " });
+            message.push(": ");
         }
         message.push_sentence(&error.kind.sentence());
         message
@@ -220,11 +220,6 @@ impl Message {
             left = rest;
         }
     }
-}
-
-/// Kinds whose sentence has no subject: the tensor is it.
-const fn is_predicate(kind: ErrorKind) -> bool {
-    matches!(kind, ErrorKind::Reversed { .. } | ErrorKind::Hole { .. } | ErrorKind::Overlap { .. })
 }
 
 /// No less than [`Message::push_shown`] writes.

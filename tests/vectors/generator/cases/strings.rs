@@ -46,6 +46,7 @@ pub const ESCAPES: &[Case] = &[
     ok("escape-u07ff", "json-6", name(r"\u07ff"), "Decoded to two bytes, the last of them."),
     ok("escape-u0800", "json-6", name(r"\u0800"), "Decoded to three bytes, the first of them."),
     ok("escape-uffff", "json-6", name(r"\uffff"), "Decoded to three bytes, the last of them."),
+    bad("escape-control-among-digits", "json-6", ESCAPE, name("\\u00¦\n1"), "A raw line feed among the digits of an escape.").flags(&["lenient-json"]),
     ok("escape-all-in-a-row", "json-6", value(r#"\"\\\/\b\f\n\r\t\u0041"#), "Every escape in one metadata value."),
     ok("escape-then-digits", "json-6", name(r"\u00411"), "An escape has exactly four digits; the fifth is text."),
     ok("escape-escaped-u", "json-6", name(r"\\u0041"), "An escaped backslash before a u is no escape of a character."),
