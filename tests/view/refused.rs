@@ -84,7 +84,10 @@ fn a_file_that_is_not_sound_is_refused_with_its_error() {
         refusal(|| View::embed(made!(4, BACKWARDS, b"xyz"))),
     ];
     let why = "begins at 2, but the tensor before it ends at 1 (1 byte belongs to no tensor)";
-    assert_eq!(sentences, [107, 55].map(|at| format!("error[layout.hole] at byte {at}: tensor \"b\" {why}")));
+    assert_eq!(
+        sentences,
+        [107, 55].map(|at| format!("error[layout.hole] at byte {at}: tensor \"b\": {why}"))
+    );
 }
 
 #[test]

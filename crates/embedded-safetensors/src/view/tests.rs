@@ -90,8 +90,8 @@ fn a_build_error_names_the_tensor_that_it_is_in() {
         assert_eq!(name.as_deref(), due, "byte {at}");
     }
     let (hole, at) = (ErrorKind::Hole { begin: 4, previous_end: 0 }, place(texts[2]) as u64);
-    for (kind, subject) in [(hole, r#"tensor "cb" "#), (ErrorKind::DtypeType, r#"tensor "cb": "#)] {
-        let due = format!("error[{}] at byte {at}: {subject}{kind}", kind.code());
+    for kind in [hole, ErrorKind::DtypeType] {
+        let due = format!("error[{}] at byte {at}: tensor \"cb\": {kind}", kind.code());
         assert_eq!(Message::of(kind.at(at), &file).as_str(), due);
     }
 }
