@@ -411,10 +411,10 @@ async fn scan<S: ReadAt>(
     window: &mut [u8],
 ) -> Result<(), ReadError<S::Error>> {
     let is_proven = known.is_known();
-    let mut search = Search::new(is_proven, file_len, wanted);
+    let mut search = Search::new(file_len.exact(), is_proven, wanted);
     run(source, known, &mut search, window).await?;
     if !is_proven {
-        known.keep(search.summary());
+        known.keep_of(&mut search, file_len)?;
     }
     match search.settle() {
         None => Ok(()),

@@ -5,7 +5,6 @@ use crate::error::table::Fault;
 use crate::error::{Error, ErrorKind};
 use crate::header::progress::{Machine, Progress};
 use crate::header::{HeaderParser, Signal, Signals, Whole};
-use crate::io::FileLen;
 use crate::shape::Shape;
 use crate::tensor::info::{Extent, TensorInfo};
 use crate::tensor::location::{Locate, Location};
@@ -326,27 +325,16 @@ fn all<'w, 'n: 'w>(wanted: &'w mut [impl Seek<'n>]) -> impl Iterator<Item = &'w 
     wanted.iter_mut().map(Seek::wanted)
 }
 
-/// Follows one pass over a header, fills in what is wanted, and proves the header if nobody has.
+/// Follows one pass over a header, and fills in what is wanted.
 pub(crate) struct Search<'w, 'n> {
     lookup: Lookup,
     wanted: &'w mut [Wanted<'n>],
-    /// How long the file is, at most.
-    file_len: u64,
-    is_exact: bool,
-    is_proven: bool,
 }
 
 impl<'w, 'n> Search<'w, 'n> {
     /// As [`Lookup::new`].
-    pub(crate) fn new(is_proven: bool, file_len: FileLen, wanted: &'w mut [Wanted<'n>]) -> Self {
-        let lookup = Lookup::new(file_len.exact(), is_proven, wanted);
-        let (file_len, is_exact) = match file_len {
-            FileLen::Exactly(len) => (len, true),
-            FileLen::AtMost(len) => (len, false),
-            // Longer than what a place in it can be counted with is no file.
-            FileLen::Unknown => (u64::MAX, false),
-        };
-        Self { lookup, wanted, file_len, is_exact, is_proven }
+    pub(crate) fn new(file_len: Option<u64>, skims: bool, wanted: &'w mut [Wanted<'n>]) -> Self {
+        Self { lookup: Lookup::new(file_len, skims, wanted), wanted }
     }
 
     /// What the header describes, once it is complete.
@@ -364,47 +352,19 @@ impl<'w, 'n> Search<'w, 'n> {
         self.lookup.not_found(index)
     }
 
-    /// How many bytes of data the header describes, and for how many there is room.
-    const fn data(&self) -> (u64, u64) {
-        let Summary { data_start, data_len, .. } = self.summary();
-        (data_len, self.file_len.saturating_sub(data_start))
-    }
-
-    /// Whether the tensors lie end to end, and end where the file does.
-    fn is_sound(&self) -> bool {
-        let (needed, present) = self.data();
-        self.lookup.order.is_proven() && (needed == present || (needed < present && !self.is_exact))
-    }
-
-    /// Why not.
-    fn lack(&self) -> Error {
-        let (needed, present) = self.data();
-        if !self.lookup.order.is_proven() {
-            self.lookup.order.error()
-        } else if needed > present {
-            ErrorKind::DataShort { needed, present }.at(self.file_len)
-        } else {
-            ErrorKind::DataTrailing { needed }.at(self.summary().data_start + needed)
-        }
+    /// As [`Lookup::conclude`].
+    pub(crate) const fn conclude(&self) -> Result<(), Error> {
+        self.lookup.conclude()
     }
 }
 
 impl Machine for Search<'_, '_> {
     fn push(&mut self, input: &mut &[u8]) -> Option<Progress> {
-        match self.lookup.run(input, self.wanted) {
-            Signal::HeaderEnd if !self.is_proven && !self.is_sound() => {
-                self.lookup.parser.stop_here(Fault::Other);
-                None
-            }
-            signal => signal.progress(),
-        }
+        self.lookup.run(input, self.wanted).progress()
     }
 
     fn error(&self) -> Error {
-        match self.lookup.parser().fault() {
-            Fault::Other => self.lack(),
-            _ => self.lookup.error(),
-        }
+        self.lookup.error()
     }
 
     fn cut_short(&mut self) {

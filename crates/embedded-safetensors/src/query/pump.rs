@@ -64,6 +64,7 @@ pub(crate) trait Prover: Machine {
 
 impl Prover for Search<'_, '_> {
     fn prove(&mut self) -> Result<Summary, Error> {
+        self.conclude()?;
         Ok(self.summary())
     }
 }
@@ -219,12 +220,18 @@ impl<'p> Pass<'p> {
 }
 
 fn check_room(summary: Summary, file_len: FileLen) -> Result<(), Error> {
-    let len = match file_len {
-        FileLen::Exactly(_) => return Ok(()),
-        FileLen::AtMost(len) => len,
+    let (len, is_exact) = match file_len {
+        FileLen::Exactly(len) => (len, true),
+        FileLen::AtMost(len) => (len, false),
         // Longer than what a place in it can be counted with is no file.
-        FileLen::Unknown => u64::MAX,
+        FileLen::Unknown => (u64::MAX, false),
     };
     let (needed, present) = (summary.data_len, len.saturating_sub(summary.data_start));
-    if needed > present { Err(ErrorKind::DataShort { needed, present }.at(len)) } else { Ok(()) }
+    if needed > present {
+        Err(ErrorKind::DataShort { needed, present }.at(len))
+    } else if is_exact && needed < present {
+        Err(ErrorKind::DataTrailing { needed }.at(summary.file_len()))
+    } else {
+        Ok(())
+    }
 }
