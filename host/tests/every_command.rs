@@ -10,6 +10,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// A command that reads the model `MODEL`, and may make `out`.
+#[derive(Clone, Copy)]
 struct Case {
     name: &'static str,
     args: &'static [&'static str],
@@ -25,10 +26,11 @@ const fn makes(name: &'static str, args: &'static [&'static str], out: &'static 
     Case { name, args, makes: Some(out) }
 }
 
-/// All commands that read models. `hash` is not among those that judge them.
+/// Commands that have tests of their own for everything below.
+const APART: &[&str] = &["help", "completions", "decode", "hash", "join", "conform"];
+
+/// Commands that take more than one model, and all that they can do with it. Any other is asked about `MODEL` alone.
 const CASES: &[Case] = &[
-    reads("check", &["MODEL"]),
-    reads("inspect", &["MODEL"]),
     reads("cat", &["MODEL", "a"]),
     reads("diff", &["MODEL", "sound"]),
     reads("diff", &["sound", "MODEL"]),
@@ -115,18 +117,19 @@ fn says_one_thing(run: &Run, about: &str) -> bool {
     first.contains(about) && rest && !said.contains("panicked") && !said.contains("os error")
 }
 
-#[test]
-fn every_command_is_here() {
+/// A case for each command at the least.
+fn cases() -> Vec<Case> {
     let help = Place::new().run(["--help"]).out;
     let (_, list) = help.split_once("Commands:\n").expect("a list of commands");
     let commands =
         list.lines().take_while(|line| !line.is_empty()).filter_map(|line| line.split_whitespace().next());
-    // These have their own tests of everything below.
-    let apart = ["help", "completions", "decode", "hash", "join", "conform"];
     let is_missing = |command: &&str| !cfg!(feature = "chips") && ["fit", "flash"].contains(command);
-    for command in commands.filter(|command| !apart.contains(command) && !is_missing(command)) {
-        assert!(CASES.iter().any(|case| case.name == command), "{command} is not tested");
-    }
+    let is_listed =
+        |command: &&str| APART.contains(command) || CASES.iter().any(|case| case.name == *command);
+    let others: Vec<&str> = commands.filter(|command| !is_missing(command) && !is_listed(command)).collect();
+    assert!(others.contains(&"check") && others.contains(&"inspect"), "{others:?}");
+    let others = others.into_iter().map(|command| reads(command.to_owned().leak(), &["MODEL"]));
+    CASES.iter().copied().chain(others).collect()
 }
 
 #[test]
@@ -135,7 +138,7 @@ fn unsound_models_are_reported_as_check_does() {
     let before = names(&place);
     for model in ["empty", "short", "torn", "twice", "claims-much", "picture", "text"] {
         let verdict = place.run(["check", model]).out;
-        for case in CASES {
+        for case in cases() {
             let run = case.run(&place, model);
             assert_eq!(run.code, Some(1), "{} of {model}: {run:?}", case.name);
             assert_eq!(format!("{}{}", run.out, run.err), verdict, "{}", case.name);
@@ -152,7 +155,7 @@ fn what_cannot_be_read_is_a_sentence() {
     let place = place();
     let before = names(&place);
     for (model, reason) in [("missing", "no such file or directory"), ("sound/below", "not a directory")] {
-        for case in CASES {
+        for case in cases() {
             let line = format!("{model}: cannot be read: {reason}\n");
             case.run(&place, model).is(2, "", &line);
             let json = case.in_json(&place, model);
@@ -168,7 +171,7 @@ fn what_cannot_be_read_is_a_sentence() {
 fn an_empty_folder_is_no_model() {
     let place = place();
     let before = names(&place);
-    for case in CASES.iter().filter(|case| case.name != "check") {
+    for case in cases().iter().filter(|case| case.name != "check") {
         let run = case.run(&place, "folder");
         assert!(run.code == Some(2) && says_one_thing(&run, "folder"), "{}: {run:?}", case.name);
     }
@@ -178,7 +181,7 @@ fn an_empty_folder_is_no_model() {
 #[test]
 fn a_device_that_never_ends_and_one_that_fails() {
     let place = place();
-    for case in CASES {
+    for case in cases() {
         let run = case.run(&place, "/dev/zero");
         assert!(run.code == Some(1) && says_one_thing(&run, "/dev/zero"), "{}: {run:?}", case.name);
         #[cfg(target_os = "linux")]
@@ -189,7 +192,7 @@ fn a_device_that_never_ends_and_one_that_fails() {
 #[test]
 fn nobody_listens() {
     let place = place();
-    for case in CASES.iter().filter(|case| case.makes.is_none()) {
+    for case in cases().iter().filter(|case| case.makes.is_none()) {
         let mut command = place.command(case.args("sound"));
         let (reader, writer) = std::io::pipe().expect("a pipe");
         drop(reader);
@@ -203,7 +206,7 @@ fn nobody_listens() {
 fn standard_output_is_full() {
     let place = place();
     let full = || fs::File::options().write(true).open("/dev/full").expect("a device");
-    for case in CASES.iter().filter(|case| case.makes.is_none()) {
+    for case in cases().iter().filter(|case| case.makes.is_none()) {
         let run = finish(place.command(case.args("sound")).stdout(full()));
         let sentence = "safetensors: cannot write to standard output: no space left on device\n";
         assert_eq!((run.code, run.err.as_str()), (Some(2), sentence), "{}", case.name);
@@ -214,7 +217,7 @@ fn standard_output_is_full() {
 fn what_is_there_is_not_replaced_unasked() {
     let place = place();
     // `split` replaces a model of other names only, as its own tests show.
-    for case in CASES.iter().filter(|case| case.name != "split") {
+    for case in cases().iter().filter(|case| case.name != "split") {
         let Some(out) = case.makes else { continue };
         let run = case.run(&place, "sound");
         assert_eq!(run.code, Some(0), "{}: {run:?}", case.name);
@@ -233,7 +236,7 @@ fn what_is_there_is_not_replaced_unasked() {
 #[test]
 fn a_model_is_not_written_over() {
     let place = place();
-    for case in CASES.iter().filter(|case| !matches!(case.name, "split" | "checkpoint")) {
+    for case in cases().iter().filter(|case| !matches!(case.name, "split" | "checkpoint")) {
         let Some(out) = case.makes else { continue };
         // The model goes by the name of what is to be made, and that is a link to it.
         std::os::unix::fs::symlink("sound", place.path(out)).expect("a link");
@@ -253,7 +256,7 @@ fn a_model_is_not_written_over() {
 #[test]
 fn a_link_that_leads_nowhere_is_not_replaced() {
     let place = place();
-    for case in CASES {
+    for case in cases() {
         let Some(out) = case.makes else { continue };
         std::os::unix::fs::symlink("nowhere", place.path(out)).expect("a link");
         let run = case.run(&place, "sound");
@@ -267,7 +270,7 @@ fn a_link_that_leads_nowhere_is_not_replaced() {
 fn products_have_nowhere_to_go() {
     let place = place();
     // `checkpoint` makes the folders on its way.
-    for case in CASES.iter().filter(|case| case.makes.is_some() && case.name != "checkpoint") {
+    for case in cases().iter().filter(|case| case.makes.is_some() && case.name != "checkpoint") {
         let args = case.args("../sound").into_iter().map(|arg| match Some(arg.as_str()) == case.makes {
             true => format!("missing/{arg}"),
             false => arg,
@@ -285,7 +288,7 @@ fn a_full_disk_leaves_nothing() {
     let place = place();
     big(&place, 1 << 20, true);
     let before = names(&place);
-    for case in CASES.iter().filter(|case| makes_as_much_as_it_reads(case)) {
+    for case in cases().iter().filter(|case| makes_as_much_as_it_reads(case)) {
         // The largest file may have 64 KiB, and the program learns of it as of a full disk.
         let script = "trap '' XFSZ; ulimit -f 128; exec \"$0\" \"$@\"";
         let args = big_args(case);
@@ -303,7 +306,7 @@ fn interrupted_in_the_middle_nothing_is_left() {
     let place = place();
     big(&place, 8 << 30, false);
     let before = names(&place);
-    for case in CASES.iter().filter(|case| makes_as_much_as_it_reads(case)) {
+    for case in cases().iter().filter(|case| makes_as_much_as_it_reads(case)) {
         for signal in ["INT", "TERM"] {
             let mut child = place.command(big_args(case)).spawn().expect("the binary runs");
             wait_for_writing(&place, before.len(), case.name);
@@ -376,7 +379,7 @@ fn remove(path: &Path) {
 fn products_have_the_usual_permissions() {
     let place = place();
     let mask = fs::metadata(place.path("sound")).expect("it is there").permissions().mode() & 0o777;
-    for case in CASES {
+    for case in cases() {
         let Some(out) = case.makes.filter(|_| !matches!(case.name, "split" | "checkpoint")) else { continue };
         assert_eq!(case.run(&place, "sound").code, Some(0), "{}", case.name);
         let mode = fs::metadata(place.path(out)).expect("it is there").permissions().mode() & 0o777;
@@ -408,7 +411,7 @@ fn what_comes_meanwhile_is_not_replaced() {
     let model = file(header, &vec![7; 2 + usize::try_from(much).expect("little")]);
     // More than a pipe holds: when it is taken, the command has looked already.
     let (begun, rest) = model.split_at(1 << 19);
-    for case in CASES.iter().filter(|case| !matches!(case.name, "split" | "checkpoint" | "flash")) {
+    for case in cases().iter().filter(|case| !matches!(case.name, "split" | "checkpoint" | "flash")) {
         let Some(out) = case.makes else { continue };
         let mut child = place.command(case.args("-")).stdin(Stdio::piped()).spawn().expect("it starts");
         let mut pipe = child.stdin.take().expect("a pipe");
@@ -429,7 +432,7 @@ fn what_comes_meanwhile_is_not_replaced() {
 #[test]
 fn what_is_replaced_leaves_its_permissions() {
     let place = place();
-    for case in CASES.iter().filter(|case| !matches!(case.name, "split" | "checkpoint")) {
+    for case in cases().iter().filter(|case| !matches!(case.name, "split" | "checkpoint")) {
         let Some(out) = case.makes else { continue };
         place.put(out, b"old");
         for mode in [0o664, 0o600, 0o444] {
