@@ -132,10 +132,13 @@ fn names_are_escaped_as_the_command_escapes_them() {
     }
 }
 
+/// Under Miri only one of so many is tried: it takes hundreds of times as long.
+const STEP: usize = if cfg!(miri) { 25 } else { 1 };
+
 #[test]
 fn all_lookups_say_the_same() {
-    for file in [vectors("valid"), vectors("either")].concat() {
-        let Ok(view) = View::parse_sorting(&file, &mut [Slot::EMPTY; 64]) else { continue };
+    for file in [vectors("valid"), vectors("either")].concat().iter().step_by(STEP) {
+        let Ok(view) = View::parse_sorting(file, &mut [Slot::EMPTY; 64]) else { continue };
         let mut names: Vec<String> =
             view.tensors().flatten().map(|tensor| tensor.name().to_string()).collect();
         names.push("not there".into());
@@ -150,7 +153,7 @@ fn all_lookups_say_the_same() {
 
 #[test]
 fn a_chain_leads_to_every_name() {
-    for count in [1, 2, 3, 100, 1000] {
+    for count in [1, 2, 3, 100, 1000 / STEP] {
         let names: Vec<String> = (0..count).map(|i| format!("model.layers.{i}.weight")).collect();
         let file = named(&names);
         let view = View::parse(&file).expect("it is sound");
