@@ -7,6 +7,7 @@ use super::{Class, Error, Field, IndexPart, MAX_HEADER_LEN};
 use crate::dtype::Dtype;
 #[cfg(feature = "defmt")]
 use crate::error::log::Named;
+use core::convert::Infallible;
 
 /// Makes [`ErrorKind`] and [`Fault`] of the table.
 ///
@@ -82,36 +83,57 @@ macro_rules! errors {
             }
         }
 
-        /// An [`ErrorKind`] in two bytes, without the numbers: those who find one still have them. An error as large as it is would
-        /// be copied from frame to frame, and a header is read on small stacks.
+        /// An [`ErrorKind`] in two bytes. Numbers are no part of it: a kind that has some is [`Numbered`], and the parser knows them.
+        /// An error as large as an [`ErrorKind`] would be copied from frame to frame, and a header is read on small stacks.
         #[derive(Clone, Copy)]
         #[allow(dead_code)] // what no parser finds
         pub(crate) enum Fault {
-            $($($name $(($type))?,)*)*
-            /// What was built upon the parser found something of its own.
-            Other,
+            $($($name $(($type))? $((replace!($($field)* => Infallible)))?,)*)*
+            Numbered(Numbered),
         }
 
         impl Fault {
-            /// The kind, if it has no numbers. Those who found another kind know them, and what it is.
-            pub(crate) const fn kind(self) -> ErrorKind {
+            /// The kind, unless its numbers are still to be found.
+            pub(crate) const fn kind(self) -> Result<ErrorKind, Numbered> {
                 match self {
-                    $($(Self::$name $(($value))? =>
-                        without_numbers!(ErrorKind::$name $(($value))? $(, $($field)*)?),)*)*
-                    Self::Other => ErrorKind::Changed,
+                    $($(Self::$name $(($value))? $((replace!($($field)* => none)))? =>
+                        plain!($name $(($value))? $({none $($field)*})?),)*)*
+                    Self::Numbered(numbered) => Err(numbered),
                 }
             }
         }
     };
 }
 
-/// The kind, but for one with fields.
-macro_rules! without_numbers {
-    ($kind:expr) => {
-        $kind
+/// A kind of the header that has numbers.
+#[derive(Clone, Copy)]
+pub(crate) enum Numbered {
+    HeaderTooLarge,
+    HeaderBeyondFile,
+    Rank,
+    /// What `tensor::info::mismatch` finds.
+    Mismatch,
+    /// What was built upon the parser found something of its own.
+    Other,
+}
+
+/// One thing for each of many.
+macro_rules! replace {
+    ($($each:ident)* => $other:ident) => {
+        $other
     };
-    ($kind:expr, $($field:ident)*) => {
-        ErrorKind::Changed
+}
+
+/// The kind that has no numbers. A [`Fault`] of a kind with numbers cannot be made.
+macro_rules! plain {
+    ($kind:ident) => {
+        Ok(ErrorKind::$kind)
+    };
+    ($kind:ident ($value:ident)) => {
+        Ok(ErrorKind::$kind($value))
+    };
+    ($kind:ident {$none:ident $($field:ident)*}) => {
+        match $none {}
     };
 }
 

@@ -3,7 +3,7 @@
 use super::scanner::HeaderParser;
 use super::signal::{Signal, Signals};
 use super::text::Text;
-use crate::error::table::Fault;
+use crate::error::table::{Fault, Numbered};
 use crate::error::{Error, ErrorKind};
 use crate::shape::Shape;
 use crate::tensor::info::TensorInfo;
@@ -123,8 +123,12 @@ impl<'s> Entries<'s> {
                 Signal::Name => self.keep_name(&self.parser.piece(run)),
                 Signal::Metadata => self.name_len = 0,
                 Signal::Shape => self.shape = Shape::SCALAR,
-                Signal::Dim if !self.keep_dim() => return self.parser.stop_here(Fault::Rank),
-                Signal::Tensor if !self.keep_place() => return self.parser.stop_here(Fault::Other),
+                Signal::Dim if !self.keep_dim() => {
+                    return self.parser.stop_here(Fault::Numbered(Numbered::Rank));
+                }
+                Signal::Tensor if !self.keep_place() => {
+                    return self.parser.stop_here(Fault::Numbered(Numbered::Other));
+                }
                 _ if signal.ends() => return signal,
                 _ => {}
             }
@@ -133,7 +137,7 @@ impl<'s> Entries<'s> {
 
     pub(crate) const fn error(&self) -> Error {
         match self.parser.fault() {
-            Fault::Other => {
+            Fault::Numbered(Numbered::Other) => {
                 let (needed, capacity) = (self.name_len as u64, self.name.len() as u64);
                 ErrorKind::NameLength { needed, capacity }.at(self.name_at as u64)
             }

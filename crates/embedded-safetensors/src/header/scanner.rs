@@ -28,10 +28,10 @@ use super::text::{
     Unicode, UnicodeStep, Utf8, Utf8Char, Word, behind_escapes, behind_even, behind_plain, equal, unescape,
 };
 use crate::dtype::Dtype;
-use crate::error::table::Fault;
+use crate::error::table::{Fault, Numbered};
 use crate::error::{Error, ErrorKind, Field, MAX_HEADER_LEN};
 use crate::shape::{MAX_RANK, Shape};
-use crate::tensor::info::{Agreement, Extent, TensorInfo};
+use crate::tensor::info::{Extent, TensorInfo, is_of_shape, mismatch};
 use crate::util::bytes::low_u32;
 
 /// An incremental parser of a safetensors header, resumable at every byte.
@@ -406,11 +406,11 @@ impl HeaderParser {
             if self.position == LENGTH_END {
                 self.state = State::Header;
                 if self.number > MAX_HEADER_LEN {
-                    return self.stop(Fault::HeaderTooLarge, 0);
+                    return self.stop(Fault::Numbered(Numbered::HeaderTooLarge), 0);
                 }
                 self.end = low_u32(self.number) + LENGTH_END;
                 if self.end > self.fault_at {
-                    return self.stop(Fault::HeaderBeyondFile, self.fault_at);
+                    return self.stop(Fault::Numbered(Numbered::HeaderBeyondFile), self.fault_at);
                 }
                 return Signal::Length;
             }
@@ -632,17 +632,24 @@ impl HeaderParser {
         if self.fields != ALL {
             return (self.missing_field(), Signal::Nothing);
         }
-        if !matches!(self.reading, Reading::Events) {
-            let (fault, at) = match Agreement::of(self.dtype, self.elements, self.begin, self.range_end) {
-                Agreement::Full => return (State::AfterMember, Signal::TensorEnd),
-                Agreement::Overflow => (Fault::Overflow, self.shape_at),
-                Agreement::SubByte => (Fault::SubByte, self.shape_at),
-                Agreement::Reversed => (Fault::Reversed, self.begin_at),
-                Agreement::Size => (Fault::Size, self.begin_at),
-            };
-            return (self.fail(fault, at), Signal::Nothing);
+        if !matches!(self.reading, Reading::Events) && self.mismatch().is_some() {
+            return (self.fail_entry(), Signal::Nothing);
         }
         (State::AfterMember, Signal::TensorEnd)
+    }
+
+    const fn mismatch(&self) -> Option<ErrorKind> {
+        mismatch(self.dtype, self.elements, self.begin, self.range_end)
+    }
+
+    #[cold]
+    #[inline(never)]
+    const fn fail_entry(&mut self) -> State {
+        let at = match self.mismatch() {
+            Some(kind) if is_of_shape(kind) => self.shape_at,
+            _ => self.begin_at,
+        };
+        self.fail(Fault::Numbered(Numbered::Mismatch), at)
     }
 
     #[cold]
@@ -875,7 +882,7 @@ impl HeaderParser {
             _ if self.position == self.end => return self.at_end(),
             _ if !is_first => Fault::Changed,
             None => Fault::FileTooShort,
-            Some(_) => Fault::HeaderBeyondFile,
+            Some(_) => Fault::Numbered(Numbered::HeaderBeyondFile),
         };
         self.stop(fault, self.position)
     }
@@ -898,20 +905,24 @@ impl HeaderParser {
 
     /// The error behind [`Signal::Failed`], as far as the parser knows it.
     pub(crate) const fn error(&self) -> Error {
-        let at = self.fault_at as u64;
-        let length = (self.end - LENGTH_END) as u64;
-        let lack = match self.fault {
-            Fault::HeaderTooLarge => return ErrorKind::HeaderTooLarge { length: self.number }.at(at),
-            Fault::HeaderBeyondFile => {
-                return ErrorKind::HeaderBeyondFile { length, present: at - LENGTH_END as u64 }.at(at);
-            }
-            Fault::Rank => return ErrorKind::Rank { limit: MAX_RANK.to_le_bytes()[0] }.at(at),
-            Fault::SubByte => Agreement::SubByte,
-            Fault::Reversed => Agreement::Reversed,
-            Fault::Size => Agreement::Size,
-            other => return other.kind().at(at),
+        let kind = match self.fault.kind() {
+            Ok(kind) => kind,
+            Err(numbered) => self.with_numbers(numbered),
         };
-        lack.kind(self.dtype, self.elements, self.begin, self.range_end).at(at)
+        kind.at(self.fault_at as u64)
+    }
+
+    const fn with_numbers(&self, kind: Numbered) -> ErrorKind {
+        match (kind, self.mismatch()) {
+            (Numbered::HeaderTooLarge, _) => ErrorKind::HeaderTooLarge { length: self.number },
+            (Numbered::HeaderBeyondFile, _) => ErrorKind::HeaderBeyondFile {
+                length: (self.end - LENGTH_END) as u64,
+                present: (self.fault_at - LENGTH_END) as u64,
+            },
+            (Numbered::Rank, _) => ErrorKind::Rank { limit: MAX_RANK.to_le_bytes()[0] },
+            (Numbered::Mismatch, Some(kind)) => kind,
+            (Numbered::Mismatch, None) | (Numbered::Other, _) => ErrorKind::Changed,
+        }
     }
 
     /// The element type of the tensor that is complete.

@@ -10,7 +10,7 @@ use super::scanner::{HeaderParser, Reading, behind};
 use super::text::behind_plain;
 use crate::dtype::Dtype;
 use crate::shape::{MAX_RANK, Shape};
-use crate::tensor::info::{Agreement, Extent};
+use crate::tensor::info::{Extent, mismatch};
 use crate::util::bytes::{WORDS, low_u32};
 
 /// No entry of a tensor is shorter, with the comma before it.
@@ -77,7 +77,7 @@ const fn entry(text: &[u8], at: u32) -> Option<(Whole<'_>, &[u8])> {
     let Some((begin, rest)) = number(offsets) else { return None };
     let Some(rest) = behind_comma(rest, is_spaced) else { return None };
     let Some((end, [b']', b'}', rest @ ..])) = number(rest) else { return None };
-    if !matches!(Agreement::of(dtype, elements, begin, end), Agreement::Full) {
+    if mismatch(dtype, elements, begin, end).is_some() {
         return None;
     }
     let begin_at = at + low_u32((text.len() - offsets.len()) as u64);

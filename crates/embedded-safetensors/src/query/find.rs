@@ -1,7 +1,7 @@
 //! Tensors found by their names, as many as are wanted in one pass over the header.
 
 use crate::dtype::Dtype;
-use crate::error::table::Fault;
+use crate::error::table::{Fault, Numbered};
 use crate::error::{Error, ErrorKind};
 use crate::header::progress::{Machine, Progress};
 use crate::header::{HeaderParser, Signal, Signals, Whole};
@@ -310,7 +310,7 @@ impl Lookup {
                     self.parser.stop_here(if signal == Signal::Tensor {
                         Fault::NameTwice
                     } else {
-                        Fault::Rank
+                        Fault::Numbered(Numbered::Rank)
                     });
                 }
             }

@@ -5,7 +5,7 @@ use super::walk::{ByteRuns, Runs, Walk};
 use crate::dtype::Dtype;
 use crate::error::ErrorKind;
 use crate::shape::{self, MAX_RANK, Shape};
-use crate::tensor::info::Agreement;
+use crate::tensor::info::mismatch;
 use crate::util::bytes;
 use crate::values::convert::{bits_of_value, values_of_element};
 
@@ -234,9 +234,9 @@ impl SlicePlan {
 /// What keeps a tensor from having this dtype, these dimensions and so many bytes.
 const fn agree(dtype: Dtype, dims: &[u64], byte_len: u64) -> Result<(), ErrorKind> {
     match shape::elements(dims) {
-        Ok(elements) => match Agreement::of(dtype, elements, 0, byte_len) {
-            Agreement::Full => Ok(()),
-            lack => Err(lack.kind(dtype, elements, 0, byte_len)),
+        Ok(elements) => match mismatch(dtype, elements, 0, byte_len) {
+            None => Ok(()),
+            Some(kind) => Err(kind),
         },
         Err(kind) => Err(kind),
     }

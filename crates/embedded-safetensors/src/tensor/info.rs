@@ -28,9 +28,9 @@ impl TensorInfo {
             Ok(elements) => elements,
             Err(kind) => return Err(kind),
         };
-        match Agreement::of(dtype, elements, begin, end) {
-            Agreement::Full => Ok(Self { dtype, shape, begin, end }),
-            lack => Err(lack.kind(dtype, elements, begin, end)),
+        match mismatch(dtype, elements, begin, end) {
+            None => Ok(Self { dtype, shape, begin, end }),
+            Some(kind) => Err(kind),
         }
     }
 
@@ -79,41 +79,23 @@ pub(crate) struct Extent {
     pub(crate) begin_at: u32,
 }
 
-/// Whether `begin..end` spans exactly the bytes that `elements` elements of `dtype` take, or what is wrong.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Agreement {
-    Full,
-    /// The number of *bits* does not fit into 64 bits, as in the reference.
-    Overflow,
-    /// There is no padding in the format: elements narrower than a byte must fill whole bytes together.
-    SubByte,
-    Reversed,
-    Size,
+/// Why `begin..end` does not span exactly the bytes that `elements` elements of `dtype` take, if it does not.
+pub(crate) const fn mismatch(dtype: Dtype, elements: u64, begin: u64, end: u64) -> Option<ErrorKind> {
+    let bits = dtype.bits();
+    match (elements.checked_mul(bits as u64), end.checked_sub(begin)) {
+        // The number of *bits* must fit into 64 bits, as in the reference.
+        (None, _) => Some(ErrorKind::Overflow),
+        // There is no padding in the format: elements narrower than a byte must fill whole bytes together.
+        (Some(total), _) if total & 7 != 0 => Some(ErrorKind::SubByte { elements, bits }),
+        (_, None) => Some(ErrorKind::Reversed { begin, end }),
+        (Some(total), Some(range)) if total >> 3 != range => {
+            Some(ErrorKind::Size { range, needed: total >> 3 })
+        }
+        _ => None,
+    }
 }
 
-impl Agreement {
-    pub(crate) const fn of(dtype: Dtype, elements: u64, begin: u64, end: u64) -> Self {
-        match (elements.checked_mul(dtype.bits() as u64), end.checked_sub(begin)) {
-            (None, _) => Self::Overflow,
-            (Some(total), _) if total & 7 != 0 => Self::SubByte,
-            (_, None) => Self::Reversed,
-            (Some(total), Some(range)) if total >> 3 != range => Self::Size,
-            _ => Self::Full,
-        }
-    }
-
-    /// What is wrong, with its numbers.
-    pub(crate) const fn kind(self, dtype: Dtype, elements: u64, begin: u64, end: u64) -> ErrorKind {
-        let bits = dtype.bits();
-        match self {
-            Self::Overflow => ErrorKind::Overflow,
-            Self::SubByte => ErrorKind::SubByte { elements, bits },
-            Self::Reversed => ErrorKind::Reversed { begin, end },
-            // Neither can wrap: that would be one of those above.
-            Self::Size | Self::Full => {
-                let needed = elements.wrapping_mul(bits as u64) >> 3;
-                ErrorKind::Size { range: end.wrapping_sub(begin), needed }
-            }
-        }
-    }
+/// Whether a mismatch is told at the shape. All others are told at the first offset.
+pub(crate) const fn is_of_shape(mismatch: ErrorKind) -> bool {
+    matches!(mismatch, ErrorKind::Overflow | ErrorKind::SubByte { .. })
 }
