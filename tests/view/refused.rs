@@ -1,7 +1,7 @@
 //! What a program reads that does not build. In a const these are build errors; here the same sentences are caught.
 
 use crate::view::made::{MODEL, NET, NET_DATA, made};
-use embedded_safetensors::{Dtype, View, values::AlignedFile};
+use embedded_safetensors::{Dtype, ErrorKind, View, values::AlignedFile};
 use std::panic::catch_unwind;
 use support::file::with_header;
 
@@ -83,10 +83,10 @@ fn a_file_that_is_not_sound_is_refused_with_its_error() {
         refusal(|| View::embed(made!(4, HOLE, b"xyz"))),
         refusal(|| View::embed(made!(4, BACKWARDS, b"xyz"))),
     ];
-    let why = "begins at 2, but the tensor before it ends at 1 (1 byte belongs to no tensor)";
+    let hole = ErrorKind::Hole { begin: 2, previous_end: 1 };
     assert_eq!(
         sentences,
-        [107, 55].map(|at| format!("error[layout.hole] at byte {at}: tensor \"b\": {why}"))
+        [107, 55].map(|at| format!("error[layout.hole] at byte {at}: tensor \"b\": {hole}"))
     );
 }
 
