@@ -38,6 +38,8 @@ pub enum Kinds {
     All,
     /// What can be written from Python: no `F6_*`, and of `F4` only pairs.
     Python,
+    /// Two dtypes of each width, where there are two. What is made of them stays the same when a dtype is added.
+    Fixed,
 }
 
 impl Named {
@@ -167,15 +169,18 @@ impl Dictionary {
 }
 
 impl Kinds {
-    fn dtypes(self) -> impl Iterator<Item = Dtype> {
-        let all = Dtype::ALL.iter().copied();
-        all.filter(move |&dtype| self == Self::All || dtype.bits() != 6)
+    fn dtypes(self) -> Vec<Dtype> {
+        use Dtype::{BF16, C64, F4, F6_E2M3, F6_E3M2, F16, F32, F64, I32, U8};
+        match self {
+            Self::All => Dtype::ALL.to_vec(),
+            Self::Python => Dtype::ALL.iter().copied().filter(|dtype| dtype.bits() != 6).collect(),
+            Self::Fixed => vec![F4, F6_E2M3, F6_E3M2, Dtype::BOOL, U8, F16, BF16, F32, I32, C64, F64],
+        }
     }
 
     /// A tensor of any dtype and shape.
     pub fn tensor(self, name: String, random: &mut Random) -> Named {
-        let dtypes: Vec<_> = self.dtypes().collect();
-        let dtype = random.pick(&dtypes);
+        let dtype = random.pick(&self.dtypes());
         Named::random(name, dtype, self.dims(dtype, random), random)
     }
 
@@ -198,13 +203,13 @@ impl Kinds {
     /// Elements narrower than a byte come in whole bytes.
     fn whole_bytes(self, dtype: Dtype, mut dims: Vec<u64>, random: &mut Random) -> Vec<u64> {
         let bits = dims.iter().product::<u64>() * u64::from(dtype.bits());
-        let is_halved = |last: &u64| self == Self::All || dtype.bits() != 4 || last.is_multiple_of(2);
+        let is_halved = |last: &u64| self != Self::Python || dtype.bits() != 4 || last.is_multiple_of(2);
         if bits % 8 == 0 && dims.last().is_none_or(is_halved) {
             return dims;
         }
         match dims.len() {
             0 => dims.push(4),
-            rank if self == Self::All => dims[random.below(rank)] *= 4,
+            rank if self != Self::Python => dims[random.below(rank)] *= 4,
             rank => dims[rank - 1] *= 4,
         }
         dims

@@ -144,16 +144,18 @@ const fn behind_quote(word: u64) -> (u64, usize) {
     (u64::MAX >> (64 - 8 * len), len as usize)
 }
 
-const SLOTS: usize = 32;
+/// So many that a factor is found soon, also when there are some dtypes more.
+const SLOTS: usize = 64;
 
 /// Where the dtype of a name stands in [`DTYPES`].
 const fn slot(name: u64, factor: u32) -> usize {
-    (low_u32(name).wrapping_add(low_u32(name >> 32)).wrapping_mul(factor) >> 27) as usize
+    (low_u32(name).wrapping_add(low_u32(name >> 32)).wrapping_mul(factor) >> (32 - SLOTS.trailing_zeros()))
+        as usize
 }
 
 /// No two names have the same slot with it.
 const FACTOR: u32 = {
-    let mut factor: u32 = 0x1BFC_9C1D;
+    let mut factor: u32 = 1;
     while !is_perfect(factor) {
         factor = factor.wrapping_mul(0x9E37_79B1).wrapping_add(2);
     }
@@ -161,7 +163,7 @@ const FACTOR: u32 = {
 };
 
 const fn is_perfect(factor: u32) -> bool {
-    let (mut taken, mut left) = (0u32, Dtype::ALL);
+    let (mut taken, mut left) = (0u64, Dtype::ALL);
     while let [dtype, rest @ ..] = left {
         let bit = 1 << slot(packed(*dtype), factor);
         if taken & bit != 0 {
