@@ -66,7 +66,7 @@ pub struct HeaderParser {
     token_kind: State,
     /// What follows behind the colon.
     behind: State,
-    /// One bit for each field that the entry has so far.
+    /// One bit for each field that the entry has so far; how many braces are open in one that is passed by.
     fields: u8,
     pub(super) dtype: Dtype,
     pub(super) metadata_seen: bool,
@@ -798,12 +798,12 @@ impl HeaderParser {
                     (State::SkimText, _) => State::SkimText,
                     (_, b'"') => State::SkimText,
                     (_, b'{') => {
-                        self.nesting.open(true);
+                        self.fields = self.fields.wrapping_add(1);
                         State::Skim
                     }
                     (_, b'}') => {
-                        self.nesting.close();
-                        if self.nesting.is_empty() {
+                        self.fields = self.fields.wrapping_sub(1);
+                        if self.fields == 0 {
                             return (State::AfterMember, left);
                         }
                         State::Skim
