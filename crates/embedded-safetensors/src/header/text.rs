@@ -331,13 +331,6 @@ const fn special(bytes: usize) -> usize {
     (bytes | controls_and_quotes | backslashes) & tops
 }
 
-/// Whether a word can be read at any address at once. Where bytes are read one by one, they are looked at one by one.
-const UNALIGNED: bool = cfg!(any(
-    target_pointer_width = "64",
-    target_arch = "x86",
-    all(target_arch = "arm", target_has_atomic = "32")
-));
-
 /// What follows the words at the start that have neither a brace, nor a backslash, nor a byte above 0x7B, and whether an odd number of quotes was among
 /// them.
 #[inline(always)]
@@ -345,7 +338,7 @@ pub(super) const fn behind_even(text: &[u8]) -> (&[u8], bool) {
     const ONES: usize = usize::MAX / 255;
     const TOPS: usize = ONES * 0x80;
     let (mut left, mut others) = (text, 0);
-    while let (true, Some((word, rest))) = (UNALIGNED, left.split_first_chunk()) {
+    while let Some((word, rest)) = left.split_first_chunk() {
         let word = usize::from_le_bytes(*word);
         let backslashes = (word ^ (ONES * b'\\' as usize)).wrapping_sub(ONES);
         let braces = (word & !TOPS).wrapping_add(ONES * (0x80 - b'{' as usize));
