@@ -120,17 +120,17 @@ impl<'s> Entries<'s> {
             // A fault of the file goes before a limit of the memory.
             let signal = self.parser.advance(input, &mut run, Self::TOLD);
             match signal {
-                Signal::Name => self.keep_name(&self.parser.piece(run)),
+                Signal::Name | Signal::Tensor => self.keep_name(&self.parser.piece(signal, run)),
                 Signal::Metadata => self.name_len = 0,
                 Signal::Shape => self.shape = Shape::SCALAR,
                 Signal::Dim if !self.keep_dim() => {
                     return self.parser.stop_here(Fault::Numbered(Numbered::Rank));
                 }
-                Signal::Tensor if !self.keep_place() => {
-                    return self.parser.stop_here(Fault::Numbered(Numbered::Other));
-                }
                 _ if signal.ends() => return signal,
                 _ => {}
+            }
+            if matches!(signal, Signal::Tensor) && !self.keep_place() {
+                return self.parser.stop_here(Fault::Numbered(Numbered::Other));
             }
         }
     }

@@ -90,7 +90,7 @@ impl HeaderParser {
     const fn event<'i>(&self, signal: Signal, run: &'i [u8]) -> Event<'i> {
         match signal {
             Signal::Length => Event::Length(self.number),
-            Signal::Name => Event::Name(self.piece(run)),
+            Signal::Name => Event::Name(self.piece(signal, run)),
             Signal::Tensor => Event::Tensor,
             Signal::Metadata => Event::Metadata,
             Signal::Dtype => Event::Dtype(self.dtype),
@@ -100,9 +100,9 @@ impl HeaderParser {
             Signal::End => Event::End(self.range_end),
             Signal::TensorEnd => Event::TensorEnd,
             Signal::MetadataNull => Event::MetadataNull,
-            Signal::Key => Event::Key(self.piece(run)),
+            Signal::Key => Event::Key(self.piece(signal, run)),
             Signal::KeyEnd => Event::KeyEnd,
-            Signal::Value => Event::Value(self.piece(run)),
+            Signal::Value => Event::Value(self.piece(signal, run)),
             Signal::ValueEnd => Event::ValueEnd,
             Signal::MetadataEnd => Event::MetadataEnd,
             Signal::HeaderEnd => Event::HeaderEnd,
@@ -110,9 +110,12 @@ impl HeaderParser {
         }
     }
 
-    /// The piece of text that was signalled last, with the run that came with it.
-    pub(crate) const fn piece<'i>(&self, run: &'i [u8]) -> Text<'i> {
-        if run.is_empty() { Text::escape(self.character) } else { Text::run(run) }
+    /// The piece of text that came with the last signal. It may be empty where that is the end of a string.
+    pub(crate) const fn piece<'i>(&self, signal: Signal, run: &'i [u8]) -> Text<'i> {
+        match signal {
+            Signal::Name | Signal::Key | Signal::Value if run.is_empty() => Text::escape(self.character),
+            _ => Text::run(run),
+        }
     }
 
     /// The error that is due when the file ends where the input ended, or `Ok` when the header is

@@ -201,7 +201,8 @@ impl HeaderParser {
     }
 
     /// Reads on to a signal that is told, and moves `input` past what it consumed. A piece of text that stands in the input is left
-    /// in `run`; one that does not leaves an empty `run`.
+    /// in `run`; one that does not leaves an empty `run`. So is the last piece of a string whose end is told, unless
+    /// [both are told](Signals::are_apart).
     #[inline(never)]
     pub(crate) const fn advance<'i>(
         &mut self,
@@ -268,9 +269,12 @@ impl HeaderParser {
                     };
                     let told_as = self.piece_signal();
                     if !piece.is_empty() && told.has(told_as) {
-                        self.keep(piece);
                         *run = piece;
-                        break told_as;
+                        let is_last = matches!(left, [b'"', ..]) && !self.utf8.is_open();
+                        if !is_last || told.are_apart() {
+                            self.keep(piece);
+                            break told_as;
+                        }
                     }
                     // Where nobody is told what a text says, escapes of one letter are only passed by.
                     if let (State::TextValue, [b'\\', ..], false) =

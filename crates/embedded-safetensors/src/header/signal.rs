@@ -50,8 +50,11 @@ impl Signal {
 #[derive(Clone, Copy)]
 pub(crate) struct Signals(u32);
 
+/// No signal has this bit.
+const APART: u32 = 1 << 31;
+
 impl Signals {
-    /// All that is an event.
+    /// All that is an event, each by itself.
     pub(crate) const ALL: Self = Self(!(1 << Signal::Nothing as u8));
 
     /// These.
@@ -62,6 +65,12 @@ impl Signals {
             left = rest;
         }
         Self(bits)
+    }
+
+    /// Whether the last piece of a string is told before its end is. Otherwise it comes with the signal of the end.
+    #[inline(always)]
+    pub(crate) const fn are_apart(self) -> bool {
+        self.0 & APART != 0
     }
 
     #[inline(always)]

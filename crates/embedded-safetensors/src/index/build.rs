@@ -159,11 +159,15 @@ impl<'m> IndexBuilder<'m> {
                 self.keep(&entry);
             }
             let signal = self.parser.advance(input, &mut run, TOLD);
+            let piece = self.parser.piece(signal, run);
             match signal {
                 Signal::NeedInput | Signal::HeaderEnd | Signal::Failed => return signal,
-                Signal::Name => self.keep_name(self.parser.piece(run).as_bytes()),
+                Signal::Name => self.keep_name(piece.as_bytes()),
                 Signal::Metadata => self.name_len = 0,
-                Signal::Tensor => self.end_name(low_u32(self.parser.event_start())),
+                Signal::Tensor => {
+                    self.keep_name(piece.as_bytes());
+                    self.end_name(low_u32(self.parser.event_start()));
+                }
                 Signal::Shape => self.begin_shape(),
                 Signal::Dim => self.keep_dim(self.parser.dim()),
                 Signal::TensorEnd => self.end_entry(),

@@ -223,9 +223,11 @@ impl Lookup {
                 _ => ALL,
             };
             let signal = self.parser.advance(input, &mut run, told);
+            if matches!(signal, Signal::Name | Signal::Tensor) && self.name_len != OTHER {
+                self.see_piece(signal, run, wanted);
+            }
             match signal {
                 Signal::NeedInput | Signal::HeaderEnd | Signal::Failed => return signal,
-                Signal::Name => self.see_piece(run, wanted),
                 Signal::Tensor | Signal::Dim | Signal::TensorEnd if self.name_len != OTHER => {
                     self.take(signal, wanted);
                 }
@@ -284,8 +286,8 @@ impl Lookup {
     // What the next two have on the stack must not wait there for the parser: their caller calls that too.
 
     #[inline(never)]
-    fn see_piece<'n>(&mut self, run: &[u8], wanted: &mut [impl Seek<'n>]) {
-        let piece = self.parser.piece(run);
+    fn see_piece<'n>(&mut self, signal: Signal, run: &[u8], wanted: &mut [impl Seek<'n>]) {
+        let piece = self.parser.piece(signal, run);
         let piece = piece.as_bytes();
         let passed = self.name_len;
         self.name_len = OTHER;

@@ -94,16 +94,27 @@ impl<'v> Pairs<'v> {
     }
 
     fn take(&mut self, input: &mut &[u8]) -> Signal {
+        const TOLD: Signals = Signals::of(&[
+            Signal::Metadata,
+            Signal::MetadataNull,
+            Signal::Key,
+            Signal::KeyEnd,
+            Signal::Value,
+            Signal::ValueEnd,
+        ]);
         let mut run: &[u8] = &[];
         loop {
-            let signal = self.parser.advance(input, &mut run, Signals::ALL);
+            let signal = self.parser.advance(input, &mut run, TOLD);
+            let piece = self.parser.piece(signal, run);
             match signal {
-                Signal::NeedInput | Signal::HeaderEnd | Signal::Failed => return signal,
                 Signal::Metadata => self.found_at = Some(self.parser.event_start()),
                 Signal::MetadataNull => self.found_at = None,
-                Signal::Key => self.key_len += self.keep(self.parser.piece(run).as_bytes()),
+                Signal::Key | Signal::KeyEnd => self.key_len += self.keep(piece.as_bytes()),
+                Signal::Value | Signal::ValueEnd => self.value_len += self.keep(piece.as_bytes()),
+                _ => return signal,
+            }
+            match signal {
                 Signal::KeyEnd if self.repeats() => return self.parser.stop_here(Fault::KeyTwice),
-                Signal::Value => self.value_len += self.keep(self.parser.piece(run).as_bytes()),
                 Signal::ValueEnd => self.end_pair(),
                 _ => {}
             }

@@ -53,14 +53,18 @@ impl<'k, 'v> ValueSearch<'k, 'v> {
     }
 
     fn take(&mut self, input: &mut &[u8]) -> Signal {
+        const TOLD: Signals = Signals::of(&[Signal::Key, Signal::KeyEnd, Signal::Value, Signal::ValueEnd]);
         let mut run: &[u8] = &[];
         loop {
-            let signal = self.parser.advance(input, &mut run, Signals::ALL);
+            let signal = self.parser.advance(input, &mut run, TOLD);
+            let piece = self.parser.piece(signal, run);
             match signal {
-                Signal::NeedInput | Signal::HeaderEnd | Signal::Failed => return signal,
-                Signal::Key => self.see_key(self.parser.piece(run).as_bytes()),
+                Signal::Key | Signal::KeyEnd => self.see_key(piece.as_bytes()),
+                Signal::Value | Signal::ValueEnd => self.keep(piece.as_bytes()),
+                _ => return signal,
+            }
+            match signal {
                 Signal::KeyEnd if self.repeats() => return self.parser.stop_here(Fault::KeyTwice),
-                Signal::Value if self.matches => self.keep(self.parser.piece(run).as_bytes()),
                 Signal::ValueEnd => self.end_value(),
                 _ => {}
             }
@@ -81,6 +85,9 @@ impl<'k, 'v> ValueSearch<'k, 'v> {
 
     /// Counts on where the memory ends, so that the error can say how much is needed.
     fn keep(&mut self, piece: &[u8]) {
+        if !self.matches {
+            return;
+        }
         let room = usize::try_from(self.value_len).ok().and_then(|from| self.value.get_mut(from..));
         copy(room.unwrap_or(&mut []), piece);
         self.value_len += piece.len() as u64;

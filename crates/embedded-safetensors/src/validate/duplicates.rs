@@ -118,11 +118,14 @@ impl<'s> DuplicateCheck<'s> {
             Signals::of(&[Signal::Name, Signal::Tensor, Signal::Metadata, Signal::Key, Signal::KeyEnd]);
         let mut run: &[u8] = &[];
         loop {
-            match self.parser.advance(input, &mut run, TOLD) {
+            let signal = self.parser.advance(input, &mut run, TOLD);
+            if matches!(signal, Signal::Name | Signal::Tensor | Signal::Key | Signal::KeyEnd) {
+                self.take(&self.parser.piece(signal, run));
+            }
+            match signal {
                 Signal::NeedInput => return Some(Progress::NeedInput),
                 Signal::HeaderEnd => return self.end_pass(),
                 Signal::Failed => return None,
-                Signal::Name | Signal::Key => self.take(&self.parser.piece(run)),
                 Signal::Tensor => {
                     self.end_name(false);
                     if self.skims {
