@@ -137,9 +137,8 @@ fn is_of_tensor(kind: ErrorKind) -> bool {
 
 /// Whether it takes more than one entry, or the length of the file, to see it.
 fn is_of_layout(kind: ErrorKind) -> bool {
-    ["layout.hole", "layout.overlap", "data.", "container.header-beyond-file"]
-        .iter()
-        .any(|area| kind.code().starts_with(area))
+    let areas = ["layout.", "data.", "container.header-beyond-file"];
+    areas.iter().any(|area| kind.code().starts_with(area)) && !is_of_tensor(kind)
 }
 
 impl<'f> Case<'f> {

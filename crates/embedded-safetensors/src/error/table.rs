@@ -1,5 +1,8 @@
 //! The table of errors: what each means and where it is found, its code, and its sentence. Everything else that is known of an
 //! error is made of its line here.
+//!
+//! The area of a code says what it takes to find it: `tensor.`, one tensor whose entry is complete (but for `layout.reversed`);
+//! `layout.`, several of them; `data.`, the length of the file. All other areas are found on the way.
 
 use super::sentence::Part::{Byte, Bytes, Member, Number, Type};
 use super::sentence::{Sentence, fits};
