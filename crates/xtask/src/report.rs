@@ -122,9 +122,15 @@ impl Report {
             let Tally { passed, failed, faults, notes } = &tally;
             let (verdict, time) = (if *failed > 0 { "FAILED" } else { "ok" }, time.as_secs_f32());
             println!("{name:12}{verdict:8}{passed:6} passed{failed:5} failed{time:8.1} s");
-            let faults = faults.iter().take(SHOWN).map(|fault| format!("FAILED  {fault}"));
+            let shown = faults.iter().take(SHOWN).map(|fault| format!("FAILED  {fault}"));
+            let hidden = faults.len().saturating_sub(SHOWN);
+            let hidden = (hidden > 0).then(|| format!("FAILED  {hidden} more, which are told above"));
             let again = (*failed > 0).then(|| format!("again: {}", (self.again)(name)));
-            faults.chain(again).chain(notes.iter().cloned()).for_each(|line| println!("{:12}{line}", ""));
+            shown
+                .chain(hidden)
+                .chain(again)
+                .chain(notes.iter().cloned())
+                .for_each(|line| println!("{:12}{line}", ""));
             sum.add(tally);
         }
         println!("{:39}{:8.1} s", "to install what was missing", machine::time_of_installing().as_secs_f32());
