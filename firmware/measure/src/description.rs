@@ -5,7 +5,9 @@ use embedded_safetensors::{
     write::{FileSpec, TensorSpec},
 };
 
-/// Twice as many as there are dtypes.
+/// One dtype of each width, lowest rank first. What is measured stays the same when a dtype is added.
+const DTYPES: [Dtype; 6] = [Dtype::F4, Dtype::F6_E2M3, Dtype::U8, Dtype::F16, Dtype::F32, Dtype::F64];
+
 pub const TENSORS: usize = 44;
 pub const KEYS: usize = 50;
 
@@ -44,7 +46,7 @@ static SPECS: [TensorSpec<'static>; TENSORS] = {
     let mut specs = [TensorSpec::new("", Dtype::U8, &[]); TENSORS];
     let mut index = 0;
     while index < TENSORS {
-        let dtype = Dtype::ALL[scattered(index, TENSORS) * 5 % Dtype::ALL.len()];
+        let dtype = DTYPES[scattered(index, TENSORS) * 5 % DTYPES.len()];
         specs[index] = TensorSpec::new(text(&NAMES[index]), dtype, &DIMS[index]);
         index += 1;
     }
