@@ -144,7 +144,7 @@ const fn behind_quote(word: u64) -> (u64, usize) {
     (u64::MAX >> (64 - 8 * len), len as usize)
 }
 
-/// So many that a factor is found soon, also when there are some dtypes more.
+/// So many that a factor is found soon, even with a few more dtypes.
 const SLOTS: usize = 64;
 
 /// Where the dtype of a name stands in [`DTYPES`].

@@ -1,8 +1,8 @@
 //! The table of errors: what each means and where it is found, its code, and its sentence. Everything else that is known of an
 //! error is made of its line here.
 //!
-//! The area of a code says what it takes to find it: `tensor.`, one tensor whose entry is complete (but for `layout.reversed`);
-//! `layout.`, several of them; `data.`, the length of the file. All other areas are found on the way.
+//! Of the codes of a file, `tensor.` and `layout.reversed` concern one tensor; all other `layout.` codes and `*.duplicate` compare
+//! entries; `data.` and `container.header-beyond-file` need the length of the file. The parser finds all others at the byte it reads.
 
 use super::sentence::Part::{Byte, Bytes, Member, Number, Type};
 use super::sentence::{Sentence, fits};
@@ -86,9 +86,9 @@ macro_rules! errors {
             }
         }
 
-        /// An [`ErrorKind`] in two bytes. Numbers are no part of it: a kind that has some is [`Numbered`], and the parser knows them.
-        /// An error as large as an [`ErrorKind`] would be copied from frame to frame, and a header is read on small stacks.
-        #[derive(Clone, Copy)]
+        /// An [`ErrorKind`] without its numbers, in two bytes. A kind with numbers is [`Numbered`]; whoever stopped the parser fills them
+        /// in. An error as large as an [`ErrorKind`] would be copied from frame to frame, and a header is read on small stacks.
+        #[derive(Clone, Copy, PartialEq, Eq)]
         #[allow(dead_code)] // what no parser finds
         pub(crate) enum Fault {
             $($($name $(($type))? $((replace!($($field)* => Infallible)))?,)*)*
@@ -96,6 +96,9 @@ macro_rules! errors {
         }
 
         impl Fault {
+            pub(crate) const OTHER: Self = Self::Numbered(Numbered::Other);
+            pub(crate) const RANK: Self = Self::Numbered(Numbered::Rank);
+
             /// The kind, unless its numbers are still to be found.
             pub(crate) const fn kind(self) -> Result<ErrorKind, Numbered> {
                 match self {
@@ -108,19 +111,19 @@ macro_rules! errors {
     };
 }
 
-/// A kind of the header that has numbers.
-#[derive(Clone, Copy)]
+/// Faults whose numbers are filled in later.
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Numbered {
     HeaderTooLarge,
     HeaderBeyondFile,
     Rank,
     /// What `tensor::info::mismatch` finds.
     Mismatch,
-    /// What was built upon the parser found something of its own.
+    /// A fault of the parser's caller, who knows its kind and its numbers.
     Other,
 }
 
-/// One thing for each of many.
+/// Expands to `$other`, whatever is repeated.
 macro_rules! replace {
     ($($each:ident)* => $other:ident) => {
         $other

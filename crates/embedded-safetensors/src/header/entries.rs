@@ -3,7 +3,7 @@
 use super::scanner::HeaderParser;
 use super::signal::{Signal, Signals};
 use super::text::Text;
-use crate::error::table::{Fault, Numbered};
+use crate::error::table::Fault;
 use crate::error::{Error, ErrorKind};
 use crate::shape::Shape;
 use crate::tensor::info::TensorInfo;
@@ -120,24 +120,27 @@ impl<'s> Entries<'s> {
             // A fault of the file goes before a limit of the memory.
             let signal = self.parser.advance(input, &mut run, Self::TOLD);
             match signal {
-                Signal::Name | Signal::Tensor => self.keep_name(&self.parser.piece(signal, run)),
+                Signal::Name => self.keep_name(&self.parser.piece(signal, run)),
+                Signal::Tensor => {
+                    self.keep_name(&self.parser.piece(signal, run));
+                    if !self.keep_place() {
+                        return self.parser.stop_here(Fault::OTHER);
+                    }
+                }
                 Signal::Metadata => self.name_len = 0,
                 Signal::Shape => self.shape = Shape::SCALAR,
                 Signal::Dim if !self.keep_dim() => {
-                    return self.parser.stop_here(Fault::Numbered(Numbered::Rank));
+                    return self.parser.stop_here(Fault::RANK);
                 }
                 _ if signal.ends() => return signal,
                 _ => {}
-            }
-            if matches!(signal, Signal::Tensor) && !self.keep_place() {
-                return self.parser.stop_here(Fault::Numbered(Numbered::Other));
             }
         }
     }
 
     pub(crate) const fn error(&self) -> Error {
         match self.parser.fault() {
-            Fault::Numbered(Numbered::Other) => {
+            Fault::OTHER => {
                 let (needed, capacity) = (self.name_len as u64, self.name.len() as u64);
                 ErrorKind::NameLength { needed, capacity }.at(self.name_at as u64)
             }

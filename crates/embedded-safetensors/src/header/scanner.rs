@@ -66,7 +66,8 @@ pub struct HeaderParser {
     token_kind: State,
     /// What follows behind the colon.
     behind: State,
-    /// One bit for each field that the entry has so far; how many braces are open in one that is passed by.
+    /// One bit for each field that the entry has so far. In one that is passed by, how many braces are open: at most 127 in a header
+    /// that is validated.
     fields: u8,
     pub(super) dtype: Dtype,
     pub(super) metadata_seen: bool,
@@ -200,9 +201,8 @@ impl HeaderParser {
         if self.position < LENGTH_END { None } else { Some((self.end - LENGTH_END) as u64) }
     }
 
-    /// Reads on to a signal that is told, and moves `input` past what it consumed. A piece of text that stands in the input is left
-    /// in `run`; one that does not leaves an empty `run`. So is the last piece of a string whose end is told, unless
-    /// [both are told](Signals::are_apart).
+    /// Reads on to the next signal that is told, and moves `input` past what it consumed. `run` is then the piece of text, if it lies
+    /// in the input. The last piece comes with the signal that ends its string, unless they [are apart](Signals::are_apart).
     #[inline(never)]
     pub(crate) const fn advance<'i>(
         &mut self,
@@ -917,16 +917,22 @@ impl HeaderParser {
     }
 
     const fn with_numbers(&self, kind: Numbered) -> ErrorKind {
-        match (kind, self.mismatch()) {
-            (Numbered::HeaderTooLarge, _) => ErrorKind::HeaderTooLarge { length: self.number },
-            (Numbered::HeaderBeyondFile, _) => ErrorKind::HeaderBeyondFile {
-                length: (self.end - LENGTH_END) as u64,
-                present: (self.fault_at - LENGTH_END) as u64,
-            },
-            (Numbered::Rank, _) => ErrorKind::Rank { limit: MAX_RANK.to_le_bytes()[0] },
-            (Numbered::Mismatch, Some(kind)) => kind,
-            (Numbered::Mismatch, None) | (Numbered::Other, _) => ErrorKind::Changed,
+        match kind {
+            Numbered::HeaderTooLarge => return ErrorKind::HeaderTooLarge { length: self.number },
+            Numbered::HeaderBeyondFile => {
+                let (length, present) = (self.end - LENGTH_END, self.fault_at - LENGTH_END);
+                return ErrorKind::HeaderBeyondFile { length: length as u64, present: present as u64 };
+            }
+            Numbered::Rank => return ErrorKind::Rank { limit: MAX_RANK.to_le_bytes()[0] },
+            Numbered::Mismatch => {
+                if let Some(kind) = self.mismatch() {
+                    return kind;
+                }
+            }
+            Numbered::Other => {}
         }
+        debug_assert!(false, "whoever stopped the parser knows this fault");
+        ErrorKind::Changed
     }
 
     /// The element type of the tensor that is complete.

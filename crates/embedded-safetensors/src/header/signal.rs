@@ -50,21 +50,25 @@ impl Signal {
 #[derive(Clone, Copy)]
 pub(crate) struct Signals(u32);
 
-/// No signal has this bit.
+/// A bit beside those of the signals.
 const APART: u32 = 1 << 31;
 
 impl Signals {
-    /// All that is an event, each by itself.
+    /// All that is an event, each by itself: every bit but one.
     pub(crate) const ALL: Self = Self(!(1 << Signal::Nothing as u8));
 
-    /// These.
+    /// These. Who is told the pieces of a string must be told of its end, with which the last piece comes.
     pub(crate) const fn of(signals: &[Signal]) -> Self {
         let (mut bits, mut left) = (0, signals);
         while let [signal, rest @ ..] = left {
             bits |= 1 << *signal as u8;
             left = rest;
         }
-        Self(bits)
+        let these = Self(bits);
+        assert!(!these.has(Signal::Name) || (these.has(Signal::Tensor) && these.has(Signal::Metadata)));
+        assert!(!these.has(Signal::Key) || these.has(Signal::KeyEnd));
+        assert!(!these.has(Signal::Value) || these.has(Signal::ValueEnd));
+        these
     }
 
     /// Whether the last piece of a string is told before its end is. Otherwise it comes with the signal of the end.

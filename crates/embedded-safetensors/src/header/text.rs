@@ -21,7 +21,7 @@ enum Piece<'i> {
 }
 
 impl<'i> Text<'i> {
-    /// The piece's bytes; never empty.
+    /// The piece's bytes. Those of an event are never empty.
     pub const fn as_bytes(&self) -> &[u8] {
         match &self.0 {
             Piece::Run(run) => run,

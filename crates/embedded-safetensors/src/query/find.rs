@@ -1,7 +1,7 @@
 //! Tensors found by their names, as many as are wanted in one pass over the header.
 
 use crate::dtype::Dtype;
-use crate::error::table::{Fault, Numbered};
+use crate::error::table::Fault;
 use crate::error::{Error, ErrorKind};
 use crate::header::progress::{Machine, Progress};
 use crate::header::{HeaderParser, Signal, Signals, Whole};
@@ -223,29 +223,32 @@ impl Lookup {
                 _ => ALL,
             };
             let signal = self.parser.advance(input, &mut run, told);
-            if matches!(signal, Signal::Name | Signal::Tensor) && self.name_len != OTHER {
-                self.see_piece(signal, run, wanted);
-            }
             match signal {
                 Signal::NeedInput | Signal::HeaderEnd | Signal::Failed => return signal,
-                Signal::Tensor | Signal::Dim | Signal::TensorEnd if self.name_len != OTHER => {
-                    self.take(signal, wanted);
-                }
-                _ => {}
-            }
-            match signal {
-                Signal::TensorEnd => {
-                    self.order.see(self.parser.extent());
-                    self.begin_name(wanted);
-                }
-                Signal::Tensor if self.skims && self.name_len == OTHER => {
-                    self.parser.skim_entry();
-                    self.begin_name(wanted);
-                }
+                Signal::Name => self.see_piece(signal, run, wanted),
                 Signal::Metadata => self.begin_name(wanted),
-                _ => {}
+                Signal::Tensor => self.end_name(run, wanted),
+                Signal::TensorEnd => self.end_entry(wanted),
+                _ => self.take(signal, wanted),
             }
         }
+    }
+
+    fn end_name<'n>(&mut self, run: &[u8], wanted: &mut [impl Seek<'n>]) {
+        if self.name_len != OTHER {
+            self.see_piece(Signal::Tensor, run, wanted);
+        }
+        self.take(Signal::Tensor, wanted);
+        if self.skims && self.name_len == OTHER {
+            self.parser.skim_entry();
+            self.begin_name(wanted);
+        }
+    }
+
+    fn end_entry<'n>(&mut self, wanted: &mut [impl Seek<'n>]) {
+        self.take(Signal::TensorEnd, wanted);
+        self.order.see(self.parser.extent());
+        self.begin_name(wanted);
     }
 
     /// Takes what was seen for found, once the pass is known to have been over the right header. The first that is missing
@@ -300,19 +303,24 @@ impl Lookup {
     }
 
     /// Shows what was signalled to those whose name has come by. What is wrong with it is told by the next call.
-    #[inline(never)]
     fn take<'n>(&mut self, signal: Signal, wanted: &mut [impl Seek<'n>]) {
+        if self.name_len != OTHER {
+            self.take_wanted(signal, wanted);
+        }
+    }
+
+    #[inline(never)]
+    fn take_wanted<'n>(&mut self, signal: Signal, wanted: &mut [impl Seek<'n>]) {
         let len = self.name_len;
         let mut is_wanted = false;
         for one in all(wanted) {
-            // An empty name has no pieces.
-            if (one.matches || len == 0) && one.name.len() == len {
+            if one.matches && one.name.len() == len {
                 is_wanted = true;
                 if !one.take(signal, &self.parser) {
                     self.parser.stop_here(if signal == Signal::Tensor {
                         Fault::NameTwice
                     } else {
-                        Fault::Numbered(Numbered::Rank)
+                        Fault::RANK
                     });
                 }
             }

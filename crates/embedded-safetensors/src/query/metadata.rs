@@ -109,14 +109,19 @@ impl<'v> Pairs<'v> {
             match signal {
                 Signal::Metadata => self.found_at = Some(self.parser.event_start()),
                 Signal::MetadataNull => self.found_at = None,
-                Signal::Key | Signal::KeyEnd => self.key_len += self.keep(piece.as_bytes()),
-                Signal::Value | Signal::ValueEnd => self.value_len += self.keep(piece.as_bytes()),
+                Signal::Key => self.key_len += self.keep(piece.as_bytes()),
+                Signal::KeyEnd => {
+                    self.key_len += self.keep(piece.as_bytes());
+                    if self.repeats() {
+                        return self.parser.stop_here(Fault::KeyTwice);
+                    }
+                }
+                Signal::Value => self.value_len += self.keep(piece.as_bytes()),
+                Signal::ValueEnd => {
+                    self.value_len += self.keep(piece.as_bytes());
+                    self.end_pair();
+                }
                 _ => return signal,
-            }
-            match signal {
-                Signal::KeyEnd if self.repeats() => return self.parser.stop_here(Fault::KeyTwice),
-                Signal::ValueEnd => self.end_pair(),
-                _ => {}
             }
         }
     }

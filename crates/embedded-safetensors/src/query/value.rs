@@ -59,14 +59,19 @@ impl<'k, 'v> ValueSearch<'k, 'v> {
             let signal = self.parser.advance(input, &mut run, TOLD);
             let piece = self.parser.piece(signal, run);
             match signal {
-                Signal::Key | Signal::KeyEnd => self.see_key(piece.as_bytes()),
-                Signal::Value | Signal::ValueEnd => self.keep(piece.as_bytes()),
+                Signal::Key => self.see_key(piece.as_bytes()),
+                Signal::KeyEnd => {
+                    self.see_key(piece.as_bytes());
+                    if self.repeats() {
+                        return self.parser.stop_here(Fault::KeyTwice);
+                    }
+                }
+                Signal::Value => self.keep(piece.as_bytes()),
+                Signal::ValueEnd => {
+                    self.keep(piece.as_bytes());
+                    self.end_value();
+                }
                 _ => return signal,
-            }
-            match signal {
-                Signal::KeyEnd if self.repeats() => return self.parser.stop_here(Fault::KeyTwice),
-                Signal::ValueEnd => self.end_value(),
-                _ => {}
             }
         }
     }

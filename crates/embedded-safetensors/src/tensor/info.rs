@@ -95,7 +95,7 @@ pub(crate) const fn mismatch(dtype: Dtype, elements: u64, begin: u64, end: u64) 
     }
 }
 
-/// Whether a mismatch is told at the shape. All others are told at the first offset.
+/// Whether a mismatch is reported at the shape. All others are reported at the first offset.
 pub(crate) const fn is_of_shape(mismatch: ErrorKind) -> bool {
     matches!(mismatch, ErrorKind::Overflow | ErrorKind::SubByte { .. })
 }

@@ -5,7 +5,7 @@
 //! by piece, as much as fits into the text memory at a time. Hashes that did not fit are the next
 //! pass's.
 
-use crate::error::table::{Fault, Numbered};
+use crate::error::table::Fault;
 use crate::error::{Error, ErrorKind};
 use crate::header::progress::{Machine, Progress};
 use crate::header::{HeaderParser, Signal, Signals, Text};
@@ -235,7 +235,7 @@ impl<'s> DuplicateCheck<'s> {
 
     const fn error(&self) -> Error {
         match self.parser.fault() {
-            Fault::Numbered(Numbered::Other) => {
+            Fault::OTHER => {
                 let capacity = self.names.capacity() as u64;
                 ErrorKind::SlotCount { capacity }.at(self.parser.position())
             }
@@ -312,7 +312,7 @@ impl<'s> DuplicateCheck<'s> {
                 Some(Stage::Collecting)
             }
             _ if self.has_found() => None,
-            _ => self.stop(Fault::Numbered(Numbered::Other), 0),
+            _ => self.stop(Fault::OTHER, 0),
         }
     }
 

@@ -7,7 +7,7 @@ pub use crate::header::progress::Progress;
 pub use crate::util::top_k::Slot;
 pub use duplicates::DuplicateCheck;
 
-use crate::error::table::{Fault, Numbered};
+use crate::error::table::Fault;
 use crate::error::{Error, ErrorKind};
 use crate::header::progress::Machine;
 use crate::header::{HeaderParser, Signal, Signals};
@@ -197,7 +197,7 @@ impl<'s> HeaderCheck<'s> {
             Sorted::Enough if self.lies_end_to_end() && self.check.ends_with_file(self.data_len()) => {
                 return Some(Progress::Done);
             }
-            Sorted::Enough => Fault::Numbered(Numbered::Other),
+            Sorted::Enough => Fault::OTHER,
             Sorted::Changed => Fault::Changed,
         };
         let end = low_u32(self.position());
@@ -212,11 +212,9 @@ impl<'s> HeaderCheck<'s> {
     #[inline(never)]
     const fn error(&self) -> Error {
         match self.check.parser.fault() {
-            Fault::Numbered(Numbered::Other) if self.lies_end_to_end() => {
-                self.check.length_error(self.data_len())
-            }
-            Fault::Numbered(Numbered::Other) if self.sorting.has_begun() => self.sorting.error(),
-            Fault::Numbered(Numbered::Other) => self.check.order.error(),
+            Fault::OTHER if self.lies_end_to_end() => self.check.length_error(self.data_len()),
+            Fault::OTHER if self.sorting.has_begun() => self.sorting.error(),
+            Fault::OTHER => self.check.order.error(),
             _ => self.check.parser.error(),
         }
     }
