@@ -9,6 +9,7 @@ import argparse
 import ctypes
 import os
 import random
+import re
 import struct
 import subprocess
 import sys
@@ -18,14 +19,17 @@ import safetensors
 from safetensors import TensorSpec, deserialize, safe_open, serialize, serialize_file
 from safetensors.numpy import _TYPES as NUMPY
 
-# What the package calls the dtypes when it writes.
-DTYPES = {
-    "BOOL": "bool", "F4": "float4_e2m1fn_x2", "U8": "uint8", "I8": "int8", "I16": "int16", "U16": "uint16",
-    "F8_E5M2": "float8_e5m2", "F8_E4M3": "float8_e4m3fn", "F8_E8M0": "float8_e8m0fnu",
-    "F8_E4M3FNUZ": "float8_e4m3fnuz", "F8_E5M2FNUZ": "float8_e5m2fnuz", "F16": "float16", "BF16": "bfloat16",
-    "I32": "int32", "U32": "uint32", "F32": "float32", "C64": "complex64", "F64": "float64", "I64": "int64",
-    "U64": "uint64",
+# What the package calls some dtypes when it writes.
+NAMES = {
+    "F4": "float4_e2m1fn_x2", "F8_E4M3": "float8_e4m3fn", "F8_E8M0": "float8_e8m0fnu", "BF16": "bfloat16",
+    "C64": "complex64",
 }
+
+
+def name_of(dtype):
+    """What the package calls a dtype when it writes."""
+    name = re.sub("^(F|I|U)(?=[0-9])", lambda kind: {"F": "float", "I": "int", "U": "uint"}[kind[0]], dtype)
+    return NAMES.get(dtype, name.lower())
 
 
 class Program:
@@ -76,7 +80,7 @@ class Case:
             # The package doubles the last dimension.
             shape = dims if dtype != "F4" else [*dims[:-1], dims[-1] // 2]
             specs[name] = TensorSpec(
-                dtype=DTYPES[dtype], shape=shape, data_ptr=ctypes.addressof(kept[-1]), data_len=len(data)
+                dtype=name_of(dtype), shape=shape, data_ptr=ctypes.addressof(kept[-1]), data_len=len(data)
             )
         if path is None:
             return bytes(serialize(specs, metadata=self.metadata))
