@@ -304,6 +304,13 @@ fn of_the_layout() {
         "8192",
     );
     shows_behind(
+        [tensor("a", 0, 1), tensor("b", 2, 3)],
+        3,
+        r#"error[layout.hole] at byte 107: tensor "b": begins at 2, but the tensor before it ends at 1 (1 byte belongs to no tensor)"#,
+        r#"…ype":"U8","shape":[1],"data_offsets":[0,1]},"b":{"dtype":"U8","shape":[1],"data_offsets":[2,3]}}"#,
+        "2",
+    );
+    shows_behind(
         [tensor("a", 0, 30), tensor("b", 20, 50)],
         50,
         r#"error[layout.overlap] at byte 110: tensor "b": begins at 20, inside the tensor before it, which ends at 30 (10 bytes too early)"#,

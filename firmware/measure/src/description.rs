@@ -1,4 +1,4 @@
-//! What a file is to hold that is written: tensors and keys in no order, each of every kind.
+//! What a file is to hold that is written: tensors of six dtypes, and keys, in no order.
 
 use embedded_safetensors::{
     Dtype,
