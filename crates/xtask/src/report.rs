@@ -124,7 +124,7 @@ impl Report {
             println!("{name:12}{verdict:8}{passed:6} passed{failed:5} failed{time:8.1} s");
             let shown = faults.iter().take(SHOWN).map(|fault| format!("FAILED  {fault}"));
             let hidden = faults.len().saturating_sub(SHOWN);
-            let hidden = (hidden > 0).then(|| format!("FAILED  {hidden} more, which are told above"));
+            let hidden = (hidden > 0).then(|| format!("FAILED  {hidden} more, see above"));
             let again = (*failed > 0).then(|| format!("again: {}", (self.again)(name)));
             shown
                 .chain(hidden)

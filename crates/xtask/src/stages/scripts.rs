@@ -100,10 +100,10 @@ pub fn tables() -> Outcome {
 
 /// Writes the conformance vectors anew, and the page that says who is right about them.
 pub fn write_vectors() -> Result<(), String> {
-    // What the page needs comes first: who may not install it is told before anything is written.
-    let page = results_page(&release_command()?)?;
+    // Before anything is written it shows whether Python has what the page needs.
+    let page = script(READERS, RESULTS)?;
     generator("generate").check()?;
-    page.check()
+    page.args(["--decoder"]).args([release_command()?]).check()
 }
 
 /// The committed vectors are what the generator writes.
@@ -121,7 +121,10 @@ fn generator(command: &str) -> Run {
 /// the command does.
 pub fn readers() -> Outcome {
     let program = release_command()?;
-    let mut tally = Tally::of("the results page is true", results_page(&program)?.args(["--check"]).check());
+    let mut tally = Tally::of(
+        "the results page is true",
+        script(READERS, RESULTS)?.args(["--decoder"]).args([&program]).args(["--check"]).check(),
+    );
     let score = script(READERS, "tests/vectors/run.py")?.args(["--strict", "--large", "--"]);
     let score = score.args([&program]).args(["decode"]).check();
     tally.check("safetensors decode is right about every vector", score);
@@ -130,9 +133,8 @@ pub fn readers() -> Outcome {
     Ok(tally)
 }
 
-fn results_page(program: &Path) -> Result<Run, String> {
-    Ok(script(READERS, "tests/vectors/results.py")?.args(["--decoder"]).args([program]))
-}
+/// Writes the page that says who is right about the vectors.
+const RESULTS: &str = "tests/vectors/results.py";
 
 /// The command agrees with the Python packages whose files it reads and writes: so says every script of a folder. The one about speed needs
 /// the machine for itself.
