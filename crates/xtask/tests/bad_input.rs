@@ -120,7 +120,7 @@ fn an_interrupt_ends_whatever_was_started() {
         // What it starts takes no notice of a signal, as programs in the background do.
         let cargo = "(trap '' INT TERM; /bin/sleep 60) & echo $! > started; wait";
         let machine = Machine::new(&format!("interrupted{signal}"), &[("cargo", cargo)]);
-        assert!(machine.interrupted("vectors", signal).contains("interrupted"));
+        assert!(machine.interrupted("lint", signal).contains("interrupted"));
         let pid = fs::read_to_string(machine.0.join("started")).unwrap();
         let is_gone = || {
             !Command::new("kill").args(["-0", pid.trim()]).stderr(Stdio::null()).status().unwrap().success()
