@@ -63,11 +63,10 @@ impl<S: ReadAt> Model<S> {
     /// When the future is dropped, the source that it consumed is dropped with it. One that was only lent can be
     /// opened again, from the start.
     #[inline(always)] // or what it has on the stack waits there for the end of the pass
-    pub async fn open(mut source: S, window: &mut [u8]) -> Result<Self, ReadError<S::Error>> {
-        let file_len = source.file_len().await.map_err(ReadError::Source)?;
-        let mut proven = Proven::NONE;
-        scan(&mut source, &mut proven, file_len, &mut [], window).await?;
-        Ok(Self { source, proven })
+    pub async fn open(source: S, window: &mut [u8]) -> Result<Self, ReadError<S::Error>> {
+        let mut model = Self { source, proven: Proven::NONE };
+        model.scan(&mut [], window).await?;
+        Ok(model)
     }
 
     /// As [`open`](Self::open) and [`find_all`](Self::find_all) together, in one pass over the header instead of two.
@@ -94,14 +93,13 @@ impl<S: ReadAt> Model<S> {
     /// As [`open`](Self::open), and nothing is found: [`Wanted::info`] gives `None` for each.
     #[inline(always)] // as `open`
     pub async fn open_with(
-        mut source: S,
+        source: S,
         wanted: &mut [Wanted<'_>],
         window: &mut [u8],
     ) -> Result<Self, ReadError<S::Error>> {
-        let file_len = source.file_len().await.map_err(ReadError::Source)?;
-        let mut proven = Proven::NONE;
-        scan(&mut source, &mut proven, file_len, wanted, window).await?;
-        Ok(Self { source, proven })
+        let mut model = Self { source, proven: Proven::NONE };
+        model.scan(wanted, window).await?;
+        Ok(model)
     }
 
     /// As [`open`](Self::open), for headers in any order: those in the order of their offsets take one
@@ -195,7 +193,7 @@ impl<S: ReadAt> Model<S> {
         wanted: &mut [Wanted<'_>],
         window: &mut [u8],
     ) -> Result<(), ReadError<S::Error>> {
-        scan(&mut self.source, &mut self.proven, FileLen::Unknown, wanted, window).await
+        self.scan(wanted, window).await
     }
 
     /// Shows `visitor` all tensors, in the header's order, in one pass over it. `name` bounds the
@@ -376,6 +374,31 @@ impl<S: ReadAt> Model<S> {
         Ok(TensorReader::new(&mut self.source, Span::of(place, data_start), tensor.dims()))
     }
 
+    /// Reads the header once, and proves it unless it is proven: for all that `find_all` and `open` do the parser stands in the program
+    /// once.
+    #[inline(never)] // its stack is free again when it returns
+    async fn scan(
+        &mut self,
+        wanted: &mut [Wanted<'_>],
+        window: &mut [u8],
+    ) -> Result<(), ReadError<S::Error>> {
+        let is_proven = self.proven.is_known();
+        let file_len = if is_proven {
+            FileLen::Unknown
+        } else {
+            self.source.file_len().await.map_err(ReadError::Source)?
+        };
+        let mut search = Search::new(file_len.exact(), is_proven, wanted);
+        self.pass(&mut search, window).await?;
+        if !is_proven {
+            self.proven.keep_of(&mut search, file_len)?;
+        }
+        match search.settle() {
+            None => Ok(()),
+            Some(index) => Err(ReadError::Format(search.not_found(index))),
+        }
+    }
+
     /// Leads a machine through a header that is to be proven.
     async fn prove(
         source: S,
@@ -396,29 +419,6 @@ impl<S: ReadAt> Model<S> {
         window: &mut [u8],
     ) -> Result<(), ReadError<S::Error>> {
         run(&mut self.source, &mut self.proven, machine, window).await
-    }
-}
-
-/// Reads the header once, and proves it unless it is proven: for all that [`Model::find_all`] and [`Model::open`] do the
-/// parser stands in the program once.
-#[form]
-#[inline(never)] // its stack is free again when it returns
-async fn scan<S: ReadAt>(
-    source: &mut S,
-    known: &mut Proven,
-    file_len: FileLen,
-    wanted: &mut [Wanted<'_>],
-    window: &mut [u8],
-) -> Result<(), ReadError<S::Error>> {
-    let is_proven = known.is_known();
-    let mut search = Search::new(file_len.exact(), is_proven, wanted);
-    run(source, known, &mut search, window).await?;
-    if !is_proven {
-        known.keep_of(&mut search, file_len)?;
-    }
-    match search.settle() {
-        None => Ok(()),
-        Some(index) => Err(ReadError::Format(search.not_found(index))),
     }
 }
 
