@@ -24,7 +24,13 @@ pub(super) enum Class {
     Colon,
     Comma,
     Minus,
+    Plus,
+    Point,
+    Zero,
+    /// Any but a zero.
     Digit,
+    /// That begins the exponent of a number.
+    Exponent,
     /// The first letter of a literal.
     Letter,
     Quote,
@@ -41,7 +47,11 @@ impl Class {
             b':' => Self::Colon,
             b',' => Self::Comma,
             b'-' => Self::Minus,
-            b'0'..=b'9' => Self::Digit,
+            b'+' => Self::Plus,
+            b'.' => Self::Point,
+            b'0' => Self::Zero,
+            b'1'..=b'9' => Self::Digit,
+            b'e' | b'E' => Self::Exponent,
             b't' | b'f' | b'n' => Self::Letter,
             b'"' => Self::Quote,
             _ => Self::Other,
@@ -99,6 +109,18 @@ pub(super) enum State {
     /// Behind the header's object.
     Tail,
 
+    // In a number that nobody asked for. White space ends it.
+    /// Behind the sign.
+    Minus,
+    /// Behind a zero, which no digit may follow.
+    Zero,
+    Integer,
+    Point,
+    Fraction,
+    Exponent,
+    ExponentSign,
+    Power,
+
     // Inside a token.
     Text,
     Escape,
@@ -108,7 +130,6 @@ pub(super) enum State {
     /// Behind that backslash, where a `u` must follow.
     LowU,
     Digits,
-    SkippedDigits,
     LiteralLetters,
     /// In a character outside ASCII where none belongs: only if it is UTF-8, that is what is wrong.
     Foreign,
@@ -138,7 +159,8 @@ pub(super) enum State {
     CloseMetadata,
     Null,
     Literal,
-    SkippedNumber,
+    /// Of a number; the byte is behind it.
+    EndNumber,
     OpenObject,
     OpenArray,
     CloseSkipped,
@@ -154,23 +176,36 @@ impl State {
     }
 }
 
-const ROWS: usize = State::Tail as usize + 1;
+const ROWS: usize = State::Power as usize + 1;
 const COLUMNS: usize = 16;
-/// Rounded up, so that an index is masked and needs no check.
-const SIZE: usize = (ROWS * COLUMNS).next_power_of_two();
 
-type Table = [State; SIZE];
+type Table = [[State; COLUMNS]; ROWS];
 
-/// Puts a row into the table: white space stays in the row, each of `rules` leads elsewhere, all else is [`State::Bad`].
-const fn row(mut table: Table, row: State, rules: &[(Class, State)]) -> Table {
-    let first = row as usize * COLUMNS;
-    table[first + Class::Space as usize] = row;
+/// Puts a row between tokens into the table: white space stays in the row, each of `rules` leads elsewhere, all else is
+/// [`State::Bad`].
+const fn row(table: Table, row: State, rules: &[(Class, State)]) -> Table {
+    with(with(table, row, &[(Class::Space, row)]), row, rules)
+}
+
+/// Adds rules to a row.
+const fn with(mut table: Table, row: State, rules: &[(Class, State)]) -> Table {
     let mut left = rules;
     while let [(class, next), rest @ ..] = left {
-        table[first + *class as usize] = *next;
+        table[row as usize][*class as usize] = *next;
         left = rest;
     }
     table
+}
+
+/// The rules of a row where a digit is wanted.
+const fn digit(next: State) -> [(Class, State); 2] {
+    [(Class::Zero, next), (Class::Digit, next)]
+}
+
+/// A row inside a number that may end there: all but `rules` ends it.
+const fn number(mut table: Table, row: State, rules: &[(Class, State)]) -> Table {
+    table[row as usize] = [State::EndNumber; COLUMNS];
+    with(table, row, rules)
 }
 
 const TABLE: &Table = &GRAMMAR;
@@ -178,7 +213,7 @@ const TABLE: &Table = &GRAMMAR;
 const GRAMMAR: Table = {
     use Class::*;
     use State as S;
-    let mut t = [S::Bad; SIZE];
+    let mut t = [[S::Bad; COLUMNS]; ROWS];
 
     t = row(t, S::Header, &[(OpenObject, S::FirstName)]);
     t = row(t, S::FirstName, &[(Quote, S::Name), (CloseObject, S::Tail)]);
@@ -193,14 +228,14 @@ const GRAMMAR: Table = {
     t = row(t, S::DtypeValue, &[(Quote, S::Dtype)]);
 
     t = row(t, S::ShapeValue, &[(OpenArray, S::OpenShape)]);
-    t = row(t, S::FirstDim, &[(Digit, S::Dim), (CloseArray, S::AfterField)]);
-    t = row(t, S::NextDim, &[(Digit, S::Dim)]);
+    t = with(row(t, S::FirstDim, &digit(S::Dim)), S::FirstDim, &[(CloseArray, S::AfterField)]);
+    t = row(t, S::NextDim, &digit(S::Dim));
     t = row(t, S::AfterDim, &[(Comma, S::NextDim), (CloseArray, S::AfterField)]);
 
     t = row(t, S::OffsetsValue, &[(OpenArray, S::FirstOffset)]);
-    t = row(t, S::FirstOffset, &[(Digit, S::Begin)]);
+    t = row(t, S::FirstOffset, &digit(S::Begin));
     t = row(t, S::AfterFirstOffset, &[(Comma, S::SecondOffset)]);
-    t = row(t, S::SecondOffset, &[(Digit, S::End)]);
+    t = row(t, S::SecondOffset, &digit(S::End));
     t = row(t, S::AfterSecondOffset, &[(CloseArray, S::AfterField)]);
 
     t = row(t, S::MetadataValue, &[(OpenObject, S::FirstKey), (Letter, S::Null)]);
@@ -213,16 +248,34 @@ const GRAMMAR: Table = {
         (Quote, S::SkippedText),
         (OpenObject, S::OpenObject),
         (OpenArray, S::OpenArray),
-        (Minus, S::SkippedNumber),
-        (Digit, S::SkippedNumber),
+        (Minus, S::Minus),
+        (Zero, S::Zero),
+        (Digit, S::Integer),
         (Letter, S::Literal),
     ];
     t = row(t, S::SkippedValue, ANY);
-    t = row(row(t, S::FirstItem, ANY), S::FirstItem, &[(CloseArray, S::CloseSkipped)]);
+    t = with(row(t, S::FirstItem, ANY), S::FirstItem, &[(CloseArray, S::CloseSkipped)]);
     t = row(t, S::FirstSkippedKey, &[(Quote, S::SkippedKey), (CloseObject, S::CloseSkipped)]);
     t = row(t, S::NextSkippedKey, &[(Quote, S::SkippedKey)]);
     t = row(t, S::AfterItem, &[(Comma, S::SkippedValue), (CloseArray, S::CloseSkipped)]);
     t = row(t, S::AfterSkippedMember, &[(Comma, S::NextSkippedKey), (CloseObject, S::CloseSkipped)]);
+
+    t = with(t, S::Minus, &[(Zero, S::Zero), (Digit, S::Integer)]);
+    t = number(t, S::Zero, &[(Zero, S::Bad), (Digit, S::Bad), (Point, S::Point), (Exponent, S::Exponent)]);
+    t = with(
+        number(t, S::Integer, &digit(S::Integer)),
+        S::Integer,
+        &[(Point, S::Point), (Exponent, S::Exponent)],
+    );
+    t = with(t, S::Point, &digit(S::Fraction));
+    t = with(number(t, S::Fraction, &digit(S::Fraction)), S::Fraction, &[(Exponent, S::Exponent)]);
+    t = with(
+        with(t, S::Exponent, &digit(S::Power)),
+        S::Exponent,
+        &[(Minus, S::ExponentSign), (Plus, S::ExponentSign)],
+    );
+    t = with(t, S::ExponentSign, &digit(S::Power));
+    t = number(t, S::Power, &digit(S::Power));
 
     t = row(t, S::BehindKey, &[(Colon, S::Colon)]);
     row(t, S::Tail, &[])
@@ -244,13 +297,14 @@ const BYTES: [u8; 256] = {
 /// Where a byte leads to from a row.
 #[inline(always)]
 pub(super) const fn next(row: State, byte: u8) -> State {
-    TABLE[(row as usize * COLUMNS + CLASSES[byte as usize] as usize) & (SIZE - 1)]
+    TABLE[row as usize][CLASSES[byte as usize] as usize & (COLUMNS - 1)]
 }
 
 /// What is wrong with a byte that is [`State::Bad`] in a row.
 pub(super) const fn wrong(row: State, byte: u8) -> Fault {
     match (row, byte) {
         (State::Tail, _) => Fault::Trailing(byte),
+        _ if row as usize > State::Tail as usize => Fault::Number,
         (State::FirstOffset | State::AfterFirstOffset, b']') | (State::AfterSecondOffset, b',') => {
             Fault::OffsetsCount
         }

@@ -1,5 +1,4 @@
-//! Numbers: the plain integers of shapes and offsets, and the full JSON grammar of the numbers that
-//! are only skipped.
+//! The plain integers of shapes and offsets.
 
 use crate::util::bytes::{WORDS, low_u32};
 
@@ -77,65 +76,4 @@ pub(super) const fn more_digits(value: u64, text: &[u8]) -> (u64, &[u8]) {
         left = rest;
     }
     (number, left)
-}
-
-/// Where inside a JSON number that is skipped the scanner is.
-#[derive(Clone, Copy)]
-#[repr(u8)]
-pub(super) enum Number {
-    /// After the sign.
-    Minus,
-    /// After a leading zero, which nothing but a point or an exponent may follow.
-    Zero,
-    /// In the integer part.
-    Integer,
-    /// After the point.
-    Point,
-    /// In the fraction.
-    Fraction,
-    /// After the `e`.
-    Exponent,
-    /// After the exponent's sign.
-    Sign,
-    /// In the exponent's digits.
-    Power,
-    /// The number was complete before this byte.
-    Done,
-    Bad,
-}
-
-impl Number {
-    /// The state after a number's first byte: a digit or a minus.
-    pub(super) const fn begin(byte: u8) -> Self {
-        match byte {
-            b'-' => Self::Minus,
-            b'0' => Self::Zero,
-            _ => Self::Integer,
-        }
-    }
-
-    /// The state after one more byte.
-    pub(super) const fn step(self, byte: u8) -> Self {
-        use Number::*;
-        /// A row for each state in which a number may go on; for a zero, another digit, a point, an `e`, a sign, and anything else.
-        static NEXT: [[Number; 6]; 8] = [
-            [Zero, Integer, Bad, Bad, Bad, Bad],
-            [Bad, Bad, Point, Exponent, Done, Done],
-            [Integer, Integer, Point, Exponent, Done, Done],
-            [Fraction, Fraction, Bad, Bad, Bad, Bad],
-            [Fraction, Fraction, Done, Exponent, Done, Done],
-            [Power, Power, Bad, Bad, Sign, Bad],
-            [Power, Power, Bad, Bad, Bad, Bad],
-            [Power, Power, Done, Done, Done, Done],
-        ];
-        let column = match byte {
-            b'0' => 0,
-            b'1'..=b'9' => 1,
-            b'.' => 2,
-            b'e' | b'E' => 3,
-            b'+' | b'-' => 4,
-            _ => 5,
-        };
-        NEXT[self as usize & 7][column]
-    }
 }

@@ -22,7 +22,7 @@
 
 use super::grammar::{self, State};
 use super::nesting::Nesting;
-use super::number::{Number, digits, more_digits};
+use super::number::{digits, more_digits};
 use super::signal::{Signal, Signals};
 use super::text::{
     Unicode, UnicodeStep, Utf8, Utf8Char, Word, behind_escapes, behind_even, behind_plain, equal, unescape,
@@ -72,7 +72,6 @@ pub struct HeaderParser {
     pub(super) dtype: Dtype,
     pub(super) metadata_seen: bool,
     pub(super) reading: Reading,
-    skipped_number: Number,
     utf8: Utf8,
     /// Where the header ends; where its length ends until that is known.
     pub(super) end: u32,
@@ -162,7 +161,6 @@ impl HeaderParser {
             dtype: Dtype::BOOL,
             metadata_seen: false,
             reading,
-            skipped_number: Number::Zero,
             utf8: Utf8::new(),
             position: 0,
             end: LENGTH_END,
@@ -350,12 +348,7 @@ impl HeaderParser {
                     self.token = end - low_u32(left.len() as u64) - 1;
                     (state, signal) = (State::AfterMember, Signal::MetadataEnd);
                 }
-                State::Null
-                | State::Literal
-                | State::SkippedNumber
-                | State::OpenObject
-                | State::OpenArray
-                | State::CloseSkipped => {
+                State::Null | State::Literal | State::OpenObject | State::OpenArray | State::CloseSkipped => {
                     state = self.begin_rare(state, byte, end - low_u32(left.len() as u64) - 1);
                     continue;
                 }
@@ -373,11 +366,13 @@ impl HeaderParser {
                         _ => (state, signal) = self.end_number(),
                     }
                 }
-                State::Skim | State::SkimText | State::SkimEscape | State::SkippedDigits => {
-                    (state, left) = match state {
-                        State::SkippedDigits => self.skip_number(left, end),
-                        _ => self.skim(state, left),
-                    };
+                State::EndNumber => {
+                    row = self.behind_skipped();
+                    state = grammar::next(row, byte);
+                    continue;
+                }
+                State::Skim | State::SkimText | State::SkimEscape => {
+                    (state, left) = self.skim(state, left);
                     if left.is_empty() {
                         break Signal::NeedInput;
                     }
@@ -671,10 +666,6 @@ impl HeaderParser {
     #[inline(never)]
     const fn begin_rare(&mut self, state: State, byte: u8, at: u32) -> State {
         match state {
-            State::SkippedNumber => {
-                self.skipped_number = Number::begin(byte);
-                State::SkippedDigits
-            }
             State::Null if byte != b'n' => self.fail(Fault::MetadataType, at),
             State::Null | State::Literal => {
                 (self.token_kind, self.token) = (state, at);
@@ -744,24 +735,6 @@ impl HeaderParser {
             _ => return (self.foreign(byte, at), Signal::Nothing),
         };
         (self.refuse(fault, at - back, byte, at), Signal::Nothing)
-    }
-
-    /// Takes a part of a number that is skipped.
-    #[inline(never)]
-    const fn skip_number<'i>(&mut self, left: &'i [u8], end: u32) -> (State, &'i [u8]) {
-        let mut left = left;
-        while let [byte, rest @ ..] = left {
-            match self.skipped_number.step(*byte) {
-                Number::Done => return (self.behind_skipped(), left),
-                Number::Bad => {
-                    let at = end - low_u32(left.len() as u64);
-                    return (self.refuse(Fault::Number, at, *byte, at), rest);
-                }
-                number => self.skipped_number = number,
-            }
-            left = rest;
-        }
-        (State::SkippedDigits, left)
     }
 
     #[inline(always)]
