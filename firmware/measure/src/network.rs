@@ -8,6 +8,10 @@ use embedded_safetensors::{Model, ReadError, query::Wanted, slice::AxisRange};
 /// One sector of a card: the window of the header, then the buffer of the data.
 const BLOCK: usize = 512;
 
+/// Where a block lies in the stack is the compiler's choice, and copies to odd addresses take longer.
+#[repr(align(8))]
+struct Aligned([u8; BLOCK]);
+
 /// How many tensors the network has.
 pub const WANTED: usize = 12;
 
@@ -54,17 +58,17 @@ pub fn open_find_read(
 ) -> Option<u32> {
     let Network { card, wanted } = &mut job.lent;
     *card = Card::new(job.file);
-    let mut block = [0; BLOCK];
-    let mut model = Model::open(card, &mut block).ok()?;
+    let Aligned(block) = &mut Aligned([0; BLOCK]);
+    let mut model = Model::open(card, block).ok()?;
     if job.last == Step::Open {
         return Some(0);
     }
-    model.find_all(&mut wanted[..], &mut block).ok()?;
+    model.find_all(&mut wanted[..], block).ok()?;
     if job.last == Step::Find {
         return Some(0);
     }
     let [first, ..] = &**wanted;
-    read(&mut model, first, &mut block).ok()
+    read(&mut model, first, block).ok()
 }
 
 /// How many bytes or values came.
