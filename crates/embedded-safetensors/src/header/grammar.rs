@@ -3,13 +3,12 @@
 //! A header is a JSON object that maps names to entries, and `__metadata__` to strings. Its grammar is a table: a row for each
 //! [`State`] between two tokens, a column for each [`Class`] of bytes. An entry of the table is the state that a byte leads to.
 //! Three kinds of states are no rows: inside a token the scanner has loops of its own; at the first byte of a token, or at a
-//! bracket that means something, it acts; and [`State::Bad`] is what no rule takes.
+//! bracket that means something, it acts; and a byte that no rule takes leads to [`State::Bad`] or one of those behind it.
 //!
 //! The schema is part of the grammar. Where a dtype is wanted, for instance, there is a row that takes a quote and nothing else, so a
-//! number at that place is wrong there and then. What kind of mistake it is says [`wrong`].
+//! number at that place is wrong there and then.
 
 use crate::error::table::Fault;
-use crate::util::bytes::get;
 
 /// What a byte is between two tokens.
 #[derive(Clone, Copy)]
@@ -164,8 +163,23 @@ pub(super) enum State {
     OpenObject,
     OpenArray,
     CloseSkipped,
-    /// No rule takes the byte.
+
+    // No rule takes the byte. What is wrong with it says [`fault`].
     Bad,
+    BadTail,
+    BadNumber,
+    BadHeader,
+    BadEntry,
+    ArrayForEntry,
+    BadDtype,
+    ObjectForDtype,
+    BadShape,
+    BadDim,
+    BadOffsets,
+    BadOffset,
+    BadCount,
+    BadMetadata,
+    BadText,
 }
 
 impl State {
@@ -173,6 +187,12 @@ impl State {
     #[inline(always)]
     pub(super) const fn is_row(self) -> bool {
         (self as usize) < ROWS
+    }
+
+    /// Whether no rule takes the byte that led there.
+    #[inline(always)]
+    pub(super) const fn is_bad(self) -> bool {
+        self as usize >= Self::Bad as usize
     }
 }
 
@@ -185,6 +205,21 @@ type Table = [[State; COLUMNS]; ROWS];
 /// [`State::Bad`].
 const fn row(table: Table, row: State, rules: &[(Class, State)]) -> Table {
     with(with(table, row, &[(Class::Space, row)]), row, rules)
+}
+
+/// A row before a value: as [`row`], and a value of another type leads to `bad`.
+const fn value(table: Table, before: State, bad: State, rules: &[(Class, State)]) -> Table {
+    use Class::{Digit, Letter, Minus, OpenArray, OpenObject, Quote, Zero};
+    let others = [
+        (OpenObject, bad),
+        (OpenArray, bad),
+        (Quote, bad),
+        (Minus, bad),
+        (Zero, bad),
+        (Digit, bad),
+        (Letter, bad),
+    ];
+    with(row(table, before, &others), before, rules)
 }
 
 /// Adds rules to a row.
@@ -202,9 +237,9 @@ const fn digit(next: State) -> [(Class, State); 2] {
     [(Class::Zero, next), (Class::Digit, next)]
 }
 
-/// A row inside a number that may end there: all but `rules` ends it.
-const fn number(mut table: Table, row: State, rules: &[(Class, State)]) -> Table {
-    table[row as usize] = [State::EndNumber; COLUMNS];
+/// A row inside a number that nobody asked for: what none of `rules` takes leads to `other`.
+const fn number(mut table: Table, row: State, other: State, rules: &[(Class, State)]) -> Table {
+    table[row as usize] = [other; COLUMNS];
     with(table, row, rules)
 }
 
@@ -215,33 +250,35 @@ const GRAMMAR: Table = {
     use State as S;
     let mut t = [[S::Bad; COLUMNS]; ROWS];
 
-    t = row(t, S::Header, &[(OpenObject, S::FirstName)]);
+    t = value(t, S::Header, S::BadHeader, &[(OpenObject, S::FirstName)]);
     t = row(t, S::FirstName, &[(Quote, S::Name), (CloseObject, S::Tail)]);
     t = row(t, S::NextName, &[(Quote, S::Name)]);
     t = row(t, S::AfterMember, &[(Comma, S::NextName), (CloseObject, S::Tail)]);
 
-    t = row(t, S::Entry, &[(OpenObject, S::FirstField)]);
+    t = value(t, S::Entry, S::BadEntry, &[(OpenObject, S::FirstField), (OpenArray, S::ArrayForEntry)]);
     t = row(t, S::FirstField, &[(Quote, S::Field), (CloseObject, S::CloseEntry)]);
     t = row(t, S::NextField, &[(Quote, S::Field)]);
     t = row(t, S::AfterField, &[(Comma, S::NextField), (CloseObject, S::CloseEntry)]);
 
-    t = row(t, S::DtypeValue, &[(Quote, S::Dtype)]);
+    t = value(t, S::DtypeValue, S::BadDtype, &[(Quote, S::Dtype), (OpenObject, S::ObjectForDtype)]);
 
-    t = row(t, S::ShapeValue, &[(OpenArray, S::OpenShape)]);
-    t = with(row(t, S::FirstDim, &digit(S::Dim)), S::FirstDim, &[(CloseArray, S::AfterField)]);
-    t = row(t, S::NextDim, &digit(S::Dim));
+    t = value(t, S::ShapeValue, S::BadShape, &[(OpenArray, S::OpenShape)]);
+    t = value(t, S::FirstDim, S::BadDim, &digit(S::Dim));
+    t = with(t, S::FirstDim, &[(CloseArray, S::AfterField)]);
+    t = value(t, S::NextDim, S::BadDim, &digit(S::Dim));
     t = row(t, S::AfterDim, &[(Comma, S::NextDim), (CloseArray, S::AfterField)]);
 
-    t = row(t, S::OffsetsValue, &[(OpenArray, S::FirstOffset)]);
-    t = row(t, S::FirstOffset, &digit(S::Begin));
-    t = row(t, S::AfterFirstOffset, &[(Comma, S::SecondOffset)]);
-    t = row(t, S::SecondOffset, &digit(S::End));
-    t = row(t, S::AfterSecondOffset, &[(CloseArray, S::AfterField)]);
+    t = value(t, S::OffsetsValue, S::BadOffsets, &[(OpenArray, S::FirstOffset)]);
+    t = value(t, S::FirstOffset, S::BadOffset, &digit(S::Begin));
+    t = with(t, S::FirstOffset, &[(CloseArray, S::BadCount)]);
+    t = row(t, S::AfterFirstOffset, &[(Comma, S::SecondOffset), (CloseArray, S::BadCount)]);
+    t = value(t, S::SecondOffset, S::BadOffset, &digit(S::End));
+    t = row(t, S::AfterSecondOffset, &[(CloseArray, S::AfterField), (Comma, S::BadCount)]);
 
-    t = row(t, S::MetadataValue, &[(OpenObject, S::FirstKey), (Letter, S::Null)]);
+    t = value(t, S::MetadataValue, S::BadMetadata, &[(OpenObject, S::FirstKey), (Letter, S::Null)]);
     t = row(t, S::FirstKey, &[(Quote, S::Key), (CloseObject, S::CloseMetadata)]);
     t = row(t, S::NextKey, &[(Quote, S::Key)]);
-    t = row(t, S::TextOfKey, &[(Quote, S::TextValue)]);
+    t = value(t, S::TextOfKey, S::BadText, &[(Quote, S::TextValue)]);
     t = row(t, S::AfterText, &[(Comma, S::NextKey), (CloseObject, S::CloseMetadata)]);
 
     const ANY: &[(Class, State)] = &[
@@ -260,24 +297,23 @@ const GRAMMAR: Table = {
     t = row(t, S::AfterItem, &[(Comma, S::SkippedValue), (CloseArray, S::CloseSkipped)]);
     t = row(t, S::AfterSkippedMember, &[(Comma, S::NextSkippedKey), (CloseObject, S::CloseSkipped)]);
 
-    t = with(t, S::Minus, &[(Zero, S::Zero), (Digit, S::Integer)]);
-    t = number(t, S::Zero, &[(Zero, S::Bad), (Digit, S::Bad), (Point, S::Point), (Exponent, S::Exponent)]);
-    t = with(
-        number(t, S::Integer, &digit(S::Integer)),
-        S::Integer,
-        &[(Point, S::Point), (Exponent, S::Exponent)],
-    );
-    t = with(t, S::Point, &digit(S::Fraction));
-    t = with(number(t, S::Fraction, &digit(S::Fraction)), S::Fraction, &[(Exponent, S::Exponent)]);
-    t = with(
-        with(t, S::Exponent, &digit(S::Power)),
-        S::Exponent,
-        &[(Minus, S::ExponentSign), (Plus, S::ExponentSign)],
-    );
-    t = with(t, S::ExponentSign, &digit(S::Power));
-    t = number(t, S::Power, &digit(S::Power));
+    const POINT: (Class, State) = (Point, S::Point);
+    const EXPONENT: (Class, State) = (Exponent, S::Exponent);
+    t = number(t, S::Minus, S::BadNumber, &[(Zero, S::Zero), (Digit, S::Integer)]);
+    t = number(t, S::Zero, S::EndNumber, &digit(S::BadNumber));
+    t = with(t, S::Zero, &[POINT, EXPONENT]);
+    t = number(t, S::Integer, S::EndNumber, &digit(S::Integer));
+    t = with(t, S::Integer, &[POINT, EXPONENT]);
+    t = number(t, S::Point, S::BadNumber, &digit(S::Fraction));
+    t = number(t, S::Fraction, S::EndNumber, &digit(S::Fraction));
+    t = with(t, S::Fraction, &[EXPONENT]);
+    t = number(t, S::Exponent, S::BadNumber, &digit(S::Power));
+    t = with(t, S::Exponent, &[(Minus, S::ExponentSign), (Plus, S::ExponentSign)]);
+    t = number(t, S::ExponentSign, S::BadNumber, &digit(S::Power));
+    t = number(t, S::Power, S::EndNumber, &digit(S::Power));
 
     t = row(t, S::BehindKey, &[(Colon, S::Colon)]);
+    t[S::Tail as usize] = [S::BadTail; COLUMNS];
     row(t, S::Tail, &[])
 };
 
@@ -300,39 +336,23 @@ pub(super) const fn next(row: State, byte: u8) -> State {
     TABLE[row as usize][CLASSES[byte as usize] as usize & (COLUMNS - 1)]
 }
 
-/// What is wrong with a byte that is [`State::Bad`] in a row.
-pub(super) const fn wrong(row: State, byte: u8) -> Fault {
-    match (row, byte) {
-        (State::Tail, _) => Fault::Trailing(byte),
-        _ if row as usize > State::Tail as usize => Fault::Number,
-        (State::FirstOffset | State::AfterFirstOffset, b']') | (State::AfterSecondOffset, b',') => {
-            Fault::OffsetsCount
-        }
-        (_, b'{' | b'[' | b'"' | b'-' | b'0'..=b'9' | b't' | b'f' | b'n') => match (row, byte) {
-            (State::Entry, b'[') => Fault::EntryArray,
-            (State::DtypeValue, b'{') => Fault::DtypeObject,
-            _ => match get(&WRONG_TYPE, row as usize) {
-                Some(Some(fault)) => fault,
-                _ => Fault::UnexpectedByte(byte),
-            },
-        },
+/// What is wrong with a byte that leads to such a state.
+pub(super) const fn fault(bad: State, byte: u8) -> Fault {
+    match bad {
+        State::BadTail => Fault::Trailing(byte),
+        State::BadNumber => Fault::Number,
+        State::BadHeader => Fault::HeaderType,
+        State::BadEntry => Fault::EntryType,
+        State::ArrayForEntry => Fault::EntryArray,
+        State::BadDtype => Fault::DtypeType,
+        State::ObjectForDtype => Fault::DtypeObject,
+        State::BadShape => Fault::ShapeType,
+        State::BadDim => Fault::ShapeInteger,
+        State::BadOffsets => Fault::OffsetsType,
+        State::BadOffset => Fault::OffsetsInteger,
+        State::BadCount => Fault::OffsetsCount,
+        State::BadMetadata => Fault::MetadataType,
+        State::BadText => Fault::MetadataValue,
         _ => Fault::UnexpectedByte(byte),
     }
 }
-
-/// What is wrong with a value of another type than is wanted in a row, where a value is.
-static WRONG_TYPE: [Option<Fault>; ROWS] = {
-    let mut faults = [None; ROWS];
-    faults[State::Header as usize] = Some(Fault::HeaderType);
-    faults[State::Entry as usize] = Some(Fault::EntryType);
-    faults[State::DtypeValue as usize] = Some(Fault::DtypeType);
-    faults[State::ShapeValue as usize] = Some(Fault::ShapeType);
-    faults[State::FirstDim as usize] = Some(Fault::ShapeInteger);
-    faults[State::NextDim as usize] = Some(Fault::ShapeInteger);
-    faults[State::OffsetsValue as usize] = Some(Fault::OffsetsType);
-    faults[State::FirstOffset as usize] = Some(Fault::OffsetsInteger);
-    faults[State::SecondOffset as usize] = Some(Fault::OffsetsInteger);
-    faults[State::MetadataValue as usize] = Some(Fault::MetadataType);
-    faults[State::TextOfKey as usize] = Some(Fault::MetadataValue);
-    faults
-};

@@ -219,23 +219,13 @@ impl HeaderParser {
         let mut left = header;
         let end = self.position + low_u32(header.len() as u64);
         let mut state = self.state;
-        // The row that was left last, and the byte that led out of it.
-        let (mut row, mut byte) = (State::Header, 0);
+        // That led to the state, if the state is an action.
+        let mut byte = 0;
         let signal = 'machine: loop {
-            if state.is_row() {
-                row = state;
-                state = loop {
-                    let [first, rest @ ..] = left else {
-                        state = row;
-                        break 'machine Signal::NeedInput;
-                    };
-                    (byte, left) = (*first, rest);
-                    let next = grammar::next(row, byte);
-                    if !next.is_row() {
-                        break next;
-                    }
-                    row = next;
-                };
+            while state.is_row() {
+                let [first, rest @ ..] = left else { break 'machine Signal::NeedInput };
+                (byte, left) = (*first, rest);
+                state = grammar::next(state, byte);
             }
             let signal;
             match state {
@@ -339,11 +329,6 @@ impl HeaderParser {
                     (state, signal) = self.end_entry();
                 }
                 State::Failed => break Signal::Failed,
-                State::Bad => {
-                    let at = end - low_u32(left.len() as u64) - 1;
-                    state = self.refuse(grammar::wrong(row, byte), at, byte, at);
-                    continue;
-                }
                 State::CloseMetadata => {
                     self.token = end - low_u32(left.len() as u64) - 1;
                     (state, signal) = (State::AfterMember, Signal::MetadataEnd);
@@ -367,8 +352,7 @@ impl HeaderParser {
                     }
                 }
                 State::EndNumber => {
-                    row = self.behind_skipped();
-                    state = grammar::next(row, byte);
+                    state = grammar::next(self.behind_skipped(), byte);
                     continue;
                 }
                 State::Skim | State::SkimText | State::SkimEscape => {
@@ -376,6 +360,11 @@ impl HeaderParser {
                     if left.is_empty() {
                         break Signal::NeedInput;
                     }
+                    continue;
+                }
+                bad if bad.is_bad() => {
+                    let at = end - low_u32(left.len() as u64) - 1;
+                    state = self.refuse(grammar::fault(bad, byte), at, byte, at);
                     continue;
                 }
                 _ => {
