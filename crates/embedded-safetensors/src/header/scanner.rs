@@ -621,23 +621,13 @@ impl HeaderParser {
             return (self.missing_field(), Signal::Nothing);
         }
         if !matches!(self.reading, Reading::Events) && self.mismatch().is_some() {
-            return (self.fail_entry(), Signal::Nothing);
+            return (self.fail(Fault::Numbered(Numbered::Mismatch), self.token), Signal::Nothing);
         }
         (State::AfterMember, Signal::TensorEnd)
     }
 
     const fn mismatch(&self) -> Option<ErrorKind> {
         mismatch(self.dtype, self.elements, self.begin, self.range_end)
-    }
-
-    #[cold]
-    #[inline(never)]
-    const fn fail_entry(&mut self) -> State {
-        let at = match self.mismatch() {
-            Some(kind) if is_of_shape(kind) => self.shape_at,
-            _ => self.begin_at,
-        };
-        self.fail(Fault::Numbered(Numbered::Mismatch), at)
     }
 
     #[cold]
@@ -871,30 +861,27 @@ impl HeaderParser {
 
     /// The error behind [`Signal::Failed`], as far as the parser knows it.
     pub(crate) const fn error(&self) -> Error {
+        let mut at = self.fault_at;
         let kind = match self.fault.kind() {
             Ok(kind) => kind,
-            Err(numbered) => self.with_numbers(numbered),
-        };
-        kind.at(self.fault_at as u64)
-    }
-
-    const fn with_numbers(&self, kind: Numbered) -> ErrorKind {
-        match kind {
-            Numbered::HeaderTooLarge => return ErrorKind::HeaderTooLarge { length: self.number },
-            Numbered::HeaderBeyondFile => {
-                let (length, present) = (self.end - LENGTH_END, self.fault_at - LENGTH_END);
-                return ErrorKind::HeaderBeyondFile { length: length as u64, present: present as u64 };
+            Err(Numbered::HeaderTooLarge) => ErrorKind::HeaderTooLarge { length: self.number },
+            Err(Numbered::HeaderBeyondFile) => {
+                let (length, present) = (self.end - LENGTH_END, at - LENGTH_END);
+                ErrorKind::HeaderBeyondFile { length: length as u64, present: present as u64 }
             }
-            Numbered::Rank => return ErrorKind::Rank { limit: MAX_RANK.to_le_bytes()[0] },
-            Numbered::Mismatch => {
-                if let Some(kind) = self.mismatch() {
-                    return kind;
+            Err(Numbered::Rank) => ErrorKind::Rank { limit: MAX_RANK.to_le_bytes()[0] },
+            Err(Numbered::Mismatch | Numbered::Other) => match self.mismatch() {
+                Some(kind) => {
+                    at = if is_of_shape(kind) { self.shape_at } else { self.begin_at };
+                    kind
                 }
-            }
-            Numbered::Other => {}
-        }
-        debug_assert!(false, "whoever stopped the parser knows this fault");
-        ErrorKind::Changed
+                None => {
+                    debug_assert!(false, "whoever stopped the parser knows this fault");
+                    ErrorKind::Changed
+                }
+            },
+        };
+        kind.at(at as u64)
     }
 
     /// The element type of the tensor that is complete.
