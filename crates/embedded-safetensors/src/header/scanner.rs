@@ -83,7 +83,8 @@ pub struct HeaderParser {
     shape_at: u32,
     /// Where the first offset stands.
     pub(super) begin_at: u32,
-    /// The number that is being read, or was last; of the header's length first.
+    /// The number that is being read, or was last; of the header's length first. In a literal, its letters that are to come, the next
+    /// in the lowest byte.
     pub(super) number: u64,
     /// The product of the shape so far.
     elements: u64,
@@ -91,16 +92,14 @@ pub struct HeaderParser {
     pub(super) begin: u64,
     pub(super) range_end: u64,
     word: Word,
-    /// The parser's last word once the state is [`State::Failed`]; before that, an error may wait here.
-    fault: Fault,
     /// Where the fault is; where the file ends, until there is one.
     fault_at: u32,
-    /// The last character that was spelled as an escape.
-    pub(super) character: Utf8Char,
-    /// The letters of the literal that are to come, the next in the lowest byte.
-    literal: u32,
     unicode: Unicode,
     nesting: Nesting,
+    /// The last character that was spelled as an escape.
+    pub(super) character: Utf8Char,
+    /// The parser's last word once the state is [`State::Failed`]; before that, an error may wait here.
+    fault: Fault,
 }
 
 const METADATA: &[u8] = b"__metadata__";
@@ -172,12 +171,11 @@ impl HeaderParser {
             begin: 0,
             range_end: 0,
             word: Word::new(),
-            fault: Fault::FileTooShort,
             fault_at: file_len,
-            character: Utf8Char::ascii(0),
-            literal: 0,
             unicode: Unicode::new(),
             nesting: Nesting::new(),
+            character: Utf8Char::ascii(0),
+            fault: Fault::FileTooShort,
         }
     }
 
@@ -648,11 +646,11 @@ impl HeaderParser {
             State::Null if byte != b'n' => self.fail(Fault::MetadataType, at),
             State::Null | State::Literal => {
                 (self.token_kind, self.token) = (state, at);
-                self.literal = u32::from_le_bytes(match byte {
+                self.number = u32::from_le_bytes(match byte {
                     b't' => *b"rue\0",
                     b'f' => *b"alse",
                     _ => *b"ull\0",
-                });
+                }) as u64;
                 State::LiteralLetters
             }
             State::CloseSkipped => {
@@ -702,9 +700,9 @@ impl HeaderParser {
             State::LowU if byte == b'u' => return (State::UnicodeDigits, Signal::Nothing),
             State::LowBackslash => (Fault::Surrogate, 6),
             State::LowU => (Fault::Surrogate, 7),
-            State::LiteralLetters if self.literal & 0xFF == byte as u32 => {
-                self.literal >>= 8;
-                return match (self.literal, self.token_kind) {
+            State::LiteralLetters if low_u32(self.number) & 0xFF == byte as u32 => {
+                self.number = (low_u32(self.number) >> 8) as u64;
+                return match (self.number, self.token_kind) {
                     (0, State::Null) => (State::AfterMember, Signal::MetadataNull),
                     (0, _) => (self.behind_skipped(), Signal::Nothing),
                     _ => (State::LiteralLetters, Signal::Nothing),

@@ -214,13 +214,9 @@ pub(crate) const fn unescape(letter: u8) -> Option<u8> {
     })
 }
 
-/// A `\uXXXX` escape, or a pair of them, while its digits come by.
-pub(crate) struct Unicode {
-    /// The digits so far, behind a one.
-    digits: u32,
-    /// The first half of a pair, 0 while there is none.
-    high: u32,
-}
+/// A `\uXXXX` escape, or a pair of them, while its digits come by: in the lowest 20 bits those so far, behind a one; above them what the
+/// first half of a pair stands for, behind a one.
+pub(crate) struct Unicode(u32);
 
 /// What one more hexadecimal digit made of it.
 pub(crate) enum UnicodeStep {
@@ -238,9 +234,11 @@ impl Unicode {
     const NONE: u32 = 1;
     /// Four of them.
     const ALL: u32 = 1 << 16;
+    /// What a half of a pair stands for.
+    const HALF: u32 = 0x3FF;
 
     pub(crate) const fn new() -> Self {
-        Self { digits: Self::NONE, high: 0 }
+        Self(Self::NONE)
     }
 
     pub(crate) const fn push(&mut self, byte: u8) -> UnicodeStep {
@@ -249,19 +247,19 @@ impl Unicode {
             letter @ b'a'..=b'f' => letter - b'a' + 10,
             _ => return UnicodeStep::BadDigit,
         };
-        self.digits = (self.digits << 4) | digit as u32;
-        if self.digits < Self::ALL { UnicodeStep::NeedDigit } else { self.unit_complete() }
-    }
-
-    const fn unit_complete(&mut self) -> UnicodeStep {
-        let (unit, high) = (self.digits - Self::ALL, self.high);
-        self.digits = Self::NONE;
+        let (high, digits) = (self.0 >> 20, ((self.0 & 0xF_FFFF) << 4) | digit as u32);
+        if digits < Self::ALL {
+            self.0 = (high << 20) | digits;
+            return UnicodeStep::NeedDigit;
+        }
+        let unit = digits - Self::ALL;
+        let half = unit & Self::HALF;
         match unit >> 10 {
             LOW_HALF if high == 0 => UnicodeStep::Lone(5),
-            LOW_HALF => UnicodeStep::Done(Utf8Char::new(0x1_0000 + ((high & 0x3FF) << 10) + (unit & 0x3FF))),
+            LOW_HALF => UnicodeStep::Done(Utf8Char::new(0x1_0000 + ((high & Self::HALF) << 10) + half)),
             _ if high != 0 => UnicodeStep::Lone(11),
             HIGH_HALF => {
-                self.high = unit;
+                self.0 = ((Self::HALF + 1 + half) << 20) | Self::NONE;
                 UnicodeStep::NeedLow
             }
             _ => UnicodeStep::Done(Utf8Char::new(unit)),

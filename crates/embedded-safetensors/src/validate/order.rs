@@ -65,16 +65,14 @@ impl InOrder {
         let Extent { begin, end, begin_at } = tensor;
         let place = Place { begin, end };
         self.tensors += 1;
-        let in_order = !self.last.is_none() && !place.is_below(self.last);
-        self.last = if in_order { place } else { Place::NONE };
-        if self.misfit_at != 0 {
+        if begin == self.end && self.misfit_at == 0 {
+            (self.end, self.last) = (end, place);
             return;
         }
-        if begin == self.end {
-            self.end = end;
-        } else {
-            self.misfit = begin;
-            self.misfit_at = begin_at;
+        let in_order = !self.last.is_none() && !place.is_below(self.last);
+        self.last = if in_order { place } else { Place::NONE };
+        if self.misfit_at == 0 {
+            (self.misfit, self.misfit_at) = (begin, begin_at);
         }
     }
 
