@@ -262,11 +262,12 @@ impl HeaderParser {
                             break told_as;
                         }
                     }
-                    // Where nobody is told what a text says, escapes of one letter are only passed by.
                     if let (State::TextValue, [b'\\', ..], false) =
                         (self.token_kind, left, self.utf8.is_open())
+                        && told.leaps()
+                        && !told.has(Signal::Value)
                     {
-                        let rest = if told.has(Signal::Value) { left } else { behind_escapes(left) };
+                        let rest = behind_escapes(left);
                         if rest.len() < left.len() {
                             left = rest;
                             continue;

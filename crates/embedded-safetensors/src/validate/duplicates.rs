@@ -115,7 +115,8 @@ impl<'s> DuplicateCheck<'s> {
     /// Nothing when there is an error.
     const fn run(&mut self, input: &mut &[u8]) -> Option<Progress> {
         const TOLD: Signals =
-            Signals::of(&[Signal::Name, Signal::Tensor, Signal::Metadata, Signal::Key, Signal::KeyEnd]);
+            Signals::of(&[Signal::Name, Signal::Tensor, Signal::Metadata, Signal::Key, Signal::KeyEnd])
+                .in_leaps();
         let mut run: &[u8] = &[];
         loop {
             let signal = self.parser.advance(input, &mut run, TOLD);
