@@ -715,7 +715,7 @@ impl HeaderParser {
         (self.refuse(fault, at - back, byte, at), Signal::Nothing)
     }
 
-    #[inline(always)]
+    #[inline(never)]
     const fn escaped(&mut self, character: Utf8Char) -> (State, Signal) {
         self.character = character;
         self.keep(character.as_bytes());
