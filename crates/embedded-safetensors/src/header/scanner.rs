@@ -220,10 +220,20 @@ impl HeaderParser {
         // That led to the state, if the state is an action.
         let mut byte = 0;
         let signal = 'machine: loop {
-            while state.is_row() {
-                let [first, rest @ ..] = left else { break 'machine Signal::NeedInput };
-                (byte, left) = (*first, rest);
-                state = grammar::next(state, byte);
+            if state.is_row() {
+                let mut row = state;
+                state = loop {
+                    let [first, rest @ ..] = left else {
+                        state = row;
+                        break 'machine Signal::NeedInput;
+                    };
+                    (byte, left) = (*first, rest);
+                    let next = grammar::next(row, byte);
+                    if !next.is_row() {
+                        break next;
+                    }
+                    row = next;
+                };
             }
             let signal;
             match state {
