@@ -41,6 +41,9 @@ pub struct Line {
     #[serde(default)]
     pub levels: Vec<String>,
     pub at_most: Option<f64>,
+    /// Targets that have a limit of their own.
+    #[serde(default)]
+    pub at_most_on: BTreeMap<String, f64>,
     /// The targets that the limit is of; all where there is none.
     #[serde(default)]
     pub on: Vec<String>,
@@ -52,6 +55,8 @@ pub struct Line {
     /// The same figure of the reference, or words where it has none.
     pub reference: Option<String>,
     pub reference_says: Option<String>,
+    /// The same figure of the first version.
+    pub first: Option<f64>,
     /// What pages say of the limit, by their paths: `{}` becomes the limit with its unit, `{n}` the bare number.
     #[serde(default)]
     pub promises: BTreeMap<String, String>,
@@ -74,6 +79,7 @@ impl Line {
         unknown(std::slice::from_ref(&self.table), &["job", "paths"], "table")
             .or_else(|| unknown(&self.levels, &LEVELS, "level"))
             .or_else(|| unknown(&self.on, &targets, "target"))
+            .or_else(|| unknown(&self.at_most_on.keys().cloned().collect::<Vec<_>>(), &targets, "target"))
             .or_else(|| unknown(&self.unmet, &targets, "target"))
     }
 }

@@ -11,6 +11,7 @@ use std::path::PathBuf;
 /// Of the programs of `firmware/measure`.
 const EMPTY: &str = "empty";
 const STREAM: &str = "stream";
+const TOGETHER: &str = "together";
 const READS: &str = "reads";
 const CONSTANT: &str = "constant";
 const BY_HAND: &str = "by_hand";
@@ -55,17 +56,18 @@ pub fn measure(bench: Bench, quick: bool) -> Result<Sheet, String> {
     eprintln!("measuring {} at opt-level {}", bench.target.name, bench.level);
     let mut sheet = Sheet::new(bench.target.name, bench.level, bench.toolchain.version()?);
     bench.frame()?;
-    bench.images(&mut sheet, &[STREAM, CONSTANT, BY_HAND])?;
+    bench.images(&mut sheet, &[STREAM, TOGETHER, CONSTANT, BY_HAND])?;
     bench.headers(&mut sheet)?;
     bench.streaming(&mut sheet)?;
     for tensors in [FEW, TENSORS] {
-        bench.memory(&mut sheet, tensors)?;
+        bench.memory(&mut sheet, STREAM, tensors)?;
     }
+    bench.memory(&mut sheet, TOGETHER, TENSORS)?;
     paths::measure(bench, &mut sheet)?;
     if !quick {
         let is_small = bench.level == SMALL;
         if is_small {
-            bench.memory(&mut sheet, MANY)?;
+            bench.memory(&mut sheet, STREAM, MANY)?;
             growth(&mut sheet)?;
         }
         bench.images(&mut sheet, &[REFERENCE])?;
@@ -174,6 +176,10 @@ impl Bench {
                 sheet.set(format!("stream.open.{}.{window}", spelling.name()), open);
                 sheet.set(format!("stream.find.{}.{window}", spelling.name()), find - open);
                 sheet.set(format!("stream.job.{}.{window}", spelling.name()), all);
+                let figures = self.run(TOGETHER, &model, &Lent::window(window).and_count())?;
+                figures.has_done(128)?;
+                let [_, found, _] = self.steps(&figures)?.map(|count| count / model.header_len as f64);
+                sheet.set(format!("together.find.{}.{window}", spelling.name()), found);
             }
         }
         Ok(())
@@ -195,21 +201,21 @@ impl Bench {
     }
 
     /// All RAM of the job, whichever way the header is spelled.
-    fn memory(self, sheet: &mut Sheet, tensors: usize) -> Result<(), String> {
+    fn memory(self, sheet: &mut Sheet, program: &str, tensors: usize) -> Result<(), String> {
         let [window, _] = WINDOWS;
         let mut most = 0f64;
         for spelling in Spelling::ALL {
             let fitting = if spelling == Spelling::Foreign { tensors.min(MOST_FOREIGN) } else { tensors };
             let model =
                 model::make(Content { spelling, long: Some((fitting / 2, 128)), ..Content::small(fitting) });
-            let figures = self.run(STREAM, &model, &Lent::window(window))?;
+            let figures = self.run(program, &model, &Lent::window(window))?;
             figures.has_done(128)?;
             let stack = figures.get("stack")? as f64;
-            sheet.set(format!("stream.stack.{}.{tensors}", spelling.name()), stack);
+            sheet.set(format!("{program}.stack.{}.{tensors}", spelling.name()), stack);
             most = most.max(stack);
         }
-        let ram = sheet.get("stream.static")? + most + window as f64;
-        sheet.set(format!("stream.ram.{tensors}"), ram);
+        let ram = sheet.get(&format!("{program}.static"))? + most + window as f64;
+        sheet.set(format!("{program}.ram.{tensors}"), ram);
         Ok(())
     }
 

@@ -25,15 +25,20 @@ pub fn rows(lines: &[Line], sheets: &[Sheet], quick: bool) -> Result<Vec<Row>, S
 
 /// The tables of the page, and the lines of them that the readme shows.
 pub fn tables(limits: &Limits, sheets: &[Sheet]) -> Result<Vec<Table>, String> {
-    let likeness = likeness(limits, sheets);
     let table = |page, name, is_shown: &dyn Fn(&Line) -> bool| {
-        let lines = limits.firmware.iter().filter(|line| is_shown(line));
-        let lines: Result<String, String> = lines.map(|line| line.text(sheets)).collect();
-        let targets = TARGETS.map(|target| target.name).join(" | ");
+        let lines: Vec<&Line> = limits.firmware.iter().filter(|line| is_shown(line)).collect();
+        let has_first = lines.iter().any(|line| line.first.is_some());
+        let mut columns = vec!["what".to_owned(), "limit".to_owned()];
+        columns.extend(TARGETS.map(|target| target.name.to_owned()));
+        columns.extend(has_first.then(|| format!("first version, {JUDGED}")));
+        let likeness = likeness(limits, sheets, columns.len());
+        columns.push(format!("reference, {JUDGED}"));
+        let rows: Result<String, String> = lines.iter().map(|line| line.text(sheets, has_first)).collect();
         let text = format!(
-            "| what | limit | {targets} | reference, {JUDGED} |\n|---|---|{}\n{}\nMeasured with {}.",
-            "---|".repeat(TARGETS.len() + 1),
-            lines?,
+            "| {} |\n|{}\n{}\nMeasured with {}.",
+            columns.join(" | "),
+            "---|".repeat(columns.len()),
+            rows?,
             sheets[0].compiler
         );
         Ok::<_, String>(Table { page, name, text, likeness })
@@ -45,12 +50,12 @@ pub fn tables(limits: &Limits, sheets: &[Sheet]) -> Result<Vec<Table>, String> {
     ])
 }
 
-/// With the compiler that the limits are of, all but the reference is exactly the same.
-fn likeness(limits: &Limits, sheets: &[Sheet]) -> Likeness {
+/// With the compiler that the limits are of, all but the reference, which is behind so many columns, is exactly the same.
+fn likeness(limits: &Limits, sheets: &[Sheet], ours: usize) -> Likeness {
     let places = sheets.iter().filter_map(Sheet::place);
     let mut same = places.map(|place| limits.has_compiler_of(&place));
     match same.all(|same| same) {
-        true => Likeness { equal: 2 + TARGETS.len(), others: Difference::Part(ELSEWHERE) },
+        true => Likeness { equal: ours, others: Difference::Part(ELSEWHERE) },
         false => Likeness { equal: 2, others: Difference::Part(ANOTHER_COMPILER) },
     }
 }
@@ -69,15 +74,33 @@ pub fn check_promises(lines: &[Line]) -> Result<(), String> {
 
 impl Line {
     fn row(&self, sheets: &[Sheet], target: &str) -> Result<Row, String> {
-        let is_judged = self.on.is_empty() || self.on.iter().any(|judged| judged == target);
         Ok(Row {
             what: format!("{}, {target}", self.what),
-            limit: self.at_most.filter(|_| is_judged).map(Limit::AtMost),
+            limit: self.limit(target).map(Limit::AtMost),
             unmet: self.unmet.iter().any(|unmet| unmet == target),
             ours: self.largest(sheets, target, &self.figure)?,
             unit: self.unit.clone(),
             reference: self.reference.as_ref().and_then(|figure| self.largest(sheets, target, figure).ok()),
         })
+    }
+
+    fn limit(&self, target: &str) -> Option<f64> {
+        let is_judged = self.on.is_empty() || self.on.iter().any(|judged| judged == target);
+        self.at_most_on.get(target).copied().or(self.at_most.filter(|_| is_judged))
+    }
+
+    /// The limit as a table shows it: one for all targets, or that of each.
+    fn shown_limit(&self) -> String {
+        match self.at_most {
+            None => "–".to_owned(),
+            Some(most) if self.at_most_on.is_empty() => Limit::AtMost(most).sign(&self.unit),
+            Some(_) => {
+                let limits = TARGETS.map(|target| {
+                    self.limit(target.name).map_or("–".to_owned(), |most| with_unit(most, &self.unit))
+                });
+                format!("≤ {}", limits.join(" / "))
+            }
+        }
     }
 
     fn asks(&self, sheet: &Sheet, target: &str) -> bool {
@@ -98,15 +121,17 @@ impl Line {
     }
 
     /// One line of a table.
-    fn text(&self, sheets: &[Sheet]) -> Result<String, String> {
+    fn text(&self, sheets: &[Sheet], has_first: bool) -> Result<String, String> {
         let rows: Vec<Row> =
             TARGETS.iter().map(|target| self.row(sheets, target.name)).collect::<Result<_, _>>()?;
-        let limit = self.at_most.map_or("–".to_owned(), |most| Limit::AtMost(most).sign(&self.unit));
+        let limit = self.shown_limit();
         let figure =
             self.reference.as_ref().map(|figure| self.largest(sheets, JUDGED, figure)).transpose()?;
         let words = self.reference_says.clone().unwrap_or("–".to_owned());
         let reference = figure.map_or(words, |value| with_unit(value, &self.unit));
-        let cells: Vec<String> = rows.iter().map(Row::shown).collect();
+        let mut cells: Vec<String> = rows.iter().map(Row::shown).collect();
+        let first = || self.first.map_or("–".to_owned(), |value| with_unit(value, &self.unit));
+        cells.extend(has_first.then(first));
         Ok(format!("| {} | {limit} | {} | {reference} |\n", self.what, cells.join(" | ")))
     }
 }
@@ -156,6 +181,9 @@ mod tests {
         assert_eq!(kept("at_most = 2"), [false; 3]);
         assert_eq!(kept("at_most = 2\non = ['Cortex-M3']"), [true, false, true]);
         assert_eq!(kept("at_most = 2\nunmet = ['Cortex-M3']"), [false, true, false]);
+        let own = "at_most = 3\nat_most_on = {RV32IMC = 2}";
+        assert_eq!(kept(own), [true, true, false]);
+        assert_eq!(line(own).shown_limit(), "≤ 3 / 3 / 2");
     }
 
     #[test]
