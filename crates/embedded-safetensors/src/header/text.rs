@@ -310,7 +310,7 @@ pub(crate) const fn behind_plain(text: &[u8]) -> &[u8] {
 
 /// What follows plain text and escapes of one letter at the start, byte by byte: in const evaluation that is faster than calls.
 #[inline(never)]
-pub(super) const fn behind_escapes(text: &[u8]) -> &[u8] {
+pub(crate) const fn behind_escapes(text: &[u8]) -> &[u8] {
     let mut left = text;
     while let [b'\\', b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't', rest @ ..]
     | [b']'..=0x7F | b'#'..=b'[' | b' '..=b'!', rest @ ..] = left

@@ -4,7 +4,7 @@ use super::View;
 use super::quoted::Quoted;
 use super::walk::Walk;
 use crate::error::{Error, ErrorKind};
-use crate::header::behind_plain;
+use crate::header::{behind_escapes, behind_plain};
 use crate::util::bytes::low_u32;
 
 /// The keys and values of `__metadata__`, in the header's order, where they lie.
@@ -98,7 +98,7 @@ const fn closing_quote(text: &[u8]) -> (&[u8], bool) {
             end @ ([b'"', ..] | []) => return (end, is_plain),
             [b'\\', _, rest @ ..] => {
                 is_plain = false;
-                rest
+                behind_escapes(rest)
             }
             [_, rest @ ..] => rest,
         }
