@@ -22,7 +22,7 @@ pub use description::description;
 pub use frame::{Job, Step, figure, run};
 pub use headers::{find_duplicates, parse, read_entries, validate, view};
 pub use memory::{flash, heap, order, slots, text};
-pub use network::{Network, Outcome, open_find_read, read_rows, read_slice, stream};
+pub use network::{Network, Outcome, open_find_read, read_chunks, read_rows, read_slice, stream};
 pub use record::record_file;
 pub use weights::Weights;
 pub use write::{Order, Wire, write_file};

@@ -3,7 +3,7 @@
 use crate::frame::{Job, Step};
 use crate::memory;
 use board::{Broken, Card};
-use embedded_safetensors::{Model, ReadError, query::Wanted, slice::AxisRange};
+use embedded_safetensors::{Model, ReadAt, ReadError, TensorReader, query::Wanted, slice::AxisRange};
 
 /// One sector of a card: the window of the header, then the buffer of the data.
 const BLOCK: usize = 512;
@@ -77,12 +77,17 @@ pub type Outcome = Result<u32, ReadError<Broken>>;
 /// Chunk by chunk.
 #[inline(never)]
 pub fn stream(model: &mut Model<&mut Card>, tensor: &Wanted<'_>, block: &mut [u8]) -> Outcome {
-    let mut reader = model.tensor(tensor)?;
-    let mut bytes = 0usize;
-    while let Some(chunk) = reader.next_chunk(block)? {
-        bytes += chunk.len();
+    read_chunks(model.tensor(tensor)?, block)
+}
+
+/// All of a tensor, chunk by chunk. Inlined, so that it takes no stack of its own.
+#[inline(always)]
+pub fn read_chunks<S: ReadAt<Error = Broken>>(mut reader: TensorReader<'_, S>, window: &mut [u8]) -> Outcome {
+    let mut bytes = 0u32;
+    while let Some(chunk) = reader.next_chunk(window)? {
+        bytes = bytes.wrapping_add(chunk.len() as u32);
     }
-    Ok(bytes as u32)
+    Ok(bytes)
 }
 
 /// Row by row, as `f32`.

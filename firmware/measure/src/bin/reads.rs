@@ -4,11 +4,11 @@
 #![no_main]
 
 use embedded_safetensors::{Model, ReadAt, ReadError, TensorInfo};
-use measure::{Broken, Card, Job, Step};
+use measure::{Card, Job, Outcome, Step, read_chunks};
 
 measure::program!(|_| (), |job| job.done = read(job).ok());
 
-fn read(job: &mut Job<()>) -> Result<u32, ReadError<Broken>> {
+fn read(job: &mut Job<()>) -> Outcome {
     let mut model = Model::open(Card::new(job.file), job.window)?;
     let Some(tensor) = model.find(job.name, job.window)? else { return Ok(u32::MAX) };
     match job.last {
@@ -19,7 +19,7 @@ fn read(job: &mut Job<()>) -> Result<u32, ReadError<Broken>> {
 }
 
 #[inline(never)]
-fn by_hand(model: Model<Card>, tensor: &TensorInfo, window: &mut [u8]) -> Result<u32, ReadError<Broken>> {
+fn by_hand(model: Model<Card>, tensor: &TensorInfo, window: &mut [u8]) -> Outcome {
     let start = model.summary().data_start.wrapping_add(tensor.begin());
     let mut card = model.into_source();
     let mut bytes = 0u32;
@@ -32,11 +32,6 @@ fn by_hand(model: Model<Card>, tensor: &TensorInfo, window: &mut [u8]) -> Result
 }
 
 #[inline(never)]
-fn stream(model: &mut Model<Card>, tensor: &TensorInfo, window: &mut [u8]) -> Result<u32, ReadError<Broken>> {
-    let mut reader = model.tensor(tensor)?;
-    let mut bytes = 0u32;
-    while let Some(chunk) = reader.next_chunk(window)? {
-        bytes = bytes.wrapping_add(chunk.len() as u32);
-    }
-    Ok(bytes)
+fn stream(model: &mut Model<Card>, tensor: &TensorInfo, window: &mut [u8]) -> Outcome {
+    read_chunks(model.tensor(tensor)?, window)
 }

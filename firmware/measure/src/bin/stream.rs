@@ -2,12 +2,12 @@
 #![no_std]
 #![no_main]
 
-use embedded_safetensors::{Model, ReadError};
-use measure::{Broken, Card, Job, Step};
+use embedded_safetensors::Model;
+use measure::{Card, Job, Outcome, Step, read_chunks};
 
 measure::program!(|_| (), |job| job.done = open_find_stream(job).ok());
 
-fn open_find_stream(job: &mut Job<()>) -> Result<u32, ReadError<Broken>> {
+fn open_find_stream(job: &mut Job<()>) -> Outcome {
     let mut model = Model::open(Card::new(job.file), job.window)?;
     if job.last == Step::Open {
         return Ok(model.summary().tensors as u32);
@@ -16,10 +16,5 @@ fn open_find_stream(job: &mut Job<()>) -> Result<u32, ReadError<Broken>> {
     if job.last == Step::Find {
         return Ok(tensor.byte_len() as u32);
     }
-    let mut reader = model.tensor(&tensor)?;
-    let mut bytes = 0u32;
-    while let Some(chunk) = reader.next_chunk(job.window)? {
-        bytes = bytes.wrapping_add(chunk.len() as u32);
-    }
-    Ok(bytes)
+    read_chunks(model.tensor(&tensor)?, job.window)
 }
