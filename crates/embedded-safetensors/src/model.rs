@@ -374,8 +374,8 @@ impl<S: ReadAt> Model<S> {
         Ok(TensorReader::new(&mut self.source, Span::of(place, data_start), tensor.dims()))
     }
 
-    /// Reads the header once, and proves it unless it is proven: for all that `find_all` and `open` do the parser stands in the program
-    /// once.
+    /// Reads the header once, and validates it if that has not been done. `open` and `find_all` share it, so that a program contains the
+    /// parser once.
     #[inline(never)] // its stack is free again when it returns
     async fn scan(
         &mut self,

@@ -8,7 +8,7 @@ use embedded_safetensors::{Model, ReadAt, ReadError, TensorReader, query::Wanted
 /// One sector of a card: the window of the header, then the buffer of the data.
 const BLOCK: usize = 512;
 
-/// Where a block lies in the stack is the compiler's choice, and copies to odd addresses take longer.
+/// The compiler chooses where an array of bytes lies on the stack, and copies to odd addresses take longer.
 #[repr(align(8))]
 struct Aligned([u8; BLOCK]);
 
@@ -80,7 +80,7 @@ pub fn stream(model: &mut Model<&mut Card>, tensor: &Wanted<'_>, block: &mut [u8
     read_chunks(model.tensor(tensor)?, block)
 }
 
-/// All of a tensor, chunk by chunk. Inlined, so that it takes no stack of its own.
+/// Reads all of a tensor, chunk by chunk. Inlined, so that it takes no stack of its own.
 #[inline(always)]
 pub fn read_chunks<S: ReadAt<Error = Broken>>(mut reader: TensorReader<'_, S>, window: &mut [u8]) -> Outcome {
     let mut bytes = 0u32;

@@ -3,7 +3,7 @@
 //! A header is a JSON object that maps names to entries, and `__metadata__` to strings. Its grammar is a table: a row for each
 //! [`State`] between two tokens, a column for each [`Class`] of bytes. An entry of the table is the state that a byte leads to.
 //! Three kinds of states are no rows: inside a token the scanner has loops of its own; at the first byte of a token, or at a
-//! bracket that means something, it acts; and a byte that no rule takes leads to [`State::Bad`] or one of those behind it.
+//! bracket that means something, it acts; and a byte that no rule allows leads to [`State::Bad`] or one of those after it.
 //!
 //! The schema is part of the grammar. Where a dtype is wanted, for instance, there is a row that takes a quote and nothing else, so a
 //! number at that place is wrong there and then.
@@ -28,7 +28,7 @@ pub(super) enum Class {
     Zero,
     /// Any but a zero.
     Digit,
-    /// That begins the exponent of a number.
+    /// The letter before an exponent.
     Exponent,
     /// The first letter of a literal.
     Letter,
@@ -108,10 +108,10 @@ pub(super) enum State {
     /// Behind the header's object.
     Tail,
 
-    // In a number that nobody asked for. White space ends it.
-    /// Behind the sign.
+    // In a number of an unknown field. White space ends it.
+    /// After the sign.
     Minus,
-    /// Behind a zero, which no digit may follow.
+    /// After a leading zero, which no digit may follow.
     Zero,
     Integer,
     Point,
@@ -158,13 +158,13 @@ pub(super) enum State {
     CloseMetadata,
     Null,
     Literal,
-    /// Of a number; the byte is behind it.
+    /// The byte is the first one after a number.
     EndNumber,
     OpenObject,
     OpenArray,
     CloseSkipped,
 
-    // No rule takes the byte. What is wrong with it says [`fault`].
+    // No rule allows the byte. [`fault`] gives the error.
     Bad,
     BadTail,
     BadNumber,
@@ -189,7 +189,7 @@ impl State {
         (self as usize) < ROWS
     }
 
-    /// Whether no rule takes the byte that led there.
+    /// Whether it means that no rule allows the byte.
     #[inline(always)]
     pub(super) const fn is_bad(self) -> bool {
         self as usize >= Self::Bad as usize
@@ -201,13 +201,12 @@ const COLUMNS: usize = 16;
 
 type Table = [[State; COLUMNS]; ROWS];
 
-/// Puts a row between tokens into the table: white space stays in the row, each of `rules` leads elsewhere, all else is
-/// [`State::Bad`].
+/// Adds a row between tokens: white space stays in the row, `rules` lead to other states, every other byte to [`State::Bad`].
 const fn row(table: Table, row: State, rules: &[(Class, State)]) -> Table {
     with(with(table, row, &[(Class::Space, row)]), row, rules)
 }
 
-/// A row before a value: as [`row`], and a value of another type leads to `bad`.
+/// Adds a row before a value: as [`row`], but a value of another type leads to `bad`.
 const fn value(table: Table, before: State, bad: State, rules: &[(Class, State)]) -> Table {
     use Class::{Digit, Letter, Minus, OpenArray, OpenObject, Quote, Zero};
     let others = [
@@ -232,12 +231,12 @@ const fn with(mut table: Table, row: State, rules: &[(Class, State)]) -> Table {
     table
 }
 
-/// The rules of a row where a digit is wanted.
+/// Returns the rules for any digit.
 const fn digit(next: State) -> [(Class, State); 2] {
     [(Class::Zero, next), (Class::Digit, next)]
 }
 
-/// A row inside a number that nobody asked for: what none of `rules` takes leads to `other`.
+/// Adds a row inside a number: every byte that is not in `rules` leads to `other`.
 const fn number(mut table: Table, row: State, other: State, rules: &[(Class, State)]) -> Table {
     table[row as usize] = [other; COLUMNS];
     with(table, row, rules)
@@ -336,7 +335,7 @@ pub(super) const fn next(row: State, byte: u8) -> State {
     TABLE[row as usize][CLASSES[byte as usize] as usize & (COLUMNS - 1)]
 }
 
-/// What is wrong with a byte that leads to such a state.
+/// Returns the error for a byte that leads to such a state.
 pub(super) const fn fault(bad: State, byte: u8) -> Fault {
     match bad {
         State::BadTail => Fault::Trailing(byte),

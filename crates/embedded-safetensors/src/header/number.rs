@@ -1,4 +1,4 @@
-//! The plain integers of shapes and offsets.
+//! Integers of shapes and offsets.
 
 use crate::util::bytes::{WORDS, low_u32};
 

@@ -83,8 +83,8 @@ pub struct HeaderParser {
     shape_at: u32,
     /// Where the first offset stands.
     pub(super) begin_at: u32,
-    /// The number that is being read, or was last; of the header's length first. In a literal, its letters that are to come, the next
-    /// in the lowest byte.
+    /// The number that is being read, or was last; at first the header's length. In a literal: its remaining letters, the next in the
+    /// lowest byte.
     pub(super) number: u64,
     /// The product of the shape so far.
     elements: u64,
@@ -217,7 +217,7 @@ impl HeaderParser {
         let mut left = header;
         let end = self.position + low_u32(header.len() as u64);
         let mut state = self.state;
-        // That led to the state, if the state is an action.
+        // The last byte that the table was asked for.
         let mut byte = 0;
         let signal = 'machine: loop {
             if state.is_row() {
@@ -274,7 +274,7 @@ impl HeaderParser {
                     }
                     if let (State::TextValue, [b'\\', ..], false) =
                         (self.token_kind, left, self.utf8.is_open())
-                        && told.leaps()
+                        && told.may_be_in_const()
                         && !told.has(Signal::Value)
                     {
                         let rest = behind_escapes(left);

@@ -50,9 +50,9 @@ impl Signal {
 #[derive(Clone, Copy)]
 pub(crate) struct Signals(u32);
 
-// Bits beside those of the signals.
+// Bits that stand for no signal.
 const APART: u32 = 1 << 31;
-const LEAPS: u32 = 1 << 30;
+const MAY_BE_IN_CONST: u32 = 1 << 30;
 
 impl Signals {
     /// All that is an event, each by itself: every bit but one.
@@ -72,15 +72,16 @@ impl Signals {
         these
     }
 
-    /// The same, for a caller who may run in a const, where passing by many escapes in one loop is several times as fast.
-    pub(crate) const fn in_leaps(self) -> Self {
-        Self(self.0 | LEAPS)
+    /// The same signals, for a caller that may run in a const.
+    pub(crate) const fn for_const(self) -> Self {
+        Self(self.0 | MAY_BE_IN_CONST)
     }
 
-    /// Whether to pass by the escapes of a value in one loop. A program whose callers never ask for it does not have that loop.
+    /// Whether the caller may run in a const. There a loop of its own skips escapes several times as fast; a program without such
+    /// callers does not contain that loop.
     #[inline(always)]
-    pub(crate) const fn leaps(self) -> bool {
-        self.0 & LEAPS != 0
+    pub(crate) const fn may_be_in_const(self) -> bool {
+        self.0 & MAY_BE_IN_CONST != 0
     }
 
     /// Whether the last piece of a string is told before its end is. Otherwise it comes with the signal of the end.

@@ -214,8 +214,8 @@ pub(crate) const fn unescape(letter: u8) -> Option<u8> {
     })
 }
 
-/// A `\uXXXX` escape, or a pair of them, while its digits come by: in the lowest 20 bits those so far, behind a one; above them what the
-/// first half of a pair stands for, behind a one.
+/// A `\uXXXX` escape or a surrogate pair, read digit by digit. The lowest 20 bits hold the digits so far after a leading one bit, the bits
+/// above them the first half of a pair, also after a one bit.
 pub(crate) struct Unicode(u32);
 
 /// What one more hexadecimal digit made of it.
@@ -234,7 +234,7 @@ impl Unicode {
     const NONE: u32 = 1;
     /// Four of them.
     const ALL: u32 = 1 << 16;
-    /// What a half of a pair stands for.
+    /// The bits that each half of a pair contributes.
     const HALF: u32 = 0x3FF;
 
     pub(crate) const fn new() -> Self {

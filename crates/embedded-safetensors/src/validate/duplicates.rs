@@ -116,7 +116,7 @@ impl<'s> DuplicateCheck<'s> {
     const fn run(&mut self, input: &mut &[u8]) -> Option<Progress> {
         const TOLD: Signals =
             Signals::of(&[Signal::Name, Signal::Tensor, Signal::Metadata, Signal::Key, Signal::KeyEnd])
-                .in_leaps();
+                .for_const();
         let mut run: &[u8] = &[];
         loop {
             let signal = self.parser.advance(input, &mut run, TOLD);

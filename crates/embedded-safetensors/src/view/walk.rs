@@ -64,7 +64,7 @@ impl<'a> Walk<'a> {
     /// Goes on to the name of a tensor, in a header that is proven. `false` at its end. What follows it is read by [`next`](Self::next), or passed by
     /// with [`skim`](Self::skim).
     pub(super) const fn next_name(&mut self) -> bool {
-        const TOLD: Signals = Signals::of(&[Signal::Tensor]).in_leaps();
+        const TOLD: Signals = Signals::of(&[Signal::Tensor]).for_const();
         let mut run: &[u8] = &[];
         let found = matches!(self.parser.advance(&mut self.left, &mut run, TOLD), Signal::Tensor);
         if found {
@@ -82,7 +82,7 @@ impl<'a> Walk<'a> {
     pub(super) const fn next(&mut self) -> Signal {
         const TOLD: Signals =
             Signals::of(&[Signal::Tensor, Signal::Shape, Signal::Dim, Signal::Metadata, Signal::TensorEnd])
-                .in_leaps();
+                .for_const();
         if let Some(entry) = self.parser.take_entry(&mut self.left) {
             self.name = Quoted::proven(entry.name, entry.name_at, true);
             (self.shape, self.rank_at) = (entry.shape, 0);
@@ -117,7 +117,7 @@ impl<'a> Walk<'a> {
 
     /// What follows the name `__metadata__` in the header, where there are any. Only for one that is proven.
     pub(super) const fn find_metadata(&mut self) -> &'a [u8] {
-        const TOLD: Signals = Signals::of(&[Signal::Metadata, Signal::Tensor]).in_leaps();
+        const TOLD: Signals = Signals::of(&[Signal::Metadata, Signal::Tensor]).for_const();
         let mut run: &[u8] = &[];
         loop {
             match self.parser.advance(&mut self.left, &mut run, TOLD) {

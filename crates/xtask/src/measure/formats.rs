@@ -2,11 +2,15 @@
 //! of the product have their limits in [`speed`](super::speed), which has the same vector among its cases.
 
 use super::{Measured, Options, number};
+use crate::machine;
 use crate::report::{Outcome, Tally};
 use crate::toolchain::own_cargo;
 use serde_json::{Value, json};
 
 pub fn measure(options: &Options) -> Result<Measured, String> {
+    if options.hdf5 {
+        machine::need_program("cmake", "cmake")?;
+    }
     let feature = if options.hdf5 { "hdf5" } else { "formats" };
     let package = ["run", "--release", "--quiet", "--package", "verification", "--features", feature];
     let output = own_cargo().args(package).args(["--bin", "formats"]).capture()?;

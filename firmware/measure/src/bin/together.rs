@@ -1,4 +1,4 @@
-//! Opens a model on a card and finds one tensor in one pass over its header, and streams it.
+//! Opens a model on a card, finds one tensor in the same pass over the header, and streams it.
 #![no_std]
 #![no_main]
 

@@ -50,7 +50,7 @@ pub fn tables(limits: &Limits, sheets: &[Sheet]) -> Result<Vec<Table>, String> {
     ])
 }
 
-/// With the compiler that the limits are of, all but the reference, which is behind so many columns, is exactly the same.
+/// With the compiler that the limits are of, the first `ours` columns are exactly the same; the reference's may differ.
 fn likeness(limits: &Limits, sheets: &[Sheet], ours: usize) -> Likeness {
     let places = sheets.iter().filter_map(Sheet::place);
     let mut same = places.map(|place| limits.has_compiler_of(&place));
