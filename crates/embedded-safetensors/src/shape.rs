@@ -165,28 +165,6 @@ impl Strides {
     }
 }
 
-impl core::fmt::Debug for Strides {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        self.as_slice().fmt(f)
-    }
-}
+shown!(Strides, it => "{:?}", it.as_slice());
 
-#[cfg(feature = "defmt")]
-impl defmt::Format for Strides {
-    fn format(&self, f: defmt::Formatter<'_>) {
-        self.as_slice().format(f);
-    }
-}
-
-impl core::fmt::Debug for Shape {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        self.dims().fmt(f)
-    }
-}
-
-#[cfg(feature = "defmt")]
-impl defmt::Format for Shape {
-    fn format(&self, f: defmt::Formatter<'_>) {
-        self.dims().format(f);
-    }
-}
+shown!(Shape, it => "{:?}", it.dims());

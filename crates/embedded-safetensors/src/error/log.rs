@@ -49,5 +49,25 @@ macro_rules! sentences {
     };
 }
 
+/// What is shown of a type whose fields are its own business, for `Debug` and for defmt.
+macro_rules! shown {
+    ($type:ty, $it:ident => $text:literal $(, $part:expr)*) => {
+        impl core::fmt::Debug for $type {
+            fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+                let $it = self;
+                write!(f, $text $(, $part)*)
+            }
+        }
+
+        #[cfg(feature = "defmt")]
+        impl defmt::Format for $type {
+            fn format(&self, f: defmt::Formatter<'_>) {
+                let $it = self;
+                defmt::write!(f, $text $(, $part)*);
+            }
+        }
+    };
+}
+
 /// What is called by its name, or its code, in a sentence.
 pub(crate) struct Named<T>(pub(crate) T);

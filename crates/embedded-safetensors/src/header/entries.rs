@@ -181,15 +181,4 @@ impl<'s> Entries<'s> {
     }
 }
 
-impl core::fmt::Debug for Entries<'_> {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("Entries").field("at", &self.position()).finish_non_exhaustive()
-    }
-}
-
-#[cfg(feature = "defmt")]
-impl defmt::Format for Entries<'_> {
-    fn format(&self, f: defmt::Formatter<'_>) {
-        defmt::write!(f, "Entries {{ at: {=u64}, .. }}", self.position());
-    }
-}
+shown!(Entries<'_>, it => "Entries {{ at: {:?}, .. }}", it.position());

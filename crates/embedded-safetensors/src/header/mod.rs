@@ -133,15 +133,4 @@ impl HeaderParser {
     }
 }
 
-impl core::fmt::Debug for HeaderParser {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("HeaderParser").field("at", &self.position()).finish_non_exhaustive()
-    }
-}
-
-#[cfg(feature = "defmt")]
-impl defmt::Format for HeaderParser {
-    fn format(&self, f: defmt::Formatter<'_>) {
-        defmt::write!(f, "HeaderParser {{ at: {=u64}, .. }}", self.position());
-    }
-}
+shown!(HeaderParser, it => "HeaderParser {{ at: {:?}, .. }}", it.position());

@@ -80,21 +80,7 @@ impl<'n> Seek<'n> for Binding<'n, '_> {
     }
 }
 
-impl core::fmt::Debug for Binding<'_, '_> {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        let mut lines = f.debug_struct("Binding");
-        lines.field("name", &self.name()).field("info", &self.info()).field("filled", &self.filled);
-        lines.finish_non_exhaustive()
-    }
-}
-
-#[cfg(feature = "defmt")]
-impl defmt::Format for Binding<'_, '_> {
-    fn format(&self, f: defmt::Formatter<'_>) {
-        let (name, info) = (self.name(), self.info());
-        defmt::write!(f, "Binding {{ name: {:?}, info: {}, filled: {}, .. }}", name, info, self.filled);
-    }
-}
+shown!(Binding<'_, '_>, it => "Binding {{ name: {:?}, info: {:?}, filled: {:?}, .. }}", it.name(), it.info(), it.filled);
 
 /// How far a model has come.
 ///

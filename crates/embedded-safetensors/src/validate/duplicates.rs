@@ -372,18 +372,7 @@ const fn is_at(slot: Option<Slot>, at: u64) -> bool {
     matches!(slot, Some(slot) if slot.at == at)
 }
 
-impl core::fmt::Debug for DuplicateCheck<'_> {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("DuplicateCheck").field("at", &self.position()).finish_non_exhaustive()
-    }
-}
-
-#[cfg(feature = "defmt")]
-impl defmt::Format for DuplicateCheck<'_> {
-    fn format(&self, f: defmt::Formatter<'_>) {
-        defmt::write!(f, "DuplicateCheck {{ at: {=u64}, .. }}", self.position());
-    }
-}
+shown!(DuplicateCheck<'_>, it => "DuplicateCheck {{ at: {:?}, .. }}", it.position());
 
 #[cfg(test)]
 mod tests {

@@ -355,16 +355,4 @@ pub(crate) const fn check_names(
     }
 }
 
-impl core::fmt::Debug for HeaderCheck<'_> {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        let summary = self.summary();
-        f.debug_struct("HeaderCheck").field("at", &self.position()).field("summary", &summary).finish()
-    }
-}
-
-#[cfg(feature = "defmt")]
-impl defmt::Format for HeaderCheck<'_> {
-    fn format(&self, f: defmt::Formatter<'_>) {
-        defmt::write!(f, "HeaderCheck {{ at: {=u64}, summary: {} }}", self.position(), self.summary());
-    }
-}
+shown!(HeaderCheck<'_>, it => "HeaderCheck {{ at: {:?}, summary: {:?} }}", it.position(), it.summary());

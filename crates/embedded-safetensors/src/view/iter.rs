@@ -91,15 +91,4 @@ impl ExactSizeIterator for Tensors<'_> {}
 
 impl core::iter::FusedIterator for Tensors<'_> {}
 
-impl core::fmt::Debug for Tensors<'_> {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("Tensors").field("left", &self.left).finish_non_exhaustive()
-    }
-}
-
-#[cfg(feature = "defmt")]
-impl defmt::Format for Tensors<'_> {
-    fn format(&self, f: defmt::Formatter<'_>) {
-        defmt::write!(f, "Tensors {{ left: {}, .. }}", self.left);
-    }
-}
+shown!(Tensors<'_>, it => "Tensors {{ left: {:?}, .. }}", it.left);

@@ -115,15 +115,4 @@ impl<'a> Iterator for MetadataView<'a> {
 
 impl core::iter::FusedIterator for MetadataView<'_> {}
 
-impl core::fmt::Debug for MetadataView<'_> {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("MetadataView").finish_non_exhaustive()
-    }
-}
-
-#[cfg(feature = "defmt")]
-impl defmt::Format for MetadataView<'_> {
-    fn format(&self, f: defmt::Formatter<'_>) {
-        defmt::write!(f, "MetadataView {{ .. }}");
-    }
-}
+shown!(MetadataView<'_>, _it => "MetadataView {{ .. }}");

@@ -178,18 +178,7 @@ impl<'a> View<'a> {
     }
 }
 
-impl core::fmt::Debug for View<'_> {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("View").field("summary", &self.summary()).finish_non_exhaustive()
-    }
-}
-
-#[cfg(feature = "defmt")]
-impl defmt::Format for View<'_> {
-    fn format(&self, f: defmt::Formatter<'_>) {
-        defmt::write!(f, "View {{ summary: {}, .. }}", self.summary());
-    }
-}
+shown!(View<'_>, it => "View {{ summary: {:?}, .. }}", it.summary());
 
 /// Stops the compiler.
 const fn fail(message: &Message) -> ! {

@@ -88,18 +88,7 @@ impl HeaderEncoder<'_> {
     }
 }
 
-impl core::fmt::Debug for HeaderEncoder<'_> {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("HeaderEncoder").field("position", &self.position()).finish_non_exhaustive()
-    }
-}
-
-#[cfg(feature = "defmt")]
-impl defmt::Format for HeaderEncoder<'_> {
-    fn format(&self, f: defmt::Formatter<'_>) {
-        defmt::write!(f, "HeaderEncoder {{ position: {=u64}, .. }}", self.position());
-    }
-}
+shown!(HeaderEncoder<'_>, it => "HeaderEncoder {{ position: {:?}, .. }}", it.position());
 
 /// A place in the text of a part, which is spelled up to there.
 #[derive(Clone, Copy)]
