@@ -19,7 +19,6 @@ use crate::error::Error;
 pub use scanner::HeaderParser;
 pub(crate) use signal::{Signal, Signals};
 pub use text::Text;
-pub(crate) use text::{Unicode, UnicodeStep, Utf8Char, behind_escapes, behind_plain, unescape};
 pub(crate) use whole::Whole;
 
 /// What the parser saw.

@@ -24,15 +24,15 @@ use super::grammar::{self, State};
 use super::nesting::Nesting;
 use super::number::{digits, more_digits};
 use super::signal::{Signal, Signals};
-use super::text::{
-    Unicode, UnicodeStep, Utf8, Utf8Char, Word, behind_escapes, behind_even, behind_plain, equal, unescape,
-};
+use super::text::{Utf8, Word};
 use crate::dtype::Dtype;
 use crate::error::table::{Fault, Numbered};
 use crate::error::{Error, ErrorKind, Field, MAX_HEADER_LEN};
 use crate::shape::{MAX_RANK, Shape};
 use crate::tensor::info::{Extent, TensorInfo, is_of_shape, mismatch};
 use crate::util::bytes::low_u32;
+use crate::util::escapes::{Unicode, UnicodeStep, Utf8Char, unescape};
+use crate::util::text::{behind_escapes, behind_even, behind_plain, equal};
 
 /// An incremental parser of a safetensors header, resumable at every byte.
 ///

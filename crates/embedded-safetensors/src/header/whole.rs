@@ -7,11 +7,11 @@
 use super::grammar::State;
 use super::number::digits;
 use super::scanner::{HeaderParser, Reading, behind};
-use super::text::behind_plain;
 use crate::dtype::Dtype;
 use crate::shape::{MAX_RANK, Shape};
 use crate::tensor::info::{Extent, mismatch};
 use crate::util::bytes::{WORDS, low_u32};
+use crate::util::text::behind_plain;
 
 /// No entry of a tensor is shorter, with the comma before it.
 const SHORTEST: usize = r#","":{"dtype":"U8","shape":[],"data_offsets":[0,1]}"#.len();

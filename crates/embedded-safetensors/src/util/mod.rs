@@ -1,7 +1,9 @@
 //! What no part of the format needs to know of.
 
 pub(crate) mod bytes;
+pub(crate) mod escapes;
 pub(crate) mod fingerprint;
 pub(crate) mod heapsort;
 pub(crate) mod siphash;
+pub(crate) mod text;
 pub(crate) mod top_k;

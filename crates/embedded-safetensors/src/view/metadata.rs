@@ -4,8 +4,8 @@ use super::View;
 use super::quoted::Quoted;
 use super::walk::Walk;
 use crate::error::{Error, ErrorKind};
-use crate::header::{behind_escapes, behind_plain};
 use crate::util::bytes::low_u32;
+use crate::util::text::{behind_escapes, behind_plain};
 
 /// The keys and values of `__metadata__`, in the header's order, where they lie.
 ///

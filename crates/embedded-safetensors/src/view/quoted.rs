@@ -1,8 +1,8 @@
 //! Strings of the header as they stand there, with the escapes they may have.
 
 use crate::error::{Error, ErrorKind};
-use crate::header::{Unicode, UnicodeStep, Utf8Char, unescape};
 use crate::util::bytes::low_u32;
+use crate::util::escapes::{Unicode, UnicodeStep, Utf8Char, unescape};
 use core::fmt::{self, Write};
 
 /// A string of a header where it lies: the name of a tensor, a key or a value of `__metadata__`.

@@ -1,8 +1,8 @@
 //! What is escaped between quotes, and how the reference escapes it.
 
-use crate::header::behind_plain;
 use crate::util::bytes::WORDS;
 use crate::util::bytes::copy;
+use crate::util::text::behind_plain;
 
 /// The spelling of one byte.
 #[derive(Clone, Copy)]

@@ -1,0 +1,114 @@
+//! Escapes of JSON, and the characters that they stand for.
+
+/// One character in UTF-8.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub(crate) struct Utf8Char {
+    bytes: [u8; 4],
+    len: u8,
+}
+
+impl Utf8Char {
+    pub(crate) const fn ascii(byte: u8) -> Self {
+        Self { bytes: [byte, 0, 0, 0], len: 1 }
+    }
+
+    /// Encodes a code point, which must not be a surrogate.
+    pub(crate) const fn new(code: u32) -> Self {
+        // The first byte lowest.
+        let (bytes, len) = match code {
+            0..0x80 => (code, 1),
+            0x80..0x800 => (0x80C0 | (code >> 6) | (low_six(code) << 8), 2),
+            0x800..0x1_0000 => {
+                (0x80_80E0 | (code >> 12) | (low_six(code >> 6) << 8) | (low_six(code) << 16), 3)
+            }
+            _ => {
+                let first = 0x8080_80F0 | (code >> 18);
+                (first | (low_six(code >> 12) << 8) | (low_six(code >> 6) << 16) | (low_six(code) << 24), 4)
+            }
+        };
+        Self { bytes: bytes.to_le_bytes(), len }
+    }
+
+    pub(crate) const fn as_bytes(&self) -> &[u8] {
+        match self.bytes.split_at_checked(self.len as usize) {
+            Some((used, _)) => used,
+            None => &[],
+        }
+    }
+}
+
+const fn low_six(code: u32) -> u32 {
+    code & 0x3F
+}
+
+/// What a single-letter escape stands for.
+pub(crate) const fn unescape(letter: u8) -> Option<u8> {
+    Some(match letter {
+        b'"' | b'\\' | b'/' => letter,
+        b'b' => 0x08,
+        b'f' => 0x0C,
+        b'n' => b'\n',
+        b'r' => b'\r',
+        b't' => b'\t',
+        _ => return None,
+    })
+}
+
+/// A `\uXXXX` escape or a surrogate pair, read digit by digit. The lowest 20 bits hold the digits so far after a leading one bit, the bits
+/// above them the first half of a pair, also after a one bit.
+pub(crate) struct Unicode(u32);
+
+/// What one more hexadecimal digit made of it.
+pub(crate) enum UnicodeStep {
+    NeedDigit,
+    /// The first half of a pair is complete; `\u` must follow.
+    NeedLow,
+    Done(Utf8Char),
+    /// Half a pair, whose backslash lies this many bytes before the digit.
+    Lone(u32),
+    BadDigit,
+}
+
+impl Unicode {
+    /// No digits.
+    const NONE: u32 = 1;
+    /// Four of them.
+    const ALL: u32 = 1 << 16;
+    /// The bits that each half of a pair contributes.
+    const HALF: u32 = 0x3FF;
+
+    pub(crate) const fn new() -> Self {
+        Self(Self::NONE)
+    }
+
+    pub(crate) const fn push(&mut self, byte: u8) -> UnicodeStep {
+        let digit = match byte | 0x20 {
+            b'0'..=b'9' if byte & 0x20 != 0 => byte - b'0',
+            letter @ b'a'..=b'f' => letter - b'a' + 10,
+            _ => return UnicodeStep::BadDigit,
+        };
+        let (high, digits) = (self.0 >> 20, ((self.0 & 0xF_FFFF) << 4) | digit as u32);
+        if digits < Self::ALL {
+            self.0 = (high << 20) | digits;
+            return UnicodeStep::NeedDigit;
+        }
+        let unit = digits - Self::ALL;
+        let half = unit & Self::HALF;
+        match unit >> 10 {
+            LOW_HALF if high == 0 => UnicodeStep::Lone(5),
+            LOW_HALF => UnicodeStep::Done(Utf8Char::new(0x1_0000 + ((high & Self::HALF) << 10) + half)),
+            _ if high != 0 => UnicodeStep::Lone(11),
+            HIGH_HALF => {
+                self.0 = ((Self::HALF + 1 + half) << 20) | Self::NONE;
+                UnicodeStep::NeedLow
+            }
+            _ => UnicodeStep::Done(Utf8Char::new(unit)),
+        }
+    }
+}
+
+/// What the first half of a surrogate pair begins with.
+const HIGH_HALF: u32 = 0xD800 >> 10;
+/// What the second does.
+const LOW_HALF: u32 = 0xDC00 >> 10;
