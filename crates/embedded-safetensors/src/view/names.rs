@@ -65,12 +65,7 @@ impl<'a> View<'a> {
 
     pub(super) const fn seek_in_header(&self, name: &str) -> Result<Option<Seen<'a>>, Error> {
         let (mut walk, mut found) = (Walk::new(self.file()), None);
-        while walk.next_name() {
-            if !walk.name().is(name) {
-                walk.skim();
-                continue;
-            }
-            walk.next();
+        while walk.seek(name) {
             if found.is_some() {
                 return Err(ErrorKind::NameTwice.at(walk.name().at()));
             }

@@ -61,21 +61,25 @@ impl<'a> Walk<'a> {
         Self { parser: walk.parser.by_token(), ..walk }
     }
 
-    /// Goes on to the name of a tensor, in a header that is proven. `false` at its end. What follows it is read by [`next`](Self::next), or passed by
-    /// with [`skim`](Self::skim).
-    pub(super) const fn next_name(&mut self) -> bool {
+    /// Goes on to the next tensor of this name, in a header that is proven. `false` where there is none.
+    pub(super) const fn seek(&mut self, name: &str) -> bool {
         const TOLD: Signals = Signals::of(&[Signal::Tensor]).for_const();
         let mut run: &[u8] = &[];
-        let found = matches!(self.parser.advance(&mut self.left, &mut run, TOLD), Signal::Tensor);
-        if found {
+        loop {
+            while self.take_entry() {
+                if self.name.is(name) {
+                    return true;
+                }
+            }
+            if !matches!(self.parser.advance(&mut self.left, &mut run, TOLD), Signal::Tensor) {
+                return false;
+            }
             self.name = self.string();
+            if self.name.is(name) {
+                return matches!(self.next(), Signal::TensorEnd);
+            }
+            self.parser.skim_entry();
         }
-        found
-    }
-
-    /// Passes by the entry of the name that was found last.
-    pub(super) const fn skim(&mut self) {
-        self.parser.skim_entry();
     }
 
     /// Goes on to the end of a tensor or of the header. [`Signal::Failed`] only where nobody has proven it before.
@@ -83,9 +87,7 @@ impl<'a> Walk<'a> {
         const TOLD: Signals =
             Signals::of(&[Signal::Tensor, Signal::Shape, Signal::Dim, Signal::Metadata, Signal::TensorEnd])
                 .for_const();
-        if let Some(entry) = self.parser.take_entry(&mut self.left) {
-            self.name = Quoted::proven(entry.name, entry.name_at, true);
-            (self.shape, self.rank_at) = (entry.shape, 0);
+        if self.take_entry() {
             return Signal::TensorEnd;
         }
         let mut run: &[u8] = &[];
@@ -122,7 +124,7 @@ impl<'a> Walk<'a> {
         loop {
             match self.parser.advance(&mut self.left, &mut run, TOLD) {
                 Signal::Metadata => return self.left_in_header(),
-                Signal::Tensor => self.skim(),
+                Signal::Tensor => self.parser.skim_entry(),
                 _ => return &[],
             }
         }
@@ -172,6 +174,15 @@ impl<'a> Walk<'a> {
     /// Whether the entry of this name has byte `at` in it, the walk having ended in it or behind it.
     const fn is_in_entry(&self, at: u64, signal: Signal) -> bool {
         self.name.at() <= at && (at < self.position() || matches!(signal, Signal::Failed))
+    }
+
+    /// As [`HeaderParser::take_entry`], which is large: all passes share it.
+    #[cfg_attr(target_pointer_width = "64", inline(never))]
+    const fn take_entry(&mut self) -> bool {
+        let Some(entry) = self.parser.take_entry(&mut self.left) else { return false };
+        self.name = Quoted::proven(entry.name, entry.name_at, true);
+        (self.shape, self.rank_at) = (entry.shape, 0);
+        true
     }
 
     const fn see_dim(&mut self) {
