@@ -14,10 +14,12 @@ pub enum Header {
     Spaced,
     /// Spelled as the reference does, but names, types and shapes are different every time: no processor can learn them by heart.
     Diverse,
+    /// As no writer spells it: indented, with escapes in the names, the members in another order, and one that no reader knows.
+    Foreign,
 }
 
 impl Header {
-    pub const ALL: [Self; 3] = [Self::Canonical, Self::Spaced, Self::Diverse];
+    pub const ALL: [Self; 4] = [Self::Canonical, Self::Spaced, Self::Diverse, Self::Foreign];
 }
 
 impl fmt::Display for Header {
@@ -26,6 +28,7 @@ impl fmt::Display for Header {
             Self::Canonical => "canonical",
             Self::Spaced => "spaced",
             Self::Diverse => "diverse",
+            Self::Foreign => "foreign",
         })
     }
 }
@@ -41,7 +44,7 @@ pub struct Model {
 impl Model {
     pub fn new(header: Header, tensors: usize) -> Self {
         let mut random = Random::new(8);
-        let mut text = Text::new(header == Header::Spaced);
+        let mut text = Text::new(header);
         let mut names = Vec::with_capacity(tensors);
         for number in 0..tensors {
             let tensor = match header {
@@ -49,7 +52,10 @@ impl Model {
                 _ => Tensor::usual(number),
             };
             text.push(&tensor);
-            names.push(tensor.name);
+            names.push(match header {
+                Header::Foreign => format!("é\n{}", tensor.name),
+                _ => tensor.name,
+            });
         }
         let (header, data_len) = text.finish();
         Self { data_start: 8 + header.len(), bytes: file(&header, data_len), names }
@@ -145,23 +151,37 @@ struct Text {
     data_len: usize,
     comma: &'static str,
     colon: &'static str,
+    is_foreign: bool,
 }
 
 impl Text {
-    fn new(is_spaced: bool) -> Self {
-        let (comma, colon) = if is_spaced { (", ", ": ") } else { (",", ":") };
+    fn new(header: Header) -> Self {
+        let (comma, colon) = match header {
+            Header::Spaced => (", ", ": "),
+            Header::Foreign => (",\n  ", ": "),
+            Header::Canonical | Header::Diverse => (",", ":"),
+        };
         let text = format!(r#"{{"__metadata__"{colon}{{"format"{colon}"pt"}}"#);
-        Self { text, data_len: 0, comma, colon }
+        Self { text, data_len: 0, comma, colon, is_foreign: header == Header::Foreign }
     }
 
     fn push(&mut self, tensor: &Tensor) {
         let (comma, colon) = (self.comma, self.colon);
         let (begin, end) = (self.data_len, self.data_len + tensor.byte_len());
         let shape: Vec<String> = tensor.shape.iter().map(usize::to_string).collect();
+        let shape = shape.join(comma);
         let Tensor { name, dtype, .. } = tensor;
-        self.text += &format!(r#"{comma}"{name}"{colon}{{"dtype"{colon}"{dtype}"{comma}"shape"{colon}["#);
-        self.text += &shape.join(comma);
-        self.text += &format!(r#"]{comma}"data_offsets"{colon}[{begin}{comma}{end}]}}"#);
+        if self.is_foreign {
+            self.text +=
+                &format!(r#"{comma}"\u00e9\n{name}"{colon}{{"data_offsets"{colon}[{begin}{comma}{end}]"#);
+            self.text +=
+                &format!(r#"{comma}"shape"{colon}[{shape}]{comma}"from"{colon}{{"step"{colon}1.5e3"#);
+            self.text += &format!(r#"{comma}"parts"{colon}[null]}}{comma}"dtype"{colon}"{dtype}"}}"#);
+        } else {
+            self.text +=
+                &format!(r#"{comma}"{name}"{colon}{{"dtype"{colon}"{dtype}"{comma}"shape"{colon}[{shape}]"#);
+            self.text += &format!(r#"{comma}"data_offsets"{colon}[{begin}{comma}{end}]}}"#);
+        }
         self.data_len = end;
     }
 

@@ -1,9 +1,14 @@
 //! The grammar of a header: what may come next, and what becomes of it.
 //!
-//! A header is a JSON object that maps names to entries, and `__metadata__` to strings. Its grammar is a table: a row for each
-//! [`State`] between two tokens, a column for each [`Class`] of bytes. An entry of the table is the state that a byte leads to.
-//! Three kinds of states are no rows: inside a token the scanner has loops of its own; at the first byte of a token, or at a
-//! bracket that means something, it acts; and a byte that no rule allows leads to [`State::Bad`] or one of those after it.
+//! A header is a JSON object that maps names to entries, and `__metadata__` to an object of strings or to null. Its grammar is a table: a row
+//! for each [`State`] between two tokens or in a number of an unknown field, a column for each [`Class`] of bytes. An entry of the table
+//! is the state that a byte leads to. The other states are no rows:
+//!
+//! * states inside a token, in the header's length, or in an entry that is skimmed: the scanner has code of its own;
+//! * states in which it acts, at the first byte of a token or at a bracket: they are over before the next byte;
+//! * [`State::Bad`] and those after it: no rule allows the byte.
+//!
+//! Their order matters: rows come first, and what is bad comes last.
 //!
 //! The schema is part of the grammar. Where a dtype is wanted, for instance, there is a row that takes a quote and nothing else, so a
 //! number at that place is wrong there and then.
@@ -108,7 +113,7 @@ pub(super) enum State {
     /// Behind the header's object.
     Tail,
 
-    // In a number of an unknown field. White space ends it.
+    // In a number of an unknown field. Any byte that does not go on with it ends it.
     /// After the sign.
     Minus,
     /// After a leading zero, which no digit may follow.
@@ -120,7 +125,7 @@ pub(super) enum State {
     ExponentSign,
     Power,
 
-    // Inside a token.
+    // Inside a token, or in an entry that is skimmed.
     Text,
     Escape,
     UnicodeDigits,
@@ -130,7 +135,7 @@ pub(super) enum State {
     LowU,
     Digits,
     LiteralLetters,
-    /// In a character outside ASCII where none belongs: only if it is UTF-8, that is what is wrong.
+    /// In a character outside ASCII where none belongs. If it is not valid, that is the error.
     Foreign,
     /// In an entry that is passed by, between its strings.
     Skim,
@@ -201,7 +206,7 @@ const COLUMNS: usize = 16;
 
 type Table = [[State; COLUMNS]; ROWS];
 
-/// Adds a row between tokens: white space stays in the row, `rules` lead to other states, every other byte to [`State::Bad`].
+/// Adds a row between tokens: white space stays in the row, `rules` lead to other states. Every other byte is left as it was.
 const fn row(table: Table, row: State, rules: &[(Class, State)]) -> Table {
     with(with(table, row, &[(Class::Space, row)]), row, rules)
 }

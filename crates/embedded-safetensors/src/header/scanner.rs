@@ -2,23 +2,38 @@
 //!
 //! # For the next maintainer
 //!
-//! [`HeaderParser::advance`] is the machine. Between tokens it follows the table of [`grammar`](super::grammar), a byte and a
-//! look-up at a time. Where the table leads to the first byte of a token or to a bracket that means something, the `match` below
-//! acts, and names the state that comes next.
+//! [`HeaderParser::advance`] is the machine. A [`State`] says where it is, and each byte leads to the next state:
 //!
-//! * Tokens have tight loops of their own: text without escapes, digits, and the words that all entries have.
-//! * It may stop behind any byte, and goes on there in the next call. What a token needs until then are the fields of
-//!   [`HeaderParser`]; it keeps no text but the first twelve bytes of a string that may be a word ([`Word`]).
-//! * It tells what it comes to by a [`Signal`], and only what its caller asks for by [`Signals`]. The numbers that belong to a signal
-//!   are in its fields until the next call.
-//! * While it runs, the position is the end of the input less what is left of it; so no byte costs an addition.
-//! * Positions are `u32`: a header ends at byte 100,000,008 at the latest.
-//! * The whole header is proven UTF-8. In a string the check runs with the text. Anywhere else a byte above 0x7F is an error already;
-//!   which one depends on whether the bytes after it complete a character, so the error waits while [`State::Foreign`] looks at them.
-//! * An error is a [`Fault`] of two bytes and a place; what else there is to say of it is made when someone asks.
+//! * Between tokens, and in numbers of fields that nobody knows, by the table of [`grammar`](super::grammar).
+//! * Where a token begins or ends, or a bracket opens a shape or closes an entry, by the `match` in `advance`. It acts, and names
+//!   the state that comes next. What may follow the colon is known when a key ends; that state waits in `behind`.
+//! * Inside a token by a loop of its own, for text and for digits, or byte by byte in states that are rare (`take_byte`).
 //!
-//! To add a member to entries: give it a [`Field`], its word in `field`, and rows of the grammar for its value.
-//! If its word is longer than twelve bytes, lengthen [`Word`].
+//! It may stop behind any byte. The fields of [`HeaderParser`] are all that it knows of the bytes before. Of text these hold the
+//! last escape, and the first twelve bytes of a string that may be `__metadata__`, the key of a field or a dtype ([`Word`]), if it
+//! does not lie whole in the input.
+//!
+//! It returns a [`Signal`] to whoever asked for it by [`Signals`]. The numbers that belong to the signal are in the parser's fields
+//! until the next call. Whoever reads whole tensors ([`Reading`]) has each of them checked against itself: the product of
+//! the shape as its dimensions come, the rest at the closing brace.
+//!
+//! Two shortcuts know the spelling that writers use. They find no errors: what they do not know they leave as it is, and the machine
+//! reads it.
+//!
+//! * `take_words` reads keys of fields and dtypes that lie whole in the input, in words of four bytes. It cannot signal a dtype, so
+//!   it is not for callers who want that.
+//! * [`take_entry`](HeaderParser::take_entry) reads a whole entry where pointers have 64 bits. Its callers try it before `advance`.
+//!
+//! In a header that an earlier pass has validated, a caller may pass an entry by with `skim_entry`: only quotes, backslashes and braces count
+//! then. Whether the header is still the same is the business of the caller, who compares fingerprints or holds the file in memory.
+//!
+//! * Positions are `u32`: a header ends at byte 100,000,008 at the latest. They are computed where one is needed: `end - left.len()`.
+//! * A header must be UTF-8. In strings the check runs with the text. Anywhere else a byte above 0x7F is always an error: the one of
+//!   its place if it begins a valid character, otherwise [`Fault::Utf8`]. [`State::Foreign`] reads on until that is clear.
+//! * An error is a [`Fault`] of two bytes and a place. [`HeaderParser::error`] makes the [`Error`] of them, with its numbers.
+//!   A tensor that does not agree with itself is looked at once more then, for the place of what is wrong.
+//!
+//! CONTRIBUTING.md says what to change for another member of entries.
 
 use super::grammar::{self, State};
 use super::nesting::Nesting;
@@ -62,12 +77,12 @@ use crate::util::text::{behind_escapes, behind_even, behind_plain, equal};
 #[repr(C)]
 pub struct HeaderParser {
     pub(super) state: State,
-    /// What the token is that is being read, or was last.
+    /// What the string, number or literal is that is being read.
     token_kind: State,
     /// What follows behind the colon.
     behind: State,
-    /// One bit for each field that the entry has so far. In one that is passed by, how many braces are open: at most 127 in a header
-    /// that is validated.
+    /// One bit for each field that the entry has so far. In one that is passed by, which may only be done before its first field, how
+    /// many braces are open: fewer than 127 in a header that is validated.
     fields: u8,
     pub(super) dtype: Dtype,
     pub(super) metadata_seen: bool,
@@ -75,9 +90,9 @@ pub struct HeaderParser {
     utf8: Utf8,
     /// Where the header ends; where its length ends until that is known.
     pub(super) end: u32,
-    // What is zero at first stands together from here on, at a place that is a multiple of 8: one routine clears all of it.
+    // Most of what follows is zero at first, and begins at a multiple of 8: one routine clears it.
     pub(super) position: u32,
-    /// Where the token began that was read last.
+    /// Where the token began that was told last, or is being read.
     pub(super) token: u32,
     /// Where the shape begins.
     shape_at: u32,
@@ -104,14 +119,14 @@ pub struct HeaderParser {
 
 const METADATA: &[u8] = b"__metadata__";
 
-/// What for a header is read.
+/// What the header is read for.
 #[derive(Clone, Copy)]
 pub(super) enum Reading {
     /// All of its events.
     Events,
     /// Tensors, each of which is checked against itself.
     Tensors,
-    /// The same, and none is taken whole.
+    /// The same, without [`HeaderParser::take_entry`].
     TensorsByToken,
 }
 
@@ -197,8 +212,9 @@ impl HeaderParser {
         if self.position < LENGTH_END { None } else { Some((self.end - LENGTH_END) as u64) }
     }
 
-    /// Reads on to the next signal that is told, and moves `input` past what it consumed. `run` is then the piece of text, if it lies
-    /// in the input. The last piece comes with the signal that ends its string, unless they [are apart](Signals::are_apart).
+    /// Reads on to the next signal that is told, and moves `input` past what it consumed. `run` is then the piece of text; it is empty
+    /// for an escape, which is in `character`. The last piece comes with the signal that ends its string, unless `told` wants them
+    /// [apart](Signals::are_apart).
     #[inline(never)]
     pub(crate) const fn advance<'i>(
         &mut self,
@@ -319,6 +335,7 @@ impl HeaderParser {
                     }
                     self.number = number;
                     (state, signal) = match left {
+                        // What usually follows. All else takes longer.
                         [b',' | b']' | b' ' | b'\n', ..] => self.end_number(),
                         _ => (State::Digits, Signal::Nothing),
                     };
@@ -441,7 +458,7 @@ impl HeaderParser {
         left
     }
 
-    /// A byte in a string that is no text.
+    /// The error for a byte that may not stand in a string.
     #[cold]
     #[inline(never)]
     const fn no_text(&mut self, byte: u8, at: u32) -> State {
@@ -452,7 +469,7 @@ impl HeaderParser {
         }
     }
 
-    /// As what a piece of the string is told.
+    /// The signal for a piece of the string.
     #[inline(always)]
     const fn piece_signal(&self) -> Signal {
         match self.token_kind {
@@ -463,7 +480,7 @@ impl HeaderParser {
         }
     }
 
-    /// Keeps a piece of a string that may be a word, and is not all of it.
+    /// Keeps a piece of a string that may be a [`Word`].
     #[inline(never)]
     const fn keep(&mut self, piece: &[u8]) {
         match (self.token_kind, piece) {
@@ -585,7 +602,7 @@ impl HeaderParser {
         }
     }
 
-    /// A number that goes on as no integer does that fits into 64 bits.
+    /// The error for a number that is no integer, or too large.
     #[cold]
     #[inline(never)]
     const fn no_integer(&mut self, byte: u8, at: u32) -> State {
@@ -650,7 +667,7 @@ impl HeaderParser {
         self.fail(Fault::Missing(field), self.token)
     }
 
-    /// What begins with a value that nobody asked for, but strings, and `null` for metadata.
+    /// Literals, and the brackets of values that nobody asked for.
     #[inline(never)]
     const fn begin_rare(&mut self, state: State, byte: u8, at: u32) -> State {
         match state {
@@ -688,7 +705,7 @@ impl HeaderParser {
         }
     }
 
-    /// Takes a byte inside a token that is rare.
+    /// Takes a byte in one of the rare states: escapes, literals, and [`State::Foreign`].
     #[inline(never)]
     const fn take_byte(&mut self, state: State, byte: u8, at: u32) -> (State, Signal) {
         let (fault, back) = match state {
@@ -782,8 +799,8 @@ impl HeaderParser {
         }
     }
 
-    /// An error at a byte that may begin a character: only if it does, that is what is wrong. If it does not, the header is not
-    /// UTF-8, which is the fault that the reference reports.
+    /// Keeps an error at a byte that may begin a character. If no valid character follows, the header is not UTF-8, and that is the
+    /// error, as the reference has it.
     #[cold]
     #[inline(never)]
     const fn refuse(&mut self, fault: Fault, at: u32, byte: u8, byte_at: u32) -> State {
@@ -839,8 +856,7 @@ impl HeaderParser {
         }
     }
 
-    /// What is due where the file ends, in one of several passes: a header that was complete in the first and is not in a later one has
-    /// changed.
+    /// The error if the file ends here. In a later pass a header that is not complete has changed.
     pub(crate) const fn end_pass(&mut self, is_first: bool) -> Signal {
         let fault = match self.header_len() {
             _ if matches!(self.state, State::Failed) => return Signal::Failed,
@@ -943,7 +959,7 @@ const fn product(a: u64, b: u64) -> Option<u64> {
     a.checked_mul(b)
 }
 
-/// What follows so many bytes, of which there are as many.
+/// What follows the first `len` bytes.
 pub(super) const fn behind(text: &[u8], len: usize) -> &[u8] {
     match text.split_at_checked(len) {
         Some((_, rest)) => rest,

@@ -107,9 +107,9 @@ pub(super) struct Word {
 }
 
 impl Word {
-    /// `__metadata__`, and `data_offsets` with a quote and a colon.
-    const LONGEST: usize = 14;
-    const TOO_LONG: u8 = 15;
+    /// `__metadata__`, `data_offsets`, and `F8_E4M3FNUZ` with a quote.
+    const LONGEST: usize = 12;
+    const TOO_LONG: u8 = 13;
 
     pub(super) const fn new() -> Self {
         Self { bytes: [0; Self::LONGEST], len: 0 }

@@ -1,6 +1,6 @@
 //! An entry of the canonical spelling, recognised at once.
 //!
-//! Canonical are dtype, shape and offsets in this order, names without escapes, and no white space but perhaps a space behind each comma
+//! Canonical are dtype, shape and offsets in this order, names of ASCII without escapes, and no white space but perhaps a space behind each comma
 //! and colon. Writers spell headers like this. The scanner would say the same of them, several times as slowly: where pointers have 64 bits, words
 //! of eight bytes are faster than single ones, and only there it is worth the flash.
 
@@ -28,8 +28,8 @@ pub(crate) struct Whole<'i> {
 }
 
 impl HeaderParser {
-    /// Takes the next member of the header, if all of it stands in `input` and it is a tensor in the canonical spelling. As good as
-    /// [`Signal::TensorEnd`](super::Signal::TensorEnd); all else is for [`advance`](Self::advance).
+    /// Takes the next member of the header, if all of it stands in `input` and it is a tensor in the canonical spelling. This means what
+    /// [`Signal::TensorEnd`](super::Signal::TensorEnd) does. If it does not, nothing is consumed, and [`advance`](Self::advance) reads on.
     #[inline]
     pub(crate) const fn take_entry<'i>(&mut self, input: &mut &'i [u8]) -> Option<Whole<'i>> {
         if !WORDS || input.len() < SHORTEST || !matches!(self.reading, Reading::Tensors) {
@@ -57,7 +57,8 @@ impl HeaderParser {
 }
 
 /// The entry at the start of `text`, which begins behind the opening quote of its name, and what follows it. Nothing when it is spelled
-/// otherwise, when it is wrong, or when its numbers are very large.
+/// otherwise, when it is wrong, when its name begins with two underscores, when its shape has more than [`MAX_RANK`] dimensions, or more
+/// than 32 bits in one of them or in their product.
 #[inline]
 const fn entry(text: &[u8], at: u32) -> Option<(Whole<'_>, &[u8])> {
     // It may be `__metadata__`.

@@ -71,7 +71,7 @@ pub(crate) const fn behind_even(text: &[u8]) -> (&[u8], bool) {
         if (word | braces | backslashes) & TOPS != 0 {
             break;
         }
-        // A top bit for each byte that is no quote. A word has an even number of bytes, so it has as many quotes as others, but for an even number.
+        // A top bit for each byte that is no quote. The bytes of a word are even in number: an odd number of others means an odd number of quotes.
         others ^= (word ^ (ONES * b'"' as usize)).wrapping_add(!TOPS);
         left = rest;
     }
