@@ -1,6 +1,6 @@
 //! The element types of the format.
 
-use crate::util::bytes::{WORDS, get, low_u32};
+use crate::util::bytes::{WORDS, low_u32};
 
 /// Declares [`Dtype`]: a line for each element type. Its name is the header's spelling.
 macro_rules! dtypes {
@@ -119,9 +119,9 @@ impl Dtype {
             _ => (u64::MAX, 8),
         };
         let name = u64::from_le_bytes(*word) & mask;
-        let Some(dtype) = get(&DTYPES, slot(name, FACTOR)) else { return None };
+        let dtype = DTYPES[slot(name, FACTOR)];
         match (dtype, behind) {
-            _ if !matches!(get(&NAMES, dtype as usize), Some(due) if due == name) => None,
+            _ if NAMES[dtype as usize] != name => None,
             (Self::F8_E4M3FNUZ | Self::F8_E5M2FNUZ, [b'N', b'U', b'Z', b'"', rest @ ..]) => {
                 Some((dtype, rest))
             }

@@ -50,9 +50,8 @@ impl Signal {
 #[derive(Clone, Copy)]
 pub(crate) struct Signals(u32);
 
-// Bits that stand for no signal.
+/// A bit that stands for no signal.
 const APART: u32 = 1 << 31;
-const MAY_BE_IN_CONST: u32 = 1 << 30;
 
 impl Signals {
     /// All that is an event, each by itself: every bit but one.
@@ -70,18 +69,6 @@ impl Signals {
         assert!(!these.has(Signal::Key) || these.has(Signal::KeyEnd));
         assert!(!these.has(Signal::Value) || these.has(Signal::ValueEnd));
         these
-    }
-
-    /// The same signals, for a caller that may run in a const.
-    pub(crate) const fn for_const(self) -> Self {
-        Self(self.0 | MAY_BE_IN_CONST)
-    }
-
-    /// Whether the caller may run in a const. There a loop of its own skips escapes several times as fast; a program without such
-    /// callers does not contain that loop.
-    #[inline(always)]
-    pub(crate) const fn may_be_in_const(self) -> bool {
-        self.0 & MAY_BE_IN_CONST != 0
     }
 
     /// Whether the last piece of a string is told before its end is. Otherwise it comes with the signal of the end.

@@ -5,13 +5,12 @@
 //! of eight bytes are faster than single ones, and only there it is worth the flash.
 
 use super::grammar::State;
-use super::number::digits;
-use super::scanner::{HeaderParser, Reading, behind};
+use super::number::{digits, more_digits};
+use super::scanner::{HeaderParser, Reading, behind, plain};
 use crate::dtype::Dtype;
 use crate::shape::{MAX_RANK, Shape};
 use crate::tensor::info::{Extent, mismatch};
 use crate::util::bytes::{WORDS, low_u32};
-use crate::util::text::behind_plain;
 
 /// No entry of a tensor is shorter, with the comma before it.
 const SHORTEST: usize = r#","":{"dtype":"U8","shape":[],"data_offsets":[0,1]}"#.len();
@@ -32,7 +31,17 @@ impl HeaderParser {
     /// [`Signal::TensorEnd`](super::Signal::TensorEnd) does. If it does not, nothing is consumed, and [`advance`](Self::advance) reads on.
     #[inline]
     pub(crate) const fn take_entry<'i>(&mut self, input: &mut &'i [u8]) -> Option<Whole<'i>> {
-        if !WORDS || input.len() < SHORTEST || !matches!(self.reading, Reading::Tensors) {
+        if WORDS && input.len() >= SHORTEST { self.take::<false>(input) } else { None }
+    }
+
+    /// The same, for const evaluation, by bytes instead of words and for all processors. No program contains it.
+    pub(crate) const fn take_entry_in_const<'i>(&mut self, input: &mut &'i [u8]) -> Option<Whole<'i>> {
+        self.take::<true>(input)
+    }
+
+    #[inline]
+    const fn take<'i, const IN_CONST: bool>(&mut self, input: &mut &'i [u8]) -> Option<Whole<'i>> {
+        if !matches!(self.reading, Reading::Tensors) {
             return None;
         }
         if let State::Length = self.state {
@@ -45,7 +54,7 @@ impl HeaderParser {
             _ => return None,
         };
         let at = self.position + low_u32((header.len() - text.len()) as u64);
-        let Some((entry, rest)) = entry(text, at) else { return None };
+        let Some((entry, rest)) = entry::<IN_CONST>(text, at) else { return None };
         let taken = header.len() - rest.len();
         *input = behind(input, taken);
         self.position += low_u32(taken as u64);
@@ -60,24 +69,31 @@ impl HeaderParser {
 /// otherwise, when it is wrong, when its name begins with two underscores, when its shape has more than [`MAX_RANK`] dimensions, or more
 /// than 32 bits in one of them or in their product.
 #[inline]
-const fn entry(text: &[u8], at: u32) -> Option<(Whole<'_>, &[u8])> {
+const fn entry<const IN_CONST: bool>(text: &[u8], at: u32) -> Option<(Whole<'_>, &[u8])> {
     // It may be `__metadata__`.
     if let [b'_', b'_', ..] = text {
         return None;
     }
-    let quote = behind_plain(text);
+    let quote = plain::<IN_CONST>(text);
     let Some((name, _)) = text.split_at_checked(text.len() - quote.len()) else { return None };
     let is_spaced = matches!(quote, [b'"', b':', b' ', ..]);
-    let Some(rest) = part(quote, is_spaced, b"\":{\"dtype\":\"", b"\": {\"dtype\": \"") else { return None };
-    let Some((dtype, rest)) = Dtype::quoted(rest) else { return None };
-    let Some(rest) = part(rest, is_spaced, b",\"shape\":[", b", \"shape\": [") else { return None };
-    let Some((shape, elements, rest)) = shape(rest, is_spaced) else { return None };
-    let Some(offsets) = part(rest, is_spaced, b",\"data_offsets\":[", b", \"data_offsets\": [") else {
+    let Some(rest) = part::<IN_CONST, _, _>(quote, is_spaced, b"\":{\"dtype\":\"", b"\": {\"dtype\": \"")
+    else {
         return None;
     };
-    let Some((begin, rest)) = number(offsets) else { return None };
+    let Some((dtype, rest)) = Dtype::quoted(rest) else { return None };
+    let Some(rest) = part::<IN_CONST, _, _>(rest, is_spaced, b",\"shape\":[", b", \"shape\": [") else {
+        return None;
+    };
+    let Some((shape, elements, rest)) = shape::<IN_CONST>(rest, is_spaced) else { return None };
+    let Some(offsets) =
+        part::<IN_CONST, _, _>(rest, is_spaced, b",\"data_offsets\":[", b", \"data_offsets\": [")
+    else {
+        return None;
+    };
+    let Some((begin, rest)) = number::<IN_CONST>(offsets) else { return None };
     let Some(rest) = behind_comma(rest, is_spaced) else { return None };
-    let Some((end, [b']', b'}', rest @ ..])) = number(rest) else { return None };
+    let Some((end, [b']', b'}', rest @ ..])) = number::<IN_CONST>(rest) else { return None };
     if mismatch(dtype, elements, begin, end).is_some() {
         return None;
     }
@@ -88,7 +104,7 @@ const fn entry(text: &[u8], at: u32) -> Option<(Whole<'_>, &[u8])> {
 
 /// The shape, the product of its dimensions and what follows it.
 #[inline(always)]
-const fn shape(text: &[u8], is_spaced: bool) -> Option<(Shape, u64, &[u8])> {
+const fn shape<const IN_CONST: bool>(text: &[u8], is_spaced: bool) -> Option<(Shape, u64, &[u8])> {
     let mut sizes = [0; MAX_RANK];
     let (mut elements, mut rank, mut left) = (1u64, 0, text);
     if let [b']', rest @ ..] = left {
@@ -96,7 +112,7 @@ const fn shape(text: &[u8], is_spaced: bool) -> Option<(Shape, u64, &[u8])> {
     }
     let mut room: &mut [u64] = &mut sizes;
     while let [slot, others @ ..] = room {
-        let Some((dim, rest)) = number(left) else { return None };
+        let Some((dim, rest)) = number::<IN_CONST>(left) else { return None };
         if (elements | dim) >> 32 != 0 {
             return None;
         }
@@ -123,27 +139,44 @@ const fn behind_comma(text: &[u8], is_spaced: bool) -> Option<&[u8]> {
 
 /// A number without a leading zero, and what follows it.
 #[inline(always)]
-const fn number(text: &[u8]) -> Option<(u64, &[u8])> {
+const fn number<const IN_CONST: bool>(text: &[u8]) -> Option<(u64, &[u8])> {
     match text {
         [b'0', rest @ ..] => return Some((0, rest)),
         [b'1'..=b'9', ..] => {}
         _ => return None,
     }
-    Some(digits(0, text))
+    Some(if IN_CONST { more_digits(0, text) } else { digits(0, text) })
 }
 
 /// What follows this part of every entry, spelled without spaces or with them.
 #[inline(always)]
-const fn part<'t, const DENSE: usize, const SPACED: usize>(
+const fn part<'t, const IN_CONST: bool, const DENSE: usize, const SPACED: usize>(
     text: &'t [u8],
     is_spaced: bool,
     dense: &[u8; DENSE],
     spaced: &[u8; SPACED],
 ) -> Option<&'t [u8]> {
-    if is_spaced { behind_text(text, spaced) } else { behind_text(text, dense) }
+    match is_spaced {
+        _ if IN_CONST => behind_bytes(text, if is_spaced { spaced } else { dense }),
+        true => behind_text(text, spaced),
+        false => behind_text(text, dense),
+    }
 }
 
-/// What follows this text of 8 to 24 bytes.
+/// What follows this text.
+const fn behind_bytes<'t>(text: &'t [u8], due: &[u8]) -> Option<&'t [u8]> {
+    let (mut left, mut due) = (text, due);
+    while let [byte, due_rest @ ..] = due {
+        let [first, rest @ ..] = left else { return None };
+        if *first != *byte {
+            return None;
+        }
+        (left, due) = (rest, due_rest);
+    }
+    Some(left)
+}
+
+/// The same, of 8 to 24 bytes.
 #[inline(always)]
 const fn behind_text<'t, const LEN: usize>(text: &'t [u8], due: &[u8; LEN]) -> Option<&'t [u8]> {
     let Some((front, rest)) = text.split_first_chunk::<LEN>() else { return None };

@@ -115,8 +115,7 @@ impl<'s> DuplicateCheck<'s> {
     /// Nothing when there is an error.
     const fn run(&mut self, input: &mut &[u8]) -> Option<Progress> {
         const TOLD: Signals =
-            Signals::of(&[Signal::Name, Signal::Tensor, Signal::Metadata, Signal::Key, Signal::KeyEnd])
-                .for_const();
+            Signals::of(&[Signal::Name, Signal::Tensor, Signal::Metadata, Signal::Key, Signal::KeyEnd]);
         let mut run: &[u8] = &[];
         loop {
             let signal = self.parser.advance(input, &mut run, TOLD);

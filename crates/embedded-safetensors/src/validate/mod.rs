@@ -159,7 +159,7 @@ impl<'s> HeaderCheck<'s> {
 
     /// Nothing when there is an error.
     const fn run(&mut self, input: &mut &[u8]) -> Option<Progress> {
-        const TOLD: Signals = Signals::of(&[Signal::TensorEnd]).for_const();
+        const TOLD: Signals = Signals::of(&[Signal::TensorEnd]);
         let mut run: &[u8] = &[];
         loop {
             while let Some(entry) = self.check.parser.take_entry(input) {

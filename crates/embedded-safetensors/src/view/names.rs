@@ -2,6 +2,7 @@
 
 use super::links::{Chain, Link, link};
 use super::message::Message;
+use super::prove::prove;
 use super::quoted::{Quoted, hash};
 use super::tensor::Tensor;
 use super::walk::{Seen, Walk};
@@ -143,11 +144,8 @@ impl<'a> View<'a> {
 
     /// As [`check_names`](Self::check_names), in memory for all tensors: what takes a compiler the least time.
     const fn check_in_table(&self, table: &mut [Tensor<'a>], links: &mut [Link]) -> Result<(), Error> {
-        let (mut tensors, mut left) = (self.tensors(), &mut *table);
-        while let ([slot, rest @ ..], Some(tensor)) = (left, tensors.next_of_any_rank()) {
-            *slot = tensor;
-            left = rest;
-        }
+        // It is proven already, and fills the table in any order.
+        _ = prove(self.file, Walk::in_const(self.file()), table);
         match link(links, table) {
             Ok(()) => self.check_keys(),
             Err(error) => Err(error),

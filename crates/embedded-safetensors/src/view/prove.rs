@@ -20,9 +20,9 @@ pub(super) struct Proof {
 ///
 /// # Errors
 /// As [`HeaderCheck`](crate::validate::HeaderCheck) has them, which is the same verdict; [`ErrorKind::OutOfOrder`], with the table filled.
-pub(super) const fn prove<'a>(
+pub(super) const fn prove<'a, const IN_CONST: bool>(
     file: Aligned<'a>,
-    walk: Walk<'a>,
+    walk: Walk<'a, IN_CONST>,
     mut table: &mut [Tensor<'a>],
 ) -> Result<Proof, Error> {
     let (mut walk, mut order) = (walk, InOrder::new());
@@ -49,7 +49,11 @@ pub(super) const fn prove_alone(file: &[u8]) -> Result<Summary, Error> {
     }
 }
 
-const fn conclude(walk: &Walk<'_>, order: &InOrder, file_len: u64) -> Result<Proof, Error> {
+const fn conclude<const IN_CONST: bool>(
+    walk: &Walk<'_, IN_CONST>,
+    order: &InOrder,
+    file_len: u64,
+) -> Result<Proof, Error> {
     if let Err(error) = order.conclude() {
         return Err(error);
     }

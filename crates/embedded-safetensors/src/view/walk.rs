@@ -9,8 +9,8 @@ use crate::util::bytes::low_u32;
 
 const TOO_DEEP: ErrorKind = ErrorKind::Rank { limit: MAX_RANK.to_le_bytes()[0] };
 
-/// Follows the parser along a file whose bytes stay where they are.
-pub(super) struct Walk<'a> {
+/// Follows the parser along a file whose bytes stay where they are; with `IN_CONST`, where a compiler evaluates it.
+pub(super) struct Walk<'a, const IN_CONST: bool = false> {
     file: &'a [u8],
     left: &'a [u8],
     parser: HeaderParser,
@@ -44,6 +44,19 @@ impl Seen<'_> {
 impl<'a> Walk<'a> {
     /// Stands before byte 0.
     pub(super) const fn new(file: &'a [u8]) -> Self {
+        Self::before(file)
+    }
+}
+
+impl<'a> Walk<'a, true> {
+    /// As [`new`](Walk::new), for consts.
+    pub(super) const fn in_const(file: &'a [u8]) -> Self {
+        Self::before(file)
+    }
+}
+
+impl<'a, const IN_CONST: bool> Walk<'a, IN_CONST> {
+    const fn before(file: &'a [u8]) -> Self {
         Self {
             file,
             left: file,
@@ -55,15 +68,9 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// As [`new`](Self::new), for consts, where words of eight bytes are slower than single ones.
-    pub(super) const fn in_const(file: &'a [u8]) -> Self {
-        let walk = Self::new(file);
-        Self { parser: walk.parser.by_token(), ..walk }
-    }
-
     /// Goes on to the next tensor of this name, in a header that is proven. `false` where there is none.
     pub(super) const fn seek(&mut self, name: &str) -> bool {
-        const TOLD: Signals = Signals::of(&[Signal::Tensor]).for_const();
+        const TOLD: Signals = Signals::of(&[Signal::Tensor]);
         let mut run: &[u8] = &[];
         loop {
             while self.take_entry() {
@@ -71,7 +78,7 @@ impl<'a> Walk<'a> {
                     return true;
                 }
             }
-            if !matches!(self.parser.advance(&mut self.left, &mut run, TOLD), Signal::Tensor) {
+            if !matches!(self.advance(&mut run, TOLD), Signal::Tensor) {
                 return false;
             }
             self.name = self.string();
@@ -85,14 +92,13 @@ impl<'a> Walk<'a> {
     /// Goes on to the end of a tensor or of the header. [`Signal::Failed`] only where nobody has proven it before.
     pub(super) const fn next(&mut self) -> Signal {
         const TOLD: Signals =
-            Signals::of(&[Signal::Tensor, Signal::Shape, Signal::Dim, Signal::Metadata, Signal::TensorEnd])
-                .for_const();
+            Signals::of(&[Signal::Tensor, Signal::Shape, Signal::Dim, Signal::Metadata, Signal::TensorEnd]);
         if self.take_entry() {
             return Signal::TensorEnd;
         }
         let mut run: &[u8] = &[];
         loop {
-            let signal = self.parser.advance(&mut self.left, &mut run, TOLD);
+            let signal = self.advance(&mut run, TOLD);
             match signal {
                 Signal::Tensor => self.name = self.string(),
                 Signal::Shape => (self.shape, self.rank_at) = (Shape::SCALAR, 0),
@@ -119,10 +125,10 @@ impl<'a> Walk<'a> {
 
     /// What follows the name `__metadata__` in the header, where there are any. Only for one that is proven.
     pub(super) const fn find_metadata(&mut self) -> &'a [u8] {
-        const TOLD: Signals = Signals::of(&[Signal::Metadata, Signal::Tensor]).for_const();
+        const TOLD: Signals = Signals::of(&[Signal::Metadata, Signal::Tensor]);
         let mut run: &[u8] = &[];
         loop {
-            match self.parser.advance(&mut self.left, &mut run, TOLD) {
+            match self.advance(&mut run, TOLD) {
                 Signal::Metadata => return self.left_in_header(),
                 Signal::Tensor => self.parser.skim_entry(),
                 _ => return &[],
@@ -176,10 +182,22 @@ impl<'a> Walk<'a> {
         self.name.at() <= at && (at < self.position() || matches!(signal, Signal::Failed))
     }
 
+    #[inline(always)]
+    const fn advance(&mut self, run: &mut &'a [u8], told: Signals) -> Signal {
+        match IN_CONST {
+            true => self.parser.advance_in_const(&mut self.left, run, told),
+            false => self.parser.advance(&mut self.left, run, told),
+        }
+    }
+
     /// As [`HeaderParser::take_entry`], which is large: all passes share it.
     #[cfg_attr(target_pointer_width = "64", inline(never))]
     const fn take_entry(&mut self) -> bool {
-        let Some(entry) = self.parser.take_entry(&mut self.left) else { return false };
+        let entry = match IN_CONST {
+            true => self.parser.take_entry_in_const(&mut self.left),
+            false => self.parser.take_entry(&mut self.left),
+        };
+        let Some(entry) = entry else { return false };
         self.name = Quoted::proven(entry.name, entry.name_at, true);
         (self.shape, self.rank_at) = (entry.shape, 0);
         true
