@@ -7,7 +7,7 @@ pub(crate) mod sentence;
 pub(crate) mod spec;
 pub(crate) mod table;
 
-pub use table::ErrorKind;
+pub use table::{ErrorKind, Field};
 
 /// The longest header the format allows, in bytes (inclusive).
 pub const MAX_HEADER_LEN: u64 = 100_000_000;
@@ -36,37 +36,6 @@ pub enum Class {
     Limit,
     /// The caller broke a contract; the file was not judged.
     Usage,
-}
-
-/// The three members that every tensor entry has.
-///
-/// *Memory*: one byte, `Copy`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[repr(u8)]
-pub enum Field {
-    /// `"dtype"`
-    Dtype,
-    /// `"shape"`
-    Shape,
-    /// `"data_offsets"`
-    Offsets,
-}
-
-impl Field {
-    /// As a part of a set of fields.
-    pub(crate) const fn bit(self) -> u8 {
-        1 << self as u8
-    }
-}
-
-names! {
-    Field:
-    /// The member's key in the header.
-    name:
-    Self::Dtype => "dtype",
-    Self::Shape => "shape",
-    Self::Offsets => "data_offsets",
 }
 
 /// What an index has memory for.

@@ -6,7 +6,7 @@
 
 use super::sentence::Part::{Byte, Bytes, Member, Number, Type};
 use super::sentence::{Sentence, fits};
-use super::{Class, Error, Field, IndexPart, MAX_HEADER_LEN};
+use super::{Class, Error, IndexPart, MAX_HEADER_LEN};
 use crate::dtype::Dtype;
 #[cfg(feature = "defmt")]
 use crate::error::log::Named;
@@ -601,5 +601,59 @@ const fn or_zero(number: Option<u64>) -> u64 {
     match number {
         Some(number) => number,
         None => 0,
+    }
+}
+
+/// Makes [`Field`] of its lines: name, key in the header, whether every entry has it.
+macro_rules! fields {
+    ($($(#[$doc:meta])* $name:ident = $key:literal, required: $required:literal;)*) => {
+        /// The members that an entry can have.
+        ///
+        /// *Memory*: one byte, `Copy`.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[cfg_attr(feature = "defmt", derive(defmt::Format))]
+        #[repr(u8)]
+        pub enum Field { $($(#[$doc])* $name,)* }
+
+        impl Field {
+            pub(crate) const ALL: &'static [Self] = &[$(Self::$name),*];
+            /// Those that every entry has, as a set.
+            pub(crate) const REQUIRED: u8 = 0 $(| if $required { Self::$name.bit() } else { 0 })*;
+        }
+
+        names! {
+            Field:
+            /// The member's key in the header.
+            name:
+            $(Self::$name => $key,)*
+        }
+    };
+}
+
+fields! {
+    /// `"dtype"`
+    Dtype = "dtype", required: true;
+    /// `"shape"`
+    Shape = "shape", required: true;
+    /// `"data_offsets"`
+    Offsets = "data_offsets", required: true;
+}
+
+impl Field {
+    /// As a part of a set of fields.
+    pub(crate) const fn bit(self) -> u8 {
+        1 << self as u8
+    }
+
+    /// The first that every entry has, and that is not in the set.
+    pub(crate) const fn missing(fields: u8) -> Option<Self> {
+        let mut left = Self::ALL;
+        while let [field, rest @ ..] = left {
+            if Self::REQUIRED & !fields & field.bit() != 0 {
+                return Some(*field);
+            }
+            left = rest;
+        }
+        None
     }
 }

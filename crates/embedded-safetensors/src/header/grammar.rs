@@ -13,6 +13,7 @@
 //! The schema is part of the grammar. Where a dtype is wanted, for instance, there is a row that takes a quote and nothing else, so a
 //! number at that place is wrong there and then.
 
+use crate::error::Field;
 use crate::error::table::Fault;
 
 /// What a byte is between two tokens.
@@ -340,6 +341,15 @@ pub(super) const fn next(row: State, byte: u8) -> State {
     TABLE[row as usize][CLASSES[byte as usize] as usize & (COLUMNS - 1)]
 }
 
+/// Where the value of a field begins.
+pub(super) const fn before(field: Field) -> State {
+    match field {
+        Field::Dtype => State::DtypeValue,
+        Field::Shape => State::ShapeValue,
+        Field::Offsets => State::OffsetsValue,
+    }
+}
+
 /// Returns the error for a byte that leads to such a state.
 pub(super) const fn fault(bad: State, byte: u8) -> Fault {
     match bad {
@@ -357,6 +367,9 @@ pub(super) const fn fault(bad: State, byte: u8) -> Fault {
         State::BadCount => Fault::OffsetsCount,
         State::BadMetadata => Fault::MetadataType,
         State::BadText => Fault::MetadataValue,
-        _ => Fault::UnexpectedByte(byte),
+        _ => {
+            debug_assert!(matches!(bad, State::Bad), "each of the others has an arm");
+            Fault::UnexpectedByte(byte)
+        }
     }
 }

@@ -664,8 +664,7 @@ impl HeaderParser {
 
     #[inline(never)]
     const fn end_entry(&mut self) -> (State, Signal) {
-        const ALL: u8 = Field::Dtype.bit() | Field::Shape.bit() | Field::Offsets.bit();
-        if self.fields != ALL {
+        if self.fields & Field::REQUIRED != Field::REQUIRED {
             return (self.missing_field(), Signal::Nothing);
         }
         if !matches!(self.reading, Reading::Events) && self.mismatch().is_some() {
@@ -681,11 +680,7 @@ impl HeaderParser {
     #[cold]
     #[inline(never)]
     const fn missing_field(&mut self) -> State {
-        let field = match self.fields {
-            fields if fields & Field::Dtype.bit() == 0 => Field::Dtype,
-            fields if fields & Field::Shape.bit() == 0 => Field::Shape,
-            _ => Field::Offsets,
-        };
+        let Some(field) = Field::missing(self.fields) else { return State::AfterMember };
         self.fail(Fault::Missing(field), self.token)
     }
 
@@ -961,15 +956,14 @@ impl HeaderParser {
 
 /// The field of this name, and the state before its value.
 const fn field(name: &[u8]) -> Option<(Field, State)> {
-    if equal(name, b"dtype") {
-        Some((Field::Dtype, State::DtypeValue))
-    } else if equal(name, b"shape") {
-        Some((Field::Shape, State::ShapeValue))
-    } else if equal(name, b"data_offsets") {
-        Some((Field::Offsets, State::OffsetsValue))
-    } else {
-        None
+    let mut left = Field::ALL;
+    while let [field, rest @ ..] = left {
+        if equal(name, field.name().as_bytes()) {
+            return Some((*field, grammar::before(*field)));
+        }
+        left = rest;
     }
+    None
 }
 
 /// What follows the plain text at the start.

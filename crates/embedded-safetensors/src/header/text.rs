@@ -2,6 +2,7 @@
 //! parser itself must understand.
 
 use crate::dtype::Dtype;
+use crate::util::bytes::low_u8;
 use crate::util::escapes::Utf8Char;
 
 /// A piece of a string: a run of the input as it stands, or one decoded escape.
@@ -109,7 +110,7 @@ pub(super) struct Word {
 impl Word {
     /// `__metadata__`, `data_offsets`, and `F8_E4M3FNUZ` with a quote.
     const LONGEST: usize = 12;
-    const TOO_LONG: u8 = 13;
+    const TOO_LONG: u8 = low_u8(Self::LONGEST) + 1;
 
     pub(super) const fn new() -> Self {
         Self { bytes: [0; Self::LONGEST], len: 0 }

@@ -8,9 +8,13 @@ use super::grammar::State;
 use super::number::{digits, more_digits};
 use super::scanner::{HeaderParser, Reading, behind, plain};
 use crate::dtype::Dtype;
+use crate::error::Field;
 use crate::shape::{MAX_RANK, Shape};
 use crate::tensor::info::{Extent, mismatch};
 use crate::util::bytes::{WORDS, low_u32};
+
+// Entries have these members, and no other must be there: what is taken here would lack it.
+const _: () = assert!(Field::REQUIRED == Field::Dtype.bit() | Field::Shape.bit() | Field::Offsets.bit());
 
 /// No entry of a tensor is shorter, with the comma before it.
 const SHORTEST: usize = r#","":{"dtype":"U8","shape":[],"data_offsets":[0,1]}"#.len();
