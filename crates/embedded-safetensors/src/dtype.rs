@@ -224,3 +224,12 @@ impl core::fmt::Display for Dtype {
         f.pad(self.name())
     }
 }
+
+// `tensor::span`, `reader::place` and `reader::filling` count elements by shifts, or by three.
+const _: () = {
+    let mut left = Dtype::ALL;
+    while let [dtype, rest @ ..] = left {
+        assert!(dtype.bits().is_power_of_two() || dtype.bits() == 6, "a width that readers do not know");
+        left = rest;
+    }
+};

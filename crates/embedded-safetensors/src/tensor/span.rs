@@ -184,8 +184,8 @@ impl Span {
 /// In how many bytes elements come whole.
 const fn unit(dtype: Dtype) -> u8 {
     match dtype.bits() {
-        4 => 1, // 2 elements
-        6 => 3, // 4 elements
+        6 => 3,   // 4 elements
+        ..8 => 1, // 2, or more that are narrower
         bits => bits >> 3,
     }
 }
