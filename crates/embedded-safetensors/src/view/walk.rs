@@ -68,9 +68,9 @@ impl<'a, const IN_CONST: bool> Walk<'a, IN_CONST> {
         }
     }
 
-    /// Goes on to the next tensor of this name, in a header that is proven. `false` where there is none.
+    /// Advances to the next tensor called `name`, in a header that is validated. `false` if there is none.
     pub(super) const fn seek(&mut self, name: &str) -> bool {
-        const TOLD: Signals = Signals::of(&[Signal::Tensor]);
+        const TOLD: Signals = Signals::of(&[Signal::Tensor, Signal::MetadataEnd]);
         let mut run: &[u8] = &[];
         loop {
             while self.take_entry() {
@@ -78,10 +78,12 @@ impl<'a, const IN_CONST: bool> Walk<'a, IN_CONST> {
                     return true;
                 }
             }
-            if !matches!(self.advance(&mut run, TOLD), Signal::Tensor) {
-                return false;
+            match self.advance(&mut run, TOLD) {
+                // Entries may follow that are taken whole.
+                Signal::MetadataEnd => continue,
+                Signal::Tensor => self.name = self.string(),
+                _ => return false,
             }
-            self.name = self.string();
             if self.name.is(name) {
                 return matches!(self.next(), Signal::TensorEnd);
             }
