@@ -14,7 +14,7 @@ pub enum Header {
     Spaced,
     /// Spelled as the reference does, but names, types and shapes are different every time: no processor can learn them by heart.
     Diverse,
-    /// As no writer spells it: indented, with escapes in the names, the members in another order, and one that no reader knows.
+    /// Valid, but as no writer spells it: line breaks, escaped names, reordered members, one unknown member.
     Foreign,
 }
 

@@ -1,6 +1,7 @@
 //! The element types of the format.
 
 use crate::util::bytes::{WORDS, low_u32};
+use crate::util::text::equal;
 
 /// Declares [`Dtype`]: a line for each element type. Its name is the header's spelling.
 macro_rules! dtypes {
@@ -119,6 +120,7 @@ impl Dtype {
             _ => (u64::MAX, 8),
         };
         let name = u64::from_le_bytes(*word) & mask;
+        // In bounds: a slot is below SLOTS, and each dtype has a name. Calls of `get` would cost a compiler time.
         let dtype = DTYPES[slot(name, FACTOR)];
         match (dtype, behind) {
             _ if NAMES[dtype as usize] != name => None,
@@ -205,27 +207,13 @@ static DTYPES: [Dtype; SLOTS] = {
     dtypes
 };
 
-/// `==` on slices is not const.
-const fn equal(mut a: &[u8], mut b: &[u8]) -> bool {
-    if a.len() != b.len() {
-        return false;
-    }
-    while let (Some((x, a_rest)), Some((y, b_rest))) = (a.split_first(), b.split_first()) {
-        if *x != *y {
-            return false;
-        }
-        (a, b) = (a_rest, b_rest);
-    }
-    true
-}
-
 impl core::fmt::Display for Dtype {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.pad(self.name())
     }
 }
 
-// `tensor::span`, `reader::place` and `reader::filling` count elements by shifts, or by three.
+// `tensor::span`, `reader::place` and `reader::filling` count elements with shifts, or those of 6 bits, four in 3 bytes.
 const _: () = {
     let mut left = Dtype::ALL;
     while let [dtype, rest @ ..] = left {

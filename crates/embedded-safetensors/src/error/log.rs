@@ -49,7 +49,7 @@ macro_rules! sentences {
     };
 }
 
-/// What is shown of a type whose fields are its own business, for `Debug` and for defmt.
+/// Implements `Debug` and `defmt::Format` with one text, for types with private fields.
 macro_rules! shown {
     ($type:ty, $it:ident => $text:literal $(, $part:expr)*) => {
         impl core::fmt::Debug for $type {

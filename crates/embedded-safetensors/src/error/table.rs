@@ -604,10 +604,10 @@ const fn or_zero(number: Option<u64>) -> u64 {
     }
 }
 
-/// Makes [`Field`] of its lines: name, key in the header, whether every entry has it.
+/// Declares [`Field`]: a line for each member, with its name, its key, and whether it is required.
 macro_rules! fields {
     ($($(#[$doc:meta])* $name:ident = $key:literal, required: $required:literal;)*) => {
-        /// The members that an entry can have.
+        /// The members of an entry that the format defines.
         ///
         /// *Memory*: one byte, `Copy`.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -617,7 +617,7 @@ macro_rules! fields {
 
         impl Field {
             pub(crate) const ALL: &'static [Self] = &[$(Self::$name),*];
-            /// Those that every entry has, as a set.
+            /// The required fields, as a set of bits.
             pub(crate) const REQUIRED: u8 = 0 $(| if $required { Self::$name.bit() } else { 0 })*;
         }
 
@@ -640,20 +640,20 @@ fields! {
 }
 
 impl Field {
-    /// As a part of a set of fields.
+    /// Its bit in a set of fields.
     pub(crate) const fn bit(self) -> u8 {
         1 << self as u8
     }
 
-    /// The first that every entry has, and that is not in the set.
-    pub(crate) const fn missing(fields: u8) -> Option<Self> {
+    /// The first required field that is not in `fields`, if one is missing.
+    pub(crate) const fn missing(fields: u8) -> Self {
         let mut left = Self::ALL;
         while let [field, rest @ ..] = left {
-            if Self::REQUIRED & !fields & field.bit() != 0 {
-                return Some(*field);
+            if rest.is_empty() || Self::REQUIRED & !fields & field.bit() != 0 {
+                return *field;
             }
             left = rest;
         }
-        None
+        Self::Dtype
     }
 }

@@ -6,8 +6,8 @@ use crate::util::bytes::{WORDS, low_u32};
 ///
 /// The first loop has 32 bits, in which smaller machines are faster.
 #[inline]
-pub(super) const fn digits(value: u64, text: &[u8]) -> (u64, &[u8]) {
-    if value > MOST as u64 {
+pub(super) const fn digits<const IN_CONST: bool>(value: u64, text: &[u8]) -> (u64, &[u8]) {
+    if IN_CONST || value > MOST as u64 {
         return more_digits(value, text);
     }
     if let (true, Some((word, behind))) = (WORDS, text.split_first_chunk()) {

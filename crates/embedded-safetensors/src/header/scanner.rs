@@ -2,36 +2,43 @@
 //!
 //! # For the next maintainer
 //!
-//! [`HeaderParser::advance`] is the machine. A [`State`] says where it is, and each byte leads to the next state:
+//! `scan` is the machine. A [`State`] says where it is, and each byte leads to the next state:
 //!
-//! * Between tokens, and in numbers of fields that nobody knows, by the table of [`grammar`](super::grammar).
-//! * Where a token begins or ends, or a bracket opens a shape or closes an entry, by the `match` in `advance`. It acts, and names
-//!   the state that comes next. What may follow the colon is known when a key ends; that state waits in `behind`.
-//! * Inside a token by a loop of its own, for text and for digits, or byte by byte in states that are rare (`take_byte`).
+//! * Between tokens, and in numbers of unknown fields, it follows the table of [`grammar`](super::grammar).
+//! * At the first or last byte of a token, and at brackets of shapes and entries, the `match` acts and names the next
+//!   state. When a key ends, the state after its colon is stored in `behind`.
+//! * Inside a token it loops over text or digits; rare states go byte by byte (`take_byte`).
 //!
-//! It may stop behind any byte. The fields of [`HeaderParser`] are all that it knows of the bytes before. Of text these hold the
-//! last escape, and the first twelve bytes of a string that may be `__metadata__`, the key of a field or a dtype ([`Word`]), if it
-//! does not lie whole in the input.
+//! It is compiled twice: [`advance`](HeaderParser::advance) for programs, and `advance_in_const` for const
+//! evaluation, which loops over bytes, because a compiler pays for each call that a word of bytes takes.
 //!
-//! It returns a [`Signal`] to whoever asked for it by [`Signals`]. The numbers that belong to the signal are in the parser's fields
-//! until the next call. Whoever reads whole tensors ([`Reading`]) has each of them checked against itself: the product of
-//! the shape as its dimensions come, the rest at the closing brace.
+//! It may stop after any byte; all that it remembers is in the fields of [`HeaderParser`]. Of text it keeps the last
+//! escape and, if a string is split or has escapes, its first twelve bytes: it may be `__metadata__`, a key of an entry
+//! or a dtype ([`Word`]).
 //!
-//! Two shortcuts know the spelling that writers use. They find no errors: what they do not know they leave as it is, and the machine
-//! reads it.
+//! It returns a [`Signal`] to a caller that selected it by [`Signals`]. The numbers of the signal are in the parser's
+//! fields until the next call. With [`Reading::Tensors`] each tensor is validated: the product of the shape at each
+//! dimension, the size at the closing brace.
 //!
-//! * `take_words` reads keys of fields and dtypes that lie whole in the input, in words of four bytes. It cannot signal a dtype, so
-//!   it is not for callers who want that.
-//! * [`take_entry`](HeaderParser::take_entry) reads a whole entry where pointers have 64 bits. Its callers try it before `advance`.
+//! Two shortcuts recognise the spelling of writers. They report no errors: whatever they do not recognise is left to
+//! the machine.
 //!
-//! In a header that an earlier pass has validated, a caller may pass an entry by with `skim_entry`: only quotes, backslashes and braces count
-//! then. Whether the header is still the same is the business of the caller, who compares fingerprints or holds the file in memory.
+//! * `take_words` reads keys and dtypes that lie whole in the input, in words of four bytes. It cannot signal a dtype,
+//!   so callers that select that signal do without it.
+//! * [`take_entry`](HeaderParser::take_entry) reads a whole entry where pointers have 64 bits. Callers try it before
+//!   `advance`.
 //!
-//! * Positions are `u32`: a header ends at byte 100,000,008 at the latest. They are computed where one is needed: `end - left.len()`.
-//! * A header must be UTF-8. In strings the check runs with the text. Anywhere else a byte above 0x7F is always an error: the one of
-//!   its place if it begins a valid character, otherwise [`Fault::Utf8`]. [`State::Foreign`] reads on until that is clear.
-//! * An error is a [`Fault`] of two bytes and a place. [`HeaderParser::error`] makes the [`Error`] of them, with its numbers.
-//!   A tensor that does not agree with itself is looked at once more then, for the place of what is wrong.
+//! In a header that an earlier pass has validated a caller may skip an entry with `skim_entry`: only quotes, backslashes
+//! and braces are examined. The caller must know that the header is unchanged, by a fingerprint or because the file is
+//! in memory.
+//!
+//! * Positions are `u32`: a header ends at byte 100,000,008 at the latest. They are computed where one is needed, as
+//!   `end - left.len()`.
+//! * A header must be UTF-8. In strings the check runs with the text. Anywhere else a byte above 0x7F is always an
+//!   error: the one of its place if it begins a valid character, otherwise [`Fault::Utf8`]. [`State::Foreign`] reads on
+//!   until that is clear.
+//! * An error is a [`Fault`] of two bytes and a place. [`HeaderParser::error`] makes the [`Error`] of them, with its
+//!   numbers. For a tensor whose size does not match, it computes the mismatch again to find its place.
 //!
 //! CONTRIBUTING.md says what to change for another member of entries.
 
@@ -47,7 +54,7 @@ use crate::shape::{MAX_RANK, Shape};
 use crate::tensor::info::{Extent, TensorInfo, is_of_shape, mismatch};
 use crate::util::bytes::low_u32;
 use crate::util::escapes::{Unicode, UnicodeStep, Utf8Char, unescape};
-use crate::util::text::{behind_escapes, behind_even, behind_plain, behind_plain_bytes, equal};
+use crate::util::text::{behind_escapes, behind_even, behind_plain, equal};
 
 /// An incremental parser of a safetensors header, resumable at every byte.
 ///
@@ -77,12 +84,12 @@ use crate::util::text::{behind_escapes, behind_even, behind_plain, behind_plain_
 #[repr(C)]
 pub struct HeaderParser {
     pub(super) state: State,
-    /// What the string, number or literal is that is being read.
+    /// The kind of string, number or literal that is being read.
     token_kind: State,
     /// What follows behind the colon.
     behind: State,
-    /// One bit for each field that the entry has so far. In one that is passed by, which may only be done before its first field, how
-    /// many braces are open: fewer than 127 in a header that is validated.
+    /// One bit for each field that the entry has so far. While it is skimmed: how many braces are open, fewer than 127
+    /// in a validated header. Skimming starts before the first field.
     fields: u8,
     pub(super) dtype: Dtype,
     pub(super) metadata_seen: bool,
@@ -92,7 +99,7 @@ pub struct HeaderParser {
     pub(super) end: u32,
     // Most of what follows is zero at first, and begins at a multiple of 8: one routine clears it.
     pub(super) position: u32,
-    /// Where the token began that was told last, or is being read.
+    /// Where the token begins that is being read, or was signalled last.
     pub(super) token: u32,
     /// Where the shape begins.
     shape_at: u32,
@@ -212,9 +219,9 @@ impl HeaderParser {
         if self.position < LENGTH_END { None } else { Some((self.end - LENGTH_END) as u64) }
     }
 
-    /// Reads on to the next signal that is told, and moves `input` past what it consumed. `run` is then the piece of text; it is empty
-    /// for an escape, which is in `character`. The last piece comes with the signal that ends its string, unless `told` wants them
-    /// [apart](Signals::are_apart).
+    /// Reads on to the next signal in `told`, and moves `input` past what it consumed. `run` is then the piece of text,
+    /// or empty for an escape, which is in `character`. The last piece comes with the signal that ends its string,
+    /// unless `told` wants them [apart](Signals::are_apart).
     #[inline(always)]
     pub(crate) const fn advance<'i>(
         &mut self,
@@ -222,22 +229,22 @@ impl HeaderParser {
         run: &mut &'i [u8],
         told: Signals,
     ) -> Signal {
-        self.run::<false>(input, run, told)
+        self.scan::<false>(input, run, told)
     }
 
-    /// As [`advance`](Self::advance), for const evaluation, where a loop over bytes is many times as fast as calls for words. No program
-    /// contains it.
+    /// As [`advance`](Self::advance), for const evaluation, where a loop over bytes is many times as fast as calls for
+    /// words. Only what is meant for consts calls it.
     pub(crate) const fn advance_in_const<'i>(
         &mut self,
         input: &mut &'i [u8],
         run: &mut &'i [u8],
         told: Signals,
     ) -> Signal {
-        self.run::<true>(input, run, told)
+        self.scan::<true>(input, run, told)
     }
 
     #[inline(never)]
-    const fn run<'i, const IN_CONST: bool>(
+    const fn scan<'i, const IN_CONST: bool>(
         &mut self,
         input: &mut &'i [u8],
         run: &mut &'i [u8],
@@ -352,12 +359,11 @@ impl HeaderParser {
                     self.token = end - low_u32(left.len() as u64) - 1;
                     let mut number = (byte & 0x0F) as u64;
                     if number > 0 {
-                        (number, left) =
-                            if IN_CONST { more_digits(number, left) } else { digits(number, left) };
+                        (number, left) = digits::<IN_CONST>(number, left);
                     }
                     self.number = number;
                     (state, signal) = match left {
-                        // What usually follows. All else takes longer.
+                        // The usual next bytes. All others go through `State::Digits`.
                         [b',' | b']' | b' ' | b'\n', ..] => self.end_number(),
                         _ => (State::Digits, Signal::Nothing),
                     };
@@ -463,7 +469,7 @@ impl HeaderParser {
     /// What follows the text at the start, which may end inside a character.
     #[inline(always)]
     const fn behind_text<'i, const IN_CONST: bool>(&mut self, text: &'i [u8]) -> &'i [u8] {
-        let plain = if self.utf8.is_open() { text } else { plain::<IN_CONST>(text) };
+        let plain = if self.utf8.is_open() { text } else { behind_plain::<IN_CONST>(text) };
         if let [0x80..=0xFF, ..] = plain { self.behind_characters::<IN_CONST>(plain) } else { plain }
     }
 
@@ -475,12 +481,12 @@ impl HeaderParser {
             if !self.utf8.push(*byte) {
                 break;
             }
-            left = if self.utf8.is_open() { rest } else { plain::<IN_CONST>(rest) };
+            left = if self.utf8.is_open() { rest } else { behind_plain::<IN_CONST>(rest) };
         }
         left
     }
 
-    /// The error for a byte that may not stand in a string.
+    /// Fails at a byte that is not allowed in a string.
     #[cold]
     #[inline(never)]
     const fn no_text(&mut self, byte: u8, at: u32) -> State {
@@ -604,14 +610,14 @@ impl HeaderParser {
                 (state, left) = (State::Field, key);
             }
             let Some((word, rest)) = left.split_first_chunk() else { return (state, left) };
-            let (field, value, rest) = match (u32::from_le_bytes(*word), rest) {
-                (DTYP, [b'e', b'"', b':', rest @ ..]) => (Field::Dtype, State::DtypeValue, rest),
-                (SHAP, [b'e', b'"', b':', rest @ ..]) => (Field::Shape, State::ShapeValue, rest),
+            let (field, rest) = match (u32::from_le_bytes(*word), rest) {
+                (DTYP, [b'e', b'"', b':', rest @ ..]) => (Field::Dtype, rest),
+                (SHAP, [b'e', b'"', b':', rest @ ..]) => (Field::Shape, rest),
                 (DATA, [a, b, c, d, e, f, g, h, b'"', b':', rest @ ..])
                     if u32::from_le_bytes([*a, *b, *c, *d]) == OFF
                         && u32::from_le_bytes([*e, *f, *g, *h]) == SETS =>
                 {
-                    (Field::Offsets, State::OffsetsValue, rest)
+                    (Field::Offsets, rest)
                 }
                 _ => return (state, left),
             };
@@ -619,12 +625,14 @@ impl HeaderParser {
                 return (state, left);
             }
             self.fields |= field.bit();
-            let (Field::Dtype, [b'"', dtype @ ..]) = (field, rest) else { return (value, rest) };
+            let (Field::Dtype, [b'"', dtype @ ..]) = (field, rest) else {
+                return (grammar::before_value(field), rest);
+            };
             (state, left) = (State::Dtype, dtype);
         }
     }
 
-    /// The error for a number that is no integer, or too large.
+    /// Fails at a number that is no integer, has a leading zero, or exceeds 64 bits.
     #[cold]
     #[inline(never)]
     const fn no_integer(&mut self, byte: u8, at: u32) -> State {
@@ -665,7 +673,7 @@ impl HeaderParser {
     #[inline(never)]
     const fn end_entry(&mut self) -> (State, Signal) {
         if self.fields & Field::REQUIRED != Field::REQUIRED {
-            return (self.missing_field(), Signal::Nothing);
+            return (self.fail(Fault::Missing(Field::missing(self.fields)), self.token), Signal::Nothing);
         }
         if !matches!(self.reading, Reading::Events) && self.mismatch().is_some() {
             return (self.fail(Fault::Numbered(Numbered::Mismatch), self.token), Signal::Nothing);
@@ -677,14 +685,7 @@ impl HeaderParser {
         mismatch(self.dtype, self.elements, self.begin, self.range_end)
     }
 
-    #[cold]
-    #[inline(never)]
-    const fn missing_field(&mut self) -> State {
-        let Some(field) = Field::missing(self.fields) else { return State::AfterMember };
-        self.fail(Fault::Missing(field), self.token)
-    }
-
-    /// Literals, and the brackets of values that nobody asked for.
+    /// Begins a literal; opens or closes a bracket in the value of an unknown field.
     #[inline(never)]
     const fn begin_rare(&mut self, state: State, byte: u8, at: u32) -> State {
         match state {
@@ -959,17 +960,11 @@ const fn field(name: &[u8]) -> Option<(Field, State)> {
     let mut left = Field::ALL;
     while let [field, rest @ ..] = left {
         if equal(name, field.name().as_bytes()) {
-            return Some((*field, grammar::before(*field)));
+            return Some((*field, grammar::before_value(*field)));
         }
         left = rest;
     }
     None
-}
-
-/// What follows the plain text at the start.
-#[inline(always)]
-pub(super) const fn plain<const IN_CONST: bool>(text: &[u8]) -> &[u8] {
-    if IN_CONST { behind_plain_bytes(text) } else { behind_plain(text) }
 }
 
 /// A product that fits into 64 bits. Where both factors are short, no routine is called for it.

@@ -57,7 +57,7 @@ impl Signals {
     /// All that is an event, each by itself: every bit but one.
     pub(crate) const ALL: Self = Self(!(1 << Signal::Nothing as u8));
 
-    /// These. Whoever wants the pieces of a string must want the signal of its end: the last piece comes with it.
+    /// Selects these signals. With the pieces of a string, select its end: the last piece comes with it.
     pub(crate) const fn of(signals: &[Signal]) -> Self {
         let (mut bits, mut left) = (0, signals);
         while let [signal, rest @ ..] = left {

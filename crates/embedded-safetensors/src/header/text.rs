@@ -2,6 +2,7 @@
 //! parser itself must understand.
 
 use crate::dtype::Dtype;
+use crate::error::Field;
 use crate::util::bytes::low_u8;
 use crate::util::escapes::Utf8Char;
 
@@ -106,6 +107,15 @@ pub(super) struct Word {
     bytes: [u8; Self::LONGEST],
     len: u8,
 }
+
+// A key that is longer would be known where it lies whole in the input, and unknown where it is split.
+const _: () = {
+    let mut left = Field::ALL;
+    while let [field, rest @ ..] = left {
+        assert!(field.name().len() <= Word::LONGEST, "lengthen Word");
+        left = rest;
+    }
+};
 
 impl Word {
     /// `__metadata__`, `data_offsets`, and `F8_E4M3FNUZ` with a quote.

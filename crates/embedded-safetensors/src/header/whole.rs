@@ -5,15 +5,16 @@
 //! of eight bytes are faster than single ones, and only there it is worth the flash.
 
 use super::grammar::State;
-use super::number::{digits, more_digits};
-use super::scanner::{HeaderParser, Reading, behind, plain};
+use super::number::digits;
+use super::scanner::{HeaderParser, Reading, behind};
 use crate::dtype::Dtype;
 use crate::error::Field;
 use crate::shape::{MAX_RANK, Shape};
 use crate::tensor::info::{Extent, mismatch};
 use crate::util::bytes::{WORDS, low_u32};
+use crate::util::text::behind_plain;
 
-// Entries have these members, and no other must be there: what is taken here would lack it.
+// `entry` reads exactly these. If another became required, entries taken here would lack it.
 const _: () = assert!(Field::REQUIRED == Field::Dtype.bit() | Field::Shape.bit() | Field::Offsets.bit());
 
 /// No entry of a tensor is shorter, with the comma before it.
@@ -32,13 +33,14 @@ pub(crate) struct Whole<'i> {
 
 impl HeaderParser {
     /// Takes the next member of the header, if all of it stands in `input` and it is a tensor in the canonical spelling. This means what
-    /// [`Signal::TensorEnd`](super::Signal::TensorEnd) does. If it does not, nothing is consumed, and [`advance`](Self::advance) reads on.
+    /// [`Signal::TensorEnd`](super::Signal::TensorEnd) does. On `None` at most the header's length was consumed, and
+    /// [`advance`](Self::advance) must read on.
     #[inline]
     pub(crate) const fn take_entry<'i>(&mut self, input: &mut &'i [u8]) -> Option<Whole<'i>> {
         if WORDS && input.len() >= SHORTEST { self.take::<false>(input) } else { None }
     }
 
-    /// The same, for const evaluation, by bytes instead of words and for all processors. No program contains it.
+    /// The same, for const evaluation, by bytes instead of words and for all processors.
     pub(crate) const fn take_entry_in_const<'i>(&mut self, input: &mut &'i [u8]) -> Option<Whole<'i>> {
         self.take::<true>(input)
     }
@@ -70,15 +72,15 @@ impl HeaderParser {
 }
 
 /// The entry at the start of `text`, which begins behind the opening quote of its name, and what follows it. Nothing when it is spelled
-/// otherwise, when it is wrong, when its name begins with two underscores, when its shape has more than [`MAX_RANK`] dimensions, or more
-/// than 32 bits in one of them or in their product.
+/// otherwise, when it is wrong, when its name begins with two underscores, when its shape has more than [`MAX_RANK`] dimensions, or
+/// when a dimension, or the product of those before it, is 2^32 or more.
 #[inline]
 const fn entry<const IN_CONST: bool>(text: &[u8], at: u32) -> Option<(Whole<'_>, &[u8])> {
     // It may be `__metadata__`.
     if let [b'_', b'_', ..] = text {
         return None;
     }
-    let quote = plain::<IN_CONST>(text);
+    let quote = behind_plain::<IN_CONST>(text);
     let Some((name, _)) = text.split_at_checked(text.len() - quote.len()) else { return None };
     let is_spaced = matches!(quote, [b'"', b':', b' ', ..]);
     let Some(rest) = part::<IN_CONST, _, _>(quote, is_spaced, b"\":{\"dtype\":\"", b"\": {\"dtype\": \"")
@@ -149,7 +151,7 @@ const fn number<const IN_CONST: bool>(text: &[u8]) -> Option<(u64, &[u8])> {
         [b'1'..=b'9', ..] => {}
         _ => return None,
     }
-    Some(if IN_CONST { more_digits(0, text) } else { digits(0, text) })
+    Some(digits::<IN_CONST>(0, text))
 }
 
 /// What follows this part of every entry, spelled without spaces or with them.
@@ -160,14 +162,16 @@ const fn part<'t, const IN_CONST: bool, const DENSE: usize, const SPACED: usize>
     dense: &[u8; DENSE],
     spaced: &[u8; SPACED],
 ) -> Option<&'t [u8]> {
-    match is_spaced {
-        _ if IN_CONST => behind_bytes(text, if is_spaced { spaced } else { dense }),
-        true => behind_text(text, spaced),
-        false => behind_text(text, dense),
+    if IN_CONST {
+        behind_bytes(text, if is_spaced { spaced } else { dense })
+    } else if is_spaced {
+        behind_text(text, spaced)
+    } else {
+        behind_text(text, dense)
     }
 }
 
-/// What follows this text.
+/// What follows `due`, if `text` begins with it.
 const fn behind_bytes<'t>(text: &'t [u8], due: &[u8]) -> Option<&'t [u8]> {
     let (mut left, mut due) = (text, due);
     while let [byte, due_rest @ ..] = due {
@@ -180,7 +184,7 @@ const fn behind_bytes<'t>(text: &'t [u8], due: &[u8]) -> Option<&'t [u8]> {
     Some(left)
 }
 
-/// The same, of 8 to 24 bytes.
+/// As [`behind_bytes`], by words, of 8 to 24 bytes.
 #[inline(always)]
 const fn behind_text<'t, const LEN: usize>(text: &'t [u8], due: &[u8; LEN]) -> Option<&'t [u8]> {
     let Some((front, rest)) = text.split_first_chunk::<LEN>() else { return None };

@@ -126,7 +126,7 @@ fn joins(plan: &SlicePlan, walk: &Walk) -> bool {
 pub(crate) fn elements_in(bytes: usize, bits: u8) -> u64 {
     let bytes_64 = bytes as u64;
     match bits {
-        1..=5 => bytes_64.saturating_mul(8 >> bits.trailing_zeros()),
+        1 | 2 | 4 => bytes_64.saturating_mul(8 >> bits.trailing_zeros()),
         6 => (bytes / 3) as u64 * 4,
         bits => bytes_64 >> (bits >> 3).trailing_zeros(),
     }

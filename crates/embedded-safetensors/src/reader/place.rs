@@ -51,7 +51,7 @@ impl Origin {
     /// How many elements so many bytes of the tensor hold; they are whole ones.
     pub(crate) const fn elements(&self, bytes: u64) -> u64 {
         match bits_of_value(self.dtype) {
-            bits @ 1..=5 => bytes << (3 - bits.trailing_zeros()),
+            bits @ (1 | 2 | 4) => bytes << (3 - bits.trailing_zeros()),
             6 => bytes.wrapping_mul(ONE_THIRD) << 2,
             bits => bytes >> (bits >> 3).trailing_zeros(),
         }

@@ -185,7 +185,7 @@ impl Span {
 const fn unit(dtype: Dtype) -> u8 {
     match dtype.bits() {
         6 => 3,   // 4 elements
-        ..8 => 1, // 2, or more that are narrower
+        ..8 => 1, // 2 or more elements
         bits => bits >> 3,
     }
 }

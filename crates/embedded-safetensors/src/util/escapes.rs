@@ -1,4 +1,4 @@
-//! Escapes of JSON, and the characters that they stand for.
+//! JSON escapes, and the characters that they encode.
 
 /// One character in UTF-8.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

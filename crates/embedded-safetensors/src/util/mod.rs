@@ -1,4 +1,4 @@
-//! What no part of the format needs to know of.
+//! Helpers of all modules, which know nothing of tensors.
 
 pub(crate) mod bytes;
 pub(crate) mod escapes;

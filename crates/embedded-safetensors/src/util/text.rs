@@ -1,4 +1,4 @@
-//! Text of JSON looked through, a word of the processor at a time where that pays.
+//! Searches in JSON text, a machine word at a time where that is faster.
 
 /// Whether both are the same. One loop: patterns would be compared byte by byte in line.
 #[inline(never)]
@@ -17,8 +17,13 @@ pub(crate) const fn equal(a: &[u8], b: &[u8]) -> bool {
 }
 
 /// What follows the plain text at the start.
+#[inline(always)]
+pub(crate) const fn behind_plain<const IN_CONST: bool>(text: &[u8]) -> &[u8] {
+    if IN_CONST { behind_plain_bytes(text) } else { behind_plain_words(text) }
+}
+
 #[inline(never)]
-pub(crate) const fn behind_plain(text: &[u8]) -> &[u8] {
+const fn behind_plain_words(text: &[u8]) -> &[u8] {
     let mut left = text;
     while let Some((word, rest)) = left.split_first_chunk() {
         let special = special(usize::from_le_bytes(*word));
@@ -33,9 +38,8 @@ pub(crate) const fn behind_plain(text: &[u8]) -> &[u8] {
     behind_plain_bytes(left)
 }
 
-/// The same, byte by byte: in const evaluation that is many times as fast.
 #[inline]
-pub(crate) const fn behind_plain_bytes(text: &[u8]) -> &[u8] {
+const fn behind_plain_bytes(text: &[u8]) -> &[u8] {
     let mut left = text;
     while let [b']'..=0x7F | b'#'..=b'[' | b' '..=b'!', rest @ ..] = left {
         left = rest;
@@ -77,7 +81,8 @@ pub(crate) const fn behind_even(text: &[u8]) -> (&[u8], bool) {
         if (word | braces | backslashes) & TOPS != 0 {
             break;
         }
-        // A top bit for each byte that is no quote. The bytes of a word are even in number: an odd number of others means an odd number of quotes.
+        // A top bit for each byte that is no quote. The bytes of a word are even in number: an odd number of others
+        // means an odd number of quotes.
         others ^= (word ^ (ONES * b'"' as usize)).wrapping_add(!TOPS);
         left = rest;
     }

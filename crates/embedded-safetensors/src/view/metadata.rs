@@ -94,7 +94,7 @@ const fn opened(mut text: &[u8]) -> &[u8] {
 const fn closing_quote(text: &[u8]) -> (&[u8], bool) {
     let (mut left, mut is_plain) = (text, true);
     loop {
-        left = match behind_plain(left) {
+        left = match behind_plain::<false>(left) {
             end @ ([b'"', ..] | []) => return (end, is_plain),
             [b'\\', _, rest @ ..] => {
                 is_plain = false;

@@ -9,7 +9,7 @@ use crate::util::bytes::low_u32;
 
 const TOO_DEEP: ErrorKind = ErrorKind::Rank { limit: MAX_RANK.to_le_bytes()[0] };
 
-/// Follows the parser along a file whose bytes stay where they are; with `IN_CONST`, where a compiler evaluates it.
+/// Parses a header in memory. `IN_CONST` selects the variant for const evaluation.
 pub(super) struct Walk<'a, const IN_CONST: bool = false> {
     file: &'a [u8],
     left: &'a [u8],
@@ -44,19 +44,19 @@ impl Seen<'_> {
 impl<'a> Walk<'a> {
     /// Stands before byte 0.
     pub(super) const fn new(file: &'a [u8]) -> Self {
-        Self::before(file)
+        Self::at_start(file)
     }
 }
 
 impl<'a> Walk<'a, true> {
     /// As [`new`](Walk::new), for consts.
     pub(super) const fn in_const(file: &'a [u8]) -> Self {
-        Self::before(file)
+        Self::at_start(file)
     }
 }
 
 impl<'a, const IN_CONST: bool> Walk<'a, IN_CONST> {
-    const fn before(file: &'a [u8]) -> Self {
+    const fn at_start(file: &'a [u8]) -> Self {
         Self {
             file,
             left: file,
@@ -186,18 +186,20 @@ impl<'a, const IN_CONST: bool> Walk<'a, IN_CONST> {
 
     #[inline(always)]
     const fn advance(&mut self, run: &mut &'a [u8], told: Signals) -> Signal {
-        match IN_CONST {
-            true => self.parser.advance_in_const(&mut self.left, run, told),
-            false => self.parser.advance(&mut self.left, run, told),
+        if IN_CONST {
+            self.parser.advance_in_const(&mut self.left, run, told)
+        } else {
+            self.parser.advance(&mut self.left, run, told)
         }
     }
 
-    /// As [`HeaderParser::take_entry`], which is large: all passes share it.
+    /// As [`HeaderParser::take_entry`]. Not inlined: it is large, and all passes share it.
     #[cfg_attr(target_pointer_width = "64", inline(never))]
     const fn take_entry(&mut self) -> bool {
-        let entry = match IN_CONST {
-            true => self.parser.take_entry_in_const(&mut self.left),
-            false => self.parser.take_entry(&mut self.left),
+        let entry = if IN_CONST {
+            self.parser.take_entry_in_const(&mut self.left)
+        } else {
+            self.parser.take_entry(&mut self.left)
         };
         let Some(entry) = entry else { return false };
         self.name = Quoted::proven(entry.name, entry.name_at, true);

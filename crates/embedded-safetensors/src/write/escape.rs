@@ -61,7 +61,7 @@ pub(super) fn escaped_len(text: &str) -> u64 {
 /// Whether nothing is escaped, where that is soon seen. Otherwise something may be.
 #[inline]
 fn is_plain(text: &[u8]) -> bool {
-    WORDS && behind_plain(text).is_empty()
+    WORDS && behind_plain::<false>(text).is_empty()
 }
 
 impl Spelling {
