@@ -106,10 +106,11 @@ impl Dtype {
         None
     }
 
-    /// The dtype whose name stands at the start of `text` with a quote behind it, and what follows that. `text` must have eight bytes.
+    /// The dtype whose name stands at the start of `text` with a quote behind it, and what follows that.
+    /// `text` must have eight bytes.
     ///
-    /// Names with their quotes are told apart by a perfect hash of their first eight bytes: a branch for each name would be guessed wrong
-    /// where dtypes differ from tensor to tensor.
+    /// Names with their quotes are told apart by a perfect hash of their first eight bytes: a branch for each
+    /// name would be guessed wrong where dtypes differ from tensor to tensor.
     pub(crate) const fn quoted(text: &[u8]) -> Option<(Self, &[u8])> {
         let Some((word, behind)) = text.split_first_chunk::<8>() else { return None };
         let (mask, len) = match word {
@@ -120,7 +121,8 @@ impl Dtype {
             _ => (u64::MAX, 8),
         };
         let name = u64::from_le_bytes(*word) & mask;
-        // In bounds: a slot is below SLOTS, and each dtype has a name. Calls of `get` would cost a compiler time.
+        // In bounds: a slot is below SLOTS, and each dtype has a name. Calls of `get` would cost a compiler
+        // time.
         let dtype = DTYPES[slot(name, FACTOR)];
         match (dtype, behind) {
             _ if NAMES[dtype as usize] != name => None,
@@ -213,7 +215,8 @@ impl core::fmt::Display for Dtype {
     }
 }
 
-// `tensor::span`, `reader::place` and `reader::filling` count elements with shifts, or those of 6 bits, four in 3 bytes.
+// `tensor::span`, `reader::place` and `reader::filling` count elements with shifts, or those of 6 bits, four
+// in 3 bytes.
 const _: () = {
     let mut left = Dtype::ALL;
     while let [dtype, rest @ ..] = left {

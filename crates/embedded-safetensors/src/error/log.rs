@@ -1,5 +1,5 @@
-//! What is said of a value, written down once: for `Display`, and for defmt, which sends the number of a text in its place. So a
-//! log says what the device would say, and the device sends no more than numbers.
+//! What is said of a value, written down once: for `Display`, and for defmt, which sends the number of a text
+//! in its place. So a log says what the device would say, and the device sends no more than numbers.
 
 /// The name of each case. By defmt it is said of [`Named`].
 macro_rules! names {

@@ -1,18 +1,21 @@
 //! The grammar of a header: what may come next, and what becomes of it.
 //!
-//! A header is a JSON object that maps names to entries, and `__metadata__` to an object of strings or to null. Its
-//! grammar is a table: a row for each [`State`] between two tokens or in a number of an unknown field, a column for each
-//! [`Class`] of bytes. A cell of the table is the state that a byte leads to. The other states are not rows:
+//! A header is a JSON object that maps names to entries, and `__metadata__` to an object of strings or to
+//! null. Its grammar is a table: a row for each [`State`] between two tokens or in a number of an unknown
+//! field, a column for each [`Class`] of bytes. A cell of the table is the state that a byte leads to. The
+//! other states are not rows:
 //!
-//! * states inside a token, in the header's length, or in an entry that is skimmed: the scanner has code of its own;
+//! * states inside a token, in the header's length, or in an entry that is skimmed: the scanner has code of
+//!   its own;
 //! * [`State::Failed`], which no byte leaves;
-//! * states in which it acts, at the first byte of a token or at a bracket: they are over before the next byte;
+//! * states in which it acts, at the first byte of a token or at a bracket: they are over before the next
+//!   byte;
 //! * [`State::Bad`] and those after it: no rule allows the byte.
 //!
 //! Their order matters: rows come first, and what is bad comes last.
 //!
-//! The schema is part of the grammar. Where a dtype is wanted, for instance, there is a row that takes a quote and
-//! nothing else, so a number at that place is wrong there and then.
+//! The schema is part of the grammar. Where a dtype is wanted, for instance, there is a row that takes a
+//! quote and nothing else, so a number at that place is wrong there and then.
 
 use crate::error::Field;
 use crate::error::table::Fault;
@@ -209,7 +212,8 @@ const COLUMNS: usize = 16;
 
 type Table = [[State; COLUMNS]; ROWS];
 
-/// Adds a row between tokens: white space stays in the row, `rules` lead to other states. All other cells are unchanged.
+/// Adds a row between tokens: white space stays in the row, `rules` lead to other states. All other cells are
+/// unchanged.
 const fn row(table: Table, row: State, rules: &[(Class, State)]) -> Table {
     with(with(table, row, &[(Class::Space, row)]), row, rules)
 }

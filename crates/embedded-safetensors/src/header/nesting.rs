@@ -15,8 +15,9 @@ impl Nesting {
         Self { near: 1, far: 0 }
     }
 
-    /// Opens an object or an array; `false` when that is one too many. The reference gives up at the 128th open bracket; two are
-    /// open around every skipped value, the header's and the entry's, so this is the 126th.
+    /// Opens an object or an array; `false` when that is one too many. The reference gives up at the 128th
+    /// open bracket; two are open around every skipped value, the header's and the entry's, so this is the
+    /// 126th.
     pub(super) const fn open(&mut self, is_object: bool) -> bool {
         self.far = (self.far << 1) | (self.near >> 63);
         self.near = (self.near << 1) | is_object as u64;

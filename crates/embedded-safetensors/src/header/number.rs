@@ -2,7 +2,8 @@
 
 use crate::util::bytes::{WORDS, low_u32};
 
-/// Takes the digits at the start of `text` onto `value`, as far as the number fits into 64 bits, and gives what follows them.
+/// Takes the digits at the start of `text` onto `value`, as far as the number fits into 64 bits, and gives
+/// what follows them.
 ///
 /// The first loop has 32 bits, in which smaller machines are faster.
 #[inline]
@@ -30,8 +31,8 @@ pub(super) const fn digits<const IN_CONST: bool>(value: u64, text: &[u8]) -> (u6
     if low > MOST { more_digits(low as u64, left) } else { (low as u64, left) }
 }
 
-/// The number that the digits at the start of a word are, the first of them in the lowest byte, and how many they are. Without a branch,
-/// for processors guess wrong where a number ends.
+/// The number that the digits at the start of a word are, the first of them in the lowest byte, and how many
+/// they are. Without a branch, for processors guess wrong where a number ends.
 #[inline(always)]
 const fn leading_digits(word: u64) -> (u64, usize) {
     const ONES: u64 = u64::MAX / 255;

@@ -27,8 +27,8 @@ pub(crate) trait Machine {
     /// Why it has failed.
     fn error(&self) -> Error;
 
-    /// Takes note that the file ends where the input ended, before the header does: that is its error then, unless it has
-    /// failed before.
+    /// Takes note that the file ends where the input ended, before the header does: that is its error then,
+    /// unless it has failed before.
     fn cut_short(&mut self);
 
     /// How long the header is, once its first 8 bytes are consumed. Only asked for in a first pass.

@@ -5,40 +5,41 @@
 //! `scan` is the machine. A [`State`] says where it is, and each byte leads to the next state:
 //!
 //! * Between tokens, and in numbers of unknown fields, it follows the table of [`grammar`](super::grammar).
-//! * At the first or last byte of a token, and at brackets of shapes and entries, the `match` acts and names the next
-//!   state. When a key ends, the state after its colon is stored in `behind`.
+//! * At the first or last byte of a token, and at brackets of shapes and entries, the `match` acts and names
+//!   the next state. When a key ends, the state after its colon is stored in `behind`.
 //! * Inside a token it loops over text or digits; rare states go byte by byte (`take_byte`).
 //!
 //! It is compiled twice: [`advance`](HeaderParser::advance) for programs, and `advance_in_const` for const
 //! evaluation, which loops over bytes, because a compiler pays for each call that a word of bytes takes.
 //!
-//! It may stop after any byte; all that it remembers is in the fields of [`HeaderParser`]. Of text it keeps the last
-//! escape and, if a string is split or has escapes, its first twelve bytes: it may be `__metadata__`, a key of an entry
-//! or a dtype ([`Word`]).
+//! It may stop after any byte; all that it remembers is in the fields of [`HeaderParser`]. Of text it keeps
+//! the last escape and, if a string is split or has escapes, its first twelve bytes: it may be
+//! `__metadata__`, a key of an entry or a dtype ([`Word`]).
 //!
-//! It returns a [`Signal`] to a caller that selected it by [`Signals`]. The numbers of the signal are in the parser's
-//! fields until the next call. With [`Reading::Tensors`] each tensor is validated: the product of the shape at each
-//! dimension, the size at the closing brace.
+//! It returns a [`Signal`] to a caller that selected it by [`Signals`]. The numbers of the signal are in the
+//! parser's fields until the next call. With [`Reading::Tensors`] each tensor is validated: the product of
+//! the shape at each dimension, the size at the closing brace.
 //!
-//! Two shortcuts recognise the spelling of writers. They report no errors: whatever they do not recognise is left to
-//! the machine.
+//! Two shortcuts recognise the spelling of writers. They report no errors: whatever they do not recognise is
+//! left to the machine.
 //!
-//! * `take_words` reads keys and dtypes that lie whole in the input, in words of four bytes. It cannot signal a dtype,
-//!   so callers that select that signal do without it.
-//! * [`take_entry`](HeaderParser::take_entry) reads a whole entry where pointers have 64 bits. Callers try it before
-//!   `advance`.
+//! * `take_words` reads keys and dtypes that lie whole in the input, in words of four bytes. It cannot signal
+//!   a dtype, so callers that select that signal do without it.
+//! * [`take_entry`](HeaderParser::take_entry) reads a whole entry where pointers have 64 bits. Callers try it
+//!   before `advance`.
 //!
-//! In a header that an earlier pass has validated a caller may skip an entry with `skim_entry`: only quotes, backslashes
-//! and braces are examined. The caller must know that the header is unchanged, by a fingerprint or because the file is
-//! in memory.
+//! In a header that an earlier pass has validated a caller may skip an entry with `skim_entry`: only quotes,
+//! backslashes and braces are examined. The caller must know that the header is unchanged, by a fingerprint
+//! or because the file is in memory.
 //!
-//! * Positions are `u32`: a header ends at byte 100,000,008 at the latest. They are computed where one is needed, as
-//!   `end - left.len()`.
-//! * A header must be UTF-8. In strings the check runs with the text. Anywhere else a byte above 0x7F is always an
-//!   error: the one of its place if it begins a valid character, otherwise [`Fault::Utf8`]. [`State::Foreign`] reads on
-//!   until that is clear.
-//! * An error is a [`Fault`] of two bytes and a place. [`HeaderParser::error`] makes the [`Error`] of them, with its
-//!   numbers. For a tensor whose size does not match, it computes the mismatch again to find its place.
+//! * Positions are `u32`: a header ends at byte 100,000,008 at the latest. They are computed where one is
+//!   needed, as `end - left.len()`.
+//! * A header must be UTF-8. In strings the check runs with the text. Anywhere else a byte above 0x7F is
+//!   always an error: the one of its place if it begins a valid character, otherwise [`Fault::Utf8`].
+//!   [`State::Foreign`] reads on until that is clear.
+//! * An error is a [`Fault`] of two bytes and a place. [`HeaderParser::error`] makes the [`Error`] of them,
+//!   with its numbers. For a tensor whose size does not match, it computes the mismatch again to find its
+//!   place.
 //!
 //! CONTRIBUTING.md says what to change for another member of entries.
 
@@ -88,8 +89,8 @@ pub struct HeaderParser {
     token_kind: State,
     /// What follows behind the colon.
     behind: State,
-    /// One bit for each field that the entry has so far. While it is skimmed: how many braces are open, fewer than 127
-    /// in a validated header. Skimming starts before the first field.
+    /// One bit for each field that the entry has so far. While it is skimmed: how many braces are open, fewer
+    /// than 127 in a validated header. Skimming starts before the first field.
     fields: u8,
     pub(super) dtype: Dtype,
     pub(super) metadata_seen: bool,
@@ -105,8 +106,8 @@ pub struct HeaderParser {
     shape_at: u32,
     /// Where the first offset stands.
     pub(super) begin_at: u32,
-    /// The number that is being read, or was last; at first the header's length. In a literal: its remaining letters, the next in the
-    /// lowest byte.
+    /// The number that is being read, or was last; at first the header's length. In a literal: its remaining
+    /// letters, the next in the lowest byte.
     pub(super) number: u64,
     /// The product of the shape so far.
     elements: u64,
@@ -152,8 +153,9 @@ impl HeaderParser {
         Self::of_file(None, Reading::Events)
     }
 
-    /// As [`new`](Self::new), and checks each tensor against itself: the product of its shape, taken left to right, the width of its
-    /// dtype, the length of its range. Where the length of the file is known, the header must lie in it.
+    /// As [`new`](Self::new), and checks each tensor against itself: the product of its shape, taken left to
+    /// right, the width of its dtype, the length of its range. Where the length of the file is known, the
+    /// header must lie in it.
     pub(crate) const fn of_tensors(file_len: Option<u64>) -> Self {
         Self::of_file(file_len, Reading::Tensors)
     }
@@ -219,9 +221,9 @@ impl HeaderParser {
         if self.position < LENGTH_END { None } else { Some((self.end - LENGTH_END) as u64) }
     }
 
-    /// Reads on to the next signal in `told`, and moves `input` past what it consumed. `run` is then the piece of text,
-    /// or empty for an escape, which is in `character`. The last piece comes with the signal that ends its string,
-    /// unless `told` wants them [apart](Signals::are_apart).
+    /// Reads on to the next signal in `told`, and moves `input` past what it consumed. `run` is then the
+    /// piece of text, or empty for an escape, which is in `character`. The last piece comes with the signal
+    /// that ends its string, unless `told` wants them [apart](Signals::are_apart).
     #[inline(always)]
     pub(crate) const fn advance<'i>(
         &mut self,
@@ -232,8 +234,8 @@ impl HeaderParser {
         self.scan::<false>(input, run, told)
     }
 
-    /// As [`advance`](Self::advance), for const evaluation, where a loop over bytes is many times as fast as calls for
-    /// words. Only what is meant for consts calls it.
+    /// As [`advance`](Self::advance), for const evaluation, where a loop over bytes is many times as fast as
+    /// calls for words. Only what is meant for consts calls it.
     pub(crate) const fn advance_in_const<'i>(
         &mut self,
         input: &mut &'i [u8],
@@ -592,8 +594,9 @@ impl HeaderParser {
         }
     }
 
-    /// Takes keys of an entry with their colons, and dtypes, as far as they stand whole at the start in their usual spelling; `state`
-    /// says which of them begins behind the quote that was taken last. What this does not know it leaves to the general way.
+    /// Takes keys of an entry with their colons, and dtypes, as far as they stand whole at the start in their
+    /// usual spelling; `state` says which of them begins behind the quote that was taken last. What this does
+    /// not know it leaves to the general way.
     #[inline(never)]
     const fn take_words<'i>(&mut self, state: State, left: &'i [u8]) -> (State, &'i [u8]) {
         const DTYP: u32 = u32::from_le_bytes(*b"dtyp");
@@ -767,7 +770,8 @@ impl HeaderParser {
         (State::Text, self.piece_signal())
     }
 
-    /// Passes by the entry of the name that was told last. Only in a header that is proven: nothing is looked at but quotes and braces.
+    /// Passes by the entry of the name that was told last. Only in a header that is proven: nothing is looked
+    /// at but quotes and braces.
     pub(crate) const fn skim_entry(&mut self) {
         self.behind = State::Skim;
     }
@@ -817,8 +821,8 @@ impl HeaderParser {
         }
     }
 
-    /// Keeps an error at a byte that may begin a character. If no valid character follows, the header is not UTF-8, and that is the
-    /// error, as the reference has it.
+    /// Keeps an error at a byte that may begin a character. If no valid character follows, the header is not
+    /// UTF-8, and that is the error, as the reference has it.
     #[cold]
     #[inline(never)]
     const fn refuse(&mut self, fault: Fault, at: u32, byte: u8, byte_at: u32) -> State {

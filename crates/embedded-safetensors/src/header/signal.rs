@@ -71,7 +71,8 @@ impl Signals {
         these
     }
 
-    /// Whether the last piece of a string is told before its end is. Otherwise it comes with the signal of the end.
+    /// Whether the last piece of a string is told before its end is. Otherwise it comes with the signal of
+    /// the end.
     #[inline(always)]
     pub(crate) const fn are_apart(self) -> bool {
         self.0 & APART != 0

@@ -1,8 +1,9 @@
 //! An entry of the canonical spelling, recognised at once.
 //!
-//! Canonical are dtype, shape and offsets in this order, names of ASCII without escapes, and no white space but perhaps a space behind each comma
-//! and colon. Writers spell headers like this. The scanner would say the same of them, several times as slowly: where pointers have 64 bits, words
-//! of eight bytes are faster than single ones, and only there it is worth the flash.
+//! Canonical are dtype, shape and offsets in this order, names of ASCII without escapes, and no white space
+//! but perhaps a space behind each comma and colon. Writers spell headers like this. The scanner would say
+//! the same of them, several times as slowly: where pointers have 64 bits, words of eight bytes are faster
+//! than single ones, and only there it is worth the flash.
 
 use super::grammar::State;
 use super::number::digits;
@@ -32,9 +33,9 @@ pub(crate) struct Whole<'i> {
 }
 
 impl HeaderParser {
-    /// Takes the next member of the header, if all of it stands in `input` and it is a tensor in the canonical spelling. This means what
-    /// [`Signal::TensorEnd`](super::Signal::TensorEnd) does. On `None` at most the header's length was consumed, and
-    /// [`advance`](Self::advance) must read on.
+    /// Takes the next member of the header, if all of it stands in `input` and it is a tensor in the
+    /// canonical spelling. This means what [`Signal::TensorEnd`](super::Signal::TensorEnd) does. On `None` at
+    /// most the header's length was consumed, and [`advance`](Self::advance) must read on.
     #[inline]
     pub(crate) const fn take_entry<'i>(&mut self, input: &mut &'i [u8]) -> Option<Whole<'i>> {
         if WORDS && input.len() >= SHORTEST { self.take::<false>(input) } else { None }
@@ -71,9 +72,10 @@ impl HeaderParser {
     }
 }
 
-/// The entry at the start of `text`, which begins behind the opening quote of its name, and what follows it. Nothing when it is spelled
-/// otherwise, when it is wrong, when its name begins with two underscores, when its shape has more than [`MAX_RANK`] dimensions, or
-/// when a dimension, or the product of those before it, is 2^32 or more.
+/// The entry at the start of `text`, which begins behind the opening quote of its name, and what follows it.
+/// Nothing when it is spelled otherwise, when it is wrong, when its name begins with two underscores, when
+/// its shape has more than [`MAX_RANK`] dimensions, or when a dimension, or the product of those before it,
+/// is 2^32 or more.
 #[inline]
 const fn entry<const IN_CONST: bool>(text: &[u8], at: u32) -> Option<(Whole<'_>, &[u8])> {
     // It may be `__metadata__`.

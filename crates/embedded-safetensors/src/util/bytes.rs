@@ -2,7 +2,8 @@
 
 use core::num::NonZero;
 
-/// Whether a processor is faster with words of eight bytes. Elsewhere they take more instructions, and more flash.
+/// Whether a processor is faster with words of eight bytes. Elsewhere they take more instructions, and more
+/// flash.
 pub(crate) const WORDS: bool = cfg!(target_pointer_width = "64");
 
 /// The low half of a number whose high half is known to be zero.
@@ -23,8 +24,8 @@ pub(crate) const fn low_usize(number: u64) -> usize {
     number as usize
 }
 
-/// Copies to the front of `to` as many bytes as both have, and says how many. `copy_from_slice` has a panic path, which
-/// goes only where the compiler inlines it.
+/// Copies to the front of `to` as many bytes as both have, and says how many. `copy_from_slice` has a panic
+/// path, which goes only where the compiler inlines it.
 pub(crate) fn copy(to: &mut [u8], from: &[u8]) -> usize {
     to.iter_mut().zip(from).for_each(|(to, from)| *to = *from);
     to.len().min(from.len())
@@ -61,7 +62,8 @@ pub(crate) fn front<T>(values: &mut [T], len: u64) -> &mut [T] {
     values.get_mut(..len).unwrap_or_default()
 }
 
-/// How many bytes have something of so many bits. `div_ceil` has a panic path where the compiler optimises for size alone.
+/// How many bytes have something of so many bits. `div_ceil` has a panic path where the compiler optimises
+/// for size alone.
 pub(crate) const fn touched_bytes(bits: u64) -> u64 {
     (bits >> 3) + (bits & 7 != 0) as u64
 }

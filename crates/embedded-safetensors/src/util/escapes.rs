@@ -55,8 +55,8 @@ pub(crate) const fn unescape(letter: u8) -> Option<u8> {
     })
 }
 
-/// A `\uXXXX` escape or a surrogate pair, read digit by digit. The lowest 20 bits hold the digits so far after a leading one bit, the bits
-/// above them the first half of a pair, also after a one bit.
+/// A `\uXXXX` escape or a surrogate pair, read digit by digit. The lowest 20 bits hold the digits so far
+/// after a leading one bit, the bits above them the first half of a pair, also after a one bit.
 pub(crate) struct Unicode(u32);
 
 /// What one more hexadecimal digit made of it.

@@ -6,9 +6,9 @@ use crate::util::bytes::low_u32;
 
 /// A hash over bytes that arrive in pieces, a word of 8 at a time.
 ///
-/// It sees every change that happens by accident but for one in 2^64. It has no key, so it does not see one that was
-/// made to deceive, by who can write to the storage while it is read. Such a header can at worst name
-/// other parts of the data: each tensor still agrees with itself and lies inside them.
+/// It sees every change that happens by accident but for one in 2^64. It has no key, so it does not see one
+/// that was made to deceive, by who can write to the storage while it is read. Such a header can at worst
+/// name other parts of the data: each tensor still agrees with itself and lies inside them.
 #[derive(Clone, Copy)]
 pub(crate) struct Fingerprint {
     hashes: Hashes,
@@ -71,8 +71,8 @@ const fn absorb(hash: u64, word: u64) -> u64 {
     product ^ (product >> 32)
 }
 
-/// A processor without long products (a Cortex-M0) takes two short ones for each half. Each step can be undone, so no change of one word goes
-/// unseen.
+/// A processor without long products (a Cortex-M0) takes two short ones for each half. Each step can be
+/// undone, so no change of one word goes unseen.
 #[cfg(all(target_arch = "arm", not(target_has_atomic = "32")))]
 const fn absorb(hash: u64, word: u64) -> u64 {
     const fn half(low: u32, high: u32, word: u32) -> (u32, u32) {
@@ -84,8 +84,8 @@ const fn absorb(hash: u64, word: u64) -> u64 {
     ((high as u64) << 32) | low as u64
 }
 
-/// Those of every fourth word, so that a processor with long registers, which begins a multiplication before the last one is done, does not
-/// have to wait for it. The first is that of the next word.
+/// Those of every fourth word, so that a processor with long registers, which begins a multiplication before
+/// the last one is done, does not have to wait for it. The first is that of the next word.
 #[cfg(target_pointer_width = "64")]
 type Hashes = [u64; 4];
 

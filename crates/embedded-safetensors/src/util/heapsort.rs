@@ -25,8 +25,9 @@ pub(crate) fn sort(items: &mut impl Items) {
     }
 }
 
-/// Lets the item at `root` sink among the first `count`, until no larger one is below it: along the larger children to the bottom, where it most
-/// likely belongs, and up from there. That takes half of the comparisons that it takes to look for its place on the way down.
+/// Lets the item at `root` sink among the first `count`, until no larger one is below it: along the larger
+/// children to the bottom, where it most likely belongs, and up from there. That takes half of the
+/// comparisons that it takes to look for its place on the way down.
 fn sift_down(items: &mut impl Items, root: usize, count: usize) {
     let mut place = root;
     while let Some(child) = larger_child(items, place, count) {

@@ -67,8 +67,8 @@ const fn special(bytes: usize) -> usize {
     (bytes | controls_and_quotes | backslashes) & tops
 }
 
-/// What follows the words at the start that have neither a brace, nor a backslash, nor a byte above 0x7B, and whether an odd number of quotes was among
-/// them.
+/// What follows the words at the start that have neither a brace, nor a backslash, nor a byte above 0x7B, and
+/// whether an odd number of quotes was among them.
 #[inline(always)]
 pub(crate) const fn behind_even(text: &[u8]) -> (&[u8], bool) {
     const ONES: usize = usize::MAX / 255;
@@ -81,8 +81,8 @@ pub(crate) const fn behind_even(text: &[u8]) -> (&[u8], bool) {
         if (word | braces | backslashes) & TOPS != 0 {
             break;
         }
-        // A top bit for each byte that is no quote. The bytes of a word are even in number: an odd number of others
-        // means an odd number of quotes.
+        // A top bit for each byte that is no quote. The bytes of a word are even in number: an odd number of
+        // others means an odd number of quotes.
         others ^= (word ^ (ONES * b'"' as usize)).wrapping_add(!TOPS);
         left = rest;
     }

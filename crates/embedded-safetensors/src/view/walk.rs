@@ -91,7 +91,8 @@ impl<'a, const IN_CONST: bool> Walk<'a, IN_CONST> {
         }
     }
 
-    /// Goes on to the end of a tensor or of the header. [`Signal::Failed`] only where nobody has proven it before.
+    /// Goes on to the end of a tensor or of the header. [`Signal::Failed`] only where nobody has proven it
+    /// before.
     pub(super) const fn next(&mut self) -> Signal {
         const TOLD: Signals =
             Signals::of(&[Signal::Tensor, Signal::Shape, Signal::Dim, Signal::Metadata, Signal::TensorEnd]);
@@ -214,8 +215,8 @@ impl<'a, const IN_CONST: bool> Walk<'a, IN_CONST> {
     }
 }
 
-/// The name of the tensor whose entry, from the name's opening quote to the closing brace, has byte `at` in it. An entry
-/// that a fault broke off ends there.
+/// The name of the tensor whose entry, from the name's opening quote to the closing brace, has byte `at` in
+/// it. An entry that a fault broke off ends there.
 pub(super) const fn tensor_at(file: &[u8], at: u64) -> Option<Quoted<'_>> {
     let mut walk = Walk::new(file);
     loop {
