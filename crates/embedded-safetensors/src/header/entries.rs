@@ -118,7 +118,7 @@ impl<'s> Entries<'s> {
         let mut run: &[u8] = &[];
         loop {
             // A fault of the file goes before a limit of the memory.
-            let signal = self.parser.advance(input, &mut run, Self::TOLD);
+            let signal = self.parser.advance::<false>(input, &mut run, Self::TOLD);
             match signal {
                 Signal::Name => self.keep_name(&self.parser.piece(signal, run)),
                 Signal::Tensor => {

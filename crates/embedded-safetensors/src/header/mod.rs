@@ -79,7 +79,7 @@ impl HeaderParser {
     /// The first fault of the header, and the same one again at every further call.
     pub const fn next<'i>(&mut self, input: &mut &'i [u8]) -> Result<Event<'i>, Error> {
         let mut run: &'i [u8] = &[];
-        match self.advance(input, &mut run, Signals::ALL) {
+        match self.advance::<false>(input, &mut run, Signals::ALL) {
             Signal::Failed => Err(self.error()),
             signal => Ok(self.event(signal, run)),
         }

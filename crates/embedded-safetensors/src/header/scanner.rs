@@ -2,15 +2,15 @@
 //!
 //! # For the next maintainer
 //!
-//! `scan` is the machine. A [`State`] says where it is, and each byte leads to the next state:
+//! [`HeaderParser::advance`] is the machine. A [`State`] says where it is, and each byte leads to the next state:
 //!
 //! * Between tokens, and in numbers of unknown fields, it follows the table of [`grammar`](super::grammar).
 //! * At the first or last byte of a token, and at brackets of shapes and entries, the `match` acts and names
 //!   the next state. When a key ends, the state after its colon is stored in `behind`.
 //! * Inside a token it loops over text or digits; rare states go byte by byte (`take_byte`).
 //!
-//! It is compiled twice: [`advance`](HeaderParser::advance) for programs, and `advance_in_const` for const
-//! evaluation, which loops over bytes, because a compiler pays for each call that a word of bytes takes.
+//! With `IN_CONST` it is for const evaluation, and loops over bytes: a compiler pays for each call that a word
+//! of bytes takes.
 //!
 //! It may stop after any byte; all that it remembers is in the fields of [`HeaderParser`]. Of text it keeps
 //! the last escape and, if a string is split or has escapes, its first twelve bytes: it may be
@@ -224,29 +224,10 @@ impl HeaderParser {
     /// Reads on to the next signal in `told`, and moves `input` past what it consumed. `run` is then the
     /// piece of text, or empty for an escape, which is in `character`. The last piece comes with the signal
     /// that ends its string, unless `told` wants them [apart](Signals::are_apart).
-    #[inline(always)]
-    pub(crate) const fn advance<'i>(
-        &mut self,
-        input: &mut &'i [u8],
-        run: &mut &'i [u8],
-        told: Signals,
-    ) -> Signal {
-        self.scan::<false>(input, run, told)
-    }
-
-    /// As [`advance`](Self::advance), for const evaluation, where a loop over bytes is many times as fast as
-    /// calls for words. Only what is meant for consts calls it.
-    pub(crate) const fn advance_in_const<'i>(
-        &mut self,
-        input: &mut &'i [u8],
-        run: &mut &'i [u8],
-        told: Signals,
-    ) -> Signal {
-        self.scan::<true>(input, run, told)
-    }
-
+    ///
+    /// With `IN_CONST` for const evaluation, where a loop over bytes is many times as fast as calls for words.
     #[inline(never)]
-    const fn scan<'i, const IN_CONST: bool>(
+    pub(crate) const fn advance<'i, const IN_CONST: bool>(
         &mut self,
         input: &mut &'i [u8],
         run: &mut &'i [u8],

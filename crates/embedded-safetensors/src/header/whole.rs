@@ -37,18 +37,12 @@ impl HeaderParser {
     /// canonical spelling. This means what [`Signal::TensorEnd`](super::Signal::TensorEnd) does. On `None` at
     /// most the header's length was consumed, and [`advance`](Self::advance) must read on.
     #[inline]
-    pub(crate) const fn take_entry<'i>(&mut self, input: &mut &'i [u8]) -> Option<Whole<'i>> {
-        if WORDS && input.len() >= SHORTEST { self.take::<false>(input) } else { None }
-    }
-
-    /// The same, for const evaluation, by bytes instead of words and for all processors.
-    pub(crate) const fn take_entry_in_const<'i>(&mut self, input: &mut &'i [u8]) -> Option<Whole<'i>> {
-        self.take::<true>(input)
-    }
-
-    #[inline]
-    const fn take<'i, const IN_CONST: bool>(&mut self, input: &mut &'i [u8]) -> Option<Whole<'i>> {
-        if !matches!(self.reading, Reading::Tensors) {
+    pub(crate) const fn take_entry<'i, const IN_CONST: bool>(
+        &mut self,
+        input: &mut &'i [u8],
+    ) -> Option<Whole<'i>> {
+        // By words it pays only where they have eight bytes; by bytes, in a compiler, always.
+        if !(WORDS || IN_CONST) || input.len() < SHORTEST || !matches!(self.reading, Reading::Tensors) {
             return None;
         }
         if let State::Length = self.state {

@@ -155,10 +155,10 @@ impl<'m> IndexBuilder<'m> {
         ]);
         let mut run: &[u8] = &[];
         loop {
-            while let Some(entry) = self.parser.take_entry(input) {
+            while let Some(entry) = self.parser.take_entry::<false>(input) {
                 self.keep(&entry);
             }
-            let signal = self.parser.advance(input, &mut run, TOLD);
+            let signal = self.parser.advance::<false>(input, &mut run, TOLD);
             let piece = self.parser.piece(signal, run);
             match signal {
                 Signal::NeedInput | Signal::HeaderEnd | Signal::Failed => return signal,

@@ -212,7 +212,7 @@ impl Lookup {
         let mut run: &[u8] = &[];
         loop {
             if !self.skims {
-                while let Some(entry) = self.parser.take_entry(input) {
+                while let Some(entry) = self.parser.take_entry::<false>(input) {
                     self.keep(&entry, wanted);
                 }
             }
@@ -222,7 +222,7 @@ impl Lookup {
                 OTHER => PLACES,
                 _ => ALL,
             };
-            let signal = self.parser.advance(input, &mut run, told);
+            let signal = self.parser.advance::<false>(input, &mut run, told);
             match signal {
                 Signal::NeedInput | Signal::HeaderEnd | Signal::Failed => return signal,
                 Signal::Name => self.see_piece(signal, run, wanted),

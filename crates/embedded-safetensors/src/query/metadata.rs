@@ -104,7 +104,7 @@ impl<'v> Pairs<'v> {
         ]);
         let mut run: &[u8] = &[];
         loop {
-            let signal = self.parser.advance(input, &mut run, TOLD);
+            let signal = self.parser.advance::<false>(input, &mut run, TOLD);
             let piece = self.parser.piece(signal, run);
             match signal {
                 Signal::Metadata => self.found_at = Some(self.parser.event_start()),

@@ -56,7 +56,7 @@ impl<'k, 'v> ValueSearch<'k, 'v> {
         const TOLD: Signals = Signals::of(&[Signal::Key, Signal::KeyEnd, Signal::Value, Signal::ValueEnd]);
         let mut run: &[u8] = &[];
         loop {
-            let signal = self.parser.advance(input, &mut run, TOLD);
+            let signal = self.parser.advance::<false>(input, &mut run, TOLD);
             let piece = self.parser.piece(signal, run);
             match signal {
                 Signal::Key => self.see_key(piece.as_bytes()),

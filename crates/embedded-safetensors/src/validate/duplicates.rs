@@ -118,7 +118,7 @@ impl<'s> DuplicateCheck<'s> {
             Signals::of(&[Signal::Name, Signal::Tensor, Signal::Metadata, Signal::Key, Signal::KeyEnd]);
         let mut run: &[u8] = &[];
         loop {
-            let signal = self.parser.advance(input, &mut run, TOLD);
+            let signal = self.parser.advance::<false>(input, &mut run, TOLD);
             if matches!(signal, Signal::Name | Signal::Tensor | Signal::Key | Signal::KeyEnd) {
                 self.take(&self.parser.piece(signal, run));
             }

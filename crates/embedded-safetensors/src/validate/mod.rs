@@ -162,10 +162,10 @@ impl<'s> HeaderCheck<'s> {
         const TOLD: Signals = Signals::of(&[Signal::TensorEnd]);
         let mut run: &[u8] = &[];
         loop {
-            while let Some(entry) = self.check.parser.take_entry(input) {
+            while let Some(entry) = self.check.parser.take_entry::<false>(input) {
                 self.see(entry.place);
             }
-            match self.check.parser.advance(input, &mut run, TOLD) {
+            match self.check.parser.advance::<false>(input, &mut run, TOLD) {
                 Signal::TensorEnd => self.see(self.check.parser.extent()),
                 Signal::HeaderEnd => return self.end_pass(),
                 Signal::Failed => return None,

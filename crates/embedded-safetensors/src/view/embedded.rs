@@ -4,7 +4,6 @@ use super::links::{Link, link};
 use super::message::Message;
 use super::prove::{Proof, prove};
 use super::tensor::Tensor;
-use super::walk::Walk;
 use super::{View, fail};
 use crate::error::{Error, ErrorKind};
 use crate::util::bytes::index_below;
@@ -87,7 +86,7 @@ pub const fn room(file: &[u8]) -> usize {
 
 /// Proves a file in any order, lists its tensors as far as there is room, or stops the compiler.
 pub(super) const fn embed<'a>(file: Aligned<'a>, table: &mut [Tensor<'a>]) -> Proof {
-    match prove(file, Walk::in_const(file.bytes()), table) {
+    match prove::<true>(file, table) {
         Ok(proof) => proof,
         Err(Error { kind: ErrorKind::OutOfOrder, .. }) => sorted(file.bytes()),
         Err(error) => fail(&Message::of(error, file.bytes())),

@@ -17,14 +17,14 @@ use crate::header::Signal;
 pub struct Tensors<'a> {
     view: View<'a>,
     /// At its end where the tensors come from a table.
-    walk: Walk<'a>,
+    walk: Walk<'a, false>,
     left: usize,
 }
 
 impl<'a> View<'a> {
     /// All tensors, in the header's order.
     pub const fn tensors(&self) -> Tensors<'a> {
-        let walk = Walk::new(if self.tensors.is_empty() { self.file() } else { &[] });
+        let walk = Walk::<false>::new(if self.tensors.is_empty() { self.file() } else { &[] });
         Tensors { view: *self, walk, left: self.len() }
     }
 

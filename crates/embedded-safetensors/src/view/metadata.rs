@@ -21,7 +21,7 @@ impl<'a> View<'a> {
     /// The keys and values of `__metadata__`, where there are any. Keys that occur twice come twice. Costs a pass over the
     /// header up to where they are.
     pub const fn metadata(&self) -> MetadataView<'a> {
-        let mut walk = Walk::new(self.file());
+        let mut walk = Walk::<false>::new(self.file());
         let value = walk.find_metadata();
         let left = opened(value);
         let before = (value.len() - left.len()) as u64;

@@ -65,7 +65,7 @@ impl<'a> View<'a> {
     }
 
     pub(super) const fn seek_in_header(&self, name: &str) -> Result<Option<Seen<'a>>, Error> {
-        let (mut walk, mut found) = (Walk::new(self.file()), None);
+        let (mut walk, mut found) = (Walk::<false>::new(self.file()), None);
         while walk.seek(name) {
             if found.is_some() {
                 return Err(ErrorKind::NameTwice.at(walk.name().at()));
@@ -145,7 +145,7 @@ impl<'a> View<'a> {
     /// As [`check_names`](Self::check_names), in memory for all tensors: what takes a compiler the least time.
     const fn check_in_table(&self, table: &mut [Tensor<'a>], links: &mut [Link]) -> Result<(), Error> {
         // The file is validated already, and this only fills the table. `OutOfOrder` is no failure here.
-        _ = prove(self.file, Walk::in_const(self.file()), table);
+        _ = prove::<true>(self.file, table);
         match link(links, table) {
             Ok(()) => self.check_keys(),
             Err(error) => Err(error),

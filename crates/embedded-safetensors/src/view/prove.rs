@@ -22,10 +22,9 @@ pub(super) struct Proof {
 /// As [`HeaderCheck`](crate::validate::HeaderCheck) has them, which is the same verdict; [`ErrorKind::OutOfOrder`], with the table filled.
 pub(super) const fn prove<'a, const IN_CONST: bool>(
     file: Aligned<'a>,
-    walk: Walk<'a, IN_CONST>,
     mut table: &mut [Tensor<'a>],
 ) -> Result<Proof, Error> {
-    let (mut walk, mut order) = (walk, InOrder::new());
+    let (mut walk, mut order) = (Walk::<IN_CONST>::new(file.bytes()), InOrder::new());
     loop {
         match walk.next() {
             Signal::TensorEnd => order.see(walk.extent()),
@@ -43,7 +42,7 @@ pub(super) const fn prove<'a, const IN_CONST: bool>(
 
 /// As [`prove`], without a table.
 pub(super) const fn prove_alone(file: &[u8]) -> Result<Summary, Error> {
-    match prove(Aligned::anywhere(file), Walk::new(file), &mut []) {
+    match prove::<false>(Aligned::anywhere(file), &mut []) {
         Ok(proof) => Ok(proof.summary),
         Err(error) => Err(error),
     }

@@ -6,7 +6,7 @@ use super::links::{Link, link};
 use super::message::Message;
 use super::prove::prove;
 use super::quoted::{Quoted, hash};
-use super::walk::{Walk, tensor_at};
+use super::walk::tensor_at;
 use super::{Tensor, View};
 use crate::error::{Error, ErrorKind};
 use crate::util::top_k::Slot;
@@ -182,7 +182,7 @@ fn links_find_the_first_name_that_repeats_another() {
 fn a_table_that_is_too_short_for_the_header_takes_its_front() {
     let file = named(&["a".into(), "b".into(), "c".into()]);
     let mut table = [Tensor::NONE; 2];
-    let proof = prove(Aligned::anywhere(&file), Walk::new(&file), &mut table).expect("it is sound");
+    let proof = prove::<false>(Aligned::anywhere(&file), &mut table).expect("it is sound");
     assert_eq!(proof.summary.tensors, 3);
     assert!(table[0].name() == "a" && table[1].name() == "b");
 }

@@ -10,7 +10,7 @@ use crate::util::bytes::low_u32;
 const TOO_DEEP: ErrorKind = ErrorKind::Rank { limit: MAX_RANK.to_le_bytes()[0] };
 
 /// Parses a header in memory. `IN_CONST` selects the variant for const evaluation.
-pub(super) struct Walk<'a, const IN_CONST: bool = false> {
+pub(super) struct Walk<'a, const IN_CONST: bool> {
     file: &'a [u8],
     left: &'a [u8],
     parser: HeaderParser,
@@ -41,22 +41,9 @@ impl Seen<'_> {
     }
 }
 
-impl<'a> Walk<'a> {
+impl<'a, const IN_CONST: bool> Walk<'a, IN_CONST> {
     /// Stands before byte 0.
     pub(super) const fn new(file: &'a [u8]) -> Self {
-        Self::at_start(file)
-    }
-}
-
-impl<'a> Walk<'a, true> {
-    /// As [`new`](Walk::new), for consts.
-    pub(super) const fn in_const(file: &'a [u8]) -> Self {
-        Self::at_start(file)
-    }
-}
-
-impl<'a, const IN_CONST: bool> Walk<'a, IN_CONST> {
-    const fn at_start(file: &'a [u8]) -> Self {
         Self {
             file,
             left: file,
@@ -78,7 +65,7 @@ impl<'a, const IN_CONST: bool> Walk<'a, IN_CONST> {
                     return true;
                 }
             }
-            match self.advance(&mut run, TOLD) {
+            match self.parser.advance::<IN_CONST>(&mut self.left, &mut run, TOLD) {
                 // Entries may follow that are taken whole.
                 Signal::MetadataEnd => continue,
                 Signal::Tensor => self.name = self.string(),
@@ -101,7 +88,7 @@ impl<'a, const IN_CONST: bool> Walk<'a, IN_CONST> {
         }
         let mut run: &[u8] = &[];
         loop {
-            let signal = self.advance(&mut run, TOLD);
+            let signal = self.parser.advance::<IN_CONST>(&mut self.left, &mut run, TOLD);
             match signal {
                 Signal::Tensor => self.name = self.string(),
                 Signal::Shape => (self.shape, self.rank_at) = (Shape::SCALAR, 0),
@@ -131,7 +118,7 @@ impl<'a, const IN_CONST: bool> Walk<'a, IN_CONST> {
         const TOLD: Signals = Signals::of(&[Signal::Metadata, Signal::Tensor]);
         let mut run: &[u8] = &[];
         loop {
-            match self.advance(&mut run, TOLD) {
+            match self.parser.advance::<IN_CONST>(&mut self.left, &mut run, TOLD) {
                 Signal::Metadata => return self.left_in_header(),
                 Signal::Tensor => self.parser.skim_entry(),
                 _ => return &[],
@@ -185,24 +172,10 @@ impl<'a, const IN_CONST: bool> Walk<'a, IN_CONST> {
         self.name.at() <= at && (at < self.position() || matches!(signal, Signal::Failed))
     }
 
-    #[inline(always)]
-    const fn advance(&mut self, run: &mut &'a [u8], told: Signals) -> Signal {
-        if IN_CONST {
-            self.parser.advance_in_const(&mut self.left, run, told)
-        } else {
-            self.parser.advance(&mut self.left, run, told)
-        }
-    }
-
     /// As [`HeaderParser::take_entry`]. Not inlined: it is large, and all passes share it.
     #[cfg_attr(target_pointer_width = "64", inline(never))]
     const fn take_entry(&mut self) -> bool {
-        let entry = if IN_CONST {
-            self.parser.take_entry_in_const(&mut self.left)
-        } else {
-            self.parser.take_entry(&mut self.left)
-        };
-        let Some(entry) = entry else { return false };
+        let Some(entry) = self.parser.take_entry::<IN_CONST>(&mut self.left) else { return false };
         self.name = Quoted::proven(entry.name, entry.name_at, true);
         (self.shape, self.rank_at) = (entry.shape, 0);
         true
@@ -218,7 +191,7 @@ impl<'a, const IN_CONST: bool> Walk<'a, IN_CONST> {
 /// The name of the tensor whose entry, from the name's opening quote to the closing brace, has byte `at` in
 /// it. An entry that a fault broke off ends there.
 pub(super) const fn tensor_at(file: &[u8], at: u64) -> Option<Quoted<'_>> {
-    let mut walk = Walk::new(file);
+    let mut walk = Walk::<false>::new(file);
     loop {
         let before = walk.position();
         let signal = walk.next();
