@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use embedded_safetensors::{
     Model, ReadAt, View,
-    validate::{HeaderCheck, Slot, check},
+    validate::{SortSlot, Validator, validate},
 };
 use safetensors_0_8::SafeTensors;
 use support::file::Stored;
@@ -45,14 +45,14 @@ pub enum Door {
     Window,
     /// The same, with a window whose memory nobody has touched.
     NewWindow,
-    HeaderCheck,
+    Validator,
     /// With names that occur twice.
     FullCheck,
 }
 
 impl Door {
     const OURS: [Self; 6] =
-        [Self::View, Self::Model, Self::Window, Self::NewWindow, Self::HeaderCheck, Self::FullCheck];
+        [Self::View, Self::Model, Self::Window, Self::NewWindow, Self::Validator, Self::FullCheck];
 
     const fn name(self) -> &'static str {
         match self {
@@ -61,7 +61,7 @@ impl Door {
             Self::Model => "model",
             Self::Window => "model and window",
             Self::NewWindow => "model and new window",
-            Self::HeaderCheck => "header check",
+            Self::Validator => "header check",
             Self::FullCheck => "full check",
         }
     }
@@ -80,7 +80,7 @@ impl Door {
         // Each has what it needs and no more, for whatever is touched takes the place of something else in the caches.
         let (mut window, mut new) =
             ([0; WINDOW], vec![0; if self == Self::NewWindow { UNTOUCHED } else { 0 }]);
-        let mut slots = vec![Slot::EMPTY; if self == Self::FullCheck { SLOTS } else { 0 }];
+        let mut slots = vec![SortSlot::EMPTY; if self == Self::FullCheck { SLOTS } else { 0 }];
         let window = new.get_mut(..WINDOW).unwrap_or(&mut window);
         let (window, slots) = (black_box(window), black_box(&mut slots[..]));
         // The clock has a first time, too.
@@ -90,7 +90,7 @@ impl Door {
         start.elapsed()
     }
 
-    fn open_in_memory(self, bytes: &[u8], window: &mut [u8], slots: &mut [Slot]) {
+    fn open_in_memory(self, bytes: &[u8], window: &mut [u8], slots: &mut [SortSlot]) {
         match self {
             Self::Reference => {
                 black_box(SafeTensors::deserialize(bytes).expect("it is sound"));
@@ -100,9 +100,9 @@ impl Door {
             }
             Self::Model => open(bytes, window),
             Self::Window | Self::NewWindow => open(Stored(bytes), window),
-            Self::HeaderCheck => check_header(bytes),
+            Self::Validator => validate_header(bytes),
             Self::FullCheck => {
-                black_box(check(bytes, slots, &mut [0; 64]).expect("it is sound"));
+                black_box(validate(bytes, slots, &mut [0; 64]).expect("it is sound"));
             }
         }
     }
@@ -112,8 +112,8 @@ fn open(source: impl ReadAt<Error: std::fmt::Debug>, window: &mut [u8]) {
     black_box(Model::open(source, window).expect("it is sound"));
 }
 
-fn check_header(bytes: &[u8]) {
-    let mut check = HeaderCheck::new(Some(bytes.len() as u64), &mut []);
+fn validate_header(bytes: &[u8]) {
+    let mut check = Validator::new(Some(bytes.len() as u64), &mut []);
     assert!(check.push(&mut &*bytes).is_ok());
     black_box(check.summary().expect("it is complete"));
 }

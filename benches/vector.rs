@@ -30,7 +30,7 @@ pub fn spec() -> FileSpec<'static> {
 
 /// Makes the file in the front of this memory, and says how long it is.
 pub fn write(file: &mut [u8], values: &[f32]) -> usize {
-    let plan = spec().in_order().expect("it can be written");
+    let plan = spec().plan().expect("it can be written");
     write_to(file, plan, values);
     usize::try_from(plan.file_len()).expect("it is in memory")
 }

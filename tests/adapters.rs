@@ -5,7 +5,7 @@ use std::ops::Range;
 use embedded_io::{Error, ErrorKind};
 use embedded_safetensors::{
     ErrorKind as Kind, Model, ReadAt, ReadError,
-    io::{FileLen, FlashError, FlashFile, Seekable},
+    io::{FileLen, NorError, NorFile, Seekable},
 };
 use support::doors::{Flash, Stream};
 use support::file::with_header;
@@ -32,7 +32,7 @@ fn a_stream_is_sought_only_where_the_next_read_does_not_go_on() {
     assert_eq!(storage.counts().seeks, 2, "to the end, for the length, and to the front");
     let info = model.find("a", &mut window).expect("it is sound").expect("it is there");
     assert_eq!(storage.counts().seeks, 3, "to the front");
-    let mut reader = model.tensor(&info).expect("it is this file's");
+    let mut reader = model.reader(&info).expect("it is this file's");
     while reader.next_chunk(&mut window).expect("it is sound").is_some() {}
     assert_eq!(storage.counts().seeks, 3, "the tensor follows the header");
     reader.seek(50).expect("it is inside");
@@ -84,13 +84,13 @@ fn errors_keep_their_kind_or_get_the_one_that_fits() {
     assert_eq!(kind(Kind::Utf8.at(1).into()), ErrorKind::InvalidData);
     assert_eq!(kind(Kind::OutOfOrder.at(1).into()), ErrorKind::OutOfMemory);
     assert_eq!(kind(Kind::NoWindow.at(1).into()), ErrorKind::InvalidInput);
-    assert_eq!(FlashError(Fault::NotAligned).kind(), ErrorKind::Other);
+    assert_eq!(NorError(Fault::NotAligned).kind(), ErrorKind::Other);
 }
 
 #[test]
 fn errors_are_sentences() {
-    let said = |error: ReadError<FlashError<Fault>>| error.to_string();
-    let flash = |fault| said(ReadError::Source(FlashError(fault)));
+    let said = |error: ReadError<NorError<Fault>>| error.to_string();
+    let flash = |fault| said(ReadError::Source(NorError(fault)));
     let unaligned = "the flash was read, written or erased at an address or in a length that it cannot do";
     assert_eq!(flash(Fault::NotAligned), format!("the storage cannot be read: {unaligned}"));
     let beyond = "the flash was read, written or erased beyond its end";
@@ -105,7 +105,7 @@ fn errors_are_sentences() {
 fn units_of(offset: u64, len: usize) -> Vec<(u64, u64)> {
     let file: Vec<u8> = (0..100).collect();
     let storage = Storage::new(&file, Plan::default());
-    let mut source = FlashFile::partition(Flash::<16>::new(&storage, 0x20), 0x20..0x84);
+    let mut source = NorFile::partition(Flash::<16>::new(&storage, 0x20), 0x20..0x84);
     let mut buffer = vec![0; len];
     let mut filled = 0;
     while filled < len {
@@ -131,7 +131,7 @@ fn whole_units_of_flash_are_read_at_once() {
 fn a_partition_lies_in_the_flash() {
     let file: Vec<u8> = (0..64).collect();
     let storage = Storage::new(&file, Plan::default());
-    let opened = |range: Range<u32>| FlashFile::partition(Flash::<4>::new(&storage, 0), range);
+    let opened = |range: Range<u32>| NorFile::partition(Flash::<4>::new(&storage, 0), range);
     let mut buffer = [0; 8];
     for (start, end, len) in [
         (0, 64, 64),
@@ -154,7 +154,7 @@ fn a_partition_lies_in_the_flash() {
         assert_eq!(source.read_at(0, &mut []), Ok(0));
         assert_eq!(source.with_file_len(5).file_len(), Ok(FileLen::Exactly(5)));
     }
-    let mut whole = FlashFile::new(Flash::<4>::new(&storage, 0));
+    let mut whole = NorFile::new(Flash::<4>::new(&storage, 0));
     assert_eq!(whole.file_len(), Ok(FileLen::AtMost(64)));
     assert_eq!((whole.read_at(0, &mut buffer), buffer), (Ok(8), [0, 1, 2, 3, 4, 5, 6, 7]));
 }
@@ -166,7 +166,7 @@ fn what_lies_behind_the_file_in_its_partition_is_not_looked_at() {
     flash.extend([0xFF; 50]);
     let storage = Storage::new(&flash, Plan::default());
     let mut window = [0; 64];
-    let source = FlashFile::new(Flash::<4>::new(&storage, 0));
+    let source = NorFile::new(Flash::<4>::new(&storage, 0));
     let model = Model::open(source, &mut window).expect("it is sound");
     let source = model.into_source().with_file_len(len + 1);
     let trailing = Kind::DataTrailing { needed: 100 }.at(len);
@@ -184,7 +184,7 @@ fn a_file_that_was_written_in_part_is_noticed_by_its_header_or_the_number_of_byt
         let mut flash = vec![0xFF; file.len() + 50];
         flash[..written].copy_from_slice(&file[..written]);
         let storage = Storage::new(&flash, Plan::default());
-        let source = || FlashFile::new(Flash::<4>::new(&storage, 0));
+        let source = || NorFile::new(Flash::<4>::new(&storage, 0));
         let is_header_whole = written >= data_start;
         assert_eq!(Model::open(source(), &mut window).is_ok(), is_header_whole, "{written}");
         assert_eq!(
@@ -261,11 +261,11 @@ fn reads_of_a_stream(begin: u64, block: u64) -> u64 {
     let storage = Storage::new(&file, Plan::default());
     let mut buffer = [0; 512];
     let mut model =
-        Model::open(FlashFile::new(Flash::<4>::new(&storage, 0)), &mut buffer).expect("it is sound");
+        Model::open(NorFile::new(Flash::<4>::new(&storage, 0)), &mut buffer).expect("it is sound");
     let info = model.find("a", &mut buffer).expect("it is sound").expect("it is there");
     let before = storage.counts().reads;
     let mut reader =
-        model.tensor(&info).expect("it is this file's").aligned_to(block).expect("a power of two");
+        model.reader(&info).expect("it is this file's").aligned_to(block).expect("a power of two");
     while reader.next_chunk(&mut buffer).expect("it is sound").is_some() {}
     storage.counts().reads - before
 }

@@ -4,7 +4,7 @@ use embedded_safetensors::{
     Error, ErrorKind,
     header::{Entries, Item},
     tensor::MAX_RANK,
-    validate::{Slot, check, check_header},
+    validate::{SortSlot, validate, validate_header},
 };
 use support::contents::tensor_of;
 use support::judge::{Reader, judge};
@@ -92,8 +92,8 @@ fn an_unknown_length_does_not_change_it() {
 #[test]
 fn a_file_in_memory_is_judged_by_one_call() {
     each_vector(|vector, file| {
-        let mut slots = vec![Slot::EMPTY; 4096.min(file.len() / 4 + 2)];
-        let outcome = check(file, &mut slots, &mut [0; 64]).map(|_| ());
+        let mut slots = vec![SortSlot::EMPTY; 4096.min(file.len() / 4 + 2)];
+        let outcome = validate(file, &mut slots, &mut [0; 64]).map(|_| ());
         match (vector.ours, outcome) {
             (Ours::Accept, outcome) => expect("the verdict", outcome, Ok(())),
             (Ours::Reject, Err(error)) => expect_error(vector, &error),
@@ -106,7 +106,7 @@ fn a_file_in_memory_is_judged_by_one_call() {
 fn the_bytes_of_each_tensor_are_where_the_header_says() {
     each_vector(|vector, file| {
         let Some(tensors) = &vector.tensors else { return Ok(()) };
-        let summary = check_header(file, &mut [Slot::EMPTY; 64]).map_err(|error| error.to_string())?;
+        let summary = validate_header(file, &mut [SortSlot::EMPTY; 64]).map_err(|error| error.to_string())?;
         tensors.iter().try_for_each(|tensor| {
             let place = |offset: u64| usize::try_from(summary.data_start + offset).expect("in memory");
             let bytes = &file[place(tensor.data_offsets[0])..place(tensor.data_offsets[1])];
@@ -159,11 +159,11 @@ fn expect_name_limit(outcome: Result<Vec<Tensor>, Error>, longest: usize) -> Res
 /// The verdict never says that the file is bad when it is the memory that is too small.
 #[test]
 fn limits_are_not_verdicts() {
-    each_vector(|_, file| match check_header(file, &mut []) {
+    each_vector(|_, file| match validate_header(file, &mut []) {
         Err(error) if error.kind == ErrorKind::OutOfOrder => {
-            let with_slots = check_header(file, &mut [Slot::EMPTY; 64]);
+            let with_slots = validate_header(file, &mut [SortSlot::EMPTY; 64]);
             expect("again a limit", with_slots.map_err(|e| e.kind) == Err(ErrorKind::OutOfOrder), false)
         }
-        without => expect("the verdict", check_header(file, &mut [Slot::EMPTY; 64]), without),
+        without => expect("the verdict", validate_header(file, &mut [SortSlot::EMPTY; 64]), without),
     });
 }

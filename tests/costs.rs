@@ -4,8 +4,8 @@ use embedded_safetensors::{
     Model, ReadAt, ReadError,
     index::IndexStorage,
     io::{FileLen, Seekable},
-    query::Wanted,
-    validate::Slot,
+    query::Query,
+    validate::SortSlot,
 };
 use std::cell::RefCell;
 use std::convert::Infallible;
@@ -22,9 +22,9 @@ const WINDOWS: [u64; 8] = [1, 7, 16, 64, 512, 1000, 4096, 100_000];
 /// The rows of the readme's table, each proven by the test of its place.
 const README_ROWS: [&str; 5] = [
     "| `open`, `open_with` | `H`, once; `W` where that is more | `H / W`, rounded up |",
-    "| `find`, `find_all` of any number of tensors, `visit`, `metadata`, `index` | `H`, once | `H / W`, rounded up |",
-    "| `open_sorting`, a header of `n` tensors that is out of order, `k` slots | `H` in each of 1 + `n / k` passes, rounded up; `W` in the first where that is more | `H / W` in each |",
-    "| lookups in an `Index`, `tensor`, `seek` | none | none |",
+    "| `find`, `find_all` of any number of tensors, `for_each`, `metadata`, `build_index` | `H`, once | `H / W`, rounded up |",
+    "| `open_unordered`, a header of `n` tensors that is out of order, `k` slots | `H` in each of 1 + `n / k` passes, rounded up; `W` in the first where that is more | `H / W` in each |",
+    "| lookups in an `Index`, `reader`, `seek` | none | none |",
     "| `next_chunk` through a tensor of `L` bytes in chunks of `B` | none | `L / B`, rounded up: as many as reading it raw |",
 ];
 
@@ -124,7 +124,7 @@ fn opening_in_slots_reads_an_ordered_header_once() {
     for len in WINDOWS {
         let reads = Reads::default();
         let source = Source { file: &file, reads: &reads };
-        assert!(Model::open_sorting(source, &mut [], &mut window(len)).is_ok());
+        assert!(Model::open_unordered(source, &mut [], &mut window(len)).is_ok());
         assert_eq!(covered(&reads), (0..header_len.max(len), header_len.div_ceil(len)), "{len}");
     }
 }
@@ -140,9 +140,9 @@ fn sorting_reads_the_header_once_more_for_every_so_many_slots() {
     let (file, header_len) = file((0..TENSORS).rev());
     for len in WINDOWS {
         for slots in [1, 3, 39, 40, 41] {
-            let (reads, mut slots) = (Reads::default(), vec![Slot::EMPTY; slots]);
+            let (reads, mut slots) = (Reads::default(), vec![SortSlot::EMPTY; slots]);
             let source = Source { file: &file, reads: &reads };
-            assert!(Model::open_sorting(source, &mut slots, &mut window(len)).is_ok());
+            assert!(Model::open_unordered(source, &mut slots, &mut window(len)).is_ok());
             let sorting = TENSORS.div_ceil(slots.len() as u64);
             // Only the first pass does not know yet how long the header is.
             let bytes = header_len.max(len) + sorting * header_len;
@@ -159,8 +159,8 @@ fn checking_names_reads_the_header_once_for_every_so_many_slots() {
     with_each_window(|model, window, reads, header_len| {
         for slots in [2, 3, 12, NAMES - 1, NAMES, 2 * NAMES] {
             reads.take();
-            let mut memory = vec![Slot::EMPTY; usize::try_from(slots).expect("a few")];
-            model.check_names([1, 2], &mut memory, &mut [0], window).expect("all are distinct");
+            let mut memory = vec![SortSlot::EMPTY; usize::try_from(slots).expect("a few")];
+            model.validate_names([1, 2], &mut memory, &mut [0], window).expect("all are distinct");
             // The last name of each pass is the first of the next.
             let passes = (NAMES - 1).div_ceil(slots - 1);
             let due = (passes * header_len, passes * header_len.div_ceil(window.len() as u64));
@@ -178,16 +178,16 @@ const LOOKUPS: [Lookup; 10] = [
     ("find_all of none", |model, window| model.find_all(&mut [], window)),
     ("find_all of 1", |model, window| find_first::<1>(model, window)),
     ("find_all of 12", |model, window| find_first::<12>(model, window)),
-    ("visit", |model, window| model.visit(&mut [0; 32], window, |_| ())),
-    ("metadata", |model, window| model.metadata("unit", &mut [0; 8], window).map(drop)),
-    ("all_metadata", |model, window| model.all_metadata(&mut [0; 64], window).map(drop)),
+    ("visit", |model, window| model.for_each(&mut [0; 32], window, |_| ())),
+    ("metadata", |model, window| model.metadata_value("unit", &mut [0; 8], window).map(drop)),
+    ("metadata", |model, window| model.metadata(&mut [0; 64], window).map(drop)),
     ("index_size", |model, window| model.index_size(window).map(drop)),
     ("check_unchanged", |model, window| model.check_unchanged(window)),
 ];
 
 fn find_first<const COUNT: usize>(model: &mut Opened<'_>, window: &mut [u8]) -> Outcome {
     let names: [String; COUNT] = std::array::from_fn(|ordinal| format!("layers.{ordinal}.weight"));
-    let mut wanted = names.each_ref().map(|name| Wanted::new(name));
+    let mut wanted = names.each_ref().map(|name| Query::required(name));
     model.find_all(&mut wanted, window)
 }
 
@@ -208,11 +208,11 @@ fn an_index_reads_the_header_once_and_its_lookups_nothing() {
     with_each_window(|model, window, reads, header_len| {
         reads.take();
         let mut storage = IndexStorage::<40, 40, 640>::new();
-        let index = model.index(storage.memory(), window).expect("there is room");
+        let index = model.build_index(storage.memory(), window).expect("there is room");
         assert_eq!(covered(reads), (0..header_len, header_len.div_ceil(window.len() as u64)));
         let found = index.find(BYTES).expect("it is sound").expect("it is there");
         assert_eq!(index.find("layers.40.weight"), Ok(None));
-        let mut reader = model.tensor(&found).expect("it is this file's");
+        let mut reader = model.reader(&found).expect("it is this file's");
         reader.seek(TENSOR_LEN / 2).expect("it is inside");
         assert_eq!(covered(reads), (0..0, 0));
     });
@@ -234,7 +234,7 @@ fn opening_with_an_index_reads_a_header_in_any_order_once() {
 fn opening_and_finding_together_reads_the_header_once() {
     let (file, header_len) = file(0..TENSORS);
     for len in WINDOWS {
-        let (reads, mut wanted) = (Reads::default(), [Wanted::new(FLOATS), Wanted::optional("x")]);
+        let (reads, mut wanted) = (Reads::default(), [Query::required(FLOATS), Query::optional("x")]);
         let source = Source { file: &file, reads: &reads };
         assert!(Model::open_with(source, &mut wanted, &mut window(len)).is_ok());
         assert!(wanted[0].info().is_some());
@@ -250,7 +250,7 @@ fn stream(name: &str, block: u64, buffer_len: u64) -> (Range<u64>, Vec<Range<u64
     let found = model.find(name, &mut [0; 64]).expect("it is sound").expect("it is there");
     reads.take();
     let mut reader =
-        model.tensor(&found).and_then(|reader| reader.aligned_to(block)).expect("it is this file's");
+        model.reader(&found).and_then(|reader| reader.aligned_to(block)).expect("it is this file's");
     while reader.next_chunk(&mut buffer).expect("memory does not fail").is_some() {}
     (header_len + found.begin()..header_len + found.end(), taken(&reads))
 }
@@ -293,12 +293,12 @@ fn aligned_streaming_reads_each_block_once() {
 fn one_piece_is_one_read() {
     with_each_window(|model, window, reads, header_len| {
         let found = model.find("layers.2.weight", window).expect("it is sound").expect("it is there");
-        let mut reader = model.tensor(&found).expect("it is this file's");
+        let mut reader = model.reader(&found).expect("it is this file's");
         reads.take();
         let start = header_len + found.begin();
         assert!(reader.read_at(1000, &mut [0; 100]).is_ok());
         assert_eq!(covered(reads), (start + 1000..start + 1100, 1));
-        assert!(reader.read_all(&mut [0; 6000]).is_ok());
+        assert!(reader.read_to_end(&mut [0; 6000]).is_ok());
         assert_eq!(covered(reads), (start..start + TENSOR_LEN, 1));
     });
 }
@@ -339,7 +339,7 @@ fn a_file_that_seeks_is_sought_once_for_each_pass_and_each_tensor() {
     assert_eq!(seeks.take(), 2, "to the end for the length, and back");
     let found = model.find("layers.2.weight", &mut [0; 64]).expect("it is sound").expect("it is there");
     assert_eq!(seeks.take(), 1);
-    let mut reader = model.tensor(&found).expect("it is this file's");
+    let mut reader = model.reader(&found).expect("it is this file's");
     while reader.next_chunk(&mut [0; 64]).expect("memory does not fail").is_some() {}
     assert_eq!(seeks.take(), 1);
 }

@@ -3,7 +3,7 @@
 use embedded_safetensors::{
     Error, ErrorKind,
     header::{Entries, HeaderParser, Item},
-    validate::{DuplicateCheck, HeaderCheck, Progress, Slot, Summary},
+    validate::{DuplicateFinder, Progress, SortSlot, Summary, Validator},
 };
 use support::file::with_header;
 
@@ -52,7 +52,7 @@ fn a_header_that_is_all_there_but_ends_too_early_is_not_complete() {
 
 #[test]
 fn a_check_that_passed_stays_passed() {
-    let mut check = HeaderCheck::new(Some(SOUND.len() as u64), &mut []);
+    let mut check = Validator::new(Some(SOUND.len() as u64), &mut []);
     let mut input = SOUND;
     assert_eq!(check.push(&mut input), Ok(Progress::Done));
     assert_eq!(input, b"ab", "the data is left alone");
@@ -65,8 +65,8 @@ fn a_check_that_passed_stays_passed() {
 fn a_file_that_shrinks_between_passes_has_changed() {
     let entry = |name, range| format!(r#""{name}":{{"dtype":"U8","shape":[1],"data_offsets":{range}}}"#);
     let file = with_header(&format!("{{{},{}}}", entry("a", "[1,2]"), entry("b", "[0,1]")), 0);
-    let mut slots = [Slot::EMPTY; 2];
-    let mut check = HeaderCheck::new(None, &mut slots);
+    let mut slots = [SortSlot::EMPTY; 2];
+    let mut check = Validator::new(None, &mut slots);
     assert_eq!(check.push(&mut &file[..]), Ok(Progress::Rewind));
     assert_eq!(check.push(&mut &file[..20]), Ok(Progress::NeedInput));
     assert_eq!(check.end_of_input(), Err(ErrorKind::Changed.at(20)));
@@ -75,11 +75,11 @@ fn a_file_that_shrinks_between_passes_has_changed() {
 #[test]
 fn the_length_of_a_file_can_be_judged_afterwards() {
     let summary = Summary { tensors: 1, data_start: 64, data_len: 2 };
-    assert_eq!(summary.check_file_len(66), Ok(()));
-    assert_eq!(summary.check_file_len(65), Err(ErrorKind::DataShort { needed: 2, present: 1 }.at(65)));
-    assert_eq!(summary.check_file_len(67), Err(ErrorKind::DataTrailing { needed: 2 }.at(66)));
+    assert_eq!(summary.validate_file_len(66), Ok(()));
+    assert_eq!(summary.validate_file_len(65), Err(ErrorKind::DataShort { needed: 2, present: 1 }.at(65)));
+    assert_eq!(summary.validate_file_len(67), Err(ErrorKind::DataTrailing { needed: 2 }.at(66)));
     let cut = ErrorKind::HeaderBeyondFile { length: 56, present: 2 };
-    assert_eq!(summary.check_file_len(10), Err(cut.at(10)));
+    assert_eq!(summary.validate_file_len(10), Err(cut.at(10)));
 }
 
 /// The same file with one of its two equal entries, and a comma, turned into spaces.
@@ -100,8 +100,8 @@ fn suspects_that_do_not_come_by_again_are_not_called_duplicates() {
     let twice = named(&["weight", "weight"]);
     let changed = [without_entry(&twice, true), without_entry(&twice, false), named(&["bias"])];
     for other in &changed {
-        let (mut slots, mut text) = ([Slot::EMPTY; 4], [0; 2]);
-        let mut check = DuplicateCheck::new([1, 2], &mut slots, &mut text);
+        let (mut slots, mut text) = ([SortSlot::EMPTY; 4], [0; 2]);
+        let mut check = DuplicateFinder::new([1, 2], &mut slots, &mut text);
         assert_eq!(check.push(&mut &twice[..]), Ok(Progress::Rewind));
         let error = check.push(&mut &other[..]).expect_err("it changed");
         assert_eq!(error.kind, ErrorKind::Changed);
@@ -111,8 +111,8 @@ fn suspects_that_do_not_come_by_again_are_not_called_duplicates() {
 
 #[test]
 fn names_that_go_on_changing_come_to_an_end() {
-    let (mut slots, mut text) = ([Slot::EMPTY; 2], [0; 2]);
-    let mut check = DuplicateCheck::new([1, 2], &mut slots, &mut text);
+    let (mut slots, mut text) = ([SortSlot::EMPTY; 2], [0; 2]);
+    let mut check = DuplicateFinder::new([1, 2], &mut slots, &mut text);
     for round in 0.. {
         let names: Vec<String> = (0..4 + round).map(|i| format!("{round}.{i}")).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();

@@ -5,7 +5,7 @@ use embedded_safetensors::{
     error::IndexPart,
     index::{Index, IndexMemory, IndexRecord, IndexSize, IndexStorage, IndexedTensor},
     io::FileLen,
-    validate::Slot,
+    validate::SortSlot,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
@@ -30,8 +30,8 @@ fn open<'m>(file: &[u8], memory: IndexMemory<'m>, window: usize) -> Result<Index
 }
 
 fn size_of_index(file: &[u8]) -> IndexSize {
-    let (mut slots, mut window) = (vec![Slot::EMPTY; 1000], [0; 4096]);
-    let mut model = format(Model::open_sorting(file, &mut slots, &mut window)).expect("it is sound");
+    let (mut slots, mut window) = (vec![SortSlot::EMPTY; 1000], [0; 4096]);
+    let mut model = format(Model::open_unordered(file, &mut slots, &mut window)).expect("it is sound");
     format(model.index_size(&mut window)).expect("the header can be counted")
 }
 
@@ -224,7 +224,7 @@ fn an_index_in_a_static_is_used_again_and_again() {
             Model::open_indexed(&file[..], storage.memory(), &mut [0; 32]).expect("it fits");
         compare(&mut index, &judge(&file).expect("it is sound").tensors).expect("the same");
         for tensor in index.by_offset() {
-            let bytes = model.tensor(&tensor).expect("it is in the file").byte_len();
+            let bytes = model.reader(&tensor).expect("it is in the file").byte_len();
             assert_eq!(bytes, tensor.byte_len());
         }
     }
@@ -245,10 +245,10 @@ fn what_was_found_outlives_the_index() {
 #[test]
 fn a_model_that_is_open_is_indexed_alike() {
     let file = example();
-    let (mut slots, mut window) = ([Slot::EMPTY; 2], [0; 16]);
-    let mut model = Model::open_sorting(&file[..], &mut slots, &mut window).expect("it is sound");
+    let (mut slots, mut window) = ([SortSlot::EMPTY; 2], [0; 16]);
+    let mut model = Model::open_unordered(&file[..], &mut slots, &mut window).expect("it is sound");
     let (mut one, mut other) = (Memory::of(EXAMPLE), Memory::of(EXAMPLE));
-    let index = model.index(one.lend(), &mut window).expect("it fits");
+    let index = model.build_index(one.lend(), &mut window).expect("it fits");
     assert_eq!(index.summary(), model.summary());
     assert!(index.by_offset().eq(open(&file, other.lend(), 64).expect("it fits").by_offset()));
 }
@@ -281,7 +281,8 @@ fn a_header_that_changed_is_not_indexed() {
         let source = Replaced { files: [&file, &other], passes: 0 };
         let mut model = Model::open(source, &mut window).expect("it is sound");
         let mut memory = Memory::of(EXAMPLE);
-        let error = format(model.index(memory.lend(), &mut window).map(|_| ())).expect_err("it changed");
+        let error =
+            format(model.build_index(memory.lend(), &mut window).map(|_| ())).expect_err("it changed");
         assert_eq!(error.kind, ErrorKind::Changed);
     }
 }
@@ -321,8 +322,8 @@ fn a_length_that_is_not_true_is_judged_alike() {
         for said in [FileLen::Exactly(len), FileLen::AtMost(len), FileLen::Unknown] {
             let (mut memory, mut window) = (Memory::of(EXAMPLE), [0; 32]);
             let indexed = Model::open_indexed(Said(&file, said), memory.lend(), &mut window).map(|_| ());
-            let mut slots = [Slot::EMPTY; 3];
-            let checked = Model::open_sorting(Said(&file, said), &mut slots, &mut window).map(|_| ());
+            let mut slots = [SortSlot::EMPTY; 3];
+            let checked = Model::open_unordered(Said(&file, said), &mut slots, &mut window).map(|_| ());
             assert_eq!(format(indexed), format(checked), "{said:?}");
         }
     }

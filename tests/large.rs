@@ -4,8 +4,8 @@ use embedded_safetensors::{
     Model, ReadAt, TensorReader,
     index::IndexStorage,
     io::{FileLen, Seekable},
-    query::Wanted,
-    tensor::Locate,
+    query::Query,
+    tensor::Located,
 };
 use std::convert::Infallible;
 use std::fmt::Debug;
@@ -108,10 +108,10 @@ const ACROSS_LEN: usize = 2 * 65_536;
 fn read_all_doors<S: ReadAt<Error: Debug>>(source: S) {
     let mut model = Model::open(source, &mut [0; 64]).expect("it is sound");
     assert_eq!(model.summary().data_len, DATA_LEN);
-    let mut wanted = [Wanted::new("huge"), Wanted::new("behind"), Wanted::new("last")];
+    let mut wanted = [Query::required("huge"), Query::required("behind"), Query::required("last")];
     model.find_all(&mut wanted, &mut [0; 64]).expect("they are there");
     let [huge, behind, last] = &wanted;
-    read_across(model.tensor(huge).expect("it is this file's"));
+    read_across(model.reader(huge).expect("it is this file's"));
     read_whole(&mut model, behind, HUGE);
     read_whole(&mut model, last, HUGE + 16);
     read_indexed(&mut model);
@@ -137,19 +137,19 @@ fn read_end<S: ReadAt<Error: Debug>>(mut reader: TensorReader<'_, S>) {
     assert_eq!(reader.read_at(HUGE - 16, &mut buffer).expect("the storage works"), 16);
     assert_eq!(buffer[..], data(HUGE - 16, 16));
     reader.skip(reader.remaining() - 8).expect("it is inside");
-    assert_eq!(reader.read_all(&mut buffer).expect("the storage works"), data(HUGE - 8, 8));
+    assert_eq!(reader.read_to_end(&mut buffer).expect("the storage works"), data(HUGE - 8, 8));
 }
 
-fn read_whole<S: ReadAt<Error: Debug>>(model: &mut Model<S>, tensor: &impl Locate, begin: u64) {
+fn read_whole<S: ReadAt<Error: Debug>>(model: &mut Model<S>, tensor: &impl Located, begin: u64) {
     let mut buffer = [0; 64];
-    let mut reader = model.tensor(tensor).expect("it is this file's");
-    let bytes = reader.read_all(&mut buffer).expect("the storage works");
+    let mut reader = model.reader(tensor).expect("it is this file's");
+    let bytes = reader.read_to_end(&mut buffer).expect("the storage works");
     assert_eq!(bytes, data(begin, bytes.len()));
 }
 
 fn read_indexed<S: ReadAt<Error: Debug>>(model: &mut Model<S>) {
     let mut storage = IndexStorage::<3, 4, 16>::new();
-    let index = model.index(storage.memory(), &mut [0; 64]).expect("there is room");
+    let index = model.build_index(storage.memory(), &mut [0; 64]).expect("there is room");
     let behind = index.at_offset(HUGE + 15).expect("it lies there");
     assert_eq!((behind.name(), behind.begin()), ("behind", HUGE));
     read_whole(model, &behind, HUGE);

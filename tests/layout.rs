@@ -2,7 +2,7 @@
 
 use embedded_safetensors::{
     Error, ErrorKind,
-    validate::{HeaderCheck, Progress, Slot, Summary},
+    validate::{Progress, SortSlot, Summary, Validator},
 };
 use support::file::with_header;
 use support::random::Random;
@@ -26,8 +26,8 @@ fn header_of(ranges: &[(u64, u64)]) -> (Vec<u8>, Vec<Placed>) {
 }
 
 /// Feeds the header as often as the check wants it; also says how often that was.
-fn passes(header: &[u8], slots: &mut [Slot]) -> (Result<Summary, Error>, usize) {
-    let mut check = HeaderCheck::new(None, slots);
+fn passes(header: &[u8], slots: &mut [SortSlot]) -> (Result<Summary, Error>, usize) {
+    let mut check = Validator::new(None, slots);
     for pass in 1..1000 {
         match check.push(&mut &header[..]) {
             Ok(Progress::Rewind) => {}
@@ -62,7 +62,7 @@ fn compare(ranges: &[(u64, u64)]) {
     let (header, placed) = header_of(ranges);
     let expected = slow_verdict(&placed);
     for count in 0..=ranges.len() + 1 {
-        let mut slots = vec![Slot::EMPTY; count];
+        let mut slots = vec![SortSlot::EMPTY; count];
         let (verdict, made) = passes(&header, &mut slots);
         let needed = match (in_order(&placed), count) {
             (true, _) => 1,
@@ -110,8 +110,8 @@ fn shuffled_tensors_are_proven_and_a_single_shift_is_found() {
 }
 
 /// Feeds one header after the other, each as long as the check wants it from the start.
-fn feed_in_turn(headers: &[&[u8]], slots: &mut [Slot]) -> Result<Progress, Error> {
-    let mut check = HeaderCheck::new(None, slots);
+fn feed_in_turn(headers: &[&[u8]], slots: &mut [SortSlot]) -> Result<Progress, Error> {
+    let mut check = Validator::new(None, slots);
     let mut progress = Ok(Progress::NeedInput);
     for header in headers {
         progress = check.push(&mut &header[..]);
@@ -129,7 +129,7 @@ fn a_header_that_changes_between_passes_is_not_proven() {
     let (one, _) = header_of(&[(0, 1)]);
     let (three, _) = header_of(&[(1, 2), (2, 3), (0, 1)]);
     for headers in [[&two[..], &one], [&two, &three]] {
-        let error = feed_in_turn(&headers, &mut [Slot::EMPTY; 4]).expect_err("it changed");
+        let error = feed_in_turn(&headers, &mut [SortSlot::EMPTY; 4]).expect_err("it changed");
         assert_eq!(error.kind, ErrorKind::Changed);
     }
 }
@@ -141,6 +141,6 @@ fn a_header_that_goes_on_changing_comes_to_an_end() {
         .map(|i| header_of(&[(i + 1, i + 2), (i, i + 1)]).0)
         .collect();
     let headers: Vec<&[u8]> = moving.iter().map(Vec::as_slice).collect();
-    let error = feed_in_turn(&headers, &mut [Slot::EMPTY; 1]).expect_err("it changed");
+    let error = feed_in_turn(&headers, &mut [SortSlot::EMPTY; 1]).expect_err("it changed");
     assert_eq!(error.kind, ErrorKind::Changed);
 }

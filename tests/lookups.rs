@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 
 use embedded_safetensors::{
-    Error, ErrorKind, Model, ReadError, TensorInfo, io::FileLen, query::Wanted, validate::Slot,
+    Error, ErrorKind, Model, ReadError, TensorInfo, io::FileLen, query::Query, validate::SortSlot,
 };
 use support::file::with_header;
 use support::mock::{Plan, Storage};
@@ -102,7 +102,7 @@ fn only_the_name_that_is_sought_must_not_occur_twice() {
         }
         assert_eq!(finds(&file, "twic"), Ok(None));
         through_windows(&file, |model, window| {
-            let mut wanted = [Wanted::new("once"), Wanted::new("twice")];
+            let mut wanted = [Query::required("once"), Query::required("twice")];
             assert_eq!(model.find_all(&mut wanted, window), Err(twice.into()));
             assert!(wanted.iter().all(|one| one.info().is_none()), "nothing is found");
             assert_eq!(model.find_all(&mut wanted[..1], window), Ok(()));
@@ -121,7 +121,7 @@ fn only_the_tensor_that_is_sought_must_not_have_too_many_dimensions() {
     assert_eq!(finds(&file, "c").map(|found| found.map(|info| info.begin())), Ok(Some(8)));
     through_windows(&file, |model, window| {
         let mut seen = vec![];
-        assert_eq!(model.visit(&mut [0], window, |entry| seen.push(entry.name().to_owned())), Err(error));
+        assert_eq!(model.for_each(&mut [0], window, |entry| seen.push(entry.name().to_owned())), Err(error));
         assert_eq!(seen, ["a"]);
     });
 }
@@ -131,12 +131,12 @@ fn what_is_missing_is_named_once_the_rest_is_found() {
     let file = with_header(&header_of(&["a", "b"]), 0);
     let end = file.len() as u64;
     through_windows(&file, |model, window| {
-        let mut wanted = ["a", "x", "b", "y"].map(Wanted::new);
-        let missing = ErrorKind::NotFound { wanted: Some(1) }.at(end);
+        let mut wanted = ["a", "x", "b", "y"].map(Query::required);
+        let missing = ErrorKind::NotFound { query: Some(1) }.at(end);
         assert_eq!(model.find_all(&mut wanted, window), Err(missing.into()));
         let found = wanted.map(|one| one.info().is_some());
         assert_eq!(found, [true, false, true, false]);
-        let mut wanted = [Wanted::optional("x"), Wanted::new("b"), Wanted::optional("a")];
+        let mut wanted = [Query::optional("x"), Query::required("b"), Query::optional("a")];
         assert_eq!(model.find_all(&mut wanted, window), Ok(()));
         assert_eq!(wanted.map(|one| one.info().is_some()), [false, true, true]);
     });
@@ -149,14 +149,14 @@ fn a_model_is_opened_and_looked_into_in_one_pass() {
     let broken = with_header(r#"{"a":{"dtype":"U8","shape":[0],"data_offsets":[0,0]},"b":1}"#, 0);
     for len in [1, 7, 64, 4096] {
         let mut window = vec![0; len];
-        let mut wanted = [Wanted::new("b"), Wanted::optional("x")];
+        let mut wanted = [Query::required("b"), Query::optional("x")];
         let model = Model::open_with(&file[..], &mut wanted, &mut window).expect("it is sound");
         assert_eq!(model.summary().tensors, 2);
         assert_eq!(wanted.map(|one| one.info().is_some()), [true, false]);
-        let missing = ErrorKind::NotFound { wanted: Some(1) }.at(file.len() as u64);
-        let mut wanted = [Wanted::new("b"), Wanted::new("x")];
+        let missing = ErrorKind::NotFound { query: Some(1) }.at(file.len() as u64);
+        let mut wanted = [Query::required("b"), Query::required("x")];
         assert_eq!(Model::open_with(&file[..], &mut wanted, &mut window).map(|_| ()), Err(missing.into()));
-        let mut wanted = [Wanted::new("a")];
+        let mut wanted = [Query::required("a")];
         let second = ErrorKind::NameTwice.at(place_of(&twice, "a", 1));
         assert_eq!(Model::open_with(&twice[..], &mut wanted, &mut window).map(|_| ()), Err(second.into()));
         let fault = Model::open(&broken[..], &mut window).map(|_| ());
@@ -170,7 +170,7 @@ fn a_model_is_opened_and_looked_into_in_one_pass() {
 fn a_name_may_be_wanted_twice() {
     let file = with_header(&header_of(&["a", "b"]), 0);
     through_windows(&file, |model, window| {
-        let mut wanted = ["b", "b"].map(Wanted::new);
+        let mut wanted = ["b", "b"].map(Query::required);
         assert_eq!(model.find_all(&mut wanted, window), Ok(()));
         let [first, second] = wanted.map(|one| one.info().expect("it is found"));
         assert_eq!(first, second);
@@ -182,12 +182,12 @@ fn what_was_not_found_cannot_be_read() {
     let file = with_header(&header_of(&["a"]), 0);
     let mut window = [0; 64];
     let mut model = Model::open(&file[..], &mut window).expect("it is sound");
-    let unfound = ErrorKind::NotFound { wanted: None }.at(0);
+    let unfound = ErrorKind::NotFound { query: None }.at(0);
     assert_eq!(unfound.kind.code(), "usage.missing");
-    assert_eq!(model.tensor(&Wanted::new("a")).map(|_| ()), Err(unfound), "not sought yet");
-    let mut wanted = [Wanted::optional("b")];
+    assert_eq!(model.reader(&Query::required("a")).map(|_| ()), Err(unfound), "not sought yet");
+    let mut wanted = [Query::optional("b")];
     assert_eq!(model.find_all(&mut wanted, &mut window), Ok(()));
-    assert_eq!(model.tensor(&wanted[0]).map(|_| ()), Err(unfound), "sought in vain");
+    assert_eq!(model.reader(&wanted[0]).map(|_| ()), Err(unfound), "sought in vain");
 }
 
 /// Of several searches with the same memory, only the last counts.
@@ -195,7 +195,7 @@ fn what_was_not_found_cannot_be_read() {
 fn a_search_forgets_what_an_earlier_one_found() {
     let (one, other) = (with_header(&header_of(&["a", "b"]), 0), with_header(&header_of(&["b"]), 0));
     let mut window = [0; 64];
-    let mut wanted = ["a", "b"].map(Wanted::optional);
+    let mut wanted = ["a", "b"].map(Query::optional);
     for (file, found) in [(&one, [true, true]), (&other, [false, true]), (&one, [true, true])] {
         let mut model = Model::open(&file[..], &mut window).expect("it is sound");
         assert_eq!(model.find_all(&mut wanted, &mut window), Ok(()));
@@ -211,9 +211,10 @@ fn all_tensors_are_shown_in_the_headers_order() {
     let file = with_header(header, 3);
     for size in 1..200 {
         let mut window = vec![0; size];
-        let mut model = Model::open_sorting(&file[..], &mut [Slot::EMPTY], &mut window).expect("it is sound");
+        let mut model =
+            Model::open_unordered(&file[..], &mut [SortSlot::EMPTY], &mut window).expect("it is sound");
         let mut seen = vec![];
-        let shown = model.visit(&mut [0; 1], &mut window, |entry| {
+        let shown = model.for_each(&mut [0; 1], &mut window, |entry| {
             seen.push((
                 entry.name().to_owned(),
                 entry.info.dtype().name(),
@@ -230,10 +231,10 @@ fn a_name_without_room_says_how_much_it_needs() {
     let file = with_header(&header_of(&["a", "seven77", "b"]), 0);
     through_windows(&file, |model, window| {
         let mut count = 0;
-        let error = model.visit(&mut [0; 6], window, |_| count += 1).expect_err("there is no room");
+        let error = model.for_each(&mut [0; 6], window, |_| count += 1).expect_err("there is no room");
         let ReadError::Format(Error { kind, .. }) = error else { panic!("{error}") };
         assert_eq!((kind, count), (ErrorKind::NameLength { needed: 7, capacity: 6 }, 1));
-        assert_eq!(model.visit(&mut [0; 7], window, |_| count += 1), Ok(()));
+        assert_eq!(model.for_each(&mut [0; 7], window, |_| count += 1), Ok(()));
         assert_eq!(count, 4);
     });
 }
@@ -244,7 +245,7 @@ fn value(header: &str, key: &str, memory: usize) -> Result<Option<String>, Error
     let file = with_header(header, 0);
     let ask = |model: &mut Model<&[u8]>, window: &mut [u8]| {
         let mut memory = vec![0; memory];
-        model.metadata(key, &mut memory, window).map(|value| value.map(str::to_owned))
+        model.metadata_value(key, &mut memory, window).map(|value| value.map(str::to_owned))
     };
     let mut window = [0; 16];
     let first = ask(&mut Model::open(&file[..], &mut window).expect("it is sound"), &mut window);
@@ -318,14 +319,14 @@ fn a_window_needs_a_byte() {
     let none = ErrorKind::NoWindow.at(0);
     assert_eq!(none.kind.code(), "usage.window");
     assert_eq!(Model::open(&file[..], &mut []).map(|_| ()), Err(none.into()));
-    assert_eq!(Model::open_sorting(&file[..], &mut [], &mut []).map(|_| ()), Err(none.into()));
+    assert_eq!(Model::open_unordered(&file[..], &mut [], &mut []).map(|_| ()), Err(none.into()));
     let mut model = Model::open(&file[..], &mut [0]).expect("it is sound");
     assert_eq!(model.find("a", &mut []), Err(none.into()));
     assert_eq!(model.find_all(&mut [], &mut []), Err(none.into()));
-    assert_eq!(model.visit(&mut [], &mut [], |_| {}), Err(none.into()));
-    assert_eq!(model.metadata("a", &mut [], &mut []), Err(none.into()));
+    assert_eq!(model.for_each(&mut [], &mut [], |_| {}), Err(none.into()));
+    assert_eq!(model.metadata_value("a", &mut [], &mut []), Err(none.into()));
     assert_eq!(model.check_unchanged(&mut []), Err(none.into()));
-    let names = model.check_names([1, 2], &mut [Slot::EMPTY; 2], &mut [0], &mut []);
+    let names = model.validate_names([1, 2], &mut [SortSlot::EMPTY; 2], &mut [0], &mut []);
     assert_eq!(names, Err(none.into()));
 }
 
@@ -338,9 +339,9 @@ fn out_of_order_is_a_limit_only_without_slots() {
         _ => None,
     };
     assert_eq!(limit(Model::open(&file[..], &mut [0; 8])), Some(ErrorKind::OutOfOrder));
-    assert_eq!(limit(Model::open_sorting(&file[..], &mut [], &mut [0; 8])), Some(ErrorKind::OutOfOrder));
+    assert_eq!(limit(Model::open_unordered(&file[..], &mut [], &mut [0; 8])), Some(ErrorKind::OutOfOrder));
     for slots in 1..4 {
-        let model = Model::open_sorting(&file[..], &mut vec![Slot::EMPTY; slots], &mut [0; 8]);
+        let model = Model::open_unordered(&file[..], &mut vec![SortSlot::EMPTY; slots], &mut [0; 8]);
         assert_eq!(model.expect("it is sound").summary().tensors, 2);
     }
 }

@@ -4,14 +4,14 @@ use embedded_safetensors::{
     Dtype, Error, ErrorKind, Model, ReadError, Shape, Tensor, TensorInfo, TensorReader, View, asynch,
     header::{Entries, Entry, Event, HeaderParser, Item, Text},
     index::IndexStorage,
-    io::{FileLen, FlashFile, Seekable},
-    metadata::{Chars, DecodeError, Metadata, MetadataError, MetadataView, Pair, Quoted},
-    query::Wanted,
+    io::{FileLen, NorFile, Seekable},
+    metadata::{Chars, DecodeError, JsonStr, Metadata, MetadataError, MetadataView, Pair},
+    query::Query,
     reader::{Contiguous, SliceReader, Sliced, Values},
     slice::{AxisRange, ByteRuns, Run, Runs, SlicePlan},
-    stream::{Binding, Receiver, Reception, Routed, Router, bind},
+    stream::{Receiver, Router, RouterEvent, Status, Target},
     tensor::{Location, Strides},
-    validate::{DuplicateCheck, HeaderCheck, Slot, Summary, check},
+    validate::{DuplicateFinder, SortSlot, Summary, Validator, validate},
     values::{AlignedFile, C64},
     view::{SliceRuns, Tensors},
 };
@@ -65,10 +65,10 @@ fn the_counter_counts() {
 #[test]
 fn checking_allocates_nothing() {
     let file = backwards();
-    let mut slots = [Slot::EMPTY; 16];
+    let mut slots = [SortSlot::EMPTY; 16];
     let mut text = [0; 4];
     let count = allocations_of(|| {
-        assert_eq!(check(&file, &mut slots, &mut text).map(|summary| summary.tensors), Ok(100));
+        assert_eq!(validate(&file, &mut slots, &mut text).map(|summary| summary.tensors), Ok(100));
     });
     assert_eq!(count, 0);
 }
@@ -76,13 +76,13 @@ fn checking_allocates_nothing() {
 #[test]
 fn viewing_a_model_allocates_nothing() {
     let file = backwards();
-    let mut slots = [Slot::EMPTY; 16];
+    let mut slots = [SortSlot::EMPTY; 16];
     let count = allocations_of(|| {
-        let view = View::parse_sorting(&file, &mut slots).expect("it is sound");
+        let view = View::parse_unordered(&file, &mut slots).expect("it is sound");
         assert_eq!(view.tensors().flatten().map(|tensor| tensor.bytes().len()).sum::<usize>(), 800);
         assert!(view.tensor("t50").is_ok_and(|tensor| tensor.name() == "t50" && tensor.as_f64().is_err()));
         assert!(view.metadata().next().is_none() && view.tensor("no").is_err());
-        assert!(view.check_names([1, 2], &mut slots, &mut [0; 4]).is_ok());
+        assert!(view.validate_names([1, 2], &mut slots, &mut [0; 4]).is_ok());
     });
     assert_eq!(count, 0);
 }
@@ -90,7 +90,7 @@ fn viewing_a_model_allocates_nothing() {
 #[test]
 fn finding_a_fault_allocates_nothing() {
     let file = with_header(r#"{"a":{"dtype":"F32","shape":[2],"data_offsets":[0,9]}}"#, 9);
-    assert_eq!(allocations_of(|| assert!(check(&file, &mut [], &mut []).is_err())), 0);
+    assert_eq!(allocations_of(|| assert!(validate(&file, &mut [], &mut []).is_err())), 0);
 }
 
 #[test]
@@ -115,9 +115,9 @@ fn receiving_a_model_allocates_nothing() {
     let file = with_header(header, 7);
     let mut a = [1; 3];
     let count = allocations_of(|| {
-        let mut receiver = Receiver::new([bind("a", &mut a)]);
+        let mut receiver = Receiver::new([Target::required("a", &mut a)]);
         file.chunks(5).for_each(|piece| assert!(receiver.push(piece).is_ok()));
-        assert_eq!(receiver.bindings()[0].bytes(), Some(&[0; 3][..]));
+        assert_eq!(receiver.targets()[0].bytes(), Some(&[0; 3][..]));
     });
     assert_eq!(count, 0);
 }
@@ -129,7 +129,7 @@ fn routing_a_model_allocates_nothing() {
     let count = allocations_of(|| {
         let mut router = Router::new(storage.memory());
         let (mut input, mut bytes_seen) = (file.as_slice(), 0);
-        while let Ok(Routed::Header | Routed::Data { .. }) = router.next(&mut input) {
+        while let Ok(RouterEvent::Header | RouterEvent::Data { .. }) = router.next(&mut input) {
             bytes_seen = router.position();
         }
         assert_eq!(bytes_seen, file.len() as u64);
@@ -145,11 +145,11 @@ fn reading_values_allocates_nothing() {
     let count = allocations_of(|| {
         let mut model = Model::open(Stored(&file), &mut [0; 64]).expect("it is sound");
         let tensor = model.find("w", &mut [0; 64]).expect("it is sound").expect("it is there");
-        let mut reader = model.tensor(&tensor).expect("it is this file's").values();
+        let mut reader = model.reader(&tensor).expect("it is this file's").values();
         assert_eq!(reader.read(&mut values[..5]), Ok(&[0.0; 5][..]));
         assert_eq!(reader.read_exact(&mut values[..7]), Ok(()));
         assert_eq!(reader.rounded().read(&mut values), Ok(&[0.0; 20][..]));
-        let mut rows = model.tensor(&tensor).and_then(|reader| reader.rows(1..3)).expect("it has them");
+        let mut rows = model.reader(&tensor).and_then(|reader| reader.rows(1..3)).expect("it has them");
         assert_eq!(rows.read_exact(&mut values[..8]), Ok(()));
     });
     assert_eq!(count, 0);
@@ -169,12 +169,12 @@ fn slicing_allocates_nothing() {
         assert_eq!(plan.runs().map(|run| run.elements).sum::<u64>(), plan.elements());
         let bytes = plan.byte_runs().expect("they are whole").map(|run| run.end - run.start);
         assert_eq!(bytes.sum::<u64>(), 30 * 4 * 3 * 4);
-        let mut reader = model.tensor(&tensor).and_then(|tensor| tensor.slice(&ranges)).expect("as above");
+        let mut reader = model.reader(&tensor).and_then(|tensor| tensor.slice(&ranges)).expect("as above");
         while let Ok(Some(chunk)) = reader.next_chunk(&mut buffer) {
             assert!(chunk.len() >= 4);
         }
         assert_eq!(reader.remaining(), 0);
-        let slice = model.tensor(&tensor).and_then(|tensor| tensor.slice(&ranges)).expect("as above");
+        let slice = model.reader(&tensor).and_then(|tensor| tensor.slice(&ranges)).expect("as above");
         let (mut values, mut reader) = ([0f64; 9], slice.values());
         assert_eq!(reader.read_exact(&mut values), Ok(()));
         while let Ok(part @ [_, ..]) = reader.read(&mut values) {
@@ -190,19 +190,19 @@ fn slicing_allocates_nothing() {
 #[test]
 fn sizes_are_as_documented() {
     assert!(size_of::<HeaderParser>() <= 128, "{}", size_of::<HeaderParser>());
-    assert!(size_of::<HeaderCheck<'_>>() <= 264, "{}", size_of::<HeaderCheck<'_>>());
-    assert!(size_of::<DuplicateCheck<'_>>() <= 344, "{}", size_of::<DuplicateCheck<'_>>());
+    assert!(size_of::<Validator<'_>>() <= 264, "{}", size_of::<Validator<'_>>());
+    assert!(size_of::<DuplicateFinder<'_>>() <= 344, "{}", size_of::<DuplicateFinder<'_>>());
     assert!(size_of::<Entries<'_>>() <= 232, "{}", size_of::<Entries<'_>>());
     assert!(size_of::<View<'_>>() <= 80, "{}", size_of::<View<'_>>());
     assert!(size_of::<Tensor<'_>>() <= 160, "{}", size_of::<Tensor<'_>>());
     assert!(size_of::<Tensor<'_>>() + size_of::<embedded_safetensors::__Link>() <= 168);
     assert!(size_of::<Tensors<'_>>() <= 352, "{}", size_of::<Tensors<'_>>());
     assert!(size_of::<MetadataView<'_>>() <= 24, "{}", size_of::<MetadataView<'_>>());
-    assert!(size_of::<Quoted<'_>>() <= 24, "{}", size_of::<Quoted<'_>>());
+    assert!(size_of::<JsonStr<'_>>() <= 24, "{}", size_of::<JsonStr<'_>>());
     assert!(size_of::<Chars<'_>>() <= 16);
     assert!(size_of::<C64>() <= 8);
     assert_eq!(size_of::<AlignedFile<64, 65>>(), 128);
-    assert!(size_of::<Slot>() <= 24);
+    assert!(size_of::<SortSlot>() <= 24);
     assert!(size_of::<Error>() <= 32);
     assert!(size_of::<ErrorKind>() <= 24);
     assert!(size_of::<Dtype>() <= 1);
@@ -214,8 +214,8 @@ fn sizes_are_as_documented() {
     assert!(size_of::<Shape>() <= 72);
     assert!(size_of::<TensorInfo>() <= 96);
     assert!(size_of::<Receiver<()>>() <= 232, "{}", size_of::<Receiver<()>>());
-    assert!(size_of::<Binding<'_, '_>>() <= 136, "{}", size_of::<Binding<'_, '_>>());
-    assert!(size_of::<Reception>() <= 1);
+    assert!(size_of::<Target<'_, '_>>() <= 136, "{}", size_of::<Target<'_, '_>>());
+    assert!(size_of::<Status>() <= 1);
     assert!(size_of::<Router<'_>>() <= 272, "{}", size_of::<Router<'_>>());
     assert!(size_of::<Model<()>>() <= 24, "{}", size_of::<Model<()>>());
     assert!(size_of::<TensorReader<'_, &mut ()>>() <= 72, "{}", size_of::<TensorReader<'_, &mut ()>>());
@@ -236,7 +236,7 @@ fn sizes_are_as_documented() {
     assert!(size_of::<asynch::Values<()>>() <= 40);
     assert!(size_of::<asynch::Values<&mut (), Sliced, true>>() <= 328 + size_of::<&mut ()>());
     assert!(size_of::<Strides>() <= 72);
-    assert!(size_of::<Wanted<'_>>() <= 112, "{}", size_of::<Wanted<'_>>());
+    assert!(size_of::<Query<'_>>() <= 112, "{}", size_of::<Query<'_>>());
     assert!(size_of::<Location>() <= 24);
     assert!(size_of::<FileLen>() <= 16);
     assert!(size_of::<ReadError<()>>() <= 32, "{}", size_of::<ReadError<()>>());
@@ -244,18 +244,18 @@ fn sizes_are_as_documented() {
     assert!(size_of::<asynch::TensorReader<'_, &mut ()>>() <= 72);
     assert!(size_of::<Seekable<()>>() <= 16);
     assert!(size_of::<asynch::Seekable<()>>() <= 16);
-    assert!(size_of::<FlashFile<()>>() <= 24, "{}", size_of::<FlashFile<()>>());
+    assert!(size_of::<NorFile<()>>() <= 24, "{}", size_of::<NorFile<()>>());
     assert!(size_of::<DecodeError>() <= 24, "{}", size_of::<DecodeError>());
     assert!(size_of::<MetadataError<()>>() <= 32, "{}", size_of::<MetadataError<()>>());
     assert!(size_of::<Metadata<'_>>() <= 16);
     assert!(size_of::<Pair<'_>>() <= 40);
-    assert!(size_of::<Routed<'_, '_>>() <= 80, "{}", size_of::<Routed<'_, '_>>());
+    assert!(size_of::<RouterEvent<'_, '_>>() <= 80, "{}", size_of::<RouterEvent<'_, '_>>());
 }
 
 /// The whole check is `const`: a sound file passes while the test is compiled.
 const CHECKED_BY_THE_COMPILER: u64 = {
     let file = b"\x38\0\0\0\0\0\0\0{\"a\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[0,2]}}   ab";
-    match check(file, &mut [Slot::EMPTY; 4], &mut [0; 4]) {
+    match validate(file, &mut [SortSlot::EMPTY; 4], &mut [0; 4]) {
         Ok(summary) => summary.data_len,
         Err(_) => 0,
     }

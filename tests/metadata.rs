@@ -129,12 +129,12 @@ fn the_json_in_one_value_becomes_a_structure() {
 fn where_there_is_no_metadata_there_is_none() {
     for file in [with_header("{}", 0), file_of("null")] {
         let mut model = open(&file, &mut [0; 64]);
-        assert!(model.all_metadata(&mut [], &mut [0; 8]).unwrap().is_none());
+        assert!(model.metadata(&mut [], &mut [0; 8]).unwrap().is_none());
         assert_eq!(model.metadata_as::<Card<'_>>(&mut [], &mut [0; 8]), Ok(None));
     }
     let file = file_of("{}");
     let mut model = open(&file, &mut [0; 64]);
-    assert_eq!(model.all_metadata(&mut [], &mut [0; 8]).unwrap().map(Iterator::count), Some(0));
+    assert_eq!(model.metadata(&mut [], &mut [0; 8]).unwrap().map(Iterator::count), Some(0));
 }
 
 fn pairs<S: ReadAt>(
@@ -143,7 +143,7 @@ fn pairs<S: ReadAt>(
     window: usize,
 ) -> Result<Vec<(String, String)>, ReadError<S::Error>> {
     let mut text = vec![0; memory];
-    let metadata = model.all_metadata(&mut text, &mut vec![0; window])?;
+    let metadata = model.metadata(&mut text, &mut vec![0; window])?;
     let owned = |Pair { key, value, .. }: Pair<'_>| (key.to_owned(), value.to_owned());
     Ok(metadata.into_iter().flatten().map(owned).collect())
 }
@@ -169,7 +169,7 @@ fn all_pairs_come_in_the_order_of_the_header() {
 fn pairs_say_where_their_values_stand() {
     let file = file_of(r#"{"key": "value"}"#);
     let mut text = [0; 64];
-    let mut all = open(&file, &mut [0; 64]).all_metadata(&mut text, &mut [0; 64]).unwrap().unwrap();
+    let mut all = open(&file, &mut [0; 64]).metadata(&mut text, &mut [0; 64]).unwrap().unwrap();
     let pair = all.next().expect("there is one");
     assert!(behind(&file, pair.at).starts_with(br#""value""#));
 }

@@ -3,7 +3,7 @@
 
 use embedded_io::Read;
 use embedded_safetensors::{
-    Dtype, ErrorKind, Model, ReadError, Shape, TensorInfo, TensorReader, io::FileLen, query::Wanted,
+    Dtype, ErrorKind, Model, ReadError, Shape, TensorInfo, TensorReader, io::FileLen, query::Query,
 };
 use support::file::with_header;
 use support::mock::{Failure, Fault, Plan, Reads, Storage};
@@ -29,7 +29,7 @@ fn read_b(plan: Plan, read: impl FnOnce(TensorReader<'_, &mut &Storage<'_>>, &St
     let mut model = Model::open(&storage, &mut window).expect("it is sound");
     let info = model.find("b", &mut window).expect("it is sound").expect("it is there");
     storage.follow(plan);
-    read(model.tensor(&info).expect("it is this file's"), &storage);
+    read(model.reader(&info).expect("it is this file's"), &storage);
 }
 
 fn bytes(range: std::ops::Range<u8>) -> Vec<u8> {
@@ -67,7 +67,7 @@ fn what_reads_nothing_asks_for_nothing() {
         reader.seek(160).expect("it is the end");
         assert_eq!(reader.next_chunk(&mut []), Ok(None));
         assert_eq!(reader.next_chunk(&mut [0; 8]), Ok(None));
-        assert_eq!(reader.read_all(&mut []), Ok(&[][..]));
+        assert_eq!(reader.read_to_end(&mut []), Ok(&[][..]));
         assert_eq!(reader.read(&mut [0; 8]), Ok(0));
         assert_eq!(storage.counts().calls, 0);
     });
@@ -95,9 +95,9 @@ fn a_buffer_without_room_for_the_rest_says_how_long_that_is() {
     read_b(Plan::default(), |mut reader, _| {
         reader.seek(100).expect("it is inside");
         let refused = ErrorKind::BufferLength { needed: 60, capacity: 59 }.at(START + 3 + 100 + 59);
-        assert_eq!(reader.read_all(&mut [0; 59]), Err(refused.into()));
+        assert_eq!(reader.read_to_end(&mut [0; 59]), Err(refused.into()));
         assert_eq!(reader.position(), 100);
-        assert_eq!(reader.read_all(&mut [0; 60]), Ok(&bytes(100..160)[..]));
+        assert_eq!(reader.read_to_end(&mut [0; 60]), Ok(&bytes(100..160)[..]));
         assert_eq!(reader.position(), 160);
     });
 }
@@ -175,10 +175,10 @@ fn a_reader_stands_where_it_stood_before_what_failed() {
         });
         read_b(plan(call), |mut reader, _| {
             reader.seek(1).expect("it is inside");
-            assert_eq!(reader.read_all(&mut [0; 160]), Err(broken));
+            assert_eq!(reader.read_to_end(&mut [0; 160]), Err(broken));
             assert_eq!(reader.read_at(50, &mut [0; 20]), Ok(20));
             assert_eq!(reader.position(), 1);
-            assert_eq!(reader.read_all(&mut [0; 160]), Ok(&bytes(1..160)[..]));
+            assert_eq!(reader.read_to_end(&mut [0; 160]), Ok(&bytes(1..160)[..]));
         });
         read_b(plan(call), |mut reader, _| {
             reader.seek(9).expect("it is inside");
@@ -197,20 +197,20 @@ fn a_reader_stands_where_it_stood_before_what_failed() {
 fn a_tensor_of_another_model_is_refused_where_it_cannot_lie_in_this_one() {
     let (file, small) = (file(), with_header(r#"{"b":{"dtype":"U8","shape":[3],"data_offsets":[0,3]}}"#, 3));
     let mut window = [0; 64];
-    let mut wanted = [Wanted::new("b")];
+    let mut wanted = [Query::required("b")];
     let mut large = Model::open(&file[..], &mut window).expect("it is sound");
     large.find_all(&mut wanted, &mut window).expect("it is there");
     let mut model = Model::open(&small[..], &mut window).expect("it is sound");
     let outside = ErrorKind::OutsideData { end: 163, data_len: 3 }.at(small.len() as u64);
     assert_eq!(outside.kind.code(), "usage.tensor");
-    assert_eq!(model.tensor(&wanted[0]).map(|_| ()), Err(outside));
+    assert_eq!(model.reader(&wanted[0]).map(|_| ()), Err(outside));
     let info =
         |begin, end| TensorInfo::new(Dtype::U8, Shape::new(&[end - begin]).unwrap(), begin, end).unwrap();
-    assert!(model.tensor(&info(0, 3)).is_ok());
-    assert!(model.tensor(&info(3, 3)).is_ok());
+    assert!(model.reader(&info(0, 3)).is_ok());
+    assert!(model.reader(&info(3, 3)).is_ok());
     for (begin, end) in [(0, 4), (3, 4), (4, 4), (u64::MAX, u64::MAX)] {
         let outside = ErrorKind::OutsideData { end, data_len: 3 }.at(small.len() as u64);
-        assert_eq!(model.tensor(&info(begin, end)).map(|_| ()), Err(outside), "{begin}..{end}");
+        assert_eq!(model.reader(&info(begin, end)).map(|_| ()), Err(outside), "{begin}..{end}");
     }
 }
 
@@ -224,9 +224,9 @@ fn the_end_of_the_storage_is_named_by_its_byte() {
         let storage = Storage::new(cut_file, Plan { claim, ..Plan::default() });
         let mut model = Model::open(&storage, &mut window).expect("the header is sound");
         let info = model.find("b", &mut window).expect("it is sound").expect("it is there");
-        let mut reader = model.tensor(&info).expect("it is this file's");
+        let mut reader = model.reader(&info).expect("it is this file's");
         let ends = Err(ReadError::UnexpectedEof { at: cut });
-        assert_eq!(reader.read_all(&mut [0; 160]), ends);
+        assert_eq!(reader.read_to_end(&mut [0; 160]), ends);
         assert_eq!(reader.read_at(0, &mut [0; 160]).map(|_| &[][..]), ends);
         assert_eq!(reader.position(), 0);
         let present = usize::try_from(cut - START - 3).expect("it is in memory");

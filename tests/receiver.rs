@@ -4,7 +4,7 @@
 use embedded_safetensors::{
     Error, ErrorKind,
     index::IndexStorage,
-    stream::{Binding, Receiver, Reception, Routed, Router, bind, bind_optional},
+    stream::{Receiver, Router, RouterEvent, Status, Target},
     validate::Summary,
 };
 use std::collections::BTreeMap;
@@ -60,7 +60,7 @@ const HIGH_RANK: [&str; 7] = [
 ];
 
 /// A file arrives whole, and ends.
-fn receive<'n, 'b, B: AsMut<[Binding<'n, 'b>]>>(
+fn receive<'n, 'b, B: AsMut<[Target<'n, 'b>]>>(
     receiver: &mut Receiver<B>,
     file: &[u8],
     split: Split,
@@ -150,14 +150,17 @@ fn common<T: PartialEq + std::fmt::Debug>(vector: &Vector, mut outcomes: impl It
 /// All tensors are bound, each to a buffer with a byte to spare.
 fn arrive(vector: &Vector, file: &[u8], expected: &[Expected], split: Split) -> Result<(), Error> {
     let mut buffers: Vec<Vec<u8>> = expected.iter().map(|tensor| vec![0xA5; tensor.len + 1]).collect();
-    let bindings: Vec<_> =
-        expected.iter().zip(&mut buffers).map(|(tensor, buffer)| bind(&tensor.name, buffer)).collect();
-    let mut receiver = Receiver::new(bindings);
+    let targets: Vec<_> = expected
+        .iter()
+        .zip(&mut buffers)
+        .map(|(tensor, buffer)| Target::required(&tensor.name, buffer))
+        .collect();
+    let mut receiver = Receiver::new(targets);
     receive(&mut receiver, file, split)?;
     assert_eq!(receiver.position(), file.len() as u64);
     assert_eq!(receiver.remaining(), 0);
-    for (binding, tensor) in receiver.bindings().iter().zip(expected) {
-        let bytes = binding.bytes().expect("it has come");
+    for (target, tensor) in receiver.targets().iter().zip(expected) {
+        let bytes = target.bytes().expect("it has come");
         assert_eq!(bytes.len(), tensor.len);
         assert_eq!(sha256(bytes), tensor.sha256, "{}: {} cut {split:?}", vector.id, tensor.name);
     }
@@ -195,7 +198,7 @@ fn a_bound_name_that_occurs_twice_is_found() {
         let due = judge(&file).map(|_| ());
         let names = [name_at(&file, due.expect_err("it is invalid"))];
         let mut buffer = vec![0; file.len()];
-        let mut receiver = Receiver::new([bind(&names[0], &mut buffer)]);
+        let mut receiver = Receiver::new([Target::required(&names[0], &mut buffer)]);
         assert_eq!(receive(&mut receiver, &file, Split::Every(5)), due, "{}", vector.id);
     }
 }
@@ -235,9 +238,13 @@ fn a_stream_that_ends_early_is_an_error_at_its_end_and_no_tensor_is_there_in_par
     let (file, data_start) = five_tensors();
     for (len, split) in (0..file.len()).flat_map(|len| [1, 4, 1000].map(|size| (len, Split::Every(size)))) {
         let (mut a, mut c, mut e) = ([0; 3], [0; 4], [0; 0]);
-        let mut receiver = Receiver::new([bind("a", &mut a), bind("c", &mut c), bind("e", &mut e)]);
+        let mut receiver = Receiver::new([
+            Target::required("a", &mut a),
+            Target::required("c", &mut c),
+            Target::required("e", &mut e),
+        ]);
         assert_eq!(receive(&mut receiver, &file[..len], split), Err(due_at(len, data_start)));
-        let [a, c, e] = receiver.into_bindings();
+        let [a, c, e] = receiver.into_targets();
         let come =
             |range: Range<usize>, bytes: &'static [u8]| (len >= range.end + data_start).then_some(bytes);
         assert_eq!(a.bytes(), come(0..3, b"aaa"));
@@ -253,7 +260,7 @@ fn a_stream_that_goes_on_is_an_error_at_the_first_byte_too_many() {
     for (more, size) in [1, 2, 700].into_iter().flat_map(|more| [1, 3, 1000].map(|size| (more, size))) {
         let overlong = [&file[..], &vec![0; more]].concat();
         let mut a = [0; 3];
-        let mut receiver = Receiver::new([bind("a", &mut a)]);
+        let mut receiver = Receiver::new([Target::required("a", &mut a)]);
         let due = ErrorKind::DataTrailing { needed: 9 }.at(data_start as u64 + 9);
         assert_eq!(receive(&mut receiver, &overlong, Split::Every(size)), Err(due));
     }
@@ -266,9 +273,9 @@ fn progress_tells_how_far_it_has_come() {
     for (index, byte) in file.iter().enumerate() {
         let (come, left) = (index + 1, file.len() - index - 1);
         let due = match come {
-            _ if left == 0 => Reception::Complete,
-            _ if come < data_start => Reception::Header,
-            _ => Reception::Data,
+            _ if left == 0 => Status::Complete,
+            _ if come < data_start => Status::Header,
+            _ => Status::Data,
         };
         assert_eq!(receiver.push(std::slice::from_ref(byte)), Ok(due));
         assert_eq!(receiver.push(&[]), Ok(due), "nothing new is nothing new");
@@ -287,7 +294,7 @@ fn nothing_is_still_to_come_behind_an_error() {
     let mut broken = Receiver::new([]);
     assert!(broken.push(b"\x08\0\0\0\0\0\0\0{]").is_err());
     let mut cut = Receiver::new([]);
-    assert_eq!(cut.push(&file[..20]), Ok(Reception::Header));
+    assert_eq!(cut.push(&file[..20]), Ok(Status::Header));
     assert!(cut.end_of_input().is_err());
     let mut longer = Receiver::new([]);
     assert!(longer.push(&[&file[..], b"x"].concat()).is_err());
@@ -297,19 +304,19 @@ fn nothing_is_still_to_come_behind_an_error() {
 #[test]
 fn a_model_without_data_is_complete_with_its_header() {
     let file = with_header("{}", 0);
-    assert_eq!(Receiver::new([]).push(&file), Ok(Reception::Complete));
+    assert_eq!(Receiver::new([]).push(&file), Ok(Status::Complete));
 }
 
 #[test]
 fn a_buffer_that_is_one_byte_too_small_is_an_error_before_any_data() {
     let (file, data_start) = five_tensors();
     let (mut a, mut c) = ([7; 3], [7; 3]);
-    let mut receiver = Receiver::new([bind("a", &mut a), bind("c", &mut c)]);
+    let mut receiver = Receiver::new([Target::required("a", &mut a), Target::required("c", &mut c)]);
     let due = ErrorKind::BufferLength { needed: 4, capacity: 3 }.at(data_start as u64 + 5 + 3);
-    assert_eq!(receiver.push(&file[..data_start - 1]), Ok(Reception::Header));
+    assert_eq!(receiver.push(&file[..data_start - 1]), Ok(Status::Header));
     assert_eq!(receiver.push(&file[data_start - 1..]), Err(due));
     assert_eq!(receiver.push(&[]), Err(due));
-    assert_eq!(receiver.into_bindings()[0].bytes(), None);
+    assert_eq!(receiver.into_targets()[0].bytes(), None);
     assert_eq!((a, c), ([7; 3], [7; 3]), "nothing was written");
 }
 
@@ -325,12 +332,12 @@ fn a_tensor_that_no_memory_can_hold_does_not_overflow_anything() {
         format!(r#""z":{{"dtype":"U8","shape":[{rest}],"data_offsets":[{},{}]}}"#, 15u64 << 60, u64::MAX);
     let file = with_header(&format!("{{{names},{last}}}"), 3);
     let mut buffer = [0; 1];
-    let mut receiver = Receiver::new([bind_optional("z", &mut buffer)]);
+    let mut receiver = Receiver::new([Target::optional("z", &mut buffer)]);
     let due = ErrorKind::BufferLength { needed: rest, capacity: 1 };
     let error = receiver.push(&file).expect_err("it does not fit");
     assert_eq!(error.kind, due);
     let mut skipping = Receiver::new([]);
-    assert_eq!(skipping.push(&file), Ok(Reception::Data));
+    assert_eq!(skipping.push(&file), Ok(Status::Data));
     assert_eq!(skipping.remaining(), u64::MAX - 3);
 }
 
@@ -338,12 +345,13 @@ fn a_tensor_that_no_memory_can_hold_does_not_overflow_anything() {
 fn a_missing_tensor_is_an_error_at_the_end_of_the_header_unless_it_is_optional() {
     let (file, data_start) = five_tensors();
     let (mut a, mut x, mut y) = ([0; 3], [0; 3], [0; 3]);
-    let mut bindings = [bind("a", &mut a), bind_optional("x", &mut x), bind("y", &mut y)];
-    let due = ErrorKind::NotFound { wanted: Some(2) }.at(data_start as u64);
-    assert_eq!(receive(&mut Receiver::new(&mut bindings[..]), &file, Split::WHOLE), Err(due));
-    assert_eq!(receive(&mut Receiver::new(&mut bindings[..2]), &file, Split::WHOLE), Ok(()));
-    assert_eq!(bindings[0].bytes(), Some(&b"aaa"[..]));
-    assert_eq!((bindings[1].bytes(), bindings[1].info()), (None, None));
+    let mut targets =
+        [Target::required("a", &mut a), Target::optional("x", &mut x), Target::required("y", &mut y)];
+    let due = ErrorKind::NotFound { query: Some(2) }.at(data_start as u64);
+    assert_eq!(receive(&mut Receiver::new(&mut targets[..]), &file, Split::WHOLE), Err(due));
+    assert_eq!(receive(&mut Receiver::new(&mut targets[..2]), &file, Split::WHOLE), Ok(()));
+    assert_eq!(targets[0].bytes(), Some(&b"aaa"[..]));
+    assert_eq!((targets[1].bytes(), targets[1].info()), (None, None));
 }
 
 #[test]
@@ -352,22 +360,22 @@ fn bindings_can_be_used_again_for_another_model() {
     let mut other = file.clone();
     other.splice(file.len() - 9..file.len() - 6, *b"xyz");
     let mut a = [0; 3];
-    let mut bindings = [bind("a", &mut a)];
-    assert_eq!(receive(&mut Receiver::new(&mut bindings), &file, Split::Every(2)), Ok(()));
-    let mut receiver = Receiver::new(&mut bindings);
-    assert_eq!(receiver.push(&other[..20]), Ok(Reception::Header));
-    assert_eq!(receiver.bindings()[0].bytes(), None, "what came before is forgotten");
-    assert_eq!(receive(&mut Receiver::new(&mut bindings), &other, Split::Every(2)), Ok(()));
-    assert_eq!(bindings[0].bytes(), Some(&b"xyz"[..]));
+    let mut targets = [Target::required("a", &mut a)];
+    assert_eq!(receive(&mut Receiver::new(&mut targets), &file, Split::Every(2)), Ok(()));
+    let mut receiver = Receiver::new(&mut targets);
+    assert_eq!(receiver.push(&other[..20]), Ok(Status::Header));
+    assert_eq!(receiver.targets()[0].bytes(), None, "what came before is forgotten");
+    assert_eq!(receive(&mut Receiver::new(&mut targets), &other, Split::Every(2)), Ok(()));
+    assert_eq!(targets[0].bytes(), Some(&b"xyz"[..]));
 }
 
 #[test]
 fn two_buffers_can_be_bound_to_one_tensor() {
     let (file, _) = five_tensors();
     let (mut one, mut two) = ([0; 3], [0; 8]);
-    let mut receiver = Receiver::new([bind("a", &mut one), bind("a", &mut two)]);
+    let mut receiver = Receiver::new([Target::required("a", &mut one), Target::required("a", &mut two)]);
     assert_eq!(receive(&mut receiver, &file, Split::Every(2)), Ok(()));
-    assert!(receiver.bindings().iter().all(|binding| binding.bytes() == Some(b"aaa")));
+    assert!(receiver.targets().iter().all(|target| target.bytes() == Some(b"aaa")));
 }
 
 /// The bytes of each tensor that has any.
@@ -378,20 +386,20 @@ fn route_piece(router: &mut Router<'_>, mut piece: &[u8], contents: &mut Content
     loop {
         let before = piece.len();
         match router.next(&mut piece)? {
-            Routed::NeedInput => {
+            RouterEvent::NeedInput => {
                 assert!(piece.is_empty(), "wants more, but has not consumed all");
                 return Ok(());
             }
-            Routed::Header => assert!(router.index().is_some()),
-            Routed::Data { tensor, offset, bytes } => {
+            RouterEvent::Header => assert!(router.index().is_some()),
+            RouterEvent::Data { tensor, offset, bytes } => {
                 assert!(!bytes.is_empty() && bytes.len() == before - piece.len());
                 let place = contents.entry(tensor.name().to_owned()).or_default();
                 assert_eq!(offset, place.len() as u64, "bytes come in their order");
                 place.extend(bytes);
                 assert!(place.len() as u64 <= tensor.byte_len());
             }
-            Routed::End if piece.is_empty() => return Ok(()),
-            Routed::End => {}
+            RouterEvent::End if piece.is_empty() => return Ok(()),
+            RouterEvent::End => {}
         }
     }
 }
@@ -470,17 +478,17 @@ fn a_router_tells_what_each_byte_belongs_to() {
     let mut storage = IndexStorage::<5, 6, 5>::new();
     let mut router = Router::new(storage.memory());
     assert_eq!(router.remaining(), 8, "as far as anyone knows");
-    assert_eq!(router.next(&mut &file[..8]), Ok(Routed::NeedInput));
+    assert_eq!(router.next(&mut &file[..8]), Ok(RouterEvent::NeedInput));
     assert_eq!(router.remaining(), data_start as u64 - 8);
     let mut input = &file[8..data_start + 4];
-    assert_eq!(router.next(&mut input), Ok(Routed::Header));
+    assert_eq!(router.next(&mut input), Ok(RouterEvent::Header));
     assert_eq!((input, router.remaining()), (&b"aaab"[..], 9), "the header is all that was consumed");
     let [a, b] =
         ["a", "b"].map(|name| router.index().and_then(|index| index.find(name).ok()?).expect("it is there"));
-    assert_eq!(router.next(&mut input), Ok(Routed::Data { tensor: a, offset: 0, bytes: b"aaa" }));
-    assert_eq!(router.next(&mut input), Ok(Routed::Data { tensor: b, offset: 0, bytes: b"b" }));
-    assert_eq!(router.next(&mut input), Ok(Routed::NeedInput));
-    assert_eq!(router.next(&mut &b"bcCcC"[..]), Ok(Routed::Data { tensor: b, offset: 1, bytes: b"b" }));
+    assert_eq!(router.next(&mut input), Ok(RouterEvent::Data { tensor: a, offset: 0, bytes: b"aaa" }));
+    assert_eq!(router.next(&mut input), Ok(RouterEvent::Data { tensor: b, offset: 0, bytes: b"b" }));
+    assert_eq!(router.next(&mut input), Ok(RouterEvent::NeedInput));
+    assert_eq!(router.next(&mut &b"bcCcC"[..]), Ok(RouterEvent::Data { tensor: b, offset: 1, bytes: b"b" }));
 }
 
 #[test]

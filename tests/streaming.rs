@@ -8,9 +8,9 @@ use embedded_io::Read;
 use embedded_safetensors::{
     Error, ErrorKind, Model, ReadAt, ReadError, TensorInfo, TensorReader,
     header::Entry,
-    query::Wanted,
+    query::Query,
     tensor::MAX_RANK,
-    validate::{Slot, check_header},
+    validate::{SortSlot, validate_header},
 };
 use support::contents::tensor_of;
 use support::context::Context;
@@ -99,7 +99,8 @@ impl Sample {
     fn new((number, vector): (usize, Vector)) -> Self {
         let file = vector.bytes();
         let verdict = judge(&file).map(|_| ());
-        let in_order = check_header(&file, &mut []).map_err(|error| error.kind) != Err(ErrorKind::OutOfOrder);
+        let in_order =
+            validate_header(&file, &mut []).map_err(|error| error.kind) != Err(ErrorKind::OutOfOrder);
         Self { number, vector, file, verdict, in_order }
     }
 
@@ -163,9 +164,9 @@ fn every_tensor_comes_out<D: Door>(sample: &Sample, reads: &[Reads]) {
     for way in sample.ways(reads) {
         let _context = Context(|| format!("{}, {way:?}", sample.vector.id));
         let storage = sample.storage(way.reads);
-        let (mut window, mut slots) = (vec![0; way.window], vec![Slot::EMPTY; way.slots]);
+        let (mut window, mut slots) = (vec![0; way.window], vec![SortSlot::EMPTY; way.slots]);
         let source = D::source(&storage);
-        let mut model = Model::open_sorting(source, &mut slots, &mut window).expect("it is sound");
+        let mut model = Model::open_unordered(source, &mut slots, &mut window).expect("it is sound");
         what_is_listed_comes_out(&sample.vector, &sample.file, &mut model, &mut window);
         what_is_wanted_comes_out(sample, &mut model, &mut window);
         what_is_indexed_comes_out(sample, &mut model, &mut window);
@@ -185,7 +186,7 @@ fn what_is_listed_comes_out<S: ReadAt<Error: Debug>>(
     for (_, info) in &tensors {
         let expected = &file[place(model.summary().data_start, info)];
         let mut buffer = vec![0; expected.len()];
-        assert_eq!(model.tensor(info).unwrap().read_all(&mut buffer).unwrap(), expected);
+        assert_eq!(model.reader(info).unwrap().read_to_end(&mut buffer).unwrap(), expected);
     }
     if let Some(table) = vector.table() {
         let mut listed: Vec<table::Tensor> = tensors.into_iter().map(|(tensor, _)| tensor).collect();
@@ -202,7 +203,7 @@ fn list<S: ReadAt<Error: Debug>>(
 ) -> Option<Vec<(table::Tensor, TensorInfo)>> {
     let mut tensors = vec![];
     let take = |entry: &Entry<'_>| tensors.push((tensor_of(entry), entry.info));
-    match model.visit(&mut vec![0; name_len], window, take) {
+    match model.for_each(&mut vec![0; name_len], window, take) {
         Err(ReadError::Format(Error { kind: ErrorKind::Rank { limit: 8 }, .. })) => None,
         outcome => {
             outcome.expect("it is sound");
@@ -218,7 +219,7 @@ fn what_is_wanted_comes_out<S: ReadAt<Error: Debug>>(
 ) {
     let rows = sample.vector.tensors.as_deref().unwrap_or(&[]);
     let rows: Vec<&TensorRow> = rows.iter().filter(|row| row.shape.len() <= MAX_RANK).collect();
-    let mut wanted: Vec<Wanted<'_>> = rows.iter().map(|row| Wanted::new(&row.name)).collect();
+    let mut wanted: Vec<Query<'_>> = rows.iter().map(|row| Query::required(&row.name)).collect();
     model.find_all(&mut wanted, window).expect("they are there");
     for (row, wanted) in rows.iter().zip(&wanted) {
         let info = wanted.info().expect("it is found");
@@ -226,7 +227,7 @@ fn what_is_wanted_comes_out<S: ReadAt<Error: Debug>>(
         assert_eq!((info.dtype().name(), info.shape().dims()), (&row.dtype[..], &row.shape[..]));
         assert_eq!(model.find(&row.name, window).expect("it is there"), Some(info));
         let mut buffer = vec![0; sample.file.len()];
-        assert_eq!(sha256(model.tensor(wanted).unwrap().read_all(&mut buffer).unwrap()), row.sha256);
+        assert_eq!(sha256(model.reader(wanted).unwrap().read_to_end(&mut buffer).unwrap()), row.sha256);
     }
 }
 
@@ -238,12 +239,12 @@ fn what_is_indexed_comes_out<S: ReadAt<Error: Debug>>(
 ) {
     let size = model.index_size(window).expect("it is sound");
     let mut memory = Memory::of(size);
-    let index = model.index(memory.lend(), window).expect("it is sound");
+    let index = model.build_index(memory.lend(), window).expect("it is sound");
     for row in sample.vector.tensors.as_deref().unwrap_or(&[]) {
         let tensor = index.find(&row.name).expect("it is sound").expect("it is there");
         assert_eq!(tensor.dims(), row.shape);
         let mut buffer = vec![0; sample.file.len()];
-        assert_eq!(sha256(model.tensor(&tensor).unwrap().read_all(&mut buffer).unwrap()), row.sha256);
+        assert_eq!(sha256(model.reader(&tensor).unwrap().read_to_end(&mut buffer).unwrap()), row.sha256);
     }
 }
 
@@ -257,8 +258,8 @@ fn every_buffer_does<D: Door>(sample: &Sample, reads: &[Reads]) {
 
 fn every_buffer_does_for<D: Door>(sample: &Sample, storage: &Storage<'_>) {
     let mut window = vec![0; 4096];
-    let mut slots = [Slot::EMPTY; 64];
-    let mut model = Model::open_sorting(D::source(storage), &mut slots, &mut window).expect("it is sound");
+    let mut slots = [SortSlot::EMPTY; 64];
+    let mut model = Model::open_unordered(D::source(storage), &mut slots, &mut window).expect("it is sound");
     let data_start = model.summary().data_start;
     let tensors = list(&mut model, sample.file.len(), &mut window).unwrap_or_default();
     for (number, (_, info)) in tensors.iter().take(100).enumerate() {
@@ -268,11 +269,11 @@ fn every_buffer_does_for<D: Door>(sample: &Sample, storage: &Storage<'_>) {
         let sizes = [unit, 3, 17, 512, tensor.bytes.len()].into_iter().filter(|&size| size >= unit);
         for size in share::part(sizes, sample.number + number) {
             let _context = Context(|| format!("{info:?}, a buffer of {size}"));
-            tensor.in_chunks(model.tensor(info).unwrap(), &mut vec![0; size]);
-            tensor.in_blocks(model.tensor(info).unwrap(), &mut vec![0; size]);
-            tensor.as_they_come(model.tensor(info).unwrap(), &mut vec![0; size]);
-            tensor.anywhere(model.tensor(info).unwrap(), &mut vec![0; size]);
-            tensor.in_leaps(model.tensor(info).unwrap(), &mut vec![0; size]);
+            tensor.in_chunks(model.reader(info).unwrap(), &mut vec![0; size]);
+            tensor.in_blocks(model.reader(info).unwrap(), &mut vec![0; size]);
+            tensor.as_they_come(model.reader(info).unwrap(), &mut vec![0; size]);
+            tensor.anywhere(model.reader(info).unwrap(), &mut vec![0; size]);
+            tensor.in_leaps(model.reader(info).unwrap(), &mut vec![0; size]);
         }
     }
 }
@@ -371,11 +372,11 @@ impl Tensor<'_> {
         let first = reader.next_chunk(buffer).unwrap().map_or(0, <[u8]>::len);
         let second = first.min(self.bytes.len() - first);
         reader.skip(second as u64).expect("it is inside");
-        assert_eq!(reader.read_all(&mut rest).unwrap(), &self.bytes[first + second..]);
+        assert_eq!(reader.read_to_end(&mut rest).unwrap(), &self.bytes[first + second..]);
         let third = self.bytes.len() - self.bytes.len() / 3;
         reader.seek(third as u64).expect("it is inside");
-        assert_eq!(reader.read_all(&mut rest).unwrap(), &self.bytes[third..]);
-        assert_eq!(reader.read_all(&mut []).unwrap(), b"");
+        assert_eq!(reader.read_to_end(&mut rest).unwrap(), &self.bytes[third..]);
+        assert_eq!(reader.read_to_end(&mut []).unwrap(), b"");
     }
 }
 
@@ -383,15 +384,19 @@ fn is_judged_alike<D: Door>(sample: &Sample, reads: &[Reads]) {
     for way in sample.ways(reads) {
         let _context = Context(|| format!("{}, {way:?}", sample.vector.id));
         let storage = sample.storage(way.reads);
-        let (mut window, mut slots) = (vec![0; way.window], vec![Slot::EMPTY; way.slots]);
+        let (mut window, mut slots) = (vec![0; way.window], vec![SortSlot::EMPTY; way.slots]);
         assert_eq!(verdict(D::source(&storage), &mut slots, &mut window), sample.verdict);
     }
 }
 
-fn verdict<S: ReadAt<Error: Debug>>(source: S, slots: &mut [Slot], window: &mut [u8]) -> Result<(), Error> {
-    let judge = |source, slots: &mut [Slot], window: &mut [u8]| {
-        let mut model = Model::open_sorting(source, slots, window)?;
-        model.check_names([1, 2], &mut vec![Slot::EMPTY; slots.len().max(16)], &mut [0; 16], window)
+fn verdict<S: ReadAt<Error: Debug>>(
+    source: S,
+    slots: &mut [SortSlot],
+    window: &mut [u8],
+) -> Result<(), Error> {
+    let judge = |source, slots: &mut [SortSlot], window: &mut [u8]| {
+        let mut model = Model::open_unordered(source, slots, window)?;
+        model.validate_names([1, 2], &mut vec![SortSlot::EMPTY; slots.len().max(16)], &mut [0; 16], window)
     };
     judge(source, slots, window).map_err(error_of_the_file)
 }

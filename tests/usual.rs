@@ -3,15 +3,15 @@
 use embedded_safetensors::{
     Dtype, Error, View,
     header::{Entries, Item},
-    validate::{HeaderCheck, Progress, Slot, Summary, check_header},
+    validate::{Progress, SortSlot, Summary, Validator, validate_header},
 };
 use support::file::with_header;
 use support::random::Random;
 use support::share;
 
 /// What the parser says alone: nothing can be recognised in single bytes.
-fn byte_by_byte(file: &[u8], slots: &mut [Slot]) -> Result<Summary, Error> {
-    let mut check = HeaderCheck::new(Some(file.len() as u64), slots);
+fn byte_by_byte(file: &[u8], slots: &mut [SortSlot]) -> Result<Summary, Error> {
+    let mut check = Validator::new(Some(file.len() as u64), slots);
     let mut at = 0;
     loop {
         let mut byte = &file[at..(at + 1).min(file.len())];
@@ -25,8 +25,8 @@ fn byte_by_byte(file: &[u8], slots: &mut [Slot]) -> Result<Summary, Error> {
 
 /// What the scanner says token by token, all of the file being there.
 fn by_token(file: &[u8]) -> Result<Summary, Error> {
-    let mut slots = [Slot::EMPTY; 2];
-    let mut check = HeaderCheck::new(Some(file.len() as u64), &mut slots).by_token();
+    let mut slots = [SortSlot::EMPTY; 2];
+    let mut check = Validator::new(Some(file.len() as u64), &mut slots).by_token();
     loop {
         match check.push(&mut &*file)? {
             Progress::Done => return Ok(check.summary().expect("proven")),
@@ -37,22 +37,22 @@ fn by_token(file: &[u8]) -> Result<Summary, Error> {
 }
 
 fn compare(file: &[u8]) -> Result<Summary, Error> {
-    let whole = check_header(file, &mut [Slot::EMPTY; 2]);
+    let whole = validate_header(file, &mut [SortSlot::EMPTY; 2]);
     assert_eq!(whole, by_token(file), "{}", String::from_utf8_lossy(file));
-    assert_eq!(whole, byte_by_byte(file, &mut [Slot::EMPTY; 2]), "{}", String::from_utf8_lossy(file));
-    assert_eq!(check_header(file, &mut []), byte_by_byte(file, &mut []), "without slots");
+    assert_eq!(whole, byte_by_byte(file, &mut [SortSlot::EMPTY; 2]), "{}", String::from_utf8_lossy(file));
+    assert_eq!(validate_header(file, &mut []), byte_by_byte(file, &mut []), "without slots");
     for size in [1, 50, 90] {
         assert_eq!(in_pieces(file, size), whole, "{size} at a time: {}", String::from_utf8_lossy(file));
     }
     let view = View::parse(file).map(|view| view.summary());
-    assert_eq!(view, check_header(file, &mut []), "a view of {}", String::from_utf8_lossy(file));
+    assert_eq!(view, validate_header(file, &mut []), "a view of {}", String::from_utf8_lossy(file));
     whole
 }
 
 /// Some entries stand whole in a piece, and some do not.
 fn in_pieces(file: &[u8], size: usize) -> Result<Summary, Error> {
-    let mut slots = [Slot::EMPTY; 2];
-    let mut check = HeaderCheck::new(Some(file.len() as u64), &mut slots);
+    let mut slots = [SortSlot::EMPTY; 2];
+    let mut check = Validator::new(Some(file.len() as u64), &mut slots);
     loop {
         let at = usize::try_from(check.position()).expect("small");
         let mut piece = &file[at..(at + size).min(file.len())];
@@ -274,7 +274,7 @@ fn tensors_in_any_order() {
 }
 
 /// The compiler denies what takes it long: this does not build if headers are read slowly in a `const`.
-const MANY: Summary = match check_header(FILE.as_flattened(), &mut []) {
+const MANY: Summary = match validate_header(FILE.as_flattened(), &mut []) {
     Ok(summary) => summary,
     Err(_) => panic!("the file is sound"),
 };

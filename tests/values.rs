@@ -7,7 +7,7 @@ use embedded_safetensors::io::FileLen;
 use embedded_safetensors::{
     Dtype, Error, ErrorKind, Model, ReadAt, ReadError, Shape, TensorInfo, TensorReader,
     reader::{Contiguous, Values},
-    tensor::{Locate, Location},
+    tensor::{Located, Location},
     values::Element,
 };
 use support::context::Context;
@@ -185,7 +185,7 @@ impl<S: ReadAt> Reader<S> {
 
 impl<S: ReadAt<Error: Debug>, T: Value> Scene<'_, S, T> {
     fn tensor(&mut self) -> TensorReader<'_, &mut S> {
-        self.model.tensor(self.info).expect("it is this file's")
+        self.model.reader(self.info).expect("it is this file's")
     }
 
     fn values(&mut self) -> Reader<&mut S> {
@@ -232,7 +232,7 @@ fn as_type<T: Value, S: ReadAt<Error: Debug>>(
     for loss in [Loss::None, Loss::Rounded] {
         let _context = Context(|| format!("{:?}, {loss:?}", T::DTYPE));
         let mut in_memory = Model::open(file, &mut [0; 512]).expect("it is sound");
-        let mut reader = Reader::new(loss, in_memory.tensor(info).expect("it is this file's").values());
+        let mut reader = Reader::new(loss, in_memory.reader(info).expect("it is this file's").values());
         let mut expected = [T::default(); 160];
         let Ok(expected) = reader.read(&mut expected) else { continue };
         assert_eq!(expected.len() as u64, 80 * if info.dtype() == Dtype::C64 { 2 } else { 1 });
@@ -352,7 +352,7 @@ fn read_t(dtype: &str, shape: &[u64], bytes: &[u8], read: impl Fn(Tensor<'_, '_>
     let mut model = Model::open(&storage, &mut [0; 256]).expect("it is sound");
     let info = model.find("t", &mut [0; 256]).expect("it is sound").expect("it is there");
     storage.follow(Plan::default());
-    read(model.tensor(&info).expect("it is this file's"), &storage);
+    read(model.reader(&info).expect("it is this file's"), &storage);
 }
 
 fn usage<T: Debug>(outcome: Result<T, ReadError<Fault>>) -> Error {
@@ -575,7 +575,7 @@ fn rows_are_what_has_the_same_outermost_index() {
 /// Says that a tensor has the dimensions of another.
 struct Mixed(TensorInfo, Vec<u64>);
 
-impl Locate for Mixed {
+impl Located for Mixed {
     fn locate(&self) -> Result<Location, Error> {
         self.0.locate()
     }
@@ -593,8 +593,8 @@ fn dimensions_of_another_tensor_lead_to_no_other_bytes() {
     for dims in [[3, 3], [2, 4], [u64::MAX, 2], [1 << 33, 1 << 33]] {
         let mixed = Mixed(info, dims.to_vec());
         for outcome in [
-            model.tensor(&mixed).and_then(|reader| reader.row(0).map(|_| ())),
-            model.tensor(&mixed).and_then(|reader| reader.rows(0..1).map(|_| ())),
+            model.reader(&mixed).and_then(|reader| reader.row(0).map(|_| ())),
+            model.reader(&mixed).and_then(|reader| reader.rows(0..1).map(|_| ())),
         ] {
             assert!(matches!(outcome, Err(Error { kind: ErrorKind::OutsideTensor { .. }, .. })), "{dims:?}");
         }

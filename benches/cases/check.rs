@@ -3,7 +3,7 @@
 
 use std::hint::black_box;
 
-use embedded_safetensors::validate::HeaderCheck;
+use embedded_safetensors::validate::Validator;
 
 use super::headers::{Header, Model};
 use super::{Amount, Case, KIB, Measure, contender, ours, reference, size};
@@ -50,7 +50,7 @@ fn measure_model(measure: &mut dyn Measure, model: &Model, chunks: Vec<(usize, S
 }
 
 fn check(model: &Model, chunk: usize) {
-    let mut check = HeaderCheck::new(Some(model.bytes.len() as u64), &mut []);
+    let mut check = Validator::new(Some(model.bytes.len() as u64), &mut []);
     for mut chunk in model.header().chunks(chunk) {
         assert!(check.push(&mut chunk).is_ok());
     }

@@ -54,7 +54,8 @@ fn in_pass(measure: &mut dyn Measure, case: Case, model: &Model) {
     let ours = ours(|| {
         let (mut window, mut name, mut bytes) = ([0; 4 * KIB], [0; 256], 0);
         let mut opened = Opened::open(&black_box(model).bytes[..], &mut window).expect("it is sound");
-        let visited = opened.visit(&mut name, &mut window, |entry| bytes += black_box(entry).info.byte_len());
+        let visited =
+            opened.for_each(&mut name, &mut window, |entry| bytes += black_box(entry).info.byte_len());
         visited.expect("it is sound");
         bytes
     });

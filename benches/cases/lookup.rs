@@ -3,7 +3,7 @@
 
 use std::hint::black_box;
 
-use embedded_safetensors::{Model as Opened, View, query::Wanted};
+use embedded_safetensors::{Model as Opened, View, query::Query};
 
 use super::headers::{Header, Model};
 use super::index::Memory;
@@ -68,7 +68,7 @@ fn in_pass(measure: &mut dyn Measure, case: Case, model: &Model) {
     let ours = ours(|| {
         let mut window = [0; 4 * KIB];
         let mut opened = Opened::open(&black_box(model).bytes[..], &mut window).expect("it is sound");
-        let mut wanted: Vec<Wanted<'_>> = names.iter().map(|name| Wanted::new(name)).collect();
+        let mut wanted: Vec<Query<'_>> = names.iter().map(|name| Query::required(name)).collect();
         opened.find_all(&mut wanted, &mut window).expect("they are there");
         black_box(wanted);
     });

@@ -43,7 +43,7 @@ fn measure_part(measure: &mut dyn Measure, what: String, rows: Range<usize>, col
     let mut contenders = vec![
         ours(|| {
             let mut slice = tensor.reader().slice(black_box(&ranges)).expect("it lies inside");
-            assert!(slice.read_all(copy).is_ok());
+            assert!(slice.read_to_end(copy).is_ok());
         }),
         reference(|| {
             let mut left = &mut by_reference[..];

@@ -50,7 +50,7 @@ fn by_reference(model: &Model, data: &[u8]) -> Vec<u8> {
 }
 
 fn write_many(tensors: &[TensorSpec<'_>], order: &mut [u32], data: &[u8], file: &mut [u8]) {
-    let plan = FileSpec::new(tensors).sorted(order).expect("it can be written");
+    let plan = FileSpec::new(tensors).plan_sorted(order).expect("it can be written");
     let mut writer = Writer::new(file, plan, &mut [0; 4096]).expect("there is room");
     for _ in tensors {
         writer.write_bytes(data).expect("there is room");

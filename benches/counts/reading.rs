@@ -6,8 +6,8 @@ use embedded_safetensors::{
     Model, View,
     header::{Entries, Item},
     index::{IndexMemory, IndexRecord},
-    query::Wanted,
-    validate::{DuplicateCheck, HeaderCheck, Progress, Slot},
+    query::Query,
+    validate::{DuplicateFinder, Progress, SortSlot, Validator},
 };
 use std::hint::black_box;
 
@@ -29,7 +29,7 @@ pub fn take() {
 }
 
 fn check(file: &[u8], len: usize) {
-    let mut check = HeaderCheck::new(Some(file.len() as u64), &mut []);
+    let mut check = Validator::new(Some(file.len() as u64), &mut []);
     let mut pieces = black_box(file).chunks(len);
     let end = pieces.find_map(|mut piece| match check.push(&mut piece) {
         Ok(Progress::NeedInput) => None,
@@ -66,8 +66,8 @@ fn find(spelling: &str, file: &[u8]) {
         let found = model.find(black_box(middle), &mut [0; WINDOW]);
         assert!(found.is_ok_and(|found| found.is_some()));
     });
-    let mut wanted: Vec<Wanted<'_>> =
-        names.iter().step_by(TENSORS / 12 + 1).map(|name| Wanted::new(name)).collect();
+    let mut wanted: Vec<Query<'_>> =
+        names.iter().step_by(TENSORS / 12 + 1).map(|name| Query::required(name)).collect();
     assert_eq!(wanted.len(), 12);
     path(&format!("find 12 of {TENSORS}, {spelling}"), || {
         model.find_all(black_box(&mut wanted), &mut [0; WINDOW]).expect("they are there");
@@ -92,8 +92,8 @@ fn view(file: &[u8]) {
 }
 
 fn find_duplicates(file: &[u8]) {
-    let (mut slots, mut text) = (vec![Slot::EMPTY; 2 * TENSORS], [0; WINDOW]);
-    let mut check = DuplicateCheck::new([1, 2], &mut slots, &mut text);
+    let (mut slots, mut text) = (vec![SortSlot::EMPTY; 2 * TENSORS], [0; WINDOW]);
+    let mut check = DuplicateFinder::new([1, 2], &mut slots, &mut text);
     while check.push(&mut black_box(file)) == Ok(Progress::Rewind) {}
     assert_eq!(check.push(&mut &[][..]), Ok(Progress::Done));
 }

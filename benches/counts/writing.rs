@@ -5,7 +5,7 @@ use crate::path;
 use crate::vector::{self, VALUES};
 use embedded_safetensors::{
     View,
-    tensor::Locate,
+    tensor::Located,
     write::{FilePlan, FileSpec, TensorSpec, Writer},
 };
 use std::hint::black_box;
@@ -27,9 +27,9 @@ fn write(spelling: Spelling) {
         described.map(|(tensor, name)| TensorSpec::new(name, tensor.dtype(), tensor.dims())).collect();
     let mut order = vec![0; TENSORS];
     path(&format!("sort {TENSORS} tensors, {name}"), || {
-        black_box(FileSpec::new(black_box(&tensors)).sorted(&mut order).expect("it can be written"));
+        black_box(FileSpec::new(black_box(&tensors)).plan_sorted(&mut order).expect("it can be written"));
     });
-    let plan = FileSpec::new(&tensors).sorted(&mut order).expect("it can be written");
+    let plan = FileSpec::new(&tensors).plan_sorted(&mut order).expect("it can be written");
     path(&format!("encode a header, {name}"), || encode(plan));
     path(&format!("write a file, {name}"), || write_file(plan));
 }
@@ -47,7 +47,7 @@ fn write_file(plan: FilePlan<'_>) {
     let mut file = vec![0; usize::try_from(plan.file_len()).expect("it is small")];
     let mut writer = Writer::new(&mut file[..], plan, &mut [0; 4096]).expect("there is room");
     let zeros = [0; 1 << 17];
-    while let Some(due) = writer.due() {
+    while let Some(due) = writer.next_tensor() {
         let bytes = usize::try_from(due.remaining).expect("it is small");
         writer.write_bytes(black_box(&zeros[..bytes])).expect("there is room");
     }

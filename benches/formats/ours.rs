@@ -45,7 +45,7 @@ fn find(file: &[u8]) -> &[u8] {
 
 /// As a program does that needs no more than a file: made in memory.
 fn save(path: &Path, values: &[f32]) {
-    let plan = vector::spec().in_order().expect("it can be written");
+    let plan = vector::spec().plan().expect("it can be written");
     let mut file = Vec::with_capacity(usize::try_from(plan.file_len()).expect("it fits into memory"));
     vector::write_to(&mut file, plan, values);
     fs::write(path, &file).expect("there is room");

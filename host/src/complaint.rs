@@ -9,11 +9,11 @@ use crate::source::Source;
 use crate::text::shown_text;
 use embedded_safetensors::{
     error::Class,
-    file::{FileError, FileFault},
+    file::{FileError, FileErrorKind},
 };
 use safetensors_files::{
-    EditError, EditFault,
-    shards::{ShardError, ShardFault},
+    EditError, EditErrorKind,
+    shards::{ShardError, ShardErrorKind},
 };
 use std::io;
 use std::path::Path;
@@ -169,7 +169,7 @@ impl From<io::Error> for Complaint {
 /// What the library says of a file, with the system's words as everywhere here.
 impl From<FileError> for Complaint {
     fn from(error: FileError) -> Self {
-        Self::of_file(error.path(), error.fault())
+        Self::of_file(error.path(), error.kind())
     }
 }
 
@@ -183,9 +183,9 @@ impl From<EditError> for Complaint {
 /// The same of models in several files.
 impl From<ShardError> for Complaint {
     fn from(error: ShardError) -> Self {
-        let (path, sentence) = (error.path(), error.fault().to_string());
-        match (error.fault(), error.fault().class()) {
-            (ShardFault::File(error), _) => Self::of_edit(error),
+        let (path, sentence) = (error.path(), error.kind().to_string());
+        match (error.kind(), error.kind().class()) {
+            (ShardErrorKind::File(error), _) => Self::of_edit(error),
             (_, Some(Class::File)) => Self::bad(path, "shards", sentence),
             (_, Some(Class::Limit)) => Self::said(Some(path), Exit::Failed, "limit", sentence),
             _ => Self::about(path, sentence),
@@ -197,25 +197,27 @@ impl Complaint {
     fn of_edit(error: &EditError) -> Self {
         let (path, said) =
             (error.path(), |kind, sentence| Self::said(Some(error.path()), Exit::Failed, kind, sentence));
-        match error.fault() {
-            EditFault::File(fault) => Self::of_file(path, fault),
-            EditFault::Stopped => Self::interrupted(),
-            EditFault::Input(error) => {
+        match error.kind() {
+            EditErrorKind::File(fault) => Self::of_file(path, fault),
+            EditErrorKind::Stopped => Self::interrupted(),
+            EditErrorKind::Input(error) => {
                 said("io", format!("cannot read what it is to hold: {}", sentence(error)))
             }
             fault => said("usage", fault.to_string()),
         }
     }
 
-    fn of_file(path: &Path, fault: &FileFault) -> Self {
+    fn of_file(path: &Path, fault: &FileErrorKind) -> Self {
         let said = |kind, sentence| Self::said(Some(path), Exit::Failed, kind, sentence);
         match fault {
-            FileFault::System { action: "write" | "replace", error } => Self::cannot_write(path, error),
-            FileFault::System { action, error } => {
+            FileErrorKind::System { action: "write" | "replace", error } => Self::cannot_write(path, error),
+            FileErrorKind::System { action, error } => {
                 said("io", format!("cannot {action} it: {}", sentence(error)))
             }
-            FileFault::Changed => Self::not_read(path, NotRead::changed()),
-            FileFault::Format(fault) | FileFault::Twice { error: fault, .. } => Self::of_format(path, fault),
+            FileErrorKind::Changed => Self::not_read(path, NotRead::changed()),
+            FileErrorKind::Format(fault) | FileErrorKind::Twice { error: fault, .. } => {
+                Self::of_format(path, fault)
+            }
             fault => said("usage", fault.to_string()),
         }
     }

@@ -9,7 +9,7 @@ use embedded_safetensors::{
     Error, ErrorKind, Model, ReadError,
     header::Event,
     index::OwnedIndex,
-    validate::{Slot, Summary},
+    validate::{SortSlot, Summary},
 };
 use std::hash::{BuildHasher, RandomState};
 use std::ops::ControlFlow;
@@ -69,7 +69,7 @@ fn judge_in_passes(source: &mut Source, data: Data) -> Result<Summary, Failure> 
     let (slots, mut window) = (&mut slots.slots, vec![0; BUFFER]);
     if source.len().is_none() {
         // How long a stream is, is known at its end, to which only a sound header leads.
-        let data_len = match Model::open_sorting(&mut *source, slots, &mut window) {
+        let data_len = match Model::open_unordered(&mut *source, slots, &mut window) {
             Ok(model) => model.summary().data_len,
             // More than any file has; the error tells how much this one has.
             Err(ReadError::Format(Error { kind: ErrorKind::DataShort { needed, .. }, .. })) => needed,
@@ -78,11 +78,11 @@ fn judge_in_passes(source: &mut Source, data: Data) -> Result<Summary, Failure> 
         let data_start = source.header_end()?;
         source.take_in_data(data_start, data_len, data)?;
     }
-    let mut model = Model::open_sorting(source, slots, &mut window)?;
+    let mut model = Model::open_unordered(source, slots, &mut window)?;
     let (summary, chance) = (model.summary(), RandomState::new());
     // No name is longer than the header.
     let mut text = vec![0; usize::try_from(summary.data_start).unwrap_or(NAME_MEMORY).min(NAME_MEMORY)];
-    model.check_names([chance.hash_one(0), chance.hash_one(1)], slots, &mut text, &mut window)?;
+    model.validate_names([chance.hash_one(0), chance.hash_one(1)], slots, &mut text, &mut window)?;
     Ok(summary)
 }
 
@@ -103,7 +103,7 @@ fn count_names(source: &mut Source) -> Result<u64, NotRead> {
 
 /// Slots out of as many as all threads together may have.
 struct Slots {
-    slots: Vec<Slot>,
+    slots: Vec<SortSlot>,
     taken: u64,
 }
 
@@ -120,7 +120,7 @@ impl Slots {
         }
         *free -= taken;
         drop(free);
-        Self { slots: (0..taken).map(|_| Slot::EMPTY).collect(), taken }
+        Self { slots: (0..taken).map(|_| SortSlot::EMPTY).collect(), taken }
     }
 }
 

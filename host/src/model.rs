@@ -9,7 +9,7 @@ use crate::text::{counted, quoted};
 use embedded_safetensors::FileModel;
 use safetensors_files::{
     padding_of,
-    shards::{ShardFault, ShardedModel},
+    shards::{ShardErrorKind, ShardedModel},
 };
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -203,13 +203,15 @@ pub fn file_alone_in(path: &Path) -> io::Result<Option<PathBuf>> {
 }
 
 fn open_shards(path: &Path) -> Result<Files, Complaint> {
-    ShardedModel::open(path).map(Files::Several).or_else(|error| match error.fault() {
+    ShardedModel::open(path).map(Files::Several).or_else(|error| match error.kind() {
         // Of a shard the report is shown that `check` gives.
-        ShardFault::File(shard) if !is_sharded(shard.path()) => {
+        ShardErrorKind::File(shard) if !is_sharded(shard.path()) => {
             Err(open_part(shard.path()).err().unwrap_or_else(|| error.into()))
         }
         // The whole model is in one file, as others name it.
-        ShardFault::NoIndex if path.join(WHOLE).is_file() => Ok(Files::One(open_part(&path.join(WHOLE))?)),
+        ShardErrorKind::NoIndex if path.join(WHOLE).is_file() => {
+            Ok(Files::One(open_part(&path.join(WHOLE))?))
+        }
         _ => Err(error.into()),
     })
 }

@@ -4,7 +4,7 @@ use crate::failure::NotRead;
 use crate::source::Source;
 use embedded_safetensors::{
     FileModel,
-    file::{FileError, FileFault},
+    file::{FileError, FileErrorKind},
 };
 use std::fs::{File, Metadata};
 use std::io::{self, ErrorKind, Read, Seek};
@@ -62,7 +62,7 @@ pub fn is_interrupted(path: &Path) -> bool {
 }
 
 fn is_interruption(error: &FileError) -> bool {
-    matches!(error.fault(), FileFault::Interrupted)
+    matches!(error.kind(), FileErrorKind::Interrupted)
 }
 
 /// Standard input may be a file that somebody has read the beginning of: what is left counts then.

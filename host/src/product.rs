@@ -3,8 +3,8 @@
 use crate::complaint::Complaint;
 use crate::siblings::is_absent;
 use crate::work::listen;
-use embedded_safetensors::file::FileFault;
-use safetensors_files::{AtomicFile, ClosedFile, EditError, EditFault};
+use embedded_safetensors::file::FileErrorKind;
+use safetensors_files::{AtomicFile, ClosedFile, EditError, EditErrorKind};
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Seek, SeekFrom, StdoutLock, Write};
 use std::path::{Path, PathBuf};
@@ -132,8 +132,8 @@ impl Write for Product {
 
 /// Whatever the system could not do, it was for writing the file.
 fn cannot_write(error: EditError) -> Complaint {
-    match error.fault() {
-        EditFault::File(FileFault::System { error: reason, .. }) => {
+    match error.kind() {
+        EditErrorKind::File(FileErrorKind::System { error: reason, .. }) => {
             Complaint::cannot_write(error.path(), reason)
         }
         _ => error.into(),

@@ -207,7 +207,7 @@ fn read_index(path: &Path) -> Result<Option<ShardIndex>, Complaint> {
     }
     match ShardIndex::open(path, &ShardLimits::USUAL) {
         Ok(index) => Ok(Some(index)),
-        Err(error) if error.fault().class() == Some(Class::File) => Ok(Some(ShardIndex::new())),
+        Err(error) if error.kind().class() == Some(Class::File) => Ok(Some(ShardIndex::new())),
         Err(error) => Err(error.into()),
     }
 }

@@ -20,7 +20,7 @@ fn row(storage: &[u8]) -> Result<Vec<f32>, Box<dyn Error>> {
     let (mut file, index) = Model::open_indexed(storage, memory.memory(), &mut window)?;
     let weight = index.find(model::FC1_WEIGHT.name)?.ok_or("no weight")?;
     let mut values = [0.0_f32; model::LARGEST_ROW_ELEMENTS];
-    let row = file.tensor(&weight)?.row(1)?.read(&mut values)?;
+    let row = file.reader(&weight)?.row(1)?.read(&mut values)?;
     // The end.
     Ok(row.to_vec())
 }

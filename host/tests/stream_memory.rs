@@ -23,7 +23,7 @@ fn main() {
 
 #[cfg(target_os = "linux")]
 mod measured {
-    use embedded_safetensors::{FileModel, Model, ReadAt, TensorReader, header::Entry, query::Wanted};
+    use embedded_safetensors::{FileModel, Model, ReadAt, TensorReader, header::Entry, query::Query};
     use safetensors_0_8::SafeTensors;
     use safetensors_0_8::tensor::TensorView;
     use std::fs::File;
@@ -225,10 +225,10 @@ mod measured {
     fn model(path: &str) -> u64 {
         let (file, mut buffer) = (File::open(path).expect("the file"), [0; 4096]);
         let mut model = open(&file, &mut buffer);
-        let (names, mut wanted) = (["hole", "small"], ["hole", "small"].map(Wanted::new));
+        let (names, mut wanted) = (["hole", "small"], ["hole", "small"].map(Query::required));
         model.find_all(&mut wanted, &mut buffer).expect("they are there");
         let tensors = names.iter().zip(&wanted);
-        tensors.map(|(name, tensor)| stream(name, model.tensor(tensor).expect("it is this file's"))).sum()
+        tensors.map(|(name, tensor)| stream(name, model.reader(tensor).expect("it is this file's"))).sum()
     }
 
     /// Each tensor as the header tells of it, in one pass: one model is led through the header, another one reads.
@@ -237,9 +237,9 @@ mod measured {
         let (mut header, mut data) = (open(&file, &mut buffer), open(&file, &mut buffer));
         let mut streamed = 0;
         let read = |entry: &Entry<'_>| {
-            streamed += stream(entry.name(), data.tensor(&entry.info).expect("it is this file's"));
+            streamed += stream(entry.name(), data.reader(&entry.info).expect("it is this file's"));
         };
-        header.visit(&mut [0; 64], &mut buffer, read).expect("it is sound");
+        header.for_each(&mut [0; 64], &mut buffer, read).expect("it is sound");
         streamed
     }
 

@@ -2,7 +2,7 @@
 
 use embedded_io_async::Read;
 use embedded_safetensors::asynch::{Model, TensorReader};
-use embedded_safetensors::{ErrorKind, ReadError, query::Wanted, tensor::Locate, validate::Slot};
+use embedded_safetensors::{ErrorKind, ReadError, query::Query, tensor::Located, validate::SortSlot};
 use support::context::Context;
 use support::executor::{drop_at, finish};
 use support::mock::{Fault, Plan, Reads, Storage};
@@ -60,8 +60,8 @@ fn storage(file: &[u8]) -> Storage<'_> {
 }
 
 fn opened<'s>(storage: &'s Storage<'s>, door: Door, waits: Waits) -> Model<Source<'s>> {
-    let mut slots = [Slot::EMPTY; 3];
-    finish(Model::open_sorting(door.source(storage, waits), &mut slots, &mut [0; 64])).expect("it is sound")
+    let mut slots = [SortSlot::EMPTY; 3];
+    finish(Model::open_unordered(door.source(storage, waits), &mut slots, &mut [0; 64])).expect("it is sound")
 }
 
 /// Drops what `attempt` does at its first wait, its second, …, until it comes to its end. `attempt` says
@@ -117,15 +117,15 @@ fn lookups_leave_the_model(door: Door, waits: Waits) {
 
 fn long_is_read_right(model: &mut Model<Source<'_>>) {
     let long = finish(model.find("long", &mut [0; 64])).expect("it can be read").expect("it is there");
-    let mut reader = model.tensor(&long).expect("it is this file's");
-    assert_eq!(finish(reader.read_all(&mut [0; 12])), Ok(LONG));
+    let mut reader = model.reader(&long).expect("it is this file's");
+    assert_eq!(finish(reader.read_to_end(&mut [0; 12])), Ok(LONG));
 }
 
 fn searches_find_nothing(door: Door, waits: Waits) {
     let file = file();
     let storage = storage(&file);
     let mut model = opened(&storage, door, waits);
-    let mut wanted = [Wanted::new("long"), Wanted::optional("ab")];
+    let mut wanted = [Query::required("long"), Query::optional("ab")];
     at_every_wait(|wait| {
         finish(model.find_all(&mut wanted, &mut [0; 16])).expect("they are there");
         assert!(wanted.iter().all(|one| one.info().is_some()), "what was found before must go");
@@ -134,8 +134,8 @@ fn searches_find_nothing(door: Door, waits: Waits) {
         for one in &wanted {
             assert_eq!(one.info().is_some(), is_complete, "{}", one.name());
             assert_eq!(one.locate().is_ok(), is_complete, "{}", one.name());
-            let unknown = Err(ErrorKind::NotFound { wanted: None }.at(0));
-            assert!(is_complete || model.tensor(one).map(|_| ()) == unknown);
+            let unknown = Err(ErrorKind::NotFound { query: None }.at(0));
+            assert!(is_complete || model.reader(one).map(|_| ()) == unknown);
         }
         is_complete
     });
@@ -146,7 +146,7 @@ fn a_future_that_was_never_polled_has_done_nothing() {
     let file = file();
     let storage = storage(&file);
     let mut model = opened(&storage, Door::Own, BOTH);
-    let mut wanted = [Wanted::new("long")];
+    let mut wanted = [Query::required("long")];
     finish(model.find_all(&mut wanted, &mut [0; 16])).expect("it is there");
     let (found, counts) = (wanted[0].info(), storage.counts());
     drop(model.find_all(&mut wanted, &mut [0; 16]));
@@ -159,8 +159,8 @@ fn readers_stand(door: Door, waits: Waits) {
     let storage = storage(&file);
     let (mut model, mut calm) = (opened(&storage, door, waits), opened(&storage, Door::Slice, waits));
     let long = finish(calm.find("long", &mut [0; 64])).expect("it can be read").expect("it is there");
-    let mut reader = model.tensor(&long).expect("it is this file's");
-    let mut calm = calm.tensor(&long).expect("it is this file's");
+    let mut reader = model.reader(&long).expect("it is this file's");
+    let mut calm = calm.reader(&long).expect("it is this file's");
     for (name, read) in READINGS {
         for position in 0..LONG.len() as u64 {
             let _context = Context(|| format!("{name} from byte {position}"));
@@ -188,16 +188,16 @@ fn values_come_again(door: Door, waits: Waits) {
     let (mut model, mut calm) = (opened(&storage, door, waits), opened(&storage, Door::Slice, waits));
     let long = finish(calm.find("long", &mut [0; 64])).expect("it can be read").expect("it is there");
     each_call_of_values_comes_again(
-        model.tensor(&long).expect("it is this file's").values(),
-        calm.tensor(&long).expect("it is this file's").values(),
+        model.reader(&long).expect("it is this file's").values(),
+        calm.reader(&long).expect("it is this file's").values(),
     );
     each_call_of_values_comes_again(
-        model.tensor(&long).expect("it is this file's").values().rounded(),
-        calm.tensor(&long).expect("it is this file's").values().rounded(),
+        model.reader(&long).expect("it is this file's").values().rounded(),
+        calm.reader(&long).expect("it is this file's").values().rounded(),
     );
     each_call_of_values_comes_again(
-        model.tensor(&long).and_then(|reader| reader.rows(0..3)).expect("it has them"),
-        calm.tensor(&long).and_then(|reader| reader.rows(0..3)).expect("it has them"),
+        model.reader(&long).and_then(|reader| reader.rows(0..3)).expect("it has them"),
+        calm.reader(&long).and_then(|reader| reader.rows(0..3)).expect("it has them"),
     );
 }
 
@@ -234,7 +234,7 @@ fn readers_lose_nothing(door: Door, waits: Waits) {
         let storage = Storage::new(&file, Plan { reads: Reads::Random(seed), ..Plan::default() });
         let mut model = opened(&storage, door, waits);
         let long = finish(model.find("long", &mut [0; 64])).expect("it can be read").expect("it is there");
-        let mut reader = model.tensor(&long).expect("it is this file's");
+        let mut reader = model.reader(&long).expect("it is this file's");
         assert_eq!(read_with_interruptions(&mut reader, &mut Random::new(seed)), LONG);
     }
 }
@@ -255,7 +255,7 @@ fn read_with_interruptions(reader: &mut TensorReader<'_, &mut Source<'_>>, rando
                 let chunk = drop_at(wait, reader.next_chunk(buffer)).unwrap_or(Ok(None));
                 bytes.extend(chunk.expect("no fault is planned").unwrap_or(&[]));
             }
-            _ => bytes.extend(all_that_fits(drop_at(wait, reader.read_all(buffer)))),
+            _ => bytes.extend(all_that_fits(drop_at(wait, reader.read_to_end(buffer)))),
         }
         assert_eq!(reader.position(), bytes.len() as u64);
     }

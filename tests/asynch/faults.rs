@@ -6,8 +6,8 @@ use embedded_safetensors::{
     self as blocking, ReadAt, ReadError,
     index::IndexStorage,
     io::FileLen,
-    query::Wanted,
-    validate::{Slot, Summary},
+    query::Query,
+    validate::{SortSlot, Summary},
 };
 use support::context::Context;
 use support::doors::{self, SeekableStream};
@@ -91,7 +91,7 @@ fn readings_survive_errors(door: Door) {
     let storage = Storage::new(&file, Plan::default());
     let mut model = opened(door.source(&storage, WAITS)).expect("it is sound");
     let long = finish(model.find("long", &mut [0; 64])).expect("it can be read").expect("it is there");
-    let mut reader = model.tensor(&long).expect("it is this file's");
+    let mut reader = model.reader(&long).expect("it is this file's");
     for (name, read) in READINGS {
         at_every_call(name, &storage, || {
             reader.seek(2).expect("it is inside");
@@ -107,12 +107,12 @@ fn values_survive_errors(door: Door) {
     let storage = Storage::new(&file, Plan::default());
     let mut model = opened(door.source(&storage, WAITS)).expect("it is sound");
     let long = finish(model.find("long", &mut [0; 64])).expect("it can be read").expect("it is there");
-    each_call_of_values_survives(&storage, model.tensor(&long).expect("it is this file's").values());
+    each_call_of_values_survives(&storage, model.reader(&long).expect("it is this file's").values());
     each_call_of_values_survives(
         &storage,
-        model.tensor(&long).expect("it is this file's").values().rounded(),
+        model.reader(&long).expect("it is this file's").values().rounded(),
     );
-    let rows = model.tensor(&long).and_then(|reader| reader.rows(0..3)).expect("it has three");
+    let rows = model.reader(&long).and_then(|reader| reader.rows(0..3)).expect("it has three");
     each_call_of_values_survives(&storage, rows);
 }
 
@@ -131,7 +131,7 @@ fn each_call_of_values_survives<const ROUNDED: bool>(
 }
 
 fn opened<S: asynch::ReadAt>(source: S) -> Result<Model<S>, ReadError<S::Error>> {
-    finish(Model::open_sorting(source, &mut [Slot::EMPTY; 3], &mut [0; 64]))
+    finish(Model::open_unordered(source, &mut [SortSlot::EMPTY; 3], &mut [0; 64]))
 }
 
 /// Lets the first call of the storage fail, the second, …, until none is left to fail; each time, does it
@@ -190,7 +190,7 @@ fn blocking_verdicts(storage: &Storage<'_>, plan: &Plan) -> Verdicts {
         storage.follow(plan.clone());
         storage
     };
-    let sorting = blocking::Model::open_sorting(source(), &mut [Slot::EMPTY; 3], &mut window);
+    let sorting = blocking::Model::open_unordered(source(), &mut [SortSlot::EMPTY; 3], &mut window);
     let sorting = sorting.map(|model| model.summary());
     [
         blocking::Model::open(source(), &mut window).map(|model| model.summary()),
@@ -207,12 +207,12 @@ const NAMES: [&str; 3] = ["a", "long", "ab"];
 
 fn session(source: Source<'_>) -> Session {
     let mut model = opened(source)?;
-    let mut wanted = NAMES.map(Wanted::new);
+    let mut wanted = NAMES.map(Query::required);
     finish(model.find_all(&mut wanted, &mut [0; 48]))?;
-    finish(model.check_names([3, 4], &mut [Slot::EMPTY; 2], &mut [0; 8], &mut [0; 64]))?;
+    finish(model.validate_names([3, 4], &mut [SortSlot::EMPTY; 2], &mut [0; 8], &mut [0; 64]))?;
     let mut tensors = Vec::new();
     for one in &wanted {
-        let (mut reader, mut buffer, mut bytes) = (model.tensor(one)?, [0; 5], Vec::new());
+        let (mut reader, mut buffer, mut bytes) = (model.reader(one)?, [0; 5], Vec::new());
         while let Some(chunk) = finish(reader.next_chunk(&mut buffer))? {
             bytes.extend(chunk);
         }
@@ -222,13 +222,14 @@ fn session(source: Source<'_>) -> Session {
 }
 
 fn blocking_session(source: impl ReadAt<Error = Fault>) -> Session {
-    let mut model = embedded_safetensors::Model::open_sorting(source, &mut [Slot::EMPTY; 3], &mut [0; 64])?;
-    let mut wanted = NAMES.map(Wanted::new);
+    let mut model =
+        embedded_safetensors::Model::open_unordered(source, &mut [SortSlot::EMPTY; 3], &mut [0; 64])?;
+    let mut wanted = NAMES.map(Query::required);
     model.find_all(&mut wanted, &mut [0; 48])?;
-    model.check_names([3, 4], &mut [Slot::EMPTY; 2], &mut [0; 8], &mut [0; 64])?;
+    model.validate_names([3, 4], &mut [SortSlot::EMPTY; 2], &mut [0; 8], &mut [0; 64])?;
     let mut tensors = Vec::new();
     for one in &wanted {
-        let (mut reader, mut buffer, mut bytes) = (model.tensor(one)?, [0; 5], Vec::new());
+        let (mut reader, mut buffer, mut bytes) = (model.reader(one)?, [0; 5], Vec::new());
         while let Some(chunk) = reader.next_chunk(&mut buffer)? {
             bytes.extend(chunk);
         }

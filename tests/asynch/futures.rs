@@ -5,7 +5,7 @@ use std::io::Cursor;
 use embedded_io::{ErrorType, Seek, SeekFrom};
 use embedded_io_async::Read;
 use embedded_safetensors::asynch::{Model, ReadAt, Seekable};
-use embedded_safetensors::{index::IndexStorage, query::Wanted, slice::AxisRange, validate::Slot};
+use embedded_safetensors::{index::IndexStorage, query::Query, slice::AxisRange, validate::SortSlot};
 use support::executor::finish;
 use support::mock::Fault;
 use support::waiting::{Waiting, Waits};
@@ -67,42 +67,42 @@ fn storage(file: &[u8]) -> Seekable<Waiting<Memory<'_>>> {
 #[test]
 fn futures_of_a_model_are_small_and_as_free_to_move_as_those_of_the_storage() {
     let file = file();
-    let (mut slots, mut window, mut text) = ([Slot::EMPTY; 3], [0; 64], [0; 64]);
+    let (mut slots, mut window, mut text) = ([SortSlot::EMPTY; 3], [0; 64], [0; 64]);
     let mut memory = IndexStorage::<3, 2, 7>::new();
     drop(small(OF_A_MODEL, Model::open(&mut storage(&file), &mut window)));
     drop(small(OF_A_MODEL, Model::open_indexed(&mut storage(&file), memory.memory(), &mut window)));
     let mut source = storage(&file);
-    let opening = small(OF_A_MODEL, Model::open_sorting(&mut source, &mut slots, &mut window));
+    let opening = small(OF_A_MODEL, Model::open_unordered(&mut source, &mut slots, &mut window));
     let mut model = finish(opening).expect("it is sound");
     drop(small(OF_A_MODEL, model.find("a", &mut window)));
-    drop(small(OF_A_MODEL, model.find_all(&mut [Wanted::new("a")], &mut window)));
-    drop(small(OF_A_MODEL, model.visit(&mut text, &mut window, |_| {})));
-    drop(small(OF_A_MODEL, model.metadata("unit", &mut text, &mut window)));
-    drop(small(OF_A_MODEL, model.all_metadata(&mut text, &mut window)));
+    drop(small(OF_A_MODEL, model.find_all(&mut [Query::required("a")], &mut window)));
+    drop(small(OF_A_MODEL, model.for_each(&mut text, &mut window, |_| {})));
+    drop(small(OF_A_MODEL, model.metadata_value("unit", &mut text, &mut window)));
+    drop(small(OF_A_MODEL, model.metadata(&mut text, &mut window)));
     drop(small(OF_A_MODEL, model.metadata_as::<Vec<u8>>(&mut text, &mut window)));
     drop(small(OF_A_MODEL, model.metadata_value_as::<u8>("count", &mut text, &mut window)));
-    drop(small(OF_A_MODEL, model.index(memory.memory(), &mut window)));
+    drop(small(OF_A_MODEL, model.build_index(memory.memory(), &mut window)));
     drop(small(OF_A_MODEL, model.index_size(&mut window)));
-    drop(small(OF_A_MODEL, model.check_names([0, 0], &mut slots, &mut text, &mut window)));
+    drop(small(OF_A_MODEL, model.validate_names([0, 0], &mut slots, &mut text, &mut window)));
     drop(small(OF_A_MODEL, model.check_unchanged(&mut window)));
 }
 
 #[test]
 fn futures_of_a_reader_are_small_and_as_free_to_move_as_those_of_the_storage() {
     let file = file();
-    let (mut slots, mut window, mut buffer) = ([Slot::EMPTY; 3], [0; 64], [0; 64]);
-    let opening = Model::open_sorting(storage(&file), &mut slots, &mut window);
+    let (mut slots, mut window, mut buffer) = ([SortSlot::EMPTY; 3], [0; 64], [0; 64]);
+    let opening = Model::open_unordered(storage(&file), &mut slots, &mut window);
     let mut model = finish(opening).expect("it is sound");
     let a = finish(model.find("a", &mut window)).expect("it can be read").expect("it is there");
-    let mut reader = model.tensor(&a).expect("it is this file's");
+    let mut reader = model.reader(&a).expect("it is this file's");
     drop(small(OF_A_READER, reader.next_chunk(&mut buffer)));
     drop(small(OF_A_READER, reader.read_at(0, &mut buffer)));
     drop(small(OF_A_READER, reader.read(&mut buffer)));
-    assert_eq!(finish(small(OF_A_READER, reader.read_all(&mut buffer))), Ok(&b"xy"[..]));
+    assert_eq!(finish(small(OF_A_READER, reader.read_to_end(&mut buffer))), Ok(&b"xy"[..]));
     let mut slice = reader.slice(&[AxisRange::ALL]).expect("it is inside");
     let (mut floats, mut doubles) = ([0f32; 4], [0f64; 4]);
     drop(small(OF_A_SLICE, slice.next_chunk(&mut buffer)));
-    drop(small(OF_A_SLICE, slice.read_all(&mut buffer)));
+    drop(small(OF_A_SLICE, slice.read_to_end(&mut buffer)));
     let mut values = slice.values();
     drop(small(OF_A_SLICE, values.read(&mut floats)));
     drop(small(OF_A_SLICE, values.read_exact(&mut doubles)));
@@ -114,18 +114,18 @@ fn futures_of_a_reader_are_small_and_as_free_to_move_as_those_of_the_storage() {
 #[test]
 fn futures_of_values_are_small_and_as_free_to_move_as_those_of_the_storage() {
     let file = file();
-    let (mut slots, mut window) = ([Slot::EMPTY; 3], [0; 64]);
-    let opening = Model::open_sorting(storage(&file), &mut slots, &mut window);
+    let (mut slots, mut window) = ([SortSlot::EMPTY; 3], [0; 64]);
+    let opening = Model::open_unordered(storage(&file), &mut slots, &mut window);
     let mut model = finish(opening).expect("it is sound");
     let long = finish(model.find("long", &mut window)).expect("it can be read").expect("it is there");
-    let mut reader = model.tensor(&long).expect("it is this file's").values();
+    let mut reader = model.reader(&long).expect("it is this file's").values();
     drop(small(OF_VALUES, reader.read(&mut [0f32; 2])));
     drop(small(OF_VALUES, reader.read_exact(&mut [0f64; 2])));
     let mut rounded = reader.rounded();
     drop(small(OF_VALUES, rounded.read_exact(&mut [0f32; 3])));
     let mut values = [0f64; 3];
     assert_eq!(finish(small(OF_VALUES, rounded.read(&mut values))).map(<[f64]>::len), Ok(3));
-    let mut rows = model.tensor(&long).and_then(|reader| reader.rows(0..3)).expect("it has three");
+    let mut rows = model.reader(&long).and_then(|reader| reader.rows(0..3)).expect("it has three");
     drop(small(OF_VALUES, rows.read(&mut [0f32; 1])));
     assert_eq!(finish(small(OF_VALUES, rows.read_exact(&mut [0f64; 1]))), Ok(()));
 }

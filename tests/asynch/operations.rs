@@ -7,8 +7,8 @@ use std::pin::Pin;
 use embedded_io_async::Read;
 use embedded_safetensors::asynch::{Model, TensorReader, Values};
 use embedded_safetensors::{
-    ReadError, index::IndexStorage, metadata::MetadataError, query::Wanted, reader::Contiguous,
-    validate::Slot, values::Element,
+    ReadError, index::IndexStorage, metadata::MetadataError, query::Query, reader::Contiguous,
+    validate::SortSlot, values::Element,
 };
 use serde::Deserialize;
 use support::file::with_header;
@@ -68,10 +68,10 @@ pub const OPENINGS: [(&str, MakeFile, Opening); 3] = [
             Ok(format!("{:?} {a:?}", model.summary()))
         })
     }),
-    ("open_sorting", file, |source| {
+    ("open_unordered", file, |source| {
         Box::pin(async move {
-            let mut slots = [Slot::EMPTY; 2];
-            let mut model = Model::open_sorting(source, &mut slots, &mut [0; 32]).await?;
+            let mut slots = [SortSlot::EMPTY; 2];
+            let mut model = Model::open_unordered(source, &mut slots, &mut [0; 32]).await?;
             let a = model.find("a", &mut [0; 64]).await?;
             Ok(format!("{:?} {a:?}", model.summary()))
         })
@@ -89,7 +89,7 @@ pub const LOOKUPS: [(&str, Lookup); 11] = [
     ("find", |model| Box::pin(async move { words(model.find("long", &mut [0; 16]).await) })),
     ("find_all", |model| {
         Box::pin(async move {
-            let mut wanted = [Wanted::new("ab"), Wanted::optional("b"), Wanted::new("long")];
+            let mut wanted = [Query::required("ab"), Query::optional("b"), Query::required("long")];
             model.find_all(&mut wanted, &mut [0; 16]).await?;
             Ok(format!("{:?}", wanted.map(|one| one.info())))
         })
@@ -97,17 +97,17 @@ pub const LOOKUPS: [(&str, Lookup); 11] = [
     ("visit", |model| {
         Box::pin(async move {
             let mut names = String::new();
-            model.visit(&mut [0; 8], &mut [0; 16], |entry| names += entry.name()).await?;
+            model.for_each(&mut [0; 8], &mut [0; 16], |entry| names += entry.name()).await?;
             Ok(names)
         })
     }),
     ("metadata", |model| {
-        Box::pin(async move { words(model.metadata("unit", &mut [0; 8], &mut [0; 16]).await) })
+        Box::pin(async move { words(model.metadata_value("unit", &mut [0; 8], &mut [0; 16]).await) })
     }),
-    ("all_metadata", |model| {
+    ("metadata", |model| {
         Box::pin(async move {
             let mut text = [0; 64];
-            let metadata = model.all_metadata(&mut text, &mut [0; 16]).await?;
+            let metadata = model.metadata(&mut text, &mut [0; 16]).await?;
             Ok(format!("{:?}", metadata.map(|metadata| metadata.collect::<Vec<_>>())))
         })
     }),
@@ -130,15 +130,15 @@ pub const LOOKUPS: [(&str, Lookup); 11] = [
     ("index", |model| {
         Box::pin(async move {
             let mut storage = IndexStorage::<4, 4, 16>::new();
-            let index = model.index(storage.memory(), &mut [0; 16]).await?;
+            let index = model.build_index(storage.memory(), &mut [0; 16]).await?;
             Ok(index.by_offset().map(|tensor| tensor.name()).collect())
         })
     }),
     ("index_size", |model| Box::pin(async move { words(model.index_size(&mut [0; 16]).await) })),
-    ("check_names", |model| {
+    ("validate_names", |model| {
         Box::pin(async move {
-            let mut slots = [Slot::EMPTY; 2];
-            words(model.check_names([1, 2], &mut slots, &mut [0; 4], &mut [0; 16]).await)
+            let mut slots = [SortSlot::EMPTY; 2];
+            words(model.validate_names([1, 2], &mut slots, &mut [0; 4], &mut [0; 16]).await)
         })
     }),
     ("check_unchanged", |model| Box::pin(async move { words(model.check_unchanged(&mut [0; 16]).await) })),
@@ -146,7 +146,7 @@ pub const LOOKUPS: [(&str, Lookup); 11] = [
 
 pub const READINGS: [(&str, Reading); 5] = [
     ("next_chunk", |reader| Box::pin(async move { words(reader.next_chunk(&mut [0; 9]).await) })),
-    ("read_all", |reader| Box::pin(async move { words(reader.read_all(&mut [0; 12]).await) })),
+    ("read_to_end", |reader| Box::pin(async move { words(reader.read_to_end(&mut [0; 12]).await) })),
     ("read_at", |reader| {
         Box::pin(async move {
             let mut buffer = [0; 5];

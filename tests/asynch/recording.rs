@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 
 use embedded_io::{ErrorType, Seek, SeekFrom, Write};
-use embedded_safetensors::asynch::{FlashFile, Model, ReadAt, Seekable, Writer};
+use embedded_safetensors::asynch::{Model, NorFile, ReadAt, Seekable, Writer};
 use embedded_safetensors::io;
 use embedded_safetensors::{Dtype, ErrorKind, WriteError, write::TensorSpec};
 use support::doors::Flash;
@@ -19,8 +19,8 @@ const WAITS: Waits = Waits { before: 1, after: 1 };
 const SECTOR: usize = 1024;
 const START: u32 = 2048;
 
-fn waiting<const UNIT: usize>(flash: &mut Nor<UNIT, SECTOR>) -> FlashFile<Waiting<&mut Nor<UNIT, SECTOR>>> {
-    FlashFile::partition(Waiting::new(flash, WAITS), START..6144)
+fn waiting<const UNIT: usize>(flash: &mut Nor<UNIT, SECTOR>) -> NorFile<Waiting<&mut Nor<UNIT, SECTOR>>> {
+    NorFile::partition(Waiting::new(flash, WAITS), START..6144)
 }
 
 /// In units of this size: the same calls, and the same bytes.
@@ -30,7 +30,7 @@ fn is_recorded_as_by_the_blocking_form<const UNIT: usize>() {
         for (buffer, piece) in [(0, 1), (7, 3), (UNIT, 100), (1000, 7), (5000, 5000)] {
             let buffer = UNIT.max(8) + buffer;
             let (mut blocking, mut flash) = (Nor::<UNIT, SECTOR>::new(8), Nor::<UNIT, SECTOR>::new(8));
-            let partition = io::FlashFile::partition(&mut blocking, START..6144);
+            let partition = io::NorFile::partition(&mut blocking, START..6144);
             sample.record(partition, buffer, piece).expect("it goes well");
             sample.record_waiting(waiting(&mut flash), buffer, piece).expect("it goes well");
             assert_eq!(flash.calls(), blocking.calls(), "{UNIT}: {buffer}, {piece}");
@@ -67,7 +67,7 @@ fn a_recording_goes_on_where_it_was_dropped() {
             let data: Vec<u8> = sample.pieces(&plan, 50).flatten().copied().collect();
             let (storage, mut buffer) = (Seekable::new(Waiting::new(&mut card, WAITS)), [0; 16]);
             let mut writer = finish(Writer::record(storage, plan, &mut buffer)).expect("it goes well");
-            while let Some(due) = writer.due() {
+            while let Some(due) = writer.next_tensor() {
                 let done = usize::try_from(writer.position() - plan.data_start()).expect("it is short");
                 let len = usize::try_from(due.remaining).expect("it is short").min(1 + random.below(60));
                 match drop_at(random.below(6), writer.write_bytes(&data[done..done + len])) {
@@ -92,7 +92,7 @@ fn errors_are_those_of_the_blocking_form() {
     let mut flash = Nor::<4, SECTOR>::new(8);
     flash.plan(Accident { call: 2, tear: Tear::Front(0), cuts_power: false });
     let outcome = sample.record_waiting(waiting(&mut flash), 64, 50).map(drop);
-    assert_eq!(outcome, Err(WriteError::Sink(io::FlashError(Fault::Broken))));
+    assert_eq!(outcome, Err(WriteError::Sink(io::NorError(Fault::Broken))));
 }
 
 /// Chips read in units of any size; what is wanted begins and ends anywhere.
@@ -100,7 +100,7 @@ fn is_read<const READ_SIZE: usize>() {
     let bytes: Vec<u8> = (0..=255).cycle().take(1000).collect();
     let storage = Storage::new(&bytes, Plan::default());
     let flash = Waiting::new(Flash::<READ_SIZE>::new(&storage, START), WAITS);
-    let mut file = FlashFile::partition(flash, START..START + 1000);
+    let mut file = NorFile::partition(flash, START..START + 1000);
     for (offset, len) in [(0, 1), (1, 63), (64, 64), (3, 200), (511, 2), (990, 10), (990, 40), (1000, 1)] {
         let mut buffer = vec![0; len];
         for wait in 0..4 {
@@ -138,8 +138,8 @@ fn what_was_recorded_is_read() {
     let weight = finish(model.find("weight", &mut window)).expect("it is sound").expect("it is there");
     assert_eq!((weight.dtype(), weight.shape().dims()), (Dtype::F32, &[9, 20][..]));
     let mut bytes = vec![0; 9 * 20 * 4];
-    let read =
-        finish(model.tensor(&weight).expect("it is this file's").read_all(&mut bytes)).expect("it is there");
+    let read = finish(model.reader(&weight).expect("it is this file's").read_to_end(&mut bytes))
+        .expect("it is there");
     let file = sample.file();
     assert!(file.windows(read.len()).any(|part| part == read));
     assert_eq!(TensorSpec::new("weight", Dtype::F32, &[9, 20]).byte_len(), Ok(read.len() as u64));

@@ -75,7 +75,7 @@ macro_rules! readings {
 
 const READINGS: [Reading; 9] = readings! {
     Bytes next_chunk |_| vec![0; 21];
-    Bytes read_all |_| vec![0; 160];
+    Bytes read_to_end |_| vec![0; 160];
     Exact read |_| vec![0f64; 3];
     Exact read |_| vec![0f32; 40];
     Exact read_exact |left| vec![0f64; left.min(3)];
@@ -161,7 +161,7 @@ fn started<'m, 's>(
     (model, tensor): &'m mut Opened<'s>,
     ranges: &[AxisRange],
 ) -> Asynch<'m, 's> {
-    let slice = model.tensor(tensor).and_then(|tensor| tensor.slice(ranges)).expect("it is inside");
+    let slice = model.reader(tensor).and_then(|tensor| tensor.slice(ranges)).expect("it is inside");
     let mut reader = reading.asynch(slice);
     reader.read_some();
     reader
@@ -253,7 +253,7 @@ fn to_the_end(reading: &Reading, ranges: &[AxisRange], plan: &Plan) -> (Vec<Repo
     let file = file();
     let storage = Storage::new(&file, Plan::default());
     let (mut model, tensor) = opened(&storage);
-    let slice = model.tensor(&tensor).and_then(|tensor| tensor.slice(ranges)).expect("it is inside");
+    let slice = model.reader(&tensor).and_then(|tensor| tensor.slice(ranges)).expect("it is inside");
     let mut reader = reading.asynch(slice);
     storage.follow(plan.clone());
     let mut reports = vec![];
@@ -268,7 +268,7 @@ fn blocking_to_the_end(reading: &Reading, ranges: &[AxisRange], plan: &Plan) -> 
     let storage = Storage::new(&file, Plan::default());
     let mut model = blocking::Model::open(&storage, &mut [0; 64]).expect("it is sound");
     let tensor = model.find("t", &mut [0; 64]).expect("it can be read").expect("it is there");
-    let slice = model.tensor(&tensor).and_then(|tensor| tensor.slice(ranges)).expect("it is inside");
+    let slice = model.reader(&tensor).and_then(|tensor| tensor.slice(ranges)).expect("it is inside");
     let mut reader = reading.blocking(slice);
     storage.follow(plan.clone());
     let mut reports = vec![];

@@ -8,7 +8,7 @@ use embedded_safetensors::{
     Error, ErrorKind, ReadAt, ReadError,
     index::Index,
     tensor::MAX_RANK,
-    validate::{Slot, Summary},
+    validate::{SortSlot, Summary},
 };
 use support::context::Context;
 use support::executor::finish;
@@ -144,8 +144,8 @@ fn memory_of(model: &mut Model<Source<'_>>, window: &mut [u8]) -> Memory {
 }
 
 fn opened<'s>(door: Door, storage: &'s Storage<'s>, window: &mut [u8]) -> Model<Source<'s>> {
-    let mut slots = [Slot::EMPTY; 4096];
-    finish(Model::open_sorting(door.source(storage, WAITS), &mut slots, window)).expect("it is sound")
+    let mut slots = [SortSlot::EMPTY; 4096];
+    finish(Model::open_unordered(door.source(storage, WAITS), &mut slots, window)).expect("it is sound")
 }
 
 /// All of each tensor, looked up in an index, and, in small files, one by one.
@@ -155,7 +155,7 @@ fn tensors_come_out(door: Door, sample: &Sample, storage: &Storage<'_>) {
         let mut window = vec![0; window];
         let mut model = opened(door, storage, &mut window);
         let mut memory = memory_of(&mut model, &mut window);
-        let index = finish(model.index(memory.lend(), &mut window)).expect("it is sound");
+        let index = finish(model.build_index(memory.lend(), &mut window)).expect("it is sound");
         assert_eq!(index.len(), sample.vector.tensor_count.unwrap_or(sample.rows().len()));
         for row in sample.rows() {
             indexed_comes_out(&mut model, &index, row);
@@ -171,7 +171,7 @@ fn indexed_comes_out(model: &mut Model<Source<'_>>, index: &Index<'_>, row: &Ten
     let tensor =
         index.find(&row.name).expect("it is sound").unwrap_or_else(|| panic!("there is no {:?}", row.name));
     assert_eq!((tensor.dtype().to_string(), tensor.dims()), (row.dtype.clone(), &row.shape[..]));
-    let mut reader = model.tensor(&tensor).expect("it is this file's");
+    let mut reader = model.reader(&tensor).expect("it is this file's");
     all_comes_out(&mut reader, row);
 }
 
@@ -183,12 +183,12 @@ fn found_comes_out(model: &mut Model<Source<'_>>, row: &TensorRow, window: &mut 
     }
     let info = found.expect("it is sound").expect("it is there");
     assert_eq!((info.begin(), info.end()), (row.data_offsets[0], row.data_offsets[1]));
-    all_comes_out(&mut model.tensor(&info).expect("it is this file's"), row);
+    all_comes_out(&mut model.reader(&info).expect("it is this file's"), row);
 }
 
 fn all_comes_out(reader: &mut TensorReader<'_, &mut Source<'_>>, row: &TensorRow) {
     let mut buffer = vec![0; usize::try_from(reader.byte_len()).expect("it is in memory")];
-    let bytes = finish(reader.read_all(&mut buffer)).expect("it can be read");
+    let bytes = finish(reader.read_to_end(&mut buffer)).expect("it can be read");
     assert_eq!(sha256(bytes), row.sha256, "{}", row.name);
 }
 
@@ -205,7 +205,7 @@ fn every_buffer_does(door: Door, sample: &Sample, storage: &Storage<'_>) {
     let mut window = vec![0; 1 << 20];
     let mut model = opened(door, storage, &mut window);
     let mut memory = memory_of(&mut model, &mut window);
-    let index = finish(model.index(memory.lend(), &mut window)).expect("it is sound");
+    let index = finish(model.build_index(memory.lend(), &mut window)).expect("it is sound");
     let rows = if sample.is_long() { &sample.rows()[..sample.rows().len().min(10)] } else { sample.rows() };
     for (number, row) in rows.iter().enumerate() {
         let tensor = index.find(&row.name).expect("it is sound").expect("it is there");
@@ -213,15 +213,15 @@ fn every_buffer_does(door: Door, sample: &Sample, storage: &Storage<'_>) {
             let _context = Context(|| format!("{}, a buffer of {size}", row.name));
             let mut buffer = vec![0; size];
             for block in [1, 16, 512] {
-                let reader = model.tensor(&tensor).expect("it is this file's");
+                let reader = model.reader(&tensor).expect("it is this file's");
                 let mut reader = reader.aligned_to(block).expect("a power of two");
                 assert_eq!(sha256(&in_chunks(&mut reader, &mut buffer)), row.sha256, "blocks of {block}");
             }
-            let mut reader = model.tensor(&tensor).expect("it is this file's");
+            let mut reader = model.reader(&tensor).expect("it is this file's");
             assert_eq!(sha256(&in_reads(&mut reader, &mut buffer)), row.sha256);
             assert_eq!(sha256(&from_the_end(&mut reader, &mut buffer)), row.sha256);
         }
-        let mut reader = model.tensor(&tensor).expect("it is this file's");
+        let mut reader = model.reader(&tensor).expect("it is this file's");
         if !sample.is_long() {
             assert_eq!(sha256(&in_reads(&mut reader, &mut [0; 1])), row.sha256, "byte by byte");
         }
@@ -278,15 +278,23 @@ fn the_verdict_is_the_same(door: Door, sample: &Sample, storage: &Storage<'_>) {
 
 type Judgement = Result<Summary, ReadError<Fault>>;
 
-fn verdict(source: impl asynch::ReadAt<Error = Fault>, slots: &mut [Slot], window: &mut [u8]) -> Judgement {
-    let mut model = finish(Model::open_sorting(source, slots, window))?;
-    finish(model.check_names([1, 2], slots, &mut [0; 64], window))?;
+fn verdict(
+    source: impl asynch::ReadAt<Error = Fault>,
+    slots: &mut [SortSlot],
+    window: &mut [u8],
+) -> Judgement {
+    let mut model = finish(Model::open_unordered(source, slots, window))?;
+    finish(model.validate_names([1, 2], slots, &mut [0; 64], window))?;
     Ok(model.summary())
 }
 
-fn blocking_verdict(source: impl ReadAt<Error = Fault>, slots: &mut [Slot], window: &mut [u8]) -> Judgement {
-    let mut model = embedded_safetensors::Model::open_sorting(source, slots, window)?;
-    model.check_names([1, 2], slots, &mut [0; 64], window)?;
+fn blocking_verdict(
+    source: impl ReadAt<Error = Fault>,
+    slots: &mut [SortSlot],
+    window: &mut [u8],
+) -> Judgement {
+    let mut model = embedded_safetensors::Model::open_unordered(source, slots, window)?;
+    model.validate_names([1, 2], slots, &mut [0; 64], window)?;
     Ok(model.summary())
 }
 

@@ -98,7 +98,7 @@ where
 {
     let mut model = Model::open(source, &mut [0; 64]).unwrap();
     let info = model.find("x", &mut [0; 64]).unwrap().unwrap();
-    let mut reader = model.tensor(&info).unwrap().values();
+    let mut reader = model.reader(&info).unwrap().values();
     reader.seek(first as u64).unwrap();
     let mut values = vec![T::default(); len];
     let read = match loss {

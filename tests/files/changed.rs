@@ -4,8 +4,8 @@ use std::fs::{self, File};
 use std::io::{Seek, SeekFrom, Write};
 use std::path::Path;
 
-use embedded_safetensors::file::FileFault;
-use safetensors_files::{Draft, EditFault};
+use embedded_safetensors::file::FileErrorKind;
+use safetensors_files::{EditErrorKind, ModelEditor};
 use support::file::with_header;
 
 use crate::files::folder::Folder;
@@ -43,14 +43,14 @@ const CHANGES: [Change; 5] = [
     |path| File::options().write(true).open(path).and_then(|file| file.set_len(50)).expect("it is there"),
 ];
 
-type Edit = fn(&mut Draft);
+type Edit = fn(&mut ModelEditor);
 
 /// What is done with the file then, and where it is saved.
 const EDITS: [(Edit, &str); 4] = [
-    (|draft| draft.set_metadata("note", "new"), "m"),
-    (|draft| draft.retain(|name| name == "a"), "m"),
-    (|draft| draft.retain(|name| name == "a"), "other"),
-    (|draft| draft.clear_metadata(), "other"),
+    (|editor| editor.set_metadata("note", "new"), "m"),
+    (|editor| editor.retain(|name| name == "a"), "m"),
+    (|editor| editor.retain(|name| name == "a"), "other"),
+    (|editor| editor.clear_metadata(), "other"),
 ];
 
 #[test]
@@ -59,12 +59,15 @@ fn a_file_that_was_changed_is_not_saved() {
         for (edit, name) in EDITS {
             let folder = Folder::new();
             let path = folder.put("m", &with_header(HEADER, 8));
-            let mut draft = Draft::open(&path).expect("it is sound");
-            edit(&mut draft);
+            let mut editor = ModelEditor::open(&path).expect("it is sound");
+            edit(&mut editor);
             change(&path);
             let before = fs::read(&path).expect("it is there");
-            let error = draft.save(folder.join(name)).expect_err("it was changed");
-            assert!(matches!(error.fault(), EditFault::File(FileFault::Changed)), "change {number}: {error}");
+            let error = editor.save(folder.join(name)).expect_err("it was changed");
+            assert!(
+                matches!(error.kind(), EditErrorKind::File(FileErrorKind::Changed)),
+                "change {number}: {error}"
+            );
             assert_eq!((fs::read(&path).expect("it is there"), folder.names()), (before, vec!["m".into()]));
         }
     }
@@ -76,8 +79,8 @@ fn a_file_that_was_replaced_is_not_replaced_again_but_can_be_copied() {
     for (edit, name) in EDITS {
         let folder = Folder::new();
         let path = folder.put("m", &with_header(HEADER, 8));
-        let mut draft = Draft::open(&path).expect("it is sound");
-        edit(&mut draft);
+        let mut editor = ModelEditor::open(&path).expect("it is sound");
+        edit(&mut editor);
         let modified = fs::metadata(&path).and_then(|metadata| metadata.modified()).expect("it is there");
         let new = folder.put("new", &with_header(HEADER, 8));
         File::options()
@@ -86,11 +89,11 @@ fn a_file_that_was_replaced_is_not_replaced_again_but_can_be_copied() {
             .and_then(|file| file.set_modified(modified))
             .expect("it is ours");
         fs::rename(&new, &path).expect("it is there");
-        let outcome = draft.save(folder.join(name));
+        let outcome = editor.save(folder.join(name));
         match name {
             "m" => assert!(matches!(
-                outcome.expect_err("it is another").fault(),
-                EditFault::File(FileFault::Changed)
+                outcome.expect_err("it is another").kind(),
+                EditErrorKind::File(FileErrorKind::Changed)
             )),
             _ => drop(outcome.expect("there is room")),
         }
@@ -98,18 +101,18 @@ fn a_file_that_was_replaced_is_not_replaced_again_but_can_be_copied() {
     }
 }
 
-/// The draft does not know what is there after it was saved.
+/// The editor does not know what is there after it was saved.
 #[test]
 fn a_draft_is_saved_onto_its_own_file_once() {
     let folder = Folder::new();
     for edit in [EDITS[0].0, EDITS[1].0] {
         let path = folder.put("m", &with_header(HEADER, 8));
-        let mut draft = Draft::open(&path).expect("it is sound");
-        edit(&mut draft);
-        draft.save(&path).expect("it is as it was");
-        draft.set_metadata("note", "newer");
-        let error = draft.save(&path).expect_err("it is another now");
-        assert!(matches!(error.fault(), EditFault::File(FileFault::Changed)), "{error}");
+        let mut editor = ModelEditor::open(&path).expect("it is sound");
+        edit(&mut editor);
+        editor.save(&path).expect("it is as it was");
+        editor.set_metadata("note", "newer");
+        let error = editor.save(&path).expect_err("it is another now");
+        assert!(matches!(error.kind(), EditErrorKind::File(FileErrorKind::Changed)), "{error}");
     }
 }
 
@@ -119,13 +122,13 @@ fn every_file_of_a_join_is_looked_at() {
     let folder = Folder::new();
     let header = HEADER.replace("\"a\"", "\"c\"").replace("\"b\"", "\"d\"");
     let paths = [folder.put("m", &with_header(HEADER, 8)), folder.put("n", &with_header(&header, 8))];
-    let mut draft = Draft::open(&paths[0]).expect("it is sound");
-    draft.append(Draft::open(&paths[1]).expect("it is sound")).expect("they have nothing in common");
+    let mut editor = ModelEditor::open(&paths[0]).expect("it is sound");
+    editor.append(ModelEditor::open(&paths[1]).expect("it is sound")).expect("they have nothing in common");
     overwrite(&paths[1], 29, b"eton");
     for name in ["m", "n", "joined"] {
-        let error = draft.save(folder.join(name)).expect_err("it was changed");
+        let error = editor.save(folder.join(name)).expect_err("it was changed");
         assert!(
-            matches!(error.fault(), EditFault::File(FileFault::Changed)) && error.path() == paths[1],
+            matches!(error.kind(), EditErrorKind::File(FileErrorKind::Changed)) && error.path() == paths[1],
             "{error}"
         );
     }

@@ -7,13 +7,13 @@ use std::process::Command;
 
 use embedded_safetensors::{
     Dtype,
-    file::{Advice, FileFault, MapOptions},
+    file::{Advice, FileErrorKind, MapOptions},
     write::{FileSpec, Placement, TensorSpec},
 };
 use safetensors_files::{
-    Draft, EditError, EditFault,
+    EditError, EditErrorKind, ModelEditor,
     checkpoint::{
-        Checkpoint, CheckpointError, CheckpointFault, Verified, recover_checkpoint, verify_checkpoint,
+        Checkpoint, CheckpointError, CheckpointErrorKind, Verified, recover_checkpoint, verify_checkpoint,
         write_checkpoint,
     },
 };
@@ -127,9 +127,9 @@ fn what_is_put_into_the_folder_belongs_to_it() {
     let folder = Folder::new();
     let (source, path) = (put(&folder).join("model.safetensors"), folder.join("next"));
     let outcome = write_checkpoint(&path, |checkpoint| {
-        let mut draft = Draft::open(&source)?;
-        draft.set_placement(Placement::Start(64));
-        draft.save(checkpoint.path().join("model.safetensors"))?;
+        let mut editor = ModelEditor::open(&source)?;
+        editor.set_placement(Placement::Start(64));
+        editor.save(checkpoint.path().join("model.safetensors"))?;
         fs::create_dir_all(checkpoint.path().join("a/b"))?;
         fs::write(checkpoint.path().join("a/b/note"), b"note")?;
         checkpoint.write_bytes("a/step", b"7")
@@ -183,7 +183,7 @@ fn names_that_no_file_may_have_are_refused() {
     for name in ["", "SHA256SUMS", "/m", "a//b", "a\\b", "a\nb", "c:m", "."] {
         let outcome = write_checkpoint(folder.join("last"), |checkpoint| checkpoint.write_bytes(name, b""));
         let error = outcome.expect_err(name);
-        assert!(matches!(error.fault(), EditFault::UnsafeName { .. }), "{name:?}: {error}");
+        assert!(matches!(error.kind(), EditErrorKind::UnsafeName { .. }), "{name:?}: {error}");
     }
     assert_eq!(folder.names(), [""; 0]);
 }
@@ -216,7 +216,7 @@ fn a_link_is_followed_to_the_folder_and_refused_in_it() {
     });
     let error = outcome.expect_err("a link is no file");
     assert!(
-        matches!(error.fault(), EditFault::File(FileFault::NotAFile { .. }))
+        matches!(error.kind(), EditErrorKind::File(FileErrorKind::NotAFile { .. }))
             && error.path().ends_with("root"),
         "{error}"
     );
@@ -224,7 +224,10 @@ fn a_link_is_followed_to_the_folder_and_refused_in_it() {
 
 fn refused(folder: &Folder) -> String {
     let error = verify_checkpoint(folder.join("last")).expect_err("it is not what is listed");
-    assert_ne!(matches!(error.fault(), CheckpointFault::File(_)), error.path() == folder.join("last/other"));
+    assert_ne!(
+        matches!(error.kind(), CheckpointErrorKind::File(_)),
+        error.path() == folder.join("last/other")
+    );
     error.to_string().replace(folder.path().to_str().expect("a plain path"), ".")
 }
 
@@ -338,8 +341,8 @@ fn an_old_folder_is_put_back() {
 
 #[test]
 fn values_take_the_memory_that_is_documented() {
-    assert!(size_of::<CheckpointError>() <= 144 && size_of::<CheckpointFault>() <= 120);
-    assert!(size_of::<EditError>() <= 112 && size_of::<EditFault>() <= 88);
+    assert!(size_of::<CheckpointError>() <= 144 && size_of::<CheckpointErrorKind>() <= 120);
+    assert!(size_of::<EditError>() <= 112 && size_of::<EditErrorKind>() <= 88);
     assert_eq!(size_of::<Verified>(), 16);
     assert_eq!((size_of::<MapOptions>(), size_of::<Advice>()), (2, 1));
 }

@@ -10,10 +10,10 @@ use std::process::ExitCode;
 
 use embedded_safetensors::{
     Dtype, FileModel,
-    file::FileFault,
+    file::FileErrorKind,
     write::{FileSpec, TensorSpec},
 };
-use safetensors_files::{Draft, EditError, Saved, checkpoint::write_checkpoint, write_file};
+use safetensors_files::{EditError, ModelEditor, SaveMethod, checkpoint::write_checkpoint, write_file};
 
 /// Of each tensor that `write` writes.
 const LEN: usize = 100_000;
@@ -47,8 +47,8 @@ fn run(words: &[&str]) -> Result<(), EditError> {
         ["look", path] => return (0..3000).try_for_each(|_| look(path)),
         ["stream", path, many] => stream(path, many.parse().expect("a number"))?,
         ["copy", from, to] => copy(from, to)?,
-        ["note", path] => note(path, Saved::InPlace)?,
-        ["note", path, "copied"] => note(path, Saved::Copied)?,
+        ["note", path] => note(path, SaveMethod::InPlace)?,
+        ["note", path, "copied"] => note(path, SaveMethod::Copied)?,
         ["nothing"] => {}
         _ => panic!("no such deed: {words:?}"),
     }
@@ -80,17 +80,17 @@ fn checkpoint(path: &str, fill: u8) -> Result<(), EditError> {
 
 /// Gives all tensors new names, in place, each with the same number.
 fn edit(path: &str, round: u32) -> Result<(), EditError> {
-    let mut draft = Draft::open(path)?;
-    draft.set_metadata("room", "");
-    draft.rename_all(|name| format!("{}{}", &name[..1], round % 10))?;
-    assert_eq!(draft.save(path)?, Saved::InPlace);
+    let mut editor = ModelEditor::open(path)?;
+    editor.set_metadata("room", "");
+    editor.rename_all(|name| format!("{}{}", &name[..1], round % 10))?;
+    assert_eq!(editor.save(path)?, SaveMethod::InPlace);
     Ok(())
 }
 
 /// Opens a file that someone else edits.
 fn look(path: &str) -> Result<(), EditError> {
-    let draft = Draft::open(path)?;
-    assert_eq!(draft.tensors().count(), 3);
+    let editor = ModelEditor::open(path)?;
+    assert_eq!(editor.tensors().count(), 3);
     Ok(())
 }
 
@@ -102,7 +102,7 @@ fn read(path: &str) -> Result<(), EditError> {
             assert_eq!((model.len(), numbers.len()), (3, 1), "{numbers:?}");
             Ok(())
         }
-        Err(error) if matches!(error.fault(), FileFault::Interrupted) => Ok(()),
+        Err(error) if matches!(error.kind(), FileErrorKind::Interrupted) => Ok(()),
         Err(error) => Err(error.into()),
     }
 }
@@ -148,15 +148,15 @@ fn stream(path: &str, many: u32) -> Result<(), EditError> {
 }
 
 fn copy(from: &str, to: &str) -> Result<(), EditError> {
-    let draft = Draft::open(from)?;
-    assert_eq!(draft.save(to)?, Saved::Copied);
+    let editor = ModelEditor::open(from)?;
+    assert_eq!(editor.save(to)?, SaveMethod::Copied);
     Ok(())
 }
 
 fn note(path: &str, how: Saved) -> Result<(), EditError> {
-    let mut draft = Draft::open(path)?;
-    draft.set_metadata("room", "taken");
-    assert_eq!(draft.save(path)?, how);
+    let mut editor = ModelEditor::open(path)?;
+    editor.set_metadata("room", "taken");
+    assert_eq!(editor.save(path)?, how);
     Ok(())
 }
 

@@ -4,8 +4,8 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
 
-use embedded_safetensors::{file::FileFault, write::Placement};
-use safetensors_files::{Draft, EditError, EditFault, Saved};
+use embedded_safetensors::{file::FileErrorKind, write::Placement};
+use safetensors_files::{EditError, EditErrorKind, ModelEditor, SaveMethod};
 use support::dictionary::{Dictionary, Kinds};
 use support::file::with_header;
 use support::random::Random;
@@ -13,8 +13,8 @@ use vectors::Ours;
 
 use crate::files::folder::{Folder, names, read, sentence, write};
 
-fn open(path: &Path) -> Draft {
-    Draft::open(path).unwrap_or_else(|error| panic!("{error}"))
+fn open(path: &Path) -> ModelEditor {
+    ModelEditor::open(path).unwrap_or_else(|error| panic!("{error}"))
 }
 
 fn bytes(path: &Path) -> Vec<u8> {
@@ -22,9 +22,9 @@ fn bytes(path: &Path) -> Vec<u8> {
 }
 
 /// The copy that the reference would have written.
-fn copied(mut draft: Draft, path: &Path) -> Vec<u8> {
-    draft.set_placement(Placement::Start(8));
-    assert_eq!(draft.save(path).expect("there is room"), Saved::Copied);
+fn copied(mut editor: ModelEditor, path: &Path) -> Vec<u8> {
+    editor.set_placement(Placement::Start(8));
+    assert_eq!(editor.save(path).expect("there is room"), SaveMethod::Copied);
     bytes(path)
 }
 
@@ -42,21 +42,21 @@ fn edits_make_the_file_that_the_reference_makes_of_what_is_left() {
     for seed in 0..150 {
         let mut dictionary = random(seed, "");
         let path = folder.put("m", &dictionary.file());
-        let mut draft = open(&path);
+        let mut editor = open(&path);
         let keep = |name: &str| name.len() % 3 != 1;
-        draft.retain(keep);
+        editor.retain(keep);
         dictionary.tensors.retain(|tensor| keep(&tensor.name));
         for (number, tensor) in dictionary.tensors.iter_mut().enumerate().step_by(2) {
             let new = format!("renamed \u{e9} {number}");
-            draft.rename(&tensor.name, new.as_str()).expect("it is there");
+            editor.rename(&tensor.name, new.as_str()).expect("it is there");
             tensor.name = new;
         }
-        draft.set_metadata("b", "2");
-        draft.set_metadata("a", "\"1\"");
+        editor.set_metadata("b", "2");
+        editor.set_metadata("a", "\"1\"");
         let pairs = dictionary.metadata.get_or_insert_default();
         pairs.retain(|(key, _)| key != "a" && key != "b");
         pairs.extend([("a".into(), "\"1\"".into()), ("b".into(), "2".into())]);
-        assert!(copied(draft, &folder.join("copy")) == dictionary.file(), "seed {seed}");
+        assert!(copied(editor, &folder.join("copy")) == dictionary.file(), "seed {seed}");
     }
 }
 
@@ -66,8 +66,8 @@ fn models_are_joined_and_taken_apart_again() {
     for seed in 0..100 {
         let (first, second) = (random(seed, "1"), random(seed + 1000, "2"));
         let paths = [folder.put("a", &first.file()), folder.put("b", &second.file())];
-        let mut draft = open(&paths[0]);
-        draft.append(open(&paths[1])).expect("they have no name in common");
+        let mut editor = open(&paths[0]);
+        editor.append(open(&paths[1])).expect("they have no name in common");
         let tensors = [&first.tensors[..], &second.tensors[..]].concat();
         let metadata = match (first.metadata.clone(), second.metadata.clone()) {
             (Some(first), Some(second)) => Some([first, second].concat()),
@@ -75,7 +75,7 @@ fn models_are_joined_and_taken_apart_again() {
         };
         let both = Dictionary { tensors, metadata };
         let joined = folder.join("joined");
-        assert!(copied(draft, &joined) == both.file(), "seed {seed}");
+        assert!(copied(editor, &joined) == both.file(), "seed {seed}");
         let mut part = open(&joined);
         part.select(second.tensors.iter().map(|tensor| &tensor.name)).expect("they are there");
         first.metadata.iter().flatten().for_each(|(key, _)| drop(part.remove_metadata(key)));
@@ -96,16 +96,17 @@ fn vectors_are_opened_and_copied_or_refused_as_they_are_judged() {
     for vector in short {
         let file = vector.bytes();
         let path = folder.put("m", &file);
-        match Draft::open(&path) {
-            Ok(draft) => {
+        match ModelEditor::open(&path) {
+            Ok(editor) => {
                 assert_eq!(vector.ours, Ours::Accept, "{}", vector.id);
-                let (copy, _) = read(&copied(draft, &folder.join("copy")));
+                let (copy, _) = read(&copied(editor, &folder.join("copy")));
                 assert!(copy.sorted() == read(&file).0.sorted(), "{}", vector.id);
             }
             Err(error) => {
                 assert_eq!(vector.ours, Ours::Reject, "{}: {error}", vector.id);
-                let EditFault::File(FileFault::Format(fault) | FileFault::Twice { error: fault, .. }) =
-                    error.fault()
+                let EditErrorKind::File(
+                    FileErrorKind::Format(fault) | FileErrorKind::Twice { error: fault, .. },
+                ) = error.kind()
                 else {
                     panic!("{}: {error}", vector.id)
                 };
@@ -129,10 +130,10 @@ fn unusual() -> Vec<u8> {
 fn an_edit_in_place_touches_nothing_but_the_header() {
     let folder = Folder::new();
     let path = folder.put("m", &unusual());
-    let mut draft = open(&path);
-    draft.rename("a", "a longer name than it was").expect("it is there");
-    draft.set_metadata("note", "short");
-    assert_eq!(draft.save(&path).expect("there is room"), Saved::InPlace);
+    let mut editor = open(&path);
+    editor.rename("a", "a longer name than it was").expect("it is there");
+    editor.set_metadata("note", "short");
+    assert_eq!(editor.save(&path).expect("there is room"), SaveMethod::InPlace);
     let header = r#"{"__metadata__":{"note":"short"},"a longer name than it was":{"dtype":"U8","shape":[2],"data_offsets":[0,2]},"b":{"dtype":"U8","shape":[3],"data_offsets":[2,5]}}"#;
     let mut expected = with_header(&format!("{header:0$}", HEADER.len()), 0);
     expected.extend(b"abcde");
@@ -145,16 +146,18 @@ fn an_edit_in_place_touches_nothing_but_the_header() {
 fn an_edit_is_in_place_as_long_as_there_is_room() {
     let folder = Folder::new();
     let spaces = 4 + HEADER.len() - HEADER.replace(r#","other":{"of":"another program"}"#, "").len();
-    for (more, saved) in [(0, Saved::InPlace), (spaces - 4, Saved::InPlace), (spaces - 3, Saved::Copied)] {
+    for (more, saved) in
+        [(0, SaveMethod::InPlace), (spaces - 4, SaveMethod::InPlace), (spaces - 3, SaveMethod::Copied)]
+    {
         let path = folder.put("m", &unusual());
-        let mut draft = open(&path);
+        let mut editor = open(&path);
         let value = "x".repeat(10 + more);
-        draft.set_metadata("note", value.as_str());
-        assert_eq!(draft.save(&path).expect("there is room"), saved, "{more} bytes more");
+        editor.set_metadata("note", value.as_str());
+        assert_eq!(editor.save(&path).expect("there is room"), saved, "{more} bytes more");
         let found = open(&path);
         assert_eq!(found.metadata().collect::<Vec<_>>(), [("note", value.as_str())]);
         let (dictionary, start) = read(&bytes(&path));
-        assert_eq!(start % 8 == 0, saved == Saved::Copied);
+        assert_eq!(start % 8 == 0, saved == SaveMethod::Copied);
         assert!(
             dictionary
                 .tensors
@@ -172,7 +175,7 @@ fn what_is_not_changed_is_not_written() {
         let path = folder.join("m");
         write(&path, &dictionary).expect("there is room");
         let before = fs::metadata(&path).and_then(|metadata| metadata.modified()).expect("it is there");
-        assert_eq!(open(&path).save(&path).expect("there is room"), Saved::InPlace);
+        assert_eq!(open(&path).save(&path).expect("there is room"), SaveMethod::InPlace);
         assert!(bytes(&path) == dictionary.file(), "seed {seed}");
         let after = fs::metadata(&path).and_then(|metadata| metadata.modified()).expect("it is there");
         assert_eq!(before, after);
@@ -184,10 +187,10 @@ fn a_model_is_copied_onto_itself() {
     let folder = Folder::new();
     let mut dictionary = random(7, "");
     let path = folder.put("m", &dictionary.file());
-    let mut draft = open(&path);
+    let mut editor = open(&path);
     let last = dictionary.tensors.pop().expect("it has some");
-    draft.remove(&last.name).expect("it is there");
-    assert_eq!(draft.save(&path).expect("there is room"), Saved::Copied);
+    editor.remove(&last.name).expect("it is there");
+    assert_eq!(editor.save(&path).expect("there is room"), SaveMethod::Copied);
     assert!(bytes(&path) == dictionary.file());
     assert_eq!(folder.names(), ["m"]);
 }
@@ -198,90 +201,90 @@ fn metadata_are_set_removed_and_cleared() {
     let file = |metadata: &str| with_header(&format!("{{{metadata}}}"), 0);
     let none = with_header("{}      ", 0);
     let empty = with_header(r#"{"__metadata__":{}}     "#, 0);
-    type Edit = fn(&mut Draft);
+    type Edit = fn(&mut ModelEditor);
     let cases: [(Vec<u8>, Edit, &[u8]); 6] = [
-        (file(r#""__metadata__":{"a":"1"}"#), |draft| draft.clear_metadata(), &none),
+        (file(r#""__metadata__":{"a":"1"}"#), |editor| editor.clear_metadata(), &none),
         (
             file(r#""__metadata__":{"a":"1"}"#),
-            |draft| assert_eq!(draft.remove_metadata("a").as_deref(), Some("1")),
+            |editor| assert_eq!(editor.remove_metadata("a").as_deref(), Some("1")),
             &none,
         ),
         (empty.clone(), |_| (), &empty),
-        (empty.clone(), |draft| assert_eq!(draft.remove_metadata("a"), None), &empty),
-        (empty.clone(), |draft| draft.clear_metadata(), &none),
+        (empty.clone(), |editor| assert_eq!(editor.remove_metadata("a"), None), &empty),
+        (empty.clone(), |editor| editor.clear_metadata(), &none),
         (file(r#""__metadata__":null"#), |_| (), &none),
     ];
     for (file, edit, expected) in cases {
         let path = folder.put("m", &file);
-        let mut draft = open(&path);
-        edit(&mut draft);
-        assert_eq!(copied(draft, &folder.join("copy")), expected);
+        let mut editor = open(&path);
+        edit(&mut editor);
+        assert_eq!(copied(editor, &folder.join("copy")), expected);
     }
     let path = folder.put("m", &file(r#""__metadata__":{"b":"2","a":"1"}"#));
     assert_eq!(open(&path).metadata().collect::<Vec<_>>(), [("a", "1"), ("b", "2")]);
 }
 
-fn three() -> (Folder, Draft) {
+fn three() -> (Folder, ModelEditor) {
     let folder = Folder::new();
     let tensor = |name: &str, at: u8| {
         format!(r#""{name}":{{"dtype":"U8","shape":[1],"data_offsets":[{at},{}]}}"#, at + 1)
     };
     let header =
         format!(r#"{{"__metadata__":{{"k":"1"}},{},{},{}}}"#, tensor("a", 0), tensor("b", 1), tensor("c", 2));
-    let draft = open(&folder.put("m", &with_header(&header, 3)));
-    (folder, draft)
+    let editor = open(&folder.put("m", &with_header(&header, 3)));
+    (folder, editor)
 }
 
 /// Each mistake, what is said of it, and that nothing is changed by it.
 #[test]
 fn a_mistake_is_one_sentence_and_changes_nothing() {
-    type Edit = fn(&mut Draft) -> Result<(), EditError>;
+    type Edit = fn(&mut ModelEditor) -> Result<(), EditError>;
     let cases: [(Edit, &str); 8] = [
-        (|draft| draft.rename("d", "e"), r#"./m: it has no tensor "d""#),
-        (|draft| draft.rename("d", "a"), r#"./m: it has no tensor "d""#),
-        (|draft| draft.rename("a", "b"), r#"./m: there is a tensor "b" in ./m already"#),
-        (|draft| draft.rename("a", "__metadata__"), r#"./m: no tensor can be called "__metadata__""#),
+        (|editor| editor.rename("d", "e"), r#"./m: it has no tensor "d""#),
+        (|editor| editor.rename("d", "a"), r#"./m: it has no tensor "d""#),
+        (|editor| editor.rename("a", "b"), r#"./m: there is a tensor "b" in ./m already"#),
+        (|editor| editor.rename("a", "__metadata__"), r#"./m: no tensor can be called "__metadata__""#),
         (
-            |draft| draft.rename_all(|name| name.replace('c', "a")),
+            |editor| editor.rename_all(|name| name.replace('c', "a")),
             r#"./m: there is a tensor "a" in ./m already"#,
         ),
         (
-            |draft| draft.rename_all(|_| "__metadata__".into()),
+            |editor| editor.rename_all(|_| "__metadata__".into()),
             r#"./m: no tensor can be called "__metadata__""#,
         ),
-        (|draft| draft.remove("d"), r#"./m: it has no tensor "d""#),
-        (|draft| draft.select(["a", "d"]), r#"./m: it has no tensor "d""#),
+        (|editor| editor.remove("d"), r#"./m: it has no tensor "d""#),
+        (|editor| editor.select(["a", "d"]), r#"./m: it has no tensor "d""#),
     ];
-    let (folder, mut draft) = three();
+    let (folder, mut editor) = three();
     for (edit, expected) in cases {
-        let outcome = edit(&mut draft);
+        let outcome = edit(&mut editor);
         assert_eq!(sentence(&folder, outcome), expected);
-        assert_eq!(names(&draft), ["a", "b", "c"]);
+        assert_eq!(names(&editor), ["a", "b", "c"]);
     }
-    draft.rename("a", "a").expect("that is its name");
-    draft.rename_all(|name| format!("p.{name}")).expect("they differ");
-    assert_eq!(names(&draft), ["p.a", "p.b", "p.c"]);
-    assert!(draft.tensor("p.b").is_some_and(|tensor| tensor.dims() == [1]) && draft.tensor("b").is_none());
+    editor.rename("a", "a").expect("that is its name");
+    editor.rename_all(|name| format!("p.{name}")).expect("they differ");
+    assert_eq!(names(&editor), ["p.a", "p.b", "p.c"]);
+    assert!(editor.tensor("p.b").is_some_and(|tensor| tensor.dims() == [1]) && editor.tensor("b").is_none());
 }
 
 #[test]
 fn what_two_models_have_in_common_is_refused_with_both_paths() {
-    let (folder, mut draft) = three();
+    let (folder, mut editor) = three();
     let header = r#"{"__metadata__":{"k":"2"},"c":{"dtype":"U8","shape":[0],"data_offsets":[0,0]}}"#;
     let other = folder.put("other", &with_header(header, 0));
-    let outcome = draft.append(open(&other));
+    let outcome = editor.append(open(&other));
     assert_eq!(sentence(&folder, outcome), r#"./other: there is a tensor "c" in ./m already"#);
-    draft.rename("c", "d").expect("it is there");
-    let outcome = draft.append(open(&other));
+    editor.rename("c", "d").expect("it is there");
+    let outcome = editor.append(open(&other));
     assert_eq!(sentence(&folder, outcome), r#"./other: the key "k" has another value in ./m"#);
-    assert_eq!(names(&draft), ["a", "b", "d"]);
-    draft.set_metadata("k", "2");
-    draft.append(open(&other)).expect("they have nothing in common now");
-    assert_eq!(names(&draft), ["a", "b", "c", "d"]);
-    assert_eq!(draft.metadata().collect::<Vec<_>>(), [("k", "2")]);
+    assert_eq!(names(&editor), ["a", "b", "d"]);
+    editor.set_metadata("k", "2");
+    editor.append(open(&other)).expect("they have nothing in common now");
+    assert_eq!(names(&editor), ["a", "b", "c", "d"]);
+    assert_eq!(editor.metadata().collect::<Vec<_>>(), [("k", "2")]);
     // A third one, of which the error names the file that has the tensor.
     let third = folder.put("third", &with_header(header, 0));
-    let outcome = draft.append(open(&third));
+    let outcome = editor.append(open(&third));
     assert_eq!(sentence(&folder, outcome), r#"./third: there is a tensor "c" in ./other already"#);
 }
 
@@ -293,20 +296,20 @@ fn an_unsound_file_is_said_to_be_so() {
     let expected = format!(
         "./m: error[data.short] at byte {at}: the tensors need 5 bytes of data, but the file has only 4"
     );
-    assert_eq!(sentence(&folder, Draft::open(&path)), expected);
+    assert_eq!(sentence(&folder, ModelEditor::open(&path)), expected);
 }
 
 #[test]
 fn errors_of_the_system_say_whose_mistake_it_is() {
-    let (folder, mut draft) = three();
+    let (folder, mut editor) = three();
     let kind = |error: EditError| std::io::Error::from(error).kind();
-    let of = |outcome: Result<Draft, EditError>| kind(outcome.expect_err("it cannot be opened"));
-    assert_eq!(of(Draft::open(folder.join("missing"))), ErrorKind::NotFound);
-    assert_eq!(of(Draft::open(folder.path())), ErrorKind::InvalidInput);
-    assert_eq!(of(Draft::open(folder.put("unsound", b"{}"))), ErrorKind::InvalidData);
-    assert_eq!(kind(draft.remove("d").expect_err("there is none")), ErrorKind::InvalidInput);
+    let of = |outcome: Result<ModelEditor, EditError>| kind(outcome.expect_err("it cannot be opened"));
+    assert_eq!(of(ModelEditor::open(folder.join("missing"))), ErrorKind::NotFound);
+    assert_eq!(of(ModelEditor::open(folder.path())), ErrorKind::InvalidInput);
+    assert_eq!(of(ModelEditor::open(folder.put("unsound", b"{}"))), ErrorKind::InvalidData);
+    assert_eq!(kind(editor.remove("d").expect_err("there is none")), ErrorKind::InvalidInput);
     fs::write(folder.join("m"), with_header("{}", 0)).expect("it is there");
-    assert_eq!(kind(draft.save(folder.join("m")).expect_err("it was changed")), ErrorKind::InvalidData);
+    assert_eq!(kind(editor.save(folder.join("m")).expect_err("it was changed")), ErrorKind::InvalidData);
 }
 
 #[test]
@@ -324,7 +327,7 @@ fn a_name_that_occurs_twice_is_said() {
         ),
     ] {
         let file = [&(header.len() as u64).to_le_bytes(), header.as_bytes()].concat();
-        assert_eq!(sentence(&folder, Draft::open(folder.put("m", &file))), expected);
+        assert_eq!(sentence(&folder, ModelEditor::open(folder.put("m", &file))), expected);
     }
 }
 
@@ -337,19 +340,19 @@ fn a_copy_with_room_in_its_header_is_edited_in_place_later() {
     write(&path, &dictionary).expect("there is room");
     let long = "x".repeat(ROOM as usize / 2);
     let note = |path: &Path| {
-        let mut draft = Draft::open(path).expect("it is sound");
-        draft.set_metadata("a note", long.as_str());
-        draft.save(path).expect("there is room")
+        let mut editor = ModelEditor::open(path).expect("it is sound");
+        editor.set_metadata("a note", long.as_str());
+        editor.save(path).expect("there is room")
     };
     fs::copy(&path, folder.join("without")).expect("there is room");
-    assert_eq!(note(&folder.join("without")), Saved::Copied);
-    let mut draft = Draft::open(&path).expect("it is sound");
-    draft.set_header_room(ROOM);
-    assert_eq!(draft.save(&path).expect("there is room"), Saved::Copied);
+    assert_eq!(note(&folder.join("without")), SaveMethod::Copied);
+    let mut editor = ModelEditor::open(&path).expect("it is sound");
+    editor.set_header_room(ROOM);
+    assert_eq!(editor.save(&path).expect("there is room"), SaveMethod::Copied);
     let (copy, start) = read(&fs::read(&path).expect("it is there"));
     let tensors = dictionary.sorted().tensors;
     assert!(copy.sorted().tensors == tensors);
-    assert_eq!(note(&path), Saved::InPlace);
+    assert_eq!(note(&path), SaveMethod::InPlace);
     let (noted, same_start) = read(&fs::read(&path).expect("it is there"));
     assert!(start == same_start && noted.sorted().tensors == tensors);
 }

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use safetensors_files::{Draft, EditError, write_file};
+use safetensors_files::{EditError, ModelEditor, write_file};
 use support::dictionary::Dictionary;
 use support::judge::judge;
 use support::writing::Description;
@@ -68,8 +68,8 @@ pub fn read(file: &[u8]) -> (Dictionary, u64) {
     (Dictionary::from_table(&table, data), start)
 }
 
-pub fn names(draft: &Draft) -> Vec<&str> {
-    draft.tensors().map(|tensor| tensor.name()).collect()
+pub fn names(editor: &ModelEditor) -> Vec<&str> {
+    editor.tensors().map(|tensor| tensor.name()).collect()
 }
 
 /// The sentence of an error, with the folder's path as a dot.

@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 
 use embedded_safetensors::{
     Dtype, ErrorKind as Kind, MappedModel, Tensor,
-    file::{Advice, FileError, FileFault, MapOptions},
+    file::{Advice, FileError, FileErrorKind, MapOptions},
     write::{FileSpec, TensorSpec},
 };
 use safetensors_files::write_file;
@@ -46,7 +46,7 @@ fn every_vector_gets_its_verdict() {
         (Ours::Accept, Ok(model)) => {
             assert_eq!(model.len(), vector.tensor_count.unwrap_or(model.len()), "{}", vector.id);
         }
-        (Ours::Reject, Err(FileFault::Format(error) | FileFault::Twice { error, .. })) => {
+        (Ours::Reject, Err(FileErrorKind::Format(error) | FileErrorKind::Twice { error, .. })) => {
             let found = (Some(error.kind.code().to_owned()), Some(error.at));
             assert_eq!(found, (vector.code.clone(), vector.at), "{}", vector.id);
         }
@@ -149,7 +149,7 @@ fn what_cannot_be_a_model_is_an_error() {
     assert_eq!(refused(folder.path()), ".: it is a folder, not a file");
     assert!(refused(&folder.join("nothing")).starts_with("cannot open ./nothing: "));
     let empty = open(&folder.put("empty", b"")).expect_err("it has no header");
-    let FileFault::Format(error) = empty.fault() else { panic!("{empty}") };
+    let FileErrorKind::Format(error) = empty.kind() else { panic!("{empty}") };
     assert_eq!((error.kind.code(), error.at), ("container.short", 0));
 }
 
@@ -196,7 +196,7 @@ fn parts_of_a_model_that_lie_anywhere_are_read_ahead() {
     model.prefetch(model.view().file()).expect("it is the model");
     model.prefetch(&[]).expect("there is nothing to do");
     let error = model.prefetch(b"else").expect_err("it lies elsewhere");
-    let FileFault::System { error: reason, .. } = error.fault() else { panic!("{error}") };
+    let FileErrorKind::System { error: reason, .. } = error.kind() else { panic!("{error}") };
     assert_eq!(reason.kind(), ErrorKind::InvalidInput);
     let sentence = sentence::<()>(&folder, Err(error));
     assert_eq!(sentence, "cannot read ahead in ./model: the bytes are of something else");
@@ -242,6 +242,6 @@ fn a_file_that_is_longer_than_addresses_is_an_error() {
     let file = File::options().write(true).open(&path).expect("it is there");
     file.set_len(bytes.len() as u64 + len).expect("there is room for a hole");
     let error = open(&path).expect_err("it cannot be mapped");
-    assert!(matches!(error.fault(), FileFault::TooLong { len: found } if *found > len), "{error}");
+    assert!(matches!(error.kind(), FileErrorKind::TooLong { len: found } if *found > len), "{error}");
     assert!(embedded_safetensors::FileModel::open(&path).is_ok());
 }

@@ -3,7 +3,7 @@
 use crate::files::folder::Folder;
 use embedded_safetensors::{
     ErrorKind, FileModel,
-    file::{FileError, FileFault},
+    file::{FileError, FileErrorKind},
     slice::AxisRange,
 };
 use std::fs::{self, File};
@@ -44,8 +44,8 @@ fn every_vector_gets_its_verdict() {
         }
         (Ours::Accept, Err(error)) => Err(format!("must be accepted: {error}")),
         (Ours::Reject, Ok(_)) => Err("must be rejected".to_owned()),
-        (Ours::Reject, Err(error)) => match error.fault() {
-            FileFault::Format(error) | FileFault::Twice { error, .. } => {
+        (Ours::Reject, Err(error)) => match error.kind() {
+            FileErrorKind::Format(error) | FileErrorKind::Twice { error, .. } => {
                 let got = (Some(error.kind.code().to_owned()), Some(error.at));
                 expect("the error", got, (vector.code.clone(), vector.at))
             }
@@ -65,7 +65,7 @@ fn what_is_there_is_listed_found_and_read() {
             let tensor =
                 model.find(&wanted.name).map_err(|error| error.to_string())?.ok_or("it is not found")?;
             let mut bytes = vec![0; usize::try_from(tensor.byte_len()).expect("it is short")];
-            let bytes = tensor.reader().read_all(&mut bytes).map_err(|error| error.to_string())?;
+            let bytes = tensor.reader().read_to_end(&mut bytes).map_err(|error| error.to_string())?;
             expect("the hash", sha256(bytes), wanted.sha256.clone())
         })
     });
@@ -113,7 +113,7 @@ fn an_open_file_goes_by_the_name_that_it_is_given() {
     assert_eq!((model.path().to_str(), model.len(), model.is_empty()), (Some("-"), 3, false));
     let short = File::open(folder.put("short", b"\x10")).expect("it is there");
     let error = FileModel::from_file(short, "-").expect_err("it is not sound");
-    assert!(matches!(error.fault(), FileFault::Format(_)), "{error}");
+    assert!(matches!(error.kind(), FileErrorKind::Format(_)), "{error}");
 }
 
 #[cfg(unix)]
@@ -125,7 +125,7 @@ fn what_is_no_file_is_no_model() {
         FileModel::from_file(File::open(folder.path()).expect("it can be opened"), "folder"),
     ] {
         let error = outcome.expect_err("it is a folder");
-        assert!(matches!(error.fault(), FileFault::NotAFile { .. }), "{error}");
+        assert!(matches!(error.kind(), FileErrorKind::NotAFile { .. }), "{error}");
     }
 }
 
@@ -138,9 +138,9 @@ fn a_file_that_is_cut_off_is_an_error_of_the_read_and_is_noticed() {
     let file = File::options().write(true).open(&path).expect("it can be written");
     file.set_len(model.summary().data_start + 6).expect("it can be cut");
     let b = model.find("b").expect("it is sound").expect("it was there");
-    b.reader().read_all(&mut [0; 6]).expect_err("its end is gone");
+    b.reader().read_to_end(&mut [0; 6]).expect_err("its end is gone");
     let error = model.check_unchanged().expect_err("it is shorter");
-    assert!(matches!(error.fault(), FileFault::Changed), "{error}");
+    assert!(matches!(error.kind(), FileErrorKind::Changed), "{error}");
 }
 
 #[test]

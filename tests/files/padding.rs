@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use embedded_safetensors::{FileModel, write::Placement};
-use safetensors_files::{Draft, Saved, padding_of, write_file};
+use safetensors_files::{ModelEditor, SaveMethod, padding_of, write_file};
 use support::dictionary::{Dictionary, Kinds};
 use support::file::with_header;
 use support::judge::judge;
@@ -59,7 +59,7 @@ fn padding_is_zeros_and_not_the_draft_s() {
         assert!(is_padded(&path, &dictionary) && has_padding(&path));
         let mut expected: Vec<_> = dictionary.tensors.iter().map(|tensor| &tensor.name).collect();
         expected.sort();
-        assert_eq!(names(&Draft::open(&path).expect("it is sound")), expected);
+        assert_eq!(names(&ModelEditor::open(&path).expect("it is sound")), expected);
     }
 }
 
@@ -69,19 +69,19 @@ fn it_stays_in_place_and_is_left_out_of_copies() {
     let path = folder.join("m");
     let mut dictionary = model(1);
     write(&path, &dictionary);
-    let mut draft = Draft::open(&path).expect("it is sound");
+    let mut editor = ModelEditor::open(&path).expect("it is sound");
     let tensor = &mut dictionary.tensors[0];
-    draft.rename(&tensor.name, "n").expect("it is there");
+    editor.rename(&tensor.name, "n").expect("it is there");
     tensor.name = "n".into();
-    draft.rename("n", "__padding__.0").expect_err("it is the name of padding");
-    assert_eq!(draft.save(&path).expect("there is room"), Saved::InPlace);
+    editor.rename("n", "__padding__.0").expect_err("it is the name of padding");
+    assert_eq!(editor.save(&path).expect("there is room"), SaveMethod::InPlace);
     assert!(is_padded(&path, &dictionary));
     let copy = folder.join("copy");
-    let mut draft = Draft::open(&path).expect("it is sound");
-    assert_eq!(draft.save(&copy).expect("there is room"), Saved::Copied);
+    let mut editor = ModelEditor::open(&path).expect("it is sound");
+    assert_eq!(editor.save(&copy).expect("there is room"), SaveMethod::Copied);
     assert!(fs::read(&copy).expect("it is there") == dictionary.file());
-    draft.set_placement(Placement::Padded(64));
-    assert_eq!(draft.save(&path).expect("there is room"), Saved::Copied);
+    editor.set_placement(Placement::Padded(64));
+    assert_eq!(editor.save(&path).expect("there is room"), SaveMethod::Copied);
     assert!(is_padded(&path, &dictionary));
 }
 
@@ -91,10 +91,10 @@ fn padded_models_are_joined() {
     let (first, second) = (model(1), model(2));
     write(&folder.join("a"), &first);
     write(&folder.join("b"), &second);
-    let mut draft = Draft::open(folder.join("a")).expect("it is sound");
-    draft.append(Draft::open(folder.join("b")).expect("it is sound")).expect("padding has no name");
-    draft.set_placement(Placement::Padded(64));
-    draft.save(folder.join("both")).expect("there is room");
+    let mut editor = ModelEditor::open(folder.join("a")).expect("it is sound");
+    editor.append(ModelEditor::open(folder.join("b")).expect("it is sound")).expect("padding has no name");
+    editor.set_placement(Placement::Padded(64));
+    editor.save(folder.join("both")).expect("there is room");
     let tensors = [first.tensors, second.tensors].concat();
     assert!(is_padded(&folder.join("both"), &Dictionary { tensors, metadata: None }));
 }
@@ -123,19 +123,19 @@ fn what_is_only_called_padding_is_not_lost() {
         file.extend([0; 23]);
         file.extend(1..10);
         let path = folder.put("m", &file);
-        let draft = Draft::open(&path).expect("it is sound");
-        assert_eq!(names(&draft).len(), tensors.len(), "{header}");
+        let editor = ModelEditor::open(&path).expect("it is sound");
+        assert_eq!(names(&editor).len(), tensors.len(), "{header}");
         assert_eq!(
             padding_of(&FileModel::open(&path).expect("it is sound")).expect("it can be read").len(),
             0
         );
-        draft.save(folder.join("copy")).expect("there is room");
+        editor.save(folder.join("copy")).expect("there is room");
         let copy = fs::read(folder.join("copy")).expect("it is there");
         assert!(read(&copy).0.sorted() == read(&file).0.sorted());
     }
 }
 
-/// What a program lists by `FileModel::tensors` it can name to a draft, padding too: no shard lacks what the index says of it.
+/// What a program lists by `FileModel::tensors` it can name to a editor, padding too: no shard lacks what the index says of it.
 #[test]
 fn a_padded_model_is_split_by_what_it_lists() {
     use safetensors_files::shards::{ShardPlan, ShardedModel};
@@ -147,7 +147,7 @@ fn a_padded_model_is_split_by_what_it_lists() {
     let tensors = whole.tensors().map(|tensor| (tensor.name(), tensor.byte_len()));
     let plan = ShardPlan::new("model", tensors, whole.summary().data_len / 2);
     let outcome = plan.write(folder.path(), |shard, place| {
-        let mut part = Draft::open(&path)?;
+        let mut part = ModelEditor::open(&path)?;
         part.select(shard.tensors())?;
         part.save(place).map(drop)
     });
@@ -157,7 +157,7 @@ fn a_padded_model_is_split_by_what_it_lists() {
     for tensor in &dictionary.tensors {
         let found = sharded.find(&tensor.name).expect("it is sound").expect("it is there");
         let mut bytes = vec![0; tensor.bytes.len()];
-        found.reader().read_all(&mut bytes).expect("it can be read");
+        found.reader().read_to_end(&mut bytes).expect("it can be read");
         assert!(bytes == tensor.bytes);
     }
 }
@@ -168,20 +168,20 @@ fn padding_that_is_named_is_kept_or_removed() {
     let folder = Folder::new();
     let path = folder.join("m");
     write(&path, &model(1));
-    let open = || Draft::open(&path).expect("it is sound");
+    let open = || ModelEditor::open(&path).expect("it is sound");
     let count = open().padding().count();
     assert!(count > 1 && open().tensors().all(|tensor| !tensor.name().starts_with("__padding__.")));
-    let mut draft = open();
-    draft.rename("__padding__.0", "zeros").expect("it is there");
-    draft.remove("__padding__.1").expect("it is there");
-    assert_eq!(draft.padding().count(), count - 2);
-    assert_eq!(draft.save(folder.join("copy")).expect("there is room"), Saved::Copied);
+    let mut editor = open();
+    editor.rename("__padding__.0", "zeros").expect("it is there");
+    editor.remove("__padding__.1").expect("it is there");
+    assert_eq!(editor.padding().count(), count - 2);
+    assert_eq!(editor.save(folder.join("copy")).expect("there is room"), SaveMethod::Copied);
     let copy = FileModel::open(folder.join("copy")).expect("it is sound");
     assert!(copy.find("zeros").is_ok_and(|found| found.is_some()) && !has_padding(&folder.join("copy")));
     assert_eq!(copy.len(), model(1).tensors.len() + 1);
-    let mut draft = open();
-    draft.rename("__padding__.0", "zeros").expect("it is there");
-    assert_eq!(draft.save(&path).expect("there is room"), Saved::InPlace);
+    let mut editor = open();
+    editor.rename("__padding__.0", "zeros").expect("it is there");
+    assert_eq!(editor.save(&path).expect("there is room"), SaveMethod::InPlace);
     assert!(open().tensor("zeros").is_some());
 }
 
@@ -190,9 +190,9 @@ fn nothing_is_renamed_to_padding() {
     let folder = Folder::new();
     let header = r#"{"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},"__padding__.9":{"dtype":"U8","shape":[1],"data_offsets":[1,2]}}"#;
     let path = folder.put("m", &with_header(header, 2));
-    let mut draft = Draft::open(&path).expect("it is sound");
-    let outcome = draft.rename("a", "__padding__.5");
+    let mut editor = ModelEditor::open(&path).expect("it is sound");
+    let outcome = editor.rename("a", "__padding__.5");
     assert_eq!(sentence(&folder, outcome), r#"./m: no tensor can be called "__padding__.5""#);
-    draft.rename_all(|name| name.into()).expect("what is called so stays so");
-    assert_eq!(names(&draft), ["__padding__.9", "a"]);
+    editor.rename_all(|name| name.into()).expect("what is called so stays so");
+    assert_eq!(names(&editor), ["__padding__.9", "a"]);
 }

@@ -6,7 +6,7 @@ use std::os::unix::net::UnixListener;
 use std::path::Path;
 use std::process::Command;
 
-use safetensors_files::{Draft, EditError, Saved};
+use safetensors_files::{EditError, ModelEditor, SaveMethod};
 use support::dictionary::{Dictionary, Kinds};
 use support::random::Random;
 
@@ -32,9 +32,9 @@ fn the_permissions_of_the_old_file_are_kept() {
         fs::set_permissions(&path, Permissions::from_mode(mode)).expect("it is ours");
         put(&path).expect("there is room");
         assert_eq!(fs::metadata(&path).expect("it is there").mode() & 0o7777, mode);
-        let mut draft = Draft::open(&path).expect("it is sound");
-        draft.set_metadata("k", "a value that has no room in the header".repeat(3));
-        assert_eq!(draft.save(&path).expect("there is room"), Saved::Copied);
+        let mut editor = ModelEditor::open(&path).expect("it is sound");
+        editor.set_metadata("k", "a value that has no room in the header".repeat(3));
+        assert_eq!(editor.save(&path).expect("there is room"), SaveMethod::Copied);
         assert_eq!(fs::metadata(&path).expect("it is there").mode() & 0o7777, mode);
         fs::remove_file(&path).expect("it is there");
     }
@@ -54,7 +54,7 @@ fn a_link_is_followed_and_stays() {
         put(&link).expect("there is room");
         assert!(is_model(&target));
         assert_eq!(fs::read_link(&link).expect("it is a link"), Path::new(leads_to));
-        Draft::open(&link).expect("it is sound").save(&link).expect("there is room");
+        ModelEditor::open(&link).expect("it is sound").save(&link).expect("there is room");
     }
     assert_eq!(folder.names(), ["absolute", "far", "near", "second"]);
     assert_eq!(fs::read_dir(folder.join("far")).expect("it is there").count(), 1);
@@ -91,13 +91,13 @@ fn what_is_no_file_is_neither_replaced_nor_edited() {
         let path = folder.join(name);
         let expected = format!("./{name}: it is {what}, not a file");
         assert_eq!(sentence(&folder, put(&path)), expected);
-        assert_eq!(sentence(&folder, Draft::open(&path)), expected);
+        assert_eq!(sentence(&folder, ModelEditor::open(&path)), expected);
     }
     let source = folder.join("model");
     put(&source).expect("there is room");
-    let mut draft = Draft::open(&source).expect("it is sound");
-    draft.retain(|_| false);
-    draft.save("/dev/null").expect_err("it is a device");
+    let mut editor = ModelEditor::open(&source).expect("it is sound");
+    editor.retain(|_| false);
+    editor.save("/dev/null").expect_err("it is a device");
     fs::remove_file(source).expect("it is there");
     assert_eq!(folder.names(), before);
     assert!(fs::metadata("/dev/null").expect("it is there").file_type().is_char_device());
@@ -126,8 +126,8 @@ fn a_place_that_cannot_be_is_said() {
         "{refusal}"
     );
     put(Path::new("/")).expect_err("it is a folder");
-    Draft::open("").expect_err("it is nowhere");
-    let outcome = Draft::open(folder.join("m"));
+    ModelEditor::open("").expect_err("it is nowhere");
+    let outcome = ModelEditor::open(folder.join("m"));
     assert_eq!(sentence(&folder, outcome), "cannot open ./m: No such file or directory (os error 2)");
     assert_eq!(folder.names(), ["file"]);
 }
@@ -138,10 +138,10 @@ fn what_only_has_the_name_of_an_undo_file_is_left_alone() {
     let (path, notes) = (folder.join("m"), folder.put(".m.undo", b"my notes"));
     put(&path).expect("there is room");
     let edit = || {
-        let mut draft = Draft::open(&path).expect("it is sound");
-        draft.rename_all(|name| name.into()).expect("they stay");
-        assert_eq!(draft.save(&path).expect("there is room"), Saved::Copied);
-        assert!(!Draft::recover(&path).expect("there is nothing to put back"));
+        let mut editor = ModelEditor::open(&path).expect("it is sound");
+        editor.rename_all(|name| name.into()).expect("they stay");
+        assert_eq!(editor.save(&path).expect("there is room"), SaveMethod::Copied);
+        assert!(!ModelEditor::recover(&path).expect("there is nothing to put back"));
     };
     edit();
     assert_eq!(fs::read(&notes).expect("it is there"), b"my notes");
@@ -160,9 +160,9 @@ fn what_is_too_long_for_an_undo_file_is_not_read() {
     put(&path).expect("there is room");
     let long = folder.put(".m.undo", b"safetensors undo");
     fs::File::options().write(true).open(&long).and_then(|file| file.set_len(1 << 43)).expect("it is empty");
-    Draft::open(&path).expect("it is sound");
+    ModelEditor::open(&path).expect("it is sound");
     let expected = "./m: ./.m.undo does not belong to what the file is now";
-    assert_eq!(sentence(&folder, Draft::recover(&path)), expected);
+    assert_eq!(sentence(&folder, ModelEditor::recover(&path)), expected);
     put(&path).expect("there is room");
     assert_eq!(folder.names(), ["m"]);
 }
@@ -171,12 +171,12 @@ fn what_is_too_long_for_an_undo_file_is_not_read() {
 #[test]
 fn a_name_may_be_as_long_as_names_can_be() {
     let folder = Folder::new();
-    for (len, saved) in [(255, Saved::Copied), (241, Saved::Copied), (240, Saved::InPlace)] {
+    for (len, saved) in [(255, SaveMethod::Copied), (241, SaveMethod::Copied), (240, SaveMethod::InPlace)] {
         let path = folder.join(&"n".repeat(len));
         put(&path).expect("there is room");
-        let mut draft = Draft::open(&path).expect("it is sound");
-        draft.rename_all(|name| name.into()).expect("they stay");
-        assert_eq!(draft.save(&path).expect("there is room"), saved);
+        let mut editor = ModelEditor::open(&path).expect("it is sound");
+        editor.rename_all(|name| name.into()).expect("they stay");
+        assert_eq!(editor.save(&path).expect("there is room"), saved);
         assert!(is_model(&path));
         fs::remove_file(path).expect("it is there");
     }

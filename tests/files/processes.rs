@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use embedded_safetensors::{file::FileFault, validate::check_header};
-use safetensors_files::{Draft, EditFault};
+use embedded_safetensors::{file::FileErrorKind, validate::validate_header};
+use safetensors_files::{EditErrorKind, ModelEditor};
 use support::random::Random;
 
 use crate::files::folder::Folder;
@@ -26,7 +26,7 @@ fn text(path: &Path) -> &str {
 /// Whether the file is one of those that the program writes, with all of its bytes.
 fn is_whole(path: &Path) -> bool {
     let file = fs::read(path).expect("it is there");
-    let Ok(summary) = check_header(&file, &mut []) else { return false };
+    let Ok(summary) = validate_header(&file, &mut []) else { return false };
     let start = usize::try_from(summary.data_start).expect("it is in memory");
     let data = &file[start..];
     !data.is_empty() && data.iter().all(|byte| *byte == data[0])
@@ -78,10 +78,10 @@ fn an_editor_that_is_killed_leaves_the_old_or_the_new_header() {
         #[cfg(unix)]
         assert!(folder.names().iter().all(|name| unix::is_hidden(&folder.join(name))));
         interrupted.fetch_or(folder.names().contains(&undo), Ordering::Relaxed);
-        Draft::recover(&path).expect("it can be put back");
+        ModelEditor::recover(&path).expect("it can be put back");
         assert!(is_whole(&path) && !folder.names().contains(&undo));
-        let draft = Draft::open(&path).expect("it is sound");
-        let numbers: Vec<_> = draft.tensors().map(|tensor| tensor.name().get(1..)).collect();
+        let editor = ModelEditor::open(&path).expect("it is sound");
+        let numbers: Vec<_> = editor.tensors().map(|tensor| tensor.name().get(1..)).collect();
         assert!(numbers.windows(2).all(|pair| pair[0] == pair[1]), "names of two edits: {numbers:?}");
     });
     assert!(interrupted.into_inner(), "it was never killed while it edited");
@@ -165,19 +165,19 @@ fn threads_of_one_program_edit_one_file_one_after_another() {
             });
         }
     });
-    let draft = Draft::open(&path).expect("it is sound");
-    let values: Vec<_> = draft.metadata().filter(|(key, _)| ["x", "y"].contains(key)).collect();
+    let editor = ModelEditor::open(&path).expect("it is sound");
+    let values: Vec<_> = editor.metadata().filter(|(key, _)| ["x", "y"].contains(key)).collect();
     assert_eq!(values, [("x", "29"), ("y", "29")]);
     assert!(is_whole(&path));
     assert_eq!(folder.names(), ["m"]);
 }
 
 fn edit(path: &Path, key: &str, round: u32) -> bool {
-    let mut draft = Draft::open(path).unwrap_or_else(|error| panic!("{error}"));
-    draft.set_metadata(key, round.to_string());
-    match draft.save(path) {
+    let mut editor = ModelEditor::open(path).unwrap_or_else(|error| panic!("{error}"));
+    editor.set_metadata(key, round.to_string());
+    match editor.save(path) {
         Ok(_) => true,
-        Err(error) if matches!(error.fault(), EditFault::File(FileFault::Changed)) => false,
+        Err(error) if matches!(error.kind(), EditErrorKind::File(FileErrorKind::Changed)) => false,
         Err(error) => panic!("{error}"),
     }
 }
@@ -287,8 +287,8 @@ mod unix {
         let path = place(&folder, 0o777, 0o444);
         let note = run_as_anybody(&folder, &["note", text(&path), "copied"]);
         assert!(note.status.success(), "{}", String::from_utf8_lossy(&note.stderr));
-        let draft = Draft::open(&path).expect("it is sound");
-        assert_eq!(draft.metadata().collect::<Vec<_>>(), [("room", "taken")]);
+        let editor = ModelEditor::open(&path).expect("it is sound");
+        assert_eq!(editor.metadata().collect::<Vec<_>>(), [("room", "taken")]);
         assert_eq!(fs::metadata(&path).expect("it is there").mode() & 0o777, 0o444);
         assert_eq!(fs::read_dir(folder.join("place")).expect("it is there").count(), 1);
     }

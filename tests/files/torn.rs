@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 
 use embedded_safetensors::{
     ErrorKind, FileModel, MappedModel,
-    file::{FileError, FileFault},
+    file::{FileError, FileErrorKind},
 };
-use safetensors_files::Draft;
+use safetensors_files::ModelEditor;
 use support::file::with_header;
 
 use crate::files::folder::{Folder, sentence};
@@ -60,13 +60,13 @@ type Open = fn(&Path) -> Result<(), FileError>;
 const WAYS: [Open; 2] = [|path| FileModel::open(path).map(drop), map];
 
 fn is_interrupted(outcome: &Result<(), FileError>) -> bool {
-    outcome.as_ref().is_err_and(|error| matches!(error.fault(), FileFault::Interrupted))
+    outcome.as_ref().is_err_and(|error| matches!(error.kind(), FileErrorKind::Interrupted))
 }
 
 /// No reader of the format takes such a header.
 fn is_too_long(outcome: &Result<(), FileError>) -> bool {
-    outcome.as_ref().is_err_and(|error| match error.fault() {
-        FileFault::Format(error) => matches!(error.kind, ErrorKind::HeaderTooLarge { .. }),
+    outcome.as_ref().is_err_and(|error| match error.kind() {
+        FileErrorKind::Format(error) => matches!(error.kind, ErrorKind::HeaderTooLarge { .. }),
         _ => false,
     })
 }
@@ -78,7 +78,7 @@ fn an_edit_that_has_begun_is_told() {
         let folder = Folder::new();
         let path = put_bytes(&folder, &marked(OLD, marks));
         assert!(WAYS.iter().all(|open| is_interrupted(&open(&path))), "{marks}");
-        assert!(Draft::recover(&path).expect("it can be put back"));
+        assert!(ModelEditor::recover(&path).expect("it can be put back"));
         assert_eq!(fs::read(&path).expect("it is there"), model(OLD));
     }
 }
@@ -103,13 +103,13 @@ fn a_header_between_both_is_an_error_until_it_is_put_back() {
         assert!(is_interrupted(&outcome));
         assert_eq!(
             sentence(&folder, outcome),
-            "./m: its header is half written, by an edit that is under way or was interrupted; Draft::recover repairs it"
+            "./m: its header is half written, by an edit that is under way or was interrupted; ModelEditor::recover repairs it"
         );
     }
     let after =
         [fs::read(&path).expect("it is there"), fs::read(folder.join(".m.undo")).expect("it is there")];
     assert!(before == after && folder.names() == [".m.undo", "m"], "readers write nothing");
-    assert!(Draft::recover(&path).expect("it can be put back"));
+    assert!(ModelEditor::recover(&path).expect("it can be put back"));
     WAYS.iter().for_each(|open| open(&path).expect("it was put back"));
     assert_eq!(fs::read(&path).expect("it is there"), model(OLD));
 }

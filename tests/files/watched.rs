@@ -8,7 +8,7 @@ use embedded_safetensors::{
     Dtype,
     write::{FileSpec, Placement, TensorSpec},
 };
-use safetensors_files::{Draft, EditError, EditFault, Saved};
+use safetensors_files::{EditError, EditErrorKind, ModelEditor, SaveMethod};
 
 use crate::files::folder::{Folder, sentence};
 
@@ -16,7 +16,7 @@ const LEN: u64 = 600_000;
 const PIECE: u64 = 1 << 18;
 
 /// Two tensors of [`LEN`] bytes, and one of none.
-fn draft(folder: &Folder) -> Draft {
+fn editor(folder: &Folder) -> ModelEditor {
     let tensors = ["a", "b", "none"]
         .map(|name| TensorSpec::new(name, Dtype::U8, if name == "none" { &[0] } else { &[LEN] }));
     let path = folder.join("source");
@@ -26,15 +26,19 @@ fn draft(folder: &Folder) -> Draft {
         file.write_chunks("b", pieces())
     };
     safetensors_files::write_file(&path, FileSpec::new(&tensors), fill).expect("there is room");
-    let mut draft = Draft::open(&path).expect("it is sound");
-    draft.set_placement(Placement::Start(8));
-    draft
+    let mut editor = ModelEditor::open(&path).expect("it is sound");
+    editor.set_placement(Placement::Start(8));
+    editor
 }
 
 /// Saves it, stopped when it has been asked so many times, and what it heard.
-fn watched(draft: &Draft, path: &Path, stop: usize) -> (Result<Saved, EditError>, Vec<(u64, u64)>) {
+fn watched(
+    editor: &ModelEditor,
+    path: &Path,
+    stop: usize,
+) -> (Result<SaveMethod, EditError>, Vec<(u64, u64)>) {
     let mut heard = Vec::new();
-    let outcome = draft.save_watched(path, &mut |done, total| {
+    let outcome = editor.save_watched(path, &mut |done, total| {
         heard.push((done, total));
         if heard.len() > stop { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });
@@ -44,8 +48,8 @@ fn watched(draft: &Draft, path: &Path, stop: usize) -> (Result<Saved, EditError>
 #[test]
 fn whoever_watches_hears_of_every_piece() {
     let folder = Folder::new();
-    let (outcome, heard) = watched(&draft(&folder), &folder.join("copy"), usize::MAX);
-    assert_eq!(outcome.expect("nobody stops it"), Saved::Copied);
+    let (outcome, heard) = watched(&editor(&folder), &folder.join("copy"), usize::MAX);
+    assert_eq!(outcome.expect("nobody stops it"), SaveMethod::Copied);
     let whole = [0, PIECE, 2 * PIECE, LEN, LEN + PIECE, LEN + 2 * PIECE, 2 * LEN];
     assert_eq!(heard, whole.map(|done| (done, 2 * LEN)));
     assert_eq!(
@@ -57,18 +61,18 @@ fn whoever_watches_hears_of_every_piece() {
 #[test]
 fn a_copy_that_is_stopped_leaves_all_as_it_was() {
     let folder = Folder::new();
-    let draft = draft(&folder);
+    let editor = editor(&folder);
     for stop in 0..7 {
         let new = folder.join("new");
-        let (outcome, heard) = watched(&draft, &new, stop);
+        let (outcome, heard) = watched(&editor, &new, stop);
         assert_eq!(heard.len(), stop + 1);
         assert_eq!(sentence(&folder, outcome), "./new: it was stopped before it was whole");
         assert_eq!(folder.names(), ["source"]);
     }
     let old = folder.put("old", b"old");
-    let (outcome, _) = watched(&draft, &old, 3);
+    let (outcome, _) = watched(&editor, &old, 3);
     let error = outcome.expect_err("it is stopped");
-    assert!(matches!(error.fault(), EditFault::Stopped));
+    assert!(matches!(error.kind(), EditErrorKind::Stopped));
     assert_eq!(std::io::Error::from(error).kind(), std::io::ErrorKind::Other);
     assert_eq!(fs::read(&old).expect("it is there"), b"old");
     assert_eq!(folder.names(), ["old", "source"]);
@@ -77,21 +81,21 @@ fn a_copy_that_is_stopped_leaves_all_as_it_was() {
 #[test]
 fn what_is_saved_in_place_cannot_be_stopped() {
     let folder = Folder::new();
-    drop(draft(&folder));
+    drop(editor(&folder));
     let path = folder.join("source");
-    let mut draft = Draft::open(&path).expect("it is sound");
-    draft.rename("a", "c").expect("it is there");
-    let (outcome, heard) = watched(&draft, &path, 0);
-    assert_eq!(outcome.expect("there is nothing to stop"), Saved::InPlace);
+    let mut editor = ModelEditor::open(&path).expect("it is sound");
+    editor.rename("a", "c").expect("it is there");
+    let (outcome, heard) = watched(&editor, &path, 0);
+    assert_eq!(outcome.expect("there is nothing to stop"), SaveMethod::InPlace);
     assert_eq!(heard, []);
 }
 
 #[test]
 fn of_a_model_without_bytes_is_heard_once() {
     let folder = Folder::new();
-    let mut draft = draft(&folder);
-    draft.retain(|name| name == "none");
-    let (outcome, heard) = watched(&draft, &folder.join("copy"), 1);
-    assert_eq!(outcome.expect("nobody stops it"), Saved::Copied);
+    let mut editor = editor(&folder);
+    editor.retain(|name| name == "none");
+    let (outcome, heard) = watched(&editor, &folder.join("copy"), 1);
+    assert_eq!(outcome.expect("nobody stops it"), SaveMethod::Copied);
     assert_eq!(heard, [(0, 0)]);
 }

@@ -7,10 +7,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use embedded_safetensors::{
     Dtype,
-    file::FileFault,
+    file::FileErrorKind,
     write::{FileSpec, Placement, TensorSpec},
 };
-use safetensors_files::{EditError, EditFault, FileWriter, Saved, TensorWriter, write_file};
+use safetensors_files::{EditError, EditErrorKind, FileWriter, SaveMethod, TensorWriter, write_file};
 use support::dictionary::{Dictionary, Kinds, Named};
 use support::random::Random;
 use support::writing::Description;
@@ -256,7 +256,7 @@ fn what_is_wrong_with_the_input_is_said_of_the_file() {
     });
     let error = outcome.expect_err("the input fails");
     assert!(
-        matches!(error.fault(), EditFault::Input(error) if error.kind() == io::ErrorKind::ConnectionReset)
+        matches!(error.kind(), EditErrorKind::Input(error) if error.kind() == io::ErrorKind::ConnectionReset)
     );
     assert_eq!(error.path(), path);
     let outcome: Result<(), EditError> = Err(error);
@@ -273,7 +273,7 @@ fn a_reader_that_gives_too_much_is_told_so() {
         Ok(())
     });
     let error = outcome.expect_err("it is too much");
-    assert!(matches!(error.fault(), EditFault::TooManyBytes { left: 24, given: 30, .. }), "{error}");
+    assert!(matches!(error.kind(), EditErrorKind::TooManyBytes { left: 24, given: 30, .. }), "{error}");
     let error = io::Error::from(error);
     assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
     assert_eq!(folder.names(), [""; 0]);
@@ -320,7 +320,7 @@ fn a_writer_can_go_to_another_thread() {
     let folder = Folder::new();
     let file = FileWriter::create(folder.join("m"), FileSpec::new(&SPECS)).expect("there is room");
     drop(is_send(file));
-    is_send(EditFault::File(FileFault::Changed));
+    is_send(EditErrorKind::File(FileErrorKind::Changed));
 }
 
 /// As in a function of the caller's that has no file at hand.
@@ -334,7 +334,7 @@ fn an_error_without_a_path_is_a_sentence_too() {
 #[test]
 fn sizes_are_as_documented() {
     assert!(size_of::<EditError>() <= 112, "{}", size_of::<EditError>());
-    assert!(size_of::<EditFault>() <= 88, "{}", size_of::<EditFault>());
+    assert!(size_of::<EditErrorKind>() <= 88, "{}", size_of::<EditErrorKind>());
     assert!(size_of::<TensorWriter<'_, '_>>() <= 16);
-    assert!(size_of::<Saved>() <= 1);
+    assert!(size_of::<SaveMethod>() <= 1);
 }

@@ -307,7 +307,7 @@ fn a_recording_goes_on_where_a_call_failed() {
             };
             while recorder.position() < plan.file_len() {
                 let done = usize::try_from(recorder.position() - plan.data_start()).unwrap();
-                let left = recorder.due().map_or(50, |due| due.remaining.min(50));
+                let left = recorder.next_tensor().map_or(50, |due| due.remaining.min(50));
                 let piece = done + usize::try_from(left).unwrap();
                 failures += u32::from(recorder.write_bytes(&all[done..piece]).is_err());
             }

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use embedded_safetensors::{
     ErrorKind, ReadAt, WriteAt, WriteError,
-    io::{FileLen, FlashFile},
+    io::{FileLen, NorFile},
     write::Placement,
 };
 use support::flash::{Call, Nor};
@@ -17,7 +17,7 @@ const PARTITION: Range<u32> = 2048..6144;
 
 fn recorded<const UNIT: usize>(sample: &Sample, buffer: usize, piece: usize) -> Nor<UNIT, SECTOR> {
     let mut flash = Nor::new(8);
-    sample.record(FlashFile::partition(&mut flash, PARTITION), buffer, piece).expect("it goes well");
+    sample.record(NorFile::partition(&mut flash, PARTITION), buffer, piece).expect("it goes well");
     flash
 }
 
@@ -97,7 +97,7 @@ fn a_partition_begins_at_a_sector_and_may_end_anywhere() {
         [(2048..2448, 0), (1024..3071, 1024), (1024..1500, 0), (2048..2048, 0), (8192..9216, 0)]
     {
         let mut flash = Nor::<4, SECTOR>::new(8);
-        let outcome = sample.record(FlashFile::partition(&mut flash, partition.clone()), 64, 100).map(drop);
+        let outcome = sample.record(NorFile::partition(&mut flash, partition.clone()), 64, 100).map(drop);
         match capacity < needed {
             true => assert_eq!(
                 outcome,
@@ -112,7 +112,7 @@ fn a_partition_begins_at_a_sector_and_may_end_anywhere() {
         );
     }
     let mut flash = Nor::<4, SECTOR>::new(8);
-    let error = sample.record(FlashFile::partition(&mut flash, 1000..8000), 64, 100).map(drop).unwrap_err();
+    let error = sample.record(NorFile::partition(&mut flash, 1000..8000), 64, 100).map(drop).unwrap_err();
     assert_eq!(error, ErrorKind::Partition { start: 1000, sector: 1024 }.at(0).into());
     let said = "error[usage.partition] at byte 0: the partition begins at address 1000, but the flash erases at multiples of 1024";
     assert_eq!(error.to_string(), said);
@@ -122,10 +122,10 @@ fn a_partition_begins_at_a_sector_and_may_end_anywhere() {
 #[test]
 fn the_length_of_a_recorded_file_takes_the_place_of_the_old_one() {
     let mut flash = Nor::<4, SECTOR>::new(8);
-    let mut storage = FlashFile::partition(&mut flash, PARTITION).with_file_len(1000);
+    let mut storage = NorFile::partition(&mut flash, PARTITION).with_file_len(1000);
     Sample::short().record(&mut storage, 64, 100).expect("it goes well");
     assert_eq!(storage.file_len(), Ok(FileLen::Exactly(405)));
-    let mut storage = FlashFile::partition(&mut flash, PARTITION);
+    let mut storage = NorFile::partition(&mut flash, PARTITION);
     Sample::short().record(&mut storage, 64, 100).expect("it goes well");
     assert_eq!(storage.file_len(), Ok(FileLen::AtMost(4096)), "flash does not say where a file ends");
 }
@@ -133,7 +133,7 @@ fn the_length_of_a_recorded_file_takes_the_place_of_the_old_one() {
 #[test]
 fn what_has_no_room_is_not_written() {
     let mut flash = Nor::<4, SECTOR>::new(8);
-    let mut storage = FlashFile::partition(&mut flash, PARTITION);
+    let mut storage = NorFile::partition(&mut flash, PARTITION);
     assert_eq!(storage.capacity(), Ok(Some(4096)));
     assert_eq!(storage.prepare(8, 4097), Err(WriteError::Full { at: 4096 }));
     assert_eq!(storage.prepare(8, u64::MAX), Err(WriteError::Full { at: 4096 }));

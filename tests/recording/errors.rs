@@ -2,7 +2,7 @@
 
 use embedded_safetensors::{
     Dtype, ErrorKind, WriteError,
-    io::{FlashError, FlashFile},
+    io::{NorError, NorFile},
     write::{FileSpec, TensorSpec, Writer},
 };
 use support::flash::{Accident, Nor, Tear};
@@ -19,7 +19,7 @@ const TENSORS: [TensorSpec<'_>; 3] = [
 
 #[test]
 fn mistakes_are_told_and_can_be_mended() {
-    let plan = FileSpec::new(&TENSORS).in_order().expect("it is in order");
+    let plan = FileSpec::new(&TENSORS).plan().expect("it is in order");
     let (start, end) = (plan.data_start(), plan.file_len());
     let mut memory = vec![0; usize::try_from(end).unwrap()];
     let mut buffer = [0; 8];
@@ -33,7 +33,7 @@ fn mistakes_are_told_and_can_be_mended() {
     let length = ErrorKind::TensorLength { tensor: 0, given: 4, needed: 8 };
     assert_eq!(recorder.write_tensor("gain", &[0; 4]), at(length, start));
     assert_eq!(recorder.write(&[0.5f32]), Ok(()));
-    let due = recorder.due().expect("something is");
+    let due = recorder.next_tensor().expect("something is");
     assert_eq!(
         (due.tensor.name(), due.position, due.remaining, recorder.position()),
         ("gain", 4, 4, start + 4)
@@ -42,7 +42,7 @@ fn mistakes_are_told_and_can_be_mended() {
     assert_eq!(recorder.write_tensor("steps", &[1, 2, 3]), Ok(()));
     assert_eq!(recorder.write_bytes(&[4]), at(ErrorKind::NothingDue, end));
     assert_eq!(recorder.write_bytes(&[]), Ok(()));
-    assert_eq!((recorder.due(), recorder.position()), (None, end));
+    assert_eq!((recorder.next_tensor(), recorder.position()), (None, end));
     recorder.finish().expect("it is complete");
     judge(&memory).expect("it is sound");
     assert!(memory.ends_with(&[0, 0, 0, 0x3F, 0, 0, 0x80, 0x3E, 1, 2, 3]));
@@ -50,7 +50,7 @@ fn mistakes_are_told_and_can_be_mended() {
 
 #[test]
 fn what_is_not_complete_is_no_file() {
-    let plan = FileSpec::new(&TENSORS).in_order().expect("it is in order");
+    let plan = FileSpec::new(&TENSORS).plan().expect("it is in order");
     let mut memory = vec![0; usize::try_from(plan.file_len()).unwrap()];
     let mut buffer = [0; 8];
     let mut recorder = Writer::record(&mut memory[..], plan, &mut buffer).expect("it has room");
@@ -66,7 +66,7 @@ fn calls_fail<const UNIT: usize>() {
     for sample in [Sample::short(), Sample::long()] {
         let sample = sample.for_unit(UNIT);
         let mut flash = Nor::<UNIT, 1024>::new(4);
-        sample.record(FlashFile::new(&mut flash), UNIT.max(64), 50).expect("it goes well");
+        sample.record(NorFile::new(&mut flash), UNIT.max(64), 50).expect("it goes well");
         let calls = flash.calls().to_vec();
         for call in 0..calls.len() {
             for tear in [Tear::Front(0), Tear::Front(1), Tear::Front(9), Tear::Picked(1), Tear::WHOLE] {
@@ -74,15 +74,15 @@ fn calls_fail<const UNIT: usize>() {
                 flash.restart();
                 flash.plan(accident);
                 let outcome =
-                    sample.clone().again(9).record(FlashFile::new(&mut flash), UNIT.max(64), 50).map(drop);
-                assert_eq!(outcome, Err(WriteError::Sink(FlashError(Fault::Broken))), "{accident:?}");
+                    sample.clone().again(9).record(NorFile::new(&mut flash), UNIT.max(64), 50).map(drop);
+                assert_eq!(outcome, Err(WriteError::Sink(NorError(Fault::Broken))), "{accident:?}");
                 assert_eq!(flash.calls().len(), call + 1, "nothing is tried behind a failure");
                 let found = &flash.memory()[..sample.file().len()];
                 let is_whole =
                     [sample.file(), sample.clone().again(9).file()].iter().any(|file| file == found);
                 assert!(judge(found).is_err() || is_whole, "{UNIT}, {accident:?}");
                 flash.restart();
-                sample.record(FlashFile::new(&mut flash), UNIT.max(64), 50).expect("it can be done again");
+                sample.record(NorFile::new(&mut flash), UNIT.max(64), 50).expect("it can be done again");
                 assert_eq!(flash.memory()[..sample.file().len()], sample.file());
             }
         }

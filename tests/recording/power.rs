@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use embedded_safetensors::{Model, WriteError, io::FlashFile};
+use embedded_safetensors::{Model, WriteError, io::NorFile};
 use support::flash::{Accident, Call, Nor, Tear};
 use support::judge::judge;
 use support::mock::Fault;
@@ -20,7 +20,7 @@ type Flash<const UNIT: usize> = Nor<UNIT, SECTOR>;
 
 /// The file that a reader takes for one in this partition, judged in full.
 fn found<const UNIT: usize>(flash: &mut Flash<UNIT>, partition: Range<u32>) -> Option<Vec<u8>> {
-    let source = FlashFile::partition(&mut *flash, partition.clone());
+    let source = NorFile::partition(&mut *flash, partition.clone());
     let summary = Model::open(source, &mut [0; 64]).ok()?.summary();
     let end = summary.data_start + summary.data_len;
     let start = usize::try_from(partition.start).unwrap();
@@ -64,7 +64,7 @@ fn record<const UNIT: usize>(
     sample: &Sample,
     buffer: usize,
 ) -> Result<(), WriteError<Fault>> {
-    let storage = FlashFile::partition(flash, partition.clone());
+    let storage = NorFile::partition(flash, partition.clone());
     sample.record(storage, UNIT.max(8) + buffer, 50).map(drop).map_err(|error| match error {
         WriteError::Sink(error) => WriteError::Sink(error.0),
         other => panic!("{other}"),
@@ -162,7 +162,7 @@ fn newest<const UNIT: usize>(flash: &mut Flash<UNIT>) -> Option<(u64, Vec<u8>)> 
         let (mut text, mut window) = ([0; 8], [0; 64]);
         let mut model = Model::open(&file[..], &mut window).expect("it was judged");
         let number =
-            model.metadata("number", &mut text, &mut window).expect("it was judged")?.parse().ok()?;
+            model.metadata_value("number", &mut text, &mut window).expect("it was judged")?.parse().ok()?;
         Some((number, file))
     });
     files.into_iter().flatten().max_by_key(|(number, _)| *number)

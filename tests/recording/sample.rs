@@ -2,7 +2,7 @@
 
 use embedded_safetensors::{
     Dtype, WriteAt, WriteError, asynch,
-    write::{Content, FilePlan, FileSpec, Placement, TensorSpec, Writer},
+    write::{FilePlan, FileSpec, Placement, PlannedContent, TensorSpec, Writer},
 };
 use support::executor::finish;
 use support::random::Random;
@@ -86,7 +86,7 @@ impl Sample {
     pub fn with_plan<T>(&self, act: impl FnOnce(FilePlan<'_>) -> T) -> T {
         let spec = FileSpec::new(self.tensors).with_placement(self.placement);
         let spec = self.metadata.map_or(spec, |metadata| spec.with_metadata(metadata));
-        act(spec.sorted(&mut [0; 8]).expect("there can be such a file"))
+        act(spec.plan_sorted(&mut [0; 8]).expect("there can be such a file"))
     }
 
     /// The whole file: the header as its encoder spells it, and the data.
@@ -95,8 +95,8 @@ impl Sample {
             let mut file = vec![0; usize::try_from(plan.data_start()).unwrap()];
             plan.encoder().encode(&mut file);
             plan.tensors().for_each(|tensor| match tensor.content {
-                Content::Tensor { index, .. } => file.extend(&self.data[index]),
-                Content::Padding { .. } => {
+                PlannedContent::Tensor { index, .. } => file.extend(&self.data[index]),
+                PlannedContent::Padding { .. } => {
                     file.resize(file.len() + usize::try_from(tensor.byte_len()).unwrap(), 0);
                 }
             });
@@ -143,8 +143,8 @@ impl Sample {
         let order: Vec<usize> = plan
             .tensors()
             .filter_map(|tensor| match tensor.content {
-                Content::Tensor { index, .. } => Some(index),
-                Content::Padding { .. } => None,
+                PlannedContent::Tensor { index, .. } => Some(index),
+                PlannedContent::Padding { .. } => None,
             })
             .collect();
         order.into_iter().flat_map(move |index| self.data[index].chunks(piece))

@@ -48,7 +48,7 @@ fn padding_between_tensors_is_recorded() {
 #[test]
 fn padding_at_the_end_is_recorded() {
     let tensors = [TensorSpec::new("a", Dtype::U16, &[3]), TensorSpec::new("b", Dtype::U8, &[0])];
-    let plan = FileSpec::new(&tensors).with_placement(Placement::Padded(16)).in_order().expect("it can be");
+    let plan = FileSpec::new(&tensors).with_placement(Placement::Padded(16)).plan().expect("it can be");
     let mut memory = vec![7; usize::try_from(plan.file_len()).unwrap()];
     let mut buffer = [0; 8];
     let mut recorder = Writer::record(&mut memory[..], plan, &mut buffer).expect("it has room");

@@ -1,7 +1,7 @@
 //! What an index says, how it is spelled, and what is none.
 
 use embedded_safetensors::error::Class;
-use safetensors_files::shards::{ShardError, ShardFault, ShardIndex, ShardLimits};
+use safetensors_files::shards::{ShardError, ShardErrorKind, ShardIndex, ShardLimits};
 
 fn read(text: &str) -> Result<ShardIndex, ShardError> {
     ShardIndex::read(text.as_bytes(), &ShardLimits::USUAL)
@@ -67,7 +67,7 @@ fn one_that_is_put_together_is_written_in_its_order() {
     assert_eq!(written(&index), written(&read(text).expect("it is an index")));
     assert_eq!(index.total_size(), Some(4));
     let error = index.insert("a", "3.safetensors").expect_err("it is there");
-    assert!(matches!(error.fault(), ShardFault::Twice { name } if name == "a"), "{error}");
+    assert!(matches!(error.kind(), ShardErrorKind::Twice { name } if name == "a"), "{error}");
     assert_eq!((index.len(), index.shards().len()), (2, 2));
 }
 
@@ -84,7 +84,7 @@ fn other_members_are_passed_over_and_neither_is_needed_but_the_map() {
 /// The sentence, and whose mistake it is.
 fn refused(text: &str) -> String {
     let error = read(text).expect_err(text);
-    assert_eq!(error.fault().class(), Some(Class::File), "{error}");
+    assert_eq!(error.kind().class(), Some(Class::File), "{error}");
     let sentence = error.to_string();
     assert_eq!(std::io::Error::from(error).kind(), std::io::ErrorKind::InvalidData);
     sentence.strip_prefix("index: ").expect("it says of what").to_owned()
@@ -195,7 +195,7 @@ fn names_that_lead_elsewhere_are_refused() {
         let text = format!("{{\"weight_map\": {{\"fine\": \"m\", \"a\": {}}}}}", serde_json::json!(name));
         assert_eq!(refused(&text), format!("no shard may be called {name:?}: {reason}"));
         let error = ShardIndex::new().insert("a", name).expect_err(name);
-        assert!(matches!(error.fault(), ShardFault::UnsafeName { .. }), "{error}");
+        assert!(matches!(error.kind(), ShardErrorKind::UnsafeName { .. }), "{error}");
     }
     for name in [
         "m",

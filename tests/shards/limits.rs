@@ -1,7 +1,7 @@
 //! Indexes that are longer, wider or deeper than is allowed: what would be enough is said, and no more is held.
 
 use embedded_safetensors::error::Class;
-use safetensors_files::shards::{ShardFault, ShardIndex, ShardLimit, ShardLimits};
+use safetensors_files::shards::{ShardErrorKind, ShardIndex, ShardLimit, ShardLimits};
 use std::io::{self, Read};
 
 const SMALL: ShardLimits = ShardLimits { bytes: 300, text: 10, depth: 4, tensors: 3, shards: 2, values: 4 };
@@ -12,8 +12,10 @@ fn exceeded(text: &str) -> Option<(ShardLimit, u64, u64)> {
         [1, 2, 7, usize::MAX].map(|piece| match ShardIndex::read(Pieces(text.as_bytes(), piece), &SMALL) {
             Ok(_) => None,
             Err(error) => {
-                assert_eq!(error.fault().class(), Some(Class::Limit), "{error}");
-                let ShardFault::Limit { limit, allowed, needed } = error.fault() else { panic!("{error}") };
+                assert_eq!(error.kind().class(), Some(Class::Limit), "{error}");
+                let ShardErrorKind::Limit { limit, allowed, needed } = error.kind() else {
+                    panic!("{error}")
+                };
                 Some((*limit, *allowed, *needed))
             }
         });
@@ -67,7 +69,7 @@ fn what_would_be_enough_is_said() {
 
 fn exceeded_once(text: &str) -> Option<(ShardLimit, u64, u64)> {
     match ShardIndex::read(text.as_bytes(), &SMALL).expect_err("it is longer").fault() {
-        ShardFault::Limit { limit, allowed, needed } => Some((*limit, *allowed, *needed)),
+        ShardErrorKind::Limit { limit, allowed, needed } => Some((*limit, *allowed, *needed)),
         _ => None,
     }
 }
@@ -77,10 +79,10 @@ fn exceeded_once(text: &str) -> Option<(ShardLimit, u64, u64)> {
 fn no_more_is_read_than_is_allowed() {
     let endless = b"{\"a\": \"".chain(io::repeat(b'x'));
     let error = ShardIndex::read(endless, &SMALL).expect_err("it does not end");
-    assert!(matches!(error.fault(), ShardFault::Limit { .. }), "{error}");
+    assert!(matches!(error.kind(), ShardErrorKind::Limit { .. }), "{error}");
     let deep = io::repeat(b'[');
     let error = ShardIndex::read(deep, &ShardLimits::USUAL).expect_err("it does not end");
-    assert!(matches!(error.fault(), ShardFault::Limit { .. }), "{error}");
+    assert!(matches!(error.kind(), ShardErrorKind::Limit { .. }), "{error}");
 }
 
 #[test]
@@ -92,7 +94,7 @@ fn an_error_of_the_reader_is_told() {
         }
     }
     let error = ShardIndex::read(b"{\"weight_map\"".chain(Broken), &SMALL).expect_err("it cannot be read");
-    assert_eq!(error.fault().class(), None);
+    assert_eq!(error.kind().class(), None);
     assert_eq!(io::Error::from(error).kind(), io::ErrorKind::ConnectionReset);
 }
 

@@ -7,7 +7,7 @@ use embedded_safetensors::{
 };
 use safetensors_files::EditError;
 use safetensors_files::{
-    shards::{ShardError, ShardFault, ShardIndex, ShardPlan, ShardedModel},
+    shards::{ShardError, ShardErrorKind, ShardIndex, ShardPlan, ShardedModel},
     write_file,
 };
 use std::fs;
@@ -40,7 +40,7 @@ fn put(folder: &Path) -> PathBuf {
 
 fn bytes(model: &ShardedModel, name: &str) -> Vec<u8> {
     let tensor = model.find(name).expect("it is sound").expect("it is there");
-    tensor.reader().read_all(&mut [0; 4]).expect("it is read").to_vec()
+    tensor.reader().read_to_end(&mut [0; 4]).expect("it is read").to_vec()
 }
 
 #[test]
@@ -88,7 +88,7 @@ fn links_to_shards_are_followed() {
 /// The sentence, without the folder, and whose mistake it is.
 fn refused(folder: &Folder, path: &Path) -> (String, Option<Class>) {
     let error: ShardError = ShardedModel::open(path).expect_err("it is not sound");
-    (error.to_string().replace(folder.path().to_str().expect("a plain path"), "."), error.fault().class())
+    (error.to_string().replace(folder.path().to_str().expect("a plain path"), "."), error.kind().class())
 }
 
 /// What is wrong once something has been done to a model that was sound.
@@ -200,7 +200,7 @@ fn a_model_that_is_written_again_takes_the_place_of_the_old_one() {
     assert_eq!(write(100).expect("there is room"), folder.join("m.safetensors"));
     assert!(matches!(
         ShardedModel::open(folder.path()).expect_err("there is one file").fault(),
-        ShardFault::NoIndex
+        ShardErrorKind::NoIndex
     ));
     assert!(folder.join("m.safetensors").exists());
 }
@@ -217,12 +217,12 @@ fn shards_that_cannot_be_written_leave_nothing() {
     assert_eq!(error.to_string(), "cannot read what it is to hold: the third one fails");
     assert_eq!(folder.names(), [""; 0]);
     let unsafe_stem = ShardPlan::new("../m", [("a", 4)], 1).write(folder.path(), |_, _| Ok(()));
-    assert!(matches!(unsafe_stem.expect_err("it leads out").fault(), ShardFault::UnsafeName { .. }));
+    assert!(matches!(unsafe_stem.expect_err("it leads out").fault(), ShardErrorKind::UnsafeName { .. }));
 }
 
 #[test]
 fn values_take_the_memory_that_is_documented() {
-    assert!(size_of::<ShardError>() <= 144 && size_of::<ShardFault>() <= 120);
+    assert!(size_of::<ShardError>() <= 144 && size_of::<ShardErrorKind>() <= 120);
     assert_eq!(size_of::<safetensors_files::shards::ShardLimits>(), 48);
     assert!(size_of::<safetensors_files::shards::PlannedShard<'_>>() <= 24);
 }

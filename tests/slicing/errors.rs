@@ -173,7 +173,7 @@ fn values_begin_with_the_first_element() {
     assert_eq!((values.read_exact(&mut rest), rest), (Ok(()), [2.0, 3.0]));
     assert_eq!(values.read::<f32>(&mut []), Ok(&[][..]));
     let mut bytes = tensor.reader().slice(&[AxisRange::ALL.step_by(2)]).expect("it is inside");
-    assert_eq!(bytes.read_all(&mut [0; 2]), Ok(&[0x10, 0x54][..]));
+    assert_eq!(bytes.read_to_end(&mut [0; 2]), Ok(&[0x10, 0x54][..]));
 }
 
 /// The end of a slice is that of its last element, whatever of the tensor comes after it.

@@ -113,7 +113,7 @@ where
     let expected = case.bytes(tensor);
     let view = View::parse(storage.first_file()).and_then(|view| view.tensor("t")).expect("it is there");
     let in_place = view.slice_runs(&case.ranges());
-    let reader = model.tensor(&info).expect("it is this file's");
+    let reader = model.reader(&info).expect("it is this file's");
     let mut reader = reader.slice(&case.ranges()).expect("it is inside");
     assert_eq!((reader.shape().dims(), reader.dtype()), (&case.shape()[..], case.dtype));
     if let Some(byte) = case.broken_byte() {
@@ -121,18 +121,18 @@ where
         assert_eq!(reader.byte_len(), Err(error));
         assert_eq!(in_place.map(|_| ()), Err(error));
         assert!(matches!(reader.next_chunk(&mut [0; 64]), Err(ReadError::Format(found)) if found == error));
-        assert!(matches!(reader.read_all(&mut [0; 64]), Err(ReadError::Format(found)) if found == error));
+        assert!(matches!(reader.read_to_end(&mut [0; 64]), Err(ReadError::Format(found)) if found == error));
         return;
     }
     assert_eq!(reader.byte_len(), Ok(expected.len() as u64));
     assert_eq!(in_place.expect("they are whole bytes").collect::<Vec<_>>().concat(), expected);
     assert_eq!(chunks(&mut reader, random), expected);
     assert_eq!(reader.next_chunk(&mut []).expect("it is at its end"), None);
-    let mut reader = model.tensor(&info).expect("it is this file's").slice(&case.ranges()).unwrap();
+    let mut reader = model.reader(&info).expect("it is this file's").slice(&case.ranges()).unwrap();
     let mut buffer = vec![0; expected.len() + random.below(100)];
-    assert_eq!(reader.read_all(&mut buffer).expect("it fits"), expected);
+    assert_eq!(reader.read_to_end(&mut buffer).expect("it fits"), expected);
     assert_eq!(reader.remaining(), 0);
-    too_small_a_buffer_is_refused(model.tensor(&info).unwrap(), case, &expected);
+    too_small_a_buffer_is_refused(model.reader(&info).unwrap(), case, &expected);
 }
 
 fn tensor_of<'f>(file: &'f [u8], data_start: u64, info: &TensorInfo) -> &'f [u8] {
@@ -156,7 +156,7 @@ fn chunks<S: ReadAt<Error: Debug>>(reader: &mut SliceReader<S>, random: &mut Ran
         if random.percent(5) {
             let left = reader.remaining() * bits as u64 / 8;
             let mut rest = vec![0; usize::try_from(left).unwrap()];
-            bytes.extend(reader.read_all(&mut rest).expect("it fits"));
+            bytes.extend(reader.read_to_end(&mut rest).expect("it fits"));
         }
     }
     assert_eq!(reader.remaining(), 0);
@@ -172,7 +172,7 @@ fn too_small_a_buffer_is_refused<S: ReadAt<Error: Debug>>(
     let Some(short) = expected.len().checked_sub(1) else { return };
     let needed = expected.len() as u64;
     let refused = |kind| matches!(kind, ErrorKind::BufferLength { needed: n, capacity } if (n, capacity) == (needed, short as u64));
-    let outcome = reader.read_all(&mut vec![0; short]).map(<[u8]>::len);
+    let outcome = reader.read_to_end(&mut vec![0; short]).map(<[u8]>::len);
     assert!(matches!(outcome, Err(ReadError::Format(error)) if refused(error.kind)), "{outcome:?}");
     let unit = if case.dtype.bits() == 6 { 3 } else { usize::from(case.dtype.bits().div_ceil(8)) };
     let outcome = reader.next_chunk(&mut vec![0; unit - 1]).map(|_| ());

@@ -20,7 +20,7 @@ fn counts(dtype: Dtype, dims: &[u64], ranges: &[AxisRange], read: impl FnOnce(Sl
     let storage = Storage::new(&file, Plan::default());
     let mut model = Model::open(&storage, &mut [0; 128]).expect("it is sound");
     let tensor = model.find("t", &mut [0; 128]).expect("it can be read").expect("it is there");
-    let reader = model.tensor(&tensor).and_then(|tensor| tensor.slice(ranges)).expect("it is inside");
+    let reader = model.reader(&tensor).and_then(|tensor| tensor.slice(ranges)).expect("it is inside");
     storage.follow(Plan::default());
     read(reader);
     storage.counts()
@@ -103,7 +103,7 @@ fn narrow_elements_are_joined_in_the_memory_of_their_values() {
 #[test]
 fn what_must_be_filled_to_the_end_takes_a_few_reads_more() {
     let all = counts(Dtype::F32, &[4096], &[step(2)], |mut reader| {
-        reader.read_all(&mut [0; 8192]).expect("it fits");
+        reader.read_to_end(&mut [0; 8192]).expect("it fits");
         assert_eq!(reader.remaining(), 0);
     });
     assert_eq!((all.calls, all.bytes), (12, 16_336));
@@ -136,12 +136,12 @@ fn a_call_that_fails_in_its_middle_has_read_nothing() {
         let tensor = model.find("t", &mut [0; 128]).expect("it can be read").expect("it is there");
         let column = [AxisRange::ALL, AxisRange::index(3)];
         let mut reader =
-            model.tensor(&tensor).and_then(|tensor| tensor.slice(&column)).expect("it is inside");
+            model.reader(&tensor).and_then(|tensor| tensor.slice(&column)).expect("it is inside");
         let fails = || storage.follow(Plan { failure: Some(Failure::Once(call)), ..Plan::default() });
         fails();
         assert_eq!(reader.next_chunk(&mut [0; 10]), Err(ReadError::Source(Fault::Broken)));
         fails();
-        assert_eq!(reader.read_all(&mut [0; 10]), Err(ReadError::Source(Fault::Broken)));
+        assert_eq!(reader.read_to_end(&mut [0; 10]), Err(ReadError::Source(Fault::Broken)));
         assert_eq!(reader.remaining(), 5, "call {call}");
         let (mut reader, mut values) = (reader.values(), [0u16; 5]);
         fails();

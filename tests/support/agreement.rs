@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::judge::Reader;
 use crate::reference::{LATEST, Refusal};
-use embedded_safetensors::{Error, ErrorKind, error::Class, tensor::MAX_RANK, validate::check_header};
+use embedded_safetensors::{Error, ErrorKind, error::Class, tensor::MAX_RANK, validate::validate_header};
 use vectors::table::Table;
 
 use crate::forms::{Forms, forms};
@@ -60,7 +60,8 @@ fn agree_on_tables(file: &[u8], ours: &Table, theirs: &Table) -> Result<&'static
 }
 
 fn word_for(file: &[u8], table: &Table) -> &'static str {
-    let is_out_of_order = check_header(file, &mut []).is_err_and(|error| error.kind == ErrorKind::OutOfOrder);
+    let is_out_of_order =
+        validate_header(file, &mut []).is_err_and(|error| error.kind == ErrorKind::OutOfOrder);
     let has_many_dims = table.tensors.iter().any(|tensor| tensor.shape.len() > MAX_RANK);
     match (table.tensors.len(), &table.metadata) {
         _ if is_out_of_order => "sound: not in the order of the offsets",

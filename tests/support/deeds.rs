@@ -7,10 +7,10 @@ use embedded_safetensors::{
     Error, Model, ReadAt, ReadError, TensorInfo, TensorReader,
     index::{Index, IndexStorage},
     metadata::MetadataError,
-    query::Wanted,
+    query::Query,
     reader::{Region, SliceReader, Values},
     slice::AxisRange,
-    validate::Slot,
+    validate::SortSlot,
 };
 use serde::Deserialize;
 
@@ -22,7 +22,7 @@ use crate::mock::{Plan, Storage};
 pub enum Deed {
     /// `Model::open`.
     Open,
-    /// `Model::open_sorting`, with a slot alone.
+    /// `Model::open_unordered`, with a slot alone.
     OpenSorting,
     /// `Model::open_indexed`.
     OpenIndexed,
@@ -32,25 +32,25 @@ pub enum Deed {
     Find,
     /// `Model::find_all`.
     FindAll,
-    /// `Model::visit`.
+    /// `Model::for_each`.
     Visit,
-    /// `Model::metadata`.
+    /// `Model::metadata_value`.
     Metadata,
-    /// `Model::all_metadata`.
+    /// `Model::metadata`.
     AllMetadata,
     /// `Model::metadata_as`.
     MetadataAs,
     /// `Model::metadata_value_as`.
     MetadataValueAs,
-    /// `Model::index`.
+    /// `Model::build_index`.
     Index,
     /// `Model::index_size`.
     IndexSize,
-    /// `Model::check_names`, with few slots.
+    /// `Model::validate_names`, with few slots.
     CheckNames,
     /// `TensorReader::next_chunk`, to the end.
     NextChunk,
-    /// `TensorReader::read_all`.
+    /// `TensorReader::read_to_end`.
     ReadAll,
     /// `TensorReader::read_at`, from the end to the front.
     ReadAt,
@@ -66,7 +66,7 @@ pub enum Deed {
     Rows,
     /// `SliceReader::next_chunk`, to the end, column by column.
     Slices,
-    /// `SliceReader::read_all`, column by column.
+    /// `SliceReader::read_to_end`, column by column.
     WholeSlices,
     /// `SliceReader::values`, by `Values::read` to the end, column by column.
     SlicesAsValues,
@@ -167,7 +167,7 @@ impl Scene {
             fate();
             return Ok(self.open(&mut source, &mut window)?);
         }
-        let mut model = Model::open_sorting(source, &mut [Slot::EMPTY; 8], &mut window)?;
+        let mut model = Model::open_unordered(source, &mut [SortSlot::EMPTY; 8], &mut window)?;
         if LOOKING.contains(&self.deed) {
             fate();
             return Ok(self.look(&mut model, &mut window)?);
@@ -181,7 +181,7 @@ impl Scene {
             fate();
             return Ok(self.columns(&mut model, &tensor)?);
         }
-        let reader = model.tensor(&tensor).expect("it is this file's");
+        let reader = model.reader(&tensor).expect("it is this file's");
         fate();
         Ok(self.read(reader)?)
     }
@@ -193,7 +193,7 @@ impl Scene {
             let (source, mut answer) = (&mut *source, vec![]);
             let mut model = match self.deed {
                 Deed::Open => Model::open(source, window)?,
-                Deed::OpenSorting => Model::open_sorting(source, &mut [Slot::EMPTY], window)?,
+                Deed::OpenSorting => Model::open_unordered(source, &mut [SortSlot::EMPTY], window)?,
                 _ => {
                     let (opened, index) = Model::open_indexed(source, storage.memory(), window)?;
                     answer = entries(&index);
@@ -220,11 +220,11 @@ impl Scene {
             }
             Deed::Index => {
                 let mut storage = IndexStorage::<8, 16, 64>::new();
-                Ok(entries(&model.index(storage.memory(), window)?))
+                Ok(entries(&model.build_index(storage.memory(), window)?))
             }
             Deed::IndexSize => Ok(words(&model.index_size(window)?)),
             Deed::CheckNames => {
-                Ok(words(&model.check_names([1, 2], &mut [Slot::EMPTY; 2], &mut [0], window)?))
+                Ok(words(&model.validate_names([1, 2], &mut [SortSlot::EMPTY; 2], &mut [0], window)?))
             }
             _ => Ok(words(&model.check_unchanged(window)?)),
         })
@@ -238,14 +238,14 @@ impl Scene {
         let mut text = [0; 64];
         match self.deed {
             Deed::AllMetadata => {
-                let metadata = model.all_metadata(&mut text, window)?;
+                let metadata = model.metadata(&mut text, window)?;
                 Ok(words(&metadata.map(Iterator::collect::<Vec<_>>)))
             }
             Deed::MetadataAs => Ok(words(&proven(model.metadata_as::<Metadata<'_>>(&mut text, window))?)),
             Deed::MetadataValueAs => {
                 Ok(words(&proven(model.metadata_value_as::<u64>("seed", &mut text, window))?))
             }
-            _ => Ok(words(&model.metadata("unit", &mut text, window)?)),
+            _ => Ok(words(&model.metadata_value("unit", &mut text, window)?)),
         }
     }
 
@@ -258,7 +258,7 @@ impl Scene {
             Deed::NextValues => return Ok(self.values(reader.values())?.concat()),
             Deed::ReadValues => return self.all_values(reader.values().rounded()),
             Deed::Rows => return self.rows(reader),
-            Deed::ReadAll => self.tried(|| reader.read_all(&mut bytes).map(|_| ()))?,
+            Deed::ReadAll => self.tried(|| reader.read_to_end(&mut bytes).map(|_| ()))?,
             Deed::ReadAt => self.read_backwards(&mut reader, &mut bytes)?,
             _ => self.read_forwards(&mut reader, &mut bytes)?,
         }
@@ -318,7 +318,7 @@ impl Scene {
     ) -> Result<Vec<u8>, ReadError<S::Error>> {
         let mut rows = vec![];
         for row in (0..tensor.shape().dims()[0]).rev() {
-            rows.push(self.values(model.tensor(tensor)?.row(row)?)?.concat());
+            rows.push(self.values(model.reader(tensor)?.row(row)?)?.concat());
         }
         rows.reverse();
         Ok(rows.concat())
@@ -334,7 +334,7 @@ impl Scene {
         let (mut bytes, count) = (vec![0; index(tensor.byte_len())], tensor.shape().dims()[1]);
         for column in 0..count {
             let slice = [AxisRange::ALL, AxisRange::index(column)];
-            let slice = model.tensor(tensor)?.slice(&slice)?;
+            let slice = model.reader(tensor)?.slice(&slice)?;
             let elements = match self.deed {
                 Deed::SlicesAsValues => self.values(slice.values())?.concat(),
                 Deed::WholeSlicesAsValues => self.all_values(slice.values().rounded())?,
@@ -355,7 +355,7 @@ impl Scene {
             let mut bytes = [0; 40];
             let len = self.tried(|| match self.deed {
                 Deed::Slices => Ok(reader.next_chunk(&mut bytes[..13])?.map_or(0, <[u8]>::len)),
-                _ => Ok(reader.read_all(&mut bytes)?.len()),
+                _ => Ok(reader.read_to_end(&mut bytes)?.len()),
             })?;
             elements.extend(&bytes[..len]);
         }
@@ -446,7 +446,7 @@ fn proven<T, E>(decoded: Result<T, MetadataError<E>>) -> Result<T, ReadError<E>>
 }
 
 fn find_all<S: ReadAt>(model: &mut Model<S>, window: &mut [u8]) -> Result<Vec<u8>, ReadError<S::Error>> {
-    let mut wanted = [Wanted::new("fc2.weight"), Wanted::optional("none"), Wanted::new(TENSOR)];
+    let mut wanted = [Query::required("fc2.weight"), Query::optional("none"), Query::required(TENSOR)];
     let outcome = model.find_all(&mut wanted, window);
     let found = wanted.map(|one| one.info());
     assert!(outcome.is_ok() || found == [None; 3], "what failed has found something");
@@ -455,7 +455,7 @@ fn find_all<S: ReadAt>(model: &mut Model<S>, window: &mut [u8]) -> Result<Vec<u8
 
 fn visit<S: ReadAt>(model: &mut Model<S>, window: &mut [u8]) -> Result<Vec<u8>, ReadError<S::Error>> {
     let mut shown = vec![];
-    model.visit(&mut [0; 16], window, |entry| shown.extend(words(entry)))?;
+    model.for_each(&mut [0; 16], window, |entry| shown.extend(words(entry)))?;
     Ok(shown)
 }
 

@@ -3,7 +3,7 @@
 use embedded_io::{ErrorType, Read, Seek, SeekFrom};
 use embedded_safetensors::{
     ReadAt,
-    io::{FileLen, FlashFile, Seekable},
+    io::{FileLen, NorFile, Seekable},
 };
 use embedded_storage::nor_flash::{self, ReadNorFlash};
 
@@ -30,7 +30,7 @@ pub struct Own;
 /// What can read and seek, behind [`Seekable`].
 pub struct SeekableStream;
 
-/// A partition of NOR flash, behind [`FlashFile`], that begins at this address. It knows how long its file is,
+/// A partition of NOR flash, behind [`NorFile`], that begins at this address. It knows how long its file is,
 /// unless the plan claims something else: then the partition ends where the file can end.
 pub struct Nor<const READ_SIZE: usize, const START: u32>;
 
@@ -66,25 +66,25 @@ impl Door for SeekableStream {
 }
 
 impl<const READ_SIZE: usize, const START: u32> Door for NorOfUnknownLen<READ_SIZE, START> {
-    type Source<'s> = FlashFile<Flash<'s, READ_SIZE>>;
+    type Source<'s> = NorFile<Flash<'s, READ_SIZE>>;
 
     fn source<'s>(storage: &'s Storage<'s>) -> Self::Source<'s> {
         let flash = Flash::new(storage, START);
         let end = START + u32::try_from(storage.first_file().len()).expect("it is small");
-        FlashFile::partition(flash, START..end)
+        NorFile::partition(flash, START..end)
     }
 }
 
 impl<const READ_SIZE: usize, const START: u32> Door for Nor<READ_SIZE, START> {
-    type Source<'s> = FlashFile<Flash<'s, READ_SIZE>>;
+    type Source<'s> = NorFile<Flash<'s, READ_SIZE>>;
 
     fn source<'s>(storage: &'s Storage<'s>) -> Self::Source<'s> {
         let flash = Flash::new(storage, START);
         let end = |len| START.saturating_add(u32::try_from(len).unwrap_or(u32::MAX));
         match storage.claim() {
             FileLen::Exactly(len) => NorOfUnknownLen::<READ_SIZE, START>::source(storage).with_file_len(len),
-            FileLen::AtMost(len) => FlashFile::partition(flash, START..end(len)),
-            FileLen::Unknown => FlashFile::partition(flash, START..u32::MAX),
+            FileLen::AtMost(len) => NorFile::partition(flash, START..end(len)),
+            FileLen::Unknown => NorFile::partition(flash, START..u32::MAX),
         }
     }
 }

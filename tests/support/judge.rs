@@ -2,7 +2,7 @@
 
 use embedded_safetensors::{
     Error,
-    validate::{DuplicateCheck, HeaderCheck, Progress, Slot},
+    validate::{DuplicateFinder, Progress, SortSlot, Validator},
 };
 
 use crate::contents::contents;
@@ -48,27 +48,28 @@ impl Reader {
     /// # Errors
     /// The fault of the file that the reader reports.
     pub fn judge(&self, file: &[u8]) -> Result<Table, Error> {
-        let mut slots = self.slots.map_or_else(|| slots_for(file.len()), |slots| vec![Slot::EMPTY; slots]);
+        let mut slots =
+            self.slots.map_or_else(|| slots_for(file.len()), |slots| vec![SortSlot::EMPTY; slots]);
         self.check(file, &mut slots)?;
         self.check_duplicates(file, &mut slots)?;
         contents(file, self.split)
     }
 
-    fn check(&self, file: &[u8], slots: &mut [Slot]) -> Result<(), Error> {
+    fn check(&self, file: &[u8], slots: &mut [SortSlot]) -> Result<(), Error> {
         let file_len = self.length_known.then_some(file.len() as u64);
-        let mut check = HeaderCheck::new(file_len, slots);
+        let mut check = Validator::new(file_len, slots);
         if !self.feed(file, |input| check.push(input))? {
             check.end_of_input()?;
         }
         match check.summary() {
-            Some(summary) => summary.check_file_len(file.len() as u64),
+            Some(summary) => summary.validate_file_len(file.len() as u64),
             None => panic!("the check said neither that it passed nor what is wrong"),
         }
     }
 
-    fn check_duplicates(&self, file: &[u8], slots: &mut [Slot]) -> Result<(), Error> {
+    fn check_duplicates(&self, file: &[u8], slots: &mut [SortSlot]) -> Result<(), Error> {
         let mut text = vec![0; self.text];
-        let mut check = DuplicateCheck::new([1, 2], slots, &mut text);
+        let mut check = DuplicateFinder::new([1, 2], slots, &mut text);
         let is_done = self.feed(file, |input| check.push(input))?;
         assert!(is_done, "the names of a sound header did not come to an end");
         Ok(())
@@ -95,7 +96,7 @@ impl Reader {
 }
 
 /// Slots for all names of a file of this length, up to a million, so that no pass is made again.
-pub fn slots_for(len: usize) -> Vec<Slot> {
+pub fn slots_for(len: usize) -> Vec<SortSlot> {
     // Each takes 6 bytes at the least.
-    vec![Slot::EMPTY; (len / 6 + 2).min(1 << 20)]
+    vec![SortSlot::EMPTY; (len / 6 + 2).min(1 << 20)]
 }

@@ -2,7 +2,7 @@
 
 use embedded_safetensors::{
     View,
-    write::{Content, FilePlan, FileSpec, PlannedTensor, TensorSpec, Writer},
+    write::{FilePlan, FileSpec, PlannedContent, PlannedTensor, TensorSpec, Writer},
 };
 
 use crate::dictionary::{Dictionary, Named};
@@ -49,7 +49,7 @@ impl<'d> Description<'d> {
 pub fn write(dictionary: &Dictionary) -> Vec<u8> {
     let description = Description::new(dictionary);
     let mut memory = description.memory();
-    let plan = description.spec().sorted(&mut memory).unwrap_or_else(|error| panic!("{error}"));
+    let plan = description.spec().plan_sorted(&mut memory).unwrap_or_else(|error| panic!("{error}"));
     write_planned(dictionary, plan)
 }
 
@@ -61,7 +61,7 @@ pub fn write_planned(dictionary: &Dictionary, plan: FilePlan<'_>) -> Vec<u8> {
     let mut writer =
         Writer::new(Sink::new(Habits::default()), plan, &mut [0; 100]).expect("there is a window");
     for planned in plan.tensors() {
-        if let Content::Tensor { index, spec } = planned.content {
+        if let PlannedContent::Tensor { index, spec } = planned.content {
             writer.write_tensor(spec.name(), &dictionary.tensors[index].bytes).expect("it is due");
         }
     }
@@ -74,8 +74,8 @@ pub fn write_planned(dictionary: &Dictionary, plan: FilePlan<'_>) -> Vec<u8> {
 /// What every reader must find in a file that was planned: its tensors as they lie, with those of padding.
 pub fn as_planned(dictionary: &Dictionary, plan: FilePlan<'_>) -> Dictionary {
     let tensor = |planned: PlannedTensor<'_>| match planned.content {
-        Content::Tensor { index, .. } => dictionary.tensors[index].clone(),
-        Content::Padding { number } => padding(number, planned.byte_len()),
+        PlannedContent::Tensor { index, .. } => dictionary.tensors[index].clone(),
+        PlannedContent::Padding { number } => padding(number, planned.byte_len()),
     };
     Dictionary { tensors: plan.tensors().map(tensor).collect(), metadata: dictionary.metadata.clone() }
 }

@@ -44,7 +44,7 @@ READERS = {
         esac""",
 }
 
-#: Which are scored, and how.
+#: SpecPart are scored, and how.
 SCORED = [
     ("right", "--strict"),
     ("accepts all",),

@@ -3,7 +3,7 @@
 use crate::view::made::{MODEL, NET, NET_DATA, made};
 use embedded_safetensors::{
     Dtype, Error, Tensor, View, include_aligned, include_model,
-    validate::Slot,
+    validate::SortSlot,
     values::{AlignedFile, C64},
 };
 
@@ -74,7 +74,7 @@ fn assert_same(a: &View<'_>, b: &View<'_>) {
 #[test]
 fn the_compiler_sees_what_the_program_would() {
     for view in [EVERY_DTYPE, BY_MANIFEST, SHUFFLED, EMPTY, MODEL, IN_TABLE] {
-        let parsed = View::parse_sorting(view.file(), &mut [Slot::EMPTY; 2]).unwrap();
+        let parsed = View::parse_unordered(view.file(), &mut [SortSlot::EMPTY; 2]).unwrap();
         assert_same(&view, &parsed);
         assert_same(&parsed, &view);
     }
@@ -99,7 +99,7 @@ const READ: (usize, bool, [u8; 2], Option<char>) = {
     let Some(Ok(first)) = model.tensors().next_tensor() else { panic!("it has tensors") };
     let [a, b] = tensor.bytes() else { panic!("it has two bytes") };
     let is_first = first.name().is("conv.weight")
-        && model.check_names([0, 0], &mut [Slot::EMPTY; 8], &mut [0; 8]).is_ok();
+        && model.validate_names([0, 0], &mut [SortSlot::EMPTY; 8], &mut [0; 8]).is_ok();
     (model.len(), is_first, [*a, *b], value.chars().next_char())
 };
 

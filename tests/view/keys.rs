@@ -1,6 +1,6 @@
 //! Keys of `__metadata__` that differ, and that do not, as a compiler tells them apart.
 
-use embedded_safetensors::{ErrorKind, View, validate::Slot};
+use embedded_safetensors::{ErrorKind, View, validate::SortSlot};
 use std::panic::catch_unwind;
 use support::file::with_header;
 use support::random::Random;
@@ -13,11 +13,11 @@ fn metadata(pairs: &[String]) -> String {
     format!(r#""__metadata__":{{{}}}"#, pairs.join(","))
 }
 
-/// What stops a compiler, but at run time; and whether that is what [`View::check_names`] says.
+/// What stops a compiler, but at run time; and whether that is what [`View::validate_names`] says.
 fn is_refused(file: &[u8]) -> bool {
     let view = View::parse(file).expect("it is sound");
     let refused = catch_unwind(|| view.with_unique_names()).is_err();
-    let verdict = view.check_names([1, 2], &mut [Slot::EMPTY; 64], &mut [0; 4096]);
+    let verdict = view.validate_names([1, 2], &mut [SortSlot::EMPTY; 64], &mut [0; 4096]);
     assert_eq!(refused, verdict.is_err(), "{}", String::from_utf8_lossy(file));
     if let Err(error) = verdict {
         assert_eq!(error.kind, ErrorKind::KeyTwice);

@@ -1,7 +1,7 @@
 //! Names and keys: found, missing, twice, too deep.
 
 use crate::view::made::MODEL;
-use embedded_safetensors::{Error, ErrorKind, View, validate::Slot};
+use embedded_safetensors::{Error, ErrorKind, View, validate::SortSlot};
 use support::file::with_header;
 
 fn vector(id: &str) -> Vec<u8> {
@@ -14,10 +14,15 @@ fn vector(id: &str) -> Vec<u8> {
 fn a_name_that_stands_twice_shows_when_it_is_asked_for() {
     for vector in vectors::load().vectors.iter().filter(|vector| vector.id.starts_with("d1-")) {
         let file = vector.bytes();
-        let Ok(view) = View::parse_sorting(&file, &mut [Slot::EMPTY; 4]) else { continue };
+        let Ok(view) = View::parse_unordered(&file, &mut [SortSlot::EMPTY; 4]) else { continue };
         let Some(at) = vector.at else { continue };
         let twice = ErrorKind::NameTwice.at(at);
-        assert_eq!(view.check_names([7, 8], &mut [Slot::EMPTY; 4], &mut [0; 8]), Err(twice), "{}", vector.id);
+        assert_eq!(
+            view.validate_names([7, 8], &mut [SortSlot::EMPTY; 4], &mut [0; 8]),
+            Err(twice),
+            "{}",
+            vector.id
+        );
         let name =
             view.tensors().flatten().find(|tensor| tensor.name().at() == at).unwrap().name().to_string();
         assert_eq!(view.find(&name).map(|_| ()), Err(twice), "{}", vector.id);
@@ -36,7 +41,12 @@ fn a_key_that_stands_twice_shows_when_it_is_asked_for() {
         let (file, at) = (vector.bytes(), vector.at.unwrap());
         let view = View::parse(&file).unwrap();
         let twice = ErrorKind::KeyTwice.at(at);
-        assert_eq!(view.check_names([7, 8], &mut [Slot::EMPTY; 4], &mut [0; 8]), Err(twice), "{}", vector.id);
+        assert_eq!(
+            view.validate_names([7, 8], &mut [SortSlot::EMPTY; 4], &mut [0; 8]),
+            Err(twice),
+            "{}",
+            vector.id
+        );
         let key = view.metadata().find(|(key, _)| key.at() == at).unwrap().0.to_string();
         assert_eq!(view.metadata_value(&key), Err(twice), "{}", vector.id);
         seen += 1;
@@ -67,7 +77,7 @@ fn a_value_of_metadata_can_be_had_as_one_text() {
 #[test]
 fn a_missing_tensor_is_none_or_an_error() {
     let error: Error = MODEL.tensor("conv").unwrap_err();
-    assert_eq!(error, ErrorKind::NotFound { wanted: None }.at(MODEL.summary().data_start));
+    assert_eq!(error, ErrorKind::NotFound { query: None }.at(MODEL.summary().data_start));
     assert_eq!(error.kind.to_string(), "the file has no such tensor, or it was not looked for");
     for name in ["", "conv", "conv.weight ", "Conv.weight", "fc\\u002eweight", "__metadata__", "arch"] {
         assert!(MODEL.find(name).unwrap().is_none(), "{name}");

@@ -158,7 +158,7 @@ fn a_reader_reads_the_file_and_knows_its_places() {
     let tensor = view.tensor("conv.weight").unwrap();
     let mut reader = tensor.reader();
     assert_eq!((reader.dtype(), reader.dims(), reader.byte_len()), (Dtype::F32, &[2, 3][..], 24));
-    assert_eq!(reader.read_all(&mut [0; 24]), Ok(tensor.bytes()));
+    assert_eq!(reader.read_to_end(&mut [0; 24]), Ok(tensor.bytes()));
     let error = reader.seek(25).unwrap_err();
     assert_eq!(error, ErrorKind::OutsideTensor { asked: 25, len: 24 }.at(tensor.at() + 24));
 }

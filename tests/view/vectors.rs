@@ -1,6 +1,6 @@
 //! Every conformance vector as a view.
 
-use embedded_safetensors::{Error, ErrorKind, Tensor, View, tensor::MAX_RANK, validate::Slot};
+use embedded_safetensors::{Error, ErrorKind, Tensor, View, tensor::MAX_RANK, validate::SortSlot};
 use std::collections::BTreeMap;
 use vectors::table::{self, Table};
 use vectors::{Ours, Vector, sha256};
@@ -26,7 +26,7 @@ fn expect<T: PartialEq + std::fmt::Debug>(what: &str, got: T, wanted: T) -> Resu
 fn parse(file: &[u8]) -> Result<View<'_>, Error> {
     match View::parse(file) {
         Err(Error { kind: ErrorKind::OutOfOrder, .. }) => {
-            View::parse_sorting(file, &mut vec![Slot::EMPTY; 64])
+            View::parse_unordered(file, &mut vec![SortSlot::EMPTY; 64])
         }
         outcome => outcome,
     }
@@ -66,7 +66,7 @@ fn every_vector_gets_its_verdict() {
             return Err("must be rejected without a look at the names".to_owned());
         }
         let outcome = parse(file).and_then(|view| {
-            view.check_names([1, 2], &mut vec![Slot::EMPTY; 4096], &mut [0; 64])?;
+            view.validate_names([1, 2], &mut vec![SortSlot::EMPTY; 4096], &mut [0; 64])?;
             Ok(view)
         });
         match (vector.ours, outcome) {
@@ -105,7 +105,7 @@ fn a_view_has_the_bytes_of_each_tensor() {
             let tensor = view.tensor(&wanted.name).map_err(|error| error.to_string())?;
             expect("the hash", sha256(tensor.bytes()), wanted.sha256.clone())?;
             let mut read = vec![0; tensor.bytes().len()];
-            let read = tensor.reader().read_all(&mut read).map_err(|error| error.to_string())?;
+            let read = tensor.reader().read_to_end(&mut read).map_err(|error| error.to_string())?;
             expect("what a reader reads", read, tensor.bytes())
         })
     });

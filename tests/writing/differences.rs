@@ -5,7 +5,7 @@ use std::iter::repeat_with;
 
 use embedded_safetensors::{
     ErrorKind, View, WriteError,
-    write::{SpecError, SpecFault, Which, Writer},
+    write::{SpecError, SpecErrorKind, SpecPart, Writer},
 };
 use support::dictionary::{Dictionary, Named};
 use support::judge::judge;
@@ -29,7 +29,7 @@ fn of(tensors: Vec<Named>) -> Dictionary {
 /// Why this project writes no such file.
 fn refusal(dictionary: &Dictionary) -> SpecError {
     let description = Description::new(dictionary);
-    description.spec().sorted(&mut description.memory()).expect_err("it is refused")
+    description.spec().plan_sorted(&mut description.memory()).expect_err("it is refused")
 }
 
 /// Neither reader takes the file.
@@ -66,7 +66,7 @@ fn w3_a_tensor_called_metadata() {
     for others in [vec![], vec![bytes("a", &[1])]] {
         let dictionary = of([others, vec![bytes("__metadata__", &[1])]].concat());
         assert_broken(&reference::write(&dictionary).expect("it does not see it"));
-        assert_eq!(refusal(&dictionary).fault, SpecFault::Reserved);
+        assert_eq!(refusal(&dictionary).fault, SpecErrorKind::Reserved);
     }
 }
 
@@ -76,7 +76,7 @@ fn w4_a_name_twice() {
     {
         let dictionary = of(vec![bytes("a", &[1]), bytes("b", &[1]), other]);
         assert_eq!(reference::write(&dictionary), Err("panic".to_owned()));
-        let expected = SpecError { fault: SpecFault::NameTwice { other: 0 }, which: Which::Tensor(2) };
+        let expected = SpecError { kind: SpecErrorKind::NameTwice { other: 0 }, part: SpecPart::Tensor(2) };
         assert_eq!(refusal(&dictionary), expected);
     }
 }
@@ -88,7 +88,7 @@ fn w5_a_key_twice() {
     // It is given a map, which keeps the last one.
     let last = Dictionary { tensors: vec![], metadata: Some(vec![pair("2")]) };
     assert_eq!(reference::write(&dictionary), Ok(last.file()));
-    assert_eq!(refusal(&dictionary).fault, SpecFault::KeyTwice { other: 0 });
+    assert_eq!(refusal(&dictionary).fault, SpecErrorKind::KeyTwice { other: 0 });
 }
 
 #[test]
@@ -99,7 +99,7 @@ fn w6_other_bytes_than_announced() {
         let dictionary = of(vec![tensor]);
         assert_broken(&write_claiming(&dictionary, &[announced]).expect("it does not see it"));
         let description = Description::new(&dictionary);
-        let plan = description.spec().in_order().expect("it is sound");
+        let plan = description.spec().plan().expect("it is sound");
         let mut writer = Writer::new(Sink::new(Habits::default()), plan, &mut [0; 64]).expect("it works");
         let whole = writer.write_tensor("a", &dictionary.tensors[0].bytes);
         let Err(WriteError::Format(error)) = whole else { panic!("{whole:?}") };
@@ -122,7 +122,7 @@ fn w7_tensors_too_large_together() {
             // Its sum wraps where overflow is not checked.
             Ok(file) => assert_broken(&file),
         }
-        assert_eq!(refusal(&dictionary).fault, SpecFault::DataTooLong);
+        assert_eq!(refusal(&dictionary).fault, SpecErrorKind::DataTooLong);
     }
 }
 
@@ -130,7 +130,7 @@ fn w7_tensors_too_large_together() {
 fn w8_other_orders_when_asked() {
     let dictionary = of(vec![bytes("b", &[1]), bytes("a", &[2])]);
     let description = Description::new(&dictionary);
-    let plan = description.spec().as_given(&mut description.memory()).expect("it is sound");
+    let plan = description.spec().plan_as_given(&mut description.memory()).expect("it is sound");
     let file = support::writing::write_planned(&dictionary, plan);
     assert!(
         file.ends_with(&[1, 2]) && reference::write(&dictionary).is_ok_and(|file| file.ends_with(&[2, 1]))

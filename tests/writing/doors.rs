@@ -3,7 +3,7 @@
 use embedded_safetensors::{
     WriteError, asynch,
     values::Native,
-    write::{Due, FilePlan, Streaming, Writer},
+    write::{FilePlan, NextTensor, Streaming, Writer},
 };
 use support::executor::finish;
 use support::mock::Fault;
@@ -15,7 +15,7 @@ pub type Outcome<T> = Result<T, WriteError<Fault>>;
 /// What both can do. The sink is lent, so that it is there after every error.
 pub trait Writes<'a>: Sized {
     fn begin(sink: &'a mut Sink, plan: FilePlan<'a>, window: &mut [u8]) -> Outcome<Self>;
-    fn due(&self) -> Option<Due<'a>>;
+    fn next_tensor(&self) -> Option<NextTensor<'a>>;
     fn position(&self) -> u64;
     fn bytes(&mut self, bytes: &[u8]) -> Outcome<()>;
     fn values<T: Native>(&mut self, values: &[T]) -> Outcome<()>;
@@ -46,8 +46,8 @@ impl<'a> Writes<'a> for Writer<'a, Streaming<&'a mut Sink>> {
         Writer::new(sink, plan, window)
     }
 
-    fn due(&self) -> Option<Due<'a>> {
-        Writer::due(self)
+    fn next_tensor(&self) -> Option<NextTensor<'a>> {
+        Writer::next_tensor(self)
     }
 
     fn position(&self) -> u64 {
@@ -76,8 +76,8 @@ impl<'a> Writes<'a> for asynch::Writer<'a, asynch::Streaming<Waiting<&'a mut Sin
         finish(asynch::Writer::new(Waiting::new(sink, Waits { before: 1, after: 1 }), plan, window))
     }
 
-    fn due(&self) -> Option<Due<'a>> {
-        asynch::Writer::due(self)
+    fn next_tensor(&self) -> Option<NextTensor<'a>> {
+        asynch::Writer::next_tensor(self)
     }
 
     fn position(&self) -> u64 {

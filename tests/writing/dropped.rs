@@ -34,7 +34,7 @@ fn data() -> [Vec<u8>; 3] {
 
 fn plans() -> [FilePlan<'static>; 2] {
     let spec = FileSpec::new(&TENSORS);
-    [spec, spec.with_placement(Placement::Padded(32))].map(|spec| spec.in_order().expect("it is in order"))
+    [spec, spec.with_placement(Placement::Padded(32))].map(|spec| spec.plan().expect("it is in order"))
 }
 
 /// The file that is written without a pause.
@@ -76,7 +76,7 @@ fn a_writer_goes_on_where_it_was_dropped() {
             let (mut random, mut sink, mut drops) = (Random::new(seed), sink(), 0);
             let begun = finish(asynch::Writer::new(Waiting::new(&mut sink, WAITS), plan, &mut [0; 32]));
             let mut writer = begun.expect("it works");
-            while let Some(due) = writer.due() {
+            while let Some(due) = writer.next_tensor() {
                 let rest = &data()[due.index][usize::try_from(due.position).expect("it is small")..];
                 match drop_at(random.below(6), writer.write_bytes(rest)) {
                     Some(outcome) => outcome.expect("they are due"),
@@ -98,7 +98,7 @@ fn values_go_on_where_they_were_dropped() {
             let mut writer = begun.expect("it works");
             let outcome = drop_at(wait, writer.write(&gain()));
             assert_eq!(outcome.is_some(), wait >= 40);
-            while let Some(due) = writer.due() {
+            while let Some(due) = writer.next_tensor() {
                 let rest = &data()[due.index][usize::try_from(due.position).expect("it is small")..];
                 finish(writer.write_bytes(rest)).expect("they are due");
             }

@@ -25,7 +25,8 @@ fn each_plan(test: impl Fn(FilePlan<'_>, &[u8])) {
         for placement in [Placement::Start(8), Placement::Start(256), Placement::Padded(64)] {
             let description = Description::new(&dictionary);
             let mut memory = description.memory();
-            let plan = description.spec().with_placement(placement).sorted(&mut memory).expect("it is sound");
+            let plan =
+                description.spec().with_placement(placement).plan_sorted(&mut memory).expect("it is sound");
             test(plan, &write_planned(&dictionary, plan));
         }
     }
@@ -141,7 +142,7 @@ const TENSORS: [TensorSpec<'_>; 3] = [
 ];
 
 fn spelled(spec: FileSpec<'_>) -> String {
-    let plan = spec.sorted(vec![0; 100].leak()).expect("it can be written");
+    let plan = spec.plan_sorted(vec![0; 100].leak()).expect("it can be written");
     let mut encoder = plan.encoder();
     let mut bytes = vec![0; 1000];
     let bytes = encoder.encode(&mut bytes);

@@ -7,7 +7,7 @@ use embedded_safetensors::{
     Dtype,
     error::Class,
     header::MAX_HEADER_LEN,
-    write::{FilePlan, FileSpec, Placement, SpecError, SpecFault, TensorSpec, Which},
+    write::{FilePlan, FileSpec, Placement, SpecError, SpecErrorKind, SpecPart, TensorSpec},
 };
 use support::random::Random;
 
@@ -23,23 +23,23 @@ const LONGEST: u64 = u64::MAX / 8;
 fn refusals(spec: FileSpec<'_>) -> [Option<SpecError>; 3] {
     let count = spec.tensors().len() + spec.metadata().map_or(0, <[_]>::len);
     let [mut memory, mut scratch] = [vec![0; count], vec![u32::MAX; count]];
-    [spec.in_order().err(), spec.sorted(&mut memory).err(), spec.as_given(&mut scratch).err()]
+    [spec.plan().err(), spec.plan_sorted(&mut memory).err(), spec.plan_as_given(&mut scratch).err()]
 }
 
 /// All ways refuse it with this.
-fn assert_refused(spec: FileSpec<'_>, fault: SpecFault, which: Which) {
-    assert_eq!(refusals(spec), [Some(SpecError { fault, which }); 3]);
+fn assert_refused(spec: FileSpec<'_>, fault: SpecErrorKind, part: SpecPart) {
+    assert_eq!(refusals(spec), [Some(SpecError { kind: fault, part }); 3]);
 }
 
 /// The ways that sort refuse it with this.
-fn assert_refused_sorting(spec: FileSpec<'_>, fault: SpecFault, which: Which) {
-    assert_eq!(refusals(spec)[1..], [Some(SpecError { fault, which }); 2]);
+fn assert_refused_sorting(spec: FileSpec<'_>, fault: SpecErrorKind, part: SpecPart) {
+    assert_eq!(refusals(spec)[1..], [Some(SpecError { kind: fault, part }); 2]);
 }
 
-fn assert_says(fault: SpecFault, which: Which, code: &str, sentence: &str) {
+fn assert_says(fault: SpecErrorKind, part: SpecPart, code: &str, sentence: &str) {
     let class = if code.starts_with("limit.") { Class::Limit } else { Class::Usage };
     assert_eq!(
-        (SpecError { fault, which }.to_string().as_str(), fault.code(), fault.class()),
+        (SpecError { kind: fault, part }.to_string().as_str(), fault.code(), fault.class()),
         (sentence, code, class)
     );
 }
@@ -47,19 +47,19 @@ fn assert_says(fault: SpecFault, which: Which, code: &str, sentence: &str) {
 #[test]
 fn a_name_twice() {
     let [a, b, c, wide] = [named("a"), named("b"), named("c"), TensorSpec::new("b", Dtype::F32, &[])];
-    let twice = |other| SpecFault::NameTwice { other };
-    assert_refused(FileSpec::new(&[a, b, b, c]), twice(1), Which::Tensor(2));
-    assert_refused(FileSpec::new(&[wide, a, b, c]), twice(0), Which::Tensor(2));
+    let twice = |other| SpecErrorKind::NameTwice { other };
+    assert_refused(FileSpec::new(&[a, b, b, c]), twice(1), SpecPart::Tensor(2));
+    assert_refused(FileSpec::new(&[wide, a, b, c]), twice(0), SpecPart::Tensor(2));
     let tensors = [a, b, c, wide];
     let by_size = FileSpec::new(&tensors).with_placement(Placement::BySize(8));
-    assert_refused(by_size, twice(1), Which::Tensor(3));
+    assert_refused(by_size, twice(1), SpecPart::Tensor(3));
     let empty = named("");
-    assert_refused(FileSpec::new(&[empty, empty]), twice(0), Which::Tensor(1));
+    assert_refused(FileSpec::new(&[empty, empty]), twice(0), SpecPart::Tensor(1));
     // In no order at all, the first one of the array is the earlier one.
-    assert_refused_sorting(FileSpec::new(&[b, c, a, wide]), twice(0), Which::Tensor(3));
-    assert_refused_sorting(FileSpec::new(&[c, b, a, c]), twice(0), Which::Tensor(3));
+    assert_refused_sorting(FileSpec::new(&[b, c, a, wide]), twice(0), SpecPart::Tensor(3));
+    assert_refused_sorting(FileSpec::new(&[c, b, a, c]), twice(0), SpecPart::Tensor(3));
     let sentence = "error[usage.name] in tensor 3, counted from 0: tensor 0 has the same name";
-    assert_says(twice(0), Which::Tensor(3), "usage.name", sentence);
+    assert_says(twice(0), SpecPart::Tensor(3), "usage.name", sentence);
 }
 
 #[test]
@@ -69,12 +69,16 @@ fn a_name_twice_among_many() {
     for (other, index) in [(0, 999), (0, 1), (998, 999), (123, 877), (500, 501)] {
         let mut tensors = tensors.clone();
         tensors[index] = TensorSpec::new(&names[other], Dtype::BOOL, &[]);
-        assert_refused_sorting(FileSpec::new(&tensors), SpecFault::NameTwice { other }, Which::Tensor(index));
+        assert_refused_sorting(
+            FileSpec::new(&tensors),
+            SpecErrorKind::NameTwice { other },
+            SpecPart::Tensor(index),
+        );
         // In the file's order the other one is behind all that differ from it in dtype.
         let spec = tensors.remove(index);
         tensors.push(spec);
         let found = refusals(FileSpec::new(&tensors));
-        assert_eq!(found, [Some(SpecFault::NameTwice { other }.at(999)); 3]);
+        assert_eq!(found, [Some(SpecErrorKind::NameTwice { other }.at(999)); 3]);
     }
 }
 
@@ -83,7 +87,7 @@ fn first_twins(tensors: &[TensorSpec<'_>]) -> Option<SpecError> {
     (0..tensors.len()).find_map(|other| {
         let index =
             (other + 1..tensors.len()).find(|index| tensors[*index].name() == tensors[other].name())?;
-        Some(SpecFault::NameTwice { other }.at(index))
+        Some(SpecErrorKind::NameTwice { other }.at(index))
     })
 }
 
@@ -106,12 +110,12 @@ fn a_name_twice_among_all_dtypes() {
         let rank =
             |tensor: &TensorSpec<'_>| Reverse((if of_size { by_size(tensor) } else { 0 }, tensor.dtype()));
         tensors.sort_by(|a, b| (rank(a), a.name()).cmp(&(rank(b), b.name())));
-        let found = FileSpec::new(&tensors).with_placement(placement).in_order().err();
+        let found = FileSpec::new(&tensors).with_placement(placement).plan().err();
         let beside = tensors
             .windows(2)
             .any(|pair| (rank(&pair[0]), pair[0].name()) == (rank(&pair[1]), pair[1].name()));
         match beside {
-            true => assert!(matches!(found, Some(SpecError { fault: SpecFault::NameTwice { .. }, .. }))),
+            true => assert!(matches!(found, Some(SpecError { kind: SpecErrorKind::NameTwice { .. }, .. }))),
             false => assert_eq!(found, first_twins(&tensors)),
         }
         *if found.is_some() { &mut twice } else { &mut sound } += 1;
@@ -123,34 +127,38 @@ trait At {
     fn at(self, tensor: usize) -> SpecError;
 }
 
-impl At for SpecFault {
+impl At for SpecErrorKind {
     fn at(self, tensor: usize) -> SpecError {
-        SpecError { fault: self, which: Which::Tensor(tensor) }
+        SpecError { kind: self, part: SpecPart::Tensor(tensor) }
     }
 }
 
 #[test]
 fn a_key_twice() {
-    let twice = |other| SpecFault::KeyTwice { other };
+    let twice = |other| SpecErrorKind::KeyTwice { other };
     let pairs = [("a", "1"), ("b", "2"), ("b", "3"), ("c", "4")];
     let tensors = [named("a")];
     for spec in [FileSpec::new(&[]), FileSpec::new(&tensors)] {
-        assert_refused(spec.with_metadata(&pairs), twice(1), Which::Key(2));
-        assert_refused(spec.with_metadata(&[("", "1"), ("", "1")]), twice(0), Which::Key(1));
+        assert_refused(spec.with_metadata(&pairs), twice(1), SpecPart::Key(2));
+        assert_refused(spec.with_metadata(&[("", "1"), ("", "1")]), twice(0), SpecPart::Key(1));
         let pairs = [("b", "2"), ("a", "1"), ("b", "3")];
-        assert_refused_sorting(spec.with_metadata(&pairs), twice(0), Which::Key(2));
+        assert_refused_sorting(spec.with_metadata(&pairs), twice(0), SpecPart::Key(2));
     }
     let sentence = "error[usage.key] in key 2, counted from 0: key 0 is the same";
-    assert_says(twice(0), Which::Key(2), "usage.key", sentence);
+    assert_says(twice(0), SpecPart::Key(2), "usage.key", sentence);
 }
 
 #[test]
 fn the_reserved_name() {
     let [a, reserved] = ["a", "__metadata__"].map(named);
-    assert_refused(FileSpec::new(&[reserved, a]), SpecFault::Reserved, Which::Tensor(0));
-    assert_refused(FileSpec::new(&[a, reserved]), SpecFault::Reserved, Which::Tensor(1));
+    assert_refused(FileSpec::new(&[reserved, a]), SpecErrorKind::Reserved, SpecPart::Tensor(0));
+    assert_refused(FileSpec::new(&[a, reserved]), SpecErrorKind::Reserved, SpecPart::Tensor(1));
     // With metadata or without, and not as a key.
-    assert_refused(FileSpec::new(&[reserved]).with_metadata(&[]), SpecFault::Reserved, Which::Tensor(0));
+    assert_refused(
+        FileSpec::new(&[reserved]).with_metadata(&[]),
+        SpecErrorKind::Reserved,
+        SpecPart::Tensor(0),
+    );
     assert_eq!(refusals(FileSpec::new(&[a]).with_metadata(&[("__metadata__", "")])), [None; 3]);
     for name in ["__metadata_", "__metadata__ ", "__METADATA__", "_metadata__", "__padding__.0"] {
         assert_eq!(refusals(FileSpec::new(&[named(name)])), [None; 3], "{name}");
@@ -158,8 +166,8 @@ fn the_reserved_name() {
     for name in ["__padding__.0", "__padding__.7", "__padding__.", "__padding__.x"] {
         assert_refused(
             FileSpec::new(&[named(name)]).with_placement(Placement::Padded(16)),
-            SpecFault::Reserved,
-            Which::Tensor(0),
+            SpecErrorKind::Reserved,
+            SpecPart::Tensor(0),
         );
     }
     for name in ["__padding__", "__padding_", "a__padding__.0"] {
@@ -171,7 +179,7 @@ fn the_reserved_name() {
     }
     let sentence = "error[usage.reserved] in tensor 0, counted from 0: \"__metadata__\" is no name for a tensor, \
                     nor \"__padding__.…\" in a file that is padded";
-    assert_says(SpecFault::Reserved, Which::Tensor(0), "usage.reserved", sentence);
+    assert_says(SpecErrorKind::Reserved, SpecPart::Tensor(0), "usage.reserved", sentence);
 }
 
 #[test]
@@ -186,22 +194,22 @@ fn elements_that_do_not_fill_bytes() {
         (Dtype::F6_E3M2, &[2, 7], 14),
     ];
     for (dtype, dims, elements) in cases {
-        let fault = SpecFault::SubByte { elements, bits: dtype.bits() };
+        let fault = SpecErrorKind::SubByte { elements, bits: dtype.bits() };
         let tensor = TensorSpec::new("b", dtype, dims);
         assert_eq!(tensor.byte_len(), Err(fault));
-        assert_refused(FileSpec::new(&[named("a"), tensor]), fault, Which::Tensor(1));
+        assert_refused(FileSpec::new(&[named("a"), tensor]), fault, SpecPart::Tensor(1));
     }
     for (dtype, dims, len) in [(Dtype::F4, [3, 2], 3), (Dtype::F6_E2M3, [2, 2], 3), (Dtype::F4, [3, 0], 0)] {
         let tensor = TensorSpec::new("b", dtype, &dims);
         assert_eq!((tensor.byte_len(), refusals(FileSpec::new(&[tensor]))), (Ok(len), [None; 3]));
     }
-    let fault = SpecFault::SubByte { elements: 3, bits: 4 };
+    let fault = SpecErrorKind::SubByte { elements: 3, bits: 4 };
     let sentence =
         "error[usage.bits] in tensor 1, counted from 0: 3 elements of 4 bits do not fill whole bytes";
-    assert_says(fault, Which::Tensor(1), "usage.bits", sentence);
+    assert_says(fault, SpecPart::Tensor(1), "usage.bits", sentence);
     let sentence =
         "error[usage.bits] in tensor 1, counted from 0: 1 element of 6 bits does not fill whole bytes";
-    assert_says(SpecFault::SubByte { elements: 1, bits: 6 }, Which::Tensor(1), "usage.bits", sentence);
+    assert_says(SpecErrorKind::SubByte { elements: 1, bits: 6 }, SpecPart::Tensor(1), "usage.bits", sentence);
 }
 
 #[test]
@@ -217,8 +225,8 @@ fn a_tensor_that_is_too_large() {
     ];
     for (dtype, dims) in cases {
         let tensor = TensorSpec::new("b", dtype, dims);
-        assert_eq!(tensor.byte_len(), Err(SpecFault::Overflow));
-        assert_refused(FileSpec::new(&[named("a"), tensor]), SpecFault::Overflow, Which::Tensor(1));
+        assert_eq!(tensor.byte_len(), Err(SpecErrorKind::Overflow));
+        assert_refused(FileSpec::new(&[named("a"), tensor]), SpecErrorKind::Overflow, SpecPart::Tensor(1));
     }
     let cases: [(Dtype, &[u64], u64); 5] = [
         (Dtype::U8, &[LONGEST], LONGEST),
@@ -232,7 +240,7 @@ fn a_tensor_that_is_too_large() {
         assert_eq!((tensor.byte_len(), refusals(FileSpec::new(&[tensor]))), (Ok(len), [None; 3]));
     }
     let sentence = "error[usage.overflow] in tensor 1, counted from 0: its size, counted in bits, does not fit into 64 bits";
-    assert_says(SpecFault::Overflow, Which::Tensor(1), "usage.overflow", sentence);
+    assert_says(SpecErrorKind::Overflow, SpecPart::Tensor(1), "usage.overflow", sentence);
 }
 
 #[test]
@@ -245,16 +253,16 @@ fn tensors_that_are_too_large_together() {
         // Eight of them leave 8 bytes, which are not enough for a header.
         for count in 8..=20 {
             let spec = FileSpec::new(&tensors[..count]).with_placement(placement);
-            assert_refused(spec, SpecFault::DataTooLong, Which::File);
+            assert_refused(spec, SpecErrorKind::DataTooLong, SpecPart::File);
         }
         let spec = FileSpec::new(&tensors[..7]).with_placement(placement);
         assert_eq!(refusals(spec), [None; 3]);
-        let plan = spec.in_order().expect("it fits");
+        let plan = spec.plan().expect("it fits");
         assert_eq!(plan.file_len(), plan.data_start() + plan.data_len());
         assert!(plan.data_len() >= 7 * LONGEST);
     }
     let sentence = "error[usage.data]: the length of the file does not fit into 64 bits";
-    assert_says(SpecFault::DataTooLong, Which::File, "usage.data", sentence);
+    assert_says(SpecErrorKind::DataTooLong, SpecPart::File, "usage.data", sentence);
 }
 
 #[test]
@@ -266,12 +274,12 @@ fn a_file_of_all_bytes_that_64_bits_count() {
         let dims = dims.iter().chain([&last]);
         let tensors: Vec<_> =
             names.iter().zip(dims).map(|(name, dims)| TensorSpec::new(name, Dtype::U8, dims)).collect();
-        FileSpec::new(&tensors).in_order().map(|plan| (plan.data_start(), plan.file_len()))
+        FileSpec::new(&tensors).plan().map(|plan| (plan.data_start(), plan.file_len()))
     };
     let (data_start, file_len) = plan_with(LONGEST / 2).expect("it fits");
     let left = u64::MAX - file_len;
     assert_eq!(plan_with(LONGEST / 2 + left), Ok((data_start, u64::MAX)));
-    let fault = SpecError { fault: SpecFault::DataTooLong, which: Which::File };
+    let fault = SpecError { kind: SpecErrorKind::DataTooLong, part: SpecPart::File };
     assert_eq!(plan_with(LONGEST / 2 + left + 1), Err(fault));
 }
 
@@ -280,7 +288,7 @@ fn with_header_of<T>(len: u64, escaped: bool, then: impl FnOnce(Result<FilePlan<
     let rest = r#"{"":{"dtype":"U8","shape":[8],"data_offsets":[0,8]}}"#.len();
     let name = usize::try_from(len).expect("it is small") - rest;
     let name = if escaped { "\0".repeat(name / 6) + &"n".repeat(name % 6) } else { "n".repeat(name) };
-    then(FileSpec::new(&[named(&name)]).in_order())
+    then(FileSpec::new(&[named(&name)]).plan())
 }
 
 #[test]
@@ -298,13 +306,18 @@ fn the_longest_header() {
         });
     }
     let too_large =
-        |length| Some(SpecError { fault: SpecFault::HeaderTooLarge { length }, which: Which::File });
+        |length| Some(SpecError { kind: SpecErrorKind::HeaderTooLarge { length }, part: SpecPart::File });
     with_header_of(MAX_HEADER_LEN + 1, true, |plan| assert_eq!(plan.err(), too_large(MAX_HEADER_LEN + 8)));
     with_header_of(MAX_HEADER_LEN + 8, false, |plan| assert_eq!(plan.err(), too_large(MAX_HEADER_LEN + 8)));
     with_header_of(MAX_HEADER_LEN + 9, true, |plan| assert_eq!(plan.err(), too_large(MAX_HEADER_LEN + 16)));
     let sentence =
         "error[usage.header]: the header has 100000008 bytes, more than the 100000000 that are allowed";
-    assert_says(SpecFault::HeaderTooLarge { length: 100_000_008 }, Which::File, "usage.header", sentence);
+    assert_says(
+        SpecErrorKind::HeaderTooLarge { length: 100_000_008 },
+        SpecPart::File,
+        "usage.header",
+        sentence,
+    );
 }
 
 #[test]
@@ -312,10 +325,10 @@ fn spaces_for_a_placement_count_too() {
     let tensors = [named("a")];
     let spec = |unit| FileSpec::new(&tensors).with_placement(Placement::Start(unit));
     assert_eq!(refusals(spec(1 << 26)), [None; 3]);
-    let fault = SpecFault::HeaderTooLarge { length: (1 << 27) - 8 };
-    assert_refused(spec(1 << 27), fault, Which::File);
-    let fault = SpecFault::HeaderTooLarge { length: (1 << 31) - 8 };
-    assert_refused(spec(1 << 31), fault, Which::File);
+    let fault = SpecErrorKind::HeaderTooLarge { length: (1 << 27) - 8 };
+    assert_refused(spec(1 << 27), fault, SpecPart::File);
+    let fault = SpecErrorKind::HeaderTooLarge { length: (1 << 31) - 8 };
+    assert_refused(spec(1 << 31), fault, SpecPart::File);
 }
 
 #[test]
@@ -324,13 +337,17 @@ fn a_placement_that_is_none() {
     for asked in [0, 1, 2, 4, 7, 9, 12, 24, 100, 4095, 4097, u32::MAX, (1 << 31) + 8] {
         for placement in [Placement::Start(asked), Placement::BySize(asked), Placement::Padded(asked)] {
             for spec in [FileSpec::new(&[]), FileSpec::new(&tensors)] {
-                assert_refused(spec.with_placement(placement), SpecFault::Placement { asked }, Which::File);
+                assert_refused(
+                    spec.with_placement(placement),
+                    SpecErrorKind::Placement { asked },
+                    SpecPart::File,
+                );
             }
         }
     }
     let sentence =
         "error[usage.placement]: tensors cannot begin at multiples of 12: not a power of two from 8 on";
-    assert_says(SpecFault::Placement { asked: 12 }, Which::File, "usage.placement", sentence);
+    assert_says(SpecErrorKind::Placement { asked: 12 }, SpecPart::File, "usage.placement", sentence);
 }
 
 #[test]
@@ -344,23 +361,26 @@ fn too_little_memory_to_sort_in() {
     ] {
         for capacity in 0..needed + 3 {
             let [mut memory, mut scratch] = [[u32::MAX; 8]; 2];
-            let found =
-                [spec.sorted(&mut memory[..capacity]).err(), spec.as_given(&mut scratch[..capacity]).err()];
-            let fault = SpecError { fault: SpecFault::OrderMemory { needed, capacity }, which: Which::File };
+            let found = [
+                spec.plan_sorted(&mut memory[..capacity]).err(),
+                spec.plan_as_given(&mut scratch[..capacity]).err(),
+            ];
+            let fault =
+                SpecError { kind: SpecErrorKind::OrderMemory { needed, capacity }, part: SpecPart::File };
             assert_eq!(found, [(capacity < needed).then_some(fault); 2]);
         }
     }
-    assert!(FileSpec::new(&[]).sorted(&mut []).is_ok());
-    let fault = SpecFault::OrderMemory { needed: 5, capacity: 4 };
+    assert!(FileSpec::new(&[]).plan_sorted(&mut []).is_ok());
+    let fault = SpecErrorKind::OrderMemory { needed: 5, capacity: 4 };
     let sentence = "error[limit.sort]: sorting takes room for 5 numbers, one a tensor and one a key, but there is room for 4";
-    assert_says(fault, Which::File, "limit.sort", sentence);
+    assert_says(fault, SpecPart::File, "limit.sort", sentence);
 }
 
 #[test]
 fn out_of_order() {
     let sentence = "error[usage.order] in key 1, counted from 0: belongs before the one in front of it: sort them, or have them sorted";
-    assert_says(SpecFault::OutOfOrder, Which::Key(1), "usage.order", sentence);
+    assert_says(SpecErrorKind::OutOfOrder, SpecPart::Key(1), "usage.order", sentence);
     let spec = FileSpec::new(&[]).with_metadata(&[("b", ""), ("a", "")]);
-    let fault = SpecError { fault: SpecFault::OutOfOrder, which: Which::Key(1) };
+    let fault = SpecError { kind: SpecErrorKind::OutOfOrder, part: SpecPart::Key(1) };
     assert_eq!(refusals(spec), [Some(fault), None, None]);
 }

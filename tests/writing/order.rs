@@ -6,7 +6,7 @@ use std::time::Instant;
 use embedded_safetensors::{
     Dtype,
     header::{Event, HeaderParser},
-    write::{Content, FileSpec, Placement, SpecFault, TensorSpec, Which},
+    write::{FileSpec, Placement, PlannedContent, SpecErrorKind, SpecPart, TensorSpec},
 };
 use sha2::{Digest, Sha256};
 use support::dictionary::{Dictionary, Kinds};
@@ -64,7 +64,7 @@ fn what_is_in_order_needs_no_memory() {
     for (tensors, keys, _) in SUMS {
         let dictionary = in_order(&dictionary(tensors, keys));
         let description = Description::new(&dictionary);
-        let plan = description.spec().in_order().expect("it is in order");
+        let plan = description.spec().plan().expect("it is in order");
         assert!(write_planned(&dictionary, plan) == dictionary.file());
     }
 }
@@ -73,22 +73,22 @@ fn what_is_in_order_needs_no_memory() {
 fn what_is_out_of_order_is_refused_where_it_begins() {
     let sorted = in_order(&dictionary(40, Some(20)));
     let fault = |dictionary: &Dictionary| {
-        let error = Description::new(dictionary).spec().in_order().expect_err("it is out of order");
-        (error.fault, error.which)
+        let error = Description::new(dictionary).spec().plan().expect_err("it is out of order");
+        (error.kind, error.part)
     };
     for index in 1..40 {
         let mut dictionary = sorted.clone();
         dictionary.tensors.swap(index - 1, index);
-        assert_eq!(fault(&dictionary), (SpecFault::OutOfOrder, Which::Tensor(index)));
+        assert_eq!(fault(&dictionary), (SpecErrorKind::OutOfOrder, SpecPart::Tensor(index)));
         // The last one comes first, behind none.
         let mut dictionary = sorted.clone();
         dictionary.tensors[index - 1..].rotate_right(1);
-        assert_eq!(fault(&dictionary), (SpecFault::OutOfOrder, Which::Tensor(index)));
+        assert_eq!(fault(&dictionary), (SpecErrorKind::OutOfOrder, SpecPart::Tensor(index)));
     }
     for index in 1..20 {
         let mut dictionary = sorted.clone();
         dictionary.metadata.as_mut().expect("it has keys").swap(index - 1, index);
-        assert_eq!(fault(&dictionary), (SpecFault::OutOfOrder, Which::Key(index)));
+        assert_eq!(fault(&dictionary), (SpecErrorKind::OutOfOrder, SpecPart::Key(index)));
     }
 }
 
@@ -99,9 +99,9 @@ fn the_order_that_is_given_is_kept_when_asked() {
         let mut dictionary = dictionary(tensors, keys);
         dictionary.shuffle(&mut random);
         let description = Description::new(&dictionary);
-        let plan = description.spec().as_given(&mut description.memory()).expect("it is sound");
+        let plan = description.spec().plan_as_given(&mut description.memory()).expect("it is sound");
         let indices: Vec<_> = plan.tensors().map(|planned| planned.content).collect();
-        let given = |(index, spec)| Content::Tensor { index, spec };
+        let given = |(index, spec)| PlannedContent::Tensor { index, spec };
         assert_eq!(indices, description.tensors.iter().enumerate().map(given).collect::<Vec<_>>());
         let file = write_planned(&dictionary, plan);
         assert_eq!(names_in(&file), names_of(&dictionary));
@@ -156,9 +156,9 @@ fn many_tensors_in_order_take_no_longer_than_to_sort_them() {
     for tensors in [same, halves.collect()] {
         let reversed: Vec<_> = tensors.iter().rev().copied().collect();
         let start = Instant::now();
-        FileSpec::new(&reversed).sorted(&mut vec![0; tensors.len()]).expect("it is sound");
+        FileSpec::new(&reversed).plan_sorted(&mut vec![0; tensors.len()]).expect("it is sound");
         let sorting = start.elapsed();
-        FileSpec::new(&tensors).in_order().expect("it is in order");
+        FileSpec::new(&tensors).plan().expect("it is in order");
         // It is shorter; with the square of their number it is some hundred times.
         assert!(start.elapsed() < 20 * sorting, "{:?}, sorting {sorting:?}", start.elapsed());
     }
@@ -171,15 +171,16 @@ fn the_order_by_size_is_an_order_too() {
         let description = Description::new(&dictionary);
         let mut memory = description.memory();
         let placement = Placement::BySize(64);
-        let plan = description.spec().with_placement(placement).sorted(&mut memory).expect("it is sound");
+        let plan =
+            description.spec().with_placement(placement).plan_sorted(&mut memory).expect("it is sound");
         let index = |planned: embedded_safetensors::write::PlannedTensor<'_>| match planned.content {
-            Content::Tensor { index, .. } => dictionary.tensors[index].clone(),
-            Content::Padding { .. } => panic!("it was not asked for"),
+            PlannedContent::Tensor { index, .. } => dictionary.tensors[index].clone(),
+            PlannedContent::Padding { .. } => panic!("it was not asked for"),
         };
         let tensors = plan.tensors().map(index).collect();
         let sorted = Dictionary { tensors, metadata: dictionary.clone().sorted().metadata };
         let spec = Description::new(&sorted);
-        let again = spec.spec().with_placement(placement).in_order().expect("it is in order");
+        let again = spec.spec().with_placement(placement).plan().expect("it is in order");
         assert!(write_planned(&sorted, again) == write_planned(&dictionary, plan));
     }
 }

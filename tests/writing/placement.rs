@@ -1,8 +1,8 @@
 //! Where tensors begin: what each way to place them promises, and that every reader takes the files.
 
 use embedded_safetensors::{
-    validate::{Slot, check},
-    write::{Content, FileSpec, Placement, SpecFault},
+    validate::{SortSlot, validate},
+    write::{FileSpec, Placement, PlannedContent, SpecErrorKind},
 };
 use support::dictionary::{Dictionary, Kinds, Named};
 use support::random::Random;
@@ -39,7 +39,7 @@ fn dictionary(seed: u64) -> Dictionary {
 fn place(dictionary: &Dictionary, placement: Placement) -> Placed {
     let description = Description::new(dictionary);
     let mut memory = description.memory();
-    let plan = description.spec().with_placement(placement).sorted(&mut memory).expect("it is sound");
+    let plan = description.spec().with_placement(placement).plan_sorted(&mut memory).expect("it is sound");
     let (data_start, begins) =
         (plan.data_start(), plan.tensors().map(|tensor| plan.data_start() + tensor.begin).collect());
     Placed {
@@ -65,8 +65,8 @@ fn each(placement: impl Fn(u32) -> Placement, test: impl Fn(u32, &Dictionary, &P
 /// Every reader takes the file, and finds in it what was to be there. Where each tensor lies follows from their order.
 fn assert_sound(placed: &Placed) {
     let Placed { dictionary, file, .. } = placed;
-    let mut slots = vec![embedded_safetensors::validate::Slot::EMPTY; 8];
-    assert!(check(&file[..], &mut slots, &mut [0; 64]).is_ok());
+    let mut slots = vec![embedded_safetensors::validate::SortSlot::EMPTY; 8];
+    assert!(validate(&file[..], &mut slots, &mut [0; 64]).is_ok());
     assert!(read(file).sorted() == dictionary.clone().sorted());
     let mut at = usize::try_from(placed.data_start).expect("it is small");
     for (tensor, begin) in dictionary.tensors.iter().zip(&placed.begins) {
@@ -213,8 +213,8 @@ fn what_is_given_in_order_is_placed_too() {
             given.tensors.retain(|tensor| !is_padding(tensor));
             let description = Description::new(&given);
             let spec = description.spec().with_placement(placement);
-            assert!(write_planned(&given, spec.in_order().expect("it is in order")) == placed.file);
-            let plan = spec.as_given(&mut description.memory()).expect("it is sound");
+            assert!(write_planned(&given, spec.plan().expect("it is in order")) == placed.file);
+            let plan = spec.plan_as_given(&mut description.memory()).expect("it is sound");
             assert!(write_planned(&given, plan) == placed.file);
         }
     }
@@ -229,10 +229,10 @@ fn what_is_given_in_another_order_is_placed_as_far_as_it_can_be() {
         let description = Description::new(&given);
         let file = |placement| {
             let spec = description.spec().with_placement(placement);
-            let plan = spec.as_given(&mut description.memory()).expect("it is sound");
+            let plan = spec.plan_as_given(&mut description.memory()).expect("it is sound");
             let is_padded = matches!(placement, Placement::Padded(_));
             let unit = if is_padded { 64 } else { 1 };
-            let own = plan.tensors().filter(|tensor| matches!(tensor.content, Content::Tensor { .. }));
+            let own = plan.tensors().filter(|tensor| matches!(tensor.content, PlannedContent::Tensor { .. }));
             assert!(own.into_iter().all(|tensor| tensor.begin.is_multiple_of(unit)));
             assert!(plan.data_start().is_multiple_of(64));
             let file = write_planned(&given, plan);
@@ -252,13 +252,13 @@ fn headers_have_as_much_room_as_was_asked_for() {
         let mut memory = description.memory();
         for unit in UNITS {
             let spec = description.spec().with_placement(Placement::Start(unit)).with_header_room(room);
-            let plan = spec.sorted(&mut memory).expect("it is sound");
+            let plan = spec.plan_sorted(&mut memory).expect("it is sound");
             let file = write_planned(&dictionary, plan);
             let start = usize::try_from(plan.data_start()).expect("it is short");
             let spaces = file[..start].iter().rev().take_while(|byte| **byte == b' ').count();
             assert!((room as usize..room as usize + unit as usize).contains(&spaces), "{spaces} of {room}");
             assert_eq!((start % unit as usize, plan.spec().header_room()), (0, room));
-            check(&file, &mut [Slot::EMPTY; 64], &mut [0; 64]).expect("it is sound");
+            validate(&file, &mut [SortSlot::EMPTY; 64], &mut [0; 64]).expect("it is sound");
         }
     }
 }
@@ -266,10 +266,10 @@ fn headers_have_as_much_room_as_was_asked_for() {
 #[test]
 fn a_header_with_more_room_than_there_can_be_is_refused() {
     let spec = FileSpec::new(&[]).with_header_room(100_000_000);
-    let error = spec.in_order().expect_err("it is too long");
-    assert_eq!(error.fault, SpecFault::HeaderTooLarge { length: 100_000_008 });
+    let error = spec.plan().expect_err("it is too long");
+    assert_eq!(error.kind, SpecErrorKind::HeaderTooLarge { length: 100_000_008 });
     assert_eq!(
-        FileSpec::new(&[]).with_header_room(99_999_998).in_order().map(|plan| plan.header_len()),
+        FileSpec::new(&[]).with_header_room(99_999_998).plan().map(|plan| plan.header_len()),
         Ok(100_000_000)
     );
 }

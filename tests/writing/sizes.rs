@@ -4,8 +4,8 @@ use embedded_io_async::Write;
 use embedded_safetensors::{
     Dtype, WriteError, asynch,
     write::{
-        Content, Due, FilePlan, FileSpec, HeaderEncoder, Placement, PlannedTensor, PlannedTensors, Recording,
-        SpecError, SpecFault, Streaming, TensorSpec, Which, Writer,
+        FilePlan, FileSpec, HeaderEncoder, NextTensor, Placement, PlannedContent, PlannedTensor,
+        PlannedTensors, Recording, SpecError, SpecErrorKind, SpecPart, Streaming, TensorSpec, Writer,
     },
 };
 use support::executor::finish;
@@ -28,15 +28,15 @@ fn sizes_are_as_documented() {
     assert_size::<FileSpec<'_>>(48, 28);
     assert_size::<Placement>(8, 8);
     assert_size::<SpecError>(40, 24);
-    assert_size::<SpecFault>(24, 16);
-    assert_size::<Which>(16, 8);
+    assert_size::<SpecErrorKind>(24, 16);
+    assert_size::<SpecPart>(16, 8);
     assert_size::<WriteError<()>>(40, 32);
     assert_size::<FilePlan<'_>>(96, 56);
     assert_size::<PlannedTensor<'_>>(32, 24);
-    assert_size::<Content<'_>>(16, 8);
+    assert_size::<PlannedContent<'_>>(16, 8);
     assert_size::<PlannedTensors<'_>>(64, 40);
     assert_size::<HeaderEncoder<'_>>(184, 120);
-    assert_size::<Due<'_>>(32, 24);
+    assert_size::<NextTensor<'_>>(32, 24);
     assert_size::<Writer<'_, ()>>(120, 88);
     assert_size::<asynch::Writer<'_, ()>>(120, 88);
     assert_size::<Streaming<()>>(0, 0);
@@ -60,7 +60,7 @@ fn small<F: Future + Send>(wide: usize, narrow: usize, future: F) -> F {
 #[test]
 fn futures_of_a_writer_are_small_and_as_free_to_move_as_those_of_the_sink() {
     let tensors = [TensorSpec::new("gain", Dtype::F32, &[2])];
-    let plan = FileSpec::new(&tensors).in_order().expect("it is sound");
+    let plan = FileSpec::new(&tensors).plan().expect("it is sound");
     let (mut sink, mut window) = (Sink::new(Habits::default()), [0; 16]);
     let begin = asynch::Writer::new(Waiting::new(&mut sink, WAITS), plan, &mut window);
     let mut writer = finish(small(660, 450, begin)).expect("it works");

@@ -1,6 +1,6 @@
 //! Every way to write makes the same file.
 
-use embedded_safetensors::write::{Content, FilePlan, Placement, Writer};
+use embedded_safetensors::write::{FilePlan, Placement, PlannedContent, Writer};
 use support::dictionary::{Dictionary, Kinds};
 use support::random::Random;
 use support::writing::{Description, write_planned};
@@ -10,7 +10,7 @@ fn record(dictionary: &Dictionary, plan: FilePlan<'_>) -> Vec<u8> {
     let mut buffer = [0; 48];
     let mut recorder = Writer::record(&mut memory[..], plan, &mut buffer).expect("there is room");
     for planned in plan.tensors() {
-        if let Content::Tensor { index, .. } = planned.content {
+        if let PlannedContent::Tensor { index, .. } = planned.content {
             recorder.write_bytes(&dictionary.tensors[index].bytes).expect("it is due");
         }
     }
@@ -30,7 +30,7 @@ fn each_plan(count: u64, test: impl Fn(&Dictionary, FilePlan<'_>)) {
         let mut memory = description.memory();
         test(
             &dictionary,
-            description.spec().with_placement(placement).sorted(&mut memory).expect("it is sound"),
+            description.spec().with_placement(placement).plan_sorted(&mut memory).expect("it is sound"),
         );
     }
 }

@@ -3,7 +3,7 @@
 use embedded_safetensors::{
     Dtype, ErrorKind, WriteError,
     values::{C64, Native},
-    write::{Content, FilePlan, Placement, TensorSpec},
+    write::{FilePlan, Placement, PlannedContent, TensorSpec},
 };
 use half::{bf16, f16};
 use support::dictionary::{Dictionary, Named};
@@ -68,15 +68,15 @@ impl Case<'_> {
     /// The tensors in the order of the file, but for those without bytes.
     fn parts(&self) -> Vec<Part<'_>> {
         let parts = self.plan.tensors().filter_map(|planned| match planned.content {
-            Content::Tensor { index, .. } => Some((index, &self.dictionary.tensors[index].bytes[..])),
-            Content::Padding { .. } => None,
+            PlannedContent::Tensor { index, .. } => Some((index, &self.dictionary.tensors[index].bytes[..])),
+            PlannedContent::Padding { .. } => None,
         });
         parts.filter(|(_, bytes)| !bytes.is_empty()).collect()
     }
 
     /// Where in the file a tensor of the description begins.
     fn begin(&self, wanted: usize) -> usize {
-        let is_wanted = |content| matches!(content, Content::Tensor { index, .. } if index == wanted);
+        let is_wanted = |content| matches!(content, PlannedContent::Tensor { index, .. } if index == wanted);
         let planned = self.plan.tensors().find(|planned| is_wanted(planned.content)).expect("it is there");
         usize::try_from(self.plan.data_start() + planned.begin).expect("it is small")
     }
@@ -92,7 +92,8 @@ fn each_case(test: impl Fn(&Case<'_>)) {
     for placement in PLACEMENTS {
         let description = Description::new(&dictionary);
         let mut memory = description.memory();
-        let plan = description.spec().with_placement(placement).sorted(&mut memory).expect("it is sound");
+        let plan =
+            description.spec().with_placement(placement).plan_sorted(&mut memory).expect("it is sound");
         let mut file = vec![0; usize::try_from(plan.data_start()).expect("it is small")];
         plan.encoder().encode(&mut file);
         file.extend(as_planned(&dictionary, plan).tensors.iter().flat_map(|tensor| &tensor.bytes));
@@ -160,7 +161,7 @@ fn one_byte_after_another<D: Door>() {
         assert_eq!(writer.position(), case.plan.data_start());
         for (index, bytes) in case.parts() {
             for position in 0..bytes.len() {
-                let due = writer.due().expect("it is not complete");
+                let due = writer.next_tensor().expect("it is not complete");
                 let spec = &case.plan.spec().tensors()[index];
                 assert_eq!((due.index, due.tensor), (index, spec));
                 let expected = [position, bytes.len() - position].map(|n| n as u64);
@@ -179,7 +180,7 @@ fn one_byte_after_another<D: Door>() {
 
 /// Writes all that is left, from the byte on that the writer says.
 fn write_rest<'a, W: Writes<'a>>(writer: &mut W, case: &Case<'_>) -> Result<(), WriteError<Fault>> {
-    while let Some(due) = writer.due() {
+    while let Some(due) = writer.next_tensor() {
         let bytes = &case.dictionary.tensors[due.index].bytes;
         let rest = &bytes[usize::try_from(due.position).expect("it is small")..];
         // So it comes to an end.
@@ -343,7 +344,7 @@ fn whole_tensors_in_their_turn<D: Door>() {
 fn assert_values<D: Door, T: Native + std::fmt::Debug>(values: &[T], bytes: &[u8]) {
     let dims = [values.len() as u64];
     let tensors = [TensorSpec::new("v", T::DTYPE, &dims)];
-    let plan = embedded_safetensors::write::FileSpec::new(&tensors).in_order().expect("it is sound");
+    let plan = embedded_safetensors::write::FileSpec::new(&tensors).plan().expect("it is sound");
     for chunk in 1..=values.len() {
         let mut sink = sink();
         let mut writer = D::Writer::begin(&mut sink, plan, &mut [0; 16]).expect("it works");
@@ -373,7 +374,7 @@ fn values_of_every_type<D: Door>() {
     let bytes: Vec<u8> = many.iter().flat_map(|value| value.to_le_bytes()).collect();
     let dims = [5000];
     let tensors = [TensorSpec::new("v", Dtype::U32, &dims)];
-    let plan = embedded_safetensors::write::FileSpec::new(&tensors).in_order().expect("it is sound");
+    let plan = embedded_safetensors::write::FileSpec::new(&tensors).plan().expect("it is sound");
     let mut sink = Sink::new(Habits { takes: Reads::Random(5), ..Habits::default() });
     let mut writer = D::Writer::begin(&mut sink, plan, &mut [0; 16]).expect("it works");
     writer.values(&many).expect("they are due");
@@ -383,7 +384,7 @@ fn values_of_every_type<D: Door>() {
 
 fn values_of_another_dtype<D: Door>() {
     let tensors = [TensorSpec::new("a", Dtype::F32, &[2]), TensorSpec::new("b", Dtype::I16, &[1])];
-    let plan = embedded_safetensors::write::FileSpec::new(&tensors).in_order().expect("it is sound");
+    let plan = embedded_safetensors::write::FileSpec::new(&tensors).plan().expect("it is sound");
     let mut sink = sink();
     let mut writer = D::Writer::begin(&mut sink, plan, &mut [0; 16]).expect("it works");
     let at = plan.data_start();
@@ -406,7 +407,7 @@ fn tensors_without_bytes<D: Door>() {
             let mut sink = sink();
             let mut writer = D::Writer::begin(&mut sink, case.plan, &mut [0; 16]).expect("it works");
             for planned in case.plan.tensors() {
-                let Content::Tensor { index, spec } = planned.content else { continue };
+                let PlannedContent::Tensor { index, spec } = planned.content else { continue };
                 let bytes = &case.dictionary.tensors[index].bytes;
                 if named {
                     assert!(
@@ -424,10 +425,10 @@ fn tensors_without_bytes<D: Door>() {
         }
     });
     let tensors = [TensorSpec::new("a", Dtype::F32, &[0]), TensorSpec::new("b", Dtype::I16, &[0])];
-    let plan = embedded_safetensors::write::FileSpec::new(&tensors).in_order().expect("it is sound");
+    let plan = embedded_safetensors::write::FileSpec::new(&tensors).plan().expect("it is sound");
     let mut sink = sink();
     let mut writer = D::Writer::begin(&mut sink, plan, &mut [0; 16]).expect("it works");
-    assert_eq!(writer.due(), None);
+    assert_eq!(writer.next_tensor(), None);
     for mistaken in [writer.bytes(&[1]), writer.values(&[1_u8]), writer.tensor("c", &[])] {
         assert_eq!(fault(mistaken), (ErrorKind::NothingDue, plan.file_len()));
     }
@@ -440,7 +441,7 @@ fn tensors_without_bytes<D: Door>() {
 
 fn mistakes_before_a_tensor_without_bytes<D: Door>() {
     let tensors = [TensorSpec::new("a", Dtype::F32, &[0]), TensorSpec::new("b", Dtype::I16, &[1])];
-    let plan = embedded_safetensors::write::FileSpec::new(&tensors).in_order().expect("it is sound");
+    let plan = embedded_safetensors::write::FileSpec::new(&tensors).plan().expect("it is sound");
     let mut sink = sink();
     let mut writer = D::Writer::begin(&mut sink, plan, &mut [0; 16]).expect("it works");
     let length = ErrorKind::TensorLength { tensor: 1, given: 1, needed: 2 };
@@ -459,10 +460,10 @@ fn mistakes_before_a_tensor_without_bytes<D: Door>() {
 }
 
 fn nothing_at_all<D: Door>() {
-    let plan = embedded_safetensors::write::FileSpec::new(&[]).in_order().expect("it is sound");
+    let plan = embedded_safetensors::write::FileSpec::new(&[]).plan().expect("it is sound");
     let mut sink = sink();
     let writer = D::Writer::begin(&mut sink, plan, &mut [0; 16]).expect("it works");
-    assert_eq!((writer.due(), writer.position()), (None, 16));
+    assert_eq!((writer.next_tensor(), writer.position()), (None, 16));
     writer.end().expect("all is there");
     assert_eq!(sink.file, b"\x08\0\0\0\0\0\0\0{}      ");
 }

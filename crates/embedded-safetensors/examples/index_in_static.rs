@@ -33,7 +33,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     let bias = index.find("fc2.bias")?.ok_or("the model has no bias")?;
     let mut buffer = [0; 16];
-    let bytes = model.tensor(&bias)?.read_all(&mut buffer)?;
+    let bytes = model.reader(&bias)?.read_to_end(&mut buffer)?;
     println!("{}: {:?}", bias.name(), model::floats(bytes).collect::<Vec<_>>());
     Ok(())
 }

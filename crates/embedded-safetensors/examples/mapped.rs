@@ -55,7 +55,7 @@ fn write() -> io::Result<()> {
         TensorSpec::new("head.bias", Dtype::F32, &[2]),
     ];
     let (mut order, mut buffer) = ([0; 2], [0; 4096]);
-    let plan = FileSpec::new(&tensors).sorted(&mut order)?;
+    let plan = FileSpec::new(&tensors).plan_sorted(&mut order)?;
     let mut file = Writer::record(File::create("model.safetensors")?, plan, &mut buffer)?;
     for number in 0..512 {
         file.write(&[number as f32 / 2.0])?;

@@ -9,7 +9,7 @@ mod support {
     pub mod card;
 }
 
-use embedded_safetensors::{Model, ReadAt, ReadError, io::Seekable, query::Wanted};
+use embedded_safetensors::{Model, ReadAt, ReadError, io::Seekable, query::Query};
 use embedded_sdmmc::{Mode, VolumeIdx};
 use std::error::Error;
 use support::card;
@@ -20,13 +20,13 @@ const OUTPUTS: usize = 3;
 /// The product of the matrix and the vector, and the bias.
 fn layer<S: ReadAt>(
     model: &mut Model<S>,
-    [weight, bias]: &[Wanted<'_>; 2],
+    [weight, bias]: &[Query<'_>; 2],
     inputs: &[f32; INPUTS],
 ) -> Result<[f32; OUTPUTS], ReadError<S::Error>> {
     let mut outputs = [0.0; OUTPUTS];
-    model.tensor(bias)?.values().read_exact(&mut outputs)?;
+    model.reader(bias)?.values().read_exact(&mut outputs)?;
     let mut row = [0.0; INPUTS]; // all the memory that the weights ever take
-    let mut rows = model.tensor(weight)?.rows(0..OUTPUTS as u64)?;
+    let mut rows = model.reader(weight)?.rows(0..OUTPUTS as u64)?;
     for output in &mut outputs {
         rows.read_exact(&mut row)?;
         *output += row.iter().zip(inputs).map(|(weight, input)| weight * input).sum::<f32>();
@@ -42,7 +42,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     let mut sector = [0; 512];
     let mut model = Model::open(Seekable::new(file), &mut sector)?;
-    let mut wanted = [Wanted::new("weight"), Wanted::new("bias")];
+    let mut wanted = [Query::required("weight"), Query::required("bias")];
     model.find_all(&mut wanted, &mut sector)?;
     let [weight, _] = &wanted;
     let info = weight.info().ok_or("it was found")?;

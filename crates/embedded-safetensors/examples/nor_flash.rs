@@ -14,7 +14,7 @@ mod support {
     pub mod model;
 }
 
-use embedded_safetensors::{Model, io::FlashFile};
+use embedded_safetensors::{Model, io::NorFile};
 use std::error::Error;
 use std::ops::Range;
 use support::flash::Flash;
@@ -26,19 +26,19 @@ const PARTITION: Range<u32> = 0x4000..0x1_0000;
 fn main() -> Result<(), Box<dyn Error>> {
     let flash = Flash::with(&model::file(), PARTITION.start as usize);
     let mut window = [0; 64];
-    let mut model = Model::open(FlashFile::partition(flash, PARTITION), &mut window)?;
+    let mut model = Model::open(NorFile::partition(flash, PARTITION), &mut window)?;
 
     let mut text = [0; 32];
-    if let Some(unit) = model.metadata("unit", &mut text, &mut window)? {
+    if let Some(unit) = model.metadata_value("unit", &mut text, &mut window)? {
         println!("made for unit {unit}");
     }
-    model.visit(&mut text, &mut window, |tensor| {
+    model.for_each(&mut text, &mut window, |tensor| {
         let info = &tensor.info;
         println!("{} {:?} {} at {}..{}", tensor.name(), info.shape(), info.dtype(), info.begin(), info.end());
     })?;
 
     let bias = model.find("fc2.bias", &mut window)?.ok_or("the model has no bias")?;
-    let bytes = model.tensor(&bias)?.read_all(&mut text)?;
+    let bytes = model.reader(&bias)?.read_to_end(&mut text)?;
     println!("bias: {:?}", model::floats(bytes).collect::<Vec<_>>());
     Ok(())
 }

@@ -19,7 +19,7 @@ pub(crate) mod support {
 use embedded_safetensors::{
     Dtype, ErrorKind, Model, ReadError,
     error::Class,
-    io::FlashFile,
+    io::NorFile,
     write::{FileSpec, TensorSpec, Writer},
 };
 use std::error::Error;
@@ -57,9 +57,9 @@ pub(crate) fn record(chip: &mut Chip, gains: [f32; 3]) -> Result<(), Box<dyn Err
 
     let (number, tensors) = (number.to_string(), [TensorSpec::new("gains", Dtype::F32, &[3])]);
     let metadata = [("number", number.as_str())];
-    let plan = FileSpec::new(&tensors).with_metadata(&metadata).in_order()?;
+    let plan = FileSpec::new(&tensors).with_metadata(&metadata).plan()?;
 
-    let storage = FlashFile::partition(chip, PARTITIONS[partition].clone());
+    let storage = NorFile::partition(chip, PARTITIONS[partition].clone());
     let mut page = [0; 256];
     let mut recorder = Writer::record(storage, plan, &mut page)?;
     for gain in gains {
@@ -82,13 +82,13 @@ pub(crate) fn newest(chip: &mut Chip) -> Result<Option<(u32, usize)>, Box<dyn Er
 /// The number of the recording in this partition, if one is there and whole.
 fn number(chip: &mut Chip, partition: usize) -> Result<Option<u32>, Box<dyn Error>> {
     let (mut text, mut window) = ([0; 10], [0; 64]);
-    let storage = FlashFile::partition(chip, PARTITIONS[partition].clone());
+    let storage = NorFile::partition(chip, PARTITIONS[partition].clone());
     let mut model = match Model::open(storage, &mut window) {
         Ok(model) => model,
         Err(ReadError::Format(error)) if is_no_recording(error.kind) => return Ok(None),
         Err(error) => return Err(error.into()),
     };
-    match model.metadata("number", &mut text, &mut window) {
+    match model.metadata_value("number", &mut text, &mut window) {
         Ok(number) => Ok(number.and_then(|number| number.parse().ok())),
         Err(ReadError::Format(error)) if is_no_recording(error.kind) => Ok(None),
         Err(error) => Err(error.into()),
@@ -108,10 +108,10 @@ fn start(chip: &mut Chip) -> Result<(), Box<dyn Error>> {
         return Ok(());
     };
     let mut window = [0; 64];
-    let mut model = Model::open(FlashFile::partition(chip, PARTITIONS[partition].clone()), &mut window)?;
+    let mut model = Model::open(NorFile::partition(chip, PARTITIONS[partition].clone()), &mut window)?;
     let tensor = model.find("gains", &mut window)?.ok_or("the recording has no gains")?;
     let mut gains = [0.0_f32; 3];
-    model.tensor(&tensor)?.values().read_exact(&mut gains)?;
+    model.reader(&tensor)?.values().read_exact(&mut gains)?;
     println!("after a start: recording {number} in partition {partition}, gains {gains:?}");
     Ok(())
 }

@@ -10,7 +10,7 @@ mod support {
     pub mod model;
 }
 
-use embedded_safetensors::{Model, io::Seekable, query::Wanted};
+use embedded_safetensors::{Model, io::Seekable, query::Query};
 use embedded_sdmmc::{Mode, VolumeIdx};
 use std::error::Error;
 use support::{card, model};
@@ -23,13 +23,13 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     let mut sector = [0; 512];
     let mut model = Model::open(Seekable::new(file), &mut sector)?;
-    let mut wanted = [Wanted::new("fc1.weight"), Wanted::new("fc2.weight")];
+    let mut wanted = [Query::required("fc1.weight"), Query::required("fc2.weight")];
     model.find_all(&mut wanted, &mut sector)?;
 
     for tensor in &wanted {
         let (mut chunks, mut sum) = (0, 0.0);
         // Every chunk but the first begins where a sector does.
-        let mut reader = model.tensor(tensor)?.aligned_to(512)?;
+        let mut reader = model.reader(tensor)?.aligned_to(512)?;
         while let Some(chunk) = reader.next_chunk(&mut sector)? {
             chunks += 1;
             sum += model::floats(chunk).sum::<f32>();

@@ -11,7 +11,7 @@ mod support {
 }
 
 use embedded_io::Read;
-use embedded_safetensors::stream::{Receiver, bind};
+use embedded_safetensors::stream::{Receiver, Target};
 use std::error::Error;
 use support::model::{self, floats};
 use support::uart::Uart;
@@ -20,7 +20,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut uart = Uart::receiving(model::file());
 
     let (mut weight, mut bias) = ([0; 768], [0; 16]);
-    let mut receiver = Receiver::new([bind("fc2.weight", &mut weight), bind("fc2.bias", &mut bias)]);
+    let mut receiver =
+        Receiver::new([Target::required("fc2.weight", &mut weight), Target::required("fc2.bias", &mut bias)]);
     let mut dma = [0; 64];
     loop {
         let len = uart.read(&mut dma)?;
@@ -36,7 +37,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     let summary = receiver.summary().ok_or("it is complete")?;
     println!("{} tensors, {} bytes of data", summary.tensors, summary.data_len);
-    let [weight, bias] = receiver.into_bindings();
+    let [weight, bias] = receiver.into_targets();
     let (weight, bias) = (weight.bytes().ok_or("it has come")?, bias.bytes().ok_or("it has come")?);
     println!("{:?}", layer(weight, bias, &[1.0; 64]));
     Ok(())

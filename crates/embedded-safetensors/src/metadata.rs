@@ -3,4 +3,4 @@
 #[cfg(feature = "serde-json-core")]
 pub use crate::query::decode::{DecodeError, MetadataError};
 pub use crate::query::metadata::{Metadata, Pair};
-pub use crate::view::{Chars, MetadataView, Quoted};
+pub use crate::view::{Chars, JsonStr, MetadataView};

@@ -12,18 +12,18 @@ use crate::index::memory::{IndexMemory, IndexSize};
 use crate::io::{FileLen, ReadError};
 #[cfg(feature = "serde-json-core")]
 use crate::query::decode::{MetadataError, from_pairs, from_text};
-use crate::query::find::{Search, Wanted};
+use crate::query::find::{Query, Search};
 use crate::query::list::List;
 use crate::query::metadata::{Metadata, Pairs};
 use crate::query::pump::{Pass, Proven, Prover, Turn};
 use crate::query::value::ValueSearch;
 use crate::tensor::info::TensorInfo;
-use crate::tensor::location::Locate;
+use crate::tensor::location::Located;
 use crate::tensor::span::Span;
 use crate::util::bytes::WORDS;
-use crate::util::top_k::Slot;
-use crate::validate::duplicates::DuplicateCheck;
-use crate::validate::{HeaderCheck, Summary};
+use crate::util::top_k::SortSlot;
+use crate::validate::duplicates::DuplicateFinder;
+use crate::validate::{Summary, Validator};
 
 /// A model in storage, whose header is proven sound.
 ///
@@ -31,7 +31,7 @@ use crate::validate::{HeaderCheck, Summary};
 /// again, from its first byte to its last, through a window that you lend, and notices when it is no
 /// longer the one that was proven: any accidental change, not one that was made to deceive by who can write to
 /// the storage at that time. Any window of one byte or more will do; a larger one is faster, and from
-/// one block of the storage on it is fast. For many lookups make an [`index`](Self::index).
+/// one block of the storage on it is fast. For many lookups make an [`build_index`](Self::build_index).
 ///
 /// The data themselves have no checksum in this format. Where they may change while they are read,
 /// nobody can know.
@@ -48,15 +48,15 @@ pub struct Model<S> {
 
 #[form]
 impl<S: ReadAt> Model<S> {
-    /// Reads the header once and proves it: as [`HeaderCheck`], the length of the file included where the
+    /// Reads the header once and proves it: as [`Validator`], the length of the file included where the
     /// storage knows it. Names that occur twice show when they are looked up, or to
-    /// [`check_names`](Self::check_names), or in an [`index`](Self::index).
+    /// [`validate_names`](Self::validate_names), or in an [`build_index`](Self::build_index).
     ///
     /// The source is consumed; lend it as `&mut source` to have it back when this fails.
     ///
     /// # Errors
     /// The faults of the file; [`ErrorKind::OutOfOrder`] when its tensors are not in the order of
-    /// their offsets, for which there is [`open_sorting`](Self::open_sorting); [`ErrorKind::NoWindow`] when
+    /// their offsets, for which there is [`open_unordered`](Self::open_unordered); [`ErrorKind::NoWindow`] when
     /// the window is empty; those of the storage.
     ///
     /// # Cancel safety
@@ -72,33 +72,33 @@ impl<S: ReadAt> Model<S> {
     /// As [`open`](Self::open) and [`find_all`](Self::find_all) together, in one pass over the header instead of two.
     ///
     /// ```
-    /// use embedded_safetensors::{Model, query::Wanted};
+    /// use embedded_safetensors::{Model, query::Query};
     ///
     /// # let file = b"\x38\0\0\0\0\0\0\0{\"a\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[0,2]}}   xy";
-    /// let mut wanted = [Wanted::new("a"), Wanted::optional("bias")];
-    /// let mut model = Model::open_with(&file[..], &mut wanted, &mut [0; 64])?;
-    /// let [a, bias] = wanted;
+    /// let mut queries = [Query::required("a"), Query::optional("bias")];
+    /// let mut model = Model::open_with(&file[..], &mut queries, &mut [0; 64])?;
+    /// let [a, bias] = queries;
     /// assert!(bias.info().is_none());
     /// let mut bytes = [0; 2];
-    /// model.tensor(&a)?.read_all(&mut bytes)?;
+    /// model.reader(&a)?.read_to_end(&mut bytes)?;
     /// assert_eq!(&bytes, b"xy");
     /// # Ok::<(), Box<dyn core::error::Error>>(())
     /// ```
     ///
     /// # Errors
     /// As [`open`](Self::open) and [`find`](Self::find), whichever shows first in the header; at its end [`ErrorKind::NotFound`]
-    /// when a tensor is missing that is not [optional](Wanted::optional).
+    /// when a tensor is missing that is not [optional](Query::optional).
     ///
     /// # Cancel safety
-    /// As [`open`](Self::open), and nothing is found: [`Wanted::info`] gives `None` for each.
+    /// As [`open`](Self::open), and nothing is found: [`Query::info`] gives `None` for each.
     #[inline(always)] // as `open`
     pub async fn open_with(
         source: S,
-        wanted: &mut [Wanted<'_>],
+        queries: &mut [Query<'_>],
         window: &mut [u8],
     ) -> Result<Self, ReadError<S::Error>> {
         let mut model = Self { source, proven: Proven::NONE };
-        model.scan(wanted, window).await?;
+        model.scan(queries, window).await?;
         Ok(model)
     }
 
@@ -110,13 +110,13 @@ impl<S: ReadAt> Model<S> {
     ///
     /// # Cancel safety
     /// As [`open`](Self::open). The slots may hold anything, and can be used again as they are.
-    pub async fn open_sorting(
+    pub async fn open_unordered(
         mut source: S,
-        slots: &mut [Slot],
+        slots: &mut [SortSlot],
         window: &mut [u8],
     ) -> Result<Self, ReadError<S::Error>> {
         let file_len = source.file_len().await.map_err(ReadError::Source)?;
-        Self::prove(source, file_len, &mut HeaderCheck::new(file_len.exact(), slots), window).await
+        Self::prove(source, file_len, &mut Validator::new(file_len.exact(), slots), window).await
     }
 
     /// As [`open`](Self::open), for headers in any order, with an index of all tensors: in one pass, and no
@@ -173,27 +173,27 @@ impl<S: ReadAt> Model<S> {
         name: &str,
         window: &mut [u8],
     ) -> Result<Option<TensorInfo>, ReadError<S::Error>> {
-        let mut wanted = [Wanted::optional(name)];
-        self.find_all(&mut wanted, window).await?;
-        let [wanted] = wanted;
-        Ok(wanted.info())
+        let mut queries = [Query::optional(name)];
+        self.find_all(&mut queries, window).await?;
+        let [query] = queries;
+        Ok(query.info())
     }
 
     /// Looks up many tensors, in one pass over the header.
     ///
     /// # Errors
-    /// [`ErrorKind::NotFound`] when one is missing that is not [optional](Wanted::optional), once the others are
+    /// [`ErrorKind::NotFound`] when one is missing that is not [optional](Query::optional), once the others are
     /// filled in; otherwise as [`find`](Self::find), and nothing is found.
     ///
     /// # Cancel safety
-    /// When the future is dropped, nothing is found: [`Wanted::info`] gives `None` for each, even where an
+    /// When the future is dropped, nothing is found: [`Query::info`] gives `None` for each, even where an
     /// earlier search had found it. Look them up again.
     pub async fn find_all(
         &mut self,
-        wanted: &mut [Wanted<'_>],
+        queries: &mut [Query<'_>],
         window: &mut [u8],
     ) -> Result<(), ReadError<S::Error>> {
-        self.scan(wanted, window).await
+        self.scan(queries, window).await
     }
 
     /// Shows `visitor` all tensors, in the header's order, in one pass over it. `name` bounds the
@@ -211,7 +211,7 @@ impl<S: ReadAt> Model<S> {
     ///
     /// # Panics
     /// Never, unless `visitor` does.
-    pub async fn visit(
+    pub async fn for_each(
         &mut self,
         name: &mut [u8],
         window: &mut [u8],
@@ -229,7 +229,7 @@ impl<S: ReadAt> Model<S> {
     ///
     /// # Cancel safety
     /// When the future is dropped, `value` may hold part of the value. Ask again.
-    pub async fn metadata<'v>(
+    pub async fn metadata_value<'v>(
         &mut self,
         key: &str,
         value: &'v mut [u8],
@@ -250,7 +250,7 @@ impl<S: ReadAt> Model<S> {
     ///
     /// # Cancel safety
     /// When the future is dropped, `text` may hold some of the pairs. Ask again.
-    pub async fn all_metadata<'v>(
+    pub async fn metadata<'v>(
         &mut self,
         text: &'v mut [u8],
         window: &mut [u8],
@@ -264,16 +264,16 @@ impl<S: ReadAt> Model<S> {
     ///
     /// Its values are strings. A field that is a string gets the value as it is, borrowed from `text` if it
     /// likes; a number of at most 64 bits, a list or a structure gets the JSON that the value holds (`null` is none of these); an `enum` without data
-    /// is named by the value. `text` takes what [`all_metadata`](Self::all_metadata) takes, and what is left
+    /// is named by the value. `text` takes what [`metadata`](Self::metadata) takes, and what is left
     /// of it serves to unescape strings inside such JSON.
     ///
     /// # Errors
-    /// As [`all_metadata`](Self::all_metadata), also when there is too little memory to unescape in;
+    /// As [`metadata`](Self::metadata), also when there is too little memory to unescape in;
     /// [`MetadataError::Decode`] when it does not fit the type, with the place
     /// of the value that does not.
     ///
     /// # Cancel safety
-    /// As [`all_metadata`](Self::all_metadata).
+    /// As [`metadata`](Self::metadata).
     #[cfg(feature = "serde-json-core")]
     pub async fn metadata_as<'v, T: serde::Deserialize<'v>>(
         &mut self,
@@ -294,11 +294,11 @@ impl<S: ReadAt> Model<S> {
     /// escapes may be borrowed from it.
     ///
     /// # Errors
-    /// As [`metadata`](Self::metadata); [`MetadataError::Decode`] when it does not fit the type;
+    /// As [`metadata_value`](Self::metadata_value); [`MetadataError::Decode`] when it does not fit the type;
     /// [`ErrorKind::MetadataLength`] when there is too little memory to unescape in.
     ///
     /// # Cancel safety
-    /// As [`metadata`](Self::metadata).
+    /// As [`metadata_value`](Self::metadata_value).
     #[cfg(feature = "serde-json-core")]
     pub async fn metadata_value_as<'v, T: serde::Deserialize<'v>>(
         &mut self,
@@ -322,7 +322,7 @@ impl<S: ReadAt> Model<S> {
     /// # Cancel safety
     /// When the future is dropped, there is no index, and what it was to be made of is free again. Make it
     /// again.
-    pub async fn index<'m>(
+    pub async fn build_index<'m>(
         &mut self,
         memory: IndexMemory<'m>,
         window: &mut [u8],
@@ -332,7 +332,7 @@ impl<S: ReadAt> Model<S> {
         Ok(builder.finish()?)
     }
 
-    /// How much memory an [`index`](Self::index) takes, all of its parts, in one pass over the header.
+    /// How much memory an [`build_index`](Self::build_index) takes, all of its parts, in one pass over the header.
     ///
     /// # Errors
     /// [`ErrorKind::Changed`]; those of the storage.
@@ -345,29 +345,29 @@ impl<S: ReadAt> Model<S> {
         Ok(builder.size())
     }
 
-    /// Proves that no name occurs twice, as [`DuplicateCheck`], in as many passes as its memory asks for.
+    /// Proves that no name occurs twice, as [`DuplicateFinder`], in as many passes as its memory asks for.
     ///
     /// # Errors
-    /// As [`DuplicateCheck::push`]; those of the storage.
+    /// As [`DuplicateFinder::push`]; those of the storage.
     ///
     /// # Cancel safety
     /// When the future is dropped, nothing is proven, whatever passes it had done. Ask again.
-    pub async fn check_names(
+    pub async fn validate_names(
         &mut self,
         key: [u64; 2],
-        slots: &mut [Slot],
+        slots: &mut [SortSlot],
         text: &mut [u8],
         window: &mut [u8],
     ) -> Result<(), ReadError<S::Error>> {
-        self.pass(&mut DuplicateCheck::new(key, slots, text).of_proven(), window).await
+        self.pass(&mut DuplicateFinder::new(key, slots, text).of_proven(), window).await
     }
 
-    /// Reads the bytes of a tensor: a [`TensorInfo`], a [`Wanted`] that was found, a tensor of an index.
+    /// Reads the bytes of a tensor: a [`TensorInfo`], a [`Query`] that was found, a tensor of an index.
     ///
     /// # Errors
     /// [`ErrorKind::NotFound`] when it was not found; [`ErrorKind::OutsideData`] when it lies beyond the
     /// data of this file, so must be another's.
-    pub fn tensor<'a>(&'a mut self, tensor: &'a impl Locate) -> Result<TensorReader<'a, &'a mut S>, Error> {
+    pub fn reader<'a>(&'a mut self, tensor: &'a impl Located) -> Result<TensorReader<'a, &'a mut S>, Error> {
         let Summary { data_start, data_len, .. } = self.summary();
         let place = tensor.locate()?;
         place.check_inside(data_start, data_len)?;
@@ -379,7 +379,7 @@ impl<S: ReadAt> Model<S> {
     #[inline(never)] // its stack is free again when it returns
     async fn scan(
         &mut self,
-        wanted: &mut [Wanted<'_>],
+        queries: &mut [Query<'_>],
         window: &mut [u8],
     ) -> Result<(), ReadError<S::Error>> {
         let is_proven = self.proven.is_known();
@@ -388,7 +388,7 @@ impl<S: ReadAt> Model<S> {
         } else {
             self.source.file_len().await.map_err(ReadError::Source)?
         };
-        let mut search = Search::new(file_len.exact(), is_proven, wanted);
+        let mut search = Search::new(file_len.exact(), is_proven, queries);
         self.pass(&mut search, window).await?;
         if !is_proven {
             self.proven.keep_of(&mut search, file_len)?;

@@ -6,7 +6,7 @@ mod card;
 use embedded_safetensors::{
     Dtype, ErrorKind, WriteError,
     io::Seekable,
-    validate::{Slot, check},
+    validate::{SortSlot, validate},
     write::{FileSpec, TensorSpec, Writer},
 };
 use embedded_sdmmc::{Mode, VolumeIdx};
@@ -20,7 +20,7 @@ fn record(old: &[u8], mode: Mode) -> Result<Vec<u8>, ErrorKind> {
     let volume = card.open_volume(VolumeIdx(0)).expect("it has one");
     let root = volume.open_root_dir().expect("it has one");
     let file = root.open_file_in_dir("LOG.ST", mode).expect("it is there");
-    let plan = FileSpec::new(&TENSORS).in_order().expect("it is in order");
+    let plan = FileSpec::new(&TENSORS).plan().expect("it is in order");
     let mut sector = [0; 512];
     let mut recorder = match Writer::record(Seekable::new(file), plan, &mut sector) {
         Err(WriteError::Format(error)) => return Err(error.kind),
@@ -48,7 +48,7 @@ fn files_are_recorded_on_a_card() {
         (60_000, Mode::ReadWriteCreateOrTruncate),
     ] {
         let file = record(&vec![1; old], mode).expect("it has room");
-        check(&file, &mut [Slot::EMPTY; 2], &mut []).expect("it is sound");
+        validate(&file, &mut [SortSlot::EMPTY; 2], &mut []).expect("it is sound");
         assert!(file.ends_with(&expected), "{old}, {mode:?}");
     }
 }

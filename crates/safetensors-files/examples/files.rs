@@ -13,7 +13,7 @@ use embedded_safetensors::{
     write::{FileSpec, Placement, TensorSpec},
 };
 use safetensors_files::EditError;
-use safetensors_files::{Draft, write_file};
+use safetensors_files::{ModelEditor, write_file};
 use std::error::Error;
 use std::{env, fs, io, process};
 
@@ -28,23 +28,23 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 fn all() -> Result<(), EditError> {
     write()?;
-    show("written", &Draft::open("model.safetensors")?, "");
+    show("written", &ModelEditor::open("model.safetensors")?, "");
 
     // Where the new header has room in the place of the old one, nothing else is written, however large the model is.
-    let mut model = Draft::open("model.safetensors")?;
+    let mut model = ModelEditor::open("model.safetensors")?;
     model.rename_all(|name| name.replace("model.", "encoder."))?;
     model.remove_metadata("note");
     let saved = model.save("model.safetensors")?;
     show("renamed", &model, format!(" ({saved:?})"));
 
-    let mut head = Draft::open("model.safetensors")?;
+    let mut head = ModelEditor::open("model.safetensors")?;
     head.select(["head.weight"])?;
     let saved = head.save("head.safetensors")?;
     show("taken apart", &head, format!(" ({saved:?})"));
 
     // Two tensors of one name would be an error that names both files.
     head.rename("head.weight", "new.head.weight")?;
-    let mut model = Draft::open("model.safetensors")?;
+    let mut model = ModelEditor::open("model.safetensors")?;
     model.remove("head.weight")?;
     model.append(head)?;
     model.set_placement(Placement::BySize(64));
@@ -77,7 +77,7 @@ fn write() -> Result<(), EditError> {
     })
 }
 
-fn show(what: &str, model: &Draft, how: impl AsRef<str>) {
+fn show(what: &str, model: &ModelEditor, how: impl AsRef<str>) {
     let tensors = model.tensors().map(|tensor| format!("{} {:?}", tensor.name(), tensor.dims()));
     println!("{what}: {}{}", tensors.collect::<Vec<_>>().join(", "), how.as_ref());
 }

@@ -5,8 +5,8 @@
 //! synced, the name could lead to a file whose bytes never reached the medium.
 
 use crate::disk::{Disk, Handle, Stat};
-use crate::error::EditFault;
-use embedded_safetensors::file::FileFault;
+use crate::error::EditErrorKind;
+use embedded_safetensors::file::FileErrorKind;
 use std::collections::hash_map::RandomState;
 use std::fs::Permissions;
 use std::hash::{BuildHasher, Hasher};
@@ -33,7 +33,7 @@ impl<'d> Replacement<'d> {
     ///
     /// # Errors
     /// When something else than a file is there; those of the system.
-    pub(crate) fn begin(disk: &'d dyn Disk, target: &Path) -> Result<Self, EditFault> {
+    pub(crate) fn begin(disk: &'d dyn Disk, target: &Path) -> Result<Self, EditErrorKind> {
         Self::begin_like(disk, target, target)
     }
 
@@ -41,12 +41,12 @@ impl<'d> Replacement<'d> {
     ///
     /// # Errors
     /// As there.
-    pub(crate) fn begin_like(disk: &'d dyn Disk, target: &Path, like: &Path) -> Result<Self, EditFault> {
+    pub(crate) fn begin_like(disk: &'d dyn Disk, target: &Path, like: &Path) -> Result<Self, EditErrorKind> {
         look_for_file(disk, target)?;
         let old = look_for_file(disk, like)?;
         let permissions = old.and_then(|stat| stat.permissions);
         let (temporary, file) = create_beside(disk, target, permissions.as_ref())
-            .map_err(|error| EditFault::system("create a temporary file beside", error))?;
+            .map_err(|error| EditErrorKind::system("create a temporary file beside", error))?;
         let hidden = Hidden { disk, target: target.to_path_buf(), temporary, is_renamed: false };
         Ok(Self { hidden, file })
     }
@@ -60,8 +60,8 @@ impl<'d> Replacement<'d> {
     ///
     /// # Errors
     /// Those of the system.
-    pub(crate) fn close(self) -> Result<Hidden<'d>, EditFault> {
-        self.file.sync().map_err(|error| EditFault::system("write", error))?;
+    pub(crate) fn close(self) -> Result<Hidden<'d>, EditErrorKind> {
+        self.file.sync().map_err(|error| EditErrorKind::system("write", error))?;
         Ok(self.hidden)
     }
 }
@@ -81,7 +81,7 @@ impl<'d> Hidden<'d> {
     /// # Errors
     /// Those of the system. Only where the very last step failed, the sync of the folder, the new file is there, and
     /// a power cut may bring the old one back; before that the old one is as it was.
-    pub(crate) fn take_place(self) -> Result<(), EditFault> {
+    pub(crate) fn take_place(self) -> Result<(), EditErrorKind> {
         let renamed = self.disk.rename(&self.temporary, &self.target);
         self.settle(renamed)
     }
@@ -90,13 +90,13 @@ impl<'d> Hidden<'d> {
     ///
     /// # Errors
     /// As there; of the kind [`AlreadyExists`](io::ErrorKind::AlreadyExists) when something is there.
-    pub(crate) fn take_free_place(self) -> Result<(), EditFault> {
+    pub(crate) fn take_free_place(self) -> Result<(), EditErrorKind> {
         let renamed = self.disk.rename_to_free(&self.temporary, &self.target);
         self.settle(renamed)
     }
 
-    fn settle(mut self, renamed: io::Result<()>) -> Result<(), EditFault> {
-        renamed.map_err(|error| EditFault::system("replace", error))?;
+    fn settle(mut self, renamed: io::Result<()>) -> Result<(), EditErrorKind> {
+        renamed.map_err(|error| EditErrorKind::system("replace", error))?;
         self.is_renamed = true;
         sync_folder_of(self.disk, &self.target)
     }
@@ -115,9 +115,9 @@ impl Drop for Hidden<'_> {
 ///
 /// # Errors
 /// When it is something else; those of the system.
-pub(crate) fn look_for_file(disk: &dyn Disk, place: &Path) -> Result<Option<Stat>, EditFault> {
-    match disk.look(place).map_err(|error| EditFault::system("look at", error))? {
-        Some(Stat { other: Some(what), .. }) => Err(FileFault::NotAFile { what }.into()),
+pub(crate) fn look_for_file(disk: &dyn Disk, place: &Path) -> Result<Option<Stat>, EditErrorKind> {
+    match disk.look(place).map_err(|error| EditErrorKind::system("look at", error))? {
+        Some(Stat { other: Some(what), .. }) => Err(FileErrorKind::NotAFile { what }.into()),
         found => Ok(found),
     }
 }
@@ -126,9 +126,9 @@ pub(crate) fn look_for_file(disk: &dyn Disk, place: &Path) -> Result<Option<Stat
 ///
 /// # Errors
 /// Those of the system.
-pub(crate) fn sync_folder_of(disk: &dyn Disk, place: &Path) -> Result<(), EditFault> {
+pub(crate) fn sync_folder_of(disk: &dyn Disk, place: &Path) -> Result<(), EditErrorKind> {
     let folder = place.parent().unwrap_or(place);
-    disk.sync_folder(folder).map_err(|error| EditFault::system("sync the folder of", error))
+    disk.sync_folder(folder).map_err(|error| EditErrorKind::system("sync the folder of", error))
 }
 
 /// More than chance can need.

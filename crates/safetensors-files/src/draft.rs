@@ -1,14 +1,14 @@
 //! A model as it is to become: names, metadata and tensors of files, to be changed before anything is written.
 
 use crate::disk::{Disk, Handle};
-use crate::error::{EditError, EditFault};
+use crate::error::{EditError, EditErrorKind};
 use crate::opened::Opened;
 use crate::system::System;
 use crate::{padding, undo};
 use core::fmt;
 use embedded_safetensors::Dtype;
 #[cfg(doc)]
-use embedded_safetensors::file::FileFault;
+use embedded_safetensors::file::FileErrorKind;
 use embedded_safetensors::file::shared::{PADDING, Version, refusal};
 use embedded_safetensors::index::{IndexedTensor, OwnedIndex};
 use embedded_safetensors::write::{Placement, TensorSpec};
@@ -21,10 +21,10 @@ use std::path::{Path, PathBuf};
 /// and of the data only what may be [padding](Self::padding) is read.
 ///
 /// ```
-/// use safetensors_files::{Draft, Saved};
+/// use safetensors_files::{ModelEditor, SaveMethod};
 /// # use embedded_safetensors::{Dtype, write::{FileSpec, TensorSpec}};
 /// # use safetensors_files::write_file;
-/// # let folder = std::env::temp_dir().join(format!("draft-{}", std::process::id()));
+/// # let folder = std::env::temp_dir().join(format!("editor-{}", std::process::id()));
 /// # std::fs::create_dir(&folder)?;
 /// # let (path, adapter, encoder) = (folder.join("m"), folder.join("a"), folder.join("e"));
 /// # let tensors = [TensorSpec::new("encoder.weight", Dtype::U8, &[2]), TensorSpec::new("old", Dtype::U8, &[2])];
@@ -33,16 +33,16 @@ use std::path::{Path, PathBuf};
 /// # let tensors = [TensorSpec::new("adapter", Dtype::U8, &[2])];
 /// # write_file(&adapter, FileSpec::new(&tensors), |file| file.write_tensor("adapter", b"ab"))?;
 ///
-/// let mut model = Draft::open(&path)?;
+/// let mut model = ModelEditor::open(&path)?;
 /// model.rename("old", "new")?;
 /// model.set_metadata("note", "edited");
-/// assert_eq!(model.save(&path)?, Saved::InPlace); // only the header was written
+/// assert_eq!(model.save(&path)?, SaveMethod::InPlace); // only the header was written
 ///
-/// let mut model = Draft::open(&path)?;
-/// model.append(Draft::open(&adapter)?)?; // two models in one
+/// let mut model = ModelEditor::open(&path)?;
+/// model.append(ModelEditor::open(&adapter)?)?; // two models in one
 /// model.retain(|name| name != "new");
-/// assert_eq!(model.save(&encoder)?, Saved::Copied);
-/// # assert_eq!(Draft::open(&encoder)?.tensors().map(|tensor| tensor.name()).collect::<Vec<_>>(), ["adapter", "encoder.weight"]);
+/// assert_eq!(model.save(&encoder)?, SaveMethod::Copied);
+/// # assert_eq!(ModelEditor::open(&encoder)?.tensors().map(|tensor| tensor.name()).collect::<Vec<_>>(), ["adapter", "encoder.weight"]);
 /// # std::fs::remove_dir_all(&folder)?;
 /// # Ok::<(), std::io::Error>(())
 /// ```
@@ -56,7 +56,7 @@ use std::path::{Path, PathBuf};
 ///
 /// *Memory*: the header's names, shapes and metadata, and while it is opened or saved the header, twice; one open file for each
 /// that went into it.
-pub struct Draft {
+pub struct ModelEditor {
     pub(crate) sources: Vec<Source>,
     pub(crate) tensors: BTreeMap<String, Held>,
     pub(crate) padding: BTreeMap<String, Held>,
@@ -70,7 +70,7 @@ pub struct Draft {
 pub(crate) struct Held {
     pub(crate) dtype: Dtype,
     pub(crate) dims: Vec<u64>,
-    /// Which of the draft's files it is in.
+    /// Which of the editor's files it is in.
     pub(crate) source: usize,
     /// Counted from the start of the data.
     pub(crate) begin: u64,
@@ -91,14 +91,14 @@ pub(crate) struct Source {
     pub(crate) tensors: usize,
 }
 
-impl Draft {
+impl ModelEditor {
     /// Opens a file and validates its header. Of the data, only what may be [padding](Self::padding) is read. Other programs may [save it in place](Self::save) meanwhile: the header
     /// is that from before or after. Nothing is written, unless the header stays half written for half a second: then an edit of it was
     /// interrupted, and is undone first, as by [`recover`](Self::recover).
     ///
     /// # Errors
-    /// [`FileFault::Format`] for a file that is unsound, [`FileFault::Twice`] for one that has a name or a key of `__metadata__` twice;
-    /// [`FileFault::NotAFile`]; [`FileFault::Interrupted`] when its header does not stay the same for a moment; those of the system.
+    /// [`FileErrorKind::Format`] for a file that is unsound, [`FileErrorKind::Twice`] for one that has a name or a key of `__metadata__` twice;
+    /// [`FileErrorKind::NotAFile`]; [`FileErrorKind::Interrupted`] when its header does not stay the same for a moment; those of the system.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, EditError> {
         Self::open_on(&System, path.as_ref())
     }
@@ -108,8 +108,8 @@ impl Draft {
         Self::begin(disk, path).map_err(|fault| fault.of(path))
     }
 
-    fn begin(disk: &dyn Disk, path: &Path) -> Result<Self, EditFault> {
-        let place = disk.resolve(path).map_err(|error| EditFault::system("open", error))?;
+    fn begin(disk: &dyn Disk, path: &Path) -> Result<Self, EditErrorKind> {
+        let place = disk.resolve(path).map_err(|error| EditErrorKind::system("open", error))?;
         let Opened { file, version, header } = Opened::at(disk, &place)?;
         let index = OwnedIndex::of(&header, version.len).map_err(|error| refusal(error, &header))?;
         let mut tensors: BTreeMap<String, Held> =
@@ -129,14 +129,14 @@ impl Draft {
     /// would be taken for an interrupted one. Threads of one program wait for each other.
     ///
     /// # Errors
-    /// [`EditFault::ForeignUndo`] when there is something to put back, but the file is another one now; those of the system.
+    /// [`EditErrorKind::ForeignUndo`] when there is something to put back, but the file is another one now; those of the system.
     pub fn recover(path: impl AsRef<Path>) -> Result<bool, EditError> {
         Self::recover_on(&System, path.as_ref())
     }
 
     /// As [`recover`](Self::recover).
     pub(crate) fn recover_on(disk: &dyn Disk, path: &Path) -> Result<bool, EditError> {
-        let place = disk.resolve(path).map_err(|error| EditFault::system("open", error).of(path))?;
+        let place = disk.resolve(path).map_err(|error| EditErrorKind::system("open", error).of(path))?;
         let _guard = undo::lock();
         undo::recover(disk, &place).map_err(|fault| fault.of(path))
     }
@@ -155,7 +155,7 @@ impl Draft {
     /// its single dimension, its place before a tensor that begins at a multiple of a larger power of two, and because every byte of it is zero. A tensor
     /// that differs in any of these is not padding, whatever its name. Copies leave padding out.
     ///
-    /// *Memory*: it is part of the draft.
+    /// *Memory*: it is part of the editor.
     pub fn padding(&self) -> impl Iterator<Item = TensorSpec<'_>> {
         self.padding.iter().map(|(name, held)| held.spec(name))
     }
@@ -168,7 +168,7 @@ impl Draft {
     /// Gives a tensor another name.
     ///
     /// # Errors
-    /// [`EditFault::NoSuchTensor`]; [`EditFault::NameTaken`] when another tensor has the new name; [`EditFault::ReservedName`] when it is
+    /// [`EditErrorKind::NoSuchTensor`]; [`EditErrorKind::NameTaken`] when another tensor has the new name; [`EditErrorKind::ReservedName`] when it is
     /// `__metadata__` or that of padding. Nothing is changed then.
     pub fn rename(&mut self, old: &str, new: impl Into<String>) -> Result<(), EditError> {
         let new = new.into();
@@ -186,7 +186,7 @@ impl Draft {
     /// Gives every tensor the name that `new` makes of the one that it has, such as one with a prefix.
     ///
     /// # Errors
-    /// [`EditFault::NameTaken`] when two would have one name; [`EditFault::ReservedName`]. Nothing is changed then.
+    /// [`EditErrorKind::NameTaken`] when two would have one name; [`EditErrorKind::ReservedName`]. Nothing is changed then.
     ///
     /// # Panics
     /// Never, unless `new` does.
@@ -207,7 +207,7 @@ impl Draft {
     /// Leaves a tensor out.
     ///
     /// # Errors
-    /// [`EditFault::NoSuchTensor`].
+    /// [`EditErrorKind::NoSuchTensor`].
     pub fn remove(&mut self, name: &str) -> Result<(), EditError> {
         let removed = self.tensors.remove(name).or_else(|| self.padding.remove(name));
         removed.map(drop).ok_or_else(|| self.no_such_tensor(name))
@@ -221,7 +221,7 @@ impl Draft {
     /// Leaves out all tensors but these.
     ///
     /// # Errors
-    /// [`EditFault::NoSuchTensor`] for the first one that is not there. Nothing is changed then.
+    /// [`EditErrorKind::NoSuchTensor`] for the first one that is not there. Nothing is changed then.
     pub fn select<N: AsRef<str>>(&mut self, names: impl IntoIterator<Item = N>) -> Result<(), EditError> {
         let mut selected = BTreeMap::new();
         for name in names {
@@ -236,7 +236,7 @@ impl Draft {
     /// Takes in the tensors and the metadata of another model.
     ///
     /// # Errors
-    /// [`EditFault::NameTaken`] when both have a tensor of one name; [`EditFault::KeyTaken`] when both have a key of `__metadata__`, and not
+    /// [`EditErrorKind::NameTaken`] when both have a tensor of one name; [`EditErrorKind::KeyTaken`] when both have a key of `__metadata__`, and not
     /// with the same value. The error names both files, and nothing is changed.
     pub fn append(&mut self, other: Self) -> Result<(), EditError> {
         self.check_clashes(&other)?;
@@ -257,7 +257,7 @@ impl Draft {
         let twice =
             other.tensors.iter().find_map(|(name, held)| Some((held, self.tensors.get_key_value(name)?)));
         if let Some((held, (name, own))) = twice {
-            let fault = EditFault::NameTaken { name: name.clone(), other: self.path_of(own).into() };
+            let fault = EditErrorKind::NameTaken { name: name.clone(), other: self.path_of(own).into() };
             return Err(fault.of(other.path_of(held)));
         }
         let (mut keys, own) = (other.metadata.iter().flatten(), self.metadata.as_ref());
@@ -266,7 +266,7 @@ impl Draft {
         };
         match keys.find(differs) {
             Some((key, _)) => {
-                let fault = EditFault::KeyTaken { key: key.clone(), other: self.path().into() };
+                let fault = EditErrorKind::KeyTaken { key: key.clone(), other: self.path().into() };
                 Err(fault.of(other.path()))
             }
             None => Ok(()),
@@ -317,17 +317,17 @@ impl Draft {
     }
 
     fn no_such_tensor(&self, name: &str) -> EditError {
-        EditFault::NoSuchTensor { name: name.into() }.of(self.path())
+        EditErrorKind::NoSuchTensor { name: name.into() }.of(self.path())
     }
 
     fn name_taken(&self, name: String) -> EditError {
-        EditFault::NameTaken { name, other: self.path().into() }.of(self.path())
+        EditErrorKind::NameTaken { name, other: self.path().into() }.of(self.path())
     }
 
     /// What is called as padding would be may be taken for it later.
     fn check_name(&self, old: &str, new: &str) -> Result<(), EditError> {
         match new == "__metadata__" || (new.starts_with(PADDING) && new != old) {
-            true => Err(EditFault::ReservedName { name: new.into() }.of(self.path())),
+            true => Err(EditErrorKind::ReservedName { name: new.into() }.of(self.path())),
             false => Ok(()),
         }
     }
@@ -351,9 +351,12 @@ impl Held {
     }
 }
 
-impl fmt::Debug for Draft {
+impl fmt::Debug for ModelEditor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names = self.tensors.keys();
-        f.debug_struct("Draft").field("path", &self.path()).field("tensors", &names).finish_non_exhaustive()
+        f.debug_struct("ModelEditor")
+            .field("path", &self.path())
+            .field("tensors", &names)
+            .finish_non_exhaustive()
     }
 }

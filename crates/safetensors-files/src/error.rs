@@ -3,8 +3,8 @@
 use core::fmt;
 use embedded_safetensors::Dtype;
 use embedded_safetensors::file::shared::PADDING;
-use embedded_safetensors::file::{FileError, FileFault};
-use embedded_safetensors::write::{SpecError, SpecFault, Which};
+use embedded_safetensors::file::{FileError, FileErrorKind};
+use embedded_safetensors::write::{SpecError, SpecErrorKind, SpecPart};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug)]
 pub struct EditError {
     path: PathBuf,
-    fault: EditFault,
+    kind: EditErrorKind,
 }
 
 /// What is wrong.
@@ -26,9 +26,9 @@ pub struct EditError {
 /// *Memory*: at most 88 bytes, and its texts on the heap.
 #[derive(Debug)]
 #[non_exhaustive]
-pub enum EditFault {
+pub enum EditErrorKind {
     /// The file is not to be read, or the system could not do what was asked of it.
-    File(FileFault),
+    File(FileErrorKind),
     /// What the bytes of the tensors come from has failed, such as a reader that is copied from.
     Input(io::Error),
     /// Something that is no folder is where one is to be.
@@ -124,8 +124,8 @@ impl EditError {
     }
 
     /// What is wrong.
-    pub fn fault(&self) -> &EditFault {
-        &self.fault
+    pub fn kind(&self) -> &EditErrorKind {
+        &self.kind
     }
 
     /// Of a file that was to be moved elsewhere: of the place where it would be.
@@ -138,19 +138,19 @@ impl EditError {
 
     /// An error of what the bytes come from says by itself nothing of the file that they are for.
     pub(crate) fn or_of(self, path: &Path) -> Self {
-        if self.path.as_os_str().is_empty() { self.fault.of(path) } else { self }
+        if self.path.as_os_str().is_empty() { self.kind.of(path) } else { self }
     }
 }
 
-impl EditFault {
-    pub(crate) const CHANGED: Self = Self::File(FileFault::Changed);
+impl EditErrorKind {
+    pub(crate) const CHANGED: Self = Self::File(FileErrorKind::Changed);
 
     pub(crate) fn of(self, path: &Path) -> EditError {
-        EditError { path: path.to_path_buf(), fault: self }
+        EditError { path: path.to_path_buf(), kind: self }
     }
 
     pub(crate) fn system(action: &'static str, error: io::Error) -> Self {
-        Self::File(FileFault::System { action, error })
+        Self::File(FileErrorKind::System { action, error })
     }
 
     /// There is no place that the path leads to.
@@ -172,8 +172,8 @@ impl EditFault {
     }
 }
 
-impl From<FileFault> for EditFault {
-    fn from(fault: FileFault) -> Self {
+impl From<FileErrorKind> for EditErrorKind {
+    fn from(fault: FileErrorKind) -> Self {
         Self::File(fault)
     }
 }
@@ -181,25 +181,25 @@ impl From<FileFault> for EditFault {
 impl From<FileError> for EditError {
     fn from(error: FileError) -> Self {
         let (path, fault) = error.into_parts();
-        Self { path, fault: fault.into() }
+        Self { path, kind: fault.into() }
     }
 }
 
 impl fmt::Display for EditError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let path = self.path.display();
-        match &self.fault {
+        match &self.kind {
             fault if self.path.as_os_str().is_empty() => fault.fmt(f),
-            EditFault::File(FileFault::System { action, error }) => {
+            EditErrorKind::File(FileErrorKind::System { action, error }) => {
                 write!(f, "cannot {action} {path}: {error}")
             }
-            EditFault::Input(error) => write!(f, "cannot read what {path} is to hold: {error}"),
+            EditErrorKind::Input(error) => write!(f, "cannot read what {path} is to hold: {error}"),
             fault => write!(f, "{path}: {fault}"),
         }
     }
 }
 
-impl fmt::Display for EditFault {
+impl fmt::Display for EditErrorKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::File(fault) => fault.fmt(f),
@@ -236,14 +236,14 @@ impl fmt::Display for EditFault {
 
 /// With names for the places in arrays, of which whoever opens a file knows nothing.
 fn write_spec(f: &mut fmt::Formatter<'_>, error: SpecError, name: &str) -> fmt::Result {
-    match (error.which, error.fault) {
-        (Which::File, fault) => write!(f, "{fault}"),
-        (_, SpecFault::NameTwice { .. }) => write!(f, "{name:?}: an earlier tensor has the same name"),
-        (_, SpecFault::KeyTwice { .. }) => write!(f, "{name:?}: an earlier key is the same"),
-        (_, SpecFault::Reserved) if name.starts_with(PADDING) => {
+    match (error.part, error.kind) {
+        (SpecPart::File, fault) => write!(f, "{fault}"),
+        (_, SpecErrorKind::NameTwice { .. }) => write!(f, "{name:?}: an earlier tensor has the same name"),
+        (_, SpecErrorKind::KeyTwice { .. }) => write!(f, "{name:?}: an earlier key is the same"),
+        (_, SpecErrorKind::Reserved) if name.starts_with(PADDING) => {
             write!(f, "no tensor can be called {name:?} in a file that is padded")
         }
-        (_, SpecFault::Reserved) => write!(f, "no tensor can be called {name:?}"),
+        (_, SpecErrorKind::Reserved) => write!(f, "no tensor can be called {name:?}"),
         (_, fault) => write!(f, "{name:?}: {fault}"),
     }
 }
@@ -264,7 +264,7 @@ impl core::error::Error for EditError {}
 
 impl From<EditError> for io::Error {
     fn from(error: EditError) -> Self {
-        Self::new(error.fault.io_kind(), error)
+        Self::new(error.kind.io_kind(), error)
     }
 }
 
@@ -278,7 +278,7 @@ impl From<io::Error> for EditError {
         };
         match error.downcast::<FileError>() {
             Ok(own) => own.into(),
-            Err(error) => Self { path: PathBuf::new(), fault: EditFault::Input(error) },
+            Err(error) => Self { path: PathBuf::new(), kind: EditErrorKind::Input(error) },
         }
     }
 }

@@ -26,9 +26,9 @@ mod forgetful;
 #[cfg(test)]
 mod tests;
 
-pub use draft::Draft;
-pub use error::{EditError, EditFault};
+pub use draft::ModelEditor;
+pub use error::{EditError, EditErrorKind};
 pub use output::{AtomicFile, ClosedFile};
 pub use padding::padding_of;
-pub use save::Saved;
+pub use save::SaveMethod;
 pub use writer::{FileWriter, TensorWriter, write_file};

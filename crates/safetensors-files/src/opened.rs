@@ -2,9 +2,9 @@
 
 use crate::atomic::look_for_file;
 use crate::disk::{Disk, Handle, read_header};
-use crate::error::EditFault;
+use crate::error::EditErrorKind;
 use crate::undo;
-use embedded_safetensors::file::FileFault;
+use embedded_safetensors::file::FileErrorKind;
 use embedded_safetensors::file::shared::Version;
 use std::path::Path;
 
@@ -31,8 +31,8 @@ impl Opened {
     /// The file at this place. An edit that was interrupted half way is undone.
     ///
     /// # Errors
-    /// [`FileFault::Interrupted`] when it is edited again and again; those of the system.
-    pub(crate) fn at(disk: &dyn Disk, place: &Path) -> Result<Self, EditFault> {
+    /// [`FileErrorKind::Interrupted`] when it is edited again and again; those of the system.
+    pub(crate) fn at(disk: &dyn Disk, place: &Path) -> Result<Self, EditErrorKind> {
         let (mut torn, mut times) = (None, 0);
         for _ in 0..LOOKS {
             let now = match Look::at(disk, place)? {
@@ -47,14 +47,14 @@ impl Opened {
                 _ => disk.pause(),
             }
         }
-        Err(FileFault::Interrupted.into())
+        Err(FileErrorKind::Interrupted.into())
     }
 }
 
-fn recover(disk: &dyn Disk, place: &Path) -> Result<(), EditFault> {
+fn recover(disk: &dyn Disk, place: &Path) -> Result<(), EditErrorKind> {
     let _guard = undo::lock();
     match undo::recover(disk, place) {
-        Ok(_) | Err(EditFault::ForeignUndo { .. }) => Ok(()),
+        Ok(_) | Err(EditErrorKind::ForeignUndo { .. }) => Ok(()),
         Err(fault) => Err(fault),
     }
 }
@@ -62,12 +62,12 @@ fn recover(disk: &dyn Disk, place: &Path) -> Result<(), EditFault> {
 impl Look {
     /// The header is read first, then what may undo an edit, then the header again: where no undo file tells that an edit is
     /// half done, one that was half done at first is over, and the second header is another one.
-    fn at(disk: &dyn Disk, place: &Path) -> Result<Self, EditFault> {
+    fn at(disk: &dyn Disk, place: &Path) -> Result<Self, EditErrorKind> {
         let _guard = undo::lock();
         look_for_file(disk, place)?;
-        let file = disk.open(place, false).map_err(|error| EditFault::system("open", error))?;
-        let version = file.stat().map_err(|error| EditFault::system("look at", error))?.version;
-        let cannot_read = |error| EditFault::system("read", error);
+        let file = disk.open(place, false).map_err(|error| EditErrorKind::system("open", error))?;
+        let version = file.stat().map_err(|error| EditErrorKind::system("look at", error))?.version;
+        let cannot_read = |error| EditErrorKind::system("read", error);
         let header = read_header(&*file).map_err(cannot_read)?;
         let is_torn = undo::is_torn(disk, place, &*file, version.len)?;
         let now = look_for_file(disk, place)?;

@@ -2,7 +2,7 @@
 
 use crate::atomic::{Hidden, Replacement};
 use crate::disk::Disk;
-use crate::error::{EditError, EditFault};
+use crate::error::{EditError, EditErrorKind};
 use crate::system::System;
 use crate::undo;
 use core::fmt;
@@ -45,14 +45,14 @@ impl AtomicFile {
     /// Begins a file that will be at `path`, with the permissions of the one that is there.
     ///
     /// # Errors
-    /// [`NotAFile`](embedded_safetensors::file::FileFault::NotAFile); those of the system, such as a folder that does not exist.
+    /// [`NotAFile`](embedded_safetensors::file::FileErrorKind::NotAFile); those of the system, such as a folder that does not exist.
     pub fn create(path: impl AsRef<Path>) -> Result<Self, EditError> {
         let path = path.as_ref();
         Self::begin(path).map_err(|fault| fault.of(path))
     }
 
-    fn begin(path: &Path) -> Result<Self, EditFault> {
-        let target = System.resolve(path).map_err(EditFault::no_place)?;
+    fn begin(path: &Path) -> Result<Self, EditErrorKind> {
+        let target = System.resolve(path).map_err(EditErrorKind::no_place)?;
         let file = Positioned { file: Replacement::begin(&System, &target)?, at: 0 };
         Ok(Self { path: path.to_path_buf(), file: BufWriter::with_capacity(BUFFER, file) })
     }
@@ -63,7 +63,7 @@ impl AtomicFile {
     /// Those of the system.
     pub fn close(self) -> Result<ClosedFile, EditError> {
         let Self { path, file } = self;
-        let written = file.into_inner().map_err(|error| EditFault::system("write", error.into_error()));
+        let written = file.into_inner().map_err(|error| EditErrorKind::system("write", error.into_error()));
         let hidden = written.and_then(|positioned| positioned.file.close());
         let hidden = hidden.map_err(|fault| fault.of(&path))?;
         Ok(ClosedFile { path, hidden })

@@ -1,7 +1,7 @@
 //! Padding: the tensors of zeros that [`Placement::Padded`](embedded_safetensors::write::Placement::Padded) puts between others.
 
 use embedded_safetensors::file::shared::{PADDING, read_up_to};
-use embedded_safetensors::file::{FileError, FileFault};
+use embedded_safetensors::file::{FileError, FileErrorKind};
 use embedded_safetensors::index::{IndexedTensor, OwnedIndex};
 use embedded_safetensors::io::ReadAt;
 use embedded_safetensors::{Dtype, FileModel};
@@ -14,13 +14,13 @@ const LARGEST_UNIT: u64 = 1 << 26;
 /// So many bytes are compared with zero at a time.
 const PIECE: usize = 1 << 16;
 
-/// Returns the names of the tensors that are padding, as [`Draft::padding`](crate::Draft::padding) recognizes it. Of the data, only the bytes of tensors that
+/// Returns the names of the tensors that are padding, as [`ModelEditor::padding`](crate::ModelEditor::padding) recognizes it. Of the data, only the bytes of tensors that
 /// may be padding are read.
 ///
 /// *Memory*: the names; while it runs 64 KiB and 8 bytes for each tensor, if a tensor may be padding.
 ///
 /// # Errors
-/// [`FileFault::Changed`] when the file has become shorter; those of the system.
+/// [`FileErrorKind::Changed`] when the file has become shorter; those of the system.
 pub fn padding_of(model: &FileModel) -> Result<HashSet<String>, FileError> {
     let mut file = model;
     let names = names(model.index(), &mut file);
@@ -32,7 +32,7 @@ pub fn padding_of(model: &FileModel) -> Result<HashSet<String>, FileError> {
 pub(crate) fn names(
     index: &OwnedIndex,
     file: &mut impl ReadAt<Error = io::Error>,
-) -> Result<Vec<String>, FileFault> {
+) -> Result<Vec<String>, FileErrorKind> {
     let data_start = index.summary().data_start;
     let candidates = (0_u64..).map(|number| format!("{PADDING}{number}"));
     let candidates = candidates.map_while(|name| index.find(&name).ok()?);
@@ -57,14 +57,14 @@ fn is_zero(
     data_start: u64,
     tensor: &IndexedTensor<'_>,
     buffer: &mut [u8],
-) -> Result<bool, FileFault> {
+) -> Result<bool, FileErrorKind> {
     let (mut at, mut left) = (data_start + tensor.begin(), tensor.byte_len());
     while left > 0 {
         let room = usize::try_from(left).unwrap_or(usize::MAX).min(buffer.len());
         let piece = buffer.get_mut(..room).unwrap_or(&mut []);
-        let read = read_up_to(file, at, piece).map_err(|error| FileFault::system("read", error))?;
+        let read = read_up_to(file, at, piece).map_err(|error| FileErrorKind::system("read", error))?;
         if read < piece.len() {
-            return Err(FileFault::Changed);
+            return Err(FileErrorKind::Changed);
         }
         if piece.iter().any(|&byte| byte != 0) {
             return Ok(false);

@@ -1,24 +1,24 @@
-//! A draft becomes a file: its header in place, or a copy of everything.
+//! A editor becomes a file: its header in place, or a copy of everything.
 
 use crate::disk::{Disk, Handle, read_header, read_up_to};
-use crate::draft::{Draft, Held, Source, fingerprint};
-use crate::error::{EditError, EditFault};
+use crate::draft::{Held, ModelEditor, Source, fingerprint};
+use crate::error::{EditError, EditErrorKind};
 use crate::system::System;
 use crate::undo;
 use crate::writer::{FileWriter, named};
 use core::ops::ControlFlow;
 #[cfg(doc)]
-use embedded_safetensors::file::FileFault;
+use embedded_safetensors::file::FileErrorKind;
 use embedded_safetensors::file::shared::Undo;
 use embedded_safetensors::write::{FileSpec, TensorSpec};
 use std::io;
 use std::path::Path;
 
-/// How a draft has been saved.
+/// How a editor has been saved.
 ///
 /// *Memory*: one byte, `Copy`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Saved {
+pub enum SaveMethod {
     /// The header was written over the old one, and no data.
     InPlace,
     /// A new file has been written, with the data of the old ones, and has taken its place.
@@ -31,7 +31,7 @@ const PIECE: usize = 1 << 18;
 /// Hears how many bytes of tensors have been copied, of how many, and says whether to go on.
 type Watch<'w> = &'w mut dyn FnMut(u64, u64) -> ControlFlow<()>;
 
-impl Draft {
+impl ModelEditor {
     /// Saves the model at `path`, which may be that of a file it comes from.
     ///
     /// Where only names and metadata of one file have changed, it is saved where it was, and the new header has room in the place of
@@ -47,23 +47,23 @@ impl Draft {
     /// [room for later edits](Self::set_header_room) if that is asked for. To have that done where the header alone could be written, ask for
     /// [`Placement::Start(8)`](embedded_safetensors::write::Placement::Start), which is the reference's.
     ///
-    /// A draft that was saved onto one of its own files is no longer about that file as it is: open it again to go on.
+    /// A editor that was saved onto one of its own files is no longer about that file as it is: open it again to go on.
     ///
     /// # Errors
-    /// [`FileFault::Changed`] when a file that it comes from, or is to replace, was changed by someone else since it was opened;
+    /// [`FileErrorKind::Changed`] when a file that it comes from, or is to replace, was changed by someone else since it was opened;
     /// otherwise as [`FileWriter::create`] and [`FileWriter::finish`]. The old file is
     /// as it was then, with the exception that is said at `finish`, and unless all that failed was to remove the undo file: then the new header is
     /// there.
-    pub fn save(&self, path: impl AsRef<Path>) -> Result<Saved, EditError> {
+    pub fn save(&self, path: impl AsRef<Path>) -> Result<SaveMethod, EditError> {
         self.save_on(&System, path.as_ref())
     }
 
     /// As [`save`](Self::save), for copies that take long: `watch` hears how many bytes of tensors have been copied and how many there are, first
     /// `(0, total)`, then after every piece of at most 256 KiB, and stops the copy by [`ControlFlow::Break`]. What is saved
-    /// [in place](Saved::InPlace) is no copy, and `watch` hears nothing of it.
+    /// [in place](SaveMethod::InPlace) is no copy, and `watch` hears nothing of it.
     ///
     /// ```
-    /// use safetensors_files::{Draft, EditFault};
+    /// use safetensors_files::{ModelEditor, EditErrorKind};
     /// use std::ops::ControlFlow;
     /// # use embedded_safetensors::{Dtype, write::{FileSpec, TensorSpec}};
     /// # use safetensors_files::write_file;
@@ -73,18 +73,18 @@ impl Draft {
     /// # let tensors = [TensorSpec::new("a", Dtype::U8, &[2])];
     /// # write_file(&path, FileSpec::new(&tensors), |file| file.write_tensor("a", b"ab"))?;
     ///
-    /// let outcome = Draft::open(&path)?.save_watched(&copy, &mut |done, total| match done < total / 2 {
+    /// let outcome = ModelEditor::open(&path)?.save_watched(&copy, &mut |done, total| match done < total / 2 {
     ///     true => ControlFlow::Continue(()),
     ///     false => ControlFlow::Break(()), // someone has pressed a key, say
     /// });
-    /// assert!(outcome.is_err_and(|error| matches!(error.fault(), EditFault::Stopped)));
+    /// assert!(outcome.is_err_and(|error| matches!(error.kind(), EditErrorKind::Stopped)));
     /// assert!(!copy.exists());
     /// # std::fs::remove_dir_all(&folder)?;
     /// # Ok::<(), std::io::Error>(())
     /// ```
     ///
     /// # Errors
-    /// [`EditFault::Stopped`] when `watch` has stopped it, also after the last piece: nothing is left behind then, and what was at `path` is as it was.
+    /// [`EditErrorKind::Stopped`] when `watch` has stopped it, also after the last piece: nothing is left behind then, and what was at `path` is as it was.
     /// Otherwise as [`save`](Self::save).
     ///
     /// # Panics
@@ -93,27 +93,32 @@ impl Draft {
         &self,
         path: impl AsRef<Path>,
         watch: &mut dyn FnMut(u64, u64) -> ControlFlow<()>,
-    ) -> Result<Saved, EditError> {
+    ) -> Result<SaveMethod, EditError> {
         self.save_watched_on(&System, path.as_ref(), watch)
     }
 
     /// As [`save`](Self::save).
-    pub(crate) fn save_on(&self, disk: &dyn Disk, path: &Path) -> Result<Saved, EditError> {
+    pub(crate) fn save_on(&self, disk: &dyn Disk, path: &Path) -> Result<SaveMethod, EditError> {
         self.save_watched_on(disk, path, &mut |_, _| ControlFlow::Continue(()))
     }
 
-    fn save_watched_on(&self, disk: &dyn Disk, path: &Path, watch: Watch<'_>) -> Result<Saved, EditError> {
+    fn save_watched_on(
+        &self,
+        disk: &dyn Disk,
+        path: &Path,
+        watch: Watch<'_>,
+    ) -> Result<SaveMethod, EditError> {
         match self.save_in_place(disk, path).map_err(|fault| fault.of(path))? {
-            true => Ok(Saved::InPlace),
-            false => self.copy(disk, path, watch).map(|()| Saved::Copied),
+            true => Ok(SaveMethod::InPlace),
+            false => self.copy(disk, path, watch).map(|()| SaveMethod::Copied),
         }
     }
 
     /// Whether that was possible.
-    fn save_in_place(&self, disk: &dyn Disk, path: &Path) -> Result<bool, EditFault> {
+    fn save_in_place(&self, disk: &dyn Disk, path: &Path) -> Result<bool, EditErrorKind> {
         let [source] = &self.sources[..] else { return Ok(false) };
         let is_whole = self.tensors.len() + self.padding.len() == source.tensors;
-        let place = disk.resolve(path).map_err(EditFault::no_place)?;
+        let place = disk.resolve(path).map_err(EditErrorKind::no_place)?;
         let Some(undo) = Undo::place_beside(&place) else { return Ok(false) };
         if !is_whole || self.is_to_be_copied() || place != source.place {
             return Ok(false);
@@ -126,27 +131,27 @@ impl Draft {
         let old = source.check_unchanged()?;
         let Some(file) = open_to_write(disk, &place)? else { return Ok(false) };
         undo::outlast(disk, &place, &*file, source.version.len)?;
-        let now = file.stat().map_err(|error| EditFault::system("look at", error))?;
+        let now = file.stat().map_err(|error| EditErrorKind::system("look at", error))?;
         if source.check_unchanged()? != old || now.version != source.version {
-            return Err(EditFault::CHANGED);
+            return Err(EditErrorKind::CHANGED);
         }
         if old != new {
             let edit = Undo::new(&mut &*file, source.version.len, old, new)
-                .map_err(|error| EditFault::system("read", error))?;
+                .map_err(|error| EditErrorKind::system("read", error))?;
             undo::overwrite(&edit, disk, (&place, &undo), &*file)?;
         }
         Ok(true)
     }
 
     /// The new header, with the 8 bytes of its length, as long as that of the source is; nothing if it has no room there.
-    fn header_in(&self, source: &Source) -> Result<Option<Vec<u8>>, EditFault> {
+    fn header_in(&self, source: &Source) -> Result<Option<Vec<u8>>, EditErrorKind> {
         let mut tensors: Vec<(&String, &Held)> = self.tensors.iter().chain(&self.padding).collect();
         tensors.sort_by_key(|(_, held)| (held.begin, held.end));
         let tensors: Vec<TensorSpec<'_>> = tensors.iter().map(|(name, held)| held.spec(name)).collect();
         let pairs: Vec<(&str, &str)> = self.metadata().collect();
         let spec = self.spec(&tensors, &pairs);
         let mut scratch = vec![0; tensors.len() + pairs.len()];
-        let plan = spec.as_given(&mut scratch).map_err(|error| named(error, &spec))?;
+        let plan = spec.plan_as_given(&mut scratch).map_err(|error| named(error, &spec))?;
         let mut header = vec![0; usize::try_from(plan.data_start()).unwrap_or(0)];
         plan.encoder().encode(&mut header);
         let json = header.get(8..).unwrap_or(&[]).trim_ascii_end();
@@ -181,7 +186,7 @@ impl Draft {
         let (mut done, total) = (0, held.iter().map(|held| held.end - held.begin).sum());
         let mut go_on = |done| match watch(done, total) {
             ControlFlow::Continue(()) => Ok(()),
-            ControlFlow::Break(()) => Err(EditFault::Stopped.of(path)),
+            ControlFlow::Break(()) => Err(EditErrorKind::Stopped.of(path)),
         };
         go_on(done)?;
         for index in file.order() {
@@ -205,13 +210,14 @@ impl Draft {
 
     /// Whether all files are as they were when they were opened, also one that is to be replaced.
     fn check_sources(&self, disk: &dyn Disk, path: &Path) -> Result<(), EditError> {
-        let place = disk.resolve(path).map_err(|error| EditFault::no_place(error).of(path))?;
+        let place = disk.resolve(path).map_err(|error| EditErrorKind::no_place(error).of(path))?;
         for source in &self.sources {
             source.check_unchanged().map_err(|fault| fault.of(&source.path))?;
             if source.place == place {
-                let now = disk.look(&place).map_err(|error| EditFault::system("look at", error).of(path))?;
+                let now =
+                    disk.look(&place).map_err(|error| EditErrorKind::system("look at", error).of(path))?;
                 if now.is_none_or(|now| now.version != source.version) {
-                    return Err(EditFault::CHANGED.of(path));
+                    return Err(EditErrorKind::CHANGED.of(path));
                 }
             }
         }
@@ -220,21 +226,21 @@ impl Draft {
 }
 
 /// A file that is read-only can still be replaced, where its folder is not.
-fn open_to_write(disk: &dyn Disk, place: &Path) -> Result<Option<Box<dyn Handle>>, EditFault> {
+fn open_to_write(disk: &dyn Disk, place: &Path) -> Result<Option<Box<dyn Handle>>, EditErrorKind> {
     match disk.open(place, true) {
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Ok(None),
-        outcome => outcome.map(Some).map_err(|error| EditFault::system("write", error)),
+        outcome => outcome.map(Some).map_err(|error| EditErrorKind::system("write", error)),
     }
 }
 
 impl Source {
     /// The header, with the 8 bytes of its length, if the file is as it was when it was opened.
-    fn check_unchanged(&self) -> Result<Vec<u8>, EditFault> {
-        let now = self.file.stat().map_err(|error| EditFault::system("look at", error))?;
-        let header = read_header(&*self.file).map_err(|error| EditFault::system("read", error))?;
+    fn check_unchanged(&self) -> Result<Vec<u8>, EditErrorKind> {
+        let now = self.file.stat().map_err(|error| EditErrorKind::system("look at", error))?;
+        let header = read_header(&*self.file).map_err(|error| EditErrorKind::system("read", error))?;
         match now.version == self.version && fingerprint(&header) == self.fingerprint {
             true => Ok(header),
-            false => Err(EditFault::CHANGED),
+            false => Err(EditErrorKind::CHANGED),
         }
     }
 
@@ -244,8 +250,8 @@ impl Source {
         let room = buffer.get_mut(..room).unwrap_or(&mut []);
         match read_up_to(&*self.file, at, room) {
             Ok(len) if len == room.len() => Ok(room),
-            Ok(_) => Err(EditFault::CHANGED.of(&self.path)),
-            Err(error) => Err(EditFault::system("read", error).of(&self.path)),
+            Ok(_) => Err(EditErrorKind::CHANGED.of(&self.path)),
+            Err(error) => Err(EditErrorKind::system("read", error).of(&self.path)),
         }
     }
 }

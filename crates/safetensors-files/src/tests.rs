@@ -1,13 +1,13 @@
 //! Power cuts and faults at every single call, on a model of a disk.
 
 use crate::disk::Disk;
-use crate::draft::{Draft, fingerprint};
-use crate::error::{EditError, EditFault};
+use crate::draft::{ModelEditor, fingerprint};
+use crate::error::{EditError, EditErrorKind};
 use crate::forgetful::{CHANGED, Forgetful, Luck, Plan};
-use crate::save::Saved;
+use crate::save::SaveMethod;
 use crate::writer::write_file_on;
 use embedded_safetensors::Dtype;
-use embedded_safetensors::file::FileFault;
+use embedded_safetensors::file::FileErrorKind;
 use embedded_safetensors::write::{FileSpec, Placement, TensorSpec};
 use std::path::{Path, PathBuf};
 
@@ -51,24 +51,24 @@ fn file_of(fill: u8) -> Vec<u8> {
 }
 
 fn edit_in_place(disk: &dyn Disk) -> Outcome {
-    let mut draft = Draft::open_on(disk, &path())?;
-    draft.rename("a", "renamed")?;
-    draft.set_metadata("note", "edited");
-    assert_eq!(draft.save_on(disk, &path())?, Saved::InPlace);
+    let mut editor = ModelEditor::open_on(disk, &path())?;
+    editor.rename("a", "renamed")?;
+    editor.set_metadata("note", "edited");
+    assert_eq!(editor.save_on(disk, &path())?, SaveMethod::InPlace);
     Ok(())
 }
 
 fn edit_by_copy(disk: &dyn Disk) -> Outcome {
-    let mut draft = Draft::open_on(disk, &path())?;
-    draft.remove("a")?;
-    assert_eq!(draft.save_on(disk, &path())?, Saved::Copied);
+    let mut editor = ModelEditor::open_on(disk, &path())?;
+    editor.remove("a")?;
+    assert_eq!(editor.save_on(disk, &path())?, SaveMethod::Copied);
     Ok(())
 }
 
 fn align(disk: &dyn Disk) -> Outcome {
-    let mut draft = Draft::open_on(disk, &path())?;
-    draft.set_placement(Placement::Padded(64));
-    assert_eq!(draft.save_on(disk, &path())?, Saved::Copied);
+    let mut editor = ModelEditor::open_on(disk, &path())?;
+    editor.set_placement(Placement::Padded(64));
+    assert_eq!(editor.save_on(disk, &path())?, SaveMethod::Copied);
     Ok(())
 }
 
@@ -88,7 +88,7 @@ fn of_deed(deed: fn(&dyn Disk) -> Outcome) -> (Vec<u8>, Vec<u8>, usize) {
 
 /// What is there once the next program has looked at it.
 fn recovered(disk: &Forgetful) -> Option<Vec<u8>> {
-    Draft::recover_on(disk, &path()).expect("nothing goes wrong");
+    ModelEditor::recover_on(disk, &path()).expect("nothing goes wrong");
     disk.bytes(&path())
 }
 
@@ -115,18 +115,18 @@ fn judge(disk: &Forgetful, old: &[u8], new: &[u8], is_done: bool) {
     let calls = {
         let disk = disk.copy().planning(Plan::Fine);
         assert!(whole(recovered(&disk)));
-        assert!(Draft::open_on(&disk, &path()).is_ok());
+        assert!(ModelEditor::open_on(&disk, &path()).is_ok());
         disk.calls()
     };
     for cut in 0..calls {
         let disk = disk.copy().planning(Plan::PowerCut(cut));
-        let _ = Draft::recover_on(&disk, &path());
+        let _ = ModelEditor::recover_on(&disk, &path());
         for after in LUCK.into_iter().flat_map(|luck| disk.after_power_cut(luck)) {
             assert!(whole(recovered(&after)));
         }
     }
     let disk = disk.copy();
-    assert!(Draft::open_on(&disk, &path()).is_ok());
+    assert!(ModelEditor::open_on(&disk, &path()).is_ok());
     assert!(whole(disk.bytes(&path())), "whoever opens it finds it whole");
 }
 
@@ -176,7 +176,7 @@ fn a_fault_at_any_call_leaves_the_old_file_and_nothing_else() {
                 Err(error) => {
                     assert!(now == old || now == new && is_late, "{at} of {calls}: {error}");
                     assert!(
-                        matches!(error.fault(), EditFault::File(FileFault::System { error, .. }) if error.kind() == std::io::ErrorKind::StorageFull)
+                        matches!(error.kind(), EditErrorKind::File(FileErrorKind::System { error, .. }) if error.kind() == std::io::ErrorKind::StorageFull)
                     );
                 }
             }
@@ -211,7 +211,7 @@ fn a_header_that_stays_torn_is_put_back_later() {
         assert!(edit_in_place(&disk).is_err());
         let disk = disk.planning(Plan::Fine);
         let was = disk.bytes(&path()).expect("it is there");
-        torn += usize::from(Draft::recover_on(&disk, &path()).expect("nothing goes wrong"));
+        torn += usize::from(ModelEditor::recover_on(&disk, &path()).expect("nothing goes wrong"));
         let is_whole = was == old || was == new;
         assert_eq!(disk.bytes(&path()), Some(if is_whole { was } else { old.clone() }));
         for after in LUCK.into_iter().flat_map(|luck| disk.after_power_cut(luck)) {
@@ -235,7 +235,10 @@ fn what_someone_else_changes_meanwhile_is_noticed() {
             match outcome {
                 Ok(()) => lost += usize::from(!is_there),
                 Err(error) => {
-                    assert!(matches!(error.fault(), EditFault::File(FileFault::Changed)), "{at}: {error}");
+                    assert!(
+                        matches!(error.kind(), EditErrorKind::File(FileErrorKind::Changed)),
+                        "{at}: {error}"
+                    );
                     assert!(is_there && disk.names() == [path()]);
                     noticed += 1;
                 }
@@ -269,7 +272,7 @@ fn whoever_opens_a_torn_file_has_it_put_back_or_an_error() {
     let (torn, old) = torn();
     let open = |plan| {
         let disk = torn.copy().planning(plan);
-        (Draft::open_on(&disk, &path()), disk)
+        (ModelEditor::open_on(&disk, &path()), disk)
     };
     let (outcome, disk) = open(Plan::Fine);
     assert!(outcome.is_ok() && disk.bytes(&path()) == Some(old.clone()));
@@ -277,7 +280,10 @@ fn whoever_opens_a_torn_file_has_it_put_back_or_an_error() {
         match open(Plan::Fault(at)) {
             (Ok(_), disk) => assert_eq!(disk.bytes(&path()), Some(old.clone())),
             (Err(error), _) => {
-                assert!(matches!(error.fault(), EditFault::File(FileFault::System { .. })), "{at}: {error}");
+                assert!(
+                    matches!(error.kind(), EditErrorKind::File(FileErrorKind::System { .. })),
+                    "{at}: {error}"
+                );
             }
         }
     }
@@ -289,8 +295,8 @@ fn a_torn_file_of_another_length_is_not_put_back() {
     let file = disk.open(&path(), true).expect("it is there");
     let len = file.stat().expect("nothing goes wrong").version.len;
     file.set_len(len + 1).expect("nothing goes wrong");
-    let error = Draft::recover_on(&disk, &path()).expect_err("it is another file");
-    assert!(matches!(error.fault(), EditFault::ForeignUndo { .. }), "{error}");
+    let error = ModelEditor::recover_on(&disk, &path()).expect_err("it is another file");
+    assert!(matches!(error.kind(), EditErrorKind::ForeignUndo { .. }), "{error}");
 }
 
 /// A file whose first tensor is as long as this.
@@ -316,11 +322,11 @@ fn a_torn_file_with_other_data_is_not_put_back() {
         let file = disk.open(&path(), true).expect("it is there");
         file.write_at((old.len() - from_end) as u64, &[CHANGED]).expect("nothing goes wrong");
         let bytes = disk.bytes(&path());
-        let error = Draft::recover_on(&disk, &path()).expect_err("it is another file");
-        assert!(matches!(error.fault(), EditFault::ForeignUndo { .. }), "{error}");
+        let error = ModelEditor::recover_on(&disk, &path()).expect_err("it is another file");
+        assert!(matches!(error.kind(), EditErrorKind::ForeignUndo { .. }), "{error}");
         assert_eq!(disk.bytes(&path()), bytes);
         file.write_at((old.len() - from_end) as u64, &[1]).expect("nothing goes wrong");
-        assert!(Draft::recover_on(&disk, &path()).expect("it is the same again"));
+        assert!(ModelEditor::recover_on(&disk, &path()).expect("it is the same again"));
         assert_eq!(disk.bytes(&path()), Some(old));
     }
 }
@@ -342,7 +348,7 @@ fn a_file_with_a_fault_cannot_be_finished() {
             Ok(())
         });
         if let Err(error) = outcome {
-            unfinished += usize::from(matches!(error.fault(), EditFault::Unfinished));
+            unfinished += usize::from(matches!(error.kind(), EditErrorKind::Unfinished));
             assert!(disk.bytes(&path()) == Some(old.clone()) || at + 3 >= disk.calls(), "{at}: {error}");
         }
     }
@@ -362,21 +368,22 @@ fn an_undo_file_of_another_file_does_no_harm() {
     // Someone else, who knows nothing of undo files, puts a new file there.
     let other = PathBuf::from("/models/other");
     write_to(&disk, &other, 9).expect("nothing goes wrong");
-    let mut draft = Draft::open_on(&disk, &other).expect("it is sound");
-    draft.rename("a", "c").expect("it is there");
-    draft.save_on(&disk, &other).expect("nothing goes wrong");
+    let mut editor = ModelEditor::open_on(&disk, &other).expect("it is sound");
+    editor.rename("a", "c").expect("it is there");
+    editor.save_on(&disk, &other).expect("nothing goes wrong");
     disk.rename(&other, &path()).expect("nothing goes wrong");
     let bytes = disk.bytes(&path());
-    let error = Draft::recover_on(&disk, &path()).expect_err("it is another file");
-    assert!(matches!(error.fault(), EditFault::ForeignUndo { .. }), "{error}");
+    let error = ModelEditor::recover_on(&disk, &path()).expect_err("it is another file");
+    assert!(matches!(error.kind(), EditErrorKind::ForeignUndo { .. }), "{error}");
     assert_eq!(disk.bytes(&path()), bytes);
-    let names = |draft: &Draft| draft.tensors().map(|tensor| tensor.name().into()).collect::<Vec<String>>();
-    assert_eq!(names(&Draft::open_on(&disk, &path()).expect("it is sound")), ["b", "c"]);
+    let names =
+        |editor: &ModelEditor| editor.tensors().map(|tensor| tensor.name().into()).collect::<Vec<String>>();
+    assert_eq!(names(&ModelEditor::open_on(&disk, &path()).expect("it is sound")), ["b", "c"]);
     // Whoever writes or edits the file removes what is not its.
     let edited = disk.copy();
-    let mut draft = Draft::open_on(&edited, &path()).expect("it is sound");
-    draft.rename("b", "d").expect("it is there");
-    assert_eq!(draft.save_on(&edited, &path()).expect("nothing goes wrong"), Saved::InPlace);
+    let mut editor = ModelEditor::open_on(&edited, &path()).expect("it is sound");
+    editor.rename("b", "d").expect("it is there");
+    assert_eq!(editor.save_on(&edited, &path()).expect("nothing goes wrong"), SaveMethod::InPlace);
     write(&disk, 4).expect("nothing goes wrong");
     assert!(!is_left(&disk) && !is_left(&edited));
 }
@@ -397,7 +404,7 @@ fn whoever_opens_a_whole_file_changes_nothing() {
     let mut left = [0, 0];
     for disk in killed() {
         let (bytes, names) = (disk.bytes(&path()).expect("it is there"), disk.names());
-        assert!(Draft::open_on(&disk, &path()).is_ok());
+        assert!(ModelEditor::open_on(&disk, &path()).is_ok());
         if bytes == old || bytes == new {
             assert!(disk.bytes(&path()) == Some(bytes.clone()) && disk.names() == names);
             left[usize::from(bytes == new)] += usize::from(names.len() > 1);
@@ -422,10 +429,10 @@ fn an_edit_that_goes_on_is_not_undone() {
             file.write_at(0, &bytes).expect("nothing goes wrong");
             other.remove(&undo).expect("nobody else has removed it");
         });
-        let draft = Draft::open_on(&disk, &path()).expect("it is sound");
-        let header = &new[..usize::try_from(draft.sources[0].data_start).expect("small")];
+        let editor = ModelEditor::open_on(&disk, &path()).expect("it is sound");
+        let header = &new[..usize::try_from(editor.sources[0].data_start).expect("small")];
         // What is torn here happens to be sound.
-        assert_eq!(draft.sources[0].fingerprint, fingerprint(header), "{at}");
+        assert_eq!(editor.sources[0].fingerprint, fingerprint(header), "{at}");
         assert!(disk.bytes(&path()) == Some(new.clone()) && disk.names() == [path()]);
     }
 }
@@ -435,9 +442,9 @@ fn an_edit_that_goes_on_is_not_undone() {
 fn an_edit_after_an_interrupted_one_leaves_one_of_the_headers() {
     let (old, new, _) = of_deed(edit_in_place);
     let edit = |disk: &Forgetful| -> Outcome {
-        let mut draft = Draft::open_on(disk, &path())?;
-        draft.set_metadata("note", "again");
-        assert_eq!(draft.save_on(disk, &path())?, Saved::InPlace);
+        let mut editor = ModelEditor::open_on(disk, &path())?;
+        editor.set_metadata("note", "again");
+        assert_eq!(editor.save_on(disk, &path())?, SaveMethod::InPlace);
         Ok(())
     };
     for left in killed() {
@@ -465,16 +472,16 @@ fn an_edit_that_someone_else_has_not_finished_is_not_disturbed() {
     let mut refused = 0;
     for cut in 0..calls {
         let disk = Forgetful::with([(&*path, &*old)]);
-        let mut draft = Draft::open_on(&disk, &path).expect("it is sound");
-        draft.rename("b", "c").expect("it is there");
+        let mut editor = ModelEditor::open_on(&disk, &path).expect("it is sound");
+        editor.rename("b", "c").expect("it is there");
         let disk = disk.planning(Plan::PowerCut(cut));
         let _ = edit_in_place(&disk);
         let disk = disk.planning(Plan::Fine);
         let now = disk.bytes(&path);
-        match draft.save_on(&disk, &path) {
+        match editor.save_on(&disk, &path) {
             Ok(_) => assert!(now == Some(old.clone())),
             Err(error) => {
-                assert!(matches!(error.fault(), EditFault::File(FileFault::Changed)), "{error}");
+                assert!(matches!(error.kind(), EditErrorKind::File(FileErrorKind::Changed)), "{error}");
                 assert!(disk.bytes(&path) == now);
                 refused += 1;
             }

@@ -8,7 +8,7 @@
 
 use crate::atomic::{Replacement, look_for_file};
 use crate::disk::{Disk, Handle, read_up_to};
-use crate::error::EditFault;
+use crate::error::EditErrorKind;
 use embedded_safetensors::file::shared::Undo;
 use std::io;
 use std::path::Path;
@@ -46,14 +46,14 @@ fn discard(disk: &dyn Disk, place: &Path) {
 ///
 /// # Errors
 /// Those of the system.
-pub(crate) fn is_taken(disk: &dyn Disk, place: &Path) -> Result<bool, EditFault> {
-    let found = disk.look(place).map_err(|error| EditFault::system("look beside", error))?;
+pub(crate) fn is_taken(disk: &dyn Disk, place: &Path) -> Result<bool, EditErrorKind> {
+    let found = disk.look(place).map_err(|error| EditErrorKind::system("look beside", error))?;
     Ok(found.is_some() && find(disk, place)?.is_none())
 }
 
 /// The undo file at this place, if there is one.
-fn find(disk: &dyn Disk, place: &Path) -> Result<Option<Box<dyn Handle>>, EditFault> {
-    let found = disk.look(place).map_err(|error| EditFault::system("look beside", error))?;
+fn find(disk: &dyn Disk, place: &Path) -> Result<Option<Box<dyn Handle>>, EditErrorKind> {
+    let found = disk.look(place).map_err(|error| EditErrorKind::system("look beside", error))?;
     if found.is_none_or(|stat| stat.other.is_some()) {
         return Ok(None);
     }
@@ -66,18 +66,20 @@ fn find(disk: &dyn Disk, place: &Path) -> Result<Option<Box<dyn Handle>>, EditFa
     Ok((magic == Undo::MAGIC).then_some(file))
 }
 
-fn cannot_load(error: io::Error) -> EditFault {
-    EditFault::system("read what undoes the edit of", error)
+fn cannot_load(error: io::Error) -> EditErrorKind {
+    EditErrorKind::system("read what undoes the edit of", error)
 }
 
 /// Removes an undo file, unless another program has. It does no harm if a power cut brings it back: the file's header is one of both, whole.
 ///
 /// # Errors
 /// Those of the system.
-fn remove(disk: &dyn Disk, place: &Path) -> Result<(), EditFault> {
+fn remove(disk: &dyn Disk, place: &Path) -> Result<(), EditErrorKind> {
     match disk.remove(place) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        outcome => outcome.map_err(|error| EditFault::system("remove what could undo the edit of", error)),
+        outcome => {
+            outcome.map_err(|error| EditErrorKind::system("remove what could undo the edit of", error))
+        }
     }
 }
 
@@ -90,7 +92,7 @@ pub(crate) fn overwrite(
     disk: &dyn Disk,
     (target, place): (&Path, &Path),
     file: &dyn Handle,
-) -> Result<(), EditFault> {
+) -> Result<(), EditErrorKind> {
     save(edit, disk, target, place).inspect_err(|_| discard(disk, place))?;
     match put(disk, file, &edit.new) {
         Ok(()) => remove(disk, place),
@@ -103,18 +105,18 @@ pub(crate) fn overwrite(
 }
 
 /// With the permissions of the file, so that its header is not shown to others.
-fn save(edit: &Undo, disk: &dyn Disk, target: &Path, place: &Path) -> Result<(), EditFault> {
+fn save(edit: &Undo, disk: &dyn Disk, target: &Path, place: &Path) -> Result<(), EditErrorKind> {
     let undo = Replacement::begin_like(disk, place, target)?;
     let mut at = 0;
     for part in [&edit.front(), &edit.old, &edit.new, &edit.sample] {
-        undo.file().write_at(at, part).map_err(|error| EditFault::system("save the header of", error))?;
+        undo.file().write_at(at, part).map_err(|error| EditErrorKind::system("save the header of", error))?;
         at += part.len() as u64;
     }
     undo.close()?.take_place()
 }
 
 /// The undo file at this place, if there is one.
-fn load(disk: &dyn Disk, place: &Path) -> Result<Option<Undo>, EditFault> {
+fn load(disk: &dyn Disk, place: &Path) -> Result<Option<Undo>, EditErrorKind> {
     let Some(file) = find(disk, place)? else { return Ok(None) };
     let len = file.stat().map_err(cannot_load)?.version.len;
     let bytes = match usize::try_from(len) {
@@ -123,22 +125,22 @@ fn load(disk: &dyn Disk, place: &Path) -> Result<Option<Undo>, EditFault> {
     };
     match Undo::parse(&bytes) {
         Some(undo) => Ok(Some(undo)),
-        None => Err(EditFault::ForeignUndo { undo: place.to_path_buf() }),
+        None => Err(EditErrorKind::ForeignUndo { undo: place.to_path_buf() }),
     }
 }
 
-fn header_now(undo: &Undo, mut file: &dyn Handle, len: u64) -> Result<Option<Vec<u8>>, EditFault> {
-    undo.header_now(&mut file, len).map_err(|error| EditFault::system("read", error))
+fn header_now(undo: &Undo, mut file: &dyn Handle, len: u64) -> Result<Option<Vec<u8>>, EditErrorKind> {
+    undo.header_now(&mut file, len).map_err(|error| EditErrorKind::system("read", error))
 }
 
 /// Writes a header, and returns when it is on the medium. Its length is marked meanwhile: at any time the header is whole, or no reader takes it.
-fn put(disk: &dyn Disk, file: &dyn Handle, header: &[u8]) -> Result<(), EditFault> {
+fn put(disk: &dyn Disk, file: &dyn Handle, header: &[u8]) -> Result<(), EditErrorKind> {
     let (front, body) = header.split_at_checked(8).unwrap_or((header, &[]));
     let (low, high) = front.split_at_checked(Undo::MARK_AT).unwrap_or((front, &[]));
     let mark = || file.write_at(Undo::MARK_AT as u64, &Undo::MARK).and_then(|()| file.sync());
     let write_all = || file.write_at(0, low).and_then(|()| file.write_at(8, body)).and_then(|()| file.sync());
     let release = || file.write_at(Undo::MARK_AT as u64, high).and_then(|()| file.sync());
-    let cannot = |error| EditFault::system("write the header of", error);
+    let cannot = |error| EditErrorKind::system("write the header of", error);
     mark().map_err(cannot)?;
     // A reader that has read the length before has read the rest by then.
     disk.pause();
@@ -155,23 +157,23 @@ fn read(file: &dyn Handle, at: u64, len: usize) -> io::Result<Vec<u8>> {
 /// Puts back the header of the file at `target` if an edit of it was interrupted; whether it had to. To be called [locked](lock).
 ///
 /// # Errors
-/// [`EditFault::ForeignUndo`] when there is an undo file that does not belong to the file; those of the system.
-pub(crate) fn recover(disk: &dyn Disk, target: &Path) -> Result<bool, EditFault> {
+/// [`EditErrorKind::ForeignUndo`] when there is an undo file that does not belong to the file; those of the system.
+pub(crate) fn recover(disk: &dyn Disk, target: &Path) -> Result<bool, EditErrorKind> {
     let Some(place) = Undo::place_beside(target) else { return Ok(false) };
     let Some(undo) = load(disk, &place)? else { return Ok(false) };
     let Some(stat) = look_for_file(disk, target)? else {
-        return Err(EditFault::ForeignUndo { undo: place });
+        return Err(EditErrorKind::ForeignUndo { undo: place });
     };
     let opened = disk.open(target, true);
-    let file = opened.map_err(|error| EditFault::system("undo the interrupted edit of", error))?;
+    let file = opened.map_err(|error| EditErrorKind::system("undo the interrupted edit of", error))?;
     let Some(header) = header_now(&undo, &*file, stat.version.len)? else {
-        return Err(EditFault::ForeignUndo { undo: place });
+        return Err(EditErrorKind::ForeignUndo { undo: place });
     };
     let is_torn = undo.is_torn(&header);
     match is_torn {
         true => put(disk, &*file, &undo.old)?,
         // The new header is as good as the old one, but may not be on the medium yet.
-        false => file.sync().map_err(|error| EditFault::system("write the header of", error))?,
+        false => file.sync().map_err(|error| EditErrorKind::system("write the header of", error))?,
     }
     remove(disk, &place)?;
     Ok(is_torn)
@@ -186,10 +188,10 @@ fn own(
     target: &Path,
     file: &dyn Handle,
     len: u64,
-) -> Result<Option<(Vec<u8>, Undo)>, EditFault> {
+) -> Result<Option<(Vec<u8>, Undo)>, EditErrorKind> {
     let Some(place) = Undo::place_beside(target) else { return Ok(None) };
     let undo = match load(disk, &place) {
-        Err(EditFault::ForeignUndo { .. }) => None,
+        Err(EditErrorKind::ForeignUndo { .. }) => None,
         outcome => outcome?,
     };
     let Some(undo) = undo else { return Ok(None) };
@@ -205,7 +207,7 @@ pub(crate) fn is_torn(
     target: &Path,
     file: &dyn Handle,
     len: u64,
-) -> Result<bool, EditFault> {
+) -> Result<bool, EditErrorKind> {
     let own = own(disk, target, file, len)?;
     Ok(own.is_some_and(|(header, undo)| undo.is_torn(&header)))
 }
@@ -215,12 +217,17 @@ pub(crate) fn is_torn(
 ///
 /// # Errors
 /// Those of the system.
-pub(crate) fn outlast(disk: &dyn Disk, target: &Path, file: &dyn Handle, len: u64) -> Result<(), EditFault> {
+pub(crate) fn outlast(
+    disk: &dyn Disk,
+    target: &Path,
+    file: &dyn Handle,
+    len: u64,
+) -> Result<(), EditErrorKind> {
     for _ in 0..PAUSES {
         if own(disk, target, file, len)?.is_none() {
             return Ok(());
         }
         disk.pause();
     }
-    file.sync().map_err(|error| EditFault::system("write the header of", error))
+    file.sync().map_err(|error| EditErrorKind::system("write the header of", error))
 }

@@ -2,16 +2,16 @@
 
 use crate::atomic::{Hidden, Replacement};
 use crate::disk::Disk;
-use crate::error::{EditError, EditFault};
+use crate::error::{EditError, EditErrorKind};
 use crate::system::System;
 use crate::undo;
 use core::fmt;
 #[cfg(doc)]
-use embedded_safetensors::file::FileFault;
-use embedded_safetensors::write::Content;
+use embedded_safetensors::file::FileErrorKind;
 use embedded_safetensors::write::FilePlan;
+use embedded_safetensors::write::PlannedContent;
 use embedded_safetensors::write::{FileSpec, TensorSpec};
-use embedded_safetensors::write::{SpecError, Which};
+use embedded_safetensors::write::{SpecError, SpecPart};
 use embedded_safetensors::{file::shared::parts, values::Native};
 use std::collections::HashMap;
 use std::io;
@@ -129,7 +129,7 @@ impl<'a> FileWriter<'a> {
     /// Begins a file that will be at `path`.
     ///
     /// # Errors
-    /// [`EditFault::Spec`] when there can be no such file; [`FileFault::NotAFile`] when something else is there; those of the system, such as
+    /// [`EditErrorKind::Spec`] when there can be no such file; [`FileErrorKind::NotAFile`] when something else is there; those of the system, such as
     /// a folder that does not exist.
     pub fn create(path: impl AsRef<Path>, spec: FileSpec<'a>) -> Result<Self, EditError> {
         Self::create_on(&System, path.as_ref(), spec)
@@ -140,10 +140,10 @@ impl<'a> FileWriter<'a> {
         Self::begin(disk, path, spec).map_err(|fault| fault.of(path))
     }
 
-    fn begin(disk: &'a dyn Disk, path: &Path, spec: FileSpec<'a>) -> Result<Self, EditFault> {
+    fn begin(disk: &'a dyn Disk, path: &Path, spec: FileSpec<'a>) -> Result<Self, EditErrorKind> {
         let mut order = vec![0; spec.tensors().len() + spec.metadata().map_or(0, <[_]>::len)];
-        let plan = spec.sorted(&mut order).map_err(|error| named(error, &spec))?;
-        let target = disk.resolve(path).map_err(EditFault::no_place)?;
+        let plan = spec.plan_sorted(&mut order).map_err(|error| named(error, &spec))?;
+        let target = disk.resolve(path).map_err(EditErrorKind::no_place)?;
         let mut file = Self {
             file: Replacement::begin(disk, &target)?,
             path: path.to_path_buf(),
@@ -164,7 +164,7 @@ impl<'a> FileWriter<'a> {
     }
 
     /// What is between tensors are zeros, which a file has where nothing was written.
-    fn write_header(&mut self, plan: &FilePlan<'_>) -> Result<(), EditFault> {
+    fn write_header(&mut self, plan: &FilePlan<'_>) -> Result<(), EditErrorKind> {
         self.buffer.reserve_exact(BUFFER);
         let (mut encoder, mut window) = (plan.encoder(), vec![0; BUFFER]);
         while let bytes @ [_, ..] = encoder.encode(&mut window) {
@@ -172,14 +172,14 @@ impl<'a> FileWriter<'a> {
             self.write_at(at, bytes)?;
         }
         let file = self.file.file();
-        file.set_len(plan.file_len()).map_err(|error| EditFault::system("write", error))
+        file.set_len(plan.file_len()).map_err(|error| EditErrorKind::system("write", error))
     }
 
     /// Writes one tensor, all of it.
     ///
     /// # Errors
-    /// [`EditFault::NoSuchTensor`]; [`EditFault::WrittenTwice`] when it has bytes already; [`EditFault::TooManyBytes`] or
-    /// [`EditFault::MissingBytes`] when it has not so many, and then nothing is written; those of the system.
+    /// [`EditErrorKind::NoSuchTensor`]; [`EditErrorKind::WrittenTwice`] when it has bytes already; [`EditErrorKind::TooManyBytes`] or
+    /// [`EditErrorKind::MissingBytes`] when it has not so many, and then nothing is written; those of the system.
     pub fn write_tensor(&mut self, name: &str, bytes: &[u8]) -> Result<(), EditError> {
         self.whole(name)?.check_len(bytes.len())?.write_bytes(bytes)
     }
@@ -187,7 +187,7 @@ impl<'a> FileWriter<'a> {
     /// Writes one tensor, all of it, from values of its type, with the low byte first on every machine.
     ///
     /// # Errors
-    /// [`EditFault::WrongDtype`]; otherwise as [`write_tensor`](Self::write_tensor).
+    /// [`EditErrorKind::WrongDtype`]; otherwise as [`write_tensor`](Self::write_tensor).
     pub fn write_values<T: Native>(&mut self, name: &str, values: &[T]) -> Result<(), EditError> {
         let tensor = self.whole(name)?;
         tensor.check_dtype::<T>()?;
@@ -214,18 +214,18 @@ impl<'a> FileWriter<'a> {
     /// One tensor, to write its next bytes: it goes on behind those that it has.
     ///
     /// # Errors
-    /// [`EditFault::NoSuchTensor`].
+    /// [`EditErrorKind::NoSuchTensor`].
     pub fn tensor(&mut self, name: &str) -> Result<TensorWriter<'_, 'a>, EditError> {
         match self.by_name.get(name) {
             Some(&index) => Ok(TensorWriter { file: self, index }),
-            None => Err(self.fault(EditFault::NoSuchTensor { name: name.into() })),
+            None => Err(self.fault(EditErrorKind::NoSuchTensor { name: name.into() })),
         }
     }
 
     /// Puts the file in its place, and returns when it is there on the medium.
     ///
     /// # Errors
-    /// [`EditFault::MissingBytes`] of the first tensor that is not complete; those of the system. Then whatever was there before is as it was,
+    /// [`EditErrorKind::MissingBytes`] of the first tensor that is not complete; those of the system. Then whatever was there before is as it was,
     /// unless the very last step failed, the sync of the folder: then the new file is there, and a power cut may undo that.
     pub fn finish(self) -> Result<(), EditError> {
         self.finish_if(|| Ok(()))
@@ -244,16 +244,16 @@ impl<'a> FileWriter<'a> {
         file.take_place_of_edited().map_err(|fault| fault.of(&path))
     }
 
-    fn check_complete(&self) -> Result<(), EditFault> {
+    fn check_complete(&self) -> Result<(), EditErrorKind> {
         let mut tensors = self.tensors.iter().zip(&self.places);
         match tensors.find(|(_, place)| place.written < place.len) {
-            _ if self.has_failed => Err(EditFault::Unfinished),
+            _ if self.has_failed => Err(EditErrorKind::Unfinished),
             Some((tensor, place)) => Err(missing(tensor.name(), place.written, place.len)),
             None => Ok(()),
         }
     }
 
-    fn fault(&self, fault: EditFault) -> EditError {
+    fn fault(&self, fault: EditErrorKind) -> EditError {
         fault.of(&self.path)
     }
 
@@ -261,7 +261,7 @@ impl<'a> FileWriter<'a> {
     fn whole(&mut self, name: &str) -> Result<TensorWriter<'_, 'a>, EditError> {
         let tensor = self.tensor(name)?;
         if tensor.place().written > 0 {
-            return Err(tensor.file.fault(EditFault::WrittenTwice { name: name.into() }));
+            return Err(tensor.file.fault(EditErrorKind::WrittenTwice { name: name.into() }));
         }
         Ok(tensor)
     }
@@ -279,9 +279,9 @@ impl<'a> FileWriter<'a> {
     }
 
     /// Writes bytes that are known to have room there.
-    fn write_at(&mut self, at: u64, bytes: &[u8]) -> Result<(), EditFault> {
+    fn write_at(&mut self, at: u64, bytes: &[u8]) -> Result<(), EditErrorKind> {
         if self.has_failed {
-            return Err(EditFault::Unfinished);
+            return Err(EditErrorKind::Unfinished);
         }
         let follows = at == self.buffer_at + self.buffer.len() as u64;
         if !follows || self.buffer.len() + bytes.len() > BUFFER {
@@ -296,7 +296,7 @@ impl<'a> FileWriter<'a> {
         self.put(at, bytes)
     }
 
-    fn flush(&mut self) -> Result<(), EditFault> {
+    fn flush(&mut self) -> Result<(), EditErrorKind> {
         let bytes = core::mem::take(&mut self.buffer);
         let outcome = if bytes.is_empty() { Ok(()) } else { self.put(self.buffer_at, &bytes) };
         self.buffer_at += bytes.len() as u64;
@@ -306,16 +306,16 @@ impl<'a> FileWriter<'a> {
     }
 
     /// After an error nobody knows what is in the file.
-    fn put(&mut self, at: u64, bytes: &[u8]) -> Result<(), EditFault> {
+    fn put(&mut self, at: u64, bytes: &[u8]) -> Result<(), EditErrorKind> {
         let outcome = self.file.file().write_at(at, bytes);
         self.has_failed |= outcome.is_err();
-        outcome.map_err(|error| EditFault::system("write", error))
+        outcome.map_err(|error| EditErrorKind::system("write", error))
     }
 }
 
 impl Hidden<'_> {
     /// What could undo an edit of the old file has nothing to undo in the new one.
-    pub(crate) fn take_place_of_edited(self) -> Result<(), EditFault> {
+    pub(crate) fn take_place_of_edited(self) -> Result<(), EditErrorKind> {
         let (disk, target) = (self.disk(), self.target().to_path_buf());
         self.take_place()?;
         undo::forget(disk, &target);
@@ -349,11 +349,11 @@ impl TensorWriter<'_, '_> {
     /// Writes the next bytes of the tensor.
     ///
     /// # Errors
-    /// [`EditFault::TooManyBytes`] when it takes fewer, and then nothing is written; those of the system.
+    /// [`EditErrorKind::TooManyBytes`] when it takes fewer, and then nothing is written; those of the system.
     pub fn write_bytes(&mut self, bytes: &[u8]) -> Result<(), EditError> {
         let (left, given) = (self.remaining(), bytes.len() as u64);
         if given > left {
-            return Err(self.fault(|name| EditFault::TooManyBytes { name, left, given }));
+            return Err(self.fault(|name| EditErrorKind::TooManyBytes { name, left, given }));
         }
         let place = self.place();
         self.file.write_at(place.begin + place.written, bytes).map_err(|fault| self.file.fault(fault))?;
@@ -366,12 +366,12 @@ impl TensorWriter<'_, '_> {
     /// Writes the next elements of the tensor, with the low byte first on every machine.
     ///
     /// # Errors
-    /// [`EditFault::WrongDtype`] when it has others; otherwise as [`write_bytes`](Self::write_bytes).
+    /// [`EditErrorKind::WrongDtype`] when it has others; otherwise as [`write_bytes`](Self::write_bytes).
     pub fn write_values<T: Native>(&mut self, values: &[T]) -> Result<(), EditError> {
         let (left, given) = (self.remaining(), size_of_val(values) as u64);
         self.check_dtype::<T>()?;
         if given > left {
-            return Err(self.fault(|name| EditFault::TooManyBytes { name, left, given }));
+            return Err(self.fault(|name| EditErrorKind::TooManyBytes { name, left, given }));
         }
         let mut parts = parts(values);
         loop {
@@ -386,7 +386,7 @@ impl TensorWriter<'_, '_> {
         self.file.places.get(self.index).copied().unwrap_or_default()
     }
 
-    fn fault(&self, fault: impl FnOnce(String) -> EditFault) -> EditError {
+    fn fault(&self, fault: impl FnOnce(String) -> EditErrorKind) -> EditError {
         let name = self.file.tensors.get(self.index).map_or("", TensorSpec::name);
         self.file.fault(fault(name.into()))
     }
@@ -395,7 +395,7 @@ impl TensorWriter<'_, '_> {
     fn check_dtype<T: Native>(&self) -> Result<(), EditError> {
         match self.file.tensors.get(self.index).map(TensorSpec::dtype) {
             Some(dtype) if dtype != T::DTYPE => {
-                Err(self.fault(|name| EditFault::WrongDtype { name, dtype, given: T::DTYPE }))
+                Err(self.fault(|name| EditErrorKind::WrongDtype { name, dtype, given: T::DTYPE }))
             }
             _ => Ok(()),
         }
@@ -406,7 +406,7 @@ impl TensorWriter<'_, '_> {
         let (left, given) = (self.remaining(), len as u64);
         let Place { written, len: needed, .. } = self.place();
         match given {
-            _ if given > left => Err(self.fault(|name| EditFault::TooManyBytes { name, left, given })),
+            _ if given > left => Err(self.fault(|name| EditErrorKind::TooManyBytes { name, left, given })),
             _ if given < left => Err(self.fault(|name| missing(&name, written + given, needed))),
             _ => Ok(self),
         }
@@ -432,14 +432,14 @@ impl fmt::Debug for TensorWriter<'_, '_> {
     }
 }
 
-fn missing(name: &str, given: u64, needed: u64) -> EditFault {
-    EditFault::MissingBytes { name: name.into(), given, needed }
+fn missing(name: &str, given: u64, needed: u64) -> EditErrorKind {
+    EditErrorKind::MissingBytes { name: name.into(), given, needed }
 }
 
 fn places(plan: &FilePlan<'_>) -> Vec<Place> {
     let mut places = vec![Place::default(); plan.spec().tensors().len()];
     for tensor in plan.tensors() {
-        let Content::Tensor { index, .. } = tensor.content else { continue };
+        let PlannedContent::Tensor { index, .. } = tensor.content else { continue };
         if let Some(place) = places.get_mut(index) {
             *place = Place { begin: plan.data_start() + tensor.begin, len: tensor.byte_len(), written: 0 };
         }
@@ -448,11 +448,11 @@ fn places(plan: &FilePlan<'_>) -> Vec<Place> {
 }
 
 /// With the name of what is wrong.
-pub(crate) fn named(error: SpecError, spec: &FileSpec<'_>) -> EditFault {
-    let name = match error.which {
-        Which::Tensor(index) => spec.tensors().get(index).map(TensorSpec::name),
-        Which::Key(index) => spec.metadata().and_then(|pairs| pairs.get(index)).map(|&(key, _)| key),
-        Which::File => None,
+pub(crate) fn named(error: SpecError, spec: &FileSpec<'_>) -> EditErrorKind {
+    let name = match error.part {
+        SpecPart::Tensor(index) => spec.tensors().get(index).map(TensorSpec::name),
+        SpecPart::Key(index) => spec.metadata().and_then(|pairs| pairs.get(index)).map(|&(key, _)| key),
+        SpecPart::File => None,
     };
-    EditFault::Spec { error, name: name.unwrap_or("").into() }
+    EditErrorKind::Spec { error, name: name.unwrap_or("").into() }
 }

@@ -58,13 +58,13 @@ pub fn read_digits<S: ReadAt>(
     // Where it is: taken out, it would be on the stack twice.
     let Ok(network) = &mut opened else { return opened.map(drop) };
     sink.event(&place.event(network.summary()));
-    read_all(network, sink, observer)?.end(sink);
+    read_to_end(network, sink, observer)?.end(sink);
     sink.event(&Event::Storage { bytes: reads.bytes(), reads: reads.calls() });
     Ok(())
 }
 
 #[inline(never)] // its memory is not yet there while the network is opened
-fn read_all<S: ReadAt>(
+fn read_to_end<S: ReadAt>(
     network: &mut Network<'_, S>,
     sink: &mut impl Sink,
     observer: &mut impl Observer,

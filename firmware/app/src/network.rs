@@ -4,7 +4,7 @@ use crate::digits::{Image, PIXELS};
 use crate::failure::{Difference, Failure, Form};
 use crate::storage::{Counted, Reads};
 use embedded_safetensors::{
-    Dtype, Model, ReadAt, ReadError, Shape, io::FileLen, query::Wanted, validate::Summary,
+    Dtype, Model, ReadAt, ReadError, Shape, io::FileLen, query::Query, validate::Summary,
 };
 
 /// How many digits there are.
@@ -71,7 +71,7 @@ impl Default for Memory {
 }
 
 /// A layer's tensors, found.
-type Layer = [Wanted<'static>; 2];
+type Layer = [Query<'static>; 2];
 
 /// The network, in a storage.
 ///
@@ -99,8 +99,7 @@ impl<'r, S: ReadAt> Network<'r, S> {
             error => Failure::of_read(error, reads.last_at()),
         };
         let model = Model::open(Counted::new(storage, reads), &mut window).map_err(failed)?;
-        let layers =
-            TENSORS.each_ref().map(|layer| layer.each_ref().map(|&(name, _)| Wanted::optional(name)));
+        let layers = TENSORS.each_ref().map(|layer| layer.each_ref().map(|&(name, _)| Query::optional(name)));
         let mut network = Self { model, reads, layers };
         network.model.find_all(network.layers.as_flattened_mut(), &mut window).map_err(failed)?;
         network.check()?;
@@ -119,7 +118,7 @@ impl<'r, S: ReadAt> Network<'r, S> {
         tensors.try_for_each(|((_, expected), tensor)| self.check_tensor(tensor, expected))
     }
 
-    fn check_tensor(&self, tensor: &Wanted<'static>, expected: &'static Form) -> Result<(), Difference> {
+    fn check_tensor(&self, tensor: &Query<'static>, expected: &'static Form) -> Result<(), Difference> {
         let missing =
             Difference { name: tensor.name(), at: self.summary().data_start, found: None, expected };
         let info = tensor.info().ok_or(missing)?;
@@ -180,8 +179,8 @@ fn multiply<S: ReadAt>(
     outputs: &mut [f32],
     weights: &mut [f32; PART],
 ) -> Result<(), ReadError<S::Error>> {
-    model.tensor(bias)?.values().read_exact(outputs)?;
-    let mut values = model.tensor(weight)?.values();
+    model.reader(bias)?.values().read_exact(outputs)?;
+    let mut values = model.reader(weight)?.values();
     for output in outputs {
         for inputs in inputs.chunks(PART) {
             let weights = weights.get_mut(..inputs.len()).unwrap_or_default();

@@ -55,7 +55,7 @@ impl<'a, W: WriteAt> Recording<'a, W> {
         page: &'a mut [u8],
     ) -> Result<Self, WriteError<W::Error>> {
         Ok(Self {
-            plan: FileSpec::new(&TENSORS).with_metadata(origin).in_order()?,
+            plan: FileSpec::new(&TENSORS).with_metadata(origin).plan()?,
             waiting: Some((storage, page)),
             writer: None,
             outcome: Ok(()),

@@ -202,7 +202,7 @@ fn all_failures() -> [(Failure<&'static str>, u8, &'static str); 13] {
     let missing = Difference { name: "a", at: 9, found: None, expected: &EXPECTED };
     let wide = Form::new(Dtype::F32, Shape::SCALAR);
     let names = [TensorSpec::new("a", Dtype::U8, &[]); 2];
-    let spec = FileSpec::new(&names).in_order().expect_err("a name occurs twice");
+    let spec = FileSpec::new(&names).plan().expect_err("a name occurs twice");
     [
         (ErrorKind::Utf8.at(9).into(), 1, "error[text.utf8] at byte 9: the header is not valid UTF-8"),
         (Failure::NoModel("no card"), 2, "error: no card"),

@@ -1,7 +1,7 @@
 //! The table of partitions, and the file in one of them.
 
 use core::fmt;
-use embedded_safetensors::io::{FlashError, FlashFile};
+use embedded_safetensors::io::{NorError, NorFile};
 use esp_bootloader_esp_idf::partitions::{
     Error, FlashRegion, NorFlashRegion, PARTITION_TABLE_MAX_LEN, read_partition_table,
 };
@@ -17,7 +17,7 @@ pub enum Trouble {
     /// The partition cannot be read as it is.
     Encrypted,
     /// Reading fails.
-    Flash(FlashError<Error>),
+    Flash(NorError<Error>),
 }
 
 impl fmt::Display for Trouble {
@@ -46,8 +46,8 @@ pub fn find<'f, 'd>(
 /// The file that begins where the partition begins.
 pub fn file<'r, 'f, 'd>(
     region: &'r mut FlashRegion<'f, 'd>,
-) -> Result<FlashFile<NorFlashRegion<'r, 'f, 'd>>, Trouble> {
-    region.as_nor_flash().map(FlashFile::new).map_err(|_| Trouble::Encrypted)
+) -> Result<NorFile<NorFlashRegion<'r, 'f, 'd>>, Trouble> {
+    region.as_nor_flash().map(NorFile::new).map_err(|_| Trouble::Encrypted)
 }
 
 /// How much flash there is.

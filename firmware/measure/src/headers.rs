@@ -3,23 +3,23 @@
 use embedded_safetensors::{
     Error, View,
     header::{Entries, Event, HeaderParser, Item},
-    validate::{DuplicateCheck, HeaderCheck, Progress, Slot},
+    validate::{DuplicateFinder, Progress, SortSlot, Validator},
 };
 
 /// As if the file lay on a card and were read through a small buffer.
 const WINDOW: usize = 64;
 
 /// Open-and-validate: how many tensors, or the error.
-pub fn validate(file: &[u8], file_len: u64, slots: &mut [Slot]) -> Result<u64, Error> {
-    let mut check = HeaderCheck::new(Some(file_len), slots);
+pub fn validate(file: &[u8], file_len: u64, slots: &mut [SortSlot]) -> Result<u64, Error> {
+    let mut check = Validator::new(Some(file_len), slots);
     passes(file, |window| check.push(window))?;
     check.end_of_input()?;
     Ok(check.summary().map_or(0, |summary| summary.tensors))
 }
 
 /// Whether all names differ.
-pub fn find_duplicates(file: &[u8], slots: &mut [Slot], text: &mut [u8]) -> Result<bool, Error> {
-    let mut check = DuplicateCheck::new([1, 2], slots, text);
+pub fn find_duplicates(file: &[u8], slots: &mut [SortSlot], text: &mut [u8]) -> Result<bool, Error> {
+    let mut check = DuplicateFinder::new([1, 2], slots, text);
     passes(file, |window| check.push(window))
 }
 

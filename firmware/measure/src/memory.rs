@@ -3,7 +3,7 @@
 use crate::network::{NAMES, WANTED};
 use crate::write::Order;
 use board::MEMORY;
-use embedded_safetensors::{query::Wanted, validate::Slot};
+use embedded_safetensors::{query::Query, validate::SortSlot};
 
 const HEAP: usize = MEMORY + 0x00c0_0000;
 const FLASH: usize = MEMORY + 0x00e0_0000;
@@ -44,22 +44,22 @@ fn lend(place: usize, len: usize) -> &'static mut [u8] {
 }
 
 /// Memory for so many slots.
-pub fn slots(count: usize) -> &'static mut [Slot] {
-    let first = SLOTS as *mut Slot;
+pub fn slots(count: usize) -> &'static mut [SortSlot] {
+    let first = SLOTS as *mut SortSlot;
     for index in 0..count {
         // SAFETY: aligned memory of the machine that nothing else uses.
-        unsafe { first.wrapping_add(index).write(Slot::EMPTY) }
+        unsafe { first.wrapping_add(index).write(SortSlot::EMPTY) }
     }
     // SAFETY: just written; each program asks for it once.
     unsafe { core::slice::from_raw_parts_mut(first, count) }
 }
 
 /// Memory for what a search finds.
-pub fn wanted() -> &'static mut [Wanted<'static>; WANTED] {
-    let place = NAMED as *mut [Wanted<'static>; WANTED];
+pub fn wanted() -> &'static mut [Query<'static>; WANTED] {
+    let place = NAMED as *mut [Query<'static>; WANTED];
     // SAFETY: aligned memory of the machine that nothing else uses; asked for once.
     unsafe {
-        place.write(NAMES.map(Wanted::optional));
+        place.write(NAMES.map(Query::optional));
         &mut *place
     }
 }

@@ -3,7 +3,7 @@
 use crate::frame::{Job, Step};
 use crate::memory;
 use board::{Broken, Card};
-use embedded_safetensors::{Model, ReadAt, ReadError, TensorReader, query::Wanted, slice::AxisRange};
+use embedded_safetensors::{Model, ReadAt, ReadError, TensorReader, query::Query, slice::AxisRange};
 
 /// One sector of a card: the window of the header, then the buffer of the data.
 const BLOCK: usize = 512;
@@ -39,7 +39,7 @@ pub struct Network {
     /// Has the job's file.
     pub card: Card,
     /// By their names.
-    pub wanted: &'static mut [Wanted<'static>; WANTED],
+    pub wanted: &'static mut [Query<'static>; WANTED],
 }
 
 impl Network {
@@ -54,7 +54,7 @@ impl Network {
 #[inline(always)]
 pub fn open_find_read(
     job: &mut Job<Network>,
-    read: impl FnOnce(&mut Model<&mut Card>, &Wanted<'_>, &mut [u8]) -> Outcome,
+    read: impl FnOnce(&mut Model<&mut Card>, &Query<'_>, &mut [u8]) -> Outcome,
 ) -> Option<u32> {
     let Network { card, wanted } = &mut job.lent;
     *card = Card::new(job.file);
@@ -76,8 +76,8 @@ pub type Outcome = Result<u32, ReadError<Broken>>;
 
 /// Chunk by chunk.
 #[inline(never)]
-pub fn stream(model: &mut Model<&mut Card>, tensor: &Wanted<'_>, block: &mut [u8]) -> Outcome {
-    read_chunks(model.tensor(tensor)?, block)
+pub fn stream(model: &mut Model<&mut Card>, tensor: &Query<'_>, block: &mut [u8]) -> Outcome {
+    read_chunks(model.reader(tensor)?, block)
 }
 
 /// Reads all of a tensor, chunk by chunk. Inlined, so that it takes no stack of its own.
@@ -92,10 +92,10 @@ pub fn read_chunks<S: ReadAt<Error = Broken>>(mut reader: TensorReader<'_, S>, w
 
 /// Row by row, as `f32`.
 #[inline(never)]
-pub fn read_rows(model: &mut Model<&mut Card>, tensor: &Wanted<'_>, _: &mut [u8]) -> Outcome {
+pub fn read_rows(model: &mut Model<&mut Card>, tensor: &Query<'_>, _: &mut [u8]) -> Outcome {
     let count = tensor.info().and_then(|info| info.shape().dims().first().copied()).unwrap_or(0);
     let mut row = [0f32; ROW];
-    let mut rows = model.tensor(tensor)?.rows(0..count)?;
+    let mut rows = model.reader(tensor)?.rows(0..count)?;
     let mut values = 0usize;
     while rows.remaining() > 0 {
         rows.read_exact(&mut row)?;
@@ -106,10 +106,10 @@ pub fn read_rows(model: &mut Model<&mut Card>, tensor: &Wanted<'_>, _: &mut [u8]
 
 /// Every second of its rows, the first half of each, as `f32`.
 #[inline(never)]
-pub fn read_slice(model: &mut Model<&mut Card>, tensor: &Wanted<'_>, _: &mut [u8]) -> Outcome {
+pub fn read_slice(model: &mut Model<&mut Card>, tensor: &Query<'_>, _: &mut [u8]) -> Outcome {
     let mut part = [0f32; ROW];
     let ranges = [AxisRange::ALL.step_by(2), (..ROW as u64 / 2).into()];
-    let mut slice = model.tensor(tensor)?.slice(&ranges)?.values();
+    let mut slice = model.reader(tensor)?.slice(&ranges)?.values();
     let mut values = 0usize;
     while let part @ [_, ..] = slice.read(&mut part)? {
         values += core::hint::black_box(part).len();

@@ -3,7 +3,7 @@
 use crate::write::Order;
 use embedded_safetensors::{
     WriteAt, WriteError,
-    io::FlashFile,
+    io::NorFile,
     write::{FileSpec, Writer},
 };
 use embedded_storage::nor_flash::{ErrorType, NorFlash, NorFlashErrorKind, ReadNorFlash};
@@ -18,10 +18,10 @@ fn record<S: WriteAt>(
     file: &[u8],
     order: &mut Order,
 ) -> Result<u64, WriteError<S::Error>> {
-    let plan = spec.sorted(order)?;
+    let plan = spec.plan_sorted(order)?;
     let mut buffer = [0; BUFFER];
     let mut recorder = Writer::record(storage, plan, &mut buffer)?;
-    while let Some(due) = recorder.due() {
+    while let Some(due) = recorder.next_tensor() {
         let at = recorder.position();
         let len = due.remaining.min(20);
         let now = file.get(at as usize..at.wrapping_add(len) as usize).ok_or(WriteError::Full { at })?;
@@ -33,7 +33,7 @@ fn record<S: WriteAt>(
 
 /// Records the file in the machine's flash, and says how long it was, if it is there.
 pub fn record_file(spec: FileSpec<'static>, file: &[u8], flash: &mut [u8], order: &mut Order) -> Option<u32> {
-    let len = record(FlashFile::new(Flash(flash)), spec, file, order).ok()?;
+    let len = record(NorFile::new(Flash(flash)), spec, file, order).ok()?;
     (flash.get(..len as usize)? == file).then_some(len as u32)
 }
 

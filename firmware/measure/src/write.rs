@@ -50,9 +50,9 @@ fn write(
     file: &'static [u8],
     order: &mut Order,
 ) -> Result<u64, WriteError<ErrorKind>> {
-    let plan = spec.sorted(order)?;
+    let plan = spec.plan_sorted(order)?;
     let mut writer = Writer::new(Wire::new(file), plan, &mut [0; WINDOW])?;
-    while let Some(due) = writer.due() {
+    while let Some(due) = writer.next_tensor() {
         let at = writer.position();
         let len = due.remaining.min(WINDOW as u64);
         let now = file.get(at as usize..at.wrapping_add(len) as usize).ok_or(WriteError::Full { at })?;

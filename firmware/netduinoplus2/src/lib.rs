@@ -8,7 +8,7 @@ pub mod log;
 use app::Failure;
 use board::Board;
 use core::ops::Range;
-use embedded_safetensors::io::FlashError;
+use embedded_safetensors::io::NorError;
 use embedded_storage::nor_flash::NorFlashErrorKind;
 use flash::Mapped;
 use log::Log;
@@ -31,7 +31,7 @@ const LIMIT: u32 = 16 << 10;
 const BOARD: Board = Board { name: "netduinoplus2", cpu: "Cortex-M4F", flash: FLASH_LEN, ram: RAM };
 
 /// What the flash can fail with.
-pub type Trouble = FlashError<NorFlashErrorKind>;
+pub type Trouble = NorError<NorFlashErrorKind>;
 
 /// Runs a program with the flash, as [`Board::run`] does, and tells what it fails with.
 pub fn run(program: impl FnOnce(&mut Log, Mapped) -> Result<(), Failure<Trouble>>) -> ! {

@@ -25,7 +25,7 @@ use cortex_m_rt::entry;
 use defmt_rtt as _;
 use embassy_nrf::config::Config;
 use embassy_nrf::nvmc::{FLASH_SIZE, Nvmc};
-use embedded_safetensors::io::{FlashError, FlashFile};
+use embedded_safetensors::io::{NorError, NorFile};
 use stop::stop;
 
 const RAM: u32 = 256 * 1024;
@@ -35,7 +35,7 @@ const FLASH: u32 = FLASH_SIZE as u32;
 /// What `memory.x` leaves of the flash.
 const MODEL: Range<u32> = 0x4_0000..FLASH;
 
-type Trouble = FlashError<embassy_nrf::nvmc::Error>;
+type Trouble = NorError<embassy_nrf::nvmc::Error>;
 
 #[entry]
 fn main() -> ! {
@@ -50,5 +50,5 @@ fn main() -> ! {
 
 fn run(flash: Nvmc<'_>, sink: &mut impl Sink) -> Result<(), Failure<Trouble>> {
     let place = Place { name: "flash at 0x00040000", ram: RAM };
-    read_digits(&place, FlashFile::partition(flash, MODEL), sink, &mut ())
+    read_digits(&place, NorFile::partition(flash, MODEL), sink, &mut ())
 }

@@ -16,7 +16,7 @@ use crate::siblings::{Folders, must_be_whole};
 use crate::text::{numbered, quoted, shown_text};
 use crate::work::Work;
 use embedded_safetensors::write::Placement;
-use safetensors_files::{Draft, Saved};
+use safetensors_files::{ModelEditor, SaveMethod};
 use std::io::{self, BufWriter, Write};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -124,7 +124,7 @@ impl Run for Pack {
             return done.tell(Some(self.edit_in_place(output)?));
         }
         self.make(&contents, layout, &models)?;
-        done.tell(Some(Saved::Copied))
+        done.tell(Some(SaveMethod::Copied))
     }
 }
 
@@ -174,19 +174,19 @@ impl Pack {
         product.finish()
     }
 
-    fn edit_in_place(&self, path: &Path) -> Result<Saved, Complaint> {
+    fn edit_in_place(&self, path: &Path) -> Result<SaveMethod, Complaint> {
         if is_sharded(path) || !path.is_file() {
             return Err(Complaint::usage("--in-place edits one file"));
         }
-        let mut draft = Draft::open(path)?;
-        draft.rename_all(|name| self.edits.new_name(name))?;
+        let mut editor = ModelEditor::open(path)?;
+        editor.rename_all(|name| self.edits.new_name(name))?;
         if self.edits.clear_metadata {
-            draft.clear_metadata();
+            editor.clear_metadata();
         }
-        self.edits.unset.iter().for_each(|key| drop(draft.remove_metadata(key)));
-        self.edits.set.iter().for_each(|(key, value)| draft.set_metadata(key, value));
+        self.edits.unset.iter().for_each(|key| drop(editor.remove_metadata(key)));
+        self.edits.set.iter().for_each(|(key, value)| editor.set_metadata(key, value));
         let mut work = None;
-        let saved = draft.save_watched(path, &mut |done, total| {
+        let saved = editor.save_watched(path, &mut |done, total| {
             let work = work.get_or_insert_with(|| Work::new("packing", total));
             if work.reach(done).is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         })?;
@@ -197,7 +197,7 @@ impl Pack {
 /// Waits for the end of an edit in place that has the header of this file half written, or puts the old header back if it was interrupted.
 fn repair(path: &Path) -> Result<(), Complaint> {
     if is_interrupted(path) {
-        Draft::open(path)?;
+        ModelEditor::open(path)?;
         let path = shown_text(&path.to_string_lossy());
         complain(format_args!("{path}: its header was half written by an edit, and is whole again"));
     }
@@ -214,7 +214,7 @@ struct Done<'d> {
 }
 
 impl Done<'_> {
-    fn tell(&self, saved: Option<Saved>) -> Outcome {
+    fn tell(&self, saved: Option<SaveMethod>) -> Outcome {
         match self.command.output.as_deref() {
             // The file goes to standard output.
             Some(output) if output.as_os_str() == "-" && !self.command.dry_run => {
@@ -227,24 +227,24 @@ impl Done<'_> {
     }
 
     /// After an edit in place there is more room than the new header needs.
-    fn file_len(&self, saved: Option<Saved>) -> u64 {
+    fn file_len(&self, saved: Option<SaveMethod>) -> u64 {
         let on_disk = || std::fs::metadata(self.command.target()).ok().map(|there| there.len());
         saved.and_then(|_| on_disk()).unwrap_or(self.bytes)
     }
 
     /// An edit in place leaves padding where it is.
-    fn left_out(&self, saved: Option<Saved>) -> Padding {
-        if saved == Some(Saved::InPlace) { Padding::default() } else { self.padding }
+    fn left_out(&self, saved: Option<SaveMethod>) -> Padding {
+        if saved == Some(SaveMethod::InPlace) { Padding::default() } else { self.padding }
     }
 
-    fn print(&self, saved: Option<Saved>) -> Result<(), Complaint> {
+    fn print(&self, saved: Option<SaveMethod>) -> Result<(), Complaint> {
         let mut out = BufWriter::new(io::stdout().lock());
         let tensors = numbered(self.lines.len() as u64, "tensor");
         let how = match saved {
             None => ", but nothing is written",
-            Some(Saved::InPlace) => ", edited in place",
-            Some(Saved::Copied) if self.command.in_place => ", written anew: the header has no room",
-            Some(Saved::Copied) => "",
+            Some(SaveMethod::InPlace) => ", edited in place",
+            Some(SaveMethod::Copied) if self.command.in_place => ", written anew: the header has no room",
+            Some(SaveMethod::Copied) => "",
         };
         let target = match self.command.output {
             None if !self.command.in_place => String::new(),
@@ -291,14 +291,15 @@ impl Done<'_> {
         table
     }
 
-    fn print_json(&self, saved: Option<Saved>) -> Result<(), Complaint> {
+    fn print_json(&self, saved: Option<SaveMethod>) -> Result<(), Complaint> {
         let object = Object::new().flag("ok", true);
         let output = json::quoted(&self.command.target().to_string_lossy());
         let is_none = self.command.output.is_none() && !self.command.in_place;
         let object = object.raw("output", if is_none { "null" } else { &output });
         let object = object.number("tensors", self.lines.len() as u64).number("bytes", self.file_len(saved));
         let object = object.number("padding_left_out", self.left_out(saved).tensors);
-        let object = object.flag("written", saved.is_some()).flag("in_place", saved == Some(Saved::InPlace));
+        let object =
+            object.flag("written", saved.is_some()).flag("in_place", saved == Some(SaveMethod::InPlace));
         let object = match saved {
             None => object.raw("plan", &json::array(self.lines.iter().map(line))),
             Some(_) => object,

@@ -144,12 +144,12 @@ impl Plan {
         if wishes.bits {
             plan.tensors.iter_mut().for_each(|tensor| tensor.array.dtype = bits_of(tensor.array.dtype));
         }
-        plan.check_names().map_err(about)?;
+        plan.validate_names().map_err(about)?;
         plan.check_output(Kind::of_output(output)?).map_err(about)?;
         Ok(plan)
     }
 
-    fn check_names(&self) -> Result<(), String> {
+    fn validate_names(&self) -> Result<(), String> {
         let mut seen = HashSet::new();
         match self.tensors.iter().find(|tensor| !seen.insert(&tensor.array.name)) {
             Some(twice) => Err(format!("there would be two tensors {}", quoted(&twice.array.name))),

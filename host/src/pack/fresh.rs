@@ -3,7 +3,7 @@
 use super::write::{put_header, refusal};
 use crate::complaint::Complaint;
 use crate::product::Product;
-use embedded_safetensors::write::{Content, FileSpec, TensorSpec};
+use embedded_safetensors::write::{FileSpec, PlannedContent, TensorSpec};
 use std::ops::Range;
 use std::path::Path;
 
@@ -30,11 +30,11 @@ impl<'p> Fresh<'p> {
     ) -> Result<Self, Complaint> {
         let mut memory = vec![0; spec.tensors().len() + spec.metadata().map_or(0, <[_]>::len)];
         let name = |index: usize| spec.tensors().get(index).map(TensorSpec::name);
-        let plan = spec.sorted(&mut memory).map_err(|error| refusal(error, &name, path))?;
+        let plan = spec.plan_sorted(&mut memory).map_err(|error| refusal(error, &name, path))?;
         put_header(&plan, product)?;
         let places = plan.tensors().filter_map(|tensor| match tensor.content {
-            Content::Tensor { index, .. } => Some((index, tensor.begin..tensor.end)),
-            Content::Padding { .. } => None,
+            PlannedContent::Tensor { index, .. } => Some((index, tensor.begin..tensor.end)),
+            PlannedContent::Padding { .. } => None,
         });
         let (data_start, file_len, places) = (plan.data_start(), plan.file_len(), places.collect());
         Ok(Self { product, path, data_start, file_len, places, at: data_start })

@@ -6,7 +6,7 @@ use crate::product::Product;
 use crate::text::quoted;
 use crate::work::Work;
 use embedded_safetensors::write::{
-    Content, FilePlan, FileSpec, Placement, SpecError, SpecFault, TensorSpec, Which,
+    FilePlan, FileSpec, Placement, PlannedContent, SpecError, SpecErrorKind, SpecPart, TensorSpec,
 };
 use std::io;
 use std::path::Path;
@@ -47,23 +47,23 @@ fn planned<R>(
     let name = |index: usize| contents.entries.get(index).map(|entry| entry.name.as_str());
     let refused = |error| refusal(error, &name, output);
     if layout.is_canonical {
-        see(&spec.sorted(&mut memory).map_err(refused)?)
+        see(&spec.plan_sorted(&mut memory).map_err(refused)?)
     } else {
-        see(&spec.as_given(&mut memory).map_err(refused)?)
+        see(&spec.plan_as_given(&mut memory).map_err(refused)?)
     }
 }
 
 /// Says it of the tensor that it is about, whose name `name` knows.
 pub fn refusal<'n>(error: SpecError, name: &dyn Fn(usize) -> Option<&'n str>, output: &Path) -> Complaint {
-    let name = match error.which {
-        Which::Tensor(index) => name(index).map(quoted),
-        Which::Key(_) | Which::File => None,
+    let name = match error.part {
+        SpecPart::Tensor(index) => name(index).map(quoted),
+        SpecPart::Key(_) | SpecPart::File => None,
     };
-    let sentence = match (name, error.fault) {
-        (Some(name), SpecFault::Reserved) if name == "\"__metadata__\"" => {
+    let sentence = match (name, error.kind) {
+        (Some(name), SpecErrorKind::Reserved) if name == "\"__metadata__\"" => {
             format!("no tensor can be called {name}")
         }
-        (Some(name), SpecFault::Reserved) => {
+        (Some(name), SpecErrorKind::Reserved) => {
             format!("no tensor of a file that is padded can be called {name}")
         }
         (Some(name), fault) => format!("tensor {name}: {fault}"),
@@ -86,8 +86,8 @@ pub fn plan<'c, 'm>(
 ) -> Result<(u64, Vec<Line<'c, 'm>>), Complaint> {
     planned(contents, layout, output, |plan| {
         let lines = plan.tensors().map(|tensor| match tensor.content {
-            Content::Tensor { index, .. } => (contents.entries.get(index), tensor.begin, tensor.end),
-            Content::Padding { .. } => (None, tensor.begin, tensor.end),
+            PlannedContent::Tensor { index, .. } => (contents.entries.get(index), tensor.begin, tensor.end),
+            PlannedContent::Padding { .. } => (None, tensor.begin, tensor.end),
         });
         Ok((plan.file_len(), lines.collect()))
     })
@@ -109,11 +109,11 @@ pub fn write(
         let mut buffer = vec![0; PIECE];
         for tensor in plan.tensors() {
             match tensor.content {
-                Content::Tensor { index, .. } => match contents.entries.get(index) {
+                PlannedContent::Tensor { index, .. } => match contents.entries.get(index) {
                     Some(entry) => copy_tensor(entry, &mut buffer, work, &mut |piece| product.put(piece))?,
                     None => return Err(Complaint::about(path, "its plan has a tensor that is not there")),
                 },
-                Content::Padding { .. } => put_zeros(tensor.byte_len(), product)?,
+                PlannedContent::Padding { .. } => put_zeros(tensor.byte_len(), product)?,
             }
         }
         Ok(plan.file_len())

@@ -77,7 +77,7 @@ fn opened(folder: &Path) -> Outcome<Vec<Value>> {
     let mut tensors = Vec::new();
     for tensor in model.tensors() {
         let mut bytes = vec![0; usize::try_from(tensor.byte_len())?];
-        let sum: u64 = tensor.reader().read_all(&mut bytes)?.iter().map(|&byte| u64::from(byte)).sum();
+        let sum: u64 = tensor.reader().read_to_end(&mut bytes)?.iter().map(|&byte| u64::from(byte)).sum();
         let shard = model.index().shard_of(tensor.name());
         tensors.push((tensor.name(), json!([tensor.name(), shard, tensor.byte_len(), sum])));
     }

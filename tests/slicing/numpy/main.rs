@@ -78,7 +78,7 @@ impl Question {
                 let mut reader = tensor.reader().slice(&self.ranges).expect("as planned");
                 let len = reader.byte_len().expect("whole bytes");
                 let mut bytes = vec![0; usize::try_from(len).expect("it is small")];
-                assert_eq!(reader.read_all(&mut bytes).map(<[u8]>::len), Ok(bytes.len()));
+                assert_eq!(reader.read_to_end(&mut bytes).map(<[u8]>::len), Ok(bytes.len()));
                 bytes
             }
             2 => in_chunks(tensor.reader().slice(&self.ranges).expect("as planned"), &mut random),
@@ -86,7 +86,7 @@ impl Question {
                 let storage = Storage::new(file, Plan { reads: Reads::Random(number), ..Plan::default() });
                 let mut model = Model::open(&storage, &mut [0; 256]).expect("it is sound");
                 let found = model.find("t", &mut [0; 256]).expect("it can be read").expect("it is there");
-                let reader = model.tensor(&found).and_then(|tensor| tensor.slice(&self.ranges));
+                let reader = model.reader(&found).and_then(|tensor| tensor.slice(&self.ranges));
                 in_chunks(reader.expect("as planned"), &mut random)
             }
         }

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::{env, fs, process, thread};
 
-use embedded_safetensors::{Error, FileModel, MappedModel, file::FileFault};
-use safetensors_files::{Draft, EditError, EditFault};
+use embedded_safetensors::{Error, FileModel, MappedModel, file::FileErrorKind};
+use safetensors_files::{EditError, EditErrorKind, ModelEditor};
 
 use super::{Api, Case};
 use vectors::table::Tensor;
@@ -12,7 +12,7 @@ use vectors::table::Tensor;
 pub const APIS: [Api; 3] = [
     Api { name: "FileModel", lacks: &[], read: |case, _| at_a_path(case, |path| open(case, path)) },
     Api { name: "MappedModel", lacks: &[], read: |case, _| at_a_path(case, |path| map(case, path)) },
-    Api { name: "Draft", lacks: &[], read: |case, _| at_a_path(case, |path| draft(case, path)) },
+    Api { name: "ModelEditor", lacks: &[], read: |case, _| at_a_path(case, |path| draft(case, path)) },
 ];
 
 fn at_a_path(case: &Case<'_>, read: impl FnOnce(&Path) -> Result<(), EditError>) -> Result<(), Error> {
@@ -20,8 +20,8 @@ fn at_a_path(case: &Case<'_>, read: impl FnOnce(&Path) -> Result<(), EditError>)
     fs::write(&path, case.file).expect("the folder for temporary files can be written");
     let outcome = read(&path);
     fs::remove_file(&path).expect("it was written");
-    outcome.map_err(|error| match error.fault() {
-        EditFault::File(FileFault::Format(error) | FileFault::Twice { error, .. }) => *error,
+    outcome.map_err(|error| match error.kind() {
+        EditErrorKind::File(FileErrorKind::Format(error) | FileErrorKind::Twice { error, .. }) => *error,
         fault => panic!("{fault:?}"),
     })
 }
@@ -45,7 +45,7 @@ fn open(case: &Case<'_>, path: &Path) -> Result<(), EditError> {
     for tensor in case.tensors() {
         let mut buffer = vec![0; case.bytes(tensor).len()];
         let found = model.find(&tensor.name).expect("it is sound").expect("it is there");
-        assert_eq!(found.reader().read_all(&mut buffer).expect("it can be read"), case.bytes(tensor));
+        assert_eq!(found.reader().read_to_end(&mut buffer).expect("it can be read"), case.bytes(tensor));
     }
     Ok(())
 }
@@ -63,7 +63,7 @@ fn map(case: &Case<'_>, path: &Path) -> Result<(), EditError> {
 }
 
 fn draft(case: &Case<'_>, path: &Path) -> Result<(), EditError> {
-    let draft = Draft::open(path)?;
+    let draft = ModelEditor::open(path)?;
     assert_eq!(draft.tensors().count(), case.tensors().len());
     case.has_pairs(Some(draft.metadata()).filter(|_| has_metadata(case)));
     Ok(())

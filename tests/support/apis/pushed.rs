@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use embedded_safetensors::{
     Error,
     header::{Entries, Item},
-    stream::{Receiver, Routed, Router, bind},
+    stream::{Receiver, Router, RouterEvent, Target},
 };
 
 use super::{Api, Case, Lack, lend};
@@ -19,7 +19,7 @@ use crate::split::Split;
 const OF_EVENTS: &[Lack] = &[Lack::Names, Lack::Keys, Lack::Layout, Lack::Length, Lack::Tensors];
 
 pub const APIS: [Api; 5] = [
-    Api { name: "HeaderCheck and DuplicateCheck", lacks: &[Lack::Length], read: check },
+    Api { name: "Validator and DuplicateFinder", lacks: &[Lack::Length], read: check },
     Api { name: "HeaderParser", lacks: OF_EVENTS, read: parse },
     Api {
         name: "Entries",
@@ -76,12 +76,13 @@ fn list(case: &Case<'_>, random: &mut Random) -> Result<(), Error> {
 fn receive(case: &Case<'_>, random: &mut Random) -> Result<(), Error> {
     let mut buffers: Vec<_> = case.flat().map(|tensor| vec![0; case.bytes(tensor).len()]).collect();
     let names = case.flat().map(|tensor| &tensor.name[..]);
-    let bindings: Vec<_> = names.zip(&mut buffers).map(|(name, buffer)| bind(name, buffer)).collect();
-    let mut receiver = Receiver::new(bindings);
+    let targets: Vec<_> =
+        names.zip(&mut buffers).map(|(name, buffer)| Target::required(name, buffer)).collect();
+    let mut receiver = Receiver::new(targets);
     some_split(random).pieces(case.file).try_for_each(|piece| receiver.push(piece).map(drop))?;
     receiver.end_of_input()?;
-    for (binding, tensor) in receiver.bindings().iter().zip(case.flat()) {
-        assert_eq!(binding.bytes(), Some(case.bytes(tensor)), "{}", tensor.name);
+    for (target, tensor) in receiver.targets().iter().zip(case.flat()) {
+        assert_eq!(target.bytes(), Some(case.bytes(tensor)), "{}", tensor.name);
     }
     Ok(())
 }
@@ -93,9 +94,9 @@ fn route(case: &Case<'_>, random: &mut Random) -> Result<(), Error> {
     for mut piece in some_split(random).pieces(case.file) {
         loop {
             match router.next(&mut piece)? {
-                Routed::NeedInput | Routed::End => break,
-                Routed::Header => {}
-                Routed::Data { tensor, offset, bytes } => {
+                RouterEvent::NeedInput | RouterEvent::End => break,
+                RouterEvent::Header => {}
+                RouterEvent::Data { tensor, offset, bytes } => {
                     let known = arrived.entry(tensor.name().to_owned()).or_default();
                     assert_eq!(known.len() as u64, offset, "{}", tensor.name());
                     known.extend(bytes);

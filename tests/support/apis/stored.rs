@@ -1,8 +1,8 @@
 //! A file in storage that is read through a window.
 
 use embedded_safetensors::{
-    Error, ErrorKind, Model, ReadAt, ReadError, TensorInfo, asynch, index::Index, query::Wanted,
-    validate::Slot,
+    Error, ErrorKind, Model, ReadAt, ReadError, TensorInfo, asynch, index::Index, query::Query,
+    validate::SortSlot,
 };
 
 use super::viewed::some_slots;
@@ -27,16 +27,16 @@ pub const APIS: [Api; 10] = [
     Api { name: "Model::open, in memory", lacks: UNSORTED, read: opened::<Slice> },
     Api { name: "Model::open, own storage", lacks: UNSORTED, read: opened::<Own> },
     Api { name: "Model::open_with, own storage", lacks: UNSORTED, read: opened_with },
-    Api { name: "Model::open_sorting, own storage", lacks: UNINDEXED, read: sorted::<Own> },
+    Api { name: "Model::open_unordered, own storage", lacks: UNINDEXED, read: sorted::<Own> },
     Api {
-        name: "Model::open_sorting, a stream that seeks",
+        name: "Model::open_unordered, a stream that seeks",
         lacks: UNINDEXED,
         read: sorted::<SeekableStream>,
     },
-    Api { name: "Model::open_sorting, NOR flash", lacks: UNINDEXED, read: sorted::<Nor<4, 6>> },
+    Api { name: "Model::open_unordered, NOR flash", lacks: UNINDEXED, read: sorted::<Nor<4, 6>> },
     Api { name: "Model::open_indexed, own storage", lacks: &[Lack::Keys], read: indexed::<Own> },
     Api { name: "Model::open_indexed, in memory", lacks: &[Lack::Keys], read: indexed::<Slice> },
-    Api { name: "asynch::Model::open_sorting", lacks: UNINDEXED, read: sorted_later },
+    Api { name: "asynch::Model::open_unordered", lacks: UNINDEXED, read: sorted_later },
     Api { name: "asynch::Model::open_indexed", lacks: &[Lack::Keys], read: indexed_later },
 ];
 
@@ -65,9 +65,9 @@ fn opened<D: Door>(case: &Case<'_>, random: &mut Random) -> Result<(), Error> {
 fn opened_with(case: &Case<'_>, random: &mut Random) -> Result<(), Error> {
     let storage = storage(case, Own::READS, random);
     let mut window = vec![0; random.pick(&WINDOWS)];
-    let mut wanted = vec![Wanted::optional("no such name")];
+    let mut wanted = vec![Query::optional("no such name")];
     if case.is_valid() {
-        wanted.extend(case.flat().map(|tensor| Wanted::new(&tensor.name)));
+        wanted.extend(case.flat().map(|tensor| Query::required(&tensor.name)));
         random.shuffle(&mut wanted);
     }
     let mut model = of_file(Model::open_with(Own::source(&storage), &mut wanted, &mut window))?;
@@ -82,7 +82,7 @@ fn sorted<D: Door>(case: &Case<'_>, random: &mut Random) -> Result<(), Error> {
     let storage = storage(case, D::READS, random);
     let mut window = vec![0; random.pick(&WINDOWS)];
     let mut slots = some_slots(random);
-    let mut model = of_file(Model::open_sorting(D::source(&storage), &mut slots, &mut window))?;
+    let mut model = of_file(Model::open_unordered(D::source(&storage), &mut slots, &mut window))?;
     look(case, &mut model, &mut window, random);
     Ok(())
 }
@@ -125,8 +125,8 @@ fn look<S: ReadAt<Error: std::fmt::Debug>>(
     for info in listed.iter().flatten() {
         reads(case, model, info, random);
     }
-    let mut wanted: Vec<Wanted<'_>> = case.flat().map(|tensor| Wanted::new(&tensor.name)).collect();
-    wanted.push(Wanted::optional("no such name"));
+    let mut wanted: Vec<Query<'_>> = case.flat().map(|tensor| Query::required(&tensor.name)).collect();
+    wanted.push(Query::optional("no such name"));
     random.shuffle(&mut wanted);
     model.find_all(&mut wanted, window).expect("they are there");
     for tensor in case.flat() {
@@ -137,10 +137,10 @@ fn look<S: ReadAt<Error: std::fmt::Debug>>(
     }
     assert_eq!(model.find("no such name", window).expect("the file is valid"), None);
     let mut values = vec![0; MEMORY_OF_PAIRS * case.file.len()];
-    let pairs = model.all_metadata(&mut values, window).expect("there is room");
+    let pairs = model.metadata(&mut values, window).expect("there is room");
     case.has_pairs(pairs.map(|pairs| pairs.map(|pair| (pair.key, pair.value))));
     let mut memory = Memory::ample(case.file);
-    lists(case, &model.index(lend(&mut memory, random), window).expect("there is room"));
+    lists(case, &model.build_index(lend(&mut memory, random), window).expect("there is room"));
 }
 
 /// Nothing where a shape cannot be held.
@@ -150,7 +150,7 @@ fn list<S: ReadAt<Error: std::fmt::Debug>>(
     window: &mut [u8],
 ) -> Option<Vec<TensorInfo>> {
     let (mut tensors, mut infos) = (Vec::new(), Vec::new());
-    let outcome = model.visit(&mut vec![0; case.file.len()], window, |entry| {
+    let outcome = model.for_each(&mut vec![0; case.file.len()], window, |entry| {
         tensors.push(tensor_of(entry));
         infos.push(entry.info);
     });
@@ -172,7 +172,7 @@ fn reads<S: ReadAt<Error: std::fmt::Debug>>(
     let tensor = case.tensors().iter().find(|tensor| tensor.data_offsets == [info.begin(), info.end()]);
     let due = case.bytes(tensor.expect("it is listed"));
     let (mut found, mut buffer) = (Vec::new(), vec![0; 8 + random.below(60)]);
-    let reader = model.tensor(info).expect("it is this file's");
+    let reader = model.reader(info).expect("it is this file's");
     let mut reader = reader.aligned_to(random.pick(&[1, 2, 16, 64])).expect("a power of two");
     while let Some(chunk) = reader.next_chunk(&mut buffer).expect("it can be read") {
         found.extend_from_slice(chunk);
@@ -189,9 +189,9 @@ fn later<'s>(storage: &'s Storage<'_>, random: &mut Random) -> waiting::Source<'
 fn sorted_later(case: &Case<'_>, random: &mut Random) -> Result<(), Error> {
     let storage = storage(case, Own::READS, random);
     let mut window = vec![0; random.pick(&WINDOWS)];
-    let mut slots: Vec<Slot> = some_slots(random);
+    let mut slots: Vec<SortSlot> = some_slots(random);
     let source = later(&storage, random);
-    let mut model = of_file(finish(asynch::Model::open_sorting(source, &mut slots, &mut window)))?;
+    let mut model = of_file(finish(asynch::Model::open_unordered(source, &mut slots, &mut window)))?;
     look_later(case, &mut model, &mut window);
     Ok(())
 }
@@ -212,12 +212,12 @@ fn look_later(case: &Case<'_>, model: &mut asynch::Model<waiting::Source<'_>>, w
     for tensor in case.flat() {
         let info = finish(model.find(&tensor.name, window)).expect("it is valid").expect("it is there");
         let mut buffer = vec![0; case.bytes(tensor).len()];
-        let mut reader = model.tensor(&info).expect("it is this file's");
-        assert_eq!(finish(reader.read_all(&mut buffer)).expect("it can be read"), case.bytes(tensor));
+        let mut reader = model.reader(&info).expect("it is this file's");
+        assert_eq!(finish(reader.read_to_end(&mut buffer)).expect("it can be read"), case.bytes(tensor));
     }
     if case.is_valid() {
         let mut values = vec![0; MEMORY_OF_PAIRS * case.file.len()];
-        let pairs = finish(model.all_metadata(&mut values, window)).expect("there is room");
+        let pairs = finish(model.metadata(&mut values, window)).expect("there is room");
         case.has_pairs(pairs.map(|pairs| pairs.map(|pair| (pair.key, pair.value))));
     }
 }

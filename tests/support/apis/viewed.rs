@@ -2,8 +2,8 @@
 
 use embedded_safetensors::{
     Error, ErrorKind, View,
-    metadata::Quoted,
-    validate::{Slot, check, check_header},
+    metadata::JsonStr,
+    validate::{SortSlot, validate, validate_header},
 };
 
 use super::{Api, Case, Lack};
@@ -12,38 +12,38 @@ use vectors::table::Tensor;
 
 pub const APIS: [Api; 4] = [
     Api { name: "check", lacks: &[], read: check_all },
-    Api { name: "check_header", lacks: &[Lack::Names, Lack::Keys], read: check_once },
+    Api { name: "validate_header", lacks: &[Lack::Names, Lack::Keys], read: check_once },
     Api {
         name: "View::parse",
         lacks: &[Lack::Names, Lack::Keys, Lack::Order],
         read: |case, random| look(case, View::parse(case.file)?, random),
     },
     Api {
-        name: "View::parse_sorting",
+        name: "View::parse_unordered",
         lacks: &[Lack::Names, Lack::Keys],
-        read: |case, random| look(case, View::parse_sorting(case.file, &mut some_slots(random))?, random),
+        read: |case, random| look(case, View::parse_unordered(case.file, &mut some_slots(random))?, random),
     },
 ];
 
 /// As few as one, as many as nearly every file needs; passes over the header make up for what is missing.
-pub fn some_slots(random: &mut Random) -> Vec<Slot> {
-    vec![Slot::EMPTY; random.pick(&[1, 2, 5, 200])]
+pub fn some_slots(random: &mut Random) -> Vec<SortSlot> {
+    vec![SortSlot::EMPTY; random.pick(&[1, 2, 5, 200])]
 }
 
 /// Slots for all names of the file, so that equal hashes never need more.
-fn enough_slots(file: &[u8]) -> Vec<Slot> {
-    vec![Slot::EMPTY; 2 + file.len() / 6]
+fn enough_slots(file: &[u8]) -> Vec<SortSlot> {
+    vec![SortSlot::EMPTY; 2 + file.len() / 6]
 }
 
 fn check_all(case: &Case<'_>, random: &mut Random) -> Result<(), Error> {
-    let summary = check(case.file, &mut enough_slots(case.file), &mut vec![0; 1 + random.below(40)])?;
+    let summary = validate(case.file, &mut enough_slots(case.file), &mut vec![0; 1 + random.below(40)])?;
     assert_eq!(summary.tensors, case.tensors().len() as u64);
     assert_eq!(summary.data_start + summary.data_len, case.file.len() as u64);
     Ok(())
 }
 
 fn check_once(case: &Case<'_>, random: &mut Random) -> Result<(), Error> {
-    check_header(case.file, &mut some_slots(random)).map(drop)
+    validate_header(case.file, &mut some_slots(random)).map(drop)
 }
 
 fn look(case: &Case<'_>, view: View<'_>, random: &mut Random) -> Result<(), Error> {
@@ -60,7 +60,7 @@ fn look(case: &Case<'_>, view: View<'_>, random: &mut Random) -> Result<(), Erro
             Err(error) => assert!(matches!(error.kind, ErrorKind::Rank { .. }), "{error}"),
         }
     }
-    let names = view.check_names([random.number(), 1], &mut enough_slots(case.file), &mut [0; 5]);
+    let names = view.validate_names([random.number(), 1], &mut enough_slots(case.file), &mut [0; 5]);
     assert_eq!(names.err(), case.due.as_ref().err().copied());
     if !case.is_valid() {
         return Ok(());
@@ -82,6 +82,6 @@ fn look(case: &Case<'_>, view: View<'_>, random: &mut Random) -> Result<(), Erro
     Ok(())
 }
 
-fn decoded(text: Quoted<'_>, room: &mut [u8]) -> String {
+fn decoded(text: JsonStr<'_>, room: &mut [u8]) -> String {
     text.decode(room).expect("the room has the length of the file").to_owned()
 }

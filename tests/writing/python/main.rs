@@ -67,7 +67,7 @@ impl Case {
         let description = Description::new(&dictionary);
         let spec = description.spec().with_placement(placement(8 << random.below(10)));
         let mut memory = description.memory();
-        let plan = spec.sorted(&mut memory).expect("it is sound");
+        let plan = spec.plan_sorted(&mut memory).expect("it is sound");
         let file = write_planned(&dictionary, plan);
         Self { dictionary: as_planned(&dictionary, plan), file, is_identical: false }
     }

@@ -3,7 +3,7 @@
 //!
 //! ```
 //! use embedded_safetensors::asynch::{Model, ReadAt};
-//! use embedded_safetensors::{ReadError, query::Wanted};
+//! use embedded_safetensors::{ReadError, query::Query};
 //!
 //! /// Reads two tensors of a network, a sector at a time.
 //! async fn load<S: ReadAt>(
@@ -13,11 +13,11 @@
 //! ) -> Result<(), ReadError<S::Error>> {
 //!     let mut sector = [0; 512];
 //!     let mut model = Model::open(storage, &mut sector).await?;
-//!     let mut wanted = [Wanted::new("fc.weight"), Wanted::new("fc.bias")];
-//!     model.find_all(&mut wanted, &mut sector).await?;
-//!     let [fc_weight, fc_bias] = &wanted;
-//!     model.tensor(fc_weight)?.read_all(weights).await?;
-//!     model.tensor(fc_bias)?.read_all(bias).await?;
+//!     let mut queries = [Query::required("fc.weight"), Query::required("fc.bias")];
+//!     model.find_all(&mut queries, &mut sector).await?;
+//!     let [fc_weight, fc_bias] = &queries;
+//!     model.reader(fc_weight)?.read_to_end(weights).await?;
+//!     model.reader(fc_bias)?.read_to_end(bias).await?;
 //!     Ok(())
 //! }
 //! # use core::{future::Future, pin::pin, task::{Context, Poll, Waker}};
@@ -36,11 +36,11 @@
 //!
 //! | dropped | what holds | how to go on |
 //! |---|---|---|
-//! | [`Model::open`], [`Model::open_sorting`] | the source is dropped too; nothing is known of the file | lend the source as `&mut`, and open again |
-//! | a lookup in a [`Model`] | the model is as it was; nothing is found, and [`Wanted::info`](crate::query::Wanted::info) is `None` | make it again: it begins at the first byte of the header |
-//! | [`TensorReader::next_chunk`], [`read_all`](TensorReader::read_all), [`read_at`](TensorReader::read_at), `read` | the reader stands where it stood | make it again; what the storage has read already is read once more |
+//! | [`Model::open`], [`Model::open_unordered`] | the source is dropped too; nothing is known of the file | lend the source as `&mut`, and open again |
+//! | a lookup in a [`Model`] | the model is as it was; nothing is found, and [`Query::info`](crate::query::Query::info) is `None` | make it again: it begins at the first byte of the header |
+//! | [`TensorReader::next_chunk`], [`read_to_end`](TensorReader::read_to_end), [`read_at`](TensorReader::read_at), `read` | the reader stands where it stood | make it again; what the storage has read already is read once more |
 //! | a call of [`Values`] or a [`SliceReader`] that reads | the reader stands where it stood | the same |
-//! | a call of a [`Writer`] | what the sink has taken is counted; of the rest, what it says of its own dropped futures | ask [`Writer::position`] or [`due`](Writer::due), and write what comes next |
+//! | a call of a [`Writer`] | what the sink has taken is counted; of the rest, what it says of its own dropped futures | ask [`Writer::position`] or [`next_tensor`](Writer::next_tensor), and write what comes next |
 //!
 //! Buffers and windows that were lent may hold anything then. A future that was never polled has done nothing.
 //!
@@ -95,7 +95,7 @@ use write_at::{invalidate, write_full};
 
 pub use model::Model;
 #[cfg(feature = "embedded-storage-async")]
-pub use nor::FlashFile;
+pub use nor::NorFile;
 pub use read_at::ReadAt;
 pub use recording::Recording;
 pub use seekable::Seekable;

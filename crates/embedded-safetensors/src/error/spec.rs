@@ -12,9 +12,9 @@ pub const PADDING: &str = "__padding__.";
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SpecError {
     /// What is wrong, with the numbers that matter.
-    pub fault: SpecFault,
+    pub kind: SpecErrorKind,
     /// What of the description.
-    pub which: Which,
+    pub part: SpecPart,
 }
 
 /// A part of a [`FileSpec`](crate::write::FileSpec).
@@ -22,7 +22,7 @@ pub struct SpecError {
 /// *Memory*: 16 bytes, 8 where pointers have 32 bits; `Copy`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
-pub enum Which {
+pub enum SpecPart {
     /// The tensor at this place of the array of tensors, counted from 0.
     Tensor(usize),
     /// The key at this place of the array of `__metadata__`, counted from 0.
@@ -36,8 +36,8 @@ pub enum Which {
 /// *Memory*: 24 bytes, 16 where pointers have 32 bits; `Copy`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum SpecFault {
-    /// The name is `__metadata__`, which no reader takes for a tensor; or, in a file that is padded, it is one of padding.
+pub enum SpecErrorKind {
+    /// The name is `__metadata__`, part no reader takes for a tensor; or, in a file that is padded, it is one of padding.
     Reserved,
     /// An earlier tensor has the same name.
     NameTwice {
@@ -83,7 +83,7 @@ pub enum SpecFault {
 }
 
 names! {
-    SpecFault:
+    SpecErrorKind:
     /// The stable text code.
     code:
     Self::Reserved => "usage.reserved",
@@ -98,7 +98,7 @@ names! {
     Self::OrderMemory { .. } => "limit.sort",
 }
 
-impl SpecFault {
+impl SpecErrorKind {
     /// Whose fault it is: the memory's, or the caller's.
     pub const fn class(self) -> Class {
         match self {
@@ -108,13 +108,13 @@ impl SpecFault {
     }
 
     /// At this part of the description.
-    pub(crate) const fn at(self, which: Which) -> SpecError {
-        SpecError { fault: self, which }
+    pub(crate) const fn at(self, part: SpecPart) -> SpecError {
+        SpecError { kind: self, part }
     }
 }
 
 sentences! {
-    SpecFault:
+    SpecErrorKind:
     Self::Reserved => "\"__metadata__\" is no name for a tensor, nor \"{}…\" in a file that is padded", PADDING;
     Self::NameTwice { other } => "tensor {} has the same name", other;
     Self::KeyTwice { other } => "key {} is the same", other;
@@ -132,22 +132,22 @@ sentences! {
 
 sentences! {
     SpecError:
-    Self { fault, which: Which::Tensor(index) } =>
-        "error[{}] in tensor {}, counted from 0: {}", Named(*fault), index, fault;
-    Self { fault, which: Which::Key(index) } =>
-        "error[{}] in key {}, counted from 0: {}", Named(*fault), index, fault;
-    Self { fault, which: Which::File } => "error[{}]: {}", Named(*fault), fault;
+    Self { kind, part: SpecPart::Tensor(index) } =>
+        "error[{}] in tensor {}, counted from 0: {}", Named(*kind), index, kind;
+    Self { kind, part: SpecPart::Key(index) } =>
+        "error[{}] in key {}, counted from 0: {}", Named(*kind), index, kind;
+    Self { kind, part: SpecPart::File } => "error[{}]: {}", Named(*kind), kind;
 }
 
 impl core::error::Error for SpecError {}
 
-impl core::error::Error for SpecFault {}
+impl core::error::Error for SpecErrorKind {}
 
 #[cfg(feature = "std")]
 impl From<SpecError> for std::io::Error {
     /// `OutOfMemory` for a limit, `InvalidInput` for a caller's mistake.
     fn from(error: SpecError) -> Self {
-        let kind = match error.fault.class() {
+        let kind = match error.kind.class() {
             Class::Limit => std::io::ErrorKind::OutOfMemory,
             Class::File | Class::Usage => std::io::ErrorKind::InvalidInput,
         };

@@ -311,7 +311,7 @@ errors! {
             capacity: u64,
         } = "limit.name" { "the name has {}, but there is memory for {}", Bytes(needed), Number(capacity) }
         /// The header does not list its tensors in the order of their offsets, and no memory was given to sort
-        /// them in: slots ([`Model::open_sorting`](crate::Model::open_sorting)) or an index
+        /// them in: slots ([`Model::open_unordered`](crate::Model::open_unordered)) or an index
         /// ([`Model::open_indexed`](crate::Model::open_indexed), and for streams that come once
         /// [`Router`](crate::stream::Router)). At: the first offset that is out of order.
         OutOfOrder = "limit.order" {
@@ -399,10 +399,10 @@ errors! {
         /// are asked for of a tensor that no search has found.
         NotFound {
             /// Which of the names that a search looked for, counted from 0; none where one tensor alone is asked for.
-            wanted: Option<u64>,
+            query: Option<u64>,
         } = "usage.missing" {
-            if wanted.is_some() =>
-                "the file has no tensor of the name that was asked for (number {}, from 0)", Number(or_zero(wanted));
+            if query.is_some() =>
+                "the file has no tensor of the name that was asked for (number {}, from 0)", Number(or_zero(query));
             "the file has no such tensor, or it was not looked for";
         }
         /// A window of 0 bytes. At: the byte that could not be read.

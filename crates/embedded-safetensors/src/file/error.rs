@@ -16,7 +16,7 @@ use std::string::String;
 #[derive(Debug)]
 pub struct FileError {
     path: PathBuf,
-    fault: FileFault,
+    kind: FileErrorKind,
 }
 
 /// What is wrong.
@@ -24,7 +24,7 @@ pub struct FileError {
 /// *Memory*: at most 64 bytes, and its texts on the heap.
 #[derive(Debug)]
 #[non_exhaustive]
-pub enum FileFault {
+pub enum FileErrorKind {
     /// The system could not do what was asked of it.
     System {
         /// What that was, as in "cannot write".
@@ -53,7 +53,7 @@ pub enum FileFault {
     },
     /// The file is no longer the one that was opened.
     Changed,
-    /// The header is half written: an edit in place is under way, or was interrupted. `Draft::recover` in the crate `safetensors-files` repairs it.
+    /// The header is half written: an edit in place is under way, or was interrupted. `ModelEditor::recover` in the crate `safetensors-files` repairs it.
     Interrupted,
 }
 
@@ -64,20 +64,20 @@ impl FileError {
     }
 
     /// What is wrong.
-    pub fn fault(&self) -> &FileFault {
-        &self.fault
+    pub fn kind(&self) -> &FileErrorKind {
+        &self.kind
     }
 
     /// The path and what is wrong.
-    pub fn into_parts(self) -> (PathBuf, FileFault) {
-        (self.path, self.fault)
+    pub fn into_parts(self) -> (PathBuf, FileErrorKind) {
+        (self.path, self.kind)
     }
 }
 
-impl FileFault {
+impl FileErrorKind {
     /// The error of this file.
     pub fn of(self, path: impl AsRef<Path>) -> FileError {
-        FileError { path: path.as_ref().to_path_buf(), fault: self }
+        FileError { path: path.as_ref().to_path_buf(), kind: self }
     }
 
     /// The system could not do this.
@@ -101,15 +101,15 @@ impl FileFault {
 impl fmt::Display for FileError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let path = self.path.display();
-        match &self.fault {
+        match &self.kind {
             fault if self.path.as_os_str().is_empty() => fault.fmt(f),
-            FileFault::System { action, error } => write!(f, "cannot {action} {path}: {error}"),
+            FileErrorKind::System { action, error } => write!(f, "cannot {action} {path}: {error}"),
             fault => write!(f, "{path}: {fault}"),
         }
     }
 }
 
-impl fmt::Display for FileFault {
+impl fmt::Display for FileErrorKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::System { action, error } => write!(f, "cannot {action} it: {error}"),
@@ -121,7 +121,7 @@ impl fmt::Display for FileFault {
             }
             Self::Changed => f.write_str("it was changed by someone else since it was opened"),
             Self::Interrupted => {
-                f.write_str("its header is half written, by an edit that is under way or was interrupted; Draft::recover repairs it")
+                f.write_str("its header is half written, by an edit that is under way or was interrupted; ModelEditor::recover repairs it")
             }
         }
     }
@@ -131,6 +131,6 @@ impl core::error::Error for FileError {}
 
 impl From<FileError> for io::Error {
     fn from(error: FileError) -> Self {
-        Self::new(error.fault.io_kind(), error)
+        Self::new(error.kind.io_kind(), error)
     }
 }

@@ -1,6 +1,6 @@
 //! The bytes of a header.
 
-use super::error::FileFault;
+use super::error::FileErrorKind;
 use crate::error::{Error, ErrorKind, MAX_HEADER_LEN};
 use crate::io::ReadAt;
 use std::io;
@@ -66,12 +66,12 @@ pub fn read_up_to(
 }
 
 /// Returns why a header is refused, with the name if a name or key is duplicate.
-pub fn refusal(error: Error, header: &[u8]) -> FileFault {
+pub fn refusal(error: Error, header: &[u8]) -> FileErrorKind {
     match error.kind {
         ErrorKind::NameTwice | ErrorKind::KeyTwice => {
-            FileFault::Twice { error, name: spelled_at(header, error.at) }
+            FileErrorKind::Twice { error, name: spelled_at(header, error.at) }
         }
-        _ => FileFault::Format(error),
+        _ => FileErrorKind::Format(error),
     }
 }
 

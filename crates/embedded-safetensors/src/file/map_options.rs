@@ -4,7 +4,7 @@
 //! others can write to. So who opens a model vouches for its file, and the functions that map one are `unsafe`.
 
 use super::advice::Advice;
-use super::error::{FileError, FileFault};
+use super::error::{FileError, FileErrorKind};
 use super::mapped::MappedModel;
 use super::open::Opened;
 use crate::util::bytes::index_below;
@@ -64,37 +64,37 @@ impl MapOptions {
 
     /// # Safety
     /// As of [`MappedModel::open`].
-    unsafe fn begin(self, path: &Path) -> Result<MappedModel, FileFault> {
+    unsafe fn begin(self, path: &Path) -> Result<MappedModel, FileErrorKind> {
         // By reads: a file that is unsound is never mapped, nor one of no bytes.
         let Opened { file, version, header, index } = Opened::at(path)?;
         // SAFETY: the caller vouches for the file, which is as long as that.
         let map = unsafe { self.map(addressed(version.len)?, &file) }?;
         if !map.starts_with(&header) {
-            return Err(FileFault::Changed);
+            return Err(FileErrorKind::Changed);
         }
         Ok(MappedModel { index, map, file, path: path.to_path_buf(), version })
     }
 
     /// # Safety
     /// As of [`MappedModel::open`]; and the file is at least as long as that.
-    unsafe fn map(self, len: usize, file: &File) -> Result<Mmap, FileFault> {
+    unsafe fn map(self, len: usize, file: &File) -> Result<Mmap, FileErrorKind> {
         let mut options = MmapOptions::new();
         options.len(len);
         if self.is_populated {
             options.populate();
         }
         // SAFETY: the caller vouches for the file.
-        let map = unsafe { options.map(file) }.map_err(|error| FileFault::system("map", error))?;
+        let map = unsafe { options.map(file) }.map_err(|error| FileErrorKind::system("map", error))?;
         match self.advice {
             Advice::Normal => {}
-            advice => advice.give(&map).map_err(|error| FileFault::system("read ahead in", error))?,
+            advice => advice.give(&map).map_err(|error| FileErrorKind::system("read ahead in", error))?,
         }
         Ok(map)
     }
 }
 
 impl MappedModel {
-    /// Opens a file, validates it by reads of its header, and maps it: what [`check`](crate::validate::check()) says of the whole file. As [`MapOptions`], which
+    /// Opens a file, validates it by reads of its header, and maps it: what [`validate`](crate::validate::validate()) says of the whole file. As [`MapOptions`], which
     /// say how.
     ///
     /// # Safety
@@ -103,8 +103,8 @@ impl MappedModel {
     /// The disk must answer for as long: one that is taken away, or a network that fails, ends the program.
     ///
     /// # Errors
-    /// [`FileFault::Format`] for a file that is unsound, one of no bytes included; [`FileFault::Twice`] for one that has a name or a key of `__metadata__` twice;
-    /// [`FileFault::NotAFile`]; [`FileFault::TooLong`] where addresses are too short for it; [`FileFault::Interrupted`]; [`FileFault::Changed`] when it was changed meanwhile; those of the system.
+    /// [`FileErrorKind::Format`] for a file that is unsound, one of no bytes included; [`FileErrorKind::Twice`] for one that has a name or a key of `__metadata__` twice;
+    /// [`FileErrorKind::NotAFile`]; [`FileErrorKind::TooLong`] where addresses are too short for it; [`FileErrorKind::Interrupted`]; [`FileErrorKind::Changed`] when it was changed meanwhile; those of the system.
     pub unsafe fn open(path: impl AsRef<Path>) -> Result<Self, FileError> {
         // SAFETY: the caller vouches for the file.
         unsafe { MapOptions::new().open(path) }
@@ -112,6 +112,6 @@ impl MappedModel {
 }
 
 /// The length of a map of the file, which no slice may exceed.
-fn addressed(len: u64) -> Result<usize, FileFault> {
-    index_below(len, isize::MAX.unsigned_abs()).ok_or(FileFault::TooLong { len })
+fn addressed(len: u64) -> Result<usize, FileErrorKind> {
+    index_below(len, isize::MAX.unsigned_abs()).ok_or(FileErrorKind::TooLong { len })
 }

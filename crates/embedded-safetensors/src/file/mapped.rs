@@ -1,7 +1,7 @@
 //! Models in files that are mapped into memory: nothing is copied, and what is not looked at is not read.
 
 use super::advice::Advice;
-use super::error::{FileError, FileFault};
+use super::error::{FileError, FileErrorKind};
 use super::open::Version;
 use crate::error::Error;
 #[cfg(doc)]
@@ -113,7 +113,7 @@ impl MappedModel {
     /// is safe where a look would not be. It says nothing of what happens afterwards, nor of a write within the smallest time that the file system notes.
     ///
     /// # Errors
-    /// [`FileFault::Changed`]; those of the system.
+    /// [`FileErrorKind::Changed`]; those of the system.
     pub fn check_unchanged(&self) -> Result<(), FileError> {
         self.version.check(&self.file).map_err(|fault| fault.of(&self.path))
     }
@@ -146,7 +146,7 @@ impl MappedModel {
     }
 
     fn cannot_advise(&self, error: io::Error) -> FileError {
-        FileFault::system("read ahead in", error).of(&self.path)
+        FileErrorKind::system("read ahead in", error).of(&self.path)
     }
 }
 

@@ -13,7 +13,7 @@ mod open;
 mod undo;
 
 pub use advice::Advice;
-pub use error::{FileError, FileFault};
+pub use error::{FileError, FileErrorKind};
 pub use map_options::MapOptions;
 pub use mapped::MappedModel;
 pub use model::{FileModel, FileTensor};

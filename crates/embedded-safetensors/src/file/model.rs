@@ -8,7 +8,7 @@ use crate::index::{IndexedTensor, OwnedIndex};
 use crate::io::{FileLen, ReadAt};
 use crate::reader::tensor::TensorReader;
 use crate::tensor::info::TensorInfo;
-use crate::tensor::location::{Locate, Location};
+use crate::tensor::location::{Located, Location};
 use crate::tensor::span::Span;
 use crate::validate::Summary;
 use core::fmt;
@@ -49,12 +49,12 @@ pub struct FileModel {
 }
 
 impl FileModel {
-    /// Opens a file and validates its header, which alone is read: what [`check`](crate::validate::check()) says of the whole file. Nothing is written. If an
-    /// edit in place has left the header half written, that is an error, and `Draft::recover` in the crate `safetensors-files` repairs it.
+    /// Opens a file and validates its header, which alone is read: what [`validate`](crate::validate::validate()) says of the whole file. Nothing is written. If an
+    /// edit in place has left the header half written, that is an error, and `ModelEditor::recover` in the crate `safetensors-files` repairs it.
     ///
     /// # Errors
-    /// [`FileFault::Format`](super::FileFault::Format) for a file that is unsound, [`FileFault::Twice`](super::FileFault::Twice) for one that has a name or a key of
-    /// `__metadata__` twice; [`FileFault::NotAFile`](super::FileFault::NotAFile); [`FileFault::Interrupted`](super::FileFault::Interrupted); those of the system.
+    /// [`FileErrorKind::Format`](super::FileErrorKind::Format) for a file that is unsound, [`FileErrorKind::Twice`](super::FileErrorKind::Twice) for one that has a name or a key of
+    /// `__metadata__` twice; [`FileErrorKind::NotAFile`](super::FileErrorKind::NotAFile); [`FileErrorKind::Interrupted`](super::FileErrorKind::Interrupted); those of the system.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, FileError> {
         let path = path.as_ref();
         Opened::at(path).map(|opened| Self::new(opened, path)).map_err(|fault| fault.of(path))
@@ -126,7 +126,7 @@ impl FileModel {
     /// validated, as far as the system notes the time of changes.
     ///
     /// # Errors
-    /// [`FileFault::Changed`](super::FileFault::Changed); those of the system.
+    /// [`FileErrorKind::Changed`](super::FileErrorKind::Changed); those of the system.
     pub fn check_unchanged(&self) -> Result<(), FileError> {
         self.version.check(&self.file).map_err(|fault| fault.of(&self.path))
     }
@@ -219,7 +219,7 @@ impl<'m> FileTensor<'m> {
     }
 }
 
-impl Locate for FileTensor<'_> {
+impl Located for FileTensor<'_> {
     fn locate(&self) -> Result<Location, Error> {
         self.tensor.locate()
     }

@@ -1,6 +1,6 @@
 //! A file that is opened to be read: its header is read once, and nothing is written.
 
-use super::error::FileFault;
+use super::error::FileErrorKind;
 use super::header::{read_header, refusal};
 use super::undo::check_interrupted;
 use crate::error::{Error, ErrorKind};
@@ -23,8 +23,8 @@ impl Opened {
     /// Opens the file at this path.
     ///
     /// # Errors
-    /// [`FileFault::NotAFile`], [`FileFault::Interrupted`], [`FileFault::Format`], [`FileFault::Twice`]; those of the system.
-    pub(super) fn at(path: &Path) -> Result<Self, FileFault> {
+    /// [`FileErrorKind::NotAFile`], [`FileErrorKind::Interrupted`], [`FileErrorKind::Format`], [`FileErrorKind::Twice`]; those of the system.
+    pub(super) fn at(path: &Path) -> Result<Self, FileErrorKind> {
         let file = open(path).map_err(|error| refused(path, error))?;
         let version = version(&file)?;
         let header = read(&file, &version)?;
@@ -33,7 +33,7 @@ impl Opened {
             check_interrupted(path, &file, version.len)?;
             // The edit may have ended since the header was read.
             if self::version(&file)? != version || read(&file, &version)? != header {
-                return Err(FileFault::Interrupted);
+                return Err(FileErrorKind::Interrupted);
             }
         }
         let index = validated.map_err(|error| refusal(error, &header))?;
@@ -44,7 +44,7 @@ impl Opened {
     ///
     /// # Errors
     /// As [`at`](Self::at).
-    pub(super) fn of(file: File) -> Result<Self, FileFault> {
+    pub(super) fn of(file: File) -> Result<Self, FileErrorKind> {
         let version = version(&file)?;
         let header = read(&file, &version)?;
         let index = OwnedIndex::of(&header, version.len).map_err(|error| refusal(error, &header))?;
@@ -84,10 +84,10 @@ impl Version {
     /// Whether the file is the one that it was.
     ///
     /// # Errors
-    /// [`FileFault::Changed`]; those of the system.
-    pub(super) fn check(&self, file: &File) -> Result<(), FileFault> {
-        let now = file.metadata().map_err(|error| FileFault::system("look at", error))?;
-        if Self::of(&now) == *self { Ok(()) } else { Err(FileFault::Changed) }
+    /// [`FileErrorKind::Changed`]; those of the system.
+    pub(super) fn check(&self, file: &File) -> Result<(), FileErrorKind> {
+        let now = file.metadata().map_err(|error| FileErrorKind::system("look at", error))?;
+        if Self::of(&now) == *self { Ok(()) } else { Err(FileErrorKind::Changed) }
     }
 }
 
@@ -102,23 +102,23 @@ fn identity(_: &Metadata) -> Option<(u64, u64)> {
     None
 }
 
-fn version(file: &File) -> Result<Version, FileFault> {
-    let metadata = file.metadata().map_err(|error| FileFault::system("look at", error))?;
+fn version(file: &File) -> Result<Version, FileErrorKind> {
+    let metadata = file.metadata().map_err(|error| FileErrorKind::system("look at", error))?;
     match other_than_file(metadata.file_type()) {
-        Some(what) => Err(FileFault::NotAFile { what }),
+        Some(what) => Err(FileErrorKind::NotAFile { what }),
         None => Ok(Version::of(&metadata)),
     }
 }
 
-fn read(file: &File, version: &Version) -> Result<Vec<u8>, FileFault> {
-    read_header(&mut &*file, version.len).map_err(|error| FileFault::system("read", error))
+fn read(file: &File, version: &Version) -> Result<Vec<u8>, FileErrorKind> {
+    read_header(&mut &*file, version.len).map_err(|error| FileErrorKind::system("read", error))
 }
 
 /// Why a file could not be opened.
-fn refused(place: &Path, error: io::Error) -> FileFault {
+fn refused(place: &Path, error: io::Error) -> FileErrorKind {
     match fs::metadata(place).ok().and_then(|metadata| other_than_file(metadata.file_type())) {
-        Some(what) => FileFault::NotAFile { what },
-        None => FileFault::system("open", error),
+        Some(what) => FileErrorKind::NotAFile { what },
+        None => FileErrorKind::system("open", error),
     }
 }
 

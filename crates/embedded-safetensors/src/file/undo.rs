@@ -7,7 +7,7 @@
 //! An undo file holds the header that was, the one that is to be, and the ends of the data. Until the edit is over, each byte of the model's header is one of
 //! both or a mark, and its data end as they did: by that an undo file is known to belong to a model. What has such a name and is no undo file is ignored.
 
-use super::error::FileFault;
+use super::error::FileErrorKind;
 use super::header::read_up_to;
 use super::open::open;
 use crate::error::MAX_HEADER_LEN;
@@ -123,9 +123,9 @@ impl Undo {
 /// Looks whether the header of the file at this path, which is unsound, is half written.
 ///
 /// # Errors
-/// [`FileFault::Interrupted`]; those of the system.
-pub(super) fn check_interrupted(path: &Path, file: &File, len: u64) -> Result<(), FileFault> {
-    let cannot = |error| FileFault::system("read what undoes the edit of", error);
+/// [`FileErrorKind::Interrupted`]; those of the system.
+pub(super) fn check_interrupted(path: &Path, file: &File, len: u64) -> Result<(), FileErrorKind> {
+    let cannot = |error| FileErrorKind::system("read what undoes the edit of", error);
     // It lies beside what a link leads to.
     let place = fs::canonicalize(path).map_err(cannot)?;
     let undo = match Undo::place_beside(&place).map(|undo| open(&undo)) {
@@ -135,7 +135,7 @@ pub(super) fn check_interrupted(path: &Path, file: &File, len: u64) -> Result<()
     };
     let Some(undo) = undo else { return Ok(()) };
     match undo.header_now(&mut &*file, len).map_err(cannot)? {
-        Some(header) if undo.is_torn(&header) => Err(FileFault::Interrupted),
+        Some(header) if undo.is_torn(&header) => Err(FileErrorKind::Interrupted),
         _ => Ok(()),
     }
 }

@@ -55,7 +55,7 @@ pub enum Item<'n> {
 /// Reads the tensors of a header one by one, with their names.
 ///
 /// It checks each entry against itself, not the entries against each other: a header is proven by
-/// [`HeaderCheck`](crate::validate::HeaderCheck).
+/// [`Validator`](crate::validate::Validator).
 ///
 /// *Memory*: at most 232 bytes, and the memory for one name that the caller gives.
 pub struct Entries<'s> {

@@ -64,7 +64,7 @@ impl<'m> IndexBuilder<'m> {
     /// Records that are not in the order of their offsets are sorted for that.
     ///
     /// # Errors
-    /// As [`HeaderCheck::push`](crate::validate::HeaderCheck::push); [`ErrorKind::Index`] when there are too few
+    /// As [`Validator::push`](crate::validate::Validator::push); [`ErrorKind::Index`] when there are too few
     /// records to sort.
     pub(crate) fn prove(&mut self) -> Result<Summary, Error> {
         self.parser.end_of_input()?;
@@ -74,7 +74,7 @@ impl<'m> IndexBuilder<'m> {
         }
         let (data_start, data_len) = (self.parser.position(), self.order.end());
         let summary = Summary { tensors: self.count.into(), data_start, data_len };
-        self.file_len.map_or(Ok(()), |file_len| summary.check_file_len(file_len))?;
+        self.file_len.map_or(Ok(()), |file_len| summary.validate_file_len(file_len))?;
         Ok(summary)
     }
 

@@ -88,7 +88,7 @@ pub struct IndexSize {
 /// let mut storage = STORAGE.lock().unwrap();
 /// let (mut model, index) = Model::open_indexed(file, storage.memory(), &mut [0; 64])?;
 /// let a = index.find("a")?.expect("it is there");
-/// assert_eq!(model.tensor(&a)?.read_all(&mut [0; 8])?, b"ab");
+/// assert_eq!(model.reader(&a)?.read_to_end(&mut [0; 8])?, b"ab");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]

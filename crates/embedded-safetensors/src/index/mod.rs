@@ -1,5 +1,5 @@
 //! All tensors of a header in memory that you own: for many lookups, or where tensors have more dimensions than a
-//! [`Shape`] holds. [`Model::index`](crate::Model::index) makes one.
+//! [`Shape`] holds. [`Model::build_index`](crate::Model::build_index) makes one.
 
 pub(crate) mod build;
 pub(crate) mod memory;
@@ -16,13 +16,13 @@ use crate::error::{Error, ErrorKind};
 use crate::index::names::{find, link, sort_names};
 use crate::shape::Shape;
 use crate::tensor::info::{Extent, TensorInfo};
-use crate::tensor::location::{Locate, Location};
+use crate::tensor::location::{Located, Location};
 use crate::validate::Summary;
 
 /// All tensors of a header, to be looked up by name or by offset without reading anything.
 ///
 /// It is proven: the tensors lie end to end, and no name occurs twice. Keys of `__metadata__` are not
-/// looked at: that those occur once is proven by [`Model::check_names`](crate::Model::check_names).
+/// looked at: that those occur once is proven by [`Model::validate_names`](crate::Model::validate_names).
 /// Shapes may have any number of dimensions.
 ///
 /// *Memory*: at most 96 bytes, and what it borrows: for each tensor an [`IndexRecord`] of 48 bytes, for each
@@ -213,7 +213,7 @@ impl<'m> IndexedTensor<'m> {
     }
 }
 
-impl Locate for IndexedTensor<'_> {
+impl Located for IndexedTensor<'_> {
     fn locate(&self) -> Result<Location, Error> {
         Ok(Location { dtype: self.dtype, begin: self.begin, end: self.end })
     }

@@ -7,8 +7,8 @@ use super::{IndexedTensor, tensor_of};
 use crate::error::{Error, ErrorKind};
 use crate::header::progress::{Machine, Progress};
 use crate::header::{Event, HeaderParser};
-use crate::util::top_k::Slot;
-use crate::validate::{Summary, check_names};
+use crate::util::top_k::SortSlot;
+use crate::validate::{Summary, validate_names};
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, RandomState};
 use std::string::String;
@@ -57,7 +57,7 @@ impl OwnedIndex {
     /// the data begins, or where the file of `file_len` bytes ends before that.
     ///
     /// # Errors
-    /// As [`check`](crate::validate::check()).
+    /// As [`validate`](crate::validate::validate()).
     pub fn of(header: &[u8], file_len: u64) -> Result<Self, Error> {
         match Self::of_at_most(header, file_len, usize::MAX)? {
             Some(index) => Ok(index),
@@ -69,7 +69,7 @@ impl OwnedIndex {
     /// several times as much memory as the header.
     ///
     /// # Errors
-    /// As [`check`](crate::validate::check()).
+    /// As [`validate`](crate::validate::validate()).
     pub fn of_at_most(header: &[u8], file_len: u64, most: usize) -> Result<Option<Self>, Error> {
         let chance = RandomState::new();
         let key = [chance.hash_one(0), chance.hash_one(1)];
@@ -101,7 +101,7 @@ impl OwnedIndex {
         let has_twin_names = matches!(built, Err(Error { kind: ErrorKind::NameTwice, .. }));
         if has_twin_names || (built.is_ok() && metadata.has_twins) {
             // Which of the names and keys comes first in the header.
-            check_names(header, key, &mut slots(header), &mut vec![0; header.len().min(TEXT)])?;
+            validate_names(header, key, &mut slots(header), &mut vec![0; header.len().min(TEXT)])?;
         }
         let summary = built?;
         let Memory { records, dims, names } = memory.cut(size);
@@ -227,8 +227,8 @@ fn bytes(size: IndexSize) -> usize {
 }
 
 /// One for each tensor that such a header can have: with fewer, it is read again for every so many.
-fn slots(header: &[u8]) -> Vec<Slot> {
-    vec![Slot::EMPTY; 2 + header.len() / ENTRY]
+fn slots(header: &[u8]) -> Vec<SortSlot> {
+    vec![SortSlot::EMPTY; 2 + header.len() / ENTRY]
 }
 
 #[derive(Default)]

@@ -10,7 +10,7 @@ use embedded_storage_async::nor_flash::{NorFlashError, NorFlashErrorKind};
 ///
 /// *Memory*: what `E` takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FlashError<E>(pub E);
+pub struct NorError<E>(pub E);
 
 /// What kind of error it says that it is.
 struct Kind(NorFlashErrorKind);
@@ -23,23 +23,23 @@ sentences! {
     _ => "the flash failed";
 }
 
-impl<E: NorFlashError> fmt::Display for FlashError<E> {
+impl<E: NorFlashError> fmt::Display for NorError<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         Kind(self.0.kind()).fmt(f)
     }
 }
 
 #[cfg(feature = "defmt")]
-impl<E: NorFlashError> defmt::Format for FlashError<E> {
+impl<E: NorFlashError> defmt::Format for NorError<E> {
     fn format(&self, f: defmt::Formatter<'_>) {
         Kind(self.0.kind()).format(f);
     }
 }
 
-impl<E: NorFlashError> core::error::Error for FlashError<E> {}
+impl<E: NorFlashError> core::error::Error for NorError<E> {}
 
 #[cfg(feature = "embedded-io")]
-impl<E: NorFlashError> embedded_io::Error for FlashError<E> {
+impl<E: NorFlashError> embedded_io::Error for NorError<E> {
     fn kind(&self) -> embedded_io::ErrorKind {
         embedded_io::ErrorKind::Other
     }

@@ -28,7 +28,7 @@ impl<E: Error> Error for WriteError<E> {
             Self::Sink(error) => error.kind(),
             Self::Full { .. } => ErrorKind::WriteZero,
             Self::Format(error) => by_class(error.kind.class()),
-            Self::Spec(error) => by_class(error.fault.class()),
+            Self::Spec(error) => by_class(error.kind.class()),
         }
     }
 }

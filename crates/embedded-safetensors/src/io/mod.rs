@@ -25,9 +25,9 @@ use embedded_storage::nor_flash;
 use write_at::invalidate;
 
 #[cfg(any(feature = "embedded-storage", feature = "embedded-storage-async"))]
-pub use flash_error::FlashError;
+pub use flash_error::NorError;
 #[cfg(feature = "embedded-storage")]
-pub use nor::FlashFile;
+pub use nor::NorFile;
 pub(crate) use read::read_full;
 pub use read::{FileLen, ReadError};
 pub use read_at::ReadAt;

@@ -3,7 +3,7 @@
 use super::nor_flash::{NorFlash, ReadNorFlash};
 use super::{ReadAt, WriteAt, form};
 use crate::error::ErrorKind;
-use crate::io::flash_error::FlashError;
+use crate::io::flash_error::NorError;
 use crate::io::{FileLen, WriteError};
 use crate::util::bytes::{copy, low_u32};
 use core::ops::Range;
@@ -20,14 +20,14 @@ const LARGEST_UNIT: usize = 64;
 /// *Memory*: 24 bytes and what `F` takes; during a read 64 bytes of stack.
 #[derive(Debug)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
-pub struct FlashFile<F> {
+pub struct NorFile<F> {
     flash: F,
     partition: Range<u32>,
     file_len: FileLen,
 }
 
 #[form]
-impl<F: ReadNorFlash> FlashFile<F> {
+impl<F: ReadNorFlash> NorFile<F> {
     /// A file that begins at byte 0 of the flash.
     pub fn new(flash: F) -> Self {
         Self::partition(flash, 0..u32::MAX)
@@ -101,8 +101,8 @@ impl<F: ReadNorFlash> FlashFile<F> {
 }
 
 #[form]
-impl<F: ReadNorFlash> ReadAt for FlashFile<F> {
-    type Error = FlashError<F::Error>;
+impl<F: ReadNorFlash> ReadAt for NorFile<F> {
+    type Error = NorError<F::Error>;
 
     async fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> Result<usize, Self::Error> {
         let (address, room) = self.place(offset, buffer.len());
@@ -113,7 +113,7 @@ impl<F: ReadNorFlash> ReadAt for FlashFile<F> {
             0 if room >= F::READ_SIZE => self.read_units(address, buffer).await,
             _ => self.read_part(address - skip, skip as usize, buffer).await,
         };
-        outcome.map_err(FlashError)
+        outcome.map_err(NorError)
     }
 
     async fn file_len(&mut self) -> Result<FileLen, Self::Error> {
@@ -132,7 +132,7 @@ const fn sector<F: NorFlash>() -> u32 {
 }
 
 #[form]
-impl<F: NorFlash> FlashFile<F> {
+impl<F: NorFlash> NorFile<F> {
     /// Where the last sector ends that lies in the partition as a whole.
     fn last_sector_end(&self) -> u32 {
         let end = self.partition_range().end;
@@ -146,9 +146,9 @@ impl<F: NorFlash> FlashFile<F> {
         (end <= self.last_sector_end()).then_some(end)
     }
 
-    async fn erase(&mut self, from: u32, to: u32) -> Result<(), WriteError<FlashError<F::Error>>> {
+    async fn erase(&mut self, from: u32, to: u32) -> Result<(), WriteError<NorError<F::Error>>> {
         match from < to {
-            true => self.flash().erase(from, to).await.map_err(|error| WriteError::Sink(FlashError(error))),
+            true => self.flash().erase(from, to).await.map_err(|error| WriteError::Sink(NorError(error))),
             false => Ok(()),
         }
     }
@@ -158,8 +158,8 @@ impl<F: NorFlash> FlashFile<F> {
 /// Nothing outside the partition is; of one that ends inside a sector, that sector is not used. A partition must begin at
 /// a sector ([`ErrorKind::Partition`]).
 #[form]
-impl<F: NorFlash> WriteAt for FlashFile<F> {
-    type Error = FlashError<F::Error>;
+impl<F: NorFlash> WriteAt for NorFile<F> {
+    type Error = NorError<F::Error>;
 
     fn unit(&self) -> usize {
         F::WRITE_SIZE
@@ -187,7 +187,7 @@ impl<F: NorFlash> WriteAt for FlashFile<F> {
         let (address, room) = self.place(offset, bytes.len());
         let bytes = bytes.get(..room).unwrap_or(bytes);
         if !bytes.is_empty() {
-            self.flash().write(address, bytes).await.map_err(FlashError)?;
+            self.flash().write(address, bytes).await.map_err(NorError)?;
         }
         Ok(bytes.len())
     }

@@ -7,7 +7,7 @@ use crate::header::progress::{Machine, Progress};
 use crate::header::{HeaderParser, Signal, Signals, Whole};
 use crate::shape::Shape;
 use crate::tensor::info::{Extent, TensorInfo};
-use crate::tensor::location::{Locate, Location};
+use crate::tensor::location::{Located, Location};
 use crate::validate::Summary;
 use crate::validate::order::InOrder;
 
@@ -16,7 +16,7 @@ use crate::validate::order::InOrder;
 /// *Memory*: at most 112 bytes; the name is borrowed.
 #[derive(Clone, Copy, Debug)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
-pub struct Wanted<'n> {
+pub struct Query<'n> {
     name: &'n str,
     optional: bool,
     state: State,
@@ -39,9 +39,9 @@ enum State {
     Found,
 }
 
-impl<'n> Wanted<'n> {
+impl<'n> Query<'n> {
     /// A tensor that must be there: a search that does not find it fails.
-    pub const fn new(name: &'n str) -> Self {
+    pub const fn required(name: &'n str) -> Self {
         Self {
             name,
             optional: false,
@@ -56,7 +56,7 @@ impl<'n> Wanted<'n> {
 
     /// A tensor that may be there or not.
     pub const fn optional(name: &'n str) -> Self {
-        Self { optional: true, ..Self::new(name) }
+        Self { optional: true, ..Self::required(name) }
     }
 
     /// The name that is looked for.
@@ -121,11 +121,11 @@ impl<'n> Wanted<'n> {
     }
 }
 
-impl Locate for Wanted<'_> {
+impl Located for Query<'_> {
     fn locate(&self) -> Result<Location, Error> {
         match self.state {
             State::Found => Ok(Location { dtype: self.dtype, begin: self.begin, end: self.end }),
-            State::Sought | State::Seen => Err(ErrorKind::NotFound { wanted: None }.at(0)),
+            State::Sought | State::Seen => Err(ErrorKind::NotFound { query: None }.at(0)),
         }
     }
 
@@ -134,13 +134,13 @@ impl Locate for Wanted<'_> {
     }
 }
 
-/// Something that holds what is wanted: a [`Wanted`] alone, or one with a place for its bytes.
+/// Something that holds what is wanted: a [`Query`] alone, or one with a place for its bytes.
 pub(crate) trait Seek<'n> {
-    fn wanted(&mut self) -> &mut Wanted<'n>;
+    fn query(&mut self) -> &mut Query<'n>;
 }
 
-impl<'n> Seek<'n> for Wanted<'n> {
-    fn wanted(&mut self) -> &mut Self {
+impl<'n> Seek<'n> for Query<'n> {
+    fn query(&mut self) -> &mut Self {
         self
     }
 }
@@ -170,11 +170,11 @@ const ALL: Signals =
 impl Lookup {
     /// Stands before byte 0 of a file, and forgets what an earlier search has found. Where the length of the file is
     /// known the header must lie in it.
-    pub(crate) fn new<'n>(file_len: Option<u64>, skims: bool, wanted: &mut [impl Seek<'n>]) -> Self {
-        all(wanted).for_each(Wanted::reset);
+    pub(crate) fn new<'n>(file_len: Option<u64>, skims: bool, queries: &mut [impl Seek<'n>]) -> Self {
+        all(queries).for_each(Query::reset);
         let (parser, order) = (HeaderParser::of_tensors(file_len), InOrder::new());
         let mut lookup = Self { parser, order, name_len: 0, skims };
-        lookup.begin_name(wanted);
+        lookup.begin_name(queries);
         lookup
     }
 
@@ -208,12 +208,12 @@ impl Lookup {
 
     /// Reads on to the end of the header, or to where no more can be read, and moves `input` past what it consumed.
     #[inline] // for it lies between the frames of the caller and the parser
-    pub(crate) fn run<'n>(&mut self, input: &mut &[u8], wanted: &mut [impl Seek<'n>]) -> Signal {
+    pub(crate) fn run<'n>(&mut self, input: &mut &[u8], queries: &mut [impl Seek<'n>]) -> Signal {
         let mut run: &[u8] = &[];
         loop {
             if !self.skims {
                 while let Some(entry) = self.parser.take_entry::<false>(input) {
-                    self.keep(&entry, wanted);
+                    self.keep(&entry, queries);
                 }
             }
             // A fault of the file goes before a limit of the memory.
@@ -225,38 +225,38 @@ impl Lookup {
             let signal = self.parser.advance::<false>(input, &mut run, told);
             match signal {
                 Signal::NeedInput | Signal::HeaderEnd | Signal::Failed => return signal,
-                Signal::Name => self.see_piece(signal, run, wanted),
-                Signal::Metadata => self.begin_name(wanted),
-                Signal::Tensor => self.end_name(run, wanted),
-                Signal::TensorEnd => self.end_entry(wanted),
-                _ => self.take(signal, wanted),
+                Signal::Name => self.see_piece(signal, run, queries),
+                Signal::Metadata => self.begin_name(queries),
+                Signal::Tensor => self.end_name(run, queries),
+                Signal::TensorEnd => self.end_entry(queries),
+                _ => self.take(signal, queries),
             }
         }
     }
 
-    fn end_name<'n>(&mut self, run: &[u8], wanted: &mut [impl Seek<'n>]) {
+    fn end_name<'n>(&mut self, run: &[u8], queries: &mut [impl Seek<'n>]) {
         if self.name_len != OTHER {
-            self.see_piece(Signal::Tensor, run, wanted);
+            self.see_piece(Signal::Tensor, run, queries);
         }
-        self.take(Signal::Tensor, wanted);
+        self.take(Signal::Tensor, queries);
         if self.skims && self.name_len == OTHER {
             self.parser.skim_entry();
-            self.begin_name(wanted);
+            self.begin_name(queries);
         }
     }
 
-    fn end_entry<'n>(&mut self, wanted: &mut [impl Seek<'n>]) {
-        self.take(Signal::TensorEnd, wanted);
+    fn end_entry<'n>(&mut self, queries: &mut [impl Seek<'n>]) {
+        self.take(Signal::TensorEnd, queries);
         self.order.see(self.parser.extent());
-        self.begin_name(wanted);
+        self.begin_name(queries);
     }
 
     /// Takes what was seen for found, once the pass is known to have been over the right header. The first that is missing
     /// and must be there, if there is one; the rest is found all the same.
     #[inline(never)] // so that what it has on the stack does not wait there for the end of the pass
-    pub(crate) fn settle<'n>(wanted: &mut [impl Seek<'n>]) -> Option<usize> {
+    pub(crate) fn settle<'n>(queries: &mut [impl Seek<'n>]) -> Option<usize> {
         let mut missing = None;
-        for (index, one) in all(wanted).enumerate() {
+        for (index, one) in all(queries).enumerate() {
             if one.state != State::Sought {
                 one.state = State::Found;
             } else if !one.optional && missing.is_none() {
@@ -268,12 +268,12 @@ impl Lookup {
 
     /// The error that this one of those that are wanted is missing.
     pub(crate) const fn not_found(&self, index: usize) -> Error {
-        ErrorKind::NotFound { wanted: Some(index as u64) }.at(self.parser().position())
+        ErrorKind::NotFound { query: Some(index as u64) }.at(self.parser().position())
     }
 
     /// Takes a tensor that was seen all at once.
-    fn keep<'n>(&mut self, entry: &Whole<'_>, wanted: &mut [impl Seek<'n>]) {
-        for one in all(wanted).filter(|one| one.name.as_bytes() == entry.name) {
+    fn keep<'n>(&mut self, entry: &Whole<'_>, queries: &mut [impl Seek<'n>]) {
+        for one in all(queries).filter(|one| one.name.as_bytes() == entry.name) {
             if !one.keep(entry) {
                 self.parser.stop(Fault::NameTwice, entry.name_at);
             }
@@ -282,19 +282,19 @@ impl Lookup {
     }
 
     /// Listens to names again, and to what is said of a tensor if it is one that is wanted.
-    const fn begin_name<'n>(&mut self, wanted: &[impl Seek<'n>]) {
-        self.name_len = if wanted.is_empty() { OTHER } else { 0 };
+    const fn begin_name<'n>(&mut self, queries: &[impl Seek<'n>]) {
+        self.name_len = if queries.is_empty() { OTHER } else { 0 };
     }
 
     // What the next two have on the stack must not wait there for the parser: their caller calls that too.
 
     #[inline(never)]
-    fn see_piece<'n>(&mut self, signal: Signal, run: &[u8], wanted: &mut [impl Seek<'n>]) {
+    fn see_piece<'n>(&mut self, signal: Signal, run: &[u8], queries: &mut [impl Seek<'n>]) {
         let piece = self.parser.piece(signal, run);
         let piece = piece.as_bytes();
         let passed = self.name_len;
         self.name_len = OTHER;
-        for one in all(wanted) {
+        for one in all(queries) {
             one.matches = (one.matches || passed == 0) && one.goes_on(passed, piece);
             if one.matches {
                 self.name_len = passed + piece.len();
@@ -303,17 +303,17 @@ impl Lookup {
     }
 
     /// Shows what was signalled to those whose name has come by. What is wrong with it is told by the next call.
-    fn take<'n>(&mut self, signal: Signal, wanted: &mut [impl Seek<'n>]) {
+    fn take<'n>(&mut self, signal: Signal, queries: &mut [impl Seek<'n>]) {
         if self.name_len != OTHER {
-            self.take_wanted(signal, wanted);
+            self.fill_queries(signal, queries);
         }
     }
 
     #[inline(never)]
-    fn take_wanted<'n>(&mut self, signal: Signal, wanted: &mut [impl Seek<'n>]) {
+    fn fill_queries<'n>(&mut self, signal: Signal, queries: &mut [impl Seek<'n>]) {
         let len = self.name_len;
         let mut is_wanted = false;
-        for one in all(wanted) {
+        for one in all(queries) {
             if one.matches && one.name.len() == len {
                 is_wanted = true;
                 if !one.take(signal, &self.parser) {
@@ -331,20 +331,20 @@ impl Lookup {
     }
 }
 
-fn all<'w, 'n: 'w>(wanted: &'w mut [impl Seek<'n>]) -> impl Iterator<Item = &'w mut Wanted<'n>> {
-    wanted.iter_mut().map(Seek::wanted)
+fn all<'w, 'n: 'w>(queries: &'w mut [impl Seek<'n>]) -> impl Iterator<Item = &'w mut Query<'n>> {
+    queries.iter_mut().map(Seek::query)
 }
 
 /// Follows one pass over a header, and fills in what is wanted.
 pub(crate) struct Search<'w, 'n> {
     lookup: Lookup,
-    wanted: &'w mut [Wanted<'n>],
+    queries: &'w mut [Query<'n>],
 }
 
 impl<'w, 'n> Search<'w, 'n> {
     /// As [`Lookup::new`].
-    pub(crate) fn new(file_len: Option<u64>, skims: bool, wanted: &'w mut [Wanted<'n>]) -> Self {
-        Self { lookup: Lookup::new(file_len, skims, wanted), wanted }
+    pub(crate) fn new(file_len: Option<u64>, skims: bool, queries: &'w mut [Query<'n>]) -> Self {
+        Self { lookup: Lookup::new(file_len, skims, queries), queries }
     }
 
     /// What the header describes, once it is complete.
@@ -354,7 +354,7 @@ impl<'w, 'n> Search<'w, 'n> {
 
     /// As [`Lookup::settle`].
     pub(crate) fn settle(&mut self) -> Option<usize> {
-        Lookup::settle(self.wanted)
+        Lookup::settle(self.queries)
     }
 
     /// As [`Lookup::not_found`].
@@ -370,7 +370,7 @@ impl<'w, 'n> Search<'w, 'n> {
 
 impl Machine for Search<'_, '_> {
     fn push(&mut self, input: &mut &[u8]) -> Option<Progress> {
-        self.lookup.run(input, self.wanted).progress()
+        self.lookup.run(input, self.queries).progress()
     }
 
     fn error(&self) -> Error {

@@ -9,4 +9,4 @@ pub(crate) mod metadata;
 pub(crate) mod pump;
 pub(crate) mod value;
 
-pub use find::Wanted;
+pub use find::Query;

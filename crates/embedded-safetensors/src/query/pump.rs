@@ -10,7 +10,7 @@ use crate::io::{FileLen, ReadError};
 use crate::query::find::Search;
 use crate::util::bytes::low_u32;
 use crate::util::fingerprint::Fingerprint;
-use crate::validate::{HeaderCheck, Summary};
+use crate::validate::{Summary, Validator};
 
 /// A header that was proven, and by what it is known again.
 #[derive(Clone, Copy, Debug)]
@@ -69,7 +69,7 @@ impl Prover for Search<'_, '_> {
     }
 }
 
-impl Prover for HeaderCheck<'_> {
+impl Prover for Validator<'_> {
     fn prove(&mut self) -> Result<Summary, Error> {
         self.summary().ok_or(ErrorKind::Changed.at(0))
     }

@@ -90,7 +90,7 @@ impl<S: ReadAt> SliceReader<S> {
     ///
     /// # Cancel safety
     /// When the future is dropped, the reader stands where it stood. Make the call again.
-    pub async fn read_all<'b>(&mut self, buffer: &'b mut [u8]) -> Result<&'b [u8], ReadError<S::Error>> {
+    pub async fn read_to_end<'b>(&mut self, buffer: &'b mut [u8]) -> Result<&'b [u8], ReadError<S::Error>> {
         let filling = self.place.rest(buffer.len())?;
         self.fill(filling, buffer, Until::Full).await
     }

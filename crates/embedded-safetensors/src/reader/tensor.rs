@@ -16,7 +16,7 @@ use crate::reader::contiguous::Contiguous;
 use crate::reader::sliced::Sliced;
 use crate::slice::range::AxisRange;
 #[cfg(doc)]
-use crate::tensor::location::Locate;
+use crate::tensor::location::Located;
 use crate::tensor::span::Span;
 use core::ops::Range;
 
@@ -115,7 +115,7 @@ impl<'t, S: ReadAt> TensorReader<'t, S> {
     /// # Cancel safety
     /// When the future is dropped, the reader stands where it stood. The next call reads all of it again; to
     /// keep what has been read, take [`next_chunk`](Self::next_chunk).
-    pub async fn read_all<'b>(&mut self, buffer: &'b mut [u8]) -> Result<&'b [u8], ReadError<S::Error>> {
+    pub async fn read_to_end<'b>(&mut self, buffer: &'b mut [u8]) -> Result<&'b [u8], ReadError<S::Error>> {
         let piece = self.span.rest(buffer)?;
         read_full(&mut self.source, self.span.offset(), piece).await?;
         self.span.advance(piece.len());
@@ -165,7 +165,7 @@ impl<'t, S: ReadAt> TensorReader<'t, S> {
     ///
     /// # Errors
     /// [`ErrorKind::OutsideAxis`] when there is no such row; [`ErrorKind::TooManyRanges`] for a scalar, which has
-    /// none; [`ErrorKind::OutsideTensor`] when the dimensions are those of another tensor, as only a [`Locate`] of
+    /// none; [`ErrorKind::OutsideTensor`] when the dimensions are those of another tensor, as only a [`Located`] of
     /// your own can say.
     pub fn row(self, row: u64) -> Result<Values<S>, Error> {
         let region = Contiguous::row(&self.span, self.dims, row)?;
@@ -186,7 +186,7 @@ impl<'t, S: ReadAt> TensorReader<'t, S> {
     /// whole. It does not matter where this reader stands.
     ///
     /// A tensor of more than [`MAX_RANK`](crate::tensor::MAX_RANK) dimensions can be sliced too, if what is left of it has no more
-    /// than that: [`Model::index`](crate::Model::index) keeps all of its dimensions, where `find` has no room for them.
+    /// than that: [`Model::build_index`](crate::Model::build_index) keeps all of its dimensions, where `find` has no room for them.
     ///
     /// # Errors
     /// As [`SlicePlan::new`](crate::slice::SlicePlan::new): [`ErrorKind::OutsideAxis`] names the axis, what was asked for and

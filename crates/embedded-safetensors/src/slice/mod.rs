@@ -7,11 +7,11 @@
 //! /// The words 100 to 199 of an embedding, and of those the first 64 numbers each.
 //! fn words<S: ReadAt>(model: &mut Model<S>, to: &mut [u8]) -> Result<usize, ReadError<S::Error>> {
 //!     let embedding = model.find("wte", &mut [0; 512])?.ok_or(not_found())?;
-//!     let mut words = model.tensor(&embedding)?.slice(&[(100..200).into(), (..64).into()])?;
-//!     Ok(words.read_all(to)?.len())
+//!     let mut words = model.reader(&embedding)?.slice(&[(100..200).into(), (..64).into()])?;
+//!     Ok(words.read_to_end(to)?.len())
 //! }
 //! # use embedded_safetensors::{Error, ErrorKind};
-//! # fn not_found() -> Error { ErrorKind::NotFound { wanted: None }.at(0) }
+//! # fn not_found() -> Error { ErrorKind::NotFound { query: None }.at(0) }
 //! # let header = br#"{"wte":{"dtype":"U8","shape":[300,80],"data_offsets":[0,24000]}}"#;
 //! # let file = [&(header.len() as u64).to_le_bytes(), &header[..], &[7; 24000]].concat();
 //! # let mut model = Model::open(&file[..], &mut [0; 512])?;

@@ -4,5 +4,5 @@
 pub(crate) mod receiver;
 pub(crate) mod router;
 
-pub use receiver::{Binding, Receiver, Reception, bind, bind_optional};
-pub use router::{Routed, Router};
+pub use receiver::{Receiver, Status, Target};
+pub use router::{Router, RouterEvent};

@@ -2,40 +2,42 @@
 
 use crate::error::{Error, ErrorKind};
 use crate::header::Signal;
-use crate::query::find::{Lookup, Seek, Wanted};
+use crate::query::find::{Lookup, Query, Seek};
 use crate::tensor::info::TensorInfo;
-use crate::tensor::location::{Locate, Location};
+use crate::tensor::location::{Located, Location};
 use crate::util::bytes::{copy, index_below};
 use crate::validate::Summary;
 
 /// The name of a tensor, the buffer that its bytes go to, and what has come of it.
 ///
 /// *Memory*: at most 136 bytes; name and buffer are borrowed.
-pub struct Binding<'n, 'b> {
-    wanted: Wanted<'n>,
+pub struct Target<'n, 'b> {
+    query: Query<'n>,
     buffer: &'b mut [u8],
     filled: usize,
 }
 
-/// Binds a tensor that must be there to a buffer that holds it whole; what is left of the buffer stays as it is.
-pub const fn bind<'n, 'b>(name: &'n str, buffer: &'b mut [u8]) -> Binding<'n, 'b> {
-    Binding { wanted: Wanted::new(name), buffer, filled: 0 }
+impl<'n, 'b> Target<'n, 'b> {
+    /// A tensor that the model must have. The buffer must hold all of it; what is left of the buffer is not changed.
+    pub const fn required(name: &'n str, buffer: &'b mut [u8]) -> Self {
+        Self { query: Query::required(name), buffer, filled: 0 }
+    }
+
+    /// A tensor that the model may lack. As [`required`](Self::required) otherwise.
+    pub const fn optional(name: &'n str, buffer: &'b mut [u8]) -> Self {
+        Self { query: Query::optional(name), buffer, filled: 0 }
+    }
 }
 
-/// As [`bind`], for a tensor that may be there or not.
-pub const fn bind_optional<'n, 'b>(name: &'n str, buffer: &'b mut [u8]) -> Binding<'n, 'b> {
-    Binding { wanted: Wanted::optional(name), buffer, filled: 0 }
-}
-
-impl<'n> Binding<'n, '_> {
+impl<'n> Target<'n, '_> {
     /// The name of the tensor.
     pub const fn name(&self) -> &'n str {
-        self.wanted.name()
+        self.query.name()
     }
 
     /// What the header says of the tensor. Nothing before the header is proven, or when it has no such tensor.
     pub const fn info(&self) -> Option<TensorInfo> {
-        self.wanted.info()
+        self.query.info()
     }
 
     /// The bytes of the tensor, once it has come whole; until then nothing, however much of it is there.
@@ -46,7 +48,7 @@ impl<'n> Binding<'n, '_> {
 
     /// Where in the data the tensor begins, and how long it is.
     fn place(&self) -> Option<(u64, u64)> {
-        let Location { begin, end, .. } = self.wanted.locate().ok()?;
+        let Location { begin, end, .. } = self.query.locate().ok()?;
         Some((begin, end.saturating_sub(begin)))
     }
 
@@ -74,20 +76,20 @@ impl<'n> Binding<'n, '_> {
     }
 }
 
-impl<'n> Seek<'n> for Binding<'n, '_> {
-    fn wanted(&mut self) -> &mut Wanted<'n> {
-        &mut self.wanted
+impl<'n> Seek<'n> for Target<'n, '_> {
+    fn query(&mut self) -> &mut Query<'n> {
+        &mut self.query
     }
 }
 
-shown!(Binding<'_, '_>, it => "Binding {{ name: {:?}, info: {:?}, filled: {:?}, .. }}", it.name(), it.info(), it.filled);
+shown!(Target<'_, '_>, it => "Target {{ name: {:?}, info: {:?}, filled: {:?}, .. }}", it.name(), it.info(), it.filled);
 
 /// How far a model has come.
 ///
 /// *Memory*: one byte, `Copy`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
-pub enum Reception {
+pub enum Status {
     /// The header is coming; nothing of it is proven.
     Header,
     /// The header is proven, and has all that was bound. The data are coming.
@@ -96,7 +98,7 @@ pub enum Reception {
     Complete,
 }
 
-impl Reception {
+impl Status {
     /// Whether the last byte has come.
     pub const fn is_complete(self) -> bool {
         matches!(self, Self::Complete)
@@ -107,34 +109,34 @@ impl Reception {
 /// header while it comes by, copies the tensors that were bound to their buffers, and skips the others. It keeps
 /// neither the header nor an index of it.
 ///
-/// The header is validated as by [`HeaderCheck`](crate::validate::HeaderCheck), before any byte of data is copied.
+/// The header is validated as by [`Validator`](crate::validate::Validator), before any byte of data is copied.
 /// Of names that occur twice it sees those that are bound. A stream cannot be read again, so the tensors must
 /// be listed in the order of their offsets, as the reference writes them; a [`Router`](crate::stream::Router) takes
 /// them in any order.
 ///
-/// `B` is an array, a slice, or whatever else holds [`Binding`]s.
+/// `B` is an array, a slice, or whatever else holds [`Target`]s.
 ///
-/// *Memory*: at most 232 bytes and the bindings. No heap.
+/// *Memory*: at most 232 bytes and the targets. No heap.
 ///
 /// ```
-/// use embedded_safetensors::stream::{Receiver, bind};
+/// use embedded_safetensors::stream::{Receiver, Target};
 ///
 /// # fn main() -> Result<(), embedded_safetensors::Error> {
 /// # let uart = b"\x38\0\0\0\0\0\0\0{\"a\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[0,2]}}   xy".chunks(7);
 /// let mut a = [0; 16];
-/// let mut model = Receiver::new([bind("a", &mut a)]);
+/// let mut model = Receiver::new([Target::required("a", &mut a)]);
 /// for piece in uart {
 ///     if model.push(piece)?.is_complete() {
 ///         break;
 ///     }
 /// }
 /// model.end_of_input()?; // an error unless all of it has come
-/// assert_eq!(model.bindings()[0].bytes(), Some(&b"xy"[..]));
+/// assert_eq!(model.targets()[0].bytes(), Some(&b"xy"[..]));
 /// # Ok(())
 /// # }
 /// ```
 pub struct Receiver<B> {
-    bindings: B,
+    targets: B,
     lookup: Lookup,
     is_proven: bool,
     /// What was found wrong.
@@ -143,13 +145,13 @@ pub struct Receiver<B> {
     received: u64,
 }
 
-impl<'n, 'b, B: AsMut<[Binding<'n, 'b>]>> Receiver<B> {
-    /// Stands before byte 0 of a file. What the bindings hold of an earlier one is forgotten.
-    pub fn new(mut bindings: B) -> Self {
-        let bound = bindings.as_mut();
+impl<'n, 'b, B: AsMut<[Target<'n, 'b>]>> Receiver<B> {
+    /// Stands before byte 0 of a file. What the targets hold of an earlier one is forgotten.
+    pub fn new(mut targets: B) -> Self {
+        let bound = targets.as_mut();
         bound.iter_mut().for_each(|one| one.filled = 0);
         let lookup = Lookup::new(None, false, bound);
-        Self { bindings, lookup, is_proven: false, failure: None, received: 0 }
+        Self { targets, lookup, is_proven: false, failure: None, received: 0 }
     }
 
     /// Takes the bytes that follow those of the call before, as many as have come.
@@ -157,17 +159,17 @@ impl<'n, 'b, B: AsMut<[Binding<'n, 'b>]>> Receiver<B> {
     /// # Errors
     /// The faults of the header, where they show; at its end [`ErrorKind::OutOfOrder`] when its tensors are not
     /// in the order of their offsets, for which there is [`Router`](crate::stream::Router); [`ErrorKind::NotFound`] when one is missing that is not
-    /// [optional](bind_optional); [`ErrorKind::BufferLength`] when one does not fit into its buffer;
+    /// [optional](Target::optional); [`ErrorKind::BufferLength`] when one does not fit into its buffer;
     /// [`ErrorKind::NameTwice`] when two tensors have a name that is bound; [`ErrorKind::Rank`] when a bound tensor
     /// has more dimensions than a [`Shape`](crate::Shape) holds; [`ErrorKind::DataTrailing`] when bytes come
     /// behind the last one. The same error again at every further call.
-    pub fn push(&mut self, bytes: &[u8]) -> Result<Reception, Error> {
+    pub fn push(&mut self, bytes: &[u8]) -> Result<Status, Error> {
         if let Some(error) = self.failure {
             return Err(error);
         }
         let mut input = bytes;
         if !self.is_proven && !self.take_header(&mut input)? {
-            return Ok(Reception::Header);
+            return Ok(Status::Header);
         }
         self.take_data(input)
     }
@@ -184,14 +186,14 @@ impl<'n, 'b, B: AsMut<[Binding<'n, 'b>]>> Receiver<B> {
         self.lookup.end_of_input().map_err(|error| self.fail(error))?;
         let file_len = self.position();
         match self.summary() {
-            Some(summary) => summary.check_file_len(file_len).map_err(|error| self.fail(error)),
+            Some(summary) => summary.validate_file_len(file_len).map_err(|error| self.fail(error)),
             None => Ok(()),
         }
     }
 
     /// `true`: it is complete and proven.
     fn take_header(&mut self, input: &mut &[u8]) -> Result<bool, Error> {
-        match self.lookup.run(input, self.bindings.as_mut()) {
+        match self.lookup.run(input, self.targets.as_mut()) {
             Signal::HeaderEnd => {}
             Signal::Failed => return Err(self.fail(self.lookup.error())),
             _ => return Ok(false),
@@ -204,22 +206,22 @@ impl<'n, 'b, B: AsMut<[Binding<'n, 'b>]>> Receiver<B> {
     /// A fault of the file goes before what the caller lacks.
     fn end_header(&mut self) -> Result<(), Error> {
         self.lookup.conclude()?;
-        let (data_start, bindings) = (self.lookup.parser().position(), self.bindings.as_mut());
-        if let Some(index) = Lookup::settle(bindings) {
+        let (data_start, targets) = (self.lookup.parser().position(), self.targets.as_mut());
+        if let Some(index) = Lookup::settle(targets) {
             return Err(self.lookup.not_found(index));
         }
-        bindings.iter().try_for_each(|one| one.check_room(data_start))
+        targets.iter().try_for_each(|one| one.check_room(data_start))
     }
 
-    fn take_data(&mut self, bytes: &[u8]) -> Result<Reception, Error> {
+    fn take_data(&mut self, bytes: &[u8]) -> Result<Status, Error> {
         let len = index_below(self.left(), bytes.len()).unwrap_or(bytes.len());
         let (data, behind) = bytes.split_at_checked(len).unwrap_or((bytes, &[]));
-        self.bindings.as_mut().iter_mut().for_each(|one| one.take(self.received, data));
+        self.targets.as_mut().iter_mut().for_each(|one| one.take(self.received, data));
         self.received += data.len() as u64;
         match self.left() {
-            0 if behind.is_empty() => Ok(Reception::Complete),
+            0 if behind.is_empty() => Ok(Status::Complete),
             0 => Err(self.fail(ErrorKind::DataTrailing { needed: self.received }.at(self.position()))),
-            _ => Ok(Reception::Data),
+            _ => Ok(Status::Data),
         }
     }
 }
@@ -252,17 +254,17 @@ impl<B> Receiver<B> {
         self.lookup.summary().data_len - self.received
     }
 
-    /// The bindings, with what has come of each.
-    pub fn bindings<'n, 'b>(&self) -> &[Binding<'n, 'b>]
+    /// The targets, with what has come of each.
+    pub fn targets<'n, 'b>(&self) -> &[Target<'n, 'b>]
     where
-        B: AsRef<[Binding<'n, 'b>]>,
+        B: AsRef<[Target<'n, 'b>]>,
     {
-        self.bindings.as_ref()
+        self.targets.as_ref()
     }
 
-    /// Gives the bindings back.
-    pub fn into_bindings(self) -> B {
-        self.bindings
+    /// Gives the targets back.
+    pub fn into_targets(self) -> B {
+        self.targets
     }
 
     const fn fail(&mut self, error: Error) -> Error {
@@ -275,7 +277,7 @@ impl<B: core::fmt::Debug> core::fmt::Debug for Receiver<B> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         let mut lines = f.debug_struct("Receiver");
         lines.field("at", &self.position()).field("summary", &self.summary());
-        lines.field("bindings", &self.bindings).finish_non_exhaustive()
+        lines.field("targets", &self.targets).finish_non_exhaustive()
     }
 }
 
@@ -285,10 +287,10 @@ impl<B: defmt::Format> defmt::Format for Receiver<B> {
         let (at, summary) = (self.position(), self.summary());
         defmt::write!(
             f,
-            "Receiver {{ at: {=u64}, summary: {}, bindings: {}, .. }}",
+            "Receiver {{ at: {=u64}, summary: {}, targets: {}, .. }}",
             at,
             summary,
-            self.bindings
+            self.targets
         );
     }
 }

@@ -13,7 +13,7 @@ use crate::validate::Summary;
 /// *Memory*: at most 80 bytes, `Copy`; it borrows from the memory of the index and from the input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
-pub enum Routed<'m, 'c> {
+pub enum RouterEvent<'m, 'c> {
     /// All input is consumed; call again with more.
     NeedInput,
     /// The header is complete and proven, and the [`index`](Router::index) is there.
@@ -40,7 +40,7 @@ pub enum Routed<'m, 'c> {
 /// *Memory*: at most 272 bytes, and that of the index. No heap.
 ///
 /// ```
-/// use embedded_safetensors::{index::IndexStorage, stream::{Routed, Router}};
+/// use embedded_safetensors::{index::IndexStorage, stream::{RouterEvent, Router}};
 ///
 /// # fn main() -> Result<(), embedded_safetensors::Error> {
 /// # let radio = b"\x38\0\0\0\0\0\0\0{\"a\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[0,2]}}   xy".chunks(7);
@@ -50,9 +50,9 @@ pub enum Routed<'m, 'c> {
 /// for mut piece in radio {
 ///     loop {
 ///         match router.next(&mut piece)? {
-///             Routed::NeedInput | Routed::End => break,
-///             Routed::Header => {}
-///             Routed::Data { bytes, .. } => sum += bytes.iter().map(|&byte| u32::from(byte)).sum::<u32>(),
+///             RouterEvent::NeedInput | RouterEvent::End => break,
+///             RouterEvent::Header => {}
+///             RouterEvent::Data { bytes, .. } => sum += bytes.iter().map(|&byte| u32::from(byte)).sum::<u32>(),
 ///         }
 ///     }
 /// }
@@ -88,7 +88,7 @@ impl<'m> Router<'m> {
     /// [`ErrorKind::Index`] when it does not fit into the memory for the index, with the numbers it has;
     /// [`ErrorKind::DataTrailing`] when bytes come behind the last one. The same error again at every further
     /// call.
-    pub fn next<'c>(&mut self, input: &mut &'c [u8]) -> Result<Routed<'m, 'c>, Error> {
+    pub fn next<'c>(&mut self, input: &mut &'c [u8]) -> Result<RouterEvent<'m, 'c>, Error> {
         let outcome = match &mut self.stage {
             Stage::Header(builder) => {
                 let before = input.len();
@@ -113,7 +113,7 @@ impl<'m> Router<'m> {
     pub fn end_of_input(&mut self) -> Result<(), Error> {
         let outcome = match &mut self.stage {
             Stage::Header(builder) => builder.end_of_input(),
-            Stage::Data(index) => index.summary().check_file_len(self.position),
+            Stage::Data(index) => index.summary().validate_file_len(self.position),
             Stage::Failed(error) => Err(*error),
         };
         outcome.map_err(|error| self.fail(error))
@@ -152,16 +152,16 @@ impl<'m> Router<'m> {
         }
     }
 
-    fn end_header<'c>(&mut self, progress: Progress) -> Result<Routed<'m, 'c>, Error> {
+    fn end_header<'c>(&mut self, progress: Progress) -> Result<RouterEvent<'m, 'c>, Error> {
         if progress != Progress::Done {
-            return Ok(Routed::NeedInput);
+            return Ok(RouterEvent::NeedInput);
         }
         // The builder becomes the index, or is gone.
         let gone = Stage::Failed(ErrorKind::Changed.at(self.position));
         if let Stage::Header(builder) = core::mem::replace(&mut self.stage, gone) {
             self.stage = Stage::Data(builder.finish()?);
         }
-        Ok(Routed::Header)
+        Ok(RouterEvent::Header)
     }
 
     fn fail(&mut self, error: Error) -> Error {
@@ -175,12 +175,12 @@ fn route<'m, 'c>(
     index: &Index<'m>,
     position: &mut u64,
     input: &mut &'c [u8],
-) -> Result<Routed<'m, 'c>, Error> {
+) -> Result<RouterEvent<'m, 'c>, Error> {
     let Summary { data_start, data_len, .. } = index.summary();
     let in_data = *position - data_start;
     let Some(tensor) = index.at_offset(in_data) else {
         return if input.is_empty() {
-            Ok(Routed::End)
+            Ok(RouterEvent::End)
         } else {
             Err(ErrorKind::DataTrailing { needed: data_len }.at(*position))
         };
@@ -188,11 +188,11 @@ fn route<'m, 'c>(
     let len = index_below(tensor.end() - in_data, input.len()).unwrap_or(input.len());
     let (bytes, rest) = input.split_at_checked(len).unwrap_or((input, &[]));
     if bytes.is_empty() {
-        return Ok(Routed::NeedInput);
+        return Ok(RouterEvent::NeedInput);
     }
     *input = rest;
     *position += bytes.len() as u64;
-    Ok(Routed::Data { tensor, offset: in_data - tensor.begin(), bytes })
+    Ok(RouterEvent::Data { tensor, offset: in_data - tensor.begin(), bytes })
 }
 
 impl core::fmt::Debug for Stage<'_> {

@@ -27,9 +27,9 @@ impl Location {
     }
 }
 
-/// What tells where a tensor lies: a [`TensorInfo`], a [`Wanted`](crate::query::Wanted) that was found, a tensor
+/// What tells where a tensor lies: a [`TensorInfo`], a [`Query`](crate::query::Query) that was found, a tensor
 /// of an [`Index`](crate::index::Index).
-pub trait Locate {
+pub trait Located {
     /// The place of the tensor.
     ///
     /// # Errors
@@ -40,7 +40,7 @@ pub trait Locate {
     fn dims(&self) -> &[u64];
 }
 
-impl Locate for TensorInfo {
+impl Located for TensorInfo {
     fn locate(&self) -> Result<Location, Error> {
         Ok(Location { dtype: self.dtype(), begin: self.begin(), end: self.end() })
     }

@@ -6,4 +6,4 @@ pub(crate) mod span;
 
 pub use crate::shape::{MAX_RANK, Strides};
 pub use info::TensorInfo;
-pub use location::{Locate, Location};
+pub use location::{Located, Location};

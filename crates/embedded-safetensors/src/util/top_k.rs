@@ -7,14 +7,14 @@ use crate::util::bytes::{get, get_mut};
 /// *Memory*: 24 bytes, `Copy`.
 #[derive(Clone, Copy, Debug, Default)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
-pub struct Slot {
+pub struct SortSlot {
     pub(crate) key: u64,
     pub(crate) tie: u64,
     /// Where in the header the item stands: no two items are equal.
     pub(crate) at: u64,
 }
 
-impl Slot {
+impl SortSlot {
     /// A slot with nothing in it, to make arrays of.
     pub const EMPTY: Self = Self { key: 0, tie: 0, at: 0 };
 
@@ -38,19 +38,19 @@ impl Slot {
 /// Keeps the smallest items of a pass that are not below `floor`, as many as there are slots: a heap
 /// with the largest kept item on top, then, after [`sort`](Self::sort), an ascending list.
 pub(crate) struct Smallest<'s> {
-    slots: &'s mut [Slot],
+    slots: &'s mut [SortSlot],
     len: usize,
-    floor: Slot,
+    floor: SortSlot,
     overflowed: bool,
 }
 
 impl<'s> Smallest<'s> {
-    pub(crate) const fn new(slots: &'s mut [Slot]) -> Self {
-        Self { slots, len: 0, floor: Slot::EMPTY, overflowed: false }
+    pub(crate) const fn new(slots: &'s mut [SortSlot]) -> Self {
+        Self { slots, len: 0, floor: SortSlot::EMPTY, overflowed: false }
     }
 
     /// Starts a pass over the items from `floor` on.
-    pub(crate) const fn restart(&mut self, floor: Slot) {
+    pub(crate) const fn restart(&mut self, floor: SortSlot) {
         self.len = 0;
         self.floor = floor;
         self.overflowed = false;
@@ -70,12 +70,12 @@ impl<'s> Smallest<'s> {
         self.overflowed
     }
 
-    pub(crate) const fn get(&self, index: usize) -> Option<Slot> {
+    pub(crate) const fn get(&self, index: usize) -> Option<SortSlot> {
         if index < self.len { get(self.slots, index) } else { None }
     }
 
     #[inline(never)]
-    pub(crate) const fn offer(&mut self, item: &Slot) {
+    pub(crate) const fn offer(&mut self, item: &SortSlot) {
         if item.is_below(&self.floor) {
             return;
         }
@@ -104,7 +104,7 @@ impl<'s> Smallest<'s> {
     }
 
     /// Whether the item at `index` is the larger one.
-    const fn is_above(&self, index: usize, item: &Slot) -> bool {
+    const fn is_above(&self, index: usize, item: &SortSlot) -> bool {
         match self.slots.split_at_checked(index) {
             Some((_, [kept, ..])) => item.is_below(kept),
             _ => false,
@@ -117,7 +117,7 @@ impl<'s> Smallest<'s> {
         }
     }
 
-    const fn set(&mut self, index: usize, item: &Slot) {
+    const fn set(&mut self, index: usize, item: &SortSlot) {
         // Field by field: a whole slot copied within one slice would be a call of `memmove`, which is
         // large, and the only one in a firmware.
         if let Some(slot) = get_mut(self.slots, index) {
@@ -128,7 +128,7 @@ impl<'s> Smallest<'s> {
     }
 
     /// Places `item` in the newest leaf and lets it rise.
-    const fn sift_up(&mut self, item: &Slot) {
+    const fn sift_up(&mut self, item: &SortSlot) {
         let mut index = self.len - 1;
         while index > 0 {
             let parent = (index - 1) >> 1;
@@ -143,7 +143,7 @@ impl<'s> Smallest<'s> {
 
     /// Places `item` on top of the first `heap` items and lets it sink.
     #[inline(never)]
-    const fn sift_down(&mut self, item: &Slot, heap: usize) {
+    const fn sift_down(&mut self, item: &SortSlot, heap: usize) {
         let mut index = 0;
         while let Some(child) = self.larger_child(index, heap) {
             if !self.is_above(child, item) {

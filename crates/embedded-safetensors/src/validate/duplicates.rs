@@ -11,16 +11,16 @@ use crate::header::progress::{Machine, Progress};
 use crate::header::{HeaderParser, Signal, Signals, Text};
 use crate::util::bytes::{get, get_mut, index_below, low_u32};
 use crate::util::siphash::NameHash;
-use crate::util::top_k::{Slot, Smallest};
+use crate::util::top_k::{Smallest, SortSlot};
 
 /// Proves that no tensor name occurs twice in a header, and no key in its `__metadata__`.
 ///
-/// Run it after [`HeaderCheck`](crate::validate::HeaderCheck), over the same bytes. It takes one pass for every
+/// Run it after [`Validator`](crate::validate::Validator), over the same bytes. It takes one pass for every
 /// `slots.len() - 1` names and, for a pair under suspicion, one for every `text.len()` bytes of its
 /// name.
 ///
 /// *Memory*: at most 344 bytes, the slots and the text. No heap.
-pub struct DuplicateCheck<'s> {
+pub struct DuplicateFinder<'s> {
     parser: HeaderParser,
     /// Whether the header is proven, so that entries are passed by.
     skims: bool,
@@ -31,7 +31,7 @@ pub struct DuplicateCheck<'s> {
     stage: Stage,
     pair: Pair,
     /// Of the names that repeat an earlier one, the first.
-    found: Option<Slot>,
+    found: Option<SortSlot>,
     /// A header that stays the same needs no more rounds than it has names.
     rounds_left: u64,
 }
@@ -67,12 +67,12 @@ impl Pair {
     }
 }
 
-impl<'s> DuplicateCheck<'s> {
+impl<'s> DuplicateFinder<'s> {
     /// Stands before byte 0 of a file. At least two slots and one byte of text are needed.
     ///
     /// `key` is that of the hash. The verdict does not depend on it, the number of passes does: where
     /// files may be hostile, take one by chance; else any constant.
-    pub const fn new(key: [u64; 2], slots: &'s mut [Slot], text: &'s mut [u8]) -> Self {
+    pub const fn new(key: [u64; 2], slots: &'s mut [SortSlot], text: &'s mut [u8]) -> Self {
         Self {
             parser: HeaderParser::new(),
             skims: false,
@@ -195,7 +195,7 @@ impl<'s> DuplicateCheck<'s> {
     const fn end_name(&mut self, is_key: bool) {
         let at = self.parser.event_start();
         let tie = (self.name.len() << 1) | is_key as u64;
-        let name = Slot { key: self.name.finish() & HASH_MASK, tie, at };
+        let name = SortSlot { key: self.name.finish() & HASH_MASK, tie, at };
         match self.stage {
             Stage::FirstPass => {
                 self.rounds_left += 1;
@@ -260,18 +260,18 @@ impl<'s> DuplicateCheck<'s> {
         self.next_round()
     }
 
-    const fn would_be_first(&self, second: Slot) -> bool {
+    const fn would_be_first(&self, second: SortSlot) -> bool {
         match self.found {
             Some(found) => second.at < found.at,
             None => true,
         }
     }
 
-    const fn suspect(&mut self, second: Slot) -> Option<Stage> {
+    const fn suspect(&mut self, second: SortSlot) -> Option<Stage> {
         if self.text.is_empty() { self.stop(Fault::NoText, second.at) } else { Some(Stage::Comparing) }
     }
 
-    const fn find(&mut self, second: Slot) {
+    const fn find(&mut self, second: SortSlot) {
         self.found = Some(second);
         self.pair = Pair::new(self.pair.first + 1, self.pair.first + 2);
     }
@@ -353,13 +353,13 @@ impl<'s> DuplicateCheck<'s> {
     }
 }
 
-impl Machine for DuplicateCheck<'_> {
+impl Machine for DuplicateFinder<'_> {
     fn push(&mut self, input: &mut &[u8]) -> Option<Progress> {
         self.run(input)
     }
 
     fn error(&self) -> Error {
-        DuplicateCheck::error(self)
+        DuplicateFinder::error(self)
     }
 
     fn cut_short(&mut self) {
@@ -367,18 +367,18 @@ impl Machine for DuplicateCheck<'_> {
     }
 }
 
-const fn is_at(slot: Option<Slot>, at: u64) -> bool {
+const fn is_at(slot: Option<SortSlot>, at: u64) -> bool {
     matches!(slot, Some(slot) if slot.at == at)
 }
 
-shown!(DuplicateCheck<'_>, it => "DuplicateCheck {{ at: {:?}, .. }}", it.position());
+shown!(DuplicateFinder<'_>, it => "DuplicateFinder {{ at: {:?}, .. }}", it.position());
 
 #[cfg(test)]
 mod tests {
     extern crate std;
     use crate::error::{Error, ErrorKind};
-    use crate::util::top_k::Slot;
-    use crate::validate::check;
+    use crate::util::top_k::SortSlot;
+    use crate::validate::validate;
     use std::{format, string::String, vec, vec::Vec};
 
     /// A header with these names, and where each begins.
@@ -397,7 +397,7 @@ mod tests {
     }
 
     fn verdict(file: &[u8], slots: usize, text: usize) -> Result<(), Error> {
-        check(file, &mut vec![Slot::EMPTY; slots], &mut vec![0; text]).map(|_| ())
+        validate(file, &mut vec![SortSlot::EMPTY; slots], &mut vec![0; text]).map(|_| ())
     }
 
     /// 40 names of one length that share four hashes.

@@ -4,8 +4,8 @@ pub(crate) mod duplicates;
 pub(crate) mod order;
 
 pub use crate::header::progress::Progress;
-pub use crate::util::top_k::Slot;
-pub use duplicates::DuplicateCheck;
+pub use crate::util::top_k::SortSlot;
+pub use duplicates::DuplicateFinder;
 
 use crate::error::table::Fault;
 use crate::error::{Error, ErrorKind};
@@ -57,12 +57,12 @@ impl OrderCheck {
         Summary { tensors: self.order.tensors(), data_start: self.position(), data_len }
     }
 
-    /// As [`HeaderCheck::position`].
+    /// As [`Validator::position`].
     const fn position(&self) -> u64 {
         self.parser.position()
     }
 
-    /// As [`HeaderCheck::header_len`].
+    /// As [`Validator::header_len`].
     const fn header_len(&self) -> Option<u64> {
         self.parser.header_len()
     }
@@ -86,24 +86,24 @@ impl OrderCheck {
 
 /// Judges a file while its header comes by: container, UTF-8, JSON, types, each tensor against itself,
 /// all tensors against each other, and the length of the file where it is known. What is missing to
-/// the full verdict are names that occur twice: [`DuplicateCheck`].
+/// the full verdict are names that occur twice: [`DuplicateFinder`].
 ///
 /// A header that lists its tensors in the order of their offsets takes one pass and no slots. Any
 /// other takes one pass more for every `slots.len()` tensors, and says [`Progress::Rewind`] before
 /// each.
 ///
 /// *Memory*: at most 264 bytes, and the slots. No heap.
-pub struct HeaderCheck<'s> {
+pub struct Validator<'s> {
     check: OrderCheck,
     sorting: Sorting<'s>,
 }
 
-impl<'s> HeaderCheck<'s> {
+impl<'s> Validator<'s> {
     /// Stands before byte 0 of a file. Where its length is known it is judged too: the header must
     /// lie in it, and the tensors must end with it. A stream's length is `None`. Without slots only
     /// headers in the order of their offsets can be judged.
     #[inline]
-    pub const fn new(file_len: Option<u64>, slots: &'s mut [Slot]) -> Self {
+    pub const fn new(file_len: Option<u64>, slots: &'s mut [SortSlot]) -> Self {
         Self { check: OrderCheck::new(file_len), sorting: Sorting::new(slots) }
     }
 
@@ -224,13 +224,13 @@ impl<'s> HeaderCheck<'s> {
     }
 }
 
-impl Machine for HeaderCheck<'_> {
+impl Machine for Validator<'_> {
     fn push(&mut self, input: &mut &[u8]) -> Option<Progress> {
         self.run(input)
     }
 
     fn error(&self) -> Error {
-        HeaderCheck::error(self)
+        Validator::error(self)
     }
 
     fn cut_short(&mut self) {
@@ -238,7 +238,7 @@ impl Machine for HeaderCheck<'_> {
     }
 
     fn header_len(&self) -> Option<u64> {
-        HeaderCheck::header_len(self)
+        Validator::header_len(self)
     }
 }
 
@@ -253,7 +253,7 @@ impl Summary {
     /// # Errors
     /// [`ErrorKind::DataShort`] or [`ErrorKind::DataTrailing`]; [`ErrorKind::HeaderBeyondFile`] when the
     /// file ends before its data begins.
-    pub const fn check_file_len(&self, file_len: u64) -> Result<(), Error> {
+    pub const fn validate_file_len(&self, file_len: u64) -> Result<(), Error> {
         if self.fills(file_len) { Ok(()) } else { Err(self.length_error(file_len)) }
     }
 
@@ -275,49 +275,49 @@ impl Summary {
     }
 }
 
-/// The full verdict on a file in memory: all that [`HeaderCheck`] proves, the file's length included,
-/// and that no name occurs twice, as [`DuplicateCheck`] does.
+/// The full verdict on a file in memory: all that [`Validator`] proves, the file's length included,
+/// and that no name occurs twice, as [`DuplicateFinder`] does.
 ///
 /// *Memory*: one check after the other on the stack, less than 1 KiB, the slots (two at least) and
 /// the text (one byte at least). No heap.
 ///
 /// # Errors
-/// As [`HeaderCheck::push`] and [`DuplicateCheck::push`].
+/// As [`Validator::push`] and [`DuplicateFinder::push`].
 ///
 /// ```
-/// use embedded_safetensors::validate::{Slot, check};
+/// use embedded_safetensors::validate::{SortSlot, validate};
 ///
 /// let file = b"\x38\0\0\0\0\0\0\0{\"a\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[0,2]}}   ab";
-/// let summary = check(file, &mut [Slot::EMPTY; 16], &mut [0; 32])?;
+/// let summary = validate(file, &mut [SortSlot::EMPTY; 16], &mut [0; 32])?;
 /// assert_eq!((summary.tensors, summary.data_start, summary.data_len), (1, 64, 2));
 /// # Ok::<(), embedded_safetensors::Error>(())
 /// ```
-pub const fn check(file: &[u8], slots: &mut [Slot], text: &mut [u8]) -> Result<Summary, Error> {
-    let summary = match check_header(file, slots) {
+pub const fn validate(file: &[u8], slots: &mut [SortSlot], text: &mut [u8]) -> Result<Summary, Error> {
+    let summary = match validate_header(file, slots) {
         Ok(summary) => summary,
         Err(error) => return Err(error),
     };
-    match check_names(file, [0, 0], slots, text) {
+    match validate_names(file, [0, 0], slots, text) {
         Ok(()) => Ok(summary),
         Err(error) => Err(error),
     }
 }
 
-/// The verdict on a file in memory but for names that occur twice: all that [`HeaderCheck`] proves,
+/// The verdict on a file in memory but for names that occur twice: all that [`Validator`] proves,
 /// the file's length included.
 ///
-/// *Memory*: a [`HeaderCheck`] on the stack, and the slots, of which none is needed for a header in
+/// *Memory*: a [`Validator`] on the stack, and the slots, of which none is needed for a header in
 /// the order of its offsets. No heap.
 ///
 /// # Errors
-/// As [`HeaderCheck::push`].
+/// As [`Validator::push`].
 ///
 /// ```
 /// let file = b"\x38\0\0\0\0\0\0\0{\"a\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[0,2]}}   ab";
-/// assert!(embedded_safetensors::validate::check_header(file, &mut []).is_ok());
+/// assert!(embedded_safetensors::validate::validate_header(file, &mut []).is_ok());
 /// ```
-pub const fn check_header(file: &[u8], slots: &mut [Slot]) -> Result<Summary, Error> {
-    let mut check = HeaderCheck::new(Some(file.len() as u64), slots);
+pub const fn validate_header(file: &[u8], slots: &mut [SortSlot]) -> Result<Summary, Error> {
+    let mut check = Validator::new(Some(file.len() as u64), slots);
     loop {
         let mut input = file;
         match check.push(&mut input) {
@@ -333,17 +333,17 @@ pub const fn check_header(file: &[u8], slots: &mut [Slot]) -> Result<Summary, Er
     }
 }
 
-/// As [`DuplicateCheck`], on a header in memory that is proven.
+/// As [`DuplicateFinder`], on a header in memory that is proven.
 ///
 /// # Errors
-/// As [`DuplicateCheck::push`].
-pub(crate) const fn check_names(
+/// As [`DuplicateFinder::push`].
+pub(crate) const fn validate_names(
     file: &[u8],
     key: [u64; 2],
-    slots: &mut [Slot],
+    slots: &mut [SortSlot],
     text: &mut [u8],
 ) -> Result<(), Error> {
-    let mut check = DuplicateCheck::new(key, slots, text).of_proven();
+    let mut check = DuplicateFinder::new(key, slots, text).of_proven();
     loop {
         let mut input = file;
         match check.push(&mut input) {
@@ -355,4 +355,4 @@ pub(crate) const fn check_names(
     }
 }
 
-shown!(HeaderCheck<'_>, it => "HeaderCheck {{ at: {:?}, summary: {:?} }}", it.position(), it.summary());
+shown!(Validator<'_>, it => "Validator {{ at: {:?}, summary: {:?} }}", it.position(), it.summary());

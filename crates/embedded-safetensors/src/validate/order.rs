@@ -9,7 +9,7 @@
 use crate::error::{Error, ErrorKind};
 use crate::tensor::info::Extent;
 use crate::util::bytes::low_u32;
-use crate::util::top_k::{Slot, Smallest};
+use crate::util::top_k::{Smallest, SortSlot};
 
 /// Tensors are sorted by this.
 #[derive(Clone, Copy)]
@@ -125,7 +125,7 @@ pub(crate) struct Sorting<'s> {
 }
 
 impl<'s> Sorting<'s> {
-    pub(crate) const fn new(slots: &'s mut [Slot]) -> Self {
+    pub(crate) const fn new(slots: &'s mut [SortSlot]) -> Self {
         let following = Smallest::new(slots);
         Self { following, end: 0, misfit: 0, misfit_at: 0, proven: 0, begun: false }
     }
@@ -149,7 +149,7 @@ impl<'s> Sorting<'s> {
     /// Takes the next tensor of the header.
     pub(crate) const fn see(&mut self, tensor: Extent) {
         let Extent { begin, end, begin_at } = tensor;
-        self.following.offer(&Slot { key: begin, tie: end, at: begin_at as u64 });
+        self.following.offer(&SortSlot { key: begin, tie: end, at: begin_at as u64 });
     }
 
     /// Ends a pass over a header that had this many tensors in the first one.
@@ -178,21 +178,21 @@ impl<'s> Sorting<'s> {
 
     const fn walk(&mut self) {
         self.following.sort();
-        let mut floor = Slot::EMPTY;
+        let mut floor = SortSlot::EMPTY;
         let mut index = 0;
         while let Some(tensor) = self.following.get(index) {
             self.append(tensor);
             if self.misfit_at != 0 {
                 return;
             }
-            floor = Slot { at: tensor.at + 1, ..tensor };
+            floor = SortSlot { at: tensor.at + 1, ..tensor };
             index += 1;
         }
         self.following.restart(floor);
     }
 
     /// Each tensor begins where the one before it ended, the first one at 0.
-    const fn append(&mut self, tensor: Slot) {
+    const fn append(&mut self, tensor: SortSlot) {
         if tensor.key == self.end {
             self.end = tensor.tie;
             self.proven += 1;

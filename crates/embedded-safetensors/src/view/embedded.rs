@@ -7,8 +7,8 @@ use super::tensor::Tensor;
 use super::{View, fail};
 use crate::error::{Error, ErrorKind};
 use crate::util::bytes::index_below;
-use crate::util::top_k::Slot;
-use crate::validate::check_header;
+use crate::util::top_k::SortSlot;
+use crate::validate::validate_header;
 use crate::values::native::{Align, Aligned, AlignedFile, Alignment};
 
 /// What [`include_model!`](crate::include_model) makes of a file: its view and all of its tensors.
@@ -95,7 +95,7 @@ pub(super) const fn embed<'a>(file: Aligned<'a>, table: &mut [Tensor<'a>]) -> Pr
 
 /// Inside a compiler there is memory enough to sort in.
 const fn sorted(file: &[u8]) -> Proof {
-    match check_header(file, &mut [Slot::EMPTY; 1024]) {
+    match validate_header(file, &mut [SortSlot::EMPTY; 1024]) {
         Ok(summary) => Proof { summary, has_metadata: true },
         Err(error) => fail(&Message::of(error, file)),
     }

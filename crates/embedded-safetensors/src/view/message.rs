@@ -1,6 +1,6 @@
 //! What a build error says: text put together inside the compiler, where there is no `format!`.
 
-use super::quoted::{Quoted, decode};
+use super::quoted::{JsonStr, decode};
 use super::walk::tensor_at;
 use crate::dtype::Dtype;
 use crate::error::Error;
@@ -34,7 +34,7 @@ impl Message {
     }
 
     /// What `Display` says of an error, and which tensor it is in.
-    pub(super) const fn about(error: Error, tensor: Option<Quoted<'_>>) -> Self {
+    pub(super) const fn about(error: Error, tensor: Option<JsonStr<'_>>) -> Self {
         let mut message = Self::new();
         message.push("error[");
         message.push(error.kind.code());
@@ -95,7 +95,7 @@ impl Message {
     }
 
     /// As [`push_name`](Self::push_name).
-    pub(super) const fn push_quoted(&mut self, name: &Quoted<'_>) {
+    pub(super) const fn push_quoted(&mut self, name: &JsonStr<'_>) {
         self.push("\"");
         let (mut left, mut shown) = (name.chars(), 0);
         while let Some(character) = left.next_char() {

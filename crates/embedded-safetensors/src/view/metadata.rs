@@ -1,7 +1,7 @@
 //! `__metadata__` of a model in memory.
 
 use super::View;
-use super::quoted::Quoted;
+use super::quoted::JsonStr;
 use super::walk::Walk;
 use crate::error::{Error, ErrorKind};
 use crate::util::bytes::low_u32;
@@ -32,7 +32,7 @@ impl<'a> View<'a> {
     ///
     /// # Errors
     /// [`ErrorKind::KeyTwice`] when the key is there twice.
-    pub const fn metadata_value(&self, key: &str) -> Result<Option<Quoted<'a>>, Error> {
+    pub const fn metadata_value(&self, key: &str) -> Result<Option<JsonStr<'a>>, Error> {
         let (mut pairs, mut found) = (self.metadata(), None);
         while let Some((name, value)) = pairs.next_pair() {
             if !name.is(key) {
@@ -49,7 +49,7 @@ impl<'a> View<'a> {
 
 impl<'a> MetadataView<'a> {
     /// [`Iterator::next`], but const.
-    pub const fn next_pair(&mut self) -> Option<(Quoted<'a>, Quoted<'a>)> {
+    pub const fn next_pair(&mut self) -> Option<(JsonStr<'a>, JsonStr<'a>)> {
         if let Some(key) = self.next_string() {
             if let Some(value) = self.next_string() {
                 return Some((key, value));
@@ -60,7 +60,7 @@ impl<'a> MetadataView<'a> {
     }
 
     /// The next key or value. What stands between two of them a parser has proven.
-    const fn next_string(&mut self) -> Option<Quoted<'a>> {
+    const fn next_string(&mut self) -> Option<JsonStr<'a>> {
         let mut left = self.left;
         while let [b',' | b':' | b' ' | b'\t' | b'\n' | b'\r', rest @ ..] = left {
             left = rest;
@@ -74,7 +74,7 @@ impl<'a> MetadataView<'a> {
         };
         self.at = at + low_u32((left.len() - rest.len()) as u64);
         self.left = rest;
-        Some(Quoted::proven(text, at, is_plain))
+        Some(JsonStr::proven(text, at, is_plain))
     }
 }
 
@@ -106,7 +106,7 @@ const fn closing_quote(text: &[u8]) -> (&[u8], bool) {
 }
 
 impl<'a> Iterator for MetadataView<'a> {
-    type Item = (Quoted<'a>, Quoted<'a>);
+    type Item = (JsonStr<'a>, JsonStr<'a>);
 
     fn next(&mut self) -> Option<Self::Item> {
         self.next_pair()

@@ -23,8 +23,8 @@ use crate::error::ErrorKind;
 #[cfg(all(feature = "std", any(unix, windows)))]
 use crate::index::IndexedTensor;
 use crate::util::bytes::{index_below, low_u32};
-use crate::util::top_k::Slot;
-use crate::validate::{Summary, check_header};
+use crate::util::top_k::SortSlot;
+use crate::validate::{Summary, validate_header};
 use crate::values::native::{Align, Aligned, AlignedFile, Alignment};
 pub use embedded::{Embedded, room};
 pub use iter::Tensors;
@@ -32,7 +32,7 @@ pub use links::Link;
 use message::Message;
 pub use metadata::MetadataView;
 use prove::prove_alone;
-pub use quoted::{Chars, Quoted};
+pub use quoted::{Chars, JsonStr};
 pub use runs::SliceRuns;
 pub use tensor::Tensor;
 #[cfg(all(feature = "std", any(unix, windows)))]
@@ -76,12 +76,12 @@ impl<'a> View<'a> {
         Self { file, data_start, count, data_len, tensors: &[], links: &[] }
     }
 
-    /// Proves a file in one pass over its header: as [`HeaderCheck`](crate::validate::HeaderCheck), the length of the file included. Names
-    /// that occur twice show when they are looked up, or to [`check_names`](Self::check_names).
+    /// Proves a file in one pass over its header: as [`Validator`](crate::validate::Validator), the length of the file included. Names
+    /// that occur twice show when they are looked up, or to [`validate_names`](Self::validate_names).
     ///
     /// # Errors
     /// The faults of the file; [`ErrorKind::OutOfOrder`] when its tensors are not in the order of their offsets,
-    /// for which there is [`parse_sorting`](Self::parse_sorting).
+    /// for which there is [`parse_unordered`](Self::parse_unordered).
     #[cfg_attr(target_pointer_width = "64", inline)]
     pub const fn parse(file: &'a [u8]) -> Result<Self, Error> {
         match prove_alone(file) {
@@ -95,8 +95,8 @@ impl<'a> View<'a> {
     ///
     /// # Errors
     /// As [`parse`](Self::parse), but for [`ErrorKind::OutOfOrder`] if there is at least one slot.
-    pub const fn parse_sorting(file: &'a [u8], slots: &mut [Slot]) -> Result<Self, Error> {
-        match check_header(file, slots) {
+    pub const fn parse_unordered(file: &'a [u8], slots: &mut [SortSlot]) -> Result<Self, Error> {
+        match validate_header(file, slots) {
             Ok(summary) => Ok(Self::new(Aligned::anywhere(file), summary)),
             Err(error) => Err(error),
         }
@@ -137,7 +137,7 @@ impl<'a> View<'a> {
     pub(crate) fn indexed(&self, tensor: &IndexedTensor<'_>, name_at: u64) -> Result<Tensor<'a>, Error> {
         match tensor.info() {
             Ok(info) => {
-                Ok(self.found(&Seen { name: Quoted::opening_at(self.file(), name_at), info, rank_at: 0 }))
+                Ok(self.found(&Seen { name: JsonStr::opening_at(self.file(), name_at), info, rank_at: 0 }))
             }
             Err(_) => self.tensor(tensor.name()),
         }

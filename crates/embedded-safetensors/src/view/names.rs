@@ -3,16 +3,16 @@
 use super::links::{Chain, Link, link};
 use super::message::Message;
 use super::prove::prove;
-use super::quoted::{Quoted, hash};
+use super::quoted::{JsonStr, hash};
 use super::tensor::Tensor;
 use super::walk::{Seen, Walk};
 use super::{View, fail};
 use crate::error::{Error, ErrorKind};
 use crate::util::bytes::get_mut;
-use crate::util::top_k::Slot;
-use crate::validate::check_names;
+use crate::util::top_k::SortSlot;
 #[cfg(doc)]
-use crate::validate::duplicates::DuplicateCheck;
+use crate::validate::duplicates::DuplicateFinder;
+use crate::validate::validate_names;
 
 /// As many tensors as a compiler sees at once where it has no table.
 const MANY: usize = 1024;
@@ -47,7 +47,7 @@ impl<'a> View<'a> {
 
     /// There is no tensor of a name.
     pub(crate) const fn not_found(&self) -> Error {
-        ErrorKind::NotFound { wanted: None }.at(self.data_start())
+        ErrorKind::NotFound { query: None }.at(self.data_start())
     }
 
     /// The tensor is made where it is to be: each copy of it would take as long as a tenth of the lookup.
@@ -115,13 +115,18 @@ impl<'a> View<'a> {
         Ok(None)
     }
 
-    /// Proves that no name occurs twice, and no key of `__metadata__`, as [`DuplicateCheck`], in as many passes over the header
+    /// Proves that no name occurs twice, and no key of `__metadata__`, as [`DuplicateFinder`], in as many passes over the header
     /// as its memory asks for.
     ///
     /// # Errors
-    /// As [`DuplicateCheck::push`].
-    pub const fn check_names(&self, key: [u64; 2], slots: &mut [Slot], text: &mut [u8]) -> Result<(), Error> {
-        check_names(self.file(), key, slots, text)
+    /// As [`DuplicateFinder::push`].
+    pub const fn validate_names(
+        &self,
+        key: [u64; 2],
+        slots: &mut [SortSlot],
+        text: &mut [u8],
+    ) -> Result<(), Error> {
+        validate_names(self.file(), key, slots, text)
     }
 
     /// The same view, if no name occurs twice and no key of `__metadata__`. For consts; [`include_model!`](crate::include_model) has
@@ -134,7 +139,7 @@ impl<'a> View<'a> {
         let room = (table.split_at_mut_checked(self.len()), links.split_at_mut_checked(self.len()));
         let verdict = match room {
             (Some((table, _)), Some((links, _))) => self.check_in_table(table, links),
-            _ => self.check_names([0, 0], &mut [Slot::EMPTY; MANY], &mut [0; MANY]),
+            _ => self.validate_names([0, 0], &mut [SortSlot::EMPTY; MANY], &mut [0; MANY]),
         };
         match verdict {
             Ok(()) => self,
@@ -142,7 +147,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// As [`check_names`](Self::check_names), in memory for all tensors: what takes a compiler the least time.
+    /// As [`validate_names`](Self::validate_names), in memory for all tensors: what takes a compiler the least time.
     const fn check_in_table(&self, table: &mut [Tensor<'a>], links: &mut [Link]) -> Result<(), Error> {
         // The file is validated already, and this only fills the table. `OutOfOrder` is no failure here.
         _ = prove::<true>(self.file, table);
@@ -164,7 +169,7 @@ impl<'a> View<'a> {
     }
 
     /// Whether this key of `__metadata__` repeats one before it.
-    const fn has_earlier(&self, key: &Quoted<'_>) -> bool {
+    const fn has_earlier(&self, key: &JsonStr<'_>) -> bool {
         let mut others = self.metadata();
         while let Some((other, _)) = others.next_pair() {
             if other.at() >= key.at() {

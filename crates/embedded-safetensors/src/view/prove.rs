@@ -19,7 +19,7 @@ pub(super) struct Proof {
 /// as there is room for.
 ///
 /// # Errors
-/// As [`HeaderCheck`](crate::validate::HeaderCheck) has them, which is the same verdict; [`ErrorKind::OutOfOrder`], with the table filled.
+/// As [`Validator`](crate::validate::Validator) has them, which is the same verdict; [`ErrorKind::OutOfOrder`], with the table filled.
 pub(super) const fn prove<'a, const IN_CONST: bool>(
     file: Aligned<'a>,
     mut table: &mut [Tensor<'a>],
@@ -57,7 +57,7 @@ const fn conclude<const IN_CONST: bool>(
         return Err(error);
     }
     let summary = Summary { tensors: order.tensors(), data_start: walk.position(), data_len: order.end() };
-    match summary.check_file_len(file_len) {
+    match summary.validate_file_len(file_len) {
         Ok(()) => Ok(Proof { summary, has_metadata: walk.has_metadata() }),
         Err(error) => Err(error),
     }

@@ -12,7 +12,7 @@ use core::fmt::{self, Write};
 ///
 /// *Memory*: 24 bytes, `Copy`; the text is borrowed from the file.
 #[derive(Clone, Copy)]
-pub struct Quoted<'a> {
+pub struct JsonStr<'a> {
     /// What stands between the quotes, which a parser has proven.
     text: &'a [u8],
     at: u32,
@@ -20,7 +20,7 @@ pub struct Quoted<'a> {
     is_plain: bool,
 }
 
-impl<'a> Quoted<'a> {
+impl<'a> JsonStr<'a> {
     pub(super) const fn new(text: &'a [u8], at: u32) -> Self {
         Self { text, at, is_plain: !has_escapes(text) }
     }
@@ -211,33 +211,33 @@ const fn finish(sum: u64, tail: &Tail) -> u32 {
     low_u32(sum ^ (sum >> 32))
 }
 
-impl PartialEq for Quoted<'_> {
+impl PartialEq for JsonStr<'_> {
     fn eq(&self, other: &Self) -> bool {
         self.equals(other)
     }
 }
 
-impl Eq for Quoted<'_> {}
+impl Eq for JsonStr<'_> {}
 
-impl PartialEq<str> for Quoted<'_> {
+impl PartialEq<str> for JsonStr<'_> {
     fn eq(&self, other: &str) -> bool {
         self.is(other)
     }
 }
 
-impl PartialEq<&str> for Quoted<'_> {
+impl PartialEq<&str> for JsonStr<'_> {
     fn eq(&self, other: &&str) -> bool {
         self.is(other)
     }
 }
 
-impl fmt::Display for Quoted<'_> {
+impl fmt::Display for JsonStr<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.chars().try_for_each(|character| f.write_char(character))
     }
 }
 
-impl fmt::Debug for Quoted<'_> {
+impl fmt::Debug for JsonStr<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_char('"')?;
         for character in self.chars() {
@@ -252,7 +252,7 @@ impl fmt::Debug for Quoted<'_> {
 }
 
 #[cfg(feature = "defmt")]
-impl defmt::Format for Quoted<'_> {
+impl defmt::Format for JsonStr<'_> {
     fn format(&self, f: defmt::Formatter<'_>) {
         match self.as_str() {
             Some(text) => defmt::write!(f, "{=str}", text),
@@ -261,7 +261,7 @@ impl defmt::Format for Quoted<'_> {
     }
 }
 
-/// The characters that a [`Quoted`] means.
+/// The characters that a [`JsonStr`] means.
 ///
 /// *Memory*: 16 bytes, `Copy`.
 #[derive(Clone, Copy, Debug)]

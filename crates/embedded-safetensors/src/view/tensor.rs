@@ -1,13 +1,13 @@
 //! One tensor of a model in memory.
 
-use super::quoted::Quoted;
+use super::quoted::JsonStr;
 use super::walk::Seen;
 use crate::dtype::Dtype;
 use crate::error::{Error, ErrorKind};
 use crate::reader::tensor::TensorReader;
 use crate::shape::Shape;
 use crate::tensor::info::TensorInfo;
-use crate::tensor::location::{Locate, Location};
+use crate::tensor::location::{Located, Location};
 use crate::tensor::span::Span;
 use crate::util::bytes::{index_below, low_u32};
 use crate::values::native::{Aligned, Array, C64, Native};
@@ -18,7 +18,7 @@ use crate::values::native::{Aligned, Array, C64, Native};
 #[derive(Clone, Copy)]
 pub struct Tensor<'a> {
     file: Aligned<'a>,
-    name: Quoted<'a>,
+    name: JsonStr<'a>,
     info: TensorInfo,
     data_start: u32,
     /// As [`Seen`] has it.
@@ -33,7 +33,7 @@ impl<'a> Tensor<'a> {
 
     pub(super) const NONE: Self = Self {
         file: Aligned::anywhere(&[]),
-        name: Quoted::new(&[], 0),
+        name: JsonStr::new(&[], 0),
         info: TensorInfo::NONE,
         data_start: 0,
         rank_at: 0,
@@ -58,7 +58,7 @@ impl<'a> Tensor<'a> {
     }
 
     /// The name.
-    pub const fn name(&self) -> Quoted<'a> {
+    pub const fn name(&self) -> JsonStr<'a> {
         self.name
     }
 
@@ -197,7 +197,7 @@ as_native! {
     #[cfg(feature = "half")] as_bf16: half::bf16, "BF16";
 }
 
-impl Locate for Tensor<'_> {
+impl Located for Tensor<'_> {
     fn locate(&self) -> Result<Location, Error> {
         self.info.locate()
     }

@@ -5,11 +5,11 @@ extern crate std;
 use super::links::{Link, link};
 use super::message::Message;
 use super::prove::prove;
-use super::quoted::{Quoted, hash};
+use super::quoted::{JsonStr, hash};
 use super::walk::tensor_at;
 use super::{Tensor, View};
 use crate::error::{Error, ErrorKind};
-use crate::util::top_k::Slot;
+use crate::util::top_k::SortSlot;
 use crate::values::native::Aligned;
 use std::collections::BTreeSet;
 use std::format;
@@ -53,7 +53,7 @@ fn lookups(view: &View<'_>, name: &str) -> [Result<Option<u64>, Error>; 3] {
 fn a_build_error_says_what_display_says() {
     let mut codes = BTreeSet::new();
     for file in [vectors("invalid"), vectors("either")].concat() {
-        let outcomes = [View::parse(&file), View::parse_sorting(&file, &mut [Slot::EMPTY; 4])];
+        let outcomes = [View::parse(&file), View::parse_unordered(&file, &mut [SortSlot::EMPTY; 4])];
         for error in outcomes.into_iter().filter_map(Result::err) {
             assert_eq!(Message::about(error, None).as_str(), error.to_string());
             codes.insert(error.kind.code());
@@ -140,14 +140,14 @@ const STEP: usize = if cfg!(miri) { 25 } else { 1 };
 #[test]
 fn all_lookups_say_the_same() {
     for file in [vectors("valid"), vectors("either")].concat().iter().step_by(STEP) {
-        let Ok(view) = View::parse_sorting(file, &mut [Slot::EMPTY; 64]) else { continue };
+        let Ok(view) = View::parse_unordered(file, &mut [SortSlot::EMPTY; 64]) else { continue };
         let mut names: Vec<String> =
             view.tensors().flatten().map(|tensor| tensor.name().to_string()).collect();
         names.push("not there".into());
         for name in names {
             let [header, table, chains] = lookups(&view, &name);
             assert_eq!(header, table, "{name}");
-            let is_unique = view.check_names([0, 0], &mut [Slot::EMPTY; 64], &mut [0; 64]).is_ok();
+            let is_unique = view.validate_names([0, 0], &mut [SortSlot::EMPTY; 64], &mut [0; 64]).is_ok();
             assert!(chains == header || !is_unique, "{name}: {chains:?}, not {header:?}");
         }
     }
@@ -210,7 +210,7 @@ const SPELLINGS: [(&str, &str); 10] = [
 #[test]
 fn spellings_mean_what_they_mean() {
     for (spelled, meant) in SPELLINGS {
-        let quoted = Quoted::new(spelled.as_bytes(), 8);
+        let quoted = JsonStr::new(spelled.as_bytes(), 8);
         assert_eq!(quoted.to_string(), meant);
         assert_eq!(format!("{quoted:?}"), format!("{meant:?}"));
         assert_eq!(quoted.chars().collect::<String>(), meant);
@@ -231,7 +231,7 @@ fn spellings_compare_by_what_they_mean() {
         for (other_spelled, other_meant) in SPELLINGS {
             for (i, j) in (0..25).map(|pair| (pair / 5, pair % 5)) {
                 let (a, b) = (String::from(spelled) + ends[i], String::from(other_spelled) + ends[j]);
-                let (quoted, other) = (Quoted::new(a.as_bytes(), 1), Quoted::new(b.as_bytes(), 2));
+                let (quoted, other) = (JsonStr::new(a.as_bytes(), 1), JsonStr::new(b.as_bytes(), 2));
                 let (left, right) =
                     (String::from(meant) + meanings[i], String::from(other_meant) + meanings[j]);
                 assert_eq!(quoted == other, left == right, "{a} and {b}");

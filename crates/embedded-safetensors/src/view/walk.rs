@@ -1,6 +1,6 @@
 //! One pass over a header in memory.
 
-use super::quoted::Quoted;
+use super::quoted::JsonStr;
 use crate::error::{Error, ErrorKind};
 use crate::header::{HeaderParser, Signal, Signals};
 use crate::shape::{MAX_RANK, Shape};
@@ -14,7 +14,7 @@ pub(super) struct Walk<'a, const IN_CONST: bool> {
     file: &'a [u8],
     left: &'a [u8],
     parser: HeaderParser,
-    name: Quoted<'a>,
+    name: JsonStr<'a>,
     shape: Shape,
     /// Where the first dimension stands that the shape has no room for; 0 while there is none.
     rank_at: u32,
@@ -24,7 +24,7 @@ pub(super) struct Walk<'a, const IN_CONST: bool> {
 /// A tensor as the header has it.
 #[derive(Clone, Copy)]
 pub(super) struct Seen<'a> {
-    pub(super) name: Quoted<'a>,
+    pub(super) name: JsonStr<'a>,
     pub(super) info: TensorInfo,
     /// 0, or where the first dimension stands that is not in `info`, for want of room.
     pub(super) rank_at: u32,
@@ -48,7 +48,7 @@ impl<'a, const IN_CONST: bool> Walk<'a, IN_CONST> {
             file,
             left: file,
             parser: HeaderParser::of_tensors(Some(file.len() as u64)),
-            name: Quoted::new(&[], 0),
+            name: JsonStr::new(&[], 0),
             shape: Shape::SCALAR,
             rank_at: 0,
             has_metadata: false,
@@ -100,7 +100,7 @@ impl<'a, const IN_CONST: bool> Walk<'a, IN_CONST> {
     }
 
     /// The name of the tensor that is complete.
-    pub(super) const fn name(&self) -> Quoted<'a> {
+    pub(super) const fn name(&self) -> JsonStr<'a> {
         self.name
     }
 
@@ -134,13 +134,13 @@ impl<'a, const IN_CONST: bool> Walk<'a, IN_CONST> {
     }
 
     /// The string that is complete.
-    const fn string(&self) -> Quoted<'a> {
+    const fn string(&self) -> JsonStr<'a> {
         let at = self.parser.event_start();
         let (begin, end) = (low_u32(at) as usize + 1, low_u32(self.position()) as usize);
-        let Some((before, _)) = self.file.split_at_checked(end) else { return Quoted::new(&[], 0) };
+        let Some((before, _)) = self.file.split_at_checked(end) else { return JsonStr::new(&[], 0) };
         match before.split_at_checked(begin) {
-            Some((_, [text @ .., _quote])) => Quoted::new(text, low_u32(at)),
-            _ => Quoted::new(&[], low_u32(at)),
+            Some((_, [text @ .., _quote])) => JsonStr::new(text, low_u32(at)),
+            _ => JsonStr::new(&[], low_u32(at)),
         }
     }
 
@@ -176,7 +176,7 @@ impl<'a, const IN_CONST: bool> Walk<'a, IN_CONST> {
     #[cfg_attr(target_pointer_width = "64", inline(never))]
     const fn take_entry(&mut self) -> bool {
         let Some(entry) = self.parser.take_entry::<IN_CONST>(&mut self.left) else { return false };
-        self.name = Quoted::proven(entry.name, entry.name_at, true);
+        self.name = JsonStr::proven(entry.name, entry.name_at, true);
         (self.shape, self.rank_at) = (entry.shape, 0);
         true
     }
@@ -190,7 +190,7 @@ impl<'a, const IN_CONST: bool> Walk<'a, IN_CONST> {
 
 /// The name of the tensor whose entry, from the name's opening quote to the closing brace, has byte `at` in
 /// it. An entry that a fault broke off ends there.
-pub(super) const fn tensor_at(file: &[u8], at: u64) -> Option<Quoted<'_>> {
+pub(super) const fn tensor_at(file: &[u8], at: u64) -> Option<JsonStr<'_>> {
     let mut walk = Walk::<false>::new(file);
     loop {
         let before = walk.position();

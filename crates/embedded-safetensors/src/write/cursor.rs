@@ -1,6 +1,6 @@
 //! Which tensor's bytes come next, and how many: what all that write data share.
 
-use super::layout::{Content, PlannedTensors};
+use super::layout::{PlannedContent, PlannedTensors};
 use super::plan::FilePlan;
 use super::spec::TensorSpec;
 use crate::dtype::Dtype;
@@ -12,7 +12,7 @@ use crate::util::bytes::index_below;
 /// *Memory*: 32 bytes, 24 where pointers have 32 bits; `Copy`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
-pub struct Due<'a> {
+pub struct NextTensor<'a> {
     /// Where in the array of the [`FileSpec`](crate::write::FileSpec).
     pub index: usize,
     /// What stands there.
@@ -29,7 +29,7 @@ pub struct Due<'a> {
 pub(crate) struct Cursor<'a> {
     behind: PlannedTensors<'a>,
     /// The next tensor that has bytes, and not all of them yet.
-    due: Option<Due<'a>>,
+    due: Option<NextTensor<'a>>,
     /// Bytes of padding before the tensor that is due.
     zeros: u64,
     /// Of the file: the byte that comes next.
@@ -46,7 +46,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// The tensor whose bytes come next: none that has no bytes.
-    pub(crate) const fn due(&self) -> Option<Due<'a>> {
+    pub(crate) const fn due(&self) -> Option<NextTensor<'a>> {
         self.due
     }
 
@@ -127,7 +127,7 @@ impl<'a> Cursor<'a> {
         self.fault(kind)
     }
 
-    fn check_room(&self, due: &Due<'_>, bytes: usize) -> Result<(), Error> {
+    fn check_room(&self, due: &NextTensor<'_>, bytes: usize) -> Result<(), Error> {
         let (tensor, given, left) = (number(due.index), bytes as u64, due.remaining);
         match given > left {
             true => Err(self.fault(ErrorKind::TooManyBytes { tensor, given, left })),
@@ -150,12 +150,12 @@ impl<'a> Cursor<'a> {
         for planned in self.behind.by_ref() {
             let remaining = planned.byte_len();
             match planned.content {
-                Content::Tensor { .. } if remaining == 0 => {}
-                Content::Tensor { index, spec } => {
-                    self.due = Some(Due { index, tensor: spec, position: 0, remaining });
+                PlannedContent::Tensor { .. } if remaining == 0 => {}
+                PlannedContent::Tensor { index, spec } => {
+                    self.due = Some(NextTensor { index, tensor: spec, position: 0, remaining });
                     return;
                 }
-                Content::Padding { .. } => self.zeros = self.zeros.saturating_add(remaining),
+                PlannedContent::Padding { .. } => self.zeros = self.zeros.saturating_add(remaining),
             }
         }
     }

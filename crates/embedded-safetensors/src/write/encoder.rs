@@ -15,7 +15,7 @@ use core::mem::take;
 /// use embedded_safetensors::{Dtype, write::{FileSpec, TensorSpec}};
 ///
 /// let tensors = [TensorSpec::new("a", Dtype::U8, &[2])];
-/// let mut encoder = FileSpec::new(&tensors).in_order()?.encoder();
+/// let mut encoder = FileSpec::new(&tensors).plan()?.encoder();
 /// let mut radio = Vec::new();
 /// let mut packet = [0; 10];
 /// while let bytes @ [_, ..] = encoder.encode(&mut packet) {

@@ -11,7 +11,7 @@ use crate::dtype::Dtype;
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct PlannedTensor<'a> {
     /// What it is.
-    pub content: Content<'a>,
+    pub content: PlannedContent<'a>,
     /// Its first byte, counted from the start of the data.
     pub begin: u64,
     /// The first byte behind it, counted from the start of the data.
@@ -23,7 +23,7 @@ pub struct PlannedTensor<'a> {
 /// *Memory*: 16 bytes, 8 where pointers have 32 bits; `Copy`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
-pub enum Content<'a> {
+pub enum PlannedContent<'a> {
     /// One of the tensors that were described.
     Tensor {
         /// Where in the array of the [`FileSpec`](crate::write::FileSpec).
@@ -42,8 +42,8 @@ impl PlannedTensor<'_> {
     /// The type of the elements.
     pub const fn dtype(&self) -> Dtype {
         match self.content {
-            Content::Tensor { spec, .. } => spec.dtype(),
-            Content::Padding { .. } => Dtype::U8,
+            PlannedContent::Tensor { spec, .. } => spec.dtype(),
+            PlannedContent::Padding { .. } => Dtype::U8,
         }
     }
 
@@ -96,7 +96,7 @@ impl<'a> PlannedTensors<'a> {
         let (begin, number) = (self.end, self.paddings);
         self.end = begin.saturating_add(len);
         self.paddings = self.paddings.wrapping_add(1); // there are fewer bytes in a header
-        PlannedTensor { content: Content::Padding { number }, begin, end: self.end }
+        PlannedTensor { content: PlannedContent::Padding { number }, begin, end: self.end }
     }
 }
 
@@ -115,6 +115,6 @@ impl<'a> Iterator for PlannedTensors<'a> {
         // Where an end does not fit, there will be no plan.
         self.end = begin.saturating_add(spec.byte_len().unwrap_or(0));
         self.position = self.position.wrapping_add(1); // below the number of tensors
-        Some(PlannedTensor { content: Content::Tensor { index, spec }, begin, end: self.end })
+        Some(PlannedTensor { content: PlannedContent::Tensor { index, spec }, begin, end: self.end })
     }
 }

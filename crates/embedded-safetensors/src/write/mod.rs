@@ -23,10 +23,10 @@ use crate::io::{WriteAt, write_full};
 use embedded_io as eio;
 use embedded_safetensors_macros::blocking as form;
 
-pub use crate::error::spec::{SpecError, SpecFault, Which};
-pub use cursor::Due;
+pub use crate::error::spec::{SpecError, SpecErrorKind, SpecPart};
+pub use cursor::NextTensor;
 pub use encoder::HeaderEncoder;
-pub use layout::{Content, PlannedTensor, PlannedTensors};
+pub use layout::{PlannedContent, PlannedTensor, PlannedTensors};
 pub use plan::FilePlan;
 pub use recording::Recording;
 pub use spec::{FileSpec, Placement, TensorSpec};

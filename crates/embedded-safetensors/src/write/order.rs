@@ -1,7 +1,7 @@
 //! The order of tensors and keys in a file.
 
 use super::spec::{FileSpec, Placement, TensorSpec};
-use crate::error::spec::{SpecError, SpecFault, Which};
+use crate::error::spec::{SpecError, SpecErrorKind, SpecPart};
 use crate::util::heapsort::{Items, sort, swap};
 use core::cmp::{Ordering, Reverse};
 
@@ -56,14 +56,14 @@ struct Lack {
 impl Lack {
     fn of_tensor(&self) -> SpecError {
         let other = self.at.wrapping_sub(1);
-        let fault = if self.is_same { SpecFault::NameTwice { other } } else { SpecFault::OutOfOrder };
-        fault.at(Which::Tensor(self.at))
+        let fault = if self.is_same { SpecErrorKind::NameTwice { other } } else { SpecErrorKind::OutOfOrder };
+        fault.at(SpecPart::Tensor(self.at))
     }
 
     fn of_key(&self) -> SpecError {
         let other = self.at.wrapping_sub(1);
-        let fault = if self.is_same { SpecFault::KeyTwice { other } } else { SpecFault::OutOfOrder };
-        fault.at(Which::Key(self.at))
+        let fault = if self.is_same { SpecErrorKind::KeyTwice { other } } else { SpecErrorKind::OutOfOrder };
+        fault.at(SpecPart::Key(self.at))
     }
 }
 
@@ -87,7 +87,7 @@ fn unique_across(spec: &FileSpec<'_>) -> Result<(), SpecError> {
         for (other, one) in (first..).zip(own) {
             if let Some(place) = place_of(one.name(), behind, spec.placement) {
                 let index = first + own.len() + place;
-                return Err(SpecFault::NameTwice { other }.at(Which::Tensor(index)));
+                return Err(SpecErrorKind::NameTwice { other }.at(SpecPart::Tensor(index)));
             }
         }
         left = behind;
@@ -132,10 +132,10 @@ pub(super) fn unique(spec: &FileSpec<'_>, memory: &mut [u32]) -> Result<(), Spec
     let name = |place: u32| spec.tensors.get(place as usize).map_or("", TensorSpec::name);
     let key = |place: u32| spec.metadata.unwrap_or(&[]).get(place as usize).map_or("", |pair| pair.0);
     if let Some((other, index)) = sort_and_find_twins(tensors, name) {
-        return Err(SpecFault::NameTwice { other }.at(Which::Tensor(index)));
+        return Err(SpecErrorKind::NameTwice { other }.at(SpecPart::Tensor(index)));
     }
     if let Some((other, index)) = sort_and_find_twins(keys, key) {
-        return Err(SpecFault::KeyTwice { other }.at(Which::Key(index)));
+        return Err(SpecErrorKind::KeyTwice { other }.at(SpecPart::Key(index)));
     }
     Ok(())
 }
@@ -159,7 +159,7 @@ fn split<'m>(
     let (tensors, keys) = (spec.tensors.len(), spec.metadata.map_or(0, <[_]>::len));
     let (needed, capacity) = (tensors.saturating_add(keys), memory.len());
     let room = memory.get_mut(..needed).and_then(|memory| memory.split_at_mut_checked(tensors));
-    room.ok_or_else(|| SpecFault::OrderMemory { needed, capacity }.at(Which::File))
+    room.ok_or_else(|| SpecErrorKind::OrderMemory { needed, capacity }.at(SpecPart::File))
 }
 
 fn compare_at(spec: &FileSpec<'_>, a: u32, b: u32) -> Ordering {

@@ -6,7 +6,7 @@ use super::spec::{FileSpec, Placement};
 use super::text::HeaderText;
 use crate::error::MAX_HEADER_LEN;
 use crate::error::spec::PADDING;
-use crate::error::spec::{SpecError, SpecFault, Which};
+use crate::error::spec::{SpecError, SpecErrorKind, SpecPart};
 use crate::io::write::PREFIX;
 use crate::util::bytes::low_u32;
 
@@ -27,13 +27,13 @@ impl<'a> FileSpec<'a> {
     /// one first; names of one dtype, and keys, by the bytes of their UTF-8. ([`Placement::BySize`] goes before dtypes.)
     ///
     /// It looks for each name among the tensors of each other dtype, by halving. So where many tensors have many dtypes it takes longer
-    /// than [`sorted`](Self::sorted).
+    /// than [`plan_sorted`](Self::plan_sorted).
     ///
     /// # Errors
-    /// [`SpecFault::OutOfOrder`] at the first tensor or key that belongs before the one in front of it; otherwise as
-    /// [`sorted`](Self::sorted), but for memory.
+    /// [`SpecErrorKind::OutOfOrder`] at the first tensor or key that belongs before the one in front of it; otherwise as
+    /// [`plan_sorted`](Self::plan_sorted), but for memory.
     #[inline]
-    pub fn in_order(self) -> Result<FilePlan<'a>, SpecError> {
+    pub fn plan(self) -> Result<FilePlan<'a>, SpecError> {
         check_parts(&self)?;
         order::verify(&self)?;
         FilePlan::new(self, Order::AS_GIVEN)
@@ -45,11 +45,11 @@ impl<'a> FileSpec<'a> {
     /// *Memory*: `order` has 4 bytes for each tensor and each key, and is borrowed for as long as the plan is used.
     ///
     /// # Errors
-    /// [`SpecFault::OrderMemory`] when it has not; [`SpecFault::Reserved`], [`NameTwice`](SpecFault::NameTwice),
-    /// [`KeyTwice`](SpecFault::KeyTwice), [`Overflow`](SpecFault::Overflow), [`SubByte`](SpecFault::SubByte),
-    /// [`DataTooLong`](SpecFault::DataTooLong), [`HeaderTooLarge`](SpecFault::HeaderTooLarge), [`Placement`](SpecFault::Placement) when there
+    /// [`SpecErrorKind::OrderMemory`] when it has not; [`SpecErrorKind::Reserved`], [`NameTwice`](SpecErrorKind::NameTwice),
+    /// [`KeyTwice`](SpecErrorKind::KeyTwice), [`Overflow`](SpecErrorKind::Overflow), [`SubByte`](SpecErrorKind::SubByte),
+    /// [`DataTooLong`](SpecErrorKind::DataTooLong), [`HeaderTooLarge`](SpecErrorKind::HeaderTooLarge), [`Placement`](SpecErrorKind::Placement) when there
     /// can be no such file.
-    pub fn sorted(self, order: &'a mut [u32]) -> Result<FilePlan<'a>, SpecError> {
+    pub fn plan_sorted(self, order: &'a mut [u32]) -> Result<FilePlan<'a>, SpecError> {
         check_parts(&self)?;
         let order = order::sorted(&self, order)?;
         FilePlan::new(self, order)
@@ -61,8 +61,8 @@ impl<'a> FileSpec<'a> {
     /// *Memory*: `scratch` has 4 bytes for each tensor and each key, and is free again when this returns.
     ///
     /// # Errors
-    /// As [`sorted`](Self::sorted).
-    pub fn as_given(self, scratch: &mut [u32]) -> Result<FilePlan<'a>, SpecError> {
+    /// As [`plan_sorted`](Self::plan_sorted).
+    pub fn plan_as_given(self, scratch: &mut [u32]) -> Result<FilePlan<'a>, SpecError> {
         check_parts(&self)?;
         order::unique(&self, scratch)?;
         FilePlan::new(self, Order::AS_GIVEN)
@@ -117,17 +117,17 @@ impl<'a> FilePlan<'a> {
 /// How long the header is, and the data. The plan is made where it is to be: a copy of it takes longer than half of this.
 fn lengths(spec: &FileSpec<'_>, order: Order<'_>) -> Result<(u32, u64), SpecError> {
     let Some((text_len, data_len)) = HeaderText::new(spec, order, 0).lengths() else {
-        return Err(SpecFault::DataTooLong.at(Which::File));
+        return Err(SpecErrorKind::DataTooLong.at(SpecPart::File));
     };
     let unit = u64::from(spec.placement.unit());
     let data_start = (text_len + u64::from(spec.room) + unit - 1) & !(unit - 1);
     let length = data_start.saturating_sub(PREFIX as u64);
     if length > MAX_HEADER_LEN {
-        return Err(SpecFault::HeaderTooLarge { length }.at(Which::File));
+        return Err(SpecErrorKind::HeaderTooLarge { length }.at(SpecPart::File));
     }
     match data_start.checked_add(data_len) {
         Some(_) => Ok((low_u32(length), data_len)),
-        None => Err(SpecFault::DataTooLong.at(Which::File)),
+        None => Err(SpecErrorKind::DataTooLong.at(SpecPart::File)),
     }
 }
 
@@ -135,13 +135,13 @@ fn lengths(spec: &FileSpec<'_>, order: Order<'_>) -> Result<(u32, u64), SpecErro
 fn check_parts(spec: &FileSpec<'_>) -> Result<(), SpecError> {
     let unit = spec.placement.unit();
     if !unit.is_power_of_two() || (unit as usize) < PREFIX {
-        return Err(SpecFault::Placement { asked: unit }.at(Which::File));
+        return Err(SpecErrorKind::Placement { asked: unit }.at(SpecPart::File));
     }
     for (index, tensor) in spec.tensors.iter().enumerate() {
         if is_reserved(tensor.name(), spec.placement) {
-            return Err(SpecFault::Reserved.at(Which::Tensor(index)));
+            return Err(SpecErrorKind::Reserved.at(SpecPart::Tensor(index)));
         }
-        tensor.byte_len().map_err(|fault| fault.at(Which::Tensor(index)))?;
+        tensor.byte_len().map_err(|fault| fault.at(SpecPart::Tensor(index)))?;
     }
     Ok(())
 }

@@ -32,8 +32,8 @@ impl<'a, S: WriteAt> Writer<'a, Recording<'a, S>> {
     /// use embedded_safetensors::{Dtype, View, write::{FileSpec, TensorSpec, Writer}};
     ///
     /// let tensors = [TensorSpec::new("gain", Dtype::F32, &[2]), TensorSpec::new("steps", Dtype::U8, &[3])];
-    /// let plan = FileSpec::new(&tensors).in_order()?;
-    /// let mut memory = vec![0; usize::try_from(plan.file_len())?]; // a `FlashFile`, a `Seekable`, a `std::fs::File`, …
+    /// let plan = FileSpec::new(&tensors).plan()?;
+    /// let mut memory = vec![0; usize::try_from(plan.file_len())?]; // a `NorFile`, a `Seekable`, a `std::fs::File`, …
     /// let mut buffer = [0; 64];
     /// let mut writer = Writer::record(&mut memory[..], plan, &mut buffer)?;
     /// writer.write(&[0.5_f32, 0.25])?;

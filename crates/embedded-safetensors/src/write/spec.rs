@@ -1,7 +1,7 @@
 //! What a file is to hold.
 
 use crate::dtype::Dtype;
-use crate::error::spec::SpecFault;
+use crate::error::spec::SpecErrorKind;
 use crate::shape::elements;
 
 /// One tensor that a file is to hold: its name, its dtype, its dimensions.
@@ -39,13 +39,13 @@ impl<'a> TensorSpec<'a> {
     /// How many bytes its elements take.
     ///
     /// # Errors
-    /// [`SpecFault::Overflow`] when 64 bits do not count the bits of it; [`SpecFault::SubByte`] when they do not fill whole bytes.
-    pub const fn byte_len(&self) -> Result<u64, SpecFault> {
-        let Ok(elements) = elements(self.dims) else { return Err(SpecFault::Overflow) };
+    /// [`SpecErrorKind::Overflow`] when 64 bits do not count the bits of it; [`SpecErrorKind::SubByte`] when they do not fill whole bytes.
+    pub const fn byte_len(&self) -> Result<u64, SpecErrorKind> {
+        let Ok(elements) = elements(self.dims) else { return Err(SpecErrorKind::Overflow) };
         let bits = self.dtype.bits();
         match elements.checked_mul(bits as u64) {
-            None => Err(SpecFault::Overflow),
-            Some(total) if total & 7 != 0 => Err(SpecFault::SubByte { elements, bits }),
+            None => Err(SpecErrorKind::Overflow),
+            Some(total) if total & 7 != 0 => Err(SpecErrorKind::SubByte { elements, bits }),
             Some(total) => Ok(total >> 3),
         }
     }
@@ -94,7 +94,7 @@ impl Placement {
 /// use embedded_safetensors::{Dtype, write::{FileSpec, TensorSpec}};
 ///
 /// let tensors = [TensorSpec::new("activations", Dtype::F32, &[64, 10])];
-/// let plan = FileSpec::new(&tensors).with_metadata(&[("device", "unit-7")]).in_order()?;
+/// let plan = FileSpec::new(&tensors).with_metadata(&[("device", "unit-7")]).plan()?;
 /// assert_eq!((plan.data_start(), plan.file_len()), (120, 120 + 64 * 10 * 4));
 /// # Ok::<(), embedded_safetensors::write::SpecError>(())
 /// ```

@@ -25,7 +25,7 @@ impl<'a, W: Write> Writer<'a, Streaming<W>> {
     /// use embedded_safetensors::{Dtype, write::{FileSpec, TensorSpec, Writer}};
     ///
     /// let tensors = [TensorSpec::new("gain", Dtype::F32, &[2]), TensorSpec::new("steps", Dtype::U8, &[3])];
-    /// let plan = FileSpec::new(&tensors).with_metadata(&[("device", "unit-7")]).in_order()?;
+    /// let plan = FileSpec::new(&tensors).with_metadata(&[("device", "unit-7")]).plan()?;
     /// let mut file = Vec::new(); // whatever is `embedded_io::Write`
     /// let mut writer = Writer::new(&mut file, plan, &mut [0; 64])?;
     /// writer.write(&[0.5_f32])?;

@@ -2,7 +2,7 @@
 
 use super::decimal;
 use super::escape::escaped_len;
-use super::layout::{Content, PlannedTensor, PlannedTensors};
+use super::layout::{PlannedContent, PlannedTensor, PlannedTensors};
 use super::order::{Order, place};
 use super::spec::FileSpec;
 use crate::error::spec::PADDING;
@@ -82,8 +82,8 @@ impl<'a> HeaderText<'a> {
     fn spell_tensor(&self, tensor: &PlannedTensor<'_>, out: &mut impl Output) -> Option<()> {
         out.text(self.lead())?;
         match tensor.content {
-            Content::Tensor { spec, .. } => out.quoted(spec.name())?,
-            Content::Padding { number } => {
+            PlannedContent::Tensor { spec, .. } => out.quoted(spec.name())?,
+            PlannedContent::Padding { number } => {
                 out.text(PADDING.as_bytes())?;
                 out.number(number.into())?;
             }
@@ -93,8 +93,8 @@ impl<'a> HeaderText<'a> {
         out.text(b"\",\"shape\":[")?;
         let padding = [tensor.byte_len()];
         let dims = match tensor.content {
-            Content::Tensor { spec, .. } => spec.dims(),
-            Content::Padding { .. } => &padding,
+            PlannedContent::Tensor { spec, .. } => spec.dims(),
+            PlannedContent::Padding { .. } => &padding,
         };
         if let [first, others @ ..] = dims {
             out.number(*first)?;

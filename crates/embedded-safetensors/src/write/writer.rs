@@ -3,7 +3,7 @@
 use super::form;
 use crate::io::WriteError;
 use crate::values::native::{Native, parts};
-use crate::write::cursor::{Cursor, Due, front_of_zeros};
+use crate::write::cursor::{Cursor, NextTensor, front_of_zeros};
 use crate::write::plan::FilePlan;
 
 /// Writes the data of a file tensor by tensor, in the order of the file and in pieces of any size.
@@ -24,14 +24,14 @@ use crate::write::plan::FilePlan;
 ///     file: &mut Writer<'_, S>,
 ///     mut sample: impl FnMut() -> f32,
 /// ) -> Result<(), WriteError<S::Error>> {
-///     while file.due().is_some() {
+///     while file.next_tensor().is_some() {
 ///         file.write(&[sample()])?;
 ///     }
 ///     Ok(())
 /// }
 /// # use embedded_safetensors::{Dtype, View, write::{FileSpec, TensorSpec}};
 /// # let tensors = [TensorSpec::new("gain", Dtype::F32, &[2])];
-/// # let plan = FileSpec::new(&tensors).in_order()?;
+/// # let plan = FileSpec::new(&tensors).plan()?;
 /// # let (mut memory, mut buffer) = (vec![0; usize::try_from(plan.file_len())?], [0; 64]);
 /// # let mut writer = Writer::record(&mut memory[..], plan, &mut buffer)?;
 /// # write_samples(&mut writer, || 0.5)?;
@@ -40,7 +40,7 @@ use crate::write::plan::FilePlan;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// After an error of the sink, what it has taken is counted: [`position`](Self::position) and [`due`](Self::due) say where to go on. After a
+/// After an error of the sink, what it has taken is counted: [`position`](Self::position) and [`next_tensor`](Self::next_tensor) say where to go on. After a
 /// mistake of the caller nothing is written, and the next call can mend it.
 ///
 /// *Memory*: 120 bytes, 88 where pointers have 32 bits, and what it writes to.
@@ -82,7 +82,7 @@ impl<'a, S> Writer<'a, S> {
     }
 
     /// Returns the tensor whose bytes come next, one that has some; none when all are there.
-    pub const fn due(&self) -> Option<Due<'a>> {
+    pub const fn next_tensor(&self) -> Option<NextTensor<'a>> {
         self.cursor.due()
     }
 
@@ -143,7 +143,7 @@ impl<S: Sink> Writer<'_, S> {
     ///
     /// # Errors
     /// [`Incomplete`](crate::ErrorKind::Incomplete) when bytes are missing, with how many, and from which tensor on; those of the sink: then a
-    /// recording is whole, or no file. The writer is gone then: where bytes may be missing, ask [`due`](Self::due) before.
+    /// recording is whole, or no file. The writer is gone then: where bytes may be missing, ask [`next_tensor`](Self::next_tensor) before.
     ///
     /// # Cancel safety
     /// When the future is dropped, so is what is written to. It is as after an error.

@@ -69,7 +69,7 @@ pub fn entries(file: &File) -> io::Result<Vec<Entry>> {
     if listed != len {
         return Err(unsound(format!("the archive's list has {listed} bytes, and its end says {len}")));
     }
-    check_names(&entries)?;
+    validate_names(&entries)?;
     check_places(&entries)?;
     Ok(entries)
 }
@@ -221,7 +221,7 @@ pub fn is_unsafe(name: &str) -> bool {
         || name.split('/').any(|part| part == "..")
 }
 
-fn check_names(entries: &[Entry]) -> io::Result<()> {
+fn validate_names(entries: &[Entry]) -> io::Result<()> {
     let mut seen = HashSet::new();
     match entries.iter().find(|entry| !seen.insert(entry.name.as_str())) {
         Some(twice) => Err(unsound(format!("the archive has two entries {}", quoted(&twice.name)))),

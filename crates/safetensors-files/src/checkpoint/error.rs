@@ -1,6 +1,6 @@
 //! Why a folder is not what its list of sums says: one sentence, with its path.
 
-use crate::error::{EditError, EditFault};
+use crate::error::{EditError, EditErrorKind};
 use core::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug)]
 pub struct CheckpointError {
     path: PathBuf,
-    fault: CheckpointFault,
+    kind: CheckpointErrorKind,
 }
 
 /// What is wrong.
@@ -22,7 +22,7 @@ pub struct CheckpointError {
 /// *Memory*: at most 120 bytes, and its texts on the heap.
 #[derive(Debug)]
 #[non_exhaustive]
-pub enum CheckpointFault {
+pub enum CheckpointErrorKind {
     /// A file cannot be read, or is none, such as a link.
     File(EditError),
     /// There is no list.
@@ -81,33 +81,33 @@ impl CheckpointError {
     }
 
     /// What is wrong.
-    pub fn fault(&self) -> &CheckpointFault {
-        &self.fault
+    pub fn kind(&self) -> &CheckpointErrorKind {
+        &self.kind
     }
 }
 
-impl CheckpointFault {
+impl CheckpointErrorKind {
     pub(super) fn of(self, path: &Path) -> CheckpointError {
-        CheckpointError { path: path.to_path_buf(), fault: self }
+        CheckpointError { path: path.to_path_buf(), kind: self }
     }
 
     /// Of a name in the list that is refused.
-    pub(super) fn of_name(name: &str, fault: EditFault) -> Self {
-        let reason = if let EditFault::UnsafeName { reason, .. } = fault { reason } else { "" };
+    pub(super) fn of_name(name: &str, fault: EditErrorKind) -> Self {
+        let reason = if let EditErrorKind::UnsafeName { reason, .. } = fault { reason } else { "" };
         Self::UnsafeName { name: name.into(), reason }
     }
 }
 
 impl fmt::Display for CheckpointError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.fault {
-            CheckpointFault::File(error) => error.fmt(f),
+        match &self.kind {
+            CheckpointErrorKind::File(error) => error.fmt(f),
             fault => write!(f, "{}: {fault}", self.path.display()),
         }
     }
 }
 
-impl fmt::Display for CheckpointFault {
+impl fmt::Display for CheckpointErrorKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::File(error) => error.fmt(f),
@@ -131,12 +131,12 @@ impl core::error::Error for CheckpointError {}
 
 impl From<CheckpointError> for io::Error {
     fn from(error: CheckpointError) -> Self {
-        match error.fault {
-            CheckpointFault::File(error) => error.into(),
-            CheckpointFault::NoSums | CheckpointFault::Missing { .. } => {
+        match error.kind {
+            CheckpointErrorKind::File(error) => error.into(),
+            CheckpointErrorKind::NoSums | CheckpointErrorKind::Missing { .. } => {
                 Self::new(io::ErrorKind::NotFound, error)
             }
-            CheckpointFault::TooLong { .. } => Self::new(io::ErrorKind::FileTooLarge, error),
+            CheckpointErrorKind::TooLong { .. } => Self::new(io::ErrorKind::FileTooLarge, error),
             _ => Self::new(io::ErrorKind::InvalidData, error),
         }
     }

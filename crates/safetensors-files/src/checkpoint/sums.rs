@@ -1,10 +1,10 @@
 //! `SHA256SUMS`: a line for each file, as `sha256sum` writes and reads it.
 
 use crate::disk::{Disk, Entry, read_up_to};
-use crate::error::{EditError, EditFault};
+use crate::error::{EditError, EditErrorKind};
 use crate::name;
 use core::fmt;
-use embedded_safetensors::file::FileFault;
+use embedded_safetensors::file::FileErrorKind;
 use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
 
@@ -20,8 +20,8 @@ pub(super) struct Sum([u8; 32]);
 
 impl Sum {
     /// Of a file, and how long it is.
-    pub(super) fn of_file(disk: &dyn Disk, path: &Path) -> Result<(Self, u64), EditFault> {
-        let cannot = |error| EditFault::system("read", error);
+    pub(super) fn of_file(disk: &dyn Disk, path: &Path) -> Result<(Self, u64), EditErrorKind> {
+        let cannot = |error| EditErrorKind::system("read", error);
         let file = disk.open(path, false).map_err(cannot)?;
         let (mut hash, mut at, mut buffer) = (Sha256::new(), 0, vec![0; PIECE]);
         loop {
@@ -53,14 +53,14 @@ impl fmt::Display for Sum {
 /// What a file in the folder or below it may be called: what is a plain name everywhere, and takes one line.
 ///
 /// # Errors
-/// [`EditFault::UnsafeName`].
-pub(super) fn check_name(name: &str) -> Result<(), EditFault> {
+/// [`EditErrorKind::UnsafeName`].
+pub(super) fn check_name(name: &str) -> Result<(), EditErrorKind> {
     let reason = match name {
         SUMS => Some("it is the list of sums"),
         _ if name.chars().any(char::is_control) => Some("it has a control character"),
         _ => name::fault(name),
     };
-    reason.map_or(Ok(()), |reason| Err(EditFault::UnsafeName { name: name.into(), reason }))
+    reason.map_or(Ok(()), |reason| Err(EditErrorKind::UnsafeName { name: name.into(), reason }))
 }
 
 /// All that is in a folder and below it.
@@ -79,11 +79,11 @@ impl Tree {
         let mut next = 0;
         while let Some(current) = folders.get(next).cloned() {
             let entries = disk.list(&current);
-            for entry in entries.map_err(|error| EditFault::system("list", error).of(&current))? {
+            for entry in entries.map_err(|error| EditErrorKind::system("list", error).of(&current))? {
                 match entry {
                     Entry { is_folder: true, path, .. } => folders.push(path),
                     Entry { other: Some(what), path, .. } => {
-                        return Err(EditFault::from(FileFault::NotAFile { what }).of(&path));
+                        return Err(EditErrorKind::from(FileErrorKind::NotAFile { what }).of(&path));
                     }
                     Entry { path, .. } => files.push((name_below(folder, &path)?, path)),
                 }
@@ -100,6 +100,6 @@ fn name_below(folder: &Path, path: &Path) -> Result<String, EditError> {
     let parts: Option<Vec<&str>> = below.iter().map(|part| part.to_str()).collect();
     parts.map(|parts| parts.join("/")).ok_or_else(|| {
         let name = below.to_string_lossy().into_owned();
-        EditFault::UnsafeName { name, reason: "it is no text" }.of(path)
+        EditErrorKind::UnsafeName { name, reason: "it is no text" }.of(path)
     })
 }

@@ -1,10 +1,10 @@
 //! A folder, compared with its list of sums.
 
-use super::error::{CheckpointError, CheckpointFault};
+use super::error::{CheckpointError, CheckpointErrorKind};
 use super::sums::{SUMS, Sum, Tree, check_name};
 use crate::atomic::look_for_file;
 use crate::disk::{Disk, read_up_to};
-use crate::error::EditFault;
+use crate::error::EditErrorKind;
 use crate::system::System;
 use std::collections::BTreeMap;
 use std::io;
@@ -30,7 +30,7 @@ pub struct Verified {
 /// Whoever can change a file can change the list as well. Against that, keep the list, or its sum, elsewhere.
 ///
 /// # Errors
-/// [`CheckpointFault`]: the first thing that is wrong, the list before all else, then names, then sums.
+/// [`CheckpointErrorKind`]: the first thing that is wrong, the list before all else, then names, then sums.
 ///
 /// *Memory*: while it is read the list, of at most 16 MiB, then its names and sums; the names of all files that there are in the folder, however many, each
 /// also as a path; and a buffer of 256 KiB.
@@ -40,44 +40,45 @@ pub fn verify_checkpoint(folder: impl AsRef<Path>) -> Result<Verified, Checkpoin
 }
 
 /// As [`verify_checkpoint`].
-pub(super) fn verify(disk: &dyn Disk, folder: &Path) -> Result<Verified, CheckpointFault> {
+pub(super) fn verify(disk: &dyn Disk, folder: &Path) -> Result<Verified, CheckpointErrorKind> {
     let listed = parse(&read_list(disk, folder)?)?;
-    let tree = Tree::of(disk, folder).map_err(CheckpointFault::File)?;
+    let tree = Tree::of(disk, folder).map_err(CheckpointErrorKind::File)?;
     let found: BTreeMap<&str, &Path> =
         tree.files.iter().map(|(name, path)| (name.as_str(), path.as_path())).collect();
     if let Some(name) = found.keys().find(|name| **name != SUMS && !listed.contains_key(**name)) {
-        return Err(CheckpointFault::Unlisted { name: (*name).into() });
+        return Err(CheckpointErrorKind::Unlisted { name: (*name).into() });
     }
     if let Some(name) = listed.keys().find(|name| !found.contains_key(name.as_str())) {
-        return Err(CheckpointFault::Missing { name: name.clone() });
+        return Err(CheckpointErrorKind::Missing { name: name.clone() });
     }
     let mut verified = Verified { files: 0, bytes: 0 };
     for ((name, listed), path) in
         listed.iter().filter_map(|entry| Some((entry, found.get(entry.0.as_str())?)))
     {
-        let (sum, len) = Sum::of_file(disk, path).map_err(|fault| CheckpointFault::File(fault.of(path)))?;
+        let (sum, len) =
+            Sum::of_file(disk, path).map_err(|fault| CheckpointErrorKind::File(fault.of(path)))?;
         if sum != *listed {
             let (listed, found) = (listed.to_string(), sum.to_string());
-            return Err(CheckpointFault::Differs { name: name.clone(), listed, found });
+            return Err(CheckpointErrorKind::Differs { name: name.clone(), listed, found });
         }
         verified = Verified { files: verified.files + 1, bytes: verified.bytes.saturating_add(len) };
     }
     Ok(verified)
 }
 
-fn read_list(disk: &dyn Disk, folder: &Path) -> Result<String, CheckpointFault> {
+fn read_list(disk: &dyn Disk, folder: &Path) -> Result<String, CheckpointErrorKind> {
     let path = folder.join(SUMS);
-    let found = look_for_file(disk, &path).map_err(|fault| CheckpointFault::File(fault.of(&path)))?;
-    let len = found.ok_or(CheckpointFault::NoSums)?.version.len;
+    let found = look_for_file(disk, &path).map_err(|fault| CheckpointErrorKind::File(fault.of(&path)))?;
+    let len = found.ok_or(CheckpointErrorKind::NoSums)?.version.len;
     if len > LONGEST {
-        return Err(CheckpointFault::TooLong { bytes: len, allowed: LONGEST });
+        return Err(CheckpointErrorKind::TooLong { bytes: len, allowed: LONGEST });
     }
     let text = read(disk, &path, len)
-        .map_err(|error| CheckpointFault::File(EditFault::system("read", error).of(&path)))?;
+        .map_err(|error| CheckpointErrorKind::File(EditErrorKind::system("read", error).of(&path)))?;
     String::from_utf8(text).map_err(|error| {
         let before = error.as_bytes().get(..error.utf8_error().valid_up_to()).unwrap_or(&[]);
         let line = 1 + before.iter().filter(|&&byte| byte == b'\n').count();
-        CheckpointFault::Line { line, reason: "it is no text" }
+        CheckpointErrorKind::Line { line, reason: "it is no text" }
     })
 }
 
@@ -88,15 +89,15 @@ fn read(disk: &dyn Disk, path: &Path, len: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-fn parse(list: &str) -> Result<BTreeMap<String, Sum>, CheckpointFault> {
+fn parse(list: &str) -> Result<BTreeMap<String, Sum>, CheckpointErrorKind> {
     let mut sums = BTreeMap::new();
     for (line, text) in (1..).zip(list.lines()) {
         let wrong =
-            CheckpointFault::Line { line, reason: "it is not a sum of 64 digits, two spaces and a name" };
+            CheckpointErrorKind::Line { line, reason: "it is not a sum of 64 digits, two spaces and a name" };
         let Some((name, sum)) = parse_line(text) else { return Err(wrong) };
-        check_name(name).map_err(|fault| CheckpointFault::of_name(name, fault))?;
+        check_name(name).map_err(|fault| CheckpointErrorKind::of_name(name, fault))?;
         if sums.insert(name.into(), sum).is_some() {
-            return Err(CheckpointFault::Twice { name: name.into() });
+            return Err(CheckpointErrorKind::Twice { name: name.into() });
         }
     }
     Ok(sums)

@@ -3,7 +3,7 @@
 use super::sums::{SUMS, Sum, Tree, check_name};
 use crate::atomic::{beside, sync_folder_of};
 use crate::disk::{Disk, Stat};
-use crate::error::{EditError, EditFault};
+use crate::error::{EditError, EditErrorKind};
 use crate::system::System;
 use crate::writer::{FileWriter, write_file_on};
 use embedded_safetensors::write::FileSpec;
@@ -39,7 +39,7 @@ use std::path::{Path, PathBuf};
 /// `folder`; [`recover_checkpoint`], which this calls first, puts the old one back after a power cut there.
 ///
 /// # Errors
-/// Those of `fill`; [`EditFault::NotAFolder`] when something else is there; [`FileFault::NotAFile`](embedded_safetensors::file::FileFault::NotAFile) when something that is neither a file nor a folder was put into it; those of the system. Nothing
+/// Those of `fill`; [`EditErrorKind::NotAFolder`] when something else is there; [`FileErrorKind::NotAFile`](embedded_safetensors::file::FileErrorKind::NotAFile) when something that is neither a file nor a folder was put into it; those of the system. Nothing
 /// is left behind. Only where the very last step failed, the sync of the folder that it is in or the removal of the old one, the new folder is there.
 ///
 /// # Panics
@@ -82,10 +82,10 @@ pub(super) fn recover_checkpoint_on(disk: &dyn Disk, folder: &Path) -> Result<bo
     recover(disk, folder).map_err(|fault| fault.of(folder))
 }
 
-fn recover(disk: &dyn Disk, folder: &Path) -> Result<bool, EditFault> {
+fn recover(disk: &dyn Disk, folder: &Path) -> Result<bool, EditErrorKind> {
     let place = place_of(disk, folder)?;
     let old = old_beside(&place);
-    let look = |place| disk.look(place).map_err(|error| EditFault::system("look at", error));
+    let look = |place| disk.look(place).map_err(|error| EditErrorKind::system("look at", error));
     if look(&old)?.is_none() {
         return Ok(false);
     }
@@ -96,27 +96,27 @@ fn recover(disk: &dyn Disk, folder: &Path) -> Result<bool, EditFault> {
         false if !is_checkpoint(disk, &place)? => return Ok(false),
         false => disk.remove_folder(&old),
     };
-    moved.map_err(|error| EditFault::system("put back", error))?;
+    moved.map_err(|error| EditErrorKind::system("put back", error))?;
     sync_folder_of(disk, &place)?;
     Ok(is_lost)
 }
 
 /// Whether a folder with a list of sums is there.
-fn is_checkpoint(disk: &dyn Disk, place: &Path) -> Result<bool, EditFault> {
+fn is_checkpoint(disk: &dyn Disk, place: &Path) -> Result<bool, EditErrorKind> {
     match disk.look(&place.join(SUMS)) {
         Ok(found) => Ok(found.is_some()),
         // It is a file.
         Err(error) if error.kind() == io::ErrorKind::NotADirectory => Ok(false),
-        Err(error) => Err(EditFault::system("look at", error)),
+        Err(error) => Err(EditErrorKind::system("look at", error)),
     }
 }
 
 /// Makes the folders that are missing on the way to this one, each on the medium before the next.
-fn make_parents(disk: &dyn Disk, folder: &Path) -> Result<(), EditFault> {
+fn make_parents(disk: &dyn Disk, folder: &Path) -> Result<(), EditErrorKind> {
     let named = |path: &&Path| !path.as_os_str().is_empty();
     let mut missing = Vec::new();
     for parent in folder.components().as_path().ancestors().skip(1).filter(named) {
-        match disk.look(parent).map_err(|error| EditFault::system("look at", error))? {
+        match disk.look(parent).map_err(|error| EditErrorKind::system("look at", error))? {
             None => missing.push(parent),
             Some(_) => break,
         }
@@ -125,17 +125,17 @@ fn make_parents(disk: &dyn Disk, folder: &Path) -> Result<(), EditFault> {
         match disk.create_folder(parent, None) {
             // Another program was faster.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            outcome => outcome.map_err(|error| EditFault::system("create the folder of", error))?,
+            outcome => outcome.map_err(|error| EditErrorKind::system("create the folder of", error))?,
         }
         let above = parent.parent().filter(named).unwrap_or(Path::new("."));
-        disk.sync_folder(above).map_err(|error| EditFault::system("sync the folder of", error))?;
+        disk.sync_folder(above).map_err(|error| EditErrorKind::system("sync the folder of", error))?;
     }
     Ok(())
 }
 
 /// Whose path may end as those of folders do.
-fn place_of(disk: &dyn Disk, folder: &Path) -> Result<PathBuf, EditFault> {
-    disk.resolve(folder.components().as_path()).map_err(EditFault::no_place)
+fn place_of(disk: &dyn Disk, folder: &Path) -> Result<PathBuf, EditErrorKind> {
+    disk.resolve(folder.components().as_path()).map_err(EditErrorKind::no_place)
 }
 
 fn old_beside(place: &Path) -> PathBuf {
@@ -157,15 +157,15 @@ pub struct Checkpoint<'d> {
 }
 
 impl<'d> Checkpoint<'d> {
-    fn begin(disk: &'d dyn Disk, folder: &Path) -> Result<Self, EditFault> {
+    fn begin(disk: &'d dyn Disk, folder: &Path) -> Result<Self, EditErrorKind> {
         let place = place_of(disk, folder)?;
         let permissions = look_for_folder(disk, &place)?.and_then(|stat| stat.permissions);
         let (hidden, ()) = beside(&place, |path| disk.create_folder(path, permissions.as_ref()))
-            .map_err(|error| EditFault::system("create a temporary folder beside", error))?;
+            .map_err(|error| EditErrorKind::system("create a temporary folder beside", error))?;
         Ok(Self { disk, place, hidden, is_there: false })
     }
 
-    /// The folder that is being written. Whatever else is put there, such as by [`Draft::save`](crate::Draft::save), belongs to the checkpoint.
+    /// The folder that is being written. Whatever else is put there, such as by [`ModelEditor::save`](crate::ModelEditor::save), belongs to the checkpoint.
     pub fn path(&self) -> &Path {
         &self.hidden
     }
@@ -173,7 +173,7 @@ impl<'d> Checkpoint<'d> {
     /// Writes a model into the folder: as [`write_file`](crate::write_file).
     ///
     /// # Errors
-    /// As there; [`EditFault::UnsafeName`] for a name that leads out of the folder or is that of the list of sums.
+    /// As there; [`EditErrorKind::UnsafeName`] for a name that leads out of the folder or is that of the list of sums.
     ///
     /// # Panics
     /// Never, unless `fill` does.
@@ -189,10 +189,10 @@ impl<'d> Checkpoint<'d> {
     /// Writes a file of these bytes into the folder.
     ///
     /// # Errors
-    /// [`EditFault::UnsafeName`]; those of the system, such as for a file that is there.
+    /// [`EditErrorKind::UnsafeName`]; those of the system, such as for a file that is there.
     pub fn write_bytes(&mut self, name: &str, bytes: &[u8]) -> Result<(), EditError> {
         let path = self.path_of(name)?;
-        self.put(&path, bytes).map_err(|error| EditFault::system("write", error).of(&path))
+        self.put(&path, bytes).map_err(|error| EditErrorKind::system("write", error).of(&path))
     }
 
     fn put(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
@@ -216,22 +216,23 @@ impl<'d> Checkpoint<'d> {
             list.push_str(&format!("{sum}  {name}\n"));
         }
         let sums = self.hidden.join(SUMS);
-        self.put(&sums, list.as_bytes()).map_err(|error| EditFault::system("write", error).of(&sums))?;
+        self.put(&sums, list.as_bytes()).map_err(|error| EditErrorKind::system("write", error).of(&sums))?;
         tree.folders.iter().rev().try_for_each(|folder| {
-            self.disk.sync_folder(folder).map_err(|error| EditFault::system("sync", error).of(folder))
+            self.disk.sync_folder(folder).map_err(|error| EditErrorKind::system("sync", error).of(folder))
         })
     }
 
-    fn sync_and_sum(&self, path: &Path) -> Result<Sum, EditFault> {
+    fn sync_and_sum(&self, path: &Path) -> Result<Sum, EditErrorKind> {
         // Windows syncs only what can be written to.
-        let file = self.disk.open(path, cfg!(windows)).map_err(|error| EditFault::system("open", error))?;
-        file.sync().map_err(|error| EditFault::system("write", error))?;
+        let file =
+            self.disk.open(path, cfg!(windows)).map_err(|error| EditErrorKind::system("open", error))?;
+        file.sync().map_err(|error| EditErrorKind::system("write", error))?;
         Ok(Sum::of_file(self.disk, path)?.0)
     }
 
     /// Puts the folder, all of which is on the medium, in its place.
-    fn take_place(&mut self) -> Result<(), EditFault> {
-        let cannot = |error| EditFault::system("replace", error);
+    fn take_place(&mut self) -> Result<(), EditErrorKind> {
+        let cannot = |error| EditErrorKind::system("replace", error);
         if look_for_folder(self.disk, &self.place)?.is_none() {
             self.disk.rename(&self.hidden, &self.place).map_err(cannot)?;
             self.is_there = true;
@@ -244,7 +245,7 @@ impl<'d> Checkpoint<'d> {
         };
         self.is_there = true;
         sync_folder_of(self.disk, &self.place)?;
-        self.disk.remove_folder(&old).map_err(|error| EditFault::system("remove what was at", error))
+        self.disk.remove_folder(&old).map_err(|error| EditErrorKind::system("remove what was at", error))
     }
 
     /// In two acts; where the old folder is then.
@@ -284,10 +285,10 @@ impl core::fmt::Debug for Checkpoint<'_> {
 ///
 /// # Errors
 /// When it is something else; those of the system.
-fn look_for_folder(disk: &dyn Disk, place: &Path) -> Result<Option<Stat>, EditFault> {
-    match disk.look(place).map_err(|error| EditFault::system("look at", error))? {
+fn look_for_folder(disk: &dyn Disk, place: &Path) -> Result<Option<Stat>, EditErrorKind> {
+    match disk.look(place).map_err(|error| EditErrorKind::system("look at", error))? {
         Some(Stat { other, .. }) if other != Some("a folder") => {
-            Err(EditFault::NotAFolder { what: other.unwrap_or("a file") })
+            Err(EditErrorKind::NotAFolder { what: other.unwrap_or("a file") })
         }
         found => Ok(found),
     }

@@ -1,10 +1,10 @@
 //! Why a model in several files cannot be read: one sentence, with its path.
 
 use super::limits::ShardLimit;
-use crate::error::{EditError, EditFault};
+use crate::error::{EditError, EditErrorKind};
 use core::fmt;
 use embedded_safetensors::error::Class;
-use embedded_safetensors::file::FileFault;
+use embedded_safetensors::file::FileErrorKind;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug)]
 pub struct ShardError {
     path: PathBuf,
-    fault: ShardFault,
+    kind: ShardErrorKind,
 }
 
 /// What is wrong.
@@ -26,7 +26,7 @@ pub struct ShardError {
 /// *Memory*: at most 120 bytes, and its texts on the heap.
 #[derive(Debug)]
 #[non_exhaustive]
-pub enum ShardFault {
+pub enum ShardErrorKind {
     /// A shard cannot be read or is unsound, or the index cannot be read or written.
     File(EditError),
     /// The folder has no index.
@@ -144,30 +144,32 @@ impl ShardError {
     }
 
     /// What is wrong.
-    pub fn fault(&self) -> &ShardFault {
-        &self.fault
+    pub fn kind(&self) -> &ShardErrorKind {
+        &self.kind
     }
 
-    pub(super) fn into_fault(self) -> ShardFault {
-        self.fault
+    pub(super) fn into_fault(self) -> ShardErrorKind {
+        self.kind
     }
 }
 
-impl ShardFault {
+impl ShardErrorKind {
     pub(crate) fn of(self, path: &Path) -> ShardError {
-        ShardError { path: path.to_path_buf(), fault: self }
+        ShardError { path: path.to_path_buf(), kind: self }
     }
 
     pub(super) fn system(action: &'static str, path: &Path, error: io::Error) -> Self {
-        Self::File(EditFault::system(action, error).of(path))
+        Self::File(EditErrorKind::system(action, error).of(path))
     }
 
     /// Who can mend it: whoever made the files, or whoever set a limit. Nothing where the system failed, or what was asked for was not there.
     pub fn class(&self) -> Option<Class> {
         match self {
-            Self::File(error) => match error.fault() {
-                EditFault::File(FileFault::Format(_) | FileFault::Twice { .. }) => Some(Class::File),
-                EditFault::File(FileFault::System { .. }) | EditFault::Input(_) => None,
+            Self::File(error) => match error.kind() {
+                EditErrorKind::File(FileErrorKind::Format(_) | FileErrorKind::Twice { .. }) => {
+                    Some(Class::File)
+                }
+                EditErrorKind::File(FileErrorKind::System { .. }) | EditErrorKind::Input(_) => None,
                 _ => Some(Class::Usage),
             },
             Self::Limit { .. } | Self::TooManyOpen { .. } => Some(Class::Limit),
@@ -179,14 +181,14 @@ impl ShardFault {
 
 impl fmt::Display for ShardError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.fault {
-            ShardFault::File(error) => error.fmt(f),
+        match &self.kind {
+            ShardErrorKind::File(error) => error.fmt(f),
             fault => write!(f, "{}: {fault}", self.path.display()),
         }
     }
 }
 
-impl fmt::Display for ShardFault {
+impl fmt::Display for ShardErrorKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::File(error) => error.fmt(f),
@@ -227,7 +229,7 @@ impl fmt::Display for ShardFault {
     }
 }
 
-impl ShardFault {
+impl ShardErrorKind {
     fn write_tensor(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::TensorTwice { tensor, shards: [one, other] } => {
@@ -263,13 +265,13 @@ impl core::error::Error for ShardError {}
 
 impl From<ShardError> for io::Error {
     fn from(error: ShardError) -> Self {
-        let kind = match error.fault {
-            ShardFault::File(error) => return error.into(),
-            ShardFault::TooManyOpen { ref error, .. } => error.kind(),
-            ShardFault::Limit { .. } => io::ErrorKind::FileTooLarge,
-            ShardFault::NoIndex | ShardFault::MissingShard { .. } => io::ErrorKind::NotFound,
-            ShardFault::ShardInUse { .. } => io::ErrorKind::AlreadyExists,
-            ShardFault::ManyIndexes { .. } => io::ErrorKind::InvalidInput,
+        let kind = match error.kind {
+            ShardErrorKind::File(error) => return error.into(),
+            ShardErrorKind::TooManyOpen { ref error, .. } => error.kind(),
+            ShardErrorKind::Limit { .. } => io::ErrorKind::FileTooLarge,
+            ShardErrorKind::NoIndex | ShardErrorKind::MissingShard { .. } => io::ErrorKind::NotFound,
+            ShardErrorKind::ShardInUse { .. } => io::ErrorKind::AlreadyExists,
+            ShardErrorKind::ManyIndexes { .. } => io::ErrorKind::InvalidInput,
             _ => io::ErrorKind::InvalidData,
         };
         Self::new(kind, error)

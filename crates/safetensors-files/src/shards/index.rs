@@ -1,12 +1,12 @@
 //! The index of a model in several files.
 
-use super::error::{ShardError, ShardFault};
+use super::error::{ShardError, ShardErrorKind};
 use super::limits::{ShardLimit, ShardLimits};
 use super::scan::Exceeded;
 use super::{name, read, write};
 use crate::atomic::{Hidden, Replacement, look_for_file};
 use crate::disk::Disk;
-use crate::error::{EditError, EditFault};
+use crate::error::{EditError, EditErrorKind};
 use crate::system::System;
 use core::fmt;
 use serde_json::Value;
@@ -61,24 +61,24 @@ impl ShardIndex {
     /// Reads an index from a file, piece by piece.
     ///
     /// # Errors
-    /// As [`read`](Self::read), and [`FileFault::NotAFile`](embedded_safetensors::file::FileFault::NotAFile).
+    /// As [`read`](Self::read), and [`FileErrorKind::NotAFile`](embedded_safetensors::file::FileErrorKind::NotAFile).
     pub fn open(path: impl AsRef<Path>, limits: &ShardLimits) -> Result<Self, ShardError> {
         let path = path.as_ref();
         Self::open_file(path, limits).map_err(|fault| fault.of(path))
     }
 
-    fn open_file(path: &Path, limits: &ShardLimits) -> Result<Self, ShardFault> {
-        let found = look_for_file(&System, path).map_err(|fault| ShardFault::File(fault.of(path)))?;
+    fn open_file(path: &Path, limits: &ShardLimits) -> Result<Self, ShardErrorKind> {
+        let found = look_for_file(&System, path).map_err(|fault| ShardErrorKind::File(fault.of(path)))?;
         let len = found.map_or(0, |stat| stat.version.len);
         Exceeded::of(ShardLimit::Bytes, limits, len)?;
-        let file = File::open(path).map_err(|error| ShardFault::system("open", path, error))?;
+        let file = File::open(path).map_err(|error| ShardErrorKind::system("open", path, error))?;
         read::read(file, path, limits)
     }
 
     /// Reads an index, piece by piece: of its text 8 KiB are held at once, and one name. A `metadata` of `null` is as none.
     ///
     /// # Errors
-    /// [`ShardFault::Json`], [`ShardFault::Twice`], [`ShardFault::UnsafeName`], [`ShardFault::NoSize`]; [`ShardFault::Limit`]; those of the reader.
+    /// [`ShardErrorKind::Json`], [`ShardErrorKind::Twice`], [`ShardErrorKind::UnsafeName`], [`ShardErrorKind::NoSize`]; [`ShardErrorKind::Limit`]; those of the reader.
     pub fn read(reader: impl Read, limits: &ShardLimits) -> Result<Self, ShardError> {
         let path = Path::new("index");
         read::read(reader, path, limits).map_err(|fault| fault.of(path))
@@ -87,19 +87,19 @@ impl ShardIndex {
     /// Puts a tensor into a shard.
     ///
     /// # Errors
-    /// [`ShardFault::Twice`] for a tensor that is there; [`ShardFault::UnsafeName`] for the name of a shard that is not safe. Nothing is changed then.
+    /// [`ShardErrorKind::Twice`] for a tensor that is there; [`ShardErrorKind::UnsafeName`] for the name of a shard that is not safe. Nothing is changed then.
     pub fn insert(&mut self, tensor: impl Into<String>, shard: &str) -> Result<(), ShardError> {
         self.add(tensor.into(), shard).map_err(|fault| fault.of(Path::new(shard)))
     }
 
-    pub(super) fn add(&mut self, tensor: String, shard: &str) -> Result<(), ShardFault> {
+    pub(super) fn add(&mut self, tensor: String, shard: &str) -> Result<(), ShardErrorKind> {
         let known = self.numbers.get(shard).copied();
         if known.is_none() {
             name::check(shard)?;
         }
         let (order, number) = (self.tensors.len(), known.unwrap_or(self.shards.len()));
         match self.tensors.entry(tensor) {
-            Entry::Occupied(taken) => return Err(ShardFault::Twice { name: taken.key().clone() }),
+            Entry::Occupied(taken) => return Err(ShardErrorKind::Twice { name: taken.key().clone() }),
             Entry::Vacant(free) => free.insert(Place { order, shard: number }),
         };
         if known.is_none() {
@@ -112,7 +112,7 @@ impl ShardIndex {
     /// Says something of the model in `metadata`, at its end, or instead of what is said there.
     ///
     /// # Errors
-    /// [`ShardFault::NoSize`] for a `total_size` that is no number of bytes.
+    /// [`ShardErrorKind::NoSize`] for a `total_size` that is no number of bytes.
     pub fn set_metadata(
         &mut self,
         key: impl Into<String>,
@@ -129,7 +129,7 @@ impl ShardIndex {
     }
 
     /// Of a key that is not there.
-    pub(super) fn add_metadata(&mut self, key: String, value: Value) -> Result<(), ShardFault> {
+    pub(super) fn add_metadata(&mut self, key: String, value: Value) -> Result<(), ShardErrorKind> {
         self.total_size = size_of(&key, &value)?.or(self.total_size);
         self.metadata.push((key, value));
         Ok(())
@@ -207,12 +207,12 @@ impl ShardIndex {
     }
 
     /// The file, on the medium, but not in its place yet.
-    pub(super) fn beside<'d>(&self, disk: &'d dyn Disk, path: &Path) -> Result<Hidden<'d>, EditFault> {
+    pub(super) fn beside<'d>(&self, disk: &'d dyn Disk, path: &Path) -> Result<Hidden<'d>, EditErrorKind> {
         let mut text = Vec::new();
-        self.write(&mut text).map_err(EditFault::Input)?;
-        let place = disk.resolve(path).map_err(EditFault::no_place)?;
+        self.write(&mut text).map_err(EditErrorKind::Input)?;
+        let place = disk.resolve(path).map_err(EditErrorKind::no_place)?;
         let file = Replacement::begin(disk, &place)?;
-        file.file().write_at(0, &text).map_err(|error| EditFault::system("write", error))?;
+        file.file().write_at(0, &text).map_err(|error| EditErrorKind::system("write", error))?;
         file.close()
     }
 }
@@ -221,7 +221,7 @@ impl ShardIndex {
 ///
 /// # Errors
 /// When it is to be that, and is none.
-fn size_of(key: &str, value: &Value) -> Result<Option<u64>, ShardFault> {
+fn size_of(key: &str, value: &Value) -> Result<Option<u64>, ShardErrorKind> {
     match (key, value.as_u64()) {
         (TOTAL_SIZE, None) => whole(value).map(Some),
         (TOTAL_SIZE, size) => Ok(size),
@@ -230,12 +230,12 @@ fn size_of(key: &str, value: &Value) -> Result<Option<u64>, ShardFault> {
 }
 
 /// Some programs have counted in floating point, and write `8.0`.
-fn whole(value: &Value) -> Result<u64, ShardFault> {
+fn whole(value: &Value) -> Result<u64, ShardErrorKind> {
     let text = std::string::ToString::to_string(value);
     let digits = text.strip_suffix(".0").filter(|_| value.is_f64());
     digits
         .and_then(|digits| digits.parse().ok())
-        .ok_or_else(|| ShardFault::NoSize { found: text.chars().take(SHOWN).collect() })
+        .ok_or_else(|| ShardErrorKind::NoSize { found: text.chars().take(SHOWN).collect() })
 }
 
 impl fmt::Debug for ShardIndex {

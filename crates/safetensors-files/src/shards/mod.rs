@@ -21,7 +21,7 @@ pub(crate) mod size;
 mod tests;
 mod write;
 
-pub use error::{ShardError, ShardFault};
+pub use error::{ShardError, ShardErrorKind};
 pub use index::ShardIndex;
 pub use limits::{ShardLimit, ShardLimits};
 pub use model::ShardedModel;

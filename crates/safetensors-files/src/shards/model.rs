@@ -1,13 +1,13 @@
 //! A model in several files, read as one.
 
-use super::error::{ShardError, ShardFault};
+use super::error::{ShardError, ShardErrorKind};
 use super::index::ShardIndex;
 use super::limits::ShardLimits;
 use super::prove::prove;
-use crate::error::EditFault;
+use crate::error::EditErrorKind;
 use core::fmt;
 use embedded_safetensors::Error;
-use embedded_safetensors::file::{FileError, FileFault, FileModel, FileTensor};
+use embedded_safetensors::file::{FileError, FileErrorKind, FileModel, FileTensor};
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
@@ -56,8 +56,8 @@ impl ShardedModel {
     /// `total_size`, where it is said, is what the tensors have.
     ///
     /// # Errors
-    /// Those of [`ShardIndex::open`] and [`FileModel::open`]; [`ShardFault::NoIndex`], [`ShardFault::ManyIndexes`]; [`ShardFault::MissingShard`],
-    /// [`ShardFault::TooManyOpen`], [`ShardFault::MissingTensor`], [`ShardFault::ExtraTensor`], [`ShardFault::TensorTwice`], [`ShardFault::WrongShard`], [`ShardFault::TotalSize`].
+    /// Those of [`ShardIndex::open`] and [`FileModel::open`]; [`ShardErrorKind::NoIndex`], [`ShardErrorKind::ManyIndexes`]; [`ShardErrorKind::MissingShard`],
+    /// [`ShardErrorKind::TooManyOpen`], [`ShardErrorKind::MissingTensor`], [`ShardErrorKind::ExtraTensor`], [`ShardErrorKind::TensorTwice`], [`ShardErrorKind::WrongShard`], [`ShardErrorKind::TotalSize`].
     pub fn open(path: impl AsRef<Path>) -> Result<Self, ShardError> {
         Self::open_within(path, &ShardLimits::USUAL)
     }
@@ -134,7 +134,7 @@ impl ShardedModel {
 }
 
 /// The index that the path means.
-fn find_index(path: &Path) -> Result<PathBuf, ShardFault> {
+fn find_index(path: &Path) -> Result<PathBuf, ShardErrorKind> {
     if !path.is_dir() {
         return Ok(path.to_path_buf());
     }
@@ -144,12 +144,12 @@ fn find_index(path: &Path) -> Result<PathBuf, ShardFault> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
         _ => return Ok(usual),
     }
-    let mut names = indexes_in(path).map_err(|error| ShardFault::system("list", path, error))?;
+    let mut names = indexes_in(path).map_err(|error| ShardErrorKind::system("list", path, error))?;
     names.sort();
     match names.as_slice() {
-        [] => Err(ShardFault::NoIndex),
+        [] => Err(ShardErrorKind::NoIndex),
         [name] => Ok(path.join(name)),
-        [one, other, ..] => Err(ShardFault::ManyIndexes { names: [one.clone(), other.clone()] }),
+        [one, other, ..] => Err(ShardErrorKind::ManyIndexes { names: [one.clone(), other.clone()] }),
     }
 }
 
@@ -159,7 +159,7 @@ fn indexes_in(folder: &Path) -> io::Result<Vec<String>> {
     Ok(names?.into_iter().flatten().filter(|name| name.ends_with(INDEX_END)).collect())
 }
 
-fn open_shards(index: &ShardIndex, path: &Path) -> Result<Vec<FileModel>, ShardFault> {
+fn open_shards(index: &ShardIndex, path: &Path) -> Result<Vec<FileModel>, ShardErrorKind> {
     let folder = path.parent().unwrap_or(Path::new(""));
     let mut open = Vec::with_capacity(index.shards().len());
     for name in index.shards() {
@@ -170,29 +170,29 @@ fn open_shards(index: &ShardIndex, path: &Path) -> Result<Vec<FileModel>, ShardF
 }
 
 /// Too many open files are too many shards.
-fn of_limit(fault: ShardFault, open: usize, shards: usize) -> ShardFault {
+fn of_limit(fault: ShardErrorKind, open: usize, shards: usize) -> ShardErrorKind {
     match fault {
-        ShardFault::File(error) if is_of_limit(error.fault()) => {
-            ShardFault::TooManyOpen { open, shards, error: error.into() }
+        ShardErrorKind::File(error) if is_of_limit(error.kind()) => {
+            ShardErrorKind::TooManyOpen { open, shards, error: error.into() }
         }
         fault => fault,
     }
 }
 
 /// EMFILE and ENFILE, or what Windows has for them; the standard library has no kind of error for it.
-fn is_of_limit(fault: &EditFault) -> bool {
+fn is_of_limit(fault: &EditErrorKind) -> bool {
     let codes: &[i32] = if cfg!(windows) { &[4] } else { &[23, 24] };
     let code = |error: &io::Error| error.raw_os_error().is_some_and(|code| codes.contains(&code));
-    matches!(fault, EditFault::File(FileFault::System { error, .. }) if code(error))
+    matches!(fault, EditErrorKind::File(FileErrorKind::System { error, .. }) if code(error))
 }
 
-fn open_shard(index: &ShardIndex, name: &str, path: &Path) -> Result<FileModel, ShardFault> {
-    FileModel::open(path).map_err(|error| match error.fault() {
-        FileFault::System { error, .. } if error.kind() == io::ErrorKind::NotFound => {
+fn open_shard(index: &ShardIndex, name: &str, path: &Path) -> Result<FileModel, ShardErrorKind> {
+    FileModel::open(path).map_err(|error| match error.kind() {
+        FileErrorKind::System { error, .. } if error.kind() == io::ErrorKind::NotFound => {
             let tensors = index.tensors().filter(|(_, shard)| *shard == name).count();
-            ShardFault::MissingShard { shard: name.into(), tensors }
+            ShardErrorKind::MissingShard { shard: name.into(), tensors }
         }
-        _ => ShardFault::File(error.into()),
+        _ => ShardErrorKind::File(error.into()),
     })
 }
 

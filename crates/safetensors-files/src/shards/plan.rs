@@ -1,13 +1,13 @@
 //! Which tensor goes into which shard, and the order in which shards are written.
 
-use super::error::{ShardError, ShardFault};
+use super::error::{ShardError, ShardErrorKind};
 use super::index::ShardIndex;
 use super::limits::ShardLimits;
 use super::name;
 use super::read::read;
 use crate::atomic::{look_for_file, sync_folder_of};
 use crate::disk::{Disk, FromStart};
-use crate::error::{EditError, EditFault};
+use crate::error::{EditError, EditErrorKind};
 use crate::system::System;
 use embedded_safetensors::error::Class;
 use std::collections::HashSet;
@@ -100,7 +100,7 @@ impl ShardPlan {
     /// The index, with `total_size`.
     ///
     /// # Errors
-    /// [`ShardFault::Twice`] for a name that occurs twice, [`ShardFault::UnsafeName`] for a stem that makes names which are not safe.
+    /// [`ShardErrorKind::Twice`] for a name that occurs twice, [`ShardErrorKind::UnsafeName`] for a stem that makes names which are not safe.
     pub fn index(&self) -> Result<ShardIndex, ShardError> {
         let mut index = ShardIndex::new();
         index.set_metadata("total_size", self.total_size())?;
@@ -112,7 +112,7 @@ impl ShardPlan {
     }
 
     /// Writes the model into a folder: `write` is given each shard and the path where it is to write it, atomically, as [`write_file`](crate::write_file),
-    /// [`FileWriter`](crate::FileWriter) and [`Draft::save`](crate::Draft::save) do. The index comes last. Gives the path of what is to be opened, the
+    /// [`FileWriter`](crate::FileWriter) and [`ModelEditor::save`](crate::ModelEditor::save) do. The index comes last. Gives the path of what is to be opened, the
     /// index or the only file.
     ///
     /// Whoever opens the folder, also after a power cut or when the program was killed, finds the new model whole or the old one whole. Where that cannot be
@@ -124,7 +124,7 @@ impl ShardPlan {
     /// model. Whoever writes where one may be removes it afterwards.
     ///
     /// # Errors
-    /// [`ShardFault::ShardInUse`]; those of `write`, as [`ShardFault::File`]; those of [`index`](Self::index); those of the system. Shards that have been written where no
+    /// [`ShardErrorKind::ShardInUse`]; those of `write`, as [`ShardErrorKind::File`]; those of [`index`](Self::index); those of the system. Shards that have been written where no
     /// file was are removed then, unless all that failed was to put the index in its place or to remove an old one.
     ///
     /// # Panics
@@ -144,7 +144,7 @@ impl ShardPlan {
         disk: &dyn Disk,
         folder: &Path,
         write: impl FnMut(PlannedShard<'_>, &Path) -> Result<(), EditError>,
-    ) -> Result<PathBuf, ShardFault> {
+    ) -> Result<PathBuf, ShardErrorKind> {
         let index = self.index().map_err(|error| error.into_fault())?;
         let index_path = folder.join(self.index_name());
         let mut writing = Writing { disk, index: &index_path, new: Vec::new() };
@@ -193,7 +193,7 @@ impl Writing<'_> {
         plan: &ShardPlan,
         folder: &Path,
         mut write: impl FnMut(PlannedShard<'_>, &Path) -> Result<(), EditError>,
-    ) -> Result<PathBuf, ShardFault> {
+    ) -> Result<PathBuf, ShardErrorKind> {
         plan.shards().try_for_each(|shard| name::check(&shard.file_name()))?;
         let paths: Vec<PathBuf> = plan.shards().map(|shard| folder.join(shard.file_name())).collect();
         let taken: Vec<bool> = paths.iter().map(|path| self.is_there(path)).collect::<Result<_, _>>()?;
@@ -202,17 +202,17 @@ impl Writing<'_> {
         }
         for ((shard, path), is_taken) in plan.shards().zip(&paths).zip(taken) {
             self.new.extend((!is_taken).then(|| path.clone()));
-            write(shard, path).map_err(ShardFault::File)?;
+            write(shard, path).map_err(ShardErrorKind::File)?;
         }
         Ok(paths.into_iter().next_back().unwrap_or_default())
     }
 
     /// Shards cannot all be replaced at once, so none that the old index names may be.
-    fn check_old_model(&self, folder: &Path, new: &[PathBuf]) -> Result<(), ShardFault> {
+    fn check_old_model(&self, folder: &Path, new: &[PathBuf]) -> Result<(), ShardErrorKind> {
         let Some(old) = self.old_index()? else { return Ok(()) };
         let resolve = |path: &Path| match self.is_there(path)? {
             true => {
-                self.disk.resolve(path).map(Some).map_err(|error| ShardFault::system("open", path, error))
+                self.disk.resolve(path).map(Some).map_err(|error| ShardErrorKind::system("open", path, error))
             }
             false => Ok(None),
         };
@@ -220,18 +220,18 @@ impl Writing<'_> {
             new.iter().filter_map(|path| resolve(path).transpose()).collect::<Result<_, _>>()?;
         for shard in old.shards() {
             if resolve(&folder.join(shard))?.is_some_and(|place| new.contains(&place)) {
-                return Err(ShardFault::ShardInUse { shard: shard.into() });
+                return Err(ShardErrorKind::ShardInUse { shard: shard.into() });
             }
         }
         Ok(())
     }
 
     /// The index that is there. One that is not sound leads to no model.
-    fn old_index(&self) -> Result<Option<ShardIndex>, ShardFault> {
+    fn old_index(&self) -> Result<Option<ShardIndex>, ShardErrorKind> {
         if !self.is_there(self.index)? {
             return Ok(None);
         }
-        let cannot = |error| ShardFault::system("open", self.index, error);
+        let cannot = |error| ShardErrorKind::system("open", self.index, error);
         let place = self.disk.resolve(self.index).map_err(cannot)?;
         let file = self.disk.open(&place, false).map_err(cannot)?;
         match read(FromStart::new(&*file), self.index, &ShardLimits::USUAL) {
@@ -241,8 +241,8 @@ impl Writing<'_> {
         }
     }
 
-    fn put_index(&mut self, index: &ShardIndex) -> Result<(), ShardFault> {
-        let cannot = |fault: EditFault| ShardFault::File(fault.of(self.index));
+    fn put_index(&mut self, index: &ShardIndex) -> Result<(), ShardErrorKind> {
+        let cannot = |fault: EditErrorKind| ShardErrorKind::File(fault.of(self.index));
         let file = index.beside(self.disk, self.index).map_err(cannot)?;
         // The index may be there although this fails, and then its shards must be.
         self.new.clear();
@@ -250,28 +250,28 @@ impl Writing<'_> {
     }
 
     /// The old index leads to an old model, in whose place a single file is.
-    fn leave_no_index(&mut self) -> Result<(), ShardFault> {
+    fn leave_no_index(&mut self) -> Result<(), ShardErrorKind> {
         self.new.clear();
         self.remove_index()
     }
 
-    fn is_there(&self, path: &Path) -> Result<bool, ShardFault> {
+    fn is_there(&self, path: &Path) -> Result<bool, ShardErrorKind> {
         match look_for_file(self.disk, path) {
             Ok(found) => Ok(found.is_some()),
-            Err(fault) => Err(ShardFault::File(fault.of(path))),
+            Err(fault) => Err(ShardErrorKind::File(fault.of(path))),
         }
     }
 
     /// Returns when it is gone for good.
-    fn remove_index(&self) -> Result<(), ShardFault> {
+    fn remove_index(&self) -> Result<(), ShardErrorKind> {
         if !self.is_there(self.index)? {
             return Ok(());
         }
         let removed = self.disk.remove(self.index);
-        removed.map_err(|error| ShardFault::system("remove", self.index, error))?;
-        let synced = self.disk.resolve(self.index).map_err(EditFault::no_place);
+        removed.map_err(|error| ShardErrorKind::system("remove", self.index, error))?;
+        let synced = self.disk.resolve(self.index).map_err(EditErrorKind::no_place);
         let synced = synced.and_then(|place| sync_folder_of(self.disk, &place));
-        synced.map_err(|fault| ShardFault::File(fault.of(self.index)))
+        synced.map_err(|fault| ShardErrorKind::File(fault.of(self.index)))
     }
 
     /// There is an error to tell already.

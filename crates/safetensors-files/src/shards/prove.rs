@@ -1,6 +1,6 @@
 //! Whether an index and its shards say the same.
 
-use super::error::ShardFault;
+use super::error::ShardErrorKind;
 use super::index::ShardIndex;
 use embedded_safetensors::FileModel;
 use std::collections::HashMap;
@@ -9,13 +9,13 @@ use std::collections::HashMap;
 ///
 /// # Errors
 /// What they do not agree in: that a tensor is in two shards before all else, then what shards have, then what they lack, then the size.
-pub(super) fn prove(index: &ShardIndex, shards: &[FileModel]) -> Result<(), ShardFault> {
+pub(super) fn prove(index: &ShardIndex, shards: &[FileModel]) -> Result<(), ShardErrorKind> {
     let comparison = Comparison { names: index.shards().collect(), index, found: find(index, shards)? };
     comparison.look_at_what_is_there(shards)?;
     comparison.look_for_what_is_not_there()?;
     let found = shards.iter().map(|shard| shard.summary().data_len).fold(0, u64::saturating_add);
     match index.total_size() {
-        Some(said) if said != found => Err(ShardFault::TotalSize { said, found }),
+        Some(said) if said != found => Err(ShardErrorKind::TotalSize { said, found }),
         _ => Ok(()),
     }
 }
@@ -28,15 +28,15 @@ struct Comparison<'i> {
 }
 
 /// # Errors
-/// [`ShardFault::TensorTwice`].
-fn find<'i>(index: &ShardIndex, shards: &'i [FileModel]) -> Result<HashMap<&'i str, usize>, ShardFault> {
+/// [`ShardErrorKind::TensorTwice`].
+fn find<'i>(index: &ShardIndex, shards: &'i [FileModel]) -> Result<HashMap<&'i str, usize>, ShardErrorKind> {
     let mut found = HashMap::with_capacity(index.len());
     for (number, shard) in shards.iter().enumerate() {
         for tensor in shard.tensors() {
             if let Some(earlier) = found.insert(tensor.name(), number) {
                 let names: Vec<&str> = index.shards().collect();
                 let shards = [earlier, number].map(|number| name(&names, number));
-                return Err(ShardFault::TensorTwice { tensor: tensor.name().into(), shards });
+                return Err(ShardErrorKind::TensorTwice { tensor: tensor.name().into(), shards });
             }
         }
     }
@@ -53,8 +53,8 @@ impl Comparison<'_> {
     }
 
     /// # Errors
-    /// [`ShardFault::ExtraTensor`], [`ShardFault::WrongShard`].
-    fn look_at_what_is_there(&self, shards: &[FileModel]) -> Result<(), ShardFault> {
+    /// [`ShardErrorKind::ExtraTensor`], [`ShardErrorKind::WrongShard`].
+    fn look_at_what_is_there(&self, shards: &[FileModel]) -> Result<(), ShardErrorKind> {
         let there = shards.iter().enumerate();
         let there: Vec<(usize, &str)> = there
             .flat_map(|(number, shard)| shard.tensors().map(move |tensor| (number, tensor.name())))
@@ -62,7 +62,7 @@ impl Comparison<'_> {
         let mut extra = there.iter().filter(|(_, tensor)| self.index.number_of(tensor).is_none());
         if let Some(&(number, tensor)) = extra.next() {
             let (tensor, shard, count) = (tensor.into(), self.name(number), 1 + extra.count());
-            return Err(ShardFault::ExtraTensor { tensor, shard, count });
+            return Err(ShardErrorKind::ExtraTensor { tensor, shard, count });
         }
         let mut wrong = there.iter().filter_map(|&(number, tensor)| {
             let named = self.index.number_of(tensor).filter(|&named| named != number)?;
@@ -72,20 +72,20 @@ impl Comparison<'_> {
             None => Ok(()),
             Some((tensor, named, found)) => {
                 let (tensor, named, found) = (tensor.into(), self.name(named), self.name(found));
-                Err(ShardFault::WrongShard { tensor, named, found, count: 1 + wrong.count() })
+                Err(ShardErrorKind::WrongShard { tensor, named, found, count: 1 + wrong.count() })
             }
         }
     }
 
     /// # Errors
-    /// [`ShardFault::MissingTensor`].
-    fn look_for_what_is_not_there(&self) -> Result<(), ShardFault> {
+    /// [`ShardErrorKind::MissingTensor`].
+    fn look_for_what_is_not_there(&self) -> Result<(), ShardErrorKind> {
         let mut missing = self.index.tensors().filter(|(tensor, _)| !self.found.contains_key(tensor));
         match missing.next() {
             None => Ok(()),
             Some((tensor, shard)) => {
                 let (tensor, shard) = (tensor.into(), shard.into());
-                Err(ShardFault::MissingTensor { tensor, shard, count: 1 + missing.count() })
+                Err(ShardErrorKind::MissingTensor { tensor, shard, count: 1 + missing.count() })
             }
         }
     }

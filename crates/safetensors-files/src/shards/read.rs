@@ -1,7 +1,7 @@
 //! An index, understood as it comes by.
 
 use super::counted::Counted;
-use super::error::ShardFault;
+use super::error::ShardErrorKind;
 use super::index::ShardIndex;
 use super::limits::{ShardLimit, ShardLimits};
 use super::scan::{Exceeded, Scan};
@@ -15,7 +15,11 @@ use std::path::Path;
 ///
 /// # Errors
 /// What is wrong with it; what `path` is read with, of the file there.
-pub(super) fn read(reader: impl Read, path: &Path, limits: &ShardLimits) -> Result<ShardIndex, ShardFault> {
+pub(super) fn read(
+    reader: impl Read,
+    path: &Path,
+    limits: &ShardLimits,
+) -> Result<ShardIndex, ShardErrorKind> {
     let mut json = serde_json::Deserializer::from_reader(BufReader::new(Scan::new(reader, limits)));
     let mut reading = Reading { index: ShardIndex::new(), limits, fault: None };
     let outcome = Whole(&mut reading).deserialize(&mut json).and_then(|()| json.end());
@@ -30,30 +34,30 @@ pub(super) fn read(reader: impl Read, path: &Path, limits: &ShardLimits) -> Resu
     }
 }
 
-fn refusal(error: serde_json::Error, path: &Path) -> ShardFault {
+fn refusal(error: serde_json::Error, path: &Path) -> ShardErrorKind {
     if error.is_io() {
         let error = io::Error::from(error);
         return match error.downcast::<Exceeded>() {
             Ok(exceeded) => exceeded.into(),
-            Err(error) => ShardFault::system("read", path, error),
+            Err(error) => ShardErrorKind::system("read", path, error),
         };
     }
     let (line, column) = (error.line(), error.column());
     let sentence = error.to_string();
     // The place is told apart from the reason.
     let place = format!(" at line {line} column {column}");
-    ShardFault::Json { line, column, reason: sentence.strip_suffix(&place).unwrap_or(&sentence).into() }
+    ShardErrorKind::Json { line, column, reason: sentence.strip_suffix(&place).unwrap_or(&sentence).into() }
 }
 
 struct Reading<'l> {
     index: ShardIndex,
     limits: &'l ShardLimits,
     /// What serde's errors have no room for.
-    fault: Option<ShardFault>,
+    fault: Option<ShardErrorKind>,
 }
 
 impl Reading<'_> {
-    fn refuse<E: serde::de::Error>(&mut self, fault: ShardFault) -> E {
+    fn refuse<E: serde::de::Error>(&mut self, fault: ShardErrorKind) -> E {
         self.fault = Some(fault);
         E::custom("refused")
     }
@@ -134,7 +138,7 @@ impl Whole<'_, '_> {
                 _ => false,
             };
             match key.as_str() {
-                _ if is_twice => return Err(self.0.refuse(ShardFault::Twice { name: key })),
+                _ if is_twice => return Err(self.0.refuse(ShardErrorKind::Twice { name: key })),
                 "metadata" => map.next_value_seed(Perhaps(&mut *self.0))?,
                 "weight_map" => map.next_value_seed(WeightMap(&mut *self.0))?,
                 _ => drop(map.next_value::<IgnoredAny>()?),
@@ -150,7 +154,7 @@ impl Metadata<'_, '_> {
         while count < most {
             let Some(key) = map.next_key::<String>()? else { return Ok(()) };
             if !seen.insert(key.clone()) {
-                return Err(self.0.refuse(ShardFault::Twice { name: key }));
+                return Err(self.0.refuse(ShardErrorKind::Twice { name: key }));
             }
             let value = map.next_value_seed(Counted { count: &mut count, most })?;
             if count <= most {

@@ -1,6 +1,6 @@
 //! JSON as it comes by, bounded before anything is kept of it.
 
-use super::error::ShardFault;
+use super::error::ShardErrorKind;
 use super::limits::{ShardLimit, ShardLimits};
 use core::fmt;
 use std::io::{self, Read};
@@ -111,7 +111,7 @@ impl Exceeded {
     }
 }
 
-impl From<Exceeded> for ShardFault {
+impl From<Exceeded> for ShardErrorKind {
     fn from(exceeded: Exceeded) -> Self {
         let Exceeded { limit, allowed, needed } = exceeded;
         Self::Limit { limit, allowed, needed }
@@ -120,7 +120,7 @@ impl From<Exceeded> for ShardFault {
 
 impl fmt::Display for Exceeded {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        ShardFault::from(*self).fmt(f)
+        ShardErrorKind::from(*self).fmt(f)
     }
 }
 

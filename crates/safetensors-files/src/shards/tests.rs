@@ -1,6 +1,6 @@
 //! Power cuts and faults while shards are written, on a model of a disk.
 
-use super::error::ShardFault;
+use super::error::ShardErrorKind;
 use super::plan::ShardPlan;
 use crate::disk::Disk;
 use crate::forgetful::{Forgetful, Luck, Plan};
@@ -21,7 +21,7 @@ fn index_path() -> PathBuf {
 }
 
 /// Writes so many tensors of four bytes, all of them this one, each into a shard of its own.
-fn write(disk: &dyn Disk, count: usize, fill: u8) -> Result<PathBuf, ShardFault> {
+fn write(disk: &dyn Disk, count: usize, fill: u8) -> Result<PathBuf, ShardErrorKind> {
     let names = ["a", "b", "c", "d"];
     let plan = ShardPlan::new("m", names.into_iter().take(count).map(|name| (name, 4)), 4);
     plan.write_on(disk, folder(), |shard, path| {
@@ -101,7 +101,7 @@ fn shards_of_a_model_are_not_replaced() {
     let old = files(&disk);
     let outcome = write(&disk, 3, 2);
     assert!(
-        matches!(&outcome, Err(ShardFault::ShardInUse { shard }) if shard == "m-00001-of-00003.safetensors")
+        matches!(&outcome, Err(ShardErrorKind::ShardInUse { shard }) if shard == "m-00001-of-00003.safetensors")
     );
     assert!(files(&disk) == old);
     // Without an index they are no model.
@@ -118,7 +118,7 @@ fn a_fault_at_any_call_leaves_no_new_shards() {
             let disk = disk_with(&old).planning(Plan::Fault(at));
             match write(&disk, to, 2) {
                 Ok(_) => assert_eq!(found(&files(&disk)), new),
-                Err(ShardFault::File(_)) => {
+                Err(ShardErrorKind::File(_)) => {
                     let now = files(&disk);
                     let is_new = |path: &&PathBuf| !old.contains_key(*path);
                     let is_late = at + 4 >= calls;

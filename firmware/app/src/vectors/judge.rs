@@ -93,8 +93,8 @@ fn compared<'e, S: ReadAt>(
 /// A model whose header is sound, and no name in it occurs twice.
 #[inline(never)] // its stack is free again when it returns
 fn opened<F: ReadAt>(file: F, work: &mut Work) -> Result<Model<F>, ReadError<F::Error>> {
-    let mut model = Model::open_sorting(file, &mut work.slots, &mut work.window)?;
-    model.check_names(KEY, &mut work.slots, &mut work.text, &mut work.window)?;
+    let mut model = Model::open_unordered(file, &mut work.slots, &mut work.window)?;
+    model.validate_names(KEY, &mut work.slots, &mut work.text, &mut work.window)?;
     Ok(model)
 }
 
@@ -123,7 +123,7 @@ fn listed<'e, S: ReadAt>(
         Err(error) => return Ok(Some(Difference::Listing { code: error.kind.code() })),
         Ok(other) => other.map(|at| Difference::Tensor { at }),
     };
-    Ok(match said(model.all_metadata(&mut work.text, &mut work.window))? {
+    Ok(match said(model.metadata(&mut work.text, &mut work.window))? {
         Ok(found) if expectation.has_metadata(found) => other,
         Ok(_) => other.or(Some(Difference::Metadata)),
         Err(error) => Some(Difference::Listing { code: error.kind.code() }),
@@ -143,6 +143,6 @@ fn other_tensor<S: ReadAt>(
             other.get_or_insert(entry.at);
         }
     };
-    model.visit(&mut work.text, &mut work.window, visitor)?;
+    model.for_each(&mut work.text, &mut work.window, visitor)?;
     Ok(other)
 }

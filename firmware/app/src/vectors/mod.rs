@@ -15,7 +15,7 @@ mod tensors;
 pub use failure::{Failure, File};
 pub use outcome::{Difference, Outcome, Totals, Verdict};
 
-use embedded_safetensors::{ReadAt, io::FileLen, validate::Slot};
+use embedded_safetensors::{ReadAt, io::FileLen, validate::SortSlot};
 use expectation::Expectation;
 use judge::Part;
 use lines::Lines;
@@ -36,14 +36,14 @@ pub struct Memory {
 /// What a file is judged in.
 struct Work {
     window: [u8; 256],
-    slots: [Slot; 8],
+    slots: [SortSlot; 8],
     text: [u8; 256],
 }
 
 impl Memory {
     /// Holds nothing.
     pub const fn new() -> Self {
-        let work = Work { window: [0; 256], slots: [Slot::EMPTY; 8], text: [0; 256] };
+        let work = Work { window: [0; 256], slots: [SortSlot::EMPTY; 8], text: [0; 256] };
         Self { line: [0; 4096], work }
     }
 }

@@ -2,12 +2,12 @@
 #![no_std]
 #![no_main]
 
-use embedded_safetensors::validate::Slot;
+use embedded_safetensors::validate::SortSlot;
 use measure::{Job, slots, validate};
 
 measure::program!(slots, judge);
 
-fn judge(job: &mut Job<&mut [Slot]>) {
+fn judge(job: &mut Job<&mut [SortSlot]>) {
     let tensors = validate(job.file, job.file.len() as u64, job.lent);
     job.done = tensors.ok().map(|count| count as u32);
 }

@@ -2,10 +2,10 @@
 #![no_std]
 #![no_main]
 
-use embedded_safetensors::validate::Slot;
+use embedded_safetensors::validate::SortSlot;
 use measure::{Job, find_duplicates, slots, text};
 
-type Lent = (&'static mut [Slot], &'static mut [u8]);
+type Lent = (&'static mut [SortSlot], &'static mut [u8]);
 
 measure::program!(|count| (slots(count), text()), find);
 

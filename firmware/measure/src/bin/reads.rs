@@ -33,5 +33,5 @@ fn by_hand(model: Model<Card>, tensor: &TensorInfo, window: &mut [u8]) -> Outcom
 
 #[inline(never)]
 fn stream(model: &mut Model<Card>, tensor: &TensorInfo, window: &mut [u8]) -> Outcome {
-    read_chunks(model.tensor(tensor)?, window)
+    read_chunks(model.reader(tensor)?, window)
 }

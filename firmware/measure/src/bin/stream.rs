@@ -16,5 +16,5 @@ fn open_find_stream(job: &mut Job<()>) -> Outcome {
     if job.last == Step::Find {
         return Ok(tensor.byte_len() as u32);
     }
-    read_chunks(model.tensor(&tensor)?, job.window)
+    read_chunks(model.reader(&tensor)?, job.window)
 }

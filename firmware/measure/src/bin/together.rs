@@ -2,17 +2,17 @@
 #![no_std]
 #![no_main]
 
-use embedded_safetensors::{Model, query::Wanted};
+use embedded_safetensors::{Model, query::Query};
 use measure::{Card, Job, Outcome, Step, read_chunks};
 
 measure::program!(|_| (), |job| job.done = open_with_and_stream(job).ok());
 
 fn open_with_and_stream(job: &mut Job<()>) -> Outcome {
-    let mut wanted = [Wanted::new(job.name)];
+    let mut wanted = [Query::required(job.name)];
     let mut model = Model::open_with(Card::new(job.file), &mut wanted, job.window)?;
     if job.last != Step::All {
         return Ok(model.summary().tensors as u32);
     }
     let [tensor] = &wanted;
-    read_chunks(model.tensor(tensor)?, job.window)
+    read_chunks(model.reader(tensor)?, job.window)
 }

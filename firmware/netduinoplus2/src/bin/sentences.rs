@@ -18,9 +18,9 @@ fn main() -> ! {
         say(&kind.at(at));
     }
     for (place, fault) in FAULTS.into_iter().enumerate() {
-        [Which::Tensor(place), Which::Key(place), Which::File]
+        [SpecPart::Tensor(place), SpecPart::Key(place), SpecPart::File]
             .into_iter()
-            .for_each(|which| say(&SpecError { fault, which }));
+            .for_each(|which| say(&SpecError { kind: fault, part }));
     }
     say_others();
     show_values();
@@ -42,11 +42,11 @@ fn show(value: &(impl Debug + Format)) {
 }
 
 fn say_others() {
-    let (format, flash) = (ErrorKind::Utf8.at(9), FlashError(NorFlashErrorKind::OutOfBounds));
-    let spec = SpecError { fault: SpecFault::Overflow, which: Which::File };
+    let (format, flash) = (ErrorKind::Utf8.at(9), NorError(NorFlashErrorKind::OutOfBounds));
+    let spec = SpecError { kind: SpecErrorKind::Overflow, part: SpecPart::File };
     say(&flash);
-    say(&FlashError(NorFlashErrorKind::NotAligned));
-    say(&FlashError(NorFlashErrorKind::Other));
+    say(&NorError(NorFlashErrorKind::NotAligned));
+    say(&NorError(NorFlashErrorKind::Other));
     [ReadError::Format(format), ReadError::Source(flash), ReadError::UnexpectedEof { at: 7 }]
         .iter()
         .for_each(say);
@@ -64,7 +64,7 @@ fn show_values() {
     [Class::File, Class::Limit, Class::Usage].iter().for_each(show);
     show(&TensorSpec::new("fc1.weight", Dtype::F16, &[3, 4]));
     [Placement::Start(8), Placement::BySize(512), Placement::Padded(64)].iter().for_each(show);
-    show(&Wanted::optional("fc1.bias"));
+    show(&Query::optional("fc1.bias"));
     show(&AxisRange::new(0, 2));
     show(&Run { first: 1, elements: 2 });
     show(&IndexSize { tensors: 1, dims: 2, name_bytes: 3 });
@@ -138,8 +138,8 @@ const KINDS: [ErrorKind; 69] = [
     ErrorKind::Index { part: IndexPart::Names, needed: 1, capacity: 0 },
     ErrorKind::Index { part: IndexPart::Names, needed: 2, capacity: 0 },
     ErrorKind::BufferLength { needed: 10, capacity: 2 },
-    ErrorKind::NotFound { wanted: Some(3) },
-    ErrorKind::NotFound { wanted: None },
+    ErrorKind::NotFound { query: Some(3) },
+    ErrorKind::NotFound { query: None },
     ErrorKind::OutsideTensor { asked: 3, len: 4 },
     ErrorKind::OutsideElements { asked: 5, len: 6 },
     ErrorKind::OutsideData { end: 7, data_len: 8 },
@@ -168,16 +168,16 @@ const KINDS: [ErrorKind; 69] = [
 ];
 
 #[rustfmt::skip]
-const FAULTS: [SpecFault; 11] = [
-    SpecFault::Reserved,
-    SpecFault::NameTwice { other: 1 },
-    SpecFault::KeyTwice { other: 2 },
-    SpecFault::OutOfOrder,
-    SpecFault::Overflow,
-    SpecFault::SubByte { elements: 1, bits: 4 },
-    SpecFault::SubByte { elements: 3, bits: 6 },
-    SpecFault::DataTooLong,
-    SpecFault::HeaderTooLarge { length: 100_000_008 },
-    SpecFault::Placement { asked: 12 },
-    SpecFault::OrderMemory { needed: 4, capacity: 1 },
+const FAULTS: [SpecErrorKind; 11] = [
+    SpecErrorKind::Reserved,
+    SpecErrorKind::NameTwice { other: 1 },
+    SpecErrorKind::KeyTwice { other: 2 },
+    SpecErrorKind::OutOfOrder,
+    SpecErrorKind::Overflow,
+    SpecErrorKind::SubByte { elements: 1, bits: 4 },
+    SpecErrorKind::SubByte { elements: 3, bits: 6 },
+    SpecErrorKind::DataTooLong,
+    SpecErrorKind::HeaderTooLarge { length: 100_000_008 },
+    SpecErrorKind::Placement { asked: 12 },
+    SpecErrorKind::OrderMemory { needed: 4, capacity: 1 },
 ];

@@ -4,7 +4,7 @@
 
 use app::{Failure, Place, Recording, Sink, origin, read_digits};
 use core::cell::RefCell;
-use embedded_safetensors::io::{FlashError, FlashFile};
+use embedded_safetensors::io::{NorError, NorFile};
 use riscv_virt::cfi::{Cfi, CfiError};
 use riscv_virt::partitions::{MODEL, RECORDING};
 use riscv_virt::shared::Shared;
@@ -19,14 +19,14 @@ const PAGE: usize = 256;
 fn main() -> ! {
     riscv_virt::run(|sink, flash| {
         let outcome = read_and_record(sink, flash);
-        outcome.map_err(|failure| failure.map(|FlashError(error)| error).tell(sink))
+        outcome.map_err(|failure| failure.map(|NorError(error)| error).tell(sink))
     })
 }
 
-fn read_and_record(sink: &mut impl Sink, flash: Cfi) -> Result<(), Failure<FlashError<CfiError>>> {
+fn read_and_record(sink: &mut impl Sink, flash: Cfi) -> Result<(), Failure<NorError<CfiError>>> {
     let flash = RefCell::new(flash);
-    let model = FlashFile::partition(Shared(&flash), MODEL);
-    let storage = FlashFile::partition(Shared(&flash), RECORDING);
+    let model = NorFile::partition(Shared(&flash), MODEL);
+    let storage = NorFile::partition(Shared(&flash), RECORDING);
     let (origin, mut page) = (origin(riscv_virt::NAME, MODEL_NAME), [0; PAGE]);
     let mut recording = Recording::new(storage, &origin, &mut page)?;
     read_digits(&Place { name: MODEL_NAME, ram: riscv_virt::RAM }, model, sink, &mut recording)?;

@@ -4,7 +4,7 @@
 
 use app::vectors::{Memory, run};
 use core::cell::RefCell;
-use embedded_safetensors::io::{FlashError, FlashFile};
+use embedded_safetensors::io::{NorError, NorFile};
 use riscv_virt::partitions::{MANIFEST, VECTORS};
 use riscv_virt::shared::Shared;
 
@@ -12,8 +12,8 @@ use riscv_virt::shared::Shared;
 fn main() -> ! {
     riscv_virt::run(|sink, flash| {
         let flash = RefCell::new(flash);
-        let file = |partition| FlashFile::partition(Shared(&flash), partition);
+        let file = |partition| NorFile::partition(Shared(&flash), partition);
         let outcome = run(file(MANIFEST), file(VECTORS), &mut Memory::new(), sink);
-        outcome.map(drop).map_err(|failure| failure.map(|FlashError(error)| error).tell(sink))
+        outcome.map(drop).map_err(|failure| failure.map(|NorError(error)| error).tell(sink))
     })
 }

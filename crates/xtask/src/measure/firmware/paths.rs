@@ -9,8 +9,8 @@ use crate::measure::firmware::{Figures, SMALL};
 /// The paths that read no more than a header, by what people call them. The check for duplicates says yes, the others count tensors.
 const HEADERS: [(&str, &str); 5] = [
     ("parser", "HeaderParser"),
-    ("check", "HeaderCheck"),
-    ("duplicates", "DuplicateCheck"),
+    ("check", "Validator"),
+    ("duplicates", "DuplicateFinder"),
     ("entries", "Entries"),
     ("view", "View"),
 ];

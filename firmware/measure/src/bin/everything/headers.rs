@@ -5,17 +5,17 @@ use crate::numbers::{bytes, number, tensor};
 use embedded_safetensors::{
     Dtype, Error, ErrorKind, Shape, TensorInfo,
     header::{Entries, Event, HeaderParser, Item},
-    validate::{DuplicateCheck, HeaderCheck, Progress, Slot, Summary, check, check_header},
+    validate::{DuplicateFinder, Progress, SortSlot, Summary, Validator, validate, validate_header},
 };
 
-pub fn all(job: &Job, file: &[u8], slots: &mut [Slot], text: &mut [u8]) -> u64 {
+pub fn all(job: &Job, file: &[u8], slots: &mut [SortSlot], text: &mut [u8]) -> u64 {
     let seen = [
         number(measure::validate(file, job.file_len, slots)),
         number(measure::find_duplicates(file, slots, text).map(u64::from)),
         number(measure::parse(file)),
         number(measure::read_entries(file, text)),
-        number(check(file, slots, text).and_then(|summary| lengths(summary, job.file_len))),
-        number(check_header(file, slots).and_then(|summary| lengths(summary, job.file_len))),
+        number(validate(file, slots, text).and_then(|summary| lengths(summary, job.file_len))),
+        number(validate_header(file, slots).and_then(|summary| lengths(summary, job.file_len))),
         number(events(file)),
         number(entries(file, text)),
         number(verdict(file, job.file_len, slots)),
@@ -26,7 +26,7 @@ pub fn all(job: &Job, file: &[u8], slots: &mut [Slot], text: &mut [u8]) -> u64 {
 }
 
 fn lengths(summary: Summary, file_len: u64) -> Result<u64, Error> {
-    summary.check_file_len(file_len)?;
+    summary.validate_file_len(file_len)?;
     Ok(summary.tensors ^ summary.data_start ^ summary.data_len)
 }
 
@@ -65,8 +65,8 @@ fn entries(mut file: &[u8], name: &mut [u8]) -> Result<u64, Error> {
 }
 
 /// A stream's header, its file's length known only afterwards.
-fn verdict(mut file: &[u8], file_len: u64, slots: &mut [Slot]) -> Result<u64, Error> {
-    let mut check = HeaderCheck::new(None, slots);
+fn verdict(mut file: &[u8], file_len: u64, slots: &mut [SortSlot]) -> Result<u64, Error> {
+    let mut check = Validator::new(None, slots);
     if check.push(&mut file)? == Progress::Rewind {
         return Ok(check.position());
     }
@@ -74,8 +74,8 @@ fn verdict(mut file: &[u8], file_len: u64, slots: &mut [Slot]) -> Result<u64, Er
     check.summary().map_or(Ok(0), |summary| lengths(summary, file_len))
 }
 
-fn duplicates(mut file: &[u8], slots: &mut [Slot], text: &mut [u8]) -> Result<u64, Error> {
-    let mut check = DuplicateCheck::new([bytes(file), 2], slots, text);
+fn duplicates(mut file: &[u8], slots: &mut [SortSlot], text: &mut [u8]) -> Result<u64, Error> {
+    let mut check = DuplicateFinder::new([bytes(file), 2], slots, text);
     if check.push(&mut file)? == Progress::NeedInput {
         check.end_of_input()?;
     }

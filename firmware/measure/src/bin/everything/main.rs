@@ -14,7 +14,7 @@ mod values;
 mod views;
 mod writing;
 
-use embedded_safetensors::io::FlashFile;
+use embedded_safetensors::io::NorFile;
 use embedded_safetensors::io::Seekable;
 use measure::Card;
 use storage::{Chip, File};
@@ -37,7 +37,7 @@ extern "C" fn main() -> ! {
     sum ^= models::all(Card::new(file), slots, text);
     sum ^= models::all(Seekable::new(File::new(file)), slots, text);
     sum ^= models::all(storage::partition(Chip(file), &job), slots, text);
-    sum ^= models::all(FlashFile::new(Chip(file)).with_file_len(job.file_len), slots, text);
+    sum ^= models::all(NorFile::new(Chip(file)).with_file_len(job.file_len), slots, text);
     sum ^= models::read_as_bytes(Seekable::new(File::new(file)), slots, text);
     sum ^= values::of_every_type(file, slots, text);
     sum ^= values::of_every_type(Card::new(file), slots, text);

@@ -1,4 +1,4 @@
-//! A model in storage: every method of `Model`, `TensorReader`, `Wanted` and `Index`.
+//! A model in storage: every method of `Model`, `TensorReader`, `Query` and `Index`.
 
 use crate::numbers::{bytes, indexed, number, read_number, summary, tensor};
 use crate::values;
@@ -6,9 +6,9 @@ use embedded_safetensors::{
     Error, ErrorKind, Model, ReadAt, ReadError, TensorReader,
     index::{Index, IndexMemory, IndexSize, IndexStorage},
     io::FileLen,
-    query::Wanted,
-    tensor::Locate,
-    validate::Slot,
+    query::Query,
+    tensor::Located,
+    validate::SortSlot,
 };
 
 type Outcome<S> = Result<u64, ReadError<<S as ReadAt>::Error>>;
@@ -16,16 +16,16 @@ type Storage = IndexStorage<8, 16, 64>;
 
 /// What all programs here lend: the front of the text is the name or the text, the rest is the window.
 struct Lent<'l> {
-    slots: &'l mut [Slot],
+    slots: &'l mut [SortSlot],
     text: &'l mut [u8],
     window: &'l mut [u8],
 }
 
-pub fn all<S: ReadAt>(mut source: S, slots: &mut [Slot], memory: &mut [u8]) -> u64 {
+pub fn all<S: ReadAt>(mut source: S, slots: &mut [SortSlot], memory: &mut [u8]) -> u64 {
     let (text, window) = memory.split_at_mut_checked(64).unwrap_or((&mut [], &mut []));
     let mut lent = Lent { slots, text, window };
     let mut sum = read_number(open(&mut source, &mut lent));
-    sum ^= read_number(open_sorting(&mut source, &mut lent));
+    sum ^= read_number(open_unordered(&mut source, &mut lent));
     sum ^= read_number(open_indexed(&mut source, &mut lent));
     sum ^ read_number(file_len(source))
 }
@@ -36,14 +36,14 @@ fn open<S: ReadAt>(source: &mut S, lent: &mut Lent<'_>) -> Outcome<S> {
     model.check_unchanged(lent.window)?;
     sum ^= find(&mut model, lent)?;
     sum ^= metadata(&mut model, lent)?;
-    model.visit(lent.text, lent.window, |entry| sum ^= bytes(entry.name_bytes()) ^ tensor(&entry.info))?;
-    model.check_names([sum, 2], lent.slots, lent.text, lent.window)?;
+    model.for_each(lent.text, lent.window, |entry| sum ^= bytes(entry.name_bytes()) ^ tensor(&entry.info))?;
+    model.validate_names([sum, 2], lent.slots, lent.text, lent.window)?;
     sum ^= size(model.index_size(lent.window)?);
     Ok(sum ^ index(&mut model, lent)?)
 }
 
-fn open_sorting<S: ReadAt>(source: &mut S, lent: &mut Lent<'_>) -> Outcome<S> {
-    let model = Model::open_sorting(source, lent.slots, lent.window)?;
+fn open_unordered<S: ReadAt>(source: &mut S, lent: &mut Lent<'_>) -> Outcome<S> {
+    let model = Model::open_unordered(source, lent.slots, lent.window)?;
     let seen = summary(model.summary());
     let mut byte = [0];
     let len = model.into_source().read_at(seen, &mut byte).map_err(ReadError::Source)?;
@@ -67,7 +67,7 @@ fn find<S: ReadAt>(model: &mut Model<S>, lent: &mut Lent<'_>) -> Outcome<S> {
     let name = core::str::from_utf8(lent.text).unwrap_or("a");
     let one = model.find(name, lent.window)?;
     let mut sum = one.as_ref().map_or(0, tensor);
-    let mut wanted = [Wanted::new(name), Wanted::optional("a")];
+    let mut wanted = [Query::required(name), Query::optional("a")];
     model.find_all(&mut wanted, lent.window)?;
     for found in &wanted {
         sum ^= bytes(found.name().as_bytes()) ^ found.info().as_ref().map_or(0, tensor);
@@ -77,9 +77,9 @@ fn find<S: ReadAt>(model: &mut Model<S>, lent: &mut Lent<'_>) -> Outcome<S> {
 }
 
 fn metadata<S: ReadAt>(model: &mut Model<S>, lent: &mut Lent<'_>) -> Outcome<S> {
-    let value = model.metadata("a", lent.text, lent.window)?;
+    let value = model.metadata_value("a", lent.text, lent.window)?;
     let mut sum = value.map_or(0, |value| bytes(value.as_bytes()));
-    let Some(pairs) = model.all_metadata(lent.text, lent.window)? else { return Ok(sum) };
+    let Some(pairs) = model.metadata(lent.text, lent.window)? else { return Ok(sum) };
     for pair in pairs {
         sum ^= bytes(pair.key.as_bytes()) ^ bytes(pair.value.as_bytes()) ^ pair.at;
     }
@@ -94,9 +94,9 @@ fn size(size: IndexSize) -> u64 {
 fn index<S: ReadAt>(model: &mut Model<S>, lent: &mut Lent<'_>) -> Outcome<S> {
     let mut storage = Storage::default();
     let key = [bytes(lent.text), 1];
-    let index = model.index(storage.memory().with_key(key), lent.window)?;
+    let index = model.build_index(storage.memory().with_key(key), lent.window)?;
     let sum = look_up(model, index, lent.text)?;
-    let none = model.index(IndexMemory::new(&mut [], &mut [], &mut []), lent.window)?;
+    let none = model.build_index(IndexMemory::new(&mut [], &mut [], &mut []), lent.window)?;
     Ok(sum ^ summary(none.summary()))
 }
 
@@ -112,16 +112,16 @@ fn look_up<S: ReadAt>(model: &mut Model<S>, mut index: Index<'_>, buffer: &mut [
 }
 
 /// Every way to read a tensor.
-fn read<S: ReadAt>(model: &mut Model<S>, found: &impl Locate, buffer: &mut [u8]) -> Outcome<S> {
+fn read<S: ReadAt>(model: &mut Model<S>, found: &impl Located, buffer: &mut [u8]) -> Outcome<S> {
     let number = number(found.locate().map(|_| 0));
-    let mut reader = model.tensor(found)?;
+    let mut reader = model.reader(found)?;
     let mut sum = number ^ place(&reader);
     while let Some(chunk) = reader.next_chunk(buffer)? {
         sum ^= bytes(chunk);
     }
     reader.seek(sum)?;
     reader.skip(sum)?;
-    sum ^= bytes(reader.read_all(buffer)?);
+    sum ^= bytes(reader.read_to_end(buffer)?);
     sum ^= reader.read_at(sum, buffer)? as u64;
     let mut aligned = reader.aligned_to(sum)?;
     while let Some(chunk) = aligned.next_chunk(buffer)? {
@@ -136,13 +136,13 @@ fn place<S: ReadAt>(reader: &TensorReader<'_, S>) -> u64 {
 }
 
 /// A tensor as a file of its own.
-pub fn read_as_bytes<S>(source: S, slots: &mut [Slot], memory: &mut [u8]) -> u64
+pub fn read_as_bytes<S>(source: S, slots: &mut [SortSlot], memory: &mut [u8]) -> u64
 where
     S: ReadAt<Error: embedded_io::Error>,
 {
-    let outcome = Model::open_sorting(source, slots, memory).and_then(|mut model| {
+    let outcome = Model::open_unordered(source, slots, memory).and_then(|mut model| {
         let found = model.find("a", memory)?.ok_or(not_found())?;
-        let mut reader = model.tensor(&found)?;
+        let mut reader = model.reader(&found)?;
         Ok(embedded_io::Read::read(&mut reader, memory)? as u64)
     });
     let kind = outcome.as_ref().err().map_or(embedded_io::ErrorKind::Other, embedded_io::Error::kind);
@@ -150,5 +150,5 @@ where
 }
 
 fn not_found() -> Error {
-    ErrorKind::NotFound { wanted: None }.at(0)
+    ErrorKind::NotFound { query: None }.at(0)
 }

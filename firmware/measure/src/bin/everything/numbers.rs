@@ -1,7 +1,7 @@
 //! Numbers that depend on all that a program can learn of a value, so that no compiler leaves a part of it out.
 
 use embedded_safetensors::{
-    Error, ErrorKind, ReadError, TensorInfo, error::Class, index::IndexedTensor, tensor::Locate,
+    Error, ErrorKind, ReadError, TensorInfo, error::Class, index::IndexedTensor, tensor::Located,
     validate::Summary,
 };
 

@@ -5,7 +5,7 @@ use crate::storage::{Chip, File, partition};
 use crate::writing::outcome;
 use embedded_safetensors::{
     WriteAt, WriteError,
-    io::{FlashFile, Seekable},
+    io::{NorFile, Seekable},
     write::{FilePlan, Writer},
 };
 
@@ -15,7 +15,7 @@ pub fn all(plan: FilePlan<'_>, job: &Job, file: &'static [u8]) -> u64 {
     outcome(record(memory, plan, file))
         ^ outcome(record(Seekable::new(File::new(file)), plan, file))
         ^ outcome(record(&mut partition(Chip(file), job), plan, file))
-        ^ outcome(record(FlashFile::new(Chip(file)).with_file_len(job.file_len), plan, file))
+        ^ outcome(record(NorFile::new(Chip(file)).with_file_len(job.file_len), plan, file))
 }
 
 fn record<S: WriteAt>(
@@ -34,7 +34,7 @@ fn record<S: WriteAt>(
     recorder.write_bytes(first)?;
     recorder.write(&[1.0_f32, f32::from(rest.len() as u8)])?;
     recorder.write_tensor("c", first)?;
-    let due = recorder.due().map_or(0, |due| due.index as u64 ^ due.position ^ due.remaining);
+    let due = recorder.next_tensor().map_or(0, |due| due.index as u64 ^ due.position ^ due.remaining);
     let position = recorder.position();
     let mut storage = recorder.finish()?;
     storage.prepare(far, position)?;

@@ -5,7 +5,7 @@ use embedded_safetensors::{
     Dtype, ErrorKind, Model, ReadAt, ReadError, TensorInfo, View,
     reader::{Sliced, Values},
     slice::{AxisRange, SlicePlan},
-    validate::Slot,
+    validate::SortSlot,
     values::Element,
 };
 
@@ -24,8 +24,8 @@ fn ranges(seed: &[u8]) -> [AxisRange; 6] {
     ]
 }
 
-pub fn all<S: ReadAt>(source: S, slots: &mut [Slot], buffer: &mut [u8]) -> u64 {
-    let seen = Model::open_sorting(source, slots, buffer).and_then(|mut model| {
+pub fn all<S: ReadAt>(source: S, slots: &mut [SortSlot], buffer: &mut [u8]) -> u64 {
+    let seen = Model::open_unordered(source, slots, buffer).and_then(|mut model| {
         let found = model.find("a", buffer)?;
         found.map_or(Ok(0), |found| read(&mut model, &found, buffer))
     });
@@ -68,14 +68,14 @@ pub fn in_view(file: &[u8]) -> u64 {
 /// From storage, as bytes and as values.
 fn read<S: ReadAt>(model: &mut Model<S>, found: &TensorInfo, buffer: &mut [u8]) -> Outcome<S> {
     let ranges = ranges(buffer);
-    let mut reader = model.tensor(found)?.slice(&ranges)?;
+    let mut reader = model.reader(found)?.slice(&ranges)?;
     let mut sum = reader.remaining() ^ u64::from(reader.dtype().bits()) ^ reader.byte_len().unwrap_or(0);
     sum = reader.shape().dims().iter().fold(sum, |sum, dim| sum ^ dim);
     while let Some(chunk) = reader.next_chunk(buffer)? {
         sum ^= bytes(chunk);
     }
-    let mut again = model.tensor(found)?.slice(&ranges)?;
-    sum ^= bytes(again.read_all(buffer)?);
+    let mut again = model.reader(found)?.slice(&ranges)?;
+    sum ^= bytes(again.read_to_end(buffer)?);
     again.into_source().read_at(sum, buffer).map_err(ReadError::Source)?;
     sum ^= read_number(as_values(model, found, &ranges, [0f32; 9], |value| value.to_bits().into()));
     sum ^= read_number(as_values(model, found, &ranges, [0f64; 9], f64::to_bits));
@@ -92,7 +92,7 @@ fn as_values<S: ReadAt, T: Element, const N: usize>(
     bits: fn(T) -> u64,
 ) -> Outcome<S> {
     let sum = |values: &[T]| values.iter().fold(0, |sum: u64, &value| sum.rotate_left(5) ^ bits(value));
-    let mut reader: Values<_, Sliced> = model.tensor(found)?.slice(ranges)?.values();
+    let mut reader: Values<_, Sliced> = model.reader(found)?.slice(ranges)?.values();
     let mut seen = reader.len() ^ reader.position() ^ u64::from(reader.dtype().bits());
     seen ^= sum(reader.read(&mut values)?);
     reader.read_exact(&mut values)?;

@@ -3,7 +3,7 @@
 use crate::Job;
 use core::hint::black_box;
 use embedded_io::{ErrorKind, ErrorType, Read, Seek, SeekFrom, Write};
-use embedded_safetensors::io::FlashFile;
+use embedded_safetensors::io::NorFile;
 use embedded_storage::nor_flash::{self, NorFlash, NorFlashErrorKind, ReadNorFlash};
 
 /// A file with a position, as a file system has them. Its first byte says what goes wrong.
@@ -102,6 +102,6 @@ impl NorFlash for Chip {
 }
 
 /// A part of the chip that no compiler knows.
-pub fn partition(chip: Chip, job: &Job) -> FlashFile<Chip> {
-    FlashFile::partition(chip, job.mode..job.slots as u32)
+pub fn partition(chip: Chip, job: &Job) -> NorFile<Chip> {
+    NorFile::partition(chip, job.mode..job.slots as u32)
 }

@@ -4,7 +4,7 @@ use crate::numbers::{bytes, indexed, number, summary, tensor};
 use embedded_safetensors::{
     Error,
     index::IndexStorage,
-    stream::{Receiver, Routed, Router, bind, bind_optional},
+    stream::{Receiver, Router, RouterEvent, Target},
 };
 
 pub fn all(file: &[u8], text: &mut [u8]) -> u64 {
@@ -13,7 +13,7 @@ pub fn all(file: &[u8], text: &mut [u8]) -> u64 {
 
 fn receive(file: &[u8], text: &mut [u8]) -> Result<u64, Error> {
     let (a, b) = text.split_at_mut_checked(64).unwrap_or((&mut [], &mut []));
-    let mut receiver = Receiver::new([bind("a", a), bind_optional("b", b)]);
+    let mut receiver = Receiver::new([Target::required("a", a), Target::optional("b", b)]);
     for piece in file.chunks(16) {
         if receiver.push(piece)?.is_complete() {
             break;
@@ -21,8 +21,8 @@ fn receive(file: &[u8], text: &mut [u8]) -> Result<u64, Error> {
     }
     receiver.end_of_input()?;
     let mut sum = receiver.position() ^ receiver.remaining() ^ receiver.summary().map_or(0, summary);
-    sum ^= receiver.bindings().len() as u64;
-    for bound in receiver.into_bindings() {
+    sum ^= receiver.targets().len() as u64;
+    for bound in receiver.into_targets() {
         sum ^= bytes(bound.name().as_bytes()) ^ bytes(bound.bytes().unwrap_or(&[]));
         sum ^= bound.info().as_ref().map_or(0, tensor);
     }
@@ -35,9 +35,9 @@ fn route(mut file: &[u8]) -> Result<u64, Error> {
     let mut sum = 0;
     loop {
         sum ^= match router.next(&mut file)? {
-            Routed::NeedInput | Routed::End => break,
-            Routed::Header => router.index().map_or(0, |index| index.len() as u64),
-            Routed::Data { tensor, offset, bytes: data } => indexed(&tensor) ^ offset ^ bytes(data),
+            RouterEvent::NeedInput | RouterEvent::End => break,
+            RouterEvent::Header => router.index().map_or(0, |index| index.len() as u64),
+            RouterEvent::Data { tensor, offset, bytes: data } => indexed(&tensor) ^ offset ^ bytes(data),
         };
         sum ^= router.position() ^ router.remaining();
     }

@@ -3,15 +3,15 @@
 use crate::numbers::read_number;
 use core::hint::black_box;
 use embedded_safetensors::{
-    ErrorKind, Model, ReadAt, ReadError, reader::Values, tensor::Locate, validate::Slot, values::Element,
+    ErrorKind, Model, ReadAt, ReadError, reader::Values, tensor::Located, validate::SortSlot, values::Element,
 };
 use half::{bf16, f16};
 
 type Outcome<S> = Result<u64, ReadError<<S as ReadAt>::Error>>;
 
 /// As every type, through one door: how elements are turned does not depend on it.
-pub fn of_every_type<S: ReadAt>(source: S, slots: &mut [Slot], memory: &mut [u8]) -> u64 {
-    let outcome = Model::open_sorting(source, slots, memory).and_then(|mut model| {
+pub fn of_every_type<S: ReadAt>(source: S, slots: &mut [SortSlot], memory: &mut [u8]) -> u64 {
+    let outcome = Model::open_unordered(source, slots, memory).and_then(|mut model| {
         let found = model.find("a", memory)?.ok_or(ErrorKind::NoWindow.at(0))?;
         let (model, at) = (&mut model, found.begin());
         let floats = of_type::<f32, S>(model, &found, at)? ^ of_type::<f64, S>(model, &found, at)?;
@@ -28,14 +28,14 @@ pub fn of_every_type<S: ReadAt>(source: S, slots: &mut [Slot], memory: &mut [u8]
 #[inline(never)]
 pub fn of_type<T: Element + Default, S: ReadAt>(
     model: &mut Model<S>,
-    tensor: &impl Locate,
+    tensor: &impl Located,
     at: u64,
 ) -> Outcome<S> {
     let mut values = [T::default(); 24];
     let Some(values) = values.get_mut(..at as usize) else { return Ok(1) };
-    let mut sum = of_reader(model.tensor(tensor)?.values(), values, at)?;
-    sum ^= of_reader(model.tensor(tensor)?.row(at)?, values, at)?;
-    Ok(sum ^ of_reader(model.tensor(tensor)?.rows(at..sum)?, values, at)?)
+    let mut sum = of_reader(model.reader(tensor)?.values(), values, at)?;
+    sum ^= of_reader(model.reader(tensor)?.row(at)?, values, at)?;
+    Ok(sum ^ of_reader(model.reader(tensor)?.rows(at..sum)?, values, at)?)
 }
 
 fn of_reader<T: Element, S: ReadAt>(mut reader: Values<S>, values: &mut [T], at: u64) -> Outcome<S> {

@@ -1,10 +1,10 @@
-//! A model in memory: every method of `View`, `Tensor` and `Quoted` that a program can call when it runs.
+//! A model in memory: every method of `View`, `Tensor` and `JsonStr` that a program can call when it runs.
 
 use crate::numbers::{bytes, dims, number, read_number, summary, tensor as info};
 use embedded_safetensors::{
     Error, ReadError, Tensor, View, include_model,
-    metadata::Quoted,
-    validate::Slot,
+    metadata::JsonStr,
+    validate::SortSlot,
     values::{C64, Native},
 };
 
@@ -12,20 +12,20 @@ use embedded_safetensors::{
 const MODEL: View<'static> =
     include_model!("../../../../../crates/embedded-safetensors/examples/network.safetensors", 16);
 
-pub fn all(file: &[u8], slots: &mut [Slot], text: &mut [u8]) -> u64 {
+pub fn all(file: &[u8], slots: &mut [SortSlot], text: &mut [u8]) -> u64 {
     let parsed = View::parse(file).and_then(|view| look(view, slots, text));
-    let sorted = View::parse_sorting(file, slots).and_then(|view| look(view, slots, text));
+    let sorted = View::parse_unordered(file, slots).and_then(|view| look(view, slots, text));
     number(parsed) ^ number(sorted) ^ number(look(MODEL, slots, text))
 }
 
-fn look(view: View<'_>, slots: &mut [Slot], text: &mut [u8]) -> Result<u64, Error> {
+fn look(view: View<'_>, slots: &mut [SortSlot], text: &mut [u8]) -> Result<u64, Error> {
     let mut sum = look_up(view, text)?;
     let mut tensors = view.tensors();
     if let (Some(first), Some(second)) = (tensors.next(), tensors.next_tensor()) {
         let table = [first?, second?];
         sum ^= look_up(view.with_tensors(&table), text)? ^ tensors.len() as u64;
     }
-    view.check_names([sum, 1], slots, text)?;
+    view.validate_names([sum, 1], slots, text)?;
     Ok(sum)
 }
 
@@ -52,7 +52,7 @@ fn metadata(view: View<'_>, text: &mut [u8]) -> Result<u64, Error> {
     Ok(sum)
 }
 
-fn quoted(name: &Quoted<'_>, text: &mut [u8]) -> u64 {
+fn quoted(name: &JsonStr<'_>, text: &mut [u8]) -> u64 {
     let mut sum = name.as_str().map_or(0, |name| bytes(name.as_bytes())) ^ name.at();
     sum ^= u64::from(*name == "a") ^ u64::from(name.is("b"));
     sum = name.chars().fold(sum, |sum, character| sum.rotate_left(5) ^ u64::from(character));

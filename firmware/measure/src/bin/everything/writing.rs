@@ -7,7 +7,9 @@ use embedded_io::ErrorKind as IoErrorKind;
 use embedded_safetensors::{
     Dtype, WriteError,
     error::Class,
-    write::{Content, FilePlan, FileSpec, Placement, SpecError, SpecFault, TensorSpec, Which, Writer},
+    write::{
+        FilePlan, FileSpec, Placement, PlannedContent, SpecError, SpecErrorKind, SpecPart, TensorSpec, Writer,
+    },
 };
 use measure::Wire;
 
@@ -27,9 +29,9 @@ pub fn all(job: &Job, file: &'static [u8]) -> u64 {
         let spec = FileSpec::new(&tensors).with_metadata(&pairs).with_placement(placement(job.mode));
         let mut memory = [0; 8];
         let memory = memory.get_mut(..job.slots).unwrap_or_default();
-        sum ^= planned(spec.in_order(), job, file)
-            ^ planned(spec.as_given(memory), job, file)
-            ^ planned(spec.sorted(memory), job, file);
+        sum ^= planned(spec.plan(), job, file)
+            ^ planned(spec.plan_as_given(memory), job, file)
+            ^ planned(spec.plan_sorted(memory), job, file);
         sum ^= described(spec);
     }
     sum
@@ -55,8 +57,8 @@ fn planned(plan: Result<FilePlan<'_>, SpecError>, job: &Job, file: &'static [u8]
     for tensor in plan.tensors() {
         sum ^= tensor.begin ^ tensor.end ^ tensor.byte_len() ^ u64::from(tensor.dtype().bits());
         sum ^= match tensor.content {
-            Content::Tensor { index, spec } => index as u64 ^ spec.byte_len().unwrap_or(1),
-            Content::Padding { number } => number.into(),
+            PlannedContent::Tensor { index, spec } => index as u64 ^ spec.byte_len().unwrap_or(1),
+            PlannedContent::Padding { number } => number.into(),
         };
     }
     let mut encoder = plan.encoder();
@@ -68,16 +70,16 @@ fn planned(plan: Result<FilePlan<'_>, SpecError>, job: &Job, file: &'static [u8]
 }
 
 fn refused(error: SpecError) -> u64 {
-    let class = u64::from(error.fault.class() == Class::Limit);
-    let which = match error.which {
-        Which::Tensor(index) | Which::Key(index) => index as u64,
-        Which::File => 7,
+    let class = u64::from(error.kind.class() == Class::Limit);
+    let which = match error.part {
+        SpecPart::Tensor(index) | SpecPart::Key(index) => index as u64,
+        SpecPart::File => 7,
     };
-    let other = match error.fault {
-        SpecFault::NameTwice { other } | SpecFault::KeyTwice { other } => other as u64,
+    let other = match error.kind {
+        SpecErrorKind::NameTwice { other } | SpecErrorKind::KeyTwice { other } => other as u64,
         _ => 0,
     };
-    class ^ which ^ other ^ bytes(error.fault.code().as_bytes())
+    class ^ which ^ other ^ bytes(error.kind.code().as_bytes())
 }
 
 fn write(plan: FilePlan<'_>, file: &'static [u8]) -> Result<u64, WriteError<IoErrorKind>> {
@@ -90,7 +92,7 @@ fn write(plan: FilePlan<'_>, file: &'static [u8]) -> Result<u64, WriteError<IoEr
     writer.write(&[1_u16])?;
     writer.write_tensor("c", window)?;
     let due = writer
-        .due()
+        .next_tensor()
         .map_or(0, |due| due.index as u64 ^ due.position ^ due.remaining ^ due.tensor.dims().len() as u64);
     let position = writer.position();
     writer.finish()?;
