@@ -1,7 +1,7 @@
-//! What is said of a value, written down once: for `Display`, and for defmt, which sends the number of a text
-//! in its place. So a log says what the device would say, and the device sends no more than numbers.
+//! Texts that `Display` and defmt share. defmt sends the number of a text instead of the text, so a log
+//! shows the same sentence, and the device sends only numbers.
 
-/// The name of each case. By defmt it is said of [`Named`].
+/// Declares the name of each case, which [`Named`] formats.
 macro_rules! names {
     ($type:ident: $(#[$doc:meta])* $name:ident: $($case:pat => $text:literal,)*) => {
         impl $type {
@@ -31,7 +31,7 @@ macro_rules! names {
     };
 }
 
-/// The sentence of each case.
+/// Declares the sentence of each case.
 macro_rules! sentences {
     ($type:ident $(<$inner:ident>)?: $($case:pat $(if $guard:expr)? => $text:literal $(, $part:expr)*;)*) => {
         impl $(<$inner: core::fmt::Display>)? core::fmt::Display for $type $(<$inner>)? {
@@ -69,5 +69,5 @@ macro_rules! shown {
     };
 }
 
-/// What is called by its name, or its code, in a sentence.
+/// A value that is formatted as its name or its code.
 pub(crate) struct Named<T>(pub(crate) T);

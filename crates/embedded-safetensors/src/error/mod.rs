@@ -1,5 +1,8 @@
-//! What is wrong with a file, a device or a call: every error has a stable code, a sentence, and the byte
-//! where it was found.
+//! Errors: each has a stable code, a sentence, and the byte where it was found.
+//!
+//! Use this when a program reacts to errors: [`Class`] tells a bad file, too little memory and a mistake
+//! of the caller apart. Printing an error with `{}` links the formatting code; `error.kind.code()` and
+//! `error.at` do not.
 
 #[macro_use]
 pub(crate) mod log;
@@ -12,33 +15,33 @@ pub use table::{ErrorKind, Field};
 /// The longest header the format allows, in bytes (inclusive).
 pub const MAX_HEADER_LEN: u64 = 100_000_000;
 
-/// One fault: what it is and the byte of the file where it shows.
+/// An error: its kind, and the byte of the file where it was found.
 ///
 /// *Memory*: 32 bytes, `Copy`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Error {
     /// What is wrong, with the numbers that matter.
     pub kind: ErrorKind,
-    /// Offset in the file, counted from 0. For a fault of the file's length it is the byte where
-    /// the file ends too early or the first byte that should not be there.
+    /// The offset in the file. If the file has a wrong length, it is the byte where the file ends too
+    /// early, or the first extra byte.
     pub at: u64,
 }
 
-/// The class of an error: who can mend it.
+/// The class of an error: which side must act.
 ///
 /// *Memory*: one byte, `Copy`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Class {
-    /// The file is not a sound safetensors file.
+    /// The file is not a valid safetensors file.
     File,
-    /// The file may be sound; the memory given to the reader is too small to tell or to hold it.
+    /// The file may be valid; the memory or the device is too small to tell, or to hold it.
     Limit,
-    /// The caller broke a contract; the file was not judged.
+    /// The caller broke a contract; this is no verdict on the file.
     Usage,
 }
 
-/// What an index has memory for.
+/// A part of an index's memory.
 ///
 /// *Memory*: one byte, `Copy`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,9 +50,9 @@ pub enum Class {
 pub enum IndexPart {
     /// Tensors.
     Tensors,
-    /// Dimensions, those of all shapes together.
+    /// The dimensions of all shapes together.
     Dims,
-    /// Bytes of names, all together.
+    /// The bytes of all names together.
     Names,
 }
 

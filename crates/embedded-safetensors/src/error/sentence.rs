@@ -1,4 +1,4 @@
-//! What an error says: whoever writes it down, at run time, inside the compiler or in a log, says the same.
+//! The sentences of errors: the same at run time, in build errors and in logs.
 
 use crate::dtype::Dtype;
 use crate::error::log::Named;
@@ -19,7 +19,7 @@ pub(crate) enum Part {
 
 use Part::{Byte, Bytes, Member, Number, Type};
 
-/// One sentence, without a period: a text that has `{}` where a part belongs. Empty places fill up the parts.
+/// One sentence, without a period: a text with `{}` for each part. Unused parts are 0.
 pub(crate) struct Sentence {
     pub(crate) text: &'static str,
     pub(crate) parts: [Part; 3],
@@ -37,7 +37,7 @@ impl Sentence {
     }
 }
 
-/// The texts in front of the first `{}` and behind it.
+/// Splits a text at its first `{}`.
 pub(crate) const fn split(text: &str) -> Option<(&str, &str)> {
     let (mut at, mut left) = (0, text.as_bytes());
     while let [byte, rest @ ..] = left {
@@ -47,21 +47,21 @@ pub(crate) const fn split(text: &str) -> Option<(&str, &str)> {
         (at, left) = (at + 1, rest);
     }
     match text.split_at_checked(at) {
-        Some((front, place)) => match place.split_at_checked(2) {
-            Some((_, behind)) => Some((front, behind)),
+        Some((before, rest)) => match rest.split_at_checked(2) {
+            Some((_, after)) => Some((before, after)),
             None => None,
         },
         None => None,
     }
 }
 
-/// Whether each part has its place, and there are no more than a sentence has room for.
+/// Whether there is one `{}` for each part, and at most three.
 pub(super) const fn fits(text: &str, parts: &[&str]) -> bool {
-    let (mut places, mut left) = (0, text);
-    while let Some((_, behind)) = split(left) {
-        (places, left) = (places + 1, behind);
+    let (mut count, mut left) = (0, text);
+    while let Some((_, after)) = split(left) {
+        (count, left) = (count + 1, after);
     }
-    places == parts.len() && places <= 3
+    count == parts.len() && count <= 3
 }
 
 sentences! {
@@ -78,8 +78,8 @@ sentences! {
 impl fmt::Display for Sentence {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (mut text, mut left) = (self.text, self.parts.as_slice());
-        while let (Some((front, rest)), [part, parts @ ..]) = (split(text), left) {
-            write!(f, "{front}{part}")?;
+        while let (Some((before, rest)), [part, parts @ ..]) = (split(text), left) {
+            write!(f, "{before}{part}")?;
             (text, left) = (rest, parts);
         }
         f.write_str(text)

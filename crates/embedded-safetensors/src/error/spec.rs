@@ -1,19 +1,19 @@
-//! Why there can be no file as it is described.
+//! Why a file cannot be written as its specification says.
 
 use super::log::Named;
 use super::{Class, MAX_HEADER_LEN};
 
-/// What tensors of padding are called, before their number.
+/// The name of a padding tensor, before its number.
 pub const PADDING: &str = "__padding__.";
 
-/// Why there can be no file as it is described, and what of the description says so.
+/// Why a file cannot be written as its specification says, and which part of the specification is wrong.
 ///
 /// *Memory*: 40 bytes, 24 where pointers have 32 bits; `Copy`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SpecError {
     /// What is wrong, with the numbers that matter.
     pub kind: SpecErrorKind,
-    /// What of the description.
+    /// The part of the specification.
     pub part: SpecPart,
 }
 
@@ -23,61 +23,63 @@ pub struct SpecError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum SpecPart {
-    /// The tensor at this place of the array of tensors, counted from 0.
+    /// The tensor at this index.
     Tensor(usize),
-    /// The key at this place of the array of `__metadata__`, counted from 0.
+    /// The key of `__metadata__` at this index.
     Key(usize),
-    /// All of it together.
+    /// The file as a whole.
     File,
 }
 
-/// What is wrong with a description. Each has a stable text code ([`code`](Self::code)); `Display` is one sentence.
+/// What is wrong with a specification. Each has a stable text code ([`code`](Self::code)); `Display` is one
+/// sentence.
 ///
 /// *Memory*: 24 bytes, 16 where pointers have 32 bits; `Copy`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SpecErrorKind {
-    /// The name is `__metadata__`, part no reader takes for a tensor; or, in a file that is padded, it is one of padding.
+    /// The name is `__metadata__`, part no reader takes for a tensor; or, in a file that is padded, it is
+    /// one of padding.
     Reserved,
     /// An earlier tensor has the same name.
     NameTwice {
-        /// Where in the array.
+        /// The index of the other.
         other: usize,
     },
     /// An earlier key is the same.
     KeyTwice {
-        /// Where in the array.
+        /// The index of the other.
         other: usize,
     },
-    /// The tensor or the key belongs before the one in front of it.
+    /// The tensor or the key belongs before its predecessor.
     OutOfOrder,
-    /// The number of bits of the tensor exceeds 2^64 - 1, or that of its elements does on the way, counted from the left: no reader takes
-    /// `[2^32, 2^32, 0]`, either.
+    /// The number of bits of the tensor exceeds 2^64 - 1, or that of its elements does on the way,
+    /// counted from the left: no reader takes `[2^32, 2^32, 0]`, either.
     Overflow,
-    /// The tensor does not fill whole bytes.
+    /// The tensor ends inside a byte.
     SubByte {
         /// How many elements it has.
         elements: u64,
         /// How wide one is.
         bits: u8,
     },
-    /// The file would have more bytes than 64 bits count.
+    /// The length of the file does not fit into 64 bits.
     DataTooLong,
     /// The header would be longer than [`MAX_HEADER_LEN`].
     HeaderTooLarge {
-        /// How long, with the spaces at its end.
+        /// Its length, with the spaces at its end.
         length: u64,
     },
-    /// Tensors were to begin at multiples of a number that is no power of two, or less than 8.
+    /// The requested alignment is less than 8, or not a power of two.
     Placement {
-        /// That number.
+        /// The requested alignment.
         asked: u32,
     },
-    /// There is too little memory to sort in.
+    /// There is too little memory to sort.
     OrderMemory {
         /// How many numbers are enough.
         needed: usize,
-        /// How many there is room for.
+        /// How many are available.
         capacity: usize,
     },
 }
@@ -99,7 +101,7 @@ names! {
 }
 
 impl SpecErrorKind {
-    /// Whose fault it is: the memory's, or the caller's.
+    /// Which side must act: too little memory, or a mistake of the caller.
     pub const fn class(self) -> Class {
         match self {
             Self::OrderMemory { .. } => Class::Limit,
@@ -107,7 +109,7 @@ impl SpecErrorKind {
         }
     }
 
-    /// At this part of the description.
+    /// This kind, in this part of the specification.
     pub(crate) const fn at(self, part: SpecPart) -> SpecError {
         SpecError { kind: self, part }
     }
@@ -115,19 +117,20 @@ impl SpecErrorKind {
 
 sentences! {
     SpecErrorKind:
-    Self::Reserved => "\"__metadata__\" is no name for a tensor, nor \"{}…\" in a file that is padded", PADDING;
-    Self::NameTwice { other } => "tensor {} has the same name", other;
-    Self::KeyTwice { other } => "key {} is the same", other;
-    Self::OutOfOrder => "belongs before the one in front of it: sort them, or have them sorted";
-    Self::Overflow => "its size, counted in bits, does not fit into 64 bits";
-    Self::SubByte { elements: 1, bits } => "1 element of {} bits does not fill whole bytes", bits;
-    Self::SubByte { elements, bits } => "{} elements of {} bits do not fill whole bytes", elements, bits;
+    Self::Reserved =>
+        "reserved name: \"__metadata__\", or \"{}…\" in a padded file", PADDING;
+    Self::NameTwice { other } => "duplicate name: tensor {} has the same", other;
+    Self::KeyTwice { other } => "duplicate key: key {} is the same", other;
+    Self::OutOfOrder => "out of order: it belongs before its predecessor; use plan_sorted";
+    Self::Overflow => "tensor too large: its size in bits does not fit into 64 bits";
+    Self::SubByte { elements: 1, bits } => "ends inside a byte: it has 1 element of {} bits", bits;
+    Self::SubByte { elements, bits } => "ends inside a byte: it has {} elements of {} bits", elements, bits;
     Self::DataTooLong => "the length of the file does not fit into 64 bits";
     Self::HeaderTooLarge { length } =>
-        "the header has {} bytes, more than the {} that are allowed", length, MAX_HEADER_LEN;
-    Self::Placement { asked } => "tensors cannot begin at multiples of {}: not a power of two from 8 on", asked;
+        "header too large: {} bytes, at most {} are allowed", length, MAX_HEADER_LEN;
+    Self::Placement { asked } => "tensors cannot be aligned to {}: not a power of two, 8 or more", asked;
     Self::OrderMemory { needed, capacity } =>
-        "sorting takes room for {} numbers, one a tensor and one a key, but there is room for {}", needed, capacity;
+        "too little memory to sort: {} numbers needed, one a tensor and key, {} available", needed, capacity;
 }
 
 sentences! {

@@ -1,8 +1,9 @@
-//! The table of errors: what each means and where it is found, its code, and its sentence. Everything else that is known of an
-//! error is made of its line here.
+//! The table of errors: the meaning, position, code and sentence of each. Everything else about an error
+//! is generated from its line here.
 //!
-//! Of the codes of a file, `tensor.` and `layout.reversed` concern one tensor; all other `layout.` codes and `*.duplicate` compare
-//! entries; `data.` and `container.header-beyond-file` need the length of the file. The parser finds all others at the byte it reads.
+//! Of the codes for files, `tensor.` and `layout.reversed` concern one tensor; all other `layout.` codes
+//! and `*.duplicate` compare entries; `data.` and `container.header-beyond-file` need the length of the
+//! file. The parser finds all others at the byte it reads.
 
 use super::sentence::Part::{Byte, Bytes, Member, Number, Type};
 use super::sentence::{Sentence, fits};
@@ -12,13 +13,14 @@ use crate::dtype::Dtype;
 use crate::error::log::Named;
 use core::convert::Infallible;
 
-/// Makes [`ErrorKind`] and [`Fault`] of the table.
+/// Generates [`ErrorKind`] and [`Fault`] from the table.
 ///
-/// A sentence has `{}` where a part belongs. Of several sentences the first one counts whose condition holds.
+/// A sentence has `{}` for each of its parts. Of several sentences, the first whose condition holds is used.
 macro_rules! errors {
     ($($class:ident {$(
         $(#[doc = $doc:literal])*
-        $name:ident $(($value:ident: $type:ty))? $({$($(#[$field_doc:meta])* $field:ident: $field_type:ty,)*})?
+        $name:ident $(($value:ident: $type:ty))?
+            $({$($(#[$field_doc:meta])* $field:ident: $field_type:ty,)*})?
             = $code:literal {$($(if $case:expr =>)? $text:literal $(, $part:expr)*);+ $(;)?}
     )*})*) => {
         /// What is wrong. Each kind has a stable text code ([`code`](Self::code)); `Display` is one sentence.
@@ -37,12 +39,12 @@ macro_rules! errors {
                 match self { $($(Self::$name { .. } => $code,)*)* }
             }
 
-            /// Who can mend it.
+            /// Which side must act.
             pub const fn class(self) -> Class {
                 match self { $($(Self::$name { .. })|* => Class::$class,)* }
             }
 
-            /// Each kind: its class, its code, and what it means and where it is found.
+            /// Each kind: its class, its code, its meaning and its position.
             #[doc(hidden)]
             pub const ALL: &'static [(Class, &'static str, &'static str)] =
                 &[$($((Class::$class, $code, concat!($($doc),*)),)*)*];
@@ -52,8 +54,8 @@ macro_rules! errors {
                 Error { kind: self, at }
             }
 
-            /// What `Display` says.
-            #[allow(unused_variables)] // what a sentence does not mention
+            /// The sentence that `Display` writes.
+            #[allow(unused_variables)] // a sentence may leave out a number
             pub(crate) const fn sentence(self) -> Sentence {
                 match self {$($(
                     Self::$name $(($value))? $({$($field),*})? => {$(
@@ -86,10 +88,11 @@ macro_rules! errors {
             }
         }
 
-        /// An [`ErrorKind`] without its numbers, in two bytes. A kind with numbers is [`Numbered`]; whoever stopped the parser fills them
-        /// in. An error as large as an [`ErrorKind`] would be copied from frame to frame, and a header is read on small stacks.
+        /// An [`ErrorKind`] without its numbers, in two bytes. A kind with numbers is [`Numbered`]; the
+        /// code that stopped the parser fills them in. An entire [`ErrorKind`] would be copied from frame
+        /// to frame, and headers are read on small stacks.
         #[derive(Clone, Copy, PartialEq, Eq)]
-        #[allow(dead_code)] // what no parser finds
+        #[allow(dead_code)] // kinds that no parser finds
         pub(crate) enum Fault {
             $($($name $(($type))? $((replace!($($field)* => Infallible)))?,)*)*
             Numbered(Numbered),
@@ -99,7 +102,7 @@ macro_rules! errors {
             pub(crate) const OTHER: Self = Self::Numbered(Numbered::Other);
             pub(crate) const RANK: Self = Self::Numbered(Numbered::Rank);
 
-            /// The kind, unless its numbers are still to be found.
+            /// Returns the kind, or `Err` if its numbers must be filled in first.
             pub(crate) const fn kind(self) -> Result<ErrorKind, Numbered> {
                 match self {
                     $($(Self::$name $(($value))? $((replace!($($field)* => none)))? =>
@@ -111,15 +114,15 @@ macro_rules! errors {
     };
 }
 
-/// Faults whose numbers are filled in later.
+/// Kinds whose numbers are filled in later.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Numbered {
     HeaderTooLarge,
     HeaderBeyondFile,
     Rank,
-    /// What `tensor::info::mismatch` finds.
+    /// The error that `tensor::info::mismatch` finds.
     Mismatch,
-    /// A fault of the parser's caller, who knows its kind and its numbers.
+    /// An error of the parser's caller, which knows its kind and numbers.
     Other,
 }
 
@@ -130,7 +133,7 @@ macro_rules! replace {
     };
 }
 
-/// The kind that has no numbers. A [`Fault`] of a kind with numbers cannot be made.
+/// Makes a kind without numbers. A [`Fault`] of a kind with numbers cannot be constructed.
 macro_rules! plain {
     ($kind:ident) => {
         Ok(ErrorKind::$kind)
@@ -153,58 +156,63 @@ errors! {
             /// The length it claims.
             length: u64,
         } = "container.header-too-large" {
-            "the header claims {}, more than the {} that are allowed", Bytes(length), Number(MAX_HEADER_LEN);
+            if length == u64::MAX =>
+                "the first 8 bytes are 0xff, as in erased flash: no file was written here, or not all of it";
+            "header too large: its length is {}, at most {} are allowed",
+                Bytes(length), Number(MAX_HEADER_LEN);
         }
         /// The file ends before its header does. At: the end of the file.
         HeaderBeyondFile {
             /// The length the header claims.
             length: u64,
-            /// How many bytes of it are there.
+            /// How many bytes of it the file has.
             present: u64,
         } = "container.header-beyond-file" {
-            "the header claims {}, but the file has only {} of them", Bytes(length), Number(present);
+            "the header has {}, but the file ends after {} of them", Bytes(length), Number(present);
         }
         /// Not UTF-8. At: the first byte of the bad sequence.
         Utf8 = "text.utf8" { "the header is not valid UTF-8" }
-        /// A byte that no JSON text has at this place. At: that byte.
-        UnexpectedByte(byte: u8) = "json.syntax" { "{} does not belong here in a JSON text", Byte(byte) }
+        /// A byte that JSON does not allow here. At: that byte.
+        UnexpectedByte(byte: u8) = "json.syntax" { "unexpected {} in the JSON of the header", Byte(byte) }
         /// The header ends inside its JSON text. At: the end of the header.
         UnexpectedEnd = "json.end" { "the header ends before its JSON text does" }
         /// A raw control character inside a string. At: that byte.
-        ControlCharacter(byte: u8) = "json.control" { "{} must be escaped inside a string", Byte(byte) }
-        /// A byte that does not belong into an escape sequence. At: that byte.
-        Escape(byte: u8) = "json.escape" { "{} does not belong into an escape sequence", Byte(byte) }
+        ControlCharacter(byte: u8) = "json.control" {
+            "unescaped control character in a string: {}", Byte(byte);
+        }
+        /// A byte that is not allowed in an escape sequence. At: that byte.
+        Escape(byte: u8) = "json.escape" { "unexpected {} in an escape sequence", Byte(byte) }
         /// Half a surrogate pair. At: the backslash of the half.
         Surrogate = "json.surrogate" { "half a surrogate pair" }
-        /// Not a JSON number: a leading zero, or digits missing. At: the byte that shows it.
+        /// Not a JSON number: a leading zero, or missing digits. At: the first byte that does not fit.
         Number = "json.number" { "not a JSON number" }
         /// More than 127 brackets open at once. At: the 128th.
         Depth = "json.depth" { "more than 127 brackets are open at once" }
         /// Something other than whitespace after the header's object. At: its first byte.
-        Trailing(byte: u8) = "json.trailing" { "{} stands after the end of the header's object", Byte(byte) }
+        Trailing(byte: u8) = "json.trailing" { "unexpected {} after the header's JSON object", Byte(byte) }
         /// The header is JSON, but not an object. At: its first byte.
         HeaderType = "header.type" { "the header is not a JSON object" }
         /// A tensor's entry is neither an object nor an array. At: the value's first byte.
         EntryType = "entry.type" { "the entry is not an object" }
-        /// A tensor's entry is an array, which the reference takes. At: the bracket.
+        /// A tensor's entry is an array, which the reference accepts. At: the bracket.
         EntryArray = "entry.array" { "the entry is an array, not an object" }
         /// An entry lacks one of its three members. At: the entry's closing brace.
         Missing(field: Field) = "entry.missing" { "the entry has no \"{}\"", Member(field) }
-        /// An entry has one of its three members twice. At: the second key's opening quote.
-        Repeated(field: Field) = "entry.repeated" { "the entry has \"{}\" twice", Member(field) }
+        /// A duplicate of one of an entry's three members. At: the second key's opening quote.
+        Repeated(field: Field) = "entry.repeated" { "the entry has a duplicate \"{}\"", Member(field) }
         /// The dtype is neither a string nor an object. At: the value's first byte.
         DtypeType = "dtype.type" { "\"dtype\" is not a string" }
-        /// The dtype is an object, which the reference takes. At: the brace.
+        /// The dtype is an object, which the reference accepts. At: the brace.
         DtypeObject = "dtype.object" { "\"dtype\" is an object, not a string" }
-        /// No such dtype. At: the string's opening quote.
-        DtypeUnknown = "dtype.unknown" { "there is no such dtype" }
+        /// An unknown dtype. At: the string's opening quote.
+        DtypeUnknown = "dtype.unknown" { "unknown dtype" }
         /// The shape is not an array. At: the value's first byte.
         ShapeType = "shape.type" { "\"shape\" is not an array" }
         /// The offsets are not an array. At: the value's first byte.
         OffsetsType = "offsets.type" { "\"data_offsets\" is not an array" }
-        /// A number in the shape is not a plain non-negative integer. At: the byte that shows it.
+        /// A number in the shape is not a plain non-negative integer. At: the first byte that does not fit.
         ShapeInteger = "shape.integer" { "a number in \"shape\" is not a plain non-negative integer" }
-        /// A number in the offsets is not a plain non-negative integer. At: the byte that shows it.
+        /// A number in the offsets is not a plain non-negative integer. At: the first byte that does not fit.
         OffsetsInteger = "offsets.integer" {
             "a number in \"data_offsets\" is not a plain non-negative integer";
         }
@@ -212,42 +220,44 @@ errors! {
         ShapeRange = "shape.range" { "a number in \"shape\" is larger than 18446744073709551615" }
         /// A number in the offsets is above 2^64 - 1. At: its first digit.
         OffsetsRange = "offsets.range" { "a number in \"data_offsets\" is larger than 18446744073709551615" }
-        /// The offsets are not exactly two. At: the bracket that comes too early, the comma too many.
+        /// Not exactly two offsets. At: the bracket that comes too early, or the extra comma.
         OffsetsCount = "offsets.count" { "\"data_offsets\" does not have exactly two numbers" }
         /// `__metadata__` is neither an object nor null. At: the value's first byte.
         MetadataType = "metadata.type" { "\"__metadata__\" is neither an object nor null" }
         /// A value in `__metadata__` is not a string. At: the value's first byte.
         MetadataValue = "metadata.value" { "a value in \"__metadata__\" is not a string" }
-        /// `__metadata__` stands twice in the header. At: the second one's opening quote.
-        MetadataTwice = "metadata.twice" { "\"__metadata__\" stands twice in the header" }
-        /// Number of elements or bits, multiplied left to right, exceeds 2^64 - 1. At: the dimension
+        /// A duplicate `__metadata__`. At: the second one's opening quote.
+        MetadataTwice = "metadata.twice" { "duplicate \"__metadata__\"" }
+        /// The number of elements or bits, multiplied left to right, exceeds 2^64 - 1. At: the dimension
         /// that overflows, or the shape's bracket when it is the width of the dtype.
-        Overflow = "tensor.overflow" { "the size of the tensor, counted in bits, does not fit into 64 bits" }
-        /// The tensor does not fill whole bytes. At: the shape's opening bracket.
+        Overflow = "tensor.overflow" { "tensor too large: its size in bits does not fit into 64 bits" }
+        /// The tensor ends inside a byte. At: the shape's opening bracket.
         SubByte {
             /// How many elements the shape has.
             elements: u64,
             /// How wide one is.
             bits: u8,
         } = "tensor.subbyte" {
-            if elements == 1 => "1 element of {} bits does not fill whole bytes", Number(bits as u64);
-            "{} elements of {} bits do not fill whole bytes", Number(elements), Number(bits as u64);
+            if elements == 1 =>
+                "the tensor ends inside a byte: it has 1 element of {} bits", Number(bits as u64);
+            "the tensor ends inside a byte: it has {} elements of {} bits",
+                Number(elements), Number(bits as u64);
         }
-        /// The offsets span another number of bytes than dtype and shape need. At: the first offset.
+        /// The offsets span more or fewer bytes than dtype and shape need. At: the first offset.
         Size {
             /// Bytes from the first to the second offset.
             range: u64,
             /// Bytes that dtype and shape need.
             needed: u64,
         } = "tensor.size" { "the offsets span {}, but dtype and shape need {}", Bytes(range), Number(needed) }
-        /// The second offset lies before the first. At: the first offset.
+        /// The second offset is smaller than the first. At: the first offset.
         Reversed {
             /// The first offset.
             begin: u64,
             /// The second offset.
             end: u64,
         } = "layout.reversed" { "begins at {}, but ends before that, at {}", Number(begin), Number(end) }
-        /// Bytes that belong to no tensor. At: the first offset of the tensor behind the hole.
+        /// Bytes that belong to no tensor. At: the first offset of the tensor after the hole.
         Hole {
             /// Where the tensor begins.
             begin: u64,
@@ -257,7 +267,8 @@ errors! {
             if begin == 1 && previous_end == 0 =>
                 "begins at 1, but the data begins at 0 (1 byte belongs to no tensor)";
             if previous_end == 0 =>
-                "begins at {}, but the data begins at 0 ({} belong to no tensor)", Number(begin), Bytes(begin);
+                "begins at {}, but the data begins at 0 ({} belong to no tensor)",
+                    Number(begin), Bytes(begin);
             if begin.saturating_sub(previous_end) == 1 =>
                 "begins at {}, but the tensor before it ends at {} (1 byte belongs to no tensor)",
                     Number(begin), Number(previous_end);
@@ -287,208 +298,206 @@ errors! {
         DataTrailing {
             /// Bytes of data that the header describes.
             needed: u64,
-        } = "data.trailing" { "the tensors end after {} of data, but the file goes on", Bytes(needed) }
+        } = "data.trailing" { "the tensors end after {} of data, but the file continues", Bytes(needed) }
         /// Two tensors have the same name. At: the second name's opening quote.
-        NameTwice = "name.duplicate" { "an earlier tensor has the same name" }
+        NameTwice = "name.duplicate" { "duplicate name: an earlier tensor has the same" }
         /// Two keys in `__metadata__` are the same. At: the second key's opening quote.
-        KeyTwice = "metadata.duplicate" { "an earlier key of \"__metadata__\" is the same" }
+        KeyTwice = "metadata.duplicate" { "duplicate key: an earlier key of \"__metadata__\" is the same" }
     }
 
     // The file may be valid; the memory or the device is too small to tell, or to hold it.
     Limit {
-        /// The tensor has more dimensions than a shape in memory holds. At: the first one too many.
+        /// The tensor has more dimensions than a shape in memory holds. At: the first extra one.
         Rank {
-            /// How many can be held.
+            /// How many it holds.
             limit: u8,
         } = "limit.rank" {
-            "the tensor has more than the {} dimensions that can be held", Number(limit as u64);
+            "too many dimensions: a shape in memory holds at most {}", Number(limit as u64);
         }
-        /// A name is longer than the memory given for it. At: the name's opening quote.
+        /// A name is longer than the buffer for it. At: the name's opening quote.
         NameLength {
             /// The name's length in bytes.
             needed: u64,
-            /// The memory given for it.
+            /// The buffer's length.
             capacity: u64,
-        } = "limit.name" { "the name has {}, but there is memory for {}", Bytes(needed), Number(capacity) }
-        /// The header does not list its tensors in the order of their offsets, and no memory was given to sort
-        /// them in: slots ([`Model::open_unordered`](crate::Model::open_unordered)) or an index
-        /// ([`Model::open_indexed`](crate::Model::open_indexed), and for streams that come once
-        /// [`Router`](crate::stream::Router)). At: the first offset that is out of order.
-        OutOfOrder = "limit.order" {
-            "the header does not list its tensors in the order of their offsets, and there is no memory to sort them in";
+        } = "limit.name" {
+            "buffer too small for the name: {} needed, {} available", Bytes(needed), Number(capacity);
         }
-        /// More names share one hash than there are slots to tell them apart in. At: the end of the header.
+        /// The header does not list its tensors in the order of their offsets, and there is no memory to
+        /// sort them: use slots ([`Model::open_unordered`](crate::Model::open_unordered)) or an index
+        /// ([`Model::open_indexed`](crate::Model::open_indexed), or [`Router`](crate::stream::Router) for
+        /// a stream that is received once). At: the first offset that is out of order.
+        OutOfOrder = "limit.order" {
+            "the header's tensors are not in the order of their offsets: use open_unordered, or an index";
+        }
+        /// More names share one hash than there are slots to compare them. At: the end of the header.
         SlotCount {
             /// How many slots were given; twice as many is a good next try, and two at the least.
             capacity: u64,
         } = "limit.slots" {
-            if capacity == 1 => "1 slot is too few to tell the header's names apart";
-            "{} slots are too few to tell the header's names apart", Number(capacity);
+            if capacity == 1 => "too few slots to compare the header's names: 1 available; try 2";
+            "too few slots to compare the header's names: {} available; try twice as many", Number(capacity);
         }
-        /// Two names may be the same, and there is no memory to compare them in. At: the second one's
+        /// Two names may be the same, and there is no buffer to compare them. At: the second one's
         /// opening quote.
-        NoText = "limit.text" { "two names may be the same, and there is no memory to compare them in" }
-        /// A value of `__metadata__` is longer than the memory given for it. At: the value's opening quote.
+        NoText = "limit.text" {
+            "two names may be the same, and there is no buffer to compare them";
+        }
+        /// A value of `__metadata__` is longer than the buffer for it. At: the value's opening quote.
         ValueLength {
             /// The value's length in bytes.
             needed: u64,
-            /// The memory given for it.
+            /// The buffer's length.
             capacity: u64,
-        } = "limit.value" { "the value has {}, but there is memory for {}", Bytes(needed), Number(capacity) }
-        /// There is too little memory to read `__metadata__` in. At: its opening quote, or that of a value whose
-        /// strings need memory to be unescaped in.
+        } = "limit.value" {
+            "buffer too small for the value: {} needed, {} available", Bytes(needed), Number(capacity);
+        }
+        /// The buffer is too small for `__metadata__`. At: its opening quote, or that of a value whose
+        /// strings need memory to be unescaped.
         MetadataLength {
-            /// Bytes that are enough.
+            /// How many bytes are enough.
             needed: u64,
-            /// Bytes that there are.
+            /// The buffer's length.
             capacity: u64,
         } = "limit.metadata" {
-            "\"__metadata__\" needs {} of memory, but there are {}", Bytes(needed), Number(capacity);
+            "buffer too small for \"__metadata__\": {} needed, {} available", Bytes(needed), Number(capacity);
         }
         /// The index has too little memory for the header. At: the end of the header.
         Index {
-            /// For what of it.
+            /// Which part of the memory.
             part: IndexPart,
-            /// How many of them the header has.
+            /// How many the header needs.
             needed: u64,
-            /// How many there is memory for.
+            /// How many are available.
             capacity: u64,
         } = "limit.index" {
-            if matches!(part, IndexPart::Tensors) && needed == 1 =>
-                "the header has 1 tensor, but the index has memory for {}", Number(capacity);
             if matches!(part, IndexPart::Tensors) =>
-                "the header has {} tensors, but the index has memory for {}", Number(needed), Number(capacity);
-            if matches!(part, IndexPart::Dims) && needed == 1 =>
-                "the header has 1 dimension in its shapes, but the index has memory for {}", Number(capacity);
+                "index too small: {} tensors needed, {} available", Number(needed), Number(capacity);
             if matches!(part, IndexPart::Dims) =>
-                "the header has {} dimensions in its shapes, but the index has memory for {}",
-                    Number(needed), Number(capacity);
-            if matches!(part, IndexPart::Names) && needed == 1 =>
-                "the header has 1 byte of names, but the index has memory for {}", Number(capacity);
-            "the header has {} bytes of names, but the index has memory for {}", Number(needed), Number(capacity);
+                "index too small: {} dimensions needed, {} available", Number(needed), Number(capacity);
+            "index too small: {} of names needed, {} available", Bytes(needed), Number(capacity);
         }
-        /// A buffer is too small for what must go into it: one element of a tensor that is read in chunks, or
-        /// the whole tensor that it is bound to. At: the first byte that has no room.
+        /// A buffer is too small: for one element of a tensor that is read in chunks, or for the entire
+        /// tensor of a target. At: the first byte that does not fit.
         BufferLength {
-            /// Bytes that must fit.
+            /// How many bytes must fit.
             needed: u64,
-            /// Bytes that there is room for.
+            /// The buffer's length.
             capacity: u64,
-        } = "limit.buffer" { "{} must fit into the buffer, but it has {}", Bytes(needed), Number(capacity) }
-        /// Elements were asked for in place on a machine whose numbers have their high byte first. At: the tensor's
-        /// first byte.
+        } = "limit.buffer" { "buffer too small: {} needed, {} available", Bytes(needed), Number(capacity) }
+        /// Elements were requested in place on a big-endian target. At: the tensor's first byte.
         BigEndian = "limit.endian" {
-            "this machine has the high byte first and cannot read the elements where they lie";
+            "elements can be read in place on little-endian targets only: read them as values";
         }
-        /// The storage has too little room for the file that is to be written. At: the first byte that has no room.
+        /// The storage is too small for the file. At: the first byte that does not fit.
         Capacity {
-            /// How many bytes the file takes, in whole units of the storage.
+            /// How many bytes the file takes, rounded up to units of the storage.
             needed: u64,
-            /// How many there is room for.
+            /// How many bytes the storage has.
             capacity: u64,
         } = "limit.capacity" {
-            "the file takes {}, but the storage has room for {}", Bytes(needed), Number(capacity);
+            "storage too small for the file: {} needed, {} available", Bytes(needed), Number(capacity);
         }
     }
 
-    // The caller broke a contract; the file was not judged.
+    // The caller broke a contract; this is no verdict on the file.
     Usage {
-        /// The header changed between two passes over it. At: the place where that shows.
-        Changed = "usage.changed" { "the header is not the same as in the pass before" }
-        /// The file has no tensor of a name that was asked for. At: the end of the header; byte 0 when the bytes
-        /// are asked for of a tensor that no search has found.
+        /// The header changed between two passes over it. At: the byte where the change is noticed.
+        Changed = "usage.changed" { "the header has changed since it was validated" }
+        /// A required tensor is not in the file. At: the end of the header; byte 0 for a query that has
+        /// not found its tensor.
         NotFound {
-            /// Which of the names that a search looked for, counted from 0; none where one tensor alone is asked for.
+            /// Which of the queries or targets, counted from 0; `None` for a single one.
             query: Option<u64>,
         } = "usage.missing" {
             if query.is_some() =>
-                "the file has no tensor of the name that was asked for (number {}, from 0)", Number(or_zero(query));
-            "the file has no such tensor, or it was not looked for";
+                "tensor not found: query {}, counted from 0", Number(or_zero(query));
+            "tensor not found, or not looked up";
         }
         /// A window of 0 bytes. At: the byte that could not be read.
-        NoWindow = "usage.window" { "the window has no room for a single byte" }
-        /// A place beyond the end of a tensor. At: the end of the tensor.
+        NoWindow = "usage.window" { "the window is empty: give it at least 1 byte" }
+        /// A byte after the end of a tensor. At: the end of the tensor.
         OutsideTensor {
-            /// The byte of the tensor that was asked for.
+            /// The requested byte of the tensor.
             asked: u64,
             /// How many bytes the tensor has.
             len: u64,
-        } = "usage.range" { "byte {} was asked for of a tensor that has {}", Number(asked), Bytes(len) }
-        /// A place beyond the last element of what is read as values, or more elements than are left. At: the end of that.
+        } = "usage.range" { "byte {} requested, but the tensor has {}", Number(asked), Bytes(len) }
+        /// An element after the last one that is read as values, or more elements than are left. At:
+        /// their end.
         OutsideElements {
-            /// The element that was asked for, the last one of many.
+            /// The requested element, the last one of several.
             asked: u64,
             /// How many there are.
             len: u64,
-        } = "usage.element" { "element {} was asked for, and there are {}", Number(asked), Number(len) }
-        /// A tensor that ends beyond the end of the file's data: it belongs to another file. At: the end
-        /// of the data.
+        } = "usage.element" { "element {} requested, but there are {}", Number(asked), Number(len) }
+        /// A tensor that ends after the file's data: it belongs to another file. At: the end of the data.
         OutsideData {
             /// Where the tensor ends.
             end: u64,
             /// How long the data is.
             data_len: u64,
         } = "usage.tensor" {
-            "the tensor ends at byte {} of the data, which has {}", Number(end), Bytes(data_len);
+            "the tensor ends at byte {} of the data, but the data has {}: it belongs to another file",
+                Number(end), Bytes(data_len);
         }
-        /// Chunks were to begin at multiples of a number that is not a power of two. At: the tensor's first byte.
+        /// The alignment of chunks is not a power of two. At: the tensor's first byte.
         Block {
-            /// That number.
+            /// The requested alignment.
             asked: u64,
-        } = "usage.block" { "chunks cannot begin at multiples of {}: not a power of two", Number(asked) }
-        /// Elements of one type were asked for in place, and the tensor has another. At: the tensor's first byte.
+        } = "usage.block" { "chunks cannot be aligned to {}: not a power of two", Number(asked) }
+        /// Elements were requested in place as another type than they have. At: the tensor's first byte.
         DtypeMismatch {
-            /// What the tensor has.
+            /// The tensor's dtype.
             found: Dtype,
-            /// What was asked for.
+            /// The requested dtype.
             asked: Dtype,
         } = "usage.dtype" {
-            "the tensor was asked for as {}, but it has elements of {}", Type(asked), Type(found);
+            "the tensor has dtype {}, but {} was requested", Type(found), Type(asked);
         }
-        /// An array of one shape was asked for in place, and the tensor has another. At: the tensor's first byte.
-        ShapeMismatch = "usage.shape" { "the tensor has another shape than the array that was asked for" }
-        /// Values were asked for without loss, and the type asked for does not hold all of them. At: the tensor's
-        /// first byte.
+        /// An array was requested in place whose shape is not the tensor's. At: the tensor's first byte.
+        ShapeMismatch = "usage.shape" { "the tensor's shape is not that of the requested array" }
+        /// Exact values were requested as a type that cannot hold all of them. At: the tensor's first byte.
         Lossy {
-            /// What the tensor has.
+            /// The tensor's dtype.
             from: Dtype,
-            /// What was asked for.
+            /// The requested dtype.
             to: Dtype,
-        } = "usage.lossy" { "{} has values that no {} can hold: ask for them rounded", Type(from), Type(to) }
-        /// Values were asked for as a type that they cannot be turned into, not even with loss. At: the tensor's
-        /// first byte.
+        } = "usage.lossy" { "{} has values that {} cannot hold exactly: use rounded()", Type(from), Type(to) }
+        /// Values were requested as a type that they cannot be converted to, not even rounded. At: the
+        /// tensor's first byte.
         NoConversion {
-            /// What the tensor has.
+            /// The tensor's dtype.
             from: Dtype,
-            /// What was asked for.
+            /// The requested dtype.
             to: Dtype,
         } = "usage.conversion" { "elements of {} cannot be read as {}", Type(from), Type(to) }
-        /// Elements were asked for in place, and do not lie where the machine can read their type. At: the tensor's
-        /// first byte.
+        /// Elements were requested in place, but are not aligned for their type. At: the tensor's first byte.
         Misaligned {
-            /// At multiples of what they must begin.
+            /// The alignment that they need.
             unit: u8,
-            /// How many bytes behind one they begin in memory.
+            /// How many bytes after a multiple of it they begin in memory.
             over: u8,
-            /// How many bytes behind one they begin in the file; 0 when only the file's own place is wrong.
+            /// How many bytes after one they begin in the file; 0 if only the file itself is misaligned.
             over_in_file: u8,
         } = "usage.aligned" {
             if over_in_file == 0 =>
-                "the elements begin {} behind a multiple of {}, because the file does not begin at one: place it at one, as include_aligned! does",
+                "the elements begin {} after a multiple of {}, as the file does: align the file",
                     Bytes(over as u64), Number(unit as u64);
-            "the elements begin {} behind a multiple of {}, because of their place in the file: read them as values, or write the file with its tensors aligned",
+            "the elements begin {} after a multiple of {} in the file: read them as values, or align them",
                 Bytes(over as u64), Number(unit as u64);
         }
-        /// A row, an index or a range beyond the end of an axis. At: the tensor's first byte.
+        /// A row, an index or a range after the end of an axis. At: the tensor's first byte.
         OutsideAxis {
             /// Which axis, counted from 0, outermost first.
             axis: u8,
-            /// The index that was asked for, the last one of a range, or where a range was to begin.
+            /// The requested index: the last one of a range, or its first one.
             asked: u64,
             /// How long the axis is.
             size: u64,
         } = "usage.slice" {
-            "index {} was asked for of axis {}, whose size is {}", Number(asked), Number(axis as u64), Number(size);
+            "index {} requested of axis {}, whose size is {}",
+                Number(asked), Number(axis as u64), Number(size);
         }
         /// More ranges than the tensor has axes, or a row of a scalar. At: the tensor's first byte.
         TooManyRanges {
@@ -497,69 +506,72 @@ errors! {
             /// How many axes there are.
             rank: u64,
         } = "usage.axes" {
-            if asked == 1 && rank == 1 => "the tensor has 1 axis, but 1 was asked for";
-            if asked == 1 => "the tensor has {} axes, but 1 was asked for", Number(rank);
-            if rank == 1 => "the tensor has 1 axis, but {} were asked for", Number(asked);
-            "the tensor has {} axes, but {} were asked for", Number(rank), Number(asked);
+            if asked == 1 && rank == 1 => "the tensor has 1 axis, but 1 was requested";
+            if asked == 1 => "the tensor has {} axes, but 1 was requested", Number(rank);
+            if rank == 1 => "the tensor has 1 axis, but {} were requested", Number(asked);
+            "the tensor has {} axes, but {} were requested", Number(rank), Number(asked);
         }
         /// A range with a step of 0. At: the tensor's first byte.
         ZeroStep {
             /// Which axis, counted from 0, outermost first.
             axis: u8,
         } = "usage.step" { "the range of axis {} has a step of 0", Number(axis as u64) }
-        /// The bytes were asked for of a part that does not begin and end with whole bytes. At: the byte that has
-        /// elements of the part and others.
+        /// The bytes of a slice were requested that begins or ends inside a byte. At: that byte.
         PartOfByte {
             /// How wide an element is.
             bits: u8,
         } = "usage.subbyte" {
-            "a byte has elements of the slice and others, of {} bits each: read them as values", Number(bits as u64);
+            "the slice begins or ends inside a byte (elements of {} bits): read it as values",
+                Number(bits as u64);
         }
-        /// More bytes were given to be written than the tensor that is due still takes. At: the byte that comes next.
+        /// More bytes were given than the next tensor still needs. At: the next byte.
         TooManyBytes {
-            /// Which tensor is due, by its place in what the file was to hold.
+            /// The next tensor's index in the specification.
             tensor: u32,
             /// How many bytes were given.
             given: u64,
-            /// How many it takes.
+            /// How many it still needs.
             left: u64,
         } = "usage.bytes" {
-            "tensor {}, counted from 0, takes {} more, but was given {}",
+            "tensor {}, counted from 0, needs {} more, but was given {}",
                 Number(tensor as u64), Bytes(left), Number(given);
         }
-        /// A whole tensor was given to be written, and has not the bytes that it must have. At: the byte that comes next.
+        /// An entire tensor was given with too few or too many bytes. At: the next byte.
         TensorLength {
-            /// Which tensor, by its place in what the file was to hold.
+            /// The tensor's index in the specification.
             tensor: u32,
             /// How many bytes were given.
             given: u64,
             /// How many it has.
             needed: u64,
         } = "usage.length" {
-            "tensor {}, counted from 0, has {}, but was given {}", Number(tensor as u64), Bytes(needed), Number(given);
+            "tensor {}, counted from 0, needs {}, but was given {}",
+                Number(tensor as u64), Bytes(needed), Number(given);
         }
-        /// Values were given to be written, and the tensor that is due has elements of another type. At: the byte that comes next.
+        /// Values were given of another type than the next tensor has. At: the next byte.
         ValueType {
-            /// Which tensor is due, by its place in what the file was to hold.
+            /// The next tensor's index in the specification.
             tensor: u32,
             /// The type of the values.
             given: Dtype,
-            /// That of its elements.
+            /// The tensor's dtype.
             needed: Dtype,
         } = "usage.values" {
-            "tensor {}, counted from 0, has elements of {}, but was given {}",
+            "tensor {}, counted from 0, has dtype {}, but was given {}",
                 Number(tensor as u64), Type(needed), Type(given);
         }
-        /// A tensor was given to be written whose turn it is not. At: the byte that comes next.
+        /// A tensor was given out of order. At: the next byte.
         NotDue {
-            /// Which tensor is due, by its place in what the file was to hold.
+            /// The next tensor's index in the specification.
             tensor: u32,
-        } = "usage.due" { "it is the turn of tensor {}, counted from 0", Number(tensor as u64) }
-        /// Data were given to be written, and all tensors are complete. At: the end of the file.
-        NothingDue = "usage.complete" { "all tensors have their bytes already" }
-        /// A file was to be finished that does not have all its bytes yet. At: the first one that is missing.
+        } = "usage.due" {
+            "tensors must be written in order: tensor {}, counted from 0, is next", Number(tensor as u64);
+        }
+        /// Data was given after all tensors were complete. At: the end of the file.
+        NothingDue = "usage.complete" { "all tensors are complete already" }
+        /// The file was finished before all its bytes were given. At: the first missing byte.
         Incomplete {
-            /// Which tensor lacks bytes, the first one that does, by its place in what the file was to hold.
+            /// The first tensor that lacks bytes, by its index in the specification.
             tensor: u32,
             /// How many bytes are missing, all tensors together.
             missing: u64,
@@ -567,31 +579,33 @@ errors! {
             if missing == 1 => "1 byte is missing, from tensor {} on, counted from 0", Number(tensor as u64);
             "{} are missing, from tensor {} on, counted from 0", Bytes(missing), Number(tensor as u64);
         }
-        /// The storage is written in units, and the data would begin inside of one. At: the first byte of the data.
+        /// The storage is written in units, and the data would begin inside one. At: the first byte of
+        /// the data.
         Unit {
-            /// At multiples of how many bytes units begin.
+            /// The size of a unit in bytes.
             unit: u64,
         } = "usage.unit" {
-            "the data begin inside one of the storage's units of {}: place them at a multiple of that", Bytes(unit);
+            "the data begins inside one of the storage's units of {}: use Placement::Start with that number",
+                Bytes(unit);
         }
-        /// The storage holds more bytes than the file that is to be written, and cannot be cut: what is left behind it would make it
-        /// unsound. At: the end of the file.
+        /// The storage holds more bytes than the file will have, and cannot be truncated: the rest would
+        /// make the file invalid. At: the end of the file.
         Longer {
             /// How many bytes the storage holds.
             len: u64,
             /// How many the file will have.
             file_len: u64,
         } = "usage.longer" {
-            "the storage holds {}, but the file only {}: make it shorter first", Bytes(len), Number(file_len);
+            "the storage holds {}, but the file has {}: truncate it first", Bytes(len), Number(file_len);
         }
-        /// The partition does not begin where the flash can erase. At: byte 0.
+        /// The partition does not begin at a sector of the flash. At: byte 0.
         Partition {
             /// The address at which it begins.
             start: u32,
-            /// At multiples of how many bytes the flash erases.
+            /// The size of a sector, in bytes.
             sector: u32,
         } = "usage.partition" {
-            "the partition begins at address {}, but the flash erases at multiples of {}",
+            "the partition begins at address {}, which is not a multiple of the flash's sector of {} bytes",
                 Number(start as u64), Number(sector as u64);
         }
     }
@@ -604,7 +618,7 @@ const fn or_zero(number: Option<u64>) -> u64 {
     }
 }
 
-/// Declares [`Field`]: a line for each member, with its name, its key, and whether it is required.
+/// Declares [`Field`]: a line for each member with its name, its key, and whether it is required.
 macro_rules! fields {
     ($($(#[$doc:meta])* $name:ident = $key:literal, required: $required:literal;)*) => {
         /// The members of an entry that the format defines.
