@@ -60,9 +60,11 @@ pub struct Line {
     /// What pages say of the limit, by their paths: `{}` becomes the limit with its unit, `{n}` the bare number.
     #[serde(default)]
     pub promises: BTreeMap<String, String>,
-    /// Whether the readme shows it, too.
+    /// Whether the guide's page of costs shows it, too.
     #[serde(default)]
-    pub readme: bool,
+    pub costs: bool,
+    /// The name under which the readme shows it, too.
+    pub readme: Option<String>,
     /// Whether a quick measurement leaves it out.
     #[serde(default)]
     pub deep: bool,

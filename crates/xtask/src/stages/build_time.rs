@@ -1,6 +1,6 @@
 //! What it costs to have the compiler read a model: the time, and where its lint for long evaluations complains.
 
-use super::readme;
+use super::pages;
 use super::scratch::Scratch;
 use crate::model::{ModelFile, spaced};
 use crate::process::{Run, everything};
@@ -90,7 +90,7 @@ const MEASURES: [Measure; 5] = [
 
 pub fn measure() -> Outcome {
     let mut tally = Tally::default();
-    tally.check("the readme promises these limits", readme::check(promises()));
+    tally.check("the page of costs promises these limits", pages::check(pages::COSTS, promises()));
     let scratch = Scratch::new("build-time")?;
     // The core is built before anything is timed.
     for profile in [DEBUG, RELEASE] {

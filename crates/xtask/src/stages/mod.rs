@@ -4,7 +4,7 @@ mod build_time;
 mod flash_model;
 mod linking;
 mod needs;
-pub mod readme;
+pub mod pages;
 mod scratch;
 mod scripts;
 mod suites;

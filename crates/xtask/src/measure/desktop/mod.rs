@@ -10,6 +10,7 @@ use super::limits::{self, Limits, Place};
 use super::row::{Row, table};
 use super::table::{Difference, Likeness, Table};
 use super::{Measured, Options};
+use crate::stages::pages;
 use crate::toolchain::{own_cargo, own_version};
 use crate::workers::side_by_side;
 use crate::workspace;
@@ -63,7 +64,7 @@ fn tables(heap: &[Row], memory: &[Row], difference: f64) -> Vec<Table> {
     vec![
         Table { page: PAGE, name: "heap", text: table(heap), likeness: heaps },
         Table { page: PAGE, name: "memory", text: table(memory), likeness: near },
-        Table { page: "README.md", name: "memory", text: table(&memory::told(memory)), likeness: near },
+        Table { page: pages::COSTS, name: "memory", text: table(&memory::told(memory)), likeness: near },
     ]
 }
 

@@ -5,7 +5,7 @@ use super::{JUDGED, TARGETS};
 use crate::measure::limits::{Limits, Line};
 use crate::measure::row::{Limit, Row, with_unit};
 use crate::measure::table::{Difference, Likeness, Table};
-use crate::stages::readme;
+use crate::stages::pages;
 
 const PAGE: &str = "benches/report/firmware.md";
 
@@ -46,8 +46,20 @@ pub fn tables(limits: &Limits, sheets: &[Sheet]) -> Result<Vec<Table>, String> {
     Ok(vec![
         table(PAGE, "job", &|line| line.table == "job")?,
         table(PAGE, "paths", &|line| line.table == "paths")?,
-        table("README.md", "firmware", &|line| line.readme)?,
+        table(pages::COSTS, "firmware", &|line| line.costs)?,
+        readme(limits, sheets)?,
     ])
+}
+
+/// The few lines that the readme shows, without limits.
+fn readme(limits: &Limits, sheets: &[Sheet]) -> Result<Table, String> {
+    let mut text = "| | this crate | the reference |\n|---|---|---|\n".to_owned();
+    for line in &limits.firmware {
+        let Some(name) = &line.readme else { continue };
+        let ours = with_unit(line.largest(sheets, JUDGED, &line.figure)?, &line.unit);
+        text += &format!("| {name} | {ours} | {} |\n", line.shown_reference(sheets)?);
+    }
+    Ok(Table { page: pages::README, name: "costs", text, likeness: likeness(limits, sheets, 2) })
 }
 
 /// With the compiler that the limits are of, the first `ours` columns are exactly the same; the reference's may differ.
@@ -66,7 +78,7 @@ pub fn check_promises(lines: &[Line]) -> Result<(), String> {
         for (page, promise) in &line.promises {
             let due = promise.replace("{n}", &with_unit(line.at_most.unwrap_or(0.0), ""));
             let due = due.replace("{}", &with_unit(line.at_most.unwrap_or(0.0), &line.unit));
-            readme::check_page(page, [due])?;
+            pages::check(page, [due])?;
         }
     }
     Ok(())
@@ -120,15 +132,19 @@ impl Line {
             .ok_or_else(|| format!("{}: nothing was measured on {target}", self.what))
     }
 
+    fn shown_reference(&self, sheets: &[Sheet]) -> Result<String, String> {
+        let figure =
+            self.reference.as_ref().map(|figure| self.largest(sheets, JUDGED, figure)).transpose()?;
+        let words = self.reference_says.clone().unwrap_or("–".to_owned());
+        Ok(figure.map_or(words, |value| with_unit(value, &self.unit)))
+    }
+
     /// One line of a table.
     fn text(&self, sheets: &[Sheet], has_first: bool) -> Result<String, String> {
         let rows: Vec<Row> =
             TARGETS.iter().map(|target| self.row(sheets, target.name)).collect::<Result<_, _>>()?;
         let limit = self.shown_limit();
-        let figure =
-            self.reference.as_ref().map(|figure| self.largest(sheets, JUDGED, figure)).transpose()?;
-        let words = self.reference_says.clone().unwrap_or("–".to_owned());
-        let reference = figure.map_or(words, |value| with_unit(value, &self.unit));
+        let reference = self.shown_reference(sheets)?;
         let mut cells: Vec<String> = rows.iter().map(Row::shown).collect();
         let first = || self.first.map_or("–".to_owned(), |value| with_unit(value, &self.unit));
         cells.extend(has_first.then(first));

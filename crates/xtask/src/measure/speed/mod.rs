@@ -7,6 +7,7 @@ use super::row::table;
 use super::table::{Difference, Likeness, Table};
 use super::{Measured, Options, number};
 use crate::process::Run;
+use crate::stages::pages;
 use crate::toolchain::own_cargo;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -33,7 +34,7 @@ enum Amount {
 const RUNS: usize = 5;
 
 /// The pages that show the limits. Times are those of one machine.
-const PAGES: [&str; 2] = ["README.md", "benches/report/README.md"];
+const PAGES: [&str; 2] = [pages::COSTS, "benches/report/README.md"];
 const LIMITS: Likeness = Likeness { equal: 2, others: Difference::Any };
 
 const OURS: &str = "ours";

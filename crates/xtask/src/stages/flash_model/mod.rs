@@ -4,7 +4,7 @@
 mod network;
 mod refusals;
 
-use super::readme;
+use super::pages;
 use crate::elf::Elf;
 use crate::measure::firmware::{Board, CORTEX_M3, Firmware, RISC_V, program};
 use crate::report::{Outcome, Tally};
@@ -37,7 +37,7 @@ pub fn run() -> Outcome {
         "its bytes and {MOST_FLASH} B more in flash than addresses counted by hand, {MOST_RAM} B of RAM, and no symbol of this crate"
     );
     tally.check("the committed model is the generator's", check_file());
-    tally.check("the readme promises this", readme::check([promise]));
+    tally.check("the page of costs promises this", pages::check(pages::COSTS, [promise]));
     let toolchains = Toolchain::for_targets(&BOARDS.map(|board| board.triple))?;
     measure_targets(&toolchains, &mut tally);
     for (board, &toolchain) in BOARDS.iter().zip(&toolchains) {
