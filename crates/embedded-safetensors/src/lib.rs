@@ -1,5 +1,73 @@
-// Its examples are tested where the features are on that they use.
-#![cfg_attr(any(not(doctest), all(feature = "embedded-io", feature = "std")), doc = include_str!("../README.md"))]
+//! Reads and writes [safetensors] files on microcontrollers: `no_std`, no allocator. The header is validated as
+//! it streams through a small window, and tensors are read chunk by chunk into your buffers.
+//!
+//! ```
+//! use embedded_safetensors::{Model, ReadAt, ReadError, query::Query};
+//!
+//! /// Computes one layer of a network in any storage: a card, NOR flash, a file, a slice.
+//! fn layer<S: ReadAt>(
+//!     storage: S,
+//!     input: &[f32; 64],
+//!     output: &mut [f32; 400],
+//! ) -> Result<(), ReadError<S::Error>> {
+//!     let mut window = [0; 512]; // the header passes through it, once
+//!     let mut net = [Query::required("fc1.weight"), Query::required("fc1.bias")];
+//!     let mut model = Model::open_with(storage, &mut net, &mut window)?;
+//!     let [weight, bias] = &net;
+//!
+//!     model.reader(bias)?.values().read_exact(output)?; // any dtype, as f32
+//!     let mut row = [0.0; 64];
+//!     let mut rows = model.reader(weight)?.rows(0..400)?;
+//!     for sum in output {
+//!         rows.read_exact(&mut row)?;
+//!         *sum += row.iter().zip(input).map(|(weight, input)| weight * input).sum::<f32>();
+//!     }
+//!     Ok(())
+//! }
+//! ```
+//!
+//! [safetensors]: https://github.com/huggingface/safetensors
+//!
+//! # Which API?
+//!
+//! | your model is | use |
+//! |---|---|
+//! | in the program | [`include_model!`], and [`View`] in consts |
+//! | in memory: mapped flash, a buffer | [`View`] |
+//! | on a card, in NOR flash, anything that can be read at an offset | [`Model`] |
+//! | received once, over a UART, a radio, HTTP | [`stream::Receiver`], or [`stream::Router`] for all tensors |
+//! | looked up often, or has its header out of order | [`index::Index`] |
+//! | behind `async` storage | `asynch::Model`, with the feature `embedded-io-async` |
+//! | a file on a computer | `FileModel` and `MappedModel`, with the feature `std` |
+//! | to be written | [`write::Writer`] |
+//!
+//! # What holds everywhere
+//!
+//! - **Memory**: no heap, no recursion. The documentation of each item says how many bytes it takes; every
+//!   buffer is the caller's.
+//! - **Panics**: none, except for three that are said where they can occur: lookups in consts that fail the
+//!   build, a visitor that panics, and an `async fn` that is polled after it has completed.
+//! - **Errors**: [`ErrorKind::class`] tells a bad file, too little memory and a caller's mistake apart. Each
+//!   error has a stable code and the byte where it was found.
+//! - **Verdict**: a file is accepted or rejected as by the Rust crate `safetensors` 0.8.0, on every target, with
+//!   a closed list of exceptions in the guide.
+//!
+//! # Features
+//!
+//! None is on by default, and each only adds:
+//!
+//! | feature | adds |
+//! |---|---|
+//! | `embedded-io` | `io::Seekable`: storage that is `Read + Seek`, such as files of embedded-sdmmc; `write::Writer` to any `Write` |
+//! | `embedded-storage` | `io::NorFile`: a file in NOR flash, or in a partition of it |
+//! | `embedded-io-async` | the module `asynch`, and `embedded-io` |
+//! | `embedded-storage-async` | `asynch::NorFile`, and `embedded-io-async` |
+//! | `half` | `f16` and `bf16` as types of elements |
+//! | `serde-json-core` | metadata decoded into your own types |
+//! | `defmt` | `defmt::Format` for every type that has `Debug` |
+//! | `std` | models in files, memory maps, `std::fs::File` as storage, errors that become `io::Error` |
+
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![no_std]
 #![deny(unsafe_code)]
 
@@ -39,14 +107,20 @@ pub mod write;
 use embedded_safetensors_macros::blocking as form;
 
 pub use dtype::Dtype;
+#[doc(inline)]
 pub use error::{Error, ErrorKind};
 #[cfg(all(feature = "std", any(unix, windows)))]
+#[doc(inline)]
 pub use file::{FileModel, MappedModel};
+#[doc(inline)]
 pub use io::{ReadAt, ReadError, WriteAt, WriteError};
 pub use model::Model;
+#[doc(inline)]
 pub use reader::tensor::TensorReader;
 pub use shape::Shape;
+#[doc(inline)]
 pub use tensor::TensorInfo;
 #[doc(hidden)]
 pub use view::{Embedded as __Embedded, Link as __Link, room as __room};
+#[doc(inline)]
 pub use view::{Tensor, View};
