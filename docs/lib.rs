@@ -40,7 +40,7 @@ pages! {
 #[path = "../crates/embedded-safetensors/examples/support/card.rs"]
 pub mod card;
 #[doc(hidden)]
-#[allow(missing_docs)]
+#[allow(missing_docs, clippy::new_without_default)]
 #[path = "../crates/embedded-safetensors/examples/support/chip.rs"]
 pub mod chip;
 #[doc(hidden)]
