@@ -1,5 +1,8 @@
 //! The guide's chapters and the README: each Rust example in them is compiled as a documentation test.
 
+use std::pin::pin;
+use std::task::{Context, Poll, Waker};
+
 /// A module for each page.
 macro_rules! pages {
     ($($name:ident = $path:literal;)*) => {
@@ -28,4 +31,38 @@ pages! {
     verdict = "src/verdict.md";
     command = "src/command.md";
     internals = "src/internals.md";
+}
+
+// Simulated hardware for the examples of the chapters: that of the library's own examples.
+
+#[doc(hidden)]
+#[allow(missing_docs)]
+#[path = "../crates/embedded-safetensors/examples/support/card.rs"]
+pub mod card;
+#[doc(hidden)]
+#[allow(missing_docs, clippy::new_without_default)]
+#[path = "../crates/embedded-safetensors/examples/support/chip.rs"]
+pub mod chip;
+#[doc(hidden)]
+#[allow(missing_docs)]
+#[path = "../crates/embedded-safetensors/examples/support/flash.rs"]
+pub mod flash;
+#[doc(hidden)]
+#[allow(missing_docs)]
+#[path = "../crates/embedded-safetensors/examples/support/model.rs"]
+pub mod model;
+#[doc(hidden)]
+#[allow(missing_docs)]
+#[path = "../crates/embedded-safetensors/examples/support/uart.rs"]
+pub mod uart;
+
+/// Runs a future on this thread, without an executor.
+#[doc(hidden)]
+pub fn block_on<F: Future>(future: F) -> F::Output {
+    let mut future = pin!(future);
+    loop {
+        if let Poll::Ready(output) = future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+            return output;
+        }
+    }
 }
