@@ -9,6 +9,7 @@
 #![no_std]
 
 mod description;
+mod errors;
 mod frame;
 mod headers;
 mod memory;
@@ -19,6 +20,7 @@ mod write;
 
 pub use board::{Broken, Card, exit, request};
 pub use description::description;
+pub use errors::{Console, open_or};
 pub use frame::{Job, Step, figure, run};
 pub use headers::{find_duplicates, parse, read_entries, validate, view};
 pub use memory::{flash, heap, order, slots, text};
