@@ -6,7 +6,7 @@ use crate::util::text::equal;
 /// Declares [`Dtype`]: a line for each element type. Its name is the header's spelling.
 macro_rules! dtypes {
     ($($(#[$doc:meta])+ $name:ident,)+) => {
-        /// An element type, in the order in which the reference's writer ranks them (lowest first).
+        /// An element type, in the order of the ranks in the reference's writer (lowest first).
         ///
         /// *Memory*: one byte.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -22,7 +22,7 @@ macro_rules! dtypes {
             /// Every dtype, in rank order.
             pub const ALL: &'static [Self] = &[$(Self::$name),+];
 
-            /// The header's spelling.
+            /// Returns the header's spelling.
             pub const fn name(self) -> &'static str {
                 match self {
                     $(Self::$name => stringify!($name),)+
@@ -80,7 +80,7 @@ dtypes! {
 }
 
 impl Dtype {
-    /// Width of one element in bits: 4, 6, 8, 16, 32 or 64.
+    /// Returns the width of one element in bits: 4, 6, 8, 16, 32 or 64.
     // An arm for each width, not for each dtype: opening a header takes 4 % fewer instructions.
     pub const fn bits(self) -> u8 {
         match self {
@@ -94,7 +94,7 @@ impl Dtype {
         }
     }
 
-    /// The dtype that the header spells `name`, exactly and case-sensitively.
+    /// Returns the dtype that the header spells `name`, exactly and case-sensitively.
     pub const fn from_name(name: &[u8]) -> Option<Self> {
         let mut left: &[Self] = Self::ALL;
         while let Some((&dtype, rest)) = left.split_first() {
@@ -106,25 +106,25 @@ impl Dtype {
         None
     }
 
-    /// The dtype whose name stands at the start of `text` with a quote behind it, and what follows that.
-    /// `text` must have eight bytes.
+    /// Returns the dtype whose name, followed by a quote, is at the start of `text`, and the bytes after
+    /// that. `text` must have eight bytes.
     ///
-    /// Names with their quotes are told apart by a perfect hash of their first eight bytes: a branch for each
-    /// name would be guessed wrong where dtypes differ from tensor to tensor.
+    /// Names with their quotes are distinguished by a perfect hash of their first eight bytes: a branch for
+    /// each name would be mispredicted where dtypes differ from tensor to tensor.
     pub(crate) const fn quoted(text: &[u8]) -> Option<(Self, &[u8])> {
-        let Some((word, behind)) = text.split_first_chunk::<8>() else { return None };
+        let Some((word, after_word)) = text.split_first_chunk::<8>() else { return None };
         let (mask, len) = match word {
-            _ if WORDS => behind_quote(u64::from_le_bytes(*word)),
+            _ if WORDS => until_quote(u64::from_le_bytes(*word)),
             [_, _, b'"', ..] => (0xFF_FFFF, 3),
             [_, _, _, b'"', ..] => (0xFFFF_FFFF, 4),
             [_, _, _, _, b'"', ..] => (0xFF_FFFF_FFFF, 5),
             _ => (u64::MAX, 8),
         };
         let name = u64::from_le_bytes(*word) & mask;
-        // In bounds: a slot is below SLOTS, and each dtype has a name. Calls of `get` would cost a compiler
-        // time.
+        // In bounds: a slot is below SLOTS, and each dtype has a name. Calls of `get` would slow down const
+        // evaluation.
         let dtype = DTYPES[slot(name, FACTOR)];
-        match (dtype, behind) {
+        match (dtype, after_word) {
             _ if NAMES[dtype as usize] != name => None,
             (Self::F8_E4M3FNUZ | Self::F8_E5M2FNUZ, [b'N', b'U', b'Z', b'"', rest @ ..]) => {
                 Some((dtype, rest))
@@ -138,26 +138,26 @@ impl Dtype {
     }
 }
 
-/// Which part of a word is not behind the first quote, and how many bytes that are. Without a branch.
-const fn behind_quote(word: u64) -> (u64, usize) {
+/// Returns the mask of a word's bytes up to its first quote, and how many bytes that is. Branchless.
+const fn until_quote(word: u64) -> (u64, usize) {
     const ONES: u64 = u64::MAX / 255;
     let others = word ^ (ONES * b'"' as u64);
-    // The lowest bit is right: borrows go upwards. Without a quote the whole word counts.
+    // The lowest bit is right: borrows go upwards. Without a quote the entire word counts.
     let found = (others.wrapping_sub(ONES) & !others & (ONES * 0x80)) | (1 << 63);
     let len = (found.trailing_zeros() >> 3) + 1;
     (u64::MAX >> (64 - 8 * len), len as usize)
 }
 
-/// So many that a factor is found soon, even with a few more dtypes.
+/// Enough slots that a factor is found soon, even with a few more dtypes.
 const SLOTS: usize = 64;
 
-/// Where the dtype of a name stands in [`DTYPES`].
+/// Returns the index of a name's dtype in [`DTYPES`].
 const fn slot(name: u64, factor: u32) -> usize {
     (low_u32(name).wrapping_add(low_u32(name >> 32)).wrapping_mul(factor) >> (32 - SLOTS.trailing_zeros()))
         as usize
 }
 
-/// No two names have the same slot with it.
+/// A factor with which no two names have the same slot.
 const FACTOR: u32 = {
     let mut factor: u32 = 1;
     while !is_perfect(factor) {
@@ -179,7 +179,7 @@ const fn is_perfect(factor: u32) -> bool {
     true
 }
 
-/// The first eight bytes of a name with a quote behind it, the first of them in the lowest byte.
+/// Returns the first eight bytes of a name followed by a quote, the first of them in the lowest byte.
 const fn packed(dtype: Dtype) -> u64 {
     let (mut word, mut left) = (b'"' as u64, dtype.name().as_bytes());
     while let [rest @ .., letter] = left {
@@ -199,7 +199,7 @@ static NAMES: [u64; Dtype::ALL.len()] = {
     names
 };
 
-/// The dtypes, each in the slot of its name; any other elsewhere.
+/// The dtypes, each in the slot of its name; any dtype in the other slots.
 static DTYPES: [Dtype; SLOTS] = {
     let (mut dtypes, mut left) = ([Dtype::BOOL; SLOTS], Dtype::ALL);
     while let [dtype, rest @ ..] = left {

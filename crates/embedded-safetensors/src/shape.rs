@@ -20,7 +20,7 @@ impl Shape {
     /// The shape of a scalar: no dimensions, one element.
     pub const SCALAR: Self = Self { dims: [0; MAX_RANK], rank: 0 };
 
-    /// The shape with these dimensions.
+    /// Creates the shape with these dimensions.
     ///
     /// # Errors
     /// [`ErrorKind::Rank`] when there are more than [`MAX_RANK`].
@@ -36,7 +36,7 @@ impl Shape {
         Ok(shape)
     }
 
-    /// The shape with the first `rank` of these dimensions. The others are 0.
+    /// Creates the shape with the first `rank` of these dimensions. The others are 0.
     pub(crate) const fn of(dims: [u64; MAX_RANK], rank: u8) -> Self {
         Self { dims, rank }
     }
@@ -44,7 +44,7 @@ impl Shape {
     /// Appends a dimension.
     ///
     /// # Errors
-    /// [`ErrorKind::Rank`] when the shape is full; it stays as it was.
+    /// [`ErrorKind::Rank`] when the shape is full; it is then unchanged.
     pub const fn push(&mut self, dim: u64) -> Result<(), ErrorKind> {
         match self.dims.split_at_mut_checked(self.rank as usize) {
             Some((_, [slot, ..])) => *slot = dim,
@@ -54,10 +54,10 @@ impl Shape {
         Ok(())
     }
 
-    /// The shape of so many of these, one behind the other.
+    /// Returns the shape of `count` of these, one after the other.
     ///
     /// # Errors
-    /// [`ErrorKind::Rank`] when it has no room for another dimension.
+    /// [`ErrorKind::Rank`] when it has no space for another dimension.
     pub(crate) const fn of_many(&self, count: u64) -> Result<Self, ErrorKind> {
         let mut shape = Self::SCALAR;
         let mut pushed = shape.push(count);
@@ -72,7 +72,7 @@ impl Shape {
         }
     }
 
-    /// The dimensions, outermost first.
+    /// Returns the dimensions, outermost first.
     pub const fn dims(&self) -> &[u64] {
         match self.dims.split_at_checked(self.rank as usize) {
             Some((dims, _)) => dims,
@@ -80,17 +80,17 @@ impl Shape {
         }
     }
 
-    /// How many dimensions there are.
+    /// Returns how many dimensions there are.
     pub const fn rank(&self) -> usize {
         self.rank as usize
     }
 
-    /// For each dimension, how many elements further its next index lies: row-major, the last one 1. As elsewhere, a
+    /// Returns the stride of each dimension in elements: row-major, the last one is 1. As elsewhere, a
     /// dimension of 0 counts as 1.
     ///
     /// # Errors
-    /// [`ErrorKind::Overflow`] when one exceeds 64 bits, which only a shape without elements or one that
-    /// [`elements`](Self::elements) refuses can do.
+    /// [`ErrorKind::Overflow`] when a stride exceeds 64 bits. Only a shape without elements, or one for which
+    /// [`elements`](Self::elements) fails, has such a stride.
     pub const fn strides(&self) -> Result<Strides, ErrorKind> {
         let mut strides = *self;
         let (mut stride, mut left) = (1u64, self.dims());
@@ -109,7 +109,8 @@ impl Shape {
         Ok(Strides(strides))
     }
 
-    /// How many elements lie before the one with these indices, outermost first. Nothing where it does not exist.
+    /// Returns how many elements are before the one with these indices, outermost first; `None` if that one
+    /// does not exist.
     pub const fn index_of(&self, indices: &[u64]) -> Option<u64> {
         if indices.len() != self.rank() {
             return None;
@@ -119,14 +120,14 @@ impl Shape {
             if *at >= *dim {
                 return None;
             }
-            // Cannot wrap where the shape has no more elements than 64 bits count.
+            // Cannot wrap if the number of elements fits into 64 bits.
             index = index.wrapping_mul(*dim).wrapping_add(*at);
             (dims, left) = (inner_dims, inner);
         }
         Some(index)
     }
 
-    /// How many elements: the product of the dimensions, 1 for a scalar.
+    /// Returns the number of elements: the product of the dimensions, 1 for a scalar.
     ///
     /// # Errors
     /// [`ErrorKind::Overflow`] when the product, taken left to right, exceeds 64 bits.
@@ -135,7 +136,7 @@ impl Shape {
     }
 }
 
-/// How many elements there are with these dimensions, of any number.
+/// Returns the number of elements with these dimensions, of any number.
 ///
 /// # Errors
 /// As [`Shape::elements`].
@@ -152,14 +153,14 @@ pub(crate) const fn elements(dims: &[u64]) -> Result<u64, ErrorKind> {
     Ok(elements)
 }
 
-/// How far the elements of a [`Shape`] lie from each other, counted in elements.
+/// The strides of a [`Shape`], counted in elements.
 ///
 /// *Memory*: 72 bytes, `Copy`.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Strides(Shape);
 
 impl Strides {
-    /// One for each dimension, outermost first.
+    /// Returns one stride for each dimension, outermost first.
     pub const fn as_slice(&self) -> &[u64] {
         self.0.dims()
     }

@@ -1,4 +1,4 @@
-//! Entries with their names, in memory that the caller gives.
+//! Entries of a header with their names, in a buffer of the caller.
 
 use super::scanner::HeaderParser;
 use super::signal::{Signal, Signals};
@@ -11,34 +11,34 @@ use crate::util::bytes::get_mut;
 
 /// One tensor of the header.
 ///
-/// *Memory*: 120 bytes, `Copy`; the name borrows from the memory given to [`Entries`], or from the header.
+/// *Memory*: 120 bytes, `Copy`; the name borrows from the buffer given to [`Entries`], or from the header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Entry<'n> {
     name: &'n [u8],
-    /// Dtype, shape and range, which agree with each other.
+    /// Dtype, shape and range, which agree.
     pub info: TensorInfo,
-    /// Where in the file the name's opening quote stands.
+    /// The offset of the name's opening quote in the file.
     pub at: u64,
 }
 
 impl<'n> Entry<'n> {
-    /// The name. Costs a pass over it; [`name_bytes`](Self::name_bytes) does not.
+    /// Returns the name. This takes a pass over its bytes; [`name_bytes`](Self::name_bytes) does not.
     pub const fn name(&self) -> &'n str {
         match core::str::from_utf8(self.name) {
             Ok(name) => name,
-            // The parser has proven every name that it completes.
+            // The parser has validated every name that it completes.
             Err(_) => "",
         }
     }
 
-    /// The name in UTF-8, to compare with.
+    /// Returns the name in UTF-8, for comparisons.
     pub const fn name_bytes(&self) -> &'n [u8] {
         self.name
     }
 }
 
-/// What [`Entries::next`] found.
+/// The result of [`Entries::next`].
 ///
 /// *Memory*: 120 bytes, `Copy`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,10 +54,10 @@ pub enum Item<'n> {
 
 /// Reads the tensors of a header one by one, with their names.
 ///
-/// It checks each entry against itself, not the entries against each other: a header is proven by
-/// [`Validator`](crate::validate::Validator).
+/// It validates each entry by itself, not the entries against each other:
+/// [`Validator`](crate::validate::Validator) validates the entire header.
 ///
-/// *Memory*: at most 232 bytes, and the memory for one name that the caller gives.
+/// *Memory*: at most 232 bytes, and the caller's buffer for one name.
 pub struct Entries<'s> {
     parser: HeaderParser,
     shape: Shape,
@@ -67,7 +67,7 @@ pub struct Entries<'s> {
 }
 
 impl<'s> Entries<'s> {
-    const TOLD: Signals = Signals::of(&[
+    const SELECTED: Signals = Signals::of(&[
         Signal::Name,
         Signal::Metadata,
         Signal::Tensor,
@@ -76,18 +76,17 @@ impl<'s> Entries<'s> {
         Signal::TensorEnd,
     ]);
 
-    /// Stands before byte 0 of a file. `name` bounds the length of the names that can be read.
+    /// Creates a reader for a new file. The length of `name` limits the length of the names that can be read.
     pub const fn new(name: &'s mut [u8]) -> Self {
         Self { parser: HeaderParser::of_tensors(None), shape: Shape::SCALAR, name, name_len: 0, name_at: 0 }
     }
 
-    /// How many bytes of the file have been consumed.
+    /// Returns how many bytes of the file have been consumed.
     pub const fn position(&self) -> u64 {
         self.parser.position()
     }
 
-    /// The error that is due when the file ends where the input ended, or `Ok` when the header is
-    /// complete.
+    /// Ends the input: the file has no more bytes. Returns `Ok` if the header is complete.
     ///
     /// # Errors
     /// As [`HeaderParser::end_of_input`].
@@ -98,12 +97,12 @@ impl<'s> Entries<'s> {
         }
     }
 
-    /// Reads on to the next tensor and moves `input` past what it consumed.
+    /// Reads to the next tensor, and moves `input` past the bytes consumed.
     ///
     /// # Errors
-    /// The faults of the header; [`ErrorKind::NameLength`] when a name is longer than the memory
-    /// for it, with the length it has, and [`ErrorKind::Rank`] when a shape is too long to be held.
-    /// The same error again at every further call.
+    /// Errors of the header; [`ErrorKind::NameLength`], with the length needed, when a name does not fit into
+    /// its buffer; [`ErrorKind::Rank`] when a shape has too many dimensions for a [`Shape`]. Every further
+    /// call returns the same error.
     pub const fn next(&mut self, input: &mut &[u8]) -> Result<Item<'_>, Error> {
         match self.run(input) {
             Signal::Failed => Err(self.error()),
@@ -113,17 +112,17 @@ impl<'s> Entries<'s> {
         }
     }
 
-    /// Reads on to the end of a tensor or of the header, or to where no more can be read.
+    /// Reads to the end of a tensor, of the header or of the input, or to an error.
     const fn run(&mut self, input: &mut &[u8]) -> Signal {
         let mut run: &[u8] = &[];
         loop {
-            // A fault of the file goes before a limit of the memory.
-            let signal = self.parser.advance::<false>(input, &mut run, Self::TOLD);
+            // An error in the file takes precedence over a buffer that is too small.
+            let signal = self.parser.advance::<false>(input, &mut run, Self::SELECTED);
             match signal {
                 Signal::Name => self.keep_name(&self.parser.piece(signal, run)),
                 Signal::Tensor => {
                     self.keep_name(&self.parser.piece(signal, run));
-                    if !self.keep_place() {
+                    if !self.keep_name_offset() {
                         return self.parser.stop_here(Fault::OTHER);
                     }
                 }
@@ -152,13 +151,14 @@ impl<'s> Entries<'s> {
         self.shape.push(self.parser.dim()).is_ok()
     }
 
-    /// Keeps where the name stands, if all of it could be kept.
-    const fn keep_place(&mut self) -> bool {
+    /// Keeps the name's offset. Returns whether the entire name was kept.
+    const fn keep_name_offset(&mut self) -> bool {
         self.name_at = self.parser.token;
         self.name_len <= self.name.len()
     }
 
-    /// Counts on where the memory ends, so that the error can say how much is needed.
+    /// Keeps a piece of the name. Bytes that do not fit are counted, so that the error can report the length
+    /// needed.
     const fn keep_name(&mut self, piece: &Text<'_>) {
         let mut left = piece.as_bytes();
         while let Some((&byte, rest)) = left.split_first() {

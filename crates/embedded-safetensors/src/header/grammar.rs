@@ -12,15 +12,15 @@
 //!   byte;
 //! * [`State::Bad`] and those after it: no rule allows the byte.
 //!
-//! Their order matters: rows come first, and what is bad comes last.
+//! Their order matters: rows come first, and bad states come last.
 //!
-//! The schema is part of the grammar. Where a dtype is wanted, for instance, there is a row that takes a
-//! quote and nothing else, so a number at that place is wrong there and then.
+//! The schema is part of the grammar. Where a dtype is expected, for instance, there is a row that takes a
+//! quote and nothing else, so a number there is an error at once.
 
 use crate::error::Field;
 use crate::error::table::Fault;
 
-/// What a byte is between two tokens.
+/// The class of a byte between two tokens.
 #[derive(Clone, Copy)]
 #[repr(u8)]
 pub(super) enum Class {
@@ -68,16 +68,16 @@ impl Class {
     }
 }
 
-/// Where the scanner is, or what a byte makes it do.
+/// The scanner's state, or the action that a byte triggers.
 #[derive(Clone, Copy)]
 #[repr(u8)]
 pub(super) enum State {
-    // Between two tokens. Each is a row of the table, and white space leaves it as it is.
+    // Between two tokens. Each is a row of the table, and white space leaves it unchanged.
     /// Before the header's object.
     Header,
     FirstName,
     NextName,
-    /// Behind an entry or `__metadata__`.
+    /// After an entry or `__metadata__`.
     AfterMember,
 
     /// Before an entry.
@@ -103,10 +103,10 @@ pub(super) enum State {
     MetadataValue,
     FirstKey,
     NextKey,
-    TextOfKey,
+    MetadataText,
     AfterText,
 
-    /// Before a value that nobody asked for, or inside one.
+    /// Before or inside the value of an unknown field.
     SkippedValue,
     FirstItem,
     FirstSkippedKey,
@@ -114,9 +114,9 @@ pub(super) enum State {
     AfterItem,
     AfterSkippedMember,
 
-    /// Behind a key. What follows the colon is known by then.
-    BehindKey,
-    /// Behind the header's object.
+    /// After a key. The state after the colon is known by then.
+    AfterKey,
+    /// After the header's object.
     Tail,
 
     // In a number of an unknown field. Any byte that cannot continue the number ends it.
@@ -135,15 +135,15 @@ pub(super) enum State {
     Text,
     Escape,
     UnicodeDigits,
-    /// Behind the first half of a surrogate pair, where a backslash must follow.
+    /// After the first half of a surrogate pair, where a backslash must follow.
     LowBackslash,
-    /// Behind that backslash, where a `u` must follow.
+    /// After that backslash, where a `u` must follow.
     LowU,
     Digits,
     LiteralLetters,
-    /// In a character outside ASCII where none belongs. If it is not valid, that is the error.
-    Foreign,
-    /// In an entry that is passed by, between its strings.
+    /// In a character outside ASCII where none is allowed. If it is not valid UTF-8, that is the error.
+    NonAscii,
+    /// In an entry that is skimmed, between its strings.
     Skim,
     SkimText,
     SkimEscape,
@@ -152,7 +152,7 @@ pub(super) enum State {
     Length,
     Failed,
 
-    // What a byte begins or ends. The scanner acts and goes on elsewhere.
+    // A token or a bracket that a byte begins or ends. The scanner acts and continues in another state.
     Name,
     Field,
     Dtype,
@@ -289,7 +289,7 @@ const GRAMMAR: Table = {
     t = value(t, S::MetadataValue, S::BadMetadata, &[(OpenObject, S::FirstKey), (Letter, S::Null)]);
     t = row(t, S::FirstKey, &[(Quote, S::Key), (CloseObject, S::CloseMetadata)]);
     t = row(t, S::NextKey, &[(Quote, S::Key)]);
-    t = value(t, S::TextOfKey, S::BadText, &[(Quote, S::TextValue)]);
+    t = value(t, S::MetadataText, S::BadText, &[(Quote, S::TextValue)]);
     t = row(t, S::AfterText, &[(Comma, S::NextKey), (CloseObject, S::CloseMetadata)]);
 
     const ANY: &[(Class, State)] = &[
@@ -323,7 +323,7 @@ const GRAMMAR: Table = {
     t = number(t, S::ExponentSign, S::BadNumber, &digit(S::Power));
     t = number(t, S::Power, S::EndNumber, &digit(S::Power));
 
-    t = row(t, S::BehindKey, &[(Colon, S::Colon)]);
+    t = row(t, S::AfterKey, &[(Colon, S::Colon)]);
     t[S::Tail as usize] = [S::BadTail; COLUMNS];
     row(t, S::Tail, &[])
 };
@@ -341,13 +341,13 @@ const BYTES: [u8; 256] = {
     }
 };
 
-/// Where a byte leads to from a row.
+/// Returns the state that a byte leads to from a row.
 #[inline(always)]
 pub(super) const fn next(row: State, byte: u8) -> State {
     TABLE[row as usize][CLASSES[byte as usize] as usize & (COLUMNS - 1)]
 }
 
-/// The state before the value of a field.
+/// Returns the state before the value of a field.
 pub(super) const fn before_value(field: Field) -> State {
     match field {
         Field::Dtype => State::DtypeValue,
@@ -356,7 +356,7 @@ pub(super) const fn before_value(field: Field) -> State {
     }
 }
 
-/// Returns the error for a byte that leads to such a state.
+/// Returns the error for a byte that leads to this bad state.
 pub(super) const fn fault(bad: State, byte: u8) -> Fault {
     match bad {
         State::BadTail => Fault::Trailing(byte),

@@ -1,5 +1,5 @@
-//! The header as a stream of events or entries, for programs that look into headers themselves. To read
-//! tensors, use [`Model`](crate::Model) or [`View`](crate::View).
+//! Use this when your program reads headers itself, as a stream of events or entries. To read tensors, use
+//! [`Model`](crate::Model) or [`View`](crate::View).
 
 mod entries;
 mod grammar;
@@ -21,11 +21,11 @@ pub(crate) use signal::{Signal, Signals};
 pub use text::Text;
 pub(crate) use whole::Whole;
 
-/// What the parser saw.
+/// An event of the [`HeaderParser`].
 ///
-/// A top-level name streams as [`Name`](Self::Name) pieces, then [`Tensor`](Self::Tensor) or
-/// [`Metadata`](Self::Metadata) tells what it named. A tensor's members follow in the file's order,
-/// each exactly once, and [`TensorEnd`](Self::TensorEnd) closes it. An empty name has no pieces.
+/// A top-level name arrives as [`Name`](Self::Name) pieces. Then [`Tensor`](Self::Tensor) or
+/// [`Metadata`](Self::Metadata) says what it names. A tensor's members follow in the file's order, each
+/// exactly once, and [`TensorEnd`](Self::TensorEnd) ends it. An empty name has no pieces.
 ///
 /// *Memory*: 24 bytes, `Copy`; text borrows from the input of the same call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,7 +34,7 @@ pub(crate) use whole::Whole;
 pub enum Event<'i> {
     /// All input is consumed; call again with more.
     NeedInput,
-    /// The first 8 bytes: how long the header is.
+    /// The length of the header, from the first 8 bytes.
     Length(u64),
     /// A piece of a top-level name.
     Name(Text<'i>),
@@ -46,7 +46,7 @@ pub enum Event<'i> {
     Dtype(Dtype),
     /// The tensor's shape begins; its dimensions follow.
     Shape,
-    /// One dimension, outermost first. Any number of them may come.
+    /// One dimension, outermost first. A shape may have any number of them.
     Dim(u64),
     /// The tensor's first offset.
     Begin(u64),
@@ -54,7 +54,7 @@ pub enum Event<'i> {
     End(u64),
     /// The tensor's entry is complete: dtype, shape and both offsets have been seen.
     TensorEnd,
-    /// `__metadata__` is null, which means that there is none.
+    /// `__metadata__` is null: there is no metadata.
     MetadataNull,
     /// A piece of a key of `__metadata__`.
     Key(Text<'i>),
@@ -66,17 +66,17 @@ pub enum Event<'i> {
     ValueEnd,
     /// `__metadata__` is complete.
     MetadataEnd,
-    /// The header is complete and sound in itself; what follows in the input is data. Comes again
-    /// at every further call.
+    /// The header is complete and valid in itself; data follows in the input. Every further call returns this
+    /// event again.
     HeaderEnd,
 }
 
 impl HeaderParser {
-    /// Reads on until there is something to report, and moves `input` past what it consumed. Data
-    /// behind the header is never consumed.
+    /// Reads to the next event, and moves `input` past the bytes consumed. Data after the header is never
+    /// consumed.
     ///
     /// # Errors
-    /// The first fault of the header, and the same one again at every further call.
+    /// The first error in the header. Every further call returns the same error.
     pub const fn next<'i>(&mut self, input: &mut &'i [u8]) -> Result<Event<'i>, Error> {
         let mut run: &'i [u8] = &[];
         match self.advance::<false>(input, &mut run, Signals::ALL) {
@@ -85,7 +85,7 @@ impl HeaderParser {
         }
     }
 
-    /// The event that a signal stands for.
+    /// Returns the event of a signal.
     const fn event<'i>(&self, signal: Signal, run: &'i [u8]) -> Event<'i> {
         match signal {
             Signal::Length => Event::Length(self.number),
@@ -109,7 +109,7 @@ impl HeaderParser {
         }
     }
 
-    /// The piece of text that came with the last signal. It may be empty where that is the end of a string.
+    /// Returns the piece of text that came with the last signal. At the end of a string it may be empty.
     pub(crate) const fn piece<'i>(&self, signal: Signal, run: &'i [u8]) -> Text<'i> {
         match signal {
             Signal::Name | Signal::Key | Signal::Value if run.is_empty() => Text::escape(self.character),
@@ -117,8 +117,7 @@ impl HeaderParser {
         }
     }
 
-    /// The error that is due when the file ends where the input ended, or `Ok` when the header is
-    /// complete.
+    /// Ends the input: the file has no more bytes. Returns `Ok` if the header is complete.
     ///
     /// # Errors
     /// [`FileTooShort`](crate::ErrorKind::FileTooShort) or

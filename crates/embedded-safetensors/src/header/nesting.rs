@@ -1,12 +1,12 @@
-//! The brackets of values that nobody asked for.
+//! The open brackets in the values of unknown fields.
 
 /// The kinds of the brackets that are open inside a skipped value, one bit each.
 ///
 /// *Memory*: 16 bytes.
 pub(super) struct Nesting {
-    /// The innermost is the lowest bit, set for an object. Above the outermost stands a one.
+    /// The innermost is the lowest bit, set for an object. A one bit is above the outermost.
     near: u64,
-    /// What has wandered out of `near`.
+    /// The bits shifted out of `near`.
     far: u64,
 }
 
@@ -15,9 +15,8 @@ impl Nesting {
         Self { near: 1, far: 0 }
     }
 
-    /// Opens an object or an array; `false` when that is one too many. The reference gives up at the 128th
-    /// open bracket; two are open around every skipped value, the header's and the entry's, so this is the
-    /// 126th.
+    /// Opens an object or an array. Returns `false` at the 126th: the reference gives up at the 128th open
+    /// bracket, and two are open around every skipped value, the header's and the entry's.
     pub(super) const fn open(&mut self, is_object: bool) -> bool {
         self.far = (self.far << 1) | (self.near >> 63);
         self.near = (self.near << 1) | is_object as u64;
@@ -30,7 +29,7 @@ impl Nesting {
         self.far >>= 1;
     }
 
-    /// Whether none is open.
+    /// Whether no bracket is open.
     pub(super) const fn is_empty(&self) -> bool {
         self.near == 1 && self.far == 0
     }

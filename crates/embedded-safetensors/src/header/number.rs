@@ -2,37 +2,37 @@
 
 use crate::util::bytes::{WORDS, low_u32};
 
-/// Takes the digits at the start of `text` onto `value`, as far as the number fits into 64 bits, and gives
-/// what follows them.
+/// Appends the digits at the start of `text` to `value`, as far as the number fits into 64 bits. Returns it
+/// and the bytes after those digits.
 ///
-/// The first loop has 32 bits, in which smaller machines are faster.
+/// The first loop uses 32 bits, which is faster on 32-bit targets.
 #[inline]
 pub(super) const fn digits<const IN_CONST: bool>(value: u64, text: &[u8]) -> (u64, &[u8]) {
-    if IN_CONST || value > MOST as u64 {
+    if IN_CONST || value > MAX_BEFORE_DIGIT as u64 {
         return more_digits(value, text);
     }
-    if let (true, Some((word, behind))) = (WORDS, text.split_first_chunk()) {
+    if let (true, Some((word, after_word))) = (WORDS, text.split_first_chunk()) {
         let (digits, len) = leading_digits(u64::from_le_bytes(*word));
         let number = value * TEN_TO[len & 15] + digits;
         return match text.split_at_checked(len) {
             Some((_, rest)) if len < 8 => (number, rest),
-            _ => more_digits(number, behind),
+            _ => more_digits(number, after_word),
         };
     }
     let (mut low, mut left) = (low_u32(value), text);
     while let [digit, rest @ ..] = left {
         let digit = digit.wrapping_sub(b'0');
-        if digit > 9 || low > MOST {
+        if digit > 9 || low > MAX_BEFORE_DIGIT {
             break;
         }
         low = low * 10 + digit as u32;
         left = rest;
     }
-    if low > MOST { more_digits(low as u64, left) } else { (low as u64, left) }
+    if low > MAX_BEFORE_DIGIT { more_digits(low as u64, left) } else { (low as u64, left) }
 }
 
-/// The number that the digits at the start of a word are, the first of them in the lowest byte, and how many
-/// they are. Without a branch, for processors guess wrong where a number ends.
+/// Returns the number that the digits at the start of a word form, and how many digits there are. The first
+/// digit is the lowest byte. Branchless, because processors mispredict where a number ends.
 #[inline(always)]
 const fn leading_digits(word: u64) -> (u64, usize) {
     const ONES: u64 = u64::MAX / 255;
@@ -41,7 +41,7 @@ const fn leading_digits(word: u64) -> (u64, usize) {
     // The lowest bit is right: carries go upwards.
     let others = (digits.wrapping_add(ONES * 0x76) | digits) & (ONES * 0x80);
     let len = others.trailing_zeros() >> 3;
-    // Of none and of eight digits no bit is left, or all are.
+    // Without digits every bit is shifted out, and with eight of them none is.
     let digits = match len {
         8 => digits,
         _ => digits << 1 << (63 - 8 * len),
@@ -61,10 +61,11 @@ const TEN_TO: [u64; 16] = {
     powers
 };
 
-/// With one more digit there are no more than 32 bits.
-const MOST: u32 = (u32::MAX - 9) / 10;
+/// The largest number that fits into 32 bits with one more digit.
+const MAX_BEFORE_DIGIT: u32 = (u32::MAX - 9) / 10;
 
-/// Compares before it multiplies: a checked multiplication of 64 bits costs a 32-bit core a call.
+/// As [`digits`], with 64 bits. Compares before it multiplies: a checked 64-bit multiplication is a function
+/// call on a 32-bit core.
 #[inline(never)]
 pub(super) const fn more_digits(value: u64, text: &[u8]) -> (u64, &[u8]) {
     let (mut number, mut left) = (value, text);

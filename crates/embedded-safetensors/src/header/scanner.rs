@@ -2,15 +2,15 @@
 //!
 //! # For the next maintainer
 //!
-//! [`HeaderParser::advance`] is the machine. A [`State`] says where it is, and each byte leads to the next state:
+//! [`HeaderParser::advance`] is the machine. A [`State`] says where it is, and each byte leads to the next
+//! state:
 //!
 //! * Between tokens, and in numbers of unknown fields, it follows the table of [`grammar`](super::grammar).
 //! * At the first or last byte of a token, and at brackets of shapes and entries, the `match` acts and names
-//!   the next state. When a key ends, the state after its colon is stored in `behind`.
-//! * Inside a token it loops over text or digits; rare states go byte by byte (`take_byte`).
+//!   the next state. When a key ends, the state after its colon is stored in `after_colon`.
+//! * Inside a token it loops over text or digits; rare states are taken byte by byte (`take_byte`).
 //!
-//! With `IN_CONST` it is for const evaluation, and loops over bytes: a compiler pays for each call that a word
-//! of bytes takes.
+//! With `IN_CONST` it loops over bytes, for const evaluation, where the calls that read words are slow.
 //!
 //! It may stop after any byte; all that it remembers is in the fields of [`HeaderParser`]. Of text it keeps
 //! the last escape and, if a string is split or has escapes, its first twelve bytes: it may be
@@ -20,13 +20,13 @@
 //! parser's fields until the next call. With [`Reading::Tensors`] each tensor is validated: the product of
 //! the shape at each dimension, the size at the closing brace.
 //!
-//! Two shortcuts recognise the spelling of writers. They report no errors: whatever they do not recognise is
-//! left to the machine.
+//! Two shortcuts recognise canonical spelling. They report no errors: all that they do not recognise is left
+//! to the machine.
 //!
-//! * `take_words` reads keys and dtypes that lie whole in the input, in words of four bytes. It cannot signal
-//!   a dtype, so callers that select that signal do without it.
-//! * [`take_entry`](HeaderParser::take_entry) reads a whole entry where pointers have 64 bits. Callers try it
-//!   before `advance`.
+//! * `take_words` reads keys and dtypes that are contiguous in the input, in words of four bytes. It cannot
+//!   signal a dtype, so callers that select that signal do without it.
+//! * [`take_entry`](HeaderParser::take_entry) reads an entire entry where pointers have 64 bits. Callers try
+//!   it before `advance`.
 //!
 //! In a header that an earlier pass has validated a caller may skip an entry with `skim_entry`: only quotes,
 //! backslashes and braces are examined. The caller must know that the header is unchanged, by a fingerprint
@@ -34,12 +34,12 @@
 //!
 //! * Positions are `u32`: a header ends at byte 100,000,008 at the latest. They are computed where one is
 //!   needed, as `end - left.len()`.
-//! * A header must be UTF-8. In strings the check runs with the text. Anywhere else a byte above 0x7F is
-//!   always an error: the one of its place if it begins a valid character, otherwise [`Fault::Utf8`].
-//!   [`State::Foreign`] reads on until that is clear.
-//! * An error is a [`Fault`] of two bytes and a place. [`HeaderParser::error`] makes the [`Error`] of them,
+//! * A header must be UTF-8. In strings the text is validated as it is read. Anywhere else a byte above 0x7F
+//!   is always an error: the error of the current state if it begins a valid character, otherwise
+//!   [`Fault::Utf8`]. [`State::NonAscii`] continues until that is known.
+//! * An error is a [`Fault`] of two bytes and an offset. [`HeaderParser::error`] makes the [`Error`] of them,
 //!   with its numbers. For a tensor whose size does not match, it computes the mismatch again to find its
-//!   place.
+//!   offset.
 //!
 //! CONTRIBUTING.md says what to change for another member of entries.
 
@@ -55,13 +55,13 @@ use crate::shape::{MAX_RANK, Shape};
 use crate::tensor::info::{Extent, TensorInfo, is_of_shape, mismatch};
 use crate::util::bytes::low_u32;
 use crate::util::escapes::{Unicode, UnicodeStep, Utf8Char, unescape};
-use crate::util::text::{behind_escapes, behind_even, behind_plain, equal};
+use crate::util::text::{behind_escapes, behind_plain, equal, skip_words};
 
 /// An incremental parser of a safetensors header, resumable at every byte.
 ///
-/// Feed it the file from byte 0, in chunks of any size. It checks everything that can be said of a
-/// header without arithmetic on shapes and offsets: the length, UTF-8, JSON, and the types of all
-/// members. It keeps no text; names of any length and shapes of any rank stream through it.
+/// Feed it the file from byte 0, in chunks of any size. It validates the length, UTF-8, JSON, and the types
+/// of all members: everything that takes no arithmetic on shapes and offsets. It keeps no text, so names may
+/// have any length and shapes any rank.
 ///
 /// *Memory*: at most 128 bytes, no heap, no recursion. The input is not kept.
 ///
@@ -81,14 +81,14 @@ use crate::util::text::{behind_escapes, behind_even, behind_plain, equal};
 /// # Ok(())
 /// # }
 /// ```
-// What is touched most comes first: near the start of a structure instructions are shorter.
+// The fields used most come first: near the start of a structure instructions are shorter.
 #[repr(C)]
 pub struct HeaderParser {
     pub(super) state: State,
     /// The kind of string, number or literal that is being read.
     token_kind: State,
-    /// What follows behind the colon.
-    behind: State,
+    /// The state after the colon.
+    after_colon: State,
     /// One bit for each field that the entry has so far. While it is skimmed: how many braces are open, fewer
     /// than 127 in a validated header. Skimming starts before the first field.
     fields: u8,
@@ -98,41 +98,41 @@ pub struct HeaderParser {
     utf8: Utf8,
     /// Where the header ends; where its length ends until that is known.
     pub(super) end: u32,
-    // Most of what follows is zero at first, and begins at a multiple of 8: one routine clears it.
+    // Most of the fields below are zero at first, and begin at a multiple of 8: one routine clears them.
     pub(super) position: u32,
-    /// Where the token begins that is being read, or was signalled last.
+    /// Where the token begins that is being read, or was reported last.
     pub(super) token: u32,
     /// Where the shape begins.
     shape_at: u32,
-    /// Where the first offset stands.
+    /// Where the first offset is.
     pub(super) begin_at: u32,
-    /// The number that is being read, or was last; at first the header's length. In a literal: its remaining
-    /// letters, the next in the lowest byte.
+    /// The number that is being read, or was read last; at first the header's length. In a literal: its
+    /// remaining letters, the next in the lowest byte.
     pub(super) number: u64,
     /// The product of the shape so far.
     elements: u64,
-    /// The offsets of the entry, as far as they have come.
+    /// The offsets of the entry, as far as they have been read.
     pub(super) begin: u64,
     pub(super) range_end: u64,
     word: Word,
-    /// Where the fault is; where the file ends, until there is one.
+    /// Where the error is; where the file ends, until there is one.
     fault_at: u32,
     unicode: Unicode,
     nesting: Nesting,
     /// The last character that was spelled as an escape.
     pub(super) character: Utf8Char,
-    /// The parser's last word once the state is [`State::Failed`]; before that, an error may wait here.
+    /// The parser's error once the state is [`State::Failed`]; before that it may hold a pending error.
     fault: Fault,
 }
 
 const METADATA: &[u8] = b"__metadata__";
 
-/// What the header is read for.
+/// The purpose of reading the header.
 #[derive(Clone, Copy)]
 pub(super) enum Reading {
     /// All of its events.
     Events,
-    /// Tensors, each of which is checked against itself.
+    /// Tensors, each validated by itself.
     Tensors,
     /// The same, without [`HeaderParser::take_entry`].
     TensorsByToken,
@@ -148,25 +148,26 @@ impl Default for HeaderParser {
 }
 
 impl HeaderParser {
-    /// A parser that stands before byte 0 of a file.
+    /// Creates a parser for a new file.
     pub const fn new() -> Self {
         Self::of_file(None, Reading::Events)
     }
 
-    /// As [`new`](Self::new), and checks each tensor against itself: the product of its shape, taken left to
-    /// right, the width of its dtype, the length of its range. Where the length of the file is known, the
-    /// header must lie in it.
+    /// As [`new`](Self::new), and validates each tensor by itself: the product of its shape, taken left to
+    /// right, the width of its dtype, the length of its range. If the length of the file is known, the header
+    /// must end inside it.
     pub(crate) const fn of_tensors(file_len: Option<u64>) -> Self {
         Self::of_file(file_len, Reading::Tensors)
     }
 
-    /// The same, but no entry is taken whole. For tests: it changes nothing but the speed.
+    /// Returns the same parser, without [`take_entry`](Self::take_entry). For tests: it changes nothing but
+    /// the speed.
     pub(crate) const fn by_token(mut self) -> Self {
         self.reading = Reading::TensorsByToken;
         self
     }
 
-    /// Before byte 0 again.
+    /// Creates a parser for another pass over the file.
     pub(crate) const fn rewound(&self) -> Self {
         Self::of_file(None, self.reading)
     }
@@ -179,7 +180,7 @@ impl HeaderParser {
         Self {
             state: if file_len < LENGTH_END { State::Failed } else { State::Length },
             token_kind: State::Header,
-            behind: State::Header,
+            after_colon: State::Header,
             fields: 0,
             dtype: Dtype::BOOL,
             metadata_seen: false,
@@ -203,48 +204,47 @@ impl HeaderParser {
         }
     }
 
-    /// How many bytes of the file have been consumed.
+    /// Returns how many bytes of the file have been consumed.
     pub const fn position(&self) -> u64 {
         self.position as u64
     }
 
-    /// Where in the file the token began that the last event came from: a string's opening quote, a
-    /// number's first digit, a bracket; the end of the header for
-    /// [`HeaderEnd`](super::Event::HeaderEnd). Not meaningful before the first event, after
-    /// [`NeedInput`](super::Event::NeedInput) or after an error.
+    /// Returns where in the file the token of the last event begins: a string's opening quote, a number's
+    /// first digit, a bracket; the end of the header for [`HeaderEnd`](super::Event::HeaderEnd). Not
+    /// meaningful before the first event, after [`NeedInput`](super::Event::NeedInput) or after an error.
     pub const fn event_start(&self) -> u64 {
         self.token as u64
     }
 
-    /// How long the header is, once its first 8 bytes are consumed.
+    /// Returns the length of the header, once its first 8 bytes are consumed.
     pub const fn header_len(&self) -> Option<u64> {
         if self.position < LENGTH_END { None } else { Some((self.end - LENGTH_END) as u64) }
     }
 
-    /// Reads on to the next signal in `told`, and moves `input` past what it consumed. `run` is then the
+    /// Reads to the next signal in `selected`, and moves `input` past the bytes consumed. `run` is then the
     /// piece of text, or empty for an escape, which is in `character`. The last piece comes with the signal
-    /// that ends its string, unless `told` wants them [apart](Signals::are_apart).
+    /// that ends its string, unless `selected` [separates](Signals::have_separate_ends) them.
     ///
-    /// With `IN_CONST` for const evaluation, where a loop over bytes is many times as fast as calls for words.
+    /// `IN_CONST` is for const evaluation, where a loop over bytes is many times as fast as calls for words.
     #[inline(never)]
     pub(crate) const fn advance<'i, const IN_CONST: bool>(
         &mut self,
         input: &mut &'i [u8],
         run: &mut &'i [u8],
-        told: Signals,
+        selected: Signals,
     ) -> Signal {
         *run = &[];
         if let State::Length = self.state {
             let signal = self.read_length(input);
-            if told.has(signal) {
+            if selected.has(signal) {
                 return signal;
             }
         }
-        let header = self.of_header(input);
+        let header = self.header_part(input);
         let mut left = header;
         let end = self.position + low_u32(header.len() as u64);
         let mut state = self.state;
-        // The last byte that the table was asked for.
+        // The last byte looked up in the table.
         let mut byte = 0;
         let signal = 'machine: loop {
             if state.is_row() {
@@ -264,7 +264,7 @@ impl HeaderParser {
             }
             let signal;
             match state {
-                State::Field | State::Dtype if !told.has(Signal::Dtype) => {
+                State::Field | State::Dtype if !selected.has(Signal::Dtype) => {
                     (state, left) = self.take_words(state, left);
                     if let State::Field | State::Dtype = state {
                         self.begin_string(state, end - low_u32(left.len() as u64) - 1);
@@ -285,24 +285,24 @@ impl HeaderParser {
                 }
                 State::Text => {
                     let text = left;
-                    left = self.behind_text::<IN_CONST>(left);
+                    left = self.after_text::<IN_CONST>(left);
                     let piece = match text.split_at_checked(text.len() - left.len()) {
                         Some((piece, _)) => piece,
                         None => text,
                     };
-                    let told_as = self.piece_signal();
-                    if !piece.is_empty() && told.has(told_as) {
+                    let text_signal = self.piece_signal();
+                    if !piece.is_empty() && selected.has(text_signal) {
                         *run = piece;
                         let is_last = matches!(left, [b'"', ..]) && !self.utf8.is_open();
-                        if !is_last || told.are_apart() {
+                        if !is_last || selected.have_separate_ends() {
                             self.keep(piece);
-                            break told_as;
+                            break text_signal;
                         }
                     }
                     if IN_CONST
                         && let (State::TextValue, [b'\\', ..], false) =
                             (self.token_kind, left, self.utf8.is_open())
-                        && !told.has(Signal::Value)
+                        && !selected.has(Signal::Value)
                     {
                         let rest = behind_escapes(left);
                         if rest.len() < left.len() {
@@ -314,10 +314,10 @@ impl HeaderParser {
                         [b'"', rest @ ..] if !self.utf8.is_open() => {
                             left = rest;
                             (state, signal) = self.end_string(piece);
-                            if let (State::BehindKey, [b':', rest @ ..], false) =
-                                (state, left, told.has(signal))
+                            if let (State::AfterKey, [b':', rest @ ..], false) =
+                                (state, left, selected.has(signal))
                             {
-                                (state, left) = (self.behind, rest);
+                                (state, left) = (self.after_colon, rest);
                                 continue;
                             }
                         }
@@ -332,7 +332,7 @@ impl HeaderParser {
                             break Signal::NeedInput;
                         }
                         [special, ..] => {
-                            state = self.no_text(*special, end - low_u32(left.len() as u64));
+                            state = self.fail_in_text(*special, end - low_u32(left.len() as u64));
                             continue;
                         }
                     }
@@ -346,13 +346,13 @@ impl HeaderParser {
                     }
                     self.number = number;
                     (state, signal) = match left {
-                        // The usual next bytes. All others go through `State::Digits`.
+                        // The most frequent next bytes. All others go through `State::Digits`.
                         [b',' | b']' | b' ' | b'\n', ..] => self.end_number(),
                         _ => (State::Digits, Signal::Nothing),
                     };
                 }
                 State::Colon => {
-                    state = self.behind;
+                    state = self.after_colon;
                     continue;
                 }
                 State::OpenShape => {
@@ -382,14 +382,14 @@ impl HeaderParser {
                     match left {
                         [] => break Signal::NeedInput,
                         [byte @ (b'0'..=b'9' | b'.' | b'e' | b'E'), ..] => {
-                            state = self.no_integer(*byte, end - low_u32(left.len() as u64));
+                            state = self.fail_in_integer(*byte, end - low_u32(left.len() as u64));
                             continue;
                         }
                         _ => (state, signal) = self.end_number(),
                     }
                 }
                 State::EndNumber => {
-                    state = grammar::next(self.behind_skipped(), byte);
+                    state = grammar::next(self.after_skipped(), byte);
                     continue;
                 }
                 State::Skim | State::SkimText | State::SkimEscape => {
@@ -401,7 +401,7 @@ impl HeaderParser {
                 }
                 bad if bad.is_bad() => {
                     let at = end - low_u32(left.len() as u64) - 1;
-                    state = self.refuse(grammar::fault(bad, byte), at, byte, at);
+                    state = self.fail_at_byte(grammar::fault(bad, byte), at, byte, at);
                     continue;
                 }
                 _ => {
@@ -411,17 +411,17 @@ impl HeaderParser {
                     left = rest;
                 }
             }
-            if told.has(signal) {
+            if selected.has(signal) {
                 break signal;
             }
         };
         self.state = state;
         self.position = end - low_u32(left.len() as u64);
-        *input = behind(input, header.len() - left.len());
+        *input = skip(input, header.len() - left.len());
         if matches!(signal, Signal::NeedInput) && self.position == self.end { self.at_end() } else { signal }
     }
 
-    /// 8 bytes, little-endian; at most 100,000,000 inclusive.
+    /// Reads the 8 bytes of the header's length, little-endian; at most 100,000,000 inclusive.
     #[inline(never)]
     pub(super) const fn read_length(&mut self, input: &mut &[u8]) -> Signal {
         while let [byte, rest @ ..] = *input {
@@ -449,16 +449,16 @@ impl HeaderParser {
         self.word.clear();
     }
 
-    /// What follows the text at the start, which may end inside a character.
+    /// Returns the bytes after the text at the start. The text may end inside a character.
     #[inline(always)]
-    const fn behind_text<'i, const IN_CONST: bool>(&mut self, text: &'i [u8]) -> &'i [u8] {
+    const fn after_text<'i, const IN_CONST: bool>(&mut self, text: &'i [u8]) -> &'i [u8] {
         let plain = if self.utf8.is_open() { text } else { behind_plain::<IN_CONST>(text) };
-        if let [0x80..=0xFF, ..] = plain { self.behind_characters::<IN_CONST>(plain) } else { plain }
+        if let [0x80..=0xFF, ..] = plain { self.after_characters::<IN_CONST>(plain) } else { plain }
     }
 
-    /// As [`behind_text`](Self::behind_text), from a byte above 0x7F on.
+    /// As [`after_text`](Self::after_text), where a byte above 0x7F may be the first.
     #[inline(never)]
-    const fn behind_characters<'i, const IN_CONST: bool>(&mut self, text: &'i [u8]) -> &'i [u8] {
+    const fn after_characters<'i, const IN_CONST: bool>(&mut self, text: &'i [u8]) -> &'i [u8] {
         let mut left = text;
         while let [byte @ 0x80..=0xFF, rest @ ..] = left {
             if !self.utf8.push(*byte) {
@@ -472,7 +472,7 @@ impl HeaderParser {
     /// Fails at a byte that is not allowed in a string.
     #[cold]
     #[inline(never)]
-    const fn no_text(&mut self, byte: u8, at: u32) -> State {
+    const fn fail_in_text(&mut self, byte: u8, at: u32) -> State {
         if self.utf8.is_open() || byte >= 0x80 {
             self.fail(Fault::Utf8, at - self.utf8.seen())
         } else {
@@ -480,7 +480,7 @@ impl HeaderParser {
         }
     }
 
-    /// The signal for a piece of the string.
+    /// Returns the signal for a piece of the string.
     #[inline(always)]
     const fn piece_signal(&self) -> Signal {
         match self.token_kind {
@@ -501,7 +501,7 @@ impl HeaderParser {
         }
     }
 
-    /// The string is complete, and this was its last piece.
+    /// Ends the string, whose last piece this was.
     #[inline]
     const fn end_string(&mut self, piece: &[u8]) -> (State, Signal) {
         if !self.word.is_empty() {
@@ -512,52 +512,52 @@ impl HeaderParser {
             State::Field => (self.end_field(piece), Signal::Nothing),
             State::Dtype => self.end_dtype(piece),
             State::Key => {
-                self.behind = State::TextOfKey;
-                (State::BehindKey, Signal::KeyEnd)
+                self.after_colon = State::MetadataText;
+                (State::AfterKey, Signal::KeyEnd)
             }
             State::TextValue => (State::AfterText, Signal::ValueEnd),
             State::SkippedKey => {
-                self.behind = State::SkippedValue;
-                (State::BehindKey, Signal::Nothing)
+                self.after_colon = State::SkippedValue;
+                (State::AfterKey, Signal::Nothing)
             }
-            _ => (self.behind_skipped(), Signal::Nothing),
+            _ => (self.after_skipped(), Signal::Nothing),
         }
     }
 
-    /// All of the string, if that may be a word.
-    const fn whole<'t>(&'t self, last: &'t [u8]) -> &'t [u8] {
+    /// Returns the entire string, if it may be a word.
+    const fn entire_string<'t>(&'t self, last: &'t [u8]) -> &'t [u8] {
         if self.word.is_empty() { last } else { self.word.as_bytes() }
     }
 
     const fn end_name(&mut self, last: &[u8]) -> (State, Signal) {
-        let name = self.whole(last);
+        let name = self.entire_string(last);
         if name.len() != METADATA.len() || !equal(name, METADATA) {
             self.fields = 0;
-            self.behind = State::Entry;
-            return (State::BehindKey, Signal::Tensor);
+            self.after_colon = State::Entry;
+            return (State::AfterKey, Signal::Tensor);
         }
-        // Even `null` twice is one time too many.
+        // A duplicate is an error even if both are `null`.
         if self.metadata_seen {
             return (self.fail(Fault::MetadataTwice, self.token), Signal::Nothing);
         }
         self.metadata_seen = true;
-        self.behind = State::MetadataValue;
-        (State::BehindKey, Signal::Metadata)
+        self.after_colon = State::MetadataValue;
+        (State::AfterKey, Signal::Metadata)
     }
 
     #[inline(never)]
     const fn end_field(&mut self, last: &[u8]) -> State {
-        match field(self.whole(last)) {
-            None => self.behind = State::SkippedValue,
+        match field(self.entire_string(last)) {
+            None => self.after_colon = State::SkippedValue,
             Some((field, _)) if self.fields & field.bit() != 0 => {
                 return self.fail(Fault::Repeated(field), self.token);
             }
             Some((field, value)) => {
                 self.fields |= field.bit();
-                self.behind = value;
+                self.after_colon = value;
             }
         }
-        State::BehindKey
+        State::AfterKey
     }
 
     #[inline(never)]
@@ -575,9 +575,9 @@ impl HeaderParser {
         }
     }
 
-    /// Takes keys of an entry with their colons, and dtypes, as far as they stand whole at the start in their
-    /// usual spelling; `state` says which of them begins behind the quote that was taken last. What this does
-    /// not know it leaves to the general way.
+    /// Takes keys of an entry with their colons, and dtypes, while they are contiguous at the start and
+    /// canonical. `state` says which of them begins after the last quote that was taken. All that this does
+    /// not recognise is left to the general code.
     #[inline(never)]
     const fn take_words<'i>(&mut self, state: State, left: &'i [u8]) -> (State, &'i [u8]) {
         const DTYP: u32 = u32::from_le_bytes(*b"dtyp");
@@ -616,10 +616,10 @@ impl HeaderParser {
         }
     }
 
-    /// Fails at a number that is no integer, has a leading zero, or exceeds 64 bits.
+    /// Fails at a number that is not an integer, has a leading zero, or exceeds 64 bits.
     #[cold]
     #[inline(never)]
-    const fn no_integer(&mut self, byte: u8, at: u32) -> State {
+    const fn fail_in_integer(&mut self, byte: u8, at: u32) -> State {
         let of_shape = matches!(self.token_kind, State::Dim);
         match byte {
             b'0'..=b'9' if self.number == 0 => self.fail(Fault::Number, at),
@@ -685,7 +685,7 @@ impl HeaderParser {
             }
             State::CloseSkipped => {
                 self.nesting.close();
-                self.behind_skipped()
+                self.after_skipped()
             }
             _ => {
                 let is_object = matches!(state, State::OpenObject);
@@ -697,7 +697,7 @@ impl HeaderParser {
         }
     }
 
-    const fn behind_skipped(&self) -> State {
+    const fn after_skipped(&self) -> State {
         if self.nesting.is_empty() {
             State::AfterField
         } else if self.nesting.in_object() {
@@ -707,7 +707,7 @@ impl HeaderParser {
         }
     }
 
-    /// Takes a byte in one of the rare states: escapes, literals, and [`State::Foreign`].
+    /// Takes a byte in one of the rare states: escapes, literals, and [`State::NonAscii`].
     #[inline(never)]
     const fn take_byte(&mut self, state: State, byte: u8, at: u32) -> (State, Signal) {
         let (fault, back) = match state {
@@ -734,14 +734,14 @@ impl HeaderParser {
                 self.number = (low_u32(self.number) >> 8) as u64;
                 return match (self.number, self.token_kind) {
                     (0, State::Null) => (State::AfterMember, Signal::MetadataNull),
-                    (0, _) => (self.behind_skipped(), Signal::Nothing),
+                    (0, _) => (self.after_skipped(), Signal::Nothing),
                     _ => (State::LiteralLetters, Signal::Nothing),
                 };
             }
             State::LiteralLetters => (Fault::UnexpectedByte(byte), 0),
-            _ => return (self.foreign(byte, at), Signal::Nothing),
+            _ => return (self.take_non_ascii(byte, at), Signal::Nothing),
         };
-        (self.refuse(fault, at - back, byte, at), Signal::Nothing)
+        (self.fail_at_byte(fault, at - back, byte, at), Signal::Nothing)
     }
 
     #[inline(never)]
@@ -751,19 +751,19 @@ impl HeaderParser {
         (State::Text, self.piece_signal())
     }
 
-    /// Passes by the entry of the name that was told last. Only in a header that is proven: nothing is looked
-    /// at but quotes and braces.
+    /// Skips the entry of the name that was reported last. Only in a validated header: only quotes,
+    /// backslashes and braces are examined.
     pub(crate) const fn skim_entry(&mut self) {
-        self.behind = State::Skim;
+        self.after_colon = State::Skim;
     }
 
-    /// A word at a time where no brace and no backslash is among its bytes.
+    /// Skims the entry, a word at a time where no brace and no backslash is among its bytes.
     #[inline(never)]
     const fn skim<'i>(&mut self, state: State, left: &'i [u8]) -> (State, &'i [u8]) {
         let (mut state, mut left) = (state, left);
         loop {
             if !matches!(state, State::SkimEscape) {
-                let (rest, odd_quotes) = behind_even(left);
+                let (rest, odd_quotes) = skip_words(left);
                 left = rest;
                 if odd_quotes {
                     state = if let State::Skim = state { State::SkimText } else { State::Skim };
@@ -802,21 +802,21 @@ impl HeaderParser {
         }
     }
 
-    /// Keeps an error at a byte that may begin a character. If no valid character follows, the header is not
-    /// UTF-8, and that is the error, as the reference has it.
+    /// Keeps an error at a byte that may begin a character. If it begins no valid character, the header is
+    /// not UTF-8, and that is the error, as in the reference.
     #[cold]
     #[inline(never)]
-    const fn refuse(&mut self, fault: Fault, at: u32, byte: u8, byte_at: u32) -> State {
+    const fn fail_at_byte(&mut self, fault: Fault, at: u32, byte: u8, byte_at: u32) -> State {
         self.fail(fault, at);
-        if byte < 0x80 { State::Failed } else { self.foreign(byte, byte_at) }
+        if byte < 0x80 { State::Failed } else { self.take_non_ascii(byte, byte_at) }
     }
 
     #[inline(always)]
-    const fn foreign(&mut self, byte: u8, at: u32) -> State {
+    const fn take_non_ascii(&mut self, byte: u8, at: u32) -> State {
         if !self.utf8.push(byte) {
             return self.fail(Fault::Utf8, at - self.utf8.seen());
         }
-        if self.utf8.is_open() { State::Foreign } else { State::Failed }
+        if self.utf8.is_open() { State::NonAscii } else { State::Failed }
     }
 
     #[cold]
@@ -827,7 +827,7 @@ impl HeaderParser {
         State::Failed
     }
 
-    /// Makes this the parser's last word.
+    /// Fails with this error.
     pub(crate) const fn stop(&mut self, fault: Fault, at: u32) -> Signal {
         self.state = self.fail(fault, at);
         Signal::Failed
@@ -838,8 +838,8 @@ impl HeaderParser {
         self.stop(fault, self.token)
     }
 
-    /// What of `input` belongs to the header.
-    pub(super) const fn of_header<'i>(&self, input: &'i [u8]) -> &'i [u8] {
+    /// Returns the part of `input` that belongs to the header.
+    pub(super) const fn header_part<'i>(&self, input: &'i [u8]) -> &'i [u8] {
         match input.split_at_checked((self.end - self.position) as usize) {
             Some((header, _)) => header,
             None => input,
@@ -859,7 +859,7 @@ impl HeaderParser {
         }
     }
 
-    /// The error if the file ends here. In a later pass a header that is not complete has changed.
+    /// Ends the pass: the file has no more bytes. In a later pass an incomplete header has changed.
     pub(crate) const fn end_pass(&mut self, is_first: bool) -> Signal {
         let fault = match self.header_len() {
             _ if matches!(self.state, State::Failed) => return Signal::Failed,
@@ -871,23 +871,23 @@ impl HeaderParser {
         self.stop(fault, self.position)
     }
 
-    /// Whether all of the header has been seen and nothing was found wrong.
+    /// Whether the entire header has been read without an error.
     pub(crate) const fn is_complete(&self) -> bool {
         matches!(self.state, State::Tail) && self.position == self.end
     }
 
-    /// Whether `__metadata__` has come by.
+    /// Whether `__metadata__` has been read.
     #[cfg(feature = "std")]
     pub(crate) const fn has_metadata(&self) -> bool {
         self.metadata_seen
     }
 
-    /// What is behind [`Signal::Failed`].
+    /// Returns the fault of [`Signal::Failed`].
     pub(crate) const fn fault(&self) -> Fault {
         self.fault
     }
 
-    /// The error behind [`Signal::Failed`], as far as the parser knows it.
+    /// Returns the error of [`Signal::Failed`], as far as the parser knows it.
     pub(crate) const fn error(&self) -> Error {
         let mut at = self.fault_at;
         let kind = match self.fault.kind() {
@@ -912,35 +912,35 @@ impl HeaderParser {
         kind.at(at as u64)
     }
 
-    /// The element type of the tensor that is complete.
+    /// Returns the dtype of the complete tensor.
     pub(crate) const fn dtype(&self) -> Dtype {
         self.dtype
     }
 
-    /// The dimension that was signalled last.
+    /// Returns the dimension that was reported last.
     pub(crate) const fn dim(&self) -> u64 {
         self.number
     }
 
-    /// The place of the tensor that is complete.
+    /// Returns the extent of the complete tensor.
     pub(crate) const fn extent(&self) -> Extent {
         let Self { begin, range_end: end, begin_at, .. } = *self;
         Extent { begin, end, begin_at }
     }
 
-    /// Takes over what was found of a tensor that is complete.
-    pub(super) const fn take_place(&mut self, dtype: Dtype, place: &Extent) {
+    /// Sets the dtype and the extent of a complete tensor.
+    pub(super) const fn set_extent(&mut self, dtype: Dtype, extent: &Extent) {
         self.dtype = dtype;
-        (self.begin, self.range_end, self.begin_at) = (place.begin, place.end, place.begin_at);
+        (self.begin, self.range_end, self.begin_at) = (extent.begin, extent.end, extent.begin_at);
     }
 
-    /// The tensor that is complete, with the shape that its dimensions make.
+    /// Returns the complete tensor, with the shape that its dimensions form.
     pub(crate) const fn info(&self, shape: Shape) -> TensorInfo {
         TensorInfo::checked(self.dtype, shape, self.extent())
     }
 }
 
-/// The field of this name, and the state before its value.
+/// Returns the field with this name, and the state before its value.
 const fn field(name: &[u8]) -> Option<(Field, State)> {
     let mut left = Field::ALL;
     while let [field, rest @ ..] = left {
@@ -952,7 +952,7 @@ const fn field(name: &[u8]) -> Option<(Field, State)> {
     None
 }
 
-/// A product that fits into 64 bits. Where both factors are short, no routine is called for it.
+/// Returns the product, if it fits into 64 bits. If both factors are short, no library routine is called.
 #[inline]
 const fn product(a: u64, b: u64) -> Option<u64> {
     if (a | b) >> 32 == 0 {
@@ -961,8 +961,8 @@ const fn product(a: u64, b: u64) -> Option<u64> {
     a.checked_mul(b)
 }
 
-/// What follows the first `len` bytes.
-pub(super) const fn behind(text: &[u8], len: usize) -> &[u8] {
+/// Returns the bytes after the first `len`.
+pub(super) const fn skip(text: &[u8], len: usize) -> &[u8] {
     match text.split_at_checked(len) {
         Some((_, rest)) => rest,
         None => &[],

@@ -1,12 +1,12 @@
-//! What the scanner tells those who feed it, in one byte.
+//! The scanner's reports to its callers, in one byte.
 
 use crate::header::progress::Progress;
 
-/// What the scanner has come to. What there is to say of it besides stays in the scanner until the next call.
+/// A report of the scanner. Its values stay in the scanner's fields until the next call.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Signal {
-    /// Nothing that anybody is told.
+    /// Nothing to report.
     Nothing,
     Length,
     Name,
@@ -24,19 +24,19 @@ pub(crate) enum Signal {
     Value,
     ValueEnd,
     MetadataEnd,
-    // These are told to everybody.
+    // These are reported to every caller.
     NeedInput,
     HeaderEnd,
     Failed,
 }
 
 impl Signal {
-    /// Whether a tensor is complete, or the header, or no more can be read.
+    /// Whether a tensor or the header is complete, or no more can be read.
     pub(crate) const fn ends(self) -> bool {
         matches!(self, Self::TensorEnd | Self::HeaderEnd | Self::NeedInput | Self::Failed)
     }
 
-    /// What it means to whoever feeds a machine that takes one pass; nothing when that has failed.
+    /// Returns the progress of a pass that is not repeated; `None` if it has failed.
     pub(crate) const fn progress(self) -> Option<Progress> {
         match self {
             Self::Failed => None,
@@ -46,15 +46,15 @@ impl Signal {
     }
 }
 
-/// Which signals somebody wants to be told.
+/// The signals that a caller selects.
 #[derive(Clone, Copy)]
 pub(crate) struct Signals(u32);
 
-/// A bit that stands for no signal.
-const APART: u32 = 1 << 31;
+/// A bit that is no signal: the last piece of a string is reported before its end.
+const SEPARATE_ENDS: u32 = 1 << 31;
 
 impl Signals {
-    /// All that is an event, each by itself: every bit but one.
+    /// All signals that are events, each by itself: every bit but one.
     pub(crate) const ALL: Self = Self(!(1 << Signal::Nothing as u8));
 
     /// Selects these signals. With the pieces of a string, select its end: the last piece comes with it.
@@ -71,11 +71,11 @@ impl Signals {
         these
     }
 
-    /// Whether the last piece of a string is told before its end is. Otherwise it comes with the signal of
+    /// Whether the last piece of a string is reported before its end. Otherwise it comes with the signal of
     /// the end.
     #[inline(always)]
-    pub(crate) const fn are_apart(self) -> bool {
-        self.0 & APART != 0
+    pub(crate) const fn have_separate_ends(self) -> bool {
+        self.0 & SEPARATE_ENDS != 0
     }
 
     #[inline(always)]

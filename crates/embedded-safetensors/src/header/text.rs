@@ -1,15 +1,15 @@
-//! Strings: pieces of text, the UTF-8 check that crosses chunk borders, and the few words that the
-//! parser itself must understand.
+//! Strings: pieces of text, UTF-8 validation across chunks, and the few words that the parser itself must
+//! recognise.
 
 use crate::dtype::Dtype;
 use crate::error::Field;
 use crate::util::bytes::low_u8;
 use crate::util::escapes::Utf8Char;
 
-/// A piece of a string: a run of the input as it stands, or one decoded escape.
+/// A piece of a string: unescaped bytes of the input, or one decoded escape.
 ///
-/// Pieces may end anywhere, even inside a character; joined they are valid UTF-8 once the string
-/// is complete and no error came.
+/// Pieces may end anywhere, even inside a character. Joined, they are valid UTF-8 once the string is complete
+/// without an error.
 ///
 /// *Memory*: 16 bytes, `Copy`; a run borrows from the input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,7 +24,7 @@ enum Piece<'i> {
 }
 
 impl<'i> Text<'i> {
-    /// The piece's bytes. Those of an event are never empty.
+    /// Returns the piece's bytes. The piece of an event is never empty.
     pub const fn as_bytes(&self) -> &[u8] {
         match &self.0 {
             Piece::Run(run) => run,
@@ -41,11 +41,10 @@ impl<'i> Text<'i> {
     }
 }
 
-/// The state of the UTF-8 check between two bytes.
+/// The state of UTF-8 validation between two bytes.
 ///
-/// The second byte of a sequence has narrower bounds than the others where that is what rules out
-/// overlong forms, surrogates and code points above U+10FFFF; `low..=high` are the bounds of the
-/// byte expected next.
+/// The second byte of some sequences has narrower bounds, which rule out overlong forms, surrogates and code
+/// points above U+10FFFF. `low..=high` are the bounds of the byte expected next.
 pub(super) struct Utf8 {
     pub(super) missing: u8,
     seen: u8,
@@ -58,7 +57,7 @@ impl Utf8 {
         Self { missing: 0, seen: 0, low: 0x80, high: 0xBF }
     }
 
-    /// Takes one byte. `false` when it cannot stand here; the state is then unchanged.
+    /// Takes one byte. Returns `false`, and leaves the state unchanged, if the byte is not valid here.
     pub(super) const fn push(&mut self, byte: u8) -> bool {
         if self.missing == 0 {
             return self.lead(byte);
@@ -89,18 +88,18 @@ impl Utf8 {
         true
     }
 
-    /// Whether a sequence is open.
+    /// Whether a sequence is incomplete.
     pub(super) const fn is_open(&self) -> bool {
         self.missing > 0
     }
 
-    /// How many bytes of an open sequence have been taken.
+    /// Returns how many bytes of an incomplete sequence have been taken.
     pub(super) const fn seen(&self) -> u32 {
         self.seen as u32
     }
 }
 
-/// The decoded start of a string, as long as it may still be a word that the parser knows.
+/// The decoded start of a string, while it may still be a word that the parser recognises.
 #[derive(Clone, Copy)]
 #[repr(align(4))]
 pub(super) struct Word {
@@ -108,7 +107,7 @@ pub(super) struct Word {
     len: u8,
 }
 
-// A key that is longer would be known where it lies whole in the input, and unknown where it is split.
+// A longer key would be recognised if it is contiguous in the input, but not if it is split.
 const _: () = {
     let mut left = Field::ALL;
     while let [field, rest @ ..] = left {
@@ -118,7 +117,7 @@ const _: () = {
 };
 
 impl Word {
-    /// `__metadata__`, `data_offsets`, and `F8_E4M3FNUZ` with a quote.
+    /// The length of `__metadata__`, `data_offsets`, and `F8_E4M3FNUZ` with a quote.
     const LONGEST: usize = 12;
     const TOO_LONG: u8 = low_u8(Self::LONGEST) + 1;
 
@@ -134,27 +133,27 @@ impl Word {
         self.len == 0
     }
 
-    /// What comes is none.
+    /// Records that the string is no such word.
     pub(super) const fn rule_out(&mut self) {
         self.len = Self::TOO_LONG;
     }
 
     pub(super) const fn push(&mut self, text: &[u8]) {
         let (mut left, mut len) = (text, self.len);
-        let Some((_, mut room)) = self.bytes.split_at_mut_checked(len as usize) else { return };
+        let Some((_, mut free)) = self.bytes.split_at_mut_checked(len as usize) else { return };
         while let [byte, rest @ ..] = left {
-            let [slot, others @ ..] = room else {
+            let [slot, others @ ..] = free else {
                 len = Self::TOO_LONG;
                 break;
             };
             *slot = *byte;
             len += 1;
-            (left, room) = (rest, others);
+            (left, free) = (rest, others);
         }
         self.len = len;
     }
 
-    /// The dtype that it is, with a quote behind its name.
+    /// Returns the dtype whose name, followed by a quote, is the word.
     pub(super) const fn dtype(&self) -> Option<Dtype> {
         match Dtype::quoted(&self.bytes) {
             Some((dtype, rest)) if rest.len() + self.len as usize == Self::LONGEST => Some(dtype),
@@ -162,7 +161,7 @@ impl Word {
         }
     }
 
-    /// The whole string, or nothing known.
+    /// Returns the entire string, or nothing if it is too long for a word.
     pub(super) const fn as_bytes(&self) -> &[u8] {
         match self.bytes.split_at_checked(self.len as usize) {
             Some((word, _)) => word,

@@ -1,4 +1,4 @@
-//! How an index comes to be: one pass over the header, then the proof of what it holds.
+//! Builds an index: one pass over the header, then the validation of its tensors.
 
 use crate::error::{Error, ErrorKind, IndexPart};
 use crate::header::progress::{Machine, Progress};
@@ -12,8 +12,8 @@ use crate::util::heapsort::sort;
 use crate::validate::Summary;
 use crate::validate::order::InOrder;
 
-/// Follows one pass over a header and keeps all of its tensors. Where the memory ends it counts on, so
-/// that it can say how much is needed.
+/// A pass over a header that keeps all of its tensors. When the memory is full it continues to count, so that
+/// it can report how much is needed.
 ///
 /// *Memory*: at most 400 bytes, and what it borrows.
 pub(crate) struct IndexBuilder<'m> {
@@ -24,13 +24,13 @@ pub(crate) struct IndexBuilder<'m> {
     count: u32,
     /// How many dimensions the shapes have so far.
     dims: u32,
-    /// How many bytes the complete names have so far, without the one that is coming by.
+    /// How many bytes the complete names have so far, without the current one.
     names: u32,
     name_len: u32,
 }
 
 impl<'m> IndexBuilder<'m> {
-    /// Stands before byte 0 of a file. Where its length is known it is judged too.
+    /// Creates a builder for a new file. If the file's length is known, it is validated too.
     pub(crate) const fn new(file_len: Option<u64>, memory: IndexMemory<'m>) -> Self {
         Self {
             parser: HeaderParser::of_tensors(file_len),
@@ -44,12 +44,12 @@ impl<'m> IndexBuilder<'m> {
         }
     }
 
-    /// How much memory the tensors take that have come by.
+    /// Returns how much memory the tensors so far take.
     pub(crate) const fn size(&self) -> IndexSize {
         IndexSize { tensors: self.count as usize, dims: self.dims as usize, name_bytes: self.names as usize }
     }
 
-    /// Whether `__metadata__` has come by.
+    /// Whether `__metadata__` has been read.
     #[cfg(feature = "std")]
     pub(crate) const fn has_metadata(&self) -> bool {
         self.parser.has_metadata()
@@ -60,8 +60,8 @@ impl<'m> IndexBuilder<'m> {
         self.parser.end_of_input()
     }
 
-    /// Proves, once the pass is over, that the tensors lie end to end and that the file ends with them.
-    /// Records that are not in the order of their offsets are sorted for that.
+    /// Validates, once the pass is over, that the tensors are contiguous and that the file ends with them.
+    /// Records that are not in the order of their offsets are sorted for this.
     ///
     /// # Errors
     /// As [`Validator::push`](crate::validate::Validator::push); [`ErrorKind::Index`] when there are too few
@@ -78,7 +78,7 @@ impl<'m> IndexBuilder<'m> {
         Ok(summary)
     }
 
-    /// The index, once the pass is over.
+    /// Returns the index, once the pass is over.
     ///
     /// # Errors
     /// As [`prove`](Self::prove), then [`ErrorKind::Index`], then [`ErrorKind::NameTwice`].
@@ -87,7 +87,7 @@ impl<'m> IndexBuilder<'m> {
         self.check_capacity()?;
         let size = self.size();
         let IndexMemory { records, dims, names, key } = self.memory;
-        // The parser has proven every name that it completes.
+        // The parser has validated every name that it completes.
         let names = core::str::from_utf8(front(names, size.name_bytes)).unwrap_or("");
         Index::new(front(records, size.tensors), front(dims, size.dims), names, key, summary)
     }
@@ -116,7 +116,7 @@ impl<'m> IndexBuilder<'m> {
         Ok(())
     }
 
-    /// Keeps a tensor that was seen all at once.
+    /// Keeps a tensor of a canonical entry.
     fn keep(&mut self, entry: &Whole<'_>) {
         let (name, dims) = (entry.name, entry.shape.dims());
         let record = IndexRecord {
@@ -127,17 +127,17 @@ impl<'m> IndexBuilder<'m> {
             dims: self.dims,
             rank: low_u32(dims.len() as u64),
             first: 0,
-            name_at_or_named: entry.name_at,
+            name_at_or_by_name: entry.name_at,
             begin_at_or_next: entry.place.begin_at,
             dtype: entry.dtype,
             hash: [0; 3],
         };
         self.order.see(entry.place);
         copy(self.memory.names.get_mut(self.names as usize..).unwrap_or(&mut []), name);
-        let room = self.memory.dims.get_mut(self.dims as usize..).unwrap_or(&mut []);
-        room.iter_mut().zip(dims).for_each(|(room, dim)| *room = *dim);
-        if let Some(room) = self.record() {
-            *room = record;
+        let free = self.memory.dims.get_mut(self.dims as usize..).unwrap_or(&mut []);
+        free.iter_mut().zip(dims).for_each(|(slot, dim)| *slot = *dim);
+        if let Some(slot) = self.record() {
+            *slot = record;
         }
         (self.names, self.name_len) = (self.names + record.name_len, 0);
         self.dims += record.rank;
@@ -145,7 +145,7 @@ impl<'m> IndexBuilder<'m> {
     }
 
     fn take(&mut self, input: &mut &[u8]) -> Signal {
-        const TOLD: Signals = Signals::of(&[
+        const SELECTED: Signals = Signals::of(&[
             Signal::Name,
             Signal::Metadata,
             Signal::Tensor,
@@ -158,7 +158,7 @@ impl<'m> IndexBuilder<'m> {
             while let Some(entry) = self.parser.take_entry::<false>(input) {
                 self.keep(&entry);
             }
-            let signal = self.parser.advance::<false>(input, &mut run, TOLD);
+            let signal = self.parser.advance::<false>(input, &mut run, SELECTED);
             let piece = self.parser.piece(signal, run);
             match signal {
                 Signal::NeedInput | Signal::HeaderEnd | Signal::Failed => return signal,
@@ -178,8 +178,8 @@ impl<'m> IndexBuilder<'m> {
 
     fn keep_name(&mut self, piece: &[u8]) {
         let start = self.names as usize + self.name_len as usize;
-        let room = self.memory.names.get_mut(start..).unwrap_or(&mut []);
-        copy(room, piece);
+        let free = self.memory.names.get_mut(start..).unwrap_or(&mut []);
+        copy(free, piece);
         self.name_len += low_u32(piece.len() as u64);
     }
 
@@ -188,7 +188,7 @@ impl<'m> IndexBuilder<'m> {
         self.names += name_len;
         self.name_len = 0;
         if let Some(record) = self.record() {
-            (record.name, record.name_len, record.name_at_or_named) = (name, name_len, at);
+            (record.name, record.name_len, record.name_at_or_by_name) = (name, name_len, at);
         }
     }
 
@@ -200,8 +200,8 @@ impl<'m> IndexBuilder<'m> {
     }
 
     fn keep_dim(&mut self, dim: u64) {
-        if let Some(room) = self.memory.dims.get_mut(self.dims as usize) {
-            *room = dim;
+        if let Some(slot) = self.memory.dims.get_mut(self.dims as usize) {
+            *slot = dim;
         }
         self.dims += 1;
         if let Some(record) = self.record() {
@@ -219,7 +219,7 @@ impl<'m> IndexBuilder<'m> {
         self.count += 1;
     }
 
-    /// That of the tensor that is coming by, if there is memory for it.
+    /// Returns the record of the current tensor, if there is memory for it.
     fn record(&mut self) -> Option<&mut IndexRecord> {
         self.memory.records.get_mut(self.count as usize)
     }
@@ -243,17 +243,17 @@ impl Machine for IndexBuilder<'_> {
     }
 }
 
-/// Where a tensor lies, and where its record still says that its first offset stands.
+/// Returns the extent of a tensor. Its record must still hold where its first offset is in the header.
 fn extent(record: &IndexRecord) -> Extent {
     Extent { begin: record.begin, end: record.end, begin_at: record.begin_at_or_next }
 }
 
-/// The first `len` elements, or none if there are not so many.
+/// Returns the first `len` elements, or none if there are fewer.
 fn front<T>(slice: &mut [T], len: usize) -> &mut [T] {
     slice.get_mut(..len).unwrap_or(&mut [])
 }
 
-/// Here hashes have two bits: almost all names collide.
+/// In these tests hashes have two bits: almost all names collide.
 #[cfg(test)]
 mod tests {
     extern crate std;
@@ -280,25 +280,25 @@ mod tests {
         }
     }
 
-    /// A header with these names and where each stands. The tensors lie in the opposite order.
+    /// Returns a header with these names, and the offset of each. The tensors are in the opposite order.
     fn header_of(names: &[String]) -> (Vec<u8>, Vec<u64>) {
-        header_with(names, |place| names.len() - 1 - place)
+        header_with(names, |index| names.len() - 1 - index)
     }
 
-    /// A header with these names, whose tensors begin there, and where each name stands.
+    /// Returns a header with these names, whose tensors begin at `begin`, and the offset of each name.
     fn header_with(names: &[String], begin: impl Fn(usize) -> usize) -> (Vec<u8>, Vec<u64>) {
         let mut header = String::from("{");
-        let mut places = vec![];
+        let mut offsets = vec![];
         for (i, name) in names.iter().enumerate() {
             header += if i > 0 { "," } else { "" };
-            places.push(8 + header.len() as u64);
+            offsets.push(8 + header.len() as u64);
             let range = format!("[{},{}]", begin(i), begin(i) + 1);
             header += &format!(r#""{name}":{{"dtype":"U8","shape":[1],"data_offsets":{range}}}"#);
         }
         header += "}";
         let mut file = (header.len() as u64).to_le_bytes().to_vec();
         file.extend(header.as_bytes());
-        (file, places)
+        (file, offsets)
     }
 
     fn names() -> Vec<String> {
@@ -306,13 +306,13 @@ mod tests {
     }
 
     #[test]
-    fn names_that_share_a_hash_are_told_apart() {
+    fn names_with_equal_hash_are_distinguished() {
         let (header, _) = header_of(&names());
         let mut memory = Memory::new();
-        let mut index = memory.index(&header).expect("it is sound");
-        for (place, name) in names().iter().rev().enumerate() {
-            let found = index.find(name).expect("it is sound").map(|tensor| (tensor.name(), tensor.begin()));
-            assert_eq!(found, Some((name.as_str(), place as u64)));
+        let mut index = memory.index(&header).expect("valid header");
+        for (begin, name) in names().iter().rev().enumerate() {
+            let found = index.find(name).expect("valid header").map(|tensor| (tensor.name(), tensor.begin()));
+            assert_eq!(found, Some((name.as_str(), begin as u64)));
         }
         for absent in ["", "layer.50.weight", "layer.10.weigh", "layer.10.weights"] {
             assert_eq!(index.find(absent), Ok(None));
@@ -320,43 +320,43 @@ mod tests {
         assert!(index.by_name().map(|tensor| tensor.name()).eq(names()));
         assert!(
             names().iter().all(|name| index.find(name).is_ok_and(|found| found.is_some())),
-            "sorting by name harms no lookup"
+            "lookups still work after sorting by name"
         );
     }
 
-    /// A record has held something else where its bucket begins, and what it held may look like a link.
+    /// The field of a link holds another value while the index is built, which may look like a link.
     #[test]
-    fn links_lead_to_records_that_were_there_before() {
+    fn links_lead_to_earlier_records() {
         let names: Vec<String> = (0..100).map(|i| format!("{i}")).collect();
-        let (header, _) = header_with(&names, |place| place);
+        let (header, _) = header_with(&names, |index| index);
         let mut memory = Memory::new();
         assert_eq!(memory.index(&header).map(|index| index.len()), Ok(100));
         let links = memory.0.iter().map(|record| record.begin_at_or_next as usize);
-        assert!(links.zip(0..).all(|(link, place)| link <= place));
+        assert!(links.zip(0..).all(|(link, index)| link <= index));
     }
 
     #[test]
-    fn two_equal_names_are_found_among_many_that_share_a_hash() {
+    fn duplicate_is_found_among_hash_collisions() {
         for (first, second) in [(0, 1), (0, 39), (17, 23), (38, 39)] {
             let mut all = names();
             all[second] = all[first].clone();
-            let (header, places) = header_of(&all);
+            let (header, offsets) = header_of(&all);
             let verdict = Memory::new().index(&header).map(|index| index.len());
-            assert_eq!(verdict, Err(ErrorKind::NameTwice.at(places[second])));
+            assert_eq!(verdict, Err(ErrorKind::NameTwice.at(offsets[second])));
         }
     }
 
     #[test]
-    fn of_many_duplicates_the_first_in_the_header_is_reported() {
+    fn first_duplicate_in_header_is_reported() {
         let mut all = names();
         all.extend(names().into_iter().rev());
-        let (header, places) = header_of(&all);
+        let (header, offsets) = header_of(&all);
         let verdict = Memory::new().index(&header).map(|index| index.len());
-        assert_eq!(verdict, Err(ErrorKind::NameTwice.at(places[40])));
+        assert_eq!(verdict, Err(ErrorKind::NameTwice.at(offsets[40])));
     }
 
     #[test]
-    fn an_index_of_half_a_header_is_refused() {
+    fn incomplete_header_is_rejected() {
         let (header, _) = header_of(&names());
         let mut memory = Memory::new();
         let memory = IndexMemory::new(&mut memory.0, &mut memory.1, &mut memory.2);
@@ -369,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn the_builder_takes_no_more_memory_than_it_says() {
+    fn builder_has_documented_size() {
         assert!(size_of::<IndexBuilder<'_>>() <= 400, "{}", size_of::<IndexBuilder<'_>>());
     }
 }

@@ -1,5 +1,6 @@
-//! All tensors of a header in memory that you own: for many lookups, or where tensors have more dimensions than a
-//! [`Shape`] holds. [`Model::build_index`](crate::Model::build_index) makes one.
+//! Use this when you look up many tensors, or when tensors have more dimensions than a [`Shape`] holds. An
+//! index holds all tensors of a header in memory that you own;
+//! [`Model::build_index`](crate::Model::build_index) builds one.
 
 pub(crate) mod build;
 pub(crate) mod memory;
@@ -13,20 +14,20 @@ pub use owned::OwnedIndex;
 
 use crate::dtype::Dtype;
 use crate::error::{Error, ErrorKind};
-use crate::index::names::{find, link, sort_names};
+use crate::index::names::{find, link_names, sort_names};
 use crate::shape::Shape;
 use crate::tensor::info::{Extent, TensorInfo};
 use crate::tensor::location::{Located, Location};
 use crate::validate::Summary;
 
-/// All tensors of a header, to be looked up by name or by offset without reading anything.
+/// All tensors of a header, for lookups by name or by offset that read nothing from storage.
 ///
-/// It is proven: the tensors lie end to end, and no name occurs twice. Keys of `__metadata__` are not
-/// looked at: that those occur once is proven by [`Model::validate_names`](crate::Model::validate_names).
-/// Shapes may have any number of dimensions.
+/// It is validated: the tensors are contiguous, and no two have the same name. Keys of `__metadata__` are not
+/// examined: [`Model::validate_names`](crate::Model::validate_names) finds duplicates among them. Shapes may
+/// have any number of dimensions.
 ///
 /// *Memory*: at most 96 bytes, and what it borrows: for each tensor an [`IndexRecord`] of 48 bytes, for each
-/// dimension 8, and the names. There is no table besides.
+/// dimension 8, and the names. There is no other table.
 pub struct Index<'m> {
     /// In the order of their offsets.
     records: &'m mut [IndexRecord],
@@ -34,13 +35,13 @@ pub struct Index<'m> {
     names: &'m str,
     key: [u64; 2],
     summary: Summary,
-    /// Whether the records know the order of the names.
-    named: bool,
+    /// Whether the records hold the order of the names.
+    names_are_sorted: bool,
 }
 
 impl<'m> Index<'m> {
-    /// Of records that lie end to end, in the order of their offsets, which still know where in the header
-    /// they stand.
+    /// Creates an index of contiguous records, in the order of their offsets, that still hold their offsets
+    /// in the header.
     ///
     /// # Errors
     /// [`ErrorKind::NameTwice`].
@@ -51,13 +52,13 @@ impl<'m> Index<'m> {
         key: [u64; 2],
         summary: Summary,
     ) -> Result<Self, Error> {
-        match link(records, names.as_bytes(), key) {
+        match link_names(records, names.as_bytes(), key) {
             Some(at) => Err(ErrorKind::NameTwice.at(at.into())),
-            None => Ok(Self { records, dims, names, key, summary, named: false }),
+            None => Ok(Self { records, dims, names, key, summary, names_are_sorted: false }),
         }
     }
 
-    /// How many tensors there are.
+    /// Returns how many tensors there are.
     pub const fn len(&self) -> usize {
         self.records.len()
     }
@@ -67,51 +68,52 @@ impl<'m> Index<'m> {
         self.records.is_empty()
     }
 
-    /// How many tensors there are, where the data begins, how long it is.
+    /// Returns how many tensors there are, where the data begins and how long it is.
     pub const fn summary(&self) -> Summary {
         self.summary
     }
 
-    /// The tensor of this name, in the time that it takes to hash the name.
+    /// Returns the tensor with this name, in the time that it takes to hash the name.
     ///
     /// # Errors
-    /// None: the header has been validated. All that finds tensors by name has this signature.
+    /// None: the header has been validated. All lookups by name have this signature.
     #[inline]
     pub fn find(&self, name: &str) -> Result<Option<IndexedTensor<'m>>, Error> {
-        let place = find(self.records, self.names.as_bytes(), self.key, name.as_bytes());
-        Ok(place.and_then(|place| self.nth(place)))
+        let position = find(self.records, self.names.as_bytes(), self.key, name.as_bytes());
+        Ok(position.and_then(|position| self.nth(position)))
     }
 
-    /// The tensor at this place in the order of their offsets, counted from 0.
-    pub fn nth(&self, place: usize) -> Option<IndexedTensor<'m>> {
-        self.records.get(place).map(|record| self.tensor(record))
+    /// Returns the tensor at this index in the order of the offsets, counted from 0.
+    pub fn nth(&self, position: usize) -> Option<IndexedTensor<'m>> {
+        self.records.get(position).map(|record| self.tensor(record))
     }
 
-    /// The tensor that byte `offset` of the data belongs to; none beyond the end of the data.
+    /// Returns the tensor that byte `offset` of the data belongs to; `None` beyond the end of the data.
     pub fn at_offset(&self, offset: u64) -> Option<IndexedTensor<'m>> {
-        self.nth(self.place_of(offset))
+        self.nth(self.position_of(offset))
     }
 
-    /// The place of that tensor. As many tensors end at or before `offset`.
-    pub(crate) fn place_of(&self, offset: u64) -> usize {
+    /// Returns the index of that tensor, which is the number of tensors that end at or before `offset`.
+    pub(crate) fn position_of(&self, offset: u64) -> usize {
         self.records.partition_point(|record| record.end <= offset)
     }
 
-    /// All tensors in the order of their offsets. Empty ones come before the one that begins where they lie.
+    /// Iterates over all tensors in the order of their offsets. Empty ones come before the one that begins at
+    /// the same offset.
     pub fn by_offset(&self) -> impl ExactSizeIterator<Item = IndexedTensor<'m>> {
         self.records.iter().map(|record| self.tensor(record))
     }
 
-    /// All tensors in the order of their names, byte by byte.
+    /// Iterates over all tensors in the order of their names, byte by byte.
     ///
-    /// The first call sorts the names; the order is kept inside the records, so it takes no memory.
+    /// The first call sorts the names. The order is kept inside the records, so it takes no memory.
     pub fn by_name(&mut self) -> impl Iterator<Item = IndexedTensor<'m>> {
-        if !self.named {
+        if !self.names_are_sorted {
             sort_names(self.records, self.names.as_bytes());
-            self.named = true;
+            self.names_are_sorted = true;
         }
         let index = &*self;
-        index.records.iter().filter_map(|record| index.nth(record.name_at_or_named as usize))
+        index.records.iter().filter_map(|record| index.nth(record.name_at_or_by_name as usize))
     }
 
     fn tensor(&self, record: &IndexRecord) -> IndexedTensor<'m> {
@@ -119,7 +121,7 @@ impl<'m> Index<'m> {
     }
 }
 
-/// The tensor of a record, with the dimensions and the names of all.
+/// Returns the tensor of a record, from the dimensions and the names of all tensors.
 fn tensor_of<'m>(record: &IndexRecord, all_dims: &'m [u64], names: &'m str) -> IndexedTensor<'m> {
     let (name, dims) = (record.name as usize, record.dims as usize);
     IndexedTensor {
@@ -141,14 +143,14 @@ impl core::fmt::Debug for Index<'_> {
 impl defmt::Format for Index<'_> {
     fn format(&self, f: defmt::Formatter<'_>) {
         defmt::write!(f, "[");
-        for (place, tensor) in self.by_offset().enumerate() {
-            defmt::write!(f, "{=str}{}", if place == 0 { "" } else { ", " }, tensor);
+        for (index, tensor) in self.by_offset().enumerate() {
+            defmt::write!(f, "{=str}{}", if index == 0 { "" } else { ", " }, tensor);
         }
         defmt::write!(f, "]");
     }
 }
 
-/// One tensor of an [`Index`]. It may outlive the index, not the memory of it.
+/// One tensor of an [`Index`]. It may outlive the index, but not the memory of the index.
 ///
 /// *Memory*: 56 bytes, `Copy`; name and dimensions are borrowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -162,51 +164,51 @@ pub struct IndexedTensor<'m> {
 }
 
 impl<'m> IndexedTensor<'m> {
-    /// The name.
+    /// Returns the name.
     pub const fn name(&self) -> &'m str {
         self.name
     }
 
-    /// The element type.
+    /// Returns the element type.
     pub const fn dtype(&self) -> Dtype {
         self.dtype
     }
 
-    /// The dimensions, outermost first. There may be any number of them.
+    /// Returns the dimensions, outermost first. There may be any number of them.
     pub const fn dims(&self) -> &'m [u64] {
         self.dims
     }
 
-    /// First byte, counted from the start of the data.
+    /// Returns the first byte, counted from the start of the data.
     pub const fn begin(&self) -> u64 {
         self.begin
     }
 
-    /// First byte behind the tensor, counted from the start of the data.
+    /// Returns the first byte after the tensor, counted from the start of the data.
     pub const fn end(&self) -> u64 {
         self.end
     }
 
-    /// Length in bytes.
+    /// Returns the length in bytes.
     pub const fn byte_len(&self) -> u64 {
-        self.end.wrapping_sub(self.begin) // cannot wrap: the tensor has been checked
+        self.end.wrapping_sub(self.begin) // cannot wrap: the tensor has been validated
     }
 
-    /// How many elements it has.
+    /// Returns how many elements the tensor has.
     pub fn elements(&self) -> u64 {
-        // Cannot wrap: the tensor has been checked.
+        // Cannot wrap: the tensor has been validated.
         self.dims.iter().fold(1, |product, dim| product.wrapping_mul(*dim))
     }
 
-    /// The same in one value that borrows nothing.
+    /// Returns the same in one value that borrows nothing.
     ///
     /// # Errors
     /// [`ErrorKind::Rank`] when there are more dimensions than a [`Shape`] holds.
     pub const fn info(&self) -> Result<TensorInfo, ErrorKind> {
         match Shape::new(self.dims) {
             Ok(shape) => {
-                let place = Extent { begin: self.begin, end: self.end, begin_at: 0 };
-                Ok(TensorInfo::checked(self.dtype, shape, place))
+                let extent = Extent { begin: self.begin, end: self.end, begin_at: 0 };
+                Ok(TensorInfo::checked(self.dtype, shape, extent))
             }
             Err(kind) => Err(kind),
         }

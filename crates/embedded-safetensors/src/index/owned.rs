@@ -15,20 +15,23 @@ use std::string::String;
 use std::vec;
 use std::vec::Vec;
 
-/// The most memory to compare duplicate names in: longer ones are compared piece by piece.
-const TEXT: usize = 1 << 19;
+/// The largest buffer for comparing duplicate names: longer names are compared piece by piece.
+const MAX_TEXT: usize = 1 << 19;
 
-/// No tensor takes less of a header.
-const ENTRY: usize = 50;
+/// The fewest bytes that a tensor takes in a header.
+const MIN_ENTRY: usize = 50;
 
-/// The memory for a longer header is measured before it is taken, which takes one more pass.
-const GUESSED: usize = 1 << 24;
+/// The longest header from whose length its memory is estimated. For a longer one the memory is measured
+/// first, which takes one more pass.
+const MAX_ESTIMATED: usize = 1 << 24;
 
-/// What a key or a value of the metadata takes beside its text: its place in the map, and what an allocation costs.
-const STRING: usize = 80;
+/// The memory that a key or a value of the metadata takes besides its text: its entry in the map, and the
+/// cost of an allocation.
+const STRING_OVERHEAD: usize = 80;
 
-/// All tensors and the metadata of a header, validated, on the heap. For programs that have read a header by themselves, such as from a
-/// server; [`FileModel`](crate::FileModel) and [`MappedModel`](crate::MappedModel) have one.
+/// All tensors and the metadata of a header, validated, on the heap. For programs that read headers
+/// themselves, for example from a server; [`FileModel`](crate::FileModel) and
+/// [`MappedModel`](crate::MappedModel) contain one.
 ///
 /// ```
 /// use embedded_safetensors::index::OwnedIndex;
@@ -46,42 +49,43 @@ pub struct OwnedIndex {
     records: Vec<IndexRecord>,
     dims: Vec<u64>,
     names: String,
-    /// Chosen by chance, so that no file can be made whose names all collide.
+    /// Chosen at random, so that no file can be made whose names all collide.
     key: [u64; 2],
     summary: Summary,
     metadata: Option<BTreeMap<String, String>>,
 }
 
 impl OwnedIndex {
-    /// Validates a header, duplicate names included, and lists its tensors and metadata: `header` begins with the 8 bytes of the length and ends where
-    /// the data begins, or where the file of `file_len` bytes ends before that.
+    /// Validates a header, including duplicate names, and lists its tensors and metadata. `header` begins
+    /// with the 8 bytes of the length, and ends where the data begins, or where the file of `file_len` bytes
+    /// ends before that.
     ///
     /// # Errors
     /// As [`validate`](crate::validate::validate()).
     pub fn of(header: &[u8], file_len: u64) -> Result<Self, Error> {
         match Self::of_at_most(header, file_len, usize::MAX)? {
             Some(index) => Ok(index),
-            None => Err(ErrorKind::Changed.at(0)), // cannot be: no index takes as much
+            None => Err(ErrorKind::Changed.at(0)), // unreachable: no index takes as much
         }
     }
 
-    /// As [`of`](Self::of), unless the index would take more than about `most` bytes of memory: `None` then. A header can be made so that its index takes
-    /// several times as much memory as the header.
+    /// As [`of`](Self::of), but returns `None` if the index would take more than about `most` bytes of
+    /// memory. A header can be made whose index takes several times as much memory as the header.
     ///
     /// # Errors
     /// As [`validate`](crate::validate::validate()).
     pub fn of_at_most(header: &[u8], file_len: u64, most: usize) -> Result<Option<Self>, Error> {
-        let chance = RandomState::new();
-        let key = [chance.hash_one(0), chance.hash_one(1)];
-        let room = guess(header);
-        let mut memory = Memory::new(room);
+        let random = RandomState::new();
+        let key = [random.hash_one(0), random.hash_one(1)];
+        let capacity = estimate(header);
+        let mut memory = Memory::new(capacity);
         let mut builder = memory.build(header, file_len, key)?;
         let (size, has_metadata) = (builder.size(), builder.has_metadata());
-        let built = if fits(size, room) {
+        let built = if fits(size, capacity) {
             builder.finish().map(|index| index.summary())
         } else {
             match builder.prove() {
-                // To sort its tensors takes memory.
+                // Sorting its tensors takes memory.
                 Err(Error { kind: ErrorKind::Index { .. }, .. }) => {}
                 verdict => drop(verdict?),
             }
@@ -98,24 +102,24 @@ impl OwnedIndex {
             left => left.map(|_| Metadata::default()),
         };
         let Some(metadata) = metadata else { return Ok(None) };
-        let has_twin_names = matches!(built, Err(Error { kind: ErrorKind::NameTwice, .. }));
-        if has_twin_names || (built.is_ok() && metadata.has_twins) {
-            // Which of the names and keys comes first in the header.
-            validate_names(header, key, &mut slots(header), &mut vec![0; header.len().min(TEXT)])?;
+        let has_duplicate_names = matches!(built, Err(Error { kind: ErrorKind::NameTwice, .. }));
+        if has_duplicate_names || (built.is_ok() && metadata.has_duplicate_keys) {
+            // Finds which of the names and keys is first in the header.
+            validate_names(header, key, &mut slots(header), &mut vec![0; header.len().min(MAX_TEXT)])?;
         }
         let summary = built?;
-        let Memory { records, dims, names } = memory.cut(size);
+        let Memory { records, dims, names } = memory.shrink(size);
         // The parser has validated every name.
         let names = String::from_utf8(names).unwrap_or_default();
         Ok(Some(Self { records, dims, names, key, summary, metadata: metadata.pairs }))
     }
 
-    /// How many tensors there are, where the data begins, how long it is.
+    /// Returns how many tensors there are, where the data begins and how long it is.
     pub const fn summary(&self) -> Summary {
         self.summary
     }
 
-    /// How many tensors there are.
+    /// Returns how many tensors there are.
     pub fn len(&self) -> usize {
         self.records.len()
     }
@@ -125,7 +129,7 @@ impl OwnedIndex {
         self.records.is_empty()
     }
 
-    /// The tensor of this name, in the time that it takes to hash the name.
+    /// Returns the tensor with this name, in the time that it takes to hash the name.
     ///
     /// # Errors
     /// None: the header has been validated.
@@ -134,29 +138,30 @@ impl OwnedIndex {
         Ok(self.find_with_place(name).map(|(tensor, _)| tensor))
     }
 
-    /// The tensor of this name, and where in the header the name is.
+    /// Returns the tensor with this name, and where in the header the name is.
     #[inline]
     pub(crate) fn find_with_place(&self, name: &str) -> Option<(IndexedTensor<'_>, u64)> {
-        let place = find(&self.records, self.names.as_bytes(), self.key, name.as_bytes())?;
-        let record = self.records.get(place)?;
-        Some((self.tensor(record), record.name_at_or_named.into()))
+        let position = find(&self.records, self.names.as_bytes(), self.key, name.as_bytes())?;
+        let record = self.records.get(position)?;
+        Some((self.tensor(record), record.name_at_or_by_name.into()))
     }
 
-    /// All tensors in the order of their offsets. Empty ones come before the one that begins where they lie.
+    /// Iterates over all tensors in the order of their offsets. Empty ones come before the one that begins at
+    /// the same offset.
     pub fn tensors(&self) -> impl ExactSizeIterator<Item = IndexedTensor<'_>> + DoubleEndedIterator {
         self.records.iter().map(|record| self.tensor(record))
     }
 
-    /// All tensors in the order of the header. That order is found by sorting.
+    /// Iterates over all tensors in the order of the header, which is found by sorting.
     ///
     /// *Memory*: one word for each tensor, while the iterator is used.
     pub fn in_header_order(&self) -> impl ExactSizeIterator<Item = IndexedTensor<'_>> + DoubleEndedIterator {
         let mut records: Vec<&IndexRecord> = self.records.iter().collect();
-        records.sort_unstable_by_key(|record| record.name_at_or_named);
+        records.sort_unstable_by_key(|record| record.name_at_or_by_name);
         records.into_iter().map(|record| self.tensor(record))
     }
 
-    /// The keys and values of `__metadata__`, if there is any.
+    /// Returns the keys and values of `__metadata__`, if there is any.
     pub fn metadata(&self) -> Option<&BTreeMap<String, String>> {
         self.metadata.as_ref()
     }
@@ -185,7 +190,7 @@ impl Memory {
         Self { records, dims: vec![0; size.dims], names: vec![0; size.name_bytes] }
     }
 
-    /// Reads a header. What does not fit is counted.
+    /// Reads a header. Parts that do not fit are counted.
     ///
     /// # Errors
     /// Those of the header.
@@ -200,8 +205,8 @@ impl Memory {
         }
     }
 
-    /// The front of each part, without the memory behind it.
-    fn cut(mut self, size: IndexSize) -> Self {
+    /// Keeps the front of each part, and releases the memory after it.
+    fn shrink(mut self, size: IndexSize) -> Self {
         self.records.truncate(size.tensors);
         self.records.shrink_to_fit();
         self.dims.truncate(size.dims);
@@ -212,36 +217,37 @@ impl Memory {
     }
 }
 
-/// Memory that is enough for most headers of this length.
-fn guess(header: &[u8]) -> IndexSize {
-    let len = header.len().min(GUESSED);
+/// Returns memory that is enough for most headers of this length.
+fn estimate(header: &[u8]) -> IndexSize {
+    let len = header.len().min(MAX_ESTIMATED);
     IndexSize { tensors: len / 80 + 1, dims: len / 32, name_bytes: len / 2 }
 }
 
-fn fits(size: IndexSize, room: IndexSize) -> bool {
-    size.tensors <= room.tensors && size.dims <= room.dims && size.name_bytes <= room.name_bytes
+fn fits(size: IndexSize, capacity: IndexSize) -> bool {
+    size.tensors <= capacity.tensors && size.dims <= capacity.dims && size.name_bytes <= capacity.name_bytes
 }
 
 fn bytes(size: IndexSize) -> usize {
     size.tensors * size_of::<IndexRecord>() + size.dims * size_of::<u64>() + size.name_bytes
 }
 
-/// One for each tensor that such a header can have: with fewer, it is read again for every so many.
+/// Returns a slot for each tensor that such a header can have. With fewer, each pass over the header sorts
+/// only as many.
 fn slots(header: &[u8]) -> Vec<SortSlot> {
-    vec![SortSlot::EMPTY; 2 + header.len() / ENTRY]
+    vec![SortSlot::EMPTY; 2 + header.len() / MIN_ENTRY]
 }
 
 #[derive(Default)]
 struct Metadata {
     pairs: Option<BTreeMap<String, String>>,
-    /// A key is duplicate.
-    has_twins: bool,
+    /// Whether a key is duplicate.
+    has_duplicate_keys: bool,
 }
 
-/// The metadata of a header that is sound, unless they take more memory.
+/// Returns the metadata of a valid header, unless it takes more than `most` bytes of memory.
 ///
 /// # Errors
-/// None, where it is.
+/// None, if the header is valid.
 fn metadata_of(header: &[u8], most: usize) -> Result<Option<Metadata>, Error> {
     let (mut parser, mut input) = (HeaderParser::new(), header);
     let (mut metadata, mut key, mut value) = (Metadata::default(), Vec::new(), Vec::new());
@@ -252,13 +258,13 @@ fn metadata_of(header: &[u8], most: usize) -> Result<Option<Metadata>, Error> {
             Event::Key(piece) => key.extend(piece.as_bytes()),
             Event::Value(piece) => value.extend(piece.as_bytes()),
             Event::ValueEnd => {
-                let Some(rest) = left.checked_sub(2 * STRING + key.len() + value.len()) else {
+                let Some(rest) = left.checked_sub(2 * STRING_OVERHEAD + key.len() + value.len()) else {
                     return Ok(None);
                 };
                 left = rest;
                 let pairs = metadata.pairs.get_or_insert_default();
                 let earlier = pairs.insert(text(&mut key), text(&mut value));
-                metadata.has_twins |= earlier.is_some();
+                metadata.has_duplicate_keys |= earlier.is_some();
             }
             Event::MetadataNull => return Ok(Some(Metadata::default())),
             Event::MetadataEnd | Event::HeaderEnd | Event::NeedInput => return Ok(Some(metadata)),
@@ -267,7 +273,7 @@ fn metadata_of(header: &[u8], most: usize) -> Result<Option<Metadata>, Error> {
     }
 }
 
-/// The parser has validated every text that it completes; pieces may end inside a character.
+/// Takes the text. The parser has validated every text that it completes; pieces may end inside a character.
 fn text(bytes: &mut Vec<u8>) -> String {
     String::from_utf8(core::mem::take(bytes)).unwrap_or_default()
 }
@@ -279,9 +285,9 @@ mod tests {
     use std::string::String;
     use std::vec::Vec;
 
-    /// With fewer slots than tensors a header is read again and again.
+    /// With fewer slots than tensors a header is read several times.
     #[test]
-    fn there_is_a_slot_for_each_tensor() {
+    fn slots_cover_all_tensors() {
         const TENSORS: usize = 1000;
         let member = |name: String| format!(r#""{name}":{{"dtype":"U8","shape":[],"data_offsets":[0,0]}}"#);
         let names =
@@ -291,7 +297,7 @@ mod tests {
         assert!(slots(format!("{{{}}}", member(String::new())).as_bytes()).len() > 1);
     }
 
-    /// A header of these members, and how long the file is.
+    /// Returns a header with these members, and the length of the file.
     fn header(members: &[String], data: u64) -> (Vec<u8>, u64) {
         let text = format!("{{{}}}", members.join(","));
         let header = [&(text.len() as u64).to_le_bytes()[..], text.as_bytes()].concat();
@@ -299,44 +305,44 @@ mod tests {
         (header, len)
     }
 
-    /// The memory is guessed, and taken anew where it was too little.
+    /// The memory is estimated, and allocated again if it was too little.
     #[test]
-    fn any_mixture_of_names_and_dimensions_fits() {
-        let long_names = |place: u64| {
+    fn any_mix_of_names_and_dimensions_fits() {
+        let long_names = |index: u64| {
             format!(
-                r#""{}{place}":{{"dtype":"U8","shape":[],"data_offsets":[{place},{}]}}"#,
+                r#""{}{index}":{{"dtype":"U8","shape":[],"data_offsets":[{index},{}]}}"#,
                 "n".repeat(300),
-                place + 1
+                index + 1
             )
         };
-        let many_dims = |place: u64| {
+        let many_dims = |index: u64| {
             format!(
-                r#""{place}":{{"dtype":"U8","shape":[{}1],"data_offsets":[{place},{}]}}"#,
+                r#""{index}":{{"dtype":"U8","shape":[{}1],"data_offsets":[{index},{}]}}"#,
                 "1,".repeat(300),
-                place + 1
+                index + 1
             )
         };
-        let short = |place: u64| {
-            format!(r#""{place}":{{"dtype":"U8","shape":[],"data_offsets":[{place},{}]}}"#, place + 1)
+        let short = |index: u64| {
+            format!(r#""{index}":{{"dtype":"U8","shape":[],"data_offsets":[{index},{}]}}"#, index + 1)
         };
         for member in [&long_names as &dyn Fn(u64) -> String, &many_dims, &short] {
             let reversed: Vec<String> = (0..100).rev().map(member).collect();
             let (header, len) = header(&reversed, 100);
-            let index = OwnedIndex::of(&header, len).expect("it is sound");
+            let index = OwnedIndex::of(&header, len).expect("valid header");
             assert!(index.tensors().map(|tensor| tensor.begin()).eq(0..100));
             assert!(index.in_header_order().map(|tensor| tensor.begin()).eq((0..100).rev()));
         }
     }
 
     #[test]
-    fn what_takes_too_much_memory_is_not_listed() {
+    fn index_above_memory_limit_is_none() {
         let dims = [format!(r#""a":{{"dtype":"U8","shape":[{}1],"data_offsets":[0,1]}}"#, "1,".repeat(999))];
         let pairs: Vec<String> = (0..100).map(|key| format!(r#""{key}":"""#)).collect();
         let pairs = [format!(r#""__metadata__":{{{}}}"#, pairs.join(","))];
         for (members, data, bytes) in [(&dims, 1, 8049), (&pairs, 0, 16_190)] {
             let (header, len) = header(members, data);
             for (most, is_listed) in [(bytes - 1, false), (bytes, true)] {
-                let index = OwnedIndex::of_at_most(&header, len, most).expect("it is sound");
+                let index = OwnedIndex::of_at_most(&header, len, most).expect("valid header");
                 assert_eq!(index.is_some(), is_listed, "{most}");
             }
         }

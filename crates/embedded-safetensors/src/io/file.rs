@@ -1,4 +1,4 @@
-//! Files of an operating system, by positioned reads and writes.
+//! Files of an operating system, with positioned reads and writes.
 
 use super::invalidate;
 use super::write::PREFIX;
@@ -7,8 +7,8 @@ use std::fs::File;
 use std::io;
 use std::string::ToString;
 
-/// By positioned reads, so that several readers can share one file. A pipe or a device, whose length
-/// nobody knows, has [`FileLen::Unknown`].
+/// Uses positioned reads, so that several readers can share one file. A pipe or a device, whose length is not
+/// known, has [`FileLen::Unknown`].
 impl ReadAt for &File {
     type Error = io::Error;
 
@@ -50,8 +50,9 @@ fn read_at(file: &File, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
 }
 
 impl From<ReadError<io::Error>> for io::Error {
-    /// An error of the storage as it is, [`UnexpectedEof`](io::ErrorKind::UnexpectedEof), and as
-    /// [`Error`](crate::Error) turns into one.
+    /// Converts an error of the storage unchanged, an early end of the file to
+    /// [`UnexpectedEof`](io::ErrorKind::UnexpectedEof), and all others as [`Error`](crate::Error) is
+    /// converted.
     fn from(error: ReadError<io::Error>) -> Self {
         match error {
             ReadError::Source(error) => error,
@@ -61,10 +62,10 @@ impl From<ReadError<io::Error>> for io::Error {
     }
 }
 
-/// By positioned writes. What the file held is cut away; a device is written over. A file that is open for appending is refused, for
-/// the system writes at its end whatever the position.
+/// Uses positioned writes. A regular file is truncated; a device is overwritten. A file that is open for
+/// appending is rejected: the system writes at its end, whatever the position.
 ///
-/// To keep the old file until the new one is whole, write into another file and rename that.
+/// To keep the old file until the new one is complete, write to another file and rename that.
 impl WriteAt for &File {
     type Error = io::Error;
 
@@ -73,9 +74,9 @@ impl WriteAt for &File {
     }
 
     fn prepare(&mut self, data_start: u64, _file_len: u64) -> Result<(), WriteError<io::Error>> {
-        let len = emptied(self).map_err(WriteError::Sink)?;
+        let len = truncate(self).map_err(WriteError::Sink)?;
         invalidate(self, len)?;
-        refuse_appending(self, data_start).map_err(WriteError::Sink)
+        reject_appending(self, data_start).map_err(WriteError::Sink)
     }
 
     fn write_at(&mut self, offset: u64, bytes: &[u8]) -> Result<usize, io::Error> {
@@ -112,8 +113,8 @@ impl WriteAt for File {
     }
 }
 
-/// Cuts away all bytes of the file, and says how many may be left.
-fn emptied(file: &File) -> io::Result<u64> {
+/// Truncates the file, and returns how many bytes may be left.
+fn truncate(file: &File) -> io::Result<u64> {
     if !file.metadata()?.is_file() {
         return Ok(PREFIX as u64);
     }
@@ -121,8 +122,8 @@ fn emptied(file: &File) -> io::Result<u64> {
     Ok(0)
 }
 
-/// Writes the last byte of the header, which comes to lie elsewhere in a file that is open for appending.
-fn refuse_appending(mut file: &File, data_start: u64) -> io::Result<()> {
+/// Fails if the file is open for appending: the last byte of the header is then written to another position.
+fn reject_appending(mut file: &File, data_start: u64) -> io::Result<()> {
     if !file.metadata()?.is_file() {
         return Ok(());
     }
@@ -134,8 +135,8 @@ fn refuse_appending(mut file: &File, data_start: u64) -> io::Result<()> {
 }
 
 impl From<WriteError<io::Error>> for io::Error {
-    /// An error of what is written to as it is, [`WriteZero`](io::ErrorKind::WriteZero), and as [`Error`](crate::Error) and
-    /// [`SpecError`](crate::write::SpecError) turn into one.
+    /// Converts an error of the sink unchanged, a full sink to [`WriteZero`](io::ErrorKind::WriteZero), and
+    /// all others as [`Error`](crate::Error) and [`SpecError`](crate::write::SpecError) are converted.
     fn from(error: WriteError<io::Error>) -> Self {
         match error {
             WriteError::Sink(error) => error,

@@ -6,13 +6,13 @@ use embedded_storage::nor_flash::{NorFlashError, NorFlashErrorKind};
 #[cfg(not(feature = "embedded-storage"))]
 use embedded_storage_async::nor_flash::{NorFlashError, NorFlashErrorKind};
 
-/// An error of the flash, with a sentence.
+/// An error of the flash, with a message.
 ///
-/// *Memory*: what `E` takes.
+/// *Memory*: that of `E`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NorError<E>(pub E);
 
-/// What kind of error it says that it is.
+/// The kind of error that the driver reports.
 struct Kind(NorFlashErrorKind);
 
 sentences! {

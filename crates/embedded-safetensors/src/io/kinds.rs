@@ -5,8 +5,8 @@ use crate::error::Class;
 use embedded_io::{Error, ErrorKind};
 
 impl<E: Error> Error for ReadError<E> {
-    /// What the storage says of its own errors; `InvalidData` for a bad file or one that ends too early,
-    /// `OutOfMemory` for a limit, `InvalidInput` for a caller's mistake.
+    /// Returns the storage's kind for its own errors; `InvalidData` for an invalid file or one that ends too
+    /// early, `OutOfMemory` for a limit, `InvalidInput` for a caller's mistake.
     fn kind(&self) -> ErrorKind {
         match self {
             Self::Source(error) => error.kind(),
@@ -21,8 +21,8 @@ impl<E: Error> Error for ReadError<E> {
 }
 
 impl<E: Error> Error for WriteError<E> {
-    /// What the sink says of its own errors; `WriteZero` where there is no room, `OutOfMemory` for a limit, `InvalidInput` for a
-    /// caller's mistake.
+    /// Returns the sink's kind for its own errors; `WriteZero` if there is no space, `OutOfMemory` for a
+    /// limit, `InvalidInput` for a caller's mistake.
     fn kind(&self) -> ErrorKind {
         match self {
             Self::Sink(error) => error.kind(),

@@ -1,5 +1,7 @@
-//! Storage that files are read from and written to: slices, and with features `embedded_io`, NOR flash and
-//! files of `std`. Implement [`ReadAt`] and [`WriteAt`] for storage of your own.
+//! Use this when you connect storage: these are the traits that files are read from and written to.
+//!
+//! They exist already for slices and, with features, for `embedded_io`, NOR flash and files of `std`.
+//! Implement [`ReadAt`] and [`WriteAt`] for storage of your own.
 
 #[cfg(all(feature = "std", any(unix, windows)))]
 mod file;

@@ -1,4 +1,4 @@
-//! Storage that has `ReadNorFlash` and `NorFlash` of `embedded_storage`.
+//! Storage with `ReadNorFlash` and `NorFlash` of `embedded_storage`.
 
 use super::nor_flash::{NorFlash, ReadNorFlash};
 use super::{ReadAt, WriteAt, form};
@@ -8,16 +8,15 @@ use crate::io::{FileLen, WriteError};
 use crate::util::bytes::{copy, low_u32};
 use core::ops::Range;
 
-/// The largest unit of reading that is known to be met with.
+/// The largest read unit of any known flash.
 const LARGEST_UNIT: usize = 64;
 
-/// Makes a source of a file in NOR flash, or in a partition of one. Where the flash is
-/// [`NorFlash`], a file can be recorded there.
+/// A file in NOR flash, or in a partition of one. If the flash is [`NorFlash`], a file can be recorded there.
 ///
-/// Reads may begin and end anywhere: what the flash can only read in whole units is read into a few bytes on
-/// the stack first. Where a read begins at a unit, whole units go straight into your buffer.
+/// Reads may begin and end anywhere. Parts of a read unit go through a few bytes on the stack. If a read
+/// begins at a unit, whole units go straight into your buffer.
 ///
-/// *Memory*: 24 bytes and what `F` takes; during a read 64 bytes of stack.
+/// *Memory*: 24 bytes and that of `F`; during a read 64 bytes of stack.
 #[derive(Debug)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct NorFile<F> {
@@ -28,32 +27,36 @@ pub struct NorFile<F> {
 
 #[form]
 impl<F: ReadNorFlash> NorFile<F> {
-    /// A file that begins at byte 0 of the flash.
+    /// Creates a file that begins at byte 0 of the flash.
     pub fn new(flash: F) -> Self {
         Self::partition(flash, 0..u32::MAX)
     }
 
-    /// A file that begins where a partition begins, and ends in it. What lies behind the file is not
-    /// looked at. Of a partition that is not all in the flash, only what is can be read.
+    /// Creates a file that begins at the start of a partition, and ends in it. Bytes after the file are
+    /// ignored. If only a part of the partition is in the flash, only that part can be read.
     pub fn partition(flash: F, partition: Range<u32>) -> Self {
-        const { assert!(F::READ_SIZE > 0 && F::READ_SIZE <= LARGEST_UNIT, "the flash reads in too large units") }
+        const {
+            assert!(F::READ_SIZE > 0 && F::READ_SIZE <= LARGEST_UNIT, "the flash reads in too large units");
+        }
         let end = u32::try_from(flash.capacity()).unwrap_or(u32::MAX).min(partition.end);
         let partition = partition.start.min(end)..end;
         let file_len = FileLen::AtMost((partition.end - partition.start).into());
         Self { flash, partition, file_len }
     }
 
-    /// States the length of the file, where it is known: a file with bytes behind its tensors is then
-    /// refused, as it is everywhere else, and so is one whose tensors end later. A length that the partition does not have shows when its end is read.
+    /// Sets the length of the file, if it is known. A file with bytes after its tensors is then rejected, as
+    /// it is everywhere else, and so is one whose tensors end later. A length that exceeds the partition is
+    /// only detected when the end of the file is read.
     ///
-    /// Flash does not tell which of its bytes were written. If only a part of a file was, and its header is whole, it opens also with its whole length
-    /// given here: the rest is read as what was there before. The number of bytes that were really written notices that.
+    /// Flash does not record which of its bytes were written. If a file was written in part but its header is
+    /// complete, it also opens with its full length given here: the rest is read as the old contents. Giving
+    /// the number of bytes that were actually written here detects this.
     #[must_use]
     pub fn with_file_len(self, len: u64) -> Self {
         Self { file_len: FileLen::Exactly(len), ..self }
     }
 
-    /// Gives the flash back.
+    /// Returns the flash.
     pub fn into_inner(self) -> F {
         self.flash
     }
@@ -66,19 +69,20 @@ impl<F: ReadNorFlash> NorFile<F> {
         self.partition.clone()
     }
 
-    /// A file of this length has taken the place of what was there.
-    fn replaced(&mut self, file_len: u64) {
+    /// Records that a file of this length has replaced the old contents.
+    fn set_recorded_len(&mut self, file_len: u64) {
         if let FileLen::Exactly(len) = &mut self.file_len {
             *len = file_len;
         }
     }
 
-    /// The address of byte `offset` of the file, and how many of `len` bytes lie there and behind in the partition.
-    fn place(&self, offset: u64, len: usize) -> (u32, usize) {
+    /// Returns the address of byte `offset` of the file, and how many of `len` bytes from there on are in the
+    /// partition.
+    fn address_of(&self, offset: u64, len: usize) -> (u32, usize) {
         let present = u64::from(self.partition.end - self.partition.start).saturating_sub(offset);
-        let room = usize::try_from(present).unwrap_or(usize::MAX).min(len);
-        // What is present lies below the end of the partition.
-        (self.partition.start.wrapping_add(u32::try_from(offset).unwrap_or(0)), room)
+        let available = usize::try_from(present).unwrap_or(usize::MAX).min(len);
+        // Bytes that are present are below the end of the partition.
+        (self.partition.start.wrapping_add(u32::try_from(offset).unwrap_or(0)), available)
     }
 
     /// Reads whole units, straight into the buffer.
@@ -105,12 +109,12 @@ impl<F: ReadNorFlash> ReadAt for NorFile<F> {
     type Error = NorError<F::Error>;
 
     async fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> Result<usize, Self::Error> {
-        let (address, room) = self.place(offset, buffer.len());
-        let Some((buffer, _)) = buffer.split_at_mut_checked(room) else { return Ok(0) };
+        let (address, available) = self.address_of(offset, buffer.len());
+        let Some((buffer, _)) = buffer.split_at_mut_checked(available) else { return Ok(0) };
         let skip = address % low_u32(F::READ_SIZE as u64);
         let outcome = match skip {
             _ if buffer.is_empty() => Ok(0),
-            0 if room >= F::READ_SIZE => self.read_units(address, buffer).await,
+            0 if available >= F::READ_SIZE => self.read_units(address, buffer).await,
             _ => self.read_part(address - skip, skip as usize, buffer).await,
         };
         outcome.map_err(NorError)
@@ -121,7 +125,7 @@ impl<F: ReadNorFlash> ReadAt for NorFile<F> {
     }
 }
 
-/// What is erased at once.
+/// Returns the length of a sector, the unit of erasing.
 const fn sector<F: NorFlash>() -> u32 {
     const {
         assert!(F::WRITE_SIZE.is_power_of_two(), "the flash is written in units that are no power of two");
@@ -133,13 +137,13 @@ const fn sector<F: NorFlash>() -> u32 {
 
 #[form]
 impl<F: NorFlash> NorFile<F> {
-    /// Where the last sector ends that lies in the partition as a whole.
+    /// Returns the end of the last sector that is entirely in the partition.
     fn last_sector_end(&self) -> u32 {
         let end = self.partition_range().end;
         end - end % sector::<F>()
     }
 
-    /// Where the last sector of a file ends, and how many bytes there are for files.
+    /// Returns the end of the last sector of a file, if it is in the partition.
     fn sectors_end(&self, file_len: u64) -> Option<u32> {
         let len = u32::try_from(file_len).ok()?.checked_next_multiple_of(sector::<F>())?;
         let end = self.partition_range().start.checked_add(len)?;
@@ -154,9 +158,9 @@ impl<F: NorFlash> NorFile<F> {
     }
 }
 
-/// Sectors are erased when a recording begins: those that the file touches, the first one in a call of its own before all others.
-/// Nothing outside the partition is; of one that ends inside a sector, that sector is not used. A partition must begin at
-/// a sector ([`ErrorKind::Partition`]).
+/// Sectors are erased when a recording begins: those that the file touches, the first one in a call of its
+/// own before all others. Nothing outside the partition is erased. If the partition ends inside a sector,
+/// that sector is not used. A partition must begin at a sector ([`ErrorKind::Partition`]).
 #[form]
 impl<F: NorFlash> WriteAt for NorFile<F> {
     type Error = NorError<F::Error>;
@@ -179,13 +183,13 @@ impl<F: NorFlash> WriteAt for NorFile<F> {
         let second = end.min(start.saturating_add(sector));
         self.erase(start, second).await?;
         self.erase(second, end).await?;
-        self.replaced(file_len);
+        self.set_recorded_len(file_len);
         Ok(())
     }
 
     async fn write_at(&mut self, offset: u64, bytes: &[u8]) -> Result<usize, Self::Error> {
-        let (address, room) = self.place(offset, bytes.len());
-        let bytes = bytes.get(..room).unwrap_or(bytes);
+        let (address, available) = self.address_of(offset, bytes.len());
+        let bytes = bytes.get(..available).unwrap_or(bytes);
         if !bytes.is_empty() {
             self.flash().write(address, bytes).await.map_err(NorError)?;
         }

@@ -1,20 +1,20 @@
-//! What can go wrong where storage is read, and how long files are.
+//! Errors of reading storage, and lengths of files.
 
 use super::ReadAt;
 use crate::error::Error;
 use core::fmt;
 
-/// How long a file is, as far as its storage knows.
+/// The length of a file, as far as its storage knows.
 ///
 /// *Memory*: 16 bytes, `Copy`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum FileLen {
-    /// It has exactly so many bytes, and its tensors must end with it.
+    /// The file has exactly this many bytes, and its tensors must end with it.
     Exactly(u64),
-    /// It has no more than so many bytes, as in a partition: its tensors must end there or before.
+    /// The file has at most this many bytes, as in a partition: its tensors must end there or before.
     AtMost(u64),
-    /// Nobody knows. A file that is too short shows when its end is read.
+    /// The length is not known. A file that is too short is detected when its end is read.
     Unknown,
 }
 
@@ -27,39 +27,39 @@ impl FileLen {
     }
 }
 
-/// Why something could not be read: the file, the storage, or a file that ends too early.
+/// An error while reading: of the file, of the storage, or an early end of the file.
 ///
-/// *Memory*: 32 bytes and what `E` takes, `Copy` if `E` is.
+/// *Memory*: 32 bytes and that of `E`, `Copy` if `E` is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReadError<E> {
-    /// What the file, the memory or the request is at fault for: see [`ErrorKind::class`](crate::ErrorKind::class).
+    /// An error of the file, a buffer or the request: see [`ErrorKind::class`](crate::ErrorKind::class).
     Format(Error),
-    /// The storage failed. The call that reported it can be made again.
+    /// The storage failed. The call that reported it can be repeated.
     Source(E),
-    /// The storage says that the file ends here, though its header was proven before, and the header or the
-    /// tensors need more. (A file that ends while its header is proven is the file's fault, a
+    /// The storage reports the end of the file, although its header was validated before, and the header or
+    /// the tensors need more. (If a file ends while its header is validated, the file is invalid: that is a
     /// [`Format`](Self::Format) error.)
     UnexpectedEof {
-        /// The byte of the file that is not there.
+        /// The offset of the missing byte in the file.
         at: u64,
     },
 }
 
-/// How many bytes a read gave that was to give one at least and `room` at most, at byte `at` of the file.
-/// Storage that claims to have given more has broken its word; the buffer is full all the same.
+/// Returns how many bytes a read returned at byte `at` of the file: at least one, and at most `capacity`. If
+/// storage claims to have returned more, against its contract, the buffer counts as full.
 ///
 /// # Errors
-/// [`ReadError::UnexpectedEof`] where it gave none; those of the storage.
-pub(crate) fn arrived<E>(outcome: Result<usize, E>, at: u64, room: usize) -> Result<usize, ReadError<E>> {
+/// [`ReadError::UnexpectedEof`] if it returned none; those of the storage.
+pub(crate) fn arrived<E>(outcome: Result<usize, E>, at: u64, capacity: usize) -> Result<usize, ReadError<E>> {
     match outcome {
         Ok(0) => Err(ReadError::UnexpectedEof { at }),
-        Ok(len) => Ok(len.min(room)),
+        Ok(len) => Ok(len.min(capacity)),
         Err(error) => Err(ReadError::Source(error)),
     }
 }
 
-/// Fills the buffer from byte `offset` of the file on: in one read, where the storage gives all that it is
-/// asked for.
+/// Fills the buffer from byte `offset` of the file on: in one read, if the storage returns all requested
+/// bytes.
 ///
 /// # Errors
 /// Those of the storage; [`ReadError::UnexpectedEof`].
@@ -74,13 +74,13 @@ pub(crate) fn read_full<S: ReadAt>(
     }
     match source.read_at(offset, buffer) {
         Ok(len) if len >= buffer.len() => Ok(()),
-        outcome => read_on(source, offset, buffer, outcome),
+        outcome => read_rest(source, offset, buffer, outcome),
     }
 }
 
-/// Goes on where the first read gave less than it was asked for.
-#[inline(never)] // what it needs does not wait beside every first read
-fn read_on<S: ReadAt>(
+/// Continues after a first read that returned fewer bytes than requested.
+#[inline(never)] // keeps its stack out of every first read
+fn read_rest<S: ReadAt>(
     source: &mut S,
     mut offset: u64,
     mut buffer: &mut [u8],

@@ -7,8 +7,8 @@ use core::convert::Infallible;
 
 /// Storage that can be read at any position: a file on a card, a flash chip, memory.
 ///
-/// Slices, and behind features whatever is `embedded_io::{Read, Seek}`, NOR flash and `std::fs::File`
-/// have it already. Implement it for storage of your own:
+/// It exists already for slices and, with features, for `embedded_io::{Read, Seek}`, NOR flash and
+/// `std::fs::File`. Implement it for storage of your own:
 ///
 /// ```
 /// use embedded_safetensors::{ReadAt, io::FileLen};
@@ -33,35 +33,36 @@ use core::convert::Infallible;
 /// ```
 ///
 /// # Cancel safety
-/// The futures of both functions may be dropped before they are done. The storage must then behave as if the
+/// The futures of both functions may be dropped before they complete. The storage must then behave as if the
 /// call had not been made. `buffer` may hold anything.
-// Bounds on the futures would shut out drivers that are not `Send`; whoever needs them knows the type of the
-// storage, and with it whether its futures are.
+// Bounds on the futures would exclude drivers that are not `Send`. A caller that needs them knows the type of
+// the storage, and so whether its futures are `Send`.
 #[form]
 #[allow(async_fn_in_trait)]
 pub trait ReadAt {
-    /// What can go wrong with the storage itself.
+    /// An error of the storage itself.
     type Error;
 
-    /// Reads bytes from byte `offset` of the file on into the front of `buffer`, and says how many.
+    /// Reads bytes from byte `offset` of the file on into the front of `buffer`, and returns how many.
     ///
-    /// It may read fewer than there is room for, but at least one; 0 only when `buffer` is empty or no
-    /// byte of the file lies at `offset` or behind. It waits until then. The rest of `buffer` may hold
-    /// anything afterwards.
+    /// It may read fewer than fit, but at least one; 0 only when `buffer` is empty or the file has no byte at
+    /// `offset` or after it. It waits until one of these is the case. The rest of `buffer` may hold anything
+    /// afterwards.
     ///
     /// # Errors
-    /// Those of the storage. The same read may be tried again, and then behaves as if it had not been
-    /// tried before.
+    /// Those of the storage. The same read may be repeated, and then behaves as if it had not been tried
+    /// before.
     async fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> Result<usize, Self::Error>;
 
-    /// How long the file is, as far as the storage knows.
+    /// Returns the length of the file, as far as the storage knows.
     ///
     /// # Errors
     /// Those of the storage.
     async fn file_len(&mut self) -> Result<FileLen, Self::Error>;
 
-    /// The whole file, where it lies in memory that can be read at any time, as a slice does; nothing otherwise. Values
-    /// are then made straight from it, and where pointers have 64 bits headers are read where they lie. It has the bytes that [`read_at`](Self::read_at) gives.
+    /// Returns the entire file if it is in memory that can be read at any time, as a slice is; otherwise
+    /// `None`. Values are then made straight from it, and where pointers have 64 bits headers are read in
+    /// place. It has the bytes that [`read_at`](Self::read_at) returns.
     fn in_memory(&self) -> Option<&[u8]> {
         None
     }
@@ -89,7 +90,7 @@ impl<S: ReadAt + ?Sized> ReadAt for &mut S {
     }
 }
 
-/// A whole file in memory. Behind its end there is nothing, as in a file.
+/// A complete file in memory. There are no bytes after its end, as in a file.
 #[form]
 impl ReadAt for &[u8] {
     type Error = Infallible;

@@ -3,36 +3,35 @@
 use super::eio::{Error, ErrorKind, Read, Seek, SeekFrom, Write};
 use super::{ReadAt, WriteAt, form, invalidate, write_full};
 use crate::io::FileLen;
-use crate::io::write::{PREFIX, WriteError, refuse_longer};
+use crate::io::write::{PREFIX, WriteError, reject_longer};
 
-/// Makes a source of whatever has `Read` and `Seek`: a file of embedded-sdmmc
-/// or littlefs, and with the adapters of `embedded-io-adapters` one of `std`. Where it has `Write`, too, a file can be
-/// recorded there.
+/// An adapter for types with `Read` and `Seek`: a file of embedded-sdmmc or littlefs, and with the adapters
+/// of `embedded-io-adapters` one of `std`. If the type also has `Write`, a file can be recorded there.
 ///
-/// It seeks only where the next read or write does not go on from the one before. A call that was interrupted is
-/// made again. After any other error it seeks before it reads or writes, so that can be tried again.
+/// It seeks only if a read or write does not continue the one before. An interrupted call is repeated. After
+/// any other error it seeks before it reads or writes, so the operation can be repeated.
 ///
 /// # Cancel safety
-/// Its futures may be dropped, even where those of `T` may have moved `T` or read something already: after a call
-/// that did not come to its end, it seeks before it reads.
+/// Its futures may be dropped, even if those of `T` may have moved the position or read bytes already: after
+/// an incomplete call, it seeks before it reads.
 ///
-/// *Memory*: 16 bytes and what `T` takes.
+/// *Memory*: 16 bytes and that of `T`.
 #[derive(Debug)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Seekable<T> {
     inner: T,
-    /// Where `inner` stands, if that is known. It is not while a call is under way, so not after a
-    /// future was dropped either.
+    /// The position of `inner`, if it is known. It is not known during a call, so not after a future was
+    /// dropped either.
     position: Option<u64>,
 }
 
 impl<T> Seekable<T> {
-    /// Wherever `inner` stands now, byte 0 is the first of the file.
+    /// Wraps `inner`, whatever its position. Byte 0 is the first of the file.
     pub const fn new(inner: T) -> Self {
         Self { inner, position: None }
     }
 
-    /// Gives back what was wrapped, wherever it stands.
+    /// Returns the wrapped value, whatever its position.
     pub fn into_inner(self) -> T {
         self.inner
     }
@@ -81,9 +80,9 @@ fn is_interruption(error: &impl Error) -> bool {
     error.kind() == ErrorKind::Interrupted
 }
 
-/// Where a file ends is never passed over by seeking, which some cannot: [`prepare`](WriteAt::prepare) writes filler up to where the data
-/// begin. A longer file cannot be made shorter by these traits, so it is refused
-/// ([`ErrorKind::Longer`](crate::ErrorKind::Longer)): open it so that it is cut, or remove it first.
+/// It never seeks beyond the end of a file, which some types cannot: [`prepare`](WriteAt::prepare) writes
+/// filler up to the start of the data. These traits cannot shorten a longer file, so it is rejected
+/// ([`ErrorKind::Longer`](crate::ErrorKind::Longer)): truncate it when you open it, or remove it first.
 #[form]
 impl<T: Write + Seek> WriteAt for Seekable<T> {
     type Error = T::Error;
@@ -94,7 +93,7 @@ impl<T: Write + Seek> WriteAt for Seekable<T> {
 
     async fn prepare(&mut self, data_start: u64, file_len: u64) -> Result<(), WriteError<T::Error>> {
         let len = self.seek(SeekFrom::End(0)).await.map_err(WriteError::Sink)?;
-        refuse_longer(len, file_len)?;
+        reject_longer(len, file_len)?;
         invalidate(self, len).await?;
         fill(self, len.max(PREFIX as u64), data_start).await
     }
@@ -116,7 +115,7 @@ impl<T: Write + Seek> WriteAt for Seekable<T> {
     }
 
     async fn flush(&mut self) -> Result<(), T::Error> {
-        // It stays where it stands, unless that fails.
+        // The position stays the same, unless that fails.
         let position = self.position.take();
         loop {
             match self.inner.flush().await {
@@ -130,7 +129,7 @@ impl<T: Write + Seek> WriteAt for Seekable<T> {
     }
 }
 
-/// Writes filler from one byte to another.
+/// Writes filler from byte `from` up to byte `to`.
 #[form]
 async fn fill<S: WriteAt>(sink: &mut S, from: u64, to: u64) -> Result<(), WriteError<S::Error>> {
     const FILLER: [u8; 64] = [0xFF; 64];

@@ -1,30 +1,30 @@
-//! What can go wrong where a file is written.
+//! Errors of writing a file.
 
 use crate::error::spec::SpecError;
 use crate::error::{Error, ErrorKind};
 use core::fmt;
 
-/// The length of the header's length. As long as it is [`ERASED`], no reader takes the file for one.
+/// How many bytes the header's length takes. While they are [`ERASED`], no reader accepts the file.
 pub(crate) const PREFIX: usize = 8;
 
-/// What no header can be as long as.
+/// A length that no header can have.
 pub(crate) const ERASED: [u8; PREFIX] = [0xFF; PREFIX];
 
-/// Bytes behind its tensors make a file unsound.
+/// Fails if the storage holds more bytes than the file: bytes after the tensors make a file invalid.
 ///
 /// # Errors
 /// [`ErrorKind::Longer`].
-pub(crate) fn refuse_longer<E>(len: u64, file_len: u64) -> Result<(), WriteError<E>> {
+pub(crate) fn reject_longer<E>(len: u64, file_len: u64) -> Result<(), WriteError<E>> {
     match len > file_len {
         true => Err(ErrorKind::Longer { len, file_len }.at(file_len).into()),
         false => Ok(()),
     }
 }
 
-/// What a call took that was to take one byte at least and `len` at most.
+/// Returns how many bytes a write took: at least one, and at most `len`.
 ///
 /// # Errors
-/// [`WriteError::Full`] where it took none; those of the sink.
+/// [`WriteError::Full`] if it took none; those of the sink.
 #[cfg(feature = "embedded-io")]
 pub(crate) fn taken<E>(outcome: Result<usize, E>, at: u64, len: usize) -> Result<usize, WriteError<E>> {
     match outcome {
@@ -34,19 +34,20 @@ pub(crate) fn taken<E>(outcome: Result<usize, E>, at: u64, len: usize) -> Result
     }
 }
 
-/// Why something could not be written: the data that were given, the place they go to, or that it takes no more.
+/// An error while writing: of the data given, of the sink, or a sink that takes no more.
 ///
-/// *Memory*: 40 bytes, 32 where pointers have 32 bits, or somewhat more than `E` takes if that is more; `Copy` if `E` is.
+/// *Memory*: 40 bytes, 32 where pointers have 32 bits, or somewhat more than that of `E` if that is more;
+/// `Copy` if `E` is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WriteError<E> {
-    /// What the caller or the memory is at fault for: see [`ErrorKind::class`](crate::ErrorKind::class).
+    /// An error of the caller or a buffer: see [`ErrorKind::class`](crate::ErrorKind::class).
     Format(Error),
-    /// There can be no file as it was described. No writer says so, who is given a plan; it is for `?` in functions that describe
-    /// and write.
+    /// No file can be as it was described. Writers take a plan, so they never return this; it is for `?` in
+    /// functions that describe and write.
     Spec(SpecError),
-    /// What the file is written to has failed.
+    /// The sink failed.
     Sink(E),
-    /// What the file is written to takes no more bytes, and says of no error.
+    /// The sink takes no more bytes, and reports no error.
     Full {
         /// The first byte of the file that it did not take.
         at: u64,
@@ -80,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_sink_that_claims_too_much_has_taken_all() {
+    fn excess_count_of_sink_is_clamped() {
         assert_eq!(taken::<()>(Ok(9), 70, 5), Ok(5));
         assert_eq!(taken::<()>(Ok(4), 70, 5), Ok(4));
         assert_eq!(taken::<()>(Ok(0), 70, 5), Err(WriteError::Full { at: 70 }));

@@ -1,16 +1,16 @@
-//! Storage that is written at any position, for a file that is valid only when it is whole.
+//! Storage that is written at any position, for a file that is valid only when it is complete.
 
 use super::form;
 #[cfg(any(feature = "embedded-io", all(feature = "std", any(unix, windows))))]
 use crate::io::write::PREFIX;
-use crate::io::write::{ERASED, WriteError, refuse_longer};
+use crate::io::write::{ERASED, WriteError, reject_longer};
 use crate::util::bytes::copy;
 use core::convert::Infallible;
 
 /// Storage that a file can be recorded in: a partition of flash, a file on a card, memory.
 ///
-/// Slices that can be written, and behind features whatever is `embedded_io::{Write, Seek}`, NOR flash and `std::fs::File`
-/// have it already. Implement it for storage of your own:
+/// It exists already for mutable slices and, with features, for `embedded_io::{Write, Seek}`, NOR flash and
+/// `std::fs::File`. Implement it for storage of your own:
 ///
 /// ```
 /// use embedded_safetensors::{WriteAt, WriteError};
@@ -29,7 +29,7 @@ use core::convert::Infallible;
 ///     }
 ///
 ///     fn prepare(&mut self, _data_start: u64, _file_len: u64) -> Result<(), WriteError<Broken>> {
-///         // The high half first: whatever becomes of it, no header is as long.
+///         // The high half first: however little of it is written, no header is as long.
 ///         self.send(4, &[0xFF; 4]).and_then(|()| self.send(0, &[0xFF; 4])).map_err(WriteError::Sink)
 ///     }
 ///
@@ -38,51 +38,54 @@ use core::convert::Infallible;
 ///     }
 ///
 ///     fn flush(&mut self) -> Result<(), Broken> {
-///         Ok(()) // nothing waits in a buffer
+///         Ok(()) // nothing is buffered
 ///     }
 /// }
 /// ```
 ///
 /// # Cancel safety
-/// The futures may be dropped before they are done. Any of the bytes that were to be written may be written then, or none.
+/// The futures may be dropped before they complete. Any of the bytes may be written then, or none.
 #[form]
 #[allow(async_fn_in_trait)]
 pub trait WriteAt {
-    /// What can go wrong with the storage itself.
+    /// An error of the storage itself.
     type Error;
 
-    /// Places and lengths of writes are multiples of this, which is a power of two.
+    /// Returns the unit of writing, a power of two. Offsets and lengths of writes are multiples of it.
     fn unit(&self) -> usize {
         1
     }
 
-    /// How many bytes a file may have; nothing where nobody knows. A storage that is too small then shows when it is full.
+    /// Returns how many bytes a file may have; `None` if that is not known. Storage that is too small is then
+    /// detected when it is full.
     ///
     /// # Errors
     /// Those of the storage.
     async fn capacity(&mut self) -> Result<Option<u64>, Self::Error>;
 
-    /// Makes room for a file of `file_len` bytes whose data begin at byte `data_start`.
+    /// Prepares the storage for a file of `file_len` bytes whose data begins at byte `data_start`.
     ///
-    /// When it has returned, the first 8 bytes are those of no file, all `0xFF`, and no file comes back when the power goes. What was there
-    /// before is lost, but nothing of it before it is a file no more. Each byte up to `file_len`, rounded up to a unit, can then be
-    /// written once. That is done in this order: the data from `data_start` on to the end, then the header from its front on,
-    /// but for its first bytes, which come last.
+    /// When it returns, the first 8 bytes are all `0xFF`, with which no file begins, and no file reappears
+    /// after a power failure. The old contents are lost, but none of them before they stop being a valid
+    /// file. Each byte up to `file_len`, rounded up to a unit, can then be written once. They are written in
+    /// this order: the data from `data_start` to the end, then the header from its front, except for its
+    /// first bytes, which come last.
     ///
     /// # Errors
-    /// Those of the storage; [`WriteError::Format`] where the storage is not fit for this file, and then nothing is lost.
+    /// Those of the storage; [`WriteError::Format`] if the storage is not suitable for this file, and then
+    /// nothing is lost.
     async fn prepare(&mut self, data_start: u64, file_len: u64) -> Result<(), WriteError<Self::Error>>;
 
-    /// Writes bytes from the front of `bytes` to byte `offset` of the file and behind, and says how many.
+    /// Writes bytes from the front of `bytes` at byte `offset` of the file, and returns how many.
     ///
-    /// They may be fewer, but at least one unit; 0 only when `bytes` is empty or there is no room at `offset`. It
-    /// waits until then.
+    /// It may write fewer, but at least one unit; 0 only when `bytes` is empty or there is no space at
+    /// `offset`. It waits until one of these is the case.
     ///
     /// # Errors
     /// Those of the storage. Any of the bytes may have been written then, or none.
     async fn write_at(&mut self, offset: u64, bytes: &[u8]) -> Result<usize, Self::Error>;
 
-    /// Waits until all that was written is in the storage itself, where it outlives the power.
+    /// Waits until all bytes written are in the storage itself, where they survive a power failure.
     ///
     /// # Errors
     /// Those of the storage.
@@ -114,7 +117,7 @@ impl<S: WriteAt + ?Sized> WriteAt for &mut S {
     }
 }
 
-/// Memory that is as long as the file.
+/// Memory as long as the file.
 #[form]
 impl WriteAt for [u8] {
     type Error = Infallible;
@@ -124,14 +127,15 @@ impl WriteAt for [u8] {
     }
 
     async fn prepare(&mut self, _data_start: u64, file_len: u64) -> Result<(), WriteError<Infallible>> {
-        refuse_longer(self.len() as u64, file_len)?;
+        reject_longer(self.len() as u64, file_len)?;
         copy(self, &ERASED);
         Ok(())
     }
 
     async fn write_at(&mut self, offset: u64, bytes: &[u8]) -> Result<usize, Infallible> {
-        let room = usize::try_from(offset).ok().and_then(|offset| self.get_mut(offset..)).unwrap_or_default();
-        Ok(copy(room, bytes))
+        let space =
+            usize::try_from(offset).ok().and_then(|offset| self.get_mut(offset..)).unwrap_or_default();
+        Ok(copy(space, bytes))
     }
 
     async fn flush(&mut self) -> Result<(), Infallible> {
@@ -161,8 +165,9 @@ pub(crate) async fn write_full<S: WriteAt + ?Sized>(
     Ok(())
 }
 
-/// Makes no file of one that has `len` bytes, in storage whose bytes can be written again. The high half of the header's length goes
-/// first, and is flushed: however little of it is written, the header is too long for any reader, or the file is still the old one.
+/// Invalidates a file that has `len` bytes, in storage whose bytes can be written again. The high half of the
+/// header's length is written first, and flushed: however little of it is written, the header is too long for
+/// any reader, or the file is still the old one.
 ///
 /// # Errors
 /// Those of the storage; [`WriteError::Full`].
@@ -173,7 +178,7 @@ pub(super) async fn invalidate<S: WriteAt + ?Sized>(
     len: u64,
 ) -> Result<(), WriteError<S::Error>> {
     let (low, high) = ERASED.split_at(PREFIX / 2);
-    // Where there was nothing, what does not arrive is zero, which a high half must not be.
+    // Beyond the old end, bytes that are not written are zero, which a high half must not be.
     let (first, rest) = if len < PREFIX as u64 { (&ERASED[..], &[][..]) } else { (high, low) };
     write_full(sink, (PREFIX - first.len()) as u64, first).await?;
     sink.flush().await.map_err(WriteError::Sink)?;

@@ -4,8 +4,8 @@ use crate::dtype::Dtype;
 use crate::error::ErrorKind;
 use crate::shape::Shape;
 
-/// Where a tensor lies and how to read it. The range counts from the start of the data, which is
-/// the end of the header.
+/// A tensor's dtype, shape and place in the file. The range counts from the start of the data, which is the
+/// end of the header.
 ///
 /// *Memory*: 96 bytes, `Copy`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -18,7 +18,7 @@ pub struct TensorInfo {
 }
 
 impl TensorInfo {
-    /// A tensor whose range, dtype and shape agree.
+    /// Creates a tensor whose range, dtype and shape agree.
     ///
     /// # Errors
     /// [`ErrorKind::Overflow`], [`ErrorKind::SubByte`], [`ErrorKind::Reversed`] or
@@ -34,52 +34,53 @@ impl TensorInfo {
         }
     }
 
-    /// A scalar of no bytes, to make arrays of before there are tensors.
+    /// A scalar of no bytes, to initialise arrays with.
     pub(crate) const NONE: Self = Self { dtype: Dtype::BOOL, shape: Shape::SCALAR, begin: 0, end: 0 };
 
-    /// A tensor that has been checked already.
-    pub(crate) const fn checked(dtype: Dtype, shape: Shape, place: Extent) -> Self {
-        let Extent { begin, end, .. } = place;
+    /// Creates a tensor that has been validated already.
+    pub(crate) const fn checked(dtype: Dtype, shape: Shape, extent: Extent) -> Self {
+        let Extent { begin, end, .. } = extent;
         Self { dtype, shape, begin, end }
     }
 
-    /// The element type.
+    /// Returns the element type.
     pub const fn dtype(&self) -> Dtype {
         self.dtype
     }
 
-    /// The shape.
+    /// Returns the shape.
     pub const fn shape(&self) -> &Shape {
         &self.shape
     }
 
-    /// First byte, counted from the start of the data.
+    /// Returns the first byte, counted from the start of the data.
     pub const fn begin(&self) -> u64 {
         self.begin
     }
 
-    /// First byte behind the tensor, counted from the start of the data.
+    /// Returns the first byte after the tensor, counted from the start of the data.
     pub const fn end(&self) -> u64 {
         self.end
     }
 
-    /// Length in bytes.
+    /// Returns the length in bytes.
     pub const fn byte_len(&self) -> u64 {
-        self.end.wrapping_sub(self.begin) // cannot wrap: `new` saw to it
+        self.end.wrapping_sub(self.begin) // cannot wrap: `new` has validated it
     }
 }
 
-/// The place of one tensor, and where the header says so.
+/// The range of one tensor, and where it is in the header.
 #[derive(Clone, Copy, Debug)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub(crate) struct Extent {
     pub(crate) begin: u64,
     pub(crate) end: u64,
-    /// Where its first offset stands in the header.
+    /// Where its first offset is in the header.
     pub(crate) begin_at: u32,
 }
 
-/// Why `begin..end` does not span exactly the bytes that `elements` elements of `dtype` take, if it does not.
+/// Returns the error if `begin..end` does not span exactly the bytes that `elements` elements of `dtype`
+/// take.
 pub(crate) const fn mismatch(dtype: Dtype, elements: u64, begin: u64, end: u64) -> Option<ErrorKind> {
     let bits = dtype.bits();
     match (elements.checked_mul(bits as u64), end.checked_sub(begin)) {

@@ -1,10 +1,10 @@
-//! Where the bytes of one tensor lie.
+//! The location of one tensor's bytes.
 
 use crate::dtype::Dtype;
 use crate::error::{Error, ErrorKind};
 use crate::tensor::info::TensorInfo;
 
-/// The place of a tensor's bytes, and how wide its elements are.
+/// The location of a tensor's bytes, and the width of its elements.
 ///
 /// *Memory*: 24 bytes, `Copy`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,8 +16,11 @@ pub struct Location {
 }
 
 impl Location {
+    /// Checks that the tensor is inside the data.
+    ///
     /// # Errors
-    /// [`ErrorKind::OutsideData`] when the tensor does not lie in data of this length, which begin at byte `data_start`.
+    /// [`ErrorKind::OutsideData`] when the tensor is not inside data of this length, which begins at byte
+    /// `data_start`.
     #[inline]
     pub(crate) fn check_inside(&self, data_start: u64, data_len: u64) -> Result<(), Error> {
         if self.begin > self.end || self.end > data_len {
@@ -27,16 +30,16 @@ impl Location {
     }
 }
 
-/// What tells where a tensor lies: a [`TensorInfo`], a [`Query`](crate::query::Query) that was found, a tensor
-/// of an [`Index`](crate::index::Index).
+/// A value that knows where a tensor is: a [`TensorInfo`], a [`Query`](crate::query::Query) that was found, a
+/// tensor of an [`Index`](crate::index::Index).
 pub trait Located {
-    /// The place of the tensor.
+    /// Returns the location of the tensor.
     ///
     /// # Errors
-    /// [`ErrorKind::NotFound`](crate::ErrorKind::NotFound) when it was looked for in vain, or not yet.
+    /// [`ErrorKind::NotFound`](crate::ErrorKind::NotFound) when a query did not find it, or has not run yet.
     fn locate(&self) -> Result<Location, Error>;
 
-    /// The tensor's dimensions, outermost first. Not meaningful where [`locate`](Self::locate) fails.
+    /// Returns the tensor's dimensions, outermost first. Not meaningful if [`locate`](Self::locate) fails.
     fn dims(&self) -> &[u64];
 }
 

@@ -1,4 +1,5 @@
-//! What a tensor is, and where it lies.
+//! Use this when you need a tensor's description rather than its bytes: its dtype, its shape, and where it is
+//! in the file.
 
 pub(crate) mod info;
 pub(crate) mod location;

@@ -7,27 +7,29 @@ use crate::util::bytes::{front, low_usize};
 
 /// A tensor in a file, and how far it has been read.
 ///
-/// Streams call [`piece`](Self::piece) and [`advance`](Self::advance) once for every chunk, so these two do little.
+/// Streams call [`piece`](Self::piece) and [`advance`](Self::advance) once for every chunk, so these two do
+/// little.
 #[derive(Clone, Copy, Debug)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub(crate) struct Span {
-    /// Where in the file the next byte lies.
+    /// The offset of the next byte in the file.
     offset: u64,
-    /// How many bytes are still to come.
+    /// How many bytes remain.
     left: u64,
-    /// Of the tensor.
+    /// The length of the tensor.
     len: u64,
-    /// Pieces end where none of these bits is set in the offset, where they can: one less than a power of two.
+    /// The block length, a power of two, less one. Where possible, pieces end at offsets in which none of
+    /// these bits is set.
     block: usize,
     dtype: Dtype,
-    /// In how many bytes elements come whole: 3, or a power of two.
+    /// The length of the smallest group of whole elements: 3 bytes, or a power of two.
     unit: u8,
-    /// Whether pieces may end anywhere between elements, and these are a power of two long.
+    /// Whether pieces may end anywhere between elements, and the elements are a power of two long.
     is_plain: bool,
 }
 
 impl Span {
-    /// Of a tensor that lies in the data.
+    /// Creates the span of a tensor that is inside the data.
     pub(crate) const fn of(tensor: Location, data_start: u64) -> Self {
         let Location { dtype, begin, end } = tensor;
         let (len, unit) = (end.wrapping_sub(begin), unit(dtype));
@@ -50,27 +52,29 @@ impl Span {
         self.left
     }
 
-    /// Where in the file the next byte lies.
+    /// Returns the offset of the next byte in the file.
     pub(crate) const fn offset(&self) -> u64 {
         self.offset
     }
 
+    /// Sets the block length.
+    ///
     /// # Errors
     /// [`ErrorKind::Block`] unless it is a power of two.
     pub(crate) fn set_block(&mut self, block: u64) -> Result<(), Error> {
         if !block.is_power_of_two() {
             return Err(ErrorKind::Block { asked: block }.at(self.start()));
         }
-        // Blocks as large as all that can be addressed are those of that size: no buffer has one.
+        // A block larger than the address space counts as one of that size: no buffer holds either.
         self.block = usize::try_from(block - 1).unwrap_or(usize::MAX);
         self.is_plain = self.unit != 3 && self.block == 0;
         Ok(())
     }
 
-    /// Goes on at this byte of the tensor.
+    /// Continues at this byte of the tensor.
     ///
     /// # Errors
-    /// [`ErrorKind::OutsideTensor`] beyond its end; it then stays where it was.
+    /// [`ErrorKind::OutsideTensor`] beyond its end; the position is then unchanged.
     pub(crate) fn seek(&mut self, position: u64) -> Result<(), Error> {
         let Some(left) = self.len.checked_sub(position) else { return Err(self.outside(position)) };
         self.offset = self.start() + position;
@@ -78,13 +82,13 @@ impl Span {
         Ok(())
     }
 
-    /// Goes on behind a piece that [`piece`](Self::piece) gave.
+    /// Continues after a piece that [`piece`](Self::piece) returned.
     pub(crate) fn advance(&mut self, piece: usize) {
         self.offset += piece as u64;
-        self.left = self.left.wrapping_sub(piece as u64); // cannot wrap: a piece is a part of what is left
+        self.left = self.left.wrapping_sub(piece as u64); // cannot wrap: a piece is a part of the rest
     }
 
-    /// Goes on behind so many bytes.
+    /// Skips this many bytes.
     ///
     /// # Errors
     /// As [`seek`](Self::seek).
@@ -92,7 +96,8 @@ impl Span {
         self.seek(self.position().saturating_add(bytes))
     }
 
-    /// The part of `buffer` that the tensor fills from byte `position` on, and where in the file it lies.
+    /// Returns where in the file byte `position` of the tensor is, and the part of `buffer` that the tensor
+    /// fills from there on.
     ///
     /// # Errors
     /// [`ErrorKind::OutsideTensor`] beyond the tensor's end.
@@ -101,36 +106,36 @@ impl Span {
         Ok((self.start() + position, front(buffer, left)))
     }
 
-    /// How long the next piece is in a buffer of this length: as long as there is room, up to the end of a block that ends
-    /// with an element; where there is none, up to the end of an element. 0 at the end of the tensor; 0, or more than the
-    /// buffer has, where there is [no room](Self::no_room).
+    /// Returns the length of the next piece for a buffer of this length: as long as fits, up to the end of a
+    /// block that ends with an element; if there is none, up to the end of an element. Returns 0 at the end
+    /// of the tensor; 0, or more than the buffer has, if [no element fits](Self::no_room).
     #[inline]
     pub(crate) fn piece(&self, capacity: usize) -> usize {
         if self.left <= capacity as u64 {
             low_usize(self.left)
         } else if self.is_plain {
-            capacity.wrapping_sub(self.begun_even(capacity))
+            capacity.wrapping_sub(self.partial_even_element(capacity))
         } else {
-            self.careful_piece(capacity)
+            self.general_piece(capacity)
         }
     }
 
     // By value, so that a stream may keep itself in registers.
-    #[inline(never)] // most streams never ask
-    fn careful_piece(self, capacity: usize) -> usize {
-        let border = if self.block > 0 { self.border(capacity) } else { 0 };
-        if border > 0 { border } else { capacity.wrapping_sub(self.begun_element(capacity)) }
+    #[inline(never)] // most streams never call it
+    fn general_piece(self, capacity: usize) -> usize {
+        let boundary = if self.block > 0 { self.boundary(capacity) } else { 0 };
+        if boundary > 0 { boundary } else { capacity.wrapping_sub(self.partial_element(capacity)) }
     }
 
-    /// Why no piece goes into a buffer of this length: there is no room for an element.
+    /// Returns the error for a buffer of this length, which is too small for an element.
     #[inline]
     pub(crate) fn no_room(&self, capacity: usize) -> Error {
-        let needed = (usize::from(self.unit) - self.begun_element(0)) as u64;
+        let needed = (usize::from(self.unit) - self.partial_element(0)) as u64;
         let capacity = capacity as u64;
         ErrorKind::BufferLength { needed, capacity }.at(self.offset + capacity)
     }
 
-    /// The part of `buffer` that all the rest of the tensor fills.
+    /// Returns the part of `buffer` that the rest of the tensor fills.
     ///
     /// # Errors
     /// [`ErrorKind::BufferLength`] when it does not fit.
@@ -142,37 +147,43 @@ impl Span {
         Ok(front(buffer, needed))
     }
 
-    /// Where in the file the tensor begins.
+    /// Returns where in the file the tensor begins.
     pub(crate) fn start(&self) -> u64 {
         self.offset.wrapping_sub(self.position())
     }
 
-    /// Where the last border of a block in the next `len` bytes is one of an element too; 0 when none is.
-    fn border(&self, len: usize) -> usize {
-        let mut border = len.saturating_sub(low_usize(self.offset).wrapping_add(len) & self.block);
+    /// Returns the last boundary of a block in the next `len` bytes that is also one of an element; 0 if
+    /// there is none.
+    fn boundary(&self, len: usize) -> usize {
+        let mut boundary = len.saturating_sub(low_usize(self.offset).wrapping_add(len) & self.block);
         if self.unit == 3 {
-            // Such borders are three blocks apart: for less, chunks would only be short now and then.
+            // Such boundaries are three blocks apart. In a smaller buffer they would only make a chunk short
+            // now and then.
             if len <= self.block.saturating_mul(3).saturating_add(2) {
                 return 0;
             }
             for _ in 0..2 {
-                if self.begun_element(border) > 0 {
-                    border = border.saturating_sub(self.block + 1);
+                if self.partial_element(boundary) > 0 {
+                    boundary = boundary.saturating_sub(self.block + 1);
                 }
             }
         }
-        // Of the others either the last one is, or none.
-        if self.begun_element(border) == 0 { border } else { 0 }
+        // For other elements, either the last boundary is one or none is.
+        if self.partial_element(boundary) == 0 { boundary } else { 0 }
     }
 
-    /// How many of the next `len` bytes belong to an element that goes on behind them.
-    fn begun_element(&self, len: usize) -> usize {
-        if self.unit == 3 { usize::from(thirds(self.position() + len as u64)) } else { self.begun_even(len) }
+    /// Returns how many of the next `len` bytes belong to an element that continues after them.
+    fn partial_element(&self, len: usize) -> usize {
+        if self.unit == 3 {
+            usize::from(modulo_3(self.position() + len as u64))
+        } else {
+            self.partial_even_element(len)
+        }
     }
 
-    /// The same, of elements that are a power of two long.
+    /// The same, for elements that are a power of two long.
     #[inline]
-    const fn begun_even(&self, len: usize) -> usize {
+    const fn partial_even_element(&self, len: usize) -> usize {
         low_usize(self.len).wrapping_sub(low_usize(self.left)).wrapping_add(len) & (self.unit as usize - 1)
     }
 
@@ -181,7 +192,7 @@ impl Span {
     }
 }
 
-/// In how many bytes elements come whole.
+/// Returns the length in bytes of the smallest group of whole elements.
 const fn unit(dtype: Dtype) -> u8 {
     match dtype.bits() {
         6 => 3,   // 4 elements
@@ -190,10 +201,10 @@ const fn unit(dtype: Dtype) -> u8 {
     }
 }
 
-/// `number` modulo 3, without a division of 64 bits.
+/// Returns `number` modulo 3, without a 64-bit division.
 #[inline(never)]
-fn thirds(number: u64) -> u8 {
-    // 256 leaves 1, so the bytes may be summed up.
+fn modulo_3(number: u64) -> u8 {
+    // 256 modulo 3 is 1, so the sum of the bytes has the same remainder.
     let sum: u16 = number.to_le_bytes().into_iter().map(u16::from).sum();
     u8::try_from(sum % 3).unwrap_or(0)
 }
@@ -206,12 +217,12 @@ mod tests {
         Span::of(Location { dtype, begin: 0, end: len }, start)
     }
 
-    /// The lengths of all pieces of a tensor.
+    /// Returns the lengths of all pieces of a tensor.
     fn pieces(mut span: Span, capacity: usize) -> [usize; 6] {
         let mut lens = [0; 6];
         for len in &mut lens {
             *len = span.piece(capacity);
-            assert!(*len > 0 || span.remaining() == 0, "there is room");
+            assert!(*len > 0 || span.remaining() == 0, "an element fits");
             span.advance(*len);
         }
         lens
@@ -226,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn pieces_end_where_blocks_end() {
+    fn pieces_end_at_block_boundaries() {
         let mut aligned = span(Dtype::F32, 100, 60);
         aligned.set_block(16).expect("a power of two");
         assert_eq!(pieces(aligned, 40), [28, 32, 0, 0, 0, 0]);
@@ -235,14 +246,14 @@ mod tests {
     }
 
     #[test]
-    fn what_ends_the_tensor_goes_before_blocks() {
+    fn end_of_tensor_takes_precedence_over_blocks() {
         let mut end = span(Dtype::U8, 8, 11);
         end.set_block(4).expect("a power of two");
         assert_eq!(pieces(end, 11), [11, 0, 0, 0, 0, 0]);
     }
 
     #[test]
-    fn blocks_that_no_buffer_has_do_not_count() {
+    fn blocks_larger_than_any_buffer_are_ignored() {
         for block in [1 << 31, 1 << 32, 1 << 63] {
             let mut long = span(Dtype::F32, 8, 40);
             long.set_block(block).expect("a power of two");
@@ -251,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn where_blocks_and_elements_share_no_border_there_are_no_more_pieces_than_without() {
+    fn blocks_without_element_boundaries_add_no_pieces() {
         let mut across = span(Dtype::F64, 12, 48);
         across.set_block(16).expect("a power of two");
         assert_eq!(pieces(across, 8), [8; 6]);
@@ -263,18 +274,18 @@ mod tests {
     }
 
     #[test]
-    fn a_piece_from_inside_an_element_ends_with_an_element() {
+    fn piece_from_inside_element_ends_with_element() {
         let mut inside = span(Dtype::F32, 8, 12);
-        inside.seek(5).expect("it is inside");
+        inside.seek(5).expect("inside the tensor");
         assert_eq!(pieces(inside, 6), [3, 4, 0, 0, 0, 0]);
         assert!(!(1..=2).contains(&inside.piece(2)), "the rest of the element has 3 bytes");
         assert_eq!(inside.no_room(2), ErrorKind::BufferLength { needed: 3, capacity: 2 }.at(15));
     }
 
     #[test]
-    fn remainders_are_right() {
+    fn modulo_3_is_remainder() {
         for number in (0..1000).chain((0..64).map(|bit| 1 << bit)).chain([u64::MAX]) {
-            assert_eq!(u64::from(thirds(number)), number % 3, "{number}");
+            assert_eq!(u64::from(modulo_3(number)), number % 3, "{number}");
         }
     }
 }

@@ -2,36 +2,36 @@
 
 use core::num::NonZero;
 
-/// Whether a processor is faster with words of eight bytes. Elsewhere they take more instructions, and more
+/// Whether the target is faster with words of eight bytes. Elsewhere they take more instructions, and more
 /// flash.
 pub(crate) const WORDS: bool = cfg!(target_pointer_width = "64");
 
-/// The low half of a number whose high half is known to be zero.
-#[allow(clippy::cast_possible_truncation)] // that is what it is for
+/// Returns the low half of a number whose high half is known to be zero.
+#[allow(clippy::cast_possible_truncation)] // the purpose of this function
 pub(crate) const fn low_u32(number: u64) -> u32 {
     number as u32
 }
 
-/// The low byte of a number below 256.
-#[allow(clippy::cast_possible_truncation)] // that is what it is for
+/// Returns the low byte of a number below 256.
+#[allow(clippy::cast_possible_truncation)] // the purpose of this function
 pub(crate) const fn low_u8(number: usize) -> u8 {
     number as u8
 }
 
-/// As many of the low bits of a number as a `usize` has.
-#[allow(clippy::cast_possible_truncation)] // that is what it is for
+/// Returns as many of the low bits of a number as a `usize` has.
+#[allow(clippy::cast_possible_truncation)] // the purpose of this function
 pub(crate) const fn low_usize(number: u64) -> usize {
     number as usize
 }
 
-/// Copies to the front of `to` as many bytes as both have, and says how many. `copy_from_slice` has a panic
-/// path, which goes only where the compiler inlines it.
+/// Copies as many bytes as both slices have, and returns how many. `copy_from_slice` has a panic path that is
+/// only removed where the compiler inlines it.
 pub(crate) fn copy(to: &mut [u8], from: &[u8]) -> usize {
     to.iter_mut().zip(from).for_each(|(to, from)| *to = *from);
     to.len().min(from.len())
 }
 
-/// The element at `index`, for reading and writing; const, and without a panic path.
+/// Returns the element at `index`, for reading and writing; const, and without a panic path.
 pub(crate) const fn get_mut<T>(slice: &mut [T], index: usize) -> Option<&mut T> {
     match slice.split_at_mut_checked(index) {
         Some((_, [element, ..])) => Some(element),
@@ -39,7 +39,7 @@ pub(crate) const fn get_mut<T>(slice: &mut [T], index: usize) -> Option<&mut T> 
     }
 }
 
-/// The element at `index`; const, and without a panic path.
+/// Returns the element at `index`; const, and without a panic path.
 pub(crate) const fn get<T: Copy>(slice: &[T], index: usize) -> Option<T> {
     match slice.split_at_checked(index) {
         Some((_, [element, ..])) => Some(*element),
@@ -47,7 +47,7 @@ pub(crate) const fn get<T: Copy>(slice: &[T], index: usize) -> Option<T> {
     }
 }
 
-/// `number` as an index, if it is below `bound`.
+/// Returns `number` as an index, if it is below `bound`.
 pub(crate) const fn index_below(number: u64, bound: usize) -> Option<usize> {
     if number >= bound as u64 {
         return None;
@@ -56,30 +56,30 @@ pub(crate) const fn index_below(number: u64, bound: usize) -> Option<usize> {
     Some(number as usize)
 }
 
-/// So many values at the front, or all.
+/// Returns the first `len` values, or all if there are fewer.
 pub(crate) fn front<T>(values: &mut [T], len: u64) -> &mut [T] {
     let len = index_below(len, values.len()).unwrap_or(values.len());
     values.get_mut(..len).unwrap_or_default()
 }
 
-/// How many bytes have something of so many bits. `div_ceil` has a panic path where the compiler optimises
-/// for size alone.
+/// Returns how many bytes this many bits take. `div_ceil` has a panic path where the compiler optimises for
+/// size alone.
 pub(crate) const fn touched_bytes(bits: u64) -> u64 {
     (bits >> 3) + (bits & 7 != 0) as u64
 }
 
-/// The nearest `f32` to a number, of two as near ones the even one.
+/// Returns the nearest `f32`; of two equally near ones, the even one.
 pub(crate) const fn nearest_f32(number: f64) -> f32 {
     #[allow(clippy::cast_possible_truncation)] // rounds
     return number as f32;
 }
 
-/// How many times `divisor` goes into `number`, by long division in binary: machines that divide 64 bits in
-/// software would carry a library's routine for it.
+/// Returns `number / divisor`, by long division in binary: targets that divide 64 bits in software would link
+/// a library routine for it.
 pub(crate) const fn quotient(number: u64, divisor: NonZero<u64>) -> u64 {
     let divisor = divisor.get();
     let (mut quotient, mut left) = (0, number);
-    // The highest bit that the quotient can have: no bit of the divisor is lost so far up.
+    // The highest bit that the quotient can have. A divisor shifted this far loses no bit.
     let mut bit = 1u64 << divisor.leading_zeros().saturating_sub(number.leading_zeros());
     let mut multiple = divisor << bit.trailing_zeros();
     while bit > 0 {
@@ -98,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn quotients_are_those_of_the_machine() {
+    fn quotient_equals_division() {
         let near = |number: u64| [number.wrapping_sub(1), number, number.wrapping_add(1)];
         let powers = (0..64).flat_map(|bit| near(1 << bit)).chain(0..20);
         for number in powers.clone().chain([u64::MAX / 3, u64::MAX / 10, 123_456_789_012_345_678]) {

@@ -15,7 +15,7 @@ impl Utf8Char {
 
     /// Encodes a code point, which must not be a surrogate.
     pub(crate) const fn new(code: u32) -> Self {
-        // The first byte lowest.
+        // The first byte is the lowest.
         let (bytes, len) = match code {
             0..0x80 => (code, 1),
             0x80..0x800 => (0x80C0 | (code >> 6) | (low_six(code) << 8), 2),
@@ -42,7 +42,7 @@ const fn low_six(code: u32) -> u32 {
     code & 0x3F
 }
 
-/// What a single-letter escape stands for.
+/// Returns the character of a single-letter escape.
 pub(crate) const fn unescape(letter: u8) -> Option<u8> {
     Some(match letter {
         b'"' | b'\\' | b'/' => letter,
@@ -55,17 +55,17 @@ pub(crate) const fn unescape(letter: u8) -> Option<u8> {
     })
 }
 
-/// A `\uXXXX` escape or a surrogate pair, read digit by digit. The lowest 20 bits hold the digits so far
-/// after a leading one bit, the bits above them the first half of a pair, also after a one bit.
+/// A `\uXXXX` escape or a surrogate pair, read digit by digit. The lowest 20 bits hold a one bit and then the
+/// digits so far. The bits above them hold the first half of a pair, also after a one bit.
 pub(crate) struct Unicode(u32);
 
-/// What one more hexadecimal digit made of it.
+/// The result of one more hexadecimal digit.
 pub(crate) enum UnicodeStep {
     NeedDigit,
     /// The first half of a pair is complete; `\u` must follow.
     NeedLow,
     Done(Utf8Char),
-    /// Half a pair, whose backslash lies this many bytes before the digit.
+    /// Half a pair, whose backslash is this many bytes before the digit.
     Lone(u32),
     BadDigit,
 }
@@ -73,7 +73,7 @@ pub(crate) enum UnicodeStep {
 impl Unicode {
     /// No digits.
     const NONE: u32 = 1;
-    /// Four of them.
+    /// Four digits.
     const ALL: u32 = 1 << 16;
     /// The bits that each half of a pair contributes.
     const HALF: u32 = 0x3FF;
@@ -108,7 +108,7 @@ impl Unicode {
     }
 }
 
-/// What the first half of a surrogate pair begins with.
+/// The upper bits of the first half of a surrogate pair.
 const HIGH_HALF: u32 = 0xD800 >> 10;
-/// What the second does.
+/// The upper bits of the second half.
 const LOW_HALF: u32 = 0xDC00 >> 10;

@@ -1,18 +1,18 @@
-//! A header's fingerprint: by which a later pass knows that it reads the header that was proven.
+//! A header's fingerprint, by which a later pass recognises the header that was validated.
 
 use crate::util::bytes::get_mut;
 #[cfg(all(target_arch = "arm", not(target_has_atomic = "32")))]
 use crate::util::bytes::low_u32;
 
-/// A hash over bytes that arrive in pieces, a word of 8 at a time.
+/// A hash of bytes that arrive in pieces, one word of 8 bytes at a time.
 ///
-/// It sees every change that happens by accident but for one in 2^64. It has no key, so it does not see one
-/// that was made to deceive, by who can write to the storage while it is read. Such a header can at worst
-/// name other parts of the data: each tensor still agrees with itself and lies inside them.
+/// It detects accidental changes, all but one in 2^64. It has no key, so it does not detect a deliberate
+/// change by someone who can write to the storage while it is read. At worst such a header names other parts
+/// of the data: each tensor is still valid by itself and inside the data.
 #[derive(Clone, Copy)]
 pub(crate) struct Fingerprint {
     hashes: Hashes,
-    /// The bytes behind the last whole word, and zeros.
+    /// The bytes after the last complete word, and zeros.
     tail: [u8; 8],
 }
 
@@ -23,19 +23,19 @@ impl Fingerprint {
 
     /// Takes the bytes that follow the first `seen` ones.
     pub(crate) const fn push(&mut self, seen: u32, bytes: &[u8]) {
-        let mut place = seen as usize & 7;
+        let mut index = seen as usize & 7;
         let mut left = bytes;
         loop {
-            if place == 0 {
+            if index == 0 {
                 left = self.push_words(left);
             }
             let Some((&byte, rest)) = left.split_first() else { return };
             left = rest;
-            if let Some(slot) = get_mut(&mut self.tail, place) {
+            if let Some(slot) = get_mut(&mut self.tail, index) {
                 *slot = byte;
             }
-            place = (place + 1) & 7;
-            if place == 0 {
+            index = (index + 1) & 7;
+            if index == 0 {
                 let tail = self.tail;
                 self.push_words(&tail);
                 self.tail = [0; 8];
@@ -43,7 +43,7 @@ impl Fingerprint {
         }
     }
 
-    /// Takes whole words, and gives what is behind them.
+    /// Takes complete words, and returns the bytes after them.
     #[inline(never)]
     const fn push_words<'b>(&mut self, bytes: &'b [u8]) -> &'b [u8] {
         let (mut hashes, mut left) = (self.hashes, bytes);
@@ -55,24 +55,24 @@ impl Fingerprint {
         left
     }
 
-    /// The hash of all bytes, of which there were `seen`.
+    /// Returns the hash of all bytes, of which there were `seen`.
     pub(crate) const fn finish(&self, seen: u32) -> u64 {
-        united(self.hashes) ^ u64::from_le_bytes(self.tail) ^ seen as u64
+        combine(self.hashes) ^ u64::from_le_bytes(self.tail) ^ seen as u64
     }
 }
 
-/// Odd, and with bits all over: the golden ratio.
+/// Odd, with bits set throughout: the golden ratio.
 const FACTOR: u64 = 0x9E37_79B9_7F4A_7C15;
 
 #[cfg(not(all(target_arch = "arm", not(target_has_atomic = "32"))))]
 const fn absorb(hash: u64, word: u64) -> u64 {
     let product = (hash ^ word).wrapping_mul(FACTOR);
-    // The low bits of a product know nothing of the high bits that went into it.
+    // The low bits of a product do not depend on the high bits of its factors.
     product ^ (product >> 32)
 }
 
-/// A processor without long products (a Cortex-M0) takes two short ones for each half. Each step can be
-/// undone, so no change of one word goes unseen.
+/// For processors without long multiplication (a Cortex-M0): two short products for each half. Each step is
+/// invertible, so every change of one word is detected.
 #[cfg(all(target_arch = "arm", not(target_has_atomic = "32")))]
 const fn absorb(hash: u64, word: u64) -> u64 {
     const fn half(low: u32, high: u32, word: u32) -> (u32, u32) {
@@ -84,8 +84,8 @@ const fn absorb(hash: u64, word: u64) -> u64 {
     ((high as u64) << 32) | low as u64
 }
 
-/// Those of every fourth word, so that a processor with long registers, which begins a multiplication before
-/// the last one is done, does not have to wait for it. The first is that of the next word.
+/// The hashes of every fourth word each. A 64-bit processor begins a multiplication before the last one is
+/// done, and then need not wait for it. The first hash takes the next word.
 #[cfg(target_pointer_width = "64")]
 type Hashes = [u64; 4];
 
@@ -95,7 +95,7 @@ const fn absorb_next([next, a, b, c]: Hashes, word: u64) -> Hashes {
 }
 
 #[cfg(target_pointer_width = "64")]
-const fn united([a, b, c, d]: Hashes) -> u64 {
+const fn combine([a, b, c, d]: Hashes) -> u64 {
     absorb(absorb(absorb(absorb(0, a), b), c), d)
 }
 
@@ -108,7 +108,7 @@ const fn absorb_next([hash]: Hashes, word: u64) -> Hashes {
 }
 
 #[cfg(not(target_pointer_width = "64"))]
-const fn united([hash]: Hashes) -> u64 {
+const fn combine([hash]: Hashes) -> u64 {
     hash
 }
 
@@ -124,13 +124,13 @@ mod tests {
         let mut seen = 0;
         for chunk in bytes.chunks(piece) {
             fingerprint.push(seen, chunk);
-            seen += u32::try_from(chunk.len()).expect("it is short");
+            seen += u32::try_from(chunk.len()).expect("short");
         }
         fingerprint.finish(seen)
     }
 
     #[test]
-    fn it_does_not_depend_on_the_pieces() {
+    fn hash_does_not_depend_on_pieces() {
         let text: Vec<u8> = (0..=255).collect();
         for len in 0..text.len() {
             let whole = of(&text[..len], 300);
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn every_bit_and_every_length_matters() {
+    fn every_bit_and_length_changes_hash() {
         let text = [0x5A; 40];
         let mut seen: BTreeSet<u64> = (0..=40).map(|len| of(&text[..len], 64)).collect();
         for bit in 0..320 {

@@ -1,6 +1,6 @@
 //! Heap sort: in place, without recursion, and never quadratic.
 
-/// What can be sorted: items that are known by their places, from 0 to the count.
+/// Items that can be sorted, by their indices from 0 to the count.
 pub(crate) trait Items {
     fn count(&self) -> usize;
 
@@ -10,10 +10,10 @@ pub(crate) trait Items {
     fn swap(&mut self, a: usize, b: usize);
 }
 
-/// Puts the items into ascending order. Most are in it already.
+/// Sorts the items in ascending order. Most inputs are sorted already.
 pub(crate) fn sort(items: &mut impl Items) {
     let count = items.count();
-    if (1..count).all(|place| !items.is_below(place, place - 1)) {
+    if (1..count).all(|index| !items.is_below(index, index - 1)) {
         return;
     }
     for root in (0..count >> 1).rev() {
@@ -25,21 +25,21 @@ pub(crate) fn sort(items: &mut impl Items) {
     }
 }
 
-/// Lets the item at `root` sink among the first `count`, until no larger one is below it: along the larger
-/// children to the bottom, where it most likely belongs, and up from there. That takes half of the
-/// comparisons that it takes to look for its place on the way down.
+/// Moves the item at `root` down among the first `count`, until no larger one is below it: along the larger
+/// children to the bottom, where it most likely belongs, and up from there. This takes half the comparisons
+/// of a search for its position on the way down.
 fn sift_down(items: &mut impl Items, root: usize, count: usize) {
-    let mut place = root;
-    while let Some(child) = larger_child(items, place, count) {
-        place = child;
+    let mut index = root;
+    while let Some(child) = larger_child(items, index, count) {
+        index = child;
     }
-    while place > root && items.is_below(place, root) {
-        place = (place - 1) >> 1;
+    while index > root && items.is_below(index, root) {
+        index = (index - 1) >> 1;
     }
-    // What lies on the way moves up by one.
-    while place > root {
-        items.swap(root, place);
-        place = (place - 1) >> 1;
+    // The items on the path move up by one.
+    while index > root {
+        items.swap(root, index);
+        index = (index - 1) >> 1;
     }
 }
 
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn any_order_becomes_ascending() {
+    fn any_order_is_sorted() {
         let mut state = 1u32;
         for len in 0..200 {
             let mut items: Vec<u32> = (0..len)

@@ -1,4 +1,4 @@
-//! Helpers of all modules, which know nothing of tensors.
+//! Helpers for all modules, independent of tensors.
 
 pub(crate) mod bytes;
 pub(crate) mod escapes;

@@ -1,5 +1,5 @@
-//! SipHash-1-3 over bytes that arrive in pieces: a keyed hash, so that no file can be made whose
-//! names all collide for a reader that chose its key by chance.
+//! SipHash-1-3 of bytes that arrive in pieces. It is a keyed hash: no file can be made whose names all
+//! collide for a reader that chose its key at random.
 
 /// A hash in progress.
 ///
@@ -23,7 +23,7 @@ impl NameHash {
         Self { v, tail: 0, len: 0 }
     }
 
-    /// How many bytes have been taken.
+    /// Returns how many bytes have been taken.
     pub(crate) const fn len(&self) -> u64 {
         self.len
     }
@@ -43,7 +43,7 @@ impl NameHash {
         }
     }
 
-    /// Takes the last bytes of these eight, less than all, where a word begins.
+    /// Takes the last `bytes` bytes of `last`, fewer than all, at the start of a word.
     const fn push_end(&mut self, last: u64, bytes: u64) {
         self.tail = (last >> 1) >> (63 - (bytes << 3));
         self.len += bytes;
@@ -56,7 +56,7 @@ impl NameHash {
         }
     }
 
-    /// Takes words from the front, and gives what is left.
+    /// Takes words from the front, and returns the rest.
     const fn push_words<'b>(&mut self, mut bytes: &'b [u8]) -> &'b [u8] {
         while let Some((word, rest)) = bytes.split_first_chunk() {
             self.absorb(u64::from_le_bytes(*word));

@@ -1,22 +1,22 @@
-//! Searches in JSON text, a machine word at a time where that is faster.
+//! Searches in JSON text, a word at a time where that is faster.
 
-/// Whether both are the same. One loop: patterns would be compared byte by byte in line.
+/// Whether both slices are equal. One loop: slice patterns would be inlined as comparisons of single bytes.
 #[inline(never)]
 pub(crate) const fn equal(a: &[u8], b: &[u8]) -> bool {
-    let (mut left, mut wanted) = (a, b);
-    if left.len() != wanted.len() {
+    let (mut left, mut right) = (a, b);
+    if left.len() != right.len() {
         return false;
     }
-    while let ([x, x_rest @ ..], [y, y_rest @ ..]) = (left, wanted) {
+    while let ([x, x_rest @ ..], [y, y_rest @ ..]) = (left, right) {
         if *x != *y {
             return false;
         }
-        (left, wanted) = (x_rest, y_rest);
+        (left, right) = (x_rest, y_rest);
     }
     true
 }
 
-/// What follows the plain text at the start.
+/// Returns the bytes after the plain text at the start.
 #[inline(always)]
 pub(crate) const fn behind_plain<const IN_CONST: bool>(text: &[u8]) -> &[u8] {
     if IN_CONST { behind_plain_bytes(text) } else { behind_plain_words(text) }
@@ -47,7 +47,8 @@ const fn behind_plain_bytes(text: &[u8]) -> &[u8] {
     left
 }
 
-/// What follows plain text and escapes of one letter at the start, byte by byte, for const evaluation.
+/// Returns the bytes after the plain text and one-letter escapes at the start, byte by byte, for const
+/// evaluation.
 pub(crate) const fn behind_escapes(text: &[u8]) -> &[u8] {
     let mut left = text;
     while let [b'\\', b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't', rest @ ..]
@@ -58,19 +59,20 @@ pub(crate) const fn behind_escapes(text: &[u8]) -> &[u8] {
     left
 }
 
-/// A bit in each byte that is not plain text, as far as the first of them. Borrows only come from such bytes.
+/// Returns a bit in each byte that is not plain text. Only the lowest of them is reliable: borrows come from
+/// such bytes alone.
 const fn special(bytes: usize) -> usize {
     let (ones, tops) = (usize::MAX / 255, usize::MAX / 255 * 128);
-    // Without its second bit a quote comes right behind the controls.
+    // Without its second bit a quote comes directly after the control characters.
     let controls_and_quotes = (bytes ^ (ones * 2)).wrapping_sub(ones * 0x21);
     let backslashes = (bytes ^ (ones * b'\\' as usize)).wrapping_sub(ones);
     (bytes | controls_and_quotes | backslashes) & tops
 }
 
-/// What follows the words at the start that have neither a brace, nor a backslash, nor a byte above 0x7B, and
-/// whether an odd number of quotes was among them.
+/// Skips the words at the start that have neither a brace, nor a backslash, nor a byte above 0x7B. Returns
+/// the bytes after them, and whether an odd number of quotes was among them.
 #[inline(always)]
-pub(crate) const fn behind_even(text: &[u8]) -> (&[u8], bool) {
+pub(crate) const fn skip_words(text: &[u8]) -> (&[u8], bool) {
     const ONES: usize = usize::MAX / 255;
     const TOPS: usize = ONES * 0x80;
     let (mut left, mut others) = (text, 0);
@@ -81,7 +83,7 @@ pub(crate) const fn behind_even(text: &[u8]) -> (&[u8], bool) {
         if (word | braces | backslashes) & TOPS != 0 {
             break;
         }
-        // A top bit for each byte that is no quote. The bytes of a word are even in number: an odd number of
+        // A top bit for each byte that is no quote. A word has an even number of bytes, so an odd number of
         // others means an odd number of quotes.
         others ^= (word ^ (ONES * b'"' as usize)).wrapping_add(!TOPS);
         left = rest;

@@ -1,8 +1,8 @@
-//! The smallest of many, in little memory: how a header is sorted without holding it.
+//! The smallest of many items, in little memory: sorts a header without storing it.
 
 use crate::util::bytes::{get, get_mut};
 
-/// Memory for one item of a sort over the whole header. The more slots, the fewer passes.
+/// Scratch memory for one item of a sort over the entire header. The more slots, the fewer passes.
 ///
 /// *Memory*: 24 bytes, `Copy`.
 #[derive(Clone, Copy, Debug, Default)]
@@ -10,15 +10,15 @@ use crate::util::bytes::{get, get_mut};
 pub struct SortSlot {
     pub(crate) key: u64,
     pub(crate) tie: u64,
-    /// Where in the header the item stands: no two items are equal.
+    /// The offset of the item in the header: no two items are equal.
     pub(crate) at: u64,
 }
 
 impl SortSlot {
-    /// A slot with nothing in it, to make arrays of.
+    /// An empty slot, to initialise arrays with.
     pub const EMPTY: Self = Self { key: 0, tie: 0, at: 0 };
 
-    /// Whether the two differ in nothing but their place.
+    /// Whether the two differ only in their offset.
     pub(crate) const fn is_alike(&self, other: &Self) -> bool {
         self.key == other.key && self.tie == other.tie
     }
@@ -35,8 +35,8 @@ impl SortSlot {
     }
 }
 
-/// Keeps the smallest items of a pass that are not below `floor`, as many as there are slots: a heap
-/// with the largest kept item on top, then, after [`sort`](Self::sort), an ascending list.
+/// The smallest items of a pass that are not below `floor`, as many as there are slots: a heap with the
+/// largest kept item on top, then, after [`sort`](Self::sort), an ascending list.
 pub(crate) struct Smallest<'s> {
     slots: &'s mut [SortSlot],
     len: usize,
@@ -60,7 +60,7 @@ impl<'s> Smallest<'s> {
         self.slots.len()
     }
 
-    /// How many items are kept.
+    /// Returns how many items are kept.
     pub(crate) const fn len(&self) -> usize {
         self.len
     }
@@ -90,7 +90,7 @@ impl<'s> Smallest<'s> {
         }
     }
 
-    /// Puts the kept items into ascending order.
+    /// Sorts the kept items in ascending order.
     #[inline(never)]
     pub(crate) const fn sort(&mut self) {
         let mut heap = self.len;
@@ -118,8 +118,8 @@ impl<'s> Smallest<'s> {
     }
 
     const fn set(&mut self, index: usize, item: &SortSlot) {
-        // Field by field: a whole slot copied within one slice would be a call of `memmove`, which is
-        // large, and the only one in a firmware.
+        // Field by field: copying an entire slot within one slice would call `memmove`, which is large, and
+        // used nowhere else in a firmware.
         if let Some(slot) = get_mut(self.slots, index) {
             slot.key = item.key;
             slot.tie = item.tie;
@@ -127,7 +127,7 @@ impl<'s> Smallest<'s> {
         }
     }
 
-    /// Places `item` in the newest leaf and lets it rise.
+    /// Places `item` in the newest leaf and moves it up.
     const fn sift_up(&mut self, item: &SortSlot) {
         let mut index = self.len - 1;
         while index > 0 {
@@ -141,7 +141,7 @@ impl<'s> Smallest<'s> {
         self.set(index, item);
     }
 
-    /// Places `item` on top of the first `heap` items and lets it sink.
+    /// Places `item` on top of the first `heap` items and moves it down.
     #[inline(never)]
     const fn sift_down(&mut self, item: &SortSlot, heap: usize) {
         let mut index = 0;

@@ -1,9 +1,8 @@
-//! Names that occur twice, found exactly and in bounded memory.
+//! Duplicate names, found exactly and in bounded memory.
 //!
-//! A pass over the header collects the hashes of as many names as there are slots, in ascending
-//! order. Two equal hashes are a suspicion; further passes compare the two names themselves, piece
-//! by piece, as much as fits into the text memory at a time. Hashes that did not fit are the next
-//! pass's.
+//! A pass over the header collects the hashes of as many names as there are slots, in ascending order. Names
+//! with equal hashes are candidates: further passes compare the two names themselves, piece by piece, as much
+//! as fits into the text buffer at a time. Hashes that did not fit are left to the next pass.
 
 use crate::error::table::Fault;
 use crate::error::{Error, ErrorKind};
@@ -13,16 +12,16 @@ use crate::util::bytes::{get, get_mut, index_below, low_u32};
 use crate::util::siphash::NameHash;
 use crate::util::top_k::{Smallest, SortSlot};
 
-/// Proves that no tensor name occurs twice in a header, and no key in its `__metadata__`.
+/// Finds duplicate tensor names in a header, and duplicate keys in its `__metadata__`.
 ///
 /// Run it after [`Validator`](crate::validate::Validator), over the same bytes. It takes one pass for every
-/// `slots.len() - 1` names and, for a pair under suspicion, one for every `text.len()` bytes of its
-/// name.
+/// `slots.len() - 1` names and, for a pair of names with equal hashes, one for every `text.len()` bytes of
+/// its name.
 ///
 /// *Memory*: at most 344 bytes, the slots and the text. No heap.
 pub struct DuplicateFinder<'s> {
     parser: HeaderParser,
-    /// Whether the header is proven, so that entries are passed by.
+    /// Whether the header is validated, so that entries are skimmed.
     skims: bool,
     key: [u64; 2],
     name: NameHash,
@@ -30,14 +29,14 @@ pub struct DuplicateFinder<'s> {
     text: &'s mut [u8],
     stage: Stage,
     pair: Pair,
-    /// Of the names that repeat an earlier one, the first.
+    /// The first of the names that repeat an earlier one.
     found: Option<SortSlot>,
-    /// A header that stays the same needs no more rounds than it has names.
+    /// A header that does not change needs no more rounds than it has names.
     rounds_left: u64,
 }
 
-/// All of the hash; in the unit tests so little of it that names collide all the time, because that
-/// is the only way to see different names under suspicion.
+/// The entire hash. In the unit tests so few bits that names collide all the time: only then are different
+/// names compared.
 const HASH_MASK: u64 = if cfg!(test) { 3 } else { u64::MAX };
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -53,9 +52,9 @@ enum Stage {
 struct Pair {
     first: usize,
     second: usize,
-    /// The window that is compared in this pass begins at this byte of the names.
+    /// The part that is compared in this pass begins at this byte of the names.
     from: u64,
-    /// Both must come by in every pass.
+    /// Both must be seen in every pass.
     seen_first: bool,
     seen_second: bool,
     differ: bool,
@@ -68,10 +67,10 @@ impl Pair {
 }
 
 impl<'s> DuplicateFinder<'s> {
-    /// Stands before byte 0 of a file. At least two slots and one byte of text are needed.
+    /// Creates a finder for a new file. It needs at least two slots and one byte of text.
     ///
-    /// `key` is that of the hash. The verdict does not depend on it, the number of passes does: where
-    /// files may be hostile, take one by chance; else any constant.
+    /// `key` is the key of the hash. The verdict does not depend on it, but the number of passes does. If
+    /// files may be hostile, choose a random one; otherwise any constant.
     pub const fn new(key: [u64; 2], slots: &'s mut [SortSlot], text: &'s mut [u8]) -> Self {
         Self {
             parser: HeaderParser::new(),
@@ -87,24 +86,24 @@ impl<'s> DuplicateFinder<'s> {
         }
     }
 
-    /// The same, of a header that is proven: only its names are looked at.
+    /// Returns the same finder, for a validated header: only its names are examined.
     pub(crate) const fn of_proven(mut self) -> Self {
         self.skims = true;
         self
     }
 
-    /// How many bytes of the file have been consumed in this pass.
+    /// Returns how many bytes of the file have been consumed in this pass.
     pub const fn position(&self) -> u64 {
         self.parser.position()
     }
 
-    /// Reads on, and moves `input` past what it consumed.
+    /// Reads `input`, and moves it past the bytes consumed.
     ///
     /// # Errors
-    /// [`ErrorKind::NameTwice`] or [`ErrorKind::KeyTwice`] at the first name of the file that repeats
-    /// an earlier one; [`ErrorKind::SlotCount`] or [`ErrorKind::NoText`] when the memory is too small;
-    /// [`ErrorKind::Changed`] when the header is not the same in every pass; the faults of the header.
-    /// The same error again at every further call.
+    /// [`ErrorKind::NameTwice`] or [`ErrorKind::KeyTwice`] at the first name of the file that repeats an
+    /// earlier one; [`ErrorKind::SlotCount`] or [`ErrorKind::NoText`] when the memory is too small;
+    /// [`ErrorKind::Changed`] when the header is not the same in every pass; errors of the header. Every
+    /// further call returns the same error.
     pub const fn push(&mut self, input: &mut &[u8]) -> Result<Progress, Error> {
         match self.run(input) {
             Some(progress) => Ok(progress),
@@ -112,15 +111,15 @@ impl<'s> DuplicateFinder<'s> {
         }
     }
 
-    /// Nothing when there is an error.
+    /// Returns `None` on an error.
     const fn run(&mut self, input: &mut &[u8]) -> Option<Progress> {
-        const TOLD: Signals =
+        const SELECTED: Signals =
             Signals::of(&[Signal::Name, Signal::Tensor, Signal::Metadata, Signal::Key, Signal::KeyEnd]);
         let mut run: &[u8] = &[];
         loop {
-            let signal = self.parser.advance::<false>(input, &mut run, TOLD);
+            let signal = self.parser.advance::<false>(input, &mut run, SELECTED);
             if matches!(signal, Signal::Name | Signal::Tensor | Signal::Key | Signal::KeyEnd) {
-                self.take(&self.parser.piece(signal, run));
+                self.take_piece(&self.parser.piece(signal, run));
             }
             match signal {
                 Signal::NeedInput => return Some(Progress::NeedInput),
@@ -139,8 +138,7 @@ impl<'s> DuplicateFinder<'s> {
         }
     }
 
-    /// The error that is due when the file ends where the input ended, or `Ok` when the header is
-    /// complete.
+    /// Ends the input: the file has no more bytes. Returns `Ok` if the header is complete.
     ///
     /// # Errors
     /// [`ErrorKind::FileTooShort`] or [`ErrorKind::HeaderBeyondFile`]; [`ErrorKind::Changed`] when the
@@ -156,14 +154,14 @@ impl<'s> DuplicateFinder<'s> {
         self.name = NameHash::new(self.key);
     }
 
-    const fn take(&mut self, piece: &Text<'_>) {
+    const fn take_piece(&mut self, piece: &Text<'_>) {
         if let Stage::Comparing = self.stage {
             self.compare(piece.as_bytes());
         }
         self.name.push(piece.as_bytes());
     }
 
-    /// Keeps or compares the part of a name that lies in the window.
+    /// Keeps or compares the part of a name that this pass compares.
     const fn compare(&mut self, piece: &[u8]) {
         let at = self.parser.event_start();
         let is_first = is_at(self.names.get(self.pair.first), at);
@@ -207,16 +205,16 @@ impl<'s> DuplicateFinder<'s> {
         self.forget_name();
     }
 
-    /// Nothing when there is an error.
+    /// Returns `None` on an error.
     #[inline(never)]
     const fn end_pass(&mut self) -> Option<Progress> {
         let next = match self.stage {
             Stage::FirstPass | Stage::Collecting => {
                 self.names.sort();
                 self.pair = Pair::new(0, 1);
-                self.next_suspicion()
+                self.next_candidate()
             }
-            Stage::Comparing => self.judge_window(),
+            Stage::Comparing => self.end_comparison(),
             Stage::Distinct => Some(Stage::Distinct),
         };
         let Some(stage) = next else { return None };
@@ -243,16 +241,16 @@ impl<'s> DuplicateFinder<'s> {
         }
     }
 
-    /// Goes on from the current pair to the next one with equal hash, length and kind whose second
-    /// name stands before the duplicate that is known already.
-    const fn next_suspicion(&mut self) -> Option<Stage> {
+    /// Continues from the current pair to the next one with equal hash, length and kind whose second name is
+    /// before the duplicate that is known already.
+    const fn next_candidate(&mut self) -> Option<Stage> {
         while let Some(first) = self.names.get(self.pair.first) {
             match self.names.get(self.pair.second) {
-                Some(second) if first.is_alike(&second) && self.would_be_first(second) => {
+                Some(second) if first.is_alike(&second) && self.is_before_found(second) => {
                     if first.tie >> 1 != 0 {
-                        return self.suspect(second);
+                        return self.begin_comparison(second);
                     }
-                    self.find(second);
+                    self.keep_found(second);
                 }
                 _ => self.pair = Pair::new(self.pair.first + 1, self.pair.first + 2),
             }
@@ -260,49 +258,49 @@ impl<'s> DuplicateFinder<'s> {
         self.next_round()
     }
 
-    const fn would_be_first(&self, second: SortSlot) -> bool {
+    const fn is_before_found(&self, second: SortSlot) -> bool {
         match self.found {
             Some(found) => second.at < found.at,
             None => true,
         }
     }
 
-    const fn suspect(&mut self, second: SortSlot) -> Option<Stage> {
+    const fn begin_comparison(&mut self, second: SortSlot) -> Option<Stage> {
         if self.text.is_empty() { self.stop(Fault::NoText, second.at) } else { Some(Stage::Comparing) }
     }
 
-    const fn find(&mut self, second: SortSlot) {
+    const fn keep_found(&mut self, second: SortSlot) {
         self.found = Some(second);
         self.pair = Pair::new(self.pair.first + 1, self.pair.first + 2);
     }
 
-    const fn judge_window(&mut self) -> Option<Stage> {
+    const fn end_comparison(&mut self) -> Option<Stage> {
         let Pair { first, second, from, seen_first, seen_second, differ } = self.pair;
-        let Some(name) = self.names.get(second) else { return self.changed() };
+        let Some(name) = self.names.get(second) else { return self.fail_changed() };
         if !seen_first || !seen_second {
-            return self.changed();
+            return self.fail_changed();
         }
         if differ {
             self.pair = Pair::new(first, second + 1);
-            return self.next_suspicion();
+            return self.next_candidate();
         }
         let from = from + self.text.len() as u64;
         if from < name.tie >> 1 {
             self.pair = Pair { from, ..Pair::new(first, second) };
             return Some(Stage::Comparing);
         }
-        self.find(name);
-        self.next_suspicion()
+        self.keep_found(name);
+        self.next_candidate()
     }
 
-    /// The names that did not fit come next, together with those that are like the last one that
-    /// did: a pair must not be parted by the border between two rounds.
+    /// Starts the round of the names that did not fit, together with those that are like the last one that
+    /// did: a pair must not be split between two rounds.
     const fn next_round(&mut self) -> Option<Stage> {
         if !self.names.overflowed() {
-            return if self.has_found() { None } else { Some(Stage::Distinct) };
+            return if self.stop_at_found() { None } else { Some(Stage::Distinct) };
         }
         if self.rounds_left == 0 {
-            return self.changed();
+            return self.fail_changed();
         }
         self.rounds_left -= 1;
         let resume = self.resume_at();
@@ -311,23 +309,23 @@ impl<'s> DuplicateFinder<'s> {
                 self.names.restart(floor);
                 Some(Stage::Collecting)
             }
-            _ if self.has_found() => None,
+            _ if self.stop_at_found() => None,
             _ => self.stop(Fault::OTHER, 0),
         }
     }
 
-    /// Which of the names is the first of the next round.
+    /// Returns the index of the first name of the next round.
     const fn resume_at(&self) -> usize {
         let last = self.names.len().wrapping_sub(1);
         match (self.last_group(), self.names.get(last), self.found) {
-            // All slots hold names that are alike. More of them could follow, but only behind a
-            // duplicate that is known.
+            // All slots hold names that are alike. More of them could follow, but only after a duplicate that
+            // is known.
             (0, Some(name), Some(found)) if found.at <= name.at => last,
             (group, ..) => group,
         }
     }
 
-    /// Where the names begin that are like the last one.
+    /// Returns the index of the first name that is like the last one.
     const fn last_group(&self) -> usize {
         let mut index = self.names.len();
         let last = self.names.get(index.wrapping_sub(1));
@@ -340,15 +338,15 @@ impl<'s> DuplicateFinder<'s> {
         index
     }
 
-    /// A duplicate that was found decides, whatever else there is to say.
-    const fn has_found(&mut self) -> bool {
+    /// Stops with the duplicate, if one was found. It takes precedence over all other errors.
+    const fn stop_at_found(&mut self) -> bool {
         let Some(found) = self.found else { return false };
         let fault = if found.tie & 1 == 1 { Fault::KeyTwice } else { Fault::NameTwice };
         self.stop(fault, found.at);
         true
     }
 
-    const fn changed(&mut self) -> Option<Stage> {
+    const fn fail_changed(&mut self) -> Option<Stage> {
         self.stop(Fault::Changed, self.parser.position())
     }
 }
@@ -381,19 +379,19 @@ mod tests {
     use crate::validate::validate;
     use std::{format, string::String, vec, vec::Vec};
 
-    /// A header with these names, and where each begins.
+    /// Returns a header with these names, and the offset of each.
     fn header_of(names: &[String]) -> (Vec<u8>, Vec<u64>) {
         let mut header = String::from("{");
-        let mut places = vec![];
+        let mut offsets = vec![];
         for (i, name) in names.iter().enumerate() {
             header += if i > 0 { "," } else { "" };
-            places.push(8 + header.len() as u64);
+            offsets.push(8 + header.len() as u64);
             header += &format!(r#""{name}":{{"dtype":"U8","shape":[0],"data_offsets":[0,0]}}"#);
         }
         header += "}";
         let mut file = (header.len() as u64).to_le_bytes().to_vec();
         file.extend(header.as_bytes());
-        (file, places)
+        (file, offsets)
     }
 
     fn verdict(file: &[u8], slots: usize, text: usize) -> Result<(), Error> {
@@ -406,7 +404,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_only_share_a_hash_are_distinct() {
+    fn names_with_equal_hash_are_distinct() {
         let (file, _) = header_of(&names());
         for (slots, text) in [(40, 1), (41, 100), (25, 3), (20, 7), (64, 15), (64, 16)] {
             assert_eq!(verdict(&file, slots, text), Ok(()), "{slots} slots, {text} bytes");
@@ -414,29 +412,29 @@ mod tests {
     }
 
     #[test]
-    fn two_equal_names_are_found_among_many_that_share_a_hash() {
+    fn duplicate_is_found_among_hash_collisions() {
         for (first, second) in [(0, 1), (0, 39), (17, 23), (38, 39)] {
             let mut all = names();
             all[second] = all[first].clone();
-            let (file, places) = header_of(&all);
+            let (file, offsets) = header_of(&all);
             for (slots, text) in [(40, 1), (22, 5), (64, 100)] {
-                assert_eq!(verdict(&file, slots, text), Err(ErrorKind::NameTwice.at(places[second])));
+                assert_eq!(verdict(&file, slots, text), Err(ErrorKind::NameTwice.at(offsets[second])));
             }
         }
     }
 
     #[test]
-    fn of_many_duplicates_the_first_in_the_file_is_reported() {
+    fn first_duplicate_in_file_is_reported() {
         let mut all = names();
         all.extend(names().into_iter().rev());
-        let (file, places) = header_of(&all);
+        let (file, offsets) = header_of(&all);
         for (slots, text) in [(80, 1), (44, 5), (200, 100)] {
-            assert_eq!(verdict(&file, slots, text), Err(ErrorKind::NameTwice.at(places[40])));
+            assert_eq!(verdict(&file, slots, text), Err(ErrorKind::NameTwice.at(offsets[40])));
         }
     }
 
     #[test]
-    fn too_few_slots_for_one_hash_is_a_limit_and_says_so() {
+    fn too_few_slots_for_one_hash_is_a_limit() {
         let (file, _) = header_of(&names());
         let error = verdict(&file, 3, 100).expect_err("ten names share a hash");
         assert_eq!(error.kind, ErrorKind::SlotCount { capacity: 3 });
@@ -444,15 +442,15 @@ mod tests {
     }
 
     #[test]
-    fn without_text_memory_a_suspicion_cannot_be_judged() {
+    fn equal_hashes_without_text_memory_are_an_error() {
         let (file, _) = header_of(&names());
         let kind = verdict(&file, 64, 0).map_err(|error| error.kind);
         assert_eq!(kind, Err(ErrorKind::NoText));
     }
 
     #[test]
-    fn the_empty_name_twice_needs_no_text() {
-        let (file, places) = header_of(&[String::new(), "a".into(), String::new()]);
-        assert_eq!(verdict(&file, 4, 0), Err(ErrorKind::NameTwice.at(places[2])));
+    fn duplicate_empty_name_needs_no_text() {
+        let (file, offsets) = header_of(&[String::new(), "a".into(), String::new()]);
+        assert_eq!(verdict(&file, 4, 0), Err(ErrorKind::NameTwice.at(offsets[2])));
     }
 }

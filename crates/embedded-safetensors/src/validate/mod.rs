@@ -1,4 +1,5 @@
-//! The verdict on a file, in one call for a file in memory or piece by piece as its header arrives.
+//! Use this when you need the verdict on a file: in one call for a file in memory, or piece by piece as its
+//! header arrives.
 
 pub(crate) mod duplicates;
 pub(crate) mod order;
@@ -16,25 +17,25 @@ use crate::util::bytes::low_u32;
 use crate::validate::order::{InOrder, Sorted, Sorting};
 use core::num::NonZeroU64;
 
-/// What a sound header describes.
+/// The contents that a valid header describes.
 ///
 /// *Memory*: 24 bytes, `Copy`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Summary {
-    /// How many tensors there are.
+    /// The number of tensors.
     pub tensors: u64,
     /// Where the data begins in the file: 8 + the length of the header.
     pub data_start: u64,
-    /// How long the data is, all tensors together.
+    /// The length of the data, all tensors together.
     pub data_len: u64,
 }
 
-/// The first pass over a header: enough where it lists its tensors in the order of their offsets.
+/// The first pass over a header. It is enough if the tensors are listed in the order of their offsets.
 struct OrderCheck {
     parser: HeaderParser,
     order: InOrder,
-    /// Not zero: a file as short as that has failed.
+    /// Not zero: an empty file has failed already.
     file_len: Option<NonZeroU64>,
 }
 
@@ -48,12 +49,12 @@ impl OrderCheck {
         Self { parser: HeaderParser::of_tensors(file_len), order: InOrder::new(), file_len: known }
     }
 
-    /// The header is judged as soon as it is complete.
-    const fn is_proven(&self) -> bool {
+    /// Whether the header is validated, which it is as soon as it is complete.
+    const fn is_validated(&self) -> bool {
         self.parser.is_complete()
     }
 
-    const fn described(&self, data_len: u64) -> Summary {
+    const fn describe(&self, data_len: u64) -> Summary {
         Summary { tensors: self.order.tensors(), data_start: self.position(), data_len }
     }
 
@@ -69,28 +70,27 @@ impl OrderCheck {
 
     const fn ends_with_file(&self, data_len: u64) -> bool {
         match self.file_len {
-            Some(file_len) => self.described(data_len).fills(file_len.get()),
+            Some(file_len) => self.describe(data_len).fills(file_len.get()),
             None => true,
         }
     }
 
-    /// Why it does not.
+    /// Returns the error if the data does not end with the file.
     const fn length_error(&self, data_len: u64) -> Error {
         let file_len = match self.file_len {
             Some(file_len) => file_len.get(),
             None => 0,
         };
-        self.described(data_len).length_error(file_len)
+        self.describe(data_len).length_error(file_len)
     }
 }
 
-/// Judges a file while its header comes by: container, UTF-8, JSON, types, each tensor against itself,
-/// all tensors against each other, and the length of the file where it is known. What is missing to
-/// the full verdict are names that occur twice: [`DuplicateFinder`].
+/// Validates a file while its header arrives: container, UTF-8, JSON, types, each tensor by itself, all
+/// tensors against each other, and the length of the file if it is known. The full verdict also needs
+/// [`DuplicateFinder`], which finds duplicate names.
 ///
-/// A header that lists its tensors in the order of their offsets takes one pass and no slots. Any
-/// other takes one pass more for every `slots.len()` tensors, and says [`Progress::Rewind`] before
-/// each.
+/// A header that lists its tensors in the order of their offsets takes one pass and no slots. Any other takes
+/// one more pass for every `slots.len()` tensors, and returns [`Progress::Rewind`] before each.
 ///
 /// *Memory*: at most 264 bytes, and the slots. No heap.
 pub struct Validator<'s> {
@@ -99,43 +99,45 @@ pub struct Validator<'s> {
 }
 
 impl<'s> Validator<'s> {
-    /// Stands before byte 0 of a file. Where its length is known it is judged too: the header must
-    /// lie in it, and the tensors must end with it. A stream's length is `None`. Without slots only
-    /// headers in the order of their offsets can be judged.
+    /// Creates a validator for a new file. If the file's length is known, it is validated too: the header
+    /// must end inside the file, and the tensors must end with it. A stream's length is `None`. Without slots
+    /// only headers in the order of their offsets can be validated.
     #[inline]
     pub const fn new(file_len: Option<u64>, slots: &'s mut [SortSlot]) -> Self {
         Self { check: OrderCheck::new(file_len), sorting: Sorting::new(slots) }
     }
 
-    /// The same check, but no entry is recognised as a whole. It changes nothing but speed, which tests prove.
+    /// Returns the same validator, without the recognition of entire entries. It changes nothing but speed,
+    /// as tests verify.
     #[doc(hidden)]
     pub const fn by_token(mut self) -> Self {
         self.check.parser = self.check.parser.by_token();
         self
     }
 
-    /// What the header describes, once it is proven.
+    /// Returns what the header describes, once it is validated.
     pub const fn summary(&self) -> Option<Summary> {
-        if self.check.is_proven() { Some(self.check.described(self.data_len())) } else { None }
+        if self.check.is_validated() { Some(self.check.describe(self.data_len())) } else { None }
     }
 
-    /// How many bytes of the file have been consumed in this pass. Behind an error that may be a few more than it took to see it.
+    /// Returns how many bytes of the file have been consumed in this pass. After an error this may be a few
+    /// more than were needed to detect it.
     pub const fn position(&self) -> u64 {
         self.check.position()
     }
 
-    /// How long the header is, once its first 8 bytes have been consumed in this pass.
+    /// Returns the length of the header, once its first 8 bytes have been consumed in this pass.
     pub(crate) const fn header_len(&self) -> Option<u64> {
         self.check.header_len()
     }
 
-    /// Reads on, and moves `input` past what it consumed.
+    /// Reads `input`, and moves it past the bytes consumed.
     ///
     /// # Errors
-    /// The first fault of the file, and the same one again at every further call.
-    /// [`ErrorKind::OutOfOrder`] when slots are needed and there are none.
+    /// The first error in the file. Every further call returns the same error. [`ErrorKind::OutOfOrder`] when
+    /// slots are needed and there are none.
     pub const fn push(&mut self, input: &mut &[u8]) -> Result<Progress, Error> {
-        if self.check.is_proven() {
+        if self.check.is_validated() {
             return Ok(Progress::Done);
         }
         match self.run(input) {
@@ -144,8 +146,8 @@ impl<'s> Validator<'s> {
         }
     }
 
-    /// The error that is due when the file ends where the input ended, or `Ok` when the header is
-    /// complete. For sources whose length is not known beforehand.
+    /// Ends the input: the file has no more bytes. Returns `Ok` if the header is complete. For sources whose
+    /// length is not known beforehand.
     ///
     /// # Errors
     /// [`ErrorKind::FileTooShort`] or [`ErrorKind::HeaderBeyondFile`]; [`ErrorKind::Changed`] when the
@@ -157,15 +159,15 @@ impl<'s> Validator<'s> {
         }
     }
 
-    /// Nothing when there is an error.
+    /// Returns `None` on an error.
     const fn run(&mut self, input: &mut &[u8]) -> Option<Progress> {
-        const TOLD: Signals = Signals::of(&[Signal::TensorEnd]);
+        const SELECTED: Signals = Signals::of(&[Signal::TensorEnd]);
         let mut run: &[u8] = &[];
         loop {
             while let Some(entry) = self.check.parser.take_entry::<false>(input) {
                 self.see(entry.place);
             }
-            match self.check.parser.advance::<false>(input, &mut run, TOLD) {
+            match self.check.parser.advance::<false>(input, &mut run, SELECTED) {
                 Signal::TensorEnd => self.see(self.check.parser.extent()),
                 Signal::HeaderEnd => return self.end_pass(),
                 Signal::Failed => return None,
@@ -186,18 +188,18 @@ impl<'s> Validator<'s> {
     const fn end_pass(&mut self) -> Option<Progress> {
         let sorted = match self.sorting.has_begun() {
             true => self.sorting.end_pass(self.check.order.tensors()),
-            false if self.check.order.needs_sorting() && self.sorting.begin() => Sorted::InPart,
-            false => Sorted::Enough,
+            false if self.check.order.needs_sorting() && self.sorting.begin() => Sorted::NeedPass,
+            false => Sorted::Decided,
         };
         let fault = match sorted {
-            Sorted::InPart => {
+            Sorted::NeedPass => {
                 self.check.parser = self.check.parser.rewound();
                 return Some(Progress::Rewind);
             }
-            Sorted::Enough if self.lies_end_to_end() && self.check.ends_with_file(self.data_len()) => {
+            Sorted::Decided if self.is_contiguous() && self.check.ends_with_file(self.data_len()) => {
                 return Some(Progress::Done);
             }
-            Sorted::Enough => Fault::OTHER,
+            Sorted::Decided => Fault::OTHER,
             Sorted::Changed => Fault::Changed,
         };
         let end = low_u32(self.position());
@@ -205,14 +207,14 @@ impl<'s> Validator<'s> {
         None
     }
 
-    const fn lies_end_to_end(&self) -> bool {
-        if self.sorting.has_begun() { self.sorting.is_proven() } else { self.check.order.is_proven() }
+    const fn is_contiguous(&self) -> bool {
+        if self.sorting.has_begun() { self.sorting.is_contiguous() } else { self.check.order.is_contiguous() }
     }
 
     #[inline(never)]
     const fn error(&self) -> Error {
         match self.check.parser.fault() {
-            Fault::OTHER if self.lies_end_to_end() => self.check.length_error(self.data_len()),
+            Fault::OTHER if self.is_contiguous() => self.check.length_error(self.data_len()),
             Fault::OTHER if self.sorting.has_begun() => self.sorting.error(),
             Fault::OTHER => self.check.order.error(),
             _ => self.check.parser.error(),
@@ -243,12 +245,12 @@ impl Machine for Validator<'_> {
 }
 
 impl Summary {
-    /// How long the file is.
+    /// Returns the length of the file.
     pub const fn file_len(&self) -> u64 {
-        self.data_start.wrapping_add(self.data_len) // cannot wrap: the header has been checked
+        self.data_start.wrapping_add(self.data_len) // cannot wrap: the header has been validated
     }
 
-    /// Checks that the tensors end where the file ends.
+    /// Validates that the tensors end where the file ends.
     ///
     /// # Errors
     /// [`ErrorKind::DataShort`] or [`ErrorKind::DataTrailing`]; [`ErrorKind::HeaderBeyondFile`] when the
@@ -261,7 +263,7 @@ impl Summary {
         matches!(file_len.checked_sub(self.data_start), Some(present) if present == self.data_len)
     }
 
-    /// What is wrong with a length that is not the right one.
+    /// Returns the error for a length that is not the right one.
     const fn length_error(&self, file_len: u64) -> Error {
         let needed = self.data_len;
         match file_len.checked_sub(self.data_start) {
@@ -275,11 +277,11 @@ impl Summary {
     }
 }
 
-/// The full verdict on a file in memory: all that [`Validator`] proves, the file's length included,
-/// and that no name occurs twice, as [`DuplicateFinder`] does.
+/// Validates a file in memory completely: as [`Validator`] does, including the file's length, and as
+/// [`DuplicateFinder`] does, for duplicate names.
 ///
-/// *Memory*: one check after the other on the stack, less than 1 KiB, the slots (two at least) and
-/// the text (one byte at least). No heap.
+/// *Memory*: one pass after the other on the stack, less than 1 KiB, the slots (two at least) and the text
+/// (one byte at least). No heap.
 ///
 /// # Errors
 /// As [`Validator::push`] and [`DuplicateFinder::push`].
@@ -303,8 +305,7 @@ pub const fn validate(file: &[u8], slots: &mut [SortSlot], text: &mut [u8]) -> R
     }
 }
 
-/// The verdict on a file in memory but for names that occur twice: all that [`Validator`] proves,
-/// the file's length included.
+/// Validates a file in memory except for duplicate names: as [`Validator`] does, including the file's length.
 ///
 /// *Memory*: a [`Validator`] on the stack, and the slots, of which none is needed for a header in
 /// the order of its offsets. No heap.
@@ -328,12 +329,12 @@ pub const fn validate_header(file: &[u8], slots: &mut [SortSlot]) -> Result<Summ
     }
     match check.summary() {
         Some(summary) => Ok(summary),
-        // The header lies inside the file, so the parser cannot want more than all of it.
+        // The header is inside the file, so the parser cannot need more than all of it.
         None => Err(ErrorKind::Changed.at(file.len() as u64)),
     }
 }
 
-/// As [`DuplicateFinder`], on a header in memory that is proven.
+/// As [`DuplicateFinder`], for a validated header in memory.
 ///
 /// # Errors
 /// As [`DuplicateFinder::push`].
