@@ -299,15 +299,13 @@ impl HeaderParser {
                             break text_signal;
                         }
                     }
-                    if IN_CONST
-                        && let (State::TextValue, [b'\\', ..], false) =
-                            (self.token_kind, left, self.utf8.is_open())
-                        && !selected.has(Signal::Value)
-                    {
-                        let rest = behind_escapes(left);
-                        if rest.len() < left.len() {
-                            left = rest;
-                            continue;
+                    if IN_CONST && !selected.has(Signal::Value) && !self.utf8.is_open() {
+                        if let (State::TextValue, [b'\\', ..]) = (self.token_kind, left) {
+                            let rest = behind_escapes(left);
+                            if rest.len() < left.len() {
+                                left = rest;
+                                continue;
+                            }
                         }
                     }
                     match left {

@@ -80,17 +80,18 @@ const fn entry<const IN_CONST: bool>(text: &[u8], at: u32) -> Option<(Whole<'_>,
     let Some((name, _)) = text.split_at_checked(text.len() - quote.len()) else { return None };
     let is_spaced = matches!(quote, [b'"', b':', b' ', ..]);
     let Some(rest) =
-        after_part::<IN_CONST, _, _>(quote, is_spaced, b"\":{\"dtype\":\"", b"\": {\"dtype\": \"")
+        after_part(Evaluation::<IN_CONST>, quote, is_spaced, b"\":{\"dtype\":\"", b"\": {\"dtype\": \"")
     else {
         return None;
     };
     let Some((dtype, rest)) = Dtype::quoted(rest) else { return None };
-    let Some(rest) = after_part::<IN_CONST, _, _>(rest, is_spaced, b",\"shape\":[", b", \"shape\": [") else {
+    let Some(rest) = after_part(Evaluation::<IN_CONST>, rest, is_spaced, b",\"shape\":[", b", \"shape\": [")
+    else {
         return None;
     };
     let Some((shape, elements, rest)) = shape::<IN_CONST>(rest, is_spaced) else { return None };
     let Some(offsets) =
-        after_part::<IN_CONST, _, _>(rest, is_spaced, b",\"data_offsets\":[", b", \"data_offsets\": [")
+        after_part(Evaluation::<IN_CONST>, rest, is_spaced, b",\"data_offsets\":[", b", \"data_offsets\": [")
     else {
         return None;
     };
@@ -151,9 +152,14 @@ const fn number<const IN_CONST: bool>(text: &[u8]) -> Option<(u64, &[u8])> {
     Some(digits::<IN_CONST>(0, text))
 }
 
+/// Where code runs: in programs, or in const evaluation. An argument, so that the parameters beside it
+/// are inferred.
+struct Evaluation<const IN_CONST: bool>;
+
 /// Returns the bytes after this part of every entry, spelled without spaces or with them.
 #[inline(always)]
 const fn after_part<'t, const IN_CONST: bool, const DENSE: usize, const SPACED: usize>(
+    _: Evaluation<IN_CONST>,
     text: &'t [u8],
     is_spaced: bool,
     dense: &[u8; DENSE],
