@@ -9,7 +9,7 @@
 mod atomic;
 pub mod checkpoint;
 mod disk;
-mod draft;
+mod editor;
 mod error;
 mod name;
 mod opened;
@@ -26,7 +26,7 @@ mod forgetful;
 #[cfg(test)]
 mod tests;
 
-pub use draft::ModelEditor;
+pub use editor::ModelEditor;
 pub use error::{EditError, EditErrorKind};
 pub use output::{AtomicFile, ClosedFile};
 pub use padding::padding_of;

@@ -1,7 +1,7 @@
 //! A editor becomes a file: its header in place, or a copy of everything.
 
 use crate::disk::{Disk, Handle, read_header, read_up_to};
-use crate::draft::{Held, ModelEditor, Source, fingerprint};
+use crate::editor::{Held, ModelEditor, Source, fingerprint};
 use crate::error::{EditError, EditErrorKind};
 use crate::system::System;
 use crate::undo;

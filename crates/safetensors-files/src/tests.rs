@@ -1,7 +1,7 @@
 //! Power cuts and faults at every single call, on a model of a disk.
 
 use crate::disk::Disk;
-use crate::draft::{ModelEditor, fingerprint};
+use crate::editor::{ModelEditor, fingerprint};
 use crate::error::{EditError, EditErrorKind};
 use crate::forgetful::{CHANGED, Forgetful, Luck, Plan};
 use crate::save::SaveMethod;

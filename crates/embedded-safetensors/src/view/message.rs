@@ -1,6 +1,6 @@
 //! What a build error says: text put together inside the compiler, where there is no `format!`.
 
-use super::quoted::{JsonStr, decode};
+use super::json_str::{JsonStr, decode};
 use super::walk::tensor_at;
 use crate::dtype::Dtype;
 use crate::error::Error;

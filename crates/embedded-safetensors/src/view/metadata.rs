@@ -1,7 +1,7 @@
 //! `__metadata__` of a model in memory.
 
 use super::View;
-use super::quoted::JsonStr;
+use super::json_str::JsonStr;
 use super::walk::Walk;
 use crate::error::{Error, ErrorKind};
 use crate::util::bytes::low_u32;

@@ -4,13 +4,13 @@
 mod embedded;
 mod expect;
 mod iter;
+mod json_str;
 mod links;
 mod macros;
 mod message;
 mod metadata;
 mod names;
 mod prove;
-mod quoted;
 mod runs;
 mod tensor;
 #[cfg(test)]
@@ -28,11 +28,11 @@ use crate::validate::{Summary, validate_header};
 use crate::values::native::{Align, Aligned, AlignedFile, Alignment};
 pub use embedded::{Embedded, room};
 pub use iter::Tensors;
+pub use json_str::{Chars, JsonStr};
 pub use links::Link;
 use message::Message;
 pub use metadata::MetadataView;
 use prove::prove_alone;
-pub use quoted::{Chars, JsonStr};
 pub use runs::SliceRuns;
 pub use tensor::Tensor;
 #[cfg(all(feature = "std", any(unix, windows)))]

@@ -1,9 +1,9 @@
 //! Tensors by their names, of which none may stand twice.
 
+use super::json_str::{JsonStr, hash};
 use super::links::{Chain, Link, link};
 use super::message::Message;
 use super::prove::prove;
-use super::quoted::{JsonStr, hash};
 use super::tensor::Tensor;
 use super::walk::{Seen, Walk};
 use super::{View, fail};

@@ -1,6 +1,6 @@
 //! One tensor of a model in memory.
 
-use super::quoted::JsonStr;
+use super::json_str::JsonStr;
 use super::walk::Seen;
 use crate::dtype::Dtype;
 use crate::error::{Error, ErrorKind};

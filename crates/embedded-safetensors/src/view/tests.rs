@@ -2,10 +2,10 @@
 
 extern crate std;
 
+use super::json_str::{JsonStr, hash};
 use super::links::{Link, link};
 use super::message::Message;
 use super::prove::prove;
-use super::quoted::{JsonStr, hash};
 use super::walk::tensor_at;
 use super::{Tensor, View};
 use crate::error::{Error, ErrorKind};

@@ -1,6 +1,6 @@
 //! One pass over a header in memory.
 
-use super::quoted::JsonStr;
+use super::json_str::JsonStr;
 use crate::error::{Error, ErrorKind};
 use crate::header::{HeaderParser, Signal, Signals};
 use crate::shape::{MAX_RANK, Shape};
