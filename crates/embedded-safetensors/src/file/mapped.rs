@@ -52,7 +52,7 @@ pub struct MappedModel {
 impl MappedModel {
     /// The model as it lies in memory.
     pub fn view(&self) -> View<'_> {
-        View::proven(&self.map, self.index.summary())
+        View::of_validated(&self.map, self.index.summary())
     }
 
     /// All tensors and the metadata.
