@@ -119,7 +119,7 @@ impl ModelEditor {
         let [source] = &self.sources[..] else { return Ok(false) };
         let is_whole = self.tensors.len() + self.padding.len() == source.tensors;
         let place = disk.resolve(path).map_err(EditErrorKind::no_place)?;
-        let Some(undo) = Undo::place_beside(&place) else { return Ok(false) };
+        let Some(undo) = Undo::path_beside(&place) else { return Ok(false) };
         if !is_whole || self.is_to_be_copied() || place != source.place {
             return Ok(false);
         }

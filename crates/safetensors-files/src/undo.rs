@@ -30,7 +30,7 @@ pub(crate) fn lock() -> MutexGuard<'static, ()> {
 /// # Errors
 /// None: an undo file that does not belong to the file does no harm.
 pub(crate) fn forget(disk: &dyn Disk, target: &Path) {
-    if let Some(place) = Undo::place_beside(target) {
+    if let Some(place) = Undo::path_beside(target) {
         discard(disk, &place);
     }
 }
@@ -159,7 +159,7 @@ fn read(file: &dyn Handle, at: u64, len: usize) -> io::Result<Vec<u8>> {
 /// # Errors
 /// [`EditErrorKind::ForeignUndo`] when there is an undo file that does not belong to the file; those of the system.
 pub(crate) fn recover(disk: &dyn Disk, target: &Path) -> Result<bool, EditErrorKind> {
-    let Some(place) = Undo::place_beside(target) else { return Ok(false) };
+    let Some(place) = Undo::path_beside(target) else { return Ok(false) };
     let Some(undo) = load(disk, &place)? else { return Ok(false) };
     let Some(stat) = look_for_file(disk, target)? else {
         return Err(EditErrorKind::ForeignUndo { undo: place });
@@ -189,7 +189,7 @@ fn own(
     file: &dyn Handle,
     len: u64,
 ) -> Result<Option<(Vec<u8>, Undo)>, EditErrorKind> {
-    let Some(place) = Undo::place_beside(target) else { return Ok(None) };
+    let Some(place) = Undo::path_beside(target) else { return Ok(None) };
     let undo = match load(disk, &place) {
         Err(EditErrorKind::ForeignUndo { .. }) => None,
         outcome => outcome?,

@@ -21,7 +21,10 @@ use core::mem::take;
 /// while let bytes @ [_, ..] = encoder.encode(&mut packet) {
 ///     radio.extend_from_slice(bytes);
 /// }
-/// assert_eq!(radio, b"\x38\0\0\0\0\0\0\0{\"a\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[0,2]}}   ");
+/// assert_eq!(
+///     radio,
+///     b"\x38\0\0\0\0\0\0\0{\"a\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[0,2]}}   "
+/// );
 /// # Ok::<(), embedded_safetensors::write::SpecError>(())
 /// ```
 ///
@@ -52,7 +55,7 @@ impl HeaderEncoder<'_> {
             let Some(rest) = self.write_part(unfilled) else { break };
             unfilled = rest;
             if !self.text.advance() {
-                room.fill(b' ');
+                unfilled.fill(b' ');
                 break;
             }
         }
@@ -65,8 +68,8 @@ impl HeaderEncoder<'_> {
         let end = self.left.saturating_sub(bytes);
         let mut discarded = [0; 32];
         while self.left > end {
-            let room = front(&mut discarded, self.left - end);
-            self.encode(room);
+            let part = front(&mut discarded, self.left - end);
+            self.encode(part);
         }
     }
 
@@ -82,7 +85,7 @@ impl HeaderEncoder<'_> {
 
     /// Writes the rest of the current part, and returns the buffer after it, or `None` if the buffer is too
     /// small.
-    fn write_part<'r>(&mut self, room: &'r mut [u8]) -> Option<&'r mut [u8]> {
+    fn write_part<'r>(&mut self, buffer: &'r mut [u8]) -> Option<&'r mut [u8]> {
         let mut output = BufferOutput { buffer, piece: 0, progress: self.progress };
         let outcome = self.text.write(&mut output);
         self.progress = if outcome.is_some() { Progress::START } else { output.progress };
@@ -109,7 +112,7 @@ impl Progress {
 
 /// Writes a part to a buffer, continuing from `progress`.
 struct BufferOutput<'r> {
-    room: &'r mut [u8],
+    buffer: &'r mut [u8],
     /// The number of pieces begun.
     piece: usize,
     progress: Progress,
@@ -161,8 +164,8 @@ impl Output for BufferOutput<'_> {
         if !self.begin_piece() {
             return Some(());
         }
-        if let (0, Some(room)) = (self.progress.bytes, self.buffer.first_chunk_mut()) {
-            let len = decimal::write(number, room);
+        if let (0, Some(space)) = (self.progress.bytes, self.buffer.first_chunk_mut()) {
+            let len = decimal::write(number, space);
             self.take_front(len);
             return Some(());
         }

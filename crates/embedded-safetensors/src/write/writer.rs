@@ -10,8 +10,11 @@ use crate::write::plan::FilePlan;
 ///
 /// | created by | writes to | header is written | unfinished file |
 /// |---|---|---|---|
-/// | [`Writer::new`] | a sink that takes bytes from front to back: a wire, a new file on a card | first | shorter than its header says; every reader rejects it |
-/// | [`Writer::record`] | storage that can be written at any position ([`WriteAt`](crate::WriteAt)): a flash partition, an existing file, memory | last | begins with `0xFF`; every reader rejects it |
+/// | [`Writer::new`] | a sink, from front to back | first | shorter than its header says |
+/// | [`Writer::record`] | storage, at any position | last | begins with `0xFF` |
+///
+/// A sink is a wire or a new file on a card. Storage ([`WriteAt`](crate::WriteAt)) is a flash partition, an
+/// existing file or memory. Every reader rejects an unfinished file.
 ///
 /// All methods up to [`finish`](Self::finish) are the same for both:
 ///
