@@ -22,7 +22,7 @@ mod undo;
 mod writer;
 
 #[cfg(test)]
-mod forgetful;
+mod simulated;
 #[cfg(test)]
 mod tests;
 

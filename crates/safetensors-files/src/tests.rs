@@ -3,8 +3,8 @@
 use crate::disk::Disk;
 use crate::editor::{ModelEditor, fingerprint};
 use crate::error::{EditError, EditErrorKind};
-use crate::forgetful::{CHANGED, Forgetful, Luck, Plan};
 use crate::save::SaveMethod;
+use crate::simulated::{CHANGED, Forgetful, Luck, Plan};
 use crate::writer::write_file_on;
 use embedded_safetensors::Dtype;
 use embedded_safetensors::file::FileErrorKind;

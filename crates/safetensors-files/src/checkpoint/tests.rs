@@ -5,7 +5,7 @@ use super::verify::{Verified, verify};
 use super::write::{recover_checkpoint_on, write_checkpoint_on};
 use crate::disk::Disk;
 use crate::error::EditError;
-use crate::forgetful::{Forgetful, Luck, Plan};
+use crate::simulated::{Forgetful, Luck, Plan};
 use embedded_safetensors::Dtype;
 use embedded_safetensors::write::{FileSpec, TensorSpec};
 use std::collections::BTreeMap;

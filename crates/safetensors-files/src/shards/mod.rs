@@ -6,6 +6,7 @@
 // understood, `read` understands it as it comes by, `counted` bounds what of it has no end, `write` spells it as Python does. What it says
 // is compared with the shards by `prove`.
 
+mod compare;
 mod counted;
 pub(crate) mod error;
 pub(crate) mod index;
@@ -13,7 +14,6 @@ pub(crate) mod limits;
 pub(crate) mod model;
 mod name;
 pub(crate) mod plan;
-mod prove;
 mod read;
 mod scan;
 pub(crate) mod size;

@@ -1,9 +1,9 @@
 //! A model in several files, read as one.
 
+use super::compare::prove;
 use super::error::{ShardError, ShardErrorKind};
 use super::index::ShardIndex;
 use super::limits::ShardLimits;
-use super::prove::prove;
 use crate::error::EditErrorKind;
 use core::fmt;
 use embedded_safetensors::Error;

@@ -3,7 +3,7 @@
 use super::error::ShardErrorKind;
 use super::plan::ShardPlan;
 use crate::disk::Disk;
-use crate::forgetful::{Forgetful, Luck, Plan};
+use crate::simulated::{Forgetful, Luck, Plan};
 use crate::writer::write_file_on;
 use embedded_safetensors::Dtype;
 use embedded_safetensors::write::{FileSpec, TensorSpec};
