@@ -42,9 +42,9 @@ impl ModelEditor {
     /// Meanwhile the length of the header is one that every reader rejects. After a power cut, or when the
     /// program is killed, the next [`open`](Self::open) or [`recover`](Self::recover) restores the old header
     /// from the undo file `.NAME.undo` beside the model. If another file has that name, the model is copied
-    /// instead. A model that is moved or copied before it is recovered loses its undo file and stays invalid,
-    /// so recover it first. Other programs may open the file at the same time, but not save it; threads of
-    /// one program may do both.
+    /// instead. A model that is moved or copied before it is recovered loses its undo file and stays as it
+    /// is, so recover it first. Other programs may open the file at the same time, but not save it; threads
+    /// of one program may do both.
     ///
     /// **As a copy.** Otherwise a new file is written with a [`FileWriter`], also if the file is read-only
     /// and its directory is not. The tensors are in the reference's order, or [placed as
