@@ -34,10 +34,10 @@ use std::path::{Path, PathBuf};
 /// ```
 ///
 /// The new directory is written beside the old one under a hidden name (`.safetensors-….tmp`), and replaces
-/// it after all of it is synced. So there is always the complete old directory or the complete new one, even
-/// after a power cut or when the program is killed. Only in those two cases the hidden directory can remain;
-/// nothing removes it. The new directory and its files have the default permissions (the process's umask).
-/// Missing parent directories are created, and stay even after an error.
+/// it after all of it is synced. So other programs find the complete old directory or the complete new one,
+/// even after a power cut or when the program is killed. Only in those two cases the hidden directory can
+/// remain; nothing removes it. The new directory and its files have the default permissions (the process's
+/// umask). Missing parent directories are created, and stay even after an error.
 ///
 /// An old directory is exchanged for the new one, which gets its permissions, and is then removed with all of
 /// its contents. On Linux, Android and Apple's systems the exchange is atomic if the file system supports it,
