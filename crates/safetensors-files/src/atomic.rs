@@ -1,8 +1,8 @@
-//! A file that takes the place of another in one act, whole, or not at all.
+//! Replaces a file by another one atomically.
 //!
-//! The order matters, and each step is one that a power cut may follow: the new file is written under a
-//! name that nobody looks for, then synced, then renamed, then its folder is synced. Renamed before it was
-//! synced, the name could lead to a file whose bytes never reached the medium.
+//! The order of the steps matters, since a power cut can follow each: the new file is written under a hidden
+//! name, then synced, then renamed, then its directory is synced. If it were renamed before it was synced,
+//! the name could belong to a file whose bytes were never stored.
 
 use crate::disk::{Disk, Handle, Stat};
 use crate::error::EditErrorKind;
@@ -13,37 +13,38 @@ use std::hash::{BuildHasher, Hasher};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// A file in the making. Dropped before it is [closed](Self::close), also by a panic, it leaves nothing behind.
+/// A file that is being written. If it is dropped before it is [closed](Self::close), also by a panic, it is
+/// removed.
 pub(crate) struct Replacement<'d> {
     hidden: Hidden<'d>,
     file: Box<dyn Handle>,
 }
 
-/// A file under a name that nobody looks for. Dropped before it takes its place, it leaves nothing behind.
+/// A closed file under a hidden name. If it is dropped before it is renamed, it is removed.
 pub(crate) struct Hidden<'d> {
     disk: &'d dyn Disk,
     target: PathBuf,
     temporary: PathBuf,
-    /// Whether the temporary name leads to nothing any more.
+    /// Whether the temporary name no longer exists.
     is_renamed: bool,
 }
 
 impl<'d> Replacement<'d> {
-    /// Begins a file that will be at `target`, a resolved place, with the permissions of the one that is there.
+    /// Begins a file that will be at `target`, a resolved path, with the permissions of the existing file.
     ///
     /// # Errors
-    /// When something else than a file is there; those of the system.
+    /// When something other than a regular file is there; those of the system.
     pub(crate) fn begin(disk: &'d dyn Disk, target: &Path) -> Result<Self, EditErrorKind> {
         Self::begin_like(disk, target, target)
     }
 
-    /// As [`begin`](Self::begin), with the permissions of another file.
+    /// Begins a file as [`begin`](Self::begin) does, with the permissions of another file.
     ///
     /// # Errors
-    /// As there.
+    /// As [`begin`](Self::begin).
     pub(crate) fn begin_like(disk: &'d dyn Disk, target: &Path, like: &Path) -> Result<Self, EditErrorKind> {
-        look_for_file(disk, target)?;
-        let old = look_for_file(disk, like)?;
+        stat_file(disk, target)?;
+        let old = stat_file(disk, like)?;
         let permissions = old.and_then(|stat| stat.permissions);
         let (temporary, file) = create_beside(disk, target, permissions.as_ref())
             .map_err(|error| EditErrorKind::system("create a temporary file beside", error))?;
@@ -51,12 +52,12 @@ impl<'d> Replacement<'d> {
         Ok(Self { hidden, file })
     }
 
-    /// What is to be written.
+    /// Returns the file to write to.
     pub(crate) fn file(&self) -> &dyn Handle {
         &*self.file
     }
 
-    /// Closes the file once its bytes are on the medium.
+    /// Syncs and closes the file.
     ///
     /// # Errors
     /// Those of the system.
@@ -71,68 +72,69 @@ impl<'d> Hidden<'d> {
         self.disk
     }
 
-    /// The resolved place that it will be at.
+    /// Returns the resolved path that it will have.
     pub(crate) fn target(&self) -> &Path {
         &self.target
     }
 
-    /// Puts the file in its place, and returns when it is there on the medium.
+    /// Renames the file to its target, and syncs the directory.
     ///
     /// # Errors
-    /// Those of the system. Only where the very last step failed, the sync of the folder, the new file is there, and
-    /// a power cut may bring the old one back; before that the old one is as it was.
-    pub(crate) fn take_place(self) -> Result<(), EditErrorKind> {
+    /// Those of the system. If only the last step failed, the sync of the directory, the new file is at the
+    /// target, and a power cut may restore the old one. Otherwise the old one is unchanged.
+    pub(crate) fn replace_target(self) -> Result<(), EditErrorKind> {
         let renamed = self.disk.rename(&self.temporary, &self.target);
-        self.settle(renamed)
+        self.finish_rename(renamed)
     }
 
-    /// As [`take_place`](Self::take_place), if nothing is there.
+    /// Renames the file as [`replace_target`](Self::replace_target) does, if nothing is at the target.
     ///
     /// # Errors
-    /// As there; of the kind [`AlreadyExists`](io::ErrorKind::AlreadyExists) when something is there.
+    /// As [`replace_target`](Self::replace_target); one of kind
+    /// [`AlreadyExists`](io::ErrorKind::AlreadyExists) when something is at the target.
     pub(crate) fn take_free_place(self) -> Result<(), EditErrorKind> {
         let renamed = self.disk.rename_to_free(&self.temporary, &self.target);
-        self.settle(renamed)
+        self.finish_rename(renamed)
     }
 
-    fn settle(mut self, renamed: io::Result<()>) -> Result<(), EditErrorKind> {
+    fn finish_rename(mut self, renamed: io::Result<()>) -> Result<(), EditErrorKind> {
         renamed.map_err(|error| EditErrorKind::system("replace", error))?;
         self.is_renamed = true;
-        sync_folder_of(self.disk, &self.target)
+        sync_parent(self.disk, &self.target)
     }
 }
 
 impl Drop for Hidden<'_> {
     fn drop(&mut self) {
         if !self.is_renamed {
-            // Whoever drops it has an error to tell already, or is in a panic.
+            // The caller already has an error to report, or is in a panic.
             let _ = self.disk.remove(&self.temporary);
         }
     }
 }
 
-/// What is at this place, which must be a file if it is anything.
+/// Stats a regular file, if it exists.
 ///
 /// # Errors
-/// When it is something else; those of the system.
-pub(crate) fn look_for_file(disk: &dyn Disk, place: &Path) -> Result<Option<Stat>, EditErrorKind> {
-    match disk.look(place).map_err(|error| EditErrorKind::system("look at", error))? {
+/// When something other than a regular file is there; those of the system.
+pub(crate) fn stat_file(disk: &dyn Disk, path: &Path) -> Result<Option<Stat>, EditErrorKind> {
+    match disk.stat(path).map_err(|error| EditErrorKind::system("look at", error))? {
         Some(Stat { other: Some(what), .. }) => Err(FileErrorKind::NotAFile { what }.into()),
         found => Ok(found),
     }
 }
 
-/// Returns when the names beside a file, and its own, are on the medium.
+/// Syncs the names in the directory of a file.
 ///
 /// # Errors
 /// Those of the system.
-pub(crate) fn sync_folder_of(disk: &dyn Disk, place: &Path) -> Result<(), EditErrorKind> {
-    let folder = place.parent().unwrap_or(place);
-    disk.sync_folder(folder).map_err(|error| EditErrorKind::system("sync the folder of", error))
+pub(crate) fn sync_parent(disk: &dyn Disk, path: &Path) -> Result<(), EditErrorKind> {
+    let directory = path.parent().unwrap_or(path);
+    disk.sync_directory(directory).map_err(|error| EditErrorKind::system("sync the folder of", error))
 }
 
-/// More than chance can need.
-const ATTEMPTS: u32 = 16;
+/// The number of random names tried. One is enough except by extreme chance.
+const RANDOM_NAMES: u32 = 16;
 
 fn create_beside(
     disk: &dyn Disk,
@@ -142,14 +144,14 @@ fn create_beside(
     beside(target, |path| disk.create_new(path, permissions))
 }
 
-/// Makes something of a new name beside the target.
+/// Creates something under a new hidden name in the target's directory.
 pub(crate) fn beside<T>(
     target: &Path,
     mut create: impl FnMut(&Path) -> io::Result<T>,
 ) -> io::Result<(PathBuf, T)> {
     let mut outcome = Err(io::ErrorKind::AlreadyExists.into());
-    for _ in 0..ATTEMPTS {
-        // Hidden, and of one length: the name of the target may be as long as names can be.
+    for _ in 0..RANDOM_NAMES {
+        // The length is fixed, since the name of the target may already have the maximum length.
         let chance = RandomState::new().build_hasher().finish();
         let path = target.with_file_name(format!(".safetensors-{:x}-{chance:016x}.tmp", std::process::id()));
         outcome = create(&path).map(|made| (path, made));

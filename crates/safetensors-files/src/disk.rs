@@ -1,4 +1,4 @@
-//! The calls of a file system that writing makes, so that a model of a disk can stand in for one.
+//! The file system calls of this crate, as traits, so that tests can use a simulated disk.
 
 use embedded_safetensors::file::shared::{self, Version};
 use embedded_safetensors::io::{FileLen, ReadAt};
@@ -9,84 +9,86 @@ use std::path::{Path, PathBuf};
 
 /// A file system.
 pub(crate) trait Disk: Sync {
-    /// The place that a path leads to, through all links, also when nothing is there yet.
+    /// Resolves all links of a path, whose last component need not exist yet.
     fn resolve(&self, path: &Path) -> io::Result<PathBuf>;
 
-    /// What is at this place, if anything is.
-    fn look(&self, place: &Path) -> io::Result<Option<Stat>>;
+    /// Stats the file at `path`, if it exists.
+    fn stat(&self, path: &Path) -> io::Result<Option<Stat>>;
 
-    /// A new file to write and read, with these permissions or the usual ones. An error when something is there.
-    fn create_new(&self, place: &Path, permissions: Option<&Permissions>) -> io::Result<Box<dyn Handle>>;
+    /// Creates a file for writing and reading, with these permissions or the default ones. An error when
+    /// something exists there.
+    fn create_new(&self, path: &Path, permissions: Option<&Permissions>) -> io::Result<Box<dyn Handle>>;
 
-    /// A file that is there, to read; to write, too, if `writable`.
-    fn open(&self, place: &Path, writable: bool) -> io::Result<Box<dyn Handle>>;
+    /// Opens an existing file for reading, and for writing if `writable`.
+    fn open(&self, path: &Path, writable: bool) -> io::Result<Box<dyn Handle>>;
 
-    /// Gives a file another name in the same folder, in one act, instead of the file that had that name.
+    /// Renames a file within its directory, atomically, and replaces a file of that name.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
 
-    /// As [`rename`](Self::rename), if nothing has that name: otherwise an error of the kind [`AlreadyExists`](io::ErrorKind::AlreadyExists).
+    /// Renames a file if the new name is free; otherwise an error of kind
+    /// [`AlreadyExists`](io::ErrorKind::AlreadyExists).
     fn rename_to_free(&self, from: &Path, to: &Path) -> io::Result<()>;
 
     /// Removes a file.
-    fn remove(&self, place: &Path) -> io::Result<()>;
+    fn remove(&self, path: &Path) -> io::Result<()>;
 
-    /// Returns when the names in a folder are on the medium.
-    fn sync_folder(&self, folder: &Path) -> io::Result<()>;
+    /// Syncs the names in a directory.
+    fn sync_directory(&self, directory: &Path) -> io::Result<()>;
 
-    /// A new folder, with these permissions or the usual ones. An error when something is there.
-    fn create_folder(&self, place: &Path, permissions: Option<&Permissions>) -> io::Result<()>;
+    /// Creates a directory, with these permissions or the default ones. An error when something exists there.
+    fn create_directory(&self, path: &Path, permissions: Option<&Permissions>) -> io::Result<()>;
 
-    /// What is in a folder, in any order; of links it is said that they are links.
-    fn list(&self, folder: &Path) -> io::Result<Vec<Entry>>;
+    /// Lists a directory, in any order. Links are listed as links.
+    fn list(&self, directory: &Path) -> io::Result<Vec<Entry>>;
 
-    /// Removes a folder with all that is in it, which is no single act.
-    fn remove_folder(&self, place: &Path) -> io::Result<()>;
+    /// Removes a directory with its contents, which is not atomic.
+    fn remove_directory(&self, path: &Path) -> io::Result<()>;
 
-    /// Gives each of two files or folders the name of the other, in one act. Where the system cannot do that, an error of the kind
-    /// [`Unsupported`](io::ErrorKind::Unsupported).
+    /// Exchanges the names of two files or directories, atomically. An error of kind
+    /// [`Unsupported`](io::ErrorKind::Unsupported) if the system cannot do that.
     fn exchange(&self, one: &Path, other: &Path) -> io::Result<()>;
 
-    /// Lets other programs go on for a moment.
+    /// Waits for a moment while other programs run.
     fn pause(&self);
 }
 
-/// An open file, which stays the same one whatever happens to its name.
+/// An open file, which stays the same even if its name changes.
 pub(crate) trait Handle: Debug + Send + Sync {
-    /// As [`Disk::look`].
+    /// Stats the open file.
     fn stat(&self) -> io::Result<Stat>;
 
-    /// Some of the bytes at `offset`; 0 at the end of the file.
+    /// Reads some of the bytes at `offset`; returns 0 at the end of the file.
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize>;
 
-    /// All of these bytes to `offset`.
+    /// Writes all of these bytes at `offset`.
     fn write_at(&self, offset: u64, bytes: &[u8]) -> io::Result<()>;
 
-    /// Makes the file this long, with zeros where nothing was written.
+    /// Sets the length of the file, with zeros where nothing was written.
     fn set_len(&self, len: u64) -> io::Result<()>;
 
-    /// Returns when the bytes and the length are on the medium.
+    /// Syncs the bytes and the length.
     fn sync(&self) -> io::Result<()>;
 }
 
-/// Something in a folder.
+/// An entry of a directory.
 #[derive(Clone, Debug)]
 pub(crate) struct Entry {
     pub(crate) path: PathBuf,
-    pub(crate) is_folder: bool,
-    /// What it is, unless it is a regular file.
+    pub(crate) is_directory: bool,
+    /// The kind of file, unless it is a regular file.
     pub(crate) other: Option<&'static str>,
 }
 
-/// What the system knows of a file.
+/// The result of a stat.
 #[derive(Clone, Debug)]
 pub(crate) struct Stat {
-    /// What it is, unless it is a regular file.
+    /// The kind of file, unless it is a regular file.
     pub(crate) other: Option<&'static str>,
     pub(crate) permissions: Option<Permissions>,
     pub(crate) version: Version,
 }
 
-/// The bytes of a file, one after the other.
+/// Reads a file from its start.
 pub(crate) struct FromStart<'h> {
     file: &'h dyn Handle,
     at: u64,
@@ -106,7 +108,7 @@ impl io::Read for FromStart<'_> {
     }
 }
 
-/// It has the length that it has now.
+/// The length is the current one.
 impl ReadAt for &dyn Handle {
     type Error = io::Error;
 
@@ -119,12 +121,12 @@ impl ReadAt for &dyn Handle {
     }
 }
 
-/// Fills the buffer as far as the file goes; how much of it is filled.
+/// Fills the buffer up to the end of the file. Returns the number of bytes filled.
 pub(crate) fn read_up_to(mut file: &dyn Handle, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
     shared::read_up_to(&mut file, offset, buffer)
 }
 
-/// The bytes of the header, not judged yet.
+/// Reads the bytes of the header, which are not validated.
 pub(crate) fn read_header(mut file: &dyn Handle) -> io::Result<Vec<u8>> {
     let len = file.stat()?.version.len;
     shared::read_header(&mut file, len)

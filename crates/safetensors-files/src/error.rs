@@ -1,4 +1,4 @@
-//! Why a file could not be written, edited or put back: one sentence, with its path.
+//! Errors of writing, editing and recovering files: one sentence, with the path.
 
 use core::fmt;
 use embedded_safetensors::Dtype;
@@ -8,11 +8,12 @@ use embedded_safetensors::write::{SpecError, SpecErrorKind, SpecPart};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Why a file could not be written, edited or put back.
+/// Why a file could not be written, edited or recovered.
 ///
-/// It is one sentence with the path, what was tried, and what is wrong. `?` turns it into an [`io::Error`], too, of the kind
-/// that the system gave; [`InvalidData`](io::ErrorKind::InvalidData) for a file that is unsound, was changed, or is being edited;
-/// [`Other`](io::ErrorKind::Other) for what was stopped; [`InvalidInput`](io::ErrorKind::InvalidInput) for all else, which are the caller's mistakes.
+/// Its `Display` is one sentence with the path, the attempted action, and the reason. `?` also converts it to
+/// an [`io::Error`]. Its kind is that of the system's error; [`InvalidData`](io::ErrorKind::InvalidData) for
+/// a file that is invalid, was changed, or is being edited; [`Other`](io::ErrorKind::Other) for a stopped
+/// copy; [`InvalidInput`](io::ErrorKind::InvalidInput) for all others, which are errors of the caller.
 ///
 /// *Memory*: at most 112 bytes, and its texts on the heap.
 #[derive(Debug)]
@@ -21,33 +22,34 @@ pub struct EditError {
     kind: EditErrorKind,
 }
 
-/// What is wrong.
+/// The reason of an [`EditError`].
 ///
 /// *Memory*: at most 88 bytes, and its texts on the heap.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum EditErrorKind {
-    /// The file is not to be read, or the system could not do what was asked of it.
+    /// The file cannot be read, or a call of the system failed.
     File(FileErrorKind),
-    /// What the bytes of the tensors come from has failed, such as a reader that is copied from.
+    /// The source of the tensors' bytes has failed, such as a reader that is copied from.
     Input(io::Error),
-    /// Something that is no folder is where one is to be.
+    /// The path exists and is not a directory.
     NotAFolder {
-        /// What it is.
+        /// The kind of file.
         what: &'static str,
     },
-    /// No file may be called so, because the name leads, or might lead on another system, to something else than a file in its folder.
+    /// The name is not allowed because it leads, on this system or another, to something other than a file in
+    /// its directory.
     UnsafeName {
         /// The name.
         name: String,
-        /// What is wrong with it.
+        /// Why it is not allowed.
         reason: &'static str,
     },
-    /// There can be no such file.
+    /// Such a file is impossible.
     Spec {
         /// Why.
         error: SpecError,
-        /// The name of the tensor, or the key, that says so; empty for the file as a whole.
+        /// The name of the tensor, or the key; empty for the entire file.
         name: String,
     },
     /// There is no tensor of this name.
@@ -55,25 +57,25 @@ pub enum EditErrorKind {
         /// The name.
         name: String,
     },
-    /// More bytes were given than the tensor still takes. None of these were written.
+    /// More bytes were given than the tensor has left. None of these were written.
     TooManyBytes {
         /// The tensor.
         name: String,
-        /// How many it still takes.
+        /// The number of bytes left.
         left: u64,
-        /// How many were given.
+        /// The number of bytes given.
         given: u64,
     },
-    /// The tensor has not been given all of its bytes.
+    /// The tensor has not received all of its bytes.
     MissingBytes {
         /// The tensor.
         name: String,
-        /// How many it has been given.
+        /// The number of bytes given.
         given: u64,
-        /// How many it takes.
+        /// The number of bytes needed.
         needed: u64,
     },
-    /// The tensor was to be written whole, and has bytes already.
+    /// A complete tensor was given, but the tensor already has bytes.
     WrittenTwice {
         /// The tensor.
         name: String,
@@ -82,12 +84,12 @@ pub enum EditErrorKind {
     WrongDtype {
         /// The tensor.
         name: String,
-        /// What its elements are.
+        /// The dtype of the tensor.
         dtype: Dtype,
-        /// What was given.
+        /// The dtype given.
         given: Dtype,
     },
-    /// An earlier write of this file has failed, so it cannot become whole.
+    /// An earlier write of this file has failed, so it cannot be completed.
     Unfinished,
     /// Another tensor has this name.
     NameTaken {
@@ -96,7 +98,7 @@ pub enum EditErrorKind {
         /// The file with the other tensor.
         other: PathBuf,
     },
-    /// Both files have this key of `__metadata__`, with other values.
+    /// Both files have this key of `__metadata__`, with different values.
     KeyTaken {
         /// The key.
         key: String,
@@ -108,27 +110,27 @@ pub enum EditErrorKind {
         /// The name.
         name: String,
     },
-    /// It was stopped by who watched it.
+    /// The copy was stopped by the caller's `watch` function.
     Stopped,
-    /// What lies beside the file, to undo an interrupted edit of it, belongs to another version of it.
+    /// The undo file beside the file belongs to another version of it.
     ForeignUndo {
-        /// Where it lies.
+        /// The path of the undo file.
         undo: PathBuf,
     },
 }
 
 impl EditError {
-    /// The file, by the path that was given.
+    /// Returns the path of the file as given.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// What is wrong.
+    /// Returns the reason.
     pub fn kind(&self) -> &EditErrorKind {
         &self.kind
     }
 
-    /// Of a file that was to be moved elsewhere: of the place where it would be.
+    /// Replaces the temporary directory in the path by the final one.
     pub(crate) fn moved(mut self, from: &Path, to: &Path) -> Self {
         if let Ok(rest) = self.path.strip_prefix(from) {
             self.path = to.join(rest);
@@ -136,8 +138,8 @@ impl EditError {
         self
     }
 
-    /// An error of what the bytes come from says by itself nothing of the file that they are for.
-    pub(crate) fn or_of(self, path: &Path) -> Self {
+    /// Adds the path of the output file to an error of an input, which has none.
+    pub(crate) fn or_with_path(self, path: &Path) -> Self {
         if self.path.as_os_str().is_empty() { self.kind.of(path) } else { self }
     }
 }
@@ -153,8 +155,8 @@ impl EditErrorKind {
         Self::File(FileErrorKind::System { action, error })
     }
 
-    /// There is no place that the path leads to.
-    pub(crate) fn no_place(error: io::Error) -> Self {
+    /// Creates the error of a path that cannot be resolved.
+    pub(crate) fn unresolved(error: io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::NotFound => Self::system("find the folder of", error),
             _ => Self::system("find the place of", error),
@@ -163,7 +165,7 @@ impl EditErrorKind {
 
     fn io_kind(&self) -> io::ErrorKind {
         match self {
-            Self::File(fault) => fault.io_kind(),
+            Self::File(kind) => kind.io_kind(),
             Self::Input(error) => error.kind(),
             Self::ForeignUndo { .. } => io::ErrorKind::InvalidData,
             Self::Stopped => io::ErrorKind::Other,
@@ -173,15 +175,15 @@ impl EditErrorKind {
 }
 
 impl From<FileErrorKind> for EditErrorKind {
-    fn from(fault: FileErrorKind) -> Self {
-        Self::File(fault)
+    fn from(kind: FileErrorKind) -> Self {
+        Self::File(kind)
     }
 }
 
 impl From<FileError> for EditError {
     fn from(error: FileError) -> Self {
-        let (path, fault) = error.into_parts();
-        Self { path, kind: fault.into() }
+        let (path, kind) = error.into_parts();
+        Self { path, kind: kind.into() }
     }
 }
 
@@ -189,12 +191,12 @@ impl fmt::Display for EditError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let path = self.path.display();
         match &self.kind {
-            fault if self.path.as_os_str().is_empty() => fault.fmt(f),
+            kind if self.path.as_os_str().is_empty() => kind.fmt(f),
             EditErrorKind::File(FileErrorKind::System { action, error }) => {
                 write!(f, "cannot {action} {path}: {error}")
             }
             EditErrorKind::Input(error) => write!(f, "cannot read what {path} is to hold: {error}"),
-            fault => write!(f, "{path}: {fault}"),
+            kind => write!(f, "{path}: {kind}"),
         }
     }
 }
@@ -202,7 +204,7 @@ impl fmt::Display for EditError {
 impl fmt::Display for EditErrorKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::File(fault) => fault.fmt(f),
+            Self::File(kind) => kind.fmt(f),
             Self::Input(error) => write!(f, "cannot read what it is to hold: {error}"),
             Self::NotAFolder { what } => write!(f, "it is {what}, not a folder"),
             Self::UnsafeName { name, reason } => write!(f, "no file may be called {name:?}: {reason}"),
@@ -234,21 +236,21 @@ impl fmt::Display for EditErrorKind {
     }
 }
 
-/// With names for the places in arrays, of which whoever opens a file knows nothing.
+/// Writes names instead of array indices, which mean nothing to the user of a file.
 fn write_spec(f: &mut fmt::Formatter<'_>, error: SpecError, name: &str) -> fmt::Result {
     match (error.part, error.kind) {
-        (SpecPart::File, fault) => write!(f, "{fault}"),
+        (SpecPart::File, kind) => write!(f, "{kind}"),
         (_, SpecErrorKind::NameTwice { .. }) => write!(f, "{name:?}: an earlier tensor has the same name"),
         (_, SpecErrorKind::KeyTwice { .. }) => write!(f, "{name:?}: an earlier key is the same"),
         (_, SpecErrorKind::Reserved) if name.starts_with(PADDING) => {
             write!(f, "no tensor can be called {name:?} in a file that is padded")
         }
         (_, SpecErrorKind::Reserved) => write!(f, "no tensor can be called {name:?}"),
-        (_, fault) => write!(f, "{name:?}: {fault}"),
+        (_, kind) => write!(f, "{name:?}: {kind}"),
     }
 }
 
-/// So many bytes.
+/// A number of bytes.
 struct Bytes(u64);
 
 impl fmt::Display for Bytes {
@@ -268,7 +270,7 @@ impl From<EditError> for io::Error {
     }
 }
 
-/// What went wrong where the bytes of a file come from. An error of this crate that has been an [`io::Error`] on its way is
+/// Converts an error of an input. An error of this crate that was converted to an [`io::Error`] becomes
 /// itself again.
 impl From<io::Error> for EditError {
     fn from(error: io::Error) -> Self {

@@ -2,14 +2,14 @@
 #![cfg(any(unix, windows))]
 #![forbid(unsafe_code)]
 
-// Everything goes through `disk`, the few calls of a file system that are needed: `system` makes them, and the tests make them on a
-// model of a disk that forgets what was not synced, and stops after any call. A file that takes the place of another is
-// `atomic`; a header that is overwritten in place has an `undo` beside it.
+// All file access goes through the trait in `disk`. `system` implements it for the operating system.
+// `simulated` implements it for tests, on a disk that loses unsynced data and can fail at any call. `atomic`
+// replaces files; `undo` protects headers that are overwritten in place.
 
 mod atomic;
 pub mod checkpoint;
 mod disk;
-mod draft;
+mod editor;
 mod error;
 mod name;
 mod opened;
@@ -22,11 +22,11 @@ mod undo;
 mod writer;
 
 #[cfg(test)]
-mod forgetful;
+mod simulated;
 #[cfg(test)]
 mod tests;
 
-pub use draft::ModelEditor;
+pub use editor::ModelEditor;
 pub use error::{EditError, EditErrorKind};
 pub use output::{AtomicFile, ClosedFile};
 pub use padding::padding_of;

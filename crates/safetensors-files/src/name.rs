@@ -1,7 +1,8 @@
-//! Names of files that come from anywhere and become paths.
+//! Checks untrusted file names before they become paths.
 
-/// What is wrong with a name that leads, on this system or another, to something else than a file in a folder or below it, or to one of another name.
-pub(crate) fn fault(name: &str) -> Option<&'static str> {
+/// Returns why a name is unsafe: on this system or another, it leads to something other than a file in a
+/// directory or below it, or to a file of another name.
+pub(crate) fn unsafe_reason(name: &str) -> Option<&'static str> {
     match name.as_bytes() {
         [] => Some("it is empty"),
         bytes if bytes.contains(&0) => Some("it has a byte of zero"),
@@ -12,11 +13,11 @@ pub(crate) fn fault(name: &str) -> Option<&'static str> {
         [letter, b':', ..] if letter.is_ascii_alphabetic() => Some("it begins with a drive"),
         _ if name.contains("://") => Some("it is an address of a network"),
         bytes if bytes.contains(&b':') => Some("it has a colon, which leads into a file on some systems"),
-        _ => name.split('/').find_map(fault_of_part),
+        _ => name.split('/').find_map(unsafe_part_reason),
     }
 }
 
-fn fault_of_part(part: &str) -> Option<&'static str> {
+fn unsafe_part_reason(part: &str) -> Option<&'static str> {
     match part {
         ".." => Some("it leads out of a folder"),
         "" | "." => Some("a part of it names no file and no folder"),
@@ -28,7 +29,7 @@ fn fault_of_part(part: &str) -> Option<&'static str> {
     }
 }
 
-/// Windows knows its devices by these names in every folder, whatever stands behind a dot.
+/// On Windows these names are devices in every directory, with any extension.
 fn is_device(part: &str) -> bool {
     let stem = part.split('.').next().unwrap_or(part).trim_end();
     let is_one_of = |names: &[&str]| names.iter().any(|name| name.eq_ignore_ascii_case(stem));

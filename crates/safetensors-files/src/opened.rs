@@ -1,6 +1,6 @@
-//! A file that is opened while others may edit it.
+//! Opens a file that other programs may edit at the same time.
 
-use crate::atomic::look_for_file;
+use crate::atomic::stat_file;
 use crate::disk::{Disk, Handle, read_header};
 use crate::error::EditErrorKind;
 use crate::undo;
@@ -8,42 +8,42 @@ use embedded_safetensors::file::FileErrorKind;
 use embedded_safetensors::file::shared::Version;
 use std::path::Path;
 
-/// A file, and its header, which is that from before or after any edit.
+/// A file, and its header, which is completely the old or the new one of any edit.
 pub(crate) struct Opened {
     pub(crate) file: Box<dyn Handle>,
     pub(crate) version: Version,
     pub(crate) header: Vec<u8>,
 }
 
-/// What has been seen of a file at one time.
-enum Look {
-    Whole(Opened),
+/// The result of one attempt to read a file.
+enum Attempt {
+    Stable(Opened),
     /// An edit is under way, or was interrupted.
     Torn(Version),
-    /// It has changed while it was looked at.
-    Moved,
+    /// The file changed during the attempt.
+    Changed,
 }
 
-/// A file that is edited all the time shows itself whole much sooner.
-const LOOKS: u32 = 4 * undo::PAUSES;
+/// Even a file that is edited all the time is readable after far fewer attempts.
+const ATTEMPTS: u32 = 4 * undo::PAUSES;
 
 impl Opened {
-    /// The file at this place. An edit that was interrupted half way is undone.
+    /// Opens the file at this path. An interrupted edit is undone.
     ///
     /// # Errors
     /// [`FileErrorKind::Interrupted`] when it is edited again and again; those of the system.
-    pub(crate) fn at(disk: &dyn Disk, place: &Path) -> Result<Self, EditErrorKind> {
+    pub(crate) fn at(disk: &dyn Disk, path: &Path) -> Result<Self, EditErrorKind> {
         let (mut torn, mut times) = (None, 0);
-        for _ in 0..LOOKS {
-            let now = match Look::at(disk, place)? {
-                Look::Whole(opened) => return Ok(opened),
-                Look::Torn(version) => Some(version),
-                Look::Moved => None,
+        for _ in 0..ATTEMPTS {
+            let now = match Attempt::at(disk, path)? {
+                Attempt::Stable(opened) => return Ok(opened),
+                Attempt::Torn(version) => Some(version),
+                Attempt::Changed => None,
             };
             times = if now.is_some() && now == torn { times + 1 } else { 0 };
             torn = now;
             match times {
-                undo::PAUSES => recover(disk, place)?,
+                undo::PAUSES => recover(disk, path)?,
                 _ => disk.pause(),
             }
         }
@@ -51,30 +51,30 @@ impl Opened {
     }
 }
 
-fn recover(disk: &dyn Disk, place: &Path) -> Result<(), EditErrorKind> {
+fn recover(disk: &dyn Disk, path: &Path) -> Result<(), EditErrorKind> {
     let _guard = undo::lock();
-    match undo::recover(disk, place) {
+    match undo::recover(disk, path) {
         Ok(_) | Err(EditErrorKind::ForeignUndo { .. }) => Ok(()),
-        Err(fault) => Err(fault),
+        Err(kind) => Err(kind),
     }
 }
 
-impl Look {
-    /// The header is read first, then what may undo an edit, then the header again: where no undo file tells that an edit is
-    /// half done, one that was half done at first is over, and the second header is another one.
-    fn at(disk: &dyn Disk, place: &Path) -> Result<Self, EditErrorKind> {
+impl Attempt {
+    /// Reads the header, then the undo file, then the header again. If there is no undo file, an edit that
+    /// was under way at the first read has ended, and the second header differs from the first.
+    fn at(disk: &dyn Disk, path: &Path) -> Result<Self, EditErrorKind> {
         let _guard = undo::lock();
-        look_for_file(disk, place)?;
-        let file = disk.open(place, false).map_err(|error| EditErrorKind::system("open", error))?;
+        stat_file(disk, path)?;
+        let file = disk.open(path, false).map_err(|error| EditErrorKind::system("open", error))?;
         let version = file.stat().map_err(|error| EditErrorKind::system("look at", error))?.version;
         let cannot_read = |error| EditErrorKind::system("read", error);
         let header = read_header(&*file).map_err(cannot_read)?;
-        let is_torn = undo::is_torn(disk, place, &*file, version.len)?;
-        let now = look_for_file(disk, place)?;
+        let is_torn = undo::is_torn(disk, path, &*file, version.len)?;
+        let now = stat_file(disk, path)?;
         let again = read_header(&*file).map_err(cannot_read)?;
         if now.is_none_or(|now| now.version != version) || again != header {
-            return Ok(Self::Moved);
+            return Ok(Self::Changed);
         }
-        Ok(if is_torn { Self::Torn(version) } else { Self::Whole(Opened { file, version, header }) })
+        Ok(if is_torn { Self::Torn(version) } else { Self::Stable(Opened { file, version, header }) })
     }
 }

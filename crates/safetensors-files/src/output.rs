@@ -1,4 +1,4 @@
-//! A file of any kind that takes its place atomically.
+//! Writes files of any kind atomically.
 
 use crate::atomic::{Hidden, Replacement};
 use crate::disk::Disk;
@@ -9,11 +9,11 @@ use core::fmt;
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-/// What is at least as long goes past the buffer, without a copy.
+/// Writes of at least this length bypass the buffer.
 const BUFFER: usize = 1 << 14;
 
-/// A new file of any bytes, which is written under a hidden name beside its place and takes its place when it is finished: as
-/// [`FileWriter`](crate::FileWriter), which writes models.
+/// A new file of any bytes. It is written under a hidden name in the target's directory, and replaces the
+/// target when it is finished, like the models of a [`FileWriter`](crate::FileWriter).
 ///
 /// ```
 /// use safetensors_files::AtomicFile;
@@ -35,29 +35,30 @@ pub struct AtomicFile {
     file: BufWriter<Positioned>,
 }
 
-/// A file, and where the next bytes go.
+/// A file, and the position of the next bytes.
 struct Positioned {
     file: Replacement<'static>,
     at: u64,
 }
 
 impl AtomicFile {
-    /// Begins a file that will be at `path`, with the permissions of the one that is there.
+    /// Begins a file that will be at `path`, with the permissions of the existing file.
     ///
     /// # Errors
-    /// [`NotAFile`](embedded_safetensors::file::FileErrorKind::NotAFile); those of the system, such as a folder that does not exist.
+    /// [`NotAFile`](embedded_safetensors::file::FileErrorKind::NotAFile); those of the system, such as a
+    /// directory that does not exist.
     pub fn create(path: impl AsRef<Path>) -> Result<Self, EditError> {
         let path = path.as_ref();
-        Self::begin(path).map_err(|fault| fault.of(path))
+        Self::begin(path).map_err(|kind| kind.of(path))
     }
 
     fn begin(path: &Path) -> Result<Self, EditErrorKind> {
-        let target = System.resolve(path).map_err(EditErrorKind::no_place)?;
+        let target = System.resolve(path).map_err(EditErrorKind::unresolved)?;
         let file = Positioned { file: Replacement::begin(&System, &target)?, at: 0 };
         Ok(Self { path: path.to_path_buf(), file: BufWriter::with_capacity(BUFFER, file) })
     }
 
-    /// Closes the file once it is on the medium, still hidden.
+    /// Syncs and closes the file, which keeps its hidden name.
     ///
     /// # Errors
     /// Those of the system.
@@ -65,7 +66,7 @@ impl AtomicFile {
         let Self { path, file } = self;
         let written = file.into_inner().map_err(|error| EditErrorKind::system("write", error.into_error()));
         let hidden = written.and_then(|positioned| positioned.file.close());
-        let hidden = hidden.map_err(|fault| fault.of(&path))?;
+        let hidden = hidden.map_err(|kind| kind.of(&path))?;
         Ok(ClosedFile { path, hidden })
     }
 }
@@ -116,7 +117,8 @@ impl fmt::Debug for AtomicFile {
     }
 }
 
-/// A file that is whole and on the medium, and waits for its name. If it is dropped before, its hidden file is removed.
+/// A complete and synced file that does not have its final name yet. If it is dropped before that, the hidden
+/// file is removed.
 ///
 /// *Memory*: its paths; the file is not open.
 #[must_use = "a file that does not take its place is not there"]
@@ -126,28 +128,29 @@ pub struct ClosedFile {
 }
 
 impl ClosedFile {
-    /// The path that was given.
+    /// Returns the path as given.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Puts the file in its place, instead of the one that is there.
+    /// Moves the file to its path, and replaces an existing file.
     ///
     /// # Errors
-    /// Those of the system; what was there is as it was, unless all that failed was to sync the folder.
+    /// Those of the system. The old file is unchanged, unless only the sync of the directory failed.
     pub fn replace(self) -> Result<(), EditError> {
         let Self { path, hidden } = self;
         let _guard = undo::lock();
-        hidden.take_place_of_edited().map_err(|fault| fault.of(&path))
+        hidden.replace_edited_target().map_err(|kind| kind.of(&path))
     }
 
-    /// Puts the file in its place, if nothing is there.
+    /// Moves the file to its path, if nothing exists there.
     ///
     /// # Errors
-    /// As [`replace`](Self::replace); of the kind [`AlreadyExists`](io::ErrorKind::AlreadyExists) when something is there.
+    /// As [`replace`](Self::replace); one of kind [`AlreadyExists`](io::ErrorKind::AlreadyExists) when
+    /// something exists there.
     pub fn take_free_place(self) -> Result<(), EditError> {
         let Self { path, hidden } = self;
-        hidden.take_free_place().map_err(|fault| fault.of(&path))
+        hidden.take_free_place().map_err(|kind| kind.of(&path))
     }
 }
 

@@ -1,4 +1,5 @@
-//! Padding: the tensors of zeros that [`Placement::Padded`](embedded_safetensors::write::Placement::Padded) puts between others.
+//! Recognizes padding: the tensors of zeros that
+//! [`Placement::Padded`](embedded_safetensors::write::Placement::Padded) puts between others.
 
 use embedded_safetensors::file::shared::{PADDING, read_up_to};
 use embedded_safetensors::file::{FileError, FileErrorKind};
@@ -8,14 +9,15 @@ use embedded_safetensors::{Dtype, FileModel};
 use std::collections::HashSet;
 use std::io;
 
-/// [`Placement`](embedded_safetensors::write::Placement) has no larger unit, for no header is longer.
+/// The largest unit of a [`Placement`](embedded_safetensors::write::Placement), as no header is longer.
 const LARGEST_UNIT: u64 = 1 << 26;
 
-/// So many bytes are compared with zero at a time.
+/// The number of bytes compared with zero at a time.
 const PIECE: usize = 1 << 16;
 
-/// Returns the names of the tensors that are padding, as [`ModelEditor::padding`](crate::ModelEditor::padding) recognizes it. Of the data, only the bytes of tensors that
-/// may be padding are read.
+/// Returns the names of the tensors that are padding, as
+/// [`ModelEditor::padding`](crate::ModelEditor::padding) recognizes it. Of the data, only the bytes of
+/// tensors that may be padding are read.
 ///
 /// *Memory*: the names; while it runs 64 KiB and 8 bytes for each tensor, if a tensor may be padding.
 ///
@@ -24,11 +26,11 @@ const PIECE: usize = 1 << 16;
 pub fn padding_of(model: &FileModel) -> Result<HashSet<String>, FileError> {
     let mut file = model;
     let names = names(model.index(), &mut file);
-    names.map(HashSet::from_iter).map_err(|fault| fault.of(model.path()))
+    names.map(HashSet::from_iter).map_err(|kind| kind.of(model.path()))
 }
 
-/// The names of the tensors that are padding: in every respect as the writer makes it, and all zeros. Anything else is a tensor
-/// whose data must not be lost, whatever its name.
+/// Returns the names of the tensors that are padding: exactly as the writer creates it, and all zeros. Any
+/// other tensor is kept, whatever its name, so that no data is lost.
 pub(crate) fn names(
     index: &OwnedIndex,
     file: &mut impl ReadAt<Error = io::Error>,
@@ -60,8 +62,8 @@ fn is_zero(
 ) -> Result<bool, FileErrorKind> {
     let (mut at, mut left) = (data_start + tensor.begin(), tensor.byte_len());
     while left > 0 {
-        let room = usize::try_from(left).unwrap_or(usize::MAX).min(buffer.len());
-        let piece = buffer.get_mut(..room).unwrap_or(&mut []);
+        let len = usize::try_from(left).unwrap_or(usize::MAX).min(buffer.len());
+        let piece = buffer.get_mut(..len).unwrap_or(&mut []);
         let read = read_up_to(file, at, piece).map_err(|error| FileErrorKind::system("read", error))?;
         if read < piece.len() {
             return Err(FileErrorKind::Changed);
@@ -75,7 +77,8 @@ fn is_zero(
     Ok(true)
 }
 
-/// Whether it ends at a multiple of a power of two that is larger than it, and has the dtype and the rank of padding.
+/// Returns whether a tensor ends at a multiple of a power of two larger than itself, and has the dtype and
+/// rank of padding.
 fn looks_like_padding(tensor: &IndexedTensor<'_>, data_start: u64) -> bool {
     let [len] = *tensor.dims() else { return false };
     if tensor.dtype() != Dtype::U8 || len == 0 || len >= LARGEST_UNIT {

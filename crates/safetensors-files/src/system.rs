@@ -1,4 +1,4 @@
-//! The file system of the operating system.
+//! Implements [`Disk`] for the file system of the operating system.
 
 use crate::disk::Entry;
 use crate::disk::{Disk, Handle, Stat};
@@ -9,10 +9,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// The one that this machine has.
+/// The file system of this computer.
 pub(crate) struct System;
 
-/// As many links as Linux follows.
+/// The maximum number of links followed, which is that of Linux.
 const LINKS: u32 = 40;
 
 /// [`PAUSES`](super::undo::PAUSES) of these are half a second.
@@ -26,39 +26,39 @@ impl Disk for System {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 outcome => return outcome,
             }
-            let folder = folder_of(&path);
+            let directory = parent_of(&path);
             match fs::read_link(&path) {
-                Ok(target) => path = folder.join(target),
-                Err(_) => return place_of_new(&path, folder),
+                Ok(target) => path = directory.join(target),
+                Err(_) => return resolve_new(&path, directory),
             }
         }
         Err(io::ErrorKind::NotFound.into())
     }
 
-    fn look(&self, place: &Path) -> io::Result<Option<Stat>> {
-        match fs::metadata(place) {
+    fn stat(&self, path: &Path) -> io::Result<Option<Stat>> {
+        match fs::metadata(path) {
             Ok(metadata) => Ok(Some(stat(metadata))),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error),
         }
     }
 
-    fn create_new(&self, place: &Path, permissions: Option<&Permissions>) -> io::Result<Box<dyn Handle>> {
+    fn create_new(&self, path: &Path, permissions: Option<&Permissions>) -> io::Result<Box<dyn Handle>> {
         let mut options = File::options();
         options.read(true).write(true).create_new(true);
         permissions.inspect(|permissions| restrict(&mut options, permissions));
-        let file = options.open(place)?;
+        let file = options.open(path)?;
         match permissions.map_or(Ok(()), |permissions| permit(&file, permissions)) {
             Ok(()) => Ok(Box::new(file)),
             Err(error) => {
-                let _ = fs::remove_file(place);
+                let _ = fs::remove_file(path);
                 Err(error)
             }
         }
     }
 
-    fn open(&self, place: &Path, writable: bool) -> io::Result<Box<dyn Handle>> {
-        Ok(Box::new(File::options().read(true).write(writable).open(place)?))
+    fn open(&self, path: &Path, writable: bool) -> io::Result<Box<dyn Handle>> {
+        Ok(Box::new(File::options().read(true).write(writable).open(path)?))
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
@@ -67,7 +67,7 @@ impl Disk for System {
 
     fn rename_to_free(&self, from: &Path, to: &Path) -> io::Result<()> {
         match rename_exclusively(from, to) {
-            // Two names for a moment, on file systems that know of nothing better.
+            // The fallback: the file has two names for a moment.
             Err(error) if error.kind() == io::ErrorKind::Unsupported => {
                 fs::hard_link(from, to)?;
                 fs::remove_file(from)
@@ -76,33 +76,33 @@ impl Disk for System {
         }
     }
 
-    fn remove(&self, place: &Path) -> io::Result<()> {
-        fs::remove_file(place)
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        fs::remove_file(path)
     }
 
     fn pause(&self) {
         std::thread::sleep(PAUSE);
     }
 
-    fn create_folder(&self, place: &Path, permissions: Option<&Permissions>) -> io::Result<()> {
-        fs::create_dir(place)?;
-        // Nothing is in it yet that others could see.
+    fn create_directory(&self, path: &Path, permissions: Option<&Permissions>) -> io::Result<()> {
+        fs::create_dir(path)?;
+        // The directory is still empty, so nothing is exposed.
         let permitted =
-            permissions.map_or(Ok(()), |permissions| fs::set_permissions(place, permissions.clone()));
-        permitted.inspect_err(|_| drop(fs::remove_dir(place)))
+            permissions.map_or(Ok(()), |permissions| fs::set_permissions(path, permissions.clone()));
+        permitted.inspect_err(|_| drop(fs::remove_dir(path)))
     }
 
-    fn list(&self, folder: &Path) -> io::Result<Vec<Entry>> {
+    fn list(&self, directory: &Path) -> io::Result<Vec<Entry>> {
         let entry = |entry: io::Result<fs::DirEntry>| {
             let (path, kind) = entry.and_then(|entry| Ok((entry.path(), entry.file_type()?)))?;
             let other = if kind.is_symlink() { Some("a link") } else { other_than_file(kind) };
-            Ok(Entry { path, is_folder: kind.is_dir(), other })
+            Ok(Entry { path, is_directory: kind.is_dir(), other })
         };
-        fs::read_dir(folder)?.map(entry).collect()
+        fs::read_dir(directory)?.map(entry).collect()
     }
 
-    fn remove_folder(&self, place: &Path) -> io::Result<()> {
-        fs::remove_dir_all(place)
+    fn remove_directory(&self, path: &Path) -> io::Result<()> {
+        fs::remove_dir_all(path)
     }
 
     #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
@@ -115,10 +115,10 @@ impl Disk for System {
         Err(io::ErrorKind::Unsupported.into())
     }
 
-    /// Some file systems, such as those of a network, have no such call.
+    /// Some file systems, such as network ones, do not support this call.
     #[cfg(unix)]
-    fn sync_folder(&self, folder: &Path) -> io::Result<()> {
-        match File::open(folder)?.sync_all() {
+    fn sync_directory(&self, directory: &Path) -> io::Result<()> {
+        match File::open(directory)?.sync_all() {
             Err(error)
                 if matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported) =>
             {
@@ -128,9 +128,9 @@ impl Disk for System {
         }
     }
 
-    /// Windows has no such call; a renamed file is in the journal of its file system.
+    /// Does nothing: Windows has no such call, and renames are in the journal of the file system.
     #[cfg(windows)]
-    fn sync_folder(&self, _: &Path) -> io::Result<()> {
+    fn sync_directory(&self, _: &Path) -> io::Result<()> {
         Ok(())
     }
 }
@@ -180,30 +180,30 @@ fn rename_exclusively(_: &Path, _: &Path) -> io::Result<()> {
 fn rename_with(from: &Path, to: &Path, flags: rustix::fs::RenameFlags) -> io::Result<()> {
     use rustix::fs::{CWD, renameat_with};
     renameat_with(CWD, from, CWD, to, flags).map_err(|error| match error {
-        // File systems that know of no such thing take it for a flag that is not one.
+        // File systems without this feature report an invalid flag.
         rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS => io::ErrorKind::Unsupported.into(),
         _ => error.into(),
     })
 }
 
-fn folder_of(path: &Path) -> &Path {
+fn parent_of(path: &Path) -> &Path {
     match path.parent() {
-        Some(folder) if folder != Path::new("") => folder,
+        Some(directory) if directory != Path::new("") => directory,
         _ => Path::new("."),
     }
 }
 
-/// Where a file of this path would be, if there were one.
-fn place_of_new(path: &Path, folder: &Path) -> io::Result<PathBuf> {
-    let ends_as_folder = path.as_os_str().as_encoded_bytes().last().is_none_or(|&end| is_separator(end));
+/// Returns the resolved path of a file that does not exist yet.
+fn resolve_new(path: &Path, directory: &Path) -> io::Result<PathBuf> {
+    let ends_as_directory = path.as_os_str().as_encoded_bytes().last().is_none_or(|&end| is_separator(end));
     match path.file_name() {
-        Some(name) if !ends_as_folder => Ok(fs::canonicalize(folder)?.join(name)),
-        _ if path.as_os_str().is_empty() => Err(no_path("the path is empty")),
-        _ => Err(no_path("the path is that of a folder")),
+        Some(name) if !ends_as_directory => Ok(fs::canonicalize(directory)?.join(name)),
+        _ if path.as_os_str().is_empty() => Err(invalid_path("the path is empty")),
+        _ => Err(invalid_path("the path is that of a folder")),
     }
 }
 
-fn no_path(why: &str) -> io::Error {
+fn invalid_path(why: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, why)
 }
 
@@ -216,7 +216,7 @@ fn stat(metadata: Metadata) -> Stat {
     Stat { other, permissions: Some(metadata.permissions()), version }
 }
 
-/// So that nobody can open the new file who could not open the old one.
+/// Sets the permissions at creation, so that the new file is never more accessible than the old one.
 #[cfg(unix)]
 fn restrict(options: &mut OpenOptions, permissions: &Permissions) {
     use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
@@ -226,7 +226,8 @@ fn restrict(options: &mut OpenOptions, permissions: &Permissions) {
 #[cfg(windows)]
 fn restrict(_: &mut OpenOptions, _: &Permissions) {}
 
-/// What the process does not do by itself for a new file, such as to let a group write. Some file systems cannot do it at all.
+/// Sets the permissions that the umask has removed, such as group write. Some file systems do not support
+/// that.
 #[cfg(unix)]
 fn permit(file: &File, permissions: &Permissions) -> io::Result<()> {
     match file.metadata()?.permissions() == *permissions {
@@ -235,7 +236,7 @@ fn permit(file: &File, permissions: &Permissions) -> io::Result<()> {
     }
 }
 
-/// All that a file can be there is read-only, and then it is not replaced.
+/// Does nothing: on Windows the only permission is read-only, and such a file is not replaced.
 #[cfg(windows)]
 fn permit(_: &File, _: &Permissions) -> io::Result<()> {
     Ok(())

@@ -1,25 +1,25 @@
-//! Power cuts and faults at every single call, on a model of a disk.
+//! Power cuts and faults at every call, on a simulated disk.
 
 use crate::disk::Disk;
-use crate::draft::{ModelEditor, fingerprint};
+use crate::editor::{ModelEditor, fingerprint};
 use crate::error::{EditError, EditErrorKind};
-use crate::forgetful::{CHANGED, Forgetful, Luck, Plan};
 use crate::save::SaveMethod;
+use crate::simulated::{CHANGED, FailurePlan, SimulatedDisk, Survival};
 use crate::writer::write_file_on;
 use embedded_safetensors::Dtype;
 use embedded_safetensors::file::FileErrorKind;
 use embedded_safetensors::write::{FileSpec, Placement, TensorSpec};
 use std::path::{Path, PathBuf};
 
-const LUCK: [Luck; 8] = [
-    Luck::Nothing,
-    Luck::Everything,
-    Luck::Dice(1),
-    Luck::Dice(2),
-    Luck::Dice(3),
-    Luck::Dice(4),
-    Luck::Dice(5),
-    Luck::Dice(6),
+const SURVIVALS: [Survival; 8] = [
+    Survival::Nothing,
+    Survival::Everything,
+    Survival::Random(1),
+    Survival::Random(2),
+    Survival::Random(3),
+    Survival::Random(4),
+    Survival::Random(5),
+    Survival::Random(6),
 ];
 
 fn path() -> PathBuf {
@@ -28,7 +28,7 @@ fn path() -> PathBuf {
 
 type Outcome = Result<(), EditError>;
 
-/// Writes a file of two tensors with these bytes, the last one first and in two pieces.
+/// Writes a file of two tensors filled with this byte, the last one first and the other in two pieces.
 fn write(disk: &dyn Disk, fill: u8) -> Outcome {
     write_to(disk, &path(), fill)
 }
@@ -43,11 +43,11 @@ fn write_to(disk: &dyn Disk, path: &Path, fill: u8) -> Outcome {
     })
 }
 
-/// The bytes that `write` makes where nothing goes wrong.
+/// Returns the bytes that `write` writes without failures.
 fn file_of(fill: u8) -> Vec<u8> {
-    let disk = Forgetful::with([]);
-    write(&disk, fill).expect("nothing goes wrong");
-    disk.bytes(&path()).expect("it was written")
+    let disk = SimulatedDisk::with([]);
+    write(&disk, fill).expect("no failure");
+    disk.bytes(&path()).expect("written")
 }
 
 fn edit_in_place(disk: &dyn Disk) -> Outcome {
@@ -72,74 +72,74 @@ fn align(disk: &dyn Disk) -> Outcome {
     Ok(())
 }
 
-/// What each does to a file, on a disk where it is the only one.
-const DEEDS: [fn(&dyn Disk) -> Outcome; 4] = [|disk| write(disk, 2), edit_in_place, edit_by_copy, align];
+/// The operations on a file, on a disk without other files.
+const OPERATIONS: [fn(&dyn Disk) -> Outcome; 4] = [|disk| write(disk, 2), edit_in_place, edit_by_copy, align];
 
-/// The file before and after the deed, and how many calls it takes.
-fn of_deed(deed: fn(&dyn Disk) -> Outcome) -> (Vec<u8>, Vec<u8>, usize) {
+/// Returns the file before and after an operation, and the number of calls.
+fn run(operation: fn(&dyn Disk) -> Outcome) -> (Vec<u8>, Vec<u8>, usize) {
     let old = file_of(1);
-    let disk = Forgetful::with([(&*path(), &*old)]);
-    deed(&disk).expect("nothing goes wrong");
-    let new = disk.bytes(&path()).expect("it is there");
+    let disk = SimulatedDisk::with([(&*path(), &*old)]);
+    operation(&disk).expect("no failure");
+    let new = disk.bytes(&path()).expect("exists");
     assert_ne!(old, new);
     assert_eq!(disk.names(), [path()]);
     (old, new, disk.calls())
 }
 
-/// What is there once the next program has looked at it.
-fn recovered(disk: &Forgetful) -> Option<Vec<u8>> {
-    ModelEditor::recover_on(disk, &path()).expect("nothing goes wrong");
+/// Returns the file after recovery by the next program.
+fn recovered(disk: &SimulatedDisk) -> Option<Vec<u8>> {
+    ModelEditor::recover_on(disk, &path()).expect("no failure");
     disk.bytes(&path())
 }
 
 #[test]
-fn after_a_power_cut_at_any_call_the_old_or_the_new_file_is_there() {
-    for deed in DEEDS {
-        let (old, new, calls) = of_deed(deed);
+fn power_cut_at_any_call_leaves_old_or_new_file() {
+    for operation in OPERATIONS {
+        let (old, new, calls) = run(operation);
         assert!(calls > 10, "the calls are counted");
         for cut in 0..=calls {
-            let disk = Forgetful::with([(&*path(), &*old)]).planning(Plan::PowerCut(cut));
-            let is_done = deed(&disk).is_ok();
+            let disk = SimulatedDisk::with([(&*path(), &*old)]).with_failures(FailurePlan::PowerCut(cut));
+            let is_done = operation(&disk).is_ok();
             assert!(if is_done { cut + 1 >= calls } else { cut < calls }, "a call without power succeeds");
-            for after in LUCK.into_iter().flat_map(|luck| disk.after_power_cut(luck)) {
-                judge(&after, &old, &new, is_done);
+            for after in SURVIVALS.into_iter().flat_map(|survival| disk.after_power_cut(survival)) {
+                check_recovery(&after, &old, &new, is_done);
             }
         }
     }
 }
 
-/// A power cut may follow another one, while the first one is mended.
-fn judge(disk: &Forgetful, old: &[u8], new: &[u8], is_done: bool) {
+/// Checks the state after a power cut, and after a second one during recovery.
+fn check_recovery(disk: &SimulatedDisk, old: &[u8], new: &[u8], is_done: bool) {
     let whole =
         |bytes: Option<Vec<u8>>| bytes.is_some_and(|bytes| bytes == new || (bytes == old && !is_done));
     let calls = {
-        let disk = disk.copy().planning(Plan::Fine);
+        let disk = disk.copy().with_failures(FailurePlan::None);
         assert!(whole(recovered(&disk)));
         assert!(ModelEditor::open_on(&disk, &path()).is_ok());
         disk.calls()
     };
     for cut in 0..calls {
-        let disk = disk.copy().planning(Plan::PowerCut(cut));
+        let disk = disk.copy().with_failures(FailurePlan::PowerCut(cut));
         let _ = ModelEditor::recover_on(&disk, &path());
-        for after in LUCK.into_iter().flat_map(|luck| disk.after_power_cut(luck)) {
+        for after in SURVIVALS.into_iter().flat_map(|survival| disk.after_power_cut(survival)) {
             assert!(whole(recovered(&after)));
         }
     }
     let disk = disk.copy();
     assert!(ModelEditor::open_on(&disk, &path()).is_ok());
-    assert!(whole(disk.bytes(&path())), "whoever opens it finds it whole");
+    assert!(whole(disk.bytes(&path())), "the opened file is complete");
 }
 
-/// Nobody needs to recover what takes the place of a file in one act.
+/// A file that was replaced atomically needs no recovery.
 #[test]
-fn a_replaced_file_is_whole_by_itself() {
-    for deed in [DEEDS[0], DEEDS[2], DEEDS[3]] {
-        let (old, new, calls) = of_deed(deed);
+fn replaced_file_needs_no_recovery() {
+    for operation in [OPERATIONS[0], OPERATIONS[2], OPERATIONS[3]] {
+        let (old, new, calls) = run(operation);
         for cut in 0..=calls {
-            let disk = Forgetful::with([(&*path(), &*old)]).planning(Plan::PowerCut(cut));
-            let is_done = deed(&disk).is_ok();
-            for after in LUCK.into_iter().flat_map(|luck| disk.after_power_cut(luck)) {
-                let bytes = after.bytes(&path()).expect("it is there");
+            let disk = SimulatedDisk::with([(&*path(), &*old)]).with_failures(FailurePlan::PowerCut(cut));
+            let is_done = operation(&disk).is_ok();
+            for after in SURVIVALS.into_iter().flat_map(|survival| disk.after_power_cut(survival)) {
+                let bytes = after.bytes(&path()).expect("exists");
                 assert!(bytes == new || bytes == old && !is_done);
             }
         }
@@ -147,12 +147,12 @@ fn a_replaced_file_is_whole_by_itself() {
 }
 
 #[test]
-fn where_nothing_was_there_is_nothing_or_all_of_the_file() {
+fn power_cut_of_first_write_leaves_nothing_or_complete_file() {
     let new = file_of(3);
     for cut in 0.. {
-        let disk = Forgetful::with([]).planning(Plan::PowerCut(cut));
+        let disk = SimulatedDisk::with([]).with_failures(FailurePlan::PowerCut(cut));
         let is_done = write(&disk, 3).is_ok();
-        for after in LUCK.into_iter().flat_map(|luck| disk.after_power_cut(luck)) {
+        for after in SURVIVALS.into_iter().flat_map(|survival| disk.after_power_cut(survival)) {
             let bytes = after.bytes(&path());
             assert!(bytes.is_none() && !is_done || bytes.is_some_and(|bytes| bytes == new));
         }
@@ -163,75 +163,75 @@ fn where_nothing_was_there_is_nothing_or_all_of_the_file() {
 }
 
 #[test]
-fn a_fault_at_any_call_leaves_the_old_file_and_nothing_else() {
-    for deed in DEEDS {
-        let (old, new, calls) = of_deed(deed);
+fn fault_at_any_call_leaves_only_the_old_file() {
+    for operation in OPERATIONS {
+        let (old, new, calls) = run(operation);
         for at in 0..calls {
-            let disk = Forgetful::with([(&*path(), &*old)]).planning(Plan::Fault(at));
-            let outcome = deed(&disk);
-            let now = disk.bytes(&path()).expect("it is there");
+            let disk = SimulatedDisk::with([(&*path(), &*old)]).with_failures(FailurePlan::Fault(at));
+            let outcome = operation(&disk);
+            let now = disk.bytes(&path()).expect("exists");
             let is_late = at + 3 >= calls;
             match &outcome {
                 Ok(()) => assert_eq!(now, new, "{at} of {calls}"),
                 Err(error) => {
                     assert!(now == old || now == new && is_late, "{at} of {calls}: {error}");
-                    assert!(
-                        matches!(error.kind(), EditErrorKind::File(FileErrorKind::System { error, .. }) if error.kind() == std::io::ErrorKind::StorageFull)
-                    );
+                    let EditErrorKind::File(FileErrorKind::System { error, .. }) = error.kind() else {
+                        panic!("{error}");
+                    };
+                    assert_eq!(error.kind(), std::io::ErrorKind::StorageFull);
                 }
             }
-            // Only where the undo file itself cannot be removed, it stays until the next call.
+            // Only an undo file that cannot be removed stays until the next call.
             assert!(disk.names().len() == 1 || is_late, "{at} of {calls}: {:?}", disk.names());
-            assert_eq!(recovered(&disk.planning(Plan::Fine)), Some(now));
+            assert_eq!(recovered(&disk.with_failures(FailurePlan::None)), Some(now));
         }
     }
 }
 
 #[test]
-fn a_fault_and_then_a_power_cut_leave_the_old_file_or_the_new_one() {
-    for deed in DEEDS {
-        let (old, new, calls) = of_deed(deed);
+fn fault_then_power_cut_leaves_old_or_new_file() {
+    for operation in OPERATIONS {
+        let (old, new, calls) = run(operation);
         for at in 0..calls {
-            let disk = Forgetful::with([(&*path(), &*old)]).planning(Plan::Fault(at));
-            let is_done = deed(&disk).is_ok();
-            for after in LUCK.into_iter().flat_map(|luck| disk.after_power_cut(luck)) {
-                judge(&after, &old, &new, is_done);
+            let disk = SimulatedDisk::with([(&*path(), &*old)]).with_failures(FailurePlan::Fault(at));
+            let is_done = operation(&disk).is_ok();
+            for after in SURVIVALS.into_iter().flat_map(|survival| disk.after_power_cut(survival)) {
+                check_recovery(&after, &old, &new, is_done);
             }
         }
     }
 }
 
-/// As when the program is killed: what it has written is there, but not on the medium.
+/// Simulates a killed program: its writes are done, but not synced.
 #[test]
-fn a_header_that_stays_torn_is_put_back_later() {
-    let (old, new, calls) = of_deed(edit_in_place);
+fn torn_header_is_restored() {
+    let (old, new, calls) = run(edit_in_place);
     let mut torn = 0;
     for cut in 0..calls {
-        let disk = Forgetful::with([(&*path(), &*old)]).planning(Plan::PowerCut(cut));
+        let disk = SimulatedDisk::with([(&*path(), &*old)]).with_failures(FailurePlan::PowerCut(cut));
         assert!(edit_in_place(&disk).is_err());
-        let disk = disk.planning(Plan::Fine);
-        let was = disk.bytes(&path()).expect("it is there");
-        torn += usize::from(ModelEditor::recover_on(&disk, &path()).expect("nothing goes wrong"));
+        let disk = disk.with_failures(FailurePlan::None);
+        let was = disk.bytes(&path()).expect("exists");
+        torn += usize::from(ModelEditor::recover_on(&disk, &path()).expect("no failure"));
         let is_whole = was == old || was == new;
         assert_eq!(disk.bytes(&path()), Some(if is_whole { was } else { old.clone() }));
-        for after in LUCK.into_iter().flat_map(|luck| disk.after_power_cut(luck)) {
-            judge(&after, &old, &new, false);
+        for after in SURVIVALS.into_iter().flat_map(|survival| disk.after_power_cut(survival)) {
+            check_recovery(&after, &old, &new, false);
         }
     }
     assert!(torn > 0, "no header was torn");
 }
 
-/// What someone else changes at the same time is not lost but in the one moment between the last look and the act, of
-/// which only the system could know.
+/// A concurrent change is lost only between the last check and the replacement, which no program can detect.
 #[test]
-fn what_someone_else_changes_meanwhile_is_noticed() {
-    for (deed, moments) in [(edit_in_place as fn(&dyn Disk) -> Outcome, 0), (edit_by_copy, 1)] {
-        let (old, _, calls) = of_deed(deed);
+fn concurrent_change_is_detected() {
+    for (operation, moments) in [(edit_in_place as fn(&dyn Disk) -> Outcome, 0), (edit_by_copy, 1)] {
+        let (old, _, calls) = run(operation);
         let (mut lost, mut noticed) = (0, 0);
         for at in 0..calls {
-            let disk = Forgetful::with([(&*path(), &*old)]).planning(Plan::Change(at));
-            let outcome = deed(&disk);
-            let is_there = disk.bytes(&path()).expect("it is there").ends_with(&[CHANGED]);
+            let disk = SimulatedDisk::with([(&*path(), &*old)]).with_failures(FailurePlan::Change(at));
+            let outcome = operation(&disk);
+            let is_there = disk.bytes(&path()).expect("exists").ends_with(&[CHANGED]);
             match outcome {
                 Ok(()) => lost += usize::from(!is_there),
                 Err(error) => {
@@ -249,35 +249,36 @@ fn what_someone_else_changes_meanwhile_is_noticed() {
     }
 }
 
-/// A disk on which the header is torn, as a killed program leaves it.
-fn torn() -> (Forgetful, Vec<u8>) {
+/// Returns a disk with a torn header, as a killed program leaves it.
+fn torn() -> (SimulatedDisk, Vec<u8>) {
     torn_from(file_of(1))
 }
 
-fn torn_from(old: Vec<u8>) -> (Forgetful, Vec<u8>) {
-    let disk = Forgetful::with([(&*path(), &*old)]);
-    edit_in_place(&disk).expect("nothing goes wrong");
-    let (new, calls) = (disk.bytes(&path()).expect("it is there"), disk.calls());
+fn torn_from(old: Vec<u8>) -> (SimulatedDisk, Vec<u8>) {
+    let disk = SimulatedDisk::with([(&*path(), &*old)]);
+    edit_in_place(&disk).expect("no failure");
+    let (new, calls) = (disk.bytes(&path()).expect("exists"), disk.calls());
     let killed = (0..calls).map(|cut| {
-        let disk = Forgetful::with([(&*path(), &*old)]).planning(Plan::PowerCut(cut));
+        let disk = SimulatedDisk::with([(&*path(), &*old)]).with_failures(FailurePlan::PowerCut(cut));
         assert!(edit_in_place(&disk).is_err());
-        disk.planning(Plan::Fine)
+        disk.with_failures(FailurePlan::None)
     });
-    let is_torn = |disk: &Forgetful| disk.bytes(&path()).is_some_and(|bytes| bytes != old && bytes != new);
-    (killed.into_iter().find(is_torn).expect("a header is torn at some time"), old.clone())
+    let is_torn =
+        |disk: &SimulatedDisk| disk.bytes(&path()).is_some_and(|bytes| bytes != old && bytes != new);
+    (killed.into_iter().find(is_torn).expect("a torn header"), old.clone())
 }
 
 #[test]
-fn whoever_opens_a_torn_file_has_it_put_back_or_an_error() {
+fn opening_torn_file_restores_it_or_fails() {
     let (torn, old) = torn();
     let open = |plan| {
-        let disk = torn.copy().planning(plan);
+        let disk = torn.copy().with_failures(plan);
         (ModelEditor::open_on(&disk, &path()), disk)
     };
-    let (outcome, disk) = open(Plan::Fine);
+    let (outcome, disk) = open(FailurePlan::None);
     assert!(outcome.is_ok() && disk.bytes(&path()) == Some(old.clone()));
     for at in 0..disk.calls() {
-        match open(Plan::Fault(at)) {
+        match open(FailurePlan::Fault(at)) {
             (Ok(_), disk) => assert_eq!(disk.bytes(&path()), Some(old.clone())),
             (Err(error), _) => {
                 assert!(
@@ -290,18 +291,18 @@ fn whoever_opens_a_torn_file_has_it_put_back_or_an_error() {
 }
 
 #[test]
-fn a_torn_file_of_another_length_is_not_put_back() {
+fn torn_file_of_other_length_is_not_restored() {
     let (disk, _) = torn();
-    let file = disk.open(&path(), true).expect("it is there");
-    let len = file.stat().expect("nothing goes wrong").version.len;
-    file.set_len(len + 1).expect("nothing goes wrong");
-    let error = ModelEditor::recover_on(&disk, &path()).expect_err("it is another file");
+    let file = disk.open(&path(), true).expect("exists");
+    let len = file.stat().expect("no failure").version.len;
+    file.set_len(len + 1).expect("no failure");
+    let error = ModelEditor::recover_on(&disk, &path()).expect_err("another file");
     assert!(matches!(error.kind(), EditErrorKind::ForeignUndo { .. }), "{error}");
 }
 
-/// A file whose first tensor is as long as this.
+/// Returns a file whose first tensor has this length.
 fn long_file(len: usize) -> Vec<u8> {
-    let disk = Forgetful::with([]);
+    let disk = SimulatedDisk::with([]);
     let dims = [len as u64];
     let tensors = [TensorSpec::new("a", Dtype::U8, &dims), TensorSpec::new("b", Dtype::U8, &[1])];
     let spec = FileSpec::new(&tensors).with_metadata(&[("note", "some room for another one")]);
@@ -309,35 +310,35 @@ fn long_file(len: usize) -> Vec<u8> {
         file.write_tensor("b", &[1])?;
         file.write_chunks("a", [&*Vec::from_iter(std::iter::repeat_n(1, len))])
     });
-    outcome.expect("nothing goes wrong");
-    disk.bytes(&path()).expect("it was written")
+    outcome.expect("no failure");
+    disk.bytes(&path()).expect("written")
 }
 
-/// As when someone else has written a file of other data there, whose header has something of both.
+/// Another program has written a file with other data, whose header has bytes of both headers.
 #[test]
-fn a_torn_file_with_other_data_is_not_put_back() {
+fn torn_file_with_other_data_is_not_restored() {
     const LEN: usize = 20_000;
     for (len, from_end) in [(LEN, 1), (LEN, LEN + 1), (9, 1), (9, 10), (0, 1)] {
         let (disk, old) = torn_from(long_file(len));
-        let file = disk.open(&path(), true).expect("it is there");
-        file.write_at((old.len() - from_end) as u64, &[CHANGED]).expect("nothing goes wrong");
+        let file = disk.open(&path(), true).expect("exists");
+        file.write_at((old.len() - from_end) as u64, &[CHANGED]).expect("no failure");
         let bytes = disk.bytes(&path());
-        let error = ModelEditor::recover_on(&disk, &path()).expect_err("it is another file");
+        let error = ModelEditor::recover_on(&disk, &path()).expect_err("another file");
         assert!(matches!(error.kind(), EditErrorKind::ForeignUndo { .. }), "{error}");
         assert_eq!(disk.bytes(&path()), bytes);
-        file.write_at((old.len() - from_end) as u64, &[1]).expect("nothing goes wrong");
-        assert!(ModelEditor::recover_on(&disk, &path()).expect("it is the same again"));
+        file.write_at((old.len() - from_end) as u64, &[1]).expect("no failure");
+        assert!(ModelEditor::recover_on(&disk, &path()).expect("same data again"));
         assert_eq!(disk.bytes(&path()), Some(old));
     }
 }
 
-/// A program that takes no notice of an error cannot finish a file that is not whole.
+/// A program that ignores an error cannot finish an incomplete file.
 #[test]
-fn a_file_with_a_fault_cannot_be_finished() {
-    let (old, _, calls) = of_deed(DEEDS[0]);
+fn file_with_failed_write_cannot_be_finished() {
+    let (old, _, calls) = run(OPERATIONS[0]);
     let mut unfinished = 0;
     for at in 0..calls {
-        let disk = Forgetful::with([(&*path(), &*old)]).planning(Plan::Fault(at));
+        let disk = SimulatedDisk::with([(&*path(), &*old)]).with_failures(FailurePlan::Fault(at));
         let tensors =
             [TensorSpec::new("a", Dtype::U8, &[200_000]), TensorSpec::new("b", Dtype::U8, &[200_000])];
         let outcome = write_file_on(&disk, &path(), FileSpec::new(&tensors), |file| {
@@ -356,92 +357,93 @@ fn a_file_with_a_fault_cannot_be_finished() {
 }
 
 #[test]
-fn an_undo_file_of_another_file_does_no_harm() {
-    let (old, _, calls) = of_deed(edit_in_place);
+fn undo_file_of_another_file_is_harmless() {
+    let (old, _, calls) = run(edit_in_place);
     let leftover = |cut| {
-        let disk = Forgetful::with([(&*path(), &*old)]).planning(Plan::PowerCut(cut));
+        let disk = SimulatedDisk::with([(&*path(), &*old)]).with_failures(FailurePlan::PowerCut(cut));
         let _ = edit_in_place(&disk);
-        disk.planning(Plan::Fine)
+        disk.with_failures(FailurePlan::None)
     };
-    let is_left = |disk: &Forgetful| disk.names().iter().any(|name| name.ends_with(".m.safetensors.undo"));
-    let disk = (0..calls).map(leftover).find(is_left).expect("an undo file is there at some time");
-    // Someone else, who knows nothing of undo files, puts a new file there.
+    let is_left =
+        |disk: &SimulatedDisk| disk.names().iter().any(|name| name.ends_with(".m.safetensors.undo"));
+    let disk = (0..calls).map(leftover).find(is_left).expect("an undo file");
+    // Another program, which does not know undo files, replaces the file.
     let other = PathBuf::from("/models/other");
-    write_to(&disk, &other, 9).expect("nothing goes wrong");
-    let mut editor = ModelEditor::open_on(&disk, &other).expect("it is sound");
-    editor.rename("a", "c").expect("it is there");
-    editor.save_on(&disk, &other).expect("nothing goes wrong");
-    disk.rename(&other, &path()).expect("nothing goes wrong");
+    write_to(&disk, &other, 9).expect("no failure");
+    let mut editor = ModelEditor::open_on(&disk, &other).expect("valid file");
+    editor.rename("a", "c").expect("exists");
+    editor.save_on(&disk, &other).expect("no failure");
+    disk.rename(&other, &path()).expect("no failure");
     let bytes = disk.bytes(&path());
-    let error = ModelEditor::recover_on(&disk, &path()).expect_err("it is another file");
+    let error = ModelEditor::recover_on(&disk, &path()).expect_err("another file");
     assert!(matches!(error.kind(), EditErrorKind::ForeignUndo { .. }), "{error}");
     assert_eq!(disk.bytes(&path()), bytes);
     let names =
         |editor: &ModelEditor| editor.tensors().map(|tensor| tensor.name().into()).collect::<Vec<String>>();
-    assert_eq!(names(&ModelEditor::open_on(&disk, &path()).expect("it is sound")), ["b", "c"]);
-    // Whoever writes or edits the file removes what is not its.
+    assert_eq!(names(&ModelEditor::open_on(&disk, &path()).expect("valid file")), ["b", "c"]);
+    // Writing or editing the file removes the foreign undo file.
     let edited = disk.copy();
-    let mut editor = ModelEditor::open_on(&edited, &path()).expect("it is sound");
-    editor.rename("b", "d").expect("it is there");
-    assert_eq!(editor.save_on(&edited, &path()).expect("nothing goes wrong"), SaveMethod::InPlace);
-    write(&disk, 4).expect("nothing goes wrong");
+    let mut editor = ModelEditor::open_on(&edited, &path()).expect("valid file");
+    editor.rename("b", "d").expect("exists");
+    assert_eq!(editor.save_on(&edited, &path()).expect("no failure"), SaveMethod::InPlace);
+    write(&disk, 4).expect("no failure");
     assert!(!is_left(&disk) && !is_left(&edited));
 }
 
-/// As programs leave the disk that are killed at any call of an edit.
-fn killed() -> impl Iterator<Item = Forgetful> {
-    let (old, _, calls) = of_deed(edit_in_place);
+/// Returns the disks left by programs that are killed at each call of an edit.
+fn killed() -> impl Iterator<Item = SimulatedDisk> {
+    let (old, _, calls) = run(edit_in_place);
     (0..calls).map(move |cut| {
-        let disk = Forgetful::with([(&*path(), &*old)]).planning(Plan::PowerCut(cut));
+        let disk = SimulatedDisk::with([(&*path(), &*old)]).with_failures(FailurePlan::PowerCut(cut));
         assert!(edit_in_place(&disk).is_err());
-        disk.planning(Plan::Fine)
+        disk.with_failures(FailurePlan::None)
     })
 }
 
 #[test]
-fn whoever_opens_a_whole_file_changes_nothing() {
-    let (old, new, _) = of_deed(edit_in_place);
+fn opening_complete_file_changes_nothing() {
+    let (old, new, _) = run(edit_in_place);
     let mut left = [0, 0];
     for disk in killed() {
-        let (bytes, names) = (disk.bytes(&path()).expect("it is there"), disk.names());
+        let (bytes, names) = (disk.bytes(&path()).expect("exists"), disk.names());
         assert!(ModelEditor::open_on(&disk, &path()).is_ok());
         if bytes == old || bytes == new {
             assert!(disk.bytes(&path()) == Some(bytes.clone()) && disk.names() == names);
             left[usize::from(bytes == new)] += usize::from(names.len() > 1);
         }
     }
-    assert!(left.iter().all(|&count| count > 0), "no undo file beside a whole file: {left:?}");
+    assert!(left.iter().all(|&count| count > 0), "no undo file beside a complete file: {left:?}");
 }
 
-/// Someone who lives finishes the edit, while others look at the file or wait.
+/// Another program finishes its edit, while this one reads the file or waits.
 #[test]
-fn an_edit_that_goes_on_is_not_undone() {
-    let (old, new, _) = of_deed(edit_in_place);
+fn running_edit_is_not_undone() {
+    let (old, new, _) = run(edit_in_place);
     let torn = killed().filter(|disk| disk.bytes(&path()).is_some_and(|bytes| bytes != old && bytes != new));
-    let torn: Vec<Forgetful> = torn.collect();
+    let torn: Vec<SimulatedDisk> = torn.collect();
     assert!(!torn.is_empty());
     for (disk, at) in torn.iter().flat_map(|disk| (0..100).map(move |at| (disk.copy(), at))) {
         let undo = disk.names().into_iter().find(|name| name.ends_with(".m.safetensors.undo"));
-        let file = disk.open(&path(), true).expect("it is there");
-        let (other, bytes, undo) = (disk.clone(), new.clone(), undo.expect("it is torn"));
-        let disk = disk.planning(Plan::Fine);
-        disk.meanwhile(at, move || {
-            file.write_at(0, &bytes).expect("nothing goes wrong");
-            other.remove(&undo).expect("nobody else has removed it");
+        let file = disk.open(&path(), true).expect("exists");
+        let (other, bytes, undo) = (disk.clone(), new.clone(), undo.expect("torn header"));
+        let disk = disk.with_failures(FailurePlan::None);
+        disk.interleave(at, move || {
+            file.write_at(0, &bytes).expect("no failure");
+            other.remove(&undo).expect("undo file exists");
         });
-        let editor = ModelEditor::open_on(&disk, &path()).expect("it is sound");
+        let editor = ModelEditor::open_on(&disk, &path()).expect("valid file");
         let header = &new[..usize::try_from(editor.sources[0].data_start).expect("small")];
-        // What is torn here happens to be sound.
+        // The torn header in this test can be valid by chance.
         assert_eq!(editor.sources[0].fingerprint, fingerprint(header), "{at}");
         assert!(disk.bytes(&path()) == Some(new.clone()) && disk.names() == [path()]);
     }
 }
 
-/// What the first edit has left may not be on the medium yet.
+/// The result of the first edit may not be synced yet.
 #[test]
-fn an_edit_after_an_interrupted_one_leaves_one_of_the_headers() {
-    let (old, new, _) = of_deed(edit_in_place);
-    let edit = |disk: &Forgetful| -> Outcome {
+fn edit_after_interrupted_edit_leaves_a_complete_header() {
+    let (old, new, _) = run(edit_in_place);
+    let edit = |disk: &SimulatedDisk| -> Outcome {
         let mut editor = ModelEditor::open_on(disk, &path())?;
         editor.set_metadata("note", "again");
         assert_eq!(editor.save_on(disk, &path())?, SaveMethod::InPlace);
@@ -449,15 +451,15 @@ fn an_edit_after_an_interrupted_one_leaves_one_of_the_headers() {
     };
     for left in killed() {
         let (calls, newest) = {
-            let disk = left.copy().planning(Plan::Fine);
-            edit(&disk).expect("nothing goes wrong");
+            let disk = left.copy().with_failures(FailurePlan::None);
+            edit(&disk).expect("no failure");
             assert!(!disk.names().iter().any(|name| name.ends_with(".m.safetensors.undo")));
             (disk.calls(), disk.bytes(&path()))
         };
         for cut in 0..calls {
-            let disk = left.copy().planning(Plan::PowerCut(cut));
+            let disk = left.copy().with_failures(FailurePlan::PowerCut(cut));
             assert!(edit(&disk).is_err());
-            for after in LUCK.into_iter().flat_map(|luck| disk.after_power_cut(luck)) {
+            for after in SURVIVALS.into_iter().flat_map(|survival| disk.after_power_cut(survival)) {
                 let found = recovered(&after);
                 assert!([Some(&old), Some(&new), newest.as_ref()].contains(&found.as_ref()));
             }
@@ -466,17 +468,17 @@ fn an_edit_after_an_interrupted_one_leaves_one_of_the_headers() {
 }
 
 #[test]
-fn an_edit_that_someone_else_has_not_finished_is_not_disturbed() {
-    let (old, _, calls) = of_deed(edit_in_place);
+fn unfinished_edit_of_another_program_is_not_disturbed() {
+    let (old, _, calls) = run(edit_in_place);
     let path = path();
     let mut refused = 0;
     for cut in 0..calls {
-        let disk = Forgetful::with([(&*path, &*old)]);
-        let mut editor = ModelEditor::open_on(&disk, &path).expect("it is sound");
-        editor.rename("b", "c").expect("it is there");
-        let disk = disk.planning(Plan::PowerCut(cut));
+        let disk = SimulatedDisk::with([(&*path, &*old)]);
+        let mut editor = ModelEditor::open_on(&disk, &path).expect("valid file");
+        editor.rename("b", "c").expect("exists");
+        let disk = disk.with_failures(FailurePlan::PowerCut(cut));
         let _ = edit_in_place(&disk);
-        let disk = disk.planning(Plan::Fine);
+        let disk = disk.with_failures(FailurePlan::None);
         let now = disk.bytes(&path);
         match editor.save_on(&disk, &path) {
             Ok(_) => assert!(now == Some(old.clone())),

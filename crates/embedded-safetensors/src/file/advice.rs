@@ -1,22 +1,22 @@
-//! What the system is told of how a map is going to be read.
+//! Advice to the system about how a map will be read.
 
 use memmap2::Mmap;
 use std::io;
 
-/// How a mapped model is going to be read, which the system may take into account when it reads ahead.
+/// How a mapped model will be read. The system can use it to decide how far to read ahead.
 ///
 /// *Memory*: one byte, `Copy`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Advice {
-    /// Nothing is known: the system reads a little ahead.
+    /// No advice: the system reads a little ahead.
     #[default]
     Normal,
-    /// From front to end: it reads far ahead, and may drop soon what has been read.
+    /// From front to back: the system reads far ahead, and may soon drop the pages that have been read.
     Sequential,
-    /// Here and there, such as the rows of an embedding: it does not read ahead.
+    /// At random, such as the rows of an embedding: the system does not read ahead.
     Random,
-    /// All of it, soon: it begins to read all of it.
+    /// All of it, soon: the system begins to read all of it.
     WillNeed,
 }
 
@@ -25,7 +25,7 @@ impl Advice {
         self.give_of(map, 0, map.len())
     }
 
-    /// Of the pages on which these bytes lie.
+    /// Gives the advice for the pages of these bytes.
     #[cfg(unix)]
     pub(super) fn give_of(self, map: &Mmap, begin: usize, len: usize) -> io::Result<()> {
         let advice = match self {
@@ -37,7 +37,7 @@ impl Advice {
         map.advise_range(advice, begin, len)
     }
 
-    /// Windows reads ahead as it likes.
+    /// Does nothing: Windows has no such call.
     #[cfg(windows)]
     pub(super) fn give_of(self, _: &Mmap, _: usize, _: usize) -> io::Result<()> {
         Ok(())

@@ -1,4 +1,4 @@
-//! Why a file could not be read: one sentence, with its path.
+//! Errors of reading files: one sentence, with the path.
 
 use crate::error::Error;
 use core::fmt;
@@ -8,9 +8,11 @@ use std::string::String;
 
 /// Why a file could not be read.
 ///
-/// It is one sentence with the path, what was tried, and what is wrong. `?` turns it into an [`io::Error`], too, of the kind
-/// that the system gave; [`InvalidData`](io::ErrorKind::InvalidData) for a file that is unsound, was changed, or is half edited;
-/// [`FileTooLarge`](io::ErrorKind::FileTooLarge) for one that cannot be mapped; [`InvalidInput`](io::ErrorKind::InvalidInput) for what is not a file.
+/// Its `Display` is one sentence with the path, the attempted action, and the reason. `?` also converts it to
+/// an [`io::Error`]. Its kind is that of the system's error; [`InvalidData`](io::ErrorKind::InvalidData) for
+/// a file that is invalid, was changed, or is half edited; [`FileTooLarge`](io::ErrorKind::FileTooLarge) for
+/// one that is too large to map; [`InvalidInput`](io::ErrorKind::InvalidInput) for a path that is not a
+/// regular file.
 ///
 /// *Memory*: at most 88 bytes, and its texts on the heap.
 #[derive(Debug)]
@@ -19,73 +21,75 @@ pub struct FileError {
     kind: FileErrorKind,
 }
 
-/// What is wrong.
+/// The reason of a [`FileError`].
 ///
 /// *Memory*: at most 64 bytes, and its texts on the heap.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum FileErrorKind {
-    /// The system could not do what was asked of it.
+    /// A call of the system failed.
     System {
-        /// What that was, as in "cannot write".
+        /// The action, as in "cannot write".
         action: &'static str,
-        /// The system's reason.
+        /// The error of the system.
         error: io::Error,
     },
-    /// Something that is no regular file is there.
+    /// The path is not a regular file.
     NotAFile {
-        /// What it is.
+        /// The kind of file.
         what: &'static str,
     },
-    /// The file is not sound.
+    /// The file is invalid.
     Format(Error),
     /// The file has a duplicate name, or a duplicate key of `__metadata__`.
     Twice {
-        /// Where, and which of both it is.
+        /// The error with its position: [`NameTwice`](crate::ErrorKind::NameTwice) or
+        /// [`KeyTwice`](crate::ErrorKind::KeyTwice).
         error: Error,
-        /// The name or the key, as the file spells it.
+        /// The name or the key, with escapes as in the file.
         name: String,
     },
-    /// The file is longer than a program has addresses for. It can be read without being mapped.
+    /// The file is larger than the address space. It can be read, but not mapped.
     TooLong {
-        /// How long it is.
+        /// The length of the file.
         len: u64,
     },
-    /// The file is no longer the one that was opened.
+    /// The file was changed since it was opened.
     Changed,
-    /// The header is half written: an edit in place is under way, or was interrupted. `ModelEditor::recover` in the crate `safetensors-files` repairs it.
+    /// The header is half written: an edit in place is under way, or was interrupted. `ModelEditor::recover`
+    /// in the crate `safetensors-files` repairs it.
     Interrupted,
 }
 
 impl FileError {
-    /// The file, by the path that was given.
+    /// Returns the path of the file as given.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// What is wrong.
+    /// Returns the reason.
     pub fn kind(&self) -> &FileErrorKind {
         &self.kind
     }
 
-    /// The path and what is wrong.
+    /// Returns the path and the reason.
     pub fn into_parts(self) -> (PathBuf, FileErrorKind) {
         (self.path, self.kind)
     }
 }
 
 impl FileErrorKind {
-    /// The error of this file.
+    /// Creates the error of this file.
     pub fn of(self, path: impl AsRef<Path>) -> FileError {
         FileError { path: path.as_ref().to_path_buf(), kind: self }
     }
 
-    /// The system could not do this.
+    /// Creates the error of an action that the system could not do.
     pub fn system(action: &'static str, error: io::Error) -> Self {
         Self::System { action, error }
     }
 
-    /// The kind that it has as an [`io::Error`].
+    /// Returns the kind of the [`io::Error`] that it converts to.
     pub fn io_kind(&self) -> io::ErrorKind {
         match self {
             Self::System { error, .. } => error.kind(),
@@ -102,9 +106,9 @@ impl fmt::Display for FileError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let path = self.path.display();
         match &self.kind {
-            fault if self.path.as_os_str().is_empty() => fault.fmt(f),
+            kind if self.path.as_os_str().is_empty() => kind.fmt(f),
             FileErrorKind::System { action, error } => write!(f, "cannot {action} {path}: {error}"),
-            fault => write!(f, "{path}: {fault}"),
+            kind => write!(f, "{path}: {kind}"),
         }
     }
 }
@@ -117,12 +121,14 @@ impl fmt::Display for FileErrorKind {
             Self::Format(error) => error.fmt(f),
             Self::Twice { error, name } => write!(f, "{name:?}: {error}"),
             Self::TooLong { len } => {
-                write!(f, "it has {len} bytes, and cannot be mapped where an address has {} bits", usize::BITS)
+                let bits = usize::BITS;
+                write!(f, "it has {len} bytes, and cannot be mapped where an address has {bits} bits")
             }
             Self::Changed => f.write_str("it was changed by someone else since it was opened"),
-            Self::Interrupted => {
-                f.write_str("its header is half written, by an edit that is under way or was interrupted; ModelEditor::recover repairs it")
-            }
+            Self::Interrupted => f.write_str(
+                "its header is half written, by an edit that is under way or was interrupted; \
+                     ModelEditor::recover repairs it",
+            ),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The bytes of a header.
+//! Reads the bytes of a header.
 
 use super::error::FileErrorKind;
 use crate::error::{Error, ErrorKind, MAX_HEADER_LEN};
@@ -8,10 +8,11 @@ use std::string::String;
 use std::vec;
 use std::vec::Vec;
 
-/// As much is read at first: most often more than the header.
+/// The length of the first read, which is usually more than the header.
 const FIRST: u64 = 4096;
 
-/// The bytes of a file of this length up to where its data begin, or as many of them as there are. They are not validated yet.
+/// Reads a file of this length up to its data, or as many of those bytes as there are. They are not validated
+/// yet.
 ///
 /// # Errors
 /// Those of the system.
@@ -19,7 +20,7 @@ pub fn read_header(file: &mut impl ReadAt<Error = io::Error>, len: u64) -> io::R
     let mut bytes = read_first(file, len.min(FIRST))?;
     let end = match bytes.first_chunk().map(|prefix| u64::from_le_bytes(*prefix)) {
         Some(header_len) if header_len <= MAX_HEADER_LEN => len.min(8 + header_len),
-        // Of a header that claims too much nothing but the claim is ever looked at.
+        // Of a header that is too long only the length is used.
         _ => len.min(8),
     };
     let present = bytes.len();
@@ -27,7 +28,7 @@ pub fn read_header(file: &mut impl ReadAt<Error = io::Error>, len: u64) -> io::R
     if let Some(rest @ [_, ..]) = bytes.get_mut(present..) {
         let read = read_up_to(file, present as u64, rest)?;
         bytes.truncate(present + read);
-        // If an edit in place has begun since the first read, its mark is there now.
+        // If an edit in place has begun since the first read, its mark is now in the file.
         let mut prefix = [0; 8];
         if read_up_to(file, 0, &mut prefix)? == 8 && !bytes.starts_with(&prefix) {
             return Ok(prefix.to_vec());
@@ -36,7 +37,7 @@ pub fn read_header(file: &mut impl ReadAt<Error = io::Error>, len: u64) -> io::R
     Ok(bytes)
 }
 
-/// The first bytes of a file; fewer where it does not have so many.
+/// Reads the first `len` bytes of a file, or all if there are fewer.
 fn read_first(file: &mut impl ReadAt<Error = io::Error>, len: u64) -> io::Result<Vec<u8>> {
     let mut bytes = vec![0; usize::try_from(len).unwrap_or(0)];
     let present = read_up_to(file, 0, &mut bytes)?;
@@ -44,7 +45,7 @@ fn read_first(file: &mut impl ReadAt<Error = io::Error>, len: u64) -> io::Result
     Ok(bytes)
 }
 
-/// Fills the buffer as far as the file goes; how much of it is filled.
+/// Fills the buffer up to the end of the file. Returns the number of bytes filled.
 ///
 /// # Errors
 /// Those of the system.
@@ -54,8 +55,8 @@ pub fn read_up_to(
     buffer: &mut [u8],
 ) -> io::Result<usize> {
     let mut filled = 0;
-    while let Some(room @ [_, ..]) = buffer.get_mut(filled..) {
-        match file.read_at(offset + filled as u64, room) {
+    while let Some(unfilled @ [_, ..]) = buffer.get_mut(filled..) {
+        match file.read_at(offset + filled as u64, unfilled) {
             Ok(0) => break,
             Ok(len) => filled += len,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -65,7 +66,7 @@ pub fn read_up_to(
     Ok(filled)
 }
 
-/// Returns why a header is refused, with the name if a name or key is duplicate.
+/// Returns why a header is rejected, with the name of a duplicate name or key.
 pub fn refusal(error: Error, header: &[u8]) -> FileErrorKind {
     match error.kind {
         ErrorKind::NameTwice | ErrorKind::KeyTwice => {
@@ -75,11 +76,11 @@ pub fn refusal(error: Error, header: &[u8]) -> FileErrorKind {
     }
 }
 
-/// What is quoted at this place of a sound header, escapes as they stand there.
+/// Returns the string at this offset of a valid header, with its escapes.
 fn spelled_at(bytes: &[u8], at: u64) -> String {
-    let quoted = usize::try_from(at).ok().and_then(|at| bytes.get(at..)).unwrap_or(&[]);
+    let rest = usize::try_from(at).ok().and_then(|at| bytes.get(at..)).unwrap_or(&[]);
     let mut is_escaped = false;
-    let text = quoted.iter().skip(1).take_while(|&&byte| {
+    let text = rest.iter().skip(1).take_while(|&&byte| {
         let is_end = byte == b'"' && !is_escaped;
         is_escaped = byte == b'\\' && !is_escaped;
         !is_end

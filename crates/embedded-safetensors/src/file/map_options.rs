@@ -1,7 +1,8 @@
-//! Files mapped into memory: what is `unsafe` about it, all of it here.
+//! Maps files into memory. All `unsafe` code of maps is in this file.
 //!
-//! A map is a `&[u8]`, whose bytes must not change while it is borrowed, and which must be there. The system does not promise that of a file that
-//! others can write to. So who opens a model vouches for its file, and the functions that map one are `unsafe`.
+//! A map is a `&[u8]`, whose bytes must exist and must not change while it is borrowed. The system does not
+//! guarantee that for a file that others can write to. So the caller is responsible for the file, and the
+//! functions that map one are `unsafe`.
 
 use super::advice::Advice;
 use super::error::{FileError, FileErrorKind};
@@ -12,12 +13,13 @@ use memmap2::{Mmap, MmapOptions};
 use std::fs::File;
 use std::path::Path;
 
-/// How a file is to be mapped.
+/// Options for mapping a file.
 ///
 /// ```
 /// use embedded_safetensors::file::{Advice, MapOptions};
 /// # let path = std::env::temp_dir().join(format!("map-options-{}", std::process::id()));
-/// # std::fs::write(&path, b"\x38\0\0\0\0\0\0\0{\"a\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[0,2]}}   ab")?;
+/// # let file = b"\x38\0\0\0\0\0\0\0{\"a\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[0,2]}}   ab";
+/// # std::fs::write(&path, file)?;
 ///
 /// // SAFETY: nobody writes to this file while the program runs.
 /// let model = unsafe { MapOptions::new().with_advice(Advice::Random).open(&path)? };
@@ -34,17 +36,18 @@ pub struct MapOptions {
 }
 
 impl MapOptions {
-    /// Pages are read when they are looked at, and as the system sees fit.
+    /// Creates the default options: pages are read when they are accessed, and as the system decides.
     pub const fn new() -> Self {
         Self { is_populated: false, advice: Advice::Normal }
     }
 
-    /// Has all pages read while the file is opened, so that no later look has to wait. On Linux; elsewhere pages are read when they are looked at.
+    /// Reads all pages while the file is opened, so that no later access has to wait. Only on Linux;
+    /// elsewhere pages are read when they are accessed.
     pub const fn with_all_pages(self) -> Self {
         Self { is_populated: true, ..self }
     }
 
-    /// Tells the system how the model is going to be read: as [`MappedModel::advise`].
+    /// Tells the system how the model will be read, as [`MappedModel::advise`] does.
     pub const fn with_advice(self, advice: Advice) -> Self {
         Self { advice, ..self }
     }
@@ -52,22 +55,22 @@ impl MapOptions {
     /// Opens, validates and maps a file.
     ///
     /// # Safety
-    /// As of [`MappedModel::open`].
+    /// That of [`MappedModel::open`].
     ///
     /// # Errors
     /// As [`MappedModel::open`].
     pub unsafe fn open(self, path: impl AsRef<Path>) -> Result<MappedModel, FileError> {
         let path = path.as_ref();
-        // SAFETY: the caller vouches for the file.
-        unsafe { self.begin(path) }.map_err(|fault| fault.of(path))
+        // SAFETY: the caller guarantees the safety conditions of the file.
+        unsafe { self.begin(path) }.map_err(|kind| kind.of(path))
     }
 
     /// # Safety
-    /// As of [`MappedModel::open`].
+    /// That of [`MappedModel::open`].
     unsafe fn begin(self, path: &Path) -> Result<MappedModel, FileErrorKind> {
-        // By reads: a file that is unsound is never mapped, nor one of no bytes.
+        // With reads: an invalid file is never mapped, nor an empty one.
         let Opened { file, version, header, index } = Opened::at(path)?;
-        // SAFETY: the caller vouches for the file, which is as long as that.
+        // SAFETY: the caller guarantees the safety conditions of the file, which has this length.
         let map = unsafe { self.map(addressed(version.len)?, &file) }?;
         if !map.starts_with(&header) {
             return Err(FileErrorKind::Changed);
@@ -76,14 +79,14 @@ impl MapOptions {
     }
 
     /// # Safety
-    /// As of [`MappedModel::open`]; and the file is at least as long as that.
+    /// That of [`MappedModel::open`]; and the file has at least `len` bytes.
     unsafe fn map(self, len: usize, file: &File) -> Result<Mmap, FileErrorKind> {
         let mut options = MmapOptions::new();
         options.len(len);
         if self.is_populated {
             options.populate();
         }
-        // SAFETY: the caller vouches for the file.
+        // SAFETY: the caller guarantees the safety conditions of the file.
         let map = unsafe { options.map(file) }.map_err(|error| FileErrorKind::system("map", error))?;
         match self.advice {
             Advice::Normal => {}
@@ -94,24 +97,28 @@ impl MapOptions {
 }
 
 impl MappedModel {
-    /// Opens a file, validates it by reads of its header, and maps it: what [`validate`](crate::validate::validate()) says of the whole file. As [`MapOptions`], which
-    /// say how.
+    /// Opens a file, validates it by reading its header, and maps it. The verdict is that of
+    /// [`validate`](crate::validate::validate()) on the entire file. [`MapOptions`] does the same with
+    /// options.
     ///
     /// # Safety
-    /// While the model is there, nobody, in this program or another, writes to the file or makes it shorter: not in place, that is. It may be removed, and another file
-    /// may take its place, as the crate `safetensors-files` does it when it writes or copies.
-    /// The disk must answer for as long: one that is taken away, or a network that fails, ends the program.
+    /// While the model exists, no program, including this one, may write to the file in place or truncate it.
+    /// It may be removed or replaced by another file, as the crate `safetensors-files` does when it writes or
+    /// copies. The disk must stay available as long: if it is removed, or its network fails, the program is
+    /// killed.
     ///
     /// # Errors
-    /// [`FileErrorKind::Format`] for a file that is unsound, one of no bytes included; [`FileErrorKind::Twice`] for one that has a name or a key of `__metadata__` twice;
-    /// [`FileErrorKind::NotAFile`]; [`FileErrorKind::TooLong`] where addresses are too short for it; [`FileErrorKind::Interrupted`]; [`FileErrorKind::Changed`] when it was changed meanwhile; those of the system.
+    /// [`FileErrorKind::Format`] for an invalid file, including an empty one; [`FileErrorKind::Twice`] for a
+    /// duplicate name or key of `__metadata__`; [`FileErrorKind::NotAFile`]; [`FileErrorKind::TooLong`] when
+    /// the file is larger than the address space; [`FileErrorKind::Interrupted`]; [`FileErrorKind::Changed`]
+    /// when the file was changed meanwhile; those of the system.
     pub unsafe fn open(path: impl AsRef<Path>) -> Result<Self, FileError> {
-        // SAFETY: the caller vouches for the file.
+        // SAFETY: the caller guarantees the safety conditions of the file.
         unsafe { MapOptions::new().open(path) }
     }
 }
 
-/// The length of a map of the file, which no slice may exceed.
+/// Returns the length of a map of the file, which must not exceed the limit of a slice.
 fn addressed(len: u64) -> Result<usize, FileErrorKind> {
     index_below(len, isize::MAX.unsigned_abs()).ok_or(FileErrorKind::TooLong { len })
 }

@@ -1,4 +1,5 @@
-//! Models in files that are mapped into memory: nothing is copied, and what is not looked at is not read.
+//! Models in files that are mapped into memory. Nothing is copied, and the system reads only the pages that
+//! are accessed.
 
 use super::advice::Advice;
 use super::error::{FileError, FileErrorKind};
@@ -15,13 +16,16 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// A model in a file that is mapped into memory: validated, its tensors found by name in a table, their bytes where the system has them.
+/// A model in a file that is mapped into memory. It is validated, its tensors are found by name in a table,
+/// and their bytes are borrowed from the map.
 ///
 /// ```
 /// use embedded_safetensors::MappedModel;
 /// # let path = std::env::temp_dir().join(format!("mapped-model-{}", std::process::id()));
 /// # let header = br#"{"fc.bias":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}}    "#;
-/// # std::fs::write(&path, [&(header.len() as u64).to_le_bytes(), &header[..], &0.5f32.to_le_bytes(), &1.5f32.to_le_bytes()].concat())?;
+/// # let len = (header.len() as u64).to_le_bytes();
+/// # let data = [0.5f32.to_le_bytes(), 1.5f32.to_le_bytes()].concat();
+/// # std::fs::write(&path, [&len, &header[..], &data].concat())?;
 ///
 /// // SAFETY: nobody writes to this file while the program runs.
 /// let model = unsafe { MappedModel::open(&path)? };
@@ -32,15 +36,19 @@ use std::path::{Path, PathBuf};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// **The hazard.** A map is no copy. What others write to the file shows in it, which no Rust program may see happen to a `&[u8]`; and where the file has been cut off, or
-/// lies on a disk of the network that does not answer, the first look at a lost page kills the program (`SIGBUS` on Unix, an exception on Windows, where
-/// a mapped file cannot be cut off). No library can turn that into an error. So [`open`](Self::open) is `unsafe`, and who calls it vouches for the file.
-/// [`check_unchanged`](Self::check_unchanged) notices what has happened to it up to now, without touching a page. Files that are only ever
-/// replaced, as the crate `safetensors-files` does it, are safe: a map keeps the old one. For all others, such as what a user names on a command line, there is [`FileModel`](crate::FileModel), with the same lookups by
-/// reads, whose failures are errors.
+/// **The hazard.** A map is not a copy. If another program writes to the file, the bytes of a `&[u8]` change,
+/// which is undefined behavior. If the file is truncated, or is on a network disk that does not answer,
+/// access to a lost page kills the program: with `SIGBUS` on Unix, with an exception on Windows, where a
+/// mapped file cannot be truncated. No library can turn that into an error. So [`open`](Self::open) is
+/// `unsafe`, and its caller is responsible for the file.
 ///
-/// *Memory*: addresses for the whole file, and of RAM what the system gives to pages that are looked at; an [`OwnedIndex`], and while it
-/// is opened the header; one open file.
+/// [`check_unchanged`](Self::check_unchanged) detects changes made up to now, without accessing a page. Files
+/// that are only ever replaced, as the crate `safetensors-files` does, are safe: a map keeps the old file.
+/// For all other files, such as those named on a command line, use [`FileModel`](crate::FileModel). It has
+/// the same lookups, and reads, whose failures are errors.
+///
+/// *Memory*: addresses for the entire file, and RAM for the pages that are accessed, as the system decides;
+/// an [`OwnedIndex`], and while it is opened the header; one open file.
 pub struct MappedModel {
     pub(super) index: OwnedIndex,
     pub(super) map: Mmap,
@@ -50,42 +58,42 @@ pub struct MappedModel {
 }
 
 impl MappedModel {
-    /// The model as it lies in memory.
+    /// Returns a view of the model in memory.
     pub fn view(&self) -> View<'_> {
-        View::proven(&self.map, self.index.summary())
+        View::of_validated(&self.map, self.index.summary())
     }
 
-    /// All tensors and the metadata.
+    /// Returns the index of all tensors and the metadata.
     pub fn index(&self) -> &OwnedIndex {
         &self.index
     }
 
-    /// The path that was given.
+    /// Returns the path as given.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// How many tensors there are, and where their data lie.
+    /// Returns the number of tensors and the range of their data.
     pub fn summary(&self) -> Summary {
         self.index.summary()
     }
 
-    /// How many tensors there are.
+    /// Returns the number of tensors.
     pub fn len(&self) -> usize {
         self.index.len()
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no tensors.
     pub fn is_empty(&self) -> bool {
         self.index.is_empty()
     }
 
-    /// All tensors, in the header's order.
+    /// Returns all tensors, in the header's order.
     pub fn tensors(&self) -> Tensors<'_> {
         self.view().tensors()
     }
 
-    /// The tensor of this name. Takes the same time however many there are.
+    /// Looks up a tensor. The time does not depend on the number of tensors.
     ///
     /// # Errors
     /// [`ErrorKind::Rank`] when it has more dimensions than a [`Shape`](crate::Shape) holds.
@@ -96,7 +104,7 @@ impl MappedModel {
         }
     }
 
-    /// The tensor of this name.
+    /// Looks up a tensor that must exist.
     ///
     /// # Errors
     /// As [`find`](Self::find); [`ErrorKind::NotFound`].
@@ -104,40 +112,42 @@ impl MappedModel {
         self.find(name)?.ok_or_else(|| self.view().not_found())
     }
 
-    /// The keys and values of `__metadata__`, in the header's order.
+    /// Returns the keys and values of `__metadata__`, in the header's order.
     pub fn metadata(&self) -> MetadataView<'_> {
         self.view().metadata()
     }
 
-    /// Asks the system whether the file is as long as it was, and has not been written to. No page of it is looked at, so this
-    /// is safe where a look would not be. It says nothing of what happens afterwards, nor of a write within the smallest time that the file system notes.
+    /// Checks with the system that the file has the same length and was not written to. No page is accessed,
+    /// so this is safe when access would not be. It does not cover later changes, nor a write within the time
+    /// resolution of the file system.
     ///
     /// # Errors
     /// [`FileErrorKind::Changed`]; those of the system.
     pub fn check_unchanged(&self) -> Result<(), FileError> {
-        self.version.check(&self.file).map_err(|fault| fault.of(&self.path))
+        self.version.check(&self.file).map_err(|kind| kind.of(&self.path))
     }
 
-    /// Tells the system how the model is going to be read from now on.
+    /// Tells the system how the model will be read from now on.
     ///
     /// # Errors
-    /// Those of the system. On Windows, which has no such call, none.
+    /// Those of the system. None on Windows, which has no such call.
     pub fn advise(&self, advice: Advice) -> Result<(), FileError> {
         advice.give(&self.map).map_err(|error| self.cannot_advise(error))
     }
 
-    /// Has the system begin to read these bytes of the model, and with them the rest of the pages that they lie on, and returns at once:
-    /// `model.prefetch(tensor.bytes())`, or a part of them, such as what [`slice_runs`](Tensor::slice_runs) gives.
+    /// Makes the system begin to read these bytes of the model, with the rest of their pages, and returns at
+    /// once. Use it as `model.prefetch(tensor.bytes())`, or with a part of the bytes, such as a run of
+    /// [`slice_runs`](Tensor::slice_runs).
     ///
     /// # Errors
-    /// Of [`InvalidInput`](io::ErrorKind::InvalidInput) for bytes that are not of this model; those of the system. On Windows, which has no such
-    /// call, none.
+    /// One of kind [`InvalidInput`](io::ErrorKind::InvalidInput) for bytes that are not in this model; those
+    /// of the system. None on Windows, which has no such call.
     pub fn prefetch(&self, bytes: &[u8]) -> Result<(), FileError> {
         let begin = bytes.as_ptr().addr().checked_sub(self.map.as_ptr().addr());
         let begin =
             begin.filter(|begin| begin.checked_add(bytes.len()).is_some_and(|end| end <= self.map.len()));
         match begin {
-            // Where nothing lies, its place says nothing.
+            // The address of an empty slice means nothing.
             _ if bytes.is_empty() => Ok(()),
             Some(begin) => Advice::WillNeed.give_of(&self.map, begin, bytes.len()),
             None => Err(io::Error::new(io::ErrorKind::InvalidInput, "the bytes are of something else")),

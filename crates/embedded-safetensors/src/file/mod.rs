@@ -1,6 +1,7 @@
-//! Models in files of an operating system: [`FileModel`] by positioned reads, [`MappedModel`] by a map. Both read the header once, and write nothing.
+//! Use this when a model is a file on Unix or Windows: [`FileModel`] reads it with positioned reads,
+//! [`MappedModel`] maps it into memory. Both read the header once, and write nothing.
 //!
-//! Files are written and edited by the crate `safetensors-files`.
+//! The crate `safetensors-files` writes and edits files.
 
 mod advice;
 mod error;
@@ -18,7 +19,7 @@ pub use map_options::MapOptions;
 pub use mapped::MappedModel;
 pub use model::{FileModel, FileTensor};
 
-/// What the crate `safetensors-files` shares with this one.
+/// Items shared with the crate `safetensors-files`.
 #[doc(hidden)]
 pub mod shared {
     pub use crate::error::spec::PADDING;

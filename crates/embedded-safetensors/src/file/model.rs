@@ -1,4 +1,4 @@
-//! A model in a file, by positioned reads, with its names and shapes on the heap.
+//! Models in files, with positioned reads. Names and shapes are on the heap.
 
 use super::error::FileError;
 use super::open::{Opened, Version};
@@ -19,7 +19,8 @@ use std::path::{Path, PathBuf};
 use std::string::String;
 use std::vec::Vec;
 
-/// A model in a file: validated, its tensors listed and found by name, their data read when they are asked for and not before.
+/// A model in a file. It is validated, its tensors are listed and found by name, and their data is read only
+/// on request.
 ///
 /// ```
 /// use embedded_safetensors::{FileModel, slice::AxisRange};
@@ -32,13 +33,14 @@ use std::vec::Vec;
 ///     println!("{} {} {:?}", tensor.name(), tensor.dtype(), tensor.dims());
 /// }
 /// let embedding = model.find("embed.weight")?.ok_or("no embedding")?;
-/// let rows: Vec<f32> = embedding.reader().slice(&[(100..200).into(), AxisRange::ALL])?.values().read_to_vec()?;
+/// let ranges = [(100..200).into(), AxisRange::ALL];
+/// let rows: Vec<f32> = embedding.reader().slice(&ranges)?.values().read_to_vec()?;
 /// # std::fs::remove_file(&path)?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// Every read goes to the file, at the place where it is wanted: nothing is mapped, so that a file on a disk of the network, or one that somebody
-/// cuts off, is an error of a read and no more. Threads may read one model at once.
+/// All data is read from the file at its offset; nothing is mapped. So a network disk that fails, or a file
+/// that is truncated, is only an error of a read. Several threads can read one model at the same time.
 ///
 /// *Memory*: an [`OwnedIndex`], and while it is opened the header; one open file.
 pub struct FileModel {
@@ -49,24 +51,29 @@ pub struct FileModel {
 }
 
 impl FileModel {
-    /// Opens a file and validates its header, which alone is read: what [`validate`](crate::validate::validate()) says of the whole file. Nothing is written. If an
-    /// edit in place has left the header half written, that is an error, and `ModelEditor::recover` in the crate `safetensors-files` repairs it.
+    /// Opens a file and validates its header, with the verdict of [`validate`](crate::validate::validate())
+    /// on the entire file. Only the header is read, and nothing is written. If an edit in place has left the
+    /// header half written, that is an error, and `ModelEditor::recover` in the crate `safetensors-files`
+    /// repairs it.
     ///
     /// # Errors
-    /// [`FileErrorKind::Format`](super::FileErrorKind::Format) for a file that is unsound, [`FileErrorKind::Twice`](super::FileErrorKind::Twice) for one that has a name or a key of
-    /// `__metadata__` twice; [`FileErrorKind::NotAFile`](super::FileErrorKind::NotAFile); [`FileErrorKind::Interrupted`](super::FileErrorKind::Interrupted); those of the system.
+    /// [`FileErrorKind::Format`](super::FileErrorKind::Format) for an invalid file;
+    /// [`FileErrorKind::Twice`](super::FileErrorKind::Twice) for a duplicate name or key of `__metadata__`;
+    /// [`FileErrorKind::NotAFile`](super::FileErrorKind::NotAFile);
+    /// [`FileErrorKind::Interrupted`](super::FileErrorKind::Interrupted); those of the system.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, FileError> {
         let path = path.as_ref();
-        Opened::at(path).map(|opened| Self::new(opened, path)).map_err(|fault| fault.of(path))
+        Opened::at(path).map(|opened| Self::new(opened, path)).map_err(|kind| kind.of(path))
     }
 
-    /// The same of a file that is open already and has no name, or is known by this one.
+    /// Validates a file that is already open, as [`open`](Self::open) does. `name` is used in errors, and can
+    /// be empty.
     ///
     /// # Errors
-    /// As [`open`](Self::open), but for a header that is half written.
+    /// As [`open`](Self::open), except the error for a half-written header.
     pub fn from_file(file: File, name: impl AsRef<Path>) -> Result<Self, FileError> {
         let path = name.as_ref();
-        Opened::of(file).map(|opened| Self::new(opened, path)).map_err(|fault| fault.of(path))
+        Opened::of(file).map(|opened| Self::new(opened, path)).map_err(|kind| kind.of(path))
     }
 
     fn new(opened: Opened, path: &Path) -> Self {
@@ -74,42 +81,43 @@ impl FileModel {
         Self { path: path.to_path_buf(), file, version, index }
     }
 
-    /// The path that was given.
+    /// Returns the path as given.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The file that was opened, whatever has its name by now.
+    /// Returns the file that was opened, even if another one has its name by now.
     pub fn file(&self) -> &File {
         &self.file
     }
 
-    /// All tensors and the metadata.
+    /// Returns the index of all tensors and the metadata.
     pub fn index(&self) -> &OwnedIndex {
         &self.index
     }
 
-    /// How many tensors there are, and where their data lie.
+    /// Returns the number of tensors and the range of their data.
     pub fn summary(&self) -> Summary {
         self.index.summary()
     }
 
-    /// How many tensors there are.
+    /// Returns the number of tensors.
     pub fn len(&self) -> usize {
         self.index.len()
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no tensors.
     pub fn is_empty(&self) -> bool {
         self.index.is_empty()
     }
 
-    /// The tensors in the order of their offsets. Empty ones come before the one that begins where they lie.
+    /// Returns the tensors in the order of their offsets. An empty tensor precedes another one that begins at
+    /// the same offset.
     pub fn tensors(&self) -> impl ExactSizeIterator<Item = FileTensor<'_>> + DoubleEndedIterator {
         self.index.tensors().map(|tensor| FileTensor { model: self, tensor })
     }
 
-    /// The tensor of this name. Takes the same time however many there are.
+    /// Looks up a tensor. The time does not depend on the number of tensors.
     ///
     /// # Errors
     /// None: the file has been validated.
@@ -117,22 +125,22 @@ impl FileModel {
         Ok(self.index.find(name)?.map(|tensor| FileTensor { model: self, tensor }))
     }
 
-    /// The keys and values of `__metadata__`, if there is any.
+    /// Returns the keys and values of `__metadata__`, if any.
     pub fn metadata(&self) -> Option<&BTreeMap<String, String>> {
         self.index.metadata()
     }
 
-    /// Asks the system whether the file is as long as it was, and has not been written to. What was read before that is of the file that was
-    /// validated, as far as the system notes the time of changes.
+    /// Checks with the system that the file has the same length and was not written to. Then the bytes read
+    /// before are those of the validated file, within the time resolution of the file system.
     ///
     /// # Errors
     /// [`FileErrorKind::Changed`](super::FileErrorKind::Changed); those of the system.
     pub fn check_unchanged(&self) -> Result<(), FileError> {
-        self.version.check(&self.file).map_err(|fault| fault.of(&self.path))
+        self.version.check(&self.file).map_err(|kind| kind.of(&self.path))
     }
 }
 
-/// By positioned reads of the file. It has the length that was validated, whatever became of it.
+/// Reads the file with positioned reads. The length is always the validated one.
 impl ReadAt for &FileModel {
     type Error = io::Error;
 
@@ -154,7 +162,7 @@ impl fmt::Debug for FileModel {
 
 /// One tensor of a [`FileModel`].
 ///
-/// *Memory*: 64 bytes, `Copy`; all else is borrowed.
+/// *Memory*: 64 bytes, `Copy`; everything else is borrowed.
 #[derive(Clone, Copy)]
 pub struct FileTensor<'m> {
     model: &'m FileModel,
@@ -162,47 +170,47 @@ pub struct FileTensor<'m> {
 }
 
 impl<'m> FileTensor<'m> {
-    /// The model that it is in: of several files the one.
+    /// Returns the model of this tensor: with several files, the one that has it.
     pub fn model(&self) -> &'m FileModel {
         self.model
     }
 
-    /// The name.
+    /// Returns the name.
     pub fn name(&self) -> &'m str {
         self.tensor.name()
     }
 
-    /// The element type.
+    /// Returns the type of the elements.
     pub fn dtype(&self) -> Dtype {
         self.tensor.dtype()
     }
 
-    /// The dimensions, outermost first. There may be any number of them.
+    /// Returns the dimensions, outermost first. There may be any number of them.
     pub fn dims(&self) -> &'m [u64] {
         self.tensor.dims()
     }
 
-    /// First byte, counted from the start of the data.
+    /// Returns the first byte, counted from the start of the data.
     pub fn begin(&self) -> u64 {
         self.tensor.begin()
     }
 
-    /// First byte behind the tensor, counted from the start of the data.
+    /// Returns the first byte after the tensor, counted from the start of the data.
     pub fn end(&self) -> u64 {
         self.tensor.end()
     }
 
-    /// Length in bytes.
+    /// Returns the length in bytes.
     pub fn byte_len(&self) -> u64 {
         self.tensor.byte_len()
     }
 
-    /// How many elements it has.
+    /// Returns the number of elements.
     pub fn elements(&self) -> u64 {
         self.tensor.elements()
     }
 
-    /// The same in one value that borrows nothing.
+    /// Returns dtype, shape and range in a value that borrows nothing.
     ///
     /// # Errors
     /// [`ErrorKind::Rank`] when there are more dimensions than a [`Shape`](crate::Shape) holds.
@@ -210,12 +218,12 @@ impl<'m> FileTensor<'m> {
         self.tensor.info()
     }
 
-    /// Reads the tensor: bytes, values, rows, slices.
+    /// Returns a reader of the tensor, for bytes, values, rows and slices.
     pub fn reader(&self) -> TensorReader<'m, &'m FileModel> {
         let Self { model, tensor } = *self;
-        let place = Location { dtype: tensor.dtype(), begin: tensor.begin(), end: tensor.end() };
+        let location = Location { dtype: tensor.dtype(), begin: tensor.begin(), end: tensor.end() };
         // The model has been validated, and its tensors with it.
-        TensorReader::new(model, Span::of(place, model.summary().data_start), tensor.dims())
+        TensorReader::new(model, Span::of(location, model.summary().data_start), tensor.dims())
     }
 }
 

@@ -1,4 +1,4 @@
-//! A file that is opened to be read: its header is read once, and nothing is written.
+//! Opens a file for reading. The header is read once, and nothing is written.
 
 use super::error::FileErrorKind;
 use super::header::{read_header, refusal};
@@ -11,7 +11,7 @@ use std::path::Path;
 use std::time::SystemTime;
 use std::vec::Vec;
 
-/// A file whose header is validated.
+/// A file with a validated header.
 pub(super) struct Opened {
     pub(super) file: File,
     pub(super) version: Version,
@@ -23,9 +23,10 @@ impl Opened {
     /// Opens the file at this path.
     ///
     /// # Errors
-    /// [`FileErrorKind::NotAFile`], [`FileErrorKind::Interrupted`], [`FileErrorKind::Format`], [`FileErrorKind::Twice`]; those of the system.
+    /// [`FileErrorKind::NotAFile`], [`FileErrorKind::Interrupted`], [`FileErrorKind::Format`],
+    /// [`FileErrorKind::Twice`]; those of the system.
     pub(super) fn at(path: &Path) -> Result<Self, FileErrorKind> {
-        let file = open(path).map_err(|error| refused(path, error))?;
+        let file = open(path).map_err(|error| open_error(path, error))?;
         let version = version(&file)?;
         let header = read(&file, &version)?;
         let validated = OwnedIndex::of(&header, version.len);
@@ -40,7 +41,7 @@ impl Opened {
         Ok(Self { file, version, header, index })
     }
 
-    /// The same of a file that is open already. Whether its header is being edited is not looked at.
+    /// Validates a file that is already open. Does not check whether its header is being edited.
     ///
     /// # Errors
     /// As [`at`](Self::at).
@@ -52,7 +53,7 @@ impl Opened {
     }
 }
 
-/// Opens a file to read it. Does not wait for the writer of a named pipe.
+/// Opens a file for reading. Does not wait for the writer of a named pipe.
 #[cfg(unix)]
 pub(super) fn open(path: &Path) -> io::Result<File> {
     use std::os::unix::fs::OpenOptionsExt;
@@ -64,24 +65,24 @@ pub(super) fn open(path: &Path) -> io::Result<File> {
     File::open(path)
 }
 
-/// By what a file is known not to have been changed.
+/// The properties of a file that show whether it was changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Version {
-    /// Device and number of the file, where there are such.
+    /// Device and inode number, where they exist.
     pub identity: Option<(u64, u64)>,
-    /// In bytes.
+    /// The length in bytes.
     pub len: u64,
-    /// When it was written last.
+    /// The time of the last write.
     pub modified: Option<SystemTime>,
 }
 
 impl Version {
-    /// Of a file of which the system says this.
+    /// Creates the version of a file from its metadata.
     pub fn of(metadata: &Metadata) -> Self {
         Self { identity: identity(metadata), len: metadata.len(), modified: metadata.modified().ok() }
     }
 
-    /// Whether the file is the one that it was.
+    /// Checks that the file is unchanged.
     ///
     /// # Errors
     /// [`FileErrorKind::Changed`]; those of the system.
@@ -114,15 +115,15 @@ fn read(file: &File, version: &Version) -> Result<Vec<u8>, FileErrorKind> {
     read_header(&mut &*file, version.len).map_err(|error| FileErrorKind::system("read", error))
 }
 
-/// Why a file could not be opened.
-fn refused(place: &Path, error: io::Error) -> FileErrorKind {
-    match fs::metadata(place).ok().and_then(|metadata| other_than_file(metadata.file_type())) {
+/// Returns why a file could not be opened.
+fn open_error(path: &Path, error: io::Error) -> FileErrorKind {
+    match fs::metadata(path).ok().and_then(|metadata| other_than_file(metadata.file_type())) {
         Some(what) => FileErrorKind::NotAFile { what },
         None => FileErrorKind::system("open", error),
     }
 }
 
-/// What it is, unless it is a regular file.
+/// Returns the kind of file, unless it is a regular file.
 pub fn other_than_file(kind: FileType) -> Option<&'static str> {
     match kind {
         _ if kind.is_file() => None,

@@ -1,11 +1,15 @@
-//! The file that lies beside a model while its header is overwritten in place: `.NAME.undo`. The crate `safetensors-files` writes it, whole and on the medium, before
-//! the first byte of the model is changed, and removes it after the last one is on the medium.
+//! The undo file, `.NAME.undo`, which is beside a model while its header is overwritten in place. The crate
+//! `safetensors-files` writes and syncs it before it changes the first byte of the model, and removes it
+//! after the last byte is synced.
 //!
-//! In between, the length of the model's header is [marked](Undo::MARK), so that every reader of the format refuses a header that is half written. A
-//! reader looks for an undo file only where the length is one that no header has.
+//! In between, the length of the model's header is [marked](Undo::MARK), so that every reader of the format
+//! rejects a half-written header. A reader looks for an undo file only if the length is one that no header
+//! has.
 //!
-//! An undo file holds the header that was, the one that is to be, and the ends of the data. Until the edit is over, each byte of the model's header is one of
-//! both or a mark, and its data end as they did: by that an undo file is known to belong to a model. What has such a name and is no undo file is ignored.
+//! An undo file has the old header, the new header, and the first and last bytes of the data. Until the edit
+//! is over, each byte of the model's header is that of the old header, that of the new one, or a mark, and
+//! the ends of the data are unchanged. That identifies the undo file of a model. A file with such a name that
+//! is not an undo file is ignored.
 
 use super::error::FileErrorKind;
 use super::header::read_up_to;
@@ -19,40 +23,42 @@ use std::path::{Path, PathBuf};
 use std::vec;
 use std::vec::Vec;
 
-/// Before the two headers: the magic, the length of the file, the length of a header.
+/// The length of the bytes before the two headers: the magic, the length of the file, the length of a header.
 const FRONT: usize = 32;
-/// Of the data so many bytes at each end are kept, to know them by.
+/// The number of bytes kept of each end of the data, to identify it.
 const SAMPLE: usize = 4096;
 
-/// Longer names have no room for what is put around them.
+/// The longest name that still has space for the prefix and suffix.
 const LONGEST_NAME: usize = 240;
 
-/// Both headers, with the 8 bytes of their length, and what the file is known by.
+/// Both headers, with the 8 bytes of their length, and the bytes that identify the file.
 #[derive(Debug)]
 pub struct Undo {
-    /// Of the model, in bytes.
+    /// The length of the model's file in bytes.
     pub file_len: u64,
-    /// The header from before the edit.
+    /// The header before the edit.
     pub old: Vec<u8>,
-    /// The header from after it, which is as long.
+    /// The header after the edit, which has the same length.
     pub new: Vec<u8>,
     /// The first bytes of the data, and the last.
     pub sample: Vec<u8>,
 }
 
 impl Undo {
-    /// What the high half of the header's length is while the header is overwritten. However little of it is there, no header is as long.
+    /// The high half of the header's length while the header is overwritten. Even if only a part of it is
+    /// written, no header is that long.
     pub const MARK: [u8; 4] = [0xFF; 4];
-    /// Where that half is.
+    /// The offset of that half.
     pub const MARK_AT: usize = 4;
 
-    /// What every undo file begins with.
+    /// The first bytes of every undo file.
     pub const MAGIC: &[u8] = b"safetensors undo";
 
-    /// No undo file is longer.
+    /// The maximum length of an undo file.
     pub const LONGEST: u64 = FRONT as u64 + 2 * (8 + MAX_HEADER_LEN + SAMPLE as u64);
 
-    /// Of a file of this length with this header, which is to be another as long.
+    /// Creates the undo data of a file of this length, whose header is to be replaced by one of the same
+    /// length.
     ///
     /// # Errors
     /// Those of the system.
@@ -66,8 +72,8 @@ impl Undo {
         Ok(Self { file_len, old, new, sample })
     }
 
-    /// Where the undo file of this file lies, if its name has room for it.
-    pub fn place_beside(target: &Path) -> Option<PathBuf> {
+    /// Returns the path of the undo file of `target`, if its name is not too long.
+    pub fn path_beside(target: &Path) -> Option<PathBuf> {
         let name = target.file_name().filter(|name| name.len() <= LONGEST_NAME)?;
         let mut hidden = OsString::from(".");
         hidden.push(name);
@@ -75,7 +81,7 @@ impl Undo {
         Some(target.with_file_name(hidden))
     }
 
-    /// What an undo file says.
+    /// Parses an undo file.
     pub fn parse(bytes: &[u8]) -> Option<Self> {
         let (front, headers) = bytes.split_at_checked(FRONT)?;
         let lengths = front.strip_prefix(Self::MAGIC)?;
@@ -87,13 +93,14 @@ impl Undo {
         Some(Self { file_len, old: old.to_vec(), new: new.to_vec(), sample: sample.to_vec() })
     }
 
-    /// What an undo file begins with: the magic, the length of the file, the length of a header. Both headers and the ends of the data follow.
+    /// Returns the front of the undo file: the magic, the length of the file, the length of a header. Both
+    /// headers and the ends of the data follow.
     pub fn front(&self) -> Vec<u8> {
         let lengths = [self.file_len.to_le_bytes(), (self.old.len() as u64).to_le_bytes()];
         [Self::MAGIC, lengths.as_flattened()].concat()
     }
 
-    /// The header that a file of this length has now, if its edit is under way or was interrupted.
+    /// Returns the current header of a file of this length, if this undo file belongs to it.
     ///
     /// # Errors
     /// Those of the system.
@@ -109,26 +116,26 @@ impl Undo {
         let is_known = |(byte, (at, (old, new))): (&u8, (usize, (&u8, &u8)))| {
             byte == old || byte == new || is_mark(at, *byte)
         };
-        let is_own = is_whole && self.file_len == file_len && header.iter().zip(known).all(is_known);
-        let is_own = is_own && sample(file, header.len(), file_len)? == self.sample;
-        Ok(is_own.then_some(header))
+        let matches = is_whole && self.file_len == file_len && header.iter().zip(known).all(is_known);
+        let matches = matches && sample(file, header.len(), file_len)? == self.sample;
+        Ok(matches.then_some(header))
     }
 
-    /// Whether a header is neither the one from before the edit nor the one from after it.
+    /// Returns whether a header is neither the old one nor the new one.
     pub fn is_torn(&self, header: &[u8]) -> bool {
         header != self.old && header != self.new
     }
 }
 
-/// Looks whether the header of the file at this path, which is unsound, is half written.
+/// Checks whether the invalid header of the file at this path is half written.
 ///
 /// # Errors
 /// [`FileErrorKind::Interrupted`]; those of the system.
 pub(super) fn check_interrupted(path: &Path, file: &File, len: u64) -> Result<(), FileErrorKind> {
     let cannot = |error| FileErrorKind::system("read what undoes the edit of", error);
-    // It lies beside what a link leads to.
-    let place = fs::canonicalize(path).map_err(cannot)?;
-    let undo = match Undo::place_beside(&place).map(|undo| open(&undo)) {
+    // The undo file is beside the target of a link.
+    let resolved = fs::canonicalize(path).map_err(cannot)?;
+    let undo = match Undo::path_beside(&resolved).map(|undo| open(&undo)) {
         None => return Ok(()),
         Some(Err(error)) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         Some(undo) => load(&undo.map_err(cannot)?).map_err(cannot)?,
@@ -140,7 +147,7 @@ pub(super) fn check_interrupted(path: &Path, file: &File, len: u64) -> Result<()
     }
 }
 
-/// What an undo file says, if it is one.
+/// Loads an undo file, if it is one.
 fn load(mut file: &File) -> io::Result<Option<Undo>> {
     let metadata = file.metadata()?;
     let Some(len) = usize::try_from(metadata.len()).ok().filter(|&len| len as u64 <= Undo::LONGEST) else {
@@ -152,7 +159,7 @@ fn load(mut file: &File) -> io::Result<Option<Undo>> {
     Ok(Undo::parse(&bytes))
 }
 
-/// The first bytes of the data, and the last.
+/// Reads the first bytes of the data, and the last.
 fn sample(
     file: &mut impl ReadAt<Error = io::Error>,
     data_start: usize,

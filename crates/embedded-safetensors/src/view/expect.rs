@@ -1,4 +1,4 @@
-//! What a program expects of its model, settled while it is built.
+//! Expectations of a program about its model, checked at build time.
 
 use super::message::Message;
 use super::tensor::Tensor;
@@ -8,46 +8,47 @@ use crate::error::sentence::Part;
 use crate::values::native::Array;
 
 impl<'a> View<'a> {
-    /// The tensor of this name, which has this dtype and this shape. For consts.
+    /// Returns the tensor of this name, with this dtype and shape. For consts.
     ///
     /// # Panics
-    /// When there is none, or more than one, or it has another dtype or shape, which in a const fails the build with one sentence
-    /// that says so. Not for run time.
+    /// When there is none, or more than one, or it has another dtype or shape. In a const that fails the
+    /// build with one sentence that says so. Not for run time.
     pub const fn expect(&self, name: &str, dtype: Dtype, dims: &[u64]) -> Tensor<'a> {
-        let tensor = self.named(name);
+        let tensor = self.find_or_fail(name);
         if tensor.dtype() as u8 != dtype as u8 || !are_equal(tensor.shape().dims(), dims) {
-            other_type(name, &tensor, dtype, dims);
+            fail_type_mismatch(name, &tensor, dtype, dims);
         }
         tensor
     }
 
-    /// The elements of the tensor of this name as an array, or an array of arrays, where they lie. For consts and statics:
-    /// `static FC1: &[[f32; 16]; 32] = MODEL.expect_array("fc1.weight");`
+    /// Returns the elements of the tensor of this name in place, as an array or an array of arrays. For
+    /// consts and statics: `static FC1: &[[f32; 16]; 32] = MODEL.expect_array("fc1.weight");`
     ///
     /// # Panics
-    /// As [`expect`](Self::expect); when the elements are not known to lie where the machine can read them:
-    /// see [`include_aligned!`](crate::include_aligned); where the machine has the high byte first. In a const that fails the build. Not for run time.
+    /// As [`expect`](Self::expect); when the elements are not known to be aligned: see
+    /// [`include_aligned!`](crate::include_aligned); on a big-endian target. In a const that fails the build.
+    /// Not for run time.
     pub const fn expect_array<T: Array>(&self, name: &str) -> &'a T {
         let shape = T::SHAPE;
         let tensor = self.expect(name, T::DTYPE, shape.dims());
         if cfg!(target_endian = "big") && T::DTYPE.bits() > 8 {
-            high_byte_first(name);
+            fail_big_endian(name);
         }
         match tensor.aligned().as_array() {
             Some(array) => array,
-            None => misaligned(name, &tensor, align_of::<T>()),
+            None => fail_misaligned(name, &tensor, align_of::<T>()),
         }
     }
 
-    const fn named(&self, name: &str) -> Tensor<'a> {
+    const fn find_or_fail(&self, name: &str) -> Tensor<'a> {
         match self.find(name) {
             Ok(Some(tensor)) => tensor,
-            Ok(None) => self.missing(name),
+            Ok(None) => self.fail_missing(name),
             Err(error) => self.fail_at_name(error),
         }
     }
 
-    const fn missing(&self, name: &str) -> ! {
+    const fn fail_missing(&self, name: &str) -> ! {
         let mut message = Message::new();
         message.push("the model has no tensor ");
         message.push_name(name);
@@ -55,7 +56,7 @@ impl<'a> View<'a> {
         message.push(if left == 0 { ": it has none" } else { "; it has " });
         let mut comma = "";
         while let Some(tensor) = tensors.next_of_any_rank() {
-            if !message.has_room(ROOM_FOR_A_NAME) {
+            if !message.has_space(SPACE_FOR_NAME) {
                 message.push(" and ");
                 message.push_number(left as u64);
                 message.push(" more");
@@ -69,10 +70,10 @@ impl<'a> View<'a> {
     }
 }
 
-/// The longest that is shown of one, and of the number of those that follow.
-const ROOM_FOR_A_NAME: usize = 450;
+/// The bytes needed for the longest name in the list and for the count of the names left out.
+const SPACE_FOR_NAME: usize = 450;
 
-const fn other_type(name: &str, tensor: &Tensor<'_>, dtype: Dtype, dims: &[u64]) -> ! {
+const fn fail_type_mismatch(name: &str, tensor: &Tensor<'_>, dtype: Dtype, dims: &[u64]) -> ! {
     let mut message = Message::new();
     message.push("the tensor ");
     message.push_name(name);
@@ -84,7 +85,7 @@ const fn other_type(name: &str, tensor: &Tensor<'_>, dtype: Dtype, dims: &[u64])
     fail(&message)
 }
 
-const fn high_byte_first(name: &str) -> ! {
+const fn fail_big_endian(name: &str) -> ! {
     let mut message = Message::new();
     message.push("the elements of the tensor ");
     message.push_name(name);
@@ -92,7 +93,7 @@ const fn high_byte_first(name: &str) -> ! {
     fail(&message)
 }
 
-const fn misaligned(name: &str, tensor: &Tensor<'_>, unit: usize) -> ! {
+const fn fail_misaligned(name: &str, tensor: &Tensor<'_>, unit: usize) -> ! {
     let mut message = Message::new();
     message.push("the tensor ");
     message.push_name(name);
@@ -118,7 +119,7 @@ const fn misaligned(name: &str, tensor: &Tensor<'_>, unit: usize) -> ! {
     fail(&message)
 }
 
-/// `==` on slices is not const.
+/// `==` on slices, but const.
 const fn are_equal(mut some: &[u64], mut others: &[u64]) -> bool {
     while let ([a, rest @ ..], [b, others_rest @ ..]) = (some, others) {
         if *a != *b {

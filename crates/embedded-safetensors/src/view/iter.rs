@@ -1,4 +1,4 @@
-//! All tensors of a model in memory.
+//! An iterator over the tensors of a model in memory.
 
 use super::View;
 use super::tensor::Tensor;
@@ -8,30 +8,31 @@ use crate::error::Error;
 use crate::error::ErrorKind;
 use crate::header::Signal;
 
-/// All tensors of a [`View`], in the header's order.
+/// An iterator over all tensors of a [`View`], in the header's order.
 ///
-/// One that has more dimensions than a [`Shape`](crate::Shape) holds is an [`ErrorKind::Rank`] in its place; the others
-/// follow.
+/// A tensor with more dimensions than a [`Shape`](crate::Shape) holds is returned as an [`ErrorKind::Rank`];
+/// the iteration continues after it.
 ///
 /// *Memory*: at most 352 bytes.
 pub struct Tensors<'a> {
     view: View<'a>,
-    /// At its end where the tensors come from a table.
+    /// At its end when the tensors come from a table.
     walk: Walk<'a, false>,
     left: usize,
 }
 
 impl<'a> View<'a> {
-    /// All tensors, in the header's order.
+    /// Returns all tensors, in the header's order.
     pub const fn tensors(&self) -> Tensors<'a> {
         let walk = Walk::<false>::new(if self.tensors.is_empty() { self.file() } else { &[] });
         Tensors { view: *self, walk, left: self.len() }
     }
 
-    /// All tensors in an array. For consts, `N` being [`MODEL.len()`](Self::len).
+    /// Returns all tensors in an array. For consts, where `N` is [`MODEL.len()`](Self::len).
     ///
     /// # Panics
-    /// When there are not `N` tensors, or one has more dimensions than a [`Shape`](crate::Shape) holds, which in a const fails the build. Not for run time.
+    /// When there are not `N` tensors, or one has more dimensions than a [`Shape`](crate::Shape) holds. In a
+    /// const that fails the build. Not for run time.
     pub const fn to_array<const N: usize>(&self) -> [Tensor<'a>; N] {
         let (mut array, mut tensors) = ([Tensor::NONE; N], self.tensors());
         let mut left: &mut [Tensor<'a>] = &mut array;
@@ -49,19 +50,19 @@ impl<'a> View<'a> {
 }
 
 impl<'a> Tensors<'a> {
-    /// [`Iterator::next`], but const.
+    /// Returns the next tensor: [`Iterator::next`], but const.
     ///
     /// # Errors
-    /// [`ErrorKind::Rank`] for a tensor that cannot be held.
+    /// [`ErrorKind::Rank`] for a tensor with more dimensions than a [`Shape`](crate::Shape) holds.
     pub const fn next_tensor(&mut self) -> Option<Result<Tensor<'a>, Error>> {
         let Some(tensor) = self.next_of_any_rank() else { return None };
-        Some(match tensor.seen().check_rank() {
+        Some(match tensor.parsed().check_rank() {
             Ok(()) => Ok(tensor),
             Err(error) => Err(error),
         })
     }
 
-    /// The next tensor, of which not all dimensions may be held.
+    /// Returns the next tensor, even if it has more dimensions than a shape holds.
     pub(crate) const fn next_of_any_rank(&mut self) -> Option<Tensor<'a>> {
         self.left = self.left.saturating_sub(1);
         if let [tensor, rest @ ..] = self.view.tensors {
@@ -69,7 +70,9 @@ impl<'a> Tensors<'a> {
             return Some(*tensor);
         }
         match self.walk.next() {
-            Signal::TensorEnd => Some(Tensor::new(self.view.file, self.view.data_start(), &self.walk.seen())),
+            Signal::TensorEnd => {
+                Some(Tensor::new(self.view.file, self.view.data_start(), &self.walk.parsed()))
+            }
             _ => None,
         }
     }

@@ -1,19 +1,19 @@
-//! Where names are to be found in a table of tensors: a hash table, whose chains are put together inside the compiler.
+//! A hash table of the names in a table of tensors. Its chains are built during const evaluation.
 
 use super::tensor::Tensor;
 use crate::error::{Error, ErrorKind};
 use crate::util::bytes::{get, get_mut, index_below};
 
-/// One for each tensor. Its place in the table is the number of a chain too.
+/// One entry for each tensor. Its index is also the number of a chain.
 ///
 /// *Memory*: 8 bytes, `Copy`.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Link {
-    /// The tensor that a chain begins with, counted from 1; 0 for none.
+    /// The first tensor of this chain, counted from 1; 0 for none.
     first: u32,
-    /// The tensor that follows in the chain of this one.
+    /// The tensor after this one in its chain, counted from 1; 0 for none.
     next: u32,
 }
 
@@ -21,7 +21,7 @@ impl Link {
     pub(crate) const NONE: Self = Self { first: 0, next: 0 };
 }
 
-/// Puts each of the tensors, as many as there are links, into its chain.
+/// Inserts each tensor into its chain, for as many tensors as there are links.
 ///
 /// # Errors
 /// [`ErrorKind::NameTwice`] at the first name that repeats an earlier one.
@@ -46,11 +46,11 @@ pub(super) const fn link(links: &mut [Link], tensors: &[Tensor<'_>]) -> Result<(
     Ok(())
 }
 
-/// Tensors whose hashes are alike.
+/// The tensors of one chain.
 pub(super) struct Chain<'l, 'a> {
     links: &'l [Link],
     tensors: &'l [Tensor<'a>],
-    /// The tensor that follows, counted from 1; 0 for none.
+    /// The next tensor, counted from 1; 0 for none.
     left: u32,
 }
 
@@ -73,7 +73,7 @@ impl<'l, 'a> Chain<'l, 'a> {
     }
 }
 
-/// The hash, scaled down to the number of chains.
+/// Returns the chain of a hash: the hash scaled down to the number of chains.
 const fn chain_of(hash: u32, chains: usize) -> usize {
     match index_below((hash as u64 * chains as u64) >> 32, chains) {
         Some(index) => index,

@@ -1,9 +1,10 @@
-//! Files in the program, where typed elements can be read in place.
+//! Macros that include a file in the program, so that typed elements can be read in place.
 
-/// A file as an aligned `static`: `include_aligned!("model.safetensors", 16)` is a `&'static`
-/// [`AlignedFile`](crate::values::AlignedFile) at a multiple of 16 bytes, a power of two from 4 to 4096.
+/// Includes a file as an aligned `static`: `include_aligned!("model.safetensors", 16)` is a `&'static`
+/// [`AlignedFile`](crate::values::AlignedFile) at a multiple of 16 bytes. The alignment is a power of two
+/// from 4 to 4096.
 ///
-/// The path is relative to the file that the macro is called in, as for [`include_bytes!`], and may be
+/// The path is relative to the file that calls the macro, as for [`include_bytes!`], and may be
 /// `concat!(env!("OUT_DIR"), "/model.safetensors")`.
 ///
 /// *Memory*: the file, once, in flash, rounded up to the alignment.
@@ -17,9 +18,11 @@ macro_rules! include_aligned {
     }};
 }
 
-/// A model in the program, as an expression for a const: the file as an aligned `static`, as
-/// [`include_aligned!`](crate::include_aligned) makes it, proven sound while the program is built, no name in it twice, and with
-/// a table of its tensors, so that the compiler finds hundreds of them in no time. Its type is [`View<'static>`](crate::View).
+/// Includes a model in the program, as an expression for a const of type [`View<'static>`](crate::View).
+///
+/// The file is an aligned `static`, as from [`include_aligned!`](crate::include_aligned). The compiler
+/// validates it, rejects duplicate names, and builds a table of the tensors, so that hundreds of lookups take
+/// it no noticeable time.
 ///
 /// ```ignore
 /// use embedded_safetensors::{Dtype, Tensor, View, include_model};
@@ -29,10 +32,10 @@ macro_rules! include_aligned {
 /// const CONV2: Tensor = MODEL.expect("conv2.weight", Dtype::I8, &[16, 32]);
 /// ```
 ///
-/// A file that is not sound, or is not what the program expects, fails the build, and the error says why.
+/// A file that is invalid, or is not what the program expects, fails the build with an error that says why.
 ///
-/// *Memory*: the file, in flash, once however often the const is named. The table is in the program only if the view itself
-/// is used at run time: 168 bytes a tensor.
+/// *Memory*: the file, in flash, once however often the const is used. The table is in the program only if
+/// the view itself is used at run time: 168 bytes a tensor.
 #[macro_export]
 macro_rules! include_model {
     ($path:expr, $align:expr $(,)?) => {{

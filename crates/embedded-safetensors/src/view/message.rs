@@ -1,39 +1,40 @@
-//! What a build error says: text put together inside the compiler, where there is no `format!`.
+//! Messages of build errors: text composed during const evaluation, where there is no `format!`.
 
-use super::quoted::{JsonStr, decode};
+use super::json_str::{JsonStr, decode};
 use super::walk::tensor_at;
 use crate::dtype::Dtype;
 use crate::error::Error;
 use crate::error::sentence::{Part, Sentence, split};
 use crate::util::bytes::get_mut;
 
-/// A text of bounded length. One that is longer ends with "…".
+/// A text of bounded length. A longer text is cut and ends with "…".
 pub(super) struct Message {
     text: [u8; Self::LONGEST],
     len: usize,
     is_full: bool,
 }
 
-/// Stands for what is left out.
-const MARK: &str = "…";
+/// Marks a cut.
+const ELLIPSIS: &str = "…";
 
 impl Message {
     const LONGEST: usize = 1024;
-    /// Room for one more character, and the mark behind it.
-    const LAST: usize = Self::LONGEST - 4 - MARK.len();
-    /// Of a name no more characters are shown.
+    /// Leaves space for one more character and the mark after it.
+    const LAST: usize = Self::LONGEST - 4 - ELLIPSIS.len();
+    /// At most this many characters of a name are shown.
     const LONGEST_NAME: u32 = 100;
 
     pub(super) const fn new() -> Self {
         Self { text: [0; Self::LONGEST], len: 0, is_full: false }
     }
 
-    /// What the command `safetensors check` says of an error in this file: as `Display`, and which tensor it is in.
+    /// Creates the message of the command `safetensors check` for an error in this file: the `Display` text,
+    /// and the tensor that the error is in.
     pub(super) const fn of(error: Error, file: &[u8]) -> Self {
         Self::about(error, tensor_at(file, error.at))
     }
 
-    /// What `Display` says of an error, and which tensor it is in.
+    /// Creates the `Display` text of an error, with the tensor that it is in.
     pub(super) const fn about(error: Error, tensor: Option<JsonStr<'_>>) -> Self {
         let mut message = Self::new();
         message.push("error[");
@@ -52,10 +53,10 @@ impl Message {
 
     const fn push_sentence(&mut self, sentence: &Sentence) {
         let (mut text, mut left) = (sentence.text, sentence.parts.as_slice());
-        while let (Some((front, behind)), [part, rest @ ..]) = (split(text), left) {
+        while let (Some((front, after)), [part, rest @ ..]) = (split(text), left) {
             self.push(front);
             self.push_part(*part);
-            (text, left) = (behind, rest);
+            (text, left) = (after, rest);
         }
         self.push(text);
     }
@@ -70,8 +71,8 @@ impl Message {
         }
     }
 
-    /// Whether so many more bytes would fit.
-    pub(super) const fn has_room(&self, bytes: usize) -> bool {
+    /// Returns whether `bytes` more bytes fit.
+    pub(super) const fn has_space(&self, bytes: usize) -> bool {
         self.len + bytes <= Self::LAST
     }
 
@@ -83,7 +84,7 @@ impl Message {
         }
     }
 
-    /// A name in quotes, or the front of it.
+    /// Appends a name in quotes, cut if it is too long.
     pub(super) const fn push_name(&mut self, name: &str) {
         self.push("\"");
         let (mut left, mut shown) = (name.as_bytes(), 0);
@@ -94,7 +95,7 @@ impl Message {
         self.push("\"");
     }
 
-    /// As [`push_name`](Self::push_name).
+    /// Appends a name as [`push_name`](Self::push_name) does.
     pub(super) const fn push_quoted(&mut self, name: &JsonStr<'_>) {
         self.push("\"");
         let (mut left, mut shown) = (name.chars(), 0);
@@ -121,7 +122,7 @@ impl Message {
         }
     }
 
-    /// `I8 [32, 16]`
+    /// Appends a type, such as `I8 [32, 16]`.
     pub(super) const fn push_type(&mut self, dtype: Dtype, dims: &[u64]) {
         self.push(dtype.name());
         self.push(" [");
@@ -156,24 +157,25 @@ impl Message {
         }
     }
 
-    /// A character of a name, behind so many: how many they are with it. Those of an escape count, too.
+    /// Appends a character of a name after `shown` columns. Returns the new number of columns. An escape
+    /// counts with all of its characters.
     const fn push_char(&mut self, character: char, shown: u32) -> u32 {
         let with_it = shown + columns(character);
         if with_it <= Self::LONGEST_NAME {
-            self.push_shown(character);
+            self.push_escaped(character);
             return with_it;
         }
-        self.push(if shown <= Self::LONGEST_NAME { MARK } else { "" });
+        self.push(if shown <= Self::LONGEST_NAME { ELLIPSIS } else { "" });
         Self::LONGEST_NAME + 1
     }
 
-    /// A character as it stands in quotes, escaped where it would end them or be unseen.
-    const fn push_shown(&mut self, character: char) {
+    /// Appends a character inside quotes, escaped if it would end them or is invisible.
+    const fn push_escaped(&mut self, character: char) {
         match character {
             '\n' => self.push("\\n"),
             '\r' => self.push("\\r"),
             '\t' => self.push("\\t"),
-            _ if is_unseen(character) => self.push_code(character),
+            _ if is_invisible(character) => self.push_code(character),
             _ => {
                 self.push(if matches!(character, '"' | '\\') { "\\" } else { "" });
                 self.push(character.encode_utf8(&mut [0; 4]));
@@ -181,7 +183,7 @@ impl Message {
         }
     }
 
-    /// `\u{1b}`
+    /// Appends an escape such as `\u{1b}`.
     const fn push_code(&mut self, character: char) {
         self.push("\\u{");
         let (mut digits, mut has_begun) = (&(character as u32).to_be_bytes() as &[u8], false);
@@ -203,7 +205,7 @@ impl Message {
         let begins_character = byte & 0xC0 != 0x80;
         if begins_character && !self.is_full && self.len > Self::LAST {
             self.is_full = true;
-            self.write(MARK.as_bytes());
+            self.write(ELLIPSIS.as_bytes());
         }
         if !self.is_full {
             self.write(&[byte]);
@@ -222,17 +224,18 @@ impl Message {
     }
 }
 
-/// No less than [`Message::push_shown`] writes.
+/// Returns at least the number of columns that [`Message::push_escaped`] writes.
 const fn columns(character: char) -> u32 {
     match character {
         '\n' | '\r' | '\t' | '"' | '\\' => 2,
-        _ if is_unseen(character) => 10,
+        _ if is_invisible(character) => 10,
         _ => 1,
     }
 }
 
-/// What steers a terminal, is invisible, or turns the direction of the text around it.
-const fn is_unseen(character: char) -> bool {
+/// Returns whether a character controls a terminal, is invisible, or changes the direction of the text around
+/// it.
+const fn is_invisible(character: char) -> bool {
     matches!(
         character,
         '\0'..='\x1F'
@@ -256,7 +259,7 @@ const fn hex_digit(number: u8) -> u8 {
     if number < 10 { b'0' + number } else { b'a' + number - 10 }
 }
 
-/// The powers of ten that 64 bits hold, from the highest on.
+/// The powers of ten that fit in 64 bits, highest first.
 const POWERS: [u64; 20] = {
     let mut powers = [1; 20];
     let (mut left, mut power): (&mut [u64], u64) = (&mut powers, 1);

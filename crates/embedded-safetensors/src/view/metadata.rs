@@ -1,25 +1,25 @@
 //! `__metadata__` of a model in memory.
 
 use super::View;
-use super::quoted::JsonStr;
+use super::json_str::JsonStr;
 use super::walk::Walk;
 use crate::error::{Error, ErrorKind};
 use crate::util::bytes::low_u32;
 use crate::util::text::{behind_escapes, behind_plain};
 
-/// The keys and values of `__metadata__`, in the header's order, where they lie.
+/// The keys and values of `__metadata__`, in the header's order, in place.
 ///
 /// *Memory*: at most 24 bytes.
 pub struct MetadataView<'a> {
-    /// From the next key or what stands before it on. Nothing once they are over.
+    /// The bytes from the next key, or the separators before it, on. Empty after the last pair.
     left: &'a [u8],
-    /// Where that stands in the file.
+    /// The offset of `left` in the file.
     at: u32,
 }
 
 impl<'a> View<'a> {
-    /// The keys and values of `__metadata__`, where there are any. Keys that occur twice come twice. Costs a pass over the
-    /// header up to where they are.
+    /// Returns the keys and values of `__metadata__`, if any. Duplicate keys are returned twice. Takes a pass
+    /// over the header up to `__metadata__`.
     pub const fn metadata(&self) -> MetadataView<'a> {
         let mut walk = Walk::<false>::new(self.file());
         let value = walk.find_metadata();
@@ -28,10 +28,10 @@ impl<'a> View<'a> {
         MetadataView { left, at: low_u32(walk.position() + before) }
     }
 
-    /// The value of one key of `__metadata__`.
+    /// Returns the value of one key of `__metadata__`.
     ///
     /// # Errors
-    /// [`ErrorKind::KeyTwice`] when the key is there twice.
+    /// [`ErrorKind::KeyTwice`] when the key is a duplicate.
     pub const fn metadata_value(&self, key: &str) -> Result<Option<JsonStr<'a>>, Error> {
         let (mut pairs, mut found) = (self.metadata(), None);
         while let Some((name, value)) = pairs.next_pair() {
@@ -59,7 +59,7 @@ impl<'a> MetadataView<'a> {
         None
     }
 
-    /// The next key or value. What stands between two of them a parser has proven.
+    /// Returns the next key or value. A parser has validated the bytes between them.
     const fn next_string(&mut self) -> Option<JsonStr<'a>> {
         let mut left = self.left;
         while let [b',' | b':' | b' ' | b'\t' | b'\n' | b'\r', rest @ ..] = left {
@@ -74,23 +74,24 @@ impl<'a> MetadataView<'a> {
         };
         self.at = at + low_u32((left.len() - rest.len()) as u64);
         self.left = rest;
-        Some(JsonStr::proven(text, at, is_plain))
+        Some(JsonStr::validated(text, at, is_plain))
     }
 }
 
-/// What stands in the object that follows a name.
+/// Returns the content of the object that follows a name.
 const fn opened(mut text: &[u8]) -> &[u8] {
     while let [b':' | b' ' | b'\t' | b'\n' | b'\r', rest @ ..] = text {
         text = rest;
     }
     match text {
         [b'{', rest @ ..] => rest,
-        // It is null.
+        // The value is null.
         _ => &[],
     }
 }
 
-/// The end of a string, from its closing quote on, and whether there are no escapes before it. A compiler evaluates this.
+/// Returns the text from the closing quote of a string on, and whether there are no escapes before it.
+/// Written for const evaluation.
 const fn closing_quote(text: &[u8]) -> (&[u8], bool) {
     let (mut left, mut is_plain) = (text, true);
     loop {

@@ -1,20 +1,23 @@
-//! Models in memory: in flash, in a map, on a heap. Nothing is copied. [`include_model!`](crate::include_model) makes a [`View`] of a file
-//! while the program is built, [`View::parse`] at run time.
+//! Use this when the entire model is in memory: linked into flash, memory-mapped, or on a heap. Nothing is
+//! copied.
+//!
+//! [`include_model!`](crate::include_model) creates a [`View`] of a file at build time, [`View::parse`] at
+//! run time.
 
 mod embedded;
 mod expect;
 mod iter;
+mod json_str;
 mod links;
 mod macros;
 mod message;
 mod metadata;
 mod names;
-mod prove;
-mod quoted;
 mod runs;
 mod tensor;
 #[cfg(test)]
 mod tests;
+mod verdict;
 mod walk;
 
 use crate::error::Error;
@@ -28,20 +31,20 @@ use crate::validate::{Summary, validate_header};
 use crate::values::native::{Align, Aligned, AlignedFile, Alignment};
 pub use embedded::{Embedded, room};
 pub use iter::Tensors;
+pub use json_str::{Chars, JsonStr};
 pub use links::Link;
 use message::Message;
 pub use metadata::MetadataView;
-use prove::prove_alone;
-pub use quoted::{Chars, JsonStr};
 pub use runs::SliceRuns;
 pub use tensor::Tensor;
+use verdict::validate_alone;
 #[cfg(all(feature = "std", any(unix, windows)))]
-use walk::Seen;
+use walk::ParsedTensor;
 
-/// A model in memory, whose header is proven sound.
+/// A model in memory with a validated header.
 ///
-/// All of it borrows from the file, which is addressed and never copied: in flash, where the compiler can have proven it, in a map of
-/// a file, on a heap.
+/// Everything borrows from the file, which is never copied. The file can be in flash, where the compiler can
+/// validate it, in a memory map or on a heap.
 ///
 /// ```
 /// use embedded_safetensors::View;
@@ -52,20 +55,22 @@ use walk::Seen;
 /// # Ok::<(), embedded_safetensors::Error>(())
 /// ```
 ///
-/// Linked into a program, it is looked up while that is built, and of the parser nothing is left in it:
-/// [`include_model!`](crate::include_model).
+/// For a model that is linked into the program, [`include_model!`](crate::include_model) does lookups at
+/// build time, so the program contains no parser.
 ///
-/// *Memory*: 80 bytes, `Copy`. Lookups read the header again, or a table that you give: [`with_tensors`](Self::with_tensors).
+/// *Memory*: 80 bytes, `Copy`. Lookups read the header again, or a table from the caller:
+/// [`with_tensors`](Self::with_tensors).
 #[derive(Clone, Copy)]
 pub struct View<'a> {
     file: Aligned<'a>,
-    /// The first byte of the data, and how many tensors there are: a header has less than 2^27 bytes.
+    /// The offset of the data. It fits in 32 bits, as does the number of tensors: a header has less than 2^27
+    /// bytes.
     data_start: u32,
     count: u32,
     data_len: u64,
-    /// All of them, or none: then they are looked for in the header.
+    /// All tensors, or empty: then lookups read the header.
     tensors: &'a [Tensor<'a>],
-    /// As many, or none: then all of the tensors are looked at.
+    /// As many as there are tensors, or empty: then lookups search all of `tensors`.
     links: &'a [Link],
 }
 
@@ -76,25 +81,26 @@ impl<'a> View<'a> {
         Self { file, data_start, count, data_len, tensors: &[], links: &[] }
     }
 
-    /// Proves a file in one pass over its header: as [`Validator`](crate::validate::Validator), the length of the file included. Names
-    /// that occur twice show when they are looked up, or to [`validate_names`](Self::validate_names).
+    /// Validates a file in one pass over its header, as [`Validator`](crate::validate::Validator) does,
+    /// including the length of the file. Duplicate names are reported when they are looked up, or by
+    /// [`validate_names`](Self::validate_names).
     ///
     /// # Errors
-    /// The faults of the file; [`ErrorKind::OutOfOrder`] when its tensors are not in the order of their offsets,
-    /// for which there is [`parse_unordered`](Self::parse_unordered).
+    /// The errors of the file; [`ErrorKind::OutOfOrder`] when its tensors are not in the order of their
+    /// offsets: use [`parse_unordered`](Self::parse_unordered) for such files.
     #[cfg_attr(target_pointer_width = "64", inline)]
     pub const fn parse(file: &'a [u8]) -> Result<Self, Error> {
-        match prove_alone(file) {
+        match validate_alone(file) {
             Ok(summary) => Ok(Self::new(Aligned::anywhere(file), summary)),
             Err(error) => Err(error),
         }
     }
 
-    /// As [`parse`](Self::parse), for headers in any order: those in the order of their offsets take one
-    /// pass, others one more for every so many slots.
+    /// Validates a file as [`parse`](Self::parse) does, for headers in any order. A header in the order of
+    /// its offsets takes one pass; any other takes one more for every `slots.len()` tensors.
     ///
     /// # Errors
-    /// As [`parse`](Self::parse), but for [`ErrorKind::OutOfOrder`] if there is at least one slot.
+    /// As [`parse`](Self::parse), except [`ErrorKind::OutOfOrder`] if there is at least one slot.
     pub const fn parse_unordered(file: &'a [u8], slots: &mut [SortSlot]) -> Result<Self, Error> {
         match validate_header(file, slots) {
             Ok(summary) => Ok(Self::new(Aligned::anywhere(file), summary)),
@@ -102,11 +108,12 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Proves a file that is linked into the program, in any order. For consts: [`include_model!`](crate::include_model) does
-    /// it, and more.
+    /// Validates a file that is linked into the program, in any order. For consts;
+    /// [`include_model!`](crate::include_model) does this and more.
     ///
     /// # Panics
-    /// When the file is not sound, which in a const fails the build with the error's sentence. Not for run time.
+    /// When the file is invalid, which in a const fails the build with the error's sentence. Not for run
+    /// time.
     pub const fn embed<const ALIGN: usize, const LEN: usize>(file: &'a AlignedFile<ALIGN, LEN>) -> Self
     where
         Align<ALIGN>: Alignment,
@@ -115,45 +122,48 @@ impl<'a> View<'a> {
         Self::new(file, embedded::embed(file, &mut []).summary)
     }
 
-    /// The same view, which looks tensors up in a table instead of the header: all of its own tensors, as
-    /// [`tensors`](Self::tensors) gives them. A table of another length is not used.
+    /// Returns the same view, which looks tensors up in a table instead of the header. The table has all
+    /// tensors of this view, as [`tensors`](Self::tensors) returns them. A table of another length is not
+    /// used.
     ///
-    /// *Memory*: 160 bytes a tensor, which are yours.
+    /// *Memory*: 160 bytes a tensor, which the caller provides.
     pub const fn with_tensors(self, tensors: &'a [Tensor<'a>]) -> Self {
         Self { tensors: if tensors.len() == self.len() { tensors } else { &[] }, links: &[], ..self }
     }
 
-    /// Of a file that is proven.
+    /// Creates a view of a file that has been validated.
     #[cfg(all(feature = "std", any(unix, windows)))]
-    pub(crate) const fn proven(file: &'a [u8], summary: Summary) -> Self {
+    pub(crate) const fn of_validated(file: &'a [u8], summary: Summary) -> Self {
         Self::new(Aligned::anywhere(file), summary)
     }
 
-    /// The tensor of an index of this file, whose name is there in the header.
+    /// Returns the tensor of an index of this file. Its name is at `name_at`.
     ///
     /// # Errors
     /// [`ErrorKind::Rank`] when it has more dimensions than a [`Shape`](crate::Shape) holds.
     #[cfg(all(feature = "std", any(unix, windows)))]
     pub(crate) fn indexed(&self, tensor: &IndexedTensor<'_>, name_at: u64) -> Result<Tensor<'a>, Error> {
         match tensor.info() {
-            Ok(info) => {
-                Ok(self.found(&Seen { name: JsonStr::opening_at(self.file(), name_at), info, rank_at: 0 }))
-            }
+            Ok(info) => Ok(self.tensor_of(&ParsedTensor {
+                name: JsonStr::opening_at(self.file(), name_at),
+                info,
+                rank_at: 0,
+            })),
             Err(_) => self.tensor(tensor.name()),
         }
     }
 
-    /// How many tensors there are.
+    /// Returns the number of tensors.
     pub const fn len(&self) -> usize {
         self.count as usize
     }
 
-    /// Whether there is no tensor.
+    /// Returns whether there are no tensors.
     pub const fn is_empty(&self) -> bool {
         self.count == 0
     }
 
-    /// How many tensors there are, where the data begins, how long it is.
+    /// Returns the number of tensors, the offset of the data and its length.
     pub const fn summary(&self) -> Summary {
         let (tensors, data_start) = (self.count as u64, self.data_start());
         Summary { tensors, data_start, data_len: self.data_len }
@@ -163,12 +173,12 @@ impl<'a> View<'a> {
         self.data_start as u64
     }
 
-    /// The whole file.
+    /// Returns the entire file.
     pub const fn file(&self) -> &'a [u8] {
         self.file.bytes()
     }
 
-    /// What follows the header.
+    /// Returns the data, which follows the header.
     pub const fn data(&self) -> &'a [u8] {
         let Some(start) = index_below(self.data_start(), usize::MAX) else { return &[] };
         match self.file().split_at_checked(start) {
@@ -180,7 +190,7 @@ impl<'a> View<'a> {
 
 shown!(View<'_>, it => "View {{ summary: {:?}, .. }}", it.summary());
 
-/// Stops the compiler.
+/// Fails the build with a message.
 const fn fail(message: &Message) -> ! {
     panic!("{}", message.as_str())
 }

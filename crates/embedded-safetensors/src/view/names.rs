@@ -1,11 +1,11 @@
-//! Tensors by their names, of which none may stand twice.
+//! Lookups by name, and the check for duplicate names.
 
+use super::json_str::{JsonStr, hash};
 use super::links::{Chain, Link, link};
 use super::message::Message;
-use super::prove::prove;
-use super::quoted::{JsonStr, hash};
 use super::tensor::Tensor;
-use super::walk::{Seen, Walk};
+use super::verdict::validate_and_list;
+use super::walk::{ParsedTensor, Walk};
 use super::{View, fail};
 use crate::error::{Error, ErrorKind};
 use crate::util::bytes::get_mut;
@@ -14,11 +14,11 @@ use crate::util::top_k::SortSlot;
 use crate::validate::duplicates::DuplicateFinder;
 use crate::validate::validate_names;
 
-/// As many tensors as a compiler sees at once where it has no table.
-const MANY: usize = 1024;
+/// The capacity of the tables in [`View::with_unique_names`].
+const CAPACITY: usize = 1024;
 
 impl<'a> View<'a> {
-    /// Looks a tensor up: in the table, where there is one, or in one pass over the header.
+    /// Looks up a tensor, in the table if there is one, or in one pass over the header.
     ///
     /// # Errors
     /// [`ErrorKind::NameTwice`] when two tensors have this name; [`ErrorKind::Rank`] when it has more
@@ -26,37 +26,39 @@ impl<'a> View<'a> {
     #[cfg_attr(target_pointer_width = "64", inline)]
     pub const fn find(&self, name: &str) -> Result<Option<Tensor<'a>>, Error> {
         match self.seek(name) {
-            Ok(Some(seen)) => Ok(Some(self.found(&seen))),
+            Ok(Some(parsed)) => Ok(Some(self.tensor_of(&parsed))),
             Ok(None) => Ok(None),
             Err(error) => Err(error),
         }
     }
 
-    /// Looks up a tensor that must be there.
+    /// Looks up a tensor that must exist.
     ///
     /// # Errors
-    /// [`ErrorKind::NotFound`] at the end of the header when it is not; otherwise as [`find`](Self::find).
+    /// [`ErrorKind::NotFound`] at the end of the header when there is none; otherwise as
+    /// [`find`](Self::find).
     #[cfg_attr(target_pointer_width = "64", inline)]
     pub const fn tensor(&self, name: &str) -> Result<Tensor<'a>, Error> {
         match self.seek(name) {
-            Ok(Some(seen)) => Ok(self.found(&seen)),
+            Ok(Some(parsed)) => Ok(self.tensor_of(&parsed)),
             Ok(None) => Err(self.not_found()),
             Err(error) => Err(error),
         }
     }
 
-    /// There is no tensor of a name.
+    /// Returns the error for a name without a tensor.
     pub(crate) const fn not_found(&self) -> Error {
         ErrorKind::NotFound { query: None }.at(self.data_start())
     }
 
-    /// The tensor is made where it is to be: each copy of it would take as long as a tenth of the lookup.
+    /// Inlined so that the tensor is created in place: each copy of it would take a tenth of the time of the
+    /// lookup.
     #[inline(always)]
-    pub(super) const fn found(&self, seen: &Seen<'a>) -> Tensor<'a> {
-        Tensor::found(self.file, self.data_start(), seen)
+    pub(super) const fn tensor_of(&self, parsed: &ParsedTensor<'a>) -> Tensor<'a> {
+        Tensor::without_hash(self.file, self.data_start(), parsed)
     }
 
-    const fn seek(&self, name: &str) -> Result<Option<Seen<'a>>, Error> {
+    const fn seek(&self, name: &str) -> Result<Option<ParsedTensor<'a>>, Error> {
         match (self.tensors, self.links) {
             ([], _) => self.seek_in_header(name),
             (_, []) => self.seek_in_table(name),
@@ -64,22 +66,22 @@ impl<'a> View<'a> {
         }
     }
 
-    pub(super) const fn seek_in_header(&self, name: &str) -> Result<Option<Seen<'a>>, Error> {
+    pub(super) const fn seek_in_header(&self, name: &str) -> Result<Option<ParsedTensor<'a>>, Error> {
         let (mut walk, mut found) = (Walk::<false>::new(self.file()), None);
         while walk.seek(name) {
             if found.is_some() {
                 return Err(ErrorKind::NameTwice.at(walk.name().at()));
             }
-            let seen = walk.seen();
-            if let Err(error) = seen.check_rank() {
+            let parsed = walk.parsed();
+            if let Err(error) = parsed.check_rank() {
                 return Err(error);
             }
-            found = Some(seen);
+            found = Some(parsed);
         }
         Ok(found)
     }
 
-    const fn seek_in_table(&self, name: &str) -> Result<Option<Seen<'a>>, Error> {
+    const fn seek_in_table(&self, name: &str) -> Result<Option<ParsedTensor<'a>>, Error> {
         let (mut left, mut found) = (self.tensors, None);
         let hash = hash(name.as_bytes());
         while let [tensor, rest @ ..] = left {
@@ -90,24 +92,24 @@ impl<'a> View<'a> {
             if found.is_some() {
                 return Err(ErrorKind::NameTwice.at(tensor.name().at()));
             }
-            let seen = tensor.seen();
-            if let Err(error) = seen.check_rank() {
+            let parsed = tensor.parsed();
+            if let Err(error) = parsed.check_rank() {
                 return Err(error);
             }
-            found = Some(seen);
+            found = Some(parsed);
         }
         Ok(found)
     }
 
-    /// In a table whose names are proven unique.
-    const fn seek_in_chain(&self, name: &str) -> Result<Option<Seen<'a>>, Error> {
+    /// Searches a table whose names are known to be unique.
+    const fn seek_in_chain(&self, name: &str) -> Result<Option<ParsedTensor<'a>>, Error> {
         let hash = hash(name.as_bytes());
         let mut chain = Chain::of(hash, self.links, self.tensors);
         while let Some(tensor) = chain.next_tensor() {
             if tensor.hash == hash && tensor.name().is(name) {
-                let seen = tensor.seen();
-                return match seen.check_rank() {
-                    Ok(()) => Ok(Some(seen)),
+                let parsed = tensor.parsed();
+                return match parsed.check_rank() {
+                    Ok(()) => Ok(Some(parsed)),
                     Err(error) => Err(error),
                 };
             }
@@ -115,8 +117,8 @@ impl<'a> View<'a> {
         Ok(None)
     }
 
-    /// Proves that no name occurs twice, and no key of `__metadata__`, as [`DuplicateFinder`], in as many passes over the header
-    /// as its memory asks for.
+    /// Checks that no name and no key of `__metadata__` is a duplicate, as [`DuplicateFinder`] does, in as
+    /// many passes over the header as its memory requires.
     ///
     /// # Errors
     /// As [`DuplicateFinder::push`].
@@ -129,17 +131,17 @@ impl<'a> View<'a> {
         validate_names(self.file(), key, slots, text)
     }
 
-    /// The same view, if no name occurs twice and no key of `__metadata__`. For consts; [`include_model!`](crate::include_model) has
-    /// it done already.
+    /// Returns the same view if no name and no key of `__metadata__` is a duplicate. For consts;
+    /// [`include_model!`](crate::include_model) has already done this.
     ///
     /// # Panics
-    /// When one does, which in a const fails the build with the name. Not for run time.
+    /// When there is a duplicate, which in a const fails the build with the name. Not for run time.
     pub const fn with_unique_names(self) -> Self {
-        let (mut table, mut links) = ([Tensor::NONE; MANY], [Link::NONE; MANY]);
-        let room = (table.split_at_mut_checked(self.len()), links.split_at_mut_checked(self.len()));
-        let verdict = match room {
+        let (mut table, mut links) = ([Tensor::NONE; CAPACITY], [Link::NONE; CAPACITY]);
+        let tables = (table.split_at_mut_checked(self.len()), links.split_at_mut_checked(self.len()));
+        let verdict = match tables {
             (Some((table, _)), Some((links, _))) => self.check_in_table(table, links),
-            _ => self.validate_names([0, 0], &mut [SortSlot::EMPTY; MANY], &mut [0; MANY]),
+            _ => self.validate_names([0, 0], &mut [SortSlot::EMPTY; CAPACITY], &mut [0; CAPACITY]),
         };
         match verdict {
             Ok(()) => self,
@@ -147,29 +149,30 @@ impl<'a> View<'a> {
         }
     }
 
-    /// As [`validate_names`](Self::validate_names), in memory for all tensors: what takes a compiler the least time.
+    /// Checks as [`validate_names`](Self::validate_names) does, with memory for all tensors: the fastest way
+    /// during const evaluation.
     const fn check_in_table(&self, table: &mut [Tensor<'a>], links: &mut [Link]) -> Result<(), Error> {
-        // The file is validated already, and this only fills the table. `OutOfOrder` is no failure here.
-        _ = prove::<true>(self.file, table);
+        // The file is validated already, and this only fills the table. `OutOfOrder` is not a failure here.
+        _ = validate_and_list::<true>(self.file, table);
         match link(links, table) {
             Ok(()) => self.check_keys(),
             Err(error) => Err(error),
         }
     }
 
-    /// Proves that no key of `__metadata__` occurs twice. For consts: what it takes on the stack is for a compiler.
+    /// Checks that no key of `__metadata__` is a duplicate. For consts: it uses much stack.
     pub(super) const fn check_keys(&self) -> Result<(), Error> {
-        let (mut marks, mut pairs) = (Marks::new(), self.metadata());
+        let (mut bits, mut pairs) = (HashBits::new(), self.metadata());
         while let Some((key, _)) = pairs.next_pair() {
-            if marks.mark(key.hash()) && self.has_earlier(&key) {
+            if bits.insert(key.hash()) && self.repeats_earlier(&key) {
                 return Err(ErrorKind::KeyTwice.at(key.at()));
             }
         }
         Ok(())
     }
 
-    /// Whether this key of `__metadata__` repeats one before it.
-    const fn has_earlier(&self, key: &JsonStr<'_>) -> bool {
+    /// Returns whether this key of `__metadata__` repeats an earlier one.
+    const fn repeats_earlier(&self, key: &JsonStr<'_>) -> bool {
         let mut others = self.metadata();
         while let Some((other, _)) = others.next_pair() {
             if other.at() >= key.at() {
@@ -182,7 +185,8 @@ impl<'a> View<'a> {
         false
     }
 
-    /// Stops the compiler for an error, which is one of the name or key where it is.
+    /// Fails the build for an error. Its message has the key of `__metadata__` that is at the error's offset,
+    /// if there is one.
     pub(super) const fn fail_at_name(&self, error: Error) -> ! {
         let mut message = Message::of(error, self.file());
         let mut pairs = self.metadata();
@@ -196,21 +200,21 @@ impl<'a> View<'a> {
     }
 }
 
-/// The hashes that have been seen, one bit for all that are alike in their upper bits: of thousands of texts a few are
-/// suspected for nothing.
-struct Marks {
+/// The hashes already inserted, one bit for all hashes with equal upper bits. Among thousands of texts there
+/// are a few false positives.
+struct HashBits {
     words: [u32; Self::WORDS],
 }
 
-impl Marks {
+impl HashBits {
     const WORDS: usize = 1 << 15;
 
     const fn new() -> Self {
         Self { words: [0; Self::WORDS] }
     }
 
-    /// Whether there has been one like this before.
-    const fn mark(&mut self, hash: u32) -> bool {
+    /// Inserts a hash. Returns whether its bit was already set.
+    const fn insert(&mut self, hash: u32) -> bool {
         let Some(word) = get_mut(&mut self.words, (hash >> 17) as usize) else { return true };
         let bit = 1 << ((hash >> 12) & 31);
         let is_marked = *word & bit != 0;

@@ -1,4 +1,4 @@
-//! A part of a tensor in memory, where it lies.
+//! A slice of a tensor in memory, in place.
 
 use super::tensor::Tensor;
 use crate::error::Error;
@@ -10,7 +10,7 @@ use crate::slice::walk::ByteRuns;
 use crate::util::bytes::index_below;
 use core::iter::FusedIterator;
 
-/// The bytes of a slice of a tensor in memory, run by run, where they lie.
+/// The bytes of a slice of a tensor in memory, in place, one contiguous run at a time.
 ///
 /// *Memory*: 256 bytes, whatever the number of runs.
 #[derive(Clone, Debug)]
@@ -21,18 +21,19 @@ pub struct SliceRuns<'a> {
 }
 
 impl<'a> Tensor<'a> {
-    /// The bytes of a part of the tensor, where they lie: one range for each axis, outermost first, where axes without
-    /// a range are taken whole. What lies side by side is one run; rows of a matrix are.
+    /// Returns the bytes of a slice of the tensor, in place: one range for each axis, outermost first. Axes
+    /// without a range are included entirely. Adjacent bytes form one run, such as the rows of a matrix.
     ///
-    /// [`reader`](Self::reader) and [`TensorReader::slice`](crate::TensorReader::slice) copy a part instead, or make values
-    /// of it.
+    /// [`reader`](Self::reader) and [`TensorReader::slice`](crate::TensorReader::slice) copy a slice instead,
+    /// or convert it to values.
     ///
     /// # Errors
-    /// As [`SlicePlan::new`](crate::slice::SlicePlan::new): [`ErrorKind::OutsideAxis`] names the axis, what was asked for and
-    /// the size. [`ErrorKind::PartOfByte`] when not all runs begin and end with whole bytes.
+    /// As [`SlicePlan::new`](crate::slice::SlicePlan::new): [`ErrorKind::OutsideAxis`] has the axis, the
+    /// requested range and the size. [`ErrorKind::PartOfByte`] when not all runs begin and end with whole
+    /// bytes.
     pub fn slice_runs(&self, ranges: &[AxisRange]) -> Result<SliceRuns<'a>, Error> {
-        let place = Sliced::new(&self.span(), self.shape().dims(), ranges)?;
-        Ok(SliceRuns { tensor: self.bytes(), runs: place.byte_runs()? })
+        let sliced = Sliced::new(&self.span(), self.shape().dims(), ranges)?;
+        Ok(SliceRuns { tensor: self.bytes(), runs: sliced.byte_runs()? })
     }
 }
 
@@ -42,7 +43,7 @@ impl<'a> Iterator for SliceRuns<'a> {
     fn next(&mut self) -> Option<&'a [u8]> {
         let run = self.runs.next()?;
         let index = |at| index_below(at, usize::MAX).unwrap_or(usize::MAX);
-        // The plan saw to it that the tensor has them.
+        // The plan has checked the range.
         Some(self.tensor.get(index(run.start)..index(run.end)).unwrap_or_default())
     }
 }

@@ -1,7 +1,7 @@
 //! One tensor of a model in memory.
 
-use super::quoted::JsonStr;
-use super::walk::Seen;
+use super::json_str::JsonStr;
+use super::walk::ParsedTensor;
 use crate::dtype::Dtype;
 use crate::error::{Error, ErrorKind};
 use crate::reader::tensor::TensorReader;
@@ -12,7 +12,7 @@ use crate::tensor::span::Span;
 use crate::util::bytes::{index_below, low_u32};
 use crate::values::native::{Aligned, Array, C64, Native};
 
-/// A tensor of a [`View`](super::View): what it is, and its bytes where they lie.
+/// A tensor of a [`View`](super::View): its name, dtype and shape, and its bytes in place.
 ///
 /// *Memory*: at most 160 bytes, `Copy`; name and bytes are borrowed from the file.
 #[derive(Clone, Copy)]
@@ -21,14 +21,16 @@ pub struct Tensor<'a> {
     name: JsonStr<'a>,
     info: TensorInfo,
     data_start: u32,
-    /// As [`Seen`] has it.
+    /// As in [`ParsedTensor`].
     rank_at: u32,
-    /// Of the name, or [`NO_HASH`](Self::NO_HASH). Looked at without a call, each of which takes a compiler time.
+    /// The hash of the name, or [`NO_HASH`](Self::NO_HASH). A field and not a method, because each call takes
+    /// time during const evaluation.
     pub(super) hash: u32,
 }
 
 impl<'a> Tensor<'a> {
-    /// Of a tensor that was found by its name, whose hash nobody may ever want; or what its name happens to have. Names must be compared then.
+    /// The hash of a tensor that was found by its name, where it is not computed. The hash of a name can have
+    /// this value too, so names must be compared then.
     pub(super) const NO_HASH: u32 = 0;
 
     pub(super) const NONE: Self = Self {
@@ -41,66 +43,66 @@ impl<'a> Tensor<'a> {
     };
 
     #[inline(always)]
-    pub(super) const fn new(file: Aligned<'a>, data_start: u64, seen: &Seen<'a>) -> Self {
-        Self { hash: seen.name.hash(), ..Self::found(file, data_start, seen) }
+    pub(super) const fn new(file: Aligned<'a>, data_start: u64, parsed: &ParsedTensor<'a>) -> Self {
+        Self { hash: parsed.name.hash(), ..Self::without_hash(file, data_start, parsed) }
     }
 
-    /// One that was found by its name.
+    /// Creates a tensor that was found by its name.
     #[inline(always)]
-    pub(super) const fn found(file: Aligned<'a>, data_start: u64, seen: &Seen<'a>) -> Self {
-        let Seen { name, info, rank_at } = *seen;
+    pub(super) const fn without_hash(file: Aligned<'a>, data_start: u64, parsed: &ParsedTensor<'a>) -> Self {
+        let ParsedTensor { name, info, rank_at } = *parsed;
         Self { file, name, info, data_start: low_u32(data_start), rank_at, hash: Self::NO_HASH }
     }
 
-    /// What was seen of it.
-    pub(super) const fn seen(&self) -> Seen<'a> {
-        Seen { name: self.name, info: self.info, rank_at: self.rank_at }
+    /// Returns the tensor as it was parsed.
+    pub(super) const fn parsed(&self) -> ParsedTensor<'a> {
+        ParsedTensor { name: self.name, info: self.info, rank_at: self.rank_at }
     }
 
-    /// The name.
+    /// Returns the name.
     pub const fn name(&self) -> JsonStr<'a> {
         self.name
     }
 
-    /// Dtype, shape and range.
+    /// Returns dtype, shape and range.
     pub const fn info(&self) -> &TensorInfo {
         &self.info
     }
 
-    /// The type of the elements.
+    /// Returns the type of the elements.
     pub const fn dtype(&self) -> Dtype {
         self.info.dtype()
     }
 
-    /// The shape.
+    /// Returns the shape.
     pub const fn shape(&self) -> &Shape {
         self.info.shape()
     }
 
-    /// The bytes, where they lie.
+    /// Returns the bytes in place.
     #[inline]
     pub const fn bytes(&self) -> &'a [u8] {
         self.aligned().bytes()
     }
 
-    /// Where in the file the first byte lies.
+    /// Returns the offset of the first byte in the file.
     pub const fn at(&self) -> u64 {
         self.data_start as u64 + self.info.begin()
     }
 
-    /// All elements, where they lie. None has any place to be at, so a tensor without elements lies right everywhere.
+    /// Returns all elements in place. A tensor without elements is aligned at any address.
     ///
     /// # Errors
-    /// All of them at the tensor's first byte: [`ErrorKind::DtypeMismatch`] when it has elements of another type;
-    /// [`ErrorKind::BigEndian`] where the machine has the high byte first; [`ErrorKind::Misaligned`] when the first one does not
-    /// lie where the machine can read it, with by how much: see [`include_aligned!`](crate::include_aligned).
+    /// All of them at the tensor's first byte: [`ErrorKind::DtypeMismatch`] when it has elements of another
+    /// type; [`ErrorKind::BigEndian`] on a big-endian target; [`ErrorKind::Misaligned`] when the first
+    /// element is not aligned, with by how much: see [`include_aligned!`](crate::include_aligned).
     #[inline]
     pub fn as_slice<T: Native>(&self) -> Result<&'a [T], Error> {
         self.check_elements(T::DTYPE)?;
         Aligned::at_address(self.bytes()).as_slice().ok_or_else(|| self.misaligned(align_of::<T>()))
     }
 
-    /// All elements as one array, or array of arrays, where they lie: `as_array::<[[f32; 16]; 32]>()`.
+    /// Returns all elements in place, as one array or an array of arrays: `as_array::<[[f32; 16]; 32]>()`.
     ///
     /// # Errors
     /// As [`as_slice`](Self::as_slice); [`ErrorKind::ShapeMismatch`] when the tensor has another shape.
@@ -112,17 +114,17 @@ impl<'a> Tensor<'a> {
         Aligned::at_address(self.bytes()).as_array().ok_or_else(|| self.misaligned(align_of::<T>()))
     }
 
-    /// Reads the bytes in chunks, the elements as values, or a part of them, as from any storage.
+    /// Returns a reader of the tensor, for bytes in chunks, values and slices, as for any storage.
     pub fn reader(&self) -> TensorReader<'_, &'a [u8]> {
         TensorReader::new(self.file.bytes(), self.span(), self.shape().dims())
     }
 
     pub(super) fn span(&self) -> Span {
-        let place = Location { dtype: self.dtype(), begin: self.info.begin(), end: self.info.end() };
-        Span::of(place, self.data_start.into())
+        let location = Location { dtype: self.dtype(), begin: self.info.begin(), end: self.info.end() };
+        Span::of(location, self.data_start.into())
     }
 
-    /// The bytes, and what their type says of their place.
+    /// Returns the bytes with their known alignment.
     #[inline]
     pub(super) const fn aligned(&self) -> Aligned<'a> {
         let none = Aligned::anywhere(&[]);
@@ -152,7 +154,7 @@ impl<'a> Tensor<'a> {
     #[cold]
     fn misaligned(&self, unit: usize) -> Error {
         let (unit, address) = (unit as u64, self.bytes().as_ptr().addr() as u64);
-        let over = |place: u64| (place & (unit - 1)).to_le_bytes()[0];
+        let over = |address: u64| (address & (unit - 1)).to_le_bytes()[0];
         let kind = ErrorKind::Misaligned {
             unit: unit.to_le_bytes()[0],
             over: over(address),
@@ -162,7 +164,7 @@ impl<'a> Tensor<'a> {
     }
 }
 
-/// The elements of one type, by its name.
+/// Defines a method for each element type.
 macro_rules! as_native {
     ($($(#[$feature:meta])? $name:ident: $type:ty, $dtype:literal;)*) => {
         impl<'a> Tensor<'a> {

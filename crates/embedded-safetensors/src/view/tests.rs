@@ -1,11 +1,11 @@
-//! What only the crate itself can see of its views.
+//! Tests of the private parts of views.
 
 extern crate std;
 
+use super::json_str::{JsonStr, hash};
 use super::links::{Link, link};
 use super::message::Message;
-use super::prove::prove;
-use super::quoted::{JsonStr, hash};
+use super::verdict::validate_and_list;
 use super::walk::tensor_at;
 use super::{Tensor, View};
 use crate::error::{Error, ErrorKind};
@@ -17,13 +17,13 @@ use std::string::{String, ToString};
 use std::vec;
 use std::vec::Vec;
 
-/// The conformance vectors that are files.
+/// Reads the conformance vectors of one verdict.
 fn vectors(verdict: &str) -> Vec<Vec<u8>> {
-    let folder = format!("{}/../../tests/vectors/{verdict}", env!("CARGO_MANIFEST_DIR"));
-    let entries = std::fs::read_dir(folder).expect("the vectors are there");
-    let mut paths: Vec<_> = entries.map(|entry| entry.expect("it is listed").path()).collect();
+    let directory = format!("{}/../../tests/vectors/{verdict}", env!("CARGO_MANIFEST_DIR"));
+    let entries = std::fs::read_dir(directory).expect("vectors exist");
+    let mut paths: Vec<_> = entries.map(|entry| entry.expect("readable entry").path()).collect();
     paths.sort();
-    paths.iter().map(|path| std::fs::read(path).expect("it is a file")).collect()
+    paths.iter().map(|path| std::fs::read(path).expect("readable file")).collect()
 }
 
 fn file_of(header: &str) -> Vec<u8> {
@@ -32,13 +32,13 @@ fn file_of(header: &str) -> Vec<u8> {
     file
 }
 
-/// A file of empty tensors with these names, spelled as they stand here.
+/// Builds a file of empty tensors with these names, which are already escaped.
 fn named(names: &[String]) -> Vec<u8> {
     let entry = |name: &String| format!(r#""{name}":{{"dtype":"U8","shape":[0],"data_offsets":[0,0]}}"#);
     file_of(&format!("{{{}}}", names.iter().map(entry).collect::<Vec<_>>().join(",")))
 }
 
-/// The same lookup in the header, in a table, and in chains.
+/// Looks up a name in the header, in a table, and in chains.
 fn lookups(view: &View<'_>, name: &str) -> [Result<Option<u64>, Error>; 3] {
     let mut tensors = view.tensors();
     let table: Vec<Tensor<'_>> = std::iter::from_fn(|| tensors.next_of_any_rank()).collect();
@@ -50,7 +50,7 @@ fn lookups(view: &View<'_>, name: &str) -> [Result<Option<u64>, Error>; 3] {
 }
 
 #[test]
-fn a_build_error_says_what_display_says() {
+fn build_error_matches_display() {
     let mut codes = BTreeSet::new();
     for file in [vectors("invalid"), vectors("either")].concat() {
         let outcomes = [View::parse(&file), View::parse_unordered(&file, &mut [SortSlot::EMPTY; 4])];
@@ -63,7 +63,7 @@ fn a_build_error_says_what_display_says() {
 }
 
 #[test]
-fn a_build_error_writes_all_numbers_and_bytes_as_display_does() {
+fn build_error_writes_numbers_and_bytes_like_display() {
     for number in
         (0..64).map(|bit| 1 << bit).chain((0..20).map(|power| 10_u64.pow(power))).chain([0, 9, 99, u64::MAX])
     {
@@ -77,24 +77,24 @@ fn a_build_error_writes_all_numbers_and_bytes_as_display_does() {
 }
 
 #[test]
-fn a_build_error_names_the_tensor_that_it_is_in() {
+fn build_error_names_its_tensor() {
     let entry = |name| format!(r#""{name}":{{"dtype":"U8","shape":[0],"data_offsets":[0,0]}}"#);
     let entries = [(entry("a"), "a"), (entry("b"), "b"), (entry("c\\u0062"), "cb"), (entry("d"), "d")];
     let entries = [&entries[..], &[(r#""e":{"dtype":1"#.into(), "e")]].concat();
     let texts: Vec<&str> = entries.iter().map(|(text, _)| text.as_str()).collect();
     let header = format!(r#"{{"__metadata__":{{"k":"v"}},{}"#, texts.join(","));
     let file = file_of(&header);
-    let place = |text: &str| 8 + header.find(text).expect("it is there");
+    let offset = |text: &str| 8 + header.find(text).expect("text in header");
     for at in 0..file.len() {
-        let is_inside = |text: &str| (place(text)..place(text) + text.len()).contains(&at);
-        let due = entries.iter().find(|(text, _)| is_inside(text)).map(|(_, name)| *name);
+        let is_inside = |text: &str| (offset(text)..offset(text) + text.len()).contains(&at);
+        let expected = entries.iter().find(|(text, _)| is_inside(text)).map(|(_, name)| *name);
         let name = tensor_at(&file, at as u64).map(|name| name.to_string());
-        assert_eq!(name.as_deref(), due, "byte {at}");
+        assert_eq!(name.as_deref(), expected, "byte {at}");
     }
-    let (hole, at) = (ErrorKind::Hole { begin: 4, previous_end: 0 }, place(texts[2]) as u64);
+    let (hole, at) = (ErrorKind::Hole { begin: 4, previous_end: 0 }, offset(texts[2]) as u64);
     for kind in [hole, ErrorKind::DtypeType] {
-        let due = format!("error[{}] at byte {at}: tensor \"cb\": {kind}", kind.code());
-        assert_eq!(Message::of(kind.at(at), &file).as_str(), due);
+        let expected = format!("error[{}] at byte {at}: tensor \"cb\": {kind}", kind.code());
+        assert_eq!(Message::of(kind.at(at), &file).as_str(), expected);
     }
 }
 
@@ -114,13 +114,13 @@ fn long_names_and_long_messages_are_cut_between_characters() {
         let text = "x".repeat(pad) + &"€".repeat(1000);
         let mut message = Message::new();
         message.push(&text);
-        let shown = message.as_str().strip_suffix("…").expect("it is cut");
+        let shown = message.as_str().strip_suffix("…").expect("cut text");
         assert!(text.starts_with(shown) && shown.len() > 1010, "{}", shown.len());
     }
 }
 
 #[test]
-fn names_are_escaped_as_the_command_escapes_them() {
+fn names_are_escaped_as_in_the_command() {
     for (name, shown) in [
         ("a\"b\\c", r#""a\"b\\c""#),
         ("\n\r\t", r#""\n\r\t""#),
@@ -134,11 +134,11 @@ fn names_are_escaped_as_the_command_escapes_them() {
     }
 }
 
-/// Miri is hundreds of times slower, so it tries every 25th file.
+/// Miri is hundreds of times slower, so it tests every 25th file.
 const STEP: usize = if cfg!(miri) { 25 } else { 1 };
 
 #[test]
-fn all_lookups_say_the_same() {
+fn all_lookups_agree() {
     for file in [vectors("valid"), vectors("either")].concat().iter().step_by(STEP) {
         let Ok(view) = View::parse_unordered(file, &mut [SortSlot::EMPTY; 64]) else { continue };
         let mut names: Vec<String> =
@@ -154,11 +154,11 @@ fn all_lookups_say_the_same() {
 }
 
 #[test]
-fn a_chain_leads_to_every_name() {
+fn chains_find_every_name() {
     for count in [1, 2, 3, 100, 1000 / STEP] {
         let names: Vec<String> = (0..count).map(|i| format!("model.layers.{i}.weight")).collect();
         let file = named(&names);
-        let view = View::parse(&file).expect("it is sound");
+        let view = View::parse(&file).expect("valid file");
         for (i, name) in names.iter().enumerate().step_by(7) {
             let at = view.tensors().flatten().nth(i).map(|tensor| tensor.name().at());
             assert_eq!(lookups(&view, name), [Ok(at); 3]);
@@ -168,32 +168,32 @@ fn a_chain_leads_to_every_name() {
 }
 
 #[test]
-fn links_find_the_first_name_that_repeats_another() {
+fn link_reports_first_duplicate_name() {
     let mut names: Vec<String> = (0..50).map(|i| format!("t{i}")).collect();
     names.extend(["last".into(), "\\u00741\\u0037".into(), "t3".into()]);
     let file = named(&names);
-    let view = View::parse(&file).expect("names are not looked at");
+    let view = View::parse(&file).expect("duplicate names are not checked");
     let table: Vec<Tensor<'_>> = view.tensors().flatten().collect();
     let error = link(&mut vec![Link::NONE; table.len()], &table);
     assert_eq!(error, Err(ErrorKind::NameTwice.at(table[51].name().at())), "t17");
 }
 
 #[test]
-fn a_table_that_is_too_short_for_the_header_takes_its_front() {
+fn short_table_takes_the_first_tensors() {
     let file = named(&["a".into(), "b".into(), "c".into()]);
     let mut table = [Tensor::NONE; 2];
-    let proof = prove::<false>(Aligned::anywhere(&file), &mut table).expect("it is sound");
-    assert_eq!(proof.summary.tensors, 3);
+    let validated = validate_and_list::<false>(Aligned::anywhere(&file), &mut table).expect("valid file");
+    assert_eq!(validated.summary.tensors, 3);
     assert!(table[0].name() == "a" && table[1].name() == "b");
 }
 
 #[test]
-fn there_is_room_for_the_shortest_entries() {
+fn shortest_entry_is_longer_than_32_bytes() {
     let entry = r#""":{"dtype":"F4","shape":[],"data_offsets":[0,0]}"#;
     assert!(entry.len() > 33, "with its comma");
 }
 
-/// A string as a header spells it, and what it means.
+/// Strings as spelled in a header, and decoded.
 const SPELLINGS: [(&str, &str); 10] = [
     ("", ""),
     ("it's", "it's"),
@@ -208,7 +208,7 @@ const SPELLINGS: [(&str, &str); 10] = [
 ];
 
 #[test]
-fn spellings_mean_what_they_mean() {
+fn strings_are_decoded() {
     for (spelled, meant) in SPELLINGS {
         let quoted = JsonStr::new(spelled.as_bytes(), 8);
         assert_eq!(quoted.to_string(), meant);
@@ -224,7 +224,7 @@ fn spellings_mean_what_they_mean() {
 }
 
 #[test]
-fn spellings_compare_by_what_they_mean() {
+fn strings_compare_by_decoded_characters() {
     let ends = ["", "x", "\\u0078", "\\\\", "é"];
     let meanings = ["", "x", "x", "\\", "é"];
     for (spelled, meant) in SPELLINGS {

@@ -1,6 +1,6 @@
 //! One pass over a header in memory.
 
-use super::quoted::JsonStr;
+use super::json_str::JsonStr;
 use crate::error::{Error, ErrorKind};
 use crate::header::{HeaderParser, Signal, Signals};
 use crate::shape::{MAX_RANK, Shape};
@@ -16,23 +16,25 @@ pub(super) struct Walk<'a, const IN_CONST: bool> {
     parser: HeaderParser,
     name: JsonStr<'a>,
     shape: Shape,
-    /// Where the first dimension stands that the shape has no room for; 0 while there is none.
+    /// The offset of the first dimension that does not fit in the shape; 0 while there is none.
     rank_at: u32,
     has_metadata: bool,
 }
 
-/// A tensor as the header has it.
+/// A tensor as parsed from the header.
 #[derive(Clone, Copy)]
-pub(super) struct Seen<'a> {
+pub(super) struct ParsedTensor<'a> {
     pub(super) name: JsonStr<'a>,
     pub(super) info: TensorInfo,
-    /// 0, or where the first dimension stands that is not in `info`, for want of room.
+    /// The offset of the first dimension that did not fit in `info`, or 0.
     pub(super) rank_at: u32,
 }
 
-impl Seen<'_> {
+impl ParsedTensor<'_> {
+    /// Checks that all dimensions fit.
+    ///
     /// # Errors
-    /// [`ErrorKind::Rank`] unless all of its dimensions are held.
+    /// [`ErrorKind::Rank`] when they do not.
     pub(super) const fn check_rank(&self) -> Result<(), Error> {
         match self.rank_at {
             0 => Ok(()),
@@ -42,7 +44,7 @@ impl Seen<'_> {
 }
 
 impl<'a, const IN_CONST: bool> Walk<'a, IN_CONST> {
-    /// Stands before byte 0.
+    /// Creates a walk that begins at byte 0.
     pub(super) const fn new(file: &'a [u8]) -> Self {
         Self {
             file,
@@ -57,7 +59,7 @@ impl<'a, const IN_CONST: bool> Walk<'a, IN_CONST> {
 
     /// Advances to the next tensor called `name`, in a header that is validated. `false` if there is none.
     pub(super) const fn seek(&mut self, name: &str) -> bool {
-        const TOLD: Signals = Signals::of(&[Signal::Tensor, Signal::MetadataEnd]);
+        const REPORTED: Signals = Signals::of(&[Signal::Tensor, Signal::MetadataEnd]);
         let mut run: &[u8] = &[];
         loop {
             while self.take_entry() {
@@ -65,8 +67,8 @@ impl<'a, const IN_CONST: bool> Walk<'a, IN_CONST> {
                     return true;
                 }
             }
-            match self.parser.advance::<IN_CONST>(&mut self.left, &mut run, TOLD) {
-                // Entries may follow that are taken whole.
+            match self.parser.advance::<IN_CONST>(&mut self.left, &mut run, REPORTED) {
+                // `take_entry` may take the entries that follow.
                 Signal::MetadataEnd => continue,
                 Signal::Tensor => self.name = self.string(),
                 _ => return false,
@@ -78,17 +80,17 @@ impl<'a, const IN_CONST: bool> Walk<'a, IN_CONST> {
         }
     }
 
-    /// Goes on to the end of a tensor or of the header. [`Signal::Failed`] only where nobody has proven it
-    /// before.
+    /// Advances to the end of a tensor or of the header. [`Signal::Failed`] only if the header has not been
+    /// validated before.
     pub(super) const fn next(&mut self) -> Signal {
-        const TOLD: Signals =
+        const REPORTED: Signals =
             Signals::of(&[Signal::Tensor, Signal::Shape, Signal::Dim, Signal::Metadata, Signal::TensorEnd]);
         if self.take_entry() {
             return Signal::TensorEnd;
         }
         let mut run: &[u8] = &[];
         loop {
-            let signal = self.parser.advance::<IN_CONST>(&mut self.left, &mut run, TOLD);
+            let signal = self.parser.advance::<IN_CONST>(&mut self.left, &mut run, REPORTED);
             match signal {
                 Signal::Tensor => self.name = self.string(),
                 Signal::Shape => (self.shape, self.rank_at) = (Shape::SCALAR, 0),
@@ -99,26 +101,27 @@ impl<'a, const IN_CONST: bool> Walk<'a, IN_CONST> {
         }
     }
 
-    /// The name of the tensor that is complete.
+    /// Returns the name of the tensor just completed.
     pub(super) const fn name(&self) -> JsonStr<'a> {
         self.name
     }
 
-    /// The tensor that is complete.
-    pub(super) const fn seen(&self) -> Seen<'a> {
-        Seen { name: self.name, info: self.parser.info(self.shape), rank_at: self.rank_at }
+    /// Returns the tensor just completed.
+    pub(super) const fn parsed(&self) -> ParsedTensor<'a> {
+        ParsedTensor { name: self.name, info: self.parser.info(self.shape), rank_at: self.rank_at }
     }
 
     pub(super) const fn extent(&self) -> Extent {
         self.parser.extent()
     }
 
-    /// What follows the name `__metadata__` in the header, where there are any. Only for one that is proven.
+    /// Returns the bytes after the name `__metadata__` in the header, or none if there is no such name. Only
+    /// for a validated header.
     pub(super) const fn find_metadata(&mut self) -> &'a [u8] {
-        const TOLD: Signals = Signals::of(&[Signal::Metadata, Signal::Tensor]);
+        const REPORTED: Signals = Signals::of(&[Signal::Metadata, Signal::Tensor]);
         let mut run: &[u8] = &[];
         loop {
-            match self.parser.advance::<IN_CONST>(&mut self.left, &mut run, TOLD) {
+            match self.parser.advance::<IN_CONST>(&mut self.left, &mut run, REPORTED) {
                 Signal::Metadata => return self.left_in_header(),
                 Signal::Tensor => self.parser.skim_entry(),
                 _ => return &[],
@@ -133,7 +136,7 @@ impl<'a, const IN_CONST: bool> Walk<'a, IN_CONST> {
         }
     }
 
-    /// The string that is complete.
+    /// Returns the string just completed.
     const fn string(&self) -> JsonStr<'a> {
         let at = self.parser.event_start();
         let (begin, end) = (low_u32(at) as usize + 1, low_u32(self.position()) as usize);
@@ -144,12 +147,12 @@ impl<'a, const IN_CONST: bool> Walk<'a, IN_CONST> {
         }
     }
 
-    /// How many bytes have been read.
+    /// Returns the number of bytes read.
     pub(super) const fn position(&self) -> u64 {
         self.parser.position()
     }
 
-    /// Where the data begins, once a tensor or the end has been seen.
+    /// Returns the offset of the data, once a tensor or the end has been read.
     pub(super) const fn data_start(&self) -> u64 {
         match self.parser.header_len() {
             Some(len) => len + 8,
@@ -157,26 +160,28 @@ impl<'a, const IN_CONST: bool> Walk<'a, IN_CONST> {
         }
     }
 
-    /// Whether `__metadata__` has come by.
+    /// Returns whether `__metadata__` has been read.
     pub(super) const fn has_metadata(&self) -> bool {
         self.has_metadata
     }
 
-    /// Why it has failed.
+    /// Returns the error after [`Signal::Failed`].
     pub(super) const fn error(&self) -> Error {
         self.parser.error()
     }
 
-    /// Whether the entry of this name has byte `at` in it, the walk having ended in it or behind it.
+    /// Returns whether byte `at` is in the entry of the current name. The walk has ended in that entry or
+    /// after it.
     const fn is_in_entry(&self, at: u64, signal: Signal) -> bool {
         self.name.at() <= at && (at < self.position() || matches!(signal, Signal::Failed))
     }
 
-    /// As [`HeaderParser::take_entry`]. Not inlined: it is large, and all passes share it.
+    /// Takes an entry as [`HeaderParser::take_entry`] does. Not inlined: it is large, and all passes share
+    /// it.
     #[cfg_attr(target_pointer_width = "64", inline(never))]
     const fn take_entry(&mut self) -> bool {
         let Some(entry) = self.parser.take_entry::<IN_CONST>(&mut self.left) else { return false };
-        self.name = JsonStr::proven(entry.name, entry.name_at, true);
+        self.name = JsonStr::validated(entry.name, entry.name_at, true);
         (self.shape, self.rank_at) = (entry.shape, 0);
         true
     }
@@ -188,8 +193,8 @@ impl<'a, const IN_CONST: bool> Walk<'a, IN_CONST> {
     }
 }
 
-/// The name of the tensor whose entry, from the name's opening quote to the closing brace, has byte `at` in
-/// it. An entry that a fault broke off ends there.
+/// Returns the name of the tensor whose entry contains byte `at`. An entry extends from the name's opening
+/// quote to the closing brace, or to an error in it.
 pub(super) const fn tensor_at(file: &[u8], at: u64) -> Option<JsonStr<'_>> {
     let mut walk = Walk::<false>::new(file);
     loop {

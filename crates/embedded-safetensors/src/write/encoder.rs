@@ -1,4 +1,4 @@
-//! The bytes of a header, made into buffers of any size.
+//! Encodes the bytes of a header into buffers of any size.
 
 use super::decimal;
 use super::escape::{self, LONGEST_ESCAPE, plain_len};
@@ -8,8 +8,8 @@ use crate::io::write::PREFIX;
 use crate::util::bytes::{copy, front};
 use core::mem::take;
 
-/// Spells the header of a file: the 8 bytes of its length, the JSON, the spaces at its end. It stops where a buffer is full, and goes on
-/// in the next one.
+/// Encodes the header of a file: the 8 bytes of its length, the JSON, and the spaces at its end. It stops
+/// when a buffer is full and continues in the next one.
 ///
 /// ```
 /// use embedded_safetensors::{Dtype, write::{FileSpec, TensorSpec}};
@@ -21,7 +21,10 @@ use core::mem::take;
 /// while let bytes @ [_, ..] = encoder.encode(&mut packet) {
 ///     radio.extend_from_slice(bytes);
 /// }
-/// assert_eq!(radio, b"\x38\0\0\0\0\0\0\0{\"a\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[0,2]}}   ");
+/// assert_eq!(
+///     radio,
+///     b"\x38\0\0\0\0\0\0\0{\"a\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[0,2]}}   "
+/// );
 /// # Ok::<(), embedded_safetensors::write::SpecError>(())
 /// ```
 ///
@@ -29,29 +32,30 @@ use core::mem::take;
 #[derive(Clone)]
 pub struct HeaderEncoder<'a> {
     text: HeaderText<'a>,
-    /// Where in the part whose turn it is.
-    place: TextPlace,
+    /// The progress in the current part.
+    progress: Progress,
     left: u64,
 }
 
 impl<'a> FilePlan<'a> {
-    /// Returns what spells the header, into buffers of any size.
+    /// Returns an encoder of the header, for buffers of any size.
     #[inline]
     pub fn encoder(&self) -> HeaderEncoder<'a> {
-        HeaderEncoder { text: self.text(), place: TextPlace::START, left: self.data_start() }
+        HeaderEncoder { text: self.text(), progress: Progress::START, left: self.data_start() }
     }
 }
 
 impl HeaderEncoder<'_> {
-    /// Fills the buffer with the bytes that come next, and returns the part that it has filled: all of it, until there are no more.
+    /// Fills the buffer with the next bytes, and returns the part that is filled: the entire buffer, until
+    /// the header ends.
     pub fn encode<'b>(&mut self, buffer: &'b mut [u8]) -> &'b [u8] {
         let buffer = front(buffer, self.left);
-        let mut room = &mut *buffer;
-        while !room.is_empty() {
-            let Some(rest) = self.spell_part(room) else { break };
-            room = rest;
+        let mut unfilled = &mut *buffer;
+        while !unfilled.is_empty() {
+            let Some(rest) = self.write_part(unfilled) else { break };
+            unfilled = rest;
             if !self.text.advance() {
-                room.fill(b' ');
+                unfilled.fill(b' ');
                 break;
             }
         }
@@ -59,114 +63,115 @@ impl HeaderEncoder<'_> {
         buffer
     }
 
-    /// Passes over so many bytes, or all that are left. It takes the time of making them.
+    /// Skips `bytes` bytes, or all that remain. Takes as long as encoding them.
     pub fn skip(&mut self, bytes: u64) {
         let end = self.left.saturating_sub(bytes);
-        let mut waste = [0; 32];
+        let mut discarded = [0; 32];
         while self.left > end {
-            let room = front(&mut waste, self.left - end);
-            self.encode(room);
+            let part = front(&mut discarded, self.left - end);
+            self.encode(part);
         }
     }
 
-    /// How many bytes have been made; the place in the file of the one that comes next.
+    /// Returns the number of bytes encoded, which is the offset of the next one in the file.
     pub const fn position(&self) -> u64 {
         (PREFIX as u64 + self.text.header_len() as u64).saturating_sub(self.left)
     }
 
-    /// How many bytes are still to come.
+    /// Returns the number of bytes that remain.
     pub const fn remaining(&self) -> u64 {
         self.left
     }
 
-    /// Spells what is left of the part whose turn it is, and gives the room after it; none where it has too little.
-    fn spell_part<'r>(&mut self, room: &'r mut [u8]) -> Option<&'r mut [u8]> {
-        let mut window = Window { room, piece: 0, place: self.place };
-        let outcome = self.text.spell(&mut window);
-        self.place = if outcome.is_some() { TextPlace::START } else { window.place };
-        outcome.map(|()| window.room)
+    /// Writes the rest of the current part, and returns the buffer after it, or `None` if the buffer is too
+    /// small.
+    fn write_part<'r>(&mut self, buffer: &'r mut [u8]) -> Option<&'r mut [u8]> {
+        let mut output = BufferOutput { buffer, piece: 0, progress: self.progress };
+        let outcome = self.text.write(&mut output);
+        self.progress = if outcome.is_some() { Progress::START } else { output.progress };
+        outcome.map(|()| output.buffer)
     }
 }
 
 shown!(HeaderEncoder<'_>, it => "HeaderEncoder {{ position: {:?}, .. }}", it.position());
 
-/// A place in the text of a part, which is spelled up to there.
+/// The progress in the text of a part.
 #[derive(Clone, Copy)]
-struct TextPlace {
-    /// How many pieces are spelled.
+struct Progress {
+    /// The number of pieces written.
     pieces: usize,
-    /// How many bytes of the next one are, before they are escaped.
+    /// The number of bytes of the next piece written, counted before escaping.
     bytes: usize,
-    /// How much of the next byte's escape is.
+    /// The number of bytes of the next byte's escape written.
     escape: usize,
 }
 
-impl TextPlace {
+impl Progress {
     const START: Self = Self { pieces: 0, bytes: 0, escape: 0 };
 }
 
-/// A part goes into the room from the place on where it stopped in another one.
-struct Window<'r> {
-    room: &'r mut [u8],
-    /// How many pieces have come.
+/// Writes a part to a buffer, continuing from `progress`.
+struct BufferOutput<'r> {
+    buffer: &'r mut [u8],
+    /// The number of pieces begun.
     piece: usize,
-    place: TextPlace,
+    progress: Progress,
 }
 
-impl Window<'_> {
-    /// Whether something of the piece that comes is not spelled yet.
+impl BufferOutput<'_> {
+    /// Begins a piece. Returns whether it is not completely written yet.
     fn begin_piece(&mut self) -> bool {
-        self.piece = self.piece.wrapping_add(1); // there are fewer than bytes in memory
-        self.piece > self.place.pieces
+        self.piece = self.piece.wrapping_add(1); // cannot wrap: fewer pieces than bytes in memory
+        self.piece > self.progress.pieces
     }
 
     fn stop(&mut self) -> Option<()> {
-        self.place.pieces = self.piece.wrapping_sub(1);
+        self.progress.pieces = self.piece.wrapping_sub(1);
         None
     }
 
-    /// Gives so many bytes of the room away, or all.
-    fn pass(&mut self, len: usize) -> &mut [u8] {
-        let len = len.min(self.room.len());
-        let (front, rest) = take(&mut self.room).split_at_mut_checked(len).unwrap_or_default();
-        self.room = rest;
+    /// Removes up to `len` bytes from the front of the buffer, and returns them.
+    fn take_front(&mut self, len: usize) -> &mut [u8] {
+        let len = len.min(self.buffer.len());
+        let (front, rest) = take(&mut self.buffer).split_at_mut_checked(len).unwrap_or_default();
+        self.buffer = rest;
         front
     }
 
-    /// Puts what is left of the piece.
-    fn put_rest(&mut self, piece: &[u8]) -> Option<()> {
-        let left = piece.get(self.place.bytes..).unwrap_or(&[]);
-        let len = copy(self.pass(left.len()), left);
+    /// Writes the rest of the piece.
+    fn write_rest(&mut self, piece: &[u8]) -> Option<()> {
+        let left = piece.get(self.progress.bytes..).unwrap_or(&[]);
+        let len = copy(self.take_front(left.len()), left);
         if len < left.len() {
-            self.place.bytes += len;
+            self.progress.bytes += len;
             return self.stop();
         }
-        self.place.bytes = 0;
+        self.progress.bytes = 0;
         Some(())
     }
 }
 
-impl Output for Window<'_> {
+impl Output for BufferOutput<'_> {
     #[inline(never)]
     fn text(&mut self, text: &[u8]) -> Option<()> {
         if !self.begin_piece() {
             return Some(());
         }
-        self.put_rest(text)
+        self.write_rest(text)
     }
 
     fn number(&mut self, number: u64) -> Option<()> {
         if !self.begin_piece() {
             return Some(());
         }
-        if let (0, Some(room)) = (self.place.bytes, self.room.first_chunk_mut()) {
-            let len = decimal::write(number, room);
-            self.pass(len);
+        if let (0, Some(space)) = (self.progress.bytes, self.buffer.first_chunk_mut()) {
+            let len = decimal::write(number, space);
+            self.take_front(len);
             return Some(());
         }
         let mut digits = [0; decimal::MOST_DIGITS];
         let len = decimal::write(number, &mut digits);
-        self.put_rest(front(&mut digits, len as u64))
+        self.write_rest(front(&mut digits, len as u64))
     }
 
     fn quoted(&mut self, text: &str) -> Option<()> {
@@ -174,23 +179,23 @@ impl Output for Window<'_> {
             return Some(());
         }
         loop {
-            let left = text.as_bytes().get(self.place.bytes..).unwrap_or(&[]);
-            let near = left.get(..self.room.len()).unwrap_or(left);
+            let left = text.as_bytes().get(self.progress.bytes..).unwrap_or(&[]);
+            let near = left.get(..self.buffer.len()).unwrap_or(left);
             let plain = near.get(..plain_len(near)).unwrap_or(near);
-            copy(self.pass(plain.len()), plain);
+            copy(self.take_front(plain.len()), plain);
             let Some(byte) = left.get(plain.len()) else { break };
-            self.place.bytes += plain.len();
+            self.progress.bytes += plain.len();
             let mut escape = [0; LONGEST_ESCAPE];
             let len = escape::write(*byte, &mut escape);
-            let escape = front(&mut escape, len as u64).get(self.place.escape..).unwrap_or(&[]);
-            let len = copy(self.pass(escape.len()), escape);
+            let escape = front(&mut escape, len as u64).get(self.progress.escape..).unwrap_or(&[]);
+            let len = copy(self.take_front(escape.len()), escape);
             if len < escape.len() {
-                self.place.escape += len;
+                self.progress.escape += len;
                 return self.stop();
             }
-            (self.place.bytes, self.place.escape) = (self.place.bytes + 1, 0);
+            (self.progress.bytes, self.progress.escape) = (self.progress.bytes + 1, 0);
         }
-        self.place.bytes = 0;
+        self.progress.bytes = 0;
         Some(())
     }
 }

@@ -1,4 +1,4 @@
-//! What is escaped between quotes, and how the reference escapes it.
+//! Escapes strings as the reference implementation does.
 
 use crate::util::bytes::WORDS;
 use crate::util::bytes::copy;
@@ -7,11 +7,11 @@ use crate::util::text::behind_plain;
 /// The spelling of one byte.
 #[derive(Clone, Copy)]
 enum Spelling {
-    /// As it is.
+    /// Unchanged.
     Plain,
-    /// A backslash, and this letter.
+    /// A backslash and this letter.
     Letter(u8),
-    /// A backslash, a `u`, and four digits in hexadecimal.
+    /// A backslash, a `u`, and four hexadecimal digits.
     Digits,
 }
 
@@ -28,19 +28,19 @@ const fn spelling(byte: u8) -> Spelling {
     }
 }
 
-/// No escape is longer.
+/// The length of the longest escape.
 pub(super) const LONGEST_ESCAPE: usize = "\\u0000".len();
 
-/// Writes a byte as it is between quotes to the front of `room`, and says how long that is.
-pub(super) fn write(byte: u8, room: &mut [u8; LONGEST_ESCAPE]) -> usize {
+/// Writes a byte, escaped if needed, to the front of `buffer`, and returns the length.
+pub(super) fn write(byte: u8, buffer: &mut [u8; LONGEST_ESCAPE]) -> usize {
     match spelling(byte) {
-        Spelling::Plain => copy(room, &[byte]),
-        Spelling::Letter(letter) => copy(room, &[b'\\', letter]),
-        Spelling::Digits => copy(room, &[b'\\', b'u', b'0', b'0', hex(byte >> 4), hex(byte & 15)]),
+        Spelling::Plain => copy(buffer, &[byte]),
+        Spelling::Letter(letter) => copy(buffer, &[b'\\', letter]),
+        Spelling::Digits => copy(buffer, &[b'\\', b'u', b'0', b'0', hex(byte >> 4), hex(byte & 15)]),
     }
 }
 
-/// How many bytes come before the first one that is escaped.
+/// Returns the number of bytes before the first one that must be escaped.
 #[inline]
 pub(super) fn plain_len(text: &[u8]) -> usize {
     if is_plain(text) {
@@ -49,7 +49,7 @@ pub(super) fn plain_len(text: &[u8]) -> usize {
     text.iter().position(|byte| !matches!(spelling(*byte), Spelling::Plain)).unwrap_or(text.len())
 }
 
-/// How long a text is between quotes.
+/// Returns the length of a text once escaped.
 #[inline]
 pub(super) fn escaped_len(text: &str) -> u64 {
     match is_plain(text.as_bytes()) {
@@ -58,7 +58,7 @@ pub(super) fn escaped_len(text: &str) -> u64 {
     }
 }
 
-/// Whether nothing is escaped, where that is soon seen. Otherwise something may be.
+/// Returns whether a fast check finds nothing to escape. If `false`, there may still be nothing.
 #[inline]
 fn is_plain(text: &[u8]) -> bool {
     WORDS && behind_plain::<false>(text).is_empty()
@@ -74,7 +74,7 @@ impl Spelling {
     }
 }
 
-/// A digit in hexadecimal.
+/// Returns a hexadecimal digit.
 const fn hex(digit: u8) -> u8 {
     match digit {
         0..=9 => b'0' + digit,

@@ -1,8 +1,11 @@
-//! Files described ([`FileSpec`]), planned ([`FilePlan`]) and written ([`Writer`]): from front to back, or into storage that is written at any
-//! position, where half a file is none.
+//! Use this when a device or program writes a safetensors file: to a stream from front to back, or to storage
+//! that can be written at any position.
+//!
+//! A file is described by a [`FileSpec`], laid out by a [`FilePlan`], and written by a [`Writer`]. In storage
+//! that can be written at any position, an unfinished file is never valid.
 
-// Each file imports only from those before it: decimal, escape, spec, order, layout, text, plan, encoder, cursor, writer; then streaming and
-// recording, the two kinds of sink.
+// Each file imports only from earlier ones in this list: decimal, escape, spec, order, layout, text, plan,
+// encoder, cursor, writer; then streaming and recording, the two kinds of sink.
 pub(crate) mod cursor;
 mod decimal;
 mod encoder;
@@ -17,7 +20,7 @@ mod streaming;
 mod text;
 mod writer;
 
-// What the files of both forms import.
+// Imports of the files that are compiled in both forms.
 use crate::io::{WriteAt, write_full};
 #[cfg(feature = "embedded-io")]
 use embedded_io as eio;

@@ -1,4 +1,4 @@
-//! A file that can be written: checked, laid out, and as long as it will be.
+//! A checked file layout of known length.
 
 use super::layout::PlannedTensors;
 use super::order::{self, Order};
@@ -10,9 +10,11 @@ use crate::error::spec::{SpecError, SpecErrorKind, SpecPart};
 use crate::io::write::PREFIX;
 use crate::util::bytes::low_u32;
 
-/// A file that can be written. Its length and the place of every tensor are known before its first byte.
+/// A file that can be written. Its length and the position of every tensor are known before the first byte is
+/// written.
 ///
-/// *Memory*: 96 bytes, 56 where pointers have 32 bits; `Copy`. The description and the memory for the order are borrowed.
+/// *Memory*: 96 bytes, 56 where pointers have 32 bits; `Copy`. The description and the memory for the order
+/// are borrowed.
 #[derive(Clone, Copy, Debug)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct FilePlan<'a> {
@@ -23,15 +25,16 @@ pub struct FilePlan<'a> {
 }
 
 impl<'a> FileSpec<'a> {
-    /// The plan of this file, whose tensors and keys are in the file's order already. That is: dtypes as [`Dtype`](crate::Dtype) has them, the last
-    /// one first; names of one dtype, and keys, by the bytes of their UTF-8. ([`Placement::BySize`] goes before dtypes.)
+    /// Creates the plan of this file, whose tensors and keys are already in the file's order. Tensors are
+    /// ordered by dtype, in the reverse order of [`Dtype`](crate::Dtype), then by name; keys by name. Names
+    /// are compared by the bytes of their UTF-8. ([`Placement::BySize`] takes precedence over dtypes.)
     ///
-    /// It looks for each name among the tensors of each other dtype, by halving. So where many tensors have many dtypes it takes longer
-    /// than [`plan_sorted`](Self::plan_sorted).
+    /// It searches for each name among the tensors of each other dtype, with a binary search. So with many
+    /// tensors of many dtypes it takes longer than [`plan_sorted`](Self::plan_sorted).
     ///
     /// # Errors
-    /// [`SpecErrorKind::OutOfOrder`] at the first tensor or key that belongs before the one in front of it; otherwise as
-    /// [`plan_sorted`](Self::plan_sorted), but for memory.
+    /// [`SpecErrorKind::OutOfOrder`] at the first tensor or key that belongs before its predecessor;
+    /// otherwise as [`plan_sorted`](Self::plan_sorted), except [`SpecErrorKind::OrderMemory`].
     #[inline]
     pub fn plan(self) -> Result<FilePlan<'a>, SpecError> {
         check_parts(&self)?;
@@ -39,26 +42,27 @@ impl<'a> FileSpec<'a> {
         FilePlan::new(self, Order::AS_GIVEN)
     }
 
-    /// The plan of this file, whose tensors and keys may be in any order: they are sorted. The order is the file's, so data are
-    /// written in the order that [`FilePlan::tensors`] gives.
+    /// Creates the plan of this file, whose tensors and keys may be in any order: they are sorted. The data
+    /// must be written in the order of [`FilePlan::tensors`].
     ///
-    /// *Memory*: `order` has 4 bytes for each tensor and each key, and is borrowed for as long as the plan is used.
+    /// *Memory*: `order` needs 4 bytes for each tensor and each key, and is borrowed by the plan.
     ///
     /// # Errors
-    /// [`SpecErrorKind::OrderMemory`] when it has not; [`SpecErrorKind::Reserved`], [`NameTwice`](SpecErrorKind::NameTwice),
-    /// [`KeyTwice`](SpecErrorKind::KeyTwice), [`Overflow`](SpecErrorKind::Overflow), [`SubByte`](SpecErrorKind::SubByte),
-    /// [`DataTooLong`](SpecErrorKind::DataTooLong), [`HeaderTooLarge`](SpecErrorKind::HeaderTooLarge), [`Placement`](SpecErrorKind::Placement) when there
-    /// can be no such file.
+    /// [`SpecErrorKind::OrderMemory`] when `order` is too short; [`SpecErrorKind::Reserved`],
+    /// [`NameTwice`](SpecErrorKind::NameTwice), [`KeyTwice`](SpecErrorKind::KeyTwice),
+    /// [`Overflow`](SpecErrorKind::Overflow), [`SubByte`](SpecErrorKind::SubByte),
+    /// [`DataTooLong`](SpecErrorKind::DataTooLong), [`HeaderTooLarge`](SpecErrorKind::HeaderTooLarge),
+    /// [`Placement`](SpecErrorKind::Placement) when such a file is impossible.
     pub fn plan_sorted(self, order: &'a mut [u32]) -> Result<FilePlan<'a>, SpecError> {
         check_parts(&self)?;
         let order = order::sorted(&self, order)?;
         FilePlan::new(self, order)
     }
 
-    /// The plan of this file with its tensors and keys in the order in which they are given, which every reader takes, but the reference
-    /// would not have written. [`Placement::BySize`] is as [`Placement::Start`] then.
+    /// Creates the plan of this file with its tensors and keys in the given order. Every reader accepts that,
+    /// but the reference would not write it. [`Placement::BySize`] acts as [`Placement::Start`] here.
     ///
-    /// *Memory*: `scratch` has 4 bytes for each tensor and each key, and is free again when this returns.
+    /// *Memory*: `scratch` needs 4 bytes for each tensor and each key, and is free again when this returns.
     ///
     /// # Errors
     /// As [`plan_sorted`](Self::plan_sorted).
@@ -70,39 +74,39 @@ impl<'a> FileSpec<'a> {
 }
 
 impl<'a> FilePlan<'a> {
-    /// The parts can be in one file; whether all of it can be.
+    /// Creates the plan of a description whose parts are valid, if the entire file is valid.
     #[inline]
     fn new(spec: FileSpec<'a>, order: Order<'a>) -> Result<Self, SpecError> {
         let (header_len, data_len) = lengths(&spec, order)?;
         Ok(Self { spec, order, header_len, data_len })
     }
 
-    /// How long the header is, without the 8 bytes of its length, but with the spaces at its end.
+    /// Returns the length of the header, without the 8 bytes of its length, but with the spaces at its end.
     pub const fn header_len(&self) -> u64 {
         self.header_len as u64
     }
 
-    /// Where in the file the data begin.
+    /// Returns the offset of the data in the file.
     pub const fn data_start(&self) -> u64 {
         PREFIX as u64 + self.header_len()
     }
 
-    /// How many bytes of data there are.
+    /// Returns the length of the data.
     pub const fn data_len(&self) -> u64 {
         self.data_len
     }
 
-    /// How long the file is.
+    /// Returns the length of the file.
     pub const fn file_len(&self) -> u64 {
         self.data_start().wrapping_add(self.data_len) // cannot wrap: `new` checked it
     }
 
-    /// What the file is to hold.
+    /// Returns the description of the file.
     pub const fn spec(&self) -> FileSpec<'a> {
         self.spec
     }
 
-    /// The tensors in the order of the file, with their places.
+    /// Returns the tensors in the order of the file, with their positions.
     #[inline]
     pub fn tensors(&self) -> PlannedTensors<'a> {
         PlannedTensors::new(&self.spec, self.order)
@@ -114,13 +118,14 @@ impl<'a> FilePlan<'a> {
     }
 }
 
-/// How long the header is, and the data. The plan is made where it is to be: a copy of it takes longer than half of this.
+/// Returns the lengths of the header and the data. The caller creates the plan in place: a copy of it would
+/// take more than half as long as this function.
 fn lengths(spec: &FileSpec<'_>, order: Order<'_>) -> Result<(u32, u64), SpecError> {
     let Some((text_len, data_len)) = HeaderText::new(spec, order, 0).lengths() else {
         return Err(SpecErrorKind::DataTooLong.at(SpecPart::File));
     };
     let unit = u64::from(spec.placement.unit());
-    let data_start = (text_len + u64::from(spec.room) + unit - 1) & !(unit - 1);
+    let data_start = (text_len + u64::from(spec.header_room) + unit - 1) & !(unit - 1);
     let length = data_start.saturating_sub(PREFIX as u64);
     if length > MAX_HEADER_LEN {
         return Err(SpecErrorKind::HeaderTooLarge { length }.at(SpecPart::File));
@@ -131,7 +136,7 @@ fn lengths(spec: &FileSpec<'_>, order: Order<'_>) -> Result<(u32, u64), SpecErro
     }
 }
 
-/// Whether each part of the description can be in a file, whatever else is.
+/// Checks each part of the description by itself.
 fn check_parts(spec: &FileSpec<'_>) -> Result<(), SpecError> {
     let unit = spec.placement.unit();
     if !unit.is_power_of_two() || (unit as usize) < PREFIX {
@@ -141,7 +146,7 @@ fn check_parts(spec: &FileSpec<'_>) -> Result<(), SpecError> {
         if is_reserved(tensor.name(), spec.placement) {
             return Err(SpecErrorKind::Reserved.at(SpecPart::Tensor(index)));
         }
-        tensor.byte_len().map_err(|fault| fault.at(SpecPart::Tensor(index)))?;
+        tensor.byte_len().map_err(|kind| kind.at(SpecPart::Tensor(index)))?;
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! A file in storage that is written at any position, valid only when it is whole.
+//! Records a file in storage that can be written at any position. The file is valid only when it is complete.
 
 use super::writer::{Sink, Writer, sealed::Sealed};
 use super::{WriteAt, form, write_full};
@@ -8,10 +8,11 @@ use crate::io::write::PREFIX;
 use crate::util::bytes::{copy, front};
 use crate::write::plan::FilePlan;
 
-/// Where the high half of the header's length begins. It is zero in every file.
+/// The offset of the high half of the header's length, which is zero in every valid file.
 const HIGH_HALF: usize = PREFIX / 2;
 
-/// Records a file in storage that is written at any position, valid only when it is whole: what [`Writer::record`] makes a [`Writer`] of.
+/// Records a file in storage that can be written at any position: the [`Sink`] of [`Writer::record`]. The
+/// file is valid only when it is complete.
 ///
 /// *Memory*: 120 bytes, 72 where pointers have 32 bits, the storage and the buffer.
 pub struct Recording<'a, S> {
@@ -19,21 +20,22 @@ pub struct Recording<'a, S> {
     plan: FilePlan<'a>,
     /// Whole units.
     buffer: &'a mut [u8],
-    /// How many bytes at its front wait to be written: the last ones that were taken.
+    /// The number of bytes at the front of the buffer that are not written yet.
     filled: usize,
 }
 
 #[form]
 impl<'a, S: WriteAt> Writer<'a, Recording<'a, S>> {
-    /// Begins a recording: first the data are written, then the header, and last the length of the header. Until then the first
-    /// bytes are all `0xFF`, which is a file to no reader. What was in the storage before is no file either once this has returned.
+    /// Begins a recording. The data is written first, then the header, and last the length of the header.
+    /// Until then the first bytes are all `0xFF`, which every reader rejects. Once this has returned, a file
+    /// that was in the storage before is no longer valid either.
     ///
     /// ```
     /// use embedded_safetensors::{Dtype, View, write::{FileSpec, TensorSpec, Writer}};
     ///
     /// let tensors = [TensorSpec::new("gain", Dtype::F32, &[2]), TensorSpec::new("steps", Dtype::U8, &[3])];
     /// let plan = FileSpec::new(&tensors).plan()?;
-    /// let mut memory = vec![0; usize::try_from(plan.file_len())?]; // a `NorFile`, a `Seekable`, a `std::fs::File`, …
+    /// let mut memory = vec![0; usize::try_from(plan.file_len())?]; // a `NorFile`, `Seekable`, `File`, …
     /// let mut buffer = [0; 64];
     /// let mut writer = Writer::record(&mut memory[..], plan, &mut buffer)?;
     /// writer.write(&[0.5_f32, 0.25])?;
@@ -44,30 +46,35 @@ impl<'a, S: WriteAt> Writer<'a, Recording<'a, S>> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
-    /// The buffer has at least 8 bytes and one unit of the storage. It gathers what comes in smaller pieces; as large as a page or
-    /// a sector it saves writes. What comes in pieces as large as the buffer goes straight from there to the storage.
+    /// The buffer has at least 8 bytes and at least one unit of the storage. It collects smaller pieces; a
+    /// buffer of a page or a sector saves writes. Pieces at least as large as the buffer are written to the
+    /// storage directly.
     ///
-    /// The storage is consumed; lend it as `&mut storage` to have it back when this fails.
+    /// The storage is consumed; pass `&mut storage` to keep it when this fails.
     ///
-    /// **When the power goes**, or the writer is dropped, there is no valid file, or, in the last moment of [`finish`](Self::finish), the
-    /// whole new one. This rests on the storage: that [`flush`](WriteAt::flush) does what it says, and that a write that is cut short
-    /// changes nothing but the bytes that it was to write. Where a unit has 4 bytes or fewer, as those of files have, it does not matter
-    /// what becomes of these. Where it has more, each byte of a unit must be as it was or as it should be; and if they are not
-    /// written from the front on, the data must not begin with a space, a tab or a line's end. When an erasure is cut short, what was in
-    /// the sector is undefined, as the traits of flash say; so it is the file before that must be kept elsewhere: record
-    /// into one of two partitions, in turn, and take the newer one that is whole. An example (`recorder.rs`) does that.
+    /// **After a power loss**, or when the writer is dropped, there is no valid file, or, at the very end of
+    /// [`finish`](Self::finish), the complete new one. This requires two things of the storage:
+    /// [`flush`](WriteAt::flush) works as documented, and an interrupted write changes only the bytes that it
+    /// was writing. With units of at most 4 bytes, as in files, those bytes may have any value. With larger
+    /// units, each byte of a unit must have its old or its new value. If the bytes of a unit are not written
+    /// in order, the data must not begin with a space, a tab or a line end.
     ///
-    /// **After an error of the storage** what failed is written again by the next call, and bytes may have been there already: files, cards
-    /// and memory take that. NOR flash does not take a unit twice, so begin anew.
+    /// An interrupted erase leaves the sector undefined, as the flash traits say, so an old file that is
+    /// still needed must be elsewhere. Record to two partitions in turn, and use the newer one that is valid,
+    /// as the example `recorder.rs` does.
+    ///
+    /// **After an error of the storage** the next call repeats the failed write, and some of the bytes may
+    /// already be written. Files, cards and memory allow that. NOR flash does not allow a second write to a
+    /// unit, so begin a new recording.
     ///
     /// # Errors
-    /// Before anything is lost: [`ErrorKind::BufferLength`]; [`ErrorKind::Unit`] where the data would begin inside of a unit
-    /// ([`Placement::Start`](crate::write::Placement::Start) of the unit helps); [`ErrorKind::Capacity`] where the storage is known to be too small;
-    /// [`ErrorKind::Longer`] and [`ErrorKind::Partition`] where it is not fit. Those of the storage: the call can be made
-    /// again.
+    /// Before anything is overwritten: [`ErrorKind::BufferLength`]; [`ErrorKind::Unit`] when the data would
+    /// begin inside a unit (use [`Placement::Start`](crate::write::Placement::Start) with the unit);
+    /// [`ErrorKind::Capacity`] when the storage is known to be too small; [`ErrorKind::Longer`] and
+    /// [`ErrorKind::Partition`] when it is unsuitable. Those of the storage: the call can be repeated.
     ///
     /// # Cancel safety
-    /// When the future is dropped, there is no valid file, or the old one. The call can be made again.
+    /// When the future is dropped, there is no valid file, or the old one. The call can be repeated.
     pub async fn record(
         mut storage: S,
         plan: FilePlan<'a>,
@@ -91,7 +98,8 @@ impl<S: WriteAt> Sink for Recording<'_, S> {
     type Error = S::Error;
     type Inner = S;
 
-    /// Takes into the buffer what it has room for; writes as many whole buffers as there are, where none is begun.
+    /// Copies the bytes that fit into the buffer. If the buffer is empty, writes whole multiples of its
+    /// length directly.
     async fn take(&mut self, at: u64, bytes: &[u8]) -> Result<usize, WriteError<S::Error>> {
         if self.filled >= self.buffer.len() {
             write_full(&mut self.storage, at.saturating_sub(self.filled as u64), self.buffer).await?;
@@ -107,7 +115,8 @@ impl<S: WriteAt> Sink for Recording<'_, S> {
         Ok(len)
     }
 
-    /// Writes what is left in the buffer, then the header, its length last. The last unit is filled with `0xFF` behind the file.
+    /// Writes the rest of the buffer, then the header, its length last. The last unit is filled with `0xFF`
+    /// after the end of the file.
     async fn end(&mut self, file_len: u64) -> Result<(), WriteError<S::Error>> {
         let end = usize::try_from(up_to_unit(self.filled as u64, self.storage.unit())).unwrap_or(self.filled);
         if let Some(rest) = self.buffer.get_mut(self.filled..end) {
@@ -125,9 +134,10 @@ impl<S: WriteAt> Sink for Recording<'_, S> {
 
 #[form]
 impl<S: WriteAt> Recording<'_, S> {
-    /// Writes the header after its first unit, then that unit. Of a length that is more than one unit the low half comes first: as long
-    /// as the high half is not all zero, whatever else is in it, the header is too long for any reader.
-    #[inline(never)] // the encoder is on the stack only here
+    /// Writes the header after its first unit, then that unit. If the length takes more than one unit, its
+    /// low half is written first: as long as the high half is not zero, the header is too long for any
+    /// reader.
+    #[inline(never)] // keeps the encoder off the callers' stack
     async fn write_header(&mut self) -> Result<(), WriteError<S::Error>> {
         let unit = self.storage.unit();
         let first = unit.max(PREFIX);
@@ -165,7 +175,8 @@ impl<S> defmt::Format for Recording<'_, S> {
     }
 }
 
-/// As much of the buffer as is whole units, if the file can be written in such units from it.
+/// Returns the part of the buffer that is whole units, after checking that the file can be written in such
+/// units.
 fn whole_units<'b, E>(
     buffer: &'b mut [u8],
     unit: usize,
@@ -182,7 +193,7 @@ fn whole_units<'b, E>(
     Ok(front(buffer, capacity & !(unit as u64 - 1)))
 }
 
-/// The next multiple of a power of two.
+/// Rounds a length up to a multiple of a power of two.
 fn up_to_unit(len: u64, unit: usize) -> u64 {
     let below = (unit as u64).wrapping_sub(1);
     len.saturating_add(below) & !below

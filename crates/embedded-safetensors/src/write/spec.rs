@@ -1,10 +1,10 @@
-//! What a file is to hold.
+//! The description of a file to write.
 
 use crate::dtype::Dtype;
 use crate::error::spec::SpecErrorKind;
 use crate::shape::elements;
 
-/// One tensor that a file is to hold: its name, its dtype, its dimensions.
+/// A tensor to write: its name, dtype and dimensions.
 ///
 /// *Memory*: 40 bytes, 20 where pointers have 32 bits; `Copy`. The name and the dimensions are borrowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,30 +16,31 @@ pub struct TensorSpec<'a> {
 }
 
 impl<'a> TensorSpec<'a> {
-    /// A tensor of this name, with elements of this dtype, and with these dimensions, outermost first: none for a scalar.
+    /// Creates a tensor of this name, dtype and dimensions, outermost first. A scalar has no dimensions.
     pub const fn new(name: &'a str, dtype: Dtype, dims: &'a [u64]) -> Self {
         Self { name, dtype, dims }
     }
 
-    /// The name.
+    /// Returns the name.
     pub const fn name(&self) -> &'a str {
         self.name
     }
 
-    /// The type of the elements.
+    /// Returns the type of the elements.
     pub const fn dtype(&self) -> Dtype {
         self.dtype
     }
 
-    /// The dimensions, outermost first. There may be any number of them.
+    /// Returns the dimensions, outermost first. There may be any number of them.
     pub const fn dims(&self) -> &'a [u64] {
         self.dims
     }
 
-    /// How many bytes its elements take.
+    /// Returns the length of the elements in bytes.
     ///
     /// # Errors
-    /// [`SpecErrorKind::Overflow`] when 64 bits do not count the bits of it; [`SpecErrorKind::SubByte`] when they do not fill whole bytes.
+    /// [`SpecErrorKind::Overflow`] when the number of bits does not fit in 64 bits;
+    /// [`SpecErrorKind::SubByte`] when the elements do not fill whole bytes.
     pub const fn byte_len(&self) -> Result<u64, SpecErrorKind> {
         let Ok(elements) = elements(self.dims) else { return Err(SpecErrorKind::Overflow) };
         let bits = self.dtype.bits();
@@ -51,35 +52,37 @@ impl<'a> TensorSpec<'a> {
     }
 }
 
-/// Where in a file tensors begin.
+/// The alignment of tensors in a file.
 ///
-/// The numbers are powers of two from 8 to 2^26, as no header is longer: 16 for vectors, say, 64 for a line of a cache, 4096 for a
-/// page. Places are counted from the beginning of the file, so a file that is mapped or stored at a multiple of the number has its tensors at
-/// multiples of it in memory. Every reader takes such files.
+/// The numbers are powers of two from 8 to 2^26, as no header is longer: 16 for vectors, 64 for a cache line,
+/// 4096 for a page. Offsets are counted from the beginning of the file. So a file that is mapped or stored at
+/// a multiple of the number has its tensors at multiples of it in memory. Every reader accepts such files.
 ///
 /// *Memory*: 8 bytes, `Copy`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Placement {
-    /// The first tensor begins at a multiple of this, because the header has as many spaces at its end as it takes. The order is the
-    /// reference's, so every tensor begins at a multiple of the width of its elements, but at no more. `Start(8)` makes the reference's
-    /// bytes.
+    /// The first tensor begins at a multiple of this: the header is padded with spaces. The order is that of
+    /// the reference implementation, so every other tensor is aligned to the width of its elements, and no
+    /// further. `Start(8)` writes the same bytes as the reference.
     Start(u32),
-    /// As [`Start`](Self::Start), and every tensor whose size is a multiple of this begins at a multiple of it, because those with a larger
-    /// power of two in their size come first; then the order is the reference's. The others begin at a multiple of the power of two in
-    /// their own size, and so of the width of their elements. It costs nothing but the spaces in the header.
+    /// As [`Start`](Self::Start), and every tensor whose size is a multiple of this begins at a multiple of
+    /// it. Tensors with a larger power of two in their size come first; ties are in the reference's order.
+    /// The other tensors begin at a multiple of the power of two in their own size, and so of the width of
+    /// their elements. It costs only the spaces in the header.
     BySize(u32),
-    /// Every tensor begins at a multiple of this, in the reference's order. Gaps are not allowed in the format, so what is between two
-    /// tensors is a tensor too: zeros of U8, called `__padding__.0`, `__padding__.1` and so on, which every reader shows its
-    /// user. A program that wants no tensor that it does not know will refuse them.
+    /// Every tensor begins at a multiple of this, in the reference's order. The format does not allow gaps,
+    /// so the padding between two tensors is a tensor too: zeros of U8, called `__padding__.0`,
+    /// `__padding__.1` and so on. Every reader lists these tensors, and a program that rejects unknown
+    /// tensors rejects such a file.
     Padded(u32),
 }
 
 impl Placement {
-    /// As the reference places tensors.
+    /// The placement of the reference.
     pub(crate) const DEFAULT: Self = Self::Start(8);
 
-    /// At multiples of what the data begin.
+    /// Returns the alignment of the data.
     pub(crate) const fn unit(self) -> u32 {
         match self {
             Self::Start(unit) | Self::BySize(unit) | Self::Padded(unit) => unit,
@@ -87,8 +90,8 @@ impl Placement {
     }
 }
 
-/// What a file is to hold: its tensors, its `__metadata__`, where tensors begin. A description; whether there can be such a file is
-/// said by what makes a [`FilePlan`](crate::write::FilePlan) of it.
+/// The description of a file: its tensors, its `__metadata__`, and where tensors begin. The methods that
+/// create a [`FilePlan`](crate::write::FilePlan) check whether there can be such a file.
 ///
 /// ```
 /// use embedded_safetensors::{Dtype, write::{FileSpec, TensorSpec}};
@@ -106,51 +109,52 @@ pub struct FileSpec<'a> {
     pub(super) tensors: &'a [TensorSpec<'a>],
     pub(super) metadata: Option<&'a [(&'a str, &'a str)]>,
     pub(super) placement: Placement,
-    pub(super) room: u32,
+    pub(super) header_room: u32,
 }
 
 impl<'a> FileSpec<'a> {
-    /// A file of these tensors.
+    /// Creates a description of a file with these tensors.
     pub const fn new(tensors: &'a [TensorSpec<'a>]) -> Self {
-        Self { tensors, metadata: None, placement: Placement::DEFAULT, room: 0 }
+        Self { tensors, metadata: None, placement: Placement::DEFAULT, header_room: 0 }
     }
 
-    /// With these keys and values as its `__metadata__`, which may be none. A file of which this is not said has no `__metadata__`.
+    /// Sets the keys and values of `__metadata__`, which may be empty. Without this call the file has no
+    /// `__metadata__`.
     #[must_use]
     pub const fn with_metadata(self, pairs: &'a [(&'a str, &'a str)]) -> Self {
         Self { metadata: Some(pairs), ..self }
     }
 
-    /// With tensors that begin where this says, and not only where the reference lets them.
+    /// Sets where tensors begin. The default is the placement of the reference.
     #[must_use]
     pub const fn with_placement(self, placement: Placement) -> Self {
         Self { placement, ..self }
     }
 
-    /// With at least so many spaces at the end of the header, where the reference leaves less than 8. Names that grow and keys that are added
-    /// can fill them later, and then the data need not be moved.
+    /// Reserves at least this many spaces at the end of the header; the reference leaves fewer than 8. Longer
+    /// names and added keys can use them later without moving the data.
     #[must_use]
     pub const fn with_header_room(self, bytes: u32) -> Self {
-        Self { room: bytes, ..self }
+        Self { header_room: bytes, ..self }
     }
 
-    /// The tensors, as they were given.
+    /// Returns the tensors, as given.
     pub const fn tensors(&self) -> &'a [TensorSpec<'a>] {
         self.tensors
     }
 
-    /// The keys and values of `__metadata__`, as they were given; none where there is no `__metadata__`.
+    /// Returns the keys and values of `__metadata__`, as given, or `None` if the file has no `__metadata__`.
     pub const fn metadata(&self) -> Option<&'a [(&'a str, &'a str)]> {
         self.metadata
     }
 
-    /// Where tensors begin.
+    /// Returns where tensors begin.
     pub const fn placement(&self) -> Placement {
         self.placement
     }
 
-    /// How many spaces there are at the end of the header at least.
+    /// Returns the minimum number of spaces at the end of the header.
     pub const fn header_room(&self) -> u32 {
-        self.room
+        self.header_room
     }
 }

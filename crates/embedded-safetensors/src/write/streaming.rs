@@ -1,4 +1,4 @@
-//! A file written from its first byte to its last.
+//! Writes a file from its first byte to its last.
 
 use super::eio::{Error as _, ErrorKind as IoErrorKind, Write};
 use super::form;
@@ -8,9 +8,9 @@ use crate::io::WriteError;
 use crate::io::write::taken;
 use crate::write::plan::FilePlan;
 
-/// Writes a file from front to back, to whatever takes bytes: what [`Writer::new`] makes a [`Writer`] of.
+/// Writes a file from front to back to an `embedded_io` sink: the [`Sink`] of [`Writer::new`].
 ///
-/// *Memory*: that of what is written to.
+/// *Memory*: that of the sink.
 #[derive(Debug)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Streaming<W> {
@@ -19,14 +19,15 @@ pub struct Streaming<W> {
 
 #[form]
 impl<'a, W: Write> Writer<'a, Streaming<W>> {
-    /// Begins a file that is written from front to back. The header goes first, through a window of any size.
+    /// Begins a file that is written from front to back. The header is written first, through a window of any
+    /// size.
     ///
     /// ```
     /// use embedded_safetensors::{Dtype, write::{FileSpec, TensorSpec, Writer}};
     ///
     /// let tensors = [TensorSpec::new("gain", Dtype::F32, &[2]), TensorSpec::new("steps", Dtype::U8, &[3])];
     /// let plan = FileSpec::new(&tensors).with_metadata(&[("device", "unit-7")]).plan()?;
-    /// let mut file = Vec::new(); // whatever is `embedded_io::Write`
+    /// let mut file = Vec::new(); // any `embedded_io::Write`
     /// let mut writer = Writer::new(&mut file, plan, &mut [0; 64])?;
     /// writer.write(&[0.5_f32])?;
     /// writer.write(&[0.25_f32])?;
@@ -36,16 +37,16 @@ impl<'a, W: Write> Writer<'a, Streaming<W>> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
-    /// A file that was not finished has fewer bytes than its header says, and every reader refuses it. Where the old file must be
-    /// kept until the new one is there, do not write over it.
+    /// An unfinished file has fewer bytes than its header says, and every reader rejects it. If the old file
+    /// must be kept until the new one is complete, do not overwrite it.
     ///
-    /// The sink is consumed; lend it as `&mut sink` to have it back when this fails.
+    /// The sink is consumed; pass `&mut sink` to keep it when this fails.
     ///
     /// # Errors
     /// [`ErrorKind::NoWindow`] when the window is empty; those of the sink.
     ///
     /// # Cancel safety
-    /// When the future is dropped, the sink has a part of the header, which is no file.
+    /// When the future is dropped, the sink has a part of the header, which is not a valid file.
     pub async fn new(sink: W, plan: FilePlan<'a>, window: &mut [u8]) -> Result<Self, WriteError<W::Error>> {
         if window.is_empty() {
             return Err(ErrorKind::NoWindow.at(0).into());

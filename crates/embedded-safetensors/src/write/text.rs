@@ -1,44 +1,46 @@
-//! The text of a header, as the reference spells it.
+//! The text of a header, as the reference implementation writes it.
 
 use super::decimal;
 use super::escape::escaped_len;
 use super::layout::{PlannedContent, PlannedTensor, PlannedTensors};
-use super::order::{Order, place};
+use super::order::{Order, index_at};
 use super::spec::FileSpec;
 use crate::error::spec::PADDING;
 
-/// Where text goes: it is counted ([`Length`]), or it fills buffers. `None` stops the spelling, where there is no more room.
+/// A destination of text: it is counted ([`Length`]), or written to buffers. A method returns `None` to stop
+/// when a buffer is full.
 pub(super) trait Output {
-    /// Takes text as it is.
+    /// Takes text unchanged.
     fn text(&mut self, text: &[u8]) -> Option<()>;
     /// Takes a number in decimal.
     fn number(&mut self, number: u64) -> Option<()>;
-    /// Takes what is between quotes, and escapes it.
+    /// Takes the content of a string, and escapes it.
     fn quoted(&mut self, text: &str) -> Option<()>;
 }
 
-/// What is spelled at once: the same text each time, until it is the next part's turn.
+/// A part of the header. It has the same text each time it is written, until the header advances to the next
+/// part.
 #[derive(Clone, Copy)]
 enum TextPart<'a> {
-    /// The length of the header, and what is before the first key or name.
+    /// The length of the header, and the text before the first key or name.
     Start,
-    /// A pair of `__metadata__`, or what ends them.
+    /// A pair of `__metadata__`, or the end of `__metadata__`.
     Pair,
     Tensor(PlannedTensor<'a>),
     End,
-    Nothing,
+    Done,
 }
 
 /// A header, part by part.
 #[derive(Clone)]
 pub(super) struct HeaderText<'a> {
     part: TextPart<'a>,
-    /// How many parts come before this one, without the start.
+    /// The number of parts before this one, without the start.
     earlier: usize,
     header_len: u32,
     metadata: Option<&'a [(&'a str, &'a str)]>,
     keys: &'a [u32],
-    /// Those after this part.
+    /// The tensors after this part.
     tensors: PlannedTensors<'a>,
 }
 
@@ -49,14 +51,14 @@ impl<'a> HeaderText<'a> {
         Self { part: TextPart::Start, earlier: 0, header_len, metadata, keys, tensors }
     }
 
-    /// Of the header, without the bytes that say it.
+    /// Returns the length of the header, without its 8-byte prefix.
     pub(super) const fn header_len(&self) -> u32 {
         self.header_len
     }
 
-    /// Spells the part whose turn it is.
+    /// Writes the current part.
     #[inline]
-    pub(super) fn spell(&self, out: &mut impl Output) -> Option<()> {
+    pub(super) fn write(&self, out: &mut impl Output) -> Option<()> {
         match &self.part {
             TextPart::Start => {
                 out.text(&u64::from(self.header_len).to_le_bytes())?;
@@ -64,7 +66,7 @@ impl<'a> HeaderText<'a> {
             }
             TextPart::Pair => match self.pair() {
                 Some((key, value)) => {
-                    out.text(self.lead())?;
+                    out.text(self.separator())?;
                     out.quoted(key)?;
                     out.text(b"\":\"")?;
                     out.quoted(value)?;
@@ -72,15 +74,15 @@ impl<'a> HeaderText<'a> {
                 }
                 None => out.text(b"}"),
             },
-            TextPart::Tensor(tensor) => self.spell_tensor(tensor, out),
+            TextPart::Tensor(tensor) => self.write_tensor(tensor, out),
             TextPart::End => out.text(b"}"),
-            TextPart::Nothing => Some(()),
+            TextPart::Done => Some(()),
         }
     }
 
     #[inline]
-    fn spell_tensor(&self, tensor: &PlannedTensor<'_>, out: &mut impl Output) -> Option<()> {
-        out.text(self.lead())?;
+    fn write_tensor(&self, tensor: &PlannedTensor<'_>, out: &mut impl Output) -> Option<()> {
+        out.text(self.separator())?;
         match tensor.content {
             PlannedContent::Tensor { spec, .. } => out.quoted(spec.name())?,
             PlannedContent::Padding { number } => {
@@ -110,42 +112,42 @@ impl<'a> HeaderText<'a> {
         out.text(b"]}")
     }
 
-    /// What is before a key or a name.
-    fn lead(&self) -> &'static [u8] {
+    /// Returns the separator before a key or name, with the opening quote.
+    fn separator(&self) -> &'static [u8] {
         if self.earlier > 0 { b",\"" } else { b"\"" }
     }
 
     fn pair(&self) -> Option<(&'a str, &'a str)> {
-        self.metadata?.get(place(self.keys, self.earlier)).copied()
+        self.metadata?.get(index_at(self.keys, self.earlier)).copied()
     }
 
-    /// Goes on to the next part, if there is one.
+    /// Advances to the next part. Returns whether there is one.
     #[inline]
     pub(super) fn advance(&mut self) -> bool {
-        let is_among_pairs = match self.part {
+        let has_pair = match self.part {
             TextPart::Start => self.metadata.is_some(),
             TextPart::Pair => self.pair().is_some(),
-            TextPart::Tensor(_) | TextPart::End | TextPart::Nothing => false,
+            TextPart::Tensor(_) | TextPart::End | TextPart::Done => false,
         };
         self.earlier = self.earlier.wrapping_add(usize::from(!matches!(self.part, TextPart::Start)));
         self.part = match self.part {
-            _ if is_among_pairs => TextPart::Pair,
-            TextPart::End | TextPart::Nothing => TextPart::Nothing,
+            _ if has_pair => TextPart::Pair,
+            TextPart::End | TextPart::Done => TextPart::Done,
             TextPart::Start | TextPart::Pair | TextPart::Tensor(_) => {
                 self.tensors.next().map_or(TextPart::End, TextPart::Tensor)
             }
         };
-        !matches!(self.part, TextPart::Nothing)
+        !matches!(self.part, TextPart::Done)
     }
 
-    /// How long the file is up to the spaces at the end of its header, and how long its data are, padding included. Nothing where the
-    /// tensors are longer than a file can be: ends that do not fit are the largest number there is, and after such an end padding would
-    /// come for ever.
+    /// Returns the length of the file up to the spaces at the end of its header, and the length of the data
+    /// with padding. `None` if the tensors are longer than a file can be. An end that does not fit in 64 bits
+    /// saturates; after such an end there would be endless padding.
     #[inline]
     pub(super) fn lengths(mut self) -> Option<(u64, u64)> {
         let mut length = Length(0);
         while self.tensors.end() < u64::MAX {
-            self.spell(&mut length)?;
+            self.write(&mut length)?;
             if !self.advance() {
                 return Some((length.0, self.tensors.end()));
             }
@@ -154,7 +156,7 @@ impl<'a> HeaderText<'a> {
     }
 }
 
-/// How long text is, which goes nowhere.
+/// Counts the length of text.
 struct Length(u64);
 
 impl Output for Length {

@@ -1,4 +1,4 @@
-//! A file written tensor by tensor, whatever it is written to.
+//! Writes a file tensor by tensor to any sink.
 
 use super::form;
 use crate::io::WriteError;
@@ -8,12 +8,15 @@ use crate::write::plan::FilePlan;
 
 /// Writes the data of a file tensor by tensor, in the order of the file and in pieces of any size.
 ///
-/// | made by | what it writes to | the header | a file that was not finished |
+/// | created by | writes to | header is written | unfinished file |
 /// |---|---|---|---|
-/// | [`Writer::new`] | a sink that takes bytes from front to back: a wire, a new file on a card | at once | is shorter than its header says; every reader refuses it |
-/// | [`Writer::record`] | storage that is written at any position ([`WriteAt`](crate::WriteAt)): a partition of flash, an old file, memory | last | is none: it begins with `0xFF` |
+/// | [`Writer::new`] | a sink, from front to back | first | shorter than its header says |
+/// | [`Writer::record`] | storage, at any position | last | begins with `0xFF` |
 ///
-/// Whatever comes before [`finish`](Self::finish) is the same for both:
+/// A sink is a wire or a new file on a card. Storage ([`WriteAt`](crate::WriteAt)) is a flash partition, an
+/// existing file or memory. Every reader rejects an unfinished file.
+///
+/// All methods up to [`finish`](Self::finish) are the same for both:
 ///
 /// ```
 /// use embedded_safetensors::WriteError;
@@ -40,10 +43,11 @@ use crate::write::plan::FilePlan;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// After an error of the sink, what it has taken is counted: [`position`](Self::position) and [`next_tensor`](Self::next_tensor) say where to go on. After a
-/// mistake of the caller nothing is written, and the next call can mend it.
+/// After an error of the sink, the bytes that it has taken are counted: [`position`](Self::position) and
+/// [`next_tensor`](Self::next_tensor) return where to continue. After an error of the caller nothing is
+/// written, and the next call can correct it.
 ///
-/// *Memory*: 120 bytes, 88 where pointers have 32 bits, and what it writes to.
+/// *Memory*: 120 bytes, 88 where pointers have 32 bits, and the sink.
 #[derive(Debug)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Writer<'a, S> {
@@ -51,20 +55,22 @@ pub struct Writer<'a, S> {
     cursor: Cursor<'a>,
 }
 
-/// What a [`Writer`] writes to: [`Streaming`](super::Streaming) or [`Recording`](super::Recording). There are no others.
+/// The sink of a [`Writer`]: [`Streaming`](super::Streaming) or [`Recording`](super::Recording). There are no
+/// others.
 #[form]
 #[allow(async_fn_in_trait)]
 pub trait Sink: sealed::Sealed {
-    /// What can go wrong with what is written to.
+    /// The error of the underlying sink or storage.
     type Error;
-    /// What is written to.
+    /// The underlying sink or storage.
     type Inner;
 
-    /// Takes bytes from the front, one at least, which come at byte `at` of the file. Says how many.
+    /// Takes at least one byte from the front of `bytes`, which belong at byte `at` of the file. Returns the
+    /// number taken.
     #[doc(hidden)]
     async fn take(&mut self, at: u64, bytes: &[u8]) -> Result<usize, WriteError<Self::Error>>;
 
-    /// Ends the file, all of whose bytes it has taken.
+    /// Ends the file after all of its bytes have been taken.
     #[doc(hidden)]
     async fn end(&mut self, file_len: u64) -> Result<(), WriteError<Self::Error>>;
 
@@ -81,12 +87,14 @@ impl<'a, S> Writer<'a, S> {
         Self { sink, cursor: Cursor::new(plan) }
     }
 
-    /// Returns the tensor whose bytes come next, one that has some; none when all are there.
+    /// Returns the tensor whose bytes are expected next, skipping empty tensors, or `None` when all are
+    /// written.
     pub const fn next_tensor(&self) -> Option<NextTensor<'a>> {
-        self.cursor.due()
+        self.cursor.next_tensor()
     }
 
-    /// Returns which byte of the file comes next. Some of those before it may still be in the buffer of a recording.
+    /// Returns the offset in the file of the next byte. Some bytes before it may still be in the buffer of a
+    /// recording.
     pub const fn position(&self) -> u64 {
         self.cursor.position()
     }
@@ -94,84 +102,90 @@ impl<'a, S> Writer<'a, S> {
 
 #[form]
 impl<S: Sink> Writer<'_, S> {
-    /// Writes the next bytes of the tensor that is due. Tensors without bytes are passed over.
+    /// Writes the next bytes of the expected tensor. Tensors without bytes are skipped.
     ///
     /// # Errors
-    /// [`TooManyBytes`](crate::ErrorKind::TooManyBytes) when they are more than it still takes, [`NothingDue`](crate::ErrorKind::NothingDue)
-    /// when all tensors are complete: then nothing is written. Those of the sink: then a part may be written.
+    /// [`TooManyBytes`](crate::ErrorKind::TooManyBytes) when there are more bytes than the tensor has left,
+    /// [`NothingDue`](crate::ErrorKind::NothingDue) when all tensors are complete: then nothing is written.
+    /// Those of the sink: then a part may be written.
     ///
     /// # Cancel safety
-    /// When the future is dropped, what the sink has taken until then is counted, as after an error of the sink. What it says of its own dropped
-    /// futures holds for the bytes that it was about to take.
+    /// When the future is dropped, the bytes that the sink has taken until then are counted, as after an
+    /// error of the sink. For the bytes that it was about to take, the sink's own cancel safety applies.
     pub async fn write_bytes(&mut self, bytes: &[u8]) -> Result<(), WriteError<S::Error>> {
-        self.cursor.admit(bytes.len())?;
-        self.write_admitted(bytes).await
+        self.cursor.check_bytes(bytes.len())?;
+        self.write_checked(bytes).await
     }
 
-    /// Writes the next elements of the tensor that is due, with the low byte first on every machine.
+    /// Writes the next elements of the expected tensor, in little-endian order on every target.
     ///
     /// # Errors
-    /// [`ValueType`](crate::ErrorKind::ValueType) when it has others; otherwise as [`write_bytes`](Self::write_bytes).
+    /// [`ValueType`](crate::ErrorKind::ValueType) when the tensor has elements of another type; otherwise as
+    /// [`write_bytes`](Self::write_bytes).
     ///
     /// # Cancel safety
-    /// As [`write_bytes`](Self::write_bytes), with which to go on: the sink may have taken a part of an element.
+    /// As [`write_bytes`](Self::write_bytes), which is also the way to continue: the sink may have taken a
+    /// part of an element.
     pub async fn write<T: Native>(&mut self, values: &[T]) -> Result<(), WriteError<S::Error>> {
         let mut parts = parts(values);
-        self.cursor.admit_values(T::DTYPE, parts.len())?;
+        self.cursor.check_values(T::DTYPE, parts.len())?;
         loop {
             match parts.next() {
                 [] => return Ok(()),
-                part => self.write_admitted(part).await?,
+                part => self.write_checked(part).await?,
             }
         }
     }
 
-    /// Writes one tensor, all of it: the one that is due. Tensors without bytes need not be written.
+    /// Writes one complete tensor, which must be the expected one. Tensors without bytes need not be written.
     ///
     /// # Errors
-    /// [`NotDue`](crate::ErrorKind::NotDue) when it is another one's turn; [`TensorLength`](crate::ErrorKind::TensorLength) when it has not so many
-    /// bytes; otherwise as [`write_bytes`](Self::write_bytes).
+    /// [`NotDue`](crate::ErrorKind::NotDue) when another tensor is expected;
+    /// [`TensorLength`](crate::ErrorKind::TensorLength) when it has another length; otherwise as
+    /// [`write_bytes`](Self::write_bytes).
     ///
     /// # Cancel safety
-    /// As [`write_bytes`](Self::write_bytes), with which to go on.
+    /// As [`write_bytes`](Self::write_bytes), which is also the way to continue.
     pub async fn write_tensor(&mut self, name: &str, bytes: &[u8]) -> Result<(), WriteError<S::Error>> {
-        self.cursor.admit_tensor(name, bytes.len())?;
-        self.write_admitted(bytes).await
+        self.cursor.check_tensor(name, bytes.len())?;
+        self.write_checked(bytes).await
     }
 
-    /// Ends the file, and returns what it was written to, flushed. A recording is a file only then.
+    /// Ends the file, flushes the underlying sink or storage, and returns it. A recording becomes a valid
+    /// file only here.
     ///
     /// # Errors
-    /// [`Incomplete`](crate::ErrorKind::Incomplete) when bytes are missing, with how many, and from which tensor on; those of the sink: then a
-    /// recording is whole, or no file. The writer is gone then: where bytes may be missing, ask [`next_tensor`](Self::next_tensor) before.
+    /// [`Incomplete`](crate::ErrorKind::Incomplete) when bytes are missing, with their number and the first
+    /// incomplete tensor; those of the sink: then a recording is complete or not a valid file. The writer is
+    /// consumed by an error: if bytes may be missing, call [`next_tensor`](Self::next_tensor) first.
     ///
     /// # Cancel safety
-    /// When the future is dropped, so is what is written to. It is as after an error.
+    /// When the future is dropped, the sink or storage is dropped with it. The file is as after an error.
     pub async fn finish(mut self) -> Result<S::Inner, WriteError<S::Error>> {
         self.cursor.finish()?;
-        // Tensors without bytes may come after it.
+        // Only tensors without bytes can follow the padding.
         self.write_padding().await?;
         self.sink.end(self.cursor.position()).await?;
         Ok(self.sink.into_inner())
     }
 
-    async fn write_admitted(&mut self, bytes: &[u8]) -> Result<(), WriteError<S::Error>> {
+    async fn write_checked(&mut self, bytes: &[u8]) -> Result<(), WriteError<S::Error>> {
         let mut left = bytes;
         while !left.is_empty() {
             self.write_padding().await?;
             let len = self.sink.take(self.cursor.position(), left).await?;
-            self.cursor.pass(len);
+            self.cursor.count_bytes(len);
             left = left.get(len..).unwrap_or(&[]);
         }
         Ok(())
     }
 
-    /// Writes the padding that comes next, if some does.
+    /// Writes the padding before the next tensor, if any.
     async fn write_padding(&mut self) -> Result<(), WriteError<S::Error>> {
         while self.cursor.zeros() > 0 {
             let zeros = front_of_zeros(self.cursor.zeros());
             let len = self.sink.take(self.cursor.position(), zeros).await?;
-            self.cursor.pass_zeros(len);
+            self.cursor.count_zeros(len);
         }
         Ok(())
     }

@@ -1,14 +1,16 @@
-//! Why a folder is not what its list of sums says: one sentence, with its path.
+//! Errors of verifying checkpoints: one sentence, with the path.
 
 use crate::error::{EditError, EditErrorKind};
 use core::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Why a folder is not what its list of sums says.
+/// Why a directory does not match its list of sums.
 ///
-/// It is one sentence with the path. `?` turns it into an [`io::Error`], too: of the kind that a [`EditError`] has, or of
-/// [`InvalidData`](io::ErrorKind::InvalidData) for what is not as it is listed; [`FileTooLarge`](io::ErrorKind::FileTooLarge) for a list that is too long.
+/// Its `Display` is one sentence with the path. `?` also converts it to an [`io::Error`]. Its kind is that of
+/// the [`EditError`]; [`NotFound`](io::ErrorKind::NotFound) for a missing file or list;
+/// [`FileTooLarge`](io::ErrorKind::FileTooLarge) for a list that is too long;
+/// [`InvalidData`](io::ErrorKind::InvalidData) for all others.
 ///
 /// *Memory*: at most 144 bytes, and its texts on the heap.
 #[derive(Debug)]
@@ -17,53 +19,53 @@ pub struct CheckpointError {
     kind: CheckpointErrorKind,
 }
 
-/// What is wrong.
+/// The reason of a [`CheckpointError`].
 ///
 /// *Memory*: at most 120 bytes, and its texts on the heap.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum CheckpointErrorKind {
-    /// A file cannot be read, or is none, such as a link.
+    /// A file cannot be read, or is not a regular file, such as a link.
     File(EditError),
     /// There is no list.
     NoSums,
-    /// The list is longer than is read. It may be sound.
+    /// The list is too long. It may be valid.
     TooLong {
-        /// How many bytes it has.
+        /// The length of the list in bytes.
         bytes: u64,
-        /// How many it may have.
+        /// The maximum length.
         allowed: u64,
     },
-    /// A line of the list is wrong.
+    /// A line of the list is invalid.
     Line {
-        /// Counted from 1.
+        /// The number of the line, counted from 1.
         line: usize,
-        /// What is wrong with it.
+        /// The reason.
         reason: &'static str,
     },
-    /// A name in the list leads, or might lead on another system, to something else than a file in the folder.
+    /// A name in the list leads, on this system or another, to something other than a file in the directory.
     UnsafeName {
         /// The name.
         name: String,
-        /// What is wrong with it.
+        /// The reason.
         reason: &'static str,
     },
-    /// A file is listed twice.
+    /// A file is listed more than once.
     Twice {
         /// Its name.
         name: String,
     },
-    /// A file is listed and not there.
+    /// A listed file does not exist.
     Missing {
         /// Its name.
         name: String,
     },
-    /// A file is there and not listed.
+    /// A file is not listed.
     Unlisted {
         /// Its name.
         name: String,
     },
-    /// A file is not what is listed.
+    /// A file has another sum than listed.
     Differs {
         /// Its name.
         name: String,
@@ -75,12 +77,12 @@ pub enum CheckpointErrorKind {
 }
 
 impl CheckpointError {
-    /// The folder, by the path that was given.
+    /// Returns the path of the directory as given.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// What is wrong.
+    /// Returns the reason.
     pub fn kind(&self) -> &CheckpointErrorKind {
         &self.kind
     }
@@ -91,9 +93,9 @@ impl CheckpointErrorKind {
         CheckpointError { path: path.to_path_buf(), kind: self }
     }
 
-    /// Of a name in the list that is refused.
-    pub(super) fn of_name(name: &str, fault: EditErrorKind) -> Self {
-        let reason = if let EditErrorKind::UnsafeName { reason, .. } = fault { reason } else { "" };
+    /// Creates the error of a rejected name in the list.
+    pub(super) fn of_name(name: &str, kind: EditErrorKind) -> Self {
+        let reason = if let EditErrorKind::UnsafeName { reason, .. } = kind { reason } else { "" };
         Self::UnsafeName { name: name.into(), reason }
     }
 }
@@ -102,7 +104,7 @@ impl fmt::Display for CheckpointError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.kind {
             CheckpointErrorKind::File(error) => error.fmt(f),
-            fault => write!(f, "{}: {fault}", self.path.display()),
+            kind => write!(f, "{}: {kind}", self.path.display()),
         }
     }
 }

@@ -1,10 +1,11 @@
-//! Checkpoints: folders of models with the checksums of all their files, as a training loop writes them. After a crash the folder is the old
-//! one or the new one, whole.
+//! Use this when a training loop writes checkpoints: directories of files with the SHA-256 of each. After a
+//! crash a directory is completely the old one or the new one.
 //!
-//! [`write_checkpoint`] writes one, [`verify_checkpoint`] compares it with its checksums (the list is that of `sha256sum`), and
-//! [`recover_checkpoint`] finishes what an interrupted program has left.
+//! [`write_checkpoint`] writes a checkpoint, [`verify_checkpoint`] compares it with its list of checksums,
+//! which has the format of `sha256sum`, and [`recover_checkpoint`] cleans up after an interrupted program.
 
-// `write` writes the folder and the list (`sums`) beside its place, and then exchanges the two; `verify` reads the list.
+// `write` writes the new directory and the list (`sums`) beside the old one, and then exchanges the two;
+// `verify` reads the list.
 
 pub(crate) mod error;
 mod sums;

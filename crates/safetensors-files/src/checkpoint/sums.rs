@@ -8,10 +8,10 @@ use embedded_safetensors::file::FileErrorKind;
 use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
 
-/// What the list is called.
+/// The file name of the list.
 pub(super) const SUMS: &str = "SHA256SUMS";
 
-/// As much of a file is read at once.
+/// The number of bytes of a file read at once.
 const PIECE: usize = 1 << 18;
 
 /// A SHA-256.
@@ -19,7 +19,7 @@ const PIECE: usize = 1 << 18;
 pub(super) struct Sum([u8; 32]);
 
 impl Sum {
-    /// Of a file, and how long it is.
+    /// Computes the sum of a file. Also returns its length.
     pub(super) fn of_file(disk: &dyn Disk, path: &Path) -> Result<(Self, u64), EditErrorKind> {
         let cannot = |error| EditErrorKind::system("read", error);
         let file = disk.open(path, false).map_err(cannot)?;
@@ -34,7 +34,7 @@ impl Sum {
         }
     }
 
-    /// From 64 hexadecimal digits.
+    /// Parses 64 hexadecimal digits.
     pub(super) fn parse(digits: &str) -> Option<Self> {
         let digits: Vec<u8> =
             digits.chars().map(|digit| digit.to_digit(16)?.try_into().ok()).collect::<Option<_>>()?;
@@ -50,7 +50,8 @@ impl fmt::Display for Sum {
     }
 }
 
-/// What a file in the folder or below it may be called: what is a plain name everywhere, and takes one line.
+/// Checks the name of a file in the directory or below it: it must be safe on every system, and take one
+/// line.
 ///
 /// # Errors
 /// [`EditErrorKind::UnsafeName`].
@@ -58,45 +59,48 @@ pub(super) fn check_name(name: &str) -> Result<(), EditErrorKind> {
     let reason = match name {
         SUMS => Some("it is the list of sums"),
         _ if name.chars().any(char::is_control) => Some("it has a control character"),
-        _ => name::fault(name),
+        _ => name::unsafe_reason(name),
     };
     reason.map_or(Ok(()), |reason| Err(EditErrorKind::UnsafeName { name: name.into(), reason }))
 }
 
-/// All that is in a folder and below it.
+/// The contents of a directory and its subdirectories.
 pub(super) struct Tree {
-    /// The name of each file from the folder on, with `/` between the folders, and its path. Sorted.
+    /// The name of each file relative to the directory, with `/` as the separator, and its path. Sorted.
     pub(super) files: Vec<(String, PathBuf)>,
-    /// The folders, the lowest last.
-    pub(super) folders: Vec<PathBuf>,
+    /// The directories, parents before children.
+    pub(super) directories: Vec<PathBuf>,
 }
 
 impl Tree {
+    /// Lists a directory.
+    ///
     /// # Errors
-    /// Of something that is neither a file nor a folder, or has a name that is no text; those of the system.
-    pub(super) fn of(disk: &dyn Disk, folder: &Path) -> Result<Self, EditError> {
-        let (mut files, mut folders) = (Vec::new(), Vec::from([folder.to_path_buf()]));
+    /// Those of something that is neither a file nor a directory, or has a name that is not UTF-8; those of
+    /// the system.
+    pub(super) fn of(disk: &dyn Disk, directory: &Path) -> Result<Self, EditError> {
+        let (mut files, mut directories) = (Vec::new(), Vec::from([directory.to_path_buf()]));
         let mut next = 0;
-        while let Some(current) = folders.get(next).cloned() {
+        while let Some(current) = directories.get(next).cloned() {
             let entries = disk.list(&current);
             for entry in entries.map_err(|error| EditErrorKind::system("list", error).of(&current))? {
                 match entry {
-                    Entry { is_folder: true, path, .. } => folders.push(path),
+                    Entry { is_directory: true, path, .. } => directories.push(path),
                     Entry { other: Some(what), path, .. } => {
                         return Err(EditErrorKind::from(FileErrorKind::NotAFile { what }).of(&path));
                     }
-                    Entry { path, .. } => files.push((name_below(folder, &path)?, path)),
+                    Entry { path, .. } => files.push((name_below(directory, &path)?, path)),
                 }
             }
             next += 1;
         }
         files.sort();
-        Ok(Self { files, folders })
+        Ok(Self { files, directories })
     }
 }
 
-fn name_below(folder: &Path, path: &Path) -> Result<String, EditError> {
-    let below = path.strip_prefix(folder).unwrap_or(path);
+fn name_below(directory: &Path, path: &Path) -> Result<String, EditError> {
+    let below = path.strip_prefix(directory).unwrap_or(path);
     let parts: Option<Vec<&str>> = below.iter().map(|part| part.to_str()).collect();
     parts.map(|parts| parts.join("/")).ok_or_else(|| {
         let name = below.to_string_lossy().into_owned();

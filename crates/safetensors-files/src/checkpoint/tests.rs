@@ -1,24 +1,25 @@
-//! Power cuts and faults while a folder is written, on a model of a disk.
+//! Power cuts and faults while a checkpoint is written, on a simulated disk.
 
 use super::sums::SUMS;
 use super::verify::{Verified, verify};
 use super::write::{recover_checkpoint_on, write_checkpoint_on};
 use crate::disk::Disk;
 use crate::error::EditError;
-use crate::forgetful::{Forgetful, Luck, Plan};
+use crate::simulated::{FailurePlan, SimulatedDisk, Survival};
 use embedded_safetensors::Dtype;
 use embedded_safetensors::write::{FileSpec, TensorSpec};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-const LUCK: [Luck; 4] = [Luck::Nothing, Luck::Everything, Luck::Dice(1), Luck::Dice(2)];
+const SURVIVALS: [Survival; 4] =
+    [Survival::Nothing, Survival::Everything, Survival::Random(1), Survival::Random(2)];
 
-fn place() -> &'static Path {
+fn target() -> &'static Path {
     Path::new("/runs/last")
 }
 
 fn write(disk: &dyn Disk, fill: u8) -> Result<(), EditError> {
-    write_checkpoint_on(disk, place(), |checkpoint| {
+    write_checkpoint_on(disk, target(), |checkpoint| {
         let tensors = [TensorSpec::new("a", Dtype::U8, &[9])];
         checkpoint.write_file("model", FileSpec::new(&tensors), |file| file.write_tensor("a", &[fill; 9]))?;
         checkpoint.write_bytes(if fill == 1 { "old.json" } else { "new.json" }, &[fill; 3])
@@ -27,19 +28,19 @@ fn write(disk: &dyn Disk, fill: u8) -> Result<(), EditError> {
 
 type Files = BTreeMap<PathBuf, Vec<u8>>;
 
-/// What is in the folder.
-fn found(disk: &Forgetful) -> Files {
-    let names = disk.names().into_iter().filter(|path| path.starts_with(place()));
-    names.map(|path| (path.clone(), disk.bytes(&path).expect("it is there"))).collect()
+/// Returns the files of the checkpoint.
+fn found(disk: &SimulatedDisk) -> Files {
+    let names = disk.names().into_iter().filter(|path| path.starts_with(target()));
+    names.map(|path| (path.clone(), disk.bytes(&path).expect("exists"))).collect()
 }
 
-/// A disk with a folder, or without.
-fn before(has_old: bool) -> Forgetful {
-    let disk = Forgetful::with([(Path::new("/runs/other"), &b"x"[..])]);
+/// Returns a disk with or without an old checkpoint.
+fn before(has_old: bool) -> SimulatedDisk {
+    let disk = SimulatedDisk::with([(Path::new("/runs/other"), &b"x"[..])]);
     if has_old {
-        write(&disk, 1).expect("nothing goes wrong");
+        write(&disk, 1).expect("no failure");
     }
-    Forgetful::with(
+    SimulatedDisk::with(
         found(&disk)
             .iter()
             .map(|(path, bytes)| (path.as_path(), &**bytes))
@@ -47,102 +48,100 @@ fn before(has_old: bool) -> Forgetful {
     )
 }
 
-/// With a folder or without, on disks that can exchange names and others.
-fn disks() -> [Forgetful; 3] {
+/// Returns disks without and with an old checkpoint, and one that cannot exchange names.
+fn disks() -> [SimulatedDisk; 3] {
     [before(false), before(true), before(true).without_exchange()]
 }
 
-/// What is there before and after, and how many calls it takes.
-fn change(disk: &Forgetful) -> (Files, Files, usize) {
-    let disk = disk.copy().planning(Plan::Fine);
+/// Returns the files before and after, and the number of calls.
+fn change(disk: &SimulatedDisk) -> (Files, Files, usize) {
+    let disk = disk.copy().with_failures(FailurePlan::None);
     let old = found(&disk);
-    write(&disk, 2).expect("nothing goes wrong");
+    write(&disk, 2).expect("no failure");
     assert_eq!(disk.names().len(), 1 + found(&disk).len());
     (old, found(&disk), disk.calls())
 }
 
 #[test]
-fn what_is_written_is_verified_and_what_was_there_is_gone() {
+fn written_checkpoint_verifies_and_old_one_is_removed() {
     for disk in disks() {
         let (_, new, _) = change(&disk);
         assert_eq!(
             new.keys().map(|path| path.file_name().expect("a name")).collect::<Vec<_>>(),
             [SUMS, "model", "new.json"]
         );
-        let disk = Forgetful::with(new.iter().map(|(path, bytes)| (path.as_path(), &**bytes)));
-        let verified = verify(&disk, place()).expect("it is whole");
-        assert_eq!(verified, Verified { files: 2, bytes: 3 + new[&place().join("model")].len() as u64 });
+        let disk = SimulatedDisk::with(new.iter().map(|(path, bytes)| (path.as_path(), &**bytes)));
+        let verified = verify(&disk, target()).expect("valid checkpoint");
+        assert_eq!(verified, Verified { files: 2, bytes: 3 + new[&target().join("model")].len() as u64 });
     }
 }
 
 #[test]
-fn after_a_power_cut_at_any_call_the_old_or_the_new_folder_is_there() {
-    for (disk, takes_two_acts) in disks().into_iter().zip([false, false, true]) {
+fn power_cut_at_any_call_leaves_old_or_new_checkpoint() {
+    for (disk, takes_two_steps) in disks().into_iter().zip([false, false, true]) {
         let (old, new, calls) = change(&disk);
         let mut seen = [0, 0, 0];
         for cut in 0..=calls {
-            let disk = disk.copy().planning(Plan::PowerCut(cut));
+            let disk = disk.copy().with_failures(FailurePlan::PowerCut(cut));
             let is_done = write(&disk, 2).is_ok();
-            for after in LUCK.into_iter().flat_map(|luck| disk.after_power_cut(luck)) {
+            for after in SURVIVALS.into_iter().flat_map(|survival| disk.after_power_cut(survival)) {
                 let was_lost = found(&after).is_empty() && !old.is_empty();
-                assert_eq!(recover_checkpoint_on(&after, place()).expect("nothing goes wrong"), was_lost);
+                assert_eq!(recover_checkpoint_on(&after, target()).expect("no failure"), was_lost);
                 let now = found(&after);
                 assert!(now == new || now == old && !is_done, "at {cut}: {now:?}");
                 seen[usize::from(now == new)] += 1;
                 seen[2] += usize::from(was_lost);
             }
         }
-        assert!(seen[0] > 0 && seen[1] > 0 && (seen[2] > 0) == takes_two_acts, "{seen:?}");
+        assert!(seen[0] > 0 && seen[1] > 0 && (seen[2] > 0) == takes_two_steps, "{seen:?}");
     }
 }
 
-/// As a loop does that makes its folder before it looks for what a power cut has left.
+/// A training loop has created its directory before recovery after a power cut.
 #[test]
-fn an_old_folder_stays_until_a_new_one_is_whole() {
+fn old_checkpoint_stays_until_new_one_is_complete() {
     let aside = Path::new("/runs/.safetensors-last.old");
     let old = found(&before(true));
-    let moved = |path: &Path| aside.join(path.strip_prefix(place()).expect("it is in the folder"));
+    let moved = |path: &Path| aside.join(path.strip_prefix(target()).expect("path in the checkpoint"));
     let old: Files = old.into_iter().map(|(path, bytes)| (moved(&path), bytes)).collect();
     let files = old.iter().map(|(path, bytes)| (path.as_path(), &**bytes));
-    let start = Forgetful::with(files.chain([(Path::new("/runs/last/begun"), &b"x"[..])])).without_exchange();
-    let disk = start.copy().planning(Plan::Fine);
-    assert!(!recover_checkpoint_on(&disk, place()).expect("nothing goes wrong"));
+    let start =
+        SimulatedDisk::with(files.chain([(Path::new("/runs/last/begun"), &b"x"[..])])).without_exchange();
+    let disk = start.copy().with_failures(FailurePlan::None);
+    assert!(!recover_checkpoint_on(&disk, target()).expect("no failure"));
     assert_eq!(disk.names().len(), start.names().len());
-    write(&disk, 2).expect("nothing goes wrong");
-    assert!(verify(&disk, place()).is_ok() && disk.names().len() == found(&disk).len());
+    write(&disk, 2).expect("no failure");
+    assert!(verify(&disk, target()).is_ok() && disk.names().len() == found(&disk).len());
     let files = old.iter().map(|(path, bytes)| (path.as_path(), &**bytes));
-    let file = Forgetful::with(files.chain([(place(), &b"x"[..])]));
-    assert!(!recover_checkpoint_on(&file, place()).expect("nothing goes wrong"), "a file is no checkpoint");
+    let file = SimulatedDisk::with(files.chain([(target(), &b"x"[..])]));
+    assert!(!recover_checkpoint_on(&file, target()).expect("no failure"), "a file is not a checkpoint");
     for cut in 0..=disk.calls() {
-        let disk = start.copy().planning(Plan::PowerCut(cut));
+        let disk = start.copy().with_failures(FailurePlan::PowerCut(cut));
         let _ = write(&disk, 2);
-        for after in LUCK.into_iter().flat_map(|luck| disk.after_power_cut(luck)) {
-            assert!(verify(&after, place()).is_ok() || verify(&after, aside).is_ok(), "at {cut}");
+        for after in SURVIVALS.into_iter().flat_map(|survival| disk.after_power_cut(survival)) {
+            assert!(verify(&after, target()).is_ok() || verify(&after, aside).is_ok(), "at {cut}");
         }
     }
 }
 
 #[test]
-fn in_one_act_nobody_finds_nothing() {
+fn atomic_exchange_never_leaves_no_checkpoint() {
     let disk = before(true);
     let (_, _, calls) = change(&disk);
     for cut in 0..=calls {
-        let disk = disk.copy().planning(Plan::PowerCut(cut));
+        let disk = disk.copy().with_failures(FailurePlan::PowerCut(cut));
         let _ = write(&disk, 2);
-        assert!(
-            LUCK.into_iter()
-                .flat_map(|luck| disk.after_power_cut(luck))
-                .all(|after| verify(&after, place()).is_ok())
-        );
+        let mut outcomes = SURVIVALS.into_iter().flat_map(|survival| disk.after_power_cut(survival));
+        assert!(outcomes.all(|after| verify(&after, target()).is_ok()));
     }
 }
 
 #[test]
-fn a_fault_at_any_call_leaves_the_old_folder_and_nothing_else() {
+fn fault_at_any_call_leaves_only_the_old_checkpoint() {
     for disk in disks() {
         let (old, new, calls) = change(&disk);
         for at in 0..calls {
-            let disk = disk.copy().planning(Plan::Fault(at));
+            let disk = disk.copy().with_failures(FailurePlan::Fault(at));
             let outcome = write(&disk, 2);
             let now = found(&disk);
             match outcome {

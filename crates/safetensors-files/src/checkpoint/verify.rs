@@ -1,8 +1,8 @@
-//! A folder, compared with its list of sums.
+//! Compares a directory with its list of sums.
 
 use super::error::{CheckpointError, CheckpointErrorKind};
 use super::sums::{SUMS, Sum, Tree, check_name};
-use crate::atomic::look_for_file;
+use crate::atomic::stat_file;
 use crate::disk::{Disk, read_up_to};
 use crate::error::EditErrorKind;
 use crate::system::System;
@@ -10,39 +10,41 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 
-/// Longer lists are not read.
+/// The maximum length of a list.
 const LONGEST: u64 = 1 << 24;
 
-/// What has been verified.
+/// The size of a verified checkpoint.
 ///
 /// *Memory*: 16 bytes, `Copy`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Verified {
-    /// How many files there are, beside the list.
+    /// The number of files, without the list.
     pub files: u64,
-    /// How many bytes they have together.
+    /// The total length of the files.
     pub bytes: u64,
 }
 
-/// Compares a folder with its `SHA256SUMS`: every file that is listed is there and has its sum, and no file is there that is not listed. What
-/// [`write_checkpoint`](crate::checkpoint::write_checkpoint) has written, or `sha256sum` in that folder.
+/// Compares a directory with its `SHA256SUMS`: every listed file exists and has its sum, and there are no
+/// other files. The list is from [`write_checkpoint`](crate::checkpoint::write_checkpoint), or from
+/// `sha256sum` in that directory.
 ///
-/// Whoever can change a file can change the list as well. Against that, keep the list, or its sum, elsewhere.
+/// An attacker who can change a file can also change the list. To detect that, keep the list, or its sum,
+/// elsewhere.
 ///
 /// # Errors
-/// [`CheckpointErrorKind`]: the first thing that is wrong, the list before all else, then names, then sums.
+/// [`CheckpointErrorKind`]: the first error found, in the list, then in the names, then in the sums.
 ///
-/// *Memory*: while it is read the list, of at most 16 MiB, then its names and sums; the names of all files that there are in the folder, however many, each
-/// also as a path; and a buffer of 256 KiB.
-pub fn verify_checkpoint(folder: impl AsRef<Path>) -> Result<Verified, CheckpointError> {
-    let folder = folder.as_ref();
-    verify(&System, folder).map_err(|fault| fault.of(folder))
+/// *Memory*: while it is read the list, of at most 16 MiB, then its names and sums; the names of all files in
+/// the directory, however many, each also as a path; and a buffer of 256 KiB.
+pub fn verify_checkpoint(directory: impl AsRef<Path>) -> Result<Verified, CheckpointError> {
+    let directory = directory.as_ref();
+    verify(&System, directory).map_err(|kind| kind.of(directory))
 }
 
-/// As [`verify_checkpoint`].
-pub(super) fn verify(disk: &dyn Disk, folder: &Path) -> Result<Verified, CheckpointErrorKind> {
-    let listed = parse(&read_list(disk, folder)?)?;
-    let tree = Tree::of(disk, folder).map_err(CheckpointErrorKind::File)?;
+/// Verifies as [`verify_checkpoint`] does.
+pub(super) fn verify(disk: &dyn Disk, directory: &Path) -> Result<Verified, CheckpointErrorKind> {
+    let listed = parse(&read_list(disk, directory)?)?;
+    let tree = Tree::of(disk, directory).map_err(CheckpointErrorKind::File)?;
     let found: BTreeMap<&str, &Path> =
         tree.files.iter().map(|(name, path)| (name.as_str(), path.as_path())).collect();
     if let Some(name) = found.keys().find(|name| **name != SUMS && !listed.contains_key(**name)) {
@@ -55,8 +57,7 @@ pub(super) fn verify(disk: &dyn Disk, folder: &Path) -> Result<Verified, Checkpo
     for ((name, listed), path) in
         listed.iter().filter_map(|entry| Some((entry, found.get(entry.0.as_str())?)))
     {
-        let (sum, len) =
-            Sum::of_file(disk, path).map_err(|fault| CheckpointErrorKind::File(fault.of(path)))?;
+        let (sum, len) = Sum::of_file(disk, path).map_err(|kind| CheckpointErrorKind::File(kind.of(path)))?;
         if sum != *listed {
             let (listed, found) = (listed.to_string(), sum.to_string());
             return Err(CheckpointErrorKind::Differs { name: name.clone(), listed, found });
@@ -66,9 +67,9 @@ pub(super) fn verify(disk: &dyn Disk, folder: &Path) -> Result<Verified, Checkpo
     Ok(verified)
 }
 
-fn read_list(disk: &dyn Disk, folder: &Path) -> Result<String, CheckpointErrorKind> {
-    let path = folder.join(SUMS);
-    let found = look_for_file(disk, &path).map_err(|fault| CheckpointErrorKind::File(fault.of(&path)))?;
+fn read_list(disk: &dyn Disk, directory: &Path) -> Result<String, CheckpointErrorKind> {
+    let path = directory.join(SUMS);
+    let found = stat_file(disk, &path).map_err(|kind| CheckpointErrorKind::File(kind.of(&path)))?;
     let len = found.ok_or(CheckpointErrorKind::NoSums)?.version.len;
     if len > LONGEST {
         return Err(CheckpointErrorKind::TooLong { bytes: len, allowed: LONGEST });
@@ -95,7 +96,7 @@ fn parse(list: &str) -> Result<BTreeMap<String, Sum>, CheckpointErrorKind> {
         let wrong =
             CheckpointErrorKind::Line { line, reason: "it is not a sum of 64 digits, two spaces and a name" };
         let Some((name, sum)) = parse_line(text) else { return Err(wrong) };
-        check_name(name).map_err(|fault| CheckpointErrorKind::of_name(name, fault))?;
+        check_name(name).map_err(|kind| CheckpointErrorKind::of_name(name, kind))?;
         if sums.insert(name.into(), sum).is_some() {
             return Err(CheckpointErrorKind::Twice { name: name.into() });
         }
@@ -103,7 +104,7 @@ fn parse(list: &str) -> Result<BTreeMap<String, Sum>, CheckpointErrorKind> {
     Ok(sums)
 }
 
-/// Where programs tell texts from other files, the second space is a star.
+/// Parses a line of the list. `sha256sum` marks a binary file by a star instead of the second space.
 fn parse_line(line: &str) -> Option<(&str, Sum)> {
     let (sum, rest) = line.split_at_checked(64)?;
     let name = rest.strip_prefix("  ").or_else(|| rest.strip_prefix(" *"))?;

@@ -1,23 +1,24 @@
-//! Any JSON, and how many values are in it: each takes many times as much memory as the two bytes that spell it.
+//! Reads any JSON and counts the values in it. A value takes much more memory than its text, which can be two
+//! bytes.
 
 use core::fmt;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
-/// Reads a value, and counts those in it and itself; keeps none beyond so many.
+/// Reads a value, and counts it and the values in it. Keeps no values beyond the limit.
 pub(super) struct Counted<'c> {
     pub(super) count: &'c mut u64,
-    pub(super) most: u64,
+    pub(super) limit: u64,
 }
 
 impl Counted<'_> {
-    /// One more, in this one.
-    fn inner(&mut self) -> Counted<'_> {
-        Counted { count: self.count, most: self.most }
+    /// Returns the reader of a nested value.
+    fn nested(&mut self) -> Counted<'_> {
+        Counted { count: self.count, limit: self.limit }
     }
 
     pub(super) fn is_kept(&self) -> bool {
-        *self.count <= self.most
+        *self.count <= self.limit
     }
 }
 
@@ -63,7 +64,7 @@ impl<'de> Visitor<'de> for Counted<'_> {
 
     fn visit_seq<A: SeqAccess<'de>>(mut self, mut seq: A) -> Result<Value, A::Error> {
         let mut items = Vec::new();
-        while let Some(item) = seq.next_element_seed(self.inner())? {
+        while let Some(item) = seq.next_element_seed(self.nested())? {
             items.extend(self.is_kept().then_some(item));
         }
         Ok(items.into())
@@ -72,7 +73,7 @@ impl<'de> Visitor<'de> for Counted<'_> {
     fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<Value, A::Error> {
         let mut members = Map::new();
         while let Some(key) = map.next_key::<String>()? {
-            let value = map.next_value_seed(self.inner())?;
+            let value = map.next_value_seed(self.nested())?;
             if self.is_kept() {
                 members.insert(key, value);
             }

@@ -1,4 +1,4 @@
-//! Why a model in several files cannot be read: one sentence, with its path.
+//! Errors of models in several files: one sentence, with the path.
 
 use super::limits::ShardLimit;
 use crate::error::{EditError, EditErrorKind};
@@ -10,9 +10,13 @@ use std::path::{Path, PathBuf};
 
 /// Why a model in several files cannot be read, or written.
 ///
-/// It is one sentence with the path of the index, or of the shard that cannot be opened. `?` turns it into an [`io::Error`], too, of the kind that a
-/// [`EditError`] has; [`InvalidData`](io::ErrorKind::InvalidData) for an index that is no good or does not fit its shards;
-/// [`FileTooLarge`](io::ErrorKind::FileTooLarge) for one that exceeds a limit.
+/// Its `Display` is one sentence with the path of the index, or of the shard that cannot be opened. `?` also
+/// converts it to an [`io::Error`]. Its kind is that of the [`EditError`] or of the system's error;
+/// [`FileTooLarge`](io::ErrorKind::FileTooLarge) for an index that exceeds a limit;
+/// [`NotFound`](io::ErrorKind::NotFound) for a missing index or shard;
+/// [`AlreadyExists`](io::ErrorKind::AlreadyExists) for a shard in use;
+/// [`InvalidInput`](io::ErrorKind::InvalidInput) for a directory with several indexes;
+/// [`InvalidData`](io::ErrorKind::InvalidData) for an index that is invalid or does not match its shards.
 ///
 /// *Memory*: at most 144 bytes, and its texts on the heap.
 #[derive(Debug)]
@@ -21,134 +25,136 @@ pub struct ShardError {
     kind: ShardErrorKind,
 }
 
-/// What is wrong.
+/// The reason of a [`ShardError`].
 ///
 /// *Memory*: at most 120 bytes, and its texts on the heap.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ShardErrorKind {
-    /// A shard cannot be read or is unsound, or the index cannot be read or written.
+    /// A shard cannot be read or is invalid, or the index cannot be read or written.
     File(EditError),
-    /// The folder has no index.
+    /// The directory has no index.
     NoIndex,
-    /// The folder has more than one index, none of them of the usual name.
+    /// The directory has more than one index, none of them with the standard name.
     ManyIndexes {
-        /// Two of them.
+        /// The names of two of them.
         names: [String; 2],
     },
-    /// The index is not JSON, or not that of an index.
+    /// The file is not JSON, or not an index.
     Json {
-        /// Counted from 1.
+        /// The line, counted from 1.
         line: usize,
-        /// Counted from 1, in bytes; 0 before the first byte of a line.
+        /// The column, counted from 1 in bytes; 0 before the first byte of a line.
         column: usize,
-        /// What is wrong there.
+        /// The reason.
         reason: String,
     },
-    /// The index has a member twice.
+    /// The index has a duplicate member.
     Twice {
-        /// Its name: of a tensor, or of what is in `metadata`, or of the whole.
+        /// Its name: that of a tensor, of a member of `metadata`, or of a top-level member.
         name: String,
     },
-    /// The index exceeds a limit. It may be sound.
+    /// The index exceeds a limit. It may be valid.
     Limit {
-        /// Which.
+        /// The limit.
         limit: ShardLimit,
-        /// How high it is.
+        /// The value of the limit.
         allowed: u64,
-        /// How high it would have to be; at least so high, where the index is longer than is read.
+        /// The value needed; a lower bound if the index was not read to its end.
         needed: u64,
     },
-    /// The name of a shard leads, or might lead on another system, to something else than a file in the folder of the index.
+    /// The name of a shard leads, on this system or another, to something other than a file in the directory
+    /// of the index.
     UnsafeName {
         /// The name.
         name: String,
-        /// What is wrong with it.
+        /// The reason.
         reason: &'static str,
     },
-    /// A shard of the model that is to be replaced has the name of one that would be written. Nothing was written.
+    /// A shard of the model to replace has the name of a new shard. Nothing was written.
     ShardInUse {
-        /// Its name, as the index that is there has it.
+        /// Its name in the existing index.
         shard: String,
     },
-    /// `total_size` is no number of bytes.
+    /// `total_size` is not a number of bytes.
     NoSize {
-        /// What it is, as JSON: the first 40 characters.
+        /// The first 40 characters of its JSON.
         found: String,
     },
-    /// The system lets no more files be open: all shards are open at once. A higher limit of open files, such as `ulimit -n` sets, helps.
+    /// The limit of open files is too low: all shards are open at the same time. Raise the limit, for example
+    /// with `ulimit -n`.
     TooManyOpen {
-        /// How many shards are open.
+        /// The number of open shards.
         open: usize,
-        /// How many there are.
+        /// The number of shards.
         shards: usize,
-        /// What the system says.
+        /// The error of the system.
         error: io::Error,
     },
-    /// There is no file of a shard that the index names.
+    /// A shard that the index lists does not exist.
     MissingShard {
         /// Its name.
         shard: String,
-        /// How many tensors the index puts into it.
+        /// The number of its tensors in the index.
         tensors: usize,
     },
-    /// Two shards have a tensor of one name.
+    /// Two shards have a tensor of the same name.
     TensorTwice {
         /// The tensor.
         tensor: String,
         /// The shards.
         shards: [String; 2],
     },
-    /// The index puts a tensor into a shard that does not have it, and no other has it.
+    /// A tensor of the index is in no shard.
     MissingTensor {
         /// The tensor.
         tensor: String,
-        /// The shard.
+        /// The shard that the index lists.
         shard: String,
-        /// How many tensors are missing altogether.
+        /// The total number of missing tensors.
         count: usize,
     },
-    /// A shard has a tensor that the index does not name.
+    /// A shard has a tensor that is not in the index.
     ExtraTensor {
         /// The tensor.
         tensor: String,
         /// The shard.
         shard: String,
-        /// How many such tensors there are altogether.
+        /// The total number of such tensors.
         count: usize,
     },
-    /// The index puts a tensor into one shard, and another has it.
+    /// A tensor is in another shard than the index lists.
     WrongShard {
         /// The tensor.
         tensor: String,
-        /// What the index says.
+        /// The shard that the index lists.
         named: String,
-        /// Where it is.
+        /// The shard that has the tensor.
         found: String,
-        /// How many such tensors there are altogether.
+        /// The total number of such tensors.
         count: usize,
     },
-    /// `total_size` is not what the tensors have.
+    /// `total_size` is not the length of the tensors.
     TotalSize {
-        /// What the index says.
+        /// The value in the index.
         said: u64,
-        /// How many bytes all tensors have together.
+        /// The length of all tensors in bytes.
         found: u64,
     },
 }
 
 impl ShardError {
-    /// The index or folder, by the path that was given.
+    /// Returns the path of the index or directory as given.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// What is wrong.
+    /// Returns the reason.
     pub fn kind(&self) -> &ShardErrorKind {
         &self.kind
     }
 
-    pub(super) fn into_fault(self) -> ShardErrorKind {
+    pub(super) fn into_kind(self) -> ShardErrorKind {
         self.kind
     }
 }
@@ -162,7 +168,8 @@ impl ShardErrorKind {
         Self::File(EditErrorKind::system(action, error).of(path))
     }
 
-    /// Who can mend it: whoever made the files, or whoever set a limit. Nothing where the system failed, or what was asked for was not there.
+    /// Returns the class of the error: whether to fix the files, a limit or the call. `None` if the system or
+    /// an input failed.
     pub fn class(&self) -> Option<Class> {
         match self {
             Self::File(error) => match error.kind() {
@@ -183,7 +190,7 @@ impl fmt::Display for ShardError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.kind {
             ShardErrorKind::File(error) => error.fmt(f),
-            fault => write!(f, "{}: {fault}", self.path.display()),
+            kind => write!(f, "{}: {kind}", self.path.display()),
         }
     }
 }
@@ -208,14 +215,16 @@ impl fmt::Display for ShardErrorKind {
             Self::ShardInUse { shard } => {
                 write!(
                     f,
-                    "the model that is there has a shard {shard:?}, too, and shards cannot all be replaced at once"
+                    "the model that is there has a shard {shard:?}, too, \
+                     and shards cannot all be replaced at once"
                 )
             }
             Self::NoSize { found } => write!(f, "total_size is {found}, which is no number of bytes"),
             Self::TooManyOpen { open, shards, error } => {
                 write!(
                     f,
-                    "only {open} of its {shards} shards can be open at once, because of the limit of open files: {error}"
+                    "only {open} of its {shards} shards can be open at once, \
+                     because of the limit of open files: {error}"
                 )
             }
             Self::MissingShard { shard, tensors } => {
@@ -249,7 +258,7 @@ impl ShardErrorKind {
     }
 }
 
-/// That it is not the only one.
+/// Writes the number of tensors if there is more than one.
 struct More(usize);
 
 impl fmt::Display for More {

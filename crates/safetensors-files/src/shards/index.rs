@@ -4,7 +4,7 @@ use super::error::{ShardError, ShardErrorKind};
 use super::limits::{ShardLimit, ShardLimits};
 use super::scan::Exceeded;
 use super::{name, read, write};
-use crate::atomic::{Hidden, Replacement, look_for_file};
+use crate::atomic::{Hidden, Replacement, stat_file};
 use crate::disk::Disk;
 use crate::error::{EditError, EditErrorKind};
 use crate::system::System;
@@ -16,13 +16,17 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::Path;
 
-/// The index of a model in several files: which tensor is in which of them (`model.safetensors.index.json`). What it says is proven when the
-/// model is opened: [`ShardedModel`](crate::shards::ShardedModel).
+/// The index of a model in several files (`model.safetensors.index.json`), which lists the file of each
+/// tensor. It is compared with the files when the model is opened as a
+/// [`ShardedModel`](crate::shards::ShardedModel).
 ///
 /// ```
 /// use safetensors_files::shards::{ShardIndex, ShardLimits};
 ///
-/// let text = r#"{"metadata": {"total_size": 8}, "weight_map": {"a": "m-00001-of-00002.safetensors", "b": "m-00002-of-00002.safetensors"}}"#;
+/// let text = r#"{
+///     "metadata": {"total_size": 8},
+///     "weight_map": {"a": "m-00001-of-00002.safetensors", "b": "m-00002-of-00002.safetensors"}
+/// }"#;
 /// let index = ShardIndex::read(text.as_bytes(), &ShardLimits::USUAL)?;
 /// assert_eq!(index.shard_of("b"), Some("m-00002-of-00002.safetensors"));
 /// assert_eq!(index.total_size(), Some(8));
@@ -34,26 +38,26 @@ use std::path::Path;
 pub struct ShardIndex {
     metadata: Vec<(String, Value)>,
     total_size: Option<u64>,
-    tensors: HashMap<String, Place>,
+    tensors: HashMap<String, Assignment>,
     shards: Vec<String>,
-    /// The same by their names.
+    /// The indices of the shards by their names.
     numbers: HashMap<String, usize>,
 }
 
-/// Of a tensor.
+/// The shard of a tensor.
 #[derive(Clone, Copy)]
-struct Place {
-    /// How many stand before it.
+struct Assignment {
+    /// The number of tensors before it.
     order: usize,
     shard: usize,
 }
 
 const TOTAL_SIZE: &str = "total_size";
-/// How much of what is not a number of bytes is shown, in characters.
+/// The number of characters shown of an invalid `total_size`.
 const SHOWN: usize = 40;
 
 impl ShardIndex {
-    /// One of no tensors.
+    /// Creates an index without tensors.
     pub fn new() -> Self {
         Self::default()
     }
@@ -61,35 +65,39 @@ impl ShardIndex {
     /// Reads an index from a file, piece by piece.
     ///
     /// # Errors
-    /// As [`read`](Self::read), and [`FileErrorKind::NotAFile`](embedded_safetensors::file::FileErrorKind::NotAFile).
+    /// As [`read`](Self::read);
+    /// [`FileErrorKind::NotAFile`](embedded_safetensors::file::FileErrorKind::NotAFile).
     pub fn open(path: impl AsRef<Path>, limits: &ShardLimits) -> Result<Self, ShardError> {
         let path = path.as_ref();
-        Self::open_file(path, limits).map_err(|fault| fault.of(path))
+        Self::open_file(path, limits).map_err(|kind| kind.of(path))
     }
 
     fn open_file(path: &Path, limits: &ShardLimits) -> Result<Self, ShardErrorKind> {
-        let found = look_for_file(&System, path).map_err(|fault| ShardErrorKind::File(fault.of(path)))?;
+        let found = stat_file(&System, path).map_err(|kind| ShardErrorKind::File(kind.of(path)))?;
         let len = found.map_or(0, |stat| stat.version.len);
         Exceeded::of(ShardLimit::Bytes, limits, len)?;
         let file = File::open(path).map_err(|error| ShardErrorKind::system("open", path, error))?;
         read::read(file, path, limits)
     }
 
-    /// Reads an index, piece by piece: of its text 8 KiB are held at once, and one name. A `metadata` of `null` is as none.
+    /// Reads an index, piece by piece. It holds 8 KiB of the text and one name at a time. A `metadata` of
+    /// `null` counts as absent.
     ///
     /// # Errors
-    /// [`ShardErrorKind::Json`], [`ShardErrorKind::Twice`], [`ShardErrorKind::UnsafeName`], [`ShardErrorKind::NoSize`]; [`ShardErrorKind::Limit`]; those of the reader.
+    /// [`ShardErrorKind::Json`], [`ShardErrorKind::Twice`], [`ShardErrorKind::UnsafeName`],
+    /// [`ShardErrorKind::NoSize`]; [`ShardErrorKind::Limit`]; those of the reader.
     pub fn read(reader: impl Read, limits: &ShardLimits) -> Result<Self, ShardError> {
         let path = Path::new("index");
-        read::read(reader, path, limits).map_err(|fault| fault.of(path))
+        read::read(reader, path, limits).map_err(|kind| kind.of(path))
     }
 
-    /// Puts a tensor into a shard.
+    /// Adds a tensor that is in this shard.
     ///
     /// # Errors
-    /// [`ShardErrorKind::Twice`] for a tensor that is there; [`ShardErrorKind::UnsafeName`] for the name of a shard that is not safe. Nothing is changed then.
+    /// [`ShardErrorKind::Twice`] for a tensor that already exists; [`ShardErrorKind::UnsafeName`] for an
+    /// unsafe name of a shard. Then nothing is changed.
     pub fn insert(&mut self, tensor: impl Into<String>, shard: &str) -> Result<(), ShardError> {
-        self.add(tensor.into(), shard).map_err(|fault| fault.of(Path::new(shard)))
+        self.add(tensor.into(), shard).map_err(|kind| kind.of(Path::new(shard)))
     }
 
     pub(super) fn add(&mut self, tensor: String, shard: &str) -> Result<(), ShardErrorKind> {
@@ -100,7 +108,7 @@ impl ShardIndex {
         let (order, number) = (self.tensors.len(), known.unwrap_or(self.shards.len()));
         match self.tensors.entry(tensor) {
             Entry::Occupied(taken) => return Err(ShardErrorKind::Twice { name: taken.key().clone() }),
-            Entry::Vacant(free) => free.insert(Place { order, shard: number }),
+            Entry::Vacant(free) => free.insert(Assignment { order, shard: number }),
         };
         if known.is_none() {
             self.shards.push(shard.into());
@@ -109,17 +117,17 @@ impl ShardIndex {
         Ok(())
     }
 
-    /// Says something of the model in `metadata`, at its end, or instead of what is said there.
+    /// Sets a member of `metadata`. A new one is added at the end.
     ///
     /// # Errors
-    /// [`ShardErrorKind::NoSize`] for a `total_size` that is no number of bytes.
+    /// [`ShardErrorKind::NoSize`] for a `total_size` that is not a number of bytes.
     pub fn set_metadata(
         &mut self,
         key: impl Into<String>,
         value: impl Into<Value>,
     ) -> Result<(), ShardError> {
         let (key, value) = (key.into(), value.into());
-        let size = size_of(&key, &value).map_err(|fault| fault.of(Path::new("metadata")))?;
+        let size = total_size_of(&key, &value).map_err(|kind| kind.of(Path::new("metadata")))?;
         self.total_size = size.or(self.total_size);
         match self.metadata.iter_mut().find(|(known, _)| *known == key) {
             Some((_, old)) => *old = value,
@@ -128,67 +136,68 @@ impl ShardIndex {
         Ok(())
     }
 
-    /// Of a key that is not there.
+    /// Adds a member of `metadata` whose key is new.
     pub(super) fn add_metadata(&mut self, key: String, value: Value) -> Result<(), ShardErrorKind> {
-        self.total_size = size_of(&key, &value)?.or(self.total_size);
+        self.total_size = total_size_of(&key, &value)?.or(self.total_size);
         self.metadata.push((key, value));
         Ok(())
     }
 
-    /// How many bytes all tensors have together, if it is said.
+    /// Returns `total_size`, the length of all tensors in bytes, if present.
     pub fn total_size(&self) -> Option<u64> {
         self.total_size
     }
 
-    /// What is said of the model, in its order.
+    /// Returns the members of `metadata`, in the order of the index.
     pub fn metadata(&self) -> impl ExactSizeIterator<Item = (&str, &Value)> {
         self.metadata.iter().map(|(key, value)| (key.as_str(), value))
     }
 
-    /// How many tensors there are.
+    /// Returns the number of tensors.
     pub fn len(&self) -> usize {
         self.tensors.len()
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no tensors.
     pub fn is_empty(&self) -> bool {
         self.tensors.is_empty()
     }
 
-    /// The shards, in the order in which they are named first.
+    /// Returns the shards, in the order of their first occurrence.
     pub fn shards(&self) -> impl ExactSizeIterator<Item = &str> {
         self.shards.iter().map(String::as_str)
     }
 
-    /// The tensors and the shards that they are in, in their order.
+    /// Returns the tensors with their shards, in the order of the index.
     ///
     /// *Memory*: 40 bytes for each tensor, on the heap.
     pub fn tensors(&self) -> impl ExactSizeIterator<Item = (&str, &str)> {
         let mut tensors: Vec<(usize, &str, &str)> = self
             .tensors
             .iter()
-            .map(|(name, place)| (place.order, name.as_str(), self.shard(place)))
+            .map(|(name, assignment)| (assignment.order, name.as_str(), self.shard(assignment)))
             .collect();
         tensors.sort_unstable_by_key(|&(order, ..)| order);
         tensors.into_iter().map(|(_, name, shard)| (name, shard))
     }
 
-    /// The shard that a tensor is in.
+    /// Returns the shard of a tensor.
     pub fn shard_of(&self, tensor: &str) -> Option<&str> {
-        self.tensors.get(tensor).map(|place| self.shard(place))
+        self.tensors.get(tensor).map(|assignment| self.shard(assignment))
     }
 
-    /// Which of the shards that is.
-    pub(super) fn number_of(&self, tensor: &str) -> Option<usize> {
-        self.tensors.get(tensor).map(|place| place.shard)
+    /// Returns the index of the shard of a tensor.
+    pub(super) fn shard_number(&self, tensor: &str) -> Option<usize> {
+        self.tensors.get(tensor).map(|assignment| assignment.shard)
     }
 
-    fn shard(&self, place: &Place) -> &str {
-        self.shards.get(place.shard).map_or("", String::as_str)
+    fn shard(&self, assignment: &Assignment) -> &str {
+        self.shards.get(assignment.shard).map_or("", String::as_str)
     }
 
-    /// Writes the index as the Python package `huggingface_hub` writes it, byte for byte where its numbers are whole. Whatever stands beside `metadata` and
-    /// `weight_map` in one that was read is not written.
+    /// Writes the index with the same bytes as the Python package `huggingface_hub` if all numbers are
+    /// integers. Other members of an index that was read, beside `metadata` and `weight_map`, are not
+    /// written.
     ///
     /// # Errors
     /// Those of the writer.
@@ -196,41 +205,43 @@ impl ShardIndex {
         write::write(self, writer)
     }
 
-    /// Writes the index into a file, which atomically replaces another: as [`write_file`](crate::write_file).
+    /// Writes the index to a file, which atomically replaces an old one, as [`write_file`](crate::write_file)
+    /// does.
     ///
     /// # Errors
-    /// As [`FileWriter::create`](crate::FileWriter::create) and [`FileWriter::finish`](crate::FileWriter::finish).
+    /// As [`FileWriter::create`](crate::FileWriter::create) and
+    /// [`FileWriter::finish`](crate::FileWriter::finish).
     pub fn save(&self, path: impl AsRef<Path>) -> Result<(), EditError> {
         let path = path.as_ref();
-        let outcome = self.beside(&System, path).and_then(Hidden::take_place);
-        outcome.map_err(|fault| fault.of(path))
+        let outcome = self.beside(&System, path).and_then(Hidden::replace_target);
+        outcome.map_err(|kind| kind.of(path))
     }
 
-    /// The file, on the medium, but not in its place yet.
+    /// Writes and syncs the index under a hidden name.
     pub(super) fn beside<'d>(&self, disk: &'d dyn Disk, path: &Path) -> Result<Hidden<'d>, EditErrorKind> {
         let mut text = Vec::new();
         self.write(&mut text).map_err(EditErrorKind::Input)?;
-        let place = disk.resolve(path).map_err(EditErrorKind::no_place)?;
-        let file = Replacement::begin(disk, &place)?;
+        let resolved = disk.resolve(path).map_err(EditErrorKind::unresolved)?;
+        let file = Replacement::begin(disk, &resolved)?;
         file.file().write_at(0, &text).map_err(|error| EditErrorKind::system("write", error))?;
         file.close()
     }
 }
 
-/// The number of bytes, if that is what it is to be.
+/// Returns the number of bytes if the key is `total_size`.
 ///
 /// # Errors
-/// When it is to be that, and is none.
-fn size_of(key: &str, value: &Value) -> Result<Option<u64>, ShardErrorKind> {
+/// When the key is `total_size` and the value is not a number of bytes.
+fn total_size_of(key: &str, value: &Value) -> Result<Option<u64>, ShardErrorKind> {
     match (key, value.as_u64()) {
-        (TOTAL_SIZE, None) => whole(value).map(Some),
+        (TOTAL_SIZE, None) => whole_number(value).map(Some),
         (TOTAL_SIZE, size) => Ok(size),
         _ => Ok(None),
     }
 }
 
-/// Some programs have counted in floating point, and write `8.0`.
-fn whole(value: &Value) -> Result<u64, ShardErrorKind> {
+/// Parses a number with `.0`, as some programs write `8.0`.
+fn whole_number(value: &Value) -> Result<u64, ShardErrorKind> {
     let text = std::string::ToString::to_string(value);
     let digits = text.strip_suffix(".0").filter(|_| value.is_f64());
     digits

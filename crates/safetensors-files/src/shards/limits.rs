@@ -1,6 +1,7 @@
-//! How much of an index is taken.
+//! Limits of an index.
 
-/// How much of an index is taken: it comes from anywhere, and only a heap bounds what is read from it. The usual limits are those of huggingface.js, but for the bytes and values.
+/// Limits of an index, which is untrusted and read to the heap. The default limits are those of
+/// huggingface.js, except the bytes and values.
 ///
 /// ```
 /// use safetensors_files::shards::ShardLimits;
@@ -13,20 +14,21 @@
 pub struct ShardLimits {
     /// Bytes of the index.
     pub bytes: u64,
-    /// Bytes of a name or another text, as the index spells it.
+    /// Bytes of a name or another string, with its escapes.
     pub text: u64,
-    /// Arrays and objects in each other.
+    /// Levels of nested arrays and objects.
     pub depth: u64,
     /// Tensors in `weight_map`.
     pub tensors: u64,
     /// Shards.
     pub shards: u64,
-    /// Values in `metadata`, those in arrays and objects too.
+    /// Values in `metadata`, including those in arrays and objects.
     pub values: u64,
 }
 
 impl ShardLimits {
-    /// 32 MB, texts of 100,000 bytes, 64 levels, 200,000 tensors, 10,000 shards, 10,000 values in `metadata`.
+    /// The default limits: 32 MB, strings of 100,000 bytes, 64 levels, 200,000 tensors, 10,000 shards, 10,000
+    /// values in `metadata`.
     pub const USUAL: Self = Self {
         bytes: 32_000_000,
         text: 100_000,
@@ -43,7 +45,7 @@ impl Default for ShardLimits {
     }
 }
 
-/// Which of the [limits](ShardLimits) is too low.
+/// One of the [limits](ShardLimits).
 ///
 /// *Memory*: one byte, `Copy`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,11 +1,13 @@
-//! Models in several files, with the index that says which tensor is in which: a convention of Hugging Face, not of the format.
+//! Use this when a model is divided among several files, with an index that lists the file of each tensor.
+//! This is a convention of Hugging Face, not of the format.
 //!
 //! [`ShardedModel`] reads such a model; [`ShardPlan`] divides one.
 
-// An index comes from anywhere, and names files: `name` says which names are safe. It may be long: `scan` bounds it before a byte of it is
-// understood, `read` understands it as it comes by, `counted` bounds what of it has no end, `write` spells it as Python does. What it says
-// is compared with the shards by `prove`.
+// An index is untrusted, and names files: `name` checks that the names are safe. It may be long: `scan`
+// applies limits before parsing, `read` parses it as a stream, `counted` limits the number of values. `write`
+// writes it as Python does. `compare` compares it with the shards.
 
+mod compare;
 mod counted;
 pub(crate) mod error;
 pub(crate) mod index;
@@ -13,7 +15,6 @@ pub(crate) mod limits;
 pub(crate) mod model;
 mod name;
 pub(crate) mod plan;
-mod prove;
 mod read;
 mod scan;
 pub(crate) mod size;

@@ -1,11 +1,11 @@
-//! Which tensor goes into which shard, and the order in which shards are written.
+//! Divides tensors among shards, and writes the shards in a safe order.
 
 use super::error::{ShardError, ShardErrorKind};
 use super::index::ShardIndex;
 use super::limits::ShardLimits;
 use super::name;
 use super::read::read;
-use crate::atomic::{look_for_file, sync_folder_of};
+use crate::atomic::{stat_file, sync_parent};
 use crate::disk::{Disk, FromStart};
 use crate::error::{EditError, EditErrorKind};
 use crate::system::System;
@@ -13,8 +13,9 @@ use embedded_safetensors::error::Class;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-/// Which tensors go into which shard: as the Python package `huggingface_hub` divides them, in their order, each into the shard that is being filled or else
-/// into the next; one that is larger than a shard is to be gets one of its own.
+/// A division of tensors among shards, as by the Python package `huggingface_hub`. Tensors are assigned in
+/// order, each to the current shard or, if it does not fit, to the next one. A tensor larger than the maximum
+/// gets a shard of its own.
 ///
 /// ```
 /// use safetensors_files::shards::ShardPlan;
@@ -40,7 +41,7 @@ struct Shard {
 
 /// One shard of a [`ShardPlan`].
 ///
-/// *Memory*: 24 bytes, `Copy`; all else is borrowed.
+/// *Memory*: 24 bytes, `Copy`; everything else is borrowed.
 #[derive(Clone, Copy, Debug)]
 pub struct PlannedShard<'p> {
     plan: &'p ShardPlan,
@@ -49,11 +50,11 @@ pub struct PlannedShard<'p> {
 }
 
 impl ShardPlan {
-    /// What a shard has at most if nobody says anything else: 5 GB.
+    /// The default maximum length of a shard: 5 GB.
     pub const USUAL_BYTES: u64 = 5_000_000_000;
 
-    /// Divides tensors of these names and lengths in bytes among files that are called `STEM-00001-of-00002.safetensors` and so on, or
-    /// `STEM.safetensors` if one is enough.
+    /// Divides tensors of these names and lengths in bytes among files named
+    /// `STEM-00001-of-00002.safetensors` and so on, or `STEM.safetensors` if one is enough.
     pub fn new<N: Into<String>>(
         stem: impl Into<String>,
         tensors: impl IntoIterator<Item = (N, u64)>,
@@ -77,30 +78,31 @@ impl ShardPlan {
         Self { stem: stem.into(), shards }
     }
 
-    /// The shards; at least one, which may be empty.
+    /// Returns the shards. There is at least one, which may be empty.
     pub fn shards(&self) -> impl ExactSizeIterator<Item = PlannedShard<'_>> {
         self.shards.iter().enumerate().map(|(number, shard)| PlannedShard { plan: self, shard, number })
     }
 
-    /// How many bytes all tensors have together.
+    /// Returns the length of all tensors in bytes.
     pub fn total_size(&self) -> u64 {
         self.shards.iter().map(|shard| shard.bytes).fold(0, u64::saturating_add)
     }
 
-    /// Whether there is more than one shard, and so an index.
+    /// Returns whether there is more than one shard, and so an index.
     pub fn is_sharded(&self) -> bool {
         self.shards.len() > 1
     }
 
-    /// What the index is called.
+    /// Returns the file name of the index.
     pub fn index_name(&self) -> String {
         format!("{}.safetensors.index.json", self.stem)
     }
 
-    /// The index, with `total_size`.
+    /// Returns the index, with `total_size`.
     ///
     /// # Errors
-    /// [`ShardErrorKind::Twice`] for a name that occurs twice, [`ShardErrorKind::UnsafeName`] for a stem that makes names which are not safe.
+    /// [`ShardErrorKind::Twice`] for a duplicate name, [`ShardErrorKind::UnsafeName`] for a stem that results
+    /// in unsafe names.
     pub fn index(&self) -> Result<ShardIndex, ShardError> {
         let mut index = ShardIndex::new();
         index.set_metadata("total_size", self.total_size())?;
@@ -111,53 +113,57 @@ impl ShardPlan {
         Ok(index)
     }
 
-    /// Writes the model into a folder: `write` is given each shard and the path where it is to write it, atomically, as [`write_file`](crate::write_file),
-    /// [`FileWriter`](crate::FileWriter) and [`ModelEditor::save`](crate::ModelEditor::save) do. The index comes last. Gives the path of what is to be opened, the
-    /// index or the only file.
+    /// Writes the model to a directory. `write` is called with each shard and its path, and must write the
+    /// file atomically, as [`write_file`](crate::write_file), [`FileWriter`](crate::FileWriter) and
+    /// [`ModelEditor::save`](crate::ModelEditor::save) do. The index is written last. Returns the path to
+    /// open: that of the index or of the only file.
     ///
-    /// Whoever opens the folder, also after a power cut or when the program was killed, finds the new model whole or the old one whole. Where that cannot be
-    /// done, because the index that is there names a shard that the new model has, too, nothing is written: write into another folder, and rename or remove
-    /// the old one afterwards, or use `write_checkpoint`. Shards of an old model that are called otherwise stay there.
-    /// Only the index of this stem is looked at: keep a model of another index in a folder of its own, if its shards are called the same.
+    /// The directory always has the complete old model or the complete new one, even after a power cut or
+    /// when the program is killed. If that is impossible, because the existing index lists a shard name of
+    /// the new model, nothing is written. Then write to another directory, and rename or remove the old one
+    /// afterwards, or use `write_checkpoint`. Shards of an old model with other names stay. Only the index of
+    /// this stem is checked: keep a model with another index in its own directory if its shards have the same
+    /// names.
     ///
-    /// A `STEM.safetensors` that is there beside a new index stays, too, and programs that look for a whole model first, as transformers does, find that old
-    /// model. Whoever writes where one may be removes it afterwards.
+    /// An existing `STEM.safetensors` beside a new index also stays. Programs that look for a single file
+    /// first, as transformers does, then open that old model, so remove it afterwards.
     ///
     /// # Errors
-    /// [`ShardErrorKind::ShardInUse`]; those of `write`, as [`ShardErrorKind::File`]; those of [`index`](Self::index); those of the system. Shards that have been written where no
-    /// file was are removed then, unless all that failed was to put the index in its place or to remove an old one.
+    /// [`ShardErrorKind::ShardInUse`]; those of `write`, as [`ShardErrorKind::File`]; those of
+    /// [`index`](Self::index); those of the system. After an error, new shards that did not replace a file
+    /// are removed, unless only the replacement of the index or the removal of an old one failed.
     ///
     /// # Panics
-    /// Never, unless `write` does; then what was written so far stays, without an index.
+    /// When `write` panics; then the shards written so far stay, without an index.
     pub fn write(
         &self,
-        folder: impl AsRef<Path>,
+        directory: impl AsRef<Path>,
         write: impl FnMut(PlannedShard<'_>, &Path) -> Result<(), EditError>,
     ) -> Result<PathBuf, ShardError> {
-        let folder = folder.as_ref();
-        self.write_on(&System, folder, write).map_err(|fault| fault.of(folder))
+        let directory = directory.as_ref();
+        self.write_on(&System, directory, write).map_err(|kind| kind.of(directory))
     }
 
-    /// As [`write`](Self::write).
+    /// Writes as [`write`](Self::write) does.
     pub(super) fn write_on(
         &self,
         disk: &dyn Disk,
-        folder: &Path,
+        directory: &Path,
         write: impl FnMut(PlannedShard<'_>, &Path) -> Result<(), EditError>,
     ) -> Result<PathBuf, ShardErrorKind> {
-        let index = self.index().map_err(|error| error.into_fault())?;
-        let index_path = folder.join(self.index_name());
+        let index = self.index().map_err(|error| error.into_kind())?;
+        let index_path = directory.join(self.index_name());
         let mut writing = Writing { disk, index: &index_path, new: Vec::new() };
-        let outcome = writing.shards(self, folder, write).and_then(|last| match self.is_sharded() {
+        let outcome = writing.shards(self, directory, write).and_then(|last| match self.is_sharded() {
             true => writing.put_index(&index).map(|()| index_path.clone()),
-            false => writing.leave_no_index().map(|()| last),
+            false => writing.remove_old_index().map(|()| last),
         });
         outcome.inspect_err(|_| writing.undo())
     }
 }
 
 impl<'p> PlannedShard<'p> {
-    /// The name of its file.
+    /// Returns the name of its file.
     pub fn file_name(&self) -> String {
         let (stem, count) = (&self.plan.stem, self.plan.shards.len());
         match count {
@@ -166,39 +172,39 @@ impl<'p> PlannedShard<'p> {
         }
     }
 
-    /// The names of its tensors, in their order.
+    /// Returns the names of its tensors, in order.
     pub fn tensors(&self) -> &'p [String] {
         &self.shard.tensors
     }
 
-    /// How many bytes they have together.
+    /// Returns the length of its tensors in bytes.
     pub fn byte_len(&self) -> u64 {
         self.shard.bytes
     }
 }
 
-/// A model on its way into a folder.
+/// A model that is being written to a directory.
 struct Writing<'w> {
     disk: &'w dyn Disk,
-    /// Its path.
+    /// The path of the index.
     index: &'w Path,
-    /// Shards that have been written where no file was.
+    /// Shards written to paths that did not exist before.
     new: Vec<PathBuf>,
 }
 
 impl Writing<'_> {
-    /// Writes all shards; the path of the last one.
+    /// Writes all shards. Returns the path of the last one.
     fn shards(
         &mut self,
         plan: &ShardPlan,
-        folder: &Path,
+        directory: &Path,
         mut write: impl FnMut(PlannedShard<'_>, &Path) -> Result<(), EditError>,
     ) -> Result<PathBuf, ShardErrorKind> {
         plan.shards().try_for_each(|shard| name::check(&shard.file_name()))?;
-        let paths: Vec<PathBuf> = plan.shards().map(|shard| folder.join(shard.file_name())).collect();
-        let taken: Vec<bool> = paths.iter().map(|path| self.is_there(path)).collect::<Result<_, _>>()?;
+        let paths: Vec<PathBuf> = plan.shards().map(|shard| directory.join(shard.file_name())).collect();
+        let taken: Vec<bool> = paths.iter().map(|path| self.exists(path)).collect::<Result<_, _>>()?;
         if taken.contains(&true) {
-            self.check_old_model(folder, &paths)?;
+            self.check_old_model(directory, &paths)?;
         }
         for ((shard, path), is_taken) in plan.shards().zip(&paths).zip(taken) {
             self.new.extend((!is_taken).then(|| path.clone()));
@@ -207,10 +213,11 @@ impl Writing<'_> {
         Ok(paths.into_iter().next_back().unwrap_or_default())
     }
 
-    /// Shards cannot all be replaced at once, so none that the old index names may be.
-    fn check_old_model(&self, folder: &Path, new: &[PathBuf]) -> Result<(), ShardErrorKind> {
+    /// Checks that no new shard replaces a shard of the old index: several shards cannot be replaced
+    /// atomically.
+    fn check_old_model(&self, directory: &Path, new: &[PathBuf]) -> Result<(), ShardErrorKind> {
         let Some(old) = self.old_index()? else { return Ok(()) };
-        let resolve = |path: &Path| match self.is_there(path)? {
+        let resolve = |path: &Path| match self.exists(path)? {
             true => {
                 self.disk.resolve(path).map(Some).map_err(|error| ShardErrorKind::system("open", path, error))
             }
@@ -219,62 +226,62 @@ impl Writing<'_> {
         let new: HashSet<PathBuf> =
             new.iter().filter_map(|path| resolve(path).transpose()).collect::<Result<_, _>>()?;
         for shard in old.shards() {
-            if resolve(&folder.join(shard))?.is_some_and(|place| new.contains(&place)) {
+            if resolve(&directory.join(shard))?.is_some_and(|resolved| new.contains(&resolved)) {
                 return Err(ShardErrorKind::ShardInUse { shard: shard.into() });
             }
         }
         Ok(())
     }
 
-    /// The index that is there. One that is not sound leads to no model.
+    /// Returns the existing index, if it is valid.
     fn old_index(&self) -> Result<Option<ShardIndex>, ShardErrorKind> {
-        if !self.is_there(self.index)? {
+        if !self.exists(self.index)? {
             return Ok(None);
         }
         let cannot = |error| ShardErrorKind::system("open", self.index, error);
-        let place = self.disk.resolve(self.index).map_err(cannot)?;
-        let file = self.disk.open(&place, false).map_err(cannot)?;
+        let resolved = self.disk.resolve(self.index).map_err(cannot)?;
+        let file = self.disk.open(&resolved, false).map_err(cannot)?;
         match read(FromStart::new(&*file), self.index, &ShardLimits::USUAL) {
             Ok(index) => Ok(Some(index)),
-            Err(fault) if fault.class() == Some(Class::File) => Ok(None),
-            Err(fault) => Err(fault),
+            Err(kind) if kind.class() == Some(Class::File) => Ok(None),
+            Err(kind) => Err(kind),
         }
     }
 
     fn put_index(&mut self, index: &ShardIndex) -> Result<(), ShardErrorKind> {
-        let cannot = |fault: EditErrorKind| ShardErrorKind::File(fault.of(self.index));
+        let cannot = |kind: EditErrorKind| ShardErrorKind::File(kind.of(self.index));
         let file = index.beside(self.disk, self.index).map_err(cannot)?;
-        // The index may be there although this fails, and then its shards must be.
+        // The index may exist even if this fails, and then it needs its shards.
         self.new.clear();
-        file.take_place().map_err(cannot)
+        file.replace_target().map_err(cannot)
     }
 
-    /// The old index leads to an old model, in whose place a single file is.
-    fn leave_no_index(&mut self) -> Result<(), ShardErrorKind> {
+    /// Removes the old index, whose model is replaced by a single file.
+    fn remove_old_index(&mut self) -> Result<(), ShardErrorKind> {
         self.new.clear();
         self.remove_index()
     }
 
-    fn is_there(&self, path: &Path) -> Result<bool, ShardErrorKind> {
-        match look_for_file(self.disk, path) {
+    fn exists(&self, path: &Path) -> Result<bool, ShardErrorKind> {
+        match stat_file(self.disk, path) {
             Ok(found) => Ok(found.is_some()),
-            Err(fault) => Err(ShardErrorKind::File(fault.of(path))),
+            Err(kind) => Err(ShardErrorKind::File(kind.of(path))),
         }
     }
 
-    /// Returns when it is gone for good.
+    /// Removes the index, and syncs the directory.
     fn remove_index(&self) -> Result<(), ShardErrorKind> {
-        if !self.is_there(self.index)? {
+        if !self.exists(self.index)? {
             return Ok(());
         }
         let removed = self.disk.remove(self.index);
         removed.map_err(|error| ShardErrorKind::system("remove", self.index, error))?;
-        let synced = self.disk.resolve(self.index).map_err(EditErrorKind::no_place);
-        let synced = synced.and_then(|place| sync_folder_of(self.disk, &place));
-        synced.map_err(|fault| ShardErrorKind::File(fault.of(self.index)))
+        let synced = self.disk.resolve(self.index).map_err(EditErrorKind::unresolved);
+        let synced = synced.and_then(|resolved| sync_parent(self.disk, &resolved));
+        synced.map_err(|kind| ShardErrorKind::File(kind.of(self.index)))
     }
 
-    /// There is an error to tell already.
+    /// Removes the new shards. Errors are ignored, since there already is one.
     fn undo(&self) {
         self.new.iter().for_each(|path| drop(self.disk.remove(path)));
     }

@@ -1,4 +1,4 @@
-//! An index, understood as it comes by.
+//! Parses an index as a stream.
 
 use super::counted::Counted;
 use super::error::ShardErrorKind;
@@ -14,18 +14,18 @@ use std::path::Path;
 /// Reads an index.
 ///
 /// # Errors
-/// What is wrong with it; what `path` is read with, of the file there.
+/// Those of the index; those of the reader, with `path` as the path.
 pub(super) fn read(
     reader: impl Read,
     path: &Path,
     limits: &ShardLimits,
 ) -> Result<ShardIndex, ShardErrorKind> {
     let mut json = serde_json::Deserializer::from_reader(BufReader::new(Scan::new(reader, limits)));
-    let mut reading = Reading { index: ShardIndex::new(), limits, fault: None };
-    let outcome = Whole(&mut reading).deserialize(&mut json).and_then(|()| json.end());
-    match (reading.fault, outcome) {
-        (Some(fault), _) => Err(fault),
-        (None, Err(error)) => Err(refusal(error, path)),
+    let mut reading = Reading { index: ShardIndex::new(), limits, error: None };
+    let outcome = Root(&mut reading).deserialize(&mut json).and_then(|()| json.end());
+    match (reading.error, outcome) {
+        (Some(kind), _) => Err(kind),
+        (None, Err(error)) => Err(json_error(error, path)),
         (None, Ok(())) => {
             let shards = reading.index.shards().len() as u64;
             Exceeded::of(ShardLimit::Shards, limits, shards)?;
@@ -34,7 +34,7 @@ pub(super) fn read(
     }
 }
 
-fn refusal(error: serde_json::Error, path: &Path) -> ShardErrorKind {
+fn json_error(error: serde_json::Error, path: &Path) -> ShardErrorKind {
     if error.is_io() {
         let error = io::Error::from(error);
         return match error.downcast::<Exceeded>() {
@@ -44,33 +44,37 @@ fn refusal(error: serde_json::Error, path: &Path) -> ShardErrorKind {
     }
     let (line, column) = (error.line(), error.column());
     let sentence = error.to_string();
-    // The place is told apart from the reason.
-    let place = format!(" at line {line} column {column}");
-    ShardErrorKind::Json { line, column, reason: sentence.strip_suffix(&place).unwrap_or(&sentence).into() }
+    // Removes the position from the reason.
+    let position = format!(" at line {line} column {column}");
+    ShardErrorKind::Json {
+        line,
+        column,
+        reason: sentence.strip_suffix(&position).unwrap_or(&sentence).into(),
+    }
 }
 
 struct Reading<'l> {
     index: ShardIndex,
     limits: &'l ShardLimits,
-    /// What serde's errors have no room for.
-    fault: Option<ShardErrorKind>,
+    /// The error, which does not fit in serde's errors.
+    error: Option<ShardErrorKind>,
 }
 
 impl Reading<'_> {
-    fn refuse<E: serde::de::Error>(&mut self, fault: ShardErrorKind) -> E {
-        self.fault = Some(fault);
-        E::custom("refused")
+    fn reject<E: serde::de::Error>(&mut self, kind: ShardErrorKind) -> E {
+        self.error = Some(kind);
+        E::custom("rejected")
     }
 }
 
-/// The whole text.
-struct Whole<'r, 'l>(&'r mut Reading<'l>);
-/// What `metadata` holds.
+/// Reads the entire index.
+struct Root<'r, 'l>(&'r mut Reading<'l>);
+/// Reads the value of `metadata`.
 struct Metadata<'r, 'l>(&'r mut Reading<'l>);
-/// What `weight_map` holds.
+/// Reads the value of `weight_map`.
 struct WeightMap<'r, 'l>(&'r mut Reading<'l>);
 
-/// A seed that is a visitor of an object.
+/// Implements a seed that visits an object.
 macro_rules! object {
     ($($name:ident: $expected:literal;)*) => {$(
         impl<'de> DeserializeSeed<'de> for $name<'_, '_> {
@@ -96,15 +100,15 @@ macro_rules! object {
 }
 
 object! {
-    Whole: "an object with \"weight_map\"";
+    Root: "an object with \"weight_map\"";
     Metadata: "an object of what is known of the model";
     WeightMap: "an object of the names of tensors and shards";
 }
 
-/// [`Metadata`], or `null`, which is as none.
-struct Perhaps<'r, 'l>(&'r mut Reading<'l>);
+/// Reads [`Metadata`], or `null`, which counts as absent.
+struct OptionalMetadata<'r, 'l>(&'r mut Reading<'l>);
 
-impl<'de> DeserializeSeed<'de> for Perhaps<'_, '_> {
+impl<'de> DeserializeSeed<'de> for OptionalMetadata<'_, '_> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
@@ -112,7 +116,7 @@ impl<'de> DeserializeSeed<'de> for Perhaps<'_, '_> {
     }
 }
 
-impl<'de> Visitor<'de> for Perhaps<'_, '_> {
+impl<'de> Visitor<'de> for OptionalMetadata<'_, '_> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -128,18 +132,18 @@ impl<'de> Visitor<'de> for Perhaps<'_, '_> {
     }
 }
 
-impl Whole<'_, '_> {
+impl Root<'_, '_> {
     fn read<'de, A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
         let (mut has_metadata, mut has_weights) = (false, false);
         while let Some(key) = map.next_key::<String>()? {
-            let is_twice = match key.as_str() {
+            let is_duplicate = match key.as_str() {
                 "metadata" => core::mem::replace(&mut has_metadata, true),
                 "weight_map" => core::mem::replace(&mut has_weights, true),
                 _ => false,
             };
             match key.as_str() {
-                _ if is_twice => return Err(self.0.refuse(ShardErrorKind::Twice { name: key })),
-                "metadata" => map.next_value_seed(Perhaps(&mut *self.0))?,
+                _ if is_duplicate => return Err(self.0.reject(ShardErrorKind::Twice { name: key })),
+                "metadata" => map.next_value_seed(OptionalMetadata(&mut *self.0))?,
                 "weight_map" => map.next_value_seed(WeightMap(&mut *self.0))?,
                 _ => drop(map.next_value::<IgnoredAny>()?),
             }
@@ -150,22 +154,22 @@ impl Whole<'_, '_> {
 
 impl Metadata<'_, '_> {
     fn read<'de, A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        let (mut seen, mut count, most) = (HashSet::new(), 0, self.0.limits.values);
-        while count < most {
+        let (mut seen, mut count, limit) = (HashSet::new(), 0, self.0.limits.values);
+        while count < limit {
             let Some(key) = map.next_key::<String>()? else { return Ok(()) };
             if !seen.insert(key.clone()) {
-                return Err(self.0.refuse(ShardErrorKind::Twice { name: key }));
+                return Err(self.0.reject(ShardErrorKind::Twice { name: key }));
             }
-            let value = map.next_value_seed(Counted { count: &mut count, most })?;
-            if count <= most {
-                self.0.index.add_metadata(key, value).map_err(|fault| self.0.refuse(fault))?;
+            let value = map.next_value_seed(Counted { count: &mut count, limit })?;
+            if count <= limit {
+                self.0.index.add_metadata(key, value).map_err(|kind| self.0.reject(kind))?;
             }
         }
         while map.next_key::<IgnoredAny>()?.is_some() {
-            map.next_value_seed(Counted { count: &mut count, most })?;
+            map.next_value_seed(Counted { count: &mut count, limit })?;
         }
         let verdict = Exceeded::of(ShardLimit::Values, self.0.limits, count);
-        verdict.map_err(|exceeded| self.0.refuse(exceeded.into()))
+        verdict.map_err(|exceeded| self.0.reject(exceeded.into()))
     }
 }
 
@@ -174,13 +178,13 @@ impl WeightMap<'_, '_> {
         let mut count = 0;
         while count < self.0.limits.tensors {
             let Some((tensor, shard)) = map.next_entry::<String, String>()? else { return Ok(()) };
-            self.0.index.add(tensor, &shard).map_err(|fault| self.0.refuse(fault))?;
+            self.0.index.add(tensor, &shard).map_err(|kind| self.0.reject(kind))?;
             count += 1;
         }
         while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {
             count += 1;
         }
         let verdict = Exceeded::of(ShardLimit::Tensors, self.0.limits, count);
-        verdict.map_err(|exceeded| self.0.refuse(exceeded.into()))
+        verdict.map_err(|exceeded| self.0.reject(exceeded.into()))
     }
 }

@@ -1,32 +1,33 @@
-//! JSON as it comes by, bounded before anything is kept of it.
+//! Applies limits to a stream of JSON before it is parsed.
 
 use super::error::ShardErrorKind;
 use super::limits::{ShardLimit, ShardLimits};
 use core::fmt;
 use std::io::{self, Read};
 
-/// Passes bytes on as long as no limit is exceeded. Then it looks through all that is left, to say what would have been enough, and fails.
+/// Forwards bytes until a limit is exceeded. Then it reads the rest, to report the value that would be
+/// needed, and fails.
 pub(super) struct Scan<'l, R> {
     inner: R,
     limits: &'l ShardLimits,
     bytes: u64,
     depth: u64,
     deepest: u64,
-    /// Of the text that the scan is in.
+    /// The length of the current string.
     text: u64,
     longest: u64,
-    place: Place,
+    state: ScanState,
 }
 
 #[derive(Clone, Copy)]
-enum Place {
+enum ScanState {
     Outside,
     Inside,
-    /// Behind a backslash.
+    /// After a backslash.
     Escape,
 }
 
-/// A limit, on its way through others' errors.
+/// An exceeded limit, which can be wrapped in an [`io::Error`].
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Exceeded {
     limit: ShardLimit,
@@ -36,30 +37,34 @@ pub(super) struct Exceeded {
 
 impl<'l, R: Read> Scan<'l, R> {
     pub(super) fn new(inner: R, limits: &'l ShardLimits) -> Self {
-        let place = Place::Outside;
-        Self { inner, limits, bytes: 0, depth: 0, deepest: 0, text: 0, longest: 0, place }
+        let state = ScanState::Outside;
+        Self { inner, limits, bytes: 0, depth: 0, deepest: 0, text: 0, longest: 0, state }
     }
 
-    fn see(&mut self, byte: u8) {
-        self.place = match (self.place, byte) {
-            (Place::Outside, b'"') => {
+    fn observe(&mut self, byte: u8) {
+        self.state = match (self.state, byte) {
+            (ScanState::Outside, b'"') => {
                 self.text = 0;
-                Place::Inside
+                ScanState::Inside
             }
-            (Place::Outside, b'[' | b'{') => {
+            (ScanState::Outside, b'[' | b'{') => {
                 self.depth += 1;
                 self.deepest = self.deepest.max(self.depth);
-                Place::Outside
+                ScanState::Outside
             }
-            (Place::Outside, b']' | b'}') => {
+            (ScanState::Outside, b']' | b'}') => {
                 self.depth = self.depth.saturating_sub(1);
-                Place::Outside
+                ScanState::Outside
             }
-            (Place::Outside, _) | (Place::Inside, b'"') => Place::Outside,
+            (ScanState::Outside, _) | (ScanState::Inside, b'"') => ScanState::Outside,
             (inside, _) => {
                 self.text += 1;
                 self.longest = self.longest.max(self.text);
-                if matches!(inside, Place::Inside) && byte == b'\\' { Place::Escape } else { Place::Inside }
+                if matches!(inside, ScanState::Inside) && byte == b'\\' {
+                    ScanState::Escape
+                } else {
+                    ScanState::Inside
+                }
             }
         };
     }
@@ -74,8 +79,8 @@ impl<'l, R: Read> Scan<'l, R> {
         found.find_map(Result::err)
     }
 
-    /// What is left of one call of the reader.
-    fn pull(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+    /// Reads from the inner reader, and scans the bytes.
+    fn read_inner(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let len = loop {
             match self.inner.read(buffer) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -83,18 +88,18 @@ impl<'l, R: Read> Scan<'l, R> {
             }
         };
         self.bytes = self.bytes.saturating_add(len as u64);
-        buffer.iter().take(len).for_each(|&byte| self.see(byte));
+        buffer.iter().take(len).for_each(|&byte| self.observe(byte));
         Ok(len)
     }
 }
 
 impl<R: Read> Read for Scan<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let len = self.pull(buffer)?;
+        let len = self.read_inner(buffer)?;
         if self.exceeded().is_none() {
             return Ok(len);
         }
-        while self.bytes <= self.limits.bytes && self.pull(buffer)? > 0 {}
+        while self.bytes <= self.limits.bytes && self.read_inner(buffer)? > 0 {}
         match self.exceeded() {
             Some(exceeded) => Err(io::Error::other(exceeded)),
             None => Ok(0),
@@ -103,8 +108,10 @@ impl<R: Read> Read for Scan<'_, R> {
 }
 
 impl Exceeded {
+    /// Checks a limit.
+    ///
     /// # Errors
-    /// When it is.
+    /// When it is exceeded.
     pub(super) fn of(limit: ShardLimit, limits: &ShardLimits, needed: u64) -> Result<(), Self> {
         let allowed = limit.of(limits);
         if needed > allowed { Err(Self { limit, allowed, needed }) } else { Ok(()) }

@@ -1,7 +1,7 @@
-//! Sizes as people write them.
+//! Parses sizes such as `5GB`.
 
-/// The number of bytes that a text such as `5GB`, `1.5 MB` or `4096` means, with the decimal units of the Python package `huggingface_hub`: KB, MB, GB, TB. Parts of
-/// a byte are cut off.
+/// Parses a number of bytes such as `5GB`, `1.5 MB` or `4096`, with the decimal units of the Python package
+/// `huggingface_hub`: KB, MB, GB, TB. Fractions of a byte are truncated.
 ///
 /// ```
 /// assert_eq!(safetensors_files::shards::parse_shard_size("1.5MB"), Some(1_500_000));

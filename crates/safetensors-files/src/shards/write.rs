@@ -1,4 +1,5 @@
-//! JSON as `json.dump(index, file, indent=2)` spells it in Python: two spaces a level, and of characters only those of ASCII.
+//! Writes JSON as `json.dump(index, file, indent=2)` does in Python: two spaces per level, and only ASCII
+//! characters.
 
 use super::index::ShardIndex;
 use serde::Serialize;
@@ -8,15 +9,15 @@ use std::io::{self, BufWriter, Write};
 
 pub(super) fn write(index: &ShardIndex, writer: impl Write) -> io::Result<()> {
     let mut writer = BufWriter::new(writer);
-    let spelling = Python(PrettyFormatter::with_indent(b"  "));
-    Spelled(index).serialize(&mut serde_json::Serializer::with_formatter(&mut writer, spelling))?;
+    let formatter = PythonFormatter(PrettyFormatter::with_indent(b"  "));
+    IndexJson(index).serialize(&mut serde_json::Serializer::with_formatter(&mut writer, formatter))?;
     writer.flush()
 }
 
-struct Spelled<'i>(&'i ShardIndex);
+struct IndexJson<'i>(&'i ShardIndex);
 struct Pairs<I>(I);
 
-impl Serialize for Spelled<'_> {
+impl Serialize for IndexJson<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(Some(2))?;
         map.serialize_entry("metadata", &Pairs(|| self.0.metadata()))?;
@@ -31,10 +32,10 @@ impl<K: Serialize, V: Serialize, I: Iterator<Item = (K, V)>, F: Fn() -> I> Seria
     }
 }
 
-/// What a pretty JSON is here and there alike, and what Python escapes.
-struct Python(PrettyFormatter<'static>);
+/// A pretty formatter that also escapes as Python does.
+struct PythonFormatter(PrettyFormatter<'static>);
 
-impl Formatter for Python {
+impl Formatter for PythonFormatter {
     fn write_string_fragment<W: ?Sized + Write>(&mut self, writer: &mut W, text: &str) -> io::Result<()> {
         let mut units = [0; 2];
         text.chars().try_for_each(|letter| match letter {

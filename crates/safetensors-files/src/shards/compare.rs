@@ -1,18 +1,19 @@
-//! Whether an index and its shards say the same.
+//! Compares an index with its shards.
 
 use super::error::ShardErrorKind;
 use super::index::ShardIndex;
 use embedded_safetensors::FileModel;
 use std::collections::HashMap;
 
-/// Compares what the index says with its shards, which stand in its order.
+/// Compares the index with its shards, which are in its order.
 ///
 /// # Errors
-/// What they do not agree in: that a tensor is in two shards before all else, then what shards have, then what they lack, then the size.
-pub(super) fn prove(index: &ShardIndex, shards: &[FileModel]) -> Result<(), ShardErrorKind> {
+/// The first mismatch: a tensor in two shards, then extra or misplaced tensors, then missing tensors, then
+/// the size.
+pub(super) fn compare(index: &ShardIndex, shards: &[FileModel]) -> Result<(), ShardErrorKind> {
     let comparison = Comparison { names: index.shards().collect(), index, found: find(index, shards)? };
-    comparison.look_at_what_is_there(shards)?;
-    comparison.look_for_what_is_not_there()?;
+    comparison.check_found_tensors(shards)?;
+    comparison.check_missing_tensors()?;
     let found = shards.iter().map(|shard| shard.summary().data_len).fold(0, u64::saturating_add);
     match index.total_size() {
         Some(said) if said != found => Err(ShardErrorKind::TotalSize { said, found }),
@@ -23,10 +24,12 @@ pub(super) fn prove(index: &ShardIndex, shards: &[FileModel]) -> Result<(), Shar
 struct Comparison<'i> {
     index: &'i ShardIndex,
     names: Vec<&'i str>,
-    /// The shard of each tensor that is there.
+    /// The shard of each tensor found.
     found: HashMap<&'i str, usize>,
 }
 
+/// Returns the shard of each tensor.
+///
 /// # Errors
 /// [`ShardErrorKind::TensorTwice`].
 fn find<'i>(index: &ShardIndex, shards: &'i [FileModel]) -> Result<HashMap<&'i str, usize>, ShardErrorKind> {
@@ -52,20 +55,22 @@ impl Comparison<'_> {
         name(&self.names, number)
     }
 
+    /// Checks the tensors in the shards.
+    ///
     /// # Errors
     /// [`ShardErrorKind::ExtraTensor`], [`ShardErrorKind::WrongShard`].
-    fn look_at_what_is_there(&self, shards: &[FileModel]) -> Result<(), ShardErrorKind> {
-        let there = shards.iter().enumerate();
-        let there: Vec<(usize, &str)> = there
+    fn check_found_tensors(&self, shards: &[FileModel]) -> Result<(), ShardErrorKind> {
+        let tensors = shards.iter().enumerate();
+        let tensors: Vec<(usize, &str)> = tensors
             .flat_map(|(number, shard)| shard.tensors().map(move |tensor| (number, tensor.name())))
             .collect();
-        let mut extra = there.iter().filter(|(_, tensor)| self.index.number_of(tensor).is_none());
+        let mut extra = tensors.iter().filter(|(_, tensor)| self.index.shard_number(tensor).is_none());
         if let Some(&(number, tensor)) = extra.next() {
             let (tensor, shard, count) = (tensor.into(), self.name(number), 1 + extra.count());
             return Err(ShardErrorKind::ExtraTensor { tensor, shard, count });
         }
-        let mut wrong = there.iter().filter_map(|&(number, tensor)| {
-            let named = self.index.number_of(tensor).filter(|&named| named != number)?;
+        let mut wrong = tensors.iter().filter_map(|&(number, tensor)| {
+            let named = self.index.shard_number(tensor).filter(|&named| named != number)?;
             Some((tensor, named, number))
         });
         match wrong.next() {
@@ -77,9 +82,11 @@ impl Comparison<'_> {
         }
     }
 
+    /// Checks that no tensor is missing.
+    ///
     /// # Errors
     /// [`ShardErrorKind::MissingTensor`].
-    fn look_for_what_is_not_there(&self) -> Result<(), ShardErrorKind> {
+    fn check_missing_tensors(&self) -> Result<(), ShardErrorKind> {
         let mut missing = self.index.tensors().filter(|(tensor, _)| !self.found.contains_key(tensor));
         match missing.next() {
             None => Ok(()),

@@ -1,7 +1,8 @@
-//! A model of a disk that forgets what was not synced, and whose power fails after any call.
+//! A simulated disk that loses unsynced data in a power cut, and can fail at any call.
 //!
-//! What survives a power cut: of a file what was there at its last sync, and of later writes any sectors at all; of the names in
-//! the folder those at its last sync, and of later changes the first so many, in their order, each as a whole.
+//! After a power cut a file has the content of its last sync, and any subset of the sectors written later. A
+//! directory has the names of its last sync, and a prefix of the later changes in their order, each of them
+//! atomic.
 
 use crate::disk::Entry;
 use crate::disk::{Disk, Handle, Stat};
@@ -14,43 +15,43 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, SystemTime};
 
-/// Small, so that even a short header is torn in many ways.
+/// The length of a sector. It is small, so that even a short header can be torn in many ways.
 const SECTOR: usize = 4;
 
-/// What goes wrong, and at which call, counted from 0.
+/// The failure to inject, and its call, counted from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Plan {
-    /// Nothing.
-    Fine,
-    /// This call and all after it fail, because there is no power.
+pub(crate) enum FailurePlan {
+    /// No failure.
+    None,
+    /// This call and all later ones fail, because there is no power.
     PowerCut(usize),
-    /// This call fails, and a write half way.
+    /// This call fails. A write is half done.
     Fault(usize),
-    /// Before this call someone else changes the last byte of the file that has a name that all can see.
+    /// Before this call another program changes the last byte of each file that is not hidden.
     Change(usize),
 }
 
-/// What someone else changes it to.
+/// The new value of that byte.
 pub(crate) const CHANGED: u8 = 0xEE;
 
-/// What survives of writes that were not synced.
+/// The unsynced sectors that survive a power cut.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Luck {
+pub(crate) enum Survival {
     Nothing,
     Everything,
-    /// Any sectors.
-    Dice(u64),
+    /// Random sectors.
+    Random(u64),
 }
 
 #[derive(Clone)]
-pub(crate) struct Forgetful(Arc<Mutex<State>>, Arc<Mutex<Option<(usize, Deed)>>>);
+pub(crate) struct SimulatedDisk(Arc<Mutex<State>>, Arc<Mutex<Option<(usize, Action)>>>);
 
-/// What someone else does.
-type Deed = Box<dyn FnOnce() + Send>;
+/// An action of another program.
+type Action = Box<dyn FnOnce() + Send>;
 
-impl fmt::Debug for Forgetful {
+impl fmt::Debug for SimulatedDisk {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Forgetful").field(&self.0).finish()
+        f.debug_tuple("SimulatedDisk").field(&self.0).finish()
     }
 }
 
@@ -59,23 +60,23 @@ struct State {
     files: Vec<Inode>,
     names: BTreeMap<PathBuf, usize>,
     durable_names: BTreeMap<PathBuf, usize>,
-    /// Also those that nothing is in.
-    folders: BTreeSet<PathBuf>,
-    /// Since their folder was synced.
+    /// All directories, including empty ones.
+    directories: BTreeSet<PathBuf>,
+    /// The changes since the last sync of their directory.
     renames: Vec<Change>,
-    /// Whether two names can be exchanged in one act.
+    /// Whether two names can be exchanged atomically.
     exchanges: bool,
-    plan: Plan,
+    plan: FailurePlan,
     calls: usize,
     clock: u64,
 }
 
-/// What happened to the names in a folder: one leads to a file now, one to none; whole folders are called otherwise.
+/// A change of the names in a directory: one is added, one is removed, or directories are renamed.
 #[derive(Clone, Debug)]
 struct Change {
-    folder: PathBuf,
-    appears: Option<(PathBuf, usize)>,
-    vanishes: Option<PathBuf>,
+    directory: PathBuf,
+    added: Option<(PathBuf, usize)>,
+    removed: Option<PathBuf>,
     moved: Vec<(PathBuf, PathBuf)>,
 }
 
@@ -83,7 +84,7 @@ struct Change {
 struct Inode {
     bytes: Vec<u8>,
     durable: Vec<u8>,
-    /// Since it was synced.
+    /// The writes since the last sync.
     writes: Vec<Write>,
     modified: u64,
 }
@@ -95,13 +96,13 @@ struct Write {
 }
 
 #[derive(Debug)]
-struct Open {
-    disk: Forgetful,
+struct OpenFile {
+    disk: SimulatedDisk,
     index: usize,
 }
 
-impl Forgetful {
-    /// A disk with these files, all on the medium.
+impl SimulatedDisk {
+    /// Creates a disk with these files, all synced.
     pub(crate) fn with<'f>(files: impl IntoIterator<Item = (&'f Path, &'f [u8])>) -> Self {
         let (paths, files): (Vec<&Path>, Vec<Inode>) =
             files.into_iter().map(|(path, bytes)| (path, Inode::durable(bytes))).unzip();
@@ -112,51 +113,52 @@ impl Forgetful {
 
     fn of(files: Vec<Inode>, names: BTreeMap<PathBuf, usize>) -> Self {
         let (durable_names, renames) = (names.clone(), Vec::new());
-        let folders = names.keys().flat_map(|path| path.ancestors().skip(1)).map(Path::to_path_buf).collect();
-        let (plan, exchanges) = (Plan::Fine, true);
+        let directories =
+            names.keys().flat_map(|path| path.ancestors().skip(1)).map(Path::to_path_buf).collect();
+        let (plan, exchanges) = (FailurePlan::None, true);
         let state =
-            State { files, names, durable_names, folders, renames, exchanges, plan, calls: 0, clock: 1 };
+            State { files, names, durable_names, directories, renames, exchanges, plan, calls: 0, clock: 1 };
         Self(Arc::new(Mutex::new(state)), Arc::default())
     }
 
-    /// The same disk, on which this goes wrong from now on.
-    pub(crate) fn planning(self, plan: Plan) -> Self {
+    /// Returns the same disk with this failure from now on.
+    pub(crate) fn with_failures(self, plan: FailurePlan) -> Self {
         let mut state = self.state();
         (state.plan, state.calls) = (plan, 0);
         drop(state);
         self
     }
 
-    /// The same disk, on which two names cannot be exchanged.
+    /// Returns the same disk, on which two names cannot be exchanged.
     pub(crate) fn without_exchange(self) -> Self {
         self.state().exchanges = false;
         self
     }
 
-    /// A copy of the disk as it is now, independent of it.
+    /// Returns an independent copy of the disk.
     pub(crate) fn copy(&self) -> Self {
         Self(Arc::new(Mutex::new(self.state().clone())), Arc::default())
     }
 
-    /// Someone else does this before that call.
-    pub(crate) fn meanwhile(&self, at: usize, deed: impl FnOnce() + Send + 'static) {
-        *self.1.lock().expect("no test panics in here") = Some((at, Box::new(deed)));
+    /// Runs an action of another program before this call.
+    pub(crate) fn interleave(&self, at: usize, action: impl FnOnce() + Send + 'static) {
+        *self.1.lock().expect("lock not poisoned") = Some((at, Box::new(action)));
     }
 
-    fn let_others_go_on(&self) {
+    fn run_interleaved(&self) {
         let calls = self.calls();
-        let mut deed = self.1.lock().expect("no test panics in here");
-        let is_due = deed.take_if(|(at, _)| *at == calls);
-        drop(deed);
-        is_due.into_iter().for_each(|(_, deed)| deed());
+        let mut interleaved = self.1.lock().expect("lock not poisoned");
+        let action = interleaved.take_if(|(at, _)| *at == calls);
+        drop(interleaved);
+        action.into_iter().for_each(|(_, action)| action());
     }
 
-    /// How many calls have been made under this plan.
+    /// Returns the number of calls made with this failure plan.
     pub(crate) fn calls(&self) -> usize {
         self.state().calls
     }
 
-    /// The bytes of the file of this name, as a program sees them.
+    /// Returns the bytes of the file of this name, as programs read them.
     pub(crate) fn bytes(&self, path: &Path) -> Option<Vec<u8>> {
         let state = self.state();
         state.names.get(path).map(|&index| state.files[index].bytes.clone())
@@ -166,10 +168,10 @@ impl Forgetful {
         self.state().names.keys().cloned().collect()
     }
 
-    /// Every way in which the names can have survived a power cut now, with this luck for the bytes.
-    pub(crate) fn after_power_cut(&self, luck: Luck) -> Vec<Self> {
+    /// Returns every possible state of the names after a power cut now, with this survival of sectors.
+    pub(crate) fn after_power_cut(&self, survival: Survival) -> Vec<Self> {
         let state = self.state();
-        let files: Vec<Inode> = state.files.iter().map(|file| file.survivor(luck)).collect();
+        let files: Vec<Inode> = state.files.iter().map(|file| file.survivor(survival)).collect();
         let mut names = state.durable_names.clone();
         let mut outcomes = Vec::from([Self::of(files.clone(), names.clone())]);
         for change in &state.renames {
@@ -180,20 +182,20 @@ impl Forgetful {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.0.lock().expect("no test panics in here")
+        self.0.lock().expect("lock not poisoned")
     }
 
-    /// Lets a call happen, or not.
+    /// Counts a call, and fails it if planned.
     fn call(&self) -> io::Result<MutexGuard<'_, State>> {
-        self.let_others_go_on();
+        self.run_interleaved();
         let mut state = self.state();
         let number = state.calls;
         state.calls += 1;
         state.clock += 1;
         match state.plan {
-            Plan::PowerCut(from) if number >= from => Err(io::Error::other("there is no power")),
-            Plan::Fault(at) if number == at => Err(io::ErrorKind::StorageFull.into()),
-            Plan::Change(at) if number == at => {
+            FailurePlan::PowerCut(from) if number >= from => Err(io::Error::other("there is no power")),
+            FailurePlan::Fault(at) if number == at => Err(io::ErrorKind::StorageFull.into()),
+            FailurePlan::Change(at) if number == at => {
                 state.change_last_byte();
                 Ok(state)
             }
@@ -213,35 +215,35 @@ impl State {
         }
     }
 
-    fn change(&mut self, appears: Option<(PathBuf, usize)>, vanishes: Option<PathBuf>) {
-        let path = appears.as_ref().map(|(path, _)| path).or(vanishes.as_ref());
-        let folder = path.and_then(|path| path.parent()).expect("something happened").to_path_buf();
-        let change = Change { folder, appears, vanishes, moved: Vec::new() };
+    fn change(&mut self, added: Option<(PathBuf, usize)>, removed: Option<PathBuf>) {
+        let path = added.as_ref().map(|(path, _)| path).or(removed.as_ref());
+        let directory = path.and_then(|path| path.parent()).expect("a name has changed").to_path_buf();
+        let change = Change { directory, added, removed, moved: Vec::new() };
         change.apply(&mut self.names);
         self.renames.push(change);
     }
 
-    fn move_folders(&mut self, moved: Vec<(PathBuf, PathBuf)>) {
-        let folder = moved[0].0.parent().expect("it is in a folder").to_path_buf();
-        let change = Change { folder, appears: None, vanishes: None, moved };
+    fn move_directories(&mut self, moved: Vec<(PathBuf, PathBuf)>) {
+        let directory = moved[0].0.parent().expect("path has a parent").to_path_buf();
+        let change = Change { directory, added: None, removed: None, moved };
         change.apply(&mut self.names);
-        self.folders = self.folders.iter().map(|folder| change.moved(folder)).collect();
+        self.directories = self.directories.iter().map(|directory| change.moved(directory)).collect();
         self.renames.push(change);
     }
 
-    fn find(&self, place: &Path) -> io::Result<usize> {
-        self.names.get(place).copied().ok_or(io::ErrorKind::NotFound.into())
+    fn find(&self, path: &Path) -> io::Result<usize> {
+        self.names.get(path).copied().ok_or(io::ErrorKind::NotFound.into())
     }
 }
 
 impl Change {
     fn apply(&self, names: &mut BTreeMap<PathBuf, usize>) {
-        self.vanishes.as_ref().map(|path| names.remove(path));
-        names.extend(self.appears.clone());
+        self.removed.as_ref().map(|path| names.remove(path));
+        names.extend(self.added.clone());
         *names = names.iter().map(|(path, &index)| (self.moved(path), index)).collect();
     }
 
-    /// What a path is after it.
+    /// Returns a path after the change.
     fn moved(&self, path: &Path) -> PathBuf {
         let below = |(from, to): &(PathBuf, PathBuf)| {
             let rest = path.strip_prefix(from).ok()?;
@@ -256,70 +258,70 @@ impl Inode {
         Self { bytes: bytes.to_vec(), durable: bytes.to_vec(), ..Self::default() }
     }
 
-    /// What is left of it.
-    fn survivor(&self, luck: Luck) -> Self {
+    /// Returns the file after a power cut.
+    fn survivor(&self, survival: Survival) -> Self {
         let mut bytes = self.durable.clone();
-        let mut dice = match luck {
-            Luck::Nothing => return Self::durable(&bytes),
-            Luck::Everything => return Self::durable(&self.bytes),
-            Luck::Dice(seed) => seed,
+        let mut random = match survival {
+            Survival::Nothing => return Self::durable(&bytes),
+            Survival::Everything => return Self::durable(&self.bytes),
+            Survival::Random(seed) => seed,
         };
         let sectors = self.writes.iter().flat_map(|write| {
             let pieces = write.bytes.chunks(SECTOR).enumerate();
             pieces.map(move |(number, piece)| (write.at + number * SECTOR, piece))
         });
         for (at, piece) in sectors {
-            dice = dice.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-            if dice >> 63 == 0 {
-                put(&mut bytes, at, piece);
+            random = random.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            if random >> 63 == 0 {
+                write_at(&mut bytes, at, piece);
             }
         }
         Self::durable(&bytes)
     }
 }
 
-fn put(file: &mut Vec<u8>, at: usize, bytes: &[u8]) {
+fn write_at(file: &mut Vec<u8>, at: usize, bytes: &[u8]) {
     let end = at + bytes.len();
     file.resize(file.len().max(end), 0);
     file[at..end].copy_from_slice(bytes);
 }
 
-impl Disk for Forgetful {
+impl Disk for SimulatedDisk {
     fn resolve(&self, path: &Path) -> io::Result<PathBuf> {
         self.call().map(|_| path.to_path_buf())
     }
 
-    fn look(&self, place: &Path) -> io::Result<Option<Stat>> {
+    fn stat(&self, path: &Path) -> io::Result<Option<Stat>> {
         let state = self.call()?;
-        let folder = || {
+        let directory = || {
             let version = Version { identity: None, len: 0, modified: None };
             let stat = Stat { other: Some("a folder"), permissions: None, version };
-            state.folders.contains(place).then_some(stat)
+            state.directories.contains(path).then_some(stat)
         };
-        Ok(state.names.get(place).map(|&index| state.files[index].stat(index)).or_else(folder))
+        Ok(state.names.get(path).map(|&index| state.files[index].stat(index)).or_else(directory))
     }
 
-    fn create_new(&self, place: &Path, _: Option<&Permissions>) -> io::Result<Box<dyn Handle>> {
+    fn create_new(&self, path: &Path, _: Option<&Permissions>) -> io::Result<Box<dyn Handle>> {
         let mut state = self.call()?;
-        if state.names.contains_key(place) {
+        if state.names.contains_key(path) {
             return Err(io::ErrorKind::AlreadyExists.into());
         }
         let index = state.files.len();
         state.files.push(Inode::default());
-        state.change(Some((place.to_path_buf(), index)), None);
-        Ok(Box::new(Open { disk: self.clone(), index }))
+        state.change(Some((path.to_path_buf(), index)), None);
+        Ok(Box::new(OpenFile { disk: self.clone(), index }))
     }
 
-    fn open(&self, place: &Path, _: bool) -> io::Result<Box<dyn Handle>> {
-        let index = self.call()?.find(place)?;
-        Ok(Box::new(Open { disk: self.clone(), index }))
+    fn open(&self, path: &Path, _: bool) -> io::Result<Box<dyn Handle>> {
+        let index = self.call()?.find(path)?;
+        Ok(Box::new(OpenFile { disk: self.clone(), index }))
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
         let mut state = self.call()?;
-        if state.folders.contains(from) {
-            assert!(!state.names.contains_key(to) && !state.folders.contains(to), "something is there");
-            state.move_folders(Vec::from([(from.into(), to.into())]));
+        if state.directories.contains(from) {
+            assert!(!state.names.contains_key(to) && !state.directories.contains(to), "target exists");
+            state.move_directories(Vec::from([(from.into(), to.into())]));
             return Ok(());
         }
         let index = state.find(from)?;
@@ -334,33 +336,33 @@ impl Disk for Forgetful {
         }
     }
 
-    fn remove(&self, place: &Path) -> io::Result<()> {
+    fn remove(&self, path: &Path) -> io::Result<()> {
         let mut state = self.call()?;
-        state.find(place)?;
-        state.change(None, Some(place.to_path_buf()));
+        state.find(path)?;
+        state.change(None, Some(path.to_path_buf()));
         Ok(())
     }
 
-    fn create_folder(&self, place: &Path, _: Option<&Permissions>) -> io::Result<()> {
-        self.call()?.folders.insert(place.into());
+    fn create_directory(&self, path: &Path, _: Option<&Permissions>) -> io::Result<()> {
+        self.call()?.directories.insert(path.into());
         Ok(())
     }
 
-    fn list(&self, folder: &Path) -> io::Result<Vec<Entry>> {
+    fn list(&self, directory: &Path) -> io::Result<Vec<Entry>> {
         let state = self.call()?;
-        let folders = state.folders.iter().map(|path| (path, true));
-        let all = state.names.keys().map(|path| (path, false)).chain(folders);
-        let inside = all.filter(|(path, _)| path.parent() == Some(folder));
+        let directories = state.directories.iter().map(|path| (path, true));
+        let all = state.names.keys().map(|path| (path, false)).chain(directories);
+        let inside = all.filter(|(path, _)| path.parent() == Some(directory));
         let entry =
-            |(path, is_folder): (&PathBuf, bool)| Entry { path: path.clone(), is_folder, other: None };
+            |(path, is_directory): (&PathBuf, bool)| Entry { path: path.clone(), is_directory, other: None };
         Ok(inside.map(entry).collect())
     }
 
-    /// File by file.
-    fn remove_folder(&self, place: &Path) -> io::Result<()> {
-        let inside = self.names().into_iter().filter(|path| path.starts_with(place));
+    /// Removes file by file.
+    fn remove_directory(&self, directory: &Path) -> io::Result<()> {
+        let inside = self.names().into_iter().filter(|path| path.starts_with(directory));
         inside.collect::<Vec<_>>().iter().try_for_each(|path| self.remove(path))?;
-        self.call()?.folders.retain(|path| !path.starts_with(place));
+        self.call()?.directories.retain(|path| !path.starts_with(directory));
         Ok(())
     }
 
@@ -369,9 +371,9 @@ impl Disk for Forgetful {
         if !state.exchanges {
             return Err(io::ErrorKind::Unsupported.into());
         }
-        assert!(state.folders.contains(one) && state.folders.contains(other), "there are two");
+        assert!(state.directories.contains(one) && state.directories.contains(other), "both exist");
         let (one, other) = (one.to_path_buf(), other.to_path_buf());
-        state.move_folders(Vec::from([(one.clone(), other.clone()), (other, one)]));
+        state.move_directories(Vec::from([(one.clone(), other.clone()), (other, one)]));
         Ok(())
     }
 
@@ -379,11 +381,11 @@ impl Disk for Forgetful {
         drop(self.call());
     }
 
-    /// What happened in other folders is as it was.
-    fn sync_folder(&self, folder: &Path) -> io::Result<()> {
+    /// Syncs only the changes of this directory.
+    fn sync_directory(&self, directory: &Path) -> io::Result<()> {
         let mut state = self.call()?;
         let (here, elsewhere): (Vec<Change>, _) =
-            state.renames.drain(..).partition(|change| change.folder == folder);
+            state.renames.drain(..).partition(|change| change.directory == directory);
         state.renames = elsewhere;
         here.iter().for_each(|change| change.apply(&mut state.durable_names));
         Ok(())
@@ -398,21 +400,21 @@ impl Inode {
     }
 
     fn write(&mut self, at: u64, bytes: &[u8], clock: u64) {
-        let at = usize::try_from(at).expect("files are small here");
-        put(&mut self.bytes, at, bytes);
+        let at = usize::try_from(at).expect("small file");
+        write_at(&mut self.bytes, at, bytes);
         self.writes.push(Write { at, bytes: bytes.to_vec() });
         self.modified = clock;
     }
 }
 
-impl Handle for Open {
+impl Handle for OpenFile {
     fn stat(&self) -> io::Result<Stat> {
         Ok(self.disk.call()?.files[self.index].stat(self.index))
     }
 
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
         let state = self.disk.call()?;
-        let at = usize::try_from(offset).expect("files are small here");
+        let at = usize::try_from(offset).expect("small file");
         let present = state.files[self.index].bytes.get(at..).unwrap_or(&[]);
         let len = present.len().min(buffer.len());
         buffer[..len].copy_from_slice(&present[..len]);
@@ -422,8 +424,8 @@ impl Handle for Open {
     fn write_at(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
         let outcome = self.disk.call().map(drop);
         let mut state = self.disk.state();
-        // Where the power fails during a write, any of it may be there; where there is a fault, the half.
-        let is_off = matches!(state.plan, Plan::PowerCut(from) if state.calls > from + 1);
+        // A write during a power cut may be partly stored; after a fault it is half done.
+        let is_off = matches!(state.plan, FailurePlan::PowerCut(from) if state.calls > from + 1);
         let done = match outcome {
             Err(_) if is_off => 0,
             Err(_) => bytes.len() / 2,
@@ -434,12 +436,12 @@ impl Handle for Open {
         outcome
     }
 
-    /// As a write of zeros.
+    /// Writes zeros.
     fn set_len(&self, len: u64) -> io::Result<()> {
         let mut state = self.disk.call()?;
         let (clock, file) = (state.clock, self.index);
         let present = state.files[file].bytes.len() as u64;
-        let more = usize::try_from(len.checked_sub(present).expect("files only grow here")).expect("small");
+        let more = usize::try_from(len.checked_sub(present).expect("files only grow")).expect("small");
         state.files[file].write(present, &Vec::from_iter(std::iter::repeat_n(0, more)), clock);
         Ok(())
     }

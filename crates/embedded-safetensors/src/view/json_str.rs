@@ -1,22 +1,22 @@
-//! Strings of the header as they stand there, with the escapes they may have.
+//! Strings of a header, borrowed in place with their escapes.
 
 use crate::error::{Error, ErrorKind};
 use crate::util::bytes::low_u32;
 use crate::util::escapes::{Unicode, UnicodeStep, Utf8Char, unescape};
 use core::fmt::{self, Write};
 
-/// A string of a header where it lies: the name of a tensor, a key or a value of `__metadata__`.
+/// A string of a header in place: the name of a tensor, or a key or value of `__metadata__`.
 ///
-/// Its characters may be spelled as escapes there (`\u0041`, `\n`). It compares and shows as what it means; only to
-/// have it as one `str` takes memory, and only where there are escapes.
+/// The file may spell its characters as escapes (`\u0041`, `\n`). Comparison and `Display` use the decoded
+/// characters. A decoded `str` takes memory only if there are escapes.
 ///
 /// *Memory*: 24 bytes, `Copy`; the text is borrowed from the file.
 #[derive(Clone, Copy)]
 pub struct JsonStr<'a> {
-    /// What stands between the quotes, which a parser has proven.
+    /// The bytes between the quotes, which a parser has validated.
     text: &'a [u8],
     at: u32,
-    /// Whether it means what it is.
+    /// Whether there are no escapes.
     is_plain: bool,
 }
 
@@ -25,7 +25,7 @@ impl<'a> JsonStr<'a> {
         Self { text, at, is_plain: !has_escapes(text) }
     }
 
-    /// The string of a sound header whose opening quote is there.
+    /// Returns the string of a valid header whose opening quote is at `at`.
     #[cfg(all(feature = "std", any(unix, windows)))]
     pub(super) fn opening_at(file: &'a [u8], at: u64) -> Self {
         let at = low_u32(at);
@@ -41,17 +41,17 @@ impl<'a> JsonStr<'a> {
         Self::new(text.get(..len).unwrap_or(&[]), at)
     }
 
-    /// A string of which it is known whether it has escapes.
-    pub(super) const fn proven(text: &'a [u8], at: u32, is_plain: bool) -> Self {
+    /// Creates a string when it is known whether it has escapes.
+    pub(super) const fn validated(text: &'a [u8], at: u32, is_plain: bool) -> Self {
         Self { text, at, is_plain }
     }
 
-    /// Where in the file the opening quote stands.
+    /// Returns the offset of the opening quote in the file.
     pub const fn at(&self) -> u64 {
         self.at as u64
     }
 
-    /// As it stands in the file. Nothing if there are escapes in it. Costs a pass over it.
+    /// Returns the string as a `str`, or `None` if it has escapes. Takes a pass over it.
     pub const fn as_str(&self) -> Option<&'a str> {
         if !self.is_plain {
             return None;
@@ -62,12 +62,12 @@ impl<'a> JsonStr<'a> {
         }
     }
 
-    /// What it means, one character after the other.
+    /// Returns the decoded characters.
     pub const fn chars(&self) -> Chars<'a> {
         Chars { left: self.text }
     }
 
-    /// Whether it means this: `==`, but const.
+    /// Returns whether the decoded string equals `text`: `==`, but const.
     pub const fn is(&self, text: &str) -> bool {
         match self.is_plain {
             true => are_equal(self.text, text.as_bytes()),
@@ -75,10 +75,10 @@ impl<'a> JsonStr<'a> {
         }
     }
 
-    /// Writes what it means into the front of `memory`, and gives that part of it.
+    /// Decodes the string into the front of `memory`, and returns that part.
     ///
     /// # Errors
-    /// [`ErrorKind::BufferLength`] at the opening quote when it does not fit, with the length that it has.
+    /// [`ErrorKind::BufferLength`] at the opening quote when `memory` is too small, with the length needed.
     pub fn decode<'b>(&self, memory: &'b mut [u8]) -> Result<&'b str, Error> {
         let (needed, capacity) = (self.decoded_len(), memory.len());
         let Some((text, _)) = memory.split_at_mut_checked(needed) else {
@@ -86,21 +86,21 @@ impl<'a> JsonStr<'a> {
                 ErrorKind::BufferLength { needed: needed as u64, capacity: capacity as u64 }.at(self.at())
             );
         };
-        let mut room = text.iter_mut();
+        let mut slots = text.iter_mut();
         for character in self.chars() {
-            // The standard library's own can panic.
+            // `char::encode_utf8` can panic.
             let encoded = Utf8Char::new(character.into());
-            encoded.as_bytes().iter().zip(room.by_ref()).for_each(|(byte, slot)| *slot = *byte);
+            encoded.as_bytes().iter().zip(slots.by_ref()).for_each(|(byte, slot)| *slot = *byte);
         }
         Ok(core::str::from_utf8(text).unwrap_or(""))
     }
 
-    /// How many bytes it has in UTF-8, once decoded.
+    /// Returns the length in bytes of the decoded string in UTF-8.
     pub fn decoded_len(&self) -> usize {
         self.chars().map(char::len_utf8).sum()
     }
 
-    /// `==` is not const.
+    /// Returns whether the decoded strings are equal: `==`, but const.
     pub(super) const fn equals(&self, other: &Self) -> bool {
         match self.is_plain && other.is_plain {
             true => are_equal(self.text, other.text),
@@ -108,7 +108,7 @@ impl<'a> JsonStr<'a> {
         }
     }
 
-    /// By which names are told apart before they are compared.
+    /// Returns a hash of the decoded string. Names are compared only if their hashes are equal.
     pub(super) const fn hash(&self) -> u32 {
         if self.is_plain { hash(self.text) } else { self.hash_decoded() }
     }
@@ -131,7 +131,8 @@ impl<'a> JsonStr<'a> {
     }
 }
 
-// What follows is written for the compiler, which evaluates it: patterns of eight bytes take it the time of two single ones.
+// The functions that follow are written for const evaluation, where a pattern of eight bytes takes the time
+// of two single ones.
 
 const fn has_escapes(text: &[u8]) -> bool {
     let mut left = text;
@@ -167,7 +168,8 @@ pub(super) const fn are_equal(mut a: &[u8], mut b: &[u8]) -> bool {
     true
 }
 
-/// A hash of 32 bits. It is no defence against names that are chosen to collide, which cost a comparison each.
+/// Returns a hash of 32 bits. It does not resist names that are chosen to collide; each of those costs a
+/// comparison.
 pub(super) const fn hash(text: &[u8]) -> u32 {
     let (mut sum, mut left) = (0, text);
     while let [a, b, c, d, e, f, g, h, rest @ ..] = left {
@@ -182,7 +184,7 @@ pub(super) const fn hash(text: &[u8]) -> u32 {
     finish(sum, &tail)
 }
 
-/// Less than a word of a text.
+/// The last bytes of a text, fewer than a word.
 struct Tail {
     word: u64,
     len: u64,
@@ -193,7 +195,7 @@ impl Tail {
         Self { word: 0, len: 0 }
     }
 
-    /// Whether it is a word now.
+    /// Appends a byte. Returns whether the word is full.
     const fn push(&mut self, byte: u8) -> bool {
         self.word = (self.word << 8) | byte as u64;
         self.len += 1;
@@ -242,7 +244,7 @@ impl fmt::Debug for JsonStr<'_> {
         f.write_char('"')?;
         for character in self.chars() {
             match character {
-                // Inside double quotes it stands for itself.
+                // It needs no escape inside double quotes.
                 '\'' => f.write_char(character)?,
                 _ => character.escape_debug().try_for_each(|character| f.write_char(character))?,
             }
@@ -261,7 +263,7 @@ impl defmt::Format for JsonStr<'_> {
     }
 }
 
-/// The characters that a [`JsonStr`] means.
+/// The decoded characters of a [`JsonStr`].
 ///
 /// *Memory*: 16 bytes, `Copy`.
 #[derive(Clone, Copy, Debug)]
@@ -282,16 +284,16 @@ impl Chars<'_> {
         character
     }
 
-    /// Whether they are just those of this text.
+    /// Returns whether the characters are those of `text`.
     const fn are(mut self, text: &[u8]) -> bool {
-        let mut wanted = text;
+        let mut expected = text;
         while let Some(character) = self.next_char() {
-            match decode(wanted) {
-                (Some(expected), rest) if expected as u32 == character as u32 => wanted = rest,
+            match decode(expected) {
+                (Some(other), rest) if other as u32 == character as u32 => expected = rest,
                 _ => return false,
             }
         }
-        wanted.is_empty()
+        expected.is_empty()
     }
 
     const fn equal(mut self, mut other: Self) -> bool {
@@ -313,7 +315,7 @@ impl Iterator for Chars<'_> {
     }
 }
 
-/// The character that an escape of one letter stands for.
+/// Returns the character of a one-letter escape.
 const fn single(letter: u8) -> Option<char> {
     match unescape(letter) {
         Some(meaning) => Some(meaning as char),
@@ -321,7 +323,7 @@ const fn single(letter: u8) -> Option<char> {
     }
 }
 
-/// The character of the digits behind `\u`, of a pair where it is one, and what follows it.
+/// Returns the character of the digits after `\u`, or of a surrogate pair, and the rest of the text.
 const fn unicode(digits: &[u8]) -> (Option<char>, &[u8]) {
     let (mut unicode, mut left) = (Unicode::new(), digits);
     while let [digit, rest @ ..] = left {
@@ -336,7 +338,7 @@ const fn unicode(digits: &[u8]) -> (Option<char>, &[u8]) {
     (None, &[])
 }
 
-/// The first character of a text in UTF-8, and what follows it.
+/// Returns the first character of a text in UTF-8, and the rest of the text.
 pub(super) const fn decode(text: &[u8]) -> (Option<char>, &[u8]) {
     let (code, rest) = match text {
         [] => return (None, &[]),
@@ -349,7 +351,7 @@ pub(super) const fn decode(text: &[u8]) -> (Option<char>, &[u8]) {
     (char::from_u32(code), rest)
 }
 
-/// The code point of a character in so many bytes, of whose first one the lowest bits count.
+/// Returns the code point of a character in `N` bytes. `first` masks the bits of the first byte.
 const fn bits<const N: usize>(first: u8, bytes: &[u8; N]) -> u32 {
     let [a, left @ ..] = bytes.as_slice() else { return 0 };
     let (mut code, mut left) = ((*a & first) as u32, left);
