@@ -1,4 +1,4 @@
-//! An index in a `static`: memory that the linker has counted, no stack, and lookups that read nothing.
+//! An index in a `static`: its memory is known at link time and uses no stack, and lookups do no I/O.
 //!
 //! ```text
 //! fc1.bias [64]
@@ -20,7 +20,8 @@ use static_cell::ConstStaticCell;
 use std::error::Error;
 use support::model;
 
-/// For 8 tensors, 16 dimensions and 128 bytes of names; `safetensors inspect` prints what a model needs.
+/// Space for 8 tensors, 16 dimensions and 128 bytes of names; `safetensors inspect` prints the sizes for a
+/// model.
 static INDEX: ConstStaticCell<IndexStorage<8, 16, 128>> = ConstStaticCell::new(IndexStorage::new());
 
 fn main() -> Result<(), Box<dyn Error>> {

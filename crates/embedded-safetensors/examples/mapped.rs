@@ -1,5 +1,5 @@
-//! A model mapped into memory: elements where they lie, rows read ahead before they are needed, and a look at the file before it is trusted
-//! again.
+//! A memory-mapped model: borrows elements in place, prefetches rows before they are needed, and detects
+//! that the file has changed.
 //!
 //! ```text
 //! 2 tensors, 2056 bytes of data
@@ -19,21 +19,22 @@ use std::fs::{self, File};
 use std::{env, io, process};
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let folder = env::temp_dir().join(format!("embedded-safetensors-mapped-{}", process::id()));
-    fs::create_dir(&folder)?;
-    env::set_current_dir(&folder)?;
+    let directory = env::temp_dir().join(format!("embedded-safetensors-mapped-{}", process::id()));
+    fs::create_dir(&directory)?;
+    env::set_current_dir(&directory)?;
     let outcome = write().map_err(Into::into).and_then(|()| all());
-    fs::remove_dir_all(&folder)?;
+    fs::remove_dir_all(&directory)?;
     outcome
 }
 
 fn all() -> Result<(), Box<dyn Error>> {
-    // SAFETY: nobody else knows of this file, and the last lines, which change it, do not look at its bytes any more.
+    // SAFETY: no other process uses this file. The last lines change it, but do not access its bytes
+    // afterwards.
     let model = unsafe { MapOptions::new().with_advice(Advice::Random).open("model.safetensors")? };
     println!("{} tensors, {} bytes of data", model.len(), model.summary().data_len);
     println!("head.bias: {:?}", model.tensor("head.bias")?.as_f32()?);
 
-    // Whoever knows which rows come next has the system fetch them meanwhile; the others stay on the disk.
+    // The system reads these rows in the background; all others stay on disk.
     let embedding = model.tensor("embed.weight")?;
     let rows = [(100..102).into(), AxisRange::ALL];
     for part in embedding.slice_runs(&rows)? {
@@ -44,7 +45,7 @@ fn all() -> Result<(), Box<dyn Error>> {
 
     File::options().write(true).open("model.safetensors")?.set_len(1000)?;
     if let Err(error) = model.check_unchanged() {
-        println!("changed: {error}"); // a look at the tensors would end the program
+        println!("changed: {error}"); // accessing the tensors would now crash the program
     }
     Ok(())
 }

@@ -1,4 +1,5 @@
-//! One layer of a network whose weights stay on an SD card: they are F16, and come as `f32`, row by row.
+//! One layer of a network whose weights stay on an SD card. They are F16, and are read as `f32`, row by
+//! row.
 //!
 //! ```text
 //! weight [3, 64] F16: 64 values a row, through 256 bytes
@@ -17,7 +18,7 @@ use support::card;
 const INPUTS: usize = 64;
 const OUTPUTS: usize = 3;
 
-/// The product of the matrix and the vector, and the bias.
+/// Multiplies the matrix by the vector and adds the bias.
 fn layer<S: ReadAt>(
     model: &mut Model<S>,
     [weight, bias]: &[Query<'_>; 2],
@@ -25,7 +26,7 @@ fn layer<S: ReadAt>(
 ) -> Result<[f32; OUTPUTS], ReadError<S::Error>> {
     let mut outputs = [0.0; OUTPUTS];
     model.reader(bias)?.values().read_exact(&mut outputs)?;
-    let mut row = [0.0; INPUTS]; // all the memory that the weights ever take
+    let mut row = [0.0; INPUTS]; // the only memory for weights
     let mut rows = model.reader(weight)?.rows(0..OUTPUTS as u64)?;
     for output in &mut outputs {
         rows.read_exact(&mut row)?;
@@ -42,20 +43,23 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     let mut sector = [0; 512];
     let mut model = Model::open(Seekable::new(file), &mut sector)?;
-    let mut wanted = [Query::required("weight"), Query::required("bias")];
-    model.find_all(&mut wanted, &mut sector)?;
-    let [weight, _] = &wanted;
-    let info = weight.info().ok_or("it was found")?;
+    let mut queries = [Query::required("weight"), Query::required("bias")];
+    model.find_all(&mut queries, &mut sector)?;
+    let [weight, _] = &queries;
+    let info = weight.info().ok_or("the weight was not found")?;
     let row = size_of::<[f32; INPUTS]>();
     println!("weight {:?} {}: {INPUTS} values a row, through {row} bytes", info.shape(), info.dtype());
-    println!("outputs {:?}", layer(&mut model, &wanted, &[1.0; INPUTS])?);
+    println!("outputs {:?}", layer(&mut model, &queries, &[1.0; INPUTS])?);
     Ok(())
 }
 
-/// The model, made up instead of loaded: weights that count 0, 0.25, 0.5, 0.75, 0, …, and the bias 0.5, 0.25, 0.75, in
-/// the bits of F16.
+/// Creates the model file. The weights repeat 0, 0.25, 0.5, 0.75, the bias is 0.5, 0.25, 0.75, and both are
+/// encoded as F16.
 fn file() -> Vec<u8> {
-    let header = r#"{"weight":{"dtype":"F16","shape":[3,64],"data_offsets":[0,384]},"bias":{"dtype":"F16","shape":[3],"data_offsets":[384,390]}}"#;
+    let header = concat!(
+        r#"{"weight":{"dtype":"F16","shape":[3,64],"data_offsets":[0,384]},"#,
+        r#""bias":{"dtype":"F16","shape":[3],"data_offsets":[384,390]}}"#,
+    );
     let weights = [0x0000, 0x3400, 0x3800, 0x3A00].into_iter().cycle().take(OUTPUTS * INPUTS);
     let elements = weights.chain([0x3800, 0x3400, 0x3A00]).flat_map(u16::to_le_bytes);
     let length = (header.len() as u64).to_le_bytes();

@@ -1,5 +1,6 @@
-//! A network whose model is part of the program. The compiler reads the header; what is left of it is where the weights
-//! lie in flash. No parser, no copy, no start: and no build when file and program disagree.
+//! A network whose model is part of the program. The compiler reads the header, and only the addresses of
+//! the weights in flash remain. There is no parser, no copy and no initialisation at run time. If the file
+//! and the program disagree, the build fails.
 //!
 //! ```text
 //! 8 outputs, the largest is number 5
@@ -7,10 +8,10 @@
 
 use embedded_safetensors::{View, include_model};
 
-/// At a multiple of 16 bytes in flash, which is enough for every dtype.
+/// Aligned to 16 bytes in flash, which is enough for every dtype.
 const MODEL: View<'static> = include_model!("network.safetensors", 16);
 
-// A tensor with another name, dtype or shape is a build error that names it, and what it is instead.
+// A wrong name, dtype or shape is a build error that shows the name, and the dtype and shape in the file.
 static FC1_WEIGHT: &[[i8; 32]; 64] = MODEL.expect_array("fc1.weight");
 static FC1_BIAS: &[i32; 64] = MODEL.expect_array("fc1.bias");
 static FC1_SCALE: &[f32; 64] = MODEL.expect_array("fc1.scale");
@@ -25,7 +26,7 @@ fn main() {
     println!("{} outputs, the largest is number {}", outputs.len(), largest.unwrap_or(0));
 }
 
-/// A layer of integers: layers whose sizes do not fit together do not compile either.
+/// Computes a quantized layer. Layers of incompatible sizes do not compile.
 fn quantized<const I: usize, const O: usize>(
     weight: &[[i8; I]; O],
     bias: &[i32; O],
@@ -39,7 +40,7 @@ fn quantized<const I: usize, const O: usize>(
     })
 }
 
-/// A layer of floats.
+/// Computes a layer of floats.
 fn dense<const I: usize, const O: usize>(
     weight: &[[f32; I]; O],
     bias: &[f32; O],

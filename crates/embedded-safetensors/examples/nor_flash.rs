@@ -1,4 +1,4 @@
-//! A model in a partition of NOR flash that reads in whole words.
+//! A model in a partition of NOR flash that can only be read in words.
 //!
 //! ```text
 //! made for unit seven
@@ -20,7 +20,7 @@ use std::ops::Range;
 use support::flash::Flash;
 use support::model;
 
-/// Where the linker script or the partition table puts the model.
+/// The address range of the model, from the linker script or the partition table.
 const PARTITION: Range<u32> = 0x4000..0x1_0000;
 
 fn main() -> Result<(), Box<dyn Error>> {

@@ -1,4 +1,5 @@
-//! A device that records what it has learned, and keeps the old file until the new one is whole: two partitions of NOR flash, in turn.
+//! A device that records what it has learned, and keeps the old file until the new one is complete. It
+//! alternates between two partitions of NOR flash.
 //!
 //! ```text
 //! after a start: nothing is recorded
@@ -26,7 +27,7 @@ use std::error::Error;
 use std::ops::Range;
 use support::chip::Chip;
 
-/// Where the linker script or the partition table has room for two files; each begins where the flash can erase.
+/// Space for two files, from the linker script or the partition table. Each begins at an erase boundary.
 const PARTITIONS: [Range<u32>; 2] = [0x4000..0x6000, 0x6000..0x8000];
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -63,14 +64,14 @@ pub(crate) fn record(chip: &mut Chip, gains: [f32; 3]) -> Result<(), Box<dyn Err
     let mut page = [0; 256];
     let mut recorder = Writer::record(storage, plan, &mut page)?;
     for gain in gains {
-        recorder.write(&[gain])?; // as they come: the page gathers them
+        recorder.write(&[gain])?; // small writes are collected in the page
     }
-    recorder.finish()?; // only from here on is there a file
+    recorder.finish()?; // the file is not valid before this
     Ok(())
 }
 
-/// The newest recording that is whole: its number and its partition. A partition that cannot be read is an error: taken for
-/// empty, it would be erased next, and it may hold the newest recording.
+/// Returns the number and partition of the newest complete recording. A partition that cannot be read is an
+/// error: if it were treated as empty, the newest recording might be erased next.
 pub(crate) fn newest(chip: &mut Chip) -> Result<Option<(u32, usize)>, Box<dyn Error>> {
     let mut newest = None;
     for partition in 0..PARTITIONS.len() {
@@ -79,29 +80,30 @@ pub(crate) fn newest(chip: &mut Chip) -> Result<Option<(u32, usize)>, Box<dyn Er
     Ok(newest)
 }
 
-/// The number of the recording in this partition, if one is there and whole.
+/// Returns the number of the recording in this partition, if it has a complete one.
 fn number(chip: &mut Chip, partition: usize) -> Result<Option<u32>, Box<dyn Error>> {
     let (mut text, mut window) = ([0; 10], [0; 64]);
     let storage = NorFile::partition(chip, PARTITIONS[partition].clone());
     let mut model = match Model::open(storage, &mut window) {
         Ok(model) => model,
-        Err(ReadError::Format(error)) if is_no_recording(error.kind) => return Ok(None),
+        Err(ReadError::Format(error)) if is_not_recording(error.kind) => return Ok(None),
         Err(error) => return Err(error.into()),
     };
     match model.metadata_value("number", &mut text, &mut window) {
         Ok(number) => Ok(number.and_then(|number| number.parse().ok())),
-        Err(ReadError::Format(error)) if is_no_recording(error.kind) => Ok(None),
+        Err(ReadError::Format(error)) if is_not_recording(error.kind) => Ok(None),
         Err(error) => Err(error.into()),
     }
 }
 
-/// Whether the partition is erased, or has a recording that was interrupted, or a file that this program does not write.
-fn is_no_recording(error: ErrorKind) -> bool {
-    let is_foreign = matches!(error, ErrorKind::OutOfOrder | ErrorKind::ValueLength { .. });
-    is_foreign || error.class() == Class::File
+/// Whether the partition is erased, has an interrupted recording, or a file that this program does not
+/// write.
+fn is_not_recording(error: ErrorKind) -> bool {
+    let is_unknown = matches!(error, ErrorKind::OutOfOrder | ErrorKind::ValueLength { .. });
+    is_unknown || error.class() == Class::File
 }
 
-/// What the device does when the power comes.
+/// Runs when the device starts.
 fn start(chip: &mut Chip) -> Result<(), Box<dyn Error>> {
     let Some((number, partition)) = newest(chip)? else {
         println!("after a start: nothing is recorded");

@@ -1,4 +1,5 @@
-//! A model that comes over a UART and is never stored: two of its tensors fill buffers, the rest is skipped.
+//! A model that arrives over a UART and is never stored: two of its tensors are copied to buffers, the
+//! others skipped.
 //!
 //! ```text
 //! 4 tensors, 9228 bytes of data
@@ -26,7 +27,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     loop {
         let len = uart.read(&mut dma)?;
         if len == 0 {
-            // The other end has gone: the error says what is missing.
+            // The sender has stopped; the error says what is missing.
             receiver.end_of_input()?;
             break;
         }
@@ -35,10 +36,11 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
     }
 
-    let summary = receiver.summary().ok_or("it is complete")?;
+    let summary = receiver.summary().ok_or("the header is incomplete")?;
     println!("{} tensors, {} bytes of data", summary.tensors, summary.data_len);
     let [weight, bias] = receiver.into_targets();
-    let (weight, bias) = (weight.bytes().ok_or("it has come")?, bias.bytes().ok_or("it has come")?);
+    let weight = weight.bytes().ok_or("the weight is incomplete")?;
+    let bias = bias.bytes().ok_or("the bias is incomplete")?;
     println!("{:?}", layer(weight, bias, &[1.0; 64]));
     Ok(())
 }

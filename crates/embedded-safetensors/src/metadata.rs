@@ -1,4 +1,5 @@
-//! `__metadata__`, whose pairs of strings a file can hold beside its tensors.
+//! Use this when you read the `__metadata__` of a file, a map of strings: [`Metadata`] for a
+//! [`Model`](crate::Model), [`MetadataView`] for a [`View`](crate::View).
 
 #[cfg(feature = "serde-json-core")]
 pub use crate::query::decode::{DecodeError, MetadataError};

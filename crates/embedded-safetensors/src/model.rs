@@ -1,4 +1,4 @@
-//! A model in storage: opened, proven, searched and read.
+//! A model in storage.
 
 use super::{ReadAt, TensorReader, form};
 use crate::error::Error;
@@ -15,7 +15,7 @@ use crate::query::decode::{MetadataError, from_pairs, from_text};
 use crate::query::find::{Query, Search};
 use crate::query::list::List;
 use crate::query::metadata::{Metadata, Pairs};
-use crate::query::pump::{Pass, Proven, Prover, Turn};
+use crate::query::pump::{HeaderValidator, Pass, Step, ValidHeader};
 use crate::query::value::ValueSearch;
 use crate::tensor::info::TensorInfo;
 use crate::tensor::location::Located;
@@ -25,56 +25,60 @@ use crate::util::top_k::SortSlot;
 use crate::validate::duplicates::DuplicateFinder;
 use crate::validate::{Summary, Validator};
 
-/// A model in storage, whose header is proven sound.
+/// A model in storage, whose header is valid.
 ///
-/// It keeps nothing of the header but a fingerprint. Whatever looks something up reads the header
-/// again, from its first byte to its last, through a window that you lend, and notices when it is no
-/// longer the one that was proven: any accidental change, not one that was made to deceive by who can write to
-/// the storage at that time. Any window of one byte or more will do; a larger one is faster, and from
-/// one block of the storage on it is fast. For many lookups make an [`build_index`](Self::build_index).
+/// Opening a model reads the header once and validates it. The model then keeps only a fingerprint of the
+/// header. Each lookup reads the entire header again, and fails with [`ErrorKind::Changed`] if it has
+/// changed. That detects any accidental change, but not a deliberate one by someone who can write to the
+/// storage at that time.
 ///
-/// The data themselves have no checksum in this format. Where they may change while they are read,
-/// nobody can know.
+/// The header is read through a window, a buffer you pass to each call. One byte is enough; a larger window
+/// is faster, up to about one block of the storage. For many lookups, [build an index](Self::build_index).
 ///
-/// *Memory*: 24 bytes and the source. [`open`](Self::open), [`find_all`](Self::find_all) and reading, whole or by rows, take
-/// at most 704 bytes of stack on a Cortex-M3, the caller's share included, for headers of any length, and 64 more while
-/// an error is made.
+/// The format has no checksum for the data, so changes of the data are not detected.
+///
+/// *Memory*: 24 bytes and the source. [`open`](Self::open), [`find_all`](Self::find_all), and reading a
+/// tensor or its rows take at most 704 bytes of stack on a Cortex-M3, including the caller's share, for
+/// headers of any length. Building an error takes 64 bytes more.
 #[derive(Debug)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Model<S> {
     source: S,
-    proven: Proven,
+    header: ValidHeader,
 }
 
 #[form]
 impl<S: ReadAt> Model<S> {
-    /// Reads the header once and proves it: as [`Validator`], the length of the file included where the
-    /// storage knows it. Names that occur twice show when they are looked up, or to
-    /// [`validate_names`](Self::validate_names), or in an [`build_index`](Self::build_index).
+    /// Opens a model: reads the header once, and validates it as [`Validator`] does. That includes the
+    /// length of the file, if the storage knows it.
     ///
-    /// The source is consumed; lend it as `&mut source` to have it back when this fails.
+    /// Duplicate names are not detected here, but when they are looked up, by
+    /// [`validate_names`](Self::validate_names), and in an [index](Self::build_index).
+    ///
+    /// The source is consumed. To keep it when this fails, pass it as `&mut source`.
     ///
     /// # Errors
-    /// The faults of the file; [`ErrorKind::OutOfOrder`] when its tensors are not in the order of
-    /// their offsets, for which there is [`open_unordered`](Self::open_unordered); [`ErrorKind::NoWindow`] when
+    /// Errors in the file; [`ErrorKind::OutOfOrder`] when its tensors are not in the order of their
+    /// offsets, for which there is [`open_unordered`](Self::open_unordered); [`ErrorKind::NoWindow`] when
     /// the window is empty; those of the storage.
     ///
     /// # Cancel safety
-    /// When the future is dropped, the source that it consumed is dropped with it. One that was only lent can be
-    /// opened again, from the start.
-    #[inline(always)] // or what it has on the stack waits there for the end of the pass
+    /// If the future is dropped, so is the source, unless it was passed as `&mut`. Then open it again.
+    #[inline(always)] // otherwise its stack is reserved until the end of the pass
     pub async fn open(source: S, window: &mut [u8]) -> Result<Self, ReadError<S::Error>> {
-        let mut model = Self { source, proven: Proven::NONE };
+        let mut model = Self { source, header: ValidHeader::NONE };
         model.scan(&mut [], window).await?;
         Ok(model)
     }
 
-    /// As [`open`](Self::open) and [`find_all`](Self::find_all) together, in one pass over the header instead of two.
+    /// Opens a model and looks up tensors: [`open`](Self::open) and [`find_all`](Self::find_all) in one
+    /// pass over the header.
     ///
     /// ```
     /// use embedded_safetensors::{Model, query::Query};
     ///
-    /// # let file = b"\x38\0\0\0\0\0\0\0{\"a\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[0,2]}}   xy";
+    /// # let header = br#"{"a":{"dtype":"U8","shape":[2],"data_offsets":[0,2]}}   "#;
+    /// # let file = [&(header.len() as u64).to_le_bytes(), &header[..], b"xy"].concat();
     /// let mut queries = [Query::required("a"), Query::optional("bias")];
     /// let mut model = Model::open_with(&file[..], &mut queries, &mut [0; 64])?;
     /// let [a, bias] = queries;
@@ -86,48 +90,49 @@ impl<S: ReadAt> Model<S> {
     /// ```
     ///
     /// # Errors
-    /// As [`open`](Self::open) and [`find`](Self::find), whichever shows first in the header; at its end [`ErrorKind::NotFound`]
-    /// when a tensor is missing that is not [optional](Query::optional).
+    /// As [`open`](Self::open) and [`find`](Self::find), whichever occurs first in the header; at its end
+    /// [`ErrorKind::NotFound`] when a tensor is missing that is not [optional](Query::optional).
     ///
     /// # Cancel safety
-    /// As [`open`](Self::open), and nothing is found: [`Query::info`] gives `None` for each.
+    /// As [`open`](Self::open), and nothing is found: [`Query::info`] is `None` for each query.
     #[inline(always)] // as `open`
     pub async fn open_with(
         source: S,
         queries: &mut [Query<'_>],
         window: &mut [u8],
     ) -> Result<Self, ReadError<S::Error>> {
-        let mut model = Self { source, proven: Proven::NONE };
+        let mut model = Self { source, header: ValidHeader::NONE };
         model.scan(queries, window).await?;
         Ok(model)
     }
 
-    /// As [`open`](Self::open), for headers in any order: those in the order of their offsets take one
-    /// pass, others one more for every so many slots.
+    /// Opens a model whose header may have the tensors in any order. If they are in the order of their
+    /// offsets, that takes one pass. Otherwise, it takes another pass for every `slots.len()` tensors.
     ///
     /// # Errors
-    /// As [`open`](Self::open), but for [`ErrorKind::OutOfOrder`] if there is at least one slot.
+    /// As [`open`](Self::open), except [`ErrorKind::OutOfOrder`] if there is at least one slot.
     ///
     /// # Cancel safety
-    /// As [`open`](Self::open). The slots may hold anything, and can be used again as they are.
+    /// As [`open`](Self::open). The slots may hold anything, and can be reused.
     pub async fn open_unordered(
         mut source: S,
         slots: &mut [SortSlot],
         window: &mut [u8],
     ) -> Result<Self, ReadError<S::Error>> {
         let file_len = source.file_len().await.map_err(ReadError::Source)?;
-        Self::prove(source, file_len, &mut Validator::new(file_len.exact(), slots), window).await
+        Self::validate(source, file_len, &mut Validator::new(file_len.exact(), slots), window).await
     }
 
-    /// As [`open`](Self::open), for headers in any order, with an index of all tensors: in one pass, and no
-    /// name occurs twice. Keys of `__metadata__` are not looked at for that.
+    /// Opens a model whose header may have the tensors in any order, and indexes all tensors, in one pass.
+    /// Duplicate names are detected, duplicate keys of `__metadata__` are not.
     ///
     /// # Errors
-    /// As [`open`](Self::open), but for [`ErrorKind::OutOfOrder`]; [`ErrorKind::Index`] when the memory is
-    /// too small, with how much of its first part that is lacking the header needs; [`ErrorKind::NameTwice`].
+    /// As [`open`](Self::open), except [`ErrorKind::OutOfOrder`]; [`ErrorKind::Index`] when the memory is
+    /// too small, with the size that the header needs of the first part that is too small;
+    /// [`ErrorKind::NameTwice`].
     ///
     /// # Cancel safety
-    /// As [`open`](Self::open). What the index was to be made of is free again.
+    /// As [`open`](Self::open). The memory for the index can be reused.
     pub async fn open_indexed<'m>(
         mut source: S,
         memory: IndexMemory<'m>,
@@ -135,27 +140,27 @@ impl<S: ReadAt> Model<S> {
     ) -> Result<(Self, Index<'m>), ReadError<S::Error>> {
         let file_len = source.file_len().await.map_err(ReadError::Source)?;
         let mut builder = IndexBuilder::new(file_len.exact(), memory);
-        let model = Self::prove(source, file_len, &mut builder, window).await?;
+        let model = Self::validate(source, file_len, &mut builder, window).await?;
         Ok((model, builder.finish()?))
     }
 
-    /// How many tensors there are, where the data begins, how long it is.
+    /// Returns the number of tensors, and the offset and length of the data.
     pub const fn summary(&self) -> Summary {
-        self.proven.summary()
+        self.header.summary()
     }
 
-    /// Gives the source back.
+    /// Returns the source.
     pub fn into_source(self) -> S {
         self.source
     }
 
-    /// Whether the header is still the one that was proven. It has nothing to say of the data.
+    /// Validates that the header has not changed. The data is not checked.
     ///
     /// # Errors
-    /// [`ErrorKind::Changed`] when it is not; those of the storage.
+    /// [`ErrorKind::Changed`] when the header has changed; those of the storage.
     ///
     /// # Cancel safety
-    /// When the future is dropped, nothing is known. Ask again.
+    /// If the future is dropped, nothing is known. Repeat the call.
     pub async fn check_unchanged(&mut self, window: &mut [u8]) -> Result<(), ReadError<S::Error>> {
         self.find_all(&mut [], window).await
     }
@@ -163,11 +168,11 @@ impl<S: ReadAt> Model<S> {
     /// Looks up one tensor, in one pass over the header.
     ///
     /// # Errors
-    /// [`ErrorKind::NameTwice`] when two tensors have this name; [`ErrorKind::Rank`] when it has more
-    /// dimensions than a [`Shape`](crate::Shape) holds; [`ErrorKind::Changed`]; those of the storage.
+    /// [`ErrorKind::NameTwice`] when two tensors have this name; [`ErrorKind::Rank`] when the tensor has
+    /// more dimensions than a [`Shape`](crate::Shape) holds; [`ErrorKind::Changed`]; those of the storage.
     ///
     /// # Cancel safety
-    /// When the future is dropped, nothing is found. Look it up again.
+    /// If the future is dropped, nothing is found. Repeat the call.
     pub async fn find(
         &mut self,
         name: &str,
@@ -179,15 +184,15 @@ impl<S: ReadAt> Model<S> {
         Ok(query.info())
     }
 
-    /// Looks up many tensors, in one pass over the header.
+    /// Looks up any number of tensors, in one pass over the header.
     ///
     /// # Errors
-    /// [`ErrorKind::NotFound`] when one is missing that is not [optional](Query::optional), once the others are
-    /// filled in; otherwise as [`find`](Self::find), and nothing is found.
+    /// [`ErrorKind::NotFound`] when a tensor is missing that is not [optional](Query::optional); the other
+    /// queries are then filled in. Otherwise as [`find`](Self::find), and nothing is found.
     ///
     /// # Cancel safety
-    /// When the future is dropped, nothing is found: [`Query::info`] gives `None` for each, even where an
-    /// earlier search had found it. Look them up again.
+    /// If the future is dropped, nothing is found: [`Query::info`] is `None` for each query, even if an
+    /// earlier lookup had found it. Repeat the call.
     pub async fn find_all(
         &mut self,
         queries: &mut [Query<'_>],
@@ -196,21 +201,21 @@ impl<S: ReadAt> Model<S> {
         self.scan(queries, window).await
     }
 
-    /// Shows `visitor` all tensors, in the header's order, in one pass over it. `name` bounds the
-    /// length of their names.
+    /// Calls `visitor` for each tensor, in the order of the header, in one pass over it. The longest name
+    /// must fit into `name`.
     ///
-    /// What it has shown holds once it has come to its end without an error.
+    /// Do not rely on the tensors shown until this has returned `Ok`.
     ///
     /// # Errors
-    /// [`ErrorKind::NameLength`] and [`ErrorKind::Rank`] when a tensor cannot be shown; [`ErrorKind::Changed`];
-    /// those of the storage.
+    /// [`ErrorKind::NameLength`] and [`ErrorKind::Rank`] when a tensor cannot be shown;
+    /// [`ErrorKind::Changed`]; those of the storage.
     ///
     /// # Cancel safety
-    /// When the future is dropped, `visitor` has seen the first few tensors, or none, and what it saw does not
-    /// hold. A new call shows all of them from the first one on.
+    /// If the future is dropped, `visitor` may have seen some tensors, which must not be relied on. A new
+    /// call starts at the first tensor.
     ///
     /// # Panics
-    /// Never, unless `visitor` does.
+    /// Panics if `visitor` panics.
     pub async fn for_each(
         &mut self,
         name: &mut [u8],
@@ -221,14 +226,14 @@ impl<S: ReadAt> Model<S> {
     }
 
     /// Reads the value of one key of `__metadata__` into the front of `value`, in one pass over the header.
-    /// Nothing when there is no such key.
+    /// Returns `None` when there is no such key.
     ///
     /// # Errors
-    /// [`ErrorKind::ValueLength`] when the value is longer than the memory for it, with the length it has;
-    /// [`ErrorKind::KeyTwice`] when the key is there twice; [`ErrorKind::Changed`]; those of the storage.
+    /// [`ErrorKind::ValueLength`] when the value is longer than the buffer, with its length;
+    /// [`ErrorKind::KeyTwice`] when the key is a duplicate; [`ErrorKind::Changed`]; those of the storage.
     ///
     /// # Cancel safety
-    /// When the future is dropped, `value` may hold part of the value. Ask again.
+    /// If the future is dropped, `value` may hold part of the value. Repeat the call.
     pub async fn metadata_value<'v>(
         &mut self,
         key: &str,
@@ -240,16 +245,16 @@ impl<S: ReadAt> Model<S> {
         Ok(search.finish()?)
     }
 
-    /// Reads all of `__metadata__` into `text`, in one pass over the header: the keys, the values, and 12 bytes
-    /// for each pair. Nothing when there is none.
+    /// Reads all of `__metadata__` into `text`, in one pass over the header: the keys, the values, and 12
+    /// bytes for each pair. Returns `None` when there is no `__metadata__`.
     ///
     /// # Errors
     /// [`ErrorKind::MetadataLength`] when `text` is too small, with the length that is enough;
-    /// [`ErrorKind::KeyTwice`] when a key is there twice, for which each is compared with all before it;
-    /// [`ErrorKind::Changed`]; those of the storage.
+    /// [`ErrorKind::KeyTwice`] when a key is a duplicate, for which each key is compared with all earlier
+    /// ones; [`ErrorKind::Changed`]; those of the storage.
     ///
     /// # Cancel safety
-    /// When the future is dropped, `text` may hold some of the pairs. Ask again.
+    /// If the future is dropped, `text` may hold some of the pairs. Repeat the call.
     pub async fn metadata<'v>(
         &mut self,
         text: &'v mut [u8],
@@ -260,17 +265,18 @@ impl<S: ReadAt> Model<S> {
         Ok(pairs.finish()?.map(|(metadata, _)| metadata))
     }
 
-    /// Reads all of `__metadata__` as a type of your own, in one pass over the header. Nothing when there is none.
+    /// Reads all of `__metadata__` as a type of your own, in one pass over the header. Returns `None` when
+    /// there is no `__metadata__`.
     ///
-    /// Its values are strings. A field that is a string gets the value as it is, borrowed from `text` if it
-    /// likes; a number of at most 64 bits, a list or a structure gets the JSON that the value holds (`null` is none of these); an `enum` without data
-    /// is named by the value. `text` takes what [`metadata`](Self::metadata) takes, and what is left
-    /// of it serves to unescape strings inside such JSON.
+    /// All values are strings. A string field gets the value unchanged, and may borrow it from `text`. A
+    /// number of at most 64 bits, a list or a structure is decoded from the JSON in the value; `null` is
+    /// none of these. For an `enum` without data, the value is the name of the variant. `text` holds the
+    /// same bytes as for [`metadata`](Self::metadata); its rest is scratch for unescaping strings in such
+    /// JSON.
     ///
     /// # Errors
-    /// As [`metadata`](Self::metadata), also when there is too little memory to unescape in;
-    /// [`MetadataError::Decode`] when it does not fit the type, with the place
-    /// of the value that does not.
+    /// As [`metadata`](Self::metadata), also when the scratch is too small; [`MetadataError::Decode`] when
+    /// the metadata does not fit the type, with the offset of the value that does not.
     ///
     /// # Cancel safety
     /// As [`metadata`](Self::metadata).
@@ -286,16 +292,16 @@ impl<S: ReadAt> Model<S> {
         from_pairs(metadata, scratch).map(Some)
     }
 
-    /// Reads the JSON inside the value of one key of `__metadata__` as a type of your own, in one pass over
-    /// the header. Nothing when there is no such key.
+    /// Reads the JSON in the value of one key of `__metadata__` as a type of your own, in one pass over the
+    /// header. Returns `None` when there is no such key.
     ///
-    /// `text` takes the value, and what is left of it serves to unescape strings in the JSON: as much again is always
-    /// enough. `null` is `None` to an `Option`, and not a number to a float. Strings without
-    /// escapes may be borrowed from it.
+    /// `text` holds the value; its rest is scratch for unescaping strings in the JSON. Twice the length of
+    /// the value is always enough. Strings without escapes may be borrowed from `text`. `null` is `None`
+    /// for an `Option`, and not a valid float.
     ///
     /// # Errors
-    /// As [`metadata_value`](Self::metadata_value); [`MetadataError::Decode`] when it does not fit the type;
-    /// [`ErrorKind::MetadataLength`] when there is too little memory to unescape in.
+    /// As [`metadata_value`](Self::metadata_value); [`MetadataError::Decode`] when the value does not fit
+    /// the type; [`ErrorKind::MetadataLength`] when the scratch is too small.
     ///
     /// # Cancel safety
     /// As [`metadata_value`](Self::metadata_value).
@@ -312,16 +318,15 @@ impl<S: ReadAt> Model<S> {
         from_text(value, scratch, at).map(Some)
     }
 
-    /// Reads all tensors into an index, in one pass over the header.
+    /// Builds an index of all tensors, in one pass over the header.
     ///
     /// # Errors
-    /// [`ErrorKind::Index`] when the memory is too small, with how much of its first part that is lacking the
-    /// header needs; [`ErrorKind::NameTwice`] when two tensors have the same name; [`ErrorKind::Changed`];
-    /// those of the storage.
+    /// [`ErrorKind::Index`] when the memory is too small, with the size that the header needs of the first
+    /// part that is too small; [`ErrorKind::NameTwice`] when two tensors have the same name;
+    /// [`ErrorKind::Changed`]; those of the storage.
     ///
     /// # Cancel safety
-    /// When the future is dropped, there is no index, and what it was to be made of is free again. Make it
-    /// again.
+    /// If the future is dropped, there is no index, and its memory can be reused. Repeat the call.
     pub async fn build_index<'m>(
         &mut self,
         memory: IndexMemory<'m>,
@@ -332,26 +337,28 @@ impl<S: ReadAt> Model<S> {
         Ok(builder.finish()?)
     }
 
-    /// How much memory an [`build_index`](Self::build_index) takes, all of its parts, in one pass over the header.
+    /// Returns how much memory an [index](Self::build_index) needs, for each of its parts, in one pass over
+    /// the header.
     ///
     /// # Errors
     /// [`ErrorKind::Changed`]; those of the storage.
     ///
     /// # Cancel safety
-    /// When the future is dropped, nothing is known. Ask again.
+    /// If the future is dropped, nothing is known. Repeat the call.
     pub async fn index_size(&mut self, window: &mut [u8]) -> Result<IndexSize, ReadError<S::Error>> {
         let mut builder = IndexBuilder::new(None, IndexMemory::new(&mut [], &mut [], &mut []));
         self.pass(&mut builder, window).await?;
         Ok(builder.size())
     }
 
-    /// Proves that no name occurs twice, as [`DuplicateFinder`], in as many passes as its memory asks for.
+    /// Validates that no name is a duplicate, as [`DuplicateFinder`] does, in as many passes as its memory
+    /// requires.
     ///
     /// # Errors
     /// As [`DuplicateFinder::push`]; those of the storage.
     ///
     /// # Cancel safety
-    /// When the future is dropped, nothing is proven, whatever passes it had done. Ask again.
+    /// If the future is dropped, nothing is known, however many passes it made. Repeat the call.
     pub async fn validate_names(
         &mut self,
         key: [u64; 2],
@@ -362,11 +369,12 @@ impl<S: ReadAt> Model<S> {
         self.pass(&mut DuplicateFinder::new(key, slots, text).of_proven(), window).await
     }
 
-    /// Reads the bytes of a tensor: a [`TensorInfo`], a [`Query`] that was found, a tensor of an index.
+    /// Returns a reader for the bytes of a tensor: a [`TensorInfo`], a [`Query`] after a lookup, or a
+    /// tensor of an index.
     ///
     /// # Errors
-    /// [`ErrorKind::NotFound`] when it was not found; [`ErrorKind::OutsideData`] when it lies beyond the
-    /// data of this file, so must be another's.
+    /// [`ErrorKind::NotFound`] when a query has not found its tensor; [`ErrorKind::OutsideData`] when the
+    /// tensor is beyond the data of this file, so it must be from another file.
     pub fn reader<'a>(&'a mut self, tensor: &'a impl Located) -> Result<TensorReader<'a, &'a mut S>, Error> {
         let Summary { data_start, data_len, .. } = self.summary();
         let place = tensor.locate()?;
@@ -374,71 +382,71 @@ impl<S: ReadAt> Model<S> {
         Ok(TensorReader::new(&mut self.source, Span::of(place, data_start), tensor.dims()))
     }
 
-    /// Reads the header once, and validates it if that has not been done. `open` and `find_all` share it, so that a program contains the
-    /// parser once.
-    #[inline(never)] // its stack is free again when it returns
+    /// Reads the header once, and validates it unless that has been done. `open` and `find_all` share this
+    /// function, so that a program contains the parser only once.
+    #[inline(never)] // frees its stack when it returns
     async fn scan(
         &mut self,
         queries: &mut [Query<'_>],
         window: &mut [u8],
     ) -> Result<(), ReadError<S::Error>> {
-        let is_proven = self.proven.is_known();
-        let file_len = if is_proven {
+        let is_known = self.header.is_known();
+        let file_len = if is_known {
             FileLen::Unknown
         } else {
             self.source.file_len().await.map_err(ReadError::Source)?
         };
-        let mut search = Search::new(file_len.exact(), is_proven, queries);
+        let mut search = Search::new(file_len.exact(), is_known, queries);
         self.pass(&mut search, window).await?;
-        if !is_proven {
-            self.proven.keep_of(&mut search, file_len)?;
+        if !is_known {
+            self.header.accept(&mut search, file_len)?;
         }
-        match search.settle() {
+        match search.mark_found() {
             None => Ok(()),
             Some(index) => Err(ReadError::Format(search.not_found(index))),
         }
     }
 
-    /// Leads a machine through a header that is to be proven.
-    async fn prove(
+    /// Validates a new header by a machine.
+    async fn validate(
         source: S,
         file_len: FileLen,
-        machine: &mut impl Prover,
+        machine: &mut impl HeaderValidator,
         window: &mut [u8],
     ) -> Result<Self, ReadError<S::Error>> {
-        let mut model = Self { source, proven: Proven::NONE };
+        let mut model = Self { source, header: ValidHeader::NONE };
         model.pass(machine, window).await?;
-        model.proven.keep_of(machine, file_len)?;
+        model.header.accept(machine, file_len)?;
         Ok(model)
     }
 
-    /// Leads a machine through the header, as often as it wants: that which was proven, or which is to be.
+    /// Passes the header to a machine, as often as it needs.
     async fn pass(
         &mut self,
         machine: &mut impl Machine,
         window: &mut [u8],
     ) -> Result<(), ReadError<S::Error>> {
-        run(&mut self.source, &mut self.proven, machine, window).await
+        run(&mut self.source, &mut self.header, machine, window).await
     }
 }
 
-/// Reads the header and feeds it to the machine until that is done.
+/// Reads the header and feeds it to the machine until the machine is done.
 #[form]
 #[inline]
 async fn run<S: ReadAt>(
     source: &mut S,
-    known: &mut Proven,
+    known: &mut ValidHeader,
     machine: &mut impl Machine,
     window: &mut [u8],
 ) -> Result<(), ReadError<S::Error>> {
     let mut pass = Pass::over(known);
-    let turn = loop {
+    let step = loop {
         let room = pass.room(machine, window);
         if room.is_empty() {
-            break Turn::NoWindow;
+            break Step::NoWindow;
         }
-        let turn = match source.in_memory() {
-            // Entries that stand whole are read at once, and nothing is copied.
+        let step = match source.in_memory() {
+            // Complete entries are parsed at once, and nothing is copied.
             Some(file) if WORDS => {
                 let part = pass.part(machine, file);
                 pass.take(machine, part, part.len())
@@ -448,9 +456,9 @@ async fn run<S: ReadAt>(
                 pass.take(machine, room, len)
             }
         };
-        if turn != Turn::Read {
-            break turn;
+        if step != Step::Read {
+            break step;
         }
     };
-    pass.end(machine, turn)
+    pass.end(machine, step)
 }

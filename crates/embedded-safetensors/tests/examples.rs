@@ -1,9 +1,9 @@
-//! The examples run, and print what their documentation says.
+//! Runs the examples, and compares their output with their documentation.
 
 #[path = "support/printed.rs"]
 mod printed;
 
-/// Each with the features that it needs.
+/// Each example, with the features that it needs.
 const EXAMPLES: &[(&str, &str)] = &[
     ("mapped", "std"),
     ("matvec", "embedded-io"),
@@ -16,6 +16,6 @@ const EXAMPLES: &[(&str, &str)] = &[
 ];
 
 #[test]
-fn all_examples_print_what_they_say() {
+fn examples_print_documented_output() {
     printed::check(env!("CARGO_MANIFEST_DIR"), EXAMPLES);
 }

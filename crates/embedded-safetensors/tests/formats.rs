@@ -1,5 +1,5 @@
-//! Whatever has `Debug` or `Display` can be logged by defmt. That this builds is the test; what a log says is read on an emulated
-//! board (`firmware/netduinoplus2`).
+//! Every type with `Debug` or `Display` can be logged by defmt. The test is that this compiles; the output
+//! is tested on an emulated board (`firmware/netduinoplus2`).
 
 use defmt::Format;
 use embedded_safetensors::{
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 fn formats<T: Format + ?Sized>() {}
 
-/// A device that is none.
+/// A placeholder for a device.
 #[derive(Format)]
 struct Device;
 
@@ -22,7 +22,7 @@ macro_rules! all_format {
             $(formats::<$type>();)*
         }
 
-        /// As the modules spell them.
+        /// The names as the modules spell them.
         const LOGGED: &[&str] = &[$(stringify!($type)),*];
     };
 }
@@ -116,7 +116,8 @@ all_format! {
     asynch::Writer<'static, asynch::Recording<'static, Device>>,
 }
 
-/// Public names that are no types, or of what only an operating system has, which no device logs.
+/// Public names that are not types, or belong to types that need an operating system, and so are never
+/// logged on a device.
 const OTHERS: [&str; 26] = [
     "Advice",
     "Align",
@@ -147,8 +148,9 @@ const OTHERS: [&str; 26] = [
 ];
 
 #[test]
-fn none_is_missing() {
-    let text: String = pages().iter().map(|page| fs::read_to_string(page).expect("it is there")).collect();
+fn no_public_type_is_missing() {
+    let text: String =
+        pages().iter().map(|page| fs::read_to_string(page).expect("readable source")).collect();
     let uses = text.split("pub use ").skip(1).filter_map(|rest| rest.split(';').next());
     let words = uses.flat_map(|path| path.split(|c: char| !c.is_alphanumeric() && c != '_'));
     let types = ["pub struct ", "pub enum "].map(|sign| text.split(sign).skip(1));
@@ -163,10 +165,11 @@ fn none_is_missing() {
     assert_eq!(missing, ["Embedded", "Link"]);
 }
 
-/// The root and the modules below it, which name all that is public.
+/// The files that declare all public names: the crate root and its modules.
 fn pages() -> Vec<PathBuf> {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    let below = fs::read_dir(&source).expect("it is there").map(|entry| entry.expect("it is there").path());
+    let below =
+        fs::read_dir(&source).expect("source directory").map(|entry| entry.expect("directory entry").path());
     let mut pages: Vec<_> =
         below.map(|path| if path.is_dir() { path.join("mod.rs") } else { path }).collect();
     pages.sort();

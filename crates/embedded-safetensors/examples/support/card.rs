@@ -9,17 +9,17 @@ use std::convert::Infallible;
 /// FAT16 needs at least 4085 clusters, which are blocks here.
 const BLOCKS: u16 = 4200;
 
-/// What firmware gets from `SdCard::new(spi, delay)`.
+/// Stands in for the card that firmware gets from `SdCard::new(spi, delay)`.
 pub struct Card(RefCell<Vec<Block>>);
 
 impl Card {
-    /// A card with one partition, from block 1 on, and no files.
+    /// Creates a card with one partition, from block 1 on, and no files.
     fn formatted() -> Self {
         let mut blocks = vec![Block::new(); BLOCKS.into()];
         if let [boot_record, partition, table, ..] = &mut blocks[..] {
             write_boot_record(boot_record);
             write_partition(partition);
-            put(table, 0, &[0xF8, 0xFF, 0xFF, 0xFF]); // the two entries that belong to no cluster
+            put(table, 0, &[0xF8, 0xFF, 0xFF, 0xFF]); // two reserved entries
         }
         Self(RefCell::new(blocks))
     }
@@ -83,7 +83,7 @@ impl TimeSource for NoClock {
     }
 }
 
-/// A card with one file in its root directory.
+/// Creates a card with one file in its root directory.
 pub fn with_file(name: &str, bytes: &[u8]) -> Result<VolumeManager<Card, NoClock>, Error<Infallible>> {
     let manager = VolumeManager::new(Card::formatted(), NoClock);
     let volume = manager.open_volume(VolumeIdx(0))?;

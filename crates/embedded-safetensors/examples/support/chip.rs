@@ -1,30 +1,30 @@
-//! A NOR flash chip in memory that is written in words and erased in sectors, whose power can go and whose reads can fail.
+//! A NOR flash chip in memory, with words to write and sectors to erase. Its power and its reads can fail.
 
 use embedded_storage::nor_flash::{
     ErrorType, NorFlash, NorFlashErrorKind, ReadNorFlash, check_erase, check_read, check_write,
 };
 
-/// What firmware gets from the crate of its chip.
+/// Stands in for the driver that firmware gets from the crate of its chip.
 pub struct Chip {
     memory: Vec<u8>,
-    /// How many calls it takes before the power goes; none: it stays.
+    /// How many calls succeed before the power fails; `None` if it does not.
     calls_left: Option<u32>,
-    /// How many reads it takes until one fails, and no other does; none: all succeed.
+    /// How many reads succeed before a single one fails; `None` if none does.
     failing_read: Option<u32>,
 }
 
 impl Chip {
-    /// A chip of 64 KiB, erased.
+    /// Creates an erased chip of 64 KiB.
     pub fn new() -> Self {
         Self { memory: vec![0xFF; 1 << 16], calls_left: None, failing_read: None }
     }
 
-    /// So many calls still change it.
+    /// Makes the power fail after this many calls that change the chip.
     pub fn lose_power_after(&mut self, calls: u32) {
         self.calls_left = Some(calls);
     }
 
-    /// The read after so many fails, and no other does.
+    /// Makes a single read fail, after this many others.
     pub fn fail_read(&mut self, after: u32) {
         self.failing_read = Some(after);
     }
@@ -33,7 +33,7 @@ impl Chip {
         (self.calls_left, self.failing_read) = (None, None);
     }
 
-    fn admit(&mut self) -> Result<(), NorFlashErrorKind> {
+    fn use_power(&mut self) -> Result<(), NorFlashErrorKind> {
         match &mut self.calls_left {
             Some(0) => return Err(NorFlashErrorKind::Other),
             Some(calls) => *calls -= 1,
@@ -75,17 +75,17 @@ impl NorFlash for Chip {
 
     fn erase(&mut self, from: u32, to: u32) -> Result<(), NorFlashErrorKind> {
         check_erase(self, from, to)?;
-        self.admit()?;
+        self.use_power()?;
         self.memory[from as usize..to as usize].fill(0xFF);
         Ok(())
     }
 
-    /// Bits are only cleared, as in a chip.
+    /// Only clears bits, as a real chip does.
     fn write(&mut self, offset: u32, bytes: &[u8]) -> Result<(), NorFlashErrorKind> {
         check_write(self, offset, bytes.len())?;
-        self.admit()?;
-        let place = &mut self.memory[offset as usize..];
-        place.iter_mut().zip(bytes).for_each(|(cell, byte)| *cell &= byte);
+        self.use_power()?;
+        let cells = &mut self.memory[offset as usize..];
+        cells.iter_mut().zip(bytes).for_each(|(cell, byte)| *cell &= byte);
         Ok(())
     }
 }

@@ -1,12 +1,12 @@
-//! A NOR flash chip in memory, which reads whole words only.
+//! A NOR flash chip in memory that can only be read in words.
 
 use embedded_storage::nor_flash::{ErrorType, NorFlashErrorKind, ReadNorFlash, check_read};
 
-/// What firmware gets from the crate of its chip.
+/// Stands in for the driver that firmware gets from the crate of its chip.
 pub struct Flash(Vec<u8>);
 
 impl Flash {
-    /// A chip of 64 KiB, erased but for these bytes at this address.
+    /// Creates a chip of 64 KiB with these bytes at this address. The rest is erased.
     pub fn with(bytes: &[u8], address: usize) -> Self {
         let mut memory = vec![0xFF; 1 << 16];
         memory[address..address + bytes.len()].copy_from_slice(bytes);

@@ -1,10 +1,10 @@
-//! The model that the examples read: two layers of a network, made up instead of loaded.
+//! The model that the examples read: two layers of a network with made-up weights.
 
 /// Names and shapes.
 const TENSORS: [(&str, &[usize]); 4] =
     [("fc1.weight", &[64, 32]), ("fc1.bias", &[64]), ("fc2.weight", &[3, 64]), ("fc2.bias", &[3])];
 
-/// The file: a header, and F32 elements that count 0, 0.25, 0.5, 0.75, 0, …
+/// Creates the file: a header, and F32 elements that repeat 0, 0.25, 0.5, 0.75.
 pub fn file() -> Vec<u8> {
     let (header, data_len) = header();
     let length = (header.len() as u64).to_le_bytes();
@@ -24,7 +24,7 @@ fn header() -> (String, usize) {
     (format!("{{{}}}", entries.join(",")), end)
 }
 
-/// The elements of whole F32 tensors, or of whole chunks of them.
+/// Decodes F32 elements from the bytes of a tensor or a chunk.
 pub fn floats(bytes: &[u8]) -> impl Iterator<Item = f32> {
     bytes.chunks_exact(4).map(|element| f32::from_le_bytes([element[0], element[1], element[2], element[3]]))
 }

@@ -1,18 +1,18 @@
-//! A UART whose other end sends a file.
+//! A UART that receives a file.
 
 use embedded_io::{ErrorType, Read};
 use std::convert::Infallible;
 
-/// What firmware gets from the crate of its chip.
+/// Stands in for the driver that firmware gets from the crate of its chip.
 pub struct Uart {
     sent: Vec<u8>,
-    taken: usize,
+    received: usize,
 }
 
 impl Uart {
-    /// The other end sends this.
+    /// Creates a UART that receives these bytes.
     pub fn receiving(sent: Vec<u8>) -> Self {
-        Self { sent, taken: 0 }
+        Self { sent, received: 0 }
     }
 }
 
@@ -21,13 +21,13 @@ impl ErrorType for Uart {
 }
 
 impl Read for Uart {
-    /// What has come since the last call: now more, now less.
+    /// Returns the bytes that have arrived since the last call, a varying number.
     fn read(&mut self, buffer: &mut [u8]) -> Result<usize, Infallible> {
-        let come = 1 + self.taken % 61;
-        let piece = self.sent[self.taken..].iter().take(come);
+        let arrived = 1 + self.received % 61;
+        let piece = self.sent[self.received..].iter().take(arrived);
         let len = piece.len().min(buffer.len());
         buffer.iter_mut().zip(piece).for_each(|(to, from)| *to = *from);
-        self.taken += len;
+        self.received += len;
         Ok(len)
     }
 }

@@ -1,11 +1,11 @@
-//! The same API for storage that is waited for: names, verdicts and memory are those of the blocking one, and so is the code, which is compiled
-//! for both.
+//! Use this when your storage is asynchronous. The API is that of the blocking types, with the same names,
+//! verdicts and memory. Both are compiled from the same code.
 //!
 //! ```
 //! use embedded_safetensors::asynch::{Model, ReadAt};
 //! use embedded_safetensors::{ReadError, query::Query};
 //!
-//! /// Reads two tensors of a network, a sector at a time.
+//! /// Reads two tensors of a network, through a buffer of one sector.
 //! async fn load<S: ReadAt>(
 //!     storage: &mut S,
 //!     weights: &mut [u8],
@@ -21,44 +21,54 @@
 //!     Ok(())
 //! }
 //! # use core::{future::Future, pin::pin, task::{Context, Poll, Waker}};
-//! # let header = br#"{"fc.bias":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},"fc.weight":{"dtype":"U8","shape":[2],"data_offsets":[1,3]}}"#;
+//! # let header = concat!(
+//! #     r#"{"fc.bias":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},"#,
+//! #     r#""fc.weight":{"dtype":"U8","shape":[2],"data_offsets":[1,3]}}"#,
+//! # ).as_bytes();
 //! # let file = [&(header.len() as u64).to_le_bytes(), &header[..], b"bww"].concat();
 //! # let (mut weights, mut bias) = ([0; 2], [0; 1]);
 //! # let mut storage = &file[..];
-//! # let loaded = pin!(load(&mut storage, &mut weights, &mut bias)).poll(&mut Context::from_waker(Waker::noop()));
+//! # let mut context = Context::from_waker(Waker::noop());
+//! # let loaded = pin!(load(&mut storage, &mut weights, &mut bias)).poll(&mut context);
 //! # assert_eq!(loaded, Poll::Ready(Ok(())));
 //! # assert_eq!((&weights, &bias), (b"ww", b"b"));
 //! ```
 //!
 //! # Cancel safety
-//! A future may be dropped wherever it waits, by a timeout or a `select`. Whatever it was made from can then
-//! be used as before, if the storage keeps to what [`ReadAt`] asks for:
+//! A future may be dropped at any `.await`, by a timeout or a `select`. The object it borrowed can then be
+//! used as before, if the storage keeps the contract of [`ReadAt`]. If you drop the future of
 //!
-//! | dropped | what holds | how to go on |
-//! |---|---|---|
-//! | [`Model::open`], [`Model::open_unordered`] | the source is dropped too; nothing is known of the file | lend the source as `&mut`, and open again |
-//! | a lookup in a [`Model`] | the model is as it was; nothing is found, and [`Query::info`](crate::query::Query::info) is `None` | make it again: it begins at the first byte of the header |
-//! | [`TensorReader::next_chunk`], [`read_to_end`](TensorReader::read_to_end), [`read_at`](TensorReader::read_at), `read` | the reader stands where it stood | make it again; what the storage has read already is read once more |
-//! | a call of [`Values`] or a [`SliceReader`] that reads | the reader stands where it stood | the same |
-//! | a call of a [`Writer`] | what the sink has taken is counted; of the rest, what it says of its own dropped futures | ask [`Writer::position`] or [`next_tensor`](Writer::next_tensor), and write what comes next |
+//! * [`Model::open`] or [`Model::open_unordered`]: the source is dropped too. To keep it, pass it as
+//!   `&mut`; then open again.
+//! * a lookup in a [`Model`]: the model is unchanged. Nothing is found, and
+//!   [`Query::info`](crate::query::Query::info) is `None`. Repeat the call; it begins at the first byte of
+//!   the header.
+//! * [`TensorReader::next_chunk`], [`read_to_end`](TensorReader::read_to_end),
+//!   [`read_at`](TensorReader::read_at) or `read`: the reader is unchanged. Repeat the call; bytes that
+//!   were read already are read again.
+//! * a read of [`Values`] or a [`SliceReader`]: the reader is unchanged. Repeat the call.
+//! * a call of a [`Writer`]: the bytes that the sink has taken are counted. For the others, see how the
+//!   sink treats its own dropped futures. Get the position from [`Writer::position`] or
+//!   [`next_tensor`](Writer::next_tensor), and write from there on.
 //!
-//! Buffers and windows that were lent may hold anything then. A future that was never polled has done nothing.
+//! Borrowed buffers and windows may then hold anything. A future that was never polled has done nothing.
 //!
 //! # Memory
-//! A future holds what the blocking call has on its stack: at most 600 bytes on a 32-bit machine for one of a
-//! [`Model`], 100 for one of a [`TensorReader`], 176 for one of [`Values`], 440 for one of a [`SliceReader`] or of the values of
-//! a slice, and what the futures of the storage take.
+//! A future holds what the blocking call has on its stack, and the futures of the storage. Without the
+//! latter, it takes on a 32-bit target at most 600 bytes for a [`Model`], 100 for a [`TensorReader`], 176
+//! for [`Values`], and 440 for a [`SliceReader`] or the values of a slice.
 //!
 //! # Panics
-//! One is left, that of every `async fn`: its future panics when it is polled again after it was done, which no
-//! executor does.
+//! As with every `async fn`, a future panics if it is polled again after it has completed. Executors do not
+//! do that.
 //!
 //! # Threads
-//! No future is asked to be [`Send`], as in `embedded-io-async`: drivers of microcontrollers rarely are, and
-//! their executors do not ask for it. Futures over a source whose own futures are `Send` are `Send` too, so
-//! an executor with threads takes them where the type of the source is known.
+//! As in `embedded-io-async`, futures need not be [`Send`]: drivers of microcontrollers rarely are, and
+//! their executors do not require it. If the futures of the source are `Send`, the futures here are too. So
+//! a multithreaded executor accepts them wherever the type of the source is known.
 
-// The files are those of the blocking form, which is made of them without `async` and `.await`. What they import from `super` is here.
+// These are the same files as in the blocking form, for which a macro removes `async` and `.await`. Their
+// imports from `super` are here.
 #![allow(clippy::duplicate_mod)]
 
 #[path = "../model.rs"]
@@ -106,7 +116,7 @@ pub use values::Values;
 pub use write_at::WriteAt;
 pub use writer::{Sink, Writer};
 
-/// Fills the buffer from byte `at` of the file on. The blocking one is longer, and keeps less on the stack.
+/// Fills the buffer from byte `at` of the file on. The blocking version has more code, but uses less stack.
 ///
 /// # Errors
 /// Those of the storage; [`ReadError::UnexpectedEof`].

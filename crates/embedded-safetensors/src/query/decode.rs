@@ -1,7 +1,7 @@
-//! `__metadata__` decoded into types of the caller's own.
+//! Decodes `__metadata__` into a type of the caller.
 //!
-//! All values of `__metadata__` are strings. A field that is a string gets the value as it is; any other
-//! field gets the JSON that the value holds: `"12"` for a number, `"[1,2]"` for a list.
+//! All values of `__metadata__` are strings. A string field gets the value unchanged. Any other field gets
+//! the JSON that the value holds: `"12"` for a number, `"[1,2]"` for a list.
 
 use crate::error::{Error, ErrorKind};
 use crate::io::ReadError;
@@ -18,10 +18,10 @@ use serde_json_core::de::Error as Reason;
 /// *Memory*: at most 24 bytes, `Clone`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DecodeError {
-    /// What does not fit the type.
+    /// How the value differs from the type.
     pub reason: Reason,
-    /// Where in the file the value stands that does not; nothing when it is the map itself, for want of
-    /// a field, say.
+    /// The byte of the file where the offending value begins. `None` if the map itself is at fault, for
+    /// example because a field is missing.
     pub at: Option<u64>,
 }
 
@@ -32,7 +32,7 @@ sentences! {
     Self { reason, at: None } => "\"__metadata__\" does not fit its type: {}", Foreign(reason);
 }
 
-/// A sentence of another crate, which a device has to put together itself.
+/// An error message of another crate. With `defmt`, the device formats it.
 struct Foreign<'r>(&'r Reason);
 
 impl fmt::Display for Foreign<'_> {
@@ -50,14 +50,14 @@ impl defmt::Format for Foreign<'_> {
 
 impl core::error::Error for DecodeError {}
 
-/// Why metadata could not be read as a type of the caller's own.
+/// Why metadata could not be read as a type of the caller.
 ///
 /// *Memory*: as [`ReadError`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MetadataError<E> {
-    /// It could not be read at all.
+    /// The metadata could not be read.
     Read(ReadError<E>),
-    /// It does not fit the type.
+    /// The metadata does not fit the type.
     Decode(DecodeError),
 }
 
@@ -87,10 +87,11 @@ sentences! {
 
 impl<E: fmt::Debug + fmt::Display> core::error::Error for MetadataError<E> {}
 
-/// Decodes the JSON in a text. Strings in it that have escapes are unescaped in `scratch`.
+/// Decodes the JSON in `text`. Strings that contain escapes are unescaped in `scratch`.
 ///
 /// # Errors
-/// What does not fit the type, at `at`; [`ErrorKind::MetadataLength`] when `scratch` is too small.
+/// A [`DecodeError`] with `at` when the JSON does not fit the type; [`ErrorKind::MetadataLength`] when
+/// `scratch` is too small.
 pub(crate) fn from_text<'v, T: Deserialize<'v>, E>(
     text: &'v str,
     scratch: &mut [u8],
@@ -98,7 +99,7 @@ pub(crate) fn from_text<'v, T: Deserialize<'v>, E>(
 ) -> Result<T, MetadataError<E>> {
     match serde_json_core::from_str_escaped(text, scratch) {
         Ok((value, _)) => Ok(value),
-        // No string in it is longer than all of it.
+        // No string in the text is longer than the text.
         Err(Reason::EscapedStringIsTooLong) => {
             Err(too_small(text.len(), text.len(), scratch.len()).at(at).into())
         }
@@ -109,7 +110,8 @@ pub(crate) fn from_text<'v, T: Deserialize<'v>, E>(
 /// Decodes all of `__metadata__`.
 ///
 /// # Errors
-/// What does not fit the type; [`ErrorKind::MetadataLength`] when `scratch` is too small.
+/// A [`DecodeError`] when the metadata does not fit the type; [`ErrorKind::MetadataLength`] when `scratch`
+/// is too small.
 pub(crate) fn from_pairs<'v, T: Deserialize<'v>, E>(
     metadata: Metadata<'v>,
     scratch: &mut [u8],
@@ -125,7 +127,7 @@ pub(crate) fn from_pairs<'v, T: Deserialize<'v>, E>(
     })
 }
 
-/// The memory holds `kept` bytes and has `room` behind them, where `longest` would have been enough.
+/// The buffer holds `kept` bytes and has `room` bytes after them; `longest` bytes would have been enough.
 const fn too_small(kept: usize, longest: usize, room: usize) -> ErrorKind {
     let kept = kept as u64;
     ErrorKind::MetadataLength { needed: kept + longest as u64, capacity: kept + room as u64 }
@@ -136,7 +138,7 @@ struct Map<'de, 's> {
     /// The pair whose key has been taken.
     value: Option<Pair<'de>>,
     scratch: &'s mut [u8],
-    /// Where the value stands that is being decoded.
+    /// Where the value that is being decoded begins.
     at: &'s Cell<Option<u64>>,
 }
 
@@ -177,11 +179,11 @@ struct Value<'de, 's> {
     scratch: &'s mut [u8],
 }
 
-/// Anything but a text is the JSON that the text holds.
+/// Every type except strings is decoded from the JSON in the text.
 macro_rules! from_json {
     ($($method:ident($($argument:ident: $kind:ty),*);)*) => {
         $(fn $method<V: Visitor<'de>>(self, $($argument: $kind,)* visitor: V) -> Result<V::Value, Reason> {
-            // The decoder takes it for a number that is none.
+            // The decoder would accept `null` as a number.
             if self.text.trim_ascii() == "null" {
                 return Err(Reason::InvalidType);
             }
@@ -212,7 +214,7 @@ impl<'de> Deserializer<'de> for Value<'de, '_> {
         visitor.visit_newtype_struct(self)
     }
 
-    /// A variant is named by the text itself.
+    /// The text names the variant.
     fn deserialize_enum<V: Visitor<'de>>(
         self,
         name: &'static str,

@@ -1,4 +1,4 @@
-//! Tensors found by their names, as many as are wanted in one pass over the header.
+//! Finds tensors by name: any number of them in one pass over the header.
 
 use crate::dtype::Dtype;
 use crate::error::table::Fault;
@@ -11,7 +11,7 @@ use crate::tensor::location::{Located, Location};
 use crate::validate::Summary;
 use crate::validate::order::InOrder;
 
-/// The name of a tensor that is looked for, and what was found.
+/// The name of a tensor to look up, and the result.
 ///
 /// *Memory*: at most 112 bytes; the name is borrowed.
 #[derive(Clone, Copy, Debug)]
@@ -20,7 +20,7 @@ pub struct Query<'n> {
     name: &'n str,
     optional: bool,
     state: State,
-    /// Whether the name that is coming by, or has, is this one as far as it goes.
+    /// Whether the current name has matched this one so far.
     matches: bool,
     dtype: Dtype,
     shape: Shape,
@@ -31,16 +31,16 @@ pub struct Query<'n> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 enum State {
-    /// No tensor of this name has come by.
+    /// No tensor of this name has been seen.
     Sought,
-    /// One has, in a pass that is not over.
+    /// One has been seen, in a pass that is still running.
     Seen,
-    /// A whole pass has found one and no second.
+    /// A complete pass has seen exactly one.
     Found,
 }
 
 impl<'n> Query<'n> {
-    /// A tensor that must be there: a search that does not find it fails.
+    /// Creates a query for a tensor that must exist: a lookup that does not find it fails.
     pub const fn required(name: &'n str) -> Self {
         Self {
             name,
@@ -54,17 +54,17 @@ impl<'n> Query<'n> {
         }
     }
 
-    /// A tensor that may be there or not.
+    /// Creates a query for a tensor that may be missing.
     pub const fn optional(name: &'n str) -> Self {
         Self { optional: true, ..Self::required(name) }
     }
 
-    /// The name that is looked for.
+    /// Returns the name that is looked up.
     pub const fn name(&self) -> &'n str {
         self.name
     }
 
-    /// What was found. Nothing before a search has come to its end, or after one that failed.
+    /// Returns the tensor that was found. `None` before a lookup has completed, and after one that failed.
     pub const fn info(&self) -> Option<TensorInfo> {
         match self.state {
             State::Found => {
@@ -75,14 +75,14 @@ impl<'n> Query<'n> {
         }
     }
 
-    /// Forgets what an earlier search has found.
+    /// Forgets the result of an earlier lookup.
     fn reset(&mut self) {
         self.state = State::Sought;
         self.shape = Shape::SCALAR;
     }
 
-    /// Whether the name goes on with this piece behind its first `passed` bytes.
-    fn goes_on(&self, passed: usize, piece: &[u8]) -> bool {
+    /// Whether `piece` continues the name after its first `passed` bytes.
+    fn continues_with(&self, passed: usize, piece: &[u8]) -> bool {
         let Some(rest) = self.name.as_bytes().get(passed..) else { return false };
         if rest.len() < piece.len() {
             return false;
@@ -95,8 +95,9 @@ impl<'n> Query<'n> {
         true
     }
 
-    /// Takes what was signalled of its entry. Not if it is the second of its name, or has more dimensions than can be held.
-    #[inline(never)] // or all that it may take is kept ready for it
+    /// Stores one signal of the matching entry. Returns `false` for a duplicate name, and for more
+    /// dimensions than a shape holds.
+    #[inline(never)] // otherwise the values it may need are kept on the caller's stack
     fn take(&mut self, signal: Signal, parser: &HeaderParser) -> bool {
         match signal {
             Signal::Tensor => return self.state == State::Sought,
@@ -109,7 +110,7 @@ impl<'n> Query<'n> {
         true
     }
 
-    /// Takes its entry. Not if it is the second of its name.
+    /// Stores a complete entry. Returns `false` for a duplicate name.
     fn keep(&mut self, entry: &Whole<'_>) -> bool {
         if self.state == State::Seen {
             return false;
@@ -134,43 +135,42 @@ impl Located for Query<'_> {
     }
 }
 
-/// Something that holds what is wanted: a [`Query`] alone, or one with a place for its bytes.
-pub(crate) trait Seek<'n> {
+/// Something that holds a query: a [`Query`] alone, or one with a buffer for the tensor's bytes.
+pub(crate) trait HasQuery<'n> {
     fn query(&mut self) -> &mut Query<'n>;
 }
 
-impl<'n> Seek<'n> for Query<'n> {
+impl<'n> HasQuery<'n> for Query<'n> {
     fn query(&mut self) -> &mut Self {
         self
     }
 }
 
-/// Reads a header tensor by tensor, checks each against itself and all against each other, and fills in those that are
-/// wanted.
+/// Reads a header tensor by tensor, validates each tensor and their order, and fills in the queries.
 pub(crate) struct Lookup {
     parser: HeaderParser,
     order: InOrder,
-    /// How long the name is that is coming by, so far; [`OTHER`] when it is none of those that are wanted.
+    /// The length of the current name so far; [`OTHER`] when it matches no query.
     name_len: usize,
-    /// Whether the header is proven, so that entries may be passed by.
+    /// Whether the header is known to be valid, so that entries may be skipped.
     skims: bool,
 }
 
-/// No name is as long as this.
+/// No name is this long.
 const OTHER: usize = usize::MAX;
 
-/// What is told of a tensor that nobody wants.
-const PLACES: Signals = Signals::of(&[Signal::Metadata, Signal::TensorEnd]);
-/// What is told of one that nobody wants, in a header that is proven.
-const NAMES: Signals = Signals::of(&[Signal::Metadata, Signal::Tensor]);
-/// What is told of one that may be wanted.
-const ALL: Signals =
+/// The signals for a tensor that matches no query.
+const END_SIGNALS: Signals = Signals::of(&[Signal::Metadata, Signal::TensorEnd]);
+/// The signals for a tensor that matches no query, in a header that is known to be valid.
+const NAME_SIGNALS: Signals = Signals::of(&[Signal::Metadata, Signal::Tensor]);
+/// The signals for a tensor that may match a query.
+const ALL_SIGNALS: Signals =
     Signals::of(&[Signal::Name, Signal::Metadata, Signal::Tensor, Signal::Dim, Signal::TensorEnd]);
 
 impl Lookup {
-    /// Stands before byte 0 of a file, and forgets what an earlier search has found. Where the length of the file is
-    /// known the header must lie in it.
-    pub(crate) fn new<'n>(file_len: Option<u64>, skims: bool, queries: &mut [impl Seek<'n>]) -> Self {
+    /// Starts at byte 0 of a file, and resets the queries. If the length of the file is known, the header
+    /// must fit into it.
+    pub(crate) fn new<'n>(file_len: Option<u64>, skims: bool, queries: &mut [impl HasQuery<'n>]) -> Self {
         all(queries).for_each(Query::reset);
         let (parser, order) = (HeaderParser::of_tensors(file_len), InOrder::new());
         let mut lookup = Self { parser, order, name_len: 0, skims };
@@ -182,7 +182,7 @@ impl Lookup {
         &self.parser
     }
 
-    /// The error behind [`Signal::Failed`].
+    /// The error after [`Signal::Failed`].
     pub(crate) const fn error(&self) -> Error {
         self.parser.error()
     }
@@ -192,13 +192,13 @@ impl Lookup {
         self.parser.end_of_input()
     }
 
-    /// What the header describes, once it is complete.
+    /// Returns the summary of the header, once it is complete.
     pub(crate) const fn summary(&self) -> Summary {
         let (tensors, data_start) = (self.order.tensors(), self.parser().position());
         Summary { tensors, data_start, data_len: self.order.end() }
     }
 
-    /// Whether the tensors lie end to end, once the header is complete.
+    /// Validates that the tensors are contiguous, once the header is complete.
     ///
     /// # Errors
     /// As [`InOrder::conclude`].
@@ -206,9 +206,10 @@ impl Lookup {
         self.order.conclude()
     }
 
-    /// Reads on to the end of the header, or to where no more can be read, and moves `input` past what it consumed.
-    #[inline] // for it lies between the frames of the caller and the parser
-    pub(crate) fn run<'n>(&mut self, input: &mut &[u8], queries: &mut [impl Seek<'n>]) -> Signal {
+    /// Reads to the end of the header, or as far as the input goes, and moves `input` past the consumed
+    /// bytes.
+    #[inline] // keeps a stack frame out of the path from the caller to the parser
+    pub(crate) fn run<'n>(&mut self, input: &mut &[u8], queries: &mut [impl HasQuery<'n>]) -> Signal {
         let mut run: &[u8] = &[];
         loop {
             if !self.skims {
@@ -216,16 +217,16 @@ impl Lookup {
                     self.keep(&entry, queries);
                 }
             }
-            // A fault of the file goes before a limit of the memory.
-            let told = match self.name_len {
-                OTHER if self.skims => NAMES,
-                OTHER => PLACES,
-                _ => ALL,
+            // An error in the file takes precedence over a limit of the caller's memory.
+            let signals = match self.name_len {
+                OTHER if self.skims => NAME_SIGNALS,
+                OTHER => END_SIGNALS,
+                _ => ALL_SIGNALS,
             };
-            let signal = self.parser.advance::<false>(input, &mut run, told);
+            let signal = self.parser.advance::<false>(input, &mut run, signals);
             match signal {
                 Signal::NeedInput | Signal::HeaderEnd | Signal::Failed => return signal,
-                Signal::Name => self.see_piece(signal, run, queries),
+                Signal::Name => self.match_piece(signal, run, queries),
                 Signal::Metadata => self.begin_name(queries),
                 Signal::Tensor => self.end_name(run, queries),
                 Signal::TensorEnd => self.end_entry(queries),
@@ -234,9 +235,9 @@ impl Lookup {
         }
     }
 
-    fn end_name<'n>(&mut self, run: &[u8], queries: &mut [impl Seek<'n>]) {
+    fn end_name<'n>(&mut self, run: &[u8], queries: &mut [impl HasQuery<'n>]) {
         if self.name_len != OTHER {
-            self.see_piece(Signal::Tensor, run, queries);
+            self.match_piece(Signal::Tensor, run, queries);
         }
         self.take(Signal::Tensor, queries);
         if self.skims && self.name_len == OTHER {
@@ -245,16 +246,16 @@ impl Lookup {
         }
     }
 
-    fn end_entry<'n>(&mut self, queries: &mut [impl Seek<'n>]) {
+    fn end_entry<'n>(&mut self, queries: &mut [impl HasQuery<'n>]) {
         self.take(Signal::TensorEnd, queries);
         self.order.see(self.parser.extent());
         self.begin_name(queries);
     }
 
-    /// Takes what was seen for found, once the pass is known to have been over the right header. The first that is missing
-    /// and must be there, if there is one; the rest is found all the same.
-    #[inline(never)] // so that what it has on the stack does not wait there for the end of the pass
-    pub(crate) fn settle<'n>(queries: &mut [impl Seek<'n>]) -> Option<usize> {
+    /// Marks the tensors that were seen as found, once the pass is known to have covered the right header.
+    /// Returns the index of the first required tensor that is missing; the other queries are filled in.
+    #[inline(never)] // otherwise its stack is reserved until the end of the pass
+    pub(crate) fn mark_found<'n>(queries: &mut [impl HasQuery<'n>]) -> Option<usize> {
         let mut missing = None;
         for (index, one) in all(queries).enumerate() {
             if one.state != State::Sought {
@@ -266,13 +267,13 @@ impl Lookup {
         missing
     }
 
-    /// The error that this one of those that are wanted is missing.
+    /// The error for a missing query.
     pub(crate) const fn not_found(&self, index: usize) -> Error {
         ErrorKind::NotFound { query: Some(index as u64) }.at(self.parser().position())
     }
 
-    /// Takes a tensor that was seen all at once.
-    fn keep<'n>(&mut self, entry: &Whole<'_>, queries: &mut [impl Seek<'n>]) {
+    /// Takes an entry that was parsed as one piece.
+    fn keep<'n>(&mut self, entry: &Whole<'_>, queries: &mut [impl HasQuery<'n>]) {
         for one in all(queries).filter(|one| one.name.as_bytes() == entry.name) {
             if !one.keep(entry) {
                 self.parser.stop(Fault::NameTwice, entry.name_at);
@@ -281,41 +282,42 @@ impl Lookup {
         self.order.see(entry.place);
     }
 
-    /// Listens to names again, and to what is said of a tensor if it is one that is wanted.
-    const fn begin_name<'n>(&mut self, queries: &[impl Seek<'n>]) {
+    /// Starts to compare names again, and with that to collect the entries that match.
+    const fn begin_name<'n>(&mut self, queries: &[impl HasQuery<'n>]) {
         self.name_len = if queries.is_empty() { OTHER } else { 0 };
     }
 
-    // What the next two have on the stack must not wait there for the parser: their caller calls that too.
+    // The next two functions are not inlined: their caller also calls the parser, below which their stack
+    // would stay reserved.
 
     #[inline(never)]
-    fn see_piece<'n>(&mut self, signal: Signal, run: &[u8], queries: &mut [impl Seek<'n>]) {
+    fn match_piece<'n>(&mut self, signal: Signal, run: &[u8], queries: &mut [impl HasQuery<'n>]) {
         let piece = self.parser.piece(signal, run);
         let piece = piece.as_bytes();
         let passed = self.name_len;
         self.name_len = OTHER;
         for one in all(queries) {
-            one.matches = (one.matches || passed == 0) && one.goes_on(passed, piece);
+            one.matches = (one.matches || passed == 0) && one.continues_with(passed, piece);
             if one.matches {
                 self.name_len = passed + piece.len();
             }
         }
     }
 
-    /// Shows what was signalled to those whose name has come by. What is wrong with it is told by the next call.
-    fn take<'n>(&mut self, signal: Signal, queries: &mut [impl Seek<'n>]) {
+    /// Passes a signal to the queries whose name matches. The parser's next call reports an error.
+    fn take<'n>(&mut self, signal: Signal, queries: &mut [impl HasQuery<'n>]) {
         if self.name_len != OTHER {
             self.fill_queries(signal, queries);
         }
     }
 
     #[inline(never)]
-    fn fill_queries<'n>(&mut self, signal: Signal, queries: &mut [impl Seek<'n>]) {
+    fn fill_queries<'n>(&mut self, signal: Signal, queries: &mut [impl HasQuery<'n>]) {
         let len = self.name_len;
-        let mut is_wanted = false;
+        let mut is_match = false;
         for one in all(queries) {
             if one.matches && one.name.len() == len {
-                is_wanted = true;
+                is_match = true;
                 if !one.take(signal, &self.parser) {
                     self.parser.stop_here(if signal == Signal::Tensor {
                         Fault::NameTwice
@@ -325,17 +327,17 @@ impl Lookup {
                 }
             }
         }
-        if !is_wanted {
+        if !is_match {
             self.name_len = OTHER;
         }
     }
 }
 
-fn all<'w, 'n: 'w>(queries: &'w mut [impl Seek<'n>]) -> impl Iterator<Item = &'w mut Query<'n>> {
-    queries.iter_mut().map(Seek::query)
+fn all<'w, 'n: 'w>(queries: &'w mut [impl HasQuery<'n>]) -> impl Iterator<Item = &'w mut Query<'n>> {
+    queries.iter_mut().map(HasQuery::query)
 }
 
-/// Follows one pass over a header, and fills in what is wanted.
+/// Follows one pass over a header and fills in the queries.
 pub(crate) struct Search<'w, 'n> {
     lookup: Lookup,
     queries: &'w mut [Query<'n>],
@@ -347,14 +349,14 @@ impl<'w, 'n> Search<'w, 'n> {
         Self { lookup: Lookup::new(file_len, skims, queries), queries }
     }
 
-    /// What the header describes, once it is complete.
+    /// Returns the summary of the header, once it is complete.
     pub(crate) const fn summary(&self) -> Summary {
         self.lookup.summary()
     }
 
-    /// As [`Lookup::settle`].
-    pub(crate) fn settle(&mut self) -> Option<usize> {
-        Lookup::settle(self.queries)
+    /// As [`Lookup::mark_found`].
+    pub(crate) fn mark_found(&mut self) -> Option<usize> {
+        Lookup::mark_found(self.queries)
     }
 
     /// As [`Lookup::not_found`].

@@ -1,4 +1,4 @@
-//! All tensors of a header, shown one by one.
+//! Shows all tensors of a header to a visitor.
 
 use crate::error::Error;
 use crate::header::progress::{Machine, Progress};
@@ -32,7 +32,7 @@ impl<F: FnMut(&Entry<'_>)> Machine for List<'_, F> {
     }
 
     fn cut_short(&mut self) {
-        // What is wrong is asked for behind this.
+        // The caller asks for the error next.
         let _ = self.entries.end_of_input();
     }
 }

@@ -1,4 +1,4 @@
-//! The whole of `__metadata__`, kept in memory that the caller gives.
+//! All of `__metadata__`, stored in the caller's buffer.
 
 use crate::error::table::Fault;
 use crate::error::{Error, ErrorKind};
@@ -6,20 +6,19 @@ use crate::header::progress::{Machine, Progress};
 use crate::header::{HeaderParser, Signal, Signals};
 use crate::util::bytes::copy;
 
-/// In front of each pair: length of the key, length of the value, where the value begins in the file.
+/// Precedes each pair: length of the key, length of the value, offset of the value in the file.
 const PREFIX: usize = 12;
 
-/// The keys and values of `__metadata__`, in the header's order.
+/// The keys and values of `__metadata__`, in the order of the header.
 ///
-/// *Memory*: 16 bytes, `Copy`; the texts lie in the memory that was given for them, with 12 bytes more for each
-/// pair.
+/// *Memory*: 16 bytes, `Copy`. The strings are in the caller's buffer, with 12 more bytes for each pair.
 #[derive(Clone, Copy, Debug)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Metadata<'v> {
     left: &'v [u8],
 }
 
-/// One key of `__metadata__` and its value.
+/// A key of `__metadata__` and its value.
 ///
 /// *Memory*: 40 bytes, `Copy`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,12 +28,12 @@ pub struct Pair<'v> {
     pub key: &'v str,
     /// The value.
     pub value: &'v str,
-    /// Where in the file the value's opening quote stands.
+    /// The byte of the file at which the value's opening quote is.
     pub at: u64,
 }
 
 impl Metadata<'_> {
-    /// How much memory the pairs take that are left.
+    /// Returns how many bytes of the buffer the remaining pairs take.
     #[cfg(feature = "serde-json-core")]
     pub(crate) const fn byte_len(&self) -> usize {
         self.left.len()
@@ -55,20 +54,20 @@ impl<'v> Iterator for Metadata<'v> {
     }
 }
 
-/// The parser has proven every piece of it.
+/// The parser has validated the UTF-8 of every piece.
 fn text(bytes: &[u8]) -> &str {
     core::str::from_utf8(bytes).unwrap_or("")
 }
 
-/// Follows one pass over a header and keeps the pairs of `__metadata__`.
+/// Follows one pass over a header and stores the pairs of `__metadata__`.
 pub(crate) struct Pairs<'v> {
     parser: HeaderParser,
     memory: &'v mut [u8],
-    /// The pairs that are complete end here; then where all that came by would end.
+    /// The end of the complete pairs. It keeps counting when the buffer is full.
     end: u64,
     key_len: u32,
     value_len: u32,
-    /// Where `__metadata__` stands, if it is an object.
+    /// Where `__metadata__` begins, if it is an object.
     found_at: Option<u64>,
 }
 
@@ -78,11 +77,11 @@ impl<'v> Pairs<'v> {
         Self { parser, memory, end: 0, key_len: 0, value_len: 0, found_at: None }
     }
 
-    /// The pairs, once the pass is over, and the memory behind them. Nothing where there is no
+    /// Returns the pairs and the rest of the buffer, once the pass is over. `None` when there is no
     /// `__metadata__`.
     ///
     /// # Errors
-    /// [`ErrorKind::MetadataLength`] when there is too little memory, with the number of bytes that is enough.
+    /// [`ErrorKind::MetadataLength`] when the buffer is too small, with the length that is enough.
     pub(crate) fn finish(self) -> Result<Option<(Metadata<'v>, &'v mut [u8])>, Error> {
         let Some(at) = self.found_at else { return Ok(None) };
         let capacity = self.memory.len() as u64;
@@ -94,7 +93,7 @@ impl<'v> Pairs<'v> {
     }
 
     fn take(&mut self, input: &mut &[u8]) -> Signal {
-        const TOLD: Signals = Signals::of(&[
+        const SIGNALS: Signals = Signals::of(&[
             Signal::Metadata,
             Signal::MetadataNull,
             Signal::Key,
@@ -104,7 +103,7 @@ impl<'v> Pairs<'v> {
         ]);
         let mut run: &[u8] = &[];
         loop {
-            let signal = self.parser.advance::<false>(input, &mut run, TOLD);
+            let signal = self.parser.advance::<false>(input, &mut run, SIGNALS);
             let piece = self.parser.piece(signal, run);
             match signal {
                 Signal::Metadata => self.found_at = Some(self.parser.event_start()),
@@ -112,7 +111,7 @@ impl<'v> Pairs<'v> {
                 Signal::Key => self.key_len += self.keep(piece.as_bytes()),
                 Signal::KeyEnd => {
                     self.key_len += self.keep(piece.as_bytes());
-                    if self.repeats() {
+                    if self.is_duplicate() {
                         return self.parser.stop_here(Fault::KeyTwice);
                     }
                 }
@@ -126,8 +125,8 @@ impl<'v> Pairs<'v> {
         }
     }
 
-    /// Puts a piece behind what there is of this pair, and says how long it is. Counts on where the memory
-    /// ends, so that the error can say how much is needed.
+    /// Appends a piece to the current pair and returns its length. It keeps counting when the buffer is
+    /// full, so that the error can report the length that is needed.
     fn keep(&mut self, piece: &[u8]) -> u32 {
         let from = self.end + PREFIX as u64 + u64::from(self.key_len) + u64::from(self.value_len);
         self.write(from, piece);
@@ -139,11 +138,11 @@ impl<'v> Pairs<'v> {
         copy(room.unwrap_or(&mut []), bytes);
     }
 
-    /// Whether the key that is complete is one of those that are kept.
-    fn repeats(&self) -> bool {
+    /// Whether the key that is now complete is a duplicate.
+    fn is_duplicate(&self) -> bool {
         let end = usize::try_from(self.end).unwrap_or(usize::MAX);
-        let Some((pairs, behind)) = self.memory.split_at_checked(end) else { return false };
-        let key = behind.get(PREFIX..).and_then(|key| key.get(..self.key_len as usize));
+        let Some((pairs, rest)) = self.memory.split_at_checked(end) else { return false };
+        let key = rest.get(PREFIX..).and_then(|key| key.get(..self.key_len as usize));
         key.is_some_and(|key| Metadata { left: pairs }.any(|pair| pair.key.as_bytes() == key))
     }
 

@@ -1,5 +1,7 @@
-//! Lookups in a header that is not kept in memory: what is read of it again, and that it is still the one
-//! that was validated.
+//! Use this when you look up tensors by name in storage: a [`Query`] names a tensor, and holds the result
+//! of [`Model::find_all`](crate::Model::find_all) or [`Model::open_with`](crate::Model::open_with).
+//!
+//! The header is not kept in memory. Each lookup reads it again, and validates that it has not changed.
 
 #[cfg(feature = "serde-json-core")]
 pub(crate) mod decode;

@@ -1,4 +1,4 @@
-//! One value of `__metadata__`, found by its key.
+//! Finds one value of `__metadata__` by its key.
 
 use crate::error::table::Fault;
 use crate::error::{Error, ErrorKind};
@@ -6,20 +6,20 @@ use crate::header::progress::{Machine, Progress};
 use crate::header::{HeaderParser, Signal, Signals};
 use crate::util::bytes::copy;
 
-/// A value, the memory behind it, and where in the file it stands.
-pub(crate) type Kept<'v> = (&'v str, &'v mut [u8], u64);
+/// A value, the rest of the buffer, and the offset of the value in the file.
+pub(crate) type FoundValue<'v> = (&'v str, &'v mut [u8], u64);
 
-/// Follows one pass over a header and keeps the value of one key.
+/// Follows one pass over a header and stores the value of one key.
 pub(crate) struct ValueSearch<'k, 'v> {
     parser: HeaderParser,
     key: &'k [u8],
     value: &'v mut [u8],
     value_len: u64,
-    /// Where the value begins, once it has.
+    /// Where the value begins, once it has been found.
     found_at: Option<u64>,
-    /// How long the key is that is coming by, so far.
+    /// The length of the current key so far.
     key_len: usize,
-    /// Whether it is the one, as far as it has come; then, whether the value behind it is.
+    /// Whether the current key has matched so far; after the key, whether the value is the requested one.
     matches: bool,
 }
 
@@ -29,40 +29,40 @@ impl<'k, 'v> ValueSearch<'k, 'v> {
         Self { parser, key, value, value_len: 0, found_at: None, key_len: 0, matches: true }
     }
 
-    /// The value, once the pass is over.
+    /// Returns the value, once the pass is over.
     ///
     /// # Errors
-    /// [`ErrorKind::ValueLength`] when it is longer than the memory for it.
+    /// [`ErrorKind::ValueLength`] when the value is longer than the buffer.
     pub(crate) fn finish(self) -> Result<Option<&'v str>, Error> {
         Ok(self.finish_in_memory()?.map(|(value, ..)| value))
     }
 
-    /// The value, and the memory behind it.
+    /// Returns the value and the rest of the buffer.
     ///
     /// # Errors
     /// As [`finish`](Self::finish).
-    pub(crate) fn finish_in_memory(self) -> Result<Option<Kept<'v>>, Error> {
+    pub(crate) fn finish_in_memory(self) -> Result<Option<FoundValue<'v>>, Error> {
         let Some(at) = self.found_at else { return Ok(None) };
         let (needed, capacity) = (self.value_len, self.value.len() as u64);
         let len = usize::try_from(needed).unwrap_or(usize::MAX);
         match self.value.split_at_mut_checked(len) {
-            // The parser has proven every piece.
+            // The parser has validated the UTF-8 of every piece.
             Some((text, rest)) => Ok(Some((core::str::from_utf8(text).unwrap_or(""), rest, at))),
             None => Err(ErrorKind::ValueLength { needed, capacity }.at(at)),
         }
     }
 
     fn take(&mut self, input: &mut &[u8]) -> Signal {
-        const TOLD: Signals = Signals::of(&[Signal::Key, Signal::KeyEnd, Signal::Value, Signal::ValueEnd]);
+        const SIGNALS: Signals = Signals::of(&[Signal::Key, Signal::KeyEnd, Signal::Value, Signal::ValueEnd]);
         let mut run: &[u8] = &[];
         loop {
-            let signal = self.parser.advance::<false>(input, &mut run, TOLD);
+            let signal = self.parser.advance::<false>(input, &mut run, SIGNALS);
             let piece = self.parser.piece(signal, run);
             match signal {
-                Signal::Key => self.see_key(piece.as_bytes()),
+                Signal::Key => self.match_key(piece.as_bytes()),
                 Signal::KeyEnd => {
-                    self.see_key(piece.as_bytes());
-                    if self.repeats() {
+                    self.match_key(piece.as_bytes());
+                    if self.is_duplicate() {
                         return self.parser.stop_here(Fault::KeyTwice);
                     }
                 }
@@ -76,19 +76,19 @@ impl<'k, 'v> ValueSearch<'k, 'v> {
         }
     }
 
-    fn see_key(&mut self, piece: &[u8]) {
+    fn match_key(&mut self, piece: &[u8]) {
         let rest = self.key.get(self.key_len..).unwrap_or(&[]);
         self.matches = self.matches && rest.starts_with(piece);
         self.key_len += piece.len();
     }
 
-    /// Whether the key that is complete has been found before.
-    fn repeats(&mut self) -> bool {
+    /// Whether the key that is now complete is a duplicate of the requested one.
+    fn is_duplicate(&mut self) -> bool {
         self.matches = self.matches && self.key_len == self.key.len();
         self.matches && self.found_at.is_some()
     }
 
-    /// Counts on where the memory ends, so that the error can say how much is needed.
+    /// It keeps counting when the buffer is full, so that the error can report the length that is needed.
     fn keep(&mut self, piece: &[u8]) {
         if !self.matches {
             return;

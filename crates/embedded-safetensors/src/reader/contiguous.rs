@@ -1,9 +1,9 @@
-//! Arithmetic of elements that lie beside each other: which are next, and where.
+//! Arithmetic for contiguous elements: which are next, and at which byte.
 
+use super::converting::Converting;
 use super::place::{Origin, Place};
 use super::region::Until;
 use super::region::sealed::Region;
-use super::turning::Turning;
 use crate::dtype::Dtype;
 use crate::error::{Error, ErrorKind};
 use crate::tensor::span::Span;
@@ -11,35 +11,35 @@ use crate::util::bytes::front;
 use crate::values::convert::{Conversion, Element};
 use core::ops::Range;
 
-/// Elements that lie beside each other, all of a tensor or a run of its rows, and how far they have been read.
+/// Contiguous elements, all of a tensor or a range of its rows, and how far they have been read.
 ///
 /// *Memory*: 40 bytes, `Copy`.
 #[derive(Clone, Copy, Debug)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Contiguous {
     origin: Origin,
-    /// The first of them, counted from the tensor's first.
+    /// The first of these elements, counted from the tensor's first.
     first: u64,
     next: u64,
     end: u64,
 }
 
-/// A tensor as rows: what has the same index of axis 0.
+/// A tensor as rows: a row has all elements with the same index of axis 0.
 struct Matrix {
     origin: Origin,
-    /// Elements of a row.
+    /// How many elements a row has.
     row_len: u64,
     rows: u64,
 }
 
 impl Contiguous {
-    /// All elements of a tensor.
+    /// Returns all elements of a tensor.
     pub(crate) fn all(tensor: &Span) -> Self {
         let origin = Origin::new(tensor);
         Self { origin, first: 0, next: 0, end: origin.elements(tensor.len()) }
     }
 
-    /// One row of a tensor.
+    /// Returns one row of a tensor.
     ///
     /// # Errors
     /// As [`Matrix::new`]; [`ErrorKind::OutsideAxis`] when there is no such row.
@@ -48,7 +48,7 @@ impl Contiguous {
         if row < matrix.rows { Ok(matrix.run(row, row + 1)) } else { Err(matrix.outside(row)) }
     }
 
-    /// The rows of this range; none where it ends before it begins.
+    /// Returns the rows of this range; none if it ends before it begins.
     ///
     /// # Errors
     /// As [`Matrix::new`]; [`ErrorKind::OutsideAxis`] when it begins or ends beyond the last row.
@@ -65,10 +65,10 @@ impl Contiguous {
         self.next.wrapping_sub(self.first)
     }
 
-    /// Goes on at this element.
+    /// Continues at this element.
     ///
     /// # Errors
-    /// [`ErrorKind::OutsideElements`] beyond the end; it then stays where it was.
+    /// [`ErrorKind::OutsideElements`] beyond the end; the position is then unchanged.
     pub(crate) fn seek(&mut self, position: u64) -> Result<(), Error> {
         match position.checked_sub(self.count()) {
             None | Some(0) => self.next = self.first + position,
@@ -83,19 +83,19 @@ impl Contiguous {
         self.seek(self.position().saturating_add(elements))
     }
 
-    /// Goes on after the values that were filled.
+    /// Advances by the values that were filled.
     pub(crate) fn advance(&mut self, values: usize) {
         self.next = self.next.wrapping_add(values as u64);
     }
 
-    /// Where the next element lies.
+    /// Returns where the next element is.
     const fn place(&self) -> Place {
         self.origin.place(self.next)
     }
 }
 
 impl Region for Contiguous {
-    type Filling<'b, T: Element> = Turning<'b, T>;
+    type Filling<'b, T: Element> = Converting<'b, T>;
 
     fn dtype(&self) -> Dtype {
         self.origin.dtype()
@@ -132,21 +132,21 @@ impl Region for Contiguous {
         conversion: Conversion<T>,
         values: &'b mut [T],
         _: Until,
-    ) -> Turning<'b, T> {
-        Turning::new(self.place(), conversion, values)
+    ) -> Converting<'b, T> {
+        Converting::new(self.place(), conversion, values)
     }
 }
 
 impl Matrix {
     /// # Errors
-    /// [`ErrorKind::TooManyRanges`] for a scalar; [`ErrorKind::OutsideTensor`] when these dimensions are another
-    /// tensor's.
+    /// [`ErrorKind::TooManyRanges`] for a scalar; [`ErrorKind::OutsideTensor`] when these are the
+    /// dimensions of another tensor.
     fn new(tensor: &Span, dims: &[u64]) -> Result<Self, Error> {
         let origin = Origin::new(tensor);
         let [rows, inner @ ..] = dims else {
             return Err(origin.error(ErrorKind::TooManyRanges { asked: 1, rank: 0 }));
         };
-        // Dimensions of a tensor without rows may be of any size.
+        // If a tensor has no rows, its other dimensions may be of any size.
         let row_len = inner.iter().fold(origin.values_of_element(), |len, dim| len.saturating_mul(*dim));
         match rows.checked_mul(row_len) {
             Some(elements) if elements <= origin.elements(tensor.len()) => {
@@ -156,9 +156,9 @@ impl Matrix {
         }
     }
 
-    /// The elements from one row to the one before another, both of which it has.
+    /// Returns the elements from row `from` to the row before `to`. Both must exist.
     fn run(&self, from: u64, to: u64) -> Contiguous {
-        // Neither can wrap: the tensor has as many.
+        // Neither can wrap: the tensor has at least that many elements.
         let [first, end] = [from, to].map(|row| row.wrapping_mul(self.row_len));
         Contiguous { origin: self.origin, first, next: first, end }
     }

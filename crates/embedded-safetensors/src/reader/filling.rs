@@ -1,55 +1,57 @@
-//! A buffer on its way to being filled with elements of a slice: what to read next, and what to keep of it.
+//! Fills a buffer with elements of a slice: which bytes to read next, and which of them to keep.
 //!
-//! Short runs with small gaps between them are read together: one read from the first run to as far as the buffer
-//! reaches, gaps included. Then the runs are moved together where they lie. Elements narrower than a byte may begin
-//! inside of one; they are packed without gaps, the first of them in the lowest bits.
+//! Short runs with small gaps between them are read together. One read goes from the first run to the end
+//! of the buffer, gaps included; then the runs are moved together in place. Elements narrower than a byte
+//! may begin inside a byte. They are packed without gaps, the first of them in the lowest bits.
 
 use crate::slice::plan::SlicePlan;
 use crate::slice::walk::Walk;
 use crate::util::bytes::{index_below, touched_bytes};
 use core::cell::Cell;
 
-/// The largest gap in bytes over which runs are read together. A choice, small because cards read whole sectors of 512
-/// bytes anyway, and memory costs nothing to skip in.
+/// The largest gap in bytes over which runs are read together. The value is a compromise: cards read whole
+/// sectors of 512 bytes anyway, and in memory skipping costs nothing.
 pub(crate) const SMALL_GAP: u64 = 64;
 
-/// The longest run in bytes that is read together with others, for it is moved then. A choice, too.
+/// The longest run in bytes that is read together with others, because it must be moved afterwards. Also a
+/// compromise.
 const SHORT_RUN: u64 = 256;
 
-/// A buffer on its way to being filled.
+/// A buffer that is being filled.
 #[derive(Clone, Copy, Debug)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub(crate) struct Filling {
     pub(crate) walk: Walk,
-    /// How many elements the buffer has.
+    /// How many elements have been filled.
     pub(crate) filled: u64,
-    /// How many it may have.
+    /// How many elements to fill at most.
     most: u64,
 }
 
-/// What is to be read next.
+/// The next read.
 #[derive(Clone, Copy, Debug)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub(crate) struct Piece {
-    /// From which byte of the tensor on.
+    /// The first byte of the tensor to read.
     pub(crate) offset: u64,
-    /// To which byte of the buffer.
+    /// The byte of the buffer to read to.
     begin: usize,
-    /// How many bytes.
+    /// How many bytes to read.
     len: usize,
-    /// Where the last of its elements ends, counted as those of the tensor are.
+    /// The end of the last element, counted in elements of the tensor.
     end: u64,
-    /// Whether the buffer ends before runs do that are small and close enough to be read with it.
+    /// Whether the buffer was too small to read all runs that are close enough to be read together.
     pub(crate) is_cut: bool,
 }
 
 impl Filling {
-    /// With the elements from here on, as many as there are, but no more than so many.
+    /// Starts at `walk`, for at most `most` elements.
     pub(crate) fn new(walk: Walk, most: u64) -> Self {
         Self { walk, filled: 0, most: most.min(walk.left) }
     }
 
-    /// Nothing once the buffer has all that it may have. It must have room for one element more than it has.
+    /// Returns the next read, or `None` once the buffer is filled. There must be space for at least one
+    /// more element.
     #[inline]
     pub(crate) fn next(&self, plan: &SlicePlan, capacity: usize) -> Option<Piece> {
         let begin = as_index(touched_bytes(plan.bits_of(self.filled)))?;
@@ -65,32 +67,32 @@ impl Filling {
         Some(Piece { offset, begin, len, end, is_cut })
     }
 
-    /// Where the last element ends that is read with the next one, and whether that is only for the lack of room.
+    /// Returns the end of the last element that the next read covers, and whether only the space limits it.
     fn reach(&self, plan: &SlicePlan, room: u64) -> (u64, bool) {
         let (nest, limit) = (plan.nest(), self.walk.at.saturating_add(room));
-        let mut wanted = self.most - self.filled;
+        let mut left = self.most - self.filled;
         let (mut walk, mut end) = (self.walk, self.walk.at);
         loop {
-            let part = walk.run_left.min(wanted);
+            let part = walk.run_left.min(left);
             let fits = part.min(limit.saturating_sub(walk.at));
             if fits > 0 {
                 end = walk.at + fits;
             }
-            let is_last = fits < walk.run_left || part == wanted || !joins(plan, &walk);
+            let is_last = fits < walk.run_left || part == left || !joins(plan, &walk);
             if is_last {
                 return (end, fits < part);
             }
-            wanted -= part;
+            left -= part;
             walk.advance(nest, part);
         }
     }
 
-    /// Whether the buffer has all that it may have.
+    /// Whether the buffer has all elements that it should have.
     pub(crate) const fn is_full(&self) -> bool {
         self.filled == self.most
     }
 
-    /// Moves what was read to the elements that the buffer has, without the gaps, and goes on behind it.
+    /// Moves the elements that were read to the end of the filled ones, without the gaps, and advances.
     #[inline]
     pub(crate) fn keep(&mut self, plan: &SlicePlan, piece: &Piece, buffer: &mut [u8]) {
         let bits = plan.bits();
@@ -107,7 +109,7 @@ impl Filling {
 }
 
 impl Piece {
-    /// The part of the buffer that it is to be read into.
+    /// Returns the part of the buffer to read into.
     pub(crate) fn room_in<'b>(&self, buffer: &'b mut [u8]) -> &'b mut [u8] {
         match buffer.split_at_mut_checked(self.begin) {
             Some((_, from)) => from.split_at_mut_checked(self.len).map_or(&mut [], |(room, _)| room),
@@ -122,7 +124,7 @@ fn joins(plan: &SlicePlan, walk: &Walk) -> bool {
     bits(plan.nest().run) <= SHORT_RUN * 8 && bits(walk.gap_ahead(plan.nest())) <= SMALL_GAP * 8
 }
 
-/// How many elements so many bytes have room for; of those of 6 bits, that fill whole bytes.
+/// Returns how many elements fit into this many bytes; of 6-bit elements, a number that fills whole bytes.
 pub(crate) fn elements_in(bytes: usize, bits: u8) -> u64 {
     let bytes_64 = bytes as u64;
     match bits {
@@ -136,7 +138,7 @@ fn as_index(bytes: u64) -> Option<usize> {
     index_below(bytes, usize::MAX)
 }
 
-/// Moves so many bits, elements all, towards the front.
+/// Moves `len` bits, which are whole elements, towards the front.
 fn shift(bytes: &[Cell<u8>], from: u64, to: u64, len: u64, bits: u8) {
     if from == to {
         return;
@@ -152,13 +154,13 @@ fn shift(bytes: &[Cell<u8>], from: u64, to: u64, len: u64, bits: u8) {
 }
 
 fn shift_bytes(bytes: &[Cell<u8>], from: u64, to: u64, len: u64) {
-    let behind = |at| as_index(at).and_then(|at| bytes.get(at..)).unwrap_or(&[]);
+    let from_byte = |at| as_index(at).and_then(|at| bytes.get(at..)).unwrap_or(&[]);
     let len = as_index(len).unwrap_or(0);
-    let pairs = behind(to).iter().zip(behind(from));
+    let pairs = from_byte(to).iter().zip(from_byte(from));
     pairs.take(len).for_each(|(to, from)| to.set(from.get()));
 }
 
-/// The byte that a bit is in and the one behind it.
+/// Returns the byte that contains this bit, and the byte after it.
 fn two(bytes: &[Cell<u8>], bit: u64) -> (Option<&Cell<u8>>, Option<&Cell<u8>>) {
     match as_index(bit >> 3).and_then(|at| bytes.get(at..)) {
         Some([low, high, ..]) => (Some(low), Some(high)),

@@ -1,9 +1,9 @@
-//! Values on their way to being filled from a slice.
+//! Fills values from a slice.
 
+use super::converting::BLOCK;
 use super::filling::{Filling, Piece};
 use super::region::{Fill, Until};
 use super::sliced::Sliced;
-use super::turning::BLOCK;
 use crate::slice::walk::Walk;
 use crate::util::bytes::front;
 use crate::values::convert::{Conversion, Element};
@@ -11,16 +11,16 @@ use crate::values::native::bytes_of_mut;
 
 /// Values that are being filled from a slice.
 pub struct Gathering<'b, T: Element> {
-    /// The values that are not yet there; those of a block, where there are many, at the front.
+    /// The values that are not filled yet. If there are many, the current block is at the front.
     left: &'b mut [T],
-    /// How many values are there.
+    /// How many values are filled.
     count: usize,
     conversion: Conversion<T>,
-    /// Of the bytes of a block.
+    /// Fills the bytes of the current block.
     filling: Filling,
     piece: Option<Piece>,
     until: Until,
-    /// Room for an element that is wider than the last value.
+    /// Space for an element that is wider than the last value.
     pair: [T; 2],
 }
 
@@ -41,11 +41,11 @@ impl<'b, T: Element> Gathering<'b, T> {
     fn end_block(&mut self, is_last: bool) {
         let conversion = self.conversion;
         let values = self.filling.filled;
-        // Elements wider than values have room in twice as many.
+        // If elements are wider than values, each takes the space of two.
         let room = if self.conversion.count(2) < 2 { values * 2 } else { values };
         let is_alone = self.is_alone();
-        let turned = front(self.room(), room);
-        conversion.apply(0, turned);
+        let converted = front(self.room(), room);
+        conversion.apply(0, converted);
         if is_alone {
             self.left.iter_mut().zip(self.pair).for_each(|(value, of_pair)| *value = of_pair);
         }
@@ -55,7 +55,7 @@ impl<'b, T: Element> Gathering<'b, T> {
         self.left = if is_last { &mut [] } else { left };
     }
 
-    /// The memory that a block is read into.
+    /// Returns the memory to read a block into.
     fn room(&mut self) -> &mut [T] {
         if self.is_alone() {
             return &mut self.pair;
@@ -66,7 +66,7 @@ impl<'b, T: Element> Gathering<'b, T> {
         }
     }
 
-    /// Whether one value is left that has no room for its element.
+    /// Whether only one value is left, which is too small for its element.
     fn is_alone(&self) -> bool {
         !self.left.is_empty() && self.conversion.count(self.left.len()) == 0
     }
@@ -80,7 +80,7 @@ impl<T: Element> Fill<Sliced> for Gathering<'_, T> {
         Some((region.start + piece.offset, piece.room_in(bytes_of_mut(self.room()))))
     }
 
-    fn turn(&mut self, region: &Sliced) {
+    fn convert(&mut self, region: &Sliced) {
         let Some(piece) = self.piece.take() else { return };
         let mut filling = self.filling;
         filling.keep(&region.plan, &piece, bytes_of_mut(self.room()));

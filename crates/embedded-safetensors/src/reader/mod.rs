@@ -1,7 +1,11 @@
-//! A tensor read from storage as values: all of it, some of its rows, or a slice. The bytes are those of a
-//! [`TensorReader`](crate::TensorReader), from which these are made.
+//! Use this when you read a tensor from storage: a [`TensorReader`](crate::TensorReader) reads its bytes,
+//! [`Values`] its elements as numbers of your type, and a [`SliceReader`] the bytes of a slice.
+//!
+//! A [`TensorReader`](crate::TensorReader) creates the other two, for all of a tensor, some of its rows, or
+//! a slice.
 
 pub(crate) mod contiguous;
+pub(crate) mod converting;
 pub(crate) mod filling;
 pub(crate) mod gathering;
 pub(crate) mod place;
@@ -9,10 +13,9 @@ pub(crate) mod region;
 mod slice;
 pub(crate) mod sliced;
 pub(crate) mod tensor;
-pub(crate) mod turning;
 mod values;
 
-// What the files of both forms import.
+// Imports of the files that are compiled for both the blocking and the asynchronous form.
 use crate::io::{ReadAt, read_full};
 #[cfg(feature = "embedded-io")]
 use embedded_io as eio;

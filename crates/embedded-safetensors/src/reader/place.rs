@@ -1,4 +1,4 @@
-//! Where in a file the elements of a tensor lie.
+//! Where the elements of a tensor are in a file.
 
 use crate::dtype::Dtype;
 use crate::error::{Error, ErrorKind};
@@ -6,8 +6,8 @@ use crate::tensor::span::Span;
 use crate::util::bytes::touched_bytes;
 use crate::values::convert::{bits_of_value, values_of_element};
 
-/// The first byte of a tensor in the file, and what lies there. Elements are counted as values are: a C64 tensor
-/// has twice as many, which are F32.
+/// The tensor's dtype and its first byte in the file. Elements are counted in values: a C64 tensor has
+/// twice as many, which are F32.
 #[derive(Clone, Copy, Debug)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub(crate) struct Origin {
@@ -19,15 +19,15 @@ pub(crate) struct Origin {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub(crate) struct Place {
-    /// The byte of the file.
+    /// The byte in the file.
     pub(crate) offset: u64,
-    /// How many bits of that byte belong to elements before, up to 7.
+    /// How many bits of that byte belong to earlier elements, up to 7.
     pub(crate) skip: u8,
-    /// How wide elements are.
+    /// The width of an element.
     bits: u8,
 }
 
-/// What 3 must be multiplied by to be 1, where what exceeds 64 bits is lost: for multiples of 3, a division.
+/// The inverse of 3 modulo 2^64. Multiplying a multiple of 3 by it divides by 3.
 const ONE_THIRD: u64 = 0xAAAA_AAAA_AAAA_AAAB;
 
 impl Origin {
@@ -43,12 +43,12 @@ impl Origin {
         self.dtype
     }
 
-    /// How many values an element of the dtype is.
+    /// Returns how many values an element of the dtype has.
     pub(crate) const fn values_of_element(&self) -> u64 {
         values_of_element(self.dtype)
     }
 
-    /// How many elements so many bytes of the tensor hold; they are whole ones.
+    /// Returns how many elements fill this many bytes of the tensor exactly.
     pub(crate) const fn elements(&self, bytes: u64) -> u64 {
         match bits_of_value(self.dtype) {
             bits @ (1 | 2 | 4) => bytes << (3 - bits.trailing_zeros()),
@@ -57,27 +57,28 @@ impl Origin {
         }
     }
 
-    /// Of the element of this index, which the tensor has, or of its end.
+    /// Returns where the element of this index is. The tensor must have it, or end there.
     pub(crate) const fn place(&self, index: u64) -> Place {
         let bits = bits_of_value(self.dtype);
         Place { offset: self.start, skip: 0, bits }.after(index)
     }
 
-    /// An error of the whole tensor.
+    /// Returns an error that concerns the entire tensor.
     pub(crate) const fn error(&self, kind: ErrorKind) -> Error {
         kind.at(self.start)
     }
 }
 
 impl Place {
-    /// So many elements on. A tensor has fewer than 2^64 bits, so these cannot be more.
+    /// Returns the place this many elements further on. A tensor has fewer than 2^64 bits, so this cannot
+    /// overflow.
     pub(crate) const fn after(self, elements: u64) -> Self {
         let bits = elements.wrapping_mul(self.bits as u64).wrapping_add(self.skip as u64);
         let [low, ..] = bits.to_le_bytes();
         Self { offset: self.offset.wrapping_add(bits >> 3), skip: low & 7, ..self }
     }
 
-    /// The bytes of so many elements, those that they share with others included.
+    /// Returns how many bytes this many elements touch, including bytes shared with other elements.
     pub(crate) const fn bytes_of(self, elements: u64) -> u64 {
         let bits = elements.wrapping_mul(self.bits as u64).wrapping_add(self.skip as u64);
         touched_bytes(bits)
@@ -93,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn elements_of_every_width_are_counted_without_a_division() {
+    fn elements_of_every_width_are_counted_exactly() {
         for &dtype in Dtype::ALL {
             let of_element = origin(dtype).values_of_element();
             for eights in (0..1000).chain([1 << 40, u64::MAX >> 7]) {
@@ -115,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_are_counted_from_the_first_touched_to_the_last() {
+    fn touched_bytes_include_shared_ones() {
         let bytes = |dtype, index, count| origin(dtype).place(index).bytes_of(count);
         assert_eq!([0, 1, 2, 3].map(|count| bytes(Dtype::F4, 0, count)), [0, 1, 1, 2]);
         assert_eq!([1, 2, 3].map(|count| bytes(Dtype::F4, 1, count)), [1, 2, 2]);
@@ -124,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn places_that_follow_each_other_are_those_of_the_sum() {
+    fn consecutive_steps_add_up() {
         for &dtype in Dtype::ALL {
             for (first, then) in [(0, 1), (1, 1), (3, 5), (7, 9), (1 << 40, 3)] {
                 let sum = origin(dtype).place(first + then);

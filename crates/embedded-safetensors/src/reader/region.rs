@@ -1,4 +1,4 @@
-//! What a reader of values reads from, and how values are filled from it.
+//! The sources of a reader of values, and how values are filled from them.
 
 use super::filling::Piece;
 use crate::dtype::Dtype;
@@ -6,7 +6,7 @@ use crate::error::{Error, ErrorKind};
 use crate::io::ReadError;
 use crate::values::convert::{Conversion, Element, Loss};
 
-/// The elements that [`Values`](crate::reader::Values) are read from: [`Contiguous`](crate::reader::Contiguous) or
+/// The elements that [`Values`](crate::reader::Values) reads: [`Contiguous`](crate::reader::Contiguous) or
 /// [`Sliced`](crate::reader::Sliced). There are no others.
 pub trait Region: sealed::Region {}
 
@@ -15,14 +15,14 @@ impl<R: sealed::Region> Region for R {}
 /// When a call has read enough.
 #[derive(Clone, Copy)]
 pub enum Until {
-    /// All that was asked for is there.
+    /// When everything requested has been read.
     Full,
-    /// As much is there as one read gives: for the rest there would be many small ones.
+    /// After one read, if the rest would need many small reads.
     Cut,
 }
 
 impl Until {
-    /// Whether nothing more is to be read after this piece.
+    /// Whether to stop after this piece.
     pub(crate) const fn is_met(self, piece: &Piece) -> bool {
         match self {
             Self::Full => false,
@@ -31,31 +31,33 @@ impl Until {
     }
 }
 
-/// Values on their way to being filled. Its driver reads what [`bytes`](Self::bytes) asks for, then calls
-/// [`turn`](Self::turn), until nothing is asked for.
+/// Values that are being filled. The caller reads the bytes that [`bytes`](Self::bytes) requests, then
+/// calls [`convert`](Self::convert), until `bytes` returns `None`.
 pub trait Fill<R> {
-    /// The bytes to be read next, and where in the file they lie. Nothing once all values are there.
+    /// Returns the buffer for the next read and its offset in the file, or `None` once all values are
+    /// filled.
     fn bytes(&mut self, region: &R) -> Option<(u64, &mut [u8])>;
 
-    /// Turns the bytes that were read into values.
-    fn turn(&mut self, region: &R);
+    /// Converts the bytes that were read into values.
+    fn convert(&mut self, region: &R);
 
-    /// Fills all values from a file in memory. Nothing where they are filled by reads all the same.
+    /// Fills all values from a file in memory. `None` if they must be filled by reads even so.
     ///
     /// # Errors
     /// [`ReadError::UnexpectedEof`].
-    fn turn_from<E>(&mut self, _file: &[u8]) -> Option<Result<(), ReadError<E>>> {
+    fn convert_from<E>(&mut self, _file: &[u8]) -> Option<Result<(), ReadError<E>>> {
         None
     }
 
-    /// Moves the region to after the values that are there, and says how many these are, of so many that were to be filled.
+    /// Advances the region by the values that were filled, and returns how many there are. `asked` is how
+    /// many were requested.
     fn end(self, region: &mut R, asked: usize) -> usize;
 }
 
 pub(super) mod sealed {
     use super::{Conversion, Dtype, Element, Error, ErrorKind, Fill, Loss, Until};
 
-    /// Elements are counted as values are: a C64 is two.
+    /// Elements are counted in values: a C64 has two.
     pub trait Region: Copy {
         type Filling<'b, T: Element>: Fill<Self>;
 
@@ -64,22 +66,23 @@ pub(super) mod sealed {
         /// How many elements there are.
         fn count(&self) -> u64;
 
-        /// How many are still to be read.
+        /// How many elements are still to be read.
         fn remaining(&self) -> u64;
 
-        /// The byte of the file where the tensor begins.
+        /// The byte of the file at which the tensor begins.
         fn start(&self) -> u64;
 
-        /// The byte of the file where the next element begins.
+        /// The byte of the file at which the next element begins.
         fn offset(&self) -> u64;
 
-        /// The byte of the file where the last element ends.
+        /// The byte of the file at which the last element ends.
         fn end(&self) -> u64;
 
-        /// The part of the memory of values that a call may use.
+        /// Returns the part of the values that a call may use.
         fn room<'b, T>(&self, values: &'b mut [T]) -> &'b mut [T];
 
-        /// Begins to fill the values with the next elements, of which there are as many if all are to be filled.
+        /// Starts to fill the values with the next elements. To fill all values, as many elements must be
+        /// left.
         fn fill<'b, T: Element>(
             &self,
             conversion: Conversion<T>,
@@ -95,9 +98,9 @@ pub(super) mod sealed {
         }
 
         /// # Errors
-        /// [`ErrorKind::BufferLength`] when an element is left and there is no room for one.
+        /// [`ErrorKind::BufferLength`] when elements are left and `values` is empty.
         #[inline]
-        fn see_room<T>(&self, values: &[T]) -> Result<(), Error> {
+        fn check_room<T>(&self, values: &[T]) -> Result<(), Error> {
             if !values.is_empty() || self.remaining() == 0 {
                 return Ok(());
             }
@@ -106,17 +109,17 @@ pub(super) mod sealed {
         }
 
         /// # Errors
-        /// [`ErrorKind::OutsideElements`] when so many elements are not left.
+        /// [`ErrorKind::OutsideElements`] when fewer elements are left.
         #[inline]
-        fn see_left(&self, elements: usize) -> Result<(), Error> {
+        fn check_left(&self, elements: usize) -> Result<(), Error> {
             let (elements, left) = (elements as u64, self.remaining());
             if elements <= left { Ok(()) } else { Err(self.outside(elements - left - 1)) }
         }
 
-        /// Memory for all values that are left.
+        /// Allocates memory for all values that are left.
         ///
         /// # Errors
-        /// [`ErrorKind::BufferLength`] when the heap has no room for them.
+        /// [`ErrorKind::BufferLength`] when the allocation fails.
         #[cfg(feature = "std")]
         fn vec<T: Element>(&self) -> Result<std::vec::Vec<T>, Error> {
             let (left, mut values) = (self.remaining(), std::vec::Vec::new());
@@ -129,7 +132,8 @@ pub(super) mod sealed {
             Ok(values)
         }
 
-        /// An element is asked for that is so many beyond the end: fewer than memory or a caller's number has, so the sum cannot wrap.
+        /// The error for a request that goes `beyond` elements past the end. The sum cannot wrap, because
+        /// the number comes from a slice or from the caller.
         #[cold]
         fn outside(&self, beyond: u64) -> Error {
             let len = self.count();

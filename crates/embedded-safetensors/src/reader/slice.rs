@@ -1,4 +1,4 @@
-//! The bytes of a slice of a tensor, read piece by piece into buffers of the caller.
+//! Reads the bytes of a slice of a tensor.
 
 use super::values::Values;
 use super::{ReadAt, form, read_full};
@@ -12,14 +12,15 @@ use crate::reader::region::Until;
 use crate::reader::sliced::Sliced;
 use crate::shape::Shape;
 
-/// Reads the bytes of a slice of a tensor, in pieces of any size; [`values`](Self::values) reads its values. Nothing is read that lies outside the slice, but for small gaps,
-/// which spares calls of the storage: runs of at most 256 bytes with gaps of at most 64 between them are read together,
-/// and moved together in your buffer.
+/// Reads the bytes of a slice of a tensor, in chunks of any size. [`values`](Self::values) reads its
+/// elements as numbers.
 ///
-/// After an error, and after a future was dropped, nothing is lost: the reader stands where it stood before the
-/// call, and the same call may be made again.
+/// Bytes outside the slice are read only in small gaps, to save calls of the storage: runs of at most 256
+/// bytes with gaps of at most 64 bytes between them are read together, and moved together in your buffer.
 ///
-/// *Memory*: at most 328 bytes and the source. The bytes go straight into your buffers.
+/// After an error or a dropped future, the reader is unchanged, and you can repeat the call.
+///
+/// *Memory*: at most 328 bytes and the source. The bytes are read directly into your buffers.
 #[derive(Debug)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct SliceReader<S> {
@@ -33,46 +34,48 @@ impl<S: ReadAt> SliceReader<S> {
         Self { source, place }
     }
 
-    /// The shape of the slice.
+    /// Returns the shape of the slice.
     pub const fn shape(&self) -> &Shape {
         self.place.plan.shape()
     }
 
-    /// The type of the elements.
+    /// Returns the dtype of the elements.
     pub const fn dtype(&self) -> Dtype {
         self.place.plan.dtype()
     }
 
-    /// How many bytes the slice has.
+    /// Returns how many bytes the slice has.
     ///
     /// # Errors
-    /// [`ErrorKind::PartOfByte`] when it does not consist of whole bytes. Only elements narrower than a byte do that;
-    /// they can be read as values.
+    /// [`ErrorKind::PartOfByte`] when the slice does not consist of whole bytes. This is possible only with
+    /// elements narrower than a byte; they can be read as values.
     pub const fn byte_len(&self) -> Result<u64, Error> {
         self.place.byte_len()
     }
 
-    /// How many elements are still to be read.
+    /// Returns how many elements are still to be read.
     pub const fn remaining(&self) -> u64 {
         self.place.walk.left
     }
 
-    /// Gives the source back.
+    /// Returns the source.
     pub fn into_source(self) -> S {
         self.source
     }
 
-    /// Reads the next elements into the front of `buffer`, whole elements only; nothing once the slice is at its
-    /// end. Elements narrower than a byte come in whole bytes. As much as fits; but where runs are read
-    /// together, the chunk ends where the buffer did before they were moved together, so that it is one read. One
-    /// element at the least.
+    /// Reads the next elements into the front of `buffer`: as many as fit, or `None` at the end of the
+    /// slice.
+    ///
+    /// A chunk has whole elements, and whole bytes if elements are narrower than a byte. Where runs are
+    /// read together, a chunk is one read, so it may be shorter than the buffer, but has at least one
+    /// element.
     ///
     /// # Errors
-    /// [`ErrorKind::BufferLength`] when there is no room for an element; [`ErrorKind::PartOfByte`] as
+    /// [`ErrorKind::BufferLength`] when no element fits into the buffer; [`ErrorKind::PartOfByte`] as
     /// [`byte_len`](Self::byte_len); those of the storage; [`ReadError::UnexpectedEof`].
     ///
     /// # Cancel safety
-    /// When the future is dropped, the reader stands where it stood. Make the call again.
+    /// If the future is dropped, the reader is unchanged. Repeat the call.
     pub async fn next_chunk<'b>(
         &mut self,
         buffer: &'b mut [u8],
@@ -82,25 +85,25 @@ impl<S: ReadAt> SliceReader<S> {
         Ok(if chunk.is_empty() { None } else { Some(chunk) })
     }
 
-    /// Reads all that is left into the front of `buffer`, and gives that part of it.
+    /// Reads the rest of the slice into the front of `buffer`, and returns that part.
     ///
     /// # Errors
-    /// [`ErrorKind::BufferLength`] when it does not fit, with the length it has; [`ErrorKind::PartOfByte`] as
-    /// [`next_chunk`](Self::next_chunk); those of the storage; [`ReadError::UnexpectedEof`].
+    /// [`ErrorKind::BufferLength`] when the rest does not fit, with its length; [`ErrorKind::PartOfByte`]
+    /// as [`next_chunk`](Self::next_chunk); those of the storage; [`ReadError::UnexpectedEof`].
     ///
     /// # Cancel safety
-    /// When the future is dropped, the reader stands where it stood. Make the call again.
+    /// If the future is dropped, the reader is unchanged. Repeat the call.
     pub async fn read_to_end<'b>(&mut self, buffer: &'b mut [u8]) -> Result<&'b [u8], ReadError<S::Error>> {
         let filling = self.place.rest(buffer.len())?;
         self.fill(filling, buffer, Until::Full).await
     }
 
-    /// Reads all of the slice as values, from its first element on, wherever this reader stands.
+    /// Reads the slice as values, from its first element on, regardless of this reader's position.
     pub fn values(self) -> Values<S, Sliced> {
         Values::new(self.source, self.place.values())
     }
 
-    /// Goes on behind what it has filled, once that is complete.
+    /// Reads into the buffer, and advances once that is complete.
     async fn fill<'b>(
         &mut self,
         mut filling: Filling,

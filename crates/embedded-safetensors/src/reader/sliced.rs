@@ -1,4 +1,4 @@
-//! Where in a file a slice lies, and how far it has been read.
+//! A slice in a file, and how far it has been read.
 
 use super::filling::{Filling, elements_in};
 use super::gathering::Gathering;
@@ -20,7 +20,7 @@ use crate::values::convert::{Conversion, Element};
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Sliced {
     pub(crate) plan: SlicePlan,
-    /// Where in the file the tensor begins.
+    /// The byte of the file at which the tensor begins.
     pub(crate) start: u64,
     pub(crate) walk: Walk,
 }
@@ -36,14 +36,14 @@ impl Sliced {
         }
     }
 
-    /// The same from its first element on, and elements are counted as values are.
+    /// Returns the same slice from its first element on, counted in values.
     pub(crate) fn values(self) -> Self {
         let plan = self.plan.of_values();
         Self { plan, walk: plan.walk(), ..self }
     }
 
     /// # Errors
-    /// [`ErrorKind::PartOfByte`], at the first byte that the slice has only a part of.
+    /// [`ErrorKind::PartOfByte`], at the first byte that the slice covers only in part.
     pub(crate) const fn byte_len(&self) -> Result<u64, Error> {
         match (self.plan.byte_len(), self.plan.broken_byte()) {
             (Ok(len), _) => Ok(len),
@@ -59,10 +59,10 @@ impl Sliced {
         self.plan.byte_runs().map_err(|kind| kind.at(self.start))
     }
 
-    /// Bytes for a buffer of this length.
+    /// Starts to fill a buffer of this length with the next bytes.
     ///
     /// # Errors
-    /// [`ErrorKind::PartOfByte`]; [`ErrorKind::BufferLength`] when there is no room for an element.
+    /// [`ErrorKind::PartOfByte`]; [`ErrorKind::BufferLength`] when no element fits.
     pub(crate) fn chunk(&self, capacity: usize) -> Result<Filling, Error> {
         self.byte_len()?;
         let bits = self.plan.bits();
@@ -74,7 +74,7 @@ impl Sliced {
         Ok(Filling::new(self.walk, most))
     }
 
-    /// All bytes that are left, for a buffer of this length.
+    /// Starts to fill a buffer of this length with all remaining bytes.
     ///
     /// # Errors
     /// [`ErrorKind::PartOfByte`]; [`ErrorKind::BufferLength`] when they do not fit.
@@ -87,7 +87,7 @@ impl Sliced {
         Ok(Filling::new(self.walk, self.walk.left))
     }
 
-    /// The part of the buffer that has been filled.
+    /// Returns the part of the buffer that has been filled.
     pub(crate) fn filled<'b>(&self, filling: &Filling, buffer: &'b mut [u8]) -> &'b [u8] {
         front(buffer, self.plan.bits_of(filling.filled) >> 3)
     }
@@ -97,7 +97,7 @@ impl Sliced {
         ErrorKind::BufferLength { needed, capacity }.at(self.offset().saturating_add(capacity))
     }
 
-    /// The byte of the file that has the end of so many elements of the tensor.
+    /// Returns the byte of the file at which this many elements of the tensor end.
     const fn after(&self, elements: u64) -> u64 {
         self.start + (self.plan.bits_of(elements) >> 3)
     }
@@ -130,7 +130,7 @@ impl Region for Sliced {
         self.after(self.plan.end())
     }
 
-    /// All of it: where there are no values yet, there is room for the gaps between the runs.
+    /// Returns all values: the part that is not filled yet has space for the gaps between runs.
     fn room<'b, T>(&self, values: &'b mut [T]) -> &'b mut [T] {
         values
     }

@@ -1,4 +1,4 @@
-//! A tensor's bytes, read piece by piece into buffers of the caller.
+//! Reads the bytes of a tensor.
 
 #[cfg(feature = "embedded-io")]
 use super::eio;
@@ -20,12 +20,16 @@ use crate::tensor::location::Located;
 use crate::tensor::span::Span;
 use core::ops::Range;
 
-/// Reads the bytes of one tensor, in pieces of any size, from any place, as often as you like.
+/// Reads the bytes of one tensor into your buffers: in chunks, or at any offset, as often as you like.
 ///
-/// After an error, and after a future was dropped, nothing is lost: the reader stands where it stood before the
-/// call, and the same call may be made again.
+/// [`next_chunk`](Self::next_chunk) returns whole elements, as they are in the file: little-endian and not
+/// aligned. To read numbers, use [`values`](Self::values), [`row`](Self::row), [`rows`](Self::rows) or
+/// [`slice`](Self::slice). They consume the reader; [`Model::reader`](crate::Model::reader) creates a new
+/// one without I/O.
 ///
-/// *Memory*: at most 72 bytes. The bytes go straight into your buffers.
+/// After an error or a dropped future, the reader is unchanged, and you can repeat the call.
+///
+/// *Memory*: at most 72 bytes. The bytes are read directly into your buffers.
 #[derive(Debug)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct TensorReader<'t, S> {
@@ -40,10 +44,12 @@ impl<'t, S: ReadAt> TensorReader<'t, S> {
         Self { source, span, dims }
     }
 
-    /// Ends chunks at multiples of `block` bytes in the file, so that all but the first begin at one: the
-    /// sector of a card, the unit of a DMA. The first chunk is shorter for it. Chunks hold whole elements all the
-    /// same: where an element lies across such a place, the chunk does not end there, and a buffer smaller than a
-    /// block is filled as far as it goes.
+    /// Makes chunks end at multiples of `block` bytes in the file, such as the sectors of a card or the
+    /// units of a DMA. So all chunks but the first begin at such a boundary, and the first chunk is
+    /// shorter.
+    ///
+    /// Chunks still have whole elements: if an element crosses a boundary, the chunk does not end there. A
+    /// buffer smaller than a block is filled as usual.
     ///
     /// # Errors
     /// [`ErrorKind::Block`] unless `block` is a power of two.
@@ -52,45 +58,47 @@ impl<'t, S: ReadAt> TensorReader<'t, S> {
         Ok(self)
     }
 
-    /// The type of the elements.
+    /// Returns the dtype of the elements.
     pub const fn dtype(&self) -> Dtype {
         self.span.dtype()
     }
 
-    /// The dimensions, outermost first.
+    /// Returns the dimensions, outermost first.
     pub const fn dims(&self) -> &'t [u64] {
         self.dims
     }
 
-    /// How many bytes the tensor has.
+    /// Returns how many bytes the tensor has.
     pub const fn byte_len(&self) -> u64 {
         self.span.len()
     }
 
-    /// How many bytes of the tensor lie before the next one to be read.
+    /// Returns the offset in the tensor of the next byte to be read.
     pub const fn position(&self) -> u64 {
         self.span.position()
     }
 
-    /// How many bytes are still to be read.
+    /// Returns how many bytes are still to be read.
     pub const fn remaining(&self) -> u64 {
         self.span.remaining()
     }
 
-    /// Reads the next chunk into the front of `buffer`, as much as fits of whole elements; nothing once
-    /// the tensor is at its end. Elements narrower than a byte come in whole bytes: two of 4 bits, four
-    /// of 6 bits. It waits until the chunk is complete; where the storage gives all that it is asked for, that
-    /// is one read.
+    /// Reads the next chunk into the front of `buffer`: as many whole elements as fit, or `None` at the end
+    /// of the tensor.
+    ///
+    /// Elements narrower than a byte are read in whole bytes: two of 4 bits, four of 6 bits. The call
+    /// returns when the chunk is complete. That takes one read, if the storage returns as many bytes as
+    /// requested.
     ///
     /// # Errors
-    /// [`ErrorKind::BufferLength`] when there is no room for an element; those of the storage;
+    /// [`ErrorKind::BufferLength`] when no element fits into the buffer; those of the storage;
     /// [`ReadError::UnexpectedEof`].
     ///
     /// # Cancel safety
-    /// When the future is dropped, the reader stands where it stood. The next call reads the same chunk from its
-    /// first byte on.
+    /// If the future is dropped, the reader is unchanged. The next call reads the same chunk from its first
+    /// byte on.
     #[cfg_attr(target_pointer_width = "64", inline(always))]
-    #[cfg_attr(not(target_pointer_width = "64"), inline)] // or it would take its flash for every call
+    #[cfg_attr(not(target_pointer_width = "64"), inline)] // `always` would cost flash for every call
     pub async fn next_chunk<'b>(
         &mut self,
         buffer: &'b mut [u8],
@@ -106,15 +114,15 @@ impl<'t, S: ReadAt> TensorReader<'t, S> {
         Ok(Some(piece))
     }
 
-    /// Reads all that is left into the front of `buffer`, and gives that part of it.
+    /// Reads the rest of the tensor into the front of `buffer`, and returns that part.
     ///
     /// # Errors
-    /// [`ErrorKind::BufferLength`] when it does not fit, with the length it has; those of the storage;
+    /// [`ErrorKind::BufferLength`] when the rest does not fit, with its length; those of the storage;
     /// [`ReadError::UnexpectedEof`].
     ///
     /// # Cancel safety
-    /// When the future is dropped, the reader stands where it stood. The next call reads all of it again; to
-    /// keep what has been read, take [`next_chunk`](Self::next_chunk).
+    /// If the future is dropped, the reader is unchanged. The next call reads everything again; to keep the
+    /// bytes that were read, use [`next_chunk`](Self::next_chunk).
     pub async fn read_to_end<'b>(&mut self, buffer: &'b mut [u8]) -> Result<&'b [u8], ReadError<S::Error>> {
         let piece = self.span.rest(buffer)?;
         read_full(&mut self.source, self.span.offset(), piece).await?;
@@ -122,31 +130,32 @@ impl<'t, S: ReadAt> TensorReader<'t, S> {
         Ok(piece)
     }
 
-    /// Reads from byte `offset` of the tensor on: as much as there is, up to the length of `buffer`, and
-    /// says how many bytes that is. Where [`next_chunk`](Self::next_chunk) goes on stays as it was.
+    /// Reads from byte `offset` of the tensor on, and returns how many bytes it read: the length of
+    /// `buffer`, or fewer at the end of the tensor. The position of [`next_chunk`](Self::next_chunk) is
+    /// unchanged.
     ///
     /// # Errors
-    /// [`ErrorKind::OutsideTensor`] when `offset` lies beyond the end of the tensor; those of the storage;
+    /// [`ErrorKind::OutsideTensor`] when `offset` is beyond the end of the tensor; those of the storage;
     /// [`ReadError::UnexpectedEof`].
     ///
     /// # Cancel safety
-    /// The reader does not move, whether the future is dropped or not. Make the call again.
+    /// The reader is unchanged, whether or not the future is dropped. Repeat the call.
     pub async fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> Result<usize, ReadError<S::Error>> {
         let (offset, piece) = self.span.fill(offset, buffer)?;
         read_full(&mut self.source, offset, piece).await?;
         Ok(piece.len())
     }
 
-    /// Goes on at byte `position` of the tensor, forwards or backwards. Inside an element, the next
-    /// chunk begins with the rest of that element.
+    /// Continues at byte `position` of the tensor, forwards or backwards. If that is inside an element, the
+    /// next chunk begins with the rest of the element.
     ///
     /// # Errors
-    /// [`ErrorKind::OutsideTensor`] beyond the end of the tensor; the reader then stays where it is.
+    /// [`ErrorKind::OutsideTensor`] beyond the end of the tensor; the position is then unchanged.
     pub fn seek(&mut self, position: u64) -> Result<(), Error> {
         self.span.seek(position)
     }
 
-    /// Goes on `bytes` further.
+    /// Skips `bytes` bytes.
     ///
     /// # Errors
     /// As [`seek`](Self::seek).
@@ -154,54 +163,57 @@ impl<'t, S: ReadAt> TensorReader<'t, S> {
         self.span.skip(bytes)
     }
 
-    /// Reads all of the tensor as values, from its first element on, wherever this reader stands. Blocks that
-    /// chunks were to be [aligned to](Self::aligned_to) do not count there.
+    /// Reads the tensor as values, from its first element on. This reader's position and its [block
+    /// alignment](Self::aligned_to) have no effect.
     pub fn values(self) -> Values<S> {
         let region = Contiguous::all(&self.span);
         Values::new(self.source, region)
     }
 
-    /// Reads one row as values: all that has the index `row` of axis 0, of a vector one element, of a tensor of rank 3 a matrix.
+    /// Reads one row as values: all elements with the index `row` on axis 0. In a vector that is one
+    /// element, in a tensor of rank 3 a matrix.
     ///
     /// # Errors
-    /// [`ErrorKind::OutsideAxis`] when there is no such row; [`ErrorKind::TooManyRanges`] for a scalar, which has
-    /// none; [`ErrorKind::OutsideTensor`] when the dimensions are those of another tensor, as only a [`Located`] of
-    /// your own can say.
+    /// [`ErrorKind::OutsideAxis`] when there is no such row; [`ErrorKind::TooManyRanges`] for a scalar,
+    /// which has none; [`ErrorKind::OutsideTensor`] when the dimensions are those of another tensor, which
+    /// is possible only with your own [`Located`].
     pub fn row(self, row: u64) -> Result<Values<S>, Error> {
         let region = Contiguous::row(&self.span, self.dims, row)?;
         Ok(Values::new(self.source, region))
     }
 
-    /// Reads rows as values, each after the one before: [`Values::read_exact`] with memory for a row reads the next one. A
-    /// range that ends before it begins has none.
+    /// Reads consecutive rows as values: [`Values::read_exact`] with a buffer for one row reads the next
+    /// row. A range that ends before it begins is empty.
     ///
     /// # Errors
-    /// [`ErrorKind::OutsideAxis`] when the range ends or begins beyond the last row; otherwise as [`row`](Self::row).
+    /// [`ErrorKind::OutsideAxis`] when the range ends or begins beyond the last row; otherwise as
+    /// [`row`](Self::row).
     pub fn rows(self, rows: Range<u64>) -> Result<Values<S>, Error> {
         let region = Contiguous::rows(&self.span, self.dims, rows)?;
         Ok(Values::new(self.source, region))
     }
 
-    /// Reads a part of the tensor: one range for each axis, outermost first, where axes without a range are taken
-    /// whole. It does not matter where this reader stands.
+    /// Reads a part of the tensor: one range for each axis, outermost first. Axes without a range are read
+    /// completely. This reader's position has no effect.
     ///
-    /// A tensor of more than [`MAX_RANK`](crate::tensor::MAX_RANK) dimensions can be sliced too, if what is left of it has no more
-    /// than that: [`Model::build_index`](crate::Model::build_index) keeps all of its dimensions, where `find` has no room for them.
+    /// A tensor of more than [`MAX_RANK`](crate::tensor::MAX_RANK) dimensions can be sliced too, if the
+    /// result has at most that many. An [index](crate::Model::build_index) stores all of its dimensions,
+    /// which `find` cannot.
     ///
     /// # Errors
-    /// As [`SlicePlan::new`](crate::slice::SlicePlan::new): [`ErrorKind::OutsideAxis`] names the axis, what was asked for and
-    /// the size.
+    /// As [`SlicePlan::new`](crate::slice::SlicePlan::new): [`ErrorKind::OutsideAxis`] reports the axis,
+    /// the requested index and the size.
     pub fn slice(self, ranges: &[AxisRange]) -> Result<SliceReader<S>, Error> {
         let place = Sliced::new(&self.span, self.dims, ranges)?;
         Ok(SliceReader::new(self.source, place))
     }
 }
 
-/// Bytes as they come, elements or not. An interrupted read of the storage is made again by its adapter.
+/// Reads bytes without regard to elements. The storage adapter repeats interrupted reads.
 ///
 /// # Cancel safety
-/// When the future of `read` is dropped, no byte is lost: the reader stands where it stood. `read_exact` makes
-/// many reads, and the reader then stands behind those that were complete; [`TensorReader::seek`] goes back.
+/// If the future of `read` is dropped, the reader is unchanged and no byte is lost. `read_exact` makes many
+/// reads, and the reader is then after those that were complete; [`TensorReader::seek`] goes back.
 #[cfg(feature = "embedded-io")]
 #[form]
 impl<S: ReadAt<Error: eio::Error>> eio::Read for TensorReader<'_, S> {

@@ -1,4 +1,4 @@
-//! Elements of a tensor, read as values of a type of the caller's choice.
+//! Reads the elements of a tensor as values of the caller's type.
 
 use super::{ReadAt, form, read_full};
 use crate::dtype::Dtype;
@@ -12,24 +12,28 @@ use crate::values::convert::{Conversion, Element, Loss};
 #[cfg(feature = "std")]
 use std::vec::Vec;
 
-/// Reads the elements of a tensor, of some of its rows or of a slice as values: `f32`, `i32`, whatever [`Element`]
-/// lists.
+/// Reads elements as numbers of your type, such as `f32` or `i32`: all elements of a tensor, some of its
+/// rows, or a slice.
 ///
-/// Each value is exact, or the call is an error; [`rounded`](Self::rounded) allows others. Elements of 4 and 6 bits may be
-/// read in any number, from any of them on. A C64 tensor is read as F32, real parts first, and has two values for each element;
-/// all numbers of elements here are numbers of values.
+/// The table at [`Element`] lists the types for each dtype. Every value is exact; a conversion that could
+/// lose something is an error, unless you call [`rounded`](Self::rounded). You can read any number of
+/// elements, also of 4 and 6 bits. A C64 tensor is read as F32, real parts first, so each element has two
+/// values. All counts and positions here are in values.
 ///
-/// The bytes are read into the memory of the values and turned there, so there is no other buffer. Where the elements lie beside
-/// each other, a call is one read of the storage, if that gives all that it is asked for, with two exceptions: more than 64 KiB of
-/// values that are not as they lie in the file come in blocks of that size, and elements of 64 bits that become an `f32` in
-/// several reads, each for half of the values that are left.
-///
-/// After an error, and after a future was dropped, the values may hold anything, and nothing else is lost: the reader stands
-/// where it stood before the call, and the same call may be made again.
-///
-/// `R` is where the elements lie. `ROUNDED` is a part of the type so that a program that never rounds has no code for it.
+/// After an error or a dropped future, the buffer may hold anything. The reader is unchanged, and you can
+/// repeat the call.
 ///
 /// *Memory*: that of `R` and the source.
+///
+/// # Reads
+/// There is no intermediate buffer: the bytes are read into the memory of the values and converted there. A
+/// call for contiguous elements makes one read, if the storage returns as many bytes as requested, with two
+/// exceptions. More than 64 KiB of values that need conversion are read in blocks of that size. Elements of
+/// 64 bits that become `f32` are read in several steps, each for half of the values that are left.
+///
+/// # Type parameters
+/// `R` says how the elements are arranged. `ROUNDED` is part of the type, so that a program that never
+/// rounds contains no code for it.
 #[derive(Debug)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Values<S, R = Contiguous, const ROUNDED: bool = false> {
@@ -46,79 +50,84 @@ impl<S: ReadAt, R: Region> Values<S, R> {
 
 #[form]
 impl<S: ReadAt, R: Region, const ROUNDED: bool> Values<S, R, ROUNDED> {
-    /// Rounds values that a type does not have to the nearest, of two as near ones to the even one, where there would be
-    /// the error [`ErrorKind::Lossy`].
+    /// Rounds to the nearest value, with ties to even, where [`ErrorKind::Lossy`] would be returned
+    /// otherwise.
     pub fn rounded(self) -> Values<S, R, true> {
         Values { source: self.source, region: self.region }
     }
 
-    /// The type of the elements.
+    /// Returns the dtype of the elements.
     pub fn dtype(&self) -> Dtype {
         self.region.dtype()
     }
 
-    /// How many elements there are, the ones that were read included.
+    /// Returns how many elements there are, including those already read.
     #[expect(clippy::len_without_is_empty)]
     pub fn len(&self) -> u64 {
         self.region.count()
     }
 
-    /// How many elements come before the next one to be read.
+    /// Returns how many elements are before the next one to be read.
     pub fn position(&self) -> u64 {
         self.region.count().wrapping_sub(self.region.remaining())
     }
 
-    /// How many elements are still to be read.
+    /// Returns how many elements are still to be read.
     pub fn remaining(&self) -> u64 {
         self.region.remaining()
     }
 
-    /// Gives the source back.
+    /// Returns the source.
     pub fn into_source(self) -> S {
         self.source
     }
 
-    /// Reads the next values into the front of `out`, as many as fit, and returns that part of it: an empty one once all
-    /// are read. It waits until they are there. From a slice come fewer where its runs are read together, and one at the least.
+    /// Reads the next values into the front of `out`, as many as fit, and returns that part. It is empty
+    /// once all are read.
+    ///
+    /// In a slice whose runs are read together, a call may read fewer values than fit, but at least one.
     ///
     /// # Errors
     /// [`ErrorKind::Lossy`] when the dtype has values that `T` does not have; [`ErrorKind::NoConversion`];
-    /// [`ErrorKind::BufferLength`] when `out` is empty and not all are read; those of the storage;
+    /// [`ErrorKind::BufferLength`] when `out` is empty and values are left; those of the storage;
     /// [`ReadError::UnexpectedEof`].
     ///
     /// # Cancel safety
-    /// When the future is dropped, the reader stands where it stood. Make the call again.
+    /// If the future is dropped, the reader is unchanged. Repeat the call.
     pub async fn read<'b, T: Element>(&mut self, out: &'b mut [T]) -> Result<&'b [T], ReadError<S::Error>> {
         let conversion = self.region.conversion(Self::LOSS)?;
-        self.region.see_room(out)?;
+        self.region.check_room(out)?;
         let room = self.region.room(out);
         let count = fill(&mut self.source, &mut self.region, conversion, room, Until::Cut).await?;
         Ok(out.get(..count).unwrap_or_default())
     }
 
-    /// Fills `out` with the next values. It waits until they are there.
+    /// Fills `out` with the next values.
     ///
     /// # Errors
-    /// [`ErrorKind::OutsideElements`] when fewer are left, before anything is read; otherwise as [`read`](Self::read).
+    /// [`ErrorKind::OutsideElements`] when fewer are left, before anything is read; otherwise as
+    /// [`read`](Self::read).
     ///
     /// # Cancel safety
-    /// When the future is dropped, the reader stands where it stood. Make the call again.
+    /// If the future is dropped, the reader is unchanged. Repeat the call.
     pub async fn read_exact<T: Element>(&mut self, out: &mut [T]) -> Result<(), ReadError<S::Error>> {
         let conversion = self.region.conversion(Self::LOSS)?;
-        self.region.see_left(out.len())?;
+        self.region.check_left(out.len())?;
         fill(&mut self.source, &mut self.region, conversion, out, Until::Full).await?;
         Ok(())
     }
 
-    /// Reads all values that are left.
+    /// Reads all values that are left into a vector.
     ///
-    /// *Memory*: [`remaining`](Self::remaining) values on the heap. Look at that first where the file is not yours.
+    /// *Memory*: [`remaining`](Self::remaining) values on the heap. If you do not trust the file, check
+    /// that number first.
     ///
     /// # Errors
-    /// [`ErrorKind::BufferLength`] when the heap has no room for them; otherwise as [`read_exact`](Self::read_exact).
+    /// [`ErrorKind::BufferLength`] when the allocation fails; otherwise as
+    /// [`read_exact`](Self::read_exact).
     ///
     /// # Cancel safety
-    /// When the future is dropped, the reader stands where it stood. Make the call again.
+    /// If the future is dropped, the reader is unchanged. Repeat the call.
     #[cfg(feature = "std")]
     pub async fn read_to_vec<T: Element>(&mut self) -> Result<Vec<T>, ReadError<S::Error>> {
         self.region.conversion::<T>(Self::LOSS)?;
@@ -132,15 +141,15 @@ impl<S: ReadAt, R: Region, const ROUNDED: bool> Values<S, R, ROUNDED> {
 
 #[form]
 impl<S: ReadAt, const ROUNDED: bool> Values<S, Contiguous, ROUNDED> {
-    /// Goes on at element `position`, forwards or backwards.
+    /// Continues at element `position`, forwards or backwards.
     ///
     /// # Errors
-    /// [`ErrorKind::OutsideElements`] beyond the end; the reader then stays where it is.
+    /// [`ErrorKind::OutsideElements`] beyond the end; the position is then unchanged.
     pub fn seek(&mut self, position: u64) -> Result<(), Error> {
         self.region.seek(position)
     }
 
-    /// Goes on `elements` further.
+    /// Skips `elements` elements.
     ///
     /// # Errors
     /// As [`seek`](Self::seek).
@@ -149,11 +158,12 @@ impl<S: ReadAt, const ROUNDED: bool> Values<S, Contiguous, ROUNDED> {
     }
 }
 
-/// Fills values from a region, says how many, and moves the region to after them.
+/// Fills values from a region, advances the region, and returns how many values were filled.
 ///
 /// # Errors
-/// Those of the storage; [`ReadError::UnexpectedEof`]. The values may then hold anything, and the region is as it was.
-// Not an `async fn`: the future of one would hold what it is given twice.
+/// Those of the storage; [`ReadError::UnexpectedEof`]. The values may then hold anything, and the region is
+/// unchanged.
+// Not an `async fn`: its future would store the arguments twice.
 #[form]
 fn fill<S: ReadAt, R: Region, T: Element>(
     source: &mut S,
@@ -165,13 +175,13 @@ fn fill<S: ReadAt, R: Region, T: Element>(
     let asked = values.len();
     let mut filling = region.fill(conversion, values, until);
     async move {
-        if let Some(outcome) = source.in_memory().and_then(|file| filling.turn_from(file)) {
+        if let Some(outcome) = source.in_memory().and_then(|file| filling.convert_from(file)) {
             outcome?;
             return Ok(filling.end(region, asked));
         }
         while let Some((offset, bytes)) = filling.bytes(region) {
             read_full(source, offset, bytes).await?;
-            filling.turn(region);
+            filling.convert(region);
         }
         Ok(filling.end(region, asked))
     }

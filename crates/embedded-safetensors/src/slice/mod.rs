@@ -1,10 +1,14 @@
-//! Slices of tensors as arithmetic: [`AxisRange`] selects indices of an axis, [`SlicePlan`] says which bytes of the tensor those are. A
-//! [`TensorReader`](crate::TensorReader) and a [`Tensor`](crate::Tensor) take the same ranges, and read them.
+//! Use this when you read part of a tensor along several axes: an [`AxisRange`] selects indices of one
+//! axis, and readers take one for each axis ([`TensorReader::slice`](crate::TensorReader::slice),
+//! [`Tensor`](crate::Tensor)).
+//!
+//! A [`SlicePlan`] computes which bytes of the tensor these are, for example for a DMA engine. It reads
+//! nothing.
 //!
 //! ```
 //! use embedded_safetensors::{Model, ReadAt, ReadError, slice::AxisRange};
 //!
-//! /// The words 100 to 199 of an embedding, and of those the first 64 numbers each.
+//! /// Reads the words 100 to 199 of an embedding, the first 64 numbers of each.
 //! fn words<S: ReadAt>(model: &mut Model<S>, to: &mut [u8]) -> Result<usize, ReadError<S::Error>> {
 //!     let embedding = model.find("wte", &mut [0; 512])?.ok_or(not_found())?;
 //!     let mut words = model.reader(&embedding)?.slice(&[(100..200).into(), (..64).into()])?;
@@ -19,13 +23,13 @@
 //! # Ok::<(), ReadError<core::convert::Infallible>>(())
 //! ```
 
-// AxisRange   what is asked for of one axis; `on` an axis of a size it becomes Steps
-// Nest        runs of neighbouring elements, repeated by loops inside loops, with gaps between them
-// SlicePlan   dtype, shape of the result and Nest: all there is to know about a slice
-// Walk        a place in a Nest, and what is left from there
+// AxisRange   the selection on one axis; `on` an axis of a size it becomes Steps
+// Nest        runs of contiguous elements, repeated by nested loops, with gaps between them
+// SlicePlan   dtype, shape of the result and Nest: the complete description of a slice
+// Walk        a position in a Nest, and what is left from there
 //
-// Nothing here reads, and nothing allocates. Elements are counted in 64 bits: a tensor whose elements are too many for that is refused
-// before anything is multiplied, and all else is a part of its number of elements.
+// Nothing here reads or allocates. Elements are counted in 64 bits. A tensor with more elements is rejected
+// before anything is multiplied, and every other number is at most the number of elements.
 
 pub(crate) mod plan;
 pub(crate) mod range;

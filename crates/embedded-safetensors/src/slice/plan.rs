@@ -1,4 +1,4 @@
-//! A slice, worked out.
+//! The layout of a slice.
 
 use super::range::{AxisRange, Steps};
 use super::walk::{ByteRuns, Runs, Walk};
@@ -9,21 +9,22 @@ use crate::tensor::info::mismatch;
 use crate::util::bytes;
 use crate::values::convert::{bits_of_value, values_of_element};
 
-/// A part of a tensor, worked out: what shape it has and where its elements lie. Pure arithmetic, for any transport.
+/// The layout of a part of a tensor: its shape, and which bytes its elements are at. It is pure arithmetic,
+/// for any transport.
 ///
-/// Elements that lie beside each other are one [`Run`](crate::slice::Run), as far as all runs of a slice are equally long: a
-/// slice that is whole but for its outermost axis is one, and a whole tensor too. They come out one by one and are
-/// never listed in memory.
+/// Contiguous elements form one [`Run`](crate::slice::Run), as far as all runs of a slice have the same
+/// length. A complete tensor is one run, and so is a slice that is complete except for its outermost axis.
+/// Runs are generated one by one and are never stored as a list.
 ///
 /// ```
 /// use embedded_safetensors::{Dtype, slice::{AxisRange, SlicePlan}};
 ///
-/// // Every second row of a matrix of 6 by 4, and of those the middle two columns.
+/// // Every second row of a 6 by 4 matrix, and the middle two columns of those.
 /// let plan = SlicePlan::new(Dtype::F32, &[6, 4], &[AxisRange::ALL.step_by(2), (1..3).into()])?;
 /// assert_eq!(plan.shape().dims(), [3, 2]);
 /// assert_eq!(plan.byte_len()?, 24);
 ///
-/// // What a DMA engine is to fetch, counted from the tensor's first byte.
+/// // The byte ranges for a DMA engine, counted from the tensor's first byte.
 /// let mut fetched = plan.byte_runs()?;
 /// assert_eq!(fetched.next(), Some(4..12));
 /// assert_eq!(fetched.next(), Some(36..44));
@@ -32,7 +33,7 @@ use crate::values::convert::{bits_of_value, values_of_element};
 /// # Ok::<(), embedded_safetensors::ErrorKind>(())
 /// ```
 ///
-/// *Memory*: 232 bytes whatever it is a slice of, `Copy`.
+/// *Memory*: 232 bytes for any slice, `Copy`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct SlicePlan {
@@ -40,11 +41,11 @@ pub struct SlicePlan {
     nest: Nest,
     elements: u64,
     dtype: Dtype,
-    /// How wide elements are.
+    /// The width of an element.
     bits: u8,
 }
 
-/// Runs of `run` elements, the first one at `first`, repeated by loops inside loops, the innermost first.
+/// Runs of `run` elements, the first one at `first`, repeated by nested loops, the innermost first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub(crate) struct Nest {
@@ -53,29 +54,29 @@ pub(crate) struct Nest {
     pub(crate) loops: [Loop; MAX_RANK],
 }
 
-/// What is inside, so many times.
+/// Repeats everything inside it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub(crate) struct Loop {
     pub(crate) count: u64,
-    /// Elements from the end of one time to the beginning of the next.
+    /// Elements from the end of one repetition to the beginning of the next.
     pub(crate) gap: u64,
 }
 
 impl SlicePlan {
-    /// The part of a tensor that these ranges are, outermost axis first. Axes without a range are taken whole, so
-    /// no ranges at all are the whole tensor.
+    /// Creates the plan for a slice with these ranges, outermost axis first. Axes without a range are
+    /// selected completely, so no ranges select the complete tensor.
     ///
-    /// The tensor may have any number of dimensions, if what is left of it has no more than
-    /// [`MAX_RANK`].
+    /// The tensor may have any number of dimensions, if the result has at most [`MAX_RANK`].
     ///
     /// # Errors
-    /// [`ErrorKind::OutsideAxis`] for the outermost axis whose range goes beyond its end, with what was asked for;
-    /// [`ErrorKind::ZeroStep`]; [`ErrorKind::TooManyRanges`]; [`ErrorKind::Rank`] when the result has too many
-    /// dimensions. [`ErrorKind::Overflow`] and [`ErrorKind::SubByte`] when no tensor can be like this.
+    /// [`ErrorKind::OutsideAxis`] for the outermost axis whose range goes beyond its end, with the
+    /// requested index; [`ErrorKind::ZeroStep`]; [`ErrorKind::TooManyRanges`]; [`ErrorKind::Rank`] when the
+    /// result has too many dimensions. [`ErrorKind::Overflow`] and [`ErrorKind::SubByte`] when no tensor
+    /// can have this dtype and these dimensions.
     pub const fn new(dtype: Dtype, dims: &[u64], ranges: &[AxisRange]) -> Result<Self, ErrorKind> {
         match shape::elements(dims) {
-            // Where that wraps, it is too much.
+            // If this wraps, `of_tensor` reports an overflow.
             Ok(elements) => {
                 let byte_len = elements.wrapping_mul(dtype.bits() as u64) >> 3;
                 Self::of_tensor(dtype, dims, byte_len, ranges)
@@ -84,7 +85,7 @@ impl SlicePlan {
         }
     }
 
-    /// The same for a tensor that has so many bytes.
+    /// As [`new`](Self::new), for a tensor of `byte_len` bytes.
     ///
     /// # Errors
     /// As [`new`](Self::new), and [`ErrorKind::Size`].
@@ -114,26 +115,26 @@ impl SlicePlan {
         }
     }
 
-    /// The shape of the result.
+    /// Returns the shape of the result.
     pub const fn shape(&self) -> &Shape {
         &self.shape
     }
 
-    /// The type of the elements.
+    /// Returns the dtype of the elements.
     pub const fn dtype(&self) -> Dtype {
         self.dtype
     }
 
-    /// How many elements the result has.
+    /// Returns how many elements the result has.
     pub const fn elements(&self) -> u64 {
         self.elements
     }
 
-    /// How many bytes the result has.
+    /// Returns how many bytes the result has.
     ///
     /// # Errors
-    /// [`ErrorKind::PartOfByte`] when not all of its runs begin and end with whole bytes. Only elements narrower
-    /// than a byte do that.
+    /// [`ErrorKind::PartOfByte`] when a run does not begin and end at a byte boundary. This is possible
+    /// only with elements narrower than a byte.
     pub const fn byte_len(&self) -> Result<u64, ErrorKind> {
         match self.broken_byte() {
             None => Ok(self.bits_of(self.elements) >> 3),
@@ -141,7 +142,7 @@ impl SlicePlan {
         }
     }
 
-    /// How many runs it consists of.
+    /// Returns how many runs the slice has.
     pub const fn run_count(&self) -> u64 {
         let mut count = if self.elements > 0 { 1 } else { 0 };
         let mut loops: &[Loop] = &self.nest.loops;
@@ -152,12 +153,12 @@ impl SlicePlan {
         count
     }
 
-    /// Its runs, in the order of the result's elements, which is that of their places in the tensor.
+    /// Returns the runs, in the order of the result's elements, which is the order in the tensor.
     pub const fn runs(&self) -> Runs {
         Runs::new(self)
     }
 
-    /// The bytes of its runs, counted from the tensor's first byte.
+    /// Returns the runs as byte ranges, counted from the tensor's first byte.
     ///
     /// # Errors
     /// As [`byte_len`](Self::byte_len).
@@ -172,16 +173,16 @@ impl SlicePlan {
         &self.nest
     }
 
-    /// The beginning, with everything still to come.
+    /// Returns a walk at the first element.
     pub(crate) const fn walk(&self) -> Walk {
         Walk::new(&self.nest, self.elements)
     }
 
-    /// The same with values for elements: a C64 is two.
+    /// Returns the same plan, counted in values: a C64 has two.
     pub(crate) fn of_values(mut self) -> Self {
         self.bits = bits_of_value(self.dtype);
         if values_of_element(self.dtype) == 2 {
-            // None can wrap: the tensor's bits were counted.
+            // None can wrap: the number of the tensor's bits fits 64 bits.
             self.elements <<= 1;
             self.nest.first <<= 1;
             self.nest.run <<= 1;
@@ -190,23 +191,23 @@ impl SlicePlan {
         self
     }
 
-    /// How wide elements are.
+    /// Returns the width of an element.
     pub(crate) const fn bits(&self) -> u8 {
         self.bits
     }
 
-    /// How many bits so many elements of the tensor take. A tensor has no more than fit.
+    /// Returns how many bits this many elements take. It cannot overflow for the elements of a tensor.
     pub(crate) const fn bits_of(&self, elements: u64) -> u64 {
         elements.wrapping_mul(self.bits as u64)
     }
 
-    /// Where the last element ends, counted in elements of the tensor.
+    /// Returns the end of the last element, counted in elements of the tensor.
     pub(crate) fn end(&self) -> u64 {
         let Nest { first, run, loops } = &self.nest;
         loops.iter().fold(first + run, |end, of| end + (of.count - 1) * (end - first + of.gap))
     }
 
-    /// The first byte of the tensor that a run has only a part of.
+    /// Returns the first byte of the tensor that a run covers only in part.
     pub(crate) const fn broken_byte(&self) -> Option<u64> {
         let nest = &self.nest;
         let mut broken = self.broken_at(nest.first);
@@ -215,7 +216,7 @@ impl SlicePlan {
         }
         let (mut extent, mut loops): (u64, &[Loop]) = (nest.run, &nest.loops);
         while let (None, Some((of, outer))) = (broken, loops.split_first()) {
-            // The second time around; the first time all was whole.
+            // The second repetition; in the first, all boundaries were at whole bytes.
             broken = self.broken_at(nest.first + extent + of.gap);
             extent += (of.count - 1) * (extent + of.gap);
             loops = outer;
@@ -223,15 +224,14 @@ impl SlicePlan {
         broken
     }
 
-    /// The byte that this element begins in the middle of.
+    /// Returns the byte, if this element begins inside it.
     const fn broken_at(&self, element: u64) -> Option<u64> {
         let bits = self.bits_of(element);
         if bits & 7 == 0 { None } else { Some(bits >> 3) }
     }
 }
 
-/// # Errors
-/// What keeps a tensor from having this dtype, these dimensions and so many bytes.
+/// Validates that a tensor can have this dtype, these dimensions and this many bytes.
 const fn agree(dtype: Dtype, dims: &[u64], byte_len: u64) -> Result<(), ErrorKind> {
     match shape::elements(dims) {
         Ok(elements) => match mismatch(dtype, elements, 0, byte_len) {
@@ -242,7 +242,7 @@ const fn agree(dtype: Dtype, dims: &[u64], byte_len: u64) -> Result<(), ErrorKin
     }
 }
 
-/// The shape that the ranges leave, and with it the proof that each fits its axis.
+/// Validates that each range fits its axis, and returns the resulting shape.
 const fn shape_of(mut dims: &[u64], ranges: &[AxisRange]) -> Result<Shape, ErrorKind> {
     let (mut shape, rank) = (Shape::SCALAR, dims.len());
     while let Some((&size, inner)) = dims.split_first() {
@@ -274,8 +274,8 @@ impl Loop {
 impl Nest {
     const EMPTY: Self = Self { first: 0, run: 0, loops: [Loop::ONCE; MAX_RANK] };
 
-    /// Of ranges that fit a tensor and leave something of it, so that no product here is larger than its number of
-    /// elements.
+    /// Creates the nest for ranges that fit the tensor and whose result is not empty. So no product here
+    /// exceeds the tensor's number of elements.
     const fn of(mut dims: &[u64], ranges: &[AxisRange]) -> Self {
         let mut building = Building::new();
         let mut stride = 1;
@@ -293,14 +293,14 @@ impl Nest {
     }
 }
 
-/// A nest on the way from its innermost axis to the outermost.
+/// A nest under construction, from the innermost axis to the outermost.
 struct Building {
     nest: Nest,
-    /// How many loops it has.
+    /// How many loops the nest has.
     depth: usize,
     /// Elements from the beginning of the first run to the end of the last.
     extent: u64,
-    /// Elements from the beginning of the first run to where the outermost loop would go on.
+    /// Elements from the beginning of the first run to where the outermost loop would continue.
     period: u64,
 }
 
@@ -309,8 +309,8 @@ impl Building {
         Self { nest: Nest { run: 1, ..Nest::EMPTY }, depth: 0, extent: 1, period: 1 }
     }
 
-    /// All of it `count` times, one `pitch` behind the other. What goes on just where the loop inside it ends is
-    /// more of the same.
+    /// Repeats everything `count` times, `pitch` elements apart. If the repetitions follow each other
+    /// without a gap, the loop inside is extended instead.
     const fn repeat(&mut self, count: u64, pitch: u64) {
         if pitch == self.period {
             match bytes::get_mut(&mut self.nest.loops, self.depth.wrapping_sub(1)) {
@@ -322,7 +322,7 @@ impl Building {
             self.depth += 1;
         }
         self.extent += (count - 1) * pitch;
-        // With a step, that may lie behind the end of the tensor, but not by more than the tensor is long.
+        // With a step, that may be after the end of the tensor, but by less than the tensor's length.
         self.period = count * pitch;
     }
 }

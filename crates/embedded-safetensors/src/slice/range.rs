@@ -1,17 +1,19 @@
-//! What is asked for of one axis.
+//! The selection on one axis.
 
 use crate::error::ErrorKind;
 use crate::util::bytes::quotient;
 use core::num::NonZero;
 use core::ops::{Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, RangeToInclusive};
 
-/// What is asked for of one axis: all of it, a range with or without a step, or one index.
+/// A selection on one axis: all of it, a range with or without a step, or one index.
 ///
-/// Made from any range of `u64`: `(2..5).into()`, `(..=7).into()`, `AxisRange::from(1..).step_by(2)`; from a `usize`
-/// by `as u64`. Conversions are not const: [`new`](Self::new), [`starting_at`](Self::starting_at) and
-/// [`ALL`](Self::ALL) are. A range keeps its axis, an [index](Self::index) drops it. As in numpy, ranges that begin where
-/// the axis ends are empty, and so are those that end before they begin; what lies beyond the end is an error, where
-/// numpy cuts it off.
+/// Any range of `u64` converts to it: `(2..5).into()`, `(..=7).into()`, `AxisRange::from(1..).step_by(2)`.
+/// Cast a `usize` with `as u64`. Conversions are not const; [`new`](Self::new),
+/// [`starting_at`](Self::starting_at) and [`ALL`](Self::ALL) are.
+///
+/// A range keeps its axis; an [index](Self::index) drops it. As in numpy, a range that begins where the
+/// axis ends is empty, and so is one that ends before it begins. A range that goes beyond the end is an
+/// error, where numpy truncates it.
 ///
 /// *Memory*: 32 bytes, `Copy`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,30 +30,30 @@ enum End {
     Open,
     Before(u64),
     With(u64),
-    /// One index alone.
+    /// A single index.
     Index,
 }
 
-/// The indices that a range has of an axis.
+/// The indices of an axis that are selected.
 #[derive(Clone, Copy)]
 pub(crate) struct Steps {
     pub(crate) first: u64,
     pub(crate) count: u64,
-    /// From one to the next; only meaningful where there are two.
+    /// The distance between indices; only meaningful if there are at least two.
     pub(crate) step: u64,
     pub(crate) keeps_axis: bool,
 }
 
 impl AxisRange {
-    /// The whole axis, as `(..).into()`.
+    /// The complete axis, as `(..).into()`.
     pub const ALL: Self = Self { start: 0, end: End::Open, step: 1 };
 
-    /// What `(begin..end).into()` is, but const.
+    /// Creates the range `begin..end`. Unlike the conversion from a range, this is const.
     ///
     /// ```
     /// use embedded_safetensors::{Dtype, ErrorKind, slice::{AxisRange, SlicePlan}};
     ///
-    /// /// Of a matrix the rows 100 to 199, and the columns from 64 on.
+    /// /// The rows 100 to 199 of a matrix, and the columns from 64 on.
     /// const ROWS: Result<SlicePlan, ErrorKind> =
     ///     SlicePlan::new(Dtype::F16, &[300, 80], &[AxisRange::new(100, 200), AxisRange::starting_at(64)]);
     ///
@@ -62,24 +64,25 @@ impl AxisRange {
         Self { start: begin, end: End::Before(end), step: 1 }
     }
 
-    /// What `(begin..).into()` is, but const.
+    /// Creates the range `begin..`. Unlike the conversion from a range, this is const.
     pub const fn starting_at(begin: u64) -> Self {
         Self { start: begin, ..Self::ALL }
     }
 
-    /// One index. The result has one axis less.
+    /// Creates a selection of one index. The result has one axis less.
     pub const fn index(index: u64) -> Self {
         Self { start: index, end: End::Index, step: 1 }
     }
 
-    /// Only every so-many-th index of the range, from its first on. Of a single index it changes nothing.
+    /// Selects every `step`-th index of the range, starting with the first. It has no effect on a single
+    /// index.
     ///
-    /// A step of 0 is an error when the range meets its axis: [`ErrorKind::ZeroStep`].
+    /// A step of 0 is reported when the range is applied to an axis: [`ErrorKind::ZeroStep`].
     pub const fn step_by(self, step: u64) -> Self {
         Self { step, ..self }
     }
 
-    /// The indices that this is of an axis.
+    /// Returns the selected indices of an axis of this size.
     ///
     /// # Errors
     /// [`ErrorKind::OutsideAxis`], [`ErrorKind::ZeroStep`].
@@ -103,7 +106,7 @@ impl AxisRange {
         }
     }
 
-    /// Where the range ends, or what it asks for that is not there.
+    /// Returns the end of the range, or as an error the first requested index that is out of range.
     const fn end_on(self, size: u64) -> Result<u64, u64> {
         match self.end {
             _ if self.start > size => Err(self.start),
@@ -120,7 +123,7 @@ const fn outside(axis: u64, asked: u64, size: u64) -> ErrorKind {
     ErrorKind::OutsideAxis { axis: in_byte(axis), asked, size }
 }
 
-/// Axes behind the 256th are all called the last that a byte can name.
+/// Axes after the 256th are all reported as 255.
 const fn in_byte(axis: u64) -> u8 {
     let [low, ..] = axis.to_le_bytes();
     if axis > 255 { 255 } else { low }

@@ -1,4 +1,4 @@
-//! A place in a slice, and the runs from there on.
+//! A position in a slice, and the runs from there on.
 
 use super::plan::{Nest, SlicePlan};
 use crate::dtype::Dtype;
@@ -6,19 +6,19 @@ use crate::shape::MAX_RANK;
 use core::iter::FusedIterator;
 use core::ops::Range;
 
-/// Elements of a slice that lie beside each other in the tensor.
+/// Elements of a slice that are contiguous in the tensor.
 ///
 /// *Memory*: 16 bytes, `Copy`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Run {
-    /// The first one, counted in elements of the tensor.
+    /// The first element, counted in elements of the tensor.
     pub first: u64,
-    /// How many, at least one: as many as in all runs of the slice.
+    /// How many elements, at least one. All runs of a slice have the same length.
     pub elements: u64,
 }
 
-/// The runs of a [`SlicePlan`], made one by one.
+/// An iterator over the runs of a [`SlicePlan`].
 ///
 /// *Memory*: 232 bytes, whatever the number of runs.
 #[derive(Clone, Debug)]
@@ -28,7 +28,7 @@ pub struct Runs {
     walk: Walk,
 }
 
-/// The same runs as ranges of bytes, counted from the tensor's first byte.
+/// An iterator over the same runs as byte ranges, counted from the tensor's first byte.
 ///
 /// *Memory*: 240 bytes, whatever the number of runs.
 #[derive(Clone, Debug)]
@@ -38,17 +38,17 @@ pub struct ByteRuns {
     dtype: Dtype,
 }
 
-/// A place in a slice: an element of it, or its end.
+/// A position in a slice: one of its elements, or its end.
 #[derive(Clone, Copy, Debug)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub(crate) struct Walk {
-    /// The element of the tensor that comes next; behind the last one, the end of its run.
+    /// The next element of the tensor; after the last one, the end of its run.
     pub(crate) at: u64,
-    /// How many elements of its run are left.
+    /// How many elements of the run are left.
     pub(crate) run_left: u64,
-    /// How many of the slice.
+    /// How many elements of the slice are left.
     pub(crate) left: u64,
-    /// How many times of each loop.
+    /// How many repetitions of each loop are left.
     loops_left: [u64; MAX_RANK],
 }
 
@@ -80,7 +80,7 @@ impl Iterator for ByteRuns {
     type Item = Range<u64>;
 
     fn next(&mut self) -> Option<Range<u64>> {
-        // Neither can wrap: the tensor's bits were counted.
+        // Neither can wrap: the number of the tensor's bits fits 64 bits.
         let bytes = |elements: u64| elements.wrapping_mul(self.dtype.bits().into()) >> 3;
         let Run { first, elements } = self.runs.next()?;
         Some(bytes(first)..bytes(first + elements))
@@ -100,7 +100,7 @@ impl Walk {
         Self { at: nest.first, run_left: nest.run, left: elements, loops_left }
     }
 
-    /// Goes on behind so many elements of the run, and at its end to the next one.
+    /// Advances by this many elements of the run, and at its end to the next run.
     #[inline]
     pub(crate) fn advance(&mut self, nest: &Nest, elements: u64) {
         self.at += elements;
@@ -111,7 +111,7 @@ impl Walk {
         }
     }
 
-    /// How many elements lie between this run and the next one.
+    /// How many elements are between this run and the next one.
     pub(crate) fn gap_ahead(&self, nest: &Nest) -> u64 {
         let mut loops = nest.loops.iter().zip(&self.loops_left);
         loops.find_map(|(of, left)| (*left > 0).then_some(of.gap)).unwrap_or(u64::MAX)

@@ -1,5 +1,6 @@
-//! Files that arrive once, from their first byte to their last: over a network, from a serial line. A
-//! [`Receiver`] fills buffers with a few tensors; a [`Router`] gives away all of them.
+//! Use this when a file arrives once, from its first byte to its last, such as over a network or a serial
+//! line. A [`Receiver`] copies the tensors you name into buffers; a [`Router`] passes on the bytes of all
+//! tensors.
 
 pub(crate) mod receiver;
 pub(crate) mod router;

@@ -1,16 +1,16 @@
-//! A model that arrives by itself and cannot be rewound, caught in buffers that its tensors are bound to.
+//! Receives a model that arrives once, and copies the requested tensors into buffers.
 
 use crate::error::{Error, ErrorKind};
 use crate::header::Signal;
-use crate::query::find::{Lookup, Query, Seek};
+use crate::query::find::{HasQuery, Lookup, Query};
 use crate::tensor::info::TensorInfo;
 use crate::tensor::location::{Located, Location};
 use crate::util::bytes::{copy, index_below};
 use crate::validate::Summary;
 
-/// The name of a tensor, the buffer that its bytes go to, and what has come of it.
+/// The name of a tensor, the buffer for its bytes, and how much of it has arrived.
 ///
-/// *Memory*: at most 136 bytes; name and buffer are borrowed.
+/// *Memory*: at most 136 bytes; the name and the buffer are borrowed.
 pub struct Target<'n, 'b> {
     query: Query<'n>,
     buffer: &'b mut [u8],
@@ -18,47 +18,49 @@ pub struct Target<'n, 'b> {
 }
 
 impl<'n, 'b> Target<'n, 'b> {
-    /// A tensor that the model must have. The buffer must hold all of it; what is left of the buffer is not changed.
+    /// Creates a target for a tensor that the model must have. The buffer must hold the entire tensor; the
+    /// rest of the buffer is unchanged.
     pub const fn required(name: &'n str, buffer: &'b mut [u8]) -> Self {
         Self { query: Query::required(name), buffer, filled: 0 }
     }
 
-    /// A tensor that the model may lack. As [`required`](Self::required) otherwise.
+    /// Creates a target for a tensor that may be missing. Otherwise as [`required`](Self::required).
     pub const fn optional(name: &'n str, buffer: &'b mut [u8]) -> Self {
         Self { query: Query::optional(name), buffer, filled: 0 }
     }
 }
 
 impl<'n> Target<'n, '_> {
-    /// The name of the tensor.
+    /// Returns the name of the tensor.
     pub const fn name(&self) -> &'n str {
         self.query.name()
     }
 
-    /// What the header says of the tensor. Nothing before the header is proven, or when it has no such tensor.
+    /// Returns the tensor's entry in the header. `None` before the header is validated, and if it has no
+    /// such tensor.
     pub const fn info(&self) -> Option<TensorInfo> {
         self.query.info()
     }
 
-    /// The bytes of the tensor, once it has come whole; until then nothing, however much of it is there.
+    /// Returns the bytes of the tensor once it has arrived completely; `None` before.
     pub fn bytes(&self) -> Option<&[u8]> {
         let (_, len) = self.place()?;
         if len == self.filled as u64 { self.buffer.get(..self.filled) } else { None }
     }
 
-    /// Where in the data the tensor begins, and how long it is.
+    /// Returns where in the data the tensor begins, and its length.
     fn place(&self) -> Option<(u64, u64)> {
         let Location { begin, end, .. } = self.query.locate().ok()?;
         Some((begin, end.saturating_sub(begin)))
     }
 
     /// # Errors
-    /// [`ErrorKind::BufferLength`], the data beginning at byte `data_start` of the file.
+    /// [`ErrorKind::BufferLength`]; the data begins at byte `data_start` of the file.
     fn check_room(&self, data_start: u64) -> Result<(), Error> {
         let capacity = self.buffer.len() as u64;
         match self.place() {
             Some((begin, needed)) if needed > capacity => {
-                // A header may describe more than any file can hold.
+                // A header may describe more data than any file can hold.
                 let at = data_start.saturating_add(begin + capacity);
                 Err(ErrorKind::BufferLength { needed, capacity }.at(at))
             }
@@ -66,7 +68,8 @@ impl<'n> Target<'n, '_> {
         }
     }
 
-    /// Takes what belongs to the tensor of bytes that stand at `offset` in the data. They come without gaps.
+    /// Copies the part of `bytes` that belongs to the tensor. `bytes` is at `offset` in the data; calls
+    /// follow each other without gaps.
     fn take(&mut self, offset: u64, bytes: &[u8]) {
         let Some((begin, len)) = self.place() else { return };
         let before = index_below(begin.saturating_sub(offset), bytes.len()).unwrap_or(bytes.len());
@@ -76,53 +79,59 @@ impl<'n> Target<'n, '_> {
     }
 }
 
-impl<'n> Seek<'n> for Target<'n, '_> {
+impl<'n> HasQuery<'n> for Target<'n, '_> {
     fn query(&mut self) -> &mut Query<'n> {
         &mut self.query
     }
 }
 
-shown!(Target<'_, '_>, it => "Target {{ name: {:?}, info: {:?}, filled: {:?}, .. }}", it.name(), it.info(), it.filled);
+shown!(
+    Target<'_, '_>, it =>
+        "Target {{ name: {:?}, info: {:?}, filled: {:?}, .. }}", it.name(), it.info(), it.filled
+);
 
-/// How far a model has come.
+/// How much of a model has arrived.
 ///
 /// *Memory*: one byte, `Copy`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Status {
-    /// The header is coming; nothing of it is proven.
+    /// The header is incomplete and not yet validated.
     Header,
-    /// The header is proven, and has all that was bound. The data are coming.
+    /// The header is valid and has all required tensors. Data is still missing.
     Data,
-    /// The last byte has come.
+    /// The last byte has arrived.
     Complete,
 }
 
 impl Status {
-    /// Whether the last byte has come.
+    /// Returns whether the last byte has arrived.
     pub const fn is_complete(self) -> bool {
         matches!(self, Self::Complete)
     }
 }
 
-/// Receives a model that arrives by itself, over a UART, by radio, in the body of an HTTP response: proves its
-/// header while it comes by, copies the tensors that were bound to their buffers, and skips the others. It keeps
-/// neither the header nor an index of it.
+/// Receives a model that arrives once, over a UART, a radio or HTTP, and copies the tensors you name into
+/// your buffers. All other tensors are skipped.
 ///
-/// The header is validated as by [`Validator`](crate::validate::Validator), before any byte of data is copied.
-/// Of names that occur twice it sees those that are bound. A stream cannot be read again, so the tensors must
-/// be listed in the order of their offsets, as the reference writes them; a [`Router`](crate::stream::Router) takes
-/// them in any order.
+/// Pass the bytes to [`push`](Self::push) as they arrive, in pieces of any size. The header is validated as
+/// by [`Validator`](crate::validate::Validator) before any data is copied. Only the names of targets are
+/// checked for duplicates.
 ///
-/// `B` is an array, a slice, or whatever else holds [`Target`]s.
+/// The tensors must be in the order of their offsets, as the reference writes them, because a stream cannot
+/// be read again. A [`Router`](crate::stream::Router) accepts any order.
 ///
-/// *Memory*: at most 232 bytes and the targets. No heap.
+/// `B` is an array, a slice or another container of [`Target`]s.
+///
+/// *Memory*: at most 232 bytes and the targets. Neither the header nor an index of it is stored. No heap.
 ///
 /// ```
 /// use embedded_safetensors::stream::{Receiver, Target};
 ///
 /// # fn main() -> Result<(), embedded_safetensors::Error> {
-/// # let uart = b"\x38\0\0\0\0\0\0\0{\"a\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[0,2]}}   xy".chunks(7);
+/// # let header = br#"{"a":{"dtype":"U8","shape":[2],"data_offsets":[0,2]}}   "#;
+/// # let file = [&(header.len() as u64).to_le_bytes(), &header[..], b"xy"].concat();
+/// # let uart = file.chunks(7);
 /// let mut a = [0; 16];
 /// let mut model = Receiver::new([Target::required("a", &mut a)]);
 /// for piece in uart {
@@ -130,7 +139,7 @@ impl Status {
 ///         break;
 ///     }
 /// }
-/// model.end_of_input()?; // an error unless all of it has come
+/// model.end_of_input()?; // an error unless the file is complete
 /// assert_eq!(model.targets()[0].bytes(), Some(&b"xy"[..]));
 /// # Ok(())
 /// # }
@@ -138,47 +147,48 @@ impl Status {
 pub struct Receiver<B> {
     targets: B,
     lookup: Lookup,
-    is_proven: bool,
-    /// What was found wrong.
+    is_header_valid: bool,
+    /// The first error.
     failure: Option<Error>,
-    /// How many bytes of the data have come.
+    /// How many bytes of the data have arrived.
     received: u64,
 }
 
 impl<'n, 'b, B: AsMut<[Target<'n, 'b>]>> Receiver<B> {
-    /// Stands before byte 0 of a file. What the targets hold of an earlier one is forgotten.
+    /// Creates a receiver for a new file. Bytes that the targets have from an earlier file are discarded.
     pub fn new(mut targets: B) -> Self {
-        let bound = targets.as_mut();
-        bound.iter_mut().for_each(|one| one.filled = 0);
-        let lookup = Lookup::new(None, false, bound);
-        Self { targets, lookup, is_proven: false, failure: None, received: 0 }
+        let all = targets.as_mut();
+        all.iter_mut().for_each(|one| one.filled = 0);
+        let lookup = Lookup::new(None, false, all);
+        Self { targets, lookup, is_header_valid: false, failure: None, received: 0 }
     }
 
-    /// Takes the bytes that follow those of the call before, as many as have come.
+    /// Takes the next bytes of the file, in a piece of any size.
     ///
     /// # Errors
-    /// The faults of the header, where they show; at its end [`ErrorKind::OutOfOrder`] when its tensors are not
-    /// in the order of their offsets, for which there is [`Router`](crate::stream::Router); [`ErrorKind::NotFound`] when one is missing that is not
-    /// [optional](Target::optional); [`ErrorKind::BufferLength`] when one does not fit into its buffer;
-    /// [`ErrorKind::NameTwice`] when two tensors have a name that is bound; [`ErrorKind::Rank`] when a bound tensor
-    /// has more dimensions than a [`Shape`](crate::Shape) holds; [`ErrorKind::DataTrailing`] when bytes come
-    /// behind the last one. The same error again at every further call.
+    /// Errors in the header, as soon as they show; at its end [`ErrorKind::OutOfOrder`] when its tensors
+    /// are not in the order of their offsets, for which there is [`Router`](crate::stream::Router);
+    /// [`ErrorKind::NotFound`] when a tensor is missing that is not [optional](Target::optional);
+    /// [`ErrorKind::BufferLength`] when a tensor does not fit into its buffer; [`ErrorKind::NameTwice`]
+    /// when a target's name is a duplicate; [`ErrorKind::Rank`] when a target's tensor has more dimensions
+    /// than a [`Shape`](crate::Shape) holds; [`ErrorKind::DataTrailing`] when bytes follow the last one.
+    /// Every further call returns the same error.
     pub fn push(&mut self, bytes: &[u8]) -> Result<Status, Error> {
         if let Some(error) = self.failure {
             return Err(error);
         }
         let mut input = bytes;
-        if !self.is_proven && !self.take_header(&mut input)? {
+        if !self.is_header_valid && !self.take_header(&mut input)? {
             return Ok(Status::Header);
         }
         self.take_data(input)
     }
 
-    /// The error that is due when the stream ends here, or `Ok` when it is complete.
+    /// Reports that the stream has ended. Returns `Ok` if the file is complete.
     ///
     /// # Errors
-    /// [`ErrorKind::FileTooShort`], [`ErrorKind::HeaderBeyondFile`] or [`ErrorKind::DataShort`] when something is
-    /// missing; an earlier error is repeated.
+    /// [`ErrorKind::FileTooShort`], [`ErrorKind::HeaderBeyondFile`] or [`ErrorKind::DataShort`] when bytes
+    /// are missing; an earlier error is returned again.
     pub fn end_of_input(&mut self) -> Result<(), Error> {
         if let Some(error) = self.failure {
             return Err(error);
@@ -191,7 +201,7 @@ impl<'n, 'b, B: AsMut<[Target<'n, 'b>]>> Receiver<B> {
         }
     }
 
-    /// `true`: it is complete and proven.
+    /// Returns `true` once the header is complete and valid.
     fn take_header(&mut self, input: &mut &[u8]) -> Result<bool, Error> {
         match self.lookup.run(input, self.targets.as_mut()) {
             Signal::HeaderEnd => {}
@@ -199,15 +209,15 @@ impl<'n, 'b, B: AsMut<[Target<'n, 'b>]>> Receiver<B> {
             _ => return Ok(false),
         }
         self.end_header().map_err(|error| self.fail(error))?;
-        self.is_proven = true;
+        self.is_header_valid = true;
         Ok(true)
     }
 
-    /// A fault of the file goes before what the caller lacks.
+    /// An error in the file takes precedence over a buffer that is too small.
     fn end_header(&mut self) -> Result<(), Error> {
         self.lookup.conclude()?;
         let (data_start, targets) = (self.lookup.parser().position(), self.targets.as_mut());
-        if let Some(index) = Lookup::settle(targets) {
+        if let Some(index) = Lookup::mark_found(targets) {
             return Err(self.lookup.not_found(index));
         }
         targets.iter().try_for_each(|one| one.check_room(data_start))
@@ -215,11 +225,11 @@ impl<'n, 'b, B: AsMut<[Target<'n, 'b>]>> Receiver<B> {
 
     fn take_data(&mut self, bytes: &[u8]) -> Result<Status, Error> {
         let len = index_below(self.left(), bytes.len()).unwrap_or(bytes.len());
-        let (data, behind) = bytes.split_at_checked(len).unwrap_or((bytes, &[]));
+        let (data, rest) = bytes.split_at_checked(len).unwrap_or((bytes, &[]));
         self.targets.as_mut().iter_mut().for_each(|one| one.take(self.received, data));
         self.received += data.len() as u64;
         match self.left() {
-            0 if behind.is_empty() => Ok(Status::Complete),
+            0 if rest.is_empty() => Ok(Status::Complete),
             0 => Err(self.fail(ErrorKind::DataTrailing { needed: self.received }.at(self.position()))),
             _ => Ok(Status::Data),
         }
@@ -227,24 +237,26 @@ impl<'n, 'b, B: AsMut<[Target<'n, 'b>]>> Receiver<B> {
 }
 
 impl<B> Receiver<B> {
-    /// How many bytes of the file have come.
+    /// Returns how many bytes of the file have arrived.
     pub const fn position(&self) -> u64 {
         self.lookup.parser().position() + self.received
     }
 
-    /// What the header describes, once it is proven.
+    /// Returns the summary of the header, once it is valid.
     pub const fn summary(&self) -> Option<Summary> {
-        if self.is_proven { Some(self.lookup.summary()) } else { None }
+        if self.is_header_valid { Some(self.lookup.summary()) } else { None }
     }
 
-    /// How many bytes are still to come: once the header is proven exactly so many, before that at least so many,
-    /// to the end of the header or of its first 8 bytes; 0 after an error. Who reads no more of them keeps out what
-    /// follows the model on the same line.
+    /// Returns how many bytes of the file are still missing. The number is exact once the header is valid.
+    /// Before, it is a lower all: the bytes to the end of the header, or of its first 8 bytes. After an
+    /// error it is 0.
+    ///
+    /// If you never read more than that, you read nothing that follows the model on the same line.
     pub const fn remaining(&self) -> u64 {
         let parser = self.lookup.parser();
         match parser.header_len() {
             _ if self.failure.is_some() => 0,
-            _ if self.is_proven => self.left(),
+            _ if self.is_header_valid => self.left(),
             Some(len) => 8 + len - parser.position(),
             None => 8 - parser.position(),
         }
@@ -254,7 +266,7 @@ impl<B> Receiver<B> {
         self.lookup.summary().data_len - self.received
     }
 
-    /// The targets, with what has come of each.
+    /// Returns the targets, with the bytes that have arrived.
     pub fn targets<'n, 'b>(&self) -> &[Target<'n, 'b>]
     where
         B: AsRef<[Target<'n, 'b>]>,
@@ -262,7 +274,7 @@ impl<B> Receiver<B> {
         self.targets.as_ref()
     }
 
-    /// Gives the targets back.
+    /// Returns the targets.
     pub fn into_targets(self) -> B {
         self.targets
     }

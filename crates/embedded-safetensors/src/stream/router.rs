@@ -1,4 +1,4 @@
-//! A model that arrives by itself and cannot be rewound, cut into the bytes of its tensors.
+//! Receives a model that arrives once, and assigns its bytes to tensors.
 
 use crate::error::{Error, ErrorKind};
 use crate::header::progress::{Machine, Progress};
@@ -8,7 +8,7 @@ use crate::index::{Index, IndexedTensor};
 use crate::util::bytes::index_below;
 use crate::validate::Summary;
 
-/// What came of the input of a [`Router`].
+/// The result of passing input to a [`Router`].
 ///
 /// *Memory*: at most 80 bytes, `Copy`; it borrows from the memory of the index and from the input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,34 +16,40 @@ use crate::validate::Summary;
 pub enum RouterEvent<'m, 'c> {
     /// All input is consumed; call again with more.
     NeedInput,
-    /// The header is complete and proven, and the [`index`](Router::index) is there.
+    /// The header is complete and valid, and the [`index`](Router::index) is available.
     Header,
-    /// Bytes of one tensor, as many as the input has, up to the end of the tensor.
+    /// Bytes of one tensor: as many as the input has, up to the end of the tensor.
     Data {
-        /// The tensor that they belong to.
+        /// The tensor that the bytes belong to.
         tensor: IndexedTensor<'m>,
-        /// Which byte of the tensor the first one is.
+        /// The offset in the tensor of the first byte.
         offset: u64,
-        /// The bytes. They are never none, so an empty tensor is never seen here.
+        /// The bytes. They are never empty, so empty tensors do not appear here.
         bytes: &'c [u8],
     },
-    /// The last byte has come. Comes again at every further call without input.
+    /// The last byte has arrived. Further calls without input return this again.
     End,
 }
 
-/// Receives a model that arrives by itself, over a UART, by radio, in the body of an HTTP response: proves its
-/// header while it comes by, keeps an index of it, and tells of every byte of data which tensor it belongs to.
-/// The tensors may stand in the header in any order; their bytes come in the order of their offsets.
+/// Receives a model that arrives once, over a UART, a radio or HTTP, and returns every byte of data with
+/// the tensor it belongs to.
 ///
-/// For a few tensors that fit into buffers there is [`Receiver`](crate::stream::Receiver), which needs no index.
+/// Pass the bytes to [`next`](Self::next) as they arrive, in pieces of any size. The header is validated,
+/// and an index of it is kept in memory. The header may list the tensors in any order; their bytes arrive
+/// in the order of the offsets.
 ///
-/// *Memory*: at most 272 bytes, and that of the index. No heap.
+/// If you need a few tensors that fit into buffers, use [`Receiver`](crate::stream::Receiver), which needs
+/// no index.
+///
+/// *Memory*: at most 272 bytes and that of the index. No heap.
 ///
 /// ```
 /// use embedded_safetensors::{index::IndexStorage, stream::{RouterEvent, Router}};
 ///
 /// # fn main() -> Result<(), embedded_safetensors::Error> {
-/// # let radio = b"\x38\0\0\0\0\0\0\0{\"a\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[0,2]}}   xy".chunks(7);
+/// # let header = br#"{"a":{"dtype":"U8","shape":[2],"data_offsets":[0,2]}}   "#;
+/// # let file = [&(header.len() as u64).to_le_bytes(), &header[..], b"xy"].concat();
+/// # let radio = file.chunks(7);
 /// let mut storage = IndexStorage::<4, 8, 64>::new();
 /// let mut router = Router::new(storage.memory());
 /// let mut sum = 0;
@@ -52,7 +58,9 @@ pub enum RouterEvent<'m, 'c> {
 ///         match router.next(&mut piece)? {
 ///             RouterEvent::NeedInput | RouterEvent::End => break,
 ///             RouterEvent::Header => {}
-///             RouterEvent::Data { bytes, .. } => sum += bytes.iter().map(|&byte| u32::from(byte)).sum::<u32>(),
+///             RouterEvent::Data { bytes, .. } => {
+///                 sum += bytes.iter().map(|&byte| u32::from(byte)).sum::<u32>();
+///             }
 ///         }
 ///     }
 /// }
@@ -68,7 +76,7 @@ pub struct Router<'m> {
     position: u64,
 }
 
-#[allow(clippy::large_enum_variant)] // there is no heap to put a variant in
+#[allow(clippy::large_enum_variant)] // there is no heap to box a variant on
 enum Stage<'m> {
     Header(IndexBuilder<'m>),
     Data(Index<'m>),
@@ -76,18 +84,18 @@ enum Stage<'m> {
 }
 
 impl<'m> Router<'m> {
-    /// Stands before byte 0 of a file, with memory for an index of it.
+    /// Creates a router for a new file, with memory for its index.
     pub const fn new(memory: IndexMemory<'m>) -> Self {
         Self { stage: Stage::Header(IndexBuilder::new(None, memory)), position: 0 }
     }
 
-    /// Reads on until there is something to tell, and moves `input` past what it consumed.
+    /// Reads until there is an event, and moves `input` past the consumed bytes.
     ///
     /// # Errors
-    /// The faults of the file but for keys of `__metadata__` that occur twice; at the end of the header
-    /// [`ErrorKind::Index`] when it does not fit into the memory for the index, with the numbers it has;
-    /// [`ErrorKind::DataTrailing`] when bytes come behind the last one. The same error again at every further
-    /// call.
+    /// All errors in the file except duplicate keys of `__metadata__`; at the end of the header
+    /// [`ErrorKind::Index`] when the index does not fit into its memory, with the sizes it needs;
+    /// [`ErrorKind::DataTrailing`] when bytes follow the last one. Every further call returns the same
+    /// error.
     pub fn next<'c>(&mut self, input: &mut &'c [u8]) -> Result<RouterEvent<'m, 'c>, Error> {
         let outcome = match &mut self.stage {
             Stage::Header(builder) => {
@@ -105,11 +113,11 @@ impl<'m> Router<'m> {
         outcome.map_err(|error| self.fail(error))
     }
 
-    /// The error that is due when the stream ends here, or `Ok` when it is complete.
+    /// Reports that the stream has ended. Returns `Ok` if the file is complete.
     ///
     /// # Errors
-    /// [`ErrorKind::FileTooShort`], [`ErrorKind::HeaderBeyondFile`] or [`ErrorKind::DataShort`] when something is
-    /// missing; an earlier error is repeated.
+    /// [`ErrorKind::FileTooShort`], [`ErrorKind::HeaderBeyondFile`] or [`ErrorKind::DataShort`] when bytes
+    /// are missing; an earlier error is returned again.
     pub fn end_of_input(&mut self) -> Result<(), Error> {
         let outcome = match &mut self.stage {
             Stage::Header(builder) => builder.end_of_input(),
@@ -119,12 +127,13 @@ impl<'m> Router<'m> {
         outcome.map_err(|error| self.fail(error))
     }
 
-    /// How many bytes of the file have been consumed.
+    /// Returns how many bytes of the file have been consumed.
     pub const fn position(&self) -> u64 {
         self.position
     }
 
-    /// As [`Receiver::remaining`](crate::stream::Receiver::remaining); 0 after an error.
+    /// Returns how many bytes of the file are still missing, as
+    /// [`Receiver::remaining`](crate::stream::Receiver::remaining); 0 after an error.
     pub fn remaining(&self) -> u64 {
         match &self.stage {
             Stage::Header(builder) => builder.header_len().map_or(8, |len| 8 + len) - self.position,
@@ -136,7 +145,7 @@ impl<'m> Router<'m> {
         }
     }
 
-    /// All tensors, once the header is proven, until there is an error.
+    /// Returns the index of all tensors, once the header is valid and until there is an error.
     pub const fn index(&self) -> Option<&Index<'m>> {
         match &self.stage {
             Stage::Data(index) => Some(index),
@@ -144,7 +153,7 @@ impl<'m> Router<'m> {
         }
     }
 
-    /// Gives the index away, if there is one: see [`index`](Self::index).
+    /// Returns the index and drops the router. `None` as for [`index`](Self::index).
     pub fn into_index(self) -> Option<Index<'m>> {
         match self.stage {
             Stage::Data(index) => Some(index),
@@ -156,7 +165,7 @@ impl<'m> Router<'m> {
         if progress != Progress::Done {
             return Ok(RouterEvent::NeedInput);
         }
-        // The builder becomes the index, or is gone.
+        // `finish` consumes the builder, so the stage is an error until there is an index.
         let gone = Stage::Failed(ErrorKind::Changed.at(self.position));
         if let Stage::Header(builder) = core::mem::replace(&mut self.stage, gone) {
             self.stage = Stage::Data(builder.finish()?);
@@ -170,7 +179,7 @@ impl<'m> Router<'m> {
     }
 }
 
-/// Cuts off what belongs to the tensor at the position.
+/// Takes the bytes that belong to the tensor at the current position.
 fn route<'m, 'c>(
     index: &Index<'m>,
     position: &mut u64,

@@ -1,4 +1,5 @@
-//! Elements as numbers: as they lie in memory, and converted.
+//! Use this when you choose the Rust type of elements: [`Element`] for types that values are converted to,
+//! [`Native`] and [`Array`] for data that is borrowed in place.
 
 pub(crate) mod convert;
 #[allow(unsafe_code)]

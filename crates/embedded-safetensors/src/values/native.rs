@@ -1,35 +1,40 @@
-//! Elements read and written where they lie: with those that map files, the only code of the crate with `unsafe` in it.
+//! Elements that are read and written in place. Apart from the code that maps files, this is the only
+//! `unsafe` code in the crate.
 //!
-//! The argument, once for all of it:
+//! The safety argument for all of it:
 //!
-//! * A [`Native`] type is a plain number, or a pair of them, without padding: every pattern of its bits is a value
-//!   of it, and every value of it is bytes. The trait is sealed, and [`Array`] adds nothing to it but repetition.
-//! * The bytes of an [`Aligned`] begin at a multiple of its `align`. It says so because a type did
-//!   ([`AlignedFile`]), because the address was looked at, or because any address is a multiple of 1; a part of it is
-//!   said to begin at what both its whole and its offset are multiples of.
+//! * A [`Native`] type is a plain number or a pair of them, without padding. Every bit pattern is a valid
+//!   value, and every value is made of initialised bytes. The trait is sealed, and [`Array`] only adds
+//!   repetition.
+//! * The address of an [`Aligned`] is a multiple of its `align`. There are three sources for that: the type
+//!   of an [`AlignedFile`], the address itself, or the alignment 1. The alignment of a part divides both
+//!   the alignment of the original and the offset of the part in it.
 //!
-//! So whoever compares the length and the alignment may look at the bytes as elements, for as long as they are
-//! borrowed.
+//! So code that has compared the length and the alignment may view the bytes as elements for the lifetime
+//! of the borrow.
 
 use crate::dtype::Dtype;
 use crate::shape::Shape;
 
-/// A type that is in memory what elements of a tensor are in a file, on a machine with the low byte first:
-/// `f32` and `f64`, the integers of 8 to 64 bits, [`C64`], and with the feature `half` its `f16` and `bf16`.
+/// A type whose layout in memory, on a little-endian target, is that of a tensor's elements in a file:
+/// `f32` and `f64`, the integers of 8 to 64 bits, [`C64`], and with the feature `half` its `f16` and
+/// `bf16`.
 ///
-/// There are no others: BOOL may be any byte in a file, and what is narrower than a byte or has 8 bits and a point
-/// is read as bytes or as values.
+/// No other types qualify. A BOOL in a file may be any byte. 8-bit floats and elements narrower than a byte
+/// are read as bytes or as values.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be read where it lies in a file",
     label = "not a type of elements",
-    note = "BOOL, 8-bit floats and what is narrower than a byte are read as bytes (`Tensor::bytes`) or as values (`Tensor::reader`, then `values`); F16 and BF16 as those of the crate `half`, with the feature `half`"
+    note = "BOOL, 8-bit floats and what is narrower than a byte are read as bytes (`Tensor::bytes`) or as \
+            values (`Tensor::reader`, then `values`); F16 and BF16 as those of the crate \
+            `half`, with the feature `half`"
 )]
 pub trait Native: sealed::Native + Copy + 'static {
-    /// What its elements are called in a file.
+    /// The dtype of such elements in a file.
     const DTYPE: Dtype;
 }
 
-/// A complex number of two `f32`, as C64 has them.
+/// A complex number of two `f32`, with the layout of a C64 element.
 ///
 /// *Memory*: 8 bytes, `Copy`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -57,17 +62,21 @@ macro_rules! native {
     )*};
 }
 
-native!(u8: U8, i8: I8, u16: U16, i16: I16, u32: U32, i32: I32, u64: U64, i64: I64, f32: F32, f64: F64, C64: C64);
+native!(
+    u8: U8, i8: I8, u16: U16, i16: I16, u32: U32, i32: I32, u64: U64, i64: I64, f32: F32, f64: F64, C64: C64,
+);
 
 #[cfg(feature = "half")]
 native!(half::f16: F16, half::bf16: BF16);
 
-/// A [`Native`] type, or an array of arrays of one, such as `[[f32; 16]; 32]`: a type that says which dtype and
-/// which shape a tensor must have to be one.
+/// A [`Native`] type, or nested arrays of one, such as `[[f32; 16]; 32]`. The type determines the dtype and
+/// the shape that a tensor must have.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is neither a type of elements nor an array of such",
     label = "not a type of elements, nor an array of such",
-    note = "arrays are of `f32`, `f64`, integers of 8 to 64 bits or `C64`, as in `[[f32; 16]; 32]`, and with the feature `half` of its `f16` and `bf16`; BOOL, 8-bit floats and what is narrower than a byte are read as bytes (`Tensor::bytes`) or as values (`Tensor::reader`, then `values`)"
+    note = "arrays are of `f32`, `f64`, integers of 8 to 64 bits or `C64`, as in `[[f32; 16]; 32]`, and with \
+            the feature `half` of its `f16` and `bf16`; BOOL, 8-bit floats and what is narrower than a byte \
+            are read as bytes (`Tensor::bytes`) or as values (`Tensor::reader`, then `values`)"
 )]
 pub trait Array: sealed::Array + 'static {
     /// The dtype of its elements.
@@ -91,28 +100,28 @@ impl<T: Array, const N: usize> Array for [T; N] {
     };
 }
 
-/// Bytes that are known to begin at a multiple of some power of two.
+/// Bytes whose address is known to be a multiple of a power of two.
 #[derive(Clone, Copy, Debug)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub(crate) struct Aligned<'a> {
     bytes: &'a [u8],
-    /// At a multiple of this.
+    /// The address is a multiple of this.
     align: usize,
 }
 
 impl<'a> Aligned<'a> {
-    /// Bytes at an address of which nothing is known, as in const evaluation.
+    /// Creates bytes at an address that is not known, as in const evaluation.
     pub(crate) const fn anywhere(bytes: &'a [u8]) -> Self {
         Self { bytes, align: 1 }
     }
 
-    /// Bytes whose address is looked at, which no const evaluation can.
+    /// Creates bytes and takes the alignment from their address, which const evaluation cannot.
     #[inline]
     pub(crate) fn at_address(bytes: &'a [u8]) -> Self {
         Self { bytes, align: 1 << bytes.as_ptr().addr().trailing_zeros().min(12) }
     }
 
-    /// The bytes of a file that its type aligns.
+    /// Returns the bytes of a file, aligned by its type.
     pub(crate) const fn file<const ALIGN: usize, const LEN: usize>(file: &'a AlignedFile<ALIGN, LEN>) -> Self
     where
         Align<ALIGN>: Alignment,
@@ -120,12 +129,12 @@ impl<'a> Aligned<'a> {
         Self { bytes: &file.bytes, align: ALIGN }
     }
 
-    /// The bytes from `begin` on, `len` of them, if there are so many.
+    /// Returns `len` bytes from `begin` on, or `None` if there are fewer.
     #[inline]
     pub(crate) const fn part(self, begin: usize, len: usize) -> Option<Self> {
         let Some((_, from)) = self.bytes.split_at_checked(begin) else { return None };
         let Some((bytes, _)) = from.split_at_checked(len) else { return None };
-        // The lowest bit of both.
+        // The lowest bit that is set in either.
         let both = self.align | begin;
         Some(Self { bytes, align: both & both.wrapping_neg() })
     }
@@ -134,7 +143,8 @@ impl<'a> Aligned<'a> {
         self.bytes
     }
 
-    /// All of the bytes as elements, if they are such, and aligned. None of them lie anywhere.
+    /// Returns all bytes as elements, if the length and the alignment permit it. An empty slice needs no
+    /// alignment.
     #[inline]
     pub(crate) const fn as_slice<T: Native>(self) -> Option<&'a [T]> {
         if self.bytes.is_empty() {
@@ -144,12 +154,13 @@ impl<'a> Aligned<'a> {
         if self.align < align_of::<T>() || len << size_of::<T>().trailing_zeros() != self.bytes.len() {
             return None;
         }
-        // SAFETY: `len` elements of `T`, a power of two of bytes each, are just these bytes, which begin at a
-        // multiple of its alignment. Any bytes are a `T`; see above.
+        // SAFETY: `size_of::<T>()` is a power of two, so `len` elements cover exactly these bytes. Their
+        // address is a multiple of the alignment of `T`. Any bytes are a valid `T`; see above.
         Some(unsafe { core::slice::from_raw_parts(self.bytes.as_ptr().cast(), len) })
     }
 
-    /// All of the bytes as one array, if they are such, and aligned. None of them lie anywhere.
+    /// Returns all bytes as one array, if the length and the alignment permit it. An array of size 0 needs
+    /// no alignment.
     pub(crate) const fn as_array<T: Array>(self) -> Option<&'a T> {
         if size_of::<T>() != self.bytes.len() {
             return None;
@@ -159,27 +170,29 @@ impl<'a> Aligned<'a> {
             _ if self.align < align_of::<T>() => return None,
             _ => self.bytes.as_ptr().cast(),
         };
-        // SAFETY: as many bytes as `T` has, none or at a multiple of its alignment. Any bytes are a `T`; see above.
+        // SAFETY: there are exactly `size_of::<T>()` bytes: none, or at an address that is a multiple of
+        // the alignment. Any bytes are a valid `T`; see above.
         Some(unsafe { &*place })
     }
 }
 
-/// The bytes that values consist of, to be written.
+/// Returns the bytes of the values, for writing.
 pub(crate) const fn bytes_of_mut<T: Native>(values: &mut [T]) -> &mut [u8] {
     let len = size_of_val(values);
-    // SAFETY: the same memory for as long as it is borrowed; bytes need no alignment, all of those of a `T` are
-    // initialised, and whatever is written into them is a `T`; see above.
+    // SAFETY: this is the same memory for the same lifetime. Bytes need no alignment, all bytes of a `T`
+    // are initialised, and any bytes written are a valid `T`; see above.
     unsafe { core::slice::from_raw_parts_mut(values.as_mut_ptr().cast(), len) }
 }
 
-/// The bytes that values consist of, in the order of the machine.
+/// Returns the bytes of the values, in native byte order.
 const fn bytes_of<T: Native>(values: &[T]) -> &[u8] {
-    // SAFETY: the same memory for as long as it is borrowed; bytes need no alignment, and all of those of a `T` are
-    // initialised; see above.
+    // SAFETY: this is the same memory for the same lifetime. Bytes need no alignment, and all bytes of a
+    // `T` are initialised; see above.
     unsafe { core::slice::from_raw_parts(values.as_ptr().cast(), size_of_val(values)) }
 }
 
-/// Values as the bytes that they are in a file: where the low byte comes first, in one part that is copied nowhere.
+/// Returns the values as their bytes in a file. On a little-endian target that is one part, which is not
+/// copied.
 #[inline]
 pub fn parts<T: Native>(values: &[T]) -> Parts<'_> {
     let unit = match T::DTYPE {
@@ -190,13 +203,13 @@ pub fn parts<T: Native>(values: &[T]) -> Parts<'_> {
     Parts { left: bytes_of(values), unit, block: [0; BLOCK] }
 }
 
-/// Of values that must be turned round.
+/// How many bytes are swapped at a time.
 const BLOCK: usize = 64;
 
 /// The bytes of values in a file, part by part.
 pub struct Parts<'v> {
     left: &'v [u8],
-    /// So many bytes are turned round; one is none.
+    /// The size of the units whose bytes are swapped; 1 for no swapping.
     unit: usize,
     block: [u8; BLOCK],
 }
@@ -206,29 +219,29 @@ impl Parts<'_> {
         self.left.len()
     }
 
-    /// The next part, empty when there are no more.
+    /// Returns the next part, empty at the end.
     #[inline]
-    #[allow(clippy::should_implement_trait)] // it lends a part of itself
+    #[allow(clippy::should_implement_trait)] // the part borrows from `self`
     pub fn next(&mut self) -> &[u8] {
         match self.unit {
             1 => core::mem::take(&mut self.left),
-            _ => self.next_turned(),
+            _ => self.next_swapped(),
         }
     }
 
     #[inline(never)]
-    fn next_turned(&mut self) -> &[u8] {
+    fn next_swapped(&mut self) -> &[u8] {
         let (now, rest) = self.left.split_at_checked(BLOCK).unwrap_or((self.left, &[]));
         self.left = rest;
         let len = crate::util::bytes::copy(&mut self.block, now);
         let part = self.block.get_mut(..len).unwrap_or_default();
-        turn_round(part, self.unit);
+        swap_units(part, self.unit);
         part
     }
 }
 
-/// Turns the bytes of each unit round.
-fn turn_round(bytes: &mut [u8], unit: usize) {
+/// Reverses the bytes of each unit.
+fn swap_units(bytes: &mut [u8], unit: usize) {
     let mut left = bytes;
     while let Some((unit_bytes, rest)) = left.split_at_mut_checked(unit) {
         unit_bytes.reverse();
@@ -239,17 +252,18 @@ fn turn_round(bytes: &mut [u8], unit: usize) {
     }
 }
 
-/// The bytes in groups of `W`, without those that are left over. `chunks_exact` divides by a number that must not be 0,
-/// and says so where the compiler wants small code.
+/// Returns the bytes in groups of `W`, without the remainder. `chunks_exact` would check its argument for 0
+/// at run time, and panic with a message, when compiled for size.
 pub(crate) const fn groups<const W: usize>(bytes: &[u8]) -> &[[u8; W]] {
     const { assert!(W > 0) };
-    // SAFETY: no more groups than there are bytes for, and bytes need no alignment.
+    // SAFETY: the groups cover no more than these bytes, and bytes need no alignment.
     unsafe { core::slice::from_raw_parts(bytes.as_ptr().cast(), bytes.len() / W) }
 }
 
-/// A file at a multiple of `ALIGN` bytes in memory, as [`include_aligned!`](crate::include_aligned) makes it.
+/// A file that is aligned to `ALIGN` bytes in memory, as created by
+/// [`include_aligned!`](crate::include_aligned).
 ///
-/// *Memory*: the file, rounded up to a multiple of `ALIGN`, in flash where it is a `static`.
+/// *Memory*: the file, rounded up to a multiple of `ALIGN`; in flash if it is a `static`.
 #[repr(C)]
 pub struct AlignedFile<const ALIGN: usize, const LEN: usize>
 where
@@ -263,12 +277,12 @@ impl<const ALIGN: usize, const LEN: usize> AlignedFile<ALIGN, LEN>
 where
     Align<ALIGN>: Alignment,
 {
-    /// The file of these bytes.
+    /// Creates a file from its bytes.
     pub const fn new(bytes: [u8; LEN]) -> Self {
         Self { align: [], bytes }
     }
 
-    /// A copy of bytes that are `LEN`.
+    /// Copies the first `LEN` bytes.
     #[doc(hidden)]
     pub const fn copy(bytes: &[u8]) -> Self {
         match bytes.first_chunk() {
@@ -277,7 +291,7 @@ where
         }
     }
 
-    /// Its bytes.
+    /// Returns the bytes of the file.
     pub const fn bytes(&self) -> &[u8] {
         &self.bytes
     }
@@ -315,12 +329,12 @@ where
 
 /// An alignment, as a type.
 ///
-/// *Memory*: none, it is never made.
+/// *Memory*: none, it has no values.
 #[derive(Debug)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Align<const N: usize> {}
 
-/// The alignments that [`AlignedFile`] knows: the powers of two from 4 to 4096.
+/// The alignments that [`AlignedFile`] supports: the powers of two from 4 to 4096.
 #[diagnostic::on_unimplemented(
     message = "a file cannot be aligned so",
     label = "take a power of two from 4 to 4096"
@@ -371,10 +385,10 @@ mod tests {
     }
 
     #[test]
-    fn a_part_is_as_aligned_as_its_address() {
+    fn part_has_alignment_of_its_address() {
         let whole = Aligned::file(&FILE);
         for begin in 0..=4096 {
-            let part = whole.part(begin, 4096 - begin).expect("it is inside");
+            let part = whole.part(begin, 4096 - begin).expect("in range");
             assert_eq!(address(part.bytes) % part.align, 0, "at {begin}");
             assert_eq!(part.align, if begin == 0 { 4096 } else { 1 << begin.trailing_zeros() });
             assert!(Aligned::at_address(part.bytes).align >= part.align);
@@ -392,66 +406,66 @@ mod tests {
     }
 
     #[test]
-    fn bytes_anywhere_are_bytes() {
+    fn unaligned_bytes_are_read_only_as_bytes() {
         let anywhere = Aligned::anywhere(&FILE);
         assert_eq!(anywhere.as_slice::<u8>(), Some(&FILE[..]));
         assert!(anywhere.as_slice::<u16>().is_none() && anywhere.as_array::<[f32; 1024]>().is_none());
         assert_eq!(anywhere.part(7, 3).and_then(|part| part.as_array::<[i8; 3]>()), Some(&[7, 8, 9]));
     }
 
-    /// Every place and every length up to some: elements where there are such, with the values that their bytes have.
-    fn elements_of<T: Native + PartialEq>(value: impl Fn(&[u8]) -> T) {
+    /// Compares the elements with the values of their bytes, at every offset and length up to 40.
+    fn check_elements<T: Native + PartialEq>(value: impl Fn(&[u8]) -> T) {
         let size = size_of::<T>();
         for (begin, len) in (0..40).flat_map(|begin| (0..40).map(move |len| (begin, len))) {
-            let part = Aligned::file(&FILE).part(begin, len).expect("it is inside");
+            let part = Aligned::file(&FILE).part(begin, len).expect("in range");
             let is_whole = len % size == 0;
-            let lies_right = begin % align_of::<T>() == 0 || len == 0;
-            let wanted: Option<Vec<T>> =
-                (is_whole && lies_right).then(|| part.bytes.chunks(size).map(&value).collect());
-            assert!(part.as_slice::<T>() == wanted.as_deref(), "{len} bytes at {begin}");
-            assert!(Aligned::at_address(part.bytes).as_slice::<T>() == wanted.as_deref());
+            let is_aligned = begin % align_of::<T>() == 0 || len == 0;
+            let expected: Option<Vec<T>> =
+                (is_whole && is_aligned).then(|| part.bytes.chunks(size).map(&value).collect());
+            assert!(part.as_slice::<T>() == expected.as_deref(), "{len} bytes at {begin}");
+            assert!(Aligned::at_address(part.bytes).as_slice::<T>() == expected.as_deref());
         }
     }
 
     #[test]
-    fn elements_are_their_bytes() {
-        elements_of(|bytes| bytes[0]);
-        elements_of(|bytes| i8::from_ne_bytes(bytes.try_into().unwrap()));
-        elements_of(|bytes| u16::from_ne_bytes(bytes.try_into().unwrap()));
-        elements_of(|bytes| i32::from_ne_bytes(bytes.try_into().unwrap()));
-        elements_of(|bytes| f32::from_ne_bytes(bytes.try_into().unwrap()));
-        elements_of(|bytes| u64::from_ne_bytes(bytes.try_into().unwrap()));
-        elements_of(|bytes| {
+    fn elements_have_values_of_their_bytes() {
+        check_elements(|bytes| bytes[0]);
+        check_elements(|bytes| i8::from_ne_bytes(bytes.try_into().unwrap()));
+        check_elements(|bytes| u16::from_ne_bytes(bytes.try_into().unwrap()));
+        check_elements(|bytes| i32::from_ne_bytes(bytes.try_into().unwrap()));
+        check_elements(|bytes| f32::from_ne_bytes(bytes.try_into().unwrap()));
+        check_elements(|bytes| u64::from_ne_bytes(bytes.try_into().unwrap()));
+        check_elements(|bytes| {
             let half = |half: &[u8]| f32::from_ne_bytes(half.try_into().unwrap());
             C64 { re: half(&bytes[..4]), im: half(&bytes[4..]) }
         });
     }
 
     #[test]
-    fn arrays_have_as_many_bytes_as_their_tensor_and_lie_right() {
+    fn arrays_need_exact_length_and_alignment() {
         for begin in 0..16 {
-            let part = Aligned::file(&FILE).part(begin, 24).expect("it is inside");
-            let wanted: Vec<f32> =
+            let part = Aligned::file(&FILE).part(begin, 24).expect("in range");
+            let expected: Vec<f32> =
                 part.bytes.chunks(4).map(|bytes| f32::from_ne_bytes(bytes.try_into().unwrap())).collect();
             let array = part.as_array::<[[f32; 2]; 3]>();
             assert_eq!(array.is_some(), begin % 4 == 0);
-            assert!(array.is_none_or(|array| array.as_flattened() == wanted));
+            assert!(array.is_none_or(|array| array.as_flattened() == expected));
             assert!(part.as_array::<[f32; 7]>().is_none() && part.as_array::<[f32; 5]>().is_none());
         }
         assert!(Aligned::file(&FILE).part(8, 8).and_then(|part| part.as_array::<C64>()).is_some());
     }
 
     #[test]
-    fn nothing_lies_right_everywhere() {
-        let nothing = Aligned::anywhere(&[]);
-        assert_eq!(nothing.as_slice::<u64>(), Some(&[][..]));
-        assert_eq!(nothing.as_array::<[[f64; 0]; 3]>(), Some(&[[], [], []]));
-        assert!(nothing.as_array::<[f64; 1]>().is_none());
+    fn empty_bytes_need_no_alignment() {
+        let empty = Aligned::anywhere(&[]);
+        assert_eq!(empty.as_slice::<u64>(), Some(&[][..]));
+        assert_eq!(empty.as_array::<[[f64; 0]; 3]>(), Some(&[[], [], []]));
+        assert!(empty.as_array::<[f64; 1]>().is_none());
         assert_eq!(Aligned::file(&FILE).part(3, 0).and_then(|part| part.as_array::<[f64; 0]>()), Some(&[]));
     }
 
-    /// The test for each alignment: a `static` of it, whose address is looked at.
-    macro_rules! lies_at {
+    /// Checks a `static` of each alignment.
+    macro_rules! check_alignments {
         ($($align:literal)*) => {$({
             static ODD: AlignedFile<$align, 3> = AlignedFile::copy(b"odd");
             assert_eq!(address(&ODD) % $align, 0);
@@ -462,12 +476,12 @@ mod tests {
     }
 
     #[test]
-    fn a_file_lies_where_its_type_says() {
-        lies_at!(4 8 16 32 64 128 256 512 1024 2048 4096);
+    fn file_is_aligned_as_its_type() {
+        check_alignments!(4 8 16 32 64 128 256 512 1024 2048 4096);
     }
 
     #[test]
-    fn values_are_written_as_their_bytes() {
+    fn bytes_can_be_written_into_values() {
         let mut values = [0_u16; 3];
         bytes_of_mut(&mut values).copy_from_slice(&[1, 2, 3, 4, 5, 6]);
         assert_eq!(values, [[1, 2], [3, 4], [5, 6]].map(u16::from_ne_bytes));
@@ -475,9 +489,9 @@ mod tests {
     }
 
     #[test]
-    fn values_are_given_with_the_low_byte_first() {
+    fn parts_are_little_endian() {
         let values: Vec<u16> = (0..100).map(|index| 1000 + index).collect();
-        let wanted: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+        let expected: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
         let of = |parts: &mut Parts<'_>| {
             assert_eq!(parts.len(), 200);
             let mut all: Vec<u8> = Vec::new();
@@ -486,21 +500,21 @@ mod tests {
             }
             all
         };
-        assert_eq!(of(&mut parts(&values)), wanted);
+        assert_eq!(of(&mut parts(&values)), expected);
         let swapped: Vec<u16> = values.iter().map(|value| value.swap_bytes()).collect();
-        let other_machine = Parts { left: bytes_of(&swapped), unit: 2, block: [0; BLOCK] };
+        let other_endian = Parts { left: bytes_of(&swapped), unit: 2, block: [0; BLOCK] };
         if cfg!(target_endian = "little") {
-            assert_eq!(of(&mut { other_machine }), wanted);
+            assert_eq!(of(&mut { other_endian }), expected);
         }
         let mut pairs = [1, 2, 3, 4, 5, 6, 7, 8];
-        turn_round(&mut pairs, 4);
+        swap_units(&mut pairs, 4);
         assert_eq!(pairs, [4, 3, 2, 1, 8, 7, 6, 5]);
-        turn_round(&mut pairs, 8);
+        swap_units(&mut pairs, 8);
         assert_eq!(pairs, [5, 6, 7, 8, 1, 2, 3, 4]);
     }
 
     #[test]
-    fn an_array_knows_its_shape() {
+    fn array_has_shape_and_dtype() {
         assert_eq!(<[[f32; 16]; 32]>::SHAPE.dims(), [32, 16]);
         assert_eq!((<[[f32; 16]; 32]>::DTYPE, <i8 as Array>::SHAPE), (Dtype::F32, Shape::SCALAR));
         assert_eq!(<[[[[[[[[u8; 8]; 7]; 6]; 5]; 4]; 3]; 2]; 1]>::SHAPE.dims(), [1, 2, 3, 4, 5, 6, 7, 8]);

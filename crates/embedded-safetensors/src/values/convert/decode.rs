@@ -1,4 +1,4 @@
-//! What the bits of floats mean: from those of one type to those of another.
+//! Decodes the bits of narrow floats, and converts between float types.
 
 use crate::util::bytes::{low_u32, nearest_f32};
 
@@ -8,15 +8,15 @@ const QUIET_NAN: u32 = f32::NAN.to_bits();
 /// A dtype with a sign, an exponent and a mantissa, but without infinities.
 #[derive(Clone, Copy)]
 pub(super) struct Minifloat {
-    /// Of an element.
+    /// The width of an element.
     pub(super) bits: u32,
     mantissa: u32,
     bias: u32,
-    /// An element that is this under the mask is not a number.
+    /// A mask, and the value under it that marks a NaN.
     nan: (u32, u32),
 }
 
-/// Under no mask nothing is one.
+/// No value under an empty mask is 1, so this dtype has no NaN.
 const NO_NAN: (u32, u32) = (0, 1);
 
 pub(super) const F4: Minifloat = Minifloat { bits: 4, mantissa: 1, bias: 1, nan: NO_NAN };
@@ -27,7 +27,7 @@ pub(super) const F8_E4M3FNUZ: Minifloat = Minifloat { bits: 8, mantissa: 3, bias
 pub(super) const F8_E5M2FNUZ: Minifloat = Minifloat { bits: 8, mantissa: 2, bias: 16, nan: (0xFF, 0x80) };
 
 impl Minifloat {
-    /// The bits of the `f32` that an element is.
+    /// Returns the bits of the `f32` with the element's value.
     pub(super) const fn widen(self, element: u32) -> u32 {
         let highest = self.bits - 1;
         let sign = element >> highest << 31;
@@ -39,10 +39,10 @@ impl Minifloat {
     }
 }
 
-/// What becomes of exponent and mantissa. The greatest exponent is one like others.
+/// Widens exponent and mantissa. The largest exponent has no special meaning.
 const fn widen_magnitude(magnitude: u32, mantissa: u32, bias: u32) -> u32 {
     if magnitude >> mantissa == 0 {
-        // Subnormal: so many times the smallest one. An `f32` has more bits, so it is exact.
+        // Subnormal: a multiple of the smallest value. An `f32` has more mantissa bits, so this is exact.
         let times = (magnitude as f32).to_bits();
         return times.saturating_sub((bias - 1 + mantissa) << 23);
     }
@@ -56,11 +56,11 @@ pub(super) const fn widen_f16(element: u16) -> u32 {
     sign << 31 | special | widen_magnitude(magnitude, 10, 15)
 }
 
-/// [`widen_f16`] for machines that calculate with many numbers at a time: as long as possible with 16 bits, of which
-/// they have twice as many at a time.
+/// [`widen_f16`] for targets with SIMD. It computes in 16 bits as long as possible, because that doubles
+/// the number of lanes.
 ///
-/// Subnormal elements have the exponent of the smallest normal ones, without the 1 before their mantissa. They get
-/// both, and the 1 is subtracted as the float that it is. All floats here are normal ones or zero.
+/// Subnormal elements have the exponent of the smallest normal ones, without the implicit 1 of the
+/// mantissa. They are given both, and the 1 is subtracted as a float. All floats here are normal or zero.
 pub(super) fn widen_f16s<T>(elements: &[u8; 2 * MANY], values: &mut [T; MANY], put: impl Fn(&mut T, u32)) {
     let [mut low, mut high, mut one, mut fix] = [[0; MANY]; 4];
     let parts = low.iter_mut().zip(&mut high).zip(one.iter_mut().zip(&mut fix));
@@ -80,7 +80,7 @@ pub(super) fn widen_f16s<T>(elements: &[u8; 2 * MANY], values: &mut [T; MANY], p
     }
 }
 
-/// As many as are turned at a time.
+/// How many elements are converted at a time.
 pub(super) const MANY: usize = 32;
 
 const fn join(low: u16, high: u16) -> u32 {
@@ -91,7 +91,7 @@ pub(super) const fn widen_bf16(element: u16) -> u32 {
     (element as u32) << 16
 }
 
-/// The upper half of an F16.
+/// An F8_E5M2 is the upper half of an F16.
 pub(super) const fn widen_e5m2(element: u8) -> u32 {
     widen_f16((element as u16) << 8)
 }
@@ -100,12 +100,12 @@ pub(super) const fn widen_bool(element: u8) -> u32 {
     if element == 0 { 0 } else { 1f32.to_bits() }
 }
 
-/// An integer of which an `f32` has every value.
+/// Widens an integer that every `f32` can represent exactly.
 pub(super) fn widen_number(number: impl Into<f32>) -> u32 {
     number.into().to_bits()
 }
 
-/// A power of two: the exponent of an `f32`, and nothing else.
+/// A power of two: only the exponent of an `f32`.
 pub(super) const fn widen_e8m0(element: u8) -> u32 {
     match element {
         0 => 1 << 22,
@@ -114,7 +114,7 @@ pub(super) const fn widen_e8m0(element: u8) -> u32 {
     }
 }
 
-/// The bits of an `f64`, from those of an `f32`.
+/// Returns the bits of an `f64` from those of an `f32`.
 pub(super) const fn widen_f32(bits: u32) -> u64 {
     let value = f32::from_bits(bits);
     if !value.is_nan() {
@@ -125,7 +125,7 @@ pub(super) const fn widen_f32(bits: u32) -> u64 {
     sign << 63 | f64::INFINITY.to_bits() | payload << 29
 }
 
-/// The bits of the nearest `f32`, from those of an `f64`; NaNs become quiet.
+/// Returns the bits of the nearest `f32` from those of an `f64`; NaNs become quiet.
 pub(super) const fn round_f64(bits: u64) -> u32 {
     let value = f64::from_bits(bits);
     if !value.is_nan() {
@@ -140,12 +140,11 @@ pub(super) const fn round_f64(bits: u64) -> u32 {
 mod tests {
     use super::{MANY, widen_f16, widen_f16s};
 
-    /// Machines that calculate with one number at a time have only the first of the two, and the tables see only
-    /// the second.
+    /// Targets without SIMD use only the first of the two functions, and the tables test only the second.
     #[test]
-    fn many_f16_are_widened_as_one_is() {
+    fn many_f16_are_widened_like_single_ones() {
         for first in (0..=u16::MAX).step_by(MANY) {
-            let elements: [u16; MANY] = core::array::from_fn(|place| first + u16::try_from(place).unwrap());
+            let elements: [u16; MANY] = core::array::from_fn(|index| first + u16::try_from(index).unwrap());
             let mut bytes = [0; 2 * MANY];
             bytes.chunks_exact_mut(2).zip(elements).for_each(|(bytes, element)| {
                 bytes.copy_from_slice(&element.to_le_bytes());

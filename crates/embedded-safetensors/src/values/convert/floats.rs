@@ -1,10 +1,10 @@
-//! What becomes `f32` and `f64`.
+//! Conversions to `f32` and `f64`.
 
 use super::decode::{
     self, MANY, round_f64, widen_bf16, widen_bool, widen_e5m2, widen_e8m0, widen_f16, widen_f16s, widen_f32,
     widen_number,
 };
-use super::element::{Turn, Way, each, sealed};
+use super::element::{ConvertFn, Way, each, sealed};
 use super::packed::{unpack, unpack_many};
 use crate::dtype::Dtype;
 use crate::values::native::{Native, bytes_of_mut};
@@ -13,10 +13,10 @@ use crate::values::native::{Native, bytes_of_mut};
 pub(super) trait Float: Native {
     type Bits;
 
-    /// Puts a value by its bits.
+    /// Sets the value by its bits.
     fn put_bits(&mut self, bits: Self::Bits);
 
-    /// Puts the value of an `f32`, by the bits of that.
+    /// Sets the value to that of an `f32`, which is given by its bits.
     fn put(&mut self, bits: u32);
 }
 
@@ -50,7 +50,7 @@ fn put_bytes<T: Native, const W: usize>(value: &mut T, bytes: [u8; W]) {
     }
 }
 
-/// Each element is a number of `$narrow`, and `$widen` says of which `f32` it has the value.
+/// Each element is a `$narrow`, and `$widen` returns the bits of the `f32` with its value.
 macro_rules! widened {
     ($narrow:ident, $widen:expr) => {
         |narrow, _, values| {
@@ -59,7 +59,8 @@ macro_rules! widened {
     };
 }
 
-/// Elements of a [`Minifloat`](decode::Minifloat) that is a byte; by code of their own where that is faster.
+/// Elements of a one-byte [`Minifloat`](decode::Minifloat), with code specific to the dtype where that is
+/// faster.
 macro_rules! bytes {
     ($format:ident) => {
         if VECTORS {
@@ -70,7 +71,7 @@ macro_rules! bytes {
     };
 }
 
-/// The same where elements share bytes.
+/// The same for elements that share bytes.
 macro_rules! packed {
     ($format:ident) => {
         if VECTORS {
@@ -85,7 +86,7 @@ macro_rules! packed {
     };
 }
 
-/// Each element is an integer, and becomes the nearest value.
+/// Each element is an integer, and becomes the nearest float.
 macro_rules! nearest {
     ($integer:ident as $float:ident) => {
         |narrow, _, values| {
@@ -96,11 +97,11 @@ macro_rules! nearest {
     };
 }
 
-/// Whether this machine calculates with many numbers at a time. Where it does not, the smaller code is the faster.
+/// Whether the target has SIMD. Without it, the smaller code is faster.
 const VECTORS: bool = cfg!(any(target_feature = "sse2", target_feature = "neon"));
 
-/// From all dtypes that are narrower than F32.
-fn widened<T: Float>(from: Dtype) -> Option<Turn<T>> {
+/// Converts from all dtypes that are narrower than F32.
+fn widened<T: Float>(from: Dtype) -> Option<ConvertFn<T>> {
     Some(match from {
         Dtype::BF16 => widened!(u16, widen_bf16),
         Dtype::F16 if VECTORS => from_f16s,
@@ -122,7 +123,7 @@ fn widened<T: Float>(from: Dtype) -> Option<Turn<T>> {
     })
 }
 
-/// Many at a time, and what is left over one by one.
+/// Converts [`MANY`] elements at a time, and the remainder one by one.
 fn from_f16s<T: Float>(narrow: &[u8], _: u8, values: &mut [T]) {
     let whole = values.len() & !(MANY - 1);
     let (Some((many, few)), Some((narrow, rest))) =
@@ -149,12 +150,12 @@ impl sealed::Element for f32 {
     fn lossless(from: Dtype) -> Option<Way<Self>> {
         match from {
             Dtype::F32 | Dtype::C64 => Some(Way::same(from_f32)),
-            _ => widened(from).map(Way::Turns),
+            _ => widened(from).map(Way::Convert),
         }
     }
 
     #[inline]
-    fn rounded(from: Dtype) -> Option<Turn<Self>> {
+    fn rounded(from: Dtype) -> Option<ConvertFn<Self>> {
         Some(match from {
             Dtype::F64 => |wide, _, values| {
                 each(wide, values, |value: &mut Self, bytes| {
@@ -179,15 +180,15 @@ impl sealed::Element for f64 {
             Dtype::F64 => Way::same(|narrow, _, values| {
                 each(narrow, values, |value: &mut Self, bytes| value.put_bits(u64::from_le_bytes(bytes)));
             }),
-            Dtype::F32 | Dtype::C64 => Way::Turns(from_f32),
-            Dtype::I32 => Way::Turns(nearest!(i32 as f64)),
-            Dtype::U32 => Way::Turns(nearest!(u32 as f64)),
-            _ => return widened(from).map(Way::Turns),
+            Dtype::F32 | Dtype::C64 => Way::Convert(from_f32),
+            Dtype::I32 => Way::Convert(nearest!(i32 as f64)),
+            Dtype::U32 => Way::Convert(nearest!(u32 as f64)),
+            _ => return widened(from).map(Way::Convert),
         })
     }
 
     #[inline]
-    fn rounded(from: Dtype) -> Option<Turn<Self>> {
+    fn rounded(from: Dtype) -> Option<ConvertFn<Self>> {
         match from {
             Dtype::I64 => Some(nearest!(i64 as f64)),
             Dtype::U64 => Some(nearest!(u64 as f64)),

@@ -1,6 +1,6 @@
-//! What becomes integers, and the types that are nothing else than what they are in a file.
+//! Conversions to integers, and types that are only read from their own dtype.
 
-use super::element::{Turn, Way, each, sealed};
+use super::element::{ConvertFn, Way, each, sealed};
 use crate::dtype::Dtype;
 use crate::values::native::Native;
 
@@ -14,17 +14,19 @@ macro_rules! integer {
                     <Self as Native>::DTYPE => Some(Way::same(|narrow, _, values| {
                         each(narrow, values, |value, bytes| *value = Self::from_le_bytes(bytes));
                     })),
-                    Dtype::BOOL => Some(Way::Turns(|narrow, _, values| {
+                    Dtype::BOOL => Some(Way::Convert(|narrow, _, values| {
                         each(narrow, values, |value, [byte]| *value = Self::from(byte != 0));
                     })),
-                    $(Dtype::$dtype => Some(Way::Turns(|narrow, _, values| {
-                        each(narrow, values, |value, bytes| *value = Self::from($narrow::from_le_bytes(bytes)));
+                    $(Dtype::$dtype => Some(Way::Convert(|narrow, _, values| {
+                        each(narrow, values, |value, bytes| {
+                            *value = Self::from($narrow::from_le_bytes(bytes));
+                        });
                     })),)*
                     _ => None,
                 }
             }
 
-            fn rounded(_: Dtype) -> Option<Turn<Self>> {
+            fn rounded(_: Dtype) -> Option<ConvertFn<Self>> {
                 None
             }
         }
@@ -53,7 +55,7 @@ macro_rules! as_in_file {
                 (from == <Self as Native>::DTYPE).then_some(same)
             }
 
-            fn rounded(_: Dtype) -> Option<Turn<Self>> {
+            fn rounded(_: Dtype) -> Option<ConvertFn<Self>> {
                 None
             }
         }

@@ -1,17 +1,17 @@
-//! The narrowest floats, which may share bytes.
+//! Floats of 4 and 6 bits, which share bytes.
 
 use super::decode::{MANY, Minifloat};
 use super::element::each;
 use super::floats::Float;
 
-/// Puts as values what a stream of bits has from bit `skip` of the first byte on, the lowest bit of each byte first.
+/// Converts a bit stream, from bit `skip` of the first byte on, the lowest bit of each byte first.
 pub(super) fn unpack<T: Float>(format: Minifloat, packed: &[u8], skip: u8, values: &mut [T]) {
     let mut reader = Bits { bytes: packed.iter(), read: 0, len: 0 };
     reader.take(skip as u32);
     values.iter_mut().for_each(|value| value.put(format.widen(reader.take(format.bits))));
 }
 
-/// [`unpack`] for machines that calculate with many numbers at a time, by code of its own for each format.
+/// [`unpack`] for targets with SIMD, compiled for each format.
 pub(super) fn unpack_many<T>(
     bits: u32,
     packed: &[u8],
@@ -28,10 +28,10 @@ pub(super) fn unpack_many<T>(
     }
 }
 
-/// Reads up to eight bits at a time; zeros behind the end.
+/// Reads up to eight bits at a time; zeros after the end.
 struct Bits<'a> {
     bytes: core::slice::Iter<'a, u8>,
-    /// What is read and not taken, the next bit lowest.
+    /// The bits that are read but not taken, the next one lowest.
     read: u32,
     len: u32,
 }
@@ -55,9 +55,9 @@ mod tests {
     use super::super::decode::{F4, F6_E2M3, F6_E3M2, F8_E4M3, F8_E4M3FNUZ, F8_E5M2FNUZ};
     use super::{unpack, unpack_many};
 
-    /// The tables are read on machines that calculate with many numbers at a time. This is about the others.
+    /// The tables are tested on targets with SIMD. This tests the code of the others.
     #[test]
-    fn all_machines_unpack_the_same() {
+    fn simd_and_scalar_code_unpack_the_same() {
         let bytes: [u8; 256] = core::array::from_fn(|byte| u8::try_from(byte).unwrap());
         for format in [F4, F6_E2M3, F6_E3M2, F8_E4M3, F8_E4M3FNUZ, F8_E5M2FNUZ] {
             for skip in 0..8 {

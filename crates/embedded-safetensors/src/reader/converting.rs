@@ -1,4 +1,4 @@
-//! Values filled from storage, through the memory of the values alone.
+//! Fills values from storage, using only the memory of the values.
 
 use super::contiguous::Contiguous;
 use super::place::Place;
@@ -8,47 +8,48 @@ use crate::util::bytes::{front, index_below};
 use crate::values::convert::{Conversion, Element};
 use crate::values::native::bytes_of_mut;
 
-/// Values are filled in blocks of so many bytes, so that what was read is still in the cache when it is turned.
+/// Values are filled in blocks of this many bytes, so that the bytes read are still in the cache when they
+/// are converted.
 pub(crate) const BLOCK: usize = 64 << 10;
 
-/// Values that are being filled from elements that lie beside each other in the file.
-pub struct Turning<'b, T: Element> {
-    /// The values that are not yet there.
+/// Values that are being filled from contiguous elements.
+pub struct Converting<'b, T: Element> {
+    /// The values that are not filled yet.
     left: &'b mut [T],
     place: Place,
     conversion: Conversion<T>,
-    /// How many values are filled at a time, at the most. Such blocks end with whole bytes.
+    /// How many values are filled at a time, at most. Such blocks end at a byte boundary.
     block: usize,
-    /// Room for an element that is wider than the last value.
+    /// Space for an element that is wider than the last value.
     pair: [T; 2],
 }
 
-impl<'b, T: Element> Turning<'b, T> {
+impl<'b, T: Element> Converting<'b, T> {
     #[inline]
     pub(crate) fn new(place: Place, conversion: Conversion<T>, values: &'b mut [T]) -> Self {
         let block = if conversion.is_plain() { usize::MAX & !7 } else { BLOCK / size_of::<T>() };
         Self { left: values, place, conversion, block, pair: [T::ZERO; 2] }
     }
 
-    /// Fills all of the values from a file in memory.
+    /// Fills all values from a file in memory.
     ///
     /// # Errors
     /// [`ReadError::UnexpectedEof`].
-    fn turn_all_from<E>(&mut self, file: &[u8]) -> Result<(), ReadError<E>> {
+    fn convert_all_from<E>(&mut self, file: &[u8]) -> Result<(), ReadError<E>> {
         let end = ReadError::UnexpectedEof { at: self.place.offset.max(file.len() as u64) };
         let Some(begin) = index_below(self.place.offset, file.len()) else {
             return if self.left.is_empty() { Ok(()) } else { Err(end) };
         };
-        let behind = file.get(begin..).unwrap_or_default();
+        let rest = file.get(begin..).unwrap_or_default();
         let len = self.place.bytes_of(self.left.len() as u64);
-        let Some(elements) = index_below(len, behind.len() + 1).and_then(|len| behind.get(..len)) else {
+        let Some(elements) = index_below(len, rest.len() + 1).and_then(|len| rest.get(..len)) else {
             return Err(end);
         };
         self.conversion.apply_from(elements, self.place.skip, self.left);
         Ok(())
     }
 
-    /// The memory that the next elements are read into.
+    /// Returns the memory to read the next elements into.
     #[inline]
     fn room(&mut self) -> &mut [T] {
         if self.is_alone() {
@@ -58,14 +59,14 @@ impl<'b, T: Element> Turning<'b, T> {
         self.left.get_mut(..len).unwrap_or_default()
     }
 
-    /// Whether one value is left that has no room for its element.
+    /// Whether only one value is left, which is too small for its element.
     #[inline]
     fn is_alone(&self) -> bool {
         self.conversion.count(self.left.len()) == 0
     }
 }
 
-impl<T: Element> Fill<Contiguous> for Turning<'_, T> {
+impl<T: Element> Fill<Contiguous> for Converting<'_, T> {
     #[inline]
     fn bytes(&mut self, _: &Contiguous) -> Option<(u64, &mut [u8])> {
         if self.left.is_empty() {
@@ -78,7 +79,7 @@ impl<T: Element> Fill<Contiguous> for Turning<'_, T> {
     }
 
     #[inline]
-    fn turn(&mut self, _: &Contiguous) {
+    fn convert(&mut self, _: &Contiguous) {
         let (place, conversion) = (self.place, self.conversion);
         let room = self.room();
         conversion.apply(place.skip, room);
@@ -90,8 +91,8 @@ impl<T: Element> Fill<Contiguous> for Turning<'_, T> {
         self.left = core::mem::take(&mut self.left).get_mut(count..).unwrap_or_default();
     }
 
-    fn turn_from<E>(&mut self, file: &[u8]) -> Option<Result<(), ReadError<E>>> {
-        Some(self.turn_all_from(file))
+    fn convert_from<E>(&mut self, file: &[u8]) -> Option<Result<(), ReadError<E>>> {
+        Some(self.convert_all_from(file))
     }
 
     #[inline]
@@ -120,39 +121,39 @@ mod tests {
     }
 
     fn conversion<T: Element>(from: Dtype) -> Conversion<T> {
-        Conversion::of(from, Loss::Rounded).expect("there is one")
+        Conversion::of(from, Loss::Rounded).expect("conversion exists")
     }
 
-    /// Where each step reads, and how many bytes.
+    /// Returns where each step reads, and how many bytes.
     fn steps<T: Element>(from: Dtype, first: u64, values: &mut [T]) -> [(u64, usize); 5] {
-        let mut turning = Turning::new(place(from, first), conversion(from), values);
+        let mut converting = Converting::new(place(from, first), conversion(from), values);
         let region = Contiguous::all(&span(from));
         core::array::from_fn(|_| {
-            let step = turning.bytes(&region).map_or((0, 0), |(offset, bytes)| (offset, bytes.len()));
-            turning.turn(&region);
+            let step = converting.bytes(&region).map_or((0, 0), |(offset, bytes)| (offset, bytes.len()));
+            converting.convert(&region);
             step
         })
     }
 
     #[test]
-    fn what_fits_is_read_at_once() {
+    fn values_that_fit_take_one_read() {
         assert_eq!(steps(Dtype::F16, 1, &mut [0f32; 9]), [(5, 18), (0, 0), (0, 0), (0, 0), (0, 0)]);
         assert_eq!(steps(Dtype::F4, 3, &mut [0f32; 4]), [(4, 3), (0, 0), (0, 0), (0, 0), (0, 0)]);
         assert_eq!(steps(Dtype::U8, 3, &mut [0u8; 0]), [(0, 0); 5]);
     }
 
     #[test]
-    fn elements_wider_than_values_are_read_by_halves() {
+    fn wider_elements_are_read_in_halves() {
         let reads = [(11, 24), (35, 16), (51, 8), (59, 8), (0, 0)];
         assert_eq!(steps(Dtype::F64, 1, &mut [0f32; 7]), reads);
     }
 
     #[test]
-    fn a_file_in_memory_ends_where_it_ends() {
-        let file: [u8; 11] = core::array::from_fn(|i| u8::try_from(i).expect("it is small"));
+    fn end_of_file_in_memory_is_reported() {
+        let file: [u8; 11] = core::array::from_fn(|i| u8::try_from(i).expect("fits a byte"));
         let read = |first, values: &mut [u8]| {
-            let outcome =
-                Turning::new(place(Dtype::U8, first), conversion(Dtype::U8), values).turn_all_from(&file);
+            let outcome = Converting::new(place(Dtype::U8, first), conversion(Dtype::U8), values)
+                .convert_all_from(&file);
             outcome.map_err(|error: ReadError<Infallible>| error)
         };
         let mut values = [0; 8];
