@@ -24,7 +24,7 @@ mod judge;
 mod locate;
 mod model;
 mod nested;
-// Most of it is for chips.
+// Mostly used with the feature `chips`.
 mod number;
 mod open;
 mod output;
@@ -52,7 +52,7 @@ mod work;
 use clap::Parser;
 use std::process::ExitCode;
 
-/// Judges, shows, compares, converts and makes safetensors files.
+/// Validate, inspect, compare, convert and create safetensors files
 #[derive(Parser)]
 #[command(name = "safetensors", version, max_term_width = 100)]
 struct CommandLine {

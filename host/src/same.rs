@@ -1,4 +1,4 @@
-//! Outputs that would be written over what they are made from.
+//! Rejects outputs that would overwrite their own inputs.
 
 use crate::complaint::Complaint;
 use crate::model::Model;
@@ -7,23 +7,23 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// # Errors
-/// The output is the input, whatever both are called.
+/// The output is the input, possibly under another path.
 pub fn not_the_input(input: &Path, output: &Path) -> Result<(), Complaint> {
-    // Standard output is none, whatever else is called so.
+    // `-` is standard output, even if a file has that name.
     if output.as_os_str() == "-" {
         return Ok(());
     }
     let input = place_of(input).map_err(|error| Complaint::not_read(input, error))?;
     match (input, place_of(output).map_err(|error| Complaint::cannot_write(output, &error))?) {
         (Some(one), Some(other)) if one == other => {
-            Err(Complaint::about(output, "is the file that is read; write another one"))
+            Err(Complaint::about(output, "is an input; choose another output file"))
         }
         _ => Ok(()),
     }
 }
 
 /// # Errors
-/// The output is one of the files that the model is in, or its index; or a file of the model of which this is a shard.
+/// The output is a file of the model or its index, or a file of the model that this shard belongs to.
 pub fn not_of_the_model(model: &Model, output: &Path) -> Result<(), Complaint> {
     if output.as_os_str() == "-" || matches!(place_of(output), Ok(None)) {
         return Ok(());
@@ -39,10 +39,10 @@ pub fn not_of_the_model(model: &Model, output: &Path) -> Result<(), Complaint> {
     Ok(())
 }
 
-/// Where a file is without links; nothing if there is none.
+/// The path of a file with links resolved; None if there is no file.
 ///
 /// # Errors
-/// Nobody can tell whether there is one.
+/// It cannot be determined whether the file exists.
 pub fn place_of(path: &Path) -> io::Result<Option<PathBuf>> {
     match path.canonicalize() {
         Ok(place) => Ok(Some(place)),

@@ -1,24 +1,24 @@
-//! What is said about every file: that it is sound, what is wrong with it, or why it was not judged.
+//! The verdict on a file: valid, invalid with the reason, or not validated.
 
 use crate::complaint::Complaint;
 use crate::exit::Exit;
 use crate::json::Object;
 use crate::model::Model;
 use crate::output::complain;
-use crate::text::{numbered, shown_text};
+use crate::text::{counted, numbered, shown_text};
 use embedded_safetensors::validate::Summary;
 use std::io::{self, Write};
 use std::path::Path;
 
 pub enum Verdict {
     Sound(Summary),
-    /// A model in several files, by its index.
+    /// A sharded model, by its index.
     Shards {
         shards: u64,
         tensors: u64,
         bytes: u64,
     },
-    /// What is wrong with it, or why it was not judged.
+    /// The reason why it is invalid or was not validated.
     Said(Complaint),
 }
 
@@ -30,7 +30,7 @@ impl Verdict {
         }
     }
 
-    /// The verdict on the model that an index leads to: the index and all files that it names, each by itself and against each other.
+    /// Validates the model of an index: the index and all its files, separately and against each other.
     pub fn of_index(path: &Path) -> Self {
         match Model::open(path) {
             Ok(model) => {
@@ -41,21 +41,31 @@ impl Verdict {
         }
     }
 
-    /// One line, and below it the place in the header where something is wrong.
+    /// Prints one line, and the excerpt of the header if there is an error.
     pub fn print(&self, file: &Path) -> io::Result<()> {
-        self.write(file, &mut io::stdout().lock())
+        self.write(file, numbered, &mut io::stdout().lock())
     }
 
-    pub fn write(&self, file: &Path, out: &mut impl Write) -> io::Result<()> {
+    /// Prints the same with separators in the numbers, as `inspect` prints all other sizes.
+    pub fn print_grouped(&self, file: &Path) -> io::Result<()> {
+        self.write_grouped(file, &mut io::stdout().lock())
+    }
+
+    /// Writes the same with separators in the numbers.
+    pub fn write_grouped(&self, file: &Path, out: &mut impl Write) -> io::Result<()> {
+        self.write(file, counted, out)
+    }
+
+    fn write(&self, file: &Path, count: fn(u64, &str) -> String, out: &mut impl Write) -> io::Result<()> {
         let file = shown_text(&file.to_string_lossy());
         match self {
             Self::Sound(summary) => {
-                let tensors = numbered(summary.tensors, "tensor");
-                writeln!(out, "{file}: ok, {tensors}, {} bytes", summary.file_len())
+                let (tensors, bytes) = (count(summary.tensors, "tensor"), count(summary.file_len(), "byte"));
+                writeln!(out, "{file}: ok, {tensors}, {bytes}")
             }
             Self::Shards { shards, tensors, bytes } => {
-                let (tensors, shards) = (numbered(*tensors, "tensor"), numbered(*shards, "shard"));
-                writeln!(out, "{file}: ok, {tensors} in {shards}, {bytes} bytes")
+                let (tensors, shards) = (count(*tensors, "tensor"), count(*shards, "shard"));
+                writeln!(out, "{file}: ok, {tensors} in {shards}, {}", count(*bytes, "byte"))
             }
             Self::Said(complaint) if complaint.exit() == Exit::Bad => writeln!(out, "{}", complaint.line()),
             Self::Said(complaint) => {
@@ -65,7 +75,7 @@ impl Verdict {
         }
     }
 
-    /// One JSON object.
+    /// Prints one JSON object.
     pub fn print_json(&self, file: &Path) -> io::Result<()> {
         writeln!(io::stdout(), "{}", self.json(file))
     }

@@ -1,4 +1,4 @@
-//! `safetensors check`: a verdict for every file.
+//! `safetensors check`: prints a verdict for every file.
 
 use crate::commands::{Run, stdin_once};
 use crate::complaint::{Complaint, Outcome};
@@ -14,22 +14,22 @@ use std::io::{IsTerminal, stderr};
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
 
-/// Prove files sound, or show what is wrong with them.
+/// Validate files, or show what is wrong with them
 ///
-/// Reads the header of each file and no tensor. Of a folder it checks every *.safetensors and every
-/// *.safetensors.index.json below it that is not hidden, sorted by path. Exit code: 0 if all files are sound,
-/// 1 if at least one is not, 2 if at least one could not be read.
+/// Reads the header of each file and no tensor data. In a directory, checks every *.safetensors and every
+/// *.safetensors.index.json below it that is not hidden, sorted by path. Exit code: 0 if all files are
+/// valid, 1 if at least one is invalid, 2 if at least one cannot be read.
 #[derive(clap::Args)]
 pub struct Check {
     /// Print one JSON object per file
     #[arg(long)]
     json: bool,
 
-    /// How many files to check at the same time [default: as many as there are cores]
+    /// Number of files to check at once [default: number of cores]
     #[arg(long, short, value_name = "N")]
     jobs: Option<NonZero<usize>>,
 
-    /// Files to read, and folders to look into; `-` is standard input
+    /// Files or directories to check; `-` is standard input
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
 }
@@ -53,7 +53,7 @@ impl Run for Check {
     }
 }
 
-/// How many files got which verdict.
+/// The number of files with each verdict.
 #[derive(Default)]
 struct Tally {
     good: u64,
@@ -78,12 +78,12 @@ impl Tally {
         }
     }
 
-    /// Only a person who saw many lines go by needs it.
+    /// Only for a terminal, and only if several files were checked.
     fn tell(&self) {
         let all = self.good + self.bad + self.failed;
         if all > 1 && stderr().is_terminal() {
             let [good, bad, failed] = [self.good, self.bad, self.failed].map(grouped);
-            eprintln!("{}: {good} sound, {bad} not sound, {failed} not read", counted(all, "file"));
+            eprintln!("{}: {good} valid, {bad} invalid, {failed} not read", counted(all, "file"));
         }
     }
 }

@@ -1,4 +1,4 @@
-//! `safetensors decode`: what a file says, for comparison with what other readers make of it.
+//! `safetensors decode`: prints the contents of a header, for comparison with other readers.
 
 use crate::commands::Run;
 use crate::complaint::{Complaint, Outcome};
@@ -13,13 +13,13 @@ use crate::source::Data;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Print a sound file's tensors and metadata as one JSON object.
+/// Print a valid file's tensors and metadata as one JSON object
 ///
-/// This is the conformance runner protocol. Exit code: 0 if the file is sound, 1 if it is not, with
-/// the reason on standard error and nothing on standard output, 2 if it could not be read.
+/// This is the protocol of the conformance runner. Exit code: 0 if the file is valid, 1 if it is invalid
+/// (the reason goes to standard error, nothing to standard output), 2 if it cannot be read.
 #[derive(clap::Args)]
 pub struct Decode {
-    /// The file to decode; `-` is standard input
+    /// File to decode; `-` is standard input
     #[arg(value_name = "FILE", default_value = "-")]
     file: PathBuf,
 }

@@ -1,4 +1,4 @@
-//! `safetensors inspect`: what stands in a file's header.
+//! `safetensors inspect`: shows the contents of a header.
 
 use crate::commands::{Files, Run};
 use crate::complaint::{Complaint, Outcome};
@@ -15,10 +15,10 @@ use embedded_safetensors::{index::IndexedTensor, validate::Summary};
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
-/// Show the tensors of files, their metadata keys, and the index that holds them on a microcontroller.
+/// Show the tensors and metadata keys of files, and the index that a microcontroller needs
 ///
-/// Reads the header of each file and no tensor. Exit code: 0 if all files are sound, 1 if at least
-/// one is not, 2 if at least one could not be read.
+/// Reads the header of each file and no tensor data. Exit code: 0 if all files are valid, 1 if at least one
+/// is invalid, 2 if at least one cannot be read.
 #[derive(clap::Args)]
 pub struct Inspect {
     #[command(flatten)]
@@ -35,7 +35,7 @@ impl Run for Inspect {
     }
 }
 
-/// A header of up to this length is listed, and shown as fast as it can be.
+/// Headers up to this length are listed in memory, which is faster.
 const LISTED: u64 = 16 << 20;
 
 fn inspect(file: &Path, json: bool) -> io::Result<Exit> {
@@ -47,7 +47,7 @@ fn inspect(file: &Path, json: bool) -> io::Result<Exit> {
         Err(complaint) => return say(&Verdict::Said(complaint), file, json),
     };
     if !json {
-        Verdict::Sound(summary).print(file)?;
+        Verdict::Sound(summary).print_grouped(file)?;
     }
     let listing: Option<Vec<IndexedTensor<'_>>> =
         index.as_ref().map(|index| index.in_header_order().collect());
@@ -58,7 +58,7 @@ fn inspect(file: &Path, json: bool) -> io::Result<Exit> {
         table::print(&mut source, &summary, listing.as_deref(), &mut out)
     };
     out.flush()?;
-    // What is on the screen already may come from two files, if this fails.
+    // If this fails, the lines printed so far may come from two versions of the file.
     match printed.and_then(|()| source.check_unchanged().map_err(Trouble::Read)) {
         Ok(()) => Ok(Exit::Good),
         Err(Trouble::Write(error)) => Err(error),
@@ -79,12 +79,12 @@ fn print_json(
     out: &mut impl Write,
 ) -> Result<(), Trouble> {
     let printed = print_object(source, summary, listing, file, out);
-    // Even if it broke off: what follows is another line.
+    // After an error too: the error object goes on its own line.
     writeln!(out)?;
     printed
 }
 
-/// The length of `check --json`, the members of `decode` without digests, and the facts.
+/// The length from `check --json`, the members of `decode` without digests, and the facts.
 fn print_object(
     source: &mut Source,
     summary: &Summary,

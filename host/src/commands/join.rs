@@ -1,4 +1,4 @@
-//! `safetensors join`: one file of a model in several.
+//! `safetensors join`: joins a sharded model into one file.
 
 use crate::commands::Run;
 use crate::complaint::Outcome;
@@ -15,25 +15,26 @@ use crate::work::Work;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-/// Join a model in several files into one.
+/// Join a sharded model into one file
 ///
-/// The index and all shards are checked before anything is written. Exit code: 0 if the file is there, 1 if the
-/// index or a shard is not sound or they do not agree, 2 if it cannot be made, 130 if it was stopped.
+/// The index and all shards are validated before anything is written. Exit code: 0 if the file is written,
+/// 1 if the index or a shard is invalid or they disagree, 2 if the file cannot be written, 130 if
+/// interrupted.
 #[derive(clap::Args)]
 pub struct Join {
-    /// The index of the model, or the folder that it is in
+    /// Index of the model, or the directory that contains it
     #[arg(value_name = "MODEL")]
     model: PathBuf,
 
-    /// The file to write; `-` is standard output
+    /// Output file; `-` is standard output
     #[arg(long, short, value_name = "FILE")]
     output: PathBuf,
 
-    /// Replace a file that is there
+    /// Overwrite an existing file
     #[arg(long)]
     force: bool,
 
-    /// Print what was done as one JSON object
+    /// Print a summary as one JSON object
     #[arg(long)]
     json: bool,
 }
@@ -57,7 +58,7 @@ impl Run for Join {
             not_the_input(&self.model, &self.output)?;
             not_of_the_model(model, &self.output)?;
         }
-        // Of several files the first counts, as for whoever opens the model.
+        // The metadata of the first file counts, as when a model is opened.
         let contents = Contents::of(&models, Some(Prefer::First))?;
         let mut product = Product::create(&self.output, self.force)?;
         let work = Work::new("joining", contents.bytes());
@@ -67,7 +68,7 @@ impl Run for Join {
         product.finish()?;
         match is_file {
             true => self.tell(&contents, model.parts().len(), bytes)?,
-            // The file goes to standard output.
+            // The file went to standard output.
             false => contents.padding.print(&mut io::stderr())?,
         }
         Ok(Exit::Good)

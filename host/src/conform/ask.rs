@@ -1,4 +1,4 @@
-//! A reader that is a command, asked about many files, several at a time.
+//! Runs a reader command on many files, several at a time.
 
 use crate::conform::Unusable;
 use crate::conform::child::{Limit, run};
@@ -10,23 +10,23 @@ use std::thread::scope;
 use std::time::Duration;
 use vectors::{Answer, Score, Vector};
 
-/// How often the caller is asked whether to go on while nothing is finished.
+/// The interval at which `tick` is called while no file is finished.
 const TICK: Duration = Duration::from_millis(100);
 
-/// Whom to ask, and how.
+/// The reader and its options.
 pub struct Asking<'a> {
     pub store: &'a Store,
-    /// The program, and what it is given.
+    /// The program and its arguments.
     pub command: &'a [OsString],
-    /// How many files at once.
+    /// The number of files at a time.
     pub jobs: usize,
-    /// How long an answer may take.
+    /// The time limit per file.
     pub seconds: u64,
     /// Codes, offsets and the listed deviations count too.
     pub strict: bool,
 }
 
-/// Why not all were asked.
+/// The reason why not all files were tested.
 pub enum Break<E> {
     Unusable(Unusable),
     Stopped(E),
@@ -38,11 +38,11 @@ impl<E> From<Unusable> for Break<E> {
     }
 }
 
-/// One vector's place in the list, and what became of it.
+/// The index of a vector, and its result.
 type Done<'v> = (usize, Result<Option<Score<'v>>, Unusable>);
 
-/// The scores, in the order of the vectors. `tick` hears of every file that is done by its length, and now and then of
-/// none; when it fails all is broken off.
+/// Returns the scores in vector order. Calls `tick` with the length of every finished file, and now and
+/// then with 0; stops when it fails.
 pub fn ask_all<'v, E>(
     asking: &Asking<'_>,
     vectors: &[&'v Vector],

@@ -1,4 +1,4 @@
-//! Models and arrays, from one form into another, with or without a cast.
+//! Converts models and arrays, with or without a cast.
 
 mod arrays;
 mod bits;
