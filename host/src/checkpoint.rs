@@ -3,7 +3,7 @@
 use crate::complaint::Complaint;
 use crate::failure::NotRead;
 use crate::model::Model;
-use crate::siblings::{Folders, Index, must_be_whole};
+use crate::siblings::{Folders, Index, reject_partial_models};
 use crate::source::pieces;
 use crate::sums::{Trouble, first_unlisted, open_file};
 use crate::text::quoted;
@@ -34,7 +34,7 @@ impl Contents {
         if models.iter().chain(others).any(|path| path.as_os_str() == "-") {
             return Err(Complaint::usage("standard input cannot go into a checkpoint: it has no file name"));
         }
-        must_be_whole(models, None)?;
+        reject_partial_models(models, None)?;
         let models: Vec<Model> = models.iter().map(|path| Model::open(path)).collect::<Result<_, _>>()?;
         let indexes = models.iter().filter_map(Model::index).map(Path::to_path_buf);
         let others = indexes.chain(others.iter().cloned()).map(|path| {
@@ -79,7 +79,7 @@ impl Contents {
     /// Copies the files into a checkpoint; returns their names and lengths.
     pub fn write(&self, folder: &Path, force: bool) -> Result<Vec<(String, u64)>, Complaint> {
         let sources = self.by_name()?;
-        may_be_made(folder, force)?;
+        check_output_path(folder, force)?;
         let work = Work::new("copying", sources.values().map(Source::len).sum());
         // The library's error cannot hold every reason for which copying stops.
         let mut broken = None;
@@ -103,7 +103,7 @@ impl Contents {
 }
 
 /// The contents of an existing directory are deleted, so it must be a checkpoint and contain nothing else.
-fn may_be_made(folder: &Path, force: bool) -> Result<(), Complaint> {
+fn check_output_path(folder: &Path, force: bool) -> Result<(), Complaint> {
     let there = match fs::symlink_metadata(folder) {
         Ok(there) => there,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),

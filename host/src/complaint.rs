@@ -32,11 +32,11 @@ pub struct Complaint {
 #[derive(Debug)]
 enum What {
     /// The file is invalid.
-    Unsound(Report),
+    Invalid(Report),
     /// The file could not be read.
     NotRead(NotRead),
     /// A sentence, and its `error` code in JSON.
-    Said { exit: Exit, kind: &'static str, sentence: String },
+    Message { exit: Exit, kind: &'static str, sentence: String },
     /// Standard output failed.
     Output(io::Error),
 }
@@ -45,10 +45,10 @@ impl Complaint {
     /// The file is invalid or could not be read.
     pub fn of(file: &Path, source: &mut Source, failure: Failure) -> Self {
         let report = match failure {
-            Failure::Unsound(error) => Report::new(source, error),
+            Failure::Invalid(error) => Report::new(source, error),
             Failure::NotRead(reason) => Err(reason),
         };
-        let what = report.map_or_else(What::NotRead, What::Unsound);
+        let what = report.map_or_else(What::NotRead, What::Invalid);
         Self { file: Some(name(file)), what }
     }
 
@@ -100,7 +100,7 @@ impl Complaint {
     }
 
     fn said(file: Option<&Path>, exit: Exit, kind: &'static str, sentence: String) -> Self {
-        Self { file: file.map(name), what: What::Said { exit, kind, sentence } }
+        Self { file: file.map(name), what: What::Message { exit, kind, sentence } }
     }
 
     /// Prints it: to standard error, or as JSON to standard output.
@@ -115,9 +115,9 @@ impl Complaint {
 
     pub fn exit(&self) -> Exit {
         match &self.what {
-            What::Unsound(_) => Exit::Bad,
+            What::Invalid(_) => Exit::Bad,
             What::NotRead(_) | What::Output(_) => Exit::Failed,
-            What::Said { exit, .. } => *exit,
+            What::Message { exit, .. } => *exit,
         }
     }
 
@@ -125,9 +125,9 @@ impl Complaint {
     pub fn line(&self) -> String {
         let about = shown_text(self.file.as_deref().unwrap_or("safetensors"));
         match &self.what {
-            What::Unsound(report) => format!("{about}: {report}"),
+            What::Invalid(report) => format!("{about}: {report}"),
             What::NotRead(reason) => format!("{about}: cannot be read: {reason}"),
-            What::Said { sentence, .. } => format!("{about}: {sentence}"),
+            What::Message { sentence, .. } => format!("{about}: {sentence}"),
             What::Output(error) => sentence(error),
         }
     }
@@ -140,9 +140,9 @@ impl Complaint {
         }
         object = object.flag("ok", false);
         match &self.what {
-            What::Unsound(report) => report.members(object),
+            What::Invalid(report) => report.members(object),
             What::NotRead(reason) => object.text("error", "io").text("message", &reason.to_string()),
-            What::Said { kind, sentence, .. } => object.text("error", kind).text("message", sentence),
+            What::Message { kind, sentence, .. } => object.text("error", kind).text("message", sentence),
             What::Output(error) => object.text("error", "io").text("message", &sentence(error)),
         }
         .end()

@@ -36,7 +36,7 @@ impl From<Failure> for Trouble {
     fn from(failure: Failure) -> Self {
         match failure {
             Failure::NotRead(reason) => Self::Read(reason),
-            Failure::Unsound(_) => Self::Read(NotRead::changed()),
+            Failure::Invalid(_) => Self::Read(NotRead::changed()),
         }
     }
 }

@@ -39,20 +39,20 @@ impl Excerpt {
         let from = error.at.saturating_sub(REACH).max(HEADER);
         let to = error.at.saturating_add(REACH).min(end);
         let before = source.read_range(from..error.at)?;
-        let behind = source.read_range(error.at..to)?;
-        let token = token_len(error.kind, &behind);
+        let after = source.read_range(error.at..to)?;
+        let token = token_len(error.kind, &after);
         Ok(Some(Self::new(
             &Side::new(skip_tail(&before, from), from > HEADER),
-            &Side::new(&behind, to < end),
+            &Side::new(&after, to < end),
             token,
         )))
     }
 
-    fn new(before: &Side, behind: &Side, token: usize) -> Self {
-        let lead_room = WIDTH - behind.width().min(WIDTH - LEAD);
+    fn new(before: &Side, after: &Side, token: usize) -> Self {
+        let lead_room = WIDTH - after.width().min(WIDTH - LEAD);
         let (lead, lead_cut) = before.fit(before.cells.iter().rev(), lead_room);
         let lead_width: usize = lead.iter().map(|cell| cell.columns()).sum();
-        let (rest, rest_cut) = behind.fit(behind.cells.iter(), WIDTH - lead_width);
+        let (rest, rest_cut) = after.fit(after.cells.iter(), WIDTH - lead_width);
 
         let mark = |cut| if cut { "…" } else { "" };
         let mut text = String::from(mark(lead_cut));

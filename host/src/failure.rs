@@ -7,7 +7,7 @@ use std::io;
 /// The file is invalid, or it could not be read.
 pub enum Failure {
     /// The file was validated and is invalid.
-    Unsound(Error),
+    Invalid(Error),
     /// The file could not be validated.
     NotRead(NotRead),
 }
@@ -57,7 +57,7 @@ impl From<ReadError<io::Error>> for Failure {
             ReadError::Source(error) => error.into(),
             ReadError::UnexpectedEof { .. } => NotRead::changed().into(),
             ReadError::Format(error) => match error.kind.class() {
-                Class::File => Self::Unsound(error),
+                Class::File => Self::Invalid(error),
                 Class::Limit => NotRead::because(error.kind.to_string()).into(),
                 Class::Usage => NotRead::changed().into(),
             },
@@ -67,7 +67,7 @@ impl From<ReadError<io::Error>> for Failure {
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
-        Self::Unsound(error)
+        Self::Invalid(error)
     }
 }
 

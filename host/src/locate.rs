@@ -14,7 +14,7 @@ pub fn tensor_at(source: &mut Source, at: u64) -> Result<Option<String>, NotRead
     match visit(source, |event, start, _| Ok(search.see(event, start))) {
         Err(Failure::NotRead(reason)) => Err(reason),
         // In an entry that the error cuts off, the search ends where the header does.
-        Ok(()) | Err(Failure::Unsound(_)) => Ok(search.result()),
+        Ok(()) | Err(Failure::Invalid(_)) => Ok(search.result()),
     }
 }
 

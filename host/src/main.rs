@@ -17,17 +17,19 @@ mod excerpt;
 mod exit;
 mod facts;
 mod failure;
-mod former;
+
 mod header;
 mod json;
-mod judge;
+
 mod locate;
 mod model;
 mod nested;
 // Mostly used with the feature `chips`.
 mod number;
+mod old_model;
 mod open;
 mod output;
+mod overwrite;
 mod pack;
 mod parallel;
 mod picture;
@@ -35,7 +37,7 @@ mod plan;
 mod product;
 mod report;
 mod rows;
-mod same;
+
 mod sharded;
 mod siblings;
 mod sliced;
@@ -45,6 +47,7 @@ mod sums;
 mod table;
 mod text;
 mod usage;
+mod validation;
 mod verdict;
 mod walk;
 mod work;

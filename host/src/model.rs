@@ -1,11 +1,11 @@
 //! A validated model with random access, for most commands.
 
 use crate::complaint::Complaint;
-use crate::judge::{SHORT, judge, prove};
 use crate::open::open;
 use crate::siblings::index_files;
 use crate::source::Data;
 use crate::text::{counted, quoted};
+use crate::validation::{SHORT, validate_or_report, validate_source};
 use embedded_safetensors::FileModel;
 use safetensors_files::{
     padding_of,
@@ -222,10 +222,10 @@ fn open_part(path: &Path) -> Result<FileModel, Complaint> {
     let mut source = open(path).map_err(not_read)?;
     if source.is_stream() {
         // The data is kept while it is validated.
-        prove(&mut source, path, SHORT, Data::Keep)?;
+        validate_or_report(&mut source, path, SHORT, Data::Keep)?;
     }
     let (mut source, file) = source.share().map_err(not_read)?;
-    FileModel::from_file(file, path).map_err(|error| match judge(&mut source, SHORT, Data::Keep) {
+    FileModel::from_file(file, path).map_err(|error| match validate_source(&mut source, SHORT, Data::Keep) {
         Ok(_) => error.into(),
         Err(failure) => Complaint::of(path, &mut source, failure),
     })

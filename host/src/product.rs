@@ -31,7 +31,7 @@ impl Product {
         if path.as_os_str() == "-" {
             return Ok(Self { path: path.into(), to: To::Output(BufWriter::new(io::stdout().lock())) });
         }
-        may_be_made(path, force)?;
+        check_output_path(path, force)?;
         listen();
         Ok(Self {
             path: path.into(),
@@ -147,7 +147,7 @@ fn cannot_write(error: EditError) -> Complaint {
 ///
 /// # Errors
 /// A file exists and `force` is not given, or the path is not a regular file.
-pub fn may_be_made(path: &Path, force: bool) -> Result<(), Complaint> {
+pub fn check_output_path(path: &Path, force: bool) -> Result<(), Complaint> {
     match fs::metadata(path) {
         Ok(there) if there.is_dir() => Err(Complaint::about(path, "is a directory, not a file")),
         Ok(there) if !there.is_file() => {
@@ -165,7 +165,7 @@ pub fn may_be_made(path: &Path, force: bool) -> Result<(), Complaint> {
 ///
 /// # Errors
 /// Both are requested.
-pub fn not_both_on_output(json: bool, output: Option<&Path>) -> Result<(), Complaint> {
+pub fn check_stdout_use(json: bool, output: Option<&Path>) -> Result<(), Complaint> {
     let is_output = output.is_some_and(|output| output.as_os_str() == "-");
     match json && is_output {
         true => Err(Complaint::usage("a file and JSON cannot share standard output; use --output FILE")),

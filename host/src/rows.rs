@@ -53,11 +53,11 @@ pub fn each_row(
     source: &mut Source,
     mut show: impl FnMut(&Row<'_>) -> Result<(), Trouble>,
 ) -> Result<(), Trouble> {
-    let mut coming = Coming::default();
+    let mut row = PartialRow::default();
     visit(source, |event, _, _| {
-        if coming.see(event) {
-            show(&coming.row().ok_or_else(|| Trouble::Read(NotRead::changed()))?)?;
-            coming = Coming::default();
+        if row.see(event) {
+            show(&row.row().ok_or_else(|| Trouble::Read(NotRead::changed()))?)?;
+            row = PartialRow::default();
         }
         Ok(ControlFlow::Continue(()))
     })
@@ -65,7 +65,7 @@ pub fn each_row(
 
 /// A tensor whose events are arriving.
 #[derive(Default)]
-struct Coming {
+struct PartialRow {
     name: Beginning,
     name_bytes: u64,
     dtype: Option<Dtype>,
@@ -75,7 +75,7 @@ struct Coming {
     end: u64,
 }
 
-impl Coming {
+impl PartialRow {
     /// Returns true when the tensor is complete.
     fn see(&mut self, event: &Event<'_>) -> bool {
         match event {

@@ -49,7 +49,7 @@ fn number_of(digits: &str) -> Option<u64> {
 /// # Errors
 /// A shard is missing among the inputs, by their names or by an index beside them. The sentence names the
 /// index. Or an index cannot be read.
-pub fn must_be_whole(inputs: &[PathBuf], output: Option<&Path>) -> Result<(), Complaint> {
+pub fn reject_partial_models(inputs: &[PathBuf], output: Option<&Path>) -> Result<(), Complaint> {
     let given: HashSet<PathBuf> = inputs.iter().filter_map(|path| path.canonicalize().ok()).collect();
     let (mut folders, mut whole) = (Folders::default(), HashSet::new());
     for path in inputs.iter().flat_map(|path| ends_of(path)) {

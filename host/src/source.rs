@@ -136,7 +136,7 @@ impl Source {
         let spool = SpooledTempFile::new(BUFFER);
         let store = Store::Stream { spool, rest };
         let mut source = Self { store, cursor: 0, len: None, header_end: 0, is_shared: false };
-        if source.take_in(8, Data::Keep)? < 8 {
+        if source.fill_store(8, Data::Keep)? < 8 {
             return Ok(source);
         }
         let mut length = [0; 8];
@@ -145,7 +145,7 @@ impl Source {
         let length = u64::from_le_bytes(length);
         if length <= MAX_HEADER_LEN {
             source.cursor = source.seek(8)?;
-            source.take_in(length, Data::Keep)?;
+            source.fill_store(length, Data::Keep)?;
         }
         Ok(source)
     }
@@ -188,9 +188,9 @@ impl Source {
 
     /// Reads the data after the header of a stream, whose length is known afterwards. Stops one byte after
     /// `expected`, which shows that the data is too long.
-    pub fn take_in_data(&mut self, data_start: u64, expected: u64, data: Data) -> Result<u64, NotRead> {
+    pub fn read_data(&mut self, data_start: u64, expected: u64, data: Data) -> Result<u64, NotRead> {
         self.cursor = self.seek(data_start)?;
-        let taken = self.take_in(expected.saturating_add(1), data)?;
+        let taken = self.fill_store(expected.saturating_add(1), data)?;
         let len = data_start.saturating_add(taken);
         self.len = Some(len);
         Ok(len)
@@ -198,7 +198,7 @@ impl Source {
 
     /// Moves up to `limit` bytes from the stream to the end of the store. If the stream ends before that,
     /// sets its length.
-    fn take_in(&mut self, limit: u64, data: Data) -> Result<u64, NotRead> {
+    fn fill_store(&mut self, limit: u64, data: Data) -> Result<u64, NotRead> {
         let start = self.cursor;
         let Store::Stream { spool, rest } = &mut self.store else { return Ok(0) };
         let mut buffer = vec![0; BUFFER];

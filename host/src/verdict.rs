@@ -11,7 +11,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 pub enum Verdict {
-    Sound(Summary),
+    Valid(Summary),
     /// A sharded model, by its index.
     Shards {
         shards: u64,
@@ -19,14 +19,14 @@ pub enum Verdict {
         bytes: u64,
     },
     /// The reason why it is invalid or was not validated.
-    Said(Complaint),
+    Other(Complaint),
 }
 
 impl Verdict {
     pub fn exit(&self) -> Exit {
         match self {
-            Self::Sound(_) | Self::Shards { .. } => Exit::Good,
-            Self::Said(complaint) => complaint.exit(),
+            Self::Valid(_) | Self::Shards { .. } => Exit::Good,
+            Self::Other(complaint) => complaint.exit(),
         }
     }
 
@@ -37,7 +37,7 @@ impl Verdict {
                 let (shards, tensors) = (model.parts().len() as u64, model.tensors().count() as u64);
                 Self::Shards { shards, tensors, bytes: model.file_lens() }
             }
-            Err(complaint) => Self::Said(complaint),
+            Err(complaint) => Self::Other(complaint),
         }
     }
 
@@ -59,7 +59,7 @@ impl Verdict {
     fn write(&self, file: &Path, count: fn(u64, &str) -> String, out: &mut impl Write) -> io::Result<()> {
         let file = shown_text(&file.to_string_lossy());
         match self {
-            Self::Sound(summary) => {
+            Self::Valid(summary) => {
                 let (tensors, bytes) = (count(summary.tensors, "tensor"), count(summary.file_len(), "byte"));
                 writeln!(out, "{file}: ok, {tensors}, {bytes}")
             }
@@ -67,8 +67,8 @@ impl Verdict {
                 let (tensors, shards) = (count(*tensors, "tensor"), count(*shards, "shard"));
                 writeln!(out, "{file}: ok, {tensors} in {shards}, {}", count(*bytes, "byte"))
             }
-            Self::Said(complaint) if complaint.exit() == Exit::Bad => writeln!(out, "{}", complaint.line()),
-            Self::Said(complaint) => {
+            Self::Other(complaint) if complaint.exit() == Exit::Bad => writeln!(out, "{}", complaint.line()),
+            Self::Other(complaint) => {
                 complain(complaint.line());
                 Ok(())
             }
@@ -83,14 +83,14 @@ impl Verdict {
     fn json(&self, file: &Path) -> String {
         let object = Object::new().text("file", &file.to_string_lossy()).flag("ok", true);
         match self {
-            Self::Sound(summary) => {
+            Self::Valid(summary) => {
                 object.number("tensors", summary.tensors).number("bytes", summary.file_len()).end()
             }
             Self::Shards { shards, tensors, bytes } => {
                 let object = object.number("tensors", *tensors);
                 object.number("shards", *shards).number("bytes", *bytes).end()
             }
-            Self::Said(complaint) => complaint.json(),
+            Self::Other(complaint) => complaint.json(),
         }
     }
 }

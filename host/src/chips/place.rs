@@ -17,7 +17,7 @@ pub struct Place<'c> {
 
 /// The reason why a model does not fit.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Refusal {
+pub enum PlacementError {
     /// Too little space: the missing bytes, and a sentence with the largest free range.
     NoRoom { missing: u64, sentence: String },
     /// The requested address is unsuitable.
@@ -74,7 +74,7 @@ pub fn highest<'c>(
     used: &[Range<u64>],
     bytes: u64,
     align: u64,
-) -> Result<Place<'c>, Refusal> {
+) -> Result<Place<'c>, PlacementError> {
     let mut areas: Vec<&Area> = chip.usual().collect();
     // Boot areas first; the end of any of them will do.
     areas.sort_by_key(|area| !area.boot);
@@ -100,7 +100,7 @@ fn start(area: &Area, gap: &Range<u64>, bytes: u64, align: u64) -> Option<u64> {
     }
 }
 
-fn no_room(chip: &Chip, used: &[Range<u64>], bytes: u64) -> Refusal {
+fn no_room(chip: &Chip, used: &[Range<u64>], bytes: u64) -> PlacementError {
     let gaps = chip.usual().flat_map(|area| free(area, used));
     let largest = gaps.max_by_key(|gap| gap.end - gap.start).unwrap_or(0..0);
     let room = largest.end - largest.start;
@@ -116,18 +116,18 @@ fn no_room(chip: &Chip, used: &[Range<u64>], bytes: u64) -> Refusal {
             span(&largest)
         ),
     };
-    Refusal::NoRoom { missing, sentence }
+    PlacementError::NoRoom { missing, sentence }
 }
 
 /// The place at an address.
 ///
 /// # Errors
 /// The address is not the start of a flash page, or the flash there is in use.
-pub fn at<'c>(chip: &'c Chip, used: &[Range<u64>], at: u64, bytes: u64) -> Result<Place<'c>, Refusal> {
-    let area = chip.area_at(at).ok_or_else(|| Refusal::Address(outside(chip, at)))?;
+pub fn at<'c>(chip: &'c Chip, used: &[Range<u64>], at: u64, bytes: u64) -> Result<Place<'c>, PlacementError> {
+    let area = chip.area_at(at).ok_or_else(|| PlacementError::Address(outside(chip, at)))?;
     let page = area.pages.page_at(at).unwrap_or(at..at);
     if page.start != at {
-        return Err(Refusal::Address(format!(
+        return Err(PlacementError::Address(format!(
             "{} is not the start of a page; {} and {} are",
             hex(at),
             hex(page.start),
@@ -140,10 +140,10 @@ pub fn at<'c>(chip: &'c Chip, used: &[Range<u64>], at: u64, bytes: u64) -> Resul
         let (need, missing_text, end) = (grouped(bytes), grouped(missing), hex(end));
         let sentence =
             format!("{need} bytes at {} end {missing_text} bytes past the end of flash at {end}", hex(at));
-        return Err(Refusal::NoRoom { missing, sentence });
+        return Err(PlacementError::NoRoom { missing, sentence });
     }
     match used.iter().find(|used| used.start < place.pages.end && place.pages.start < used.end) {
-        Some(used) => Err(in_the_way(&place, used)),
+        Some(used) => Err(overlap_error(&place, used)),
         None => Ok(Place::new(area, at, bytes)),
     }
 }
@@ -158,7 +158,7 @@ fn outside(chip: &Chip, at: u64) -> String {
     format!("{at_text} is outside of the flash of {name} at {flash}")
 }
 
-fn in_the_way(place: &Place<'_>, used: &Range<u64>) -> Refusal {
+fn overlap_error(place: &Place<'_>, used: &Range<u64>) -> PlacementError {
     let overlap = used.start.max(place.pages.start)..used.end.min(place.pages.end);
     let sentence = format!(
         "its pages {} overlap {} bytes of the firmware at {}",
@@ -166,12 +166,12 @@ fn in_the_way(place: &Place<'_>, used: &Range<u64>) -> Refusal {
         grouped(overlap.end - overlap.start),
         span(used)
     );
-    Refusal::NoRoom { missing: overlap.end - overlap.start, sentence }
+    PlacementError::NoRoom { missing: overlap.end - overlap.start, sentence }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Refusal, at, free, highest};
+    use super::{PlacementError, at, free, highest};
     use crate::chips::chip::{Area, Chip};
     use crate::chips::pages::{Pages, Run};
     use std::ops::Range;
@@ -241,7 +241,8 @@ mod tests {
     #[test]
     fn what_is_missing_is_told() {
         let chip = unequal();
-        let Err(Refusal::NoRoom { missing, sentence }) = highest(&chip, &[0..KIB], 500 * KIB, 1) else {
+        let Err(PlacementError::NoRoom { missing, sentence }) = highest(&chip, &[0..KIB], 500 * KIB, 1)
+        else {
             panic!("fits")
         };
         assert_eq!(missing, 4 * KIB);
@@ -258,8 +259,8 @@ mod tests {
         let used = [0..20 * KIB];
         let said = |address, bytes| match at(&chip, &used, address, bytes) {
             Ok(place) => format!("{}", place.pages.end - place.pages.start),
-            Err(Refusal::Address(sentence)) => format!("2: {sentence}"),
-            Err(Refusal::NoRoom { sentence, .. }) => format!("1: {sentence}"),
+            Err(PlacementError::Address(sentence)) => format!("2: {sentence}"),
+            Err(PlacementError::NoRoom { sentence, .. }) => format!("1: {sentence}"),
         };
         assert_eq!(said(64 * KIB, 70 * KIB), (192 * KIB).to_string());
         assert_eq!(said(64 * KIB, 0), "0");

@@ -92,8 +92,8 @@ fn ram(map: &[MemoryRegion]) -> u64 {
     let regions = map.iter().filter_map(MemoryRegion::as_ram_region).cloned();
     let mut ranges: Vec<Range<u64>> = regions.map(|region| region.range).collect();
     ranges.sort_by_key(|range| range.start);
-    let stretches = ranges.chunk_by(|a, b| a.end == b.start);
-    let lengths = stretches.filter_map(|stretch| Some(stretch.last()?.end - stretch.first()?.start));
+    let erase_ranges = ranges.chunk_by(|a, b| a.end == b.start);
+    let lengths = erase_ranges.filter_map(|stretch| Some(stretch.last()?.end - stretch.first()?.start));
     lengths.max().unwrap_or(0)
 }
 

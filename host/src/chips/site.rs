@@ -2,7 +2,7 @@
 
 use crate::chips::chip::{Area, Chip};
 use crate::chips::firmware::segments;
-use crate::chips::place::Refusal;
+use crate::chips::place::PlacementError;
 use crate::chips::registry;
 use crate::chips::size::{self, Used, size, span};
 use crate::complaint::Complaint;
@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 
 /// The used parts of flash.
 #[derive(clap::Args)]
-pub struct Inhabitants {
+pub struct UsedFlash {
     /// Firmware that stays in flash beside the model
     #[arg(long, value_name = "ELF")]
     pub firmware: Option<PathBuf>,
@@ -41,21 +41,21 @@ pub struct Site {
 impl Site {
     /// # Errors
     /// There is no such chip, or it has no flash; the firmware cannot be read, or is for another chip.
-    pub fn new(name: &str, inhabitants: &Inhabitants) -> Result<Self, Complaint> {
+    pub fn new(name: &str, used_flash: &UsedFlash) -> Result<Self, Complaint> {
         let target = target(name)?;
         let mut chip = registry::chip(&target);
         if chip.areas.is_empty() {
             let sentence = format!("probe-rs cannot program any flash of {}", chip.name);
             return Err(Complaint::usage(sentence));
         }
-        if let Some(bytes) = inhabitants.flash_size {
+        if let Some(bytes) = used_flash.flash_size {
             chip.limit(bytes).map_err(Complaint::usage)?;
         }
-        let mut used: Vec<Range<u64>> = inhabitants.used.iter().map(|used| range(&chip, used)).collect();
-        if let Some(firmware) = &inhabitants.firmware {
+        let mut used: Vec<Range<u64>> = used_flash.used.iter().map(|used| range(&chip, used)).collect();
+        if let Some(firmware) = &used_flash.firmware {
             used.extend(inside(&chip, firmware)?);
         }
-        let is_sized = inhabitants.flash_size.is_some() || !chip.usual().any(Area::is_window);
+        let is_sized = used_flash.flash_size.is_some() || !chip.usual().any(Area::is_window);
         Ok(Self { target, chip, used, is_sized })
     }
 
@@ -74,10 +74,10 @@ impl Site {
 }
 
 /// An invalid address is bad usage; too little space is a negative answer.
-pub fn complaint(model: &Path, refusal: Refusal) -> Complaint {
+pub fn complaint(model: &Path, refusal: PlacementError) -> Complaint {
     match refusal {
-        Refusal::Address(sentence) => Complaint::usage(sentence),
-        Refusal::NoRoom { sentence, .. } => {
+        PlacementError::Address(sentence) => Complaint::usage(sentence),
+        PlacementError::NoRoom { sentence, .. } => {
             Complaint::bad(model, "no_room", format!("does not fit: {sentence}"))
         }
     }

@@ -6,8 +6,8 @@ use crate::exit::Exit;
 use crate::json::{self, Object};
 use crate::model::Model;
 use crate::nested::{Layout, Nested};
+use crate::overwrite::{check_not_in_model, check_not_input};
 use crate::product::Product;
-use crate::same::{not_of_the_model, not_the_input};
 use crate::sliced::Sliced;
 use crate::text::quoted;
 use crate::work::Work;
@@ -86,9 +86,9 @@ impl Run for Cat {
     fn run(self) -> Outcome {
         let format = self.format()?;
         self.check(format)?;
-        not_the_input(&self.model, self.target())?;
+        check_not_input(&self.model, self.target())?;
         let model = Model::open(&self.model)?;
-        not_of_the_model(&model, self.target())?;
+        check_not_in_model(&model, self.target())?;
         let sliced = Sliced::of(&model, &self.tensor, &self.slice)?;
         match format {
             Format::Text if self.json && self.to_stdout() => self.print_json(&sliced)?,

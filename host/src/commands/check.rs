@@ -1,13 +1,13 @@
 //! `safetensors check`: prints a verdict for every file.
 
-use crate::commands::{Run, stdin_once};
+use crate::commands::{Run, check_stdin_once};
 use crate::complaint::{Complaint, Outcome};
 use crate::exit::Exit;
-use crate::judge::{SHORT, open_sound};
 use crate::model::is_sharded;
 use crate::parallel::{cores, in_order};
 use crate::source::Data;
 use crate::text::{counted, grouped};
+use crate::validation::{SHORT, open_valid};
 use crate::verdict::Verdict;
 use crate::walk::{Found, expand};
 use std::io::{IsTerminal, stderr};
@@ -40,10 +40,10 @@ impl Run for Check {
     }
 
     fn run(self) -> Outcome {
-        stdin_once(&self.files)?;
+        check_stdin_once(&self.files)?;
         let files: Vec<Found> = self.files.iter().flat_map(|file| expand(file)).collect();
         let mut tally = Tally::default();
-        in_order(&files, self.jobs.unwrap_or_else(cores), look_at, |(file, verdict)| {
+        in_order(&files, self.jobs.unwrap_or_else(cores), check_file, |(file, verdict)| {
             if self.json { verdict.print_json(file) } else { verdict.print(file) }?;
             tally.add(verdict.exit());
             Ok::<_, Complaint>(())
@@ -88,14 +88,14 @@ impl Tally {
     }
 }
 
-fn look_at((file, found): &Found) -> (&Path, Verdict) {
+fn check_file((file, found): &Found) -> (&Path, Verdict) {
     let verdict = match found {
         Ok(()) if is_sharded(file) => Verdict::of_index(file),
         Ok(()) => {
-            let sound = open_sound(file, SHORT, Data::Count);
-            sound.map_or_else(Verdict::Said, |(_, (summary, _))| Verdict::Sound(summary))
+            let sound = open_valid(file, SHORT, Data::Count);
+            sound.map_or_else(Verdict::Other, |(_, (summary, _))| Verdict::Valid(summary))
         }
-        Err(reason) => Verdict::Said(Complaint::not_read(file, reason.clone())),
+        Err(reason) => Verdict::Other(Complaint::not_read(file, reason.clone())),
     };
     (file, verdict)
 }

@@ -2,7 +2,7 @@
 
 use crate::commands::Run;
 use crate::complaint::{Complaint, Outcome};
-use crate::conform::{Asking, Break, Store, Unusable, ask_all, json, matches, page, summary};
+use crate::conform::{Break, Job, Store, Unusable, json, matches, page, run_all, summary};
 use crate::exit::Exit;
 use crate::product::Product;
 use crate::text::{quoted, shown_text};
@@ -97,12 +97,12 @@ impl Conform {
         let processors = || std::thread::available_parallelism().map_or(1, usize::from);
         let jobs = self.jobs.map_or_else(processors, usize::from);
         let (command, strict) = (self.command.as_slice(), self.strict);
-        let asking = Asking { store, command, jobs, seconds: self.timeout.into(), strict };
+        let job = Job { store, command, jobs, seconds: self.timeout.into(), strict };
         let work = Work::new(
             "asking",
             vectors.iter().fold(0, |sum: u64, vector| sum.saturating_add(vector.length as u64)),
         );
-        ask_all(&asking, vectors, |bytes| work.advance(bytes)).map_err(|broken| match broken {
+        run_all(&job, vectors, |bytes| work.advance(bytes)).map_err(|broken| match broken {
             Break::Unusable(reason) => complaint(store, reason),
             Break::Stopped(complaint) => complaint,
         })

@@ -4,20 +4,20 @@ use crate::columns::{Side, Table};
 use crate::commands::Run;
 use crate::complaint::{Complaint, Outcome};
 use crate::convert::{
-    Change, Changer, FromBits, Input, Kind, Output, Plan, Planned, Reason, Scale, Wishes, read_bits, write,
+    Change, Changer, FromBits, Input, Kind, Options, Output, Plan, Planned, Reason, Scale, read_bits, write,
 };
 use crate::exit::Exit;
 use crate::json::{self, Object};
-use crate::product::may_be_made;
-use crate::same::not_the_input;
-use crate::siblings::must_be_whole;
+use crate::overwrite::check_not_input;
+use crate::product::check_output_path;
+use crate::siblings::reject_partial_models;
 use crate::text::{counted, numbered, quoted, shown_text};
 use embedded_safetensors::Dtype;
 use safetensors_convert::numbers::Report;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-/// Convert between safetensors, .npy and .npz, and cast tensors to other dtypes.
+/// Convert between safetensors, .npy and .npz, and cast tensors to other dtypes
 ///
 /// Numbers are rounded to nearest, ties to even. The output shows how far the new numbers are from the old
 /// ones.
@@ -56,7 +56,7 @@ pub struct Convert {
     saturate: bool,
 
     /// With --to I8, divide by F32 scales first, stored as NAME.scale, so that the largest magnitude is 127
-    #[arg(long, value_name = "FOR")]
+    #[arg(long, value_name = "SCOPE")]
     scale: Option<Scale>,
 
     /// Multiply I8 tensors by their NAME.scale, and drop the scales
@@ -102,15 +102,15 @@ impl Run for Convert {
         let path = self.target();
         let kind = Kind::of_output(path)?;
         self.check(kind)?;
-        not_the_input(&self.input, path)?;
-        may_be_made(path, self.force)?;
+        check_not_input(&self.input, path)?;
+        check_output_path(path, self.force)?;
         if Kind::of_input(&self.input) == Kind::Model {
-            must_be_whole(std::slice::from_ref(&self.input), Some(path))?;
+            reject_partial_models(std::slice::from_ref(&self.input), Some(path))?;
         }
         let mut input = Input::open(&self.input, self.name.as_deref())?;
         input.must_not_be(path)?;
         let read_as_bits = read_bits(&mut input, &self.from_bits)?;
-        let plan = Plan::new(&input, &self.wishes(), path)?;
+        let plan = Plan::new(&input, &self.options(), path)?;
         let metadata = input.metadata();
         let lost = metadata.as_ref().filter(|_| kind != Kind::Model).map_or(0, Vec::len);
         let (force, is_compressed) = (self.force, self.compress);
@@ -145,9 +145,9 @@ impl Convert {
         Ok(())
     }
 
-    fn wishes(&self) -> Wishes<'_> {
+    fn options(&self) -> Options<'_> {
         let Self { to, all, scale, unscale, bits, .. } = *self;
-        Wishes { to, all, only: &self.only, except: &self.except, scale, unscale, bits }
+        Options { to, all, only: &self.only, except: &self.except, scale, unscale, bits }
     }
 }
 

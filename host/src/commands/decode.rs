@@ -5,11 +5,11 @@ use crate::complaint::{Complaint, Outcome};
 use crate::decoding::{Trouble, print};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::judge::{SHORT, judge};
 use crate::open::open;
 use crate::output::complain;
 use crate::report::Report;
 use crate::source::Data;
+use crate::validation::{SHORT, validate_source};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -33,7 +33,7 @@ impl Run for Decode {
 fn decode(file: &Path) -> Outcome {
     let not_read = |reason| Complaint::not_read(file, reason);
     let mut source = open(file).map_err(not_read)?;
-    match judge(&mut source, SHORT, Data::Keep) {
+    match validate_source(&mut source, SHORT, Data::Keep) {
         Ok((summary, _)) => {
             let mut out = io::BufWriter::new(io::stdout().lock());
             match print(&mut source, &summary, &mut out) {
@@ -42,7 +42,7 @@ fn decode(file: &Path) -> Outcome {
                 Err(Trouble::Read(reason)) => Err(not_read(reason)),
             }
         }
-        Err(Failure::Unsound(error)) => {
+        Err(Failure::Invalid(error)) => {
             complain(Report::new(&mut source, error).map_err(not_read)?);
             Ok(Exit::Bad)
         }

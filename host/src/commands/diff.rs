@@ -1,6 +1,6 @@
 //! `safetensors diff`: shows how two models differ.
 
-use crate::commands::{Run, stdin_once};
+use crate::commands::{Run, check_stdin_once};
 use crate::compare::{Policy, Tolerance, compare, json, print};
 use crate::complaint::Outcome;
 use crate::exit::Exit;
@@ -55,7 +55,7 @@ impl Run for Diff {
 
     fn run(self) -> Outcome {
         let paths = [self.a.clone(), self.b.clone()];
-        stdin_once(&paths)?;
+        check_stdin_once(&paths)?;
         let policy = self.policy();
         let (a, b) = (Model::open(&self.a)?, Model::open(&self.b)?);
         let comparison = compare(&a, &b, &policy)?;

@@ -6,8 +6,8 @@ use crate::emit::{Listing, c, names, rust};
 use crate::exit::Exit;
 use crate::model::Model;
 use crate::number;
-use crate::product::{Product, may_be_made};
-use crate::same::not_of_the_model;
+use crate::overwrite::check_not_in_model;
+use crate::product::{Product, check_output_path};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -61,13 +61,13 @@ impl Run for Emit {
 
     fn run(self) -> Outcome {
         if let Some(output) = self.output.as_deref().filter(|output| output.as_os_str() != "-") {
-            may_be_made(output, self.force)?;
+            check_output_path(output, self.force)?;
         }
         let language = self.language()?;
         let model = Model::open(&self.model)?;
         let listing = Listing::of(&model, self.at)?;
         let output = self.output.as_deref().unwrap_or(Path::new("-"));
-        not_of_the_model(&model, output)?;
+        check_not_in_model(&model, output)?;
         let mut product = Product::create(output, self.force)?;
         self.write(&listing, language, &mut product)?;
         model.check_unchanged()?;

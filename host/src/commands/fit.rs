@@ -2,9 +2,9 @@
 
 use crate::chips::alignment::Alignment;
 use crate::chips::pages::counted;
-use crate::chips::place::{self, Place, Refusal};
+use crate::chips::place::{self, Place, PlacementError};
 use crate::chips::registry;
-use crate::chips::site::{Inhabitants, Site};
+use crate::chips::site::{Site, UsedFlash};
 use crate::chips::size::{self, grouped, size, span};
 use crate::commands::Run;
 use crate::complaint::{Complaint, Outcome};
@@ -34,7 +34,7 @@ pub struct Fit {
     at: Option<u64>,
 
     #[command(flatten)]
-    inhabitants: Inhabitants,
+    used_flash: UsedFlash,
 
     /// Required alignment of every tensor, if larger than its element width
     #[arg(long, value_name = "BYTES", value_parser = size::alignment)]
@@ -74,7 +74,7 @@ impl Run for Fit {
 
 impl Fit {
     fn fit(&self) -> Outcome {
-        let mut site = Site::new(self.chip.as_deref().unwrap_or_default(), &self.inhabitants)?;
+        let mut site = Site::new(self.chip.as_deref().unwrap_or_default(), &self.used_flash)?;
         if self.at.is_none() {
             site.need_size()?;
         }
@@ -117,13 +117,13 @@ impl Fit {
         site: &Site,
         model: &Model,
         plan: &Plan,
-        found: Result<Place<'_>, Refusal>,
+        found: Result<Place<'_>, PlacementError>,
     ) -> Result<Answer, Complaint> {
         let name = model.path().to_string_lossy().into_owned();
         let head = Object::new().text("file", &name);
         match found {
-            Err(Refusal::Address(sentence)) => Err(Complaint::usage(sentence)),
-            Err(Refusal::NoRoom { missing, sentence }) => {
+            Err(PlacementError::Address(sentence)) => Err(Complaint::usage(sentence)),
+            Err(PlacementError::NoRoom { missing, sentence }) => {
                 let json = head.flag("ok", true).flag("fits", false).text("chip", &site.chip.name);
                 let json = json.number("bytes", plan.file_bytes).number("missing", missing);
                 let json = json.text("message", &sentence).end();
@@ -155,9 +155,9 @@ impl Fit {
 }
 
 /// For a model after one that takes flash to its end.
-fn no_room_behind(bytes: u64) -> Refusal {
+fn no_room_behind(bytes: u64) -> PlacementError {
     let sentence = format!("{} bytes needed, no flash left after the previous model", grouped(bytes));
-    Refusal::NoRoom { missing: bytes, sentence }
+    PlacementError::NoRoom { missing: bytes, sentence }
 }
 
 /// The answer for one model.

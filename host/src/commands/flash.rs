@@ -6,7 +6,7 @@ use crate::chips::pages::counted;
 use crate::chips::place::{self, Place};
 use crate::chips::probe::Connection;
 use crate::chips::sequence;
-use crate::chips::site::{Inhabitants, Site, complaint};
+use crate::chips::site::{Site, UsedFlash, complaint};
 use crate::chips::size::{grouped, size, span};
 use crate::commands::Run;
 use crate::complaint::{Complaint, Outcome};
@@ -14,9 +14,9 @@ use crate::exit::Exit;
 use crate::json::{Object, array};
 use crate::model::Model;
 use crate::number;
+use crate::overwrite::check_not_in_model;
 use crate::plan::{Plan, one_file};
 use crate::product::Product;
-use crate::same::not_of_the_model;
 use crate::text::shown_text;
 use crate::work::Work;
 use std::io::{self, Write};
@@ -38,7 +38,7 @@ pub struct Flash {
     at: u64,
 
     #[command(flatten)]
-    inhabitants: Inhabitants,
+    used_flash: UsedFlash,
 
     /// Keep the contents of the last page after the model [default: leave it erased]
     #[arg(long)]
@@ -76,7 +76,7 @@ impl Run for Flash {
     fn run(self) -> Outcome {
         let model = Model::open(&self.model)?;
         let plan = Plan::of(&model)?;
-        let site = Site::new(&self.chip, &self.inhabitants)?;
+        let site = Site::new(&self.chip, &self.used_flash)?;
         let place = place::at(&site.chip, &site.used, self.at, plan.file_bytes)
             .map_err(|refusal| complaint(&self.model, refusal))?;
         let image = Image::new(one_file(&model)?, plan.file_bytes, &place);
@@ -103,7 +103,7 @@ struct Task<'t> {
 
 impl Flash {
     fn write(&self, model: &Model, task: &Task<'_>, output: &Path) -> Result<&'static str, Complaint> {
-        not_of_the_model(model, output)?;
+        check_not_in_model(model, output)?;
         let format = Format::of(output, &task.site.chip.name, task.image.range.end)?;
         let mut product = Product::create(output, self.force)?;
         format.write(task.image, &mut product)?;
@@ -147,7 +147,7 @@ impl Flash {
 
     fn planned(&self, task: &Task<'_>) -> String {
         let Task { place, image, .. } = task;
-        let mut lines: Vec<String> = stretches(place)
+        let mut lines: Vec<String> = erase_ranges(place)
             .iter()
             .map(|(range, pages)| format!("erase {pages} at {}", span(range)))
             .collect();
@@ -162,12 +162,12 @@ impl Flash {
                 fill.0, fill.1
             ));
         }
-        if let Some(behind) = behind(task) {
+        if let Some(unprogrammed) = unprogrammed(task) {
             let kept = if self.keep { "are kept" } else { "stay erased; use --keep to keep them" };
             lines.push(format!(
                 "  {} bytes after them, at {}, {kept}",
-                grouped(behind.end - behind.start),
-                span(&behind)
+                grouped(unprogrammed.end - unprogrammed.start),
+                span(&unprogrammed)
             ));
         }
         lines.push("read everything back, compare, and start the firmware".to_owned());
@@ -196,13 +196,13 @@ fn flashed(task: &Task<'_>) -> String {
 }
 
 /// The part of the last page that is not programmed.
-fn behind(task: &Task<'_>) -> Option<Range<u64>> {
+fn unprogrammed(task: &Task<'_>) -> Option<Range<u64>> {
     let range = task.image.range.end..task.place.pages.end;
     (!range.is_empty()).then_some(range)
 }
 
 /// The erased pages: ranges of pages of one size, with their description.
-fn stretches(place: &Place<'_>) -> Vec<(Range<u64>, String)> {
+fn erase_ranges(place: &Place<'_>) -> Vec<(Range<u64>, String)> {
     let mut start = place.pages.start;
     let stretch = |(count, page): (u64, u64)| {
         let range = start..start + count * page;

@@ -1,6 +1,6 @@
 //! `safetensors hash`: prints or verifies the SHA-256 sums of files and tensors.
 
-use crate::commands::{Run, stdin_once};
+use crate::commands::{Run, check_stdin_once};
 use crate::complaint::{Complaint, Outcome};
 use crate::exit::Exit;
 use crate::json::{Object, array, quoted as quoted_json};
@@ -56,7 +56,7 @@ impl Run for Hash {
 impl Hash {
     /// Hashes several models at once; with tensors, one model at a time and several tensors at once.
     fn hash(&self) -> Outcome {
-        stdin_once(&self.models)?;
+        check_stdin_once(&self.models)?;
         let with_tensors = self.with_tensors();
         let times = if with_tensors { 2 } else { 1 };
         let work = Work::new("hashing", times * self.models.iter().map(|path| size(path)).sum::<u64>());

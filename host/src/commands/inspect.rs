@@ -5,17 +5,17 @@ use crate::complaint::{Complaint, Outcome};
 use crate::decoding::{Extra, Trouble, print_metadata, print_tensors};
 use crate::exit::Exit;
 use crate::facts::Facts;
-use crate::judge::open_sound;
 use crate::model::is_sharded;
 use crate::rows::each_row;
 use crate::source::{Data, Source};
+use crate::validation::open_valid;
 use crate::verdict::Verdict;
 use crate::{dump, json, sharded, table};
 use embedded_safetensors::{index::IndexedTensor, validate::Summary};
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
-/// Show the tensors and metadata keys of files, and the index that a microcontroller needs
+/// Show the tensors, the metadata keys and the memory needs of files
 ///
 /// Reads the header of each file and no tensor data. Exit code: 0 if all files are valid, 1 if at least one
 /// is invalid, 2 if at least one cannot be read.
@@ -42,12 +42,12 @@ fn inspect(file: &Path, json: bool) -> io::Result<Exit> {
     if is_sharded(file) {
         return sharded::inspect(file, json).map_err(|complaint| complaint.say(json)).or_else(Ok);
     }
-    let (mut source, (summary, index)) = match open_sound(file, LISTED, Data::Count) {
+    let (mut source, (summary, index)) = match open_valid(file, LISTED, Data::Count) {
         Ok(sound) => sound,
-        Err(complaint) => return say(&Verdict::Said(complaint), file, json),
+        Err(complaint) => return say(&Verdict::Other(complaint), file, json),
     };
     if !json {
-        Verdict::Sound(summary).print_grouped(file)?;
+        Verdict::Valid(summary).print_grouped(file)?;
     }
     let listing: Option<Vec<IndexedTensor<'_>>> =
         index.as_ref().map(|index| index.in_header_order().collect());
@@ -62,7 +62,7 @@ fn inspect(file: &Path, json: bool) -> io::Result<Exit> {
     match printed.and_then(|()| source.check_unchanged().map_err(Trouble::Read)) {
         Ok(()) => Ok(Exit::Good),
         Err(Trouble::Write(error)) => Err(error),
-        Err(Trouble::Read(reason)) => say(&Verdict::Said(Complaint::not_read(file, reason)), file, json),
+        Err(Trouble::Read(reason)) => say(&Verdict::Other(Complaint::not_read(file, reason)), file, json),
     }
 }
 

@@ -6,10 +6,10 @@ use crate::convert::Kind;
 use crate::exit::Exit;
 use crate::json::Object;
 use crate::model::Model;
+use crate::overwrite::{check_not_in_model, check_not_input};
 use crate::pack::{Contents, Layout, Prefer, write};
-use crate::product::{Product, may_be_made, not_both_on_output};
-use crate::same::{not_of_the_model, not_the_input};
-use crate::siblings::must_be_whole;
+use crate::product::{Product, check_output_path, check_stdout_use};
+use crate::siblings::reject_partial_models;
 use crate::text::{numbered, shown_text};
 use crate::work::Work;
 use std::io::{self, Write};
@@ -45,18 +45,18 @@ impl Run for Join {
     }
 
     fn run(self) -> Outcome {
-        not_both_on_output(self.json, Some(&self.output))?;
+        check_stdout_use(self.json, Some(&self.output))?;
         let is_file = self.output.as_os_str() != "-";
         if is_file {
             Kind::must_be_model(&self.output)?;
-            may_be_made(&self.output, self.force)?;
+            check_output_path(&self.output, self.force)?;
         }
-        must_be_whole(std::slice::from_ref(&self.model), None)?;
+        reject_partial_models(std::slice::from_ref(&self.model), None)?;
         let models = [Model::open(&self.model)?];
         let [model] = &models;
         if is_file {
-            not_the_input(&self.model, &self.output)?;
-            not_of_the_model(model, &self.output)?;
+            check_not_input(&self.model, &self.output)?;
+            check_not_in_model(model, &self.output)?;
         }
         // The metadata of the first file counts, as when a model is opened.
         let contents = Contents::of(&models, Some(Prefer::First))?;

@@ -117,7 +117,7 @@ impl Files {
 
     /// Treats every file and returns the most severe exit code. Stops if standard output fails.
     fn each(&self, mut treat: impl FnMut(&Path, bool) -> io::Result<Exit>) -> Outcome {
-        stdin_once(&self.files)?;
+        check_stdin_once(&self.files)?;
         let mut worst = Exit::Good;
         for file in &self.files {
             worst = worst.max(treat(file, self.json)?);
@@ -128,7 +128,7 @@ impl Files {
 
 /// # Errors
 /// Standard input is given twice.
-fn stdin_once(files: &[PathBuf]) -> Result<(), Complaint> {
+fn check_stdin_once(files: &[PathBuf]) -> Result<(), Complaint> {
     match files.iter().filter(|file| file.as_os_str() == "-").count() {
         0 | 1 => Ok(()),
         _ => Err(Complaint::usage("standard input can be read only once; `-` is given twice")),

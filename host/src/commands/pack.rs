@@ -1,7 +1,7 @@
 //! `safetensors pack`: makes a new file from tensors of others.
 
 use crate::columns::{Side, Table};
-use crate::commands::{Run, stdin_once};
+use crate::commands::{Run, check_stdin_once};
 use crate::complaint::{Complaint, Outcome};
 use crate::convert::Kind;
 use crate::exit::Exit;
@@ -9,10 +9,10 @@ use crate::json::{self, Object};
 use crate::model::{Model, Padding, is_sharded};
 use crate::open::is_interrupted;
 use crate::output::complain;
+use crate::overwrite::{check_not_in_model, check_not_input};
 use crate::pack::{Contents, Edits, Layout, Line, Ordering, Prefer, plan, write};
-use crate::product::{Product, may_be_made, not_both_on_output};
-use crate::same::{not_of_the_model, not_the_input};
-use crate::siblings::{Folders, must_be_whole};
+use crate::product::{Product, check_output_path, check_stdout_use};
+use crate::siblings::{Folders, reject_partial_models};
 use crate::text::{numbered, quoted, shown_text};
 use crate::work::Work;
 use embedded_safetensors::write::Placement;
@@ -21,7 +21,7 @@ use std::io::{self, BufWriter, Write};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-/// Make a file from tensors of others: select, merge, rename, order, align, and edit metadata
+/// Make a file from tensors of other files: select, merge, rename, order, align
 ///
 /// Tensor data is copied byte for byte. Exit code: 0 if the file is written, 1 if an input is invalid, 2 if
 /// the file cannot be written, 130 if interrupted.
@@ -85,31 +85,31 @@ impl Run for Pack {
     }
 
     fn run(self) -> Outcome {
-        stdin_once(&self.inputs)?;
+        check_stdin_once(&self.inputs)?;
         if self.in_place && self.inputs.len() > 1 {
             return Err(Complaint::usage(format!(
                 "--in-place needs exactly one input, {} given",
                 self.inputs.len()
             )));
         }
-        not_both_on_output(self.json && !self.dry_run, self.output.as_deref())?;
+        check_stdout_use(self.json && !self.dry_run, self.output.as_deref())?;
         let layout = self.layout()?;
         if let Some(output) = self.output.as_deref().filter(|output| output.as_os_str() != "-") {
-            self.inputs.iter().try_for_each(|input| not_the_input(input, output))?;
+            self.inputs.iter().try_for_each(|input| check_not_input(input, output))?;
             Kind::must_be_model(output)?;
-            may_be_made(output, self.force)?;
+            check_output_path(output, self.force)?;
         }
         match &self.inputs[..] {
             [only] if self.in_place => {
                 repair(only)?;
                 self.keeps_its_index(only)?;
             }
-            inputs => must_be_whole(inputs, self.output.as_deref())?,
+            inputs => reject_partial_models(inputs, self.output.as_deref())?,
         }
         let models = self.inputs.iter().map(|input| Model::open(input));
         let models = models.collect::<Result<Vec<_>, _>>()?;
         if let Some(output) = &self.output {
-            models.iter().try_for_each(|model| not_of_the_model(model, output))?;
+            models.iter().try_for_each(|model| check_not_in_model(model, output))?;
         }
         let mut contents = Contents::of(&models, self.prefer)?;
         self.edits.apply(&mut contents)?;

@@ -7,9 +7,9 @@ use crate::convert::Kind;
 use crate::exit::Exit;
 use crate::json::{self, Object};
 use crate::model::Model;
+use crate::overwrite::{check_not_in_model, check_not_input};
 use crate::pack::Fresh;
-use crate::product::{Product, may_be_made, not_both_on_output};
-use crate::same::{not_of_the_model, not_the_input};
+use crate::product::{Product, check_output_path, check_stdout_use};
 use crate::sliced::Sliced;
 use crate::text::{numbered, quoted, shown_text};
 use crate::work::Work;
@@ -50,15 +50,15 @@ impl Run for Slice {
 
     fn run(self) -> Outcome {
         let asked = self.asked()?;
-        not_both_on_output(self.json, Some(&self.output))?;
+        check_stdout_use(self.json, Some(&self.output))?;
         let is_file = self.output.as_os_str() != "-";
         if is_file {
-            not_the_input(&self.model, &self.output)?;
+            check_not_input(&self.model, &self.output)?;
             Kind::must_be_model(&self.output)?;
-            may_be_made(&self.output, self.force)?;
+            check_output_path(&self.output, self.force)?;
         }
         let model = Model::open(&self.model)?;
-        not_of_the_model(&model, &self.output)?;
+        check_not_in_model(&model, &self.output)?;
         let slices: Result<Vec<_>, _> =
             asked.iter().map(|(name, spec)| Sliced::of(&model, name, spec)).collect();
         let slices = slices?;

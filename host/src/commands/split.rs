@@ -3,13 +3,13 @@
 use crate::commands::Run;
 use crate::complaint::{Complaint, Outcome};
 use crate::exit::Exit;
-use crate::former::Former;
 use crate::json::{self, Object};
 use crate::model::Model;
+use crate::old_model::OldModel;
+use crate::overwrite::{check_not_in_model, check_not_input};
 use crate::pack::{Contents, Layout, Prefer, write};
-use crate::product::{Closed, Product, may_be_made};
-use crate::same::{not_of_the_model, not_the_input};
-use crate::siblings::must_be_whole;
+use crate::product::{Closed, Product, check_output_path};
+use crate::siblings::reject_partial_models;
 use crate::text::{numbered, quoted, shown_text};
 use crate::work::Work;
 use safetensors_files::shards::{PlannedShard, ShardPlan, parse_shard_size};
@@ -74,19 +74,19 @@ impl Run for Split {
                 quoted(&self.name)
             )));
         }
-        must_be_whole(std::slice::from_ref(&self.model), None)?;
+        reject_partial_models(std::slice::from_ref(&self.model), None)?;
         let models = [Model::open(&self.model)?];
         let contents = Contents::of(&models, Some(Prefer::First))?;
         let tensors = contents.entries.iter().map(|entry| (entry.name.as_str(), entry.tensor.byte_len()));
         let plan = ShardPlan::new(self.name.as_str(), tensors, self.max_size);
-        let former = self.check_places(&plan, &models[0])?;
+        let old = self.check_places(&plan, &models[0])?;
         let folder = Folder::make(&self.output)?;
         let products = self.write(&plan, &contents)?;
         models[0].check_unchanged()?;
         Work::check()?;
         put_in_place(products)?;
         folder.keep();
-        former.remove()?;
+        old.remove()?;
         self.tell(&plan, &contents)?;
         Ok(Exit::Good)
     }
@@ -103,12 +103,12 @@ impl Split {
         self.output.join(shard.file_name())
     }
 
-    fn check_places(&self, plan: &ShardPlan, model: &Model) -> Result<Former, Complaint> {
+    fn check_places(&self, plan: &ShardPlan, model: &Model) -> Result<OldModel, Complaint> {
         let shards: Vec<PathBuf> = plan.shards().map(|shard| self.path(shard)).collect();
         let (index, whole) = (self.output.join(plan.index_name()), self.whole());
-        let former = Former::of(&self.output, &self.name, &shards, plan.is_sharded())?;
+        let old = OldModel::of(&self.output, &self.name, &shards, plan.is_sharded())?;
         for path in shards.iter().chain([&index, &whole]) {
-            may_be_made(path, self.force)?;
+            check_output_path(path, self.force)?;
             if path.is_symlink() {
                 return Err(Complaint::about(
                     path,
@@ -116,11 +116,11 @@ impl Split {
                 ));
             }
         }
-        for path in shards.iter().chain([&index]).chain(former.files()) {
-            not_the_input(model.path(), path)?;
-            not_of_the_model(model, path)?;
+        for path in shards.iter().chain([&index]).chain(old.files()) {
+            check_not_input(model.path(), path)?;
+            check_not_in_model(model, path)?;
         }
-        Ok(former)
+        Ok(old)
     }
 
     /// The path of the model as a single file, which readers prefer to an index.

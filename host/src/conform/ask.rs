@@ -14,7 +14,7 @@ use vectors::{Answer, Score, Vector};
 const TICK: Duration = Duration::from_millis(100);
 
 /// The reader and its options.
-pub struct Asking<'a> {
+pub struct Job<'a> {
     pub store: &'a Store,
     /// The program and its arguments.
     pub command: &'a [OsString],
@@ -43,21 +43,19 @@ type Done<'v> = (usize, Result<Option<Score<'v>>, Unusable>);
 
 /// Returns the scores in vector order. Calls `tick` with the length of every finished file, and now and
 /// then with 0; stops when it fails.
-pub fn ask_all<'v, E>(
-    asking: &Asking<'_>,
+pub fn run_all<'v, E>(
+    job: &Job<'_>,
     vectors: &[&'v Vector],
     mut tick: impl FnMut(u64) -> Result<(), E>,
 ) -> Result<Vec<Score<'v>>, Break<E>> {
     let (next, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
     let (sender, done) = channel();
     scope(|threads| {
-        for _ in 0..asking.jobs.min(vectors.len()) {
+        for _ in 0..job.jobs.min(vectors.len()) {
             let (sender, next, stop) = (sender.clone(), &next, &stop);
             threads.spawn(move || {
                 while let Some((index, vector)) = following(next, vectors) {
-                    if stop.load(Ordering::Relaxed)
-                        || sender.send((index, ask(asking, vector, stop))).is_err()
-                    {
+                    if stop.load(Ordering::Relaxed) || sender.send((index, ask(job, vector, stop))).is_err() {
                         break;
                     }
                 }
@@ -75,15 +73,11 @@ fn following<'v>(next: &AtomicUsize, vectors: &[&'v Vector]) -> Option<(usize, &
     vectors.get(index).map(|vector| (index, *vector))
 }
 
-fn ask<'v>(
-    asking: &Asking<'_>,
-    vector: &'v Vector,
-    stop: &AtomicBool,
-) -> Result<Option<Score<'v>>, Unusable> {
-    let file = asking.store.content(vector)?;
-    let limit = Limit { seconds: asking.seconds, stop };
-    let output = run(asking.command, file, &limit)?;
-    Ok(output.map(|output| Score::new(vector, Answer::of(&output), asking.strict)))
+fn ask<'v>(job: &Job<'_>, vector: &'v Vector, stop: &AtomicBool) -> Result<Option<Score<'v>>, Unusable> {
+    let file = job.store.content(vector)?;
+    let limit = Limit { seconds: job.seconds, stop };
+    let output = run(job.command, file, &limit)?;
+    Ok(output.map(|output| Score::new(vector, Answer::of(&output), job.strict)))
 }
 
 fn gather<'v, E>(

@@ -29,15 +29,15 @@ const TICK: Duration = Duration::from_millis(50);
 pub fn run(command: &[OsString], file: Vec<u8>, limit: &Limit<'_>) -> Result<Option<Output>, Unusable> {
     let most = file.len().saturating_mul(OUTPUT_PER_BYTE).saturating_add(OUTPUT).min(MOST_OUTPUT);
     let mut running = Running::start(command)?;
-    let heard = running.connect(file, most);
+    let streams = running.connect(file, most);
     let begun = Instant::now();
     let mut left = None;
     let end = loop {
         if limit.stop.load(Ordering::Relaxed) {
             return Ok(None);
         }
-        let news = heard.news.recv_timeout(TICK);
-        if let Ok(News::Flooded) = news {
+        let news = streams.news.recv_timeout(TICK);
+        if let Ok(StreamEvent::Flooded) = news {
             break End::Flooded(most as u64);
         }
         let are_closed = matches!(news, Err(RecvTimeoutError::Disconnected));
@@ -52,7 +52,7 @@ pub fn run(command: &[OsString], file: Vec<u8>, limit: &Limit<'_>) -> Result<Opt
             _ => {}
         }
     };
-    Ok(Some(Output { end, stdout: heard.out.take(), stderr: heard.err.take() }))
+    Ok(Some(Output { end, stdout: streams.out.take(), stderr: streams.err.take() }))
 }
 
 /// The limits of a run.
@@ -62,23 +62,23 @@ pub struct Limit<'s> {
 }
 
 /// The output received so far.
-struct Heard {
+struct Streams {
     /// Disconnected when all three streams are closed.
-    news: Receiver<News>,
-    out: Said,
-    err: Said,
+    news: Receiver<StreamEvent>,
+    out: Received,
+    err: Received,
 }
 
-enum News {
+enum StreamEvent {
     End,
     Flooded,
 }
 
 /// The bytes received from a stream.
 #[derive(Clone, Default)]
-struct Said(Arc<Mutex<Vec<u8>>>);
+struct Received(Arc<Mutex<Vec<u8>>>);
 
-impl Said {
+impl Received {
     fn bytes(&self) -> MutexGuard<'_, Vec<u8>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -115,7 +115,7 @@ impl Running {
             command.split_first().ok_or_else(|| Unusable::Reader("no reader command given".into()))?;
         let mut command = Command::new(program);
         command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        system::set_apart(&mut command);
+        system::set_process_group(&mut command);
         match command.spawn() {
             Ok(child) => Ok(Self { child, ended: false }),
             Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::PermissionDenied) => {
@@ -129,16 +129,16 @@ impl Running {
 
     /// Feeds the process and reads its output. Each stream has a thread: the process may use them in any
     /// order.
-    fn connect(&mut self, file: Vec<u8>, most: usize) -> Heard {
+    fn connect(&mut self, file: Vec<u8>, most: usize) -> Streams {
         let (sender, news) = channel();
-        let (out, err) = (Said::default(), Said::default());
+        let (out, err) = (Received::default(), Received::default());
         if let Some(mut pipe) = self.child.stdin.take() {
             let sender = sender.clone();
             spawn(move || {
                 // A reader may decide before the end and close the pipe.
                 let _ = pipe.write_all(&file);
                 drop(pipe);
-                let _ = sender.send(News::End);
+                let _ = sender.send(StreamEvent::End);
             });
         }
         if let Some(pipe) = self.child.stdout.take() {
@@ -152,7 +152,7 @@ impl Running {
                 true
             });
         }
-        Heard { news, out, err }
+        Streams { news, out, err }
     }
 
     fn status(&mut self) -> Result<Option<ExitStatus>, Unusable> {
@@ -181,18 +181,18 @@ impl Drop for Running {
 /// Passes the bytes of a stream to `take` until it returns false.
 fn listen(
     mut pipe: impl Read + Send + 'static,
-    sender: Sender<News>,
+    sender: Sender<StreamEvent>,
     take: impl Fn(&[u8]) -> bool + Send + 'static,
 ) {
     spawn(move || {
         let mut piece = vec![0; 1 << 16];
         let news = loop {
             match pipe.read(&mut piece) {
-                Ok(0) => break News::End,
+                Ok(0) => break StreamEvent::End,
                 Ok(len) if take(&piece[..len]) => {}
-                Ok(_) => break News::Flooded,
+                Ok(_) => break StreamEvent::Flooded,
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(_) => break News::End,
+                Err(_) => break StreamEvent::End,
             }
         };
         let _ = sender.send(news);
@@ -210,7 +210,7 @@ mod system {
     use std::process::{Child, Command, ExitStatus};
 
     /// Starts it in its own process group, so that its children are killed with it.
-    pub fn set_apart(command: &mut Command) {
+    pub fn set_process_group(command: &mut Command) {
         command.process_group(0);
     }
 
@@ -227,7 +227,7 @@ mod system {
 mod system {
     use std::process::{Child, Command, ExitStatus};
 
-    pub fn set_apart(_: &mut Command) {}
+    pub fn set_process_group(_: &mut Command) {}
 
     pub fn kill(child: &mut Child) {
         let _ = child.kill();

@@ -8,7 +8,7 @@ mod page;
 mod store;
 mod summary;
 
-pub use ask::{Asking, Break, ask_all};
+pub use ask::{Break, Job, run_all};
 pub use glob::matches;
 pub use page::page;
 pub use store::Store;

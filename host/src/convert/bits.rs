@@ -49,22 +49,22 @@ impl FromBits {
 ///
 /// # Errors
 /// A dtype has no tensor, or a tensor has two dtypes; raw bits remain without a dtype.
-pub fn read_bits(input: &mut Input, wishes: &[FromBits]) -> Result<Vec<Option<Dtype>>, Complaint> {
+pub fn read_bits(input: &mut Input, options: &[FromBits]) -> Result<Vec<Option<Dtype>>, Complaint> {
     let about = |sentence: String| Complaint::about(input.path(), sentence);
     let any_is_raw = input.arrays.iter().any(|array| array.is_raw);
     let names = || input.arrays.iter().map(|array| &array.name);
-    let mut globs = wishes.iter().filter_map(|wish| wish.glob.as_deref());
+    let mut globs = options.iter().filter_map(|wish| wish.glob.as_deref());
     if let Some(glob) = globs.find(|glob| !names().any(|name| matches(glob, name))) {
         return Err(about(format!("no tensor matches {}", quoted(glob))));
     }
     if let Some(FromBits { dtype, .. }) =
-        wishes.iter().find(|wish| !input.arrays.iter().any(|array| wish.takes(array, any_is_raw)))
+        options.iter().find(|wish| !input.arrays.iter().any(|array| wish.takes(array, any_is_raw)))
     {
         let integer = bits_of(*dtype);
         return Err(about(format!("no selected tensor is {integer}, the integer with the bits of {dtype}")));
     }
     let found: Result<Vec<Option<Dtype>>, String> =
-        input.arrays.iter().map(|array| dtype_of(array, wishes, any_is_raw)).collect();
+        input.arrays.iter().map(|array| dtype_of(array, options, any_is_raw)).collect();
     let found = found.map_err(about)?;
     for (array, dtype) in input.arrays.iter_mut().zip(&found) {
         if let Some(dtype) = *dtype {
@@ -74,9 +74,9 @@ pub fn read_bits(input: &mut Input, wishes: &[FromBits]) -> Result<Vec<Option<Dt
     Ok(found)
 }
 
-fn dtype_of(array: &Array, wishes: &[FromBits], any_is_raw: bool) -> Result<Option<Dtype>, String> {
+fn dtype_of(array: &Array, options: &[FromBits], any_is_raw: bool) -> Result<Option<Dtype>, String> {
     let name = || quoted(&array.name);
-    let mut dtypes = wishes.iter().filter(|wish| wish.takes(array, any_is_raw)).map(|wish| wish.dtype);
+    let mut dtypes = options.iter().filter(|wish| wish.takes(array, any_is_raw)).map(|wish| wish.dtype);
     let first = dtypes.next();
     let other = dtypes.find(|dtype| Some(*dtype) != first);
     match (first, other) {

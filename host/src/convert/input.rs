@@ -4,7 +4,7 @@ use super::arrays::Arrays;
 use super::kind::Kind;
 use crate::complaint::Complaint;
 use crate::model::{Model, Padding, Tensor};
-use crate::same::{not_of_the_model, not_the_input};
+use crate::overwrite::{check_not_in_model, check_not_input};
 use crate::work::Work;
 use embedded_safetensors::{Dtype, FileModel, TensorReader};
 use safetensors_convert::numpy::{Header, Order, read_full};
@@ -109,8 +109,8 @@ impl Input {
     /// The output is a file of the input.
     pub fn must_not_be(&self, output: &Path) -> Result<(), Complaint> {
         match &self.source {
-            Source::Model(model) => not_of_the_model(model, output),
-            Source::Arrays(arrays) => not_the_input(arrays.path(), output),
+            Source::Model(model) => check_not_in_model(model, output),
+            Source::Arrays(arrays) => check_not_input(arrays.path(), output),
         }
     }
 

@@ -12,7 +12,7 @@ use std::collections::HashSet;
 use std::path::Path;
 
 /// The requested conversion.
-pub struct Wishes<'w> {
+pub struct Options<'w> {
     pub to: Option<Dtype>,
     /// Also cast tensors that are not floating-point.
     pub all: bool,
@@ -113,35 +113,35 @@ impl Reason {
 impl Plan {
     /// # Errors
     /// The conversion is impossible for this input or this output.
-    pub fn new(input: &Input, wishes: &Wishes<'_>, output: &Path) -> Result<Self, Complaint> {
+    pub fn new(input: &Input, options: &Options<'_>, output: &Path) -> Result<Self, Complaint> {
         let about = |sentence: String| Complaint::about(input.path(), sentence);
-        wishes.check(input).map_err(about)?;
+        options.check(input).map_err(about)?;
         let mut plan = Self { tensors: Vec::new(), left: Vec::new() };
         let mut casts = false;
         for (source, array) in input.arrays.iter().enumerate() {
             let of_tensor = |error: String| about(format!("tensor {}: {error}", quoted(&array.name)));
-            let fate = wishes.fate(input, array).map_err(of_tensor)?;
-            casts |= matches!(fate, Fate::Cast(_));
-            match fate {
-                Fate::Keep => plan.tensors.push(kept(source, array)),
-                Fate::Left(reason) => {
+            let decide = options.decide(input, array).map_err(of_tensor)?;
+            casts |= matches!(decide, Decision::Cast(_));
+            match decide {
+                Decision::Keep => plan.tensors.push(kept(source, array)),
+                Decision::Left(reason) => {
                     plan.left.push(reason);
                     plan.tensors.push(kept(source, array));
                 }
-                Fate::Cast(to) => {
-                    plan.tensors.extend(wishes.cast(input, source, array, to).map_err(of_tensor)?);
+                Decision::Cast(to) => {
+                    plan.tensors.extend(options.cast(input, source, array, to).map_err(of_tensor)?);
                 }
-                Fate::Scales => {}
+                Decision::Scales => {}
             }
         }
         // A cast without effect is a mistake.
         if let Some(reason) = Reason::ALL.into_iter().find(|reason| !casts && plan.left.contains(reason)) {
             return Err(about(reason.nothing().into()));
         }
-        if wishes.to.is_some() && !casts && plan.left.is_empty() && !input.arrays.is_empty() {
+        if options.to.is_some() && !casts && plan.left.is_empty() && !input.arrays.is_empty() {
             return Err(about("nothing to cast: no tensor is selected".into()));
         }
-        if wishes.bits {
+        if options.bits {
             plan.tensors.iter_mut().for_each(|tensor| tensor.array.dtype = bits_of(tensor.array.dtype));
         }
         plan.validate_names().map_err(about)?;
@@ -185,7 +185,7 @@ impl Plan {
     }
 }
 
-impl Wishes<'_> {
+impl Options<'_> {
     fn check(&self, input: &Input) -> Result<(), String> {
         let to = self.to;
         if let Some(to) = to.filter(|to| !can_be_target(*to)) {
@@ -218,7 +218,7 @@ impl Wishes<'_> {
     }
 
     /// Whether this is the scale of a tensor that is multiplied by it.
-    fn is_spent(&self, input: &Input, name: &str) -> bool {
+    fn is_used_scale(&self, input: &Input, name: &str) -> bool {
         let owner = name.strip_suffix(".scale").filter(|owner| self.chooses(owner));
         let owner = owner.and_then(|owner| input.arrays.get(input.find(owner)?));
         self.unscale && owner.is_some_and(|owner| owner.dtype == Dtype::I8)
@@ -228,22 +228,22 @@ impl Wishes<'_> {
     ///
     /// # Errors
     /// It is complex and selected by `--only`.
-    fn fate(&self, input: &Input, array: &Array) -> Result<Fate, String> {
-        if self.is_spent(input, &array.name) {
-            return Ok(Fate::Scales);
+    fn decide(&self, input: &Input, array: &Array) -> Result<Decision, String> {
+        if self.is_used_scale(input, &array.name) {
+            return Ok(Decision::Scales);
         }
-        let Some(to) = self.to.filter(|_| self.chooses(&array.name)) else { return Ok(Fate::Keep) };
+        let Some(to) = self.to.filter(|_| self.chooses(&array.name)) else { return Ok(Decision::Keep) };
         let is_named = !self.only.is_empty();
         match array.dtype {
-            Dtype::I8 if self.unscale => Ok(Fate::Cast(to)),
-            _ if self.unscale => Ok(Fate::Left(Reason::NotI8)),
+            Dtype::I8 if self.unscale => Ok(Decision::Cast(to)),
+            _ if self.unscale => Ok(Decision::Left(Reason::NotI8)),
             Dtype::C64 if is_named => Err("complex numbers cannot be cast".into()),
-            Dtype::C64 => Ok(Fate::Left(Reason::Complex)),
+            Dtype::C64 => Ok(Decision::Left(Reason::Complex)),
             dtype if !is_float(dtype) && !is_named && !self.all && dtype != to => {
-                Ok(Fate::Left(Reason::NotFloat))
+                Ok(Decision::Left(Reason::NotFloat))
             }
-            _ if self.scale == Some(Scale::PerRow) && !has_rows(array) => Ok(Fate::Left(Reason::NoRows)),
-            _ => Ok(Fate::Cast(to)),
+            _ if self.scale == Some(Scale::PerRow) && !has_rows(array) => Ok(Decision::Left(Reason::NoRows)),
+            _ => Ok(Decision::Cast(to)),
         }
     }
 
@@ -275,7 +275,7 @@ fn unscaled(input: &Input, source: usize, array: &Array, to: Dtype) -> Result<Pl
 }
 
 /// What `--to` does with a tensor.
-enum Fate {
+enum Decision {
     /// It is not selected.
     Keep,
     /// It is selected, but left unchanged.

@@ -1,6 +1,6 @@
 //! Writes a model as a header for C99 and C++.
 
-use super::names::{Taken, identifier};
+use super::names::{Identifiers, identifier};
 use super::{Entry, Listing};
 use crate::number::hex;
 use embedded_safetensors::{Dtype, tensor::MAX_RANK};
@@ -18,7 +18,8 @@ const FIELDS: [&str; 10 + MAX_RANK] = [
 /// Those of `out`.
 pub fn write(listing: &Listing, prefix: &str, out: &mut impl Write) -> io::Result<()> {
     let numbers = numbers(listing, prefix);
-    let mut taken = Taken::new(numbers.iter().map(|(name, _, _)| name.clone()).chain(lists(prefix)), &FIELDS);
+    let mut taken =
+        Identifiers::new(numbers.iter().map(|(name, _, _)| name.clone()).chain(lists(prefix)), &FIELDS);
     let identifiers: Vec<String> =
         listing.tensors.iter().map(|entry| taken.take(&identifier(prefix, &entry.name))).collect();
     begin(listing, prefix, out)?;

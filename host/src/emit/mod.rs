@@ -46,7 +46,7 @@ impl Listing {
         let metadata =
             model.metadata().into_iter().flatten().map(|(key, value)| (key.clone(), value.clone()));
         Ok(Self {
-            file: file.chars().map(harmless).collect(),
+            file: file.chars().map(comment_safe).collect(),
             tensors: model.tensors().map(|tensor| Entry::of(&tensor, plan.data_start)).collect(),
             metadata: metadata.collect(),
             plan,
@@ -130,7 +130,7 @@ impl Entry {
 }
 
 /// Replaces characters of a file name that could end a comment.
-fn harmless(character: char) -> char {
+fn comment_safe(character: char) -> char {
     if character.is_ascii_alphanumeric() || matches!(character, '.' | '-' | '_' | ' ') {
         character
     } else {

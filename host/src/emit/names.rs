@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 /// The identifiers in use, and for each name the next number to try.
-pub struct Taken {
+pub struct Identifiers {
     /// Identifiers of other constants.
     others: HashSet<String>,
     tensors: HashSet<String>,
@@ -12,7 +12,7 @@ pub struct Taken {
     tried: HashMap<String, u64>,
 }
 
-impl Taken {
+impl Identifiers {
     pub fn new(others: impl IntoIterator<Item = String>, ends: &'static [&'static str]) -> Self {
         let others = others.into_iter().collect();
         Self { others, tensors: HashSet::new(), ends, tried: HashMap::new() }
@@ -101,7 +101,7 @@ pub fn prefix_of(file_stem: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Taken, capitals, identifier, prefix, prefix_of};
+    use super::{Identifiers, capitals, identifier, prefix, prefix_of};
 
     #[test]
     fn names_become_identifiers() {
@@ -131,7 +131,7 @@ mod tests {
 
     #[test]
     fn no_two_names_have_the_same_identifier() {
-        let mut taken = Taken::new(["FILE_BYTES".to_owned()], &["BYTES", "NAME"]);
+        let mut taken = Identifiers::new(["FILE_BYTES".to_owned()], &["BYTES", "NAME"]);
         let names =
             ["a", "A", "a.", "A_2", "file", "a_2", "a.name", "b.bytes", "b", "file.bytes", "file.bytes.name"];
         let made = names.map(|name| taken.take(&capitals(name)));

@@ -1,6 +1,6 @@
 //! Writes a model as constants for Rust, `no_std`.
 
-use super::names::{Taken, identifier};
+use super::names::{Identifiers, identifier};
 use super::{Entry, Listing};
 use crate::text::quoted;
 use std::io::{self, Write};
@@ -12,7 +12,8 @@ use std::io::{self, Write};
 pub fn write(listing: &Listing, prefix: &str, out: &mut impl Write) -> io::Result<()> {
     let numbers = numbers(listing, prefix);
     let lists = ["TENSORS", "METADATA"].map(|name| named(prefix, name));
-    let mut taken = Taken::new(numbers.iter().map(|number| number.name.clone()).chain(lists.clone()), &[]);
+    let mut taken =
+        Identifiers::new(numbers.iter().map(|number| number.name.clone()).chain(lists.clone()), &[]);
     let [tensors, metadata] = lists;
     begin(listing, out)?;
     for Number { name, kind, value, about } in &numbers {

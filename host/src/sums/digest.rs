@@ -63,7 +63,7 @@ impl From<Failure> for Trouble {
     fn from(failure: Failure) -> Self {
         Self::Read(match failure {
             Failure::NotRead(reason) => reason,
-            Failure::Unsound(_) => NotRead::changed(),
+            Failure::Invalid(_) => NotRead::changed(),
         })
     }
 }

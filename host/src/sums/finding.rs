@@ -32,21 +32,21 @@ pub enum Finding {
 /// The changes in the tensors of a changed file.
 pub enum Tensors {
     /// By name; if empty, only the header has changed.
-    Known(Vec<(String, Fate)>),
+    Known(Vec<(String, TensorChange)>),
     /// The file is no longer a valid model.
-    Unsound,
+    Invalid,
     /// The tensors cannot be read, for this reason.
     NotRead(String),
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Fate {
+pub enum TensorChange {
     Changed,
     Missing,
     Added,
 }
 
-impl Fate {
+impl TensorChange {
     fn word(self) -> &'static str {
         match self {
             Self::Changed => "changed",
@@ -104,7 +104,7 @@ impl Found {
 impl Tensors {
     fn print(&self, out: &mut impl Write) -> io::Result<()> {
         match self {
-            Self::Unsound => writeln!(out, "    no longer a valid model; `safetensors check` shows why"),
+            Self::Invalid => writeln!(out, "    no longer a valid model; `safetensors check` shows why"),
             Self::NotRead(reason) => writeln!(out, "    its tensors cannot be compared: {reason}"),
             Self::Known(fates) if fates.is_empty() => {
                 writeln!(out, "    only the header has changed")
@@ -117,10 +117,10 @@ impl Tensors {
 
     fn members(&self, object: Object) -> Object {
         match self {
-            Self::Unsound => object.flag("sound", false),
+            Self::Invalid => object.flag("sound", false),
             Self::NotRead(reason) => object.text("message", reason),
             Self::Known(fates) => {
-                let one = |(name, fate): &(String, Fate)| {
+                let one = |(name, fate): &(String, TensorChange)| {
                     Object::new().text("name", name).text("error", fate.word()).end()
                 };
                 object.flag("sound", true).raw("tensors", &json::array(fates.iter().map(one)))

@@ -5,12 +5,12 @@ use crate::complaint::Complaint;
 use crate::decoding::{self, Extra, in_file, print_tensors};
 use crate::failure::{NotRead, sentence};
 use crate::header::visit;
-use crate::judge::{SHORT, open_sound};
 use crate::number::digits;
 use crate::parallel::in_order;
 use crate::rows::each_row;
 use crate::source::{Data, Source};
 use crate::text::quoted;
+use crate::validation::{SHORT, open_valid};
 use crate::work::Work;
 use embedded_safetensors::{FileModel, header::Event, validate::Summary};
 use std::fs::File;
@@ -39,7 +39,7 @@ impl<'p> Single<'p> {
     /// # Errors
     /// The file is invalid or cannot be read.
     pub fn open(path: &'p Path) -> Result<Self, Complaint> {
-        let (source, (summary, _)) = open_sound(path, SHORT, Data::Keep)?;
+        let (source, (summary, _)) = open_valid(path, SHORT, Data::Keep)?;
         let (source, file) = source.share().map_err(|reason| Complaint::not_read(path, reason))?;
         Ok(Self { path, source, file, summary })
     }

@@ -6,7 +6,7 @@ use crate::failure::NotRead;
 use crate::model::Model;
 use crate::parallel::{cores, in_order};
 use crate::sums::digest::{Trouble, open_file, sum_at, sum_of_tensor};
-use crate::sums::finding::{Fate, Finding, Found, Tensors};
+use crate::sums::finding::{Finding, Found, TensorChange, Tensors};
 use crate::sums::list::{Expected, is_below, read};
 use crate::text::quoted;
 use crate::work::Work;
@@ -157,7 +157,7 @@ fn is_missing(path: &Path) -> bool {
 fn differing(expected: &BTreeMap<String, String>, path: &Path, work: &Work) -> Result<Tensors, Complaint> {
     let model = match Model::open(path) {
         Ok(model) => model,
-        Err(complaint) if complaint.exit() == Exit::Bad => return Ok(Tensors::Unsound),
+        Err(complaint) if complaint.exit() == Exit::Bad => return Ok(Tensors::Invalid),
         Err(complaint) => return Ok(Tensors::NotRead(complaint.line())),
     };
     let sums = model.tensors().map(|tensor| Ok((tensor.name(), sum_of_tensor(&tensor, work)?)));
@@ -172,12 +172,14 @@ fn differing(expected: &BTreeMap<String, String>, path: &Path, work: &Work) -> R
     let mut fates = Vec::new();
     for (name, sum) in expected {
         match found.get(name.as_str()) {
-            None => fates.push((name.clone(), Fate::Missing)),
-            Some(now) if *now != sum.to_ascii_lowercase() => fates.push((name.clone(), Fate::Changed)),
+            None => fates.push((name.clone(), TensorChange::Missing)),
+            Some(now) if *now != sum.to_ascii_lowercase() => {
+                fates.push((name.clone(), TensorChange::Changed))
+            }
             Some(_) => {}
         }
     }
     let added = found.keys().filter(|name| !expected.contains_key(**name));
-    fates.extend(added.map(|name| ((*name).to_owned(), Fate::Added)));
+    fates.extend(added.map(|name| ((*name).to_owned(), TensorChange::Added)));
     Ok(Tensors::Known(fates))
 }

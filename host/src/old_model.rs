@@ -1,8 +1,8 @@
 //! The old model that a split replaces, where its files differ from the new model's files.
 
 use crate::complaint::Complaint;
+use crate::overwrite::place_of;
 use crate::product::sync_folder;
-use crate::same::place_of;
 use crate::siblings::{INDEX_END, ShardName, indexes_in};
 use crate::text::shown_text;
 use std::collections::HashSet;
@@ -11,9 +11,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// Files of the old model that are removed once the new model is in place.
-pub struct Former(Vec<PathBuf>);
+pub struct OldModel(Vec<PathBuf>);
 
-impl Former {
+impl OldModel {
     /// Finds the files of the model called `name` in this directory that are not files of the `new` model:
     /// its index, if any; the shards that only this index names and whose names match this model; and the
     /// single-file model, which many readers prefer to an index.

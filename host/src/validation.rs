@@ -23,30 +23,35 @@ pub const SHORT: u64 = 256 * 1024;
 /// Longer names are compared piece by piece. Used only if two hashes are equal.
 const NAME_MEMORY: usize = 1 << 19;
 
-/// Opens a file, or standard input for `-`, and validates it as [`prove`] does.
+/// Opens a file, or standard input for `-`, and validates it as [`validate_or_report`] does.
 ///
 /// # Errors
-/// Those of [`prove`]; the file cannot be opened.
-pub fn open_sound(path: &Path, most: u64, data: Data) -> Result<(Source, Judged), Complaint> {
+/// Those of [`validate_or_report`]; the file cannot be opened.
+pub fn open_valid(path: &Path, most: u64, data: Data) -> Result<(Source, Validated), Complaint> {
     let mut source = open(path).map_err(|reason| Complaint::not_read(path, reason))?;
-    let judged = prove(&mut source, path, most, data)?;
+    let judged = validate_or_report(&mut source, path, most, data)?;
     Ok((source, judged))
 }
 
-/// Validates a file as [`judge`] does.
+/// Validates a file as [`validate_source`] does.
 ///
 /// # Errors
 /// The file is invalid or cannot be read.
-pub fn prove(source: &mut Source, path: &Path, most: u64, data: Data) -> Result<Judged, Complaint> {
-    judge(source, most, data).map_err(|failure| Complaint::of(path, source, failure))
+pub fn validate_or_report(
+    source: &mut Source,
+    path: &Path,
+    most: u64,
+    data: Data,
+) -> Result<Validated, Complaint> {
+    validate_source(source, most, data).map_err(|failure| Complaint::of(path, source, failure))
 }
 
 /// The summary of a valid file, and its list of tensors if the header is short enough.
-pub type Judged = (Summary, Option<OwnedIndex>);
+pub type Validated = (Summary, Option<OwnedIndex>);
 
 /// Validates a file, and lists its tensors if the header has at most `most` bytes. Reads the data of a
 /// stream too, and keeps it if requested.
-pub fn judge(source: &mut Source, most: u64, data: Data) -> Result<Judged, Failure> {
+pub fn validate_source(source: &mut Source, most: u64, data: Data) -> Result<Validated, Failure> {
     let judged = list(source, most).and_then(|index| match index {
         Some(index) => Ok((index.summary(), Some(index))),
         None => judge_in_passes(source, data).map(|summary| (summary, None)),
@@ -77,7 +82,7 @@ fn judge_in_passes(source: &mut Source, data: Data) -> Result<Summary, Failure> 
             Err(error) => return Err(error.into()),
         };
         let data_start = source.header_end()?;
-        source.take_in_data(data_start, data_len, data)?;
+        source.read_data(data_start, data_len, data)?;
     }
     let mut model = Model::open_unordered(source, slots, &mut window)?;
     let (summary, chance) = (model.summary(), RandomState::new());
@@ -98,7 +103,7 @@ fn count_names(source: &mut Source) -> Result<u64, NotRead> {
     match counted {
         Err(Failure::NotRead(reason)) => Err(reason),
         // Validation finds the error again and reports it.
-        Ok(()) | Err(Failure::Unsound(_)) => Ok(names),
+        Ok(()) | Err(Failure::Invalid(_)) => Ok(names),
     }
 }
 

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 /// # Errors
 /// The output is the input, possibly under another path.
-pub fn not_the_input(input: &Path, output: &Path) -> Result<(), Complaint> {
+pub fn check_not_input(input: &Path, output: &Path) -> Result<(), Complaint> {
     // `-` is standard output, even if a file has that name.
     if output.as_os_str() == "-" {
         return Ok(());
@@ -24,17 +24,17 @@ pub fn not_the_input(input: &Path, output: &Path) -> Result<(), Complaint> {
 
 /// # Errors
 /// The output is a file of the model or its index, or a file of the model that this shard belongs to.
-pub fn not_of_the_model(model: &Model, output: &Path) -> Result<(), Complaint> {
+pub fn check_not_in_model(model: &Model, output: &Path) -> Result<(), Complaint> {
     if output.as_os_str() == "-" || matches!(place_of(output), Ok(None)) {
         return Ok(());
     }
     let parts = model.parts().iter().map(|part| part.path());
-    parts.chain(model.index()).try_for_each(|file| not_the_input(file, output))?;
+    parts.chain(model.index()).try_for_each(|file| check_not_input(file, output))?;
     let ([only], None) = (model.parts(), model.index()) else { return Ok(()) };
     for index in Folders::default().indexes_of(only.path())? {
-        not_the_input(&index.path, output)?;
+        check_not_input(&index.path, output)?;
         let folder = index.path.parent().unwrap_or(Path::new(""));
-        index.shards.iter().try_for_each(|shard| not_the_input(&folder.join(shard), output))?;
+        index.shards.iter().try_for_each(|shard| check_not_input(&folder.join(shard), output))?;
     }
     Ok(())
 }
