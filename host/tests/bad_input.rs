@@ -19,7 +19,7 @@ fn what_cannot_be_read() {
     symlink("loop", place.path("loop")).expect("a link");
     place.put("file", b"");
     for (name, reason) in [
-        ("dir", "there is no *.safetensors and no *.safetensors.index.json in this folder"),
+        ("dir", "no *.safetensors or *.safetensors.index.json in this directory"),
         ("missing", "no such file or directory"),
         ("dangling", "no such file or directory"),
         ("file/below", "not a directory"),
@@ -212,6 +212,6 @@ fn a_file_that_changes_under_the_reader() {
         let output = child.wait_with_output().expect("the binary ends");
         assert_eq!(output.status.code(), Some(2), "{output:?}");
         assert_eq!(output.stdout, b"");
-        assert_eq!(output.stderr, b"m: cannot be read: it changed while it was being read\n");
+        assert_eq!(output.stderr, b"m: cannot be read: the file changed while it was being read\n");
     }
 }

@@ -148,7 +148,7 @@ fn a_full_disk_is_said_once() {
 fn folder() -> Place {
     let place = Place::new();
     for folder in ["d", "d/b", "d/.hidden", "d/empty"] {
-        std::fs::create_dir(place.path(folder)).expect("a folder");
+        std::fs::create_dir(place.path(folder)).expect("directory");
     }
     for name in ["d/z.safetensors", "d/b/a.safetensors", "d/b/10.safetensors", "d/b/9.safetensors"] {
         place.put(name, &sound());
@@ -178,7 +178,7 @@ fn folders_are_looked_into() {
     place.run(["check", "d/empty"]).is(
         2,
         "",
-        "d/empty: cannot be read: there is no *.safetensors and no *.safetensors.index.json in this folder\n",
+        "d/empty: cannot be read: no *.safetensors or *.safetensors.index.json in this directory\n",
     );
     for jobs in ["0", "-1", "x"] {
         assert_eq!(place.run(["check", "--jobs", jobs, "d"]).code, Some(2));

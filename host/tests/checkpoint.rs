@@ -18,9 +18,9 @@ fn place() -> Place {
 
 /// The names in a folder, hidden ones too.
 fn names(folder: impl AsRef<Path>) -> Vec<String> {
-    let entries = fs::read_dir(folder).expect("a folder");
+    let entries = fs::read_dir(folder).expect("directory");
     let mut names: Vec<String> =
-        entries.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned()).collect();
+        entries.map(|entry| entry.expect("directory entry").file_name().to_string_lossy().into_owned()).collect();
     names.sort();
     names
 }
@@ -63,7 +63,7 @@ fn a_tampered_one_is_refused() {
         (&|| put("c/config.json", b"[]"), 1, "c/config.json: changed"),
         (&|| fs::remove_file(place.path("c/config.json")).expect("removed"), 1, "c/config.json: missing"),
         (&|| put("c/more", b""), 1, "c/more: added"),
-        (&|| put("c/SHA256SUMS", &list().as_bytes()[1..]), 2, "c/SHA256SUMS: is no list of sums"),
+        (&|| put("c/SHA256SUMS", &list().as_bytes()[1..]), 2, "c/SHA256SUMS: not a list of sums"),
         (
             &|| put("c/SHA256SUMS", list().replace("config", "../config").as_bytes()),
             2,
@@ -87,32 +87,32 @@ fn a_tampered_one_is_refused() {
 #[test]
 fn what_is_there_is_replaced_only_by_force_and_only_a_checkpoint() {
     let place = place();
-    fs::create_dir(place.path("c")).expect("a folder");
+    fs::create_dir(place.path("c")).expect("directory");
     place.put("c/mine", b"mine").put("file", b"mine");
     let run =
         |options: &[&str]| place.run(["checkpoint"].iter().chain(options).chain(&["model.safetensors"]));
-    run(&["c"]).is(2, "", "c: exists already; --force replaces it\n");
+    run(&["c"]).is(2, "", "c: already exists; use --force to replace it\n");
     run(&["--force", "c"]).is(
         2,
         "",
-        "c: is no checkpoint, for there is no SHA256SUMS in it, and is not replaced\n",
+        "c: not a checkpoint: it has no SHA256SUMS; refusing to replace it\n",
     );
-    run(&["--force", "file"]).is(2, "", "file: is no folder, and is not replaced\n");
+    run(&["--force", "file"]).is(2, "", "file: not a directory; refusing to replace it\n");
     assert_eq!(
         (names(place.path("c")), fs::read(place.path("file")).expect("it")),
         (vec!["mine".into()], b"mine".to_vec())
     );
     place.put("c/SHA256SUMS", b"");
-    run(&["--force", "c"]).is(2, "", "c/SHA256SUMS: is no list of sums: it lists no file\n");
+    run(&["--force", "c"]).is(2, "", "c/SHA256SUMS: not a list of sums: it lists no files\n");
     fs::remove_dir_all(place.path("c")).expect("removed");
-    fs::create_dir(place.path("c")).expect("a folder");
+    fs::create_dir(place.path("c")).expect("directory");
     assert_eq!(run(&["--force", "c"]).code, Some(0), "an empty folder");
-    fs::create_dir(place.path("c/sub")).expect("a folder");
+    fs::create_dir(place.path("c/sub")).expect("directory");
     let unlisted = |name: &str| {
         place.put(format!("c/{name}"), b"mine");
-        let why = format!("c: has {name:?} in it, which its SHA256SUMS does not list, and is not replaced\n");
+        let why = format!("c: contains {name:?}, which its SHA256SUMS does not list; refusing to replace it\n");
         run(&["--force", "c"]).is(2, "", &why);
-        assert_eq!(fs::read(place.path(format!("c/{name}"))).expect("it is there"), b"mine");
+        assert_eq!(fs::read(place.path(format!("c/{name}"))).expect("existing file"), b"mine");
         fs::remove_file(place.path(format!("c/{name}"))).expect("removed");
     };
     ["mine", ".mine", "sub/SHA256SUMS"].into_iter().for_each(unlisted);
@@ -130,9 +130,9 @@ fn what_is_not_sound_or_not_there_leaves_no_folder() {
     for (files, why) in [
         (&["gone.safetensors"][..], "gone.safetensors: cannot be read: no such file or directory\n"),
         (&["--also", "gone.json"], "gone.json: cannot be read: no such file or directory\n"),
-        (&["-"], "safetensors: standard input has no name that it could have in a folder\n"),
-        (&["--also", "-"], "safetensors: standard input has no name that it could have in a folder\n"),
-        (&["--also", "."], ".: cannot be read: it is not a file\n"),
+        (&["-"], "safetensors: standard input cannot go into a checkpoint: it has no file name\n"),
+        (&["--also", "-"], "safetensors: standard input cannot go into a checkpoint: it has no file name\n"),
+        (&["--also", "."], ".: cannot be read: not a regular file\n"),
         (
             &["--also", "config.json", "--also", "./config.json"],
             "./config.json: has the same name as \"config.json\"\n",
@@ -156,7 +156,7 @@ fn what_is_not_sound_or_not_there_leaves_no_folder() {
 #[test]
 fn with_an_index_come_its_shards() {
     let place = place();
-    fs::create_dir(place.path("m")).expect("a folder");
+    fs::create_dir(place.path("m")).expect("directory");
     let index = r#"{"metadata":{"total_size":5},"weight_map":{"a":"1.safetensors","b":"2.safetensors"}}"#;
     place.put("m/1.safetensors", &file(format!("{{{}}}", tensor("a", 0, 2)), b"ab"));
     place.put("m/2.safetensors", &file(format!("{{{}}}", tensor("b", 0, 3)), b"cde"));
@@ -166,7 +166,7 @@ fn with_an_index_come_its_shards() {
     let expected =
         ["1.safetensors", "2.safetensors", "SHA256SUMS", "config.json", "model.safetensors.index.json"];
     assert_eq!(names(place.path("c")), expected);
-    place.run(["diff", "m", "c"]).is(0, "the same: 2 tensors the same bit by bit\n", "");
+    place.run(["diff", "m", "c"]).is(0, "the same: 2 tensors bit-identical\n", "");
     fs::remove_file(place.path("m/2.safetensors")).expect("it can be removed");
     let run = place.run(["checkpoint", "d", "m/model.safetensors.index.json"]);
     assert_eq!((run.code, place.path("d").exists()), (Some(1), false), "{run:?}");

@@ -257,7 +257,7 @@ fn a_page_is_replaced_only_by_force_and_before_anyone_is_asked() {
     let place = Place::new();
     place.put("p.md", b"mine");
     let options = ["--filter", "d3-array", "--page", "p.md"];
-    ask(&place, &options, "touch asked; exit 1").is(2, "", "p.md: exists already; --force replaces it\n");
+    ask(&place, &options, "touch asked; exit 1").is(2, "", "p.md: already exists; use --force to overwrite it\n");
     assert!(!place.path("asked").exists());
     assert_eq!(fs::read(place.path("p.md")).expect("the page"), b"mine");
     assert_eq!(ask(&place, &[&options[..], &["--force"]].concat(), "exit 1").code, Some(0));
@@ -273,8 +273,8 @@ fn a_reader_that_cannot_be_run_is_no_score() {
     let place = Place::new();
     place.put("text", b"no program");
     for (reader, why) in [
-        ("nosuch", "there is no program \"nosuch\" that can be run"),
-        ("./text", "there is no program \"./text\" that can be run"),
+        ("nosuch", "reader \"nosuch\" is not an executable program"),
+        ("./text", "reader \"./text\" is not an executable program"),
     ] {
         place.run(["conform", "--", reader]).is(2, "", &format!("safetensors: {why}\n"));
         let run = place.run(["conform", "--json", "--", reader]);
@@ -311,7 +311,7 @@ fn vectors_of_a_folder_are_taken_when_it_is_named() {
 #[test]
 fn vectors_that_are_not_what_they_were_are_one_sentence() {
     let place = Place::new();
-    fs::create_dir_all(place.path("v/valid")).expect("a folder");
+    fs::create_dir_all(place.path("v/valid")).expect("directory");
     let said = |text: &[u8]| {
         place.put("v/manifest.json", text);
         let run = ask(&place, &["--vectors", "v"], "exit 1");
@@ -335,18 +335,18 @@ fn vectors_that_are_not_what_they_were_are_one_sentence() {
             r#"{{"flags":{{}},"vectors":[{{"id":"a-b","sha256":"00","verdict":"valid","ours":"accept","rule":"","reason":"","flags":[],{members}}}]}}"#
         )
     };
-    let start = "v/manifest.json: the vector \"a-b\" cannot be used: ";
+    let start = "v/manifest.json: vector \"a-b\" cannot be used: ";
     let unusable = |members: &str| said(manifest(members).as_bytes()).strip_prefix(start).map(str::to_owned);
     place.put("v/valid/a", b"abc");
     for (members, why) in [
         (r#""length":3,"file":"valid/none""#, "valid/none: no such file or directory\n"),
-        (r#""length":3,"file":"valid""#, "valid: it is not a file\n"),
+        (r#""length":3,"file":"valid""#, "valid: not a regular file\n"),
         (r#""length":3,"file":"valid/a""#, "the file is not the one that the manifest means\n"),
         (r#""length":3"#, "it needs a file or a recipe, and not both\n"),
         (r#""length":2,"file":"valid/a""#, "it has not the 2 bytes that the manifest says\n"),
         (
             r#""length":9999999999,"recipe":{"header":[],"data":[{"zeros":9999999991}]}"#,
-            "its 9999999999 bytes are more than the 1073741824 of the largest\n",
+            "too long: 9999999999 bytes, at most 1073741824 allowed\n",
         ),
         (
             r#""length":100,"recipe":{"header":[],"data":[{"zeros":9999999991}]}"#,

@@ -58,7 +58,7 @@ fn metadata_goes_as_far_as_it_can() {
     assert_eq!(convert(&place, &["m.safetensors", "n.safetensors", "--to", "F32", "--all"]).code, Some(0));
     assert!(place.run(["decode", "n.safetensors"]).out.contains(r#""metadata":{"k":"v"}"#));
     let run = convert(&place, &["m.safetensors", "n.npz"]);
-    assert!(run.out.ends_with("  left out: the metadata, 1 key, for which numpy has no place\n"), "{run:?}");
+    assert!(run.out.ends_with("  left out: 1 key of metadata, which numpy cannot store\n"), "{run:?}");
     let run = convert(&place, &["m.safetensors", "n.npz", "--force", "--json"]);
     let tensors = r#"[{"name":"a","from":"U8","to":"U8","shape":[1]}]"#;
     let bytes = fs::metadata(place.path("n.npz")).expect("a file").len();
@@ -85,7 +85,7 @@ fn casts_tell_what_they_cost() {
     assert_eq!(tensor["mean_error"], (error + f64::from(1e-9f32)) / 3.0);
     assert_eq!(text(&place, "n.safetensors", "a"), "[0.1, 0.0, inf, nan, 2.0]\n");
     let run = convert(&place, &["m", "n.safetensors", "--to", "F16", "--saturate", "--force"]);
-    let notes = "1 clamped, 1 zero now, 1 NaN\n";
+    let notes = "1 clamped, 1 became zero, 1 NaN\n";
     assert!(run.out.ends_with(notes), "{run:?}");
     assert_eq!(text(&place, "n.safetensors", "a"), "[0.1, 0.0, 65500.0, nan, 2.0]\n");
 }
@@ -130,9 +130,9 @@ fn what_does_not_fit_is_refused() {
     place.put("nan", &model("F32", "[1]", &floats(&[f32::NAN])));
     let error = "nan: tensor \"a\": it has a NaN, and I32 has none; --saturate makes it 0\n";
     convert(&place, &["nan", "n.safetensors", "--to", "I32"]).is(2, "", error);
-    let error = "nan: tensor \"a\": it has a NaN or an infinity, which no scale makes an I8\n";
+    let error = "nan: tensor \"a\": has a NaN or an infinity, which cannot be scaled to I8\n";
     convert(&place, &["nan", "n.safetensors", "--to", "I8", "--scale", "per-tensor"]).is(2, "", error);
-    assert_eq!(fs::read_dir(place.path(".")).expect("a folder").count(), 2, "something is left");
+    assert_eq!(fs::read_dir(place.path(".")).expect("directory").count(), 2, "something is left");
     for (options, expected) in [(["--to", "U8"], "[0, 255]\n"), (["--to", "I8"], "[-3, 127]\n")] {
         let run = convert(&place, &[&["m", "n.safetensors", "--saturate", "--force"], &options[..]].concat());
         assert_eq!(run.code, Some(0), "{run:?}");
@@ -208,7 +208,7 @@ fn integers_stay_unless_they_are_named() {
 fn complex_numbers_are_cast_by_nobody() {
     let place = Place::new();
     place.put("c", &model("C64", "[1]", &[0; 8]));
-    let error = "c: tensor \"a\": complex numbers are not cast\n";
+    let error = "c: tensor \"a\": complex numbers cannot be cast\n";
     convert(&place, &["c", "o.safetensors", "--to", "F32", "--only", "a"]).is(2, "", error);
     // What is left as it is becomes its bits all the same, and so does what is cast.
     let header = concat!(
@@ -377,69 +377,69 @@ fn what_makes_no_sense() {
     for (arguments, error) in [
         (
             &["m", "out"][..],
-            "out: what it is to be is told by its name, which ends with .safetensors, .npy or .npz\n",
+            "out: unknown suffix: .safetensors, .npy or .npz needed\n",
         ),
         (
             &["m", "out.txt"],
-            "out.txt: what it is to be is told by its name, which ends with .safetensors, .npy or .npz\n",
+            "out.txt: unknown suffix: .safetensors, .npy or .npz needed\n",
         ),
         (
             &["m", "out.npy"],
-            "m: a .npy holds one array, and these are 2: write a .npz, or one of them by `cat TENSOR -o`\n",
+            "m: a .npy holds one array, 2 given; write a .npz, or one of them with `cat TENSOR -o`\n",
         ),
         (
             &["m", "o.safetensors", "--to", "C64"],
-            "m: nothing is cast to C64: there are floats from F8 to F64 and integers\n",
+            "m: C64 is not supported with --to; use an integer dtype or a float from F8 to F64\n",
         ),
         (
             &["m", "o.safetensors", "--to", "F4"],
-            "m: nothing is cast to F4: there are floats from F8 to F64 and integers\n",
+            "m: F4 is not supported with --to; use an integer dtype or a float from F8 to F64\n",
         ),
-        (&["c", "o.safetensors", "--to", "F32", "--all"], "c: nothing to cast: complex numbers are not\n"),
-        (&["m", "o.safetensors", "--to", "F32", "--only", "x*"], "m: no tensor's name is like \"x*\"\n"),
-        (&["m", "o.safetensors", "--only", "a"], "safetensors: --only and --except choose what --to casts\n"),
+        (&["c", "o.safetensors", "--to", "F32", "--all"], "c: nothing to cast: complex numbers cannot be cast\n"),
+        (&["m", "o.safetensors", "--to", "F32", "--only", "x*"], "m: no tensor matches \"x*\"\n"),
+        (&["m", "o.safetensors", "--only", "a"], "safetensors: --only and --except need --to\n"),
         (
             &["m", "o.safetensors", "--to", "F32"],
-            "m: nothing to cast: no selected tensor is floating-point (--all takes integers and BOOL, too)\n",
+            "m: nothing to cast: no selected tensor is floating-point; use --all to cast integers and BOOL\n",
         ),
-        (&["m", "o.safetensors", "--all"], "m: --all goes with --to\n"),
+        (&["m", "o.safetensors", "--all"], "m: --all needs --to\n"),
         (
             &["m", "o.safetensors", "--to", "F32", "--except", "*"],
             "m: nothing to cast: no tensor is selected\n",
         ),
-        (&["m", "o.safetensors", "--from-bits", "BF16=x*"], "m: no tensor's name is like \"x*\"\n"),
+        (&["m", "o.safetensors", "--from-bits", "BF16=x*"], "m: no tensor matches \"x*\"\n"),
         (
             &["b", "o.safetensors", "--to", "I8", "--scale", "per-row"],
             "b: nothing to cast: no selected tensor has rows of several numbers\n",
         ),
         (
             &["m", "o.safetensors", "--from-bits", "BF16"],
-            "m: no selected tensor is U16, which holds the bits of BF16\n",
+            "m: no selected tensor is U16, the integer with the bits of BF16\n",
         ),
-        (&["m", "o.safetensors", "--to", "U8", "--scale", "per-row"], "m: --scale goes with --to I8\n"),
+        (&["m", "o.safetensors", "--to", "U8", "--scale", "per-row"], "m: --scale needs --to I8\n"),
         (
             &["m", "o.safetensors", "--to", "I8", "--unscale"],
-            "m: --unscale goes with --to F32, F64, F16 or BF16\n",
+            "m: --unscale needs --to F32, F64, F16 or BF16\n",
         ),
         (
             &["i8", "o.safetensors", "--to", "F32", "--unscale"],
-            "i8: tensor \"a\": there is no \"a.scale\" beside it\n",
+            "i8: tensor \"a\": its scales \"a.scale\" are missing\n",
         ),
         (
             &["m", "o.safetensors", "--bits"],
-            "safetensors: --bits is for .npy and .npz: safetensors has the dtypes themselves\n",
+            "safetensors: --bits works with .npy and .npz only: safetensors has these dtypes\n",
         ),
-        (&["m", "o.safetensors", "--compress"], "safetensors: --compress is for .npz\n"),
-        (&["m", "o.safetensors", "--name", "x"], "m: is no .npy; only its array has no name of its own\n"),
+        (&["m", "o.safetensors", "--compress"], "safetensors: --compress works with .npz only\n"),
+        (&["m", "o.safetensors", "--name", "x"], "m: not a .npy file, which --name needs: all other inputs have tensor names\n"),
         (
             &["b", "o.npy"],
-            "b: tensor \"a\": numpy has no BF16; cast it by --to F32, or --bits for its bits\n",
+            "b: tensor \"a\": numpy has no BF16; cast it with --to F32, or write its bits with --bits\n",
         ),
-        (&["f6", "o.npz", "--bits"], "f6: tensor \"a\": numpy has no F6_E2M3; cast it by --to F32\n"),
-        (&["a.npy", "a.npy", "--force"], "a.npy: is the file that is read; write another one\n"),
+        (&["f6", "o.npz", "--bits"], "f6: tensor \"a\": numpy has no F6_E2M3; cast it with --to F32\n"),
+        (&["a.npy", "a.npy", "--force"], "a.npy: is an input; choose another output file\n"),
         (
             &["a.npy", "o.safetensors", "--name", "__metadata__"],
-            "o.safetensors: no tensor can be called \"__metadata__\"\n",
+            "o.safetensors: \"__metadata__\" is not allowed as a tensor name\n",
         ),
     ] {
         let run = convert(&place, arguments);
@@ -448,7 +448,7 @@ fn what_makes_no_sense() {
     }
     assert_eq!(convert(&place, &["m", "o.safetensors", "--to", "F31"]).code, Some(2));
     assert_eq!(convert(&place, &["b", "o.npy", "--bits"]).code, Some(0));
-    assert_eq!(fs::read_dir(place.path(".")).expect("a folder").count(), 7, "something is left");
+    assert_eq!(fs::read_dir(place.path(".")).expect("directory").count(), 7, "something is left");
 }
 
 #[test]
@@ -456,9 +456,9 @@ fn scales_that_do_not_belong() {
     let place = Place::new();
     let header = r#"{"a":{"dtype":"I8","shape":[2],"data_offsets":[0,2]},"a.scale":{"dtype":"F32","shape":[3],"data_offsets":[2,14]}}"#;
     place.put("m", &file(header, &[0; 14]));
-    let error = "m: tensor \"a\": \"a.scale\" is not one F32 for it, nor one for each of its rows\n";
+    let error = "m: tensor \"a\": its scales \"a.scale\" must be one F32, or one F32 per row\n";
     convert(&place, &["m", "o.safetensors", "--to", "F32", "--unscale"]).is(2, "", error);
-    let error = "m: there would be two tensors \"a.scale\"\n";
+    let error = "m: duplicate tensor name \"a.scale\" in the output\n";
     convert(&place, &["m", "o.safetensors", "--to", "I8", "--scale", "per-tensor", "--only", "a"])
         .is(2, "", error);
 }
@@ -468,7 +468,7 @@ fn what_cannot_be_written() {
     let place = Place::new();
     place.put("m", &sound()).put("o.npz", b"old").put("o.safetensors", b"old");
     for name in ["o.npz", "o.safetensors"] {
-        convert(&place, &["m", name]).is(2, "", &format!("{name}: exists already; --force replaces it\n"));
+        convert(&place, &["m", name]).is(2, "", &format!("{name}: already exists; use --force to overwrite it\n"));
         assert_eq!(fs::read(place.path(name)).expect("a file"), b"old");
     }
     for name in ["no/o.npz", "no/o.safetensors"] {
@@ -477,8 +477,8 @@ fn what_cannot_be_written() {
     }
     let unsafe_name = file(r#"{"../a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}}"#, b"x");
     place.put("u", &unsafe_name);
-    convert(&place, &["u", "p.npz"]).is(2, "", "u: tensor \"../a\": in an archive this name is unsafe\n");
-    assert_eq!(fs::read_dir(place.path(".")).expect("a folder").count(), 4, "something is left");
+    convert(&place, &["u", "p.npz"]).is(2, "", "u: tensor \"../a\": this name is unsafe in an archive\n");
+    assert_eq!(fs::read_dir(place.path(".")).expect("directory").count(), 4, "something is left");
 }
 
 /// A disk that is full: no file may be longer than a few blocks.
@@ -499,7 +499,7 @@ fn a_full_disk_leaves_nothing() {
             run.err.starts_with(&format!("{name}: cannot")) && run.err.contains("file too large"),
             "{run:?}"
         );
-        assert_eq!(fs::read_dir(place.path(".")).expect("a folder").count(), 1, "something is left");
+        assert_eq!(fs::read_dir(place.path(".")).expect("directory").count(), 1, "something is left");
     }
 }
 
@@ -507,11 +507,11 @@ fn a_full_disk_leaves_nothing() {
 #[test]
 fn no_shard_is_replaced_by_what_is_made_of_it() {
     let place = Place::new();
-    fs::create_dir(place.path("m")).expect("a folder");
+    fs::create_dir(place.path("m")).expect("directory");
     place.put("m/1.safetensors", &model("U8", "[2]", b"ab"));
     let index = r#"{"metadata":{"total_size":2},"weight_map":{"a":"1.safetensors"}}"#;
     place.put("m/model.safetensors.index.json", index.as_bytes());
-    let error = "m/1.safetensors: is the file that is read; write another one\n";
+    let error = "m/1.safetensors: is an input; choose another output file\n";
     convert(&place, &["m", "m/1.safetensors", "--to", "F32", "--all", "--force"]).is(2, "", error);
     place.run(["slice", "m", "a=0", "-o", "m/1.safetensors", "--force"]).is(2, "", error);
     place.run(["cat", "m", "a", "-o", "m/1.safetensors", "--force", "--format", "raw"]).is(2, "", error);

@@ -48,8 +48,8 @@ fn the_same_model_in_another_place() {
     let place = Place::new();
     let (a, b) = (("a", "U8", &[2][..], vec![1, 2]), ("b", "F32", &[1][..], floats(&[0.5])));
     place.put("one", &model(&[a.clone(), b.clone()], "")).put("two", &model(&[b, a], "{}"));
-    place.run(["diff", "one", "two"]).is(0, "the same: 2 tensors the same bit by bit\n", "");
-    place.run(["diff", "one", "one"]).is(0, "the same: 2 tensors the same bit by bit\n", "");
+    place.run(["diff", "one", "two"]).is(0, "the same: 2 tensors bit-identical\n", "");
+    place.run(["diff", "one", "one"]).is(0, "the same: 2 tensors bit-identical\n", "");
     let json = object(&place.run(["diff", "--json", "one", "two"]));
     assert_eq!((&json["ok"], &json["a"], &json["b"]), (&true.into(), &"one".into(), &"two".into()));
     let form = json!({"dtype": "F32", "shape": [1]});
@@ -75,13 +75,13 @@ fn everything_that_differs_is_listed() {
     place.put("a", &model(&a, r#"{"k":"1","x":"2"}"#)).put("b", &model(&b, r#"{"k":"3"}"#));
     let said = concat!(
         "  only in a: \"gone\" U8 [1]\n",
-        "  only in a: \"old\" F32 [2], the bytes of \"new\" in b\n",
-        "  only in b: \"new\" F32 [2], the bytes of \"old\" in a\n",
+        "  only in a: \"old\" F32 [2], same bytes as \"new\" in b\n",
+        "  only in b: \"new\" F32 [2], same bytes as \"old\" in a\n",
         "  \"shape\": [2, 3] and [3, 2]\n",
         "  \"value\": 1 of 4 values differ, by 0.5 at most, at [1, 0]: 3 and 3.5; by 0.125 on average, and by 0.1429 of the larger value at most\n",
         "  metadata \"k\": \"1\" and \"3\"\n",
         "  metadata \"x\": \"2\", only in a\n",
-        "different: 1 tensor with other values, 1 of another shape, 2 only in a, 1 only in b; 2 differences in the metadata\n",
+        "different: 1 tensor with different values, 1 with different shapes, 2 only in a, 1 only in b; 2 metadata differences\n",
     );
     place.run(["diff", "a", "b"]).is(1, said, "");
     let json = object(&place.run(["diff", "--json", "a", "b"]));
@@ -120,7 +120,7 @@ fn tolerances_decide() {
             run.out.ends_with(if code == 0 {
                 "the same: 1 tensor within the tolerance\n"
             } else {
-                "different: 1 tensor with other values\n"
+                "different: 1 tensor with different values\n"
             }),
             "{run:?}"
         );
@@ -141,7 +141,7 @@ fn other_dtypes_are_compared_by_value() {
     );
     let single = ("t", "F32", &[3][..], floats(&[1.0, -2.0, 0.333_251_95]));
     let run = diff_rows(&[], half.clone(), single.clone());
-    run.is(1, "  \"t\": F16 and F32, the same values in other bits\ndifferent: 1 tensor with the same values; 1 other dtype\n", "");
+    run.is(1, "  \"t\": F16 and F32, same values, different bits\ndifferent: 1 tensor with equal values; 1 different dtype\n", "");
     for option in [&["--values"][..], &["--tolerance", "0"], &["--relative", "0"]] {
         let run = diff_rows(option, half.clone(), single.clone());
         assert_eq!(run.code, Some(0), "{option:?}: {run:?}");
@@ -156,7 +156,7 @@ fn metadata_count_unless_only_values_do() {
     let row = [("t", "U8", &[1][..], vec![1])];
     place.put("a", &model(&row, r#"{"k":"1"}"#)).put("b", &model(&row, ""));
     let said = "  metadata \"k\": \"1\", only in a\n";
-    let numbers = "1 tensor the same bit by bit; 1 difference in the metadata\n";
+    let numbers = "1 tensor bit-identical; 1 metadata difference\n";
     place.run(["diff", "a", "b"]).is(1, &format!("{said}different: {numbers}"), "");
     place.run(["diff", "--tolerance", "1", "a", "b"]).is(1, &format!("{said}different: {numbers}"), "");
     place.run(["diff", "--values", "a", "b"]).is(0, &format!("{said}the same: {numbers}"), "");
@@ -195,7 +195,7 @@ fn what_is_not_a_number_is_equal_to_itself() {
     assert_eq!(likeness(quiet.clone(), other)["result"], "equal");
     let finite = ("t", "F32", &[2][..], floats(&[1.0, f32::INFINITY]));
     let run = diff_rows(&["--tolerance", "1e300"], quiet, finite);
-    run.is(1, "  \"t\": 1 of 2 values differ; 1 not finite on one side or unlike on both, the first at [0]: NaN and 1\ndifferent: 1 tensor with other values\n", "");
+    run.is(1, "  \"t\": 1 of 2 values differ; 1 not finite on one side or different non-finite values, the first at [0]: NaN and 1\ndifferent: 1 tensor with different values\n", "");
 }
 
 #[test]
@@ -208,7 +208,7 @@ fn complex_numbers_have_two_values_at_one_place() {
         (&4.into(), &1.into(), &json!([1]))
     );
     let run = diff_rows(&[], a, ("t", "F64", &[2], vec![0; 16]));
-    run.is(1, "  \"t\": C64 and F64, complex and real values are not compared\ndifferent: 1 tensor not comparable; 1 other dtype\n", "");
+    run.is(1, "  \"t\": C64 and F64, complex and real values are not compared\ndifferent: 1 tensor not comparable; 1 different dtype\n", "");
 }
 
 /// The values of all narrow dtypes are found wherever they stand in a byte.
@@ -249,10 +249,10 @@ fn differences_are_found_in_every_piece() {
 #[test]
 fn empty_tensors_and_scalars() {
     let run = diff_rows(&[], ("t", "F32", &[0, 3], vec![]), ("t", "I64", &[0, 3], vec![]));
-    run.is(1, "  \"t\": F32 and I64, the same values in other bits\ndifferent: 1 tensor with the same values; 1 other dtype\n", "");
+    run.is(1, "  \"t\": F32 and I64, same values, different bits\ndifferent: 1 tensor with equal values; 1 different dtype\n", "");
     let run = diff_rows(&[], ("t", "U8", &[], vec![1]), ("t", "U8", &[], vec![3]));
     let said = "  \"t\": 1 of 1 value differ, by 2 at most, at []: 1 and 3; by 2 on average, and by 0.6667 of the larger value at most\n";
-    run.is(1, &format!("{said}different: 1 tensor with other values\n"), "");
+    run.is(1, &format!("{said}different: 1 tensor with different values\n"), "");
     let place = Place::new();
     place
         .put("a", &model(&[("x", "U8", &[0], vec![])], ""))
@@ -285,13 +285,13 @@ fn renamed_tensors_with_the_same_bytes_are_matched_once() {
 #[test]
 fn a_model_in_several_files_is_the_same_as_in_one() {
     let place = Place::new();
-    fs::create_dir(place.path("m")).expect("a folder");
+    fs::create_dir(place.path("m")).expect("directory");
     let index = r#"{"metadata":{},"weight_map":{"a":"1.safetensors","b":"2.safetensors"}}"#;
     place.put("m/1.safetensors", &file(format!("{{{}}}", tensor("a", 0, 2)), b"ab"));
     place.put("m/2.safetensors", &file(format!("{{{}}}", tensor("b", 0, 3)), b"cde"));
     place.put("m/model.safetensors.index.json", index.as_bytes());
     place.put("one", &sound());
-    place.run(["diff", "m", "one"]).is(0, "the same: 2 tensors the same bit by bit\n", "");
+    place.run(["diff", "m", "one"]).is(0, "the same: 2 tensors bit-identical\n", "");
     place.put("m/2.safetensors", &file(format!("{{{}}}", tensor("b", 0, 3)), b"cdf"));
     let run = place.run(["diff", "one", "m/model.safetensors.index.json"]);
     assert_eq!(run.code, Some(1));
@@ -321,7 +321,7 @@ fn what_cannot_be_compared_is_one_sentence() {
     place.run(["diff", "m", "bad"]).is(1, "", &place.run(["check", "bad"]).out);
     let run = place.run(["diff", "--json", "m", "bad"]);
     assert_eq!((run.code, object(&run)["code"].clone()), (Some(1), "container.short".into()));
-    place.run_piped(["diff", "m", "-"], &sound()).is(0, "the same: 2 tensors the same bit by bit\n", "");
+    place.run_piped(["diff", "m", "-"], &sound()).is(0, "the same: 2 tensors bit-identical\n", "");
     for args in [
         &["diff", "m"][..],
         &["diff", "-", "-"],

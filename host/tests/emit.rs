@@ -252,7 +252,7 @@ fn a_header_of_many_dimensions_is_not_many_times_the_model() {
         place.put("m", &file(header(rank, "a"), b"x"));
         let out = place.run(["emit", "m"]).out;
         assert_eq!(out.matches("#define M_A_DIM").count(), dims, "{out}");
-        assert_eq!(out.contains("/* No DIM for each of more than 8 dimensions */"), dims == 0);
+        assert_eq!(out.contains("/* No DIM macros for more than 8 dimensions */"), dims == 0);
         assert!(out.contains(&format!("_SHAPE {{ {} }}", vec!["1"; rank].join(", "))), "{out}");
     }
 }
@@ -319,25 +319,25 @@ fn what_cannot_be_written_is_one_sentence() {
     place.run(["emit", "-o", "cut.h", "cut"]).is(1, "", &check);
     assert!(!place.path("cut.h").exists());
     for (args, line) in [
-        (&["-o", "there.h", "2-model.st"][..], "there.h: exists already; --force replaces it"),
-        (&["-o", ".", "2-model.st"], ".: is a folder, and no file"),
+        (&["-o", "there.h", "2-model.st"][..], "there.h: already exists; use --force to overwrite it"),
+        (&["-o", ".", "2-model.st"], ".: is a directory, not a file"),
         (&["-o", "no/m.h", "2-model.st"], "no/m.h: cannot be written: no such file or directory"),
         (&["none"], "none: cannot be read: no such file or directory"),
         (
             &["-o", "m.py", "2-model.st"],
-            "m.py: neither C (.h) nor Rust (.rs) by its suffix; --lang says which",
+            "m.py: unknown suffix: .h (C) or .rs (Rust) needed; use --lang to choose the language",
         ),
         (
             &["--at", "0xffffffffffffffff", "2-model.st"],
-            "safetensors: --at: the model would end behind the last address there is",
+            "safetensors: --at: the model would end past the last address",
         ),
     ] {
         place.run([&["emit"], args].concat()).is(2, "", &format!("{line}\n"));
     }
-    assert_eq!(fs::read(place.path("there.h")).expect("it is there"), b"mine");
+    assert_eq!(fs::read(place.path("there.h")).expect("existing file"), b"mine");
     assert_eq!(place.run(["emit", "--force", "-o", "there.h", "2-model.st"]).code, Some(0));
     let json = place.run(["emit", "--json", "-o", "m.rs", "2-model.st"]).out;
-    assert!(json.contains("no .json by its suffix, which --json writes"), "{json}");
+    assert!(json.contains("wrong suffix: --json writes a .json file"), "{json}");
     assert!(!place.path("m.py").exists() && !place.path("m.rs").exists());
     for args in
         [&["-o", "m.py", "--lang", "c"][..], &["-o", "m.HPP"], &["-o", "m"], &["-o", "m.json", "--json"]]

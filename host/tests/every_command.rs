@@ -97,14 +97,14 @@ fn place() -> Place {
         .put("twice", &twice);
     place.put("claims-much", &claims_much).put("picture", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR");
     place.put("text", b"this is no model at all, but a text of some length");
-    fs::create_dir(place.path("folder")).expect("a folder");
+    fs::create_dir(place.path("folder")).expect("directory");
     place
 }
 
 fn names(place: &Place) -> Vec<String> {
-    let entries = fs::read_dir(place.path(".")).expect("a folder");
+    let entries = fs::read_dir(place.path(".")).expect("directory");
     let mut names: Vec<String> =
-        entries.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned()).collect();
+        entries.map(|entry| entry.expect("directory entry").file_name().to_string_lossy().into_owned()).collect();
     names.sort();
     names
 }
@@ -243,11 +243,11 @@ fn a_model_is_not_written_over() {
         for model in ["sound", out] {
             let run = place.run(case.args(model).into_iter().chain(["--force".to_owned()]));
             assert!(
-                run.code == Some(2) && says_one_thing(&run, "is the file that is read"),
+                run.code == Some(2) && says_one_thing(&run, "is an input"),
                 "{}: {run:?}",
                 case.name
             );
-            assert_eq!(fs::read(place.path("sound")).expect("it is there"), sound(), "{}", case.name);
+            assert_eq!(fs::read(place.path("sound")).expect("existing file"), sound(), "{}", case.name);
         }
         fs::remove_file(place.path(out)).expect("it can be removed");
     }
@@ -279,7 +279,7 @@ fn products_have_nowhere_to_go() {
         let run = String::from_utf8_lossy(&inside.stderr).into_owned();
         assert!(inside.status.code() == Some(2) && run.lines().count() == 1, "{}: {run}", case.name);
         assert!(run.contains("missing") && !run.contains("os error"), "{}: {run}", case.name);
-        assert_eq!(fs::read_dir(place.path("folder")).expect("a folder").count(), 0, "{}", case.name);
+        assert_eq!(fs::read_dir(place.path("folder")).expect("directory").count(), 0, "{}", case.name);
     }
 }
 
@@ -347,7 +347,7 @@ fn big(place: &Place, bytes: u64, solid: bool) {
     let start = file(header, b"");
     let len = start.len() as u64 + bytes;
     place.put("big", &start);
-    let file = fs::File::options().write(true).open(place.path("big")).expect("it is there");
+    let file = fs::File::options().write(true).open(place.path("big")).expect("existing file");
     file.set_len(len).expect("it can be as long");
     if solid {
         fs::write(place.path("big"), [&start[..], &vec![7; usize::try_from(bytes).expect("short")]].concat())
@@ -365,7 +365,7 @@ fn contents(path: &Path) -> Vec<(String, Vec<u8>)> {
     if path.is_file() {
         return vec![(name(path), fs::read(path).expect("it can be read"))];
     }
-    let entries = fs::read_dir(path).expect("a folder").map(|entry| entry.expect("an entry").path());
+    let entries = fs::read_dir(path).expect("directory").map(|entry| entry.expect("directory entry").path());
     let mut all: Vec<_> = entries.map(|path| (name(&path), fs::read(&path).expect("a file"))).collect();
     all.sort();
     all
@@ -378,11 +378,11 @@ fn remove(path: &Path) {
 #[test]
 fn products_have_the_usual_permissions() {
     let place = place();
-    let mask = fs::metadata(place.path("sound")).expect("it is there").permissions().mode() & 0o777;
+    let mask = fs::metadata(place.path("sound")).expect("existing file").permissions().mode() & 0o777;
     for case in cases() {
         let Some(out) = case.makes.filter(|_| !matches!(case.name, "split" | "checkpoint")) else { continue };
         assert_eq!(case.run(&place, "sound").code, Some(0), "{}", case.name);
-        let mode = fs::metadata(place.path(out)).expect("it is there").permissions().mode() & 0o777;
+        let mode = fs::metadata(place.path(out)).expect("existing file").permissions().mode() & 0o777;
         assert_eq!(mode, mask, "{}", case.name);
         remove(&place.path(out));
     }
@@ -397,7 +397,7 @@ fn a_file_and_json_do_not_go_into_one_stream() {
         &["slice", "sound", "a=:", "-o", "-", "--json"],
     ] {
         let run = place.run(args);
-        let message = "a file and JSON do not go together on standard output; give --output a name";
+        let message = "a file and JSON cannot share standard output; use --output FILE";
         run.is(2, &format!("{{\"ok\":false,\"error\":\"usage\",\"message\":\"{message}\"}}\n"), "");
     }
 }
@@ -441,7 +441,7 @@ fn what_is_replaced_leaves_its_permissions() {
             masked.args(["-c", "umask 022; exec \"$@\"", "sh", env!("CARGO_BIN_EXE_safetensors")]);
             let run = finish(masked.args(case.args("sound")).arg("--force").current_dir(place.path(".")));
             assert_eq!(run.code, Some(0), "{}: {run:?}", case.name);
-            let kept = fs::metadata(place.path(out)).expect("it is there").permissions().mode() & 0o777;
+            let kept = fs::metadata(place.path(out)).expect("existing file").permissions().mode() & 0o777;
             assert_eq!(kept, mode, "{}: {kept:o}", case.name);
         }
         remove(&place.path(out));

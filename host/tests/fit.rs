@@ -49,35 +49,35 @@ fn a_model_has_its_place_in_each_chip() {
     for (args, answer) in [
         (
             &["--chip", "nRF52840_xxAA"][..],
-            "0x000f1000..0x000ff370 (15 pages of 4 KiB); 964 KiB of flash stay free below it",
+            "0x000f1000..0x000ff370 (15 pages of 4 KiB); 964 KiB of flash free below",
         ),
         (
             &["--chip", "STM32F411RETx"],
-            "0x08060000..0x0806e370 (1 page of 128 KiB); 384 KiB of flash stay free below it",
+            "0x08060000..0x0806e370 (1 page of 128 KiB); 384 KiB of flash free below",
         ),
         (
             &["--chip", "STM32F411RETx", "--at", "0x0800c000"],
-            "0x0800c000..0x0801a370 (1 page of 16 KiB and 1 page of 64 KiB); 48 KiB of flash stay free below it",
+            "0x0800c000..0x0801a370 (1 page of 16 KiB and 1 page of 64 KiB); 48 KiB of flash free below",
         ),
         (
             &["--chip", "RP2040", "--flash-size", "2M"],
-            "0x101f1000..0x101ff370 (15 pages of 4 KiB); 1,988 KiB of flash stay free below it",
+            "0x101f1000..0x101ff370 (15 pages of 4 KiB); 1,988 KiB of flash free below",
         ),
         (
             &["--chip", "RP2040", "--at", "0x10100000"],
-            "0x10100000..0x1010e370 (15 pages of 4 KiB); 1 MiB of flash stay free below it",
+            "0x10100000..0x1010e370 (15 pages of 4 KiB); 1 MiB of flash free below",
         ),
         (
             &["--chip", "stm32f411retx", "--firmware", "fw.elf"],
-            "0x08060000..0x0806e370 (1 page of 128 KiB); 336 KiB of flash stay free between it and what is below",
+            "0x08060000..0x0806e370 (1 page of 128 KiB); 336 KiB of flash free between it and used flash below",
         ),
         (
             &["--chip", "STM32F411RETx", "--used", "100K", "--used", "0x0807f000..0x08080000"],
-            "0x08040000..0x0804e370 (1 page of 128 KiB); 128 KiB of flash stay free between it and what is below",
+            "0x08040000..0x0804e370 (1 page of 128 KiB); 128 KiB of flash free between it and used flash below",
         ),
         (
             &["--chip", "STM32F411RETx", "--at", "0x08010000", "--used", "64K"],
-            "0x08010000..0x0801e370 (1 page of 64 KiB); no flash stays free below it",
+            "0x08010000..0x0801e370 (1 page of 64 KiB); no free flash below",
         ),
     ] {
         assert_eq!(fits(&place, args), answer, "{args:?}");
@@ -92,10 +92,10 @@ fn the_rest_of_the_answer_is_about_pages_alignment_and_memory() {
     assert_eq!(
         lines,
         [
-            "  3,216 bytes of its last page stay unused",
-            "  the flash outside of the chip must have 1,084 KiB at least",
-            "  every tensor is aligned: a `View` gives its elements where they lie",
-            "  an index, where one is wanted, takes 64 bytes of 264 KiB of RAM",
+            "  3,216 bytes of its last page unused",
+            "  the external flash must have at least 1,084 KiB",
+            "  all tensors aligned: a `View` gives their elements in place",
+            "  an index, if used, takes 64 bytes of 264 KiB of RAM",
         ]
     );
 }
@@ -117,31 +117,31 @@ fn tensors_that_are_not_aligned_are_told_with_what_helps() {
         (
             None,
             "odd",
-            "2 of 2 tensors are not aligned: \"a\" lies at 0x000ff085, which is no multiple of 4",
+            "2 of 2 tensors misaligned: \"a\" is at 0x000ff085, not a multiple of 4",
             "",
         ),
         (
             None,
             "even",
-            "1 of 2 tensors are not aligned: \"b\" lies at 0x000ff08c, which is no multiple of 8",
+            "1 of 2 tensors misaligned: \"b\" is at 0x000ff08c, not a multiple of 8",
             "",
         ),
         (
             Some("16"),
             "sixteens",
-            "2 of 2 tensors are not aligned: \"a\" lies at 0x000ff088, which is no multiple of 16",
+            "2 of 2 tensors misaligned: \"a\" is at 0x000ff088, not a multiple of 16",
             " --align 16",
         ),
         (
             Some("16"),
             "even",
-            "2 of 2 tensors are not aligned: \"a\" lies at 0x000ff088, which is no multiple of 16",
+            "2 of 2 tensors misaligned: \"a\" is at 0x000ff088, not a multiple of 16",
             " --align 16 --align-all",
         ),
         (
             Some("4"),
             "bytes",
-            "1 of 2 tensors are not aligned: \"b\" lies at 0x000ff08b, which is no multiple of 4",
+            "1 of 2 tensors misaligned: \"b\" is at 0x000ff08b, not a multiple of 4",
             " --align 8 --align-all",
         ),
     ] {
@@ -156,10 +156,10 @@ fn tensors_that_are_not_aligned_are_told_with_what_helps() {
             )
         };
         let code = Some(i32::from(align.is_some()));
-        assert_eq!(fit(model), (code, format!("{said}; `safetensors pack{remedy}` places them all")));
+        assert_eq!(fit(model), (code, format!("{said}; `safetensors pack{remedy}` aligns them all")));
         let pack = ["pack", model, "--force", "-o", "packed"].into_iter().chain(remedy.split_whitespace());
         assert_eq!(place.run(pack).code, Some(0));
-        let aligned = "every tensor is aligned: a `View` gives its elements where they lie";
+        let aligned = "all tensors aligned: a `View` gives their elements in place";
         assert_eq!(fit("packed"), (Some(0), aligned.to_owned()), "{model} with{remedy}");
     }
     let run = place.run(["fit", "--chip", "nRF52840_xxAA", "--align", "64K", "even"]);
@@ -173,7 +173,7 @@ fn an_index_that_is_larger_than_the_memory_is_told() {
     place.put("many", &file(format!("{{{}}}", tensors.join(",")), &[0; 100]));
     let run = place.run(["fit", "--chip", "STM32F030F4", "many"]);
     let line =
-        "an index would take 5,792 bytes, and there are no more than 4 KiB of RAM: open it without one";
+        "index too large: 5,792 bytes needed, 4 KiB of RAM available; open the model without an index";
     assert_eq!(run.out.lines().last().map(str::trim), Some(line), "{run:?}");
 }
 
@@ -208,19 +208,19 @@ fn what_does_not_fit_is_told_with_numbers() {
     for (args, sentence) in [
         (
             &["--chip", "STM32F411RETx", "big"][..],
-            "600,000 bytes are 75,712 more than the largest free range has: 524,288 bytes at 0x08000000..0x08080000",
+            "600,000 bytes needed, 75,712 more than the largest free range: 524,288 bytes at 0x08000000..0x08080000",
         ),
         (
             &["--chip", "STM32F411RETx", "--at", "0x08060000", "big"],
-            "600,000 bytes at 0x08060000 end 468,928 bytes behind the flash, which ends at 0x08080000",
+            "600,000 bytes at 0x08060000 end 468,928 bytes past the end of flash at 0x08080000",
         ),
         (
             &["--chip", "STM32F411RETx", "--firmware", "fw.elf", "--at", "0x08008000", "m"],
-            "its pages 0x08008000..0x08020000 hold 4,096 bytes of the firmware, which is at 0x08000000..0x08009000",
+            "its pages 0x08008000..0x08020000 overlap 4,096 bytes of the firmware at 0x08000000..0x08009000",
         ),
         (
             &["--chip", "nRF52840_xxAA", "--firmware", "nrf.elf", "m"],
-            "58,224 bytes, and no page of flash is free",
+            "58,224 bytes needed, no page of flash is free",
         ),
     ] {
         place.run([&["fit"], args].concat()).is(1, &format!("does not fit: {sentence}\n"), "");
@@ -239,50 +239,50 @@ fn what_makes_no_sense_is_one_sentence() {
         .put("no.elf", b"#!/bin/sh\n")
         .put("cut.elf", &elf(&[(0, 9)])[..70])
         .put("far.elf", &elf(&[(0x100, 0x200)]));
-    let window = "the flash of RP2040 is outside of it, in a window of 128 MiB: how much the board has is said by \
-                  --flash-size (2M, say), or where the model is to lie by --at";
+    let window = "RP2040 has external flash in a window of 128 MiB; give its size with --flash-size (such as 2M), \
+                  or the address of the model with --at";
     for (args, about, sentence) in [
         (
             &["--chip", "nRF52480_xxAA", "m"][..],
             "",
-            "there is no chip \"nRF52480_xxAA\"; is nRF52840_xxAA or nRF52805_xxAA or nRF52810_xxAA meant?",
+            "unknown chip \"nRF52480_xxAA\"; did you mean nRF52840_xxAA or nRF52805_xxAA or nRF52810_xxAA?",
         ),
         (
             &["--chip", "zzz", "m"],
             "",
-            "there is no chip \"zzz\"; `safetensors fit --list` has all that are known",
+            "unknown chip \"zzz\"; `safetensors fit --list` lists all",
         ),
         (
             &["--chip", "STM32F411RE", "--at", "0x20000000", "m"],
             "",
-            "0x20000000 is not in the flash of STM32F411RE, which is at 0x08000000..0x08080000",
+            "0x20000000 is outside of the flash of STM32F411RE at 0x08000000..0x08080000",
         ),
         (
             &["--chip", "nRF52840_xxAA", "--at", "0x10001000", "m"],
             "",
-            "0x10001000 is in memory of nRF52840_xxAA that is not for data; its flash is at 0x00000000..0x00100000",
+            "0x10001000 is in memory of nRF52840_xxAA that is not for data; flash is at 0x00000000..0x00100000",
         ),
         (
             &["--chip", "nRF52840_xxAA", "--at", "4097", "m"],
             "",
-            "0x00001001 is not where a page begins: 0x00001000 and 0x00002000 are",
+            "0x00001001 is not the start of a page; 0x00001000 and 0x00002000 are",
         ),
         (&["--chip", "RP2040", "m"], "", window),
         (
             &["--chip", "RP2040", "--flash-size", "200M", "m"],
             "",
-            "--flash-size: RP2040 has no more than 128 MiB",
+            "--flash-size: RP2040 has at most 128 MiB",
         ),
-        (&["--chip", "nRF52840_xxAA", "--firmware", "no.elf", "m"], "no.elf", "is no ELF file"),
+        (&["--chip", "nRF52840_xxAA", "--firmware", "no.elf", "m"], "no.elf", "not an ELF file"),
         (
             &["--chip", "nRF52840_xxAA", "--firmware", "cut.elf", "m"],
             "cut.elf",
-            "is cut short: an ELF file is longer",
+            "truncated ELF file",
         ),
         (
             &["--chip", "RP2040", "--at", "0x10100000", "--firmware", "far.elf", "m"],
             "far.elf",
-            "has nothing in the flash of RP2040, which is at 0x10000000..0x18000000",
+            "has no segments in the flash of RP2040 at 0x10000000..0x18000000",
         ),
         (
             &["--chip", "nRF52840_xxAA", "--firmware", "none.elf", "m"],
@@ -293,9 +293,9 @@ fn what_makes_no_sense_is_one_sentence() {
         (
             &["--chip", "nRF52840_xxAA", "-", "-"],
             "",
-            "standard input can be read only once, but `-` is given twice",
+            "standard input can be read only once; `-` is given twice",
         ),
-        (&["--list", "zzz"], "", "no chip has \"zzz\" in its name"),
+        (&["--list", "zzz"], "", "no chip name contains \"zzz\""),
     ] {
         let about = if about.is_empty() { "safetensors" } else { about };
         place.run([&["fit"], args].concat()).is(2, "", &format!("{about}: {sentence}\n"));
@@ -321,7 +321,7 @@ fn numbers_that_are_none_are_bad_usage() {
 fn a_name_that_fits_several_chips_lists_them() {
     let place = place();
     let run = place.run(["fit", "--chip", "STM32F411", "m"]);
-    let begins = "safetensors: \"STM32F411\" fits the names of 16 chips: STM32F411CC, STM32F411CCUx, ";
+    let begins = "safetensors: chip name \"STM32F411\" is ambiguous, 16 match: STM32F411CC, STM32F411CCUx, ";
     assert!(run.code == Some(2) && run.err.starts_with(begins) && run.err.ends_with(", …\n"), "{}", run.err);
 }
 
@@ -400,5 +400,5 @@ fn a_firmware_that_is_a_pipe_is_not_waited_for() {
     let made = std::process::Command::new("mkfifo").arg(place.path("fifo")).status().expect("mkfifo");
     assert!(made.success());
     let run = place.run(["fit", "--chip", "nRF52840_xxAA", "--firmware", "fifo", "sound"]);
-    run.is(2, "", "fifo: cannot be read: it is not a file\n");
+    run.is(2, "", "fifo: cannot be read: not a regular file\n");
 }

@@ -38,18 +38,18 @@ fn a_dry_run_says_what_would_be_done_to_each_chip() {
 erase 1 page of 16 KiB at 0x0800c000..0x08010000
 erase 1 page of 64 KiB at 0x08010000..0x08020000
 program 70,656 bytes at 0x0800c000..0x0801d400, in 69 writes of 1 KiB
-  of these, the last 656 are 0xff, as erased flash is
-  11,264 bytes behind them, at 0x0801d400..0x08020000, are left erased; --keep keeps them
+  the last 656 of these are 0xff, the value of erased flash
+  11,264 bytes after them, at 0x0801d400..0x08020000, stay erased; use --keep to keep them
 ";
     let nrf52 = "\
 erase 18 pages of 4 KiB at 0x000e0000..0x000f2000
 program 73,728 bytes at 0x000e0000..0x000f2000, in 18 writes of 4 KiB
-  of these, the last 3,728 are 0xff, as erased flash is
+  the last 3,728 of these are 0xff, the value of erased flash
 ";
     let rp2040 = "\
 erase 18 pages of 4 KiB at 0x10100000..0x10112000
 program 73,728 bytes at 0x10100000..0x10112000, in 18 writes of 4 KiB
-  of these, the last 3,728 are 0xff, as erased flash is
+  the last 3,728 of these are 0xff, the value of erased flash
 ";
     for (chip, at, unit, plan) in [
         ("STM32F411RETx", "0x0800c000", 1024, stm32),
@@ -58,7 +58,7 @@ program 73,728 bytes at 0x10100000..0x10112000, in 18 writes of 4 KiB
     ] {
         let digest = sha256(&image(unit));
         let out = format!(
-            "{plan}read all of it back, compare, and start the firmware\nsha256 of what is programmed: {digest}\n"
+            "{plan}read everything back, compare, and start the firmware\nsha256 of the programmed bytes: {digest}\n"
         );
         place.run(["flash", "--chip", chip, "--at", at, "--dry-run", "m"]).is(0, &out, "");
     }
@@ -104,7 +104,7 @@ fn what_is_erased_reads_differently_on_some_chips() {
     let place = Place::new();
     place.put("s", &sound());
     place.run(["flash", "--chip", "HK32F030MD4P6", "--at", "0x08000000", "-o", "s.bin", "s"]);
-    let image = std::fs::read(place.path("s.bin")).expect("it is written");
+    let image = std::fs::read(place.path("s.bin")).expect("file is written");
     assert_eq!(image[sound().len()..], vec![0xaa; image.len() - sound().len()]);
 }
 
@@ -113,7 +113,7 @@ fn without_a_probe_one_sentence_says_what_is_missing() {
     let place = place();
     let run = place.run(["flash", "--chip", "RP2040", "--at", "0x10100000", "--probe", "ffff:fffe", "m"]);
     assert_eq!((run.code, run.out.as_str()), (Some(2), ""));
-    assert!(run.err.starts_with("safetensors: there is no probe ffff:fffe: connect a "), "{}", run.err);
+    assert!(run.err.starts_with("safetensors: no probe ffff:fffe; connect a "), "{}", run.err);
     for needed in ["udev", "--output", "by USB"] {
         assert!(run.err.contains(needed), "{}", run.err);
     }
@@ -130,8 +130,8 @@ fn a_raw_image_is_the_model_and_what_fills_it_up() {
     let digest = sha256(&image(1024));
     let line = format!("m.bin: 70,656 bytes for 0x0800c000..0x0801d400, sha256 {digest}\n");
     place.run(args).is(0, &line, "");
-    assert_eq!(std::fs::read(place.path("m.bin")).expect("it is there"), image(1024));
-    place.run(args).is(2, "", "m.bin: exists already; --force replaces it\n");
+    assert_eq!(std::fs::read(place.path("m.bin")).expect("existing file"), image(1024));
+    place.run(args).is(2, "", "m.bin: already exists; use --force to overwrite it\n");
     assert_eq!(place.run(args.into_iter().chain(["--force"])).code, Some(0));
     let piped =
         place.command(["flash", "--chip", "STM32F411RETx", "--at", "0x0800c000", "-o", "-", "m"]).output();
@@ -176,7 +176,7 @@ fn an_image_in_uf2_reads_back() {
     for (chip, family) in [("RP2040", 0xe48b_ff56_u32), ("RP235x", 0xe48b_ff57)] {
         let args = ["flash", "--chip", chip, "--at", "0x10100000", "--force", "-o", "m.uf2", "m"];
         assert_eq!(place.run(args).code, Some(0));
-        let file = std::fs::read(place.path("m.uf2")).expect("it is there");
+        let file = std::fs::read(place.path("m.uf2")).expect("existing file");
         let image = image(4096);
         assert_eq!(file.len(), image.len() * 2);
         for (number, (block, data)) in (0_u32..).zip(file.chunks(512).zip(image.chunks(256))) {
@@ -195,7 +195,7 @@ fn an_image_in_uf2_reads_back() {
     place.run(args).is(
         2,
         "",
-        "no.uf2: UF2 is for RP2040 and RP235x; for nRF52840_xxAA write a .bin or a .hex\n",
+        "no.uf2: UF2 works with RP2040 and RP235x only; write a .bin or .hex for nRF52840_xxAA\n",
     );
     assert!(!place.path("no.uf2").exists());
 }
@@ -218,34 +218,34 @@ fn what_makes_no_sense_is_one_sentence() {
         (
             2,
             &["--chip", "RP2040", "--at", "0x20000000", "m"][..],
-            "safetensors: 0x20000000 is not in the flash of RP2040, which is at 0x10000000..0x18000000",
+            "safetensors: 0x20000000 is outside of the flash of RP2040 at 0x10000000..0x18000000",
         ),
         (
             2,
             &["--chip", "RP2040", "--at", "0x10000800", "m"],
-            "safetensors: 0x10000800 is not where a page begins: 0x10000000 and 0x10001000 are",
+            "safetensors: 0x10000800 is not the start of a page; 0x10000000 and 0x10001000 are",
         ),
         (
             1,
             &["--chip", "RP2040", "--flash-size", "1M", "--at", "0x100f0000", "m"],
-            "m: does not fit: 70,000 bytes at 0x100f0000 end 4,464 bytes behind the flash, which ends at 0x10100000",
+            "m: does not fit: 70,000 bytes at 0x100f0000 end 4,464 bytes past the end of flash at 0x10100000",
         ),
         (
             1,
             &["--chip", "RP2040", "--used", "2M", "--at", "0x10100000", "m"],
-            "m: does not fit: its pages 0x10100000..0x10112000 hold 73,728 bytes of the firmware, which is at 0x10000000..0x10200000",
+            "m: does not fit: its pages 0x10100000..0x10112000 overlap 73,728 bytes of the firmware at 0x10000000..0x10200000",
         ),
         (
             2,
             &["--chip", "RP2o40", "--at", "0x10100000", "m"],
-            "safetensors: there is no chip \"RP2o40\"; is RP2040 meant?",
+            "safetensors: unknown chip \"RP2o40\"; did you mean RP2040?",
         ),
         (
             2,
             &["--chip", "RP2040", "--at", "0x10100000", "none"],
             "none: cannot be read: no such file or directory",
         ),
-        (2, &["--chip", "RP2040", "--at", "0x10100000", "-o", ".", "m"], ".: is a folder, and no file"),
+        (2, &["--chip", "RP2040", "--at", "0x10100000", "-o", ".", "m"], ".: is a directory, not a file"),
     ] {
         place.run([&["flash"], args].concat()).is(code, "", &format!("{line}\n"));
     }

@@ -112,14 +112,14 @@ fn what_became_of_the_tensors_is_told() {
     };
     let model = |header: &str, data: &[u8]| file(format!("{{{header}}}"), data);
     let spaced = format!("{}, {}", tensor("a", 0, 2), tensor("b", 2, 5));
-    assert_eq!(told(&model(&spaced, b"abcde")), "the header is changed, and no tensor");
+    assert_eq!(told(&model(&spaced, b"abcde")), "only the header has changed");
     assert_eq!(told(&model(&tensor("a", 0, 2), b"ab")), "tensor \"b\" is missing");
     let renamed = format!("{},{}", tensor("c", 0, 2), tensor("b", 2, 5));
     assert_eq!(
         told(&model(&renamed, b"abcdx")),
         "tensor \"a\" is missing; tensor \"b\" is changed; tensor \"c\" is added"
     );
-    assert_eq!(told(b"abc"), "it is no sound model any more: `safetensors check` says why");
+    assert_eq!(told(b"abc"), "no longer a valid model; `safetensors check` shows why");
     let run = place.run(["hash", "--json", "--verify", "list"]);
     let told: Value = serde_json::from_str(&run.out).expect("JSON");
     let changed = json!({"file": "a", "ok": false, "error": "changed", "sha256": sum(b"abc"), "expected": sum(&sound()), "sound": false});
@@ -131,13 +131,13 @@ fn files_that_are_not_there_or_no_files() {
     let place = listed(&[]);
     fs::remove_file(place.path("a")).expect("it can be removed");
     verified(&place).is(1, "a: missing\nb: ok\n", "");
-    fs::create_dir(place.path("a")).expect("a folder");
-    verified(&place).is(2, "b: ok\n", "a: cannot be read: it is not a file\n");
+    fs::create_dir(place.path("a")).expect("directory");
+    verified(&place).is(2, "b: ok\n", "a: cannot be read: not a regular file\n");
     let run = place.run(["hash", "--verify", "list", "--json"]);
     let told: Value = serde_json::from_str(&run.out).expect("JSON");
     assert_eq!(
         told["files"][0],
-        json!({"file": "a", "ok": false, "error": "io", "message": "it is not a file"})
+        json!({"file": "a", "ok": false, "error": "io", "message": "not a regular file"})
     );
 }
 
@@ -149,14 +149,14 @@ fn a_pipe_in_the_place_of_a_file_keeps_nobody_waiting() {
     fs::remove_file(place.path("a")).expect("it can be removed");
     let made = std::process::Command::new("mkfifo").arg(place.path("a")).status();
     assert!(made.expect("mkfifo").success());
-    verified(&place).is(2, "b: ok\n", "a: cannot be read: it is not a file\n");
+    verified(&place).is(2, "b: ok\n", "a: cannot be read: not a regular file\n");
 }
 
 /// As `sha256sum -c` does: also of the list that this command itself makes of a path.
 #[test]
 fn names_of_a_list_lead_anywhere() {
     let place = listed(&[]);
-    fs::create_dir(place.path("sub")).expect("a folder");
+    fs::create_dir(place.path("sub")).expect("directory");
     let absolute = place.path("a");
     let absolute = absolute.to_str().expect("UTF-8");
     for (name, option) in
@@ -168,7 +168,7 @@ fn names_of_a_list_lead_anywhere() {
     }
     let of_input = place.run_piped(["hash", "-"], &sound());
     place.put("list", of_input.out.as_bytes());
-    verified(&place).is(2, "", "-: cannot be read: it was standard input, which is over\n");
+    verified(&place).is(2, "", "-: cannot be read: it was standard input, which cannot be read again\n");
     place.put("sub/list", format!("{}  ../gone\n", sum(b"")).as_bytes());
     finish(place.command(["hash", "--verify", "list"]).current_dir(place.path("sub"))).is(
         1,
@@ -182,16 +182,16 @@ fn what_is_no_list_is_one_sentence() {
     let place = listed(&[]);
     let list = fs::read(place.path("list")).expect("the list");
     for (damaged, why) in [
-        (&b""[..], "it lists no file"),
+        (&b""[..], "it lists no files"),
         (&list[..list.len() / 2 + 10], "line 2 is not a sum and a name"),
         (
             b"{\"files\":",
-            "it is not what `safetensors hash --json` prints: EOF while parsing a value at line 1 column 9",
+            "not the output of `safetensors hash --json`: EOF while parsing a value at line 1 column 9",
         ),
         (&sound(), "line 1 is not a sum and a name"),
     ] {
         place.put("list", damaged);
-        verified(&place).is(2, "", &format!("list: is no list of sums: {why}\n"));
+        verified(&place).is(2, "", &format!("list: not a list of sums: {why}\n"));
     }
     place.run(["hash", "--verify", "gone"]).is(2, "", "gone: cannot be read: no such file or directory\n");
     let run = place.run(["hash", "--json", "--verify", "gone"]);
@@ -231,7 +231,7 @@ fn control_characters_of_names_are_not_printed() {
         [("\x1b[31m", "\\u{1b}[31m"), ("a\x07", "a\\u{7}"), ("\u{9b}2J", "\\u{9b}2J"), ("a\x7f", "a\\u{7f}")]
     {
         place.put(name, &sound());
-        let why = "control characters in the name, which a list of sums cannot escape; use --json";
+        let why = "name has control characters, which a list of sums cannot escape; use --json";
         place.run(["hash", name]).is(2, "", &format!("{shown}: {why}\n"));
         let run = place.run(["hash", "--json", name]);
         assert!(run.code == Some(0) && !run.out.trim().contains(char::is_control), "{run:?}");
@@ -247,7 +247,7 @@ fn control_characters_of_names_are_not_printed() {
 #[test]
 fn a_folder_with_one_model_is_that_model() {
     let place = Place::new();
-    fs::create_dir(place.path("m")).expect("a folder");
+    fs::create_dir(place.path("m")).expect("directory");
     place.put("m/model.safetensors", &sound());
     let file = "m/model.safetensors";
     for options in [&["hash"][..], &["hash", "--tensors"]] {
@@ -289,7 +289,7 @@ fn tensors_of_an_index_beyond_the_limits_are_not_known() {
     place.put(index, format!(r#"{{"weight_map":{{"{long}":"1.safetensors"}}}}"#).as_bytes());
     let run = verified(&place);
     assert!(
-        run.code == Some(1) && run.out.contains("\n    its tensors are not known: m.safetensors"),
+        run.code == Some(1) && run.out.contains("\n    its tensors cannot be compared: m.safetensors"),
         "{run:?}"
     );
 }
@@ -297,7 +297,7 @@ fn tensors_of_an_index_beyond_the_limits_are_not_known() {
 /// A folder with a model and its list.
 fn checkpoint() -> Place {
     let place = Place::new();
-    fs::create_dir(place.path("c")).expect("a folder");
+    fs::create_dir(place.path("c")).expect("directory");
     place.put("c/m", &sound()).put("c/SHA256SUMS", format!("{}  m\n", sum(&sound())).as_bytes());
     place
 }
@@ -308,7 +308,7 @@ fn a_checkpoint_has_the_files_of_its_list_and_no_other() {
     let verify = || place.run(["hash", "--verify", "c"]);
     verify().is(0, "c/m: ok\n", "");
     place.put("c/.more", b"");
-    verify().is(1, "c/m: ok\nc/.more: added, and not in the list\n", "");
+    verify().is(1, "c/m: ok\nc/.more: added: not in the list\n", "");
     let run = place.run(["hash", "--json", "--verify", "c"]);
     let told: Value = serde_json::from_str(&run.out).expect("JSON");
     assert_eq!(
@@ -325,10 +325,10 @@ fn a_checkpoint_has_the_files_of_its_list_and_no_other() {
 #[test]
 fn folders_in_a_checkpoint_are_looked_into() {
     let place = checkpoint();
-    fs::create_dir_all(place.path("c/state/empty")).expect("a folder");
+    fs::create_dir_all(place.path("c/state/empty")).expect("directory");
     place.put("c/state/step", b"7");
     let verify = || place.run(["hash", "--verify", "c"]);
-    verify().is(1, "c/m: ok\nc/state/step: added, and not in the list\n", "");
+    verify().is(1, "c/m: ok\nc/state/step: added: not in the list\n", "");
     place.put("c/SHA256SUMS", format!("{}  m\n{}  state/step\n", sum(&sound()), sum(b"7")).as_bytes());
     verify().is(0, "c/m: ok\nc/state/step: ok\n", "");
 }
@@ -341,13 +341,13 @@ fn links_in_a_checkpoint_are_refused() {
     place.put("elsewhere", &sound());
     fs::remove_file(place.path("c/m")).expect("it can be removed");
     std::os::unix::fs::symlink("../elsewhere", place.path("c/m")).expect("a link");
-    place.run(["hash", "--verify", "c"]).is(2, "", "c/m: cannot be read: it is a link, and no file\n");
+    place.run(["hash", "--verify", "c"]).is(2, "", "c/m: cannot be read: symbolic link, not a regular file\n");
 }
 
 #[test]
 fn a_model_in_several_files_has_a_line_for_each() {
     let place = Place::new();
-    fs::create_dir(place.path("m")).expect("a folder");
+    fs::create_dir(place.path("m")).expect("directory");
     let index = r#"{"metadata":{"total_size":5},"weight_map":{"a":"1.safetensors","b":"2.safetensors"}}"#;
     let (one, two) = (
         file(format!("{{{}}}", tensor("a", 0, 2)), b"ab"),
@@ -387,13 +387,13 @@ fn a_checkpoint_whose_list_is_tampered_with_is_refused() {
         verify().is(
             2,
             "",
-            &format!("c/SHA256SUMS: the name \"{name}\" is not that of a file in the checkpoint\n"),
+            &format!("c/SHA256SUMS: the name \"{name}\" is not a path inside the checkpoint\n"),
         );
     }
     place.put("c/SHA256SUMS", format!("{0}  m\n{0}  m\n", sum(&sound())).as_bytes());
-    verify().is(2, "", "c/SHA256SUMS: the name \"m\" is listed twice\n");
+    verify().is(2, "", "c/SHA256SUMS: the name \"m\" is listed more than once\n");
     place.put("c/SHA256SUMS", b"nonsense");
-    verify().is(2, "", "c/SHA256SUMS: is no list of sums: line 1 is not a sum and a name\n");
+    verify().is(2, "", "c/SHA256SUMS: not a list of sums: line 1 is not a sum and a name\n");
     fs::remove_file(place.path("c/SHA256SUMS")).expect("it can be removed");
     verify().is(2, "", "c/SHA256SUMS: cannot be read: no such file or directory\n");
 }

@@ -29,12 +29,12 @@ m: ok, 3 tensors, 264 bytes
   ░ header  █ F32 9.0 %  ▓ I64 3.0 %  ▒ F4 1.5 %
 
   header: 220 bytes
-  data: 36 bytes from byte 228 on, without gaps
+  data: 36 bytes from byte 228, no gaps
   parameters: 15: F32 6, I64 1, F4 8
   metadata: \"format\", \"\"
   index: IndexStorage<3, 4, 14>, 192 bytes
   longest name: 7 bytes
-  note: the tensors are not in the order of their offsets: a device needs slots or an index to open it
+  note: the tensors are not in the order of their offsets: a device needs sort slots or an index to open the file
 ";
 
 #[test]
@@ -50,7 +50,7 @@ fn a_sound_file_is_shown_in_the_order_of_its_header() {
 fn without_tensors_there_is_no_table_and_without_metadata_no_line() {
     let place = Place::new();
     let table = format!(
-        "m: ok, 0 tensors, 10 bytes\n  {}\n  ░ header\n\n  header: 2 bytes\n  data: 0 bytes from byte 10 on, without gaps\n  parameters: 0\n  index: IndexStorage<0, 0, 0>, 0 bytes\n  longest name: 0 bytes\n",
+        "m: ok, 0 tensors, 10 bytes\n  {}\n  ░ header\n\n  header: 2 bytes\n  data: 0 bytes from byte 10, no gaps\n  parameters: 0\n  index: IndexStorage<0, 0, 0>, 0 bytes\n  longest name: 0 bytes\n",
         "░".repeat(76)
     );
     place.put("m", &file("{}", b""));
@@ -151,7 +151,7 @@ fn bad_usage_is_exit_code_2() {
         assert_eq!((run.code, run.out.as_str()), (Some(2), ""), "{args:?}");
         assert!(run.err.contains("Usage: safetensors inspect"), "{run:?}");
     }
-    let twice = "safetensors: standard input can be read only once, but `-` is given twice\n";
+    let twice = "safetensors: standard input can be read only once; `-` is given twice\n";
     place.run(["inspect", "-", "-"]).is(2, "", twice);
 }
 
@@ -173,7 +173,7 @@ fn what_a_device_cannot_do_without_an_index_is_noted() {
     place.put("m", &file(header, b"x"));
     let run = place.run(["inspect", "m"]);
     assert!(
-        run.out.ends_with("  note: a tensor has 9 dimensions: only an index holds more than 8\n"),
+        run.out.ends_with("  note: a tensor has 9 dimensions: more than 8 need an index\n"),
         "{}",
         run.out
     );
@@ -201,7 +201,7 @@ fn tensors_that_cannot_be_used_in_place_are_named() {
     let header = format!("{{{},{},{}}}", tensor("byte", 0, 1), member("one", 1), member("two", 5));
     place.put("m", &file(format!("{header}{}", " ".repeat(8 - header.len() % 8)), &[0; 9]));
     let run = place.run(["inspect", "m"]);
-    let note = "  note: 2 tensors begin at no multiple of their elements' width, and cannot be used in place: \"one\", \"two\"\n";
+    let note = "  note: 2 tensors do not begin at a multiple of their element width, and cannot be used in place: \"one\", \"two\"\n";
     assert!(run.out.ends_with(note), "{}", run.out);
     let line: Value = serde_json::from_str(&place.run(["inspect", "--json", "m"]).out).expect("JSON");
     assert_eq!((&line["misaligned"], &line["header"]["room"]), (&json!(2), &json!(8 - header.len() % 8)));

@@ -37,7 +37,7 @@ fn what_was_split_is_the_same_again() {
 fn a_shard_without_its_siblings_is_refused() {
     let place = place();
     let shard = "s/model-00001-of-00002.safetensors";
-    let named = format!("{shard}: shard 1 of 2 of the model {INDEX}: give that, or all shards\n");
+    let named = format!("{shard}: is shard 1 of 2 of {INDEX}; give the index, or all shards\n");
     for command in [
         &["join", shard, "-o", "new"][..],
         &["split", shard, "-o", "new"],
@@ -50,7 +50,7 @@ fn a_shard_without_its_siblings_is_refused() {
     }
     // All of them are the model, and a shard that stays one is no other model.
     let other = "s/model-00002-of-00002.safetensors";
-    fs::create_dir(place.path("t")).expect("a folder");
+    fs::create_dir(place.path("t")).expect("directory");
     for command in [
         &["pack", shard, other, "-o", "packed"][..],
         &["checkpoint", "c", shard, other, "--also", INDEX],
@@ -61,24 +61,24 @@ fn a_shard_without_its_siblings_is_refused() {
         assert_eq!((run.code, run.err.as_str()), (Some(0), ""), "{command:?}");
     }
     let no_index =
-        format!("{INDEX}: names these shards, which are no model without it: give it instead of them\n");
+        format!("{INDEX}: names these shards and belongs to the model; give the index instead of the shards\n");
     place.run(["checkpoint", "new", shard, other]).is(2, "", &no_index);
     let stale = format!(
-        "{shard}: is a shard of the model {INDEX}, which would not know the new names: pack the index into a new file\n"
+        "{shard}: is a shard of {INDEX}, which would not know the new names; pack the index into a new file\n"
     );
     place.run(["pack", shard, "--in-place", "--rename", "a=z"]).is(2, "", &stale);
     // Called otherwise, it is still named by the index.
     let index = fs::read_to_string(place.path(INDEX)).expect("the index");
     fs::write(place.path(INDEX), index.replace("model-00001-of-00002", "first")).expect("it is ours");
-    fs::rename(place.path(shard), place.path("s/first.safetensors")).expect("it is there");
+    fs::rename(place.path(shard), place.path("s/first.safetensors")).expect("existing file");
     let renamed = format!(
-        "s/first.safetensors: one of several shards of the model {INDEX}: give that, or all shards\n"
+        "s/first.safetensors: is one of several shards of {INDEX}; give the index, or all shards\n"
     );
     place.run(["join", "s/first.safetensors", "-o", "new"]).is(2, "", &renamed);
-    fs::rename(place.path("s/first.safetensors"), place.path(shard)).expect("it is there");
-    fs::remove_file(place.path(INDEX)).expect("it is there");
+    fs::rename(place.path("s/first.safetensors"), place.path(shard)).expect("existing file");
+    fs::remove_file(place.path(INDEX)).expect("existing file");
     let alone = format!(
-        "{shard}: shard 1 of 2 of a model: give all shards, or the index, but there is no \"model.safetensors.index.json\" beside it\n"
+        "{shard}: is shard 1 of 2; give all shards, or the index \"model.safetensors.index.json\", which is missing here\n"
     );
     place.run(["join", shard, "-o", "new"]).is(2, "", &alone);
     assert!(!place.path("new").exists());
@@ -92,7 +92,7 @@ fn a_link_to_a_shard_is_a_shard() {
     std::os::unix::fs::symlink("s/model-00001-of-00002.safetensors", place.path("x")).expect("a link");
     let run = place.run(["join", "x", "-o", "new"]);
     assert_eq!(run.code, Some(2), "{run:?}");
-    assert!(run.err.contains("model-00001-of-00002.safetensors: shard 1 of 2 of the model "), "{run:?}");
+    assert!(run.err.contains("model-00001-of-00002.safetensors: is shard 1 of 2 of "), "{run:?}");
     let run = place.run(["pack", "x", "--in-place", "--rename", "a=z"]);
     assert!(run.code == Some(2) && run.err.contains("which would not know the new names"), "{run:?}");
     // What is not there is no shard.
@@ -130,7 +130,7 @@ fn an_index_that_cannot_be_read_is_an_error() {
         let run = place.run(command);
         assert_eq!(run.code, Some(2), "{run:?}");
         assert!(run.err.contains("a.safetensors.index.json: cannot be read: "), "{run:?}");
-        assert!(command[0] == "split" || run.err.starts_with("m: may be one of several shards, and "));
+        assert!(command[0] == "split" || run.err.starts_with("m: may be a shard, but an index beside it cannot be read: "));
     }
 }
 
@@ -138,7 +138,7 @@ fn an_index_that_cannot_be_read_is_an_error() {
 #[test]
 fn no_file_of_the_model_is_written_over() {
     let place = place();
-    fs::create_dir(place.path("w")).expect("a folder");
+    fs::create_dir(place.path("w")).expect("directory");
     fs::copy(place.path("m"), place.path("w/model.safetensors")).expect("a copy");
     let shard = "s/model-00001-of-00002.safetensors";
     for (model, output) in
@@ -154,7 +154,7 @@ fn no_file_of_the_model_is_written_over() {
             let run = place.run([command, &["--force"]].concat());
             assert_eq!((run.code, run.out.as_str()), (Some(2), ""), "{command:?}: {run:?}");
             let why =
-                ["is the file that is read; write another one", "would be a safetensors file, and no JSON"];
+                ["is an input; choose another output file", "wrong suffix for a safetensors file: .json is for indexes"];
             assert!(why.iter().any(|why| run.err.contains(why)), "{command:?}: {run:?}");
         }
         assert_eq!(fs::read(place.path(output)).expect("a file"), before, "{output}");
@@ -163,9 +163,9 @@ fn no_file_of_the_model_is_written_over() {
     let other = "s/model-00002-of-00002.safetensors";
     for output in [INDEX, other] {
         let run = place.run(["cat", shard, "a", "--format", "raw", "-o", output, "--force"]);
-        run.is(2, "", &format!("{output}: is the file that is read; write another one\n"));
+        run.is(2, "", &format!("{output}: is an input; choose another output file\n"));
     }
-    let named_otherwise = "o.safetensors.index.json: would be a safetensors file, and no JSON\n";
+    let named_otherwise = "o.safetensors.index.json: wrong suffix for a safetensors file: .json is for indexes\n";
     place.run(["pack", "m", "-o", "o.safetensors.index.json"]).is(2, "", named_otherwise);
 }
 
@@ -182,7 +182,7 @@ fn all_shards_are_the_model_by_any_path() {
     }
     fs::copy(place.path("m"), place.path("fold-1-of-5.safetensors")).expect("a copy");
     // What is no index, or not a sound one, says nothing of it.
-    fs::create_dir(place.path("other.safetensors.index.json")).expect("a folder");
+    fs::create_dir(place.path("other.safetensors.index.json")).expect("directory");
     place.put("bad.safetensors.index.json", b"nonsense");
     let run = place.run(["split", "fold-1-of-5.safetensors", "-o", "t"]);
     assert_eq!((run.code, run.err.as_str()), (Some(0), ""));
@@ -247,7 +247,7 @@ fn a_shard_that_is_wrong_makes_no_file() {
         assert_eq!((run.code, run.out.as_str(), place.path("new").exists()), (Some(1), "", false), "{run:?}");
         assert!(run.err.contains(reason), "{}", run.err);
     }
-    fs::remove_file(place.path(shard)).expect("it is there");
+    fs::remove_file(place.path(shard)).expect("existing file");
     let run = place.run(["join", "s", "-o", "new", "--json"]);
     let line: Value = serde_json::from_str(&run.out).expect("JSON");
     assert_eq!((run.code, &line["ok"], &line["error"]), (Some(1), &json!(false), &json!("shards")));
@@ -257,11 +257,11 @@ fn a_shard_that_is_wrong_makes_no_file() {
 fn what_is_there_is_not_replaced_by_accident() {
     let place = place();
     place.put("new", b"mine");
-    place.run(["join", "s", "-o", "new"]).is(2, "", "new: exists already; --force replaces it\n");
+    place.run(["join", "s", "-o", "new"]).is(2, "", "new: already exists; use --force to overwrite it\n");
     assert_eq!(fs::read(place.path("new")).expect("a file"), b"mine");
     let shard = "s/model-00001-of-00002.safetensors";
     let before = fs::read(place.path(shard)).expect("a shard");
-    let itself = format!("{shard}: is the file that is read; write another one\n");
+    let itself = format!("{shard}: is an input; choose another output file\n");
     place.run(["join", "s", "-o", shard, "--force"]).is(2, "", &itself);
     assert_eq!(fs::read(place.path(shard)).expect("a shard"), before);
     assert_eq!(place.run(["join", "s", "-o", "new", "--force"]).code, Some(0));
@@ -270,7 +270,7 @@ fn what_is_there_is_not_replaced_by_accident() {
 #[test]
 fn what_cannot_be_read() {
     let place = place();
-    fs::create_dir(place.path("empty")).expect("a folder");
+    fs::create_dir(place.path("empty")).expect("directory");
     for model in ["empty", "gone", "gone.safetensors.index.json"] {
         let run = place.run(["join", model, "-o", "new"]);
         assert_eq!((run.code, run.out.as_str(), run.err.lines().count()), (Some(2), "", 1), "{run:?}");

@@ -53,8 +53,8 @@ impl Entry {
 
     fn deflated(name: &str, contents: &[u8]) -> Self {
         let mut encoder = DeflateEncoder::new(Vec::new(), Compression::default());
-        encoder.write_all(contents).expect("a Vec takes all");
-        let bytes = encoder.finish().expect("a Vec takes all");
+        encoder.write_all(contents).expect("writing to a Vec");
+        let bytes = encoder.finish().expect("writing to a Vec");
         let packed = u32::try_from(bytes.len()).expect("short");
         Self { method: 8, packed, bytes, ..Self::stored(name, contents) }
     }
@@ -126,7 +126,7 @@ fn is_unsound(name: &str, contents: &[u8], sentence: &str) {
     let place = Place::new();
     place.put(name, contents);
     convert(&place, &[name, "o.safetensors"]).is(1, "", &format!("{name}: {sentence}\n"));
-    assert_eq!(fs::read_dir(place.path(".")).expect("a folder").count(), 1, "something is left");
+    assert_eq!(fs::read_dir(place.path(".")).expect("directory").count(), 1, "something is left");
 }
 
 #[test]
@@ -134,8 +134,8 @@ fn arrays_that_lie() {
     for (contents, sentence) in [
         (Vec::new(), "this is no .npy array: it does not begin with \\x93NUMPY and a version"),
         (sound(), "this is no .npy array: it does not begin with \\x93NUMPY and a version"),
-        (plain("(3,)", &[0; 2]), "the array has 2 bytes behind its header, which tells of 3"),
-        (plain("(3,)", &[0; 4]), "the array has 4 bytes behind its header, which tells of 3"),
+        (plain("(3,)", &[0; 2]), "the array has 2 bytes after its header, 3 needed"),
+        (plain("(3,)", &[0; 4]), "the array has 4 bytes after its header, 3 needed"),
         (
             plain("(9999999999, 9999999999)", &[]),
             "the header of the array tells of more bytes than there can be: shape [9999999999, 9999999999]",
@@ -186,7 +186,7 @@ fn archives_that_lie() {
         ),
         (
             vec![Entry { name: "a.txt".into(), ..stored.clone() }],
-            "entry \"a.txt\" is no array: its name does not end with .npy".to_owned(),
+            "entry \"a.txt\" is not an array: its name does not end with .npy".to_owned(),
         ),
         (vec![Entry { flags: 1, ..stored.clone() }], "entry \"a.npy\" is encrypted".to_owned()),
         (
@@ -211,11 +211,11 @@ fn archives_that_lie() {
         ),
         (
             vec![Entry { unpacked: len + 1, ..deflated.clone() }],
-            "entry \"a.npy\": the array has 5 bytes behind its header, which tells of 4".to_owned(),
+            "entry \"a.npy\": the array has 5 bytes after its header, 4 needed".to_owned(),
         ),
         (
             vec![Entry { unpacked: len - 1, ..deflated.clone() }],
-            "entry \"a.npy\": the array has 3 bytes behind its header, which tells of 4".to_owned(),
+            "entry \"a.npy\": the array has 3 bytes after its header, 4 needed".to_owned(),
         ),
         (
             vec![Entry { bytes: vec![7; 9], packed: 9, ..deflated.clone() }],
@@ -404,14 +404,14 @@ impl Entry {
 #[test]
 fn what_is_not_there_or_no_file() {
     let place = Place::new();
-    fs::create_dir(place.path("dir.npz")).expect("a folder");
+    fs::create_dir(place.path("dir.npz")).expect("directory");
     for name in ["a.npy", "a.npz", "a.safetensors"] {
         let error = format!("{name}: cannot be read: no such file or directory\n");
         convert(&place, &[name, "o.safetensors"]).is(2, "", &error);
     }
     convert(&place, &["dir.npz", "o.safetensors"]).is(2, "", "dir.npz: cannot be read: is a directory\n");
     std::os::unix::fs::symlink("/dev/zero", place.path("zero.npy")).expect("a link");
-    let error = "zero.npy: is no file, which .npy and .npz must be: they are not read in order\n";
+    let error = "zero.npy: not a regular file; .npy and .npz are not read sequentially\n";
     convert(&place, &["zero.npy", "o.safetensors"]).is(2, "", error);
     place.put("a.safetensors", &sound()[..50]);
     let run = convert(&place, &["a.safetensors", "o.npz"]);
@@ -452,7 +452,8 @@ fn bits_come_back() {
         place.put("a.npy", &npy(&format!("'{descr}'"), "False", "(1,)", data));
         let bits = 8 * data.len();
         let error = format!(
-            "a.npy: tensor \"a\": elements of {bits} raw bits, as numpy stores dtypes that it does not know; --from-bits says which dtype, such as {}\n",
+            "a.npy: tensor \"a\": {bits} raw bits per element, the form in which numpy stores unknown dtypes; \
+             set the dtype with --from-bits, for example --from-bits {}\n",
             if bits == 16 { "BF16" } else { "F8_E4M3" }
         );
         convert(&place, &["a.npy", "a.safetensors", "--force"]).is(2, "", &error);
@@ -468,7 +469,7 @@ fn bits_come_back() {
 fn e5m2_of_ml_dtypes_is_known() {
     let place = Place::new();
     place.put("a.npy", &npy("'<f1'", "False", "(1,)", &[0x3C]));
-    let error = "a.npy: no selected tensor is U8, which holds the bits of F8_E4M3\n";
+    let error = "a.npy: no selected tensor is U8, the integer with the bits of F8_E4M3\n";
     convert(&place, &["a.npy", "a.safetensors", "--from-bits", "F8_E4M3"]).is(2, "", error);
     for options in [&[][..], &["--from-bits", "F8_E5M2"]] {
         let run = convert(&place, &[&["a.npy", "a.safetensors", "--force"], options].concat());
@@ -491,7 +492,7 @@ fn raw_bits_are_told_from_integers() {
     let run = convert(&place, &["m.npz", "n.safetensors", "--force", "--from-bits", "F8_E4M3"]);
     assert!(run.out.ends_with("\n  read as F8_E4M3: \"a\", \"b\"\n"), "{run:?}");
     assert_eq!(text(&place, "n.safetensors", "c"), "[7]\n");
-    let error = "m.npz: tensor \"a\": its bits are those of F8_E4M3 or of F8_E5M2; say which tensors are, as in --from-bits 'F8_E4M3=NAME'\n";
+    let error = "m.npz: tensor \"a\": F8_E4M3 and F8_E5M2 both match its bits; choose with --from-bits 'F8_E4M3=NAME'\n";
     let both = ["m.npz", "o.safetensors", "--from-bits", "F8_E4M3", "--from-bits", "F8_E5M2"];
     convert(&place, &both).is(2, "", error);
 }

@@ -27,7 +27,7 @@ fn every_command_has_a_page_that_the_readme_leads_to() {
     let rows: String = commands().iter().map(|command| row(command)).collect();
     let new = format!("{before}{TABLE}{rows}\n{after}");
     if std::env::var_os("BLESS").is_some() && new != readme {
-        fs::write(&path, &new).expect("it can be written");
+        fs::write(&path, &new).expect("files are written");
     } else {
         assert_eq!(readme, new);
     }
@@ -60,7 +60,7 @@ fn folder() -> &'static Path {
 
 fn pages() -> Vec<PathBuf> {
     let docs = fs::read_dir(folder().join("docs")).into_iter().flatten();
-    let mut pages: Vec<PathBuf> = docs.map(|entry| entry.expect("an entry").path()).collect();
+    let mut pages: Vec<PathBuf> = docs.map(|entry| entry.expect("directory entry").path()).collect();
     // Without their feature these commands are not there.
     pages.retain(|page| cfg!(feature = "chips") || !page.ends_with("fit.md") && !page.ends_with("flash.md"));
     pages.extend([folder().join("README.md"), folder().join("../README.md")]);
@@ -73,7 +73,7 @@ fn agrees(page: &Path, bless: bool) -> bool {
     let old = fs::read_to_string(page).expect("a page");
     let new = played(&old);
     if bless && new != old {
-        fs::write(page, &new).expect("it can be written");
+        fs::write(page, &new).expect("files are written");
     }
     if !bless && new != old {
         let differing = old.lines().zip(new.lines()).find(|(old, new)| old != new);
@@ -117,7 +117,7 @@ fn files() -> Place {
         place.put(name, &fs::read(&source).expect("a model of the firmware"));
         // As it is called from the root of the repository.
         let models = "firmware/app/models";
-        fs::create_dir_all(place.path(models)).expect("a folder");
+        fs::create_dir_all(place.path(models)).expect("directory");
         fs::copy(&source, place.path(models).join(source.file_name().expect("a name"))).expect("a copy");
     }
     place
@@ -125,7 +125,7 @@ fn files() -> Place {
 
 /// Both streams together, as on a terminal.
 fn run(place: &Place, command: &str) -> String {
-    let folder = Path::new(env!("CARGO_BIN_EXE_safetensors")).parent().expect("a folder");
+    let folder = Path::new(env!("CARGO_BIN_EXE_safetensors")).parent().expect("directory");
     let path = std::env::var("PATH").expect("a search path");
     let mut shell = Command::new("sh");
     shell.args(["-c", &format!("{{ {command}\n}} 2>&1")]).current_dir(place.path("."));

@@ -7,7 +7,7 @@ use std::fs;
 /// A folder `m` with `a` in one shard and `b` in another, by this index.
 fn place(map: &str, total_size: &str) -> Place {
     let place = Place::new();
-    fs::create_dir(place.path("m")).expect("a folder");
+    fs::create_dir(place.path("m")).expect("directory");
     place.put("m/1.safetensors", &file(format!("{{{}}}", tensor("a", 0, 2)), b"ab"));
     place.put("m/2.safetensors", &file(format!("{{{}}}", tensor("b", 0, 3)), b"cde"));
     let index = format!("{{\"metadata\":{{\"total_size\":{total_size}}},\"weight_map\":{{{map}}}}}");
@@ -26,7 +26,7 @@ fn they_are_read_as_one() {
         place.run(["cat", "--format", "raw", model, "a"]).is(0, "ab", "");
         let run = place.run(["cat", model, "ab"]);
         assert_eq!((run.code, run.out.as_str()), (Some(2), ""), "{run:?}");
-        assert!(run.err.contains("there is no tensor \"ab\""), "{run:?}");
+        assert!(run.err.contains("no tensor \"ab\""), "{run:?}");
     }
 }
 
@@ -34,7 +34,7 @@ fn they_are_read_as_one() {
 #[test]
 fn more_shards_than_may_be_open_are_told_by_the_limit() {
     let place = Place::new();
-    fs::create_dir(place.path("m")).expect("a folder");
+    fs::create_dir(place.path("m")).expect("directory");
     let map: Vec<String> = (0..40).map(|at| format!("\"t{at}\":\"{at}.safetensors\"")).collect();
     for at in 0..40 {
         place.put(
@@ -59,7 +59,7 @@ fn more_shards_than_may_be_open_are_told_by_the_limit() {
 #[test]
 fn a_model_that_is_whole_may_be_named_by_its_folder() {
     let place = Place::new();
-    fs::create_dir(place.path("m")).expect("a folder");
+    fs::create_dir(place.path("m")).expect("directory");
     place.put("m/model.safetensors", &file(format!("{{{}}}", tensor("a", 0, 2)), b"ab"));
     place.run(["cat", "--format", "raw", "m", "a"]).is(0, "ab", "");
 }
@@ -116,9 +116,9 @@ fn a_shard_that_is_unsound_is_reported_as_check_does() {
 #[test]
 fn what_cannot_be_read_is_no_verdict() {
     let place = place(MAP, "5");
-    fs::create_dir(place.path("empty")).expect("a folder");
+    fs::create_dir(place.path("empty")).expect("directory");
     let run = place.run(["cat", "empty", "b"]);
-    run.is(2, "", "empty: there is no *.safetensors.index.json in it\n");
+    run.is(2, "", "empty: no *.safetensors.index.json and no model.safetensors in this directory; give the path of a file\n");
     let run = place.run(["cat", "missing.index.json", "b"]);
     assert_eq!((run.code, run.err.lines().count()), (Some(2), 1), "{run:?}");
     assert!(!run.err.contains("os error"), "{run:?}");

@@ -79,20 +79,20 @@ fn without_metadata_there_is_none() {
 fn what_cannot_be_asked_for() {
     let place = place();
     for (slices, error) in [
-        (&["t"][..], "safetensors: \"t\" has no `=`; all of a tensor is TENSOR=\n"),
-        (&["t=", "t=0"], "safetensors: tensor \"t\" is asked for twice\n"),
-        (&["T="], "m: there is no tensor \"T\"\n"),
-        (&["s="], "m: there is no tensor \"s\"; is \"s=1\" meant?\n"),
-        (&["t=3"], "m: tensor \"t\": the index 3 is outside axis 0, whose size is 3\n"),
-        (&["t=0,0,0"], "m: tensor \"t\": the slice is of 3 dimensions, but the tensor has only 2\n"),
+        (&["t"][..], "safetensors: \"t\" has no `=`; use TENSOR= for a whole tensor\n"),
+        (&["t=", "t=0"], "safetensors: tensor \"t\" is given twice\n"),
+        (&["T="], "m: no tensor \"T\"\n"),
+        (&["s="], "m: no tensor \"s\"; did you mean \"s=1\"?\n"),
+        (&["t=3"], "m: tensor \"t\": index 3 is out of range for axis 0 of size 3\n"),
+        (&["t=0,0,0"], "m: tensor \"t\": the slice has 3 dimensions, but the tensor has only 2\n"),
         (&["t=::0"], "m: tensor \"t\": the slice \"::0\" has a step of 0\n"),
-        (&["t=x"], "m: tensor \"t\": the slice \"x\" has \"x\", which is no number\n"),
+        (&["t=x"], "m: tensor \"t\": the slice \"x\" has \"x\", which is not a number\n"),
     ] {
         place.run([&["slice", "m", "-o", "part"], slices].concat()).is(2, "", error);
     }
     assert_eq!(place.run(["slice", "m", "-o", "part"]).code, Some(2));
     assert_eq!(place.run(["slice", "m", "t="]).code, Some(2));
-    assert_eq!(fs::read_dir(place.path(".")).expect("a folder").count(), 1, "something is left");
+    assert_eq!(fs::read_dir(place.path(".")).expect("directory").count(), 1, "something is left");
 }
 
 #[test]
@@ -112,10 +112,10 @@ fn slices_of_less_than_a_byte() {
 fn what_is_there_stays() {
     let place = place();
     place.put("part", b"old");
-    place.run(["slice", "m", "t=", "-o", "part"]).is(2, "", "part: exists already; --force replaces it\n");
+    place.run(["slice", "m", "t=", "-o", "part"]).is(2, "", "part: already exists; use --force to overwrite it\n");
     place.run(["slice", "m", "t=", "-o", "part", "--json"]).is(
         2,
-        "{\"file\":\"part\",\"ok\":false,\"error\":\"usage\",\"message\":\"exists already; --force replaces it\"}\n",
+        "{\"file\":\"part\",\"ok\":false,\"error\":\"usage\",\"message\":\"already exists; use --force to overwrite it\"}\n",
         "",
     );
     assert_eq!(fs::read(place.path("part")).expect("a file"), b"old");
@@ -123,16 +123,16 @@ fn what_is_there_stays() {
     place.run(["slice", "m", "t=", "-o", "./m", "--force"]).is(
         2,
         "",
-        "./m: is the file that is read; write another one\n",
+        "./m: is an input; choose another output file\n",
     );
     let run = place.run(["slice", "m", "t=", "-o", "no/where"]);
     assert_eq!((run.code, run.err.starts_with("no/where: ")), (Some(2), true), "{run:?}");
     place.run(["slice", "m", "t=", "-o", "/dev/null", "--force"]).is(
         2,
         "",
-        "/dev/null: is no file, and is not replaced\n",
+        "/dev/null: not a regular file; refusing to overwrite it\n",
     );
-    assert_eq!(fs::read_dir(place.path(".")).expect("a folder").count(), 2, "something is left");
+    assert_eq!(fs::read_dir(place.path(".")).expect("directory").count(), 2, "something is left");
 }
 
 #[test]

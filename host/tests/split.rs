@@ -15,8 +15,8 @@ fn place() -> Place {
 }
 
 fn files(place: &Place, folder: &str) -> Vec<String> {
-    let entries = std::fs::read_dir(place.path(folder)).expect("a folder");
-    let names = entries.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned());
+    let entries = std::fs::read_dir(place.path(folder)).expect("directory");
+    let names = entries.map(|entry| entry.expect("directory entry").file_name().to_string_lossy().into_owned());
     let mut names: Vec<String> = names.collect();
     names.sort();
     names
@@ -107,11 +107,11 @@ fn what_is_there_is_replaced_only_by_force() {
     assert_eq!(place.run(["split", "m", "-o", "s", "--max-size", "300"]).code, Some(0));
     let before = files(&place, "s");
     let again = place.run(["split", "m", "-o", "s", "--max-size", "600"]);
-    again.is(2, "", "s/model.safetensors.index.json: exists already; --force replaces it\n");
-    std::fs::remove_file(place.path("s/model-00001-of-00002.safetensors")).expect("it is there");
-    std::fs::remove_file(place.path("s/model-00002-of-00002.safetensors")).expect("it is there");
+    again.is(2, "", "s/model.safetensors.index.json: already exists; use --force to overwrite it\n");
+    std::fs::remove_file(place.path("s/model-00001-of-00002.safetensors")).expect("existing file");
+    std::fs::remove_file(place.path("s/model-00002-of-00002.safetensors")).expect("existing file");
     let index = place.run(["split", "m", "-o", "s", "--max-size", "300"]);
-    index.is(2, "", "s/model.safetensors.index.json: exists already; --force replaces it\n");
+    index.is(2, "", "s/model.safetensors.index.json: already exists; use --force to overwrite it\n");
     assert_eq!(files(&place, "s"), ["model.safetensors.index.json"]);
     assert_eq!(place.run(["split", "m", "-o", "s", "--max-size", "300", "--force"]).code, Some(0));
     assert_eq!(files(&place, "s"), before);
@@ -139,7 +139,7 @@ fn an_old_model_of_another_count_goes_by_force() {
 #[test]
 fn an_old_index_that_lies_removes_no_other_files() {
     let place = place();
-    std::fs::create_dir(place.path("s")).expect("a folder");
+    std::fs::create_dir(place.path("s")).expect("directory");
     let (index, text) = ("model.safetensors.index.json", "thesis.txt");
     let map =
         json!({"a": index, "b": text, "c": "model-00001-of-00002.safetensors", "d": "gone.safetensors"});
@@ -156,10 +156,10 @@ fn an_old_index_that_lies_removes_no_other_files() {
 #[test]
 fn a_whole_model_does_not_stay_beside_a_new_index() {
     let place = place();
-    std::fs::create_dir(place.path("s")).expect("a folder");
+    std::fs::create_dir(place.path("s")).expect("directory");
     place.put("s/model.safetensors", &support::sound()).put("s/other.safetensors", &support::sound());
     let run = place.run(["split", "m", "-o", "s", "--max-size", "300"]);
-    run.is(2, "", "s/model.safetensors: exists already; --force replaces it\n");
+    run.is(2, "", "s/model.safetensors: already exists; use --force to overwrite it\n");
     assert_eq!(files(&place, "s"), ["model.safetensors", "other.safetensors"]);
     assert_eq!(place.run(["split", "m", "-o", "s", "--max-size", "300", "--force"]).code, Some(0));
     let [first, second] = ["model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors"];
@@ -172,16 +172,16 @@ fn a_whole_model_does_not_stay_beside_a_new_index() {
 fn shards_of_the_same_names_are_not_replaced_one_by_one() {
     let place = place();
     assert_eq!(place.run(["split", "m", "-o", "s", "--max-size", "300"]).code, Some(0));
-    let before = std::fs::read(place.path("s/model-00001-of-00002.safetensors")).expect("it is there");
+    let before = std::fs::read(place.path("s/model-00001-of-00002.safetensors")).expect("existing file");
     let header = format!("{{{},{}}}", tensor("t0", 0, 300), tensor("t1", 300, 600));
     place.put("n", &file(header, &[1; 600]));
     let run =
         |options: &[&str]| place.run([&["split", "n", "-o", "s", "--max-size", "300"], options].concat());
-    let sentence = "s/model-00001-of-00002.safetensors: is a shard of the model s/model.safetensors.index.json: several files cannot be replaced atomically; split into another folder, or remove that model first\n";
+    let sentence = "s/model-00001-of-00002.safetensors: is a shard of the model s/model.safetensors.index.json: several files cannot be replaced atomically; split into another directory, or remove that model first\n";
     run(&["--force"]).is(2, "", sentence);
     // Nor is --force told to help.
     run(&[]).is(2, "", sentence);
-    let after = std::fs::read(place.path("s/model-00001-of-00002.safetensors")).expect("it is there");
+    let after = std::fs::read(place.path("s/model-00001-of-00002.safetensors")).expect("existing file");
     assert!(before == after);
     assert_eq!(place.run(["check", "s"]).code, Some(0));
 }
@@ -196,10 +196,10 @@ fn shards_that_another_index_names_stay() {
     // In other files, the new model takes the place of the old one, and leaves the shards of the copy.
     assert_eq!(place.run(["split", "m", "-o", "s", "--max-size", "200", "--force"]).code, Some(0));
     assert_eq!(place.run(["join", other, "-o", "joined"]).code, Some(0));
-    std::fs::remove_file(place.path(index)).expect("it is there");
+    std::fs::remove_file(place.path(index)).expect("existing file");
     let run = place.run(["split", "m", "-o", "s", "--max-size", "300", "--force"]);
     let sentence = format!(
-        "s/model-00001-of-00002.safetensors: is a shard of the model {other}: several files cannot be replaced atomically; split into another folder, or remove that model first\n"
+        "s/model-00001-of-00002.safetensors: is a shard of the model {other}: several files cannot be replaced atomically; split into another directory, or remove that model first\n"
     );
     run.is(2, "", &sentence);
 }
@@ -210,15 +210,15 @@ fn shards_that_another_index_names_stay() {
 fn no_file_is_written_through_a_link() {
     let place = place();
     assert_eq!(place.run(["split", "m", "-o", "s", "--max-size", "300"]).code, Some(0));
-    std::fs::create_dir(place.path("t")).expect("a folder");
+    std::fs::create_dir(place.path("t")).expect("directory");
     for name in files(&place, "s") {
         std::os::unix::fs::symlink(place.path("s").join(&name), place.path("t").join(&name)).expect("a link");
     }
-    let before = std::fs::read(place.path("s/model.safetensors.index.json")).expect("it is there");
+    let before = std::fs::read(place.path("s/model.safetensors.index.json")).expect("existing file");
     let run = place.run(["split", "m", "-o", "t", "--max-size", "200", "--force"]);
-    let sentence = "t/model.safetensors.index.json: is a link, and what it leads to may be another model's\n";
+    let sentence = "t/model.safetensors.index.json: is a symbolic link; refusing to overwrite a file that may belong to another model\n";
     run.is(2, "", sentence);
-    assert_eq!(std::fs::read(place.path("s/model.safetensors.index.json")).expect("it is there"), before);
+    assert_eq!(std::fs::read(place.path("s/model.safetensors.index.json")).expect("existing file"), before);
     assert_eq!(place.run(["check", "s"]).code, Some(0));
 }
 
@@ -226,7 +226,7 @@ fn no_file_is_written_through_a_link() {
 #[test]
 fn a_whole_model_that_another_index_names_stays() {
     let place = place();
-    std::fs::create_dir(place.path("t")).expect("a folder");
+    std::fs::create_dir(place.path("t")).expect("directory");
     let map = json!({"a": "model.safetensors", "b": "model.safetensors"});
     let index = json!({"weight_map": map}).to_string();
     place.put("t/model.safetensors", &support::sound()).put("t/o.safetensors.index.json", index.as_bytes());
@@ -242,7 +242,7 @@ fn a_whole_model_beside_the_index_is_told() {
     assert_eq!(place.run(["split", "m", "-o", "s", "--max-size", "300"]).code, Some(0));
     place.put("s/model.safetensors", &support::sound());
     let run = place.run(["split", "m", "-o", "s", "--max-size", "300", "--force"]);
-    let sentence = "; s/model.safetensors beside it is a whole model, which many readers take instead\n";
+    let sentence = "; s/model.safetensors beside it is a complete model, which many readers prefer\n";
     assert!(run.code == Some(2) && run.err.ends_with(sentence), "{run:?}");
 }
 
@@ -276,7 +276,7 @@ fn a_kill_leaves_the_old_model_or_the_new_one() {
 #[test]
 fn only_shards_of_that_name_are_removed() {
     let place = place();
-    std::fs::create_dir(place.path("s")).expect("a folder");
+    std::fs::create_dir(place.path("s")).expect("directory");
     let map = json!({"a": "other.safetensors", "b": "model-00001-of-00009.safetensors"});
     place
         .put("s/other.safetensors", &support::sound())
@@ -295,11 +295,11 @@ fn what_is_read_is_never_removed() {
     let run = place.run(["split", "s", "-o", "s", "--max-size", "300", "--force"]);
     assert_eq!((run.code, files(&place, "s")), (Some(2), before.clone()), "{run:?}");
     let run = place.run(["split", "s", "-o", "s", "--max-size", "100", "--force"]);
-    run.is(2, "", "s/model.safetensors.index.json: is the file that is read; write another one\n");
+    run.is(2, "", "s/model.safetensors.index.json: is an input; choose another output file\n");
     assert_eq!(files(&place, "s"), before);
     std::fs::copy(place.path("m"), place.path("model.safetensors")).expect("a copy");
     let run = place.run(["split", "model.safetensors", "-o", ".", "--max-size", "300", "--force"]);
-    run.is(2, "", "./model.safetensors: is the file that is read; write another one\n");
+    run.is(2, "", "./model.safetensors: is an input; choose another output file\n");
 }
 
 /// No file is held open for the end.

@@ -99,12 +99,12 @@ fn a_long_header_needs_a_temporary_file_and_a_short_one_does_not() {
     run(&file(format!("{}{{}}", " ".repeat(200_000)), b"")).is(
         2,
         "",
-        "-: cannot be read: no temporary file can hold what must be read twice: no such file or directory\n",
+        "-: cannot be read: cannot buffer the stream in a temporary file: no such file or directory\n",
     );
 }
 
 #[test]
 fn there_is_only_one_standard_input() {
-    let message = "safetensors: standard input can be read only once, but `-` is given twice\n";
+    let message = "safetensors: standard input can be read only once; `-` is given twice\n";
     Place::new().run_piped(["check", "-", "-"], &sound()).is(2, "", message);
 }

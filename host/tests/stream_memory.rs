@@ -219,7 +219,7 @@ mod measured {
     }
 
     fn open<'f>(file: &'f File, window: &mut [u8]) -> Model<&'f File> {
-        Model::open(file, window).expect("it is sound")
+        Model::open(file, window).expect("valid file")
     }
 
     fn model(path: &str) -> u64 {
@@ -239,19 +239,19 @@ mod measured {
         let read = |entry: &Entry<'_>| {
             streamed += stream(entry.name(), data.reader(&entry.info).expect("it is this file's"));
         };
-        header.for_each(&mut [0; 64], &mut buffer, read).expect("it is sound");
+        header.for_each(&mut [0; 64], &mut buffer, read).expect("valid file");
         streamed
     }
 
     fn file_model(path: &str) -> u64 {
-        let model = FileModel::open(path).expect("it is sound");
+        let model = FileModel::open(path).expect("valid file");
         model.tensors().map(|tensor| stream(tensor.name(), tensor.reader())).sum()
     }
 
     /// The file in memory, as the reference takes it.
     fn reference(path: &str) -> u64 {
         let bytes = std::fs::read(path).expect("the file");
-        let tensors = SafeTensors::deserialize(&bytes).expect("it is sound");
+        let tensors = SafeTensors::deserialize(&bytes).expect("valid file");
         let look_at = |(name, tensor): (&str, TensorView<'_>)| {
             tensor.data().chunks(4096).for_each(|chunk| look_at(name, chunk));
             tensor.data().len() as u64

@@ -13,7 +13,7 @@ fn large() -> Place {
     let bytes = 64 << 30;
     let start = file(format!("{{{}}}", tensor("a", 0, bytes)), b"");
     place.put("large", &start);
-    let file = File::options().write(true).open(place.path("large")).expect("it is there");
+    let file = File::options().write(true).open(place.path("large")).expect("existing file");
     file.set_len(start.len() as u64 + bytes).expect("it can be as long");
     place
 }

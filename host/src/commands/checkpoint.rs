@@ -10,7 +10,7 @@ use crate::text::{counted, shown_text};
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-/// Copy models into a checkpoint: a directory created atomically, with a SHA256SUMS file
+/// Copy models atomically into a checkpoint directory with a SHA256SUMS file
 ///
 /// Models are validated first. Of a sharded model, all shards and the index are copied. `safetensors hash
 /// --verify DIR` verifies the directory later. Exit code: 0 if the checkpoint is written, 1 if a model is
@@ -18,7 +18,7 @@ use std::path::PathBuf;
 #[derive(clap::Args)]
 pub struct Checkpoint {
     /// Checkpoint directory to create
-    #[arg(value_name = "FOLDER")]
+    #[arg(value_name = "DIR")]
     folder: PathBuf,
 
     /// Models to copy

@@ -11,7 +11,7 @@ use crate::product::{Product, check_output_path};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// Write a model's names, shapes, offsets and memory needs as constants for C or Rust
+/// Write a model's names, shapes, offsets and memory needs as C or Rust constants
 ///
 /// Reads the header and no tensor data. Exit code: 0 if the constants are written, 1 if the model is
 /// invalid, 2 for all other errors.

@@ -30,8 +30,7 @@ pub struct Hash {
     #[arg(long, conflicts_with = "verify")]
     tensors: bool,
 
-    /// Verify the files in a list that this command wrote (with or without --json), or in a checkpoint
-    /// directory
+    /// Verify the files of a sum list (of `sha256sum` or of this command), or of a checkpoint directory
     #[arg(long, value_name = "MANIFEST")]
     verify: Option<PathBuf>,
 

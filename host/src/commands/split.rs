@@ -29,7 +29,7 @@ pub struct Split {
     model: PathBuf,
 
     /// Output directory, created if missing
-    #[arg(long, short, value_name = "FOLDER")]
+    #[arg(long, short, value_name = "DIR")]
     output: PathBuf,
 
     /// Maximum bytes of tensor data per file: a number, optionally with KB, MB, GB, TB, KiB, MiB, GiB or

@@ -56,10 +56,10 @@ fn read_list_of(folder: &Path) -> Result<Vec<Expected>, Complaint> {
     let mut names = BTreeSet::new();
     for file in &expected {
         if !is_below(&file.name) || file.name == Path::new(SUMS) {
-            return Err(unsafe_name(&list, file, "is not a path inside of the checkpoint"));
+            return Err(unsafe_name(&list, file, "is not a path inside the checkpoint"));
         }
         if !names.insert(file.name.as_path()) {
-            return Err(unsafe_name(&list, file, "is a duplicate"));
+            return Err(unsafe_name(&list, file, "is listed more than once"));
         }
     }
     Ok(expected)
