@@ -1,4 +1,4 @@
-//! `safetensors cat`: what is printed, and written, of every dtype; and what is said of everything else.
+//! `safetensors cat`: its output for every dtype, and its errors.
 #![cfg(unix)]
 
 use crate::support::{Place, file, finish, sound};
@@ -130,7 +130,7 @@ fn json_reads_back() {
 }
 
 #[test]
-fn bytes_go_where_they_should() {
+fn bytes_go_to_files_and_pipes() {
     let place = place("U16", "[3]", &[1, 0, 2, 0, 3, 0]);
     let slice = ["cat", "m", "a", "--slice", "1:"];
     let run = place.command([&slice[..], &["--format", "raw"]].concat()).output().expect("it runs");
@@ -152,10 +152,14 @@ fn bytes_go_where_they_should() {
 }
 
 #[test]
-fn what_is_there_stays() {
+fn existing_files_are_not_overwritten() {
     let place = place("U8", "[1]", &[9]);
     place.put("b.npy", b"old");
-    place.run(["cat", "m", "a", "-o", "b.npy"]).is(2, "", "b.npy: already exists; use --force to overwrite it\n");
+    place.run(["cat", "m", "a", "-o", "b.npy"]).is(
+        2,
+        "",
+        "b.npy: already exists; use --force to overwrite it\n",
+    );
     assert_eq!(fs::read(place.path("b.npy")).expect("a file"), b"old");
     place.run(["cat", "m", "a", "-o", "b.npy", "--force"]).is(0, "", "");
     assert_eq!(fs::read(place.path("b.npy")).expect("a file").len(), 129);
@@ -168,11 +172,11 @@ fn what_is_there_stays() {
     run.is(2, "", "no/where.npy: cannot be written: no such file or directory\n");
     fs::create_dir(place.path("folder.npy")).expect("directory");
     place.run(["cat", "m", "a", "-o", "folder.npy"]).is(2, "", "folder.npy: is a directory, not a file\n");
-    assert_eq!(fs::read_dir(place.path(".")).expect("directory").count(), 3, "something is left");
+    assert_eq!(fs::read_dir(place.path(".")).expect("directory").count(), 3, "files are left");
 }
 
 #[test]
-fn what_numpy_has_not() {
+fn dtypes_without_numpy_type() {
     let place = place("BF16", "[2]", &[0x80, 0x3F, 0, 0]);
     let error = "m: tensor \"a\": numpy has no BF16; use --bits to write its bits, or cast it with `safetensors convert --to F32`\n";
     place.run(["cat", "m", "a", "-o", "a.npy"]).is(2, "", error);
@@ -186,7 +190,7 @@ fn what_numpy_has_not() {
 }
 
 #[test]
-fn what_is_not_there() {
+fn missing_tensors_and_indexes_are_errors() {
     let place = place("U8", "[2,3]", &[0; 6]);
     place.run(["cat", "m", "b"]).is(2, "", "m: no tensor \"b\"\n");
     place.run(["cat", "m", "a", "--slice", "2"]).is(
@@ -233,15 +237,15 @@ fn what_is_not_there() {
 }
 
 #[test]
-fn standard_input_is_a_model() {
+fn standard_input_can_be_the_model() {
     let run = Place::new().run_piped(["cat", "-", "b"], &sound());
     run.is(0, "[99, 100, 101]\n", "");
 }
 
-/// A terminal sees no bytes, and no more than 1000 elements, unless it is asked for.
+/// A terminal gets no bytes, and at most 1000 elements, unless requested.
 #[cfg(target_os = "linux")]
 #[test]
-fn on_a_terminal() {
+fn terminal_output_is_limited() {
     let place = place("U8", "[1001]", &[7; 1001]);
     let on_terminal = |options: &str| {
         let command = format!("{} cat m a {options}", env!("CARGO_BIN_EXE_safetensors"));
@@ -253,7 +257,10 @@ fn on_a_terminal() {
     assert_eq!(on_terminal("--limit 1001").out.matches('7').count(), 1001);
     for format in ["raw", "npy"] {
         let run = on_terminal(&format!("--format {format}"));
-        assert_eq!(run.out, "safetensors: refusing to print bytes to a terminal; use --output FILE or --force\r\n");
+        assert_eq!(
+            run.out,
+            "safetensors: refusing to print bytes to a terminal; use --output FILE or --force\r\n"
+        );
         assert_eq!(run.code, Some(2));
         assert_eq!(on_terminal(&format!("-o - --format {format}")), run);
     }
@@ -266,7 +273,7 @@ fn on_a_terminal() {
 }
 
 #[test]
-fn nobody_listens() {
+fn closed_output_ends_the_run() {
     let place = place("U8", "[1000000]", &[7; 1_000_000]);
     let mut command = place.command(["cat", "m", "a"]);
     let mut child = command.spawn().expect("it runs");

@@ -1,4 +1,4 @@
-//! `safetensors checkpoint`: a folder that is there whole or not at all, and what `hash --verify` says of it.
+//! `safetensors checkpoint` writes directories atomically, and `hash --verify` verifies them.
 
 use crate::support::{Place, file, finish, sound, tensor};
 use serde_json::{Value, json};
@@ -16,11 +16,12 @@ fn place() -> Place {
     place
 }
 
-/// The names in a folder, hidden ones too.
+/// The names in a directory, hidden ones too.
 fn names(folder: impl AsRef<Path>) -> Vec<String> {
     let entries = fs::read_dir(folder).expect("directory");
-    let mut names: Vec<String> =
-        entries.map(|entry| entry.expect("directory entry").file_name().to_string_lossy().into_owned()).collect();
+    let mut names: Vec<String> = entries
+        .map(|entry| entry.expect("directory entry").file_name().to_string_lossy().into_owned())
+        .collect();
     names.sort();
     names
 }
@@ -45,11 +46,11 @@ fn files_are_copied_with_their_sums() {
 }
 
 #[test]
-fn a_tampered_one_is_refused() {
+fn a_damaged_checkpoint_is_rejected() {
     let place = place();
     let verify = || place.run(["hash", "--verify", "c"]);
     let make = || {
-        // What is tampered with may not be replaced.
+        // A damaged checkpoint may not be replaced.
         let _ = fs::remove_dir_all(place.path("c"));
         let run = place.run(["checkpoint", "--force", "c", "model.safetensors", "--also", "config.json"]);
         assert_eq!(run.code, Some(0), "{run:?}");
@@ -85,18 +86,14 @@ fn a_tampered_one_is_refused() {
 }
 
 #[test]
-fn what_is_there_is_replaced_only_by_force_and_only_a_checkpoint() {
+fn only_checkpoints_are_replaced_and_only_with_force() {
     let place = place();
     fs::create_dir(place.path("c")).expect("directory");
     place.put("c/mine", b"mine").put("file", b"mine");
     let run =
         |options: &[&str]| place.run(["checkpoint"].iter().chain(options).chain(&["model.safetensors"]));
     run(&["c"]).is(2, "", "c: already exists; use --force to replace it\n");
-    run(&["--force", "c"]).is(
-        2,
-        "",
-        "c: not a checkpoint: it has no SHA256SUMS; refusing to replace it\n",
-    );
+    run(&["--force", "c"]).is(2, "", "c: not a checkpoint: it has no SHA256SUMS; refusing to replace it\n");
     run(&["--force", "file"]).is(2, "", "file: not a directory; refusing to replace it\n");
     assert_eq!(
         (names(place.path("c")), fs::read(place.path("file")).expect("it")),
@@ -110,7 +107,8 @@ fn what_is_there_is_replaced_only_by_force_and_only_a_checkpoint() {
     fs::create_dir(place.path("c/sub")).expect("directory");
     let unlisted = |name: &str| {
         place.put(format!("c/{name}"), b"mine");
-        let why = format!("c: contains {name:?}, which its SHA256SUMS does not list; refusing to replace it\n");
+        let why =
+            format!("c: contains {name:?}, which its SHA256SUMS does not list; refusing to replace it\n");
         run(&["--force", "c"]).is(2, "", &why);
         assert_eq!(fs::read(place.path(format!("c/{name}"))).expect("existing file"), b"mine");
         fs::remove_file(place.path(format!("c/{name}"))).expect("removed");
@@ -123,7 +121,7 @@ fn what_is_there_is_replaced_only_by_force_and_only_a_checkpoint() {
 }
 
 #[test]
-fn what_is_not_sound_or_not_there_leaves_no_folder() {
+fn invalid_or_missing_inputs_leave_no_directory() {
     let place = place();
     let bad = place.run(["check", "bad.safetensors"]).out;
     place.run(["checkpoint", "c", "model.safetensors", "bad.safetensors"]).is(1, "", &bad);
@@ -154,7 +152,7 @@ fn what_is_not_sound_or_not_there_leaves_no_folder() {
 }
 
 #[test]
-fn with_an_index_come_its_shards() {
+fn an_index_brings_its_shards() {
     let place = place();
     fs::create_dir(place.path("m")).expect("directory");
     let index = r#"{"metadata":{"total_size":5},"weight_map":{"a":"1.safetensors","b":"2.safetensors"}}"#;
@@ -175,7 +173,7 @@ fn with_an_index_come_its_shards() {
 /// A file system that is full as soon as anything is written to it.
 #[cfg(target_os = "linux")]
 #[test]
-fn a_full_disk_leaves_no_folder() {
+fn a_full_disk_leaves_no_directory() {
     let place = place();
     let len = 40_u64 << 20;
     place.put("large.safetensors", &file(format!("{{{}}}", tensor("a", 0, len)), b""));
@@ -197,7 +195,7 @@ fn a_full_disk_leaves_no_folder() {
 
 #[cfg(unix)]
 #[test]
-fn ctrl_c_leaves_what_was_there() {
+fn ctrl_c_keeps_the_old_checkpoint() {
     let place = place();
     let len = 1_u64 << 40;
     place.put("large.safetensors", &file(format!("{{{}}}", tensor("a", 0, len)), b""));
@@ -223,7 +221,7 @@ fn ctrl_c_leaves_what_was_there() {
 
 #[cfg(unix)]
 #[test]
-fn names_steer_no_terminal() {
+fn names_are_escaped() {
     let place = place();
     place.put("\u{1b}[31m.json", b"");
     let run = place.run(["checkpoint", "c", "model.safetensors", "--also", "\u{1b}[31m.json"]);

@@ -1,4 +1,4 @@
-//! `safetensors diff`: what two models do not have in common, and by how much.
+//! `safetensors diff`: the differences of two models.
 
 use crate::support::{self, Place, Run, file, finish, sound, tensor};
 use serde_json::{Value, json};
@@ -38,13 +38,13 @@ fn object(run: &Run) -> Value {
     serde_json::from_str(&run.out).expect("JSON")
 }
 
-/// What is said of the one tensor of both models, in JSON.
+/// The result for the one tensor of both models, in JSON.
 fn likeness(a: Row<'_>, b: Row<'_>) -> Value {
     object(&diff_rows(&["--json"], a, b))["tensors"][0].take()
 }
 
 #[test]
-fn the_same_model_in_another_place() {
+fn layout_is_ignored() {
     let place = Place::new();
     let (a, b) = (("a", "U8", &[2][..], vec![1, 2]), ("b", "F32", &[1][..], floats(&[0.5])));
     place.put("one", &model(&[a.clone(), b.clone()], "")).put("two", &model(&[b, a], "{}"));
@@ -132,7 +132,7 @@ fn tolerances_decide() {
 }
 
 #[test]
-fn other_dtypes_are_compared_by_value() {
+fn different_dtypes_are_compared_by_value() {
     let half = (
         "t",
         "F16",
@@ -151,7 +151,7 @@ fn other_dtypes_are_compared_by_value() {
 }
 
 #[test]
-fn metadata_count_unless_only_values_do() {
+fn metadata_counts_without_values_option() {
     let place = Place::new();
     let row = [("t", "U8", &[1][..], vec![1])];
     place.put("a", &model(&row, r#"{"k":"1"}"#)).put("b", &model(&row, ""));
@@ -179,7 +179,7 @@ fn integers_of_64_bits_are_exact() {
 }
 
 #[test]
-fn what_is_not_a_number_is_equal_to_itself() {
+fn nan_equals_nan() {
     let quiet = (
         "t",
         "F32",
@@ -199,7 +199,7 @@ fn what_is_not_a_number_is_equal_to_itself() {
 }
 
 #[test]
-fn complex_numbers_have_two_values_at_one_place() {
+fn complex_numbers_have_two_values_per_index() {
     let a = ("t", "C64", &[2][..], floats(&[1.0, 2.0, 3.0, 4.0]));
     let b = ("t", "C64", &[2][..], floats(&[1.0, 2.0, 3.0, 5.0]));
     let said = likeness(a.clone(), b);
@@ -211,7 +211,7 @@ fn complex_numbers_have_two_values_at_one_place() {
     run.is(1, "  \"t\": C64 and F64, complex and real values are not compared\ndifferent: 1 tensor not comparable; 1 different dtype\n", "");
 }
 
-/// The values of all narrow dtypes are found wherever they stand in a byte.
+/// Differing values of narrow dtypes are found at any position in a byte.
 #[test]
 fn elements_that_share_bytes() {
     let said = likeness(("t", "F4", &[4][..], vec![0x10, 0x32]), ("t", "F4", &[4][..], vec![0x10, 0x42]));
@@ -228,7 +228,7 @@ fn elements_that_share_bytes() {
     assert_eq!(said["result"], "equal");
 }
 
-/// Behind a megabyte that is the same, and in the last value.
+/// After an identical megabyte, and in the last value.
 #[test]
 fn differences_are_found_in_every_piece() {
     let count = 700_001_u64;
@@ -237,7 +237,7 @@ fn differences_are_found_in_every_piece() {
         let a = vec![0; usize::try_from(count * width).expect("it fits")];
         for at in [0, 65_535, 196_607, 196_608, 262_144, 699_999, 700_000] {
             let mut b = a.clone();
-            // The lowest byte of a float that is next to nothing, or an integer of 1.
+            // The lowest byte of a tiny float, or an integer of 1.
             b[usize::try_from(at * width).expect("it fits")] = 1;
             let said = likeness(("t", dtype, &shape, a.clone()), ("t", dtype, &shape, b));
             assert_eq!((&said["values"], &said["differing"]), (&count.into(), &1.into()), "{dtype} {at}");
@@ -283,7 +283,7 @@ fn renamed_tensors_with_the_same_bytes_are_matched_once() {
 }
 
 #[test]
-fn a_model_in_several_files_is_the_same_as_in_one() {
+fn a_sharded_model_equals_a_single_file() {
     let place = Place::new();
     fs::create_dir(place.path("m")).expect("directory");
     let index = r#"{"metadata":{},"weight_map":{"a":"1.safetensors","b":"2.safetensors"}}"#;
@@ -302,7 +302,7 @@ fn a_model_in_several_files_is_the_same_as_in_one() {
 }
 
 #[test]
-fn names_steer_no_terminal() {
+fn names_are_escaped() {
     let place = Place::new();
     place.put("\u{1b}[31m", &file(format!("{{{}}}", tensor("\\u001b[31m", 0, 1)), b"a"));
     place.put("b", &model(&[], r#"{"\u001b[1m":"\u001b[2m"}"#));
@@ -312,7 +312,7 @@ fn names_steer_no_terminal() {
 }
 
 #[test]
-fn what_cannot_be_compared_is_one_sentence() {
+fn errors_are_one_sentence() {
     let place = Place::new();
     place.put("m", &sound()).put("bad", b"abc");
     let gone = "gone: cannot be read: no such file or directory\n";
@@ -335,7 +335,7 @@ fn what_cannot_be_compared_is_one_sentence() {
 
 #[cfg(unix)]
 #[test]
-fn nobody_to_print_to() {
+fn closed_or_full_output_is_an_error() {
     let place = Place::new();
     place.put("m", &sound());
     for args in [&["diff", "m", "m"][..], &["diff", "--json", "m", "m"]] {
@@ -350,7 +350,7 @@ fn nobody_to_print_to() {
     }
 }
 
-/// Files with nothing in them but a length.
+/// Sparse files.
 #[cfg(unix)]
 #[test]
 fn ctrl_c_ends_a_long_run() {

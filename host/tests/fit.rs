@@ -1,10 +1,10 @@
-//! `safetensors fit`: where models have room in chips.
+//! `safetensors fit`: free places for models in chips.
 #![cfg(feature = "chips")]
 
 use crate::support::{self, Place, file, sound, tensor};
 use serde_json::Value;
 
-/// A model of so many bytes in all, with one tensor.
+/// A model of this total length with one tensor.
 fn model(bytes: u64) -> Vec<u8> {
     let data = bytes - 8 - 96;
     let mut header = format!("{{{}}}", tensor("a", 0, data));
@@ -44,7 +44,7 @@ fn fits(place: &Place, args: &[&str]) -> String {
 }
 
 #[test]
-fn a_model_has_its_place_in_each_chip() {
+fn a_place_is_found_in_each_chip() {
     let place = place();
     for (args, answer) in [
         (
@@ -85,7 +85,7 @@ fn a_model_has_its_place_in_each_chip() {
 }
 
 #[test]
-fn the_rest_of_the_answer_is_about_pages_alignment_and_memory() {
+fn the_answer_covers_pages_alignment_and_memory() {
     let place = place();
     let run = place.run(["fit", "--chip", "RP2040", "--at", "0x10100000", "m"]);
     let lines: Vec<&str> = run.out.lines().skip(1).collect();
@@ -101,7 +101,7 @@ fn the_rest_of_the_answer_is_about_pages_alignment_and_memory() {
 }
 
 #[test]
-fn tensors_that_are_not_aligned_are_told_with_what_helps() {
+fn misaligned_tensors_are_reported_with_a_remedy() {
     let place = Place::new();
     let floats = r#"{"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"b":{"dtype":"F64","shape":[1],"data_offsets":[4,12]}}"#;
     let sixteens = r#"{"a":{"dtype":"U8","shape":[16],"data_offsets":[0,16]},"b":{"dtype":"U8","shape":[32],"data_offsets":[16,48]}}"#;
@@ -114,18 +114,8 @@ fn tensors_that_are_not_aligned_are_told_with_what_helps() {
     put("sixteens", &format!("{sixteens:<128}"), &[0; 48]);
     put("bytes", &format!("{bytes:<128}"), &[0; 7]);
     for (align, model, said, remedy) in [
-        (
-            None,
-            "odd",
-            "2 of 2 tensors misaligned: \"a\" is at 0x000ff085, not a multiple of 4",
-            "",
-        ),
-        (
-            None,
-            "even",
-            "1 of 2 tensors misaligned: \"b\" is at 0x000ff08c, not a multiple of 8",
-            "",
-        ),
+        (None, "odd", "2 of 2 tensors misaligned: \"a\" is at 0x000ff085, not a multiple of 4", ""),
+        (None, "even", "1 of 2 tensors misaligned: \"b\" is at 0x000ff08c, not a multiple of 8", ""),
         (
             Some("16"),
             "sixteens",
@@ -167,18 +157,17 @@ fn tensors_that_are_not_aligned_are_told_with_what_helps() {
 }
 
 #[test]
-fn an_index_that_is_larger_than_the_memory_is_told() {
+fn an_index_larger_than_ram_is_reported() {
     let place = Place::new();
     let tensors: Vec<String> = (0..100).map(|index| tensor(&index.to_string(), index, index + 1)).collect();
     place.put("many", &file(format!("{{{}}}", tensors.join(",")), &[0; 100]));
     let run = place.run(["fit", "--chip", "STM32F030F4", "many"]);
-    let line =
-        "index too large: 5,792 bytes needed, 4 KiB of RAM available; open the model without an index";
+    let line = "index too large: 5,792 bytes needed, 4 KiB of RAM available; open the model without an index";
     assert_eq!(run.out.lines().last().map(str::trim), Some(line), "{run:?}");
 }
 
 #[test]
-fn several_models_lie_beside_each_other() {
+fn several_models_are_placed_side_by_side() {
     let place = place();
     let firsts = |args: &[&str]| {
         let run = place.run([&["fit", "--chip", "nRF52840_xxAA", "--json"], args].concat());
@@ -191,7 +180,7 @@ fn several_models_lie_beside_each_other() {
 }
 
 #[test]
-fn an_answer_is_the_same_for_programs() {
+fn json_has_the_same_answer() {
     let run = place().run(["fit", "--chip", "STM32F411RETx", "--at", "0x0800c000", "--json", "m"]);
     let expected = serde_json::json!({
         "file": "m", "ok": true, "fits": true, "chip": "STM32F411RETx", "bytes": 58224,
@@ -203,7 +192,7 @@ fn an_answer_is_the_same_for_programs() {
 }
 
 #[test]
-fn what_does_not_fit_is_told_with_numbers() {
+fn missing_space_is_reported_with_numbers() {
     let place = place();
     for (args, sentence) in [
         (
@@ -233,7 +222,7 @@ fn what_does_not_fit_is_told_with_numbers() {
 }
 
 #[test]
-fn what_makes_no_sense_is_one_sentence() {
+fn bad_usage_is_one_sentence() {
     let place = place();
     place
         .put("no.elf", b"#!/bin/sh\n")
@@ -247,11 +236,7 @@ fn what_makes_no_sense_is_one_sentence() {
             "",
             "unknown chip \"nRF52480_xxAA\"; did you mean nRF52840_xxAA or nRF52805_xxAA or nRF52810_xxAA?",
         ),
-        (
-            &["--chip", "zzz", "m"],
-            "",
-            "unknown chip \"zzz\"; `safetensors fit --list` lists all",
-        ),
+        (&["--chip", "zzz", "m"], "", "unknown chip \"zzz\"; `safetensors fit --list` lists all"),
         (
             &["--chip", "STM32F411RE", "--at", "0x20000000", "m"],
             "",
@@ -268,17 +253,9 @@ fn what_makes_no_sense_is_one_sentence() {
             "0x00001001 is not the start of a page; 0x00001000 and 0x00002000 are",
         ),
         (&["--chip", "RP2040", "m"], "", window),
-        (
-            &["--chip", "RP2040", "--flash-size", "200M", "m"],
-            "",
-            "--flash-size: RP2040 has at most 128 MiB",
-        ),
+        (&["--chip", "RP2040", "--flash-size", "200M", "m"], "", "--flash-size: RP2040 has at most 128 MiB"),
         (&["--chip", "nRF52840_xxAA", "--firmware", "no.elf", "m"], "no.elf", "not an ELF file"),
-        (
-            &["--chip", "nRF52840_xxAA", "--firmware", "cut.elf", "m"],
-            "cut.elf",
-            "truncated ELF file",
-        ),
+        (&["--chip", "nRF52840_xxAA", "--firmware", "cut.elf", "m"], "cut.elf", "truncated ELF file"),
         (
             &["--chip", "RP2040", "--at", "0x10100000", "--firmware", "far.elf", "m"],
             "far.elf",
@@ -303,7 +280,7 @@ fn what_makes_no_sense_is_one_sentence() {
 }
 
 #[test]
-fn numbers_that_are_none_are_bad_usage() {
+fn invalid_numbers_are_bad_usage() {
     let place = place();
     for (option, value, sentence) in [
         ("--at", "here", "not an address; write it like 0x08060000"),
@@ -318,7 +295,7 @@ fn numbers_that_are_none_are_bad_usage() {
 }
 
 #[test]
-fn a_name_that_fits_several_chips_lists_them() {
+fn an_ambiguous_name_lists_chips() {
     let place = place();
     let run = place.run(["fit", "--chip", "STM32F411", "m"]);
     let begins = "safetensors: chip name \"STM32F411\" is ambiguous, 16 match: STM32F411CC, STM32F411CCUx, ";
@@ -326,26 +303,26 @@ fn a_name_that_fits_several_chips_lists_them() {
 }
 
 #[test]
-fn a_name_with_an_x_takes_none_of_several() {
+fn a_name_with_an_x_can_be_ambiguous() {
     let run = place().run(["fit", "--chip", "nRF52xxx_xxAA", "m"]);
     assert!(run.code == Some(2) && run.err.contains("nRF52832_xxAA"), "{}", run.err);
     assert_eq!(place().run(["fit", "--chip", "nrf52840_XXaa", "m"]).code, Some(0));
 }
 
 #[test]
-fn a_board_may_have_more_flash_than_any_chip_has_inside() {
+fn external_flash_can_be_large() {
     let run = place().run(["fit", "--chip", "RP2040", "--flash-size", "32M", "m"]);
     assert_eq!((run.code, run.err.as_str()), (Some(0), ""), "{}", run.out);
     assert!(run.out.contains("at 0x11ff1000"), "{}", run.out);
 }
 
 #[test]
-fn behind_a_model_that_ends_with_the_flash_nothing_fits() {
+fn nothing_fits_after_a_model_at_the_end_of_flash() {
     let place = place();
     place.put("full", &model(128 << 10));
     let args = ["fit", "--chip", "STM32F411RETx", "--at", "0x08060000", "full", "m"];
     let run = place.run(args);
-    let line = "no flash is left behind the model before it";
+    let line = "no flash left after the previous model";
     assert!(
         run.code == Some(1) && run.out.contains("m: does not fit: ") && run.out.contains(line),
         "{run:?}"
@@ -356,10 +333,10 @@ fn behind_a_model_that_ends_with_the_flash_nothing_fits() {
 }
 
 #[test]
-fn nothing_helps_where_the_place_itself_is_at_no_multiple() {
+fn a_misaligned_address_has_no_remedy() {
     let run = place().run(["fit", "--chip", "nRF52840_xxAA", "--at", "0x1000", "--align", "8192", "m"]);
     assert_eq!(run.code, Some(1), "{run:?}");
-    assert!(run.out.contains("nor is the place of the model") && !run.out.contains("pack"), "{}", run.out);
+    assert!(run.out.contains("own address is not a multiple") && !run.out.contains("pack"), "{}", run.out);
 }
 
 #[test]
@@ -379,7 +356,7 @@ fn chips_are_listed() {
 }
 
 #[test]
-fn a_model_that_is_not_sound_has_the_report_of_check() {
+fn an_invalid_model_is_reported_as_by_check() {
     let place = place();
     let mut cut = sound();
     cut.pop();
@@ -394,7 +371,7 @@ fn a_model_that_is_not_sound_has_the_report_of_check() {
 
 #[cfg(unix)]
 #[test]
-fn a_firmware_that_is_a_pipe_is_not_waited_for() {
+fn a_firmware_pipe_does_not_block() {
     let place = Place::new();
     place.put("sound", &support::sound());
     let made = std::process::Command::new("mkfifo").arg(place.path("fifo")).status().expect("mkfifo");

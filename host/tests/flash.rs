@@ -1,12 +1,11 @@
-//! `safetensors flash`: all of it that needs no probe. What the probe is asked to do, and what happens when it cannot, is
-//! tested beside the code, with a chip in memory.
+//! `safetensors flash` without a probe. Unit tests cover the use of the probe with a simulated chip.
 #![cfg(feature = "chips")]
 
 use crate::support::{Place, file, sound, tensor};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-/// A model of 70,000 bytes in all, none of whose data are like their neighbours.
+/// A model of 70,000 bytes whose neighbouring bytes differ.
 fn model() -> Vec<u8> {
     let data = 70_000 - 8 - 96;
     let header = format!("{{{}}}", tensor("a", 0, data));
@@ -20,7 +19,7 @@ fn place() -> Place {
     place
 }
 
-/// The model and what erased flash holds behind it, in units.
+/// The model, padded to write units with the value of erased flash.
 fn image(unit: usize) -> Vec<u8> {
     let mut image = model();
     image.resize(image.len().next_multiple_of(unit), 0xff);
@@ -32,7 +31,7 @@ fn sha256(bytes: &[u8]) -> String {
 }
 
 #[test]
-fn a_dry_run_says_what_would_be_done_to_each_chip() {
+fn a_dry_run_shows_the_plan() {
     let place = place();
     let stm32 = "\
 erase 1 page of 16 KiB at 0x0800c000..0x08010000
@@ -68,7 +67,7 @@ program 73,728 bytes at 0x10100000..0x10112000, in 18 writes of 4 KiB
 }
 
 #[test]
-fn a_dry_run_is_the_same_for_programs() {
+fn json_has_the_same_plan() {
     let run =
         place().run(["flash", "--chip", "STM32F411RETx", "--at", "0x0800c000", "--dry-run", "--json", "m"]);
     let expected = serde_json::json!({
@@ -84,7 +83,7 @@ fn a_dry_run_is_the_same_for_programs() {
 }
 
 #[test]
-fn the_places_of_the_firmware_are_good() {
+fn the_firmware_models_have_valid_addresses() {
     let place = Place::new();
     for (chip, at, model) in [
         ("STM32F405RGTx", "0x08040000", "digits-f16"),
@@ -98,7 +97,7 @@ fn the_places_of_the_firmware_are_good() {
 }
 
 #[test]
-fn what_is_erased_reads_differently_on_some_chips() {
+fn erased_flash_differs_between_chips() {
     let run = place().run(["flash", "--chip", "HK32F030MD4P6", "--at", "0x08000000", "--dry-run", "m"]);
     assert!(run.code == Some(1) && run.err.contains("does not fit"), "{run:?}");
     let place = Place::new();
@@ -109,7 +108,7 @@ fn what_is_erased_reads_differently_on_some_chips() {
 }
 
 #[test]
-fn without_a_probe_one_sentence_says_what_is_missing() {
+fn a_missing_probe_is_one_sentence() {
     let place = place();
     let run = place.run(["flash", "--chip", "RP2040", "--at", "0x10100000", "--probe", "ffff:fffe", "m"]);
     assert_eq!((run.code, run.out.as_str()), (Some(2), ""));
@@ -124,7 +123,7 @@ fn without_a_probe_one_sentence_says_what_is_missing() {
 }
 
 #[test]
-fn a_raw_image_is_the_model_and_what_fills_it_up() {
+fn a_raw_image_is_the_padded_model() {
     let place = place();
     let args = ["flash", "--chip", "STM32F411RETx", "--at", "0x0800c000", "-o", "m.bin", "m"];
     let digest = sha256(&image(1024));
@@ -201,7 +200,7 @@ fn an_image_in_uf2_reads_back() {
 }
 
 #[test]
-fn nothing_is_begun_with_a_model_that_is_not_sound() {
+fn an_invalid_model_is_not_written() {
     let place = place();
     let mut cut = sound();
     cut.pop();
@@ -212,7 +211,7 @@ fn nothing_is_begun_with_a_model_that_is_not_sound() {
 }
 
 #[test]
-fn what_makes_no_sense_is_one_sentence() {
+fn bad_usage_is_one_sentence() {
     let place = place();
     for (code, args, line) in [
         (
@@ -255,8 +254,8 @@ fn what_makes_no_sense_is_one_sentence() {
 }
 
 #[test]
-fn a_chip_whose_units_of_writing_lie_across_its_pages_is_not_programmed() {
+fn misaligned_write_units_are_not_programmed() {
     let run = place().run(["flash", "--chip", "EFR32MG24A010F1024IM40", "--at", "0x08000000", "m"]);
     assert_eq!(run.code, Some(2));
-    assert!(run.err.contains("could erase what is beside the model"), "{}", run.err);
+    assert!(run.err.contains("could erase data beside the model"), "{}", run.err);
 }

@@ -1,4 +1,4 @@
-//! `safetensors hash`: sums of files and tensors, and what becomes of files that no longer have theirs.
+//! `safetensors hash`: sums of files and tensors, and their verification.
 
 use crate::support::{self, Place, Run, file, finish, sound, tensor};
 use serde_json::{Value, json};
@@ -9,7 +9,7 @@ fn sum(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// A list of the files as they are, in one of the two forms.
+/// A list of the unchanged files, in one of the two forms.
 fn listed(options: &[&str]) -> Place {
     let place = Place::new();
     place.put("a", &sound()).put("b", &file(format!("{{{}}}", tensor("t", 0, 3)), b"abc"));
@@ -60,7 +60,7 @@ fn large_tensors_are_hashed_piece_by_piece() {
 }
 
 #[test]
-fn one_bad_model_does_not_keep_the_others_from_their_sums() {
+fn an_invalid_model_does_not_stop_the_others() {
     let place = Place::new();
     place.put("good", &sound()).put("bad", b"abc").put("empty", b"");
     let good = format!("{}  good\n", sum(&sound()));
@@ -79,7 +79,7 @@ fn one_bad_model_does_not_keep_the_others_from_their_sums() {
 }
 
 #[test]
-fn files_that_are_what_they_were() {
+fn unchanged_files_are_ok() {
     for options in [&[][..], &["--tensors"], &["--json"]] {
         let place = listed(options);
         verified(&place).is(0, "a: ok\nb: ok\n", "");
@@ -89,7 +89,7 @@ fn files_that_are_what_they_were() {
 }
 
 #[test]
-fn a_changed_byte_is_found_and_the_tensor_that_it_is_in() {
+fn a_changed_byte_is_found_with_its_tensor() {
     let mut changed = sound();
     *changed.last_mut().expect("a byte") = b'x';
     for (options, more) in [(&[][..], ""), (&["--json"], "    tensor \"b\" is changed\n")] {
@@ -101,7 +101,7 @@ fn a_changed_byte_is_found_and_the_tensor_that_it_is_in() {
 }
 
 #[test]
-fn what_became_of_the_tensors_is_told() {
+fn changes_of_tensors_are_reported() {
     let place = listed(&["--json"]);
     let told = |contents: &[u8]| {
         place.put("a", contents);
@@ -127,7 +127,7 @@ fn what_became_of_the_tensors_is_told() {
 }
 
 #[test]
-fn files_that_are_not_there_or_no_files() {
+fn missing_files_and_directories() {
     let place = listed(&[]);
     fs::remove_file(place.path("a")).expect("it can be removed");
     verified(&place).is(1, "a: missing\nb: ok\n", "");
@@ -141,10 +141,10 @@ fn files_that_are_not_there_or_no_files() {
     );
 }
 
-/// Nobody ever writes to it.
+/// Nothing ever writes to it.
 #[cfg(unix)]
 #[test]
-fn a_pipe_in_the_place_of_a_file_keeps_nobody_waiting() {
+fn a_pipe_instead_of_a_file_does_not_block() {
     let place = listed(&[]);
     fs::remove_file(place.path("a")).expect("it can be removed");
     let made = std::process::Command::new("mkfifo").arg(place.path("a")).status();
@@ -152,9 +152,9 @@ fn a_pipe_in_the_place_of_a_file_keeps_nobody_waiting() {
     verified(&place).is(2, "b: ok\n", "a: cannot be read: not a regular file\n");
 }
 
-/// As `sha256sum -c` does: also of the list that this command itself makes of a path.
+/// As `sha256sum -c` does, also for lists of this command.
 #[test]
-fn names_of_a_list_lead_anywhere() {
+fn names_in_a_list_may_be_any_path() {
     let place = listed(&[]);
     fs::create_dir(place.path("sub")).expect("directory");
     let absolute = place.path("a");
@@ -178,7 +178,7 @@ fn names_of_a_list_lead_anywhere() {
 }
 
 #[test]
-fn what_is_no_list_is_one_sentence() {
+fn an_invalid_list_is_one_sentence() {
     let place = listed(&[]);
     let list = fs::read(place.path("list")).expect("the list");
     for (damaged, why) in [
@@ -203,7 +203,7 @@ fn what_is_no_list_is_one_sentence() {
 
 #[cfg(unix)]
 #[test]
-fn strange_names_are_spelled_as_sha256sum_spells_them() {
+fn unusual_names_are_escaped_as_by_sha256sum() {
     use std::ffi::OsStr;
     use std::os::unix::ffi::OsStrExt;
     let place = Place::new();
@@ -243,9 +243,9 @@ fn control_characters_of_names_are_not_printed() {
     }
 }
 
-/// A model that is alone in its folder is one file by another name.
+/// A model with a directory to itself is one file with another path.
 #[test]
-fn a_folder_with_one_model_is_that_model() {
+fn a_directory_with_one_model_is_that_model() {
     let place = Place::new();
     fs::create_dir(place.path("m")).expect("directory");
     place.put("m/model.safetensors", &sound());
@@ -259,7 +259,7 @@ fn a_folder_with_one_model_is_that_model() {
     assert_eq!((&json["file"], &json["files"][0]["file"]), (&json!("m"), &json!(file)));
 }
 
-/// More tensors than are handed to the threads at a time, and more sums than are held in memory.
+/// More tensors than the threads get at a time, and more sums than are held in memory.
 #[test]
 fn many_tensors_keep_their_sums() {
     let place = Place::new();
@@ -277,9 +277,9 @@ fn many_tensors_keep_their_sums() {
     }
 }
 
-/// What cannot be read is not called unsound.
+/// A file that cannot be read does not count as invalid.
 #[test]
-fn tensors_of_an_index_beyond_the_limits_are_not_known() {
+fn tensors_of_a_too_large_index_are_unknown() {
     let place = Place::new();
     let index = "m.safetensors.index.json";
     let json =
@@ -294,7 +294,7 @@ fn tensors_of_an_index_beyond_the_limits_are_not_known() {
     );
 }
 
-/// A folder with a model and its list.
+/// A directory with a model and its list.
 fn checkpoint() -> Place {
     let place = Place::new();
     fs::create_dir(place.path("c")).expect("directory");
@@ -303,7 +303,7 @@ fn checkpoint() -> Place {
 }
 
 #[test]
-fn a_checkpoint_has_the_files_of_its_list_and_no_other() {
+fn a_checkpoint_contains_exactly_the_listed_files() {
     let place = checkpoint();
     let verify = || place.run(["hash", "--verify", "c"]);
     verify().is(0, "c/m: ok\n", "");
@@ -323,7 +323,7 @@ fn a_checkpoint_has_the_files_of_its_list_and_no_other() {
 }
 
 #[test]
-fn folders_in_a_checkpoint_are_looked_into() {
+fn directories_in_a_checkpoint_are_searched() {
     let place = checkpoint();
     fs::create_dir_all(place.path("c/state/empty")).expect("directory");
     place.put("c/state/step", b"7");
@@ -333,19 +333,23 @@ fn folders_in_a_checkpoint_are_looked_into() {
     verify().is(0, "c/m: ok\nc/state/step: ok\n", "");
 }
 
-/// What it leads to may change when nobody looks.
+/// The target of a link may change unnoticed.
 #[cfg(unix)]
 #[test]
-fn links_in_a_checkpoint_are_refused() {
+fn links_in_a_checkpoint_are_rejected() {
     let place = checkpoint();
     place.put("elsewhere", &sound());
     fs::remove_file(place.path("c/m")).expect("it can be removed");
     std::os::unix::fs::symlink("../elsewhere", place.path("c/m")).expect("a link");
-    place.run(["hash", "--verify", "c"]).is(2, "", "c/m: cannot be read: symbolic link, not a regular file\n");
+    place.run(["hash", "--verify", "c"]).is(
+        2,
+        "",
+        "c/m: cannot be read: symbolic link, not a regular file\n",
+    );
 }
 
 #[test]
-fn a_model_in_several_files_has_a_line_for_each() {
+fn a_sharded_model_has_a_line_per_file() {
     let place = Place::new();
     fs::create_dir(place.path("m")).expect("directory");
     let index = r#"{"metadata":{"total_size":5},"weight_map":{"a":"1.safetensors","b":"2.safetensors"}}"#;
@@ -379,7 +383,7 @@ fn a_model_in_several_files_has_a_line_for_each() {
 }
 
 #[test]
-fn a_checkpoint_whose_list_is_tampered_with_is_refused() {
+fn a_checkpoint_with_a_damaged_list_is_rejected() {
     let place = checkpoint();
     let verify = || place.run(["hash", "--verify", "c"]);
     for name in ["../m", "/m", "x/../m", "./m", "m/", "..", "SHA256SUMS"] {
@@ -416,7 +420,7 @@ fn bad_usage_is_exit_code_2() {
 
 #[cfg(unix)]
 #[test]
-fn nobody_to_print_to() {
+fn closed_or_full_output_is_an_error() {
     let place = listed(&[]);
     for args in [&["hash", "a", "b"][..], &["hash", "--verify", "list"]] {
         let (reader, writer) = std::io::pipe().expect("a pipe");
@@ -430,7 +434,7 @@ fn nobody_to_print_to() {
     }
 }
 
-/// A file with nothing in it but a length.
+/// A sparse file.
 #[cfg(unix)]
 #[test]
 fn ctrl_c_ends_a_long_run() {

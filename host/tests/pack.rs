@@ -1,10 +1,10 @@
-//! The contract of `safetensors pack`: what is in the new file, and that there is none where there can be none.
+//! `safetensors pack`: the contents of the new file, and errors that leave none.
 
 use crate::support::{self, Place, file, sound, tensor};
 use embedded_safetensors::{FileModel, View};
 use serde_json::{Value, json};
 
-/// Two tensors of four dtypes' worth, out of order, with metadata.
+/// Two tensors out of order, with metadata.
 fn other() -> Vec<u8> {
     let header = concat!(
         r#"{"w.1":{"dtype":"F32","shape":[2],"data_offsets":[4,12]},"#,
@@ -20,7 +20,7 @@ fn place() -> Place {
     place
 }
 
-/// Names, in the order of the file, with their bytes.
+/// Names in file order, with their bytes.
 fn contents(place: &Place, name: &str) -> Vec<(String, Vec<u8>)> {
     let bytes = std::fs::read(place.path(name)).expect("a file");
     let view = View::parse(&bytes).expect("a sound file in order");
@@ -41,7 +41,7 @@ fn metadata(place: &Place, name: &str) -> Value {
 }
 
 #[test]
-fn models_are_merged_in_the_reference_s_order() {
+fn models_are_merged_in_canonical_order() {
     let place = place();
     let run = place.run(["pack", "sound", "other", "-o", "new"]);
     assert_eq!((run.code, run.err.as_str()), (Some(0), ""));
@@ -54,7 +54,7 @@ fn models_are_merged_in_the_reference_s_order() {
 }
 
 #[test]
-fn standard_input_and_output_are_models_too() {
+fn standard_input_and_output_can_be_models() {
     let place = place();
     let mut command = place.command(["pack", "-", "-o", "-"]);
     command.stdin(std::fs::File::open(place.path("sound")).expect("a file"));
@@ -66,7 +66,7 @@ fn standard_input_and_output_are_models_too() {
 }
 
 #[test]
-fn tensors_are_chosen_by_patterns() {
+fn globs_select_tensors() {
     let place = place();
     for (options, expected) in [
         (&["--only", "w.*"][..], &["w.1", "w.0"][..]),
@@ -83,7 +83,7 @@ fn tensors_are_chosen_by_patterns() {
 }
 
 #[test]
-fn orders() {
+fn all_orders() {
     let place = place();
     place.put("list", b"b\nw.0\n").put("twice", b"a\na\n").put("unknown", b"a\nzz\n");
     for (order, expected) in [
@@ -113,7 +113,7 @@ fn orders() {
 }
 
 #[test]
-fn tensors_begin_where_they_are_to() {
+fn tensors_are_aligned() {
     let place = place();
     let begins = |options: &[&str]| {
         let run = place.run([&["pack", "other", "-o", "new", "--force"], options].concat());
@@ -135,27 +135,27 @@ fn tensors_begin_where_they_are_to() {
     );
 }
 
-/// A tensor that is only called as padding would be has data that nobody may lose.
+/// A tensor that only has the name of padding contains data that must not be lost.
 #[test]
-fn what_is_called_as_padding_but_is_none_stays() {
+fn tensors_named_like_padding_are_kept() {
     let place = Place::new();
     place.put("m", &file(format!("{{{}}}", tensor("__padding__.0", 0, 5)), b"abcde"));
     let run = place.run(["pack", "m", "-o", "new"]);
     assert_eq!((run.code, names(&place, "new")), (Some(0), vec!["__padding__.0".to_owned()]), "{run:?}");
-    // In the place that the padding of the new file would have.
+    // At the position of the new file's padding.
     let run = place.run(["pack", "m", "-o", "padded", "--align", "64", "--align-all"]);
     run.is(2, "", "padded: \"__padding__.0\" is not allowed as a tensor name in a padded file\n");
 }
 
-/// Of the right length and in the right place, but with a number that none of the padding before it has come to, or with bytes that are
-/// not all zero. What is left out is told.
+/// Right length and position, but with an unused number, or with bytes that are not all zero. The output
+/// reports tensors that are left out.
 #[test]
-fn only_padding_is_left_out_and_it_is_told() {
+fn only_padding_is_left_out_and_reported() {
     let place = Place::new();
     let padded = |number: u32, byte: u8| {
         let name = format!("__padding__.{number}");
         let members = [tensor("a", 0, 1), tensor(&name, 1, 64), tensor("b", 64, 66)].join(",");
-        // The data begin at 128 or 192, and so the tensor ends at a multiple of 64.
+        // The data begins at 128 or 192, so the tensor ends at a multiple of 64.
         let header = format!("{{{members}}}");
         let header = format!("{header:<width$}", width = (header.len() + 8).next_multiple_of(64) - 8);
         let mut data = [0; 66];
@@ -194,7 +194,7 @@ fn only_padding_is_left_out_and_it_is_told() {
 }
 
 #[test]
-fn names_are_changed_all_at_once() {
+fn renames_happen_at_once() {
     let place = place();
     let swap = ["pack", "sound", "-o", "new", "--rename", "a=b", "--rename", "b=a"];
     assert_eq!(place.run(swap).code, Some(0));
@@ -204,31 +204,34 @@ fn names_are_changed_all_at_once() {
     assert_eq!(place.run(["pack", "other", "-o", "x", "--rename-prefix", "w.=weight."]).code, Some(0));
     assert_eq!(names(&place, "x"), ["weight.1", "weight.0"]);
     let clash = place.run(["pack", "sound", "-o", "none", "--rename", "a=b"]);
-    let both = "sound: duplicate tensor name \"b\": \"a\" of sound, and \"b\" of sound; use --prefer to choose\n";
+    let both =
+        "sound: duplicate tensor name \"b\": \"a\" of sound, and \"b\" of sound; use --prefer to choose\n";
     clash.is(2, "", both);
     let unknown = place.run(["pack", "sound", "-o", "none", "--rename", "z=b"]);
     unknown.is(2, "", "safetensors: no tensor \"z\" to rename\n");
     let prefix = place.run(["pack", "sound", "-o", "none", "--rename-prefix", "z=b"]);
     prefix.is(2, "", "safetensors: no tensor name begins with \"z\"\n");
     let reserved = place.run(["pack", "sound", "-o", "none", "--rename", "a=__metadata__"]);
-    reserved.is(2, "", "none: no tensor can be called \"__metadata__\"\n");
-    // The next command would leave it out, if it had nothing but zeros.
+    reserved.is(2, "", "none: \"__metadata__\" is not allowed as a tensor name\n");
+    // The next command would leave it out if all bytes were zero.
     let padding = place.run(["pack", "sound", "-o", "none", "--rename", "a=__padding__.0"]);
-    let sentence = "safetensors: \"__padding__.0\" is not allowed as a new tensor name: it is reserved for padding\n";
+    let sentence =
+        "safetensors: \"__padding__.0\" is not allowed as a new tensor name: it is reserved for padding\n";
     padding.is(2, "", sentence);
     assert_eq!(place.run(["pack", "sound", "-o", "none", "--rename", "a"]).code, Some(2));
     assert!(!place.path("none").exists());
 }
 
 #[test]
-fn one_of_two_counts_only_if_it_is_said() {
+fn duplicates_need_prefer() {
     let place = place();
     place.put("more", &file(format!(r#"{{"__metadata__":{{"by":"more"}},{}}}"#, tensor("w.0", 0, 1)), b"!"));
     let run = place.run(["pack", "other", "more", "-o", "new"]);
     let clash = "more: has the value \"more\" for metadata key \"by\", and an earlier file \"other\"; use --prefer to choose\n";
     run.is(2, "", clash);
     let run = place.run(["pack", "sound", "sound", "-o", "new"]);
-    let clash = "sound: duplicate tensor name \"a\": \"a\" of sound, and \"a\" of sound; use --prefer to choose\n";
+    let clash =
+        "sound: duplicate tensor name \"a\": \"a\" of sound, and \"a\" of sound; use --prefer to choose\n";
     run.is(2, "", clash);
     assert!(!place.path("new").exists());
     for (prefer, by, bytes) in [("first", "other", &b"0123"[..]), ("last", "more", b"!")] {
@@ -239,7 +242,7 @@ fn one_of_two_counts_only_if_it_is_said() {
 }
 
 #[test]
-fn metadata_are_edited() {
+fn metadata_is_edited() {
     let place = place();
     let edited = |options: &[&str]| {
         let run = place.run([&["pack", "other", "-o", "new", "--force"], options].concat());
@@ -256,7 +259,7 @@ fn metadata_are_edited() {
 }
 
 #[test]
-fn a_header_with_room_is_edited_in_place() {
+fn a_header_with_space_is_edited_in_place() {
     let place = place();
     assert_eq!(place.run(["pack", "other", "-o", "m", "--header-room", "64"]).code, Some(0));
     let before = std::fs::read(place.path("m")).expect("a file");
@@ -291,9 +294,10 @@ fn a_header_with_room_is_edited_in_place() {
     assert_eq!(std::fs::read(place.path("m")).expect("a file"), before);
 }
 
-/// An edit in place marks the length of the header until the new header is whole, and keeps both in an undo file.
+/// An edit in place invalidates the length of the header until the new header is complete, and keeps both
+/// in an undo file.
 #[test]
-fn a_header_that_is_half_written_is_reported_and_repaired() {
+fn a_half_written_header_is_reported_and_repaired() {
     let place = place();
     let (old, data) = (sound(), b"abcde");
     let header = &old[..old.len() - data.len()];
@@ -316,7 +320,7 @@ fn a_header_that_is_half_written_is_reported_and_repaired() {
 }
 
 #[test]
-fn a_dry_run_tells_and_writes_nothing() {
+fn a_dry_run_writes_nothing() {
     let place = place();
     let run = place.run(["pack", "other", "-o", "new", "--dry-run", "--rename", "w.0=x", "--json"]);
     let line: Value = serde_json::from_str(&run.out).expect("JSON");
@@ -328,7 +332,7 @@ fn a_dry_run_tells_and_writes_nothing() {
 }
 
 #[test]
-fn what_is_there_is_not_replaced_by_accident() {
+fn existing_files_need_force() {
     let place = place();
     place.put("new", b"mine");
     place.run(["pack", "sound", "-o", "new"]).is(2, "", "new: already exists; use --force to overwrite it\n");
@@ -354,7 +358,7 @@ fn bad_inputs_leave_nothing_behind() {
     }
     let lost = place.run(["pack", "sound", "-o", "nowhere/new"]);
     lost.is(2, "", "nowhere/new: cannot be written: no such file or directory\n");
-    let left: Vec<_> = std::fs::read_dir(place.path(".")).expect("the folder").flatten().collect();
+    let left: Vec<_> = std::fs::read_dir(place.path(".")).expect("directory").flatten().collect();
     assert_eq!(left.len(), 5, "{left:?}");
     for usage in
         [&["pack"][..], &["pack", "sound"], &["pack", "-o", "x"], &["pack", "sound", "-o", "x", "--bogus"]]
@@ -365,7 +369,7 @@ fn bad_inputs_leave_nothing_behind() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_full_disk_is_said_once() {
+fn a_full_disk_is_reported_once() {
     let place = place();
     let full = std::fs::OpenOptions::new().write(true).open("/dev/full").expect("/dev/full");
     let run = support::finish(place.command(["pack", "sound", "-o", "-"]).stdout(full));
@@ -373,7 +377,7 @@ fn a_full_disk_is_said_once() {
 }
 
 #[test]
-fn an_order_may_come_through_a_pipe_but_is_not_waited_for() {
+fn an_order_pipe_is_read_but_does_not_block() {
     let place = Place::new();
     place.put("sound", &sound());
     let made = std::process::Command::new("mkfifo").arg(place.path("fifo")).status().expect("mkfifo");

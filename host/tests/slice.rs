@@ -1,4 +1,4 @@
-//! `safetensors slice`: what is written, and what is not.
+//! `safetensors slice`: its output and its errors.
 #![cfg(unix)]
 
 use crate::support::{Place, file, sound};
@@ -20,7 +20,7 @@ fn written(place: &Place, name: &str) -> String {
     run.out
 }
 
-/// The data behind the header.
+/// The data after the header.
 fn data(place: &Place, name: &str) -> Vec<u8> {
     let file = fs::read(place.path(name)).expect("a file");
     let (length, rest) = file.split_first_chunk().expect("a length");
@@ -28,7 +28,7 @@ fn data(place: &Place, name: &str) -> Vec<u8> {
 }
 
 #[test]
-fn slices_are_numpys() {
+fn slices_are_those_of_numpy() {
     for (spec, shape, expected) in [
         ("", "[3, 4]", &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11][..]),
         ("1", "[4]", &[4, 5, 6, 7]),
@@ -51,7 +51,7 @@ fn slices_are_numpys() {
 }
 
 #[test]
-fn many_at_once() {
+fn several_slices_at_once() {
     let place = place();
     let run = place.run(["slice", "m", "t=0,:2", "s=1=", "-o", "part", "--json"]);
     let tensors = r#"[{"name":"t","dtype":"U8","shape":[2]},{"name":"s=1","dtype":"U16","shape":[]}]"#;
@@ -64,7 +64,7 @@ fn many_at_once() {
 }
 
 #[test]
-fn without_metadata_there_is_none() {
+fn missing_metadata_stays_missing() {
     let place = Place::new();
     place.put("m", &sound());
     place.run(["slice", "m", "b=1:", "-o", "part"]).is(
@@ -76,7 +76,7 @@ fn without_metadata_there_is_none() {
 }
 
 #[test]
-fn what_cannot_be_asked_for() {
+fn bad_requests_are_one_sentence() {
     let place = place();
     for (slices, error) in [
         (&["t"][..], "safetensors: \"t\" has no `=`; use TENSOR= for a whole tensor\n"),
@@ -92,11 +92,11 @@ fn what_cannot_be_asked_for() {
     }
     assert_eq!(place.run(["slice", "m", "-o", "part"]).code, Some(2));
     assert_eq!(place.run(["slice", "m", "t="]).code, Some(2));
-    assert_eq!(fs::read_dir(place.path(".")).expect("directory").count(), 1, "something is left");
+    assert_eq!(fs::read_dir(place.path(".")).expect("directory").count(), 1, "files are left");
 }
 
 #[test]
-fn slices_of_less_than_a_byte() {
+fn slices_inside_bytes_are_errors() {
     let place = Place::new();
     let header = r#"{"f":{"dtype":"F4","shape":[2,4],"data_offsets":[0,4]}}"#;
     place.put("m", &file(header, &[0x10, 0x32, 0x54, 0x76]));
@@ -109,10 +109,14 @@ fn slices_of_less_than_a_byte() {
 }
 
 #[test]
-fn what_is_there_stays() {
+fn existing_files_are_not_overwritten() {
     let place = place();
     place.put("part", b"old");
-    place.run(["slice", "m", "t=", "-o", "part"]).is(2, "", "part: already exists; use --force to overwrite it\n");
+    place.run(["slice", "m", "t=", "-o", "part"]).is(
+        2,
+        "",
+        "part: already exists; use --force to overwrite it\n",
+    );
     place.run(["slice", "m", "t=", "-o", "part", "--json"]).is(
         2,
         "{\"file\":\"part\",\"ok\":false,\"error\":\"usage\",\"message\":\"already exists; use --force to overwrite it\"}\n",
@@ -132,11 +136,11 @@ fn what_is_there_stays() {
         "",
         "/dev/null: not a regular file; refusing to overwrite it\n",
     );
-    assert_eq!(fs::read_dir(place.path(".")).expect("directory").count(), 2, "something is left");
+    assert_eq!(fs::read_dir(place.path(".")).expect("directory").count(), 2, "files are left");
 }
 
 #[test]
-fn what_is_not_sound() {
+fn invalid_models_are_rejected() {
     let place = Place::new();
     let whole = sound();
     place.put("torn", &whole[..whole.len() - 1]).put("empty", b"");
