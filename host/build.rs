@@ -1,5 +1,5 @@
-//! Lists the files of the conformance vectors for `conform`, which carries them: who installs the command has them, and needs
-//! no copy of the repository to score a reader.
+//! Lists the files of the conformance vectors for `conform`, which contains them, so that an installed
+//! command needs no copy of the repository.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -15,11 +15,11 @@ fn main() {
         }
     }
     list.push_str("])");
-    let out = std::env::var_os("OUT_DIR").expect("cargo names a folder");
-    std::fs::write(Path::new(&out).join("vectors.rs"), list).expect("the folder can be written to");
+    let out = std::env::var_os("OUT_DIR").expect("OUT_DIR is set");
+    std::fs::write(Path::new(&out).join("vectors.rs"), list).expect("OUT_DIR is writable");
 }
 
-/// A file or folder of the vectors; when it changes this is to run again.
+/// A file or directory of the vectors; the build script runs again when it changes.
 fn existing(vectors: &Path, name: &str) -> PathBuf {
     let path = vectors.join(name).canonicalize();
     let path = path.unwrap_or_else(|error| panic!("{}/{name}: {error}", vectors.display()));
@@ -27,10 +27,10 @@ fn existing(vectors: &Path, name: &str) -> PathBuf {
     path
 }
 
-/// In the order of their names.
+/// The files sorted by name.
 fn files(folder: &Path) -> Vec<PathBuf> {
-    let entries = folder.read_dir().expect("a folder can be listed");
-    let mut files: Vec<PathBuf> = entries.map(|entry| entry.expect("an entry").path()).collect();
+    let entries = folder.read_dir().expect("directory can be listed");
+    let mut files: Vec<PathBuf> = entries.map(|entry| entry.expect("directory entry").path()).collect();
     files.sort();
     files
 }

@@ -1,9 +1,9 @@
-//! Files on their way into a checkpoint.
+//! Copies files into a checkpoint.
 
 use crate::complaint::Complaint;
 use crate::failure::NotRead;
 use crate::model::Model;
-use crate::siblings::{Folders, Index, must_be_whole};
+use crate::siblings::{Folders, Index, reject_partial_models};
 use crate::source::pieces;
 use crate::sums::{Trouble, first_unlisted, open_file};
 use crate::text::quoted;
@@ -17,24 +17,24 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-/// How much is copied at a time.
+/// Bytes copied at a time.
 const BUFFER: usize = 256 * 1024;
-/// What makes a folder a checkpoint.
+/// The file that marks a directory as a checkpoint.
 const SUMS: &str = "SHA256SUMS";
 
-/// What was asked for: models, which are proven, and files that are none.
+/// The files to copy: validated models, and other files.
 pub struct Contents {
     models: Vec<Model>,
     others: Vec<(PathBuf, File, u64)>,
 }
 
 impl Contents {
-    /// Opens them all. Of a model in several files all belong to it, its index too.
+    /// Opens all files. A sharded model brings its shards and its index.
     pub fn open(models: &[PathBuf], others: &[PathBuf]) -> Result<Self, Complaint> {
         if models.iter().chain(others).any(|path| path.as_os_str() == "-") {
-            return Err(Complaint::usage("standard input has no name that it could have in a folder"));
+            return Err(Complaint::usage("standard input cannot go into a checkpoint: it has no file name"));
         }
-        must_be_whole(models, None)?;
+        reject_partial_models(models, None)?;
         let models: Vec<Model> = models.iter().map(|path| Model::open(path)).collect::<Result<_, _>>()?;
         let indexes = models.iter().filter_map(Model::index).map(Path::to_path_buf);
         let others = indexes.chain(others.iter().cloned()).map(|path| {
@@ -50,14 +50,15 @@ impl Contents {
                 others.iter().any(|(path, ..)| path.canonicalize().ok() == place)
             };
             if let Some(index) = indexes.first().filter(|_| !indexes.iter().any(is_given)) {
-                let sentence = "names these shards, which are no model without it: give it instead of them";
+                let sentence =
+                    "names these shards and belongs to the model; give the index instead of the shards";
                 return Err(Complaint::about(&index.path, sentence));
             }
         }
         Ok(Self { models, others })
     }
 
-    /// By the names that they are to have.
+    /// The files by their names in the checkpoint.
     fn by_name(&self) -> Result<BTreeMap<String, Source<'_>>, Complaint> {
         let parts = self.models.iter().flat_map(Model::parts).map(Source::Part);
         let others = self.others.iter().map(|(path, file, len)| Source::Other(path, file, *len));
@@ -66,7 +67,7 @@ impl Contents {
             let path = source.path();
             let name = path.file_name().and_then(|name| name.to_str()).map(str::to_owned);
             let name =
-                name.ok_or_else(|| Complaint::about(path, "has a name that cannot stand in a list of sums"))?;
+                name.ok_or_else(|| Complaint::about(path, "has a name that a list of sums cannot hold"))?;
             if let Some(other) = sources.insert(name, source) {
                 let other = quoted(&other.path().to_string_lossy());
                 return Err(Complaint::about(path, format!("has the same name as {other}")));
@@ -75,12 +76,12 @@ impl Contents {
         Ok(sources)
     }
 
-    /// Copies them into a checkpoint; their names and lengths.
+    /// Copies the files into a checkpoint; returns their names and lengths.
     pub fn write(&self, folder: &Path, force: bool) -> Result<Vec<(String, u64)>, Complaint> {
         let sources = self.by_name()?;
-        may_be_made(folder, force)?;
+        check_output_path(folder, force)?;
         let work = Work::new("copying", sources.values().map(Source::len).sum());
-        // What ends the copying is of more kinds than the library knows.
+        // The library's error cannot hold every reason for which copying stops.
         let mut broken = None;
         let written = write_checkpoint(folder, |checkpoint| {
             let copied = sources.iter().try_for_each(|(name, source)| {
@@ -88,7 +89,7 @@ impl Contents {
             });
             copied.map_err(|complaint| {
                 broken = Some(complaint);
-                EditError::from(io::Error::other("broken off"))
+                EditError::from(io::Error::other("stopped"))
             })
         });
         match (broken, written) {
@@ -101,18 +102,18 @@ impl Contents {
     }
 }
 
-/// What is there already goes, whatever is in it; so it must be a checkpoint, and nothing more.
-fn may_be_made(folder: &Path, force: bool) -> Result<(), Complaint> {
+/// The contents of an existing directory are deleted, so it must be a checkpoint and contain nothing else.
+fn check_output_path(folder: &Path, force: bool) -> Result<(), Complaint> {
     let there = match fs::symlink_metadata(folder) {
         Ok(there) => there,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         Err(error) => return Err(Complaint::not_read(folder, error)),
     };
     if !force {
-        return Err(Complaint::about(folder, "exists already; --force replaces it"));
+        return Err(Complaint::about(folder, "already exists; use --force to replace it"));
     }
     if !there.is_dir() {
-        return Err(Complaint::about(folder, "is no folder, and is not replaced"));
+        return Err(Complaint::about(folder, "not a directory; refusing to replace it"));
     }
     let mut entries = fs::read_dir(folder).map_err(|error| Complaint::not_read(folder, error))?;
     if entries.next().is_none() {
@@ -121,7 +122,7 @@ fn may_be_made(folder: &Path, force: bool) -> Result<(), Complaint> {
     if !folder.join(SUMS).is_file() {
         return Err(Complaint::about(
             folder,
-            format!("is no checkpoint, for there is no {SUMS} in it, and is not replaced"),
+            format!("not a checkpoint: it has no {SUMS}; refusing to replace it"),
         ));
     }
     match first_unlisted(folder)? {
@@ -129,7 +130,7 @@ fn may_be_made(folder: &Path, force: bool) -> Result<(), Complaint> {
         Some(name) => Err(Complaint::about(
             folder,
             format!(
-                "has {} in it, which its {SUMS} does not list, and is not replaced",
+                "contains {}, which its {SUMS} does not list; refusing to replace it",
                 quoted(&name.to_string_lossy())
             ),
         )),
@@ -137,7 +138,7 @@ fn may_be_made(folder: &Path, force: bool) -> Result<(), Complaint> {
 }
 
 enum Source<'c> {
-    /// A file of a model, which is copied as it was proven.
+    /// A file of a model, copied as it was validated.
     Part(&'c FileModel),
     Other(&'c Path, &'c File, u64),
 }
@@ -157,7 +158,7 @@ impl<'c> Source<'c> {
         }
     }
 
-    /// Copies it to a file that is not there, and will be known by another path.
+    /// Copies it to a new file at `hidden`, which gets the path `known` later.
     fn copy_to(&self, hidden: &Path, known: &Path, work: &Work) -> Result<(), Complaint> {
         let target = File::create_new(hidden).map_err(|error| Complaint::cannot_write(known, &error))?;
         match self {

@@ -3,21 +3,21 @@
 use crate::text::columns;
 use std::io::{self, Write};
 
-/// On which side of its column a text stands.
+/// The alignment of a column.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Side {
     Left,
     Right,
 }
 
-/// Rows of texts that are safe to show, all of the same number.
+/// Rows of text that is safe to print, all of one length.
 pub struct Table {
     sides: Vec<Side>,
     rows: Vec<Vec<String>>,
 }
 
 impl Table {
-    /// With these titles, and what is below them on these sides.
+    /// Creates a table with these titles and alignments.
     pub fn new<const N: usize>(titles: [(&str, Side); N]) -> Self {
         let row = titles.map(|(title, _)| title.to_owned()).to_vec();
         Self { sides: titles.map(|(_, side)| side).to_vec(), rows: vec![row] }
@@ -27,7 +27,7 @@ impl Table {
         self.rows.push(row.into_iter().collect());
     }
 
-    /// Two columns from the left, two between.
+    /// Prints it with an indent of two columns and two between columns.
     pub fn print(&self, out: &mut impl Write) -> io::Result<()> {
         let widths = self.widths();
         self.rows.iter().try_for_each(|row| {
@@ -68,7 +68,7 @@ mod tests {
         table.push(["層".into(), "1234567".into()]);
         table.push(["weight".into(), "8".into()]);
         let mut out = Vec::new();
-        table.print(&mut out).expect("a Vec takes all");
+        table.print(&mut out).expect("writing to a Vec");
         let text = String::from_utf8(out).expect("UTF-8");
         assert_eq!(text, "  name      bytes\n  層      1234567\n  weight        8\n");
     }

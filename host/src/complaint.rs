@@ -1,4 +1,4 @@
-//! Why a command could not do what was asked of it, or may not.
+//! Errors that end a command or its work on one file.
 
 use crate::exit::Exit;
 use crate::failure::{Failure, NotRead, sentence};
@@ -18,37 +18,37 @@ use safetensors_files::{
 use std::io;
 use std::path::Path;
 
-/// How a command ends.
+/// The result of a command.
 pub type Outcome = Result<Exit, Complaint>;
 
-/// What a command says last, in one sentence.
+/// An error in one sentence.
 #[derive(Debug)]
 pub struct Complaint {
-    /// The file that it is about, if it is about one.
+    /// The file concerned, if any.
     file: Option<String>,
     what: What,
 }
 
 #[derive(Debug)]
 enum What {
-    /// The file is not sound.
-    Unsound(Report),
+    /// The file is invalid.
+    Invalid(Report),
     /// The file could not be read.
     NotRead(NotRead),
-    /// A sentence, and of which kind it is in JSON.
-    Said { exit: Exit, kind: &'static str, sentence: String },
-    /// Nobody takes what is printed.
+    /// A sentence, and its `error` code in JSON.
+    Message { exit: Exit, kind: &'static str, sentence: String },
+    /// Standard output failed.
     Output(io::Error),
 }
 
 impl Complaint {
-    /// The file was judged and is not sound, or it could not be read.
+    /// The file is invalid or could not be read.
     pub fn of(file: &Path, source: &mut Source, failure: Failure) -> Self {
         let report = match failure {
-            Failure::Unsound(error) => Report::new(source, error),
+            Failure::Invalid(error) => Report::new(source, error),
             Failure::NotRead(reason) => Err(reason),
         };
-        let what = report.map_or_else(What::NotRead, What::Unsound);
+        let what = report.map_or_else(What::NotRead, What::Invalid);
         Self { file: Some(name(file)), what }
     }
 
@@ -57,53 +57,53 @@ impl Complaint {
         Self { file: Some(name(file)), what: What::NotRead(reason.into()) }
     }
 
-    /// What is asked for makes no sense.
+    /// The arguments make no sense.
     pub fn usage(sentence: impl Into<String>) -> Self {
         Self::said(None, Exit::Failed, "usage", sentence.into())
     }
 
-    /// What is asked for makes no sense for this file.
+    /// The arguments make no sense for this file.
     pub fn about(file: &Path, sentence: impl Into<String>) -> Self {
         Self::said(Some(file), Exit::Failed, "usage", sentence.into())
     }
 
-    /// The answer is no: of what is well formed, and can be read, this is wrong.
+    /// The file can be read, but fails the check.
     pub fn bad(file: &Path, kind: &'static str, sentence: impl Into<String>) -> Self {
         Self::said(Some(file), Exit::Bad, kind, sentence.into())
     }
 
-    /// The file could not be written, and is as it was.
+    /// The file could not be written and is unchanged.
     pub fn cannot_write(file: &Path, error: &io::Error) -> Self {
         Self::said(Some(file), Exit::Failed, "io", format!("cannot be written: {}", sentence(error)))
     }
 
-    /// The file is to go, and does not.
+    /// The file could not be removed.
     pub fn cannot_remove(file: &Path, error: &io::Error) -> Self {
         Self::said(Some(file), Exit::Failed, "io", format!("cannot be removed: {}", sentence(error)))
     }
 
-    /// The user has stopped the work.
+    /// The user has interrupted the work.
     pub fn interrupted() -> Self {
         Self::said(None, Exit::Interrupted, "interrupted", "interrupted".into())
     }
 
-    /// What is known of how it ended, where none of the others says it.
+    /// Any other end, with its exit code.
     #[cfg(feature = "chips")]
     pub fn ended(exit: Exit, kind: &'static str, sentence: impl Into<String>) -> Self {
         Self::said(None, exit, kind, sentence.into())
     }
 
-    /// A fault of a file whose text is not at hand to be shown.
+    /// An error of the format, without the text of the file.
     fn of_format(file: &Path, fault: &embedded_safetensors::Error) -> Self {
         let sentence = format!("error[{}] at byte {}: {}", fault.kind.code(), fault.at, fault.kind);
         Self::bad(file, fault.kind.code(), sentence)
     }
 
     fn said(file: Option<&Path>, exit: Exit, kind: &'static str, sentence: String) -> Self {
-        Self { file: file.map(name), what: What::Said { exit, kind, sentence } }
+        Self { file: file.map(name), what: What::Message { exit, kind, sentence } }
     }
 
-    /// Says it, on standard error for people and on standard output as JSON.
+    /// Prints it: to standard error, or as JSON to standard output.
     pub fn say(&self, json: bool) -> Exit {
         match &self.what {
             What::Output(error) => return cannot_write(error),
@@ -115,24 +115,24 @@ impl Complaint {
 
     pub fn exit(&self) -> Exit {
         match &self.what {
-            What::Unsound(_) => Exit::Bad,
+            What::Invalid(_) => Exit::Bad,
             What::NotRead(_) | What::Output(_) => Exit::Failed,
-            What::Said { exit, .. } => *exit,
+            What::Message { exit, .. } => *exit,
         }
     }
 
-    /// The same for people.
+    /// The error as text.
     pub fn line(&self) -> String {
         let about = shown_text(self.file.as_deref().unwrap_or("safetensors"));
         match &self.what {
-            What::Unsound(report) => format!("{about}: {report}"),
+            What::Invalid(report) => format!("{about}: {report}"),
             What::NotRead(reason) => format!("{about}: cannot be read: {reason}"),
-            What::Said { sentence, .. } => format!("{about}: {sentence}"),
+            What::Message { sentence, .. } => format!("{about}: {sentence}"),
             What::Output(error) => sentence(error),
         }
     }
 
-    /// The same as one JSON object.
+    /// The error as one JSON object.
     pub fn json(&self) -> String {
         let mut object = Object::new();
         if let Some(file) = &self.file {
@@ -140,9 +140,9 @@ impl Complaint {
         }
         object = object.flag("ok", false);
         match &self.what {
-            What::Unsound(report) => report.members(object),
+            What::Invalid(report) => report.members(object),
             What::NotRead(reason) => object.text("error", "io").text("message", &reason.to_string()),
-            What::Said { kind, sentence, .. } => object.text("error", kind).text("message", sentence),
+            What::Message { kind, sentence, .. } => object.text("error", kind).text("message", sentence),
             What::Output(error) => object.text("error", "io").text("message", &sentence(error)),
         }
         .end()
@@ -153,39 +153,44 @@ fn name(file: &Path) -> String {
     file.to_string_lossy().into_owned()
 }
 
-/// Where nobody takes it, the exit code is all that is left to tell.
+/// Where this fails, the exit code remains.
 fn println_json(complaint: &Complaint) {
     use std::io::Write;
     let _ = writeln!(io::stdout(), "{}", complaint.json());
 }
 
-/// Of standard output; all other streams have a name.
+/// An error of standard output; errors of other streams name a file.
 impl From<io::Error> for Complaint {
     fn from(error: io::Error) -> Self {
         Self { file: None, what: What::Output(error) }
     }
 }
 
-/// What the library says of a file, with the system's words as everywhere here.
+/// An error of the library, with the system's words.
 impl From<FileError> for Complaint {
     fn from(error: FileError) -> Self {
         Self::of_file(error.path(), error.kind())
     }
 }
 
-/// The same of a file that was to be written.
+/// An error of the library about a file to be written.
 impl From<EditError> for Complaint {
     fn from(error: EditError) -> Self {
         Self::of_edit(&error)
     }
 }
 
-/// The same of models in several files.
+/// An error of the library about a sharded model.
 impl From<ShardError> for Complaint {
     fn from(error: ShardError) -> Self {
         let (path, sentence) = (error.path(), error.kind().to_string());
         match (error.kind(), error.kind().class()) {
             (ShardErrorKind::File(error), _) => Self::of_edit(error),
+            (ShardErrorKind::NoIndex, _) => Self::about(
+                path,
+                "no *.safetensors.index.json and no model.safetensors in this directory; give the path of \
+                 a file",
+            ),
             (_, Some(Class::File)) => Self::bad(path, "shards", sentence),
             (_, Some(Class::Limit)) => Self::said(Some(path), Exit::Failed, "limit", sentence),
             _ => Self::about(path, sentence),
@@ -200,9 +205,7 @@ impl Complaint {
         match error.kind() {
             EditErrorKind::File(fault) => Self::of_file(path, fault),
             EditErrorKind::Stopped => Self::interrupted(),
-            EditErrorKind::Input(error) => {
-                said("io", format!("cannot read what it is to hold: {}", sentence(error)))
-            }
+            EditErrorKind::Input(error) => said("io", format!("cannot read its input: {}", sentence(error))),
             fault => said("usage", fault.to_string()),
         }
     }

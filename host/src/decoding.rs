@@ -1,4 +1,4 @@
-//! A sound file as JSON, printed while its header streams by. Only one shape is held at a time.
+//! Prints a valid file as JSON while its header streams by. Only one shape is in memory at a time.
 
 use crate::facts::alignment;
 use crate::failure::{Failure, NotRead};
@@ -11,11 +11,11 @@ use embedded_safetensors::{Dtype, header::Event, validate::Summary};
 use std::io::{self, Write};
 use std::ops::{ControlFlow, Range};
 
-/// Why the printing ended early.
+/// The reason why printing stopped early.
 pub enum Trouble {
-    /// The file cannot be read any more.
+    /// The file can no longer be read.
     Read(NotRead),
-    /// Nobody takes the output.
+    /// The output failed.
     Write(io::Error),
 }
 
@@ -32,16 +32,16 @@ impl From<NotRead> for Trouble {
 }
 
 impl From<Failure> for Trouble {
-    /// The file was sound a moment ago.
+    /// The file was valid a moment ago.
     fn from(failure: Failure) -> Self {
         match failure {
             Failure::NotRead(reason) => Self::Read(reason),
-            Failure::Unsound(_) => Self::Read(NotRead::changed()),
+            Failure::Invalid(_) => Self::Read(NotRead::changed()),
         }
     }
 }
 
-/// Prints a file that was judged sound.
+/// Prints a file that has been validated.
 pub fn print(source: &mut Source, summary: &Summary, out: &mut impl Write) -> Result<(), Trouble> {
     out.write_all(b"{")?;
     print_tensors(source, Extra::Digest, summary.data_start, out)?;
@@ -51,13 +51,13 @@ pub fn print(source: &mut Source, summary: &Summary, out: &mut impl Write) -> Re
     Ok(out.flush()?)
 }
 
-/// What is said of a tensor beside its dtype and shape.
+/// The members of a tensor besides its dtype and shape.
 pub enum Extra<'e> {
     /// Its offsets, and the SHA-256 of its bytes.
     Digest,
-    /// Its offsets, and what its place in the file is a multiple of.
+    /// Its offsets, and the alignment of its data in the file.
     Alignment,
-    /// Its length, and the SHA-256 of its bytes, which this gives for one tensor after the other.
+    /// Its length, and the SHA-256 of its bytes, which the function returns for one tensor after another.
     Sum(&'e mut dyn FnMut() -> Result<String, NotRead>),
 }
 
@@ -75,7 +75,7 @@ pub fn print_tensors(
     Ok(out.write_all(b"}")?)
 }
 
-/// What is known so far of the tensor whose entry is open.
+/// The part of the open entry that has been seen.
 #[derive(Default)]
 struct Entry {
     dtype: Option<Dtype>,
@@ -118,7 +118,7 @@ impl<W: Write> Tensors<'_, '_, W> {
         self.pieces.write(self.out, piece)
     }
 
-    /// Prints what was held back of the name, once.
+    /// Prints the part of the name that was held back.
     fn begin_name(&mut self) -> io::Result<()> {
         if !self.name.printing {
             self.name.printing = true;
@@ -156,11 +156,11 @@ impl<W: Write> Tensors<'_, '_, W> {
     }
 }
 
-/// The beginning of a name. Whether it names a tensor is known only at its end, so it is held back
-/// for as long as it may still become `__metadata__`.
+/// The beginning of a name. Only its end shows whether it names a tensor, so it is held back as long as it
+/// may still become `__metadata__`.
 #[derive(Default)]
 struct Name {
-    /// This much of `__metadata__`.
+    /// The length of the match with `__metadata__`.
     held: usize,
     printing: bool,
 }
@@ -177,7 +177,7 @@ impl Name {
     }
 }
 
-/// Where the data of a tensor lie. Only a file that is no longer the sound one has them nowhere.
+/// The data of a tensor in the file. Overflows only if the file has changed since it was validated.
 pub fn in_file(data_start: u64, offsets: Range<u64>) -> Result<Range<u64>, NotRead> {
     let start = data_start.checked_add(offsets.start);
     let range = start.zip(data_start.checked_add(offsets.end)).filter(|(start, end)| start <= end);
@@ -231,7 +231,7 @@ impl<W: Write> Metadata<'_, W> {
         self.print_string(if self.any { b"," } else { b"{" }, piece)
     }
 
-    /// Prints a piece of a string, and what stands before its opening quote if it is the first.
+    /// Prints a piece of a string; if it is the first, prints `before` and the opening quote before it.
     fn print_string(&mut self, before: &[u8], piece: &[u8]) -> io::Result<()> {
         if !self.in_string {
             self.in_string = true;
@@ -258,9 +258,9 @@ mod tests {
             let mut source = Source::of_tensor(begin, end);
             let Err(Trouble::Read(reason)) = print_tensors(&mut source, Extra::Digest, 80, &mut Vec::new())
             else {
-                panic!("{begin}..{end}: it passes for the sound file")
+                panic!("{begin}..{end}: accepted as the valid file")
             };
-            assert_eq!(reason.to_string(), "it changed while it was being read");
+            assert_eq!(reason.to_string(), "the file changed while it was being read");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What `inspect` knows of a file, as JSON.
+//! The output of `inspect` as JSON.
 
 use crate::facts::{Facts, alignment};
 use crate::json::{Object, quoted};
@@ -7,7 +7,7 @@ use crate::text::is_simple;
 use embedded_safetensors::index::IndexedTensor;
 use std::io::{self, Write};
 
-/// The tensors that an index has, as a member of an object.
+/// The tensors of an index as a member of an object.
 pub fn tensors(tensors: &[IndexedTensor<'_>], data_start: u64, out: &mut impl Write) -> io::Result<()> {
     out.write_all(b"\"tensors\":{")?;
     let mut text = Vec::new();
@@ -33,7 +33,7 @@ fn push_tensor(text: &mut Vec<u8>, tensor: &IndexedTensor<'_>, data_start: u64) 
     text.push(b'}');
 }
 
-/// Most names are as they are spelled.
+/// Most names need no escapes.
 fn push_quoted(text: &mut Vec<u8>, name: &str) {
     if is_simple(name) {
         text.push(b'"');
@@ -53,7 +53,7 @@ fn push_numbers(text: &mut Vec<u8>, numbers: &[u64]) {
     text.push(b']');
 }
 
-/// How many parameters each dtype has, and bytes.
+/// The number of parameters of each dtype, and their bytes.
 pub fn by_dtype(facts: &Facts) -> String {
     let object = facts.by_dtype.iter().fold(Object::new(), |object, (dtype, elements, bytes)| {
         let both = Object::new().number("parameters", *elements).number("bytes", *bytes).end();
@@ -62,7 +62,7 @@ pub fn by_dtype(facts: &Facts) -> String {
     object.end()
 }
 
-/// More members.
+/// The facts as further members.
 pub fn facts(facts: &Facts) -> String {
     let object = Object::new()
         .number("parameters", facts.parameters())

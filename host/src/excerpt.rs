@@ -1,4 +1,4 @@
-//! The header's text around a fault, with carets under it.
+//! The header's text around an error, with carets below it.
 
 use crate::source::Source;
 use crate::text::{columns, shown};
@@ -8,26 +8,26 @@ use std::fmt;
 use std::io;
 use std::iter::repeat_n;
 
-/// How many columns the text takes at most, without the two marks where it is cut.
+/// The maximum width of the text in columns, without the two ellipses.
 const WIDTH: usize = 96;
-/// How many of them lie before the fault at most, where there is enough text behind it.
+/// The maximum number of columns before the error if enough text follows it.
 const LEAD: usize = 40;
-/// How much is read on either side: no character takes more than 4 bytes for a column.
+/// Bytes read on either side: no character takes more than 4 bytes per column.
 const REACH: u64 = 4 * WIDTH as u64 + 4;
-/// The header begins behind its own length.
+/// The header begins after its length.
 const HEADER: u64 = 8;
 
-/// Two lines: a window of the header, and carets under the token that is at fault.
+/// Two lines: a part of the header, and carets below the token with the error.
 #[derive(Debug)]
 pub struct Excerpt {
     text: String,
-    /// How many columns stand before the first caret.
+    /// The number of columns before the first caret.
     lead: usize,
     carets: usize,
 }
 
 impl Excerpt {
-    /// The surroundings of a fault, if it lies in the header's text.
+    /// The text around an error, if the error is in the header's text.
     pub fn of(source: &mut Source, error: &Error) -> io::Result<Option<Self>> {
         if !is_in_text(error.kind) {
             return Ok(None);
@@ -39,20 +39,20 @@ impl Excerpt {
         let from = error.at.saturating_sub(REACH).max(HEADER);
         let to = error.at.saturating_add(REACH).min(end);
         let before = source.read_range(from..error.at)?;
-        let behind = source.read_range(error.at..to)?;
-        let token = token_len(error.kind, &behind);
+        let after = source.read_range(error.at..to)?;
+        let token = token_len(error.kind, &after);
         Ok(Some(Self::new(
             &Side::new(skip_tail(&before, from), from > HEADER),
-            &Side::new(&behind, to < end),
+            &Side::new(&after, to < end),
             token,
         )))
     }
 
-    fn new(before: &Side, behind: &Side, token: usize) -> Self {
-        let lead_room = WIDTH - behind.width().min(WIDTH - LEAD);
+    fn new(before: &Side, after: &Side, token: usize) -> Self {
+        let lead_room = WIDTH - after.width().min(WIDTH - LEAD);
         let (lead, lead_cut) = before.fit(before.cells.iter().rev(), lead_room);
         let lead_width: usize = lead.iter().map(|cell| cell.columns()).sum();
-        let (rest, rest_cut) = behind.fit(behind.cells.iter(), WIDTH - lead_width);
+        let (rest, rest_cut) = after.fit(after.cells.iter(), WIDTH - lead_width);
 
         let mark = |cut| if cut { "…" } else { "" };
         let mut text = String::from(mark(lead_cut));
@@ -70,15 +70,15 @@ impl fmt::Display for Excerpt {
     }
 }
 
-/// Faults of the container and of the data have no place in the text.
+/// Errors of the container and of the data have no position in the text.
 fn is_in_text(kind: ErrorKind) -> bool {
     !kind.code().starts_with("container.") && !kind.code().starts_with("data.")
 }
 
-/// One character as it is shown, or one byte that is none.
+/// One character as it is shown, or one invalid byte.
 struct Cell {
     text: Cow<'static, str>,
-    /// Its first byte, counted from the start of its side.
+    /// The offset of its first byte from the start of its side.
     at: usize,
 }
 
@@ -88,7 +88,7 @@ impl Cell {
     }
 }
 
-/// The text on one side of the fault's first byte.
+/// The text on one side of the error's first byte.
 struct Side {
     cells: Vec<Cell>,
     /// The header has more text than was read.
@@ -116,7 +116,7 @@ impl Side {
         self.cells.iter().map(Cell::columns).sum()
     }
 
-    /// As many of the cells as there is room for, and whether that cuts the text.
+    /// The cells that fit into `room` columns, and whether that cuts the text.
     fn fit<'c>(&self, cells: impl Iterator<Item = &'c Cell>, room: usize) -> (Vec<&'c Cell>, bool) {
         let mut used = 0;
         let fitting: Vec<_> = cells
@@ -130,8 +130,7 @@ impl Side {
     }
 }
 
-/// How many bytes the token has that begins with the fault: a string or a number whole, of anything
-/// else the first byte.
+/// The length of the token that begins at the error: a complete string or number, otherwise one byte.
 fn token_len(kind: ErrorKind, bytes: &[u8]) -> usize {
     match (kind, bytes.first()) {
         (ErrorKind::Surrogate, _) => r"\uD800".len(),
@@ -158,7 +157,7 @@ fn string_len(bytes: &[u8]) -> usize {
     bytes.len()
 }
 
-/// Without the rest of a character that the window's beginning cuts.
+/// Skips the rest of a character that the start of the excerpt cuts.
 fn skip_tail(bytes: &[u8], from: u64) -> &[u8] {
     let is_tail = |byte: &&u8| matches!(byte, 0x80..=0xBF);
     let tail = if from == HEADER { 0 } else { bytes.iter().take(3).take_while(is_tail).count() };

@@ -1,17 +1,17 @@
-//! What the process tells its caller.
+//! Exit codes.
 
 use std::process::ExitCode;
 
-/// The exit codes, in ascending order of weight: over many files the heaviest counts.
+/// The exit codes in order of severity: of several files the most severe counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Exit {
-    /// 0: all is as it should be.
+    /// 0: success.
     Good,
-    /// 1: a file is not sound, or the answer to what was asked is no.
+    /// 1: a file is invalid, or the answer is no.
     Bad,
-    /// 2: something could not be read or written, or was asked for wrongly.
+    /// 2: something could not be read or written, or bad usage.
     Failed,
-    /// 130: the user stopped it, and nothing half done is left.
+    /// 130: interrupted by the user; no partial output is left.
     Interrupted,
 }
 

@@ -1,4 +1,4 @@
-//! What the tensors of a file have in common: how many parameters they are, how they lie, and what a device needs to hold them.
+//! Facts about all tensors of a file: parameter counts, alignment, and the memory that a device needs.
 
 use crate::picture::Picture;
 use crate::plan::Sizes;
@@ -6,19 +6,19 @@ use crate::rows::Row;
 use crate::text::{counted, grouped, quoted};
 use embedded_safetensors::{Dtype, tensor::MAX_RANK, validate::Summary};
 
-/// How many names a note has at most.
+/// The maximum number of names in a note.
 const NAMED: usize = 3;
 
-/// Gathered row by row.
+/// Collected row by row.
 pub struct Facts {
     data_start: u64,
     pub sizes: Sizes,
     /// The range of the last tensor, as long as they are in order.
     last: (u64, u64),
     pub out_of_order: bool,
-    /// How many elements each dtype has, and bytes, in the order in which the dtypes come.
+    /// The number of elements and bytes of each dtype, in order of appearance.
     pub by_dtype: Vec<(Dtype, u64, u64)>,
-    /// Tensors that begin at no multiple of their element's width.
+    /// Tensors that do not begin at a multiple of their element's width.
     pub misaligned: u64,
     first_misaligned: Vec<String>,
     pub picture: Picture,
@@ -47,7 +47,7 @@ impl Facts {
         self.picture.add(place, row.begin, row.end);
     }
 
-    /// Takes in elements of a dtype. Where that has its place.
+    /// Adds elements of a dtype. Returns the index of the dtype.
     pub fn count(&mut self, dtype: Dtype, elements: u64, bytes: u64) -> usize {
         let known = self.by_dtype.iter().position(|(known, ..)| *known == dtype);
         let place = known.unwrap_or_else(|| {
@@ -69,17 +69,17 @@ impl Facts {
         }
     }
 
-    /// How many elements all tensors have.
+    /// The number of elements of all tensors.
     pub fn parameters(&self) -> u64 {
         self.by_dtype.iter().map(|(_, elements, _)| elements).sum()
     }
 
-    /// What is to be minded, in sentences.
+    /// Notes, one sentence each.
     pub fn notes(&self) -> Vec<String> {
-        let order =
-            "the tensors are not in the order of their offsets: a device needs slots or an index to open it";
+        let order = "the tensors are not in the order of their offsets: a device needs sort slots or an \
+            index to open the file";
         let most_dims = self.sizes.most_dims;
-        let rank = format!("a tensor has {most_dims} dimensions: only an index holds more than {MAX_RANK}");
+        let rank = format!("a tensor has {most_dims} dimensions: more than {MAX_RANK} need an index");
         let notes = [
             (self.out_of_order, order.to_owned()),
             (most_dims > MAX_RANK as u64, rank),
@@ -93,20 +93,20 @@ impl Facts {
         let more = many.saturating_sub(NAMED as u64);
         let more = if more > 0 { format!(" and {} more", grouped(more)) } else { String::new() };
         let begin = if many == 1 {
-            "begins at no multiple of its element's width"
+            "does not begin at a multiple of its element width"
         } else {
-            "begin at no multiple of their elements' width"
+            "do not begin at a multiple of their element width"
         };
         format!("{} {begin}, and cannot be used in place: {names}{more}", counted(many, "tensor"))
     }
 }
 
-/// The largest power of two that a tensor's place in the file is a multiple of.
+/// The largest power of two that divides a tensor's offset in the file.
 pub fn alignment(data_start: u64, begin: u64) -> u64 {
     1 << (data_start + begin).trailing_zeros()
 }
 
-/// In bytes; elements smaller than one have none of their own.
+/// In bytes; 1 for elements smaller than a byte.
 fn width(dtype: Dtype) -> u64 {
     u64::from(dtype.bits()).div_ceil(8).next_power_of_two()
 }

@@ -1,18 +1,18 @@
-//! Why a file got no good verdict.
+//! The reasons why a file has no positive verdict.
 
 use embedded_safetensors::{Error, ReadError, error::Class};
 use std::fmt;
 use std::io;
 
-/// Either the file is at fault, or it could not be read.
+/// The file is invalid, or it could not be read.
 pub enum Failure {
-    /// The file was judged and is not sound.
-    Unsound(Error),
-    /// The file was not judged.
+    /// The file was validated and is invalid.
+    Invalid(Error),
+    /// The file could not be validated.
     NotRead(NotRead),
 }
 
-/// Why a file could not be read, as a sentence that goes on after "cannot be read: ".
+/// The reason why a file could not be read, as a sentence that follows "cannot be read: ".
 #[derive(Clone, Debug)]
 pub struct NotRead(String);
 
@@ -21,9 +21,9 @@ impl NotRead {
         Self(reason.into())
     }
 
-    /// The file is not the same as a moment ago.
+    /// The file is no longer the one that was opened.
     pub fn changed() -> Self {
-        Self::because("it changed while it was being read")
+        Self::because("the file changed while it was being read")
     }
 }
 
@@ -57,7 +57,7 @@ impl From<ReadError<io::Error>> for Failure {
             ReadError::Source(error) => error.into(),
             ReadError::UnexpectedEof { .. } => NotRead::changed().into(),
             ReadError::Format(error) => match error.kind.class() {
-                Class::File => Self::Unsound(error),
+                Class::File => Self::Invalid(error),
                 Class::Limit => NotRead::because(error.kind.to_string()).into(),
                 Class::Usage => NotRead::changed().into(),
             },
@@ -67,11 +67,11 @@ impl From<ReadError<io::Error>> for Failure {
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
-        Self::Unsound(error)
+        Self::Invalid(error)
     }
 }
 
-/// The system's words without the number behind them, and lowercase like every sentence of ours.
+/// The system's message without its error number, in lowercase as all messages here.
 pub fn sentence(error: &io::Error) -> String {
     let full = error.to_string();
     let words = full.split(" (os error").next().unwrap_or(&full);

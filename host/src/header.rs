@@ -1,17 +1,16 @@
-//! Passes over a header: the file from its beginning, a buffer at a time.
+//! Passes over a header, one buffer at a time.
 
 use crate::failure::Failure;
 use crate::source::{BUFFER, Source};
 use embedded_safetensors::header::{Event, HeaderParser};
 use std::ops::ControlFlow;
 
-/// Shows every event of the header to `see`, together with the byte where it began. The source may
-/// be read in between.
+/// Passes every event of the header to `see` with its byte offset. The source may be read in between.
 pub fn visit<E: From<Failure>>(
     source: &mut Source,
     mut see: impl FnMut(&Event<'_>, u64, &mut Source) -> Result<ControlFlow<()>, E>,
 ) -> Result<(), E> {
-    // What is too short to say where its header ends is short.
+    // A file too short for a length is short.
     let end = source.header_end().unwrap_or(0).clamp(8, BUFFER as u64);
     let mut buffer = vec![0; usize::try_from(end).unwrap_or(BUFFER)];
     let (mut parser, mut position) = (HeaderParser::new(), 0);

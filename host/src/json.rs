@@ -1,13 +1,13 @@
-//! Strings as JSON spells them.
+//! Writes JSON.
 
 use crate::text::is_plain;
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-/// Writes strings that come in pieces, without quotes. What a terminal should not see raw is escaped.
+/// Writes strings that arrive in pieces, without quotes. Escapes characters that are unsafe on a terminal.
 #[derive(Default)]
 pub struct Pieces {
-    /// The beginning of a character that the last piece ended in.
+    /// The beginning of a character that the last piece cut.
     cut: Vec<u8>,
 }
 
@@ -30,7 +30,7 @@ impl Pieces {
     }
 }
 
-/// The text, and what it is cut off in at its end.
+/// The complete characters, and the incomplete one at the end.
 fn whole_characters(bytes: &[u8]) -> (&str, &[u8]) {
     match bytes.utf8_chunks().next() {
         Some(chunk) => (chunk.valid(), &bytes[chunk.valid().len()..]),
@@ -42,7 +42,7 @@ fn is_special(character: char) -> bool {
     matches!(character, '"' | '\\') || !is_plain(character)
 }
 
-/// An object, member by member, in the order in which they are given.
+/// An object, member by member, in the given order.
 pub struct Object(String);
 
 impl Object {
@@ -58,7 +58,7 @@ impl Object {
         self.raw(key, &value.into().to_string())
     }
 
-    /// `null` where it is no finite number, for which JSON has no word.
+    /// A number, or `null` if it is not finite, which JSON cannot express.
     pub fn float(self, key: &str, value: f64) -> Self {
         self.raw(key, &serde_json::Value::from(value).to_string())
     }
@@ -67,7 +67,7 @@ impl Object {
         self.raw(key, if value { "true" } else { "false" })
     }
 
-    /// A value that is JSON already.
+    /// Adds a value that is already JSON.
     pub fn raw(mut self, key: &str, json: &str) -> Self {
         if self.0.len() > 1 {
             self.0.push(',');
@@ -84,14 +84,13 @@ impl Object {
     }
 }
 
-/// An array of values that are JSON already.
+/// An array of values that are already JSON.
 pub fn array(values: impl IntoIterator<Item = String>) -> String {
     let values: Vec<String> = values.into_iter().collect();
     format!("[{}]", values.join(","))
 }
 
-/// A whole string with its quotes, for a line that a person may look at: what a terminal should
-/// not see raw is escaped here too.
+/// A complete string with quotes. Escapes characters that are unsafe on a terminal.
 pub fn quoted(text: &str) -> String {
     let mut quoted = String::from("\"");
     for character in text.chars() {
@@ -123,9 +122,9 @@ mod tests {
         let (mut pieces, mut raw) = (Pieces::default(), b"\"".to_vec());
         text.as_bytes()
             .chunks(size)
-            .for_each(|piece| pieces.write(&mut raw, piece).expect("a Vec takes all"));
+            .for_each(|piece| pieces.write(&mut raw, piece).expect("writing to a Vec"));
         raw.push(b'"');
-        String::from_utf8(raw).expect("whole characters")
+        String::from_utf8(raw).expect("valid UTF-8")
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Which tensor a fault lies in.
+//! Finds the tensor that contains an error.
 
 use crate::failure::{Failure, NotRead};
 use crate::header::visit;
@@ -7,22 +7,22 @@ use crate::text::Beginning;
 use embedded_safetensors::header::Event;
 use std::ops::ControlFlow;
 
-/// The name of the tensor whose entry, from the name's opening quote to the closing brace, has byte
-/// `at` in it.
+/// The name of the tensor whose entry contains byte `at`. An entry extends from the name's opening quote to
+/// the closing brace.
 pub fn tensor_at(source: &mut Source, at: u64) -> Result<Option<String>, NotRead> {
     let mut search = Search { at, name: Beginning::default(), in_entry: false };
     match visit(source, |event, start, _| Ok(search.see(event, start))) {
         Err(Failure::NotRead(reason)) => Err(reason),
-        // In an entry that the fault itself broke off, the search ends where the header does.
-        Ok(()) | Err(Failure::Unsound(_)) => Ok(search.result()),
+        // In an entry that the error cuts off, the search ends where the header does.
+        Ok(()) | Err(Failure::Invalid(_)) => Ok(search.result()),
     }
 }
 
-/// Follows the events; at its end, an open entry is the one that was sought.
+/// Follows the events. An entry that is open at the end is the one.
 struct Search {
     at: u64,
     name: Beginning,
-    /// The name is complete, and what follows belongs to its tensor.
+    /// The name is complete, and the following events belong to its tensor.
     in_entry: bool,
 }
 

@@ -17,17 +17,19 @@ mod excerpt;
 mod exit;
 mod facts;
 mod failure;
-mod former;
+
 mod header;
 mod json;
-mod judge;
+
 mod locate;
 mod model;
 mod nested;
-// Most of it is for chips.
+// Mostly used with the feature `chips`.
 mod number;
+mod old_model;
 mod open;
 mod output;
+mod overwrite;
 mod pack;
 mod parallel;
 mod picture;
@@ -35,7 +37,7 @@ mod plan;
 mod product;
 mod report;
 mod rows;
-mod same;
+
 mod sharded;
 mod siblings;
 mod sliced;
@@ -45,6 +47,7 @@ mod sums;
 mod table;
 mod text;
 mod usage;
+mod validation;
 mod verdict;
 mod walk;
 mod work;
@@ -52,7 +55,7 @@ mod work;
 use clap::Parser;
 use std::process::ExitCode;
 
-/// Judges, shows, compares, converts and makes safetensors files.
+/// Validate, inspect, compare, convert and create safetensors files
 #[derive(Parser)]
 #[command(name = "safetensors", version, max_term_width = 100)]
 struct CommandLine {

@@ -1,11 +1,11 @@
-//! A model as most commands want it: proven, listed, and read where they like.
+//! A validated model with random access, for most commands.
 
 use crate::complaint::Complaint;
-use crate::judge::{SHORT, judge, prove};
 use crate::open::open;
 use crate::siblings::index_files;
 use crate::source::Data;
 use crate::text::{counted, quoted};
+use crate::validation::{SHORT, validate_or_report, validate_source};
 use embedded_safetensors::FileModel;
 use safetensors_files::{
     padding_of,
@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// What a model is called that is alone in its folder.
+/// The file name of a model that has its directory to itself.
 const WHOLE: &str = "model.safetensors";
 
 /// One tensor of a model.
@@ -23,7 +23,7 @@ pub use embedded_safetensors::file::FileTensor as Tensor;
 
 /// A model in one file, or in several.
 pub struct Model {
-    /// As it was asked for.
+    /// The requested path.
     path: PathBuf,
     files: Files,
 }
@@ -34,22 +34,22 @@ enum Files {
 }
 
 impl Model {
-    /// Opens and proves a file, or standard input for `-`; or all files that an index names, also by the folder that it is in. Of
-    /// files the headers are read, standard input to its end.
+    /// Opens and validates a file, standard input for `-`, or all files of an index, which may be given by
+    /// its directory. Reads the headers of files, and standard input to its end.
     ///
     /// # Errors
-    /// It is not sound, with the report that `check` gives; it cannot be read.
+    /// The model is invalid (reported as `check` does), or cannot be read.
     pub fn open(path: &Path) -> Result<Self, Complaint> {
         let files = if is_sharded(path) { open_shards(path)? } else { Files::One(open_part(path)?) };
         Ok(Self { path: path.to_path_buf(), files })
     }
 
-    /// As it was asked for.
+    /// The requested path.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The files that it is in.
+    /// The files of the model.
     pub fn parts(&self) -> &[FileModel] {
         match &self.files {
             Files::One(file) => std::slice::from_ref(file),
@@ -57,12 +57,12 @@ impl Model {
         }
     }
 
-    /// Which of them a tensor is in.
+    /// The index of the file that contains a tensor.
     pub fn part_of(&self, tensor: &Tensor<'_>) -> usize {
         self.parts().iter().position(|part| std::ptr::eq(part, tensor.model())).unwrap_or(0)
     }
 
-    /// The index that names them, if there is one.
+    /// The index file, if there is one.
     pub fn index(&self) -> Option<&Path> {
         match &self.files {
             Files::One(_) => None,
@@ -70,12 +70,13 @@ impl Model {
         }
     }
 
-    /// All tensors: file by file, by their offsets; those that have the same, which are empty, by their names.
+    /// All tensors, file by file, by offset. Empty tensors at the same offset are sorted by name.
     pub fn tensors(&self) -> impl Iterator<Item = Tensor<'_>> {
         self.parts().iter().flat_map(in_order)
     }
 
-    /// The same without padding, and how much padding there is. The bytes of tensors that may be padding are read: only zeros are.
+    /// All tensors without padding, and the amount of padding. Reads the bytes of possible padding tensors:
+    /// only zeros are padding.
     ///
     /// # Errors
     /// They cannot be read.
@@ -96,7 +97,7 @@ impl Model {
     /// The tensor of this name.
     ///
     /// # Errors
-    /// There is none; the sentence has the name that is most like it.
+    /// There is none; the sentence suggests the most similar name.
     pub fn tensor(&self, name: &str) -> Result<Tensor<'_>, Complaint> {
         self.find(name).ok_or_else(|| Complaint::about(&self.path, self.no_tensor(name)))
     }
@@ -114,11 +115,11 @@ impl Model {
         let alike = |tensor: &Tensor<'_>| strsim::jaro_winkler(name, tensor.name());
         let nearest = self.tensors().max_by(|a, b| alike(a).total_cmp(&alike(b)));
         let hint = nearest.filter(|tensor| alike(tensor) > 0.7).map(|tensor| quoted(tensor.name()));
-        let hint = hint.map_or(String::new(), |name| format!("; is {name} meant?"));
-        format!("there is no tensor {}{hint}", quoted(name))
+        let hint = hint.map_or(String::new(), |name| format!("; did you mean {name}?"));
+        format!("no tensor {}{hint}", quoted(name))
     }
 
-    /// What stands in `__metadata__`, if there is any; of several files what the first says counts.
+    /// The contents of `__metadata__`, if any; of several files the first with a key counts.
     pub fn metadata(&self) -> Option<&BTreeMap<String, String>> {
         match &self.files {
             Files::One(file) => file.metadata(),
@@ -126,34 +127,34 @@ impl Model {
         }
     }
 
-    /// The same as pairs, for writing.
+    /// The metadata as pairs, for writing.
     pub fn pairs(&self) -> Option<Vec<(&str, &str)>> {
         let pairs = self.metadata()?.iter();
         Some(pairs.map(|(key, value)| (key.as_str(), value.as_str())).collect())
     }
 
-    /// How long all files are together, without an index.
+    /// The total length of all files, without an index.
     pub fn file_lens(&self) -> u64 {
         self.parts().iter().map(|part| part.summary().file_len()).sum()
     }
 
-    /// To be asked when all has been read: whether the files are still those that were proven.
+    /// Call when everything has been read: checks that the files are still those that were validated.
     ///
     /// # Errors
-    /// One is not.
+    /// A file has changed.
     pub fn check_unchanged(&self) -> Result<(), Complaint> {
         self.parts().iter().try_for_each(|part| Ok(part.check_unchanged()?))
     }
 }
 
-/// As other programs list them, in whatever order the header does.
+/// In the order in which other programs list them, independent of the header's order.
 fn in_order(file: &FileModel) -> Vec<Tensor<'_>> {
     let mut tensors: Vec<Tensor<'_>> = file.tensors().collect();
     tensors.sort_by_key(|tensor| (tensor.begin(), tensor.end(), tensor.name()));
     tensors
 }
 
-/// Padding that a command leaves out of what it writes.
+/// Padding that a command leaves out of its output.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Padding {
     pub tensors: u64,
@@ -170,7 +171,7 @@ impl Padding {
         self.bytes += other.bytes;
     }
 
-    /// A line that says what was left out, if anything was.
+    /// Prints a line about the padding left out, if any.
     ///
     /// # Errors
     /// Those of `out`.
@@ -188,15 +189,15 @@ impl Padding {
     }
 }
 
-/// By its name: what is in a file that is called so is judged as an index.
+/// By name: a file with such a name is opened as an index.
 pub fn is_sharded(path: &Path) -> bool {
     path.is_dir() || path.to_string_lossy().ends_with(".index.json")
 }
 
-/// The file of a model that is alone in its folder: it has no index, and its name is the usual one.
+/// The file `model.safetensors` in a directory without an index.
 ///
 /// # Errors
-/// The folder cannot be read.
+/// The directory cannot be read.
 pub fn file_alone_in(path: &Path) -> io::Result<Option<PathBuf>> {
     let whole = path.join(WHOLE);
     Ok((path.is_dir() && whole.is_file() && index_files(path)?.is_empty()).then_some(whole))
@@ -204,11 +205,11 @@ pub fn file_alone_in(path: &Path) -> io::Result<Option<PathBuf>> {
 
 fn open_shards(path: &Path) -> Result<Files, Complaint> {
     ShardedModel::open(path).map(Files::Several).or_else(|error| match error.kind() {
-        // Of a shard the report is shown that `check` gives.
+        // Reports an invalid shard as `check` does.
         ShardErrorKind::File(shard) if !is_sharded(shard.path()) => {
             Err(open_part(shard.path()).err().unwrap_or_else(|| error.into()))
         }
-        // The whole model is in one file, as others name it.
+        // A single-file model under its common name.
         ShardErrorKind::NoIndex if path.join(WHOLE).is_file() => {
             Ok(Files::One(open_part(&path.join(WHOLE))?))
         }
@@ -220,11 +221,11 @@ fn open_part(path: &Path) -> Result<FileModel, Complaint> {
     let not_read = |reason| Complaint::not_read(path, reason);
     let mut source = open(path).map_err(not_read)?;
     if source.is_stream() {
-        // It is kept while it is judged.
-        prove(&mut source, path, SHORT, Data::Keep)?;
+        // The data is kept while it is validated.
+        validate_or_report(&mut source, path, SHORT, Data::Keep)?;
     }
     let (mut source, file) = source.share().map_err(not_read)?;
-    FileModel::from_file(file, path).map_err(|error| match judge(&mut source, SHORT, Data::Keep) {
+    FileModel::from_file(file, path).map_err(|error| match validate_source(&mut source, SHORT, Data::Keep) {
         Ok(_) => error.into(),
         Err(failure) => Complaint::of(path, &mut source, failure),
     })

@@ -1,22 +1,22 @@
-//! Elements of a tensor as text, with the brackets of its dimensions.
+//! Prints elements of a tensor as text, with the brackets of its dimensions.
 
 use std::io::{self, Write};
 
-/// What stands between and around elements.
+/// The layout of elements and brackets.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Layout {
-    /// One row a line, with an empty line between tables, as numpy prints it.
+    /// One row per line, with an empty line between matrices, as numpy prints it.
     Lines,
-    /// All in one line.
+    /// Everything on one line.
     Line,
 }
 
-/// Writes elements one by one, in the order of the last axis first.
+/// Writes elements one by one, the last axis varying fastest.
 pub struct Nested<'w, W> {
     out: &'w mut W,
     layout: Layout,
     dims: Vec<u64>,
-    /// Of the next element.
+    /// The index of the next element.
     at: Vec<u64>,
     has_begun: bool,
 }
@@ -26,7 +26,7 @@ impl<'w, W: Write> Nested<'w, W> {
         Self { out, layout, dims: dims.to_vec(), at: vec![0; dims.len()], has_begun: false }
     }
 
-    /// Writes the next element, and the brackets that close behind it.
+    /// Writes the next element, and the brackets that close after it.
     pub fn element(&mut self, text: &str) -> io::Result<()> {
         let opened = self.at.iter().rev().take_while(|at| **at == 0).count();
         if self.has_begun {
@@ -48,7 +48,7 @@ impl<'w, W: Write> Nested<'w, W> {
         }
     }
 
-    /// How many axes are at their end.
+    /// The number of axes at their end.
     fn advance(&mut self) -> usize {
         let mut closed = 0;
         for (at, dim) in self.at.iter_mut().zip(&self.dims).rev() {
@@ -62,7 +62,7 @@ impl<'w, W: Write> Nested<'w, W> {
         closed
     }
 
-    /// Without elements there are brackets all the same.
+    /// A tensor without elements has brackets too.
     pub fn finish(self) -> io::Result<()> {
         if self.has_begun { Ok(()) } else { write!(self.out, "[]") }
     }
@@ -76,8 +76,8 @@ mod tests {
         let mut out = Vec::new();
         let mut nested = Nested::new(&mut out, layout, dims);
         (0..dims.iter().product::<u64>())
-            .for_each(|index| nested.element(&index.to_string()).expect("a Vec takes all"));
-        nested.finish().expect("a Vec takes all");
+            .for_each(|index| nested.element(&index.to_string()).expect("writing to a Vec"));
+        nested.finish().expect("writing to a Vec");
         String::from_utf8(out).expect("UTF-8")
     }
 

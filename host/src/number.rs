@@ -1,4 +1,4 @@
-//! Numbers, as people write and read them.
+//! Reads and writes numbers as people do.
 
 /// "0x000c0000"
 pub fn hex(address: u64) -> String {

@@ -1,17 +1,16 @@
-//! The two streams that a program speaks on.
+//! Standard output and standard error.
 
 use crate::exit::Exit;
 use crate::failure::sentence;
 use std::fmt::Display;
 use std::io::{self, ErrorKind, Write};
 
-/// Says something on standard error. Where even that fails there is nobody left to tell.
+/// Prints to standard error. Failures are ignored: there is nowhere left to report them.
 pub fn complain(what: impl Display) {
     let _ = writeln!(io::stderr(), "{what}");
 }
 
-/// The end of the run when standard output takes no more. A reader that went away, as `head` does,
-/// knows that it did.
+/// Ends the run when standard output fails. Prints nothing if the reader went away, as `head` does.
 pub fn cannot_write(error: &io::Error) -> Exit {
     if error.kind() != ErrorKind::BrokenPipe {
         complain(format_args!("safetensors: cannot write to standard output: {}", sentence(error)));

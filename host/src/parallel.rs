@@ -1,4 +1,4 @@
-//! Work on many things at once, told of in their order.
+//! Runs work on several threads and delivers the results in order.
 
 use std::collections::BTreeMap;
 use std::num::NonZero;
@@ -6,13 +6,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{Builder, Scope, available_parallelism, scope};
 
-/// As many threads as the machine runs at once.
+/// The number of available cores.
 pub fn cores() -> NonZero<usize> {
     available_parallelism().unwrap_or(NonZero::<usize>::MIN)
 }
 
-/// Does `work` with every item, on so many threads, and hands each result to `take` as soon as all before it have been taken. Where
-/// `take` fails, what has not been begun is left.
+/// Does `work` with every item on this many threads, and passes each result to `take` in order. If `take`
+/// fails, items not yet begun are skipped.
 pub fn in_order<'i, T: Sync, R: Send, E>(
     items: &'i [T],
     threads: NonZero<usize>,
@@ -26,7 +26,7 @@ pub fn in_order<'i, T: Sync, R: Send, E>(
     let queue = Queue { items, next: AtomicUsize::new(0), work };
     scope(|scope| {
         let (results, taken) = channel();
-        // Where the system has no more threads to give, this one does it.
+        // If the system has no more threads, this thread does the work.
         let begun = (0..threads).filter(|_| queue.begin(scope, results.clone())).count();
         if begun == 0 {
             queue.run(&results);
@@ -36,7 +36,7 @@ pub fn in_order<'i, T: Sync, R: Send, E>(
     })
 }
 
-/// Results come as they are ready.
+/// Results arrive as they are ready.
 fn sort<R, E>(results: Receiver<(usize, R)>, take: &mut impl FnMut(R) -> Result<(), E>) -> Result<(), E> {
     let (mut early, mut due) = (BTreeMap::new(), 0);
     for (index, result) in results {
@@ -56,7 +56,7 @@ struct Queue<'i, T, W> {
 }
 
 impl<'i, T: Sync, R: Send, W: Fn(&'i T) -> R + Sync> Queue<'i, T, W> {
-    /// Whether there is a thread for it.
+    /// Returns whether a thread could be started.
     fn begin<'s, 'e>(&'e self, scope: &'s Scope<'s, 'e>, results: Sender<(usize, R)>) -> bool
     where
         R: 's,
@@ -64,7 +64,7 @@ impl<'i, T: Sync, R: Send, W: Fn(&'i T) -> R + Sync> Queue<'i, T, W> {
         Builder::new().spawn_scoped(scope, move || self.run(&results)).is_ok()
     }
 
-    /// Until nothing is left, or nobody takes results any more.
+    /// Runs until no items are left or nobody receives results.
     fn run(&self, results: &Sender<(usize, R)>) {
         loop {
             let index = self.next.fetch_add(1, Ordering::Relaxed);
@@ -85,7 +85,7 @@ mod tests {
     use std::time::Duration;
 
     fn threads(count: usize) -> NonZero<usize> {
-        NonZero::new(count).expect("a thread")
+        NonZero::new(count).expect("not zero")
     }
 
     #[test]
@@ -105,7 +105,7 @@ mod tests {
         }
     }
 
-    /// Both must be at work for either to end.
+    /// Both threads must run for either to end.
     #[test]
     fn as_many_work_at_once_as_there_are_threads() {
         let barrier = Barrier::new(2);
@@ -118,7 +118,8 @@ mod tests {
         for count in [1, 2] {
             let (items, begun, refused) = (vec![(); 1000], AtomicUsize::new(0), AtomicBool::new(false));
             let work = |(): &()| {
-                // The first two results are on their way, and of the others none is begun before one was refused.
+                // The first two results are on their way; no other item begins before a result was
+                // rejected.
                 if begun.fetch_add(1, Ordering::Relaxed) >= 2 {
                     while !refused.load(Ordering::Relaxed) {
                         std::thread::yield_now();

@@ -1,12 +1,12 @@
-//! A file drawn as one line of blocks, each as wide as the bytes that it stands for.
+//! A file drawn as one line of blocks, each as wide as its share of the bytes.
 
 use console::Style;
 use embedded_safetensors::validate::Summary;
 
-/// What is drawn on a terminal that can, and what on any other; the first is the header.
+/// The characters for Unicode terminals and for others; the first is the header.
 const BLOCKS: [char; 5] = ['░', '█', '▓', '▒', '▚'];
 const MARKS: [char; 8] = ['.', '#', '=', '+', '*', 'o', '%', '-'];
-/// Of the terminal, one for each kind.
+/// The terminal's colours, one for each kind.
 const COLOURS: [Style; 7] = [
     Style::new().dim(),
     Style::new().blue(),
@@ -17,11 +17,11 @@ const COLOURS: [Style; 7] = [
     Style::new().red(),
 ];
 
-/// How many bytes of each kind lie in each column.
+/// The number of bytes of each kind in each column.
 pub struct Picture {
     file_len: u64,
     data_start: u64,
-    /// Kinds, in the order in which they were seen, by columns. The first is the header.
+    /// For each kind, its bytes per column, in order of appearance. The first kind is the header.
     kinds: Vec<Vec<u64>>,
     columns: usize,
 }
@@ -34,7 +34,7 @@ impl Picture {
         picture
     }
 
-    /// A tensor of the kind of this number, and where it lies in the data.
+    /// Adds a tensor of this kind, and its range in the data.
     pub fn add(&mut self, kind: usize, begin: u64, end: u64) {
         while self.kinds.len() < kind + 2 {
             self.kinds.push(vec![0; self.columns]);
@@ -57,13 +57,14 @@ impl Picture {
         usize::try_from(column).unwrap_or(0).min(self.columns - 1)
     }
 
-    /// The first byte that belongs to a column.
+    /// The first byte of a column.
     fn begin_of(&self, column: usize) -> u64 {
         let begin = (u128::from(self.file_len) * column as u128).div_ceil(self.columns as u128);
         u64::try_from(begin).unwrap_or(u64::MAX)
     }
 
-    /// One character a column, for what has the most bytes in it. The header, however short, has the first.
+    /// One character per column, for the kind with most bytes in it. The header always has the first
+    /// column.
     pub fn line(&self, ascii: bool) -> String {
         let mut kind = 0;
         let mut line = block(0, ascii);
@@ -74,23 +75,23 @@ impl Picture {
         line
     }
 
-    /// None where there are more columns than bytes.
+    /// None if there are more columns than bytes.
     fn most_in(&self, column: usize) -> Option<usize> {
         let kinds = (0..self.kinds.len()).rev().filter(|&kind| self.kinds[kind][column] > 0);
         kinds.max_by_key(|&kind| self.kinds[kind][column])
     }
 }
 
-/// What stands for a kind; 0 is the header.
+/// The character for a kind; 0 is the header.
 pub fn block(kind: usize, ascii: bool) -> String {
     let marks: &[char] = if ascii { &MARKS } else { &BLOCKS };
-    // There are more dtypes than marks: then letters tell them apart, of which there are enough.
+    // There are more dtypes than marks; the others get letters, of which there are enough.
     let letter = || ('A'..='Z').nth(kind - marks.len()).unwrap_or('?');
     let mark = marks.get(kind).copied().unwrap_or_else(letter);
     COLOURS[kind % COLOURS.len()].apply_to(mark).to_string()
 }
 
-/// Whether a terminal shows only ASCII, as the first of these variables that is set says it.
+/// Whether a terminal shows only ASCII, by the first of these variables that is set.
 pub fn is_ascii() -> bool {
     let set = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
     let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(set);
@@ -98,7 +99,7 @@ pub fn is_ascii() -> bool {
     !(cfg!(windows) || locale.ends_with("utf-8") || locale.ends_with("utf8"))
 }
 
-/// How wide a terminal is on standard output; 80 columns where there is none.
+/// The width of the terminal on standard output, or 80 columns.
 pub fn width() -> usize {
     const USUAL: usize = 80;
     let size = console::Term::stdout().size_checked();

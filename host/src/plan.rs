@@ -1,26 +1,26 @@
-//! What a device needs to know of a model, and what memory it needs to have.
+//! The numbers and memory sizes that a device needs for a model.
 
 use crate::complaint::Complaint;
 use crate::json::Object;
 use crate::model::{Model, Tensor};
 use embedded_safetensors::{FileModel, index::IndexRecord};
 
-/// Numbers for a device, known before it runs.
+/// Numbers for a device, known at build time.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Plan {
     pub file_bytes: u64,
-    /// Without the eight bytes before it.
+    /// Without the 8 bytes of its length.
     pub header_bytes: u64,
-    /// Where in the file the data begins.
+    /// The offset of the data in the file.
     pub data_start: u64,
     pub data_bytes: u64,
     pub sizes: Sizes,
     pub largest_tensor: Extent,
-    /// All that has the same index of axis 0. Of a tensor without axes, all of it.
+    /// All elements with one index of axis 0; for a tensor without axes, all elements.
     pub largest_row: Extent,
 }
 
-/// What memory for names and shapes depends on.
+/// The sizes that determine the memory for names and shapes.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Sizes {
     /// The parameters of an `IndexStorage`.
@@ -32,7 +32,7 @@ pub struct Sizes {
 }
 
 impl Sizes {
-    /// Takes in a tensor with so long a name and so many dimensions.
+    /// Adds a tensor with a name of this length and this rank.
     pub fn add(&mut self, name_bytes: u64, rank: u64) {
         self.tensors += 1;
         self.dims += rank;
@@ -41,13 +41,13 @@ impl Sizes {
         self.most_dims = self.most_dims.max(rank);
     }
 
-    /// How large the `IndexStorage` is.
+    /// The size of the `IndexStorage`.
     pub fn index_bytes(&self) -> u64 {
         let records = self.tensors * size_of::<IndexRecord>() as u64;
         (records + self.dims * size_of::<u64>() as u64 + self.name_bytes).next_multiple_of(8)
     }
 
-    /// The same for programs.
+    /// The sizes as JSON.
     pub fn members(&self, object: Object) -> Object {
         let index = Object::new().number("tensors", self.tensors).number("dims", self.dims);
         let index = index.number("name_bytes", self.name_bytes).number("bytes", self.index_bytes());
@@ -56,7 +56,7 @@ impl Sizes {
     }
 }
 
-/// How much something is.
+/// A size.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Extent {
     pub bytes: u64,
@@ -70,10 +70,10 @@ impl Extent {
 }
 
 impl Plan {
-    /// Of a model in one file.
+    /// Plans a model in one file.
     ///
     /// # Errors
-    /// It is in several.
+    /// The model is sharded.
     pub fn of(model: &Model) -> Result<Self, Complaint> {
         let summary = one_file(model)?.summary();
         let mut plan = Self {
@@ -94,7 +94,7 @@ impl Plan {
         self.largest_row = self.largest_row.max(row(tensor));
     }
 
-    /// The same for programs.
+    /// The plan as JSON.
     pub fn json(&self) -> String {
         let extent = |extent: Extent| {
             Object::new().number("bytes", extent.bytes).number("elements", extent.elements).end()
@@ -112,16 +112,16 @@ impl Plan {
     }
 }
 
-/// The file of a model that is in one.
+/// The file of a single-file model.
 ///
 /// # Errors
-/// It is in several.
+/// The model is sharded.
 pub fn one_file(model: &Model) -> Result<&FileModel, Complaint> {
     match model.parts() {
         [part] => Ok(part),
         parts => {
             let sentence =
-                format!("is in {} files; a device has it in one: `safetensors join` makes that", parts.len());
+                format!("is in {} files, but a device needs one; use `safetensors join`", parts.len());
             Err(Complaint::about(model.path(), sentence))
         }
     }
@@ -130,7 +130,7 @@ pub fn one_file(model: &Model) -> Result<&FileModel, Complaint> {
 fn row(tensor: &Tensor<'_>) -> Extent {
     let rows = tensor.dims().first().copied().unwrap_or(1).max(1);
     let elements = tensor.elements() / rows;
-    // A row of a sound tensor is no longer than the tensor, whose bits fit into 64.
+    // A row of a valid tensor is no longer than the tensor, whose bits fit into 64.
     let bits = elements.saturating_mul(u64::from(tensor.dtype().bits()));
     Extent { bytes: bits.div_ceil(8), elements }
 }

@@ -1,4 +1,4 @@
-//! A file that a command makes: whole in its place, or not there.
+//! Output files, written atomically.
 
 use crate::complaint::Complaint;
 use crate::siblings::is_absent;
@@ -9,7 +9,8 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, Seek, SeekFrom, StdoutLock, Write};
 use std::path::{Path, PathBuf};
 
-/// Bytes on their way to a file, or to standard output for `-`. Dropped before it is finished, it leaves nothing behind.
+/// Bytes for a file, or for standard output if the path is `-`. Dropped before it is finished, it leaves
+/// nothing.
 pub struct Product {
     path: PathBuf,
     to: To,
@@ -21,15 +22,16 @@ enum To {
 }
 
 impl Product {
-    /// Begins a file of this name, which does not show before it is whole. One that is there already is replaced only if `force` says so.
+    /// Begins a file of this name, which appears only when complete. An existing file is replaced only with
+    /// `force`.
     ///
     /// # Errors
-    /// There is a file already, or what is there is none; those of the system.
+    /// A file exists already, or the path is not a regular file; those of the system.
     pub fn create(path: &Path, force: bool) -> Result<Self, Complaint> {
         if path.as_os_str() == "-" {
             return Ok(Self { path: path.into(), to: To::Output(BufWriter::new(io::stdout().lock())) });
         }
-        may_be_made(path, force)?;
+        check_output_path(path, force)?;
         listen();
         Ok(Self {
             path: path.into(),
@@ -37,7 +39,7 @@ impl Product {
         })
     }
 
-    /// Writes all of it.
+    /// Writes all bytes.
     ///
     /// # Errors
     /// Those of the system, with the name of the file.
@@ -45,10 +47,10 @@ impl Product {
         self.write_all(bytes).map_err(|error| self.cannot(error))
     }
 
-    /// Goes on elsewhere, where it is a file.
+    /// Continues at another offset, if the output is a file.
     ///
     /// # Errors
-    /// Those of the system; it is standard output.
+    /// Those of the system; the output is standard output.
     pub fn seek(&mut self, at: u64) -> Result<(), Complaint> {
         let sought = match &mut self.to {
             To::Output(_) => Err(io::ErrorKind::NotSeekable.into()),
@@ -65,18 +67,19 @@ impl Product {
         }
     }
 
-    /// Puts the file in its place, once it is on the medium.
+    /// Syncs the file and puts it in place.
     ///
     /// # Errors
-    /// Those of the system; then what was there is there still.
+    /// Those of the system; an existing file is unchanged then.
     pub fn finish(self) -> Result<(), Complaint> {
         self.close()?.finish()
     }
 
-    /// Closes the file once it is on the medium, still hidden: of files that wait for each other none is held open.
+    /// Syncs and closes the file, still under its temporary name, so that many files can wait without being
+    /// open.
     ///
     /// # Errors
-    /// Those of the system; then what was there is there still.
+    /// Those of the system; an existing file is unchanged then.
     pub fn close(self) -> Result<Closed, Complaint> {
         let Self { path, to } = self;
         let file = match to {
@@ -87,20 +90,20 @@ impl Product {
     }
 }
 
-/// A product that is whole, and waits for its name. Dropped before it is finished, it leaves nothing behind.
+/// A complete file that waits for its final name. Dropped before it is finished, it leaves nothing.
 pub struct Closed {
     path: PathBuf,
-    /// Nothing for standard output. Else whether what is there is replaced, too.
+    /// None for standard output; otherwise the file, and whether it may replace an existing one.
     file: Option<(ClosedFile, bool)>,
 }
 
 impl Closed {
-    /// What it is to be called.
+    /// The final path.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Puts the file in its place.
+    /// Puts the file in place.
     ///
     /// # Errors
     /// As [`Product::finish`].
@@ -108,7 +111,7 @@ impl Closed {
         match self.file {
             None => Ok(()),
             Some((file, true)) => file.replace().map_err(cannot_write),
-            // Also if it came while this was written.
+            // Fails also if a file appeared in the meantime.
             Some((file, false)) => file.take_free_place().map_err(cannot_write),
         }
     }
@@ -130,7 +133,7 @@ impl Write for Product {
     }
 }
 
-/// Whatever the system could not do, it was for writing the file.
+/// All errors of the system count as errors of writing the file.
 fn cannot_write(error: EditError) -> Complaint {
     match error.kind() {
         EditErrorKind::File(FileErrorKind::System { error: reason, .. }) => {
@@ -140,37 +143,37 @@ fn cannot_write(error: EditError) -> Complaint {
     }
 }
 
-/// Whether a command may make a file of this name.
+/// Checks that a command may write a file of this name.
 ///
 /// # Errors
-/// There is one already and `force` is not given, or what is there is no file.
-pub fn may_be_made(path: &Path, force: bool) -> Result<(), Complaint> {
+/// A file exists and `force` is not given, or the path is not a regular file.
+pub fn check_output_path(path: &Path, force: bool) -> Result<(), Complaint> {
     match fs::metadata(path) {
-        Ok(there) if there.is_dir() => Err(Complaint::about(path, "is a folder, and no file")),
-        Ok(there) if !there.is_file() => Err(Complaint::about(path, "is no file, and is not replaced")),
-        Ok(_) if !force => Err(Complaint::about(path, "exists already; --force replaces it")),
+        Ok(there) if there.is_dir() => Err(Complaint::about(path, "is a directory, not a file")),
+        Ok(there) if !there.is_file() => {
+            Err(Complaint::about(path, "not a regular file; refusing to overwrite it"))
+        }
+        Ok(_) if !force => Err(Complaint::about(path, "already exists; use --force to overwrite it")),
         Ok(_) => Ok(()),
-        Err(_) if path.is_symlink() => Err(Complaint::about(path, "is a link that leads nowhere")),
+        Err(_) if path.is_symlink() => Err(Complaint::about(path, "is a dangling symbolic link")),
         Err(error) if is_absent(&error) => Ok(()),
         Err(error) => Err(Complaint::cannot_write(path, &error)),
     }
 }
 
-/// Standard output takes a file, or what is said about it as JSON.
+/// Standard output can take the file or its description as JSON.
 ///
 /// # Errors
-/// Both are asked for.
-pub fn not_both_on_output(json: bool, output: Option<&Path>) -> Result<(), Complaint> {
+/// Both are requested.
+pub fn check_stdout_use(json: bool, output: Option<&Path>) -> Result<(), Complaint> {
     let is_output = output.is_some_and(|output| output.as_os_str() == "-");
     match json && is_output {
-        true => Err(Complaint::usage(
-            "a file and JSON do not go together on standard output; give --output a name",
-        )),
+        true => Err(Complaint::usage("a file and JSON cannot share standard output; use --output FILE")),
         false => Ok(()),
     }
 }
 
-/// So that the name of this file, or that it has none any more, is on the medium, too.
+/// Syncs the directory, so that a new or removed name is on the medium too.
 #[cfg(unix)]
 pub fn sync_folder(place: &Path) -> io::Result<()> {
     let folder = place.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));

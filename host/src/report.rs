@@ -1,4 +1,4 @@
-//! What is said about a file that is not sound.
+//! Reports about invalid files.
 
 use crate::excerpt::Excerpt;
 use crate::failure::NotRead;
@@ -9,7 +9,7 @@ use crate::text::quoted;
 use embedded_safetensors::Error;
 use std::fmt;
 
-/// A fault, with the tensor it concerns and the text around it, where there are any.
+/// An error, with the tensor concerned and the text around it, if any.
 #[derive(Debug)]
 pub struct Report {
     error: Error,
@@ -18,7 +18,7 @@ pub struct Report {
 }
 
 impl Report {
-    /// Looks up what the error does not carry with it.
+    /// Looks up the details that the error does not contain.
     pub fn new(source: &mut Source, error: Error) -> Result<Self, NotRead> {
         let excerpt = Excerpt::of(source, &error)?;
         let tensor = if excerpt.is_some() { tensor_at(source, error.at)? } else { None };
@@ -26,22 +26,22 @@ impl Report {
         Ok(Self { error, tensor, excerpt })
     }
 
-    /// The stable text code.
+    /// The stable error code.
     pub fn code(&self) -> &'static str {
         self.error.kind.code()
     }
 
-    /// The byte of the file where the fault shows.
+    /// The byte offset of the error in the file.
     pub fn at(&self) -> u64 {
         self.error.at
     }
 
-    /// The tensor that is concerned.
+    /// The tensor concerned.
     pub fn tensor(&self) -> Option<&str> {
         self.tensor.as_deref()
     }
 
-    /// The same as members of a JSON object.
+    /// The report as members of a JSON object.
     pub fn members(&self, object: Object) -> Object {
         let object =
             object.text("code", self.code()).number("at", self.at()).text("message", &self.message());

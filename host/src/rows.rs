@@ -1,4 +1,4 @@
-//! The tensors of a sound file one by one, as they are shown.
+//! The tensors of a valid file, one by one, for display.
 
 use crate::decoding::Trouble;
 use crate::failure::NotRead;
@@ -8,16 +8,16 @@ use crate::text::Beginning;
 use embedded_safetensors::{Dtype, header::Event, index::IndexedTensor};
 use std::ops::{ControlFlow, Range};
 
-/// How many dimensions of a shape are shown.
+/// The maximum number of dimensions shown.
 const SHOWN: usize = 16;
 
-/// One tensor, whose name and shape are cut short if they are absurdly long.
+/// One tensor. A very long name or shape is cut.
 pub struct Row<'a> {
     pub name: &'a str,
-    /// Of the whole name.
+    /// The length of the complete name.
     pub name_bytes: u64,
     pub dtype: Dtype,
-    /// The first of them.
+    /// The first dimensions.
     pub dims: &'a [u64],
     pub rank: u64,
     pub begin: u64,
@@ -31,7 +31,7 @@ impl<'a> From<IndexedTensor<'a>> for Row<'a> {
 }
 
 impl<'a> Row<'a> {
-    /// A tensor whose name and shape are not cut.
+    /// A tensor with its complete name and shape.
     fn whole(name: &'a str, dtype: Dtype, dims: &'a [u64], range: Range<u64>) -> Self {
         let (name_bytes, rank, Range { start: begin, end }) = (name.len() as u64, dims.len() as u64, range);
         Self { name, name_bytes, dtype, dims, rank, begin, end }
@@ -41,31 +41,31 @@ impl<'a> Row<'a> {
         self.end - self.begin
     }
 
-    /// What fills its bytes, as is proven.
+    /// The number of elements, which validation has matched with the bytes.
     pub fn elements(&self) -> u64 {
-        // The data of a file have less than 2^61 bytes.
+        // The data of a file has fewer than 2^61 bytes.
         self.bytes() * 8 / u64::from(self.dtype.bits())
     }
 }
 
-/// Shows all tensors in the order of the header, of which nothing is held but one tensor.
+/// Shows all tensors in header order, holding one at a time.
 pub fn each_row(
     source: &mut Source,
     mut show: impl FnMut(&Row<'_>) -> Result<(), Trouble>,
 ) -> Result<(), Trouble> {
-    let mut coming = Coming::default();
+    let mut row = PartialRow::default();
     visit(source, |event, _, _| {
-        if coming.see(event) {
-            show(&coming.row().ok_or_else(|| Trouble::Read(NotRead::changed()))?)?;
-            coming = Coming::default();
+        if row.see(event) {
+            show(&row.row().ok_or_else(|| Trouble::Read(NotRead::changed()))?)?;
+            row = PartialRow::default();
         }
         Ok(ControlFlow::Continue(()))
     })
 }
 
-/// A tensor whose events are coming by.
+/// A tensor whose events are arriving.
 #[derive(Default)]
-struct Coming {
+struct PartialRow {
     name: Beginning,
     name_bytes: u64,
     dtype: Option<Dtype>,
@@ -75,8 +75,8 @@ struct Coming {
     end: u64,
 }
 
-impl Coming {
-    /// `true`: the tensor is complete.
+impl PartialRow {
+    /// Returns true when the tensor is complete.
     fn see(&mut self, event: &Event<'_>) -> bool {
         match event {
             Event::Name(piece) => self.keep_name(piece.as_bytes()),
@@ -102,7 +102,7 @@ impl Coming {
         }
     }
 
-    /// Only a file that is no longer the sound one has a tensor that ends before it begins, or none of its parts.
+    /// Returns None only if the file has changed: the tensor ends before it begins, or lacks a part.
     fn row(&self) -> Option<Row<'_>> {
         let Self { name_bytes, rank, begin, end, .. } = *self;
         let (name, dtype) = (self.name.text(), self.dtype.filter(|_| begin <= end)?);
@@ -121,9 +121,9 @@ mod tests {
     fn a_file_that_was_replaced_by_one_with_a_reversed_tensor_has_changed() {
         let mut source = Source::of_tensor(3, 1);
         let Err(Trouble::Read(reason)) = each_row(&mut source, |_| panic!("a row")) else {
-            panic!("it passes for the sound file")
+            panic!("accepted as the valid file")
         };
-        assert_eq!(reason.to_string(), "it changed while it was being read");
+        assert_eq!(reason.to_string(), "the file changed while it was being read");
     }
 
     #[test]
@@ -144,8 +144,8 @@ mod tests {
             Ok(())
         })
         .ok()
-        .expect("it is sound");
-        let index = OwnedIndex::of(&header, header.len() as u64 + 17).expect("it is sound");
+        .expect("valid file");
+        let index = OwnedIndex::of(&header, header.len() as u64 + 17).expect("valid file");
         let listed: Vec<String> = index.in_header_order().map(|tensor| told(&tensor.into())).collect();
         assert_eq!(listed, ["a F16 [2, 3] 0..12 6", "b U8 [] 12..13 1", "c F32 [1, 1] 13..17 1"]);
         assert_eq!(streamed, listed);

@@ -1,4 +1,4 @@
-//! What `inspect` shows of a model in several files.
+//! The output of `inspect` for a sharded model.
 
 use crate::columns::{Side, Table};
 use crate::complaint::{Complaint, Outcome};
@@ -7,17 +7,17 @@ use crate::facts::{Facts, alignment};
 use crate::json::{self, Object};
 use crate::model::{Model, Tensor};
 use crate::table::print_parameters;
-use crate::text::{quoted, shown_text};
+use crate::text::{quoted, quoted_short, shown_text};
 use crate::verdict::Verdict;
 use embedded_safetensors::validate::Summary;
 use std::collections::BTreeMap;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
-/// Shows the files, and the tensors with the number of the file that each is in.
+/// Shows the files, and the tensors with the number of their file.
 ///
 /// # Errors
-/// The index or a file is not sound, or they do not agree; those of reading and of standard output.
+/// The index or a file is invalid, or they disagree; those of reading and of standard output.
 pub fn inspect(path: &Path, json: bool) -> Outcome {
     let model = Model::open(path)?;
     let mut out = BufWriter::with_capacity(1 << 18, io::stdout().lock());
@@ -28,7 +28,7 @@ pub fn inspect(path: &Path, json: bool) -> Outcome {
     Ok(crate::exit::Exit::Good)
 }
 
-/// Of all files together, as far as they make sense.
+/// The facts of all files together, where they make sense.
 fn facts(model: &Model) -> Facts {
     let mut facts = Facts::new(&Summary { tensors: 0, data_start: 0, data_len: 0 }, 2);
     for tensor in model.tensors() {
@@ -41,14 +41,14 @@ fn place(tensor: &Tensor<'_>) -> u64 {
     alignment(tensor.model().summary().data_start, tensor.begin())
 }
 
-/// The number of the file that it is in.
+/// The number of the file that contains the tensor.
 fn shard(model: &Model, tensor: &Tensor<'_>) -> u64 {
     model.part_of(tensor) as u64 + 1
 }
 
 fn print(model: &Model, facts: &Facts, out: &mut impl Write) -> Result<(), Complaint> {
     let (shards, tensors) = (model.parts().len() as u64, model.tensors().count() as u64);
-    Verdict::Shards { shards, tensors, bytes: model.file_lens() }.write(model.path(), out)?;
+    Verdict::Shards { shards, tensors, bytes: model.file_lens() }.write_grouped(model.path(), out)?;
     let mut table = Table::new([
         ("shard", Side::Right),
         ("file", Side::Left),
@@ -85,7 +85,7 @@ fn tensors_of(model: &Model) -> Table {
         ("shard", Side::Right),
     ]);
     for tensor in model.tensors() {
-        let (name, dtype, shape) = (quoted(tensor.name()), tensor.dtype().to_string(), tensor.dims());
+        let (name, dtype, shape) = (quoted_short(tensor.name()), tensor.dtype().to_string(), tensor.dims());
         let numbers =
             [tensor.begin(), tensor.end(), tensor.byte_len(), place(&tensor), shard(model, &tensor)];
         table.push(

@@ -1,4 +1,4 @@
-//! Shards: files that have a part of a model each, by their names and by the indexes beside them.
+//! Finds shards by their names and by the indexes beside them.
 
 use crate::complaint::Complaint;
 use crate::model::is_sharded;
@@ -11,7 +11,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-/// What the names of indexes end with.
+/// The suffix of index files.
 pub const INDEX_END: &str = ".safetensors.index.json";
 
 /// The name of a shard: `STEM-00001-of-00004.safetensors`.
@@ -36,19 +36,20 @@ impl<'n> ShardName<'n> {
     }
 }
 
-/// Padded to five digits, as `huggingface_hub` writes it: `fold-1-of-5` is not a shard.
+/// Exactly five digits, as `huggingface_hub` writes it: `fold-1-of-5` is not a shard.
 fn number_of(digits: &str) -> Option<u64> {
     let number = digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| digits.parse().ok())??;
     (format!("{number:05}") == digits).then_some(number)
 }
 
-/// Checks that the inputs are whole models: what is made of a part of a model would be taken for the whole. Shards are fine if all
-/// shards of their model are among the inputs. One shard is fine, too, if the output has the name of the same shard.
+/// Checks that the inputs are complete models: the result of a partial one would look complete. Shards are
+/// allowed if all shards of their model are inputs. One shard is also allowed if the output has the name of
+/// the same shard.
 ///
 /// # Errors
-/// A shard is missing among the inputs, by their names or by an index beside them. The sentence names the index. Or an index
-/// cannot be read.
-pub fn must_be_whole(inputs: &[PathBuf], output: Option<&Path>) -> Result<(), Complaint> {
+/// A shard is missing among the inputs, by their names or by an index beside them. The sentence names the
+/// index. Or an index cannot be read.
+pub fn reject_partial_models(inputs: &[PathBuf], output: Option<&Path>) -> Result<(), Complaint> {
     let given: HashSet<PathBuf> = inputs.iter().filter_map(|path| path.canonicalize().ok()).collect();
     let (mut folders, mut whole) = (Folders::default(), HashSet::new());
     for path in inputs.iter().flat_map(|path| ends_of(path)) {
@@ -80,12 +81,12 @@ pub fn must_be_whole(inputs: &[PathBuf], output: Option<&Path>) -> Result<(), Co
     Ok(())
 }
 
-/// The indexes in folders, each of which is read once.
+/// The indexes in directories, each read once.
 #[derive(Default)]
 pub struct Folders(HashMap<PathBuf, Vec<Rc<Index>>>);
 
 impl Folders {
-    /// The indexes that name this file as one of several shards, or the one that it leads to.
+    /// The indexes that name this file, or the target of this link, as one of several shards.
     ///
     /// # Errors
     /// An index beside it cannot be read.
@@ -97,18 +98,18 @@ impl Folders {
         Ok(indexes)
     }
 
-    /// Those that name the file at this very path.
+    /// The indexes that name the file at exactly this path.
     fn beside(&mut self, path: &Path) -> Result<Vec<Rc<Index>>, Complaint> {
         let folder = folder_of(path);
         if !self.0.contains_key(folder) {
             let indexes = match fs::read_dir(folder) {
-                // Then only the name of the file tells.
+                // Only the name of the file counts then.
                 Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Ok(Vec::new()),
                 _ => indexes_in(folder),
             };
             let mut indexes = indexes.map_err(|why| {
                 let sentence =
-                    format!("may be one of several shards, and an index cannot be read: {}", why.line());
+                    format!("may be a shard, but an index beside it cannot be read: {}", why.line());
                 Complaint::about(path, sentence)
             })?;
             indexes.retain(|index| index.shards.len() > 1);
@@ -120,7 +121,7 @@ impl Folders {
     }
 }
 
-/// A file that may be a shard, and the one that it leads to if it is a link. None that is not there.
+/// A file that may be a shard, and its target if it is a link. Empty if it does not exist.
 fn ends_of(path: &Path) -> Vec<PathBuf> {
     if path.as_os_str() == "-" || is_sharded(path) {
         return Vec::new();
@@ -134,16 +135,16 @@ fn ends_of(path: &Path) -> Vec<PathBuf> {
 
 fn part_of(shard: Option<ShardName<'_>>, index: Option<&Index>) -> String {
     let part = match shard {
-        Some(ShardName { number, count, .. }) => format!("shard {number} of {count}"),
-        None => "one of several shards".to_owned(),
+        Some(ShardName { number, count, .. }) => format!("is shard {number} of {count}"),
+        None => "is one of several shards".to_owned(),
     };
     match (index, shard) {
         (Some(Index { path, .. }), _) => {
-            format!("{part} of the model {}: give that, or all shards", shown_text(&path.to_string_lossy()))
+            format!("{part} of {}; give the index, or all shards", shown_text(&path.to_string_lossy()))
         }
         (None, Some(ShardName { stem, .. })) => {
             let index = quoted(&format!("{stem}{INDEX_END}"));
-            format!("{part} of a model: give all shards, or the index, but there is no {index} beside it")
+            format!("{part}; give all shards, or the index {index}, which is missing here")
         }
         (None, None) => part,
     }
@@ -157,16 +158,17 @@ fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// An index, and the shards that it names.
+/// An index, and the names of its shards.
 pub struct Index {
     pub path: PathBuf,
     pub shards: BTreeSet<String>,
 }
 
-/// The indexes in a folder, which has none where it is not there. One that is not sound names nothing.
+/// The indexes in a directory, none if it does not exist. An invalid index names nothing.
 ///
 /// # Errors
-/// The folder cannot be listed, or an index not be read, or it goes beyond a limit: then nobody knows what it names.
+/// The directory cannot be listed, or an index cannot be read or exceeds a limit: its names are unknown
+/// then.
 pub fn indexes_in(folder: &Path) -> Result<Vec<Index>, Complaint> {
     let paths = match index_files(folder) {
         Err(error) if is_absent(&error) => Vec::new(),
@@ -182,7 +184,7 @@ pub fn indexes_in(folder: &Path) -> Result<Vec<Index>, Complaint> {
     Ok(indexes)
 }
 
-/// The files in a folder that are indexes by their names, sorted.
+/// The files in a directory with the suffix of an index, sorted.
 ///
 /// # Errors
 /// Those of the system.
@@ -194,10 +196,10 @@ pub fn index_files(folder: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(paths)
 }
 
-/// The index at this path, if a file is there. One that is not sound leads to no model, and names nothing.
+/// The index at this path, if a file exists. An invalid index describes no model and names nothing.
 ///
 /// # Errors
-/// It cannot be read, or goes beyond a limit.
+/// The index cannot be read, or exceeds a limit.
 fn read_index(path: &Path) -> Result<Option<ShardIndex>, Complaint> {
     match fs::metadata(path) {
         Ok(there) if there.is_file() => {}
@@ -212,7 +214,7 @@ fn read_index(path: &Path) -> Result<Option<ShardIndex>, Complaint> {
     }
 }
 
-/// Whether it says that nothing is there.
+/// Whether the error means that no file exists.
 pub fn is_absent(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }

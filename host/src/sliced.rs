@@ -20,20 +20,20 @@ use std::path::Path;
 const CHUNK: usize = 1 << 16;
 const VALUES: usize = 1 << 12;
 
-/// A part of a tensor, or all of it.
+/// A slice of a tensor, or the entire tensor.
 pub struct Sliced<'m> {
     model: &'m Model,
     tensor: Tensor<'m>,
-    /// Nothing where it is all of the tensor, which may have more dimensions than slices have.
+    /// None for the entire tensor, which may have more dimensions than slices can have.
     ranges: Option<Vec<AxisRange>>,
     dims: Vec<u64>,
 }
 
 impl<'m> Sliced<'m> {
-    /// The part of the tensor of this name that `spec` says, as numpy has it.
+    /// The slice `spec` of the tensor of this name, in numpy notation.
     ///
     /// # Errors
-    /// There is no such tensor, or no such part of it.
+    /// There is no such tensor, or no such slice of it.
     pub fn of(model: &'m Model, name: &str, spec: &str) -> Result<Self, Complaint> {
         let tensor = model.tensor(name)?;
         if spec.trim().is_empty() {
@@ -64,7 +64,7 @@ impl<'m> Sliced<'m> {
     }
 
     /// # Errors
-    /// The slice does not begin and end with whole bytes.
+    /// The slice does not begin and end at byte boundaries.
     pub fn byte_len(&self) -> Result<u64, Complaint> {
         match &self.ranges {
             None => Ok(self.tensor.byte_len()),
@@ -82,10 +82,10 @@ impl<'m> Sliced<'m> {
         about(self.model.path(), &self.tensor, sentence)
     }
 
-    /// Gives all bytes to `take`, chunk by chunk.
+    /// Passes all bytes to `take`, chunk by chunk.
     ///
     /// # Errors
-    /// Those of `take`, of the slice and of its file; the user's stop.
+    /// Those of `take`, of the slice and of its file; interruption by the user.
     pub fn bytes(
         &self,
         work: &Work,
@@ -110,7 +110,7 @@ impl<'m> Sliced<'m> {
         Ok(())
     }
 
-    /// Gives all numbers to `take`, of complex ones their parts one behind the other, until it has enough.
+    /// Passes all numbers to `take` until it has enough. Complex numbers are two numbers each.
     ///
     /// # Errors
     /// As [`bytes`](Self::bytes).

@@ -1,10 +1,10 @@
-//! Slices as numpy writes them: `0:10, ::2, -1, ...`.
+//! Parses slices in numpy notation: `0:10, ::2, -1, ...`.
 
 use crate::text::quoted;
 use embedded_safetensors::slice::AxisRange;
 use std::num::{IntErrorKind, ParseIntError};
 
-/// What numpy makes of an axis, once its size is known.
+/// The slice of one axis, before its size is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Part {
     Index(i64),
@@ -13,22 +13,22 @@ enum Part {
         end: Option<i64>,
         step: u64,
     },
-    /// As many whole axes as are left.
+    /// All remaining axes, complete.
     Rest,
 }
 
-/// The ranges that a slice is of a tensor with these dimensions. As in numpy, numbers below 0 count from the end, and
-/// ranges are cut off where the axis ends; an index that the axis does not have is an error.
+/// The ranges of a slice of a tensor with these dimensions. As in numpy, negative numbers count from the
+/// end, and ranges are clamped to the axis; an index outside of the axis is an error.
 ///
 /// # Errors
-/// A sentence that names the axis and its size, or what cannot be read.
+/// A sentence that names the axis and its size, or the text that cannot be parsed.
 pub fn ranges(text: &str, dims: &[u64]) -> Result<Vec<AxisRange>, String> {
     let parts = whole(parse(text)?, dims.len())?;
     let axes = parts.iter().zip(dims).enumerate();
     axes.map(|(axis, (part, &size))| resolve(*part, axis, size)).collect()
 }
 
-/// The same as text, with the brackets that it may come in.
+/// Parses the text, with or without brackets.
 fn parse(text: &str) -> Result<Vec<Part>, String> {
     let inside = text.trim().strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(text).trim();
     if inside.is_empty() {
@@ -54,7 +54,7 @@ fn parse_part(part: &str) -> Result<Part, String> {
         [begin, end, step] => match u64::try_from(step.unwrap_or(1)) {
             Ok(0) => Err("has a step of 0".to_owned()),
             Ok(step) => Ok(Part::Range { begin, end, step }),
-            Err(_) => Err("goes backwards, which a slice of a file does not".to_owned()),
+            Err(_) => Err("has a negative step, which is not supported".to_owned()),
         },
         [None] => Err("has nothing between two commas".to_owned()),
         _ => Err(format!("has {}, with more than two colons", quoted(part))),
@@ -66,21 +66,21 @@ fn number(field: &str) -> Result<Option<i64>, String> {
         "" => Ok(None),
         _ => field.parse().map(Some).map_err(|error: ParseIntError| match error.kind() {
             IntErrorKind::PosOverflow | IntErrorKind::NegOverflow => {
-                format!("has {}, which is beyond 64 bits", quoted(field))
+                format!("has {}, which exceeds 64 bits", quoted(field))
             }
-            _ => format!("has {}, which is no number", quoted(field)),
+            _ => format!("has {}, which is not a number", quoted(field)),
         }),
     }
 }
 
-/// One part for each axis.
+/// Expands the parts to one for each axis.
 fn whole(parts: Vec<Part>, rank: usize) -> Result<Vec<Part>, String> {
     let named = parts.iter().filter(|part| **part != Part::Rest).count();
     if parts.len() > named + 1 {
-        return Err("a slice has one `...` at most".to_owned());
+        return Err("a slice can have only one `...`".to_owned());
     }
     if named > rank {
-        return Err(format!("the slice is of {named} dimensions, but the tensor has only {rank}"));
+        return Err(format!("the slice has {named} dimensions, but the tensor has only {rank}"));
     }
     let all = Part::Range { begin: None, end: None, step: 1 };
     let rest = parts.iter().position(|part| *part == Part::Rest).unwrap_or(parts.len());
@@ -93,7 +93,7 @@ fn resolve(part: Part, axis: usize, size: u64) -> Result<AxisRange, String> {
     match part {
         Part::Index(index) => match from_end(index, size).filter(|&at| at < size) {
             Some(at) => Ok(AxisRange::index(at)),
-            None => Err(format!("the index {index} is outside axis {axis}, whose size is {size}")),
+            None => Err(format!("index {index} is out of range for axis {axis} of size {size}")),
         },
         Part::Range { begin, end, step } => {
             let place = |at: i64| from_end(at, size).unwrap_or(0).min(size);
@@ -105,7 +105,7 @@ fn resolve(part: Part, axis: usize, size: u64) -> Result<AxisRange, String> {
     }
 }
 
-/// Nothing before the beginning.
+/// None before the beginning.
 fn from_end(at: i64, size: u64) -> Option<u64> {
     if at < 0 { size.checked_sub(at.unsigned_abs()) } else { Some(at.unsigned_abs()) }
 }
@@ -147,20 +147,20 @@ mod tests {
     #[test]
     fn what_is_refused() {
         for (text, error) in [
-            ("10", "the index 10 is outside axis 0, whose size is 10"),
-            ("0,-21", "the index -21 is outside axis 1, whose size is 20"),
-            ("0,0,0", "the slice is of 3 dimensions, but the tensor has only 2"),
-            ("...,...", "a slice has one `...` at most"),
-            ("::-1", "the slice \"::-1\" goes backwards, which a slice of a file does not"),
+            ("10", "index 10 is out of range for axis 0 of size 10"),
+            ("0,-21", "index -21 is out of range for axis 1 of size 20"),
+            ("0,0,0", "the slice has 3 dimensions, but the tensor has only 2"),
+            ("...,...", "a slice can have only one `...`"),
+            ("::-1", "the slice \"::-1\" has a negative step, which is not supported"),
             ("::0", "the slice \"::0\" has a step of 0"),
             ("1,,2", "the slice \"1,,2\" has nothing between two commas"),
             ("1:2:3:4", "the slice \"1:2:3:4\" has \"1:2:3:4\", with more than two colons"),
-            ("a", "the slice \"a\" has \"a\", which is no number"),
+            ("a", "the slice \"a\" has \"a\", which is not a number"),
             (
                 "99999999999999999999",
-                "the slice \"99999999999999999999\" has \"99999999999999999999\", which is beyond 64 bits",
+                "the slice \"99999999999999999999\" has \"99999999999999999999\", which exceeds 64 bits",
             ),
-            ("None", "the slice \"None\" has \"None\", which is no number"),
+            ("None", "the slice \"None\" has \"None\", which is not a number"),
         ] {
             assert_eq!(shape(text, &[10, 20]), Err(error.to_owned()), "{text}");
         }

@@ -1,4 +1,4 @@
-//! A file that can be read again and again, a piece at a time, whatever it came from.
+//! A file that can be read repeatedly, one piece at a time, whatever its source.
 
 use crate::failure::{NotRead, sentence};
 use embedded_safetensors::{ReadAt, header::MAX_HEADER_LEN, io::FileLen};
@@ -8,25 +8,25 @@ use std::ops::Range;
 use std::time::SystemTime;
 use tempfile::{SpooledData, SpooledTempFile};
 
-/// How much is read at a time.
+/// Bytes read at a time.
 pub const BUFFER: usize = 64 * 1024;
 
-/// What becomes of the data that follows the header in a stream.
+/// The treatment of the data after the header of a stream.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Data {
-    /// Only its length matters.
+    /// Only its length is counted.
     Count,
-    /// It is needed afterwards.
+    /// It is kept for later.
     Keep,
 }
 
-/// A file whose header, at the least, can be read at any position.
+/// A file of which at least the header can be read at any offset.
 pub struct Source {
     store: Store,
-    /// Where the store's cursor is.
+    /// The position of the store's cursor.
     cursor: u64,
     len: Option<u64>,
-    /// The beginning of a file up to here is its header, and read by itself.
+    /// The end of the header. Reads do not cross it.
     header_end: u64,
     /// Another handle may move the cursor.
     is_shared: bool,
@@ -44,7 +44,7 @@ enum Store {
     },
 }
 
-/// What tells that somebody else wrote to a file.
+/// Detects that another process wrote to a file.
 #[derive(PartialEq, Eq)]
 pub struct Stamp {
     pub len: u64,
@@ -58,28 +58,29 @@ impl Stamp {
 }
 
 impl Source {
-    /// A regular file, from its beginning.
+    /// A regular file, read from its beginning.
     pub fn file(file: File, metadata: &Metadata) -> Result<Self, NotRead> {
         let stamp = Stamp::of(metadata);
-        // No position is `u64::MAX`: the first read seeks.
+        // `u64::MAX` is never a position, so the first read seeks.
         let (len, cursor) = (Some(stamp.len), u64::MAX);
         let mut source =
             Self { store: Store::File { file, stamp }, cursor, len, header_end: 8, is_shared: false };
         let prefix = source.read_up_to(0, 8)?;
         if let Ok(prefix) = <[u8; 8]>::try_from(&prefix[..]) {
-            // Of a header that claims too much nothing but the claim is ever looked at.
+            // If the header length exceeds the limit, only that length is read.
             let length = Some(u64::from_le_bytes(prefix)).filter(|&length| length <= MAX_HEADER_LEN);
             source.header_end = 8 + length.unwrap_or(0);
         }
         Ok(source)
     }
 
-    /// Whether the file claims a header, and no longer one than the format allows.
+    /// Whether the file has a header length within the limit of the format.
     pub fn has_header(&self) -> bool {
         self.header_end > 8
     }
 
-    /// The header of a file, with the 8 bytes of its length; nothing if it has more bytes than `most`, and nothing of a stream.
+    /// The header of a file with the 8 bytes of its length. None if it has more bytes than `most`, and for
+    /// a stream.
     pub fn header(&mut self, most: u64) -> io::Result<Option<Vec<u8>>> {
         let end = self.header_end;
         let is_short = (8..=most).contains(&end) && self.len.is_some_and(|len| end <= len);
@@ -87,23 +88,23 @@ impl Source {
         Ok((is_short && header.len() as u64 == end).then_some(header))
     }
 
-    /// Where the header ends, by its length.
+    /// The end of the header, by its length.
     pub fn header_end(&mut self) -> io::Result<u64> {
         let length = self.read_range(0..8)?.try_into().unwrap_or_default();
         Ok(u64::from_le_bytes(length).saturating_add(8))
     }
 
-    /// All of these bytes.
+    /// Reads all of these bytes.
     ///
     /// # Errors
-    /// Those of the system; the file ends before them.
+    /// Those of the system; the file ends too early.
     pub fn read_range(&mut self, range: Range<u64>) -> io::Result<Vec<u8>> {
         let wanted = range.end.saturating_sub(range.start);
         let bytes = self.read_up_to(range.start, wanted)?;
         if bytes.len() as u64 == wanted { Ok(bytes) } else { Err(ErrorKind::UnexpectedEof.into()) }
     }
 
-    /// How many spaces there are at the end of the header.
+    /// The number of spaces at the end of the header.
     pub fn header_room(&mut self) -> Result<u64, NotRead> {
         let (end, mut room) = (self.header_end()?, 0);
         loop {
@@ -130,21 +131,21 @@ impl Source {
         Ok(bytes)
     }
 
-    /// Anything that can be read only once. Takes in its header, and no more.
+    /// A source that can be read only once. Reads its header.
     pub fn stream(rest: Box<dyn Read>) -> Result<Self, NotRead> {
         let spool = SpooledTempFile::new(BUFFER);
         let store = Store::Stream { spool, rest };
         let mut source = Self { store, cursor: 0, len: None, header_end: 0, is_shared: false };
-        if source.take_in(8, Data::Keep)? < 8 {
+        if source.fill_store(8, Data::Keep)? < 8 {
             return Ok(source);
         }
         let mut length = [0; 8];
         source.read_at(0, &mut length)?;
-        // Of a header that claims too much nothing but the claim is ever looked at.
+        // If the header length exceeds the limit, only that length is read.
         let length = u64::from_le_bytes(length);
         if length <= MAX_HEADER_LEN {
             source.cursor = source.seek(8)?;
-            source.take_in(length, Data::Keep)?;
+            source.fill_store(length, Data::Keep)?;
         }
         Ok(source)
     }
@@ -154,7 +155,8 @@ impl Source {
         matches!(self.store, Store::Stream { .. })
     }
 
-    /// The same, and a handle of its own for positioned reads, which threads can share. What was kept of a stream is a file without a name.
+    /// The source, and a second handle for positioned reads that threads can share. A stream becomes an
+    /// unnamed file.
     pub fn share(self) -> Result<(Self, File), NotRead> {
         if let Store::File { file, .. } = &self.store {
             let handle = file.try_clone()?;
@@ -165,7 +167,7 @@ impl Source {
         Ok((Self { is_shared: true, ..Self::file(file, &metadata)? }, handle))
     }
 
-    /// The file itself, or what is kept of a stream as a file without a name.
+    /// The file, or the kept part of a stream as an unnamed file.
     pub fn into_file(self) -> Result<File, NotRead> {
         match self.store {
             Store::File { file, .. } => Ok(file),
@@ -179,24 +181,24 @@ impl Source {
         }
     }
 
-    /// How long the file is; of a stream unknown until it ended.
+    /// The length of the file; of a stream, unknown until its end.
     pub fn len(&self) -> Option<u64> {
         self.len
     }
 
-    /// Reads the data that follows the header of a stream, whose length is known afterwards. Stops
-    /// one byte behind `expected`: that the data is too long is clear by then.
-    pub fn take_in_data(&mut self, data_start: u64, expected: u64, data: Data) -> Result<u64, NotRead> {
+    /// Reads the data after the header of a stream, whose length is known afterwards. Stops one byte after
+    /// `expected`, which shows that the data is too long.
+    pub fn read_data(&mut self, data_start: u64, expected: u64, data: Data) -> Result<u64, NotRead> {
         self.cursor = self.seek(data_start)?;
-        let taken = self.take_in(expected.saturating_add(1), data)?;
+        let taken = self.fill_store(expected.saturating_add(1), data)?;
         let len = data_start.saturating_add(taken);
         self.len = Some(len);
         Ok(len)
     }
 
-    /// Moves up to `limit` bytes from the stream to the end of what is stored. Where the stream
-    /// ends before that, its length is known.
-    fn take_in(&mut self, limit: u64, data: Data) -> Result<u64, NotRead> {
+    /// Moves up to `limit` bytes from the stream to the end of the store. If the stream ends before that,
+    /// sets its length.
+    fn fill_store(&mut self, limit: u64, data: Data) -> Result<u64, NotRead> {
         let start = self.cursor;
         let Store::Stream { spool, rest } = &mut self.store else { return Ok(0) };
         let mut buffer = vec![0; BUFFER];
@@ -217,8 +219,8 @@ impl Source {
         Ok(taken)
     }
 
-    /// Reads the bytes at `position`, at least one if there are any, into the front of `buffer`. Of data nothing is read together
-    /// with the header.
+    /// Reads the bytes at `position` into the front of `buffer`, at least one if there are any. Never reads
+    /// data together with the header.
     pub fn read_at<'b>(&mut self, position: u64, buffer: &'b mut [u8]) -> io::Result<&'b [u8]> {
         let room = self.header_end.checked_sub(position).and_then(|left| usize::try_from(left).ok());
         let room = room.filter(|&left| left > 0).map_or(buffer.len(), |left| left.min(buffer.len()));
@@ -241,7 +243,7 @@ impl Source {
         }
     }
 
-    /// Whether a file is still the one that was opened. What is stored of a stream is nobody else's.
+    /// Whether a file is still the one that was opened. The stored part of a stream cannot change.
     pub fn check_unchanged(&self) -> Result<(), NotRead> {
         match &self.store {
             Store::File { file, stamp } if Stamp::of(&file.metadata()?) != *stamp => Err(NotRead::changed()),
@@ -262,10 +264,10 @@ impl ReadAt for Source {
     }
 }
 
-/// Reads this part of a file, so much at a time, and gives it to `take`. The file was long enough for it.
+/// Reads a range of a file, one buffer at a time, and passes it to `take`. The file was long enough for it.
 ///
 /// # Errors
-/// Those of the file, which has changed if it ends before that, and those of `take`.
+/// Those of the file, which has changed if it ends too early, and those of `take`.
 pub fn pieces<E: From<NotRead>>(
     mut file: impl ReadAt<Error = io::Error>,
     mut range: Range<u64>,
@@ -298,15 +300,15 @@ fn read_some<'b>(reader: &mut impl Read, buffer: &'b mut [u8]) -> io::Result<&'b
 }
 
 fn no_room(error: &io::Error) -> NotRead {
-    NotRead::because(format!("no temporary file can hold what must be read twice: {}", sentence(error)))
+    NotRead::because(format!("cannot buffer the stream in a temporary file: {}", sentence(error)))
 }
 
 #[cfg(test)]
 impl Source {
-    /// A file whose only tensor has these offsets, sound or not, and no data.
+    /// A file with one tensor of these offsets, valid or not, and no data.
     pub fn of_tensor(begin: u64, end: u64) -> Self {
         let header = format!(r#"{{"a":{{"dtype":"U8","shape":[2],"data_offsets":[{begin},{end}]}}}}"#);
         let file = [&(header.len() as u64).to_le_bytes(), header.as_bytes()].concat();
-        Self::stream(Box::new(io::Cursor::new(file))).expect("memory can be read")
+        Self::stream(Box::new(io::Cursor::new(file))).expect("reading from memory")
     }
 }

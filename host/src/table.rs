@@ -1,4 +1,4 @@
-//! The tensors of a sound file as a table, and what else its header says in short.
+//! Prints the tensors of a valid file as a table, and the rest of its header in short.
 
 use crate::decoding::Trouble;
 use crate::facts::{Facts, alignment};
@@ -7,21 +7,21 @@ use crate::picture::{block, is_ascii, width};
 use crate::plan::Sizes;
 use crate::rows::{Row, each_row};
 use crate::source::Source;
-use crate::text::{Beginning, columns, counted, grouped, is_simple, quoted};
+use crate::text::{Beginning, columns, counted, grouped, is_simple, quoted, quoted_short};
 use embedded_safetensors::{header::Event, index::IndexedTensor, validate::Summary};
 use std::io::{self, Write};
 use std::ops::ControlFlow;
 
 const TITLES: [&str; 7] = ["tensor", "dtype", "shape", "begin", "end", "bytes", "align"];
-/// The columns from here on are numbers.
+/// Columns from this one on are numbers.
 const NUMBERS: usize = 3;
-/// How many dimensions of a shape are shown.
+/// The maximum number of dimensions shown.
 const DIMS: usize = 16;
 
 type Cells<'c> = [&'c str; TITLES.len()];
 type Widths = [usize; TITLES.len()];
 
-/// Prints the table of a file that was judged sound, and some lines below it.
+/// Prints the table of a validated file, and some lines below it.
 pub fn print(
     source: &mut Source,
     summary: &Summary,
@@ -51,7 +51,7 @@ pub fn print(
     Ok(())
 }
 
-/// Of a listing, where there is one.
+/// Uses the listing if there is one.
 fn each(
     source: &mut Source,
     listing: Option<&[IndexedTensor<'_>]>,
@@ -70,12 +70,12 @@ fn widen(widths: &mut Widths, row: &Row<'_>, data_start: u64) {
     widths.iter_mut().zip(own).for_each(|(width, own)| *width = own.max(*width));
 }
 
-/// Of a name as it is quoted.
+/// The width of a name as it is quoted.
 fn name_columns(name: &str) -> usize {
-    if is_short(name) { name.len() + 2 } else { columns(&quoted(name)) }
+    if is_short(name) { name.len() + 2 } else { columns(&quoted_short(name)) }
 }
 
-/// What is quoted as it is.
+/// Whether the name needs no escapes and no cut.
 fn is_short(name: &str) -> bool {
     name.len() <= 80 && is_simple(name)
 }
@@ -121,7 +121,7 @@ fn push_name(line: &mut Vec<u8>, name: &str, width: usize) {
         line.push(b'"');
         push_padding(line, width - name.len());
     } else {
-        let name = quoted(name);
+        let name = quoted_short(name);
         push_left(line, &name, columns(&name), width);
     }
 }
@@ -179,14 +179,14 @@ fn print_layout(
     }
     writeln!(out, "\n")?;
     write!(out, "  header: {} bytes", grouped(header))?;
-    let room = if room > 0 { format!(", the last {} of them room", grouped(room)) } else { String::new() };
+    let room = if room > 0 { format!(", {} of them free", grouped(room)) } else { String::new() };
     writeln!(out, "{room}")?;
     let (data, start) = (counted(summary.data_len, "byte"), grouped(summary.data_start));
-    writeln!(out, "  data: {data} from byte {start} on, without gaps")?;
+    writeln!(out, "  data: {data} from byte {start}, no gaps")?;
     Ok(print_parameters(facts, out)?)
 }
 
-/// Of the whole file.
+/// The share of the complete file.
 fn share(bytes: u64, summary: &Summary) -> String {
     let permille = u128::from(bytes) * 1000 / u128::from(summary.file_len());
     format!("{}.{} %", permille / 10, permille % 10)

@@ -1,20 +1,20 @@
-//! Words for people: names from files, and numbers of things.
+//! Text for people: names from files, and counts.
 
 pub use safetensors_convert::text::{is_plain, quoted, shown, shown_text};
 
 use unicode_width::UnicodeWidthChar;
 
-/// Whether a text is the same in quotes, as most are.
+/// Whether a text needs no escapes in quotes, which is usual.
 pub fn is_simple(text: &str) -> bool {
     text.bytes().all(|byte| matches!(byte, b' '..=b'~') && !matches!(byte, b'"' | b'\\'))
 }
 
-/// How many columns a text takes that consists of characters as they are [`shown`].
+/// The width in columns of a text whose characters are as [`shown`] prints them.
 pub fn columns(text: &str) -> usize {
     text.chars().filter_map(UnicodeWidthChar::width).sum()
 }
 
-/// The beginning of a text that comes in pieces: more of it than is ever shown.
+/// The beginning of a text that arrives in pieces, longer than any part that is shown.
 #[derive(Default)]
 pub struct Beginning(Vec<u8>);
 
@@ -31,23 +31,38 @@ impl Beginning {
         self.0.clear();
     }
 
-    /// What is kept, without the character that was cut at its end.
+    /// The kept text, without a character cut at its end.
     pub fn text(&self) -> &str {
         self.0.utf8_chunks().next().map_or("", |chunk| chunk.valid())
     }
 }
 
-/// A number for people: `1,234,567`.
+/// A name in quotes. If it is long, its middle is left out: names often differ only at the end.
+pub fn quoted_short(name: &str) -> String {
+    const HALF: usize = 40;
+    let mut ends = name.char_indices().map(|(at, _)| at);
+    let (head, tail) = (ends.nth(HALF), ends.nth_back(HALF - 1));
+    match (head, tail) {
+        // Only the beginning of a longer name is known.
+        (Some(head), Some(tail)) if name.len() <= Beginning::KEPT - 4 => {
+            let (head, tail) = (quoted(&name[..head]), quoted(&name[tail..]));
+            format!("{}…{}", &head[..head.len() - 1], &tail[1..])
+        }
+        _ => quoted(name),
+    }
+}
+
+/// A number with separators: `1,234,567`.
 pub fn grouped(number: u64) -> String {
     indicatif::HumanCount(number).to_string()
 }
 
-/// So many of something: `1 tensor`, `1,234 tensors`.
+/// A count with separators: `1 tensor`, `1,234 tensors`.
 pub fn counted(number: u64, what: &str) -> String {
     format!("{} {}", grouped(number), plural(number, what))
 }
 
-/// The same in digits alone: `1234 tensors`.
+/// A count without separators: `1234 tensors`.
 pub fn numbered(number: u64, what: &str) -> String {
     format!("{number} {}", plural(number, what))
 }
@@ -58,7 +73,21 @@ fn plural(number: u64, what: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{columns, grouped};
+    use super::{columns, grouped, quoted, quoted_short};
+
+    #[test]
+    fn long_names_are_cut_in_the_middle() {
+        for length in [0, 1, 80] {
+            let name = "é".repeat(length);
+            assert_eq!(quoted_short(&name), quoted(&name));
+        }
+        let (head, tail) = ("a".repeat(40), "层".repeat(40));
+        for middle in ["b", "bbb"] {
+            assert_eq!(quoted_short(&format!("{head}{middle}{tail}")), format!("\"{head}…{tail}\""));
+        }
+        let unknown_end = "n".repeat(4096);
+        assert_eq!(quoted_short(&unknown_end), quoted(&unknown_end));
+    }
 
     #[test]
     fn large_numbers_are_grouped() {

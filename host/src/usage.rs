@@ -1,10 +1,10 @@
-//! Mistakes in the command line itself.
+//! Errors in the command line.
 
 use crate::complaint::Complaint;
 use crate::exit::Exit;
 use clap::Error;
 
-/// Says what is wrong: for people with the usage below it, as JSON in one object like every complaint. Help is printed, and is none.
+/// Prints the error with the usage, or as one JSON object. Help is printed and is not an error.
 pub fn end(error: &Error) -> Exit {
     if error.use_stderr() && std::env::args_os().any(|arg| arg == "--json") {
         return Complaint::usage(sentence(&error.to_string())).say(true);
@@ -16,7 +16,7 @@ pub fn end(error: &Error) -> Exit {
     }
 }
 
-/// The first paragraph, which is the mistake, in one line.
+/// The first paragraph, which is the error, on one line.
 fn sentence(text: &str) -> String {
     let (mistake, _) = text.split_once("\n\n").unwrap_or((text, ""));
     let words: Vec<&str> = mistake.split_whitespace().collect();

@@ -1,71 +1,81 @@
-//! What is said about every file: that it is sound, what is wrong with it, or why it was not judged.
+//! The verdict on a file: valid, invalid with the reason, or not validated.
 
 use crate::complaint::Complaint;
 use crate::exit::Exit;
 use crate::json::Object;
 use crate::model::Model;
 use crate::output::complain;
-use crate::text::{numbered, shown_text};
+use crate::text::{counted, numbered, shown_text};
 use embedded_safetensors::validate::Summary;
 use std::io::{self, Write};
 use std::path::Path;
 
 pub enum Verdict {
-    Sound(Summary),
-    /// A model in several files, by its index.
+    Valid(Summary),
+    /// A sharded model, by its index.
     Shards {
         shards: u64,
         tensors: u64,
         bytes: u64,
     },
-    /// What is wrong with it, or why it was not judged.
-    Said(Complaint),
+    /// The reason why it is invalid or was not validated.
+    Other(Complaint),
 }
 
 impl Verdict {
     pub fn exit(&self) -> Exit {
         match self {
-            Self::Sound(_) | Self::Shards { .. } => Exit::Good,
-            Self::Said(complaint) => complaint.exit(),
+            Self::Valid(_) | Self::Shards { .. } => Exit::Good,
+            Self::Other(complaint) => complaint.exit(),
         }
     }
 
-    /// The verdict on the model that an index leads to: the index and all files that it names, each by itself and against each other.
+    /// Validates the model of an index: the index and all its files, separately and against each other.
     pub fn of_index(path: &Path) -> Self {
         match Model::open(path) {
             Ok(model) => {
                 let (shards, tensors) = (model.parts().len() as u64, model.tensors().count() as u64);
                 Self::Shards { shards, tensors, bytes: model.file_lens() }
             }
-            Err(complaint) => Self::Said(complaint),
+            Err(complaint) => Self::Other(complaint),
         }
     }
 
-    /// One line, and below it the place in the header where something is wrong.
+    /// Prints one line, and the excerpt of the header if there is an error.
     pub fn print(&self, file: &Path) -> io::Result<()> {
-        self.write(file, &mut io::stdout().lock())
+        self.write(file, numbered, &mut io::stdout().lock())
     }
 
-    pub fn write(&self, file: &Path, out: &mut impl Write) -> io::Result<()> {
+    /// Prints the same with separators in the numbers, as `inspect` prints all other sizes.
+    pub fn print_grouped(&self, file: &Path) -> io::Result<()> {
+        self.write_grouped(file, &mut io::stdout().lock())
+    }
+
+    /// Writes the same with separators in the numbers.
+    pub fn write_grouped(&self, file: &Path, out: &mut impl Write) -> io::Result<()> {
+        self.write(file, counted, out)
+    }
+
+    fn write(&self, file: &Path, count: fn(u64, &str) -> String, out: &mut impl Write) -> io::Result<()> {
         let file = shown_text(&file.to_string_lossy());
         match self {
-            Self::Sound(summary) => {
-                let tensors = numbered(summary.tensors, "tensor");
-                writeln!(out, "{file}: ok, {tensors}, {} bytes", summary.file_len())
+            Self::Valid(summary) => {
+                let (tensors, bytes) = (count(summary.tensors, "tensor"), count(summary.file_len(), "byte"));
+                writeln!(out, "{file}: ok, {tensors}, {bytes}")
             }
             Self::Shards { shards, tensors, bytes } => {
-                let (tensors, shards) = (numbered(*tensors, "tensor"), numbered(*shards, "shard"));
-                writeln!(out, "{file}: ok, {tensors} in {shards}, {bytes} bytes")
+                let (tensors, shards) = (count(*tensors, "tensor"), count(*shards, "shard"));
+                writeln!(out, "{file}: ok, {tensors} in {shards}, {}", count(*bytes, "byte"))
             }
-            Self::Said(complaint) if complaint.exit() == Exit::Bad => writeln!(out, "{}", complaint.line()),
-            Self::Said(complaint) => {
+            Self::Other(complaint) if complaint.exit() == Exit::Bad => writeln!(out, "{}", complaint.line()),
+            Self::Other(complaint) => {
                 complain(complaint.line());
                 Ok(())
             }
         }
     }
 
-    /// One JSON object.
+    /// Prints one JSON object.
     pub fn print_json(&self, file: &Path) -> io::Result<()> {
         writeln!(io::stdout(), "{}", self.json(file))
     }
@@ -73,14 +83,14 @@ impl Verdict {
     fn json(&self, file: &Path) -> String {
         let object = Object::new().text("file", &file.to_string_lossy()).flag("ok", true);
         match self {
-            Self::Sound(summary) => {
+            Self::Valid(summary) => {
                 object.number("tensors", summary.tensors).number("bytes", summary.file_len()).end()
             }
             Self::Shards { shards, tensors, bytes } => {
                 let object = object.number("tensors", *tensors);
                 object.number("shards", *shards).number("bytes", *bytes).end()
             }
-            Self::Said(complaint) => complaint.json(),
+            Self::Other(complaint) => complaint.json(),
         }
     }
 }

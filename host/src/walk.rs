@@ -1,4 +1,4 @@
-//! The models in folders.
+//! Finds the models in directories.
 
 use crate::failure::NotRead;
 use std::collections::HashSet;
@@ -7,17 +7,17 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Something that is to be looked at, or why it cannot be.
+/// A path to check, or the reason why it cannot be checked.
 pub type Found = (PathBuf, Result<(), NotRead>);
 
-/// What an argument stands for: itself, or, if it is a folder, all models below it, sorted by their paths.
+/// An argument itself, or all models below it if it is a directory, sorted by path.
 pub fn expand(path: &Path) -> Vec<Found> {
     if path.as_os_str() == "-" || !path.is_dir() {
         return vec![(path.to_path_buf(), Ok(()))];
     }
     let found = Walk::default().through(path);
     if found.is_empty() {
-        let reason = "there is no *.safetensors and no *.safetensors.index.json in this folder";
+        let reason = "no *.safetensors or *.safetensors.index.json in this directory";
         return vec![(path.to_path_buf(), Err(NotRead::because(reason)))];
     }
     found
@@ -31,14 +31,14 @@ fn ends_with(name: &OsStr, end: &str) -> bool {
     name.as_encoded_bytes().ends_with(end.as_bytes())
 }
 
-/// Other programs keep there what is not finished, or not for others.
+/// Other programs keep unfinished or private files there.
 fn is_hidden(name: &OsStr) -> bool {
     name.as_encoded_bytes().starts_with(b".")
 }
 
 #[derive(Default)]
 struct Walk {
-    /// Where links lead to a folder once more, it is left out: it may be one above.
+    /// A directory that links lead to again is skipped: it may be a parent.
     seen: HashSet<PathBuf>,
     folders: Vec<PathBuf>,
     found: Vec<Found>,
@@ -71,14 +71,14 @@ impl Walk {
                 () => {}
             }
         }
-        // The last one is looked into next.
+        // The last one is visited next.
         folders.sort_by(|one, other| other.cmp(one));
         self.folders.extend(folders);
         Ok(())
     }
 }
 
-/// A link is what it leads to.
+/// Follows links.
 fn is_folder(entry: &fs::DirEntry, path: &Path) -> io::Result<bool> {
     let kind = entry.file_type()?;
     Ok(if kind.is_symlink() { path.is_dir() } else { kind.is_dir() })

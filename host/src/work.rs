@@ -1,4 +1,4 @@
-//! Work that takes a while: how far it is, and whether the user still wants it.
+//! Long work: shows its progress and stops when the user interrupts it.
 
 use crate::complaint::Complaint;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -7,12 +7,12 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// Who is quicker shows nothing.
+/// Shorter work shows no progress.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 static STOPPED: AtomicBool = AtomicBool::new(false);
 
-/// A piece of work of so many bytes. Threads may share it.
+/// Work on a number of bytes. Threads may share it.
 pub struct Work {
     bar: ProgressBar,
     started: Instant,
@@ -20,7 +20,7 @@ pub struct Work {
 }
 
 impl Work {
-    /// Begins it. From now on the first Ctrl-C stops the work where it can be stopped.
+    /// Begins the work. From now on the first Ctrl-C stops it at the next check.
     pub fn new(label: &str, total: u64) -> Self {
         listen();
         let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::hidden());
@@ -34,17 +34,17 @@ impl Work {
         Self { bar, started: Instant::now(), shown: AtomicBool::new(false) }
     }
 
-    /// So many bytes more are done.
+    /// Adds bytes that are done.
     ///
     /// # Errors
-    /// The user has stopped it: whatever was begun must go.
+    /// The user has interrupted the work; partial output must be removed.
     pub fn advance(&self, bytes: u64) -> Result<(), Complaint> {
         self.bar.inc(bytes);
         self.show_late();
         Self::check()
     }
 
-    /// So many are done in all.
+    /// Sets the bytes that are done.
     ///
     /// # Errors
     /// As [`advance`](Self::advance).
@@ -54,15 +54,15 @@ impl Work {
         Self::check()
     }
 
-    /// Whether the user has stopped it.
+    /// Checks whether the user has interrupted the work.
     ///
     /// # Errors
-    /// So it is.
+    /// The user has interrupted it.
     pub fn check() -> Result<(), Complaint> {
         if STOPPED.load(Ordering::Relaxed) { Err(Complaint::interrupted()) } else { Ok(()) }
     }
 
-    /// A bar appears only on a terminal: on anything else it draws nothing.
+    /// A bar appears only on a terminal; elsewhere nothing is drawn.
     fn show_late(&self) {
         if self.started.elapsed() > PATIENCE && !self.shown.swap(true, Ordering::Relaxed) {
             self.bar.set_draw_target(ProgressDrawTarget::stderr());
@@ -76,7 +76,8 @@ impl Drop for Work {
     }
 }
 
-/// The first signal asks the work to end, the second ends the program. Where no handler can be set, the first does.
+/// The first signal asks the work to stop, the second ends the program. If no handler can be set, the first
+/// one ends it.
 pub fn listen() {
     static LISTENING: OnceLock<()> = OnceLock::new();
     LISTENING.get_or_init(|| {

@@ -1,4 +1,4 @@
-//! `safetensors check` on anything at all: exit code 0, 1 or 2, and one clear line.
+//! `safetensors check` on arbitrary input: exit code 0, 1 or 2, and one clear line.
 #![cfg(unix)]
 
 use crate::support::{Place, file, sound};
@@ -12,14 +12,14 @@ use std::time::{Duration, Instant, SystemTime};
 const SHORT: &str = "the file is shorter than the 8 bytes of the header's length";
 
 #[test]
-fn what_cannot_be_read() {
+fn unreadable_paths_are_errors() {
     let place = Place::new();
     std::fs::create_dir(place.path("dir")).expect("a directory");
     symlink("nowhere", place.path("dangling")).expect("a link");
     symlink("loop", place.path("loop")).expect("a link");
     place.put("file", b"");
     for (name, reason) in [
-        ("dir", "there is no *.safetensors and no *.safetensors.index.json in this folder"),
+        ("dir", "no *.safetensors or *.safetensors.index.json in this directory"),
         ("missing", "no such file or directory"),
         ("dangling", "no such file or directory"),
         ("file/below", "not a directory"),
@@ -31,11 +31,11 @@ fn what_cannot_be_read() {
 }
 
 #[test]
-fn what_may_not_be_read() {
+fn missing_permission_is_an_error() {
     let place = Place::new();
     place.put("m", &sound());
-    std::fs::set_permissions(place.path("m"), PermissionsExt::from_mode(0o000)).expect("its owner may");
-    // Whoever may read everything sees a sound file: the superuser's tests end here.
+    std::fs::set_permissions(place.path("m"), PermissionsExt::from_mode(0o000)).expect("own file");
+    // The superuser may read everything; the test ends here then.
     match File::open(place.path("m")) {
         Ok(_) => place.run(["check", "m"]).is(0, "m: ok, 2 tensors, 118 bytes\n", ""),
         Err(_) => place.run(["check", "m"]).is(2, "", "m: cannot be read: permission denied\n"),
@@ -44,8 +44,8 @@ fn what_may_not_be_read() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn what_breaks_while_it_is_read() {
-    // Nothing is mapped at address 0 of any process: an error even for the superuser.
+fn read_errors_are_reported() {
+    // Address 0 is never mapped, so reading it fails even for the superuser.
     let place = Place::new();
     place.run(["check", "/proc/self/mem"]).is(2, "", "/proc/self/mem: cannot be read: input/output error\n");
     let run = place.run(["decode", "/proc/self/mem"]);
@@ -53,7 +53,7 @@ fn what_breaks_while_it_is_read() {
 }
 
 #[test]
-fn what_is_empty() {
+fn empty_files_are_too_short() {
     let place = Place::new();
     place.put("empty", b"");
     for name in ["empty", "/dev/null", "-"] {
@@ -64,10 +64,10 @@ fn what_is_empty() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn what_never_ends() {
+fn endless_devices_are_invalid() {
     let line = "/dev/zero: error[json.end] at byte 8: the header ends before its JSON text does\n";
     Place::new().run(["check", "/dev/zero"]).is(1, line, "");
-    // By its name it is an index, and no index is a device.
+    // By its name it is an index, which cannot be a device.
     let place = Place::new();
     std::os::unix::fs::symlink("/dev/zero", place.path("m.safetensors.index.json")).expect("a link");
     for command in [&["check"][..], &["inspect"], &["hash"], &["join", "-o", "new"]] {
@@ -82,7 +82,7 @@ fn what_never_ends() {
 }
 
 #[test]
-fn gigabytes_of_zeros_are_judged_at_once() {
+fn gigabytes_of_zeros_are_rejected_at_once() {
     let place = Place::new();
     let zeros = File::create(place.path("zeros")).expect("a file");
     zeros.set_len(4 << 30).expect("a sparse file");
@@ -92,7 +92,7 @@ fn gigabytes_of_zeros_are_judged_at_once() {
     assert!(start.elapsed() < Duration::from_secs(5));
 }
 
-/// A file cut anywhere is unsound, and the end that is missing is all that is said of it.
+/// A file cut anywhere is invalid, and only the missing end is reported.
 #[test]
 fn a_file_cut_at_every_length() {
     let place = Place::new();
@@ -116,7 +116,7 @@ fn a_file_cut_at_every_length() {
     }
 }
 
-/// A header that claims to be as long as what is left of it shows where its text ends.
+/// A header whose length is cut to the rest shows where its text ends.
 #[test]
 fn a_header_cut_at_every_length() {
     let place = Place::new();
@@ -139,7 +139,7 @@ fn fifo(place: &Place, name: &str) -> std::path::PathBuf {
 }
 
 #[test]
-fn a_pipe_without_a_writer_is_not_waited_for() {
+fn a_pipe_without_a_writer_does_not_block() {
     let place = Place::new();
     fifo(&place, "pipe");
     let start = Instant::now();
@@ -148,21 +148,21 @@ fn a_pipe_without_a_writer_is_not_waited_for() {
 }
 
 #[test]
-fn a_pipe_with_a_writer_is_read_however_slowly_it_writes() {
+fn a_slow_pipe_is_read_to_its_end() {
     let place = Place::new();
     let path = fifo(&place, "pipe");
     let writer = std::thread::spawn(move || {
         let mut pipe = File::create(path).expect("the other end");
         for piece in sound().chunks(40) {
             std::thread::sleep(Duration::from_millis(600));
-            pipe.write_all(piece).expect("somebody reads");
+            pipe.write_all(piece).expect("a reader");
         }
     });
     place.run(["check", "pipe"]).is(0, "pipe: ok, 2 tensors, 118 bytes\n", "");
     writer.join().expect("it wrote");
 }
 
-/// A file that is sound, and takes a while: millions of values to skip.
+/// A valid file that takes a while: millions of values to skip.
 fn slow(place: &Place) {
     let value = "[0],".repeat(10_000_000);
     let header = format!(r#"{{"a":{{"dtype":"U8","shape":[0],"data_offsets":[0,0],"x":[{value}0]}}}}"#);
@@ -179,7 +179,7 @@ fn wait_until_read(child: &Child, path: &Path) {
     }
 }
 
-/// Whether the process has the file open and is no longer at its beginning.
+/// Whether the process has the file open and has begun to read it.
 #[cfg(target_os = "linux")]
 fn is_read(process: &Path, path: &Path) -> bool {
     let descriptors = std::fs::read_dir(process.join("fd")).into_iter().flatten().flatten();
@@ -191,7 +191,7 @@ fn is_read(process: &Path, path: &Path) -> bool {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_file_that_changes_under_the_reader() {
+fn a_file_that_changes_while_read_is_an_error() {
     type Change = fn(&File) -> std::io::Result<()>;
     let changes: [Change; 4] = [
         |file| file.set_len(1 << 20),
@@ -204,14 +204,14 @@ fn a_file_that_changes_under_the_reader() {
         slow(&place);
         let path = place.path("m").canonicalize().expect("a path");
         let writable = OpenOptions::new().write(true).open(&path).expect("a file");
-        // A clock too coarse to tell now from a moment ago must not hide the change.
-        writable.set_modified(SystemTime::now() - Duration::from_secs(3600)).expect("it is ours");
+        // A coarse clock must not hide the change.
+        writable.set_modified(SystemTime::now() - Duration::from_secs(3600)).expect("own file");
         let child = place.command(["check", "m"]).spawn().expect("the binary runs");
         wait_until_read(&child, &path);
         change(&writable).expect("it can be changed");
         let output = child.wait_with_output().expect("the binary ends");
         assert_eq!(output.status.code(), Some(2), "{output:?}");
         assert_eq!(output.stdout, b"");
-        assert_eq!(output.stderr, b"m: cannot be read: it changed while it was being read\n");
+        assert_eq!(output.stderr, b"m: cannot be read: the file changed while it was being read\n");
     }
 }

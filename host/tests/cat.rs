@@ -1,4 +1,4 @@
-//! `safetensors cat`: what is printed, and written, of every dtype; and what is said of everything else.
+//! `safetensors cat`: its output for every dtype, and its errors.
 #![cfg(unix)]
 
 use crate::support::{Place, file, finish, sound};
@@ -130,7 +130,7 @@ fn json_reads_back() {
 }
 
 #[test]
-fn bytes_go_where_they_should() {
+fn bytes_go_to_files_and_pipes() {
     let place = place("U16", "[3]", &[1, 0, 2, 0, 3, 0]);
     let slice = ["cat", "m", "a", "--slice", "1:"];
     let run = place.command([&slice[..], &["--format", "raw"]].concat()).output().expect("it runs");
@@ -152,57 +152,61 @@ fn bytes_go_where_they_should() {
 }
 
 #[test]
-fn what_is_there_stays() {
+fn existing_files_are_not_overwritten() {
     let place = place("U8", "[1]", &[9]);
     place.put("b.npy", b"old");
-    place.run(["cat", "m", "a", "-o", "b.npy"]).is(2, "", "b.npy: exists already; --force replaces it\n");
+    place.run(["cat", "m", "a", "-o", "b.npy"]).is(
+        2,
+        "",
+        "b.npy: already exists; use --force to overwrite it\n",
+    );
     assert_eq!(fs::read(place.path("b.npy")).expect("a file"), b"old");
     place.run(["cat", "m", "a", "-o", "b.npy", "--force"]).is(0, "", "");
     assert_eq!(fs::read(place.path("b.npy")).expect("a file").len(), 129);
     place.run(["cat", "m", "a", "-o", "m", "--force"]).is(
         2,
         "",
-        "m: is the file that is read; write another one\n",
+        "m: is an input; choose another output file\n",
     );
     let run = place.run(["cat", "m", "a", "-o", "no/where.npy"]);
     run.is(2, "", "no/where.npy: cannot be written: no such file or directory\n");
-    fs::create_dir(place.path("folder.npy")).expect("a folder");
-    place.run(["cat", "m", "a", "-o", "folder.npy"]).is(2, "", "folder.npy: is a folder, and no file\n");
-    assert_eq!(fs::read_dir(place.path(".")).expect("a folder").count(), 3, "something is left");
+    fs::create_dir(place.path("folder.npy")).expect("directory");
+    place.run(["cat", "m", "a", "-o", "folder.npy"]).is(2, "", "folder.npy: is a directory, not a file\n");
+    assert_eq!(fs::read_dir(place.path(".")).expect("directory").count(), 3, "files are left");
 }
 
 #[test]
-fn what_numpy_has_not() {
+fn dtypes_without_numpy_type() {
     let place = place("BF16", "[2]", &[0x80, 0x3F, 0, 0]);
-    let error = "m: tensor \"a\": numpy has no BF16; --bits writes its bits, and `convert --to F32` makes it one that numpy has\n";
+    let error = "m: tensor \"a\": numpy has no BF16; use --bits to write its bits, or cast it with `safetensors convert --to F32`\n";
     place.run(["cat", "m", "a", "-o", "a.npy"]).is(2, "", error);
     assert!(!place.path("a.npy").exists());
     place.run(["cat", "m", "a", "-o", "a.npy", "--bits"]).is(0, "", "");
     let array = fs::read(place.path("a.npy")).expect("a file");
     assert!(array.windows(5).any(|part| part == b"'<u2'") && array.ends_with(&[0x80, 0x3F, 0, 0]));
     place.put("f4", &model("F4", "[2]", &[0x21]));
-    let error = "f4: tensor \"a\": numpy has no F4; `convert --to F32` makes it one that numpy has\n";
+    let error = "f4: tensor \"a\": numpy has no F4; cast it with `safetensors convert --to F32`\n";
     place.run(["cat", "f4", "a", "-o", "b.npy", "--bits"]).is(2, "", error);
 }
 
 #[test]
-fn what_is_not_there() {
+fn missing_tensors_and_indexes_are_errors() {
     let place = place("U8", "[2,3]", &[0; 6]);
-    place.run(["cat", "m", "b"]).is(2, "", "m: there is no tensor \"b\"\n");
+    place.run(["cat", "m", "b"]).is(2, "", "m: no tensor \"b\"\n");
     place.run(["cat", "m", "a", "--slice", "2"]).is(
         2,
         "",
-        "m: tensor \"a\": the index 2 is outside axis 0, whose size is 2\n",
+        "m: tensor \"a\": index 2 is out of range for axis 0 of size 2\n",
     );
     place.run(["cat", "m", "a", "--slice", "0,-4"]).is(
         2,
         "",
-        "m: tensor \"a\": the index -4 is outside axis 1, whose size is 3\n",
+        "m: tensor \"a\": index -4 is out of range for axis 1 of size 3\n",
     );
     place.run(["cat", "m", "a", "--slice", "::-1"]).is(
         2,
         "",
-        "m: tensor \"a\": the slice \"::-1\" goes backwards, which a slice of a file does not\n",
+        "m: tensor \"a\": the slice \"::-1\" has a negative step, which is not supported\n",
     );
     place.run(["cat", "n", "a"]).is(2, "", "n: cannot be read: no such file or directory\n");
     place.run(["cat", "n", "a", "--json"]).is(
@@ -212,16 +216,16 @@ fn what_is_not_there() {
     );
     place.run(["cat", "m", "b", "--json"]).is(
         2,
-        "{\"file\":\"m\",\"ok\":false,\"error\":\"usage\",\"message\":\"there is no tensor \\\"b\\\"\"}\n",
+        "{\"file\":\"m\",\"ok\":false,\"error\":\"usage\",\"message\":\"no tensor \\\"b\\\"\"}\n",
         "",
     );
     place.put("torn", &sound()[..100]);
     let run = place.run(["cat", "torn", "a"]);
     assert_eq!((run.code, run.out.as_str()), (Some(1), ""));
     assert!(run.err.starts_with("torn: error["), "{run:?}");
-    let error = "safetensors: --limit is for text; --slice takes a part of the bytes\n";
+    let error = "safetensors: --limit works with text only; use --slice for a part of the bytes\n";
     place.run(["cat", "m", "a", "--limit", "1", "-o", "a.npy"]).is(2, "", error);
-    let error = "safetensors: --bits is for .npy: text has the numbers, and raw bytes are the bits\n";
+    let error = "safetensors: --bits works with .npy only: text has the numbers, raw bytes are the bits\n";
     place.run(["cat", "m", "a", "--bits"]).is(2, "", error);
     for usage in [
         &["cat", "m", "a", "--limit", "1", "--json"][..],
@@ -233,15 +237,15 @@ fn what_is_not_there() {
 }
 
 #[test]
-fn standard_input_is_a_model() {
+fn standard_input_can_be_the_model() {
     let run = Place::new().run_piped(["cat", "-", "b"], &sound());
     run.is(0, "[99, 100, 101]\n", "");
 }
 
-/// A terminal sees no bytes, and no more than 1000 elements, unless it is asked for.
+/// A terminal gets no bytes, and at most 1000 elements, unless requested.
 #[cfg(target_os = "linux")]
 #[test]
-fn on_a_terminal() {
+fn terminal_output_is_limited() {
     let place = place("U8", "[1001]", &[7; 1001]);
     let on_terminal = |options: &str| {
         let command = format!("{} cat m a {options}", env!("CARGO_BIN_EXE_safetensors"));
@@ -253,7 +257,10 @@ fn on_a_terminal() {
     assert_eq!(on_terminal("--limit 1001").out.matches('7').count(), 1001);
     for format in ["raw", "npy"] {
         let run = on_terminal(&format!("--format {format}"));
-        assert_eq!(run.out, "safetensors: bytes are not for a terminal; give --output, or --force\r\n");
+        assert_eq!(
+            run.out,
+            "safetensors: refusing to print bytes to a terminal; use --output FILE or --force\r\n"
+        );
         assert_eq!(run.code, Some(2));
         assert_eq!(on_terminal(&format!("-o - --format {format}")), run);
     }
@@ -262,11 +269,11 @@ fn on_a_terminal() {
     let run = place.run(["cat", "m", "a", "--format", "raw", "--json"]);
     assert_eq!(place.run(["cat", "m", "a", "--format", "raw", "--json", "-o", "-"]), run);
     assert_eq!(place.run(["cat", "m", "a", "--json", "-o", "-"]), place.run(["cat", "m", "a", "--json"]));
-    run.is(2, "{\"ok\":false,\"error\":\"usage\",\"message\":\"bytes and JSON do not go together on standard output; give --output\"}\n", "");
+    run.is(2, "{\"ok\":false,\"error\":\"usage\",\"message\":\"bytes and JSON cannot share standard output; use --output FILE\"}\n", "");
 }
 
 #[test]
-fn nobody_listens() {
+fn closed_output_ends_the_run() {
     let place = place("U8", "[1000000]", &[7; 1_000_000]);
     let mut command = place.command(["cat", "m", "a"]);
     let mut child = command.spawn().expect("it runs");

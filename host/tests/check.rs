@@ -1,10 +1,10 @@
-//! The contract of `safetensors check` that scripts build on: lines, exit codes, `--json`.
+//! `safetensors check` as scripts use it: lines, exit codes, `--json`.
 
-use crate::support::{Place, file, finish, sound, tensor};
+use crate::support::{Place, command_names, file, finish, sound, tensor};
 use serde_json::{Value, json};
 
 #[test]
-fn a_sound_file_is_one_line() {
+fn a_valid_file_is_one_line() {
     let place = Place::new();
     place.put("two", &sound()).put("one", &file(format!("{{{}}}", tensor("a", 0, 3)), b"abc"));
     place.put("none", &file("{}", b""));
@@ -14,7 +14,7 @@ fn a_sound_file_is_one_line() {
 }
 
 #[test]
-fn a_header_in_any_order_is_sound() {
+fn a_header_in_any_order_is_valid() {
     let place = Place::new();
     let members = [tensor("c", 7, 9), tensor("b", 2, 7), tensor("empty", 2, 2), tensor("a", 0, 2)];
     place.put("m", &file(format!("{{{}}}", members.join(",")), b"123456789"));
@@ -36,7 +36,7 @@ fn many_files_have_one_line_each_and_the_worst_exit_code() {
 }
 
 #[test]
-fn json_says_the_same() {
+fn json_has_the_same_results() {
     let place = Place::new();
     place.put("good", &sound()).put("bad", &file(r#"{"n\"":{"dtype":"X"}}"#, b"")).put("short", b"");
     let run = place.run(["check", "--json", "good", "bad", "short", "gone"]);
@@ -56,7 +56,7 @@ fn json_says_the_same() {
 }
 
 #[test]
-fn json_keeps_names_whole_where_the_sentence_shortens_them() {
+fn json_keeps_complete_names() {
     let place = Place::new();
     let name = "層".repeat(1000);
     place.put("m", &file(format!("{{\"{name}\":0}}"), b""));
@@ -102,7 +102,7 @@ fn bad_usage_is_exit_code_2() {
 }
 
 #[test]
-fn help_and_version_are_answers() {
+fn help_and_version_succeed() {
     let place = Place::new();
     let version = concat!("safetensors ", env!("CARGO_PKG_VERSION"), "\n");
     place.run(["--version"]).is(0, version, "");
@@ -118,7 +118,26 @@ fn help_and_version_are_answers() {
 }
 
 #[test]
-fn a_reader_that_leaves_ends_the_run_quietly() {
+fn help_wraps_to_the_width_of_the_terminal() {
+    let place = Place::new();
+    let commands = [vec!["--help".to_owned()], vec!["-h".to_owned()]].into_iter().chain(
+        command_names().into_iter().filter(|name| name != "help").map(|name| vec![name, "--help".to_owned()]),
+    );
+    for args in commands {
+        for (columns, most) in [("60", 60), ("80", 80), ("200", 100)] {
+            let run = finish(place.command(&args).env("COLUMNS", columns));
+            assert_eq!(run.code, Some(0), "{run:?}");
+            // Usage lines, and words longer than a line, are never broken.
+            let lines = run.out.lines().filter(|line| !line.starts_with("Usage: ") && line.contains("  "));
+            for line in lines.filter(|line| line.split_whitespace().count() > 2) {
+                assert!(line.chars().count() <= most, "{args:?} at {columns} columns: {line}");
+            }
+        }
+    }
+}
+
+#[test]
+fn closed_output_ends_the_run_quietly() {
     let place = Place::new();
     place.put("m", &sound());
     for args in [&["check", "m", "m"][..], &["decode", "m"]] {
@@ -130,7 +149,7 @@ fn a_reader_that_leaves_ends_the_run_quietly() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_full_disk_is_said_once() {
+fn a_full_disk_is_reported_once() {
     let place = Place::new();
     place.put("m", &sound());
     for args in [&["check", "m", "m"][..], &["check", "--json", "m"], &["decode", "m"]] {
@@ -143,12 +162,12 @@ fn a_full_disk_is_said_once() {
     }
 }
 
-/// A folder with models above and below, hidden ones, other files, and links that go round in circles.
+/// A directory with models above and below, hidden ones, other files, and loops of links.
 #[cfg(unix)]
 fn folder() -> Place {
     let place = Place::new();
     for folder in ["d", "d/b", "d/.hidden", "d/empty"] {
-        std::fs::create_dir(place.path(folder)).expect("a folder");
+        std::fs::create_dir(place.path(folder)).expect("directory");
     }
     for name in ["d/z.safetensors", "d/b/a.safetensors", "d/b/10.safetensors", "d/b/9.safetensors"] {
         place.put(name, &sound());
@@ -162,7 +181,7 @@ fn folder() -> Place {
 
 #[cfg(unix)]
 #[test]
-fn folders_are_looked_into() {
+fn directories_are_searched() {
     let place = folder();
     let files = ["again/10", "again/9", "again/a", "link", "z"];
     let lines = files.map(|name| format!("d/{name}.safetensors: ok, 2 tensors, 118 bytes\n"));
@@ -178,16 +197,16 @@ fn folders_are_looked_into() {
     place.run(["check", "d/empty"]).is(
         2,
         "",
-        "d/empty: cannot be read: there is no *.safetensors and no *.safetensors.index.json in this folder\n",
+        "d/empty: cannot be read: no *.safetensors or *.safetensors.index.json in this directory\n",
     );
     for jobs in ["0", "-1", "x"] {
         assert_eq!(place.run(["check", "--jobs", jobs, "d"]).code, Some(2));
     }
 }
 
-/// However long each takes, and whichever is done first.
+/// However long each file takes, and whichever is done first.
 #[test]
-fn lines_come_in_the_order_of_the_arguments() {
+fn lines_are_in_argument_order() {
     let place = Place::new();
     let value = "[0],".repeat(500_000);
     let slow = format!(r#"{{"a":{{"dtype":"U8","shape":[0],"data_offsets":[0,0],"x":[{value}0]}}}}"#);
@@ -199,7 +218,7 @@ fn lines_come_in_the_order_of_the_arguments() {
     assert_eq!((one.code, one.out.lines().count()), (Some(2), 100));
 }
 
-/// As many slots as there are at all are shared: files that need most of them wait for each other, and all are judged.
+/// All slots are shared: files that need most of them wait for each other, and all are validated.
 #[test]
 fn files_with_many_names_wait_for_each_other() {
     let place = Place::new();

@@ -1,4 +1,4 @@
-//! `safetensors checkpoint`: a folder that is there whole or not at all, and what `hash --verify` says of it.
+//! `safetensors checkpoint` writes directories atomically, and `hash --verify` verifies them.
 
 use crate::support::{Place, file, finish, sound, tensor};
 use serde_json::{Value, json};
@@ -16,11 +16,12 @@ fn place() -> Place {
     place
 }
 
-/// The names in a folder, hidden ones too.
+/// The names in a directory, hidden ones too.
 fn names(folder: impl AsRef<Path>) -> Vec<String> {
-    let entries = fs::read_dir(folder).expect("a folder");
-    let mut names: Vec<String> =
-        entries.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned()).collect();
+    let entries = fs::read_dir(folder).expect("directory");
+    let mut names: Vec<String> = entries
+        .map(|entry| entry.expect("directory entry").file_name().to_string_lossy().into_owned())
+        .collect();
     names.sort();
     names
 }
@@ -45,11 +46,11 @@ fn files_are_copied_with_their_sums() {
 }
 
 #[test]
-fn a_tampered_one_is_refused() {
+fn a_damaged_checkpoint_is_rejected() {
     let place = place();
     let verify = || place.run(["hash", "--verify", "c"]);
     let make = || {
-        // What is tampered with may not be replaced.
+        // A damaged checkpoint may not be replaced.
         let _ = fs::remove_dir_all(place.path("c"));
         let run = place.run(["checkpoint", "--force", "c", "model.safetensors", "--also", "config.json"]);
         assert_eq!(run.code, Some(0), "{run:?}");
@@ -63,7 +64,7 @@ fn a_tampered_one_is_refused() {
         (&|| put("c/config.json", b"[]"), 1, "c/config.json: changed"),
         (&|| fs::remove_file(place.path("c/config.json")).expect("removed"), 1, "c/config.json: missing"),
         (&|| put("c/more", b""), 1, "c/more: added"),
-        (&|| put("c/SHA256SUMS", &list().as_bytes()[1..]), 2, "c/SHA256SUMS: is no list of sums"),
+        (&|| put("c/SHA256SUMS", &list().as_bytes()[1..]), 2, "c/SHA256SUMS: not a list of sums"),
         (
             &|| put("c/SHA256SUMS", list().replace("config", "../config").as_bytes()),
             2,
@@ -85,34 +86,31 @@ fn a_tampered_one_is_refused() {
 }
 
 #[test]
-fn what_is_there_is_replaced_only_by_force_and_only_a_checkpoint() {
+fn only_checkpoints_are_replaced_and_only_with_force() {
     let place = place();
-    fs::create_dir(place.path("c")).expect("a folder");
+    fs::create_dir(place.path("c")).expect("directory");
     place.put("c/mine", b"mine").put("file", b"mine");
     let run =
         |options: &[&str]| place.run(["checkpoint"].iter().chain(options).chain(&["model.safetensors"]));
-    run(&["c"]).is(2, "", "c: exists already; --force replaces it\n");
-    run(&["--force", "c"]).is(
-        2,
-        "",
-        "c: is no checkpoint, for there is no SHA256SUMS in it, and is not replaced\n",
-    );
-    run(&["--force", "file"]).is(2, "", "file: is no folder, and is not replaced\n");
+    run(&["c"]).is(2, "", "c: already exists; use --force to replace it\n");
+    run(&["--force", "c"]).is(2, "", "c: not a checkpoint: it has no SHA256SUMS; refusing to replace it\n");
+    run(&["--force", "file"]).is(2, "", "file: not a directory; refusing to replace it\n");
     assert_eq!(
         (names(place.path("c")), fs::read(place.path("file")).expect("it")),
         (vec!["mine".into()], b"mine".to_vec())
     );
     place.put("c/SHA256SUMS", b"");
-    run(&["--force", "c"]).is(2, "", "c/SHA256SUMS: is no list of sums: it lists no file\n");
+    run(&["--force", "c"]).is(2, "", "c/SHA256SUMS: not a list of sums: it lists no files\n");
     fs::remove_dir_all(place.path("c")).expect("removed");
-    fs::create_dir(place.path("c")).expect("a folder");
+    fs::create_dir(place.path("c")).expect("directory");
     assert_eq!(run(&["--force", "c"]).code, Some(0), "an empty folder");
-    fs::create_dir(place.path("c/sub")).expect("a folder");
+    fs::create_dir(place.path("c/sub")).expect("directory");
     let unlisted = |name: &str| {
         place.put(format!("c/{name}"), b"mine");
-        let why = format!("c: has {name:?} in it, which its SHA256SUMS does not list, and is not replaced\n");
+        let why =
+            format!("c: contains {name:?}, which its SHA256SUMS does not list; refusing to replace it\n");
         run(&["--force", "c"]).is(2, "", &why);
-        assert_eq!(fs::read(place.path(format!("c/{name}"))).expect("it is there"), b"mine");
+        assert_eq!(fs::read(place.path(format!("c/{name}"))).expect("existing file"), b"mine");
         fs::remove_file(place.path(format!("c/{name}"))).expect("removed");
     };
     ["mine", ".mine", "sub/SHA256SUMS"].into_iter().for_each(unlisted);
@@ -123,16 +121,16 @@ fn what_is_there_is_replaced_only_by_force_and_only_a_checkpoint() {
 }
 
 #[test]
-fn what_is_not_sound_or_not_there_leaves_no_folder() {
+fn invalid_or_missing_inputs_leave_no_directory() {
     let place = place();
     let bad = place.run(["check", "bad.safetensors"]).out;
     place.run(["checkpoint", "c", "model.safetensors", "bad.safetensors"]).is(1, "", &bad);
     for (files, why) in [
         (&["gone.safetensors"][..], "gone.safetensors: cannot be read: no such file or directory\n"),
         (&["--also", "gone.json"], "gone.json: cannot be read: no such file or directory\n"),
-        (&["-"], "safetensors: standard input has no name that it could have in a folder\n"),
-        (&["--also", "-"], "safetensors: standard input has no name that it could have in a folder\n"),
-        (&["--also", "."], ".: cannot be read: it is not a file\n"),
+        (&["-"], "safetensors: standard input cannot go into a checkpoint: it has no file name\n"),
+        (&["--also", "-"], "safetensors: standard input cannot go into a checkpoint: it has no file name\n"),
+        (&["--also", "."], ".: cannot be read: not a regular file\n"),
         (
             &["--also", "config.json", "--also", "./config.json"],
             "./config.json: has the same name as \"config.json\"\n",
@@ -154,9 +152,9 @@ fn what_is_not_sound_or_not_there_leaves_no_folder() {
 }
 
 #[test]
-fn with_an_index_come_its_shards() {
+fn an_index_brings_its_shards() {
     let place = place();
-    fs::create_dir(place.path("m")).expect("a folder");
+    fs::create_dir(place.path("m")).expect("directory");
     let index = r#"{"metadata":{"total_size":5},"weight_map":{"a":"1.safetensors","b":"2.safetensors"}}"#;
     place.put("m/1.safetensors", &file(format!("{{{}}}", tensor("a", 0, 2)), b"ab"));
     place.put("m/2.safetensors", &file(format!("{{{}}}", tensor("b", 0, 3)), b"cde"));
@@ -166,7 +164,7 @@ fn with_an_index_come_its_shards() {
     let expected =
         ["1.safetensors", "2.safetensors", "SHA256SUMS", "config.json", "model.safetensors.index.json"];
     assert_eq!(names(place.path("c")), expected);
-    place.run(["diff", "m", "c"]).is(0, "the same: 2 tensors the same bit by bit\n", "");
+    place.run(["diff", "m", "c"]).is(0, "the same: 2 tensors bit-identical\n", "");
     fs::remove_file(place.path("m/2.safetensors")).expect("it can be removed");
     let run = place.run(["checkpoint", "d", "m/model.safetensors.index.json"]);
     assert_eq!((run.code, place.path("d").exists()), (Some(1), false), "{run:?}");
@@ -175,7 +173,7 @@ fn with_an_index_come_its_shards() {
 /// A file system that is full as soon as anything is written to it.
 #[cfg(target_os = "linux")]
 #[test]
-fn a_full_disk_leaves_no_folder() {
+fn a_full_disk_leaves_no_directory() {
     let place = place();
     let len = 40_u64 << 20;
     place.put("large.safetensors", &file(format!("{{{}}}", tensor("a", 0, len)), b""));
@@ -197,7 +195,7 @@ fn a_full_disk_leaves_no_folder() {
 
 #[cfg(unix)]
 #[test]
-fn ctrl_c_leaves_what_was_there() {
+fn ctrl_c_keeps_the_old_checkpoint() {
     let place = place();
     let len = 1_u64 << 40;
     place.put("large.safetensors", &file(format!("{{{}}}", tensor("a", 0, len)), b""));
@@ -223,7 +221,7 @@ fn ctrl_c_leaves_what_was_there() {
 
 #[cfg(unix)]
 #[test]
-fn names_steer_no_terminal() {
+fn names_are_escaped() {
     let place = place();
     place.put("\u{1b}[31m.json", b"");
     let run = place.run(["checkpoint", "c", "model.safetensors", "--also", "\u{1b}[31m.json"]);

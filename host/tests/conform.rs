@@ -24,7 +24,7 @@ fn manifest() -> Value {
     serde_json::from_slice(&fs::read(vectors().join("manifest.json")).expect("the manifest")).expect("JSON")
 }
 
-/// How many of the vectors that are not large are to be judged like this, by every reader or by this project's.
+/// The number of small vectors with this verdict, of every reader or of this project's.
 fn count(word: &str) -> usize {
     let manifest = manifest();
     let all = manifest["vectors"].as_array().expect("a list").iter();
@@ -33,7 +33,7 @@ fn count(word: &str) -> usize {
 }
 
 #[test]
-fn our_own_decoder_is_right_about_all() {
+fn our_decoder_passes_all_vectors() {
     let place = Place::new();
     let run = place.run(["conform", "--strict", "--", DECODER, "decode"]);
     assert_eq!((run.code, run.err.as_str()), (Some(0), ""), "{run:?}");
@@ -46,7 +46,7 @@ fn our_own_decoder_is_right_about_all() {
 }
 
 #[test]
-fn large_files_are_made_when_they_are_asked_for() {
+fn large_files_are_generated_on_request() {
     let place = Place::new();
     let one = ["conform", "--large", "--filter", "large-two-names-1m", "--", DECODER, "decode"];
     let said = "large            1 of     1\nall              1 of     1\nof 0 errors, 0 have the manifest's code and 0 its offset\n";
@@ -56,7 +56,7 @@ fn large_files_are_made_when_they_are_asked_for() {
 }
 
 #[test]
-fn whoever_refuses_everything_is_right_about_what_is_to_be_refused() {
+fn a_reader_that_rejects_everything_passes_invalid_vectors() {
     let place = Place::new();
     let run = ask(&place, &["--json"], "exit 1");
     assert_eq!((run.code, run.err.as_str()), (Some(1), ""));
@@ -78,7 +78,7 @@ fn whoever_refuses_everything_is_right_about_what_is_to_be_refused() {
 }
 
 #[test]
-fn the_disagreements_are_listed_with_the_reasons_of_the_vectors() {
+fn wrong_answers_are_listed_with_reasons() {
     let place = Place::new();
     let run = ask(&place, &["--filter", "d3-array"], r#"echo '{"tensors":{},"metadata":null}'"#);
     assert_eq!(run.code, Some(0), "readers may differ: {run:?}");
@@ -98,7 +98,7 @@ fn the_disagreements_are_listed_with_the_reasons_of_the_vectors() {
 }
 
 #[test]
-fn every_other_end_is_a_crash() {
+fn any_other_exit_is_a_crash() {
     let place = Place::new();
     for (reader, text) in [
         ("echo boom >&2; exit 3", "exit code 3 boom"),
@@ -122,32 +122,32 @@ fn every_other_end_is_a_crash() {
     }
 }
 
-/// What a shell started in the background goes with it.
+/// Processes that a shell started in the background are killed too.
 #[test]
-fn what_hangs_is_killed_with_all_that_it_has_started() {
+fn a_hanging_reader_is_killed_with_its_children() {
     let place = Place::new();
     let started = Instant::now();
     let run = ask(&place, &["--timeout", "1", "--filter", "d3-array"], "sleep 600 & echo $! > pid; wait");
     assert_eq!(run.code, Some(1), "{run:?}");
     assert!(started.elapsed() < Duration::from_secs(30));
-    assert!(is_gone(&place), "the sleeper sleeps on");
+    assert!(is_gone(&place), "the child still runs");
 }
 
-/// What it has started is neither waited for nor left.
+/// Children of the reader are neither waited for nor left running.
 #[cfg(unix)]
 #[test]
-fn a_reader_is_judged_by_its_end_whatever_it_leaves_behind() {
+fn an_exit_code_counts_despite_running_children() {
     let place = Place::new();
     let reader = "sleep 600 & echo $! > new; mv new pid; echo bad-json >&2; exit 1";
     let run = ask(&place, &["--timeout", "60", "--filter", "d3-array", "--json"], reader);
     assert_eq!(run.code, Some(0), "{run:?}");
-    assert!(is_gone(&place), "the sleeper sleeps on");
+    assert!(is_gone(&place), "the child still runs");
 }
 
-/// More of it than is kept is neither a fault nor in the way.
+/// Long output on standard error is not an error and does not block.
 #[cfg(unix)]
 #[test]
-fn a_reader_may_complain_at_length() {
+fn long_standard_error_is_accepted() {
     let reader = "echo first >&2; yes | head -c 20000000 >&2; exit 1";
     let run = ask(&Place::new(), &["--filter", "d3-array", "--json"], reader);
     let score: Value = serde_json::from_str(&run.out).expect("JSON");
@@ -187,7 +187,7 @@ fn ctrl_c_ends_the_readers_and_leaves_no_page() {
     assert_eq!((output.status.code(), output.stdout.len()), (Some(130), 0), "{output:?}");
     assert!(is_gone(&place), "the reader is still there");
     let left: Vec<_> = fs::read_dir(place.path("."))
-        .expect("the folder")
+        .expect("directory")
         .map(|entry| entry.expect("one").file_name())
         .collect();
     assert_eq!(left, ["pid"]);
@@ -201,7 +201,7 @@ fn a_reader_need_not_read() {
 }
 
 #[test]
-fn words_of_a_reader_steer_no_terminal() {
+fn reader_output_is_escaped() {
     let place = Place::new();
     let run = ask(&place, &["--filter", "d3-array", "--page", "p.md"], r"printf '\033[31mred|`x`\n'; exit 3");
     assert_eq!(run.code, Some(1));
@@ -214,7 +214,7 @@ fn words_of_a_reader_steer_no_terminal() {
 }
 
 #[test]
-fn the_page_has_the_score_and_what_is_wrong() {
+fn the_page_has_the_score_and_wrong_answers() {
     let place = Place::new();
     let run = ask(
         &place,
@@ -253,11 +253,15 @@ fn the_page_has_the_score_and_what_is_wrong() {
 }
 
 #[test]
-fn a_page_is_replaced_only_by_force_and_before_anyone_is_asked() {
+fn the_page_is_checked_before_readers_run() {
     let place = Place::new();
     place.put("p.md", b"mine");
     let options = ["--filter", "d3-array", "--page", "p.md"];
-    ask(&place, &options, "touch asked; exit 1").is(2, "", "p.md: exists already; --force replaces it\n");
+    ask(&place, &options, "touch asked; exit 1").is(
+        2,
+        "",
+        "p.md: already exists; use --force to overwrite it\n",
+    );
     assert!(!place.path("asked").exists());
     assert_eq!(fs::read(place.path("p.md")).expect("the page"), b"mine");
     assert_eq!(ask(&place, &[&options[..], &["--force"]].concat(), "exit 1").code, Some(0));
@@ -269,12 +273,12 @@ fn a_page_is_replaced_only_by_force_and_before_anyone_is_asked() {
 }
 
 #[test]
-fn a_reader_that_cannot_be_run_is_no_score() {
+fn a_reader_that_cannot_be_run_is_an_error() {
     let place = Place::new();
     place.put("text", b"no program");
     for (reader, why) in [
-        ("nosuch", "there is no program \"nosuch\" that can be run"),
-        ("./text", "there is no program \"./text\" that can be run"),
+        ("nosuch", "reader \"nosuch\" is not an executable program"),
+        ("./text", "reader \"./text\" is not an executable program"),
     ] {
         place.run(["conform", "--", reader]).is(2, "", &format!("safetensors: {why}\n"));
         let run = place.run(["conform", "--json", "--", reader]);
@@ -297,7 +301,7 @@ fn a_reader_that_cannot_be_run_is_no_score() {
 }
 
 #[test]
-fn vectors_of_a_folder_are_taken_when_it_is_named() {
+fn vectors_of_a_directory_are_used() {
     let place = Place::new();
     let folder = vectors();
     let folder = folder.to_str().expect("UTF-8");
@@ -309,9 +313,9 @@ fn vectors_of_a_folder_are_taken_when_it_is_named() {
 }
 
 #[test]
-fn vectors_that_are_not_what_they_were_are_one_sentence() {
+fn damaged_vectors_are_reported() {
     let place = Place::new();
-    fs::create_dir_all(place.path("v/valid")).expect("a folder");
+    fs::create_dir_all(place.path("v/valid")).expect("directory");
     let said = |text: &[u8]| {
         place.put("v/manifest.json", text);
         let run = ask(&place, &["--vectors", "v"], "exit 1");
@@ -335,18 +339,18 @@ fn vectors_that_are_not_what_they_were_are_one_sentence() {
             r#"{{"flags":{{}},"vectors":[{{"id":"a-b","sha256":"00","verdict":"valid","ours":"accept","rule":"","reason":"","flags":[],{members}}}]}}"#
         )
     };
-    let start = "v/manifest.json: the vector \"a-b\" cannot be used: ";
+    let start = "v/manifest.json: vector \"a-b\" cannot be used: ";
     let unusable = |members: &str| said(manifest(members).as_bytes()).strip_prefix(start).map(str::to_owned);
     place.put("v/valid/a", b"abc");
     for (members, why) in [
         (r#""length":3,"file":"valid/none""#, "valid/none: no such file or directory\n"),
-        (r#""length":3,"file":"valid""#, "valid: it is not a file\n"),
+        (r#""length":3,"file":"valid""#, "valid: not a regular file\n"),
         (r#""length":3,"file":"valid/a""#, "the file is not the one that the manifest means\n"),
         (r#""length":3"#, "it needs a file or a recipe, and not both\n"),
         (r#""length":2,"file":"valid/a""#, "it has not the 2 bytes that the manifest says\n"),
         (
             r#""length":9999999999,"recipe":{"header":[],"data":[{"zeros":9999999991}]}"#,
-            "its 9999999999 bytes are more than the 1073741824 of the largest\n",
+            "too long: 9999999999 bytes, at most 1073741824 allowed\n",
         ),
         (
             r#""length":100,"recipe":{"header":[],"data":[{"zeros":9999999991}]}"#,
@@ -360,7 +364,7 @@ fn vectors_that_are_not_what_they_were_are_one_sentence() {
 }
 
 #[test]
-fn nobody_to_print_to() {
+fn closed_or_full_output_is_an_error() {
     let place = Place::new();
     let args = ["conform", "--filter", "d3-array", "--", "sh", "-c", "exit 1"];
     let (reader, writer) = std::io::pipe().expect("a pipe");

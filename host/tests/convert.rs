@@ -1,4 +1,4 @@
-//! `safetensors convert`: what becomes of dtypes and metadata, and what is refused. See `numpy.rs` for numpy's files.
+//! `safetensors convert`: dtypes, metadata and errors. See `numpy.rs` for numpy files.
 #![cfg(unix)]
 
 use crate::support::{self, Place, Run, file, finish, sound};
@@ -18,7 +18,7 @@ fn convert(place: &Place, arguments: &[&str]) -> Run {
     place.run([&["convert"], arguments].concat())
 }
 
-/// What `cat` prints of a tensor.
+/// The output of `cat` for a tensor.
 fn text(place: &Place, model: &str, name: &str) -> String {
     let run = place.run(["cat", model, name]);
     assert_eq!((run.code, run.err.as_str()), (Some(0), ""));
@@ -26,7 +26,7 @@ fn text(place: &Place, model: &str, name: &str) -> String {
 }
 
 #[test]
-fn there_and_back() {
+fn round_trip_through_numpy() {
     let place = Place::new();
     place.put("m.safetensors", &model("F32", "[2]", &floats(&[1.5, f32::NAN])));
     convert(&place, &["m.safetensors", "m.npy"]).is(0, "m.npy: 1 tensor, 136 bytes\n", "");
@@ -42,14 +42,14 @@ fn there_and_back() {
         assert_eq!(convert(&place, &["m.npz", "n.safetensors", "--force"]).code, Some(0));
         assert_eq!(fs::read(place.path("n.safetensors")).unwrap()[72 - 8..], floats(&[1.5, f32::NAN]));
     }
-    // The same again is the same bytes.
+    // A second run gives the same bytes.
     let first = fs::read(place.path("m.npz")).expect("a file");
     convert(&place, &["m.safetensors", "m.npz", "--force", "--compress"]);
     assert_eq!(fs::read(place.path("m.npz")).expect("a file"), first);
 }
 
 #[test]
-fn metadata_goes_as_far_as_it_can() {
+fn metadata_is_kept_where_possible() {
     let place = Place::new();
     place.put(
         "m.safetensors",
@@ -58,7 +58,7 @@ fn metadata_goes_as_far_as_it_can() {
     assert_eq!(convert(&place, &["m.safetensors", "n.safetensors", "--to", "F32", "--all"]).code, Some(0));
     assert!(place.run(["decode", "n.safetensors"]).out.contains(r#""metadata":{"k":"v"}"#));
     let run = convert(&place, &["m.safetensors", "n.npz"]);
-    assert!(run.out.ends_with("  left out: the metadata, 1 key, for which numpy has no place\n"), "{run:?}");
+    assert!(run.out.ends_with("  left out: 1 key of metadata, which numpy cannot store\n"), "{run:?}");
     let run = convert(&place, &["m.safetensors", "n.npz", "--force", "--json"]);
     let tensors = r#"[{"name":"a","from":"U8","to":"U8","shape":[1]}]"#;
     let bytes = fs::metadata(place.path("n.npz")).expect("a file").len();
@@ -69,7 +69,7 @@ fn metadata_goes_as_far_as_it_can() {
 }
 
 #[test]
-fn casts_tell_what_they_cost() {
+fn casts_report_their_errors() {
     let place = Place::new();
     place.put("m", &model("F32", "[5]", &floats(&[0.1, 1e-9, 70000.0, f32::NAN, 2.0])));
     let run = convert(&place, &["m", "n.safetensors", "--to", "f16", "--json"]);
@@ -85,13 +85,13 @@ fn casts_tell_what_they_cost() {
     assert_eq!(tensor["mean_error"], (error + f64::from(1e-9f32)) / 3.0);
     assert_eq!(text(&place, "n.safetensors", "a"), "[0.1, 0.0, inf, nan, 2.0]\n");
     let run = convert(&place, &["m", "n.safetensors", "--to", "F16", "--saturate", "--force"]);
-    let notes = "1 clamped, 1 zero now, 1 NaN\n";
+    let notes = "1 clamped, 1 became zero, 1 NaN\n";
     assert!(run.out.ends_with(notes), "{run:?}");
     assert_eq!(text(&place, "n.safetensors", "a"), "[0.1, 0.0, 65500.0, nan, 2.0]\n");
 }
 
 #[test]
-fn costs_are_numbers_of_json_however_large() {
+fn errors_are_json_numbers() {
     let place = Place::new();
     let numbers = [1e308, 1.7e308, 1e308, -1e308_f64];
     let data: Vec<u8> = numbers.iter().flat_map(|number| number.to_le_bytes()).collect();
@@ -108,7 +108,7 @@ fn costs_are_numbers_of_json_however_large() {
 }
 
 #[test]
-fn what_does_not_fit_is_refused() {
+fn out_of_range_numbers_are_errors() {
     let place = Place::new();
     place.put("m", &model("F32", "[2]", &floats(&[-3.0, 300.5])));
     for (to, error) in [
@@ -130,9 +130,9 @@ fn what_does_not_fit_is_refused() {
     place.put("nan", &model("F32", "[1]", &floats(&[f32::NAN])));
     let error = "nan: tensor \"a\": it has a NaN, and I32 has none; --saturate makes it 0\n";
     convert(&place, &["nan", "n.safetensors", "--to", "I32"]).is(2, "", error);
-    let error = "nan: tensor \"a\": it has a NaN or an infinity, which no scale makes an I8\n";
+    let error = "nan: tensor \"a\": has a NaN or an infinity, which cannot be scaled to I8\n";
     convert(&place, &["nan", "n.safetensors", "--to", "I8", "--scale", "per-tensor"]).is(2, "", error);
-    assert_eq!(fs::read_dir(place.path(".")).expect("a folder").count(), 2, "something is left");
+    assert_eq!(fs::read_dir(place.path(".")).expect("directory").count(), 2, "files are left");
     for (options, expected) in [(["--to", "U8"], "[0, 255]\n"), (["--to", "I8"], "[-3, 127]\n")] {
         let run = convert(&place, &[&["m", "n.safetensors", "--saturate", "--force"], &options[..]].concat());
         assert_eq!(run.code, Some(0), "{run:?}");
@@ -141,7 +141,7 @@ fn what_does_not_fit_is_refused() {
 }
 
 #[test]
-fn some_are_cast_and_others_are_not() {
+fn globs_select_tensors() {
     let place = Place::new();
     place.put("m", &sound());
     let dtypes = |options: &[&str]| {
@@ -159,9 +159,9 @@ fn some_are_cast_and_others_are_not() {
     assert_eq!(text(&place, "n.safetensors", "b"), "[99, 100, 101]\n");
 }
 
-/// Position ids of 0 to 511 are no longer those in BF16: casts that nobody asked for change floating-point tensors only.
+/// Position ids from 0 to 511 are not exact in BF16, so only floating-point tensors are cast by default.
 #[test]
-fn integers_stay_unless_they_are_named() {
+fn integers_are_cast_only_on_request() {
     let place = Place::new();
     let ids: Vec<u8> = (0..512_i64).flat_map(i64::to_le_bytes).collect();
     let header = concat!(
@@ -174,7 +174,7 @@ fn integers_stay_unless_they_are_named() {
     place.put("m", &file(header, &data));
     for (options, expected) in [
         (&["--to", "BF16"][..], ["I64", "BOOL", "C64", "BF16"]),
-        // These have no place for 511, and it would be an error.
+        // 511 does not fit these dtypes and would be an error.
         (&["--to", "F8_E4M3"], ["I64", "BOOL", "C64", "F8_E4M3"]),
         (&["--to", "I8"], ["I64", "BOOL", "C64", "I8"]),
         (&["--to", "I8", "--scale", "per-row"], ["I64", "BOOL", "C64", "I8"]),
@@ -203,14 +203,14 @@ fn integers_stay_unless_they_are_named() {
     convert(&place, &["m", "x.safetensors", "--to", "F8_E4M3", "--all"]).is(2, "", error);
 }
 
-/// A complex tensor that is named is one that somebody wants to cast.
+/// A complex tensor named by `--only` is expected to be cast.
 #[test]
-fn complex_numbers_are_cast_by_nobody() {
+fn complex_numbers_are_never_cast() {
     let place = Place::new();
     place.put("c", &model("C64", "[1]", &[0; 8]));
-    let error = "c: tensor \"a\": complex numbers are not cast\n";
+    let error = "c: tensor \"a\": complex numbers cannot be cast\n";
     convert(&place, &["c", "o.safetensors", "--to", "F32", "--only", "a"]).is(2, "", error);
-    // What is left as it is becomes its bits all the same, and so does what is cast.
+    // Tensors that are not cast become bits too, and so do those that are cast.
     let header = concat!(
         r#"{"a":{"dtype":"BF16","shape":[1],"data_offsets":[0,2]},"#,
         r#""w":{"dtype":"F32","shape":[1,2],"data_offsets":[2,10]}}"#
@@ -225,9 +225,9 @@ fn complex_numbers_are_cast_by_nobody() {
     assert_eq!(text(&place, "w.safetensors", "w"), "[[0.0, 0.0]]\n");
 }
 
-/// A scale stays where its tensor stays, and goes where its tensor is multiplied by it.
+/// A scale stays if its tensor is unchanged, and is dropped if its tensor is multiplied by it.
 #[test]
-fn scales_go_with_their_tensors() {
+fn scales_follow_their_tensors() {
     let place = Place::new();
     let header = concat!(
         r#"{"b":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"#,
@@ -252,7 +252,7 @@ fn scales_go_with_their_tensors() {
         .is(2, "", error);
 }
 
-/// A scale for each element makes a tensor larger than it was.
+/// A scale per element would make a tensor larger.
 #[test]
 fn only_rows_of_several_numbers_have_scales() {
     let place = Place::new();
@@ -275,7 +275,7 @@ fn only_rows_of_several_numbers_have_scales() {
     }
 }
 
-/// A NaN becomes quiet and keeps the upper bits of its payload, where numpy and ml_dtypes do other things.
+/// A NaN becomes quiet and keeps the upper bits of its payload; numpy and ml_dtypes differ.
 #[test]
 fn nans_keep_the_upper_bits_of_their_payload() {
     let place = Place::new();
@@ -293,7 +293,7 @@ fn nans_keep_the_upper_bits_of_their_payload() {
     assert!(fs::read(place.path("n.safetensors")).expect("a file").ends_with(&[0x7E, 0xFE, 0x7F, 0x7E]));
 }
 
-/// As other commands take it.
+/// As with other commands.
 #[test]
 fn the_output_may_be_an_option() {
     let place = Place::new();
@@ -308,7 +308,7 @@ fn the_output_may_be_an_option() {
 }
 
 #[test]
-fn there_and_back_by_scales() {
+fn round_trip_through_scales() {
     let place = Place::new();
     place.put("m", &model("F32", "[2,2]", &floats(&[1.27, -0.5, 254.0, 0.9])));
     for (scale, shape, values, scales, back) in [
@@ -330,7 +330,7 @@ fn there_and_back_by_scales() {
 }
 
 #[test]
-fn scales_of_nothing() {
+fn scales_of_empty_tensors() {
     let place = Place::new();
     for (shape, scale, scales) in [("[0,3]", "per-row", "[]\n"), ("[0]", "per-tensor", "1.0\n")] {
         place.put("m", &model("F32", shape, &[]));
@@ -347,14 +347,14 @@ fn scales_of_nothing() {
 
 /// Their scales would fill any disk.
 #[test]
-fn rows_of_nothing_have_no_scales() {
+fn empty_rows_have_no_scales() {
     let place = Place::new();
     let program = env!("CARGO_BIN_EXE_safetensors");
     let error = "m: nothing to cast: no selected tensor has rows of several numbers\n";
     for shape in ["[1,0]", "[1152921504606846976,0]", "[3,2,0]"] {
         place.put("m", &model("F32", shape, &[]));
         for output in ["q.safetensors", "q.npz"] {
-            // Should it begin to write them, it ends soon.
+            // If it began to write them, it would end soon.
             let limited = format!(
                 "trap '' XFSZ; ulimit -f 1000; exec {program} convert m {output} --to I8 --scale per-row"
             );
@@ -367,7 +367,7 @@ fn rows_of_nothing_have_no_scales() {
 }
 
 #[test]
-fn what_makes_no_sense() {
+fn bad_usage_is_one_sentence() {
     let place = Place::new();
     place.put("m", &sound()).put("c", &model("C64", "[1]", &[0; 8])).put("b", &model("BF16", "[1]", &[0; 2]));
     place
@@ -375,71 +375,71 @@ fn what_makes_no_sense() {
         .put("i8", &model("I8", "[1]", &[0]))
         .put("a.npy", b"\x93NUMPY\x01\0\x33\0{'descr':'|u1','fortran_order':False,'shape':(1,)}\nx");
     for (arguments, error) in [
-        (
-            &["m", "out"][..],
-            "out: what it is to be is told by its name, which ends with .safetensors, .npy or .npz\n",
-        ),
-        (
-            &["m", "out.txt"],
-            "out.txt: what it is to be is told by its name, which ends with .safetensors, .npy or .npz\n",
-        ),
+        (&["m", "out"][..], "out: unknown suffix: .safetensors, .npy or .npz needed\n"),
+        (&["m", "out.txt"], "out.txt: unknown suffix: .safetensors, .npy or .npz needed\n"),
         (
             &["m", "out.npy"],
-            "m: a .npy holds one array, and these are 2: write a .npz, or one of them by `cat TENSOR -o`\n",
+            "m: a .npy holds one array, 2 given; write a .npz, or one of them with `cat TENSOR -o`\n",
         ),
         (
             &["m", "o.safetensors", "--to", "C64"],
-            "m: nothing is cast to C64: there are floats from F8 to F64 and integers\n",
+            "m: C64 is not supported with --to; use an integer dtype or a float from F8 to F64\n",
         ),
         (
             &["m", "o.safetensors", "--to", "F4"],
-            "m: nothing is cast to F4: there are floats from F8 to F64 and integers\n",
+            "m: F4 is not supported with --to; use an integer dtype or a float from F8 to F64\n",
         ),
-        (&["c", "o.safetensors", "--to", "F32", "--all"], "c: nothing to cast: complex numbers are not\n"),
-        (&["m", "o.safetensors", "--to", "F32", "--only", "x*"], "m: no tensor's name is like \"x*\"\n"),
-        (&["m", "o.safetensors", "--only", "a"], "safetensors: --only and --except choose what --to casts\n"),
+        (
+            &["c", "o.safetensors", "--to", "F32", "--all"],
+            "c: nothing to cast: complex numbers cannot be cast\n",
+        ),
+        (&["m", "o.safetensors", "--to", "F32", "--only", "x*"], "m: no tensor matches \"x*\"\n"),
+        (&["m", "o.safetensors", "--only", "a"], "safetensors: --only and --except need --to\n"),
         (
             &["m", "o.safetensors", "--to", "F32"],
-            "m: nothing to cast: no selected tensor is floating-point (--all takes integers and BOOL, too)\n",
+            "m: nothing to cast: no selected tensor is floating-point; use --all to cast integers and BOOL\n",
         ),
-        (&["m", "o.safetensors", "--all"], "m: --all goes with --to\n"),
+        (&["m", "o.safetensors", "--all"], "m: --all needs --to\n"),
         (
             &["m", "o.safetensors", "--to", "F32", "--except", "*"],
             "m: nothing to cast: no tensor is selected\n",
         ),
-        (&["m", "o.safetensors", "--from-bits", "BF16=x*"], "m: no tensor's name is like \"x*\"\n"),
+        (&["m", "o.safetensors", "--from-bits", "BF16=x*"], "m: no tensor matches \"x*\"\n"),
         (
             &["b", "o.safetensors", "--to", "I8", "--scale", "per-row"],
             "b: nothing to cast: no selected tensor has rows of several numbers\n",
         ),
         (
             &["m", "o.safetensors", "--from-bits", "BF16"],
-            "m: no selected tensor is U16, which holds the bits of BF16\n",
+            "m: no selected tensor is U16, the integer with the bits of BF16\n",
         ),
-        (&["m", "o.safetensors", "--to", "U8", "--scale", "per-row"], "m: --scale goes with --to I8\n"),
+        (&["m", "o.safetensors", "--to", "U8", "--scale", "per-row"], "m: --scale needs --to I8\n"),
         (
             &["m", "o.safetensors", "--to", "I8", "--unscale"],
-            "m: --unscale goes with --to F32, F64, F16 or BF16\n",
+            "m: --unscale needs --to F32, F64, F16 or BF16\n",
         ),
         (
             &["i8", "o.safetensors", "--to", "F32", "--unscale"],
-            "i8: tensor \"a\": there is no \"a.scale\" beside it\n",
+            "i8: tensor \"a\": its scales \"a.scale\" are missing\n",
         ),
         (
             &["m", "o.safetensors", "--bits"],
-            "safetensors: --bits is for .npy and .npz: safetensors has the dtypes themselves\n",
+            "safetensors: --bits works with .npy and .npz only: safetensors has these dtypes\n",
         ),
-        (&["m", "o.safetensors", "--compress"], "safetensors: --compress is for .npz\n"),
-        (&["m", "o.safetensors", "--name", "x"], "m: is no .npy; only its array has no name of its own\n"),
+        (&["m", "o.safetensors", "--compress"], "safetensors: --compress works with .npz only\n"),
+        (
+            &["m", "o.safetensors", "--name", "x"],
+            "m: not a .npy file, which --name needs: all other inputs have tensor names\n",
+        ),
         (
             &["b", "o.npy"],
-            "b: tensor \"a\": numpy has no BF16; cast it by --to F32, or --bits for its bits\n",
+            "b: tensor \"a\": numpy has no BF16; cast it with --to F32, or write its bits with --bits\n",
         ),
-        (&["f6", "o.npz", "--bits"], "f6: tensor \"a\": numpy has no F6_E2M3; cast it by --to F32\n"),
-        (&["a.npy", "a.npy", "--force"], "a.npy: is the file that is read; write another one\n"),
+        (&["f6", "o.npz", "--bits"], "f6: tensor \"a\": numpy has no F6_E2M3; cast it with --to F32\n"),
+        (&["a.npy", "a.npy", "--force"], "a.npy: is an input; choose another output file\n"),
         (
             &["a.npy", "o.safetensors", "--name", "__metadata__"],
-            "o.safetensors: no tensor can be called \"__metadata__\"\n",
+            "o.safetensors: \"__metadata__\" is not allowed as a tensor name\n",
         ),
     ] {
         let run = convert(&place, arguments);
@@ -448,27 +448,31 @@ fn what_makes_no_sense() {
     }
     assert_eq!(convert(&place, &["m", "o.safetensors", "--to", "F31"]).code, Some(2));
     assert_eq!(convert(&place, &["b", "o.npy", "--bits"]).code, Some(0));
-    assert_eq!(fs::read_dir(place.path(".")).expect("a folder").count(), 7, "something is left");
+    assert_eq!(fs::read_dir(place.path(".")).expect("directory").count(), 7, "files are left");
 }
 
 #[test]
-fn scales_that_do_not_belong() {
+fn mismatched_scales_are_errors() {
     let place = Place::new();
     let header = r#"{"a":{"dtype":"I8","shape":[2],"data_offsets":[0,2]},"a.scale":{"dtype":"F32","shape":[3],"data_offsets":[2,14]}}"#;
     place.put("m", &file(header, &[0; 14]));
-    let error = "m: tensor \"a\": \"a.scale\" is not one F32 for it, nor one for each of its rows\n";
+    let error = "m: tensor \"a\": its scales \"a.scale\" must be one F32, or one F32 per row\n";
     convert(&place, &["m", "o.safetensors", "--to", "F32", "--unscale"]).is(2, "", error);
-    let error = "m: there would be two tensors \"a.scale\"\n";
+    let error = "m: duplicate tensor name \"a.scale\" in the output\n";
     convert(&place, &["m", "o.safetensors", "--to", "I8", "--scale", "per-tensor", "--only", "a"])
         .is(2, "", error);
 }
 
 #[test]
-fn what_cannot_be_written() {
+fn unwritable_outputs_are_errors() {
     let place = Place::new();
     place.put("m", &sound()).put("o.npz", b"old").put("o.safetensors", b"old");
     for name in ["o.npz", "o.safetensors"] {
-        convert(&place, &["m", name]).is(2, "", &format!("{name}: exists already; --force replaces it\n"));
+        convert(&place, &["m", name]).is(
+            2,
+            "",
+            &format!("{name}: already exists; use --force to overwrite it\n"),
+        );
         assert_eq!(fs::read(place.path(name)).expect("a file"), b"old");
     }
     for name in ["no/o.npz", "no/o.safetensors"] {
@@ -477,11 +481,11 @@ fn what_cannot_be_written() {
     }
     let unsafe_name = file(r#"{"../a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}}"#, b"x");
     place.put("u", &unsafe_name);
-    convert(&place, &["u", "p.npz"]).is(2, "", "u: tensor \"../a\": in an archive this name is unsafe\n");
-    assert_eq!(fs::read_dir(place.path(".")).expect("a folder").count(), 4, "something is left");
+    convert(&place, &["u", "p.npz"]).is(2, "", "u: tensor \"../a\": this name is unsafe in an archive\n");
+    assert_eq!(fs::read_dir(place.path(".")).expect("directory").count(), 4, "files are left");
 }
 
-/// A disk that is full: no file may be longer than a few blocks.
+/// A full disk: no file may be longer than a few blocks.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_full_disk_leaves_nothing() {
@@ -499,19 +503,19 @@ fn a_full_disk_leaves_nothing() {
             run.err.starts_with(&format!("{name}: cannot")) && run.err.contains("file too large"),
             "{run:?}"
         );
-        assert_eq!(fs::read_dir(place.path(".")).expect("a folder").count(), 1, "something is left");
+        assert_eq!(fs::read_dir(place.path(".")).expect("directory").count(), 1, "files are left");
     }
 }
 
-/// Of a model in several files none is written over, be it forced or not.
+/// No file of a sharded model is overwritten, with or without `--force`.
 #[test]
-fn no_shard_is_replaced_by_what_is_made_of_it() {
+fn an_input_shard_is_never_overwritten() {
     let place = Place::new();
-    fs::create_dir(place.path("m")).expect("a folder");
+    fs::create_dir(place.path("m")).expect("directory");
     place.put("m/1.safetensors", &model("U8", "[2]", b"ab"));
     let index = r#"{"metadata":{"total_size":2},"weight_map":{"a":"1.safetensors"}}"#;
     place.put("m/model.safetensors.index.json", index.as_bytes());
-    let error = "m/1.safetensors: is the file that is read; write another one\n";
+    let error = "m/1.safetensors: is an input; choose another output file\n";
     convert(&place, &["m", "m/1.safetensors", "--to", "F32", "--all", "--force"]).is(2, "", error);
     place.run(["slice", "m", "a=0", "-o", "m/1.safetensors", "--force"]).is(2, "", error);
     place.run(["cat", "m", "a", "-o", "m/1.safetensors", "--force", "--format", "raw"]).is(2, "", error);

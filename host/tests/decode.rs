@@ -81,14 +81,14 @@ fn an_escaped_spelling_of_metadata_is_metadata() {
 }
 
 #[test]
-fn numbers_are_whole_up_to_64_bits() {
+fn numbers_are_exact_up_to_64_bits() {
     let header = r#"{"a":{"dtype":"U8","shape":[18446744073709551615,0],"data_offsets":[0,0]}}"#;
     let decoded = accepted(&file(header, b""));
     assert_eq!(decoded["tensors"]["a"]["shape"], json!([u64::MAX, 0]));
 }
 
 #[test]
-fn shapes_of_any_rank_and_names_of_any_length_come_through() {
+fn shapes_of_any_rank_and_names_of_any_length() {
     let rank = 1_000_000;
     let dims = vec!["1"; rank].join(",");
     let name = "n".repeat(300_000);
@@ -113,7 +113,7 @@ fn sha256(bytes: &[u8]) -> String {
 }
 
 #[test]
-fn a_name_that_occurs_twice_is_rejected() {
+fn duplicate_names_are_rejected() {
     let header = format!("{{{},{}}}", tensor("a", 0, 0), tensor(r"\u0061", 0, 0));
     let run = decode(&file(header, b""));
     assert_eq!((run.code, run.out.as_str()), (Some(1), ""));
@@ -121,7 +121,7 @@ fn a_name_that_occurs_twice_is_rejected() {
 }
 
 #[test]
-fn a_file_may_be_named() {
+fn a_file_argument_is_read() {
     let place = Place::new();
     place.put("m", &file("{}", b""));
     place.run(["decode", "m"]).is(0, "{\"tensors\":{},\"metadata\":null}\n", "");

@@ -1,4 +1,4 @@
-//! `safetensors diff`: what two models do not have in common, and by how much.
+//! `safetensors diff`: the differences of two models.
 
 use crate::support::{self, Place, Run, file, finish, sound, tensor};
 use serde_json::{Value, json};
@@ -38,18 +38,18 @@ fn object(run: &Run) -> Value {
     serde_json::from_str(&run.out).expect("JSON")
 }
 
-/// What is said of the one tensor of both models, in JSON.
+/// The result for the one tensor of both models, in JSON.
 fn likeness(a: Row<'_>, b: Row<'_>) -> Value {
     object(&diff_rows(&["--json"], a, b))["tensors"][0].take()
 }
 
 #[test]
-fn the_same_model_in_another_place() {
+fn layout_is_ignored() {
     let place = Place::new();
     let (a, b) = (("a", "U8", &[2][..], vec![1, 2]), ("b", "F32", &[1][..], floats(&[0.5])));
     place.put("one", &model(&[a.clone(), b.clone()], "")).put("two", &model(&[b, a], "{}"));
-    place.run(["diff", "one", "two"]).is(0, "the same: 2 tensors the same bit by bit\n", "");
-    place.run(["diff", "one", "one"]).is(0, "the same: 2 tensors the same bit by bit\n", "");
+    place.run(["diff", "one", "two"]).is(0, "the same: 2 tensors bit-identical\n", "");
+    place.run(["diff", "one", "one"]).is(0, "the same: 2 tensors bit-identical\n", "");
     let json = object(&place.run(["diff", "--json", "one", "two"]));
     assert_eq!((&json["ok"], &json["a"], &json["b"]), (&true.into(), &"one".into(), &"two".into()));
     let form = json!({"dtype": "F32", "shape": [1]});
@@ -75,13 +75,13 @@ fn everything_that_differs_is_listed() {
     place.put("a", &model(&a, r#"{"k":"1","x":"2"}"#)).put("b", &model(&b, r#"{"k":"3"}"#));
     let said = concat!(
         "  only in a: \"gone\" U8 [1]\n",
-        "  only in a: \"old\" F32 [2], the bytes of \"new\" in b\n",
-        "  only in b: \"new\" F32 [2], the bytes of \"old\" in a\n",
+        "  only in a: \"old\" F32 [2], same bytes as \"new\" in b\n",
+        "  only in b: \"new\" F32 [2], same bytes as \"old\" in a\n",
         "  \"shape\": [2, 3] and [3, 2]\n",
         "  \"value\": 1 of 4 values differ, by 0.5 at most, at [1, 0]: 3 and 3.5; by 0.125 on average, and by 0.1429 of the larger value at most\n",
         "  metadata \"k\": \"1\" and \"3\"\n",
         "  metadata \"x\": \"2\", only in a\n",
-        "different: 1 tensor with other values, 1 of another shape, 2 only in a, 1 only in b; 2 differences in the metadata\n",
+        "different: 1 tensor with different values, 1 with different shapes, 2 only in a, 1 only in b; 2 metadata differences\n",
     );
     place.run(["diff", "a", "b"]).is(1, said, "");
     let json = object(&place.run(["diff", "--json", "a", "b"]));
@@ -120,7 +120,7 @@ fn tolerances_decide() {
             run.out.ends_with(if code == 0 {
                 "the same: 1 tensor within the tolerance\n"
             } else {
-                "different: 1 tensor with other values\n"
+                "different: 1 tensor with different values\n"
             }),
             "{run:?}"
         );
@@ -132,7 +132,7 @@ fn tolerances_decide() {
 }
 
 #[test]
-fn other_dtypes_are_compared_by_value() {
+fn different_dtypes_are_compared_by_value() {
     let half = (
         "t",
         "F16",
@@ -141,7 +141,7 @@ fn other_dtypes_are_compared_by_value() {
     );
     let single = ("t", "F32", &[3][..], floats(&[1.0, -2.0, 0.333_251_95]));
     let run = diff_rows(&[], half.clone(), single.clone());
-    run.is(1, "  \"t\": F16 and F32, the same values in other bits\ndifferent: 1 tensor with the same values; 1 other dtype\n", "");
+    run.is(1, "  \"t\": F16 and F32, same values, different bits\ndifferent: 1 tensor with equal values; 1 different dtype\n", "");
     for option in [&["--values"][..], &["--tolerance", "0"], &["--relative", "0"]] {
         let run = diff_rows(option, half.clone(), single.clone());
         assert_eq!(run.code, Some(0), "{option:?}: {run:?}");
@@ -151,12 +151,12 @@ fn other_dtypes_are_compared_by_value() {
 }
 
 #[test]
-fn metadata_count_unless_only_values_do() {
+fn metadata_counts_without_values_option() {
     let place = Place::new();
     let row = [("t", "U8", &[1][..], vec![1])];
     place.put("a", &model(&row, r#"{"k":"1"}"#)).put("b", &model(&row, ""));
     let said = "  metadata \"k\": \"1\", only in a\n";
-    let numbers = "1 tensor the same bit by bit; 1 difference in the metadata\n";
+    let numbers = "1 tensor bit-identical; 1 metadata difference\n";
     place.run(["diff", "a", "b"]).is(1, &format!("{said}different: {numbers}"), "");
     place.run(["diff", "--tolerance", "1", "a", "b"]).is(1, &format!("{said}different: {numbers}"), "");
     place.run(["diff", "--values", "a", "b"]).is(0, &format!("{said}the same: {numbers}"), "");
@@ -179,7 +179,7 @@ fn integers_of_64_bits_are_exact() {
 }
 
 #[test]
-fn what_is_not_a_number_is_equal_to_itself() {
+fn nan_equals_nan() {
     let quiet = (
         "t",
         "F32",
@@ -195,11 +195,11 @@ fn what_is_not_a_number_is_equal_to_itself() {
     assert_eq!(likeness(quiet.clone(), other)["result"], "equal");
     let finite = ("t", "F32", &[2][..], floats(&[1.0, f32::INFINITY]));
     let run = diff_rows(&["--tolerance", "1e300"], quiet, finite);
-    run.is(1, "  \"t\": 1 of 2 values differ; 1 not finite on one side or unlike on both, the first at [0]: NaN and 1\ndifferent: 1 tensor with other values\n", "");
+    run.is(1, "  \"t\": 1 of 2 values differ; 1 not finite on one side or different non-finite values, the first at [0]: NaN and 1\ndifferent: 1 tensor with different values\n", "");
 }
 
 #[test]
-fn complex_numbers_have_two_values_at_one_place() {
+fn complex_numbers_have_two_values_per_index() {
     let a = ("t", "C64", &[2][..], floats(&[1.0, 2.0, 3.0, 4.0]));
     let b = ("t", "C64", &[2][..], floats(&[1.0, 2.0, 3.0, 5.0]));
     let said = likeness(a.clone(), b);
@@ -208,10 +208,10 @@ fn complex_numbers_have_two_values_at_one_place() {
         (&4.into(), &1.into(), &json!([1]))
     );
     let run = diff_rows(&[], a, ("t", "F64", &[2], vec![0; 16]));
-    run.is(1, "  \"t\": C64 and F64, complex and real values are not compared\ndifferent: 1 tensor not comparable; 1 other dtype\n", "");
+    run.is(1, "  \"t\": C64 and F64, complex and real values are not compared\ndifferent: 1 tensor not comparable; 1 different dtype\n", "");
 }
 
-/// The values of all narrow dtypes are found wherever they stand in a byte.
+/// Differing values of narrow dtypes are found at any position in a byte.
 #[test]
 fn elements_that_share_bytes() {
     let said = likeness(("t", "F4", &[4][..], vec![0x10, 0x32]), ("t", "F4", &[4][..], vec![0x10, 0x42]));
@@ -228,7 +228,7 @@ fn elements_that_share_bytes() {
     assert_eq!(said["result"], "equal");
 }
 
-/// Behind a megabyte that is the same, and in the last value.
+/// After an identical megabyte, and in the last value.
 #[test]
 fn differences_are_found_in_every_piece() {
     let count = 700_001_u64;
@@ -237,7 +237,7 @@ fn differences_are_found_in_every_piece() {
         let a = vec![0; usize::try_from(count * width).expect("it fits")];
         for at in [0, 65_535, 196_607, 196_608, 262_144, 699_999, 700_000] {
             let mut b = a.clone();
-            // The lowest byte of a float that is next to nothing, or an integer of 1.
+            // The lowest byte of a tiny float, or an integer of 1.
             b[usize::try_from(at * width).expect("it fits")] = 1;
             let said = likeness(("t", dtype, &shape, a.clone()), ("t", dtype, &shape, b));
             assert_eq!((&said["values"], &said["differing"]), (&count.into(), &1.into()), "{dtype} {at}");
@@ -249,10 +249,10 @@ fn differences_are_found_in_every_piece() {
 #[test]
 fn empty_tensors_and_scalars() {
     let run = diff_rows(&[], ("t", "F32", &[0, 3], vec![]), ("t", "I64", &[0, 3], vec![]));
-    run.is(1, "  \"t\": F32 and I64, the same values in other bits\ndifferent: 1 tensor with the same values; 1 other dtype\n", "");
+    run.is(1, "  \"t\": F32 and I64, same values, different bits\ndifferent: 1 tensor with equal values; 1 different dtype\n", "");
     let run = diff_rows(&[], ("t", "U8", &[], vec![1]), ("t", "U8", &[], vec![3]));
     let said = "  \"t\": 1 of 1 value differ, by 2 at most, at []: 1 and 3; by 2 on average, and by 0.6667 of the larger value at most\n";
-    run.is(1, &format!("{said}different: 1 tensor with other values\n"), "");
+    run.is(1, &format!("{said}different: 1 tensor with different values\n"), "");
     let place = Place::new();
     place
         .put("a", &model(&[("x", "U8", &[0], vec![])], ""))
@@ -283,15 +283,15 @@ fn renamed_tensors_with_the_same_bytes_are_matched_once() {
 }
 
 #[test]
-fn a_model_in_several_files_is_the_same_as_in_one() {
+fn a_sharded_model_equals_a_single_file() {
     let place = Place::new();
-    fs::create_dir(place.path("m")).expect("a folder");
+    fs::create_dir(place.path("m")).expect("directory");
     let index = r#"{"metadata":{},"weight_map":{"a":"1.safetensors","b":"2.safetensors"}}"#;
     place.put("m/1.safetensors", &file(format!("{{{}}}", tensor("a", 0, 2)), b"ab"));
     place.put("m/2.safetensors", &file(format!("{{{}}}", tensor("b", 0, 3)), b"cde"));
     place.put("m/model.safetensors.index.json", index.as_bytes());
     place.put("one", &sound());
-    place.run(["diff", "m", "one"]).is(0, "the same: 2 tensors the same bit by bit\n", "");
+    place.run(["diff", "m", "one"]).is(0, "the same: 2 tensors bit-identical\n", "");
     place.put("m/2.safetensors", &file(format!("{{{}}}", tensor("b", 0, 3)), b"cdf"));
     let run = place.run(["diff", "one", "m/model.safetensors.index.json"]);
     assert_eq!(run.code, Some(1));
@@ -302,7 +302,7 @@ fn a_model_in_several_files_is_the_same_as_in_one() {
 }
 
 #[test]
-fn names_steer_no_terminal() {
+fn names_are_escaped() {
     let place = Place::new();
     place.put("\u{1b}[31m", &file(format!("{{{}}}", tensor("\\u001b[31m", 0, 1)), b"a"));
     place.put("b", &model(&[], r#"{"\u001b[1m":"\u001b[2m"}"#));
@@ -312,7 +312,7 @@ fn names_steer_no_terminal() {
 }
 
 #[test]
-fn what_cannot_be_compared_is_one_sentence() {
+fn errors_are_one_sentence() {
     let place = Place::new();
     place.put("m", &sound()).put("bad", b"abc");
     let gone = "gone: cannot be read: no such file or directory\n";
@@ -321,7 +321,7 @@ fn what_cannot_be_compared_is_one_sentence() {
     place.run(["diff", "m", "bad"]).is(1, "", &place.run(["check", "bad"]).out);
     let run = place.run(["diff", "--json", "m", "bad"]);
     assert_eq!((run.code, object(&run)["code"].clone()), (Some(1), "container.short".into()));
-    place.run_piped(["diff", "m", "-"], &sound()).is(0, "the same: 2 tensors the same bit by bit\n", "");
+    place.run_piped(["diff", "m", "-"], &sound()).is(0, "the same: 2 tensors bit-identical\n", "");
     for args in [
         &["diff", "m"][..],
         &["diff", "-", "-"],
@@ -335,7 +335,7 @@ fn what_cannot_be_compared_is_one_sentence() {
 
 #[cfg(unix)]
 #[test]
-fn nobody_to_print_to() {
+fn closed_or_full_output_is_an_error() {
     let place = Place::new();
     place.put("m", &sound());
     for args in [&["diff", "m", "m"][..], &["diff", "--json", "m", "m"]] {
@@ -350,7 +350,7 @@ fn nobody_to_print_to() {
     }
 }
 
-/// Files with nothing in them but a length.
+/// Sparse files.
 #[cfg(unix)]
 #[test]
 fn ctrl_c_ends_a_long_run() {

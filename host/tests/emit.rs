@@ -1,4 +1,4 @@
-//! `safetensors emit`: what it writes compiles, and says what is in the model.
+//! `safetensors emit`: its output compiles and matches the model.
 
 use crate::support::{self, Place, file, sound};
 use embedded_safetensors::index::IndexStorage;
@@ -8,7 +8,7 @@ use std::process::Command;
 
 const AT: u64 = 0x0806_0000;
 
-/// One tensor, as the test has made it.
+/// One tensor of the test's model.
 struct Made {
     name: &'static str,
     dtype: &'static str,
@@ -18,7 +18,7 @@ struct Made {
     begin: u64,
 }
 
-/// Names that trip over each other, over the names of the plan, and over the languages.
+/// Names that clash with each other, with names of the plan, and with keywords.
 fn made() -> Vec<Made> {
     let list: [(&str, &str, &[u64], u64); 15] = [
         ("fc1.weight", "F32", &[2, 3], 24),
@@ -49,7 +49,7 @@ fn made() -> Vec<Made> {
 
 const METADATA: [(&str, &str); 2] = [("empty", ""), ("note", "*/ ??/ \"q\"\\\nline \u{202e}é")];
 
-/// The model, and where its data begin.
+/// The model, and the offset of its data.
 fn model() -> (Vec<u8>, u64) {
     let tensor = |made: &Made| {
         let Made { dtype, dims, begin, bytes, .. } = made;
@@ -74,7 +74,7 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// A line a tensor, as the programs print them that are compiled here.
+/// One line per tensor, as the compiled programs print it.
 fn expected() -> Vec<String> {
     let start = model().1;
     let tensor = |made: &Made| {
@@ -134,7 +134,7 @@ int main(void) {
 "#;
 
 #[test]
-fn a_header_compiles_as_c_and_as_cpp_and_says_what_is_in_the_model() {
+fn c_header_compiles_and_matches_the_model() {
     let place = place();
     place.run(["emit", "--at", "0x08060000", "-o", "model.h", "2-model.st"]).is(0, "", "");
     let header = fs::read_to_string(place.path("model.h")).expect("text");
@@ -151,7 +151,7 @@ fn a_header_compiles_as_c_and_as_cpp_and_says_what_is_in_the_model() {
 }
 
 #[test]
-fn constants_compile_without_a_standard_library_and_say_what_is_in_the_model() {
+fn rust_constants_compile_and_match_the_model() {
     let place = place();
     place.run(["emit", "--at", "0x08060000", "-o", "model.rs", "2-model.st"]).is(0, "", "");
     place.put(
@@ -185,7 +185,7 @@ fn constants_compile_without_a_standard_library_and_say_what_is_in_the_model() {
 }
 
 #[test]
-fn identifiers_are_those_that_the_page_promises() {
+fn identifiers_match_the_page() {
     let place = place();
     let header = place.run(["emit", "--prefix", "net", "2-model.st"]).out;
     let names = |text: &str, before: &str, after: &str| -> Vec<String> {
@@ -219,7 +219,7 @@ fn identifiers_are_those_that_the_page_promises() {
 }
 
 #[test]
-fn no_identifier_is_another_macro() {
+fn identifiers_never_clash_with_macros() {
     let place = Place::new();
     let names = ["fc.weight", "fc.weight_shape", "data.bytes", "a.dim7", "a", "m", "h"];
     let tensors = names.iter().enumerate().map(|(at, name)| support::tensor(name, at as u64, at as u64 + 1));
@@ -239,7 +239,7 @@ fn no_identifier_is_another_macro() {
 }
 
 #[test]
-fn a_header_of_many_dimensions_is_not_many_times_the_model() {
+fn many_dimensions_do_not_blow_up_the_header() {
     let place = Place::new();
     let header = |rank: usize, name: &str| {
         let shape = vec!["1"; rank].join(",");
@@ -252,13 +252,13 @@ fn a_header_of_many_dimensions_is_not_many_times_the_model() {
         place.put("m", &file(header(rank, "a"), b"x"));
         let out = place.run(["emit", "m"]).out;
         assert_eq!(out.matches("#define M_A_DIM").count(), dims, "{out}");
-        assert_eq!(out.contains("/* No DIM for each of more than 8 dimensions */"), dims == 0);
+        assert_eq!(out.contains("/* No DIM macros for more than 8 dimensions */"), dims == 0);
         assert!(out.contains(&format!("_SHAPE {{ {} }}", vec!["1"; rank].join(", "))), "{out}");
     }
 }
 
 #[test]
-fn a_plan_is_the_same_for_programs() {
+fn json_has_the_same_plan() {
     let place = Place::new();
     let model = concat!(env!("CARGO_MANIFEST_DIR"), "/../firmware/app/models/digits-i8.safetensors");
     place.put("kws", &fs::read(model).expect("a model of the firmware"));
@@ -310,7 +310,7 @@ fn a_model_without_tensors_compiles_too() {
 }
 
 #[test]
-fn what_cannot_be_written_is_one_sentence() {
+fn errors_are_one_sentence() {
     let place = place();
     let mut cut = sound();
     cut.pop();
@@ -319,25 +319,25 @@ fn what_cannot_be_written_is_one_sentence() {
     place.run(["emit", "-o", "cut.h", "cut"]).is(1, "", &check);
     assert!(!place.path("cut.h").exists());
     for (args, line) in [
-        (&["-o", "there.h", "2-model.st"][..], "there.h: exists already; --force replaces it"),
-        (&["-o", ".", "2-model.st"], ".: is a folder, and no file"),
+        (&["-o", "there.h", "2-model.st"][..], "there.h: already exists; use --force to overwrite it"),
+        (&["-o", ".", "2-model.st"], ".: is a directory, not a file"),
         (&["-o", "no/m.h", "2-model.st"], "no/m.h: cannot be written: no such file or directory"),
         (&["none"], "none: cannot be read: no such file or directory"),
         (
             &["-o", "m.py", "2-model.st"],
-            "m.py: neither C (.h) nor Rust (.rs) by its suffix; --lang says which",
+            "m.py: unknown suffix: .h (C) or .rs (Rust) needed; use --lang to choose the language",
         ),
         (
             &["--at", "0xffffffffffffffff", "2-model.st"],
-            "safetensors: --at: the model would end behind the last address there is",
+            "safetensors: --at: the model would end past the last address",
         ),
     ] {
         place.run([&["emit"], args].concat()).is(2, "", &format!("{line}\n"));
     }
-    assert_eq!(fs::read(place.path("there.h")).expect("it is there"), b"mine");
+    assert_eq!(fs::read(place.path("there.h")).expect("existing file"), b"mine");
     assert_eq!(place.run(["emit", "--force", "-o", "there.h", "2-model.st"]).code, Some(0));
     let json = place.run(["emit", "--json", "-o", "m.rs", "2-model.st"]).out;
-    assert!(json.contains("no .json by its suffix, which --json writes"), "{json}");
+    assert!(json.contains("wrong suffix: --json writes a .json file"), "{json}");
     assert!(!place.path("m.py").exists() && !place.path("m.rs").exists());
     for args in
         [&["-o", "m.py", "--lang", "c"][..], &["-o", "m.HPP"], &["-o", "m"], &["-o", "m.json", "--json"]]

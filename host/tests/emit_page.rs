@@ -1,9 +1,9 @@
-//! The program on the page of `emit` is this one: it compiles with what `emit` writes, and reads what it should.
+//! The program on the page of `emit`: it compiles with the output of `emit`, and reads the right values.
 
 use embedded_safetensors::{Model, index::IndexStorage};
 use std::error::Error;
 
-/// What the page shows that `emit` writes of its model; the test of the pages holds it to that.
+/// The output of `emit` on the page; the test of the pages checks it.
 #[allow(dead_code)]
 mod model {
     include!("emitted/model.rs");
@@ -26,7 +26,7 @@ fn row(storage: &[u8]) -> Result<Vec<f32>, Box<dyn Error>> {
 }
 
 #[test]
-fn the_program_of_the_page_is_the_one_that_runs() {
+fn the_page_shows_this_program() {
     let (_, after) = include_str!("emit_page.rs").split_once("    // The page:\n").expect("its beginning");
     let (program, _) = after.split_once("    // The end.\n").expect("its end");
     let program: String =

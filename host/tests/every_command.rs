@@ -1,7 +1,8 @@
-//! What holds of every command alike: bad input is one clear sentence and the agreed exit code, and nothing half done is left.
+//! Tests for every command: bad input gives one clear sentence and the documented exit code, and leaves no
+//! partial output.
 #![cfg(unix)]
 
-use crate::support::{Place, Run, file, finish, sound, tensor};
+use crate::support::{Place, Run, command_names, file, finish, sound, tensor};
 use std::fs;
 use std::io::{Read, Write};
 use std::os::unix::fs::PermissionsExt;
@@ -14,7 +15,7 @@ use std::time::{Duration, Instant};
 struct Case {
     name: &'static str,
     args: &'static [&'static str],
-    /// What it makes.
+    /// The output.
     makes: Option<&'static str>,
 }
 
@@ -26,10 +27,10 @@ const fn makes(name: &'static str, args: &'static [&'static str], out: &'static 
     Case { name, args, makes: Some(out) }
 }
 
-/// Commands that have tests of their own for everything below.
+/// Commands with tests of their own for everything below.
 const APART: &[&str] = &["help", "completions", "decode", "hash", "join", "conform"];
 
-/// Commands that take more than one model, and all that they can do with it. Any other is asked about `MODEL` alone.
+/// Arguments of commands that need more than a model. Any other command gets `MODEL` alone.
 const CASES: &[Case] = &[
     reads("cat", &["MODEL", "a"]),
     reads("diff", &["MODEL", "sound"]),
@@ -52,10 +53,10 @@ const CASES: &[Case] = &[
     reads("flash", &["--chip", "nRF52840_xxAA", "--at", "0x80000", "--dry-run", "MODEL"]),
 ];
 
-/// One sentence, whatever it is asked.
+/// The same sentence for all arguments.
 #[cfg(not(feature = "chips"))]
 #[test]
-fn what_needs_chips_says_how_to_get_them() {
+fn fit_and_flash_name_the_missing_feature() {
     let sentence =
         "`fit` and `flash` need a build with the feature `chips`: cargo install --path host --features chips";
     let place = Place::new();
@@ -82,7 +83,7 @@ impl Case {
     }
 }
 
-/// A folder with a sound model, and what is not one.
+/// A directory with a valid model and invalid files.
 fn place() -> Place {
     let place = Place::new();
     let claims_much = [&100_000_000_u64.to_le_bytes()[..], b"{}"].concat();
@@ -97,19 +98,20 @@ fn place() -> Place {
         .put("twice", &twice);
     place.put("claims-much", &claims_much).put("picture", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR");
     place.put("text", b"this is no model at all, but a text of some length");
-    fs::create_dir(place.path("folder")).expect("a folder");
+    fs::create_dir(place.path("folder")).expect("directory");
     place
 }
 
 fn names(place: &Place) -> Vec<String> {
-    let entries = fs::read_dir(place.path(".")).expect("a folder");
-    let mut names: Vec<String> =
-        entries.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned()).collect();
+    let entries = fs::read_dir(place.path(".")).expect("directory");
+    let mut names: Vec<String> = entries
+        .map(|entry| entry.expect("directory entry").file_name().to_string_lossy().into_owned())
+        .collect();
     names.sort();
     names
 }
 
-/// On unsound files a report has its excerpt, of two lines more.
+/// For invalid files the report has an excerpt of two more lines.
 fn says_one_thing(run: &Run, about: &str) -> bool {
     let said = format!("{}{}", run.out, run.err);
     let first = said.lines().next().unwrap_or("");
@@ -117,12 +119,10 @@ fn says_one_thing(run: &Run, about: &str) -> bool {
     first.contains(about) && rest && !said.contains("panicked") && !said.contains("os error")
 }
 
-/// A case for each command at the least.
+/// At least one case for each command.
 fn cases() -> Vec<Case> {
-    let help = Place::new().run(["--help"]).out;
-    let (_, list) = help.split_once("Commands:\n").expect("a list of commands");
-    let commands =
-        list.lines().take_while(|line| !line.is_empty()).filter_map(|line| line.split_whitespace().next());
+    let commands = command_names();
+    let commands = commands.iter().map(String::as_str);
     let is_missing = |command: &&str| !cfg!(feature = "chips") && ["fit", "flash"].contains(command);
     let is_listed =
         |command: &&str| APART.contains(command) || CASES.iter().any(|case| case.name == *command);
@@ -133,7 +133,7 @@ fn cases() -> Vec<Case> {
 }
 
 #[test]
-fn unsound_models_are_reported_as_check_does() {
+fn invalid_models_are_reported_as_by_check() {
     let place = place();
     let before = names(&place);
     for model in ["empty", "short", "torn", "twice", "claims-much", "picture", "text"] {
@@ -151,7 +151,7 @@ fn unsound_models_are_reported_as_check_does() {
 }
 
 #[test]
-fn what_cannot_be_read_is_a_sentence() {
+fn unreadable_models_are_one_sentence() {
     let place = place();
     let before = names(&place);
     for (model, reason) in [("missing", "no such file or directory"), ("sound/below", "not a directory")] {
@@ -168,7 +168,7 @@ fn what_cannot_be_read_is_a_sentence() {
 }
 
 #[test]
-fn an_empty_folder_is_no_model() {
+fn an_empty_directory_is_an_error() {
     let place = place();
     let before = names(&place);
     for case in cases().iter().filter(|case| case.name != "check") {
@@ -179,7 +179,7 @@ fn an_empty_folder_is_no_model() {
 }
 
 #[test]
-fn a_device_that_never_ends_and_one_that_fails() {
+fn endless_and_failing_devices() {
     let place = place();
     for case in cases() {
         let run = case.run(&place, "/dev/zero");
@@ -190,7 +190,7 @@ fn a_device_that_never_ends_and_one_that_fails() {
 }
 
 #[test]
-fn nobody_listens() {
+fn closed_output_ends_the_run() {
     let place = place();
     for case in cases().iter().filter(|case| case.makes.is_none()) {
         let mut command = place.command(case.args("sound"));
@@ -203,7 +203,7 @@ fn nobody_listens() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn standard_output_is_full() {
+fn a_full_output_is_reported() {
     let place = place();
     let full = || fs::File::options().write(true).open("/dev/full").expect("a device");
     for case in cases().iter().filter(|case| case.makes.is_none()) {
@@ -214,9 +214,9 @@ fn standard_output_is_full() {
 }
 
 #[test]
-fn what_is_there_is_not_replaced_unasked() {
+fn existing_files_need_force() {
     let place = place();
-    // `split` replaces a model of other names only, as its own tests show.
+    // `split` replaces only models with other file names; see its own tests.
     for case in cases().iter().filter(|case| case.name != "split") {
         let Some(out) = case.makes else { continue };
         let run = case.run(&place, "sound");
@@ -234,27 +234,23 @@ fn what_is_there_is_not_replaced_unasked() {
 }
 
 #[test]
-fn a_model_is_not_written_over() {
+fn an_input_is_never_overwritten() {
     let place = place();
     for case in cases().iter().filter(|case| !matches!(case.name, "split" | "checkpoint")) {
         let Some(out) = case.makes else { continue };
-        // The model goes by the name of what is to be made, and that is a link to it.
+        // The model has the name of the output, which is a link to it.
         std::os::unix::fs::symlink("sound", place.path(out)).expect("a link");
         for model in ["sound", out] {
             let run = place.run(case.args(model).into_iter().chain(["--force".to_owned()]));
-            assert!(
-                run.code == Some(2) && says_one_thing(&run, "is the file that is read"),
-                "{}: {run:?}",
-                case.name
-            );
-            assert_eq!(fs::read(place.path("sound")).expect("it is there"), sound(), "{}", case.name);
+            assert!(run.code == Some(2) && says_one_thing(&run, "is an input"), "{}: {run:?}", case.name);
+            assert_eq!(fs::read(place.path("sound")).expect("existing file"), sound(), "{}", case.name);
         }
         fs::remove_file(place.path(out)).expect("it can be removed");
     }
 }
 
 #[test]
-fn a_link_that_leads_nowhere_is_not_replaced() {
+fn a_dangling_link_is_not_replaced() {
     let place = place();
     for case in cases() {
         let Some(out) = case.makes else { continue };
@@ -267,9 +263,9 @@ fn a_link_that_leads_nowhere_is_not_replaced() {
 }
 
 #[test]
-fn products_have_nowhere_to_go() {
+fn a_missing_output_directory_is_an_error() {
     let place = place();
-    // `checkpoint` makes the folders on its way.
+    // `checkpoint` creates parent directories.
     for case in cases().iter().filter(|case| case.makes.is_some() && case.name != "checkpoint") {
         let args = case.args("../sound").into_iter().map(|arg| match Some(arg.as_str()) == case.makes {
             true => format!("missing/{arg}"),
@@ -279,7 +275,7 @@ fn products_have_nowhere_to_go() {
         let run = String::from_utf8_lossy(&inside.stderr).into_owned();
         assert!(inside.status.code() == Some(2) && run.lines().count() == 1, "{}: {run}", case.name);
         assert!(run.contains("missing") && !run.contains("os error"), "{}: {run}", case.name);
-        assert_eq!(fs::read_dir(place.path("folder")).expect("a folder").count(), 0, "{}", case.name);
+        assert_eq!(fs::read_dir(place.path("folder")).expect("directory").count(), 0, "{}", case.name);
     }
 }
 
@@ -289,7 +285,7 @@ fn a_full_disk_leaves_nothing() {
     big(&place, 1 << 20, true);
     let before = names(&place);
     for case in cases().iter().filter(|case| makes_as_much_as_it_reads(case)) {
-        // The largest file may have 64 KiB, and the program learns of it as of a full disk.
+        // The file size is limited to 64 KiB, which acts like a full disk.
         let script = "trap '' XFSZ; ulimit -f 128; exec \"$0\" \"$@\"";
         let args = big_args(case);
         let mut shell = Command::new("sh");
@@ -302,7 +298,7 @@ fn a_full_disk_leaves_nothing() {
 }
 
 #[test]
-fn interrupted_in_the_middle_nothing_is_left() {
+fn interruption_leaves_nothing() {
     let place = place();
     big(&place, 8 << 30, false);
     let before = names(&place);
@@ -326,12 +322,12 @@ fn interrupted_in_the_middle_nothing_is_left() {
     }
 }
 
-/// Constants are short, and what is larger than the flash of a chip makes no image.
+/// Constants are short, and an image larger than the chip's flash is never written.
 fn makes_as_much_as_it_reads(case: &Case) -> bool {
     case.makes.is_some() && !matches!(case.name, "emit" | "flash")
 }
 
-/// Something is written once there is more in the folder than there was.
+/// Something is written once the directory has more files than before.
 fn wait_for_writing(place: &Place, before: usize, name: &str) {
     let started = Instant::now();
     while names(place).len() == before {
@@ -341,17 +337,17 @@ fn wait_for_writing(place: &Place, before: usize, name: &str) {
     std::thread::sleep(Duration::from_millis(100));
 }
 
-/// A model `big` of one tensor, which takes no room on the disk unless it is `solid`.
+/// A model `big` of one tensor, sparse unless it is `solid`.
 fn big(place: &Place, bytes: u64, solid: bool) {
     let header = format!("{{{}}}", tensor("a", 0, bytes));
     let start = file(header, b"");
     let len = start.len() as u64 + bytes;
     place.put("big", &start);
-    let file = fs::File::options().write(true).open(place.path("big")).expect("it is there");
-    file.set_len(len).expect("it can be as long");
+    let file = fs::File::options().write(true).open(place.path("big")).expect("existing file");
+    file.set_len(len).expect("sparse file");
     if solid {
         fs::write(place.path("big"), [&start[..], &vec![7; usize::try_from(bytes).expect("short")]].concat())
-            .expect("there is room");
+            .expect("disk space");
     }
 }
 
@@ -365,7 +361,7 @@ fn contents(path: &Path) -> Vec<(String, Vec<u8>)> {
     if path.is_file() {
         return vec![(name(path), fs::read(path).expect("it can be read"))];
     }
-    let entries = fs::read_dir(path).expect("a folder").map(|entry| entry.expect("an entry").path());
+    let entries = fs::read_dir(path).expect("directory").map(|entry| entry.expect("directory entry").path());
     let mut all: Vec<_> = entries.map(|path| (name(&path), fs::read(&path).expect("a file"))).collect();
     all.sort();
     all
@@ -376,20 +372,20 @@ fn remove(path: &Path) {
 }
 
 #[test]
-fn products_have_the_usual_permissions() {
+fn outputs_have_default_permissions() {
     let place = place();
-    let mask = fs::metadata(place.path("sound")).expect("it is there").permissions().mode() & 0o777;
+    let mask = fs::metadata(place.path("sound")).expect("existing file").permissions().mode() & 0o777;
     for case in cases() {
         let Some(out) = case.makes.filter(|_| !matches!(case.name, "split" | "checkpoint")) else { continue };
         assert_eq!(case.run(&place, "sound").code, Some(0), "{}", case.name);
-        let mode = fs::metadata(place.path(out)).expect("it is there").permissions().mode() & 0o777;
+        let mode = fs::metadata(place.path(out)).expect("existing file").permissions().mode() & 0o777;
         assert_eq!(mode, mask, "{}", case.name);
         remove(&place.path(out));
     }
 }
 
 #[test]
-fn a_file_and_json_do_not_go_into_one_stream() {
+fn a_file_and_json_cannot_share_standard_output() {
     let place = place();
     for args in [
         &["pack", "sound", "-o", "-", "--json"][..],
@@ -397,19 +393,19 @@ fn a_file_and_json_do_not_go_into_one_stream() {
         &["slice", "sound", "a=:", "-o", "-", "--json"],
     ] {
         let run = place.run(args);
-        let message = "a file and JSON do not go together on standard output; give --output a name";
+        let message = "a file and JSON cannot share standard output; use --output FILE";
         run.is(2, &format!("{{\"ok\":false,\"error\":\"usage\",\"message\":\"{message}\"}}\n"), "");
     }
 }
 
-/// What comes while a command reads its input is as good as what was there before.
+/// A file that appears while a command reads its input is not replaced either.
 #[test]
-fn what_comes_meanwhile_is_not_replaced() {
+fn a_file_that_appears_meanwhile_is_not_replaced() {
     let place = place();
     let much = 1 << 20;
     let header = format!("{{{},{}}}", tensor("a", 0, 2), tensor("z", 2, 2 + much));
     let model = file(header, &vec![7; 2 + usize::try_from(much).expect("little")]);
-    // More than a pipe holds: when it is taken, the command has looked already.
+    // More than a pipe holds: once it is read, the command has checked the output path.
     let (begun, rest) = model.split_at(1 << 19);
     for case in cases().iter().filter(|case| !matches!(case.name, "split" | "checkpoint" | "flash")) {
         let Some(out) = case.makes else { continue };
@@ -428,9 +424,9 @@ fn what_comes_meanwhile_is_not_replaced() {
     assert_eq!(names(&place), names(&self::place()));
 }
 
-/// Also what the process's mask would take away.
+/// Also permissions that the umask would remove.
 #[test]
-fn what_is_replaced_leaves_its_permissions() {
+fn a_replaced_file_passes_on_its_permissions() {
     let place = place();
     for case in cases().iter().filter(|case| !matches!(case.name, "split" | "checkpoint")) {
         let Some(out) = case.makes else { continue };
@@ -441,14 +437,14 @@ fn what_is_replaced_leaves_its_permissions() {
             masked.args(["-c", "umask 022; exec \"$@\"", "sh", env!("CARGO_BIN_EXE_safetensors")]);
             let run = finish(masked.args(case.args("sound")).arg("--force").current_dir(place.path(".")));
             assert_eq!(run.code, Some(0), "{}: {run:?}", case.name);
-            let kept = fs::metadata(place.path(out)).expect("it is there").permissions().mode() & 0o777;
+            let kept = fs::metadata(place.path(out)).expect("existing file").permissions().mode() & 0o777;
             assert_eq!(kept, mode, "{}: {kept:o}", case.name);
         }
         remove(&place.path(out));
     }
 }
 
-/// A dash is no file's name, whatever is there.
+/// `-` never means a file, even if one has that name.
 #[test]
 fn a_dash_is_standard_output() {
     let place = place();

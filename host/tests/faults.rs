@@ -1,8 +1,8 @@
-//! Every fault of a header: the sentence, the window of the text, the carets under the token.
+//! Every error in a header: the sentence, the excerpt, the carets.
 
 use crate::support::{Place, file, tensor};
 
-/// Checks a file all four ways, and compares what is said about it.
+/// Checks a file in all four ways, and compares the reports.
 #[track_caller]
 fn says(contents: &[u8], report: &str) {
     let place = Place::new();
@@ -13,7 +13,7 @@ fn says(contents: &[u8], report: &str) {
     place.run_piped(["decode"], contents).is(1, "", &format!("{report}\n"));
 }
 
-/// A fault in the text of a header without data: first line, window, carets.
+/// An error in the text of a header without data: first line, excerpt, carets.
 #[track_caller]
 fn shows(header: impl AsRef<[u8]>, line: &str, window: &str, carets: &str) {
     says(&file(header, b""), &format!("{line}\n    {window}\n    {carets}"));
@@ -285,7 +285,7 @@ fn of_a_tensor() {
     );
 }
 
-/// The faults between two tensors lie behind the first, where the window is cut at its left end.
+/// For errors between two tensors, the excerpt is cut at its left end.
 #[track_caller]
 fn shows_behind(members: [String; 2], data: usize, line: &str, window: &str, token: &str) {
     let header = format!("{{{}}}", members.join(","));
@@ -338,7 +338,7 @@ fn of_the_names() {
 }
 
 #[test]
-fn the_caret_stands_under_wide_and_escaped_characters() {
+fn carets_are_below_wide_and_escaped_characters() {
     shows(
         "{\"é層😀e\u{301}\":0}",
         r#"error[entry.type] at byte 24: tensor "é層😀e\u{301}": the entry is not an object"#,
@@ -348,7 +348,7 @@ fn the_caret_stands_under_wide_and_escaped_characters() {
 }
 
 #[test]
-fn the_window_is_cut_on_both_sides_between_characters() {
+fn excerpts_are_cut_between_characters() {
     let header = format!(r#"{{"{}":1,"{}":0}}"#, "層".repeat(200), "é".repeat(200));
     shows(
         header,
@@ -362,7 +362,7 @@ fn the_window_is_cut_on_both_sides_between_characters() {
 }
 
 #[test]
-fn a_long_token_is_marked_as_far_as_it_is_seen() {
+fn a_long_token_is_marked_where_visible() {
     shows(
         format!(r#"{{"a":{{"dtype":"{}"}}}}"#, "F".repeat(5000)),
         r#"error[dtype.unknown] at byte 22: tensor "a": there is no such dtype"#,
@@ -372,7 +372,7 @@ fn a_long_token_is_marked_as_far_as_it_is_seen() {
 }
 
 #[test]
-fn names_are_shown_safely_and_shortened() {
+fn names_are_escaped_and_shortened() {
     let spelled = format!("\\u001b[31m\\\"\\\\\u{202e}{}", "n".repeat(100));
     let shown = format!(r#"tensor "\u{{1b}}[31m\"\\\u{{202e}}{}…": "#, "n".repeat(72));
     let place = Place::new();

@@ -1,10 +1,10 @@
-//! `safetensors fit`: where models have room in chips.
+//! `safetensors fit`: free places for models in chips.
 #![cfg(feature = "chips")]
 
 use crate::support::{self, Place, file, sound, tensor};
 use serde_json::Value;
 
-/// A model of so many bytes in all, with one tensor.
+/// A model of this total length with one tensor.
 fn model(bytes: u64) -> Vec<u8> {
     let data = bytes - 8 - 96;
     let mut header = format!("{{{}}}", tensor("a", 0, data));
@@ -44,40 +44,40 @@ fn fits(place: &Place, args: &[&str]) -> String {
 }
 
 #[test]
-fn a_model_has_its_place_in_each_chip() {
+fn a_place_is_found_in_each_chip() {
     let place = place();
     for (args, answer) in [
         (
             &["--chip", "nRF52840_xxAA"][..],
-            "0x000f1000..0x000ff370 (15 pages of 4 KiB); 964 KiB of flash stay free below it",
+            "0x000f1000..0x000ff370 (15 pages of 4 KiB); 964 KiB of flash free below",
         ),
         (
             &["--chip", "STM32F411RETx"],
-            "0x08060000..0x0806e370 (1 page of 128 KiB); 384 KiB of flash stay free below it",
+            "0x08060000..0x0806e370 (1 page of 128 KiB); 384 KiB of flash free below",
         ),
         (
             &["--chip", "STM32F411RETx", "--at", "0x0800c000"],
-            "0x0800c000..0x0801a370 (1 page of 16 KiB and 1 page of 64 KiB); 48 KiB of flash stay free below it",
+            "0x0800c000..0x0801a370 (1 page of 16 KiB and 1 page of 64 KiB); 48 KiB of flash free below",
         ),
         (
             &["--chip", "RP2040", "--flash-size", "2M"],
-            "0x101f1000..0x101ff370 (15 pages of 4 KiB); 1,988 KiB of flash stay free below it",
+            "0x101f1000..0x101ff370 (15 pages of 4 KiB); 1,988 KiB of flash free below",
         ),
         (
             &["--chip", "RP2040", "--at", "0x10100000"],
-            "0x10100000..0x1010e370 (15 pages of 4 KiB); 1 MiB of flash stay free below it",
+            "0x10100000..0x1010e370 (15 pages of 4 KiB); 1 MiB of flash free below",
         ),
         (
             &["--chip", "stm32f411retx", "--firmware", "fw.elf"],
-            "0x08060000..0x0806e370 (1 page of 128 KiB); 336 KiB of flash stay free between it and what is below",
+            "0x08060000..0x0806e370 (1 page of 128 KiB); 336 KiB of flash free between it and used flash below",
         ),
         (
             &["--chip", "STM32F411RETx", "--used", "100K", "--used", "0x0807f000..0x08080000"],
-            "0x08040000..0x0804e370 (1 page of 128 KiB); 128 KiB of flash stay free between it and what is below",
+            "0x08040000..0x0804e370 (1 page of 128 KiB); 128 KiB of flash free between it and used flash below",
         ),
         (
             &["--chip", "STM32F411RETx", "--at", "0x08010000", "--used", "64K"],
-            "0x08010000..0x0801e370 (1 page of 64 KiB); no flash stays free below it",
+            "0x08010000..0x0801e370 (1 page of 64 KiB); no free flash below",
         ),
     ] {
         assert_eq!(fits(&place, args), answer, "{args:?}");
@@ -85,23 +85,23 @@ fn a_model_has_its_place_in_each_chip() {
 }
 
 #[test]
-fn the_rest_of_the_answer_is_about_pages_alignment_and_memory() {
+fn the_answer_covers_pages_alignment_and_memory() {
     let place = place();
     let run = place.run(["fit", "--chip", "RP2040", "--at", "0x10100000", "m"]);
     let lines: Vec<&str> = run.out.lines().skip(1).collect();
     assert_eq!(
         lines,
         [
-            "  3,216 bytes of its last page stay unused",
-            "  the flash outside of the chip must have 1,084 KiB at least",
-            "  every tensor is aligned: a `View` gives its elements where they lie",
-            "  an index, where one is wanted, takes 64 bytes of 264 KiB of RAM",
+            "  3,216 bytes of its last page unused",
+            "  the external flash must have at least 1,084 KiB",
+            "  all tensors aligned: a `View` gives their elements in place",
+            "  an index, if used, takes 64 bytes of 264 KiB of RAM",
         ]
     );
 }
 
 #[test]
-fn tensors_that_are_not_aligned_are_told_with_what_helps() {
+fn misaligned_tensors_are_reported_with_a_remedy() {
     let place = Place::new();
     let floats = r#"{"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"b":{"dtype":"F64","shape":[1],"data_offsets":[4,12]}}"#;
     let sixteens = r#"{"a":{"dtype":"U8","shape":[16],"data_offsets":[0,16]},"b":{"dtype":"U8","shape":[32],"data_offsets":[16,48]}}"#;
@@ -114,34 +114,24 @@ fn tensors_that_are_not_aligned_are_told_with_what_helps() {
     put("sixteens", &format!("{sixteens:<128}"), &[0; 48]);
     put("bytes", &format!("{bytes:<128}"), &[0; 7]);
     for (align, model, said, remedy) in [
-        (
-            None,
-            "odd",
-            "2 of 2 tensors are not aligned: \"a\" lies at 0x000ff085, which is no multiple of 4",
-            "",
-        ),
-        (
-            None,
-            "even",
-            "1 of 2 tensors are not aligned: \"b\" lies at 0x000ff08c, which is no multiple of 8",
-            "",
-        ),
+        (None, "odd", "2 of 2 tensors misaligned: \"a\" is at 0x000ff085, not a multiple of 4", ""),
+        (None, "even", "1 of 2 tensors misaligned: \"b\" is at 0x000ff08c, not a multiple of 8", ""),
         (
             Some("16"),
             "sixteens",
-            "2 of 2 tensors are not aligned: \"a\" lies at 0x000ff088, which is no multiple of 16",
+            "2 of 2 tensors misaligned: \"a\" is at 0x000ff088, not a multiple of 16",
             " --align 16",
         ),
         (
             Some("16"),
             "even",
-            "2 of 2 tensors are not aligned: \"a\" lies at 0x000ff088, which is no multiple of 16",
+            "2 of 2 tensors misaligned: \"a\" is at 0x000ff088, not a multiple of 16",
             " --align 16 --align-all",
         ),
         (
             Some("4"),
             "bytes",
-            "1 of 2 tensors are not aligned: \"b\" lies at 0x000ff08b, which is no multiple of 4",
+            "1 of 2 tensors misaligned: \"b\" is at 0x000ff08b, not a multiple of 4",
             " --align 8 --align-all",
         ),
     ] {
@@ -156,10 +146,10 @@ fn tensors_that_are_not_aligned_are_told_with_what_helps() {
             )
         };
         let code = Some(i32::from(align.is_some()));
-        assert_eq!(fit(model), (code, format!("{said}; `safetensors pack{remedy}` places them all")));
+        assert_eq!(fit(model), (code, format!("{said}; `safetensors pack{remedy}` aligns them all")));
         let pack = ["pack", model, "--force", "-o", "packed"].into_iter().chain(remedy.split_whitespace());
         assert_eq!(place.run(pack).code, Some(0));
-        let aligned = "every tensor is aligned: a `View` gives its elements where they lie";
+        let aligned = "all tensors aligned: a `View` gives their elements in place";
         assert_eq!(fit("packed"), (Some(0), aligned.to_owned()), "{model} with{remedy}");
     }
     let run = place.run(["fit", "--chip", "nRF52840_xxAA", "--align", "64K", "even"]);
@@ -167,18 +157,17 @@ fn tensors_that_are_not_aligned_are_told_with_what_helps() {
 }
 
 #[test]
-fn an_index_that_is_larger_than_the_memory_is_told() {
+fn an_index_larger_than_ram_is_reported() {
     let place = Place::new();
     let tensors: Vec<String> = (0..100).map(|index| tensor(&index.to_string(), index, index + 1)).collect();
     place.put("many", &file(format!("{{{}}}", tensors.join(",")), &[0; 100]));
     let run = place.run(["fit", "--chip", "STM32F030F4", "many"]);
-    let line =
-        "an index would take 5,792 bytes, and there are no more than 4 KiB of RAM: open it without one";
+    let line = "index too large: 5,792 bytes needed, 4 KiB of RAM available; open the model without an index";
     assert_eq!(run.out.lines().last().map(str::trim), Some(line), "{run:?}");
 }
 
 #[test]
-fn several_models_lie_beside_each_other() {
+fn several_models_are_placed_side_by_side() {
     let place = place();
     let firsts = |args: &[&str]| {
         let run = place.run([&["fit", "--chip", "nRF52840_xxAA", "--json"], args].concat());
@@ -191,7 +180,7 @@ fn several_models_lie_beside_each_other() {
 }
 
 #[test]
-fn an_answer_is_the_same_for_programs() {
+fn json_has_the_same_answer() {
     let run = place().run(["fit", "--chip", "STM32F411RETx", "--at", "0x0800c000", "--json", "m"]);
     let expected = serde_json::json!({
         "file": "m", "ok": true, "fits": true, "chip": "STM32F411RETx", "bytes": 58224,
@@ -203,24 +192,24 @@ fn an_answer_is_the_same_for_programs() {
 }
 
 #[test]
-fn what_does_not_fit_is_told_with_numbers() {
+fn missing_space_is_reported_with_numbers() {
     let place = place();
     for (args, sentence) in [
         (
             &["--chip", "STM32F411RETx", "big"][..],
-            "600,000 bytes are 75,712 more than the largest free range has: 524,288 bytes at 0x08000000..0x08080000",
+            "600,000 bytes needed, 75,712 more than the largest free range: 524,288 bytes at 0x08000000..0x08080000",
         ),
         (
             &["--chip", "STM32F411RETx", "--at", "0x08060000", "big"],
-            "600,000 bytes at 0x08060000 end 468,928 bytes behind the flash, which ends at 0x08080000",
+            "600,000 bytes at 0x08060000 end 468,928 bytes past the end of flash at 0x08080000",
         ),
         (
             &["--chip", "STM32F411RETx", "--firmware", "fw.elf", "--at", "0x08008000", "m"],
-            "its pages 0x08008000..0x08020000 hold 4,096 bytes of the firmware, which is at 0x08000000..0x08009000",
+            "its pages 0x08008000..0x08020000 overlap 4,096 bytes of the firmware at 0x08000000..0x08009000",
         ),
         (
             &["--chip", "nRF52840_xxAA", "--firmware", "nrf.elf", "m"],
-            "58,224 bytes, and no page of flash is free",
+            "58,224 bytes needed, no page of flash is free",
         ),
     ] {
         place.run([&["fit"], args].concat()).is(1, &format!("does not fit: {sentence}\n"), "");
@@ -233,56 +222,44 @@ fn what_does_not_fit_is_told_with_numbers() {
 }
 
 #[test]
-fn what_makes_no_sense_is_one_sentence() {
+fn bad_usage_is_one_sentence() {
     let place = place();
     place
         .put("no.elf", b"#!/bin/sh\n")
         .put("cut.elf", &elf(&[(0, 9)])[..70])
         .put("far.elf", &elf(&[(0x100, 0x200)]));
-    let window = "the flash of RP2040 is outside of it, in a window of 128 MiB: how much the board has is said by \
-                  --flash-size (2M, say), or where the model is to lie by --at";
+    let window = "RP2040 has external flash in a window of 128 MiB; give its size with --flash-size (such as 2M), \
+                  or the address of the model with --at";
     for (args, about, sentence) in [
         (
             &["--chip", "nRF52480_xxAA", "m"][..],
             "",
-            "there is no chip \"nRF52480_xxAA\"; is nRF52840_xxAA or nRF52805_xxAA or nRF52810_xxAA meant?",
+            "unknown chip \"nRF52480_xxAA\"; did you mean nRF52840_xxAA or nRF52805_xxAA or nRF52810_xxAA?",
         ),
-        (
-            &["--chip", "zzz", "m"],
-            "",
-            "there is no chip \"zzz\"; `safetensors fit --list` has all that are known",
-        ),
+        (&["--chip", "zzz", "m"], "", "unknown chip \"zzz\"; `safetensors fit --list` lists all"),
         (
             &["--chip", "STM32F411RE", "--at", "0x20000000", "m"],
             "",
-            "0x20000000 is not in the flash of STM32F411RE, which is at 0x08000000..0x08080000",
+            "0x20000000 is outside of the flash of STM32F411RE at 0x08000000..0x08080000",
         ),
         (
             &["--chip", "nRF52840_xxAA", "--at", "0x10001000", "m"],
             "",
-            "0x10001000 is in memory of nRF52840_xxAA that is not for data; its flash is at 0x00000000..0x00100000",
+            "0x10001000 is in memory of nRF52840_xxAA that is not for data; flash is at 0x00000000..0x00100000",
         ),
         (
             &["--chip", "nRF52840_xxAA", "--at", "4097", "m"],
             "",
-            "0x00001001 is not where a page begins: 0x00001000 and 0x00002000 are",
+            "0x00001001 is not the start of a page; 0x00001000 and 0x00002000 are",
         ),
         (&["--chip", "RP2040", "m"], "", window),
-        (
-            &["--chip", "RP2040", "--flash-size", "200M", "m"],
-            "",
-            "--flash-size: RP2040 has no more than 128 MiB",
-        ),
-        (&["--chip", "nRF52840_xxAA", "--firmware", "no.elf", "m"], "no.elf", "is no ELF file"),
-        (
-            &["--chip", "nRF52840_xxAA", "--firmware", "cut.elf", "m"],
-            "cut.elf",
-            "is cut short: an ELF file is longer",
-        ),
+        (&["--chip", "RP2040", "--flash-size", "200M", "m"], "", "--flash-size: RP2040 has at most 128 MiB"),
+        (&["--chip", "nRF52840_xxAA", "--firmware", "no.elf", "m"], "no.elf", "not an ELF file"),
+        (&["--chip", "nRF52840_xxAA", "--firmware", "cut.elf", "m"], "cut.elf", "truncated ELF file"),
         (
             &["--chip", "RP2040", "--at", "0x10100000", "--firmware", "far.elf", "m"],
             "far.elf",
-            "has nothing in the flash of RP2040, which is at 0x10000000..0x18000000",
+            "has no segments in the flash of RP2040 at 0x10000000..0x18000000",
         ),
         (
             &["--chip", "nRF52840_xxAA", "--firmware", "none.elf", "m"],
@@ -293,9 +270,9 @@ fn what_makes_no_sense_is_one_sentence() {
         (
             &["--chip", "nRF52840_xxAA", "-", "-"],
             "",
-            "standard input can be read only once, but `-` is given twice",
+            "standard input can be read only once; `-` is given twice",
         ),
-        (&["--list", "zzz"], "", "no chip has \"zzz\" in its name"),
+        (&["--list", "zzz"], "", "no chip name contains \"zzz\""),
     ] {
         let about = if about.is_empty() { "safetensors" } else { about };
         place.run([&["fit"], args].concat()).is(2, "", &format!("{about}: {sentence}\n"));
@@ -303,7 +280,7 @@ fn what_makes_no_sense_is_one_sentence() {
 }
 
 #[test]
-fn numbers_that_are_none_are_bad_usage() {
+fn invalid_numbers_are_bad_usage() {
     let place = place();
     for (option, value, sentence) in [
         ("--at", "here", "not an address; write it like 0x08060000"),
@@ -318,34 +295,34 @@ fn numbers_that_are_none_are_bad_usage() {
 }
 
 #[test]
-fn a_name_that_fits_several_chips_lists_them() {
+fn an_ambiguous_name_lists_chips() {
     let place = place();
     let run = place.run(["fit", "--chip", "STM32F411", "m"]);
-    let begins = "safetensors: \"STM32F411\" fits the names of 16 chips: STM32F411CC, STM32F411CCUx, ";
+    let begins = "safetensors: chip name \"STM32F411\" is ambiguous, 16 match: STM32F411CC, STM32F411CCUx, ";
     assert!(run.code == Some(2) && run.err.starts_with(begins) && run.err.ends_with(", …\n"), "{}", run.err);
 }
 
 #[test]
-fn a_name_with_an_x_takes_none_of_several() {
+fn a_name_with_an_x_can_be_ambiguous() {
     let run = place().run(["fit", "--chip", "nRF52xxx_xxAA", "m"]);
     assert!(run.code == Some(2) && run.err.contains("nRF52832_xxAA"), "{}", run.err);
     assert_eq!(place().run(["fit", "--chip", "nrf52840_XXaa", "m"]).code, Some(0));
 }
 
 #[test]
-fn a_board_may_have_more_flash_than_any_chip_has_inside() {
+fn external_flash_can_be_large() {
     let run = place().run(["fit", "--chip", "RP2040", "--flash-size", "32M", "m"]);
     assert_eq!((run.code, run.err.as_str()), (Some(0), ""), "{}", run.out);
     assert!(run.out.contains("at 0x11ff1000"), "{}", run.out);
 }
 
 #[test]
-fn behind_a_model_that_ends_with_the_flash_nothing_fits() {
+fn nothing_fits_after_a_model_at_the_end_of_flash() {
     let place = place();
     place.put("full", &model(128 << 10));
     let args = ["fit", "--chip", "STM32F411RETx", "--at", "0x08060000", "full", "m"];
     let run = place.run(args);
-    let line = "no flash is left behind the model before it";
+    let line = "no flash left after the previous model";
     assert!(
         run.code == Some(1) && run.out.contains("m: does not fit: ") && run.out.contains(line),
         "{run:?}"
@@ -356,10 +333,10 @@ fn behind_a_model_that_ends_with_the_flash_nothing_fits() {
 }
 
 #[test]
-fn nothing_helps_where_the_place_itself_is_at_no_multiple() {
+fn a_misaligned_address_has_no_remedy() {
     let run = place().run(["fit", "--chip", "nRF52840_xxAA", "--at", "0x1000", "--align", "8192", "m"]);
     assert_eq!(run.code, Some(1), "{run:?}");
-    assert!(run.out.contains("nor is the place of the model") && !run.out.contains("pack"), "{}", run.out);
+    assert!(run.out.contains("own address is not a multiple") && !run.out.contains("pack"), "{}", run.out);
 }
 
 #[test]
@@ -379,7 +356,7 @@ fn chips_are_listed() {
 }
 
 #[test]
-fn a_model_that_is_not_sound_has_the_report_of_check() {
+fn an_invalid_model_is_reported_as_by_check() {
     let place = place();
     let mut cut = sound();
     cut.pop();
@@ -394,11 +371,11 @@ fn a_model_that_is_not_sound_has_the_report_of_check() {
 
 #[cfg(unix)]
 #[test]
-fn a_firmware_that_is_a_pipe_is_not_waited_for() {
+fn a_firmware_pipe_does_not_block() {
     let place = Place::new();
     place.put("sound", &support::sound());
     let made = std::process::Command::new("mkfifo").arg(place.path("fifo")).status().expect("mkfifo");
     assert!(made.success());
     let run = place.run(["fit", "--chip", "nRF52840_xxAA", "--firmware", "fifo", "sound"]);
-    run.is(2, "", "fifo: cannot be read: it is not a file\n");
+    run.is(2, "", "fifo: cannot be read: not a regular file\n");
 }

@@ -1,12 +1,11 @@
-//! `safetensors flash`: all of it that needs no probe. What the probe is asked to do, and what happens when it cannot, is
-//! tested beside the code, with a chip in memory.
+//! `safetensors flash` without a probe. Unit tests cover the use of the probe with a simulated chip.
 #![cfg(feature = "chips")]
 
 use crate::support::{Place, file, sound, tensor};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-/// A model of 70,000 bytes in all, none of whose data are like their neighbours.
+/// A model of 70,000 bytes whose neighbouring bytes differ.
 fn model() -> Vec<u8> {
     let data = 70_000 - 8 - 96;
     let header = format!("{{{}}}", tensor("a", 0, data));
@@ -20,7 +19,7 @@ fn place() -> Place {
     place
 }
 
-/// The model and what erased flash holds behind it, in units.
+/// The model, padded to write units with the value of erased flash.
 fn image(unit: usize) -> Vec<u8> {
     let mut image = model();
     image.resize(image.len().next_multiple_of(unit), 0xff);
@@ -32,24 +31,24 @@ fn sha256(bytes: &[u8]) -> String {
 }
 
 #[test]
-fn a_dry_run_says_what_would_be_done_to_each_chip() {
+fn a_dry_run_shows_the_plan() {
     let place = place();
     let stm32 = "\
 erase 1 page of 16 KiB at 0x0800c000..0x08010000
 erase 1 page of 64 KiB at 0x08010000..0x08020000
 program 70,656 bytes at 0x0800c000..0x0801d400, in 69 writes of 1 KiB
-  of these, the last 656 are 0xff, as erased flash is
-  11,264 bytes behind them, at 0x0801d400..0x08020000, are left erased; --keep keeps them
+  the last 656 of these are 0xff, the value of erased flash
+  11,264 bytes after them, at 0x0801d400..0x08020000, stay erased; use --keep to keep them
 ";
     let nrf52 = "\
 erase 18 pages of 4 KiB at 0x000e0000..0x000f2000
 program 73,728 bytes at 0x000e0000..0x000f2000, in 18 writes of 4 KiB
-  of these, the last 3,728 are 0xff, as erased flash is
+  the last 3,728 of these are 0xff, the value of erased flash
 ";
     let rp2040 = "\
 erase 18 pages of 4 KiB at 0x10100000..0x10112000
 program 73,728 bytes at 0x10100000..0x10112000, in 18 writes of 4 KiB
-  of these, the last 3,728 are 0xff, as erased flash is
+  the last 3,728 of these are 0xff, the value of erased flash
 ";
     for (chip, at, unit, plan) in [
         ("STM32F411RETx", "0x0800c000", 1024, stm32),
@@ -58,7 +57,7 @@ program 73,728 bytes at 0x10100000..0x10112000, in 18 writes of 4 KiB
     ] {
         let digest = sha256(&image(unit));
         let out = format!(
-            "{plan}read all of it back, compare, and start the firmware\nsha256 of what is programmed: {digest}\n"
+            "{plan}read everything back, compare, and start the firmware\nsha256 of the programmed bytes: {digest}\n"
         );
         place.run(["flash", "--chip", chip, "--at", at, "--dry-run", "m"]).is(0, &out, "");
     }
@@ -68,7 +67,7 @@ program 73,728 bytes at 0x10100000..0x10112000, in 18 writes of 4 KiB
 }
 
 #[test]
-fn a_dry_run_is_the_same_for_programs() {
+fn json_has_the_same_plan() {
     let run =
         place().run(["flash", "--chip", "STM32F411RETx", "--at", "0x0800c000", "--dry-run", "--json", "m"]);
     let expected = serde_json::json!({
@@ -84,7 +83,7 @@ fn a_dry_run_is_the_same_for_programs() {
 }
 
 #[test]
-fn the_places_of_the_firmware_are_good() {
+fn the_firmware_models_have_valid_addresses() {
     let place = Place::new();
     for (chip, at, model) in [
         ("STM32F405RGTx", "0x08040000", "digits-f16"),
@@ -98,22 +97,22 @@ fn the_places_of_the_firmware_are_good() {
 }
 
 #[test]
-fn what_is_erased_reads_differently_on_some_chips() {
+fn erased_flash_differs_between_chips() {
     let run = place().run(["flash", "--chip", "HK32F030MD4P6", "--at", "0x08000000", "--dry-run", "m"]);
     assert!(run.code == Some(1) && run.err.contains("does not fit"), "{run:?}");
     let place = Place::new();
     place.put("s", &sound());
     place.run(["flash", "--chip", "HK32F030MD4P6", "--at", "0x08000000", "-o", "s.bin", "s"]);
-    let image = std::fs::read(place.path("s.bin")).expect("it is written");
+    let image = std::fs::read(place.path("s.bin")).expect("file is written");
     assert_eq!(image[sound().len()..], vec![0xaa; image.len() - sound().len()]);
 }
 
 #[test]
-fn without_a_probe_one_sentence_says_what_is_missing() {
+fn a_missing_probe_is_one_sentence() {
     let place = place();
     let run = place.run(["flash", "--chip", "RP2040", "--at", "0x10100000", "--probe", "ffff:fffe", "m"]);
     assert_eq!((run.code, run.out.as_str()), (Some(2), ""));
-    assert!(run.err.starts_with("safetensors: there is no probe ffff:fffe: connect a "), "{}", run.err);
+    assert!(run.err.starts_with("safetensors: no probe ffff:fffe; connect a "), "{}", run.err);
     for needed in ["udev", "--output", "by USB"] {
         assert!(run.err.contains(needed), "{}", run.err);
     }
@@ -124,14 +123,14 @@ fn without_a_probe_one_sentence_says_what_is_missing() {
 }
 
 #[test]
-fn a_raw_image_is_the_model_and_what_fills_it_up() {
+fn a_raw_image_is_the_padded_model() {
     let place = place();
     let args = ["flash", "--chip", "STM32F411RETx", "--at", "0x0800c000", "-o", "m.bin", "m"];
     let digest = sha256(&image(1024));
     let line = format!("m.bin: 70,656 bytes for 0x0800c000..0x0801d400, sha256 {digest}\n");
     place.run(args).is(0, &line, "");
-    assert_eq!(std::fs::read(place.path("m.bin")).expect("it is there"), image(1024));
-    place.run(args).is(2, "", "m.bin: exists already; --force replaces it\n");
+    assert_eq!(std::fs::read(place.path("m.bin")).expect("existing file"), image(1024));
+    place.run(args).is(2, "", "m.bin: already exists; use --force to overwrite it\n");
     assert_eq!(place.run(args.into_iter().chain(["--force"])).code, Some(0));
     let piped =
         place.command(["flash", "--chip", "STM32F411RETx", "--at", "0x0800c000", "-o", "-", "m"]).output();
@@ -176,7 +175,7 @@ fn an_image_in_uf2_reads_back() {
     for (chip, family) in [("RP2040", 0xe48b_ff56_u32), ("RP235x", 0xe48b_ff57)] {
         let args = ["flash", "--chip", chip, "--at", "0x10100000", "--force", "-o", "m.uf2", "m"];
         assert_eq!(place.run(args).code, Some(0));
-        let file = std::fs::read(place.path("m.uf2")).expect("it is there");
+        let file = std::fs::read(place.path("m.uf2")).expect("existing file");
         let image = image(4096);
         assert_eq!(file.len(), image.len() * 2);
         for (number, (block, data)) in (0_u32..).zip(file.chunks(512).zip(image.chunks(256))) {
@@ -195,13 +194,13 @@ fn an_image_in_uf2_reads_back() {
     place.run(args).is(
         2,
         "",
-        "no.uf2: UF2 is for RP2040 and RP235x; for nRF52840_xxAA write a .bin or a .hex\n",
+        "no.uf2: UF2 works with RP2040 and RP235x only; write a .bin or .hex for nRF52840_xxAA\n",
     );
     assert!(!place.path("no.uf2").exists());
 }
 
 #[test]
-fn nothing_is_begun_with_a_model_that_is_not_sound() {
+fn an_invalid_model_is_not_written() {
     let place = place();
     let mut cut = sound();
     cut.pop();
@@ -212,40 +211,40 @@ fn nothing_is_begun_with_a_model_that_is_not_sound() {
 }
 
 #[test]
-fn what_makes_no_sense_is_one_sentence() {
+fn bad_usage_is_one_sentence() {
     let place = place();
     for (code, args, line) in [
         (
             2,
             &["--chip", "RP2040", "--at", "0x20000000", "m"][..],
-            "safetensors: 0x20000000 is not in the flash of RP2040, which is at 0x10000000..0x18000000",
+            "safetensors: 0x20000000 is outside of the flash of RP2040 at 0x10000000..0x18000000",
         ),
         (
             2,
             &["--chip", "RP2040", "--at", "0x10000800", "m"],
-            "safetensors: 0x10000800 is not where a page begins: 0x10000000 and 0x10001000 are",
+            "safetensors: 0x10000800 is not the start of a page; 0x10000000 and 0x10001000 are",
         ),
         (
             1,
             &["--chip", "RP2040", "--flash-size", "1M", "--at", "0x100f0000", "m"],
-            "m: does not fit: 70,000 bytes at 0x100f0000 end 4,464 bytes behind the flash, which ends at 0x10100000",
+            "m: does not fit: 70,000 bytes at 0x100f0000 end 4,464 bytes past the end of flash at 0x10100000",
         ),
         (
             1,
             &["--chip", "RP2040", "--used", "2M", "--at", "0x10100000", "m"],
-            "m: does not fit: its pages 0x10100000..0x10112000 hold 73,728 bytes of the firmware, which is at 0x10000000..0x10200000",
+            "m: does not fit: its pages 0x10100000..0x10112000 overlap 73,728 bytes of the firmware at 0x10000000..0x10200000",
         ),
         (
             2,
             &["--chip", "RP2o40", "--at", "0x10100000", "m"],
-            "safetensors: there is no chip \"RP2o40\"; is RP2040 meant?",
+            "safetensors: unknown chip \"RP2o40\"; did you mean RP2040?",
         ),
         (
             2,
             &["--chip", "RP2040", "--at", "0x10100000", "none"],
             "none: cannot be read: no such file or directory",
         ),
-        (2, &["--chip", "RP2040", "--at", "0x10100000", "-o", ".", "m"], ".: is a folder, and no file"),
+        (2, &["--chip", "RP2040", "--at", "0x10100000", "-o", ".", "m"], ".: is a directory, not a file"),
     ] {
         place.run([&["flash"], args].concat()).is(code, "", &format!("{line}\n"));
     }
@@ -255,8 +254,8 @@ fn what_makes_no_sense_is_one_sentence() {
 }
 
 #[test]
-fn a_chip_whose_units_of_writing_lie_across_its_pages_is_not_programmed() {
+fn misaligned_write_units_are_not_programmed() {
     let run = place().run(["flash", "--chip", "EFR32MG24A010F1024IM40", "--at", "0x08000000", "m"]);
     assert_eq!(run.code, Some(2));
-    assert!(run.err.contains("could erase what is beside the model"), "{}", run.err);
+    assert!(run.err.contains("could erase data beside the model"), "{}", run.err);
 }

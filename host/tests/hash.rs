@@ -1,4 +1,4 @@
-//! `safetensors hash`: sums of files and tensors, and what becomes of files that no longer have theirs.
+//! `safetensors hash`: sums of files and tensors, and their verification.
 
 use crate::support::{self, Place, Run, file, finish, sound, tensor};
 use serde_json::{Value, json};
@@ -9,7 +9,7 @@ fn sum(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// A list of the files as they are, in one of the two forms.
+/// A list of the unchanged files, in one of the two forms.
 fn listed(options: &[&str]) -> Place {
     let place = Place::new();
     place.put("a", &sound()).put("b", &file(format!("{{{}}}", tensor("t", 0, 3)), b"abc"));
@@ -60,7 +60,7 @@ fn large_tensors_are_hashed_piece_by_piece() {
 }
 
 #[test]
-fn one_bad_model_does_not_keep_the_others_from_their_sums() {
+fn an_invalid_model_does_not_stop_the_others() {
     let place = Place::new();
     place.put("good", &sound()).put("bad", b"abc").put("empty", b"");
     let good = format!("{}  good\n", sum(&sound()));
@@ -79,7 +79,7 @@ fn one_bad_model_does_not_keep_the_others_from_their_sums() {
 }
 
 #[test]
-fn files_that_are_what_they_were() {
+fn unchanged_files_are_ok() {
     for options in [&[][..], &["--tensors"], &["--json"]] {
         let place = listed(options);
         verified(&place).is(0, "a: ok\nb: ok\n", "");
@@ -89,7 +89,7 @@ fn files_that_are_what_they_were() {
 }
 
 #[test]
-fn a_changed_byte_is_found_and_the_tensor_that_it_is_in() {
+fn a_changed_byte_is_found_with_its_tensor() {
     let mut changed = sound();
     *changed.last_mut().expect("a byte") = b'x';
     for (options, more) in [(&[][..], ""), (&["--json"], "    tensor \"b\" is changed\n")] {
@@ -101,7 +101,7 @@ fn a_changed_byte_is_found_and_the_tensor_that_it_is_in() {
 }
 
 #[test]
-fn what_became_of_the_tensors_is_told() {
+fn changes_of_tensors_are_reported() {
     let place = listed(&["--json"]);
     let told = |contents: &[u8]| {
         place.put("a", contents);
@@ -112,14 +112,14 @@ fn what_became_of_the_tensors_is_told() {
     };
     let model = |header: &str, data: &[u8]| file(format!("{{{header}}}"), data);
     let spaced = format!("{}, {}", tensor("a", 0, 2), tensor("b", 2, 5));
-    assert_eq!(told(&model(&spaced, b"abcde")), "the header is changed, and no tensor");
+    assert_eq!(told(&model(&spaced, b"abcde")), "only the header has changed");
     assert_eq!(told(&model(&tensor("a", 0, 2), b"ab")), "tensor \"b\" is missing");
     let renamed = format!("{},{}", tensor("c", 0, 2), tensor("b", 2, 5));
     assert_eq!(
         told(&model(&renamed, b"abcdx")),
         "tensor \"a\" is missing; tensor \"b\" is changed; tensor \"c\" is added"
     );
-    assert_eq!(told(b"abc"), "it is no sound model any more: `safetensors check` says why");
+    assert_eq!(told(b"abc"), "no longer a valid model; `safetensors check` shows why");
     let run = place.run(["hash", "--json", "--verify", "list"]);
     let told: Value = serde_json::from_str(&run.out).expect("JSON");
     let changed = json!({"file": "a", "ok": false, "error": "changed", "sha256": sum(b"abc"), "expected": sum(&sound()), "sound": false});
@@ -127,36 +127,36 @@ fn what_became_of_the_tensors_is_told() {
 }
 
 #[test]
-fn files_that_are_not_there_or_no_files() {
+fn missing_files_and_directories() {
     let place = listed(&[]);
     fs::remove_file(place.path("a")).expect("it can be removed");
     verified(&place).is(1, "a: missing\nb: ok\n", "");
-    fs::create_dir(place.path("a")).expect("a folder");
-    verified(&place).is(2, "b: ok\n", "a: cannot be read: it is not a file\n");
+    fs::create_dir(place.path("a")).expect("directory");
+    verified(&place).is(2, "b: ok\n", "a: cannot be read: not a regular file\n");
     let run = place.run(["hash", "--verify", "list", "--json"]);
     let told: Value = serde_json::from_str(&run.out).expect("JSON");
     assert_eq!(
         told["files"][0],
-        json!({"file": "a", "ok": false, "error": "io", "message": "it is not a file"})
+        json!({"file": "a", "ok": false, "error": "io", "message": "not a regular file"})
     );
 }
 
-/// Nobody ever writes to it.
+/// Nothing ever writes to it.
 #[cfg(unix)]
 #[test]
-fn a_pipe_in_the_place_of_a_file_keeps_nobody_waiting() {
+fn a_pipe_instead_of_a_file_does_not_block() {
     let place = listed(&[]);
     fs::remove_file(place.path("a")).expect("it can be removed");
     let made = std::process::Command::new("mkfifo").arg(place.path("a")).status();
     assert!(made.expect("mkfifo").success());
-    verified(&place).is(2, "b: ok\n", "a: cannot be read: it is not a file\n");
+    verified(&place).is(2, "b: ok\n", "a: cannot be read: not a regular file\n");
 }
 
-/// As `sha256sum -c` does: also of the list that this command itself makes of a path.
+/// As `sha256sum -c` does, also for lists of this command.
 #[test]
-fn names_of_a_list_lead_anywhere() {
+fn names_in_a_list_may_be_any_path() {
     let place = listed(&[]);
-    fs::create_dir(place.path("sub")).expect("a folder");
+    fs::create_dir(place.path("sub")).expect("directory");
     let absolute = place.path("a");
     let absolute = absolute.to_str().expect("UTF-8");
     for (name, option) in
@@ -168,7 +168,7 @@ fn names_of_a_list_lead_anywhere() {
     }
     let of_input = place.run_piped(["hash", "-"], &sound());
     place.put("list", of_input.out.as_bytes());
-    verified(&place).is(2, "", "-: cannot be read: it was standard input, which is over\n");
+    verified(&place).is(2, "", "-: cannot be read: it was standard input, which cannot be read again\n");
     place.put("sub/list", format!("{}  ../gone\n", sum(b"")).as_bytes());
     finish(place.command(["hash", "--verify", "list"]).current_dir(place.path("sub"))).is(
         1,
@@ -178,20 +178,20 @@ fn names_of_a_list_lead_anywhere() {
 }
 
 #[test]
-fn what_is_no_list_is_one_sentence() {
+fn an_invalid_list_is_one_sentence() {
     let place = listed(&[]);
     let list = fs::read(place.path("list")).expect("the list");
     for (damaged, why) in [
-        (&b""[..], "it lists no file"),
+        (&b""[..], "it lists no files"),
         (&list[..list.len() / 2 + 10], "line 2 is not a sum and a name"),
         (
             b"{\"files\":",
-            "it is not what `safetensors hash --json` prints: EOF while parsing a value at line 1 column 9",
+            "not the output of `safetensors hash --json`: EOF while parsing a value at line 1 column 9",
         ),
         (&sound(), "line 1 is not a sum and a name"),
     ] {
         place.put("list", damaged);
-        verified(&place).is(2, "", &format!("list: is no list of sums: {why}\n"));
+        verified(&place).is(2, "", &format!("list: not a list of sums: {why}\n"));
     }
     place.run(["hash", "--verify", "gone"]).is(2, "", "gone: cannot be read: no such file or directory\n");
     let run = place.run(["hash", "--json", "--verify", "gone"]);
@@ -203,7 +203,7 @@ fn what_is_no_list_is_one_sentence() {
 
 #[cfg(unix)]
 #[test]
-fn strange_names_are_spelled_as_sha256sum_spells_them() {
+fn unusual_names_are_escaped_as_by_sha256sum() {
     use std::ffi::OsStr;
     use std::os::unix::ffi::OsStrExt;
     let place = Place::new();
@@ -231,7 +231,7 @@ fn control_characters_of_names_are_not_printed() {
         [("\x1b[31m", "\\u{1b}[31m"), ("a\x07", "a\\u{7}"), ("\u{9b}2J", "\\u{9b}2J"), ("a\x7f", "a\\u{7f}")]
     {
         place.put(name, &sound());
-        let why = "control characters in the name, which a list of sums cannot escape; use --json";
+        let why = "name has control characters, which a list of sums cannot escape; use --json";
         place.run(["hash", name]).is(2, "", &format!("{shown}: {why}\n"));
         let run = place.run(["hash", "--json", name]);
         assert!(run.code == Some(0) && !run.out.trim().contains(char::is_control), "{run:?}");
@@ -243,11 +243,11 @@ fn control_characters_of_names_are_not_printed() {
     }
 }
 
-/// A model that is alone in its folder is one file by another name.
+/// A model with a directory to itself is one file with another path.
 #[test]
-fn a_folder_with_one_model_is_that_model() {
+fn a_directory_with_one_model_is_that_model() {
     let place = Place::new();
-    fs::create_dir(place.path("m")).expect("a folder");
+    fs::create_dir(place.path("m")).expect("directory");
     place.put("m/model.safetensors", &sound());
     let file = "m/model.safetensors";
     for options in [&["hash"][..], &["hash", "--tensors"]] {
@@ -259,7 +259,7 @@ fn a_folder_with_one_model_is_that_model() {
     assert_eq!((&json["file"], &json["files"][0]["file"]), (&json!("m"), &json!(file)));
 }
 
-/// More tensors than are handed to the threads at a time, and more sums than are held in memory.
+/// More tensors than the threads get at a time, and more sums than are held in memory.
 #[test]
 fn many_tensors_keep_their_sums() {
     let place = Place::new();
@@ -277,9 +277,9 @@ fn many_tensors_keep_their_sums() {
     }
 }
 
-/// What cannot be read is not called unsound.
+/// A file that cannot be read does not count as invalid.
 #[test]
-fn tensors_of_an_index_beyond_the_limits_are_not_known() {
+fn tensors_of_a_too_large_index_are_unknown() {
     let place = Place::new();
     let index = "m.safetensors.index.json";
     let json =
@@ -289,26 +289,26 @@ fn tensors_of_an_index_beyond_the_limits_are_not_known() {
     place.put(index, format!(r#"{{"weight_map":{{"{long}":"1.safetensors"}}}}"#).as_bytes());
     let run = verified(&place);
     assert!(
-        run.code == Some(1) && run.out.contains("\n    its tensors are not known: m.safetensors"),
+        run.code == Some(1) && run.out.contains("\n    its tensors cannot be compared: m.safetensors"),
         "{run:?}"
     );
 }
 
-/// A folder with a model and its list.
+/// A directory with a model and its list.
 fn checkpoint() -> Place {
     let place = Place::new();
-    fs::create_dir(place.path("c")).expect("a folder");
+    fs::create_dir(place.path("c")).expect("directory");
     place.put("c/m", &sound()).put("c/SHA256SUMS", format!("{}  m\n", sum(&sound())).as_bytes());
     place
 }
 
 #[test]
-fn a_checkpoint_has_the_files_of_its_list_and_no_other() {
+fn a_checkpoint_contains_exactly_the_listed_files() {
     let place = checkpoint();
     let verify = || place.run(["hash", "--verify", "c"]);
     verify().is(0, "c/m: ok\n", "");
     place.put("c/.more", b"");
-    verify().is(1, "c/m: ok\nc/.more: added, and not in the list\n", "");
+    verify().is(1, "c/m: ok\nc/.more: added: not in the list\n", "");
     let run = place.run(["hash", "--json", "--verify", "c"]);
     let told: Value = serde_json::from_str(&run.out).expect("JSON");
     assert_eq!(
@@ -323,31 +323,35 @@ fn a_checkpoint_has_the_files_of_its_list_and_no_other() {
 }
 
 #[test]
-fn folders_in_a_checkpoint_are_looked_into() {
+fn directories_in_a_checkpoint_are_searched() {
     let place = checkpoint();
-    fs::create_dir_all(place.path("c/state/empty")).expect("a folder");
+    fs::create_dir_all(place.path("c/state/empty")).expect("directory");
     place.put("c/state/step", b"7");
     let verify = || place.run(["hash", "--verify", "c"]);
-    verify().is(1, "c/m: ok\nc/state/step: added, and not in the list\n", "");
+    verify().is(1, "c/m: ok\nc/state/step: added: not in the list\n", "");
     place.put("c/SHA256SUMS", format!("{}  m\n{}  state/step\n", sum(&sound()), sum(b"7")).as_bytes());
     verify().is(0, "c/m: ok\nc/state/step: ok\n", "");
 }
 
-/// What it leads to may change when nobody looks.
+/// The target of a link may change unnoticed.
 #[cfg(unix)]
 #[test]
-fn links_in_a_checkpoint_are_refused() {
+fn links_in_a_checkpoint_are_rejected() {
     let place = checkpoint();
     place.put("elsewhere", &sound());
     fs::remove_file(place.path("c/m")).expect("it can be removed");
     std::os::unix::fs::symlink("../elsewhere", place.path("c/m")).expect("a link");
-    place.run(["hash", "--verify", "c"]).is(2, "", "c/m: cannot be read: it is a link, and no file\n");
+    place.run(["hash", "--verify", "c"]).is(
+        2,
+        "",
+        "c/m: cannot be read: symbolic link, not a regular file\n",
+    );
 }
 
 #[test]
-fn a_model_in_several_files_has_a_line_for_each() {
+fn a_sharded_model_has_a_line_per_file() {
     let place = Place::new();
-    fs::create_dir(place.path("m")).expect("a folder");
+    fs::create_dir(place.path("m")).expect("directory");
     let index = r#"{"metadata":{"total_size":5},"weight_map":{"a":"1.safetensors","b":"2.safetensors"}}"#;
     let (one, two) = (
         file(format!("{{{}}}", tensor("a", 0, 2)), b"ab"),
@@ -379,7 +383,7 @@ fn a_model_in_several_files_has_a_line_for_each() {
 }
 
 #[test]
-fn a_checkpoint_whose_list_is_tampered_with_is_refused() {
+fn a_checkpoint_with_a_damaged_list_is_rejected() {
     let place = checkpoint();
     let verify = || place.run(["hash", "--verify", "c"]);
     for name in ["../m", "/m", "x/../m", "./m", "m/", "..", "SHA256SUMS"] {
@@ -387,13 +391,13 @@ fn a_checkpoint_whose_list_is_tampered_with_is_refused() {
         verify().is(
             2,
             "",
-            &format!("c/SHA256SUMS: the name \"{name}\" is not that of a file in the checkpoint\n"),
+            &format!("c/SHA256SUMS: the name \"{name}\" is not a path inside the checkpoint\n"),
         );
     }
     place.put("c/SHA256SUMS", format!("{0}  m\n{0}  m\n", sum(&sound())).as_bytes());
-    verify().is(2, "", "c/SHA256SUMS: the name \"m\" is listed twice\n");
+    verify().is(2, "", "c/SHA256SUMS: the name \"m\" is listed more than once\n");
     place.put("c/SHA256SUMS", b"nonsense");
-    verify().is(2, "", "c/SHA256SUMS: is no list of sums: line 1 is not a sum and a name\n");
+    verify().is(2, "", "c/SHA256SUMS: not a list of sums: line 1 is not a sum and a name\n");
     fs::remove_file(place.path("c/SHA256SUMS")).expect("it can be removed");
     verify().is(2, "", "c/SHA256SUMS: cannot be read: no such file or directory\n");
 }
@@ -416,7 +420,7 @@ fn bad_usage_is_exit_code_2() {
 
 #[cfg(unix)]
 #[test]
-fn nobody_to_print_to() {
+fn closed_or_full_output_is_an_error() {
     let place = listed(&[]);
     for args in [&["hash", "a", "b"][..], &["hash", "--verify", "list"]] {
         let (reader, writer) = std::io::pipe().expect("a pipe");
@@ -430,7 +434,7 @@ fn nobody_to_print_to() {
     }
 }
 
-/// A file with nothing in it but a length.
+/// A sparse file.
 #[cfg(unix)]
 #[test]
 fn ctrl_c_ends_a_long_run() {

@@ -1,4 +1,4 @@
-//! The contract of `safetensors inspect`: the table, exit codes, `--json`, the numbers of an index.
+//! `safetensors inspect`: the table, exit codes, `--json`, the sizes of an index.
 
 use crate::support::{self, Place, file, sound, tensor};
 use embedded_safetensors::{
@@ -29,16 +29,16 @@ m: ok, 3 tensors, 264 bytes
   ░ header  █ F32 9.0 %  ▓ I64 3.0 %  ▒ F4 1.5 %
 
   header: 220 bytes
-  data: 36 bytes from byte 228 on, without gaps
+  data: 36 bytes from byte 228, no gaps
   parameters: 15: F32 6, I64 1, F4 8
   metadata: \"format\", \"\"
   index: IndexStorage<3, 4, 14>, 192 bytes
   longest name: 7 bytes
-  note: the tensors are not in the order of their offsets: a device needs slots or an index to open it
+  note: the tensors are not in the order of their offsets: a device needs sort slots or an index to open the file
 ";
 
 #[test]
-fn a_sound_file_is_shown_in_the_order_of_its_header() {
+fn tensors_are_shown_in_header_order() {
     let place = Place::new();
     place.put("m", &three());
     place.run(["inspect", "m"]).is(0, TABLE, "");
@@ -47,10 +47,10 @@ fn a_sound_file_is_shown_in_the_order_of_its_header() {
 }
 
 #[test]
-fn without_tensors_there_is_no_table_and_without_metadata_no_line() {
+fn empty_models_have_no_table() {
     let place = Place::new();
     let table = format!(
-        "m: ok, 0 tensors, 10 bytes\n  {}\n  ░ header\n\n  header: 2 bytes\n  data: 0 bytes from byte 10 on, without gaps\n  parameters: 0\n  index: IndexStorage<0, 0, 0>, 0 bytes\n  longest name: 0 bytes\n",
+        "m: ok, 0 tensors, 10 bytes\n  {}\n  ░ header\n\n  header: 2 bytes\n  data: 0 bytes from byte 10, no gaps\n  parameters: 0\n  index: IndexStorage<0, 0, 0>, 0 bytes\n  longest name: 0 bytes\n",
         "░".repeat(76)
     );
     place.put("m", &file("{}", b""));
@@ -58,7 +58,7 @@ fn without_tensors_there_is_no_table_and_without_metadata_no_line() {
 }
 
 #[test]
-fn json_says_more() {
+fn json_has_more_details() {
     let place = Place::new();
     place.put("m", &three()).put("bad", b"abc");
     let run = place.run(["inspect", "--json", "m", "bad", "gone"]);
@@ -90,7 +90,7 @@ fn json_says_more() {
 }
 
 #[test]
-fn what_is_wrong_is_said_as_check_says_it() {
+fn errors_are_those_of_check() {
     let place = Place::new();
     let twice = format!("{{{},{}}}", tensor("a", 0, 1), tensor("a", 1, 2));
     place.put("good", &sound()).put("short", b"abc").put("twice", &file(twice, b"xy"));
@@ -108,7 +108,7 @@ fn what_is_wrong_is_said_as_check_says_it() {
 }
 
 #[test]
-fn the_three_numbers_are_what_an_index_takes() {
+fn index_sizes_are_exact() {
     let place = Place::new();
     place.put("m", &three());
     let line: Value = serde_json::from_str(&place.run(["inspect", "--json", "m"]).out).expect("JSON");
@@ -127,7 +127,7 @@ fn the_three_numbers_are_what_an_index_takes() {
 }
 
 #[test]
-fn what_is_absurdly_long_is_cut_short() {
+fn very_long_names_and_shapes_are_cut() {
     let place = Place::new();
     let (name, dims) = ("n".repeat(100_000), vec!["1"; 1000].join(","));
     let member = format!(r#""{name}":{{"dtype":"U8","shape":[{dims}],"data_offsets":[0,1]}}"#);
@@ -144,6 +144,16 @@ fn what_is_absurdly_long_is_cut_short() {
 }
 
 #[test]
+fn long_names_are_cut_in_the_middle() {
+    let place = Place::new();
+    let names = ["model.layers.".repeat(10) + "first", "model.layers.".repeat(10) + "second"];
+    let tensors = format!("{{{},{}}}", tensor(&names[0], 0, 1), tensor(&names[1], 1, 2));
+    place.put("m", &file(tensors, b"xy"));
+    let run = place.run(["inspect", "m"]);
+    assert!(run.out.contains("layers.first\"") && run.out.contains("layers.second\""), "{run:?}");
+}
+
+#[test]
 fn bad_usage_is_exit_code_2() {
     let place = Place::new();
     for args in [&["inspect"][..], &["inspect", "--bogus", "m"]] {
@@ -151,12 +161,12 @@ fn bad_usage_is_exit_code_2() {
         assert_eq!((run.code, run.out.as_str()), (Some(2), ""), "{args:?}");
         assert!(run.err.contains("Usage: safetensors inspect"), "{run:?}");
     }
-    let twice = "safetensors: standard input can be read only once, but `-` is given twice\n";
+    let twice = "safetensors: standard input can be read only once; `-` is given twice\n";
     place.run(["inspect", "-", "-"]).is(2, "", twice);
 }
 
 #[test]
-fn a_reader_that_leaves_ends_the_run_quietly() {
+fn closed_output_ends_the_run_quietly() {
     let place = Place::new();
     place.put("m", &three());
     for args in [&["inspect", "m", "m"][..], &["inspect", "--json", "m"]] {
@@ -167,13 +177,13 @@ fn a_reader_that_leaves_ends_the_run_quietly() {
 }
 
 #[test]
-fn what_a_device_cannot_do_without_an_index_is_noted() {
+fn the_need_for_an_index_is_noted() {
     let place = Place::new();
     let header = r#"{"a":{"dtype":"U8","shape":[1,1,1,1,1,1,1,1,1],"data_offsets":[0,1]}}"#;
     place.put("m", &file(header, b"x"));
     let run = place.run(["inspect", "m"]);
     assert!(
-        run.out.ends_with("  note: a tensor has 9 dimensions: only an index holds more than 8\n"),
+        run.out.ends_with("  note: a tensor has 9 dimensions: more than 8 need an index\n"),
         "{}",
         run.out
     );
@@ -182,7 +192,7 @@ fn what_a_device_cannot_do_without_an_index_is_noted() {
 }
 
 #[test]
-fn where_the_locale_has_no_blocks_letters_draw() {
+fn ascii_locales_get_ascii_characters() {
     let place = Place::new();
     place.put("m", &three());
     for (locale, block) in [("C", "##"), ("POSIX", "##"), ("de_DE.utf8", "██"), ("en_US.UTF-8", "██")]
@@ -193,7 +203,7 @@ fn where_the_locale_has_no_blocks_letters_draw() {
 }
 
 #[test]
-fn tensors_that_cannot_be_used_in_place_are_named() {
+fn misaligned_tensors_are_named() {
     let place = Place::new();
     let member = |name: &str, begin: u64| {
         format!(r#""{name}":{{"dtype":"F32","shape":[1],"data_offsets":[{begin},{}]}}"#, begin + 4)
@@ -201,15 +211,15 @@ fn tensors_that_cannot_be_used_in_place_are_named() {
     let header = format!("{{{},{},{}}}", tensor("byte", 0, 1), member("one", 1), member("two", 5));
     place.put("m", &file(format!("{header}{}", " ".repeat(8 - header.len() % 8)), &[0; 9]));
     let run = place.run(["inspect", "m"]);
-    let note = "  note: 2 tensors begin at no multiple of their elements' width, and cannot be used in place: \"one\", \"two\"\n";
+    let note = "  note: 2 tensors do not begin at a multiple of their element width, and cannot be used in place: \"one\", \"two\"\n";
     assert!(run.out.ends_with(note), "{}", run.out);
     let line: Value = serde_json::from_str(&place.run(["inspect", "--json", "m"]).out).expect("JSON");
     assert_eq!((&line["misaligned"], &line["header"]["room"]), (&json!(2), &json!(8 - header.len() % 8)));
 }
 
-/// Names and shapes that are not spelled as usual, and headers too long to be held, are shown alike.
+/// Escaped names, unusual shapes, and headers too long to be held have the same output.
 #[test]
-fn a_header_that_is_not_held_is_shown_as_one_that_is() {
+fn long_headers_have_the_same_output() {
     let place = Place::new();
     let members = (0..1000).map(|index| tensor(&format!("t{index}é"), index, index + 1));
     let text = format!("{{{}}}", members.collect::<Vec<_>>().join(","));
@@ -231,10 +241,10 @@ fn a_header_that_is_not_held_is_shown_as_one_that_is() {
     assert_eq!(tensors("short"), tensors("long"));
 }
 
-/// The data of a file are not read: the counters of the system say how much is.
+/// The data of a file is not read, by the counters of the system.
 #[cfg(target_os = "linux")]
 #[test]
-fn nothing_but_the_header_is_read() {
+fn only_the_header_is_read() {
     let place = Place::new();
     let header = format!("{{{}}}", tensor("zeros", 0, 90_000_000));
     place.put("m", &file(&header, b""));
@@ -246,12 +256,12 @@ fn nothing_but_the_header_is_read() {
     }
 }
 
-/// What a run has asked the system for, its own libraries included.
+/// The bytes read by a run, including its libraries.
 #[cfg(target_os = "linux")]
 fn bytes_read(place: &Place, args: &[&str]) -> i64 {
     let (reader, writer) = std::io::pipe().expect("a pipe");
     let mut child = place.command(args).stdout(writer).spawn().expect("the binary runs");
-    // A process that has ended has its counters until somebody waits for it.
+    // A process that has exited keeps its counters until it is waited for.
     std::io::read_to_string(reader).expect("it prints");
     let path = format!("/proc/{}/io", child.id());
     let ended = |pid: u32| {

@@ -1,4 +1,4 @@
-//! The contract of `safetensors join`: everything is checked before anything is written.
+//! `safetensors join`: everything is validated before anything is written.
 
 use crate::support::{Place, file, sound, tensor};
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use std::fs;
 
 const INDEX: &str = "s/model.safetensors.index.json";
 
-/// A model, and its shards in a folder.
+/// A model, and its shards in a directory.
 fn place() -> Place {
     let place = Place::new();
     place.put("m", &sound());
@@ -15,7 +15,7 @@ fn place() -> Place {
 }
 
 #[test]
-fn what_was_split_is_the_same_again() {
+fn join_reverses_split() {
     let place = place();
     place.run(["join", "s", "-o", "new"]).is(0, "new: 2 tensors of 2 files, 125 bytes\n", "");
     let run = place.run(["join", INDEX, "-o", "other", "--json"]);
@@ -32,12 +32,12 @@ fn what_was_split_is_the_same_again() {
     assert_eq!((output.status.code(), output.stdout), (Some(0), read("new")));
 }
 
-/// One shard alone would be a model with most of its tensors missing, and exit code 0.
+/// One shard alone would become a model without most of its tensors.
 #[test]
-fn a_shard_without_its_siblings_is_refused() {
+fn a_single_shard_is_rejected() {
     let place = place();
     let shard = "s/model-00001-of-00002.safetensors";
-    let named = format!("{shard}: shard 1 of 2 of the model {INDEX}: give that, or all shards\n");
+    let named = format!("{shard}: is shard 1 of 2 of {INDEX}; give the index, or all shards\n");
     for command in [
         &["join", shard, "-o", "new"][..],
         &["split", shard, "-o", "new"],
@@ -48,9 +48,9 @@ fn a_shard_without_its_siblings_is_refused() {
     ] {
         place.run(command).is(2, "", &named);
     }
-    // All of them are the model, and a shard that stays one is no other model.
+    // All shards together are the model, and the output may have the name of the same shard.
     let other = "s/model-00002-of-00002.safetensors";
-    fs::create_dir(place.path("t")).expect("a folder");
+    fs::create_dir(place.path("t")).expect("directory");
     for command in [
         &["pack", shard, other, "-o", "packed"][..],
         &["checkpoint", "c", shard, other, "--also", INDEX],
@@ -60,42 +60,42 @@ fn a_shard_without_its_siblings_is_refused() {
         let run = place.run(command);
         assert_eq!((run.code, run.err.as_str()), (Some(0), ""), "{command:?}");
     }
-    let no_index =
-        format!("{INDEX}: names these shards, which are no model without it: give it instead of them\n");
+    let no_index = format!(
+        "{INDEX}: names these shards and belongs to the model; give the index instead of the shards\n"
+    );
     place.run(["checkpoint", "new", shard, other]).is(2, "", &no_index);
     let stale = format!(
-        "{shard}: is a shard of the model {INDEX}, which would not know the new names: pack the index into a new file\n"
+        "{shard}: is a shard of {INDEX}, which would not know the new names; pack the index into a new file\n"
     );
     place.run(["pack", shard, "--in-place", "--rename", "a=z"]).is(2, "", &stale);
-    // Called otherwise, it is still named by the index.
+    // Under another name, the index still names it.
     let index = fs::read_to_string(place.path(INDEX)).expect("the index");
-    fs::write(place.path(INDEX), index.replace("model-00001-of-00002", "first")).expect("it is ours");
-    fs::rename(place.path(shard), place.path("s/first.safetensors")).expect("it is there");
-    let renamed = format!(
-        "s/first.safetensors: one of several shards of the model {INDEX}: give that, or all shards\n"
-    );
+    fs::write(place.path(INDEX), index.replace("model-00001-of-00002", "first")).expect("own file");
+    fs::rename(place.path(shard), place.path("s/first.safetensors")).expect("existing file");
+    let renamed =
+        format!("s/first.safetensors: is one of several shards of {INDEX}; give the index, or all shards\n");
     place.run(["join", "s/first.safetensors", "-o", "new"]).is(2, "", &renamed);
-    fs::rename(place.path("s/first.safetensors"), place.path(shard)).expect("it is there");
-    fs::remove_file(place.path(INDEX)).expect("it is there");
+    fs::rename(place.path("s/first.safetensors"), place.path(shard)).expect("existing file");
+    fs::remove_file(place.path(INDEX)).expect("existing file");
     let alone = format!(
-        "{shard}: shard 1 of 2 of a model: give all shards, or the index, but there is no \"model.safetensors.index.json\" beside it\n"
+        "{shard}: is shard 1 of 2; give all shards, or the index \"model.safetensors.index.json\", which is missing here\n"
     );
     place.run(["join", shard, "-o", "new"]).is(2, "", &alone);
     assert!(!place.path("new").exists());
 }
 
-/// A link has another name, and leads to a shard all the same.
+/// A link to a shard has another name.
 #[cfg(unix)]
 #[test]
-fn a_link_to_a_shard_is_a_shard() {
+fn a_link_to_a_shard_is_rejected() {
     let place = place();
     std::os::unix::fs::symlink("s/model-00001-of-00002.safetensors", place.path("x")).expect("a link");
     let run = place.run(["join", "x", "-o", "new"]);
     assert_eq!(run.code, Some(2), "{run:?}");
-    assert!(run.err.contains("model-00001-of-00002.safetensors: shard 1 of 2 of the model "), "{run:?}");
+    assert!(run.err.contains("model-00001-of-00002.safetensors: is shard 1 of 2 of "), "{run:?}");
     let run = place.run(["pack", "x", "--in-place", "--rename", "a=z"]);
     assert!(run.code == Some(2) && run.err.contains("which would not know the new names"), "{run:?}");
-    // What is not there is no shard.
+    // A file that does not exist is not a shard.
     let missing = "s/model-00003-of-00004.safetensors";
     place.run(["join", missing, "-o", "new"]).is(
         2,
@@ -104,7 +104,7 @@ fn a_link_to_a_shard_is_a_shard() {
     );
 }
 
-/// One index of several that name it is enough.
+/// One index of several that names it is enough.
 #[test]
 fn a_copy_of_the_index_changes_nothing() {
     let place = place();
@@ -118,7 +118,7 @@ fn a_copy_of_the_index_changes_nothing() {
     }
 }
 
-/// Whether it names a file there, nobody knows then.
+/// It is unknown whether it names a file.
 #[cfg(unix)]
 #[test]
 fn an_index_that_cannot_be_read_is_an_error() {
@@ -130,15 +130,18 @@ fn an_index_that_cannot_be_read_is_an_error() {
         let run = place.run(command);
         assert_eq!(run.code, Some(2), "{run:?}");
         assert!(run.err.contains("a.safetensors.index.json: cannot be read: "), "{run:?}");
-        assert!(command[0] == "split" || run.err.starts_with("m: may be one of several shards, and "));
+        assert!(
+            command[0] == "split"
+                || run.err.starts_with("m: may be a shard, but an index beside it cannot be read: ")
+        );
     }
 }
 
-/// Neither a shard nor the index, whatever the model was called by.
+/// Neither a shard nor the index, whatever path the model was opened by.
 #[test]
-fn no_file_of_the_model_is_written_over() {
+fn no_file_of_the_model_is_overwritten() {
     let place = place();
-    fs::create_dir(place.path("w")).expect("a folder");
+    fs::create_dir(place.path("w")).expect("directory");
     fs::copy(place.path("m"), place.path("w/model.safetensors")).expect("a copy");
     let shard = "s/model-00001-of-00002.safetensors";
     for (model, output) in
@@ -153,25 +156,28 @@ fn no_file_of_the_model_is_written_over() {
         ] {
             let run = place.run([command, &["--force"]].concat());
             assert_eq!((run.code, run.out.as_str()), (Some(2), ""), "{command:?}: {run:?}");
-            let why =
-                ["is the file that is read; write another one", "would be a safetensors file, and no JSON"];
+            let why = [
+                "is an input; choose another output file",
+                "wrong suffix for a safetensors file: .json is for indexes",
+            ];
             assert!(why.iter().any(|why| run.err.contains(why)), "{command:?}: {run:?}");
         }
         assert_eq!(fs::read(place.path(output)).expect("a file"), before, "{output}");
     }
-    // Of a shard, the others and the index belong to it.
+    // The other shards and the index belong to a shard.
     let other = "s/model-00002-of-00002.safetensors";
     for output in [INDEX, other] {
         let run = place.run(["cat", shard, "a", "--format", "raw", "-o", output, "--force"]);
-        run.is(2, "", &format!("{output}: is the file that is read; write another one\n"));
+        run.is(2, "", &format!("{output}: is an input; choose another output file\n"));
     }
-    let named_otherwise = "o.safetensors.index.json: would be a safetensors file, and no JSON\n";
+    let named_otherwise =
+        "o.safetensors.index.json: wrong suffix for a safetensors file: .json is for indexes\n";
     place.run(["pack", "m", "-o", "o.safetensors.index.json"]).is(2, "", named_otherwise);
 }
 
-/// However they are called; and what only looks a little like a shard is none.
+/// By any path. Names that only resemble shards are not shards.
 #[test]
-fn all_shards_are_the_model_by_any_path() {
+fn all_shards_are_accepted_by_any_path() {
     let place = place();
     let [one, two] = ["model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors"];
     let absolute = place.path("s").join(two);
@@ -181,16 +187,16 @@ fn all_shards_are_the_model_by_any_path() {
         assert_eq!((run.code, run.err.as_str()), (Some(0), ""), "{shards:?}");
     }
     fs::copy(place.path("m"), place.path("fold-1-of-5.safetensors")).expect("a copy");
-    // What is no index, or not a sound one, says nothing of it.
-    fs::create_dir(place.path("other.safetensors.index.json")).expect("a folder");
+    // Files that are not valid indexes are ignored.
+    fs::create_dir(place.path("other.safetensors.index.json")).expect("directory");
     place.put("bad.safetensors.index.json", b"nonsense");
     let run = place.run(["split", "fold-1-of-5.safetensors", "-o", "t"]);
     assert_eq!((run.code, run.err.as_str()), (Some(0), ""));
 }
 
-/// Twice as many inputs take not much more than twice as long.
+/// Twice as many inputs take about twice as long.
 #[test]
-fn many_shards_are_looked_at_once() {
+fn many_shards_take_linear_time() {
     let place = Place::new();
     let shard = |number: usize| format!("m-{number:05}-of-01000.safetensors");
     for number in 1..=1000 {
@@ -208,7 +214,7 @@ fn many_shards_are_looked_at_once() {
 }
 
 #[test]
-fn an_index_that_is_wrong_makes_no_file() {
+fn a_wrong_index_leaves_no_file() {
     type Change = fn(&str) -> String;
     let place = place();
     let right = fs::read_to_string(place.path(INDEX)).expect("the index");
@@ -225,7 +231,7 @@ fn an_index_that_is_wrong_makes_no_file() {
         (|_| String::new(), 1, "it is no index"),
     ];
     for (change, code, reason) in changes {
-        fs::write(place.path(INDEX), change(&right)).expect("it is ours");
+        fs::write(place.path(INDEX), change(&right)).expect("own file");
         let run = place.run(["join", "s", "-o", "new"]);
         assert_eq!((run.code, run.out.as_str(), run.err.lines().count()), (Some(code), "", 1), "{run:?}");
         assert!(run.err.contains(reason), "{}", run.err);
@@ -236,41 +242,41 @@ fn an_index_that_is_wrong_makes_no_file() {
 }
 
 #[test]
-fn a_shard_that_is_wrong_makes_no_file() {
+fn a_wrong_shard_leaves_no_file() {
     let place = place();
     let shard = "s/model-00002-of-00002.safetensors";
     let both = file(format!("{{{},{}}}", tensor("b", 0, 3), tensor("c", 3, 4)), b"abcd");
     for (contents, reason) in [(&b"abc"[..], "error[container.short]"), (&both, "\"c\""), (&sound(), "\"a\"")]
     {
-        fs::write(place.path(shard), contents).expect("it is ours");
+        fs::write(place.path(shard), contents).expect("own file");
         let run = place.run(["join", "s", "-o", "new"]);
         assert_eq!((run.code, run.out.as_str(), place.path("new").exists()), (Some(1), "", false), "{run:?}");
         assert!(run.err.contains(reason), "{}", run.err);
     }
-    fs::remove_file(place.path(shard)).expect("it is there");
+    fs::remove_file(place.path(shard)).expect("existing file");
     let run = place.run(["join", "s", "-o", "new", "--json"]);
     let line: Value = serde_json::from_str(&run.out).expect("JSON");
     assert_eq!((run.code, &line["ok"], &line["error"]), (Some(1), &json!(false), &json!("shards")));
 }
 
 #[test]
-fn what_is_there_is_not_replaced_by_accident() {
+fn existing_files_need_force() {
     let place = place();
     place.put("new", b"mine");
-    place.run(["join", "s", "-o", "new"]).is(2, "", "new: exists already; --force replaces it\n");
+    place.run(["join", "s", "-o", "new"]).is(2, "", "new: already exists; use --force to overwrite it\n");
     assert_eq!(fs::read(place.path("new")).expect("a file"), b"mine");
     let shard = "s/model-00001-of-00002.safetensors";
     let before = fs::read(place.path(shard)).expect("a shard");
-    let itself = format!("{shard}: is the file that is read; write another one\n");
+    let itself = format!("{shard}: is an input; choose another output file\n");
     place.run(["join", "s", "-o", shard, "--force"]).is(2, "", &itself);
     assert_eq!(fs::read(place.path(shard)).expect("a shard"), before);
     assert_eq!(place.run(["join", "s", "-o", "new", "--force"]).code, Some(0));
 }
 
 #[test]
-fn what_cannot_be_read() {
+fn unreadable_models_are_errors() {
     let place = place();
-    fs::create_dir(place.path("empty")).expect("a folder");
+    fs::create_dir(place.path("empty")).expect("directory");
     for model in ["empty", "gone", "gone.safetensors.index.json"] {
         let run = place.run(["join", model, "-o", "new"]);
         assert_eq!((run.code, run.out.as_str(), run.err.lines().count()), (Some(2), "", 1), "{run:?}");

@@ -1,6 +1,7 @@
-//! The tests of the command, as one program: it is linked once. What measures memory is a program of its own.
+//! The tests of the command in one program, linked once. Tests that measure memory are programs of their
+//! own.
 //!
-//! A new file needs its line here; a test of the house (`tests/house.rs`) finds one that has none.
+//! A new file needs a line here; `tests/house.rs` finds files that have none.
 
 mod bad_input;
 mod cat;

@@ -1,8 +1,8 @@
-//! What the binary needs at most, asked of the system after it ended, for headers made to be expensive.
+//! The peak memory of the command, measured after its exit, for headers made to be expensive.
 //!
-//! The system counts the memory of whoever starts a process towards that process. This program must
-//! therefore stay smaller than the smallest one that it measures, which the harness of ordinary tests
-//! does not: it has a `main` of its own, and writes its files piece by piece.
+//! The system counts the memory of the parent towards a new process. This program must therefore stay
+//! smaller than the smallest process that it measures. The standard test harness does not, so it has a
+//! `main` of its own and writes its files piece by piece.
 
 #[cfg(not(target_os = "linux"))]
 fn main() {
@@ -31,28 +31,28 @@ mod measured {
     const HEADER: u64 = 100_000_000;
     const TENSORS: u64 = 1_000_000;
     const RANK: u64 = 1_000_000;
-    /// More than are held at once, so that it takes passes.
+    /// More than are held at once, so that several passes are needed.
     const KEYS: u64 = 3_000_000;
     const MIB: u64 = 1 << 20;
-    /// Above what a model of no tensors takes, for any header but one with many names.
-    /// Code that is not optimised is several times as long, and its pages count.
+    /// Above an empty model, for any header without many names. Code that is not optimised is several times
+    /// as long, and its pages count.
     const HOSTILE: u64 = if cfg!(debug_assertions) { 3 * MIB } else { 2 * MIB };
-    /// Above that, with a name and a place for each of as many names as are held at once.
+    /// Above that, with slots for as many names as are held at once.
     const MANY: u64 = 24 * MIB + HOSTILE;
-    /// They have a header of almost 16 MiB.
+    /// Their header has almost 16 MiB.
     const HELD_TENSORS: u64 = 230_000;
-    /// In all, with a header that is held and a list of what is in it.
+    /// Total, with a header in memory and its list.
     const HELD: u64 = 64 * MIB;
-    /// Above that, for a tensor that goes from one file to another.
+    /// Above that, for a tensor moved between files.
     const MOVED: u64 = 8 * MIB;
-    /// Above that, for an array whose axes are turned.
+    /// Above that, for a transposed array.
     const TURNED: u64 = 64 * MIB;
-    /// Above what the program takes that does nothing, for data that streams by, however much of it there is; without optimisation as above.
+    /// Above a program that does nothing, for streamed data of any length; without optimisation as above.
     const STREAMED: u64 = if cfg!(debug_assertions) { 8 * MIB } else { 2 * MIB };
     const HUGE: u64 = 3 << 30;
     const PATIENCE: Duration = Duration::from_secs(60);
 
-    /// A header's text, written by `write`, which is called twice: to count and to keep.
+    /// A header's text, written by `write`, which is called twice: to count and to write.
     struct Case {
         name: &'static str,
         exit: i32,
@@ -86,7 +86,7 @@ mod measured {
         Case { name: "millions of metadata keys", exit: 0, data: 0, write: keys },
     ];
 
-    /// With the word `streams`, which `cargo xtask measure desktop` says, no more than these.
+    /// With the argument `streams`, given by `cargo xtask measure desktop`, only the streaming tests.
     pub fn all() {
         if !std::env::args().any(|word| word == "streams") {
             judge_headers();
@@ -114,14 +114,14 @@ mod measured {
         assert!(own_peak() <= empty, "this program grew too large to measure another: {}", own_peak());
     }
 
-    /// What the program itself takes, with all of its code that this command needs for any model.
+    /// The memory of the program with all code that this command needs for any model.
     fn of_an_empty_model(command: &str, folder: &Path) -> u64 {
         let path = folder.join("empty");
-        std::fs::write(&path, b"\x02\0\0\0\0\0\0\0{}").expect("there is room");
+        std::fs::write(&path, b"\x02\0\0\0\0\0\0\0{}").expect("disk space");
         Measured::usual(&[command, path.to_str().expect("a plain path")])
     }
 
-    /// Nothing but one shape is ever held, at 8 bytes a dimension.
+    /// Only one shape is ever held, at 8 bytes per dimension.
     fn decode_a_long_shape(path: &Path, empty: u64) {
         CASES[3].put(path);
         let name = path.to_str().expect("a plain path");
@@ -129,7 +129,7 @@ mod measured {
         decoded.report("decoding a million dimensions", empty + HOSTILE + 8 * RANK);
     }
 
-    /// Of as long a header as is held, and of a longer one, as people see it and as JSON.
+    /// For a header of the maximum length that is held, and for a longer one, as text and as JSON.
     fn inspect_many_tensors(path: &Path, empty: u64) {
         let held = Case {
             name: "tensors of 16 MiB",
@@ -140,7 +140,7 @@ mod measured {
         let dims =
             Case { name: "millions of dimensions", exit: 0, data: 1, write: |out| dims(out, 7_900_000) };
         let pairs = Case { name: "a million pairs", exit: 0, data: 0, write: |out| pairs(out, 1_000_000) };
-        // As JSON a shape is held, as `decode` holds it.
+        // JSON output holds a shape, as `decode` does.
         let shape = 16 * 7_900_000;
         for (case, limit, json) in
             [(&held, HELD, 0), (&dims, HELD, shape), (&pairs, HELD, 0), (&MANY_NAMES[0], empty + MANY, 0)]
@@ -153,7 +153,7 @@ mod measured {
         }
     }
 
-    /// Of names and sums nothing is held but what the threads work on.
+    /// No names and sums are held except those that the threads work on.
     fn hash_many_names(path: &Path, empty: u64) {
         let name = path.to_str().expect("a plain path");
         for (case, form) in MANY_NAMES.iter().zip([
@@ -167,9 +167,10 @@ mod measured {
         }
     }
 
-    /// A file of a few tensors, and one of 3 GiB, that are judged, shown, and read to their ends: above a program that does nothing.
+    /// A file of a few tensors, and one of 3 GiB, validated, shown, and read to their ends: above a program
+    /// that does nothing.
     fn stream_files() {
-        // Where holes are read at the speed of memory, if there is such a place.
+        // In memory, where sparse files are fast, if possible.
         let place = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).expect("a directory");
         let nothing = Measured::of_nothing();
         println!("safetensors --version: {} KiB", nothing / 1024);
@@ -192,13 +193,13 @@ mod measured {
         }
     }
 
-    /// All but the file.
+    /// All arguments except the file.
     fn words(args: &[&str], file: &str) -> String {
         let words: Vec<&str> = args.iter().copied().take_while(|&arg| arg != file).collect();
         words.join(" ")
     }
 
-    /// A tensor that is a hole.
+    /// A sparse tensor.
     fn huge(path: &Path) {
         let header = format!(r#"{{"a":{{"dtype":"U8","shape":[{HUGE}],"data_offsets":[0,{HUGE}]}}}}"#);
         let len = header.len() as u64;
@@ -209,7 +210,7 @@ mod measured {
             .expect("the disk takes files with holes");
     }
 
-    /// No tensor is held, whatever becomes of it.
+    /// No tensor is held in memory by any command.
     fn move_large_tensors(folder: &Path, empty: u64) {
         let path = |name: &str| folder.join(name).to_str().expect("a plain path").to_owned();
         let [rows, columns] = [2000, 3000];
@@ -222,7 +223,7 @@ mod measured {
         let mut array = BufWriter::new(File::create(folder.join("turned.npy")).expect("a file"));
         let length = u16::try_from(header.len()).expect("short").to_le_bytes();
         let start = [b"\x93NUMPY\x01\x00", &length[..], header.as_bytes()].concat();
-        array.write_all(&start).and_then(|()| repeat(&mut array, b"<@@=", turned)).expect("there is room");
+        array.write_all(&start).and_then(|()| repeat(&mut array, b"<@@=", turned)).expect("disk space");
         drop(array);
         for (name, bytes, limit, args) in [
             ("as an array", bytes, MOVED, &["cat", "m", "a", "-o", "a.npy"][..]),
@@ -356,19 +357,19 @@ mod measured {
         out.write_all(b"}}")
     }
 
-    /// What a run took.
+    /// The memory and time of a run.
     struct Measured {
         peak: u64,
         time: Duration,
     }
 
     impl Measured {
-        /// What the program takes that does nothing.
+        /// The memory of a program that does nothing.
         fn of_nothing() -> u64 {
             Self::usual(&["--version"])
         }
 
-        /// The median of what a run takes, for it may be some hundred KiB less or more.
+        /// The median, because runs differ by some hundred KiB.
         fn usual(args: &[&str]) -> u64 {
             let mut peaks = [(); 7].map(|()| Self::of(args, None, 0).peak);
             peaks.sort_unstable();
@@ -383,7 +384,7 @@ mod measured {
             #[expect(clippy::zombie_processes)] // `wait` below waits, and asks more than `Child::wait` does
             let mut child = command.spawn().expect("the binary runs");
             if let (Some(path), Some(mut pipe)) = (piped, child.stdin.take()) {
-                // The pipe breaks when the verdict comes before the end.
+                // The pipe breaks if the verdict comes before the end.
                 let _ = io::copy(&mut File::open(path).expect("the file"), &mut pipe);
             }
             let (status, peak) = wait(child.id());
@@ -400,8 +401,8 @@ mod measured {
     }
 
     impl Measured {
-        /// How much of the program's code the system maps in depends on what else it has in memory: so it is measured again, if it was
-        /// too much.
+        /// The mapped part of the program's code depends on other contents of memory, so the measurement is
+        /// repeated if the result is too large.
         fn best_of(args: &[&str], limit: u64) -> Self {
             let mut best = Self::of(args, None, 0);
             for _ in 0..2 {
@@ -419,7 +420,7 @@ mod measured {
         }
     }
 
-    /// Waits for a child of this process, and says how much memory it had at most, in bytes.
+    /// Waits for a child of this process, and returns its peak memory in bytes.
     fn wait(pid: u32) -> (ExitStatus, u64) {
         let pid = libc::pid_t::try_from(pid).expect("a process id");
         let mut status = 0;

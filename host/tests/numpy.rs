@@ -1,4 +1,4 @@
-//! `safetensors convert` of numpy's files: every form that there is, and what is said of files that lie.
+//! `safetensors convert` with numpy files: every form, and errors for damaged files.
 #![cfg(unix)]
 
 use crate::support::{Place, Run, file, sound};
@@ -10,7 +10,7 @@ fn convert(place: &Place, arguments: &[&str]) -> Run {
     place.run([&["convert"], arguments].concat())
 }
 
-/// What `cat` prints of a tensor.
+/// The output of `cat` for a tensor.
 fn text(place: &Place, model: &str, name: &str) -> String {
     let run = place.run(["cat", model, name]);
     assert_eq!((run.code, run.err.as_str()), (Some(0), ""));
@@ -28,7 +28,7 @@ fn plain(shape: &str, data: &[u8]) -> Vec<u8> {
     npy("'|u1'", "False", shape, data)
 }
 
-/// An entry of an archive, and what it says of itself.
+/// An entry of an archive and its claims.
 #[derive(Clone)]
 struct Entry {
     name: String,
@@ -38,7 +38,7 @@ struct Entry {
     unpacked: u32,
     packed: u32,
     bytes: Vec<u8>,
-    /// Where it says that its header is, instead of where it is.
+    /// The claimed offset of its header, if wrong.
     at: Option<u32>,
 }
 
@@ -53,8 +53,8 @@ impl Entry {
 
     fn deflated(name: &str, contents: &[u8]) -> Self {
         let mut encoder = DeflateEncoder::new(Vec::new(), Compression::default());
-        encoder.write_all(contents).expect("a Vec takes all");
-        let bytes = encoder.finish().expect("a Vec takes all");
+        encoder.write_all(contents).expect("writing to a Vec");
+        let bytes = encoder.finish().expect("writing to a Vec");
         let packed = u32::try_from(bytes.len()).expect("short");
         Self { method: 8, packed, bytes, ..Self::stored(name, contents) }
     }
@@ -109,7 +109,7 @@ fn arrays_in_every_order() {
         place.put("a.npy", &contents);
         assert_eq!(convert(&place, &["a.npy", "m.safetensors"]).code, Some(0));
         assert_eq!(text(&place, "m.safetensors", "a"), expected);
-        // And the same in archives of both kinds.
+        // The same in archives of both kinds.
         for (name, entry) in
             [("s.npz", Entry::stored("x/a.npy", &contents)), ("d.npz", Entry::deflated("x/a.npy", &contents))]
         {
@@ -120,22 +120,22 @@ fn arrays_in_every_order() {
     }
 }
 
-/// Exit code 1 and one line that says so, and nothing is left behind.
+/// Expects exit code 1, one line, and no output file.
 #[track_caller]
 fn is_unsound(name: &str, contents: &[u8], sentence: &str) {
     let place = Place::new();
     place.put(name, contents);
     convert(&place, &[name, "o.safetensors"]).is(1, "", &format!("{name}: {sentence}\n"));
-    assert_eq!(fs::read_dir(place.path(".")).expect("a folder").count(), 1, "something is left");
+    assert_eq!(fs::read_dir(place.path(".")).expect("directory").count(), 1, "files are left");
 }
 
 #[test]
-fn arrays_that_lie() {
+fn damaged_arrays_are_rejected() {
     for (contents, sentence) in [
         (Vec::new(), "this is no .npy array: it does not begin with \\x93NUMPY and a version"),
         (sound(), "this is no .npy array: it does not begin with \\x93NUMPY and a version"),
-        (plain("(3,)", &[0; 2]), "the array has 2 bytes behind its header, which tells of 3"),
-        (plain("(3,)", &[0; 4]), "the array has 4 bytes behind its header, which tells of 3"),
+        (plain("(3,)", &[0; 2]), "the array has 2 bytes after its header, 3 needed"),
+        (plain("(3,)", &[0; 4]), "the array has 4 bytes after its header, 3 needed"),
         (
             plain("(9999999999, 9999999999)", &[]),
             "the header of the array tells of more bytes than there can be: shape [9999999999, 9999999999]",
@@ -165,7 +165,7 @@ fn arrays_that_lie() {
 }
 
 #[test]
-fn archives_that_lie() {
+fn damaged_archives_are_rejected() {
     let array = plain("(4,)", b"abcd");
     let (stored, deflated) = (Entry::stored("a.npy", &array), Entry::deflated("a.npy", &array));
     let twice = Entry::stored("b.npy", &array);
@@ -186,7 +186,7 @@ fn archives_that_lie() {
         ),
         (
             vec![Entry { name: "a.txt".into(), ..stored.clone() }],
-            "entry \"a.txt\" is no array: its name does not end with .npy".to_owned(),
+            "entry \"a.txt\" is not an array: its name does not end with .npy".to_owned(),
         ),
         (vec![Entry { flags: 1, ..stored.clone() }], "entry \"a.npy\" is encrypted".to_owned()),
         (
@@ -211,11 +211,11 @@ fn archives_that_lie() {
         ),
         (
             vec![Entry { unpacked: len + 1, ..deflated.clone() }],
-            "entry \"a.npy\": the array has 5 bytes behind its header, which tells of 4".to_owned(),
+            "entry \"a.npy\": the array has 5 bytes after its header, 4 needed".to_owned(),
         ),
         (
             vec![Entry { unpacked: len - 1, ..deflated.clone() }],
-            "entry \"a.npy\": the array has 3 bytes behind its header, which tells of 4".to_owned(),
+            "entry \"a.npy\": the array has 3 bytes after its header, 4 needed".to_owned(),
         ),
         (
             vec![Entry { bytes: vec![7; 9], packed: 9, ..deflated.clone() }],
@@ -247,9 +247,9 @@ fn archives_that_lie() {
     is_unsound("a.npz", &more, "the archive claims 9 entries, which do not fit its list of 51 bytes");
 }
 
-/// Its header stands in the claims of another entry: a small archive that unpacks to a large one.
+/// Its header is inside of another entry: a small archive that unpacks to a large one.
 #[test]
-fn entries_that_share_their_bytes() {
+fn overlapping_entries_are_rejected() {
     let inner = Entry::stored("b.npy", &plain("(1,)", b"x"));
     let mut outer = Entry::stored("a.npy", &[]);
     let hidden = [b"PK\x03\x04", inner.fields().as_slice(), inner.name.as_bytes(), &inner.bytes].concat();
@@ -257,12 +257,12 @@ fn entries_that_share_their_bytes() {
         .with_name_of(outer);
     let at =
         u32::try_from(35 + plain(&format!("({},)", 30 + 5 + inner.bytes.len()), &[]).len()).expect("short");
-    // The list has it once more, where it is inside of the first.
+    // The list contains it again, inside of the first entry.
     let entries = [outer, Entry { at: Some(at), bytes: Vec::new(), ..inner }];
     is_unsound("a.npz", &zip(&entries), "entries \"a.npy\" and \"b.npy\" of the archive share bytes");
 }
 
-/// An archive of one stored entry, of which the list says these sizes and this place, and has this extra field.
+/// An archive of one stored entry with these sizes, this offset, and this extra field in its list.
 fn listed_as(array: &[u8], packed: u32, unpacked: u32, at: u32, extra: &[u8]) -> Vec<u8> {
     let entry = Entry::stored("a.npy", array);
     let mut archive = [b"PK\x03\x04", entry.fields().as_slice(), entry.name.as_bytes(), array].concat();
@@ -295,7 +295,7 @@ fn is_sound(contents: &[u8]) {
 }
 
 #[test]
-fn large_numbers_are_read_and_may_lie_too() {
+fn zip64_numbers_are_read_and_checked() {
     let array = plain("(4,)", b"abcd");
     let (len, max) = (array.len() as u64, u32::MAX);
     let other = [&[9, 9, 2, 0, 7, 7], large(&[len, len, 0]).as_slice()].concat();
@@ -322,9 +322,9 @@ fn large_numbers_are_read_and_may_lie_too() {
     }
 }
 
-/// As for numpy, the list decides, but for the name and the place.
+/// As in numpy, the list decides, except for the name and the offset.
 #[test]
-fn headers_of_entries_that_lie() {
+fn damaged_entry_headers_are_rejected() {
     let array = plain("(4,)", b"abcd");
     let whole = zip(&[Entry::stored("a.npy", &array)]);
     let with = |at: usize, bytes: &[u8]| {
@@ -339,7 +339,7 @@ fn headers_of_entries_that_lie() {
         is_sound(&with(at, bytes));
     }
     let elsewhere = "entry \"a.npy\" is not where the archive's list says";
-    // Another name, a longer one, one that is longer than the archive, another kind of header.
+    // Another name, a longer one, one longer than the archive, another kind of header.
     for (at, bytes) in [(30, &b"b"[..]), (26, &[6]), (26, &[255, 255]), (28, &[255, 255]), (3, &[2])] {
         is_unsound("a.npz", &with(at, bytes), elsewhere);
     }
@@ -361,7 +361,7 @@ fn sizes_may_follow_their_entry() {
 }
 
 #[test]
-fn archives_have_nothing_around_them() {
+fn data_around_archives_is_rejected() {
     let array = plain("(4,)", b"abcd");
     let (one, other) = (Entry::stored("a.npy", &array), Entry::stored("b.npy", &array));
     let whole = zip(std::slice::from_ref(&one));
@@ -371,7 +371,7 @@ fn archives_have_nothing_around_them() {
     is_unsound("a.npz", &[&whole[..], &zip(std::slice::from_ref(&other))].concat(), no_entry);
     let moved = "the archive's list is not at byte 107, where its end says";
     is_unsound("a.npz", &[b"#!/bin/sh\n", &whole[..]].concat(), moved);
-    // A comment is sound, but not one that has an end of its own.
+    // A comment is valid, but not one that contains an end record.
     let mut commented = whole.clone();
     let len = commented.len();
     commented[len - 2] = 22;
@@ -402,16 +402,16 @@ impl Entry {
 }
 
 #[test]
-fn what_is_not_there_or_no_file() {
+fn missing_and_special_files_are_errors() {
     let place = Place::new();
-    fs::create_dir(place.path("dir.npz")).expect("a folder");
+    fs::create_dir(place.path("dir.npz")).expect("directory");
     for name in ["a.npy", "a.npz", "a.safetensors"] {
         let error = format!("{name}: cannot be read: no such file or directory\n");
         convert(&place, &[name, "o.safetensors"]).is(2, "", &error);
     }
     convert(&place, &["dir.npz", "o.safetensors"]).is(2, "", "dir.npz: cannot be read: is a directory\n");
     std::os::unix::fs::symlink("/dev/zero", place.path("zero.npy")).expect("a link");
-    let error = "zero.npy: is no file, which .npy and .npz must be: they are not read in order\n";
+    let error = "zero.npy: not a regular file; .npy and .npz are not read sequentially\n";
     convert(&place, &["zero.npy", "o.safetensors"]).is(2, "", error);
     place.put("a.safetensors", &sound()[..50]);
     let run = convert(&place, &["a.safetensors", "o.npz"]);
@@ -425,9 +425,9 @@ fn what_is_not_there_or_no_file() {
     assert!(run.out.starts_with("{\"file\":\"a.safetensors\",\"ok\":false,\"code\":\""), "{run:?}");
 }
 
-/// What went out as bits comes back, from the command and from ml_dtypes, whose arrays numpy calls `V2` and `V1`.
+/// Bits that were written are read back, also from ml_dtypes, whose arrays numpy calls `V2` and `V1`.
 #[test]
-fn bits_come_back() {
+fn bits_round_trip() {
     let place = Place::new();
     let header = concat!(
         r#"{"b":{"dtype":"BF16","shape":[2],"data_offsets":[0,4]},"#,
@@ -440,7 +440,7 @@ fn bits_come_back() {
     let run = convert(&place, &back);
     assert!(run.out.ends_with("\n  read as BF16: \"b\"\n  read as F8_E5M2: \"f\"\n"), "{run:?}");
     assert_eq!(place.run(["diff", "m.safetensors", "n.safetensors"]).code, Some(0));
-    // Into a cast, too.
+    // With a cast too.
     let cast = ["m.npz", "f.safetensors", "--from-bits", "BF16", "--to", "F32"];
     assert_eq!(convert(&place, &cast).code, Some(0));
     assert_eq!(text(&place, "f.safetensors", "b"), "[1.0, nan]\n");
@@ -452,7 +452,8 @@ fn bits_come_back() {
         place.put("a.npy", &npy(&format!("'{descr}'"), "False", "(1,)", data));
         let bits = 8 * data.len();
         let error = format!(
-            "a.npy: tensor \"a\": elements of {bits} raw bits, as numpy stores dtypes that it does not know; --from-bits says which dtype, such as {}\n",
+            "a.npy: tensor \"a\": {bits} raw bits per element, the form in which numpy stores unknown dtypes; \
+             set the dtype with --from-bits, for example --from-bits {}\n",
             if bits == 16 { "BF16" } else { "F8_E4M3" }
         );
         convert(&place, &["a.npy", "a.safetensors", "--force"]).is(2, "", &error);
@@ -463,12 +464,12 @@ fn bits_come_back() {
     }
 }
 
-/// ml_dtypes calls only F8_E5M2 by a name of its own, `f1`: it is no other F8, and nothing needs to say what it is.
+/// ml_dtypes has a name of its own, `f1`, only for F8_E5M2, so its dtype is known.
 #[test]
-fn e5m2_of_ml_dtypes_is_known() {
+fn ml_dtypes_e5m2_is_recognised() {
     let place = Place::new();
     place.put("a.npy", &npy("'<f1'", "False", "(1,)", &[0x3C]));
-    let error = "a.npy: no selected tensor is U8, which holds the bits of F8_E4M3\n";
+    let error = "a.npy: no selected tensor is U8, the integer with the bits of F8_E4M3\n";
     convert(&place, &["a.npy", "a.safetensors", "--from-bits", "F8_E4M3"]).is(2, "", error);
     for options in [&[][..], &["--from-bits", "F8_E5M2"]] {
         let run = convert(&place, &[&["a.npy", "a.safetensors", "--force"], options].concat());
@@ -477,9 +478,9 @@ fn e5m2_of_ml_dtypes_is_known() {
     }
 }
 
-/// An archive may have raw bits of two dtypes, and integers that are just integers.
+/// An archive may have raw bits of two dtypes, and ordinary integers.
 #[test]
-fn raw_bits_are_told_from_integers() {
+fn raw_bits_differ_from_integers() {
     let place = Place::new();
     let entries = [("a.npy", "'<V1'", 0x38), ("b.npy", "'<V1'", 0x40), ("c.npy", "'|u1'", 7)];
     let entries =
@@ -491,7 +492,7 @@ fn raw_bits_are_told_from_integers() {
     let run = convert(&place, &["m.npz", "n.safetensors", "--force", "--from-bits", "F8_E4M3"]);
     assert!(run.out.ends_with("\n  read as F8_E4M3: \"a\", \"b\"\n"), "{run:?}");
     assert_eq!(text(&place, "n.safetensors", "c"), "[7]\n");
-    let error = "m.npz: tensor \"a\": its bits are those of F8_E4M3 or of F8_E5M2; say which tensors are, as in --from-bits 'F8_E4M3=NAME'\n";
+    let error = "m.npz: tensor \"a\": F8_E4M3 and F8_E5M2 both match its bits; choose with --from-bits 'F8_E4M3=NAME'\n";
     let both = ["m.npz", "o.safetensors", "--from-bits", "F8_E4M3", "--from-bits", "F8_E5M2"];
     convert(&place, &both).is(2, "", error);
 }

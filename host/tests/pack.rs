@@ -1,10 +1,10 @@
-//! The contract of `safetensors pack`: what is in the new file, and that there is none where there can be none.
+//! `safetensors pack`: the contents of the new file, and errors that leave none.
 
 use crate::support::{self, Place, file, sound, tensor};
 use embedded_safetensors::{FileModel, View};
 use serde_json::{Value, json};
 
-/// Two tensors of four dtypes' worth, out of order, with metadata.
+/// Two tensors out of order, with metadata.
 fn other() -> Vec<u8> {
     let header = concat!(
         r#"{"w.1":{"dtype":"F32","shape":[2],"data_offsets":[4,12]},"#,
@@ -20,7 +20,7 @@ fn place() -> Place {
     place
 }
 
-/// Names, in the order of the file, with their bytes.
+/// Names in file order, with their bytes.
 fn contents(place: &Place, name: &str) -> Vec<(String, Vec<u8>)> {
     let bytes = std::fs::read(place.path(name)).expect("a file");
     let view = View::parse(&bytes).expect("a sound file in order");
@@ -41,7 +41,7 @@ fn metadata(place: &Place, name: &str) -> Value {
 }
 
 #[test]
-fn models_are_merged_in_the_reference_s_order() {
+fn models_are_merged_in_canonical_order() {
     let place = place();
     let run = place.run(["pack", "sound", "other", "-o", "new"]);
     assert_eq!((run.code, run.err.as_str()), (Some(0), ""));
@@ -54,7 +54,7 @@ fn models_are_merged_in_the_reference_s_order() {
 }
 
 #[test]
-fn standard_input_and_output_are_models_too() {
+fn standard_input_and_output_can_be_models() {
     let place = place();
     let mut command = place.command(["pack", "-", "-o", "-"]);
     command.stdin(std::fs::File::open(place.path("sound")).expect("a file"));
@@ -66,7 +66,7 @@ fn standard_input_and_output_are_models_too() {
 }
 
 #[test]
-fn tensors_are_chosen_by_patterns() {
+fn globs_select_tensors() {
     let place = place();
     for (options, expected) in [
         (&["--only", "w.*"][..], &["w.1", "w.0"][..]),
@@ -77,13 +77,13 @@ fn tensors_are_chosen_by_patterns() {
         let run = place.run([&["pack", "sound", "other", "-o", "new", "--force"], options].concat());
         assert_eq!((run.code, names(&place, "new")), (Some(0), expected.iter().map(|&n| n.into()).collect()));
     }
-    let none = "safetensors: no tensor's name is like \"x*\"\n";
+    let none = "safetensors: no tensor matches \"x*\"\n";
     place.run(["pack", "sound", "-o", "none", "--only", "x*"]).is(2, "", none);
     assert!(!place.path("none").exists());
 }
 
 #[test]
-fn orders() {
+fn all_orders() {
     let place = place();
     place.put("list", b"b\nw.0\n").put("twice", b"a\na\n").put("unknown", b"a\nzz\n");
     for (order, expected) in [
@@ -100,20 +100,20 @@ fn orders() {
         );
     }
     let order = |list| place.run(["pack", "sound", "-o", "none", "--order", list]);
-    order("twice").is(2, "", "twice: it has \"a\" twice\n");
-    order("unknown").is(2, "", "unknown: there is no tensor \"zz\"\n");
+    order("twice").is(2, "", "twice: lists \"a\" more than once\n");
+    order("unknown").is(2, "", "unknown: lists \"zz\", but there is no such tensor\n");
     order("missing").is(2, "", "missing: cannot be read: no such file or directory\n");
     let align = place.run(["pack", "sound", "-o", "none", "--order", "name", "--align", "64"]);
     align.is(
         2,
         "",
-        "safetensors: --align orders tensors by their sizes; with another --order it needs --align-all\n",
+        "safetensors: --align orders tensors by size; use --align-all to combine it with --order\n",
     );
     assert!(!place.path("none").exists());
 }
 
 #[test]
-fn tensors_begin_where_they_are_to() {
+fn tensors_are_aligned() {
     let place = place();
     let begins = |options: &[&str]| {
         let run = place.run([&["pack", "other", "-o", "new", "--force"], options].concat());
@@ -135,27 +135,27 @@ fn tensors_begin_where_they_are_to() {
     );
 }
 
-/// A tensor that is only called as padding would be has data that nobody may lose.
+/// A tensor that only has the name of padding contains data that must not be lost.
 #[test]
-fn what_is_called_as_padding_but_is_none_stays() {
+fn tensors_named_like_padding_are_kept() {
     let place = Place::new();
     place.put("m", &file(format!("{{{}}}", tensor("__padding__.0", 0, 5)), b"abcde"));
     let run = place.run(["pack", "m", "-o", "new"]);
     assert_eq!((run.code, names(&place, "new")), (Some(0), vec!["__padding__.0".to_owned()]), "{run:?}");
-    // In the place that the padding of the new file would have.
+    // At the position of the new file's padding.
     let run = place.run(["pack", "m", "-o", "padded", "--align", "64", "--align-all"]);
-    run.is(2, "", "padded: no tensor of a file that is padded can be called \"__padding__.0\"\n");
+    run.is(2, "", "padded: \"__padding__.0\" is not allowed as a tensor name in a padded file\n");
 }
 
-/// Of the right length and in the right place, but with a number that none of the padding before it has come to, or with bytes that are
-/// not all zero. What is left out is told.
+/// Right length and position, but with an unused number, or with bytes that are not all zero. The output
+/// reports tensors that are left out.
 #[test]
-fn only_padding_is_left_out_and_it_is_told() {
+fn only_padding_is_left_out_and_reported() {
     let place = Place::new();
     let padded = |number: u32, byte: u8| {
         let name = format!("__padding__.{number}");
         let members = [tensor("a", 0, 1), tensor(&name, 1, 64), tensor("b", 64, 66)].join(",");
-        // The data begin at 128 or 192, and so the tensor ends at a multiple of 64.
+        // The data begins at 128 or 192, so the tensor ends at a multiple of 64.
         let header = format!("{{{members}}}");
         let header = format!("{header:<width$}", width = (header.len() + 8).next_multiple_of(64) - 8);
         let mut data = [0; 66];
@@ -181,7 +181,7 @@ fn only_padding_is_left_out_and_it_is_told() {
         assert_eq!(names(&place, "s/model.safetensors"), expected, "{model}");
         assert_eq!(place.run(["join", "s", "-o", "whole", "--force"]).code, Some(0));
         assert_eq!(names(&place, "whole"), expected, "{model}");
-        std::fs::copy(place.path(model), place.path("m.safetensors")).expect("it is there");
+        std::fs::copy(place.path(model), place.path("m.safetensors")).expect("existing file");
         is_told(place.run(["convert", "m.safetensors", "c.safetensors", "--force"]));
         assert_eq!(names(&place, "c.safetensors"), expected, "{model}");
         let piped = place.command(["pack", model, "-o", "-"]).output().expect("it runs");
@@ -194,7 +194,7 @@ fn only_padding_is_left_out_and_it_is_told() {
 }
 
 #[test]
-fn names_are_changed_all_at_once() {
+fn renames_happen_at_once() {
     let place = place();
     let swap = ["pack", "sound", "-o", "new", "--rename", "a=b", "--rename", "b=a"];
     assert_eq!(place.run(swap).code, Some(0));
@@ -204,31 +204,34 @@ fn names_are_changed_all_at_once() {
     assert_eq!(place.run(["pack", "other", "-o", "x", "--rename-prefix", "w.=weight."]).code, Some(0));
     assert_eq!(names(&place, "x"), ["weight.1", "weight.0"]);
     let clash = place.run(["pack", "sound", "-o", "none", "--rename", "a=b"]);
-    let both = "sound: two tensors would be called \"b\": \"a\" of sound, and \"b\" of sound; --prefer says which counts\n";
+    let both =
+        "sound: duplicate tensor name \"b\": \"a\" of sound, and \"b\" of sound; use --prefer to choose\n";
     clash.is(2, "", both);
     let unknown = place.run(["pack", "sound", "-o", "none", "--rename", "z=b"]);
-    unknown.is(2, "", "safetensors: there is no tensor \"z\" to be called otherwise\n");
+    unknown.is(2, "", "safetensors: no tensor \"z\" to rename\n");
     let prefix = place.run(["pack", "sound", "-o", "none", "--rename-prefix", "z=b"]);
-    prefix.is(2, "", "safetensors: no tensor's name begins with \"z\"\n");
+    prefix.is(2, "", "safetensors: no tensor name begins with \"z\"\n");
     let reserved = place.run(["pack", "sound", "-o", "none", "--rename", "a=__metadata__"]);
-    reserved.is(2, "", "none: no tensor can be called \"__metadata__\"\n");
-    // The next command would leave it out, if it had nothing but zeros.
+    reserved.is(2, "", "none: \"__metadata__\" is not allowed as a tensor name\n");
+    // The next command would leave it out if all bytes were zero.
     let padding = place.run(["pack", "sound", "-o", "none", "--rename", "a=__padding__.0"]);
-    let sentence = "safetensors: no tensor can be called \"__padding__.0\": it may be taken for padding\n";
+    let sentence =
+        "safetensors: \"__padding__.0\" is not allowed as a new tensor name: it is reserved for padding\n";
     padding.is(2, "", sentence);
     assert_eq!(place.run(["pack", "sound", "-o", "none", "--rename", "a"]).code, Some(2));
     assert!(!place.path("none").exists());
 }
 
 #[test]
-fn one_of_two_counts_only_if_it_is_said() {
+fn duplicates_need_prefer() {
     let place = place();
     place.put("more", &file(format!(r#"{{"__metadata__":{{"by":"more"}},{}}}"#, tensor("w.0", 0, 1)), b"!"));
     let run = place.run(["pack", "other", "more", "-o", "new"]);
-    let clash = "more: has \"more\" for the key \"by\" of the metadata, and a file before it \"other\"; --prefer says which counts\n";
+    let clash = "more: has the value \"more\" for metadata key \"by\", and an earlier file \"other\"; use --prefer to choose\n";
     run.is(2, "", clash);
     let run = place.run(["pack", "sound", "sound", "-o", "new"]);
-    let clash = "sound: two tensors would be called \"a\": \"a\" of sound, and \"a\" of sound; --prefer says which counts\n";
+    let clash =
+        "sound: duplicate tensor name \"a\": \"a\" of sound, and \"a\" of sound; use --prefer to choose\n";
     run.is(2, "", clash);
     assert!(!place.path("new").exists());
     for (prefer, by, bytes) in [("first", "other", &b"0123"[..]), ("last", "more", b"!")] {
@@ -239,7 +242,7 @@ fn one_of_two_counts_only_if_it_is_said() {
 }
 
 #[test]
-fn metadata_are_edited() {
+fn metadata_is_edited() {
     let place = place();
     let edited = |options: &[&str]| {
         let run = place.run([&["pack", "other", "-o", "new", "--force"], options].concat());
@@ -252,11 +255,11 @@ fn metadata_are_edited() {
     assert_eq!(edited(&["--unset", "by", "--unset", "format"]), json!(null));
     assert_eq!(edited(&["--clear-metadata", "--set", "x=y"]), json!({"x": "y"}));
     let unknown = place.run(["pack", "other", "-o", "none", "--unset", "nothing"]);
-    unknown.is(2, "", "safetensors: there is no key \"nothing\" in the metadata\n");
+    unknown.is(2, "", "safetensors: no metadata key \"nothing\" to remove\n");
 }
 
 #[test]
-fn a_header_with_room_is_edited_in_place() {
+fn a_header_with_space_is_edited_in_place() {
     let place = place();
     assert_eq!(place.run(["pack", "other", "-o", "m", "--header-room", "64"]).code, Some(0));
     let before = std::fs::read(place.path("m")).expect("a file");
@@ -277,7 +280,7 @@ fn a_header_with_room_is_edited_in_place() {
     place.run(["pack", "m", "sound", "--in-place"]).is(
         2,
         "",
-        "safetensors: --in-place edits one file, and 2 are given\n",
+        "safetensors: --in-place needs exactly one input, 2 given\n",
     );
     for refused in [&["pack", "m", "other", "--in-place"][..], &["pack", "-", "--in-place"]] {
         assert_eq!(place.run_piped(refused, &sound()).code, Some(2), "{refused:?}");
@@ -291,9 +294,10 @@ fn a_header_with_room_is_edited_in_place() {
     assert_eq!(std::fs::read(place.path("m")).expect("a file"), before);
 }
 
-/// An edit in place marks the length of the header until the new header is whole, and keeps both in an undo file.
+/// An edit in place invalidates the length of the header until the new header is complete, and keeps both
+/// in an undo file.
 #[test]
-fn a_header_that_is_half_written_is_reported_and_repaired() {
+fn a_half_written_header_is_reported_and_repaired() {
     let place = place();
     let (old, data) = (sound(), b"abcde");
     let header = &old[..old.len() - data.len()];
@@ -302,21 +306,21 @@ fn a_header_that_is_half_written_is_reported_and_repaired() {
     let lengths = [old.len() as u64, header.len() as u64].map(u64::to_le_bytes).concat();
     place.put(".m.undo", &[b"safetensors undo", &lengths[..], header, &new, data, data].concat());
     place.put("m", &[&header[..4], &[0xFF; 4], &new[8..], data].concat());
-    let torn = "m: cannot be read: its header is half written, by an edit that is under way or was interrupted; \
+    let torn = "m: cannot be read: its header is half written by an edit in progress or interrupted; \
         `safetensors pack --in-place FILE` repairs it\n";
     for command in ["check", "inspect", "hash"] {
         place.run([command, "m"]).is(2, "", torn);
     }
     let run = place.run(["pack", "--in-place", "m"]);
     let done = format!("m: 2 tensors, {} bytes, edited in place\n", old.len());
-    run.is(0, &done, "m: its header was half written by an edit, and is whole again\n");
+    run.is(0, &done, "m: restored the header after an interrupted edit\n");
     assert_eq!(names(&place, "m"), ["a", "b"], "the old names");
     assert!(!place.path(".m.undo").exists());
     place.run(["check", "m"]).is(0, &format!("m: ok, 2 tensors, {} bytes\n", old.len()), "");
 }
 
 #[test]
-fn a_dry_run_tells_and_writes_nothing() {
+fn a_dry_run_writes_nothing() {
     let place = place();
     let run = place.run(["pack", "other", "-o", "new", "--dry-run", "--rename", "w.0=x", "--json"]);
     let line: Value = serde_json::from_str(&run.out).expect("JSON");
@@ -328,13 +332,13 @@ fn a_dry_run_tells_and_writes_nothing() {
 }
 
 #[test]
-fn what_is_there_is_not_replaced_by_accident() {
+fn existing_files_need_force() {
     let place = place();
     place.put("new", b"mine");
-    place.run(["pack", "sound", "-o", "new"]).is(2, "", "new: exists already; --force replaces it\n");
+    place.run(["pack", "sound", "-o", "new"]).is(2, "", "new: already exists; use --force to overwrite it\n");
     assert_eq!(std::fs::read(place.path("new")).expect("a file"), b"mine");
     assert_eq!(place.run(["pack", "sound", "-o", "new", "--force"]).code, Some(0));
-    let itself = "sound: is the file that is read; write another one\n";
+    let itself = "sound: is an input; choose another output file\n";
     place.run(["pack", "sound", "-o", "sound", "--force"]).is(2, "", itself);
     assert_eq!(std::fs::read(place.path("sound")).expect("a file"), sound());
 }
@@ -343,7 +347,7 @@ fn what_is_there_is_not_replaced_by_accident() {
 fn bad_inputs_leave_nothing_behind() {
     let place = place();
     place.put("short", b"abc").put("empty", b"");
-    std::fs::create_dir(place.path("dir")).expect("a folder");
+    std::fs::create_dir(place.path("dir")).expect("directory");
     for (bad, code) in [("short", 1), ("empty", 1), ("gone", 2), ("dir", 2)] {
         let run = place.run(["pack", "sound", bad, "-o", "new"]);
         assert_eq!((run.code, run.out.as_str()), (Some(code), ""), "{run:?}");
@@ -354,7 +358,7 @@ fn bad_inputs_leave_nothing_behind() {
     }
     let lost = place.run(["pack", "sound", "-o", "nowhere/new"]);
     lost.is(2, "", "nowhere/new: cannot be written: no such file or directory\n");
-    let left: Vec<_> = std::fs::read_dir(place.path(".")).expect("the folder").flatten().collect();
+    let left: Vec<_> = std::fs::read_dir(place.path(".")).expect("directory").flatten().collect();
     assert_eq!(left.len(), 5, "{left:?}");
     for usage in
         [&["pack"][..], &["pack", "sound"], &["pack", "-o", "x"], &["pack", "sound", "-o", "x", "--bogus"]]
@@ -365,7 +369,7 @@ fn bad_inputs_leave_nothing_behind() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_full_disk_is_said_once() {
+fn a_full_disk_is_reported_once() {
     let place = place();
     let full = std::fs::OpenOptions::new().write(true).open("/dev/full").expect("/dev/full");
     let run = support::finish(place.command(["pack", "sound", "-o", "-"]).stdout(full));
@@ -373,7 +377,7 @@ fn a_full_disk_is_said_once() {
 }
 
 #[test]
-fn an_order_may_come_through_a_pipe_but_is_not_waited_for() {
+fn an_order_pipe_is_read_but_does_not_block() {
     let place = Place::new();
     place.put("sound", &sound());
     let made = std::process::Command::new("mkfifo").arg(place.path("fifo")).status().expect("mkfifo");

@@ -1,9 +1,9 @@
-//! The transcripts in both READMEs and in the pages of the commands are what the program prints.
+//! The transcripts in both READMEs and in the pages of the commands match the program's output.
 //!
-//! `BLESS=1 cargo test -p safetensors-host --test command pages::` writes them anew, and the table of commands.
+//! `BLESS=1 cargo test -p safetensors-host --test command pages::` updates them and the table of commands.
 #![cfg(unix)]
 
-use crate::support::{Place, file, tensor};
+use crate::support::{Place, command_names, file, tensor};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -11,15 +11,15 @@ use std::process::Command;
 const FENCE: &str = "```console\n";
 
 #[test]
-fn transcripts_are_true() {
+fn transcripts_match_the_output() {
     let bless = std::env::var_os("BLESS").is_some();
     let wrong: Vec<PathBuf> = pages().into_iter().filter(|page| !agrees(page, bless)).collect();
-    assert!(wrong.is_empty(), "these show something else than what is printed: {wrong:?}");
+    assert!(wrong.is_empty(), "these transcripts are out of date: {wrong:?}");
 }
 
-/// The table of the readme has the first sentence of each page.
+/// The table of the README contains the first sentence of each page.
 #[test]
-fn every_command_has_a_page_that_the_readme_leads_to() {
+fn every_command_has_a_page_in_the_readme() {
     let path = folder().join("README.md");
     let readme = fs::read_to_string(&path).expect("the readme");
     let (before, rest) = readme.split_once(TABLE).expect("the table of commands");
@@ -27,7 +27,7 @@ fn every_command_has_a_page_that_the_readme_leads_to() {
     let rows: String = commands().iter().map(|command| row(command)).collect();
     let new = format!("{before}{TABLE}{rows}\n{after}");
     if std::env::var_os("BLESS").is_some() && new != readme {
-        fs::write(&path, &new).expect("it can be written");
+        fs::write(&path, &new).expect("files are written");
     } else {
         assert_eq!(readme, new);
     }
@@ -45,13 +45,8 @@ fn row(command: &str) -> String {
     format!("| [`{command}`](docs/{command}.md) | {begin}{} |\n", &sentence[1..])
 }
 
-/// As the program lists them itself.
 fn commands() -> Vec<String> {
-    let help = Place::new().run(["--help"]).out;
-    let (_, list) = help.split_once("Commands:\n").expect("a list of commands");
-    let names =
-        list.lines().take_while(|line| !line.is_empty()).filter_map(|line| line.split_whitespace().next());
-    names.filter(|name| *name != "help").map(str::to_owned).collect()
+    command_names().into_iter().filter(|name| name != "help").collect()
 }
 
 fn folder() -> &'static Path {
@@ -60,20 +55,20 @@ fn folder() -> &'static Path {
 
 fn pages() -> Vec<PathBuf> {
     let docs = fs::read_dir(folder().join("docs")).into_iter().flatten();
-    let mut pages: Vec<PathBuf> = docs.map(|entry| entry.expect("an entry").path()).collect();
-    // Without their feature these commands are not there.
+    let mut pages: Vec<PathBuf> = docs.map(|entry| entry.expect("directory entry").path()).collect();
+    // These commands need the feature `chips`.
     pages.retain(|page| cfg!(feature = "chips") || !page.ends_with("fit.md") && !page.ends_with("flash.md"));
     pages.extend([folder().join("README.md"), folder().join("../README.md")]);
     pages.sort();
     pages
 }
 
-/// Whether a page is as it would be if it were written now; with `bless` it is.
+/// Whether a page matches the current output; with `bless` it is updated.
 fn agrees(page: &Path, bless: bool) -> bool {
     let old = fs::read_to_string(page).expect("a page");
-    let new = played(&old);
+    let new = replayed(&old);
     if bless && new != old {
-        fs::write(page, &new).expect("it can be written");
+        fs::write(page, &new).expect("files are written");
     }
     if !bless && new != old {
         let differing = old.lines().zip(new.lines()).find(|(old, new)| old != new);
@@ -82,8 +77,8 @@ fn agrees(page: &Path, bless: bool) -> bool {
     bless || new == old
 }
 
-/// The page with every transcript as it is when its commands run, one after the other in one folder.
-fn played(page: &str) -> String {
+/// The page with the current output of every transcript. All commands of a page run in one directory.
+fn replayed(page: &str) -> String {
     let place = files();
     let mut parts = page.split(FENCE);
     let mut new = parts.next().expect("the beginning").to_owned();
@@ -115,9 +110,9 @@ fn files() -> Place {
     for (name, source) in [("digits.safetensors", "digits-f16"), ("kws.safetensors", "digits-i8")] {
         let source = folder().join(format!("../firmware/app/models/{source}.safetensors"));
         place.put(name, &fs::read(&source).expect("a model of the firmware"));
-        // As it is called from the root of the repository.
+        // With the path from the root of the repository.
         let models = "firmware/app/models";
-        fs::create_dir_all(place.path(models)).expect("a folder");
+        fs::create_dir_all(place.path(models)).expect("directory");
         fs::copy(&source, place.path(models).join(source.file_name().expect("a name"))).expect("a copy");
     }
     place
@@ -125,7 +120,7 @@ fn files() -> Place {
 
 /// Both streams together, as on a terminal.
 fn run(place: &Place, command: &str) -> String {
-    let folder = Path::new(env!("CARGO_BIN_EXE_safetensors")).parent().expect("a folder");
+    let folder = Path::new(env!("CARGO_BIN_EXE_safetensors")).parent().expect("directory");
     let path = std::env::var("PATH").expect("a search path");
     let mut shell = Command::new("sh");
     shell.args(["-c", &format!("{{ {command}\n}} 2>&1")]).current_dir(place.path("."));

@@ -1,13 +1,13 @@
-//! Models in several files, named by their index or by the folder that it is in.
+//! Sharded models, opened by their index or directory.
 #![cfg(unix)]
 
 use crate::support::{self, Place, file, tensor};
 use std::fs;
 
-/// A folder `m` with `a` in one shard and `b` in another, by this index.
+/// A directory `m` with `a` in one shard and `b` in another, and this index.
 fn place(map: &str, total_size: &str) -> Place {
     let place = Place::new();
-    fs::create_dir(place.path("m")).expect("a folder");
+    fs::create_dir(place.path("m")).expect("directory");
     place.put("m/1.safetensors", &file(format!("{{{}}}", tensor("a", 0, 2)), b"ab"));
     place.put("m/2.safetensors", &file(format!("{{{}}}", tensor("b", 0, 3)), b"cde"));
     let index = format!("{{\"metadata\":{{\"total_size\":{total_size}}},\"weight_map\":{{{map}}}}}");
@@ -19,22 +19,22 @@ const MAP: &str = r#""a":"1.safetensors","b":"2.safetensors""#;
 const INDEX: &str = "m/model.safetensors.index.json";
 
 #[test]
-fn they_are_read_as_one() {
+fn shards_are_read_as_one_model() {
     let place = place(MAP, "5");
     for model in ["m", INDEX] {
         place.run(["cat", "--format", "raw", model, "b"]).is(0, "cde", "");
         place.run(["cat", "--format", "raw", model, "a"]).is(0, "ab", "");
         let run = place.run(["cat", model, "ab"]);
         assert_eq!((run.code, run.out.as_str()), (Some(2), ""), "{run:?}");
-        assert!(run.err.contains("there is no tensor \"ab\""), "{run:?}");
+        assert!(run.err.contains("no tensor \"ab\""), "{run:?}");
     }
 }
 
-/// All are open at once.
+/// All shards are open at once.
 #[test]
-fn more_shards_than_may_be_open_are_told_by_the_limit() {
+fn too_many_shards_report_the_limit() {
     let place = Place::new();
-    fs::create_dir(place.path("m")).expect("a folder");
+    fs::create_dir(place.path("m")).expect("directory");
     let map: Vec<String> = (0..40).map(|at| format!("\"t{at}\":\"{at}.safetensors\"")).collect();
     for at in 0..40 {
         place.put(
@@ -57,15 +57,15 @@ fn more_shards_than_may_be_open_are_told_by_the_limit() {
 }
 
 #[test]
-fn a_model_that_is_whole_may_be_named_by_its_folder() {
+fn a_single_file_model_can_be_named_by_its_directory() {
     let place = Place::new();
-    fs::create_dir(place.path("m")).expect("a folder");
+    fs::create_dir(place.path("m")).expect("directory");
     place.put("m/model.safetensors", &file(format!("{{{}}}", tensor("a", 0, 2)), b"ab"));
     place.run(["cat", "--format", "raw", "m", "a"]).is(0, "ab", "");
 }
 
 #[test]
-fn an_index_that_does_not_fit_is_bad() {
+fn a_wrong_index_is_invalid() {
     for (map, total_size, sentence) in [
         (
             r#""a":"1.safetensors","b":"1.safetensors""#,
@@ -106,7 +106,7 @@ fn an_index_that_does_not_fit_is_bad() {
 }
 
 #[test]
-fn a_shard_that_is_unsound_is_reported_as_check_does() {
+fn an_invalid_shard_is_reported_as_by_check() {
     let place = place(MAP, "5");
     place.put("m/2.safetensors", &file(format!("{{{}}}", tensor("b", 1, 3)), b"cd"));
     let verdict = place.run(["check", "m/2.safetensors"]);
@@ -114,11 +114,11 @@ fn a_shard_that_is_unsound_is_reported_as_check_does() {
 }
 
 #[test]
-fn what_cannot_be_read_is_no_verdict() {
+fn unreadable_shards_are_errors() {
     let place = place(MAP, "5");
-    fs::create_dir(place.path("empty")).expect("a folder");
+    fs::create_dir(place.path("empty")).expect("directory");
     let run = place.run(["cat", "empty", "b"]);
-    run.is(2, "", "empty: there is no *.safetensors.index.json in it\n");
+    run.is(2, "", "empty: no *.safetensors.index.json and no model.safetensors in this directory; give the path of a file\n");
     let run = place.run(["cat", "missing.index.json", "b"]);
     assert_eq!((run.code, run.err.lines().count()), (Some(2), 1), "{run:?}");
     assert!(!run.err.contains("os error"), "{run:?}");

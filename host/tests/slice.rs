@@ -1,4 +1,4 @@
-//! `safetensors slice`: what is written, and what is not.
+//! `safetensors slice`: its output and its errors.
 #![cfg(unix)]
 
 use crate::support::{Place, file, sound};
@@ -20,7 +20,7 @@ fn written(place: &Place, name: &str) -> String {
     run.out
 }
 
-/// The data behind the header.
+/// The data after the header.
 fn data(place: &Place, name: &str) -> Vec<u8> {
     let file = fs::read(place.path(name)).expect("a file");
     let (length, rest) = file.split_first_chunk().expect("a length");
@@ -28,7 +28,7 @@ fn data(place: &Place, name: &str) -> Vec<u8> {
 }
 
 #[test]
-fn slices_are_numpys() {
+fn slices_are_those_of_numpy() {
     for (spec, shape, expected) in [
         ("", "[3, 4]", &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11][..]),
         ("1", "[4]", &[4, 5, 6, 7]),
@@ -51,7 +51,7 @@ fn slices_are_numpys() {
 }
 
 #[test]
-fn many_at_once() {
+fn several_slices_at_once() {
     let place = place();
     let run = place.run(["slice", "m", "t=0,:2", "s=1=", "-o", "part", "--json"]);
     let tensors = r#"[{"name":"t","dtype":"U8","shape":[2]},{"name":"s=1","dtype":"U16","shape":[]}]"#;
@@ -64,7 +64,7 @@ fn many_at_once() {
 }
 
 #[test]
-fn without_metadata_there_is_none() {
+fn missing_metadata_stays_missing() {
     let place = Place::new();
     place.put("m", &sound());
     place.run(["slice", "m", "b=1:", "-o", "part"]).is(
@@ -76,27 +76,27 @@ fn without_metadata_there_is_none() {
 }
 
 #[test]
-fn what_cannot_be_asked_for() {
+fn bad_requests_are_one_sentence() {
     let place = place();
     for (slices, error) in [
-        (&["t"][..], "safetensors: \"t\" has no `=`; all of a tensor is TENSOR=\n"),
-        (&["t=", "t=0"], "safetensors: tensor \"t\" is asked for twice\n"),
-        (&["T="], "m: there is no tensor \"T\"\n"),
-        (&["s="], "m: there is no tensor \"s\"; is \"s=1\" meant?\n"),
-        (&["t=3"], "m: tensor \"t\": the index 3 is outside axis 0, whose size is 3\n"),
-        (&["t=0,0,0"], "m: tensor \"t\": the slice is of 3 dimensions, but the tensor has only 2\n"),
+        (&["t"][..], "safetensors: \"t\" has no `=`; use TENSOR= for a whole tensor\n"),
+        (&["t=", "t=0"], "safetensors: tensor \"t\" is given twice\n"),
+        (&["T="], "m: no tensor \"T\"\n"),
+        (&["s="], "m: no tensor \"s\"; did you mean \"s=1\"?\n"),
+        (&["t=3"], "m: tensor \"t\": index 3 is out of range for axis 0 of size 3\n"),
+        (&["t=0,0,0"], "m: tensor \"t\": the slice has 3 dimensions, but the tensor has only 2\n"),
         (&["t=::0"], "m: tensor \"t\": the slice \"::0\" has a step of 0\n"),
-        (&["t=x"], "m: tensor \"t\": the slice \"x\" has \"x\", which is no number\n"),
+        (&["t=x"], "m: tensor \"t\": the slice \"x\" has \"x\", which is not a number\n"),
     ] {
         place.run([&["slice", "m", "-o", "part"], slices].concat()).is(2, "", error);
     }
     assert_eq!(place.run(["slice", "m", "-o", "part"]).code, Some(2));
     assert_eq!(place.run(["slice", "m", "t="]).code, Some(2));
-    assert_eq!(fs::read_dir(place.path(".")).expect("a folder").count(), 1, "something is left");
+    assert_eq!(fs::read_dir(place.path(".")).expect("directory").count(), 1, "files are left");
 }
 
 #[test]
-fn slices_of_less_than_a_byte() {
+fn slices_inside_bytes_are_errors() {
     let place = Place::new();
     let header = r#"{"f":{"dtype":"F4","shape":[2,4],"data_offsets":[0,4]}}"#;
     place.put("m", &file(header, &[0x10, 0x32, 0x54, 0x76]));
@@ -109,13 +109,17 @@ fn slices_of_less_than_a_byte() {
 }
 
 #[test]
-fn what_is_there_stays() {
+fn existing_files_are_not_overwritten() {
     let place = place();
     place.put("part", b"old");
-    place.run(["slice", "m", "t=", "-o", "part"]).is(2, "", "part: exists already; --force replaces it\n");
+    place.run(["slice", "m", "t=", "-o", "part"]).is(
+        2,
+        "",
+        "part: already exists; use --force to overwrite it\n",
+    );
     place.run(["slice", "m", "t=", "-o", "part", "--json"]).is(
         2,
-        "{\"file\":\"part\",\"ok\":false,\"error\":\"usage\",\"message\":\"exists already; --force replaces it\"}\n",
+        "{\"file\":\"part\",\"ok\":false,\"error\":\"usage\",\"message\":\"already exists; use --force to overwrite it\"}\n",
         "",
     );
     assert_eq!(fs::read(place.path("part")).expect("a file"), b"old");
@@ -123,20 +127,20 @@ fn what_is_there_stays() {
     place.run(["slice", "m", "t=", "-o", "./m", "--force"]).is(
         2,
         "",
-        "./m: is the file that is read; write another one\n",
+        "./m: is an input; choose another output file\n",
     );
     let run = place.run(["slice", "m", "t=", "-o", "no/where"]);
     assert_eq!((run.code, run.err.starts_with("no/where: ")), (Some(2), true), "{run:?}");
     place.run(["slice", "m", "t=", "-o", "/dev/null", "--force"]).is(
         2,
         "",
-        "/dev/null: is no file, and is not replaced\n",
+        "/dev/null: not a regular file; refusing to overwrite it\n",
     );
-    assert_eq!(fs::read_dir(place.path(".")).expect("a folder").count(), 2, "something is left");
+    assert_eq!(fs::read_dir(place.path(".")).expect("directory").count(), 2, "files are left");
 }
 
 #[test]
-fn what_is_not_sound() {
+fn invalid_models_are_rejected() {
     let place = Place::new();
     let whole = sound();
     place.put("torn", &whole[..whole.len() - 1]).put("empty", b"");

@@ -1,4 +1,4 @@
-//! The contract of `safetensors split`: shards and an index, all of them or none.
+//! `safetensors split`: shards and an index, all of them or none.
 
 use crate::support::{self, Place, file, tensor};
 use serde_json::{Value, json};
@@ -15,16 +15,18 @@ fn place() -> Place {
 }
 
 fn files(place: &Place, folder: &str) -> Vec<String> {
-    let entries = std::fs::read_dir(place.path(folder)).expect("a folder");
-    let names = entries.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned());
+    let entries = std::fs::read_dir(place.path(folder)).expect("directory");
+    let names =
+        entries.map(|entry| entry.expect("directory entry").file_name().to_string_lossy().into_owned());
     let mut names: Vec<String> = names.collect();
     names.sort();
     names
 }
 
-/// Whatever the order of the header, tensors that lie at the same place go by their names, as other programs list them.
+/// Tensors at the same offset are sorted by name, whatever the order of the header, as other programs list
+/// them.
 #[test]
-fn tensors_without_bytes_are_divided_by_their_names() {
+fn empty_tensors_are_sorted_by_name() {
     let place = Place::new();
     let members = [tensor("b", 0, 0), tensor("a", 0, 0), tensor("c", 0, 100), tensor("d", 100, 200)];
     place.put("m", &file(format!("{{{}}}", members.join(",")), &[0; 200]));
@@ -102,27 +104,27 @@ fn one_shard_needs_no_index() {
 }
 
 #[test]
-fn what_is_there_is_replaced_only_by_force() {
+fn existing_models_need_force() {
     let place = place();
     assert_eq!(place.run(["split", "m", "-o", "s", "--max-size", "300"]).code, Some(0));
     let before = files(&place, "s");
     let again = place.run(["split", "m", "-o", "s", "--max-size", "600"]);
-    again.is(2, "", "s/model.safetensors.index.json: exists already; --force replaces it\n");
-    std::fs::remove_file(place.path("s/model-00001-of-00002.safetensors")).expect("it is there");
-    std::fs::remove_file(place.path("s/model-00002-of-00002.safetensors")).expect("it is there");
+    again.is(2, "", "s/model.safetensors.index.json: already exists; use --force to overwrite it\n");
+    std::fs::remove_file(place.path("s/model-00001-of-00002.safetensors")).expect("existing file");
+    std::fs::remove_file(place.path("s/model-00002-of-00002.safetensors")).expect("existing file");
     let index = place.run(["split", "m", "-o", "s", "--max-size", "300"]);
-    index.is(2, "", "s/model.safetensors.index.json: exists already; --force replaces it\n");
+    index.is(2, "", "s/model.safetensors.index.json: already exists; use --force to overwrite it\n");
     assert_eq!(files(&place, "s"), ["model.safetensors.index.json"]);
     assert_eq!(place.run(["split", "m", "-o", "s", "--max-size", "300", "--force"]).code, Some(0));
     assert_eq!(files(&place, "s"), before);
-    // A single file takes the place of all: an index that leads to old shards goes.
+    // A single file replaces all: the index that names old shards is removed.
     assert_eq!(place.run(["split", "m", "-o", "s", "--force"]).code, Some(0));
     assert!(!place.path("s/model.safetensors.index.json").exists());
 }
 
-/// The old index lists its shards: they go, and no other file does.
+/// The shards in the old index are removed, and no other file.
 #[test]
-fn an_old_model_of_another_count_goes_by_force() {
+fn force_replaces_a_model_with_another_shard_count() {
     let place = place();
     let split = |size: &str| place.run(["split", "m", "-o", "s", "--max-size", size, "--force"]);
     assert_eq!(split("100").code, Some(0));
@@ -135,11 +137,11 @@ fn an_old_model_of_another_count_goes_by_force() {
     assert_eq!(files(&place, "s"), [of_nobody, "model.safetensors"]);
 }
 
-/// An index that is no good costs nothing but itself.
+/// An invalid index is removed, and no other file.
 #[test]
-fn an_old_index_that_lies_removes_no_other_files() {
+fn an_invalid_old_index_removes_no_other_files() {
     let place = place();
-    std::fs::create_dir(place.path("s")).expect("a folder");
+    std::fs::create_dir(place.path("s")).expect("directory");
     let (index, text) = ("model.safetensors.index.json", "thesis.txt");
     let map =
         json!({"a": index, "b": text, "c": "model-00001-of-00002.safetensors", "d": "gone.safetensors"});
@@ -152,14 +154,14 @@ fn an_old_index_that_lies_removes_no_other_files() {
     assert_eq!(files(&place, "s"), [first, second, index, text]);
 }
 
-/// Readers that know the name of a whole model prefer it to an index.
+/// Readers that know the name of a single-file model prefer it to an index.
 #[test]
-fn a_whole_model_does_not_stay_beside_a_new_index() {
+fn a_single_file_model_is_replaced_by_an_index() {
     let place = place();
-    std::fs::create_dir(place.path("s")).expect("a folder");
+    std::fs::create_dir(place.path("s")).expect("directory");
     place.put("s/model.safetensors", &support::sound()).put("s/other.safetensors", &support::sound());
     let run = place.run(["split", "m", "-o", "s", "--max-size", "300"]);
-    run.is(2, "", "s/model.safetensors: exists already; --force replaces it\n");
+    run.is(2, "", "s/model.safetensors: already exists; use --force to overwrite it\n");
     assert_eq!(files(&place, "s"), ["model.safetensors", "other.safetensors"]);
     assert_eq!(place.run(["split", "m", "-o", "s", "--max-size", "300", "--force"]).code, Some(0));
     let [first, second] = ["model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors"];
@@ -167,66 +169,66 @@ fn a_whole_model_does_not_stay_beside_a_new_index() {
     assert_eq!(files(&place, "s"), [first, second, index, "other.safetensors"]);
 }
 
-/// Between the first shard and the last one, the index would lead to shards of both models.
+/// In between, the index would name shards of both models.
 #[test]
-fn shards_of_the_same_names_are_not_replaced_one_by_one() {
+fn shards_of_the_same_names_are_not_replaced() {
     let place = place();
     assert_eq!(place.run(["split", "m", "-o", "s", "--max-size", "300"]).code, Some(0));
-    let before = std::fs::read(place.path("s/model-00001-of-00002.safetensors")).expect("it is there");
+    let before = std::fs::read(place.path("s/model-00001-of-00002.safetensors")).expect("existing file");
     let header = format!("{{{},{}}}", tensor("t0", 0, 300), tensor("t1", 300, 600));
     place.put("n", &file(header, &[1; 600]));
     let run =
         |options: &[&str]| place.run([&["split", "n", "-o", "s", "--max-size", "300"], options].concat());
-    let sentence = "s/model-00001-of-00002.safetensors: is a shard of the model s/model.safetensors.index.json: several files cannot be replaced atomically; split into another folder, or remove that model first\n";
+    let sentence = "s/model-00001-of-00002.safetensors: is a shard of the model s/model.safetensors.index.json: several files cannot be replaced atomically; split into another directory, or remove that model first\n";
     run(&["--force"]).is(2, "", sentence);
-    // Nor is --force told to help.
+    // The error does not suggest `--force`.
     run(&[]).is(2, "", sentence);
-    let after = std::fs::read(place.path("s/model-00001-of-00002.safetensors")).expect("it is there");
+    let after = std::fs::read(place.path("s/model-00001-of-00002.safetensors")).expect("existing file");
     assert!(before == after);
     assert_eq!(place.run(["check", "s"]).code, Some(0));
 }
 
-/// They are another model's, whatever that is called.
+/// They belong to another model, whatever its name.
 #[test]
-fn shards_that_another_index_names_stay() {
+fn shards_of_another_index_are_kept() {
     let place = place();
     assert_eq!(place.run(["split", "m", "-o", "s", "--max-size", "300"]).code, Some(0));
     let [index, other] = ["s/model.safetensors.index.json", "s/zzz.safetensors.index.json"];
     std::fs::copy(place.path(index), place.path(other)).expect("a copy");
-    // In other files, the new model takes the place of the old one, and leaves the shards of the copy.
+    // With other file names, the new model replaces the old one, and leaves the shards of the copy.
     assert_eq!(place.run(["split", "m", "-o", "s", "--max-size", "200", "--force"]).code, Some(0));
     assert_eq!(place.run(["join", other, "-o", "joined"]).code, Some(0));
-    std::fs::remove_file(place.path(index)).expect("it is there");
+    std::fs::remove_file(place.path(index)).expect("existing file");
     let run = place.run(["split", "m", "-o", "s", "--max-size", "300", "--force"]);
     let sentence = format!(
-        "s/model-00001-of-00002.safetensors: is a shard of the model {other}: several files cannot be replaced atomically; split into another folder, or remove that model first\n"
+        "s/model-00001-of-00002.safetensors: is a shard of the model {other}: several files cannot be replaced atomically; split into another directory, or remove that model first\n"
     );
     run.is(2, "", &sentence);
 }
 
-/// They may be another model's, in another folder.
+/// They may belong to another model in another directory.
 #[cfg(unix)]
 #[test]
-fn no_file_is_written_through_a_link() {
+fn links_are_not_followed() {
     let place = place();
     assert_eq!(place.run(["split", "m", "-o", "s", "--max-size", "300"]).code, Some(0));
-    std::fs::create_dir(place.path("t")).expect("a folder");
+    std::fs::create_dir(place.path("t")).expect("directory");
     for name in files(&place, "s") {
         std::os::unix::fs::symlink(place.path("s").join(&name), place.path("t").join(&name)).expect("a link");
     }
-    let before = std::fs::read(place.path("s/model.safetensors.index.json")).expect("it is there");
+    let before = std::fs::read(place.path("s/model.safetensors.index.json")).expect("existing file");
     let run = place.run(["split", "m", "-o", "t", "--max-size", "200", "--force"]);
-    let sentence = "t/model.safetensors.index.json: is a link, and what it leads to may be another model's\n";
+    let sentence = "t/model.safetensors.index.json: is a symbolic link; refusing to overwrite a file that may belong to another model\n";
     run.is(2, "", sentence);
-    assert_eq!(std::fs::read(place.path("s/model.safetensors.index.json")).expect("it is there"), before);
+    assert_eq!(std::fs::read(place.path("s/model.safetensors.index.json")).expect("existing file"), before);
     assert_eq!(place.run(["check", "s"]).code, Some(0));
 }
 
-/// A whole model may be a shard of another.
+/// A single-file model may be a shard of another model.
 #[test]
-fn a_whole_model_that_another_index_names_stays() {
+fn a_single_file_of_another_index_is_kept() {
     let place = place();
-    std::fs::create_dir(place.path("t")).expect("a folder");
+    std::fs::create_dir(place.path("t")).expect("directory");
     let map = json!({"a": "model.safetensors", "b": "model.safetensors"});
     let index = json!({"weight_map": map}).to_string();
     place.put("t/model.safetensors", &support::sound()).put("t/o.safetensors.index.json", index.as_bytes());
@@ -235,18 +237,18 @@ fn a_whole_model_that_another_index_names_stays() {
     assert_eq!(files(&place, "t"), ["model.safetensors", "o.safetensors.index.json"]);
 }
 
-/// One that was killed at the very end has left the old whole model, which many readers would take.
+/// If killed at the very end, the old single-file model is left, and many readers prefer it.
 #[test]
-fn a_whole_model_beside_the_index_is_told() {
+fn a_single_file_beside_the_index_is_reported() {
     let place = place();
     assert_eq!(place.run(["split", "m", "-o", "s", "--max-size", "300"]).code, Some(0));
     place.put("s/model.safetensors", &support::sound());
     let run = place.run(["split", "m", "-o", "s", "--max-size", "300", "--force"]);
-    let sentence = "; s/model.safetensors beside it is a whole model, which many readers take instead\n";
+    let sentence = "; s/model.safetensors beside it is a complete model, which many readers prefer\n";
     assert!(run.code == Some(2) && run.err.ends_with(sentence), "{run:?}");
 }
 
-/// Killed at any time, it leaves the old model or the new one, whole.
+/// If killed at any time, it leaves the old model or the new one, complete.
 #[cfg(unix)]
 #[test]
 fn a_kill_leaves_the_old_model_or_the_new_one() {
@@ -272,11 +274,11 @@ fn a_kill_leaves_the_old_model_or_the_new_one() {
     }
 }
 
-/// An old index that names files of others: they are not the model's.
+/// An old index may name files that do not belong to the model.
 #[test]
 fn only_shards_of_that_name_are_removed() {
     let place = place();
-    std::fs::create_dir(place.path("s")).expect("a folder");
+    std::fs::create_dir(place.path("s")).expect("directory");
     let map = json!({"a": "other.safetensors", "b": "model-00001-of-00009.safetensors"});
     place
         .put("s/other.safetensors", &support::sound())
@@ -288,24 +290,24 @@ fn only_shards_of_that_name_are_removed() {
 }
 
 #[test]
-fn what_is_read_is_never_removed() {
+fn inputs_are_never_removed() {
     let place = place();
     assert_eq!(place.run(["split", "m", "-o", "s", "--max-size", "300"]).code, Some(0));
     let before = files(&place, "s");
     let run = place.run(["split", "s", "-o", "s", "--max-size", "300", "--force"]);
     assert_eq!((run.code, files(&place, "s")), (Some(2), before.clone()), "{run:?}");
     let run = place.run(["split", "s", "-o", "s", "--max-size", "100", "--force"]);
-    run.is(2, "", "s/model.safetensors.index.json: is the file that is read; write another one\n");
+    run.is(2, "", "s/model.safetensors.index.json: is an input; choose another output file\n");
     assert_eq!(files(&place, "s"), before);
     std::fs::copy(place.path("m"), place.path("model.safetensors")).expect("a copy");
     let run = place.run(["split", "model.safetensors", "-o", ".", "--max-size", "300", "--force"]);
-    run.is(2, "", "./model.safetensors: is the file that is read; write another one\n");
+    run.is(2, "", "./model.safetensors: is an input; choose another output file\n");
 }
 
-/// No file is held open for the end.
+/// Finished files are not held open.
 #[cfg(unix)]
 #[test]
-fn there_may_be_more_shards_than_open_files() {
+fn more_shards_than_open_files() {
     let place = Place::new();
     let members: Vec<String> = (0..1500).map(|at| tensor(&format!("t{at}"), at, at + 1)).collect();
     place.put("m", &file(format!("{{{}}}", members.join(",")), &[7; 1500]));
@@ -317,7 +319,7 @@ fn there_may_be_more_shards_than_open_files() {
 }
 
 #[test]
-fn nothing_is_left_of_what_fails() {
+fn failures_leave_nothing() {
     let place = place();
     place.put("short", b"abc").put("file", b"");
     for (model, code) in [("short", 1), ("gone", 2)] {
@@ -343,7 +345,7 @@ fn nothing_is_left_of_what_fails() {
     assert_eq!((&line["ok"], &line["file"]), (&json!(false), &json!("gone")));
 }
 
-/// Ctrl-C in the middle of writing: exit code 130, one word, and nothing is left.
+/// Ctrl-C while writing: exit code 130, one word, and no output.
 #[cfg(target_os = "linux")]
 #[test]
 fn ctrl_c_leaves_nothing() {

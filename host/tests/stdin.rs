@@ -1,4 +1,4 @@
-//! The same verdict, the same bytes and the same words, whatever the file comes through.
+//! The same verdict, bytes and messages for files, pipes and standard input.
 #![cfg(unix)]
 
 use crate::support::{Place, file, finish, sound, tensor};
@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::process::Stdio;
 
-/// One file for every way in which a stream can turn out.
+/// One file for every possible end of a stream.
 fn files() -> Vec<Vec<u8>> {
     let reversed = format!("{{{},{}}}", tensor("b", 2, 5), tensor("a", 0, 2));
     let twice = format!("{{{},{}}}", tensor("a", 0, 2), tensor("a", 2, 5));
@@ -25,7 +25,7 @@ fn files() -> Vec<Vec<u8>> {
 }
 
 #[test]
-fn every_way_in_gives_the_same_answer() {
+fn all_inputs_give_the_same_answer() {
     let place = Place::new();
     for contents in files() {
         place.put("m", &contents);
@@ -41,7 +41,7 @@ fn every_way_in_gives_the_same_answer() {
 }
 
 #[test]
-fn a_file_that_somebody_began_to_read_counts_from_there() {
+fn a_partly_read_file_continues_from_there() {
     let place = Place::new();
     place.put("m", &[b"preface", &sound()[..]].concat());
     let mut input = File::open(place.path("m")).expect("the file");
@@ -50,7 +50,7 @@ fn a_file_that_somebody_began_to_read_counts_from_there() {
 }
 
 #[test]
-fn a_directory_is_no_input() {
+fn a_directory_is_an_error() {
     let place = Place::new();
     let directory = File::open(place.path(".")).expect("the directory");
     place.run_redirected(["check", "-"], directory).is(2, "", "-: cannot be read: is a directory\n");
@@ -71,7 +71,7 @@ fn no_more_is_read_than_the_verdict_needs() {
     let writing = std::thread::spawn(move || {
         use std::io::Write;
         writer.write_all(&[sound(), vec![b'x'; 10]].concat()).expect("it fits into the pipe");
-        // The pipe stays open: whoever waits for its end waits for ever.
+        // The pipe stays open: a reader that waits for its end hangs.
         writer
     });
     let mut left = reader.try_clone().expect("a second reader");
@@ -99,12 +99,12 @@ fn a_long_header_needs_a_temporary_file_and_a_short_one_does_not() {
     run(&file(format!("{}{{}}", " ".repeat(200_000)), b"")).is(
         2,
         "",
-        "-: cannot be read: no temporary file can hold what must be read twice: no such file or directory\n",
+        "-: cannot be read: cannot buffer the stream in a temporary file: no such file or directory\n",
     );
 }
 
 #[test]
-fn there_is_only_one_standard_input() {
-    let message = "safetensors: standard input can be read only once, but `-` is given twice\n";
+fn standard_input_is_read_once() {
+    let message = "safetensors: standard input can be read only once; `-` is given twice\n";
     Place::new().run_piped(["check", "-", "-"], &sound()).is(2, "", message);
 }

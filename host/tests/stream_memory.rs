@@ -1,8 +1,9 @@
-//! What a program needs at most that reads all of a model through a door of the library, above one that does nothing: files of 6 GiB and
-//! of 256 MiB streamed through 4 KiB, and one of 100,000 tensors. And what it needs with the reference, which takes a file whole.
+//! The peak memory of programs that read a complete model through an API of the library, above an empty
+//! program: files of 6 GiB and of 256 MiB streamed through 4 KiB, and one of 100,000 tensors. For
+//! comparison, the memory with the reference, which reads the entire file.
 //!
-//! All programs are this one, started again with words that say what to do. Each asks the system at its end how much memory it had
-//! at most, which does not count that of whoever started it.
+//! All programs are this one, started again with other arguments. Each reports its peak memory at its end,
+//! without that of its parent.
 
 #[cfg(not(target_os = "linux"))]
 fn main() {
@@ -13,7 +14,7 @@ fn main() {
 fn main() {
     let words: Vec<String> = std::env::args().collect();
     match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-        [_, "report", door, path] => measured::report(door, path),
+        [_, "report", api, path] => measured::report(api, path),
         _ if std::env::var_os("SUITE_SHARE").is_some() => {
             println!("left out: `cargo xtask test memory` runs it");
         }
@@ -36,14 +37,14 @@ mod measured {
     const MIB: u64 = 1 << 20;
     const SMALL: &[u8] = b"behind a hole of zeros";
     const MANY: u64 = 100_000;
-    /// Above the program that does nothing.
+    /// Above the empty program.
     const LIMIT: u64 = 2 * MIB;
-    /// The same of a list of so many tensors: names twice, shapes, and while it is made the header.
+    /// The same for a list of these tensors: names twice, shapes, and temporarily the header.
     const LISTED: u64 = LIMIT + MANY * 300;
     const PATIENCE: Duration = Duration::from_secs(60);
 
-    /// A file that programs read.
-    struct Made {
+    /// A file to read.
+    struct TestFile {
         name: &'static str,
         about: &'static str,
         kind: Kind,
@@ -52,16 +53,26 @@ mod measured {
     }
 
     enum Kind {
-        /// One tensor of so many zeros, and a small one behind it.
+        /// One tensor of this many zeros, and a small one after it.
         Long(u64),
-        /// A tensor of one byte, so many times.
+        /// Many tensors of one byte.
         Many,
     }
 
-    const FILES: [Made; 3] = [
-        Made { name: "long", about: "256 MiB streamed", kind: Kind::Long(256 * MIB), is_for_reference: true },
-        Made { name: "huge", about: "6 GiB streamed", kind: Kind::Long(6 << 30), is_for_reference: false },
-        Made {
+    const FILES: [TestFile; 3] = [
+        TestFile {
+            name: "long",
+            about: "256 MiB streamed",
+            kind: Kind::Long(256 * MIB),
+            is_for_reference: true,
+        },
+        TestFile {
+            name: "huge",
+            about: "6 GiB streamed",
+            kind: Kind::Long(6 << 30),
+            is_for_reference: false,
+        },
+        TestFile {
             name: "many",
             about: "100,000 tensors, all streamed",
             kind: Kind::Many,
@@ -70,22 +81,22 @@ mod measured {
     ];
 
     pub fn all() {
-        // Where holes are read at the speed of memory, if there is such a place.
+        // In memory, where sparse files are fast, if possible.
         let place = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).expect("a directory");
         let empty = run("nothing", place.path()).peak;
         println!("an empty program: {} KiB", empty / 1024);
         for made in &FILES {
             let path = place.path().join(made.name);
-            made.write(&path).expect("there is room");
+            made.write(&path).expect("disk space");
             let reference = made.is_for_reference.then(|| made.read("reference", &path, empty));
-            for (door, limit) in [("Model", LIMIT), ("FileModel", made.listed())] {
-                let name = format!("{door}, {}, above an empty program", made.about);
-                made.read(door, &path, empty).judge(&name, limit, reference.as_ref());
+            for (api, limit) in [("Model", LIMIT), ("FileModel", made.listed())] {
+                let name = format!("{api}, {}, above an empty program", made.about);
+                made.read(api, &path, empty).judge(&name, limit, reference.as_ref());
             }
         }
     }
 
-    impl Made {
+    impl TestFile {
         fn write(&self, path: &Path) -> io::Result<()> {
             match self.kind {
                 Kind::Long(zeros) => write_long(path, zeros),
@@ -93,7 +104,7 @@ mod measured {
             }
         }
 
-        /// What all of its tensors have together.
+        /// The length of all tensors together.
         fn data_len(&self) -> u64 {
             match self.kind {
                 Kind::Long(zeros) => zeros + SMALL.len() as u64,
@@ -101,7 +112,7 @@ mod measured {
             }
         }
 
-        /// What a list of its tensors may take.
+        /// The limit for a list of its tensors.
         fn listed(&self) -> u64 {
             match self.kind {
                 Kind::Long(_) => LIMIT,
@@ -109,19 +120,19 @@ mod measured {
             }
         }
 
-        /// All of it, by a program that goes through this door; its memory above this much.
-        fn read(&self, door: &str, path: &Path, empty: u64) -> Read {
-            let read = run(door, path);
-            assert_eq!(read.streamed, self.data_len(), "{door}, {}: not all bytes came", self.about);
+        /// Reads everything through this API; the result has the memory above `empty`.
+        fn read(&self, api: &str, path: &Path, empty: u64) -> Read {
+            let read = run(api, path);
+            assert_eq!(read.streamed, self.data_len(), "{api}, {}: not all bytes came", self.about);
             Read { peak: read.peak.saturating_sub(empty), ..read }
         }
     }
 
-    /// What a program has done.
+    /// The result of a program.
     struct Read {
-        /// How much memory it had at most.
+        /// The peak memory.
         peak: u64,
-        /// How many bytes of tensors it looked at.
+        /// The bytes of tensors that were read.
         streamed: u64,
         time: Duration,
     }
@@ -137,7 +148,7 @@ mod measured {
         }
     }
 
-    /// A file with a hole for a tensor, and a small tensor behind it.
+    /// A file with a sparse tensor, and a small tensor after it.
     fn write_long(path: &Path, hole: u64) -> io::Result<()> {
         let end = hole + SMALL.len() as u64;
         let header = format!(
@@ -152,7 +163,8 @@ mod measured {
         file.write_all_at(SMALL, 8 + len + hole)
     }
 
-    /// A file of tensors of one byte, each by its place. Never whole in memory, lest the programs that are started begin with as much.
+    /// A file of tensors of one byte, whose value depends on the index. Never held in memory, which child
+    /// processes would inherit.
     fn write_many(path: &Path) -> io::Result<()> {
         let mut count = Count(0);
         write_header(&mut count)?;
@@ -163,7 +175,7 @@ mod measured {
         file.flush()
     }
 
-    /// What stands in one of the many tensors.
+    /// The byte of one of the many tensors.
     fn nth_byte(index: u64) -> u8 {
         u8::try_from(index % 251).expect("it is less")
     }
@@ -193,11 +205,11 @@ mod measured {
     }
 
     /// Starts this program again.
-    fn run(door: &str, path: &Path) -> Read {
+    fn run(api: &str, path: &Path) -> Read {
         let start = Instant::now();
         let program = std::env::current_exe().expect("the path of this program");
-        let output = Command::new(program).args(["report", door]).arg(path).output().expect("it runs");
-        assert!(output.status.success(), "{door}: {}", String::from_utf8_lossy(&output.stderr));
+        let output = Command::new(program).args(["report", api]).arg(path).output().expect("it runs");
+        assert!(output.status.success(), "{api}: {}", String::from_utf8_lossy(&output.stderr));
         let text = String::from_utf8(output.stdout).expect("numbers");
         let (peak, streamed) = text.trim().split_once(' ').expect("two numbers");
         Read {
@@ -207,8 +219,8 @@ mod measured {
         }
     }
 
-    pub fn report(door: &str, path: &str) {
-        let streamed = match door {
+    pub fn report(api: &str, path: &str) {
+        let streamed = match api {
             "Model" if path.ends_with("many") => model_of_many(path),
             "Model" => model(path),
             "FileModel" => file_model(path),
@@ -219,39 +231,40 @@ mod measured {
     }
 
     fn open<'f>(file: &'f File, window: &mut [u8]) -> Model<&'f File> {
-        Model::open(file, window).expect("it is sound")
+        Model::open(file, window).expect("valid file")
     }
 
     fn model(path: &str) -> u64 {
         let (file, mut buffer) = (File::open(path).expect("the file"), [0; 4096]);
         let mut model = open(&file, &mut buffer);
         let (names, mut wanted) = (["hole", "small"], ["hole", "small"].map(Query::required));
-        model.find_all(&mut wanted, &mut buffer).expect("they are there");
+        model.find_all(&mut wanted, &mut buffer).expect("all found");
         let tensors = names.iter().zip(&wanted);
-        tensors.map(|(name, tensor)| stream(name, model.reader(tensor).expect("it is this file's"))).sum()
+        tensors.map(|(name, tensor)| stream(name, model.reader(tensor).expect("same file"))).sum()
     }
 
-    /// Each tensor as the header tells of it, in one pass: one model is led through the header, another one reads.
+    /// Reads each tensor as it appears in the header, in one pass: one model reads the header, another one
+    /// the data.
     fn model_of_many(path: &str) -> u64 {
         let (file, mut buffer) = (File::open(path).expect("the file"), [0; 4096]);
         let (mut header, mut data) = (open(&file, &mut buffer), open(&file, &mut buffer));
         let mut streamed = 0;
         let read = |entry: &Entry<'_>| {
-            streamed += stream(entry.name(), data.reader(&entry.info).expect("it is this file's"));
+            streamed += stream(entry.name(), data.reader(&entry.info).expect("same file"));
         };
-        header.for_each(&mut [0; 64], &mut buffer, read).expect("it is sound");
+        header.for_each(&mut [0; 64], &mut buffer, read).expect("valid file");
         streamed
     }
 
     fn file_model(path: &str) -> u64 {
-        let model = FileModel::open(path).expect("it is sound");
+        let model = FileModel::open(path).expect("valid file");
         model.tensors().map(|tensor| stream(tensor.name(), tensor.reader())).sum()
     }
 
-    /// The file in memory, as the reference takes it.
+    /// The file in memory, for the reference.
     fn reference(path: &str) -> u64 {
         let bytes = std::fs::read(path).expect("the file");
-        let tensors = SafeTensors::deserialize(&bytes).expect("it is sound");
+        let tensors = SafeTensors::deserialize(&bytes).expect("valid file");
         let look_at = |(name, tensor): (&str, TensorView<'_>)| {
             tensor.data().chunks(4096).for_each(|chunk| look_at(name, chunk));
             tensor.data().len() as u64
@@ -259,7 +272,7 @@ mod measured {
         tensors.iter().map(look_at).sum()
     }
 
-    /// Chunk by chunk, and looks at every byte.
+    /// Reads chunk by chunk, and checks every byte.
     fn stream<S: ReadAt<Error = io::Error>>(name: &str, mut reader: TensorReader<'_, S>) -> u64 {
         let (mut streamed, mut buffer) = (0, [0; 4096]);
         while let Some(chunk) = reader.next_chunk(&mut buffer).expect("the disk works") {
@@ -269,7 +282,7 @@ mod measured {
         streamed
     }
 
-    /// All that a small tensor holds, or a piece of the hole.
+    /// Checks a small tensor, or a piece of the sparse one.
     fn look_at(name: &str, chunk: &[u8]) {
         let is_due = match name {
             "hole" => [0; 4096].starts_with(chunk),
@@ -279,13 +292,13 @@ mod measured {
         assert!(is_due, "{name} has wrong bytes");
     }
 
-    /// Which of the many tensors this is.
+    /// The index of one of the many tensors.
     fn place_of(name: &str) -> u64 {
         let place = name.strip_prefix("model.layers.").and_then(|rest| rest.strip_suffix(".weight"));
         place.and_then(|place| place.parse().ok()).expect("one of the many")
     }
 
-    /// The most memory that this process has had.
+    /// The peak memory of this process.
     fn own_peak() -> u64 {
         let status = std::fs::read_to_string("/proc/self/status").expect("/proc/self/status");
         let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("VmHWM");

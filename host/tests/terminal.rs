@@ -1,4 +1,4 @@
-//! What is for terminals only: colours, and how far work is that takes more than a second.
+//! Terminal output: colours, and progress of work that takes more than a second.
 #![cfg(target_os = "linux")]
 
 use crate::support::{Place, file, sound, tensor};
@@ -7,18 +7,18 @@ use std::io::Read;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// A model that takes many seconds to read, and no room on the disk.
+/// A sparse model that takes many seconds to read.
 fn large() -> Place {
     let place = Place::new();
     let bytes = 64 << 30;
     let start = file(format!("{{{}}}", tensor("a", 0, bytes)), b"");
     place.put("large", &start);
-    let file = File::options().write(true).open(place.path("large")).expect("it is there");
-    file.set_len(start.len() as u64 + bytes).expect("it can be as long");
+    let file = File::options().write(true).open(place.path("large")).expect("existing file");
+    file.set_len(start.len() as u64 + bytes).expect("sparse file");
     place
 }
 
-/// `script` gives a program a terminal of its own.
+/// `script` runs a program on a terminal of its own.
 fn on_a_terminal(place: &Place, command: &str, variable: (&str, &str)) -> Child {
     let command = format!("{} {command}", env!("CARGO_BIN_EXE_safetensors"));
     let mut script = Command::new("script");
@@ -28,7 +28,7 @@ fn on_a_terminal(place: &Place, command: &str, variable: (&str, &str)) -> Child 
 }
 
 #[test]
-fn a_bar_appears_on_a_terminal() {
+fn a_progress_bar_appears_on_terminals() {
     let place = large();
     let mut child = on_a_terminal(&place, "hash large", ("LC_ALL", "C"));
     let started = Instant::now();
@@ -45,7 +45,19 @@ fn a_bar_appears_on_a_terminal() {
 }
 
 #[test]
-fn nothing_appears_elsewhere() {
+fn help_has_the_width_of_the_terminal() {
+    let place = Place::new();
+    let program = env!("CARGO_BIN_EXE_safetensors");
+    let mut script = Command::new("script");
+    script.args(["-qefc", &format!("stty rows 24 cols 50; {program} pack --help"), "/dev/null"]);
+    script.current_dir(place.path(".")).env_remove("COLUMNS").stdin(Stdio::null());
+    let help = String::from_utf8(script.output().expect("the program `script`").stdout).expect("text");
+    assert!(help.contains("--rename-prefix"), "{help}");
+    assert!(help.lines().all(|line| line.trim_end().chars().count() <= 50), "{help}");
+}
+
+#[test]
+fn no_progress_bar_elsewhere() {
     let place = large();
     let mut child = place.command(["hash", "large"]).spawn().expect("the binary runs");
     std::thread::sleep(Duration::from_secs(3));
@@ -55,7 +67,7 @@ fn nothing_appears_elsewhere() {
 }
 
 #[test]
-fn colours_are_for_terminals_that_want_them() {
+fn colours_respect_terminal_settings() {
     let place = Place::new();
     place.put("m", &sound());
     let on_terminal = |variable| {

@@ -1,33 +1,33 @@
-//! Whether the tensors of a model that lies in memory can be used where they lie.
+//! Checks whether the tensors of a model in memory can be used in place.
 
 use crate::complaint::Complaint;
 use crate::model::{Model, Tensor};
 
-/// The tensors that do not begin where they should.
+/// The misaligned tensors of a model.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Alignment {
-    /// How many there are in all.
+    /// The number of all tensors.
     pub tensors: u64,
     pub misaligned: u64,
-    /// The first of those, by its name, and what it would have to be a multiple of.
+    /// The first misaligned tensor: its name, its address and the required multiple.
     pub first: Option<(String, u64, u64)>,
-    /// How they can be written so that all do, if it can be done at this address.
+    /// How to rewrite the model so that all tensors are aligned, if possible at this address.
     pub remedy: Option<Remedy>,
 }
 
-/// A way to write the model.
+/// A way to rewrite the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Remedy {
-    /// In the reference's order every tensor begins at a multiple of the width of its elements.
+    /// The canonical order aligns every tensor to the width of its elements.
     Order,
-    /// So do those whose size is a multiple of more.
+    /// Also aligns tensors whose size is a multiple of this.
     BySize(u64),
-    /// For the others, tensors of zeros between them are needed.
+    /// Aligns all tensors with zero padding tensors between them.
     Padded(u64),
 }
 
 impl Remedy {
-    /// The command that does it, without its files.
+    /// The command, without its files.
     pub fn command(self) -> String {
         match self {
             Self::Order => "safetensors pack".to_owned(),
@@ -38,8 +38,8 @@ impl Remedy {
 }
 
 impl Alignment {
-    /// Of a model whose file begins at an address. All tensors are to be at multiples of the width of their elements, or
-    /// of `wanted` where that is more.
+    /// Checks a model whose file begins at an address. Tensors must be aligned to the width of their
+    /// elements, or to `wanted` if that is larger.
     ///
     /// # Errors
     /// The model cannot be read.
@@ -52,7 +52,7 @@ impl Alignment {
             alignment.tensors += 1;
             alignment.see(&tensor, address + data_start + tensor.begin(), own);
         }
-        // Where the model itself is at no such multiple, nothing in it is brought to one.
+        // If the model itself is misaligned, no rewrite helps.
         if alignment.misaligned > 0 && address.is_multiple_of(multiple) {
             alignment.remedy = Some(match (wanted > 1, all_by_size) {
                 (false, _) => Remedy::Order,
@@ -74,7 +74,7 @@ impl Alignment {
     }
 }
 
-/// What a processor wants an element to be at a multiple of. Of what is packed and of complex numbers, the part counts.
+/// The alignment that a processor needs for an element; of complex numbers, that of a part.
 fn width(tensor: &Tensor<'_>) -> u64 {
     use embedded_safetensors::Dtype;
     match tensor.dtype() {

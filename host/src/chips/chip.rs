@@ -1,46 +1,46 @@
-//! A chip, as far as models are concerned.
+//! The properties of a chip that matter for models.
 
 use crate::chips::pages::Pages;
 use std::ops::Range;
 
-/// The largest flash that a chip has inside. What is larger is a window, behind which the board has what it has.
+/// The largest internal flash of a chip. A larger range is a window to external flash of unknown size.
 const LARGEST_INSIDE: u64 = 16 << 20;
 
-/// Memory of a chip.
+/// The memory of a chip.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Chip {
     pub name: String,
-    /// Flash that can be programmed, in the order of addresses.
+    /// Programmable flash in address order.
     pub areas: Vec<Area>,
-    /// Other memory that keeps its contents: what it is, for whoever names an address in it.
+    /// Other nonvolatile memory, for error messages.
     pub others: Vec<Range<u64>>,
-    /// The longest stretch of memory for data, in bytes.
+    /// The longest range of RAM in bytes.
     pub ram: u64,
 }
 
-/// Flash without a hole.
+/// Contiguous flash.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Area {
     pub pages: Pages,
-    /// The chip starts from here.
+    /// The chip boots from here.
     pub boot: bool,
-    /// What is written at once.
+    /// The size of a write.
     pub unit: u64,
-    /// What an erased byte reads as.
+    /// The value of an erased byte.
     pub erased: u8,
-    /// Pages cannot be written one by one: whoever programs one may erase its neighbours.
+    /// Pages cannot be written one by one: programming one may erase its neighbours.
     pub uneven: bool,
 }
 
 impl Area {
-    /// Whether this is a window to flash outside of the chip, which may be smaller.
+    /// Whether this is a window to external flash, which may be smaller.
     pub fn is_window(&self) -> bool {
         self.pages.len() > LARGEST_INSIDE
     }
 }
 
 impl Chip {
-    /// The areas where a model is put that has no place of its own: those the chip starts from, if there are any.
+    /// The areas for models without an explicit address: the boot areas, if any.
     pub fn usual(&self) -> impl Iterator<Item = &Area> {
         let boots = self.areas.iter().any(|area| area.boot);
         self.areas.iter().filter(move |area| area.boot || !boots)
@@ -50,7 +50,7 @@ impl Chip {
         self.areas.iter().find(|area| area.pages.range().contains(&address))
     }
 
-    /// Says how large the flash is behind the window that the chip starts from.
+    /// Sets the size of the flash behind the boot window.
     pub fn limit(&mut self, bytes: u64) -> Result<(), String> {
         let boots = self.areas.iter().any(|area| area.boot);
         let first = self.areas.iter_mut().find(|area| area.boot || !boots);
@@ -58,7 +58,7 @@ impl Chip {
         let most = area.pages.len();
         if bytes > most {
             let most = crate::chips::size::size(most);
-            return Err(format!("--flash-size: {} has no more than {most}", self.name));
+            return Err(format!("--flash-size: {} has at most {most}", self.name));
         }
         area.pages.truncate(bytes);
         Ok(())

@@ -1,4 +1,4 @@
-//! Where firmware lies: the parts of an ELF file that are put into memory.
+//! Reads the load addresses of firmware from an ELF file.
 
 use object::read::elf::{FileHeader, ProgramHeader};
 use object::{Endianness, FileKind, ReadCache, elf};
@@ -7,18 +7,18 @@ use std::ops::Range;
 
 /// More than any linker makes for a chip.
 const MOST_SEGMENTS: u16 = 4096;
-const CUT: &str = "is cut short: an ELF file is longer";
+const CUT: &str = "truncated ELF file";
 
-/// The addresses at which an ELF file has something to be programmed: the physical ones, where a debugger puts it.
+/// The ranges that an ELF file programs: the physical addresses, which a debugger uses.
 ///
 /// # Errors
-/// It is no ELF file, as a sentence that goes on after its name.
+/// The file is not ELF, as a sentence that follows its name.
 pub fn segments(file: File) -> Result<Vec<Range<u64>>, &'static str> {
     let data = ReadCache::new(file);
     match FileKind::parse(&data) {
         Ok(FileKind::Elf32) => loaded::<elf::FileHeader32<Endianness>>(&data),
         Ok(FileKind::Elf64) => loaded::<elf::FileHeader64<Endianness>>(&data),
-        _ => Err("is no ELF file"),
+        _ => Err("not an ELF file"),
     }
 }
 
@@ -29,7 +29,7 @@ fn loaded<H: FileHeader<Endian = Endianness>>(
     let endian = header.endian().map_err(|_| CUT)?;
     let size = usize::from(header.e_phentsize(endian));
     if size != size_of::<H::ProgramHeader>() || header.e_phnum(endian) > MOST_SEGMENTS {
-        return Err("is no firmware: its program headers make no sense");
+        return Err("not firmware: its program headers are invalid");
     }
     let headers = header.program_headers(endian, data).map_err(|_| CUT)?;
     let segments = headers.iter().filter(|segment| segment.p_type(endian) == elf::PT_LOAD).map(|segment| {
@@ -45,7 +45,7 @@ pub mod tests {
     use std::io::{Seek, Write};
     use std::ops::Range;
 
-    /// An ELF file of 32 bits with these segments.
+    /// A 32-bit ELF file with these segments.
     pub fn elf(segments: &[(u32, u32)]) -> Vec<u8> {
         let mut elf = vec![0; 52];
         elf[..7].copy_from_slice(&[0x7f, b'E', b'L', b'F', 1, 1, 1]);
@@ -61,9 +61,9 @@ pub mod tests {
     }
 
     fn read(bytes: &[u8]) -> Result<Vec<Range<u64>>, &'static str> {
-        let mut file = tempfile::tempfile().expect("a file");
-        file.write_all(bytes).expect("it is written");
-        file.rewind().expect("it is at its beginning");
+        let mut file = tempfile::tempfile().expect("temporary file");
+        file.write_all(bytes).expect("file is written");
+        file.rewind().expect("seek");
         segments(file)
     }
 
@@ -92,10 +92,10 @@ pub mod tests {
         let mut short_entries = sound.clone();
         short_entries[42] = 8;
         for (bytes, sentence) in [
-            (&b"no"[..], "is no ELF file"),
-            (&sound[..20], "is cut short: an ELF file is longer"),
-            (&sound[..60], "is cut short: an ELF file is longer"),
-            (&short_entries, "is no firmware: its program headers make no sense"),
+            (&b"no"[..], "not an ELF file"),
+            (&sound[..20], "truncated ELF file"),
+            (&sound[..60], "truncated ELF file"),
+            (&short_entries, "not firmware: its program headers are invalid"),
         ] {
             assert_eq!(read(bytes), Err(sentence));
         }

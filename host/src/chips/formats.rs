@@ -1,26 +1,26 @@
-//! The formats in which an image can be handed to other tools.
+//! Image formats for other tools.
 
 use crate::chips::image::Image;
 use crate::complaint::Complaint;
 use crate::product::Product;
 use std::path::Path;
 
-/// How a file of an image is written.
+/// The format of an image file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// The bytes alone; whoever programs them has to know the address.
+    /// Raw bytes, without the address.
     Raw,
     /// Intel HEX, with addresses.
     Hex,
-    /// UF2, for a boot loader that is a drive, with the family that it listens to.
+    /// UF2 for mass-storage boot loaders, with their family id.
     Uf2(u32),
 }
 
 impl Format {
-    /// By the end of the file's name.
+    /// The format of the file's suffix.
     ///
     /// # Errors
-    /// The name stands for another format; the chip has no boot loader that takes the format; the address is too high for it.
+    /// The suffix is unknown; the chip has no boot loader for the format; the address is too high for it.
     pub fn of(file: &Path, chip: &str, last: u64) -> Result<Self, Complaint> {
         let suffix = file.extension().map(|suffix| suffix.to_string_lossy().to_ascii_lowercase());
         let format = match suffix.as_deref() {
@@ -28,26 +28,27 @@ impl Format {
             Some("uf2") => match family(chip) {
                 Some(family) => Self::Uf2(family),
                 None => {
-                    let sentence = format!("UF2 is for RP2040 and RP235x; for {chip} write a .bin or a .hex");
+                    let sentence =
+                        format!("UF2 works with RP2040 and RP235x only; write a .bin or .hex for {chip}");
                     return Err(Complaint::about(file, sentence));
                 }
             },
             None | Some("bin" | "img" | "raw") => return Ok(Self::Raw),
             Some(_) => {
-                let sentence = "neither .hex, .uf2 nor .bin by its suffix, and nothing else is written";
+                let sentence = "unknown suffix: .hex, .uf2 or .bin needed";
                 return Err(Complaint::about(file, sentence));
             }
         };
         if u32::try_from(last).is_err() {
-            return Err(Complaint::about(file, "the format has no addresses above 4 GiB; write a .bin"));
+            return Err(Complaint::about(file, "this format has no addresses above 4 GiB; write a .bin"));
         }
         Ok(format)
     }
 
-    /// Writes all of an image.
+    /// Writes the complete image.
     ///
     /// # Errors
-    /// The model cannot be read, or the file not written.
+    /// The model cannot be read, or the file cannot be written.
     pub fn write(self, image: &Image<'_>, to: &mut Product) -> Result<(), Complaint> {
         match self {
             Self::Raw => image.each(|_, piece| to.put(piece)),
@@ -70,8 +71,7 @@ impl Format {
     }
 }
 
-/// What the boot loaders of Raspberry Pi's chips listen to: of the RP235x the family whose addresses are as they are, in
-/// whatever partition.
+/// The family id of Raspberry Pi's boot loaders; for the RP235x the family of absolute addresses.
 fn family(chip: &str) -> Option<u32> {
     match chip.get(..6) {
         Some("RP2040") => Some(0xe48b_ff56),
@@ -83,18 +83,18 @@ fn family(chip: &str) -> Option<u32> {
 const DATA: u8 = 0;
 const END: u8 = 1;
 const HIGH: u8 = 4;
-/// Bytes of a record of Intel HEX.
+/// Bytes per record of Intel HEX.
 const RECORD: usize = 32;
 
 /// Records of Intel HEX.
 #[derive(Default)]
 struct Hex {
-    /// The upper half of the address that is in force.
+    /// The current upper half of the address.
     high: u16,
 }
 
 impl Hex {
-    /// Pieces begin and end at multiples of the length of a record, or are the last.
+    /// Pieces begin and end at multiples of the record length, except for the last one.
     fn records(&mut self, address: u64, piece: &[u8]) -> String {
         let mut text = String::new();
         for (index, bytes) in (0..).zip(piece.chunks(RECORD)) {
@@ -122,13 +122,13 @@ fn record(address: u16, kind: u8, data: &[u8]) -> String {
     format!(":{}\n", digits.concat())
 }
 
-/// Bytes of a block of UF2.
+/// Bytes per block of UF2.
 const BLOCK: usize = 256;
 
-/// A block, of which a boot loader needs all to know that it is done.
+/// One block. A boot loader is done when it has received all of them.
 fn uf2(start: u64, number: u64, blocks: u64, family: u32, data: &[u8]) -> Vec<u8> {
     const FAMILY_IS_GIVEN: u32 = 0x2000;
-    // Whoever chose the format has seen that the last address fits.
+    // The format was chosen only if the last address fits.
     let word = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
     let address = word(start + number * BLOCK as u64);
     let mut block = Vec::with_capacity(512);

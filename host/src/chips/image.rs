@@ -1,4 +1,4 @@
-//! What is to be in flash: the model, and the rest of the last unit that is written.
+//! The bytes to program: the model, padded to a complete write unit.
 
 use crate::chips::place::Place;
 use crate::complaint::Complaint;
@@ -8,17 +8,17 @@ use embedded_safetensors::{FileModel, ReadAt};
 use sha2::{Digest, Sha256};
 use std::ops::Range;
 
-/// As much as is held at once where nothing wants more.
+/// Bytes held at a time, unless a write unit is larger.
 const PIECE: u64 = 1 << 16;
 
-/// A model in whole units of writing, filled up with what erased flash holds.
+/// A model in complete write units, padded with the value of erased flash.
 pub struct Image<'m> {
     model: &'m FileModel,
     model_bytes: u64,
     /// Its addresses.
     pub range: Range<u64>,
     pub erased: u8,
-    /// What is written at once.
+    /// The write unit.
     pub unit: u64,
 }
 
@@ -34,15 +34,15 @@ impl<'m> Image<'m> {
         self.range.end - self.range.start
     }
 
-    /// How many bytes of it are no model.
+    /// The number of padding bytes.
     pub fn fill(&self) -> u64 {
         self.len() - self.model_bytes
     }
 
-    /// What is to be at these addresses.
+    /// The bytes for these addresses.
     ///
     /// # Errors
-    /// The model cannot be read, or is no longer what it was.
+    /// The model cannot be read, or has changed.
     pub fn read(&self, part: &Range<u64>) -> Result<Vec<u8>, Complaint> {
         let length = usize::try_from(part.end - part.start).unwrap_or(usize::MAX);
         let mut bytes = vec![self.erased; length];
@@ -67,10 +67,10 @@ impl<'m> Image<'m> {
         Ok(())
     }
 
-    /// All of it, piece by piece.
+    /// Passes the image to `take`, piece by piece.
     ///
     /// # Errors
-    /// As [`read`](Self::read), and those of whoever takes it.
+    /// As [`read`](Self::read), and those of `take`.
     pub fn each(&self, mut take: impl FnMut(u64, &[u8]) -> Result<(), Complaint>) -> Result<(), Complaint> {
         let mut start = self.range.start;
         while start < self.range.end {
@@ -81,7 +81,7 @@ impl<'m> Image<'m> {
         Ok(())
     }
 
-    /// In hexadecimal.
+    /// The sum in hexadecimal.
     ///
     /// # Errors
     /// As [`read`](Self::read).

@@ -1,7 +1,7 @@
-//! What is known of chips: which they are, how their flash is divided, and where in it a model has room.
+//! Chips: their names, their flash pages, and free space for a model.
 //!
-//! `registry` asks probe-rs and gives a [`Chip`]; all else works on that and on numbers.
-#![cfg_attr(test, allow(clippy::single_range_in_vec_init))] // a list of ranges may have one
+//! `registry` reads probe-rs and returns a [`Chip`]; everything else works on that and on numbers.
+#![cfg_attr(test, allow(clippy::single_range_in_vec_init))] // lists of one range
 
 pub mod alignment;
 pub mod chip;

@@ -1,9 +1,10 @@
-//! The pages of flash: what it erases at once. Some manuals call them sectors, and some chips have pages of several sizes.
+//! Flash pages, the units of erasing. Some manuals call them sectors, and some chips have pages of several
+//! sizes.
 
 use crate::chips::size::size;
 use std::ops::Range;
 
-/// Pages of one size, one behind the other.
+/// Consecutive pages of one size.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Run {
     pub range: Range<u64>,
@@ -11,7 +12,7 @@ pub struct Run {
 }
 
 impl Run {
-    /// The whole pages that lie in a range, counted from an address where one begins.
+    /// The complete pages in a range, counted from an address where a page begins.
     pub fn new(origin: u64, page: u64, range: &Range<u64>) -> Option<Self> {
         let start = origin + range.start.checked_sub(origin)?.next_multiple_of(page);
         let pages = range.end.checked_sub(start)? / page;
@@ -24,7 +25,7 @@ impl Run {
         Some(start..start + self.page)
     }
 
-    /// How many pages a range touches.
+    /// The number of pages that a range touches.
     fn touched(&self, range: &Range<u64>) -> u64 {
         let (start, end) = (range.start.max(self.range.start), range.end.min(self.range.end));
         if start >= end {
@@ -34,14 +35,14 @@ impl Run {
     }
 }
 
-/// Flash without a hole: pages, in the order of their addresses.
+/// Contiguous flash: pages in address order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Pages {
     runs: Vec<Run>,
 }
 
 impl Pages {
-    /// Appends pages, if they begin where these end.
+    /// Appends pages if they are adjacent.
     pub fn append(&mut self, run: Run) -> Result<(), Run> {
         match self.runs.last_mut() {
             Some(last) if last.range.end != run.range.start => return Err(run),
@@ -51,11 +52,11 @@ impl Pages {
         Ok(())
     }
 
-    /// Appends what begins where these end.
+    /// Appends adjacent pages.
     pub fn extend(&mut self, next: Self) {
         for run in next.runs {
             let appended = self.append(run);
-            debug_assert!(appended.is_ok(), "there is a hole");
+            debug_assert!(appended.is_ok(), "not adjacent");
         }
     }
 
@@ -71,12 +72,12 @@ impl Pages {
         end - start
     }
 
-    /// The page that an address lies in.
+    /// The page of an address.
     pub fn page_at(&self, address: u64) -> Option<Range<u64>> {
         self.runs.iter().find_map(|run| run.page_at(address))
     }
 
-    /// The whole pages that a range touches. What of it lies outside counts for nothing.
+    /// The complete pages that a range touches. Parts outside are ignored.
     pub fn around(&self, range: &Range<u64>) -> Range<u64> {
         let Range { start, end } = self.range();
         let (start, end) = (range.start.clamp(start, end), range.end.clamp(start, end));
@@ -87,7 +88,7 @@ impl Pages {
         }
     }
 
-    /// How many pages of which size a range touches.
+    /// The number of pages of each size that a range touches.
     pub fn touched(&self, range: &Range<u64>) -> Vec<(u64, u64)> {
         let counts = self.runs.iter().map(|run| (run.touched(range), run.page));
         counts.filter(|&(count, _)| count > 0).collect()
@@ -102,7 +103,7 @@ impl Pages {
         })
     }
 
-    /// Leaves out what lies behind so many bytes.
+    /// Removes the pages after this many bytes.
     pub fn truncate(&mut self, bytes: u64) {
         let Range { start, .. } = self.range();
         let kept = start..start.saturating_add(bytes);
@@ -127,11 +128,11 @@ pub fn counted(pages: &[(u64, u64)]) -> String {
 mod tests {
     use super::{Pages, Run, counted};
 
-    /// Four pages of 16, one of 64, three of 128, as an STM32F411 has them, in KiB.
+    /// Four pages of 16 KiB, one of 64, three of 128, as in an STM32F411.
     fn unequal() -> Pages {
         let mut pages = Pages::default();
         for (range, page) in [(0..64, 16), (64..128, 64), (128..512, 128)] {
-            pages.append(Run { range, page }).expect("no hole");
+            pages.append(Run { range, page }).expect("adjacent pages");
         }
         pages
     }
@@ -181,8 +182,8 @@ mod tests {
     #[test]
     fn neighbours_of_one_size_are_one_run_and_holes_are_refused() {
         let mut pages = Pages::default();
-        pages.append(Run { range: 0..32, page: 16 }).expect("the first");
-        pages.append(Run { range: 32..64, page: 16 }).expect("no hole");
+        pages.append(Run { range: 0..32, page: 16 }).expect("first pages");
+        pages.append(Run { range: 32..64, page: 16 }).expect("adjacent pages");
         assert_eq!(pages.touched(&(0..64)), [(4, 16)]);
         assert!(pages.append(Run { range: 80..96, page: 16 }).is_err());
     }

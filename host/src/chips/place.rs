@@ -1,26 +1,26 @@
-//! Where in flash a model has room.
+//! Finds free flash for a model.
 
 use crate::chips::chip::{Area, Chip};
 use crate::chips::size::{grouped, span};
 use crate::number::hex;
 use std::ops::Range;
 
-/// Where a model lies.
+/// The place of a model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place<'c> {
     pub area: &'c Area,
-    /// Of its bytes.
+    /// The range of its bytes.
     pub range: Range<u64>,
-    /// Of the pages that it touches.
+    /// The range of its pages.
     pub pages: Range<u64>,
 }
 
-/// Why a model does not lie there.
+/// The reason why a model does not fit.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Refusal {
-    /// There is no room: how many bytes are missing, and where there is most.
+pub enum PlacementError {
+    /// Too little space: the missing bytes, and a sentence with the largest free range.
     NoRoom { missing: u64, sentence: String },
-    /// The address that is asked for is none for a model.
+    /// The requested address is unsuitable.
     Address(String),
 }
 
@@ -30,12 +30,12 @@ impl<'c> Place<'c> {
         Self { area, pages: area.pages.around(&range), range }
     }
 
-    /// How many pages of which size it touches.
+    /// The number of pages of each size that it touches.
     pub fn touched(&self) -> Vec<(u64, u64)> {
         self.area.pages.touched(&self.pages)
     }
 
-    /// The flash below it that nothing is in.
+    /// The free flash below it.
     pub fn free_below(&self, used: &[Range<u64>]) -> u64 {
         let free = free(self.area, used);
         let below =
@@ -43,13 +43,13 @@ impl<'c> Place<'c> {
         below.map_or(0, |range| self.pages.start - range.start)
     }
 
-    /// What it leaves of its last page.
+    /// The unused bytes of its last page.
     pub fn rest(&self) -> u64 {
         self.pages.end - self.range.end.min(self.pages.end)
     }
 }
 
-/// The flash of an area that nothing is in, in whole pages.
+/// The free flash of an area in complete pages.
 pub fn free(area: &Area, used: &[Range<u64>]) -> Vec<Range<u64>> {
     let mut taken: Vec<Range<u64>> = used.iter().map(|range| area.pages.around(range)).collect();
     taken.retain(|range| !range.is_empty());
@@ -65,7 +65,7 @@ pub fn free(area: &Area, used: &[Range<u64>]) -> Vec<Range<u64>> {
     free
 }
 
-/// The highest place for so many bytes, so that the firmware below can grow.
+/// The highest free place of this size, so that the firmware below can grow.
 ///
 /// # Errors
 /// There is none.
@@ -74,9 +74,9 @@ pub fn highest<'c>(
     used: &[Range<u64>],
     bytes: u64,
     align: u64,
-) -> Result<Place<'c>, Refusal> {
+) -> Result<Place<'c>, PlacementError> {
     let mut areas: Vec<&Area> = chip.usual().collect();
-    // The first is what the chip starts from; of several, the end of the first is as good as any.
+    // Boot areas first; the end of any of them will do.
     areas.sort_by_key(|area| !area.boot);
     let place = areas.iter().find_map(|area| {
         let gaps = free(area, used);
@@ -85,7 +85,7 @@ pub fn highest<'c>(
     place.ok_or_else(|| no_room(chip, used, bytes))
 }
 
-/// The highest beginning of a page in a range from which so many bytes fit.
+/// The highest page start in a range where this many bytes fit.
 fn start(area: &Area, gap: &Range<u64>, bytes: u64, align: u64) -> Option<u64> {
     let mut highest = gap.end.checked_sub(bytes.max(1))?;
     loop {
@@ -100,35 +100,35 @@ fn start(area: &Area, gap: &Range<u64>, bytes: u64, align: u64) -> Option<u64> {
     }
 }
 
-fn no_room(chip: &Chip, used: &[Range<u64>], bytes: u64) -> Refusal {
+fn no_room(chip: &Chip, used: &[Range<u64>], bytes: u64) -> PlacementError {
     let gaps = chip.usual().flat_map(|area| free(area, used));
     let largest = gaps.max_by_key(|gap| gap.end - gap.start).unwrap_or(0..0);
     let room = largest.end - largest.start;
     let missing = bytes.saturating_sub(room);
     let need = grouped(bytes);
     let sentence = match (room, missing) {
-        (0, _) => format!("{need} bytes, and no page of flash is free"),
-        (_, 0) => format!("{need} bytes would fit into {}, but at no such multiple", span(&largest)),
+        (0, _) => format!("{need} bytes needed, no page of flash is free"),
+        (_, 0) => format!("{need} bytes fit into {}, but not at the required alignment", span(&largest)),
         _ => format!(
-            "{need} bytes are {} more than the largest free range has: {} bytes at {}",
+            "{need} bytes needed, {} more than the largest free range: {} bytes at {}",
             grouped(missing),
             grouped(room),
             span(&largest)
         ),
     };
-    Refusal::NoRoom { missing, sentence }
+    PlacementError::NoRoom { missing, sentence }
 }
 
 /// The place at an address.
 ///
 /// # Errors
-/// It is not the beginning of a page of flash, or something is in the way.
-pub fn at<'c>(chip: &'c Chip, used: &[Range<u64>], at: u64, bytes: u64) -> Result<Place<'c>, Refusal> {
-    let area = chip.area_at(at).ok_or_else(|| Refusal::Address(outside(chip, at)))?;
+/// The address is not the start of a flash page, or the flash there is in use.
+pub fn at<'c>(chip: &'c Chip, used: &[Range<u64>], at: u64, bytes: u64) -> Result<Place<'c>, PlacementError> {
+    let area = chip.area_at(at).ok_or_else(|| PlacementError::Address(outside(chip, at)))?;
     let page = area.pages.page_at(at).unwrap_or(at..at);
     if page.start != at {
-        return Err(Refusal::Address(format!(
-            "{} is not where a page begins: {} and {} are",
+        return Err(PlacementError::Address(format!(
+            "{} is not the start of a page; {} and {} are",
             hex(at),
             hex(page.start),
             hex(page.end)
@@ -138,14 +138,12 @@ pub fn at<'c>(chip: &'c Chip, used: &[Range<u64>], at: u64, bytes: u64) -> Resul
     let end = area.pages.range().end;
     if let Some(missing) = place.range.end.checked_sub(end).filter(|&missing| missing > 0) {
         let (need, missing_text, end) = (grouped(bytes), grouped(missing), hex(end));
-        let sentence = format!(
-            "{need} bytes at {} end {missing_text} bytes behind the flash, which ends at {end}",
-            hex(at)
-        );
-        return Err(Refusal::NoRoom { missing, sentence });
+        let sentence =
+            format!("{need} bytes at {} end {missing_text} bytes past the end of flash at {end}", hex(at));
+        return Err(PlacementError::NoRoom { missing, sentence });
     }
     match used.iter().find(|used| used.start < place.pages.end && place.pages.start < used.end) {
-        Some(used) => Err(in_the_way(&place, used)),
+        Some(used) => Err(overlap_error(&place, used)),
         None => Ok(Place::new(area, at, bytes)),
     }
 }
@@ -155,25 +153,25 @@ fn outside(chip: &Chip, at: u64) -> String {
     let flash = flash.join(", ");
     let (at_text, name) = (hex(at), &chip.name);
     if chip.others.iter().any(|other| other.contains(&at)) {
-        return format!("{at_text} is in memory of {name} that is not for data; its flash is at {flash}");
+        return format!("{at_text} is in memory of {name} that is not for data; flash is at {flash}");
     }
-    format!("{at_text} is not in the flash of {name}, which is at {flash}")
+    format!("{at_text} is outside of the flash of {name} at {flash}")
 }
 
-fn in_the_way(place: &Place<'_>, used: &Range<u64>) -> Refusal {
+fn overlap_error(place: &Place<'_>, used: &Range<u64>) -> PlacementError {
     let overlap = used.start.max(place.pages.start)..used.end.min(place.pages.end);
     let sentence = format!(
-        "its pages {} hold {} bytes of the firmware, which is at {}",
+        "its pages {} overlap {} bytes of the firmware at {}",
         span(&place.pages),
         grouped(overlap.end - overlap.start),
         span(used)
     );
-    Refusal::NoRoom { missing: overlap.end - overlap.start, sentence }
+    PlacementError::NoRoom { missing: overlap.end - overlap.start, sentence }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Refusal, at, free, highest};
+    use super::{PlacementError, at, free, highest};
     use crate::chips::chip::{Area, Chip};
     use crate::chips::pages::{Pages, Run};
     use std::ops::Range;
@@ -184,7 +182,7 @@ mod tests {
         let mut pages = Pages::default();
         for (range, page) in runs {
             let range = range.start * KIB..range.end * KIB;
-            pages.append(Run { range, page: page * KIB }).expect("no hole");
+            pages.append(Run { range, page: page * KIB }).expect("adjacent pages");
         }
         Area { pages, boot, unit: 1024, erased: 0xff, uneven: false }
     }
@@ -193,7 +191,7 @@ mod tests {
         Chip { name: "chip".into(), areas, others: vec![1 << 30..(1 << 30) + 528], ram: 0 }
     }
 
-    /// An STM32F411 with 512 KiB, at 0.
+    /// An STM32F411 with 512 KiB, at address 0.
     fn unequal() -> Chip {
         chip(vec![area(&[(0..64, 16), (64..128, 64), (128..512, 128)], true)])
     }
@@ -243,13 +241,15 @@ mod tests {
     #[test]
     fn what_is_missing_is_told() {
         let chip = unequal();
-        let Err(Refusal::NoRoom { missing, sentence }) = highest(&chip, &[0..KIB], 500 * KIB, 1) else {
-            panic!("it fits")
+        let Err(PlacementError::NoRoom { missing, sentence }) = highest(&chip, &[0..KIB], 500 * KIB, 1)
+        else {
+            panic!("fits")
         };
         assert_eq!(missing, 4 * KIB);
         assert_eq!(
             sentence,
-            "512,000 bytes are 4,096 more than the largest free range has: 507,904 bytes at 0x00004000..0x00080000"
+            "512,000 bytes needed, 4,096 more than the largest free range: 507,904 bytes at \
+             0x00004000..0x00080000"
         );
     }
 
@@ -259,28 +259,29 @@ mod tests {
         let used = [0..20 * KIB];
         let said = |address, bytes| match at(&chip, &used, address, bytes) {
             Ok(place) => format!("{}", place.pages.end - place.pages.start),
-            Err(Refusal::Address(sentence)) => format!("2: {sentence}"),
-            Err(Refusal::NoRoom { sentence, .. }) => format!("1: {sentence}"),
+            Err(PlacementError::Address(sentence)) => format!("2: {sentence}"),
+            Err(PlacementError::NoRoom { sentence, .. }) => format!("1: {sentence}"),
         };
         assert_eq!(said(64 * KIB, 70 * KIB), (192 * KIB).to_string());
         assert_eq!(said(64 * KIB, 0), "0");
         for (address, bytes, sentence) in [
-            (1 << 20, 1, "2: 0x00100000 is not in the flash of chip, which is at 0x00000000..0x00080000"),
+            (1 << 20, 1, "2: 0x00100000 is outside of the flash of chip at 0x00000000..0x00080000"),
             (
                 1 << 30,
                 1,
-                "2: 0x40000000 is in memory of chip that is not for data; its flash is at 0x00000000..0x00080000",
+                "2: 0x40000000 is in memory of chip that is not for data; flash is at 0x00000000..0x00080000",
             ),
-            (65 * KIB, 1, "2: 0x00010400 is not where a page begins: 0x00010000 and 0x00020000 are"),
+            (65 * KIB, 1, "2: 0x00010400 is not the start of a page; 0x00010000 and 0x00020000 are"),
             (
                 384 * KIB,
                 129 * KIB,
-                "1: 132,096 bytes at 0x00060000 end 1,024 bytes behind the flash, which ends at 0x00080000",
+                "1: 132,096 bytes at 0x00060000 end 1,024 bytes past the end of flash at 0x00080000",
             ),
             (
                 16 * KIB,
                 1,
-                "1: its pages 0x00004000..0x00008000 hold 4,096 bytes of the firmware, which is at 0x00000000..0x00005000",
+                "1: its pages 0x00004000..0x00008000 overlap 4,096 bytes of the firmware at \
+                 0x00000000..0x00005000",
             ),
         ] {
             assert_eq!(said(address, bytes), sentence);

@@ -1,5 +1,5 @@
-//! The chip itself, at the other end of a debug probe. What is here needs one, and no test runs it: it is only what
-//! [`Board`] asks for.
+//! The chip at the other end of a debug probe. No test runs this code, which needs a probe; it only
+//! implements [`Board`].
 
 use crate::chips::sequence::Board;
 use probe_rs::flashing::DownloadOptions;
@@ -8,14 +8,14 @@ use probe_rs::probe::{DebugProbeSelector, Probe};
 use probe_rs::{MemoryInterface, Permissions, Session, Target};
 use std::error::Error;
 
-/// How the probe is found, and spoken to.
+/// How to find and drive the probe.
 #[derive(clap::Args)]
 pub struct Connection {
-    /// The probe, where several are connected
+    /// Debug probe, if several are connected
     #[arg(long, value_name = "VID:PID[:SERIAL]", value_parser = selector)]
     probe: Option<DebugProbeSelector>,
 
-    /// How fast the wires to the chip are
+    /// Speed of the connection to the chip
     #[arg(long, value_name = "KHZ", value_parser = clap::value_parser!(u32).range(1..))]
     speed: Option<u32>,
 }
@@ -24,17 +24,17 @@ fn selector(text: &str) -> Result<DebugProbeSelector, String> {
     text.parse().map_err(|_| "not a probe; write it like 0483:374b or 0483:374b:SERIAL".to_owned())
 }
 
-/// A chip whose flash can be programmed.
+/// A connected chip.
 pub struct Connected {
     session: Session,
     keep: bool,
 }
 
 impl Connection {
-    /// Connects to a chip. `keep`: what a page holds that is not programmed is programmed again.
+    /// Connects to a chip. With `keep`, the unprogrammed contents of a page are programmed again.
     ///
     /// # Errors
-    /// No probe is connected, or several are; it cannot be opened; no chip answers.
+    /// No probe is connected, or several are; the probe cannot be opened; no chip answers.
     pub fn open(&self, target: &Target, keep: bool) -> Result<Connected, String> {
         let mut probe = self.found()?;
         if let Some(speed) = self.speed {
@@ -51,25 +51,26 @@ impl Connection {
         match found.as_slice() {
             [] => Err(self.none()),
             [ProbeListItem { accessibility: Accessibility::PermissionDenied, info }] => Err(format!(
-                "the probe {info} may not be opened by you; the udev rules of https://probe.rs/docs/getting-started/probe-setup allow it"
+                "no permission to open the probe {info}; install the udev rules of \
+                 https://probe.rs/docs/getting-started/probe-setup"
             )),
             [only] => only.info.open().map_err(|error| format!("{}: {}", only.info, sentence(&error))),
             several => {
                 let names: Vec<String> = several.iter().map(|item| item.info.to_string()).collect();
-                Err(format!("several probes are connected, --probe says which: {}", names.join(", ")))
+                Err(format!("several probes connected; use --probe to choose: {}", names.join(", ")))
             }
         }
     }
 
     fn none(&self) -> String {
         let none = match &self.probe {
-            Some(selector) => format!("there is no probe {selector}"),
-            None => "no debug probe is found".to_owned(),
+            Some(selector) => format!("no probe {selector}"),
+            None => "no debug probe found".to_owned(),
         };
         format!(
-            "{none}: connect a CMSIS-DAP, ST-Link, J-Link or other probe that probe-rs knows, by USB; on Linux the \
-             udev rules of https://probe.rs/docs/getting-started/probe-setup let you open it; without a probe, --output writes the image \
-             for another tool"
+            "{none}; connect a CMSIS-DAP, ST-Link, J-Link or other USB probe that probe-rs supports, on \
+             Linux with the udev rules of https://probe.rs/docs/getting-started/probe-setup, or use \
+             --output to write the image for another tool"
         )
     }
 }
@@ -94,7 +95,7 @@ impl Board for Connected {
     }
 }
 
-/// An error and what caused it, on one line.
+/// An error and its causes on one line.
 fn sentence(error: &(dyn Error + 'static)) -> String {
     let causes = std::iter::successors(Some(error), |&error| error.source());
     let texts = causes.map(|cause| cause.to_string().trim_end_matches('.').replace('\n', " "));

@@ -6,19 +6,20 @@ use probe_rs::Target;
 use probe_rs::config::{FlashProperties, MemoryRange, MemoryRegion, NvmRegion, RawFlashAlgorithm, Registry};
 use std::ops::Range;
 
-/// How many names are given to choose from.
+/// The maximum number of suggested names.
 const CHOICES: usize = 12;
 
-/// Why a name is not enough.
+/// The reason why a name does not identify a chip.
 #[derive(Debug)]
 pub enum Unknown {
-    /// There is no such chip; these have similar names.
+    /// There is no such chip; these names are similar.
     None(Vec<String>),
-    /// It is the beginning of the names of several that differ in their memory: so many, and these are the first.
+    /// Several chips with different memory have names that begin with this: their number, and the first
+    /// names.
     Several(usize, Vec<String>),
 }
 
-/// All names, in the order of the alphabet.
+/// All names in alphabetical order.
 pub fn names(registry: &Registry) -> Vec<String> {
     let chips = registry.families().iter().flat_map(|family| &family.variants);
     let mut names: Vec<String> = chips.flat_map(|chip| chip.package_variants().cloned()).collect();
@@ -27,15 +28,15 @@ pub fn names(registry: &Registry) -> Vec<String> {
     names
 }
 
-/// The target of this name; of its beginning, if no other chip begins so. An `x` stands for any character, and case does
-/// not count.
+/// The target of this name, or the only one whose name begins with it. An `x` in a chip's name matches any
+/// character, and case is ignored.
 ///
 /// # Errors
 /// There is none, or there are several.
 pub fn find(registry: &Registry, name: &str) -> Result<Target, Unknown> {
     let names = names(registry);
     let alike: Vec<&String> = names.iter().filter(|candidate| begins_with(candidate, name)).collect();
-    // Of names that fit it by an `x` alone none is more exact than another.
+    // Matches by an `x` are all equally good.
     let whole: Vec<&&String> = alike.iter().filter(|candidate| candidate.len() == name.len()).collect();
     let same = whole.iter().find(|candidate| candidate.eq_ignore_ascii_case(name)).copied();
     let exact = same.or(if let [only] = whole[..] { Some(only) } else { None });
@@ -66,7 +67,7 @@ fn nearest(names: &[String], name: &str) -> Vec<String> {
     rated.iter().take_while(|(rate, _)| *rate > 0.85).take(3).map(|(_, name)| (*name).clone()).collect()
 }
 
-/// What of a target concerns models.
+/// The memory of a target.
 pub fn chip(target: &Target) -> Chip {
     let mut flash: Vec<&NvmRegion> =
         target.memory_map.iter().filter_map(MemoryRegion::as_nvm_region).collect();
@@ -86,18 +87,18 @@ pub fn chip(target: &Target) -> Chip {
     chip
 }
 
-/// The longest stretch of it. The sum would count twice what is seen at two places.
+/// The longest range. The sum would count aliased memory twice.
 fn ram(map: &[MemoryRegion]) -> u64 {
     let regions = map.iter().filter_map(MemoryRegion::as_ram_region).cloned();
     let mut ranges: Vec<Range<u64>> = regions.map(|region| region.range).collect();
     ranges.sort_by_key(|range| range.start);
-    let stretches = ranges.chunk_by(|a, b| a.end == b.start);
-    let lengths = stretches.filter_map(|stretch| Some(stretch.last()?.end - stretch.first()?.start));
+    let erase_ranges = ranges.chunk_by(|a, b| a.end == b.start);
+    let lengths = erase_ranges.filter_map(|stretch| Some(stretch.last()?.end - stretch.first()?.start));
     lengths.max().unwrap_or(0)
 }
 
-/// Flash that a model may lie in: seen in memory, programmed by one algorithm, and more than a page, as option bytes and
-/// memory that can be written only once are not.
+/// Flash that can hold a model: memory-mapped, programmed by one algorithm, and longer than a page. Option
+/// bytes and one-time-programmable memory are not.
 fn area(target: &Target, region: &NvmRegion) -> Option<Area> {
     let algorithm = algorithm(target, region)?;
     let properties = &algorithm.flash_properties;
@@ -119,7 +120,7 @@ fn area(target: &Target, region: &NvmRegion) -> Option<Area> {
     })
 }
 
-/// The algorithm that probe-rs takes for a region.
+/// The algorithm that probe-rs uses for a region.
 fn algorithm<'t>(target: &'t Target, region: &NvmRegion) -> Option<&'t RawFlashAlgorithm> {
     let core = region.cores.first()?;
     let fits = |algorithm: &&RawFlashAlgorithm| {
@@ -135,7 +136,7 @@ fn algorithm<'t>(target: &'t Target, region: &NvmRegion) -> Option<&'t RawFlashA
     }
 }
 
-/// The pages of a region. Where more is written at once than is erased, that much is a page.
+/// The pages of a region. If a write is larger than a page, it counts as the page.
 fn runs(properties: &FlashProperties, region: &Range<u64>) -> Vec<Run> {
     let start = properties.address_range.start;
     let sectors = &properties.sectors;
@@ -156,15 +157,15 @@ fn common_multiple(a: u64, b: u64) -> Option<u64> {
     a.checked_div(high)?.checked_mul(b)
 }
 
-/// Whether probe-rs counts the units of writing from another place for erasing than for programming, and so erases some
-/// that it does not program.
+/// Whether probe-rs aligns erased and programmed units differently, and so erases flash that it does not
+/// program.
 fn is_uneven(properties: &FlashProperties) -> bool {
     let unit = u64::from(properties.page_size);
     let split = properties.sectors.iter().any(|sector| !sector.size.is_multiple_of(unit));
     split && !properties.address_range.start.is_multiple_of(unit)
 }
 
-/// One area of two that are one behind the other and alike.
+/// Merges adjacent areas with the same properties.
 fn join(areas: &mut Vec<Area>, area: Area) {
     if let Some(last) = areas.last_mut()
         && (last.boot, last.unit, last.erased, last.uneven)
@@ -184,10 +185,10 @@ mod tests {
     use probe_rs::config::Registry;
 
     fn chip_of(name: &str) -> Chip {
-        chip(&find(&Registry::from_builtin_families(), name).expect("a chip"))
+        chip(&find(&Registry::from_builtin_families(), name).expect("known chip"))
     }
 
-    /// Range of each area in which models are put, its pages, the unit of writing, and the chip's memory.
+    /// The range of each area for models, its pages, the write unit, and the chip's RAM.
     fn told(name: &str) -> (Vec<String>, u64, u64) {
         let chip = chip_of(name);
         let areas = chip.usual().map(|area| {
@@ -252,8 +253,8 @@ mod tests {
     fn names_need_be_no_longer_than_they_are_clear() {
         let registry = Registry::from_builtin_families();
         assert_eq!(find(&registry, "stm32f411retx").expect("case").name, "STM32F411RETx");
-        assert_eq!(find(&registry, "STM32F411RET6").expect("a package").name, "STM32F411RETx");
-        assert_eq!(find(&registry, "nRF52840").expect("a beginning").name, "nRF52840_xxAA");
+        assert_eq!(find(&registry, "STM32F411RET6").expect("known package").name, "STM32F411RETx");
+        assert_eq!(find(&registry, "nRF52840").expect("known prefix").name, "nRF52840_xxAA");
         let Err(Unknown::Several(count, first)) = find(&registry, "STM32F411") else { panic!("one") };
         assert!(count == 16 && first.len() == 12, "{count} {first:?}");
         let Err(Unknown::None(near)) = find(&registry, "nRF52480_xxAA") else { panic!("known") };

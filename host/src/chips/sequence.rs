@@ -1,6 +1,6 @@
-//! Programming a model: part by part, then reading back all of it.
+//! Programs a model part by part, then reads it back.
 //!
-//! After each part the user may stop it. Whatever happens, it is known how much of the flash is as it shall be.
+//! The user may stop it after each part. After every error it is known which part of the flash is correct.
 
 use crate::chips::image::Image;
 use crate::chips::place::Place;
@@ -11,33 +11,33 @@ use crate::number::hex;
 use crate::work::Work;
 use std::ops::Range;
 
-/// So much is programmed at once, in whole pages; a probe is asked to set out anew for each part.
+/// Bytes programmed at a time, in complete pages; the probe starts a new session for each part.
 const PART: u64 = 1 << 16;
-/// So much is read back at once.
+/// Bytes read back at a time.
 const READ: u64 = 1 << 12;
 
-/// A chip at the other end of a probe. Errors are sentences.
+/// A chip behind a probe. Errors are sentences.
 pub trait Board {
-    /// Erases the pages from an address on that these bytes take, and programs them.
+    /// Erases the pages that these bytes touch, and programs them.
     ///
     /// # Errors
-    /// What is in these pages is not known.
+    /// The contents of these pages are unknown then.
     fn program(&mut self, address: u64, bytes: &[u8]) -> Result<(), String>;
 
-    /// Reads what is there.
+    /// Reads memory.
     ///
     /// # Errors
-    /// It cannot be read.
+    /// The memory cannot be read.
     fn read(&mut self, address: u64, into: &mut [u8]) -> Result<(), String>;
 
     /// Starts the firmware.
     ///
     /// # Errors
-    /// It does not.
+    /// The chip does not start.
     fn restart(&mut self) -> Result<(), String>;
 }
 
-/// The parts of an image, each in whole pages but the last, which ends where the image does.
+/// The parts of an image in complete pages; the last one ends where the image does.
 pub fn parts(place: &Place<'_>, image: &Range<u64>) -> Vec<Range<u64>> {
     let mut parts: Vec<Range<u64>> = Vec::new();
     for page in place.area.pages.each(&place.pages) {
@@ -53,8 +53,8 @@ pub fn parts(place: &Place<'_>, image: &Range<u64>) -> Vec<Range<u64>> {
 /// Programs an image, reads it back, and starts the firmware.
 ///
 /// # Errors
-/// The model cannot be read, or has changed; the connection is lost; what is read back is something else; the user has
-/// stopped it. The sentence says what is in flash then.
+/// The model cannot be read, or has changed; the connection is lost; the bytes read back differ; the user
+/// has stopped it. The sentence describes the contents of flash.
 pub fn flash(
     board: &mut impl Board,
     image: &Image<'_>,
@@ -64,20 +64,19 @@ pub fn flash(
     let work = Work::new("flash", 2 * image.len());
     for part in parts {
         program(board, image, part, &stopped)?;
-        // Whether it is to stop is asked before each part.
+        // Interruption is checked before each part.
         let _ = work.advance(part.end - part.start);
     }
     for part in parts {
         if stopped() {
-            let sentence = "interrupted: all is programmed, but not all of it has been read back";
+            let sentence = "interrupted: everything is programmed, but not everything was read back";
             return Err(Complaint::ended(Exit::Interrupted, "interrupted", sentence));
         }
         verify(board, image, part)?;
         let _ = work.advance(part.end - part.start);
     }
     board.restart().map_err(|reason| {
-        let sentence =
-            format!("the model is in flash, and read back the same, but the chip does not start: {reason}");
+        let sentence = format!("the model is in flash and verified, but the chip does not start: {reason}");
         Complaint::ended(Exit::Failed, "probe", sentence)
     })
 }
@@ -95,18 +94,18 @@ fn program(
     }
     let bytes = image.read(part)?;
     board.program(part.start, &bytes).map_err(|reason| {
-        let gone = if is_first { ", and what was in its pages may be gone" } else { "" };
+        let gone = if is_first { ", and the previous contents of its pages may be lost" } else { "" };
         let sentence = format!("programming failed at {}: {reason}; {written}{gone}", hex(part.start));
         Complaint::ended(Exit::Failed, "probe", sentence)
     })
 }
 
-/// How much was there before a part.
+/// The bytes programmed before a part.
 fn written(image: &Image<'_>, part: &Range<u64>) -> String {
     match part.start - image.range.start {
         0 => "nothing of the model is in flash".to_owned(),
         done => format!(
-            "the flash is half written: {} of {} bytes are there, what is behind them is not to be relied on",
+            "the flash is partly written: {} of {} bytes are programmed, the bytes after them are undefined",
             grouped(done),
             grouped(image.len())
         ),
@@ -120,7 +119,8 @@ fn verify(board: &mut impl Board, image: &Image<'_>, part: &Range<u64>) -> Resul
         let mut found = vec![0; expected.len()];
         board.read(address, &mut found).map_err(|reason| {
             let at = hex(address);
-            let sentence = format!("all is programmed, but it could not be read back from {at} on: {reason}");
+            let sentence =
+                format!("everything is programmed, but cannot be read back from {at} on: {reason}");
             Complaint::ended(Exit::Failed, "probe", sentence)
         })?;
         compare(address, expected, &found)?;
@@ -133,8 +133,7 @@ fn compare(address: u64, expected: &[u8], found: &[u8]) -> Result<(), Complaint>
     match pairs.find(|(_, (expected, found))| expected != found) {
         None => Ok(()),
         Some((at, (expected, found))) => {
-            let sentence =
-                format!("{found:#04x} was read back at {}, where {expected:#04x} was programmed", hex(at));
+            let sentence = format!("read back {found:#04x} at {}, {expected:#04x} expected", hex(at));
             Err(Complaint::ended(Exit::Bad, "verify", sentence))
         }
     }
@@ -153,12 +152,12 @@ mod tests {
 
     const BASE: u64 = 0x0800_0000;
 
-    /// Flash in memory, behind a probe whose cable can be pulled.
+    /// Flash in memory behind a probe whose cable can be pulled.
     struct Mock {
         flash: Vec<u8>,
-        /// How many calls the connection lasts.
+        /// The number of calls before the connection is lost.
         lasts: usize,
-        /// A bit that does not take.
+        /// The offset of a bit that cannot be programmed.
         weak: Option<usize>,
         calls: Vec<String>,
     }
@@ -175,7 +174,7 @@ mod tests {
         }
 
         fn at(&mut self, address: u64, bytes: usize) -> &mut [u8] {
-            let start = usize::try_from(address - BASE).expect("in flash");
+            let start = usize::try_from(address - BASE).expect("address in flash");
             &mut self.flash[start..start + bytes]
         }
     }
@@ -184,7 +183,7 @@ mod tests {
         fn program(&mut self, address: u64, bytes: &[u8]) -> Result<(), String> {
             self.call(format!("program {:x} {}", address - BASE, bytes.len()))?;
             self.at(address, bytes.len()).copy_from_slice(bytes);
-            let start = usize::try_from(address - BASE).expect("in flash");
+            let start = usize::try_from(address - BASE).expect("address in flash");
             if let Some(weak) = self.weak.filter(|weak| (start..start + bytes.len()).contains(weak)) {
                 self.flash[weak] ^= 0x80;
             }
@@ -207,7 +206,7 @@ mod tests {
         let mut pages = Pages::default();
         for (start, end, page) in [(0, 64, 16), (64, 128, 64), (128, 512, 128)] {
             let range = BASE + (start << 10)..BASE + (end << 10);
-            pages.append(Run { range, page: page << 10 }).expect("no hole");
+            pages.append(Run { range, page: page << 10 }).expect("adjacent pages");
         }
         let area = Area { pages, boot: true, unit: 1024, erased: 0xff, uneven: false };
         Chip { name: "chip".into(), areas: vec![area], others: Vec::new(), ram: 0 }
@@ -216,7 +215,7 @@ mod tests {
     fn model(bytes: usize) -> (tempfile::NamedTempFile, FileModel) {
         let header =
             format!("{{\"a\":{{\"dtype\":\"U8\",\"shape\":[{bytes}],\"data_offsets\":[0,{bytes}]}}}}");
-        let mut file = tempfile::NamedTempFile::new().expect("a file");
+        let mut file = tempfile::NamedTempFile::new().expect("temporary file");
         file.write_all(&(header.len() as u64).to_le_bytes()).expect("written");
         file.write_all(header.as_bytes()).expect("written");
         let data: Vec<u8> = (0..bytes).map(|index| u8::try_from(index % 251).expect("small")).collect();
@@ -229,7 +228,7 @@ mod tests {
     fn run(mut board: Mock, stop_after: Option<usize>) -> (Result<(), String>, Mock, Vec<u8>) {
         let chip = chip();
         let (file, model) = model(150_000);
-        let bytes = std::fs::read(file.path()).expect("it is there");
+        let bytes = std::fs::read(file.path()).expect("readable file");
         let place = place::at(&chip, &[], BASE + 0xc000, bytes.len() as u64).expect("room");
         let image = Image::new(&model, bytes.len() as u64, &place);
         let asked = Cell::new(0);
@@ -243,7 +242,7 @@ mod tests {
 
     fn message(json: &str) -> (String, String) {
         let complaint: serde_json::Value = serde_json::from_str(json).expect("JSON");
-        let text = |key: &str| complaint[key].as_str().expect("a text").to_owned();
+        let text = |key: &str| complaint[key].as_str().expect("a string").to_owned();
         (text("error"), text("message"))
     }
 
@@ -251,7 +250,7 @@ mod tests {
     fn a_model_is_programmed_in_whole_pages_and_read_back() {
         let (outcome, board, bytes) = run(Mock::new(), None);
         assert_eq!(outcome, Ok(()));
-        // 16 and 64 KiB, then what is in the page of 128 KiB, in whole units.
+        // 16 and 64 KiB, then the rest in the page of 128 KiB, in complete units.
         assert_eq!(board.calls[..2], ["program c000 81920", "program 20000 68608"]);
         assert_eq!(board.calls.iter().filter(|call| *call == "read").count(), 20 + 17);
         assert_eq!(board.calls.last().map(String::as_str), Some("restart"));
@@ -267,9 +266,9 @@ mod tests {
         for weak in [0xc000, 0xc000 + 81_920, 0xc000 + 150_000] {
             let board = Mock { weak: Some(weak), ..Mock::new() };
             let (outcome, ..) = run(board, None);
-            let (kind, sentence) = message(&outcome.expect_err("it differs"));
+            let (kind, sentence) = message(&outcome.expect_err("verification fails"));
             assert_eq!(kind, "verify");
-            let at = format!("read back at {:#010x}, where", BASE + weak as u64);
+            let at = format!("at {:#010x}, ", BASE + weak as u64);
             assert!(sentence.contains(&at), "{sentence}");
         }
     }
@@ -278,47 +277,47 @@ mod tests {
     fn a_connection_that_is_lost_leaves_a_half_written_flash_that_is_told() {
         let told = |lasts| {
             let (outcome, ..) = run(Mock { lasts, ..Mock::new() }, None);
-            message(&outcome.expect_err("it is lost")).1
+            message(&outcome.expect_err("connection lost")).1
         };
         assert_eq!(
             told(0),
             "programming failed at 0x0800c000: the cable was pulled; nothing of the model is in flash, and \
-             what was in its pages may be gone"
+             the previous contents of its pages may be lost"
         );
         assert_eq!(
             told(1),
-            "programming failed at 0x08020000: the cable was pulled; the flash is half written: 81,920 of 150,528 \
-             bytes are there, what is behind them is not to be relied on"
+            "programming failed at 0x08020000: the cable was pulled; the flash is partly written: 81,920 of \
+             150,528 bytes are programmed, the bytes after them are undefined"
         );
         assert_eq!(
             told(3),
-            "all is programmed, but it could not be read back from 0x0800d000 on: the cable was pulled"
+            "everything is programmed, but cannot be read back from 0x0800d000 on: the cable was pulled"
         );
         assert_eq!(
             told(39),
-            "the model is in flash, and read back the same, but the chip does not start: the cable was pulled"
+            "the model is in flash and verified, but the chip does not start: the cable was pulled"
         );
     }
 
     #[test]
     fn whoever_stops_it_hears_what_is_in_flash() {
         let (outcome, board, _) = run(Mock::new(), Some(0));
-        let json = outcome.expect_err("it is stopped");
+        let json = outcome.expect_err("stopped");
         assert_eq!(
             message(&json),
             ("interrupted".into(), "interrupted: nothing of the model is in flash".into())
         );
         assert!(board.calls.is_empty());
         let (outcome, board, _) = run(Mock::new(), Some(1));
-        let (_, sentence) = message(&outcome.expect_err("it is stopped"));
+        let (_, sentence) = message(&outcome.expect_err("stopped"));
         assert!(
-            sentence.starts_with("interrupted: the flash is half written: 81,920 of 150,528"),
+            sentence.starts_with("interrupted: the flash is partly written: 81,920 of 150,528"),
             "{sentence}"
         );
         assert_eq!(board.calls.len(), 1);
         let (outcome, board, _) = run(Mock::new(), Some(2));
-        let (_, sentence) = message(&outcome.expect_err("it is stopped"));
-        assert_eq!(sentence, "interrupted: all is programmed, but not all of it has been read back");
+        let (_, sentence) = message(&outcome.expect_err("stopped"));
+        assert_eq!(sentence, "interrupted: everything is programmed, but not everything was read back");
         assert_eq!(board.calls.len(), 2);
     }
 }

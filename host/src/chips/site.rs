@@ -1,8 +1,8 @@
-//! The chip that a command is about, and what is in its flash already: arguments of `fit` and `flash`.
+//! The chip of `fit` and `flash`, and the used parts of its flash.
 
 use crate::chips::chip::{Area, Chip};
 use crate::chips::firmware::segments;
-use crate::chips::place::Refusal;
+use crate::chips::place::PlacementError;
 use crate::chips::registry;
 use crate::chips::size::{self, Used, size, span};
 use crate::complaint::Complaint;
@@ -13,23 +13,23 @@ use probe_rs::config::Registry;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-/// What is in flash.
+/// The used parts of flash.
 #[derive(clap::Args)]
-pub struct Inhabitants {
-    /// The firmware that stays in flash beside the model
+pub struct UsedFlash {
+    /// Firmware that stays in flash beside the model
     #[arg(long, value_name = "ELF")]
     pub firmware: Option<PathBuf>,
 
-    /// What else stays in flash: so many bytes from its beginning, or a range of addresses
+    /// Other used flash: bytes from its beginning, or an address range (repeatable)
     #[arg(long, value_name = "BYTES|START..END", value_parser = size::used)]
     pub used: Vec<Used>,
 
-    /// How much flash the board has behind a chip that has none inside
+    /// Size of the board's flash, for chips without internal flash
     #[arg(long, value_name = "BYTES", value_parser = size::bytes)]
     pub flash_size: Option<u64>,
 }
 
-/// A chip and what is in its flash.
+/// A chip and the used parts of its flash.
 pub struct Site {
     pub target: Target,
     pub chip: Chip,
@@ -40,44 +40,44 @@ pub struct Site {
 
 impl Site {
     /// # Errors
-    /// There is no such chip, or it has no flash; the firmware cannot be read, or is not for it.
-    pub fn new(name: &str, inhabitants: &Inhabitants) -> Result<Self, Complaint> {
+    /// There is no such chip, or it has no flash; the firmware cannot be read, or is for another chip.
+    pub fn new(name: &str, used_flash: &UsedFlash) -> Result<Self, Complaint> {
         let target = target(name)?;
         let mut chip = registry::chip(&target);
         if chip.areas.is_empty() {
-            let sentence = format!("probe-rs knows no flash of {} that it can program", chip.name);
+            let sentence = format!("probe-rs cannot program any flash of {}", chip.name);
             return Err(Complaint::usage(sentence));
         }
-        if let Some(bytes) = inhabitants.flash_size {
+        if let Some(bytes) = used_flash.flash_size {
             chip.limit(bytes).map_err(Complaint::usage)?;
         }
-        let mut used: Vec<Range<u64>> = inhabitants.used.iter().map(|used| range(&chip, used)).collect();
-        if let Some(firmware) = &inhabitants.firmware {
+        let mut used: Vec<Range<u64>> = used_flash.used.iter().map(|used| range(&chip, used)).collect();
+        if let Some(firmware) = &used_flash.firmware {
             used.extend(inside(&chip, firmware)?);
         }
-        let is_sized = inhabitants.flash_size.is_some() || !chip.usual().any(Area::is_window);
+        let is_sized = used_flash.flash_size.is_some() || !chip.usual().any(Area::is_window);
         Ok(Self { target, chip, used, is_sized })
     }
 
     /// # Errors
-    /// Where the flash ends is for the board to say, and nobody has said it.
+    /// The size of the flash depends on the board and is not given.
     pub fn need_size(&self) -> Result<(), Complaint> {
         let window = self.chip.usual().find(|area| area.is_window() && !self.is_sized);
         let Some(area) = window else { return Ok(()) };
         Err(Complaint::usage(format!(
-            "the flash of {} is outside of it, in a window of {}: how much the board has is said by --flash-size (2M, \
-             say), or where the model is to lie by --at",
+            "{} has external flash in a window of {}; give its size with --flash-size (such as 2M), \
+             or the address of the model with --at",
             self.chip.name,
             size(area.pages.len())
         )))
     }
 }
 
-/// An address that makes no sense is bad usage; room that is missing is an answer.
-pub fn complaint(model: &Path, refusal: Refusal) -> Complaint {
+/// An invalid address is bad usage; too little space is a negative answer.
+pub fn complaint(model: &Path, refusal: PlacementError) -> Complaint {
     match refusal {
-        Refusal::Address(sentence) => Complaint::usage(sentence),
-        Refusal::NoRoom { sentence, .. } => {
+        PlacementError::Address(sentence) => Complaint::usage(sentence),
+        PlacementError::NoRoom { sentence, .. } => {
             Complaint::bad(model, "no_room", format!("does not fit: {sentence}"))
         }
     }
@@ -88,14 +88,14 @@ fn target(name: &str) -> Result<Target, Complaint> {
     registry::find(&Registry::from_builtin_families(), name).map_err(|unknown| {
         Complaint::usage(match unknown {
             registry::Unknown::None(near) if near.is_empty() => {
-                format!("there is no chip {asked}; `safetensors fit --list` has all that are known")
+                format!("unknown chip {asked}; `safetensors fit --list` lists all")
             }
             registry::Unknown::None(near) => {
-                format!("there is no chip {asked}; is {} meant?", near.join(" or "))
+                format!("unknown chip {asked}; did you mean {}?", near.join(" or "))
             }
             registry::Unknown::Several(count, first) => {
                 let more = if count > first.len() { ", …" } else { "" };
-                format!("{asked} fits the names of {count} chips: {}{more}", first.join(", "))
+                format!("chip name {asked} is ambiguous, {count} match: {}{more}", first.join(", "))
             }
         })
     })
@@ -111,14 +111,14 @@ fn range(chip: &Chip, used: &Used) -> Range<u64> {
     }
 }
 
-/// What of a firmware lies in flash.
+/// The ranges of the firmware in flash.
 fn inside(chip: &Chip, firmware: &Path) -> Result<Vec<Range<u64>>, Complaint> {
     let (file, _) = open_file(firmware).map_err(|reason| Complaint::not_read(firmware, reason))?;
     let mut found = segments(file).map_err(|sentence| Complaint::about(firmware, sentence))?;
     found.retain(|segment| !chip.areas.iter().all(|area| area.pages.around(segment).is_empty()));
     if found.is_empty() {
         let flash: Vec<String> = chip.areas.iter().map(|area| span(&area.pages.range())).collect();
-        let sentence = format!("has nothing in the flash of {}, which is at {}", chip.name, flash.join(", "));
+        let sentence = format!("has no segments in the flash of {} at {}", chip.name, flash.join(", "));
         return Err(Complaint::about(firmware, sentence));
     }
     Ok(found)

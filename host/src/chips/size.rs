@@ -1,10 +1,10 @@
-//! Sizes and ranges, as people write and read them.
+//! Reads and writes sizes and ranges as people do.
 
 use crate::number::{hex, number};
 pub use crate::text::grouped;
 use std::ops::Range;
 
-/// "4 KiB", but never "1.5 MiB": a multiple of the largest unit that divides it, else bytes.
+/// "4 KiB", but never "1.5 MiB": a multiple of the largest unit that divides it, otherwise bytes.
 pub fn size(bytes: u64) -> String {
     match bytes {
         _ if bytes >= 1 << 20 && bytes.is_multiple_of(1 << 20) => format!("{} MiB", bytes >> 20),
@@ -19,7 +19,8 @@ pub fn span(range: &Range<u64>) -> String {
     format!("{}..{}", hex(range.start), hex(range.end))
 }
 
-/// A size: bytes, or with `K`, `KiB`, `M`, `MiB` behind it. `KB` and `MB` mean the same: flash comes in no other.
+/// A size: bytes, or with the suffix `K`, `KiB`, `M`, `MiB`. `KB` and `MB` mean the same, as usual for
+/// flash.
 pub fn bytes(text: &str) -> Result<u64, String> {
     let letters = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
     let (number_text, shift) = if text.starts_with("0x") {
@@ -45,7 +46,7 @@ pub fn alignment(text: &str) -> Result<u64, String> {
     }
 }
 
-/// What is taken: bytes from the beginning of flash, or a range of addresses.
+/// Used flash: bytes from its beginning, or an address range.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Used {
     Bytes(u64),

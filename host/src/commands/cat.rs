@@ -1,4 +1,4 @@
-//! `safetensors cat`: a tensor, or a slice of it, as text or as bytes.
+//! `safetensors cat`: prints a tensor or a slice of it as text or as bytes.
 
 use crate::commands::Run;
 use crate::complaint::{Complaint, Outcome};
@@ -6,8 +6,8 @@ use crate::exit::Exit;
 use crate::json::{self, Object};
 use crate::model::Model;
 use crate::nested::{Layout, Nested};
+use crate::overwrite::{check_not_in_model, check_not_input};
 use crate::product::Product;
-use crate::same::{not_of_the_model, not_the_input};
 use crate::sliced::Sliced;
 use crate::text::quoted;
 use crate::work::Work;
@@ -17,23 +17,23 @@ use safetensors_convert::numpy::Header;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
-/// How many elements a terminal is shown.
+/// The number of elements that a terminal gets by default.
 const SHOWN: u64 = 1000;
 
-/// Print a tensor or a slice of it: as text, as a .npy array or as raw bytes.
+/// Print a tensor or a slice of it as text, as a .npy array or as raw bytes
 ///
-/// Text is as numpy prints it, in the shortest decimals that read back as the same values.
+/// Text has the layout of numpy. Each number is the shortest decimal that reads back as the same value.
 #[derive(clap::Args)]
 pub struct Cat {
-    /// The model: a file, an index of shards, or `-` for standard input
+    /// Model: a file, a shard index or directory, or `-` for standard input
     #[arg(value_name = "MODEL")]
     model: PathBuf,
 
-    /// The tensor's name
+    /// Tensor name
     #[arg(value_name = "TENSOR")]
     tensor: String,
 
-    /// The part to print, as numpy writes it: `0:10, ::2, -1`
+    /// Slice in numpy notation, such as `0:10, ::2, -1` [default: the whole tensor]
     #[arg(
         long,
         value_name = "SPEC",
@@ -43,38 +43,38 @@ pub struct Cat {
     )]
     slice: String,
 
-    /// The output format [default: from the suffix of --output (.npy, .raw, .bin, .txt), else text]
+    /// Output format [default: by the suffix of --output (.npy, .raw, .bin, .txt), otherwise text]
     #[arg(long, value_name = "FORMAT")]
     format: Option<Format>,
 
-    /// Write BF16 and F8, which numpy has not, as their bits: U16 and U8
+    /// Write BF16 as U16 bits and F8 as U8 bits; numpy has neither
     #[arg(long)]
     bits: bool,
 
-    /// Print no more than so many elements; on a terminal 1000 if not said
+    /// Print at most N elements [default: 1000 on a terminal, otherwise all]
     #[arg(long, value_name = "N", conflicts_with = "json")]
     limit: Option<u64>,
 
-    /// Where to write, instead of standard output, which `-` is, too
+    /// Output file [default: standard output]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 
-    /// Replace a file that is there; write bytes to a terminal
+    /// Overwrite an existing file; print bytes to a terminal
     #[arg(long)]
     force: bool,
 
-    /// Print the values, or what was written where, as one JSON object
+    /// Print the values, or a summary with --output, as one JSON object
     #[arg(long)]
     json: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Format {
-    /// Decimals, one row a line
+    /// Decimal numbers, one row per line
     Text,
-    /// An array as numpy stores it
+    /// A .npy array
     Npy,
-    /// The elements' bytes, the low one first
+    /// The raw bytes of the elements, little-endian
     Raw,
 }
 
@@ -86,9 +86,9 @@ impl Run for Cat {
     fn run(self) -> Outcome {
         let format = self.format()?;
         self.check(format)?;
-        not_the_input(&self.model, self.target())?;
+        check_not_input(&self.model, self.target())?;
         let model = Model::open(&self.model)?;
-        not_of_the_model(&model, self.target())?;
+        check_not_in_model(&model, self.target())?;
         let sliced = Sliced::of(&model, &self.tensor, &self.slice)?;
         match format {
             Format::Text if self.json && self.to_stdout() => self.print_json(&sliced)?,
@@ -101,10 +101,10 @@ impl Run for Cat {
 }
 
 impl Cat {
-    /// The format that is asked for, or that the suffix of the output stands for.
+    /// The requested format, or the format of the output's suffix.
     ///
     /// # Errors
-    /// The suffix stands for none.
+    /// The suffix is unknown.
     fn format(&self) -> Result<Format, Complaint> {
         let suffix = self.target().extension().unwrap_or_default().to_ascii_lowercase();
         match (self.format, suffix.to_str().unwrap_or("?")) {
@@ -113,7 +113,8 @@ impl Cat {
             (None, "raw" | "bin") => Ok(Format::Raw),
             (None, "" | "txt") => Ok(Format::Text),
             (None, _) => {
-                let sentence = "neither .npy, .raw, .bin nor .txt by its suffix; --format says what to write";
+                let sentence =
+                    "unknown suffix: .npy, .raw, .bin or .txt needed; use --format to choose the format";
                 Err(Complaint::about(self.target(), sentence))
             }
         }
@@ -122,25 +123,27 @@ impl Cat {
     fn check(&self, format: Format) -> Result<(), Complaint> {
         let to_stdout = self.to_stdout();
         if format != Format::Text && self.limit.is_some() {
-            return Err(Complaint::usage("--limit is for text; --slice takes a part of the bytes"));
+            return Err(Complaint::usage(
+                "--limit works with text only; use --slice for a part of the bytes",
+            ));
         }
         if format != Format::Npy && self.bits {
             return Err(Complaint::usage(
-                "--bits is for .npy: text has the numbers, and raw bytes are the bits",
+                "--bits works with .npy only: text has the numbers, raw bytes are the bits",
             ));
         }
         if format != Format::Text && to_stdout && self.json {
-            return Err(Complaint::usage(
-                "bytes and JSON do not go together on standard output; give --output",
-            ));
+            return Err(Complaint::usage("bytes and JSON cannot share standard output; use --output FILE"));
         }
         if format != Format::Text && to_stdout && !self.force && io::stdout().is_terminal() {
-            return Err(Complaint::usage("bytes are not for a terminal; give --output, or --force"));
+            return Err(Complaint::usage(
+                "refusing to print bytes to a terminal; use --output FILE or --force",
+            ));
         }
         Ok(())
     }
 
-    /// Also if it is called `-`.
+    /// True also if it is called `-`.
     fn to_stdout(&self) -> bool {
         self.target().as_os_str() == "-"
     }
@@ -155,7 +158,7 @@ impl Cat {
         begun.pop();
         write!(out, "{begun},\"values\":")?;
         let printed = print(sliced, Style::Json, None, &mut out, &Complaint::from, None);
-        // Even if it broke off: what follows is another line.
+        // After an error too: the error object goes on its own line.
         writeln!(out, "}}")?;
         out.flush()?;
         printed
@@ -176,7 +179,7 @@ impl Cat {
             true => Complaint::from(error),
             false => Complaint::cannot_write(path, &error),
         };
-        // Where the text appears itself, that is progress enough.
+        // Text that appears on standard output shows the progress by itself.
         let work = (!self.to_stdout()).then(|| Work::new("printing", total_bytes(sliced)));
         print(sliced, Style::Text, limit, &mut product, &cannot, work.as_ref())?;
         product.put(b"\n")?;
@@ -213,13 +216,13 @@ impl Cat {
     }
 }
 
-/// What can be done where numpy has no such type.
+/// What to do about a dtype that numpy lacks.
 pub fn no_type(dtype: Dtype) -> String {
-    let bits = if bits_of(dtype) == dtype { "" } else { "--bits writes its bits, and " };
-    format!("numpy has no {dtype}; {bits}`convert --to F32` makes it one that numpy has")
+    let bits = if bits_of(dtype) == dtype { "" } else { "use --bits to write its bits, or " };
+    format!("numpy has no {dtype}; {bits}cast it with `safetensors convert --to F32`")
 }
 
-/// In memory, where elements narrower than a byte are counted as they are packed.
+/// The size in memory; elements narrower than a byte count as packed.
 fn total_bytes(sliced: &Sliced<'_>) -> u64 {
     bytes_of(sliced.elements(), sliced.dtype())
 }
@@ -228,7 +231,7 @@ fn bytes_of(elements: u64, dtype: Dtype) -> u64 {
     elements.saturating_mul(u64::from(dtype.bits())) / 8
 }
 
-/// So many elements are printed; told every now and then.
+/// Reports progress: this many elements are printed.
 fn reach(work: Option<&Work>, elements: u64, dtype: Dtype) -> Result<(), Complaint> {
     match work {
         Some(work) if elements.is_multiple_of(4096) => work.reach(bytes_of(elements, dtype)),
@@ -236,7 +239,7 @@ fn reach(work: Option<&Work>, elements: u64, dtype: Dtype) -> Result<(), Complai
     }
 }
 
-/// Prints up to `limit` elements, and how many are left.
+/// Prints up to `limit` elements, and the number of those left out.
 fn print<W: Write>(
     sliced: &Sliced<'_>,
     style: Style,

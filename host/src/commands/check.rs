@@ -1,35 +1,35 @@
-//! `safetensors check`: a verdict for every file.
+//! `safetensors check`: prints a verdict for every file.
 
-use crate::commands::{Run, stdin_once};
+use crate::commands::{Run, check_stdin_once};
 use crate::complaint::{Complaint, Outcome};
 use crate::exit::Exit;
-use crate::judge::{SHORT, open_sound};
 use crate::model::is_sharded;
 use crate::parallel::{cores, in_order};
 use crate::source::Data;
 use crate::text::{counted, grouped};
+use crate::validation::{SHORT, open_valid};
 use crate::verdict::Verdict;
 use crate::walk::{Found, expand};
 use std::io::{IsTerminal, stderr};
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
 
-/// Prove files sound, or show what is wrong with them.
+/// Validate files, or show what is wrong with them
 ///
-/// Reads the header of each file and no tensor. Of a folder it checks every *.safetensors and every
-/// *.safetensors.index.json below it that is not hidden, sorted by path. Exit code: 0 if all files are sound,
-/// 1 if at least one is not, 2 if at least one could not be read.
+/// Reads the header of each file and no tensor data. In a directory, checks every *.safetensors and every
+/// *.safetensors.index.json below it that is not hidden, sorted by path. Exit code: 0 if all files are
+/// valid, 1 if at least one is invalid, 2 if at least one cannot be read.
 #[derive(clap::Args)]
 pub struct Check {
     /// Print one JSON object per file
     #[arg(long)]
     json: bool,
 
-    /// How many files to check at the same time [default: as many as there are cores]
+    /// Number of files to check at once [default: number of cores]
     #[arg(long, short, value_name = "N")]
     jobs: Option<NonZero<usize>>,
 
-    /// Files to read, and folders to look into; `-` is standard input
+    /// Files or directories to check; `-` is standard input
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
 }
@@ -40,10 +40,10 @@ impl Run for Check {
     }
 
     fn run(self) -> Outcome {
-        stdin_once(&self.files)?;
+        check_stdin_once(&self.files)?;
         let files: Vec<Found> = self.files.iter().flat_map(|file| expand(file)).collect();
         let mut tally = Tally::default();
-        in_order(&files, self.jobs.unwrap_or_else(cores), look_at, |(file, verdict)| {
+        in_order(&files, self.jobs.unwrap_or_else(cores), check_file, |(file, verdict)| {
             if self.json { verdict.print_json(file) } else { verdict.print(file) }?;
             tally.add(verdict.exit());
             Ok::<_, Complaint>(())
@@ -53,7 +53,7 @@ impl Run for Check {
     }
 }
 
-/// How many files got which verdict.
+/// The number of files with each verdict.
 #[derive(Default)]
 struct Tally {
     good: u64,
@@ -78,24 +78,24 @@ impl Tally {
         }
     }
 
-    /// Only a person who saw many lines go by needs it.
+    /// Only for a terminal, and only if several files were checked.
     fn tell(&self) {
         let all = self.good + self.bad + self.failed;
         if all > 1 && stderr().is_terminal() {
             let [good, bad, failed] = [self.good, self.bad, self.failed].map(grouped);
-            eprintln!("{}: {good} sound, {bad} not sound, {failed} not read", counted(all, "file"));
+            eprintln!("{}: {good} valid, {bad} invalid, {failed} not read", counted(all, "file"));
         }
     }
 }
 
-fn look_at((file, found): &Found) -> (&Path, Verdict) {
+fn check_file((file, found): &Found) -> (&Path, Verdict) {
     let verdict = match found {
         Ok(()) if is_sharded(file) => Verdict::of_index(file),
         Ok(()) => {
-            let sound = open_sound(file, SHORT, Data::Count);
-            sound.map_or_else(Verdict::Said, |(_, (summary, _))| Verdict::Sound(summary))
+            let sound = open_valid(file, SHORT, Data::Count);
+            sound.map_or_else(Verdict::Other, |(_, (summary, _))| Verdict::Valid(summary))
         }
-        Err(reason) => Verdict::Said(Complaint::not_read(file, reason.clone())),
+        Err(reason) => Verdict::Other(Complaint::not_read(file, reason.clone())),
     };
     (file, verdict)
 }

@@ -1,4 +1,5 @@
-//! `safetensors checkpoint`: files in a folder that is there whole or not at all, with their sums.
+//! `safetensors checkpoint`: copies models into a directory that is created atomically, with their SHA-256
+//! sums.
 
 use crate::checkpoint::Contents;
 use crate::commands::Run;
@@ -9,25 +10,26 @@ use crate::text::{counted, shown_text};
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-/// Copy models into a checkpoint: a folder that takes its place in one act, with the sums of its files in SHA256SUMS.
+/// Copy models atomically into a checkpoint directory with a SHA256SUMS file
 ///
-/// Models are judged first; of one in several files all are copied, and its index. `safetensors hash --verify FOLDER` verifies the folder. Exit code: 0 if it is there, 1 if a
-/// model is not sound, 2 if something cannot be read or written; then what was there before is there still.
+/// Models are validated first. Of a sharded model, all shards and the index are copied. `safetensors hash
+/// --verify DIR` verifies the directory later. Exit code: 0 if the checkpoint is written, 1 if a model is
+/// invalid, 2 if a file cannot be read or written. On failure, an existing checkpoint is unchanged.
 #[derive(clap::Args)]
 pub struct Checkpoint {
-    /// The folder to make
-    #[arg(value_name = "FOLDER")]
+    /// Checkpoint directory to create
+    #[arg(value_name = "DIR")]
     folder: PathBuf,
 
-    /// The models that go into it
+    /// Models to copy
     #[arg(required = true, value_name = "MODEL")]
     models: Vec<PathBuf>,
 
-    /// Copy this file too, whatever it is; may be given more than once
+    /// Copy another file too (repeatable)
     #[arg(long, value_name = "FILE")]
     also: Vec<PathBuf>,
 
-    /// Replace a checkpoint that is there
+    /// Replace an existing checkpoint
     #[arg(long)]
     force: bool,
 

@@ -1,4 +1,4 @@
-//! `safetensors completions`: what a shell needs to complete what is typed.
+//! `safetensors completions`: prints shell completion scripts.
 
 use crate::CommandLine;
 use crate::commands::Run;
@@ -8,12 +8,12 @@ use clap::CommandFactory;
 use clap_complete::{Shell, generate};
 use std::io::{Write, stdout};
 
-/// Print the script that completes this command in a shell.
+/// Print a shell completion script
 ///
 /// For bash: safetensors completions bash > ~/.local/share/bash-completion/completions/safetensors
 #[derive(clap::Args)]
 pub struct Completions {
-    /// The shell
+    /// Shell to complete for
     shell: Shell,
 }
 

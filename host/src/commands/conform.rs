@@ -1,8 +1,8 @@
-//! `safetensors conform`: what a reader says about the conformance vectors.
+//! `safetensors conform`: scores a reader against the conformance vectors.
 
 use crate::commands::Run;
 use crate::complaint::{Complaint, Outcome};
-use crate::conform::{Asking, Break, Store, Unusable, ask_all, json, matches, page, summary};
+use crate::conform::{Break, Job, Store, Unusable, json, matches, page, run_all, summary};
 use crate::exit::Exit;
 use crate::product::Product;
 use crate::text::{quoted, shown_text};
@@ -12,34 +12,35 @@ use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 use vectors::{Manifest, Score, Vector};
 
-/// Score any reader of safetensors files against the conformance vectors.
+/// Score any safetensors reader against the conformance vectors
 ///
-/// The reader is a command. It gets one file on its standard input and answers with its exit code: 0 if the file is sound, and
-/// then with one JSON object on standard output, as `safetensors decode` prints it; 1 if it is not. Anything else, and no
-/// answer in time, is a crash. Exit code: 0 if the reader is right about all vectors, 1 if it is not, 2 if it could not be asked.
+/// The reader is a command. It gets one file on standard input. It exits with 0 if the file is valid and
+/// prints one JSON object in the format of `safetensors decode`, or exits with 1 if the file is invalid.
+/// Anything else, or no answer in time, counts as a crash. Exit code: 0 if the reader is right about all
+/// vectors, 1 if it is not, 2 if the reader cannot be run.
 #[derive(clap::Args)]
 pub struct Conform {
-    /// Take the vectors of this folder, instead of those in this program
+    /// Use the vectors in this directory [default: the built-in vectors]
     #[arg(long, value_name = "DIR")]
     vectors: Option<PathBuf>,
 
-    /// Count codes, offsets and the verdict on files about which readers may differ, too
+    /// Also compare error codes, offsets and the verdicts on files where readers may differ
     #[arg(long)]
     strict: bool,
 
-    /// Ask about the files of more than a megabyte, too
+    /// Include files larger than a megabyte
     #[arg(long)]
     large: bool,
 
-    /// Ask only about vectors whose id matches, as in `utf8-*`
+    /// Use only vectors whose id matches, such as `utf8-*`
     #[arg(long, value_name = "GLOB", default_value = "*")]
     filter: String,
 
-    /// Ask about so many files at once; otherwise as many as there are processors
+    /// Number of files to test at once [default: number of cores]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     jobs: Option<u16>,
 
-    /// Kill a reader after so many seconds
+    /// Kill the reader after this many seconds
     #[arg(long, value_name = "S", default_value = "60", value_parser = clap::value_parser!(u32).range(1..))]
     timeout: u32,
 
@@ -47,15 +48,15 @@ pub struct Conform {
     #[arg(long)]
     json: bool,
 
-    /// Write the results to a page of Markdown, too; `-` is standard output, and then nothing else is printed
+    /// Write the results as a Markdown page; `-` prints only the page to standard output
     #[arg(long, value_name = "RESULTS.md")]
     page: Option<PathBuf>,
 
-    /// Replace the page if there is one
+    /// Overwrite an existing page
     #[arg(long, requires = "page")]
     force: bool,
 
-    /// The reader, and what it is given
+    /// Reader command and its arguments
     #[arg(last = true, required = true, value_name = "COMMAND")]
     command: Vec<OsString>,
 }
@@ -96,12 +97,12 @@ impl Conform {
         let processors = || std::thread::available_parallelism().map_or(1, usize::from);
         let jobs = self.jobs.map_or_else(processors, usize::from);
         let (command, strict) = (self.command.as_slice(), self.strict);
-        let asking = Asking { store, command, jobs, seconds: self.timeout.into(), strict };
+        let job = Job { store, command, jobs, seconds: self.timeout.into(), strict };
         let work = Work::new(
             "asking",
             vectors.iter().fold(0, |sum: u64, vector| sum.saturating_add(vector.length as u64)),
         );
-        ask_all(&asking, vectors, |bytes| work.advance(bytes)).map_err(|broken| match broken {
+        run_all(&job, vectors, |bytes| work.advance(bytes)).map_err(|broken| match broken {
             Break::Unusable(reason) => complaint(store, reason),
             Break::Stopped(complaint) => complaint,
         })

@@ -1,95 +1,96 @@
-//! `safetensors convert`: models and arrays of numpy, from one into the other, with or without a cast.
+//! `safetensors convert`: converts between models and numpy arrays, and casts tensors.
 
 use crate::columns::{Side, Table};
 use crate::commands::Run;
 use crate::complaint::{Complaint, Outcome};
 use crate::convert::{
-    Change, Changer, FromBits, Input, Kind, Output, Plan, Planned, Reason, Scale, Wishes, read_bits, write,
+    Change, Changer, FromBits, Input, Kind, Options, Output, Plan, Planned, Reason, Scale, read_bits, write,
 };
 use crate::exit::Exit;
 use crate::json::{self, Object};
-use crate::product::may_be_made;
-use crate::same::not_the_input;
-use crate::siblings::must_be_whole;
+use crate::overwrite::check_not_input;
+use crate::product::check_output_path;
+use crate::siblings::reject_partial_models;
 use crate::text::{counted, numbered, quoted, shown_text};
 use embedded_safetensors::Dtype;
 use safetensors_convert::numbers::Report;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-/// Convert between safetensors, .npy and .npz, and cast tensors to other dtypes.
+/// Convert between safetensors, .npy and .npz, and cast tensors to other dtypes
 ///
-/// Numbers are rounded to the nearest, of two as near ones to the even one. What is told is how far they are from
-/// what they were.
+/// Numbers are rounded to nearest, ties to even. The output shows how far the new numbers are from the old
+/// ones.
 #[derive(clap::Args)]
 pub struct Convert {
-    /// What to convert: a .npy, a .npz, or a model (a file, an index of shards, or `-` for standard input)
+    /// Input: a .npy, a .npz, or a model (a file, a shard index or directory, or `-` for standard input)
     #[arg(value_name = "IN")]
     input: PathBuf,
 
-    /// The file to write; its suffix says what it is: .safetensors, .npy or .npz
+    /// Output file; the suffix sets the format: .safetensors, .npy or .npz
     #[arg(value_name = "OUT", required_unless_present = "output", conflicts_with = "output")]
     out: Option<PathBuf>,
 
-    /// The output file, instead of OUT
+    /// Output file, instead of OUT
     #[arg(long, short, value_name = "OUT")]
     output: Option<PathBuf>,
 
-    /// Cast floating-point tensors to this dtype: F64, F32, F16, BF16, F8_E4M3, F8_E5M2 or an integer, as U8
+    /// Cast floating-point tensors to F64, F32, F16, BF16, F8_E4M3, F8_E5M2 or an integer dtype such as U8
     #[arg(long, value_name = "DTYPE", value_parser = dtype)]
     to: Option<Dtype>,
 
-    /// Cast integers and BOOL, too
+    /// Cast integers and BOOL too
     #[arg(long)]
     all: bool,
 
-    /// Cast only tensors that match this glob, of any dtype; may be given more than once
+    /// Cast only tensors that match this glob, of any dtype (repeatable)
     #[arg(long, value_name = "GLOB")]
     only: Vec<String>,
 
-    /// Do not cast tensors that match this glob; may be given more than once
+    /// Do not cast tensors that match this glob (repeatable)
     #[arg(long, value_name = "GLOB")]
     except: Vec<String>,
 
-    /// Take the largest or smallest number for what is beyond, instead of an infinity or an error; 0 for a NaN
+    /// Clamp out-of-range values; NaN becomes 0 in integers
     #[arg(long)]
     saturate: bool,
 
-    /// With --to I8: divide by a scale first, so that the largest number is 127; scales are F32 in NAME.scale
-    #[arg(long, value_name = "FOR")]
+    /// With --to I8, divide by F32 scales first, stored as NAME.scale, so that the largest magnitude is 127
+    #[arg(long, value_name = "SCOPE")]
     scale: Option<Scale>,
 
-    /// Multiply I8 tensors by their NAME.scale, which is left out
+    /// Multiply I8 tensors by their NAME.scale, and drop the scales
     #[arg(long, conflicts_with = "scale")]
     unscale: bool,
 
-    /// Write BF16 and F8, which numpy has not, as their bits: U16 and U8
+    /// Write BF16 as U16 bits and F8 as U8 bits; numpy has neither
     #[arg(long)]
     bits: bool,
 
-    /// Reinterpret U16 as BF16, or U8 as an F8 dtype: the reverse of --bits; with a glob, only tensors that match it
+    /// Reinterpret U16 as BF16, or U8 as an F8 dtype: the reverse of --bits; GLOB selects tensors
+    /// (repeatable)
     #[arg(long, value_name = "DTYPE[=GLOB]")]
     from_bits: Vec<FromBits>,
 
-    /// The name of the tensor that a .npy becomes, instead of the file's
+    /// Tensor name for a .npy input [default: the file name]
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
 
-    /// Compress a .npz
+    /// Compress the .npz output
     #[arg(long)]
     compress: bool,
 
-    /// Replace a file that is there
+    /// Overwrite an existing file
     #[arg(long)]
     force: bool,
 
-    /// Print what was done as one JSON object
+    /// Print a summary as one JSON object
     #[arg(long)]
     json: bool,
 }
 
 fn dtype(name: &str) -> Result<Dtype, String> {
-    Dtype::from_name(name.to_ascii_uppercase().as_bytes()).ok_or_else(|| "there is no such dtype".to_owned())
+    Dtype::from_name(name.to_ascii_uppercase().as_bytes()).ok_or_else(|| "unknown dtype".to_owned())
 }
 
 impl Run for Convert {
@@ -101,15 +102,15 @@ impl Run for Convert {
         let path = self.target();
         let kind = Kind::of_output(path)?;
         self.check(kind)?;
-        not_the_input(&self.input, path)?;
-        may_be_made(path, self.force)?;
+        check_not_input(&self.input, path)?;
+        check_output_path(path, self.force)?;
         if Kind::of_input(&self.input) == Kind::Model {
-            must_be_whole(std::slice::from_ref(&self.input), Some(path))?;
+            reject_partial_models(std::slice::from_ref(&self.input), Some(path))?;
         }
         let mut input = Input::open(&self.input, self.name.as_deref())?;
         input.must_not_be(path)?;
         let read_as_bits = read_bits(&mut input, &self.from_bits)?;
-        let plan = Plan::new(&input, &self.wishes(), path)?;
+        let plan = Plan::new(&input, &self.options(), path)?;
         let metadata = input.metadata();
         let lost = metadata.as_ref().filter(|_| kind != Kind::Model).map_or(0, Vec::len);
         let (force, is_compressed) = (self.force, self.compress);
@@ -124,7 +125,7 @@ impl Run for Convert {
 }
 
 impl Convert {
-    /// One of the two is given.
+    /// The output; exactly one of the two arguments is given.
     fn target(&self) -> &Path {
         self.out.as_deref().or(self.output.as_deref()).unwrap_or(Path::new(""))
     }
@@ -132,33 +133,33 @@ impl Convert {
     fn check(&self, kind: Kind) -> Result<(), Complaint> {
         if self.bits && kind == Kind::Model {
             return Err(Complaint::usage(
-                "--bits is for .npy and .npz: safetensors has the dtypes themselves",
+                "--bits works with .npy and .npz only: safetensors has these dtypes",
             ));
         }
         if self.compress && kind != Kind::Archive {
-            return Err(Complaint::usage("--compress is for .npz"));
+            return Err(Complaint::usage("--compress works with .npz only"));
         }
         if self.to.is_none() && !(self.only.is_empty() && self.except.is_empty()) {
-            return Err(Complaint::usage("--only and --except choose what --to casts"));
+            return Err(Complaint::usage("--only and --except need --to"));
         }
         Ok(())
     }
 
-    fn wishes(&self) -> Wishes<'_> {
+    fn options(&self) -> Options<'_> {
         let Self { to, all, scale, unscale, bits, .. } = *self;
-        Wishes { to, all, only: &self.only, except: &self.except, scale, unscale, bits }
+        Options { to, all, only: &self.only, except: &self.except, scale, unscale, bits }
     }
 }
 
-/// What there is to tell.
+/// The results to print.
 struct Done<'d> {
     command: &'d Convert,
     input: &'d Input,
     plan: &'d Plan,
     reports: &'d [Option<Report>],
-    /// What each tensor of the input is read as, where it was an integer that holds bits.
+    /// For each input tensor, the dtype that its integer bits are read as, if any.
     read_as_bits: &'d [Option<Dtype>],
-    /// How many keys of the metadata have no place in the output.
+    /// The number of metadata keys that the output cannot hold.
     lost: usize,
 }
 
@@ -189,12 +190,12 @@ impl Done<'_> {
         self.input.padding.print(&mut out)?;
         if self.lost > 0 {
             let keys = numbered(self.lost as u64, "key");
-            writeln!(out, "  left out: the metadata, {keys}, for which numpy has no place")?;
+            writeln!(out, "  left out: {keys} of metadata, which numpy cannot store")?;
         }
         Ok(out.flush()?)
     }
 
-    /// What was done that the table does not show.
+    /// Prints notes on what the table does not show.
     fn print_left(&self, out: &mut impl Write) -> io::Result<()> {
         for wish in self.kinds_of_bits() {
             let read = self.input.arrays.iter().zip(self.read_as_bits).filter(|(_, of)| **of == Some(wish));
@@ -210,7 +211,7 @@ impl Done<'_> {
         Ok(())
     }
 
-    /// The dtypes of `--from-bits`, each once.
+    /// The distinct dtypes of `--from-bits`.
     fn kinds_of_bits(&self) -> Vec<Dtype> {
         let mut dtypes = Vec::new();
         for FromBits { dtype, .. } in &self.command.from_bits {
@@ -221,7 +222,7 @@ impl Done<'_> {
         dtypes
     }
 
-    /// Of all tensors that were cast.
+    /// The table of all cast tensors.
     fn table(&self) -> Table {
         let mut table = Table::new([
             ("tensor", Side::Left),
@@ -268,7 +269,7 @@ impl Done<'_> {
     }
 }
 
-/// The first of these names, and how many others there are.
+/// The first names, and the number of others.
 fn listed(names: &[String]) -> String {
     const SHOWN: usize = 8;
     match names.len().saturating_sub(SHOWN) {
@@ -277,12 +278,12 @@ fn listed(names: &[String]) -> String {
     }
 }
 
-/// What people should look at.
+/// The counts that deserve attention.
 fn notes(report: &Report) -> String {
     let counts = [
-        (report.overflowed, "infinite now"),
+        (report.overflowed, "became infinite"),
         (report.clamped, "clamped"),
-        (report.zeroed, "zero now"),
+        (report.zeroed, "became zero"),
         (report.nans, "NaN"),
     ];
     let noted = counts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}"));

@@ -1,25 +1,25 @@
-//! `safetensors decode`: what a file says, for comparison with what other readers make of it.
+//! `safetensors decode`: prints the contents of a header, for comparison with other readers.
 
 use crate::commands::Run;
 use crate::complaint::{Complaint, Outcome};
 use crate::decoding::{Trouble, print};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::judge::{SHORT, judge};
 use crate::open::open;
 use crate::output::complain;
 use crate::report::Report;
 use crate::source::Data;
+use crate::validation::{SHORT, validate_source};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Print a sound file's tensors and metadata as one JSON object.
+/// Print a valid file's tensors and metadata as one JSON object
 ///
-/// This is the conformance runner protocol. Exit code: 0 if the file is sound, 1 if it is not, with
-/// the reason on standard error and nothing on standard output, 2 if it could not be read.
+/// This is the protocol of the conformance runner. Exit code: 0 if the file is valid, 1 if it is invalid
+/// (the reason goes to standard error, nothing to standard output), 2 if it cannot be read.
 #[derive(clap::Args)]
 pub struct Decode {
-    /// The file to decode; `-` is standard input
+    /// File to decode; `-` is standard input
     #[arg(value_name = "FILE", default_value = "-")]
     file: PathBuf,
 }
@@ -33,7 +33,7 @@ impl Run for Decode {
 fn decode(file: &Path) -> Outcome {
     let not_read = |reason| Complaint::not_read(file, reason);
     let mut source = open(file).map_err(not_read)?;
-    match judge(&mut source, SHORT, Data::Keep) {
+    match validate_source(&mut source, SHORT, Data::Keep) {
         Ok((summary, _)) => {
             let mut out = io::BufWriter::new(io::stdout().lock());
             match print(&mut source, &summary, &mut out) {
@@ -42,7 +42,7 @@ fn decode(file: &Path) -> Outcome {
                 Err(Trouble::Read(reason)) => Err(not_read(reason)),
             }
         }
-        Err(Failure::Unsound(error)) => {
+        Err(Failure::Invalid(error)) => {
             complain(Report::new(&mut source, error).map_err(not_read)?);
             Ok(Exit::Bad)
         }

@@ -1,6 +1,6 @@
-//! `safetensors diff`: what two models do not have in common.
+//! `safetensors diff`: shows how two models differ.
 
-use crate::commands::{Run, stdin_once};
+use crate::commands::{Run, check_stdin_once};
 use crate::compare::{Policy, Tolerance, compare, json, print};
 use crate::complaint::Outcome;
 use crate::exit::Exit;
@@ -9,28 +9,28 @@ use crate::text::shown_text;
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 
-/// Compare two models: names, dtypes, shapes, metadata, and every value.
+/// Compare two models: names, dtypes, shapes, metadata and every value
 ///
-/// Exit code: 0 if they are the same, 1 if they are not or one is not sound, 2 if one could not be read.
+/// Exit code: 0 if they are the same, 1 if they differ or one is invalid, 2 if one cannot be read.
 #[derive(clap::Args)]
 pub struct Diff {
-    /// A model; `-` is standard input
+    /// First model; `-` is standard input
     #[arg(value_name = "A")]
     a: PathBuf,
 
-    /// Another one
+    /// Second model; `-` is standard input
     #[arg(value_name = "B")]
     b: PathBuf,
 
-    /// Let only values count: other dtypes that hold the same, and other metadata, are no difference
+    /// Compare values only; ignore other dtypes and metadata
     #[arg(long)]
     values: bool,
 
-    /// Let values count as the same that are no further apart; other dtypes are no difference then
+    /// Ignore differences of at most ABS, and other dtypes
     #[arg(long, value_name = "ABS", value_parser = measure)]
     tolerance: Option<f64>,
 
-    /// The same, as a part of the larger of two values
+    /// Ignore differences of at most REL times the larger value, and other dtypes
     #[arg(long, value_name = "REL", value_parser = measure)]
     relative: Option<f64>,
 
@@ -40,11 +40,11 @@ pub struct Diff {
 }
 
 fn measure(text: &str) -> Result<f64, String> {
-    let measure: f64 = text.parse().map_err(|_| "it is not a number".to_owned())?;
+    let measure: f64 = text.parse().map_err(|_| "not a number".to_owned())?;
     if measure.is_finite() && measure >= 0.0 {
         Ok(measure)
     } else {
-        Err("it is not a number of 0 or more".to_owned())
+        Err("a number of 0 or more needed".to_owned())
     }
 }
 
@@ -55,7 +55,7 @@ impl Run for Diff {
 
     fn run(self) -> Outcome {
         let paths = [self.a.clone(), self.b.clone()];
-        stdin_once(&paths)?;
+        check_stdin_once(&paths)?;
         let policy = self.policy();
         let (a, b) = (Model::open(&self.a)?, Model::open(&self.b)?);
         let comparison = compare(&a, &b, &policy)?;

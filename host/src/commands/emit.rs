@@ -1,4 +1,4 @@
-//! `safetensors emit`: a model as constants for the compiler of a device.
+//! `safetensors emit`: writes a model's layout as constants for firmware.
 
 use crate::commands::Run;
 use crate::complaint::{Complaint, Outcome};
@@ -6,33 +6,34 @@ use crate::emit::{Listing, c, names, rust};
 use crate::exit::Exit;
 use crate::model::Model;
 use crate::number;
-use crate::product::{Product, may_be_made};
-use crate::same::not_of_the_model;
+use crate::overwrite::check_not_in_model;
+use crate::product::{Product, check_output_path};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// Write what a model is as constants for C or Rust: names, shapes, offsets, and the memory it takes to read it.
+/// Write a model's names, shapes, offsets and memory needs as C or Rust constants
 ///
-/// Reads the header and no tensor. Exit code: 0 if it is written, 1 if the model is not sound, 2 for all else.
+/// Reads the header and no tensor data. Exit code: 0 if the constants are written, 1 if the model is
+/// invalid, 2 for all other errors.
 #[derive(clap::Args)]
 pub struct Emit {
-    /// The language [default: from the suffix of --output, else C]
+    /// Language [default: by the suffix of --output, otherwise C]
     #[arg(long, value_enum)]
     lang: Option<Language>,
 
-    /// Where to write it, instead of standard output
+    /// Output file [default: standard output]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 
-    /// Replace the file if it is there already
+    /// Overwrite an existing file
     #[arg(long, requires = "output")]
     force: bool,
 
-    /// What all names begin with; for C the name of the model's file, if not given
+    /// Prefix of all names [default for C: the model's file name]
     #[arg(long, value_name = "NAME", value_parser = names::prefix)]
     prefix: Option<String>,
 
-    /// Where in memory the model lies: every tensor gets its address
+    /// Address of the model in memory; adds the address of every tensor
     #[arg(long, value_name = "ADDRESS", value_parser = number::address)]
     at: Option<u64>,
 
@@ -40,16 +41,16 @@ pub struct Emit {
     #[arg(long, conflicts_with_all = ["lang", "prefix"])]
     json: bool,
 
-    /// The model; `-` is standard input
+    /// Model; `-` is standard input
     #[arg(value_name = "MODEL")]
     model: PathBuf,
 }
 
 #[derive(Clone, Copy, clap::ValueEnum)]
 enum Language {
-    /// A header for C99 and C++
+    /// Header for C99 and C++
     C,
-    /// Constants that need no standard library
+    /// Constants for Rust, `no_std`
     Rust,
 }
 
@@ -60,13 +61,13 @@ impl Run for Emit {
 
     fn run(self) -> Outcome {
         if let Some(output) = self.output.as_deref().filter(|output| output.as_os_str() != "-") {
-            may_be_made(output, self.force)?;
+            check_output_path(output, self.force)?;
         }
         let language = self.language()?;
         let model = Model::open(&self.model)?;
         let listing = Listing::of(&model, self.at)?;
         let output = self.output.as_deref().unwrap_or(Path::new("-"));
-        not_of_the_model(&model, output)?;
+        check_not_in_model(&model, output)?;
         let mut product = Product::create(output, self.force)?;
         self.write(&listing, language, &mut product)?;
         model.check_unchanged()?;
@@ -88,10 +89,10 @@ impl Emit {
         written.map_err(|error| product.cannot(error))
     }
 
-    /// The language that is asked for, or that the suffix of the output stands for.
+    /// The requested language, or the language of the output's suffix.
     ///
     /// # Errors
-    /// The suffix stands for neither, or for a language where JSON is asked for.
+    /// The suffix is unknown, or is that of a language although JSON is requested.
     fn language(&self) -> Result<Language, Complaint> {
         let path = self.output.as_deref().filter(|output| output.as_os_str() != "-");
         let (Some(path), None) = (path, self.lang) else {
@@ -100,12 +101,13 @@ impl Emit {
         let suffix = path.extension().unwrap_or_default().to_ascii_lowercase();
         match suffix.to_str().unwrap_or("?") {
             "" | "json" if self.json => Ok(Language::C),
-            _ if self.json => Err(Complaint::about(path, "no .json by its suffix, which --json writes")),
+            _ if self.json => Err(Complaint::about(path, "wrong suffix: --json writes a .json file")),
             "rs" => Ok(Language::Rust),
             "" | "h" | "hh" | "hpp" | "hxx" | "inc" | "c" | "cc" | "cpp" | "cxx" => Ok(Language::C),
-            _ => {
-                Err(Complaint::about(path, "neither C (.h) nor Rust (.rs) by its suffix; --lang says which"))
-            }
+            _ => Err(Complaint::about(
+                path,
+                "unknown suffix: .h (C) or .rs (Rust) needed; use --lang to choose the language",
+            )),
         }
     }
 

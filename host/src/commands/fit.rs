@@ -1,10 +1,10 @@
-//! `safetensors fit`: whether, and where, a model fits into the flash of a chip.
+//! `safetensors fit`: shows whether and where a model fits into a chip's flash.
 
 use crate::chips::alignment::Alignment;
 use crate::chips::pages::counted;
-use crate::chips::place::{self, Place, Refusal};
+use crate::chips::place::{self, Place, PlacementError};
 use crate::chips::registry;
-use crate::chips::site::{Inhabitants, Site};
+use crate::chips::site::{Site, UsedFlash};
 use crate::chips::size::{self, grouped, size, span};
 use crate::commands::Run;
 use crate::complaint::{Complaint, Outcome};
@@ -18,29 +18,36 @@ use probe_rs::config::Registry;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-/// Say whether and where models fit into a chip's flash, beside its firmware.
+/// Show whether and where models fit into a chip's flash, beside the firmware
 ///
-/// Without --at each gets the highest place that is free, so that the firmware can grow from below. Nothing is written,
-/// and no probe is needed. Exit code: 0 if all fit, 1 if one does not or is not sound, 2 for all else.
+/// Without --at, each model gets the highest free address, so that the firmware can grow from below. Writes
+/// nothing and needs no probe. Exit code: 0 if all models fit, 1 if one does not fit or is invalid, 2 for
+/// all other errors.
 #[derive(clap::Args)]
 pub struct Fit {
-    /// The chip, by as much of its name as makes it clear
+    /// Chip name, or an unambiguous part of it
     #[arg(long, value_name = "NAME", required_unless_present = "list")]
     chip: Option<String>,
 
-    /// Where in memory the first model is to begin; the others follow it
+    /// Address of the first model; the others follow it
     #[arg(long, value_name = "ADDRESS", value_parser = number::address)]
     at: Option<u64>,
 
     #[command(flatten)]
-    inhabitants: Inhabitants,
+    used_flash: UsedFlash,
 
-    /// What every tensor is to be at a multiple of, beyond the width of its elements
+    /// Required alignment of every tensor, if larger than its element width
     #[arg(long, value_name = "BYTES", value_parser = size::alignment)]
     align: Option<u64>,
 
-    /// List the chips that are known, or those whose names have this in them
-    #[arg(long, value_name = "PATTERN", num_args = 0..=1, default_missing_value = "", conflicts_with_all = ["chip", "models"])]
+    /// List known chips, or those whose names contain PATTERN
+    #[arg(
+        long,
+        value_name = "PATTERN",
+        num_args = 0..=1,
+        default_missing_value = "",
+        conflicts_with_all = ["chip", "models"],
+    )]
     list: Option<String>,
 
     /// Print one JSON object per model
@@ -67,7 +74,7 @@ impl Run for Fit {
 
 impl Fit {
     fn fit(&self) -> Outcome {
-        let mut site = Site::new(self.chip.as_deref().unwrap_or_default(), &self.inhabitants)?;
+        let mut site = Site::new(self.chip.as_deref().unwrap_or_default(), &self.used_flash)?;
         if self.at.is_none() {
             site.need_size()?;
         }
@@ -83,7 +90,7 @@ impl Fit {
         Ok(worst)
     }
 
-    /// Puts one model there, and says so. The next begins behind it.
+    /// Places one model and prints the answer. The next model begins after it.
     fn place(&self, site: &mut Site, path: &Path, next: &mut Option<u64>) -> Outcome {
         let model = Model::open(path)?;
         let plan = Plan::of(&model)?;
@@ -110,13 +117,13 @@ impl Fit {
         site: &Site,
         model: &Model,
         plan: &Plan,
-        found: Result<Place<'_>, Refusal>,
+        found: Result<Place<'_>, PlacementError>,
     ) -> Result<Answer, Complaint> {
         let name = model.path().to_string_lossy().into_owned();
         let head = Object::new().text("file", &name);
         match found {
-            Err(Refusal::Address(sentence)) => Err(Complaint::usage(sentence)),
-            Err(Refusal::NoRoom { missing, sentence }) => {
+            Err(PlacementError::Address(sentence)) => Err(Complaint::usage(sentence)),
+            Err(PlacementError::NoRoom { missing, sentence }) => {
                 let json = head.flag("ok", true).flag("fits", false).text("chip", &site.chip.name);
                 let json = json.number("bytes", plan.file_bytes).number("missing", missing);
                 let json = json.text("message", &sentence).end();
@@ -147,13 +154,13 @@ impl Fit {
     }
 }
 
-/// The model before it takes flash to its end.
-fn no_room_behind(bytes: u64) -> Refusal {
-    let sentence = format!("{} bytes, and no flash is left behind the model before it", grouped(bytes));
-    Refusal::NoRoom { missing: bytes, sentence }
+/// For a model after one that takes flash to its end.
+fn no_room_behind(bytes: u64) -> PlacementError {
+    let sentence = format!("{} bytes needed, no flash left after the previous model", grouped(bytes));
+    PlacementError::NoRoom { missing: bytes, sentence }
 }
 
-/// What is said of one model.
+/// The answer for one model.
 struct Answer {
     name: String,
     lines: Vec<String>,
@@ -180,9 +187,9 @@ impl Answer {
 fn first_line(site: &Site, place: &Place<'_>, plan: &Plan) -> String {
     let free = place.free_below(&site.used);
     let free = match (free, site.used.is_empty()) {
-        (0, _) => "no flash stays free below it".to_owned(),
-        (free, true) => format!("{} of flash stay free below it", size(free)),
-        (free, false) => format!("{} of flash stay free between it and what is below", size(free)),
+        (0, _) => "no free flash below".to_owned(),
+        (free, true) => format!("{} of flash free below", size(free)),
+        (free, false) => format!("{} of flash free between it and used flash below", size(free)),
     };
     let (bytes, range) = (grouped(plan.file_bytes), span(&place.range));
     format!("fits: {bytes} bytes at {range} ({}); {free}", counted(&place.touched()))
@@ -190,12 +197,12 @@ fn first_line(site: &Site, place: &Place<'_>, plan: &Plan) -> String {
 
 fn rest_line(place: &Place<'_>) -> Option<String> {
     let rest = place.rest();
-    (rest > 0).then(|| format!("{} bytes of its last page stay unused", grouped(rest)))
+    (rest > 0).then(|| format!("{} bytes of its last page unused", grouped(rest)))
 }
 
 fn size_line(site: &Site, place: &Place<'_>) -> Option<String> {
     let need = place.pages.end - place.area.pages.range().start;
-    let sentence = || format!("the flash outside of the chip must have {} at least", size(need));
+    let sentence = || format!("the external flash must have at least {}", size(need));
     (!site.is_sized).then(sentence)
 }
 
@@ -203,19 +210,19 @@ fn alignment_line(alignment: &Alignment) -> String {
     let Alignment { tensors, misaligned, .. } = alignment;
     match (&alignment.first, alignment.remedy) {
         (Some((name, address, of)), Some(remedy)) => format!(
-            "{misaligned} of {tensors} tensors are not aligned: {} lies at {}, which is no multiple of {of}; \
-             `{}` places them all",
+            "{misaligned} of {tensors} tensors misaligned: {} is at {}, not a multiple of {of}; \
+             `{}` aligns them all",
             quoted(name),
             hex(*address),
             remedy.command()
         ),
         (Some((name, address, of)), None) => format!(
-            "{misaligned} of {tensors} tensors are not aligned: {} lies at {}, which is no multiple of {of}; \
-             nor is the place of the model, so that no order of its tensors helps",
+            "{misaligned} of {tensors} tensors misaligned: {} is at {}, not a multiple of {of}; the model's \
+             own address is not a multiple of {of} either, so reordering its tensors does not help",
             quoted(name),
             hex(*address)
         ),
-        _ => "every tensor is aligned: a `View` gives its elements where they lie".to_owned(),
+        _ => "all tensors aligned: a `View` gives their elements in place".to_owned(),
     }
 }
 
@@ -223,10 +230,10 @@ fn index_line(site: &Site, plan: &Plan) -> String {
     let (index, ram) = (grouped(plan.sizes.index_bytes()), size(site.chip.ram));
     if plan.sizes.index_bytes() > site.chip.ram {
         return format!(
-            "an index would take {index} bytes, and there are no more than {ram} of RAM: open it without one"
+            "index too large: {index} bytes needed, {ram} of RAM available; open the model without an index"
         );
     }
-    format!("an index, where one is wanted, takes {index} bytes of {ram} of RAM")
+    format!("an index, if used, takes {index} bytes of {ram} of RAM")
 }
 
 fn json(name: &str, site: &Site, plan: &Plan, place: &Place<'_>, alignment: &Alignment) -> String {
@@ -257,13 +264,13 @@ fn json(name: &str, site: &Site, plan: &Plan, place: &Place<'_>, alignment: &Ali
     object.number("index_bytes", plan.sizes.index_bytes()).number("ram_bytes", site.chip.ram).end()
 }
 
-/// All names that have the pattern in them, case aside.
+/// Lists all names that contain the pattern, ignoring case.
 fn list(pattern: &str, json: bool) -> Outcome {
     let lower = pattern.to_ascii_lowercase();
     let mut names = registry::names(&Registry::from_builtin_families());
     names.retain(|name| name.to_ascii_lowercase().contains(&lower));
     if names.is_empty() {
-        return Err(Complaint::usage(format!("no chip has {} in its name", quoted(pattern))));
+        return Err(Complaint::usage(format!("no chip name contains {}", quoted(pattern))));
     }
     let mut out = BufWriter::new(io::stdout().lock());
     if json {

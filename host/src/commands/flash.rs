@@ -1,4 +1,4 @@
-//! `safetensors flash`: a model into the flash of a chip, and back to be compared.
+//! `safetensors flash`: writes a model into a chip's flash and verifies it.
 
 use crate::chips::formats::Format;
 use crate::chips::image::Image;
@@ -6,7 +6,7 @@ use crate::chips::pages::counted;
 use crate::chips::place::{self, Place};
 use crate::chips::probe::Connection;
 use crate::chips::sequence;
-use crate::chips::site::{Inhabitants, Site, complaint};
+use crate::chips::site::{Site, UsedFlash, complaint};
 use crate::chips::size::{grouped, size, span};
 use crate::commands::Run;
 use crate::complaint::{Complaint, Outcome};
@@ -14,48 +14,48 @@ use crate::exit::Exit;
 use crate::json::{Object, array};
 use crate::model::Model;
 use crate::number;
+use crate::overwrite::check_not_in_model;
 use crate::plan::{Plan, one_file};
 use crate::product::Product;
-use crate::same::not_of_the_model;
 use crate::text::shown_text;
 use crate::work::Work;
 use std::io::{self, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-/// Write a model into a chip's flash through a debug probe, and read it back.
+/// Write a model into a chip's flash through a debug probe, and verify it
 ///
-/// Exit code: 0 if it is there, 1 if it is not sound, does not fit or was read back as something else, 2 for all else,
-/// such as no probe.
+/// Exit code: 0 if the model is in flash, 1 if it is invalid, does not fit or fails verification, 2 for all
+/// other errors, such as a missing probe.
 #[derive(clap::Args)]
 pub struct Flash {
-    /// The chip, by as much of its name as makes it clear
+    /// Chip name, or an unambiguous part of it
     #[arg(long, value_name = "NAME")]
     chip: String,
 
-    /// Where in memory the model is to begin, at a page of flash
+    /// Address of the model, at the start of a flash page
     #[arg(long, value_name = "ADDRESS", value_parser = number::address)]
     at: u64,
 
     #[command(flatten)]
-    inhabitants: Inhabitants,
+    used_flash: UsedFlash,
 
-    /// Keep what its last page holds behind it, instead of leaving that erased
+    /// Keep the contents of the last page after the model [default: leave it erased]
     #[arg(long)]
     keep: bool,
 
     #[command(flatten)]
     connection: Connection,
 
-    /// Say what would be erased and programmed, and do nothing
+    /// Show what would be erased and programmed, and change nothing
     #[arg(long)]
     dry_run: bool,
 
-    /// Write the image into a file, for another tool: .hex, .uf2, or its bytes alone as .bin; needs no probe
+    /// Write the image to a file for another tool: .hex, .uf2 or raw .bin; needs no probe
     #[arg(short, long, value_name = "IMAGE", conflicts_with = "dry_run")]
     output: Option<PathBuf>,
 
-    /// Replace the file if it is there already
+    /// Overwrite an existing file
     #[arg(long, requires = "output")]
     force: bool,
 
@@ -63,7 +63,7 @@ pub struct Flash {
     #[arg(long)]
     json: bool,
 
-    /// The model; `-` is standard input
+    /// Model; `-` is standard input
     #[arg(value_name = "MODEL")]
     model: PathBuf,
 }
@@ -76,7 +76,7 @@ impl Run for Flash {
     fn run(self) -> Outcome {
         let model = Model::open(&self.model)?;
         let plan = Plan::of(&model)?;
-        let site = Site::new(&self.chip, &self.inhabitants)?;
+        let site = Site::new(&self.chip, &self.used_flash)?;
         let place = place::at(&site.chip, &site.used, self.at, plan.file_bytes)
             .map_err(|refusal| complaint(&self.model, refusal))?;
         let image = Image::new(one_file(&model)?, plan.file_bytes, &place);
@@ -93,7 +93,7 @@ impl Run for Flash {
     }
 }
 
-/// What is to be done.
+/// The work to do.
 struct Task<'t> {
     site: &'t Site,
     place: &'t Place<'t>,
@@ -103,7 +103,7 @@ struct Task<'t> {
 
 impl Flash {
     fn write(&self, model: &Model, task: &Task<'_>, output: &Path) -> Result<&'static str, Complaint> {
-        not_of_the_model(model, output)?;
+        check_not_in_model(model, output)?;
         let format = Format::of(output, &task.site.chip.name, task.image.range.end)?;
         let mut product = Product::create(output, self.force)?;
         format.write(task.image, &mut product)?;
@@ -120,7 +120,7 @@ impl Flash {
     }
 
     fn say(&self, task: &Task<'_>, done: &str) -> io::Result<()> {
-        // The image itself is there, where it goes to standard output.
+        // If the image goes to standard output, nothing else does.
         if self.output.as_ref().is_some_and(|output| output.as_os_str() == "-") {
             return Ok(());
         }
@@ -147,7 +147,7 @@ impl Flash {
 
     fn planned(&self, task: &Task<'_>) -> String {
         let Task { place, image, .. } = task;
-        let mut lines: Vec<String> = stretches(place)
+        let mut lines: Vec<String> = erase_ranges(place)
             .iter()
             .map(|(range, pages)| format!("erase {pages} at {}", span(range)))
             .collect();
@@ -157,18 +157,21 @@ impl Flash {
         lines.push(format!("program {bytes} bytes at {range}, in {writes} writes of {unit}"));
         let fill = (grouped(image.fill()), image.erased);
         if image.fill() > 0 {
-            lines.push(format!("  of these, the last {} are {:#04x}, as erased flash is", fill.0, fill.1));
-        }
-        if let Some(behind) = behind(task) {
-            let kept = if self.keep { "are kept" } else { "are left erased; --keep keeps them" };
             lines.push(format!(
-                "  {} bytes behind them, at {}, {kept}",
-                grouped(behind.end - behind.start),
-                span(&behind)
+                "  the last {} of these are {:#04x}, the value of erased flash",
+                fill.0, fill.1
             ));
         }
-        lines.push("read all of it back, compare, and start the firmware".to_owned());
-        lines.push(format!("sha256 of what is programmed: {}", task.sha256));
+        if let Some(unprogrammed) = unprogrammed(task) {
+            let kept = if self.keep { "are kept" } else { "stay erased; use --keep to keep them" };
+            lines.push(format!(
+                "  {} bytes after them, at {}, {kept}",
+                grouped(unprogrammed.end - unprogrammed.start),
+                span(&unprogrammed)
+            ));
+        }
+        lines.push("read everything back, compare, and start the firmware".to_owned());
+        lines.push(format!("sha256 of the programmed bytes: {}", task.sha256));
         lines.join("\n")
     }
 }
@@ -179,8 +182,8 @@ fn no_probe(sentence: String) -> Complaint {
 
 fn uneven(task: &Task<'_>) -> String {
     format!(
-        "probe-rs programs {} in units of {} that do not begin where its pages do, and could erase what is beside the model: \
-         write the image with --output, and program it with the tool of the chip's maker",
+        "probe-rs programs {} in units of {} that are not aligned to its pages, and could erase data beside \
+         the model; write the image with --output, and program it with the vendor's tool",
         task.site.chip.name,
         size(task.place.area.unit)
     )
@@ -189,17 +192,17 @@ fn uneven(task: &Task<'_>) -> String {
 fn flashed(task: &Task<'_>) -> String {
     let chip = &task.site.chip.name;
     let (bytes, range) = (grouped(task.image.len()), span(&task.image.range));
-    format!("flashed: {bytes} bytes at {range} of {chip}, read back and the same; sha256 {}", task.sha256)
+    format!("flashed: {bytes} bytes at {range} of {chip}, verified; sha256 {}", task.sha256)
 }
 
-/// What of the last page is not programmed.
-fn behind(task: &Task<'_>) -> Option<Range<u64>> {
+/// The part of the last page that is not programmed.
+fn unprogrammed(task: &Task<'_>) -> Option<Range<u64>> {
     let range = task.image.range.end..task.place.pages.end;
     (!range.is_empty()).then_some(range)
 }
 
-/// The pages that are erased: stretches of one size, with words for them.
-fn stretches(place: &Place<'_>) -> Vec<(Range<u64>, String)> {
+/// The erased pages: ranges of pages of one size, with their description.
+fn erase_ranges(place: &Place<'_>) -> Vec<(Range<u64>, String)> {
     let mut start = place.pages.start;
     let stretch = |(count, page): (u64, u64)| {
         let range = start..start + count * page;

@@ -1,6 +1,6 @@
-//! `safetensors hash`: sums of files and tensors, and whether files still have theirs.
+//! `safetensors hash`: prints or verifies the SHA-256 sums of files and tensors.
 
-use crate::commands::{Run, stdin_once};
+use crate::commands::{Run, check_stdin_once};
 use crate::complaint::{Complaint, Outcome};
 use crate::exit::Exit;
 use crate::json::{Object, array, quoted as quoted_json};
@@ -16,25 +16,25 @@ use std::iter;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
 
-/// Take the SHA-256 sums of models and their tensors, or verify that files have theirs.
+/// Print the SHA-256 sums of models and their tensors, or verify files against a list
 ///
-/// The lines are those of `sha256sum`, which verifies them too. Exit code: 0 if all is well, 1 if a model is not sound or a
-/// file is not what its sum says, 2 if something could not be read.
+/// Output has the format of `sha256sum`, which can verify it too. Exit code: 0 on success, 1 if a model is
+/// invalid or a file does not match its sum, 2 if something cannot be read.
 #[derive(clap::Args)]
 pub struct Hash {
     /// Models; `-` is standard input
     #[arg(value_name = "MODEL", required_unless_present = "verify", conflicts_with = "verify")]
     models: Vec<PathBuf>,
 
-    /// Take the sum of each tensor, too
+    /// Print the sum of each tensor too
     #[arg(long, conflicts_with = "verify")]
     tensors: bool,
 
-    /// Verify the files of a list: what this command has printed, with `--json` or without; or a checkpoint, which is a folder
+    /// Verify the files of a sum list (of `sha256sum` or of this command), or of a checkpoint directory
     #[arg(long, value_name = "MANIFEST")]
     verify: Option<PathBuf>,
 
-    /// Print one JSON object per model, with the sums of the tensors; or one about the list
+    /// Print one JSON object per model with the sums of its tensors, or one object for the list
     #[arg(long)]
     json: bool,
 }
@@ -53,9 +53,9 @@ impl Run for Hash {
 }
 
 impl Hash {
-    /// Several models at once; with their tensors one after the other, and several tensors at once.
+    /// Hashes several models at once; with tensors, one model at a time and several tensors at once.
     fn hash(&self) -> Outcome {
-        stdin_once(&self.models)?;
+        check_stdin_once(&self.models)?;
         let with_tensors = self.with_tensors();
         let times = if with_tensors { 2 } else { 1 };
         let work = Work::new("hashing", times * self.models.iter().map(|path| size(path)).sum::<u64>());
@@ -77,7 +77,7 @@ impl Hash {
         self.tensors || self.json
     }
 
-    /// All that is said of a model.
+    /// The complete output for one model.
     fn text(&self, path: &Path, threads: NonZero<usize>, work: &Work) -> Result<Text, Complaint> {
         let alone = file_alone_in(path).map_err(|error| Complaint::not_read(path, error))?;
         match alone.as_deref() {
@@ -98,7 +98,7 @@ impl Hash {
         }
     }
 
-    /// Of a model that is asked for by this path, and is in these files.
+    /// The output for a model that was requested by this path and has these files.
     fn text_of<'p>(
         &self,
         path: &Path,
@@ -143,21 +143,21 @@ impl Hash {
         part.check_unchanged()
     }
 
-    /// What goes into a file or a pipe may be shown on a terminal later.
+    /// Also applies to files and pipes, whose contents may reach a terminal later.
     ///
     /// # Errors
-    /// The name has control characters, which a line cannot escape so that `sha256sum` reads it.
+    /// The name has control characters that a line cannot escape in a form that `sha256sum` reads.
     fn must_have_line(&self, path: &Path) -> Result<(), Complaint> {
         match has_control(path) && !self.json && !io::stdout().is_terminal() {
             true => Err(Complaint::about(
                 path,
-                "control characters in the name, which a list of sums cannot escape; use --json",
+                "name has control characters, which a list of sums cannot escape; use --json",
             )),
             false => Ok(()),
         }
     }
 
-    /// A line, or the beginning of an object.
+    /// Writes a line, or the beginning of an object.
     fn put_sum(&self, text: &mut Text, file: &Path, len: u64, sum: &str) -> Result<(), Complaint> {
         match self.json {
             true => {
@@ -190,7 +190,7 @@ impl Hash {
     }
 }
 
-/// How many bytes are to be read, as far as that can be known before.
+/// The number of bytes to read, as far as it is known in advance.
 fn size(path: &Path) -> u64 {
     let len = |path: &Path| fs::metadata(path).map_or(0, |metadata| metadata.len());
     match fs::read_dir(path) {
@@ -203,7 +203,7 @@ fn put(text: &mut Text, bytes: &[u8]) -> Result<(), Complaint> {
     text.write_all(bytes).map_err(|error| no_room(&error))
 }
 
-/// As `sha256sum` writes it, but on a terminal: there control characters are escaped.
+/// The line that `sha256sum` writes; on a terminal, control characters are escaped.
 fn file_line(sum: &str, path: &Path) -> Vec<u8> {
     match io::stdout().is_terminal() {
         true => format!("{sum}  {}\n", shown_text(&path.to_string_lossy())).into_bytes(),

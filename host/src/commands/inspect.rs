@@ -1,24 +1,24 @@
-//! `safetensors inspect`: what stands in a file's header.
+//! `safetensors inspect`: shows the contents of a header.
 
 use crate::commands::{Files, Run};
 use crate::complaint::{Complaint, Outcome};
 use crate::decoding::{Extra, Trouble, print_metadata, print_tensors};
 use crate::exit::Exit;
 use crate::facts::Facts;
-use crate::judge::open_sound;
 use crate::model::is_sharded;
 use crate::rows::each_row;
 use crate::source::{Data, Source};
+use crate::validation::open_valid;
 use crate::verdict::Verdict;
 use crate::{dump, json, sharded, table};
 use embedded_safetensors::{index::IndexedTensor, validate::Summary};
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
-/// Show the tensors of files, their metadata keys, and the index that holds them on a microcontroller.
+/// Show the tensors, the metadata keys and the memory needs of files
 ///
-/// Reads the header of each file and no tensor. Exit code: 0 if all files are sound, 1 if at least
-/// one is not, 2 if at least one could not be read.
+/// Reads the header of each file and no tensor data. Exit code: 0 if all files are valid, 1 if at least one
+/// is invalid, 2 if at least one cannot be read.
 #[derive(clap::Args)]
 pub struct Inspect {
     #[command(flatten)]
@@ -35,19 +35,19 @@ impl Run for Inspect {
     }
 }
 
-/// A header of up to this length is listed, and shown as fast as it can be.
+/// Headers up to this length are listed in memory, which is faster.
 const LISTED: u64 = 16 << 20;
 
 fn inspect(file: &Path, json: bool) -> io::Result<Exit> {
     if is_sharded(file) {
         return sharded::inspect(file, json).map_err(|complaint| complaint.say(json)).or_else(Ok);
     }
-    let (mut source, (summary, index)) = match open_sound(file, LISTED, Data::Count) {
+    let (mut source, (summary, index)) = match open_valid(file, LISTED, Data::Count) {
         Ok(sound) => sound,
-        Err(complaint) => return say(&Verdict::Said(complaint), file, json),
+        Err(complaint) => return say(&Verdict::Other(complaint), file, json),
     };
     if !json {
-        Verdict::Sound(summary).print(file)?;
+        Verdict::Valid(summary).print_grouped(file)?;
     }
     let listing: Option<Vec<IndexedTensor<'_>>> =
         index.as_ref().map(|index| index.in_header_order().collect());
@@ -58,11 +58,11 @@ fn inspect(file: &Path, json: bool) -> io::Result<Exit> {
         table::print(&mut source, &summary, listing.as_deref(), &mut out)
     };
     out.flush()?;
-    // What is on the screen already may come from two files, if this fails.
+    // If this fails, the lines printed so far may come from two versions of the file.
     match printed.and_then(|()| source.check_unchanged().map_err(Trouble::Read)) {
         Ok(()) => Ok(Exit::Good),
         Err(Trouble::Write(error)) => Err(error),
-        Err(Trouble::Read(reason)) => say(&Verdict::Said(Complaint::not_read(file, reason)), file, json),
+        Err(Trouble::Read(reason)) => say(&Verdict::Other(Complaint::not_read(file, reason)), file, json),
     }
 }
 
@@ -79,12 +79,12 @@ fn print_json(
     out: &mut impl Write,
 ) -> Result<(), Trouble> {
     let printed = print_object(source, summary, listing, file, out);
-    // Even if it broke off: what follows is another line.
+    // After an error too: the error object goes on its own line.
     writeln!(out)?;
     printed
 }
 
-/// The length of `check --json`, the members of `decode` without digests, and the facts.
+/// The length from `check --json`, the members of `decode` without digests, and the facts.
 fn print_object(
     source: &mut Source,
     summary: &Summary,

@@ -1,4 +1,4 @@
-//! `safetensors join`: one file of a model in several.
+//! `safetensors join`: joins a sharded model into one file.
 
 use crate::commands::Run;
 use crate::complaint::Outcome;
@@ -6,34 +6,35 @@ use crate::convert::Kind;
 use crate::exit::Exit;
 use crate::json::Object;
 use crate::model::Model;
+use crate::overwrite::{check_not_in_model, check_not_input};
 use crate::pack::{Contents, Layout, Prefer, write};
-use crate::product::{Product, may_be_made, not_both_on_output};
-use crate::same::{not_of_the_model, not_the_input};
-use crate::siblings::must_be_whole;
+use crate::product::{Product, check_output_path, check_stdout_use};
+use crate::siblings::reject_partial_models;
 use crate::text::{numbered, shown_text};
 use crate::work::Work;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-/// Join a model in several files into one.
+/// Join a sharded model into one file
 ///
-/// The index and all shards are checked before anything is written. Exit code: 0 if the file is there, 1 if the
-/// index or a shard is not sound or they do not agree, 2 if it cannot be made, 130 if it was stopped.
+/// The index and all shards are validated before anything is written. Exit code: 0 if the file is written,
+/// 1 if the index or a shard is invalid or they disagree, 2 if the file cannot be written, 130 if
+/// interrupted.
 #[derive(clap::Args)]
 pub struct Join {
-    /// The index of the model, or the folder that it is in
+    /// Index of the model, or the directory that contains it
     #[arg(value_name = "MODEL")]
     model: PathBuf,
 
-    /// The file to write; `-` is standard output
+    /// Output file; `-` is standard output
     #[arg(long, short, value_name = "FILE")]
     output: PathBuf,
 
-    /// Replace a file that is there
+    /// Overwrite an existing file
     #[arg(long)]
     force: bool,
 
-    /// Print what was done as one JSON object
+    /// Print a summary as one JSON object
     #[arg(long)]
     json: bool,
 }
@@ -44,20 +45,20 @@ impl Run for Join {
     }
 
     fn run(self) -> Outcome {
-        not_both_on_output(self.json, Some(&self.output))?;
+        check_stdout_use(self.json, Some(&self.output))?;
         let is_file = self.output.as_os_str() != "-";
         if is_file {
             Kind::must_be_model(&self.output)?;
-            may_be_made(&self.output, self.force)?;
+            check_output_path(&self.output, self.force)?;
         }
-        must_be_whole(std::slice::from_ref(&self.model), None)?;
+        reject_partial_models(std::slice::from_ref(&self.model), None)?;
         let models = [Model::open(&self.model)?];
         let [model] = &models;
         if is_file {
-            not_the_input(&self.model, &self.output)?;
-            not_of_the_model(model, &self.output)?;
+            check_not_input(&self.model, &self.output)?;
+            check_not_in_model(model, &self.output)?;
         }
-        // Of several files the first counts, as for whoever opens the model.
+        // The metadata of the first file counts, as when a model is opened.
         let contents = Contents::of(&models, Some(Prefer::First))?;
         let mut product = Product::create(&self.output, self.force)?;
         let work = Work::new("joining", contents.bytes());
@@ -67,7 +68,7 @@ impl Run for Join {
         product.finish()?;
         match is_file {
             true => self.tell(&contents, model.parts().len(), bytes)?,
-            // The file goes to standard output.
+            // The file went to standard output.
             false => contents.padding.print(&mut io::stderr())?,
         }
         Ok(Exit::Good)

@@ -27,7 +27,7 @@ use crate::exit::Exit;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// What the program can do.
+/// The subcommands.
 #[derive(clap::Subcommand)]
 pub enum Command {
     Check(check::Check),
@@ -81,15 +81,15 @@ impl Command {
 
 /// A subcommand with its arguments.
 pub trait Run {
-    /// Whether it speaks JSON, also when it complains.
+    /// Whether output, errors included, is JSON.
     fn json(&self) -> bool {
         false
     }
 
-    /// Does it.
+    /// Runs the command.
     ///
     /// # Errors
-    /// What it says last, where it cannot be done.
+    /// The error to report before exiting.
     fn run(self) -> Outcome;
 }
 
@@ -98,7 +98,7 @@ fn end(command: impl Run) -> Exit {
     command.run().unwrap_or_else(|complaint| complaint.say(json))
 }
 
-/// Files that are treated one after the other, each in the same way.
+/// Arguments of commands that treat one file after another in the same way.
 #[derive(clap::Args)]
 pub struct Files {
     /// Print one JSON object per file
@@ -115,10 +115,9 @@ impl Files {
         self.json
     }
 
-    /// Treats every file, and gives the heaviest exit code of all. Where standard output takes no more, that
-    /// is the end.
+    /// Treats every file and returns the most severe exit code. Stops if standard output fails.
     fn each(&self, mut treat: impl FnMut(&Path, bool) -> io::Result<Exit>) -> Outcome {
-        stdin_once(&self.files)?;
+        check_stdin_once(&self.files)?;
         let mut worst = Exit::Good;
         for file in &self.files {
             worst = worst.max(treat(file, self.json)?);
@@ -128,10 +127,10 @@ impl Files {
 }
 
 /// # Errors
-/// Standard input is asked for twice.
-fn stdin_once(files: &[PathBuf]) -> Result<(), Complaint> {
+/// Standard input is given twice.
+fn check_stdin_once(files: &[PathBuf]) -> Result<(), Complaint> {
     match files.iter().filter(|file| file.as_os_str() == "-").count() {
         0 | 1 => Ok(()),
-        _ => Err(Complaint::usage("standard input can be read only once, but `-` is given twice")),
+        _ => Err(Complaint::usage("standard input can be read only once; `-` is given twice")),
     }
 }

@@ -1,7 +1,7 @@
-//! `safetensors pack`: a new file of tensors of others.
+//! `safetensors pack`: makes a new file from tensors of others.
 
 use crate::columns::{Side, Table};
-use crate::commands::{Run, stdin_once};
+use crate::commands::{Run, check_stdin_once};
 use crate::complaint::{Complaint, Outcome};
 use crate::convert::Kind;
 use crate::exit::Exit;
@@ -9,10 +9,10 @@ use crate::json::{self, Object};
 use crate::model::{Model, Padding, is_sharded};
 use crate::open::is_interrupted;
 use crate::output::complain;
+use crate::overwrite::{check_not_in_model, check_not_input};
 use crate::pack::{Contents, Edits, Layout, Line, Ordering, Prefer, plan, write};
-use crate::product::{Product, may_be_made, not_both_on_output};
-use crate::same::{not_of_the_model, not_the_input};
-use crate::siblings::{Folders, must_be_whole};
+use crate::product::{Product, check_output_path, check_stdout_use};
+use crate::siblings::{Folders, reject_partial_models};
 use crate::text::{numbered, quoted, shown_text};
 use crate::work::Work;
 use embedded_safetensors::write::Placement;
@@ -21,59 +21,60 @@ use std::io::{self, BufWriter, Write};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-/// Make a file of tensors of others: order, align, choose, merge, rename, and edit metadata.
+/// Make a file from tensors of other files: select, merge, rename, order, align
 ///
-/// The data of the tensors are copied byte for byte. Exit code: 0 if the file is there, 1 if an input is not
-/// sound, 2 if it cannot be made, 130 if it was stopped.
+/// Tensor data is copied byte for byte. Exit code: 0 if the file is written, 1 if an input is invalid, 2 if
+/// the file cannot be written, 130 if interrupted.
 #[derive(clap::Args)]
 pub struct Pack {
-    /// Models to take tensors from: files, indexes of shards, or `-` for standard input
+    /// Input models: files, shard indexes or directories, or `-` for standard input
     #[arg(required = true, value_name = "IN")]
     inputs: Vec<PathBuf>,
 
-    /// The file to write; `-` is standard output
+    /// Output file; `-` is standard output
     #[arg(long, short, value_name = "FILE", required_unless_present_any = ["in_place", "dry_run"])]
     output: Option<PathBuf>,
 
-    /// How tensors follow each other: canonical (by dtypes, then names), name, file (as they are), or a file of names
+    /// Tensor order: canonical (by dtype, then name), name, file (unchanged), or the path of a text file
+    /// with names
     #[arg(long, value_name = "ORDER", default_value = "canonical")]
     order: Ordering,
 
-    /// Begin tensors at multiples of N bytes, as far as their sizes allow it
+    /// Align tensors to multiples of N bytes as far as their sizes allow
     #[arg(long, value_name = "N")]
     align: Option<u32>,
 
-    /// With --align: begin all tensors there, with tensors of zeros between them
+    /// With --align, align every tensor, with zero padding tensors between them
     #[arg(long, requires = "align")]
     align_all: bool,
 
-    /// Leave N spaces at the end of the header, for edits in place
+    /// Leave N spaces at the end of the header for later edits in place
     #[arg(long, value_name = "N", default_value_t = 0)]
     header_room: u32,
 
-    /// Which tensor or key counts, where two inputs have the same
+    /// Which input wins if two have the same tensor or metadata key
     #[arg(long, value_name = "WHICH")]
     prefer: Option<Prefer>,
 
     #[command(flatten)]
     edits: Edits,
 
-    /// Edit names and metadata of the only input, where only the header must be written; repairs what an interrupted
-    /// edit has left
+    /// Edit names and metadata in the only input file, writing just the header; also repairs an interrupted
+    /// edit
     #[arg(long, conflicts_with_all = [
         "output", "order", "align", "align_all", "header_room", "only", "except", "prefer", "dry_run",
     ])]
     in_place: bool,
 
-    /// Tell what would be written, and write nothing
+    /// Show what would be written, and write nothing
     #[arg(long)]
     dry_run: bool,
 
-    /// Replace a file that is there
+    /// Overwrite an existing file
     #[arg(long)]
     force: bool,
 
-    /// Print what was done as one JSON object
+    /// Print a summary as one JSON object
     #[arg(long)]
     json: bool,
 }
@@ -84,31 +85,31 @@ impl Run for Pack {
     }
 
     fn run(self) -> Outcome {
-        stdin_once(&self.inputs)?;
+        check_stdin_once(&self.inputs)?;
         if self.in_place && self.inputs.len() > 1 {
             return Err(Complaint::usage(format!(
-                "--in-place edits one file, and {} are given",
+                "--in-place needs exactly one input, {} given",
                 self.inputs.len()
             )));
         }
-        not_both_on_output(self.json && !self.dry_run, self.output.as_deref())?;
+        check_stdout_use(self.json && !self.dry_run, self.output.as_deref())?;
         let layout = self.layout()?;
         if let Some(output) = self.output.as_deref().filter(|output| output.as_os_str() != "-") {
-            self.inputs.iter().try_for_each(|input| not_the_input(input, output))?;
+            self.inputs.iter().try_for_each(|input| check_not_input(input, output))?;
             Kind::must_be_model(output)?;
-            may_be_made(output, self.force)?;
+            check_output_path(output, self.force)?;
         }
         match &self.inputs[..] {
             [only] if self.in_place => {
                 repair(only)?;
                 self.keeps_its_index(only)?;
             }
-            inputs => must_be_whole(inputs, self.output.as_deref())?,
+            inputs => reject_partial_models(inputs, self.output.as_deref())?,
         }
         let models = self.inputs.iter().map(|input| Model::open(input));
         let models = models.collect::<Result<Vec<_>, _>>()?;
         if let Some(output) = &self.output {
-            models.iter().try_for_each(|model| not_of_the_model(model, output))?;
+            models.iter().try_for_each(|model| check_not_in_model(model, output))?;
         }
         let mut contents = Contents::of(&models, self.prefer)?;
         self.edits.apply(&mut contents)?;
@@ -135,8 +136,7 @@ impl Pack {
             Some(unit) if self.align_all => Placement::Padded(unit),
             Some(unit) if is_canonical => Placement::BySize(unit),
             Some(_) => {
-                let sentence =
-                    "--align orders tensors by their sizes; with another --order it needs --align-all";
+                let sentence = "--align orders tensors by size; use --align-all to combine it with --order";
                 return Err(Complaint::usage(sentence));
             }
             None => Placement::Start(8),
@@ -145,7 +145,7 @@ impl Pack {
     }
 
     /// # Errors
-    /// Tensors are renamed that an index names.
+    /// A tensor would be renamed that an index names.
     fn keeps_its_index(&self, input: &Path) -> Result<(), Complaint> {
         if !self.edits.renames() {
             return Ok(());
@@ -153,12 +153,12 @@ impl Pack {
         let Some(index) = Folders::default().indexes_of(input)?.into_iter().next() else { return Ok(()) };
         let index = shown_text(&index.path.to_string_lossy());
         let sentence = format!(
-            "is a shard of the model {index}, which would not know the new names: pack the index into a new file"
+            "is a shard of {index}, which would not know the new names; pack the index into a new file"
         );
         Err(Complaint::about(input, sentence))
     }
 
-    /// Where it goes, or would.
+    /// The output, or the input where none is given.
     fn target(&self) -> &Path {
         let only = self.inputs.first().map_or(Path::new("-"), PathBuf::as_path);
         self.output.as_deref().unwrap_or(only)
@@ -176,7 +176,9 @@ impl Pack {
 
     fn edit_in_place(&self, path: &Path) -> Result<SaveMethod, Complaint> {
         if is_sharded(path) || !path.is_file() {
-            return Err(Complaint::usage("--in-place edits one file"));
+            return Err(Complaint::usage(
+                "--in-place needs a single file, not a sharded model or standard input",
+            ));
         }
         let mut editor = ModelEditor::open(path)?;
         editor.rename_all(|name| self.edits.new_name(name))?;
@@ -194,29 +196,30 @@ impl Pack {
     }
 }
 
-/// Waits for the end of an edit in place that has the header of this file half written, or puts the old header back if it was interrupted.
+/// Waits for an edit in place that is writing the header, or restores the old header after an interrupted
+/// one.
 fn repair(path: &Path) -> Result<(), Complaint> {
     if is_interrupted(path) {
         ModelEditor::open(path)?;
         let path = shown_text(&path.to_string_lossy());
-        complain(format_args!("{path}: its header was half written by an edit, and is whole again"));
+        complain(format_args!("{path}: restored the header after an interrupted edit"));
     }
     Ok(())
 }
 
-/// What there is to tell.
+/// The results to print.
 struct Done<'d> {
     command: &'d Pack,
     lines: &'d [Line<'d, 'd>],
     bytes: u64,
-    /// Of the inputs.
+    /// Padding of the inputs.
     padding: Padding,
 }
 
 impl Done<'_> {
     fn tell(&self, saved: Option<SaveMethod>) -> Outcome {
         match self.command.output.as_deref() {
-            // The file goes to standard output.
+            // The file went to standard output.
             Some(output) if output.as_os_str() == "-" && !self.command.dry_run => {
                 self.padding.print(&mut io::stderr())?;
             }
@@ -226,13 +229,13 @@ impl Done<'_> {
         Ok(Exit::Good)
     }
 
-    /// After an edit in place there is more room than the new header needs.
+    /// After an edit in place the header can have more space than it needs.
     fn file_len(&self, saved: Option<SaveMethod>) -> u64 {
         let on_disk = || std::fs::metadata(self.command.target()).ok().map(|there| there.len());
         saved.and_then(|_| on_disk()).unwrap_or(self.bytes)
     }
 
-    /// An edit in place leaves padding where it is.
+    /// An edit in place keeps the padding.
     fn left_out(&self, saved: Option<SaveMethod>) -> Padding {
         if saved == Some(SaveMethod::InPlace) { Padding::default() } else { self.padding }
     }
@@ -241,9 +244,9 @@ impl Done<'_> {
         let mut out = BufWriter::new(io::stdout().lock());
         let tensors = numbered(self.lines.len() as u64, "tensor");
         let how = match saved {
-            None => ", but nothing is written",
+            None => ", nothing written",
             Some(SaveMethod::InPlace) => ", edited in place",
-            Some(SaveMethod::Copied) if self.command.in_place => ", written anew: the header has no room",
+            Some(SaveMethod::Copied) if self.command.in_place => ", rewritten: no space in the header",
             Some(SaveMethod::Copied) => "",
         };
         let target = match self.command.output {

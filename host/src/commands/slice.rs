@@ -1,4 +1,4 @@
-//! `safetensors slice`: parts of tensors as a new model.
+//! `safetensors slice`: writes slices of tensors into a new model.
 
 use crate::columns::{Side, Table};
 use crate::commands::Run;
@@ -7,9 +7,9 @@ use crate::convert::Kind;
 use crate::exit::Exit;
 use crate::json::{self, Object};
 use crate::model::Model;
+use crate::overwrite::{check_not_in_model, check_not_input};
 use crate::pack::Fresh;
-use crate::product::{Product, may_be_made, not_both_on_output};
-use crate::same::{not_of_the_model, not_the_input};
+use crate::product::{Product, check_output_path, check_stdout_use};
 use crate::sliced::Sliced;
 use crate::text::{numbered, quoted, shown_text};
 use crate::work::Work;
@@ -17,28 +17,28 @@ use embedded_safetensors::write::{FileSpec, TensorSpec};
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 
-/// Write slices of tensors into a new safetensors file.
+/// Write slices of tensors into a new safetensors file
 ///
-/// Slices are what numpy makes of them; the metadata is kept.
+/// Slices have the meaning that they have in numpy. The metadata is kept.
 #[derive(clap::Args)]
 pub struct Slice {
-    /// The model: a file, an index of shards, or `-` for standard input
+    /// Model: a file, a shard index or directory, or `-` for standard input
     #[arg(value_name = "MODEL")]
     model: PathBuf,
 
-    /// A tensor and its part, as numpy writes it: `fc1.weight=0:10,::2`; nothing behind the `=` is all of it
+    /// Tensor and slice in numpy notation, such as `fc1.weight=0:10,::2`; `NAME=` takes the whole tensor
     #[arg(required = true, value_name = "TENSOR=SPEC")]
     slices: Vec<String>,
 
-    /// The file to write; `-` is standard output
+    /// Output file; `-` is standard output
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
 
-    /// Replace a file that is there
+    /// Overwrite an existing file
     #[arg(long)]
     force: bool,
 
-    /// Print what was written as one JSON object
+    /// Print a summary as one JSON object
     #[arg(long)]
     json: bool,
 }
@@ -50,21 +50,21 @@ impl Run for Slice {
 
     fn run(self) -> Outcome {
         let asked = self.asked()?;
-        not_both_on_output(self.json, Some(&self.output))?;
+        check_stdout_use(self.json, Some(&self.output))?;
         let is_file = self.output.as_os_str() != "-";
         if is_file {
-            not_the_input(&self.model, &self.output)?;
+            check_not_input(&self.model, &self.output)?;
             Kind::must_be_model(&self.output)?;
-            may_be_made(&self.output, self.force)?;
+            check_output_path(&self.output, self.force)?;
         }
         let model = Model::open(&self.model)?;
-        not_of_the_model(&model, &self.output)?;
+        check_not_in_model(&model, &self.output)?;
         let slices: Result<Vec<_>, _> =
             asked.iter().map(|(name, spec)| Sliced::of(&model, name, spec)).collect();
         let slices = slices?;
         let bytes = self.write(&model, &slices)?;
         match is_file {
-            // That is where the file went.
+            // The file went to standard output.
             false => {}
             true if self.json => self.print_json(&slices, bytes)?,
             true => self.print(&slices, bytes)?,
@@ -74,23 +74,23 @@ impl Run for Slice {
 }
 
 impl Slice {
-    /// Names and parts. A name may have a `=` in it, a part has none.
+    /// Splits arguments into names and slices. A name may contain `=`, a slice cannot.
     fn asked(&self) -> Result<Vec<(&str, &str)>, Complaint> {
         let mut asked: Vec<(&str, &str)> = Vec::new();
         for slice in &self.slices {
             let Some((name, spec)) = slice.rsplit_once('=') else {
-                let sentence = format!("{} has no `=`; all of a tensor is TENSOR=", quoted(slice));
+                let sentence = format!("{} has no `=`; use TENSOR= for a whole tensor", quoted(slice));
                 return Err(Complaint::usage(sentence));
             };
             if asked.iter().any(|(other, _)| *other == name) {
-                return Err(Complaint::usage(format!("tensor {} is asked for twice", quoted(name))));
+                return Err(Complaint::usage(format!("tensor {} is given twice", quoted(name))));
             }
             asked.push((name, spec));
         }
         Ok(asked)
     }
 
-    /// Says how many bytes the file has.
+    /// Writes the file and returns its length.
     fn write(&self, model: &Model, slices: &[Sliced<'_>]) -> Result<u64, Complaint> {
         let mut total = 0;
         for slice in slices {

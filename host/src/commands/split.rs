@@ -1,15 +1,15 @@
-//! `safetensors split`: a model in several files, with an index.
+//! `safetensors split`: splits a model into several files with an index.
 
 use crate::commands::Run;
 use crate::complaint::{Complaint, Outcome};
 use crate::exit::Exit;
-use crate::former::Former;
 use crate::json::{self, Object};
 use crate::model::Model;
+use crate::old_model::OldModel;
+use crate::overwrite::{check_not_in_model, check_not_input};
 use crate::pack::{Contents, Layout, Prefer, write};
-use crate::product::{Closed, Product, may_be_made};
-use crate::same::{not_of_the_model, not_the_input};
-use crate::siblings::must_be_whole;
+use crate::product::{Closed, Product, check_output_path};
+use crate::siblings::reject_partial_models;
 use crate::text::{numbered, quoted, shown_text};
 use crate::work::Work;
 use safetensors_files::shards::{PlannedShard, ShardPlan, parse_shard_size};
@@ -18,38 +18,39 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// Split a model into files of a given size, as the Python package huggingface_hub does it.
+/// Split a model into shards of a maximum size, compatible with huggingface_hub
 ///
-/// Nothing is there before everything is. Exit code: 0 if the files are there, 1 if the model is not sound, 2 if they
-/// cannot be made, 130 if it was stopped.
+/// No shard appears before all of them are complete. Exit code: 0 if the files are written, 1 if the model
+/// is invalid, 2 if the files cannot be written, 130 if interrupted.
 #[derive(clap::Args)]
 pub struct Split {
-    /// The model: a file, an index of shards, or `-` for standard input
+    /// Model: a file, a shard index or directory, or `-` for standard input
     #[arg(value_name = "MODEL")]
     model: PathBuf,
 
-    /// The folder to write into, which is made if it is not there
-    #[arg(long, short, value_name = "FOLDER")]
+    /// Output directory, created if missing
+    #[arg(long, short, value_name = "DIR")]
     output: PathBuf,
 
-    /// How many bytes of tensors a file has at most: a number with KB, MB, GB, TB, KiB, MiB, GiB, TiB or nothing
+    /// Maximum bytes of tensor data per file: a number, optionally with KB, MB, GB, TB, KiB, MiB, GiB or
+    /// TiB
     #[arg(long, value_name = "SIZE", default_value = "5GB", value_parser = size)]
     max_size: u64,
 
-    /// What the files are called, before their numbers
+    /// File name prefix, before the shard numbers
     #[arg(long, value_name = "NAME", default_value = "model")]
     name: String,
 
-    /// Replace the model of that name that is in the folder: files of it that the new one has not are removed
+    /// Replace an existing model of that name, and remove its files that the new model lacks
     #[arg(long)]
     force: bool,
 
-    /// Print what was done as one JSON object
+    /// Print a summary as one JSON object
     #[arg(long)]
     json: bool,
 }
 
-/// Binary units are ours, all else is as `huggingface_hub` has it.
+/// Binary units are an extension; all others follow `huggingface_hub`.
 fn size(text: &str) -> Result<u64, String> {
     let units = [("KIB", 10), ("MIB", 20), ("GIB", 30), ("TIB", 40)];
     let upper = text.trim().to_ascii_uppercase();
@@ -58,7 +59,7 @@ fn size(text: &str) -> Result<u64, String> {
         Some((number, unit)) => number.parse().ok().and_then(|number: u64| number.checked_mul(unit)),
         None => parse_shard_size(text),
     };
-    bytes.filter(|&bytes| bytes > 0).ok_or_else(|| "it is no size, as 5GB or 512MiB are".into())
+    bytes.filter(|&bytes| bytes > 0).ok_or_else(|| "not a size; write it like 5GB or 512MiB".into())
 }
 
 impl Run for Split {
@@ -68,27 +69,30 @@ impl Run for Split {
 
     fn run(self) -> Outcome {
         if self.name.is_empty() || self.name.contains(['/', '\\']) {
-            return Err(Complaint::usage(format!("{} is no name of a file", quoted(&self.name))));
+            return Err(Complaint::usage(format!(
+                "--name {} is not a file name; it must not be empty or contain a slash",
+                quoted(&self.name)
+            )));
         }
-        must_be_whole(std::slice::from_ref(&self.model), None)?;
+        reject_partial_models(std::slice::from_ref(&self.model), None)?;
         let models = [Model::open(&self.model)?];
         let contents = Contents::of(&models, Some(Prefer::First))?;
         let tensors = contents.entries.iter().map(|entry| (entry.name.as_str(), entry.tensor.byte_len()));
         let plan = ShardPlan::new(self.name.as_str(), tensors, self.max_size);
-        let former = self.check_places(&plan, &models[0])?;
+        let old = self.check_places(&plan, &models[0])?;
         let folder = Folder::make(&self.output)?;
         let products = self.write(&plan, &contents)?;
         models[0].check_unchanged()?;
         Work::check()?;
         put_in_place(products)?;
         folder.keep();
-        former.remove()?;
+        old.remove()?;
         self.tell(&plan, &contents)?;
         Ok(Exit::Good)
     }
 }
 
-/// Files that are whole, and wait for their names.
+/// Complete files that still have temporary names.
 struct Parts {
     shards: Vec<Closed>,
     index: Option<Closed>,
@@ -99,29 +103,32 @@ impl Split {
         self.output.join(shard.file_name())
     }
 
-    fn check_places(&self, plan: &ShardPlan, model: &Model) -> Result<Former, Complaint> {
+    fn check_places(&self, plan: &ShardPlan, model: &Model) -> Result<OldModel, Complaint> {
         let shards: Vec<PathBuf> = plan.shards().map(|shard| self.path(shard)).collect();
         let (index, whole) = (self.output.join(plan.index_name()), self.whole());
-        let former = Former::of(&self.output, &self.name, &shards, plan.is_sharded())?;
+        let old = OldModel::of(&self.output, &self.name, &shards, plan.is_sharded())?;
         for path in shards.iter().chain([&index, &whole]) {
-            may_be_made(path, self.force)?;
+            check_output_path(path, self.force)?;
             if path.is_symlink() {
-                return Err(Complaint::about(path, "is a link, and what it leads to may be another model's"));
+                return Err(Complaint::about(
+                    path,
+                    "is a symbolic link; refusing to overwrite a file that may belong to another model",
+                ));
             }
         }
-        for path in shards.iter().chain([&index]).chain(former.files()) {
-            not_the_input(model.path(), path)?;
-            not_of_the_model(model, path)?;
+        for path in shards.iter().chain([&index]).chain(old.files()) {
+            check_not_input(model.path(), path)?;
+            check_not_in_model(model, path)?;
         }
-        Ok(former)
+        Ok(old)
     }
 
-    /// Where the model would be in one file, which readers prefer to an index.
+    /// The path of the model as a single file, which readers prefer to an index.
     fn whole(&self) -> PathBuf {
         self.output.join(format!("{}.safetensors", self.name))
     }
 
-    /// All files, none of which shows yet.
+    /// Writes all files under temporary names.
     fn write(&self, plan: &ShardPlan, contents: &Contents<'_>) -> Result<Parts, Complaint> {
         let work = Work::new("splitting", contents.bytes());
         let by_name: HashMap<_, _> =
@@ -174,14 +181,14 @@ impl Split {
     }
 }
 
-/// Names the shards, then the index, which is the moment at which the new model takes the place of an old one.
+/// Renames the shards, then the index. The new model replaces the old one when the index is renamed.
 fn put_in_place(parts: Parts) -> Result<(), Complaint> {
     let index = parts.index.as_ref().map(|index| index.path().to_path_buf());
     let mut new = Vec::new();
     let shards = parts.shards.into_iter().try_for_each(|shard| put_shard(shard, &mut new));
     let are_placed = shards.is_ok();
     let outcome = shards.and_then(|()| parts.index.map_or(Ok(()), Closed::finish));
-    // An index that is there although it failed may be the new one, which leads to the new shards.
+    // An index that exists although the rename failed may be the new one, which names the new shards.
     let is_there = || index.is_some_and(|index| !matches!(index.try_exists(), Ok(false)));
     if outcome.is_err() && !(are_placed && is_there()) {
         new.iter().for_each(|path| drop(fs::remove_file(path)));
@@ -189,14 +196,14 @@ fn put_in_place(parts: Parts) -> Result<(), Complaint> {
     outcome
 }
 
-/// Notes in `new` where surely no file was before.
+/// Adds the shard to `new` if certainly no file existed before.
 fn put_shard(shard: Closed, new: &mut Vec<PathBuf>) -> Result<(), Complaint> {
     let path = shard.path();
     new.extend(matches!(path.try_exists(), Ok(false)).then(|| path.to_path_buf()));
     shard.finish()
 }
 
-/// A folder that goes again, if it was made for nothing.
+/// A directory that is removed again if it was created for nothing.
 struct Folder<'p> {
     path: &'p Path,
     made: bool,
@@ -219,7 +226,7 @@ impl<'p> Folder<'p> {
 impl Drop for Folder<'_> {
     fn drop(&mut self) {
         if self.made {
-            // Only where nothing is in it.
+            // Succeeds only if the directory is empty.
             let _ = fs::remove_dir(self.path);
         }
     }

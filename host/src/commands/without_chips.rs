@@ -1,4 +1,4 @@
-//! `safetensors fit` and `flash`, in a build that knows no chips.
+//! `safetensors fit` and `flash` in a build without the feature `chips`.
 
 use crate::commands::Run;
 use crate::complaint::{Complaint, Outcome};
@@ -17,7 +17,8 @@ impl Run for WithoutChips {
     }
 
     fn run(self) -> Outcome {
-        let sentence = "`fit` and `flash` need a build with the feature `chips`: cargo install --path host --features chips";
+        let sentence = "`fit` and `flash` need a build with the feature `chips`: \
+            cargo install --path host --features chips";
         Err(Complaint::usage(sentence))
     }
 }

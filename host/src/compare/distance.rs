@@ -1,14 +1,14 @@
-//! How far apart the values of two tensors are.
+//! The distance between the values of two tensors.
 
 use crate::compare::value::Piece;
 use safetensors_convert::numbers::{Mean, Number};
 
-/// What is still the same.
+/// The tolerance.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Tolerance {
-    /// The largest difference that does not count.
+    /// The largest absolute difference that is ignored.
     pub absolute: f64,
-    /// The same, as a part of the larger of the two values.
+    /// The largest difference that is ignored, relative to the larger value.
     pub relative: f64,
 }
 
@@ -18,41 +18,41 @@ impl Tolerance {
     }
 }
 
-/// Two values, and where they stand.
+/// Two values and their position.
 #[derive(Clone, Copy, Debug)]
 pub struct Place {
-    /// Among the values of the tensor.
+    /// The index among the tensor's values.
     pub at: u64,
     pub a: Number,
     pub b: Number,
 }
 
-/// What all pairs of values come to.
+/// The summary of all pairs of values.
 #[derive(Debug, Default)]
 pub struct Distance {
     pub values: u64,
-    /// That are not equal.
+    /// Pairs that are not equal.
     pub differing: u64,
-    /// That the tolerance does not allow.
+    /// Pairs outside of the tolerance.
     pub beyond: u64,
-    /// Of which one is not a number and the other is, or one is infinite and the other is not so.
+    /// Pairs of which exactly one is NaN, or one is infinite and the other is not the same infinity.
     pub not_finite: u64,
     pub first_not_finite: Option<Place>,
-    /// The largest difference of all others.
+    /// The largest difference of all other pairs.
     pub largest: f64,
     pub largest_at: Option<Place>,
-    /// The largest one as a part of the larger of its two values.
+    /// The largest difference relative to the larger value.
     pub relative: f64,
     sum: Mean,
 }
 
 impl Distance {
-    /// The mean of the differences of finite values, those that are equal included.
+    /// The mean difference of finite pairs, equal ones included.
     pub fn mean(&self) -> f64 {
         self.sum.of(self.values - self.not_finite)
     }
 
-    /// Takes in values that stand at the same places, from this one on.
+    /// Adds values from this position on.
     pub fn add(&mut self, at: u64, a: &Piece<'_>, b: &Piece<'_>, tolerance: &Tolerance) {
         self.values += a.len().min(b.len()) as u64;
         if let (Piece::Floats(a), Piece::Floats(b)) = (a, b) {
@@ -71,7 +71,7 @@ impl Distance {
         }
     }
 
-    /// As many values that are equal.
+    /// Adds equal pairs.
     pub fn add_equal(&mut self, values: u64) {
         self.values += values;
     }
@@ -103,7 +103,8 @@ fn are_equal(a: Number, b: Number) -> bool {
     }
 }
 
-/// Exact where both are integers, even if one is written as a float. What is too large for a double is the largest.
+/// Exact if both are integers, even if one is stored as a float. Too large for a double counts as the
+/// largest double.
 fn distance(a: Number, b: Number) -> f64 {
     match (a, b) {
         (Number::Float(a), Number::Float(b)) => (a - b).abs().min(f64::MAX),
@@ -122,7 +123,7 @@ fn integer(number: Number) -> Option<i128> {
     }
 }
 
-/// The integer that a float is, if it is one of a size that matters here.
+/// The integer value of a float, if it is an integer of relevant size.
 #[expect(clippy::cast_possible_truncation, reason = "an integer that fits")]
 fn whole(float: f64) -> Option<i128> {
     (float.fract() == 0.0 && float.abs() < 1e30).then_some(float as i128)

@@ -1,4 +1,4 @@
-//! Two models, tensor by tensor: what is only in one of them, and how far apart their values are.
+//! Compares two models tensor by tensor.
 
 mod distance;
 mod models;

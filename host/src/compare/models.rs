@@ -1,4 +1,4 @@
-//! Two models: what is only in one of them, and what is in both.
+//! Compares two models.
 
 use crate::compare::distance::Tolerance;
 use crate::compare::pair::Likeness;
@@ -10,20 +10,21 @@ use crate::work::Work;
 use embedded_safetensors::Dtype;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-/// What two models have in common and what not.
+/// The common and the different parts of two models.
 pub struct Comparison<'m> {
     pub only_in_a: Vec<Only<'m>>,
     pub only_in_b: Vec<Only<'m>>,
     /// In the order of the first model.
     pub pairs: Vec<Pair<'m>>,
-    /// Keys of the metadata whose values are not the same, or are missing on one side.
+    /// Metadata keys whose values differ or are missing on one side.
     pub metadata: Vec<(String, Option<String>, Option<String>)>,
 }
 
-/// A tensor that is in one of the models.
+/// A tensor that only one model has.
 pub struct Only<'m> {
     pub tensor: Tensor<'m>,
-    /// The one in the other model, and only there, that has the same bytes, dtype and shape: it may have been renamed.
+    /// The tensor with the same bytes, dtype and shape that only the other model has: it may have been
+    /// renamed.
     pub same_as: Option<&'m str>,
 }
 
@@ -34,30 +35,30 @@ pub struct Pair<'m> {
     pub likeness: Likeness,
 }
 
-/// What counts as a difference.
+/// The differences that count.
 #[derive(Clone, Copy, Debug)]
 pub struct Policy {
     /// Of values.
     pub tolerance: Tolerance,
-    /// Another dtype does.
+    /// Dtypes count.
     pub dtypes: bool,
-    /// Other metadata do.
+    /// Metadata counts.
     pub metadata: bool,
 }
 
-/// How the tensors of one name are alike, in a word.
+/// The result for a pair of tensors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Degree {
     /// Bit for bit.
     Identical,
-    /// Every value, but not in the same bits.
+    /// Equal values, different bits.
     Equal,
     /// Within the tolerance.
     Near,
     Different,
-    /// Of another shape.
+    /// Different shapes.
     Shape,
-    /// Complex on one side.
+    /// One is complex.
     Incomparable,
 }
 
@@ -77,7 +78,7 @@ impl Pair<'_> {
         self.a.dtype() != self.b.dtype()
     }
 
-    /// Whether it counts as no difference.
+    /// Whether the pair counts as the same.
     pub fn is_same(&self, policy: &Policy) -> bool {
         matches!(self.degree(), Degree::Identical | Degree::Equal | Degree::Near)
             && !(policy.dtypes && self.is_other_dtype())
@@ -93,7 +94,7 @@ impl Comparison<'_> {
     }
 }
 
-/// Reads both, and compares them.
+/// Reads and compares both models.
 pub fn compare<'m>(a: &'m Model, b: &'m Model, policy: &Policy) -> Result<Comparison<'m>, Complaint> {
     let only = |model: &'m Model, other: &Model| -> Vec<Tensor<'m>> {
         model.tensors().filter(|tensor| other.find(tensor.name()).is_none()).collect()
@@ -125,10 +126,10 @@ fn compare_pairs<'m>(
     Ok(pairs)
 }
 
-/// What makes two tensors likely to be one: the dtype, the shape, and the sum of the bytes.
+/// The properties of tensors that are likely the same: dtype, shape and sum.
 type Mark<'m> = (Dtype, &'m [u64], String);
 
-/// Looks for tensors under other names, where dtype and shape leave a chance.
+/// Finds renamed tensors, among those whose dtype and shape occur on both sides.
 fn renamed<'m>(
     in_a: Vec<Tensor<'m>>,
     in_b: Vec<Tensor<'m>>,
@@ -145,7 +146,7 @@ fn form<'m>(tensor: &Tensor<'m>) -> (Dtype, &'m [u64]) {
     (tensor.dtype(), tensor.dims())
 }
 
-/// The names of the tensors that have each mark, in their order. Empty tensors have none: they are all alike.
+/// The names of the tensors with each mark, in order. Empty tensors are left out: they are all alike.
 fn marks<'m, 't>(
     tensors: impl Iterator<Item = &'t Tensor<'m>>,
 ) -> Result<HashMap<Mark<'m>, Vec<&'m str>>, Complaint>
@@ -167,7 +168,7 @@ where
     Ok(marks)
 }
 
-/// Tensors with the same mark are one another's in their order: the first of one model is the first of the other.
+/// Pairs tensors with the same mark in order: the first of one model with the first of the other.
 fn paired<'m>(
     tensors: Vec<Tensor<'m>>,
     ours: &HashMap<Mark<'m>, Vec<&'m str>>,

@@ -1,4 +1,4 @@
-//! Two tensors of one name.
+//! Compares two tensors of one name.
 
 use crate::compare::distance::{Distance, Tolerance};
 use crate::compare::value::Values;
@@ -9,19 +9,19 @@ use crate::work::Work;
 use embedded_safetensors::{Dtype, FileModel, ReadError, TensorReader};
 use std::io;
 
-/// How many bytes are compared at a time: whole elements of every dtype.
+/// Bytes compared at a time: complete elements of every dtype.
 const CHUNK: usize = 3 << 16;
 
-/// How two tensors compare.
+/// The result of a comparison.
 #[derive(Debug)]
 pub enum Likeness {
-    /// In all that they have.
+    /// Identical in every respect.
     Identical,
-    /// The shapes are not the same.
+    /// Different shapes.
     Shape,
     /// One is complex.
     Incomparable,
-    /// Of the same shape: how far apart the values are.
+    /// Same shape; the distance of the values.
     Values(Box<Distance>),
 }
 
@@ -44,7 +44,7 @@ impl Likeness {
     }
 }
 
-/// The length of what is the same at the beginning: all, or a number of whole chunks.
+/// The length of the identical beginning: everything, or complete chunks.
 fn same_bytes(a: &Tensor<'_>, b: &Tensor<'_>, work: &Work) -> Result<u64, Complaint> {
     let (mut ours, mut theirs) = (a.reader(), b.reader());
     let mut buffers = [vec![0; CHUNK], vec![0; CHUNK]];
@@ -69,7 +69,7 @@ fn read_chunk<'b>(
     Ok(reader.next_chunk(buffer)?.unwrap_or(&[]))
 }
 
-/// Of values behind so many bytes that are the same.
+/// The distance of the values after this many identical bytes.
 fn distance(
     a: &Tensor<'_>,
     b: &Tensor<'_>,

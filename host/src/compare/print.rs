@@ -1,4 +1,4 @@
-//! A comparison in lines, and as one object.
+//! Prints a comparison as lines or as one JSON object.
 
 use crate::compare::distance::{Distance, Place};
 use crate::compare::models::{Comparison, Degree, Only, Pair, Policy};
@@ -6,15 +6,15 @@ use crate::compare::pair::Likeness;
 use crate::compare::value::shown;
 use crate::json::{Object, array, quoted as json_text};
 use crate::model::Tensor;
-use crate::text::{counted, quoted};
+use crate::text::{counted, grouped, quoted};
 use console::style;
 use embedded_safetensors::Dtype;
 use std::io::{self, Write};
 
-/// What the two models are called.
+/// The names of the two models.
 pub type Names<'n> = (&'n str, &'n str);
 
-/// A line for each difference, and one with the numbers.
+/// Prints a line for each difference and a summary.
 pub fn print(
     comparison: &Comparison<'_>,
     (a, b): Names<'_>,
@@ -24,7 +24,7 @@ pub fn print(
     let sides = [(&comparison.only_in_a, a, b), (&comparison.only_in_b, b, a)];
     for (only, here, there) in sides {
         for Only { tensor, same_as } in only {
-            let hint = same_as.map(|name| format!(", the bytes of {} in {there}", quoted(name)));
+            let hint = same_as.map(|name| format!(", same bytes as {} in {there}", quoted(name)));
             let line = format!("only in {here}: {}{}", described(tensor), hint.unwrap_or_default());
             writeln!(out, "  {}", style(line).red())?;
         }
@@ -72,7 +72,7 @@ fn difference(pair: &Pair<'_>) -> String {
         Likeness::Identical => "the same".to_owned(),
         Likeness::Shape => format!("{} and {}", list(a.dims(), ", "), list(b.dims(), ", ")),
         Likeness::Incomparable => "complex and real values are not compared".to_owned(),
-        Likeness::Values(distance) if distance.differing == 0 => "the same values in other bits".to_owned(),
+        Likeness::Values(distance) if distance.differing == 0 => "same values, different bits".to_owned(),
         Likeness::Values(distance) => distances(distance, a),
     };
     dtypes + &what
@@ -80,7 +80,7 @@ fn difference(pair: &Pair<'_>) -> String {
 
 fn distances(distance: &Distance, tensor: &Tensor<'_>) -> String {
     let Distance { values, differing, not_finite, largest, relative, .. } = distance;
-    let mut words = format!("{differing} of {} differ", counted(*values, "value"));
+    let mut words = format!("{} of {} differ", grouped(*differing), counted(*values, "value"));
     if let Some(place) = &distance.largest_at {
         let (mean, relative) = (short(distance.mean()), short(*relative));
         words += &format!(", by {} at most, at {}", short(*largest), at(place, tensor));
@@ -88,7 +88,8 @@ fn distances(distance: &Distance, tensor: &Tensor<'_>) -> String {
     }
     if let Some(place) = &distance.first_not_finite {
         words += &format!(
-            "; {not_finite} not finite on one side or unlike on both, the first at {}",
+            "; {} not finite on one side or different non-finite values, the first at {}",
+            grouped(*not_finite),
             at(place, tensor)
         );
     }
@@ -99,7 +100,7 @@ fn at(place: &Place, tensor: &Tensor<'_>) -> String {
     format!("{}: {} and {}", list(&index(place.at, tensor), ", "), shown(place.a), shown(place.b))
 }
 
-/// Where a value stands in its tensor. A C64 has two at one place.
+/// The index of a value in its tensor. A C64 has two values per index.
 fn index(value: u64, tensor: &Tensor<'_>) -> Vec<u64> {
     let mut rest = if tensor.dtype() == Dtype::C64 { value / 2 } else { value };
     let mut index: Vec<u64> = tensor
@@ -116,10 +117,10 @@ fn index(value: u64, tensor: &Tensor<'_>) -> Vec<u64> {
     index
 }
 
-/// A measure to four digits.
+/// A number with four digits.
 fn short(measure: f64) -> String {
     let digits = format!("{measure:.3e}");
-    // The largest double is less than what it is rounded to.
+    // The largest double rounds to infinity.
     let rounded = digits.parse().ok().filter(|rounded: &f64| rounded.is_finite());
     let text = rounded.map_or(digits, |rounded| format!("{rounded:?}"));
     text.strip_suffix(".0").map_or(text.clone(), str::to_owned)
@@ -128,11 +129,11 @@ fn short(measure: f64) -> String {
 fn numbers(comparison: &Comparison<'_>, (a, b): Names<'_>) -> String {
     let count = |degree| comparison.pairs.iter().filter(|pair| pair.degree() == degree).count();
     let parts = [
-        (count(Degree::Identical), "the same bit by bit".to_owned()),
-        (count(Degree::Equal), "with the same values".to_owned()),
+        (count(Degree::Identical), "bit-identical".to_owned()),
+        (count(Degree::Equal), "with equal values".to_owned()),
         (count(Degree::Near), "within the tolerance".to_owned()),
-        (count(Degree::Different), "with other values".to_owned()),
-        (count(Degree::Shape), "of another shape".to_owned()),
+        (count(Degree::Different), "with different values".to_owned()),
+        (count(Degree::Shape), "with different shapes".to_owned()),
         (count(Degree::Incomparable), "not comparable".to_owned()),
         (comparison.only_in_a.len(), format!("only in {a}")),
         (comparison.only_in_b.len(), format!("only in {b}")),
@@ -143,16 +144,16 @@ fn numbers(comparison: &Comparison<'_>, (a, b): Names<'_>) -> String {
     parts.fold(first, |text, (count, what)| format!("{text}, {count} {what}")) + &others(comparison)
 }
 
-/// What differs besides values.
+/// The differences besides values.
 fn others(comparison: &Comparison<'_>) -> String {
     let dtypes = comparison.pairs.iter().filter(|pair| pair.is_other_dtype()).count() as u64;
     let keys = comparison.metadata.len() as u64;
-    let others = [(dtypes, "other dtype", ""), (keys, "difference", " in the metadata")];
+    let others = [(dtypes, "different dtype", ""), (keys, "metadata difference", "")];
     let others = others.into_iter().filter(|(count, ..)| *count > 0);
     others.map(|(count, what, place)| format!("; {}{place}", counted(count, what))).collect()
 }
 
-/// One object with all that is known.
+/// The comparison as one JSON object.
 pub fn json(comparison: &Comparison<'_>, (a, b): Names<'_>, policy: &Policy) -> String {
     let metadata = comparison.metadata.iter().map(|(key, a, b)| {
         let text = |text: &Option<String>| text.as_ref().map_or("null".to_owned(), |text| json_text(text));

@@ -1,13 +1,13 @@
-//! The elements of a tensor as numbers, none of them rounded.
+//! The elements of a tensor as exact numbers.
 
 use embedded_safetensors::{Dtype, FileModel, ReadError, TensorReader, reader};
 use safetensors_convert::numbers::Number;
 use std::io;
 
-/// How many values are held of each tensor.
+/// The number of values of each tensor in memory.
 const CHUNK: usize = 16 * 1024;
 
-/// A number as people read it.
+/// A number in readable form.
 pub fn shown(number: Number) -> String {
     match number {
         Number::Signed(integer) => integer.to_string(),
@@ -21,14 +21,14 @@ fn is_short_integer(float: f64) -> bool {
     float.fract() == 0.0 && float.abs() < 1e15
 }
 
-/// A number that is one of single precision has as few digits as that needs.
-#[expect(clippy::cast_possible_truncation, reason = "whether anything is lost is what is asked")]
+/// A number of single precision gets as few digits as that needs.
+#[expect(clippy::cast_possible_truncation, reason = "the next line checks whether precision is lost")]
 fn shortest(float: f64) -> String {
     let single = float as f32;
     if f64::from(single) == float { format!("{single:?}") } else { format!("{float:?}") }
 }
 
-/// Some values of a tensor, one after the other.
+/// Some consecutive values of a tensor.
 pub enum Piece<'b> {
     Floats(&'b [f64]),
     Signed(&'b [i64]),
@@ -66,7 +66,7 @@ enum Held {
 }
 
 impl<'m> Values<'m> {
-    /// A C64 has two values for each element.
+    /// A C64 has two values per element.
     pub fn new(reader: TensorReader<'m, &'m FileModel>) -> Self {
         let held = match reader.dtype() {
             Dtype::I64 => Held::Signed(vec![0; CHUNK]),
@@ -80,7 +80,7 @@ impl<'m> Values<'m> {
         self.reader.len()
     }
 
-    /// The values from this one on, as many as are held, or as there are.
+    /// The values from this position on, as many as fit or remain.
     pub fn at(&mut self, position: u64) -> Result<Piece<'_>, ReadError<io::Error>> {
         self.reader.seek(position).map_err(ReadError::Format)?;
         Ok(match &mut self.held {

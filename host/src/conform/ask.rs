@@ -1,4 +1,4 @@
-//! A reader that is a command, asked about many files, several at a time.
+//! Runs a reader command on many files, several at a time.
 
 use crate::conform::Unusable;
 use crate::conform::child::{Limit, run};
@@ -10,23 +10,23 @@ use std::thread::scope;
 use std::time::Duration;
 use vectors::{Answer, Score, Vector};
 
-/// How often the caller is asked whether to go on while nothing is finished.
+/// The interval at which `tick` is called while no file is finished.
 const TICK: Duration = Duration::from_millis(100);
 
-/// Whom to ask, and how.
-pub struct Asking<'a> {
+/// The reader and its options.
+pub struct Job<'a> {
     pub store: &'a Store,
-    /// The program, and what it is given.
+    /// The program and its arguments.
     pub command: &'a [OsString],
-    /// How many files at once.
+    /// The number of files at a time.
     pub jobs: usize,
-    /// How long an answer may take.
+    /// The time limit per file.
     pub seconds: u64,
     /// Codes, offsets and the listed deviations count too.
     pub strict: bool,
 }
 
-/// Why not all were asked.
+/// The reason why not all files were tested.
 pub enum Break<E> {
     Unusable(Unusable),
     Stopped(E),
@@ -38,26 +38,24 @@ impl<E> From<Unusable> for Break<E> {
     }
 }
 
-/// One vector's place in the list, and what became of it.
+/// The index of a vector, and its result.
 type Done<'v> = (usize, Result<Option<Score<'v>>, Unusable>);
 
-/// The scores, in the order of the vectors. `tick` hears of every file that is done by its length, and now and then of
-/// none; when it fails all is broken off.
-pub fn ask_all<'v, E>(
-    asking: &Asking<'_>,
+/// Returns the scores in vector order. Calls `tick` with the length of every finished file, and now and
+/// then with 0; stops when it fails.
+pub fn run_all<'v, E>(
+    job: &Job<'_>,
     vectors: &[&'v Vector],
     mut tick: impl FnMut(u64) -> Result<(), E>,
 ) -> Result<Vec<Score<'v>>, Break<E>> {
     let (next, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
     let (sender, done) = channel();
     scope(|threads| {
-        for _ in 0..asking.jobs.min(vectors.len()) {
+        for _ in 0..job.jobs.min(vectors.len()) {
             let (sender, next, stop) = (sender.clone(), &next, &stop);
             threads.spawn(move || {
                 while let Some((index, vector)) = following(next, vectors) {
-                    if stop.load(Ordering::Relaxed)
-                        || sender.send((index, ask(asking, vector, stop))).is_err()
-                    {
+                    if stop.load(Ordering::Relaxed) || sender.send((index, ask(job, vector, stop))).is_err() {
                         break;
                     }
                 }
@@ -75,15 +73,11 @@ fn following<'v>(next: &AtomicUsize, vectors: &[&'v Vector]) -> Option<(usize, &
     vectors.get(index).map(|vector| (index, *vector))
 }
 
-fn ask<'v>(
-    asking: &Asking<'_>,
-    vector: &'v Vector,
-    stop: &AtomicBool,
-) -> Result<Option<Score<'v>>, Unusable> {
-    let file = asking.store.content(vector)?;
-    let limit = Limit { seconds: asking.seconds, stop };
-    let output = run(asking.command, file, &limit)?;
-    Ok(output.map(|output| Score::new(vector, Answer::of(&output), asking.strict)))
+fn ask<'v>(job: &Job<'_>, vector: &'v Vector, stop: &AtomicBool) -> Result<Option<Score<'v>>, Unusable> {
+    let file = job.store.content(vector)?;
+    let limit = Limit { seconds: job.seconds, stop };
+    let output = run(job.command, file, &limit)?;
+    Ok(output.map(|output| Score::new(vector, Answer::of(&output), job.strict)))
 }
 
 fn gather<'v, E>(

@@ -1,4 +1,4 @@
-//! One run of a reader: a file on its standard input, and how it ended.
+//! One run of a reader: a file on its standard input, and its exit.
 
 use crate::conform::Unusable;
 use crate::failure::sentence;
@@ -13,31 +13,31 @@ use std::thread::{sleep, spawn};
 use std::time::{Duration, Instant};
 use vectors::protocol::{End, Output};
 
-/// How much a reader may say on its standard output about a file of no length, and how often its length more.
+/// The limit for a reader's standard output: for an empty file, and per byte of the file.
 const OUTPUT: usize = 16 << 20;
 const OUTPUT_PER_BYTE: usize = 4;
-/// However long the file is. The table of the largest vector has a third of it.
+/// The limit for any file. The output for the largest vector needs a third of it.
 const MOST_OUTPUT: usize = 256 << 20;
-/// So much is kept of what it says on its standard error, the last.
+/// The kept length of its standard error, from the end.
 const WORDS: usize = 1 << 16;
-/// How long its streams are waited for when it has ended: what it has started may hold them for ever.
+/// The time that its streams may stay open after it exits: its children may hold them.
 const GRACE: Duration = Duration::from_secs(2);
-/// How often it is looked whether the run is to be broken off.
+/// The interval of checks for interruption.
 const TICK: Duration = Duration::from_millis(50);
 
-/// Runs the reader on a file, for so many seconds at most. Nothing if it is told to stop.
+/// Runs the reader on a file with a time limit. Returns None if told to stop.
 pub fn run(command: &[OsString], file: Vec<u8>, limit: &Limit<'_>) -> Result<Option<Output>, Unusable> {
     let most = file.len().saturating_mul(OUTPUT_PER_BYTE).saturating_add(OUTPUT).min(MOST_OUTPUT);
     let mut running = Running::start(command)?;
-    let heard = running.connect(file, most);
+    let streams = running.connect(file, most);
     let begun = Instant::now();
     let mut left = None;
     let end = loop {
         if limit.stop.load(Ordering::Relaxed) {
             return Ok(None);
         }
-        let news = heard.news.recv_timeout(TICK);
-        if let Ok(News::Flooded) = news {
+        let news = streams.news.recv_timeout(TICK);
+        if let Ok(StreamEvent::Flooded) = news {
             break End::Flooded(most as u64);
         }
         let are_closed = matches!(news, Err(RecvTimeoutError::Disconnected));
@@ -52,33 +52,33 @@ pub fn run(command: &[OsString], file: Vec<u8>, limit: &Limit<'_>) -> Result<Opt
             _ => {}
         }
     };
-    Ok(Some(Output { end, stdout: heard.out.take(), stderr: heard.err.take() }))
+    Ok(Some(Output { end, stdout: streams.out.take(), stderr: streams.err.take() }))
 }
 
-/// What ends a run that does not end by itself.
+/// The limits of a run.
 pub struct Limit<'s> {
     pub seconds: u64,
     pub stop: &'s AtomicBool,
 }
 
-/// What its streams have brought.
-struct Heard {
-    /// Until all three have come to their ends.
-    news: Receiver<News>,
-    out: Said,
-    err: Said,
+/// The output received so far.
+struct Streams {
+    /// Disconnected when all three streams are closed.
+    news: Receiver<StreamEvent>,
+    out: Received,
+    err: Received,
 }
 
-enum News {
+enum StreamEvent {
     End,
     Flooded,
 }
 
-/// What came from a stream so far.
+/// The bytes received from a stream.
 #[derive(Clone, Default)]
-struct Said(Arc<Mutex<Vec<u8>>>);
+struct Received(Arc<Mutex<Vec<u8>>>);
 
-impl Said {
+impl Received {
     fn bytes(&self) -> MutexGuard<'_, Vec<u8>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -87,7 +87,7 @@ impl Said {
         mem::take(&mut self.bytes())
     }
 
-    /// Whether there is room for it.
+    /// Adds bytes if there is space; returns whether there was.
     fn add(&self, piece: &[u8], most: usize) -> bool {
         let mut bytes = self.bytes();
         let is_room = piece.len() <= most.saturating_sub(bytes.len());
@@ -103,7 +103,7 @@ impl Said {
     }
 }
 
-/// A process that does not outlive the interest in it.
+/// A process that is killed on drop.
 struct Running {
     child: Child,
     ended: bool,
@@ -112,30 +112,33 @@ struct Running {
 impl Running {
     fn start(command: &[OsString]) -> Result<Self, Unusable> {
         let (program, arguments) =
-            command.split_first().ok_or_else(|| Unusable::Reader("no command is given".into()))?;
+            command.split_first().ok_or_else(|| Unusable::Reader("no reader command given".into()))?;
         let mut command = Command::new(program);
         command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        system::set_apart(&mut command);
+        system::set_process_group(&mut command);
         match command.spawn() {
             Ok(child) => Ok(Self { child, ended: false }),
             Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::PermissionDenied) => {
-                Err(Unusable::Reader(format!("there is no program {program:?} that can be run")))
+                Err(Unusable::Reader(format!("reader {program:?} is not an executable program")))
             }
-            Err(error) => Err(Unusable::Reader(format!("{program:?} cannot be run: {}", sentence(&error)))),
+            Err(error) => {
+                Err(Unusable::Reader(format!("reader {program:?} cannot be run: {}", sentence(&error))))
+            }
         }
     }
 
-    /// Feeds the process, and listens to it, each stream in a thread of its own: it may do the three in any order.
-    fn connect(&mut self, file: Vec<u8>, most: usize) -> Heard {
+    /// Feeds the process and reads its output. Each stream has a thread: the process may use them in any
+    /// order.
+    fn connect(&mut self, file: Vec<u8>, most: usize) -> Streams {
         let (sender, news) = channel();
-        let (out, err) = (Said::default(), Said::default());
+        let (out, err) = (Received::default(), Received::default());
         if let Some(mut pipe) = self.child.stdin.take() {
             let sender = sender.clone();
             spawn(move || {
-                // A reader may know enough before the end; the pipe breaks then.
+                // A reader may decide before the end and close the pipe.
                 let _ = pipe.write_all(&file);
                 drop(pipe);
-                let _ = sender.send(News::End);
+                let _ = sender.send(StreamEvent::End);
             });
         }
         if let Some(pipe) = self.child.stdout.take() {
@@ -149,18 +152,18 @@ impl Running {
                 true
             });
         }
-        Heard { news, out, err }
+        Streams { news, out, err }
     }
 
     fn status(&mut self) -> Result<Option<ExitStatus>, Unusable> {
         let status = self.child.try_wait();
-        let status =
-            status.map_err(|error| Unusable::Reader(format!("the command is lost: {}", sentence(&error))))?;
+        let status = status
+            .map_err(|error| Unusable::Reader(format!("cannot wait for the reader: {}", sentence(&error))))?;
         self.ended = status.is_some();
         Ok(status)
     }
 
-    /// With all that it has started.
+    /// Kills the process and its children.
     fn kill(&mut self) {
         system::kill(&mut self.child);
     }
@@ -175,21 +178,21 @@ impl Drop for Running {
     }
 }
 
-/// Hands over what a stream brings, as long as it is taken.
+/// Passes the bytes of a stream to `take` until it returns false.
 fn listen(
     mut pipe: impl Read + Send + 'static,
-    sender: Sender<News>,
+    sender: Sender<StreamEvent>,
     take: impl Fn(&[u8]) -> bool + Send + 'static,
 ) {
     spawn(move || {
         let mut piece = vec![0; 1 << 16];
         let news = loop {
             match pipe.read(&mut piece) {
-                Ok(0) => break News::End,
+                Ok(0) => break StreamEvent::End,
                 Ok(len) if take(&piece[..len]) => {}
-                Ok(_) => break News::Flooded,
+                Ok(_) => break StreamEvent::Flooded,
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(_) => break News::End,
+                Err(_) => break StreamEvent::End,
             }
         };
         let _ = sender.send(news);
@@ -206,8 +209,8 @@ mod system {
     use std::os::unix::process::{CommandExt, ExitStatusExt};
     use std::process::{Child, Command, ExitStatus};
 
-    /// In a group of its own, so that what it starts is killed with it.
-    pub fn set_apart(command: &mut Command) {
+    /// Starts it in its own process group, so that its children are killed with it.
+    pub fn set_process_group(command: &mut Command) {
         command.process_group(0);
     }
 
@@ -224,7 +227,7 @@ mod system {
 mod system {
     use std::process::{Child, Command, ExitStatus};
 
-    pub fn set_apart(_: &mut Command) {}
+    pub fn set_process_group(_: &mut Command) {}
 
     pub fn kill(child: &mut Child) {
         let _ = child.kill();

@@ -1,13 +1,13 @@
-//! Patterns of names, with the meaning that they have in Python's `fnmatch`.
+//! Glob patterns with the meaning of Python's `fnmatch`.
 
 use glob::Pattern;
 
-/// Whether the whole name is what the pattern says.
+/// Whether the pattern matches the entire name.
 pub fn matches(pattern: &str, name: &str) -> bool {
     pattern_of(pattern).matches(name)
 }
 
-/// As the crate spells it, which refuses a bracket that does not close, and takes two stars for any folders.
+/// Converts to the syntax of the crate, which rejects unclosed brackets and gives `**` another meaning.
 fn pattern_of(text: &str) -> Pattern {
     let mut spelled = text.to_owned();
     while spelled.contains("**") {

@@ -1,5 +1,5 @@
-//! The conformance vectors in this program, a reader that is asked about them, and the score in words. What an answer means and
-//! whether it is right is decided by the crate `vectors`.
+//! The built-in conformance vectors, the reader under test, and its score. The crate `vectors` interprets
+//! and scores the answers.
 
 mod ask;
 mod child;
@@ -8,16 +8,16 @@ mod page;
 mod store;
 mod summary;
 
-pub use ask::{Asking, Break, ask_all};
+pub use ask::{Break, Job, run_all};
 pub use glob::matches;
 pub use page::page;
 pub use store::Store;
 pub use summary::{json, summary};
 
-/// Why a reader could not be asked, in a sentence.
+/// The reason why a reader could not be tested, as a sentence.
 #[derive(Debug)]
 pub enum Unusable {
-    /// The manifest, or a file that it lists, is not what it should be.
+    /// The manifest or a listed file is damaged.
     Vectors(String),
     /// The reader cannot be run.
     Reader(String),

@@ -1,4 +1,4 @@
-//! The results as a page of Markdown.
+//! The results as a Markdown page.
 
 use crate::conform::summary::{area, cut, errors};
 use crate::text::shown_text;
@@ -7,7 +7,7 @@ use vectors::protocol::Outcome;
 use vectors::scoring::{Count, grouped};
 use vectors::{Manifest, Score, Verdict};
 
-/// How a reader did: in numbers, and every wrong answer.
+/// Writes the numbers and every wrong answer.
 pub fn page(
     manifest: &Manifest,
     scores: &[Score<'_>],
@@ -44,7 +44,7 @@ fn verdicts(scores: &[Score<'_>], out: &mut impl Write) -> io::Result<()> {
     writeln!(out)
 }
 
-/// The classes of bugs about which anything was asked, with what they are.
+/// The bug classes of the tested vectors, with their meaning.
 fn by_flag(manifest: &Manifest, scores: &[Score<'_>]) -> Vec<(String, Count)> {
     let flags = manifest.flags.iter().map(|(flag, meaning)| {
         let flagged = scores.iter().filter(|score| score.vector.flags.contains(flag));
@@ -85,7 +85,7 @@ fn wrong(
     writeln!(out)
 }
 
-/// Text in a table that means nothing but itself.
+/// Escapes text for a table cell.
 fn cell(text: &str) -> String {
     let mut cell = String::new();
     for character in shown_text(text).chars() {
@@ -97,7 +97,7 @@ fn cell(text: &str) -> String {
     cell
 }
 
-/// Text as it was said, whatever it has of backticks.
+/// Quotes text as code, whatever backticks it contains.
 fn code(text: &str) -> String {
     let text = shown_text(text).replace('|', "\\|");
     let longest = text.split(|character| character != '`').map(str::len).max().unwrap_or(0);

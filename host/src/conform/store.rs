@@ -1,4 +1,4 @@
-//! Where the vectors are.
+//! The files of the vectors.
 
 use crate::conform::Unusable;
 use crate::failure::sentence;
@@ -7,23 +7,23 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use vectors::{Manifest, Vector};
 
-/// The manifest, and the files by their names, in the order of the names.
+/// The manifest, and the files by name, sorted by name.
 type Packed = (&'static [u8], &'static [(&'static str, &'static [u8])]);
 
-/// Those of the repository that the program was built from.
+/// The vectors of the repository at build time.
 static PACKED: Packed = include!(concat!(env!("OUT_DIR"), "/vectors.rs"));
 
-/// No vector has more bytes: what a manifest claims beyond that is damage.
+/// No vector is longer; a longer one in a manifest is damage.
 const LONGEST: usize = 1 << 30;
 
-/// The vectors that this program carries, or those of a folder.
+/// The built-in vectors, or those of a directory.
 pub enum Store {
     Packed,
     Folder(PathBuf),
 }
 
 impl Store {
-    /// What the list of the vectors is called.
+    /// The path of the manifest.
     pub fn manifest_path(&self) -> PathBuf {
         match self {
             Self::Packed => "manifest.json".into(),
@@ -43,20 +43,18 @@ impl Store {
         }
     }
 
-    /// The bytes of a vector's file, read or made, and compared with their checksum.
+    /// The bytes of a vector's file, read or generated, and compared with their checksum.
     pub fn content(&self, vector: &Vector) -> Result<Vec<u8>, Unusable> {
         let bytes = match vector.length > LONGEST {
-            true => Err(format!("its {} bytes are more than the {LONGEST} of the largest", vector.length)),
+            true => Err(format!("too long: {} bytes, at most {LONGEST} allowed", vector.length)),
             false => vector.content(|file| self.file(file, vector.length)),
         };
-        bytes.map_err(|why| Unusable::Vectors(format!("the vector {:?} cannot be used: {why}", vector.id)))
+        bytes.map_err(|why| Unusable::Vectors(format!("vector {:?} cannot be used: {why}", vector.id)))
     }
 
     fn file(&self, name: &str, len: usize) -> Result<Vec<u8>, String> {
         match self {
-            Self::Packed => {
-                packed(name).map(<[u8]>::to_vec).ok_or_else(|| format!("there is no file {name:?}"))
-            }
+            Self::Packed => packed(name).map(<[u8]>::to_vec).ok_or_else(|| format!("no file {name:?}")),
             Self::Folder(folder) => read(&folder.join(name), len as u64 + 1)
                 .map_err(|error| format!("{name}: {}", sentence(&error))),
         }
@@ -72,10 +70,10 @@ fn packed(name: &str) -> Option<&'static [u8]> {
         .map(|(_, bytes)| *bytes)
 }
 
-/// A file, but no more of it than this.
+/// Reads a file up to a maximum length.
 fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     if !path.metadata()?.is_file() {
-        return Err(io::Error::other("it is not a file"));
+        return Err(io::Error::other("not a regular file"));
     }
     let mut bytes = Vec::new();
     File::open(path)?.take(most).read_to_end(&mut bytes)?;
@@ -88,9 +86,9 @@ mod tests {
 
     #[test]
     fn every_vector_is_in_the_program_and_no_other_file() {
-        let manifest = Store::Packed.manifest().expect("a manifest");
+        let manifest = Store::Packed.manifest().expect("valid manifest");
         for vector in manifest.vectors.iter().filter(|vector| !vector.large) {
-            let bytes = Store::Packed.content(vector).expect("a vector");
+            let bytes = Store::Packed.content(vector).expect("valid vector");
             assert_eq!(bytes.len(), vector.length, "{}", vector.id);
         }
         let files = manifest.vectors.iter().filter(|vector| vector.file.is_some()).count();
@@ -100,11 +98,9 @@ mod tests {
 
     #[test]
     fn a_file_that_is_not_in_the_program_is_missing() {
-        let mut vector = Store::Packed.manifest().expect("a manifest").vectors.swap_remove(0);
+        let mut vector = Store::Packed.manifest().expect("valid manifest").vectors.swap_remove(0);
         (vector.file, vector.recipe) = (Some("valid/none".to_owned()), None);
         let content = Store::Packed.content(&vector);
-        assert!(
-            matches!(content, Err(Unusable::Vectors(why)) if why.ends_with("there is no file \"valid/none\""))
-        );
+        assert!(matches!(content, Err(Unusable::Vectors(why)) if why.ends_with("no file \"valid/none\"")));
     }
 }

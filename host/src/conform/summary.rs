@@ -7,14 +7,14 @@ use vectors::Score;
 use vectors::protocol::Outcome;
 use vectors::scoring::{Count, Errors, grouped};
 
-/// How much of a reader's words stands in a line, in characters.
+/// The maximum number of characters of a reader's output per line.
 const SHOWN: usize = 240;
 
 pub fn area<'v>(score: &Score<'v>) -> &'v str {
     score.vector.area()
 }
 
-/// A line for each area, then two for each wrong answer.
+/// Prints a line for each area, then two for each wrong answer.
 pub fn summary(scores: &[Score<'_>], out: &mut impl Write) -> io::Result<()> {
     for (area, Count { right, all }) in grouped(scores, area) {
         writeln!(out, "{:<12} {right:>5} of {all:>5}", shown_text(area))?;
@@ -24,10 +24,7 @@ pub fn summary(scores: &[Score<'_>], out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "{}", errors(scores))?;
     let (left_out, tables) = left_out(scores);
     if left_out > 0 {
-        writeln!(
-            out,
-            "{left_out} of {tables} tables leave out offsets or metadata, which were not compared"
-        )?;
+        writeln!(out, "{left_out} of {tables} answers omit offsets or metadata, which were not compared")?;
     }
     for score in scores {
         if let Some(problem) = &score.problem {
@@ -38,19 +35,19 @@ pub fn summary(scores: &[Score<'_>], out: &mut impl Write) -> io::Result<()> {
     Ok(())
 }
 
-/// How many errors have the code and the place of the manifest; for information.
+/// The number of errors with the code and the offset of the manifest; for information.
 pub fn errors(scores: &[Score<'_>]) -> String {
     let Errors { all, code, at } = Errors::of(scores);
     format!("of {all} errors, {code} have the manifest's code and {at} its offset")
 }
 
-/// How many tables had less than the manifest lists, of how many.
+/// The number of answers with less than the manifest lists, and of all answers.
 fn left_out(scores: &[Score<'_>]) -> (usize, usize) {
     let tables = scores.iter().filter(|score| score.answer.outcome == Outcome::Accept);
     (tables.clone().filter(|score| score.left_out).count(), tables.count())
 }
 
-/// One line of a text that may be anything, and not too much of it.
+/// One line of arbitrary text, cut if too long.
 pub fn cut(text: &str) -> String {
     let mut line = shown_text(&text.chars().take(SHOWN).collect::<String>());
     if text.chars().nth(SHOWN).is_some() {

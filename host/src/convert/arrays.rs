@@ -1,4 +1,4 @@
-//! Files of numpy as inputs: what they hold, and its bytes as safetensors has them.
+//! Reads numpy files as inputs, with their bytes in safetensors order.
 
 use crate::complaint::Complaint;
 use crate::convert::input::Array;
@@ -19,13 +19,13 @@ pub struct Arrays {
     arrays: Vec<Stored>,
 }
 
-/// An array where it lies.
+/// An array in its file.
 struct Stored {
     array: Array,
     header: Header,
-    /// How long the header is.
+    /// The length of the array's header.
     data_at: u64,
-    /// In an archive.
+    /// The entry of an archive.
     entry: Option<Entry>,
 }
 
@@ -38,7 +38,7 @@ struct NumpyFile {
 impl NumpyFile {
     fn open(path: &Path) -> Result<Self, Complaint> {
         let not_read = |error: io::Error| Complaint::not_read(path, error);
-        // A pipe without a writer would be waited for.
+        // Opening a pipe without a writer would block.
         let metadata = std::fs::metadata(path).map_err(not_read)?;
         if metadata.is_dir() {
             return Err(not_read(io::ErrorKind::IsADirectory.into()));
@@ -46,7 +46,7 @@ impl NumpyFile {
         if !metadata.is_file() {
             return Err(Complaint::about(
                 path,
-                "is no file, which .npy and .npz must be: they are not read in order",
+                "not a regular file; .npy and .npz are not read sequentially",
             ));
         }
         let file = File::open(path).map_err(not_read)?;
@@ -54,7 +54,7 @@ impl NumpyFile {
         Ok(Self { path: path.to_path_buf(), file, stamp })
     }
 
-    /// What is wrong with the contents is not what is wrong with reading them.
+    /// Invalid contents are not an error of reading.
     fn complaint(&self, error: io::Error) -> Complaint {
         match error.kind() {
             io::ErrorKind::InvalidData => Complaint::bad(&self.path, "numpy", error.to_string()),
@@ -64,10 +64,10 @@ impl NumpyFile {
 }
 
 impl Arrays {
-    /// Opens a `.npy`, whose array gets this name.
+    /// Opens a `.npy`; its array gets this name.
     ///
     /// # Errors
-    /// It cannot be read, or is not sound, or holds what safetensors cannot.
+    /// The file cannot be read, is invalid, or has contents that safetensors cannot hold.
     pub fn open_one(path: &Path, name: &str) -> Result<Self, Complaint> {
         let file = NumpyFile::open(path)?;
         let stored =
@@ -95,7 +95,7 @@ impl Arrays {
         self.arrays.iter().map(|stored| &stored.array)
     }
 
-    /// The bytes of one, the low one of each number first, the last axis fastest.
+    /// The bytes of an array in little-endian and C order.
     ///
     /// # Errors
     /// As [`open_one`](Self::open_one).
@@ -106,7 +106,7 @@ impl Arrays {
         }
     }
 
-    /// Of an error while reading.
+    /// The error for a failed read.
     pub fn complaint(&self, error: io::Error) -> Complaint {
         self.file.complaint(error)
     }
@@ -127,9 +127,7 @@ impl Stored {
         let (header, data_at) = Header::read(&mut Part::new(file, 0, len))?;
         let (expected, found) = (header.byte_len()?, len - data_at);
         if found != expected {
-            return Err(unsound(format!(
-                "the array has {found} bytes behind its header, which tells of {expected}"
-            )));
+            return Err(unsound(format!("the array has {found} bytes after its header, {expected} needed")));
         }
         Ok(Self { array: Array::new(name, &header), header, data_at, entry: None })
     }
@@ -137,7 +135,7 @@ impl Stored {
     fn packed(file: &File, entry: Entry) -> io::Result<Self> {
         let Some(name) = entry.name.strip_suffix(".npy") else {
             return Err(unsound(format!(
-                "entry {} is no array: its name does not end with .npy",
+                "entry {} is not an array: its name does not end with .npy",
                 quoted(&entry.name)
             )));
         };
@@ -148,8 +146,7 @@ impl Stored {
         let (header, data_at) = Header::read(&mut open_entry(file, &entry)).map_err(of_entry)?;
         let (expected, found) = (header.byte_len()?, entry.unpacked.saturating_sub(data_at));
         if found != expected {
-            let sentence =
-                format!("the array has {found} bytes behind its header, which tells of {expected}");
+            let sentence = format!("the array has {found} bytes after its header, {expected} needed");
             return Err(of_entry(unsound(sentence)));
         }
         Ok(Self { array: Array::new(name, &header), header, data_at, entry: Some(entry) })
@@ -180,7 +177,7 @@ impl Stored {
     }
 
     fn in_order<'f>(&self, source: impl Read + 'f) -> Box<dyn Read + 'f> {
-        // Of a complex number each part has its own order.
+        // The two parts of a complex number are swapped separately.
         let bits = if self.header.dtype == Dtype::C64 { 32 } else { self.header.dtype.bits() };
         match self.header.order == Order::Big && bits > 8 {
             true => Box::new(Swapped::new(source, usize::from(bits >> 3))),

@@ -1,4 +1,4 @@
-//! Integers that hold the bits of dtypes which numpy does not know.
+//! Integers that hold the bits of dtypes that numpy lacks.
 
 use super::input::{Array, Input};
 use crate::complaint::Complaint;
@@ -8,11 +8,12 @@ use embedded_safetensors::Dtype;
 use safetensors_convert::numbers::bits_of;
 use std::str::FromStr;
 
-/// A dtype, and the tensors that hold its bits.
+/// A dtype and the tensors that hold its bits.
 #[derive(Clone, Debug)]
 pub struct FromBits {
     pub dtype: Dtype,
-    /// Those that match this glob. Without one, those that numpy calls raw; if no tensor is raw, all of the integer that has as many bits.
+    /// The tensors that match this glob. Without one: the arrays that numpy calls raw, or all integers of
+    /// that width if no array is raw.
     glob: Option<String>,
 }
 
@@ -25,9 +26,9 @@ impl FromStr for FromBits {
             None => (text, None),
         };
         let dtype = Dtype::from_name(dtype.to_ascii_uppercase().as_bytes());
-        let dtype = dtype.ok_or("there is no such dtype")?;
+        let dtype = dtype.ok_or("unknown dtype")?;
         match bits_of(dtype) == dtype {
-            true => Err(format!("{dtype} is not written as bits: BF16 and the F8 dtypes are")),
+            true => Err(format!("{dtype} is never written as bits; use BF16 or an F8 dtype")),
             false => Ok(Self { dtype, glob }),
         }
     }
@@ -44,26 +45,26 @@ impl FromBits {
     }
 }
 
-/// Reinterprets integer tensors as these dtypes. Gives the dtype that each tensor has got, in the order of the input.
+/// Reinterprets integer tensors as these dtypes. Returns the new dtype of each tensor, in input order.
 ///
 /// # Errors
-/// A dtype has no tensor, or a tensor two dtypes; raw bits are left that no dtype is given for.
-pub fn read_bits(input: &mut Input, wishes: &[FromBits]) -> Result<Vec<Option<Dtype>>, Complaint> {
+/// A dtype has no tensor, or a tensor has two dtypes; raw bits remain without a dtype.
+pub fn read_bits(input: &mut Input, options: &[FromBits]) -> Result<Vec<Option<Dtype>>, Complaint> {
     let about = |sentence: String| Complaint::about(input.path(), sentence);
     let any_is_raw = input.arrays.iter().any(|array| array.is_raw);
     let names = || input.arrays.iter().map(|array| &array.name);
-    let mut globs = wishes.iter().filter_map(|wish| wish.glob.as_deref());
+    let mut globs = options.iter().filter_map(|wish| wish.glob.as_deref());
     if let Some(glob) = globs.find(|glob| !names().any(|name| matches(glob, name))) {
-        return Err(about(format!("no tensor's name is like {}", quoted(glob))));
+        return Err(about(format!("no tensor matches {}", quoted(glob))));
     }
     if let Some(FromBits { dtype, .. }) =
-        wishes.iter().find(|wish| !input.arrays.iter().any(|array| wish.takes(array, any_is_raw)))
+        options.iter().find(|wish| !input.arrays.iter().any(|array| wish.takes(array, any_is_raw)))
     {
         let integer = bits_of(*dtype);
-        return Err(about(format!("no selected tensor is {integer}, which holds the bits of {dtype}")));
+        return Err(about(format!("no selected tensor is {integer}, the integer with the bits of {dtype}")));
     }
     let found: Result<Vec<Option<Dtype>>, String> =
-        input.arrays.iter().map(|array| dtype_of(array, wishes, any_is_raw)).collect();
+        input.arrays.iter().map(|array| dtype_of(array, options, any_is_raw)).collect();
     let found = found.map_err(about)?;
     for (array, dtype) in input.arrays.iter_mut().zip(&found) {
         if let Some(dtype) = *dtype {
@@ -73,18 +74,19 @@ pub fn read_bits(input: &mut Input, wishes: &[FromBits]) -> Result<Vec<Option<Dt
     Ok(found)
 }
 
-fn dtype_of(array: &Array, wishes: &[FromBits], any_is_raw: bool) -> Result<Option<Dtype>, String> {
+fn dtype_of(array: &Array, options: &[FromBits], any_is_raw: bool) -> Result<Option<Dtype>, String> {
     let name = || quoted(&array.name);
-    let mut dtypes = wishes.iter().filter(|wish| wish.takes(array, any_is_raw)).map(|wish| wish.dtype);
+    let mut dtypes = options.iter().filter(|wish| wish.takes(array, any_is_raw)).map(|wish| wish.dtype);
     let first = dtypes.next();
     let other = dtypes.find(|dtype| Some(*dtype) != first);
     match (first, other) {
         (Some(one), Some(other)) => Err(format!(
-            "tensor {}: its bits are those of {one} or of {other}; say which tensors are, as in --from-bits '{one}=NAME'",
+            "tensor {}: {one} and {other} both match its bits; choose with --from-bits '{one}=NAME'",
             name()
         )),
         (None, _) if array.is_raw => Err(format!(
-            "tensor {}: elements of {} raw bits, as numpy stores dtypes that it does not know; --from-bits says which dtype, such as {}",
+            "tensor {}: {} raw bits per element, the form in which numpy stores unknown dtypes; set the \
+             dtype with --from-bits, for example --from-bits {}",
             name(),
             array.dtype.bits(),
             if array.dtype == Dtype::U16 { "BF16" } else { "F8_E4M3" }

@@ -1,4 +1,4 @@
-//! Chunks of one tensor, changed as planned.
+//! Converts one tensor, chunk by chunk.
 
 use super::input::{Array, Chunks, Input};
 use super::plan::{Change, Planned, Rows};
@@ -10,15 +10,15 @@ use safetensors_convert::numbers::{Cast, Decoder, Largest, Number, Quantizer, Re
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 
-/// Takes the bytes of an output.
+/// Receives the bytes of an output.
 pub type Take<'t> = &'t mut dyn FnMut(&[u8]) -> Result<(), Complaint>;
 
-/// Makes one tensor after the other.
+/// Converts one tensor after another.
 pub struct Changer<'i> {
     input: &'i Input,
     saturates: bool,
     work: Work,
-    /// Those of the tensor that was quantised last, in the order of its rows.
+    /// The scales of the last quantised tensor, in row order.
     scales: Option<(usize, File)>,
 }
 
@@ -28,10 +28,10 @@ impl<'i> Changer<'i> {
         Self { input, saturates, work, scales: None }
     }
 
-    /// Gives the bytes of a tensor to `take`, and says what has become of its numbers.
+    /// Passes the converted bytes of a tensor to `take`, and reports the changes in its numbers.
     ///
     /// # Errors
-    /// Those of `take` and of the input; a number that has no place in the dtype; the user's stop.
+    /// Those of `take` and of the input; a number does not fit the dtype; interruption by the user.
     pub fn make(&mut self, planned: &Planned, take: Take<'_>) -> Result<Option<Report>, Complaint> {
         let mut made = 0;
         let counted: Take<'_> = &mut |bytes| {
@@ -47,11 +47,13 @@ impl<'i> Changer<'i> {
                 self.unscale(planned, to, (row, scales), counted).map(Some)
             }
         }?;
-        // The header has told how many there are: an output of fewer would be no array.
+        // The header is already written: fewer bytes would make the output invalid.
         let due = planned.array.byte_len();
         match made == due {
             true => Ok(report),
-            false => Err(self.about(&planned.array, &format!("{made} of its {due} bytes were made"))),
+            false => {
+                Err(self.about(&planned.array, &format!("internal error: {made} of {due} bytes produced")))
+            }
         }
     }
 
@@ -81,7 +83,7 @@ impl<'i> Changer<'i> {
 
     fn to(&self, array: &Array, dtype: Dtype) -> Result<Cast, Complaint> {
         let cast = Cast::new(dtype, self.saturates);
-        cast.ok_or_else(|| self.about(array, "there is no such cast"))
+        cast.ok_or_else(|| self.about(array, "this cast is not supported"))
     }
 
     fn quantize(&mut self, planned: &Planned, rows: Rows, take: Take<'_>) -> Result<Report, Complaint> {
@@ -112,7 +114,7 @@ impl<'i> Changer<'i> {
         }
     }
 
-    /// In a file without a name, from its beginning.
+    /// Rewinds the unnamed file with the scales.
     fn scales_of(&mut self, planned: &Planned, rows: Rows) -> Result<File, Complaint> {
         let (of, file) = match self.scales.take() {
             Some((of, file)) if of == planned.source => (of, file),
@@ -124,14 +126,14 @@ impl<'i> Changer<'i> {
         Ok(reader)
     }
 
-    /// A tensor without elements has a scale, too.
+    /// A tensor without elements has a scale too.
     fn find_scales(&self, planned: &Planned, rows: Rows) -> Result<File, Complaint> {
         let mut out = BufWriter::new(tempfile::tempfile().map_err(|error| spool(&error))?);
         let (mut largest, mut left, mut missing) = (Largest::default(), rows.len, rows.count);
         self.numbers(planned.source, &mut |numbers| {
             for &number in numbers {
                 if !largest.see(number) {
-                    let sentence = "it has a NaN or an infinity, which no scale makes an I8";
+                    let sentence = "has a NaN or an infinity, which cannot be scaled to I8";
                     return Err(self.about(&planned.array, sentence));
                 }
                 left -= 1;
@@ -175,7 +177,7 @@ impl<'i> Changer<'i> {
         Ok(cast.report)
     }
 
-    /// Gives all numbers of a tensor to `each`, chunk by chunk.
+    /// Passes all numbers of a tensor to `each`, chunk by chunk.
     fn numbers(
         &self,
         source: usize,
@@ -193,11 +195,11 @@ impl<'i> Changer<'i> {
     }
 }
 
-/// The numbers of a tensor of the input.
+/// The numbers of an input tensor.
 struct Numbers<'i> {
     chunks: Chunks<'i>,
     decoder: Decoder,
-    /// Of the last chunk.
+    /// The last chunk.
     numbers: Vec<Number>,
     given: usize,
 }
@@ -209,7 +211,7 @@ impl<'i> Numbers<'i> {
         Ok(Self { chunks: input.read(source)?, decoder, numbers: Vec::new(), given: 0 })
     }
 
-    /// Takes in the next chunk, if there is one.
+    /// Reads the next chunk, if there is one.
     fn fill(&mut self, work: &Work) -> Result<bool, Complaint> {
         let Self { chunks, decoder, numbers, given } = self;
         numbers.clear();
@@ -240,10 +242,10 @@ fn next_scale(scales: &mut impl Read) -> io::Result<f32> {
 
 fn spool(error: &io::Error) -> Complaint {
     let reason = crate::failure::sentence(error);
-    Complaint::usage(format!("no temporary file can hold the scales: {reason}"))
+    Complaint::usage(format!("cannot buffer the scales in a temporary file: {reason}"))
 }
 
-/// What is read to make it.
+/// The number of bytes read for this output.
 fn bytes_read(input: &Input, planned: &Planned) -> u64 {
     let len = input.arrays.get(planned.source).map_or(0, Array::byte_len);
     match planned.change {

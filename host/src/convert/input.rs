@@ -1,10 +1,10 @@
-//! What is converted: a model, or arrays of numpy.
+//! Inputs of a conversion: a model or numpy arrays.
 
 use super::arrays::Arrays;
 use super::kind::Kind;
 use crate::complaint::Complaint;
 use crate::model::{Model, Padding, Tensor};
-use crate::same::{not_of_the_model, not_the_input};
+use crate::overwrite::{check_not_in_model, check_not_input};
 use crate::work::Work;
 use embedded_safetensors::{Dtype, FileModel, TensorReader};
 use safetensors_convert::numpy::{Header, Order, read_full};
@@ -12,16 +12,16 @@ use std::collections::HashMap;
 use std::io::{self, Read};
 use std::path::Path;
 
-/// So much is read at a time: whole elements of every dtype.
+/// Bytes read at a time: complete elements of every dtype.
 const CHUNK: usize = 3 << 14;
 
-/// A tensor, wherever it is.
+/// A tensor of an input.
 #[derive(Clone, Debug)]
 pub struct Array {
     pub name: String,
     pub dtype: Dtype,
     pub dims: Vec<u64>,
-    /// Whether the elements are the bits of a dtype that is not known.
+    /// Whether the elements are bits of an unknown dtype.
     pub is_raw: bool,
 }
 
@@ -40,18 +40,18 @@ impl Array {
         self.dims.iter().product()
     }
 
-    /// Proven to be whole, and to be counted by 64 bits.
+    /// Validated to be complete and to fit into 64 bits.
     pub fn byte_len(&self) -> u64 {
         self.elements() * u64::from(self.dtype.bits()) / 8
     }
 }
 
-/// An open input, and what is in it.
+/// An open input and its tensors.
 pub struct Input {
     pub arrays: Vec<Array>,
-    /// What a model has besides them.
+    /// The padding that a model has in addition.
     pub padding: Padding,
-    /// Where each stands in the list.
+    /// The index of each name in the list.
     names: HashMap<String, usize>,
     source: Source,
 }
@@ -62,17 +62,18 @@ enum Source {
 }
 
 impl Input {
-    /// Opens it. The array of a `.npy` gets the name, or that of the file.
+    /// Opens an input. The array of a `.npy` gets `name`, or the name of the file.
     ///
     /// # Errors
-    /// It cannot be read, or is not sound.
+    /// The input cannot be read or is invalid.
     pub fn open(path: &Path, name: Option<&str>) -> Result<Self, Complaint> {
         let stem = path.file_stem().map(|stem| stem.to_string_lossy()).unwrap_or_default();
         match Kind::of_input(path) {
             Kind::Array => Ok(Self::of_arrays(Arrays::open_one(path, name.unwrap_or(&stem))?)),
-            _ if name.is_some() => {
-                Err(Complaint::about(path, "is no .npy; only its array has no name of its own"))
-            }
+            _ if name.is_some() => Err(Complaint::about(
+                path,
+                "not a .npy file, which --name needs: all other inputs have tensor names",
+            )),
             Kind::Archive => Ok(Self::of_arrays(Arrays::open_many(path)?)),
             Kind::Model => {
                 let model = Model::open(path)?;
@@ -92,7 +93,7 @@ impl Input {
         Self { arrays, padding: Padding::default(), names, source }
     }
 
-    /// Where the array of this name stands in the list.
+    /// The index of the array of this name.
     pub fn find(&self, name: &str) -> Option<usize> {
         self.names.get(name).copied()
     }
@@ -105,15 +106,15 @@ impl Input {
     }
 
     /// # Errors
-    /// The output is a file of it.
+    /// The output is a file of the input.
     pub fn must_not_be(&self, output: &Path) -> Result<(), Complaint> {
         match &self.source {
-            Source::Model(model) => not_of_the_model(model, output),
-            Source::Arrays(arrays) => not_the_input(arrays.path(), output),
+            Source::Model(model) => check_not_in_model(model, output),
+            Source::Arrays(arrays) => check_not_input(arrays.path(), output),
         }
     }
 
-    /// What stands in `__metadata__`, where there is one.
+    /// The contents of `__metadata__`, if any.
     pub fn metadata(&self) -> Option<Vec<(&str, &str)>> {
         match &self.source {
             Source::Model(model) => model.pairs(),
@@ -122,7 +123,7 @@ impl Input {
     }
 
     /// # Errors
-    /// It is no longer what was opened.
+    /// The input has changed since it was opened.
     pub fn check_unchanged(&self) -> Result<(), Complaint> {
         match &self.source {
             Source::Model(model) => model.check_unchanged(),
@@ -133,7 +134,7 @@ impl Input {
     /// Reads the array at this index from front to end.
     ///
     /// # Errors
-    /// It cannot be read, or is not sound.
+    /// The input cannot be read or is invalid.
     pub fn read(&self, index: usize) -> Result<Chunks<'_>, Complaint> {
         let source: Box<dyn Read + '_> = match &self.source {
             Source::Arrays(arrays) => arrays.read(index)?,
@@ -161,10 +162,10 @@ pub struct Chunks<'i> {
 }
 
 impl Chunks<'_> {
-    /// The next bytes, whole elements; nothing at the end.
+    /// The next bytes, complete elements; empty at the end.
     ///
     /// # Errors
-    /// They cannot be read, or are not sound; the user's stop.
+    /// The bytes cannot be read or are invalid; interruption by the user.
     pub fn next(&mut self, work: &Work) -> Result<&[u8], Complaint> {
         let read = read_full(&mut *self.source, &mut self.buffer);
         let len = read.map_err(|error| self.input.complaint(error))?;

@@ -1,9 +1,9 @@
-//! What a file is by its name.
+//! File formats by their suffix.
 
 use crate::complaint::Complaint;
 use std::path::Path;
 
-/// A form that tensors are stored in.
+/// A file format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     Model,
@@ -14,31 +14,34 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// What is to be read: whatever is no array of numpy is a model.
+    /// The format of an input: a model, unless it is a numpy file.
     pub fn of_input(path: &Path) -> Self {
         Self::of(path).unwrap_or(Self::Model)
     }
 
     /// # Errors
-    /// The name does not tell what is to be written.
+    /// The suffix is unknown.
     pub fn of_output(path: &Path) -> Result<Self, Complaint> {
         Self::of(path).ok_or_else(|| {
-            let sentence = "what it is to be is told by its name, which ends with .safetensors, .npy or .npz";
+            let sentence = "unknown suffix: .safetensors, .npy or .npz needed";
             Complaint::about(path, sentence)
         })
     }
 
-    /// Refuses names for a model that say that a file is something else.
+    /// Rejects output names whose suffix belongs to another format.
     ///
     /// # Errors
-    /// It ends with .npy, .npz or .json, as indexes do.
+    /// The name ends with .npy, .npz or .json, which indexes have.
     pub fn must_be_model(path: &Path) -> Result<(), Complaint> {
         let is_json = path.extension().is_some_and(|suffix| suffix.eq_ignore_ascii_case("json"));
         match Self::of(path) {
-            Some(Self::Array | Self::Archive) => {
-                Err(Complaint::about(path, "would be a safetensors file; `convert` makes .npy and .npz"))
+            Some(Self::Array | Self::Archive) => Err(Complaint::about(
+                path,
+                "wrong suffix for a safetensors file; use `safetensors convert` to make .npy and .npz",
+            )),
+            _ if is_json => {
+                Err(Complaint::about(path, "wrong suffix for a safetensors file: .json is for indexes"))
             }
-            _ if is_json => Err(Complaint::about(path, "would be a safetensors file, and no JSON")),
             _ => Ok(()),
         }
     }

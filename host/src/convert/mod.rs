@@ -1,4 +1,4 @@
-//! Models and arrays, from one form into another, with or without a cast.
+//! Converts models and arrays, with or without a cast.
 
 mod arrays;
 mod bits;
@@ -13,4 +13,4 @@ pub use change::Changer;
 pub use input::Input;
 pub use kind::Kind;
 pub use output::{Output, write};
-pub use plan::{Change, Plan, Planned, Reason, Scale, Wishes};
+pub use plan::{Change, Options, Plan, Planned, Reason, Scale};

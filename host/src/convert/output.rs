@@ -1,4 +1,4 @@
-//! What comes out: a model, an array or an archive of them.
+//! Outputs of a conversion: a model, an array or an archive.
 
 use super::change::Changer;
 use super::kind::Kind;
@@ -12,7 +12,7 @@ use safetensors_convert::numpy::{Archive, Header};
 use std::io::{self, Write};
 use std::path::Path;
 
-/// Where everything goes.
+/// The output file and its options.
 pub struct Output<'o> {
     pub path: &'o Path,
     pub force: bool,
@@ -20,11 +20,11 @@ pub struct Output<'o> {
     pub metadata: Option<Vec<(&'o str, &'o str)>>,
 }
 
-/// Makes all tensors of the plan and puts the file in its place, if `check` says yes when all was read. Says what
-/// has become of the numbers of each tensor.
+/// Produces all tensors of the plan, and puts the file in place if `check` succeeds after the last read.
+/// Returns the changes in the numbers of each tensor.
 ///
 /// # Errors
-/// Those of the input and the output; then the output is not there.
+/// Those of the input and the output; no output is left then.
 pub fn write(
     output: &Output<'_>,
     plan: &Plan,
@@ -56,7 +56,7 @@ fn write_model(
     let mut reports = Vec::new();
     let mut places = file.places();
     places.sort_unstable_by_key(|(index, _)| *index);
-    // In the order of the plan, where what belongs to a tensor follows it.
+    // In plan order, so that the scales of a tensor follow it.
     for (planned, (_, place)) in plan.tensors.iter().zip(places) {
         reports.push(file.tensor(&place, |take| changer.make(planned, take))?);
     }
@@ -82,7 +82,7 @@ fn write_array(
     Ok(reports)
 }
 
-/// Either our own or that of the archive's file.
+/// An error of this command or of the archive's file.
 enum Trouble {
     Said(Complaint),
     Write(io::Error),
@@ -126,7 +126,7 @@ fn put(out: &mut dyn Write, bytes: &[u8], path: &Path) -> Result<(), Complaint> 
     out.write_all(bytes).map_err(|error| Complaint::cannot_write(path, &error))
 }
 
-/// The plan has only what numpy has.
+/// The plan has only dtypes that numpy has.
 fn header(planned: &Planned) -> Vec<u8> {
     Header::spelled(planned.array.dtype, &planned.array.dims).unwrap_or_default()
 }

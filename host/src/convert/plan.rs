@@ -1,4 +1,4 @@
-//! What becomes of each tensor.
+//! The planned conversion of each tensor.
 
 use super::input::{Array, Input};
 use super::kind::Kind;
@@ -11,10 +11,10 @@ use safetensors_convert::numpy::{Header, is_unsafe};
 use std::collections::HashSet;
 use std::path::Path;
 
-/// What is asked for.
-pub struct Wishes<'w> {
+/// The requested conversion.
+pub struct Options<'w> {
     pub to: Option<Dtype>,
-    /// Cast whatever is not floating-point, too.
+    /// Also cast tensors that are not floating-point.
     pub all: bool,
     pub only: &'w [String],
     pub except: &'w [String],
@@ -23,35 +23,35 @@ pub struct Wishes<'w> {
     pub bits: bool,
 }
 
-/// For what one scale stands.
+/// The elements that share a scale.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Scale {
-    /// For a whole tensor
+    /// One scale per tensor
     PerTensor,
-    /// For each index of the first axis
+    /// One scale per index of the first axis
     PerRow,
 }
 
 /// One tensor of the output.
 pub struct Planned {
-    /// As the output has it: with `--bits`, of the integer that holds the bits.
+    /// The output tensor; with `--bits`, the integer that holds the bits.
     pub array: Array,
-    /// Where it comes from in the input.
+    /// Its index in the input.
     pub source: usize,
     pub change: Change,
 }
 
-/// What is done to it.
+/// The conversion of a tensor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
     Keep,
-    /// Each number becomes the nearest of this dtype.
+    /// Rounds each number to this dtype.
     Cast(Dtype),
-    /// Each number is divided by the scale of its row.
+    /// Divides each number by the scale of its row.
     Quantize(Rows),
-    /// The scales of these rows.
+    /// Computes the scales of these rows.
     Scales(Rows),
-    /// Each number is multiplied by what is at its row, of so many elements, in the tensor of scales, and cast.
+    /// Multiplies each number by the scale of its row of this length, and casts it.
     Unscale {
         to: Dtype,
         row: u64,
@@ -59,24 +59,24 @@ pub enum Change {
     },
 }
 
-/// What has a scale of its own.
+/// The rows that have scales of their own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rows {
-    /// Elements of one; 1 where there are none.
+    /// The elements of one; 1 if there are none.
     pub len: u64,
     pub count: u64,
 }
 
 pub struct Plan {
     pub tensors: Vec<Planned>,
-    /// Why `--to` leaves tensors as they are that are selected: one reason for each.
+    /// The reasons for which `--to` leaves selected tensors unchanged, one per tensor.
     pub left: Vec<Reason>,
 }
 
-/// Why a tensor that is selected is not cast.
+/// The reason why a selected tensor is not cast.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
-    /// It has no rows of several numbers, which could share a scale.
+    /// No row has several numbers that could share a scale.
     NoRows,
     NotFloat,
     Complex,
@@ -87,7 +87,7 @@ pub enum Reason {
 impl Reason {
     pub const ALL: [Self; 4] = [Self::NoRows, Self::NotFloat, Self::Complex, Self::NotI8];
 
-    /// What such tensors are.
+    /// Describes such tensors.
     pub fn text(self) -> &'static str {
         match self {
             Self::NoRows => "without rows of several numbers",
@@ -97,14 +97,14 @@ impl Reason {
         }
     }
 
-    /// Why nothing is cast, where this is the reason.
+    /// The error if nothing is cast for this reason.
     fn nothing(self) -> &'static str {
         match self {
             Self::NoRows => "nothing to cast: no selected tensor has rows of several numbers",
             Self::NotFloat => {
-                "nothing to cast: no selected tensor is floating-point (--all takes integers and BOOL, too)"
+                "nothing to cast: no selected tensor is floating-point; use --all to cast integers and BOOL"
             }
-            Self::Complex => "nothing to cast: complex numbers are not",
+            Self::Complex => "nothing to cast: complex numbers cannot be cast",
             Self::NotI8 => "nothing to unscale: no selected tensor is I8",
         }
     }
@@ -112,36 +112,36 @@ impl Reason {
 
 impl Plan {
     /// # Errors
-    /// What is asked for cannot be done with this input, or not be stored in such an output.
-    pub fn new(input: &Input, wishes: &Wishes<'_>, output: &Path) -> Result<Self, Complaint> {
+    /// The conversion is impossible for this input or this output.
+    pub fn new(input: &Input, options: &Options<'_>, output: &Path) -> Result<Self, Complaint> {
         let about = |sentence: String| Complaint::about(input.path(), sentence);
-        wishes.check(input).map_err(about)?;
+        options.check(input).map_err(about)?;
         let mut plan = Self { tensors: Vec::new(), left: Vec::new() };
         let mut casts = false;
         for (source, array) in input.arrays.iter().enumerate() {
             let of_tensor = |error: String| about(format!("tensor {}: {error}", quoted(&array.name)));
-            let fate = wishes.fate(input, array).map_err(of_tensor)?;
-            casts |= matches!(fate, Fate::Cast(_));
-            match fate {
-                Fate::Keep => plan.tensors.push(kept(source, array)),
-                Fate::Left(reason) => {
+            let decide = options.decide(input, array).map_err(of_tensor)?;
+            casts |= matches!(decide, Decision::Cast(_));
+            match decide {
+                Decision::Keep => plan.tensors.push(kept(source, array)),
+                Decision::Left(reason) => {
                     plan.left.push(reason);
                     plan.tensors.push(kept(source, array));
                 }
-                Fate::Cast(to) => {
-                    plan.tensors.extend(wishes.cast(input, source, array, to).map_err(of_tensor)?);
+                Decision::Cast(to) => {
+                    plan.tensors.extend(options.cast(input, source, array, to).map_err(of_tensor)?);
                 }
-                Fate::Scales => {}
+                Decision::Scales => {}
             }
         }
-        // A cast that casts nothing is not what was meant.
+        // A cast without effect is a mistake.
         if let Some(reason) = Reason::ALL.into_iter().find(|reason| !casts && plan.left.contains(reason)) {
             return Err(about(reason.nothing().into()));
         }
-        if wishes.to.is_some() && !casts && plan.left.is_empty() && !input.arrays.is_empty() {
+        if options.to.is_some() && !casts && plan.left.is_empty() && !input.arrays.is_empty() {
             return Err(about("nothing to cast: no tensor is selected".into()));
         }
-        if wishes.bits {
+        if options.bits {
             plan.tensors.iter_mut().for_each(|tensor| tensor.array.dtype = bits_of(tensor.array.dtype));
         }
         plan.validate_names().map_err(about)?;
@@ -152,7 +152,7 @@ impl Plan {
     fn validate_names(&self) -> Result<(), String> {
         let mut seen = HashSet::new();
         match self.tensors.iter().find(|tensor| !seen.insert(&tensor.array.name)) {
-            Some(twice) => Err(format!("there would be two tensors {}", quoted(&twice.array.name))),
+            Some(twice) => Err(format!("duplicate tensor name {} in the output", quoted(&twice.array.name))),
             None => Ok(()),
         }
     }
@@ -162,7 +162,7 @@ impl Plan {
             (Kind::Model, _) => return Ok(()),
             (Kind::Array, count) if count != 1 => {
                 return Err(format!(
-                    "a .npy holds one array, and these are {count}: write a .npz, or one of them by `cat TENSOR -o`"
+                    "a .npy holds one array, {count} given; write a .npz, or one of them with `cat TENSOR -o`"
                 ));
             }
             _ => {}
@@ -170,52 +170,55 @@ impl Plan {
         self.tensors.iter().try_for_each(|Planned { array, .. }| {
             let name = quoted(&array.name);
             if Header::spelled(array.dtype, &array.dims).is_none() {
-                let bits = if bits_of(array.dtype) == array.dtype { "" } else { ", or --bits for its bits" };
+                let bits =
+                    if bits_of(array.dtype) == array.dtype { "" } else { ", or write its bits with --bits" };
                 return Err(format!(
-                    "tensor {name}: numpy has no {}; cast it by --to F32{bits}",
+                    "tensor {name}: numpy has no {}; cast it with --to F32{bits}",
                     array.dtype
                 ));
             }
             match kind == Kind::Archive && is_unsafe(&array.name) {
-                true => Err(format!("tensor {name}: in an archive this name is unsafe")),
+                true => Err(format!("tensor {name}: this name is unsafe in an archive")),
                 false => Ok(()),
             }
         })
     }
 }
 
-impl Wishes<'_> {
+impl Options<'_> {
     fn check(&self, input: &Input) -> Result<(), String> {
         let to = self.to;
         if let Some(to) = to.filter(|to| !can_be_target(*to)) {
-            return Err(format!("nothing is cast to {to}: there are floats from F8 to F64 and integers"));
+            return Err(format!(
+                "{to} is not supported with --to; use an integer dtype or a float from F8 to F64"
+            ));
         }
         if self.scale.is_some() && to != Some(Dtype::I8) {
-            return Err("--scale goes with --to I8".into());
+            return Err("--scale needs --to I8".into());
         }
         if self.unscale && !matches!(to, Some(Dtype::F32 | Dtype::F64 | Dtype::F16 | Dtype::BF16)) {
-            return Err("--unscale goes with --to F32, F64, F16 or BF16".into());
+            return Err("--unscale needs --to F32, F64, F16 or BF16".into());
         }
         if to.is_none() && self.all {
-            return Err("--all goes with --to".into());
+            return Err("--all needs --to".into());
         }
         let names = || input.arrays.iter().map(|array| array.name.as_str());
         let unused =
             self.only.iter().chain(self.except).find(|pattern| !names().any(|name| matches(pattern, name)));
         match unused {
-            Some(pattern) => Err(format!("no tensor's name is like {}", quoted(pattern))),
+            Some(pattern) => Err(format!("no tensor matches {}", quoted(pattern))),
             None => Ok(()),
         }
     }
 
-    /// Whether the names that were given choose this one: all but the exceptions, where none is given.
+    /// Whether `--only` and `--except` select this name.
     fn chooses(&self, name: &str) -> bool {
         let is_like = |patterns: &[String]| patterns.iter().any(|pattern| matches(pattern, name));
         (self.only.is_empty() || is_like(self.only)) && !is_like(self.except)
     }
 
     /// Whether this is the scale of a tensor that is multiplied by it.
-    fn is_spent(&self, input: &Input, name: &str) -> bool {
+    fn is_used_scale(&self, input: &Input, name: &str) -> bool {
         let owner = name.strip_suffix(".scale").filter(|owner| self.chooses(owner));
         let owner = owner.and_then(|owner| input.arrays.get(input.find(owner)?));
         self.unscale && owner.is_some_and(|owner| owner.dtype == Dtype::I8)
@@ -224,23 +227,23 @@ impl Wishes<'_> {
     /// Whether a tensor is cast.
     ///
     /// # Errors
-    /// It is complex, and named by `--only`.
-    fn fate(&self, input: &Input, array: &Array) -> Result<Fate, String> {
-        if self.is_spent(input, &array.name) {
-            return Ok(Fate::Scales);
+    /// It is complex and selected by `--only`.
+    fn decide(&self, input: &Input, array: &Array) -> Result<Decision, String> {
+        if self.is_used_scale(input, &array.name) {
+            return Ok(Decision::Scales);
         }
-        let Some(to) = self.to.filter(|_| self.chooses(&array.name)) else { return Ok(Fate::Keep) };
+        let Some(to) = self.to.filter(|_| self.chooses(&array.name)) else { return Ok(Decision::Keep) };
         let is_named = !self.only.is_empty();
         match array.dtype {
-            Dtype::I8 if self.unscale => Ok(Fate::Cast(to)),
-            _ if self.unscale => Ok(Fate::Left(Reason::NotI8)),
-            Dtype::C64 if is_named => Err("complex numbers are not cast".into()),
-            Dtype::C64 => Ok(Fate::Left(Reason::Complex)),
+            Dtype::I8 if self.unscale => Ok(Decision::Cast(to)),
+            _ if self.unscale => Ok(Decision::Left(Reason::NotI8)),
+            Dtype::C64 if is_named => Err("complex numbers cannot be cast".into()),
+            Dtype::C64 => Ok(Decision::Left(Reason::Complex)),
             dtype if !is_float(dtype) && !is_named && !self.all && dtype != to => {
-                Ok(Fate::Left(Reason::NotFloat))
+                Ok(Decision::Left(Reason::NotFloat))
             }
-            _ if self.scale == Some(Scale::PerRow) && !has_rows(array) => Ok(Fate::Left(Reason::NoRows)),
-            _ => Ok(Fate::Cast(to)),
+            _ if self.scale == Some(Scale::PerRow) && !has_rows(array) => Ok(Decision::Left(Reason::NoRows)),
+            _ => Ok(Decision::Cast(to)),
         }
     }
 
@@ -260,29 +263,29 @@ fn kept(source: usize, array: &Array) -> Planned {
     Planned { array: array.clone(), source, change: Change::Keep }
 }
 
-/// Multiplied by its scales.
+/// Plans the multiplication by the scales.
 fn unscaled(input: &Input, source: usize, array: &Array, to: Dtype) -> Result<Planned, String> {
     let name = format!("{}.scale", array.name);
-    let scales = input.find(&name).ok_or_else(|| format!("there is no {} beside it", quoted(&name)))?;
+    let scales = input.find(&name).ok_or_else(|| format!("its scales {} are missing", quoted(&name)))?;
     let row = input.arrays.get(scales).and_then(|scales| row_of(array, scales));
     let row =
-        row.ok_or_else(|| format!("{} is not one F32 for it, nor one for each of its rows", quoted(&name)))?;
+        row.ok_or_else(|| format!("its scales {} must be one F32, or one F32 per row", quoted(&name)))?;
     let array = Array { dtype: to, ..array.clone() };
     Ok(Planned { array, source, change: Change::Unscale { to, row, scales } })
 }
 
 /// What `--to` does with a tensor.
-enum Fate {
+enum Decision {
     /// It is not selected.
     Keep,
-    /// It is selected, and stays as it is.
+    /// It is selected, but left unchanged.
     Left(Reason),
     Cast(Dtype),
-    /// It goes, for what it belongs to is multiplied by it.
+    /// It is dropped: the tensor that it belongs to is multiplied by it.
     Scales,
 }
 
-/// For how many elements each of the scales is.
+/// The number of elements per scale.
 fn row_of(array: &Array, scales: &Array) -> Option<u64> {
     match (scales.dtype, &scales.dims[..]) {
         (Dtype::F32, [] | [1]) => Some(array.elements().max(1)),
@@ -291,13 +294,13 @@ fn row_of(array: &Array, scales: &Array) -> Option<u64> {
     }
 }
 
-/// How many elements an index of the first axis has; of none, 1.
+/// The number of elements per index of the first axis; 1 without axes.
 fn row_len(array: &Array) -> u64 {
     let rows = array.dims.first().copied().unwrap_or(1).max(1);
     (array.elements() / rows).max(1)
 }
 
-/// Whether a scale for each index of the first axis would be shared by several numbers: else the scales take more than they save.
+/// Whether several numbers share each scale of a row; otherwise the scales take more than they save.
 fn has_rows(array: &Array) -> bool {
     match array.dims.split_first() {
         Some((_, axes @ [_, ..])) => {

@@ -1,12 +1,12 @@
-//! A model as a header for C99 and C++.
+//! Writes a model as a header for C99 and C++.
 
-use super::names::{Taken, identifier};
+use super::names::{Identifiers, identifier};
 use super::{Entry, Listing};
 use crate::number::hex;
 use embedded_safetensors::{Dtype, tensor::MAX_RANK};
 use std::io::{self, Write};
 
-/// What a tensor may have behind its identifier.
+/// The suffixes of a tensor's macros.
 const FIELDS: [&str; 10 + MAX_RANK] = [
     "NAME", "DTYPE", "TYPE", "RANK", "SHAPE", "ELEMENTS", "BYTES", "OFFSET", "BEGIN", "ADDRESS", "DIM0",
     "DIM1", "DIM2", "DIM3", "DIM4", "DIM5", "DIM6", "DIM7",
@@ -15,10 +15,11 @@ const FIELDS: [&str; 10 + MAX_RANK] = [
 /// Writes the header.
 ///
 /// # Errors
-/// Those of what it is written to.
+/// Those of `out`.
 pub fn write(listing: &Listing, prefix: &str, out: &mut impl Write) -> io::Result<()> {
     let numbers = numbers(listing, prefix);
-    let mut taken = Taken::new(numbers.iter().map(|(name, _, _)| name.clone()).chain(lists(prefix)), &FIELDS);
+    let mut taken =
+        Identifiers::new(numbers.iter().map(|(name, _, _)| name.clone()).chain(lists(prefix)), &FIELDS);
     let identifiers: Vec<String> =
         listing.tensors.iter().map(|entry| taken.take(&identifier(prefix, &entry.name))).collect();
     begin(listing, prefix, out)?;
@@ -39,15 +40,15 @@ fn begin(listing: &Listing, prefix: &str, out: &mut impl Write) -> io::Result<()
     writeln!(out, "#ifndef {prefix}_H\n#define {prefix}_H\n\n#include <stdint.h>\n")
 }
 
-/// The numbers of the whole file, with a comment each.
+/// The numbers for the entire file, with a comment each.
 fn numbers(listing: &Listing, prefix: &str) -> Vec<(String, String, &'static str)> {
-    let address = listing.at.map(|at| ("ADDRESS", hex(at), "Where the file lies in memory"));
+    let address = listing.at.map(|at| ("ADDRESS", hex(at), "The address of the file in memory"));
     let numbers = listing.numbers().into_iter().map(|(name, number, about)| (name, decimal(number), about));
     let all = address.into_iter().chain(numbers);
     all.map(|(name, number, about)| (format!("{prefix}_{name}"), number, about)).collect()
 }
 
-/// What is no number.
+/// The names of the lists.
 fn lists(prefix: &str) -> [String; 3] {
     ["H", "TENSORS", "METADATA"].map(|name| format!("{prefix}_{name}"))
 }
@@ -74,10 +75,11 @@ fn tensor(listing: &Listing, entry: &Entry, base: &str, out: &mut impl Write) ->
     }
 }
 
-/// One by one, unless they are so many that a long name before each would make the header many times the model.
+/// One macro per axis, unless there are so many that long names would make the header much larger than the
+/// model.
 fn dims(entry: &Entry, base: &str, out: &mut impl Write) -> io::Result<()> {
     if entry.dims.len() > MAX_RANK {
-        return writeln!(out, "/* No DIM for each of more than {MAX_RANK} dimensions */");
+        return writeln!(out, "/* No DIM macros for more than {MAX_RANK} dimensions */");
     }
     for (axis, dim) in entry.dims.iter().enumerate() {
         writeln!(out, "#define {base}_DIM{axis} {}", decimal(*dim))?;
@@ -85,7 +87,8 @@ fn dims(entry: &Entry, base: &str, out: &mut impl Write) -> io::Result<()> {
     Ok(())
 }
 
-/// What holds one element. Of halves and narrower floats the bits; of what is packed and of pairs nothing does.
+/// The type that holds one element: the bits of halves and narrower floats; none for packed and complex
+/// elements.
 fn c_type(dtype: Dtype) -> Option<&'static str> {
     Some(match dtype {
         Dtype::I8 => "int8_t",
@@ -119,20 +122,21 @@ fn table(listing: &Listing, prefix: &str, identifiers: &[String], out: &mut impl
 }
 
 fn metadata(listing: &Listing, prefix: &str, out: &mut impl Write) -> io::Result<()> {
-    write!(out, "\n/* X(key, value) for each text of the metadata */\n#define {prefix}_METADATA(X)")?;
+    write!(out, "\n/* X(key, value) for each metadata key */\n#define {prefix}_METADATA(X)")?;
     for (key, value) in &listing.metadata {
         write!(out, " \\\n    X({}, {})", string(key), string(value))?;
     }
     writeln!(out)
 }
 
-/// Of whatever type holds it: only what is more than any signed one does needs to say that it has no sign.
+/// A literal that fits its type: only numbers larger than any signed type need the suffix.
 fn decimal(number: u64) -> String {
     let suffix = if i64::try_from(number).is_ok() { "" } else { "u" };
     format!("{number}{suffix}")
 }
 
-/// A literal, in ASCII. Three octal digits end by themselves, and a question mark begins no trigraph.
+/// A literal in ASCII. Octal escapes have three digits so that they end, and a question mark cannot begin a
+/// trigraph.
 fn string(text: &str) -> String {
     let mut literal = String::from("\"");
     for byte in text.bytes() {

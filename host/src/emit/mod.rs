@@ -1,4 +1,4 @@
-//! What a model is, written down for the compiler of a device.
+//! Writes a model's layout as constants for firmware.
 
 pub mod c;
 pub mod names;
@@ -10,43 +10,43 @@ use crate::model::{Model, Tensor};
 use crate::plan::Plan;
 use embedded_safetensors::Dtype;
 
-/// All that is written down of a model.
+/// The facts of a model that are written.
 pub struct Listing {
-    /// The name of its file, in letters that no comment trips over.
+    /// The file name, with characters that are safe in a comment.
     pub file: String,
     pub plan: Plan,
     pub tensors: Vec<Entry>,
     pub metadata: Vec<(String, String)>,
-    /// Where in memory the file lies.
+    /// The address of the file in memory.
     pub at: Option<u64>,
 }
 
-/// One tensor, by the order of the data.
+/// One tensor, in data order.
 pub struct Entry {
     pub name: String,
     pub dtype: Dtype,
     pub dims: Vec<u64>,
     pub elements: u64,
     pub bytes: u64,
-    /// Where it begins in the data.
+    /// Its offset in the data.
     pub begin: u64,
-    /// Where it begins in the file.
+    /// Its offset in the file.
     pub offset: u64,
 }
 
 impl Listing {
     /// # Errors
-    /// The model is in several files; a tensor would lie behind the end of memory.
+    /// The model is sharded, or would extend past the end of the address space.
     pub fn of(model: &Model, at: Option<u64>) -> Result<Self, Complaint> {
         let plan = Plan::of(model)?;
         if at.is_some_and(|at| at.checked_add(plan.file_bytes).is_none()) {
-            return Err(Complaint::usage("--at: the model would end behind the last address there is"));
+            return Err(Complaint::usage("--at: the model would end past the last address"));
         }
         let file = model.path().file_name().unwrap_or_default().to_string_lossy();
         let metadata =
             model.metadata().into_iter().flatten().map(|(key, value)| (key.clone(), value.clone()));
         Ok(Self {
-            file: file.chars().map(harmless).collect(),
+            file: file.chars().map(comment_safe).collect(),
             tensors: model.tensors().map(|tensor| Entry::of(&tensor, plan.data_start)).collect(),
             metadata: metadata.collect(),
             plan,
@@ -54,38 +54,39 @@ impl Listing {
         })
     }
 
-    /// Where in memory a tensor lies.
+    /// The address of a tensor in memory.
     pub fn address(&self, entry: &Entry) -> Option<u64> {
-        // Seen to fit when the listing was made.
+        // Checked when the listing was made.
         self.at.map(|at| at + entry.offset)
     }
 
-    /// The numbers of the whole file: the name, the value, and what it is. Those of the first four may be more than memory holds.
+    /// The numbers for the entire file: name, value and description. The first four may exceed the target's
+    /// `usize`.
     pub fn numbers(&self) -> [(&'static str, u64, &'static str); 14] {
         let Plan { sizes, largest_tensor, largest_row, .. } = &self.plan;
         [
-            ("FILE_BYTES", self.plan.file_bytes, "The whole file"),
-            ("HEADER_BYTES", self.plan.header_bytes, "Its header, without the 8 bytes before it"),
-            ("DATA_START", self.plan.data_start, "Where in the file the data begin"),
-            ("DATA_BYTES", self.plan.data_bytes, "All tensors together"),
-            ("INDEX_TENSORS", sizes.tensors, "An index has so many tensors in it"),
-            ("INDEX_DIMS", sizes.dims, "The dimensions of all tensors"),
-            ("INDEX_NAME_BYTES", sizes.name_bytes, "The names of all tensors"),
-            ("INDEX_BYTES", sizes.index_bytes(), "How much memory the index takes"),
-            ("LONGEST_NAME", sizes.longest_name, "The longest name of a tensor"),
-            ("MOST_DIMS", sizes.most_dims, "The most dimensions that a tensor has"),
-            ("LARGEST_TENSOR_BYTES", largest_tensor.bytes, "A buffer for any tensor as it is in the file"),
-            ("LARGEST_TENSOR_ELEMENTS", largest_tensor.elements, "A buffer for the values of any tensor"),
+            ("FILE_BYTES", self.plan.file_bytes, "Length of the file"),
+            ("HEADER_BYTES", self.plan.header_bytes, "Length of the header, without the 8 bytes before it"),
+            ("DATA_START", self.plan.data_start, "Offset of the data in the file"),
+            ("DATA_BYTES", self.plan.data_bytes, "Length of the data"),
+            ("INDEX_TENSORS", sizes.tensors, "Number of tensors"),
+            ("INDEX_DIMS", sizes.dims, "Number of dimensions of all tensors"),
+            ("INDEX_NAME_BYTES", sizes.name_bytes, "Length of all names"),
+            ("INDEX_BYTES", sizes.index_bytes(), "Memory of the index"),
+            ("LONGEST_NAME", sizes.longest_name, "Length of the longest name"),
+            ("MOST_DIMS", sizes.most_dims, "Largest number of dimensions"),
+            ("LARGEST_TENSOR_BYTES", largest_tensor.bytes, "Buffer size for the bytes of any tensor"),
+            ("LARGEST_TENSOR_ELEMENTS", largest_tensor.elements, "Buffer size for the values of any tensor"),
             (
                 "LARGEST_ROW_BYTES",
                 largest_row.bytes,
-                "A buffer for any row, which has one index of the first axis",
+                "Buffer size for the bytes of any row, one index of the first axis",
             ),
-            ("LARGEST_ROW_ELEMENTS", largest_row.elements, "A buffer for the values of any row"),
+            ("LARGEST_ROW_ELEMENTS", largest_row.elements, "Buffer size for the values of any row"),
         ]
     }
 
-    /// The same for programs.
+    /// The listing as JSON.
     pub fn json(&self, file: &str) -> String {
         let tensors = array(self.tensors.iter().map(|entry| self.tensor_json(entry)));
         let metadata =
@@ -128,8 +129,8 @@ impl Entry {
     }
 }
 
-/// Of the name of a file, what cannot end a comment.
-fn harmless(character: char) -> char {
+/// Replaces characters of a file name that could end a comment.
+fn comment_safe(character: char) -> char {
     if character.is_ascii_alphanumeric() || matches!(character, '.' | '-' | '_' | ' ') {
         character
     } else {

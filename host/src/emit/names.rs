@@ -1,24 +1,25 @@
-//! Names of tensors as identifiers.
+//! Makes identifiers of tensor names.
 
 use std::collections::{HashMap, HashSet};
 
-/// Identifiers that are taken, and from which number on a name that occurs again is tried.
-pub struct Taken {
-    /// Those that are no tensor's.
+/// The identifiers in use, and for each name the next number to try.
+pub struct Identifiers {
+    /// Identifiers of other constants.
     others: HashSet<String>,
     tensors: HashSet<String>,
-    /// What is derived from an identifier ends in an underscore and one of these, in which there is none.
+    /// Derived identifiers end with an underscore and one of these suffixes, which have no underscore.
     ends: &'static [&'static str],
     tried: HashMap<String, u64>,
 }
 
-impl Taken {
+impl Identifiers {
     pub fn new(others: impl IntoIterator<Item = String>, ends: &'static [&'static str]) -> Self {
         let others = others.into_iter().collect();
         Self { others, tensors: HashSet::new(), ends, tried: HashMap::new() }
     }
 
-    /// An identifier for a name: itself, or with a number behind it, so that neither it nor what is derived from it is taken.
+    /// Returns a free identifier for a name, with a number if needed. Neither it nor its derived
+    /// identifiers are in use.
     pub fn take(&mut self, wanted: &str) -> String {
         let mut number = self.tried.get(wanted).copied().unwrap_or(1);
         loop {
@@ -32,8 +33,8 @@ impl Taken {
         }
     }
 
-    /// Of two different identifiers nothing is derived that is the same, for no end has an underscore. So what there is to see
-    /// to is that neither is derived from the other, and no list of what is derived is kept.
+    /// Suffixes have no underscore, so different identifiers have different derived ones. It suffices that
+    /// no identifier is derived from another one, and no list of derived identifiers is kept.
     fn is_free(&self, candidate: &str) -> bool {
         let is_taken =
             |identifier: &str| self.others.contains(identifier) || self.tensors.contains(identifier);
@@ -50,8 +51,8 @@ impl Taken {
     }
 }
 
-/// A name in capitals, digits and single underscores, with neither of these at its ends but digits. Empty where nothing of the name
-/// is a letter or a digit of ASCII.
+/// A name in capitals, digits and single underscores, none at the ends. Empty if the name has no ASCII
+/// letter or digit.
 pub fn capitals(name: &str) -> String {
     let mut capitals = String::with_capacity(name.len());
     for character in name.chars() {
@@ -65,7 +66,7 @@ pub fn capitals(name: &str) -> String {
     capitals
 }
 
-/// The identifier of a tensor, before it is known whether it is taken.
+/// The identifier of a tensor, which may already be in use.
 pub fn identifier(prefix: &str, name: &str) -> String {
     let capitals = match capitals(name) {
         empty if empty.is_empty() => "TENSOR".to_owned(),
@@ -79,19 +80,17 @@ pub fn identifier(prefix: &str, name: &str) -> String {
     }
 }
 
-/// A prefix that the user has chosen, in capitals.
+/// A prefix chosen by the user, in capitals.
 pub fn prefix(text: &str) -> Result<String, String> {
     let letters = text.chars().all(|character| character.is_ascii_alphanumeric() || character == '_');
     let first = text.chars().next().is_some_and(|first| first.is_ascii_alphabetic());
     match letters && first {
         true => Ok(text.trim_end_matches('_').to_ascii_uppercase()),
-        false => {
-            Err("not the beginning of an identifier: letters, digits and `_`, a letter first".to_owned())
-        }
+        false => Err("not a valid prefix; use letters, digits and `_`, beginning with a letter".to_owned()),
     }
 }
 
-/// The prefix that a file gives.
+/// The default prefix for a file name.
 pub fn prefix_of(file_stem: &str) -> String {
     match capitals(file_stem) {
         empty if empty.is_empty() => "MODEL".to_owned(),
@@ -102,7 +101,7 @@ pub fn prefix_of(file_stem: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Taken, capitals, identifier, prefix, prefix_of};
+    use super::{Identifiers, capitals, identifier, prefix, prefix_of};
 
     #[test]
     fn names_become_identifiers() {
@@ -132,7 +131,7 @@ mod tests {
 
     #[test]
     fn no_two_names_have_the_same_identifier() {
-        let mut taken = Taken::new(["FILE_BYTES".to_owned()], &["BYTES", "NAME"]);
+        let mut taken = Identifiers::new(["FILE_BYTES".to_owned()], &["BYTES", "NAME"]);
         let names =
             ["a", "A", "a.", "A_2", "file", "a_2", "a.name", "b.bytes", "b", "file.bytes", "file.bytes.name"];
         let made = names.map(|name| taken.take(&capitals(name)));

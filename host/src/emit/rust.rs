@@ -1,6 +1,6 @@
-//! A model as constants for Rust, with and without the standard library.
+//! Writes a model as constants for Rust, `no_std`.
 
-use super::names::{Taken, identifier};
+use super::names::{Identifiers, identifier};
 use super::{Entry, Listing};
 use crate::text::quoted;
 use std::io::{self, Write};
@@ -8,11 +8,12 @@ use std::io::{self, Write};
 /// Writes the module.
 ///
 /// # Errors
-/// Those of what it is written to.
+/// Those of `out`.
 pub fn write(listing: &Listing, prefix: &str, out: &mut impl Write) -> io::Result<()> {
     let numbers = numbers(listing, prefix);
     let lists = ["TENSORS", "METADATA"].map(|name| named(prefix, name));
-    let mut taken = Taken::new(numbers.iter().map(|number| number.name.clone()).chain(lists.clone()), &[]);
+    let mut taken =
+        Identifiers::new(numbers.iter().map(|number| number.name.clone()).chain(lists.clone()), &[]);
     let [tensors, metadata] = lists;
     begin(listing, out)?;
     for Number { name, kind, value, about } in &numbers {
@@ -25,7 +26,7 @@ pub fn write(listing: &Listing, prefix: &str, out: &mut impl Write) -> io::Resul
         tensor(listing, entry, &constant, out)?;
         identifiers.push(constant);
     }
-    writeln!(out, "/// All tensors, in the order of the data.\npub const {tensors}: &[Tensor] = &[")?;
+    writeln!(out, "/// All tensors, in data order.\npub const {tensors}: &[Tensor] = &[")?;
     identifiers.iter().try_for_each(|constant| writeln!(out, "    {constant},"))?;
     writeln!(
         out,
@@ -44,11 +45,8 @@ fn named(prefix: &str, name: &str) -> String {
 
 fn begin(listing: &Listing, out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "// Written by `safetensors emit` from {}. Offsets and sizes are in bytes.", listing.file)?;
-    let address = if listing.at.is_some() {
-        "\n    /// Where it begins in memory.\n    pub address: usize,"
-    } else {
-        ""
-    };
+    let address =
+        if listing.at.is_some() { "\n    /// Its address in memory.\n    pub address: usize," } else { "" };
     writeln!(
         out,
         "
@@ -57,17 +55,17 @@ fn begin(listing: &Listing, out: &mut impl Write) -> io::Result<()> {
 pub struct Tensor {{
     /// Its name.
     pub name: &'static str,
-    /// Its dtype, as the format calls it.
+    /// Its dtype.
     pub dtype: &'static str,
     /// Its dimensions, outermost first.
     pub shape: &'static [usize],
-    /// How many elements it has.
+    /// Its number of elements.
     pub elements: usize,
-    /// How long it is.
+    /// Its length in bytes.
     pub bytes: usize,
-    /// Where it begins in the file.
+    /// Its offset in the file.
     pub offset: u64,
-    /// Where it begins in the data.
+    /// Its offset in the data.
     pub begin: u64,{address}
 }}
 "
@@ -81,16 +79,16 @@ struct Number {
     about: String,
 }
 
-/// The numbers of the whole file.
+/// The numbers for the entire file.
 fn numbers(listing: &Listing, prefix: &str) -> Vec<Number> {
     let address = listing.at.map(|at| {
-        let (name, about) = (named(prefix, "ADDRESS"), "Where the file lies in memory.".to_owned());
+        let (name, about) = (named(prefix, "ADDRESS"), "The address of the file in memory.".to_owned());
         Number { name, kind: "usize", value: crate::number::hex(at), about }
     });
     let numbers = listing.numbers().into_iter().enumerate().map(|(place, (name, value, about))| {
         let about = match name {
             "INDEX_TENSORS" => {
-                "`IndexStorage<INDEX_TENSORS, INDEX_DIMS, INDEX_NAME_BYTES>` holds an index.".into()
+                "`IndexStorage<INDEX_TENSORS, INDEX_DIMS, INDEX_NAME_BYTES>` holds the index.".into()
             }
             _ => format!("{about}."),
         };
@@ -117,7 +115,7 @@ fn tensor(listing: &Listing, entry: &Entry, constant: &str, out: &mut impl Write
     writeln!(out, "}};\n")
 }
 
-/// A literal, in ASCII: rustc refuses what turns the direction of the text around it.
+/// A literal in ASCII: rustc rejects characters that change the text direction.
 fn literal(text: &str) -> String {
     format!("\"{}\"", text.escape_default())
 }

@@ -1,4 +1,4 @@
-//! What a new model is to hold, before anything is written.
+//! The contents of a new model before anything is written.
 
 use crate::complaint::Complaint;
 use crate::model::{Model, Padding, Tensor};
@@ -8,7 +8,7 @@ use std::collections::hash_map;
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
-/// A tensor, and what it is to be called.
+/// A tensor and its new name.
 #[derive(Clone)]
 pub struct Entry<'m> {
     pub name: String,
@@ -20,7 +20,7 @@ impl<'m> Entry<'m> {
         TensorSpec::new(&self.name, self.tensor.dtype(), self.tensor.dims())
     }
 
-    /// The file that it comes from.
+    /// The file that contains it.
     pub fn file(&self) -> &'m Path {
         self.tensor.model().path()
     }
@@ -30,27 +30,28 @@ impl<'m> Entry<'m> {
     }
 }
 
-/// Which of two counts, where both cannot.
+/// Which input wins.
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum Prefer {
     First,
     Last,
 }
 
-/// Tensors in the order in which they were given, and metadata.
+/// Tensors in input order, and metadata.
 #[derive(Default)]
 pub struct Contents<'m> {
     pub entries: Vec<Entry<'m>>,
     pub metadata: Option<BTreeMap<String, String>>,
-    /// What the models have besides the entries.
+    /// The padding that the models have in addition.
     pub padding: Padding,
 }
 
 impl<'m> Contents<'m> {
-    /// Everything that is in these models, but for the padding that they have.
+    /// The contents of these models without their padding.
     ///
     /// # Errors
-    /// Two have another value for a key of the metadata, and neither is preferred; one cannot be read.
+    /// Two models have different values for a metadata key, and neither is preferred; a model cannot be
+    /// read.
     pub fn of(models: &'m [Model], prefer: Option<Prefer>) -> Result<Self, Complaint> {
         let mut contents = Self::default();
         for model in models {
@@ -63,7 +64,7 @@ impl<'m> Contents<'m> {
         Ok(contents)
     }
 
-    /// Of all tensors together.
+    /// The bytes of all tensors.
     pub fn bytes(&self) -> u64 {
         self.entries.iter().map(|entry| entry.tensor.byte_len()).sum()
     }
@@ -78,7 +79,8 @@ impl<'m> Contents<'m> {
                 (Some(old), None) => {
                     let (key, old) = (quoted(key), quoted(old));
                     let sentence = format!(
-                        "has {} for the key {key} of the metadata, and a file before it {old}; --prefer says which counts",
+                        "has the value {} for metadata key {key}, and an earlier file {old}; use --prefer \
+                         to choose",
                         quoted(value)
                     );
                     return Err(Complaint::about(model.path(), sentence));
@@ -89,7 +91,7 @@ impl<'m> Contents<'m> {
         Ok(())
     }
 
-    /// Has every name once.
+    /// Removes duplicate names.
     ///
     /// # Errors
     /// Two tensors have one name, and neither is preferred.
@@ -114,7 +116,6 @@ impl<'m> Contents<'m> {
 
 fn clash(one: &Entry<'_>, other: &Entry<'_>) -> Complaint {
     let (name, first, second) = (quoted(&one.name), one.origin(), other.origin());
-    let sentence =
-        format!("two tensors would be called {name}: {first}, and {second}; --prefer says which counts");
+    let sentence = format!("duplicate tensor name {name}: {first}, and {second}; use --prefer to choose");
     Complaint::about(other.file(), sentence)
 }

@@ -1,4 +1,4 @@
-//! A model whose tensors are made as they are written.
+//! A model whose tensors are produced while it is written.
 
 use super::write::{put_header, refusal};
 use crate::complaint::Complaint;
@@ -7,23 +7,23 @@ use embedded_safetensors::write::{FileSpec, PlannedContent, TensorSpec};
 use std::ops::Range;
 use std::path::Path;
 
-/// The header of a new model is in its product; its tensors follow, in any order where the product is a file.
+/// A new model whose header is written. Its tensors follow, in any order if the output is a file.
 pub struct Fresh<'p> {
     product: &'p mut Product,
     path: &'p Path,
     data_start: u64,
     file_len: u64,
-    /// In the order of the file: which tensor of the description, and where its data are.
+    /// In file order: the index of the tensor in the specification, and the range of its data.
     places: Vec<(usize, Range<u64>)>,
-    /// Where the next byte goes.
+    /// The offset of the next byte.
     at: u64,
 }
 
 impl<'p> Fresh<'p> {
-    /// Begins a model in this product.
+    /// Begins a model in this output.
     ///
     /// # Errors
-    /// There can be no such file; those of the system.
+    /// The specification is invalid; those of the system.
     pub fn begin(
         spec: FileSpec<'_>,
         (product, path): (&'p mut Product, &'p Path),
@@ -40,26 +40,31 @@ impl<'p> Fresh<'p> {
         Ok(Self { product, path, data_start, file_len, places, at: data_start })
     }
 
-    /// How long the file is to be.
+    /// The length of the complete file.
     pub fn file_len(&self) -> u64 {
         self.file_len
     }
 
-    /// In the order of the file: which tensor of the description, and where its data are.
+    /// In file order: the index of the tensor in the specification, and the range of its data.
     pub fn places(&self) -> Vec<(usize, Range<u64>)> {
         self.places.clone()
     }
 
-    /// Has `fill` give all bytes of a tensor whose place this is.
+    /// Writes the bytes that `fill` produces for the tensor at this range.
     ///
     /// # Errors
-    /// Those of `fill` and of the system; more bytes come, or less, than the tensor has.
+    /// Those of `fill` and of the system; more or fewer bytes arrive than the tensor has.
     pub fn tensor<R>(
         &mut self,
         place: &Range<u64>,
         fill: impl FnOnce(&mut dyn FnMut(&[u8]) -> Result<(), Complaint>) -> Result<R, Complaint>,
     ) -> Result<R, Complaint> {
-        let wrong = || Complaint::about(self.path, "a tensor for it has another length than it should");
+        let wrong = || {
+            Complaint::about(
+                self.path,
+                "internal error: the data of a tensor does not have the planned length",
+            )
+        };
         let (begin, end) = (self.data_start + place.start, self.data_start + place.end);
         if self.at != begin {
             self.product.seek(begin)?;

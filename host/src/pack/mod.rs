@@ -1,4 +1,4 @@
-//! Models made of tensors of others: chosen, renamed, merged, laid out anew, and copied byte for byte.
+//! Makes models of tensors of others: selected, renamed, merged, reordered, and copied byte for byte.
 
 mod contents;
 mod edits;

@@ -1,4 +1,4 @@
-//! In which order tensors stand in a new file.
+//! The order of tensors in a new file.
 
 use super::contents::Contents;
 use crate::complaint::Complaint;
@@ -9,16 +9,16 @@ use std::collections::{HashMap, HashSet};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// As it is asked for.
+/// The requested order.
 #[derive(Clone)]
 pub enum Ordering {
-    /// The reference's: by dtypes, then by names.
+    /// The order of the reference: by dtype, then by name.
     Canonical,
-    /// By names alone.
+    /// By name.
     Name,
-    /// As in the files, one file after the other.
+    /// Unchanged, one file after another.
     File,
-    /// As the lines of a text file name them, then the others as in the files.
+    /// As listed in a text file, one name per line; then the others unchanged.
     List(PathBuf),
 }
 
@@ -41,7 +41,7 @@ impl Ordering {
     }
 
     /// # Errors
-    /// The list cannot be read, or names a tensor twice or one that is not there.
+    /// The list cannot be read, has a duplicate, or names a tensor that does not exist.
     pub fn apply(&self, contents: &mut Contents<'_>) -> Result<(), Complaint> {
         match self {
             Self::Canonical | Self::File => Ok(()),
@@ -60,7 +60,7 @@ impl Ordering {
     }
 }
 
-/// No list of names is longer: they stand in a header, too.
+/// Lists cannot be longer than a header with the same names.
 const LONGEST: u64 = MAX_HEADER_LEN;
 
 fn read(path: &Path) -> Result<String, Complaint> {
@@ -68,14 +68,14 @@ fn read(path: &Path) -> Result<String, Complaint> {
     let mut text = String::new();
     match list.take(LONGEST + 1).read_to_string(&mut text) {
         Ok(len) if len as u64 > LONGEST => {
-            Err(Complaint::about(path, format!("is longer than {LONGEST} bytes, and no list of names is")))
+            Err(Complaint::about(path, format!("too long for a list of names: more than {LONGEST} bytes")))
         }
         Ok(_) => Ok(text),
         Err(error) => Err(Complaint::not_read(path, error)),
     }
 }
 
-/// Which line each name is on.
+/// The line number of each name.
 fn ranks<'t>(
     path: &Path,
     text: &'t str,
@@ -86,10 +86,13 @@ fn ranks<'t>(
     for name in text.lines().filter(|line| !line.is_empty()) {
         let rank = ranks.len();
         if !known.contains(name) {
-            return Err(Complaint::about(path, format!("there is no tensor {}", quoted(name))));
+            return Err(Complaint::about(
+                path,
+                format!("lists {}, but there is no such tensor", quoted(name)),
+            ));
         }
         if ranks.insert(name, rank).is_some() {
-            return Err(Complaint::about(path, format!("it has {} twice", quoted(name))));
+            return Err(Complaint::about(path, format!("lists {} more than once", quoted(name))));
         }
     }
     Ok(ranks)

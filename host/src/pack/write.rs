@@ -1,4 +1,4 @@
-//! From contents to bytes.
+//! Writes the contents of a new model.
 
 use super::contents::{Contents, Entry};
 use crate::complaint::Complaint;
@@ -11,11 +11,11 @@ use embedded_safetensors::write::{
 use std::io;
 use std::path::Path;
 
-/// As much of a tensor is held at once.
+/// Bytes of a tensor held at a time.
 const PIECE: usize = 256 * 1024;
 const ZEROS: [u8; 4096] = [0; 4096];
 
-/// How a file is laid out.
+/// The layout of a file.
 #[derive(Clone, Copy)]
 pub struct Layout {
     pub is_canonical: bool,
@@ -24,14 +24,14 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// As the reference does it.
+    /// The layout of the reference.
     pub const USUAL: Self = Self { is_canonical: true, placement: Placement::Start(8), room: 0 };
 }
 
-/// A model as it would be written; `see` is shown the plan.
+/// Plans a model and passes the plan to `see`.
 ///
 /// # Errors
-/// There can be no such file; those of `see`.
+/// The specification is invalid; those of `see`.
 fn planned<R>(
     contents: &Contents<'_>,
     layout: Layout,
@@ -53,7 +53,7 @@ fn planned<R>(
     }
 }
 
-/// Says it of the tensor that it is about, whose name `name` knows.
+/// Reports an error of the specification with the tensor's name, which `name` looks up.
 pub fn refusal<'n>(error: SpecError, name: &dyn Fn(usize) -> Option<&'n str>, output: &Path) -> Complaint {
     let name = match error.part {
         SpecPart::Tensor(index) => name(index).map(quoted),
@@ -61,10 +61,10 @@ pub fn refusal<'n>(error: SpecError, name: &dyn Fn(usize) -> Option<&'n str>, ou
     };
     let sentence = match (name, error.kind) {
         (Some(name), SpecErrorKind::Reserved) if name == "\"__metadata__\"" => {
-            format!("no tensor can be called {name}")
+            format!("{name} is not allowed as a tensor name")
         }
         (Some(name), SpecErrorKind::Reserved) => {
-            format!("no tensor of a file that is padded can be called {name}")
+            format!("{name} is not allowed as a tensor name in a padded file")
         }
         (Some(name), fault) => format!("tensor {name}: {fault}"),
         (None, fault) => fault.to_string(),
@@ -72,13 +72,13 @@ pub fn refusal<'n>(error: SpecError, name: &dyn Fn(usize) -> Option<&'n str>, ou
     Complaint::about(output, sentence)
 }
 
-/// One line of what a file is to hold: the entry and where it begins and ends in the data, or padding.
+/// An item of a planned file: an entry, or None for padding, and its range in the data.
 pub type Line<'c, 'm> = (Option<&'c Entry<'m>>, u64, u64);
 
-/// How long the file would be, and what would be where.
+/// The length of the file, and its items.
 ///
 /// # Errors
-/// There can be no such file.
+/// The specification is invalid.
 pub fn plan<'c, 'm>(
     contents: &'c Contents<'m>,
     layout: Layout,
@@ -93,11 +93,11 @@ pub fn plan<'c, 'm>(
     })
 }
 
-/// Writes all of it, and looks whether the files that it came from are what they were. The product is not finished. Gives how long
-/// the file is.
+/// Writes everything and checks that the input files have not changed. Does not finish the output. Returns
+/// the length of the file.
 ///
 /// # Errors
-/// There can be no such file; those of reading and writing; the user has stopped it.
+/// The specification is invalid; those of reading and writing; interruption by the user.
 pub fn write(
     contents: &Contents<'_>,
     layout: Layout,
@@ -111,7 +111,9 @@ pub fn write(
             match tensor.content {
                 PlannedContent::Tensor { index, .. } => match contents.entries.get(index) {
                     Some(entry) => copy_tensor(entry, &mut buffer, work, &mut |piece| product.put(piece))?,
-                    None => return Err(Complaint::about(path, "its plan has a tensor that is not there")),
+                    None => {
+                        return Err(Complaint::about(path, "internal error: the plan has an unknown tensor"));
+                    }
                 },
                 PlannedContent::Padding { .. } => put_zeros(tensor.byte_len(), product)?,
             }
@@ -139,10 +141,10 @@ fn put_zeros(mut count: u64, product: &mut Product) -> Result<(), Complaint> {
     Ok(())
 }
 
-/// Hands all bytes of a tensor to `put`.
+/// Passes all bytes of a tensor to `put`.
 ///
 /// # Errors
-/// Those of reading and of `put`; the user has stopped it.
+/// Those of reading and of `put`; interruption by the user.
 fn copy_tensor(
     entry: &Entry<'_>,
     buffer: &mut [u8],

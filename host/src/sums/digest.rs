@@ -1,4 +1,4 @@
-//! The sum of a file, or of a tensor.
+//! The SHA-256 sum of a file or a tensor.
 
 use crate::complaint::Complaint;
 use crate::failure::{Failure, NotRead};
@@ -13,20 +13,20 @@ use std::io;
 use std::ops::Range;
 use std::path::Path;
 
-/// How much is read at a time, by each thread: more is not faster.
+/// Bytes read at a time by each thread; more is not faster.
 const BUFFER: u64 = 32 * 1024;
 
-/// The length and the sum of a file of any kind.
+/// The length and the sum of any regular file.
 pub fn sum_at(path: &Path, work: &Work) -> Result<(u64, String), Trouble> {
     let (file, len) = open_file(path).map_err(Trouble::Read)?;
     Ok((len, sum_of(&file, 0..len, work)?))
 }
 
-/// A file and its length. What is none could be endless, or keep us waiting.
+/// Opens a regular file and returns its length. Other kinds of files could be endless or block.
 pub fn open_file(path: &Path) -> Result<(File, u64), NotRead> {
     let is_file = |metadata: &fs::Metadata| metadata.is_file();
     if !is_file(&fs::metadata(path)?) {
-        return Err(NotRead::because("it is not a file"));
+        return Err(NotRead::because("not a regular file"));
     }
     let file = File::open(path)?;
     let metadata = file.metadata()?;
@@ -36,10 +36,10 @@ pub fn open_file(path: &Path) -> Result<(File, u64), NotRead> {
     Ok((file, metadata.len()))
 }
 
-/// Why there is no sum.
+/// The reason why there is no sum.
 pub enum Trouble {
     Read(NotRead),
-    /// For another reason than the file: the user's stop, say.
+    /// A reason other than the file, such as interruption by the user.
     Other(Complaint),
 }
 
@@ -58,17 +58,17 @@ impl From<NotRead> for Trouble {
     }
 }
 
-/// Of a file that was sound a moment ago.
+/// For a file that was valid a moment ago.
 impl From<Failure> for Trouble {
     fn from(failure: Failure) -> Self {
         Self::Read(match failure {
             Failure::NotRead(reason) => reason,
-            Failure::Unsound(_) => NotRead::changed(),
+            Failure::Invalid(_) => NotRead::changed(),
         })
     }
 }
 
-/// Of a file that was proven.
+/// For a file that was validated.
 impl From<ReadError<io::Error>> for Trouble {
     fn from(error: ReadError<io::Error>) -> Self {
         Self::Read(match error {
@@ -79,7 +79,7 @@ impl From<ReadError<io::Error>> for Trouble {
     }
 }
 
-/// The sum of a part of a file, which the file has. Tells `done` of the bytes.
+/// The sum of a range of a file. Reports progress to `done`.
 pub fn sha256_of<E: From<NotRead>>(
     file: impl ReadAt<Error = io::Error>,
     range: Range<u64>,
@@ -93,7 +93,7 @@ pub fn sha256_of<E: From<NotRead>>(
     Ok(hash.finalize().into())
 }
 
-/// The sum in digits, of what a user waits for.
+/// The sum in hexadecimal, with progress and interruption.
 fn sum_of(file: impl ReadAt<Error = io::Error>, range: Range<u64>, work: &Work) -> Result<String, Trouble> {
     let sum = sha256_of(file, range, |bytes| work.advance(bytes).map_err(Trouble::Other));
     sum.map(|sum| digits(&sum))
@@ -106,8 +106,8 @@ pub fn sum_of_tensor(tensor: &Tensor<'_>, work: &Work) -> Result<String, Complai
     sum.map_err(|trouble| trouble.about(file.path()))
 }
 
-/// For chunks of something of this length.
+/// A buffer for chunks of data of this length.
 fn buffer(len: u64) -> Vec<u8> {
-    // An element takes 8 bytes at most, which a chunk must have room for.
+    // A chunk must have space for an element, which takes at most 8 bytes.
     vec![0; usize::try_from(len.clamp(64, BUFFER)).unwrap_or(64)]
 }

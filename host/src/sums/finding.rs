@@ -1,4 +1,4 @@
-//! What became of a file that has a sum.
+//! The result of verifying a file.
 
 use crate::exit::Exit;
 use crate::failure::NotRead;
@@ -8,45 +8,45 @@ use crate::text::{quoted, shown_text};
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-/// A file, and what became of it.
+/// A file and its result.
 pub struct Found {
     pub name: PathBuf,
     pub finding: Finding,
 }
 
 pub enum Finding {
-    /// It is what it was.
+    /// The sum is unchanged.
     Same,
     Changed {
         sum: String,
         expected: String,
-        /// What is known of its tensors, if anything is.
+        /// The changed tensors, if the list has sums of tensors.
         tensors: Option<Tensors>,
     },
     Missing,
-    /// It is not in the list.
+    /// The file is not in the list.
     Added,
     NotRead(NotRead),
 }
 
-/// What became of the tensors of a changed file.
+/// The changes in the tensors of a changed file.
 pub enum Tensors {
-    /// By their names; with none of them the header alone is another one.
-    Known(Vec<(String, Fate)>),
-    /// The file is not a sound model any more.
-    Unsound,
-    /// They cannot be read, for this reason.
+    /// By name; if empty, only the header has changed.
+    Known(Vec<(String, TensorChange)>),
+    /// The file is no longer a valid model.
+    Invalid,
+    /// The tensors cannot be read, for this reason.
     NotRead(String),
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Fate {
+pub enum TensorChange {
     Changed,
     Missing,
     Added,
 }
 
-impl Fate {
+impl TensorChange {
     fn word(self) -> &'static str {
         match self {
             Self::Changed => "changed",
@@ -65,13 +65,13 @@ impl Found {
         }
     }
 
-    /// A line, and one for each tensor that differs.
+    /// Prints a line, and one for each tensor that differs.
     pub fn print(&self, out: &mut impl Write) -> io::Result<()> {
         let name = shown_text(&self.name.to_string_lossy());
         match &self.finding {
             Finding::Same => writeln!(out, "{name}: ok"),
             Finding::Missing => writeln!(out, "{name}: missing"),
-            Finding::Added => writeln!(out, "{name}: added, and not in the list"),
+            Finding::Added => writeln!(out, "{name}: added: not in the list"),
             Finding::Changed { sum, expected, tensors } => {
                 writeln!(out, "{name}: changed: its sum is {sum}, and was {expected}")?;
                 tensors.as_ref().map_or(Ok(()), |tensors| tensors.print(out))
@@ -104,10 +104,10 @@ impl Found {
 impl Tensors {
     fn print(&self, out: &mut impl Write) -> io::Result<()> {
         match self {
-            Self::Unsound => writeln!(out, "    it is no sound model any more: `safetensors check` says why"),
-            Self::NotRead(reason) => writeln!(out, "    its tensors are not known: {reason}"),
+            Self::Invalid => writeln!(out, "    no longer a valid model; `safetensors check` shows why"),
+            Self::NotRead(reason) => writeln!(out, "    its tensors cannot be compared: {reason}"),
             Self::Known(fates) if fates.is_empty() => {
-                writeln!(out, "    the header is changed, and no tensor")
+                writeln!(out, "    only the header has changed")
             }
             Self::Known(fates) => fates
                 .iter()
@@ -117,10 +117,10 @@ impl Tensors {
 
     fn members(&self, object: Object) -> Object {
         match self {
-            Self::Unsound => object.flag("sound", false),
+            Self::Invalid => object.flag("sound", false),
             Self::NotRead(reason) => object.text("message", reason),
             Self::Known(fates) => {
-                let one = |(name, fate): &(String, Fate)| {
+                let one = |(name, fate): &(String, TensorChange)| {
                     Object::new().text("name", name).text("error", fate.word()).end()
                 };
                 object.flag("sound", true).raw("tensors", &json::array(fates.iter().map(one)))

@@ -1,9 +1,10 @@
-//! The lines of a file of sums, as `sha256sum` writes and reads them.
+//! Reads and writes the lines of `sha256sum`.
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
-/// A sum and the name of its file. A name with a line break or a backslash is spelled with escapes, and its line begins with a backslash.
+/// The line for a file. A name with a line break or a backslash is escaped, and its line begins with a
+/// backslash.
 pub fn line(sum: &str, path: &Path) -> Vec<u8> {
     let name = bytes(path.as_os_str());
     let is_special = |byte: &u8| matches!(byte, b'\\' | b'\n' | b'\r');
@@ -21,13 +22,13 @@ pub fn line(sum: &str, path: &Path) -> Vec<u8> {
     line
 }
 
-/// Whether a name has a control character for which a line has no escape: it would reach a terminal as it is.
+/// Whether a name has a control character that a line cannot escape. It would reach a terminal unescaped.
 pub fn has_control(path: &Path) -> bool {
     let name = path.to_string_lossy();
     name.chars().any(|character| character.is_control() && !matches!(character, '\t' | '\n' | '\r'))
 }
 
-/// The sum, in lower case, and the name of a line without its end; nothing if it is no such line.
+/// The sum in lowercase and the name of a line without its line break. None if the line is invalid.
 pub fn parse(line: &[u8]) -> Option<(String, OsString)> {
     let (escaped, line) = match line.strip_prefix(b"\\") {
         Some(rest) => (true, rest),
@@ -43,7 +44,7 @@ pub fn parse(line: &[u8]) -> Option<(String, OsString)> {
     Some((sum, text(name)?))
 }
 
-/// Whether these are 64 hexadecimal digits.
+/// Whether the text is 64 hexadecimal digits.
 pub fn is_sum(text: &str) -> bool {
     text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
@@ -103,7 +104,7 @@ mod tests {
         ] {
             let written = line(&sum, Path::new(name));
             assert_eq!(String::from_utf8_lossy(&written), spelled);
-            let read = parse(&written[..written.len() - 1]).expect("a line");
+            let read = parse(&written[..written.len() - 1]).expect("valid line");
             assert_eq!(read, (sum.clone(), name.into()));
         }
     }
@@ -111,7 +112,7 @@ mod tests {
     #[test]
     fn other_spellings_of_sha256sum_are_read() {
         let sum = "0123456789ABCDEF".repeat(4);
-        let read = parse(format!("{sum} *m").as_bytes()).expect("a line");
+        let read = parse(format!("{sum} *m").as_bytes()).expect("valid line");
         assert_eq!(read, (sum.to_lowercase(), "m".into()));
     }
 

@@ -1,19 +1,19 @@
-//! Lists of sums: as `sha256sum` writes them, or as `safetensors hash --json` does.
+//! Reads lists of sums: output of `sha256sum` or of `safetensors hash --json`.
 
 use crate::sums::lines::{is_sum, parse};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 
-/// What a file is to be.
+/// The expected state of a file.
 pub struct Expected {
     pub name: PathBuf,
     pub sum: String,
-    /// The sums of its tensors, if they are known.
+    /// The sums of its tensors, if known.
     pub tensors: Option<BTreeMap<String, String>>,
 }
 
-/// An object of `safetensors hash --json`.
+/// An object printed by `safetensors hash --json`.
 #[derive(Deserialize)]
 struct Object {
     files: Vec<File>,
@@ -31,12 +31,12 @@ struct Tensor {
     sha256: String,
 }
 
-/// The files that a list names, or why it is none, in a sentence.
+/// The files of a list, or the reason why the list is invalid, as a sentence.
 pub fn read(text: &[u8]) -> Result<Vec<Expected>, String> {
     let is_json = text.trim_ascii_start().starts_with(b"{");
     let list = if is_json { read_json(text)? } else { read_lines(text)? };
     if list.is_empty() {
-        return Err("it lists no file".to_owned());
+        return Err("it lists no files".to_owned());
     }
     Ok(list)
 }
@@ -45,7 +45,7 @@ fn read_lines(text: &[u8]) -> Result<Vec<Expected>, String> {
     let lines = text.split_inclusive(|byte| *byte == b'\n').enumerate();
     let lines = lines.map(|(index, line)| (index + 1, line.strip_suffix(b"\n").unwrap_or(line)));
     let lines = lines.map(|(number, line)| (number, line.strip_suffix(b"\r").unwrap_or(line)));
-    // As `sha256sum` does: comments are passed over, and spaces in front of a sum.
+    // Skips comments, and allows spaces before a sum, as `sha256sum` does.
     let lines = lines.filter(|(_, line)| !line.starts_with(b"#") && !is_of_tensor(line));
     let lines = lines.map(|(number, line)| (number, line.trim_ascii_start()));
     lines
@@ -56,7 +56,7 @@ fn read_lines(text: &[u8]) -> Result<Vec<Expected>, String> {
         .collect()
 }
 
-/// Whether this is the sum of a tensor, which stands there for people: two spaces, the sum, two spaces, and the name in quotes.
+/// Whether this is the informational line of a tensor: two spaces, the sum, two spaces, the name in quotes.
 fn is_of_tensor(line: &[u8]) -> bool {
     let parsed = line.strip_prefix(b"  ").and_then(parse);
     parsed.is_some_and(|(_, name)| {
@@ -69,7 +69,7 @@ fn read_json(text: &[u8]) -> Result<Vec<Expected>, String> {
     let mut list = Vec::new();
     for object in serde_json::Deserializer::from_slice(text).into_iter::<Object>() {
         let object =
-            object.map_err(|error| format!("it is not what `safetensors hash --json` prints: {error}"))?;
+            object.map_err(|error| format!("not the output of `safetensors hash --json`: {error}"))?;
         for file in object.files {
             list.push(file.expected()?);
         }
@@ -90,8 +90,7 @@ impl File {
     }
 }
 
-/// Whether a name is spelled as that of a file below the folder is, and in no other way: names in order from folder to
-/// folder, with `/` between.
+/// Whether a name is a plain relative path below the directory, with `/` as separator.
 pub fn is_below(name: &Path) -> bool {
     let parts: Option<Vec<&str>> = name.components().map(plain).collect();
     parts.is_some_and(|parts| !parts.is_empty() && Some(parts.join("/").as_str()) == name.to_str())
@@ -122,25 +121,25 @@ mod tests {
     #[test]
     fn both_forms_are_read() {
         let sum = "ab".repeat(32);
-        let lines = read(format!("# sums\n{sum}  a\r\n{sum} *b").as_bytes()).expect("a list");
+        let lines = read(format!("# sums\n{sum}  a\r\n{sum} *b").as_bytes()).expect("valid list");
         let names: Vec<_> = lines.iter().map(|file| (file.name.to_str(), file.sum.as_str())).collect();
         assert_eq!(names, [(Some("a"), sum.as_str()), (Some("b"), sum.as_str())]);
         let object = |name: &str| {
-            format!(
-                r#"{{"file":"m","ok":true,"files":[{{"file":"{name}","sha256":"{sum}","tensors":{{"t":{{"sha256":"{sum}"}}}}}}]}}"#
-            )
+            let tensors = format!(r#"{{"t":{{"sha256":"{sum}"}}}}"#);
+            let file = format!(r#"{{"file":"{name}","sha256":"{sum}","tensors":{tensors}}}"#);
+            format!(r#"{{"file":"m","ok":true,"files":[{file}]}}"#)
         };
-        let objects = read(format!("{}\n{}\n", object("a"), object("b")).as_bytes()).expect("a list");
+        let objects = read(format!("{}\n{}\n", object("a"), object("b")).as_bytes()).expect("valid list");
         assert_eq!(objects.len(), 2);
         assert_eq!(objects[1].tensors.as_ref().and_then(|tensors| tensors.get("t")), Some(&sum));
     }
 
-    /// `sha256sum -c` reads lines with spaces in front: nothing may be passed over that it would find wrong.
+    /// `sha256sum -c` accepts leading spaces: no line that it would check may be skipped.
     #[test]
     fn only_sums_of_tensors_are_passed_over() {
         let sum = "ab".repeat(32);
         let list = read(format!("{sum}  a\n  {sum}  \"t u\"\n  {sum}  b\n {sum}  \"c\"\n").as_bytes());
-        let list = list.expect("a list");
+        let list = list.expect("valid list");
         let names: Vec<_> = list.iter().map(|file| file.name.to_str()).collect();
         assert_eq!(names, [Some("a"), Some("b"), Some("\"c\"")]);
     }
@@ -149,13 +148,13 @@ mod tests {
     fn what_is_no_list_is_refused_in_a_sentence() {
         let sum = "ab".repeat(32);
         for (text, why) in [
-            (String::new(), "it lists no file"),
-            ("# nothing\n".into(), "it lists no file"),
+            (String::new(), "it lists no files"),
+            ("# nothing\n".into(), "it lists no files"),
             (format!("{sum}  a\n\n"), "line 2 is not a sum and a name"),
             (format!("{sum}  a\n  a comment\n"), "line 2 is not a sum and a name"),
             (format!("{sum}  a\n{}  b", &sum[1..]), "line 2 is not"),
             ("{}".into(), "missing field `files`"),
-            (r#"{"files":[]}"#.into(), "it lists no file"),
+            (r#"{"files":[]}"#.into(), "it lists no files"),
             (r#"{"files":[{"file":"m","sha256":"00"}]}"#.into(), "\"00\" is not a sum"),
             (r#"{"files":[]"#.into(), "EOF"),
         ] {

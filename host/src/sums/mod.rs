@@ -1,4 +1,4 @@
-//! SHA-256 sums of files and tensors: taken, written down, and compared.
+//! Computes, stores and verifies SHA-256 sums of files and tensors.
 
 mod digest;
 mod finding;

@@ -1,16 +1,16 @@
-//! The sums of a model in one file. Its header is read piece by piece, so memory does not grow with it.
+//! The sums of a single-file model. The header is read in pieces, so memory does not grow with it.
 
 use super::digest::{Trouble, sha256_of};
 use crate::complaint::Complaint;
 use crate::decoding::{self, Extra, in_file, print_tensors};
 use crate::failure::{NotRead, sentence};
 use crate::header::visit;
-use crate::judge::{SHORT, open_sound};
 use crate::number::digits;
 use crate::parallel::in_order;
 use crate::rows::each_row;
 use crate::source::{Data, Source};
 use crate::text::quoted;
+use crate::validation::{SHORT, open_valid};
 use crate::work::Work;
 use embedded_safetensors::{FileModel, header::Event, validate::Summary};
 use std::fs::File;
@@ -20,13 +20,13 @@ use std::ops::{ControlFlow, Range};
 use std::path::Path;
 use tempfile::SpooledTempFile;
 
-/// So many tensors are given to the threads at a time.
+/// The number of tensors given to the threads at a time.
 const BATCH: usize = 4096;
 
-/// Of what waits to be printed, so much is held in memory, and the rest in a file without a name.
+/// Output up to this size is buffered in memory, the rest in an unnamed file.
 const HELD: usize = 1 << 20;
 
-/// A file that is proven to be sound.
+/// A validated file.
 pub struct Single<'p> {
     path: &'p Path,
     source: Source,
@@ -37,14 +37,14 @@ pub struct Single<'p> {
 
 impl<'p> Single<'p> {
     /// # Errors
-    /// The file is not sound, or cannot be read.
+    /// The file is invalid or cannot be read.
     pub fn open(path: &'p Path) -> Result<Self, Complaint> {
-        let (source, (summary, _)) = open_sound(path, SHORT, Data::Keep)?;
+        let (source, (summary, _)) = open_valid(path, SHORT, Data::Keep)?;
         let (source, file) = source.share().map_err(|reason| Complaint::not_read(path, reason))?;
         Ok(Self { path, source, file, summary })
     }
 
-    /// A file of a model that was proven: the one that was opened then, whatever has its name by now.
+    /// Opens the file that was validated as part of a model, even if another file has its path by now.
     ///
     /// # Errors
     /// It cannot be read.
@@ -59,20 +59,20 @@ impl<'p> Single<'p> {
         Ok(Self { path, source, file, summary: part.summary() })
     }
 
-    /// The name by which it was asked for.
+    /// The requested path.
     pub fn path(&self) -> &'p Path {
         self.path
     }
 
-    /// How long the file is.
+    /// The length of the file.
     pub fn len(&self) -> u64 {
         self.summary.file_len()
     }
 
-    /// Takes the sum of the file, and of its tensors if they are wanted, several at once.
+    /// Computes the sum of the file, and of its tensors if requested, on several threads.
     ///
     /// # Errors
-    /// The file cannot be read; the sums cannot be kept; the user's stop.
+    /// The file cannot be read; the sums cannot be stored; interruption by the user.
     pub fn sums(&mut self, tensors: bool, threads: NonZero<usize>, work: &Work) -> Result<Sums, Complaint> {
         let (len, start) = (self.len(), self.summary.data_start);
         let source = tensors.then_some(&mut self.source);
@@ -80,7 +80,7 @@ impl<'p> Single<'p> {
         taken.map_err(|trouble| trouble.about(self.path))
     }
 
-    /// Prints a line for each tensor, in the order of the header.
+    /// Prints a line for each tensor in header order.
     ///
     /// # Errors
     /// The file cannot be read; those of `out`.
@@ -90,7 +90,7 @@ impl<'p> Single<'p> {
         printed.map_err(|trouble| self.complaint(trouble))
     }
 
-    /// Prints the tensors as a member of a JSON object, in the order of the header.
+    /// Prints the tensors as a member of a JSON object in header order.
     ///
     /// # Errors
     /// As [`print_lines`](Self::print_lines).
@@ -101,7 +101,7 @@ impl<'p> Single<'p> {
     }
 
     /// # Errors
-    /// The file is no longer the one that was proven.
+    /// The file is no longer the one that was validated.
     pub fn check_unchanged(&self) -> Result<(), Complaint> {
         self.source.check_unchanged().map_err(|reason| Complaint::not_read(self.path, reason))
     }
@@ -114,10 +114,10 @@ impl<'p> Single<'p> {
     }
 }
 
-/// The sums of a file and of its tensors, in hexadecimal digits.
+/// The sums of a file and of its tensors.
 pub struct Sums {
     pub file: String,
-    /// 32 bytes for each tensor, in the order of the header.
+    /// 32 bytes for each tensor in header order.
     tensors: BufReader<SpooledTempFile>,
 }
 
@@ -126,7 +126,7 @@ impl Sums {
     fn next(&mut self) -> Result<String, NotRead> {
         let mut sum = [0; 32];
         self.tensors.read_exact(&mut sum).map_err(|error| match error.kind() {
-            // There is one for each tensor, unless the header has changed.
+            // There is a sum for each tensor, unless the header has changed.
             io::ErrorKind::UnexpectedEof => NotRead::changed(),
             _ => NotRead::because(format!(
                 "the sums cannot be read from a temporary file: {}",
@@ -137,7 +137,7 @@ impl Sums {
     }
 }
 
-/// The sum of the whole file is taken beside those of the first tensors.
+/// The sum of the complete file is computed together with those of the first tensors.
 fn take_sums(
     source: Option<&mut Source>,
     file: &File,
@@ -186,7 +186,7 @@ fn take_sums(
     Ok(Sums { file: whole.unwrap_or_default(), tensors: BufReader::new(sums) })
 }
 
-/// Text that is printed when it is known to be right.
+/// Text that is printed only once it is complete and correct.
 pub struct Text(BufWriter<SpooledTempFile>);
 
 impl Text {
@@ -237,14 +237,14 @@ mod tests {
 
     #[test]
     fn a_part_is_the_file_that_was_proven() {
-        let folder = tempfile::tempdir().expect("a folder");
+        let folder = tempfile::tempdir().expect("temporary directory");
         let [path, other] = ["a", "b"].map(|name| folder.path().join(name));
-        fs::write(&path, file(1)).and_then(|()| fs::write(&other, file(2))).expect("it can be written");
-        let model = FileModel::open(&path).expect("it is sound");
-        fs::rename(&other, &path).expect("it takes the place of the first");
+        fs::write(&path, file(1)).and_then(|()| fs::write(&other, file(2))).expect("files are written");
+        let model = FileModel::open(&path).expect("valid file");
+        fs::rename(&other, &path).expect("rename");
         let sums = Single::of(&model)
             .and_then(|mut single| single.sums(true, NonZero::<usize>::MIN, &Work::new("hashing", 0)));
-        let mut sums = sums.expect("it has sums");
+        let mut sums = sums.expect("sums");
         assert_eq!(sums.file, digits(&Sha256::digest(file(1))));
         assert_eq!(sums.next().ok(), Some(digits(&Sha256::digest([1]))));
     }

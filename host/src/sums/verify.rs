@@ -1,4 +1,4 @@
-//! Whether files are what a list of sums says.
+//! Verifies files against a list of sums.
 
 use crate::complaint::Complaint;
 use crate::exit::Exit;
@@ -6,7 +6,7 @@ use crate::failure::NotRead;
 use crate::model::Model;
 use crate::parallel::{cores, in_order};
 use crate::sums::digest::{Trouble, open_file, sum_at, sum_of_tensor};
-use crate::sums::finding::{Fate, Finding, Found, Tensors};
+use crate::sums::finding::{Finding, Found, TensorChange, Tensors};
 use crate::sums::list::{Expected, is_below, read};
 use crate::text::quoted;
 use crate::work::Work;
@@ -15,13 +15,13 @@ use std::fs;
 use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
-/// How large a list may be: that of a million tensors has less.
+/// The maximum length of a list; a million tensors need less.
 const LONGEST: u64 = 256 << 20;
 /// The list of a checkpoint.
 const SUMS: &str = "SHA256SUMS";
 
-/// What became of the files of a list, or of those of a checkpoint when it is a folder. The names of a list lead anywhere, as for
-/// `sha256sum`.
+/// Verifies the files of a list, or of a checkpoint if the path is a directory. Names in a list may be any
+/// path, as for `sha256sum`.
 pub fn verify(list: &Path) -> Result<Vec<Found>, Complaint> {
     match list.is_dir() {
         true => verify_folder(list),
@@ -29,37 +29,37 @@ pub fn verify(list: &Path) -> Result<Vec<Found>, Complaint> {
     }
 }
 
-/// A checkpoint has the files of its list, and no other.
+/// A checkpoint contains exactly the files in its list.
 fn verify_folder(folder: &Path) -> Result<Vec<Found>, Complaint> {
     let expected = read_list_of(folder)?;
     let added = unlisted(folder, &expected)?;
     let mut found = check(folder, &expected)?;
     for file in found.iter_mut().filter(|file| file.name.is_symlink()) {
-        file.finding = Finding::NotRead(NotRead::because("it is a link, and no file"));
+        file.finding = Finding::NotRead(NotRead::because("symbolic link, not a regular file"));
     }
     found.extend(added.iter().map(|name| Found { name: folder.join(name), finding: Finding::Added }));
     Ok(found)
 }
 
-/// The first of the files in a checkpoint that is not in its list, by its name in the folder.
+/// The first file in a checkpoint that is missing in its list, by its name in the directory.
 ///
 /// # Errors
-/// The folder or its list cannot be read, or it is no such list.
+/// The directory or its list cannot be read, or the list is invalid.
 pub fn first_unlisted(folder: &Path) -> Result<Option<PathBuf>, Complaint> {
     Ok(unlisted(folder, &read_list_of(folder)?)?.pop_first())
 }
 
-/// The list of a checkpoint, in which each name is that of one file there.
+/// The list of a checkpoint. Each name must be that of a file in it.
 fn read_list_of(folder: &Path) -> Result<Vec<Expected>, Complaint> {
     let list = folder.join(SUMS);
     let expected = read_list(&list)?;
     let mut names = BTreeSet::new();
     for file in &expected {
         if !is_below(&file.name) || file.name == Path::new(SUMS) {
-            return Err(unsafe_name(&list, file, "is not that of a file in the checkpoint"));
+            return Err(unsafe_name(&list, file, "is not a path inside the checkpoint"));
         }
         if !names.insert(file.name.as_path()) {
-            return Err(unsafe_name(&list, file, "is listed twice"));
+            return Err(unsafe_name(&list, file, "is listed more than once"));
         }
     }
     Ok(expected)
@@ -74,7 +74,7 @@ fn unlisted(folder: &Path, expected: &[Expected]) -> Result<BTreeSet<PathBuf>, C
     Ok(there)
 }
 
-/// The names of all that is in a folder and the folders below it. Links are not followed.
+/// The paths of everything in a directory and below it. Links are not followed.
 fn below(folder: &Path) -> io::Result<BTreeSet<PathBuf>> {
     let (mut names, mut folders) = (BTreeSet::new(), vec![PathBuf::new()]);
     while let Some(current) = folders.pop() {
@@ -97,7 +97,7 @@ fn unsafe_name(list: &Path, file: &Expected, why: &str) -> Complaint {
 
 fn read_list(path: &Path) -> Result<Vec<Expected>, Complaint> {
     let text = read_text(path).map_err(|reason| Complaint::not_read(path, reason))?;
-    read(&text).map_err(|why| Complaint::about(path, format!("is no list of sums: {why}")))
+    read(&text).map_err(|why| Complaint::about(path, format!("not a list of sums: {why}")))
 }
 
 fn read_text(path: &Path) -> Result<Vec<u8>, NotRead> {
@@ -108,9 +108,7 @@ fn read_text(path: &Path) -> Result<Vec<u8>, NotRead> {
         open_file(path)?.0.take(LONGEST + 1).read_to_end(&mut text)?
     };
     if read as u64 > LONGEST {
-        return Err(NotRead::because(format!(
-            "it has more than {LONGEST} bytes, and a list of sums may have no more"
-        )));
+        return Err(NotRead::because(format!("too long for a list of sums: more than {LONGEST} bytes")));
     }
     Ok(text)
 }
@@ -133,7 +131,7 @@ fn check(folder: &Path, expected: &[Expected]) -> Result<Vec<Found>, Complaint> 
     Ok(found)
 }
 
-/// Only that the user stops it ends the work: other files may be sound.
+/// Only interruption ends the work: other files may be unchanged.
 fn examine(file: &Expected, path: &Path, work: &Work) -> Result<Finding, Complaint> {
     match sum_at(path, work) {
         Ok((_, sum)) if sum == file.sum => Ok(Finding::Same),
@@ -144,7 +142,7 @@ fn examine(file: &Expected, path: &Path, work: &Work) -> Result<Finding, Complai
         }
         Err(Trouble::Other(complaint)) => Err(complaint),
         Err(Trouble::Read(_)) if path.as_os_str() == "-" && is_missing(path) => {
-            Ok(Finding::NotRead(NotRead::because("it was standard input, which is over")))
+            Ok(Finding::NotRead(NotRead::because("it was standard input, which cannot be read again")))
         }
         Err(Trouble::Read(_)) if is_missing(path) => Ok(Finding::Missing),
         Err(Trouble::Read(reason)) => Ok(Finding::NotRead(reason)),
@@ -155,11 +153,11 @@ fn is_missing(path: &Path) -> bool {
     fs::symlink_metadata(path).is_err_and(|error| error.kind() == ErrorKind::NotFound)
 }
 
-/// Which tensors are not what they were.
+/// The tensors whose sums differ.
 fn differing(expected: &BTreeMap<String, String>, path: &Path, work: &Work) -> Result<Tensors, Complaint> {
     let model = match Model::open(path) {
         Ok(model) => model,
-        Err(complaint) if complaint.exit() == Exit::Bad => return Ok(Tensors::Unsound),
+        Err(complaint) if complaint.exit() == Exit::Bad => return Ok(Tensors::Invalid),
         Err(complaint) => return Ok(Tensors::NotRead(complaint.line())),
     };
     let sums = model.tensors().map(|tensor| Ok((tensor.name(), sum_of_tensor(&tensor, work)?)));
@@ -174,12 +172,14 @@ fn differing(expected: &BTreeMap<String, String>, path: &Path, work: &Work) -> R
     let mut fates = Vec::new();
     for (name, sum) in expected {
         match found.get(name.as_str()) {
-            None => fates.push((name.clone(), Fate::Missing)),
-            Some(now) if *now != sum.to_ascii_lowercase() => fates.push((name.clone(), Fate::Changed)),
+            None => fates.push((name.clone(), TensorChange::Missing)),
+            Some(now) if *now != sum.to_ascii_lowercase() => {
+                fates.push((name.clone(), TensorChange::Changed))
+            }
             Some(_) => {}
         }
     }
     let added = found.keys().filter(|name| !expected.contains_key(**name));
-    fates.extend(added.map(|name| ((*name).to_owned(), Fate::Added)));
+    fates.extend(added.map(|name| ((*name).to_owned(), TensorChange::Added)));
     Ok(Tensors::Known(fates))
 }

@@ -5,47 +5,47 @@
 pub struct Tensor {
     /// Its name.
     pub name: &'static str,
-    /// Its dtype, as the format calls it.
+    /// Its dtype.
     pub dtype: &'static str,
     /// Its dimensions, outermost first.
     pub shape: &'static [usize],
-    /// How many elements it has.
+    /// Its number of elements.
     pub elements: usize,
-    /// How long it is.
+    /// Its length in bytes.
     pub bytes: usize,
-    /// Where it begins in the file.
+    /// Its offset in the file.
     pub offset: u64,
-    /// Where it begins in the data.
+    /// Its offset in the data.
     pub begin: u64,
 }
 
-/// The whole file.
+/// Length of the file.
 pub const FILE_BYTES: u64 = 175;
-/// Its header, without the 8 bytes before it.
+/// Length of the header, without the 8 bytes before it.
 pub const HEADER_BYTES: u64 = 155;
-/// Where in the file the data begin.
+/// Offset of the data in the file.
 pub const DATA_START: u64 = 163;
-/// All tensors together.
+/// Length of the data.
 pub const DATA_BYTES: u64 = 12;
-/// `IndexStorage<INDEX_TENSORS, INDEX_DIMS, INDEX_NAME_BYTES>` holds an index.
+/// `IndexStorage<INDEX_TENSORS, INDEX_DIMS, INDEX_NAME_BYTES>` holds the index.
 pub const INDEX_TENSORS: usize = 2;
-/// The dimensions of all tensors.
+/// Number of dimensions of all tensors.
 pub const INDEX_DIMS: usize = 3;
-/// The names of all tensors.
+/// Length of all names.
 pub const INDEX_NAME_BYTES: usize = 18;
-/// How much memory the index takes.
+/// Memory of the index.
 pub const INDEX_BYTES: usize = 144;
-/// The longest name of a tensor.
+/// Length of the longest name.
 pub const LONGEST_NAME: usize = 10;
-/// The most dimensions that a tensor has.
+/// Largest number of dimensions.
 pub const MOST_DIMS: usize = 2;
-/// A buffer for any tensor as it is in the file.
+/// Buffer size for the bytes of any tensor.
 pub const LARGEST_TENSOR_BYTES: usize = 8;
-/// A buffer for the values of any tensor.
+/// Buffer size for the values of any tensor.
 pub const LARGEST_TENSOR_ELEMENTS: usize = 8;
-/// A buffer for any row, which has one index of the first axis.
+/// Buffer size for the bytes of any row, one index of the first axis.
 pub const LARGEST_ROW_BYTES: usize = 4;
-/// A buffer for the values of any row.
+/// Buffer size for the values of any row.
 pub const LARGEST_ROW_ELEMENTS: usize = 4;
 
 /// "fc1.bias": U8 [4]
@@ -70,7 +70,7 @@ pub const FC1_WEIGHT: Tensor = Tensor {
     begin: 4,
 };
 
-/// All tensors, in the order of the data.
+/// All tensors, in data order.
 pub const TENSORS: &[Tensor] = &[
     FC1_BIAS,
     FC1_WEIGHT,

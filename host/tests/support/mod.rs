@@ -1,4 +1,4 @@
-//! Running the real binary, and files to run it on.
+//! Runs the real binary, and makes files for it.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -8,7 +8,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// What a run left behind.
+/// The result of a run.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Run {
     pub code: Option<i32>,
@@ -17,7 +17,7 @@ pub struct Run {
 }
 
 impl Run {
-    /// Exit code, standard output, standard error.
+    /// Checks exit code, standard output and standard error.
     pub fn is(&self, code: i32, out: &str, err: &str) {
         let expected = Run { code: Some(code), out: out.into(), err: err.into() };
         assert_eq!(*self, expected);
@@ -29,7 +29,7 @@ impl Run {
     }
 }
 
-/// A directory of its own, in which the binary runs: file names in its output are short.
+/// A temporary directory in which the binary runs, so that paths in its output are short.
 pub struct Place(TempDir);
 
 impl Place {
@@ -62,7 +62,7 @@ impl Place {
     pub fn run_piped<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>, input: &[u8]) -> Run {
         let mut child = self.command(args).stdin(Stdio::piped()).spawn().expect("the binary runs");
         let mut pipe = child.stdin.take().expect("a pipe");
-        // A verdict may come before the input ends; the pipe breaks then.
+        // The pipe breaks if the verdict comes before the end of the input.
         let _ = pipe.write_all(input);
         drop(pipe);
         Run::of(child.wait_with_output().expect("the binary ends"))
@@ -74,7 +74,7 @@ impl Place {
     }
 }
 
-/// The end of a command that was started by hand.
+/// Runs a prepared command to its end.
 pub fn finish(command: &mut Command) -> Run {
     Run::of(command.output().expect("the binary runs"))
 }
@@ -85,26 +85,26 @@ pub fn file(header: impl AsRef<[u8]>, data: &[u8]) -> Vec<u8> {
     [&(header.len() as u64).to_le_bytes(), header, data].concat()
 }
 
-/// One member of a header: a tensor of bytes, by its name as it is spelled in JSON.
+/// One member of a header: a tensor of bytes, with its name in JSON spelling.
 pub fn tensor(name: &str, begin: u64, end: u64) -> String {
     format!("\"{name}\":{{\"dtype\":\"U8\",\"shape\":[{}],\"data_offsets\":[{begin},{end}]}}", end - begin)
 }
 
-/// A sound file of two tensors and five bytes of data.
+/// A valid file of two tensors and five bytes of data.
 pub fn sound() -> Vec<u8> {
     file(format!("{{{},{}}}", tensor("a", 0, 2), tensor("b", 2, 5)), b"abcde")
 }
 
-/// Waits for something that comes by itself, but not for ever.
+/// Waits for a condition, with a time limit.
 pub fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     let started = Instant::now();
     while !is_so() {
-        assert!(started.elapsed() < Duration::from_secs(60), "{what} did not come");
+        assert!(started.elapsed() < Duration::from_secs(60), "{what} did not happen");
         std::thread::sleep(Duration::from_millis(1));
     }
 }
 
-/// Waits until Ctrl-C is handled, and no longer the end at once.
+/// Waits until the process handles Ctrl-C.
 pub fn until_it_listens(child: &Child) {
     if !cfg!(target_os = "linux") {
         std::thread::sleep(Duration::from_secs(2));
@@ -114,7 +114,17 @@ pub fn until_it_listens(child: &Child) {
         let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).expect("it runs");
         let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).expect("signals");
         let caught = u64::from_str_radix(caught.trim(), 16).expect("a mask");
-        // SIGINT is the second signal.
+        // SIGINT is signal 2.
         caught & 2 != 0
     });
+}
+
+/// The names of all commands, as listed by `--help`. Descriptions may continue on further lines.
+pub fn command_names() -> Vec<String> {
+    let help = Place::new().run(["--help"]).out;
+    let (_, list) = help.split_once("Commands:\n").expect("a list of commands");
+    let lines = list.lines().take_while(|line| !line.is_empty());
+    let names =
+        lines.filter(|line| !line.starts_with("   ")).filter_map(|line| line.split_whitespace().next());
+    names.map(str::to_owned).collect()
 }

@@ -1,8 +1,8 @@
-//! The model that a split replaces, where it is in other files than the new one.
+//! The old model that a split replaces, where its files differ from the new model's files.
 
 use crate::complaint::Complaint;
+use crate::overwrite::place_of;
 use crate::product::sync_folder;
-use crate::same::place_of;
 use crate::siblings::{INDEX_END, ShardName, indexes_in};
 use crate::text::shown_text;
 use std::collections::HashSet;
@@ -10,20 +10,22 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The files of an old model that go when the new one is in its place.
-pub struct Former(Vec<PathBuf>);
+/// Files of the old model that are removed once the new model is in place.
+pub struct OldModel(Vec<PathBuf>);
 
-impl Former {
-    /// The files of the model called `name` in this folder that are none of the `new` model's: its index, if it has one; the shards that only this index names
-    /// and that are called as this model's shards are; and the whole model, which many readers prefer to an index.
+impl OldModel {
+    /// Finds the files of the model called `name` in this directory that are not files of the `new` model:
+    /// its index, if any; the shards that only this index names and whose names match this model; and the
+    /// single-file model, which many readers prefer to an index.
     ///
     /// # Errors
-    /// An index in the folder names a file that is there and that the new model has, too: they cannot all be replaced at once, so a program
-    /// that is killed would leave neither model. Or an index, or a file that it names, cannot be looked at.
+    /// An index in the directory names an existing file that the new model has too. Several files cannot be
+    /// replaced atomically, so a program killed in between would leave neither model. Or an index, or a
+    /// file that it names, cannot be read.
     pub fn of(folder: &Path, name: &str, new: &[PathBuf], has_index: bool) -> Result<Self, Complaint> {
         let whole = folder.join(format!("{name}.safetensors"));
         let place = |path: &Path| place_of(path).map_err(|error| Complaint::not_read(path, error));
-        // Links, and systems that take capitals for small letters, have several paths for one file.
+        // With links and on case-insensitive systems one file has several paths.
         let places = new.iter().map(|path| place(path)).filter_map(Result::transpose);
         let places: HashSet<PathBuf> = places.collect::<Result<_, _>>()?;
         let (mut old, mut others) = (None, HashSet::new());
@@ -63,33 +65,33 @@ impl Former {
         self.0.iter()
     }
 
-    /// Removes them, the index before its shards.
+    /// Removes the files, the index before its shards.
     ///
     /// # Errors
-    /// Those of the system; then files of the old model are left.
+    /// Those of the system; some files of the old model are left then.
     pub fn remove(self) -> Result<(), Complaint> {
         self.0.iter().try_for_each(|path| remove(path))
     }
 }
 
-/// Why a shard is not replaced.
+/// The error for a shard that cannot be replaced.
 fn in_use(index: &Path, whole: &Path) -> String {
     let shown = |path: &Path| shown_text(&path.to_string_lossy());
     let sentence = format!(
-        "is a shard of the model {}: several files cannot be replaced atomically; split into another folder, or remove that model first",
+        "is a shard of the model {}: several files cannot be replaced atomically; split into another \
+         directory, or remove that model first",
         shown(index)
     );
     // An interrupted split may have left it, and many readers prefer it.
     match whole.is_file() {
-        true => format!(
-            "{sentence}; {} beside it is a whole model, which many readers take instead",
-            shown(whole)
-        ),
+        true => {
+            format!("{sentence}; {} beside it is a complete model, which many readers prefer", shown(whole))
+        }
         false => sentence,
     }
 }
 
-/// Removes a file if it is there, and returns when it is gone for good.
+/// Removes a file if it exists, and returns when its removal is on the medium.
 fn remove(path: &Path) -> Result<(), Complaint> {
     let gone = match fs::remove_file(path) {
         Ok(()) => sync_folder(path),

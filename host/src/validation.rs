@@ -1,4 +1,4 @@
-//! The verdict: header, layout, length and names, in memory that does not depend on the file.
+//! Validates header, layout, length and names, in memory that does not depend on the file.
 
 use crate::complaint::Complaint;
 use crate::failure::{Failure, NotRead};
@@ -16,36 +16,42 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::{Condvar, Mutex, PoisonError};
 
-/// The most slots that are ever allocated at one time, by all threads together: 24 MiB.
+/// The maximum number of slots in all threads together: 24 MiB.
 const MOST_SLOTS: u64 = 1 << 20;
-/// A header up to this length is read at once, if nobody wants more.
+/// Headers up to this length are read at once, unless the caller allows more.
 pub const SHORT: u64 = 256 * 1024;
-/// Names longer than this are compared piece by piece. Untouched unless two hashes are the same.
+/// Longer names are compared piece by piece. Used only if two hashes are equal.
 const NAME_MEMORY: usize = 1 << 19;
 
-/// Opens a file, or standard input for `-`, and proves it as [`prove`] does.
+/// Opens a file, or standard input for `-`, and validates it as [`validate_or_report`] does.
 ///
 /// # Errors
-/// As there; it cannot be opened.
-pub fn open_sound(path: &Path, most: u64, data: Data) -> Result<(Source, Judged), Complaint> {
+/// Those of [`validate_or_report`]; the file cannot be opened.
+pub fn open_valid(path: &Path, most: u64, data: Data) -> Result<(Source, Validated), Complaint> {
     let mut source = open(path).map_err(|reason| Complaint::not_read(path, reason))?;
-    let judged = prove(&mut source, path, most, data)?;
+    let judged = validate_or_report(&mut source, path, most, data)?;
     Ok((source, judged))
 }
 
-/// Judges a file as [`judge`] does.
+/// Validates a file as [`validate_source`] does.
 ///
 /// # Errors
-/// It is not sound, or cannot be read.
-pub fn prove(source: &mut Source, path: &Path, most: u64, data: Data) -> Result<Judged, Complaint> {
-    judge(source, most, data).map_err(|failure| Complaint::of(path, source, failure))
+/// The file is invalid or cannot be read.
+pub fn validate_or_report(
+    source: &mut Source,
+    path: &Path,
+    most: u64,
+    data: Data,
+) -> Result<Validated, Complaint> {
+    validate_source(source, most, data).map_err(|failure| Complaint::of(path, source, failure))
 }
 
-/// What a sound file describes, and the list of that if its header is short and the list takes little more.
-pub type Judged = (Summary, Option<OwnedIndex>);
+/// The summary of a valid file, and its list of tensors if the header is short enough.
+pub type Validated = (Summary, Option<OwnedIndex>);
 
-/// Judges a file, and lists what is in it if its header has at most so many bytes. Of a stream the data is read too, and kept if the caller wants it.
-pub fn judge(source: &mut Source, most: u64, data: Data) -> Result<Judged, Failure> {
+/// Validates a file, and lists its tensors if the header has at most `most` bytes. Reads the data of a
+/// stream too, and keeps it if requested.
+pub fn validate_source(source: &mut Source, most: u64, data: Data) -> Result<Validated, Failure> {
     let judged = list(source, most).and_then(|index| match index {
         Some(index) => Ok((index.summary(), Some(index))),
         None => judge_in_passes(source, data).map(|summary| (summary, None)),
@@ -68,15 +74,15 @@ fn judge_in_passes(source: &mut Source, data: Data) -> Result<Summary, Failure> 
     let mut slots = Slots::take(count_names(source)?);
     let (slots, mut window) = (&mut slots.slots, vec![0; BUFFER]);
     if source.len().is_none() {
-        // How long a stream is, is known at its end, to which only a sound header leads.
+        // The length of a stream is known only at its end, which is read only after a valid header.
         let data_len = match Model::open_unordered(&mut *source, slots, &mut window) {
             Ok(model) => model.summary().data_len,
-            // More than any file has; the error tells how much this one has.
+            // Longer than any file; the error contains the length that this file needs.
             Err(ReadError::Format(Error { kind: ErrorKind::DataShort { needed, .. }, .. })) => needed,
             Err(error) => return Err(error.into()),
         };
         let data_start = source.header_end()?;
-        source.take_in_data(data_start, data_len, data)?;
+        source.read_data(data_start, data_len, data)?;
     }
     let mut model = Model::open_unordered(source, slots, &mut window)?;
     let (summary, chance) = (model.summary(), RandomState::new());
@@ -86,8 +92,8 @@ fn judge_in_passes(source: &mut Source, data: Data) -> Result<Summary, Failure> 
     Ok(summary)
 }
 
-/// How many tensors and metadata keys there are, up to the header's first fault. Counting costs a
-/// pass, but slots cost memory as soon as they exist.
+/// The number of tensors and metadata keys before the header's first error. Counting costs a pass, but
+/// slots cost memory as soon as they exist.
 fn count_names(source: &mut Source) -> Result<u64, NotRead> {
     let mut names = 0;
     let counted = visit(source, |event, _, _| {
@@ -96,12 +102,12 @@ fn count_names(source: &mut Source) -> Result<u64, NotRead> {
     });
     match counted {
         Err(Failure::NotRead(reason)) => Err(reason),
-        // The fault is found again, and reported, by the check that sees all faults.
-        Ok(()) | Err(Failure::Unsound(_)) => Ok(names),
+        // Validation finds the error again and reports it.
+        Ok(()) | Err(Failure::Invalid(_)) => Ok(names),
     }
 }
 
-/// Slots out of as many as all threads together may have.
+/// Slots, within the limit for all threads together.
 struct Slots {
     slots: Vec<SortSlot>,
     taken: u64,
@@ -111,7 +117,7 @@ static FREE: Mutex<u64> = Mutex::new(MOST_SLOTS);
 static GIVEN_BACK: Condvar = Condvar::new();
 
 impl Slots {
-    /// As many as there are names, so that one pass takes them all, or the most there may be. Waits until they are free.
+    /// Takes one slot for each name, so that one pass suffices, or the maximum. Waits until they are free.
     fn take(names: u64) -> Self {
         let taken = names.clamp(2, MOST_SLOTS);
         let mut free = FREE.lock().unwrap_or_else(PoisonError::into_inner);
@@ -126,7 +132,7 @@ impl Slots {
 
 impl Drop for Slots {
     fn drop(&mut self) {
-        // The memory is free before anybody else may have as much.
+        // Frees the memory before another thread may allocate as much.
         self.slots = Vec::new();
         *FREE.lock().unwrap_or_else(PoisonError::into_inner) += self.taken;
         GIVEN_BACK.notify_all();

@@ -1,4 +1,4 @@
-//! Outputs that would be written over what they are made from.
+//! Rejects outputs that would overwrite their own inputs.
 
 use crate::complaint::Complaint;
 use crate::model::Model;
@@ -7,42 +7,42 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// # Errors
-/// The output is the input, whatever both are called.
-pub fn not_the_input(input: &Path, output: &Path) -> Result<(), Complaint> {
-    // Standard output is none, whatever else is called so.
+/// The output is the input, possibly under another path.
+pub fn check_not_input(input: &Path, output: &Path) -> Result<(), Complaint> {
+    // `-` is standard output, even if a file has that name.
     if output.as_os_str() == "-" {
         return Ok(());
     }
     let input = place_of(input).map_err(|error| Complaint::not_read(input, error))?;
     match (input, place_of(output).map_err(|error| Complaint::cannot_write(output, &error))?) {
         (Some(one), Some(other)) if one == other => {
-            Err(Complaint::about(output, "is the file that is read; write another one"))
+            Err(Complaint::about(output, "is an input; choose another output file"))
         }
         _ => Ok(()),
     }
 }
 
 /// # Errors
-/// The output is one of the files that the model is in, or its index; or a file of the model of which this is a shard.
-pub fn not_of_the_model(model: &Model, output: &Path) -> Result<(), Complaint> {
+/// The output is a file of the model or its index, or a file of the model that this shard belongs to.
+pub fn check_not_in_model(model: &Model, output: &Path) -> Result<(), Complaint> {
     if output.as_os_str() == "-" || matches!(place_of(output), Ok(None)) {
         return Ok(());
     }
     let parts = model.parts().iter().map(|part| part.path());
-    parts.chain(model.index()).try_for_each(|file| not_the_input(file, output))?;
+    parts.chain(model.index()).try_for_each(|file| check_not_input(file, output))?;
     let ([only], None) = (model.parts(), model.index()) else { return Ok(()) };
     for index in Folders::default().indexes_of(only.path())? {
-        not_the_input(&index.path, output)?;
+        check_not_input(&index.path, output)?;
         let folder = index.path.parent().unwrap_or(Path::new(""));
-        index.shards.iter().try_for_each(|shard| not_the_input(&folder.join(shard), output))?;
+        index.shards.iter().try_for_each(|shard| check_not_input(&folder.join(shard), output))?;
     }
     Ok(())
 }
 
-/// Where a file is without links; nothing if there is none.
+/// The path of a file with links resolved; None if there is no file.
 ///
 /// # Errors
-/// Nobody can tell whether there is one.
+/// It cannot be determined whether the file exists.
 pub fn place_of(path: &Path) -> io::Result<Option<PathBuf>> {
     match path.canonicalize() {
         Ok(place) => Ok(Some(place)),
