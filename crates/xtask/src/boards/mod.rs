@@ -3,7 +3,7 @@
 
 mod golden;
 mod log;
-mod musts;
+mod conditions;
 mod run;
 mod storage;
 mod suite;
@@ -72,7 +72,7 @@ pub struct Case {
     #[serde(flatten)]
     storage: storage::Storage,
     #[serde(flatten)]
-    musts: musts::Musts,
+    musts: conditions::Musts,
 }
 
 /// The program and the case that every board has, and that the demo shows.

@@ -1,7 +1,7 @@
 //! All boards, against what they must say.
 
 use super::run::Ended;
-use super::{Board, Case, DIGITS, boards, golden, musts};
+use super::{Board, Case, DIGITS, boards, conditions, golden};
 use crate::report::{Outcome, Tally};
 use crate::workers::side_by_side;
 use crate::{stages, workspace};
@@ -23,7 +23,7 @@ pub fn quick() -> Outcome {
         Tally::of(&format!("{} {DIGITS}", board.name), run())
     };
     let mut tally: Tally = side_by_side(boards.clone(), judge).into_iter().sum();
-    tally.check(RECORDINGS, musts::check_recordings(&boards, DIGITS, stages::command()));
+    tally.check(RECORDINGS, conditions::check_recordings(&boards, DIGITS, stages::command()));
     Ok(tally)
 }
 
@@ -32,14 +32,14 @@ pub fn all() -> Outcome {
     let mut tally = Tally::default();
     tally.check("firmware/README.md shows what boards say", golden::check_readme());
     let (tests, boards) = thread::scope(|scope| {
-        let tests = scope.spawn(musts::test_app);
+        let tests = scope.spawn(conditions::test_app);
         let boards = boards().and_then(|boards| some(boards.iter().collect(), false));
         (tests.join().unwrap_or_else(|_| Err("they panicked".to_owned())), boards)
     });
     tally.check("firmware/app: its tests", tests);
     tally.add(boards?);
     let boards: Vec<&'static Board> = super::boards()?.iter().collect();
-    tally.check(RECORDINGS, musts::check_recordings(&boards, DIGITS, stages::release_command()));
+    tally.check(RECORDINGS, conditions::check_recordings(&boards, DIGITS, stages::release_command()));
     Ok(tally)
 }
 

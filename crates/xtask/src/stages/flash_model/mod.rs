@@ -2,7 +2,7 @@
 //! refuses.
 
 mod network;
-mod refusals;
+mod rejections;
 
 use super::pages;
 use crate::elf::Elf;
@@ -44,7 +44,7 @@ pub fn run() -> Outcome {
         board.need_emulator()?;
         tally.measured(board.name, answers(board, toolchain));
     }
-    refusals::check(&mut tally)?;
+    rejections::check(&mut tally)?;
     Ok(tally)
 }
 
