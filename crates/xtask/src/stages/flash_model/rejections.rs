@@ -1,4 +1,4 @@
-//! Builds that must fail, each beside one that differs in nothing else and does not.
+//! Builds that must fail, each with a variant that succeeds.
 
 use super::network;
 use crate::measure::firmware::{CORTEX_M3, Firmware};
@@ -8,16 +8,19 @@ use crate::report::Tally;
 use crate::stages::{self, scratch::Scratch};
 use crate::toolchain::Toolchain;
 
-/// What the compiler calls a constant that cannot be computed.
+/// The compiler's code for a constant that cannot be evaluated.
 const EVALUATION: &str = "error[E0080]";
-/// What it calls a type that lacks a trait.
+/// The compiler's code for a type that lacks a trait.
 const TRAIT: &str = "error[E0277]";
 
-/// The features of the firmware that add a description that disagrees with the model, and what the compiler must say.
+/// Features of the firmware that add a description which contradicts the model, and the compiler's message.
 const DESCRIPTIONS: [[&str; 2]; 4] = [
     [
         "wrong-name",
-        r#"the model has no tensor "fc1.offset"; it has "fc1.scale", "fc2.bias", "fc2.weight", "fc1.bias", "fc1.weight""#,
+        concat!(
+            r#"the model has no tensor "fc1.offset"; "#,
+            r#"it has "fc1.scale", "fc2.bias", "fc2.weight", "fc1.bias", "fc1.weight""#
+        ),
     ],
     ["wrong-dtype", r#"the tensor "fc1.weight" is I8 [64, 32] in the model, but U8 [64, 32] is expected"#],
     ["wrong-rank", r#"the tensor "fc2.bias" is F32 [8] in the model, but F32 [1, 8] is expected"#],
@@ -27,7 +30,7 @@ const DESCRIPTIONS: [[&str; 2]; 4] = [
     ],
 ];
 
-/// What a program makes of the model in `FILE`, and what it does with it.
+/// How a program gets the model in `FILE`, and how it uses it.
 const COUNT: [&str; 2] = ["include_model!(FILE, 16)", r#"println!("{}", MODEL.len())"#];
 const FLOATS: [&str; 2] = ["include_model!(FILE, 16)", ARRAY];
 const ANYWHERE: [&str; 2] = [
@@ -37,34 +40,40 @@ const ANYWHERE: [&str; 2] = [
 const ALIGNED_TO_3: [&str; 2] = ["include_model!(FILE, 3)", COUNT[1]];
 const ARRAY: &str = r#"static A: &[f32; 2] = MODEL.expect_array("a"); println!("{A:?}")"#;
 
-/// What must become of a build.
-enum Due {
+/// The expected outcome of a build.
+enum Expected {
     Builds,
-    /// The compiler says what `safetensors check` says of the file.
-    Refused,
-    /// The file is sound, and used wrongly: the compiler's code, and what it says.
-    Says(&'static str, &'static str),
+    /// It fails with the verdict of `safetensors check` about the file.
+    InvalidFile,
+    /// It fails though the file is valid: the compiler's code, and its message.
+    Fails(&'static str, &'static str),
 }
 
-const CROOKED: Due = Due::Says(
+const MISALIGNED: Expected = Expected::Fails(
     EVALUATION,
-    r#"the tensor "a" begins at byte 62 of the file, 2 bytes behind a multiple of 4: write the file with its tensors aligned"#,
+    concat!(
+        r#"the tensor "a" begins at byte 62 of the file, 2 bytes behind a multiple of 4: "#,
+        "write the file with its tensors aligned"
+    ),
 );
-const NOT_ALIGNED: Due = Due::Says(
+const UNKNOWN_ALIGNMENT: Expected = Expected::Fails(
     EVALUATION,
-    r#"the tensor "a" must begin at a multiple of 4 bytes in memory, but the file is not known to: include it with include_model!("…", 4) or include_aligned!("…", 4)"#,
+    concat!(
+        r#"the tensor "a" must begin at a multiple of 4 bytes in memory, but the file is not known to: "#,
+        r#"include it with include_model!("…", 4) or include_aligned!("…", 4)"#
+    ),
 );
-const NO_ALIGNMENT: Due = Due::Says(TRAIT, "take a power of two from 4 to 4096");
+const BAD_ALIGNMENT: Expected = Expected::Fails(TRAIT, "take a power of two from 4 to 4096");
 
 struct Case {
     name: &'static str,
     program: [&'static str; 2],
     file: Vec<u8>,
-    due: Due,
+    expected: Expected,
 }
 
 fn cases() -> [Case; 9] {
-    let case = |name, program, file, due| Case { name, program, file, due };
+    let case = |name, program, file, expected| Case { name, program, file, expected };
     let one = |name: &str, dtype, dims, len| ModelFile::default().with(name, dtype, dims, vec![0; len]);
     let floats = || one("a", "F32", "[2]", 8);
     let header = |header: &str| floats().bytes_with_header(header);
@@ -72,34 +81,34 @@ fn cases() -> [Case; 9] {
     let short = network[..network.len() - 1].to_vec();
     let hole = floats().with_hole(4).with("b", "U8", "[1]", [0]).bytes();
     let not_json = header(r#"{"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},}"#);
-    let twice = one("a", "U8", "[1]", 1).with("a", "U8", "[1]", [0]).bytes();
-    // A header that no writer has filled up.
-    let crooked = header(r#"{"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}}"#);
+    let duplicate = one("a", "U8", "[1]", 1).with("a", "U8", "[1]", [0]).bytes();
+    // An unpadded header.
+    let misaligned = header(r#"{"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}}"#);
     [
-        case("sound", COUNT, network, Due::Builds),
-        case("floats", FLOATS, floats().bytes(), Due::Builds),
-        case("cut-short", COUNT, short, Due::Refused),
-        case("hole", COUNT, hole, Due::Refused),
-        case("not-json", COUNT, not_json, Due::Refused),
-        case("name-twice", COUNT, twice, Due::Refused),
-        case("crooked", FLOATS, crooked, CROOKED),
-        case("anywhere", ANYWHERE, floats().bytes(), NOT_ALIGNED),
-        case("aligned-to-3", ALIGNED_TO_3, floats().bytes(), NO_ALIGNMENT),
+        case("valid", COUNT, network, Expected::Builds),
+        case("floats", FLOATS, floats().bytes(), Expected::Builds),
+        case("cut-short", COUNT, short, Expected::InvalidFile),
+        case("hole", COUNT, hole, Expected::InvalidFile),
+        case("not-json", COUNT, not_json, Expected::InvalidFile),
+        case("duplicate-name", COUNT, duplicate, Expected::InvalidFile),
+        case("misaligned", FLOATS, misaligned, MISALIGNED),
+        case("anywhere", ANYWHERE, floats().bytes(), UNKNOWN_ALIGNMENT),
+        case("aligned-to-3", ALIGNED_TO_3, floats().bytes(), BAD_ALIGNMENT),
     ]
 }
 
 pub fn check(tally: &mut Tally) -> Result<(), String> {
-    // Without any of these features it was built before.
+    // The stage has already built the program without these features.
     let toolchains = Toolchain::for_targets(&[CORTEX_M3.triple])?;
     let firmware = Firmware { toolchains: &toolchains, level: "s" };
-    for [feature, says] in DESCRIPTIONS {
-        let said = firmware.build_refused("constant", feature);
-        let refused = said.and_then(|said| only_says(&said.concat(), says, EVALUATION));
-        tally.check(&format!("does not build: {feature}"), refused);
+    for [feature, message] in DESCRIPTIONS {
+        let output = firmware.build_rejected("constant", feature);
+        let rejected = output.and_then(|output| check_errors(&output.concat(), message, EVALUATION));
+        tally.check(&format!("does not build: {feature}"), rejected);
     }
     let scratch = Scratch::new("flash-model")?;
     for case in cases() {
-        let what = if matches!(case.due, Due::Builds) { "builds" } else { "does not build" };
+        let what = if matches!(case.expected, Expected::Builds) { "builds" } else { "does not build" };
         tally.check(&format!("{what}: {}", case.name), case.judge(&scratch));
     }
     Ok(())
@@ -117,38 +126,38 @@ impl Case {
         );
         scratch.write(&format!("src/bin/{name}.rs"), program.as_bytes())?;
         let build = scratch.cargo("build").args(["--bin", name]);
-        let (code, due) = match self.due {
-            Due::Builds => return build.capture().map(drop),
-            Due::Refused => (EVALUATION, verdict(scratch, &file)?),
-            Due::Says(code, due) => (code, due.to_owned()),
+        let (code, message) = match self.expected {
+            Expected::Builds => return build.capture().map(drop),
+            Expected::InvalidFile => (EVALUATION, verdict(scratch, &file)?),
+            Expected::Fails(code, message) => (code, message.to_owned()),
         };
         let output = build.output()?;
         if output.status.success() {
-            return Err("it builds".to_owned());
+            return Err("the build succeeded".to_owned());
         }
-        only_says(&everything(&output), &due, code)
+        check_errors(&everything(&output), &message, code)
     }
 }
 
-/// What `safetensors check` says of a file.
+/// Returns the verdict of `safetensors check` about a file.
 fn verdict(scratch: &Scratch, file: &str) -> Result<String, String> {
     let check = Run::new(stages::command()?).args(["check"]).args([scratch.path(file)]);
-    let said = everything(&check.output()?);
-    let verdict = said.lines().find_map(|line| line.split_once(&format!("{file}: ")));
+    let output = everything(&check.output()?);
+    let verdict = output.lines().find_map(|line| line.split_once(&format!("{file}: ")));
     match verdict {
         Some((_, verdict)) if verdict.starts_with("error[") => Ok(verdict.to_owned()),
-        _ => Err(format!("safetensors check should refuse it, but says:\n{said}")),
+        _ => Err(format!("safetensors check should reject the file, but prints:\n{output}")),
     }
 }
 
-/// The compiler says this, calls it by this code, and has nothing else to complain of.
-fn only_says(said: &str, due: &str, code: &str) -> Result<(), String> {
+/// Checks that the compiler's only error has this message and this code.
+fn check_errors(output: &str, message: &str, code: &str) -> Result<(), String> {
     let summary = "error: could not compile";
-    let mut errors = said.lines().filter(|line| line.starts_with("error") && !line.starts_with(summary));
-    if said.contains(due) && errors.clone().count() > 0 && errors.all(|line| line.starts_with(code)) {
+    let mut errors = output.lines().filter(|line| line.starts_with("error") && !line.starts_with(summary));
+    if output.contains(message) && errors.clone().count() > 0 && errors.all(|line| line.starts_with(code)) {
         return Ok(());
     }
-    Err(format!("the compiler should say {code} and `{due}`, and nothing else, but it says:\n{said}"))
+    Err(format!("the only error should be {code} and `{message}`, but the compiler prints:\n{output}"))
 }
 
 #[cfg(test)]
@@ -156,13 +165,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn another_error_beside_the_expected_one_counts() {
-        let due = "error[E0080]: evaluation panicked: why";
-        let judge = |said: &str| only_says(&format!("{due}{said}"), "why", EVALUATION);
+    fn other_errors_beside_the_expected_one_are_reported() {
+        let error = "error[E0080]: evaluation panicked: why";
+        let judge = |more: &str| check_errors(&format!("{error}{more}"), "why", EVALUATION);
         assert_eq!(judge("").and(judge("\nerror: could not compile `a`")), Ok(()));
         assert!(judge("\nerror[E0432]: another").is_err() && judge("\nerror: a lint").is_err());
         assert!(
-            only_says(due, "why not", EVALUATION).and(only_says("warning: why", "why", EVALUATION)).is_err()
+            check_errors(error, "why not", EVALUATION)
+                .and(check_errors("warning: why", "why", EVALUATION))
+                .is_err()
         );
     }
 }
