@@ -151,7 +151,7 @@ impl Manifest {
         let manifest: Self = serde_json::from_slice(bytes).map_err(|error| damaged(error.to_string()))?;
         let mut ids = HashSet::new();
         match manifest.vectors.iter().find(|vector| !ids.insert(&vector.id)) {
-            Some(duplicate) => Err(damaged(format!("the vector {:?} is listed duplicate", duplicate.id))),
+            Some(duplicate) => Err(damaged(format!("the vector {:?} is listed twice", duplicate.id))),
             None => Ok(manifest),
         }
     }

@@ -16,7 +16,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Long enough for a cold release build of everything on a slow machine.
+/// Long enough for a cold release build of everything on a slow computer.
 const DEFAULT_LIMIT: Duration = Duration::from_secs(20 * 60);
 /// How long an installer may take to finish its step.
 const LAST_STEP: Duration = Duration::from_secs(5 * 60);
